@@ -1,0 +1,254 @@
+#include "exchange.h"
+
+#include "hash.h"
+#include "util.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks begin at multiples of UNIT, as arrays of 8-byte elements do, with at
+ * least UNIT guard bytes between them and LEAD, a cache line, at both ends. */
+#define UNIT ((size_t)8)
+#define LEAD ((size_t)64)
+#define GUARD 0xA5
+
+/* -- layout --------------------------------------------------------------- */
+
+/* Returns the extent; displs and bytes are set. */
+static size_t lay_out(const int *counts, int P, int *displs, size_t *bytes)
+{
+    size_t end = LEAD;
+
+    *bytes = 0;
+    for (int i = 0; i < P; i++) {
+        if (end > INT_MAX)
+            bench_die("the blocks of a rank exceed 2 GiB: use smaller --sizes");
+        displs[i] = (int)end;
+        *bytes += (size_t)counts[i];
+        end += (size_t)counts[i] + 2 * UNIT - 1;
+        end -= end % UNIT;
+    }
+    return end + LEAD;
+}
+
+static int count_of(const exchange *x, int src, int dst, uint64_t step)
+{
+    const size_t bytes =
+        dist_bytes(x->dist, x->max_bytes, x->P, x->seed, src, dst, step);
+
+    if (bytes > INT_MAX)
+        bench_die("a block of %zu bytes exceeds 2 GiB", bytes);
+    return (int)bytes;
+}
+
+static void lay_out_step(exchange *x, uint64_t step)
+{
+    const uint64_t draw = x->varying ? step : 0;
+
+    for (int i = 0; i < x->P; i++) {
+        x->sendcounts[i] = count_of(x, x->me, i, draw);
+        x->recvcounts[i] = count_of(x, i, x->me, draw);
+    }
+    x->send_extent = lay_out(x->sendcounts, x->P, x->sdispls, &x->send_bytes);
+    x->recv_extent = lay_out(x->recvcounts, x->P, x->rdispls, &x->recv_bytes);
+}
+
+void exchange_set_step(exchange *x, uint64_t step)
+{
+    if (x->varying)
+        lay_out_step(x, step);
+}
+
+static unsigned char *allocate(const exchange *x, size_t bytes)
+{
+    void *memory = NULL;
+
+    bench_must(x->mem->alloc(bytes, x->comm, &memory), "buffers");
+    /* Touched here, so that no page fault falls into a timed exchange. */
+    memset(memory, GUARD, bytes);
+    return memory;
+}
+
+void exchange_create(exchange *x, MPI_Comm comm, const dist *d,
+                     size_t max_bytes, uint64_t seed, bool varying,
+                     uint64_t steps, const bench_mem *mem)
+{
+    *x = (exchange){.comm = comm,
+                    .dist = d,
+                    .max_bytes = max_bytes,
+                    .seed = seed,
+                    .varying = varying,
+                    .mem = mem};
+    bench_must(MPI_Comm_size(comm, &x->P), "MPI_Comm_size");
+    bench_must(MPI_Comm_rank(comm, &x->me), "MPI_Comm_rank");
+    x->sendcounts = bench_calloc((size_t)x->P, sizeof(int));
+    x->sdispls = bench_calloc((size_t)x->P, sizeof(int));
+    x->recvcounts = bench_calloc((size_t)x->P, sizeof(int));
+    x->rdispls = bench_calloc((size_t)x->P, sizeof(int));
+    for (uint64_t step = varying ? steps : 1; step-- > 0;) {
+        lay_out_step(x, step);
+        if (x->send_extent > x->send_capacity)
+            x->send_capacity = x->send_extent;
+        if (x->recv_extent > x->recv_capacity)
+            x->recv_capacity = x->recv_extent;
+    }
+    x->sendbuf = allocate(x, x->send_capacity);
+    x->recvbuf = allocate(x, x->recv_capacity);
+}
+
+static void release(const exchange *x, unsigned char **buffer)
+{
+    void *memory = *buffer;
+
+    bench_must(x->mem->free(&memory), "buffers");
+    *buffer = NULL;
+}
+
+void exchange_destroy(exchange *x)
+{
+    release(x, &x->sendbuf);
+    release(x, &x->recvbuf);
+    free(x->sendcounts);
+    free(x->sdispls);
+    free(x->recvcounts);
+    free(x->rdispls);
+}
+
+/* -- payload -------------------------------------------------------------- */
+
+/* Another seed than for the sizes, or the first word of a block would be the
+ * number its size was drawn from. */
+static uint64_t payload_key(const exchange *x, int src, int dst, uint64_t stamp)
+{
+    return hash_pair(~x->seed, src, dst, stamp);
+}
+
+static void fill(unsigned char *to, size_t bytes, uint64_t key)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        const uint64_t word = hash_draw(key, at / sizeof(uint64_t));
+        const size_t left = bytes - at;
+
+        memcpy(to + at, &word, left < sizeof word ? left : sizeof word);
+    }
+}
+
+/* Offset of the first wrong byte, bytes if there is none. */
+static size_t find_wrong(const unsigned char *block, size_t bytes, uint64_t key)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        const size_t left = bytes - at;
+        const size_t n = left < sizeof(uint64_t) ? left : sizeof(uint64_t);
+        unsigned char expected[sizeof(uint64_t)];
+
+        fill(expected, sizeof expected,
+             key + at / sizeof(uint64_t) * HASH_STEP);
+        for (size_t i = 0; i < n; i++)
+            if (block[at + i] != expected[i])
+                return at + i;
+    }
+    return bytes;
+}
+
+static size_t find_not_guard(const unsigned char *gap, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (gap[i] != GUARD)
+            return i;
+    return bytes;
+}
+
+void exchange_fill_send(exchange *x, uint64_t stamp)
+{
+    memset(x->sendbuf, GUARD, x->send_extent);
+    for (int i = 0; i < x->P; i++)
+        fill(x->sendbuf + x->sdispls[i], (size_t)x->sendcounts[i],
+             payload_key(x, x->me, i, stamp));
+}
+
+void exchange_fill_expected(const exchange *x, uint64_t stamp,
+                            unsigned char *to)
+{
+    memset(to, GUARD, x->recv_extent);
+    for (int i = 0; i < x->P; i++)
+        fill(to + x->rdispls[i], (size_t)x->recvcounts[i],
+             payload_key(x, i, x->me, stamp));
+}
+
+void exchange_poison_recv(exchange *x, uint64_t stamp)
+{
+    exchange_fill_expected(x, stamp, x->recvbuf);
+    for (int i = 0; i < x->P; i++) {
+        unsigned char *block = x->recvbuf + x->rdispls[i];
+
+        for (int j = 0; j < x->recvcounts[i]; j++)
+            block[j] = (unsigned char)~block[j];
+    }
+}
+
+/* One side of the exchange, for checking. */
+typedef struct side {
+    const unsigned char *buffer;
+    const int *counts, *displs;
+    size_t extent;
+    const char *block_text; /* takes the peer */
+} side;
+
+static bool check_block(const side *s, int peer, uint64_t key, char *error,
+                        size_t errlen)
+{
+    const size_t bytes = (size_t)s->counts[peer];
+    const size_t wrong = find_wrong(s->buffer + s->displs[peer], bytes, key);
+
+    if (wrong == bytes)
+        return true;
+    snprintf(error, errlen, "wrong byte at offset %zu of the %zu bytes %s %d",
+             wrong, bytes, s->block_text, peer);
+    return false;
+}
+
+/* The bytes between the block of peer-1 and that of peer (0: before the first,
+ * P: after the last). */
+static bool check_gap(const exchange *x, const side *s, int peer, char *error,
+                      size_t errlen)
+{
+    const size_t from =
+        peer == 0 ? 0
+                  : (size_t)s->displs[peer - 1] + (size_t)s->counts[peer - 1];
+    const size_t to = peer == x->P ? s->extent : (size_t)s->displs[peer];
+    const size_t wrong = find_not_guard(s->buffer + from, to - from);
+
+    if (wrong == to - from)
+        return true;
+    if (peer == 0)
+        snprintf(error, errlen, "byte overwritten %zu before the block %s 0",
+                 to - wrong, s->block_text);
+    else
+        snprintf(error, errlen,
+                 "byte overwritten %zu after the end of the %d bytes %s %d",
+                 wrong, s->counts[peer - 1], s->block_text, peer - 1);
+    return false;
+}
+
+bool exchange_verify(const exchange *x, uint64_t stamp, char *error,
+                     size_t errlen)
+{
+    const side recv = {x->recvbuf, x->recvcounts, x->rdispls, x->recv_extent,
+                       "received from rank"};
+    const side send = {x->sendbuf, x->sendcounts, x->sdispls, x->send_extent,
+                       "in the send buffer for rank"};
+
+    for (int i = 0; i < x->P; i++)
+        if (!check_block(&recv, i, payload_key(x, i, x->me, stamp), error,
+                         errlen) ||
+            !check_block(&send, i, payload_key(x, x->me, i, stamp), error,
+                         errlen))
+            return false;
+    for (int i = 0; i <= x->P; i++)
+        if (!check_gap(x, &recv, i, error, errlen) ||
+            !check_gap(x, &send, i, error, errlen))
+            return false;
+    return true;
+}

@@ -1,0 +1,62 @@
+/* exchange.h - the buffers of one cell of the benchmark, their layout at each
+ * step, and what must be in them.
+ *
+ * Every block is surrounded by guard bytes, in both buffers. The payload of a
+ * block is a function of (source, destination, step, index), so that a byte
+ * that was left over, moved or doubled shows.
+ */
+#ifndef BENCH_EXCHANGE_H
+#define BENCH_EXCHANGE_H
+
+#include "dist.h"
+#include "memory.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct exchange {
+    MPI_Comm comm; /* borrowed */
+    int P, me;
+    const dist *dist; /* borrowed */
+    size_t max_bytes; /* S */
+    uint64_t seed;
+    bool varying; /* counts change with the step */
+
+    int *sendcounts, *sdispls, *recvcounts, *rdispls; /* [P] bytes */
+    size_t send_bytes, recv_bytes;   /* payload of this rank at this step */
+    size_t send_extent, recv_extent; /* payload, gaps and guards */
+
+    const bench_mem *mem;
+    unsigned char *sendbuf, *recvbuf;    /* owned */
+    size_t send_capacity, recv_capacity; /* largest extents of all steps */
+} exchange;
+
+/* Make x with buffers for the steps 0 .. steps-1 and lay out step 0. Dies if
+ * memory or the range of int does not suffice. Collective over comm. */
+void exchange_create(exchange *x, MPI_Comm comm, const dist *d,
+                     size_t max_bytes, uint64_t seed, bool varying,
+                     uint64_t steps, const bench_mem *mem);
+void exchange_destroy(exchange *x);
+
+/* Lay out step: counts and displacements. Local; O(P). */
+void exchange_set_step(exchange *x, uint64_t step);
+
+/* Write what this rank sends in this step, under the stamp. */
+void exchange_fill_send(exchange *x, uint64_t stamp);
+
+/* Write into to (laid out as recvbuf) what must arrive under the stamp. */
+void exchange_fill_expected(const exchange *x, uint64_t stamp,
+                            unsigned char *to);
+
+/* Make every byte of recvbuf wrong: blocks hold the complement of what is to
+ * arrive under the stamp, all else holds guard bytes. */
+void exchange_poison_recv(exchange *x, uint64_t stamp);
+
+/* Check recvbuf and sendbuf. True if every byte is right, else error [errlen]
+ * names the source (or destination) and offset of the first wrong one. */
+bool exchange_verify(const exchange *x, uint64_t stamp, char *error,
+                     size_t errlen);
+
+#endif

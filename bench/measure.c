@@ -1,0 +1,336 @@
+#define _POSIX_C_SOURCE 200809L /* isatty */
+
+#include "measure.h"
+
+#include "hash.h"
+#include "util.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Timed pairs of init and free, of which the median counts. */
+#define INIT_REPEATS 5
+/* Verified exchanges of each algorithm before it is timed: the second one runs
+ * a plan that has run before. One more follows after the timing. */
+#define VERIFY_BEFORE 2
+#define PROGRESS_INTERVAL_US 200000.0
+
+typedef struct cell_run {
+    bench_env *env;
+    const options *opt;
+    exchange x;
+    runner *runners; /* [n], as many set up as n_ready says */
+    int n, n_ready;
+    double *init_us; /* [n] */
+    double *times;   /* [n][opt->iters] */
+    double bytes;    /* sent by this rank in timed iterations */
+    int done;        /* timed iterations */
+    double began_us, shown_us;
+} cell_run;
+
+static double *times_of(const cell_run *run, int a)
+{
+    return run->times + (size_t)a * (size_t)run->opt->iters;
+}
+
+/* -- statistics ----------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Linear interpolation between the two closest ranks; sorted [n], n > 0. */
+static double quantile(const double *sorted, int n, double q)
+{
+    const double at = q * (n - 1);
+    const int below = (int)at, above = below + 1 < n ? below + 1 : below;
+
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+static void sort_doubles(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+}
+
+/* -- setting up ----------------------------------------------------------- */
+
+static int init_once(runner *r, const exchange *x)
+{
+    return r->ops->init != NULL ? r->ops->init(r, x) : MPI_SUCCESS;
+}
+
+/* The error is of the same class on all ranks: the library agrees on it. */
+static int time_init(cell_run *run, runner *r, double *median_us)
+{
+    double times[INIT_REPEATS];
+
+    *median_us = NAN;
+    if (!r->ops->has_init)
+        return MPI_SUCCESS;
+    for (int i = 0; i < INIT_REPEATS; i++) {
+        double began;
+        int err;
+
+        sync_barrier(&run->env->sync, false);
+        began = sync_now_us();
+        err = init_once(r, &run->x);
+        if (err != MPI_SUCCESS)
+            return err;
+        bench_must(r->ops->free(r), r->spec->name);
+        times[i] = sync_now_us() - began;
+    }
+    bench_must(MPI_Allreduce(MPI_IN_PLACE, times, INIT_REPEATS, MPI_DOUBLE,
+                             MPI_MAX, run->env->comm),
+               "MPI_Allreduce");
+    sort_doubles(times, INIT_REPEATS);
+    *median_us = quantile(times, INIT_REPEATS, 0.5);
+    return MPI_SUCCESS;
+}
+
+static void explain(const algo_spec *spec, int err, char *error, size_t errlen)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+
+    MPI_Error_string(err, text, &length);
+    snprintf(error, errlen, "algorithm '%s%s%s': %s", spec->name,
+             spec->params[0] != '\0' ? ":" : "", spec->params, text);
+}
+
+static int set_up(cell_run *run, char *error, size_t errlen)
+{
+    for (int a = 0; a < run->n; a++) {
+        runner *r = &run->runners[a];
+        int err;
+
+        runner_create(r, &run->opt->algos[a], run->opt->kind);
+        err = time_init(run, r, &run->init_us[a]);
+        if (err == MPI_SUCCESS)
+            err = init_once(r, &run->x);
+        if (err != MPI_SUCCESS) {
+            explain(r->spec, err, error, errlen);
+            runner_abandon(r);
+            return -1;
+        }
+        run->n_ready++;
+    }
+    return 0;
+}
+
+/* -- exchanging ----------------------------------------------------------- */
+
+static void run_once(cell_run *run, int a)
+{
+    runner *r = &run->runners[a];
+
+    bench_must(r->ops->run(r, &run->x), r->spec->name);
+}
+
+/* Each exchange has a payload of its own, so that what another algorithm left
+ * behind is as wrong as anything else. */
+static void verify_step(cell_run *run, uint64_t step)
+{
+    exchange *x = &run->x;
+
+    exchange_set_step(x, step);
+    for (int a = 0; a < run->n; a++) {
+        const uint64_t stamp = step * OPTIONS_MAX_LIST + (uint64_t)a;
+        runner *r = &run->runners[a];
+        char error[256];
+
+        exchange_fill_send(x, stamp);
+        exchange_poison_recv(x, stamp);
+        if (r->ops->refresh != NULL)
+            r->ops->refresh(r, x, stamp);
+        sync_barrier(&run->env->sync, false);
+        run_once(run, a);
+        if (!exchange_verify(x, stamp, error, sizeof error))
+            bench_die("%s%s%s, %s, S = %zu, step %llu: %s", r->spec->name,
+                      r->spec->params[0] != '\0' ? ":" : "", r->spec->params,
+                      x->dist->text, x->max_bytes, (unsigned long long)step,
+                      error);
+    }
+}
+
+/* Another order in every iteration, so that no algorithm always runs in the
+ * wake of the same one. The same on all ranks. */
+static void shuffle(int *order, int n, uint64_t key)
+{
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)(hash_draw(key, (uint64_t)i) % (uint64_t)(i + 1));
+        const int moved = order[i];
+
+        order[i] = order[j];
+        order[j] = moved;
+    }
+}
+
+static bool over_limit(const cell_run *run)
+{
+    return run->opt->time_limit > 0 &&
+           sync_now_us() - run->began_us > run->opt->time_limit * 1e6;
+}
+
+/* One exchange by every algorithm; times go to column i if it is not negative.
+ * Returns, the same on all ranks, whether some rank found the time over. */
+static bool run_row(cell_run *run, uint64_t step, int i)
+{
+    int order[OPTIONS_MAX_LIST];
+    bool over = over_limit(run);
+
+    exchange_set_step(&run->x, step);
+    shuffle(order, run->n, hash_draw(run->opt->seed, step));
+    for (int k = 0; k < run->n; k++) {
+        const int a = order[k];
+        double began;
+
+        over = sync_barrier(&run->env->sync, over);
+        began = sync_now_us();
+        run_once(run, a);
+        if (i >= 0)
+            times_of(run, a)[i] = sync_now_us() - began;
+    }
+    return over;
+}
+
+static void show_progress(cell_run *run)
+{
+    const double now = sync_now_us();
+
+    if (run->env->me != 0 || now - run->shown_us < PROGRESS_INTERVAL_US ||
+        !isatty(STDERR_FILENO))
+        return;
+    run->shown_us = now;
+    fprintf(stderr, "\r%s, S = %zu: iteration %d of %d ", run->x.dist->text,
+            run->x.max_bytes, run->done, run->opt->iters);
+    fflush(stderr);
+}
+
+static void hide_progress(const cell_run *run)
+{
+    if (run->env->me == 0 && run->shown_us > 0)
+        fprintf(stderr, "\r%60s\r", "");
+}
+
+/* A time limit ends the warm-up, and the timing after at least one row. */
+static void time_rows(cell_run *run, uint64_t step)
+{
+    bool over = false;
+
+    for (int i = 0; i < run->opt->warmup && !over; i++)
+        over = run_row(run, step + (uint64_t)i, -1);
+    step += (uint64_t)run->opt->warmup;
+    for (over = false; run->done < run->opt->iters && !over; run->done++) {
+        over = run_row(run, step + (uint64_t)run->done, run->done);
+        run->bytes += (double)run->x.send_bytes;
+        show_progress(run);
+    }
+    hide_progress(run);
+}
+
+/* -- results -------------------------------------------------------------- */
+
+/* On rank 0, the maximum over all ranks of n values. */
+static void reduce(const cell_run *run, double *values, int n, MPI_Op op)
+{
+    const void *from = run->env->me == 0 ? MPI_IN_PLACE : values;
+
+    bench_must(MPI_Reduce(from, values, n, MPI_DOUBLE, op, 0, run->env->comm),
+               "MPI_Reduce");
+}
+
+static double median_named(const bench_cell *cell, int n, const char *name)
+{
+    for (int a = 0; a < n; a++)
+        if (strcmp(cell->results[a].spec->name, name) == 0)
+            return cell->results[a].median_us;
+    return NAN;
+}
+
+/* Comparisons with MPI are NAN where it was not measured, as any arithmetic
+ * with NAN is. */
+static void compare(bench_cell *cell, int n)
+{
+    const double mpi = median_named(cell, n, "mpi");
+    const double persistent = median_named(cell, n, "mpi_persistent");
+
+    for (int a = 0; a < n; a++) {
+        bench_result *result = &cell->results[a];
+        const double gain = mpi - result->median_us;
+
+        result->ratio_to_mpi = mpi / result->median_us;
+        result->ratio_to_mpi_persistent = persistent / result->median_us;
+        result->break_even_starts =
+            gain > 0 ? ceil(result->init_us / gain) : NAN;
+    }
+}
+
+static void collect(cell_run *run, bench_cell *cell)
+{
+    reduce(run, &run->bytes, 1, MPI_SUM);
+    cell->total_bytes = run->bytes / run->done;
+    cell->iters = run->done;
+    for (int a = 0; a < run->n; a++) {
+        bench_result *result = &cell->results[a];
+        double *times = times_of(run, a);
+
+        reduce(run, times, run->done, MPI_MAX);
+        sort_doubles(times, run->done);
+        result->spec = run->runners[a].spec;
+        result->median_us = quantile(times, run->done, 0.5);
+        result->p10_us = quantile(times, run->done, 0.1);
+        result->p90_us = quantile(times, run->done, 0.9);
+        result->init_us = run->init_us[a];
+        runner_describe(&run->runners[a], run->env->comm, &result->facts);
+    }
+    compare(cell, run->n);
+}
+
+static void tear_down(cell_run *run)
+{
+    for (int a = 0; a < run->n_ready; a++)
+        runner_destroy(&run->runners[a]);
+    exchange_destroy(&run->x);
+    free(run->runners);
+    free(run->init_us);
+    free(run->times);
+}
+
+int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
+                 bench_cell *cell, char *error, size_t errlen)
+{
+    const options *opt = env->opt;
+    const uint64_t first_row = VERIFY_BEFORE;
+    const uint64_t last =
+        first_row + (uint64_t)opt->warmup + (uint64_t)opt->iters;
+    cell_run run = {.env = env, .opt = opt, .n = opt->n_algos};
+    int status;
+
+    *cell = (bench_cell){.dist = d, .max_bytes = max_bytes};
+    exchange_create(&run.x, env->comm, d, max_bytes, opt->seed,
+                    opt->kind != KIND_FIXED, last + 1, opt->mem);
+    run.runners = bench_calloc((size_t)run.n, sizeof *run.runners);
+    run.init_us = bench_calloc((size_t)run.n, sizeof *run.init_us);
+    run.times =
+        bench_calloc((size_t)run.n * (size_t)opt->iters, sizeof *run.times);
+    status = set_up(&run, error, errlen);
+    if (status == 0) {
+        for (uint64_t step = 0; step < first_row; step++)
+            verify_step(&run, step);
+        run.began_us = sync_now_us();
+        time_rows(&run, first_row);
+        verify_step(&run, last);
+        collect(&run, cell);
+    }
+    tear_down(&run);
+    return status;
+}

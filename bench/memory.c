@@ -1,0 +1,31 @@
+#include "memory.h"
+
+#include <stdlib.h>
+
+/* Blocks begin at multiples of 8 from here; a cache line keeps the first one
+ * from depending on what was allocated before. */
+#define ALIGNMENT ((size_t)64)
+
+static int malloc_alloc(size_t bytes, MPI_Comm comm, void **memory)
+{
+    (void)comm;
+    *memory =
+        aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+    return *memory != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int malloc_free(void **memory)
+{
+    free(*memory);
+    *memory = NULL;
+    return MPI_SUCCESS;
+}
+
+/* heap becomes rota_mem_alloc and rota_mem_free. cuda also needs payloads
+ * that are written and checked through host copies (exchange.c). */
+const bench_mem bench_mem_table[] = {
+    {"malloc", NULL, malloc_alloc, malloc_free},
+    {"heap", "this version of rota has no rota_mem_alloc", NULL, NULL},
+    {"cuda", "this version of rota does not take device memory", NULL, NULL},
+    {NULL, NULL, NULL, NULL},
+};

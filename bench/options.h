@@ -1,0 +1,60 @@
+/* options.h - the command line. It is fixed: figures are remade from it. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "dist.h"
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTIONS_MAX_LIST = 64 };
+
+/* Bits, so that a runner can serve several (runners.c). */
+typedef enum bench_kind {
+    KIND_FIXED = 1,
+    KIND_VARYING = 2,
+    KIND_EXCHANGE = 4
+} bench_kind;
+
+/* One entry of --algos. */
+typedef struct algo_spec {
+    char name[64];
+    char params[128]; /* "key=value:key=value", "" if none */
+} algo_spec;
+
+typedef struct options {
+    bench_kind kind;
+    const char *kind_name;
+    const bench_mem *mem;
+    size_t sizes[OPTIONS_MAX_LIST];
+    int n_sizes;
+    bool sizes_given; /* else they are the default, not for matrices */
+    dist dists[OPTIONS_MAX_LIST];
+    int n_dists;
+    algo_spec algos[OPTIONS_MAX_LIST];
+    int n_algos;
+    int iters, warmup;
+    uint64_t seed;
+    double time_limit; /* seconds of a cell, 0 if there is none */
+    const char *json, *csv, *check_json; /* paths or NULL */
+    bool help;
+    char *storage; /* that texts of dists point into; owned */
+} options;
+
+/* Parse argv[1] to argv[argc-1], with defaults for what is not given. Returns
+ * 0, or -1 with the reason in error [errlen]; options_free in either case.
+ * Local, no MPI. */
+int options_parse(int argc, char *argv[], options *o, char *error,
+                  size_t errlen);
+void options_free(options *o);
+
+void options_help(FILE *out);
+
+/* Step over the next "key=value" of params. Returns false at the end; key and
+ * value point into *rest, which is overwritten. */
+bool options_next_param(char **rest, char **key, char **value);
+
+#endif

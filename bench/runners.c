@@ -1,0 +1,302 @@
+#include "runners.h"
+
+#include "util.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- MPI ------------------------------------------------------------------ */
+
+static int mpi_run(runner *r, const exchange *x)
+{
+    (void)r;
+    return MPI_Alltoallv(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
+                         x->recvbuf, x->recvcounts, x->rdispls, MPI_BYTE,
+                         x->comm);
+}
+
+#if MPI_VERSION >= 4
+#define PERSISTENT_UNAVAILABLE NULL
+
+static int persistent_init(runner *r, const exchange *x)
+{
+    return MPI_Alltoallv_init(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
+                              x->recvbuf, x->recvcounts, x->rdispls, MPI_BYTE,
+                              x->comm, MPI_INFO_NULL, &r->request);
+}
+#else
+#define PERSISTENT_UNAVAILABLE "its MPI library is older than MPI 4"
+
+static int persistent_init(runner *r, const exchange *x)
+{
+    (void)r;
+    (void)x;
+    return MPI_ERR_OTHER;
+}
+#endif
+
+static int persistent_run(runner *r, const exchange *x)
+{
+    const int err = MPI_Start(&r->request);
+
+    (void)x;
+    return err != MPI_SUCCESS ? err : MPI_Wait(&r->request, MPI_STATUS_IGNORE);
+}
+
+static int persistent_free(runner *r)
+{
+    return MPI_Request_free(&r->request);
+}
+
+/* -- a bare copy ---------------------------------------------------------- */
+
+static int copy_init(runner *r, const exchange *x)
+{
+    r->source = bench_calloc(x->recv_capacity, 1);
+    return MPI_SUCCESS;
+}
+
+static int copy_run(runner *r, const exchange *x)
+{
+    for (int i = 0; i < x->P; i++)
+        memcpy(x->recvbuf + x->rdispls[i], r->source + x->rdispls[i],
+               (size_t)x->recvcounts[i]);
+    return MPI_SUCCESS;
+}
+
+static int copy_free(runner *r)
+{
+    free(r->source);
+    r->source = NULL;
+    return MPI_SUCCESS;
+}
+
+static void copy_refresh(runner *r, const exchange *x, uint64_t stamp)
+{
+    exchange_fill_expected(x, stamp, r->source);
+}
+
+/* -- rota ----------------------------------------------------------------- */
+
+static int fixed_init(runner *r, const exchange *x)
+{
+    return rota_alltoallv_init(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
+                               x->recvbuf, x->recvcounts, x->rdispls, MPI_BYTE,
+                               x->comm, r->info, &r->plan);
+}
+
+static int fixed_run(runner *r, const exchange *x)
+{
+    const int err = rota_start(r->plan);
+
+    (void)x;
+    return err != MPI_SUCCESS ? err : rota_wait(r->plan);
+}
+
+static int varying_init(runner *r, const exchange *x)
+{
+    return rota_alltoallv_varying_init(x->max_bytes, MPI_BYTE, x->comm, r->info,
+                                       &r->plan);
+}
+
+static int varying_run(runner *r, const exchange *x)
+{
+    const int err =
+        rota_alltoallv_start(r->plan, x->sendbuf, x->sendcounts, x->sdispls,
+                             x->recvbuf, x->recvcounts, x->rdispls);
+
+    return err != MPI_SUCCESS ? err : rota_wait(r->plan);
+}
+
+static int plan_free(runner *r)
+{
+    return rota_plan_free(&r->plan);
+}
+
+/* -- the table ------------------------------------------------------------ */
+
+/* First match wins. Kind exchange is a row each for mpi (MPI_Alltoall of the
+ * counts, then MPI_Alltoallv) and for rota, once rota_exchange_init is there.
+ */
+static const runner_ops runner_table[] = {
+    {"mpi", KIND_FIXED | KIND_VARYING, NULL, false, NULL, mpi_run, NULL, NULL},
+    {"mpi_persistent", KIND_FIXED, PERSISTENT_UNAVAILABLE, true,
+     persistent_init, persistent_run, persistent_free, NULL},
+    {"copy_bound", KIND_FIXED | KIND_VARYING, NULL, false, copy_init, copy_run,
+     copy_free, copy_refresh},
+    {NULL, KIND_FIXED, NULL, true, fixed_init, fixed_run, plan_free, NULL},
+    {NULL, KIND_VARYING, NULL, true, varying_init, varying_run, plan_free,
+     NULL},
+};
+
+enum { N_RUNNERS = sizeof runner_table / sizeof *runner_table };
+
+/* The row of this kind; where there is none, a row of the name; else NULL. */
+static const runner_ops *find_row(const char *name, bench_kind kind)
+{
+    const runner_ops *named = NULL;
+
+    for (int i = 0; i < N_RUNNERS; i++) {
+        const runner_ops *row = &runner_table[i];
+
+        if (row->name == NULL ? named != NULL : strcmp(row->name, name) != 0)
+            continue;
+        if (row->kinds & (int)kind)
+            return row;
+        if (row->name != NULL)
+            named = row;
+    }
+    return named;
+}
+
+const runner_ops *runners_find(const algo_spec *spec, bench_kind kind,
+                               char *error, size_t errlen)
+{
+    const runner_ops *row = find_row(spec->name, kind);
+
+    if (row == NULL || !(row->kinds & (int)kind)) {
+        snprintf(error, errlen, "algorithm '%s' is not for this --kind",
+                 spec->name);
+        return NULL;
+    }
+    if (row->unavailable != NULL) {
+        snprintf(error, errlen,
+                 "algorithm '%s' is not available in this build: %s",
+                 spec->name, row->unavailable);
+        return NULL;
+    }
+    if (row->name != NULL && spec->params[0] != '\0') {
+        snprintf(error, errlen, "algorithm '%s' takes no parameters",
+                 spec->name);
+        return NULL;
+    }
+    return row;
+}
+
+const char *runners_default(bench_kind kind)
+{
+#if MPI_VERSION >= 4
+    if (kind == KIND_FIXED)
+        return "auto,mpi,mpi_persistent";
+#else
+    (void)kind;
+#endif
+    return "auto,mpi";
+}
+
+void runners_help(FILE *out)
+{
+    fprintf(
+        out,
+        "  mpi             MPI_Alltoallv\n"
+        "  mpi_persistent  MPI_Alltoallv_init, timed from start to wait (needs "
+        "MPI 4,\n"
+        "                  --kind fixed)\n"
+        "  copy_bound      no exchange but a lower bound of one: after the "
+        "barrier every\n"
+        "                  rank copies as many bytes as it would receive, from "
+        "memory of\n"
+        "                  its own, with memcpy\n"
+        "  auto            rota, its own choice\n"
+        "  rota_mpi        rota, rota_algorithm=mpi: MPI's exchange through a "
+        "plan\n"
+        "  any other NAME  rota, rota_algorithm=NAME; a key is the hint "
+        "rota_<key>, as in\n"
+        "                  scattered:batch=8\n");
+}
+
+/* -- life of a runner ----------------------------------------------------- */
+
+/* A leading "rota_" reaches algorithms that share a name with a row above. */
+static const char *algorithm_name(const char *name)
+{
+    return strncmp(name, "rota_", 5) == 0 ? name + 5 : name;
+}
+
+static void set_hint(runner *r, const char *key, const char *value)
+{
+    if (r->info == MPI_INFO_NULL)
+        bench_must(MPI_Info_create(&r->info), "MPI_Info_create");
+    bench_must(MPI_Info_set(r->info, key, value), "MPI_Info_set");
+}
+
+void runner_create(runner *r, const algo_spec *spec, bench_kind kind)
+{
+    char error[256], copy[sizeof spec->params], *rest = copy, *key, *value;
+
+    *r = (runner){.spec = spec,
+                  .ops = runners_find(spec, kind, error, sizeof error),
+                  .info = MPI_INFO_NULL,
+                  .request = MPI_REQUEST_NULL};
+    if (r->ops == NULL)
+        bench_die("%s", error);
+    if (r->ops->name == NULL && strcmp(spec->name, "auto") != 0)
+        set_hint(r, "rota_algorithm", algorithm_name(spec->name));
+    strcpy(copy, spec->params);
+    while (options_next_param(&rest, &key, &value)) {
+        char hint[sizeof spec->params + sizeof "rota_"];
+
+        snprintf(hint, sizeof hint, "rota_%s", key);
+        set_hint(r, hint, value);
+    }
+}
+
+void runner_destroy(runner *r)
+{
+    if (r->ops->free != NULL)
+        bench_must(r->ops->free(r), r->spec->name);
+    runner_abandon(r);
+}
+
+void runner_abandon(runner *r)
+{
+    if (r->info != MPI_INFO_NULL)
+        bench_must(MPI_Info_free(&r->info), "MPI_Info_free");
+}
+
+/* -- facts ---------------------------------------------------------------- */
+
+static double number_of(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : -1;
+}
+
+/* The description as JSON; the caller deletes it. */
+static cJSON *describe(const rota_plan *plan)
+{
+    size_t length = 0;
+    char *text;
+    cJSON *object;
+
+    bench_must(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, NULL, &length),
+               "rota_plan_describe");
+    text = bench_calloc(length, 1);
+    bench_must(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length),
+               "rota_plan_describe");
+    object = cJSON_Parse(text);
+    if (object == NULL)
+        bench_die("rota_plan_describe gave no JSON: %s", text);
+    free(text);
+    return object;
+}
+
+void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts)
+{
+    double values[3] = {-1, -1, -1};
+
+    if (r->plan != NULL) {
+        cJSON *object = describe(r->plan);
+
+        values[0] = number_of(object, "rounds");
+        values[1] = number_of(object, "messages");
+        values[2] = number_of(object, "scratch_bytes");
+        cJSON_Delete(object);
+    }
+    bench_must(
+        MPI_Allreduce(MPI_IN_PLACE, values, 3, MPI_DOUBLE, MPI_MAX, comm),
+        "MPI_Allreduce");
+    *facts = (runner_facts){values[0], values[1], values[2]};
+}

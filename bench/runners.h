@@ -1,0 +1,63 @@
+/* runners.h - what can be timed: the entries of --algos. */
+#ifndef BENCH_RUNNERS_H
+#define BENCH_RUNNERS_H
+
+#include "exchange.h"
+#include "options.h"
+
+#include <mpi.h>
+#include <rota.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct runner runner;
+
+/* Functions return MPI_SUCCESS or an error code. */
+typedef struct runner_ops {
+    const char *name; /* NULL: any name, as the value of rota_algorithm */
+    int kinds;        /* bits of bench_kind */
+    const char *unavailable; /* NULL, or why this build does not have it */
+    bool has_init;           /* setting up is worth a time of its own */
+    int (*init)(runner *r, const exchange *x); /* collective; may be NULL */
+    int (*run)(runner *r, const exchange *x);  /* start .. wait */
+    int (*free)(runner *r);                    /* may be NULL */
+    /* What must be done besides filling the send buffer; may be NULL. */
+    void (*refresh)(runner *r, const exchange *x, uint64_t stamp);
+} runner_ops;
+
+struct runner {
+    const runner_ops *ops;
+    const algo_spec *spec; /* borrowed */
+    MPI_Info info;         /* hints, owned; MPI_INFO_NULL if none */
+    rota_plan *plan;
+    MPI_Request request;
+    unsigned char *source; /* owned: of a bare copy */
+};
+
+/* Facts of a plan, the largest over all ranks; negative if not known. */
+typedef struct runner_facts {
+    double rounds, messages, scratch_bytes;
+} runner_facts;
+
+/* The operations for spec, NULL with the reason in error [errlen]. */
+const runner_ops *runners_find(const algo_spec *spec, bench_kind kind,
+                               char *error, size_t errlen);
+
+/* The value of --algos where none is given. */
+const char *runners_default(bench_kind kind);
+
+void runners_help(FILE *out);
+
+/* Make a runner for spec, which must be one that runners_find finds, not yet
+ * set up (ops->init). */
+void runner_create(runner *r, const algo_spec *spec, bench_kind kind);
+void runner_destroy(runner *r);
+/* The same for a runner whose set-up failed. */
+void runner_abandon(runner *r);
+
+/* Collective over comm. */
+void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts);
+
+#endif

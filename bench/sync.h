@@ -1,0 +1,30 @@
+/* sync.h - the clock, and a barrier of our own.
+ *
+ * MPI's barrier would do where every rank has a core. With more ranks than
+ * cores an MPI library that spins needs a scheduler tick (milliseconds) to
+ * hand the core on, and then every iteration would measure that. This one
+ * gives the core up, the same way for all algorithms that are compared.
+ */
+#ifndef BENCH_SYNC_H
+#define BENCH_SYNC_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+typedef struct bench_sync {
+    MPI_Comm comm; /* owned: its traffic meets no other */
+    int P, me;
+    int spins; /* polls before the core is given up */
+} bench_sync;
+
+/* Collective over comm. oversubscribed: more ranks than cores somewhere. */
+void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed);
+void sync_destroy(bench_sync *sync);
+
+/* Wait for all ranks. Returns true, on all of them, if any rank passed true. */
+bool sync_barrier(bench_sync *sync, bool flag);
+
+/* Monotonic time in microseconds, from an arbitrary start. */
+double sync_now_us(void);
+
+#endif

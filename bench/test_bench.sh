@@ -1,0 +1,74 @@
+#!/bin/sh
+# test_bench.sh - rota-bench as its users call it.
+#
+#   sh bench/test_bench.sh ROTA-BENCH MPIEXEC... NP
+#
+# What follows the program starts it on NP ranks.
+set -u
+
+bench=$1
+shift
+folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-bench-test.XXXXXX") || exit 1
+trap 'rm -rf "$folder"' EXIT
+
+fail()
+{
+    echo "FAILED: $*"
+    [ ! -s "$folder/log" ] || cat "$folder/log"
+    exit 1
+}
+
+lines()
+{
+    sed -n '$=' "$1"
+}
+
+# measures RESULTS ARGUMENT...: a run succeeds, with so many verified results.
+# The command that starts the ranks is in $launch, words split on purpose.
+measures()
+{
+    results=$1
+    shift
+    # shellcheck disable=SC2086
+    timeout -k 5 120 $launch "$bench" --iters 3 --warmup 1 \
+        --json "$folder/json" --csv "$folder/csv" "$@" \
+        >"$folder/log" 2>&1 || fail "status $? of: $*"
+    "$bench" --check-json "$folder/json" >"$folder/log" 2>&1 ||
+        fail "JSON of: $*"
+    [ "$(lines "$folder/json")" -eq "$results" ] ||
+        fail "not $results results of: $*"
+    [ "$(lines "$folder/csv")" -eq $((results + 1)) ] || fail "CSV of: $*"
+}
+
+# refuses TEXT ARGUMENT...: a run fails and says TEXT.
+refuses()
+{
+    text=$1
+    shift
+    # shellcheck disable=SC2086
+    if timeout -k 5 60 $launch "$bench" "$@" >"$folder/log" 2>&1; then
+        fail "no error of: $*"
+    fi
+    grep -q -e "$text" "$folder/log" || fail "not '$text' of: $*"
+}
+
+launch=$*
+measures 4 --sizes 0,100 --algos auto,mpi
+measures 8 --sizes 8,5000 --dist window:50,sparse:0.3 --algos scattered:batch=2,mpi
+measures 6 --sizes 64 --kind varying --dist uniform,fft2 \
+    --algos auto,rota_mpi,copy_bound
+measures 2 --sizes 64 --time-limit 0.001 --algos auto,mpi
+
+refuses "unknown argument '--bogus'" --bogus
+refuses "not available in this build" --kind exchange
+refuses "not available in this build" --mem heap
+refuses "cannot write" --json "$folder/none/json"
+refuses "no such file\|No such file" --dist "matrix:$folder/none"
+refuses "no_such_algorithm" --algos no_such_algorithm
+refuses "rota_no_such_hint" --algos auto:no_such_hint=1
+
+echo "{}" >"$folder/json"
+"$bench" --check-json "$folder/json" >"$folder/log" 2>&1 &&
+    fail "an empty object passes as a result"
+"$bench" --help >"$folder/log" 2>&1 || fail "status $? of --help"
+exit 0

@@ -1,0 +1,24 @@
+/* util.h - failing early, so that no caller needs an error path for what a
+ * benchmark cannot recover from. */
+#ifndef BENCH_UTIL_H
+#define BENCH_UTIL_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define BENCH_LIKE_PRINTF __attribute__((format(printf, 1, 2)))
+#else
+#define BENCH_LIKE_PRINTF
+#endif
+
+/* Print to stderr after "rota-bench: rank <r>: " and abort all ranks. */
+BENCH_LIKE_PRINTF _Noreturn void bench_die(const char *format, ...);
+
+/* Die with the text of err, unless it is MPI_SUCCESS; what names the call. */
+void bench_must(int err, const char *what);
+
+/* calloc that dies; n == 0 gives a pointer that can be freed. */
+void *bench_calloc(size_t n, size_t size);
+
+#endif

@@ -1,0 +1,23 @@
+# rota_options(TARGET): warnings, sanitizers and POSIX beside C11, for all code
+# of the project. Who needs more of the system says so in its source.
+
+function(rota_options target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion)
+    target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
+    if(ROTA_WERROR)
+        target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(ROTA_SANITIZE)
+        target_compile_options(${target} PRIVATE
+            -fsanitize=${ROTA_SANITIZE} -fno-sanitize-recover=all
+            -fno-omit-frame-pointer)
+        target_link_options(${target} PUBLIC -fsanitize=${ROTA_SANITIZE})
+    endif()
+endfunction()
+
+# rota_program(TARGET SOURCE...): an executable.
+function(rota_program target)
+    add_executable(${target} ${ARGN})
+    rota_options(${target})
+    target_link_libraries(${target} PRIVATE MPI::MPI_C)
+endfunction()

@@ -1,0 +1,123 @@
+# How tests are registered.
+#
+# Labels choose among them (ctest -L): the folder of tests/ that a test is
+# registered in (unit, sim, mpi, ...), valgrind, and in builds of that kind
+# sanitize and openmpi on all tests. Exit code 77 means skipped; print why.
+
+find_program(ROTA_TIMEOUT timeout REQUIRED)
+find_program(ROTA_VALGRIND valgrind)
+mark_as_advanced(ROTA_TIMEOUT ROTA_VALGRIND)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+# rota_test_properties(NAME SECONDS PROCESSORS LABEL...)
+function(rota_test_properties name seconds processors)
+    set(labels ${ARGN})
+    set(environment "")
+    if(ROTA_SANITIZE)
+        list(APPEND labels sanitize)
+        set(environment
+            "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
+            "UBSAN_OPTIONS=print_stacktrace=1")
+    endif()
+    if(ROTA_MPI_FLAVOUR STREQUAL "openmpi")
+        list(APPEND labels openmpi)
+    endif()
+    set_tests_properties(${name} PROPERTIES
+        TIMEOUT ${seconds}
+        PROCESSORS ${processors}
+        LABELS "${labels}"
+        ENVIRONMENT "${environment}"
+        SKIP_RETURN_CODE 77)
+endfunction()
+
+# An executable that may see the inside of the library.
+function(rota_test_program target)
+    rota_program(${target} ${ARGN})
+    target_link_libraries(${target} PRIVATE rota_static PkgConfig::CMOCKA)
+    target_include_directories(${target} PRIVATE
+        ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
+        ${PROJECT_SOURCE_DIR}/tests/common)
+    # Checks of invariants stay on in tests whatever the type of build.
+    target_compile_options(${target} PRIVATE -UNDEBUG)
+endfunction()
+
+# rota_unit_test(NAME SOURCE... [TIMEOUT seconds] [ARGS argument...])
+#
+# A program of one process, most often of cmocka: target and test are called
+# LABEL_NAME, where the label is the name of the current folder.
+function(rota_unit_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "ARGS")
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 60)
+    endif()
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
+    rota_test_program(${label}_${name} ${arg_UNPARSED_ARGUMENTS})
+    add_test(NAME ${label}_${name} COMMAND ${label}_${name} ${arg_ARGS})
+    rota_test_properties(${label}_${name} ${arg_TIMEOUT} 1 ${label})
+endfunction()
+
+# rota_mpi_program(TARGET SOURCE...): a program for the functions below. The
+# target is called mpi_TARGET.
+function(rota_mpi_program target)
+    rota_test_program(mpi_${target} ${ARGN})
+endfunction()
+
+# rota_mpi_test(NAME TARGET NP [seconds] [ARGS argument...])
+#
+# Runs mpi_TARGET on NP ranks; the test is called mpi_NAME_pNP. timeout ends
+# mpiexec where a test hangs, so that what it printed is seen; CTest's own
+# limit is the net below.
+function(rota_mpi_test name target np)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "ARGS")
+    list(POP_FRONT arg_UNPARSED_ARGUMENTS seconds)
+    if(NOT seconds)
+        set(seconds 120)
+    endif()
+    math(EXPR limit "${seconds} + 30")
+    add_test(NAME mpi_${name}_p${np}
+             COMMAND ${ROTA_TIMEOUT} -k 10 ${seconds} ${ROTA_MPIEXEC} ${np}
+                     $<TARGET_FILE:mpi_${target}> ${arg_ARGS})
+    rota_test_properties(mpi_${name}_p${np} ${limit} ${np} mpi)
+endfunction()
+
+# rota_valgrind_test(NAME TARGET NP [seconds] [ARGS argument...])
+#
+# As rota_mpi_test, every rank under valgrind: errors and definite leaks fail.
+# Not with sanitizers, which exclude it, and not with other MPIs than MPICH,
+# for whose own faults tests/valgrind.supp has no entries.
+function(rota_valgrind_test name target np)
+    if(ROTA_SANITIZE OR NOT ROTA_MPI_FLAVOUR STREQUAL "mpich")
+        return()
+    endif()
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "ARGS")
+    list(POP_FRONT arg_UNPARSED_ARGUMENTS seconds)
+    if(NOT seconds)
+        set(seconds 300)
+    endif()
+    math(EXPR limit "${seconds} + 30")
+    if(ROTA_VALGRIND)
+        add_test(NAME valgrind_${name}_p${np}
+                 COMMAND ${ROTA_TIMEOUT} -k 10 ${seconds} ${ROTA_MPIEXEC} ${np}
+                         ${ROTA_VALGRIND} --quiet --error-exitcode=99
+                         --leak-check=full --show-leak-kinds=definite
+                         --errors-for-leak-kinds=definite --num-callers=20
+                         --suppressions=${PROJECT_SOURCE_DIR}/tests/valgrind.supp
+                         $<TARGET_FILE:mpi_${target}> ${arg_ARGS})
+    else()
+        add_test(NAME valgrind_${name}_p${np}
+                 COMMAND sh -c "echo valgrind is not installed; exit 77")
+    endif()
+    rota_test_properties(valgrind_${name}_p${np} ${limit} ${np} valgrind)
+endfunction()
+
+# rota_script_test(NAME SCRIPT [seconds] [ARGS argument...]): sh SCRIPT ...
+function(rota_script_test name script)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "ARGS")
+    list(POP_FRONT arg_UNPARSED_ARGUMENTS seconds)
+    if(NOT seconds)
+        set(seconds 60)
+    endif()
+    add_test(NAME project_${name}
+             COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_ARGS})
+    rota_test_properties(project_${name} ${seconds} 1 project)
+endfunction()

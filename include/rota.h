@@ -1,0 +1,290 @@
+/* rota.h - plan an all-to-all once, run it thousands of times.
+ *
+ * A plan holds everything about a non-uniform all-to-all that does not change
+ * from one execution to the next: counts, buffers, the chosen algorithm and
+ * its schedule, scratch memory and persistent requests. Executing it does no
+ * allocation, looks nothing up, and sends only what the schedule says.
+ *
+ * Rules that hold for every function here
+ *
+ *   Errors. Functions return MPI_SUCCESS or an MPI error code, after raising
+ *   it through the error handler of the plan's communicator (of MPI_COMM_SELF
+ *   where there is none; of MPI_COMM_WORLD before MPI 4). MPI_Error_string
+ *   gives a text that names the function, the argument, the rank and the
+ *   value; rota_error_class gives the class. Output arguments are set only on
+ *   success.
+ *
+ *   Collective functions must be called by all ranks of the communicator, in
+ *   the same order. An error that one rank finds in its arguments is agreed
+ *   on: every rank returns an error of the same class and no plan is made. A
+ *   communicator that is invalid on one rank only is beyond agreement: that
+ *   rank returns and the others wait, as in MPI.
+ *
+ *   Progress. Nothing moves outside MPI and Rota calls. rota_test and
+ *   rota_wait on any plan, and the functions that make plans, advance every
+ *   active plan of the process.
+ *
+ *   Waiting spins briefly and then gives the processor up, so that more ranks
+ *   than cores do not starve each other.
+ *
+ *   Threads. One thread at a time per plan. Under MPI_THREAD_MULTIPLE
+ *   different threads may use different plans; under the lower levels Rota
+ *   calls count as MPI calls.
+ *
+ *   Order. Plans may be started in any order, which may differ among ranks,
+ *   with any number of plans in flight on one communicator. As in MPI, once
+ *   one rank has started a plan all ranks must.
+ *
+ * A plan is inactive when made, active from a start until the wait or test
+ * that completes it, then inactive again. While it is active its send buffer
+ * must not be written and its receive buffer not touched.
+ */
+#ifndef ROTA_H
+#define ROTA_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROTA_VERSION_MAJOR 0
+#define ROTA_VERSION_MINOR 1
+#define ROTA_VERSION_PATCH 0
+/* 0x00MMmmpp; rota_version gives the same of the library in use. */
+#define ROTA_VERSION_NUMBER                                                    \
+    ((ROTA_VERSION_MAJOR << 16) | (ROTA_VERSION_MINOR << 8) |                  \
+     ROTA_VERSION_PATCH)
+
+#if defined(ROTA_BUILDING_SHARED) || defined(__GNUC__)
+#define ROTA_API __attribute__((visibility("default")))
+#else
+#define ROTA_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A plan. Made by a rota_..._init function, freed by rota_plan_free. */
+typedef struct rota_plan rota_plan;
+
+/* max_block of a varying plan whose blocks have no bound known beforehand. */
+#define ROTA_UNBOUNDED SIZE_MAX
+
+/* Formats of rota_plan_describe. */
+enum { ROTA_DESCRIBE_TEXT = 0, ROTA_DESCRIBE_JSON = 1 };
+
+/* -------------------------------------------------------------------------
+ * Making plans: fixed counts
+ * ---------------------------------------------------------------------- */
+
+/* Plan an all-to-all with fixed counts and buffers. Arguments and meaning are
+ * those of MPI_Alltoallv_init.
+ *
+ * sendbuf     start of the send buffer, or MPI_IN_PLACE on all ranks; its
+ *             contents may change between starts, its address only through
+ *             rota_plan_set_buffers. May be NULL if nothing is sent.
+ * sendcounts  [P] elements of sendtype for each rank; 0 sends no message
+ * sdispls     [P] displacements from sendbuf, in extents of sendtype
+ * sendtype    committed datatype; its signature times sendcounts[d] equals
+ *             the signature that rank d expects, the type maps may differ
+ * recvbuf     start of the receive buffer, disjoint from the send buffer
+ * recvcounts  [P], rdispls [P], recvtype: likewise; no byte of the receive
+ *             buffer may be written by two blocks
+ * comm        intra-communicator of P ranks; may be freed after the call
+ * info        hints (see "Hints" below), or MPI_INFO_NULL
+ * plan        set to the new plan, inactive
+ *
+ * Rota copies counts and displacements and keeps what it needs of the types:
+ * arrays may be reused and types freed as soon as the call returns. With
+ * MPI_IN_PLACE, sendcounts, sdispls and sendtype are ignored.
+ *
+ * Collective over comm; blocks. Cost: O(log P) small messages to agree and as
+ * many to check counts across ranks (the latter can be switched off with the
+ * hint rota_check), O(P) memory for direct algorithms and O(P log P) for
+ * logarithmic ones; the first plan on a communicator duplicates it.
+ *
+ * Errors: MPI_ERR_COMM for a null or inter-communicator; MPI_ERR_ARG for NULL
+ * arrays or plan, for overlapping receive blocks, for an unknown hint or value
+ * and for ranks that disagree on hints or kind of plan; MPI_ERR_COUNT for a
+ * negative count, for a pair of ranks whose counts do not match and for sizes
+ * beyond the address space; MPI_ERR_BUFFER for a NULL buffer with data in it
+ * and for MPI_IN_PLACE as recvbuf; MPI_ERR_TYPE for a null or uncommitted
+ * type; MPI_ERR_NO_MEM; MPI_ERR_OTHER where MPI is not initialised. */
+ROTA_API int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
+                                 const int sdispls[], MPI_Datatype sendtype,
+                                 void *recvbuf, const int recvcounts[],
+                                 const int rdispls[], MPI_Datatype recvtype,
+                                 MPI_Comm comm, MPI_Info info,
+                                 rota_plan **plan);
+
+/* As rota_alltoallv_init, with counts and displacements beyond 2^31. */
+ROTA_API int
+rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+                      const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                      void *recvbuf, const MPI_Count recvcounts[],
+                      const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                      MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* Plan an all-to-all with one count for all pairs. Arguments and meaning are
+ * those of MPI_Alltoall_init; the rest as for rota_alltoallv_init. */
+ROTA_API int rota_alltoall_init(const void *sendbuf, int sendcount,
+                                MPI_Datatype sendtype, void *recvbuf,
+                                int recvcount, MPI_Datatype recvtype,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* As rota_alltoall_init, with counts beyond 2^31. */
+ROTA_API int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
+                                  MPI_Datatype sendtype, void *recvbuf,
+                                  MPI_Count recvcount, MPI_Datatype recvtype,
+                                  MPI_Comm comm, MPI_Info info,
+                                  rota_plan **plan);
+
+/* -------------------------------------------------------------------------
+ * Making plans: varying counts
+ * ---------------------------------------------------------------------- */
+
+/* Plan all-to-alls whose counts and buffers are given anew at each start.
+ *
+ * max_block  no block will be larger than this many bytes, or ROTA_UNBOUNDED;
+ *            the same on all ranks
+ * type       datatype of all blocks, on both sides; the same on all ranks
+ * comm, info, plan  as for rota_alltoallv_init
+ *
+ * Collective over comm; blocks. Cost: O(log P) small messages.
+ * Errors: as rota_alltoallv_init; MPI_ERR_ARG also for ranks that disagree on
+ * max_block. */
+ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
+                                         MPI_Comm comm, MPI_Info info,
+                                         rota_plan **plan);
+
+/* Start a varying plan. Arguments as for MPI_Alltoallv, with the plan's type
+ * on both sides: the receiver knows its counts. sendbuf may be MPI_IN_PLACE,
+ * on all ranks in the same start.
+ *
+ * Buffers stay in use until the plan completes; arrays may be reused at once.
+ * Local; does not block. Cost: O(P) and the posting of the first messages.
+ *
+ * A block above max_block is left out by its sender and its receiver, all
+ * other blocks are exchanged, and the rota_wait or rota_test that completes
+ * the plan returns a code of class MPI_ERR_COUNT on the two ranks of that
+ * pair, whose text has the size needed. That code is returned without raising
+ * the error handler, and the plan can be started again.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not a varying
+ * one; MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count;
+ * MPI_ERR_BUFFER for a NULL buffer with data in it; MPI_ERR_NO_MEM where an
+ * in-place start needs more staging memory than there is. Then nothing is
+ * started. */
+ROTA_API int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
+                                  const int sendcounts[], const int sdispls[],
+                                  void *recvbuf, const int recvcounts[],
+                                  const int rdispls[]);
+
+/* As rota_alltoallv_start, with counts and displacements beyond 2^31. */
+ROTA_API int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
+                                    const MPI_Count sendcounts[],
+                                    const MPI_Aint sdispls[], void *recvbuf,
+                                    const MPI_Count recvcounts[],
+                                    const MPI_Aint rdispls[]);
+
+/* -------------------------------------------------------------------------
+ * Running plans
+ * ---------------------------------------------------------------------- */
+
+/* Start a fixed plan on its current buffers.
+ * Local; does not block; no allocation. Copies that need no peer (the rank's
+ * own block) are made here.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, or varying (use
+ * rota_alltoallv_start). */
+ROTA_API int rota_start(rota_plan *plan);
+
+/* Start n plans, plans[0] first. Local; does not block. Stops at the first
+ * error; plans started before it stay active. */
+ROTA_API int rota_startall(int n, rota_plan *const plans[]);
+
+/* Advance every active plan of the process; flag is set to 1 if this plan is
+ * complete, after which it is inactive, else to 0. On an inactive plan flag
+ * is 1. Local; does not block.
+ * Errors: MPI_ERR_REQUEST for a NULL plan; MPI_ERR_ARG for a NULL flag; what
+ * MPI reported for a message of this plan, then it is inactive; MPI_ERR_COUNT
+ * for a block above the bound (see rota_alltoallv_start). */
+ROTA_API int rota_test(rota_plan *plan, int *flag);
+
+/* Wait until the plan is complete; then it is inactive. Returns at once on an
+ * inactive plan. A rank's wait returns when its own blocks have arrived and
+ * its send buffer may be reused; it says nothing of other ranks. Blocks.
+ * Errors: as rota_test. */
+ROTA_API int rota_wait(rota_plan *plan);
+
+/* Wait for n plans, in any order of completion. Returns the first error found,
+ * in order of the array, after all are complete. */
+ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
+
+/* Use other buffers from the next start on. Counts, displacements and types
+ * stay; MPI_IN_PLACE must be given again if the plan was made with it, and
+ * only then. Ranks may call it independently of each other.
+ * Local; does not block.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or varying;
+ * MPI_ERR_BUFFER for a NULL buffer with data in it or a misplaced
+ * MPI_IN_PLACE. */
+ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
+                                   void *recvbuf);
+
+/* Free an inactive plan and set *plan to NULL; *plan == NULL is allowed and
+ * does nothing. Local; does not block.
+ * Errors: MPI_ERR_ARG if plan is NULL; MPI_ERR_REQUEST if the plan is active:
+ * it is then left as it was. */
+ROTA_API int rota_plan_free(rota_plan **plan);
+
+/* -------------------------------------------------------------------------
+ * Asking
+ * ---------------------------------------------------------------------- */
+
+/* Describe a plan: what was chosen and why, rounds, messages, bytes, memory,
+ * as seen by the calling rank.
+ *
+ * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
+ *         object, keys as in the text)
+ * buf     receives at most *len bytes, always terminated; may be NULL if *len
+ *         is 0
+ * len     in: size of buf; out: bytes the whole description needs, with its
+ *         terminator; larger than the size given means it was cut short
+ *
+ * Local; does not block; allocates.
+ * Errors: MPI_ERR_REQUEST for a NULL plan; MPI_ERR_ARG for NULL len, NULL buf
+ * with *len > 0, or an unknown format; MPI_ERR_NO_MEM. */
+ROTA_API int rota_plan_describe(const rota_plan *plan, int format, char *buf,
+                                size_t *len);
+
+/* The MPI error class (MPI_ERR_COUNT and so on) of a code that a Rota function
+ * returned, or of any other MPI error code. Use it instead of MPI_Error_class:
+ * MPICH 4.0 cannot attach a text to a code of a predefined class, so there
+ * Rota's codes belong to classes of its own. Local; no errors. */
+ROTA_API int rota_error_class(int code, int *errorclass);
+
+/* Version of the library in use, as ROTA_VERSION_NUMBER. */
+ROTA_API int rota_version(void);
+
+/* -------------------------------------------------------------------------
+ * Hints
+ *
+ * Keys of an MPI_Info, each with an environment variable for programs that
+ * cannot be changed; the info object wins. Values must be the same on all
+ * ranks. An unknown key that begins with rota_, or an unknown value, is an
+ * error that lists the valid ones; other keys are ignored.
+ *
+ *   rota_algorithm  ROTA_ALGORITHM  an algorithm by name (docs/algorithms.md)
+ *   rota_batch      ROTA_BATCH      messages in flight in each direction, or
+ *                                   steps of a batch, 1..2^20 (default 32)
+ *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;
+ *                                   larger values mean P
+ *   rota_check      ROTA_CHECK      on (default) or off: whether init checks
+ *                                   that counts match across ranks and receive
+ *                                   blocks do not overlap
+ * ---------------------------------------------------------------------- */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ROTA_H */

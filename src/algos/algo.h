@@ -1,0 +1,46 @@
+/* algo.h - what an algorithm is: a name, the parameters it takes, whether it
+ * applies, and a builder that writes one rank's schedule.
+ *
+ * A builder is pure: it sees only P, its rank, the topology and parameters,
+ * the same on all ranks, and never sizes: those are cells of the schedule. It
+ * posts no message and owns no memory. Adding an algorithm takes one file, a
+ * line in algos/list.h and one in the build list.
+ */
+#ifndef ROTA_ALGO_H
+#define ROTA_ALGO_H
+
+#include "schedule.h"
+#include "topo.h"
+
+/* Parameters that algorithms take, as bits of rota_algo.params. */
+enum { ROTA_P_BATCH = 1, ROTA_P_RADIX = 2 };
+
+typedef struct rota_params {
+    int batch; /* messages in flight in each direction, or steps of a batch */
+    int radix; /* 2..P */
+} rota_params;
+
+typedef struct rota_algo {
+    const char *name;
+    const char *summary; /* one line */
+    const char *source;  /* where it was published */
+    unsigned params;     /* ROTA_P_... it heeds */
+    bool direct;  /* each block goes straight to its destination: then sizes
+                     are known on both ends without being learnt */
+    bool native;  /* hands everything to the MPI library */
+    /* Writes the schedule of the rank that s was initialised for. */
+    int (*build)(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s);
+} rota_algo;
+
+#define ROTA_ALGO(name) extern const rota_algo rota_algo_##name;
+#include "algos/list.h"
+#undef ROTA_ALGO
+
+/* All algorithms, each once; the last entry is NULL. */
+extern const rota_algo *const rota_algo_table[];
+
+/* By name or alias, or NULL. */
+const rota_algo *rota_algo_find(const char *name);
+
+#endif /* ROTA_ALGO_H */

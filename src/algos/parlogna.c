@@ -1,0 +1,78 @@
+/* parlogna.c - logarithmic exchange in any radix, without rotation.
+ *
+ * A block with relative index i = (slot - p) mod P at rank p has yet to move
+ * down by the part of i that has not been moved. For digit x of i in radix r,
+ * every block whose digit is z > 0 moves from p to p - z r^x. A block whose
+ * lower digits are all zero makes its first hop, from the send buffer; one
+ * whose higher digits are all zero makes its last, into the receive buffer,
+ * where index i means: from rank p + i. Others rest in scratch; a slot for
+ * every index with more than one nonzero digit, B = P - (K+1) of them.
+ *
+ * The messages of one digit move disjoint sets of blocks and share a phase.
+ * Cost per rank: K <= w(r-1) messages in w = ceil(log_r P) phases; a block is
+ * sent as often as its index has nonzero digits. Parameters: radix; with
+ * r >= P every block makes one hop.
+ * Source: [Fan25] algorithm 1, with line 15's test corrected.
+ */
+#include "algos/algo.h"
+
+/* Scratch slot of index i: indices with a single nonzero digit need none and
+ * are left out of the numbering. Of the indices below i, r-1 have a single
+ * nonzero digit for each lower position, and i / r^x at its own. */
+static uint32_t slot_of(int i, int r)
+{
+    int power = 1, position = 0;
+
+    for (; i / power >= r; power *= r)
+        position++;
+    return (uint32_t)(i - 1 - position * (r - 1) - i / power);
+}
+
+/* Move what has digit z at the position of weight power (r^x). at[i] is the
+ * block of index i that this rank holds. */
+static void emit_round(rota_sched *s, int r, int64_t power, int z,
+                       rota_block at[])
+{
+    const int P = s->P, distance = (int)(z * power);
+
+    rota_emit_msg(s, ROTA_RECV, (s->me + distance) % P);
+    rota_emit_msg(s, ROTA_SEND, (s->me + P - distance) % P);
+    for (int64_t run = distance; run < P; run += power * r)
+        for (int64_t i = run; i < run + power && i < P; i++) {
+            const bool last = i < power * r;
+            rota_emit_block(s, ROTA_SEND, at[i]);
+            at[i] = last ? rota_dst(s, (int)((s->me + i) % P))
+                         : rota_tmp(s, slot_of((int)i, r));
+            rota_emit_block(s, ROTA_RECV, at[i]);
+        }
+}
+
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    const int P = s->P, r = params->radix;
+    rota_block *const at = rota_sched_scratchpad(s, (size_t)P);
+
+    (void)topo;
+    if (!at)
+        return rota_sched_status(s);
+    for (int i = 0; i < P; i++)
+        at[i] = rota_src(s, (s->me + P - i) % P);
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, at[0], rota_dst(s, s->me));
+    for (int64_t power = 1; power < P; power *= r) {
+        if (power > 1)
+            rota_phase_begin(s, 0);
+        for (int z = 1; z < r && z * power < P; z++)
+            emit_round(s, r, power, z, at);
+    }
+    return rota_sched_status(s);
+}
+
+const rota_algo rota_algo_parlogna = {
+    .name = "parlogna",
+    .summary = "logarithmic in any radix, sizes learnt when the plan is made",
+    .source = "[Fan25] algorithm 1",
+    .params = ROTA_P_RADIX,
+    .build = build,
+};

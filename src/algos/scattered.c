@@ -1,0 +1,34 @@
+/* scattered.c - spread-out in batches.
+ *
+ * A batch of steps is complete before the next begins, which bounds the
+ * messages in flight. Also known as multi-pair blocking, or Waitall stride.
+ * Cost per rank: P-1 messages in ceil((P-1)/batch) phases; each byte crosses
+ * the network once. Scratch: none. Parameters: batch.
+ * Source: MPICH, alltoallv scattered; [Nam25] section 3.
+ */
+#include "algos/step.h"
+
+/* A batch is a range of steps, the same on all ranks, whatever blocks turn out
+ * to be empty: waiting for a number of messages instead could deadlock. */
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    (void)topo;
+    for (int first = 1; first < s->P || first == 1; first += params->batch) {
+        rota_phase_begin(s, 0);
+        if (first == 1)
+            rota_emit_self(s);
+        for (int i = first; i < s->P && i - first < params->batch; i++)
+            rota_emit_step(s, i);
+    }
+    return rota_sched_status(s);
+}
+
+const rota_algo rota_algo_scattered = {
+    .name = "scattered",
+    .summary = "batches of steps, each complete before the next begins",
+    .source = "MPICH; [Nam25] multi-pair blocking",
+    .params = ROTA_P_BATCH,
+    .direct = true,
+    .build = build,
+};

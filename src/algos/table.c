@@ -1,0 +1,32 @@
+/* table.c - the registry of algorithms. */
+#include "algos/algo.h"
+
+#include <string.h>
+
+const rota_algo *const rota_algo_table[] = {
+#define ROTA_ALGO(name) &rota_algo_##name,
+#include "algos/list.h"
+#undef ROTA_ALGO
+    NULL,
+};
+
+/* Names in the literature for what is the same schedule here. */
+static const struct {
+    const char *alias;
+    const rota_algo *algo;
+} aliases[] = {
+    /* [Nam25] polls with MPI_Testany where multi_pair blocks in MPI_Waitany;
+     * an executor that never blocks makes them one. */
+    {"multi_pair_test", &rota_algo_multi_pair},
+};
+
+const rota_algo *rota_algo_find(const char *name)
+{
+    for (int i = 0; rota_algo_table[i]; i++)
+        if (strcmp(rota_algo_table[i]->name, name) == 0)
+            return rota_algo_table[i];
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+        if (strcmp(aliases[i].alias, name) == 0)
+            return aliases[i].algo;
+    return NULL;
+}

@@ -1,0 +1,280 @@
+/* bind.c - from a schedule to memory and requests. */
+#include "exec/exec.h"
+#include "exec/move.h"
+#include "exec/native.h"
+
+#include <stdlib.h>
+
+/* Packed messages begin on cache lines of their own. */
+enum { CACHE_LINE = 64 };
+
+/* Which slots of scratch the messages of a phase use. A slot that one block
+ * leaves and another takes in the same phase is safe only if both messages are
+ * packed: data may arrive before what leaves has been packed, and what leaves
+ * may still be on its way when data arrive. */
+typedef struct slot_use {
+    uint32_t *by[ROTA_N_DIRS]; /* [n_slots] phase + 1 of the last use */
+} slot_use;
+
+static void mark_slots(const rota_sched *s, uint32_t phase, slot_use *use)
+{
+    const rota_phase *const p = &s->phase[phase];
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &s->msgs[dir];
+        for (uint32_t i = l->msg[p->msg[dir]].first;
+             i < l->msg[p[1].msg[dir]].first; i++)
+            if (rota_block_region(s, l->item[i]) == ROTA_TMP)
+                use->by[dir][rota_block_slot(s, l->item[i])] = phase + 1;
+    }
+}
+
+/* Does a message in the other direction of this phase use one of its slots? */
+static bool shares_slot(const rota_sched *s, const rota_block item[],
+                        uint32_t n, uint32_t phase, const uint32_t other[])
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (rota_block_region(s, item[i]) == ROTA_TMP &&
+            other[rota_block_slot(s, item[i])] == phase + 1)
+            return true;
+    return false;
+}
+
+/* Do n blocks lie end to end, as plain bytes of one region? */
+static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
+{
+    const rota_region region = rota_block_region(x->s, item[0]);
+
+    if (n == 1)
+        return true;
+    if (!x->fixed || !rota_type_is_bytes(&x->type[region]))
+        return false;
+    for (uint32_t i = 1; i < n; i++)
+        if (rota_block_region(x->s, item[i]) != region ||
+            x->offset[item[i]] !=
+                x->offset[item[i - 1]] + (ptrdiff_t)x->bytes[item[i - 1]])
+            return false;
+    return true;
+}
+
+static size_t sum_bytes(const rota_exec *x, const rota_block item[], uint32_t n)
+{
+    size_t total = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        total += x->bytes[item[i]];
+    return total;
+}
+
+/* Decide which messages of a phase are packed and where; the phases share one
+ * packing area. Returns the bytes this phase needs of it. */
+static size_t lay_out_phase(rota_exec *x, uint32_t phase, slot_use *use)
+{
+    const rota_sched *const s = x->s;
+    size_t used = 0;
+
+    mark_slots(s, phase, use);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &s->msgs[dir];
+        for (uint32_t m = s->phase[phase].msg[dir];
+             m < s->phase[phase + 1].msg[dir]; m++) {
+            const rota_block *const item = l->item + l->msg[m].first;
+            const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
+            rota_wire *const w = &x->wire[dir][m];
+            w->packed = !end_to_end(x, item, n) ||
+                        shares_slot(s, item, n, phase, use->by[!dir]);
+            if (!w->packed)
+                continue;
+            w->stage = used;
+            used += (sum_bytes(x, item, n) + CACHE_LINE - 1) / CACHE_LINE *
+                    CACHE_LINE;
+        }
+    }
+    return used;
+}
+
+/* Copies between two datatypes go through the packing area as well. */
+static size_t copy_room(const rota_exec *x)
+{
+    size_t room = 0;
+
+    for (uint32_t c = 0; c < x->s->n_copies; c++) {
+        const rota_copy *const k = &x->s->copy[c];
+        const rota_type *const a = rota_block_type(x, k->from);
+        const rota_type *const b = rota_block_type(x, k->to);
+        if (rota_type_is_bytes(a) || rota_type_is_bytes(b) ||
+            (x->fixed && x->bytes[k->from] == 0))
+            continue;
+        const size_t step = rota_copy_step(a, b);
+        room = step > room ? step : room;
+    }
+    return room;
+}
+
+static int lay_out(rota_exec *x)
+{
+    slot_use use;
+    size_t room = 0;
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        use.by[dir] = calloc((size_t)x->s->n_slots + 1, sizeof *use.by[dir]);
+    const bool ok = use.by[ROTA_RECV] && use.by[ROTA_SEND];
+    for (uint32_t p = 0; ok && p < x->s->n_phases; p++) {
+        const size_t need = lay_out_phase(x, p, &use);
+        room = need > room ? need : room;
+    }
+    free(use.by[ROTA_RECV]);
+    free(use.by[ROTA_SEND]);
+    x->copy_stage = room;
+    return ok ? MPI_SUCCESS : rota_fail_mem("the packing area");
+}
+
+static int make_area(rota_exec *x)
+{
+    ROTA_TRY(lay_out(x));
+    x->copy_step = copy_room(x);
+    x->area_bytes = x->copy_stage + x->copy_step;
+    if (x->area_bytes == 0)
+        return MPI_SUCCESS;
+    x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
+                                            CACHE_LINE * CACHE_LINE);
+    return x->area ? MPI_SUCCESS : rota_fail_mem("the packing area");
+}
+
+static int make_requests(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &x->s->msgs[dir];
+        for (uint32_t m = 0; x->fixed && m < l->n; m++) {
+            const rota_payload p = rota_payload_of(x, (rota_dir)dir, m);
+            ROTA_TRY(rota_payload_init(&p, (rota_dir)dir, l->msg[m].peer,
+                                       x->tag, x->comm, &x->request[dir][m]));
+            x->wire[dir][m].persistent = true;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static int make_lanes(rota_exec *x)
+{
+    size_t widest = 0;
+
+    for (uint32_t p = 0; p < x->s->n_phases; p++) {
+        const rota_phase *const phase = &x->s->phase[p];
+        for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+            const size_t n = phase[1].msg[dir] - phase->msg[dir];
+            const size_t w = (size_t)phase->window < n ? (size_t)phase->window
+                                                       : n;
+            widest = w > widest ? w : widest;
+        }
+    }
+    if (widest == 0)
+        return MPI_SUCCESS;
+    x->lane = malloc(2 * widest * sizeof *x->lane);
+    x->lane_msg = malloc(2 * widest * sizeof *x->lane_msg);
+    x->lane_done = malloc(2 * widest * sizeof *x->lane_done);
+    x->lane_status = malloc(2 * widest * sizeof *x->lane_status);
+    return x->lane && x->lane_msg && x->lane_done && x->lane_status
+               ? MPI_SUCCESS
+               : rota_fail_mem("messages in flight");
+}
+
+static int make_wires(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const size_t n = (size_t)x->s->msgs[dir].n + 1;
+        x->wire[dir] = calloc(n, sizeof *x->wire[dir]);
+        x->request[dir] = malloc(n * sizeof *x->request[dir]);
+        for (size_t m = 0; x->request[dir] && m < n; m++)
+            x->request[dir][m] = MPI_REQUEST_NULL;
+        if (!x->wire[dir] || !x->request[dir])
+            return rota_fail_mem("requests");
+    }
+    return MPI_SUCCESS;
+}
+
+static bool has_native(const rota_sched *s)
+{
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        if (s->phase[p].native)
+            return true;
+    return false;
+}
+
+int rota_exec_bind(rota_exec *x)
+{
+    int err = make_wires(x);
+
+    x->native_request = MPI_REQUEST_NULL;
+    if (err == MPI_SUCCESS)
+        err = make_area(x);
+    if (err == MPI_SUCCESS)
+        err = make_lanes(x);
+    if (err == MPI_SUCCESS && has_native(x->s))
+        err = rota_native_bind(x);
+    if (err == MPI_SUCCESS)
+        err = make_requests(x);
+    if (err != MPI_SUCCESS)
+        rota_exec_unbind(x);
+    return err;
+}
+
+/* Requests of a run that failed may still be active: receives are cancelled,
+ * so that nothing writes to memory that goes away. Not so inactive ones: to
+ * cancel one is an error, which belongs to no communicator and so would end
+ * the program. */
+static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
+{
+    int idle = true;
+
+    if (*request == MPI_REQUEST_NULL)
+        return;
+    if (x->broken && dir == ROTA_RECV)
+        MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
+    if (!idle)
+        MPI_Cancel(request);
+    MPI_Request_free(request);
+}
+
+void rota_exec_unbind(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        for (uint32_t m = 0; x->request[dir] && m < x->s->msgs[dir].n; m++)
+            free_request(x, (rota_dir)dir, &x->request[dir][m]);
+        free(x->request[dir]);
+        free(x->wire[dir]);
+        x->request[dir] = NULL;
+        x->wire[dir] = NULL;
+    }
+    rota_native_unbind(x);
+    free(x->lane);
+    free(x->lane_msg);
+    free(x->lane_done);
+    free(x->lane_status);
+    free(x->area);
+    x->lane = NULL;
+    x->lane_msg = NULL;
+    x->lane_done = NULL;
+    x->lane_status = NULL;
+    x->area = NULL;
+}
+
+int rota_exec_rebase(rota_exec *x, char *src, char *dst)
+{
+    x->base[ROTA_SRC] = src;
+    x->base[ROTA_DST] = dst;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+            rota_wire *const w = &x->wire[dir][m];
+            const rota_msgs *const l = &x->s->msgs[dir];
+            const bool own = w->packed || rota_block_region(
+                                              x->s, l->item[l->msg[m].first]) ==
+                                              ROTA_TMP;
+            if (own || !w->persistent)
+                continue;
+            ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
+            w->persistent = false;
+        }
+    }
+    return MPI_SUCCESS;
+}

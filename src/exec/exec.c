@@ -1,0 +1,420 @@
+/* exec.c - start, test and wait over a bound schedule. */
+#include "exec/exec.h"
+#include "exec/move.h"
+#include "exec/native.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+/* ---- active executors ---------------------------------------------------- */
+
+static rota_exec *active_list;
+static bool threaded;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void rota_exec_set_threaded(bool on)
+{
+    threaded = on;
+}
+
+static void lock(void)
+{
+    if (threaded)
+        pthread_mutex_lock(&list_lock);
+}
+
+static void unlock(void)
+{
+    if (threaded)
+        pthread_mutex_unlock(&list_lock);
+}
+
+static void link_active(rota_exec *x)
+{
+    x->prev_active = NULL;
+    x->next_active = active_list;
+    if (active_list)
+        active_list->prev_active = x;
+    active_list = x;
+    x->active = true;
+}
+
+static void finish(rota_exec *x, int err)
+{
+    if (x->prev_active)
+        x->prev_active->next_active = x->next_active;
+    else
+        active_list = x->next_active;
+    if (x->next_active)
+        x->next_active->prev_active = x->prev_active;
+    x->active = false;
+    x->err = err;
+    x->broken = x->broken || err != MPI_SUCCESS;
+}
+
+/* ---- messages ------------------------------------------------------------ */
+
+static int pack_message(rota_exec *x, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
+    char *to = x->area + x->wire[ROTA_SEND][m].stage;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        ROTA_TRY(rota_block_pack(x, l->item[i], to));
+        to += x->bytes[l->item[i]];
+    }
+    return MPI_SUCCESS;
+}
+
+static int unpack_message(rota_exec *x, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    const char *from = x->area + x->wire[ROTA_RECV][m].stage;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        ROTA_TRY(rota_block_unpack(x, from, l->item[i]));
+        from += x->bytes[l->item[i]];
+    }
+    return MPI_SUCCESS;
+}
+
+/* Post message m. Without bytes there is nothing to post: its request is then
+ * null, which MPI takes for complete. */
+static int post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_wire *const w = &x->wire[dir][m];
+
+    if (dir == ROTA_SEND && w->packed)
+        ROTA_TRY(pack_message(x, m));
+    if (w->persistent)
+        return MPI_Start(&x->request[dir][m]);
+    const rota_payload p = rota_payload_of(x, dir, m);
+    if (p.count == 0)
+        return MPI_SUCCESS;
+    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
+                             x->comm, &x->request[dir][m]);
+}
+
+static int complete(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    if (dir == ROTA_RECV && x->wire[dir][m].packed)
+        return unpack_message(x, m);
+    return MPI_SUCCESS;
+}
+
+static int make_copies(rota_exec *x, const rota_phase *phase)
+{
+    for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
+        const rota_copy *const k = &x->s->copy[c];
+        x->bytes[k->to] = x->bytes[k->from];
+        ROTA_TRY(rota_block_copy(x, k->from, k->to));
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- phases without a window --------------------------------------------- */
+
+static int post_all(rota_exec *x, const rota_phase *phase)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
+            ROTA_TRY(post(x, (rota_dir)dir, m));
+    return MPI_SUCCESS;
+}
+
+/* Testing in list order, each message until it is complete, costs one call a
+ * poll however many there are: a call makes progress on all of them. */
+static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (; x->next[dir] < phase[1].msg[dir]; x->next[dir]++) {
+            int flag;
+            ROTA_TRY(MPI_Test(&x->request[dir][x->next[dir]], &flag,
+                              MPI_STATUS_IGNORE));
+            if (!flag)
+                return MPI_SUCCESS;
+            ROTA_TRY(complete(x, (rota_dir)dir, x->next[dir]));
+        }
+    *done = true;
+    return MPI_SUCCESS;
+}
+
+/* ---- phases with a window ------------------------------------------------ */
+
+/* Post the next message of the lane's direction that has bytes. */
+static int refill(rota_exec *x, const rota_phase *phase, int lane)
+{
+    const rota_dir dir = lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
+
+    x->lane[lane] = MPI_REQUEST_NULL;
+    while (x->next[dir] < phase[1].msg[dir]) {
+        const uint32_t m = x->next[dir]++;
+        ROTA_TRY(post(x, dir, m));
+        if (x->request[dir][m] == MPI_REQUEST_NULL)
+            continue;
+        x->lane[lane] = x->request[dir][m];
+        x->lane_msg[lane] = m;
+        x->in_flight++;
+        break;
+    }
+    return MPI_SUCCESS;
+}
+
+static int fill_lanes(rota_exec *x, const rota_phase *phase)
+{
+    int n[ROTA_N_DIRS];
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
+        n[dir] = messages < (uint32_t)phase->window ? (int)messages
+                                                    : phase->window;
+    }
+    x->recv_lanes = n[ROTA_RECV];
+    x->n_lanes = n[ROTA_RECV] + n[ROTA_SEND];
+    x->in_flight = 0;
+    for (int lane = 0; lane < x->n_lanes; lane++)
+        ROTA_TRY(refill(x, phase, lane));
+    return MPI_SUCCESS;
+}
+
+static int first_error(const MPI_Status status[], int n)
+{
+    for (int i = 0; i < n; i++)
+        if (status[i].MPI_ERROR != MPI_SUCCESS &&
+            status[i].MPI_ERROR != MPI_ERR_PENDING)
+            return status[i].MPI_ERROR;
+    return MPI_ERR_OTHER;
+}
+
+/* MPI has freed the ordinary requests among n completed lanes. */
+static void forget_requests(rota_exec *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const int lane = x->lane_done[i];
+        const rota_dir dir = lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
+        const uint32_t m = x->lane_msg[lane];
+        if (!x->wire[dir][m].persistent)
+            x->request[dir][m] = MPI_REQUEST_NULL;
+    }
+}
+
+static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
+{
+    while (x->in_flight > 0) {
+        int n = 0;
+        const int err = MPI_Testsome(x->n_lanes, x->lane, &n, x->lane_done,
+                                     x->lane_status);
+        forget_requests(x, n);
+        if (err != MPI_SUCCESS)
+            return n > 0 ? first_error(x->lane_status, n) : err;
+        if (n == 0)
+            return MPI_SUCCESS;
+        for (int i = 0; i < n; i++) {
+            const int lane = x->lane_done[i];
+            const rota_dir dir = lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
+            x->in_flight--;
+            ROTA_TRY(complete(x, dir, x->lane_msg[lane]));
+            ROTA_TRY(refill(x, phase, lane));
+        }
+    }
+    *done = true;
+    return MPI_SUCCESS;
+}
+
+/* ---- a run --------------------------------------------------------------- */
+
+static int enter_phase(rota_exec *x, const rota_phase *phase)
+{
+    x->entered = true;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        x->next[dir] = phase->msg[dir];
+    if (phase->native)
+        return rota_native_post(x);
+    ROTA_TRY(phase->window > 0 ? fill_lanes(x, phase) : post_all(x, phase));
+    return make_copies(x, phase);
+}
+
+static int poll_phase(rota_exec *x, const rota_phase *phase, bool *done)
+{
+    if (phase->native) {
+        int flag = 0;
+        ROTA_TRY(MPI_Test(&x->native_request, &flag, MPI_STATUS_IGNORE));
+        *done = flag;
+        return MPI_SUCCESS;
+    }
+    return phase->window > 0 ? poll_lanes(x, phase, done)
+                             : poll_all(x, phase, done);
+}
+
+/* Go as far as possible without waiting. */
+static int step(rota_exec *x, bool *done)
+{
+    while (x->phase < x->s->n_phases) {
+        const rota_phase *const phase = &x->s->phase[x->phase];
+        bool complete_phase = false;
+        if (!x->entered)
+            ROTA_TRY(enter_phase(x, phase));
+        ROTA_TRY(poll_phase(x, phase, &complete_phase));
+        if (!complete_phase)
+            return MPI_SUCCESS;
+        x->phase++;
+        x->entered = false;
+    }
+    *done = true;
+    return MPI_SUCCESS;
+}
+
+static void advance(rota_exec *x)
+{
+    bool done = false;
+    const int err = step(x, &done);
+
+    if (done || err != MPI_SUCCESS)
+        finish(x, err);
+}
+
+static void advance_all(void)
+{
+    for (rota_exec *x = active_list, *next; x; x = next) {
+        next = x->next_active;
+        advance(x);
+    }
+}
+
+/* In place: what is to be sent lies where data will arrive. */
+static int stage_in(rota_exec *x)
+{
+    for (int d = 0; d < x->s->P; d++) {
+        const rota_block to = rota_src(x->s, d), from = rota_dst(x->s, d);
+        if (x->bytes[to] > 0)
+            ROTA_TRY(rota_block_pack(x, from, rota_block_at(x, to)));
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_exec_start(rota_exec *x)
+{
+    if (x->broken)
+        return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
+                                        "the plan can only be freed");
+    if (x->stage_in)
+        ROTA_TRY(stage_in(x));
+    x->phase = 0;
+    x->entered = false;
+    x->err = MPI_SUCCESS;
+    lock();
+    link_active(x);
+    advance(x);
+    unlock();
+    return x->active ? MPI_SUCCESS : x->err;
+}
+
+int rota_exec_test(rota_exec *x, bool *done)
+{
+    lock();
+    advance_all();
+    *done = !x->active;
+    unlock();
+    return *done ? x->err : MPI_SUCCESS;
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+/* Polls before the processor is given up, where every rank has a core of its
+ * own and where not. */
+enum { SPINS = 1000, SPINS_CROWDED = 2 };
+
+static int spins = SPINS;
+
+void rota_wait_set_crowded(void)
+{
+    spins = SPINS_CROWDED;
+}
+
+/* Yields before sleeps. A round of yields among a few dozen ranks takes some
+ * 20 us; a sleep is never shorter than some 60 us. */
+enum { YIELDS = 2000, SLEEP_NS = 20000 };
+
+/* A yield that took this long went to a process that does not yield itself,
+ * which would make every further one as long: then sleeping is faster, since
+ * a sleeper that wakes goes before a process that has been running. */
+enum { LONG_YIELD_NS = 500000 };
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Give way to others after the n-th poll in vain; returns the next n. */
+static int give_way(int n)
+{
+    if (n < spins)
+        return n + 1;
+    if (n < spins + YIELDS) {
+        const int64_t before = now_ns();
+        sched_yield();
+        return now_ns() - before > LONG_YIELD_NS ? spins + YIELDS : n + 1;
+    }
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NS};
+    nanosleep(&nap, NULL);
+    return n;
+}
+
+int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
+{
+    for (int n = 0;;) {
+        bool flag = false;
+        lock();
+        advance_all();
+        const int err = done(arg, &flag);
+        unlock();
+        if (flag || err != MPI_SUCCESS)
+            return err;
+        n = give_way(n);
+    }
+}
+
+static int is_inactive(void *arg, bool *flag)
+{
+    const rota_exec *const x = arg;
+
+    *flag = !x->active;
+    return MPI_SUCCESS;
+}
+
+int rota_exec_wait(rota_exec *x)
+{
+    ROTA_TRY(rota_wait_until(is_inactive, x));
+    return x->err;
+}
+
+typedef struct requests {
+    int n, next;
+    MPI_Request *request;
+} requests;
+
+static int test_requests(void *arg, bool *flag)
+{
+    requests *const r = arg;
+
+    for (; r->next < r->n; r->next++) {
+        int complete_now;
+        ROTA_TRY(MPI_Test(&r->request[r->next], &complete_now,
+                          MPI_STATUS_IGNORE));
+        if (!complete_now)
+            return MPI_SUCCESS;
+    }
+    *flag = true;
+    return MPI_SUCCESS;
+}
+
+int rota_wait_requests(int n, MPI_Request request[])
+{
+    requests r = {.n = n, .request = request};
+
+    return rota_wait_until(test_requests, &r);
+}

@@ -1,0 +1,95 @@
+/* exec.h - run a schedule.
+ *
+ * An executor binds a schedule to memory, datatypes and MPI requests once and
+ * then steps through it, again and again. It is the only code that moves
+ * blocks. Nothing here blocks but rota_exec_wait and rota_wait_until.
+ */
+#ifndef ROTA_EXEC_H
+#define ROTA_EXEC_H
+
+#include "problem.h"
+#include "schedule.h"
+
+/* A message as bound to memory. */
+typedef struct rota_wire {
+    size_t stage;    /* if packed: offset of its place in the packing area */
+    bool packed;     /* goes through the packing area */
+    bool persistent; /* request[] holds a persistent request for it */
+} rota_wire;
+
+typedef struct rota_exec {
+    /* Set by the owner before rota_exec_bind. */
+    const rota_sched *s;
+    MPI_Comm comm;   /* the library's own; errors are returned */
+    int tag;         /* no other live plan on comm has it */
+    MPI_Comm native; /* for a native phase, this plan's alone; else null */
+    rota_type type[ROTA_N_REGIONS];
+    char *base[ROTA_N_REGIONS];
+    size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
+    ptrdiff_t *offset; /* [n_blocks] from the region's base, the owner's */
+    bool fixed;        /* bytes and offset will not change any more */
+    bool stage_in;     /* in place: send blocks are first copied from the
+                          receive buffer; base[ROTA_SRC] is the plan's own */
+
+    /* Owned by the executor. */
+    rota_wire *wire[ROTA_N_DIRS];      /* [n messages] */
+    MPI_Request *request[ROTA_N_DIRS]; /* [n messages] */
+    char *area;                        /* packing area */
+    size_t area_bytes;
+    size_t copy_stage; /* where in it copies between datatypes pass */
+    size_t copy_step;  /* bytes of it that they use at a time */
+    MPI_Request native_request;
+    struct rota_native *native_args; /* NULL without a native phase */
+
+    /* What a windowed phase has in flight: receives first, then sends. */
+    MPI_Request *lane;  /* [2 * widest window] */
+    uint32_t *lane_msg; /* [2 * widest window] its message */
+    int *lane_done;     /* [2 * widest window] */
+    MPI_Status *lane_status;
+    int n_lanes, recv_lanes;
+
+    /* The run. */
+    uint32_t phase;
+    uint32_t next[ROTA_N_DIRS]; /* unlimited: first not complete; windowed:
+                                   first not posted */
+    int in_flight;              /* windowed: lanes in use */
+    bool entered;               /* the phase's first messages are posted */
+    bool active;
+    bool broken; /* MPI reported an error: requests may hang about */
+    int err;     /* of the run */
+    struct rota_exec *prev_active, *next_active;
+} rota_exec;
+
+/* Make requests and the packing area for the schedule. On failure x is as
+ * rota_exec_unbind leaves it. Local. */
+int rota_exec_bind(rota_exec *x);
+void rota_exec_unbind(rota_exec *x);
+
+/* Use other user buffers from the next start on: messages bound to their
+ * addresses are from then on posted as ordinary ones. x is inactive. */
+int rota_exec_rebase(rota_exec *x, char *src, char *dst);
+
+/* Begin a run; x is inactive. Does not block. */
+int rota_exec_start(rota_exec *x);
+
+/* Advance all active executors; done tells whether this one is inactive now,
+ * and then the result is that of its run. */
+int rota_exec_test(rota_exec *x, bool *done);
+int rota_exec_wait(rota_exec *x);
+
+/* Advance all active executors until done(arg) is true, giving the processor
+ * up in between. done returns MPI_SUCCESS or a status that ends the wait. */
+int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg);
+
+/* Wait for ordinary requests while active executors advance. */
+int rota_wait_requests(int n, MPI_Request request[]);
+
+/* From now on waits give the processor up almost at once: there are more ranks
+ * than cores. */
+void rota_wait_set_crowded(void);
+
+/* Under MPI_THREAD_MULTIPLE the list of active executors is shared between
+ * threads; at the lower levels this stays off and costs a branch. */
+void rota_exec_set_threaded(bool threaded);
+
+#endif /* ROTA_EXEC_H */

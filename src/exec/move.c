@@ -1,0 +1,224 @@
+/* move.c - see move.h. */
+#include "exec/move.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* Elements given to one MPI_Pack, whose position is an int. */
+static size_t pack_chunk(const rota_type *t)
+{
+    const size_t chunk = ((size_t)1 << 30) / t->size;
+
+    return chunk > 0 ? chunk : 1;
+}
+
+int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
+                   char *packed, MPI_Comm comm)
+{
+    if (rota_type_is_bytes(t)) {
+        memcpy(packed, data, bytes);
+        return MPI_SUCCESS;
+    }
+    const size_t chunk = pack_chunk(t);
+    for (size_t left = bytes / t->size; left > 0;) {
+        const int n = (int)(left < chunk ? left : chunk);
+        int position = 0;
+        ROTA_TRY(MPI_Pack(data, n, t->mpi, packed, INT_MAX, &position, comm));
+        data += (ptrdiff_t)n * t->extent;
+        packed += (size_t)n * t->size;
+        left -= (size_t)n;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
+                     char *data, MPI_Comm comm)
+{
+    if (rota_type_is_bytes(t)) {
+        memcpy(data, packed, bytes);
+        return MPI_SUCCESS;
+    }
+    const size_t chunk = pack_chunk(t);
+    for (size_t left = bytes / t->size; left > 0;) {
+        const int n = (int)(left < chunk ? left : chunk);
+        int position = 0;
+        ROTA_TRY(MPI_Unpack(packed, (int)((size_t)n * t->size), &position, data,
+                            n, t->mpi, comm));
+        data += (ptrdiff_t)n * t->extent;
+        packed += (size_t)n * t->size;
+        left -= (size_t)n;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_block_pack(const rota_exec *x, rota_block b, char *packed)
+{
+    return rota_type_pack(rota_block_type(x, b), rota_block_at(x, b),
+                          x->bytes[b], packed, x->comm);
+}
+
+int rota_block_unpack(const rota_exec *x, const char *packed, rota_block b)
+{
+    return rota_type_unpack(rota_block_type(x, b), packed, x->bytes[b],
+                            rota_block_at(x, b), x->comm);
+}
+
+size_t rota_copy_step(const rota_type *a, const rota_type *b)
+{
+    enum { COMFORTABLE = 1 << 16 }; /* within the second-level cache */
+    size_t x = a->size, y = b->size;
+
+    while (y > 0) {
+        const size_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    const size_t both = a->size / x * b->size;
+    return both < COMFORTABLE ? COMFORTABLE / both * both : both;
+}
+
+/* Between two datatypes, piece by piece through the packing area. */
+static int copy_typed(const rota_exec *x, rota_block from, rota_block to)
+{
+    const rota_type *const a = rota_block_type(x, from);
+    const rota_type *const b = rota_block_type(x, to);
+    char *const stage = x->area + x->copy_stage;
+    const char *source = rota_block_at(x, from);
+    char *target = rota_block_at(x, to);
+
+    for (size_t left = x->bytes[from]; left > 0;) {
+        const size_t n = left < x->copy_step ? left : x->copy_step;
+        ROTA_TRY(rota_type_pack(a, source, n, stage, x->comm));
+        ROTA_TRY(rota_type_unpack(b, stage, n, target, x->comm));
+        source += (ptrdiff_t)(n / a->size) * a->extent;
+        target += (ptrdiff_t)(n / b->size) * b->extent;
+        left -= n;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_block_copy(const rota_exec *x, rota_block from, rota_block to)
+{
+    if (x->bytes[from] == 0)
+        return MPI_SUCCESS;
+    if (rota_type_is_bytes(rota_block_type(x, to)))
+        return rota_block_pack(x, from, rota_block_at(x, to));
+    if (rota_type_is_bytes(rota_block_type(x, from)))
+        return rota_block_unpack(x, rota_block_at(x, from), to);
+    return copy_typed(x, from, to);
+}
+
+/* ---- messages ------------------------------------------------------------ */
+
+rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_wire *const w = &x->wire[dir][m];
+    const rota_block first = l->item[l->msg[m].first];
+    const rota_type *const t = rota_block_type(x, first);
+    size_t bytes = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        bytes += x->bytes[l->item[i]];
+    if (w->packed)
+        return (rota_payload){x->area + w->stage, bytes, MPI_BYTE};
+    return (rota_payload){rota_block_at(x, first), bytes / t->size, t->mpi};
+}
+
+/* ---- counts beyond int --------------------------------------------------- */
+
+#if MPI_VERSION >= 4
+
+int rota_payload_init(const rota_payload *p, rota_dir dir, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    const MPI_Count n = (MPI_Count)p->count;
+
+    return dir == ROTA_SEND ? MPI_Send_init_c(p->data, n, p->type, peer, tag,
+                                              comm, request)
+                            : MPI_Recv_init_c(p->data, n, p->type, peer, tag,
+                                              comm, request);
+}
+
+int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    const MPI_Count n = (MPI_Count)p->count;
+
+    return dir == ROTA_SEND
+               ? MPI_Isend_c(p->data, n, p->type, peer, tag, comm, request)
+               : MPI_Irecv_c(p->data, n, p->type, peer, tag, comm, request);
+}
+
+#else
+
+/* A datatype for count elements, more than an int holds: whole chunks of 2^30
+ * elements and a rest. */
+static int big_type(size_t count, MPI_Datatype element, MPI_Datatype *type)
+{
+    const size_t chunk = (size_t)1 << 30;
+    MPI_Datatype part[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+    MPI_Aint lb, extent;
+    int err = MPI_Type_get_extent(element, &lb, &extent);
+
+    if (err == MPI_SUCCESS)
+        err = MPI_Type_contiguous((int)chunk, element, &part[0]);
+    if (err == MPI_SUCCESS)
+        err = MPI_Type_contiguous((int)(count % chunk), element, &part[1]);
+    if (err == MPI_SUCCESS) {
+        const int n[2] = {(int)(count / chunk), 1};
+        const MPI_Aint at[2] = {0, (MPI_Aint)(count - count % chunk) * extent};
+        err = MPI_Type_create_struct(2, n, at, part, type);
+    }
+    if (err == MPI_SUCCESS)
+        err = MPI_Type_commit(type);
+    for (int i = 0; i < 2; i++)
+        if (part[i] != MPI_DATATYPE_NULL)
+            MPI_Type_free(&part[i]);
+    return err;
+}
+
+typedef int init_fn(void *data, int count, MPI_Datatype type, int peer, int tag,
+                    MPI_Comm comm, MPI_Request *request);
+
+/* MPI 3 declares what is sent const, what is received not. */
+static int send_init(void *data, int count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    return MPI_Send_init(data, count, type, peer, tag, comm, request);
+}
+
+static int isend(void *data, int count, MPI_Datatype type, int peer, int tag,
+                 MPI_Comm comm, MPI_Request *request)
+{
+    return MPI_Isend(data, count, type, peer, tag, comm, request);
+}
+
+static int call(init_fn *fn, const rota_payload *p, int peer, int tag,
+                MPI_Comm comm, MPI_Request *request)
+{
+    MPI_Datatype big;
+
+    if (p->count <= INT_MAX)
+        return fn(p->data, (int)p->count, p->type, peer, tag, comm, request);
+    ROTA_TRY(big_type(p->count, p->type, &big));
+    const int err = fn(p->data, 1, big, peer, tag, comm, request);
+    MPI_Type_free(&big); /* MPI keeps it while the request lives */
+    return err;
+}
+
+int rota_payload_init(const rota_payload *p, rota_dir dir, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    return call(dir == ROTA_SEND ? send_init : MPI_Recv_init, p, peer, tag,
+                comm, request);
+}
+
+int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    return call(dir == ROTA_SEND ? isend : MPI_Irecv, p, peer, tag, comm,
+                request);
+}
+
+#endif

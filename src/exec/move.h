@@ -1,0 +1,49 @@
+/* move.h - moving blocks within a rank, and counts of any size to MPI. */
+#ifndef ROTA_MOVE_H
+#define ROTA_MOVE_H
+
+#include "exec/exec.h"
+
+/* The first byte of a block's data or, where its region has a datatype, the
+ * origin that MPI wants. */
+static inline char *rota_block_at(const rota_exec *x, rota_block b)
+{
+    return x->base[rota_block_region(x->s, b)] + x->offset[b];
+}
+
+static inline const rota_type *rota_block_type(const rota_exec *x, rota_block b)
+{
+    return &x->type[rota_block_region(x->s, b)];
+}
+
+/* Between data of a datatype and plain bytes, for any number of bytes. comm
+ * only tells MPI the representation. */
+int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
+                   char *packed, MPI_Comm comm);
+int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
+                     char *data, MPI_Comm comm);
+
+/* Block to bytes, bytes to block, block to block. */
+int rota_block_pack(const rota_exec *x, rota_block b, char *packed);
+int rota_block_unpack(const rota_exec *x, const char *packed, rota_block b);
+int rota_block_copy(const rota_exec *x, rota_block from, rota_block to);
+
+/* Bytes of staging that a copy between two datatypes needs: a whole number of
+ * elements of both. */
+size_t rota_copy_step(const rota_type *a, const rota_type *b);
+
+/* What to hand to MPI for one message. */
+typedef struct rota_payload {
+    void *data;
+    size_t count; /* elements of type */
+    MPI_Datatype type;
+} rota_payload;
+
+rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m);
+
+int rota_payload_init(const rota_payload *p, rota_dir dir, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request);
+int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
+                      MPI_Comm comm, MPI_Request *request);
+
+#endif /* ROTA_MOVE_H */

@@ -1,0 +1,384 @@
+/* api.c - the public entry points: check the handle, call, map the error. */
+#include "plan/plan.h"
+
+/* Make a code of a status and raise it; MPI_SUCCESS passes. */
+static int leave(const rota_comm *c, const char *function, int status)
+{
+    return status == MPI_SUCCESS
+               ? MPI_SUCCESS
+               : rota_raise(c, rota_error_code(function, status));
+}
+
+static int check_mpi(void)
+{
+    int initialized = 0, finalized = 0;
+
+    rota_fail_clear();
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    return initialized && !finalized ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* ---- making ----------------------------------------------------------------- */
+
+static int check_out(rota_plan *const *plan)
+{
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
+}
+
+static int make_fixed(const char *function, const rota_args *args,
+                      MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    rota_comm *c = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return err; /* there is no error handler to call */
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = rota_plan_make_fixed(c, args, info, check_out(plan), plan);
+    return leave(c, function, err);
+}
+
+int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
+                        const int sdispls[], MPI_Datatype sendtype,
+                        void *recvbuf, const int recvcounts[],
+                        const int rdispls[], MPI_Datatype recvtype,
+                        MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_INTS, sdispls, 0},
+        .sendtype = sendtype,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_INTS, recvcounts, 0},
+        .rdispls = {ROTA_INTS, rdispls, 0},
+        .recvtype = recvtype,
+    };
+
+    return make_fixed(__func__, &args, comm, info, plan);
+}
+
+int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+                          const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                          void *recvbuf, const MPI_Count recvcounts[],
+                          const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                          MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .sendtype = sendtype,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+        .recvtype = recvtype,
+    };
+
+    return make_fixed(__func__, &args, comm, info, plan);
+}
+
+static int make_uniform(const char *function, const void *sendbuf,
+                        MPI_Count sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Count recvcount,
+                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                        rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_SAME, NULL, sendcount},
+        .sdispls = {ROTA_MULTIPLES, NULL, sendcount},
+        .sendtype = sendtype,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_SAME, NULL, recvcount},
+        .rdispls = {ROTA_MULTIPLES, NULL, recvcount},
+        .recvtype = recvtype,
+    };
+
+    return make_fixed(function, &args, comm, info, plan);
+}
+
+int rota_alltoall_init(const void *sendbuf, int sendcount,
+                       MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                       rota_plan **plan)
+{
+    return make_uniform(__func__, sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, comm, info, plan);
+}
+
+int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void *recvbuf,
+                         MPI_Count recvcount, MPI_Datatype recvtype,
+                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_uniform(__func__, sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, comm, info, plan);
+}
+
+int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    rota_comm *c = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return err;
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = rota_plan_make_varying(c, max_block, type, info, check_out(plan),
+                                     plan);
+    return leave(c, __func__, err);
+}
+
+/* ---- running ---------------------------------------------------------------- */
+
+static int check_handle(const rota_plan *plan)
+{
+    rota_fail_clear();
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
+}
+
+static const rota_comm *comm_of(const rota_plan *plan)
+{
+    return plan ? plan->comm : NULL;
+}
+
+/* May this plan be started by a function for plans of this kind? */
+static int check_start(const rota_plan *plan, rota_kind kind)
+{
+    ROTA_TRY(check_handle(plan));
+    if (plan->active)
+        return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
+                         plan->comm->me);
+    if (plan->kind != kind)
+        return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is a %s one",
+                         plan->comm->me,
+                         kind == ROTA_FIXED ? "varying" : "fixed");
+    return MPI_SUCCESS;
+}
+
+static int start_fixed(const char *function, rota_plan *plan)
+{
+    int err = check_start(plan, ROTA_FIXED);
+
+    if (err == MPI_SUCCESS)
+        err = rota_exec_start(&plan->exec);
+    if (err != MPI_SUCCESS)
+        return leave(comm_of(plan), function, err);
+    plan->active = true;
+    return MPI_SUCCESS;
+}
+
+int rota_start(rota_plan *plan)
+{
+    return start_fixed(__func__, plan);
+}
+
+static int check_array(int n, rota_plan *const plans[])
+{
+    rota_fail_clear();
+    if (n < 0)
+        return rota_fail(MPI_ERR_COUNT, "n = %d is negative", n);
+    return n == 0 || plans ? MPI_SUCCESS
+                           : rota_fail(MPI_ERR_ARG, "plans is NULL");
+}
+
+int rota_startall(int n, rota_plan *const plans[])
+{
+    const int err = check_array(n, plans);
+
+    if (err != MPI_SUCCESS)
+        return leave(NULL, __func__, err);
+    for (int i = 0; i < n; i++)
+        ROTA_TRY(start_fixed(__func__, plans[i]));
+    return MPI_SUCCESS;
+}
+
+static int start_varying(const char *function, rota_plan *plan,
+                         const rota_args *args)
+{
+    int err = check_start(plan, ROTA_VARYING);
+
+    if (err == MPI_SUCCESS)
+        err = rota_varying_start(plan, args);
+    if (err != MPI_SUCCESS)
+        return leave(comm_of(plan), function, err);
+    plan->active = true;
+    return MPI_SUCCESS;
+}
+
+int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
+                         const int sendcounts[], const int sdispls[],
+                         void *recvbuf, const int recvcounts[],
+                         const int rdispls[])
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_INTS, sdispls, 0},
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_INTS, recvcounts, 0},
+        .rdispls = {ROTA_INTS, rdispls, 0},
+    };
+
+    return start_varying(__func__, plan, &args);
+}
+
+int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
+                           const MPI_Count sendcounts[],
+                           const MPI_Aint sdispls[], void *recvbuf,
+                           const MPI_Count recvcounts[],
+                           const MPI_Aint rdispls[])
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+    };
+
+    return start_varying(__func__, plan, &args);
+}
+
+/* ---- completing --------------------------------------------------------------- */
+
+/* The plan is inactive from here on; err is the result of its run. A block
+ * above the bound is reported without the error handler: the other blocks
+ * arrived and the plan is good for another start. */
+static int conclude(const char *function, rota_plan *plan, int err)
+{
+    plan->active = false;
+    if (err != MPI_SUCCESS)
+        return leave(plan->comm, function, err);
+    if (plan->over_peer < 0)
+        return MPI_SUCCESS;
+    rota_fail(MPI_ERR_COUNT,
+              "rank %d: a block with rank %d has %zu bytes, more than "
+              "max_block = %zu",
+              plan->comm->me, plan->over_peer, plan->over_bytes,
+              plan->max_block);
+    return rota_error_code(function, MPI_ERR_COUNT);
+}
+
+int rota_test(rota_plan *plan, int *flag)
+{
+    bool done = true;
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && !flag)
+        err = rota_fail(MPI_ERR_ARG, "flag is NULL");
+    if (err != MPI_SUCCESS)
+        return leave(comm_of(plan), __func__, err);
+    if (plan->active)
+        err = rota_exec_test(&plan->exec, &done);
+    *flag = done;
+    return done && plan->active ? conclude(__func__, plan, err) : err;
+}
+
+static int wait_for(const char *function, rota_plan *plan)
+{
+    const int err = check_handle(plan);
+
+    if (err != MPI_SUCCESS)
+        return leave(NULL, function, err);
+    if (!plan->active)
+        return MPI_SUCCESS;
+    return conclude(function, plan, rota_exec_wait(&plan->exec));
+}
+
+int rota_wait(rota_plan *plan)
+{
+    return wait_for(__func__, plan);
+}
+
+int rota_waitall(int n, rota_plan *const plans[])
+{
+    int first = check_array(n, plans);
+
+    if (first != MPI_SUCCESS)
+        return leave(NULL, __func__, first);
+    for (int i = 0; i < n; i++) {
+        const int err = wait_for(__func__, plans[i]);
+        first = first == MPI_SUCCESS ? err : first;
+    }
+    return first;
+}
+
+/* ---- changing, freeing, asking ------------------------------------------------ */
+
+static int check_buffers(const rota_plan *plan, const void *sendbuf,
+                         const void *recvbuf)
+{
+    ROTA_TRY(check_start(plan, ROTA_FIXED));
+    const int P = plan->comm->P;
+    size_t sent = 0, received = 0;
+
+    if (recvbuf == MPI_IN_PLACE)
+        return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
+    if ((sendbuf == MPI_IN_PLACE) != plan->problem.in_place)
+        return rota_fail(MPI_ERR_BUFFER,
+                         plan->problem.in_place
+                             ? "the plan is in place, sendbuf is not"
+                             : "sendbuf is MPI_IN_PLACE, the plan is not");
+    for (int q = 0; q < P; q++) {
+        sent += plan->bytes[q];
+        received += plan->bytes[P + q];
+    }
+    if (!sendbuf && sent > 0)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
+    if (!recvbuf && received > 0)
+        return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
+    return MPI_SUCCESS;
+}
+
+int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
+{
+    int err = check_buffers(plan, sendbuf, recvbuf);
+
+    /* What MPI takes as const it does not write. */
+    if (err == MPI_SUCCESS)
+        err = rota_exec_rebase(
+            &plan->exec,
+            plan->problem.in_place ? plan->stage : (char *)sendbuf, recvbuf);
+    return leave(comm_of(plan), __func__, err);
+}
+
+int rota_plan_free(rota_plan **plan)
+{
+    rota_fail_clear();
+    if (!plan)
+        return leave(NULL, __func__, check_out(plan));
+    if (!*plan)
+        return MPI_SUCCESS;
+    if ((*plan)->active)
+        return leave((*plan)->comm, __func__,
+                     rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
+                               (*plan)->comm->me));
+    rota_plan_destroy(*plan);
+    *plan = NULL;
+    return MPI_SUCCESS;
+}
+
+int rota_plan_describe(const rota_plan *plan, int format, char *buf, size_t *len)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && (!len || (!buf && *len > 0)))
+        err = rota_fail(MPI_ERR_ARG, "%s is NULL", len ? "buf" : "len");
+    if (err == MPI_SUCCESS && format != ROTA_DESCRIBE_TEXT &&
+        format != ROTA_DESCRIBE_JSON)
+        err = rota_fail(MPI_ERR_ARG, "format = %d is unknown", format);
+    if (err == MPI_SUCCESS)
+        err = rota_describe(plan, format, buf, len);
+    return leave(comm_of(plan), __func__, err);
+}
+
+int rota_version(void)
+{
+    return ROTA_VERSION_NUMBER;
+}

@@ -1,0 +1,137 @@
+/* describe.c - what a plan is, in text or JSON. */
+#include "plan/plan.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_text(cJSON *o, const char *key, const char *value)
+{
+    return cJSON_AddStringToObject(o, key, value) != NULL;
+}
+
+static bool add_number(cJSON *o, const char *key, double value)
+{
+    return cJSON_AddNumberToObject(o, key, value) != NULL;
+}
+
+static bool add_params(cJSON *o, const rota_choice *choice)
+{
+    bool ok = true;
+
+    if (choice->algo->params & ROTA_P_BATCH)
+        ok = ok && add_number(o, "batch", choice->params.batch);
+    if (choice->algo->params & ROTA_P_RADIX)
+        ok = ok && add_number(o, "radix", choice->params.radix);
+    return ok;
+}
+
+static bool add_choice(cJSON *o, const rota_plan *p)
+{
+    return add_text(o, "kind", p->kind == ROTA_FIXED ? "fixed" : "varying") &&
+           add_text(o, "algorithm", p->choice.algo->name) &&
+           add_text(o, "summary", p->choice.algo->summary) &&
+           add_text(o, "source", p->choice.algo->source) &&
+           add_text(o, "chosen", p->choice.why) && add_params(o, &p->choice);
+}
+
+static bool add_place(cJSON *o, const rota_plan *p)
+{
+    const rota_topo *const t = &p->comm->topo;
+    const int node = t->node[p->comm->me];
+
+    return add_number(o, "ranks", p->comm->P) &&
+           add_number(o, "rank", p->comm->me) &&
+           add_number(o, "nodes", t->n_nodes) &&
+           add_number(o, "ranks_on_node", t->first[node + 1] - t->first[node]) &&
+           add_number(o, "cores_on_node", t->n_cores);
+}
+
+/* Sizes of a varying plan are those of its last start. */
+static bool add_work(cJSON *o, const rota_plan *p)
+{
+    rota_counts n;
+    const size_t scratch =
+        p->scratch_bytes + p->stage_bytes + p->exec.area_bytes;
+
+    rota_sched_count(&p->sched, p->kind == ROTA_FIXED ? p->bytes : NULL, &n);
+    return add_number(o, "rounds", (double)n.rounds) &&
+           add_number(o, "messages", (double)n.messages) &&
+           (p->kind != ROTA_FIXED ||
+            (add_number(o, "bytes_sent", (double)n.bytes) &&
+             add_number(o, "bytes_copied", (double)n.copied))) &&
+           add_number(o, "scratch_bytes", (double)scratch) &&
+           add_number(o, "scratch_slots", (double)n.slots) &&
+           add_number(o, "packing_bytes", (double)p->exec.area_bytes) &&
+           add_number(o, "schedule_bytes",
+                      (double)rota_sched_memory(&p->sched));
+}
+
+static bool add_bound(cJSON *o, const rota_plan *p)
+{
+    if (p->kind == ROTA_FIXED)
+        return cJSON_AddBoolToObject(o, "in_place", p->problem.in_place) &&
+               cJSON_AddBoolToObject(o, "counts_checked", p->checked);
+    if (p->max_block == ROTA_UNBOUNDED)
+        return add_text(o, "max_block", "unbounded");
+    return add_number(o, "max_block", (double)p->max_block);
+}
+
+static cJSON *collect(const rota_plan *p)
+{
+    cJSON *const o = cJSON_CreateObject();
+
+    if (o && add_choice(o, p) && add_place(o, p) && add_work(o, p) &&
+        add_bound(o, p))
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+/* One line a key; the text is never longer than the JSON it is made from and
+ * the padding of the keys. */
+static char *as_text(const cJSON *o)
+{
+    enum { WIDTH = 16, LINE = 256 };
+    const cJSON *item;
+    size_t used = 0;
+    char *const text = malloc((size_t)cJSON_GetArraySize(o) * LINE + 1);
+
+    if (!text)
+        return NULL;
+    cJSON_ArrayForEach(item, o)
+    {
+        char *const at = text + used;
+        int n;
+        if (cJSON_IsString(item))
+            n = snprintf(at, LINE, "%-*s %s\n", WIDTH, item->string,
+                         item->valuestring);
+        else if (cJSON_IsBool(item))
+            n = snprintf(at, LINE, "%-*s %s\n", WIDTH, item->string,
+                         cJSON_IsTrue(item) ? "yes" : "no");
+        else
+            n = snprintf(at, LINE, "%-*s %.0f\n", WIDTH, item->string,
+                         item->valuedouble);
+        used += n < LINE ? (size_t)n : (size_t)LINE - 1;
+    }
+    return text;
+}
+
+int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len)
+{
+    cJSON *const o = collect(plan);
+    char *text = NULL;
+
+    if (o)
+        text = format == ROTA_DESCRIBE_JSON ? cJSON_PrintUnformatted(o)
+                                            : as_text(o);
+    cJSON_Delete(o);
+    if (!text)
+        return rota_fail_mem("a description");
+    if (*len > 0)
+        snprintf(buf, *len, "%s", text);
+    *len = strlen(text) + 1;
+    free(text);
+    return MPI_SUCCESS;
+}

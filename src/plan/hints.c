@@ -1,0 +1,125 @@
+/* hints.c - wishes from MPI_Info and from the environment. */
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ---------------------------------------------------------------- */
+
+/* Appends to a list of names as long as there is room. */
+static void append(char *list, size_t size, const char *name)
+{
+    const size_t used = strlen(list);
+
+    snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+static int read_algorithm(const char *key, const char *value, rota_hints *hints)
+{
+    char names[ROTA_ERR_TEXT - 60] = "";
+
+    hints->algo = rota_algo_find(value);
+    if (hints->algo)
+        return MPI_SUCCESS;
+    for (int i = 0; rota_algo_table[i]; i++)
+        append(names, sizeof names, rota_algo_table[i]->name);
+    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
+}
+
+static int read_int(const char *key, const char *value, int lowest, int *result)
+{
+    enum { HIGHEST = 1 << 20 };
+    char *end;
+
+    errno = 0;
+    const long n = strtol(value, &end, 10);
+    if (errno || end == value || *end || n < lowest || n > HIGHEST)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %d to %d", key, value,
+                         lowest, HIGHEST);
+    *result = (int)n;
+    return MPI_SUCCESS;
+}
+
+static int read_batch(const char *key, const char *value, rota_hints *hints)
+{
+    return read_int(key, value, 1, &hints->batch);
+}
+
+static int read_radix(const char *key, const char *value, rota_hints *hints)
+{
+    return read_int(key, value, 2, &hints->radix);
+}
+
+static int read_check(const char *key, const char *value, rota_hints *hints)
+{
+    hints->check = strcmp(value, "off") != 0;
+    if (hints->check && strcmp(value, "on") != 0)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: on, off", key, value);
+    return MPI_SUCCESS;
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static const struct {
+    const char *key, *variable;
+    int (*read)(const char *key, const char *value, rota_hints *hints);
+} keys[] = {
+    {"rota_algorithm", "ROTA_ALGORITHM", read_algorithm},
+    {"rota_batch", "ROTA_BATCH", read_batch},
+    {"rota_radix", "ROTA_RADIX", read_radix},
+    {"rota_check", "ROTA_CHECK", read_check},
+};
+enum { N_KEYS = sizeof keys / sizeof keys[0] };
+
+static int read_environment(rota_hints *hints)
+{
+    for (int i = 0; i < N_KEYS; i++) {
+        const char *const value = getenv(keys[i].variable);
+        if (value)
+            ROTA_TRY(keys[i].read(keys[i].variable, value, hints));
+    }
+    return MPI_SUCCESS;
+}
+
+static int unknown_key(const char *key)
+{
+    char names[ROTA_ERR_TEXT - 60] = "";
+
+    for (int i = 0; i < N_KEYS; i++)
+        append(names, sizeof names, keys[i].key);
+    return rota_fail(MPI_ERR_ARG, "unknown hint %.30s; valid: %s", key, names);
+}
+
+static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    int found = 0;
+
+    for (int i = 0; i < N_KEYS; i++) {
+        if (strcmp(key, keys[i].key) != 0)
+            continue;
+        ROTA_TRY(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found));
+        return found ? keys[i].read(key, value, hints) : MPI_SUCCESS;
+    }
+    return unknown_key(key);
+}
+
+int rota_hints_read(MPI_Info info, rota_hints *hints)
+{
+    char key[MPI_MAX_INFO_KEY + 1];
+    int n = 0;
+
+    *hints = (rota_hints){.check = true};
+    ROTA_TRY(read_environment(hints));
+    if (info == MPI_INFO_NULL)
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Info_get_nkeys(info, &n));
+    for (int i = 0; i < n; i++) {
+        ROTA_TRY(MPI_Info_get_nthkey(info, i, key));
+        if (strncmp(key, "rota_", 5) == 0)
+            ROTA_TRY(read_entry(info, key, hints));
+    }
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,350 @@
+/* plan.c - making and destroying plans.
+ *
+ * Every step that can fail on one rank alone is followed by an agreement
+ * before anything waits for a peer.
+ */
+#include "plan/plan.h"
+#include "exec/move.h"
+#include "exec/sizes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what must be the same on all ranks ----------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+}
+
+static uint64_t hash_plan(const rota_plan *p)
+{
+    uint64_t h = mix(0, (uint64_t)p->kind);
+
+    for (const char *c = p->choice.algo ? p->choice.algo->name : ""; *c; c++)
+        h = mix(h, (uint64_t)*c);
+    h = mix(h, (uint64_t)p->choice.params.batch);
+    h = mix(h, (uint64_t)p->choice.params.radix);
+    h = mix(h, p->problem.in_place);
+    h = mix(h, p->checked);
+    return mix(h, p->max_block);
+}
+
+/* Agree that all ranks have got this far with the same plan, on its id and on
+ * what is free in the pool of native communicators. */
+static int agree_on_plan(rota_plan *p, int status)
+{
+    rota_comm *const c = p->comm;
+    rota_vote vote = {.hash = hash_plan(p), .used = c->native_used};
+
+    p->id = c->next_id;
+    for (;; p->id = rota_comm_id_after(c, p->id)) {
+        vote.clash = rota_comm_id_taken(c, p->id);
+        ROTA_TRY(rota_agree(c, status, &vote));
+        if (!vote.clash)
+            break;
+    }
+    p->native = 0;
+    while (p->native < ROTA_MAX_NATIVE && vote.used >> p->native & 1)
+        p->native++;
+    return MPI_SUCCESS;
+}
+
+/* Take what was agreed on. Collective for a native phase; may fail on one rank
+ * alone. */
+static int take_agreed(rota_plan *p)
+{
+    rota_comm *const c = p->comm;
+    const int err = rota_comm_id_take(c, p->id);
+
+    p->agreed = err == MPI_SUCCESS;
+    if (!p->choice.algo->native) {
+        p->native = -1;
+        return err;
+    }
+    if (p->native == ROTA_MAX_NATIVE) {
+        p->native = -1;
+        return rota_fail(MPI_ERR_OTHER,
+                         "%d plans on this communicator use MPI's own "
+                         "all-to-all; no more can",
+                         ROTA_MAX_NATIVE);
+    }
+    c->native_used |= (uint64_t)1 << p->native;
+    ROTA_TRY(rota_comm_native(c, p->native, &p->exec.native));
+    return err;
+}
+
+/* ---- learning and checking sizes ------------------------------------------- */
+
+/* For checking counts of plans whose own schedule carries no sizes: few phases
+ * of few messages. Eight messages at once cost little more than one. */
+enum { CHECK_RADIX = 8 };
+
+static int compare_counts(const rota_plan *p, const size_t cell[])
+{
+    for (int src = 0; src < p->comm->P; src++) {
+        const size_t sent = cell[rota_dst(&p->sched, src)];
+        const size_t expected = p->problem.recv.bytes[src];
+        if (sent != expected)
+            return rota_fail(MPI_ERR_COUNT,
+                             "rank %d sends %zu bytes to rank %d, which "
+                             "expects %zu",
+                             src, sent, p->comm->me, expected);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Run s on sizes. Collective: a rank that cannot take part must not leave the
+ * others waiting, so all agree before they begin. */
+static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
+                     rota_sizes *z)
+{
+    const rota_problem *const problem = &p->problem;
+
+    *z = (rota_sizes){0};
+    if (status == MPI_SUCCESS)
+        status = rota_sizes_init(
+            z, s, p->comm->dup, p->id,
+            problem->in_place ? problem->recv.bytes : problem->send.bytes);
+    status = rota_agree(p->comm, status, NULL);
+    if (status == MPI_SUCCESS)
+        status = rota_exec_start(&z->x);
+    if (status == MPI_SUCCESS)
+        status = rota_exec_wait(&z->x);
+    return status;
+}
+
+static int learn_from(rota_plan *p, const rota_sched *s, int status)
+{
+    rota_sizes z;
+
+    status = run_sizes(p, s, status, &z);
+    if (status == MPI_SUCCESS && p->checked)
+        status = compare_counts(p, z.cell);
+    if (status == MPI_SUCCESS && s == &p->sched) {
+        const size_t stays = 2 * (size_t)s->P;
+        memcpy(p->bytes + stays, z.cell + stays,
+               (s->n_blocks - stays) * sizeof *p->bytes);
+    }
+    if (z.cell)
+        rota_sizes_free(&z);
+    return status;
+}
+
+/* Sizes of blocks in transit, and the counts of both ends compared: from one
+ * run of the plan's own schedule on sizes or, if that needs none, of another
+ * one that takes fewer messages. */
+static int learn_sizes(rota_plan *p, int status)
+{
+    const rota_params params = {.radix = CHECK_RADIX};
+    rota_sched s;
+
+    if (!p->choice.algo->direct)
+        return learn_from(p, &p->sched, status);
+    if (!p->checked)
+        return rota_agree(p->comm, status, NULL);
+    int err = rota_sched_init(&s, p->comm->P, p->comm->me);
+    if (err == MPI_SUCCESS)
+        err = rota_algo_parlogna.build(&p->comm->topo, &params, &s);
+    err = learn_from(p, &s, status == MPI_SUCCESS ? err : status);
+    rota_sched_free(&s);
+    return err;
+}
+
+/* ---- binding ---------------------------------------------------------------- */
+
+static int allocate(char **memory, size_t bytes, const char *what)
+{
+    *memory = bytes ? malloc(bytes) : NULL;
+    return *memory || !bytes ? MPI_SUCCESS : rota_fail_mem(what);
+}
+
+/* In place, what is sent is first moved out of the way, but for the rank's own
+ * block, which only MPI's own all-to-all wants to see. */
+static int make_stage(rota_plan *p)
+{
+    size_t at = 0;
+
+    for (int d = 0; d < p->comm->P; d++) {
+        const bool stays = d == p->comm->me && !p->choice.algo->native;
+        p->bytes[d] = stays ? 0 : p->problem.recv.bytes[d];
+        p->offset[d] = (ptrdiff_t)at;
+        at += p->bytes[d];
+    }
+    p->stage_bytes = at;
+    return allocate(&p->stage, at, "staging what is sent in place");
+}
+
+/* The part of a plan that comes from the arguments of one rank. */
+static int set_sides(rota_plan *p)
+{
+    const size_t P = (size_t)p->comm->P;
+    const rota_problem *const problem = &p->problem;
+
+    memcpy(p->bytes + P, problem->recv.bytes, P * sizeof *p->bytes);
+    memcpy(p->offset + P, problem->recv.offset, P * sizeof *p->offset);
+    if (problem->in_place)
+        return make_stage(p);
+    memcpy(p->bytes, problem->send.bytes, P * sizeof *p->bytes);
+    memcpy(p->offset, problem->send.offset, P * sizeof *p->offset);
+    return MPI_SUCCESS;
+}
+
+static const rota_type bytes_type = {MPI_BYTE, 1, 1};
+
+static int bind(rota_plan *p)
+{
+    rota_exec *const x = &p->exec;
+
+    x->s = &p->sched;
+    x->comm = p->comm->dup;
+    x->tag = p->id;
+    x->bytes = p->bytes;
+    x->offset = p->offset;
+    x->fixed = p->kind == ROTA_FIXED;
+    x->stage_in = p->problem.in_place;
+    x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
+    x->base[ROTA_DST] = p->problem.recv.base;
+    x->base[ROTA_TMP] = p->scratch;
+    x->type[ROTA_SRC] =
+        p->problem.in_place ? bytes_type : p->problem.send.type;
+    x->type[ROTA_DST] = p->problem.recv.type;
+    x->type[ROTA_TMP] = bytes_type;
+    return rota_exec_bind(x);
+}
+
+/* ---- making ----------------------------------------------------------------- */
+
+static rota_plan *new_plan(rota_comm *c, rota_kind kind)
+{
+    rota_plan *const p = calloc(1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->comm = c;
+    c->refs++;
+    p->kind = kind;
+    p->native = -1;
+    p->exec.native = MPI_COMM_NULL;
+    p->over_peer = -1;
+    return p;
+}
+
+/* Choose and build; allocate what has an entry for every block. */
+static int build(rota_plan *p, const rota_hints *hints)
+{
+    rota_comm *const c = p->comm;
+
+    ROTA_TRY(rota_choose(hints, &c->topo, p->kind, &p->choice));
+    ROTA_TRY(rota_sched_init(&p->sched, c->P, c->me));
+    ROTA_TRY(p->choice.algo->build(&c->topo, &p->choice.params, &p->sched));
+    p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);
+    p->offset = calloc(p->sched.n_blocks, sizeof *p->offset);
+    return p->bytes && p->offset ? MPI_SUCCESS
+                                 : rota_fail_mem("sizes and places of blocks");
+}
+
+static int prepare_fixed(rota_plan *p, const rota_args *args, MPI_Info info)
+{
+    rota_hints hints;
+
+    ROTA_TRY(rota_hints_read(info, &hints));
+    p->checked = hints.check;
+    ROTA_TRY(rota_problem_make(args, p->comm, hints.check, &p->problem));
+    ROTA_TRY(build(p, &hints));
+    return set_sides(p);
+}
+
+static int finish_fixed(rota_plan *p)
+{
+    rota_sched_fold(&p->sched, p->bytes);
+    ROTA_TRY(rota_sched_place(&p->sched, p->bytes, p->offset,
+                              &p->scratch_bytes));
+    ROTA_TRY(allocate(&p->scratch, p->scratch_bytes, "scratch"));
+    return bind(p);
+}
+
+/* Hand the plan over if all ranks have succeeded, else destroy it. */
+static int conclude(rota_plan *p, int status, rota_plan **plan)
+{
+    if (status == MPI_SUCCESS)
+        *plan = p;
+    else
+        rota_plan_destroy(p);
+    return status;
+}
+
+int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
+                         int status, rota_plan **plan)
+{
+    rota_plan *const p = new_plan(c, ROTA_FIXED);
+
+    if (!p)
+        return rota_agree(c, rota_fail_mem("a plan"), NULL);
+    if (status == MPI_SUCCESS)
+        status = prepare_fixed(p, args, info);
+    status = agree_on_plan(p, status);
+    if (status == MPI_SUCCESS) {
+        status = learn_sizes(p, take_agreed(p));
+        if (status == MPI_SUCCESS)
+            status = finish_fixed(p);
+        status = rota_agree(c, status, NULL);
+    }
+    return conclude(p, status, plan);
+}
+
+static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
+{
+    rota_hints hints;
+
+    ROTA_TRY(rota_hints_read(info, &hints));
+    p->checked = hints.check;
+    ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
+                                &p->problem.recv.type, &p->unit));
+    p->problem.send.type = bytes_type;
+    if (!rota_type_is_bytes(&p->problem.recv.type)) {
+        p->problem.send.type = p->problem.recv.type;
+        ROTA_TRY(MPI_Type_dup(p->problem.recv.type.mpi,
+                              &p->problem.send.type.mpi));
+    }
+    return build(p, &hints);
+}
+
+int rota_plan_make_varying(rota_comm *c, size_t max_block, MPI_Datatype type,
+                           MPI_Info info, int status, rota_plan **plan)
+{
+    rota_plan *const p = new_plan(c, ROTA_VARYING);
+
+    if (!p)
+        return rota_agree(c, rota_fail_mem("a plan"), NULL);
+    p->max_block = max_block;
+    if (status == MPI_SUCCESS)
+        status = prepare_varying(p, type, info);
+    status = agree_on_plan(p, status);
+    if (status == MPI_SUCCESS) {
+        status = take_agreed(p);
+        if (status == MPI_SUCCESS)
+            status = bind(p);
+        status = rota_agree(c, status, NULL);
+    }
+    return conclude(p, status, plan);
+}
+
+void rota_plan_destroy(rota_plan *plan)
+{
+    if (!plan)
+        return;
+    rota_exec_unbind(&plan->exec);
+    rota_sched_free(&plan->sched);
+    rota_problem_free(&plan->problem);
+    free(plan->bytes);
+    free(plan->offset);
+    free(plan->scratch);
+    free(plan->stage);
+    if (plan->agreed)
+        rota_comm_id_drop(plan->comm, plan->id);
+    if (plan->agreed && plan->native >= 0)
+        plan->comm->native_used &= ~((uint64_t)1 << plan->native);
+    rota_comm_release(plan->comm);
+    free(plan);
+}

@@ -1,0 +1,191 @@
+/* plan.h - a plan, and what all plans on one communicator share. */
+#ifndef ROTA_PLAN_H
+#define ROTA_PLAN_H
+
+#include "algos/algo.h"
+#include "exec/exec.h"
+#include "problem.h"
+#include "rota.h"
+#include "topo.h"
+
+/* ---- comm.c: one per user communicator, cached as its attribute ---------- */
+
+/* Plans with a native phase need a communicator each while they live, because
+ * two collectives started in different orders on one would be mixed up. MPICH
+ * has about 2,000 communicators in all. */
+enum { ROTA_MAX_NATIVE = 64 };
+
+typedef struct rota_comm {
+    MPI_Comm user;   /* for its error handler only */
+    bool user_alive; /* not freed by the user yet */
+    MPI_Comm dup;    /* carries all messages; errors are returned */
+    int refs;        /* the attribute and every plan */
+    int P, me;
+    rota_topo topo;
+    int next_id; /* of a plan; its tag */
+    int max_id;
+    struct rota_id *live_ids; /* uthash, of plans that live on this rank */
+    MPI_Comm native[ROTA_MAX_NATIVE]; /* made when first needed */
+    uint64_t native_used; /* bit i: a plan of this rank has native[i] */
+} rota_comm;
+
+/* Find or make the state of a communicator. Collective when it is made. */
+int rota_comm_get(MPI_Comm user, rota_comm **c);
+void rota_comm_release(rota_comm *c);
+
+/* The plan's id: proposed by all ranks alike, refused by those on which a
+ * plan that has not been freed yet holds it. Local. */
+bool rota_comm_id_taken(const rota_comm *c, int id);
+int rota_comm_id_take(rota_comm *c, int id);
+void rota_comm_id_drop(rota_comm *c, int id);
+static inline int rota_comm_id_after(const rota_comm *c, int id)
+{
+    return id == c->max_id ? 1 : id + 1; /* 0 is for agreement */
+}
+
+/* Collective if native communicator i has not been made yet. */
+int rota_comm_native(rota_comm *c, int i, MPI_Comm *native);
+
+/* ---- topo_detect.c ------------------------------------------------------- */
+
+int rota_topo_detect(MPI_Comm comm, rota_topo *topo); /* collective */
+void rota_topo_free(rota_topo *topo);
+
+/* ---- agree.c ------------------------------------------------------------- */
+
+/* What ranks find out together when they agree. */
+typedef struct rota_vote {
+    uint64_t hash; /* in: of what must be the same everywhere */
+    bool clash;    /* in, out: some rank refuses the proposed id */
+    uint64_t used; /* in, out: native communicators in use on some rank */
+} rota_vote;
+
+/* All ranks return MPI_SUCCESS if all brought it, otherwise all return the
+ * error of one of them, with its text. vote may be NULL on all ranks.
+ * Collective; O(log P) messages. */
+int rota_agree(const rota_comm *c, int status, rota_vote *vote);
+
+/* ---- error_code.c -------------------------------------------------------- */
+
+/* An MPI error code for a status, with a text that begins with function. */
+int rota_error_code(const char *function, int status);
+
+/* Raise a code through the error handler of c's communicator (c may be NULL)
+ * and return it. */
+int rota_raise(const rota_comm *c, int code);
+
+/* ---- hints.c ------------------------------------------------------------- */
+
+typedef struct rota_hints {
+    const rota_algo *algo; /* NULL: no wish */
+    int batch;             /* 0: no wish, as for radix */
+    int radix;
+    bool check;
+} rota_hints;
+
+int rota_hints_read(MPI_Info info, rota_hints *hints);
+
+/* ---- choose.c ------------------------------------------------------------ */
+
+typedef struct rota_choice {
+    const rota_algo *algo;
+    rota_params params;
+    const char *why;
+} rota_choice;
+
+typedef enum rota_kind { ROTA_FIXED, ROTA_VARYING } rota_kind;
+
+/* From data that all ranks share, so that all choose alike. */
+int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
+                rota_choice *choice);
+
+/* ---- types.c ------------------------------------------------------------- */
+
+/* How blocks given in elements of a type become bytes. */
+typedef struct rota_unit {
+    size_t element;    /* bytes of data in one element of the caller's type */
+    ptrdiff_t spacing; /* bytes from one element to the next */
+    ptrdiff_t true_lb; /* added to every offset */
+} rota_unit;
+
+/* A datatype as the rest of the library sees it, and as the caller counts in
+ * it. One whose elements are plain bytes end to end becomes MPI_BYTE. name is
+ * the argument's, for errors. */
+int rota_type_from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
+                       rota_type *type, rota_unit *unit);
+void rota_type_free(rota_type *type);
+
+/* ---- validate.c ---------------------------------------------------------- */
+
+/* An array argument in one of the forms that callers have. */
+typedef struct rota_vector {
+    enum { ROTA_INTS, ROTA_COUNTS, ROTA_AINTS, ROTA_SAME, ROTA_MULTIPLES } form;
+    const void *array; /* of the form's element type; NULL for the last two */
+    MPI_Count each;    /* ROTA_SAME: every entry; ROTA_MULTIPLES: entry 1 */
+} rota_vector;
+
+typedef struct rota_args {
+    const void *sendbuf;
+    rota_vector sendcounts, sdispls;
+    MPI_Datatype sendtype;
+    void *recvbuf;
+    rota_vector recvcounts, rdispls;
+    MPI_Datatype recvtype;
+} rota_args;
+
+/* Check arguments and turn them into a problem, which is to be freed also
+ * after a failure. check: look for overlapping receive blocks. Local. */
+int rota_problem_make(const rota_args *args, const rota_comm *c, bool check,
+                      rota_problem *problem);
+void rota_problem_free(rota_problem *problem);
+
+/* Fill bytes and offset, [P], from one side's arguments. name is "send" or
+ * "recv". Local. */
+int rota_side_fill(const char *name, int P, const void *base,
+                   const rota_vector *counts, const rota_vector *displs,
+                   const rota_unit *unit, size_t bytes[], ptrdiff_t offset[]);
+
+/* ---- plan.c -------------------------------------------------------------- */
+
+struct rota_plan {
+    rota_comm *comm;
+    rota_kind kind;
+    rota_choice choice;
+    bool checked; /* counts across ranks and overlaps were looked at */
+    bool active;  /* started, and not waited for */
+    bool agreed;  /* id and native are this plan's */
+    int id;       /* on its communicator; its tag */
+    int native;   /* index of the native communicator, or -1 */
+    rota_problem problem; /* fixed: as given; varying: types only */
+    rota_sched sched;
+    rota_exec exec;
+    size_t *bytes;     /* [n_blocks] */
+    ptrdiff_t *offset; /* [n_blocks] */
+    char *scratch;     /* region ROTA_TMP */
+    size_t scratch_bytes;
+    char *stage; /* in place: what is sent, moved out of the way */
+    size_t stage_bytes;
+
+    /* Varying plans. */
+    size_t max_block;
+    rota_unit unit;
+    int over_peer; /* of a block of this start above the bound, or -1 */
+    size_t over_bytes;
+};
+
+/* Collective; every failure is agreed on. */
+int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
+                         int status, rota_plan **plan);
+int rota_plan_make_varying(rota_comm *c, size_t max_block, MPI_Datatype type,
+                           MPI_Info info, int status, rota_plan **plan);
+void rota_plan_destroy(rota_plan *plan); /* plan may be NULL */
+
+/* ---- varying.c ----------------------------------------------------------- */
+
+int rota_varying_start(rota_plan *plan, const rota_args *args);
+
+/* ---- describe.c ---------------------------------------------------------- */
+
+int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len);
+
+#endif /* ROTA_PLAN_H */

@@ -1,0 +1,41 @@
+/* problem.h - what is to be moved, in bytes.
+ *
+ * Nothing behind a problem sees an MPI argument list.
+ */
+#ifndef ROTA_PROBLEM_H
+#define ROTA_PROBLEM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How the bytes of a buffer lie in memory. A contiguous datatype is turned
+ * into plain bytes: then mpi is MPI_BYTE, size and extent are 1. */
+typedef struct rota_type {
+    MPI_Datatype mpi;
+    size_t size;      /* bytes of data in one element */
+    ptrdiff_t extent; /* bytes from one element to the next */
+} rota_type;
+
+static inline bool rota_type_is_bytes(const rota_type *t)
+{
+    return t->mpi == MPI_BYTE;
+}
+
+/* One side of the exchange, as this rank sees it. */
+typedef struct rota_side {
+    char *base;        /* the user's buffer; borrowed */
+    rota_type type;    /* owned: a duplicate where it is not plain bytes */
+    ptrdiff_t *offset; /* [P] bytes from base to each block */
+    size_t *bytes;     /* [P] bytes of data in each block */
+} rota_side;
+
+typedef struct rota_problem {
+    int P, me;
+    bool in_place;  /* what is sent is taken from the receive buffer */
+    rota_side send; /* block d goes to rank d; unused if in_place */
+    rota_side recv; /* block s comes from rank s */
+} rota_problem;
+
+#endif /* ROTA_PROBLEM_H */

@@ -1,0 +1,198 @@
+/* schedule.h - what one rank does in an all-to-all, as data.
+ *
+ * A schedule moves blocks. Block d of the send buffer, block s of the receive
+ * buffer and every stay of a block in scratch memory have a number each, the
+ * same number naming the block's place and its size cell:
+ *
+ *     0 .. P-1     send block for rank d          (region ROTA_SRC, slot d)
+ *     P .. 2P-1    receive block from rank s      (region ROTA_DST, slot s)
+ *     2P ..        a stay in scratch              (region ROTA_TMP, slot t)
+ *
+ * Numbers are written once: a slot of scratch may hold many blocks one after
+ * the other, each under a number of its own. So sizes can be learnt by running
+ * the very same schedule on 8-byte cells, one per number, instead of blocks.
+ *
+ * A message is a list of blocks; sender and receiver list them in the same
+ * order. Where the blocks of a message do not lie end to end it is packed and
+ * unpacked on the way, which is the executor's business.
+ *
+ * A schedule is a list of phases, run one after the other:
+ *
+ *     phase:  receives, sends, copies, a window
+ *     window 0: post all receives, post all sends, make the copies, and wait
+ *               for the messages in list order. A slot may be left by one
+ *               block and taken by another in the same phase: what leaves is
+ *               packed before what arrives is unpacked.
+ *     window w: as above, but with at most w receives and w sends in flight;
+ *               when one completes, whichever it is, the next is posted. No
+ *               slot may be both read and written in such a phase.
+ *     A phase may instead be one collective of the MPI library, which moves
+ *     every send block to its receive block.
+ *
+ * A batch that must complete before the next is started is a phase of its own.
+ * Per ordered pair of ranks, the sequence of messages sent is the sequence
+ * received: one tag does for a plan.
+ *
+ * A builder writes a schedule through the emitters, which latch the first
+ * error. After folding (empty blocks, messages and phases dropped) it is only
+ * read.
+ */
+#ifndef ROTA_SCHEDULE_H
+#define ROTA_SCHEDULE_H
+
+#include "err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum rota_region { ROTA_SRC, ROTA_DST, ROTA_TMP, ROTA_N_REGIONS } rota_region;
+
+typedef uint32_t rota_block; /* a block's number */
+
+typedef enum rota_dir { ROTA_RECV, ROTA_SEND, ROTA_N_DIRS } rota_dir;
+
+typedef struct rota_msg {
+    int peer;
+    uint32_t first; /* its blocks are item[first] up to the next one's first */
+} rota_msg;
+
+/* All messages of one direction, in the order in which they are posted. */
+typedef struct rota_msgs {
+    rota_msg *msg;    /* [n+1], the last one only closes the item list */
+    rota_block *item; /* [n_items] */
+    uint32_t n, n_items;
+    uint32_t msg_room, item_room;
+} rota_msgs;
+
+typedef struct rota_copy {
+    rota_block from, to;
+} rota_copy;
+
+typedef struct rota_phase {
+    uint32_t msg[ROTA_N_DIRS]; /* first message; ends where the next begins */
+    uint32_t copy;             /* first copy, likewise */
+    int window;                /* 0: unlimited, completed in list order */
+    bool native;               /* one collective of the MPI library instead */
+} rota_phase;
+
+typedef struct rota_sched {
+    int P, me;
+    int status;                   /* first error of an emitter */
+    uint32_t n_blocks;            /* 2P + stays in scratch */
+    uint32_t n_slots;             /* slots of scratch */
+    uint32_t *slot;               /* [n_blocks-2P] slot of each stay */
+    rota_msgs msgs[ROTA_N_DIRS];
+    rota_copy *copy;              /* [n_copies] */
+    rota_phase *phase;            /* [n_phases+1], the last one only closes */
+    uint32_t n_copies, n_phases;
+    uint32_t slot_room, copy_room, phase_room;
+    rota_block *pad; /* [pad_room] for the builder's own use */
+    size_t pad_room;
+} rota_sched;
+
+/* ---- writing ------------------------------------------------------------ */
+
+int rota_sched_init(rota_sched *s, int P, int me);
+void rota_sched_free(rota_sched *s);
+
+/* The status to return from a builder. */
+static inline int rota_sched_status(const rota_sched *s)
+{
+    return s->status;
+}
+
+static inline rota_block rota_src(const rota_sched *s, int dst)
+{
+    (void)s;
+    return (rota_block)dst;
+}
+
+static inline rota_block rota_dst(const rota_sched *s, int src)
+{
+    return (rota_block)(s->P + src);
+}
+
+/* A new stay in a slot of scratch, ending whatever stay was there. */
+rota_block rota_tmp(rota_sched *s, uint32_t slot);
+
+/* Room for n block numbers while building, freed with the schedule or when it
+ * is folded; NULL latches the error. */
+rota_block *rota_sched_scratchpad(rota_sched *s, size_t n);
+
+void rota_phase_begin(rota_sched *s, int window);
+void rota_emit_native(rota_sched *s);
+void rota_emit_copy(rota_sched *s, rota_block from, rota_block to);
+
+/* A message of the current phase, whose blocks follow by rota_emit_block. The
+ * two directions have a message open each, so they may be written in turn. */
+void rota_emit_msg(rota_sched *s, rota_dir dir, int peer);
+void rota_emit_block(rota_sched *s, rota_dir dir, rota_block block);
+
+/* Messages of a single block. */
+void rota_emit_recv(rota_sched *s, int src, rota_block block);
+void rota_emit_send(rota_sched *s, int dst, rota_block block);
+
+/* Drop blocks of no bytes, messages without blocks and phases without
+ * anything. bytes: [n_blocks], the same on both ends of every message. */
+void rota_sched_fold(rota_sched *s, const size_t bytes[]);
+
+/* ---- reading ------------------------------------------------------------ */
+
+static inline rota_region rota_block_region(const rota_sched *s, rota_block b)
+{
+    const rota_block P = (rota_block)s->P;
+
+    return b < P ? ROTA_SRC : b < 2 * P ? ROTA_DST : ROTA_TMP;
+}
+
+/* The block's rank (send and receive blocks) or slot (stays in scratch). */
+static inline uint32_t rota_block_slot(const rota_sched *s, rota_block b)
+{
+    const rota_block P = (rota_block)s->P;
+
+    return b < P ? b : b < 2 * P ? b - P : s->slot[b - 2 * P];
+}
+
+/* True if message m is one block that travels straight from the send buffer of
+ * its source to the receive buffer of its destination: both ends know its size
+ * whenever counts are known. */
+bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
+
+/* Place the slots of scratch end to end, each as large as its largest block.
+ * bytes, offset: [n_blocks]; offset is written for stays only. scratch
+ * receives the bytes of scratch. */
+int rota_sched_place(const rota_sched *s, const size_t bytes[],
+                     ptrdiff_t offset[], size_t *scratch);
+
+typedef struct rota_counts {
+    size_t rounds;   /* phases that wait for a message */
+    size_t messages; /* sent by this rank */
+    size_t bytes;    /* sent by this rank to others */
+    size_t copied;   /* bytes of copies within the rank */
+    size_t slots;    /* of scratch */
+} rota_counts;
+
+/* bytes as for rota_sched_fold; NULL counts messages and slots only. */
+void rota_sched_count(const rota_sched *s, const size_t bytes[],
+                      rota_counts *counts);
+
+/* Memory held by the schedule itself. */
+size_t rota_sched_memory(const rota_sched *s);
+
+void rota_sched_print(const rota_sched *s, const size_t bytes[], FILE *out);
+
+/* ---- checking ----------------------------------------------------------- */
+
+/* Prove that the schedules of all P ranks together are an all-to-all: every
+ * block is delivered once, from the right place to the right place; nothing is
+ * read after its slot was taken or while it is being written; messages match
+ * in number, order and size per ordered pair; none waits for ever, even if
+ * no message is buffered. set: [P]. bytes: [P][n_blocks] sizes of folded
+ * schedules (blocks of no bytes need no delivery), or NULL.
+ * Fails with MPI_ERR_INTERN and a text that says what is wrong where. */
+int rota_sched_check(const rota_sched *const set[], int P,
+                     const size_t *const bytes[]);
+
+#endif /* ROTA_SCHEDULE_H */

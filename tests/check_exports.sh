@@ -1,0 +1,19 @@
+#!/bin/sh
+# check_exports.sh ROOT LIBRARY - the shared library exports what rota.h
+# declares, all of it and nothing else.
+set -u
+export LC_ALL=C
+root=${1:?}
+library=${2:?}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+sed -n '/^ROTA_API/,/;/p' "$root/include/rota.h" | tr '\n' ' ' |
+    tr ';' '\n' | sed -n 's/^[^(]*[ *]\(rota_[a-z0-9_]*\)(.*/\1/p' |
+    sort >"$work/declared"
+nm -D --defined-only "$library" | awk '$2 ~ /[A-Z]/ && $2 != "A" { print $3 }' |
+    sort >"$work/exported"
+[ -s "$work/declared" ] || { echo "no declarations found"; exit 1; }
+comm -23 "$work/declared" "$work/exported" | sed 's/^/not exported: /'
+comm -13 "$work/declared" "$work/exported" | sed 's/^/not in rota.h: /'
+cmp -s "$work/declared" "$work/exported"

@@ -1,0 +1,20 @@
+#!/bin/sh
+# check_format.sh ROOT - is all C code laid out as .clang-format says? To lay it
+# out:
+#
+#   clang-format -i $(find include src tests examples bench -name '*.[ch]')
+#
+# Versions of clang-format differ in what they make of one .clang-format, so
+# only the one that the project uses is asked.
+set -u
+version=14
+cd "${1:?}" || exit 1
+
+for program in "clang-format-$version" clang-format; do
+    "$program" --version 2>/dev/null | grep -q "version $version\." || continue
+    find include src tests examples bench -name '*.[ch]' \
+        -exec "$program" --dry-run -Werror {} +
+    exit
+done
+echo "clang-format $version is not installed"
+exit 77

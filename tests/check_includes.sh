@@ -1,0 +1,131 @@
+#!/bin/sh
+# check_includes.sh ROOT - who may include whom, and what builders may not call.
+#
+#   include/rota.h   mpi.h, stddef.h, stdint.h
+#   src/*            src/*, no MPI calls
+#   src/algos        src/*, src/algos; neither mpi.h, MPI calls, memory nor
+#                    environment: builders are pure
+#   src/exec         src/*, src/exec
+#   src/plan         anything; the only folder to see hwloc, uthash and cJSON
+#   examples, bench  rota.h and what lies beside them; bench/price* may see src
+#
+# Headers include each other in no circle. Prints what breaks a rule.
+set -u
+export LC_ALL=C
+cd "${1:?}" || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+wrong()
+{
+    echo "$*"
+    : >"$work/failed"
+}
+
+# outside NAME: is it a library that only src/plan sees?
+outside()
+{
+    case $1 in
+    hwloc.h | hwloc/* | uthash.h | utarray.h | utlist.h | utstring.h | cjson/*)
+        return 0 ;;
+    esac
+    return 1
+}
+
+# judge FILE NAME: prints why FILE may not include NAME, if it may not.
+judge()
+{
+    inside=no
+    [ -f "src/$2" ] && inside=yes
+    case $1 in
+    include/rota.h)
+        case $2 in
+        mpi.h | stddef.h | stdint.h) ;;
+        *) echo "the public header needs no more than mpi.h" ;;
+        esac ;;
+    src/plan/*) ;;
+    src/*)
+        folder=${1#src/}
+        case $folder in
+        */*) folder=${folder%%/*} ;;
+        *) folder=. ;;
+        esac
+        case $inside,$2 in
+        yes,"$folder"/*) ;;
+        yes,*/*) echo "src/$folder may not see ${2%%/*}" ;;
+        esac
+        outside "$2" && echo "only src/plan sees this library"
+        [ "$folder" = algos ] && [ "$2" = mpi.h ] &&
+            echo "algorithms do not call MPI" ;;
+    bench/price*) ;;
+    examples/* | bench/*)
+        if [ ! -f "${1%/*}/$2" ]; then
+            [ "$inside" = no ] || echo "sees the inside of the library"
+            case $2 in *..*) echo "leaves its folder" ;; esac
+        fi ;;
+    esac
+}
+
+find include src examples bench -name '*.[ch]' 2>/dev/null | sort >"$work/files"
+while read -r file; do
+    sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]\([^>"]*\)[>"].*/\1/p' \
+        "$file" >"$work/names"
+    while read -r name; do
+        judge "$file" "$name" >"$work/why"
+        [ ! -s "$work/why" ] ||
+            wrong "$file: includes $name: $(cat "$work/why")"
+        case $file in
+        src/*.h) [ ! -f "src/$name" ] ||
+            echo "${file#src/} $name" >>"$work/edges" ;;
+        esac
+    done <"$work/names"
+done <"$work/files"
+
+if [ -s "$work/edges" ] &&
+    ! tsort "$work/edges" >/dev/null 2>"$work/circle"; then
+    wrong "headers include each other in a circle:"
+    sed 's/^tsort: //' "$work/circle"
+fi
+
+# code FILE: without comments, strings and directives, lines kept.
+code()
+{
+    awk '{
+        line = $0; out = ""
+        if (line ~ /^[ \t]*#/ && !comment) line = ""
+        while (line != "") {
+            if (comment) {
+                end = index(line, "*/")
+                if (!end) { line = ""; break }
+                line = substr(line, end + 2); comment = 0
+            } else if (match(line, /\/\*|\/\/|"([^"\\]|\\.)*"/)) {
+                out = out substr(line, 1, RSTART - 1)
+                found = substr(line, RSTART, RLENGTH)
+                line = substr(line, RSTART + RLENGTH)
+                if (found == "/*") comment = 1
+                else if (found == "//") line = ""
+            } else { out = out line; line = "" }
+        }
+        print out
+    }' "$1"
+}
+
+# no_calls FILES-PATTERN EXPRESSION WHY
+no_calls()
+{
+    for file in $1; do
+        [ -f "$file" ] || continue
+        code "$file" | grep -nE "(^|[^A-Za-z0-9_])($2)[[:space:]]*\(" \
+            >"$work/calls" || continue
+        wrong "$file: $3:"
+        cat "$work/calls"
+    done
+}
+mpi_call='P?MPI_[A-Z][a-z]+_[a-z_]+|P?MPI_(Abort|Allgather|Allreduce|Alltoall|Barrier|Bcast|Cancel|Gather|Iprobe|Irecv|Isend|Probe|Put|Get|Recv|Reduce|Send|Start|Startall|Test|Testall|Testany|Testsome|Wait|Waitall|Waitany|Waitsome|Wtime|Init|Finalize)[a-z]*'
+no_calls 'src/*.[ch]' "$mpi_call" "calls MPI"
+no_calls 'src/algos/*.[ch]' "$mpi_call" "an algorithm calls MPI"
+no_calls 'src/algos/*.[ch]' \
+    'malloc|calloc|realloc|free|aligned_alloc|getenv|s?rand|time' \
+    "an algorithm is not pure"
+
+[ ! -e "$work/failed" ]

@@ -1,0 +1,241 @@
+#!/bin/sh
+# transitive_closure.sh - tests of the example of that name.
+#
+#   sh transitive_closure.sh CASE PROGRAM MPIEXEC...
+#
+# CASE is one of the functions case_... below; MPIEXEC... is a command line up
+# to and including the option that takes the number of ranks.
+set -u
+export LC_ALL=C
+
+case_name=$1
+program=$2
+shift 2
+mpiexec=$*
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+complain()
+{
+    echo "FAILED: $*"
+    sed 's/^/    /' "$work/out"
+    failures=$((failures + 1))
+}
+
+# run P ARGUMENT...: run the program; its output goes to $work/out, its exit
+# code to $status, what was run to $ran.
+run()
+{
+    ranks=$1
+    shift
+    ran="$ranks ranks: $*"
+    # Split on purpose: a command line.
+    # shellcheck disable=SC2086
+    timeout 120 $mpiexec "$ranks" "$program" "$@" >"$work/out" 2>&1 </dev/null
+    status=$?
+}
+
+has()
+{
+    grep -qF -- "$1" "$work/out"
+}
+
+# succeeds P ARGUMENT...
+succeeds()
+{
+    run "$@"
+    [ "$status" -eq 0 ] || complain "$ran: exit code $status"
+}
+
+# fails TEXT P ARGUMENT...: an exit code that the program gave, and the text.
+fails()
+{
+    text=$1
+    shift
+    run "$@"
+    case $status in
+    0 | 124 | 13[0-9]) complain "$ran: exit code $status" ;;
+    esac
+    has "$text" || complain "$ran: no text \"$text\""
+}
+
+# finds PAIRS FILE: with 1 and 3 ranks, in both ways of exchanging.
+finds()
+{
+    succeeds 1 --expect "$1" "$2"
+    succeeds 3 --expect "$1" --verify "$2"
+}
+
+# rejects TEXT FILE: TEXT follows the name of the file.
+rejects()
+{
+    fails "transitive_closure: $2$1" 2 "$2"
+}
+
+# A file from the arguments of printf.
+file()
+{
+    name=$work/$1
+    shift
+    # shellcheck disable=SC2059
+    printf "$@" >"$name"
+}
+
+# The same pairs for every number of ranks; the fingerprint stands for them.
+case_generated()
+{
+    for spec in grid:5x60 grid:1x2:3 rmat:8:4 rmat:10:2:7; do
+        expected=
+        for ranks in 1 2 3 4; do
+            succeeds "$ranks" --verify --generate "$spec"
+            has "verified by a search" || complain "$ran: not verified"
+            found=$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")
+            [ "$found" = "${expected:=$found}" ] ||
+                complain "$ran: differs from 1 rank"
+        done
+    done
+}
+
+# Sizes known by other means: a path of n vertices has n(n-1)/2 pairs, a cycle
+# n^2, and n-1 and n iterations.
+case_sizes()
+{
+    i=0
+    while [ "$i" -lt 40 ]; do
+        echo "$i $((i + 1))" >>"$work/path"
+        echo "$i $(((i + 1) % 40))" >>"$work/cycle"
+        i=$((i + 1))
+    done
+    finds 820 "$work/path"
+    has "iterations   40" || complain "$ran: iterations"
+    finds 1600 "$work/cycle"
+    has "iterations   40" || complain "$ran: iterations"
+    # Pins the generators.
+    succeeds 2 --expect 43900 --generate grid:5x60
+    succeeds 2 --expect 22650 --generate rmat:8:4
+}
+
+case_formats()
+{
+    banner='%%%%MatrixMarket matrix coordinate'
+    file list '# from to\n\n10\t30\n30 7 0.5\r\n  18446744073709551615 10\n7 7'
+    file sparse '1000000000000 5\n%% comment\n5 4294967296\n'
+    { printf '# '; head -c 5000 /dev/zero | tr '\0' x; echo; echo 1 2; } \
+        >"$work/long"
+    file pattern "$banner pattern general\n%% c\n\n4 4 3\n1 2\n2 3\n3 1\n"
+    file real.mtx "$banner real general\n3 3 2\n1 2 -1.5e3\n2 3 0\n"
+    file sym.mtx "$banner Integer Symmetric\n3 3 3\n2 1 7\n3 2 1\n3 3 9\n"
+    finds 7 "$work/list"
+    finds 3 "$work/sparse"
+    finds 1 "$work/long"
+    finds 9 "$work/pattern"
+    finds 3 "$work/real.mtx"
+    finds 9 "$work/sym.mtx"
+    gzip "$work/list" "$work/sym.mtx"
+    finds 7 "$work/list.gz"
+    finds 9 "$work/sym.mtx.gz"
+}
+
+case_bad_lists()
+{
+    file word '1 2\n3 x4\n'
+    file word1 '# c\n\nab\n'
+    file float '1 2\n2.5 3\n'
+    file comma '1,2\n'
+    file second '1 2\n2 3\n\n4\n'
+    file negative '1 2\n5 -6\n'
+    file large '1 18446744073709551616\n'
+    file none '# nothing\n'
+    file empty ''
+    head -c 3000 /dev/zero >"$work/binary"
+    rejects ':2: second vertex is not a number: x4' "$work/word"
+    rejects ':3: first vertex is not a number: ab' "$work/word1"
+    rejects ':2: first vertex is not a number: 2.5' "$work/float"
+    rejects ':1: first vertex is not a number: 1,2' "$work/comma"
+    rejects ':4: second vertex is missing' "$work/second"
+    rejects ':2: second vertex is negative: -6' "$work/negative"
+    rejects ':1: second vertex is above 2^64-1' "$work/large"
+    rejects ':1: the file has no edges' "$work/none"
+    rejects ': the file is empty' "$work/empty"
+    rejects ':1: not a line of text' "$work/binary"
+    rejects ': No such file or directory' "$work/absent"
+    rejects ': cannot read on: ' "$work"
+}
+
+case_bad_matrices()
+{
+    banner='%%%%MatrixMarket matrix coordinate'
+    file banner.mtx '1 2\n'
+    file short '%%%%MatrixMarket matrix coordinate real\n'
+    file array '%%%%MatrixMarket matrix array real general\n'
+    file complex "$banner complex general\n"
+    file skew "$banner real skew-symmetric\n"
+    file nosize "$banner pattern general\n%% only this\n"
+    file size "$banner pattern general\n3 3\n"
+    file square "$banner pattern general\n3 4 1\n1 2\n"
+    file zero "$banner pattern general\n3 3 1\n0 2\n"
+    file range "$banner pattern general\n3 3 2\n1 2\n1 4\n"
+    file fewer "$banner pattern general\n3 3 3\n1 2\n2 3\n"
+    file more "$banner pattern general\n3 3 1\n1 2\n2 3\n"
+    file value "$banner real general\n3 3 1\n1 2\n"
+    file nan "$banner integer general\n3 3 1\n1 2 q\n"
+    file extra "$banner pattern general\n3 3 1\n1 2 3\n"
+    rejects ':1: Matrix Market banner expected' "$work/banner.mtx"
+    rejects ':1: Matrix Market banner expected' "$work/short"
+    rejects ':1: "matrix array" is not supported' "$work/array"
+    rejects ':1: field "complex" is not supported' "$work/complex"
+    rejects ':1: symmetry "skew-symmetric" is not supported' "$work/skew"
+    rejects ':2: size line is missing' "$work/nosize"
+    rejects ':2: number of entries is missing' "$work/size"
+    rejects ':2: not square: 3 rows, 4 columns' "$work/square"
+    rejects ':3: row 0 is not in 1..3' "$work/zero"
+    rejects ':4: column 4 is not in 1..3' "$work/range"
+    rejects ':4: file ends after 2 of the 3 entries' "$work/fewer"
+    rejects ':4: more than the 1 entries announced' "$work/more"
+    rejects ':3: value is missing' "$work/value"
+    rejects ':3: value is not a number' "$work/nan"
+    rejects ':3: more than an entry on the line' "$work/extra"
+}
+
+case_cut_gzip()
+{
+    i=0
+    while [ "$i" -lt 3000 ]; do
+        echo "$i $((i * 7919 % 3001))"
+        i=$((i + 1))
+    done | gzip | head -c 4000 >"$work/cut.gz"
+    rejects ':' "$work/cut.gz"
+    has 'the compressed file is cut short' || complain "$ran: text"
+}
+
+case_options()
+{
+    fails 'no graph given' 2
+    fails 'unknown option: --fast' 2 --fast
+    fails 'unknown exchange: tcp' 2 --exchange tcp --generate grid:2x2
+    fails 'a value must follow --csv' 1 --generate grid:2x2 --csv
+    fails '--expect wants a number, not -1' 1 --expect -1 --generate grid:2x2
+    fails 'both a file and --generate' 1 --generate grid:2x2 "$work/list"
+    fails 'more than one graph' 1 "$work/list" "$work/list"
+    fails 'cannot generate "grid:4"' 2 --generate grid:4
+    fails 'cannot generate "grid:99999x99999"' 2 --generate grid:99999x99999
+    fails 'cannot generate "rmat:40:2"' 2 --generate rmat:40:2
+    fails 'cannot generate "tree:3"' 1 --generate tree:3
+    fails 'grid:1x1: no edges' 2 --generate grid:1x1
+    fails 'pairs, expected 5' 2 --expect 5 --generate grid:2x3
+    fails "$work/no/dir: No such file" 2 --csv "$work/no/dir" \
+        --generate grid:2x3
+    succeeds 1 --help
+    has '--exchange mpi|rota|both' || complain "$ran: text"
+    succeeds 2 --progress --csv "$work/csv" --generate grid:3x9
+    has 'rota: iteration' || complain "$ran: no progress"
+    iterations=$(sed -n 's/^iterations *//p' "$work/out")
+    for form in mpi rota; do
+        [ "$(grep -c "^$form," "$work/csv")" = "$iterations" ] ||
+            complain "$ran: lines of $form in the CSV file"
+    done
+}
+
+"case_$case_name" || complain "no case $case_name"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,2 @@
+/* consumer.cpp - the same in C++. */
+#include "consumer.c"

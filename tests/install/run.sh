@@ -1,0 +1,75 @@
+#!/bin/sh
+# run.sh BUILD CMAKE MPIEXEC... - install Rota from the folder BUILD and
+# use it from there, in C and C++, by CMake and by pkg-config, with the shared
+# and with the static library. MPIEXEC... is a command line up to and including
+# the option that takes the number of ranks.
+set -u
+build=${1:?}
+cmake=${2:?}
+shift 2
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+# step WHAT COMMAND...: ends the test, with the output, if COMMAND fails.
+step()
+{
+    what=$1
+    shift
+    if ! "$@" >"$work/out" 2>&1; then
+        echo "failed: $what"
+        cat "$work/out"
+        exit 1
+    fi
+}
+
+step "install" "$cmake" --install "$build" --prefix "$prefix"
+# Moved after it was installed: nothing may name the old place.
+step "move" mv "$prefix" "$work/moved"
+prefix=$work/moved
+libdir=$(dirname "$(find "$prefix" -name librota.a)")
+pc=$libdir/pkgconfig
+
+step "no paths of the build" sh -c '! grep -rlF "$1" "$2"' sh "$build" \
+    "$pc" "$libdir/cmake"
+
+for language in C CXX; do
+    step "configure $language" "$cmake" -S "$here" -B "$work/$language" \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_LANGUAGE="$language"
+    step "build $language" "$cmake" --build "$work/$language"
+    for library in rota rota_static; do
+        step "run $language, CMake, $library" timeout 60 "$@" 2 \
+            "$work/$language/with_$library"
+    done
+done
+
+flags()
+{
+    PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" \
+        pkg-config "$@" rota
+}
+step "pkg-config" flags --exists
+for language in c cpp; do
+    compiler=${CC:-cc}
+    [ "$language" = c ] || compiler=${CXX:-c++}
+    # Split on purpose: lists of flags. The compiler is not MPI's: pkg-config
+    # must say all that is needed.
+    # shellcheck disable=SC2046
+    step "compile $language" "$compiler" -c -o "$work/$language.o" \
+        $(flags --cflags) "$here/consumer.$language"
+    # shellcheck disable=SC2046
+    step "link $language, shared" "$compiler" -o "$work/$language-shared" \
+        "$work/$language.o" $(flags --libs) -Wl,-rpath,"$libdir"
+    # The static library, whatever lies beside it.
+    # shellcheck disable=SC2046
+    step "link $language, static" "$compiler" -o "$work/$language-static" \
+        "$work/$language.o" \
+        $(flags --static --libs | sed 's/-lrota\( \|$\)/-l:librota.a /')
+    for kind in shared static; do
+        step "run $language, pkg-config, $kind" timeout 60 "$@" 2 \
+            "$work/$language-$kind"
+    done
+    step "$language, static: no shared library" sh -c \
+        '! ldd "$1" | grep -q librota' sh "$work/$language-static"
+done

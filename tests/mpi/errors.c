@@ -1,0 +1,427 @@
+/* errors.c - every mistake gives an error of its class on every rank, with a
+ * text that says what is wrong, and leaves communicator and plans usable. */
+#include "harness.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 64 };
+
+static int counts[ROOM], displs[ROOM];
+static char from[ROOM * 8], to[ROOM * 8];
+
+static int init(const void *sendbuf, const int *sc, const int *sd,
+                MPI_Datatype st, void *recvbuf, const int *rc, const int *rd,
+                MPI_Datatype rt, MPI_Comm comm, MPI_Info info,
+                rota_plan **plan)
+{
+    return rota_alltoallv_init(sendbuf, sc, sd, st, recvbuf, rc, rd, rt, comm,
+                               info, plan);
+}
+
+/* A good plan can still be made and run. */
+static void still_usable(void)
+{
+    rota_plan *plan = NULL;
+
+    memset(to, 0, sizeof to);
+    for (int i = 0; i < test_P; i++)
+        memset(from + displs[i], test_me + i, (size_t)counts[i]);
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    for (int i = 0; i < test_P; i++)
+        CHECK(to[displs[i]] == (char)(test_me + i));
+    MUST(rota_plan_free(&plan));
+}
+
+/* The last rank makes the mistake; all must be told. */
+static void wrong_arguments(void)
+{
+    const bool bad = test_me == test_P - 1;
+    char rank[32];
+    int negative[ROOM];
+    MPI_Datatype uncommitted;
+    rota_plan *plan = (rota_plan *)(void *)&plan, *const before = plan;
+
+    snprintf(rank, sizeof rank, "rank %d: ", test_P - 1);
+    memcpy(negative, counts, sizeof counts);
+    negative[0] = -3;
+    MPI_Type_contiguous(2, MPI_INT, &uncommitted);
+#define BAD(errorclass, words, ...)                                            \
+    MUST_FAIL(init(__VA_ARGS__), errorclass, words);                           \
+    MUST_FAIL(init(__VA_ARGS__), errorclass, rank)
+    BAD(MPI_ERR_ARG, "sendcounts is NULL", from, bad ? NULL : counts, displs,
+        MPI_BYTE, to, counts, displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+        &plan);
+    BAD(MPI_ERR_ARG, "sdispls is NULL", from, counts, bad ? NULL : displs,
+        MPI_BYTE, to, counts, displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+        &plan);
+    BAD(MPI_ERR_ARG, "recvcounts is NULL", from, counts, displs, MPI_BYTE, to,
+        bad ? NULL : counts, displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+        &plan);
+    BAD(MPI_ERR_ARG, "rdispls is NULL", from, counts, displs, MPI_BYTE, to,
+        counts, bad ? NULL : displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+        &plan);
+    BAD(MPI_ERR_ARG, "plan is NULL", from, counts, displs, MPI_BYTE, to, counts,
+        displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, bad ? NULL : &plan);
+    BAD(MPI_ERR_COUNT, "recvcounts[0] = -3 is negative", from, counts, displs,
+        MPI_BYTE, to, bad ? negative : counts, displs, MPI_BYTE,
+        MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
+    BAD(MPI_ERR_COUNT, "sendcounts[0] = -3 is negative", from,
+        bad ? negative : counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+        MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
+    BAD(MPI_ERR_BUFFER, "sendbuf is NULL", bad ? NULL : from, counts, displs,
+        MPI_BYTE, to, counts, displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+        &plan);
+    BAD(MPI_ERR_BUFFER, "recvbuf is NULL", from, counts, displs, MPI_BYTE,
+        bad ? NULL : to, counts, displs, MPI_BYTE, MPI_COMM_WORLD,
+        MPI_INFO_NULL, &plan);
+    BAD(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE", from, counts, displs,
+        MPI_BYTE, bad ? MPI_IN_PLACE : (void *)to, counts, displs, MPI_BYTE,
+        MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
+    BAD(MPI_ERR_TYPE, "sendtype is null or not committed", from, counts, displs,
+        bad ? MPI_DATATYPE_NULL : MPI_BYTE, to, counts, displs, MPI_BYTE,
+        MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
+    BAD(MPI_ERR_TYPE, "recvtype is null or not committed", from, counts, displs,
+        MPI_BYTE, to, counts, displs, bad ? uncommitted : MPI_BYTE,
+        MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
+#undef BAD
+    CHECK(plan == before);
+    MPI_Type_free(&uncommitted);
+}
+
+/* Different mistakes on different ranks: one of them, the same everywhere. */
+static void several_mistakes(void)
+{
+    rota_plan *plan = NULL;
+    int negative[ROOM], code, mine, worst = 0;
+
+    memcpy(negative, counts, sizeof counts);
+    negative[test_P - 1] = -1;
+    code = init(test_me ? from : NULL, test_me ? negative : counts, displs,
+                MPI_BYTE, to, counts, displs, MPI_BYTE, MPI_COMM_WORLD,
+                MPI_INFO_NULL, &plan);
+    CHECK(code != MPI_SUCCESS);
+    rota_error_class(code, &mine);
+    MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK(mine == worst);
+}
+
+static void counts_that_do_not_match(void)
+{
+    char words[100];
+    int other[ROOM];
+    rota_plan *plan = NULL;
+
+    memcpy(other, counts, sizeof counts);
+    if (test_me == 0)
+        other[test_P - 1]++;
+    snprintf(words, sizeof words,
+             "rank 0 sends 3 bytes to rank %d, which expects 2", test_P - 1);
+    MUST_FAIL(init(from, other, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_COUNT, words);
+    MPI_Info info = test_info("rota_algorithm", "parlogna", NULL, NULL);
+    MUST_FAIL(init(from, other, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_COUNT, words);
+    MPI_Info_free(&info);
+}
+
+static void overlapping_blocks(void)
+{
+    int close[ROOM];
+    rota_plan *plan = NULL;
+
+    memcpy(close, displs, sizeof displs);
+    close[1] = close[0] + 1;
+    MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, close, MPI_BYTE,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "receive blocks from ranks 0 and 1 overlap");
+    /* nothing to find where it was not asked to look */
+    MPI_Info info = test_info("rota_check", "off", NULL, NULL);
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, close, MPI_BYTE,
+              MPI_COMM_WORLD, info, &plan));
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+static void ranks_that_disagree(void)
+{
+    rota_plan *plan = NULL;
+    MPI_Info info = test_info("rota_batch", test_me ? "3" : "4", NULL, NULL);
+
+    MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, "ranks disagree");
+    MUST_FAIL(rota_alltoallv_varying_init(test_me ? 8 : 9, MPI_BYTE,
+                                          MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "ranks disagree");
+    MUST_FAIL(test_me
+                  ? rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD,
+                                                MPI_INFO_NULL, &plan)
+                  : init(from, counts, displs, MPI_BYTE, to, counts, displs,
+                         MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "ranks disagree");
+    MUST_FAIL(init(test_me ? from : MPI_IN_PLACE, counts, displs, MPI_BYTE, to,
+                   counts, displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &plan),
+              MPI_ERR_ARG, "ranks disagree");
+    MPI_Info_free(&info);
+}
+
+static void wrong_hint(const char *key, const char *value, const char *words)
+{
+    rota_plan *plan = NULL;
+    MPI_Info info = test_info(key, value, NULL, NULL);
+
+    MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, words);
+    MPI_Info_free(&info);
+}
+
+static void hints(void)
+{
+    rota_plan *plan = NULL;
+    MPI_Info others = test_info("cb_nodes", "rota", "no_any_tag", "true");
+
+    wrong_hint("rota_color", "red", "unknown hint rota_color; valid: "
+                                    "rota_algorithm, ");
+    wrong_hint("rota_algorithm", "magic", "rota_algorithm = magic; valid: "
+                                          "linear, ");
+    wrong_hint("rota_batch", "0", "rota_batch = 0; valid: 1 to 1048576");
+    wrong_hint("rota_batch", "4x", "rota_batch = 4x");
+    wrong_hint("rota_radix", "1", "rota_radix = 1; valid: 2 to");
+    wrong_hint("rota_check", "maybe", "rota_check = maybe; valid: on, off");
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, others, &plan));
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&others);
+}
+
+static void environment(void)
+{
+    rota_plan *plan = NULL;
+    char text[4000];
+    size_t length = sizeof text;
+    MPI_Info info = test_info("rota_algorithm", "pairwise", NULL, NULL);
+
+    setenv("ROTA_ALGORITHM", "xor", 1);
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    CHECK(strstr(text, "\"algorithm\":\"xor\""));
+    MUST(rota_plan_free(&plan));
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, info, &plan));
+    length = sizeof text;
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    CHECK(strstr(text, "\"algorithm\":\"pairwise\""));
+    MUST(rota_plan_free(&plan));
+    setenv("ROTA_ALGORITHM", "none", 1);
+    MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "ROTA_ALGORITHM = none");
+    unsetenv("ROTA_ALGORITHM");
+    MPI_Info_free(&info);
+}
+
+static void communicators(void)
+{
+    rota_plan *plan = NULL;
+    MPI_Comm half, between;
+
+    MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   MPI_COMM_NULL, MPI_INFO_NULL, &plan),
+              MPI_ERR_COMM, "MPI_COMM_NULL");
+    if (test_P < 2)
+        return;
+    MPI_Comm_split(MPI_COMM_WORLD, test_me % 2, test_me, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - test_me % 2, 5, &between);
+    MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
+    MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                   between, MPI_INFO_NULL, &plan),
+              MPI_ERR_COMM, "inter-communicator");
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+}
+
+static void states(void)
+{
+    rota_plan *plan = NULL, *varying = NULL, *none = NULL;
+    int flag = 0;
+
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                                     MPI_INFO_NULL, &varying));
+    MUST(rota_wait(plan)); /* inactive: at once */
+    MUST(rota_test(plan, &flag));
+    CHECK(flag == 1);
+    MUST_FAIL(rota_start(varying), MPI_ERR_REQUEST, "varying");
+    MUST_FAIL(rota_alltoallv_start(plan, from, counts, displs, to, counts,
+                                   displs),
+              MPI_ERR_REQUEST, "fixed");
+    MUST_FAIL(rota_plan_set_buffers(varying, from, to), MPI_ERR_REQUEST,
+              "varying");
+    MUST_FAIL(rota_plan_set_buffers(plan, MPI_IN_PLACE, to), MPI_ERR_BUFFER,
+              "sendbuf is MPI_IN_PLACE");
+    MUST_FAIL(rota_plan_set_buffers(plan, NULL, to), MPI_ERR_BUFFER,
+              "sendbuf is NULL");
+    MUST(rota_start(plan));
+    MUST_FAIL(rota_start(plan), MPI_ERR_REQUEST, "active");
+    MUST_FAIL(rota_plan_set_buffers(plan, from, to), MPI_ERR_REQUEST, "active");
+    MUST_FAIL(rota_plan_free(&plan), MPI_ERR_REQUEST, "active");
+    CHECK(plan != NULL);
+    MUST_FAIL(rota_test(plan, NULL), MPI_ERR_ARG, "flag is NULL");
+    MUST(rota_wait(plan));
+    MUST_FAIL(rota_start(NULL), MPI_ERR_REQUEST, "plan is NULL");
+    MUST_FAIL(rota_wait(NULL), MPI_ERR_REQUEST, "plan is NULL");
+    MUST_FAIL(rota_plan_free(NULL), MPI_ERR_ARG, "plan is NULL");
+    MUST_FAIL(rota_startall(-1, &plan), MPI_ERR_COUNT, "n = -1");
+    MUST_FAIL(rota_waitall(1, NULL), MPI_ERR_ARG, "plans is NULL");
+    MUST(rota_startall(0, NULL));
+    MUST(rota_plan_free(&none));
+    MUST(rota_plan_free(&plan));
+    MUST(rota_plan_free(&varying));
+}
+
+/* Nothing is raised for a block above the bound: the handler is fatal here. */
+static void above_the_bound(void)
+{
+    rota_plan *plan = NULL;
+    int scounts[ROOM], rcounts[ROOM], at[ROOM], flag = 0, err;
+    char words[100];
+    const bool party = test_me == 0 || test_me == test_P - 1;
+
+    for (int i = 0; i < test_P; i++) {
+        scounts[i] = rcounts[i] = 4;
+        at[i] = 8 * i;
+    }
+    if (test_me == 0)
+        scounts[test_P - 1] = 8;
+    if (test_me == test_P - 1)
+        rcounts[0] = 8;
+    snprintf(words, sizeof words, "has 8 bytes, more than max_block = 5");
+    MUST(rota_alltoallv_varying_init(5, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                     &plan));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    for (int i = 0; i < 2; i++) {
+        memset(from, test_me + 1, sizeof from);
+        memset(to, 0, sizeof to);
+        MUST(rota_alltoallv_start(plan, from, scounts, at, to, rcounts, at));
+        for (flag = 0, err = 0; i && !flag && !err;)
+            err = rota_test(plan, &flag);
+        err = i ? err : rota_wait(plan);
+        if (party)
+            MUST_FAIL(err, MPI_ERR_COUNT, words);
+        else
+            CHECK(err == MPI_SUCCESS);
+        for (int q = 0; q < test_P; q++)
+            CHECK(to[at[q]] == (rcounts[q] == 8 ? 0 : q + 1));
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < test_P; i++)
+        scounts[i] = rcounts[i] = 5;
+    MUST(rota_alltoallv_start(plan, from, scounts, at, to, rcounts, at));
+    MUST(rota_wait(plan));
+    CHECK(to[at[test_P - 1] + 4] == test_P);
+    MUST(rota_plan_free(&plan));
+}
+
+static void descriptions(void)
+{
+    rota_plan *plan = NULL;
+    char text[4000], little[10] = "untouched";
+    size_t length = sizeof little, whole;
+
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_TEXT, little, &length));
+    CHECK(strlen(little) == sizeof little - 1 && length > sizeof little);
+    whole = 0;
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_TEXT, NULL, &whole));
+    CHECK(whole == length);
+    whole = sizeof text;
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_TEXT, text, &whole));
+    CHECK(whole == strlen(text) + 1 && strstr(text, "algorithm"));
+    MUST_FAIL(rota_plan_describe(plan, 7, text, &whole), MPI_ERR_ARG,
+              "format = 7");
+    MUST_FAIL(rota_plan_describe(plan, 0, NULL, &whole), MPI_ERR_ARG,
+              "buf is NULL");
+    MUST_FAIL(rota_plan_describe(plan, 0, text, NULL), MPI_ERR_ARG,
+              "len is NULL");
+    MUST_FAIL(rota_plan_describe(NULL, 0, text, &whole), MPI_ERR_REQUEST,
+              "plan is NULL");
+    MUST(rota_plan_free(&plan));
+}
+
+static int seen_code;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    seen_code = *code;
+}
+
+/* Errors go through the handler of the user's communicator. */
+static void handlers(void)
+{
+    MPI_Errhandler errhandler;
+    MPI_Comm comm;
+    rota_plan *plan = NULL;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_create_errhandler(handler, &errhandler);
+    MPI_Comm_set_errhandler(comm, errhandler);
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              comm, MPI_INFO_NULL, &plan));
+    MUST(rota_start(plan));
+    seen_code = MPI_SUCCESS;
+    const int code = rota_start(plan);
+    CHECK(code != MPI_SUCCESS && seen_code == code);
+    MUST(rota_wait(plan));
+    MUST(rota_plan_free(&plan));
+    MPI_Errhandler_free(&errhandler);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    static void (*const parts[])(void) = {
+        wrong_arguments, several_mistakes, counts_that_do_not_match,
+        overlapping_blocks, ranks_that_disagree, hints, environment,
+        communicators, states, above_the_bound, descriptions, handlers,
+    };
+    static const char *const names[] = {
+        "wrong arguments", "several mistakes", "counts that do not match",
+        "overlapping blocks", "ranks that disagree", "hints", "environment",
+        "communicators", "states", "above the bound", "descriptions",
+        "handlers",
+    };
+    rota_plan *early = NULL;
+
+    /* before MPI is there */
+    if (rota_alltoallv_varying_init(1, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                    &early) != MPI_ERR_OTHER)
+        return 1;
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    for (int i = 0; i < test_P; i++) {
+        counts[i] = 2;
+        displs[i] = 4 * i;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const bool needs_peers = parts[i] == ranks_that_disagree ||
+                                 parts[i] == overlapping_blocks;
+        test_case = names[i];
+        if (test_P > 1 || !needs_peers)
+            parts[i]();
+        still_usable();
+    }
+    return test_end();
+}

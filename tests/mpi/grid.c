@@ -1,0 +1,287 @@
+/* grid.c - every algorithm, pattern and parameter against the definition.
+ *
+ * usage: grid [quick] [algorithm] - quick: fewer patterns, for slow tools
+ *
+ * What each block holds follows from (source, destination, byte, iteration),
+ * so every rank can say by itself what it must find. Blocks lie in permuted
+ * order with gaps; gaps and surroundings are guarded. Plans are made in pairs
+ * and started in orders that differ among ranks.
+ */
+#include "algos/algo.h"
+#include "harness.h"
+#include "pattern.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 0xA5, MARGIN = 40, STARTS = 3 };
+
+/* One rank's side of an exchange: a buffer with blocks in it. */
+typedef struct side {
+    unsigned char *memory; /* what is allocated */
+    unsigned char *base;   /* what is handed over */
+    size_t bytes;
+    int *count, *displ; /* [P] */
+} side;
+
+typedef struct exchange {
+    rota_plan *plan;
+    pattern pattern;
+    uint64_t seed;
+    size_t largest;
+    bool in_place;
+    side send, recv;
+    unsigned char *other_send, *other_recv; /* for rota_plan_set_buffers */
+} exchange;
+
+static size_t block_bytes(const exchange *e, int src, int dst)
+{
+    /* In place what goes out is as long as what comes in. */
+    if (e->in_place && src > dst)
+        return block_bytes(e, dst, src);
+    return pattern_bytes(e->pattern, e->seed, test_P, e->largest, src, dst);
+}
+
+/* Blocks in an order of their own, gaps of 0 to 6 bytes between them. */
+static void lay_out(exchange *e, side *s, bool sends)
+{
+    const int P = test_P;
+    const int step = P % 3 == 0 || P == 1 ? 1 : 3; /* a permutation */
+    int at = 0;
+
+    s->count = malloc((size_t)P * sizeof(int));
+    s->displ = malloc((size_t)P * sizeof(int));
+    for (int k = 0; k < P; k++) {
+        const int q = (k * step + 1) % P;
+        s->count[q] = (int)(sends ? block_bytes(e, test_me, q)
+                                  : block_bytes(e, q, test_me));
+        s->displ[q] = at;
+        at += s->count[q] + (int)(test_hash(e->seed + (uint64_t)q) % 7);
+    }
+    s->bytes = (size_t)at + 2 * MARGIN;
+    s->memory = malloc(2 * s->bytes);
+    s->base = s->memory + MARGIN;
+    memset(s->memory, GUARD, 2 * s->bytes);
+}
+
+static void set_block(unsigned char *at, int src, int dst, int n, int iteration)
+{
+    for (int i = 0; i < n; i++)
+        at[i] = payload(src, dst, (size_t)i, iteration);
+}
+
+static bool is_block(const unsigned char *at, int src, int dst, int n,
+                     int iteration)
+{
+    for (int i = 0; i < n; i++)
+        if (at[i] != payload(src, dst, (size_t)i, iteration))
+            return false;
+    return true;
+}
+
+static void fill_sends(const exchange *e, unsigned char *base, int iteration)
+{
+    const side *const s = e->in_place ? &e->recv : &e->send;
+
+    for (int d = 0; d < test_P; d++)
+        set_block(base + s->displ[d], test_me, d, s->count[d], iteration);
+}
+
+/* Overwrite the blocks with guards: what is then not a guard is a stray. */
+static void check_guards(const side *s, unsigned char *base, const char *what)
+{
+    const unsigned char *const memory = base - MARGIN;
+
+    for (int q = 0; q < test_P; q++)
+        memset(base + s->displ[q], GUARD, (size_t)s->count[q]);
+    for (size_t i = 0; i < s->bytes; i++)
+        if (memory[i] != GUARD) {
+            test_fail(__FILE__, __LINE__, "%s: stray byte at %zd", what,
+                      (ptrdiff_t)i - MARGIN);
+            memset(base - MARGIN, GUARD, s->bytes);
+            return;
+        }
+}
+
+static void check_result(const exchange *e, unsigned char *send,
+                         unsigned char *recv, int iteration)
+{
+    for (int q = 0; q < test_P; q++) {
+        if (!is_block(recv + e->recv.displ[q], q, test_me, e->recv.count[q],
+                      iteration))
+            test_fail(__FILE__, __LINE__, "wrong block from rank %d (start %d)",
+                      q, iteration);
+        if (!e->in_place && !is_block(send + e->send.displ[q], test_me, q,
+                                      e->send.count[q], iteration))
+            test_fail(__FILE__, __LINE__, "block for rank %d changed", q);
+    }
+    check_guards(&e->recv, recv, "receive buffer");
+    if (!e->in_place)
+        check_guards(&e->send, send, "send buffer");
+}
+
+static void open_exchange(exchange *e, MPI_Info info)
+{
+    lay_out(e, &e->recv, false);
+    if (!e->in_place)
+        lay_out(e, &e->send, true);
+    e->other_recv = e->recv.base + e->recv.bytes;
+    e->other_send = e->in_place ? NULL : e->send.base + e->send.bytes;
+    MUST(rota_alltoallv_init(e->in_place ? MPI_IN_PLACE : e->send.base,
+                             e->send.count, e->send.displ, MPI_BYTE,
+                             e->recv.base, e->recv.count, e->recv.displ,
+                             MPI_BYTE, MPI_COMM_WORLD, info, &e->plan));
+}
+
+static void close_exchange(exchange *e)
+{
+    MUST(rota_plan_free(&e->plan));
+    CHECK(e->plan == NULL);
+    free(e->send.memory);
+    free(e->send.count);
+    free(e->send.displ);
+    free(e->recv.memory);
+    free(e->recv.count);
+    free(e->recv.displ);
+}
+
+/* The last start is on other buffers. */
+static void start(exchange *e, int iteration)
+{
+    const bool moved = iteration == STARTS - 1;
+    unsigned char *const recv = moved ? e->other_recv : e->recv.base;
+    unsigned char *const send = moved ? e->other_send : e->send.base;
+
+    fill_sends(e, e->in_place ? recv : send, iteration);
+    if (moved)
+        MUST(rota_plan_set_buffers(e->plan, e->in_place ? MPI_IN_PLACE : send,
+                                   recv));
+    MUST(rota_start(e->plan));
+}
+
+static void finish(exchange *e, int iteration)
+{
+    const bool moved = iteration == STARTS - 1;
+    int flag = 0;
+
+    if (iteration == 1)
+        while (!flag)
+            if (MUST(rota_test(e->plan, &flag)) != MPI_SUCCESS)
+                break;
+    MUST(rota_wait(e->plan));
+    check_result(e, moved ? e->other_send : e->send.base,
+                 moved ? e->other_recv : e->recv.base, iteration);
+}
+
+/* Two plans at once, started in one order here and in the other there. */
+static void run_pair(exchange pair[2])
+{
+    for (int iteration = 0; iteration < STARTS; iteration++) {
+        const int first = (test_me + iteration) % 2;
+        start(&pair[first], iteration);
+        start(&pair[1 - first], iteration);
+        finish(&pair[iteration % 2], iteration);
+        finish(&pair[1 - iteration % 2], iteration);
+    }
+}
+
+static void run_fixed(MPI_Info info, pattern p, size_t largest, uint64_t seed)
+{
+    exchange pair[2] = {
+        {.pattern = p, .seed = seed, .largest = largest},
+        {.pattern = p, .seed = seed + 1, .largest = largest, .in_place = true},
+    };
+
+    for (int i = 0; i < 2; i++)
+        open_exchange(&pair[i], info);
+    if (pair[0].plan && pair[1].plan)
+        run_pair(pair);
+    for (int i = 0; i < 2; i++)
+        close_exchange(&pair[i]);
+}
+
+/* ---- varying counts --------------------------------------------------------- */
+
+static void varying_start(rota_plan *plan, exchange *e)
+{
+    lay_out(e, &e->recv, false);
+    if (!e->in_place)
+        lay_out(e, &e->send, true);
+    fill_sends(e, e->in_place ? e->recv.base : e->send.base, 0);
+    MUST(rota_alltoallv_start(plan, e->in_place ? MPI_IN_PLACE : e->send.base,
+                              e->send.count, e->send.displ, e->recv.base,
+                              e->recv.count, e->recv.displ));
+}
+
+/* Counts, patterns and buffers change with every start. */
+static void run_varying(MPI_Info info, size_t largest, uint64_t seed)
+{
+    rota_plan *plan = NULL;
+
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                                     info, &plan));
+    for (int p = 0; plan && p < N_PATTERNS; p++) {
+        exchange e = {.pattern = (pattern)p,
+                      .seed = seed + (uint64_t)p,
+                      .largest = largest,
+                      .in_place = p % 3 == 2};
+        varying_start(plan, &e);
+        MUST(rota_wait(plan));
+        check_result(&e, e.send.base, e.recv.base, 0);
+        close_exchange(&e);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
+/* ---- the grid --------------------------------------------------------------- */
+
+static void run_algorithm(const rota_algo *algo, const char *key,
+                          const char *value, bool quick)
+{
+    static char name[200];
+    MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
+    const int stride = quick ? 4 : 1;
+
+    for (int p = 0; p < N_PATTERNS; p += stride) {
+        snprintf(name, sizeof name, "%s %s=%s %s", algo->name, key ? key : "",
+                 value ? value : "", pattern_name[p]);
+        test_case = name;
+        run_fixed(info, (pattern)p, p % 2 ? 300 : 5000, (uint64_t)p + 17);
+    }
+    if (algo->direct) {
+        snprintf(name, sizeof name, "%s %s=%s varying", algo->name,
+                 key ? key : "", value ? value : "");
+        run_varying(info, 700, 5);
+    }
+    MPI_Info_free(&info);
+}
+
+static void run_parameters(const rota_algo *algo, bool quick)
+{
+    static const char *const batches[] = {"1", "2", "5", "1000"};
+    char radix[16];
+
+    if (algo->params & ROTA_P_BATCH)
+        for (int i = 0; i < 4; i += quick ? 3 : 1)
+            run_algorithm(algo, "rota_batch", batches[i], quick);
+    else if (algo->params & ROTA_P_RADIX)
+        for (int r = 2; r <= (test_P > 2 ? test_P : 2); r += quick ? 5 : 1) {
+            snprintf(radix, sizeof radix, "%d", r);
+            run_algorithm(algo, "rota_radix", radix, quick);
+        }
+    else
+        run_algorithm(algo, NULL, NULL, quick);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    const char *const only = argc > 1 + quick ? argv[1 + quick] : NULL;
+
+    for (int i = 0; rota_algo_table[i]; i++)
+        if (!only || strcmp(only, rota_algo_table[i]->name) == 0)
+            run_parameters(rota_algo_table[i], quick);
+    return test_end();
+}

@@ -1,0 +1,208 @@
+/* sim_check.c - prove the schedules of all algorithms with rota_sched_check,
+ * and count what they cost.
+ *
+ *     sim_check [--quick] [--times]
+ */
+#include "algos/algo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static bool print_times;
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *must(void *p)
+{
+    if (!p) {
+        fputs("sim_check: no memory\n", stderr);
+        abort();
+    }
+    return p;
+}
+
+static bool fail(const rota_algo *algo, int P, int value, const char *what)
+{
+    printf("FAILED: %s, P %d, parameter %d: %s\n", algo->name, P, value, what);
+    return false;
+}
+
+/* ---- costs by formula ----------------------------------------------------- */
+
+/* Messages of the logarithmic exchange: digits z and positions x with
+ * z r^x < P. */
+static size_t log_rounds(int P, int radix)
+{
+    size_t n = 0;
+
+    for (int64_t power = 1; power < P; power *= radix)
+        for (int64_t z = 1; z < radix && z * power < P; z++)
+            n++;
+    return n;
+}
+
+static size_t log_phases(int P, int radix)
+{
+    size_t n = 0;
+
+    for (int64_t power = 1; power < P; power *= radix)
+        n++;
+    return n;
+}
+
+static bool costs_right(const rota_algo *algo, const rota_sched *s, int value)
+{
+    const size_t P = (size_t)s->P;
+    rota_counts got, want = {.messages = P - 1};
+
+    rota_sched_count(s, NULL, &got);
+    if (algo == &rota_algo_parlogna) {
+        want.messages = log_rounds(s->P, value);
+        want.slots = P - 1 - want.messages;
+        want.rounds = log_phases(s->P, value);
+    } else if (algo->native) {
+        want.messages = 0;
+        want.rounds = 1;
+    } else if (algo == &rota_algo_pairwise || algo == &rota_algo_xor) {
+        want.rounds = P - 1;
+    } else if (algo == &rota_algo_scattered) {
+        want.rounds = (P - 1 + (size_t)value - 1) / (size_t)value;
+    } else {
+        want.rounds = P > 1;
+    }
+    return got.messages == want.messages && got.slots == want.slots &&
+           got.rounds == want.rounds && got.bytes == 0;
+}
+
+/* ---- a set ---------------------------------------------------------------- */
+
+static bool check_set(const rota_algo *algo, int P, int value)
+{
+    const rota_params params = {.batch = value, .radix = value};
+    const rota_topo topo = {.P = P, .n_nodes = 1};
+    rota_sched *const s = must(calloc((size_t)P, sizeof *s));
+    const rota_sched **const set = must(malloc((size_t)P * sizeof *set));
+    const double begin = now();
+    double built;
+    bool good = true;
+
+    for (int q = 0; q < P && good; q++) {
+        set[q] = &s[q];
+        good = rota_sched_init(&s[q], P, q) == MPI_SUCCESS &&
+               algo->build(&topo, &params, &s[q]) == MPI_SUCCESS;
+        if (good && !costs_right(algo, &s[q], value))
+            good = fail(algo, P, value, "the cost is not what the formula says");
+    }
+    built = now();
+    if (good && rota_sched_check(set, P, NULL) != MPI_SUCCESS)
+        good = fail(algo, P, value, rota_fail_text());
+    if (print_times && P >= 1000)
+        printf("%-10s P %4d parameter %4d: built in %.3f s, checked in "
+               "%.3f s\n",
+               algo->name, P, value, built - begin, now() - built);
+    for (int q = 0; q < P; q++)
+        rota_sched_free(&s[q]);
+    free(s);
+    free(set);
+    return good;
+}
+
+/* ---- which parameters ----------------------------------------------------- */
+
+static int near_root(int P)
+{
+    int r = 2;
+
+    while (r * r < P)
+        r++;
+    return r;
+}
+
+static bool check_radices(const rota_algo *algo, int P)
+{
+    const int some[] = {2, 3, 4, 7, 8, 16, near_root(P), P / 2, P - 1, P};
+
+    for (int r = 2; P <= 64 && r <= (P > 2 ? P : 2); r++)
+        if (!check_set(algo, P, r))
+            return false;
+    for (size_t i = 0; P > 64 && i < sizeof some / sizeof some[0]; i++)
+        if (!check_set(algo, P, some[i]))
+            return false;
+    return true;
+}
+
+static bool check_batches(const rota_algo *algo, int P)
+{
+    const int some[] = {1, 2, 3, 5, 8, P};
+
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
+        if ((P <= 256 || some[i] == 5) && !check_set(algo, P, some[i]))
+            return false;
+    return true;
+}
+
+static bool check_algo(const rota_algo *algo, int P)
+{
+    if (algo->params & ROTA_P_RADIX)
+        return check_radices(algo, P);
+    if (algo->params & ROTA_P_BATCH)
+        return check_batches(algo, P);
+    return check_set(algo, P, 1);
+}
+
+/* The worked examples of the literature: rounds K and slots B at P = 8. */
+static bool check_examples(void)
+{
+    static const struct {
+        int radix;
+        size_t rounds, slots;
+    } example[] = {{2, 3, 4}, {3, 4, 3}, {4, 4, 3}, {7, 7, 0}, {8, 7, 0}};
+
+    for (size_t i = 0; i < sizeof example / sizeof example[0]; i++) {
+        const rota_params params = {.radix = example[i].radix};
+        const rota_topo topo = {.P = 8, .n_nodes = 1};
+        rota_sched s;
+        rota_counts got;
+
+        if (rota_sched_init(&s, 8, 3) != MPI_SUCCESS ||
+            rota_algo_parlogna.build(&topo, &params, &s) != MPI_SUCCESS)
+            return fail(&rota_algo_parlogna, 8, params.radix, "build");
+        rota_sched_count(&s, NULL, &got);
+        rota_sched_free(&s);
+        if (got.messages != example[i].rounds || got.slots != example[i].slots)
+            return fail(&rota_algo_parlogna, 8, params.radix, "K or B");
+    }
+    return true;
+}
+
+int main(int argc, char *argv[])
+{
+    static const int many[] = {100, 128, 255, 256, 500, 1000, 1023, 1024};
+    bool quick = getenv("ROTA_TEST_QUICK") != NULL;
+
+    for (int i = 1; i < argc; i++) {
+        quick = quick || strcmp(argv[i], "--quick") == 0;
+        print_times = print_times || strcmp(argv[i], "--times") == 0;
+    }
+    if (!check_examples())
+        return EXIT_FAILURE;
+    for (int i = 0; rota_algo_table[i]; i++) {
+        for (int P = 1; P <= (quick ? 33 : 64); P++)
+            if (!check_algo(rota_algo_table[i], P))
+                return EXIT_FAILURE;
+        for (size_t k = 0; k < sizeof many / sizeof many[0]; k++)
+            if (many[k] <= (quick ? 100 : 1024) &&
+                !check_algo(rota_algo_table[i], many[k]))
+                return EXIT_FAILURE;
+        printf("%s: well\n", rota_algo_table[i]->name);
+    }
+    return EXIT_SUCCESS;
+}

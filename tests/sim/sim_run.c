@@ -1,0 +1,338 @@
+/* sim_run.c - every algorithm on simulated ranks in one process.
+ *
+ *     sim_run [--quick]                      the whole grid
+ *     sim_run --algo A --ranks P ... --seed  one case, as a failure prints it
+ *
+ * A case is two plans in flight at once on the same communicator: one that the
+ * grid names and one drawn from the seed. Each rank starts each of them RUNS
+ * times as it likes, on fresh data.
+ */
+#include "common/fakempi.h"
+#include "sim/plan.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLANS = 2, TEXT = 200 };
+
+typedef struct tally {
+    size_t cases;
+    bool quick;
+} tally;
+
+/* ---- one case ------------------------------------------------------------ */
+
+/* The second plan of a case. */
+static spec draw_spec(const spec *first)
+{
+    spec c = *first;
+    int n_algos = 0;
+
+    while (rota_algo_table[n_algos])
+        n_algos++;
+    c.seed = mix(first->seed, 99);
+    c.algo = rota_algo_table[c.seed % (uint64_t)n_algos];
+    c.pattern = (pattern)(c.seed / 64 % N_PATTERNS);
+    c.mode = (mode)(c.seed / 4096 % N_MODES);
+    c.typed = c.seed / 65536 % 4 == 0;
+    c.params.batch = 1 + (int)(c.seed / 262144 % (uint64_t)c.P);
+    c.params.radix = 2 + (int)(mix(c.seed, 1) % (uint64_t)c.P);
+    if (c.params.radix > c.P)
+        c.params.radix = 2;
+    return c;
+}
+
+/* Which plan of a case was at fault. */
+static bool blame(int i, const spec *c, char *text)
+{
+    char what[TEXT];
+
+    snprintf(what, sizeof what, "%s", text);
+    snprintf(text, TEXT, "plan %d (%s, %s, batch %d, radix %d, %s%s): %.100s", i,
+             c->algo->name, pattern_name[c->pattern], c->params.batch,
+             c->params.radix, mode_name[c->mode], c->typed ? ", typed" : "",
+             what);
+    return false;
+}
+
+/* Start what may be started, look at what has finished. left: ranks' runs
+ * still to come. */
+static bool tend(sim_plan *plan, int rank, uint64_t chance, int *left,
+                 char *text)
+{
+    rank_plan *const r = &plan->rank[rank];
+
+    if (r->running && !r->x.active) {
+        --*left;
+        return sim_plan_finish(plan, rank, text);
+    }
+    if (!r->running && r->runs < RUNS && chance % 4 == 0)
+        return sim_plan_start(plan, rank, text);
+    return true;
+}
+
+static bool run_plans(sim_plan plan[], uint64_t seed, char *text)
+{
+    const int P = plan[0].spec.P;
+    int left = PLANS * P * RUNS;
+    bool good = true;
+
+    for (uint64_t sweep = 0; left > 0 && good; sweep++) {
+        const uint64_t first = mix(seed, sweep) % (uint64_t)(PLANS * P);
+        for (int i = 0; i < PLANS * P && good; i++) {
+            const int at = (int)((first + (uint64_t)i) % (uint64_t)(PLANS * P));
+            good = tend(&plan[at % PLANS], at / PLANS,
+                        mix(seed + sweep, (uint64_t)at), &left, text) ||
+                   blame(at % PLANS, &plan[at % PLANS].spec, text);
+        }
+        if (good && sweep > 1000000) {
+            snprintf(text, TEXT, "a run hangs");
+            good = false;
+        }
+        bool done;
+        rota_exec_test(&plan[0].rank[0].x, &done);
+    }
+    return good;
+}
+
+/* Did a run make no request, and post what the schedule says? */
+static bool counts_right(const sim_plan *plan, const fakempi_counts *before,
+                         char *text)
+{
+    const fakempi_counts now = fakempi_counts_of(plan->index);
+    const size_t sent = now.sent - before->sent;
+    const size_t posted = now.posts - before->posts;
+
+    if (now.inits != before->inits) {
+        snprintf(text, TEXT, "runs made persistent requests");
+        return false;
+    }
+    if (plan->spec.mode == MODE_VARYING || sent == RUNS * plan->messages) {
+        if (plan->spec.mode == MODE_REBASE || plan->spec.mode == MODE_VARYING ||
+            posted == 0)
+            return true;
+        snprintf(text, TEXT, "%zu ordinary messages in a fixed plan", posted);
+        return false;
+    }
+    snprintf(text, TEXT, "%zu messages sent, %zu wanted", sent,
+             RUNS * plan->messages);
+    return false;
+}
+
+static bool check_traffic(const sim_plan plan[], const fakempi_counts before[],
+                          char *text)
+{
+    if (fakempi_fault()) {
+        snprintf(text, TEXT, "%s", fakempi_fault());
+        return false;
+    }
+    if (fakempi_pending() > 0) {
+        snprintf(text, TEXT, "%zu messages were never received",
+                 fakempi_pending());
+        return false;
+    }
+    for (int i = 0; i < PLANS; i++)
+        if (!counts_right(&plan[i], &before[i], text))
+            return blame(i, &plan[i].spec, text);
+    return true;
+}
+
+static void print_case(const spec *c, const char *text)
+{
+    printf("FAILED: --algo %s --ranks %d --pattern %s --mode %s --typed %d "
+           "--batch %d --radix %d --seed %llu\n    %s\n",
+           c->algo->name, c->P, pattern_name[c->pattern], mode_name[c->mode],
+           c->typed, c->params.batch, c->params.radix,
+           (unsigned long long)c->seed, text);
+}
+
+static bool run_case(const spec *first)
+{
+    const spec specs[PLANS] = {*first, draw_spec(first)};
+    sim_plan plan[PLANS] = {0};
+    fakempi_counts before[PLANS];
+    char text[TEXT] = "";
+    bool good = true;
+    int made = 0;
+
+    fakempi_reset(first->P, first->seed);
+    for (; made < PLANS && good; made++)
+        good = sim_plan_make(&plan[made], &specs[made], made, text) ||
+               blame(made, &specs[made], text);
+    for (int i = 0; i < PLANS; i++)
+        before[i] = fakempi_counts_of(i);
+    good = good && run_plans(plan, first->seed, text) &&
+           check_traffic(plan, before, text);
+    if (!good) {
+        if (fakempi_fault())
+            snprintf(text, TEXT, "%s", fakempi_fault());
+        print_case(first, text);
+        return false; /* executors may be active: the process ends */
+    }
+    for (int i = 0; i < made; i++)
+        sim_plan_free(&plan[i]);
+    if (fakempi_requests() == 0)
+        return true;
+    print_case(first, "requests were not freed");
+    return false;
+}
+
+/* ---- the grid ------------------------------------------------------------ */
+
+static bool run_next(tally *t, spec c)
+{
+    c.seed = mix(t->cases++, 7) >> 16;
+    return run_case(&c);
+}
+
+/* A case in the plain mode and one in another, in turn. */
+static bool run_point(tally *t, spec c)
+{
+    const size_t n = t->cases / 2;
+
+    if (!run_next(t, c))
+        return false;
+    c.typed = n % 3 == 1;
+    c.mode = c.typed ? (mode)(n % N_MODES) : (mode)(1 + n % (N_MODES - 1));
+    return run_next(t, c);
+}
+
+static bool is_new(const int value[], int n)
+{
+    for (int i = 0; i < n; i++)
+        if (value[i] == value[n])
+            return false;
+    return true;
+}
+
+static int near_root(int P)
+{
+    int r = 2;
+
+    while (r * r < P)
+        r++;
+    return r;
+}
+
+/* The values of the parameter that the algorithm takes; at least one. */
+static int list_values(const rota_algo *algo, int P, int value[])
+{
+    const int batches[] = {1, 2, 3, 5, P};
+    const int radices[] = {2, 3, 4, 7, 8, near_root(P), P - 1, P};
+    const bool radix = algo->params & ROTA_P_RADIX;
+    int n = 0;
+
+    if (radix && P <= 17)
+        for (int r = 2; r <= P; r++)
+            value[n++] = r;
+    for (size_t i = 0; i < sizeof radices / sizeof radices[0]; i++) {
+        value[n] = radices[i];
+        n += radix && value[n] >= 2 && value[n] <= P && is_new(value, n);
+    }
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+        value[n] = batches[i];
+        n += (algo->params & ROTA_P_BATCH) && is_new(value, n);
+    }
+    value[n] = 2;
+    return n > 0 ? n : 1;
+}
+
+/* Up to 17 ranks everything; above, one pattern in several. */
+static bool skipped(const tally *t, int P, int pattern, int value)
+{
+    const int n = pattern + value + P;
+
+    if (t->quick)
+        return P > 9 ? n % 97 != 0 : n % 5 != 0;
+    return P > 17 && n % (P % 16 < 2 ? 7 : 37) != 0;
+}
+
+static bool run_ranks(tally *t, const rota_algo *algo, int P)
+{
+    int value[64];
+    const int n = list_values(algo, P, value);
+
+    for (int p = 0; p < N_PATTERNS; p++)
+        for (int i = 0; i < n; i++) {
+            const spec c = {.algo = algo,
+                            .P = P,
+                            .params = {.batch = value[i], .radix = value[i]},
+                            .pattern = (pattern)p};
+            if (!skipped(t, P, p, i) && !run_point(t, c))
+                return false;
+        }
+    return true;
+}
+
+static int run_grid(bool quick)
+{
+    tally t = {.quick = quick};
+
+    for (int i = 0; rota_algo_table[i]; i++) {
+        for (int P = 1; P <= 64; P++)
+            if (!run_ranks(&t, rota_algo_table[i], P))
+                return EXIT_FAILURE;
+        printf("%s: well, %zu cases so far\n", rota_algo_table[i]->name,
+               t.cases);
+    }
+    return EXIT_SUCCESS;
+}
+
+/* ---- arguments ------------------------------------------------------------ */
+
+static int index_of(const char *const name[], int n, const char *wanted)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(name[i], wanted) == 0)
+            return i;
+    fprintf(stderr, "sim_run: unknown name %s\n", wanted);
+    exit(EXIT_FAILURE);
+}
+
+static void set_option(spec *c, int option, const char *value)
+{
+    switch (option) {
+    case 'a': c->algo = rota_algo_find(value); break;
+    case 'P': c->P = atoi(value); break;
+    case 'p':
+        c->pattern = (pattern)index_of(pattern_name, N_PATTERNS, value);
+        break;
+    case 'm': c->mode = (mode)index_of(mode_name, N_MODES, value); break;
+    case 't': c->typed = atoi(value) != 0; break;
+    case 'b': c->params.batch = atoi(value); break;
+    case 'r': c->params.radix = atoi(value); break;
+    case 's': c->seed = strtoull(value, NULL, 10); break;
+    default: exit(EXIT_FAILURE);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    static const struct option options[] = {
+        {"quick", no_argument, NULL, 'q'},
+        {"algo", required_argument, NULL, 'a'},
+        {"ranks", required_argument, NULL, 'P'},
+        {"pattern", required_argument, NULL, 'p'},
+        {"mode", required_argument, NULL, 'm'},
+        {"typed", required_argument, NULL, 't'},
+        {"batch", required_argument, NULL, 'b'},
+        {"radix", required_argument, NULL, 'r'},
+        {"seed", required_argument, NULL, 's'},
+        {NULL, 0, NULL, 0},
+    };
+    bool quick = getenv("ROTA_TEST_QUICK") != NULL;
+    spec c = {.P = 4, .params = {.batch = 2, .radix = 2}};
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (o == 'q')
+            quick = true;
+        else
+            set_option(&c, o, optarg);
+    }
+    if (!c.algo)
+        return run_grid(quick);
+    return run_case(&c) ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,132 @@
+# setup.sh - sourced by demo.sh and test.sh: see that everything needed to
+# build is here.
+#
+#   . tools/setup.sh
+#   rota_setup          what the library, examples and bench need
+#   rota_setup tests    and what the tests need
+#
+# What is missing is installed with apt-get, as root or through sudo; where
+# that is not possible, says what to install and returns 1. Does and prints
+# nothing when all is present. MPICC in the environment names another MPI
+# compiler than MPICH's.
+
+# rota_need PACKAGES COMMAND...: PACKAGES are required if COMMAND fails.
+rota_need()
+{
+    rota_packages=$1
+    shift
+    "$@" >/dev/null 2>&1 || rota_missing="$rota_missing $rota_packages"
+}
+
+# As rota_need, for what the tests can do without: they then skip a case.
+rota_want()
+{
+    rota_packages=$1
+    shift
+    "$@" >/dev/null 2>&1 || rota_wanted="$rota_wanted $rota_packages"
+}
+
+rota_compiles()
+{
+    printf '%s\n' "$1" | ${CC:-cc} -x c -c -o /dev/null -
+}
+
+rota_cmake_ok()
+{
+    command -v cmake && command -v make &&
+        rota_version=$(cmake --version | sed -n '1s/.*version //p') &&
+        [ "$(printf '3.25\n%s\n' "$rota_version" | sort -V | head -n 1)" = 3.25 ]
+}
+
+rota_mpi_ok()
+{
+    if [ -n "${MPICC:-}" ]; then
+        command -v "$MPICC"
+    else
+        { command -v mpicc.mpich && command -v mpiexec.mpich; } ||
+            { command -v mpicc && command -v mpiexec; }
+    fi
+}
+
+rota_mpich_ok()
+{
+    [ -n "${MPICC:-}" ] || command -v mpicc.mpich ||
+        ! mpicc -show 2>/dev/null | grep -qi openmpi
+}
+
+# Sets rota_missing and rota_wanted.
+rota_look()
+{
+    rota_missing=
+    rota_wanted=
+    rota_need "gcc libc6-dev" rota_compiles '#include <stdio.h>'
+    rota_need "cmake make" rota_cmake_ok
+    rota_need "pkg-config" command -v pkg-config
+    rota_need "mpich libmpich-dev" rota_mpi_ok
+    rota_want "mpich libmpich-dev" rota_mpich_ok
+    rota_need "libhwloc-dev" pkg-config --exists hwloc
+    rota_need "libcjson-dev" pkg-config --exists libcjson
+    rota_need "zlib1g-dev" pkg-config --exists zlib
+    rota_need "uthash-dev" rota_compiles '#include <uthash.h>'
+    if [ "${1:-}" = tests ]; then
+        rota_need "g++" command -v "${CXX:-c++}"
+        rota_need "libcmocka-dev" pkg-config --exists cmocka
+        rota_want "valgrind" command -v valgrind
+        rota_want "clang-format" command -v clang-format
+    fi
+}
+
+# Sets rota_root to the words that run a command as root, or returns 1.
+rota_find_root()
+{
+    rota_root=
+    command -v apt-get >/dev/null 2>&1 || return 1
+    [ "$(id -u)" -eq 0 ] && return 0
+    command -v sudo >/dev/null 2>&1 || return 1
+    rota_root=sudo
+    sudo -n true 2>/dev/null || [ -t 0 ]
+}
+
+# Install the packages named. A second try with fresh package lists, as new
+# machines have none and old ones name versions that are gone.
+rota_apt()
+{
+    rota_log=$(mktemp "${TMPDIR:-/tmp}/rota-setup.XXXXXX") || return 1
+    echo "rota: installing $*" >&2
+    for rota_try in 1 2; do
+        if $rota_root env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+            -q --no-install-recommends "$@" </dev/null >"$rota_log" 2>&1; then
+            rm -f "$rota_log"
+            return 0
+        fi
+        [ "$rota_try" = 2 ] || $rota_root apt-get update -q </dev/null \
+            >>"$rota_log" 2>&1 || break
+    done
+    tail -n 20 "$rota_log" >&2
+    rm -f "$rota_log"
+    return 1
+}
+
+rota_setup()
+{
+    rota_look "$@"
+    [ -n "$rota_missing$rota_wanted" ] || return 0
+    if rota_find_root; then
+        # Split on purpose: lists of package names.
+        # shellcheck disable=SC2086
+        rota_apt $rota_missing $rota_wanted ||
+            { [ -z "$rota_missing" ] || rota_apt $rota_missing; }
+        rota_look "$@"
+    fi
+    [ -n "$rota_missing" ] || return 0
+    cat >&2 <<END
+rota: something needed to build is missing. On Debian or Ubuntu:
+
+    apt-get install$rota_missing
+
+as root. Elsewhere install what these packages hold: a C11 compiler, CMake 3.25
+or later, pkg-config, MPICH 4 (or another MPI, named by MPICC), hwloc, uthash,
+cJSON, zlib and, for the tests, a C++ compiler and cmocka.
+END
+    return 1
+}
