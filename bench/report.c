@@ -223,6 +223,9 @@ void report_heading(const bench_env *env)
            "%d%s\n",
            env->P, env->nodes, env->ranks_per_node, env->cores,
            env->oversubscribed ? " (more ranks than cores)" : "");
+    if (env->load >= 0)
+        printf("# load     %.2f runnable processes before this run\n",
+               env->load);
     print_library();
     printf("# cadence  %d iterations after %d not timed; in each, every "
            "algorithm once,\n"

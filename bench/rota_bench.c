@@ -6,7 +6,7 @@
  * Exit status: 0; 2 for a command line or an algorithm that cannot be used;
  * a wrong byte or an error in an exchange aborts all ranks.
  */
-#define _POSIX_C_SOURCE 200809L /* sysconf */
+#define _DEFAULT_SOURCE /* getloadavg, sysconf */
 
 #include "measure.h"
 #include "options.h"
@@ -57,6 +57,8 @@ static void find_nodes(bench_env *env)
 static void env_create(bench_env *env, const options *opt)
 {
     *env = (bench_env){.opt = opt};
+    if (getloadavg(&env->load, 1) != 1)
+        env->load = -1;
     bench_must(MPI_Comm_dup(MPI_COMM_WORLD, &env->comm), "MPI_Comm_dup");
     bench_must(MPI_Comm_set_errhandler(env->comm, MPI_ERRORS_RETURN),
                "MPI_Comm_set_errhandler");

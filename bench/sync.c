@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, nanosleep, sched_yield */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, sched_yield */
 
 #include "sync.h"
 
@@ -7,14 +7,10 @@
 #include <sched.h>
 #include <time.h>
 
-/* Where every rank has a core: polls of one wait before it yields; about
- * 0.1 ms, longer than ranks are apart after an exchange of some 100 KiB. */
+/* Where every rank has a core: polls of one wait before it yields. In the order
+ * of 0.1 ms, longer than ranks are apart after most exchanges, since coming
+ * back from a yield late would count as time of the next one. */
 #define SPINS_OWN_CORE 2000
-/* Yields of one wait before it sleeps. While this many go by, either a foreign
- * process holds the core, against which yielding does not help, or a peer is
- * still busy in the exchange before and can use the core. */
-#define YIELDS_BEFORE_SLEEP 200
-#define SLEEP_NS 50000
 
 void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed)
 {
@@ -39,12 +35,8 @@ static void wait_both(const bench_sync *sync, MPI_Request requests[2])
         bench_must(MPI_Testall(2, requests, &done, unused), "MPI_Testall");
         if (done)
             return;
-        if (polls < sync->spins)
-            continue;
-        if (polls < sync->spins + YIELDS_BEFORE_SLEEP)
+        if (polls >= sync->spins)
             sched_yield();
-        else
-            nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
     }
 }
 
@@ -72,8 +64,10 @@ static unsigned char pass(const bench_sync *sync, unsigned char flag)
     return flag;
 }
 
-/* The first pass waits for the slowest rank, perhaps asleep; the second begins
- * with all of them awake and lets them go closer together. */
+/* The first pass waits for the slowest rank. Where ranks share cores it lets
+ * them go as they are scheduled; the second begins with all of them awake and
+ * lets them go closer together. Neither sleeps, which would be kinder to other
+ * processes: waking up late would count as time of the exchange. */
 bool sync_barrier(bench_sync *sync, bool flag)
 {
     return pass(sync, pass(sync, flag)) != 0;

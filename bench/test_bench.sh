@@ -54,7 +54,8 @@ refuses()
 
 launch=$*
 measures 4 --sizes 0,100 --algos auto,mpi
-measures 8 --sizes 8,5000 --dist window:50,sparse:0.3 --algos scattered:batch=2,mpi
+measures 8 --sizes 8,5000 --dist window:50,sparse:0.3 \
+    --algos scattered:batch=2,mpi
 measures 6 --sizes 64 --kind varying --dist uniform,fft2 \
     --algos auto,rota_mpi,copy_bound
 measures 2 --sizes 64 --time-limit 0.001 --algos auto,mpi

@@ -15,7 +15,9 @@ function(rota_test_properties name seconds processors)
     set(environment "")
     if(ROTA_SANITIZE)
         list(APPEND labels sanitize)
+        # Slow builds take the smaller grids.
         set(environment
+            "ROTA_TEST_QUICK=1"
             "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
             "UBSAN_OPTIONS=print_stacktrace=1")
     endif()

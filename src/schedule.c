@@ -84,10 +84,14 @@ rota_block rota_tmp(rota_sched *s, uint32_t slot)
 
 rota_block *rota_sched_scratchpad(rota_sched *s, size_t n)
 {
+    if (s->status != MPI_SUCCESS)
+        return NULL;
     if (n > s->pad_room) {
         rota_block *const pad = realloc(s->pad, n * sizeof *pad);
-        if (!latch(s, pad ? MPI_SUCCESS : rota_fail_mem("a schedule")))
+        if (!pad) {
+            latch(s, rota_fail_mem("a schedule"));
             return NULL;
+        }
         s->pad = pad;
         s->pad_room = n;
     }

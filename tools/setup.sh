@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # setup.sh - sourced by demo.sh and test.sh: see that everything needed to
 # build is here.
 #
