@@ -15,14 +15,14 @@
 
 typedef struct rank_state {
     const rota_sched *s;
-    const size_t *bytes;  /* [n_blocks], NULL if not folded */
-    uint64_t *label;      /* [n_blocks] origin * P + destination */
-    rota_block *stay;     /* [n_slots] number of the block now in each slot */
+    const size_t *bytes; /* [n_blocks], NULL if not folded */
+    uint64_t *label;     /* [n_blocks] origin * P + destination */
+    rota_block *stay;    /* [n_slots] number of the block now in each slot */
     uint32_t phase;
     uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
     uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
-    uint32_t *mark;               /* [n_slots] who touches each slot in a phase */
-    bool entered;                 /* the current phase's first posts are made */
+    uint32_t *mark; /* [n_slots] who touches each slot in a phase */
+    bool entered;   /* the current phase's first posts are made */
     bool queued;
 } rank_state;
 
@@ -62,8 +62,9 @@ static void enqueue(checker *c, int rank)
 
 static int fault(const rank_state *r, const char *what, rota_block b)
 {
-    return rota_fail(MPI_ERR_INTERN, "schedule of rank %d, phase %u, block %u: %s",
-                     r->s->me, (unsigned)r->phase, (unsigned)b, what);
+    return rota_fail(MPI_ERR_INTERN,
+                     "schedule of rank %d, phase %u, block %u: %s", r->s->me,
+                     (unsigned)r->phase, (unsigned)b, what);
 }
 
 /* ---- reading and writing labels ----------------------------------------- */
@@ -235,7 +236,8 @@ static bool pop(checker *c, uint64_t key, uint32_t *msg)
 /* ---- running ------------------------------------------------------------ */
 
 /* Move the labels of a matched pair of messages. */
-static int deliver(checker *c, int src, uint32_t sent, int dst, uint32_t received)
+static int deliver(checker *c, int src, uint32_t sent, int dst,
+                   uint32_t received)
 {
     rank_state *const from = &c->rank[src], *const to = &c->rank[dst];
     const rota_msgs *const out = &from->s->msgs[ROTA_SEND];
@@ -244,16 +246,15 @@ static int deliver(checker *c, int src, uint32_t sent, int dst, uint32_t receive
     const uint32_t n = out->msg[sent + 1].first - a;
 
     if (n != in->msg[received + 1].first - b)
-        return rota_fail(MPI_ERR_INTERN,
-                         "rank %d sends %u blocks, rank %d expects %u", src,
-                         (unsigned)n, dst,
-                         (unsigned)(in->msg[received + 1].first - b));
+        return rota_fail(
+            MPI_ERR_INTERN, "rank %d sends %u blocks, rank %d expects %u", src,
+            (unsigned)n, dst, (unsigned)(in->msg[received + 1].first - b));
     for (uint32_t i = 0; i < n; i++) {
         const rota_block sb = out->item[a + i], rb = in->item[b + i];
         if (from->bytes && from->bytes[sb] != to->bytes[rb])
             return rota_fail(MPI_ERR_INTERN,
-                             "rank %d sends %zu bytes, rank %d expects %zu", src,
-                             from->bytes[sb], dst, to->bytes[rb]);
+                             "rank %d sends %zu bytes, rank %d expects %zu",
+                             src, from->bytes[sb], dst, to->bytes[rb]);
         /* Labels of what is sent were read when it was posted, and are kept:
          * a number is written only once. */
         ROTA_TRY(write_label(to, rb, from->label[sb]));
@@ -444,8 +445,7 @@ static int check_shape(const rota_sched *s, int P, int rank)
     if (s->phase[0].copy > 0 || s->phase[0].msg[ROTA_RECV] > 0 ||
         s->phase[0].msg[ROTA_SEND] > 0)
         return rota_fail(MPI_ERR_INTERN,
-                         "schedule of rank %d: something is in no phase",
-                         rank);
+                         "schedule of rank %d: something is in no phase", rank);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < s->msgs[dir].n; m++)
             if (s->msgs[dir].msg[m].first == s->msgs[dir].msg[m + 1].first)

@@ -169,8 +169,7 @@ static void fold_msgs(rota_msgs *l, uint32_t begin, uint32_t end, uint32_t *n,
             if (bytes[l->item[i]] > 0)
                 l->item[(*n_items)++] = l->item[i];
         if (*n_items > kept)
-            l->msg[(*n)++] =
-                (rota_msg){.peer = l->msg[m].peer, .first = kept};
+            l->msg[(*n)++] = (rota_msg){.peer = l->msg[m].peer, .first = kept};
     }
 }
 
@@ -225,8 +224,8 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
     if (msg[1].first - msg[0].first != 1)
         return false;
     const rota_block b = l->item[msg->first];
-    return b == (dir == ROTA_SEND ? rota_src(s, msg->peer)
-                                  : rota_dst(s, msg->peer));
+    return b ==
+           (dir == ROTA_SEND ? rota_src(s, msg->peer) : rota_dst(s, msg->peer));
 }
 
 int rota_sched_place(const rota_sched *s, const size_t bytes[],
@@ -288,8 +287,8 @@ size_t rota_sched_memory(const rota_sched *s)
 
 /* ---- printing ----------------------------------------------------------- */
 
-static void print_block(const rota_sched *s, rota_block b,
-                        const size_t bytes[], FILE *out)
+static void print_block(const rota_sched *s, rota_block b, const size_t bytes[],
+                        FILE *out)
 {
     static const char *const name[ROTA_N_REGIONS] = {"src", "dst", "tmp"};
 

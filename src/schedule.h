@@ -47,7 +47,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef enum rota_region { ROTA_SRC, ROTA_DST, ROTA_TMP, ROTA_N_REGIONS } rota_region;
+typedef enum rota_region {
+    ROTA_SRC,
+    ROTA_DST,
+    ROTA_TMP,
+    ROTA_N_REGIONS
+} rota_region;
 
 typedef uint32_t rota_block; /* a block's number */
 
@@ -79,13 +84,13 @@ typedef struct rota_phase {
 
 typedef struct rota_sched {
     int P, me;
-    int status;                   /* first error of an emitter */
-    uint32_t n_blocks;            /* 2P + stays in scratch */
-    uint32_t n_slots;             /* slots of scratch */
-    uint32_t *slot;               /* [n_blocks-2P] slot of each stay */
+    int status;        /* first error of an emitter */
+    uint32_t n_blocks; /* 2P + stays in scratch */
+    uint32_t n_slots;  /* slots of scratch */
+    uint32_t *slot;    /* [n_blocks-2P] slot of each stay */
     rota_msgs msgs[ROTA_N_DIRS];
-    rota_copy *copy;              /* [n_copies] */
-    rota_phase *phase;            /* [n_phases+1], the last one only closes */
+    rota_copy *copy;   /* [n_copies] */
+    rota_phase *phase; /* [n_phases+1], the last one only closes */
     uint32_t n_copies, n_phases;
     uint32_t slot_room, copy_room, phase_room;
     rota_block *pad; /* [pad_room] for the builder's own use */

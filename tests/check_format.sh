@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_format.sh ROOT - is all C code laid out as .clang-format says? To lay it
-# out:
+# check_format.sh ROOT - is all C code laid out as .clang-format says? Prints
+# the files that are not. To lay all of it out:
 #
 #   clang-format -i $(find include src tests examples bench -name '*.[ch]')
 #
@@ -12,8 +12,15 @@ cd "${1:?}" || exit 1
 
 for program in "clang-format-$version" clang-format; do
     "$program" --version 2>/dev/null | grep -q "version $version\." || continue
-    find include src tests examples bench -name '*.[ch]' \
-        -exec "$program" --dry-run -Werror {} +
+    find include src tests examples bench -name '*.[ch]' -exec sh -c '
+        status=0
+        program=$1
+        shift
+        for file; do
+            "$program" --dry-run -Werror "$file" 2>/dev/null ||
+                { echo "not as clang-format lays it out: $file"; status=1; }
+        done
+        exit "$status"' sh "$program" {} +
     exit
 done
 echo "clang-format $version is not installed"

@@ -25,9 +25,9 @@ typedef struct rota_algo {
     const char *summary; /* one line */
     const char *source;  /* where it was published */
     unsigned params;     /* ROTA_P_... it heeds */
-    bool direct;  /* each block goes straight to its destination: then sizes
+    bool direct; /* each block goes straight to its destination: then sizes
                      are known on both ends without being learnt */
-    bool native;  /* hands everything to the MPI library */
+    bool native; /* hands everything to the MPI library */
     /* Writes the schedule of the rank that s was initialised for. */
     int (*build)(const rota_topo *topo, const rota_params *params,
                  rota_sched *s);

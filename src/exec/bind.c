@@ -163,8 +163,8 @@ static int make_lanes(rota_exec *x)
         const rota_phase *const phase = &x->s->phase[p];
         for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
             const size_t n = phase[1].msg[dir] - phase->msg[dir];
-            const size_t w = (size_t)phase->window < n ? (size_t)phase->window
-                                                       : n;
+            const size_t w =
+                (size_t)phase->window < n ? (size_t)phase->window : n;
             widest = w > widest ? w : widest;
         }
     }
@@ -267,9 +267,9 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
             rota_wire *const w = &x->wire[dir][m];
             const rota_msgs *const l = &x->s->msgs[dir];
-            const bool own = w->packed || rota_block_region(
-                                              x->s, l->item[l->msg[m].first]) ==
-                                              ROTA_TMP;
+            const bool own =
+                w->packed ||
+                rota_block_region(x->s, l->item[l->msg[m].first]) == ROTA_TMP;
             if (own || !w->persistent)
                 continue;
             ROTA_TRY(MPI_Request_free(&x->request[dir][m]));

@@ -167,8 +167,8 @@ static int fill_lanes(rota_exec *x, const rota_phase *phase)
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
-        n[dir] = messages < (uint32_t)phase->window ? (int)messages
-                                                    : phase->window;
+        n[dir] =
+            messages < (uint32_t)phase->window ? (int)messages : phase->window;
     }
     x->recv_lanes = n[ROTA_RECV];
     x->n_lanes = n[ROTA_RECV] + n[ROTA_SEND];
@@ -203,8 +203,8 @@ static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
 {
     while (x->in_flight > 0) {
         int n = 0;
-        const int err = MPI_Testsome(x->n_lanes, x->lane, &n, x->lane_done,
-                                     x->lane_status);
+        const int err =
+            MPI_Testsome(x->n_lanes, x->lane, &n, x->lane_done, x->lane_status);
         forget_requests(x, n);
         if (err != MPI_SUCCESS)
             return n > 0 ? first_error(x->lane_status, n) : err;
@@ -403,8 +403,8 @@ static int test_requests(void *arg, bool *flag)
 
     for (; r->next < r->n; r->next++) {
         int complete_now;
-        ROTA_TRY(MPI_Test(&r->request[r->next], &complete_now,
-                          MPI_STATUS_IGNORE));
+        ROTA_TRY(
+            MPI_Test(&r->request[r->next], &complete_now, MPI_STATUS_IGNORE));
         if (!complete_now)
             return MPI_SUCCESS;
     }

@@ -134,10 +134,9 @@ int rota_payload_init(const rota_payload *p, rota_dir dir, int peer, int tag,
 {
     const MPI_Count n = (MPI_Count)p->count;
 
-    return dir == ROTA_SEND ? MPI_Send_init_c(p->data, n, p->type, peer, tag,
-                                              comm, request)
-                            : MPI_Recv_init_c(p->data, n, p->type, peer, tag,
-                                              comm, request);
+    return dir == ROTA_SEND
+               ? MPI_Send_init_c(p->data, n, p->type, peer, tag, comm, request)
+               : MPI_Recv_init_c(p->data, n, p->type, peer, tag, comm, request);
 }
 
 int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
@@ -182,8 +181,8 @@ typedef int init_fn(void *data, int count, MPI_Datatype type, int peer, int tag,
                     MPI_Comm comm, MPI_Request *request);
 
 /* MPI 3 declares what is sent const, what is received not. */
-static int send_init(void *data, int count, MPI_Datatype type, int peer, int tag,
-                     MPI_Comm comm, MPI_Request *request)
+static int send_init(void *data, int count, MPI_Datatype type, int peer,
+                     int tag, MPI_Comm comm, MPI_Request *request)
 {
     return MPI_Send_init(data, count, type, peer, tag, comm, request);
 }

@@ -12,7 +12,7 @@
 enum { AGREE_TAG = 0 };
 
 typedef struct ballot {
-    uint64_t failure; /* 0, or error class << 32 | P - rank */
+    uint64_t failure;        /* 0, or error class << 32 | P - rank */
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
     uint64_t clash, used;
 } ballot;
@@ -67,8 +67,8 @@ static int spread_text(const rota_comm *c, int root, char text[ROTA_ERR_TEXT])
     for (bit /= 2; bit > 0; bit /= 2) {
         if (place + bit >= c->P)
             continue;
-        ROTA_TRY(MPI_Isend(text, ROTA_ERR_TEXT, MPI_BYTE,
-                           (c->me + bit) % c->P, AGREE_TAG, c->dup, &request));
+        ROTA_TRY(MPI_Isend(text, ROTA_ERR_TEXT, MPI_BYTE, (c->me + bit) % c->P,
+                           AGREE_TAG, c->dup, &request));
         ROTA_TRY(rota_wait_requests(1, &request));
     }
     return MPI_SUCCESS;

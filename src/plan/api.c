@@ -343,8 +343,8 @@ int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
     /* What MPI takes as const it does not write. */
     if (err == MPI_SUCCESS)
         err = rota_exec_rebase(
-            &plan->exec,
-            plan->problem.in_place ? plan->stage : (char *)sendbuf, recvbuf);
+            &plan->exec, plan->problem.in_place ? plan->stage : (char *)sendbuf,
+            recvbuf);
     return leave(comm_of(plan), __func__, err);
 }
 
@@ -364,7 +364,8 @@ int rota_plan_free(rota_plan **plan)
     return MPI_SUCCESS;
 }
 
-int rota_plan_describe(const rota_plan *plan, int format, char *buf, size_t *len)
+int rota_plan_describe(const rota_plan *plan, int format, char *buf,
+                       size_t *len)
 {
     int err = check_handle(plan);
 

@@ -44,7 +44,8 @@ static bool add_place(cJSON *o, const rota_plan *p)
     return add_number(o, "ranks", p->comm->P) &&
            add_number(o, "rank", p->comm->me) &&
            add_number(o, "nodes", t->n_nodes) &&
-           add_number(o, "ranks_on_node", t->first[node + 1] - t->first[node]) &&
+           add_number(o, "ranks_on_node",
+                      t->first[node + 1] - t->first[node]) &&
            add_number(o, "cores_on_node", t->n_cores);
 }
 

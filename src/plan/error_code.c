@@ -23,9 +23,9 @@ typedef struct class_codes {
 } class_codes;
 
 static class_codes table[] = {
-    {.errorclass = MPI_ERR_ARG},    {.errorclass = MPI_ERR_COUNT},
-    {.errorclass = MPI_ERR_BUFFER}, {.errorclass = MPI_ERR_TYPE},
-    {.errorclass = MPI_ERR_COMM},   {.errorclass = MPI_ERR_NO_MEM},
+    {.errorclass = MPI_ERR_ARG},     {.errorclass = MPI_ERR_COUNT},
+    {.errorclass = MPI_ERR_BUFFER},  {.errorclass = MPI_ERR_TYPE},
+    {.errorclass = MPI_ERR_COMM},    {.errorclass = MPI_ERR_NO_MEM},
     {.errorclass = MPI_ERR_REQUEST}, {.errorclass = MPI_ERR_OTHER},
     {.errorclass = MPI_ERR_INTERN},
 };

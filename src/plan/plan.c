@@ -103,9 +103,9 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
 
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
-        status = rota_sizes_init(
-            z, s, p->comm->dup, p->id,
-            problem->in_place ? problem->recv.bytes : problem->send.bytes);
+        status = rota_sizes_init(z, s, p->comm->dup, p->id,
+                                 problem->in_place ? problem->recv.bytes
+                                                   : problem->send.bytes);
     status = rota_agree(p->comm, status, NULL);
     if (status == MPI_SUCCESS)
         status = rota_exec_start(&z->x);
@@ -206,8 +206,7 @@ static int bind(rota_plan *p)
     x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
     x->base[ROTA_DST] = p->problem.recv.base;
     x->base[ROTA_TMP] = p->scratch;
-    x->type[ROTA_SRC] =
-        p->problem.in_place ? bytes_type : p->problem.send.type;
+    x->type[ROTA_SRC] = p->problem.in_place ? bytes_type : p->problem.send.type;
     x->type[ROTA_DST] = p->problem.recv.type;
     x->type[ROTA_TMP] = bytes_type;
     return rota_exec_bind(x);
@@ -258,8 +257,8 @@ static int prepare_fixed(rota_plan *p, const rota_args *args, MPI_Info info)
 static int finish_fixed(rota_plan *p)
 {
     rota_sched_fold(&p->sched, p->bytes);
-    ROTA_TRY(rota_sched_place(&p->sched, p->bytes, p->offset,
-                              &p->scratch_bytes));
+    ROTA_TRY(
+        rota_sched_place(&p->sched, p->bytes, p->offset, &p->scratch_bytes));
     ROTA_TRY(allocate(&p->scratch, p->scratch_bytes, "scratch"));
     return bind(p);
 }
@@ -304,8 +303,8 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
     p->problem.send.type = bytes_type;
     if (!rota_type_is_bytes(&p->problem.recv.type)) {
         p->problem.send.type = p->problem.recv.type;
-        ROTA_TRY(MPI_Type_dup(p->problem.recv.type.mpi,
-                              &p->problem.send.type.mpi));
+        ROTA_TRY(
+            MPI_Type_dup(p->problem.recv.type.mpi, &p->problem.send.type.mpi));
     }
     return build(p, &hints);
 }

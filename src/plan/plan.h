@@ -151,11 +151,11 @@ struct rota_plan {
     rota_comm *comm;
     rota_kind kind;
     rota_choice choice;
-    bool checked; /* counts across ranks and overlaps were looked at */
-    bool active;  /* started, and not waited for */
-    bool agreed;  /* id and native are this plan's */
-    int id;       /* on its communicator; its tag */
-    int native;   /* index of the native communicator, or -1 */
+    bool checked;         /* counts across ranks and overlaps were looked at */
+    bool active;          /* started, and not waited for */
+    bool agreed;          /* id and native are this plan's */
+    int id;               /* on its communicator; its tag */
+    int native;           /* index of the native communicator, or -1 */
     rota_problem problem; /* fixed: as given; varying: types only */
     rota_sched sched;
     rota_exec exec;

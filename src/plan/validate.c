@@ -100,7 +100,8 @@ static int measure_spans(const rota_side *side, int P, span spans[], int *n)
         span *const s = &spans[(*n)++];
         s->rank = q;
         s->begin = side->offset[q] + true_lb + (last < 0 ? last : 0);
-        s->end = side->offset[q] + true_lb + (last < 0 ? 0 : last) + true_extent;
+        s->end =
+            side->offset[q] + true_lb + (last < 0 ? 0 : last) + true_extent;
     }
     qsort(spans, (size_t)*n, sizeof *spans, compare_spans);
     return MPI_SUCCESS;
@@ -108,8 +109,7 @@ static int measure_spans(const rota_side *side, int P, span spans[], int *n)
 
 static int overlap(int a, int b)
 {
-    return rota_fail(MPI_ERR_ARG,
-                     "receive blocks from ranks %d and %d overlap",
+    return rota_fail(MPI_ERR_ARG, "receive blocks from ranks %d and %d overlap",
                      a < b ? a : b, a < b ? b : a);
 }
 
@@ -211,9 +211,8 @@ static int make_side(rota_side *side, const char *name, const rota_comm *c,
 int rota_problem_make(const rota_args *args, const rota_comm *c, bool check,
                       rota_problem *problem)
 {
-    *problem = (rota_problem){.P = c->P,
-                              .me = c->me,
-                              .in_place = args->sendbuf == MPI_IN_PLACE};
+    *problem = (rota_problem){
+        .P = c->P, .me = c->me, .in_place = args->sendbuf == MPI_IN_PLACE};
     if (args->recvbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
     ROTA_TRY(make_side(&problem->recv, "recv", c, args->recvbuf,

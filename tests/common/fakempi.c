@@ -112,8 +112,7 @@ static bool chance(unsigned of_8)
     return (draw() & 7) < of_8;
 }
 
-__attribute__((format(printf, 1, 2)))
-static void fault(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void fault(const char *format, ...)
 {
     va_list args;
 
@@ -207,8 +206,8 @@ static int new_request(void)
     } else {
         at = n_requests++;
         if ((at & (at + 1)) == 0 || at == 0)
-            requests = must(realloc(requests, (size_t)(2 * at + 2) *
-                                                  sizeof *requests));
+            requests = must(
+                realloc(requests, (size_t)(2 * at + 2) * sizeof *requests));
     }
     live_requests++;
     return at;
@@ -230,8 +229,8 @@ static int new_message(void)
     } else {
         at = n_messages++;
         if ((at & (at + 1)) == 0 || at == 0)
-            messages = must(realloc(messages, (size_t)(2 * at + 2) *
-                                                  sizeof *messages));
+            messages = must(
+                realloc(messages, (size_t)(2 * at + 2) * sizeof *messages));
     }
     live_messages++;
     return at;
@@ -487,8 +486,9 @@ static size_t count_at(const side *s, int i)
 
 static char *block_at(const side *s, int i)
 {
-    const ptrdiff_t displ = s->large ? (ptrdiff_t)((const MPI_Aint *)s->displs)[i]
-                                     : ((const int *)s->displs)[i];
+    const ptrdiff_t displ = s->large
+                                ? (ptrdiff_t)((const MPI_Aint *)s->displs)[i]
+                                : ((const int *)s->displs)[i];
 
     return (char *)(intptr_t)s->base + displ * type_of(s->type).extent;
 }
@@ -725,7 +725,8 @@ static int init(enum kind kind, const void *data, size_t count,
 {
     if (fails_now())
         return fail_code;
-    const int at = add_request(kind, data, count, type, peer, tag, comm, handle);
+    const int at =
+        add_request(kind, data, count, type, peer, tag, comm, handle);
     requests[at].persistent = true;
     counts_of(&requests[at])->inits++;
     return MPI_SUCCESS;
@@ -737,7 +738,8 @@ static int post_now(enum kind kind, const void *data, size_t count,
 {
     if (fails_now())
         return fail_code;
-    const int at = add_request(kind, data, count, type, peer, tag, comm, handle);
+    const int at =
+        add_request(kind, data, count, type, peer, tag, comm, handle);
     counts_of(&requests[at])->posts++;
     post(at);
     return MPI_SUCCESS;
@@ -816,9 +818,8 @@ int MPI_Testsome(int n, MPI_Request handle[], int *n_done, int done[],
         return fail_code;
     progress();
     for (int i = 0; i < n; i++) {
-        const request *const r = handle[i] == MPI_REQUEST_NULL
-                                     ? NULL
-                                     : request_at(handle[i], &at);
+        const request *const r =
+            handle[i] == MPI_REQUEST_NULL ? NULL : request_at(handle[i], &at);
         if (!r || !r->active)
             continue;
         n_active++;
@@ -912,8 +913,8 @@ static int all_to_all(side send, side recv, MPI_Comm comm, MPI_Request *handle)
 {
     if (fails_now())
         return fail_code;
-    const int at = add_request(COLLECTIVE, NULL, 0, MPI_BYTE, NONE, 0, comm,
-                               handle);
+    const int at =
+        add_request(COLLECTIVE, NULL, 0, MPI_BYTE, NONE, 0, comm, handle);
     request *const r = &requests[at];
     r->collective = next_collective(r->group, r->me);
     collective *const c = &collectives[r->group][r->collective];
@@ -929,9 +930,9 @@ int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[],
                    const int recvcounts[], const int rdispls[],
                    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *handle)
 {
-    return all_to_all(
-        (side){sendbuf, sendcounts, sdispls, false, sendtype},
-        (side){recvbuf, recvcounts, rdispls, false, recvtype}, comm, handle);
+    return all_to_all((side){sendbuf, sendcounts, sdispls, false, sendtype},
+                      (side){recvbuf, recvcounts, rdispls, false, recvtype},
+                      comm, handle);
 }
 
 int MPI_Pack(const void *data, int count, MPI_Datatype type, void *packed,
@@ -958,8 +959,8 @@ int MPI_Unpack(const void *packed, int size, int *position, void *data,
     if (bytes > (size_t)(size - *position))
         fault("MPI_Unpack of %zu bytes from %d", bytes, size - *position);
     else
-        move(data, type, (size_t)count,
-             (char *)(intptr_t)packed + *position, false);
+        move(data, type, (size_t)count, (char *)(intptr_t)packed + *position,
+             false);
     *position += (int)bytes;
     return MPI_SUCCESS;
 }
@@ -996,9 +997,9 @@ int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
                      const MPI_Aint rdispls[], MPI_Datatype recvtype,
                      MPI_Comm comm, MPI_Request *handle)
 {
-    return all_to_all(
-        (side){sendbuf, sendcounts, sdispls, true, sendtype},
-        (side){recvbuf, recvcounts, rdispls, true, recvtype}, comm, handle);
+    return all_to_all((side){sendbuf, sendcounts, sdispls, true, sendtype},
+                      (side){recvbuf, recvcounts, rdispls, true, recvtype},
+                      comm, handle);
 }
 
 #endif

@@ -2,9 +2,9 @@
 #include "pattern.h"
 
 const char *const pattern_name[N_PATTERNS] = {
-    "uniform",   "random",     "window",        "normal",   "power_law",
-    "sparse",    "one_byte",   "all_zero",      "self_only", "one_to_all",
-    "all_to_one", "empty_rows", "empty_columns", "band",     "huge_single",
+    "uniform",    "random",     "window",        "normal",    "power_law",
+    "sparse",     "one_byte",   "all_zero",      "self_only", "one_to_all",
+    "all_to_one", "empty_rows", "empty_columns", "band",      "huge_single",
 };
 
 uint64_t test_hash(uint64_t x)
@@ -38,9 +38,8 @@ static size_t power_law(uint64_t draw, size_t largest)
 size_t pattern_bytes(pattern p, uint64_t seed, int P, size_t largest, int src,
                      int dst)
 {
-    const uint64_t draw =
-        test_hash(test_hash(seed) + (uint64_t)src * (uint64_t)P +
-                  (uint64_t)dst);
+    const uint64_t draw = test_hash(
+        test_hash(seed) + (uint64_t)src * (uint64_t)P + (uint64_t)dst);
     const int middle = P / 2, away = (dst - src + P) % P;
     const size_t any = (size_t)(draw % (largest + 1));
 

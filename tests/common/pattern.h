@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 typedef enum pattern {
-    UNIFORM,      /* every block of the largest size */
-    RANDOM,       /* 0 to the largest */
-    WINDOW,       /* half the largest to the largest */
-    NORMAL,       /* bell-shaped around half the largest */
-    POWER_LAW,    /* few large blocks, many small ones */
-    SPARSE,       /* one block in ten has bytes */
-    ONE_BYTE,     /* every block of a byte */
-    ALL_ZERO,     /* nothing */
-    SELF_ONLY,    /* every rank to itself */
-    ONE_TO_ALL,   /* only the middle rank sends */
-    ALL_TO_ONE,   /* only the middle rank receives */
-    EMPTY_ROWS,   /* every other rank sends nothing */
+    UNIFORM,       /* every block of the largest size */
+    RANDOM,        /* 0 to the largest */
+    WINDOW,        /* half the largest to the largest */
+    NORMAL,        /* bell-shaped around half the largest */
+    POWER_LAW,     /* few large blocks, many small ones */
+    SPARSE,        /* one block in ten has bytes */
+    ONE_BYTE,      /* every block of a byte */
+    ALL_ZERO,      /* nothing */
+    SELF_ONLY,     /* every rank to itself */
+    ONE_TO_ALL,    /* only the middle rank sends */
+    ALL_TO_ONE,    /* only the middle rank receives */
+    EMPTY_ROWS,    /* every other rank sends nothing */
     EMPTY_COLUMNS, /* every other rank receives nothing */
-    BAND,         /* neighbours only */
-    HUGE_SINGLE,  /* one block of 64 times the largest size, no others */
+    BAND,          /* neighbours only */
+    HUGE_SINGLE,   /* one block of 64 times the largest size, no others */
     N_PATTERNS
 } pattern;
 

@@ -59,8 +59,8 @@ static void run(MPI_Info info)
         MUST(rota_start(plan));
         MUST(rota_wait(plan));
         CHECK(first_wrong((const uint64_t *)(const void *)(recv + away),
-                          (size_t)receives[peer], (uint64_t)peer) ==
-              (size_t)receives[peer]);
+                          (size_t)receives[peer],
+                          (uint64_t)peer) == (size_t)receives[peer]);
     }
     MUST(rota_plan_free(&plan));
     free(send);

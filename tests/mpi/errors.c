@@ -14,8 +14,7 @@ static char from[ROOM * 8], to[ROOM * 8];
 
 static int init(const void *sendbuf, const int *sc, const int *sd,
                 MPI_Datatype st, void *recvbuf, const int *rc, const int *rd,
-                MPI_Datatype rt, MPI_Comm comm, MPI_Info info,
-                rota_plan **plan)
+                MPI_Datatype rt, MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
     return rota_alltoallv_init(sendbuf, sc, sd, st, recvbuf, rc, rd, rt, comm,
                                info, plan);
@@ -69,8 +68,8 @@ static void wrong_arguments(void)
     BAD(MPI_ERR_ARG, "plan is NULL", from, counts, displs, MPI_BYTE, to, counts,
         displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, bad ? NULL : &plan);
     BAD(MPI_ERR_COUNT, "recvcounts[0] = -3 is negative", from, counts, displs,
-        MPI_BYTE, to, bad ? negative : counts, displs, MPI_BYTE,
-        MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
+        MPI_BYTE, to, bad ? negative : counts, displs, MPI_BYTE, MPI_COMM_WORLD,
+        MPI_INFO_NULL, &plan);
     BAD(MPI_ERR_COUNT, "sendcounts[0] = -3 is negative", from,
         bad ? negative : counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
         MPI_COMM_WORLD, MPI_INFO_NULL, &plan);
@@ -161,11 +160,10 @@ static void ranks_that_disagree(void)
     MUST_FAIL(rota_alltoallv_varying_init(test_me ? 8 : 9, MPI_BYTE,
                                           MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
               MPI_ERR_ARG, "ranks disagree");
-    MUST_FAIL(test_me
-                  ? rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD,
-                                                MPI_INFO_NULL, &plan)
-                  : init(from, counts, displs, MPI_BYTE, to, counts, displs,
-                         MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+    MUST_FAIL(test_me ? rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD,
+                                                    MPI_INFO_NULL, &plan)
+                      : init(from, counts, displs, MPI_BYTE, to, counts, displs,
+                             MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
               MPI_ERR_ARG, "ranks disagree");
     MUST_FAIL(init(test_me ? from : MPI_IN_PLACE, counts, displs, MPI_BYTE, to,
                    counts, displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
@@ -190,10 +188,12 @@ static void hints(void)
     rota_plan *plan = NULL;
     MPI_Info others = test_info("cb_nodes", "rota", "no_any_tag", "true");
 
-    wrong_hint("rota_color", "red", "unknown hint rota_color; valid: "
-                                    "rota_algorithm, ");
-    wrong_hint("rota_algorithm", "magic", "rota_algorithm = magic; valid: "
-                                          "linear, ");
+    wrong_hint("rota_color", "red",
+               "unknown hint rota_color; valid: "
+               "rota_algorithm, ");
+    wrong_hint("rota_algorithm", "magic",
+               "rota_algorithm = magic; valid: "
+               "linear, ");
     wrong_hint("rota_batch", "0", "rota_batch = 0; valid: 1 to 1048576");
     wrong_hint("rota_batch", "4x", "rota_batch = 4x");
     wrong_hint("rota_radix", "1", "rota_radix = 1; valid: 2 to");
@@ -264,9 +264,9 @@ static void states(void)
     MUST(rota_test(plan, &flag));
     CHECK(flag == 1);
     MUST_FAIL(rota_start(varying), MPI_ERR_REQUEST, "varying");
-    MUST_FAIL(rota_alltoallv_start(plan, from, counts, displs, to, counts,
-                                   displs),
-              MPI_ERR_REQUEST, "fixed");
+    MUST_FAIL(
+        rota_alltoallv_start(plan, from, counts, displs, to, counts, displs),
+        MPI_ERR_REQUEST, "fixed");
     MUST_FAIL(rota_plan_set_buffers(varying, from, to), MPI_ERR_REQUEST,
               "varying");
     MUST_FAIL(rota_plan_set_buffers(plan, MPI_IN_PLACE, to), MPI_ERR_BUFFER,
@@ -394,15 +394,16 @@ static void handlers(void)
 int main(int argc, char **argv)
 {
     static void (*const parts[])(void) = {
-        wrong_arguments, several_mistakes, counts_that_do_not_match,
-        overlapping_blocks, ranks_that_disagree, hints, environment,
-        communicators, states, above_the_bound, descriptions, handlers,
+        wrong_arguments,    several_mistakes,    counts_that_do_not_match,
+        overlapping_blocks, ranks_that_disagree, hints,
+        environment,        communicators,       states,
+        above_the_bound,    descriptions,        handlers,
     };
     static const char *const names[] = {
-        "wrong arguments", "several mistakes", "counts that do not match",
-        "overlapping blocks", "ranks that disagree", "hints", "environment",
-        "communicators", "states", "above the bound", "descriptions",
-        "handlers",
+        "wrong arguments",    "several mistakes",    "counts that do not match",
+        "overlapping blocks", "ranks that disagree", "hints",
+        "environment",        "communicators",       "states",
+        "above the bound",    "descriptions",        "handlers",
     };
     rota_plan *early = NULL;
 
@@ -416,8 +417,8 @@ int main(int argc, char **argv)
         displs[i] = 4 * i;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const bool needs_peers = parts[i] == ranks_that_disagree ||
-                                 parts[i] == overlapping_blocks;
+        const bool needs_peers =
+            parts[i] == ranks_that_disagree || parts[i] == overlapping_blocks;
         test_case = names[i];
         if (test_P > 1 || !needs_peers)
             parts[i]();

@@ -17,7 +17,7 @@
 enum { INTS = 6, N_TYPES = 9, ROOM = 64 };
 
 static const char *const type_name[N_TYPES] = {
-    "contiguous", "vector",  "struct",      "resized",  "negative lb",
+    "contiguous", "vector", "struct",      "resized", "negative lb",
     "permuted",   "spread", "overlapping", "column",
 };
 

@@ -88,7 +88,8 @@ static void put_block(const sim_plan *plan, int run, int src, int dst,
     const size_t bytes = plan->matrix[run][src * P + dst];
 
     for (size_t i = 0; i < bytes;) {
-        char *const element = at + (ptrdiff_t)(i / l->type.size) * l->type.extent;
+        char *const element =
+            at + (ptrdiff_t)(i / l->type.size) * l->type.extent;
         for (int k = 0; k < l->pieces; k++)
             for (int b = 0; b < l->piece_bytes; b++)
                 element[k * l->stride + b] =
@@ -142,10 +143,9 @@ static void set_sides(sim_plan *plan, int rank, int run)
     rank_plan *const r = &plan->rank[rank];
     const int P = plan->spec.P;
     const uint64_t seed =
-        mix(plan->spec.seed, (uint64_t)rank * 2 +
-                                 (plan->spec.mode == MODE_VARYING
-                                      ? (uint64_t)run << 32
-                                      : 0));
+        mix(plan->spec.seed,
+            (uint64_t)rank * 2 +
+                (plan->spec.mode == MODE_VARYING ? (uint64_t)run << 32 : 0));
     size_t size[2];
 
     for (int q = 0; q < P; q++) {
@@ -265,9 +265,9 @@ static bool learn(sim_plan *plan, char *text)
     good = good && all_learnt(plan, text);
     for (int q = 0; q < P && good; q++) {
         rank_plan *const r = &plan->rank[q];
-        good = ok(r->sizes.x.err, text, q, "learning sizes") &&
-               (sizes_are_right(plan, q) ||
-                tell(text, q, "learnt wrong sizes"));
+        good =
+            ok(r->sizes.x.err, text, q, "learning sizes") &&
+            (sizes_are_right(plan, q) || tell(text, q, "learnt wrong sizes"));
         memcpy(r->bytes, r->sizes.cell, r->s.n_blocks * sizeof *r->bytes);
     }
     for (int q = 0; q < P; q++)

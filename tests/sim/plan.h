@@ -51,23 +51,23 @@ typedef struct rank_plan {
     rota_sched s;
     rota_sizes sizes;
     rota_exec x;
-    size_t *bytes;                      /* [n_blocks] */
-    ptrdiff_t *offset;                  /* [n_blocks] */
-    memory send[2], recv[2];            /* rebase swaps to the second ones */
-    char *stage;                        /* in place: the plan's send buffer */
-    char *scratch_room;                 /* with a guard on either side */
+    size_t *bytes;           /* [n_blocks] */
+    ptrdiff_t *offset;       /* [n_blocks] */
+    memory send[2], recv[2]; /* rebase swaps to the second ones */
+    char *stage;             /* in place: the plan's send buffer */
+    char *scratch_room;      /* with a guard on either side */
     size_t scratch;
-    int runs;                           /* complete ones */
+    int runs; /* complete ones */
     bool running;
 } rank_plan;
 
 typedef struct sim_plan {
     spec spec;
-    int index; /* tag and native communicator */
-    layout side[2]; /* of the send buffer, of the receive buffer */
+    int index;            /* tag and native communicator */
+    layout side[2];       /* of the send buffer, of the receive buffer */
     size_t *matrix[RUNS]; /* [P*P] bytes from source to destination */
-    rank_plan *rank; /* [P] */
-    size_t messages; /* of one run, all ranks; fixed plans */
+    rank_plan *rank;      /* [P] */
+    size_t messages;      /* of one run, all ranks; fixed plans */
 } sim_plan;
 
 /* Each returns false after telling why in text [200]. */

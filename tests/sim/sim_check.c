@@ -99,7 +99,8 @@ static bool check_set(const rota_algo *algo, int P, int value)
         good = rota_sched_init(&s[q], P, q) == MPI_SUCCESS &&
                algo->build(&topo, &params, &s[q]) == MPI_SUCCESS;
         if (good && !costs_right(algo, &s[q], value))
-            good = fail(algo, P, value, "the cost is not what the formula says");
+            good =
+                fail(algo, P, value, "the cost is not what the formula says");
     }
     built = now();
     if (good && rota_sched_check(set, P, NULL) != MPI_SUCCESS)

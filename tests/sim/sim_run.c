@@ -50,8 +50,8 @@ static bool blame(int i, const spec *c, char *text)
     char what[TEXT];
 
     snprintf(what, sizeof what, "%s", text);
-    snprintf(text, TEXT, "plan %d (%s, %s, batch %d, radix %d, %s%s): %.100s", i,
-             c->algo->name, pattern_name[c->pattern], c->params.batch,
+    snprintf(text, TEXT, "plan %d (%s, %s, batch %d, radix %d, %s%s): %.100s",
+             i, c->algo->name, pattern_name[c->pattern], c->params.batch,
              c->params.radix, mode_name[c->mode], c->typed ? ", typed" : "",
              what);
     return false;
@@ -246,7 +246,7 @@ static bool skipped(const tally *t, int P, int pattern, int value)
 
     if (t->quick)
         return P > 9 ? n % 97 != 0 : n % 5 != 0;
-    return P > 17 && n % (P % 16 < 2 ? 7 : 37) != 0;
+    return P > 17 && n % (P % 16 < 2 ? 5 : 19) != 0;
 }
 
 static bool run_ranks(tally *t, const rota_algo *algo, int P)
@@ -294,17 +294,32 @@ static int index_of(const char *const name[], int n, const char *wanted)
 static void set_option(spec *c, int option, const char *value)
 {
     switch (option) {
-    case 'a': c->algo = rota_algo_find(value); break;
-    case 'P': c->P = atoi(value); break;
+    case 'a':
+        c->algo = rota_algo_find(value);
+        break;
+    case 'P':
+        c->P = atoi(value);
+        break;
     case 'p':
         c->pattern = (pattern)index_of(pattern_name, N_PATTERNS, value);
         break;
-    case 'm': c->mode = (mode)index_of(mode_name, N_MODES, value); break;
-    case 't': c->typed = atoi(value) != 0; break;
-    case 'b': c->params.batch = atoi(value); break;
-    case 'r': c->params.radix = atoi(value); break;
-    case 's': c->seed = strtoull(value, NULL, 10); break;
-    default: exit(EXIT_FAILURE);
+    case 'm':
+        c->mode = (mode)index_of(mode_name, N_MODES, value);
+        break;
+    case 't':
+        c->typed = atoi(value) != 0;
+        break;
+    case 'b':
+        c->params.batch = atoi(value);
+        break;
+    case 'r':
+        c->params.radix = atoi(value);
+        break;
+    case 's':
+        c->seed = strtoull(value, NULL, 10);
+        break;
+    default:
+        exit(EXIT_FAILURE);
     }
 }
 

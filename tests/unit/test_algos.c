@@ -71,8 +71,7 @@ static void parlogna_numbers_slots(void **state)
 
     (void)state;
     assert_int_equal(rota_sched_init(&s, 8, 0), MPI_SUCCESS);
-    assert_int_equal(rota_algo_parlogna.build(&topo, &params, &s),
-                     MPI_SUCCESS);
+    assert_int_equal(rota_algo_parlogna.build(&topo, &params, &s), MPI_SUCCESS);
     /* first round: indices 1, 3, 5, 7; index 1 is at its destination */
     const rota_block *const item = s.msgs[ROTA_RECV].item;
     assert_int_equal(item[0], rota_dst(&s, 1));

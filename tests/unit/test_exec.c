@@ -176,8 +176,7 @@ static void window_bounds_messages(void **state)
     (void)state;
     for (int window = 1; window <= 9; window++)
         for (int fixed = 0; fixed < 2; fixed++) {
-            world *const w =
-                make(&rota_algo_multi_pair, 7, window, fixed != 0);
+            world *const w = make(&rota_algo_multi_pair, 7, window, fixed != 0);
             const int most = window < 6 ? window : 6;
             bind_all(w);
             fakempi_manual();
@@ -313,6 +312,31 @@ static void rebased_runs_post_ordinary_requests(void **state)
     discard(w);
 }
 
+/* What goes through the plan's own memory stays as it was bound. */
+static void rebasing_keeps_packed_messages(void **state)
+{
+    size_t packed = 0;
+
+    (void)state;
+    world *const w = make(&rota_algo_parlogna, 8, 2, true);
+    bind_all(w);
+    fakempi_manual();
+    for (int q = 0; q < 8; q++) {
+        for (int m = 0; m < 3; m++)
+            packed += (size_t)w->x[q].wire[ROTA_RECV][m].packed +
+                      (size_t)w->x[q].wire[ROTA_SEND][m].packed;
+        assert_int_equal(rota_exec_rebase(&w->x[q], w->send[q], w->recv[q]),
+                         MPI_SUCCESS);
+    }
+    assert_true(packed > 8 * 2 * 2);
+    assert_int_equal(fakempi_requests(), packed);
+    start_all(w);
+    finish(w);
+    assert_int_equal(fakempi_counts_of(TAG).starts, packed);
+    assert_int_equal(fakempi_counts_of(TAG).posts, 8 * 2 * 3 - packed);
+    discard(w);
+}
+
 /* A test of one executor moves them all. */
 static void one_test_advances_all(void **state)
 {
@@ -395,8 +419,8 @@ static bool run_with_failure(world *w, int n)
         assert_true(bound[q] || !w->x[q].request[0]);
     }
     for (int q = 0; q < w->P; q++)
-        failed = (bound[q] && rota_exec_start(&w->x[q]) != MPI_SUCCESS) ||
-                 failed;
+        failed =
+            (bound[q] && rota_exec_start(&w->x[q]) != MPI_SUCCESS) || failed;
     for (int i = 0; i < 1000 && n_active(w) > 0 && !failed; i++) {
         sweep(w);
         for (int q = 0; q < w->P; q++)
@@ -437,6 +461,24 @@ static void survives_failing_calls(void **state)
         survives_failure(&rota_algo_multi_pair, 2, fixed != 0);
     }
     survives_failure(&rota_algo_parlogna, 2, true);
+}
+
+/* Receives that nobody will answer do not outlive the memory. */
+static void cancels_receives_of_a_broken_run(void **state)
+{
+    (void)state;
+    for (int fixed = 0; fixed < 2; fixed++) {
+        world *const w = make(&rota_algo_linear, 3, 0, fixed != 0);
+        bind_all(w);
+        fakempi_manual();
+        fakempi_fail_after(2, MPI_ERR_INTERN); /* of the sends */
+        assert_int_equal(rota_exec_start(&w->x[0]), MPI_ERR_INTERN);
+        assert_int_equal(fakempi_in_flight(0, false), 2);
+        rota_exec_unbind(&w->x[0]);
+        assert_int_equal(fakempi_in_flight(0, false), 0);
+        assert_null(fakempi_fault());
+        discard(w);
+    }
 }
 
 /* ---- sizes ------------------------------------------------------------------- */
@@ -489,9 +531,11 @@ int main(void)
         cmocka_unit_test(window_skips_empty_messages),
         cmocka_unit_test(fixed_runs_start_persistent_requests),
         cmocka_unit_test(rebased_runs_post_ordinary_requests),
+        cmocka_unit_test(rebasing_keeps_packed_messages),
         cmocka_unit_test(one_test_advances_all),
         cmocka_unit_test(packs_before_it_unpacks),
         cmocka_unit_test(survives_failing_calls),
+        cmocka_unit_test(cancels_receives_of_a_broken_run),
         cmocka_unit_test(learns_sizes),
     };
 

@@ -32,8 +32,8 @@ static void make(world *w, const char *algo, int P, int parameter)
 
     make_empty(w, P);
     for (int q = 0; q < P; q++)
-        assert_int_equal(
-            rota_algo_find(algo)->build(&topo, &params, &w->s[q]), MPI_SUCCESS);
+        assert_int_equal(rota_algo_find(algo)->build(&topo, &params, &w->s[q]),
+                         MPI_SUCCESS);
 }
 
 /* Every block of n bytes. */
