@@ -188,6 +188,76 @@ ROTA_API int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
                                     const MPI_Aint rdispls[]);
 
 /* -------------------------------------------------------------------------
+ * Exchanges: receive counts unknown
+ * ---------------------------------------------------------------------- */
+
+/* Plan all-to-alls whose receivers know nothing beforehand: each start gives
+ * what this rank sends, and the wait gives what it got, from whom, packed in
+ * rank order. It takes the place of an MPI_Alltoall of the counts followed by
+ * an MPI_Alltoallv: counts and data travel in the same messages.
+ *
+ * max_block, type, comm, info, plan  as for rota_alltoallv_varying_init; the
+ *            data of type lie between 0 and its extent
+ *
+ * Blocks come in the plan's own buffer, which grows as needed, or in one given
+ * by rota_exchange_set_buffer. With a bound the plan holds room for that much
+ * in every message; with ROTA_UNBOUNDED memory follows the data.
+ *
+ * Collective over comm; blocks. Errors: as rota_alltoallv_varying_init. */
+ROTA_API int rota_exchange_init(size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* Start an exchange. sendbuf, sendcounts [P] and sdispls [P] as for
+ * MPI_Alltoallv; MPI_IN_PLACE is not allowed. The send buffer stays in use
+ * until rota_exchange_wait; arrays may be reused at once. Local; does not
+ * block. Messages that grow, in the first starts, allocate memory.
+ *
+ * A block above max_block is left out, as in rota_alltoallv_start, and
+ * reported by rota_exchange_wait to its sender and its receiver.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not an exchange;
+ * MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count;
+ * MPI_ERR_BUFFER for a NULL buffer with data in it or MPI_IN_PLACE. */
+ROTA_API int rota_exchange_start(rota_plan *plan, const void *sendbuf,
+                                 const int sendcounts[], const int sdispls[]);
+
+/* As rota_exchange_start, with counts and displacements beyond 2^31. */
+ROTA_API int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
+                                   const MPI_Count sendcounts[],
+                                   const MPI_Aint sdispls[]);
+
+/* Wait for an exchange and collect its blocks.
+ *
+ * recvbuf     set to the buffer the blocks are in, packed in rank order; it is
+ *             valid until the next start of this plan or its end. May be set
+ *             to NULL where nothing came.
+ * recvcounts  [P] set to the elements that came from each rank, or NULL
+ * rdispls     [P] set to the place of each block, in elements, or NULL
+ *
+ * Local but for the waiting. rota_test tells whether it would block; the plan
+ * stays active until this call.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not an
+ * exchange; MPI_ERR_ARG for NULL recvbuf; what MPI reported. Returned without
+ * raising the error handler: MPI_ERR_BUFFER where the blocks do not fit the
+ * caller's buffer (arrays are set, the text has the size needed), MPI_ERR_COUNT
+ * where a count does not fit an int, MPI_ERR_NO_MEM; after these three the plan
+ * stays active with its blocks, for another buffer or rota_exchange_wait_c;
+ * and MPI_ERR_COUNT for a block above the bound, with all else delivered. */
+ROTA_API int rota_exchange_wait(rota_plan *plan, void **recvbuf,
+                                int recvcounts[], int rdispls[]);
+
+/* As rota_exchange_wait, with counts and displacements beyond 2^31. */
+ROTA_API int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
+                                  MPI_Count recvcounts[], MPI_Aint rdispls[]);
+
+/* Have blocks put into a buffer of the caller's, capacity bytes long, from the
+ * next rota_exchange_wait on; NULL returns to the plan's own. Local.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL or not an exchange. */
+ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
+                                      size_t capacity);
+
+/* -------------------------------------------------------------------------
  * Running plans
  * ---------------------------------------------------------------------- */
 
@@ -278,6 +348,11 @@ ROTA_API int rota_version(void);
  *                                   steps of a batch, 1..2^20 (default 32)
  *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;
  *                                   larger values mean P
+ *   rota_metadata   ROTA_METADATA   how sizes travel where they are not known
+ *                                   beforehand: once (when the plan is made:
+ *                                   fixed plans), fused (with the data),
+ *                                   two_phase (before the data), combined (with
+ *                                   the data, after the length of both)
  *   rota_check      ROTA_CHECK      on (default) or off: whether init checks
  *                                   that counts match across ranks and receive
  *                                   blocks do not overlap

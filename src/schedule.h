@@ -54,6 +54,15 @@ typedef enum rota_region {
     ROTA_N_REGIONS
 } rota_region;
 
+/* How the receiver of a message comes to know the sizes of its blocks. */
+typedef enum rota_metadata {
+    ROTA_META_ONCE,      /* before the start */
+    ROTA_META_FUSED,     /* from a header in front of the blocks */
+    ROTA_META_TWO_PHASE, /* from a message of sizes before the blocks */
+    ROTA_META_COMBINED,  /* from a header, after a message of its length */
+    ROTA_N_METADATA
+} rota_metadata;
+
 typedef uint32_t rota_block; /* a block's number */
 
 typedef enum rota_dir { ROTA_RECV, ROTA_SEND, ROTA_N_DIRS } rota_dir;

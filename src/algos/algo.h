@@ -28,6 +28,8 @@ typedef struct rota_algo {
     bool direct; /* each block goes straight to its destination: then sizes
                      are known on both ends without being learnt */
     bool native; /* hands everything to the MPI library */
+    rota_metadata metadata; /* how sizes travel where counts vary, unless asked
+                               otherwise; ROTA_META_ONCE: any way */
     /* Writes the schedule of the rank that s was initialised for. */
     int (*build)(const rota_topo *topo, const rota_params *params,
                  rota_sched *s);

@@ -14,7 +14,7 @@
  * r >= P every block makes one hop.
  * Source: [Fan25] algorithm 1, with line 15's test corrected.
  */
-#include "algos/algo.h"
+#include "algos/log.h"
 
 /* Scratch slot of index i: indices with a single nonzero digit need none and
  * are left out of the numbering. Of the indices below i, r-1 have a single
@@ -47,13 +47,11 @@ static void emit_round(rota_sched *s, int r, int64_t power, int z,
         }
 }
 
-static int build(const rota_topo *topo, const rota_params *params,
-                 rota_sched *s)
+int rota_build_log(rota_sched *s, int r)
 {
-    const int P = s->P, r = params->radix;
+    const int P = s->P;
     rota_block *const at = rota_sched_scratchpad(s, (size_t)P);
 
-    (void)topo;
     if (!at)
         return rota_sched_status(s);
     for (int i = 0; i < P; i++)
@@ -69,9 +67,16 @@ static int build(const rota_topo *topo, const rota_params *params,
     return rota_sched_status(s);
 }
 
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    (void)topo;
+    return rota_build_log(s, params->radix);
+}
+
 const rota_algo rota_algo_parlogna = {
     .name = "parlogna",
-    .summary = "logarithmic in any radix, sizes learnt when the plan is made",
+    .summary = "logarithmic in any radix",
     .source = "[Fan25] algorithm 1",
     .params = ROTA_P_RADIX,
     .build = build,

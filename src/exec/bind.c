@@ -1,5 +1,6 @@
 /* bind.c - from a schedule to memory and requests. */
 #include "exec/exec.h"
+#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
 
@@ -81,8 +82,9 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, slot_use *use)
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             rota_wire *const w = &x->wire[dir][m];
-            w->packed = !end_to_end(x, item, n) ||
-                        shares_slot(s, item, n, phase, use->by[!dir]);
+            w->packed =
+                !w->late && (!end_to_end(x, item, n) ||
+                             shares_slot(s, item, n, phase, use->by[!dir]));
             if (!w->packed)
                 continue;
             w->stage = used;
@@ -206,6 +208,8 @@ int rota_exec_bind(rota_exec *x)
     int err = make_wires(x);
 
     x->native_request = MPI_REQUEST_NULL;
+    if (err == MPI_SUCCESS && x->metadata != ROTA_META_ONCE)
+        err = rota_late_bind(x);
     if (err == MPI_SUCCESS)
         err = make_area(x);
     if (err == MPI_SUCCESS)
@@ -238,6 +242,7 @@ static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 
 void rota_exec_unbind(rota_exec *x)
 {
+    rota_late_unbind(x);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         for (uint32_t m = 0; x->request[dir] && m < x->s->msgs[dir].n; m++)
             free_request(x, (rota_dir)dir, &x->request[dir][m]);

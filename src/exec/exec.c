@@ -1,5 +1,6 @@
 /* exec.c - start, test and wait over a bound schedule. */
 #include "exec/exec.h"
+#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
 
@@ -85,6 +86,8 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_wire *const w = &x->wire[dir][m];
 
+    if (w->late)
+        return rota_late_post(x, dir, m);
     if (dir == ROTA_SEND && w->packed)
         ROTA_TRY(pack_message(x, m));
     if (w->persistent)
@@ -103,10 +106,24 @@ static int complete(rota_exec *x, rota_dir dir, uint32_t m)
     return MPI_SUCCESS;
 }
 
+/* One poll of message m; done is set when it is complete and unpacked. */
+static int test_message(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    int flag;
+
+    if (x->wire[dir][m].late)
+        return rota_late_test(x, dir, m, done);
+    ROTA_TRY(MPI_Test(&x->request[dir][m], &flag, MPI_STATUS_IGNORE));
+    *done = flag;
+    return flag ? complete(x, dir, m) : MPI_SUCCESS;
+}
+
 static int make_copies(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
         const rota_copy *const k = &x->s->copy[c];
+        if (x->collect && rota_block_region(x->s, k->to) == ROTA_DST)
+            continue;
         x->bytes[k->to] = x->bytes[k->from];
         ROTA_TRY(rota_block_copy(x, k->from, k->to));
     }
@@ -129,12 +146,11 @@ static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (; x->next[dir] < phase[1].msg[dir]; x->next[dir]++) {
-            int flag;
-            ROTA_TRY(MPI_Test(&x->request[dir][x->next[dir]], &flag,
-                              MPI_STATUS_IGNORE));
-            if (!flag)
+            bool complete_now = false;
+            ROTA_TRY(
+                test_message(x, (rota_dir)dir, x->next[dir], &complete_now));
+            if (!complete_now)
                 return MPI_SUCCESS;
-            ROTA_TRY(complete(x, (rota_dir)dir, x->next[dir]));
         }
     *done = true;
     return MPI_SUCCESS;
@@ -142,16 +158,25 @@ static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
 
 /* ---- phases with a window ------------------------------------------------ */
 
+/* A lane without a message. */
+#define NO_MSG UINT32_MAX
+
+static rota_dir lane_dir(const rota_exec *x, int lane)
+{
+    return lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
+}
+
 /* Post the next message of the lane's direction that has bytes. */
 static int refill(rota_exec *x, const rota_phase *phase, int lane)
 {
-    const rota_dir dir = lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
+    const rota_dir dir = lane_dir(x, lane);
 
     x->lane[lane] = MPI_REQUEST_NULL;
+    x->lane_msg[lane] = NO_MSG;
     while (x->next[dir] < phase[1].msg[dir]) {
         const uint32_t m = x->next[dir]++;
         ROTA_TRY(post(x, dir, m));
-        if (x->request[dir][m] == MPI_REQUEST_NULL)
+        if (x->request[dir][m] == MPI_REQUEST_NULL && !x->wire[dir][m].late)
             continue;
         x->lane[lane] = x->request[dir][m];
         x->lane_msg[lane] = m;
@@ -192,15 +217,34 @@ static void forget_requests(rota_exec *x, int n)
 {
     for (int i = 0; i < n; i++) {
         const int lane = x->lane_done[i];
-        const rota_dir dir = lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
+        const rota_dir dir = lane_dir(x, lane);
         const uint32_t m = x->lane_msg[lane];
         if (!x->wire[dir][m].persistent)
             x->request[dir][m] = MPI_REQUEST_NULL;
     }
 }
 
+/* Messages that tell sizes take more than one request, one after the other. */
+static int poll_late_lanes(rota_exec *x, const rota_phase *phase, bool *done)
+{
+    for (int lane = 0; lane < x->n_lanes; lane++)
+        while (x->lane_msg[lane] != NO_MSG) {
+            bool complete_now = false;
+            ROTA_TRY(test_message(x, lane_dir(x, lane), x->lane_msg[lane],
+                                  &complete_now));
+            if (!complete_now)
+                break;
+            x->in_flight--;
+            ROTA_TRY(refill(x, phase, lane));
+        }
+    *done = x->in_flight == 0;
+    return MPI_SUCCESS;
+}
+
 static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
 {
+    if (x->metadata != ROTA_META_ONCE)
+        return poll_late_lanes(x, phase, done);
     while (x->in_flight > 0) {
         int n = 0;
         const int err =
@@ -212,9 +256,8 @@ static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
             return MPI_SUCCESS;
         for (int i = 0; i < n; i++) {
             const int lane = x->lane_done[i];
-            const rota_dir dir = lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
             x->in_flight--;
-            ROTA_TRY(complete(x, dir, x->lane_msg[lane]));
+            ROTA_TRY(complete(x, lane_dir(x, lane), x->lane_msg[lane]));
             ROTA_TRY(refill(x, phase, lane));
         }
     }
@@ -293,6 +336,18 @@ static int stage_in(rota_exec *x)
     return MPI_SUCCESS;
 }
 
+void rota_exec_note(rota_exec *x, rota_note note, int peer, size_t sent,
+                    size_t expected)
+{
+    if (x->note != ROTA_NOTHING &&
+        (x->note != note || note != ROTA_ABOVE_BOUND || sent <= x->note_sent))
+        return;
+    x->note = note;
+    x->note_peer = peer;
+    x->note_sent = sent;
+    x->note_expected = expected;
+}
+
 int rota_exec_start(rota_exec *x)
 {
     if (x->broken)
@@ -306,8 +361,10 @@ int rota_exec_start(rota_exec *x)
     lock();
     link_active(x);
     advance(x);
+    /* Once unlocked, another thread's test may finish it. */
+    const int err = x->active ? MPI_SUCCESS : x->err;
     unlock();
-    return x->active ? MPI_SUCCESS : x->err;
+    return err;
 }
 
 int rota_exec_test(rota_exec *x, bool *done)

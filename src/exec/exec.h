@@ -12,10 +12,18 @@
 
 /* A message as bound to memory. */
 typedef struct rota_wire {
-    size_t stage;    /* if packed: offset of its place in the packing area */
-    bool packed;     /* goes through the packing area */
-    bool persistent; /* request[] holds a persistent request for it */
+    size_t stage;           /* if packed: offset of its place in the area */
+    bool packed;            /* goes through the packing area */
+    bool persistent;        /* request[] holds a persistent request for it */
+    struct rota_late *late; /* if it tells sizes; else NULL */
 } rota_wire;
+
+/* What a run has to report though nothing failed. */
+typedef enum rota_note {
+    ROTA_NOTHING,
+    ROTA_ABOVE_BOUND, /* a block was left out: peer, its size */
+    ROTA_MISMATCH,    /* peer sent one size, another was expected */
+} rota_note;
 
 typedef struct rota_exec {
     /* Set by the owner before rota_exec_bind. */
@@ -28,7 +36,11 @@ typedef struct rota_exec {
     size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
     ptrdiff_t *offset; /* [n_blocks] from the region's base, the owner's */
     bool fixed;        /* bytes and offset will not change any more */
-    bool stage_in;     /* in place: send blocks are first copied from the
+    rota_metadata metadata;
+    size_t max_block; /* unless ROTA_META_ONCE: SIZE_MAX for no bound */
+    bool collect;     /* sizes of receive blocks are not known before a run:
+                         blocks stay in place[], for the owner to collect */
+    bool stage_in;    /* in place: send blocks are first copied from the
                           receive buffer; base[ROTA_SRC] is the plan's own */
 
     /* Owned by the executor. */
@@ -38,6 +50,8 @@ typedef struct rota_exec {
     size_t area_bytes;
     size_t copy_stage; /* where in it copies between datatypes pass */
     size_t copy_step;  /* bytes of it that they use at a time */
+    char **place; /* [n_blocks] unless ROTA_META_ONCE: where a block is that
+                     came in a message with a header; else NULL */
     MPI_Request native_request;
     struct rota_native *native_args; /* NULL without a native phase */
 
@@ -55,8 +69,11 @@ typedef struct rota_exec {
     int in_flight;              /* windowed: lanes in use */
     bool entered;               /* the phase's first messages are posted */
     bool active;
-    bool broken; /* MPI reported an error: requests may hang about */
-    int err;     /* of the run */
+    bool broken;    /* MPI reported an error: requests may hang about */
+    int err;        /* of the run */
+    rota_note note; /* of the run, the first one, with: */
+    int note_peer;
+    size_t note_sent, note_expected;
     struct rota_exec *prev_active, *next_active;
 } rota_exec;
 
@@ -68,6 +85,11 @@ void rota_exec_unbind(rota_exec *x);
 /* Use other user buffers from the next start on: messages bound to their
  * addresses are from then on posted as ordinary ones. x is inactive. */
 int rota_exec_rebase(rota_exec *x, char *src, char *dst);
+
+/* Keep a run's first note; of those on the bound the one of the largest block.
+ * The owner clears x->note before a start. */
+void rota_exec_note(rota_exec *x, rota_note note, int peer, size_t sent,
+                    size_t expected);
 
 /* Begin a run; x is inactive. Does not block. */
 int rota_exec_start(rota_exec *x);

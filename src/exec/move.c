@@ -1,5 +1,6 @@
 /* move.c - see move.h. */
 #include "exec/move.h"
+#include "exec/late.h"
 
 #include <limits.h>
 #include <string.h>
@@ -119,7 +120,7 @@ rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
     size_t bytes = 0;
 
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        bytes += x->bytes[l->item[i]];
+        bytes += rota_late_bytes(x->bytes[l->item[i]]);
     if (w->packed)
         return (rota_payload){x->area + w->stage, bytes, MPI_BYTE};
     return (rota_payload){rota_block_at(x, first), bytes / t->size, t->mpi};
@@ -147,6 +148,12 @@ int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
     return dir == ROTA_SEND
                ? MPI_Isend_c(p->data, n, p->type, peer, tag, comm, request)
                : MPI_Irecv_c(p->data, n, p->type, peer, tag, comm, request);
+}
+
+int rota_matched_post(void *data, size_t bytes, MPI_Message *message,
+                      MPI_Request *request)
+{
+    return MPI_Imrecv_c(data, (MPI_Count)bytes, MPI_BYTE, message, request);
 }
 
 #else
@@ -218,6 +225,19 @@ int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
 {
     return call(dir == ROTA_SEND ? isend : MPI_Irecv, p, peer, tag, comm,
                 request);
+}
+
+int rota_matched_post(void *data, size_t bytes, MPI_Message *message,
+                      MPI_Request *request)
+{
+    MPI_Datatype big;
+
+    if (bytes <= INT_MAX)
+        return MPI_Imrecv(data, (int)bytes, MPI_BYTE, message, request);
+    ROTA_TRY(big_type(bytes, MPI_BYTE, &big));
+    const int err = MPI_Imrecv(data, 1, big, message, request);
+    MPI_Type_free(&big);
+    return err;
 }
 
 #endif

@@ -8,6 +8,8 @@
  * origin that MPI wants. */
 static inline char *rota_block_at(const rota_exec *x, rota_block b)
 {
+    if (x->place && x->place[b])
+        return x->place[b];
     return x->base[rota_block_region(x->s, b)] + x->offset[b];
 }
 
@@ -45,5 +47,9 @@ int rota_payload_init(const rota_payload *p, rota_dir dir, int peer, int tag,
                       MPI_Comm comm, MPI_Request *request);
 int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
                       MPI_Comm comm, MPI_Request *request);
+
+/* Receive a message found by MPI_Improbe. */
+int rota_matched_post(void *data, size_t bytes, MPI_Message *message,
+                      MPI_Request *request);
 
 #endif /* ROTA_MOVE_H */

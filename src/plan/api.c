@@ -118,8 +118,9 @@ int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
                         recvcount, recvtype, comm, info, plan);
 }
 
-int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
-                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+static int make_varying(const char *function, rota_kind kind, size_t max_block,
+                        MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+                        rota_plan **plan)
 {
     rota_comm *c = NULL;
     int err = check_mpi();
@@ -128,9 +129,23 @@ int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
         return err;
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
-        err = rota_plan_make_varying(c, max_block, type, info, check_out(plan),
-                                     plan);
-    return leave(c, __func__, err);
+        err = rota_plan_make_varying(c, kind, max_block, type, info,
+                                     check_out(plan), plan);
+    return leave(c, function, err);
+}
+
+int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_varying(__func__, ROTA_VARYING, max_block, type, comm, info,
+                        plan);
+}
+
+int rota_exchange_init(size_t max_block, MPI_Datatype type, MPI_Comm comm,
+                       MPI_Info info, rota_plan **plan)
+{
+    return make_varying(__func__, ROTA_EXCHANGE, max_block, type, comm, info,
+                        plan);
 }
 
 /* ---- running ---------------------------------------------------------------- */
@@ -146,6 +161,9 @@ static const rota_comm *comm_of(const rota_plan *plan)
     return plan ? plan->comm : NULL;
 }
 
+static const char *const kind_name[] = {"a fixed one", "a varying one",
+                                        "an exchange"};
+
 /* May this plan be started by a function for plans of this kind? */
 static int check_start(const rota_plan *plan, rota_kind kind)
 {
@@ -154,9 +172,8 @@ static int check_start(const rota_plan *plan, rota_kind kind)
         return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
                          plan->comm->me);
     if (plan->kind != kind)
-        return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is a %s one",
-                         plan->comm->me,
-                         kind == ROTA_FIXED ? "varying" : "fixed");
+        return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is %s",
+                         plan->comm->me, kind_name[plan->kind]);
     return MPI_SUCCESS;
 }
 
@@ -164,8 +181,10 @@ static int start_fixed(const char *function, rota_plan *plan)
 {
     int err = check_start(plan, ROTA_FIXED);
 
-    if (err == MPI_SUCCESS)
+    if (err == MPI_SUCCESS) {
+        plan->exec.note = ROTA_NOTHING;
         err = rota_exec_start(&plan->exec);
+    }
     if (err != MPI_SUCCESS)
         return leave(comm_of(plan), function, err);
     plan->active = true;
@@ -197,13 +216,14 @@ int rota_startall(int n, rota_plan *const plans[])
     return MPI_SUCCESS;
 }
 
-static int start_varying(const char *function, rota_plan *plan,
+static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
                          const rota_args *args)
 {
-    int err = check_start(plan, ROTA_VARYING);
+    int err = check_start(plan, kind);
 
     if (err == MPI_SUCCESS)
-        err = rota_varying_start(plan, args);
+        err = kind == ROTA_VARYING ? rota_varying_start(plan, args)
+                                   : rota_exchange_begin(plan, args);
     if (err != MPI_SUCCESS)
         return leave(comm_of(plan), function, err);
     plan->active = true;
@@ -224,7 +244,7 @@ int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
         .rdispls = {ROTA_INTS, rdispls, 0},
     };
 
-    return start_varying(__func__, plan, &args);
+    return start_varying(__func__, plan, ROTA_VARYING, &args);
 }
 
 int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
@@ -242,7 +262,32 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
         .rdispls = {ROTA_AINTS, rdispls, 0},
     };
 
-    return start_varying(__func__, plan, &args);
+    return start_varying(__func__, plan, ROTA_VARYING, &args);
+}
+
+int rota_exchange_start(rota_plan *plan, const void *sendbuf,
+                        const int sendcounts[], const int sdispls[])
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_INTS, sdispls, 0},
+    };
+
+    return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
+}
+
+int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
+                          const MPI_Count sendcounts[],
+                          const MPI_Aint sdispls[])
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+    };
+
+    return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
 }
 
 /* ---- completing --------------------------------------------------------------- */
@@ -252,16 +297,25 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
  * arrived and the plan is good for another start. */
 static int conclude(const char *function, rota_plan *plan, int err)
 {
+    const rota_exec *const x = &plan->exec;
+    const int me = plan->comm->me;
+
     plan->active = false;
     if (err != MPI_SUCCESS)
         return leave(plan->comm, function, err);
-    if (plan->over_peer < 0)
+    if (x->note == ROTA_MISMATCH)
+        return leave(plan->comm, function,
+                     rota_fail(MPI_ERR_COUNT,
+                               "rank %d sends %zu bytes to rank %d, which "
+                               "expects %zu",
+                               x->note_peer, x->note_sent, me,
+                               x->note_expected));
+    if (x->note == ROTA_NOTHING)
         return MPI_SUCCESS;
     rota_fail(MPI_ERR_COUNT,
               "rank %d: a block with rank %d has %zu bytes, more than "
               "max_block = %zu",
-              plan->comm->me, plan->over_peer, plan->over_bytes,
-              plan->max_block);
+              me, x->note_peer, x->note_sent, plan->max_block);
     return rota_error_code(function, MPI_ERR_COUNT);
 }
 
@@ -277,15 +331,23 @@ int rota_test(rota_plan *plan, int *flag)
     if (plan->active)
         err = rota_exec_test(&plan->exec, &done);
     *flag = done;
-    return done && plan->active ? conclude(__func__, plan, err) : err;
+    /* An exchange stays active until its blocks are collected. */
+    return done && plan->active && plan->kind != ROTA_EXCHANGE
+               ? conclude(__func__, plan, err)
+               : leave(plan->comm, __func__, err);
 }
 
 static int wait_for(const char *function, rota_plan *plan)
 {
-    const int err = check_handle(plan);
+    int err = check_handle(plan);
 
+    if (err == MPI_SUCCESS && plan->active && plan->kind == ROTA_EXCHANGE)
+        err = rota_fail(MPI_ERR_REQUEST,
+                        "rank %d: the plan is an exchange, for "
+                        "rota_exchange_wait",
+                        plan->comm->me);
     if (err != MPI_SUCCESS)
-        return leave(NULL, function, err);
+        return leave(comm_of(plan), function, err);
     if (!plan->active)
         return MPI_SUCCESS;
     return conclude(function, plan, rota_exec_wait(&plan->exec));
@@ -307,6 +369,61 @@ int rota_waitall(int n, rota_plan *const plans[])
         first = first == MPI_SUCCESS ? err : first;
     }
     return first;
+}
+
+static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
+                         rota_found *found)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && plan->kind != ROTA_EXCHANGE)
+        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is %s",
+                        plan->comm->me, kind_name[plan->kind]);
+    if (err == MPI_SUCCESS && !plan->active)
+        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is not active",
+                        plan->comm->me);
+    if (err == MPI_SUCCESS && !recvbuf)
+        err = rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
+    if (err != MPI_SUCCESS)
+        return leave(comm_of(plan), function, err);
+    err = rota_exec_wait(&plan->exec);
+    if (err != MPI_SUCCESS)
+        return conclude(function, plan, err);
+    err = rota_exchange_collect(plan, found);
+    if (err != MPI_SUCCESS) /* the plan stays active, its blocks are kept */
+        return rota_error_code(function, err);
+    *recvbuf = found->buffer;
+    return conclude(function, plan, MPI_SUCCESS);
+}
+
+int rota_exchange_wait(rota_plan *plan, void **recvbuf, int recvcounts[],
+                       int rdispls[])
+{
+    rota_found found = {.counts = recvcounts, .displs = rdispls};
+
+    return wait_exchange(__func__, plan, recvbuf, &found);
+}
+
+int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
+                         MPI_Count recvcounts[], MPI_Aint rdispls[])
+{
+    rota_found found = {.counts_c = recvcounts, .displs_c = rdispls};
+
+    return wait_exchange(__func__, plan, recvbuf, &found);
+}
+
+int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && plan->kind != ROTA_EXCHANGE)
+        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is %s",
+                        plan->comm->me, kind_name[plan->kind]);
+    if (err != MPI_SUCCESS)
+        return leave(comm_of(plan), __func__, err);
+    plan->user_out = buffer;
+    plan->user_room = capacity;
+    return MPI_SUCCESS;
 }
 
 /* ---- changing, freeing, asking ------------------------------------------------ */

@@ -14,6 +14,31 @@ static int default_radix(int P)
     return r; /* about sqrt(P): two phases */
 }
 
+/* How sizes travel: not at all if both ends know them. */
+static int choose_metadata(const rota_hints *hints, rota_kind kind,
+                           rota_choice *choice)
+{
+    const rota_algo *const algo = choice->algo;
+    const bool known =
+        algo->direct ? kind != ROTA_EXCHANGE : kind == ROTA_FIXED;
+    const rota_metadata late =
+        algo->metadata == ROTA_META_ONCE ? ROTA_META_FUSED : algo->metadata;
+
+    if (algo->native && (kind == ROTA_EXCHANGE || hints->metadata > 0))
+        return rota_fail(MPI_ERR_ARG, "algorithm %s cannot find or send sizes",
+                         algo->name);
+    choice->metadata = known ? ROTA_META_ONCE : late;
+    if (hints->metadata < 0 || (algo->direct && known))
+        return MPI_SUCCESS;
+    if (hints->metadata == ROTA_META_ONCE && !known)
+        return rota_fail(MPI_ERR_ARG,
+                         "rota_metadata = once, but algorithm %s must send "
+                         "sizes where counts vary",
+                         algo->name);
+    choice->metadata = (rota_metadata)hints->metadata;
+    return MPI_SUCCESS;
+}
+
 int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
                 rota_choice *choice)
 {
@@ -28,9 +53,5 @@ int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
                    .radix = radix},
         .why = hints->algo ? "asked for by a hint" : "the default",
     };
-    if (kind == ROTA_VARYING && !choice->algo->direct)
-        return rota_fail(MPI_ERR_ARG,
-                         "algorithm %s does not support varying counts",
-                         choice->algo->name);
-    return MPI_SUCCESS;
+    return choose_metadata(hints, kind, choice);
 }

@@ -29,11 +29,14 @@ static bool add_params(cJSON *o, const rota_choice *choice)
 
 static bool add_choice(cJSON *o, const rota_plan *p)
 {
-    return add_text(o, "kind", p->kind == ROTA_FIXED ? "fixed" : "varying") &&
+    static const char *const kinds[] = {"fixed", "varying", "exchange"};
+
+    return add_text(o, "kind", kinds[p->kind]) &&
            add_text(o, "algorithm", p->choice.algo->name) &&
            add_text(o, "summary", p->choice.algo->summary) &&
            add_text(o, "source", p->choice.algo->source) &&
-           add_text(o, "chosen", p->choice.why) && add_params(o, &p->choice);
+           add_text(o, "chosen", p->choice.why) && add_params(o, &p->choice) &&
+           add_text(o, "metadata", rota_metadata_name(p->choice.metadata));
 }
 
 static bool add_place(cJSON *o, const rota_plan *p)

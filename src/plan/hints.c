@@ -52,6 +52,33 @@ static int read_radix(const char *key, const char *value, rota_hints *hints)
     return read_int(key, value, 2, &hints->radix);
 }
 
+/* In the order of rota_metadata. */
+static const char *const metadata_name[ROTA_N_METADATA] = {
+    "once",
+    "fused",
+    "two_phase",
+    "combined",
+};
+
+const char *rota_metadata_name(rota_metadata metadata)
+{
+    return metadata_name[metadata];
+}
+
+static int read_metadata(const char *key, const char *value, rota_hints *hints)
+{
+    char names[80] = "";
+
+    for (int i = 0; i < ROTA_N_METADATA; i++) {
+        if (strcmp(value, metadata_name[i]) == 0) {
+            hints->metadata = i;
+            return MPI_SUCCESS;
+        }
+        append(names, sizeof names, metadata_name[i]);
+    }
+    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
+}
+
 static int read_check(const char *key, const char *value, rota_hints *hints)
 {
     hints->check = strcmp(value, "off") != 0;
@@ -69,6 +96,7 @@ static const struct {
     {"rota_algorithm", "ROTA_ALGORITHM", read_algorithm},
     {"rota_batch", "ROTA_BATCH", read_batch},
     {"rota_radix", "ROTA_RADIX", read_radix},
+    {"rota_metadata", "ROTA_METADATA", read_metadata},
     {"rota_check", "ROTA_CHECK", read_check},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
@@ -111,7 +139,7 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
     char key[MPI_MAX_INFO_KEY + 1];
     int n = 0;
 
-    *hints = (rota_hints){.check = true};
+    *hints = (rota_hints){.metadata = -1, .check = true};
     ROTA_TRY(read_environment(hints));
     if (info == MPI_INFO_NULL)
         return MPI_SUCCESS;

@@ -25,6 +25,7 @@ static uint64_t hash_plan(const rota_plan *p)
         h = mix(h, (uint64_t)*c);
     h = mix(h, (uint64_t)p->choice.params.batch);
     h = mix(h, (uint64_t)p->choice.params.radix);
+    h = mix(h, (uint64_t)p->choice.metadata);
     h = mix(h, p->problem.in_place);
     h = mix(h, p->checked);
     return mix(h, p->max_block);
@@ -132,14 +133,14 @@ static int learn_from(rota_plan *p, const rota_sched *s, int status)
 }
 
 /* Sizes of blocks in transit, and the counts of both ends compared: from one
- * run of the plan's own schedule on sizes or, if that needs none, of another
- * one that takes fewer messages. */
+ * run of the plan's own schedule on sizes or, if that needs none or carries
+ * them itself, of another one that takes few messages. */
 static int learn_sizes(rota_plan *p, int status)
 {
     const rota_params params = {.radix = CHECK_RADIX};
     rota_sched s;
 
-    if (!p->choice.algo->direct)
+    if (!p->choice.algo->direct && p->choice.metadata == ROTA_META_ONCE)
         return learn_from(p, &p->sched, status);
     if (!p->checked)
         return rota_agree(p->comm, status, NULL);
@@ -201,7 +202,10 @@ static int bind(rota_plan *p)
     x->tag = p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;
-    x->fixed = p->kind == ROTA_FIXED;
+    x->metadata = p->choice.metadata;
+    x->fixed = p->kind == ROTA_FIXED && x->metadata == ROTA_META_ONCE;
+    x->max_block = p->max_block;
+    x->collect = p->kind == ROTA_EXCHANGE;
     x->stage_in = p->problem.in_place;
     x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
     x->base[ROTA_DST] = p->problem.recv.base;
@@ -225,7 +229,7 @@ static rota_plan *new_plan(rota_comm *c, rota_kind kind)
     p->kind = kind;
     p->native = -1;
     p->exec.native = MPI_COMM_NULL;
-    p->over_peer = -1;
+    p->max_block = ROTA_UNBOUNDED;
     return p;
 }
 
@@ -256,6 +260,8 @@ static int prepare_fixed(rota_plan *p, const rota_args *args, MPI_Info info)
 
 static int finish_fixed(rota_plan *p)
 {
+    if (p->choice.metadata != ROTA_META_ONCE)
+        return bind(p);
     rota_sched_fold(&p->sched, p->bytes);
     ROTA_TRY(
         rota_sched_place(&p->sched, p->bytes, p->offset, &p->scratch_bytes));
@@ -292,6 +298,21 @@ int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
     return conclude(p, status, plan);
 }
 
+/* An exchange puts blocks end to end by itself: elements must not reach beyond
+ * their extent. */
+static int check_extent(MPI_Datatype type)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
+    ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
+    if (true_lb < 0 || true_lb + true_extent > extent)
+        return rota_fail(MPI_ERR_TYPE,
+                         "type has data outside 0 to its extent, %lld bytes",
+                         (long long)extent);
+    return MPI_SUCCESS;
+}
+
 static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
 {
     rota_hints hints;
@@ -300,6 +321,8 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
     p->checked = hints.check;
     ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
                                 &p->problem.recv.type, &p->unit));
+    if (p->kind == ROTA_EXCHANGE)
+        ROTA_TRY(check_extent(type));
     p->problem.send.type = bytes_type;
     if (!rota_type_is_bytes(&p->problem.recv.type)) {
         p->problem.send.type = p->problem.recv.type;
@@ -309,10 +332,11 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
     return build(p, &hints);
 }
 
-int rota_plan_make_varying(rota_comm *c, size_t max_block, MPI_Datatype type,
-                           MPI_Info info, int status, rota_plan **plan)
+int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
+                           MPI_Datatype type, MPI_Info info, int status,
+                           rota_plan **plan)
 {
-    rota_plan *const p = new_plan(c, ROTA_VARYING);
+    rota_plan *const p = new_plan(c, kind);
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
@@ -340,6 +364,7 @@ void rota_plan_destroy(rota_plan *plan)
     free(plan->offset);
     free(plan->scratch);
     free(plan->stage);
+    free(plan->out);
     if (plan->agreed)
         rota_comm_id_drop(plan->comm, plan->id);
     if (plan->agreed && plan->native >= 0)

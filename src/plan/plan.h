@@ -80,20 +80,23 @@ typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
     int batch;             /* 0: no wish, as for radix */
     int radix;
+    int metadata; /* rota_metadata, or -1: no wish */
     bool check;
 } rota_hints;
 
 int rota_hints_read(MPI_Info info, rota_hints *hints);
+const char *rota_metadata_name(rota_metadata metadata);
 
 /* ---- choose.c ------------------------------------------------------------ */
 
 typedef struct rota_choice {
     const rota_algo *algo;
     rota_params params;
+    rota_metadata metadata;
     const char *why;
 } rota_choice;
 
-typedef enum rota_kind { ROTA_FIXED, ROTA_VARYING } rota_kind;
+typedef enum rota_kind { ROTA_FIXED, ROTA_VARYING, ROTA_EXCHANGE } rota_kind;
 
 /* From data that all ranks share, so that all choose alike. */
 int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
@@ -166,23 +169,41 @@ struct rota_plan {
     char *stage; /* in place: what is sent, moved out of the way */
     size_t stage_bytes;
 
-    /* Varying plans. */
+    /* Plans whose counts vary. */
     size_t max_block;
     rota_unit unit;
-    int over_peer; /* of a block of this start above the bound, or -1 */
-    size_t over_bytes;
+
+    /* Exchanges: where blocks are collected. */
+    char *out; /* the plan's own */
+    size_t out_room;
+    char *user_out; /* the caller's, used if not NULL */
+    size_t user_room;
 };
 
 /* Collective; every failure is agreed on. */
 int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
                          int status, rota_plan **plan);
-int rota_plan_make_varying(rota_comm *c, size_t max_block, MPI_Datatype type,
-                           MPI_Info info, int status, rota_plan **plan);
+int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
+                           MPI_Datatype type, MPI_Info info, int status,
+                           rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan); /* plan may be NULL */
 
 /* ---- varying.c ----------------------------------------------------------- */
 
 int rota_varying_start(rota_plan *plan, const rota_args *args);
+int rota_exchange_begin(rota_plan *plan, const rota_args *args);
+
+/* The exchange is complete: collect the blocks in rank order. Each pair of
+ * arrays may be NULL. Fails if the buffer is too small or a count does not fit
+ * its array; then it can be called again. */
+typedef struct rota_found {
+    void *buffer;
+    int *counts, *displs; /* [P] */
+    MPI_Count *counts_c;  /* [P] */
+    MPI_Aint *displs_c;   /* [P] */
+} rota_found;
+
+int rota_exchange_collect(rota_plan *plan, rota_found *found);
 
 /* ---- describe.c ---------------------------------------------------------- */
 

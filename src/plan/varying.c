@@ -1,24 +1,25 @@
-/* varying.c - a start with counts and buffers of its own. */
+/* varying.c - starts with counts and buffers of their own. */
+#include "exec/late.h"
+#include "exec/move.h"
 #include "plan/plan.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
-/* Blocks above the bound are left out on both ends, which both know the
- * counts; the largest is remembered for the wait to report. */
+/* Blocks above the bound are left out. Where both ends know the counts both
+ * take them for empty; else the size, marked, goes where the block would. */
 static void leave_out(rota_plan *p)
 {
-    const int P = p->comm->P;
+    const int P = p->comm->P, me = p->comm->me;
+    const bool told = p->choice.metadata != ROTA_META_ONCE;
 
-    p->over_peer = -1;
-    p->over_bytes = p->max_block;
+    p->exec.note = ROTA_NOTHING;
     for (int b = 0; b < 2 * P; b++) {
         if (p->bytes[b] <= p->max_block)
             continue;
-        if (p->bytes[b] > p->over_bytes) {
-            p->over_bytes = p->bytes[b];
-            p->over_peer = b % P;
-        }
-        p->bytes[b] = 0;
+        rota_exec_note(&p->exec, ROTA_ABOVE_BOUND, b % P, p->bytes[b], 0);
+        p->bytes[b] =
+            told && b < P && b != me ? p->bytes[b] | ROTA_LEFT_OUT : 0;
     }
 }
 
@@ -70,4 +71,106 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     p->exec.base[ROTA_SRC] = in_place ? p->stage : (char *)args->sendbuf;
     p->exec.base[ROTA_DST] = args->recvbuf;
     return rota_exec_start(&p->exec);
+}
+
+int rota_exchange_begin(rota_plan *p, const rota_args *args)
+{
+    const int P = p->comm->P;
+
+    if (args->sendbuf == MPI_IN_PLACE)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
+    ROTA_TRY(rota_side_fill("send", P, args->sendbuf, &args->sendcounts,
+                            &args->sdispls, &p->unit, p->bytes, p->offset));
+    for (int q = 0; q < P; q++)
+        p->bytes[P + q] = 0;
+    leave_out(p);
+    /* What MPI takes as const it does not write. */
+    p->exec.base[ROTA_SRC] = (char *)args->sendbuf;
+    return rota_exec_start(&p->exec);
+}
+
+/* ---- collecting ------------------------------------------------------------- */
+
+static size_t elements(const rota_plan *p, rota_block b)
+{
+    return p->unit.element ? rota_late_bytes(p->bytes[b]) / p->unit.element : 0;
+}
+
+/* Counts and displacements, in elements; total receives their sum. */
+static int tell_counts(const rota_plan *p, const rota_found *found,
+                       size_t *total)
+{
+    size_t at = 0;
+    bool fit = true;
+
+    for (int q = 0; q < p->comm->P; q++) {
+        const size_t n = elements(p, rota_dst(&p->sched, q));
+        if (found->counts)
+            found->counts[q] = (int)n;
+        if (found->displs)
+            found->displs[q] = (int)at;
+        if (found->counts_c)
+            found->counts_c[q] = (MPI_Count)n;
+        if (found->displs_c)
+            found->displs_c[q] = (MPI_Aint)at;
+        fit = fit && (!found->counts || n <= INT_MAX) &&
+              (!found->displs || at <= INT_MAX);
+        at += n;
+    }
+    *total = at;
+    return fit ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_COUNT,
+                           "counts or displacements do not fit an int; call "
+                           "rota_exchange_wait_c");
+}
+
+static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
+{
+    const size_t half = p->out_room + p->out_room / 2;
+    const size_t room = bytes > half ? bytes : half;
+
+    *buffer = p->user_out ? p->user_out : p->out;
+    if (p->user_out && bytes > p->user_room)
+        return rota_fail(MPI_ERR_BUFFER,
+                         "rank %d: blocks of %zu bytes in all do not fit the "
+                         "buffer of %zu",
+                         p->comm->me, bytes, p->user_room);
+    if (p->user_out || bytes <= p->out_room)
+        return MPI_SUCCESS;
+    char *const out = malloc(room);
+    if (!out)
+        return rota_fail_mem("what an exchange receives");
+    free(p->out);
+    p->out = *buffer = out;
+    p->out_room = room;
+    return MPI_SUCCESS;
+}
+
+int rota_exchange_collect(rota_plan *p, rota_found *found)
+{
+    const rota_type *const type = &p->problem.recv.type;
+    const rota_block mine = rota_dst(&p->sched, p->comm->me);
+    rota_exec *const x = &p->exec;
+    size_t total, at = 0;
+    char *buffer;
+
+    p->bytes[mine] = p->bytes[rota_src(&p->sched, p->comm->me)];
+    ROTA_TRY(tell_counts(p, found, &total));
+    ROTA_TRY(choose_buffer(p, total * (size_t)p->unit.spacing, &buffer));
+    x->base[ROTA_DST] = buffer;
+    for (int q = 0; q < p->comm->P; q++) {
+        const rota_block b = rota_dst(&p->sched, q);
+        const size_t n = elements(p, b);
+        p->offset[b] = (ptrdiff_t)at * p->unit.spacing + p->unit.true_lb;
+        at += n;
+        if (n == 0)
+            continue;
+        if (b == mine)
+            ROTA_TRY(rota_block_copy(x, rota_src(&p->sched, q), b));
+        else
+            ROTA_TRY(rota_type_unpack(type, x->place[b], p->bytes[b],
+                                      buffer + p->offset[b], x->comm));
+    }
+    found->buffer = buffer;
+    return MPI_SUCCESS;
 }

@@ -215,12 +215,13 @@ static void varying_start(rota_plan *plan, exchange *e)
 }
 
 /* Counts, patterns and buffers change with every start. */
-static void run_varying(MPI_Info info, size_t largest, uint64_t seed)
+static void run_varying(MPI_Info info, size_t bound, size_t largest,
+                        uint64_t seed)
 {
     rota_plan *plan = NULL;
 
-    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
-                                     info, &plan));
+    MUST(rota_alltoallv_varying_init(bound, MPI_BYTE, MPI_COMM_WORLD, info,
+                                     &plan));
     for (int p = 0; plan && p < N_PATTERNS; p++) {
         exchange e = {.pattern = (pattern)p,
                       .seed = seed + (uint64_t)p,
@@ -234,27 +235,117 @@ static void run_varying(MPI_Info info, size_t largest, uint64_t seed)
     MUST(rota_plan_free(&plan));
 }
 
+/* ---- receive counts unknown -------------------------------------------------- */
+
+static void check_found(const exchange *e, const unsigned char *found,
+                        const int counts[], const int displs[])
+{
+    int at = 0;
+
+    for (int q = 0; q < test_P; q++) {
+        const int n = (int)block_bytes(e, q, test_me);
+        CHECK(counts[q] == n);
+        CHECK(displs[q] == at);
+        if (counts[q] == n && !is_block(found + displs[q], q, test_me, n, 0))
+            test_fail(__FILE__, __LINE__, "wrong block from rank %d", q);
+        at += n;
+    }
+    check_guards(&e->send, e->send.base, "send buffer");
+}
+
+/* Every other start gives the caller's buffer, first too small a one. */
+static void collect(rota_plan *plan, const exchange *e, int counts[],
+                    int displs[], bool own)
+{
+    static unsigned char buffer[1 << 20];
+    void *found = NULL;
+    size_t total = 0;
+
+    for (int q = 0; q < test_P; q++)
+        total += block_bytes(e, q, test_me);
+    if (own && total > 0) {
+        MUST(rota_exchange_set_buffer(plan, buffer, total - 1));
+        MUST_FAIL(rota_exchange_wait(plan, &found, counts, displs),
+                  MPI_ERR_BUFFER, "do not fit");
+        CHECK(found == NULL);
+    }
+    MUST(rota_exchange_set_buffer(plan, own ? buffer : NULL, total));
+    MUST(rota_exchange_wait(plan, &found, counts, displs));
+    if (own)
+        CHECK(found == buffer);
+    check_found(e, found, counts, displs);
+}
+
+static void run_exchange(MPI_Info info, size_t bound, size_t largest,
+                         uint64_t seed)
+{
+    int counts[64], displs[64];
+    rota_plan *plan = NULL;
+
+    MUST(rota_exchange_init(bound, MPI_BYTE, MPI_COMM_WORLD, info, &plan));
+    for (int p = 0; plan && p < 2 * N_PATTERNS; p++) {
+        exchange e = {.pattern = (pattern)(p % N_PATTERNS),
+                      .seed = seed + (uint64_t)p,
+                      .largest = largest};
+        int flag = 0;
+        lay_out(&e, &e.send, true);
+        fill_sends(&e, e.send.base, 0);
+        MUST(
+            rota_exchange_start(plan, e.send.base, e.send.count, e.send.displ));
+        while (p % 4 == 1 && !flag && MUST(rota_test(plan, &flag)) == 0)
+            ;
+        collect(plan, &e, counts, displs, p % 2);
+        close_exchange(&e);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
 /* ---- the grid --------------------------------------------------------------- */
+
+static char name[200];
+
+static void set_name(const rota_algo *algo, const char *key, const char *value,
+                     const char *what)
+{
+    snprintf(name, sizeof name, "%s %s=%s %s", algo->name, key ? key : "",
+             value ? value : "", what);
+    test_case = name;
+}
+
+/* The bound is that of the patterns; blocks 64 times as large have none. */
+static void run_late(const rota_algo *algo, const char *key, const char *value,
+                     bool quick)
+{
+    static const char *const forms[] = {"fused", "two_phase", "combined"};
+
+    for (int f = 0; f < 3; f += quick ? 2 : 1) {
+        MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
+        MPI_Info_set(info, "rota_metadata", forms[f]);
+        set_name(algo, key, value, forms[f]);
+        run_fixed(info, RANDOM, 900, 3);
+        run_varying(info, ROTA_UNBOUNDED, 700, 5);
+        run_varying(info, 64 * 300, 300, 6);
+        run_exchange(info, ROTA_UNBOUNDED, 700, 7);
+        run_exchange(info, 64 * 200, 200, 8);
+        MPI_Info_free(&info);
+    }
+}
 
 static void run_algorithm(const rota_algo *algo, const char *key,
                           const char *value, bool quick)
 {
-    static char name[200];
     MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
     const int stride = quick ? 4 : 1;
 
     for (int p = 0; p < N_PATTERNS; p += stride) {
-        snprintf(name, sizeof name, "%s %s=%s %s", algo->name, key ? key : "",
-                 value ? value : "", pattern_name[p]);
-        test_case = name;
+        set_name(algo, key, value, pattern_name[p]);
         run_fixed(info, (pattern)p, p % 2 ? 300 : 5000, (uint64_t)p + 17);
     }
-    if (algo->direct) {
-        snprintf(name, sizeof name, "%s %s=%s varying", algo->name,
-                 key ? key : "", value ? value : "");
-        run_varying(info, 700, 5);
-    }
+    set_name(algo, key, value, "varying");
+    run_varying(info, ROTA_UNBOUNDED, 700, 5);
     MPI_Info_free(&info);
+    if (!algo->native)
+        run_late(algo, key, value, quick);
 }
 
 static void run_parameters(const rota_algo *algo, bool quick)

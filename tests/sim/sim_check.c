@@ -58,28 +58,38 @@ static size_t log_phases(int P, int radix)
     return n;
 }
 
+/* What the formula says; false if there is none here for the algorithm. */
+static bool cost_of(const rota_algo *algo, int P, int value, rota_counts *want)
+{
+    const size_t steps = (size_t)P - 1;
+
+    *want = (rota_counts){.messages = steps, .rounds = P > 1};
+    if (algo == &rota_algo_parlogna) {
+        want->messages = log_rounds(P, value);
+        want->slots = steps - want->messages;
+        want->rounds = log_phases(P, value);
+    } else if (algo->native) {
+        want->messages = 0;
+        want->rounds = 1;
+    } else if (algo == &rota_algo_pairwise || algo == &rota_algo_xor) {
+        want->rounds = steps;
+    } else if (algo == &rota_algo_scattered) {
+        want->rounds = (steps + (size_t)value - 1) / (size_t)value;
+    } else {
+        return algo == &rota_algo_linear || algo == &rota_algo_spread_out ||
+               algo == &rota_algo_multi_pair;
+    }
+    return true;
+}
+
 static bool costs_right(const rota_algo *algo, const rota_sched *s, int value)
 {
-    const size_t P = (size_t)s->P;
-    rota_counts got, want = {.messages = P - 1};
+    rota_counts got, want;
 
     rota_sched_count(s, NULL, &got);
-    if (algo == &rota_algo_parlogna) {
-        want.messages = log_rounds(s->P, value);
-        want.slots = P - 1 - want.messages;
-        want.rounds = log_phases(s->P, value);
-    } else if (algo->native) {
-        want.messages = 0;
-        want.rounds = 1;
-    } else if (algo == &rota_algo_pairwise || algo == &rota_algo_xor) {
-        want.rounds = P - 1;
-    } else if (algo == &rota_algo_scattered) {
-        want.rounds = (P - 1 + (size_t)value - 1) / (size_t)value;
-    } else {
-        want.rounds = P > 1;
-    }
-    return got.messages == want.messages && got.slots == want.slots &&
-           got.rounds == want.rounds && got.bytes == 0;
+    return !cost_of(algo, s->P, value, &want) ||
+           (got.messages == want.messages && got.slots == want.slots &&
+            got.rounds == want.rounds && got.bytes == 0);
 }
 
 /* ---- a set ---------------------------------------------------------------- */

@@ -239,13 +239,14 @@ static int list_values(const rota_algo *algo, int P, int value[])
     return n > 0 ? n : 1;
 }
 
-/* Up to 17 ranks everything; above, one pattern in several. */
+/* Up to 17 ranks everything; above, one pattern in several, more of them
+ * around the multiples of 16. Fewer in a quick run. */
 static bool skipped(const tally *t, int P, int pattern, int value)
 {
     const int n = pattern + value + P;
 
     if (t->quick)
-        return P > 9 ? n % 97 != 0 : n % 5 != 0;
+        return n % (P > 17 ? 47 : P > 9 ? 7 : 2) != 0;
     return P > 17 && n % (P % 16 < 2 ? 5 : 19) != 0;
 }
 

@@ -168,7 +168,7 @@ static void tells_direct_messages(void **state)
         assert_true(rota_msg_is_direct(&s, ROTA_RECV, m));
     }
     rota_sched_free(&s);
-    build(&s, &rota_algo_parlogna, 4, 2, 2); /* of four messages the middle */
+    build(&s, &rota_algo_parlogna, 4, 2, 2); /* two blocks in each message */
     assert_false(rota_msg_is_direct(&s, ROTA_SEND, 0));
     assert_false(rota_msg_is_direct(&s, ROTA_RECV, 1));
     rota_sched_free(&s);
@@ -222,6 +222,38 @@ static void folds_blocks_messages_phases(void **state)
     assert_int_equal(s.phase[1].msg[ROTA_RECV], 0);
     assert_int_equal(s.phase[2].msg[ROTA_RECV], 1);
     assert_null(s.pad);
+    rota_sched_free(&s);
+}
+
+/* Messages and copies that stay move up over those that go. */
+static void folds_lists_together(void **state)
+{
+    rota_sched s;
+    size_t bytes[8] = {0};
+
+    (void)state;
+    assert_int_equal(rota_sched_init(&s, 4, 1), MPI_SUCCESS);
+    rota_phase_begin(&s, 0);
+    for (int d = 0; d < 4; d++)
+        rota_emit_send(&s, d, rota_src(&s, d));
+    rota_phase_begin(&s, 0); /* nothing but a copy */
+    rota_emit_copy(&s, rota_src(&s, 0), rota_dst(&s, 0));
+    rota_emit_copy(&s, rota_src(&s, 1), rota_dst(&s, 1));
+    bytes[rota_src(&s, 1)] = bytes[rota_src(&s, 3)] = 2;
+    rota_sched_fold(&s, bytes);
+    assert_int_equal(s.n_phases, 2);
+    assert_int_equal(s.msgs[ROTA_SEND].n, 2);
+    for (uint32_t m = 0; m < 2; m++) {
+        const rota_block d = m == 0 ? 1 : 3;
+        assert_int_equal(s.msgs[ROTA_SEND].msg[m].peer, d);
+        assert_int_equal(first_of(&s, ROTA_SEND, m), m);
+        assert_int_equal(s.msgs[ROTA_SEND].item[m], d);
+    }
+    assert_int_equal(first_of(&s, ROTA_SEND, 2), 2);
+    assert_int_equal(s.n_copies, 1);
+    assert_int_equal(s.copy[0].from, 1);
+    assert_int_equal(s.phase[1].copy, 0);
+    assert_int_equal(s.phase[2].copy, 1);
     rota_sched_free(&s);
 }
 
@@ -366,6 +398,7 @@ int main(void)
         cmocka_unit_test(latches_first_error),
         cmocka_unit_test(tells_direct_messages),
         cmocka_unit_test(folds_blocks_messages_phases),
+        cmocka_unit_test(folds_lists_together),
         cmocka_unit_test(folds_to_nothing),
         cmocka_unit_test(folds_nothing_away),
         cmocka_unit_test(places_slots),

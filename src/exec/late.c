@@ -1,0 +1,316 @@
+/* late.c - see late.h. */
+#include "exec/late.h"
+
+#include "exec/move.h"
+
+#include <stdlib.h>
+
+/* Where the message stands. */
+enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_DATA };
+
+struct rota_late {
+    char *data;       /* header and blocks */
+    size_t room;      /* bytes of data */
+    uint64_t length;  /* ROTA_META_COMBINED: of the message that follows */
+    MPI_Request head; /* of what goes before the data */
+    int await;
+};
+
+/* Both ends agree on which messages have headers: those that are not direct,
+ * and those that are if receivers do not know their counts. */
+static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->collect || !rota_msg_is_direct(x->s, dir, m);
+}
+
+static uint32_t n_items(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
+
+    return msg[1].first - msg[0].first;
+}
+
+static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->s->msgs[dir].item + x->s->msgs[dir].msg[m].first;
+}
+
+/* ---- memory ---------------------------------------------------------------- */
+
+/* Room grows by half at least, so that a run like the one before allocates
+ * nothing. What data holds is kept. */
+static int make_room(struct rota_late *l, size_t bytes)
+{
+    const size_t half = l->room + l->room / 2;
+    const size_t room = bytes > half ? bytes : half;
+
+    if (bytes <= l->room)
+        return MPI_SUCCESS;
+    char *const data = realloc(l->data, room);
+    if (!data)
+        return rota_fail_mem("a message of blocks");
+    l->data = data;
+    l->room = room;
+    return MPI_SUCCESS;
+}
+
+/* The header's room and, where blocks are bounded, theirs. */
+static int first_room(const rota_exec *x, uint32_t n, size_t *room)
+{
+    const size_t bound = x->max_block == SIZE_MAX ? 0 : x->max_block;
+
+    if (bound > (SIZE_MAX >> 2) / n - sizeof(size_t))
+        return rota_fail_mem("blocks of the size of max_block");
+    *room = n * (sizeof(size_t) + bound);
+    return MPI_SUCCESS;
+}
+
+static int bind_message(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    struct rota_late *const l = calloc(1, sizeof *l);
+    size_t room = 0;
+
+    x->wire[dir][m].late = l;
+    if (!l)
+        return rota_fail_mem("a message of blocks");
+    l->head = MPI_REQUEST_NULL;
+    ROTA_TRY(first_room(x, n_items(x, dir, m), &room));
+    return make_room(l, room);
+}
+
+int rota_late_bind(rota_exec *x)
+{
+    x->place = calloc(x->s->n_blocks, sizeof *x->place);
+    if (!x->place)
+        return rota_fail_mem("places of blocks");
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+            if (needs_header(x, (rota_dir)dir, m))
+                ROTA_TRY(bind_message(x, (rota_dir)dir, m));
+    return MPI_SUCCESS;
+}
+
+void rota_late_unbind(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; x->wire[dir] && m < x->s->msgs[dir].n; m++) {
+            struct rota_late *const l = x->wire[dir][m].late;
+            if (!l)
+                continue;
+            if (l->head != MPI_REQUEST_NULL) {
+                MPI_Cancel(&l->head); /* a run that failed */
+                MPI_Request_free(&l->head);
+            }
+            free(l->data);
+            free(l);
+        }
+    free(x->place);
+    x->place = NULL;
+}
+
+/* ---- sending ---------------------------------------------------------------- */
+
+static int post_bytes(const rota_exec *x, rota_dir dir, uint32_t m, void *data,
+                      size_t bytes, MPI_Request *request)
+{
+    const rota_payload p = {data, bytes, MPI_BYTE};
+
+    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
+                             x->comm, request);
+}
+
+/* Header and blocks into the message's buffer; total is their length. */
+static int pack(rota_exec *x, uint32_t m, size_t *total)
+{
+    struct rota_late *const l = x->wire[ROTA_SEND][m].late;
+    const rota_block *const item = items(x, ROTA_SEND, m);
+    const uint32_t n = n_items(x, ROTA_SEND, m);
+
+    *total = n * sizeof(size_t);
+    for (uint32_t i = 0; i < n; i++)
+        *total += rota_late_bytes(x->bytes[item[i]]);
+    ROTA_TRY(make_room(l, *total));
+    size_t *const cell = (size_t *)(void *)l->data;
+    char *to = l->data + n * sizeof *cell;
+    for (uint32_t i = 0; i < n; i++) {
+        cell[i] = x->bytes[item[i]];
+        if (rota_late_bytes(cell[i]) > 0)
+            ROTA_TRY(rota_block_pack(x, item[i], to));
+        to += rota_late_bytes(cell[i]);
+    }
+    return MPI_SUCCESS;
+}
+
+static int post_send(rota_exec *x, uint32_t m)
+{
+    struct rota_late *const l = x->wire[ROTA_SEND][m].late;
+    MPI_Request *const request = &x->request[ROTA_SEND][m];
+    const size_t head = n_items(x, ROTA_SEND, m) * sizeof(size_t);
+    size_t total;
+
+    ROTA_TRY(pack(x, m, &total));
+    if (x->metadata == ROTA_META_TWO_PHASE) {
+        ROTA_TRY(post_bytes(x, ROTA_SEND, m, l->data, head, &l->head));
+        return total == head ? MPI_SUCCESS
+                             : post_bytes(x, ROTA_SEND, m, l->data + head,
+                                          total - head, request);
+    }
+    if (x->metadata == ROTA_META_COMBINED) {
+        l->length = total;
+        ROTA_TRY(post_bytes(x, ROTA_SEND, m, &l->length, sizeof l->length,
+                            &l->head));
+    }
+    return post_bytes(x, ROTA_SEND, m, l->data, total, request);
+}
+
+static int test_send(rota_exec *x, uint32_t m, bool *done)
+{
+    int flag;
+
+    ROTA_TRY(
+        MPI_Test(&x->wire[ROTA_SEND][m].late->head, &flag, MPI_STATUS_IGNORE));
+    if (!flag)
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Test(&x->request[ROTA_SEND][m], &flag, MPI_STATUS_IGNORE));
+    *done = flag;
+    return MPI_SUCCESS;
+}
+
+/* ---- receiving --------------------------------------------------------------- */
+
+static int post_recv(rota_exec *x, uint32_t m)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    const size_t head = n_items(x, ROTA_RECV, m) * sizeof(size_t);
+
+    switch (x->metadata) {
+    case ROTA_META_TWO_PHASE:
+        l->await = AWAIT_HEAD;
+        return post_bytes(x, ROTA_RECV, m, l->data, head, &l->head);
+    case ROTA_META_COMBINED:
+        l->await = AWAIT_HEAD;
+        return post_bytes(x, ROTA_RECV, m, &l->length, sizeof l->length,
+                          &l->head);
+    default:
+        if (x->max_block == SIZE_MAX) {
+            l->await = AWAIT_PROBE;
+            return MPI_SUCCESS;
+        }
+        l->await = AWAIT_DATA;
+        return post_bytes(x, ROTA_RECV, m, l->data, l->room,
+                          &x->request[ROTA_RECV][m]);
+    }
+}
+
+/* Without a bound the message itself says how long it is. */
+static int probe(rota_exec *x, uint32_t m)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Count bytes;
+    int flag;
+
+    ROTA_TRY(MPI_Improbe(x->s->msgs[ROTA_RECV].msg[m].peer, x->tag, x->comm,
+                         &flag, &message, &status));
+    if (!flag)
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Get_elements_x(&status, MPI_BYTE, &bytes));
+    ROTA_TRY(make_room(l, (size_t)bytes));
+    l->await = AWAIT_DATA;
+    return rota_matched_post(l->data, (size_t)bytes, &message,
+                             &x->request[ROTA_RECV][m]);
+}
+
+/* The head has come: post what follows, of which it tells the length. */
+static int after_head(rota_exec *x, uint32_t m)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    const uint32_t n = n_items(x, ROTA_RECV, m);
+    const size_t head = n * sizeof(size_t);
+    size_t following = 0, at = 0;
+
+    l->await = AWAIT_DATA;
+    if (x->metadata == ROTA_META_COMBINED) {
+        following = l->length;
+    } else {
+        at = head;
+        for (uint32_t i = 0; i < n; i++)
+            following +=
+                rota_late_bytes(((const size_t *)(const void *)l->data)[i]);
+    }
+    ROTA_TRY(make_room(l, at + following));
+    return following == 0 ? MPI_SUCCESS
+                          : post_bytes(x, ROTA_RECV, m, l->data + at, following,
+                                       &x->request[ROTA_RECV][m]);
+}
+
+/* A block that has come to its destination. If the receiver stated its size,
+ * it is put in place, provided that the two ends agree. */
+static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
+{
+    const int src = (int)rota_block_slot(x->s, b);
+
+    if (cell & ROTA_LEFT_OUT) {
+        rota_exec_note(x, ROTA_ABOVE_BOUND, src, cell & ~ROTA_LEFT_OUT, 0);
+        cell = 0;
+    } else if (!x->collect && cell != x->bytes[b]) {
+        rota_exec_note(x, ROTA_MISMATCH, src, cell, x->bytes[b]);
+        return MPI_SUCCESS;
+    }
+    if (!x->collect)
+        return cell > 0 ? rota_block_unpack(x, data, b) : MPI_SUCCESS;
+    x->bytes[b] = cell;
+    x->place[b] = data;
+    return MPI_SUCCESS;
+}
+
+static int unpack(rota_exec *x, uint32_t m)
+{
+    const struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    const rota_block *const item = items(x, ROTA_RECV, m);
+    const uint32_t n = n_items(x, ROTA_RECV, m);
+    const size_t *const cell = (const size_t *)(const void *)l->data;
+    char *from = l->data + n * sizeof *cell;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const rota_block b = item[i];
+        if (rota_block_region(x->s, b) == ROTA_DST) {
+            ROTA_TRY(arrive(x, b, cell[i], from));
+        } else {
+            x->bytes[b] = cell[i];
+            x->place[b] = from;
+        }
+        from += rota_late_bytes(cell[i]);
+    }
+    return MPI_SUCCESS;
+}
+
+static int test_recv(rota_exec *x, uint32_t m, bool *done)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    int flag = 0;
+
+    if (l->await == AWAIT_PROBE)
+        ROTA_TRY(probe(x, m));
+    if (l->await == AWAIT_HEAD) {
+        ROTA_TRY(MPI_Test(&l->head, &flag, MPI_STATUS_IGNORE));
+        if (flag)
+            ROTA_TRY(after_head(x, m));
+    }
+    if (l->await != AWAIT_DATA)
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Test(&x->request[ROTA_RECV][m], &flag, MPI_STATUS_IGNORE));
+    *done = flag;
+    return flag ? unpack(x, m) : MPI_SUCCESS;
+}
+
+int rota_late_post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return dir == ROTA_SEND ? post_send(x, m) : post_recv(x, m);
+}
+
+int rota_late_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    return dir == ROTA_SEND ? test_send(x, m, done) : test_recv(x, m, done);
+}

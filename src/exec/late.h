@@ -1,0 +1,33 @@
+/* late.h - messages whose receiver learns the sizes of their blocks from them.
+ *
+ * Such a message is a header, a cell for every block, and the blocks packed end
+ * to end behind it. How the two travel is the plan's rota_metadata. What comes
+ * in stays where it was received until the run is over, so blocks that go on
+ * to another rank are packed from there and those that have arrived are
+ * unpacked from there: nothing is copied on the way.
+ */
+#ifndef ROTA_LATE_H
+#define ROTA_LATE_H
+
+#include "exec/exec.h"
+
+/* Set in the cell of a block that its sender left out because it is above the
+ * plan's bound; the other bits are its size. */
+#define ROTA_LEFT_OUT ((size_t)1 << (sizeof(size_t) * 8 - 1))
+
+/* Bytes of a block that travel. */
+static inline size_t rota_late_bytes(size_t cell)
+{
+    return cell & ROTA_LEFT_OUT ? 0 : cell;
+}
+
+/* Buffers for the messages that need a header. */
+int rota_late_bind(rota_exec *x);
+void rota_late_unbind(rota_exec *x);
+
+/* As an ordinary post and test of message m; done is set when it is complete
+ * and, if received, unpacked. */
+int rota_late_post(rota_exec *x, rota_dir dir, uint32_t m);
+int rota_late_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done);
+
+#endif /* ROTA_LATE_H */
