@@ -4,20 +4,29 @@
 #include "util.h"
 
 #include <limits.h>
+#include <rota.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Blocks begin at multiples of UNIT, as arrays of 8-byte elements do, with at
- * least UNIT guard bytes between them and LEAD, a cache line, at both ends. */
+ * least UNIT guard bytes between them, unless they are packed, and LEAD, a
+ * cache line, at both ends. */
 #define UNIT ((size_t)8)
 #define LEAD ((size_t)64)
 #define GUARD 0xA5
 
 /* -- layout --------------------------------------------------------------- */
 
+/* From the end of a block to the beginning of the next. */
+static size_t gap_after(size_t end)
+{
+    return 2 * UNIT - 1 - (end + 2 * UNIT - 1) % UNIT;
+}
+
 /* Returns the extent; displs and bytes are set. */
-static size_t lay_out(const int *counts, int P, int *displs, size_t *bytes)
+static size_t lay_out(const int *counts, int P, bool packed, int *displs,
+                      size_t *bytes)
 {
     size_t end = LEAD;
 
@@ -27,8 +36,9 @@ static size_t lay_out(const int *counts, int P, int *displs, size_t *bytes)
             bench_die("the blocks of a rank exceed 2 GiB: use smaller --sizes");
         displs[i] = (int)end;
         *bytes += (size_t)counts[i];
-        end += (size_t)counts[i] + 2 * UNIT - 1;
-        end -= end % UNIT;
+        end += (size_t)counts[i];
+        if (!packed)
+            end += gap_after(end);
     }
     return end + LEAD;
 }
@@ -45,19 +55,22 @@ static int count_of(const exchange *x, int src, int dst, uint64_t step)
 
 static void lay_out_step(exchange *x, uint64_t step)
 {
-    const uint64_t draw = x->varying ? step : 0;
+    const uint64_t draw = x->kind != KIND_FIXED ? step : 0;
+    const bool packed = x->kind == KIND_EXCHANGE;
 
     for (int i = 0; i < x->P; i++) {
         x->sendcounts[i] = count_of(x, x->me, i, draw);
         x->recvcounts[i] = count_of(x, i, x->me, draw);
     }
-    x->send_extent = lay_out(x->sendcounts, x->P, x->sdispls, &x->send_bytes);
-    x->recv_extent = lay_out(x->recvcounts, x->P, x->rdispls, &x->recv_bytes);
+    x->send_extent =
+        lay_out(x->sendcounts, x->P, false, x->sdispls, &x->send_bytes);
+    x->recv_extent =
+        lay_out(x->recvcounts, x->P, packed, x->rdispls, &x->recv_bytes);
 }
 
 void exchange_set_step(exchange *x, uint64_t step)
 {
-    if (x->varying)
+    if (x->kind != KIND_FIXED)
         lay_out_step(x, step);
 }
 
@@ -71,23 +84,30 @@ static unsigned char *allocate(const exchange *x, size_t bytes)
     return memory;
 }
 
-void exchange_create(exchange *x, MPI_Comm comm, const dist *d,
-                     size_t max_bytes, uint64_t seed, bool varying,
-                     uint64_t steps, const bench_mem *mem)
+static int *allocate_ints(const exchange *x)
+{
+    return bench_calloc((size_t)x->P, sizeof(int));
+}
+
+void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
+                     const dist *d, size_t max_bytes, uint64_t steps)
 {
     *x = (exchange){.comm = comm,
                     .dist = d,
                     .max_bytes = max_bytes,
-                    .seed = seed,
-                    .varying = varying,
-                    .mem = mem};
+                    .max_block = opt->bounded ? max_bytes : ROTA_UNBOUNDED,
+                    .seed = opt->seed,
+                    .kind = opt->kind,
+                    .mem = opt->mem};
     bench_must(MPI_Comm_size(comm, &x->P), "MPI_Comm_size");
     bench_must(MPI_Comm_rank(comm, &x->me), "MPI_Comm_rank");
-    x->sendcounts = bench_calloc((size_t)x->P, sizeof(int));
-    x->sdispls = bench_calloc((size_t)x->P, sizeof(int));
-    x->recvcounts = bench_calloc((size_t)x->P, sizeof(int));
-    x->rdispls = bench_calloc((size_t)x->P, sizeof(int));
-    for (uint64_t step = varying ? steps : 1; step-- > 0;) {
+    x->sendcounts = allocate_ints(x);
+    x->sdispls = allocate_ints(x);
+    x->recvcounts = allocate_ints(x);
+    x->rdispls = allocate_ints(x);
+    x->found_counts = allocate_ints(x);
+    x->found_displs = allocate_ints(x);
+    for (uint64_t step = x->kind != KIND_FIXED ? steps : 1; step-- > 0;) {
         lay_out_step(x, step);
         if (x->send_extent > x->send_capacity)
             x->send_capacity = x->send_extent;
@@ -114,6 +134,18 @@ void exchange_destroy(exchange *x)
     free(x->sdispls);
     free(x->recvcounts);
     free(x->rdispls);
+    free(x->found_counts);
+    free(x->found_displs);
+}
+
+unsigned char *exchange_packed(const exchange *x)
+{
+    return x->recvbuf + LEAD;
+}
+
+size_t exchange_packed_room(const exchange *x)
+{
+    return x->recv_capacity - 2 * LEAD;
 }
 
 /* -- payload -------------------------------------------------------------- */
@@ -185,6 +217,7 @@ void exchange_poison_recv(exchange *x, uint64_t stamp)
 
         for (int j = 0; j < x->recvcounts[i]; j++)
             block[j] = (unsigned char)~block[j];
+        x->found_counts[i] = x->found_displs[i] = -1;
     }
 }
 
@@ -232,6 +265,24 @@ static bool check_gap(const exchange *x, const side *s, int peer, char *error,
     return false;
 }
 
+static bool check_found(const exchange *x, char *error, size_t errlen)
+{
+    for (int i = 0; i < x->P; i++) {
+        const int displ = x->rdispls[i] - x->rdispls[0];
+
+        if (x->found_counts[i] == x->recvcounts[i] &&
+            x->found_displs[i] == displ)
+            continue;
+        snprintf(error, errlen,
+                 "found %d bytes at %d received from rank %d, but it sent %d, "
+                 "to be at %d",
+                 x->found_counts[i], x->found_displs[i], i, x->recvcounts[i],
+                 displ);
+        return false;
+    }
+    return true;
+}
+
 bool exchange_verify(const exchange *x, uint64_t stamp, char *error,
                      size_t errlen)
 {
@@ -240,6 +291,8 @@ bool exchange_verify(const exchange *x, uint64_t stamp, char *error,
     const side send = {x->sendbuf, x->sendcounts, x->sdispls, x->send_extent,
                        "in the send buffer for rank"};
 
+    if (x->kind == KIND_EXCHANGE && !check_found(x, error, errlen))
+        return false;
     for (int i = 0; i < x->P; i++)
         if (!check_block(&recv, i, payload_key(x, i, x->me, stamp), error,
                          errlen) ||

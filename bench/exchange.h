@@ -1,8 +1,10 @@
 /* exchange.h - the buffers of one cell of the benchmark, their layout at each
  * step, and what must be in them.
  *
- * Every block is surrounded by guard bytes, in both buffers. The payload of a
- * block is a function of (source, destination, step, index), so that a byte
+ * Every block is surrounded by guard bytes, in both buffers. Only where
+ * receivers find out what comes (--kind exchange) the received blocks lie
+ * packed, with guard bytes before the first and after the last. The payload of
+ * a block is a function of (source, destination, step, index), so that a byte
  * that was left over, moved or doubled shows.
  */
 #ifndef BENCH_EXCHANGE_H
@@ -10,6 +12,7 @@
 
 #include "dist.h"
 #include "memory.h"
+#include "options.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -21,23 +24,26 @@ typedef struct exchange {
     int P, me;
     const dist *dist; /* borrowed */
     size_t max_bytes; /* S */
+    size_t max_block; /* what plans are told: S or ROTA_UNBOUNDED */
     uint64_t seed;
-    bool varying; /* counts change with the step */
+    bench_kind kind; /* fixed: counts do not change with the step */
 
     int *sendcounts, *sdispls, *recvcounts, *rdispls; /* [P] bytes */
-    size_t send_bytes, recv_bytes;   /* payload of this rank at this step */
-    size_t send_extent, recv_extent; /* payload, gaps and guards */
+    /* Kind exchange: what a run found out, the displacements from block 0. */
+    int *found_counts, *found_displs; /* [P] */
+    size_t send_bytes, recv_bytes;    /* payload of this rank at this step */
+    size_t send_extent, recv_extent;  /* payload, gaps and guards */
 
     const bench_mem *mem;
     unsigned char *sendbuf, *recvbuf;    /* owned */
     size_t send_capacity, recv_capacity; /* largest extents of all steps */
 } exchange;
 
-/* Make x with buffers for the steps 0 .. steps-1 and lay out step 0. Dies if
- * memory or the range of int does not suffice. Collective over comm. */
-void exchange_create(exchange *x, MPI_Comm comm, const dist *d,
-                     size_t max_bytes, uint64_t seed, bool varying,
-                     uint64_t steps, const bench_mem *mem);
+/* Make x with buffers for the steps 0 .. steps-1 and lay out step 0. Kind,
+ * bound, seed and memory are those of opt. Dies if memory or the range of int
+ * does not suffice. Collective over comm. */
+void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
+                     const dist *d, size_t max_bytes, uint64_t steps);
 void exchange_destroy(exchange *x);
 
 /* Lay out step: counts and displacements. Local; O(P). */
@@ -50,12 +56,17 @@ void exchange_fill_send(exchange *x, uint64_t stamp);
 void exchange_fill_expected(const exchange *x, uint64_t stamp,
                             unsigned char *to);
 
+/* Where the blocks of kind exchange go, and the bytes there is room for. */
+unsigned char *exchange_packed(const exchange *x);
+size_t exchange_packed_room(const exchange *x);
+
 /* Make every byte of recvbuf wrong: blocks hold the complement of what is to
- * arrive under the stamp, all else holds guard bytes. */
+ * arrive under the stamp, all else holds guard bytes. Nothing is found. */
 void exchange_poison_recv(exchange *x, uint64_t stamp);
 
-/* Check recvbuf and sendbuf. True if every byte is right, else error [errlen]
- * names the source (or destination) and offset of the first wrong one. */
+/* Check recvbuf and sendbuf, for kind exchange also what was found. True if
+ * all is right, else error [errlen] names the source (or destination) and what
+ * is wrong, of bytes the offset of the first. */
 bool exchange_verify(const exchange *x, uint64_t stamp, char *error,
                      size_t errlen);
 

@@ -180,25 +180,39 @@ static bool over_limit(const cell_run *run)
            sync_now_us() - run->began_us > run->opt->time_limit * 1e6;
 }
 
-/* One exchange by every algorithm; times go to column i if it is not negative.
- * Returns, the same on all ranks, whether some rank found the time over. */
-static bool run_row(cell_run *run, uint64_t step, int i)
+/* Iterations in a row by one algorithm, the same ones for all: n of them, of
+ * which those from skip on are timed. */
+typedef struct turn {
+    uint64_t step; /* of the first */
+    int n, skip;
+} turn;
+
+/* Times go to the columns after those that are done. Returns, the same on all
+ * ranks, whether some rank found the time over. */
+static bool run_turn(cell_run *run, const turn *t, int a, bool over)
+{
+    for (int i = 0; i < t->n; i++) {
+        double began;
+
+        exchange_set_step(&run->x, t->step + (uint64_t)i);
+        over = sync_barrier(&run->env->sync, over);
+        began = sync_now_us();
+        run_once(run, a);
+        if (i >= t->skip)
+            times_of(run, a)[run->done + i - t->skip] = sync_now_us() - began;
+    }
+    return over;
+}
+
+/* A turn of every algorithm. Returns as run_turn. */
+static bool run_row(cell_run *run, const turn *t)
 {
     int order[OPTIONS_MAX_LIST];
     bool over = over_limit(run);
 
-    exchange_set_step(&run->x, step);
-    shuffle(order, run->n, hash_draw(run->opt->seed, step));
-    for (int k = 0; k < run->n; k++) {
-        const int a = order[k];
-        double began;
-
-        over = sync_barrier(&run->env->sync, over);
-        began = sync_now_us();
-        run_once(run, a);
-        if (i >= 0)
-            times_of(run, a)[i] = sync_now_us() - began;
-    }
+    shuffle(order, run->n, hash_draw(run->opt->seed, t->step));
+    for (int k = 0; k < run->n; k++)
+        over = run_turn(run, t, order[k], over);
     return over;
 }
 
@@ -221,17 +235,56 @@ static void hide_progress(const cell_run *run)
         fprintf(stderr, "\r%60s\r", "");
 }
 
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* The first of several in a row follows another algorithm: not counted. */
+static int not_counted(const bench_env *env)
+{
+    return env->block > 1;
+}
+
+/* Of all turns, at most. */
+static uint64_t count_steps(const bench_env *env)
+{
+    const int skip = not_counted(env), timed = env->block - skip;
+    const uint64_t turns = (uint64_t)((env->opt->iters - 1) / timed) + 1;
+
+    return (uint64_t)env->opt->warmup + (uint64_t)env->opt->iters +
+           turns * (uint64_t)skip;
+}
+
+static void count_bytes(cell_run *run, const turn *t)
+{
+    for (int i = t->skip; i < t->n; i++) {
+        exchange_set_step(&run->x, t->step + (uint64_t)i);
+        run->bytes += (double)run->x.send_bytes;
+    }
+}
+
 /* A time limit ends the warm-up, and the timing after at least one row. */
 static void time_rows(cell_run *run, uint64_t step)
 {
+    const int block = run->env->block, skip = not_counted(run->env);
+    const options *opt = run->opt;
     bool over = false;
 
-    for (int i = 0; i < run->opt->warmup && !over; i++)
-        over = run_row(run, step + (uint64_t)i, -1);
-    step += (uint64_t)run->opt->warmup;
-    for (over = false; run->done < run->opt->iters && !over; run->done++) {
-        over = run_row(run, step + (uint64_t)run->done, run->done);
-        run->bytes += (double)run->x.send_bytes;
+    for (int i = 0; i < opt->warmup && !over; i += block) {
+        const int n = min_int(block, opt->warmup - i);
+
+        over = run_row(run, &(turn){step + (uint64_t)i, n, n});
+    }
+    step += (uint64_t)opt->warmup;
+    for (over = false; run->done < opt->iters && !over;) {
+        const int n = min_int(block, opt->iters - run->done + skip);
+        const turn t = {step, n, skip};
+
+        over = run_row(run, &t);
+        count_bytes(run, &t);
+        run->done += n - skip;
+        step += (uint64_t)n;
         show_progress(run);
     }
     hide_progress(run);
@@ -310,14 +363,12 @@ int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
 {
     const options *opt = env->opt;
     const uint64_t first_row = VERIFY_BEFORE;
-    const uint64_t last =
-        first_row + (uint64_t)opt->warmup + (uint64_t)opt->iters;
+    const uint64_t last = first_row + count_steps(env);
     cell_run run = {.env = env, .opt = opt, .n = opt->n_algos};
     int status;
 
     *cell = (bench_cell){.dist = d, .max_bytes = max_bytes};
-    exchange_create(&run.x, env->comm, d, max_bytes, opt->seed,
-                    opt->kind != KIND_FIXED, last + 1, opt->mem);
+    exchange_create(&run.x, env->comm, opt, d, max_bytes, last + 1);
     run.runners = bench_calloc((size_t)run.n, sizeof *run.runners);
     run.init_us = bench_calloc((size_t)run.n, sizeof *run.init_us);
     run.times =

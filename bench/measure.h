@@ -21,6 +21,7 @@ typedef struct bench_env {
     int nodes, ranks_per_node; /* the latter of the fullest node */
     int cores;                 /* of the smallest node */
     bool oversubscribed;       /* more ranks than cores on some node */
+    int block; /* iterations of one algorithm before the next takes its turn */
     double load; /* runnable processes on rank 0's node before the run, mean
                     of a minute; negative if not known */
 } bench_env;

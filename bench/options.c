@@ -63,25 +63,34 @@ static int set_kind(options *o, const char *text, const problem *why)
     static const struct {
         const char *name;
         bench_kind kind;
-        const char *unavailable;
     } kinds[] = {
-        {"fixed", KIND_FIXED, NULL},
-        {"varying", KIND_VARYING, NULL},
-        {"exchange", KIND_EXCHANGE,
-         "this version of rota has no rota_exchange_init"},
+        {"fixed", KIND_FIXED},
+        {"varying", KIND_VARYING},
+        {"exchange", KIND_EXCHANGE},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, text) != 0)
             continue;
-        if (kinds[i].unavailable != NULL)
-            return fail(why, "'%s' is not available in this build: %s", text,
-                        kinds[i].unavailable);
         o->kind = kinds[i].kind;
         o->kind_name = kinds[i].name;
         return 0;
     }
     return fail(why, "'%s' is none of fixed, varying, exchange", text);
+}
+
+static int set_bound(options *o, const char *text, const problem *why)
+{
+    static const char *const names[] = {"known", "none"};
+
+    for (int i = 0; i < 2; i++) {
+        if (strcmp(names[i], text) != 0)
+            continue;
+        o->bounded = i == 0;
+        o->bound_name = names[i];
+        return 0;
+    }
+    return fail(why, "'%s' is none of known, none", text);
 }
 
 static int set_mem(options *o, const char *text, const problem *why)
@@ -219,6 +228,11 @@ static int set_warmup(options *o, const char *text, const problem *why)
     return set_count(text, 0, &o->warmup, why);
 }
 
+static int set_block(options *o, const char *text, const problem *why)
+{
+    return set_count(text, 1, &o->block, why);
+}
+
 static int set_seed(options *o, const char *text, const problem *why)
 {
     if (parse_u64(text, 0, UINT64_MAX, &o->seed) != 0)
@@ -280,11 +294,20 @@ static const struct option_row {
      set_dists},
     {"--algos", "ALGO,...", "what to compare (default auto,mpi,mpi_persistent)",
      set_algos},
+    {"--bound", "BOUND",
+     "known (default): plans of kind varying and exchange are told\n"
+     "                         the largest block, or none: they are not",
+     set_bound},
     {"--mem", "MEM", "malloc (default), heap or cuda: the user's buffers",
      set_mem},
     {"--iters", "N", "timed iterations (default 200)", set_iters},
     {"--warmup", "N", "iterations before them, not timed (default 10)",
      set_warmup},
+    {"--block", "N",
+     "iterations of one algorithm before the next takes its turn;\n"
+     "                         from 2 on the first of them is not counted\n"
+     "                         (default 1, or 10 with more ranks than cores)",
+     set_block},
     {"--seed", "N", "of sizes and of the order of algorithms (default 1)",
      set_seed},
     {"--time-limit", "SECONDS", "end a table early, with what was measured",
@@ -335,6 +358,10 @@ static int parse_one(char *argv[], options *o, const problem *why)
 /* Defaults that depend on other options. */
 static int complete(options *o, const problem *why)
 {
+    if (o->bound_name != NULL && o->kind == KIND_FIXED)
+        return fail(why, "--bound: not for --kind fixed");
+    if (o->bound_name == NULL)
+        o->bound_name = o->kind != KIND_FIXED ? "known" : "";
     if (o->n_dists == 0 && set_dists(o, "uniform", why) != 0)
         return -1;
     if (o->n_algos == 0 && set_algos(o, runners_default(o->kind), why) != 0)
@@ -357,6 +384,7 @@ int options_parse(int argc, char *argv[], options *o, char *error,
 
     *o = (options){.kind = KIND_FIXED,
                    .kind_name = "fixed",
+                   .bounded = true,
                    .mem = &bench_mem_table[0],
                    .iters = 200,
                    .warmup = 10,
@@ -414,8 +442,8 @@ void options_help(FILE *out)
     fprintf(out, "\nALGO, a name or name:key=value:key=value\n");
     runners_help(out);
     fprintf(out, "\nDIST, with S from --sizes, drawn anew in every iteration "
-                 "of --kind varying\n(matrices and FFT shapes are shifted "
-                 "along the diagonal instead)\n");
+                 "of --kind varying\nand exchange (matrices and FFT shapes are "
+                 "shifted along the diagonal instead)\n");
     for (int i = 0; dist_help[i] != NULL; i++)
         fprintf(out, "  %s\n", dist_help[i]);
 }

@@ -28,6 +28,8 @@ typedef struct algo_spec {
 typedef struct options {
     bench_kind kind;
     const char *kind_name;
+    bool bounded; /* plans of kind varying or exchange are told --sizes */
+    const char *bound_name; /* "" for kind fixed */
     const bench_mem *mem;
     size_t sizes[OPTIONS_MAX_LIST];
     int n_sizes;
@@ -37,6 +39,7 @@ typedef struct options {
     algo_spec algos[OPTIONS_MAX_LIST];
     int n_algos;
     int iters, warmup;
+    int block; /* iterations in a row by one algorithm; 0: by the machine */
     uint64_t seed;
     double time_limit; /* seconds of a cell, 0 if there is none */
     const char *json, *csv, *check_json; /* paths or NULL */

@@ -20,6 +20,7 @@ static const struct {
     {"algo", TEXT},
     {"params", TEXT},
     {"kind", TEXT},
+    {"bound", TEXT},
     {"dist", TEXT},
     {"mem", TEXT},
     {"P", NUMBER},
@@ -27,6 +28,7 @@ static const struct {
     {"max_bytes", NUMBER},
     {"total_bytes", NUMBER},
     {"iters", NUMBER},
+    {"block", NUMBER},
     {"median_us", NUMBER},
     {"p10_us", NUMBER},
     {"p90_us", NUMBER},
@@ -75,6 +77,7 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_text(object, "algo", result->spec->name);
     add_text(object, "params", result->spec->params);
     add_text(object, "kind", env->opt->kind_name);
+    add_text(object, "bound", env->opt->bound_name);
     add_text(object, "dist", cell->dist->text);
     add_text(object, "mem", env->opt->mem->name);
     add_number(object, "P", env->P);
@@ -82,6 +85,7 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_number(object, "max_bytes", (double)cell->max_bytes);
     add_number(object, "total_bytes", round(cell->total_bytes));
     add_number(object, "iters", cell->iters);
+    add_number(object, "block", env->block);
     add_number(object, "median_us", result->median_us);
     add_number(object, "p10_us", result->p10_us);
     add_number(object, "p90_us", result->p90_us);
@@ -211,14 +215,29 @@ static void print_library(void)
     printf("# MPI      %s (MPI %d.%d)\n", text, MPI_VERSION, MPI_SUBVERSION);
 }
 
+static void print_cadence(const bench_env *env)
+{
+    printf("# cadence  %d iterations after %d not timed, with an untimed "
+           "barrier (yielding) before\n"
+           "#          each; block %d: ",
+           env->opt->iters, env->opt->warmup, env->block);
+    if (env->block == 1)
+        printf("one iteration of every algorithm in turn, in random order\n");
+    else
+        printf("%d of one algorithm in a row, the first not\n"
+               "#          counted, then the next algorithm, in random order\n",
+               env->block);
+}
+
 void report_heading(const bench_env *env)
 {
     const options *opt = env->opt;
     const int version = rota_version();
 
-    printf("# rota     %d.%d.%d, kind %s, mem %s, seed %llu\n", version >> 16,
-           version >> 8 & 0xff, version & 0xff, opt->kind_name, opt->mem->name,
-           (unsigned long long)opt->seed);
+    printf("# rota     %d.%d.%d, kind %s%s%s, mem %s, seed %llu\n",
+           version >> 16, version >> 8 & 0xff, version & 0xff, opt->kind_name,
+           opt->kind != KIND_FIXED ? ", bound " : "", opt->bound_name,
+           opt->mem->name, (unsigned long long)opt->seed);
     printf("# machine  P = %d, nodes %d, ranks per node %d, cores per node "
            "%d%s\n",
            env->P, env->nodes, env->ranks_per_node, env->cores,
@@ -227,11 +246,7 @@ void report_heading(const bench_env *env)
         printf("# load     %.2f runnable processes before this run\n",
                env->load);
     print_library();
-    printf("# cadence  %d iterations after %d not timed; in each, every "
-           "algorithm once,\n"
-           "#          in random order, with an untimed barrier (yielding) "
-           "before each start\n",
-           opt->iters, opt->warmup);
+    print_cadence(env);
     printf("# figures  of the maximum over ranks of each iteration; x mpi, "
            "x pers.: median of\n"
            "#          mpi, of mpi_persistent, over this median; init: init "

@@ -16,6 +16,23 @@ static int mpi_run(runner *r, const exchange *x)
                          x->comm);
 }
 
+/* What a program does whose receivers know nothing. */
+static int mpi_exchange_run(runner *r, const exchange *x)
+{
+    const int err = MPI_Alltoall(x->sendcounts, 1, MPI_INT, x->found_counts, 1,
+                                 MPI_INT, x->comm);
+
+    (void)r;
+    if (err != MPI_SUCCESS)
+        return err;
+    x->found_displs[0] = 0;
+    for (int i = 1; i < x->P; i++)
+        x->found_displs[i] = x->found_displs[i - 1] + x->found_counts[i - 1];
+    return MPI_Alltoallv(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
+                         exchange_packed(x), x->found_counts, x->found_displs,
+                         MPI_BYTE, x->comm);
+}
+
 #if MPI_VERSION >= 4
 #define PERSISTENT_UNAVAILABLE NULL
 
@@ -65,6 +82,15 @@ static int copy_run(runner *r, const exchange *x)
     return MPI_SUCCESS;
 }
 
+static int copy_exchange_run(runner *r, const exchange *x)
+{
+    for (int i = 0; i < x->P; i++) {
+        x->found_counts[i] = x->recvcounts[i];
+        x->found_displs[i] = x->rdispls[i] - x->rdispls[0];
+    }
+    return copy_run(r, x);
+}
+
 static int copy_free(runner *r)
 {
     free(r->source);
@@ -96,7 +122,7 @@ static int fixed_run(runner *r, const exchange *x)
 
 static int varying_init(runner *r, const exchange *x)
 {
-    return rota_alltoallv_varying_init(x->max_bytes, MPI_BYTE, x->comm, r->info,
+    return rota_alltoallv_varying_init(x->max_block, MPI_BYTE, x->comm, r->info,
                                        &r->plan);
 }
 
@@ -109,6 +135,30 @@ static int varying_run(runner *r, const exchange *x)
     return err != MPI_SUCCESS ? err : rota_wait(r->plan);
 }
 
+/* Blocks go where those of the other rows go, not into a buffer of the plan. */
+static int exchange_init(runner *r, const exchange *x)
+{
+    const int err =
+        rota_exchange_init(x->max_block, MPI_BYTE, x->comm, r->info, &r->plan);
+
+    return err != MPI_SUCCESS
+               ? err
+               : rota_exchange_set_buffer(r->plan, exchange_packed(x),
+                                          exchange_packed_room(x));
+}
+
+static int exchange_run(runner *r, const exchange *x)
+{
+    const int err =
+        rota_exchange_start(r->plan, x->sendbuf, x->sendcounts, x->sdispls);
+    void *recvbuf; /* known */
+
+    return err != MPI_SUCCESS
+               ? err
+               : rota_exchange_wait(r->plan, &recvbuf, x->found_counts,
+                                    x->found_displs);
+}
+
 static int plan_free(runner *r)
 {
     return rota_plan_free(&r->plan);
@@ -116,17 +166,20 @@ static int plan_free(runner *r)
 
 /* -- the table ------------------------------------------------------------ */
 
-/* First match wins. Kind exchange is a row each for mpi (MPI_Alltoall of the
- * counts, then MPI_Alltoallv) and for rota, once rota_exchange_init is there.
- */
+/* First match wins. */
 static const runner_ops runner_table[] = {
     {"mpi", KIND_FIXED | KIND_VARYING, NULL, false, NULL, mpi_run, NULL, NULL},
+    {"mpi", KIND_EXCHANGE, NULL, false, NULL, mpi_exchange_run, NULL, NULL},
     {"mpi_persistent", KIND_FIXED, PERSISTENT_UNAVAILABLE, true,
      persistent_init, persistent_run, persistent_free, NULL},
     {"copy_bound", KIND_FIXED | KIND_VARYING, NULL, false, copy_init, copy_run,
      copy_free, copy_refresh},
+    {"copy_bound", KIND_EXCHANGE, NULL, false, copy_init, copy_exchange_run,
+     copy_free, copy_refresh},
     {NULL, KIND_FIXED, NULL, true, fixed_init, fixed_run, plan_free, NULL},
     {NULL, KIND_VARYING, NULL, true, varying_init, varying_run, plan_free,
+     NULL},
+    {NULL, KIND_EXCHANGE, NULL, true, exchange_init, exchange_run, plan_free,
      NULL},
 };
 
@@ -189,7 +242,9 @@ void runners_help(FILE *out)
 {
     fprintf(
         out,
-        "  mpi             MPI_Alltoallv\n"
+        "  mpi             MPI_Alltoallv; for --kind exchange MPI_Alltoall of "
+        "the counts,\n"
+        "                  displacements from them, MPI_Alltoallv\n"
         "  mpi_persistent  MPI_Alltoallv_init, timed from start to wait (needs "
         "MPI 4,\n"
         "                  --kind fixed)\n"
@@ -200,7 +255,8 @@ void runners_help(FILE *out)
         "                  its own, with memcpy\n"
         "  auto            rota, its own choice\n"
         "  rota_mpi        rota, rota_algorithm=mpi: MPI's exchange through a "
-        "plan\n"
+        "plan (not for\n"
+        "                  --kind exchange)\n"
         "  any other NAME  rota, rota_algorithm=NAME; a key is the hint "
         "rota_<key>, as in\n"
         "                  scattered:batch=8\n");

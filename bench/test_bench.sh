@@ -58,10 +58,15 @@ measures 8 --sizes 8,5000 --dist window:50,sparse:0.3 \
     --algos scattered:batch=2,mpi
 measures 6 --sizes 64 --kind varying --dist uniform,fft2 \
     --algos auto,rota_mpi,copy_bound
+measures 12 --sizes 0,64,5000 --kind exchange --dist uniform,sparse:0.3 \
+    --algos auto,mpi
+measures 3 --sizes 300 --kind exchange --bound none --block 3 --iters 5 \
+    --algos two_phase_bruck:radix=2,copy_bound,mpi
+measures 2 --sizes 300 --kind varying --bound none --block 1 --algos auto,mpi
 measures 2 --sizes 64 --time-limit 0.001 --algos auto,mpi
 
 refuses "unknown argument '--bogus'" --bogus
-refuses "not available in this build" --kind exchange
+refuses "cannot find or send sizes" --kind exchange --algos rota_mpi
 refuses "not available in this build" --mem heap
 refuses "cannot write" --json "$folder/none/json"
 refuses "no such file\|No such file" --dist "matrix:$folder/none"

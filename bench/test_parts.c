@@ -162,14 +162,21 @@ static void matrices_are_read_and_scaled(void **state)
 /* -- verification --------------------------------------------------------- */
 
 /* On MPI_COMM_SELF, so that an exchange is a copy; fft1 is S for one rank. */
-static void set_up(exchange *x, const dist *d)
+static void set_up_kind(exchange *x, const dist *d, bench_kind kind)
 {
-    exchange_create(x, MPI_COMM_SELF, d, 100, SEED, false, 1,
-                    &bench_mem_table[0]);
+    const options opt = {
+        .kind = kind, .seed = SEED, .mem = &bench_mem_table[0]};
+
+    exchange_create(x, MPI_COMM_SELF, &opt, d, 100, 1);
     assert_int_equal(x->sendcounts[0], 100);
     exchange_fill_send(x, 1);
     exchange_poison_recv(x, 1);
     memcpy(x->recvbuf + x->rdispls[0], x->sendbuf + x->sdispls[0], 100);
+}
+
+static void set_up(exchange *x, const dist *d)
+{
+    set_up_kind(x, d, KIND_FIXED);
 }
 
 static void a_right_exchange_passes(void **state)
@@ -208,6 +215,27 @@ static void every_wrong_byte_is_found(void **state)
     exchange_destroy(&x);
 }
 
+static void what_is_found_is_checked(void **state)
+{
+    const dist d = parsed("fft1");
+    char error[256];
+    exchange x;
+
+    (void)state;
+    set_up_kind(&x, &d, KIND_EXCHANGE);
+    assert_ptr_equal(exchange_packed(&x), x.recvbuf + x.rdispls[0]);
+    assert_int_equal(exchange_packed_room(&x), 100);
+    assert_false(exchange_verify(&x, 1, error, sizeof error));
+    assert_non_null(strstr(error, "found -1 bytes"));
+    x.found_counts[0] = 100;
+    assert_false(exchange_verify(&x, 1, error, sizeof error));
+    x.found_displs[0] = 0;
+    assert_true(exchange_verify(&x, 1, error, sizeof error));
+    x.found_counts[0] = 99;
+    assert_false(exchange_verify(&x, 1, error, sizeof error));
+    exchange_destroy(&x);
+}
+
 /* Nothing of a poisoned buffer passes for data. */
 static void an_exchange_that_does_nothing_fails(void **state)
 {
@@ -241,7 +269,8 @@ static int parse(char *line, options *o, char *error, size_t errlen)
 
 static void options_are_understood(void **state)
 {
-    char line[] = "--kind varying --sizes=8,512 --dist window:50,normal "
+    char line[] = "--kind varying --bound none --block 7 --sizes=8,512 "
+                  "--dist window:50,normal "
                   "--algos scattered:batch=8,parlogna:radix=2:batch=4,mpi "
                   "--iters 5 --seed 3 --json out";
     char error[256];
@@ -250,6 +279,8 @@ static void options_are_understood(void **state)
     (void)state;
     assert_int_equal(parse(line, &o, error, sizeof error), 0);
     assert_int_equal(o.kind, KIND_VARYING);
+    assert_false(o.bounded);
+    assert_int_equal(o.block, 7);
     assert_int_equal(o.n_sizes, 2);
     assert_int_equal(o.sizes[1], 512);
     assert_int_equal(o.n_dists, 2);
@@ -274,7 +305,9 @@ static void mistakes_are_named(void **state)
         {"--iters", "needs a value"},
         {"--help=1", "takes no value"},
         {"--kind fix", "fixed, varying, exchange"},
-        {"--kind exchange", "not available in this build"},
+        {"--kind varying --bound 8", "known, none"},
+        {"--bound none", "not for --kind fixed"},
+        {"--block 0", "--block"},
         {"--mem heap", "not available in this build"},
         {"--mem cuda", "not available in this build"},
         {"--mem disk", "malloc, heap, cuda"},
@@ -289,6 +322,7 @@ static void mistakes_are_named(void **state)
         {"--algos auto:=3", "key=value"},
         {"--algos mpi:batch=3", "takes no parameters"},
         {"--kind varying --algos mpi_persistent", "not for this --kind"},
+        {"--kind exchange --algos mpi_persistent", "not for this --kind"},
     };
 
     (void)state;
@@ -315,6 +349,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(matrices_are_read_and_scaled),
         cmocka_unit_test(a_right_exchange_passes),
         cmocka_unit_test(every_wrong_byte_is_found),
+        cmocka_unit_test(what_is_found_is_checked),
         cmocka_unit_test(an_exchange_that_does_nothing_fails),
         cmocka_unit_test(options_are_understood),
         cmocka_unit_test(mistakes_are_named),

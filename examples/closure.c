@@ -32,13 +32,12 @@ typedef struct {
     int progress;
 } closure;
 
-/* dT := what of pairs was not in T; T gains the same. */
-static void learn(closure *c, const u64_vec *pairs)
+/* dT gains what of the n pairs was not in T; so does T. */
+static void learn(closure *c, const uint64_t *pairs, size_t n)
 {
-    c->delta.n = 0;
-    for (size_t i = 0; i < pairs->n; i++)
-        if (pair_set_add(&c->known, pairs->at[i]))
-            u64_vec_push(&c->delta, pairs->at[i]);
+    for (size_t i = 0; i < n; i++)
+        if (pair_set_add(&c->known, pairs[i]))
+            u64_vec_push(&c->delta, pairs[i]);
 }
 
 /* block := { (x,z) : dT(x,y), E(y,z) }, without some that were sent before. */
@@ -99,7 +98,9 @@ static int iterate(closure *c)
     if (step.delta == 0)
         return 0;
     c->pairs += step.delta;
-    learn(c, &c->x.received);
+    c->delta.n = 0;
+    for (int s = 0; s < c->x.P; s++)
+        learn(c, c->x.came + c->x.got_at[s], (size_t)c->x.got[s]);
     step.bytes = c->x.bytes - bytes;
     step.exchange_s = c->x.seconds - exchanged;
     step.total_s = MPI_Wtime() - began;
@@ -137,19 +138,20 @@ static closure_step *gather_steps(const closure *c)
 
 static void summarise(const closure *c, double total_s, closure_result *r)
 {
-    double seconds[2] = {total_s, c->x.seconds}, longest[2];
+    double seconds[3] = {total_s, c->x.setup_s, c->x.seconds}, longest[3];
     uint64_t mine[3] = {c->known.n, pair_set_fingerprint(&c->known),
                         c->x.bytes};
     uint64_t sum[3];
 
-    MUST(MPI_Allreduce(seconds, longest, 2, MPI_DOUBLE, MPI_MAX, c->x.comm));
+    MUST(MPI_Allreduce(seconds, longest, 3, MPI_DOUBLE, MPI_MAX, c->x.comm));
     MUST(MPI_Allreduce(mine, sum, 3, MPI_UINT64_T, MPI_SUM, c->x.comm));
     *r = (closure_result){.iterations = c->n_log,
                           .pairs = sum[0],
                           .fingerprint = sum[1],
                           .bytes = sum[2],
                           .total_s = longest[0],
-                          .exchange_s = longest[1]};
+                          .setup_s = longest[1],
+                          .exchange_s = longest[2]};
     r->steps = gather_steps(c);
 }
 
@@ -182,7 +184,7 @@ void closure_run(const partition *p, const exchange_form *form, MPI_Comm comm,
     MUST(MPI_Barrier(comm));
     c.began = c.reported = MPI_Wtime();
     closure_open(&c, form, comm);
-    learn(&c, &p->start);
+    learn(&c, p->start.at, p->start.n);
     while (iterate(&c))
         ;
     report(&c, 1);

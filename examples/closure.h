@@ -26,8 +26,10 @@ typedef struct {
 /* The same on all ranks, but for what the steps say of other ranks. */
 typedef struct {
     uint64_t iterations, pairs, bytes;
-    uint64_t fingerprint;       /* of the pairs: see pair_set_fingerprint */
-    double total_s, exchange_s; /* each the greatest over the ranks */
+    uint64_t fingerprint; /* of the pairs: see pair_set_fingerprint */
+    /* Each the greatest over the ranks; total_s has the other two in it.
+     * Set-up is what a form does once: make plans. */
+    double total_s, setup_s, exchange_s;
     closure_step *steps; /* [iterations] right on rank 0; the caller frees */
 } closure_result;
 

@@ -1,8 +1,11 @@
 /* exchange.c - see exchange.h.
  *
- * Both forms take two steps: everybody tells everybody how many pairs will
- * come, and then sends them. The note rides along with the counts, so that
- * finding the end of the loop costs no reduction of its own. */
+ * Forms mpi and rota take two steps: everybody tells everybody how many pairs
+ * will come, and then sends them. The note rides along with the counts. Form
+ * exchange takes one step: the receiver finds out what comes, and the note
+ * rides at the head of each block. So in no form does finding the end of the
+ * loop cost a reduction of its own, and all send the same: to each rank a
+ * count (form exchange leaves that to Rota), a note and the pairs. */
 #include "exchange.h"
 
 #include "must.h"
@@ -11,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What both forms send first. */
+/* What forms mpi and rota send first. */
 static void fill_tell(exchange *x)
 {
     for (int d = 0; d < x->P; d++) {
@@ -36,7 +39,7 @@ static void plan_receive(exchange *x)
         x->note_sum += x->told[2 * s + 1];
     }
     u64_vec_reserve(&x->received, n);
-    x->received.n = n;
+    x->came = x->received.at;
 }
 
 static void mpi_open(exchange *x)
@@ -89,14 +92,45 @@ static void rota_close(exchange *x)
     MUST(rota_plan_free(&x->pairs_plan));
 }
 
-static const exchange_form mpi_form = {"mpi", mpi_open, mpi_run, mpi_close};
-static const exchange_form rota_form = {"rota", rota_open, rota_run,
-                                        rota_close};
+static void found_open(exchange *x)
+{
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_UINT64_T, x->comm,
+                            MPI_INFO_NULL, &x->pairs_plan));
+}
 
-const exchange_form *const exchange_forms[] = {&mpi_form, &rota_form, NULL};
+static void found_run(exchange *x)
+{
+    void *came;
+
+    MUST(rota_exchange_start(x->pairs_plan, x->send.at, x->sent, x->sent_at));
+    MUST(rota_exchange_wait(x->pairs_plan, &came, x->got, x->got_at));
+    x->came = came;
+    x->note_sum = 0;
+    for (int s = 0; s < x->P; s++) {
+        x->note_sum += x->came[x->got_at[s]++];
+        x->got[s]--;
+    }
+}
+
+static void found_close(exchange *x)
+{
+    MUST(rota_plan_free(&x->pairs_plan));
+}
+
+static const exchange_form mpi_form = {
+    "mpi", "MPI_Alltoall, MPI_Alltoallv", 0, mpi_open, mpi_run, mpi_close};
+static const exchange_form found_form = {
+    "exchange", "rota_exchange", 1, found_open, found_run, found_close};
+static const exchange_form rota_form = {
+    "rota",    "rota_alltoall, rota_alltoallv_varying", 0, rota_open, rota_run,
+    rota_close};
+
+const exchange_form *const exchange_forms[] = {&mpi_form, &found_form,
+                                               &rota_form, NULL};
 
 void exchange_open(exchange *x, const exchange_form *form, MPI_Comm comm)
 {
+    double began;
     size_t n;
 
     *x = (exchange){.form = form, .comm = comm};
@@ -111,23 +145,28 @@ void exchange_open(exchange *x, const exchange_form *form, MPI_Comm comm)
     x->told = must_realloc(NULL, 2 * n, sizeof(uint64_t));
     u64_vec_reserve(&x->send, 1); /* so that no buffer is ever NULL */
     u64_vec_reserve(&x->received, 1);
+    began = MPI_Wtime();
     form->open(x);
+    x->setup_s = MPI_Wtime() - began;
 }
 
 static void pack(exchange *x, const u64_vec block[])
 {
+    const size_t heads = x->form->note_in_blocks ? 1 : 0;
     size_t n = 0;
 
     for (int d = 0; d < x->P; d++)
-        n += block[d].n;
+        n += heads + block[d].n;
     if (n > INT_MAX)
         die("%zu pairs to send at once are more than %d; use more ranks", n,
             INT_MAX);
     u64_vec_reserve(&x->send, n);
     x->send.n = 0;
     for (int d = 0; d < x->P; d++) {
-        x->sent[d] = (int)block[d].n;
+        x->sent[d] = (int)(heads + block[d].n);
         x->sent_at[d] = (int)x->send.n;
+        if (heads > 0)
+            x->send.at[x->send.n++] = x->note;
         if (block[d].n > 0)
             memcpy(x->send.at + x->send.n, block[d].at,
                    block[d].n * sizeof(uint64_t));
@@ -138,14 +177,17 @@ static void pack(exchange *x, const u64_vec block[])
 uint64_t exchange_run(exchange *x, const u64_vec block[], uint64_t note)
 {
     double began;
+    size_t n = 0;
 
-    pack(x, block);
     x->note = note;
+    pack(x, block);
     began = MPI_Wtime();
     x->form->run(x);
     x->seconds += MPI_Wtime() - began;
-    x->bytes += (x->send.n - block[x->me].n) * sizeof(uint64_t) +
-                (size_t)(x->P - 1) * 2 * sizeof(uint64_t);
+    for (int d = 0; d < x->P; d++)
+        if (d != x->me)
+            n += block[d].n + 2;
+    x->bytes += n * sizeof(uint64_t);
     return x->note_sum;
 }
 

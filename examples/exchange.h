@@ -14,9 +14,12 @@ typedef struct exchange exchange;
 
 typedef struct {
     const char *name;
+    const char *calls;  /* what it consists of, for people */
+    int note_in_blocks; /* every block in send begins with the note */
     void (*open)(exchange *x);
-    /* Given send, sent, sent_at and note: set received and note_sum. Where
-     * note_sum is 0 nobody has pairs to send, and that step can be left out. */
+    /* Given send, sent, sent_at and note: set note_sum, and came, got, got_at
+     * for the pairs that came, without notes. Where note_sum is 0 nobody has
+     * pairs to send, and that step can be left out. */
     void (*run)(exchange *x);
     void (*close)(exchange *x);
 } exchange_form;
@@ -31,22 +34,26 @@ struct exchange {
     u64_vec send;        /* blocks for the ranks, in their order */
     int *sent, *sent_at; /* [P] pairs in each block; where it begins */
     uint64_t note, note_sum;
-    u64_vec received;
-    /* For forms that send counts first: [2P] pairs and note for each rank. */
+    const uint64_t *came; /* valid until the next exchange */
+    int *got, *got_at;    /* [P] as sent, of the blocks that came */
+    /* For forms that send counts first: [2P] pairs and note for each rank, and
+     * the memory of came. */
     uint64_t *tell, *told;
-    int *got, *got_at; /* [P] as sent, of the received blocks */
+    u64_vec received;
     rota_plan *tell_plan, *pairs_plan;
     /* Totals since exchange_open. */
+    double setup_s; /* in open */
     double seconds; /* in run: packing the blocks is not in it */
-    uint64_t bytes; /* sent to other ranks: pairs, counts, notes */
+    uint64_t bytes; /* sent to other ranks: pairs, a count and a note each */
 };
 
 /* Collective over comm, which must outlive the exchange. */
 void exchange_open(exchange *x, const exchange_form *form, MPI_Comm comm);
 
-/* Send block[d] to rank d. Afterwards received holds what came, until the next
- * call. Returns the sum of note over all ranks; where that is 0 the blocks are
- * expected to be empty everywhere and nothing is received. Collective. */
+/* Send block[d] to rank d. Afterwards came, got and got_at tell what came,
+ * until the next call. Returns the sum of note over all ranks; where that is 0
+ * the blocks are expected to be empty everywhere and nothing comes.
+ * Collective. */
 uint64_t exchange_run(exchange *x, const u64_vec block[], uint64_t note);
 
 void exchange_close(exchange *x);

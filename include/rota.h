@@ -353,6 +353,9 @@ ROTA_API int rota_version(void);
  *                                   fixed plans), fused (with the data),
  *                                   two_phase (before the data), combined (with
  *                                   the data, after the length of both)
+ *   rota_packing    ROTA_PACKING    pack (default) or datatype: whether blocks
+ *                                   that travel together are copied to one
+ *                                   place or gathered by MPI (fixed plans)
  *   rota_check      ROTA_CHECK      on (default) or off: whether init checks
  *                                   that counts match across ranks and receive
  *                                   blocks do not overlap

@@ -17,12 +17,13 @@ typedef struct rank_state {
     const rota_sched *s;
     const size_t *bytes; /* [n_blocks], NULL if not folded */
     uint64_t *label;     /* [n_blocks] origin * P + destination */
-    rota_block *stay;    /* [n_slots] number of the block now in each slot */
+    rota_block *stay;    /* [n_places] number of the block now in each place */
     uint32_t phase;
     uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
     uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
-    uint32_t *mark; /* [n_slots] who touches each slot in a phase */
+    uint32_t *mark; /* [n_places] who touches each place in a phase */
     bool entered;   /* the current phase's first posts are made */
+    bool called;    /* in a native phase that all ranks have reached */
     bool queued;
 } rank_state;
 
@@ -67,6 +68,13 @@ static int fault(const rank_state *r, const char *what, rota_block b)
                      (unsigned)r->phase, (unsigned)b, what);
 }
 
+/* Places that may be taken by another block: slots of scratch and, where there
+ * are stays in it, the receive buffer. */
+static bool is_place(const rota_sched *s, rota_block b)
+{
+    return rota_block_region(s, b) != ROTA_SRC;
+}
+
 /* ---- reading and writing labels ----------------------------------------- */
 
 static int read_label(const rank_state *r, rota_block b, uint64_t *label)
@@ -74,8 +82,7 @@ static int read_label(const rank_state *r, rota_block b, uint64_t *label)
     *label = r->label[b];
     if (*label == NOTHING)
         return fault(r, "read before it was written", b);
-    if (rota_block_region(r->s, b) == ROTA_TMP &&
-        r->stay[rota_block_slot(r->s, b)] != b)
+    if (is_place(r->s, b) && r->stay[rota_block_place(r->s, b)] != b)
         return fault(r, "read after its slot was taken", b);
     return MPI_SUCCESS;
 }
@@ -83,19 +90,17 @@ static int read_label(const rank_state *r, rota_block b, uint64_t *label)
 static int write_label(rank_state *r, rota_block b, uint64_t label)
 {
     const int P = r->s->P;
-    const rota_region region = rota_block_region(r->s, b);
+    const bool arrives = b >= (rota_block)P && b < 2 * (rota_block)P;
 
-    if (region == ROTA_SRC)
+    if (b < (rota_block)P)
         return fault(r, "the send buffer is written", b);
     if (r->label[b] != NOTHING)
         return fault(r, "written twice", b);
-    if (region == ROTA_DST &&
-        label != (uint64_t)rota_block_slot(r->s, b) * (uint64_t)P +
-                     (uint64_t)r->s->me)
+    if (arrives && label != (uint64_t)rota_block_slot(r->s, b) * (uint64_t)P +
+                                (uint64_t)r->s->me)
         return fault(r, "holds another block than it should", b);
     r->label[b] = label;
-    if (region == ROTA_TMP)
-        r->stay[rota_block_slot(r->s, b)] = b;
+    r->stay[rota_block_place(r->s, b)] = b;
     return MPI_SUCCESS;
 }
 
@@ -109,9 +114,9 @@ static int use_slot(rank_state *r, rota_block b, uint32_t use, bool window)
 {
     if (b >= r->s->n_blocks)
         return fault(r, "no such block", b);
-    if (rota_block_region(r->s, b) != ROTA_TMP)
+    if (!is_place(r->s, b))
         return MPI_SUCCESS;
-    uint32_t *const mark = &r->mark[rota_block_slot(r->s, b)];
+    uint32_t *const mark = &r->mark[rota_block_place(r->s, b)];
     const uint32_t tag = (r->phase + 1) << 4;
     const uint32_t seen = (*mark & ~15u) == tag ? *mark & 15u : 0;
     const uint32_t reads = SENT | COPIED_FROM;
@@ -319,7 +324,9 @@ static int make_copies(rank_state *r)
         const rota_copy *const k = &r->s->copy[i];
         ROTA_TRY(read_label(r, k->from, &label));
         ROTA_TRY(write_label(r, k->to, label));
-        if (r->bytes && r->bytes[k->from] != r->bytes[k->to])
+        if (r->bytes && r->bytes[k->from] != r->bytes[k->to] &&
+            !rota_block_is_padded(r->s, k->from) &&
+            !rota_block_is_padded(r->s, k->to))
             return fault(r, "is copied to a block of another size", k->from);
     }
     return MPI_SUCCESS;
@@ -332,7 +339,7 @@ static int enter_phase(checker *c, rank_state *r)
     ROTA_TRY(read_sends(r));
     /* Copies do not see what the phase receives, so they may be made first. */
     ROTA_TRY(make_copies(r));
-    c->in_native += r->s->phase[r->phase].native;
+    c->in_native += r->s->phase[r->phase].native != ROTA_NOT_NATIVE;
     return MPI_SUCCESS;
 }
 
@@ -344,20 +351,16 @@ static bool phase_done(const rank_state *r)
            r->open[0] == 0 && r->open[1] == 0;
 }
 
-/* All ranks are in the native phase: it delivers everything at once. */
-static int run_native(checker *c)
+/* A collective begins when all ranks have called it. */
+static void call_native(checker *c)
 {
+    if (c->in_native < c->P)
+        return;
     c->in_native = 0;
     for (int q = 0; q < c->P; q++) {
-        rank_state *const r = &c->rank[q];
-        for (int src = 0; src < c->P; src++)
-            ROTA_TRY(write_label(r, rota_dst(r->s, src),
-                                 (uint64_t)src * (uint64_t)c->P + (uint64_t)q));
-        r->phase++;
-        r->entered = false;
+        c->rank[q].called = true;
         enqueue(c, q);
     }
-    return MPI_SUCCESS;
 }
 
 static int advance(checker *c, rank_state *r)
@@ -365,13 +368,17 @@ static int advance(checker *c, rank_state *r)
     while (r->phase < r->s->n_phases) {
         if (!r->entered)
             ROTA_TRY(enter_phase(c, r));
-        if (r->s->phase[r->phase].native)
-            return c->in_native == c->P ? run_native(c) : MPI_SUCCESS;
+        if (r->s->phase[r->phase].native && !r->called) {
+            call_native(c);
+            if (!r->called)
+                return MPI_SUCCESS;
+        }
         ROTA_TRY(post_up_to_window(c, r));
         if (!phase_done(r))
             return MPI_SUCCESS;
         r->phase++;
         r->entered = false;
+        r->called = false;
     }
     return MPI_SUCCESS;
 }
@@ -410,7 +417,8 @@ static int check_end(const checker *c)
         for (int src = 0; src < c->P; src++) {
             const rota_block b = rota_dst(r->s, src);
             const bool empty = r->bytes && r->bytes[b] == 0;
-            if (r->label[b] == NOTHING && !empty)
+            if (!empty && (r->label[b] == NOTHING ||
+                           r->stay[rota_block_place(r->s, b)] != b))
                 return rota_fail(MPI_ERR_INTERN,
                                  "rank %d never gets its block from rank %d", q,
                                  src);
@@ -424,17 +432,23 @@ static int check_end(const checker *c)
 static int check_phase(const rota_sched *s, uint32_t p)
 {
     const rota_phase *const phase = &s->phase[p];
-    const bool copies = phase[1].copy > phase->copy;
-    bool messages = false;
+    bool good = phase[1].copy == phase->copy;
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        messages = messages || phase[1].msg[dir] > phase->msg[dir];
-    if (phase->native && (messages || copies))
-        return rota_fail(MPI_ERR_INTERN,
-                         "schedule of rank %d, phase %u: MPI's all-to-all "
-                         "shares its phase",
-                         s->me, (unsigned)p);
-    return MPI_SUCCESS;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &s->msgs[dir];
+        int before = -1;
+        for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+            good = good && l->msg[m].peer > before &&
+                   l->msg[m + 1].first - l->msg[m].first == 1;
+            before = l->msg[m].peer;
+        }
+    }
+    return good || !phase->native
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_INTERN,
+                           "schedule of rank %d, phase %u: MPI's all-to-all "
+                           "has copies, or not one block a rank in order",
+                           s->me, (unsigned)p);
 }
 
 static int check_shape(const rota_sched *s, int P, int rank)
@@ -461,8 +475,8 @@ static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
 {
     *r = (rank_state){.s = s, .bytes = bytes};
     r->label = malloc(s->n_blocks * sizeof *r->label);
-    r->stay = calloc((size_t)s->n_slots + 1, sizeof *r->stay);
-    r->mark = calloc((size_t)s->n_slots + 1, sizeof *r->mark);
+    r->stay = calloc(rota_sched_places(s), sizeof *r->stay);
+    r->mark = calloc(rota_sched_places(s), sizeof *r->mark);
     if (!r->label || !r->stay || !r->mark)
         return rota_fail_mem("checking a schedule");
     for (rota_block b = 0; b < s->n_blocks; b++)

@@ -70,14 +70,14 @@ static bool latch(rota_sched *s, int err)
     return s->status == MPI_SUCCESS;
 }
 
-rota_block rota_tmp(rota_sched *s, uint32_t slot)
+rota_block rota_stay(rota_sched *s, uint32_t slot, uint32_t marks)
 {
     const uint32_t stay = s->n_blocks - 2 * (uint32_t)s->P;
 
     if (!latch(s, grow(&s->slot, stay, &s->slot_room, sizeof *s->slot)))
         return 0;
-    s->slot[stay] = slot;
-    if (slot >= s->n_slots)
+    s->slot[stay] = slot | marks;
+    if (!(marks & ROTA_STAY_IN_DST) && slot >= s->n_slots)
         s->n_slots = slot + 1;
     return s->n_blocks++;
 }
@@ -98,22 +98,30 @@ rota_block *rota_sched_scratchpad(rota_sched *s, size_t n)
     return s->pad;
 }
 
+int rota_sched_end(rota_sched *s)
+{
+    free(s->pad);
+    s->pad = NULL;
+    s->pad_room = 0;
+    return s->status;
+}
+
 void rota_phase_begin(rota_sched *s, int window)
 {
     if (!latch(s, grow(&s->phase, s->n_phases + 1, &s->phase_room,
                        sizeof *s->phase)))
         return;
     s->phase[s->n_phases].window = window;
-    s->phase[s->n_phases].native = false;
+    s->phase[s->n_phases].native = ROTA_NOT_NATIVE;
     s->n_phases++;
     close_lists(s);
 }
 
-void rota_emit_native(rota_sched *s)
+void rota_native_begin(rota_sched *s, rota_native_kind kind)
 {
     rota_phase_begin(s, 0);
     if (s->status == MPI_SUCCESS)
-        s->phase[s->n_phases - 1].native = true;
+        s->phase[s->n_phases - 1].native = kind;
 }
 
 void rota_emit_copy(rota_sched *s, rota_block from, rota_block to)
@@ -177,7 +185,7 @@ static void fold_copies(rota_sched *s, uint32_t begin, uint32_t end,
                         uint32_t *n, const size_t bytes[])
 {
     for (uint32_t c = begin; c < end; c++)
-        if (bytes[s->copy[c].from] > 0)
+        if (bytes[s->copy[c].to] > 0)
             s->copy[(*n)++] = s->copy[c];
 }
 
@@ -209,9 +217,13 @@ void rota_sched_fold(rota_sched *s, const size_t bytes[])
     s->n_copies = n_copies;
     s->n_phases = n_phases;
     close_lists(s);
-    free(s->pad);
-    s->pad = NULL;
-    s->pad_room = 0;
+}
+
+void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[])
+{
+    for (rota_block b = 2 * (rota_block)s->P; b < s->n_blocks; b++)
+        if (rota_block_is_padded(s, b))
+            bytes[b] = largest;
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -237,8 +249,9 @@ int rota_sched_place(const rota_sched *s, const size_t bytes[],
     if (!place)
         return rota_fail_mem("placing scratch");
     for (rota_block b = first; b < s->n_blocks; b++) {
-        size_t *const room = &place[s->slot[b - first]];
-        *room = bytes[b] > *room ? bytes[b] : *room;
+        size_t *const room = &place[rota_block_slot(s, b)];
+        if (rota_block_region(s, b) == ROTA_TMP)
+            *room = bytes[b] > *room ? bytes[b] : *room;
     }
     size_t total = 0;
     for (uint32_t t = 0; t < s->n_slots; t++) {
@@ -246,8 +259,12 @@ int rota_sched_place(const rota_sched *s, const size_t bytes[],
         place[t] = total;
         total += room;
     }
-    for (rota_block b = first; b < s->n_blocks; b++)
-        offset[b] = (ptrdiff_t)place[s->slot[b - first]];
+    for (rota_block b = first; b < s->n_blocks; b++) {
+        const uint32_t slot = rota_block_slot(s, b);
+        offset[b] = rota_block_region(s, b) == ROTA_TMP
+                        ? (ptrdiff_t)place[slot]
+                        : offset[rota_dst(s, (int)slot)];
+    }
     free(place);
     *scratch = total;
     return MPI_SUCCESS;
@@ -258,9 +275,11 @@ void rota_sched_count(const rota_sched *s, const size_t bytes[],
 {
     const rota_msgs *const sends = &s->msgs[ROTA_SEND];
 
-    *counts = (rota_counts){.messages = sends->n, .slots = s->n_slots};
+    *counts = (rota_counts){.slots = s->n_slots};
     for (uint32_t p = 0; p < s->n_phases; p++) {
         const rota_phase *const phase = &s->phase[p];
+        if (!phase->native)
+            counts->messages += phase[1].msg[ROTA_SEND] - phase->msg[ROTA_SEND];
         counts->rounds += phase->native ||
                           phase[1].msg[ROTA_SEND] > phase->msg[ROTA_SEND] ||
                           phase[1].msg[ROTA_RECV] > phase->msg[ROTA_RECV];
@@ -270,7 +289,7 @@ void rota_sched_count(const rota_sched *s, const size_t bytes[],
     for (uint32_t i = 0; i < sends->n_items; i++)
         counts->bytes += bytes[sends->item[i]];
     for (uint32_t c = 0; c < s->n_copies; c++)
-        counts->copied += bytes[s->copy[c].from];
+        counts->copied += rota_copy_bytes(s, &s->copy[c], bytes);
 }
 
 size_t rota_sched_memory(const rota_sched *s)
@@ -321,7 +340,7 @@ void rota_sched_print(const rota_sched *s, const size_t bytes[], FILE *out)
         fprintf(out, " phase %u", (unsigned)p);
         if (phase->window > 0)
             fprintf(out, ", window %d", phase->window);
-        fputs(phase->native ? ": MPI's own all-to-all\n" : "\n", out);
+        fputs(phase->native ? ", MPI's own all-to-all\n" : "\n", out);
         for (int dir = 0; dir < ROTA_N_DIRS; dir++)
             print_msgs(s, (rota_dir)dir, phase, bytes, out);
         for (uint32_t c = phase->copy; c < phase[1].copy; c++) {

@@ -6,11 +6,14 @@
  *
  *     0 .. P-1     send block for rank d          (region ROTA_SRC, slot d)
  *     P .. 2P-1    receive block from rank s      (region ROTA_DST, slot s)
- *     2P ..        a stay in scratch              (region ROTA_TMP, slot t)
+ *     2P ..        a stay on the way              (region ROTA_TMP, slot t, or
+ *                  ROTA_DST: where the receive block from rank s will lie)
  *
  * Numbers are written once: a slot of scratch may hold many blocks one after
  * the other, each under a number of its own. So sizes can be learnt by running
  * the very same schedule on 8-byte cells, one per number, instead of blocks.
+ * A padded stay has the size of the largest block of all ranks, whatever is in
+ * it; its size is never learnt.
  *
  * A message is a list of blocks; sender and receiver list them in the same
  * order. Where the blocks of a message do not lie end to end it is packed and
@@ -26,8 +29,9 @@
  *     window w: as above, but with at most w receives and w sends in flight;
  *               when one completes, whichever it is, the next is posted. No
  *               slot may be both read and written in such a phase.
- *     A phase may instead be one collective of the MPI library, which moves
- *     every send block to its receive block.
+ *     native:   the messages, one block each, from and to every rank in order
+ *               of rank, are one collective of the MPI library; no copies. All
+ *               ranks have such a phase at the same place.
  *
  * A batch that must complete before the next is started is a phase of its own.
  * Per ordered pair of ranks, the sequence of messages sent is the sequence
@@ -84,19 +88,26 @@ typedef struct rota_copy {
     rota_block from, to;
 } rota_copy;
 
+/* A phase that is one collective of the MPI library. */
+typedef enum rota_native_kind {
+    ROTA_NOT_NATIVE,
+    ROTA_NATIVE_ALLTOALLV,
+    ROTA_NATIVE_ALLTOALL, /* padded stays, end to end in order of rank */
+} rota_native_kind;
+
 typedef struct rota_phase {
     uint32_t msg[ROTA_N_DIRS]; /* first message; ends where the next begins */
     uint32_t copy;             /* first copy, likewise */
     int window;                /* 0: unlimited, completed in list order */
-    bool native;               /* one collective of the MPI library instead */
+    rota_native_kind native;
 } rota_phase;
 
 typedef struct rota_sched {
     int P, me;
     int status;        /* first error of an emitter */
-    uint32_t n_blocks; /* 2P + stays in scratch */
+    uint32_t n_blocks; /* 2P + stays */
     uint32_t n_slots;  /* slots of scratch */
-    uint32_t *slot;    /* [n_blocks-2P] slot of each stay */
+    uint32_t *slot;    /* [n_blocks-2P] slot of each stay, ROTA_STAY_... */
     rota_msgs msgs[ROTA_N_DIRS];
     rota_copy *copy;   /* [n_copies] */
     rota_phase *phase; /* [n_phases+1], the last one only closes */
@@ -111,11 +122,8 @@ typedef struct rota_sched {
 int rota_sched_init(rota_sched *s, int P, int me);
 void rota_sched_free(rota_sched *s);
 
-/* The status to return from a builder. */
-static inline int rota_sched_status(const rota_sched *s)
-{
-    return s->status;
-}
+/* The last call of a builder, whose status it returns. */
+int rota_sched_end(rota_sched *s);
 
 static inline rota_block rota_src(const rota_sched *s, int dst)
 {
@@ -128,15 +136,24 @@ static inline rota_block rota_dst(const rota_sched *s, int src)
     return (rota_block)(s->P + src);
 }
 
-/* A new stay in a slot of scratch, ending whatever stay was there. */
-rota_block rota_tmp(rota_sched *s, uint32_t slot);
+/* Marks in rota_sched.slot. */
+#define ROTA_STAY_PADDED (1u << 31)
+#define ROTA_STAY_IN_DST (1u << 30)
 
-/* Room for n block numbers while building, freed with the schedule or when it
- * is folded; NULL latches the error. */
+/* A new stay in a slot of scratch, ending whatever stay was there. marks: 0 or
+ * some of ROTA_STAY_..., with the second of which slot is a rank. */
+rota_block rota_stay(rota_sched *s, uint32_t slot, uint32_t marks);
+static inline rota_block rota_tmp(rota_sched *s, uint32_t slot)
+{
+    return rota_stay(s, slot, 0);
+}
+
+/* Room for n block numbers until rota_sched_end; NULL latches the error. */
 rota_block *rota_sched_scratchpad(rota_sched *s, size_t n);
 
 void rota_phase_begin(rota_sched *s, int window);
-void rota_emit_native(rota_sched *s);
+/* A phase for messages that are one collective of the MPI library. */
+void rota_native_begin(rota_sched *s, rota_native_kind kind);
 void rota_emit_copy(rota_sched *s, rota_block from, rota_block to);
 
 /* A message of the current phase, whose blocks follow by rota_emit_block. The
@@ -158,7 +175,9 @@ static inline rota_region rota_block_region(const rota_sched *s, rota_block b)
 {
     const rota_block P = (rota_block)s->P;
 
-    return b < P ? ROTA_SRC : b < 2 * P ? ROTA_DST : ROTA_TMP;
+    if (b < 2 * P)
+        return b < P ? ROTA_SRC : ROTA_DST;
+    return s->slot[b - 2 * P] & ROTA_STAY_IN_DST ? ROTA_DST : ROTA_TMP;
 }
 
 /* The block's rank (send and receive blocks) or slot (stays in scratch). */
@@ -166,8 +185,42 @@ static inline uint32_t rota_block_slot(const rota_sched *s, rota_block b)
 {
     const rota_block P = (rota_block)s->P;
 
-    return b < P ? b : b < 2 * P ? b - P : s->slot[b - 2 * P];
+    if (b < 2 * P)
+        return b < P ? b : b - P;
+    return s->slot[b - 2 * P] & ~(ROTA_STAY_PADDED | ROTA_STAY_IN_DST);
 }
+
+/* A number for the place of a block that another block may take: slots of
+ * scratch come first, then the blocks of the receive buffer. Not for send
+ * blocks. There are rota_sched_places(s) of them. */
+static inline uint32_t rota_block_place(const rota_sched *s, rota_block b)
+{
+    const uint32_t slot = rota_block_slot(s, b);
+
+    return rota_block_region(s, b) == ROTA_TMP ? slot : s->n_slots + slot;
+}
+
+static inline uint32_t rota_sched_places(const rota_sched *s)
+{
+    return s->n_slots + (uint32_t)s->P;
+}
+
+static inline bool rota_block_is_padded(const rota_sched *s, rota_block b)
+{
+    const rota_block P = (rota_block)s->P;
+
+    return b >= 2 * P && s->slot[b - 2 * P] & ROTA_STAY_PADDED;
+}
+
+/* Bytes that a copy moves: padding is left behind. */
+static inline size_t rota_copy_bytes(const rota_sched *s, const rota_copy *k,
+                                     const size_t bytes[])
+{
+    return bytes[rota_block_is_padded(s, k->from) ? k->to : k->from];
+}
+
+/* Give padded stays their size. bytes: [n_blocks]. */
+void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
 
 /* True if message m is one block that travels straight from the send buffer of
  * its source to the receive buffer of its destination: both ends know its size

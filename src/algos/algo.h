@@ -13,21 +13,32 @@
 #include "topo.h"
 
 /* Parameters that algorithms take, as bits of rota_algo.params. */
-enum { ROTA_P_BATCH = 1, ROTA_P_RADIX = 2 };
+enum { ROTA_P_BATCH = 1, ROTA_P_RADIX = 2, ROTA_P_PACKING = 4 };
 
 typedef struct rota_params {
     int batch; /* messages in flight in each direction, or steps of a batch */
     int radix; /* 2..P */
+    bool by_datatype; /* MPI gathers the blocks of a message, which then must
+                         not leave a slot that others take in the phase */
 } rota_params;
+
+/* How the two ends of a message come to know the sizes of its blocks, beyond
+ * those that the caller states. */
+typedef enum rota_sizes_kind {
+    ROTA_SIZES_LEARNT, /* from each other */
+    ROTA_SIZES_STATED, /* every block goes straight to its destination */
+    ROTA_SIZES_PADDED, /* every message is of padded stays */
+} rota_sizes_kind;
 
 typedef struct rota_algo {
     const char *name;
     const char *summary; /* one line */
     const char *source;  /* where it was published */
     unsigned params;     /* ROTA_P_... it heeds */
-    bool direct; /* each block goes straight to its destination: then sizes
-                     are known on both ends without being learnt */
-    bool native; /* hands everything to the MPI library */
+    rota_sizes_kind sizes;
+    bool uniform;           /* only for blocks of one size */
+    bool by_datatype;       /* always as if asked for by rota_packing */
+    bool native;            /* hands everything to the MPI library */
     rota_metadata metadata; /* how sizes travel where counts vary, unless asked
                                otherwise; ROTA_META_ONCE: any way */
     /* Writes the schedule of the rank that s was initialised for. */

@@ -21,13 +21,13 @@ static int build(const rota_topo *topo, const rota_params *params,
         rota_emit_recv(s, peer, rota_dst(s, peer));
         rota_emit_send(s, peer, rota_src(s, peer));
     }
-    return rota_sched_status(s);
+    return rota_sched_end(s);
 }
 
 const rota_algo rota_algo_linear = {
     .name = "linear",
     .summary = "all messages at once, peers by ascending rank",
     .source = "Open MPI, basic linear",
-    .direct = true,
+    .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

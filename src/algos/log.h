@@ -4,7 +4,16 @@
 
 #include "algos/algo.h"
 
-/* Write the schedule of parlogna.c in radix r. */
-int rota_build_log(rota_sched *s, int r);
+typedef struct rota_log_form {
+    int radix;
+    bool copy_in;     /* all blocks are first copied to scratch */
+    bool copy_out;    /* and at last from scratch to the receive buffer */
+    bool padded;      /* stays are padded */
+    bool by_datatype; /* slots are doubled, so that none is both left and
+                         taken in a phase */
+} rota_log_form;
+
+/* Write the schedule of parlogna.c in one of its forms. */
+int rota_build_log(rota_sched *s, const rota_log_form *form);
 
 #endif /* ROTA_LOG_H */

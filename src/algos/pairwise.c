@@ -18,13 +18,13 @@ static int build(const rota_topo *topo, const rota_params *params,
             rota_phase_begin(s, 0);
         rota_emit_step(s, i);
     }
-    return rota_sched_status(s);
+    return rota_sched_end(s);
 }
 
 const rota_algo rota_algo_pairwise = {
     .name = "pairwise",
     .summary = "one step at a time: to p+i, from p-i",
     .source = "[Nam25] algorithm 1",
-    .direct = true,
+    .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

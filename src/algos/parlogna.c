@@ -28,56 +28,92 @@ static uint32_t slot_of(int i, int r)
     return (uint32_t)(i - 1 - position * (r - 1) - i / power);
 }
 
+/* Where index i rests after its next hop. */
+static rota_block next_stay(rota_sched *s, const rota_log_form *form, int i,
+                            rota_block now)
+{
+    const bool all = form->copy_in || form->copy_out;
+    const uint32_t slot = all ? (uint32_t)(i - 1) : slot_of(i, form->radix);
+    const uint32_t marks = form->padded ? ROTA_STAY_PADDED : 0;
+
+    if (!form->by_datatype)
+        return rota_stay(s, slot, marks);
+    /* The twin of the slot it is in. */
+    const bool odd = rota_block_region(s, now) == ROTA_TMP &&
+                     rota_block_slot(s, now) % 2 == 0;
+    return rota_stay(s, 2 * slot + odd, marks);
+}
+
 /* Move what has digit z at the position of weight power (r^x). at[i] is the
  * block of index i that this rank holds. */
-static void emit_round(rota_sched *s, int r, int64_t power, int z,
-                       rota_block at[])
+static void emit_round(rota_sched *s, const rota_log_form *form, int64_t power,
+                       int z, rota_block at[])
 {
     const int P = s->P, distance = (int)(z * power);
+    const int64_t above = power * form->radix;
 
     rota_emit_msg(s, ROTA_RECV, (s->me + distance) % P);
     rota_emit_msg(s, ROTA_SEND, (s->me + P - distance) % P);
-    for (int64_t run = distance; run < P; run += power * r)
+    for (int64_t run = distance; run < P; run += above)
         for (int64_t i = run; i < run + power && i < P; i++) {
-            const bool last = i < power * r;
+            const bool last = i < above && !form->copy_out;
             rota_emit_block(s, ROTA_SEND, at[i]);
             at[i] = last ? rota_dst(s, (int)((s->me + i) % P))
-                         : rota_tmp(s, slot_of((int)i, r));
+                         : next_stay(s, form, (int)i, at[i]);
             rota_emit_block(s, ROTA_RECV, at[i]);
         }
 }
 
-int rota_build_log(rota_sched *s, int r)
+/* The rank's own block, and all others if the form wants them in scratch. */
+static void begin(rota_sched *s, const rota_log_form *form, rota_block at[])
 {
     const int P = s->P;
+
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
+    for (int i = 1; i < P; i++) {
+        const rota_block src = rota_src(s, (s->me + P - i) % P);
+        at[i] = form->copy_in ? next_stay(s, form, i, src) : src;
+        if (form->copy_in)
+            rota_emit_copy(s, src, at[i]);
+    }
+}
+
+int rota_build_log(rota_sched *s, const rota_log_form *form)
+{
+    const int P = s->P, r = form->radix;
     rota_block *const at = rota_sched_scratchpad(s, (size_t)P);
 
     if (!at)
-        return rota_sched_status(s);
-    for (int i = 0; i < P; i++)
-        at[i] = rota_src(s, (s->me + P - i) % P);
-    rota_phase_begin(s, 0);
-    rota_emit_copy(s, at[0], rota_dst(s, s->me));
+        return rota_sched_end(s);
+    begin(s, form, at);
     for (int64_t power = 1; power < P; power *= r) {
-        if (power > 1)
+        if (power > 1 || form->copy_in)
             rota_phase_begin(s, 0);
         for (int z = 1; z < r && z * power < P; z++)
-            emit_round(s, r, power, z, at);
+            emit_round(s, form, power, z, at);
     }
-    return rota_sched_status(s);
+    if (form->copy_out)
+        rota_phase_begin(s, 0);
+    for (int i = 1; i < P && form->copy_out; i++)
+        rota_emit_copy(s, at[i], rota_dst(s, (s->me + i) % P));
+    return rota_sched_end(s);
 }
 
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
+    const rota_log_form form = {.radix = params->radix,
+                                .by_datatype = params->by_datatype};
+
     (void)topo;
-    return rota_build_log(s, params->radix);
+    return rota_build_log(s, &form);
 }
 
 const rota_algo rota_algo_parlogna = {
     .name = "parlogna",
     .summary = "logarithmic in any radix",
     .source = "[Fan25] algorithm 1",
-    .params = ROTA_P_RADIX,
+    .params = ROTA_P_RADIX | ROTA_P_PACKING,
     .build = build,
 };

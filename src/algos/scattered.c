@@ -21,7 +21,7 @@ static int build(const rota_topo *topo, const rota_params *params,
         for (int i = first; i < s->P && i - first < params->batch; i++)
             rota_emit_step(s, i);
     }
-    return rota_sched_status(s);
+    return rota_sched_end(s);
 }
 
 const rota_algo rota_algo_scattered = {
@@ -29,6 +29,6 @@ const rota_algo rota_algo_scattered = {
     .summary = "batches of steps, each complete before the next begins",
     .source = "MPICH; [Nam25] multi-pair blocking",
     .params = ROTA_P_BATCH,
-    .direct = true,
+    .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

@@ -14,9 +14,11 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
+    const rota_log_form form = {.radix = 2};
+
     (void)topo;
     (void)params;
-    return rota_build_log(s, 2);
+    return rota_build_log(s, &form);
 }
 
 const rota_algo rota_algo_sloav = {

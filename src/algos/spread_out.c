@@ -17,13 +17,13 @@ static int build(const rota_topo *topo, const rota_params *params,
     rota_emit_self(s);
     for (int i = 1; i < s->P; i++)
         rota_emit_step(s, i);
-    return rota_sched_status(s);
+    return rota_sched_end(s);
 }
 
 const rota_algo rota_algo_spread_out = {
     .name = "spread_out",
     .summary = "all messages at once, peers round-robin from the own rank",
     .source = "[Fan22]",
-    .direct = true,
+    .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

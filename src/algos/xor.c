@@ -27,13 +27,13 @@ static int build(const rota_topo *topo, const rota_params *params,
         rota_emit_recv(s, peer, rota_dst(s, peer));
         rota_emit_send(s, peer, rota_src(s, peer));
     }
-    return rota_sched_status(s);
+    return rota_sched_end(s);
 }
 
 const rota_algo rota_algo_xor = {
     .name = "xor",
     .summary = "one step at a time: both ways with peer p XOR i",
     .source = "[Fan25] section 5.3",
-    .direct = true,
+    .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

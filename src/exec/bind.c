@@ -4,20 +4,21 @@
 #include "exec/move.h"
 #include "exec/native.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* Packed messages begin on cache lines of their own. */
 enum { CACHE_LINE = 64 };
 
-/* Which slots of scratch the messages of a phase use. A slot that one block
- * leaves and another takes in the same phase is safe only if both messages are
- * packed: data may arrive before what leaves has been packed, and what leaves
- * may still be on its way when data arrive. */
-typedef struct slot_use {
-    uint32_t *by[ROTA_N_DIRS]; /* [n_slots] phase + 1 of the last use */
-} slot_use;
+/* Which places the messages of a phase use. A place that one block leaves and
+ * another takes in the same phase is safe only if both messages are packed:
+ * data may arrive before what leaves has been packed, and what leaves may still
+ * be on its way when data arrive. */
+typedef struct place_use {
+    uint32_t *by[ROTA_N_DIRS]; /* [places] phase + 1 of the last use */
+} place_use;
 
-static void mark_slots(const rota_sched *s, uint32_t phase, slot_use *use)
+static void mark_places(const rota_sched *s, uint32_t phase, place_use *use)
 {
     const rota_phase *const p = &s->phase[phase];
 
@@ -25,18 +26,18 @@ static void mark_slots(const rota_sched *s, uint32_t phase, slot_use *use)
         const rota_msgs *const l = &s->msgs[dir];
         for (uint32_t i = l->msg[p->msg[dir]].first;
              i < l->msg[p[1].msg[dir]].first; i++)
-            if (rota_block_region(s, l->item[i]) == ROTA_TMP)
-                use->by[dir][rota_block_slot(s, l->item[i])] = phase + 1;
+            if (rota_block_region(s, l->item[i]) != ROTA_SRC)
+                use->by[dir][rota_block_place(s, l->item[i])] = phase + 1;
     }
 }
 
-/* Does a message in the other direction of this phase use one of its slots? */
-static bool shares_slot(const rota_sched *s, const rota_block item[],
-                        uint32_t n, uint32_t phase, const uint32_t other[])
+/* Does a message in the other direction of this phase use one of its places? */
+static bool shares_place(const rota_sched *s, const rota_block item[],
+                         uint32_t n, uint32_t phase, const uint32_t other[])
 {
     for (uint32_t i = 0; i < n; i++)
-        if (rota_block_region(s, item[i]) == ROTA_TMP &&
-            other[rota_block_slot(s, item[i])] == phase + 1)
+        if (rota_block_region(s, item[i]) != ROTA_SRC &&
+            other[rota_block_place(s, item[i])] == phase + 1)
             return true;
     return false;
 }
@@ -67,14 +68,25 @@ static size_t sum_bytes(const rota_exec *x, const rota_block item[], uint32_t n)
     return total;
 }
 
+/* May MPI gather the blocks, by a datatype that says where they lie? */
+static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n)
+{
+    if (!x->by_datatype || !x->fixed || sum_bytes(x, item, n) > INT_MAX)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (!rota_type_is_bytes(rota_block_type(x, item[i])))
+            return false;
+    return true;
+}
+
 /* Decide which messages of a phase are packed and where; the phases share one
  * packing area. Returns the bytes this phase needs of it. */
-static size_t lay_out_phase(rota_exec *x, uint32_t phase, slot_use *use)
+static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
 {
     const rota_sched *const s = x->s;
     size_t used = 0;
 
-    mark_slots(s, phase, use);
+    mark_places(s, phase, use);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const rota_msgs *const l = &s->msgs[dir];
         for (uint32_t m = s->phase[phase].msg[dir];
@@ -82,9 +94,10 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, slot_use *use)
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             rota_wire *const w = &x->wire[dir][m];
-            w->packed =
-                !w->late && (!end_to_end(x, item, n) ||
-                             shares_slot(s, item, n, phase, use->by[!dir]));
+            const bool shares = shares_place(s, item, n, phase, use->by[!dir]);
+            const bool apart = !w->late && (!end_to_end(x, item, n) || shares);
+            w->gathered = apart && !shares && may_gather(x, item, n);
+            w->packed = apart && !w->gathered;
             if (!w->packed)
                 continue;
             w->stage = used;
@@ -115,11 +128,11 @@ static size_t copy_room(const rota_exec *x)
 
 static int lay_out(rota_exec *x)
 {
-    slot_use use;
+    place_use use;
     size_t room = 0;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        use.by[dir] = calloc((size_t)x->s->n_slots + 1, sizeof *use.by[dir]);
+        use.by[dir] = calloc(rota_sched_places(x->s), sizeof *use.by[dir]);
     const bool ok = use.by[ROTA_RECV] && use.by[ROTA_SEND];
     for (uint32_t p = 0; ok && p < x->s->n_phases; p++) {
         const size_t need = lay_out_phase(x, p, &use);
@@ -143,16 +156,29 @@ static int make_area(rota_exec *x)
     return x->area ? MPI_SUCCESS : rota_fail_mem("the packing area");
 }
 
+static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    rota_wire *const w = &x->wire[dir][m];
+
+    if (w->gathered)
+        ROTA_TRY(rota_gather_type(x, l->item + l->msg[m].first,
+                                  l->msg[m + 1].first - l->msg[m].first,
+                                  &w->type));
+    const rota_payload p = rota_payload_of(x, dir, m);
+    ROTA_TRY(rota_payload_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
+                               &x->request[dir][m]));
+    w->persistent = true;
+    return MPI_SUCCESS;
+}
+
 static int make_requests(rota_exec *x)
 {
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &x->s->msgs[dir];
-        for (uint32_t m = 0; x->fixed && m < l->n; m++) {
-            const rota_payload p = rota_payload_of(x, (rota_dir)dir, m);
-            ROTA_TRY(rota_payload_init(&p, (rota_dir)dir, l->msg[m].peer,
-                                       x->tag, x->comm, &x->request[dir][m]));
-            x->wire[dir][m].persistent = true;
-        }
+    for (uint32_t p = 0; x->fixed && p < x->s->n_phases; p++) {
+        const rota_phase *const phase = &x->s->phase[p];
+        for (int dir = 0; !phase->native && dir < ROTA_N_DIRS; dir++)
+            for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
+                ROTA_TRY(make_request(x, (rota_dir)dir, m));
     }
     return MPI_SUCCESS;
 }
@@ -242,10 +268,15 @@ static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 
 void rota_exec_unbind(rota_exec *x)
 {
-    rota_late_unbind(x);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         for (uint32_t m = 0; x->request[dir] && m < x->s->msgs[dir].n; m++)
             free_request(x, (rota_dir)dir, &x->request[dir][m]);
+        for (uint32_t m = 0; x->wire[dir] && m < x->s->msgs[dir].n; m++)
+            if (x->wire[dir][m].persistent && x->wire[dir][m].gathered)
+                MPI_Type_free(&x->wire[dir][m].type);
+    }
+    rota_late_unbind(x);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         free(x->request[dir]);
         free(x->wire[dir]);
         x->request[dir] = NULL;
@@ -264,22 +295,40 @@ void rota_exec_unbind(rota_exec *x)
     x->area = NULL;
 }
 
+/* Does a message have to do with memory that has moved? */
+static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
+                     const bool moved[])
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+
+    if (x->wire[dir][m].packed || !x->wire[dir][m].persistent)
+        return false;
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        if (moved[rota_block_region(x->s, l->item[i])])
+            return true;
+    return false;
+}
+
 int rota_exec_rebase(rota_exec *x, char *src, char *dst)
 {
+    const bool moved[ROTA_N_REGIONS] = {
+        [ROTA_SRC] = src != x->base[ROTA_SRC],
+        [ROTA_DST] = dst != x->base[ROTA_DST],
+    };
+
     x->base[ROTA_SRC] = src;
     x->base[ROTA_DST] = dst;
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
             rota_wire *const w = &x->wire[dir][m];
-            const rota_msgs *const l = &x->s->msgs[dir];
-            const bool own =
-                w->packed ||
-                rota_block_region(x->s, l->item[l->msg[m].first]) == ROTA_TMP;
-            if (own || !w->persistent)
+            if (!is_moved(x, (rota_dir)dir, m, moved))
                 continue;
-            ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
             w->persistent = false;
+            ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
+            if (!w->gathered)
+                continue;
+            ROTA_TRY(MPI_Type_free(&w->type));
+            ROTA_TRY(make_request(x, (rota_dir)dir, m));
         }
-    }
     return MPI_SUCCESS;
 }

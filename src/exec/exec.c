@@ -124,8 +124,7 @@ static int make_copies(rota_exec *x, const rota_phase *phase)
         const rota_copy *const k = &x->s->copy[c];
         if (x->collect && rota_block_region(x->s, k->to) == ROTA_DST)
             continue;
-        x->bytes[k->to] = x->bytes[k->from];
-        ROTA_TRY(rota_block_copy(x, k->from, k->to));
+        ROTA_TRY(rota_block_copy(x, k));
     }
     return MPI_SUCCESS;
 }
@@ -273,7 +272,7 @@ static int enter_phase(rota_exec *x, const rota_phase *phase)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         x->next[dir] = phase->msg[dir];
     if (phase->native)
-        return rota_native_post(x);
+        return rota_native_post(x, phase);
     ROTA_TRY(phase->window > 0 ? fill_lanes(x, phase) : post_all(x, phase));
     return make_copies(x, phase);
 }

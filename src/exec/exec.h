@@ -14,6 +14,8 @@
 typedef struct rota_wire {
     size_t stage;           /* if packed: offset of its place in the area */
     bool packed;            /* goes through the packing area */
+    bool gathered;          /* its blocks are described by type */
+    MPI_Datatype type;      /* from MPI_BOTTOM, if gathered */
     bool persistent;        /* request[] holds a persistent request for it */
     struct rota_late *late; /* if it tells sizes; else NULL */
 } rota_wire;
@@ -36,6 +38,7 @@ typedef struct rota_exec {
     size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
     ptrdiff_t *offset; /* [n_blocks] from the region's base, the owner's */
     bool fixed;        /* bytes and offset will not change any more */
+    bool by_datatype;  /* fixed: let MPI gather blocks instead of packing */
     rota_metadata metadata;
     size_t max_block; /* unless ROTA_META_ONCE: SIZE_MAX for no bound */
     bool collect;     /* sizes of receive blocks are not known before a run:
@@ -82,8 +85,9 @@ typedef struct rota_exec {
 int rota_exec_bind(rota_exec *x);
 void rota_exec_unbind(rota_exec *x);
 
-/* Use other user buffers from the next start on: messages bound to their
- * addresses are from then on posted as ordinary ones. x is inactive. */
+/* Use other user buffers from the next start on: messages bound to an address
+ * that changes are from then on posted as ordinary ones, or bound anew if MPI
+ * gathers their blocks. x is inactive. */
 int rota_exec_rebase(rota_exec *x, char *src, char *dst);
 
 /* Keep a run's first note; of those on the bound the one of the largest block.

@@ -3,6 +3,7 @@
 #include "exec/late.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Elements given to one MPI_Pack, whose position is an int. */
@@ -79,7 +80,8 @@ size_t rota_copy_step(const rota_type *a, const rota_type *b)
 }
 
 /* Between two datatypes, piece by piece through the packing area. */
-static int copy_typed(const rota_exec *x, rota_block from, rota_block to)
+static int copy_typed(const rota_exec *x, rota_block from, rota_block to,
+                      size_t bytes)
 {
     const rota_type *const a = rota_block_type(x, from);
     const rota_type *const b = rota_block_type(x, to);
@@ -87,7 +89,7 @@ static int copy_typed(const rota_exec *x, rota_block from, rota_block to)
     const char *source = rota_block_at(x, from);
     char *target = rota_block_at(x, to);
 
-    for (size_t left = x->bytes[from]; left > 0;) {
+    for (size_t left = bytes; left > 0;) {
         const size_t n = left < x->copy_step ? left : x->copy_step;
         ROTA_TRY(rota_type_pack(a, source, n, stage, x->comm));
         ROTA_TRY(rota_type_unpack(b, stage, n, target, x->comm));
@@ -98,15 +100,47 @@ static int copy_typed(const rota_exec *x, rota_block from, rota_block to)
     return MPI_SUCCESS;
 }
 
-int rota_block_copy(const rota_exec *x, rota_block from, rota_block to)
+int rota_block_copy(const rota_exec *x, const rota_copy *k)
 {
-    if (x->bytes[from] == 0)
+    const rota_type *const a = rota_block_type(x, k->from);
+    const rota_type *const b = rota_block_type(x, k->to);
+    const size_t bytes = rota_copy_bytes(x->s, k, x->bytes);
+
+    if (bytes == 0)
         return MPI_SUCCESS;
-    if (rota_type_is_bytes(rota_block_type(x, to)))
-        return rota_block_pack(x, from, rota_block_at(x, to));
-    if (rota_type_is_bytes(rota_block_type(x, from)))
-        return rota_block_unpack(x, rota_block_at(x, from), to);
-    return copy_typed(x, from, to);
+    char *const from = rota_block_at(x, k->from);
+    char *const to = rota_block_at(x, k->to);
+    if (rota_type_is_bytes(b))
+        return rota_type_pack(a, from, bytes, to, x->comm);
+    if (rota_type_is_bytes(a))
+        return rota_type_unpack(b, from, bytes, to, x->comm);
+    return copy_typed(x, k->from, k->to, bytes);
+}
+
+static int fill_gather_type(const rota_exec *x, const rota_block item[],
+                            uint32_t n, int lengths[], MPI_Aint places[],
+                            MPI_Datatype *type)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        lengths[i] = (int)x->bytes[item[i]];
+        ROTA_TRY(MPI_Get_address(rota_block_at(x, item[i]), &places[i]));
+    }
+    ROTA_TRY(MPI_Type_create_hindexed((int)n, lengths, places, MPI_BYTE, type));
+    return MPI_Type_commit(type);
+}
+
+int rota_gather_type(const rota_exec *x, const rota_block item[], uint32_t n,
+                     MPI_Datatype *type)
+{
+    int *const lengths = malloc(n * sizeof *lengths);
+    MPI_Aint *const places = malloc(n * sizeof *places);
+    const int err = lengths && places
+                        ? fill_gather_type(x, item, n, lengths, places, type)
+                        : rota_fail_mem("a datatype");
+
+    free(lengths);
+    free(places);
+    return err;
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -121,6 +155,8 @@ rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
 
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
         bytes += rota_late_bytes(x->bytes[l->item[i]]);
+    if (w->gathered)
+        return (rota_payload){MPI_BOTTOM, 1, w->type};
     if (w->packed)
         return (rota_payload){x->area + w->stage, bytes, MPI_BYTE};
     return (rota_payload){rota_block_at(x, first), bytes / t->size, t->mpi};

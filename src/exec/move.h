@@ -28,11 +28,15 @@ int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
 /* Block to bytes, bytes to block, block to block. */
 int rota_block_pack(const rota_exec *x, rota_block b, char *packed);
 int rota_block_unpack(const rota_exec *x, const char *packed, rota_block b);
-int rota_block_copy(const rota_exec *x, rota_block from, rota_block to);
+int rota_block_copy(const rota_exec *x, const rota_copy *copy);
 
 /* Bytes of staging that a copy between two datatypes needs: a whole number of
  * elements of both. */
 size_t rota_copy_step(const rota_type *a, const rota_type *b);
+
+/* A committed datatype that gathers n blocks from MPI_BOTTOM. */
+int rota_gather_type(const rota_exec *x, const rota_block item[], uint32_t n,
+                     MPI_Datatype *type);
 
 /* What to hand to MPI for one message. */
 typedef struct rota_payload {

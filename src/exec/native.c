@@ -5,32 +5,45 @@
  */
 #include "exec/native.h"
 
+#include "exec/move.h"
+
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
+/* One direction's arguments, in elements of its region's datatype. Messages
+ * without bytes may have been folded away: their counts are 0. */
 typedef struct side {
-    MPI_Count *count; /* [P] elements */
-    MPI_Aint *displ;  /* [P] extents */
+    MPI_Count *count; /* [P] */
+    MPI_Aint *displ;  /* [P] */
     int *small_count; /* [P] the same where they fit an int */
     int *small_displ; /* [P] */
+    rota_region region;
 } side;
 
 struct rota_native {
-    side side[2]; /* ROTA_SRC, ROTA_DST */
-    bool large;   /* something does not fit an int */
+    side side[ROTA_N_DIRS];
+    bool large; /* something does not fit an int */
 };
 
-/* Counts and displacements in elements, as MPI wants them. */
-static void fill_side(struct rota_native *n, const rota_exec *x, int region)
+static void fill_side(struct rota_native *n, const rota_exec *x, rota_dir dir,
+                      const rota_phase *phase)
 {
-    const rota_type *const t = &x->type[region];
-    const int P = x->s->P;
-    side *const to = &n->side[region];
+    const rota_msgs *const l = &x->s->msgs[dir];
+    const size_t P = (size_t)x->s->P;
+    side *const to = &n->side[dir];
 
-    for (int q = 0; q < P; q++) {
-        const rota_block b = (rota_block)(region == ROTA_SRC ? q : P + q);
+    memset(to->count, 0, P * sizeof *to->count);
+    memset(to->displ, 0, P * sizeof *to->displ);
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const rota_block b = l->item[l->msg[m].first];
+        const rota_type *const t = rota_block_type(x, b);
+        const int q = l->msg[m].peer;
+        to->region = rota_block_region(x->s, b);
         to->count[q] = (MPI_Count)(x->bytes[b] / t->size);
         to->displ[q] = t->extent ? x->offset[b] / t->extent : 0;
+    }
+    for (size_t q = 0; q < P; q++) {
         to->small_count[q] = (int)to->count[q];
         to->small_displ[q] = (int)to->displ[q];
         n->large = n->large || to->small_count[q] != to->count[q] ||
@@ -38,11 +51,12 @@ static void fill_side(struct rota_native *n, const rota_exec *x, int region)
     }
 }
 
-static void fill(struct rota_native *n, const rota_exec *x)
+static void fill(struct rota_native *n, const rota_exec *x,
+                 const rota_phase *phase)
 {
     n->large = false;
-    fill_side(n, x, ROTA_SRC);
-    fill_side(n, x, ROTA_DST);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        fill_side(n, x, (rota_dir)dir, phase);
 }
 
 int rota_native_bind(rota_exec *x)
@@ -53,8 +67,9 @@ int rota_native_bind(rota_exec *x)
     if (!n)
         return rota_fail_mem("the arguments of MPI's all-to-all");
     x->native_args = n;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < ROTA_N_DIRS; i++) {
         side *const s = &n->side[i];
+        s->region = i == ROTA_SEND ? ROTA_SRC : ROTA_DST;
         s->count = malloc(P * sizeof *s->count);
         s->displ = malloc(P * sizeof *s->displ);
         s->small_count = malloc(P * sizeof *s->small_count);
@@ -62,14 +77,12 @@ int rota_native_bind(rota_exec *x)
         if (!s->count || !s->displ || !s->small_count || !s->small_displ)
             return rota_fail_mem("the arguments of MPI's all-to-all");
     }
-    if (x->fixed)
-        fill(n, x);
     return MPI_SUCCESS;
 }
 
 void rota_native_unbind(rota_exec *x)
 {
-    for (int i = 0; x->native_args && i < 2; i++) {
+    for (int i = 0; x->native_args && i < ROTA_N_DIRS; i++) {
         side *const s = &x->native_args->side[i];
         free(s->count);
         free(s->displ);
@@ -80,24 +93,26 @@ void rota_native_unbind(rota_exec *x)
     x->native_args = NULL;
 }
 
-int rota_native_post(rota_exec *x)
+int rota_native_post(rota_exec *x, const rota_phase *phase)
 {
     struct rota_native *const n = x->native_args;
-    const side *const s = &n->side[ROTA_SRC], *const d = &n->side[ROTA_DST];
+    const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
+    const rota_type *const st = &x->type[s->region];
+    const rota_type *const dt = &x->type[d->region];
 
-    if (!x->fixed)
-        fill(n, x);
+    fill(n, x, phase);
+    char *const from = x->base[s->region], *const to = x->base[d->region];
+    if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
+        return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st->mpi,
+                             to + d->displ[0], d->small_count[0], dt->mpi,
+                             x->native, &x->native_request);
     if (!n->large)
-        return MPI_Ialltoallv(x->base[ROTA_SRC], s->small_count, s->small_displ,
-                              x->type[ROTA_SRC].mpi, x->base[ROTA_DST],
-                              d->small_count, d->small_displ,
-                              x->type[ROTA_DST].mpi, x->native,
-                              &x->native_request);
+        return MPI_Ialltoallv(from, s->small_count, s->small_displ, st->mpi, to,
+                              d->small_count, d->small_displ, dt->mpi,
+                              x->native, &x->native_request);
 #if MPI_VERSION >= 4
-    return MPI_Ialltoallv_c(x->base[ROTA_SRC], s->count, s->displ,
-                            x->type[ROTA_SRC].mpi, x->base[ROTA_DST], d->count,
-                            d->displ, x->type[ROTA_DST].mpi, x->native,
-                            &x->native_request);
+    return MPI_Ialltoallv_c(from, s->count, s->displ, st->mpi, to, d->count,
+                            d->displ, dt->mpi, x->native, &x->native_request);
 #else
     return rota_fail(MPI_ERR_COUNT,
                      "algorithm mpi: counts or displacements beyond 2^31 need "

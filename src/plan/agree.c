@@ -15,6 +15,7 @@ typedef struct ballot {
     uint64_t failure;        /* 0, or error class << 32 | P - rank */
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
     uint64_t clash, used;
+    uint64_t not_smallest, largest;
 } ballot;
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -29,6 +30,8 @@ static void merge(ballot *into, const ballot *from)
     into->not_hash = larger(into->not_hash, from->not_hash);
     into->clash |= from->clash;
     into->used |= from->used;
+    into->not_smallest = larger(into->not_smallest, from->not_smallest);
+    into->largest = larger(into->largest, from->largest);
 }
 
 static int reduce(const rota_comm *c, ballot *mine)
@@ -104,6 +107,8 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
         b.not_hash = ~vote->hash;
         b.clash = vote->clash;
         b.used = vote->used;
+        b.not_smallest = ~vote->smallest;
+        b.largest = vote->largest;
     }
     ROTA_TRY(reduce(c, &b));
     if (b.failure)
@@ -116,5 +121,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
                          "MPI_IN_PLACE or max_block");
     vote->clash = b.clash != 0;
     vote->used = b.used;
+    vote->smallest = ~b.not_smallest;
+    vote->largest = b.largest;
     return MPI_SUCCESS;
 }

@@ -19,16 +19,13 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
                            rota_choice *choice)
 {
     const rota_algo *const algo = choice->algo;
-    const bool known =
-        algo->direct ? kind != ROTA_EXCHANGE : kind == ROTA_FIXED;
+    const bool known = algo->sizes == ROTA_SIZES_LEARNT ? kind == ROTA_FIXED
+                                                        : kind != ROTA_EXCHANGE;
     const rota_metadata late =
         algo->metadata == ROTA_META_ONCE ? ROTA_META_FUSED : algo->metadata;
 
-    if (algo->native && (kind == ROTA_EXCHANGE || hints->metadata > 0))
-        return rota_fail(MPI_ERR_ARG, "algorithm %s cannot find or send sizes",
-                         algo->name);
     choice->metadata = known ? ROTA_META_ONCE : late;
-    if (hints->metadata < 0 || (algo->direct && known))
+    if (hints->metadata < 0 || (known && algo->sizes != ROTA_SIZES_LEARNT))
         return MPI_SUCCESS;
     if (hints->metadata == ROTA_META_ONCE && !known)
         return rota_fail(MPI_ERR_ARG,
@@ -39,8 +36,28 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
     return MPI_SUCCESS;
 }
 
+/* Kinds of plan that an algorithm is not for. */
+static int check_kind(const rota_algo *algo, rota_kind kind, size_t max_block)
+{
+    if (kind == ROTA_EXCHANGE &&
+        (algo->native || algo->sizes == ROTA_SIZES_PADDED))
+        return rota_fail(MPI_ERR_ARG, "algorithm %s cannot find receive counts",
+                         algo->name);
+    if (kind != ROTA_FIXED && algo->uniform)
+        return rota_fail(MPI_ERR_ARG,
+                         "algorithm %s is for blocks of one size, not for "
+                         "counts that vary",
+                         algo->name);
+    if (kind != ROTA_FIXED && algo->sizes == ROTA_SIZES_PADDED &&
+        max_block == ROTA_UNBOUNDED)
+        return rota_fail(MPI_ERR_ARG,
+                         "algorithm %s needs max_block where counts vary",
+                         algo->name);
+    return MPI_SUCCESS;
+}
+
 int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
-                rota_choice *choice)
+                size_t max_block, rota_choice *choice)
 {
     const int P = topo->P;
     int radix = hints->radix ? hints->radix : default_radix(P);
@@ -53,5 +70,9 @@ int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
                    .radix = radix},
         .why = hints->algo ? "asked for by a hint" : "the default",
     };
+    choice->params.by_datatype = choice->algo->by_datatype ||
+                                 (hints->by_datatype && kind == ROTA_FIXED &&
+                                  choice->algo->params & ROTA_P_PACKING);
+    ROTA_TRY(check_kind(choice->algo, kind, max_block));
     return choose_metadata(hints, kind, choice);
 }

@@ -24,6 +24,9 @@ static bool add_params(cJSON *o, const rota_choice *choice)
         ok = ok && add_number(o, "batch", choice->params.batch);
     if (choice->algo->params & ROTA_P_RADIX)
         ok = ok && add_number(o, "radix", choice->params.radix);
+    if (choice->algo->params & ROTA_P_PACKING)
+        ok = ok && add_text(o, "packing",
+                            choice->params.by_datatype ? "datatype" : "pack");
     return ok;
 }
 

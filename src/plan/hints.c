@@ -79,6 +79,15 @@ static int read_metadata(const char *key, const char *value, rota_hints *hints)
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
 }
 
+static int read_packing(const char *key, const char *value, rota_hints *hints)
+{
+    hints->by_datatype = strcmp(value, "datatype") == 0;
+    if (!hints->by_datatype && strcmp(value, "pack") != 0)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: pack, datatype", key,
+                         value);
+    return MPI_SUCCESS;
+}
+
 static int read_check(const char *key, const char *value, rota_hints *hints)
 {
     hints->check = strcmp(value, "off") != 0;
@@ -97,6 +106,7 @@ static const struct {
     {"rota_batch", "ROTA_BATCH", read_batch},
     {"rota_radix", "ROTA_RADIX", read_radix},
     {"rota_metadata", "ROTA_METADATA", read_metadata},
+    {"rota_packing", "ROTA_PACKING", read_packing},
     {"rota_check", "ROTA_CHECK", read_check},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };

@@ -26,9 +26,37 @@ static uint64_t hash_plan(const rota_plan *p)
     h = mix(h, (uint64_t)p->choice.params.batch);
     h = mix(h, (uint64_t)p->choice.params.radix);
     h = mix(h, (uint64_t)p->choice.metadata);
+    h = mix(h, p->choice.params.by_datatype);
     h = mix(h, p->problem.in_place);
     h = mix(h, p->checked);
     return mix(h, p->max_block);
+}
+
+/* The sizes of this rank's blocks, for the vote. */
+static void measure_blocks(const rota_plan *p, rota_vote *vote)
+{
+    const rota_problem *const problem = &p->problem;
+    const size_t *const bytes =
+        problem->in_place ? problem->recv.bytes : problem->send.bytes;
+
+    vote->smallest = UINT64_MAX;
+    vote->largest = 0;
+    for (int d = 0; bytes && d < p->comm->P; d++) {
+        vote->smallest = bytes[d] < vote->smallest ? bytes[d] : vote->smallest;
+        vote->largest = bytes[d] > vote->largest ? bytes[d] : vote->largest;
+    }
+}
+
+/* What all ranks find at once: blocks that differ where they must not. */
+static int check_uniform(const rota_plan *p, const rota_vote *vote)
+{
+    if (!p->choice.algo->uniform || vote->smallest == vote->largest)
+        return MPI_SUCCESS;
+    return rota_fail(MPI_ERR_ARG,
+                     "algorithm %s is for blocks of one size; these have %llu "
+                     "to %llu bytes",
+                     p->choice.algo->name, (unsigned long long)vote->smallest,
+                     (unsigned long long)vote->largest);
 }
 
 /* Agree that all ranks have got this far with the same plan, on its id and on
@@ -38,6 +66,7 @@ static int agree_on_plan(rota_plan *p, int status)
     rota_comm *const c = p->comm;
     rota_vote vote = {.hash = hash_plan(p), .used = c->native_used};
 
+    measure_blocks(p, &vote);
     p->id = c->next_id;
     for (;; p->id = rota_comm_id_after(c, p->id)) {
         vote.clash = rota_comm_id_taken(c, p->id);
@@ -45,6 +74,8 @@ static int agree_on_plan(rota_plan *p, int status)
         if (!vote.clash)
             break;
     }
+    ROTA_TRY(check_uniform(p, &vote));
+    p->largest = p->kind == ROTA_FIXED ? (size_t)vote.largest : p->max_block;
     p->native = 0;
     while (p->native < ROTA_MAX_NATIVE && vote.used >> p->native & 1)
         p->native++;
@@ -140,7 +171,8 @@ static int learn_sizes(rota_plan *p, int status)
     const rota_params params = {.radix = CHECK_RADIX};
     rota_sched s;
 
-    if (!p->choice.algo->direct && p->choice.metadata == ROTA_META_ONCE)
+    if (p->choice.algo->sizes == ROTA_SIZES_LEARNT &&
+        p->choice.metadata == ROTA_META_ONCE)
         return learn_from(p, &p->sched, status);
     if (!p->checked)
         return rota_agree(p->comm, status, NULL);
@@ -202,6 +234,7 @@ static int bind(rota_plan *p)
     x->tag = p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;
+    x->by_datatype = p->choice.params.by_datatype;
     x->metadata = p->choice.metadata;
     x->fixed = p->kind == ROTA_FIXED && x->metadata == ROTA_META_ONCE;
     x->max_block = p->max_block;
@@ -238,7 +271,7 @@ static int build(rota_plan *p, const rota_hints *hints)
 {
     rota_comm *const c = p->comm;
 
-    ROTA_TRY(rota_choose(hints, &c->topo, p->kind, &p->choice));
+    ROTA_TRY(rota_choose(hints, &c->topo, p->kind, p->max_block, &p->choice));
     ROTA_TRY(rota_sched_init(&p->sched, c->P, c->me));
     ROTA_TRY(p->choice.algo->build(&c->topo, &p->choice.params, &p->sched));
     p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);
@@ -258,14 +291,23 @@ static int prepare_fixed(rota_plan *p, const rota_args *args, MPI_Info info)
     return set_sides(p);
 }
 
+/* Cleared, since padding travels. */
+static int make_scratch(rota_plan *p)
+{
+    ROTA_TRY(
+        rota_sched_place(&p->sched, p->bytes, p->offset, &p->scratch_bytes));
+    p->scratch = p->scratch_bytes ? calloc(p->scratch_bytes, 1) : NULL;
+    return p->scratch || p->scratch_bytes == 0 ? MPI_SUCCESS
+                                               : rota_fail_mem("scratch");
+}
+
 static int finish_fixed(rota_plan *p)
 {
     if (p->choice.metadata != ROTA_META_ONCE)
         return bind(p);
+    rota_sched_pad(&p->sched, p->largest, p->bytes);
     rota_sched_fold(&p->sched, p->bytes);
-    ROTA_TRY(
-        rota_sched_place(&p->sched, p->bytes, p->offset, &p->scratch_bytes));
-    ROTA_TRY(allocate(&p->scratch, p->scratch_bytes, "scratch"));
+    ROTA_TRY(make_scratch(p));
     return bind(p);
 }
 
@@ -346,6 +388,10 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
     status = agree_on_plan(p, status);
     if (status == MPI_SUCCESS) {
         status = take_agreed(p);
+        if (status == MPI_SUCCESS && p->choice.metadata == ROTA_META_ONCE) {
+            rota_sched_pad(&p->sched, p->largest, p->bytes);
+            status = make_scratch(p);
+        }
         if (status == MPI_SUCCESS)
             status = bind(p);
         status = rota_agree(c, status, NULL);

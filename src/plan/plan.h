@@ -58,6 +58,7 @@ typedef struct rota_vote {
     uint64_t hash; /* in: of what must be the same everywhere */
     bool clash;    /* in, out: some rank refuses the proposed id */
     uint64_t used; /* in, out: native communicators in use on some rank */
+    uint64_t smallest, largest; /* in, out: bytes of a block */
 } rota_vote;
 
 /* All ranks return MPI_SUCCESS if all brought it, otherwise all return the
@@ -81,6 +82,7 @@ typedef struct rota_hints {
     int batch;             /* 0: no wish, as for radix */
     int radix;
     int metadata; /* rota_metadata, or -1: no wish */
+    bool by_datatype;
     bool check;
 } rota_hints;
 
@@ -100,7 +102,7 @@ typedef enum rota_kind { ROTA_FIXED, ROTA_VARYING, ROTA_EXCHANGE } rota_kind;
 
 /* From data that all ranks share, so that all choose alike. */
 int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
-                rota_choice *choice);
+                size_t max_block, rota_choice *choice);
 
 /* ---- types.c ------------------------------------------------------------- */
 
@@ -159,6 +161,7 @@ struct rota_plan {
     bool agreed;          /* id and native are this plan's */
     int id;               /* on its communicator; its tag */
     int native;           /* index of the native communicator, or -1 */
+    size_t largest;       /* bytes of the largest block of all, or max_block */
     rota_problem problem; /* fixed: as given; varying: types only */
     rota_sched sched;
     rota_exec exec;

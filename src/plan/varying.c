@@ -166,7 +166,8 @@ int rota_exchange_collect(rota_plan *p, rota_found *found)
         if (n == 0)
             continue;
         if (b == mine)
-            ROTA_TRY(rota_block_copy(x, rota_src(&p->sched, q), b));
+            ROTA_TRY(rota_block_copy(
+                x, &(rota_copy){.from = rota_src(&p->sched, q), .to = b}));
         else
             ROTA_TRY(rota_type_unpack(type, x->place[b], p->bytes[b],
                                       buffer + p->offset[b], x->comm));

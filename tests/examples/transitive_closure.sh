@@ -60,7 +60,7 @@ fails()
     has "$text" || complain "$ran: no text \"$text\""
 }
 
-# finds PAIRS FILE: with 1 and 3 ranks, in both ways of exchanging.
+# finds PAIRS FILE: with 1 and 3 ranks, in all ways of exchanging.
 finds()
 {
     succeeds 1 --expect "$1" "$2"
@@ -227,14 +227,22 @@ case_options()
     fails "$work/no/dir: No such file" 2 --csv "$work/no/dir" \
         --generate grid:2x3
     succeeds 1 --help
-    has '--exchange mpi|rota|both' || complain "$ran: text"
+    has '--exchange WHICH' || complain "$ran: text"
     succeeds 2 --progress --csv "$work/csv" --generate grid:3x9
     has 'rota: iteration' || complain "$ran: no progress"
+    has 'mpi/exchange' || complain "$ran: no ratio"
     iterations=$(sed -n 's/^iterations *//p' "$work/out")
-    for form in mpi rota; do
-        [ "$(grep -c "^$form," "$work/csv")" = "$iterations" ] ||
+    for form in mpi exchange rota; do
+        [ "$(grep -c "^$form,[0-9]" "$work/csv")" = "$iterations" ] ||
             complain "$ran: lines of $form in the CSV file"
     done
+    succeeds 2 --exchange both --csv "$work/csv" --generate grid:3x9
+    [ "$(sed '1d; s/,.*//' "$work/csv" | sort -u | xargs)" = 'exchange mpi' ] ||
+        complain "$ran: exchanges in the CSV file"
+    # The same pairs travel, and as much beside them.
+    [ "$(grep '^mpi,' "$work/csv" | cut -d, -f2-4)" = \
+        "$(grep '^exchange,[0-9]' "$work/csv" | cut -d, -f2-4)" ] ||
+        complain "$ran: forms differ in pairs or bytes"
 }
 
 "case_$case_name" || complain "no case $case_name"

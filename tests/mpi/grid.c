@@ -312,7 +312,7 @@ static void set_name(const rota_algo *algo, const char *key, const char *value,
     test_case = name;
 }
 
-/* The bound is that of the patterns; blocks 64 times as large have none. */
+/* How sizes may travel. The bound is that of the patterns. */
 static void run_late(const rota_algo *algo, const char *key, const char *value,
                      bool quick)
 {
@@ -322,12 +322,30 @@ static void run_late(const rota_algo *algo, const char *key, const char *value,
         MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
         MPI_Info_set(info, "rota_metadata", forms[f]);
         set_name(algo, key, value, forms[f]);
-        run_fixed(info, RANDOM, 900, 3);
-        run_varying(info, ROTA_UNBOUNDED, 700, 5);
-        run_varying(info, 64 * 300, 300, 6);
+        if (algo->sizes == ROTA_SIZES_LEARNT) {
+            run_fixed(info, RANDOM, 900, 3);
+            run_varying(info, ROTA_UNBOUNDED, 700, 5);
+            run_varying(info, 64 * 300, 300, 6);
+        }
         run_exchange(info, ROTA_UNBOUNDED, 700, 7);
         run_exchange(info, 64 * 200, 200, 8);
         MPI_Info_free(&info);
+    }
+}
+
+static bool is_uniform(pattern p)
+{
+    return p == UNIFORM || p == ONE_BYTE || p == ALL_ZERO;
+}
+
+static void run_fixed_patterns(const rota_algo *algo, MPI_Info info,
+                               const char *key, const char *value, int stride)
+{
+    for (int p = 0; p < N_PATTERNS; p += stride) {
+        if (algo->uniform && !is_uniform((pattern)p))
+            continue;
+        set_name(algo, key, value, pattern_name[p]);
+        run_fixed(info, (pattern)p, p % 2 ? 300 : 5000, (uint64_t)p + 17);
     }
 }
 
@@ -337,14 +355,16 @@ static void run_algorithm(const rota_algo *algo, const char *key,
     MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
     const int stride = quick ? 4 : 1;
 
-    for (int p = 0; p < N_PATTERNS; p += stride) {
-        set_name(algo, key, value, pattern_name[p]);
-        run_fixed(info, (pattern)p, p % 2 ? 300 : 5000, (uint64_t)p + 17);
-    }
+    run_fixed_patterns(algo, info, key, value, stride);
     set_name(algo, key, value, "varying");
-    run_varying(info, ROTA_UNBOUNDED, 700, 5);
+    if (!algo->uniform)
+        run_varying(info, 64 * 700, 700, 5);
+    if (algo->params & ROTA_P_PACKING) {
+        MPI_Info_set(info, "rota_packing", "datatype");
+        run_fixed_patterns(algo, info, key, value, stride);
+    }
     MPI_Info_free(&info);
-    if (!algo->native)
+    if (!algo->native && algo->sizes != ROTA_SIZES_PADDED)
         run_late(algo, key, value, quick);
 }
 

@@ -399,7 +399,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; rota_algo_table[i]; i++) {
         steady_state(rota_algo_table[i]);
-        if (rota_algo_table[i]->direct)
+        if (rota_algo_table[i]->sizes == ROTA_SIZES_STATED)
             steady_varying(rota_algo_table[i]);
         in_flight(rota_algo_table[i]->name);
     }

@@ -271,7 +271,7 @@ int main(int argc, char **argv)
                 run(algo, from, to);
         for (int which = 0; which < 7; which++) {
             run_in_place(algo, which);
-            if (algo->direct)
+            if (algo->sizes == ROTA_SIZES_STATED)
                 run_varying(algo, which);
         }
         if (test_P <= 8)

@@ -345,7 +345,7 @@ static bool bind(sim_plan *plan, int rank, char *text)
  * more room than that of the elements. */
 static void adapt(sim_plan *plan)
 {
-    if (plan->spec.mode == MODE_VARYING && !plan->spec.algo->direct)
+    if (plan->spec.mode == MODE_VARYING && !plan->spec.algo->sizes == ROTA_SIZES_STATED)
         plan->spec.mode = MODE_FIXED;
     choose_layouts(plan);
 }

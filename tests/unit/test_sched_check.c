@@ -352,7 +352,7 @@ static void finds_native_with_others(void **state)
     assert_fault(&w, "phase 0: MPI's all-to-all shares its phase");
     make(&w, "linear", 3, 0);
     for (int q = 0; q < 3; q++)
-        rota_emit_native(&w.s[q]);
+        rota_native_begin(&w.s[q], ROTA_NATIVE_ALLTOALLV);
     assert_fault(&w, "written twice");
 }
 

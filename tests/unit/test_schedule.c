@@ -86,8 +86,8 @@ static void writes_lists(void **state)
     rota_emit_copy(&s, rota_src(&s, 1), rota_dst(&s, 1));
     rota_phase_begin(&s, 0);
     rota_emit_recv(&s, 3, rota_dst(&s, 3));
-    rota_emit_native(&s);
-    assert_int_equal(rota_sched_status(&s), MPI_SUCCESS);
+    rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV);
+    assert_int_equal(rota_sched_end(&s), MPI_SUCCESS);
 
     assert_int_equal(s.n_phases, 3);
     assert_int_equal(s.phase[0].window, 3);
@@ -124,7 +124,7 @@ static void grows(void **state)
         rota_emit_recv(&s, 1, rota_tmp(&s, i));
         rota_emit_copy(&s, rota_src(&s, 0), rota_dst(&s, 0));
     }
-    assert_int_equal(rota_sched_status(&s), MPI_SUCCESS);
+    assert_int_equal(rota_sched_end(&s), MPI_SUCCESS);
     for (uint32_t i = 0; i < MANY; i++) {
         assert_int_equal(s.phase[i].msg[ROTA_RECV], i);
         assert_int_equal(s.msgs[ROTA_RECV].item[i], 4 + i);
@@ -147,10 +147,10 @@ static void latches_first_error(void **state)
     s.status = MPI_ERR_NO_MEM;
     rota_emit_recv(&s, 1, rota_dst(&s, 1));
     rota_emit_copy(&s, rota_src(&s, 0), rota_dst(&s, 0));
-    rota_emit_native(&s);
+    rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV);
     assert_int_equal(rota_tmp(&s, 3), 0);
     assert_null(rota_sched_scratchpad(&s, 100));
-    assert_int_equal(rota_sched_status(&s), MPI_ERR_NO_MEM);
+    assert_int_equal(rota_sched_end(&s), MPI_ERR_NO_MEM);
     assert_int_equal(s.n_phases, 1);
     assert_int_equal(s.n_blocks, 4);
     assert_int_equal(s.n_copies, 0);
@@ -201,7 +201,7 @@ static void folds_blocks_messages_phases(void **state)
     rota_phase_begin(&s, 3); /* its first message goes */
     rota_emit_recv(&s, 0, rota_dst(&s, 0));
     rota_emit_recv(&s, 2, rota_tmp(&s, 0));
-    rota_emit_native(&s); /* stays */
+    rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV); /* stays */
     assert_non_null(rota_sched_scratchpad(&s, 10));
     bytes[rota_src(&s, 2)] = 6;
     bytes[8] = 1; /* the stay */
@@ -379,7 +379,7 @@ static void prints(void **state)
     rota_emit_block(&s, ROTA_RECV, rota_dst(&s, 0));
     rota_emit_send(&s, 2, rota_src(&s, 2));
     rota_emit_copy(&s, rota_src(&s, 1), rota_dst(&s, 1));
-    rota_emit_native(&s);
+    rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV);
     FILE *const out = fmemopen(got, sizeof got, "w");
     assert_non_null(out);
     rota_sched_print(&s, bytes, out);

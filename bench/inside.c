@@ -1,0 +1,117 @@
+#include "inside.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void inside_die(const char *format, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fputs("error: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(EXIT_FAILURE);
+}
+
+void *inside_must(void *p)
+{
+    if (!p)
+        inside_die("out of memory");
+    return p;
+}
+
+int inside_int(const char *name, const char *text, int least)
+{
+    char *end;
+
+    errno = 0;
+    const long n = strtol(text, &end, 10);
+    if (errno || end == text || *end || n < least || n > INT_MAX / 4)
+        inside_die("%s: '%s' is not a number from %d", name, text, least);
+    return (int)n;
+}
+
+static void list_algorithms(void)
+{
+    fputs("algorithms:", stderr);
+    for (int i = 0; rota_algo_table[i]; i++)
+        fprintf(stderr, " %s", rota_algo_table[i]->name);
+    fputc('\n', stderr);
+}
+
+rota_hints inside_parse(char *text)
+{
+    rota_hints hints = {.metadata = -1};
+    char *next = strchr(text, ':');
+
+    if (next)
+        *next++ = '\0';
+    hints.algo = rota_algo_find(text);
+    if (!hints.algo) {
+        list_algorithms();
+        inside_die("no algorithm is called '%s'", text);
+    }
+    while (next) {
+        char *const item = next;
+        next = strchr(item, ':');
+        if (next)
+            *next++ = '\0';
+        if (strncmp(item, "radix=", 6) == 0)
+            hints.radix = inside_int("radix", item + 6, 2);
+        else if (strncmp(item, "batch=", 6) == 0)
+            hints.batch = inside_int("batch", item + 6, 1);
+        else
+            inside_die("'%s' is neither radix=R nor batch=B", item);
+    }
+    return hints;
+}
+
+static int *ints(int n)
+{
+    return inside_must(calloc((size_t)n, sizeof(int)));
+}
+
+rota_topo inside_topo(int P, int node_size)
+{
+    const int Q = node_size > 0 && node_size < P ? node_size : P;
+    rota_topo t = {.P = P, .n_nodes = (P + Q - 1) / Q, .n_cores = Q};
+
+    t.node = ints(P);
+    t.local = ints(P);
+    t.ranks = ints(P);
+    t.first = ints(t.n_nodes + 1);
+    for (int p = 0; p < P; p++) {
+        t.node[p] = p / Q;
+        t.local[p] = p % Q;
+        t.ranks[p] = p;
+    }
+    for (int n = 0; n < t.n_nodes; n++)
+        t.first[n] = n * Q;
+    t.first[t.n_nodes] = P;
+    return t;
+}
+
+void inside_topo_free(rota_topo *topo)
+{
+    free(topo->node);
+    free(topo->local);
+    free(topo->ranks);
+    free(topo->first);
+    *topo = (rota_topo){0};
+}
+
+void inside_build(const rota_hints *hints, const rota_topo *topo, int me,
+                  rota_sched *s, rota_choice *choice)
+{
+    if (rota_choose(hints, topo, ROTA_FIXED, SIZE_MAX, choice) != MPI_SUCCESS ||
+        rota_sched_init(s, topo->P, me) != MPI_SUCCESS ||
+        choice->algo->build(topo, &choice->params, s) != MPI_SUCCESS)
+        inside_die("%s, %d ranks: %s", hints->algo->name, topo->P,
+                   rota_fail_text() ? rota_fail_text() : "build failed");
+}

@@ -1,0 +1,287 @@
+/* rota_draw.c - draw an exchange from the schedules of all its ranks.
+ *
+ * Blocks are followed through the schedules by label, from which rank to which
+ * rank; schedules that are no all-to-all are refused. A message is drawn in the
+ * step in which it can first happen, if every step takes the same time: no
+ * rank begins a phase before it is through with the one before, and a message
+ * needs both its ends. Where all ranks have the same phases these are the
+ * steps.
+ */
+#include "rota_draw.h"
+#include "inside.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RANKS = 64 };
+
+typedef struct options {
+    char *algo;
+    rota_hints hints;
+    int ranks, node_size, only;
+    bool svg;
+} options;
+
+/* ---- following blocks ---------------------------------------------------- */
+
+static uint32_t phase_of(const rota_sched *s, rota_dir dir, uint32_t m)
+{
+    uint32_t p = 0;
+
+    while (s->phase[p + 1].msg[dir] <= m)
+        p++;
+    return p;
+}
+
+/* The k-th message that rank dst receives from rank src. */
+static uint32_t find_receive(const drawing *d, int src, int dst, uint32_t k)
+{
+    const rota_msgs *const l = &d->sched[dst].msgs[ROTA_RECV];
+
+    for (uint32_t m = 0; m < l->n; m++)
+        if (l->msg[m].peer == src && k-- == 0)
+            return m;
+    inside_die("rank %d does not receive what rank %d sends", dst, src);
+}
+
+static void pair_messages(drawing *d)
+{
+    uint32_t seen[MAX_RANKS];
+
+    for (int q = 0; q < d->P; q++)
+        d->n_messages += d->sched[q].msgs[ROTA_SEND].n;
+    d->message = inside_must(calloc(d->n_messages + 1, sizeof *d->message));
+    message *k = d->message;
+    for (int q = 0; q < d->P; q++) {
+        const rota_sched *const s = &d->sched[q];
+        memset(seen, 0, sizeof seen);
+        for (uint32_t m = 0; m < s->msgs[ROTA_SEND].n; m++, k++) {
+            const int dst = s->msgs[ROTA_SEND].msg[m].peer;
+            k->src = q;
+            k->dst = dst;
+            k->sent = m;
+            k->received = find_receive(d, q, dst, seen[dst]++);
+            k->phase[ROTA_SEND] = phase_of(s, ROTA_SEND, m);
+            k->phase[ROTA_RECV] =
+                phase_of(&d->sched[dst], ROTA_RECV, k->received);
+            k->native = s->phase[k->phase[ROTA_SEND]].native;
+            d->n_native += k->native;
+        }
+    }
+}
+
+/* Pass a label on; true if it was not there yet. */
+static bool pass(const int *from, int *to)
+{
+    const bool is_new = *from >= 0 && *to < 0;
+
+    if (is_new)
+        *to = *from;
+    return is_new;
+}
+
+/* Numbers are written once, so passing labels on until nothing changes finds
+ * them all, in whatever order. */
+static void follow_blocks(drawing *d)
+{
+    for (int q = 0; q < d->P; q++) {
+        const rota_block n = d->sched[q].n_blocks;
+        d->label[q] = inside_must(malloc(n * sizeof *d->label[q]));
+        for (rota_block b = 0; b < n; b++)
+            d->label[q][b] = b < (rota_block)d->P ? q * d->P + (int)b : -1;
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (int q = 0; q < d->P; q++)
+            for (uint32_t c = 0; c < d->sched[q].n_copies; c++) {
+                const rota_copy k = d->sched[q].copy[c];
+                again |= pass(&d->label[q][k.from], &d->label[q][k.to]);
+            }
+        for (size_t i = 0; i < d->n_messages; i++) {
+            const message *const k = &d->message[i];
+            const rota_msgs *const out = &d->sched[k->src].msgs[ROTA_SEND];
+            const rota_msgs *const in = &d->sched[k->dst].msgs[ROTA_RECV];
+            const uint32_t a = out->msg[k->sent].first;
+            const uint32_t b = in->msg[k->received].first;
+            for (uint32_t j = 0; j < out->msg[k->sent + 1].first - a; j++)
+                again |= pass(&d->label[k->src][out->item[a + j]],
+                              &d->label[k->dst][in->item[b + j]]);
+        }
+    }
+}
+
+/* ---- when ---------------------------------------------------------------- */
+
+static int later(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+bool draw_waits(const rota_sched *s, uint32_t p)
+{
+    return s->phase[p].native ||
+           s->phase[p + 1].msg[ROTA_SEND] > s->phase[p].msg[ROTA_SEND] ||
+           s->phase[p + 1].msg[ROTA_RECV] > s->phase[p].msg[ROTA_RECV];
+}
+
+/* Steps at which phases begin, from the steps of their messages. */
+static void begin_phases(drawing *d, int *const end[])
+{
+    for (int q = 0; q < d->P; q++)
+        for (uint32_t p = 0; p < d->sched[q].n_phases; p++) {
+            const int before =
+                p == 0 ? 1 : end[q][p - 1] + draw_waits(&d->sched[q], p - 1);
+            d->begin[q][p] = later(d->begin[q][p], before);
+            end[q][p] = later(end[q][p], d->begin[q][p]);
+            d->end = later(d->end, end[q][p]);
+        }
+}
+
+static void find_steps(drawing *d)
+{
+    int *end[MAX_RANKS] = {NULL};
+
+    for (int q = 0; q < d->P; q++) {
+        const size_t n = d->sched[q].n_phases + 1;
+        d->begin[q] = inside_must(calloc(n, sizeof *d->begin[q]));
+        end[q] = inside_must(calloc(n, sizeof *end[q]));
+    }
+    for (bool again = true; again;) {
+        again = false;
+        begin_phases(d, end);
+        for (size_t i = 0; i < d->n_messages; i++) {
+            message *const k = &d->message[i];
+            int *const a = &end[k->src][k->phase[ROTA_SEND]];
+            int *const b = &end[k->dst][k->phase[ROTA_RECV]];
+            const int step = later(d->begin[k->src][k->phase[ROTA_SEND]],
+                                   d->begin[k->dst][k->phase[ROTA_RECV]]);
+            again |= step != k->step;
+            k->step = step;
+            *a = later(*a, step);
+            *b = later(*b, step);
+            d->n_steps = later(d->n_steps, step);
+        }
+    }
+    for (int q = 0; q < d->P; q++)
+        free(end[q]);
+}
+
+/* ---- a drawing ----------------------------------------------------------- */
+
+static void check(const drawing *d)
+{
+    const rota_sched *set[MAX_RANKS];
+
+    for (int q = 0; q < d->P; q++)
+        set[q] = &d->sched[q];
+    if (rota_sched_check(set, d->P, NULL) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
+}
+
+static void make_drawing(drawing *d, const options *o)
+{
+    const size_t P = (size_t)o->ranks;
+    rota_topo topo = inside_topo(o->ranks, o->node_size);
+
+    *d = (drawing){.P = o->ranks, .only = o->only};
+    d->sched = inside_must(calloc(P, sizeof *d->sched));
+    d->label = inside_must(calloc(P, sizeof *d->label));
+    d->begin = inside_must(calloc(P, sizeof *d->begin));
+    for (int q = 0; q < d->P; q++)
+        inside_build(&o->hints, &topo, q, &d->sched[q], &d->choice);
+    check(d);
+    pair_messages(d);
+    follow_blocks(d);
+    find_steps(d);
+    inside_topo_free(&topo);
+}
+
+static void free_drawing(drawing *d)
+{
+    for (int q = 0; q < d->P; q++) {
+        rota_sched_free(&d->sched[q]);
+        free(d->label[q]);
+        free(d->begin[q]);
+    }
+    free(d->sched);
+    free(d->label);
+    free(d->begin);
+    free(d->message);
+}
+
+/* ---- command line -------------------------------------------------------- */
+
+static void print_usage(void)
+{
+    puts("usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
+         "                 [--node-size Q] [--rank ONLY] [--format text|svg]\n"
+         "\n"
+         "Draws who sends which blocks to whom, step by step, from the\n"
+         "schedules of all ranks; with --rank only what that rank sends.\n"
+         "3>5 is the block of rank 3 for rank 5. Where it is taken from and\n"
+         "where it lands: S send buffer, R receive buffer, t2 slot 2 of\n"
+         "scratch, r2 on its way in the receive buffer, in the place of\n"
+         "the block from rank 2.");
+}
+
+static void parse_option(options *o, const char *name, char *value)
+{
+    if (!value)
+        inside_die("%s: no such option, or its value is missing", name);
+    if (strcmp(name, "--algo") == 0)
+        o->algo = value;
+    else if (strcmp(name, "--ranks") == 0)
+        o->ranks = inside_int(name, value, 1);
+    else if (strcmp(name, "--radix") == 0)
+        o->hints.radix = inside_int(name, value, 2);
+    else if (strcmp(name, "--batch") == 0)
+        o->hints.batch = inside_int(name, value, 1);
+    else if (strcmp(name, "--node-size") == 0)
+        o->node_size = inside_int(name, value, 1);
+    else if (strcmp(name, "--rank") == 0)
+        o->only = inside_int(name, value, 0);
+    else if (strcmp(name, "--format") == 0 && strcmp(value, "svg") == 0)
+        o->svg = true;
+    else if (strcmp(name, "--format") == 0 && strcmp(value, "text") == 0)
+        o->svg = false;
+    else
+        inside_die("%s %s: no such option or value", name, value);
+}
+
+static void parse_options(options *o, int argc, char *argv[])
+{
+    for (int i = 1; i < argc; i += 2)
+        parse_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+    if (!o->algo || o->ranks == 0)
+        inside_die("--algo and --ranks are needed; see --help");
+    if (o->ranks > MAX_RANKS)
+        inside_die("--ranks: at most %d can be drawn", MAX_RANKS);
+    if (o->only >= o->ranks)
+        inside_die("--rank: there are ranks 0 to %d", o->ranks - 1);
+    const rota_hints named = inside_parse(o->algo);
+    o->hints.algo = named.algo;
+    if (named.radix)
+        o->hints.radix = named.radix;
+    if (named.batch)
+        o->hints.batch = named.batch;
+}
+
+int main(int argc, char *argv[])
+{
+    options o = {.hints = {.metadata = -1}, .only = -1};
+    drawing d;
+
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+        print_usage();
+        return EXIT_SUCCESS;
+    }
+    parse_options(&o, argc, argv);
+    make_drawing(&d, &o);
+    if (o.svg)
+        draw_svg(&d);
+    else
+        draw_text(&d);
+    free_drawing(&d);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

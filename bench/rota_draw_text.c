@@ -1,0 +1,111 @@
+#include "rota_draw.h"
+
+#include <stdio.h>
+
+const char *draw_place(const rota_sched *s, rota_block b, char text[])
+{
+    const unsigned slot = rota_block_slot(s, b);
+
+    if (b < (rota_block)s->P)
+        return "S";
+    if (b < 2 * (rota_block)s->P)
+        return "R";
+    snprintf(text, 16, "%c%u", rota_block_region(s, b) == ROTA_TMP ? 't' : 'r',
+             slot);
+    return text;
+}
+
+void draw_title(const drawing *d, char *text, size_t size)
+{
+    const rota_choice *const c = &d->choice;
+    char params[60] = "";
+    uint32_t slots = 0;
+
+    if (c->algo->params & ROTA_P_RADIX)
+        snprintf(params, sizeof params, ", radix %d", c->params.radix);
+    if (c->algo->params & ROTA_P_BATCH)
+        snprintf(params, sizeof params, ", batch %d", c->params.batch);
+    for (int q = 0; q < d->P; q++)
+        slots = d->sched[q].n_slots > slots ? d->sched[q].n_slots : slots;
+    snprintf(text, size, "%s%s, %d ranks: %d steps, %zu messages, %u slots",
+             c->algo->name, params, d->P, d->n_steps,
+             d->n_messages - d->n_native, (unsigned)slots);
+}
+
+static void print_block(const drawing *d, int rank, rota_block from,
+                        int to_rank, rota_block to)
+{
+    const int label = d->label[rank][from];
+    char a[16], b[16];
+
+    printf("  %d>%d %s-%s", label / d->P, label % d->P,
+           draw_place(&d->sched[rank], from, a),
+           draw_place(&d->sched[to_rank], to, b));
+}
+
+static void print_message(const drawing *d, const message *k)
+{
+    const rota_msgs *const out = &d->sched[k->src].msgs[ROTA_SEND];
+    const rota_msgs *const in = &d->sched[k->dst].msgs[ROTA_RECV];
+    const uint32_t a = out->msg[k->sent].first, b = in->msg[k->received].first;
+
+    printf("  %2d -> %-2d ", k->src, k->dst);
+    for (uint32_t i = 0; i < out->msg[k->sent + 1].first - a; i++)
+        print_block(d, k->src, out->item[a + i], k->dst, in->item[b + i]);
+    putchar('\n');
+}
+
+/* A rank's copies in the phases that begin in a step, of those with messages
+ * or of those without. */
+static void print_copies(const drawing *d, int rank, int step, bool waits)
+{
+    const rota_sched *const s = &d->sched[rank];
+
+    for (uint32_t p = 0; p < s->n_phases; p++) {
+        const uint32_t first = s->phase[p].copy, last = s->phase[p + 1].copy;
+        if (d->begin[rank][p] != step || draw_waits(s, p) != waits ||
+            first == last)
+            continue;
+        printf("  %2d copies", rank);
+        for (uint32_t c = first; c < last; c++)
+            print_block(d, rank, s->copy[c].from, rank, s->copy[c].to);
+        putchar('\n');
+    }
+}
+
+bool draw_native(const drawing *d, int step)
+{
+    for (size_t i = 0; i < d->n_messages; i++)
+        if (d->message[i].native && d->message[i].step == step)
+            return true;
+    return false;
+}
+
+static void print_step(const drawing *d, int step)
+{
+    if (step <= d->n_steps)
+        printf("step %d\n", step);
+    else
+        puts("at the end");
+    for (int q = 0; q < d->P; q++)
+        if (draw_wanted(d, q))
+            print_copies(d, q, step, false);
+    if (draw_native(d, step))
+        puts("  all ranks call the MPI library's all-to-all");
+    for (size_t i = 0; i < d->n_messages; i++)
+        if (draw_message(d, &d->message[i], step))
+            print_message(d, &d->message[i]);
+    for (int q = 0; q < d->P; q++)
+        if (draw_wanted(d, q))
+            print_copies(d, q, step, true);
+}
+
+void draw_text(const drawing *d)
+{
+    char title[160];
+
+    draw_title(d, title, sizeof title);
+    puts(title);
+    for (int step = 1; step <= d->end; step++)
+        print_step(d, step);
+}

@@ -1,0 +1,69 @@
+/* bruck_basic.c - the uniform exchange in radix 2, rotated before and after.
+ *
+ * Blocks are copied to scratch so that slot i holds the block for rank p + i;
+ * in round k what has bit k set in its slot's number moves 2^k ranks up, into
+ * the same slot. At last slot i holds the block from rank p - i, and is copied
+ * to its place.
+ * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
+ * often as its index has nonzero bits, after one copy and before another.
+ * Scratch: P - 1 blocks, twice that by datatype. Parameters: packing.
+ * Source: Bruck et al. 1997; [Fan22] section 2.1.
+ */
+#include "algos/algo.h"
+
+/* Slot i, or of its two twins the one that block now is not in. */
+static rota_block rest(rota_sched *s, const rota_params *params, int i,
+                       rota_block now)
+{
+    const uint32_t slot = (uint32_t)(i - 1);
+
+    if (!params->by_datatype)
+        return rota_stay(s, slot, ROTA_STAY_PADDED);
+    const bool odd = rota_block_region(s, now) == ROTA_TMP &&
+                     rota_block_slot(s, now) % 2 == 0;
+    return rota_stay(s, 2 * slot + odd, ROTA_STAY_PADDED);
+}
+
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    const int P = s->P, me = s->me;
+    rota_block *const at = rota_sched_scratchpad(s, (size_t)P);
+
+    (void)topo;
+    if (!at)
+        return rota_sched_end(s);
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, rota_src(s, me), rota_dst(s, me));
+    for (int i = 1; i < P; i++) {
+        const rota_block src = rota_src(s, (me + i) % P);
+        at[i] = rest(s, params, i, src);
+        rota_emit_copy(s, src, at[i]);
+    }
+    for (int bit = 1; bit < P; bit *= 2) {
+        rota_phase_begin(s, 0);
+        rota_emit_msg(s, ROTA_SEND, (me + bit) % P);
+        rota_emit_msg(s, ROTA_RECV, (me + P - bit) % P);
+        for (int i = bit; i < P; i++) {
+            if (!(i & bit))
+                continue;
+            rota_emit_block(s, ROTA_SEND, at[i]);
+            at[i] = rest(s, params, i, at[i]);
+            rota_emit_block(s, ROTA_RECV, at[i]);
+        }
+    }
+    rota_phase_begin(s, 0);
+    for (int i = 1; i < P; i++)
+        rota_emit_copy(s, at[i], rota_dst(s, (me + P - i) % P));
+    return rota_sched_end(s);
+}
+
+const rota_algo rota_algo_bruck_basic = {
+    .name = "bruck_basic",
+    .summary = "uniform: logarithmic, rotated before and after",
+    .source = "[Fan22] section 2.1",
+    .params = ROTA_P_PACKING,
+    .sizes = ROTA_SIZES_PADDED,
+    .uniform = true,
+    .build = build,
+};

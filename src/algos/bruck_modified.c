@@ -1,0 +1,32 @@
+/* bruck_modified.c - the uniform exchange in radix 2, rotated at first only.
+ *
+ * Blocks are copied to scratch in the order of their indices; data then travel
+ * downwards, so that after the last round every block is where it belongs.
+ * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
+ * often as its index has nonzero bits, after one copy. Scratch: P - 1 blocks,
+ * twice that by datatype. Parameters: packing.
+ * Source: [Fan22] section 2.
+ */
+#include "algos/log.h"
+
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    const rota_log_form form = {.radix = 2,
+                                .copy_in = true,
+                                .padded = true,
+                                .by_datatype = params->by_datatype};
+
+    (void)topo;
+    return rota_build_log(s, &form);
+}
+
+const rota_algo rota_algo_bruck_modified = {
+    .name = "bruck_modified",
+    .summary = "uniform: logarithmic, rotated at first only",
+    .source = "[Fan22] section 2",
+    .params = ROTA_P_PACKING,
+    .sizes = ROTA_SIZES_PADDED,
+    .uniform = true,
+    .build = build,
+};
