@@ -80,7 +80,7 @@ static int *ints(int n)
 rota_topo inside_topo(int P, int node_size)
 {
     const int Q = node_size > 0 && node_size < P ? node_size : P;
-    rota_topo t = {.P = P, .n_nodes = (P + Q - 1) / Q, .n_cores = Q};
+    rota_topo t = {.P = P, .n_nodes = (P + Q - 1) / Q};
 
     t.node = ints(P);
     t.local = ints(P);

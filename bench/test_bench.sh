@@ -66,7 +66,7 @@ measures 2 --sizes 300 --kind varying --bound none --block 1 --algos auto,mpi
 measures 2 --sizes 64 --time-limit 0.001 --algos auto,mpi
 
 refuses "unknown argument '--bogus'" --bogus
-refuses "cannot find or send sizes" --kind exchange --algos rota_mpi
+refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi
 refuses "not available in this build" --mem heap
 refuses "cannot write" --json "$folder/none/json"
 refuses "no such file\|No such file" --dist "matrix:$folder/none"

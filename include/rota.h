@@ -11,8 +11,9 @@
  *   it through the error handler of the plan's communicator (of MPI_COMM_SELF
  *   where there is none; of MPI_COMM_WORLD before MPI 4). MPI_Error_string
  *   gives a text that names the function, the argument, the rank and the
- *   value; rota_error_class gives the class. Output arguments are set only on
- *   success.
+ *   value, until eight more errors of the same class have occurred;
+ *   rota_error_class gives the class. Output arguments are set only on success.
+ *   After MPI has failed in a message of a plan, the plan can only be freed.
  *
  *   Collective functions must be called by all ranks of the communicator, in
  *   the same order. An error that one rank finds in its arguments is agreed
@@ -20,9 +21,10 @@
  *   communicator that is invalid on one rank only is beyond agreement: that
  *   rank returns and the others wait, as in MPI.
  *
- *   Progress. Nothing moves outside MPI and Rota calls. rota_test and
- *   rota_wait on any plan, and the functions that make plans, advance every
- *   active plan of the process.
+ *   Progress. Plans move only inside Rota calls: rota_test and rota_wait on
+ *   any plan, and the functions that make plans, advance every active plan of
+ *   the process. Calls of MPI do not, so a rank that waits in MPI for a rank
+ *   that waits for it in Rota waits for ever.
  *
  *   Waiting spins briefly and then gives the processor up, so that more ranks
  *   than cores do not starve each other.
@@ -343,7 +345,10 @@ ROTA_API int rota_version(void);
  * ranks. An unknown key that begins with rota_, or an unknown value, is an
  * error that lists the valid ones; other keys are ignored.
  *
- *   rota_algorithm  ROTA_ALGORITHM  an algorithm by name (docs/algorithms.md)
+ *   rota_algorithm  ROTA_ALGORITHM  an algorithm by name (docs/algorithms.md);
+ *                                   at most 64 plans at a time on one
+ *                                   communicator can be of those that use a
+ *                                   collective of MPI's (mpi, padded_alltoall)
  *   rota_batch      ROTA_BATCH      messages in flight in each direction, or
  *                                   steps of a batch, 1..2^20 (default 32)
  *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;

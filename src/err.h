@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-enum { ROTA_ERR_TEXT = 200 }; /* bytes of an error text, with terminator */
+enum { ROTA_ERR_TEXT = 400 }; /* bytes of an error text, with terminator */
 
 /* Record a text and return errorclass. The text needs no function name: the
  * API adds it. */

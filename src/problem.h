@@ -29,6 +29,8 @@ typedef struct rota_side {
     rota_type type;    /* owned: a duplicate where it is not plain bytes */
     ptrdiff_t *offset; /* [P] bytes from base to each block */
     size_t *bytes;     /* [P] bytes of data in each block */
+    bool null_ok;      /* the type has addresses in it: base may be MPI_BOTTOM,
+                          which may be NULL */
 } rota_side;
 
 typedef struct rota_problem {

@@ -6,11 +6,13 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <time.h>
 
 /* ---- active executors ---------------------------------------------------- */
 
 static rota_exec *active_list;
+static bool moving; /* some message was completed since it was cleared */
 static bool threaded;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -51,7 +53,18 @@ static void finish(rota_exec *x, int err)
         x->next_active->prev_active = x->prev_active;
     x->active = false;
     x->err = err;
+    x->err_text[0] = '\0';
+    if (err != MPI_SUCCESS && rota_fail_text()) {
+        snprintf(x->err_text, sizeof x->err_text, "%s", rota_fail_text());
+        rota_fail_clear(); /* it may be another plan's call */
+    }
     x->broken = x->broken || err != MPI_SUCCESS;
+}
+
+/* The result of a run that is over. */
+static int result(const rota_exec *x)
+{
+    return x->err_text[0] ? rota_fail(x->err, "%s", x->err_text) : x->err;
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -111,10 +124,14 @@ static int test_message(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
     int flag;
 
-    if (x->wire[dir][m].late)
-        return rota_late_test(x, dir, m, done);
+    if (x->wire[dir][m].late) {
+        const int err = rota_late_test(x, dir, m, done);
+        moving = moving || *done;
+        return err;
+    }
     ROTA_TRY(MPI_Test(&x->request[dir][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
+    moving = moving || flag;
     return flag ? complete(x, dir, m) : MPI_SUCCESS;
 }
 
@@ -253,6 +270,7 @@ static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
             return n > 0 ? first_error(x->lane_status, n) : err;
         if (n == 0)
             return MPI_SUCCESS;
+        moving = true;
         for (int i = 0; i < n; i++) {
             const int lane = x->lane_done[i];
             x->in_flight--;
@@ -361,7 +379,7 @@ int rota_exec_start(rota_exec *x)
     link_active(x);
     advance(x);
     /* Once unlocked, another thread's test may finish it. */
-    const int err = x->active ? MPI_SUCCESS : x->err;
+    const int err = x->active ? MPI_SUCCESS : result(x);
     unlock();
     return err;
 }
@@ -372,7 +390,7 @@ int rota_exec_test(rota_exec *x, bool *done)
     advance_all();
     *done = !x->active;
     unlock();
-    return *done ? x->err : MPI_SUCCESS;
+    return *done ? result(x) : MPI_SUCCESS;
 }
 
 /* ---- waiting ------------------------------------------------------------- */
@@ -425,12 +443,14 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
     for (int n = 0;;) {
         bool flag = false;
         lock();
+        moving = false;
         advance_all();
         const int err = done(arg, &flag);
+        const bool waited = !moving;
         unlock();
         if (flag || err != MPI_SUCCESS)
             return err;
-        n = give_way(n);
+        n = waited ? give_way(n) : 0;
     }
 }
 
@@ -445,7 +465,7 @@ static int is_inactive(void *arg, bool *flag)
 int rota_exec_wait(rota_exec *x)
 {
     ROTA_TRY(rota_wait_until(is_inactive, x));
-    return x->err;
+    return result(x);
 }
 
 typedef struct requests {

@@ -31,7 +31,8 @@ typedef struct rota_exec {
     /* Set by the owner before rota_exec_bind. */
     const rota_sched *s;
     MPI_Comm comm;   /* the library's own; errors are returned */
-    int tag;         /* no other live plan on comm has it */
+    int tag;         /* no other live plan on comm has it, nor the next one,
+                        which is for what goes before data */
     MPI_Comm native; /* for a native phase, this plan's alone; else null */
     rota_type type[ROTA_N_REGIONS];
     char *base[ROTA_N_REGIONS];
@@ -72,9 +73,10 @@ typedef struct rota_exec {
     int in_flight;              /* windowed: lanes in use */
     bool entered;               /* the phase's first messages are posted */
     bool active;
-    bool broken;    /* MPI reported an error: requests may hang about */
-    int err;        /* of the run */
-    rota_note note; /* of the run, the first one, with: */
+    bool broken; /* MPI reported an error: requests may hang about */
+    int err;     /* of the run, with its text */
+    char err_text[ROTA_ERR_TEXT]; /* if it is one of rota_fail */
+    rota_note note;               /* of the run, the first one, with: */
     int note_peer;
     size_t note_sent, note_expected;
     struct rota_exec *prev_active, *next_active;

@@ -97,10 +97,8 @@ void rota_late_unbind(rota_exec *x)
             struct rota_late *const l = x->wire[dir][m].late;
             if (!l)
                 continue;
-            if (l->head != MPI_REQUEST_NULL) {
-                MPI_Cancel(&l->head); /* a run that failed */
+            if (l->head != MPI_REQUEST_NULL) /* a run that failed */
                 MPI_Request_free(&l->head);
-            }
             free(l->data);
             free(l);
         }
@@ -117,6 +115,16 @@ static int post_bytes(const rota_exec *x, rota_dir dir, uint32_t m, void *data,
 
     return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
                              x->comm, request);
+}
+
+/* What goes before the data has a tag of its own. */
+static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
+                     size_t bytes)
+{
+    const rota_payload p = {head, bytes, MPI_BYTE};
+
+    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag + 1,
+                             x->comm, &x->wire[dir][m].late->head);
 }
 
 /* Header and blocks into the message's buffer; total is their length. */
@@ -150,15 +158,14 @@ static int post_send(rota_exec *x, uint32_t m)
 
     ROTA_TRY(pack(x, m, &total));
     if (x->metadata == ROTA_META_TWO_PHASE) {
-        ROTA_TRY(post_bytes(x, ROTA_SEND, m, l->data, head, &l->head));
+        ROTA_TRY(post_head(x, ROTA_SEND, m, l->data, head));
         return total == head ? MPI_SUCCESS
                              : post_bytes(x, ROTA_SEND, m, l->data + head,
                                           total - head, request);
     }
     if (x->metadata == ROTA_META_COMBINED) {
         l->length = total;
-        ROTA_TRY(post_bytes(x, ROTA_SEND, m, &l->length, sizeof l->length,
-                            &l->head));
+        ROTA_TRY(post_head(x, ROTA_SEND, m, &l->length, sizeof l->length));
     }
     return post_bytes(x, ROTA_SEND, m, l->data, total, request);
 }
@@ -186,11 +193,10 @@ static int post_recv(rota_exec *x, uint32_t m)
     switch (x->metadata) {
     case ROTA_META_TWO_PHASE:
         l->await = AWAIT_HEAD;
-        return post_bytes(x, ROTA_RECV, m, l->data, head, &l->head);
+        return post_head(x, ROTA_RECV, m, l->data, head);
     case ROTA_META_COMBINED:
         l->await = AWAIT_HEAD;
-        return post_bytes(x, ROTA_RECV, m, &l->length, sizeof l->length,
-                          &l->head);
+        return post_head(x, ROTA_RECV, m, &l->length, sizeof l->length);
     default:
         if (x->max_block == SIZE_MAX) {
             l->await = AWAIT_PROBE;

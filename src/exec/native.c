@@ -82,6 +82,8 @@ int rota_native_bind(rota_exec *x)
 
 void rota_native_unbind(rota_exec *x)
 {
+    if (x->native_request != MPI_REQUEST_NULL)
+        return; /* a run that failed: MPI may still read the arrays */
     for (int i = 0; x->native_args && i < ROTA_N_DIRS; i++) {
         side *const s = &x->native_args->side[i];
         free(s->count);
@@ -97,25 +99,24 @@ int rota_native_post(rota_exec *x, const rota_phase *phase)
 {
     struct rota_native *const n = x->native_args;
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
-    const rota_type *const st = &x->type[s->region];
-    const rota_type *const dt = &x->type[d->region];
 
     fill(n, x, phase);
+    const MPI_Datatype st = x->type[s->region].mpi;
+    const MPI_Datatype dt = x->type[d->region].mpi;
     char *const from = x->base[s->region], *const to = x->base[d->region];
     if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
-        return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st->mpi,
-                             to + d->displ[0], d->small_count[0], dt->mpi,
-                             x->native, &x->native_request);
+        return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
+                             to + d->displ[0], d->small_count[0], dt, x->native,
+                             &x->native_request);
     if (!n->large)
-        return MPI_Ialltoallv(from, s->small_count, s->small_displ, st->mpi, to,
-                              d->small_count, d->small_displ, dt->mpi,
-                              x->native, &x->native_request);
+        return MPI_Ialltoallv(from, s->small_count, s->small_displ, st, to,
+                              d->small_count, d->small_displ, dt, x->native,
+                              &x->native_request);
 #if MPI_VERSION >= 4
-    return MPI_Ialltoallv_c(from, s->count, s->displ, st->mpi, to, d->count,
-                            d->displ, dt->mpi, x->native, &x->native_request);
+    return MPI_Ialltoallv_c(from, s->count, s->displ, st, to, d->count,
+                            d->displ, dt, x->native, &x->native_request);
 #else
-    return rota_fail(MPI_ERR_COUNT,
-                     "algorithm mpi: counts or displacements beyond 2^31 need "
-                     "MPI 4");
+    return rota_fail(MPI_ERR_COUNT, "MPI's own all-to-all with counts or "
+                                    "displacements beyond 2^31 needs MPI 4");
 #endif
 }

@@ -7,7 +7,7 @@
  */
 #include "plan/plan.h"
 
-#include <string.h>
+#include <stdio.h>
 
 enum { AGREE_TAG = 0 };
 
@@ -77,15 +77,27 @@ static int spread_text(const rota_comm *c, int root, char text[ROTA_ERR_TEXT])
     return MPI_SUCCESS;
 }
 
+/* The text of a status, ours or MPI's. */
+static void copy_text(int status, char text[ROTA_ERR_TEXT])
+{
+    char mpi_text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    if (!rota_fail_text())
+        MPI_Error_string(status, mpi_text, &length);
+    snprintf(text, ROTA_ERR_TEXT, "%.*s", ROTA_ERR_TEXT - 1,
+             rota_fail_text() ? rota_fail_text() : mpi_text);
+}
+
 /* All ranks fail with the same class and text. */
-static int fail_together(const rota_comm *c, uint64_t failure)
+static int fail_together(const rota_comm *c, int status, uint64_t failure)
 {
     const int errorclass = (int)(failure >> 32);
     const int rank = c->P - (int)(failure & UINT32_MAX);
-    char text[ROTA_ERR_TEXT] = "an MPI call failed";
+    char text[ROTA_ERR_TEXT] = "";
 
-    if (rank == c->me && rota_fail_text())
-        strcpy(text, rota_fail_text());
+    if (rank == c->me)
+        copy_text(status, text);
     ROTA_TRY(spread_text(c, rank, text));
     text[ROTA_ERR_TEXT - 1] = '\0';
     return rota_fail(errorclass, "rank %d: %.*s", rank, ROTA_ERR_TEXT - 20,
@@ -112,7 +124,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     }
     ROTA_TRY(reduce(c, &b));
     if (b.failure)
-        return fail_together(c, b.failure);
+        return fail_together(c, status, b.failure);
     if (!vote)
         return MPI_SUCCESS;
     if (b.hash != ~b.not_hash)

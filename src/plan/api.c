@@ -305,11 +305,8 @@ static int conclude(const char *function, rota_plan *plan, int err)
         return leave(plan->comm, function, err);
     if (x->note == ROTA_MISMATCH)
         return leave(plan->comm, function,
-                     rota_fail(MPI_ERR_COUNT,
-                               "rank %d sends %zu bytes to rank %d, which "
-                               "expects %zu",
-                               x->note_peer, x->note_sent, me,
-                               x->note_expected));
+                     rota_fail_mismatch(x->note_peer, me, x->note_sent,
+                                        x->note_expected));
     if (x->note == ROTA_NOTHING)
         return MPI_SUCCESS;
     rota_fail(MPI_ERR_COUNT,
@@ -330,7 +327,8 @@ int rota_test(rota_plan *plan, int *flag)
         return leave(comm_of(plan), __func__, err);
     if (plan->active)
         err = rota_exec_test(&plan->exec, &done);
-    *flag = done;
+    if (err == MPI_SUCCESS)
+        *flag = done;
     /* An exchange stays active until its blocks are collected. */
     return done && plan->active && plan->kind != ROTA_EXCHANGE
                ? conclude(__func__, plan, err)
@@ -446,9 +444,9 @@ static int check_buffers(const rota_plan *plan, const void *sendbuf,
         sent += plan->bytes[q];
         received += plan->bytes[P + q];
     }
-    if (!sendbuf && sent > 0)
+    if (!sendbuf && sent > 0 && !plan->problem.send.null_ok)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
-    if (!recvbuf && received > 0)
+    if (!recvbuf && received > 0 && !plan->problem.recv.null_ok)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
     return MPI_SUCCESS;
 }

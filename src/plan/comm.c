@@ -1,7 +1,16 @@
-/* comm.c - what all plans on one user communicator share. */
+/* comm.c - what all plans on one user communicator share.
+ *
+ * Whatever blocks in an MPI collective is preceded by a barrier that is waited
+ * for while active plans advance: behind it all ranks are here, and none can
+ * still need an answer of a plan from another.
+ */
 #include "plan/plan.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+
+/* uthash would end the program where it cannot allocate. */
+#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 typedef struct rota_id {
@@ -11,51 +20,79 @@ typedef struct rota_id {
 
 static int keyval = MPI_KEYVAL_INVALID;
 
+/* Threads may make and free plans of one communicator at once. Never held
+ * across anything that waits. */
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* ---- ids ------------------------------------------------------------------ */
 
-bool rota_comm_id_taken(const rota_comm *c, int id)
+bool rota_comm_id_taken(rota_comm *c, int id)
 {
     rota_id *found;
 
+    pthread_mutex_lock(&state_lock);
     HASH_FIND_INT(c->live_ids, &id, found);
+    pthread_mutex_unlock(&state_lock);
     return found != NULL;
 }
 
 int rota_comm_id_take(rota_comm *c, int id)
 {
-    rota_id *const entry = malloc(sizeof *entry);
+    rota_id *const entry = calloc(1, sizeof *entry);
+    bool taken = false;
 
     c->next_id = rota_comm_id_after(c, id);
-    if (!entry)
-        return rota_fail_mem("a plan's tag");
-    entry->id = id;
-    HASH_ADD_INT(c->live_ids, id, entry);
-    return MPI_SUCCESS;
+    if (entry) {
+        entry->id = id;
+        pthread_mutex_lock(&state_lock);
+        HASH_ADD_INT(c->live_ids, id, entry);
+        pthread_mutex_unlock(&state_lock);
+        taken = entry->hh.tbl != NULL;
+    }
+    if (!taken)
+        free(entry);
+    return taken ? MPI_SUCCESS : rota_fail_mem("a plan's tag");
 }
 
 void rota_comm_id_drop(rota_comm *c, int id)
 {
     rota_id *found;
 
+    pthread_mutex_lock(&state_lock);
     HASH_FIND_INT(c->live_ids, &id, found);
-    if (!found)
-        return;
-    HASH_DEL(c->live_ids, found);
+    if (found)
+        HASH_DEL(c->live_ids, found);
+    pthread_mutex_unlock(&state_lock);
     free(found);
 }
 
 /* ---- life ----------------------------------------------------------------- */
 
-void rota_comm_release(rota_comm *c)
+void rota_comm_retain(rota_comm *c)
 {
-    if (--c->refs > 0)
-        return;
+    pthread_mutex_lock(&state_lock);
+    c->refs++;
+    pthread_mutex_unlock(&state_lock);
+}
+
+static void destroy(rota_comm *c)
+{
     for (int i = 0; i < ROTA_MAX_NATIVE; i++)
         if (c->native[i] != MPI_COMM_NULL)
             MPI_Comm_free(&c->native[i]);
     if (c->dup != MPI_COMM_NULL)
         MPI_Comm_free(&c->dup);
     rota_topo_free(&c->topo);
+}
+
+void rota_comm_release(rota_comm *c)
+{
+    pthread_mutex_lock(&state_lock);
+    const int left = --c->refs;
+    pthread_mutex_unlock(&state_lock);
+    if (left > 0)
+        return;
+    destroy(c);
     free(c);
 }
 
@@ -74,10 +111,14 @@ static int on_user_free(MPI_Comm comm, int key, void *value, void *extra)
 
 static int make_keyval(void)
 {
-    if (keyval != MPI_KEYVAL_INVALID)
-        return MPI_SUCCESS;
-    return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_user_free, &keyval,
-                                  NULL);
+    int err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&state_lock);
+    if (keyval == MPI_KEYVAL_INVALID)
+        err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_user_free,
+                                     &keyval, NULL);
+    pthread_mutex_unlock(&state_lock);
+    return err;
 }
 
 static int largest_tag(MPI_Comm comm)
@@ -88,49 +129,103 @@ static int largest_tag(MPI_Comm comm)
     return found ? *upper : 32767; /* what MPI promises at least */
 }
 
-static int check_threads(void)
+/* All ranks are here. */
+static int meet(MPI_Comm comm)
+{
+    MPI_Request request;
+
+    ROTA_TRY(MPI_Ibarrier(comm, &request));
+    return rota_wait_requests(1, &request);
+}
+
+/* Ranks on this node: of the communicator or, where the launcher tells, of the
+ * whole program. */
+static int ranks_here(const rota_comm *c)
+{
+    static const char *const variables[] = {"MPI_LOCALNRANKS",
+                                            "OMPI_COMM_WORLD_LOCAL_SIZE"};
+    const int node = c->topo.node[c->me];
+    int most = c->topo.first[node + 1] - c->topo.first[node];
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *const value = getenv(variables[i]);
+        const int n = value ? atoi(value) : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* A communicator of ours, on which ranks can agree. */
+static int open_dup(rota_comm *draft)
 {
     int level;
 
+    ROTA_TRY(meet(draft->user));
+    ROTA_TRY(MPI_Comm_dup(draft->user, &draft->dup));
+    ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
+    ROTA_TRY(MPI_Comm_size(draft->dup, &draft->P));
+    ROTA_TRY(MPI_Comm_rank(draft->dup, &draft->me));
+    draft->max_id = (largest_tag(draft->dup) - 1) / 2;
     ROTA_TRY(MPI_Query_thread(&level));
     rota_exec_set_threaded(level == MPI_THREAD_MULTIPLE);
     return MPI_SUCCESS;
 }
 
-static int fill(rota_comm *c)
+/* The rest: what a rank may fail in by itself is agreed on before the others
+ * go on. */
+static int complete(rota_comm *draft, rota_comm **c)
 {
-    ROTA_TRY(MPI_Comm_dup(c->user, &c->dup));
-    ROTA_TRY(MPI_Comm_set_errhandler(c->dup, MPI_ERRORS_RETURN));
-    ROTA_TRY(MPI_Comm_size(c->dup, &c->P));
-    ROTA_TRY(MPI_Comm_rank(c->dup, &c->me));
-    c->max_id = largest_tag(c->dup);
-    ROTA_TRY(rota_topo_detect(c->dup, &c->topo));
-    if (c->topo.crowded)
-        rota_wait_set_crowded();
-    return check_threads();
+    rota_comm *const made = malloc(sizeof *made);
+    int err = made ? rota_topo_alloc(&draft->topo, draft->P)
+                   : rota_fail_mem("a communicator's state");
+
+    err = rota_agree(draft, err, NULL);
+    if (err == MPI_SUCCESS)
+        err = rota_topo_detect(draft->dup, draft->me, &draft->topo);
+    err = rota_agree(draft, err, NULL);
+    if (err != MPI_SUCCESS) {
+        free(made);
+        return err;
+    }
+    *made = *draft;
+    *c = made;
+    return MPI_SUCCESS;
 }
 
-static int make(MPI_Comm user, rota_comm **made)
+static int attach(rota_comm *c)
 {
-    rota_comm *const c = calloc(1, sizeof *c);
+    const int err = MPI_Comm_set_attr(c->user, keyval, c);
+    const int agreed = rota_agree(c, err, NULL);
 
-    if (!c)
-        return rota_fail_mem("a communicator's state");
-    *c = (rota_comm){.user = user,
-                     .user_alive = true,
-                     .dup = MPI_COMM_NULL,
-                     .refs = 1,
-                     .next_id = 1};
-    for (int i = 0; i < ROTA_MAX_NATIVE; i++)
-        c->native[i] = MPI_COMM_NULL;
-    int err = fill(c);
+    if (agreed == MPI_SUCCESS)
+        return MPI_SUCCESS;
     if (err == MPI_SUCCESS)
-        err = MPI_Comm_set_attr(user, keyval, c);
-    if (err != MPI_SUCCESS)
-        rota_comm_release(c);
+        MPI_Comm_delete_attr(c->user, keyval); /* which releases it */
     else
-        *made = c;
-    return err;
+        rota_comm_release(c);
+    return agreed;
+}
+
+static int make(MPI_Comm user, rota_comm **c)
+{
+    rota_comm draft = {.user = user,
+                       .user_alive = true,
+                       .dup = MPI_COMM_NULL,
+                       .refs = 1,
+                       .next_id = 1};
+
+    for (int i = 0; i < ROTA_MAX_NATIVE; i++)
+        draft.native[i] = MPI_COMM_NULL;
+    int err = open_dup(&draft);
+    if (err == MPI_SUCCESS)
+        err = complete(&draft, c);
+    if (err != MPI_SUCCESS) {
+        destroy(&draft);
+        return err;
+    }
+    if (ranks_here(*c) > rota_topo_cores())
+        rota_wait_set_crowded();
+    return attach(*c);
 }
 
 int rota_comm_get(MPI_Comm user, rota_comm **c)
@@ -147,12 +242,38 @@ int rota_comm_get(MPI_Comm user, rota_comm **c)
     return found ? MPI_SUCCESS : make(user, c);
 }
 
+/* ---- native communicators --------------------------------------------------- */
+
+static int make_native(rota_comm *c, int i)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+
+    ROTA_TRY(meet(c->dup));
+    int err = MPI_Comm_dup(c->dup, &made);
+    if (err == MPI_SUCCESS)
+        err = MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    err = rota_agree(c, err, NULL);
+    if (err == MPI_SUCCESS)
+        c->native[i] = made;
+    else if (made != MPI_COMM_NULL)
+        MPI_Comm_free(&made);
+    return err;
+}
+
 int rota_comm_native(rota_comm *c, int i, MPI_Comm *native)
 {
-    if (c->native[i] == MPI_COMM_NULL) {
-        ROTA_TRY(MPI_Comm_dup(c->dup, &c->native[i]));
-        ROTA_TRY(MPI_Comm_set_errhandler(c->native[i], MPI_ERRORS_RETURN));
-    }
+    if (c->native[i] == MPI_COMM_NULL)
+        ROTA_TRY(make_native(c, i));
+    pthread_mutex_lock(&state_lock);
+    c->native_used |= (uint64_t)1 << i;
+    pthread_mutex_unlock(&state_lock);
     *native = c->native[i];
     return MPI_SUCCESS;
+}
+
+void rota_comm_native_drop(rota_comm *c, int i)
+{
+    pthread_mutex_lock(&state_lock);
+    c->native_used &= ~((uint64_t)1 << i);
+    pthread_mutex_unlock(&state_lock);
 }

@@ -52,7 +52,7 @@ static bool add_place(cJSON *o, const rota_plan *p)
            add_number(o, "nodes", t->n_nodes) &&
            add_number(o, "ranks_on_node",
                       t->first[node + 1] - t->first[node]) &&
-           add_number(o, "cores_on_node", t->n_cores);
+           add_number(o, "cores_on_node", rota_topo_cores());
 }
 
 /* Sizes of a varying plan are those of its last start. */

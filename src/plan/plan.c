@@ -87,23 +87,23 @@ static int agree_on_plan(rota_plan *p, int status)
 static int take_agreed(rota_plan *p)
 {
     rota_comm *const c = p->comm;
-    const int err = rota_comm_id_take(c, p->id);
+    const int free_native = p->native;
+    int native_err = MPI_SUCCESS;
 
-    p->agreed = err == MPI_SUCCESS;
-    if (!p->choice.algo->native) {
-        p->native = -1;
-        return err;
-    }
-    if (p->native == ROTA_MAX_NATIVE) {
-        p->native = -1;
-        return rota_fail(MPI_ERR_OTHER,
-                         "%d plans on this communicator use MPI's own "
-                         "all-to-all; no more can",
-                         ROTA_MAX_NATIVE);
-    }
-    c->native_used |= (uint64_t)1 << p->native;
-    ROTA_TRY(rota_comm_native(c, p->native, &p->exec.native));
-    return err;
+    p->native = -1;
+    if (p->choice.algo->native && free_native == ROTA_MAX_NATIVE)
+        native_err = rota_fail(MPI_ERR_OTHER,
+                               "%d plans on this communicator use MPI's own "
+                               "all-to-all; no more can",
+                               ROTA_MAX_NATIVE);
+    else if (p->choice.algo->native)
+        native_err = rota_comm_native(c, free_native, &p->exec.native);
+    if (p->choice.algo->native && native_err == MPI_SUCCESS)
+        p->native = free_native;
+    ROTA_TRY(native_err);
+    ROTA_TRY(rota_comm_id_take(c, p->id));
+    p->has_id = true;
+    return MPI_SUCCESS;
 }
 
 /* ---- learning and checking sizes ------------------------------------------- */
@@ -118,12 +118,26 @@ static int compare_counts(const rota_plan *p, const size_t cell[])
         const size_t sent = cell[rota_dst(&p->sched, src)];
         const size_t expected = p->problem.recv.bytes[src];
         if (sent != expected)
-            return rota_fail(MPI_ERR_COUNT,
-                             "rank %d sends %zu bytes to rank %d, which "
-                             "expects %zu",
-                             src, sent, p->comm->me, expected);
+            return rota_fail_mismatch(src, p->comm->me, sent, expected);
     }
     return MPI_SUCCESS;
+}
+
+int rota_fail_mismatch(int src, int dst, size_t sent, size_t expected)
+{
+    return rota_fail(MPI_ERR_COUNT,
+                     "rank %d sends %zu bytes to rank %d, which expects %zu",
+                     src, sent, dst, expected);
+}
+
+int rota_check_own(const rota_plan *p)
+{
+    const int me = p->comm->me;
+    const size_t sent = p->bytes[rota_src(&p->sched, me)];
+    const size_t expected = p->bytes[rota_dst(&p->sched, me)];
+
+    return sent == expected ? MPI_SUCCESS
+                            : rota_fail_mismatch(me, me, sent, expected);
 }
 
 /* Run s on sizes. Collective: a rank that cannot take part must not leave the
@@ -135,7 +149,7 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
 
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
-        status = rota_sizes_init(z, s, p->comm->dup, p->id,
+        status = rota_sizes_init(z, s, p->comm->dup, 2 * p->id,
                                  problem->in_place ? problem->recv.bytes
                                                    : problem->send.bytes);
     status = rota_agree(p->comm, status, NULL);
@@ -220,7 +234,7 @@ static int set_sides(rota_plan *p)
         return make_stage(p);
     memcpy(p->bytes, problem->send.bytes, P * sizeof *p->bytes);
     memcpy(p->offset, problem->send.offset, P * sizeof *p->offset);
-    return MPI_SUCCESS;
+    return rota_check_own(p);
 }
 
 static const rota_type bytes_type = {MPI_BYTE, 1, 1};
@@ -231,7 +245,7 @@ static int bind(rota_plan *p)
 
     x->s = &p->sched;
     x->comm = p->comm->dup;
-    x->tag = p->id;
+    x->tag = 2 * p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;
     x->by_datatype = p->choice.params.by_datatype;
@@ -258,7 +272,7 @@ static rota_plan *new_plan(rota_comm *c, rota_kind kind)
     if (!p)
         return NULL;
     p->comm = c;
-    c->refs++;
+    rota_comm_retain(c);
     p->kind = kind;
     p->native = -1;
     p->exec.native = MPI_COMM_NULL;
@@ -403,6 +417,10 @@ void rota_plan_destroy(rota_plan *plan)
 {
     if (!plan)
         return;
+    /* MPI may still write to what messages of a run that failed are bound to,
+     * and may still match its tag: all of that is left as it is. */
+    if (plan->exec.broken)
+        return;
     rota_exec_unbind(&plan->exec);
     rota_sched_free(&plan->sched);
     rota_problem_free(&plan->problem);
@@ -411,10 +429,10 @@ void rota_plan_destroy(rota_plan *plan)
     free(plan->scratch);
     free(plan->stage);
     free(plan->out);
-    if (plan->agreed)
+    if (plan->has_id)
         rota_comm_id_drop(plan->comm, plan->id);
-    if (plan->agreed && plan->native >= 0)
-        plan->comm->native_used &= ~((uint64_t)1 << plan->native);
+    if (plan->native >= 0)
+        rota_comm_native_drop(plan->comm, plan->native);
     rota_comm_release(plan->comm);
     free(plan);
 }

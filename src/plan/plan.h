@@ -19,23 +19,27 @@ typedef struct rota_comm {
     MPI_Comm user;   /* for its error handler only */
     bool user_alive; /* not freed by the user yet */
     MPI_Comm dup;    /* carries all messages; errors are returned */
-    int refs;        /* the attribute and every plan */
+    int refs;        /* the attribute and every plan; under a lock, with ids
+                        and native_used */
     int P, me;
     rota_topo topo;
-    int next_id; /* of a plan; its tag */
+    int next_id; /* of a plan */
     int max_id;
     struct rota_id *live_ids; /* uthash, of plans that live on this rank */
     MPI_Comm native[ROTA_MAX_NATIVE]; /* made when first needed */
     uint64_t native_used; /* bit i: a plan of this rank has native[i] */
 } rota_comm;
 
-/* Find or make the state of a communicator. Collective when it is made. */
+/* Find or make the state of a communicator. Collective when it is made; active
+ * plans advance meanwhile. */
 int rota_comm_get(MPI_Comm user, rota_comm **c);
+void rota_comm_retain(rota_comm *c);
 void rota_comm_release(rota_comm *c);
 
 /* The plan's id: proposed by all ranks alike, refused by those on which a
- * plan that has not been freed yet holds it. Local. */
-bool rota_comm_id_taken(const rota_comm *c, int id);
+ * plan that has not been freed yet holds it. Its messages have the tags 2 id
+ * and 2 id + 1. Local. */
+bool rota_comm_id_taken(rota_comm *c, int id);
 int rota_comm_id_take(rota_comm *c, int id);
 void rota_comm_id_drop(rota_comm *c, int id);
 static inline int rota_comm_id_after(const rota_comm *c, int id)
@@ -43,12 +47,17 @@ static inline int rota_comm_id_after(const rota_comm *c, int id)
     return id == c->max_id ? 1 : id + 1; /* 0 is for agreement */
 }
 
-/* Collective if native communicator i has not been made yet. */
+void rota_comm_native_drop(rota_comm *c, int i);
+
+/* Take native communicator i. Collective if it has not been made yet; then a
+ * failure is agreed on. */
 int rota_comm_native(rota_comm *c, int i, MPI_Comm *native);
 
 /* ---- topo_detect.c ------------------------------------------------------- */
 
-int rota_topo_detect(MPI_Comm comm, rota_topo *topo); /* collective */
+int rota_topo_cores(void); /* of this process's node */
+int rota_topo_alloc(rota_topo *topo, int P);
+int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo); /* collective */
 void rota_topo_free(rota_topo *topo);
 
 /* ---- agree.c ------------------------------------------------------------- */
@@ -110,7 +119,8 @@ int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
 typedef struct rota_unit {
     size_t element;    /* bytes of data in one element of the caller's type */
     ptrdiff_t spacing; /* bytes from one element to the next */
-    ptrdiff_t true_lb; /* added to every offset */
+    ptrdiff_t true_lb; /* added to every offset: 0 unless plain bytes */
+    bool null_ok;      /* as in rota_side */
 } rota_unit;
 
 /* A datatype as the rest of the library sees it, and as the caller counts in
@@ -156,10 +166,10 @@ struct rota_plan {
     rota_comm *comm;
     rota_kind kind;
     rota_choice choice;
-    bool checked;         /* counts across ranks and overlaps were looked at */
-    bool active;          /* started, and not waited for */
-    bool agreed;          /* id and native are this plan's */
-    int id;               /* on its communicator; its tag */
+    bool checked; /* counts across ranks and overlaps were looked at */
+    bool active;  /* started, and not waited for */
+    bool has_id;
+    int id;               /* on its communicator */
     int native;           /* index of the native communicator, or -1 */
     size_t largest;       /* bytes of the largest block of all, or max_block */
     rota_problem problem; /* fixed: as given; varying: types only */
@@ -190,6 +200,13 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
                            MPI_Datatype type, MPI_Info info, int status,
                            rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan); /* plan may be NULL */
+
+/* The error for a pair of ranks whose counts differ. */
+int rota_fail_mismatch(int src, int dst, size_t sent, size_t expected);
+
+/* Does the rank send itself what it expects? A longer block would be written
+ * beyond its place. */
+int rota_check_own(const rota_plan *plan);
 
 /* ---- varying.c ----------------------------------------------------------- */
 

@@ -44,19 +44,59 @@ static int probe_order(MPI_Datatype type, size_t size, MPI_Aint true_lb,
     return err;
 }
 
+static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
+                              bool *plain);
+
+/* Is an element nothing but its bytes in their order, as far as its making
+ * tells? known is cleared where that would take a closer look. */
+static int made_plain(MPI_Datatype type, bool *plain, bool *known)
+{
+    int n_ints, n_addresses, n_types, combiner;
+    MPI_Count size;
+    MPI_Aint lb, extent;
+
+    ROTA_TRY(MPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
+                                   &combiner));
+    ROTA_TRY(MPI_Type_size_x(type, &size));
+    ROTA_TRY(MPI_Type_get_true_extent(type, &lb, &extent));
+    *known = combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_DUP ||
+             combiner == MPI_COMBINER_CONTIGUOUS ||
+             combiner == MPI_COMBINER_RESIZED;
+    *plain = size == extent;
+    if (!*known || !*plain || combiner == MPI_COMBINER_NAMED)
+        return MPI_SUCCESS;
+    return contents_are_plain(type, n_ints, n_addresses, plain);
+}
+
+/* Of a type made of one other: a contiguous, resized or duplicated one. */
+static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
+                              bool *plain)
+{
+    int ints[2], a, b, c, combiner;
+    MPI_Aint addresses[2];
+    MPI_Datatype inner;
+    bool known = false;
+
+    ROTA_TRY(MPI_Type_get_contents(type, n_ints, n_addresses, 1, ints,
+                                   addresses, &inner));
+    ROTA_TRY(made_plain(inner, plain, &known));
+    *plain = *plain && known;
+    ROTA_TRY(MPI_Type_get_envelope(inner, &a, &b, &c, &combiner));
+    return combiner == MPI_COMBINER_NAMED ? MPI_SUCCESS : MPI_Type_free(&inner);
+}
+
 /* Are consecutive elements nothing but bytes end to end? */
 static int is_plain(MPI_Datatype type, size_t size, MPI_Aint extent,
                     MPI_Aint true_lb, MPI_Aint true_extent, MPI_Comm comm,
                     bool *plain)
 {
-    int n_ints, n_addresses, n_types, combiner;
+    bool known = false;
 
     *plain = (MPI_Aint)size == extent && extent == true_extent;
     if (!*plain)
         return MPI_SUCCESS;
-    ROTA_TRY(MPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                                   &combiner));
-    if (combiner == MPI_COMBINER_NAMED)
+    ROTA_TRY(made_plain(type, plain, &known));
+    if (known && *plain)
         return MPI_SUCCESS;
     *plain = size <= PROBE_LIMIT;
     return *plain ? probe_order(type, size, true_lb, comm, plain) : MPI_SUCCESS;
@@ -80,7 +120,8 @@ int rota_type_from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                           &plain));
     *unit = (rota_unit){.element = (size_t)size,
                         .spacing = extent,
-                        .true_lb = plain ? true_lb : 0};
+                        .true_lb = plain ? true_lb : 0,
+                        .null_ok = true_lb != 0};
     if (plain)
         return MPI_SUCCESS;
     if (size > INT_MAX)
@@ -88,8 +129,10 @@ int rota_type_from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                          "%s: elements of %lld bytes that are not contiguous "
                          "are beyond MPI_Pack",
                          name, (long long)size);
-    *type = (rota_type){.size = (size_t)size, .extent = extent};
-    return MPI_Type_dup(mpi, &type->mpi);
+    MPI_Datatype copy;
+    ROTA_TRY(MPI_Type_dup(mpi, &copy));
+    *type = (rota_type){.mpi = copy, .size = (size_t)size, .extent = extent};
+    return MPI_SUCCESS;
 }
 
 void rota_type_free(rota_type *type)

@@ -27,44 +27,50 @@ static bool is_missing(const rota_vector *v)
     return !v->array && v->form != ROTA_SAME && v->form != ROTA_MULTIPLES;
 }
 
-/* What a block may measure and be away from its buffer's start. */
-static bool fits(MPI_Count n, ptrdiff_t size)
+/* How many elements, of size bytes or as far apart, stay within the address
+ * space. */
+static MPI_Count most(ptrdiff_t size)
 {
-    const MPI_Count limit = PTRDIFF_MAX / 2;
+    const MPI_Count limit = PTRDIFF_MAX / 4;
 
-    return size == 0 || (size > 0 ? n <= limit / size && n >= -limit / size
-                                  : n <= limit / -size && n >= -limit / -size);
+    return size == 0 ? limit : limit / (size > 0 ? size : -size);
+}
+
+static int beyond(const char *name, int i, MPI_Count n, MPI_Count d)
+{
+    return rota_fail(MPI_ERR_COUNT,
+                     "%scounts[%d] = %lld at %cdispls[%d] = %lld is beyond the "
+                     "address space",
+                     name, i, (long long)n, name[0], i, (long long)d);
 }
 
 int rota_side_fill(const char *name, int P, const void *base,
                    const rota_vector *counts, const rota_vector *displs,
                    const rota_unit *unit, size_t bytes[], ptrdiff_t offset[])
 {
+    const MPI_Count most_apart = most(unit->spacing);
+    const MPI_Count most_elements = most((ptrdiff_t)unit->element);
     bool any = false;
 
     if (is_missing(counts))
         return rota_fail(MPI_ERR_ARG, "%scounts is NULL", name);
     if (is_missing(displs))
         return rota_fail(MPI_ERR_ARG, "%cdispls is NULL", name[0]);
+    if (displs->form == ROTA_MULTIPLES && displs->each > most_apart / P)
+        return beyond(name, P - 1, displs->each, displs->each);
     for (int i = 0; i < P; i++) {
         const MPI_Count n = entry(counts, i), d = entry(displs, i);
         if (n < 0)
             return rota_fail(MPI_ERR_COUNT, "%scounts[%d] = %lld is negative",
                              name, i, (long long)n);
-        if (!fits(n, (ptrdiff_t)unit->element) || !fits(n, unit->spacing) ||
-            !fits(d, unit->spacing))
-            return rota_fail(MPI_ERR_COUNT,
-                             "%scounts[%d] = %lld at %cdispls[%d] = %lld is "
-                             "beyond the address space",
-                             name, i, (long long)n, name[0], i, (long long)d);
+        if (n > most_elements || n > most_apart || d > most_apart ||
+            d < -most_apart)
+            return beyond(name, i, n, d);
         bytes[i] = (size_t)n * unit->element;
         offset[i] = (ptrdiff_t)d * unit->spacing + unit->true_lb;
-        any = any || bytes[i] > 0;
+        any = any || n > 0;
     }
-    /* A null address may be MPI_BOTTOM, good for types with addresses in them;
-     * those do not begin at 0. */
-    if (!base && any && unit->true_lb == 0 &&
-        unit->spacing == (ptrdiff_t)unit->element)
+    if (!base && any && unit->element > 0 && !unit->null_ok)
         return rota_fail(MPI_ERR_BUFFER, "%sbuf is NULL", name);
     return MPI_SUCCESS;
 }
@@ -135,6 +141,22 @@ static int mark_block(const image *m, const rota_side *side, int q,
                             comm);
 }
 
+/* Which of the blocks before the i-th shares bytes with it? */
+static int name_clash(const image *m, size_t bytes, const rota_side *side,
+                      const span spans[], int i, MPI_Comm comm)
+{
+    bool clash = false;
+
+    for (int j = 0; j < i; j++) {
+        memset(m->byte, 0, bytes);
+        ROTA_TRY(mark_block(m, side, spans[j].rank, comm, &clash));
+        ROTA_TRY(mark_block(m, side, spans[i].rank, comm, &clash));
+        if (clash)
+            return overlap(spans[j].rank, spans[i].rank);
+    }
+    return overlap(spans[i].rank, spans[i].rank);
+}
+
 static int check_image(const rota_side *side, const span spans[], int n,
                        MPI_Comm comm)
 {
@@ -143,12 +165,12 @@ static int check_image(const rota_side *side, const span spans[], int n,
     int err = MPI_SUCCESS;
 
     for (int i = 0; i < n; i++) {
+        const size_t bytes = side->bytes[spans[i].rank];
         end = spans[i].end > end ? spans[i].end : end;
-        largest = side->bytes[spans[i].rank] > largest
-                      ? side->bytes[spans[i].rank]
-                      : largest;
+        largest = bytes > largest ? bytes : largest;
     }
-    const image m = {.byte = calloc((size_t)(end - spans[0].begin), 1),
+    const size_t bytes = (size_t)(end - spans[0].begin);
+    const image m = {.byte = calloc(bytes, 1),
                      .data = malloc(largest),
                      .begin = spans[0].begin};
     if (!m.byte || !m.data)
@@ -157,7 +179,7 @@ static int check_image(const rota_side *side, const span spans[], int n,
         bool clash = false;
         err = mark_block(&m, side, spans[i].rank, comm, &clash);
         if (err == MPI_SUCCESS && clash)
-            err = overlap(spans[i ? i - 1 : 0].rank, spans[i].rank);
+            err = name_clash(&m, bytes, side, spans, i, comm);
     }
     free(m.byte);
     free(m.data);
@@ -204,6 +226,7 @@ static int make_side(rota_side *side, const char *name, const rota_comm *c,
     if (!side->bytes || !side->offset)
         return rota_fail_mem("counts and displacements");
     ROTA_TRY(rota_type_from_mpi(type, type_name, c->dup, &side->type, &unit));
+    side->null_ok = unit.null_ok;
     return rota_side_fill(name, c->P, base, counts, displs, &unit, side->bytes,
                           side->offset);
 }

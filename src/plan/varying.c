@@ -64,6 +64,8 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     else
         ROTA_TRY(rota_side_fill("send", P, args->sendbuf, &args->sendcounts,
                                 &args->sdispls, &p->unit, p->bytes, p->offset));
+    if (!in_place)
+        ROTA_TRY(rota_check_own(p));
     leave_out(p);
     p->exec.stage_in = in_place;
     p->exec.type[ROTA_SRC] = in_place ? bytes_type : p->problem.send.type;

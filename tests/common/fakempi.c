@@ -13,16 +13,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS = 16, TYPES = 16, CHANNELS = 8, NONE = -1 };
+enum { GROUPS = 16, CHANNELS = 8, NONE = -1 };
 
-enum { COMM_BASE = 0x100000, TYPE_BASE = 0x200000, REQUEST_BASE = 0x300000 };
+enum {
+    COMM_BASE = 0x100000,
+    TYPE_BASE = 0x200000,
+    REQUEST_BASE = 0x300000,
+    MESSAGE_BASE = 0x500000
+};
 
 enum kind { FREE, SEND, RECV, COLLECTIVE };
 
-typedef struct vector {
+/* Pieces of one size at one distance or, if lengths is set, each of its own at
+ * its own place. */
+typedef struct datatype {
     int pieces, piece_bytes;
     ptrdiff_t stride, extent;
-} vector;
+    int *lengths;     /* [pieces], or NULL */
+    MPI_Aint *places; /* [pieces] */
+    int uses;         /* its handle, and requests */
+    bool committed, freed;
+} datatype;
 
 typedef struct request {
     enum kind kind;
@@ -43,6 +54,7 @@ typedef struct message {
     int src, dst;
     int sender, receiver; /* requests, or NONE */
     bool buffered, listed;
+    int group, tag; /* once it has been probed */
     unsigned age;
     int next; /* messages waiting for a receive; free list */
 } message;
@@ -50,9 +62,10 @@ typedef struct message {
 /* Arguments of one rank of an all-to-all; kept by the caller until complete. */
 typedef struct side {
     const char *base;
-    const void *counts, *displs;
+    const void *counts, *displs; /* NULL: each blocks end to end */
     bool large; /* counts are MPI_Count, displs MPI_Aint; else int */
     MPI_Datatype type;
+    int each;
 } side;
 
 typedef struct collective {
@@ -83,9 +96,11 @@ static unsigned clock_now;
 static int *todo;
 static int n_todo, todo_room;
 
-static vector types[TYPES];
+static datatype *types;
 static int n_types;
+static size_t live_types;
 static int channel_id[CHANNELS], n_channels; /* group and tag of each */
+static bool channel_short[CHANNELS];         /* see fakempi_let_fall_short */
 static fakempi_counts channel_counts[CHANNELS];
 static queue *queues[CHANNELS]; /* [P*P] each */
 
@@ -140,49 +155,112 @@ static bool fails_now(void)
 
 /* ---- datatypes ----------------------------------------------------------- */
 
+static MPI_Datatype new_type(datatype d)
+{
+    int at = 0;
+
+    while (at < n_types && types[at].uses > 0)
+        at++;
+    if (at == n_types) {
+        types = must(realloc(types, (size_t)(n_types + 1) * sizeof *types));
+        n_types++;
+    }
+    types[at] = d;
+    types[at].uses = 1;
+    live_types++;
+    return (MPI_Datatype)(intptr_t)(TYPE_BASE + at);
+}
+
 MPI_Datatype fakempi_vector(int pieces, int piece_bytes, ptrdiff_t stride,
                             ptrdiff_t extent)
 {
-    if (n_types == TYPES)
-        abort();
-    types[n_types] = (vector){pieces, piece_bytes, stride, extent};
-    return (MPI_Datatype)(intptr_t)(TYPE_BASE + n_types++);
+    return new_type((datatype){.pieces = pieces,
+                               .piece_bytes = piece_bytes,
+                               .stride = stride,
+                               .extent = extent,
+                               .committed = true});
 }
 
-static vector type_of(MPI_Datatype type)
+/* NULL for MPI_BYTE and what is not a datatype. */
+static datatype *find_type(MPI_Datatype type)
 {
     if (type == MPI_BYTE)
-        return (vector){1, 1, 1, 1};
+        return NULL;
     const intptr_t at = (intptr_t)type - TYPE_BASE;
-    if (at < 0 || at >= n_types) {
-        fault("unknown datatype");
-        return (vector){1, 0, 0, 0};
-    }
-    return types[at];
+    if (at >= 0 && at < n_types && types[at].uses > 0)
+        return &types[at];
+    fault("unknown datatype");
+    return NULL;
+}
+
+static void use_type(MPI_Datatype type)
+{
+    datatype *const d = find_type(type);
+
+    if (d && (d->freed || !d->committed))
+        fault("a datatype that is not committed is used");
+    if (d)
+        d->uses++;
+}
+
+static void drop_type(MPI_Datatype type)
+{
+    datatype *const d = find_type(type);
+
+    if (!d || --d->uses > 0)
+        return;
+    free(d->lengths);
+    free(d->places);
+    d->lengths = NULL;
+    d->places = NULL;
+    live_types--;
+}
+
+static size_t element_bytes(const datatype *d)
+{
+    size_t bytes = 0;
+
+    for (int k = 0; k < d->pieces; k++)
+        bytes += (size_t)(d->lengths ? d->lengths[k] : d->piece_bytes);
+    return bytes;
 }
 
 static size_t bytes_of(MPI_Datatype type, size_t count)
 {
-    const vector v = type_of(type);
+    const datatype *const d = find_type(type);
 
-    return count * (size_t)v.pieces * (size_t)v.piece_bytes;
+    return d ? count * element_bytes(d) : count;
 }
 
-/* Between count elements at data and bytes end to end. */
+static ptrdiff_t extent_of(MPI_Datatype type)
+{
+    const datatype *const d = find_type(type);
+
+    return d ? d->extent : 1;
+}
+
+static void move_bytes(char *data, char *flat, size_t n, bool pack)
+{
+    if (n > 0)
+        memcpy(pack ? flat : data, pack ? data : flat, n);
+}
+
+/* Between count elements at data and bytes end to end. Places may be counted
+ * from MPI_BOTTOM. */
 static void move(char *data, MPI_Datatype type, size_t count, char *flat,
                  bool pack)
 {
-    const vector v = type_of(type);
-    const size_t n = (size_t)v.piece_bytes;
+    const datatype *const d = find_type(type);
 
-    if (type == MPI_BYTE && count > 0)
-        memcpy(pack ? flat : data, pack ? data : flat, count);
-    if (type == MPI_BYTE)
-        return;
-    for (size_t i = 0; i < count; i++)
-        for (int k = 0; k < v.pieces; k++, flat += n) {
-            char *const at = data + (ptrdiff_t)i * v.extent + k * v.stride;
-            memcpy(pack ? flat : at, pack ? at : flat, n);
+    if (!d)
+        move_bytes(data, flat, count, pack);
+    for (size_t i = 0; d && i < count; i++)
+        for (int k = 0; k < d->pieces; k++) {
+            const int n = d->lengths ? d->lengths[k] : d->piece_bytes;
+            const ptrdiff_t at = (ptrdiff_t)i * d->extent +
+                                 (d->lengths ? d->places[k] : k * d->stride);
+            move_bytes((char *)((intptr_t)data + at), flat, (size_t)n, pack);
+            flat += n;
         }
 }
 
@@ -215,6 +293,7 @@ static int new_request(void)
 
 static void drop_request(int at)
 {
+    drop_type(requests[at].type);
     requests[at] = (request){.kind = FREE, .next = free_request_entry};
     free_request_entry = at;
     live_requests--;
@@ -267,6 +346,7 @@ static int channel_of(int group, int tag)
         abort();
     channel_id[n_channels] = id;
     channel_counts[n_channels] = (fakempi_counts){0};
+    channel_short[n_channels] = false;
     queue *const q = must(malloc((size_t)(P * P) * sizeof *q));
     for (int i = 0; i < P * P; i++)
         q[i] = (queue){NONE, NONE, FREE};
@@ -356,6 +436,11 @@ static void read_send_buffer(message *m)
     m->sender = NONE;
 }
 
+static bool may_fall_short(const request *r)
+{
+    return r->type == MPI_BYTE && channel_short[channel_of(r->group, r->tag)];
+}
+
 static void transfer(message *m)
 {
     request *const r = &requests[m->receiver];
@@ -363,7 +448,7 @@ static void transfer(message *m)
     unsigned char *const now = image_of(r, &bytes);
 
     read_send_buffer(m);
-    if (bytes != m->bytes)
+    if (bytes != m->bytes && (m->bytes > bytes || !may_fall_short(r)))
         fault("rank %d sends %zu bytes, rank %d expects %zu", m->src, m->bytes,
               m->dst, bytes);
     for (size_t i = 0; i < bytes; i++)
@@ -376,6 +461,8 @@ static void transfer(message *m)
     free(now);
     if (bytes == m->bytes)
         move(r->data, r->type, r->count, (char *)m->image, false);
+    else if (m->bytes < bytes)
+        move_bytes(r->data, (char *)m->image, m->bytes, false);
     complete(m->receiver);
 }
 
@@ -459,9 +546,8 @@ static void post_recv(int at)
         append(q, RECV, at);
 }
 
-static void post(int at)
+static void activate(request *r)
 {
-    request *const r = &requests[at];
     const bool sends = r->kind == SEND;
     int *const now = &in_flight[sends][r->me];
 
@@ -469,7 +555,12 @@ static void post(int at)
     r->complete = false;
     if (++*now > most_in_flight[sends][r->me])
         most_in_flight[sends][r->me] = *now;
-    if (sends)
+}
+
+static void post(int at)
+{
+    activate(&requests[at]);
+    if (requests[at].kind == SEND)
         post_send(at);
     else
         post_recv(at);
@@ -480,17 +571,20 @@ static void post(int at)
 
 static size_t count_at(const side *s, int i)
 {
+    if (!s->counts)
+        return (size_t)s->each;
     return s->large ? (size_t)((const MPI_Count *)s->counts)[i]
                     : (size_t)((const int *)s->counts)[i];
 }
 
 static char *block_at(const side *s, int i)
 {
-    const ptrdiff_t displ = s->large
+    const ptrdiff_t displ = !s->displs ? (ptrdiff_t)i * s->each
+                            : s->large
                                 ? (ptrdiff_t)((const MPI_Aint *)s->displs)[i]
                                 : ((const int *)s->displs)[i];
 
-    return (char *)(intptr_t)s->base + displ * type_of(s->type).extent;
+    return (char *)(intptr_t)s->base + displ * extent_of(s->type);
 }
 
 static void move_block(const collective *c, int src, int dst)
@@ -571,6 +665,13 @@ static void free_all(void)
         free(in_flight[i]);
         free(most_in_flight[i]);
     }
+    for (int i = 0; i < n_types; i++) {
+        free(types[i].lengths);
+        free(types[i].places);
+    }
+    free(types);
+    types = NULL;
+    n_types = 0;
     free(requests);
     free(messages);
     free(todo);
@@ -592,8 +693,8 @@ void fakempi_reset(int ranks, uint64_t seed)
     random_state = seed * 0x9e3779b97f4a7c15u + 0x2545f4914f6cdd1du;
     random_state |= random_state == 0;
     free_request_entry = free_message_entry = NONE;
-    live_requests = live_messages = 0;
-    n_types = n_channels = 0;
+    live_requests = live_messages = live_types = 0;
+    n_channels = 0;
     fault_text[0] = '\0';
     manual = false;
     fail_in = -1;
@@ -628,6 +729,16 @@ size_t fakempi_pending(void)
 size_t fakempi_requests(void)
 {
     return live_requests;
+}
+
+size_t fakempi_types(void)
+{
+    return live_types;
+}
+
+void fakempi_let_fall_short(int group, int tag)
+{
+    channel_short[channel_of(group, tag)] = true;
 }
 
 fakempi_counts fakempi_counts_of(int tag)
@@ -715,6 +826,7 @@ static int add_request(enum kind kind, const void *data, size_t count,
                              .peer = peer,
                              .tag = tag,
                              .message = NONE};
+    use_type(type);
     *handle = (MPI_Request)(intptr_t)(REQUEST_BASE + at);
     return at;
 }
@@ -925,14 +1037,131 @@ static int all_to_all(side send, side recv, MPI_Comm comm, MPI_Request *handle)
     return MPI_SUCCESS;
 }
 
+int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                  void *recvbuf, int recvcount, MPI_Datatype recvtype,
+                  MPI_Comm comm, MPI_Request *handle)
+{
+    return all_to_all((side){sendbuf, NULL, NULL, false, sendtype, sendcount},
+                      (side){recvbuf, NULL, NULL, false, recvtype, recvcount},
+                      comm, handle);
+}
+
 int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[],
                    const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
                    const int recvcounts[], const int rdispls[],
                    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *handle)
 {
-    return all_to_all((side){sendbuf, sendcounts, sdispls, false, sendtype},
-                      (side){recvbuf, recvcounts, rdispls, false, recvtype},
+    return all_to_all((side){sendbuf, sendcounts, sdispls, false, sendtype, 0},
+                      (side){recvbuf, recvcounts, rdispls, false, recvtype, 0},
                       comm, handle);
+}
+
+int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag,
+                MPI_Message *handle, MPI_Status *status)
+{
+    const int id = (int)((intptr_t)comm - COMM_BASE), me = id % 0x10000;
+
+    *flag = 0;
+    if (fails_now())
+        return fail_code;
+    progress();
+    if (unnoticed(me) || (!manual && !chance(prompt)))
+        return MPI_SUCCESS;
+    const int m = take(
+        &queues[channel_of(id / 0x10000, tag)][(ptrdiff_t)peer * P + me], SEND);
+    if (m == NONE)
+        return MPI_SUCCESS;
+    *flag = 1;
+    *handle = (MPI_Message)(intptr_t)(MESSAGE_BASE + m);
+    messages[m].group = id / 0x10000;
+    messages[m].tag = tag;
+    status->MPI_SOURCE = peer;
+    status->MPI_TAG = tag;
+    status->MPI_ERROR = (int)messages[m].bytes; /* for MPI_Get_elements_x */
+    return MPI_SUCCESS;
+}
+
+int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type,
+                       MPI_Count *count)
+{
+    if (type != MPI_BYTE)
+        fault("MPI_Get_elements_x of another type than MPI_BYTE");
+    *count = status->MPI_ERROR;
+    return MPI_SUCCESS;
+}
+
+static int receive_matched(void *data, size_t count, MPI_Datatype type,
+                           MPI_Message *handle, MPI_Request *request_handle)
+{
+    const int m = (int)((intptr_t)*handle - MESSAGE_BASE);
+
+    if (fails_now())
+        return fail_code;
+    *handle = MPI_MESSAGE_NULL;
+    const MPI_Comm comm = fakempi_comm(messages[m].group, messages[m].dst);
+    const int at = add_request(RECV, data, count, type, messages[m].src,
+                               messages[m].tag, comm, request_handle);
+    counts_of(&requests[at])->posts++;
+    activate(&requests[at]);
+    fill_with_junk(&requests[at]);
+    match(m, at);
+    progress();
+    return MPI_SUCCESS;
+}
+
+int MPI_Imrecv(void *data, int count, MPI_Datatype type, MPI_Message *handle,
+               MPI_Request *request_handle)
+{
+    return receive_matched(data, (size_t)count, type, handle, request_handle);
+}
+
+/* ---- MPI: datatypes and packing --------------------------------------------- */
+
+int MPI_Get_address(const void *at, MPI_Aint *address)
+{
+    *address = (MPI_Aint)(intptr_t)at;
+    return MPI_SUCCESS;
+}
+
+int MPI_Type_create_hindexed(int n, const int lengths[],
+                             const MPI_Aint places[], MPI_Datatype element,
+                             MPI_Datatype *type)
+{
+    if (fails_now())
+        return fail_code;
+    if (element != MPI_BYTE)
+        fault("MPI_Type_create_hindexed of other elements than MPI_BYTE");
+    datatype d = {.pieces = n,
+                  .lengths = must(malloc((size_t)n * sizeof *d.lengths)),
+                  .places = must(malloc((size_t)n * sizeof *d.places))};
+    memcpy(d.lengths, lengths, (size_t)n * sizeof *d.lengths);
+    memcpy(d.places, places, (size_t)n * sizeof *d.places);
+    *type = new_type(d);
+    return MPI_SUCCESS;
+}
+
+int MPI_Type_commit(MPI_Datatype *type)
+{
+    datatype *const d = find_type(*type);
+
+    if (fails_now())
+        return fail_code;
+    if (d)
+        d->committed = true;
+    return MPI_SUCCESS;
+}
+
+int MPI_Type_free(MPI_Datatype *type)
+{
+    datatype *const d = find_type(*type);
+
+    if (!d || d->freed)
+        fault("MPI_Type_free of what is not a datatype");
+    if (d)
+        d->freed = true;
+    drop_type(*type);
+    *type = MPI_DATATYPE_NULL;
+    return MPI_SUCCESS;
 }
 
 int MPI_Pack(const void *data, int count, MPI_Datatype type, void *packed,
@@ -979,6 +1208,12 @@ int MPI_Irecv_c(void *data, MPI_Count count, MPI_Datatype type, int peer,
     return post_now(RECV, data, (size_t)count, type, peer, tag, comm, handle);
 }
 
+int MPI_Imrecv_c(void *data, MPI_Count count, MPI_Datatype type,
+                 MPI_Message *handle, MPI_Request *request_handle)
+{
+    return receive_matched(data, (size_t)count, type, handle, request_handle);
+}
+
 int MPI_Send_init_c(const void *data, MPI_Count count, MPI_Datatype type,
                     int peer, int tag, MPI_Comm comm, MPI_Request *handle)
 {
@@ -997,8 +1232,8 @@ int MPI_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
                      const MPI_Aint rdispls[], MPI_Datatype recvtype,
                      MPI_Comm comm, MPI_Request *handle)
 {
-    return all_to_all((side){sendbuf, sendcounts, sdispls, true, sendtype},
-                      (side){recvbuf, recvcounts, rdispls, true, recvtype},
+    return all_to_all((side){sendbuf, sendcounts, sdispls, true, sendtype, 0},
+                      (side){recvbuf, recvcounts, rdispls, true, recvtype, 0},
                       comm, handle);
 }
 

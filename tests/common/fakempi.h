@@ -8,9 +8,10 @@
  *
  * What MPI leaves open is drawn at random from the seed: whether a send is
  * buffered, when data are read and written between post and completion, which
- * of the matched messages is transferred first, when a rank notices, and which
+ * of the matched messages is transferred first, when a rank notices or sees a
+ * message that it probes for, and which
  * ranks stand still for a while. What MPI demands is checked: that messages
- * match in posting order with equal sizes, that a send buffer keeps its
+ * match in posting order with equal sizes (but see fakempi_let_fall_short), that a send buffer keeps its
  * contents until the send is complete, that nobody writes to the buffer of a
  * posted receive. Such a buffer is filled with junk when it is posted, as an
  * early reader deserves.
@@ -40,6 +41,13 @@ const char *fakempi_fault(void);
 /* Messages posted and not yet received, and requests that exist. */
 size_t fakempi_pending(void);
 size_t fakempi_requests(void);
+
+/* Datatypes that have not been freed, those of fakempi_vector among them. */
+size_t fakempi_types(void);
+
+/* Messages of this communicator and tag may be shorter than the room that they
+ * are received into. */
+void fakempi_let_fall_short(int group, int tag);
 
 /* What was called with a tag (collectives count under no tag). */
 typedef struct fakempi_counts {

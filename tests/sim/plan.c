@@ -49,7 +49,7 @@ static size_t bytes_between(const spec *c, const layout *l, int run, int src,
 
     if (c->mode == MODE_IN_PLACE && src > dst)
         return bytes_between(c, l, run, dst, src);
-    return pattern_bytes(c->pattern, seed, c->P, 1 + (size_t)(c->seed % MOST),
+    return pattern_bytes(c->algo->uniform ? UNIFORM : c->pattern, seed, c->P, 1 + (size_t)(c->seed % MOST),
                          src, dst) *
            l->type.size;
 }
@@ -292,21 +292,34 @@ static bool check(const sim_plan *plan, bool with_sizes, char *text)
     return ok(err, text, 0, "rota_sched_check");
 }
 
+/* Bytes of the largest block in the first run. */
+static size_t largest(const sim_plan *plan)
+{
+    const int P = plan->spec.P;
+    size_t most = 0;
+
+    for (int i = 0; i < P * P; i++)
+        most = plan->matrix[0][i] > most ? plan->matrix[0][i] : most;
+    return most;
+}
+
 static bool fold(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
+    rota_counts counts;
     bool good = true;
 
-    if (!c->algo->native && !learn(plan, text))
+    if (c->algo->sizes == ROTA_SIZES_LEARNT && !learn(plan, text))
         return false;
     for (int q = 0; q < c->P && good; q++) {
         rank_plan *const r = &plan->rank[q];
-        if (c->algo->native)
-            set_sides(plan, q, 0);
+        set_sides(plan, q, 0);
+        rota_sched_pad(&r->s, largest(plan), r->bytes);
         rota_sched_fold(&r->s, r->bytes);
         good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
                   text, q, "rota_sched_place");
-        plan->messages += r->s.msgs[ROTA_SEND].n;
+        rota_sched_count(&r->s, NULL, &counts);
+        plan->messages += counts.messages;
     }
     return good && check(plan, true, text);
 }
@@ -345,7 +358,8 @@ static bool bind(sim_plan *plan, int rank, char *text)
  * more room than that of the elements. */
 static void adapt(sim_plan *plan)
 {
-    if (plan->spec.mode == MODE_VARYING && !plan->spec.algo->sizes == ROTA_SIZES_STATED)
+    if (plan->spec.mode == MODE_VARYING &&
+        plan->spec.algo->sizes != ROTA_SIZES_STATED)
         plan->spec.mode = MODE_FIXED;
     choose_layouts(plan);
 }

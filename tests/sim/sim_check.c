@@ -71,6 +71,7 @@ static bool cost_of(const rota_algo *algo, int P, int value, rota_counts *want)
     } else if (algo->native) {
         want->messages = 0;
         want->rounds = 1;
+        want->slots = algo == &rota_algo_padded_alltoall ? 2 * (size_t)P : 0;
     } else if (algo == &rota_algo_pairwise || algo == &rota_algo_xor) {
         want->rounds = steps;
     } else if (algo == &rota_algo_scattered) {

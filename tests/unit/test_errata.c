@@ -99,7 +99,7 @@ static int build_zero_copy(rota_sched *s, slip printed)
 static bool is_alltoall(int P, int radix, slip printed, bool zero_copy)
 {
     rota_sched s[MAX_P];
-    const rota_sched *set[MAX_P];
+    const rota_sched *set[MAX_P] = {NULL};
     bool good = true;
 
     for (int q = 0; q < P; q++) {

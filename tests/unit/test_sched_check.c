@@ -216,14 +216,19 @@ static void finds_double_delivery(void **state)
     make_empty(&w, 2);
     for (int q = 0; q < 2; q++) {
         rota_sched *const s = &w.s[q];
-        rota_phase_begin(s, 0);
-        rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
         for (int i = 0; i < 2; i++) {
+            rota_phase_begin(s, 0);
+            if (i == 0)
+                rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
             rota_emit_recv(s, !q, rota_dst(s, !q));
             rota_emit_send(s, !q, rota_src(s, !q));
         }
     }
     assert_fault(&w, "written twice");
+    make(&w, "linear", 3, 0); /* twice in one phase */
+    rota_emit_recv(&w.s[1], 0, rota_dst(&w.s[1], 0));
+    rota_emit_send(&w.s[0], 1, rota_src(&w.s[0], 1));
+    assert_fault(&w, "its slot is used twice in the phase");
 }
 
 static void finds_written_send_buffer(void **state)
@@ -342,6 +347,16 @@ static void finds_native_on_one_rank(void **state)
     assert_fault(&w, "not all ranks call MPI's all-to-all");
 }
 
+/* A phase that is the whole of the algorithm mpi. */
+static void emit_native(rota_sched *s, rota_native_kind kind)
+{
+    rota_native_begin(s, kind);
+    for (int q = 0; q < s->P; q++) {
+        rota_emit_recv(s, q, rota_dst(s, q));
+        rota_emit_send(s, q, rota_src(s, q));
+    }
+}
+
 static void finds_native_with_others(void **state)
 {
     world w;
@@ -349,10 +364,10 @@ static void finds_native_with_others(void **state)
     (void)state;
     make(&w, "mpi", 3, 0);
     rota_emit_copy(&w.s[1], rota_src(&w.s[1], 1), rota_dst(&w.s[1], 1));
-    assert_fault(&w, "phase 0: MPI's all-to-all shares its phase");
+    assert_fault(&w, "phase 0: MPI's all-to-all has copies");
     make(&w, "linear", 3, 0);
     for (int q = 0; q < 3; q++)
-        rota_native_begin(&w.s[q], ROTA_NATIVE_ALLTOALLV);
+        emit_native(&w.s[q], ROTA_NATIVE_ALLTOALLV);
     assert_fault(&w, "written twice");
 }
 
@@ -475,7 +490,7 @@ static void finds_forwarding_within_phase(void **state)
     rota_emit_copy(s, rota_src(s, 0), rota_dst(s, 0));
     rota_emit_send(s, 0, rota_dst(s, 0));
     rota_emit_recv(s, 0, rota_tmp(s, 0));
-    assert_fault(&w, "read before it was written");
+    assert_fault(&w, "its slot is used twice in the phase");
     make_empty(&w, 1);
     s = &w.s[0];
     rota_phase_begin(s, 1);
@@ -483,7 +498,7 @@ static void finds_forwarding_within_phase(void **state)
     rota_emit_recv(s, 0, rota_dst(s, 0));
     rota_emit_send(s, 0, rota_dst(s, 0));
     rota_emit_recv(s, 0, rota_tmp(s, 0));
-    assert_fault(&w, "read before it was written");
+    assert_fault(&w, "its slot is used twice in the phase");
 }
 
 /* ---- shape and sizes -------------------------------------------------------- */

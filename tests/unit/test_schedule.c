@@ -181,6 +181,26 @@ static void tells_direct_messages(void **state)
     rota_sched_free(&s);
 }
 
+/* A builder's own memory lasts until it ends. */
+static void lends_a_scratchpad(void **state)
+{
+    rota_sched s;
+
+    (void)state;
+    assert_int_equal(rota_sched_init(&s, 2, 0), MPI_SUCCESS);
+    rota_block *const pad = rota_sched_scratchpad(&s, 10);
+    assert_non_null(pad);
+    pad[9] = 7;
+    assert_ptr_equal(rota_sched_scratchpad(&s, 4), pad);
+    rota_block *const larger = rota_sched_scratchpad(&s, 5000);
+    assert_non_null(larger);
+    assert_int_equal(larger[9], 7);
+    assert_int_equal(rota_sched_end(&s), MPI_SUCCESS);
+    assert_null(s.pad);
+    assert_int_equal(s.pad_room, 0);
+    rota_sched_free(&s);
+}
+
 /* ---- folding ---------------------------------------------------------------- */
 
 static void folds_blocks_messages_phases(void **state)
@@ -202,7 +222,6 @@ static void folds_blocks_messages_phases(void **state)
     rota_emit_recv(&s, 0, rota_dst(&s, 0));
     rota_emit_recv(&s, 2, rota_tmp(&s, 0));
     rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV); /* stays */
-    assert_non_null(rota_sched_scratchpad(&s, 10));
     bytes[rota_src(&s, 2)] = 6;
     bytes[8] = 1; /* the stay */
     rota_sched_fold(&s, bytes);
@@ -221,7 +240,6 @@ static void folds_blocks_messages_phases(void **state)
     assert_int_equal(s.msgs[ROTA_RECV].item[0], 8);
     assert_int_equal(s.phase[1].msg[ROTA_RECV], 0);
     assert_int_equal(s.phase[2].msg[ROTA_RECV], 1);
-    assert_null(s.pad);
     rota_sched_free(&s);
 }
 
@@ -240,6 +258,7 @@ static void folds_lists_together(void **state)
     rota_emit_copy(&s, rota_src(&s, 0), rota_dst(&s, 0));
     rota_emit_copy(&s, rota_src(&s, 1), rota_dst(&s, 1));
     bytes[rota_src(&s, 1)] = bytes[rota_src(&s, 3)] = 2;
+    bytes[rota_dst(&s, 1)] = 2;
     rota_sched_fold(&s, bytes);
     assert_int_equal(s.n_phases, 2);
     assert_int_equal(s.msgs[ROTA_SEND].n, 2);
@@ -366,7 +385,7 @@ static void prints(void **state)
                                "  recv from 0: tmp[0]:8 dst[0]:3\n"
                                "  send to 2: src[2]:5\n"
                                "  copy src[1]:4 -> dst[1]:4\n"
-                               " phase 1: MPI's own all-to-all\n";
+                               " phase 1, MPI's own all-to-all\n";
     const size_t bytes[7] = {0, 4, 5, 3, 4, 0, 8};
     char got[400] = "";
     rota_sched s;
@@ -397,6 +416,7 @@ int main(void)
         cmocka_unit_test(grows),
         cmocka_unit_test(latches_first_error),
         cmocka_unit_test(tells_direct_messages),
+        cmocka_unit_test(lends_a_scratchpad),
         cmocka_unit_test(folds_blocks_messages_phases),
         cmocka_unit_test(folds_lists_together),
         cmocka_unit_test(folds_to_nothing),
