@@ -113,6 +113,7 @@ void rota_phase_begin(rota_sched *s, int window)
         return;
     s->phase[s->n_phases].window = window;
     s->phase[s->n_phases].native = ROTA_NOT_NATIVE;
+    s->phase[s->n_phases].sparse = false;
     s->n_phases++;
     close_lists(s);
 }
@@ -122,6 +123,13 @@ void rota_native_begin(rota_sched *s, rota_native_kind kind)
     rota_phase_begin(s, 0);
     if (s->status == MPI_SUCCESS)
         s->phase[s->n_phases - 1].native = kind;
+}
+
+void rota_sparse_begin(rota_sched *s)
+{
+    rota_phase_begin(s, 0);
+    if (s->status == MPI_SUCCESS)
+        s->phase[s->n_phases - 1].sparse = true;
 }
 
 void rota_emit_copy(rota_sched *s, rota_block from, rota_block to)

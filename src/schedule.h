@@ -33,6 +33,11 @@
  *               of rank, are one collective of the MPI library; no copies. All
  *               ranks have such a phase at the same place.
  *
+ *     sparse:   where receivers do not know what comes, messages without bytes
+ *               are not sent, and the ranks find out together when all others
+ *               have arrived; otherwise as with window 0. One block a message,
+ *               from and to every other rank.
+ *
  * A batch that must complete before the next is started is a phase of its own.
  * Per ordered pair of ranks, the sequence of messages sent is the sequence
  * received: one tag does for a plan.
@@ -100,6 +105,7 @@ typedef struct rota_phase {
     uint32_t copy;             /* first copy, likewise */
     int window;                /* 0: unlimited, completed in list order */
     rota_native_kind native;
+    bool sparse; /* partners found by consensus where counts are unknown */
 } rota_phase;
 
 typedef struct rota_sched {
@@ -154,6 +160,7 @@ rota_block *rota_sched_scratchpad(rota_sched *s, size_t n);
 void rota_phase_begin(rota_sched *s, int window);
 /* A phase for messages that are one collective of the MPI library. */
 void rota_native_begin(rota_sched *s, rota_native_kind kind);
+void rota_sparse_begin(rota_sched *s);
 void rota_emit_copy(rota_sched *s, rota_block from, rota_block to);
 
 /* A message of the current phase, whose blocks follow by rota_emit_block. The

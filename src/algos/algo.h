@@ -36,9 +36,10 @@ typedef struct rota_algo {
     const char *source;  /* where it was published */
     unsigned params;     /* ROTA_P_... it heeds */
     rota_sizes_kind sizes;
-    bool uniform;           /* only for blocks of one size */
-    bool by_datatype;       /* always as if asked for by rota_packing */
-    bool native;            /* hands everything to the MPI library */
+    bool uniform;     /* only for blocks of one size */
+    bool only_fused;  /* sizes travel in no other way, whatever is asked */
+    bool by_datatype; /* always as if asked for by rota_packing */
+    bool native;      /* hands everything to the MPI library */
     rota_metadata metadata; /* how sizes travel where counts vary, unless asked
                                otherwise; ROTA_META_ONCE: any way */
     /* Writes the schedule of the rank that s was initialised for. */

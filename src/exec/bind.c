@@ -1,4 +1,5 @@
 /* bind.c - from a schedule to memory and requests. */
+#include "exec/consensus.h"
 #include "exec/exec.h"
 #include "exec/late.h"
 #include "exec/move.h"
@@ -229,6 +230,14 @@ static bool has_native(const rota_sched *s)
     return false;
 }
 
+static bool has_sparse(const rota_sched *s)
+{
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        if (s->phase[p].sparse)
+            return true;
+    return false;
+}
+
 int rota_exec_bind(rota_exec *x)
 {
     int err = make_wires(x);
@@ -242,6 +251,8 @@ int rota_exec_bind(rota_exec *x)
         err = make_lanes(x);
     if (err == MPI_SUCCESS && has_native(x->s))
         err = rota_native_bind(x);
+    if (err == MPI_SUCCESS && x->collect && has_sparse(x->s))
+        err = rota_consensus_bind(x);
     if (err == MPI_SUCCESS)
         err = make_requests(x);
     if (err != MPI_SUCCESS)
@@ -283,6 +294,7 @@ void rota_exec_unbind(rota_exec *x)
         x->wire[dir] = NULL;
     }
     rota_native_unbind(x);
+    rota_consensus_unbind(x);
     free(x->lane);
     free(x->lane_msg);
     free(x->lane_done);

@@ -1,5 +1,6 @@
 /* exec.c - start, test and wait over a bound schedule. */
 #include "exec/exec.h"
+#include "exec/consensus.h"
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
@@ -291,6 +292,8 @@ static int enter_phase(rota_exec *x, const rota_phase *phase)
         x->next[dir] = phase->msg[dir];
     if (phase->native)
         return rota_native_post(x, phase);
+    if (phase->sparse && x->collect)
+        return rota_consensus_post(x, phase);
     ROTA_TRY(phase->window > 0 ? fill_lanes(x, phase) : post_all(x, phase));
     return make_copies(x, phase);
 }
@@ -303,6 +306,8 @@ static int poll_phase(rota_exec *x, const rota_phase *phase, bool *done)
         *done = flag;
         return MPI_SUCCESS;
     }
+    if (phase->sparse && x->collect)
+        return rota_consensus_test(x, done);
     return phase->window > 0 ? poll_lanes(x, phase, done)
                              : poll_all(x, phase, done);
 }

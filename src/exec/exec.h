@@ -30,9 +30,9 @@ typedef enum rota_note {
 typedef struct rota_exec {
     /* Set by the owner before rota_exec_bind. */
     const rota_sched *s;
-    MPI_Comm comm;   /* the library's own; errors are returned */
-    int tag;         /* no other live plan on comm has it, nor the next one,
-                        which is for what goes before data */
+    MPI_Comm comm; /* the library's own; errors are returned */
+    int tag; /* no other live plan on comm has it, nor the next three, which
+                are for what goes before data and for consensus */
     MPI_Comm native; /* for a native phase, this plan's alone; else null */
     rota_type type[ROTA_N_REGIONS];
     char *base[ROTA_N_REGIONS];
@@ -56,6 +56,7 @@ typedef struct rota_exec {
     size_t copy_step;  /* bytes of it that they use at a time */
     char **place; /* [n_blocks] unless ROTA_META_ONCE: where a block is that
                      came in a message with a header; else NULL */
+    struct rota_consensus *consensus; /* NULL without a sparse phase */
     MPI_Request native_request;
     struct rota_native *native_args; /* NULL without a native phase */
 

@@ -65,17 +65,28 @@ static int first_room(const rota_exec *x, uint32_t n, size_t *room)
     return MPI_SUCCESS;
 }
 
-static int bind_message(rota_exec *x, rota_dir dir, uint32_t m)
+static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
+                        uint32_t m)
 {
     struct rota_late *const l = calloc(1, sizeof *l);
-    size_t room = 0;
+    size_t room = sizeof(size_t);
 
     x->wire[dir][m].late = l;
     if (!l)
         return rota_fail_mem("a message of blocks");
     l->head = MPI_REQUEST_NULL;
-    ROTA_TRY(first_room(x, n_items(x, dir, m), &room));
+    if (!phase->sparse) /* there, few of them will ever be used */
+        ROTA_TRY(first_room(x, n_items(x, dir, m), &room));
     return make_room(l, room);
+}
+
+static int bind_phase(rota_exec *x, const rota_phase *phase)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
+            if (needs_header(x, (rota_dir)dir, m))
+                ROTA_TRY(bind_message(x, phase, (rota_dir)dir, m));
+    return MPI_SUCCESS;
 }
 
 int rota_late_bind(rota_exec *x)
@@ -83,10 +94,8 @@ int rota_late_bind(rota_exec *x)
     x->place = calloc(x->s->n_blocks, sizeof *x->place);
     if (!x->place)
         return rota_fail_mem("places of blocks");
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
-            if (needs_header(x, (rota_dir)dir, m))
-                ROTA_TRY(bind_message(x, (rota_dir)dir, m));
+    for (uint32_t p = 0; p < x->s->n_phases; p++)
+        ROTA_TRY(bind_phase(x, &x->s->phase[p]));
     return MPI_SUCCESS;
 }
 
@@ -127,17 +136,16 @@ static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
                              x->comm, &x->wire[dir][m].late->head);
 }
 
-/* Header and blocks into the message's buffer; total is their length. */
-static int pack(rota_exec *x, uint32_t m, size_t *total)
+int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 {
     struct rota_late *const l = x->wire[ROTA_SEND][m].late;
     const rota_block *const item = items(x, ROTA_SEND, m);
     const uint32_t n = n_items(x, ROTA_SEND, m);
+    size_t total = n * sizeof(size_t);
 
-    *total = n * sizeof(size_t);
     for (uint32_t i = 0; i < n; i++)
-        *total += rota_late_bytes(x->bytes[item[i]]);
-    ROTA_TRY(make_room(l, *total));
+        total += rota_late_bytes(x->bytes[item[i]]);
+    ROTA_TRY(make_room(l, total));
     size_t *const cell = (size_t *)(void *)l->data;
     char *to = l->data + n * sizeof *cell;
     for (uint32_t i = 0; i < n; i++) {
@@ -146,6 +154,17 @@ static int pack(rota_exec *x, uint32_t m, size_t *total)
             ROTA_TRY(rota_block_pack(x, item[i], to));
         to += rota_late_bytes(cell[i]);
     }
+    *data = l->data;
+    *bytes = total;
+    return MPI_SUCCESS;
+}
+
+int rota_late_reserve(rota_exec *x, uint32_t m, size_t bytes, char **data)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+
+    ROTA_TRY(make_room(l, bytes));
+    *data = l->data;
     return MPI_SUCCESS;
 }
 
@@ -155,8 +174,9 @@ static int post_send(rota_exec *x, uint32_t m)
     MPI_Request *const request = &x->request[ROTA_SEND][m];
     const size_t head = n_items(x, ROTA_SEND, m) * sizeof(size_t);
     size_t total;
+    char *data;
 
-    ROTA_TRY(pack(x, m, &total));
+    ROTA_TRY(rota_late_pack(x, m, &data, &total));
     if (x->metadata == ROTA_META_TWO_PHASE) {
         ROTA_TRY(post_head(x, ROTA_SEND, m, l->data, head));
         return total == head ? MPI_SUCCESS
@@ -271,7 +291,7 @@ static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
     return MPI_SUCCESS;
 }
 
-static int unpack(rota_exec *x, uint32_t m)
+int rota_late_unpack(rota_exec *x, uint32_t m)
 {
     const struct rota_late *const l = x->wire[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
@@ -308,7 +328,7 @@ static int test_recv(rota_exec *x, uint32_t m, bool *done)
         return MPI_SUCCESS;
     ROTA_TRY(MPI_Test(&x->request[ROTA_RECV][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
-    return flag ? unpack(x, m) : MPI_SUCCESS;
+    return flag ? rota_late_unpack(x, m) : MPI_SUCCESS;
 }
 
 int rota_late_post(rota_exec *x, rota_dir dir, uint32_t m)

@@ -25,6 +25,12 @@ static inline size_t rota_late_bytes(size_t cell)
 int rota_late_bind(rota_exec *x);
 void rota_late_unbind(rota_exec *x);
 
+/* The parts of it, for consensus. Header and blocks into the buffer of send m,
+ * *bytes in all; room in the buffer of receive m; what is in it to its places. */
+int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes);
+int rota_late_reserve(rota_exec *x, uint32_t m, size_t bytes, char **data);
+int rota_late_unpack(rota_exec *x, uint32_t m);
+
 /* As an ordinary post and test of message m; done is set when it is complete
  * and, if received, unpacked. */
 int rota_late_post(rota_exec *x, rota_dir dir, uint32_t m);

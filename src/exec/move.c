@@ -186,6 +186,13 @@ int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
                : MPI_Irecv_c(p->data, n, p->type, peer, tag, comm, request);
 }
 
+int rota_synchronous_post(void *data, size_t bytes, int peer, int tag,
+                          MPI_Comm comm, MPI_Request *request)
+{
+    return MPI_Issend_c(data, (MPI_Count)bytes, MPI_BYTE, peer, tag, comm,
+                        request);
+}
+
 int rota_matched_post(void *data, size_t bytes, MPI_Message *message,
                       MPI_Request *request)
 {
@@ -261,6 +268,20 @@ int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
 {
     return call(dir == ROTA_SEND ? isend : MPI_Irecv, p, peer, tag, comm,
                 request);
+}
+
+static int issend(void *data, int count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm, MPI_Request *request)
+{
+    return MPI_Issend(data, count, type, peer, tag, comm, request);
+}
+
+int rota_synchronous_post(void *data, size_t bytes, int peer, int tag,
+                          MPI_Comm comm, MPI_Request *request)
+{
+    const rota_payload p = {data, bytes, MPI_BYTE};
+
+    return call(issend, &p, peer, tag, comm, request);
 }
 
 int rota_matched_post(void *data, size_t bytes, MPI_Message *message,

@@ -52,6 +52,10 @@ int rota_payload_init(const rota_payload *p, rota_dir dir, int peer, int tag,
 int rota_payload_post(const rota_payload *p, rota_dir dir, int peer, int tag,
                       MPI_Comm comm, MPI_Request *request);
 
+/* A send that completes only when it is matched. */
+int rota_synchronous_post(void *data, size_t bytes, int peer, int tag,
+                          MPI_Comm comm, MPI_Request *request);
+
 /* Receive a message found by MPI_Improbe. */
 int rota_matched_post(void *data, size_t bytes, MPI_Message *message,
                       MPI_Request *request);

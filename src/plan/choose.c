@@ -32,7 +32,8 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
                          "rota_metadata = once, but algorithm %s must send "
                          "sizes where counts vary",
                          algo->name);
-    choice->metadata = (rota_metadata)hints->metadata;
+    if (!algo->only_fused)
+        choice->metadata = (rota_metadata)hints->metadata;
     return MPI_SUCCESS;
 }
 

@@ -165,7 +165,7 @@ static int open_dup(rota_comm *draft)
     ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
     ROTA_TRY(MPI_Comm_size(draft->dup, &draft->P));
     ROTA_TRY(MPI_Comm_rank(draft->dup, &draft->me));
-    draft->max_id = (largest_tag(draft->dup) - 1) / 2;
+    draft->max_id = (largest_tag(draft->dup) - 3) / 4;
     ROTA_TRY(MPI_Query_thread(&level));
     rota_exec_set_threaded(level == MPI_THREAD_MULTIPLE);
     return MPI_SUCCESS;

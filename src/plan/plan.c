@@ -149,7 +149,7 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
 
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
-        status = rota_sizes_init(z, s, p->comm->dup, 2 * p->id,
+        status = rota_sizes_init(z, s, p->comm->dup, 4 * p->id,
                                  problem->in_place ? problem->recv.bytes
                                                    : problem->send.bytes);
     status = rota_agree(p->comm, status, NULL);
@@ -245,7 +245,7 @@ static int bind(rota_plan *p)
 
     x->s = &p->sched;
     x->comm = p->comm->dup;
-    x->tag = 2 * p->id;
+    x->tag = 4 * p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;
     x->by_datatype = p->choice.params.by_datatype;

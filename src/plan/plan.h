@@ -37,8 +37,8 @@ void rota_comm_retain(rota_comm *c);
 void rota_comm_release(rota_comm *c);
 
 /* The plan's id: proposed by all ranks alike, refused by those on which a
- * plan that has not been freed yet holds it. Its messages have the tags 2 id
- * and 2 id + 1. Local. */
+ * plan that has not been freed yet holds it. Its messages have the tags 4 id
+ * to 4 id + 3. Local. */
 bool rota_comm_id_taken(rota_comm *c, int id);
 int rota_comm_id_take(rota_comm *c, int id);
 void rota_comm_id_drop(rota_comm *c, int id);

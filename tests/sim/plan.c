@@ -1,17 +1,21 @@
 /* plan.c - see plan.h. */
 #include "sim/plan.h"
 #include "common/fakempi.h"
+#include "exec/late.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT = 200, GUARD = 64, GUARD_BYTE = 0x5c, GAP_BYTE = 0x3a };
+enum { TEXT = 300, GUARD = 64, GUARD_BYTE = 0x5c, GAP_BYTE = 0x3a };
 
 enum { MOST = 48 }; /* elements of the largest block, but huge ones */
 
 const char *const mode_name[N_MODES] = {"fixed", "rebase", "varying",
-                                        "in_place"};
+                                        "in_place", "exchange"};
+const char *const bound_name[N_BOUNDS] = {"none", "all", "some"};
+const char *const metadata_name[ROTA_N_METADATA] = {"once", "fused",
+                                                    "two_phase", "combined"};
 
 static void *must(void *p)
 {
@@ -41,15 +45,19 @@ static bool ok(int err, char *text, int rank, const char *what)
 
 /* ---- sizes --------------------------------------------------------------- */
 
+static bool varies(const spec *c)
+{
+    return c->mode == MODE_VARYING || c->mode == MODE_EXCHANGE;
+}
+
 static size_t bytes_between(const spec *c, const layout *l, int run, int src,
                             int dst)
 {
-    const uint64_t seed =
-        c->mode == MODE_VARYING ? mix(c->seed, (uint64_t)run) : c->seed;
+    const uint64_t seed = varies(c) ? mix(c->seed, (uint64_t)run) : c->seed;
 
     if (c->mode == MODE_IN_PLACE && src > dst)
         return bytes_between(c, l, run, dst, src);
-    return pattern_bytes(c->algo->uniform ? UNIFORM : c->pattern, seed, c->P, 1 + (size_t)(c->seed % MOST),
+    return pattern_bytes(c->pattern, seed, c->P, 1 + (size_t)(c->seed % MOST),
                          src, dst) *
            l->type.size;
 }
@@ -63,6 +71,30 @@ static size_t *matrix_of(const spec *c, const layout *l, int run)
         for (int dst = 0; dst < P; dst++)
             matrix[src * P + dst] = bytes_between(c, l, run, src, dst);
     return matrix;
+}
+
+/* Bytes of the largest block in runs of the plan. */
+static size_t largest(const sim_plan *plan, int runs)
+{
+    const int P = plan->spec.P;
+    size_t most = 0;
+
+    for (int run = 0; run < runs; run++)
+        for (int i = 0; i < P * P; i++)
+            most = plan->matrix[run][i] > most ? plan->matrix[run][i] : most;
+    return most;
+}
+
+static size_t max_block(const sim_plan *plan)
+{
+    switch (plan->spec.bound) {
+    case BOUND_ALL:
+        return largest(plan, RUNS);
+    case BOUND_SOME:
+        return largest(plan, RUNS) / 2;
+    default:
+        return SIZE_MAX;
+    }
 }
 
 /* Both sides have 6 bytes in an element, differently strewn. */
@@ -137,20 +169,43 @@ static void memory_make(memory *m, size_t size)
     m->size = size;
 }
 
+/* The block is above the bound, or its receiver states another size. */
+static bool is_left_out(const sim_plan *plan, int run, int src, int dst)
+{
+    return plan->matrix[run][src * plan->spec.P + dst] > plan->max_block;
+}
+
+static bool is_lied_about(const sim_plan *plan, int run, int src, int dst)
+{
+    return plan->spec.lies && plan->rank[dst].told[src] &&
+           mix(plan->spec.seed, (uint64_t)(run * 4096 + src * 64 + dst)) % 3 ==
+               0;
+}
+
+static size_t stated(const sim_plan *plan, int run, int src, int dst)
+{
+    const size_t bytes = plan->matrix[run][src * plan->spec.P + dst];
+
+    if (!is_lied_about(plan, run, src, dst))
+        return bytes;
+    return bytes > 0 && mix(plan->spec.seed, (uint64_t)src) % 2
+               ? bytes - plan->side[1].type.size
+               : bytes + plan->side[1].type.size;
+}
+
 /* Sizes and places of the user's blocks for a run. */
 static void set_sides(sim_plan *plan, int rank, int run)
 {
     rank_plan *const r = &plan->rank[rank];
     const int P = plan->spec.P;
-    const uint64_t seed =
-        mix(plan->spec.seed,
-            (uint64_t)rank * 2 +
-                (plan->spec.mode == MODE_VARYING ? (uint64_t)run << 32 : 0));
+    const uint64_t seed = mix(
+        plan->spec.seed,
+        (uint64_t)rank * 2 + (varies(&plan->spec) ? (uint64_t)run << 32 : 0));
     size_t size[2];
 
     for (int q = 0; q < P; q++) {
         r->bytes[rota_src(&r->s, q)] = plan->matrix[run][rank * P + q];
-        r->bytes[rota_dst(&r->s, q)] = plan->matrix[run][q * P + rank];
+        r->bytes[rota_dst(&r->s, q)] = stated(plan, run, q, rank);
     }
     for (int i = 0; i < 2; i++)
         size[i] = lay_out(P, r->bytes + i * P, &plan->side[i],
@@ -158,6 +213,44 @@ static void set_sides(sim_plan *plan, int rank, int run)
     for (int k = 0; k < 2; k++) {
         memory_make(&r->send[k], size[0]);
         memory_make(&r->recv[k], size[1]);
+    }
+}
+
+static void expect(rank_plan *r, rota_note note, size_t size)
+{
+    if (r->note == ROTA_NOTHING || size > r->note_size)
+        r->note_size = size;
+    r->note = note;
+}
+
+/* As a start does: blocks above the bound are left out, told of if there is a
+ * way. Notes what the run should report. */
+static void leave_out(sim_plan *plan, int rank, int run)
+{
+    rank_plan *const r = &plan->rank[rank];
+    const int P = plan->spec.P;
+    const bool told = plan->spec.metadata != ROTA_META_ONCE;
+
+    r->note = r->x.note = ROTA_NOTHING;
+    r->note_size = 0;
+    for (int q = 0; q < P; q++) {
+        size_t *const out = &r->bytes[q], *const in = &r->bytes[P + q];
+        const size_t sent = *out, comes = plan->matrix[run][q * P + rank];
+        if (is_left_out(plan, run, rank, q)) {
+            expect(r, ROTA_ABOVE_BOUND, sent);
+            rota_exec_note(&r->x, ROTA_ABOVE_BOUND, q, sent, 0);
+            *out = told && q != rank ? sent | ROTA_LEFT_OUT : 0;
+        }
+        if (is_left_out(plan, run, q, rank)) {
+            expect(r, ROTA_ABOVE_BOUND, comes);
+            if (plan->spec.mode != MODE_EXCHANGE)
+                rota_exec_note(&r->x, ROTA_ABOVE_BOUND, q, *in, 0);
+            *in = 0;
+        }
+        if (is_lied_about(plan, run, q, rank))
+            expect(r, ROTA_MISMATCH, 0);
+        if (plan->spec.mode == MODE_EXCHANGE)
+            *in = 0;
     }
 }
 
@@ -183,8 +276,10 @@ static void fill(sim_plan *plan, int rank)
         char *const at = side ? in->data : out->data;
         put_block(plan, run, rank, q, &plan->side[side],
                   at + r->offset[side * P + q]);
-        put_block(plan, run, q, rank, &plan->side[1],
-                  in->wanted + r->offset[P + q]);
+        if (!is_left_out(plan, run, q, rank) &&
+            !is_lied_about(plan, run, q, rank))
+            put_block(plan, run, q, rank, &plan->side[1],
+                      in->wanted + r->offset[P + q]);
     }
     memcpy(out->wanted, out->data, out->size);
 }
@@ -205,6 +300,19 @@ static bool guards_intact(const rank_plan *r)
 
 /* ---- making -------------------------------------------------------------- */
 
+/* Which blocks reach their destination in a message with a header? */
+static void find_told(const sim_plan *plan, rank_plan *r)
+{
+    const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
+
+    r->told = must(calloc((size_t)plan->spec.P, sizeof *r->told));
+    for (uint32_t m = 0; m < l->n; m++)
+        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+            if (rota_block_region(&r->s, l->item[i]) == ROTA_DST)
+                r->told[rota_block_slot(&r->s, l->item[i])] =
+                    !rota_msg_is_direct(&r->s, ROTA_RECV, m);
+}
+
 static bool build(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
@@ -215,6 +323,7 @@ static bool build(sim_plan *plan, char *text)
         rank_plan *const r = &plan->rank[q];
         good = ok(rota_sched_init(&r->s, c->P, q), text, q, "init") &&
                ok(c->algo->build(&topo, &c->params, &r->s), text, q, "build");
+        find_told(plan, r);
         r->bytes = must(calloc(r->s.n_blocks, sizeof *r->bytes));
         r->offset = must(calloc(r->s.n_blocks, sizeof *r->offset));
     }
@@ -292,21 +401,9 @@ static bool check(const sim_plan *plan, bool with_sizes, char *text)
     return ok(err, text, 0, "rota_sched_check");
 }
 
-/* Bytes of the largest block in the first run. */
-static size_t largest(const sim_plan *plan)
-{
-    const int P = plan->spec.P;
-    size_t most = 0;
-
-    for (int i = 0; i < P * P; i++)
-        most = plan->matrix[0][i] > most ? plan->matrix[0][i] : most;
-    return most;
-}
-
 static bool fold(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
-    rota_counts counts;
     bool good = true;
 
     if (c->algo->sizes == ROTA_SIZES_LEARNT && !learn(plan, text))
@@ -314,14 +411,26 @@ static bool fold(sim_plan *plan, char *text)
     for (int q = 0; q < c->P && good; q++) {
         rank_plan *const r = &plan->rank[q];
         set_sides(plan, q, 0);
-        rota_sched_pad(&r->s, largest(plan), r->bytes);
+        rota_sched_pad(&r->s, largest(plan, 1), r->bytes);
         rota_sched_fold(&r->s, r->bytes);
         good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
                   text, q, "rota_sched_place");
-        rota_sched_count(&r->s, NULL, &counts);
-        plan->messages += counts.messages;
     }
     return good && check(plan, true, text);
+}
+
+/* Where sizes are not known before a run, only padded blocks stay in scratch. */
+static bool make_scratch(sim_plan *plan, char *text)
+{
+    bool good = true;
+
+    for (int q = 0; q < plan->spec.P && good; q++) {
+        rank_plan *const r = &plan->rank[q];
+        rota_sched_pad(&r->s, plan->max_block, r->bytes);
+        good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
+                  text, q, "rota_sched_place");
+    }
+    return good;
 }
 
 static bool bind(sim_plan *plan, int rank, char *text)
@@ -330,10 +439,11 @@ static bool bind(sim_plan *plan, int rank, char *text)
     const bool in_place = plan->spec.mode == MODE_IN_PLACE;
     static const rota_type byte = {MPI_BYTE, 1, 1};
 
-    /* A varying plan's largest run: packing areas are made for it. */
-    for (int run = plan->spec.mode == MODE_VARYING ? RUNS - 1 : 0; run >= 0;
-         run--)
+    /* Of all runs, so that no buffer moves later. */
+    for (int run = varies(&plan->spec) ? RUNS - 1 : 0; run >= 0; run--)
         set_sides(plan, rank, run);
+    if (plan->spec.metadata == ROTA_META_FUSED && plan->max_block < SIZE_MAX)
+        fakempi_let_fall_short(0, plan->index);
     r->scratch_room = must(malloc(r->scratch + 2 * GUARD));
     memset(r->scratch_room, GUARD_BYTE, r->scratch + 2 * GUARD);
     r->stage = must(malloc(r->send[0].size));
@@ -348,20 +458,56 @@ static bool bind(sim_plan *plan, int rank, char *text)
                  r->scratch_room + GUARD},
         .bytes = r->bytes,
         .offset = r->offset,
-        .fixed = plan->spec.mode != MODE_VARYING,
+        .fixed = sim_plan_is_persistent(plan),
+        .by_datatype = plan->spec.params.by_datatype,
+        .metadata = plan->spec.metadata,
+        .max_block = plan->max_block,
+        .collect = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
     return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind");
 }
 
-/* In place, the plan's own send buffer is plain bytes; its layout needs no
- * more room than that of the elements. */
-static void adapt(sim_plan *plan)
+static bool has_equal_blocks(pattern p)
 {
-    if (plan->spec.mode == MODE_VARYING &&
-        plan->spec.algo->sizes != ROTA_SIZES_STATED)
-        plan->spec.mode = MODE_FIXED;
-    choose_layouts(plan);
+    return p == UNIFORM || p == ONE_BYTE || p == ALL_ZERO;
+}
+
+/* Modes and patterns that the algorithm is for. */
+static void adapt_mode(spec *c)
+{
+    const bool padded = c->algo->sizes == ROTA_SIZES_PADDED;
+
+    if (c->algo->uniform && varies(c))
+        c->mode = MODE_FIXED;
+    if (c->algo->uniform && !has_equal_blocks(c->pattern))
+        c->pattern = UNIFORM;
+    if (c->mode == MODE_EXCHANGE && (c->algo->native || padded))
+        c->mode = MODE_VARYING;
+    if (!varies(c))
+        c->bound = BOUND_NONE;
+    else if (padded && c->bound == BOUND_NONE)
+        c->bound = BOUND_ALL;
+}
+
+/* Turn what no plan is made with into what some plan is. */
+static void adapt(spec *c)
+{
+    const rota_algo *const algo = c->algo;
+    const bool learnt = algo->sizes == ROTA_SIZES_LEARNT;
+
+    adapt_mode(c);
+    if (learnt ? varies(c) : c->mode == MODE_EXCHANGE) {
+        if (c->metadata == ROTA_META_ONCE)
+            c->metadata = algo->metadata ? algo->metadata : ROTA_META_FUSED;
+    } else if (!learnt) {
+        c->metadata = ROTA_META_ONCE;
+    }
+    c->lies =
+        c->lies && learnt && c->mode == MODE_VARYING && c->bound != BOUND_SOME;
+    c->params.by_datatype =
+        algo->by_datatype || (c->params.by_datatype && !varies(c) &&
+                              (algo->params & ROTA_P_PACKING));
 }
 
 bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text)
@@ -369,15 +515,17 @@ bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text)
     const int P = spec->P;
 
     *plan = (sim_plan){.spec = *spec, .index = index};
-    adapt(plan);
+    adapt(&plan->spec);
+    choose_layouts(plan);
     plan->rank = must(calloc((size_t)P, sizeof *plan->rank));
     for (int run = 0; run < RUNS; run++)
         plan->matrix[run] = matrix_of(&plan->spec, &plan->side[0], run);
+    plan->max_block = max_block(plan);
     bool good = build(plan, text);
-    if (good && plan->spec.mode == MODE_VARYING)
-        good = check(plan, false, text);
-    else if (good)
-        good = fold(plan, text);
+    if (good)
+        good = sim_plan_is_persistent(plan)
+                   ? fold(plan, text)
+                   : check(plan, false, text) && make_scratch(plan, text);
     for (int q = 0; q < P && good; q++)
         good = bind(plan, q, text);
     return good;
@@ -402,6 +550,7 @@ void sim_plan_free(sim_plan *plan)
             memory_free(&r->send[k]);
             memory_free(&r->recv[k]);
         }
+        free(r->told);
         free(r->stage);
         free(r->scratch_room);
     }
@@ -418,9 +567,10 @@ bool sim_plan_start(sim_plan *plan, int rank, char *text)
     rank_plan *const r = &plan->rank[rank];
     const int k = sim_plan_buffer(plan, rank);
 
-    if (plan->spec.mode == MODE_VARYING)
+    if (varies(&plan->spec))
         set_sides(plan, rank, r->runs);
     fill(plan, rank);
+    leave_out(plan, rank, r->runs);
     if (plan->spec.mode == MODE_REBASE && r->runs == 1 &&
         !ok(rota_exec_rebase(&r->x, r->send[k].data, r->recv[k].data), text,
             rank, "rota_exec_rebase"))
@@ -429,16 +579,81 @@ bool sim_plan_start(sim_plan *plan, int rank, char *text)
     return ok(rota_exec_start(&r->x), text, rank, "rota_exec_start");
 }
 
+/* The blocks that an exchange has found, end to end without gaps. */
+static const char *compare_found(const sim_plan *plan, int rank)
+{
+    const rank_plan *const r = &plan->rank[rank];
+    const int P = plan->spec.P, iteration = plan->index * RUNS + r->runs;
+
+    for (int src = 0; src < P; src++) {
+        const rota_block b = rota_dst(&r->s, src);
+        const bool out = is_left_out(plan, r->runs, src, rank);
+        const size_t bytes = out ? 0 : plan->matrix[r->runs][src * P + rank];
+        if (src == rank) /* it never moves */
+            continue;
+        if (r->bytes[b] != bytes)
+            return "found a wrong size";
+        for (size_t i = 0; i < bytes; i++)
+            if ((unsigned char)r->x.place[b][i] !=
+                payload(src, rank, i, iteration))
+                return "found wrong data";
+    }
+    return NULL;
+}
+
+static bool note_is_right(const sim_plan *plan, int rank)
+{
+    const rank_plan *const r = &plan->rank[rank];
+    const rota_exec *const x = &r->x;
+    const int run = r->runs, q = x->note_peer, P = plan->spec.P;
+
+    if (x->note != r->note)
+        return false;
+    if (x->note == ROTA_ABOVE_BOUND)
+        return x->note_sent == r->note_size &&
+               (plan->matrix[run][q * P + rank] == r->note_size ||
+                plan->matrix[run][rank * P + q] == r->note_size);
+    return x->note == ROTA_NOTHING ||
+           (is_lied_about(plan, run, q, rank) &&
+            x->note_sent == plan->matrix[run][q * P + rank] &&
+            x->note_expected == stated(plan, run, q, rank));
+}
+
+/* Add the messages that a rank's run has to send: one for each in the
+ * schedule that has bytes, or with sizes to tell as their form has it. */
+static void count_sent(sim_plan *plan, const rank_plan *r)
+{
+    const rota_metadata metadata = plan->spec.metadata;
+    const rota_msgs *const l = &r->s.msgs[ROTA_SEND];
+
+    for (uint32_t m = 0; m < l->n && !plan->spec.algo->native; m++) {
+        const bool header = metadata != ROTA_META_ONCE &&
+                            (plan->spec.mode == MODE_EXCHANGE ||
+                             !rota_msg_is_direct(&r->s, ROTA_SEND, m));
+        size_t bytes = 0;
+        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+            bytes += rota_late_bytes(r->bytes[l->item[i]]);
+        plan->messages +=
+            bytes > 0 || (header && metadata != ROTA_META_TWO_PHASE);
+        plan->messages += header && metadata != ROTA_META_FUSED;
+    }
+}
+
 bool sim_plan_finish(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
     const int k = sim_plan_buffer(plan, rank);
-    const char *wrong = differs(&r->recv[k], "receive buffer differs");
+    const char *wrong = plan->spec.mode == MODE_EXCHANGE
+                            ? compare_found(plan, rank)
+                            : differs(&r->recv[k], "receive buffer differs");
 
     if (!wrong)
         wrong = differs(&r->send[k], "send buffer was changed");
     if (!wrong && !guards_intact(r))
         wrong = "scratch was written beyond its ends";
+    if (!wrong && !note_is_right(plan, rank))
+        wrong = "notes what it should not, or not what it should";
+    count_sent(plan, r);
     r->running = false;
     r->runs++;
     if (!ok(r->x.err, text, rank, "the run"))

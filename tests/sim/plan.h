@@ -15,14 +15,25 @@
 enum { RUNS = 3 };
 
 typedef enum mode {
-    MODE_FIXED,    /* folded, persistent */
+    MODE_FIXED,    /* the same sizes and buffers in every run */
     MODE_REBASE,   /* as above, on other buffers from the second run on */
-    MODE_VARYING,  /* other sizes every run; direct algorithms only */
-    MODE_IN_PLACE, /* folded; what is sent lies in the receive buffer */
+    MODE_VARYING,  /* other sizes every run */
+    MODE_IN_PLACE, /* what is sent lies in the receive buffer */
+    MODE_EXCHANGE, /* other sizes every run, which receivers do not know */
     N_MODES
 } mode;
 
+/* Of the size of blocks, in modes with other sizes every run. */
+typedef enum bound {
+    BOUND_NONE,
+    BOUND_ALL,  /* the largest block of all runs */
+    BOUND_SOME, /* half that: blocks above it are left out */
+    N_BOUNDS
+} bound;
+
 extern const char *const mode_name[N_MODES];
+extern const char *const bound_name[N_BOUNDS];
+extern const char *const metadata_name[ROTA_N_METADATA];
 
 typedef struct spec {
     const rota_algo *algo;
@@ -30,6 +41,9 @@ typedef struct spec {
     rota_params params;
     pattern pattern;
     mode mode;
+    rota_metadata metadata;
+    bound bound;
+    bool lies;  /* some receivers state other sizes than their senders */
     bool typed; /* data have gaps, different ones on the two sides */
     uint64_t seed;
 } spec;
@@ -57,7 +71,10 @@ typedef struct rank_plan {
     char *stage;             /* in place: the plan's send buffer */
     char *scratch_room;      /* with a guard on either side */
     size_t scratch;
-    int runs; /* complete ones */
+    rota_note note; /* what the run should report, with: */
+    size_t note_size;
+    bool *told; /* [P] the receive block comes with a header */
+    int runs;   /* complete ones */
     bool running;
 } rank_plan;
 
@@ -67,10 +84,12 @@ typedef struct sim_plan {
     layout side[2];       /* of the send buffer, of the receive buffer */
     size_t *matrix[RUNS]; /* [P*P] bytes from source to destination */
     rank_plan *rank;      /* [P] */
-    size_t messages;      /* of one run, all ranks; fixed plans */
+    size_t max_block;     /* SIZE_MAX for none */
+    size_t messages;      /* sent in all runs by now, as schedules say */
 } sim_plan;
 
-/* Each returns false after telling why in text [200]. */
+/* What the plan will not do of a spec is turned into what it will: plan->spec.
+ * Each returns false after telling why in text [300]. */
 bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text);
 bool sim_plan_start(sim_plan *plan, int rank, char *text);
 bool sim_plan_finish(sim_plan *plan, int rank, char *text);
@@ -80,6 +99,13 @@ void sim_plan_free(sim_plan *plan);
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
     return test_hash(test_hash(a) + b);
+}
+
+/* Bound once for all runs, with persistent requests? */
+static inline bool sim_plan_is_persistent(const sim_plan *plan)
+{
+    return plan->spec.metadata == ROTA_META_ONCE &&
+           plan->spec.mode != MODE_VARYING && plan->spec.mode != MODE_EXCHANGE;
 }
 
 /* Which of a rank's buffers its next or current run uses. */

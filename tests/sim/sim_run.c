@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLANS = 2, TEXT = 200 };
+enum { PLANS = 2, TEXT = 300 };
 
 typedef struct tally {
     size_t cases;
@@ -23,6 +23,17 @@ typedef struct tally {
 } tally;
 
 /* ---- one case ------------------------------------------------------------ */
+
+/* How sizes travel and so on; a plan keeps of it what applies. */
+static void draw_form(spec *c)
+{
+    const uint64_t draw = mix(c->seed, 2);
+
+    c->metadata = (rota_metadata)(draw % ROTA_N_METADATA);
+    c->bound = (bound)(draw / 4 % N_BOUNDS);
+    c->lies = draw / 16 % 2 == 0;
+    c->params.by_datatype = draw / 32 % 2 == 0;
+}
 
 /* The second plan of a case. */
 static spec draw_spec(const spec *first)
@@ -41,6 +52,7 @@ static spec draw_spec(const spec *first)
     c.params.radix = 2 + (int)(mix(c.seed, 1) % (uint64_t)c.P);
     if (c.params.radix > c.P)
         c.params.radix = 2;
+    draw_form(&c);
     return c;
 }
 
@@ -49,11 +61,15 @@ static bool blame(int i, const spec *c, char *text)
 {
     char what[TEXT];
 
-    snprintf(what, sizeof what, "%s", text);
-    snprintf(text, TEXT, "plan %d (%s, %s, batch %d, radix %d, %s%s): %.100s",
+    memcpy(what, text, sizeof what);
+    snprintf(text, TEXT,
+             "plan %d (%s, %s, batch %d, radix %d, %s, %s, bound %s%s%s%s): "
+             "%.100s",
              i, c->algo->name, pattern_name[c->pattern], c->params.batch,
-             c->params.radix, mode_name[c->mode], c->typed ? ", typed" : "",
-             what);
+             c->params.radix, mode_name[c->mode], metadata_name[c->metadata],
+             bound_name[c->bound], c->lies ? ", lies" : "",
+             c->params.by_datatype ? ", by datatype" : "",
+             c->typed ? ", typed" : "", what);
     return false;
 }
 
@@ -105,20 +121,23 @@ static bool counts_right(const sim_plan *plan, const fakempi_counts *before,
     const size_t sent = now.sent - before->sent;
     const size_t posted = now.posts - before->posts;
 
-    if (now.inits != before->inits) {
+    const bool rebase = plan->spec.mode == MODE_REBASE;
+
+    if (now.inits != before->inits &&
+        !(rebase && plan->spec.params.by_datatype)) {
         snprintf(text, TEXT, "runs made persistent requests");
         return false;
     }
-    if (plan->spec.mode == MODE_VARYING || sent == RUNS * plan->messages) {
-        if (plan->spec.mode == MODE_REBASE || plan->spec.mode == MODE_VARYING ||
-            posted == 0)
-            return true;
+    if (sent != plan->messages) {
+        snprintf(text, TEXT, "%zu messages sent, %zu wanted", sent,
+                 plan->messages);
+        return false;
+    }
+    if (sim_plan_is_persistent(plan) && !rebase && posted > 0) {
         snprintf(text, TEXT, "%zu ordinary messages in a fixed plan", posted);
         return false;
     }
-    snprintf(text, TEXT, "%zu messages sent, %zu wanted", sent,
-             RUNS * plan->messages);
-    return false;
+    return true;
 }
 
 static bool check_traffic(const sim_plan plan[], const fakempi_counts before[],
@@ -142,10 +161,12 @@ static bool check_traffic(const sim_plan plan[], const fakempi_counts before[],
 static void print_case(const spec *c, const char *text)
 {
     printf("FAILED: --algo %s --ranks %d --pattern %s --mode %s --typed %d "
-           "--batch %d --radix %d --seed %llu\n    %s\n",
+           "--batch %d --radix %d --metadata %s --bound %s --lies %d "
+           "--datatype %d --seed %llu\n    %s\n",
            c->algo->name, c->P, pattern_name[c->pattern], mode_name[c->mode],
            c->typed, c->params.batch, c->params.radix,
-           (unsigned long long)c->seed, text);
+           metadata_name[c->metadata], bound_name[c->bound], c->lies,
+           c->params.by_datatype, (unsigned long long)c->seed, text);
 }
 
 static bool run_case(const spec *first)
@@ -194,6 +215,8 @@ static bool run_point(tally *t, spec c)
 
     if (!run_next(t, c))
         return false;
+    c.seed = n;
+    draw_form(&c);
     c.typed = n % 3 == 1;
     c.mode = c.typed ? (mode)(n % N_MODES) : (mode)(1 + n % (N_MODES - 1));
     return run_next(t, c);
@@ -316,6 +339,19 @@ static void set_option(spec *c, int option, const char *value)
     case 'r':
         c->params.radix = atoi(value);
         break;
+    case 'M':
+        c->metadata =
+            (rota_metadata)index_of(metadata_name, ROTA_N_METADATA, value);
+        break;
+    case 'B':
+        c->bound = (bound)index_of(bound_name, N_BOUNDS, value);
+        break;
+    case 'l':
+        c->lies = atoi(value) != 0;
+        break;
+    case 'd':
+        c->params.by_datatype = atoi(value) != 0;
+        break;
     case 's':
         c->seed = strtoull(value, NULL, 10);
         break;
@@ -335,6 +371,10 @@ int main(int argc, char *argv[])
         {"typed", required_argument, NULL, 't'},
         {"batch", required_argument, NULL, 'b'},
         {"radix", required_argument, NULL, 'r'},
+        {"metadata", required_argument, NULL, 'M'},
+        {"bound", required_argument, NULL, 'B'},
+        {"lies", required_argument, NULL, 'l'},
+        {"datatype", required_argument, NULL, 'd'},
         {"seed", required_argument, NULL, 's'},
         {NULL, 0, NULL, 0},
     };
