@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS = 16, CHANNELS = 8, NONE = -1 };
+enum { GROUPS = 16, CHANNELS = 16, NONE = -1 };
 
 enum {
     COMM_BASE = 0x100000,

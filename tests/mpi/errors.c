@@ -334,6 +334,152 @@ static void above_the_bound(void)
     MUST(rota_plan_free(&plan));
 }
 
+/* As above_the_bound, where the receiver learns of it from the message. */
+static void exchange_above_the_bound(const char *algorithm)
+{
+    MPI_Info info = test_info("rota_algorithm", algorithm, "rota_radix", "2");
+    int sends[ROOM], at[ROOM], got[ROOM], found_at[ROOM];
+    const bool party = test_me == 0 || test_me == test_P - 1;
+    rota_plan *plan = NULL;
+    void *found = NULL;
+
+    test_case = algorithm;
+    memset(from, test_me + 1, sizeof from);
+    for (int i = 0; i < test_P; i++) {
+        sends[i] = test_me == 0 && i == test_P - 1 ? 8 : 4;
+        at[i] = 8 * i;
+    }
+    MUST(rota_exchange_init(5, MPI_BYTE, MPI_COMM_WORLD, info, &plan));
+    for (int i = 0; i < 2; i++) {
+        MUST(rota_exchange_start(plan, from, sends, at));
+        const int err = rota_exchange_wait(plan, &found, got, found_at);
+        if (party)
+            MUST_FAIL(err, MPI_ERR_COUNT,
+                      "has 8 bytes, more than max_block = 5");
+        else
+            CHECK(err == MPI_SUCCESS);
+        for (int q = 0; q < test_P; q++)
+            CHECK(got[q] == (q == 0 && test_me == test_P - 1 ? 0 : 4));
+        for (int q = 0; q < test_P; q++)
+            CHECK(got[q] == 0 || ((char *)found)[found_at[q] + 3] == q + 1);
+    }
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+static void exchanges(void)
+{
+    rota_plan *plan = NULL, *fixed = NULL;
+    void *found = NULL;
+    int got[ROOM], at[ROOM], flag = 0;
+
+    exchange_above_the_bound("parlogna");
+    exchange_above_the_bound("sloav");
+    exchange_above_the_bound("two_phase_bruck");
+    exchange_above_the_bound("consensus");
+    exchange_above_the_bound("scattered");
+    test_case = "exchanges";
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &plan));
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &fixed));
+    MUST_FAIL(rota_exchange_wait(plan, &found, got, at), MPI_ERR_REQUEST,
+              "not active");
+    MUST_FAIL(rota_exchange_start(fixed, from, counts, displs), MPI_ERR_REQUEST,
+              "a fixed one");
+    MUST_FAIL(rota_exchange_wait(fixed, &found, got, at), MPI_ERR_REQUEST,
+              "a fixed one");
+    MUST_FAIL(rota_exchange_set_buffer(fixed, to, 1), MPI_ERR_REQUEST,
+              "a fixed one");
+    MUST_FAIL(rota_start(plan), MPI_ERR_REQUEST, "an exchange");
+    MUST_FAIL(rota_exchange_start(plan, MPI_IN_PLACE, counts, displs),
+              MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
+    MUST(rota_exchange_start(plan, from, counts, displs));
+    MUST_FAIL(rota_wait(plan), MPI_ERR_REQUEST, "rota_exchange_wait");
+    while (!flag && MUST(rota_test(plan, &flag)) == MPI_SUCCESS)
+        ;
+    MUST_FAIL(rota_exchange_wait(plan, NULL, got, at), MPI_ERR_ARG,
+              "recvbuf is NULL");
+    MUST_FAIL(rota_plan_free(&plan), MPI_ERR_REQUEST, "active");
+    MUST(rota_exchange_wait(plan, &found, NULL, NULL));
+    MUST(rota_plan_free(&plan));
+    MUST(rota_plan_free(&fixed));
+}
+
+static void kind_hint(const char *key, const char *value, const char *key2,
+                      const char *value2, const char *words)
+{
+    MPI_Info info = test_info(key, value, key2, value2);
+    rota_plan *plan = NULL;
+
+    MUST_FAIL(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
+                                 &plan),
+              MPI_ERR_ARG, words);
+    MPI_Info_free(&info);
+}
+
+/* Algorithms that cannot do what is asked for. */
+static void unfit_algorithms(void)
+{
+    MPI_Info info = test_info("rota_algorithm", "bruck_basic", NULL, NULL);
+    int uneven[ROOM];
+    rota_plan *plan = NULL;
+
+    kind_hint("rota_algorithm", "mpi", NULL, NULL,
+              "cannot find receive counts");
+    kind_hint("rota_algorithm", "padded_bruck", NULL, NULL,
+              "cannot find receive counts");
+    kind_hint("rota_algorithm", "parlogna", "rota_metadata", "once",
+              "must send sizes");
+    wrong_hint("rota_metadata", "never",
+               "rota_metadata = never; valid: once, fused");
+    wrong_hint("rota_packing", "zip", "rota_packing = zip; valid: pack");
+    for (int i = 0; i < test_P; i++)
+        uneven[i] = 1 + (i + test_me) % 2;
+    if (test_P > 1)
+        MUST_FAIL(init(from, uneven, displs, MPI_BYTE, to, uneven, displs,
+                       MPI_BYTE, MPI_COMM_WORLD, info, &plan),
+                  MPI_ERR_ARG, "for blocks of one size; these have 1 to 2");
+    MUST_FAIL(
+        rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan),
+        MPI_ERR_ARG, "not for counts that vary");
+    MPI_Info_free(&info);
+    info = test_info("rota_algorithm", "padded_bruck", NULL, NULL);
+    MUST_FAIL(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE,
+                                          MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, "needs max_block");
+    MPI_Info_free(&info);
+}
+
+/* Counts of a varying start that do not match: the receiver is told. */
+static void varying_mismatch(void)
+{
+    MPI_Info info = test_info("rota_algorithm", "parlogna", "rota_radix", "2");
+    int sends[ROOM], receives[ROOM], own[ROOM];
+    rota_plan *plan = NULL;
+
+    for (int i = 0; i < test_P; i++)
+        sends[i] = receives[i] = own[i] = 2;
+    own[test_me] = 3;
+    MUST(rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan));
+    MUST_FAIL(
+        rota_alltoallv_start(plan, from, own, displs, to, receives, displs),
+        MPI_ERR_COUNT, "sends 3 bytes to rank");
+    if (test_P >= 4) { /* 0 to 3 takes two hops: sizes travel */
+        if (test_me == 0)
+            sends[test_P - 3] = 4;
+        MUST(rota_alltoallv_start(plan, from, sends, displs, to, receives,
+                                  displs));
+        const int err = rota_wait(plan);
+        if (test_me == test_P - 3)
+            MUST_FAIL(err, MPI_ERR_COUNT, "rank 0 sends 4 bytes to rank");
+        else
+            CHECK(err == MPI_SUCCESS);
+    }
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
 static void descriptions(void)
 {
     rota_plan *plan = NULL;
@@ -398,12 +544,14 @@ int main(int argc, char **argv)
         overlapping_blocks, ranks_that_disagree, hints,
         environment,        communicators,       states,
         above_the_bound,    descriptions,        handlers,
+        exchanges,          unfit_algorithms,    varying_mismatch,
     };
     static const char *const names[] = {
         "wrong arguments",    "several mistakes",    "counts that do not match",
         "overlapping blocks", "ranks that disagree", "hints",
         "environment",        "communicators",       "states",
         "above the bound",    "descriptions",        "handlers",
+        "exchanges",          "unfit algorithms",    "varying mismatch",
     };
     rota_plan *early = NULL;
 

@@ -367,7 +367,8 @@ static bool learn(sim_plan *plan, char *text)
     for (int q = 0; q < P && good; q++) {
         rank_plan *const r = &plan->rank[q];
         good = ok(rota_sizes_init(&r->sizes, &r->s, fakempi_comm(0, q),
-                                  plan->index, plan->matrix[0] + q * P),
+                                  plan->index * PLAN_TAGS,
+                                  plan->matrix[0] + q * P),
                   text, q, "rota_sizes_init") &&
                ok(rota_exec_start(&r->sizes.x), text, q, "start of sizes");
     }
@@ -443,14 +444,14 @@ static bool bind(sim_plan *plan, int rank, char *text)
     for (int run = varies(&plan->spec) ? RUNS - 1 : 0; run >= 0; run--)
         set_sides(plan, rank, run);
     if (plan->spec.metadata == ROTA_META_FUSED && plan->max_block < SIZE_MAX)
-        fakempi_let_fall_short(0, plan->index);
+        fakempi_let_fall_short(0, plan->index * PLAN_TAGS);
     r->scratch_room = must(malloc(r->scratch + 2 * GUARD));
     memset(r->scratch_room, GUARD_BYTE, r->scratch + 2 * GUARD);
     r->stage = must(malloc(r->send[0].size));
     r->x = (rota_exec){
         .s = &r->s,
         .comm = fakempi_comm(0, rank),
-        .tag = plan->index,
+        .tag = plan->index * PLAN_TAGS,
         .native = fakempi_comm(1 + plan->index, rank),
         .type = {in_place ? byte : plan->side[0].type, plan->side[1].type,
                  byte},
@@ -637,6 +638,21 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
             bytes > 0 || (header && metadata != ROTA_META_TWO_PHASE);
         plan->messages += header && metadata != ROTA_META_FUSED;
     }
+}
+
+fakempi_counts sim_plan_counts(const sim_plan *plan)
+{
+    fakempi_counts sum = {0};
+
+    for (int i = 0; i < PLAN_TAGS; i++) {
+        const fakempi_counts c = fakempi_counts_of(plan->index * PLAN_TAGS + i);
+        sum.inits += c.inits;
+        sum.posts += c.posts;
+        sum.starts += c.starts;
+        sum.sent += c.sent;
+        sum.bytes += c.bytes;
+    }
+    return sum;
 }
 
 bool sim_plan_finish(sim_plan *plan, int rank, char *text)

@@ -5,6 +5,7 @@
 #define SIM_PLAN_H
 
 #include "algos/algo.h"
+#include "common/fakempi.h"
 #include "common/pattern.h"
 #include "exec/exec.h"
 #include "exec/sizes.h"
@@ -13,6 +14,8 @@
 #include <stdint.h>
 
 enum { RUNS = 3 };
+
+enum { PLAN_TAGS = 4 }; /* for a plan's use, from index * PLAN_TAGS on */
 
 typedef enum mode {
     MODE_FIXED,    /* the same sizes and buffers in every run */
@@ -80,7 +83,7 @@ typedef struct rank_plan {
 
 typedef struct sim_plan {
     spec spec;
-    int index;            /* tag and native communicator */
+    int index;            /* of its tags and its native communicator */
     layout side[2];       /* of the send buffer, of the receive buffer */
     size_t *matrix[RUNS]; /* [P*P] bytes from source to destination */
     rank_plan *rank;      /* [P] */
@@ -94,6 +97,9 @@ bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text);
 bool sim_plan_start(sim_plan *plan, int rank, char *text);
 bool sim_plan_finish(sim_plan *plan, int rank, char *text);
 void sim_plan_free(sim_plan *plan);
+
+/* What all ranks of the plan have called. */
+fakempi_counts sim_plan_counts(const sim_plan *plan);
 
 /* A number that looks random, the same for the same arguments. */
 static inline uint64_t mix(uint64_t a, uint64_t b)

@@ -117,7 +117,7 @@ static bool run_plans(sim_plan plan[], uint64_t seed, char *text)
 static bool counts_right(const sim_plan *plan, const fakempi_counts *before,
                          char *text)
 {
-    const fakempi_counts now = fakempi_counts_of(plan->index);
+    const fakempi_counts now = sim_plan_counts(plan);
     const size_t sent = now.sent - before->sent;
     const size_t posted = now.posts - before->posts;
 
@@ -183,7 +183,7 @@ static bool run_case(const spec *first)
         good = sim_plan_make(&plan[made], &specs[made], made, text) ||
                blame(made, &specs[made], text);
     for (int i = 0; i < PLANS; i++)
-        before[i] = fakempi_counts_of(i);
+        before[i] = sim_plan_counts(&plan[i]);
     good = good && run_plans(plan, first->seed, text) &&
            check_traffic(plan, before, text);
     if (!good) {
