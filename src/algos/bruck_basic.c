@@ -7,7 +7,7 @@
  * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
  * often as its index has nonzero bits, after one copy and before another.
  * Scratch: P - 1 blocks, twice that by datatype. Parameters: packing.
- * Source: Bruck et al. 1997; [Fan22] section 2.1.
+ * Source: [Bruck97]; [Fan22] section 2.1.
  */
 #include "algos/algo.h"
 

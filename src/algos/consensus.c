@@ -7,7 +7,7 @@
  * messages without bytes are dropped anyway, and this is spread_out.
  * Cost per rank, for k receivers: k messages, and ceil(log2 P) empty ones for
  * the barrier. Scratch: none. Parameters: none.
- * Source: Hoefler, Siebert, Lumsdaine 2010, non-blocking consensus.
+ * Source: [Hoefler10], non-blocking consensus.
  */
 #include "algos/step.h"
 
@@ -26,7 +26,7 @@ static int build(const rota_topo *topo, const rota_params *params,
 const rota_algo rota_algo_consensus = {
     .name = "consensus",
     .summary = "few partners, found by non-blocking consensus",
-    .source = "Hoefler et al. 2010",
+    .source = "[Hoefler10]",
     .sizes = ROTA_SIZES_STATED,
     .only_fused = true,
     .build = build,

@@ -434,6 +434,13 @@ static bool make_scratch(sim_plan *plan, char *text)
     return good;
 }
 
+/* By datatype nothing is packed, provided that data are plain bytes. */
+static bool packs_in_vain(const sim_plan *plan, int rank)
+{
+    return plan->spec.params.by_datatype && sim_plan_is_persistent(plan) &&
+           !plan->spec.typed && plan->rank[rank].x.area_bytes > 0;
+}
+
 static bool bind(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
@@ -466,7 +473,9 @@ static bool bind(sim_plan *plan, int rank, char *text)
         .collect = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
-    return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind");
+    return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind") &&
+           (!packs_in_vain(plan, rank) ||
+            tell(text, rank, "packs what MPI could gather"));
 }
 
 static bool has_equal_blocks(pattern p)

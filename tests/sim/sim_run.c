@@ -194,9 +194,10 @@ static bool run_case(const spec *first)
     }
     for (int i = 0; i < made; i++)
         sim_plan_free(&plan[i]);
-    if (fakempi_requests() == 0)
+    if (fakempi_requests() == 0 &&
+        fakempi_types() == 2 * (size_t)(specs[0].typed + specs[1].typed))
         return true;
-    print_case(first, "requests were not freed");
+    print_case(first, "requests or datatypes were not freed");
     return false;
 }
 
