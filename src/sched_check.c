@@ -315,6 +315,15 @@ static int read_sends(const rank_state *r)
     return MPI_SUCCESS;
 }
 
+/* Padding takes what is no larger. */
+static bool sizes_fit(const rank_state *r, const rota_copy *k)
+{
+    const size_t from = r->bytes[k->from], to = r->bytes[k->to];
+
+    return from == to || (from > to ? rota_block_is_padded(r->s, k->from)
+                                    : rota_block_is_padded(r->s, k->to));
+}
+
 static int make_copies(rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -324,9 +333,7 @@ static int make_copies(rank_state *r)
         const rota_copy *const k = &r->s->copy[i];
         ROTA_TRY(read_label(r, k->from, &label));
         ROTA_TRY(write_label(r, k->to, label));
-        if (r->bytes && r->bytes[k->from] != r->bytes[k->to] &&
-            !rota_block_is_padded(r->s, k->from) &&
-            !rota_block_is_padded(r->s, k->to))
+        if (r->bytes && !sizes_fit(r, k))
             return fault(r, "is copied to a block of another size", k->from);
     }
     return MPI_SUCCESS;
@@ -351,16 +358,27 @@ static bool phase_done(const rank_state *r)
            r->open[0] == 0 && r->open[1] == 0;
 }
 
+static rota_native_kind native_now(const rank_state *r)
+{
+    return r->s->phase[r->phase].native;
+}
+
 /* A collective begins when all ranks have called it. */
-static void call_native(checker *c)
+static int call_native(checker *c)
 {
     if (c->in_native < c->P)
-        return;
+        return MPI_SUCCESS;
     c->in_native = 0;
     for (int q = 0; q < c->P; q++) {
+        if (native_now(&c->rank[q]) != native_now(&c->rank[0]))
+            return rota_fail(MPI_ERR_INTERN,
+                             "schedule of rank %d, phase %u: MPI's all-to-all "
+                             "is another one than rank 0's",
+                             q, (unsigned)c->rank[q].phase);
         c->rank[q].called = true;
         enqueue(c, q);
     }
+    return MPI_SUCCESS;
 }
 
 static int advance(checker *c, rank_state *r)
@@ -369,7 +387,7 @@ static int advance(checker *c, rank_state *r)
         if (!r->entered)
             ROTA_TRY(enter_phase(c, r));
         if (r->s->phase[r->phase].native && !r->called) {
-            call_native(c);
+            ROTA_TRY(call_native(c));
             if (!r->called)
                 return MPI_SUCCESS;
         }
@@ -429,26 +447,47 @@ static int check_end(const checker *c)
 
 /* ---- what is wrong with one schedule by itself --------------------------- */
 
+/* One collective takes its blocks from one buffer; MPI's alltoall takes those
+ * of one size, end to end. */
+static bool lies_well(const rota_sched *s, rota_native_kind kind,
+                      const rota_msg *msg, rota_block b, rota_block first)
+{
+    return rota_block_region(s, b) == rota_block_region(s, first) &&
+           (kind != ROTA_NATIVE_ALLTOALL ||
+            (rota_block_is_padded(s, b) &&
+             rota_block_region(s, b) == ROTA_TMP &&
+             rota_block_slot(s, b) ==
+                 rota_block_slot(s, first) + (uint32_t)msg->peer));
+}
+
 static int check_phase(const rota_sched *s, uint32_t p)
 {
     const rota_phase *const phase = &s->phase[p];
     bool good = phase[1].copy == phase->copy;
 
+    if (!phase->native)
+        return MPI_SUCCESS;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const rota_msgs *const l = &s->msgs[dir];
+        const rota_block *const first_item =
+            &l->item[l->msg[phase->msg[dir]].first];
         int before = -1;
         for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
-            good = good && l->msg[m].peer > before &&
-                   l->msg[m + 1].first - l->msg[m].first == 1;
+            const rota_block *const item = &l->item[l->msg[m].first];
+            good =
+                good && l->msg[m].peer > before &&
+                l->msg[m + 1].first - l->msg[m].first == 1 &&
+                item[0] < s->n_blocks && first_item[0] < s->n_blocks &&
+                lies_well(s, phase->native, &l->msg[m], item[0], first_item[0]);
             before = l->msg[m].peer;
         }
     }
-    return good || !phase->native
-               ? MPI_SUCCESS
-               : rota_fail(MPI_ERR_INTERN,
-                           "schedule of rank %d, phase %u: MPI's all-to-all "
-                           "has copies, or not one block a rank in order",
-                           s->me, (unsigned)p);
+    return good ? MPI_SUCCESS
+                : rota_fail(MPI_ERR_INTERN,
+                            "schedule of rank %d, phase %u: MPI's all-to-all "
+                            "has copies, or not one block a rank in order, or "
+                            "blocks where it cannot find them",
+                            s->me, (unsigned)p);
 }
 
 static int check_shape(const rota_sched *s, int P, int rank)

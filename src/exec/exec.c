@@ -416,9 +416,12 @@ void rota_wait_set_crowded(void)
 enum { YIELDS = 2000, SLEEP_NS = 20000 };
 
 /* A yield that took this long went to a process that does not yield itself,
- * which would make every further one as long: then sleeping is faster, since
- * a sleeper that wakes goes before a process that has been running. */
-enum { LONG_YIELD_NS = 500000 };
+ * which would make every further one as long. Then sleeping is faster, since a
+ * sleeper that wakes goes before a process that has been running; yields are
+ * tried again after a while. */
+enum { LONG_YIELD_NS = 500000, AVOID_YIELDS_NS = 100000000 };
+
+static _Atomic int64_t yield_again_ns; /* time from which yields are tried */
 
 static int64_t now_ns(void)
 {
@@ -431,16 +434,20 @@ static int64_t now_ns(void)
 /* Give way to others after the n-th poll in vain; returns the next n. */
 static int give_way(int n)
 {
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NS};
+
     if (n < spins)
         return n + 1;
-    if (n < spins + YIELDS) {
-        const int64_t before = now_ns();
-        sched_yield();
-        return now_ns() - before > LONG_YIELD_NS ? spins + YIELDS : n + 1;
+    const int64_t before = now_ns();
+    if (n >= spins + YIELDS || before < yield_again_ns) {
+        nanosleep(&nap, NULL);
+        return n;
     }
-    const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NS};
-    nanosleep(&nap, NULL);
-    return n;
+    sched_yield();
+    const int64_t after = now_ns();
+    if (after - before > LONG_YIELD_NS)
+        yield_again_ns = after + AVOID_YIELDS_NS;
+    return n + 1;
 }
 
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)

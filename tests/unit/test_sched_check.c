@@ -371,6 +371,80 @@ static void finds_native_with_others(void **state)
     assert_fault(&w, "written twice");
 }
 
+/* Rank 1's native phase is not like the others'. */
+static void finds_native_out_of_order(void **state)
+{
+    static const char text[] = "not one block a rank in order";
+    world w;
+
+    (void)state;
+    make(&w, "mpi", 3, 0);
+    w.s[1].msgs[ROTA_SEND].msg[1].peer = 2;
+    w.s[1].msgs[ROTA_SEND].msg[2].peer = 1;
+    swap_blocks(&w.s[1].msgs[ROTA_SEND].item[1],
+                &w.s[1].msgs[ROTA_SEND].item[2]);
+    assert_fault(&w, text);
+    make(&w, "mpi", 3, 0); /* two blocks for rank 2 */
+    rota_emit_block(&w.s[1], ROTA_SEND, rota_src(&w.s[1], 1));
+    assert_fault(&w, text);
+    make(&w, "mpi", 3, 0); /* two messages */
+    rota_emit_send(&w.s[1], 2, rota_src(&w.s[1], 2));
+    assert_fault(&w, text);
+}
+
+static void finds_native_without_a_rank(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w, "mpi", 3, 0);
+    drop_last_message(&w.s[1], ROTA_SEND);
+    assert_fault(&w, "a message from rank 1 to rank 2 is only awaited");
+    make(&w, "mpi", 3, 0);
+    drop_last_message(&w.s[1], ROTA_RECV);
+    assert_fault(&w, "a message from rank 2 to rank 1 is only sent");
+    make(&w, "mpi", 3, 0);
+    drop_last_message(&w.s[1], ROTA_SEND);
+    drop_last_message(&w.s[2], ROTA_RECV);
+    drop_last_message(&w.s[2], ROTA_SEND); /* to itself */
+    assert_fault(&w, "rank 2 never gets its block from rank 1");
+}
+
+static void finds_native_of_another_kind(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w, "padded_alltoall", 3, 0);
+    w.s[2].phase[1].native = ROTA_NATIVE_ALLTOALLV;
+    assert_fault(&w, "rank 2, phase 1: MPI's all-to-all is another one");
+}
+
+/* What one call of MPI cannot describe: blocks of two buffers; for alltoall,
+ * blocks that are not padded, or not end to end. */
+static void finds_native_blocks_out_of_place(void **state)
+{
+    static const char text[] = "blocks where it cannot find them";
+    world w;
+
+    (void)state;
+    make(&w, "mpi", 3, 0);
+    w.s[1].msgs[ROTA_RECV].item[2] = rota_tmp(&w.s[1], 0);
+    assert_fault(&w, text);
+    make(&w, "mpi", 3, 0);
+    for (int q = 0; q < 3; q++)
+        w.s[q].phase[0].native = ROTA_NATIVE_ALLTOALL;
+    assert_fault(&w, text);
+    make(&w, "padded_alltoall", 3, 0);
+    const rota_sched *const s = &w.s[1];
+    s->slot[s->msgs[ROTA_SEND].item[2] - 6] &= ~ROTA_STAY_PADDED;
+    assert_fault(&w, text);
+    make(&w, "padded_alltoall", 3, 0);
+    swap_blocks(&w.s[1].msgs[ROTA_RECV].item[1],
+                &w.s[1].msgs[ROTA_RECV].item[2]);
+    assert_fault(&w, text);
+}
+
 /* ---- scratch --------------------------------------------------------------- */
 
 /* One rank's block goes to scratch, and then, as the mutations have it. */
@@ -456,6 +530,61 @@ static void finds_copy_into_used_slot(void **state)
     assert_fault(&w, "its slot is used twice in the phase");
 }
 
+/* Two ranks, each with a stay in the receive buffer, where the block from the
+ * rank itself will lie or lies already. */
+static void make_stays_in_dst(world *w, bool destroys)
+{
+    make_empty(w, 2);
+    for (int q = 0; q < 2; q++) {
+        rota_sched *const s = &w->s[q];
+        rota_phase_begin(s, 0);
+        if (destroys)
+            rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
+        rota_phase_begin(s, 0);
+        const rota_block stay = rota_stay(s, (uint32_t)q, ROTA_STAY_IN_DST);
+        rota_emit_copy(s, rota_src(s, !q), stay);
+        rota_phase_begin(s, 0);
+        rota_emit_send(s, !q, stay);
+        rota_emit_recv(s, !q, rota_dst(s, !q));
+        rota_phase_begin(s, 0);
+        if (!destroys)
+            rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
+    }
+}
+
+static void finds_stay_that_destroys(void **state)
+{
+    world w;
+
+    (void)state;
+    make_stays_in_dst(&w, false);
+    assert_sound(&w);
+    make_stays_in_dst(&w, true);
+    assert_fault(&w, "rank 0 never gets its block from rank 0");
+    make(&w, "linear", 4, 0); /* in the phase in which it arrives */
+    rota_sched *const s = &w.s[2];
+    rota_emit_copy(s, rota_src(s, 0), rota_stay(s, 1, ROTA_STAY_IN_DST));
+    assert_fault(&w, "its slot is used twice in the phase");
+}
+
+/* A stay in the receive buffer is taken by what arrives, and then read. */
+static void finds_destroyed_stay(void **state)
+{
+    world w;
+
+    (void)state;
+    make_empty(&w, 1);
+    rota_sched *const s = &w.s[0];
+    rota_phase_begin(s, 0);
+    const rota_block stay = rota_stay(s, 0, ROTA_STAY_IN_DST);
+    rota_emit_copy(s, rota_src(s, 0), stay);
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, rota_src(s, 0), rota_dst(s, 0));
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, stay, rota_tmp(s, 0));
+    assert_fault(&w, "read after its slot was taken");
+}
+
 /* ---- before it is there ---------------------------------------------------- */
 
 static void finds_early_reads(void **state)
@@ -534,6 +663,41 @@ static void finds_size_mismatch(void **state)
     assert_fault(&w, "is copied to a block of another size");
 }
 
+/* A padded algorithm whose blocks have 5 bytes, padded to 8. */
+static void make_padded(world *w, const char *algo)
+{
+    make(w, algo, 4, 0);
+    give_sizes(w, 5);
+    for (int q = 0; q < w->P; q++)
+        rota_sched_pad(&w->s[q], 8, w->bytes[q]);
+}
+
+static void finds_bad_padding(void **state)
+{
+    static const char *const algo[] = {"padded_bruck", "padded_alltoall"};
+    world w;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        make_padded(&w, algo[i]);
+        assert_sound(&w);
+        make_padded(&w, algo[i]); /* ranks that disagree on the largest */
+        rota_sched_pad(&w.s[2], 7, w.bytes[2]);
+        assert_fault(&w, "sends 8 bytes, rank 2 expects 7");
+        make_padded(&w, algo[i]); /* more than it is padded to */
+        w.bytes[1][rota_src(&w.s[1], 2)] = 9;
+        assert_fault(&w, "is copied to a block of another size");
+        make_padded(&w, algo[i]);
+        w.bytes[1][rota_dst(&w.s[1], 2)] = 9;
+        assert_fault(&w, "is copied to a block of another size");
+        make_padded(&w, algo[i]); /* a block that arrives is not padded */
+        rota_block *const at = &w.s[0].msgs[ROTA_RECV].item[1];
+        w.s[0].slot[*at - 8] &= ~(i == 0 ? ROTA_STAY_PADDED : 0);
+        w.bytes[0][*at] = 5;
+        assert_fault(&w, "sends 8 bytes, rank 0 expects 5");
+    }
+}
+
 /* After folding, a block of no bytes need not arrive, but others must. */
 static void minds_folding(void **state)
 {
@@ -577,14 +741,21 @@ int main(void)
         cmocka_unit_test(finds_cyclic_wait),
         cmocka_unit_test(finds_native_on_one_rank),
         cmocka_unit_test(finds_native_with_others),
+        cmocka_unit_test(finds_native_out_of_order),
+        cmocka_unit_test(finds_native_without_a_rank),
+        cmocka_unit_test(finds_native_of_another_kind),
+        cmocka_unit_test(finds_native_blocks_out_of_place),
         cmocka_unit_test(finds_overwritten_slot),
         cmocka_unit_test(finds_slot_shared_in_window),
         cmocka_unit_test(finds_slot_received_twice),
         cmocka_unit_test(finds_copy_into_used_slot),
+        cmocka_unit_test(finds_stay_that_destroys),
+        cmocka_unit_test(finds_destroyed_stay),
         cmocka_unit_test(finds_early_reads),
         cmocka_unit_test(finds_forwarding_within_phase),
         cmocka_unit_test(finds_bad_shape),
         cmocka_unit_test(finds_size_mismatch),
+        cmocka_unit_test(finds_bad_padding),
         cmocka_unit_test(minds_folding),
     };
 
