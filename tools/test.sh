@@ -5,8 +5,8 @@
 #
 # Without arguments, all of these in turn:
 #   mpich     build/          everything, with MPICH; slow tools on small grids
-#   sanitize  build-sanitize/ tests of one process, with the address and
-#                             undefined-behaviour sanitizers and assertions on
+#   sanitize  build-sanitize/ the same but for the slow ones, with the address
+#                             and undefined-behaviour sanitizers and assertions
 #   openmpi   build-openmpi/  the tests under mpiexec again, with Open MPI;
 #                             left out where mpicc.openmpi is not installed
 #
@@ -78,7 +78,7 @@ for test_stage in "$@"; do
     mpich)
         stage mpich build '.' "$@" ;;
     sanitize)
-        stage sanitize build-sanitize '^(unit|sim)$' "$@" \
+        stage sanitize build-sanitize '^(unit|sim|mpi)$' "$@" \
             -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
             -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
             -DROTA_BUILD_BENCH=OFF ;;

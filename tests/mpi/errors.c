@@ -149,6 +149,51 @@ static void overlapping_blocks(void)
     MPI_Info_free(&info);
 }
 
+/* Interleaved columns may lie within each other's bounds, not share bytes. */
+static void overlapping_columns(void)
+{
+    int one[ROOM], at[ROOM], matrix[6 * 64];
+    MPI_Datatype plain, column;
+    rota_plan *plan = NULL;
+
+    MPI_Type_vector(6, 1, 64, MPI_INT, &plain);
+    MPI_Type_create_resized(plain, 0, sizeof(int), &column);
+    MPI_Type_commit(&column);
+    for (int i = 0; i < test_P; i++) {
+        one[i] = 1;
+        at[i] = i;
+    }
+    MUST(init(matrix, one, at, column, matrix, one, at, column, MPI_COMM_WORLD,
+              MPI_INFO_NULL, &plan));
+    MUST(rota_plan_free(&plan));
+    at[2] = 0;
+    MUST_FAIL(init(matrix, one, at, column, matrix, one, at, column,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "receive blocks from ranks 0 and 2 overlap");
+    MUST_FAIL(init(NULL, one, at, column, matrix, one, at, column,
+                   MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_BUFFER, "sendbuf is NULL");
+    MPI_Type_free(&plain);
+    MPI_Type_free(&column);
+}
+
+/* Types made of many elements are used for counts beyond int. */
+static void large_contiguous_type(void)
+{
+    int none[ROOM] = {0};
+    MPI_Datatype type;
+    rota_plan *plan = NULL;
+
+    MPI_Type_contiguous(1 << 28, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    MUST(init(NULL, none, none, type, NULL, none, none, type, MPI_COMM_WORLD,
+              MPI_INFO_NULL, &plan));
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    MUST(rota_plan_free(&plan));
+    MPI_Type_free(&type);
+}
+
 static void ranks_that_disagree(void)
 {
     rota_plan *plan = NULL;
@@ -540,18 +585,42 @@ static void handlers(void)
 int main(int argc, char **argv)
 {
     static void (*const parts[])(void) = {
-        wrong_arguments,    several_mistakes,    counts_that_do_not_match,
-        overlapping_blocks, ranks_that_disagree, hints,
-        environment,        communicators,       states,
-        above_the_bound,    descriptions,        handlers,
-        exchanges,          unfit_algorithms,    varying_mismatch,
+        wrong_arguments,
+        several_mistakes,
+        counts_that_do_not_match,
+        overlapping_blocks,
+        overlapping_columns,
+        large_contiguous_type,
+        ranks_that_disagree,
+        hints,
+        environment,
+        communicators,
+        states,
+        above_the_bound,
+        descriptions,
+        handlers,
+        exchanges,
+        unfit_algorithms,
+        varying_mismatch,
     };
     static const char *const names[] = {
-        "wrong arguments",    "several mistakes",    "counts that do not match",
-        "overlapping blocks", "ranks that disagree", "hints",
-        "environment",        "communicators",       "states",
-        "above the bound",    "descriptions",        "handlers",
-        "exchanges",          "unfit algorithms",    "varying mismatch",
+        "wrong arguments",
+        "several mistakes",
+        "counts that do not match",
+        "overlapping blocks",
+        "overlapping columns",
+        "large contiguous type",
+        "ranks that disagree",
+        "hints",
+        "environment",
+        "communicators",
+        "states",
+        "above the bound",
+        "descriptions",
+        "handlers",
+        "exchanges",
+        "unfit algorithms",
+        "varying mismatch",
     };
     rota_plan *early = NULL;
 
@@ -568,7 +637,9 @@ int main(int argc, char **argv)
         const bool needs_peers =
             parts[i] == ranks_that_disagree || parts[i] == overlapping_blocks;
         test_case = names[i];
-        if (test_P > 1 || !needs_peers)
+        const bool needs_three = parts[i] == overlapping_columns;
+        if (test_P > 2 || (test_P > 1 && !needs_three) ||
+            (!needs_peers && !needs_three))
             parts[i]();
         still_usable();
     }
