@@ -76,7 +76,7 @@ static int code_with_text(class_codes *c, const char *text)
 int rota_error_code(const char *function, int status)
 {
     const char *const text = rota_fail_text();
-    char whole[ROTA_ERR_TEXT + 40];
+    char whole[MPI_MAX_ERROR_STRING]; /* longer texts are refused */
     int code = status;
 
     if (status == MPI_SUCCESS || !text)

@@ -209,10 +209,11 @@ static bool run_next(tally *t, spec c)
     return run_case(&c);
 }
 
-/* A case in the plain mode and one in another, in turn. */
+/* A case in the plain mode, one in another, in turn, and one with other sizes
+ * every run. */
 static bool run_point(tally *t, spec c)
 {
-    const size_t n = t->cases / 2;
+    const size_t n = t->cases / 3;
 
     if (!run_next(t, c))
         return false;
@@ -220,6 +221,12 @@ static bool run_point(tally *t, spec c)
     draw_form(&c);
     c.typed = n % 3 == 1;
     c.mode = c.typed ? (mode)(n % N_MODES) : (mode)(1 + n % (N_MODES - 1));
+    if (!run_next(t, c))
+        return false;
+    c.seed = mix(n, 1);
+    draw_form(&c);
+    c.typed = n % 5 == 1;
+    c.mode = n % 2 ? MODE_VARYING : MODE_EXCHANGE;
     return run_next(t, c);
 }
 
