@@ -42,6 +42,7 @@ int rota_consensus_bind(rota_exec *x)
     x->consensus = c;
     if (!c)
         return rota_fail_mem("consensus");
+    c->barrier[0] = c->barrier[1] = MPI_REQUEST_NULL;
     c->send = malloc(P * sizeof *c->send);
     c->recv = malloc(P * sizeof *c->recv);
     c->recv_of = calloc(P, sizeof *c->recv_of);
@@ -49,7 +50,6 @@ int rota_consensus_bind(rota_exec *x)
         return rota_fail_mem("consensus");
     for (uint32_t m = 0; m < l->n; m++)
         c->recv_of[l->msg[m].peer] = m;
-    c->barrier[0] = c->barrier[1] = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
 
@@ -59,6 +59,11 @@ void rota_consensus_unbind(rota_exec *x)
 
     if (!c)
         return;
+    if (c->barrier[0] != MPI_REQUEST_NULL)
+        MPI_Cancel(&c->barrier[0]); /* a run that failed */
+    for (int i = 0; i < 2; i++)
+        if (c->barrier[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&c->barrier[i]);
     free(c->send);
     free(c->recv);
     free(c->recv_of);

@@ -168,26 +168,45 @@ int rota_late_reserve(rota_exec *x, uint32_t m, size_t bytes, char **data)
     return MPI_SUCCESS;
 }
 
-static int post_send(rota_exec *x, uint32_t m)
+/* Sizes first: a single block of plain bytes then goes from where it lies. */
+static int post_two_phase(rota_exec *x, uint32_t m)
 {
     struct rota_late *const l = x->wire[ROTA_SEND][m].late;
     MPI_Request *const request = &x->request[ROTA_SEND][m];
-    const size_t head = n_items(x, ROTA_SEND, m) * sizeof(size_t);
+    const rota_block *const item = items(x, ROTA_SEND, m);
+    const uint32_t n = n_items(x, ROTA_SEND, m);
+    const size_t head = n * sizeof(size_t);
+    size_t total = head;
+    char *data;
+
+    if (n == 1 && rota_type_is_bytes(rota_block_type(x, item[0]))) {
+        *(size_t *)(void *)l->data = x->bytes[item[0]];
+        total += rota_late_bytes(x->bytes[item[0]]);
+        data = rota_block_at(x, item[0]);
+    } else {
+        ROTA_TRY(rota_late_pack(x, m, &data, &total));
+        data += head;
+    }
+    ROTA_TRY(post_head(x, ROTA_SEND, m, l->data, head));
+    return total == head
+               ? MPI_SUCCESS
+               : post_bytes(x, ROTA_SEND, m, data, total - head, request);
+}
+
+static int post_send(rota_exec *x, uint32_t m)
+{
+    struct rota_late *const l = x->wire[ROTA_SEND][m].late;
     size_t total;
     char *data;
 
+    if (x->metadata == ROTA_META_TWO_PHASE)
+        return post_two_phase(x, m);
     ROTA_TRY(rota_late_pack(x, m, &data, &total));
-    if (x->metadata == ROTA_META_TWO_PHASE) {
-        ROTA_TRY(post_head(x, ROTA_SEND, m, l->data, head));
-        return total == head ? MPI_SUCCESS
-                             : post_bytes(x, ROTA_SEND, m, l->data + head,
-                                          total - head, request);
-    }
     if (x->metadata == ROTA_META_COMBINED) {
         l->length = total;
         ROTA_TRY(post_head(x, ROTA_SEND, m, &l->length, sizeof l->length));
     }
-    return post_bytes(x, ROTA_SEND, m, l->data, total, request);
+    return post_bytes(x, ROTA_SEND, m, data, total, &x->request[ROTA_SEND][m]);
 }
 
 static int test_send(rota_exec *x, uint32_t m, bool *done)

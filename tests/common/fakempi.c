@@ -46,6 +46,7 @@ typedef struct request {
     int next;            /* receives waiting for a message; free list */
     unsigned char junk;  /* what a posted receive's buffer is filled with */
     unsigned collective; /* its number on the communicator */
+    bool synchronous;
 } request;
 
 typedef struct message {
@@ -518,7 +519,7 @@ static void post_send(int at)
                    .dst = r->peer,
                    .sender = at,
                    .receiver = NONE,
-                   .buffered = !manual && chance(eager),
+                   .buffered = !manual && !r->synchronous && chance(eager),
                    .age = clock_now};
     m->image = image_of(r, &m->bytes);
     r->message = id;
@@ -844,6 +845,21 @@ static int init(enum kind kind, const void *data, size_t count,
     return MPI_SUCCESS;
 }
 
+/* Such a send is complete only when its message has a receiver. */
+static int post_synchronous(const void *data, size_t count, MPI_Datatype type,
+                            int peer, int tag, MPI_Comm comm,
+                            MPI_Request *handle)
+{
+    if (fails_now())
+        return fail_code;
+    const int at =
+        add_request(SEND, data, count, type, peer, tag, comm, handle);
+    counts_of(&requests[at])->posts++;
+    requests[at].synchronous = true;
+    post(at);
+    return MPI_SUCCESS;
+}
+
 static int post_now(enum kind kind, const void *data, size_t count,
                     MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                     MPI_Request *handle)
@@ -1009,6 +1025,12 @@ int MPI_Irecv(void *data, int count, MPI_Datatype type, int peer, int tag,
     return post_now(RECV, data, (size_t)count, type, peer, tag, comm, handle);
 }
 
+int MPI_Issend(const void *data, int count, MPI_Datatype type, int peer,
+               int tag, MPI_Comm comm, MPI_Request *handle)
+{
+    return post_synchronous(data, (size_t)count, type, peer, tag, comm, handle);
+}
+
 int MPI_Send_init(const void *data, int count, MPI_Datatype type, int peer,
                   int tag, MPI_Comm comm, MPI_Request *handle)
 {
@@ -1056,6 +1078,21 @@ int MPI_Ialltoallv(const void *sendbuf, const int sendcounts[],
                       comm, handle);
 }
 
+/* The oldest message to a rank that waits for a receive, or NONE. From any
+ * source: of whichever comes first, beginning anywhere. */
+static int find_message(int channel, int peer, int me)
+{
+    const int first =
+        peer == MPI_ANY_SOURCE && !manual ? (int)(draw() % 1024) : peer;
+    int m = NONE;
+
+    if (peer != MPI_ANY_SOURCE)
+        return take(&queues[channel][peer * P + me], SEND);
+    for (int i = 0; i < P && m == NONE; i++)
+        m = take(&queues[channel][(abs(first) + i) % P * P + me], SEND);
+    return m;
+}
+
 int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag,
                 MPI_Message *handle, MPI_Status *status)
 {
@@ -1067,15 +1104,14 @@ int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag,
     progress();
     if (unnoticed(me) || (!manual && !chance(prompt)))
         return MPI_SUCCESS;
-    const int m = take(
-        &queues[channel_of(id / 0x10000, tag)][(ptrdiff_t)peer * P + me], SEND);
+    const int m = find_message(channel_of(id / 0x10000, tag), peer, me);
     if (m == NONE)
         return MPI_SUCCESS;
     *flag = 1;
     *handle = (MPI_Message)(intptr_t)(MESSAGE_BASE + m);
     messages[m].group = id / 0x10000;
     messages[m].tag = tag;
-    status->MPI_SOURCE = peer;
+    status->MPI_SOURCE = messages[m].src;
     status->MPI_TAG = tag;
     status->MPI_ERROR = (int)messages[m].bytes; /* for MPI_Get_elements_x */
     return MPI_SUCCESS;
@@ -1206,6 +1242,12 @@ int MPI_Irecv_c(void *data, MPI_Count count, MPI_Datatype type, int peer,
                 int tag, MPI_Comm comm, MPI_Request *handle)
 {
     return post_now(RECV, data, (size_t)count, type, peer, tag, comm, handle);
+}
+
+int MPI_Issend_c(const void *data, MPI_Count count, MPI_Datatype type, int peer,
+                 int tag, MPI_Comm comm, MPI_Request *handle)
+{
+    return post_synchronous(data, (size_t)count, type, peer, tag, comm, handle);
 }
 
 int MPI_Imrecv_c(void *data, MPI_Count count, MPI_Datatype type,

@@ -514,6 +514,8 @@ static void adapt(spec *c)
     } else if (!learnt) {
         c->metadata = ROTA_META_ONCE;
     }
+    if (algo->only_fused && c->metadata != ROTA_META_ONCE)
+        c->metadata = ROTA_META_FUSED;
     c->lies =
         c->lies && learnt && c->mode == MODE_VARYING && c->bound != BOUND_SOME;
     c->params.by_datatype =
@@ -630,6 +632,18 @@ static bool note_is_right(const sim_plan *plan, int rank)
             x->note_expected == stated(plan, run, q, rank));
 }
 
+/* Where partners are found by consensus: messages that have something, and
+ * those of a barrier. */
+static void count_sparse(sim_plan *plan, const rank_plan *r)
+{
+    const int P = plan->spec.P;
+
+    for (int q = 0; q < P; q++)
+        plan->messages += q != r->s.me && r->bytes[rota_src(&r->s, q)] != 0;
+    for (int distance = 1; distance < P; distance *= 2)
+        plan->messages++;
+}
+
 /* Add the messages that a rank's run has to send: one for each in the
  * schedule that has bytes, or with sizes to tell as their form has it. */
 static void count_sent(sim_plan *plan, const rank_plan *r)
@@ -637,6 +651,10 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
     const rota_metadata metadata = plan->spec.metadata;
     const rota_msgs *const l = &r->s.msgs[ROTA_SEND];
 
+    if (plan->spec.mode == MODE_EXCHANGE && r->s.phase[0].sparse) {
+        count_sparse(plan, r);
+        return;
+    }
     for (uint32_t m = 0; m < l->n && !plan->spec.algo->native; m++) {
         const bool header = metadata != ROTA_META_ONCE &&
                             (plan->spec.mode == MODE_EXCHANGE ||
