@@ -357,7 +357,11 @@ ROTA_API int rota_version(void);
  *                                   beforehand: once (when the plan is made:
  *                                   fixed plans), fused (with the data),
  *                                   two_phase (before the data), combined (with
- *                                   the data, after the length of both)
+ *                                   the data, after the length of both). Default
+ *                                   where they must travel: fused, but two_phase
+ *                                   in direct exchanges with a max_block above
+ *                                   8 KiB, and what an algorithm was published
+ *                                   with
  *   rota_packing    ROTA_PACKING    pack (default) or datatype: whether blocks
  *                                   that travel together are copied to one
  *                                   place or gathered by MPI (fixed plans)
