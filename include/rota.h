@@ -303,7 +303,8 @@ ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
                                    void *recvbuf);
 
 /* Free an inactive plan and set *plan to NULL; *plan == NULL is allowed and
- * does nothing. Local; does not block.
+ * does nothing. The memory of a plan in whose messages MPI failed is not given
+ * back, since MPI may still write to it. Local; does not block.
  * Errors: MPI_ERR_ARG if plan is NULL; MPI_ERR_REQUEST if the plan is active:
  * it is then left as it was. */
 ROTA_API int rota_plan_free(rota_plan **plan);

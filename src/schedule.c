@@ -257,9 +257,10 @@ int rota_sched_place(const rota_sched *s, const size_t bytes[],
     if (!place)
         return rota_fail_mem("placing scratch");
     for (rota_block b = first; b < s->n_blocks; b++) {
+        if (rota_block_region(s, b) != ROTA_TMP)
+            continue;
         size_t *const room = &place[rota_block_slot(s, b)];
-        if (rota_block_region(s, b) == ROTA_TMP)
-            *room = bytes[b] > *room ? bytes[b] : *room;
+        *room = bytes[b] > *room ? bytes[b] : *room;
     }
     size_t total = 0;
     for (uint32_t t = 0; t < s->n_slots; t++) {

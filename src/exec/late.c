@@ -106,8 +106,11 @@ void rota_late_unbind(rota_exec *x)
             struct rota_late *const l = x->wire[dir][m].late;
             if (!l)
                 continue;
-            if (l->head != MPI_REQUEST_NULL) /* a run that failed */
+            if (l->head != MPI_REQUEST_NULL) { /* a run that failed */
+                if (dir == ROTA_RECV)
+                    MPI_Cancel(&l->head);
                 MPI_Request_free(&l->head);
+            }
             free(l->data);
             free(l);
         }

@@ -18,7 +18,8 @@ int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
                    char *packed, MPI_Comm comm)
 {
     if (rota_type_is_bytes(t)) {
-        memcpy(packed, data, bytes);
+        if (bytes > 0) /* else there may be no memory at all */
+            memcpy(packed, data, bytes);
         return MPI_SUCCESS;
     }
     const size_t chunk = pack_chunk(t);
@@ -37,7 +38,8 @@ int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
                      char *data, MPI_Comm comm)
 {
     if (rota_type_is_bytes(t)) {
-        memcpy(data, packed, bytes);
+        if (bytes > 0)
+            memcpy(data, packed, bytes);
         return MPI_SUCCESS;
     }
     const size_t chunk = pack_chunk(t);

@@ -790,6 +790,18 @@ int fakempi_most_in_flight(int rank, bool sends)
     return most_in_flight[sends][rank];
 }
 
+size_t fakempi_waiting(void)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < n_requests; i++)
+        n += requests[i].kind == RECV && requests[i].active &&
+             !requests[i].complete;
+    for (int i = 0; i < n_todo; i++)
+        n -= messages[todo[i]].receiver != NONE;
+    return n;
+}
+
 void fakempi_fail_after(int n, int code)
 {
     fail_in = n;

@@ -74,6 +74,9 @@ bool fakempi_transfer(int src, int dst);
 int fakempi_in_flight(int rank, bool sends);
 int fakempi_most_in_flight(int rank, bool sends);
 
+/* Receives that are posted and have no message yet. */
+size_t fakempi_waiting(void);
+
 /* Let the n-th next call (0: the next one) that posts or tests return code;
  * it does nothing else. */
 void fakempi_fail_after(int n, int code);

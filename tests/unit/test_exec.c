@@ -468,7 +468,8 @@ static bool run_with_failure(world *w, int n)
     return failed;
 }
 
-static void survives_failure(const rota_algo *algo, int parameter, bool fixed)
+static void survives_failure(const rota_algo *algo, int parameter, bool fixed,
+                             rota_metadata metadata)
 {
     bool failed = true;
     int n = 0;
@@ -476,10 +477,15 @@ static void survives_failure(const rota_algo *algo, int parameter, bool fixed)
     for (; failed; n++) {
         world *const w = make(algo, 4, parameter, fixed);
         fill(w);
+        for (int q = 0; q < 4; q++) {
+            w->x[q].metadata = metadata;
+            w->x[q].max_block = SIZE_MAX;
+        }
         failed = run_with_failure(w, n);
         if (!failed)
             assert_delivered(w);
         discard(w);
+        assert_int_equal(fakempi_waiting(), 0); /* for memory that is gone */
         if (fakempi_fault())
             fail_msg("%s, call %d fails: %s", algo->name, n, fakempi_fault());
     }
@@ -490,11 +496,13 @@ static void survives_failing_calls(void **state)
 {
     (void)state;
     for (int fixed = 0; fixed < 2; fixed++) {
-        survives_failure(&rota_algo_linear, 0, fixed != 0);
-        survives_failure(&rota_algo_scattered, 2, fixed != 0);
-        survives_failure(&rota_algo_multi_pair, 2, fixed != 0);
+        survives_failure(&rota_algo_linear, 0, fixed != 0, ROTA_META_ONCE);
+        survives_failure(&rota_algo_scattered, 2, fixed != 0, ROTA_META_ONCE);
+        survives_failure(&rota_algo_multi_pair, 2, fixed != 0, ROTA_META_ONCE);
     }
-    survives_failure(&rota_algo_parlogna, 2, true);
+    survives_failure(&rota_algo_parlogna, 2, true, ROTA_META_ONCE);
+    for (int m = ROTA_META_FUSED; m < ROTA_N_METADATA; m++)
+        survives_failure(&rota_algo_parlogna, 2, false, (rota_metadata)m);
 }
 
 /* Receives that nobody will answer do not outlive the memory. */
