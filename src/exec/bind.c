@@ -321,8 +321,22 @@ static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
     return false;
 }
 
+/* Requests of message m were bound to memory that has moved. */
+static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    rota_wire *const w = &x->wire[dir][m];
+
+    w->persistent = false;
+    ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
+    if (!w->gathered)
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Type_free(&w->type));
+    return make_request(x, dir, m);
+}
+
 int rota_exec_rebase(rota_exec *x, char *src, char *dst)
 {
+    int err = MPI_SUCCESS;
     const bool moved[ROTA_N_REGIONS] = {
         [ROTA_SRC] = src != x->base[ROTA_SRC],
         [ROTA_DST] = dst != x->base[ROTA_DST],
@@ -331,16 +345,9 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
     x->base[ROTA_SRC] = src;
     x->base[ROTA_DST] = dst;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
-            rota_wire *const w = &x->wire[dir][m];
-            if (!is_moved(x, (rota_dir)dir, m, moved))
-                continue;
-            w->persistent = false;
-            ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
-            if (!w->gathered)
-                continue;
-            ROTA_TRY(MPI_Type_free(&w->type));
-            ROTA_TRY(make_request(x, (rota_dir)dir, m));
-        }
-    return MPI_SUCCESS;
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+            if (err == MPI_SUCCESS && is_moved(x, (rota_dir)dir, m, moved))
+                err = bind_anew(x, (rota_dir)dir, m);
+    x->broken = x->broken || err != MPI_SUCCESS; /* requests are missing */
+    return err;
 }

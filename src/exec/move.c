@@ -128,7 +128,10 @@ static int fill_gather_type(const rota_exec *x, const rota_block item[],
         ROTA_TRY(MPI_Get_address(rota_block_at(x, item[i]), &places[i]));
     }
     ROTA_TRY(MPI_Type_create_hindexed((int)n, lengths, places, MPI_BYTE, type));
-    return MPI_Type_commit(type);
+    const int err = MPI_Type_commit(type);
+    if (err != MPI_SUCCESS)
+        MPI_Type_free(type);
+    return err;
 }
 
 int rota_gather_type(const rota_exec *x, const rota_block item[], uint32_t n,
