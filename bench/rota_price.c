@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REPEATS = 5, CACHE_LINE = 64, MAX_LIST = 64 };
+enum { REPEATS = 5, MAX_LIST = 64 };
 
 #define NO_MSG UINT32_MAX
 
@@ -139,73 +139,20 @@ typedef struct priced {
     double ms;
 } priced;
 
-/* Which places a phase's messages use, as the executor's bind.c sees it. */
-typedef struct place_use {
-    uint32_t *by[ROTA_N_DIRS]; /* [places] phase + 1 of the last use */
-} place_use;
-
-static void mark_places(const rota_sched *s, uint32_t phase, place_use *use)
-{
-    const rota_phase *const p = &s->phase[phase];
-
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &s->msgs[dir];
-        for (uint32_t i = l->msg[p->msg[dir]].first;
-             i < l->msg[p[1].msg[dir]].first; i++)
-            if (rota_block_region(s, l->item[i]) != ROTA_SRC)
-                use->by[dir][rota_block_place(s, l->item[i])] = phase + 1;
-    }
-}
-
-/* Does block b lie right behind the one before it? */
-static bool follows(const priced *k, rota_block before, rota_block b)
-{
-    return rota_block_region(&k->s, before) == rota_block_region(&k->s, b) &&
-           k->offset[b] == k->offset[before] + (ptrdiff_t)k->bytes[before];
-}
-
-/* Bytes of message m in the packing area; 0 if it needs none. */
-static size_t packed_bytes(const priced *k, int dir, uint32_t m, uint32_t phase,
-                           const place_use *use)
-{
-    const rota_sched *const s = &k->s;
-    const rota_msgs *const l = &s->msgs[dir];
-    bool apart = false, shares = false;
-    size_t total = 0;
-
-    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        const rota_block b = l->item[i];
-        apart =
-            apart || (i > l->msg[m].first && !follows(k, l->item[i - 1], b));
-        shares = shares || (rota_block_region(s, b) != ROTA_SRC &&
-                            use->by[!dir][rota_block_place(s, b)] == phase + 1);
-        total += k->bytes[b];
-    }
-    if (!shares && (!apart || k->choice.params.by_datatype))
-        return 0;
-    return (total + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-}
-
+/* As the executor decides when it binds the schedule. */
 static size_t packing(const priced *k)
 {
-    const rota_sched *const s = &k->s;
-    place_use use;
-    size_t room = 0;
+    const rota_type plain = {MPI_BYTE, 1, 1};
+    rota_exec x = {.s = &k->s,
+                   .type = {plain, plain, plain},
+                   .bytes = k->bytes,
+                   .offset = k->offset,
+                   .fixed = true,
+                   .by_datatype = k->choice.params.by_datatype};
+    size_t room;
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        use.by[dir] =
-            inside_must(calloc(rota_sched_places(s), sizeof *use.by[dir]));
-    for (uint32_t p = 0; p < s->n_phases; p++) {
-        size_t used = 0;
-        mark_places(s, p, &use);
-        for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-            for (uint32_t m = s->phase[p].msg[dir];
-                 m < s->phase[p + 1].msg[dir]; m++)
-                used += packed_bytes(k, dir, m, p, &use);
-        room = used > room ? used : room;
-    }
-    free(use.by[ROTA_RECV]);
-    free(use.by[ROTA_SEND]);
+    if (rota_exec_packing(&x, &room) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
     return room;
 }
 

@@ -9,19 +9,13 @@
  * Scratch: P - 1 blocks, twice that by datatype. Parameters: packing.
  * Source: [Bruck97]; [Fan22] section 2.1.
  */
-#include "algos/algo.h"
+#include "algos/log.h"
 
-/* Slot i, or of its two twins the one that block now is not in. */
 static rota_block rest(rota_sched *s, const rota_params *params, int i,
                        rota_block now)
 {
-    const uint32_t slot = (uint32_t)(i - 1);
-
-    if (!params->by_datatype)
-        return rota_stay(s, slot, ROTA_STAY_PADDED);
-    const bool odd = rota_block_region(s, now) == ROTA_TMP &&
-                     rota_block_slot(s, now) % 2 == 0;
-    return rota_stay(s, 2 * slot + odd, ROTA_STAY_PADDED);
+    return rota_stay_next(s, (uint32_t)(i - 1), ROTA_STAY_PADDED,
+                          params->by_datatype, now);
 }
 
 static int build(const rota_topo *topo, const rota_params *params,

@@ -28,20 +28,25 @@ static uint32_t slot_of(int i, int r)
     return (uint32_t)(i - 1 - position * (r - 1) - i / power);
 }
 
+rota_block rota_stay_next(rota_sched *s, uint32_t slot, uint32_t marks,
+                          bool by_datatype, rota_block now)
+{
+    if (!by_datatype)
+        return rota_stay(s, slot, marks);
+    const bool odd = rota_block_region(s, now) == ROTA_TMP &&
+                     rota_block_slot(s, now) % 2 == 0;
+    return rota_stay(s, 2 * slot + odd, marks);
+}
+
 /* Where index i rests after its next hop. */
 static rota_block next_stay(rota_sched *s, const rota_log_form *form, int i,
                             rota_block now)
 {
     const bool all = form->copy_in || form->copy_out;
     const uint32_t slot = all ? (uint32_t)(i - 1) : slot_of(i, form->radix);
-    const uint32_t marks = form->padded ? ROTA_STAY_PADDED : 0;
 
-    if (!form->by_datatype)
-        return rota_stay(s, slot, marks);
-    /* The twin of the slot it is in. */
-    const bool odd = rota_block_region(s, now) == ROTA_TMP &&
-                     rota_block_slot(s, now) % 2 == 0;
-    return rota_stay(s, 2 * slot + odd, marks);
+    return rota_stay_next(s, slot, form->padded ? ROTA_STAY_PADDED : 0,
+                          form->by_datatype, now);
 }
 
 /* Move what has digit z at the position of weight power (r^x). at[i] is the
@@ -98,6 +103,16 @@ int rota_build_log(rota_sched *s, const rota_log_form *form)
     for (int i = 1; i < P && form->copy_out; i++)
         rota_emit_copy(s, at[i], rota_dst(s, (s->me + i) % P));
     return rota_sched_end(s);
+}
+
+int rota_build_log2(const rota_topo *topo, const rota_params *params,
+                    rota_sched *s)
+{
+    const rota_log_form form = {.radix = 2};
+
+    (void)topo;
+    (void)params;
+    return rota_build_log(s, &form);
 }
 
 static int build(const rota_topo *topo, const rota_params *params,

@@ -11,20 +11,10 @@
  */
 #include "algos/log.h"
 
-static int build(const rota_topo *topo, const rota_params *params,
-                 rota_sched *s)
-{
-    const rota_log_form form = {.radix = 2};
-
-    (void)topo;
-    (void)params;
-    return rota_build_log(s, &form);
-}
-
 const rota_algo rota_algo_sloav = {
     .name = "sloav",
     .summary = "logarithmic in radix 2, sizes and blocks in one buffer",
     .source = "[Fan22] section 6.1",
     .metadata = ROTA_META_COMBINED,
-    .build = build,
+    .build = rota_build_log2,
 };

@@ -10,20 +10,10 @@
  */
 #include "algos/log.h"
 
-static int build(const rota_topo *topo, const rota_params *params,
-                 rota_sched *s)
-{
-    const rota_log_form form = {.radix = 2};
-
-    (void)topo;
-    (void)params;
-    return rota_build_log(s, &form);
-}
-
 const rota_algo rota_algo_two_phase_bruck = {
     .name = "two_phase_bruck",
     .summary = "logarithmic in radix 2, a message of sizes in every round",
     .source = "[Fan22] algorithm 1",
     .metadata = ROTA_META_TWO_PHASE,
-    .build = build,
+    .build = rota_build_log2,
 };

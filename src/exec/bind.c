@@ -307,6 +307,18 @@ void rota_exec_unbind(rota_exec *x)
     x->area = NULL;
 }
 
+int rota_exec_packing(rota_exec *x, size_t *room)
+{
+    int err = make_wires(x);
+
+    if (err == MPI_SUCCESS)
+        err = lay_out(x);
+    if (err == MPI_SUCCESS)
+        *room = x->copy_stage;
+    rota_exec_unbind(x);
+    return err;
+}
+
 /* Does a message have to do with memory that has moved? */
 static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
                      const bool moved[])

@@ -100,18 +100,13 @@ static int probe(rota_exec *x)
     for (;;) {
         MPI_Message message;
         MPI_Status status;
-        MPI_Count bytes;
-        char *data;
         int flag;
         ROTA_TRY(MPI_Improbe(MPI_ANY_SOURCE, data_tag(x), x->comm, &flag,
                              &message, &status));
         if (!flag)
             return MPI_SUCCESS;
         const uint32_t m = c->recv_of[status.MPI_SOURCE];
-        ROTA_TRY(MPI_Get_elements_x(&status, MPI_BYTE, &bytes));
-        ROTA_TRY(rota_late_reserve(x, m, (size_t)bytes, &data));
-        ROTA_TRY(rota_matched_post(data, (size_t)bytes, &message,
-                                   &x->request[ROTA_RECV][m]));
+        ROTA_TRY(rota_late_receive(x, m, &message, &status));
         c->recv[c->n_recvs++] = m;
     }
 }

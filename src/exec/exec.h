@@ -88,6 +88,10 @@ typedef struct rota_exec {
 int rota_exec_bind(rota_exec *x);
 void rota_exec_unbind(rota_exec *x);
 
+/* The bytes of the packing area that messages would need, without binding
+ * anything; makes no call of MPI. */
+int rota_exec_packing(rota_exec *x, size_t *room);
+
 /* Use other user buffers from the next start on: messages bound to an address
  * that changes are from then on posted as ordinary ones, or bound anew if MPI
  * gathers their blocks. x is inactive. */

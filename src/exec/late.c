@@ -162,13 +162,16 @@ int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
     return MPI_SUCCESS;
 }
 
-int rota_late_reserve(rota_exec *x, uint32_t m, size_t bytes, char **data)
+int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
+                      const MPI_Status *status)
 {
     struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    MPI_Count bytes;
 
-    ROTA_TRY(make_room(l, bytes));
-    *data = l->data;
-    return MPI_SUCCESS;
+    ROTA_TRY(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
+    ROTA_TRY(make_room(l, (size_t)bytes));
+    return rota_matched_post(l->data, (size_t)bytes, message,
+                             &x->request[ROTA_RECV][m]);
 }
 
 /* Sizes first: a single block of plain bytes then goes from where it lies. */
@@ -253,21 +256,16 @@ static int post_recv(rota_exec *x, uint32_t m)
 /* Without a bound the message itself says how long it is. */
 static int probe(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
     MPI_Message message;
     MPI_Status status;
-    MPI_Count bytes;
     int flag;
 
     ROTA_TRY(MPI_Improbe(x->s->msgs[ROTA_RECV].msg[m].peer, x->tag, x->comm,
                          &flag, &message, &status));
     if (!flag)
         return MPI_SUCCESS;
-    ROTA_TRY(MPI_Get_elements_x(&status, MPI_BYTE, &bytes));
-    ROTA_TRY(make_room(l, (size_t)bytes));
-    l->await = AWAIT_DATA;
-    return rota_matched_post(l->data, (size_t)bytes, &message,
-                             &x->request[ROTA_RECV][m]);
+    x->wire[ROTA_RECV][m].late->await = AWAIT_DATA;
+    return rota_late_receive(x, m, &message, &status);
 }
 
 /* The head has come: post what follows, of which it tells the length. */

@@ -26,9 +26,11 @@ int rota_late_bind(rota_exec *x);
 void rota_late_unbind(rota_exec *x);
 
 /* The parts of it, for consensus. Header and blocks into the buffer of send m,
- * *bytes in all; room in the buffer of receive m; what is in it to its places. */
+ * *bytes in all; a message that was matched into the buffer of receive m; what
+ * is in it to its places. */
 int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes);
-int rota_late_reserve(rota_exec *x, uint32_t m, size_t bytes, char **data);
+int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
+                      const MPI_Status *status);
 int rota_late_unpack(rota_exec *x, uint32_t m);
 
 /* As an ordinary post and test of message m; done is set when it is complete

@@ -23,7 +23,8 @@ typedef struct side {
 
 struct rota_native {
     side side[ROTA_N_DIRS];
-    bool large; /* something does not fit an int */
+    bool large;  /* something does not fit an int */
+    bool filled; /* and, in a fixed plan, filled for good */
 };
 
 static void fill_side(struct rota_native *n, const rota_exec *x, rota_dir dir,
@@ -100,7 +101,9 @@ int rota_native_post(rota_exec *x, const rota_phase *phase)
     struct rota_native *const n = x->native_args;
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
 
-    fill(n, x, phase);
+    if (!x->fixed || !n->filled)
+        fill(n, x, phase);
+    n->filled = true;
     const MPI_Datatype st = x->type[s->region].mpi;
     const MPI_Datatype dt = x->type[d->region].mpi;
     char *const from = x->base[s->region], *const to = x->base[d->region];
