@@ -4,6 +4,7 @@
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
+#include "exec/shm.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -60,6 +61,13 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
     return true;
 }
 
+/* MPI sends elements of a datatype from where they lie; else they are packed,
+ * provided that their number is known. */
+static bool is_typed(const rota_exec *x, const rota_wire *w, rota_block b)
+{
+    return w->parcel && x->fixed && !rota_type_is_bytes(rota_block_type(x, b));
+}
+
 static size_t sum_bytes(const rota_exec *x, const rota_block item[], uint32_t n)
 {
     size_t total = 0;
@@ -96,8 +104,10 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             rota_wire *const w = &x->wire[dir][m];
             const bool shares = shares_place(s, item, n, phase, use->by[!dir]);
-            const bool apart = !w->late && (!end_to_end(x, item, n) || shares);
-            w->gathered = apart && !shares && may_gather(x, item, n);
+            const bool apart = !w->late && (!end_to_end(x, item, n) || shares ||
+                                            is_typed(x, w, item[0]));
+            w->gathered =
+                apart && !shares && !w->parcel && may_gather(x, item, n);
             w->packed = apart && !w->gathered;
             if (!w->packed)
                 continue;
@@ -152,8 +162,11 @@ static int make_area(rota_exec *x)
     x->area_bytes = x->copy_stage + x->copy_step;
     if (x->area_bytes == 0)
         return MPI_SUCCESS;
-    x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
-                                            CACHE_LINE * CACHE_LINE);
+    if (rota_shm_wants_arena(x))
+        x->area = rota_arena_alloc(x->area_bytes);
+    if (!x->area)
+        x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
+                                                CACHE_LINE * CACHE_LINE);
     return x->area ? MPI_SUCCESS : rota_fail_mem("the packing area");
 }
 
@@ -179,7 +192,8 @@ static int make_requests(rota_exec *x)
         const rota_phase *const phase = &x->s->phase[p];
         for (int dir = 0; !phase->native && dir < ROTA_N_DIRS; dir++)
             for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
-                ROTA_TRY(make_request(x, (rota_dir)dir, m));
+                if (!x->wire[dir][m].parcel)
+                    ROTA_TRY(make_request(x, (rota_dir)dir, m));
     }
     return MPI_SUCCESS;
 }
@@ -218,6 +232,10 @@ static int make_wires(rota_exec *x)
             x->request[dir][m] = MPI_REQUEST_NULL;
         if (!x->wire[dir] || !x->request[dir])
             return rota_fail_mem("requests");
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+            x->wire[dir][m].parcel = rota_shm_parcel(x, (rota_dir)dir, m);
+            x->by_mpi = x->by_mpi || !x->wire[dir][m].parcel;
+        }
     }
     return MPI_SUCCESS;
 }
@@ -299,7 +317,11 @@ void rota_exec_unbind(rota_exec *x)
     free(x->lane_msg);
     free(x->lane_done);
     free(x->lane_status);
-    free(x->area);
+    if (rota_arena_holds(x->area, 1))
+        rota_arena_free(x->area);
+    else
+        free(x->area);
+    rota_shm_unbind(x);
     x->lane = NULL;
     x->lane_msg = NULL;
     x->lane_done = NULL;

@@ -4,6 +4,7 @@
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
+#include "exec/shm.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,7 +14,9 @@
 /* ---- active executors ---------------------------------------------------- */
 
 static rota_exec *active_list;
-static bool moving; /* some message was completed since it was cleared */
+static bool moving; /* some message has got on in this poll */
+static int on_mpi;  /* active executors and waits that need MPI */
+static unsigned polls_in_vain;
 static bool threaded;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -42,6 +45,7 @@ static void link_active(rota_exec *x)
         active_list->prev_active = x;
     active_list = x;
     x->active = true;
+    on_mpi += x->by_mpi;
 }
 
 static void finish(rota_exec *x, int err)
@@ -53,6 +57,7 @@ static void finish(rota_exec *x, int err)
     if (x->next_active)
         x->next_active->prev_active = x->prev_active;
     x->active = false;
+    on_mpi -= x->by_mpi;
     x->err = err;
     x->err_text[0] = '\0';
     if (err != MPI_SUCCESS && rota_fail_text()) {
@@ -70,40 +75,18 @@ static int result(const rota_exec *x)
 
 /* ---- messages ------------------------------------------------------------ */
 
-static int pack_message(rota_exec *x, uint32_t m)
-{
-    const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
-    char *to = x->area + x->wire[ROTA_SEND][m].stage;
-
-    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        ROTA_TRY(rota_block_pack(x, l->item[i], to));
-        to += x->bytes[l->item[i]];
-    }
-    return MPI_SUCCESS;
-}
-
-static int unpack_message(rota_exec *x, uint32_t m)
-{
-    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
-    const char *from = x->area + x->wire[ROTA_RECV][m].stage;
-
-    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        ROTA_TRY(rota_block_unpack(x, from, l->item[i]));
-        from += x->bytes[l->item[i]];
-    }
-    return MPI_SUCCESS;
-}
-
 /* Post message m. Without bytes there is nothing to post: its request is then
  * null, which MPI takes for complete. */
 static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_wire *const w = &x->wire[dir][m];
 
+    if (w->parcel)
+        return rota_shm_post(x, dir, m);
     if (w->late)
         return rota_late_post(x, dir, m);
     if (dir == ROTA_SEND && w->packed)
-        ROTA_TRY(pack_message(x, m));
+        ROTA_TRY(rota_message_pack(x, m, x->area + w->stage));
     if (w->persistent)
         return MPI_Start(&x->request[dir][m]);
     const rota_payload p = rota_payload_of(x, dir, m);
@@ -115,18 +98,22 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
 
 static int complete(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    if (dir == ROTA_RECV && x->wire[dir][m].packed)
-        return unpack_message(x, m);
-    return MPI_SUCCESS;
+    const rota_wire *const w = &x->wire[dir][m];
+
+    return dir == ROTA_RECV && w->packed
+               ? rota_message_unpack(x, m, x->area + w->stage)
+               : MPI_SUCCESS;
 }
 
 /* One poll of message m; done is set when it is complete and unpacked. */
 static int test_message(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
+    const rota_wire *const w = &x->wire[dir][m];
     int flag;
 
-    if (x->wire[dir][m].late) {
-        const int err = rota_late_test(x, dir, m, done);
+    if (w->parcel || w->late) {
+        const int err = w->parcel ? rota_shm_test(x, dir, m, done)
+                                  : rota_late_test(x, dir, m, done);
         moving = moving || *done;
         return err;
     }
@@ -161,15 +148,21 @@ static int post_all(rota_exec *x, const rota_phase *phase)
  * poll however many there are: a call makes progress on all of them. */
 static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
 {
+    bool carried = true;
+
+    if (x->shm)
+        ROTA_TRY(rota_shm_serve(x, &moving, &carried));
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (; x->next[dir] < phase[1].msg[dir]; x->next[dir]++) {
             bool complete_now = false;
+            if (x->wire[dir][x->next[dir]].parcel)
+                continue;
             ROTA_TRY(
                 test_message(x, (rota_dir)dir, x->next[dir], &complete_now));
             if (!complete_now)
                 return MPI_SUCCESS;
         }
-    *done = true;
+    *done = carried;
     return MPI_SUCCESS;
 }
 
@@ -193,7 +186,8 @@ static int refill(rota_exec *x, const rota_phase *phase, int lane)
     while (x->next[dir] < phase[1].msg[dir]) {
         const uint32_t m = x->next[dir]++;
         ROTA_TRY(post(x, dir, m));
-        if (x->request[dir][m] == MPI_REQUEST_NULL && !x->wire[dir][m].late)
+        if (x->request[dir][m] == MPI_REQUEST_NULL && !x->wire[dir][m].late &&
+            !x->wire[dir][m].parcel)
             continue;
         x->lane[lane] = x->request[dir][m];
         x->lane_msg[lane] = m;
@@ -241,8 +235,9 @@ static void forget_requests(rota_exec *x, int n)
     }
 }
 
-/* Messages that tell sizes take more than one request, one after the other. */
-static int poll_late_lanes(rota_exec *x, const rota_phase *phase, bool *done)
+/* Messages that tell sizes take more than one request, one after the other,
+ * and those within the node take none. */
+static int poll_each_lane(rota_exec *x, const rota_phase *phase, bool *done)
 {
     for (int lane = 0; lane < x->n_lanes; lane++)
         while (x->lane_msg[lane] != NO_MSG) {
@@ -260,8 +255,8 @@ static int poll_late_lanes(rota_exec *x, const rota_phase *phase, bool *done)
 
 static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
 {
-    if (x->metadata != ROTA_META_ONCE)
-        return poll_late_lanes(x, phase, done);
+    if (x->metadata != ROTA_META_ONCE || x->shm)
+        return poll_each_lane(x, phase, done);
     while (x->in_flight > 0) {
         int n = 0;
         const int err =
@@ -335,16 +330,32 @@ static void advance(rota_exec *x)
     bool done = false;
     const int err = step(x, &done);
 
+    rota_shm_flush(x);
     if (done || err != MPI_SUCCESS)
         finish(x, err);
 }
 
+/* Another rank may wait for a message of the user's that MPI has to see to
+ * here. Where no plan calls MPI, it is called every so often. */
+static void let_mpi_work(void)
+{
+    enum { SELDOM = 64 };
+    int flag;
+
+    if (!active_list || on_mpi > 0 || ++polls_in_vain % SELDOM != 0)
+        return;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, active_list->comm, &flag, MPI_STATUS_IGNORE);
+}
+
 static void advance_all(void)
 {
+    moving = false;
     for (rota_exec *x = active_list, *next; x; x = next) {
         next = x->next_active;
         advance(x);
     }
+    if (!moving)
+        let_mpi_work();
 }
 
 /* In place: what is to be sent lies where data will arrive. */
@@ -377,6 +388,8 @@ int rota_exec_start(rota_exec *x)
                                         "the plan can only be freed");
     if (x->stage_in)
         ROTA_TRY(stage_in(x));
+    if (x->shm)
+        rota_shm_begin(x);
     x->phase = 0;
     x->entered = false;
     x->err = MPI_SUCCESS;
@@ -412,8 +425,9 @@ void rota_wait_set_crowded(void)
 }
 
 /* Yields before sleeps. A round of yields among a few dozen ranks takes some
- * 20 us; a sleep is never shorter than some 60 us. */
-enum { YIELDS = 2000, SLEEP_NS = 20000 };
+ * 20 us; a sleep is never shorter than some 60 us. A sleep ends when another
+ * rank of the node rings, so it may be long unless MPI is to be looked at. */
+enum { YIELDS = 2000, SLEEP_NS = 20000, LONG_SLEEP_NS = 1000000 };
 
 /* A yield that took this long went to a process that does not yield itself,
  * which would make every further one as long. Then sleeping is faster, since a
@@ -431,38 +445,66 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Give way to others after the n-th poll in vain; returns the next n. */
-static int give_way(int n)
+/* How one wait goes on. */
+typedef struct patience {
+    int n; /* polls in vain */
+    bool armed;
+    uint32_t armed_at; /* of the bell */
+} patience;
+
+/* The first call arms the bell, so that there is one more poll before the
+ * second one sleeps. */
+static void doze(patience *p)
 {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NS};
+    rota_arena_head *const own = rota_arena_own();
 
-    if (n < spins)
-        return n + 1;
-    const int64_t before = now_ns();
-    if (n >= spins + YIELDS || before < yield_again_ns) {
+    if (!own) {
         nanosleep(&nap, NULL);
-        return n;
+        return;
+    }
+    if (p->armed)
+        rota_bell_sleep(&own->bell, p->armed_at,
+                        on_mpi > 0 ? SLEEP_NS : LONG_SLEEP_NS);
+    else
+        p->armed_at = rota_bell_arm(&own->bell);
+    p->armed = !p->armed;
+}
+
+/* Give way to others after a poll in vain. */
+static void give_way(patience *p)
+{
+    if (p->n < spins) {
+        p->n++;
+        return;
+    }
+    const int64_t before = now_ns();
+    if (p->n >= spins + YIELDS || before < yield_again_ns) {
+        doze(p);
+        return;
     }
     sched_yield();
     const int64_t after = now_ns();
     if (after - before > LONG_YIELD_NS)
         yield_again_ns = after + AVOID_YIELDS_NS;
-    return n + 1;
+    p->n++;
 }
 
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
 {
-    for (int n = 0;;) {
+    for (patience p = {0};;) {
         bool flag = false;
         lock();
-        moving = false;
         advance_all();
         const int err = done(arg, &flag);
         const bool waited = !moving;
         unlock();
         if (flag || err != MPI_SUCCESS)
             return err;
-        n = waited ? give_way(n) : 0;
+        if (waited)
+            give_way(&p);
+        else
+            p = (patience){0};
     }
 }
 
@@ -500,9 +542,19 @@ static int test_requests(void *arg, bool *flag)
     return MPI_SUCCESS;
 }
 
+static void count_on_mpi(int change)
+{
+    lock();
+    on_mpi += change;
+    unlock();
+}
+
 int rota_wait_requests(int n, MPI_Request request[])
 {
     requests r = {.n = n, .request = request};
 
-    return rota_wait_until(test_requests, &r);
+    count_on_mpi(1);
+    const int err = rota_wait_until(test_requests, &r);
+    count_on_mpi(-1);
+    return err;
 }

@@ -7,8 +7,11 @@
 #ifndef ROTA_EXEC_H
 #define ROTA_EXEC_H
 
+#include "exec/node.h"
 #include "problem.h"
 #include "schedule.h"
+
+typedef struct rota_parcel rota_parcel;
 
 /* A message as bound to memory. */
 typedef struct rota_wire {
@@ -18,6 +21,7 @@ typedef struct rota_wire {
     MPI_Datatype type;      /* from MPI_BOTTOM, if gathered */
     bool persistent;        /* request[] holds a persistent request for it */
     struct rota_late *late; /* if it tells sizes; else NULL */
+    rota_parcel *parcel;    /* if it does not go by MPI; else NULL */
 } rota_wire;
 
 /* What a run has to report though nothing failed. */
@@ -34,6 +38,10 @@ typedef struct rota_exec {
     int tag; /* no other live plan on comm has it, nor the next three, which
                 are for what goes before data and for consensus */
     MPI_Comm native; /* for a native phase, this plan's alone; else null */
+    const rota_node *node; /* whose memory carries messages; NULL: MPI does */
+    size_t arena_from;     /* bytes from which a message in the sender's arena
+                              is copied from there, not through a ring */
+    size_t cma_from; /* likewise from its private memory; SIZE_MAX: never */
     rota_type type[ROTA_N_REGIONS];
     char *base[ROTA_N_REGIONS];
     size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
@@ -57,6 +65,9 @@ typedef struct rota_exec {
     char **place; /* [n_blocks] unless ROTA_META_ONCE: where a block is that
                      came in a message with a header; else NULL */
     struct rota_consensus *consensus; /* NULL without a sparse phase */
+    struct rota_shm *shm; /* messages within the node, or NULL: made by
+                             rota_shm_reserve before rota_exec_bind */
+    bool by_mpi;          /* some phase needs MPI */
     MPI_Request native_request;
     struct rota_native *native_args; /* NULL without a native phase */
 

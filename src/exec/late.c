@@ -174,29 +174,55 @@ int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
                              &x->request[ROTA_RECV][m]);
 }
 
-/* Sizes first: a single block of plain bytes then goes from where it lies. */
-static int post_two_phase(rota_exec *x, uint32_t m)
+/* A single block of plain bytes can be sent from where it lies. */
+int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
+                     size_t *head_bytes, char **body, size_t *bytes)
 {
     struct rota_late *const l = x->wire[ROTA_SEND][m].late;
-    MPI_Request *const request = &x->request[ROTA_SEND][m];
     const rota_block *const item = items(x, ROTA_SEND, m);
     const uint32_t n = n_items(x, ROTA_SEND, m);
-    const size_t head = n * sizeof(size_t);
-    size_t total = head;
-    char *data;
 
-    if (n == 1 && rota_type_is_bytes(rota_block_type(x, item[0]))) {
-        *(size_t *)(void *)l->data = x->bytes[item[0]];
-        total += rota_late_bytes(x->bytes[item[0]]);
-        data = rota_block_at(x, item[0]);
-    } else {
-        ROTA_TRY(rota_late_pack(x, m, &data, &total));
-        data += head;
+    *head_bytes = n * sizeof(size_t);
+    if (n > 1 || !rota_type_is_bytes(rota_block_type(x, item[0]))) {
+        ROTA_TRY(rota_late_pack(x, m, body, bytes));
+        *head = *body;
+        *body += *head_bytes;
+        return MPI_SUCCESS;
     }
-    ROTA_TRY(post_head(x, ROTA_SEND, m, l->data, head));
-    return total == head
+    *(size_t *)(void *)l->data = x->bytes[item[0]];
+    *head = l->data;
+    *body = rota_block_at(x, item[0]);
+    *bytes = *head_bytes + rota_late_bytes(x->bytes[item[0]]);
+    return MPI_SUCCESS;
+}
+
+size_t rota_late_header(const rota_exec *x, uint32_t m)
+{
+    return n_items(x, ROTA_RECV, m) * sizeof(size_t);
+}
+
+int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+
+    ROTA_TRY(make_room(l, bytes));
+    *data = l->data;
+    return MPI_SUCCESS;
+}
+
+static int post_two_phase(rota_exec *x, uint32_t m)
+{
+    size_t head_bytes, total;
+    const char *head;
+    char *body;
+
+    ROTA_TRY(rota_late_gather(x, m, &head, &head_bytes, &body, &total));
+    ROTA_TRY(post_head(x, ROTA_SEND, m, x->wire[ROTA_SEND][m].late->data,
+                       head_bytes));
+    return total == head_bytes
                ? MPI_SUCCESS
-               : post_bytes(x, ROTA_SEND, m, data, total - head, request);
+               : post_bytes(x, ROTA_SEND, m, body, total - head_bytes,
+                            &x->request[ROTA_SEND][m]);
 }
 
 static int post_send(rota_exec *x, uint32_t m)

@@ -33,6 +33,14 @@ int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
                       const MPI_Status *status);
 int rota_late_unpack(rota_exec *x, uint32_t m);
 
+/* The same for messages that do not go by MPI. The header and a body that may
+ * be the block itself, *bytes in all; the bytes of a header; room for a message
+ * that comes in. */
+int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
+                     size_t *head_bytes, char **body, size_t *bytes);
+size_t rota_late_header(const rota_exec *x, uint32_t m);
+int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data);
+
 /* As an ordinary post and test of message m; done is set when it is complete
  * and, if received, unpacked. */
 int rota_late_post(rota_exec *x, rota_dir dir, uint32_t m);

@@ -67,6 +67,38 @@ int rota_block_unpack(const rota_exec *x, const char *packed, rota_block b)
                             rota_block_at(x, b), x->comm);
 }
 
+size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    size_t bytes = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        bytes += rota_late_bytes(x->bytes[l->item[i]]);
+    return bytes;
+}
+
+int rota_message_pack(const rota_exec *x, uint32_t m, char *packed)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        ROTA_TRY(rota_block_pack(x, l->item[i], packed));
+        packed += x->bytes[l->item[i]];
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        ROTA_TRY(rota_block_unpack(x, packed, l->item[i]));
+        packed += x->bytes[l->item[i]];
+    }
+    return MPI_SUCCESS;
+}
+
 size_t rota_copy_step(const rota_type *a, const rota_type *b)
 {
     enum { COMFORTABLE = 1 << 16 }; /* within the second-level cache */
@@ -156,10 +188,8 @@ rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
     const rota_wire *const w = &x->wire[dir][m];
     const rota_block first = l->item[l->msg[m].first];
     const rota_type *const t = rota_block_type(x, first);
-    size_t bytes = 0;
+    const size_t bytes = rota_message_bytes(x, dir, m);
 
-    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        bytes += rota_late_bytes(x->bytes[l->item[i]]);
     if (w->gathered)
         return (rota_payload){MPI_BOTTOM, 1, w->type};
     if (w->packed)

@@ -30,6 +30,11 @@ int rota_block_pack(const rota_exec *x, rota_block b, char *packed);
 int rota_block_unpack(const rota_exec *x, const char *packed, rota_block b);
 int rota_block_copy(const rota_exec *x, const rota_copy *copy);
 
+/* The blocks of a message: their bytes, to bytes, from bytes. */
+size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m);
+int rota_message_pack(const rota_exec *x, uint32_t m, char *packed);
+int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed);
+
 /* Bytes of staging that a copy between two datatypes needs: a whole number of
  * elements of both. */
 size_t rota_copy_step(const rota_type *a, const rota_type *b);

@@ -84,6 +84,7 @@ int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
         .algo = hints->algo ? hints->algo : &rota_algo_multi_pair,
         .params = {.batch = hints->batch ? hints->batch : DEFAULT_BATCH,
                    .radix = radix},
+        .intranode = hints->intranode,
         .why = hints->algo ? "asked for by a hint" : "the default",
     };
     choice->params.by_datatype = choice->algo->by_datatype ||

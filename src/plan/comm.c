@@ -82,6 +82,7 @@ static void destroy(rota_comm *c)
             MPI_Comm_free(&c->native[i]);
     if (c->dup != MPI_COMM_NULL)
         MPI_Comm_free(&c->dup);
+    rota_node_free(c->node);
     rota_topo_free(&c->topo);
 }
 

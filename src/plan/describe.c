@@ -1,4 +1,5 @@
 /* describe.c - what a plan is, in text or JSON. */
+#include "exec/shm.h"
 #include "plan/plan.h"
 
 #include <cjson/cJSON.h>
@@ -55,6 +56,32 @@ static bool add_place(cJSON *o, const rota_plan *p)
            add_number(o, "cores_on_node", rota_topo_cores());
 }
 
+static bool add_cma(cJSON *o, const rota_plan *p)
+{
+    char text[80];
+
+    if (!p->comm->node->cma_ok)
+        snprintf(text, sizeof text, "not permitted: %s",
+                 strerror(p->comm->node->cma_error));
+    else if (p->exec.cma_from == SIZE_MAX)
+        snprintf(text, sizeof text, "not used");
+    else
+        snprintf(text, sizeof text, "from %zu bytes", p->exec.cma_from);
+    return add_text(o, "cross_memory", text);
+}
+
+/* How messages travel within the node, and why. */
+static bool add_transport(cJSON *o, const rota_plan *p)
+{
+    if (p->node_why)
+        return add_text(o, "intranode", "p2p") &&
+               add_text(o, "intranode_why", p->node_why);
+    return add_text(o, "intranode", "shm") &&
+           add_number(o, "shared_bytes", (double)rota_shm_bytes(&p->exec)) &&
+           add_number(o, "copied_once_from", (double)p->exec.arena_from) &&
+           add_cma(o, p);
+}
+
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
@@ -89,8 +116,8 @@ static cJSON *collect(const rota_plan *p)
 {
     cJSON *const o = cJSON_CreateObject();
 
-    if (o && add_choice(o, p) && add_place(o, p) && add_work(o, p) &&
-        add_bound(o, p))
+    if (o && add_choice(o, p) && add_place(o, p) && add_transport(o, p) &&
+        add_work(o, p) && add_bound(o, p))
         return o;
     cJSON_Delete(o);
     return NULL;

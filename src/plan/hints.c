@@ -42,6 +42,22 @@ static int read_int(const char *key, const char *value, int lowest, int *result)
     return MPI_SUCCESS;
 }
 
+/* One of n names. */
+static int read_name(const char *key, const char *value,
+                     const char *const name[], int n, int *result)
+{
+    char names[80] = "";
+
+    for (int i = 0; i < n; i++) {
+        if (strcmp(value, name[i]) == 0) {
+            *result = i;
+            return MPI_SUCCESS;
+        }
+        append(names, sizeof names, name[i]);
+    }
+    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
+}
+
 static int read_batch(const char *key, const char *value, rota_hints *hints)
 {
     return read_int(key, value, 1, &hints->batch);
@@ -67,16 +83,30 @@ const char *rota_metadata_name(rota_metadata metadata)
 
 static int read_metadata(const char *key, const char *value, rota_hints *hints)
 {
-    char names[80] = "";
+    return read_name(key, value, metadata_name, ROTA_N_METADATA,
+                     &hints->metadata);
+}
 
-    for (int i = 0; i < ROTA_N_METADATA; i++) {
-        if (strcmp(value, metadata_name[i]) == 0) {
-            hints->metadata = i;
-            return MPI_SUCCESS;
-        }
-        append(names, sizeof names, metadata_name[i]);
-    }
-    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
+/* In the order of rota_intranode. */
+static const char *const intranode_name[ROTA_N_INTRANODE] = {
+    "auto",
+    "shm",
+    "cma",
+    "p2p",
+};
+
+const char *rota_intranode_name(rota_intranode intranode)
+{
+    return intranode_name[intranode];
+}
+
+static int read_intranode(const char *key, const char *value, rota_hints *hints)
+{
+    int found;
+
+    ROTA_TRY(read_name(key, value, intranode_name, ROTA_N_INTRANODE, &found));
+    hints->intranode = (rota_intranode)found;
+    return MPI_SUCCESS;
 }
 
 static int read_packing(const char *key, const char *value, rota_hints *hints)
@@ -108,6 +138,7 @@ static const struct {
     {"rota_metadata", "ROTA_METADATA", read_metadata},
     {"rota_packing", "ROTA_PACKING", read_packing},
     {"rota_check", "ROTA_CHECK", read_check},
+    {"rota_intranode", "ROTA_INTRANODE", read_intranode},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 

@@ -5,6 +5,7 @@
  */
 #include "plan/plan.h"
 #include "exec/move.h"
+#include "exec/shm.h"
 #include "exec/sizes.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static uint64_t hash_plan(const rota_plan *p)
     h = mix(h, (uint64_t)p->choice.params.radix);
     h = mix(h, (uint64_t)p->choice.metadata);
     h = mix(h, p->choice.params.by_datatype);
+    h = mix(h, p->choice.intranode);
     h = mix(h, p->problem.in_place);
     h = mix(h, p->checked);
     return mix(h, p->max_block);
@@ -239,7 +241,10 @@ static int set_sides(rota_plan *p)
 
 static const rota_type bytes_type = {MPI_BYTE, 1, 1};
 
-static int bind(rota_plan *p)
+/* Messages no shorter than this are copied from the sender's arena. */
+enum { ARENA_FROM = 2048 };
+
+static void set_exec(rota_plan *p)
 {
     rota_exec *const x = &p->exec;
 
@@ -260,7 +265,43 @@ static int bind(rota_plan *p)
     x->type[ROTA_SRC] = p->problem.in_place ? bytes_type : p->problem.send.type;
     x->type[ROTA_DST] = p->problem.recv.type;
     x->type[ROTA_TMP] = bytes_type;
-    return rota_exec_bind(x);
+}
+
+/* Let shared memory carry what goes from rank to rank within the node, if all
+ * ranks have room for it. Collective. */
+static int use_node(rota_plan *p)
+{
+    rota_exec *const x = &p->exec;
+    const rota_intranode mode = p->choice.intranode;
+    rota_vote vote = {0};
+    bool refused = false;
+
+    p->node_why = "asked for by a hint";
+    if (mode == ROTA_INTRANODE_P2P)
+        return MPI_SUCCESS;
+    ROTA_TRY(rota_comm_open_node(p->comm));
+    p->node_why = p->comm->node_why;
+    if (!p->comm->node)
+        return MPI_SUCCESS;
+    x->node = p->comm->node;
+    x->arena_from = ARENA_FROM;
+    x->cma_from = mode == ROTA_INTRANODE_SHM ? SIZE_MAX : x->node->cma_from;
+    if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
+        x->cma_from = 1;
+    const int err = rota_shm_reserve(x, &refused);
+    vote.clash = refused;
+    ROTA_TRY(rota_agree(p->comm, err, &vote));
+    p->node_why = vote.clash ? "no room in shared memory" : NULL;
+    if (vote.clash)
+        rota_shm_unbind(x);
+    return MPI_SUCCESS;
+}
+
+/* From here on no rank fails. All ranks have bound their plans. */
+static void attach(rota_plan *p)
+{
+    if (p->exec.shm)
+        rota_shm_attach(&p->exec);
 }
 
 /* ---- making ----------------------------------------------------------------- */
@@ -310,28 +351,44 @@ static int make_scratch(rota_plan *p)
 {
     ROTA_TRY(
         rota_sched_place(&p->sched, p->bytes, p->offset, &p->scratch_bytes));
-    p->scratch = p->scratch_bytes ? calloc(p->scratch_bytes, 1) : NULL;
+    if (p->scratch_bytes > 0 && rota_shm_wants_arena(&p->exec))
+        p->scratch = rota_arena_alloc(p->scratch_bytes);
+    if (p->scratch_bytes > 0 && !p->scratch)
+        p->scratch = calloc(p->scratch_bytes, 1);
+    p->exec.base[ROTA_TMP] = p->scratch;
     return p->scratch || p->scratch_bytes == 0 ? MPI_SUCCESS
                                                : rota_fail_mem("scratch");
 }
 
-static int finish_fixed(rota_plan *p)
+/* Bind the schedule to memory, the node's and this rank's. Collective; a rank
+ * may fail in the end by itself. */
+static int bind(rota_plan *p)
+{
+    set_exec(p);
+    ROTA_TRY(use_node(p));
+    if (p->choice.metadata == ROTA_META_ONCE)
+        ROTA_TRY(make_scratch(p));
+    return rota_exec_bind(&p->exec);
+}
+
+static void fold(rota_plan *p)
 {
     if (p->choice.metadata != ROTA_META_ONCE)
-        return bind(p);
+        return;
     rota_sched_pad(&p->sched, p->largest, p->bytes);
-    rota_sched_fold(&p->sched, p->bytes);
-    ROTA_TRY(make_scratch(p));
-    return bind(p);
+    if (p->kind == ROTA_FIXED)
+        rota_sched_fold(&p->sched, p->bytes);
 }
 
 /* Hand the plan over if all ranks have succeeded, else destroy it. */
 static int conclude(rota_plan *p, int status, rota_plan **plan)
 {
-    if (status == MPI_SUCCESS)
+    if (status == MPI_SUCCESS) {
+        attach(p);
         *plan = p;
-    else
+    } else {
         rota_plan_destroy(p);
+    }
     return status;
 }
 
@@ -346,10 +403,11 @@ int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
         status = prepare_fixed(p, args, info);
     status = agree_on_plan(p, status);
     if (status == MPI_SUCCESS) {
-        status = learn_sizes(p, take_agreed(p));
-        if (status == MPI_SUCCESS)
-            status = finish_fixed(p);
-        status = rota_agree(c, status, NULL);
+        status = rota_agree(c, learn_sizes(p, take_agreed(p)), NULL);
+        if (status == MPI_SUCCESS) {
+            fold(p);
+            status = rota_agree(c, bind(p), NULL);
+        }
     }
     return conclude(p, status, plan);
 }
@@ -401,14 +459,11 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
         status = prepare_varying(p, type, info);
     status = agree_on_plan(p, status);
     if (status == MPI_SUCCESS) {
-        status = take_agreed(p);
-        if (status == MPI_SUCCESS && p->choice.metadata == ROTA_META_ONCE) {
-            rota_sched_pad(&p->sched, p->largest, p->bytes);
-            status = make_scratch(p);
+        status = rota_agree(c, take_agreed(p), NULL);
+        if (status == MPI_SUCCESS) {
+            fold(p);
+            status = rota_agree(c, bind(p), NULL);
         }
-        if (status == MPI_SUCCESS)
-            status = bind(p);
-        status = rota_agree(c, status, NULL);
     }
     return conclude(p, status, plan);
 }
@@ -426,7 +481,10 @@ void rota_plan_destroy(rota_plan *plan)
     rota_problem_free(&plan->problem);
     free(plan->bytes);
     free(plan->offset);
-    free(plan->scratch);
+    if (rota_arena_holds(plan->scratch, 1))
+        rota_arena_free(plan->scratch);
+    else
+        free(plan->scratch);
     free(plan->stage);
     free(plan->out);
     if (plan->has_id)

@@ -23,6 +23,9 @@ typedef struct rota_comm {
                         and native_used */
     int P, me;
     rota_topo topo;
+    rota_node *node; /* NULL: there is no shared memory; node_why says why */
+    bool node_tried;
+    char node_why[ROTA_ERR_TEXT];
     int next_id; /* of a plan */
     int max_id;
     struct rota_id *live_ids; /* uthash, of plans that live on this rank */
@@ -52,6 +55,13 @@ void rota_comm_native_drop(rota_comm *c, int i);
 /* Take native communicator i. Collective if it has not been made yet; then a
  * failure is agreed on. */
 int rota_comm_native(rota_comm *c, int i, MPI_Comm *native);
+
+/* ---- node.c -------------------------------------------------------------- */
+
+/* Map the memory of the ranks of the node, unless it has been tried. That it
+ * cannot be done is no failure. Collective. */
+int rota_comm_open_node(rota_comm *c);
+void rota_node_free(rota_node *node); /* node may be NULL */
 
 /* ---- topo_detect.c ------------------------------------------------------- */
 
@@ -86,6 +96,15 @@ int rota_raise(const rota_comm *c, int code);
 
 /* ---- hints.c ------------------------------------------------------------- */
 
+/* How messages between ranks of a node travel. */
+typedef enum rota_intranode {
+    ROTA_INTRANODE_AUTO, /* as is fastest */
+    ROTA_INTRANODE_SHM,  /* shared memory */
+    ROTA_INTRANODE_CMA,  /* private memory is read by the receiver */
+    ROTA_INTRANODE_P2P,  /* by MPI */
+    ROTA_N_INTRANODE
+} rota_intranode;
+
 typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
     int batch;             /* 0: no wish, as for radix */
@@ -93,10 +112,12 @@ typedef struct rota_hints {
     int metadata; /* rota_metadata, or -1: no wish */
     bool by_datatype;
     bool check;
+    rota_intranode intranode;
 } rota_hints;
 
 int rota_hints_read(MPI_Info info, rota_hints *hints);
 const char *rota_metadata_name(rota_metadata metadata);
+const char *rota_intranode_name(rota_intranode intranode);
 
 /* ---- choose.c ------------------------------------------------------------ */
 
@@ -104,6 +125,7 @@ typedef struct rota_choice {
     const rota_algo *algo;
     rota_params params;
     rota_metadata metadata;
+    rota_intranode intranode;
     const char *why;
 } rota_choice;
 
@@ -175,9 +197,10 @@ struct rota_plan {
     rota_problem problem; /* fixed: as given; varying: types only */
     rota_sched sched;
     rota_exec exec;
-    size_t *bytes;     /* [n_blocks] */
-    ptrdiff_t *offset; /* [n_blocks] */
-    char *scratch;     /* region ROTA_TMP */
+    size_t *bytes;        /* [n_blocks] */
+    ptrdiff_t *offset;    /* [n_blocks] */
+    char *scratch;        /* region ROTA_TMP */
+    const char *node_why; /* MPI carries messages within the node; else NULL */
     size_t scratch_bytes;
     char *stage; /* in place: what is sent, moved out of the way */
     size_t stage_bytes;

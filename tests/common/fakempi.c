@@ -1129,6 +1129,17 @@ int MPI_Improbe(int peer, int tag, MPI_Comm comm, int *flag,
     return MPI_SUCCESS;
 }
 
+/* Called only so that MPI gets on. */
+int MPI_Iprobe(int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    (void)peer;
+    (void)tag;
+    (void)comm;
+    (void)status;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
 int MPI_Get_elements_x(const MPI_Status *status, MPI_Datatype type,
                        MPI_Count *count)
 {

@@ -8,6 +8,7 @@
 #include "harness.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,11 +197,14 @@ static int stated(const rota_plan *plan, const char *key)
 }
 
 /* Starts allocate nothing, make nothing, and send what the schedule says. */
-static void steady_state(const rota_algo *algo)
+static void steady_state(const rota_algo *algo, const char *intranode)
 {
     enum { STARTS = 20 };
     MPI_Info info = test_info("rota_algorithm", algo->name, "rota_radix", "2");
+    const bool by_mpi = strcmp(intranode, "p2p") == 0;
     ints x;
+
+    MPI_Info_set(info, "rota_intranode", intranode);
 
     test_case = algo->name;
     open_ints(&x, MPI_COMM_WORLD, info, 5);
@@ -217,14 +221,17 @@ static void steady_state(const rota_algo *algo)
     CHECK(n.heap == 0);
     CHECK(n.objects == 0);
     CHECK(n.posted == 0);
-    CHECK(n.started == 2 * STARTS * messages); /* as many come in */
+    /* As many come in. */
+    CHECK(n.started == (by_mpi ? 2 * STARTS * messages : 0));
     close_ints(&x);
     MPI_Info_free(&info);
 }
 
-static void steady_varying(const rota_algo *algo)
+static void steady_varying(const rota_algo *algo, const char *intranode)
 {
-    MPI_Info info = test_info("rota_algorithm", algo->name, NULL, NULL);
+    MPI_Info info =
+        test_info("rota_algorithm", algo->name, "rota_intranode", intranode);
+    const bool by_mpi = strcmp(intranode, "p2p") == 0;
     int counts[64], displs[64], send[64] = {0}, recv[64];
     rota_plan *plan = NULL;
 
@@ -245,19 +252,21 @@ static void steady_varying(const rota_algo *algo)
     CHECK(n.objects == 0);
     CHECK(n.started == 0);
     if (!algo->native) /* five of the nine starts had anything to send */
-        CHECK(n.posted == 5 * 2 * (test_P - 1));
+        CHECK(n.posted == (by_mpi ? 5 * 2 * (test_P - 1) : 0));
     MUST(rota_plan_free(&plan));
     MPI_Info_free(&info);
 }
 
 /* Starts of the same sizes allocate nothing after the first two (an exchange
  * may grow in the first, and its even and odd starts are alike). */
-static void steady_exchange(const rota_algo *algo, size_t bound)
+static void steady_exchange(const rota_algo *algo, size_t bound,
+                            const char *intranode)
 {
     MPI_Info info = test_info("rota_algorithm", algo->name, "rota_radix", "2");
     int counts[64], displs[64], send[64 * 8] = {0}, got[64], at[64];
     rota_plan *plan = NULL;
 
+    MPI_Info_set(info, "rota_intranode", intranode);
     test_case = algo->name;
     MUST(rota_exchange_init(bound, MPI_INT, MPI_COMM_WORLD, info, &plan));
     for (int q = 0; q < test_P; q++) {
@@ -277,6 +286,17 @@ static void steady_exchange(const rota_algo *algo, size_t bound)
     CHECK(n.started == 0);
     MUST(rota_plan_free(&plan));
     MPI_Info_free(&info);
+}
+
+static void steady(const rota_algo *algo, const char *intranode)
+{
+    steady_state(algo, intranode);
+    if (algo->sizes == ROTA_SIZES_STATED)
+        steady_varying(algo, intranode);
+    if (algo->native || algo->sizes == ROTA_SIZES_PADDED)
+        return;
+    steady_exchange(algo, 32, intranode);
+    steady_exchange(algo, ROTA_UNBOUNDED, intranode);
 }
 
 /* Tags and contexts are given back. */
@@ -434,14 +454,8 @@ int main(int argc, char **argv)
         return test_end();
     }
     for (int i = 0; rota_algo_table[i]; i++) {
-        steady_state(rota_algo_table[i]);
-        if (rota_algo_table[i]->sizes == ROTA_SIZES_STATED)
-            steady_varying(rota_algo_table[i]);
-        if (!rota_algo_table[i]->native &&
-            rota_algo_table[i]->sizes != ROTA_SIZES_PADDED) {
-            steady_exchange(rota_algo_table[i], 32);
-            steady_exchange(rota_algo_table[i], ROTA_UNBOUNDED);
-        }
+        steady(rota_algo_table[i], "p2p");
+        steady(rota_algo_table[i], "shm");
         in_flight(rota_algo_table[i]->name);
     }
     crossed_waits();

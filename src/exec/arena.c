@@ -1,0 +1,286 @@
+/* arena.c - see arena.h. */
+#define _GNU_SOURCE
+#include "exec/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct range {
+    size_t at, bytes;
+    struct range *next; /* by offset */
+} range;
+
+typedef struct mapping {
+    uint64_t cookie;
+    rota_arena_head *head;
+    size_t bytes;
+    int uses;
+    struct mapping *next;
+} mapping;
+
+/* Under the lock. */
+static struct {
+    bool tried;
+    char why[ROTA_ERR_TEXT]; /* there is none */
+    rota_arena_card card;
+    int fd;
+    char *base;
+    size_t page;
+    range *idle, *used;
+    mapping *mapped;
+} arena;
+
+static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- making ----------------------------------------------------------------- */
+
+static int refuse(const char *what)
+{
+    snprintf(arena.why, sizeof arena.why, "%s: %s", what, strerror(errno));
+    return MPI_ERR_NO_MEM;
+}
+
+/* The machine's memory: more cannot be backed. */
+static size_t address_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+
+    return pages > 0 ? (size_t)pages * arena.page : (size_t)1 << 34;
+}
+
+static int make(void)
+{
+    range *const all = calloc(1, sizeof *all);
+
+    arena.page = (size_t)sysconf(_SC_PAGESIZE);
+    arena.card.bytes = address_bytes();
+    arena.fd = memfd_create("rota", MFD_CLOEXEC);
+    if (!all || arena.fd < 0)
+        return free(all), refuse("memfd_create");
+    if (ftruncate(arena.fd, (off_t)arena.card.bytes) < 0 ||
+        fallocate(arena.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)arena.page) < 0)
+        return free(all), refuse("no room in shared memory");
+    void *const base = mmap(NULL, arena.card.bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_NORESERVE, arena.fd, 0);
+    if (base == MAP_FAILED)
+        return free(all), refuse("mmap");
+    if (getrandom(&arena.card.cookie, sizeof arena.card.cookie, 0) !=
+        (ssize_t)sizeof arena.card.cookie)
+        arena.card.cookie =
+            (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)base;
+    madvise(base, arena.card.bytes, MADV_DONTDUMP);
+    *all = (range){.at = arena.page, .bytes = arena.card.bytes - arena.page};
+    arena.idle = all;
+    arena.base = base;
+    arena.card.pid = getpid();
+    arena.card.fd = arena.fd;
+    arena.card.address = (uint64_t)(uintptr_t)base;
+    ((rota_arena_head *)base)->cookie = arena.card.cookie;
+    return MPI_SUCCESS;
+}
+
+int rota_arena_open(rota_arena_card *card)
+{
+    pthread_mutex_lock(&arena_lock);
+    if (!arena.tried && make() != MPI_SUCCESS && arena.fd >= 0)
+        close(arena.fd);
+    arena.tried = true;
+    *card = arena.base ? arena.card : (rota_arena_card){0};
+    pthread_mutex_unlock(&arena_lock);
+    return card->cookie ? MPI_SUCCESS
+                        : rota_fail(MPI_ERR_NO_MEM, "%s", arena.why);
+}
+
+rota_arena_head *rota_arena_own(void)
+{
+    return (rota_arena_head *)(void *)arena.base;
+}
+
+bool rota_arena_holds(const void *p, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)p, base = (uintptr_t)arena.base;
+
+    return base && at >= base && at - base <= arena.card.bytes &&
+           bytes <= arena.card.bytes - (at - base);
+}
+
+uint64_t rota_arena_offset(const void *p)
+{
+    return (uint64_t)((const char *)p - arena.base);
+}
+
+/* ---- ranges ----------------------------------------------------------------- */
+
+static void insert(range **list, range *r)
+{
+    while (*list && (*list)->at < r->at)
+        list = &(*list)->next;
+    r->next = *list;
+    *list = r;
+}
+
+/* Cut bytes from the first idle range that has them; spare becomes the rest. */
+static range *cut(size_t bytes, range *spare)
+{
+    range **link = &arena.idle;
+
+    while (*link && (*link)->bytes < bytes)
+        link = &(*link)->next;
+    range *const r = *link;
+    if (!r)
+        return NULL;
+    *spare = (range){
+        .at = r->at + bytes, .bytes = r->bytes - bytes, .next = r->next};
+    *link = spare;
+    r->bytes = bytes;
+    return r;
+}
+
+/* Join a range to what follows it. */
+static void join(range *r)
+{
+    range *const next = r->next;
+
+    if (!next || r->at + r->bytes != next->at)
+        return;
+    r->bytes += next->bytes;
+    r->next = next->next;
+    free(next);
+}
+
+static void put_back(range *r)
+{
+    range *before = NULL;
+
+    insert(&arena.idle, r);
+    join(r);
+    for (range *i = arena.idle; i != r; i = i->next)
+        before = i;
+    if (before)
+        join(before);
+}
+
+void *rota_arena_alloc(size_t bytes)
+{
+    range *const spare = calloc(1, sizeof *spare);
+    range *r = NULL;
+
+    pthread_mutex_lock(&arena_lock);
+    if (spare && arena.base && bytes > 0 && bytes <= arena.card.bytes)
+        r = cut((bytes + arena.page - 1) / arena.page * arena.page, spare);
+    if (!r) {
+        free(spare);
+    } else if (fallocate(arena.fd, FALLOC_FL_KEEP_SIZE, (off_t)r->at,
+                         (off_t)r->bytes) < 0) {
+        put_back(r);
+        r = NULL;
+    } else {
+        insert(&arena.used, r);
+    }
+    pthread_mutex_unlock(&arena_lock);
+    return r ? arena.base + r->at : NULL;
+}
+
+void rota_arena_free(void *memory)
+{
+    range **link = &arena.used;
+
+    if (!memory)
+        return;
+    pthread_mutex_lock(&arena_lock);
+    while (*link && (*link)->at != rota_arena_offset(memory))
+        link = &(*link)->next;
+    range *const r = *link;
+    if (r) {
+        *link = r->next;
+        fallocate(arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  (off_t)r->at, (off_t)r->bytes);
+        put_back(r);
+    }
+    pthread_mutex_unlock(&arena_lock);
+}
+
+/* ---- those of others -------------------------------------------------------- */
+
+static int open_card(const rota_arena_card *card, rota_arena_head **head)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)card->pid,
+             (long long)card->fd);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return rota_fail(MPI_ERR_NO_MEM, "%s: %s", path, strerror(errno));
+    void *const base = mmap(NULL, card->bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_NORESERVE, fd, 0);
+    const int error = errno;
+    struct stat size;
+    const bool whole =
+        fstat(fd, &size) == 0 && (uint64_t)size.st_size == card->bytes;
+    close(fd);
+    if (base == MAP_FAILED)
+        return rota_fail(MPI_ERR_NO_MEM, "mmap: %s", strerror(error));
+    *head = base;
+    if (whole && (*head)->cookie == card->cookie)
+        return MPI_SUCCESS;
+    munmap(base, card->bytes);
+    return rota_fail(MPI_ERR_NO_MEM, "%s is another process's memory", path);
+}
+
+static int map_new(const rota_arena_card *card, rota_arena_head **head)
+{
+    mapping *const m = calloc(1, sizeof *m);
+    const int err =
+        m ? open_card(card, head) : rota_fail_mem("a mapping of memory");
+
+    if (err != MPI_SUCCESS) {
+        free(m);
+        return err;
+    }
+    madvise(*head, card->bytes, MADV_DONTDUMP);
+    *m = (mapping){card->cookie, *head, card->bytes, 1, arena.mapped};
+    arena.mapped = m;
+    return MPI_SUCCESS;
+}
+
+int rota_arena_map(const rota_arena_card *card, rota_arena_head **head)
+{
+    int err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&arena_lock);
+    mapping *m = arena.mapped;
+    while (m && m->cookie != card->cookie)
+        m = m->next;
+    if (m) {
+        m->uses++;
+        *head = m->head;
+    } else {
+        err = map_new(card, head);
+    }
+    pthread_mutex_unlock(&arena_lock);
+    return err;
+}
+
+void rota_arena_drop(rota_arena_head *head)
+{
+    mapping **link = &arena.mapped;
+
+    pthread_mutex_lock(&arena_lock);
+    while (*link && (*link)->head != head)
+        link = &(*link)->next;
+    mapping *const m = *link;
+    if (m && --m->uses == 0) {
+        *link = m->next;
+        munmap(m->head, m->bytes);
+        free(m);
+    }
+    pthread_mutex_unlock(&arena_lock);
+}

@@ -1,0 +1,670 @@
+/* shm.c - see shm.h. */
+#define _GNU_SOURCE
+#include "exec/shm.h"
+#include "exec/late.h"
+#include "exec/move.h"
+#include "exec/node.h"
+#include "exec/ring.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+/* Longer messages go through a ring in pieces of this size, so that a piece is
+ * still in the cache when it is copied out; on nodes of many ranks pieces are
+ * smaller, so that a plan's rings stay within RINGS_ROOM. */
+enum { PIECE = 1 << 16, LEAST_PIECE = 1 << 12, RINGS_ROOM = 1 << 23 };
+
+/* Entries of a ring: more where they are small, so that the sender seldom looks
+ * how many were taken. */
+enum { FEW = 16, MANY = 8, MOST = 64, SMALL = 1024 };
+
+/* The messages between this rank and another one of its node. */
+typedef struct channel {
+    int peer;
+    rota_near *near;
+    rota_ring ring[ROTA_N_DIRS];
+    uint32_t messages[ROTA_N_DIRS]; /* of the schedule */
+    uint32_t turn[ROTA_N_DIRS];     /* of them, complete in this run */
+    size_t room;                    /* bytes of data in an entry to the peer */
+    bool unwoken;                   /* something was written for the peer */
+} channel;
+
+struct rota_parcel {
+    channel *with;
+    uint32_t order;   /* among the messages of the pair and direction */
+    const char *head; /* sent first, head_bytes of it, and then body; or NULL */
+    char *body;       /* received: where its pieces are put */
+    size_t head_bytes;
+    size_t bytes, moved; /* in all, so far */
+    uint64_t entry;      /* sent: not 0: complete when this one is taken */
+    bool foreign;        /* received: not of the expected length */
+    char *own;           /* staging of elements, where counts vary */
+    size_t own_room;
+};
+
+typedef struct posted {
+    rota_dir dir;
+    uint32_t m;
+} posted;
+
+struct rota_shm {
+    int n;
+    channel *channel;                 /* [n] */
+    rota_parcel *parcel[ROTA_N_DIRS]; /* [n messages] with: NULL by MPI */
+    char *memory;                     /* of all rings, in the arena */
+    bool long_ones; /* there may be more than an entry holds */
+    posted *open;   /* [most messages of a phase] posted and not complete */
+    uint32_t n_open;
+    bool unwoken;
+    struct rota_shm *next; /* of those whose readers have not finished */
+};
+
+/* ---- making ------------------------------------------------------------------ */
+
+static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
+    const size_t n = msg[1].first - msg[0].first;
+
+    if (x->fixed)
+        return rota_message_bytes(x, dir, m);
+    return x->max_block > SIZE_MAX / n - sizeof(size_t)
+               ? SIZE_MAX
+               : n * (sizeof(size_t) + x->max_block);
+}
+
+static channel *find_channel(const struct rota_shm *shm, int peer)
+{
+    for (int i = 0; i < shm->n; i++)
+        if (shm->channel[i].peer == peer)
+            return &shm->channel[i];
+    return NULL;
+}
+
+static void enlist(const rota_exec *x, rota_dir dir, uint32_t m, size_t piece)
+{
+    struct rota_shm *const shm = x->shm;
+    channel *const c = find_channel(shm, x->s->msgs[dir].msg[m].peer);
+    rota_parcel *const p = &shm->parcel[dir][m];
+    const size_t bytes = most_bytes(x, dir, m);
+    const size_t room = bytes < piece ? bytes : piece;
+
+    if (!c)
+        return;
+    p->with = c;
+    p->order = c->messages[dir]++;
+    shm->long_ones = shm->long_ones || bytes > piece;
+    if (dir == ROTA_SEND && room > c->room)
+        c->room = room;
+}
+
+/* Those of a native phase go by MPI, and those found by consensus. Returns the
+ * most messages of a phase. */
+static uint32_t enlist_all(const rota_exec *x)
+{
+    const size_t share = (size_t)RINGS_ROOM / (size_t)x->shm->n / FEW;
+    const size_t least = share > LEAST_PIECE ? share : LEAST_PIECE;
+    const size_t piece = least < PIECE ? least : PIECE;
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < x->s->n_phases; i++) {
+        const rota_phase *const phase = &x->s->phase[i];
+        uint32_t n = 0;
+        if (phase->native || (phase->sparse && x->collect))
+            continue;
+        for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+            n += phase[1].msg[dir] - phase->msg[dir];
+            for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
+                enlist(x, (rota_dir)dir, m, piece);
+        }
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static uint64_t entries_of(const channel *c)
+{
+    uint64_t n = c->room <= SMALL ? MANY : FEW;
+
+    while (n < MOST && n < 2 * (uint64_t)c->messages[ROTA_SEND])
+        n *= 2;
+    return n;
+}
+
+static size_t ring_bytes(const channel *c)
+{
+    const size_t line = 2 * ROTA_CACHE_LINE; /* which the ring's head fills */
+    const size_t bytes =
+        rota_ring_bytes(rota_ring_stride(c->room), entries_of(c));
+
+    return c->messages[ROTA_SEND] ? (bytes + line - 1) / line * line : 0;
+}
+
+static void make_rings(const rota_exec *x)
+{
+    const rota_near *const me = &x->node->near[x->node->me];
+    char *at = x->shm->memory;
+
+    for (int i = 0; i < x->shm->n; i++) {
+        channel *const c = &x->shm->channel[i];
+        if (c->messages[ROTA_SEND] == 0)
+            continue;
+        rota_ring_make(&c->ring[ROTA_SEND], at, rota_ring_stride(c->room),
+                       entries_of(c));
+        me->board[x->node->of[c->peer]] = rota_arena_offset(at);
+        at += ring_bytes(c);
+    }
+}
+
+static int make_channels(const rota_exec *x)
+{
+    struct rota_shm *const shm = x->shm;
+    const size_t n = (size_t)x->node->n;
+
+    shm->channel = calloc(n, sizeof *shm->channel);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        shm->parcel[dir] =
+            calloc((size_t)x->s->msgs[dir].n + 1, sizeof *shm->parcel[dir]);
+    if (!shm->channel || !shm->parcel[ROTA_RECV] || !shm->parcel[ROTA_SEND])
+        return rota_fail_mem("messages within the node");
+    for (int q = 0; q < x->s->P; q++)
+        if (x->node->of[q] >= 0 && q != x->s->me)
+            shm->channel[shm->n++] =
+                (channel){.peer = q, .near = &x->node->near[x->node->of[q]]};
+    return MPI_SUCCESS;
+}
+
+/* ---- memory that others may still read ------------------------------------------ */
+
+static struct rota_shm *lingering;
+static pthread_mutex_t linger_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_read(struct rota_shm *shm)
+{
+    for (int i = 0; i < shm->n; i++) {
+        rota_ring *const r = &shm->channel[i].ring[ROTA_SEND];
+        if (r->head && !rota_ring_taken(r, r->next))
+            return false;
+    }
+    return true;
+}
+
+static void destroy(struct rota_shm *shm)
+{
+    rota_arena_free(shm->memory);
+    free(shm->channel);
+    free(shm);
+}
+
+static void linger(struct rota_shm *shm)
+{
+    pthread_mutex_lock(&linger_lock);
+    shm->next = lingering;
+    lingering = shm;
+    pthread_mutex_unlock(&linger_lock);
+}
+
+static void reap(void)
+{
+    pthread_mutex_lock(&linger_lock);
+    for (struct rota_shm **link = &lingering; *link;) {
+        struct rota_shm *const shm = *link;
+        if (!is_read(shm)) {
+            link = &shm->next;
+            continue;
+        }
+        *link = shm->next;
+        destroy(shm);
+    }
+    pthread_mutex_unlock(&linger_lock);
+}
+
+void rota_shm_unbind(rota_exec *x)
+{
+    struct rota_shm *const shm = x->shm;
+
+    if (!shm)
+        return;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        for (uint32_t m = 0; shm->parcel[dir] && m < x->s->msgs[dir].n; m++)
+            free(shm->parcel[dir][m].own);
+        free(shm->parcel[dir]);
+    }
+    free(shm->open);
+    x->shm = NULL;
+    if (!shm->memory || is_read(shm))
+        destroy(shm);
+    else
+        linger(shm);
+}
+
+int rota_shm_reserve(rota_exec *x, bool *refused)
+{
+    size_t bytes;
+
+    reap();
+    *refused = false;
+    x->shm = calloc(1, sizeof *x->shm);
+    if (!x->shm)
+        return rota_fail_mem("messages within the node");
+    ROTA_TRY(make_channels(x));
+    const uint32_t most = enlist_all(x);
+    x->shm->open = malloc((most + 1) * sizeof *x->shm->open);
+    if (!x->shm->open)
+        return rota_fail_mem("messages within the node");
+    bytes = rota_shm_bytes(x);
+    x->shm->memory = bytes ? rota_arena_alloc(bytes) : NULL;
+    *refused = bytes && !x->shm->memory;
+    if (!*refused)
+        make_rings(x);
+    return MPI_SUCCESS;
+}
+
+void rota_shm_attach(rota_exec *x)
+{
+    for (int i = 0; i < x->shm->n; i++) {
+        channel *const c = &x->shm->channel[i];
+        if (c->messages[ROTA_RECV] > 0)
+            rota_ring_open(&c->ring[ROTA_RECV],
+                           (char *)c->near->head + c->near->board[x->node->me]);
+    }
+}
+
+size_t rota_shm_bytes(const rota_exec *x)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < x->shm->n; i++)
+        bytes += ring_bytes(&x->shm->channel[i]);
+    return bytes;
+}
+
+bool rota_shm_wants_arena(const rota_exec *x)
+{
+    return x->shm && x->shm->long_ones;
+}
+
+rota_parcel *rota_shm_parcel(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->shm && x->shm->parcel[dir][m].with ? &x->shm->parcel[dir][m]
+                                                 : NULL;
+}
+
+/* ---- waking ------------------------------------------------------------------ */
+
+static void written_for(const rota_exec *x, channel *c)
+{
+    c->unwoken = x->shm->unwoken = true;
+}
+
+void rota_shm_flush(rota_exec *x)
+{
+    struct rota_shm *const shm = x->shm;
+
+    if (!shm || !shm->unwoken)
+        return;
+    rota_bell_fence();
+    for (int i = 0; i < shm->n; i++)
+        if (shm->channel[i].unwoken) {
+            shm->channel[i].unwoken = false;
+            rota_bell_ring(&shm->channel[i].near->head->bell);
+        }
+    shm->unwoken = false;
+}
+
+/* ---- sending ----------------------------------------------------------------- */
+
+/* Are the message's blocks elements of a datatype, or apart from each other? */
+static bool is_gathered(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+
+    return x->wire[dir][m].packed ||
+           !rota_type_is_bytes(rota_block_type(x, l->item[l->msg[m].first]));
+}
+
+/* Memory to gather a message in. Where counts vary it grows by half at least,
+ * so that a run like the one before allocates nothing. */
+static int stage(const rota_exec *x, rota_dir dir, uint32_t m, char **memory)
+{
+    const rota_wire *const w = &x->wire[dir][m];
+    rota_parcel *const p = w->parcel;
+
+    if (w->packed) {
+        *memory = x->area + w->stage;
+        return MPI_SUCCESS;
+    }
+    if (p->bytes > p->own_room) {
+        const size_t half = p->own_room + p->own_room / 2;
+        const size_t room = p->bytes > half ? p->bytes : half;
+        char *const own = realloc(p->own, room);
+        if (!own)
+            return rota_fail_mem("a message of elements");
+        p->own = own;
+        p->own_room = room;
+    }
+    *memory = p->own;
+    return MPI_SUCCESS;
+}
+
+/* Does the message fit the next entry, which is free? */
+static rota_entry *whole_entry(rota_parcel *p)
+{
+    rota_ring *const r = &p->with->ring[ROTA_SEND];
+
+    return p->with->turn[ROTA_SEND] == p->order && p->bytes <= rota_ring_room(r)
+               ? rota_ring_begin(r)
+               : NULL;
+}
+
+static void put(const rota_exec *x, rota_parcel *p, rota_entry_kind kind)
+{
+    rota_ring_put(&p->with->ring[ROTA_SEND], kind, p->bytes);
+    written_for(x, p->with);
+}
+
+/* Find where the message lies, or make it so; if it fits an entry it is packed
+ * right there. */
+static int prepare_send(rota_exec *x, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
+    rota_parcel *const p = x->wire[ROTA_SEND][m].parcel;
+
+    p->head = NULL;
+    p->head_bytes = p->moved = 0;
+    p->entry = 0;
+    if (x->wire[ROTA_SEND][m].late)
+        return rota_late_gather(x, m, &p->head, &p->head_bytes, &p->body,
+                                &p->bytes);
+    p->bytes = rota_message_bytes(x, ROTA_SEND, m);
+    if (!is_gathered(x, ROTA_SEND, m)) {
+        p->body = rota_block_at(x, l->item[l->msg[m].first]);
+        return MPI_SUCCESS;
+    }
+    rota_entry *const e = p->bytes > 0 ? whole_entry(p) : NULL;
+    if (e) {
+        ROTA_TRY(rota_message_pack(x, m, e->data));
+        put(x, p, ROTA_ENTRY_DATA);
+        p->moved = p->bytes;
+        return MPI_SUCCESS;
+    }
+    ROTA_TRY(stage(x, ROTA_SEND, m, &p->body));
+    return rota_message_pack(x, m, p->body);
+}
+
+/* Copy n bytes of head and body, from the one at moved on. */
+static void fill(const rota_parcel *p, char *to, size_t n)
+{
+    size_t at = p->moved;
+
+    if (at < p->head_bytes) {
+        const size_t left = p->head_bytes - at;
+        const size_t k = n < left ? n : left;
+        memcpy(to, p->head + at, k);
+        to += k;
+        at += k;
+        n -= k;
+    }
+    if (n > 0)
+        memcpy(to, p->body + (at - p->head_bytes), n);
+}
+
+/* May the receiver read the message where it lies? */
+static bool is_readable(const rota_exec *x, const rota_parcel *p,
+                        rota_entry_kind *kind)
+{
+    const size_t body = p->bytes - p->head_bytes;
+
+    if (sizeof(uint64_t) + p->head_bytes > rota_ring_room(&p->with->ring[1]))
+        return false;
+    *kind = ROTA_ENTRY_ARENA;
+    if (rota_arena_holds(p->body, body))
+        return body >= x->arena_from;
+    *kind = ROTA_ENTRY_CMA;
+    return body >= x->cma_from;
+}
+
+/* Tell where the message lies, and send what goes before it. */
+static void put_place(const rota_exec *x, rota_parcel *p, rota_entry *e,
+                      rota_entry_kind kind)
+{
+    const uint64_t place = kind == ROTA_ENTRY_ARENA
+                               ? rota_arena_offset(p->body)
+                               : (uint64_t)(uintptr_t)p->body;
+
+    memcpy(e->data, &place, sizeof place);
+    if (p->head_bytes > 0)
+        memcpy(e->data + sizeof place, p->head, p->head_bytes);
+    put(x, p, kind);
+    p->moved = p->bytes;
+    p->entry = p->with->ring[ROTA_SEND].next;
+}
+
+/* Write entries as long as there is room. */
+static void push(const rota_exec *x, rota_parcel *p)
+{
+    rota_ring *const r = &p->with->ring[ROTA_SEND];
+    rota_entry_kind kind;
+
+    while (p->moved < p->bytes) {
+        rota_entry *const e = rota_ring_begin(r);
+        if (!e)
+            return;
+        if (p->moved == 0 && is_readable(x, p, &kind)) {
+            put_place(x, p, e, kind);
+            return;
+        }
+        const size_t left = p->bytes - p->moved, room = rota_ring_room(r);
+        const size_t n = left < room ? left : room;
+        fill(p, e->data, n);
+        put(x, p, ROTA_ENTRY_DATA);
+        p->moved += n;
+    }
+}
+
+/* ---- receiving --------------------------------------------------------------- */
+
+/* The message lies in one piece at from. */
+static int land(rota_exec *x, uint32_t m, char *from)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
+
+    if (x->wire[ROTA_RECV][m].late) {
+        memcpy(p->body, from, p->bytes);
+        return rota_late_unpack(x, m);
+    }
+    if (is_gathered(x, ROTA_RECV, m))
+        return rota_message_unpack(x, m, from);
+    memcpy(rota_block_at(x, l->item[l->msg[m].first]), from, p->bytes);
+    return MPI_SUCCESS;
+}
+
+/* All pieces have been put together in body. */
+static int finish(rota_exec *x, uint32_t m)
+{
+    if (x->wire[ROTA_RECV][m].late)
+        return rota_late_unpack(x, m);
+    return is_gathered(x, ROTA_RECV, m)
+               ? rota_message_unpack(x, m, x->wire[ROTA_RECV][m].parcel->body)
+               : MPI_SUCCESS;
+}
+
+/* The first entry is here: where do the pieces go? */
+static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
+
+    if (x->wire[ROTA_RECV][m].late) {
+        p->bytes = e->bytes;
+        return rota_late_room(x, m, p->bytes, &p->body);
+    }
+    p->foreign = e->bytes != p->bytes;
+    if (p->foreign) {
+        rota_exec_note(x, ROTA_MISMATCH, p->with->peer, e->bytes, p->bytes);
+        p->bytes = e->bytes;
+        return MPI_SUCCESS;
+    }
+    if (is_gathered(x, ROTA_RECV, m))
+        return stage(x, ROTA_RECV, m, &p->body);
+    p->body = rota_block_at(x, l->item[l->msg[m].first]);
+    return MPI_SUCCESS;
+}
+
+static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
+{
+    while (n > 0) {
+        struct iovec here = {to, n}, there = {(void *)(uintptr_t)at, n};
+        const ssize_t got =
+            process_vm_readv((pid_t)p->with->near->pid, &here, 1, &there, 1, 0);
+        if (got <= 0)
+            return rota_fail(MPI_ERR_OTHER, "memory of rank %d: %s",
+                             p->with->peer, strerror(errno));
+        to += got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return MPI_SUCCESS;
+}
+
+/* The entry says where the message lies. */
+static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
+{
+    rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
+    const bool late = x->wire[ROTA_RECV][m].late != NULL;
+    const size_t head = late ? rota_late_header(x, m) : 0;
+    uint64_t place;
+
+    memcpy(&place, e->data, sizeof place);
+    if (!late && kind == ROTA_ENTRY_ARENA)
+        return land(x, m, (char *)p->with->near->head + place);
+    memcpy(p->body, e->data + sizeof place, head);
+    if (kind == ROTA_ENTRY_CMA)
+        ROTA_TRY(read_private(p, place, p->body + head, p->bytes - head));
+    else
+        memcpy(p->body + head, (char *)p->with->near->head + place,
+               p->bytes - head);
+    return finish(x, m);
+}
+
+/* Take one entry. */
+static int take(rota_exec *x, uint32_t m, rota_entry *e)
+{
+    rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
+    rota_ring *const r = &p->with->ring[ROTA_RECV];
+    const rota_entry_kind kind = rota_entry_kind_of(e);
+    const size_t room = rota_ring_room(r);
+    int err = MPI_SUCCESS;
+
+    if (p->moved == 0)
+        ROTA_TRY(prepare_recv(x, m, e));
+    const size_t left = p->bytes - p->moved;
+    const size_t n = kind == ROTA_ENTRY_DATA && left > room ? room : left;
+    if (p->foreign)
+        ;
+    else if (kind != ROTA_ENTRY_DATA)
+        err = fetch(x, m, e, kind);
+    else if (n == p->bytes)
+        err = land(x, m, e->data);
+    else
+        memcpy(p->body + p->moved, e->data, n);
+    p->moved += n;
+    if (rota_ring_take(r) || kind != ROTA_ENTRY_DATA)
+        written_for(x, p->with);
+    if (err == MPI_SUCCESS && !p->foreign && n < p->bytes &&
+        p->moved == p->bytes)
+        err = finish(x, m);
+    return err;
+}
+
+static int pull(rota_exec *x, uint32_t m)
+{
+    rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
+
+    while (p->moved < p->bytes) {
+        rota_entry *const e = rota_ring_look(&p->with->ring[ROTA_RECV]);
+        if (!e)
+            return MPI_SUCCESS;
+        ROTA_TRY(take(x, m, e));
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- messages ---------------------------------------------------------------- */
+
+void rota_shm_begin(rota_exec *x)
+{
+    x->shm->n_open = 0;
+    for (int i = 0; i < x->shm->n; i++) {
+        channel *const c = &x->shm->channel[i];
+        c->turn[ROTA_RECV] = c->turn[ROTA_SEND] = 0;
+    }
+}
+
+static int prepare(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    rota_parcel *const p = x->wire[dir][m].parcel;
+
+    if (dir == ROTA_SEND)
+        return prepare_send(x, m);
+    p->moved = 0;
+    p->foreign = false;
+    /* Where sizes come with the message, at least a header does. */
+    p->bytes = x->wire[dir][m].late ? 1 : rota_message_bytes(x, dir, m);
+    return MPI_SUCCESS;
+}
+
+int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    rota_parcel *const p = x->wire[dir][m].parcel;
+
+    if (p->with->turn[dir] == p->order) {
+        if (dir == ROTA_SEND)
+            push(x, p);
+        else
+            ROTA_TRY(pull(x, m));
+        p->with->turn[dir] += p->moved == p->bytes;
+    }
+    *done = p->with->turn[dir] > p->order &&
+            (dir == ROTA_RECV || p->entry == 0 ||
+             rota_ring_taken(&p->with->ring[ROTA_SEND], p->entry));
+    return MPI_SUCCESS;
+}
+
+int rota_shm_post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    bool done = false;
+
+    ROTA_TRY(prepare(x, dir, m));
+    if (dir == ROTA_SEND)
+        ROTA_TRY(rota_shm_test(x, dir, m, &done));
+    if (!done && x->s->phase[x->phase].window == 0)
+        x->shm->open[x->shm->n_open++] = (posted){dir, m};
+    return MPI_SUCCESS;
+}
+
+int rota_shm_serve(rota_exec *x, bool *moved, bool *done)
+{
+    struct rota_shm *const shm = x->shm;
+    uint32_t left = 0;
+    int err = MPI_SUCCESS;
+
+    for (uint32_t i = 0; i < shm->n_open; i++) {
+        const posted o = shm->open[i];
+        const rota_parcel *const p = x->wire[o.dir][o.m].parcel;
+        const size_t before = p->moved;
+        bool complete = false;
+        if (err == MPI_SUCCESS)
+            err = rota_shm_test(x, o.dir, o.m, &complete);
+        *moved = *moved || complete || p->moved != before;
+        if (!complete)
+            shm->open[left++] = o;
+    }
+    shm->n_open = left;
+    *done = left == 0;
+    return err;
+}

@@ -1,0 +1,265 @@
+/* node.c - ranks of a node find each other's memory. */
+#define _GNU_SOURCE
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CARD_TAG = 1 }; /* of plan id 0, which no plan has */
+
+/* What ranks of a node tell each other. */
+typedef struct card {
+    rota_arena_card arena;
+    uint64_t board; /* offset in it */
+} card;
+
+/* ---- finding each other -------------------------------------------------------- */
+
+static int exchange_cards(const rota_comm *c, const int rank[], int n,
+                          const card *mine, card cards[])
+{
+    MPI_Request *const request = malloc(2 * (size_t)n * sizeof(MPI_Request));
+    int err = request ? MPI_SUCCESS : rota_fail_mem("requests");
+
+    /* A rank that cannot take part would leave the others waiting. */
+    ROTA_TRY(rota_agree(c, err, NULL));
+    for (int i = 0; i < n; i++) {
+        ROTA_TRY(MPI_Irecv(&cards[i], (int)sizeof *cards, MPI_BYTE, rank[i],
+                           CARD_TAG, c->dup, &request[2 * i]));
+        ROTA_TRY(MPI_Isend(mine, (int)sizeof *mine, MPI_BYTE, rank[i], CARD_TAG,
+                           c->dup, &request[2 * i + 1]));
+    }
+    err = rota_wait_requests(2 * n, request);
+    free(request);
+    return err;
+}
+
+static int map_one(rota_node *node, int i, const card *theirs)
+{
+    rota_near *const near = &node->near[i];
+
+    if (theirs->arena.cookie == 0)
+        return rota_fail(MPI_ERR_NO_MEM, "a rank of the node has no memory to "
+                                         "share");
+    if (i == node->me)
+        near->head = rota_arena_own();
+    else
+        ROTA_TRY(rota_arena_map(&theirs->arena, &near->head));
+    near->pid = theirs->arena.pid;
+    near->board = (uint64_t *)(void *)((char *)near->head + theirs->board);
+    return MPI_SUCCESS;
+}
+
+static int map_all(rota_node *node, const card cards[])
+{
+    for (int i = 0; i < node->n; i++)
+        ROTA_TRY(map_one(node, i, &cards[i]));
+    return MPI_SUCCESS;
+}
+
+/* ---- cross-memory attach --------------------------------------------------------- */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+typedef struct trial {
+    rota_near *near;
+    uint64_t address; /* of its arena in that process */
+    uint64_t at;      /* offset of its trial area */
+    char *here;
+} trial;
+
+/* One block over both ways; false if the kernel forbids the second. */
+static bool try_once(const trial *t, size_t bytes, int64_t *ring, int64_t *cma)
+{
+    struct iovec here = {t->here, bytes};
+    struct iovec there = {(void *)(uintptr_t)(t->address + t->at), bytes};
+    const int64_t begin = now_ns();
+
+    memcpy(t->here, (char *)t->near->head + t->at, bytes);
+    memcpy(t->here + bytes, t->here, bytes);
+    const int64_t middle = now_ns();
+    const ssize_t got =
+        process_vm_readv((pid_t)t->near->pid, &here, 1, &there, 1, 0);
+    const int64_t end = now_ns();
+    *ring = middle - begin < *ring ? middle - begin : *ring;
+    *cma = end - middle < *cma ? end - middle : *cma;
+    return got == (ssize_t)bytes;
+}
+
+enum { SHORT = 4096, LONG = 1 << 18, REPEAT = 5 };
+
+/* The bytes from which reading private memory of another process is faster than
+ * two copies, by a straight line through two lengths. */
+static size_t crossing(const trial *t)
+{
+    int64_t ring[2] = {INT64_MAX, INT64_MAX}, cma[2] = {INT64_MAX, INT64_MAX};
+    const size_t bytes[2] = {SHORT, LONG};
+
+    for (int i = 0; i < 2 * REPEAT; i++)
+        if (!try_once(t, bytes[i % 2], &ring[i % 2], &cma[i % 2]))
+            return SIZE_MAX;
+    const double ring_slope = (double)(ring[1] - ring[0]) / (LONG - SHORT);
+    const double cma_slope = (double)(cma[1] - cma[0]) / (LONG - SHORT);
+    const double ahead = (double)(cma[0] - ring[0]);
+    if (ahead <= 0)
+        return SHORT;
+    if (cma_slope >= ring_slope)
+        return SIZE_MAX;
+    const double from = SHORT + ahead / (ring_slope - cma_slope);
+    return from < 1e12 ? (size_t)from : SIZE_MAX;
+}
+
+/* Is it permitted, and from how many bytes on is it worth it? */
+static void examine_cma(rota_node *node, const card cards[], char *area)
+{
+    const int other = node->me > 0 ? 0 : 1;
+    const trial t = {.near = &node->near[other],
+                     .address = cards[other].arena.address,
+                     .at = cards[other].board +
+                           (uint64_t)node->n * sizeof(uint64_t),
+                     .here = area};
+    struct iovec here = {area, sizeof(uint64_t)};
+    struct iovec there = {(void *)(uintptr_t)t.address, sizeof(uint64_t)};
+
+    errno = 0;
+    node->cma_ok =
+        process_vm_readv((pid_t)t.near->pid, &here, 1, &there, 1, 0) ==
+            (ssize_t)sizeof(uint64_t) &&
+        memcmp(area, &cards[other].arena.cookie, sizeof(uint64_t)) == 0;
+    node->cma_error = node->cma_ok ? 0 : errno;
+    node->cma_from = node->cma_ok ? crossing(&t) : SIZE_MAX;
+}
+
+/* ---- a communicator's node --------------------------------------------------------- */
+
+void rota_node_free(rota_node *node)
+{
+    if (!node)
+        return;
+    for (int i = 0; node->near && i < node->n; i++) {
+        if (i == node->me)
+            rota_arena_free(node->near[i].board);
+        else if (node->near[i].head)
+            rota_arena_drop(node->near[i].head);
+    }
+    free(node->near);
+    free(node->of);
+    free(node);
+}
+
+static rota_node *new_node(const rota_comm *c)
+{
+    const rota_topo *const t = &c->topo;
+    const int mine = t->node[c->me];
+    rota_node *const node = calloc(1, sizeof *node);
+
+    if (!node)
+        return NULL;
+    node->n = t->first[mine + 1] - t->first[mine];
+    node->me = t->local[c->me];
+    node->of = malloc((size_t)c->P * sizeof *node->of);
+    node->near = calloc((size_t)node->n, sizeof *node->near);
+    for (int q = 0; node->of && q < c->P; q++)
+        node->of[q] = t->node[q] == mine ? t->local[q] : -1;
+    if (node->of && node->near)
+        return node;
+    rota_node_free(node);
+    return NULL;
+}
+
+/* A board, and behind it an area for trials of cross-memory attach. */
+static int make_board(rota_node *node, card *mine)
+{
+    const size_t bytes = (size_t)node->n * sizeof(uint64_t) + LONG;
+
+    ROTA_TRY(rota_arena_open(&mine->arena));
+    char *const board = rota_arena_alloc(bytes);
+    if (!board) {
+        mine->arena = (rota_arena_card){0};
+        return rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
+    }
+    memset(board, 0, bytes);
+    node->near[node->me].board = (uint64_t *)(void *)board;
+    mine->board = rota_arena_offset(board);
+    return MPI_SUCCESS;
+}
+
+/* Alone on its node a rank has nobody to share with. */
+static int join_node(rota_comm *c, rota_node *node, card cards[], char *area)
+{
+    const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
+    card mine = {0};
+    const int err = make_board(node, &mine);
+
+    cards[node->me] = mine;
+    ROTA_TRY(exchange_cards(c, ranks, node->n, &mine, cards));
+    ROTA_TRY(err);
+    ROTA_TRY(map_all(node, cards));
+    node->cma_from = SIZE_MAX;
+    if (node->n > 1)
+        examine_cma(node, cards, area);
+    return MPI_SUCCESS;
+}
+
+static bool has_neighbours(const rota_topo *t)
+{
+    return t->n_nodes < t->P;
+}
+
+/* All ranks use shared memory or none does; and they cross over to other ways
+ * of copying at the same sizes. */
+static int settle(rota_comm *c, rota_node *node, int status)
+{
+    rota_vote vote = {.clash = status != MPI_SUCCESS,
+                      .largest = node ? node->cma_from : SIZE_MAX};
+
+    if (status != MPI_SUCCESS && rota_fail_text())
+        snprintf(c->node_why, sizeof c->node_why, "%s", rota_fail_text());
+    rota_fail_clear();
+    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
+    if (vote.clash) {
+        if (!c->node_why[0])
+            snprintf(c->node_why, sizeof c->node_why, "not all ranks have it");
+        rota_node_free(node);
+        return MPI_SUCCESS;
+    }
+    node->cma_from = (size_t)vote.largest;
+    c->node = node;
+    return MPI_SUCCESS;
+}
+
+int rota_comm_open_node(rota_comm *c)
+{
+    if (c->node_tried)
+        return MPI_SUCCESS;
+    c->node_tried = true;
+    if (!has_neighbours(&c->topo)) {
+        snprintf(c->node_why, sizeof c->node_why,
+                 "every rank has a node of its own");
+        return MPI_SUCCESS;
+    }
+    rota_node *const node = new_node(c);
+    card *const cards = calloc(node ? (size_t)node->n : 1, sizeof *cards);
+    char *const area = malloc(2 * (size_t)LONG);
+    int err = node && cards && area ? MPI_SUCCESS : rota_fail_mem("a node");
+    int agreed = rota_agree(c, err, NULL);
+    if (agreed == MPI_SUCCESS)
+        agreed = settle(c, node, join_node(c, node, cards, area));
+    else
+        rota_node_free(node);
+    free(cards);
+    free(area);
+    return agreed;
+}
