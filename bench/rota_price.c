@@ -135,7 +135,8 @@ typedef struct priced {
     rota_choice choice;
     size_t *bytes;     /* [n_blocks] */
     ptrdiff_t *offset; /* [n_blocks] user buffers without gaps */
-    size_t scratch, packing;
+    rota_scratch scratch;
+    size_t packing;
     double ms;
 } priced;
 
@@ -189,8 +190,8 @@ static void find_sizes(priced *k, const options *o)
 static void fold_and_place(priced *k)
 {
     rota_sched_fold(&k->s, k->bytes);
-    if (rota_sched_place(&k->s, k->bytes, k->offset, &k->scratch) !=
-        MPI_SUCCESS)
+    if (rota_sched_place(&k->s, k->choice.params.by_datatype, k->bytes,
+                         k->offset, &k->scratch) != MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
 }
 
@@ -239,7 +240,7 @@ static void print_price(const priced *k)
         snprintf(radix, sizeof radix, "%d", c->params.radix);
     printf("%-16s %6d %5s %6zu %8zu %10zu %10zu %10zu %10zu %10zu %8.3f\n",
            c->algo->name, k->s.P, radix, n.rounds, n.messages, n.bytes,
-           k->scratch, k->packing, rota_sched_memory(&k->s),
+           k->scratch.bytes, k->packing, rota_sched_memory(&k->s),
            k->s.n_blocks * (sizeof *k->bytes + sizeof *k->offset), k->ms);
 }
 

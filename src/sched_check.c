@@ -456,8 +456,7 @@ static bool lies_well(const rota_sched *s, rota_native_kind kind,
            (kind != ROTA_NATIVE_ALLTOALL ||
             (rota_block_is_padded(s, b) &&
              rota_block_region(s, b) == ROTA_TMP &&
-             rota_block_slot(s, b) ==
-                 rota_block_slot(s, first) + (uint32_t)msg->peer));
+             b == first + (rota_block)msg->peer));
 }
 
 static int check_phase(const rota_sched *s, uint32_t p)

@@ -248,43 +248,12 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
            (dir == ROTA_SEND ? rota_src(s, msg->peer) : rota_dst(s, msg->peer));
 }
 
-int rota_sched_place(const rota_sched *s, const size_t bytes[],
-                     ptrdiff_t offset[], size_t *scratch)
-{
-    const rota_block first = 2 * (rota_block)s->P;
-    size_t *const place = calloc((size_t)s->n_slots + 1, sizeof *place);
-
-    if (!place)
-        return rota_fail_mem("placing scratch");
-    for (rota_block b = first; b < s->n_blocks; b++) {
-        if (rota_block_region(s, b) != ROTA_TMP)
-            continue;
-        size_t *const room = &place[rota_block_slot(s, b)];
-        *room = bytes[b] > *room ? bytes[b] : *room;
-    }
-    size_t total = 0;
-    for (uint32_t t = 0; t < s->n_slots; t++) {
-        const size_t room = place[t];
-        place[t] = total;
-        total += room;
-    }
-    for (rota_block b = first; b < s->n_blocks; b++) {
-        const uint32_t slot = rota_block_slot(s, b);
-        offset[b] = rota_block_region(s, b) == ROTA_TMP
-                        ? (ptrdiff_t)place[slot]
-                        : offset[rota_dst(s, (int)slot)];
-    }
-    free(place);
-    *scratch = total;
-    return MPI_SUCCESS;
-}
-
 void rota_sched_count(const rota_sched *s, const size_t bytes[],
                       rota_counts *counts)
 {
     const rota_msgs *const sends = &s->msgs[ROTA_SEND];
 
-    *counts = (rota_counts){.slots = s->n_slots};
+    *counts = (rota_counts){0};
     for (uint32_t p = 0; p < s->n_phases; p++) {
         const rota_phase *const phase = &s->phase[p];
         if (!phase->native)

@@ -10,7 +10,8 @@
  *                  ROTA_DST: where the receive block from rank s will lie)
  *
  * Numbers are written once: a slot of scratch may hold many blocks one after
- * the other, each under a number of its own. So sizes can be learnt by running
+ * the other, each under a number of its own. Slots are the builder's; where
+ * sizes are known rota_sched_place finds places that are closer together. So sizes can be learnt by running
  * the very same schedule on 8-byte cells, one per number, instead of blocks.
  * A padded stay has the size of the largest block of all ranks, whatever is in
  * it; its size is never learnt.
@@ -23,9 +24,10 @@
  *
  *     phase:  receives, sends, copies, a window
  *     window 0: post all receives, post all sends, make the copies, and wait
- *               for the messages in list order. A slot may be left by one
- *               block and taken by another in the same phase: what leaves is
- *               packed before what arrives is unpacked.
+ *               for the messages in list order. A slot, or any bytes of
+ *               scratch, may be left by one block and taken by another in the
+ *               same phase: what leaves is packed before what arrives is
+ *               unpacked.
  *     window w: as above, but with at most w receives and w sends in flight;
  *               when one completes, whichever it is, the next is posted. No
  *               slot may be both read and written in such a phase.
@@ -197,7 +199,7 @@ static inline uint32_t rota_block_slot(const rota_sched *s, rota_block b)
     return s->slot[b - 2 * P] & ~(ROTA_STAY_PADDED | ROTA_STAY_IN_DST);
 }
 
-/* A number for the place of a block that another block may take: slots of
+/* A number for the slot of a block that another block may take: slots of
  * scratch come first, then the blocks of the receive buffer. Not for send
  * blocks. There are rota_sched_places(s) of them. */
 static inline uint32_t rota_block_place(const rota_sched *s, rota_block b)
@@ -234,21 +236,30 @@ void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
  * whenever counts are known. */
 bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
 
-/* Place the slots of scratch end to end, each as large as its largest block.
- * bytes, offset: [n_blocks]; offset is written for stays only. scratch
- * receives the bytes of scratch. */
-int rota_sched_place(const rota_sched *s, const size_t bytes[],
-                     ptrdiff_t offset[], size_t *scratch);
+typedef struct rota_scratch {
+    size_t bytes;
+    size_t slots; /* stays with bytes in it at once, at most */
+} rota_scratch;
+
+/* Place stays in scratch, each where no other is from the phase that writes it
+ * to the last that reads it; the builder's slots do not matter here. Where all
+ * have one size, scratch is no larger than what is alive at once. by_datatype:
+ * messages may be gathered by MPI, so that no stay takes the place of one that
+ * is sent in the same phase. bytes, offset: [n_blocks]; offset is written for
+ * stays only. Stays of MPI's alltoall keep their places throughout, end to end
+ * in order of their numbers. */
+int rota_sched_place(const rota_sched *s, bool by_datatype,
+                     const size_t bytes[], ptrdiff_t offset[],
+                     rota_scratch *scratch);
 
 typedef struct rota_counts {
     size_t rounds;   /* phases that wait for a message */
     size_t messages; /* sent by this rank */
     size_t bytes;    /* sent by this rank to others */
     size_t copied;   /* bytes of copies within the rank */
-    size_t slots;    /* of scratch */
 } rota_counts;
 
-/* bytes as for rota_sched_fold; NULL counts messages and slots only. */
+/* bytes as for rota_sched_fold; NULL counts messages only. */
 void rota_sched_count(const rota_sched *s, const size_t bytes[],
                       rota_counts *counts);
 

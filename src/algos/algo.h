@@ -18,8 +18,8 @@ enum { ROTA_P_BATCH = 1, ROTA_P_RADIX = 2, ROTA_P_PACKING = 4 };
 typedef struct rota_params {
     int batch; /* messages in flight in each direction, or steps of a batch */
     int radix; /* 2..P */
-    bool by_datatype; /* MPI gathers the blocks of a message, which then must
-                         not leave a slot that others take in the phase */
+    bool by_datatype; /* MPI gathers the blocks of a message; no builder's
+                         concern */
 } rota_params;
 
 /* How the two ends of a message come to know the sizes of its blocks, beyond

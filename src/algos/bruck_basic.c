@@ -6,16 +6,15 @@
  * to its place.
  * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
  * often as its index has nonzero bits, after one copy and before another.
- * Scratch: P - 1 blocks, twice that by datatype. Parameters: packing.
+ * Scratch: P - 1 blocks; by datatype also those that a phase receives.
+ * Parameters: packing.
  * Source: [Bruck97]; [Fan22] section 2.1.
  */
 #include "algos/log.h"
 
-static rota_block rest(rota_sched *s, const rota_params *params, int i,
-                       rota_block now)
+static rota_block rest(rota_sched *s, int i)
 {
-    return rota_stay_next(s, (uint32_t)(i - 1), ROTA_STAY_PADDED,
-                          params->by_datatype, now);
+    return rota_stay(s, (uint32_t)(i - 1), ROTA_STAY_PADDED);
 }
 
 static int build(const rota_topo *topo, const rota_params *params,
@@ -25,13 +24,14 @@ static int build(const rota_topo *topo, const rota_params *params,
     rota_block *const at = rota_sched_scratchpad(s, (size_t)P);
 
     (void)topo;
+    (void)params;
     if (!at)
         return rota_sched_end(s);
     rota_phase_begin(s, 0);
     rota_emit_copy(s, rota_src(s, me), rota_dst(s, me));
     for (int i = 1; i < P; i++) {
         const rota_block src = rota_src(s, (me + i) % P);
-        at[i] = rest(s, params, i, src);
+        at[i] = rest(s, i);
         rota_emit_copy(s, src, at[i]);
     }
     for (int bit = 1; bit < P; bit *= 2) {
@@ -42,7 +42,7 @@ static int build(const rota_topo *topo, const rota_params *params,
             if (!(i & bit))
                 continue;
             rota_emit_block(s, ROTA_SEND, at[i]);
-            at[i] = rest(s, params, i, at[i]);
+            at[i] = rest(s, i);
             rota_emit_block(s, ROTA_RECV, at[i]);
         }
     }

@@ -5,8 +5,8 @@
  * blocks are found. The schedule is that of parlogna; since all blocks have one
  * size, there is nothing to learn.
  * Cost per rank: K <= w(r-1) messages in w = ceil(log_r P) phases; a block is
- * sent as often as its index has nonzero digits. Scratch: P - (K+1) blocks,
- * twice that by datatype. Parameters: radix, packing.
+ * sent as often as its index has nonzero digits. Scratch: as parlogna.
+ * Parameters: radix, packing.
  * Source: [Fan22] section 3.2; any radix: [Fan25] reference 13.
  */
 #include "algos/log.h"
@@ -14,9 +14,7 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    const rota_log_form form = {.radix = params->radix,
-                                .padded = true,
-                                .by_datatype = params->by_datatype};
+    const rota_log_form form = {.radix = params->radix, .padded = true};
 
     (void)topo;
     return rota_build_log(s, &form);

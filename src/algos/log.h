@@ -6,11 +6,9 @@
 
 typedef struct rota_log_form {
     int radix;
-    bool copy_in;     /* all blocks are first copied to scratch */
-    bool copy_out;    /* and at last from scratch to the receive buffer */
-    bool padded;      /* stays are padded */
-    bool by_datatype; /* slots are doubled, so that none is both left and
-                         taken in a phase */
+    bool copy_in;  /* all blocks are first copied to scratch */
+    bool copy_out; /* and at last from scratch to the receive buffer */
+    bool padded;   /* stays are padded */
 } rota_log_form;
 
 /* Write the schedule of parlogna.c in one of its forms. */
@@ -19,11 +17,5 @@ int rota_build_log(rota_sched *s, const rota_log_form *form);
 /* A builder: the plain form in radix 2. */
 int rota_build_log2(const rota_topo *topo, const rota_params *params,
                     rota_sched *s);
-
-/* A stay in a slot for a block that is now elsewhere or in that slot. Where MPI
- * gathers blocks, a slot is two twins, and the stay is in the one that the block
- * is not in: it cannot be left and taken in one phase. */
-rota_block rota_stay_next(rota_sched *s, uint32_t slot, uint32_t marks,
-                          bool by_datatype, rota_block now);
 
 #endif /* ROTA_LOG_H */

@@ -6,7 +6,9 @@
  * lower digits are all zero makes its first hop, from the send buffer; one
  * whose higher digits are all zero makes its last, into the receive buffer,
  * where index i means: from rank p + i. Others rest in scratch; a slot for
- * every index with more than one nonzero digit, B = P - (K+1) of them.
+ * every index with more than one nonzero digit, B = P - (K+1) of them. They are
+ * not there all at once: in a plan for fixed counts and blocks of one size
+ * scratch is the largest of P + 1 - r^x - ceil(P / r^x) blocks, 0 < x < w.
  *
  * The messages of one digit move disjoint sets of blocks and share a phase.
  * Cost per rank: K <= w(r-1) messages in w = ceil(log_r P) phases; a block is
@@ -28,25 +30,13 @@ static uint32_t slot_of(int i, int r)
     return (uint32_t)(i - 1 - position * (r - 1) - i / power);
 }
 
-rota_block rota_stay_next(rota_sched *s, uint32_t slot, uint32_t marks,
-                          bool by_datatype, rota_block now)
-{
-    if (!by_datatype)
-        return rota_stay(s, slot, marks);
-    const bool odd = rota_block_region(s, now) == ROTA_TMP &&
-                     rota_block_slot(s, now) % 2 == 0;
-    return rota_stay(s, 2 * slot + odd, marks);
-}
-
 /* Where index i rests after its next hop. */
-static rota_block next_stay(rota_sched *s, const rota_log_form *form, int i,
-                            rota_block now)
+static rota_block next_stay(rota_sched *s, const rota_log_form *form, int i)
 {
     const bool all = form->copy_in || form->copy_out;
     const uint32_t slot = all ? (uint32_t)(i - 1) : slot_of(i, form->radix);
 
-    return rota_stay_next(s, slot, form->padded ? ROTA_STAY_PADDED : 0,
-                          form->by_datatype, now);
+    return rota_stay(s, slot, form->padded ? ROTA_STAY_PADDED : 0);
 }
 
 /* Move what has digit z at the position of weight power (r^x). at[i] is the
@@ -64,7 +54,7 @@ static void emit_round(rota_sched *s, const rota_log_form *form, int64_t power,
             const bool last = i < above && !form->copy_out;
             rota_emit_block(s, ROTA_SEND, at[i]);
             at[i] = last ? rota_dst(s, (int)((s->me + i) % P))
-                         : next_stay(s, form, (int)i, at[i]);
+                         : next_stay(s, form, (int)i);
             rota_emit_block(s, ROTA_RECV, at[i]);
         }
 }
@@ -78,7 +68,7 @@ static void begin(rota_sched *s, const rota_log_form *form, rota_block at[])
     rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
     for (int i = 1; i < P; i++) {
         const rota_block src = rota_src(s, (s->me + P - i) % P);
-        at[i] = form->copy_in ? next_stay(s, form, i, src) : src;
+        at[i] = form->copy_in ? next_stay(s, form, i) : src;
         if (form->copy_in)
             rota_emit_copy(s, src, at[i]);
     }
@@ -118,8 +108,7 @@ int rota_build_log2(const rota_topo *topo, const rota_params *params,
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    const rota_log_form form = {.radix = params->radix,
-                                .by_datatype = params->by_datatype};
+    const rota_log_form form = {.radix = params->radix};
 
     (void)topo;
     return rota_build_log(s, &form);

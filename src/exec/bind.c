@@ -12,36 +12,99 @@
 /* Packed messages begin on cache lines of their own. */
 enum { CACHE_LINE = 64 };
 
-/* Which places the messages of a phase use. A place that one block leaves and
- * another takes in the same phase is safe only if both messages are packed:
- * data may arrive before what leaves has been packed, and what leaves may still
- * be on its way when data arrive. */
+/* Memory that a block leaves to others or takes: bytes of scratch, or one below
+ * zero for a block of the receive buffer. */
+typedef struct span {
+    ptrdiff_t begin, end;
+} span;
+
+/* Which memory the messages of a phase use. Where one block leaves it and
+ * another takes it in the same phase, that is safe only if both messages are
+ * packed: data may arrive before what leaves has been packed, and what leaves
+ * may still be on its way when data arrive. */
 typedef struct place_use {
-    uint32_t *by[ROTA_N_DIRS]; /* [places] phase + 1 of the last use */
+    span *by[ROTA_N_DIRS]; /* in order; those of a direction do not overlap */
+    uint32_t n[ROTA_N_DIRS];
 } place_use;
 
-static void mark_places(const rota_sched *s, uint32_t phase, place_use *use)
+static span span_of(const rota_exec *x, rota_block b)
 {
-    const rota_phase *const p = &s->phase[phase];
+    const ptrdiff_t rank = (ptrdiff_t)rota_block_slot(x->s, b);
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &s->msgs[dir];
-        for (uint32_t i = l->msg[p->msg[dir]].first;
-             i < l->msg[p[1].msg[dir]].first; i++)
-            if (rota_block_region(s, l->item[i]) != ROTA_SRC)
-                use->by[dir][rota_block_place(s, l->item[i])] = phase + 1;
+    switch (rota_block_region(x->s, b)) {
+    case ROTA_TMP:
+        return (span){x->offset[b], x->offset[b] + (ptrdiff_t)x->bytes[b]};
+    case ROTA_DST:
+        return (span){-1 - rank, -rank};
+    default:
+        return (span){0, 0};
     }
 }
 
-/* Does a message in the other direction of this phase use one of its places? */
-static bool shares_place(const rota_sched *s, const rota_block item[],
-                         uint32_t n, uint32_t phase, const uint32_t other[])
+static int compare_spans(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (rota_block_region(s, item[i]) != ROTA_SRC &&
-            other[rota_block_place(s, item[i])] == phase + 1)
+    const span *const x = a, *const y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static void find_places(const rota_exec *x, uint32_t phase, place_use *use)
+{
+    const rota_phase *const p = &x->s->phase[phase];
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &x->s->msgs[dir];
+        use->n[dir] = 0;
+        for (uint32_t i = l->msg[p->msg[dir]].first;
+             i < l->msg[p[1].msg[dir]].first; i++) {
+            const span at = span_of(x, l->item[i]);
+            if (at.begin < at.end)
+                use->by[dir][use->n[dir]++] = at;
+        }
+    }
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        if (use->n[!dir] > 0)
+            qsort(use->by[dir], use->n[dir], sizeof *use->by[dir],
+                  compare_spans);
+}
+
+/* Does a message in the other direction of this phase use some of its memory?
+ * If so, then the last one that begins before the end. */
+static bool shares_place(const rota_exec *x, const rota_block item[],
+                         uint32_t n, const span other[], uint32_t n_other)
+{
+    for (uint32_t i = 0; i < n && n_other > 0; i++) {
+        const span at = span_of(x, item[i]);
+        uint32_t begin = 0, end = n_other;
+        while (begin < end) {
+            const uint32_t middle = begin + (end - begin) / 2;
+            if (other[middle].begin < at.end)
+                begin = middle + 1;
+            else
+                end = middle;
+        }
+        if (begin > 0 && other[begin - 1].end > at.begin)
             return true;
+    }
     return false;
+}
+
+/* Room for the busiest phase. */
+static int make_place_use(const rota_sched *s, place_use *use)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &s->msgs[dir];
+        size_t most = 1;
+        for (uint32_t p = 0; p < s->n_phases; p++) {
+            const size_t n = l->msg[s->phase[p + 1].msg[dir]].first -
+                             l->msg[s->phase[p].msg[dir]].first;
+            most = n > most ? n : most;
+        }
+        use->by[dir] = malloc(most * sizeof *use->by[dir]);
+    }
+    return use->by[ROTA_RECV] && use->by[ROTA_SEND]
+               ? MPI_SUCCESS
+               : rota_fail_mem("the packing area");
 }
 
 /* Do n blocks lie end to end, as plain bytes of one region? */
@@ -95,7 +158,7 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
     const rota_sched *const s = x->s;
     size_t used = 0;
 
-    mark_places(s, phase, use);
+    find_places(x, phase, use);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const rota_msgs *const l = &s->msgs[dir];
         for (uint32_t m = s->phase[phase].msg[dir];
@@ -103,7 +166,8 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             rota_wire *const w = &x->wire[dir][m];
-            const bool shares = shares_place(s, item, n, phase, use->by[!dir]);
+            const bool shares =
+                shares_place(x, item, n, use->by[!dir], use->n[!dir]);
             const bool apart = !w->late && (!end_to_end(x, item, n) || shares ||
                                             is_typed(x, w, item[0]));
             w->gathered =
@@ -142,17 +206,15 @@ static int lay_out(rota_exec *x)
     place_use use;
     size_t room = 0;
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        use.by[dir] = calloc(rota_sched_places(x->s), sizeof *use.by[dir]);
-    const bool ok = use.by[ROTA_RECV] && use.by[ROTA_SEND];
-    for (uint32_t p = 0; ok && p < x->s->n_phases; p++) {
+    const int err = make_place_use(x->s, &use);
+    for (uint32_t p = 0; err == MPI_SUCCESS && p < x->s->n_phases; p++) {
         const size_t need = lay_out_phase(x, p, &use);
         room = need > room ? need : room;
     }
     free(use.by[ROTA_RECV]);
     free(use.by[ROTA_SEND]);
     x->copy_stage = room;
-    return ok ? MPI_SUCCESS : rota_fail_mem("the packing area");
+    return err;
 }
 
 static int make_area(rota_exec *x)

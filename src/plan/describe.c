@@ -86,8 +86,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
 static bool add_work(cJSON *o, const rota_plan *p)
 {
     rota_counts n;
-    const size_t scratch =
-        p->scratch_bytes + p->stage_bytes + p->exec.area_bytes;
+    const size_t scratch = p->room.bytes + p->stage_bytes + p->exec.area_bytes;
 
     rota_sched_count(&p->sched, p->kind == ROTA_FIXED ? p->bytes : NULL, &n);
     return add_number(o, "rounds", (double)n.rounds) &&
@@ -96,7 +95,7 @@ static bool add_work(cJSON *o, const rota_plan *p)
             (add_number(o, "bytes_sent", (double)n.bytes) &&
              add_number(o, "bytes_copied", (double)n.copied))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
-           add_number(o, "scratch_slots", (double)n.slots) &&
+           add_number(o, "scratch_slots", (double)p->room.slots) &&
            add_number(o, "packing_bytes", (double)p->exec.area_bytes) &&
            add_number(o, "schedule_bytes",
                       (double)rota_sched_memory(&p->sched));

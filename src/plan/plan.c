@@ -349,15 +349,15 @@ static int prepare_fixed(rota_plan *p, const rota_args *args, MPI_Info info)
 /* Cleared, since padding travels. */
 static int make_scratch(rota_plan *p)
 {
-    ROTA_TRY(
-        rota_sched_place(&p->sched, p->bytes, p->offset, &p->scratch_bytes));
-    if (p->scratch_bytes > 0 && rota_shm_wants_arena(&p->exec))
-        p->scratch = rota_arena_alloc(p->scratch_bytes);
-    if (p->scratch_bytes > 0 && !p->scratch)
-        p->scratch = calloc(p->scratch_bytes, 1);
+    ROTA_TRY(rota_sched_place(&p->sched, p->choice.params.by_datatype, p->bytes,
+                              p->offset, &p->room));
+    if (p->room.bytes > 0 && rota_shm_wants_arena(&p->exec))
+        p->scratch = rota_arena_alloc(p->room.bytes);
+    if (p->room.bytes > 0 && !p->scratch)
+        p->scratch = calloc(p->room.bytes, 1);
     p->exec.base[ROTA_TMP] = p->scratch;
-    return p->scratch || p->scratch_bytes == 0 ? MPI_SUCCESS
-                                               : rota_fail_mem("scratch");
+    return p->scratch || p->room.bytes == 0 ? MPI_SUCCESS
+                                            : rota_fail_mem("scratch");
 }
 
 /* Bind the schedule to memory, the node's and this rank's. Collective; a rank

@@ -200,9 +200,9 @@ struct rota_plan {
     size_t *bytes;        /* [n_blocks] */
     ptrdiff_t *offset;    /* [n_blocks] */
     char *scratch;        /* region ROTA_TMP */
+    rota_scratch room;    /* what it needs */
     const char *node_why; /* MPI carries messages within the node; else NULL */
-    size_t scratch_bytes;
-    char *stage; /* in place: what is sent, moved out of the way */
+    char *stage;          /* in place: what is sent, moved out of the way */
     size_t stage_bytes;
 
     /* Plans whose counts vary. */

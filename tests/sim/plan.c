@@ -294,7 +294,7 @@ static bool guards_intact(const rank_plan *r)
 {
     for (size_t i = 0; i < GUARD; i++)
         if (r->scratch_room[i] != GUARD_BYTE ||
-            r->scratch_room[GUARD + r->scratch + i] != GUARD_BYTE)
+            r->scratch_room[GUARD + r->scratch.bytes + i] != GUARD_BYTE)
             return false;
     return true;
 }
@@ -403,6 +403,12 @@ static bool check(const sim_plan *plan, bool with_sizes, char *text)
     return ok(err, text, 0, "rota_sched_check");
 }
 
+static int place(const sim_plan *plan, rank_plan *r)
+{
+    return rota_sched_place(&r->s, plan->spec.params.by_datatype, r->bytes,
+                            r->offset, &r->scratch);
+}
+
 static bool fold(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
@@ -415,8 +421,7 @@ static bool fold(sim_plan *plan, char *text)
         set_sides(plan, q, 0);
         rota_sched_pad(&r->s, largest(plan, 1), r->bytes);
         rota_sched_fold(&r->s, r->bytes);
-        good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
-                  text, q, "rota_sched_place");
+        good = ok(place(plan, r), text, q, "rota_sched_place");
     }
     return good && check(plan, true, text);
 }
@@ -429,8 +434,7 @@ static bool make_scratch(sim_plan *plan, char *text)
     for (int q = 0; q < plan->spec.P && good; q++) {
         rank_plan *const r = &plan->rank[q];
         rota_sched_pad(&r->s, plan->max_block, r->bytes);
-        good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
-                  text, q, "rota_sched_place");
+        good = ok(place(plan, r), text, q, "rota_sched_place");
     }
     return good;
 }
@@ -453,8 +457,8 @@ static bool bind(sim_plan *plan, int rank, char *text)
         set_sides(plan, rank, run);
     if (plan->spec.metadata == ROTA_META_FUSED && plan->max_block < SIZE_MAX)
         fakempi_let_fall_short(0, plan->index * PLAN_TAGS);
-    r->scratch_room = must(malloc(r->scratch + 2 * GUARD));
-    memset(r->scratch_room, GUARD_BYTE, r->scratch + 2 * GUARD);
+    r->scratch_room = must(malloc(r->scratch.bytes + 2 * GUARD));
+    memset(r->scratch_room, GUARD_BYTE, r->scratch.bytes + 2 * GUARD);
     r->stage = must(malloc(r->send[0].size));
     r->x = (rota_exec){
         .s = &r->s,

@@ -73,7 +73,7 @@ typedef struct rank_plan {
     memory send[2], recv[2]; /* rebase swaps to the second ones */
     char *stage;             /* in place: the plan's send buffer */
     char *scratch_room;      /* with a guard on either side */
-    size_t scratch;
+    rota_scratch scratch;
     rota_note note; /* what the run should report, with: */
     size_t note_size;
     bool *told; /* [P] the receive block comes with a header */

@@ -59,19 +59,21 @@ static size_t log_phases(int P, int radix)
 }
 
 /* What the formula says; false if there is none here for the algorithm. */
-static bool cost_of(const rota_algo *algo, int P, int value, rota_counts *want)
+static bool cost_of(const rota_algo *algo, int P, int value, rota_counts *want,
+                    size_t *slots)
 {
     const size_t steps = (size_t)P - 1;
 
+    *slots = 0;
     *want = (rota_counts){.messages = steps, .rounds = P > 1};
     if (algo == &rota_algo_parlogna) {
         want->messages = log_rounds(P, value);
-        want->slots = steps - want->messages;
+        *slots = steps - want->messages;
         want->rounds = log_phases(P, value);
     } else if (algo->native) {
         want->messages = 0;
         want->rounds = 1;
-        want->slots = algo == &rota_algo_padded_alltoall ? 2 * (size_t)P : 0;
+        *slots = algo == &rota_algo_padded_alltoall ? 2 * (size_t)P : 0;
     } else if (algo == &rota_algo_pairwise || algo == &rota_algo_xor) {
         want->rounds = steps;
     } else if (algo == &rota_algo_scattered) {
@@ -86,20 +88,19 @@ static bool cost_of(const rota_algo *algo, int P, int value, rota_counts *want)
 static bool costs_right(const rota_algo *algo, const rota_sched *s, int value)
 {
     rota_counts got, want;
+    size_t slots;
 
     rota_sched_count(s, NULL, &got);
-    return !cost_of(algo, s->P, value, &want) ||
-           (got.messages == want.messages && got.slots == want.slots &&
+    return !cost_of(algo, s->P, value, &want, &slots) ||
+           (got.messages == want.messages && s->n_slots == slots &&
             got.rounds == want.rounds && got.bytes == 0);
 }
 
 /* ---- a set ---------------------------------------------------------------- */
 
-static bool check_form(const rota_algo *algo, int P, int value,
-                       bool by_datatype)
+static bool check_set(const rota_algo *algo, int P, int value)
 {
-    const rota_params params = {
-        .batch = value, .radix = value, .by_datatype = by_datatype};
+    const rota_params params = {.batch = value, .radix = value};
     const rota_topo topo = {.P = P, .n_nodes = 1};
     rota_sched *const s = must(calloc((size_t)P, sizeof *s));
     const rota_sched **const set = must(malloc((size_t)P * sizeof *set));
@@ -111,7 +112,7 @@ static bool check_form(const rota_algo *algo, int P, int value,
         set[q] = &s[q];
         good = rota_sched_init(&s[q], P, q) == MPI_SUCCESS &&
                algo->build(&topo, &params, &s[q]) == MPI_SUCCESS;
-        if (good && !by_datatype && !costs_right(algo, &s[q], value))
+        if (good && !costs_right(algo, &s[q], value))
             good =
                 fail(algo, P, value, "the cost is not what the formula says");
     }
@@ -127,14 +128,6 @@ static bool check_form(const rota_algo *algo, int P, int value,
     free(s);
     free(set);
     return good;
-}
-
-/* Packed, and by datatype where the algorithm has a form of its own. */
-static bool check_set(const rota_algo *algo, int P, int value)
-{
-    return check_form(algo, P, value, false) &&
-           (!(algo->params & ROTA_P_PACKING) || P > 256 ||
-            check_form(algo, P, value, true));
 }
 
 /* ---- which parameters ----------------------------------------------------- */
@@ -198,8 +191,9 @@ static bool check_examples(void)
             rota_algo_parlogna.build(&topo, &params, &s) != MPI_SUCCESS)
             return fail(&rota_algo_parlogna, 8, params.radix, "build");
         rota_sched_count(&s, NULL, &got);
+        const size_t slots = s.n_slots;
         rota_sched_free(&s);
-        if (got.messages != example[i].rounds || got.slots != example[i].slots)
+        if (got.messages != example[i].rounds || slots != example[i].slots)
             return fail(&rota_algo_parlogna, 8, params.radix, "K or B");
     }
     return true;

@@ -55,13 +55,19 @@ static size_t digits(int P, int radix)
     return n;
 }
 
-/* Counts of one rank's schedule when all blocks have BLOCK bytes. */
-static rota_counts count(const rota_algo *algo, int P, int me, int value)
+typedef struct costs {
+    rota_counts n;
+    size_t slots;         /* that the builder numbers */
+    rota_scratch scratch; /* of a plan that packs */
+} costs;
+
+/* Of one rank's schedule when all blocks have BLOCK bytes. */
+static costs cost(const rota_algo *algo, int P, int me, int value)
 {
     const rota_params params = {.batch = value, .radix = value};
     const rota_topo topo = {.P = P, .n_nodes = 1};
     rota_sched s;
-    rota_counts n;
+    costs c;
 
     assert_int_equal(rota_sched_init(&s, P, me), MPI_SUCCESS);
     assert_int_equal(algo->build(&topo, &params, &s), MPI_SUCCESS);
@@ -69,10 +75,32 @@ static rota_counts count(const rota_algo *algo, int P, int me, int value)
     assert_non_null(bytes);
     for (rota_block b = 0; b < s.n_blocks; b++)
         bytes[b] = BLOCK;
-    rota_sched_count(&s, bytes, &n);
+    rota_sched_count(&s, bytes, &c.n);
+    c.slots = s.n_slots;
+    ptrdiff_t *const offset = calloc(s.n_blocks, sizeof *offset);
+    assert_non_null(offset);
+    assert_int_equal(rota_sched_place(&s, false, bytes, offset, &c.scratch),
+                     MPI_SUCCESS);
+    free(offset);
     free(bytes);
     rota_sched_free(&s);
-    return n;
+    return c;
+}
+
+/* Between digit x - 1 and digit x a block rests in scratch if it has both
+ * nonzero digits below r^x and nonzero digits from there up: all indices but
+ * the r^x that have none above, and the ceil(P / r^x) that have none below, of
+ * which 0 is both. */
+static size_t most_at_rest(int P, int radix)
+{
+    size_t most = 0;
+
+    for (size_t power = (size_t)radix; power < (size_t)P;
+         power *= (size_t)radix) {
+        const size_t n = (size_t)P - power - ((size_t)P - 1) / power;
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 /* slots: what the algorithm has beside P - (K+1), for the forms that copy. */
@@ -81,11 +109,16 @@ static void check_log(const rota_algo *algo, int radix, bool all_slots)
     for (int P = 1; P <= MAX_P; P++)
         for (int me = 0; me < P; me++) {
             const size_t K = messages(P, radix), w = digits(P, radix);
-            const rota_counts n = count(algo, P, me, radix);
+            const costs c = cost(algo, P, me, radix);
+            const rota_counts n = c.n;
+            const size_t rest =
+                all_slots ? (size_t)P - 1 : most_at_rest(P, radix);
             assert_int_equal(n.messages, K);
             assert_int_equal(n.rounds, w);
             assert_int_equal(n.bytes, hops(P, radix) * BLOCK);
-            assert_int_equal(n.slots,
+            assert_int_equal(c.scratch.slots, rest);
+            assert_int_equal(c.scratch.bytes, rest * BLOCK);
+            assert_int_equal(c.slots,
                              all_slots ? (size_t)P - 1 : (size_t)P - (K + 1));
             assert_true(K <= w * (size_t)(radix - 1));
         }
@@ -113,6 +146,17 @@ static void radix_two_forms(void **state)
     check_log(&rota_algo_padded_bruck, 2, true);
     check_log(&rota_algo_bruck_basic, 2, true);
     check_log(&rota_algo_bruck_modified, 2, true);
+}
+
+static void parlogna_leaves_its_places(void **state)
+{
+    (void)state;
+    assert_int_equal(cost(&rota_algo_parlogna, 8, 0, 2).slots, 4);
+    assert_int_equal(cost(&rota_algo_parlogna, 8, 0, 2).scratch.slots, 3);
+    assert_int_equal(cost(&rota_algo_parlogna, 8, 0, 3).scratch.slots, 3);
+    assert_int_equal(cost(&rota_algo_parlogna, 8, 0, 8).scratch.slots, 0);
+    assert_int_equal(cost(&rota_algo_parlogna, 64, 0, 2).slots, 57);
+    assert_int_equal(cost(&rota_algo_parlogna, 64, 0, 2).scratch.slots, 49);
 }
 
 /* [Fan22]: a block in transit crosses the network at most D times in all, D <=
@@ -143,11 +187,12 @@ static void direct_ones(void **state)
             continue;
         for (int P = 1; P <= MAX_P; P++)
             for (int me = 0; me < P; me++) {
-                const rota_counts n = count(algo, P, me, 5);
+                const costs c = cost(algo, P, me, 5);
+                const rota_counts n = c.n;
                 assert_int_equal(n.messages, P - 1);
                 assert_int_equal(n.bytes, (P - 1) * BLOCK);
                 assert_int_equal(n.copied, BLOCK);
-                assert_int_equal(n.slots, 0);
+                assert_int_equal(c.scratch.bytes, 0);
             }
     }
 }
@@ -158,6 +203,7 @@ int main(void)
         cmocka_unit_test(parlogna_in_every_radix),
         cmocka_unit_test(zero_rotation_in_every_radix),
         cmocka_unit_test(radix_two_forms),
+        cmocka_unit_test(parlogna_leaves_its_places),
         cmocka_unit_test(bytes_are_bounded),
         cmocka_unit_test(direct_ones),
     };

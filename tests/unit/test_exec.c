@@ -41,7 +41,7 @@ static void prepare(world *w, int q, bool fixed)
 {
     static const rota_type byte = {MPI_BYTE, 1, 1};
     rota_sched *const s = &w->s[q];
-    size_t scratch;
+    rota_scratch scratch;
 
     w->bytes[q] = malloc(s->n_blocks * sizeof *w->bytes[q]);
     w->offset[q] = malloc(s->n_blocks * sizeof *w->offset[q]);
@@ -50,9 +50,10 @@ static void prepare(world *w, int q, bool fixed)
         w->bytes[q][b] = BLOCK;
     for (rota_block b = 0; b < 2 * (rota_block)w->P; b++)
         w->offset[q][b] = (ptrdiff_t)(b % (rota_block)w->P) * BLOCK;
-    assert_int_equal(rota_sched_place(s, w->bytes[q], w->offset[q], &scratch),
-                     MPI_SUCCESS);
-    w->scratch[q] = malloc(scratch + 1);
+    assert_int_equal(
+        rota_sched_place(s, false, w->bytes[q], w->offset[q], &scratch),
+        MPI_SUCCESS);
+    w->scratch[q] = malloc(scratch.bytes + 1);
     assert_non_null(w->scratch[q]);
     w->x[q] = (rota_exec){
         .s = s,
@@ -391,7 +392,7 @@ static void one_test_advances_all(void **state)
 /* ---- a slot left and taken in one phase -------------------------------------- */
 
 /* Each of two ranks has a block in the slot into which the other's comes. */
-static void trade_places(bool by_datatype)
+static void trade_places(bool by_datatype, bool in_dst)
 {
     world *const w = calloc(1, sizeof *w);
     assert_non_null(w);
@@ -401,15 +402,18 @@ static void trade_places(bool by_datatype)
         rota_sched *const s = &w->s[q];
         assert_int_equal(rota_sched_init(s, 2, q), MPI_SUCCESS);
         rota_phase_begin(s, 0);
-        const rota_block out = rota_tmp(s, 0);
+        const rota_block out =
+            in_dst ? rota_stay(s, (uint32_t)!q, ROTA_STAY_IN_DST)
+                   : rota_tmp(s, 0);
         rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
         rota_emit_copy(s, rota_src(s, !q), out);
         rota_phase_begin(s, 0);
-        const rota_block in = rota_tmp(s, 0);
+        const rota_block in = in_dst ? rota_dst(s, !q) : rota_tmp(s, 0);
         rota_emit_recv(s, !q, in);
         rota_emit_send(s, !q, out);
         rota_phase_begin(s, 0);
-        rota_emit_copy(s, in, rota_dst(s, !q));
+        if (!in_dst)
+            rota_emit_copy(s, in, rota_dst(s, !q));
         prepare(w, q, true);
         w->x[q].by_datatype = by_datatype;
     }
@@ -425,8 +429,9 @@ static void trade_places(bool by_datatype)
 static void packs_before_it_unpacks(void **state)
 {
     (void)state;
-    trade_places(false);
-    trade_places(true); /* no datatype would do */
+    trade_places(false, false);
+    trade_places(true, false); /* no datatype would do */
+    trade_places(false, true);
 }
 
 /* ---- errors ------------------------------------------------------------------ */

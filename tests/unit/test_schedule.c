@@ -38,7 +38,7 @@ static void begins_empty(void **state)
     assert_int_equal(s.n_blocks, 10);
     assert_int_equal(s.n_phases, 0);
     rota_sched_count(&s, NULL, &counts);
-    assert_int_equal(counts.rounds + counts.messages + counts.slots, 0);
+    assert_int_equal(counts.rounds + counts.messages, 0);
     rota_sched_free(&s);
     assert_null(s.phase);
 }
@@ -311,36 +311,7 @@ static void folds_nothing_away(void **state)
     rota_sched_free(&s);
 }
 
-/* ---- placing, counting, printing --------------------------------------------- */
-
-/* A slot is as large as the largest block that stays there. */
-static void places_slots(void **state)
-{
-    static const uint32_t slot[5] = {2, 0, 2, 1, 0};
-    const size_t bytes[7] = {0, 0, 10, 3, 4, 0, 7};
-    ptrdiff_t offset[7];
-    rota_sched s;
-    size_t scratch;
-
-    (void)state;
-    assert_int_equal(rota_sched_init(&s, 1, 0), MPI_SUCCESS);
-    for (int i = 0; i < 5; i++)
-        rota_tmp(&s, slot[i]);
-    assert_int_equal(rota_sched_place(&s, bytes, offset, &scratch),
-                     MPI_SUCCESS);
-    assert_int_equal(scratch, 7 + 0 + 10);
-    for (int i = 0; i < 5; i++)
-        for (int k = 0; k < 5; k++) {
-            const ptrdiff_t a = offset[2 + i], b = offset[2 + k];
-            assert_true(a >= 0 && (size_t)a + bytes[2 + i] <= scratch);
-            if (slot[i] == slot[k])
-                assert_int_equal(a, b);
-            else
-                assert_true(a + (ptrdiff_t)bytes[2 + i] <= b ||
-                            b + (ptrdiff_t)bytes[2 + k] <= a);
-        }
-    rota_sched_free(&s);
-}
+/* ---- counting, printing --------------------------------------------- */
 
 static void counts_costs(void **state)
 {
@@ -357,7 +328,6 @@ static void counts_costs(void **state)
     assert_int_equal(counts.messages, 4);
     assert_int_equal(counts.bytes, 2 + 3 + 4 + 5);
     assert_int_equal(counts.copied, 1);
-    assert_int_equal(counts.slots, 0);
     rota_sched_free(&s);
 }
 
@@ -421,7 +391,6 @@ int main(void)
         cmocka_unit_test(folds_lists_together),
         cmocka_unit_test(folds_to_nothing),
         cmocka_unit_test(folds_nothing_away),
-        cmocka_unit_test(places_slots),
         cmocka_unit_test(counts_costs),
         cmocka_unit_test(counts_rounds_that_wait),
         cmocka_unit_test(prints),
