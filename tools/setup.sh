@@ -55,6 +55,11 @@ rota_mpich_ok()
         ! mpicc -show 2>/dev/null | grep -qi openmpi
 }
 
+rota_ip_ok()
+{
+    command -v ip || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ]
+}
+
 # Sets rota_missing and rota_wanted.
 rota_look()
 {
@@ -72,6 +77,7 @@ rota_look()
     if [ "${1:-}" = tests ]; then
         rota_need "g++" command -v "${CXX:-c++}"
         rota_need "libcmocka-dev" pkg-config --exists cmocka
+        rota_want "iproute2" rota_ip_ok
         rota_want "valgrind" command -v valgrind
         rota_want "clang-format" command -v clang-format
     fi
