@@ -1,7 +1,7 @@
 # How tests are registered.
 #
 # Labels choose among them (ctest -L): the folder of tests/ that a test is
-# registered in (unit, sim, mpi, ...), valgrind, and in builds of that kind
+# registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that kind
 # sanitize and openmpi on all tests. Exit code 77 means skipped; print why.
 
 find_program(ROTA_TIMEOUT timeout REQUIRED)
@@ -84,6 +84,24 @@ function(rota_mpi_test name target np)
              COMMAND ${ROTA_TIMEOUT} -k 10 ${seconds} ${ROTA_MPIEXEC} ${np}
                      $<TARGET_FILE:mpi_${target}> ${arg_ARGS})
     rota_test_properties(mpi_${name}_p${np} ${limit} ${np} mpi)
+endfunction()
+
+# rota_cluster_test(NAME TARGET NP HOSTS argument... [ARGS argument...])
+#
+# Runs mpi_TARGET on hosts of tools/cluster.sh, which takes the arguments after
+# HOSTS and skips where the machine permits no such hosts. NP: how many ranks
+# that makes. The test is called cluster_NAME.
+function(rota_cluster_test name target np)
+    set(seconds 120)
+    cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "HOSTS;ARGS")
+    math(EXPR limit "${seconds} + 30")
+    add_test(NAME cluster_${name}
+             COMMAND ${CMAKE_COMMAND} -E env MPIEXEC=${MPIEXEC_EXECUTABLE}
+                     sh ${PROJECT_SOURCE_DIR}/tools/cluster.sh
+                     --limit ${seconds} ${arg_HOSTS}
+                     env LD_PRELOAD=$<TARGET_FILE:cluster_finalize>
+                     $<TARGET_FILE:mpi_${target}> ${arg_ARGS})
+    rota_test_properties(cluster_${name} ${limit} ${np} cluster)
 endfunction()
 
 # rota_valgrind_test(NAME TARGET NP [seconds] [ARGS argument...])

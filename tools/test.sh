@@ -4,7 +4,8 @@
 #   sh tools/test.sh [mpich] [sanitize] [openmpi]
 #
 # Without arguments, all of these in turn:
-#   mpich     build/          everything, with MPICH; slow tools on small grids
+#   mpich     build/          everything, with MPICH; slow tools on small grids;
+#                             some on hosts of cluster.sh, where it makes any
 #   sanitize  build-sanitize/ the same but for the slow ones, with the address
 #                             and undefined-behaviour sanitizers and assertions
 #   openmpi   build-openmpi/  the tests under mpiexec again, with Open MPI;
