@@ -1,8 +1,8 @@
 # How tests are registered.
 #
 # Labels choose among them (ctest -L): the folder of tests/ that a test is
-# registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that kind
-# sanitize and openmpi on all tests. Exit code 77 means skipped; print why.
+# registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that
+# kind sanitize and openmpi on all tests. Exit code 77 means skipped; print why.
 
 find_program(ROTA_TIMEOUT timeout REQUIRED)
 find_program(ROTA_VALGRIND valgrind)

@@ -23,7 +23,8 @@
 # that lets users make namespaces. COMMAND reads nothing from standard input.
 #
 # COMMAND finds the number of hosts in CLUSTER_HOSTS. MPI_Finalize of MPICH 4.0
-# now and then waits for ever between hosts; with the tests built, COMMAND can be
+# now and then waits for ever between hosts. With the tests built, COMMAND can
+# be
 #   env LD_PRELOAD=build/tests/mpi/libcluster_finalize.so PROGRAM...
 # (an absolute path), which does not.
 #
@@ -80,7 +81,7 @@ is_rate()
     esac
 }
 
-# ---- what is asked for --------------------------------------------------------
+# ---- what is asked for -------------------------------------------------------
 
 # ask [--check] | OPTION... HOSTS RANKS COMMAND...: sets check, ranks (one
 # number a host), limit, rate, deal and n_used, the words before COMMAND.
@@ -159,7 +160,7 @@ can_deal()
     done
 }
 
-# ---- stage: start ----------------------------------------------------------------
+# ---- stage: start ------------------------------------------------------------
 
 find_mpiexec()
 {
@@ -215,7 +216,7 @@ start()
     exec unshare $new sh "$cluster_self" --keeper "$limit" "$@"
 }
 
-# ---- stage: keeper ---------------------------------------------------------------
+# ---- stage: keeper -----------------------------------------------------------
 
 # The first process that it starts is the first of the new process namespace;
 # waiting for that one is waiting for all.
@@ -243,7 +244,7 @@ keeper()
     exit "$status"
 }
 
-# ---- stage: inside ---------------------------------------------------------------
+# ---- stage: inside -----------------------------------------------------------
 
 # add_host NUMBER
 add_host()
