@@ -105,7 +105,7 @@ static void enlist(const rota_exec *x, rota_dir dir, uint32_t m, size_t piece)
  * most messages of a phase. */
 static uint32_t enlist_all(const rota_exec *x)
 {
-    const size_t share = (size_t)RINGS_ROOM / (size_t)x->shm->n / FEW;
+    const size_t share = (size_t)RINGS_ROOM / FEW / (size_t)(x->shm->n + 1);
     const size_t least = share > LEAST_PIECE ? share : LEAST_PIECE;
     const size_t piece = least < PIECE ? least : PIECE;
     uint32_t most = 0;
