@@ -310,6 +310,40 @@ ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
 ROTA_API int rota_plan_free(rota_plan **plan);
 
 /* -------------------------------------------------------------------------
+ * Memory that the other ranks of a node reach directly
+ * ---------------------------------------------------------------------- */
+
+/* Allocate memory for buffers. Plans of any communicator copy from it to
+ * another rank of the node in one step, where data in other memory take two or
+ * a system call; any memory works. Where ranks cannot share memory it is
+ * ordinary memory, and rota_plan_describe says why.
+ *
+ * bytes  size of this rank's own allocation, which may differ among ranks; its
+ *        pages are taken at once, from the NUMA domain that the rank runs on
+ * comm   intra-communicator; the ranks of each of its nodes map each other's
+ *        memory, unless they have already
+ * info   hints, or MPI_INFO_NULL; with rota_intranode = p2p the memory is
+ *        ordinary
+ * ptr    address of a pointer of any type, set to the memory, which begins on
+ *        a page and is to be freed by rota_mem_free
+ *
+ * Collective over comm; blocks.
+ * Errors: MPI_ERR_COMM as for rota_alltoallv_init; MPI_ERR_ARG for a NULL ptr
+ * and for hints; MPI_ERR_NO_MEM on all ranks if one of them has no memory. */
+ROTA_API int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info,
+                            void *ptr);
+
+/* Free memory of rota_mem_alloc and set the pointer to NULL; a pointer that is
+ * NULL is allowed and does nothing. No active plan may use the memory. It may be
+ * called after the communicator was freed and after MPI_Finalize.
+ *
+ * ptr  address of the pointer
+ *
+ * Local; does not block. Errors: MPI_ERR_ARG if ptr is NULL or the memory is
+ * not of rota_mem_alloc. */
+ROTA_API int rota_mem_free(void *ptr);
+
+/* -------------------------------------------------------------------------
  * Asking
  * ---------------------------------------------------------------------- */
 
@@ -366,6 +400,11 @@ ROTA_API int rota_version(void);
  *   rota_packing    ROTA_PACKING    pack (default) or datatype: whether blocks
  *                                   that travel together are copied to one
  *                                   place or gathered by MPI (fixed plans)
+ *   rota_intranode  ROTA_INTRANODE  how messages travel between ranks of one
+ *                                   node: auto (default), shm (through shared
+ *                                   memory only), cma (receivers read what is
+ *                                   not shared from the sender's memory, where
+ *                                   the system permits it), p2p (by MPI)
  *   rota_check      ROTA_CHECK      on (default) or off: whether init checks
  *                                   that counts match across ranks and receive
  *                                   blocks do not overlap

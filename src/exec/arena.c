@@ -189,12 +189,12 @@ void *rota_arena_alloc(size_t bytes)
     return r ? arena.base + r->at : NULL;
 }
 
-void rota_arena_free(void *memory)
+bool rota_arena_free(void *memory)
 {
     range **link = &arena.used;
 
-    if (!memory)
-        return;
+    if (!rota_arena_holds(memory, 1))
+        return false;
     pthread_mutex_lock(&arena_lock);
     while (*link && (*link)->at != rota_arena_offset(memory))
         link = &(*link)->next;
@@ -206,6 +206,7 @@ void rota_arena_free(void *memory)
         put_back(r);
     }
     pthread_mutex_unlock(&arena_lock);
+    return r != NULL;
 }
 
 /* ---- those of others -------------------------------------------------------- */

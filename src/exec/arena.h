@@ -38,7 +38,7 @@ int rota_arena_open(rota_arena_card *card);
 
 /* Whole pages, zeroed and backed, or NULL. */
 void *rota_arena_alloc(size_t bytes);
-void rota_arena_free(void *memory);
+bool rota_arena_free(void *memory); /* false if it is none */
 
 bool rota_arena_holds(const void *p, size_t bytes);
 uint64_t rota_arena_offset(const void *p);

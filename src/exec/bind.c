@@ -379,9 +379,7 @@ void rota_exec_unbind(rota_exec *x)
     free(x->lane_msg);
     free(x->lane_done);
     free(x->lane_status);
-    if (rota_arena_holds(x->area, 1))
-        rota_arena_free(x->area);
-    else
+    if (!rota_arena_free(x->area))
         free(x->area);
     rota_shm_unbind(x);
     x->lane = NULL;

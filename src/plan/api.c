@@ -1,6 +1,8 @@
 /* api.c - the public entry points: check the handle, call, map the error. */
 #include "plan/plan.h"
 
+#include <string.h>
+
 /* Make a code of a status and raise it; MPI_SUCCESS passes. */
 static int leave(const rota_comm *c, const char *function, int status)
 {
@@ -17,6 +19,42 @@ static int check_mpi(void)
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     return initialized && !finalized ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* ---- memory ----------------------------------------------------------------- */
+
+int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
+{
+    rota_comm *c = NULL;
+    void *memory = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return err; /* there is no error handler to call */
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = rota_memory_make(
+            c, bytes, info,
+            ptr ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "ptr is NULL"), &memory);
+    if (err == MPI_SUCCESS)
+        memcpy(ptr, &memory, sizeof memory); /* a pointer of any type */
+    return leave(c, __func__, err);
+}
+
+int rota_mem_free(void *ptr)
+{
+    void *memory = NULL;
+
+    rota_fail_clear();
+    if (!ptr)
+        return leave(NULL, __func__, rota_fail(MPI_ERR_ARG, "ptr is NULL"));
+    memcpy(&memory, ptr, sizeof memory);
+    const int err = rota_memory_free(memory);
+    if (err != MPI_SUCCESS)
+        return leave(NULL, __func__, err);
+    memory = NULL;
+    memcpy(ptr, &memory, sizeof memory);
+    return MPI_SUCCESS;
 }
 
 /* ---- making ----------------------------------------------------------------- */

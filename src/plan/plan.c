@@ -481,9 +481,7 @@ void rota_plan_destroy(rota_plan *plan)
     rota_problem_free(&plan->problem);
     free(plan->bytes);
     free(plan->offset);
-    if (rota_arena_holds(plan->scratch, 1))
-        rota_arena_free(plan->scratch);
-    else
+    if (!rota_arena_free(plan->scratch))
         free(plan->scratch);
     free(plan->stage);
     free(plan->out);

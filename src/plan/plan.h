@@ -248,6 +248,14 @@ typedef struct rota_found {
 
 int rota_exchange_collect(rota_plan *plan, rota_found *found);
 
+/* ---- mem.c --------------------------------------------------------------- */
+
+/* Memory for the caller, in the arena if the ranks of each node share it.
+ * Collective; a failure is agreed on. */
+int rota_memory_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
+                     void **memory);
+int rota_memory_free(void *memory); /* local; memory may be NULL */
+
 /* ---- describe.c ---------------------------------------------------------- */
 
 int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len);
