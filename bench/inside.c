@@ -72,38 +72,13 @@ rota_hints inside_parse(char *text)
     return hints;
 }
 
-static int *ints(int n)
-{
-    return inside_must(calloc((size_t)n, sizeof(int)));
-}
-
 rota_topo inside_topo(int P, int node_size)
 {
-    const int Q = node_size > 0 && node_size < P ? node_size : P;
-    rota_topo t = {.P = P, .n_nodes = (P + Q - 1) / Q};
+    rota_topo t;
 
-    t.node = ints(P);
-    t.local = ints(P);
-    t.ranks = ints(P);
-    t.first = ints(t.n_nodes + 1);
-    for (int p = 0; p < P; p++) {
-        t.node[p] = p / Q;
-        t.local[p] = p % Q;
-        t.ranks[p] = p;
-    }
-    for (int n = 0; n < t.n_nodes; n++)
-        t.first[n] = n * Q;
-    t.first[t.n_nodes] = P;
+    if (rota_topo_make(&t, P, node_size > 0 ? node_size : P, 1) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
     return t;
-}
-
-void inside_topo_free(rota_topo *topo)
-{
-    free(topo->node);
-    free(topo->local);
-    free(topo->ranks);
-    free(topo->first);
-    *topo = (rota_topo){0};
 }
 
 void inside_build(const rota_hints *hints, const rota_topo *topo, int me,

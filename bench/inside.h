@@ -19,9 +19,8 @@ int inside_int(const char *name, const char *text, int least);
 rota_hints inside_parse(char *text);
 
 /* Ranks in order, node_size to a node; 0 for all on one. Free with
- * inside_topo_free. */
+ * rota_topo_free. */
 rota_topo inside_topo(int P, int node_size);
-void inside_topo_free(rota_topo *topo);
 
 /* The schedule of rank me, as a plan for fixed counts would have it built.
  * choice receives the parameters that were used. */

@@ -194,7 +194,7 @@ static void make_drawing(drawing *d, const options *o)
     pair_messages(d);
     follow_blocks(d);
     find_steps(d);
-    inside_topo_free(&topo);
+    rota_topo_free(&topo);
 }
 
 static void free_drawing(drawing *d)

@@ -331,7 +331,7 @@ int main(int argc, char *argv[])
             rota_sched_free(&k.s);
             free(k.bytes);
             free(k.offset);
-            inside_topo_free(&topo);
+            rota_topo_free(&topo);
         }
     return EXIT_SUCCESS;
 }

@@ -388,6 +388,10 @@ ROTA_API int rota_version(void);
  *                                   steps of a batch, 1..2^20 (default 32)
  *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;
  *                                   larger values mean P
+ *   rota_node_size  ROTA_NODE_SIZE  let algorithms take every so many ranks, in
+ *                                   order, for a node, 1..2^20, as if there
+ *                                   were more nodes than there are or fewer;
+ *                                   memory is shared as it is
  *   rota_metadata   ROTA_METADATA   how sizes travel where they are not known
  *                                   beforehand: once (when the plan is made:
  *                                   fixed plans), fused (with the data),

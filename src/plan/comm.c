@@ -146,7 +146,7 @@ static int ranks_here(const rota_comm *c)
     static const char *const variables[] = {"MPI_LOCALNRANKS",
                                             "OMPI_COMM_WORLD_LOCAL_SIZE"};
     const int node = c->topo.node[c->me];
-    int most = c->topo.first[node + 1] - c->topo.first[node];
+    int most = rota_topo_node_size(&c->topo, node);
 
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *const value = getenv(variables[i]);

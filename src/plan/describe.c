@@ -43,16 +43,36 @@ static bool add_choice(cJSON *o, const rota_plan *p)
            add_text(o, "metadata", rota_metadata_name(p->choice.metadata));
 }
 
+/* Ranks of the smallest and of the largest node. */
+static void find_node_sizes(const rota_topo *t, int *least, int *most)
+{
+    *least = *most = rota_topo_node_size(t, 0);
+    for (int n = 1; n < t->n_nodes; n++) {
+        const int size = rota_topo_node_size(t, n);
+        *least = size < *least ? size : *least;
+        *most = size > *most ? size : *most;
+    }
+}
+
+/* Nodes as the algorithm sees them; the domain is -1 for a rank that is not
+ * bound to one. */
 static bool add_place(cJSON *o, const rota_plan *p)
 {
-    const rota_topo *const t = &p->comm->topo;
-    const int node = t->node[p->comm->me];
+    const rota_topo *const t = p->topo;
+    const int me = p->comm->me;
+    int least, most;
 
-    return add_number(o, "ranks", p->comm->P) &&
-           add_number(o, "rank", p->comm->me) &&
+    find_node_sizes(t, &least, &most);
+    return add_number(o, "ranks", p->comm->P) && add_number(o, "rank", me) &&
            add_number(o, "nodes", t->n_nodes) &&
+           cJSON_AddBoolToObject(o, "nodes_pretended", t == &p->pretended) &&
+           add_number(o, "node", t->node[me]) &&
            add_number(o, "ranks_on_node",
-                      t->first[node + 1] - t->first[node]) &&
+                      rota_topo_node_size(t, t->node[me])) &&
+           add_number(o, "ranks_per_node_min", least) &&
+           add_number(o, "ranks_per_node_max", most) &&
+           add_number(o, "domains_per_node", t->n_domains) &&
+           add_number(o, "domain", t->domain[me]) &&
            add_number(o, "cores_on_node", rota_topo_cores());
 }
 
@@ -126,7 +146,7 @@ static cJSON *collect(const rota_plan *p)
  * the padding of the keys. */
 static char *as_text(const cJSON *o)
 {
-    enum { WIDTH = 16, LINE = 256 };
+    enum { WIDTH = 18, LINE = 256 };
     const cJSON *item;
     size_t used = 0;
     char *const text = malloc((size_t)cJSON_GetArraySize(o) * LINE + 1);

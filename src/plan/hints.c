@@ -68,6 +68,11 @@ static int read_radix(const char *key, const char *value, rota_hints *hints)
     return read_int(key, value, 2, &hints->radix);
 }
 
+static int read_node_size(const char *key, const char *value, rota_hints *hints)
+{
+    return read_int(key, value, 1, &hints->node_size);
+}
+
 /* In the order of rota_metadata. */
 static const char *const metadata_name[ROTA_N_METADATA] = {
     "once",
@@ -135,6 +140,7 @@ static const struct {
     {"rota_algorithm", "ROTA_ALGORITHM", read_algorithm},
     {"rota_batch", "ROTA_BATCH", read_batch},
     {"rota_radix", "ROTA_RADIX", read_radix},
+    {"rota_node_size", "ROTA_NODE_SIZE", read_node_size},
     {"rota_metadata", "ROTA_METADATA", read_metadata},
     {"rota_packing", "ROTA_PACKING", read_packing},
     {"rota_check", "ROTA_CHECK", read_check},

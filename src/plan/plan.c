@@ -18,9 +18,18 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
 }
 
+static uint64_t hash_topo(const rota_topo *t)
+{
+    uint64_t h = (uint64_t)t->n_domains;
+
+    for (int q = 0; q < t->P; q++)
+        h = mix(mix(h, (uint64_t)t->node[q]), (uint64_t)t->domain[q]);
+    return h;
+}
+
 static uint64_t hash_plan(const rota_plan *p)
 {
-    uint64_t h = mix(0, (uint64_t)p->kind);
+    uint64_t h = mix(hash_topo(p->topo), (uint64_t)p->kind);
 
     for (const char *c = p->choice.algo ? p->choice.algo->name : ""; *c; c++)
         h = mix(h, (uint64_t)*c);
@@ -194,7 +203,7 @@ static int learn_sizes(rota_plan *p, int status)
         return rota_agree(p->comm, status, NULL);
     int err = rota_sched_init(&s, p->comm->P, p->comm->me);
     if (err == MPI_SUCCESS)
-        err = rota_algo_parlogna.build(&p->comm->topo, &params, &s);
+        err = rota_algo_parlogna.build(p->topo, &params, &s);
     err = learn_from(p, &s, status == MPI_SUCCESS ? err : status);
     rota_sched_free(&s);
     return err;
@@ -313,6 +322,7 @@ static rota_plan *new_plan(rota_comm *c, rota_kind kind)
     if (!p)
         return NULL;
     p->comm = c;
+    p->topo = &c->topo;
     rota_comm_retain(c);
     p->kind = kind;
     p->native = -1;
@@ -321,14 +331,25 @@ static rota_plan *new_plan(rota_comm *c, rota_kind kind)
     return p;
 }
 
+static int pretend(rota_plan *p, int node_size)
+{
+    if (node_size == 0)
+        return MPI_SUCCESS;
+    ROTA_TRY(rota_topo_make(&p->pretended, p->comm->P, node_size,
+                            p->comm->topo.n_domains));
+    p->topo = &p->pretended;
+    return MPI_SUCCESS;
+}
+
 /* Choose and build; allocate what has an entry for every block. */
 static int build(rota_plan *p, const rota_hints *hints)
 {
     rota_comm *const c = p->comm;
 
-    ROTA_TRY(rota_choose(hints, &c->topo, p->kind, p->max_block, &p->choice));
+    ROTA_TRY(pretend(p, hints->node_size));
+    ROTA_TRY(rota_choose(hints, p->topo, p->kind, p->max_block, &p->choice));
     ROTA_TRY(rota_sched_init(&p->sched, c->P, c->me));
-    ROTA_TRY(p->choice.algo->build(&c->topo, &p->choice.params, &p->sched));
+    ROTA_TRY(p->choice.algo->build(p->topo, &p->choice.params, &p->sched));
     p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);
     p->offset = calloc(p->sched.n_blocks, sizeof *p->offset);
     return p->bytes && p->offset ? MPI_SUCCESS
@@ -479,6 +500,7 @@ void rota_plan_destroy(rota_plan *plan)
     rota_exec_unbind(&plan->exec);
     rota_sched_free(&plan->sched);
     rota_problem_free(&plan->problem);
+    rota_topo_free(&plan->pretended);
     free(plan->bytes);
     free(plan->offset);
     if (!rota_arena_free(plan->scratch))

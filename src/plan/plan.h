@@ -22,7 +22,7 @@ typedef struct rota_comm {
     int refs;        /* the attribute and every plan; under a lock, with ids
                         and native_used */
     int P, me;
-    rota_topo topo;
+    rota_topo topo;  /* as it is: what ranks of a node can do is up to it */
     rota_node *node; /* NULL: there is no shared memory; node_why says why */
     bool node_tried;
     char node_why[ROTA_ERR_TEXT];
@@ -66,9 +66,8 @@ void rota_node_free(rota_node *node); /* node may be NULL */
 /* ---- topo_detect.c ------------------------------------------------------- */
 
 int rota_topo_cores(void); /* of this process's node */
-int rota_topo_alloc(rota_topo *topo, int P);
-int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo); /* collective */
-void rota_topo_free(rota_topo *topo);
+/* Fill what rota_topo_alloc gave. Collective. */
+int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo);
 
 /* ---- agree.c ------------------------------------------------------------- */
 
@@ -109,7 +108,8 @@ typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
     int batch;             /* 0: no wish, as for radix */
     int radix;
-    int metadata; /* rota_metadata, or -1: no wish */
+    int node_size; /* 0: nodes as they are */
+    int metadata;  /* rota_metadata, or -1: no wish */
     bool by_datatype;
     bool check;
     rota_intranode intranode;
@@ -191,10 +191,12 @@ struct rota_plan {
     bool checked; /* counts across ranks and overlaps were looked at */
     bool active;  /* started, and not waited for */
     bool has_id;
-    int id;               /* on its communicator */
-    int native;           /* index of the native communicator, or -1 */
-    size_t largest;       /* bytes of the largest block of all, or max_block */
-    rota_problem problem; /* fixed: as given; varying: types only */
+    int id;                /* on its communicator */
+    int native;            /* index of the native communicator, or -1 */
+    size_t largest;        /* bytes of the largest block of all, or max_block */
+    const rota_topo *topo; /* what builders see: the communicator's or */
+    rota_topo pretended;   /* what rota_node_size asks for; else zero */
+    rota_problem problem;  /* fixed: as given; varying: types only */
     rota_sched sched;
     rota_exec exec;
     size_t *bytes;        /* [n_blocks] */

@@ -1,93 +1,133 @@
-/* topo_detect.c - nodes from MPI, cores from hwloc. */
+/* topo_detect.c - nodes from MPI, cores and NUMA domains from hwloc.
+ *
+ * hwloc is asked once, when the first communicator is set up: a rank is bound
+ * as the thread that does so is bound then. Where it is made to describe
+ * another machine (HWLOC_SYNTHETIC, HWLOC_XMLFILE) bindings mean nothing there,
+ * and ranks are spread over its domains by their position in the node.
+ */
 #include "plan/plan.h"
 
 #include <hwloc.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdlib.h>
 
-static int cores = INT_MAX; /* where hwloc cannot tell */
+enum { UNBOUND = -1 };
 
-static void count_cores(void)
+/* What hwloc tells this process. */
+static struct machine {
+    int cores; /* INT_MAX where it cannot tell */
+    int n_domains;
+    int domain;    /* that this thread is bound to, or UNBOUND */
+    int elsewhere; /* it describes another machine */
+} machine = {.cores = INT_MAX, .n_domains = 1, .domain = UNBOUND};
+
+/* Memories that the same cores are near to are one domain, and memory that no
+ * core is near to is none. */
+static bool begins_domain(hwloc_obj_t numa)
+{
+    hwloc_obj_t before = numa->prev_cousin;
+
+    while (before && !hwloc_bitmap_isequal(before->cpuset, numa->cpuset))
+        before = before->prev_cousin;
+    return !before && !hwloc_bitmap_iszero(numa->cpuset);
+}
+
+/* Count the domains; one that has all of bound is this rank's. */
+static void look_at_domains(hwloc_topology_t topology,
+                            hwloc_const_cpuset_t bound)
+{
+    hwloc_obj_t numa = NULL;
+    int n = 0;
+
+    while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE,
+                                              numa))) {
+        if (!begins_domain(numa))
+            continue;
+        if (hwloc_bitmap_isincluded(bound, numa->cpuset))
+            machine.domain = n;
+        n++;
+    }
+    machine.n_domains = n > 1 ? n : 1;
+    if (machine.n_domains == 1)
+        machine.domain = 0;
+}
+
+static void look_at(hwloc_topology_t topology)
+{
+    const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
+
+    machine.cores = cores > 0 ? cores : INT_MAX;
+    machine.elsewhere = !hwloc_topology_is_thissystem(topology);
+    if (!bound)
+        return;
+    if (machine.elsewhere ||
+        hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) < 0)
+        hwloc_bitmap_fill(bound);
+    look_at_domains(topology, bound);
+    hwloc_bitmap_free(bound);
+}
+
+static void load(void)
 {
     hwloc_topology_t topology;
 
     if (hwloc_topology_init(&topology) < 0)
         return;
-    if (hwloc_topology_load(topology) == 0) {
-        const int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-        cores = n > 0 ? n : cores;
-    }
+    if (hwloc_topology_load(topology) == 0)
+        look_at(topology);
     hwloc_topology_destroy(topology);
+}
+
+static const struct machine *this_machine(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load); /* loading takes milliseconds */
+    return &machine;
 }
 
 int rota_topo_cores(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, count_cores); /* loading takes milliseconds */
-    return cores;
+    return this_machine()->cores;
 }
 
-int rota_topo_alloc(rota_topo *topo, int P)
-{
-    const size_t n = (size_t)P;
-
-    *topo = (rota_topo){.P = P};
-    topo->node = malloc(n * sizeof *topo->node);
-    topo->local = malloc(n * sizeof *topo->local);
-    topo->ranks = malloc(n * sizeof *topo->ranks);
-    topo->first = calloc(n + 1, sizeof *topo->first);
-    return topo->node && topo->local && topo->ranks && topo->first
-               ? MPI_SUCCESS
-               : rota_fail_mem("the topology");
-}
-
-/* leader[q]: the lowest rank on q's node. */
-static int gather_leaders(MPI_Comm comm, int me, int leader[])
+/* lowest[q]: the lowest rank on q's node. */
+static int gather_lowest(MPI_Comm comm, int me, int lowest[])
 {
     MPI_Comm node;
-    int lowest = me;
+    int mine = me;
 
     ROTA_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
                                  &node));
-    int err = MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
+    int err = MPI_Bcast(&mine, 1, MPI_INT, 0, node);
     MPI_Comm_free(&node);
     if (err == MPI_SUCCESS)
-        err = MPI_Allgather(&lowest, 1, MPI_INT, leader, 1, MPI_INT, comm);
+        err = MPI_Allgather(&mine, 1, MPI_INT, lowest, 1, MPI_INT, comm);
     return err;
 }
 
-/* Number the nodes by their lowest rank and sort the ranks into them. */
-static void arrange(rota_topo *t, const int leader[])
+static int gather_domains(MPI_Comm comm, rota_topo *topo)
 {
-    for (int q = 0; q < t->P; q++) {
-        t->node[q] = leader[q] == q ? t->n_nodes++ : t->node[leader[q]];
-        t->local[q] = t->first[t->node[q]]++;
+    const struct machine *const m = this_machine();
+    const int mine[2] = {m->n_domains, m->elsewhere};
+    int most[2];
+
+    ROTA_TRY(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm));
+    if (most[1]) {
+        rota_topo_spread(topo, most[0]);
+        return MPI_SUCCESS;
     }
-    for (int n = 0, begin = 0; n <= t->n_nodes; n++) {
-        const int size = t->first[n];
-        t->first[n] = begin;
-        begin += size;
-    }
-    for (int q = 0; q < t->P; q++)
-        t->ranks[t->first[t->node[q]] + t->local[q]] = q;
+    topo->n_domains = most[0];
+    return MPI_Allgather(&m->domain, 1, MPI_INT, topo->domain, 1, MPI_INT,
+                         comm);
 }
 
 int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo)
 {
-    int *const leader = topo->ranks; /* until the ranks are sorted */
+    int *const lowest = topo->ranks; /* until the ranks are sorted */
 
-    ROTA_TRY(gather_leaders(comm, me, leader));
-    arrange(topo, leader);
-    return MPI_SUCCESS;
-}
-
-void rota_topo_free(rota_topo *topo)
-{
-    free(topo->node);
-    free(topo->local);
-    free(topo->ranks);
-    free(topo->first);
-    *topo = (rota_topo){0};
+    ROTA_TRY(gather_lowest(comm, me, lowest));
+    rota_topo_arrange(topo, lowest);
+    return gather_domains(comm, topo);
 }

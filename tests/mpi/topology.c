@@ -1,0 +1,210 @@
+/* topology.c - nodes as plans describe them: real ones, pretended ones, domains of
+ * a machine that hwloc is told of.
+ *
+ * usage: topology        ranks are spread over domains
+ *        topology bound  3 ranks, bound to processor 0, to 1, and to both,
+ *                        which hwloc is told are domains
+ * All ranks are expected on one node.
+ */
+#define _GNU_SOURCE /* sched_setaffinity */
+#include "harness.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOMAINS = 2 };
+
+static int counts[64], displs[64];
+static char from[64], to[64];
+
+static int init(MPI_Info info, rota_plan **plan)
+{
+    return rota_alltoallv_init(from, counts, displs, MPI_BYTE, to, counts,
+                               displs, MPI_BYTE, MPI_COMM_WORLD, info, plan);
+}
+
+static void states(const rota_plan *plan, const char *key, const char *value)
+{
+    char text[4000], wanted[80];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    snprintf(wanted, sizeof wanted, "\"%s\":%s,", key, value);
+    if (!strstr(text, wanted))
+        test_fail(__FILE__, __LINE__, "no %s in %s", wanted, text);
+}
+
+static void states_number(const rota_plan *plan, const char *key, int value)
+{
+    char digits[16];
+
+    snprintf(digits, sizeof digits, "%d", value);
+    states(plan, key, digits);
+}
+
+/* Of the nodes of `size` ranks, the last one may be smaller. */
+static void check_nodes(const rota_plan *plan, int size, bool pretended)
+{
+    const int Q = size < test_P ? size : test_P;
+    const int nodes = (test_P + Q - 1) / Q;
+    const int last = test_P - (nodes - 1) * Q;
+    const int node = test_me / Q;
+    const int here = node == nodes - 1 ? last : Q;
+
+    states_number(plan, "nodes", nodes);
+    states(plan, "nodes_pretended", pretended ? "true" : "false");
+    states_number(plan, "node", node);
+    states_number(plan, "ranks_on_node", here);
+    states_number(plan, "ranks_per_node_min", last);
+    states_number(plan, "ranks_per_node_max", Q);
+    states_number(plan, "domains_per_node", DOMAINS);
+    states_number(plan, "domain", test_me % Q * DOMAINS / here);
+}
+
+static void run(rota_plan *plan)
+{
+    for (int q = 0; q < test_P; q++)
+        from[q] = (char)(test_me - q);
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    for (int q = 0; q < test_P; q++)
+        CHECK(to[q] == (char)(q - test_me));
+}
+
+static void real_nodes(void)
+{
+    rota_plan *plan = NULL;
+
+    test_case = "real nodes";
+    MUST(init(MPI_INFO_NULL, &plan));
+    check_nodes(plan, test_P, false);
+    run(plan);
+    MUST(rota_plan_free(&plan));
+}
+
+static void pretended_nodes(void)
+{
+    char value[16];
+
+    test_case = "pretended nodes";
+    for (int size = 1; size <= test_P + 1; size++) {
+        snprintf(value, sizeof value, "%d", size);
+        MPI_Info info = test_info("rota_node_size", value, NULL, NULL);
+        rota_plan *plan = NULL;
+        MUST(init(info, &plan));
+        check_nodes(plan, size, true);
+        run(plan);
+        MUST(rota_plan_free(&plan));
+        MPI_Info_free(&info);
+    }
+    setenv("ROTA_NODE_SIZE", "1", 1);
+    rota_plan *plan = NULL;
+    MUST(init(MPI_INFO_NULL, &plan));
+    check_nodes(plan, 1, true);
+    MUST(rota_plan_free(&plan));
+    unsetenv("ROTA_NODE_SIZE");
+}
+
+static void in_text(void)
+{
+    char text[4000];
+    size_t length = sizeof text;
+    MPI_Info info = test_info("rota_node_size", "1", NULL, NULL);
+    rota_plan *plan = NULL;
+
+    test_case = "text";
+    MUST(init(info, &plan));
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_TEXT, text, &length));
+    CHECK(strstr(text, "\nranks_per_node_max 1\n"));
+    CHECK(strstr(text, "\nnodes_pretended    yes\n"));
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+/* From an info object, or from the environment if value is "": MPI_Info takes
+ * no empty values. */
+static void wrong_size(const char *value)
+{
+    const bool empty = value[0] == '\0';
+    char words[80];
+    rota_plan *plan = NULL;
+    MPI_Info info =
+        test_info("rota_node_size", empty ? "1" : value, NULL, NULL);
+
+    if (empty)
+        setenv("ROTA_NODE_SIZE", value, 1);
+    snprintf(words, sizeof words, "%s = %s; valid: 1 to 1048576",
+             empty ? "ROTA_NODE_SIZE" : "rota_node_size", value);
+    MUST_FAIL(init(info, &plan), MPI_ERR_ARG, words);
+    unsetenv("ROTA_NODE_SIZE");
+    MPI_Info_free(&info);
+}
+
+static void mistakes(void)
+{
+    rota_plan *plan = NULL;
+
+    test_case = "mistakes";
+    wrong_size("0");
+    wrong_size("-2");
+    wrong_size("two");
+    wrong_size("1048577");
+    wrong_size("");
+    if (test_P == 1)
+        return;
+    MPI_Info info = test_info("rota_node_size",
+                              test_me == test_P - 1 ? "1" : "2", NULL, NULL);
+    MUST_FAIL(init(info, &plan), MPI_ERR_ARG, "ranks disagree");
+    MPI_Info_free(&info);
+}
+
+/* Bind this rank to processors first to last. */
+static bool bind_to(size_t first, size_t last)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (size_t i = first; i <= last; i++)
+        CPU_SET(i, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+static void bound(void)
+{
+    static const int domain[] = {0, 1, -1};
+    rota_plan *plan = NULL;
+
+    test_case = "bound";
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    if (!bind_to(test_me == 1, test_me > 0)) {
+        puts("skipped: ranks cannot be bound to processors 0 and 1");
+        MPI_Abort(MPI_COMM_WORLD, 77);
+    }
+    MUST(init(MPI_INFO_NULL, &plan));
+    states_number(plan, "domains_per_node", DOMAINS);
+    states_number(plan, "domain", domain[test_me]);
+    MUST(rota_plan_free(&plan));
+}
+
+/* After MPI_Init, which may ask hwloc too, and before the first plan. */
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    setenv("HWLOC_SYNTHETIC", "numa:2 core:1 pu:1", 1);
+    for (int q = 0; q < test_P; q++) {
+        counts[q] = 1;
+        displs[q] = q;
+    }
+    if (argc > 1 && test_P == 3) {
+        bound();
+        return test_end();
+    }
+    real_nodes();
+    pretended_nodes();
+    in_text();
+    mistakes();
+    return test_end();
+}
