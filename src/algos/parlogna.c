@@ -30,37 +30,78 @@ static uint32_t slot_of(int i, int r)
     return (uint32_t)(i - 1 - position * (r - 1) - i / power);
 }
 
-/* Where index i rests after its next hop. */
-static rota_block next_stay(rota_sched *s, const rota_log_form *form, int i)
+/* Where block k of index i rests after its next hop. */
+static rota_block next_stay(rota_sched *s, const rota_log_form *form,
+                            const rota_log_group *g, int i, uint32_t k)
 {
     const bool all = form->copy_in || form->copy_out;
     const uint32_t slot = all ? (uint32_t)(i - 1) : slot_of(i, form->radix);
 
-    return rota_stay(s, slot, form->padded ? ROTA_STAY_PADDED : 0);
+    return rota_stay(s, g->first_slot + slot * g->width + k,
+                     form->padded ? ROTA_STAY_PADDED : 0);
 }
 
-/* Move what has digit z at the position of weight power (r^x). at[i] is the
- * block of index i that this rank holds. */
-static void emit_round(rota_sched *s, const rota_log_form *form, int64_t power,
-                       int z, rota_block at[])
+static int rank_of(const rota_log_group *g, int member)
 {
-    const int P = s->P, distance = (int)(z * power);
+    return g->rank ? g->rank[member] : member;
+}
+
+/* How many blocks are bound for the member that is so far down. */
+static uint32_t depth_below(const rota_log_group *g, int64_t distance)
+{
+    return g->depth ? g->depth[(g->me + g->n - distance) % g->n] : 1;
+}
+
+/* The blocks of index i leave, and others of that index come in. What has been
+ * moved of an index are the digits below power before, below above after. */
+static void emit_index(rota_sched *s, const rota_log_form *form,
+                       const rota_log_group *g, int i, int64_t power,
+                       int64_t above)
+{
+    const uint32_t out = depth_below(g, i - i % power);
+    const uint32_t in = depth_below(g, i - i % above);
+    const bool last = i < above && !form->copy_out;
+    rota_block *const at = &g->at[(uint32_t)i * g->width];
+
+    for (uint32_t k = 0; k < out; k++)
+        rota_emit_block(s, ROTA_SEND, at[k]);
+    for (uint32_t k = 0; k < in; k++) {
+        at[k] = last ? g->land[(uint32_t)i * g->width + k]
+                     : next_stay(s, form, g, i, k);
+        rota_emit_block(s, ROTA_RECV, at[k]);
+    }
+}
+
+/* Move what has digit z at the position of weight power (r^x). */
+static void emit_round(rota_sched *s, const rota_log_form *form,
+                       const rota_log_group *g, int64_t power, int z)
+{
+    const int n = g->n, distance = (int)(z * power);
     const int64_t above = power * form->radix;
 
-    rota_emit_msg(s, ROTA_RECV, (s->me + distance) % P);
-    rota_emit_msg(s, ROTA_SEND, (s->me + P - distance) % P);
-    for (int64_t run = distance; run < P; run += above)
-        for (int64_t i = run; i < run + power && i < P; i++) {
-            const bool last = i < above && !form->copy_out;
-            rota_emit_block(s, ROTA_SEND, at[i]);
-            at[i] = last ? rota_dst(s, (int)((s->me + i) % P))
-                         : next_stay(s, form, (int)i);
-            rota_emit_block(s, ROTA_RECV, at[i]);
-        }
+    rota_emit_msg(s, ROTA_RECV, rank_of(g, (g->me + distance) % n));
+    rota_emit_msg(s, ROTA_SEND, rank_of(g, (g->me + n - distance) % n));
+    for (int64_t run = distance; run < n; run += above)
+        for (int64_t i = run; i < run + power && i < n; i++)
+            emit_index(s, form, g, (int)i, power, above);
+}
+
+void rota_emit_log(rota_sched *s, const rota_log_form *form,
+                   const rota_log_group *g)
+{
+    const int r = form->radix;
+
+    for (int64_t power = 1; power < g->n; power *= r) {
+        if (power > 1)
+            rota_phase_begin(s, 0);
+        for (int z = 1; z < r && z * power < g->n; z++)
+            emit_round(s, form, g, power, z);
+    }
 }
 
 /* The rank's own block, and all others if the form wants them in scratch. */
-static void begin(rota_sched *s, const rota_log_form *form, rota_block at[])
+static void begin(rota_sched *s, const rota_log_form *form,
+                  const rota_log_group *g)
 {
     const int P = s->P;
 
@@ -68,30 +109,32 @@ static void begin(rota_sched *s, const rota_log_form *form, rota_block at[])
     rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
     for (int i = 1; i < P; i++) {
         const rota_block src = rota_src(s, (s->me + P - i) % P);
-        at[i] = form->copy_in ? next_stay(s, form, i) : src;
-        if (form->copy_in)
-            rota_emit_copy(s, src, at[i]);
+        g->at[i] = src;
+        g->land[i] = rota_dst(s, (s->me + i) % P);
+        if (!form->copy_in)
+            continue;
+        g->at[i] = next_stay(s, form, g, i, 0);
+        rota_emit_copy(s, src, g->at[i]);
     }
+    if (form->copy_in && P > 1)
+        rota_phase_begin(s, 0);
 }
 
 int rota_build_log(rota_sched *s, const rota_log_form *form)
 {
-    const int P = s->P, r = form->radix;
-    rota_block *const at = rota_sched_scratchpad(s, (size_t)P);
+    const int P = s->P;
+    rota_block *const pad = rota_sched_scratchpad(s, 2 * (size_t)P);
+    const rota_log_group all = {
+        .n = P, .me = s->me, .width = 1, .at = pad, .land = pad + P};
 
-    if (!at)
+    if (!pad)
         return rota_sched_end(s);
-    begin(s, form, at);
-    for (int64_t power = 1; power < P; power *= r) {
-        if (power > 1 || form->copy_in)
-            rota_phase_begin(s, 0);
-        for (int z = 1; z < r && z * power < P; z++)
-            emit_round(s, form, power, z, at);
-    }
+    begin(s, form, &all);
+    rota_emit_log(s, form, &all);
     if (form->copy_out)
         rota_phase_begin(s, 0);
     for (int i = 1; i < P && form->copy_out; i++)
-        rota_emit_copy(s, at[i], rota_dst(s, (s->me + i) % P));
+        rota_emit_copy(s, all.at[i], all.land[i]);
     return rota_sched_end(s);
 }
 

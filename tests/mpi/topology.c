@@ -1,5 +1,5 @@
-/* topology.c - nodes as plans describe them: real ones, pretended ones, domains of
- * a machine that hwloc is told of.
+/* topology.c - nodes as plans describe them: real ones, pretended ones, domains
+ * of a machine that hwloc is told of.
  *
  * usage: topology        ranks are spread over domains
  *        topology bound  3 ranks, bound to processor 0, to 1, and to both,
@@ -181,6 +181,7 @@ static void bound(void)
     setenv("HWLOC_THISSYSTEM", "1", 1);
     if (!bind_to(test_me == 1, test_me > 0)) {
         puts("skipped: ranks cannot be bound to processors 0 and 1");
+        fflush(stdout);
         MPI_Abort(MPI_COMM_WORLD, 77);
     }
     MUST(init(MPI_INFO_NULL, &plan));
