@@ -66,8 +66,10 @@ rota_hints inside_parse(char *text)
             hints.radix = inside_int("radix", item + 6, 2);
         else if (strncmp(item, "batch=", 6) == 0)
             hints.batch = inside_int("batch", item + 6, 1);
+        else if (strncmp(item, "leaders=", 8) == 0)
+            hints.leaders = inside_int("leaders", item + 8, 1);
         else
-            inside_die("'%s' is neither radix=R nor batch=B", item);
+            inside_die("'%s' is none of radix=R, batch=B, leaders=L", item);
     }
     return hints;
 }

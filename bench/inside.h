@@ -15,7 +15,7 @@ void *inside_must(void *p);
 /* An int that is not below least; name is the option's, for the error. */
 int inside_int(const char *name, const char *text, int least);
 
-/* "NAME", or "NAME:radix=R:batch=B" with either or both; text is cut up. */
+/* "NAME", or "NAME:radix=R:batch=B:leaders=L" with any of them; text is cut up. */
 rota_hints inside_parse(char *text);
 
 /* Ranks in order, node_size to a node; 0 for all on one. Free with

@@ -215,7 +215,8 @@ static void free_drawing(drawing *d)
 static void print_usage(void)
 {
     puts("usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
-         "                 [--node-size Q] [--rank ONLY] [--format text|svg]\n"
+         "                 [--leaders L] [--node-size Q] [--rank ONLY]\n"
+         "                 [--format text|svg]\n"
          "\n"
          "Draws who sends which blocks to whom, step by step, from the\n"
          "schedules of all ranks; with --rank only what that rank sends.\n"
@@ -237,6 +238,8 @@ static void parse_option(options *o, const char *name, char *value)
         o->hints.radix = inside_int(name, value, 2);
     else if (strcmp(name, "--batch") == 0)
         o->hints.batch = inside_int(name, value, 1);
+    else if (strcmp(name, "--leaders") == 0)
+        o->hints.leaders = inside_int(name, value, 1);
     else if (strcmp(name, "--node-size") == 0)
         o->node_size = inside_int(name, value, 1);
     else if (strcmp(name, "--rank") == 0)
@@ -265,6 +268,8 @@ static void parse_options(options *o, int argc, char *argv[])
         o->hints.radix = named.radix;
     if (named.batch)
         o->hints.batch = named.batch;
+    if (named.leaders)
+        o->hints.leaders = named.leaders;
 }
 
 int main(int argc, char *argv[])

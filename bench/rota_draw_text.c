@@ -1,6 +1,7 @@
 #include "rota_draw.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *draw_place(const rota_sched *s, rota_block b, char text[])
 {
@@ -15,6 +16,13 @@ const char *draw_place(const rota_sched *s, rota_block b, char text[])
     return text;
 }
 
+static void add_param(char *text, size_t size, const char *name, int value)
+{
+    const size_t used = strlen(text);
+
+    snprintf(text + used, size - used, ", %s %d", name, value);
+}
+
 void draw_title(const drawing *d, char *text, size_t size)
 {
     const rota_choice *const c = &d->choice;
@@ -22,9 +30,11 @@ void draw_title(const drawing *d, char *text, size_t size)
     uint32_t slots = 0;
 
     if (c->algo->params & ROTA_P_RADIX)
-        snprintf(params, sizeof params, ", radix %d", c->params.radix);
+        add_param(params, sizeof params, "radix", c->params.radix);
     if (c->algo->params & ROTA_P_BATCH)
-        snprintf(params, sizeof params, ", batch %d", c->params.batch);
+        add_param(params, sizeof params, "batch", c->params.batch);
+    if (c->algo->params & ROTA_P_LEADERS)
+        add_param(params, sizeof params, "leaders", c->params.leaders);
     for (int q = 0; q < d->P; q++)
         slots = d->sched[q].n_slots > slots ? d->sched[q].n_slots : slots;
     snprintf(text, size, "%s%s, %d ranks: %d steps, %zu messages, %u slots",

@@ -387,7 +387,11 @@ ROTA_API int rota_version(void);
  *   rota_batch      ROTA_BATCH      messages in flight in each direction, or
  *                                   steps of a batch, 1..2^20 (default 32)
  *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;
- *                                   larger values mean P
+ *                                   larger values mean P, or the ranks of a
+ *                                   node where that is what it counts
+ *   rota_leaders    ROTA_LEADERS    leaders of a node in algorithms that have
+ *                                   several, 1..2^20 (default 4); all its ranks
+ *                                   if they are fewer
  *   rota_node_size  ROTA_NODE_SIZE  let algorithms take every so many ranks, in
  *                                   order, for a node, 1..2^20, as if there
  *                                   were more nodes than there are or fewer;

@@ -566,3 +566,49 @@ int rota_sched_check(const rota_sched *const set[], int P,
     free_checker(&c);
     return err;
 }
+
+/* ---- messages that tell sizes ------------------------------------------- */
+
+/* Two messages of a pair in a phase: only in list order, and either both tell
+ * sizes where sizes are told or neither does. */
+static bool go_together(const rota_sched *s, const rota_phase *phase,
+                        rota_dir dir, uint32_t a, uint32_t b)
+{
+    return phase->window == 0 && !phase->sparse &&
+           rota_msg_is_direct(s, dir, a) == rota_msg_is_direct(s, dir, b);
+}
+
+/* last: [P] 1 + the last message to or from each rank, or 0. */
+static int check_pairs(const rota_sched *s, uint32_t p, rota_dir dir,
+                       uint32_t last[])
+{
+    const rota_phase *const phase = &s->phase[p];
+    const rota_msgs *const l = &s->msgs[dir];
+
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const int peer = l->msg[m].peer;
+        const uint32_t before = last[peer];
+        if (before > phase->msg[dir] &&
+            !go_together(s, phase, dir, before - 1, m))
+            return rota_fail(MPI_ERR_INTERN,
+                             "schedule of rank %d, phase %u: messages with "
+                             "rank %d that must not share a phase",
+                             s->me, (unsigned)p, peer);
+        last[peer] = m + 1;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_sched_check_late(const rota_sched *s)
+{
+    uint32_t *const last = calloc(2 * (size_t)s->P, sizeof *last);
+    int err = last ? MPI_SUCCESS : rota_fail_mem("checking a schedule");
+
+    for (uint32_t p = 0; p < s->n_phases && err == MPI_SUCCESS; p++) {
+        err = check_pairs(s, p, ROTA_RECV, last);
+        if (err == MPI_SUCCESS)
+            err = check_pairs(s, p, ROTA_SEND, last + s->P);
+    }
+    free(last);
+    return err;
+}

@@ -42,7 +42,8 @@
  *
  * A batch that must complete before the next is started is a phase of its own.
  * Per ordered pair of ranks, the sequence of messages sent is the sequence
- * received: one tag does for a plan.
+ * received: one tag does for a plan. Where messages tell sizes, those that are
+ * direct may go without: see rota_sched_check_late.
  *
  * A builder writes a schedule through the emitters, which latch the first
  * error. After folding (empty blocks, messages and phases dropped) it is only
@@ -279,5 +280,11 @@ void rota_sched_print(const rota_sched *s, const size_t bytes[], FILE *out);
  * Fails with MPI_ERR_INTERN and a text that says what is wrong where. */
 int rota_sched_check(const rota_sched *const set[], int P,
                      const size_t *const bytes[]);
+
+/* May messages of this schedule tell the sizes of their blocks? Those that do
+ * are posted otherwise than direct ones, which do not, and later than their
+ * turn. So within a phase an ordered pair of ranks has several messages only
+ * without a window, and then all of them are direct or none is. */
+int rota_sched_check_late(const rota_sched *s);
 
 #endif /* ROTA_SCHEDULE_H */

@@ -66,3 +66,13 @@ int rota_topo_make(rota_topo *t, int P, int node_size, int n_domains)
     rota_topo_spread(t, n_domains);
     return MPI_SUCCESS;
 }
+
+int rota_topo_largest_node(const rota_topo *t)
+{
+    int most = 0;
+
+    for (int n = 0; n < t->n_nodes; n++)
+        if (rota_topo_node_size(t, n) > most)
+            most = rota_topo_node_size(t, n);
+    return most;
+}

@@ -40,4 +40,7 @@ static inline int rota_topo_node_size(const rota_topo *t, int node)
     return t->first[node + 1] - t->first[node];
 }
 
+/* Ranks of the largest node. */
+int rota_topo_largest_node(const rota_topo *t);
+
 #endif /* ROTA_TOPO_H */

@@ -13,11 +13,17 @@
 #include "topo.h"
 
 /* Parameters that algorithms take, as bits of rota_algo.params. */
-enum { ROTA_P_BATCH = 1, ROTA_P_RADIX = 2, ROTA_P_PACKING = 4 };
+enum {
+    ROTA_P_BATCH = 1,
+    ROTA_P_RADIX = 2,
+    ROTA_P_PACKING = 4,
+    ROTA_P_LEADERS = 8
+};
 
 typedef struct rota_params {
-    int batch; /* messages in flight in each direction, or steps of a batch */
-    int radix; /* 2..P */
+    int batch;   /* messages in flight in each direction, or steps of a batch */
+    int radix;   /* 2..P */
+    int leaders; /* of a node, or all its ranks if they are fewer */
     bool by_datatype; /* MPI gathers the blocks of a message; no builder's
                          concern */
 } rota_params;
@@ -36,6 +42,7 @@ typedef struct rota_algo {
     const char *source;  /* where it was published */
     unsigned params;     /* ROTA_P_... it heeds */
     rota_sizes_kind sizes;
+    bool nodes;       /* heeds nodes; its radix is that of exchanges in them */
     bool uniform;     /* only for blocks of one size */
     bool only_fused;  /* sizes travel in no other way, whatever is asked */
     bool by_datatype; /* always as if asked for by rota_packing */

@@ -25,6 +25,8 @@ static bool add_params(cJSON *o, const rota_choice *choice)
         ok = ok && add_number(o, "batch", choice->params.batch);
     if (choice->algo->params & ROTA_P_RADIX)
         ok = ok && add_number(o, "radix", choice->params.radix);
+    if (choice->algo->params & ROTA_P_LEADERS)
+        ok = ok && add_number(o, "leaders", choice->params.leaders);
     if (choice->algo->params & ROTA_P_PACKING)
         ok = ok && add_text(o, "packing",
                             choice->params.by_datatype ? "datatype" : "pack");
@@ -43,15 +45,14 @@ static bool add_choice(cJSON *o, const rota_plan *p)
            add_text(o, "metadata", rota_metadata_name(p->choice.metadata));
 }
 
-/* Ranks of the smallest and of the largest node. */
-static void find_node_sizes(const rota_topo *t, int *least, int *most)
+static int smallest_node(const rota_topo *t)
 {
-    *least = *most = rota_topo_node_size(t, 0);
-    for (int n = 1; n < t->n_nodes; n++) {
-        const int size = rota_topo_node_size(t, n);
-        *least = size < *least ? size : *least;
-        *most = size > *most ? size : *most;
-    }
+    int least = t->P;
+
+    for (int n = 0; n < t->n_nodes; n++)
+        if (rota_topo_node_size(t, n) < least)
+            least = rota_topo_node_size(t, n);
+    return least;
 }
 
 /* Nodes as the algorithm sees them; the domain is -1 for a rank that is not
@@ -60,17 +61,15 @@ static bool add_place(cJSON *o, const rota_plan *p)
 {
     const rota_topo *const t = p->topo;
     const int me = p->comm->me;
-    int least, most;
 
-    find_node_sizes(t, &least, &most);
     return add_number(o, "ranks", p->comm->P) && add_number(o, "rank", me) &&
            add_number(o, "nodes", t->n_nodes) &&
            cJSON_AddBoolToObject(o, "nodes_pretended", t == &p->pretended) &&
            add_number(o, "node", t->node[me]) &&
            add_number(o, "ranks_on_node",
                       rota_topo_node_size(t, t->node[me])) &&
-           add_number(o, "ranks_per_node_min", least) &&
-           add_number(o, "ranks_per_node_max", most) &&
+           add_number(o, "ranks_per_node_min", smallest_node(t)) &&
+           add_number(o, "ranks_per_node_max", rota_topo_largest_node(t)) &&
            add_number(o, "domains_per_node", t->n_domains) &&
            add_number(o, "domain", t->domain[me]) &&
            add_number(o, "cores_on_node", rota_topo_cores());

@@ -68,6 +68,11 @@ static int read_radix(const char *key, const char *value, rota_hints *hints)
     return read_int(key, value, 2, &hints->radix);
 }
 
+static int read_leaders(const char *key, const char *value, rota_hints *hints)
+{
+    return read_int(key, value, 1, &hints->leaders);
+}
+
 static int read_node_size(const char *key, const char *value, rota_hints *hints)
 {
     return read_int(key, value, 1, &hints->node_size);
@@ -140,6 +145,7 @@ static const struct {
     {"rota_algorithm", "ROTA_ALGORITHM", read_algorithm},
     {"rota_batch", "ROTA_BATCH", read_batch},
     {"rota_radix", "ROTA_RADIX", read_radix},
+    {"rota_leaders", "ROTA_LEADERS", read_leaders},
     {"rota_node_size", "ROTA_NODE_SIZE", read_node_size},
     {"rota_metadata", "ROTA_METADATA", read_metadata},
     {"rota_packing", "ROTA_PACKING", read_packing},

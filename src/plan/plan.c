@@ -35,6 +35,7 @@ static uint64_t hash_plan(const rota_plan *p)
         h = mix(h, (uint64_t)*c);
     h = mix(h, (uint64_t)p->choice.params.batch);
     h = mix(h, (uint64_t)p->choice.params.radix);
+    h = mix(h, (uint64_t)p->choice.params.leaders);
     h = mix(h, (uint64_t)p->choice.metadata);
     h = mix(h, p->choice.params.by_datatype);
     h = mix(h, p->choice.intranode);

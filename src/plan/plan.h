@@ -106,8 +106,9 @@ typedef enum rota_intranode {
 
 typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
-    int batch;             /* 0: no wish, as for radix */
+    int batch;             /* 0: no wish, as for radix and leaders */
     int radix;
+    int leaders;
     int node_size; /* 0: nodes as they are */
     int metadata;  /* rota_metadata, or -1: no wish */
     bool by_datatype;

@@ -1,8 +1,10 @@
 /* grid.c - every algorithm, pattern and parameter against the definition.
  *
- * usage: grid [quick | brief] [algorithm] - quick: fewer patterns, for slow
- * tools; brief: still fewer and fewer starts, and none of the MPI library's own
- * collectives, which take long where many ranks share a core
+ * usage: grid [quick | brief | nodes] [algorithm]
+ *
+ * quick: fewer patterns, for slow tools; brief: still fewer and fewer starts,
+ * and none of the MPI library's own collectives, which take long where many
+ * ranks share a core; nodes: algorithms that heed nodes, on pretended ones
  *
  * What each block holds follows from (source, destination, byte, iteration),
  * so every rank can say by itself what it must find. Blocks lie in permuted
@@ -391,18 +393,41 @@ static void run_parameters(const rota_algo *algo, bool quick)
         run_algorithm(algo, NULL, NULL, quick);
 }
 
+/* Few patterns and parameters: schedules are proved elsewhere. */
+static void run_nodes(const rota_algo *algo)
+{
+    static const char *const sizes[] = {"1", "2", "3"};
+    static const char *const values[] = {"1", "2"};
+    const char *const key =
+        algo->params & ROTA_P_LEADERS ? "rota_leaders" : "rota_batch";
+
+    for (int i = 0; i < 3; i++) {
+        setenv("ROTA_NODE_SIZE", sizes[i], 1);
+        run_algorithm(algo, key, values[i % 2], true);
+    }
+    unsetenv("ROTA_NODE_SIZE");
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    const bool brief = argc > 1 && strcmp(argv[1], "brief") == 0;
-    const bool quick = brief || (argc > 1 && strcmp(argv[1], "quick") == 0);
-    const char *const only = argc > 1 + quick ? argv[1 + quick] : NULL;
+    const char *const word = argc > 1 ? argv[1] : "";
+    const bool brief = strcmp(word, "brief") == 0;
+    const bool quick = brief || strcmp(word, "quick") == 0;
+    const bool nodes = strcmp(word, "nodes") == 0;
+    const int next = 1 + (quick || nodes);
+    const char *const only = argc > next ? argv[next] : NULL;
 
     if (brief)
         leap = 7;
-    for (int i = 0; rota_algo_table[i]; i++)
-        if ((!only || strcmp(only, rota_algo_table[i]->name) == 0) &&
-            !(brief && rota_algo_table[i]->native))
-            run_parameters(rota_algo_table[i], quick);
+    for (int i = 0; rota_algo_table[i]; i++) {
+        const rota_algo *const algo = rota_algo_table[i];
+        if ((only && strcmp(only, algo->name) != 0) || (brief && algo->native))
+            continue;
+        if (nodes && algo->nodes)
+            run_nodes(algo);
+        else if (brief || (!nodes && !algo->nodes))
+            run_parameters(algo, quick);
+    }
     return test_end();
 }

@@ -317,7 +317,7 @@ static void find_told(const sim_plan *plan, rank_plan *r)
 static bool build(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
-    const rota_topo topo = {.P = c->P, .n_nodes = 1};
+    rota_topo topo = shape_topo(c->shape, c->P);
     bool good = true;
 
     for (int q = 0; q < c->P && good; q++) {
@@ -328,6 +328,7 @@ static bool build(sim_plan *plan, char *text)
         r->bytes = must(calloc(r->s.n_blocks, sizeof *r->bytes));
         r->offset = must(calloc(r->s.n_blocks, sizeof *r->offset));
     }
+    rota_topo_free(&topo);
     return good;
 }
 

@@ -7,6 +7,7 @@
 #include "algos/algo.h"
 #include "common/fakempi.h"
 #include "common/pattern.h"
+#include "common/shapes.h"
 #include "exec/exec.h"
 #include "exec/sizes.h"
 
@@ -41,6 +42,7 @@ extern const char *const metadata_name[ROTA_N_METADATA];
 typedef struct spec {
     const rota_algo *algo;
     int P;
+    shape shape; /* of nodes */
     rota_params params;
     pattern pattern;
     mode mode;

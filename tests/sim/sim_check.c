@@ -4,6 +4,7 @@
  *     sim_check [--quick] [--times]
  */
 #include "algos/algo.h"
+#include "common/shapes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,12 +97,19 @@ static bool costs_right(const rota_algo *algo, const rota_sched *s, int value)
             got.rounds == want.rounds && got.bytes == 0);
 }
 
+/* May a plan have the algorithm's messages tell sizes? */
+static bool tells_sizes(const rota_algo *algo)
+{
+    return !algo->uniform && !algo->native && algo->sizes != ROTA_SIZES_PADDED;
+}
+
 /* ---- a set ---------------------------------------------------------------- */
 
-static bool check_set(const rota_algo *algo, int P, int value)
+static bool check_form(const rota_algo *algo, const rota_topo *topo, int value)
 {
-    const rota_params params = {.batch = value, .radix = value};
-    const rota_topo topo = {.P = P, .n_nodes = 1};
+    const rota_params params = {
+        .batch = value, .radix = value > 1 ? value : 2, .leaders = value};
+    const int P = topo->P;
     rota_sched *const s = must(calloc((size_t)P, sizeof *s));
     const rota_sched **const set = must(malloc((size_t)P * sizeof *set));
     const double begin = now();
@@ -111,7 +119,10 @@ static bool check_set(const rota_algo *algo, int P, int value)
     for (int q = 0; q < P && good; q++) {
         set[q] = &s[q];
         good = rota_sched_init(&s[q], P, q) == MPI_SUCCESS &&
-               algo->build(&topo, &params, &s[q]) == MPI_SUCCESS;
+               algo->build(topo, &params, &s[q]) == MPI_SUCCESS;
+        if (good && tells_sizes(algo) &&
+            rota_sched_check_late(&s[q]) != MPI_SUCCESS)
+            good = fail(algo, P, value, rota_fail_text());
         if (good && !costs_right(algo, &s[q], value))
             good =
                 fail(algo, P, value, "the cost is not what the formula says");
@@ -128,6 +139,22 @@ static bool check_set(const rota_algo *algo, int P, int value)
     free(s);
     free(set);
     return good;
+}
+
+static bool check_shape(const rota_algo *algo, shape s, int P, int value)
+{
+    rota_topo topo = shape_topo(s, P);
+    const bool good = check_form(algo, &topo, value);
+
+    if (!good)
+        printf("nodes: %s\n", shape_name[s]);
+    rota_topo_free(&topo);
+    return good;
+}
+
+static bool check_set(const rota_algo *algo, int P, int value)
+{
+    return check_shape(algo, ONE_NODE, P, value);
 }
 
 /* ---- which parameters ----------------------------------------------------- */
@@ -164,8 +191,26 @@ static bool check_batches(const rota_algo *algo, int P)
     return true;
 }
 
+/* On nodes of all shapes; above 24 ranks of one in turn, for some P. */
+static bool check_nodes(const rota_algo *algo, int P)
+{
+    const int some[] = {2, 1, 3, 5, P};
+
+    if (P > 24 && P != 64 && P != 255 && P != 1024)
+        return true;
+    for (size_t i = 0; i < (P > 24 ? 2 : 5); i++)
+        for (int k = 0; k < (P > 24 ? 1 : N_SHAPES); k++) {
+            const shape s = (shape)((P + (int)i * 3 + k) % N_SHAPES);
+            if (!check_shape(algo, s, P, some[i]))
+                return false;
+        }
+    return true;
+}
+
 static bool check_algo(const rota_algo *algo, int P)
 {
+    if (algo->nodes)
+        return check_nodes(algo, P);
     if (algo->params & ROTA_P_RADIX)
         return check_radices(algo, P);
     if (algo->params & ROTA_P_BATCH)

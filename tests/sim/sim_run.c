@@ -33,6 +33,7 @@ static void draw_form(spec *c)
     c->bound = (bound)(draw / 4 % N_BOUNDS);
     c->lies = draw / 16 % 2 == 0;
     c->params.by_datatype = draw / 32 % 2 == 0;
+    c->shape = (shape)(draw / 64 % N_SHAPES);
 }
 
 /* The second plan of a case. */
@@ -50,6 +51,7 @@ static spec draw_spec(const spec *first)
     c.typed = c.seed / 65536 % 4 == 0;
     c.params.batch = 1 + (int)(c.seed / 262144 % (uint64_t)c.P);
     c.params.radix = 2 + (int)(mix(c.seed, 1) % (uint64_t)c.P);
+    c.params.leaders = 1 + (int)(mix(c.seed, 3) % (uint64_t)c.P);
     if (c.params.radix > c.P)
         c.params.radix = 2;
     draw_form(&c);
@@ -63,10 +65,11 @@ static bool blame(int i, const spec *c, char *text)
 
     memcpy(what, text, sizeof what);
     snprintf(text, TEXT,
-             "plan %d (%s, %s, batch %d, radix %d, %s, %s, bound %s%s%s%s): "
-             "%.100s",
-             i, c->algo->name, pattern_name[c->pattern], c->params.batch,
-             c->params.radix, mode_name[c->mode], metadata_name[c->metadata],
+             "plan %d (%s, %s, %s, batch %d, radix %d, leaders %d, %s, %s, "
+             "bound %s%s%s%s): %.100s",
+             i, c->algo->name, pattern_name[c->pattern], shape_name[c->shape],
+             c->params.batch, c->params.radix, c->params.leaders,
+             mode_name[c->mode], metadata_name[c->metadata],
              bound_name[c->bound], c->lies ? ", lies" : "",
              c->params.by_datatype ? ", by datatype" : "",
              c->typed ? ", typed" : "", what);
@@ -160,13 +163,13 @@ static bool check_traffic(const sim_plan plan[], const fakempi_counts before[],
 
 static void print_case(const spec *c, const char *text)
 {
-    printf("FAILED: --algo %s --ranks %d --pattern %s --mode %s --typed %d "
-           "--batch %d --radix %d --metadata %s --bound %s --lies %d "
-           "--datatype %d --seed %llu\n    %s\n",
-           c->algo->name, c->P, pattern_name[c->pattern], mode_name[c->mode],
-           c->typed, c->params.batch, c->params.radix,
-           metadata_name[c->metadata], bound_name[c->bound], c->lies,
-           c->params.by_datatype, (unsigned long long)c->seed, text);
+    printf("FAILED: --algo %s --ranks %d --shape %s --pattern %s --mode %s "
+           "--typed %d --batch %d --radix %d --leaders %d --metadata %s "
+           "--bound %s --lies %d --datatype %d --seed %llu\n    %s\n",
+           c->algo->name, c->P, shape_name[c->shape], pattern_name[c->pattern],
+           mode_name[c->mode], c->typed, c->params.batch, c->params.radix,
+           c->params.leaders, metadata_name[c->metadata], bound_name[c->bound],
+           c->lies, c->params.by_datatype, (unsigned long long)c->seed, text);
 }
 
 static bool run_case(const spec *first)
@@ -206,6 +209,7 @@ static bool run_case(const spec *first)
 static bool run_next(tally *t, spec c)
 {
     c.seed = mix(t->cases++, 7) >> 16;
+    c.shape = (shape)(c.seed % N_SHAPES);
     return run_case(&c);
 }
 
@@ -252,7 +256,7 @@ static int list_values(const rota_algo *algo, int P, int value[])
 {
     const int batches[] = {1, 2, 3, 5, P};
     const int radices[] = {2, 3, 4, 7, 8, near_root(P), P - 1, P};
-    const bool radix = algo->params & ROTA_P_RADIX;
+    const bool radix = algo->params & ROTA_P_RADIX && !algo->nodes;
     int n = 0;
 
     if (radix && P <= 17)
@@ -264,18 +268,23 @@ static int list_values(const rota_algo *algo, int P, int value[])
     }
     for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
         value[n] = batches[i];
-        n += (algo->params & ROTA_P_BATCH) && is_new(value, n);
+        n += (algo->params & (ROTA_P_BATCH | ROTA_P_LEADERS)) &&
+             is_new(value, n);
     }
     value[n] = 2;
     return n > 0 ? n : 1;
 }
 
 /* Up to 17 ranks everything; above, one pattern in several, more of them
- * around the multiples of 16. Fewer in a quick run. */
-static bool skipped(const tally *t, int P, int pattern, int value)
+ * around the multiples of 16. Fewer in a quick run, and of algorithms that heed
+ * nodes, which have few cases of their own above. */
+static bool skipped(const tally *t, const rota_algo *algo, int P, int pattern,
+                    int value)
 {
     const int n = pattern + value + P;
 
+    if (algo->nodes)
+        return P > 24 || n % (t->quick ? 17 : P > 9 ? 7 : 3) != 0;
     if (t->quick)
         return n % (P > 17 ? 47 : P > 9 ? 7 : 2) != 0;
     return P > 17 && n % (P % 16 < 2 ? 5 : 19) != 0;
@@ -290,9 +299,11 @@ static bool run_ranks(tally *t, const rota_algo *algo, int P)
         for (int i = 0; i < n; i++) {
             const spec c = {.algo = algo,
                             .P = P,
-                            .params = {.batch = value[i], .radix = value[i]},
+                            .params = {.batch = value[i],
+                                       .radix = value[i] > 1 ? value[i] : 2,
+                                       .leaders = value[i]},
                             .pattern = (pattern)p};
-            if (!skipped(t, P, p, i) && !run_point(t, c))
+            if (!skipped(t, algo, P, p, i) && !run_point(t, c))
                 return false;
         }
     return true;
@@ -331,6 +342,12 @@ static void set_option(spec *c, int option, const char *value)
         break;
     case 'P':
         c->P = atoi(value);
+        break;
+    case 'S':
+        c->shape = (shape)index_of(shape_name, N_SHAPES, value);
+        break;
+    case 'L':
+        c->params.leaders = atoi(value);
         break;
     case 'p':
         c->pattern = (pattern)index_of(pattern_name, N_PATTERNS, value);
@@ -374,6 +391,8 @@ int main(int argc, char *argv[])
         {"quick", no_argument, NULL, 'q'},
         {"algo", required_argument, NULL, 'a'},
         {"ranks", required_argument, NULL, 'P'},
+        {"shape", required_argument, NULL, 'S'},
+        {"leaders", required_argument, NULL, 'L'},
         {"pattern", required_argument, NULL, 'p'},
         {"mode", required_argument, NULL, 'm'},
         {"typed", required_argument, NULL, 't'},
@@ -387,7 +406,7 @@ int main(int argc, char *argv[])
         {NULL, 0, NULL, 0},
     };
     bool quick = getenv("ROTA_TEST_QUICK") != NULL;
-    spec c = {.P = 4, .params = {.batch = 2, .radix = 2}};
+    spec c = {.P = 4, .params = {.batch = 2, .radix = 2, .leaders = 2}};
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {

@@ -1,5 +1,6 @@
 /* test_algos.c - the registry, and facts about single algorithms. */
 #include "algos/algo.h"
+#include "common/shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,8 +42,8 @@ static void finds_nothing_else(void **state)
 /* A direct algorithm sends every block from its source to its destination. */
 static void direct_ones_are_direct(void **state)
 {
-    const rota_params params = {.batch = 3, .radix = 3};
-    const rota_topo topo = {.P = 7, .n_nodes = 1};
+    const rota_params params = {.batch = 3, .radix = 3, .leaders = 3};
+    rota_topo topo = shape_topo(ODD_END, 7);
     rota_sched s;
 
     (void)state;
@@ -61,6 +62,7 @@ static void direct_ones_are_direct(void **state)
         assert_int_equal(rota_algo_table[i]->native, native);
         rota_sched_free(&s);
     }
+    rota_topo_free(&topo);
 }
 
 /* The worked example: slots of the indices with two nonzero binary digits and

@@ -4,6 +4,7 @@
  * Phases, messages and slots of parlogna and of the direct algorithms are also
  * counted by sim_check; here it is all logarithmic ones, and bytes. */
 #include "algos/algo.h"
+#include "common/shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,29 +62,46 @@ typedef struct costs {
     rota_scratch scratch; /* of a plan that packs */
 } costs;
 
-/* Of one rank's schedule when all blocks have BLOCK bytes. */
-static costs cost(const rota_algo *algo, int P, int me, int value)
+/* Of a schedule when all blocks have BLOCK bytes. */
+static costs cost_of(const rota_sched *s)
 {
-    const rota_params params = {.batch = value, .radix = value};
-    const rota_topo topo = {.P = P, .n_nodes = 1};
-    rota_sched s;
-    costs c;
+    size_t *const bytes = malloc(s->n_blocks * sizeof *bytes);
+    ptrdiff_t *const offset = calloc(s->n_blocks, sizeof *offset);
+    costs c = {.slots = s->n_slots};
 
-    assert_int_equal(rota_sched_init(&s, P, me), MPI_SUCCESS);
-    assert_int_equal(algo->build(&topo, &params, &s), MPI_SUCCESS);
-    size_t *const bytes = malloc(s.n_blocks * sizeof *bytes);
     assert_non_null(bytes);
-    for (rota_block b = 0; b < s.n_blocks; b++)
-        bytes[b] = BLOCK;
-    rota_sched_count(&s, bytes, &c.n);
-    c.slots = s.n_slots;
-    ptrdiff_t *const offset = calloc(s.n_blocks, sizeof *offset);
     assert_non_null(offset);
-    assert_int_equal(rota_sched_place(&s, false, bytes, offset, &c.scratch),
+    for (rota_block b = 0; b < s->n_blocks; b++)
+        bytes[b] = BLOCK;
+    rota_sched_count(s, bytes, &c.n);
+    assert_int_equal(rota_sched_place(s, false, bytes, offset, &c.scratch),
                      MPI_SUCCESS);
     free(offset);
     free(bytes);
+    return c;
+}
+
+/* One rank's schedule; value: of all parameters. */
+static rota_sched build(const rota_algo *algo, const rota_topo *topo, int me,
+                        int value)
+{
+    const rota_params params = {
+        .batch = value, .radix = value, .leaders = value};
+    rota_sched s;
+
+    assert_int_equal(rota_sched_init(&s, topo->P, me), MPI_SUCCESS);
+    assert_int_equal(algo->build(topo, &params, &s), MPI_SUCCESS);
+    return s;
+}
+
+static costs cost(const rota_algo *algo, int P, int me, int value)
+{
+    rota_topo topo = shape_topo(ONE_NODE, P);
+    rota_sched s = build(algo, &topo, me, value);
+    const costs c = cost_of(&s);
+
     rota_sched_free(&s);
+    rota_topo_free(&topo);
     return c;
 }
 
@@ -197,6 +215,201 @@ static void direct_ones(void **state)
     }
 }
 
+/* ---- algorithms that heed nodes -------------------------------------------- */
+
+static size_t batches(size_t steps, size_t batch)
+{
+    return (steps + batch - 1) / batch;
+}
+
+/* Of N nodes of Q ranks, rank me; every block is sent to the carrier of its
+ * column unless its origin is that, and from there unless it is there. */
+static void check_columns(const rota_topo *t, int me, int radix)
+{
+    const size_t N = (size_t)t->n_nodes, Q = (size_t)t->P / N;
+    const size_t K = messages((int)Q, radix), w = digits((int)Q, radix);
+    const size_t inside = hops((int)Q, radix) * N * BLOCK;
+    const size_t slots = (N - 1) * (Q - 1) + N * (Q - 1 - K);
+    const size_t batch = (size_t)radix;
+    rota_sched s = build(&rota_algo_parlinna_coalesced, t, me, radix);
+    costs c = cost_of(&s);
+
+    rota_sched_free(&s);
+    assert_int_equal(c.n.messages, K + N - 1);
+    assert_int_equal(c.n.rounds, w + batches(N - 1, batch));
+    assert_int_equal(c.n.bytes, inside + (N - 1) * Q * BLOCK);
+    assert_int_equal(c.slots, slots);
+    s = build(&rota_algo_parlinna_staggered, t, me, radix);
+    c = cost_of(&s);
+    rota_sched_free(&s);
+    assert_int_equal(c.n.messages, K + Q * (N - 1));
+    assert_int_equal(c.n.rounds, w + batches(N - 1, batch) +
+                                     batches((Q - 1) * (N - 1), batch));
+    assert_int_equal(c.n.bytes, inside + (N - 1) * Q * BLOCK);
+    assert_int_equal(c.slots, slots);
+}
+
+static void columns(void **state)
+{
+    (void)state;
+    for (int P = 1; P <= MAX_P; P++)
+        for (int Q = 1; Q <= P; Q++) {
+            rota_topo t;
+            if (P % Q != 0)
+                continue;
+            assert_int_equal(rota_topo_make(&t, P, Q, 1), MPI_SUCCESS);
+            for (int radix = 2; radix <= Q + 1; radix += 1 + radix / 4)
+                for (int me = 0; me < P; me += 1 + P / 8)
+                    check_columns(&t, me, radix);
+            rota_topo_free(&t);
+        }
+}
+
+/* Messages and blocks that leave a rank for other nodes. */
+typedef struct outbound {
+    size_t messages, blocks;
+} outbound;
+
+static outbound count_outbound(const rota_sched *s, const rota_topo *t)
+{
+    const rota_msgs *const l = &s->msgs[ROTA_SEND];
+    outbound n = {0};
+
+    for (uint32_t m = 0; m < l->n; m++) {
+        if (t->node[l->msg[m].peer] == t->node[s->me])
+            continue;
+        n.messages++;
+        n.blocks += l->msg[m + 1].first - l->msg[m].first;
+    }
+    return n;
+}
+
+/* What leaves every node, of whatever sizes: as many blocks as there are for
+ * others, in N-1 messages where leaders carry them. A leader's share is N-1 by
+ * leaders, rounded; all is counted at the ranks that have it. */
+static void check_leaders(const rota_algo *algo, const rota_topo *t, int L)
+{
+    size_t node_messages[MAX_P] = {0}, node_blocks[MAX_P] = {0};
+
+    for (int q = 0; q < t->P; q++) {
+        const int n = t->node[q], Q = rota_topo_node_size(t, n);
+        const size_t most =
+            batches((size_t)t->n_nodes - 1, (size_t)(L < Q ? L : Q));
+        rota_sched s = build(algo, t, q, L);
+        const outbound out = count_outbound(&s, t);
+        assert_true(out.messages <= most);
+        node_messages[n] += out.messages;
+        node_blocks[n] += out.blocks;
+        rota_sched_free(&s);
+    }
+    for (int n = 0; n < t->n_nodes; n++) {
+        const size_t Q = (size_t)rota_topo_node_size(t, n);
+        assert_int_equal(node_messages[n], t->n_nodes - 1);
+        assert_int_equal(node_blocks[n], Q * ((size_t)t->P - Q));
+    }
+}
+
+static void leaders(void **state)
+{
+    (void)state;
+    for (int shape = 0; shape < N_SHAPES; shape++)
+        for (int P = 1; P <= 33; P++) {
+            rota_topo t = shape_topo(shape, P);
+            check_leaders(&rota_algo_l_a2a, &t, 1);
+            for (int L = 1; L <= 6; L++) {
+                check_leaders(&rota_algo_mpml, &t, L);
+                check_leaders(&rota_algo_nmpml, &t, L);
+            }
+            rota_topo_free(&t);
+        }
+}
+
+/* Nodes of Q: each rank by its part. A leader that serves k offsets. */
+static void leaders_of_even_nodes(void **state)
+{
+    enum { N = 7, Q = 5, L = 3 };
+    rota_topo t;
+
+    (void)state;
+    assert_int_equal(rota_topo_make(&t, N * Q, Q, 1), MPI_SUCCESS);
+    for (int me = 0; me < N * Q; me++) {
+        const size_t l = (size_t)t.local[me];
+        const size_t k = l < L ? (N - 1) / L : 0; /* L divides N-1 */
+        const size_t gathered = L - (l < L), scattered = k > 0 ? Q - 1 : 0;
+        rota_sched s = build(&rota_algo_mpml, &t, me, L);
+        const costs c = cost_of(&s);
+        assert_int_equal(c.n.rounds, 3);
+        assert_int_equal(c.slots, 2 * k * Q * (Q - 1));
+        assert_int_equal(c.n.messages, gathered + k + Q - 1 + scattered);
+        assert_int_equal(
+            c.n.bytes,
+            ((N - 1 - k) * Q + k * Q * Q + Q - 1 + scattered * k * Q) * BLOCK);
+        rota_sched_free(&s);
+    }
+    rota_topo_free(&t);
+}
+
+static bool leads(const rota_algo *algo, const rota_topo *t, int me, int L)
+{
+    rota_sched s = build(algo, t, me, L);
+    const bool yes = count_outbound(&s, t).messages > 0;
+
+    rota_sched_free(&s);
+    return yes;
+}
+
+/* Domains 0 1 2 0 1 2 0 1 over the eight ranks of a node: in order of domain
+ * they are 0 3 6, 1 4 7, 2 5. Three leaders are the members in places 0, 2 and
+ * 5 of those; a rank without a domain comes first. */
+static void leaders_by_domain(void **state)
+{
+    rota_topo t;
+
+    (void)state;
+    assert_int_equal(rota_topo_make(&t, 64, 8, 1), MPI_SUCCESS);
+    t.n_domains = 3;
+    for (int q = 0; q < 64; q++)
+        t.domain[q] = t.local[q] % 3;
+    for (int q = 0; q < 64; q++) {
+        const int g = t.local[q];
+        assert_int_equal(leads(&rota_algo_nmpml, &t, q, 3),
+                         g == 0 || g == 6 || g == 7);
+        assert_int_equal(leads(&rota_algo_mpml, &t, q, 3), g < 3);
+    }
+    for (int q = 5; q < 64; q += 8)
+        t.domain[q] = -1;
+    for (int q = 0; q < 8; q++)
+        assert_int_equal(leads(&rota_algo_nmpml, &t, q, 1), q == 5);
+    rota_topo_free(&t);
+}
+
+/* Every rank gets one message a node, of what the node has for it, whatever
+ * the sizes of nodes are. */
+static void columns_to_uneven_nodes(void **state)
+{
+    (void)state;
+    for (int shape = 0; shape < N_SHAPES; shape++)
+        for (int P = 1; P <= 33; P++) {
+            rota_topo t = shape_topo(shape, P);
+            for (int q = 0; q < P; q++) {
+                rota_sched s = build(&rota_algo_parlinna_coalesced, &t, q, 2);
+                const rota_msgs *const l = &s.msgs[ROTA_RECV];
+                size_t n = 0;
+                for (uint32_t m = 0; m < l->n; m++) {
+                    const int from = t.node[l->msg[m].peer];
+                    if (from == t.node[q])
+                        continue;
+                    n++;
+                    assert_int_equal(l->msg[m + 1].first - l->msg[m].first,
+                                     rota_topo_node_size(&t, from));
+                }
+                assert_int_equal(n, t.n_nodes - 1);
+                rota_sched_free(&s);
+            }
+            rota_topo_free(&t);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +419,11 @@ int main(void)
         cmocka_unit_test(parlogna_leaves_its_places),
         cmocka_unit_test(bytes_are_bounded),
         cmocka_unit_test(direct_ones),
+        cmocka_unit_test(columns),
+        cmocka_unit_test(columns_to_uneven_nodes),
+        cmocka_unit_test(leaders),
+        cmocka_unit_test(leaders_of_even_nodes),
+        cmocka_unit_test(leaders_by_domain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
  * where blocks come from. */
 #include "algos/algo.h"
 #include "common/pattern.h"
+#include "common/shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -225,14 +226,16 @@ static void place_algo(const rota_algo *algo, int P, int me, int radix,
                        bool by_datatype, sizes kind)
 {
     const rota_params params = {
-        .batch = 3, .radix = radix, .by_datatype = by_datatype};
-    const rota_topo topo = {.P = P, .n_nodes = 1};
+        .batch = 3, .radix = radix, .leaders = 2, .by_datatype = by_datatype};
+    rota_topo topo =
+        shape_topo(algo->nodes ? (shape)((P + radix) % N_SHAPES) : ONE_NODE, P);
     placed w = {.by_datatype = by_datatype};
 
     assert_int_equal(rota_sched_init(&w.s, P, me), MPI_SUCCESS);
     assert_int_equal(algo->build(&topo, &params, &w.s), MPI_SUCCESS);
     place_and_run(&w, kind, (uint64_t)(P * 4096 + radix * 64 + me) << 20);
     rota_sched_free(&w.s);
+    rota_topo_free(&topo);
 }
 
 /* For every P up to MAX_P, every radix, both ways of packing and the first and

@@ -1,6 +1,7 @@
 /* test_sched_check.c - break a correct set of schedules in every way and see
  * that the checker says so. */
 #include "algos/algo.h"
+#include "common/shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,13 +28,15 @@ static void make_empty(world *w, int P)
 
 static void make(world *w, const char *algo, int P, int parameter)
 {
-    const rota_params params = {.batch = parameter, .radix = parameter};
-    const rota_topo topo = {.P = P, .n_nodes = 1};
+    const rota_params params = {
+        .batch = parameter, .radix = parameter, .leaders = parameter};
+    rota_topo topo = shape_topo(ODD_END, P);
 
     make_empty(w, P);
     for (int q = 0; q < P; q++)
         assert_int_equal(rota_algo_find(algo)->build(&topo, &params, &w->s[q]),
                          MPI_SUCCESS);
+    rota_topo_free(&topo);
 }
 
 /* Every block of n bytes. */
@@ -647,6 +650,37 @@ static void finds_bad_shape(void **state)
     assert_fault(&w, "a message has no blocks");
 }
 
+/* Two messages to rank 1: the block for it, or for the other rank. */
+static int check_late(int window, int first, int second)
+{
+    rota_sched s;
+
+    assert_int_equal(rota_sched_init(&s, 3, 0), MPI_SUCCESS);
+    rota_phase_begin(&s, window);
+    rota_emit_send(&s, 1, rota_src(&s, first));
+    rota_emit_send(&s, 2, rota_src(&s, 2));
+    rota_emit_send(&s, 1, rota_src(&s, second));
+    const int err = rota_sched_check_late(&s);
+    rota_sched_free(&s);
+    return err;
+}
+
+static void finds_what_cannot_tell_sizes(void **state)
+{
+    world w;
+
+    (void)state;
+    assert_int_equal(check_late(0, 1, 1), MPI_SUCCESS);
+    assert_int_equal(check_late(0, 2, 2), MPI_SUCCESS);
+    assert_int_equal(check_late(0, 1, 2), MPI_ERR_INTERN);
+    assert_int_equal(check_late(0, 2, 1), MPI_ERR_INTERN);
+    assert_int_equal(check_late(3, 2, 2), MPI_ERR_INTERN);
+    make(&w, "scattered", 5, 2); /* a phase has nothing to do with others */
+    for (int q = 0; q < 5; q++)
+        assert_int_equal(rota_sched_check_late(&w.s[q]), MPI_SUCCESS);
+    discard(&w);
+}
+
 static void finds_size_mismatch(void **state)
 {
     world w;
@@ -755,6 +789,7 @@ int main(void)
         cmocka_unit_test(finds_early_reads),
         cmocka_unit_test(finds_forwarding_within_phase),
         cmocka_unit_test(finds_bad_shape),
+        cmocka_unit_test(finds_what_cannot_tell_sizes),
         cmocka_unit_test(finds_size_mismatch),
         cmocka_unit_test(finds_bad_padding),
         cmocka_unit_test(minds_folding),

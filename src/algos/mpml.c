@@ -1,0 +1,295 @@
+/* mpml.c - leaders exchange what their nodes have for each other.
+ *
+ * Leader l of a node sends what the node has for those at offsets l, l + L,
+ * ..., and takes what comes from as many nodes at the other side: offsets
+ * instead of nodes, so that all leaders receive alike. First the leaders
+ * gather; then they exchange, while members of a node send each other what is
+ * for the own node directly; then they scatter. Each is a phase. A leader's own
+ * blocks are sent from the send buffer and received into the receive buffer.
+ *
+ * Blocks of a message between nodes are in order of destination, then of
+ * origin; what is gathered lies by origin, what is scattered by destination.
+ * So gathering and scattering move what lies end to end, and packing the
+ * message between is the transposition.
+ *
+ * Cost, where all N nodes have Q ranks: a node sends N-1 messages of Q Q blocks
+ * to others, of each leader's (N-1)/L, rounded. Every member sends each leader
+ * a message and gets one, and sends one to every other member. Scratch of a
+ * leader that serves k offsets: 2 k Q (Q-1) slots. Parameters: leaders.
+ * Source: [Peng21] algorithms 2 and 3.
+ */
+#include "algos/node.h"
+
+/* ---- who leads --------------------------------------------------------------- */
+
+/* The member that is number `place` when they are sorted by domain. */
+static int member_by_domain(const rota_topo *t, int node, int place)
+{
+    for (int domain = -1; domain < t->n_domains; domain++)
+        for (int local = 0; local < rota_topo_node_size(t, node); local++)
+            if (t->domain[rota_node_rank(t, node, local)] == domain &&
+                place-- == 0)
+                return local;
+    return 0; /* there is no such place */
+}
+
+static int count_leaders(const rota_topo *t, const rota_leaders *leaders,
+                         int node)
+{
+    const int Q = rota_topo_node_size(t, node);
+
+    return leaders->n < Q ? leaders->n : Q;
+}
+
+/* The number in its node of leader l of L. */
+static int leader_at(const rota_topo *t, const rota_leaders *leaders, int node,
+                     int l)
+{
+    const int64_t Q = rota_topo_node_size(t, node);
+    const int L = count_leaders(t, leaders, node);
+
+    return leaders->spread ? member_by_domain(t, node, (int)(l * Q / L)) : l;
+}
+
+/* The rank that serves offset i on a node. */
+static int leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
+                     int i)
+{
+    const int l = i % count_leaders(t, leaders, node);
+
+    return rota_node_rank(t, node, leader_at(t, leaders, node, l));
+}
+
+/* ---- what a leader has to do ----------------------------------------------- */
+
+typedef struct office {
+    rota_home home;
+    const rota_leaders *leaders;
+    int L;                /* leaders of this node */
+    int l;                /* which of them this rank is; L if none */
+    rota_block out, in;   /* first stays of what is gathered and scattered */
+    uint32_t n_out, n_in; /* of them for each other member */
+} office;
+
+/* Offsets that one leader serves, and where in n_out and n_in they begin. */
+typedef struct offsets {
+    int first, step;
+    uint32_t out, in;
+} offsets;
+
+static offsets served_by(const office *o, int l)
+{
+    return (offsets){.first = l > 0 ? l : o->L, .step = o->L};
+}
+
+static uint32_t size_at(const office *o, int i)
+{
+    const rota_topo *const t = o->home.t;
+
+    return (uint32_t)rota_topo_node_size(t, rota_node_at(&o->home, i));
+}
+
+static rota_block make_stays(rota_sched *s, uint32_t n)
+{
+    const rota_block first = s->n_blocks;
+    const uint32_t slot = s->n_slots;
+
+    for (uint32_t i = 0; i < n; i++)
+        rota_tmp(s, slot + i);
+    return first;
+}
+
+static office open_office(rota_sched *s, const rota_topo *t,
+                          const rota_leaders *leaders)
+{
+    office o = {.home = rota_home_of(t, s->me), .leaders = leaders};
+    const uint32_t others = (uint32_t)o.home.Q - 1;
+
+    o.L = count_leaders(t, leaders, o.home.n);
+    while (o.l < o.L && leader_at(t, leaders, o.home.n, o.l) != o.home.g)
+        o.l++;
+    if (o.l == o.L)
+        return o;
+    const offsets mine = served_by(&o, o.l);
+    for (int i = mine.first; i < t->n_nodes; i += mine.step) {
+        o.n_out += size_at(&o, i);
+        o.n_in += size_at(&o, -i);
+    }
+    o.out = make_stays(s, others * o.n_out);
+    o.in = make_stays(s, others * o.n_in);
+    return o;
+}
+
+/* Place k of another member's n stays, from first on. */
+static rota_block stay_of(const office *o, rota_block first, uint32_t n,
+                          int member, uint32_t k)
+{
+    return first + (uint32_t)(member - (member > o->home.g)) * n + k;
+}
+
+/* ---- gathering -------------------------------------------------------------- */
+
+static void emit_gather_send(rota_sched *s, const office *o, offsets served,
+                             int leader)
+{
+    const rota_home *const home = &o->home;
+
+    rota_emit_msg(s, ROTA_SEND, home->ranks[leader]);
+    for (int i = served.first; i < home->t->n_nodes; i += served.step)
+        for (uint32_t d = 0; d < size_at(o, i); d++)
+            rota_emit_block(
+                s, ROTA_SEND,
+                rota_src(
+                    s, rota_node_rank(home->t, rota_node_at(home, i), (int)d)));
+}
+
+static void emit_gather_recv(rota_sched *s, const office *o, offsets served,
+                             int member)
+{
+    uint32_t k = served.out;
+
+    rota_emit_msg(s, ROTA_RECV, o->home.ranks[member]);
+    for (int i = served.first; i < o->home.t->n_nodes; i += served.step)
+        for (uint32_t d = 0; d < size_at(o, i); d++)
+            rota_emit_block(s, ROTA_RECV,
+                            stay_of(o, o->out, o->n_out, member, k++));
+}
+
+/* To the leader that serves the offsets. */
+static void emit_gather(rota_sched *s, const office *o, offsets served)
+{
+    const rota_home *const home = &o->home;
+    const int l = served.first % o->L;
+
+    if (served.first >= home->t->n_nodes)
+        return;
+    if (l != o->l)
+        emit_gather_send(s, o, served,
+                         leader_at(home->t, o->leaders, home->n, l));
+    for (int q = 0; l == o->l && q < home->Q; q++)
+        if (q != home->g)
+            emit_gather_recv(s, o, served, q);
+}
+
+/* ---- between leaders ---------------------------------------------------------- */
+
+static void emit_matrix_send(rota_sched *s, const office *o, int i,
+                             uint32_t out)
+{
+    const rota_home *const home = &o->home;
+    const int m = rota_node_at(home, i);
+
+    rota_emit_msg(s, ROTA_SEND, leader_of(home->t, o->leaders, m, i));
+    for (uint32_t d = 0; d < size_at(o, i); d++)
+        for (int q = 0; q < home->Q; q++)
+            rota_emit_block(
+                s, ROTA_SEND,
+                q == home->g ? rota_src(s, rota_node_rank(home->t, m, (int)d))
+                             : stay_of(o, o->out, o->n_out, q, out + d));
+}
+
+static void emit_matrix_recv(rota_sched *s, const office *o, int i, uint32_t in)
+{
+    const rota_home *const home = &o->home;
+    const int m = rota_node_at(home, -i);
+
+    rota_emit_msg(s, ROTA_RECV, leader_of(home->t, o->leaders, m, i));
+    for (int q = 0; q < home->Q; q++)
+        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+            rota_emit_block(
+                s, ROTA_RECV,
+                q == home->g
+                    ? rota_dst(s, rota_node_rank(home->t, m, (int)origin))
+                    : stay_of(o, o->in, o->n_in, q, in + origin));
+}
+
+static void emit_matrices(rota_sched *s, const office *o)
+{
+    if (o->l == o->L)
+        return;
+    offsets mine = served_by(o, o->l);
+    for (int i = mine.first; i < o->home.t->n_nodes; i += mine.step) {
+        emit_matrix_recv(s, o, i, mine.in);
+        emit_matrix_send(s, o, i, mine.out);
+        mine.out += size_at(o, i);
+        mine.in += size_at(o, -i);
+    }
+}
+
+/* ---- scattering --------------------------------------------------------------- */
+
+static void emit_scatter_recv(rota_sched *s, const office *o, offsets served,
+                              int leader)
+{
+    const rota_home *const home = &o->home;
+
+    rota_emit_msg(s, ROTA_RECV, home->ranks[leader]);
+    for (int i = served.first; i < home->t->n_nodes; i += served.step)
+        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+            rota_emit_block(
+                s, ROTA_RECV,
+                rota_dst(s, rota_node_rank(home->t, rota_node_at(home, -i),
+                                           (int)origin)));
+}
+
+static void emit_scatter_send(rota_sched *s, const office *o, offsets served,
+                              int member)
+{
+    uint32_t k = served.in;
+
+    rota_emit_msg(s, ROTA_SEND, o->home.ranks[member]);
+    for (int i = served.first; i < o->home.t->n_nodes; i += served.step)
+        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+            rota_emit_block(s, ROTA_SEND,
+                            stay_of(o, o->in, o->n_in, member, k++));
+}
+
+static void emit_scatter(rota_sched *s, const office *o, offsets served)
+{
+    const rota_home *const home = &o->home;
+    const int l = served.first % o->L;
+
+    if (served.first >= home->t->n_nodes)
+        return;
+    if (l != o->l)
+        emit_scatter_recv(s, o, served,
+                          leader_at(home->t, o->leaders, home->n, l));
+    for (int q = 0; l == o->l && q < home->Q; q++)
+        if (q != home->g)
+            emit_scatter_send(s, o, served, q);
+}
+
+int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,
+                       rota_sched *s)
+{
+    const office o = open_office(s, topo, leaders);
+
+    rota_phase_begin(s, 0);
+    for (int l = 0; l < o.L; l++)
+        emit_gather(s, &o, served_by(&o, l));
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
+    emit_matrices(s, &o);
+    rota_emit_members(s, &o.home);
+    rota_phase_begin(s, 0);
+    for (int l = 0; l < o.L; l++)
+        emit_scatter(s, &o, served_by(&o, l));
+    return rota_sched_end(s);
+}
+
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    const rota_leaders leaders = {.n = params->leaders};
+
+    return rota_build_leaders(topo, &leaders, s);
+}
+
+const rota_algo rota_algo_mpml = {
+    .name = "mpml",
+    .summary = "several leaders a node exchange what they gather",
+    .source = "[Peng21] algorithms 2 and 3",
+    .params = ROTA_P_LEADERS,
+    .nodes = true,
+    .build = build,
+};

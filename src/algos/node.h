@@ -1,0 +1,64 @@
+/* node.h - arithmetic of ranks, nodes and places in them, and what algorithms
+ * that heed nodes have in common.
+ *
+ * Nodes are counted modulo their number: the node at offset i is i further on.
+ */
+#ifndef ROTA_NODE_H
+#define ROTA_NODE_H
+
+#include "algos/algo.h"
+
+/* This rank's place. */
+typedef struct rota_home {
+    const rota_topo *t;
+    int n, g;         /* its node, its number there */
+    int Q;            /* ranks of the node */
+    const int *ranks; /* [Q] them */
+} rota_home;
+
+static inline rota_home rota_home_of(const rota_topo *t, int rank)
+{
+    const int n = t->node[rank];
+
+    return (rota_home){.t = t,
+                       .n = n,
+                       .g = t->local[rank],
+                       .Q = rota_topo_node_size(t, n),
+                       .ranks = t->ranks + t->first[n]};
+}
+
+static inline int rota_node_rank(const rota_topo *t, int node, int local)
+{
+    return t->ranks[t->first[node] + local];
+}
+
+/* The node at offset i, -N < i < N. */
+static inline int rota_node_at(const rota_home *h, int i)
+{
+    const int N = h->t->n_nodes;
+
+    return (h->n + N + i) % N;
+}
+
+/* Members of the own node get their blocks directly, in the phase at hand. */
+void rota_emit_members(rota_sched *s, const rota_home *h);
+
+/* ---- columns: parlinna.c --------------------------------------------------- */
+
+/* How the blocks that a rank has gathered for one of another node travel. */
+typedef enum rota_columns { ROTA_COALESCED, ROTA_STAGGERED } rota_columns;
+
+int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
+                        rota_columns columns, rota_sched *s);
+
+/* ---- leaders: mpml.c ------------------------------------------------------- */
+
+typedef struct rota_leaders {
+    int n;       /* of each node, fewer where it has fewer ranks */
+    bool spread; /* over its domains; else its first ranks */
+} rota_leaders;
+
+int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,
+                       rota_sched *s);
+
+#endif /* ROTA_NODE_H */
