@@ -20,7 +20,7 @@
  */
 #include "algos/node.h"
 
-/* ---- who leads --------------------------------------------------------------- */
+/* ---- who leads ----------------------------------------------------------- */
 
 /* The member that is number `place` when they are sorted by domain. */
 static int member_by_domain(const rota_topo *t, int node, int place)
@@ -60,7 +60,7 @@ static int leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
     return rota_node_rank(t, node, leader_at(t, leaders, node, l));
 }
 
-/* ---- what a leader has to do ----------------------------------------------- */
+/* ---- what a leader has to do --------------------------------------------- */
 
 typedef struct office {
     rota_home home;
@@ -127,7 +127,7 @@ static rota_block stay_of(const office *o, rota_block first, uint32_t n,
     return first + (uint32_t)(member - (member > o->home.g)) * n + k;
 }
 
-/* ---- gathering -------------------------------------------------------------- */
+/* ---- gathering ----------------------------------------------------------- */
 
 static void emit_gather_send(rota_sched *s, const office *o, offsets served,
                              int leader)
@@ -171,7 +171,7 @@ static void emit_gather(rota_sched *s, const office *o, offsets served)
             emit_gather_recv(s, o, served, q);
 }
 
-/* ---- between leaders ---------------------------------------------------------- */
+/* ---- between leaders ----------------------------------------------------- */
 
 static void emit_matrix_send(rota_sched *s, const office *o, int i,
                              uint32_t out)
@@ -216,7 +216,7 @@ static void emit_matrices(rota_sched *s, const office *o)
     }
 }
 
-/* ---- scattering --------------------------------------------------------------- */
+/* ---- scattering ---------------------------------------------------------- */
 
 static void emit_scatter_recv(rota_sched *s, const office *o, offsets served,
                               int leader)

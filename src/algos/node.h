@@ -43,7 +43,7 @@ static inline int rota_node_at(const rota_home *h, int i)
 /* Members of the own node get their blocks directly, in the phase at hand. */
 void rota_emit_members(rota_sched *s, const rota_home *h);
 
-/* ---- columns: parlinna.c --------------------------------------------------- */
+/* ---- columns: parlinna.c ------------------------------------------------- */
 
 /* How the blocks that a rank has gathered for one of another node travel. */
 typedef enum rota_columns { ROTA_COALESCED, ROTA_STAGGERED } rota_columns;
@@ -51,7 +51,7 @@ typedef enum rota_columns { ROTA_COALESCED, ROTA_STAGGERED } rota_columns;
 int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
                         rota_columns columns, rota_sched *s);
 
-/* ---- leaders: mpml.c ------------------------------------------------------- */
+/* ---- leaders: mpml.c ----------------------------------------------------- */
 
 typedef struct rota_leaders {
     int n;       /* of each node, fewer where it has fewer ranks */

@@ -19,14 +19,14 @@
  * index in w = ceil(log_r Q) phases in the node, K being the number of pairs
  * of a position x and a value z > 0 with z r^x < Q; between nodes N-1 messages
  * of Q blocks in ceil((N-1) / batch) phases or, staggered, Q(N-1) of one in
- * ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch). Scratch: (N-1)(Q-1) slots for columns and N(Q-1-K) on
- * the way to them. Parameters: radix, batch.
+ * ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch). Scratch: (N-1)(Q-1) slots for
+ * columns and N(Q-1-K) on the way to them. Parameters: radix, batch.
  * Source: [Fan25] algorithms 2 and 3, for nodes of one size.
  */
 #include "algos/log.h"
 #include "algos/node.h"
 
-/* ---- what a member carries ------------------------------------------------- */
+/* ---- what a member carries ----------------------------------------------- */
 
 /* Columns that a member of the own node carries to the node at offset -i: to
  * the ranks there with its number, and so on in steps of Q. */
@@ -52,7 +52,7 @@ static uint32_t count_columns(const rota_home *home, int member)
     return n;
 }
 
-/* ---- in the node ------------------------------------------------------------ */
+/* ---- in the node --------------------------------------------------------- */
 
 /* Where the block of column k of this rank comes to that is from the member up
  * from it. Columns but the first rest in slots of their own, in this order. */
@@ -105,7 +105,7 @@ static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
     return true;
 }
 
-/* ---- between nodes ---------------------------------------------------------- */
+/* ---- between nodes ------------------------------------------------------- */
 
 /* A part of the columns that leave in a step and of the one that comes. Blocks
  * of a column are in order of origin, up from its carrier. */
