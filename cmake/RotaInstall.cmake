@@ -50,8 +50,12 @@ set(rota_pc_mpi_openmpi ompi-c)
 if(rota_pc_mpi_${ROTA_MPI_FLAVOUR})
     pkg_check_modules(ROTA_PC_MPI QUIET ${rota_pc_mpi_${ROTA_MPI_FLAVOUR}})
 endif()
-# Another one of the same name may be installed.
-list(GET MPI_C_INCLUDE_DIRS 0 rota_mpi_include)
+# Another one of the same name may be installed. No folder: the C compiler is
+# MPI's own.
+set(rota_mpi_include "")
+if(MPI_C_INCLUDE_DIRS)
+    list(GET MPI_C_INCLUDE_DIRS 0 rota_mpi_include)
+endif()
 if(ROTA_PC_MPI_FOUND AND rota_mpi_include IN_LIST ROTA_PC_MPI_INCLUDE_DIRS)
     set(rota_pc_requires ${rota_pc_mpi_${ROTA_MPI_FLAVOUR}})
 else()

@@ -7,7 +7,7 @@
 #   -DMPI_C_COMPILER=mpicc.openmpi
 #
 # Sets, besides what FindMPI does:
-#   ROTA_MPI_FLAVOUR  mpich, openmpi or other
+#   ROTA_MPI_FLAVOUR  mpich, openmpi, smpi (SimGrid's) or other
 #   ROTA_MPIEXEC      command line up to and including the option that takes
 #                     the number of ranks
 
@@ -39,6 +39,7 @@ cmake_push_check_state(RESET)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_symbol_exists(OPEN_MPI mpi.h ROTA_MPI_IS_OPENMPI)
 check_symbol_exists(MPICH_VERSION mpi.h ROTA_MPI_IS_MPICH)
+check_symbol_exists(SMPI_H mpi.h ROTA_MPI_IS_SMPI)
 cmake_pop_check_state()
 
 set(rota_mpiexec_flags "")
@@ -54,6 +55,8 @@ if(ROTA_MPI_IS_OPENMPI)
     endif()
 elseif(ROTA_MPI_IS_MPICH)
     set(ROTA_MPI_FLAVOUR mpich)
+elseif(ROTA_MPI_IS_SMPI)
+    set(ROTA_MPI_FLAVOUR smpi)
 else()
     set(ROTA_MPI_FLAVOUR other)
 endif()

@@ -1,0 +1,248 @@
+#!/bin/sh
+# scale.sh - algorithms at more ranks than there are cores, in simulated time.
+#
+#   sh bench/scale.sh [OPTION...]                               (see --help)
+#
+# Builds rota-bench for SimGrid's SMPI in build-smpi/, runs every algorithm at
+# every size in a simulation of its own, writes one line of CSV for each, and
+# prints a table. rota-bench verifies every exchange; what fails or takes too
+# long is left out of the CSV, and the table says why. Exit status: 0 if all
+# ran, 77 if SimGrid is not there, 2 for a wrong command line, else 1.
+set -u
+export LC_ALL=C
+
+usage()
+{
+    cat <<'END'
+usage: sh bench/scale.sh [OPTION...]
+
+  --machine NAME     dragonfly (default), torus or fattree
+  --ranks N          64 (default), 32 of them a node (see --node)
+  --node N           ranks a node
+  --sizes S,...      largest block in bytes (default 16,64,512,2048,8192)
+  --algos ALGO,...   as of rota-bench; mpi:HOW is MPI_Alltoallv as SMPI does it
+                     by one of its selectors (mpich, ompi, mvapich2) or
+                     algorithms (pair, ring, bruck); mpi alone: mpich
+                     (default: parlogna in many radices, with and without a
+                     message of sizes in every round, and what it competes with)
+  --kind KIND        fixed (default), varying or exchange
+  --dist DIST        as of rota-bench (default uniform)
+  --iters N          timed exchanges (default 1)
+  --limit SECONDS    for each simulation (default 300)
+  --build FOLDER     (default build-smpi)
+  --csv FILE         (default FOLDER/results/MACHINE-RANKS-KIND.csv)
+END
+}
+
+wrong()
+{
+    echo "scale.sh: $*" >&2
+    exit 2
+}
+
+absolute()
+{
+    case $1 in
+    /*) echo "$1" ;;
+    *) echo "$PWD/$1" ;;
+    esac
+}
+
+# ---- options ------------------------------------------------------------------
+
+machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
+kind=fixed dist=uniform iters=1 limit=300 build= csv=
+while [ $# -gt 0 ]; do
+    [ "$1" != --help ] || { usage; exit 0; }
+    [ $# -ge 2 ] || wrong "$1 needs a value (see --help)"
+    case $1 in
+    --machine) machine=$2 ;;
+    --ranks) ranks=$2 ;;
+    --node) node=$2 ;;
+    --sizes) sizes=$2 ;;
+    --algos) algos=$2 ;;
+    --kind) kind=$2 ;;
+    --dist) dist=$2 ;;
+    --iters) iters=$2 ;;
+    --limit) limit=$2 ;;
+    --build) build=$(absolute "$2") ;;
+    --csv) csv=$(absolute "$2") ;;
+    *) wrong "unknown option '$1' (see --help)" ;;
+    esac
+    shift 2
+done
+case $machine in
+dragonfly | torus | fattree) ;;
+*) wrong "--machine: '$machine' is none of dragonfly, torus, fattree" ;;
+esac
+for number in "$ranks" "$node" "$limit"; do
+    case $number in
+    '' | *[!0-9]* | 0*) wrong "'$number' is not a number from 1" ;;
+    esac
+done
+nodes=$(((ranks + node - 1) / node))
+
+# Powers of two, the square root, and P, with which nothing is forwarded.
+default_algos()
+{
+    root=1
+    while [ $((root * root)) -lt "$ranks" ]; do root=$((root + 1)); done
+    for radix in $(printf '%s\n' 2 4 8 16 32 "$root" "$ranks" | sort -nu); do
+        [ "$radix" -gt "$ranks" ] ||
+            printf '%s,' "parlogna:radix=$radix" \
+                "parlogna:radix=$radix:metadata=two_phase"
+    done
+    echo padded_bruck,scattered:batch=32,spread_out,mpi
+}
+[ -n "$algos" ] || algos=$(default_algos)
+
+for program in smpicc smpirun cmake c++; do
+    command -v "$program" >/dev/null 2>&1 && continue
+    echo "scale.sh: $program is not installed. Debian has SimGrid's SMPI in" \
+        "libsimgrid-dev."
+    exit 77
+done
+
+# ---- build --------------------------------------------------------------------
+
+cd "$(dirname "$0")/.." || exit 1
+build=${build:-$PWD/build-smpi}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+if ! { cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_C_COMPILER=smpicc -DMPI_C_COMPILER=smpicc \
+    -DROTA_BUILD_TESTS=OFF -DROTA_BUILD_EXAMPLES=OFF &&
+    cmake --build "$build" --parallel 2 --target rota-bench machine; } >"$work/log" 2>&1
+then
+    cat "$work/log"
+    exit 1
+fi
+mkdir -p "$build/results" || exit 1
+csv=${csv:-$build/results/$machine-$ranks-$kind.csv}
+
+# ---- run ----------------------------------------------------------------------
+
+i=0
+while [ "$i" -lt "$nodes" ]; do
+    echo "node-$i:$node"
+    i=$((i + 1))
+done >"$work/hosts"
+
+# Copies of the program, one a rank, are made in memory where possible.
+copies=${TMPDIR:-/tmp}
+[ ! -w /dev/shm ] || copies=/dev/shm
+
+# how ALGO: the setting that makes MPI's own exchange what the name says.
+how()
+{
+    case $1 in
+    mpi:pair | mpi:ring | mpi:bruck) echo "smpi/alltoallv:${1#mpi:}" ;;
+    mpi:mpich | mpi:ompi | mpi:mvapich2) echo "smpi/coll-selector:${1#mpi:}" ;;
+    *) echo smpi/coll-selector:mpich ;;
+    esac
+}
+
+# Messages take what the machine says and no more. Every send is a rendezvous,
+# and posting it costs its sender 0.2 us; what SMPI does not charge for, or
+# would charge in another way than the rest, smpi/shim.c does.
+simulate()
+{
+    algo=$1
+    size=$2
+    case $algo in
+    mpi:*) name=mpi ;;
+    *) name=$algo ;;
+    esac
+    SCALE_MACHINE=$machine SCALE_NODES=$nodes SCALE_RANKS_PER_NODE=$node \
+        TMPDIR=$copies timeout -k 5 "$limit" smpirun -np "$ranks" -hostfile "$work/hosts" \
+        -platform "$build/bench/smpi/machine.so" --log=root.thres:warning \
+        --cfg=network/model:CM02 --cfg=network/TCP-gamma:0 \
+        --cfg=network/weight-S:0 --cfg=network/crosstraffic:0 \
+        --cfg=contexts/stack-size:256 --cfg=smpi/simulate-computation:no \
+        --cfg=smpi/host-speed:1Gf --cfg=smpi/cpu-threshold:0 \
+        --cfg=smpi/send-is-detached-thresh:0 --cfg=smpi/os:0:2e-7:0 \
+        --cfg=smpi/ois:0:2e-7:0 --cfg=smpi/or:0:1e-7:0 --cfg=smpi/test:0 \
+        --cfg=smpi/iprobe:1e-7 --cfg=smpi/grow-injected-times:no \
+        --cfg=smpi/coll-selector:mpich --cfg="$(how "$algo")" \
+        "$build/bench/rota-bench" --kind "$kind" --dist "$dist" \
+        --sizes "$size" --algos "$name" --iters "$iters" --warmup 0 --block 1 \
+        --csv "$work/one.csv" >"$work/log" 2>&1 </dev/null
+}
+
+# note ALGO SIZE STATUS: a row for the table and, if it ran, one of the CSV.
+note()
+{
+    case $3 in
+    0)
+        [ -s "$csv" ] || sed -n '1s/^/machine,name,/p' "$work/one.csv" >"$csv"
+        sed -n "2s/^/\"$machine\",\"$1\",/p" "$work/one.csv" >>"$csv"
+        awk -F, -v algo="$1" -v size="$2" 'NR == 1 {
+                for (i = 1; i <= NF; i++) if ($i == "median_us") column = i }
+            NR == 2 { print size, algo, $column }' "$work/one.csv" \
+            >>"$work/rows" ;;
+    124 | 137) echo "$2 $1 late" >>"$work/rows" ;;
+    *)
+        echo "$2 $1 failed" >>"$work/rows"
+        echo "scale.sh: $1, $2 B: status $3" >&2
+        tail -n 5 "$work/log" >&2 ;;
+    esac
+}
+
+rm -f "$csv"
+: >"$work/rows"
+cd "$work" || exit 1 # smpirun leaves files
+for size in $(echo "$sizes" | tr , ' '); do
+    for algo in $(echo "$algos" | tr , ' '); do
+        [ ! -t 2 ] || printf '\r%8s B  %-40s' "$size" "$algo" >&2
+        rm -f one.csv
+        simulate "$algo" "$size"
+        note "$algo" "$size" $?
+    done
+done
+[ ! -t 2 ] || printf '\r%60s\r' '' >&2
+
+# ---- table --------------------------------------------------------------------
+
+echo "$machine, P = $ranks, $node ranks a node, kind $kind, $dist:" \
+    "microseconds, the slowest rank"
+awk '
+    !($1 in column) { column[$1] = ++n; size[n] = $1 }
+    !($2 in row) { row[$2] = ++rows; name[rows] = $2 }
+    {
+        cell[row[$2], column[$1]] = $3
+        if ($3 ~ /^[0-9]/ && (!($1 in least) || $3 + 0 < least[$1] + 0)) {
+            least[$1] = $3
+            best[$1] = $2
+        }
+        if ($3 ~ /^[0-9]/ && $2 ~ /^parlogna:radix=[0-9]+$/ &&
+            (!($1 in least_r) || $3 + 0 < least_r[$1] + 0)) {
+            least_r[$1] = $3
+            best_r[$1] = substr($2, length("parlogna:radix=") + 1)
+        }
+        if ($3 == "late") late = 1
+    }
+    function line(text, c) {
+        printf "%-40s", text
+        for (c = 1; c <= n; c++) printf " %10s", value[c]
+        print ""
+    }
+    END {
+        for (c = 1; c <= n; c++) value[c] = size[c] " B"
+        line("algorithm")
+        for (r = 1; r <= rows; r++) {
+            for (c = 1; c <= n; c++) {
+                value[c] = cell[r, c]
+                if (value[c] ~ /^[0-9]/)
+                    value[c] = sprintf("%.1f%s", value[c],
+                                       best[size[c]] == name[r] ? "*" : " ")
+            }
+            line(name[r])
+        }
+        for (c = 1; c <= n; c++) value[c] = best_r[size[c]] " "
+        line("best radix of parlogna")
+        print "*: the fastest"
+        if (late) print "late: not within the limit"
+    }' rows
+echo "CSV: $csv"
+! grep -q -e ' failed$' -e ' late$' rows

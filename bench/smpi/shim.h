@@ -1,0 +1,60 @@
+/* shim.h - what a run under SimGrid's SMPI needs; no other build sees it.
+ *
+ * Included before every source file, so that calls of MPI and of the C library
+ * go to shim.c. There all ranks take turns in one thread, and simulated time
+ * passes only where somebody says so. Therefore:
+ *
+ * - Time that SMPI leaves out is charged: a persistent send costs its sender as
+ *   much as SMPI takes for MPI_Isend, and copied bytes take the processor.
+ * - A test in vain that is repeated with nothing else tested in between can
+ *   only be part of a wait, and waits. Polling would pass time in steps, and
+ *   every poll is an event to simulate.
+ * - The machine on which this runs is not the one that is simulated: hwloc is
+ *   told not to look.
+ * - SMPI has no matched probe: ordinary probes do, since no other thread can
+ *   receive what was probed.
+ */
+#ifndef BENCH_SMPI_SHIM_H
+#define BENCH_SMPI_SHIM_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+void *shim_memcpy(void *to, const void *from, size_t bytes);
+int shim_clock_gettime(clockid_t clock, struct timespec *now);
+int shim_send_init(const void *data, int count, MPI_Datatype type, int to,
+                   int tag, MPI_Comm comm, MPI_Request *request);
+int shim_request_free(MPI_Request *request);
+int shim_start(MPI_Request *request);
+int shim_isend(const void *data, int count, MPI_Datatype type, int to, int tag,
+               MPI_Comm comm, MPI_Request *request);
+int shim_issend(const void *data, int count, MPI_Datatype type, int to, int tag,
+                MPI_Comm comm, MPI_Request *request);
+int shim_test(MPI_Request *request, int *flag, MPI_Status *status);
+int shim_testall(int n, MPI_Request request[], int *flag, MPI_Status status[]);
+int shim_testsome(int n, MPI_Request request[], int *n_done, int done[],
+                  MPI_Status status[]);
+int shim_improbe(int from, int tag, MPI_Comm comm, int *flag,
+                 MPI_Message *message, MPI_Status *status);
+int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
+                MPI_Request *request);
+
+#define memcpy(to, from, bytes) shim_memcpy(to, from, bytes)
+#undef clock_gettime /* SMPI's own */
+#define clock_gettime(clock, now) shim_clock_gettime(clock, now)
+#define hwloc_topology_load shim_hwloc_topology_load
+
+#define MPI_Send_init shim_send_init
+#define MPI_Request_free shim_request_free
+#define MPI_Start shim_start
+#define MPI_Isend shim_isend
+#define MPI_Issend shim_issend
+#define MPI_Test shim_test
+#define MPI_Testall shim_testall
+#define MPI_Testsome shim_testsome
+#define MPI_Improbe shim_improbe
+#define MPI_Imrecv shim_imrecv
+
+#endif
