@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Timed pairs of init and free, of which the median counts. */
-#define INIT_REPEATS 5
 /* Verified exchanges of each algorithm before it is timed: the second one runs
  * a plan that has run before. One more follows after the timing. */
 #define VERIFY_BEFORE 2
@@ -67,14 +65,9 @@ static int init_once(runner *r, const exchange *x)
 }
 
 /* The error is of the same class on all ranks: the library agrees on it. */
-static int time_init(cell_run *run, runner *r, double *median_us)
+static int time_inits(cell_run *run, runner *r, double times[])
 {
-    double times[INIT_REPEATS];
-
-    *median_us = NAN;
-    if (!r->ops->has_init)
-        return MPI_SUCCESS;
-    for (int i = 0; i < INIT_REPEATS; i++) {
+    for (int i = 0; i < run->opt->inits; i++) {
         double began;
         int err;
 
@@ -86,12 +79,29 @@ static int time_init(cell_run *run, runner *r, double *median_us)
         bench_must(r->ops->free(r), r->spec->name);
         times[i] = sync_now_us() - began;
     }
-    bench_must(MPI_Allreduce(MPI_IN_PLACE, times, INIT_REPEATS, MPI_DOUBLE,
-                             MPI_MAX, run->env->comm),
-               "MPI_Allreduce");
-    sort_doubles(times, INIT_REPEATS);
-    *median_us = quantile(times, INIT_REPEATS, 0.5);
     return MPI_SUCCESS;
+}
+
+static int time_init(cell_run *run, runner *r, double *median_us)
+{
+    const int n = run->opt->inits;
+    double *times;
+    int err;
+
+    *median_us = NAN;
+    if (!r->ops->has_init)
+        return MPI_SUCCESS;
+    times = bench_calloc((size_t)n, sizeof *times);
+    err = time_inits(run, r, times);
+    if (err == MPI_SUCCESS) {
+        bench_must(MPI_Allreduce(MPI_IN_PLACE, times, n, MPI_DOUBLE, MPI_MAX,
+                                 run->env->comm),
+                   "MPI_Allreduce");
+        sort_doubles(times, n);
+        *median_us = quantile(times, n, 0.5);
+    }
+    free(times);
+    return err;
 }
 
 static void explain(const algo_spec *spec, int err, char *error, size_t errlen)

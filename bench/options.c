@@ -228,6 +228,11 @@ static int set_warmup(options *o, const char *text, const problem *why)
     return set_count(text, 0, &o->warmup, why);
 }
 
+static int set_inits(options *o, const char *text, const problem *why)
+{
+    return set_count(text, 1, &o->inits, why);
+}
+
 static int set_block(options *o, const char *text, const problem *why)
 {
     return set_count(text, 1, &o->block, why);
@@ -303,6 +308,7 @@ static const struct option_row {
     {"--iters", "N", "timed iterations (default 200)", set_iters},
     {"--warmup", "N", "iterations before them, not timed (default 10)",
      set_warmup},
+    {"--inits", "N", "timed pairs of init and free (default 5)", set_inits},
     {"--block", "N",
      "iterations of one algorithm before the next takes its turn;\n"
      "                         from 2 on the first of them is not counted\n"
@@ -388,6 +394,7 @@ int options_parse(int argc, char *argv[], options *o, char *error,
                    .mem = &bench_mem_table[0],
                    .iters = 200,
                    .warmup = 10,
+                   .inits = 5,
                    .seed = 1};
     for (int i = 1; i < argc;) {
         const int used = parse_one(&argv[i], o, &why);
