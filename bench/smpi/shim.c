@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct hwloc_topology;
@@ -204,4 +205,49 @@ int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
     free(p);
     *message = MPI_MESSAGE_NULL;
     return err;
+}
+
+/* Of a basic type, which has as many elements as the count says. */
+int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
+                        MPI_Count *elements)
+{
+    int count = 0;
+    const int err = PMPI_Get_count(status, type, &count);
+
+    *elements = count;
+    return err;
+}
+
+/* ---- errors ---------------------------------------------------------------- */
+
+/* rota-bench has MPI_ERRORS_RETURN everywhere, for which SMPI has no function
+ * but calls it. */
+int shim_comm_call_errhandler(MPI_Comm comm, int code)
+{
+    (void)comm;
+    (void)code;
+    return MPI_SUCCESS;
+}
+
+static char error_text[MPI_MAX_ERROR_STRING];
+
+int shim_add_error_code(int errorclass, int *code)
+{
+    *code = errorclass;
+    return MPI_SUCCESS;
+}
+
+int shim_add_error_string(int code, const char *text)
+{
+    (void)code;
+    snprintf(error_text, sizeof error_text, "%s", text);
+    return MPI_SUCCESS;
+}
+
+int shim_error_string(int code, char *text, int *length)
+{
+    if (error_text[0] == '\0')
+        return PMPI_Error_string(code, text, length);
+    *length = snprintf(text, MPI_MAX_ERROR_STRING, "%s", error_text);
+    return MPI_SUCCESS;
 }

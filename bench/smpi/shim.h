@@ -13,6 +13,8 @@
  *   told not to look.
  * - SMPI has no matched probe: ordinary probes do, since no other thread can
  *   receive what was probed.
+ * - SMPI has no error codes but its own: a class stands for all of it, with the
+ *   text that was given last.
  */
 #ifndef BENCH_SMPI_SHIM_H
 #define BENCH_SMPI_SHIM_H
@@ -40,6 +42,12 @@ int shim_improbe(int from, int tag, MPI_Comm comm, int *flag,
                  MPI_Message *message, MPI_Status *status);
 int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
                 MPI_Request *request);
+int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
+                        MPI_Count *elements);
+int shim_comm_call_errhandler(MPI_Comm comm, int code);
+int shim_add_error_code(int errorclass, int *code);
+int shim_add_error_string(int code, const char *text);
+int shim_error_string(int code, char *text, int *length);
 
 #define memcpy(to, from, bytes) shim_memcpy(to, from, bytes)
 #undef clock_gettime /* SMPI's own */
@@ -56,5 +64,10 @@ int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
 #define MPI_Testsome shim_testsome
 #define MPI_Improbe shim_improbe
 #define MPI_Imrecv shim_imrecv
+#define MPI_Get_elements_x shim_get_elements_x
+#define MPI_Comm_call_errhandler shim_comm_call_errhandler
+#define MPI_Add_error_code shim_add_error_code
+#define MPI_Add_error_string shim_add_error_string
+#define MPI_Error_string shim_error_string
 
 #endif
