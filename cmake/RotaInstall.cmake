@@ -1,4 +1,4 @@
-# Installs the header, both libraries, and what CMake and pkg-config need to
+# Installs the header, the libraries, rota-run, and what CMake and pkg-config need to
 # find them.
 
 include(CMakePackageConfigHelpers)
@@ -11,6 +11,10 @@ install(FILES include/rota.h TYPE INCLUDE)
 # Two sets, as only who links the static library needs hwloc and cJSON.
 install(TARGETS rota EXPORT rota)
 install(TARGETS rota_static EXPORT rota_static)
+if(TARGET rota_mpi)
+    install(TARGETS rota_mpi)
+    install(PROGRAMS ${PROJECT_BINARY_DIR}/src/mpi/rota-run TYPE BIN)
+endif()
 install(EXPORT rota
     NAMESPACE rota:: FILE rotaTargets.cmake DESTINATION ${rota_cmake_dir})
 install(EXPORT rota_static

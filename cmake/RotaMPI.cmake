@@ -40,6 +40,7 @@ set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_symbol_exists(OPEN_MPI mpi.h ROTA_MPI_IS_OPENMPI)
 check_symbol_exists(MPICH_VERSION mpi.h ROTA_MPI_IS_MPICH)
 check_symbol_exists(SMPI_H mpi.h ROTA_MPI_IS_SMPI)
+check_symbol_exists(MPI_Alltoallv_init_c mpi.h ROTA_MPI_HAS_PERSISTENT)
 cmake_pop_check_state()
 
 set(rota_mpiexec_flags "")

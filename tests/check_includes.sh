@@ -6,7 +6,9 @@
 #   src/algos        src/*, src/algos; neither mpi.h, MPI calls, memory nor
 #                    environment: builders are pure
 #   src/exec         src/*, src/exec
-#   src/plan         anything; the only folder to see hwloc, uthash and cJSON
+#   src/plan         anything; the only folder to see hwloc and cJSON, and but
+#                    for src/mpi uthash
+#   src/mpi          rota.h, src/mpi
 #   examples, bench  rota.h and what lies beside them; inside* and the tools
 #                    rota_price and rota_draw in bench may see src
 #
@@ -23,7 +25,7 @@ wrong()
     : >"$work/failed"
 }
 
-# outside NAME: is it a library that only src/plan sees?
+# outside NAME: is it a library that not all of src may see?
 outside()
 {
     case $1 in
@@ -45,6 +47,13 @@ judge()
         *) echo "the public header needs no more than mpi.h" ;;
         esac ;;
     src/plan/*) ;;
+    src/mpi/*)
+        case $inside,$2 in
+        yes,mpi/*) ;;
+        yes,*) echo "src/mpi uses Rota by rota.h only" ;;
+        no,uthash.h) ;;
+        *) outside "$2" && echo "only src/plan sees this library" ;;
+        esac ;;
     src/*)
         folder=${1#src/}
         case $folder in

@@ -44,6 +44,14 @@ for language in C CXX; do
     done
 done
 
+# Beside a program that uses Rota itself.
+if [ -e "$prefix/bin/rota-run" ]; then
+    step "run under rota-run" env ROTA_STATS=1 timeout 60 \
+        "$prefix/bin/rota-run" "$@" 2 "$work/C/with_rota"
+    mv "$work/out" "$work/stats"
+    step "what rota-run counted" grep '^rota_mpi: rank 0' "$work/stats"
+fi
+
 flags()
 {
     PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" \

@@ -1,0 +1,244 @@
+/* array.c - the functions for arrays of requests, ours among MPI's.
+ *
+ * While MPI looks at an array, ours are MPI_REQUEST_NULL in it: for MPI that
+ * is the same as an inactive request.
+ */
+#include "mpi/shim.h"
+
+#include <sched.h>
+
+/* A list of ours in the order of the array. */
+static rota_mpi_request *hide(int n, MPI_Request requests[])
+{
+    rota_mpi_request *ours = NULL;
+
+    for (int i = requests ? n - 1 : -1; i >= 0; i--) {
+        rota_mpi_request *const r = rota_mpi_request_find(requests[i]);
+        if (!r)
+            continue;
+        r->index = i;
+        r->next = ours;
+        ours = r;
+        requests[i] = MPI_REQUEST_NULL;
+    }
+    return ours;
+}
+
+static void show(const rota_mpi_request *ours, MPI_Request requests[])
+{
+    for (; ours; ours = ours->next)
+        requests[ours->index] = ours->handle;
+}
+
+static bool any_active(const rota_mpi_request *ours)
+{
+    while (ours && ours->state != ROTA_MPI_ACTIVE)
+        ours = ours->next;
+    return ours != NULL;
+}
+
+static void poll_ours(rota_mpi_request *ours)
+{
+    for (; ours; ours = ours->next)
+        rota_mpi_request_poll(ours);
+}
+
+static rota_mpi_request *first_done(rota_mpi_request *ours)
+{
+    while (ours && ours->state != ROTA_MPI_DONE)
+        ours = ours->next;
+    return ours;
+}
+
+static MPI_Status *at(MPI_Status statuses[], int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+static void set_error(MPI_Status *status, int err)
+{
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = err;
+}
+
+/* Conclude r, whose status goes to place i. err is the result of the call so
+ * far, with n statuses: MPI fills in MPI_ERROR of all once one has failed. */
+static int conclude(rota_mpi_request *r, MPI_Request requests[], int n,
+                    MPI_Status statuses[], int i, int err)
+{
+    const int its =
+        rota_mpi_request_conclude(r, &requests[r->index], at(statuses, i));
+
+    if (its != MPI_SUCCESS && err == MPI_SUCCESS) {
+        for (int k = 0; k < n; k++)
+            set_error(at(statuses, k), MPI_SUCCESS);
+        err = MPI_ERR_IN_STATUS;
+    }
+    if (err != MPI_SUCCESS)
+        set_error(at(statuses, i), its);
+    return err;
+}
+
+/* All are complete; err is what MPI said of the others. */
+static int conclude_all(rota_mpi_request *ours, int n, MPI_Request requests[],
+                        MPI_Status statuses[], int err)
+{
+    show(ours, requests);
+    for (rota_mpi_request *r = ours, *next; r; r = next) {
+        next = r->next;
+        err = conclude(r, requests, n, statuses, r->index, err);
+    }
+    return err;
+}
+
+/* One by one: MPI would start a stand-in. */
+int rota_mpi_Startall(int n, MPI_Request requests[])
+{
+    rota_mpi_request *const ours = hide(n, requests);
+
+    if (!ours)
+        return PMPI_Startall(n, requests);
+    show(ours, requests);
+    for (int i = 0; i < n; i++)
+        ROTA_MPI_TRY(rota_mpi_Start(&requests[i]));
+    return MPI_SUCCESS;
+}
+
+int rota_mpi_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
+{
+    rota_mpi_request *const ours = hide(n, requests);
+
+    for (rota_mpi_request *r = ours; r; r = r->next)
+        rota_mpi_request_wait(r);
+    const int err = PMPI_Waitall(n, requests, statuses);
+    return conclude_all(ours, n, requests, statuses, err);
+}
+
+int rota_mpi_Testall(int n, MPI_Request requests[], int *flag,
+                     MPI_Status statuses[])
+{
+    rota_mpi_request *const ours = hide(n, requests);
+    int err = MPI_SUCCESS;
+
+    poll_ours(ours);
+    const bool waits = any_active(ours);
+    if (waits)
+        *flag = 0;
+    else
+        err = PMPI_Testall(n, requests, flag, statuses);
+    if (waits || (err == MPI_SUCCESS && !*flag)) {
+        show(ours, requests);
+        return MPI_SUCCESS;
+    }
+    return conclude_all(ours, n, requests, statuses, err);
+}
+
+/* One look at all. *flag is set if one is complete, or none active: then index
+ * is MPI_UNDEFINED. *done is set to the complete one, if it is ours. */
+static int look(rota_mpi_request *ours, int n, MPI_Request requests[],
+                int *index, int *flag, MPI_Status *status,
+                rota_mpi_request **done)
+{
+    poll_ours(ours);
+    *done = first_done(ours);
+    if (*done) {
+        *index = (*done)->index;
+        *flag = 1;
+        return MPI_SUCCESS;
+    }
+    ROTA_MPI_TRY(PMPI_Testany(n, requests, index, flag, status));
+    if (*flag && *index == MPI_UNDEFINED && any_active(ours))
+        *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int after_look(rota_mpi_request *ours, rota_mpi_request *done,
+                      MPI_Request requests[], MPI_Status *status, int err)
+{
+    show(ours, requests);
+    return done
+               ? rota_mpi_request_conclude(done, &requests[done->index], status)
+               : err;
+}
+
+int rota_mpi_Testany(int n, MPI_Request requests[], int *index, int *flag,
+                     MPI_Status *status)
+{
+    rota_mpi_request *const ours = hide(n, requests), *done;
+
+    if (!ours)
+        return PMPI_Testany(n, requests, index, flag, status);
+    const int err = look(ours, n, requests, index, flag, status, &done);
+    return after_look(ours, done, requests, status, err);
+}
+
+/* Looks in vain before the processor is given up at each. */
+enum { SPINS = 1000 };
+
+int rota_mpi_Waitany(int n, MPI_Request requests[], int *index,
+                     MPI_Status *status)
+{
+    rota_mpi_request *const ours = hide(n, requests), *done = NULL;
+    int err, flag = 0;
+
+    if (!ours)
+        return PMPI_Waitany(n, requests, index, status);
+    for (int looks = 0;; looks++) {
+        err = look(ours, n, requests, index, &flag, status, &done);
+        if (flag || err != MPI_SUCCESS)
+            break;
+        if (looks >= SPINS)
+            sched_yield();
+    }
+    return after_look(ours, done, requests, status, err);
+}
+
+/* Ours that are complete, behind *outcount others. *outcount stays
+ * MPI_UNDEFINED if no request was active. */
+static int add_done(rota_mpi_request *ours, MPI_Request requests[],
+                    int *outcount, int indices[], MPI_Status statuses[],
+                    int err)
+{
+    if (*outcount == MPI_UNDEFINED && (first_done(ours) || any_active(ours)))
+        *outcount = 0;
+    for (rota_mpi_request *r = ours, *next; r; r = next) {
+        next = r->next;
+        if (r->state != ROTA_MPI_DONE)
+            continue;
+        indices[*outcount] = r->index;
+        err = conclude(r, requests, *outcount, statuses, *outcount, err);
+        ++*outcount;
+    }
+    return err;
+}
+
+int rota_mpi_Testsome(int n, MPI_Request requests[], int *outcount,
+                      int indices[], MPI_Status statuses[])
+{
+    rota_mpi_request *const ours = hide(n, requests);
+
+    poll_ours(ours);
+    const int err = PMPI_Testsome(n, requests, outcount, indices, statuses);
+    show(ours, requests);
+    if (err != MPI_SUCCESS && err != MPI_ERR_IN_STATUS)
+        return err;
+    return add_done(ours, requests, outcount, indices, statuses, err);
+}
+
+int rota_mpi_Waitsome(int n, MPI_Request requests[], int *outcount,
+                      int indices[], MPI_Status statuses[])
+{
+    rota_mpi_request *const ours = hide(n, requests);
+
+    show(ours, requests);
+    if (!ours)
+        return PMPI_Waitsome(n, requests, outcount, indices, statuses);
+    for (int looks = 0;; looks++) {
+        const int err =
+            rota_mpi_Testsome(n, requests, outcount, indices, statuses);
+        if (err != MPI_SUCCESS || *outcount != 0)
+            return err;
+        if (looks >= SPINS)
+            sched_yield();
+    }
+}

@@ -1,0 +1,97 @@
+/* list.h - the functions of MPI that the drop-in takes the place of:
+ *
+ *   ROTA_WRAP(name, parameters, arguments, gate)
+ *       MPI_name goes to rota_mpi_name where gate is true, else to PMPI_name.
+ *   ROTA_MEET(name, parameters, arguments)
+ *       MPI_name is PMPI_name, a blocking collective in which plans for
+ *       MPI_Ialltoallv may be made before.
+ *
+ * Everything about a wrapper is made from its line, here and nowhere else.
+ */
+
+#define ROTA_ALLTOALLV_(count, displ)                                          \
+    const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
+        MPI_Datatype sendtype, void *recvbuf, const count recvcounts[],        \
+        const displ rdispls[], MPI_Datatype recvtype, MPI_Comm comm
+#define ROTA_ARGS_                                                             \
+    sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,      \
+        recvtype, comm
+#define ROTA_ONE_(count)                                                       \
+    const void *sendbuf, count sendcount, MPI_Datatype sendtype,               \
+        void *recvbuf, count recvcount, MPI_Datatype recvtype, MPI_Comm comm
+#define ROTA_REDUCE_(count)                                                    \
+    const void *sendbuf, void *recvbuf, count n, MPI_Datatype datatype,        \
+        MPI_Op op, MPI_Comm comm
+#define ROTA_ARRAY_ int n, MPI_Request requests[]
+#define ROTA_INDICES_ int *outcount, int indices[], MPI_Status statuses[]
+
+/* Exchanges. */
+ROTA_WRAP(Alltoallv, (ROTA_ALLTOALLV_(int, int)), (ROTA_ARGS_), true)
+ROTA_WRAP(Alltoallv_c, (ROTA_ALLTOALLV_(MPI_Count, MPI_Aint)), (ROTA_ARGS_),
+          true)
+ROTA_WRAP(Ialltoallv, (ROTA_ALLTOALLV_(int, int), MPI_Request *request),
+          (ROTA_ARGS_, request), true)
+ROTA_WRAP(Ialltoallv_c,
+          (ROTA_ALLTOALLV_(MPI_Count, MPI_Aint), MPI_Request *request),
+          (ROTA_ARGS_, request), true)
+ROTA_WRAP(Alltoallv_init,
+          (ROTA_ALLTOALLV_(int, int), MPI_Info info, MPI_Request *request),
+          (ROTA_ARGS_, info, request), true)
+ROTA_WRAP(Alltoallv_init_c,
+          (ROTA_ALLTOALLV_(MPI_Count, MPI_Aint), MPI_Info info,
+           MPI_Request *request),
+          (ROTA_ARGS_, info, request), true)
+
+/* Requests: without any of ours there is nothing to look for. */
+ROTA_WRAP(Start, (MPI_Request * request), (request), rota_mpi_any_request())
+ROTA_WRAP(Startall, (ROTA_ARRAY_), (n, requests), rota_mpi_any_request())
+ROTA_WRAP(Wait, (MPI_Request * request, MPI_Status *status), (request, status),
+          rota_mpi_any_request())
+ROTA_WRAP(Waitall, (ROTA_ARRAY_, MPI_Status statuses[]),
+          (n, requests, statuses), rota_mpi_any_request())
+ROTA_WRAP(Waitany, (ROTA_ARRAY_, int *index, MPI_Status *status),
+          (n, requests, index, status), rota_mpi_any_request())
+ROTA_WRAP(Waitsome, (ROTA_ARRAY_, ROTA_INDICES_),
+          (n, requests, outcount, indices, statuses), rota_mpi_any_request())
+ROTA_WRAP(Test, (MPI_Request * request, int *flag, MPI_Status *status),
+          (request, flag, status), rota_mpi_any_request())
+ROTA_WRAP(Testall, (ROTA_ARRAY_, int *flag, MPI_Status statuses[]),
+          (n, requests, flag, statuses), rota_mpi_any_request())
+ROTA_WRAP(Testany, (ROTA_ARRAY_, int *index, int *flag, MPI_Status *status),
+          (n, requests, index, flag, status), rota_mpi_any_request())
+ROTA_WRAP(Testsome, (ROTA_ARRAY_, ROTA_INDICES_),
+          (n, requests, outcount, indices, statuses), rota_mpi_any_request())
+ROTA_WRAP(Request_free, (MPI_Request * request), (request),
+          rota_mpi_any_request())
+ROTA_WRAP(Request_get_status,
+          (MPI_Request request, int *flag, MPI_Status *status),
+          (request, flag, status), rota_mpi_any_request())
+ROTA_WRAP(Cancel, (MPI_Request * request), (request), rota_mpi_any_request())
+
+/* The rest. */
+ROTA_WRAP(Error_class, (int code, int *errorclass), (code, errorclass), true)
+ROTA_WRAP(Finalize, (void), (), true)
+
+/* Collectives in which MPI lets ranks wait for each other. */
+ROTA_MEET(Barrier, (MPI_Comm comm), (comm))
+ROTA_MEET(Allreduce, (ROTA_REDUCE_(int)),
+          (sendbuf, recvbuf, n, datatype, op, comm))
+ROTA_MEET(Allreduce_c, (ROTA_REDUCE_(MPI_Count)),
+          (sendbuf, recvbuf, n, datatype, op, comm))
+ROTA_MEET(Alltoall, (ROTA_ONE_(int)),
+          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+ROTA_MEET(Alltoall_c, (ROTA_ONE_(MPI_Count)),
+          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+ROTA_MEET(Allgather, (ROTA_ONE_(int)),
+          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+ROTA_MEET(Allgather_c, (ROTA_ONE_(MPI_Count)),
+          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+
+#undef ROTA_ALLTOALLV_
+#undef ROTA_ARGS_
+#undef ROTA_ONE_
+#undef ROTA_REDUCE_
+#undef ROTA_ARRAY_
+#undef ROTA_INDICES_
+#undef ROTA_WRAP
+#undef ROTA_MEET

@@ -1,0 +1,256 @@
+/* request.c - requests of ours: handles, and the functions for one request. */
+#include "mpi/shim.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* uthash would end the program where it cannot allocate. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+typedef struct entry {
+    rota_mpi_request request;
+    UT_hash_handle hh;
+} entry;
+
+atomic_int rota_mpi_n_requests;
+
+static entry *table;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- stand-ins -------------------------------------------------------------- */
+
+static MPI_Comm trap = MPI_COMM_NULL; /* this rank alone */
+static pthread_mutex_t trap_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Somebody completed a stand-in. The parameters are MPI's choice. */
+static void caught(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    fprintf(stderr,
+            "rota_mpi: a request of MPI_Alltoallv_init or MPI_Ialltoallv was "
+            "completed by a function that librota_mpi does not see, such as "
+            "another profiling library's. ROTA_MPI_ALLTOALLV_INIT=off and "
+            "ROTA_MPI_IALLTOALLV=off leave these requests to MPI.\n");
+    PMPI_Abort(MPI_COMM_WORLD, *code);
+}
+
+static int set_trap(void)
+{
+    MPI_Errhandler handler;
+
+    ROTA_MPI_TRY(PMPI_Comm_dup(MPI_COMM_SELF, &trap));
+    ROTA_MPI_TRY(PMPI_Comm_create_errhandler(caught, &handler));
+    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(trap, handler));
+    return PMPI_Errhandler_free(&handler);
+}
+
+/* A receive of nothing that one byte arrives for. It is not persistent, so it
+ * cannot be started, and whoever completes it is told that it is too short. */
+static int make_stand_in(MPI_Request *handle)
+{
+    static const char byte;
+    MPI_Request send;
+    int err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&trap_lock);
+    if (trap == MPI_COMM_NULL)
+        err = set_trap();
+    if (err == MPI_SUCCESS)
+        err = PMPI_Irecv(NULL, 0, MPI_BYTE, 0, 0, trap, handle);
+    if (err == MPI_SUCCESS)
+        err = PMPI_Isend(&byte, 1, MPI_BYTE, 0, 0, trap, &send);
+    if (err == MPI_SUCCESS)
+        err = PMPI_Wait(&send, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&trap_lock);
+    return err;
+}
+
+void rota_mpi_request_end(void)
+{
+    if (trap != MPI_COMM_NULL)
+        PMPI_Comm_free(&trap);
+}
+
+/* ---- the table -------------------------------------------------------------- */
+
+rota_mpi_request *rota_mpi_request_make(void)
+{
+    entry *const e = calloc(1, sizeof *e);
+
+    if (!e || make_stand_in(&e->request.handle) != MPI_SUCCESS) {
+        free(e);
+        return NULL;
+    }
+    pthread_mutex_lock(&table_lock);
+    HASH_ADD(hh, table, request.handle, sizeof e->request.handle, e);
+    pthread_mutex_unlock(&table_lock);
+    if (!e->hh.tbl) {
+        PMPI_Request_free(&e->request.handle);
+        free(e);
+        return NULL;
+    }
+    atomic_fetch_add(&rota_mpi_n_requests, 1);
+    return &e->request;
+}
+
+void rota_mpi_request_destroy(rota_mpi_request *r)
+{
+    entry *const e = (entry *)r; /* its first member */
+
+    if (!e)
+        return;
+    pthread_mutex_lock(&table_lock);
+    HASH_DEL(table, e);
+    pthread_mutex_unlock(&table_lock);
+    atomic_fetch_sub(&rota_mpi_n_requests, 1);
+    PMPI_Request_free(&e->request.handle);
+    free(e);
+}
+
+rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
+{
+    entry *e;
+
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    pthread_mutex_lock(&table_lock);
+    HASH_FIND(hh, table, &handle, sizeof handle, e);
+    pthread_mutex_unlock(&table_lock);
+    return e ? &e->request : NULL;
+}
+
+int rota_mpi_raise(int errorclass)
+{
+    PMPI_Comm_call_errhandler(MPI_COMM_SELF, errorclass);
+    return errorclass;
+}
+
+/* ---- life of a request ------------------------------------------------------ */
+
+/* The plan is complete. */
+static void settle(rota_mpi_request *r, int err)
+{
+    r->state = ROTA_MPI_DONE;
+    r->err = r->run ? rota_mpi_run_finish(r->run, err) : err;
+}
+
+void rota_mpi_request_wait(rota_mpi_request *r)
+{
+    if (r->state != ROTA_MPI_ACTIVE)
+        return;
+    const double begin = rota_mpi_time_begin();
+    settle(r, rota_wait(r->plan));
+    rota_mpi_time_end(begin);
+}
+
+void rota_mpi_request_poll(rota_mpi_request *r)
+{
+    int done = 1;
+
+    if (r->state != ROTA_MPI_ACTIVE)
+        return;
+    const int err = rota_test(r->plan, &done);
+    if (done || err != MPI_SUCCESS)
+        settle(r, err);
+}
+
+static int set_empty(MPI_Status *status)
+{
+    MPI_Request none = MPI_REQUEST_NULL;
+
+    return PMPI_Wait(&none, status);
+}
+
+int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
+                              MPI_Status *status)
+{
+    const int err = r->state == ROTA_MPI_DONE ? r->err : MPI_SUCCESS;
+
+    r->state = ROTA_MPI_INACTIVE;
+    if (r->run)
+        *handle = MPI_REQUEST_NULL;
+    if (r->run && r->run->orphan)
+        rota_mpi_run_destroy(r->run);
+    set_empty(status);
+    return err;
+}
+
+/* ---- MPI's functions for one request ---------------------------------------- */
+
+static rota_mpi_request *find_at(const MPI_Request *request)
+{
+    return request ? rota_mpi_request_find(*request) : NULL;
+}
+
+int rota_mpi_Start(MPI_Request *request)
+{
+    rota_mpi_request *const r = find_at(request);
+
+    if (!r)
+        return PMPI_Start(request);
+    if (r->run || r->state == ROTA_MPI_DONE)
+        return rota_mpi_raise(MPI_ERR_REQUEST);
+    const double begin = rota_mpi_time_begin();
+    ROTA_MPI_TRY(rota_start(r->plan));
+    r->state = ROTA_MPI_ACTIVE;
+    rota_mpi_count_start(r->bytes);
+    rota_mpi_time_end(begin);
+    return MPI_SUCCESS;
+}
+
+int rota_mpi_Wait(MPI_Request *request, MPI_Status *status)
+{
+    rota_mpi_request *const r = find_at(request);
+
+    if (!r)
+        return PMPI_Wait(request, status);
+    rota_mpi_request_wait(r);
+    return rota_mpi_request_conclude(r, request, status);
+}
+
+int rota_mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    rota_mpi_request *const r = find_at(request);
+
+    if (!r || !flag)
+        return PMPI_Test(request, flag, status);
+    rota_mpi_request_poll(r);
+    *flag = r->state != ROTA_MPI_ACTIVE;
+    return *flag ? rota_mpi_request_conclude(r, request, status) : MPI_SUCCESS;
+}
+
+int rota_mpi_Request_get_status(MPI_Request request, int *flag,
+                                MPI_Status *status)
+{
+    rota_mpi_request *const r = rota_mpi_request_find(request);
+
+    if (!r || !flag)
+        return PMPI_Request_get_status(request, flag, status);
+    rota_mpi_request_poll(r);
+    *flag = r->state != ROTA_MPI_ACTIVE;
+    return *flag ? set_empty(status) : MPI_SUCCESS;
+}
+
+/* An active request cannot be freed: Rota says so. */
+int rota_mpi_Request_free(MPI_Request *request)
+{
+    rota_mpi_request *const r = find_at(request);
+
+    if (!r)
+        return PMPI_Request_free(request);
+    if (r->run)
+        return rota_mpi_raise(MPI_ERR_REQUEST);
+    ROTA_MPI_TRY(rota_plan_free(&r->plan));
+    rota_mpi_request_destroy(r);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+/* Collectives cannot be cancelled. */
+int rota_mpi_Cancel(MPI_Request *request)
+{
+    return find_at(request) ? rota_mpi_raise(MPI_ERR_REQUEST)
+                            : PMPI_Cancel(request);
+}

@@ -1,0 +1,1042 @@
+/* dropin.c - a program of MPI alone, to be run with librota_mpi and without.
+ *
+ *   dropin common     what MPI gets right too, with "plain" behind it but for
+ *                     MPI_Testall on persistent collectives, which in MPICH
+ *                     4.0 reports errors where there are none
+ *   dropin inactive   inactive requests, which MPICH 4.0 gets wrong
+ *   dropin errors     mistakes, as librota_mpi reports them
+ *   dropin past       a request completed past librota_mpi: must not succeed
+ *
+ * The first ends with the lines that ROTA_STATS=1 has to show on rank 0 with
+ * ROTA_MPI_AFTER=0 and ROTA_MPI_IALLTOALLV=on.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int world_P, world_me, failures;
+/* A variable, or GCC takes the constant for an array too small. */
+static MPI_Status *volatile ignored = MPI_STATUSES_IGNORE;
+static int plain; /* without librota_mpi */
+static const char *test_case = "";
+
+static void fail(int line, const char *what)
+{
+    if (failures++ < 5)
+        fprintf(stderr, "dropin.c:%d: rank %d of %d: [%s] %s\n", line, world_me,
+                world_P, test_case, what);
+}
+
+#define CHECK(condition)                                                       \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            fail(__LINE__, #condition);                                        \
+    } while (0)
+#define MUST(call) CHECK((call) == MPI_SUCCESS)
+
+/* ---- what librota_mpi should count ------------------------------------------ */
+
+enum { INIT, BLOCKING, NONBLOCKING, FUNCTIONS };
+static int calls[FUNCTIONS], by_rota[FUNCTIONS];
+
+static void expect(int function, int rota)
+{
+    calls[function]++;
+    by_rota[function] += rota;
+}
+
+static void print_expected(void)
+{
+    static const char *const name[] = {"MPI_Alltoallv_init", "MPI_Alltoallv",
+                                       "MPI_Ialltoallv"};
+
+    for (int i = 0; i < FUNCTIONS && world_me == 0; i++)
+        printf("rank 0: %s calls=%d by_rota=%d passed_on=%d\n", name[i],
+               calls[i], by_rota[i], calls[i] - by_rota[i]);
+}
+
+/* ---- exchanges of ints ------------------------------------------------------ */
+
+/* Peers are ranks of the communicator or, between two of them, of the other;
+ * id is the rank in MPI_COMM_WORLD. */
+typedef struct exchange {
+    int P, me;
+    int inter;
+    int *id;
+    int *sendcounts, *sdispls, *recvcounts, *rdispls;
+    MPI_Count *sendcounts_c, *recvcounts_c;
+    MPI_Aint *sdispls_c, *rdispls_c;
+    int *send, *recv;
+    int sent, received; /* ints, gaps included */
+    int scale;
+    MPI_Comm comm;
+} exchange;
+
+enum { GAP = 2, GUARD = -77 };
+
+static int block_ints(const exchange *x, int src, int dst, int seed)
+{
+    return x->scale * ((3 * src + 5 * dst + seed) % 4);
+}
+
+static int value(int src, int dst, int i, int round)
+{
+    return ((round * 31 + src) * 31 + dst) * 1000003 + i;
+}
+
+static void find_ids(exchange *x)
+{
+    MPI_Group group, world;
+    int *const ranks = malloc((size_t)x->P * sizeof *ranks);
+
+    for (int q = 0; q < x->P; q++)
+        ranks[q] = q;
+    if (x->inter)
+        MPI_Comm_remote_group(x->comm, &group);
+    else
+        MPI_Comm_group(x->comm, &group);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_translate_ranks(group, x->P, ranks, world, x->id);
+    MPI_Group_free(&group);
+    MPI_Group_free(&world);
+    free(ranks);
+}
+
+static void set_counts(exchange *x, int seed)
+{
+    x->sent = x->received = 0;
+    for (int q = 0; q < x->P; q++) {
+        x->sendcounts[q] = block_ints(x, world_me, x->id[q], seed);
+        x->recvcounts[q] = block_ints(x, x->id[q], world_me, seed);
+        x->sdispls[q] = x->sent;
+        x->rdispls[q] = x->received;
+        x->sent += x->sendcounts[q] + GAP;
+        x->received += x->recvcounts[q] + GAP;
+        x->sendcounts_c[q] = x->sendcounts[q];
+        x->recvcounts_c[q] = x->recvcounts[q];
+        x->sdispls_c[q] = x->sdispls[q];
+        x->rdispls_c[q] = x->rdispls[q];
+    }
+}
+
+static exchange make(MPI_Comm comm, int seed, int scale)
+{
+    exchange x = {.comm = comm, .scale = scale};
+
+    MPI_Comm_test_inter(comm, &x.inter);
+    MPI_Comm_rank(comm, &x.me);
+    if (x.inter)
+        MPI_Comm_remote_size(comm, &x.P);
+    else
+        MPI_Comm_size(comm, &x.P);
+    const size_t P = (size_t)x.P;
+    x.id = malloc(P * sizeof(int));
+    x.sendcounts = malloc(P * sizeof(int));
+    x.sdispls = malloc(P * sizeof(int));
+    x.recvcounts = malloc(P * sizeof(int));
+    x.rdispls = malloc(P * sizeof(int));
+    x.sendcounts_c = malloc(P * sizeof(MPI_Count));
+    x.recvcounts_c = malloc(P * sizeof(MPI_Count));
+    x.sdispls_c = malloc(P * sizeof(MPI_Aint));
+    x.rdispls_c = malloc(P * sizeof(MPI_Aint));
+    find_ids(&x);
+    set_counts(&x, seed);
+    /* Counts may change up to this. */
+    const size_t room = P * (size_t)(3 * scale + GAP);
+    x.send = malloc(room * sizeof(int));
+    x.recv = malloc(room * sizeof(int));
+    return x;
+}
+
+static void destroy(exchange *x)
+{
+    free(x->id);
+    free(x->sendcounts);
+    free(x->sdispls);
+    free(x->recvcounts);
+    free(x->rdispls);
+    free(x->sendcounts_c);
+    free(x->recvcounts_c);
+    free(x->sdispls_c);
+    free(x->rdispls_c);
+    free(x->send);
+    free(x->recv);
+}
+
+static void fill(exchange *x, int round)
+{
+    for (int i = 0; i < x->received; i++)
+        x->recv[i] = GUARD;
+    for (int i = 0; i < x->sent; i++)
+        x->send[i] = GUARD;
+    for (int q = 0; q < x->P; q++)
+        for (int i = 0; i < x->sendcounts[q]; i++)
+            x->send[x->sdispls[q] + i] = value(world_me, x->id[q], i, round);
+}
+
+static void check(const exchange *x, int round, int line)
+{
+    int wrong = 0;
+
+    for (int q = 0; q < x->P; q++) {
+        const int *const block = x->recv + x->rdispls[q];
+        for (int i = 0; i < x->recvcounts[q]; i++)
+            wrong += block[i] != value(x->id[q], world_me, i, round);
+        for (int i = 0; i < GAP; i++)
+            wrong += block[x->recvcounts[q] + i] != GUARD;
+    }
+    if (wrong)
+        fail(line, "wrong data");
+}
+#define CHECK_DATA(x, round) check(x, round, __LINE__)
+
+#define V(x)                                                                   \
+    (x)->send, (x)->sendcounts, (x)->sdispls, MPI_INT, (x)->recv,              \
+        (x)->recvcounts, (x)->rdispls, MPI_INT, (x)->comm
+#define V_C(x)                                                                 \
+    (x)->send, (x)->sendcounts_c, (x)->sdispls_c, MPI_INT, (x)->recv,          \
+        (x)->recvcounts_c, (x)->rdispls_c, MPI_INT, (x)->comm
+
+static MPI_Request init(exchange *x)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    expect(INIT, !x->inter);
+    MUST(MPI_Alltoallv_init(V(x), MPI_INFO_NULL, &request));
+    return request;
+}
+
+static void start(exchange *x, MPI_Request *request, int round)
+{
+    const MPI_Request before = *request;
+
+    fill(x, round);
+    MUST(MPI_Start(request));
+    CHECK(*request == before);
+}
+
+static void release(MPI_Request *request)
+{
+    MUST(MPI_Request_free(request));
+    CHECK(*request == MPI_REQUEST_NULL);
+}
+
+static void check_empty(const MPI_Status *status)
+{
+    int n = -1, cancelled = -1;
+
+    CHECK(status->MPI_SOURCE == MPI_ANY_SOURCE);
+    CHECK(status->MPI_TAG == MPI_ANY_TAG);
+    MUST(MPI_Get_count(status, MPI_BYTE, &n));
+    MUST(MPI_Test_cancelled(status, &cancelled));
+    CHECK(n == 0 && !cancelled);
+}
+
+/* ---- blocking --------------------------------------------------------------- */
+
+static void blocking(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 0, 10);
+    const int rota = world_P > 1;
+
+    test_case = "blocking";
+    for (int round = 0; round < 6; round++) {
+        set_counts(&x, round);
+        fill(&x, round);
+        expect(BLOCKING, rota);
+        if (round % 2)
+            MUST(MPI_Alltoallv_c(V_C(&x)));
+        else
+            MUST(MPI_Alltoallv(V(&x)));
+        CHECK_DATA(&x, round);
+    }
+    destroy(&x);
+}
+
+/* In place: rank p and q exchange p + q + 1 ints. */
+static void in_place(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 0, 10);
+
+    test_case = "in place";
+    x.received = 0;
+    for (int q = 0; q < x.P; q++) {
+        x.recvcounts[q] = world_me + q + 1;
+        x.rdispls[q] = x.received;
+        x.received += x.recvcounts[q] + GAP;
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < x.received; i++)
+            x.recv[i] = GUARD;
+        for (int q = 0; q < x.P; q++)
+            for (int i = 0; i < x.recvcounts[q]; i++)
+                x.recv[x.rdispls[q] + i] = value(world_me, q, i, round);
+        expect(BLOCKING, world_P > 1);
+        MUST(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, x.recv,
+                           x.recvcounts, x.rdispls, MPI_INT, MPI_COMM_WORLD));
+        CHECK_DATA(&x, round);
+    }
+    destroy(&x);
+}
+
+/* Pairs of ints: end to end on one kind of ranks, two apart or swapped on the
+ * others. Sent one way, received another. */
+enum { ENDS, APART, SWAPPED, LAYOUTS, PAIR = 4 };
+
+static MPI_Datatype make_type(int layout)
+{
+    static const int ones[2] = {1, 1}, swapped[2] = {1, 0};
+    MPI_Datatype type, inner;
+
+    if (layout == ENDS)
+        MPI_Type_contiguous(2, MPI_INT, &inner);
+    else if (layout == APART)
+        MPI_Type_vector(2, 1, 2, MPI_INT, &inner);
+    else
+        MPI_Type_indexed(2, ones, swapped, MPI_INT, &inner);
+    if (layout == ENDS) /* nothing but bytes */
+        MPI_Type_dup(inner, &type);
+    else
+        MPI_Type_create_resized(inner, 0, PAIR * sizeof(int), &type);
+    MPI_Type_free(&inner);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* Where the i-th of a pair lies, and how far apart pairs are. */
+static int place(int layout, int i)
+{
+    return layout == APART ? 2 * i : layout == SWAPPED ? 1 - i : i;
+}
+
+static int spacing(int layout)
+{
+    return layout == ENDS ? 2 : PAIR;
+}
+
+typedef struct pairs {
+    int layout[2]; /* sent, received */
+    int *data[2];
+    int counts[2][64], displs[2][64];
+    MPI_Datatype type[2];
+} pairs;
+
+static void make_pairs(pairs *p, int round)
+{
+    const exchange like = {.scale = 3};
+
+    p->layout[0] = (world_me + round) % LAYOUTS;
+    p->layout[1] = (world_me + 2 * round + 1) % LAYOUTS;
+    for (int side = 0; side < 2; side++) {
+        int at = 1;
+        for (int q = 0; q < world_P; q++) {
+            p->counts[side][q] = side ? block_ints(&like, q, world_me, round)
+                                      : block_ints(&like, world_me, q, round);
+            p->displs[side][q] = at;
+            at += p->counts[side][q] + 1;
+        }
+        p->data[side] = malloc((size_t)(at * PAIR) * sizeof(int));
+        memset(p->data[side], 0x55, (size_t)(at * PAIR) * sizeof(int));
+        p->type[side] = make_type(p->layout[side]);
+    }
+}
+
+static int *int_of_pair(const pairs *p, int side, int q, int element, int i)
+{
+    return p->data[side] +
+           (p->displs[side][q] + element) * spacing(p->layout[side]) +
+           place(p->layout[side], i);
+}
+
+static void fill_pairs(const pairs *p, int round)
+{
+    for (int q = 0; q < world_P; q++)
+        for (int e = 0; e < p->counts[0][q]; e++)
+            for (int i = 0; i < 2; i++)
+                *int_of_pair(p, 0, q, e, i) =
+                    value(world_me, q, 2 * e + i, round);
+}
+
+static void check_pairs(pairs *p, int round)
+{
+    int wrong = 0;
+
+    for (int q = 0; q < world_P; q++)
+        for (int e = 0; e < p->counts[1][q]; e++)
+            for (int i = 0; i < 2; i++)
+                wrong += *int_of_pair(p, 1, q, e, i) !=
+                         value(q, world_me, 2 * e + i, round);
+    CHECK(wrong == 0);
+    for (int side = 0; side < 2; side++)
+        free(p->data[side]);
+}
+
+static void types(void)
+{
+    pairs p;
+
+    test_case = "types";
+    for (int round = 0; round < 6; round++) {
+        make_pairs(&p, round);
+        fill_pairs(&p, round);
+        expect(BLOCKING, world_P > 1);
+        MUST(MPI_Alltoallv(p.data[0], p.counts[0], p.displs[0], p.type[0],
+                           p.data[1], p.counts[1], p.displs[1], p.type[1],
+                           MPI_COMM_WORLD));
+        check_pairs(&p, round);
+        MPI_Type_free(&p.type[0]);
+        MPI_Type_free(&p.type[1]);
+    }
+}
+
+/* ---- persistent ------------------------------------------------------------- */
+
+static void persistent(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10), y = make(MPI_COMM_WORLD, 2, 7);
+    MPI_Request r[2] = {init(&x), MPI_REQUEST_NULL}, copy;
+
+    test_case = "persistent";
+    expect(INIT, 1);
+    MUST(MPI_Alltoallv_init_c(V_C(&y), MPI_INFO_NULL, &r[1]));
+    CHECK(r[0] != r[1]);
+    for (int round = 0; round < 4; round++) {
+        const int first = (world_me + round) % 2; /* any order of starts */
+        start(first ? &y : &x, &r[first], round);
+        start(first ? &x : &y, &r[!first], round);
+        copy = r[!first]; /* a copy is as good */
+        MUST(MPI_Wait(&copy, MPI_STATUS_IGNORE));
+        CHECK(copy == r[!first]);
+        MUST(MPI_Wait(&r[first], MPI_STATUS_IGNORE));
+        CHECK_DATA(&x, round);
+        CHECK_DATA(&y, round);
+    }
+    fill(&x, 9);
+    fill(&y, 9);
+    MUST(MPI_Startall(2, r));
+    MUST(MPI_Waitall(2, r, ignored));
+    CHECK_DATA(&x, 9);
+    CHECK_DATA(&y, 9);
+    release(&r[0]);
+    release(&r[1]);
+    destroy(&x);
+    destroy(&y);
+}
+
+static void get_status(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request r = init(&x);
+
+    test_case = "get status";
+    for (int round = 0; round < 2; round++) {
+        int flag = 0;
+        start(&x, &r, round);
+        while (!flag)
+            MUST(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+        CHECK_DATA(&x, round);
+        MUST(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+        CHECK(flag);
+        MUST(MPI_Test(&r, &flag, MPI_STATUS_IGNORE));
+        CHECK(flag && r != MPI_REQUEST_NULL);
+    }
+    release(&r);
+    destroy(&x);
+}
+
+/* ---- arrays: ours among others ---------------------------------------------- */
+
+enum {
+    MIXED = 6,
+    RECV = 0,
+    OURS = 1,
+    NONE = 2,
+    SEND = 3,
+    OURS2 = 4,
+    AGAIN = 5
+};
+
+typedef struct mixed {
+    exchange x, y;
+    MPI_Request r[MIXED];
+    MPI_Request persistent[MIXED]; /* to put back what was taken out */
+    int out, in, again_in;
+} mixed;
+
+static void make_mixed(mixed *m)
+{
+    m->x = make(MPI_COMM_WORLD, 1, 10);
+    m->y = make(MPI_COMM_WORLD, 3, 5);
+    for (int i = 0; i < MIXED; i++)
+        m->persistent[i] = MPI_REQUEST_NULL;
+    m->persistent[OURS] = init(&m->x);
+    m->persistent[OURS2] = init(&m->y);
+    MUST(MPI_Recv_init(&m->again_in, 1, MPI_INT, MPI_ANY_SOURCE, 6,
+                       MPI_COMM_WORLD, &m->persistent[AGAIN]));
+}
+
+static void start_mixed(mixed *m, int round)
+{
+    const int to = (world_me + 1) % world_P;
+    const int from = (world_me + world_P - 1) % world_P;
+    MPI_Request starts[3] = {m->persistent[OURS2], m->persistent[AGAIN],
+                             m->persistent[OURS]};
+
+    m->in = m->again_in = -1;
+    m->out = 100 * world_me + round;
+    fill(&m->x, round);
+    fill(&m->y, round + 50);
+    for (int i = 0; i < MIXED; i++)
+        m->r[i] = m->persistent[i];
+    MUST(MPI_Irecv(&m->in, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &m->r[RECV]));
+    MUST(MPI_Startall(3, starts));
+    CHECK(starts[0] == m->persistent[OURS2] && starts[2] == m->r[OURS]);
+    MUST(MPI_Isend(&m->out, 1, MPI_INT, to, 5, MPI_COMM_WORLD, &m->r[SEND]));
+    MUST(MPI_Send(&m->out, 1, MPI_INT, to, 6, MPI_COMM_WORLD));
+}
+
+static void check_mixed(const mixed *m, int round)
+{
+    const int from = (world_me + world_P - 1) % world_P;
+
+    CHECK_DATA(&m->x, round);
+    CHECK_DATA(&m->y, round + 50);
+    CHECK(m->in == 100 * from + round);
+    CHECK(m->again_in == 100 * from + round);
+}
+
+static void check_status(int i, const MPI_Status *status)
+{
+    const int from = (world_me + world_P - 1) % world_P;
+    int n;
+
+    if (i != RECV && i != AGAIN)
+        return;
+    MPI_Get_count(status, MPI_INT, &n);
+    CHECK(status->MPI_SOURCE == from && n == 1);
+    CHECK(status->MPI_TAG == (i == RECV ? 5 : 6));
+}
+
+static void free_mixed(mixed *m)
+{
+    release(&m->persistent[OURS]);
+    release(&m->persistent[OURS2]);
+    release(&m->persistent[AGAIN]);
+    destroy(&m->x);
+    destroy(&m->y);
+}
+
+/* An index that a call gave: once each. A persistent one keeps its handle; it
+ * is taken out, since MPICH takes an inactive one for complete. */
+static void got(mixed *m, int i, unsigned *seen, const MPI_Status *status)
+{
+    CHECK(i >= 0 && i < MIXED && i != NONE && !(*seen >> i & 1));
+    if (i < 0 || i >= MIXED)
+        return;
+    *seen |= 1u << i;
+    check_status(i, status);
+    CHECK(m->r[i] == m->persistent[i]);
+    m->r[i] = MPI_REQUEST_NULL;
+}
+
+static const unsigned all_seen =
+    1u << RECV | 1u << OURS | 1u << SEND | 1u << OURS2 | 1u << AGAIN;
+
+static void any(mixed *m, int wait)
+{
+    unsigned seen = 0;
+
+    for (int k = 0; k < MIXED - 1; k++) {
+        MPI_Status status;
+        int i = -1, flag = wait;
+        if (wait)
+            MUST(MPI_Waitany(MIXED, m->r, &i, &status));
+        while (!flag)
+            MUST(MPI_Testany(MIXED, m->r, &i, &flag, &status));
+        got(m, i, &seen, &status);
+    }
+    CHECK(seen == all_seen);
+    int i = 0;
+    MUST(MPI_Waitany(MIXED, m->r, &i, MPI_STATUS_IGNORE));
+    CHECK(i == MPI_UNDEFINED);
+}
+
+static void some(mixed *m, int wait)
+{
+    unsigned seen = 0;
+
+    while (seen != all_seen) {
+        MPI_Status status[MIXED];
+        int indices[MIXED], n = -1;
+        if (wait)
+            MUST(MPI_Waitsome(MIXED, m->r, &n, indices, status));
+        else
+            MUST(MPI_Testsome(MIXED, m->r, &n, indices, status));
+        CHECK(n >= wait && n < MIXED);
+        if (n < 0 || n > MIXED)
+            return;
+        for (int k = 0; k < n; k++)
+            got(m, indices[k], &seen, &status[k]);
+    }
+    int n = 0;
+    MUST(MPI_Testsome(MIXED, m->r, &n, (int[MIXED]){0}, ignored));
+    CHECK(n == MPI_UNDEFINED);
+}
+
+static void at_once(mixed *m, int wait)
+{
+    MPI_Status status[MIXED];
+    int flag = wait;
+
+    if (wait)
+        MUST(MPI_Waitall(MIXED, m->r, status));
+    while (!flag) {
+        const MPI_Request before = m->r[OURS];
+        MUST(MPI_Testall(MIXED, m->r, &flag, status));
+        CHECK(m->r[OURS] == before);
+    }
+    for (int i = 0; i < MIXED; i++) {
+        check_status(i, &status[i]);
+        CHECK(m->r[i] == m->persistent[i]);
+    }
+    check_empty(&status[NONE]);
+}
+
+static void arrays(void)
+{
+    mixed m;
+
+    test_case = "arrays";
+    make_mixed(&m);
+    for (int round = 0; round < 12; round++) {
+        start_mixed(&m, round);
+        if (round % 3 == 0)
+            any(&m, round % 2);
+        else if (round % 3 == 1)
+            some(&m, round % 2);
+        else
+            at_once(&m, plain || round % 2);
+        check_mixed(&m, round);
+    }
+    free_mixed(&m);
+}
+
+/* ---- nonblocking ------------------------------------------------------------ */
+
+enum { AT_ONCE = 3 };
+
+static MPI_Request ialltoallv(exchange *x, int round, int rota)
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+
+    fill(x, round);
+    expect(NONBLOCKING, rota);
+    if (round % 2)
+        MUST(MPI_Ialltoallv_c(V_C(x), &r));
+    else
+        MUST(MPI_Ialltoallv(V(x), &r));
+    return r;
+}
+
+/* The first goes to MPI, and the barrier then lets plans be made. */
+static void nonblocking(void)
+{
+    exchange x[AT_ONCE];
+    MPI_Request r[AT_ONCE], first;
+    int rota = world_P > 1;
+
+    test_case = "nonblocking";
+    for (int i = 0; i < AT_ONCE; i++)
+        x[i] = make(MPI_COMM_WORLD, i, 10);
+    first = ialltoallv(&x[0], 0, 0);
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    MUST(MPI_Wait(&first, MPI_STATUS_IGNORE));
+    CHECK_DATA(&x[0], 0);
+    for (int round = 0; round < 6; round++) {
+        for (int i = 0; i < AT_ONCE; i++)
+            r[i] = ialltoallv(&x[i], round + i, rota);
+        CHECK(r[0] != r[1] && r[1] != r[2] && r[0] != r[2]);
+        if (round % 3 == 0)
+            MUST(MPI_Waitall(AT_ONCE, r, ignored));
+        for (int i = AT_ONCE - 1; i >= 0 && round % 3 == 1; i--)
+            MUST(MPI_Wait(&r[i], MPI_STATUS_IGNORE));
+        for (int k = 0, i; k < AT_ONCE && round % 3 == 2; k++)
+            MUST(MPI_Waitany(AT_ONCE, r, &i, MPI_STATUS_IGNORE));
+        for (int i = 0; i < AT_ONCE; i++) {
+            CHECK(r[i] == MPI_REQUEST_NULL);
+            CHECK_DATA(&x[i], round + i);
+        }
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        destroy(&x[i]);
+}
+
+/* Types may be freed while the exchange is under way. */
+static void nonblocking_types(void)
+{
+    pairs p;
+
+    test_case = "nonblocking, types";
+    for (int round = 0; round < 6; round++) {
+        MPI_Request r;
+        int flag = 0;
+        make_pairs(&p, round);
+        fill_pairs(&p, round);
+        expect(NONBLOCKING, world_P > 1);
+        MUST(MPI_Ialltoallv(p.data[0], p.counts[0], p.displs[0], p.type[0],
+                            p.data[1], p.counts[1], p.displs[1], p.type[1],
+                            MPI_COMM_WORLD, &r));
+        MPI_Type_free(&p.type[0]);
+        MPI_Type_free(&p.type[1]);
+        while (!flag && round % 2)
+            MUST(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE));
+        if (flag) /* complete: the data are there before the wait */
+            CHECK(*int_of_pair(&p, 1, world_me, 0, 0) ==
+                      value(world_me, world_me, 0, round) ||
+                  p.counts[1][world_me] == 0);
+        MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        CHECK(r == MPI_REQUEST_NULL);
+        check_pairs(&p, round);
+    }
+}
+
+/* ---- communicators ---------------------------------------------------------- */
+
+/* Freed while requests on it are active. */
+static void freed_comm(void)
+{
+    MPI_Comm comm;
+
+    test_case = "freed communicator";
+    MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    exchange x = make(comm, 1, 10), y = make(comm, 2, 10), z = make(comm, 3, 9);
+    MPI_Request r = init(&x), first = ialltoallv(&y, 0, 0);
+    MUST(MPI_Wait(&first, MPI_STATUS_IGNORE));
+    expect(BLOCKING, world_P > 1); /* here plans for both kinds are made */
+    fill(&z, 3);
+    MUST(MPI_Alltoallv(V(&z)));
+    CHECK_DATA(&z, 3);
+    start(&x, &r, 1);
+    MPI_Request s = ialltoallv(&y, 2, world_P > 1);
+    MUST(MPI_Comm_free(&comm));
+    MUST(MPI_Wait(&s, MPI_STATUS_IGNORE));
+    MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    CHECK_DATA(&x, 1);
+    CHECK_DATA(&y, 2);
+    start(&x, &r, 4);
+    MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    CHECK_DATA(&x, 4);
+    release(&r);
+    destroy(&x);
+    destroy(&y);
+    destroy(&z);
+}
+
+/* Handles of communicators are used again: what is known of one must go with
+ * it. */
+static void comm_again(void)
+{
+    test_case = "communicator again";
+    for (int round = 0; round < 4; round++) {
+        MPI_Comm comm;
+        MUST(MPI_Comm_split(MPI_COMM_WORLD, round % 2 ? world_me % 2 : 0,
+                            -world_me, &comm));
+        exchange x = make(comm, round, 10);
+        for (int k = 0; k < 2; k++) {
+            fill(&x, round);
+            expect(BLOCKING, x.P > 1);
+            MUST(MPI_Alltoallv(V(&x)));
+            CHECK_DATA(&x, round);
+        }
+        if (round < 2)
+            MUST(MPI_Comm_free(&comm));
+        else
+            MUST(MPI_Comm_disconnect(&comm));
+        destroy(&x);
+    }
+}
+
+static void intercomm(void)
+{
+    MPI_Comm half, comm;
+
+    test_case = "intercommunicator";
+    if (world_P < 2)
+        return;
+    MUST(MPI_Comm_split(MPI_COMM_WORLD, world_me % 2, world_me, &half));
+    MUST(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - world_me % 2, 0,
+                              &comm));
+    exchange x = make(comm, 1, 10);
+    MPI_Request r = init(&x);
+    for (int round = 0; round < 3; round++) {
+        start(&x, &r, round);
+        MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        CHECK_DATA(&x, round);
+        fill(&x, round + 10);
+        expect(BLOCKING, 0);
+        MUST(MPI_Alltoallv(V(&x)));
+        CHECK_DATA(&x, round + 10);
+        MPI_Request s = ialltoallv(&x, round + 20, 0);
+        MUST(MPI_Wait(&s, MPI_STATUS_IGNORE));
+        CHECK_DATA(&x, round + 20);
+    }
+    MUST(MPI_Request_free(&r));
+    MUST(MPI_Comm_free(&comm));
+    MUST(MPI_Comm_free(&half));
+    destroy(&x);
+}
+
+/* ---- progress --------------------------------------------------------------- */
+
+/* Rank 0 blocks elsewhere while its request is active, and what it waits for
+ * comes only once the others' are complete. */
+static void progress(void)
+{
+    MPI_Comm comm;
+    int token = 0;
+
+    test_case = "progress";
+    MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int scale = 10; scale <= 100000; scale *= 100) {
+        exchange x = make(MPI_COMM_WORLD, 1, scale);
+        MPI_Request r = init(&x);
+        for (int round = 0; round < 4; round++) {
+            const int nonblocking_now = round / 2;
+            if (nonblocking_now)
+                r = (release(&r), ialltoallv(&x, round, world_P > 1));
+            else
+                start(&x, &r, round);
+            if (world_me != 0)
+                MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            if (round % 2)
+                MUST(MPI_Barrier(comm));
+            else if (world_me == 1)
+                MUST(MPI_Send(&token, 1, MPI_INT, 0, 8, comm));
+            else if (world_me == 0 && world_P > 1)
+                MUST(MPI_Recv(&token, 1, MPI_INT, 1, 8, comm,
+                              MPI_STATUS_IGNORE));
+            if (world_me == 0)
+                MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            CHECK_DATA(&x, round);
+            if (nonblocking_now)
+                r = init(&x);
+        }
+        release(&r);
+        destroy(&x);
+    }
+    MUST(MPI_Comm_free(&comm));
+}
+
+/* ---- inactive requests ------------------------------------------------------ */
+
+static void inactive_arrays(MPI_Request r[2])
+{
+    MPI_Status status[2];
+    int i = 0, n = 0, flag = 0, indices[2];
+
+    MUST(MPI_Waitall(2, r, status));
+    check_empty(&status[0]);
+    MUST(MPI_Testall(2, r, &flag, status));
+    CHECK(flag);
+    check_empty(&status[0]);
+    MUST(MPI_Waitany(2, r, &i, status));
+    CHECK(i == MPI_UNDEFINED);
+    check_empty(&status[0]);
+    i = flag = 0;
+    MUST(MPI_Testany(2, r, &i, &flag, status));
+    CHECK(flag && i == MPI_UNDEFINED);
+    MUST(MPI_Waitsome(2, r, &n, indices, status));
+    CHECK(n == MPI_UNDEFINED);
+    n = 0;
+    MUST(MPI_Testsome(2, r, &n, indices, status));
+    CHECK(n == MPI_UNDEFINED);
+}
+
+static void inactive_one(MPI_Request *r)
+{
+    MPI_Status status;
+    int flag = 0;
+
+    memset(&status, 0x55, sizeof status);
+    MUST(MPI_Test(r, &flag, &status));
+    CHECK(flag && *r != MPI_REQUEST_NULL);
+    check_empty(&status);
+    memset(&status, 0x55, sizeof status);
+    MUST(MPI_Wait(r, &status));
+    check_empty(&status);
+    flag = 0;
+    MUST(MPI_Request_get_status(*r, &flag, &status));
+    CHECK(flag);
+    check_empty(&status);
+}
+
+/* An inactive one never completes beside an active one. */
+static void inactive_beside(MPI_Request r[2])
+{
+    const MPI_Request ours = r[0];
+    int token = 5, in = 0, i = -1, n = -1, indices[2];
+
+    for (int some_of_them = 0; some_of_them < 2; some_of_them++) {
+        MUST(MPI_Irecv(&in, 1, MPI_INT, world_me, 3, MPI_COMM_WORLD, &r[1]));
+        int flag = 1;
+        MUST(MPI_Testany(2, r, &i, &flag, MPI_STATUS_IGNORE));
+        CHECK(!flag && i == MPI_UNDEFINED);
+        MUST(MPI_Testsome(2, r, &n, indices, ignored));
+        CHECK(n == 0);
+        MUST(MPI_Testall(2, r, &flag, ignored));
+        CHECK(!flag && r[0] == ours);
+        MUST(MPI_Send(&token, 1, MPI_INT, world_me, 3, MPI_COMM_WORLD));
+        if (some_of_them) {
+            MUST(MPI_Waitsome(2, r, &n, indices, ignored));
+            CHECK(n == 1 && indices[0] == 1);
+        } else {
+            MUST(MPI_Waitany(2, r, &i, MPI_STATUS_IGNORE));
+            CHECK(i == 1);
+        }
+        CHECK(r[0] == ours && r[1] == MPI_REQUEST_NULL && in == 5);
+    }
+}
+
+static void inactive(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request r[2] = {init(&x), MPI_REQUEST_NULL};
+
+    test_case = "inactive";
+    for (int round = 0; round < 3; round++) { /* never started, and after */
+        inactive_one(&r[0]);
+        inactive_arrays(r);
+        inactive_beside(r);
+        start(&x, &r[0], round);
+        MUST(MPI_Wait(&r[0], MPI_STATUS_IGNORE));
+        CHECK_DATA(&x, round);
+    }
+    release(&r[0]);
+    r[0] = init(&x);
+    release(&r[0]); /* never started */
+    destroy(&x);
+}
+
+/* ---- mistakes --------------------------------------------------------------- */
+
+static void must_be(int code, int errorclass, int line)
+{
+    int found = MPI_SUCCESS, length = 0;
+    char text[MPI_MAX_ERROR_STRING];
+
+    if (code != MPI_SUCCESS)
+        MPI_Error_class(code, &found);
+    if (found != errorclass) {
+        MPI_Error_string(code, text, &length);
+        fail(line, text);
+    }
+}
+#define MUST_BE(call, errorclass) must_be(call, errorclass, __LINE__)
+
+static void errors(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 100000);
+    MPI_Request r = init(&x), bad = MPI_REQUEST_NULL;
+
+    test_case = "errors";
+    start(&x, &r, 1);
+    MUST_BE(MPI_Start(&r), MPI_ERR_REQUEST);
+    MUST_BE(MPI_Request_free(&r), MPI_ERR_REQUEST);
+    MUST_BE(MPI_Cancel(&r), MPI_ERR_REQUEST);
+    CHECK(PMPI_Start(&r) != MPI_SUCCESS); /* past librota_mpi */
+    MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+    CHECK_DATA(&x, 1);
+    release(&r);
+    if (world_me == 0) /* the others hear of it */
+        x.sendcounts[0] = -1;
+    MUST_BE(MPI_Alltoallv_init(V(&x), MPI_INFO_NULL, &bad), MPI_ERR_COUNT);
+    CHECK(bad == MPI_REQUEST_NULL);
+    set_counts(&x, 1);
+    MUST_BE(MPI_Alltoallv_init(V(&x), MPI_INFO_NULL, NULL), MPI_ERR_ARG);
+    destroy(&x);
+}
+
+/* With ROTA_MPI_IN_FLIGHT=2, a third at a time. */
+static void too_many(void)
+{
+    exchange x[3];
+    MPI_Request r[3];
+
+    test_case = "too many";
+    for (int i = 0; i < 3; i++)
+        x[i] = make(MPI_COMM_WORLD, i, 10);
+    r[0] = ialltoallv(&x[0], 0, 0);
+    MUST(MPI_Wait(&r[0], MPI_STATUS_IGNORE));
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; i < 2; i++)
+        r[i] = ialltoallv(&x[i], i, 1);
+    CHECK(MPI_Ialltoallv(V(&x[2]), &r[2]) != MPI_SUCCESS || world_P == 1);
+    MUST_BE(MPI_Cancel(&r[0]), MPI_ERR_REQUEST);
+    MUST_BE(MPI_Request_free(&r[1]), MPI_ERR_REQUEST);
+    MUST_BE(MPI_Start(&r[1]), MPI_ERR_REQUEST);
+    MUST(MPI_Waitall(2, r, ignored));
+    for (int i = 0; i < 3; i++) {
+        if (i < 2)
+            CHECK_DATA(&x[i], i);
+        destroy(&x[i]);
+    }
+}
+
+static void past(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request r = init(&x);
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    PMPI_Wait(&r, MPI_STATUS_IGNORE);
+    printf("dropin: a request was completed past librota_mpi\n");
+}
+
+/* ----------------------------------------------------------------------------- */
+
+static void common(void)
+{
+    blocking();
+    in_place();
+    types();
+    persistent();
+    get_status();
+    arrays();
+    nonblocking();
+    nonblocking_types();
+    freed_comm();
+    comm_again();
+    intercomm();
+    progress();
+    print_expected();
+}
+
+int main(int argc, char **argv)
+{
+    const char *const what = argc > 1 ? argv[1] : "";
+    int all_failures = 0;
+
+    plain = argc > 2 && strcmp(argv[2], "plain") == 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &world_P);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_me);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (strcmp(what, "common") == 0)
+        common();
+    else if (strcmp(what, "inactive") == 0)
+        inactive();
+    else if (strcmp(what, "errors") == 0) {
+        errors();
+        if (world_P > 1)
+            too_many();
+    } else if (strcmp(what, "past") == 0)
+        past();
+    else
+        fail(__LINE__, "common, inactive, errors or past");
+    MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM,
+                  MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all_failures > 0;
+}

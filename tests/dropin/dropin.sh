@@ -1,0 +1,67 @@
+#!/bin/sh
+# dropin.sh RUN PLAIN PROGRAM RANKS MPIEXEC... - dropin.c without librota_mpi,
+# as PLAIN, and with it, as RUN MPIEXEC... RANKS PROGRAM; RUN is rota-run, or env
+# if librota_mpi is linked into PROGRAM. MPIEXEC... goes up to and including the
+# option that takes the number of ranks.
+set -u
+run=${1:?}
+plain=${2:?}
+program=${3:?}
+ranks=${4:?}
+shift 4
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export ROTA_MPI_AFTER=0 ROTA_MPI_IALLTOALLV=on ROTA_STATS=1
+
+wrong()
+{
+    echo "$ranks ranks: $*"
+    cat "$work/out" "$work/err"
+    exit 1
+}
+
+# with WHAT COMMAND...: run it, output in $work/out and $work/err.
+with()
+{
+    what=$1
+    shift
+    timeout -k 5 60 "$@" >"$work/out" 2>"$work/err"
+}
+
+with "common, MPI alone" "$@" "$ranks" "$plain" common plain || wrong "$what"
+
+with "common" "$run" "$@" "$ranks" "$program" common || wrong "$what"
+sed -n 's/^rota_mpi: \(.*calls=\)/\1/p' "$work/err" >"$work/counted"
+grep '^rank 0: ' "$work/out" >"$work/expected"
+cmp -s "$work/expected" "$work/counted" || wrong "$what: calls are not as counted"
+grep -q '^rota_mpi: rank 0: algorithm spread_out plans=[1-9]' "$work/err" ||
+    wrong "$what: no plans"
+
+with "inactive" "$run" "$@" "$ranks" "$program" inactive || wrong "$what"
+with "errors" env ROTA_MPI_IN_FLIGHT=2 "$run" "$@" "$ranks" "$program" errors ||
+    wrong "$what"
+[ "$ranks" -eq 2 ] || exit 0
+
+# Once is enough for the rest. What ends in MPI_Abort is run without mpiexec,
+# which loses some of what is printed then.
+with "past" "$run" "$program" past && wrong "$what: goes unnoticed"
+grep -q 'completed by a function that librota_mpi does not see' "$work/err" ||
+    wrong "$what: no word of it"
+
+with "off" env ROTA_MPI=off "$run" "$@" "$ranks" "$program" common plain ||
+    wrong "$what"
+[ "$(grep -c '^rota_mpi: .*calls=[1-9][0-9]* by_rota=0 ' "$work/err")" -eq 3 ] ||
+    wrong "$what: not off"
+
+# Of 15 calls on MPI_COMM_WORLD the first 4; fewer on any other.
+with "after" env ROTA_MPI_AFTER=4 ROTA_MPI_IALLTOALLV=off "$run" "$@" "$ranks" \
+    "$program" common || wrong "$what"
+grep -q '^rota_mpi: .*MPI_Alltoallv calls=27 by_rota=11 ' "$work/err" ||
+    wrong "$what: not after 4"
+grep -q '^rota_mpi: .*MPI_Ialltoallv .*by_rota=0 ' "$work/err" ||
+    wrong "$what: MPI_Ialltoallv is not off"
+
+with "value" env ROTA_MPI=maybe "$run" "$program" common &&
+    wrong "$what: accepted"
+grep -q 'ROTA_MPI = "maybe" is not on or off' "$work/err" ||
+    wrong "$what: no word of it"

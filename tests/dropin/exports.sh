@@ -1,0 +1,24 @@
+#!/bin/sh
+# exports.sh ROOT LIBRARY - librota_mpi exports the functions of its lists and
+# nothing else, and calls MPI by no name that would come back to it.
+set -u
+export LC_ALL=C
+root=${1:?}
+library=${2:?}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+{
+    sed -n 's/^ROTA_\(WRAP\|MEET\)(\([A-Za-z_]*\),.*/MPI_\2/p' \
+        "$root/src/mpi/list.h"
+    sed -n 's/^ROTA_F08(\([a-z0-9_]*\))$/\1/p' "$root/src/mpi/f08.c"
+} | sort >"$work/listed"
+nm -D --defined-only "$library" | awk '$2 ~ /[A-Z]/ { print $3 }' |
+    sort >"$work/exported"
+nm -D --undefined-only "$library" | awk '$2 ~ /^MPI_/ { print $2 }' \
+    >"$work/called"
+[ -s "$work/listed" ] || { echo "no lists found"; exit 1; }
+comm -23 "$work/listed" "$work/exported" | sed 's/^/not exported: /'
+comm -13 "$work/listed" "$work/exported" | sed 's/^/not in a list: /'
+sed 's/^/calls, not by its PMPI name: /' "$work/called"
+cmp -s "$work/listed" "$work/exported" && [ ! -s "$work/called" ]
