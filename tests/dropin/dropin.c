@@ -603,6 +603,39 @@ static void at_once(mixed *m, int wait)
     check_empty(&status[NONE]);
 }
 
+/* None but ours. */
+static void ours_alone(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request r[2] = {MPI_REQUEST_NULL, init(&x)};
+    MPI_Status status[2];
+    int indices[2];
+
+    test_case = "ours alone";
+    for (int round = 0; round < 8; round++) {
+        int n = 0, i = 1, flag = 0;
+        start(&x, &r[1], round);
+        if (round % 4 == 0) {
+            MUST(MPI_Waitsome(2, r, &n, indices, status));
+            CHECK(n == 1);
+            i = indices[0];
+        } else if (round % 4 == 1) {
+            while (n == 0)
+                MUST(MPI_Testsome(2, r, &n, indices, status));
+            CHECK(n == 1);
+        } else if (round % 4 == 2) {
+            MUST(MPI_Waitany(2, r, &i, status));
+        } else {
+            while (!flag)
+                MUST(MPI_Testany(2, r, &i, &flag, status));
+        }
+        CHECK(i == 1);
+        CHECK_DATA(&x, round);
+    }
+    release(&r[1]);
+    destroy(&x);
+}
+
 static void arrays(void)
 {
     mixed m;
@@ -957,6 +990,43 @@ static void errors(void)
     destroy(&x);
 }
 
+/* Rank 0 sends rank 1 more than that has room for. */
+static void too_long(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status status[2];
+    MPI_Info info;
+    int in, token = world_me;
+
+    test_case = "too long";
+    MUST(MPI_Info_create(&info));
+    MUST(MPI_Info_set(info, "rota_check", "off"));
+    if (world_me == 0)
+        x.sendcounts[1] = 12;
+    if (world_me == 1)
+        x.recvcounts[0] = 11;
+    MUST(MPI_Alltoallv_init(V(&x), info, &r[0]));
+    MUST(MPI_Info_free(&info));
+    MUST(MPI_Irecv(&in, 1, MPI_INT, world_me, 3, MPI_COMM_WORLD, &r[1]));
+    MUST(MPI_Send(&token, 1, MPI_INT, world_me, 3, MPI_COMM_WORLD));
+    /* Rank 0 last, or its message might fail the start of rank 1. */
+    if (world_me == 0)
+        MUST(MPI_Recv(&token, 1, MPI_INT, 1, 4, MPI_COMM_WORLD,
+                      MPI_STATUS_IGNORE));
+    MUST(MPI_Start(&r[0]));
+    if (world_me == 1) {
+        MUST(MPI_Send(&token, 1, MPI_INT, 0, 4, MPI_COMM_WORLD));
+        CHECK(MPI_Waitall(2, r, status) == MPI_ERR_IN_STATUS);
+        MUST_BE(status[0].MPI_ERROR, MPI_ERR_TRUNCATE);
+        CHECK(status[1].MPI_ERROR == MPI_SUCCESS && in == token);
+    } else {
+        MUST(MPI_Waitall(2, r, status));
+    }
+    release(&r[0]);
+    destroy(&x);
+}
+
 /* With ROTA_MPI_IN_FLIGHT=2, a third at a time. */
 static void too_many(void)
 {
@@ -971,6 +1041,8 @@ static void too_many(void)
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 0; i < 2; i++)
         r[i] = ialltoallv(&x[i], i, 1);
+    for (int done = 0; !done;) /* complete is not completed by the program */
+        MUST(MPI_Request_get_status(r[0], &done, MPI_STATUS_IGNORE));
     CHECK(MPI_Ialltoallv(V(&x[2]), &r[2]) != MPI_SUCCESS || world_P == 1);
     MUST_BE(MPI_Cancel(&r[0]), MPI_ERR_REQUEST);
     MUST_BE(MPI_Request_free(&r[1]), MPI_ERR_REQUEST);
@@ -1003,6 +1075,7 @@ static void common(void)
     persistent();
     get_status();
     arrays();
+    ours_alone();
     nonblocking();
     nonblocking_types();
     freed_comm();
@@ -1029,8 +1102,10 @@ int main(int argc, char **argv)
         inactive();
     else if (strcmp(what, "errors") == 0) {
         errors();
-        if (world_P > 1)
+        if (world_P > 1) {
             too_many();
+            too_long();
+        }
     } else if (strcmp(what, "past") == 0)
         past();
     else
