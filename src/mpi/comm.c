@@ -6,6 +6,7 @@
 #include "mpi/shim.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* uthash would end the program where it cannot allocate. */
@@ -21,7 +22,7 @@ typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
 typedef struct comm_state {
     MPI_Comm comm;
     int P;
-    bool inter;
+    bool foreign;    /* to Rota: an intercommunicator, or no MPI_Init */
     verdict verdict; /* agreed on when first needed */
     long calls[ROTA_MPI_FUNCTIONS];
     bool wishing;           /* for a pool, at the next blocking collective */
@@ -114,11 +115,12 @@ static int make_keyval(void)
 
 static int describe(comm_state *c)
 {
-    int inter = 0;
+    int inter = 0, world = 0; /* or sessions, which have no MPI_COMM_SELF */
 
     ROTA_MPI_TRY(PMPI_Comm_test_inter(c->comm, &inter));
     ROTA_MPI_TRY(PMPI_Comm_size(c->comm, &c->P));
-    c->inter = inter;
+    ROTA_MPI_TRY(PMPI_Initialized(&world));
+    c->foreign = inter || !world;
     return make_keyval();
 }
 
@@ -204,7 +206,7 @@ bool rota_mpi_comm_takes_init(MPI_Comm comm)
     if (!rota_mpi_settings_get()->on[ROTA_MPI_INIT] || rota_mpi_in_f08())
         return false;
     comm_state *const c = find_or_make(comm);
-    return c && !c->inter && takes(c);
+    return c && !c->foreign && takes(c);
 }
 
 /* ---- making plans ----------------------------------------------------------- */
@@ -243,6 +245,20 @@ static int make_plans(MPI_Comm comm, rota_mpi_run **pool, int n, MPI_Info info)
     return MPI_SUCCESS;
 }
 
+/* Why Rota does not take a communicator whose turn has come; once is enough. */
+static void explain(MPI_Comm comm, int code)
+{
+    static bool said;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int rank = 0, length;
+
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Error_string(code, text, &length);
+    if (rank == 0 && !said)
+        fprintf(stderr, "rota_mpi: exchanges go to MPI: %s\n", text);
+    said = true;
+}
+
 /* n runs with plans; NULL on all ranks if one cannot. Collective. */
 static rota_mpi_run **make_runs(comm_state *c, int n, bool with_requests,
                                 MPI_Info info)
@@ -250,9 +266,12 @@ static rota_mpi_run **make_runs(comm_state *c, int n, bool with_requests,
     if (!takes(c))
         return NULL;
     rota_mpi_run **const pool = make_pool(n, c->P, with_requests);
-    if (all(c->comm, pool != NULL) &&
-        make_plans(c->comm, pool, n, info) == MPI_SUCCESS)
+    int err = all(c->comm, pool != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    if (err == MPI_SUCCESS)
+        err = make_plans(c->comm, pool, n, info);
+    if (err == MPI_SUCCESS)
         return pool;
+    explain(c->comm, err);
     free_pool(pool, n);
     return NULL;
 }
@@ -286,7 +305,7 @@ static comm_state *count(MPI_Comm comm, rota_mpi_function function)
     if (!rota_mpi_settings_get()->on[function])
         return NULL;
     comm_state *const c = find_or_make(comm);
-    if (!c || c->inter || c->P == 1)
+    if (!c || c->foreign || c->P == 1)
         return NULL;
     c->calls[function]++;
     return c;

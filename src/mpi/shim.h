@@ -26,6 +26,9 @@
  *   time of the call. Who completes it without passing here (a profiling
  *   library in between) gets an error rather than data that never came.
  *
+ *   Communicators. An attribute tells when one is freed, whatever function
+ *   frees it.
+ *
  *   Blocking. MPI_Ialltoallv must not wait for other ranks, so its plans are
  *   made in a blocking collective on the communicator.
  *

@@ -5,17 +5,20 @@
  *                     4.0 reports errors where there are none
  *   dropin inactive   inactive requests, which MPICH 4.0 gets wrong
  *   dropin errors     mistakes, as librota_mpi reports them
+ *   dropin threads    two threads, each on its communicator
  *   dropin past       a request completed past librota_mpi: must not succeed
  *
  * The first ends with the lines that ROTA_STATS=1 has to show on rank 0 with
  * ROTA_MPI_AFTER=0 and ROTA_MPI_IALLTOALLV=on.
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int world_P, world_me, failures;
+static int world_P, world_me;
+static _Atomic int failures; /* threads count, too, as in the next section */
 /* A variable, or GCC takes the constant for an array too small. */
 static MPI_Status *volatile ignored = MPI_STATUSES_IGNORE;
 static int plain; /* without librota_mpi */
@@ -38,7 +41,7 @@ static void fail(int line, const char *what)
 /* ---- what librota_mpi should count ------------------------------------------ */
 
 enum { INIT, BLOCKING, NONBLOCKING, FUNCTIONS };
-static int calls[FUNCTIONS], by_rota[FUNCTIONS];
+static _Atomic int calls[FUNCTIONS], by_rota[FUNCTIONS];
 
 static void expect(int function, int rota)
 {
@@ -82,7 +85,10 @@ static int block_ints(const exchange *x, int src, int dst, int seed)
 
 static int value(int src, int dst, int i, int round)
 {
-    return ((round * 31 + src) * 31 + dst) * 1000003 + i;
+    return (int)(((unsigned)(round * 31 + src) * 31 + (unsigned)dst) *
+                     1000003u +
+                 (unsigned)i) &
+           0x3fffffff;
 }
 
 static void find_ids(exchange *x)
@@ -1055,6 +1061,49 @@ static void too_many(void)
     }
 }
 
+/* ---- threads ---------------------------------------------------------------- */
+
+static void *run_thread(void *arg)
+{
+    enum { ROUNDS = 20 };
+    const MPI_Comm comm = *(MPI_Comm *)arg;
+    exchange x = make(comm, 1, 10), y = make(comm, 2, 20), z = make(comm, 3, 5);
+    MPI_Request r[2] = {init(&x), MPI_REQUEST_NULL};
+
+    for (int round = 0; round < ROUNDS; round++) {
+        start(&x, &r[0], round);
+        r[1] = ialltoallv(&y, round, 0);
+        fill(&z, round);
+        MUST(MPI_Alltoallv(V(&z)));
+        MUST(MPI_Waitall(2, r, ignored));
+        CHECK_DATA(&x, round);
+        CHECK_DATA(&y, round);
+        CHECK_DATA(&z, round);
+    }
+    release(&r[0]);
+    destroy(&x);
+    destroy(&y);
+    destroy(&z);
+    return NULL;
+}
+
+static void threads(void)
+{
+    MPI_Comm comm[2];
+    pthread_t thread;
+
+    test_case = "threads";
+    for (int i = 0; i < 2; i++)
+        MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]));
+    CHECK(pthread_create(&thread, NULL, run_thread, &comm[1]) == 0);
+    run_thread(&comm[0]);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 2; i++)
+        MUST(MPI_Comm_free(&comm[i]));
+}
+
+/* ---- past librota_mpi ------------------------------------------------------- */
+
 static void past(void)
 {
     exchange x = make(MPI_COMM_WORLD, 1, 10);
@@ -1088,10 +1137,13 @@ static void common(void)
 int main(int argc, char **argv)
 {
     const char *const what = argc > 1 ? argv[1] : "";
-    int all_failures = 0;
+    int all_failures = 0, mine, level;
 
     plain = argc > 2 && strcmp(argv[2], "plain") == 0;
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv,
+                    strcmp(what, "threads") ? MPI_THREAD_SINGLE
+                                            : MPI_THREAD_MULTIPLE,
+                    &level);
     MPI_Comm_size(MPI_COMM_WORLD, &world_P);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_me);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -1106,12 +1158,14 @@ int main(int argc, char **argv)
             too_many();
             too_long();
         }
-    } else if (strcmp(what, "past") == 0)
+    } else if (strcmp(what, "threads") == 0 && level == MPI_THREAD_MULTIPLE)
+        threads();
+    else if (strcmp(what, "past") == 0)
         past();
     else
-        fail(__LINE__, "common, inactive, errors or past");
-    MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM,
-                  MPI_COMM_WORLD);
+        fail(__LINE__, "common, inactive, errors, past; threads, if MPI can");
+    mine = failures;
+    MPI_Allreduce(&mine, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     return all_failures > 0;
 }

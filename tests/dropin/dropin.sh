@@ -53,6 +53,10 @@ with "off" env ROTA_MPI=off "$run" "$@" "$ranks" "$program" common plain ||
 [ "$(grep -c '^rota_mpi: .*calls=[1-9][0-9]* by_rota=0 ' "$work/err")" -eq 3 ] ||
     wrong "$what: not off"
 
+with "threads" "$run" "$@" "$ranks" "$program" threads || wrong "$what"
+grep -q '^rota_mpi: .*MPI_Ialltoallv calls=40 by_rota=38 ' "$work/err" ||
+    wrong "$what: calls are not as counted"
+
 # Of 15 calls on MPI_COMM_WORLD the first 4; fewer on any other.
 with "after" env ROTA_MPI_AFTER=4 ROTA_MPI_IALLTOALLV=off "$run" "$@" "$ranks" \
     "$program" common || wrong "$what"
@@ -60,6 +64,14 @@ grep -q '^rota_mpi: .*MPI_Alltoallv calls=27 by_rota=11 ' "$work/err" ||
     wrong "$what: not after 4"
 grep -q '^rota_mpi: .*MPI_Ialltoallv .*by_rota=0 ' "$work/err" ||
     wrong "$what: MPI_Ialltoallv is not off"
+
+# An algorithm that is not for counts that vary: said once, and MPI's used.
+with "unfit" env ROTA_ALGORITHM=bruck_basic "$run" "$@" "$ranks" "$program" \
+    common || wrong "$what"
+[ "$(grep -c '^rota_mpi: exchanges go to MPI: .*bruck_basic' "$work/err")" -eq 1 ] ||
+    wrong "$what: not said once"
+grep -q '^rota_mpi: .*MPI_Alltoallv calls=27 by_rota=0 ' "$work/err" ||
+    wrong "$what: not by MPI"
 
 with "value" env ROTA_MPI=maybe "$run" "$program" common &&
     wrong "$what: accepted"
