@@ -14,7 +14,7 @@ _Noreturn void die(const char *format, ...)
     va_list args;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    fprintf(stderr, "transitive_closure: rank %d: ", rank);
+    fprintf(stderr, "%s: rank %d: ", program_name, rank);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
@@ -43,7 +43,7 @@ void *must_realloc(void *old, size_t n, size_t bytes_each)
         p = realloc(old, n > 0 ? n * bytes_each : 1);
     if (p == NULL)
         die("out of memory: no room for %zu x %zu bytes; use more nodes or a "
-            "smaller graph",
+            "smaller problem",
             n, bytes_each);
     return p;
 }

@@ -7,11 +7,14 @@
 
 #include <stddef.h>
 
+/* Each program says what it is called. */
+extern const char program_name[];
+
 /* End the job unless an MPI or Rota call returned MPI_SUCCESS. */
 #define MUST(call) must((call), #call)
 void must(int code, const char *call);
 
-/* Print "transitive_closure: rank R: text" and end the job. */
+/* Print "PROGRAM: rank R: text" and end the job. */
 _Noreturn void die(const char *format, ...);
 
 /* realloc(old, n * bytes_each) that checks the product, or ends the job. */

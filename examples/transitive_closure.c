@@ -23,6 +23,8 @@ enum { EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 #define MAX_FORMS 8
 
+const char program_name[] = "transitive_closure";
+
 static const char help[] =
     "Transitive closure of a directed graph by semi-naive iteration.\n"
     "\n"

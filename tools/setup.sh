@@ -78,6 +78,7 @@ rota_look()
         rota_need "g++" command -v "${CXX:-c++}"
         rota_need "libcmocka-dev" pkg-config --exists cmocka
         rota_want "iproute2" rota_ip_ok
+        rota_want "libfftw3-dev" pkg-config --exists fftw3
         rota_want "valgrind" command -v valgrind
         rota_want "clang-format" command -v clang-format
     fi

@@ -3,62 +3,8 @@
 #
 #   sh transitive_closure.sh CASE PROGRAM MPIEXEC...
 #
-# CASE is one of the functions case_... below; MPIEXEC... is a command line up
-# to and including the option that takes the number of ranks.
-set -u
-export LC_ALL=C
-
-case_name=$1
-program=$2
-shift 2
-mpiexec=$*
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-complain()
-{
-    echo "FAILED: $*"
-    sed 's/^/    /' "$work/out"
-    failures=$((failures + 1))
-}
-
-# run P ARGUMENT...: run the program; its output goes to $work/out, its exit
-# code to $status, what was run to $ran.
-run()
-{
-    ranks=$1
-    shift
-    ran="$ranks ranks: $*"
-    # Split on purpose: a command line.
-    # shellcheck disable=SC2086
-    timeout 120 $mpiexec "$ranks" "$program" "$@" >"$work/out" 2>&1 </dev/null
-    status=$?
-}
-
-has()
-{
-    grep -qF -- "$1" "$work/out"
-}
-
-# succeeds P ARGUMENT...
-succeeds()
-{
-    run "$@"
-    [ "$status" -eq 0 ] || complain "$ran: exit code $status"
-}
-
-# fails TEXT P ARGUMENT...: an exit code that the program gave, and the text.
-fails()
-{
-    text=$1
-    shift
-    run "$@"
-    case $status in
-    0 | 124 | 13[0-9]) complain "$ran: exit code $status" ;;
-    esac
-    has "$text" || complain "$ran: no text \"$text\""
-}
+# See run.sh.
+. "$(dirname "$0")/run.sh"
 
 # finds PAIRS FILE: with 1 and 3 ranks, in all ways of exchanging.
 finds()
@@ -245,5 +191,4 @@ case_options()
         complain "$ran: forms differ in pairs or bytes"
 }
 
-"case_$case_name" || complain "no case $case_name"
-[ "$failures" -eq 0 ]
+run_case

@@ -1,0 +1,176 @@
+/* contest.c - see contest.h. */
+#include "contest.h"
+
+#include "must.h"
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is measured in a round, in this order in arrays. */
+enum { STEP, EXCHANGE, PACK, MEASURES };
+
+/* ---- Who takes part ---- */
+
+int contest_takes(const char *which, const traffic_way *way)
+{
+    if (strcmp(which, "all") == 0)
+        return way->available;
+    return strcmp(which, way->name) == 0;
+}
+
+int contest_enter(const char *which, int overlap, int rank, entrant **e, int *n)
+{
+    *n = 0;
+    *e = NULL;
+    for (int i = 0; traffic_ways[i] != NULL; i++) {
+        const traffic_way *way = traffic_ways[i];
+
+        if (!contest_takes(which, way))
+            continue;
+        if (!way->available)
+            return usage_error(rank, "%s: this MPI library is older than MPI 4",
+                               way->name);
+        *e = must_realloc(*e, (size_t)*n + 2, sizeof **e);
+        (*e)[(*n)++] = (entrant){.way = way};
+        if (overlap && way->overlaps)
+            (*e)[(*n)++] = (entrant){.way = way, .overlapped = 1};
+    }
+    if (*n == 0)
+        return usage_error(rank, "--with wants %s, %s, %s or all, not \"%s\"",
+                           traffic_ways[0]->name, traffic_ways[1]->name,
+                           traffic_ways[2]->name, which);
+    return 0;
+}
+
+/* ---- Timing ---- */
+
+/* One round of one entrant, in seconds a step. */
+static void time_round(entrant *e, size_t steps, MPI_Comm comm,
+                       double measured[MEASURES])
+{
+    const traffic_cost before = e->cost;
+    double began;
+
+    MUST(MPI_Barrier(comm));
+    began = MPI_Wtime();
+    for (size_t i = 0; i < steps; i++)
+        e->step(e->state);
+    measured[STEP] = (MPI_Wtime() - began) / (double)steps;
+    measured[EXCHANGE] =
+        (e->cost.exchange_s - before.exchange_s) / (double)steps;
+    measured[PACK] = (e->cost.pack_s - before.pack_s) / (double)steps;
+    e->starts = (double)(e->cost.starts - before.starts) / (double)steps;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(const double *rounds, size_t n, int what, double *sorted)
+{
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = rounds[i * MEASURES + (size_t)what];
+    qsort(sorted, n, sizeof *sorted, compare);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+static void conclude(entrant *e, double *rounds, size_t n, MPI_Comm comm)
+{
+    double *sorted = must_realloc(NULL, n, sizeof *sorted);
+
+    MUST(MPI_Allreduce(MPI_IN_PLACE, rounds, (int)n * MEASURES, MPI_DOUBLE,
+                       MPI_MAX, comm));
+    e->step_s = median(rounds, n, STEP, sorted);
+    e->exchange_s = median(rounds, n, EXCHANGE, sorted);
+    e->pack_s = median(rounds, n, PACK, sorted);
+    MUST(MPI_Allreduce(&e->cost.plan_s, &e->plan_s, 1, MPI_DOUBLE, MPI_MAX,
+                       comm));
+    free(sorted);
+}
+
+void contest_run(entrant e[], int n, size_t rounds, size_t steps, MPI_Comm comm)
+{
+    double *times =
+        must_realloc(NULL, (size_t)n * rounds * MEASURES, sizeof *times);
+    double unused[MEASURES];
+
+    for (int i = 0; i < n; i++)
+        time_round(&e[i], steps, comm, unused);
+    for (size_t k = 0; k < rounds; k++)
+        for (int i = 0; i < n; i++)
+            time_round(&e[i], steps, comm,
+                       times + ((size_t)i * rounds + k) * MEASURES);
+    for (int i = 0; i < n; i++)
+        conclude(&e[i], times + (size_t)i * rounds * MEASURES, rounds, comm);
+    free(times);
+}
+
+/* ---- Table ---- */
+
+/* Starts until plans have paid, against the first entrant if that is MPI's
+ * call without a plan. */
+static void print_break_even(const entrant e[], int i)
+{
+    const double saved = e[0].exchange_s - e[i].exchange_s;
+
+    if (e[0].way != traffic_ways[0])
+        printf(" %12s", "-");
+    else if (saved > 0)
+        printf(" %12.0f", e[i].plan_s / saved * e[i].starts + 0.5);
+    else
+        printf(" %12s", "never");
+}
+
+static void print_entrant(const entrant e[], int i)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s%s", e[i].way->name,
+             e[i].overlapped ? ", overlap" : "");
+    printf("%-23s %10.1f %11.1f %10.1f %10.1f", name, e[i].step_s * 1e6,
+           e[i].exchange_s * 1e6, e[i].pack_s * 1e6, e[i].plan_s * 1e6);
+    if (i == 0)
+        printf(" %12s", "-");
+    else
+        print_break_even(e, i);
+    printf("  %s\n", e[i].way->calls);
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* How often faster: the first entrant over each, and without over with
+ * overlap. */
+static void print_ratios(const entrant e[], int n)
+{
+    for (int i = 1; i < n; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%s/%s%s", e[0].way->name, e[i].way->name,
+                 e[i].overlapped ? ", overlap" : "");
+        printf("%-28s %5.2f %11.2f\n", name, ratio(e[0].step_s, e[i].step_s),
+               ratio(e[0].exchange_s, e[i].exchange_s));
+    }
+    for (int i = 1; i < n; i++)
+        if (e[i].overlapped)
+            printf("gain of overlap, %-16.16s %.2f %11.2f\n", e[i].way->name,
+                   ratio(e[i - 1].step_s, e[i].step_s),
+                   ratio(e[i - 1].exchange_s, e[i].exchange_s));
+}
+
+void contest_print(const entrant e[], int n)
+{
+    printf("%-23s %10s %11s %10s %10s %12s  %s\n", "", "step us", "exchange us",
+           "packing us", "plans us", "break-even", "by");
+    for (int i = 0; i < n; i++)
+        print_entrant(e, i);
+    print_ratios(e, n);
+    fflush(stdout);
+}

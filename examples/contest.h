@@ -1,0 +1,41 @@
+/* contest.h - the same work by several ways of exchanging, timed side by side.
+ *
+ * Rounds go around the ways, so that what else happens on the machine meets
+ * all of them alike; the median of the rounds counts. */
+#ifndef CONTEST_H
+#define CONTEST_H
+
+#include "traffic.h"
+
+/* A way, and how the program uses it. */
+typedef struct {
+    const traffic_way *way;
+    int overlapped;
+    void (*step)(void *state); /* collective */
+    void *state;
+    traffic_cost cost; /* that the plans of the state add to */
+    /* Results in seconds, of the slowest rank; a median over rounds. */
+    double step_s, exchange_s, pack_s, plan_s;
+    double starts; /* a step, on this rank */
+} entrant;
+
+/* Whether --with WHICH takes the way of that name; "all" takes every one that
+ * is available. */
+int contest_takes(const char *which, const traffic_way *way);
+
+/* Enter the ways that --with asks for, and with overlap those that can overlap
+ * a second time. The caller frees *e. 0, or EXIT_USAGE after rank 0 has said
+ * what is wrong. */
+int contest_enter(const char *which, int overlap, int rank, entrant **e,
+                  int *n);
+
+/* Steps of all entrants, rounds times; the first round is not timed. States
+ * must have been made with &e[i].cost. Collective. */
+void contest_run(entrant e[], int n, size_t rounds, size_t steps,
+                 MPI_Comm comm);
+
+/* On rank 0. Breaks even: starts after which plans have paid for themselves
+ * against MPI_Alltoallv. */
+void contest_print(const entrant e[], int n);
+
+#endif

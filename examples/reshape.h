@@ -1,0 +1,85 @@
+/* reshape.h - a distributed array of up to three axes goes from one
+ * distribution and order in memory to another: the transpose of a distributed
+ * FFT.
+ *
+ * Each rank holds a box of the array, the part that lies in a range of every
+ * axis. What goes from one rank to another is where the box that the first has
+ * and the box that the second is to have meet; it is packed, exchanged, and
+ * unpacked in the order that is asked for. */
+#ifndef RESHAPE_H
+#define RESHAPE_H
+
+#include "traffic.h"
+
+typedef struct {
+    size_t lo[3], n[3]; /* first index and number of indices, by axis */
+} box;
+
+/* Indices in a block if n are dealt to P ranks: the first ranks have that
+ * many, one may have fewer, and the last may have none. */
+size_t block_size(size_t n, int P);
+
+/* The part of a box that rank r has if an axis is dealt in blocks. */
+box box_block(box whole, int axis, size_t block, int r);
+
+size_t box_points(box b);
+
+/* How far apart neighbours along each axis are in the memory of a box whose
+ * axes are in that order, slowest first. */
+void box_strides(box b, const int order[3], size_t stride[3]);
+
+/* What to make a reshape of. The ways of exchanging and where its cost is
+ * added to; the ranks; what each has before and after [P] and the orders in
+ * memory.
+ *
+ * The exchange can be done in batches, so that it overlaps with work on other
+ * batches: each is of the same number of planes along the slowest axis of what
+ * a rank has before. Batches for which that gives all ranks the same counts
+ * share a plan. n_pairs: 2 if one is packed while another is under way. */
+typedef struct {
+    const traffic_way *way;
+    traffic_cost *cost;
+    MPI_Comm comm;
+    const box *from, *to;
+    int from_order[3], to_order[3];
+    int n_batches, n_pairs;
+} reshape_spec;
+
+typedef struct {
+    size_t first, n;   /* planes of this rank's */
+    struct lot *lot;   /* plan, shared with others */
+    size_t shift_from; /* numbers beyond the lot's first batch */
+    size_t shift_to;
+} reshape_batch;
+
+typedef struct {
+    int n_batches;
+    reshape_batch *batch; /* [n_batches] */
+    /* The rest is reshape.c's. */
+    int P, n_lots, n_pairs;
+    int order[3]; /* of packed blocks, that of the result */
+    size_t from_stride[3], to_stride[3];
+    struct lot *lots;
+    traffic *active;
+    traffic_cost *cost;
+    double complex *send[TRAFFIC_PAIRS], *recv[TRAFFIC_PAIRS];
+} reshape;
+
+/* Collective over spec->comm, which must outlive the reshape. */
+void reshape_open(reshape *r, const reshape_spec *spec);
+
+/* The steps of one batch: pack it from the array, start its exchange, wait for
+ * it, unpack it. Between start and wait of one batch another can be packed to
+ * or unpacked from the other pair, and reshape_test lets the exchange move. */
+void reshape_pack(reshape *r, int batch, int pair, const double complex *from);
+void reshape_start(reshape *r, int batch, int pair);
+void reshape_test(reshape *r);
+void reshape_wait(reshape *r);
+void reshape_unpack(reshape *r, int batch, int pair, double complex *to);
+
+/* All steps of all batches, one after the other. */
+void reshape_run(reshape *r, const double complex *from, double complex *to);
+
+void reshape_close(reshape *r);
+
+#endif

@@ -1,0 +1,198 @@
+/* traffic.c - see traffic.h. */
+#include "traffic.h"
+
+#include "must.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* ---- MPI_Alltoallv: all of it happens at the start ---- */
+
+static void mpi_open(traffic *t)
+{
+    (void)t; /* nothing is kept from one exchange to the next */
+}
+
+static void mpi_start(traffic *t, int pair)
+{
+    MUST(MPI_Alltoallv(t->send[pair], t->out.counts, t->out.displs,
+                       MPI_C_DOUBLE_COMPLEX, t->recv[pair], t->in.counts,
+                       t->in.displs, MPI_C_DOUBLE_COMPLEX, t->comm));
+}
+
+static void mpi_nothing(traffic *t)
+{
+    (void)t;
+}
+
+/* ---- MPI_Alltoallv_init: a request for each pair of buffers ---- */
+
+#if MPI_VERSION >= 4
+static void persistent_open(traffic *t)
+{
+    for (int i = 0; i < t->n_pairs; i++)
+        MUST(MPI_Alltoallv_init(t->send[i], t->out.counts, t->out.displs,
+                                MPI_C_DOUBLE_COMPLEX, t->recv[i], t->in.counts,
+                                t->in.displs, MPI_C_DOUBLE_COMPLEX, t->comm,
+                                MPI_INFO_NULL, &t->request[i]));
+}
+#else
+static void persistent_open(traffic *t)
+{
+    (void)t;
+    die("this MPI library is older than MPI 4 and has no MPI_Alltoallv_init");
+}
+#endif
+
+static void persistent_start(traffic *t, int pair)
+{
+    MUST(MPI_Start(&t->request[pair]));
+}
+
+static void persistent_test(traffic *t)
+{
+    int done;
+
+    MUST(MPI_Test(&t->request[t->pair], &done, MPI_STATUS_IGNORE));
+}
+
+static void persistent_wait(traffic *t)
+{
+    MUST(MPI_Wait(&t->request[t->pair], MPI_STATUS_IGNORE));
+}
+
+static void persistent_close(traffic *t)
+{
+    for (int i = 0; i < t->n_pairs; i++)
+        MUST(MPI_Request_free(&t->request[i]));
+}
+
+/* ---- Rota: one plan, given other buffers as needed ---- */
+
+static void rota_open(traffic *t)
+{
+    t->plan_pair = 0;
+    MUST(rota_alltoallv_init(t->send[0], t->out.counts, t->out.displs,
+                             MPI_C_DOUBLE_COMPLEX, t->recv[0], t->in.counts,
+                             t->in.displs, MPI_C_DOUBLE_COMPLEX, t->comm,
+                             MPI_INFO_NULL, &t->plan));
+}
+
+static void rota_way_start(traffic *t, int pair)
+{
+    if (pair != t->plan_pair)
+        MUST(rota_plan_set_buffers(t->plan, t->send[pair], t->recv[pair]));
+    t->plan_pair = pair;
+    MUST(rota_start(t->plan));
+}
+
+static void rota_way_test(traffic *t)
+{
+    int done;
+
+    MUST(rota_test(t->plan, &done));
+}
+
+static void rota_way_wait(traffic *t)
+{
+    MUST(rota_wait(t->plan));
+}
+
+static void rota_close(traffic *t)
+{
+    MUST(rota_plan_free(&t->plan));
+}
+
+static const traffic_way mpi_way = {"mpi",       "MPI_Alltoallv", 1,
+                                    0,           mpi_open,        mpi_start,
+                                    mpi_nothing, mpi_nothing,     mpi_nothing};
+static const traffic_way persistent_way = {
+    "mpi_persistent", "MPI_Alltoallv_init", MPI_VERSION >= 4, 1,
+    persistent_open,  persistent_start,     persistent_test,  persistent_wait,
+    persistent_close};
+static const traffic_way rota_way = {"rota",
+                                     "rota_alltoallv_init",
+                                     1,
+                                     1,
+                                     rota_open,
+                                     rota_way_start,
+                                     rota_way_test,
+                                     rota_way_wait,
+                                     rota_close};
+
+const traffic_way *const traffic_ways[] = {&mpi_way, &persistent_way, &rota_way,
+                                           NULL};
+
+/* ---- All ways ---- */
+
+static void side_make(traffic_side *side, const size_t counts[], int P)
+{
+    side->counts = must_realloc(NULL, (size_t)P, sizeof(int));
+    side->displs = must_realloc(NULL, (size_t)P, sizeof(int));
+    side->total = 0;
+    for (int q = 0; q < P; q++) {
+        if (counts[q] > INT_MAX - side->total)
+            die("more than %d numbers to exchange at once; use more ranks",
+                INT_MAX);
+        side->counts[q] = (int)counts[q];
+        side->displs[q] = (int)side->total;
+        side->total += counts[q];
+    }
+}
+
+static void side_free(traffic_side *side)
+{
+    free(side->counts);
+    free(side->displs);
+}
+
+void traffic_open(traffic *t, const size_t sent[], const size_t received[])
+{
+    double began;
+    int P;
+
+    MUST(MPI_Comm_size(t->comm, &P));
+    side_make(&t->out, sent, P);
+    side_make(&t->in, received, P);
+    t->pair = -1;
+    began = MPI_Wtime();
+    t->way->open(t);
+    t->cost->plan_s += MPI_Wtime() - began;
+}
+
+void traffic_start(traffic *t, int pair)
+{
+    const double began = MPI_Wtime();
+
+    t->way->start(t, pair);
+    t->pair = pair;
+    t->cost->starts++;
+    t->cost->exchange_s += MPI_Wtime() - began;
+}
+
+void traffic_test(traffic *t)
+{
+    double began;
+
+    if (t->pair < 0)
+        return;
+    began = MPI_Wtime();
+    t->way->test(t);
+    t->cost->exchange_s += MPI_Wtime() - began;
+}
+
+void traffic_wait(traffic *t)
+{
+    const double began = MPI_Wtime();
+
+    t->way->wait(t);
+    t->pair = -1;
+    t->cost->exchange_s += MPI_Wtime() - began;
+}
+
+void traffic_close(traffic *t)
+{
+    t->way->close(t);
+    side_free(&t->out);
+    side_free(&t->in);
+}

@@ -1,0 +1,77 @@
+/* traffic.h - the same MPI_Alltoallv of complex numbers over and over, in one
+ * of several ways.
+ *
+ * To add a way: write its five functions in traffic.c and add a line to
+ * traffic_ways. */
+#ifndef TRAFFIC_H
+#define TRAFFIC_H
+
+#include <complex.h>
+#include <mpi.h>
+#include <rota.h>
+#include <stddef.h>
+
+/* Pairs of buffers that one traffic may alternate between: with two, a block
+ * can be packed while another is under way. */
+#define TRAFFIC_PAIRS 2
+
+typedef struct traffic traffic;
+
+typedef struct {
+    const char *name;
+    const char *calls; /* what it consists of, for people */
+    int available;     /* in this MPI library */
+    int overlaps;      /* start returns before the data are there */
+    void (*open)(traffic *t);
+    void (*start)(traffic *t, int pair);
+    void (*test)(traffic *t);
+    void (*wait)(traffic *t);
+    void (*close)(traffic *t);
+} traffic_way;
+
+extern const traffic_way *const traffic_ways[]; /* NULL ends it */
+
+/* What a run cost so far, on this rank: several traffics add to it. */
+typedef struct {
+    double plan_s;     /* in traffic_open */
+    double exchange_s; /* in traffic_start, _test and _wait */
+    double pack_s;     /* in copies to and from the buffers */
+    long starts;
+} traffic_cost;
+
+/* One buffer's counts and displacements, in complex numbers. */
+typedef struct {
+    int *counts, *displs; /* [P] */
+    size_t total;
+} traffic_side;
+
+struct traffic {
+    const traffic_way *way;
+    traffic_cost *cost;
+    MPI_Comm comm; /* the caller's */
+    traffic_side out, in;
+    int n_pairs;
+    double complex *send[TRAFFIC_PAIRS], *recv[TRAFFIC_PAIRS];
+    int pair; /* under way, or -1 */
+    rota_plan *plan;
+    int plan_pair; /* that the plan has the buffers of */
+    MPI_Request request[TRAFFIC_PAIRS];
+};
+
+/* Set way, cost, comm, n_pairs, send and recv before; buffers hold at least
+ * the sums of the counts and stay the caller's. The communicator must outlive
+ * the traffic. Collective. */
+void traffic_open(traffic *t, const size_t sent[], const size_t received[]);
+
+/* Exchange what is in send[pair]; one at a time. */
+void traffic_start(traffic *t, int pair);
+
+/* Advance what is under way, if something is. */
+void traffic_test(traffic *t);
+
+/* Until recv[pair] is complete and send[pair] may be written. */
+void traffic_wait(traffic *t);
+
+void traffic_close(traffic *t);
+
+#endif

@@ -1,0 +1,71 @@
+#!/bin/sh
+# fft3d.sh - tests of the example of that name.
+#
+#   sh fft3d.sh CASE PROGRAM MPIEXEC...
+#
+# See run.sh.
+. "$(dirname "$0")/run.sh"
+
+short='--steps 1 --rounds 1 --verify --overlap'
+
+# right P ARGUMENT...: all ways of exchanging, each there, and there and back;
+# with one and with several batches.
+right()
+{
+    # shellcheck disable=SC2086
+    succeeds "$@" $short
+    for what in forward 'there and back'; do
+        for way in mpi rota 'rota, overlap'; do
+            has "$what, $way: greatest error" || complain "$ran: $what, $way"
+        done
+    done
+}
+
+# Axes that the ranks do not divide, that they do, of a prime number of points,
+# shorter than the ranks, of one point.
+case_slab()
+{
+    for ranks in 1 2 3 4; do
+        right "$ranks" --grid 7x5x6 --batches 3
+    done
+    right 2 --grid 8x12x4 --batches 2
+    right 3 --grid 2x3x11 --batches 16
+    right 4 --grid 9x1x2
+    right 2 --grid 1x1x1
+}
+
+case_pencil()
+{
+    for ranks in 1 2 3 4; do
+        right "$ranks" --decompose pencil --grid 7x5x6 --batches 3
+    done
+    right 2 --decompose pencil --grid 6x5x7 --ranks 1x2
+    right 4 --decompose pencil --grid 1x2x3
+}
+
+case_options()
+{
+    fails 'unknown option: --fast' 2 --fast
+    fails 'a value must follow --grid' 1 --grid
+    sizes='--grid wants 3 whole numbers from 1 to 2147483647'
+    for grid in 0x4x4 -4x4x4 4x4 4x4x4x4 4x4x 4x4x2147483648 x 4x4x4.5 '' \
+        99999999999999999999x1x1; do
+        fails "$sizes with an x between them, not \"$grid\"" 1 --grid "$grid"
+    done
+    fails 'has more than 2147483647 on a rank' 2 --grid 4096x4096x4096
+    fails '--steps wants a whole number from 1' 1 --steps 0
+    fails '--steps wants a whole number from 1' 2 --steps -3
+    fails '--rounds wants a whole number from 1 to 1000' 1 --rounds 1001
+    fails '--batches wants a whole number from 2' 1 --batches 1
+    fails '--decompose wants slab or pencil, not "cube"' 2 --decompose cube
+    fails '--ranks is for --decompose pencil' 2 --ranks 2x1
+    fails '--ranks 2x2 is not 2 ranks' 2 --decompose pencil --ranks 2x2
+    fails 'or all, not "tcp"' 2 --with tcp
+    succeeds 1 --help
+    has '--overlap' || complain "$ran: text"
+    succeeds 2 --with rota --grid 4x4x4 --steps 1 --rounds 1
+    has 'rota_alltoallv_init' || complain "$ran: no table"
+    ! grep -q '^mpi' "$work/out" || complain "$ran: more than asked for"
+}
+
+run_case

@@ -1,0 +1,68 @@
+# shellcheck shell=sh
+# run.sh - sourced by the tests of example programs, which are called as
+#
+#   sh SCRIPT CASE PROGRAM MPIEXEC...
+#
+# CASE is one of the functions case_... of the script; MPIEXEC... is a command
+# line up to and including the option that takes the number of ranks. The
+# script ends with run_case.
+set -u
+export LC_ALL=C
+
+case_name=$1
+program=$2
+shift 2
+mpiexec=$*
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+complain()
+{
+    echo "FAILED: $*"
+    sed 's/^/    /' "$work/out"
+    failures=$((failures + 1))
+}
+
+# run P ARGUMENT...: run the program; its output goes to $work/out, its exit
+# code to $status, what was run to $ran.
+run()
+{
+    ranks=$1
+    shift
+    ran="$ranks ranks: $*"
+    # Split on purpose: a command line.
+    # shellcheck disable=SC2086
+    timeout 120 $mpiexec "$ranks" "$program" "$@" >"$work/out" 2>&1 </dev/null
+    status=$?
+}
+
+has()
+{
+    grep -qF -- "$1" "$work/out"
+}
+
+# succeeds P ARGUMENT...
+succeeds()
+{
+    run "$@"
+    [ "$status" -eq 0 ] || complain "$ran: exit code $status"
+}
+
+# fails TEXT P ARGUMENT...: an exit code that the program gave, and the text.
+fails()
+{
+    text=$1
+    shift
+    run "$@"
+    case $status in
+    0 | 124 | 13[0-9]) complain "$ran: exit code $status" ;;
+    esac
+    has "$text" || complain "$ran: no text \"$text\""
+}
+
+run_case()
+{
+    "case_$case_name" || complain "no case $case_name"
+    [ "$failures" -eq 0 ]
+}
