@@ -7,6 +7,22 @@
 
 #include "traffic.h"
 
+/* For help texts: the option --with, those of contest_run, and the table. */
+#define CONTEST_HELP_OPTIONS                                                   \
+    "  --with WHICH       how transposes are done:\n"                          \
+    "                       mpi             MPI_Alltoallv\n"                   \
+    "                       mpi_persistent  MPI_Alltoallv_init, from MPI 4 "   \
+    "on\n"                                                                     \
+    "                       rota            Rota plans\n"                      \
+    "                       all             side by side (default)\n"          \
+    "  --rounds N         timed rounds; one more goes before (5)\n"
+#define CONTEST_HELP_TABLE                                                     \
+    "Times are per step, of the slowest rank, median over rounds: of all, "    \
+    "in\n"                                                                     \
+    "exchanges (from start to wait), in packing and unpacking, and once for\n" \
+    "making plans. The first plan of Rota on a communicator duplicates it.\n"  \
+    "Break-even: starts after which plans have paid.\n"
+
 /* A way, and how the program uses it. */
 typedef struct {
     const traffic_way *way;

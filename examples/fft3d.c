@@ -26,30 +26,19 @@ static const char help[] =
     "  --decompose WHAT   slab (default) or pencil\n"
     "  --ranks RxC        pencils: R ranks share x, C ranks share y; R times "
     "C\n"
-    "                     is P (default: as square as can be)\n"
-    "  --with WHICH       how transposes are done:\n"
-    "                       mpi             MPI_Alltoallv\n"
-    "                       mpi_persistent  MPI_Alltoallv_init, from MPI 4 on\n"
-    "                       rota            Rota plans\n"
-    "                       all             side by side (default)\n"
+    "                     is P (default: as square as can "
+    "be)\n" CONTEST_HELP_OPTIONS
     "  --overlap          also with transposes in batches, each under way\n"
     "                     while the next one is computed (not with mpi, whose\n"
     "                     call returns when all is done)\n"
     "  --batches N        of a transpose with --overlap (4)\n"
     "  --steps N          there and back in a round (20)\n"
-    "  --rounds N         timed rounds; one more goes before (5)\n"
     "  --verify           compare with a transform of the whole grid on each\n"
     "                     rank (memory for all of it)\n"
     "  --help             this text\n"
-    "\n"
-    "That the way back gives what was put in is always checked. Times are per\n"
-    "step, of the slowest rank, median over rounds: of all, in exchanges "
-    "(from\n"
-    "start to wait), in packing and unpacking, and once for making plans. The\n"
-    "first plan of Rota on a communicator duplicates it. Break-even: starts\n"
-    "after which plans have paid. Exit code: 0 if all went well, 1 for a "
-    "wrong\n"
-    "result, 2 for a wrong command line.\n";
+    "\n" CONTEST_HELP_TABLE
+    "That the way back gives what was put in is always checked. Exit code: 0\n"
+    "if all went well, 1 for a wrong result, 2 for a wrong command line.\n";
 
 typedef struct {
     grid_spec grid;
