@@ -18,7 +18,7 @@
 #include "local_fft.h"
 #include "must.h"
 #include "options.h"
-#include "reshape.h"
+#include "transpose.h"
 
 #include <limits.h>
 #include <math.h>
@@ -52,14 +52,6 @@ static const char help[] =
     "That the way back gives what was put in is always checked. Exit code: 0\n"
     "if all went well, 1 for a wrong result, 2 for a wrong command line.\n";
 
-/* Axes of the matrix; the one between has a single index. */
-enum { ROWS = 0, COLS = 2 };
-
-/* The matrix and the blocks in which rows and columns are dealt out. */
-typedef struct {
-    size_t rows, cols, row_block, col_block;
-} shape;
-
 typedef struct {
     const char *shape, *with;
     size_t points, steps, rounds;
@@ -67,8 +59,7 @@ typedef struct {
 } options;
 
 typedef struct {
-    box by_rows, by_cols; /* what this rank has */
-    reshape to_cols, to_rows;
+    transpose t;
     local_fft along_rows[2], along_cols[2]; /* forward, backward */
     double complex *array[2];               /* in rows; in columns */
     double complex *twiddle; /* [j2][k1] of this rank's columns */
@@ -78,9 +69,9 @@ typedef struct {
 /* ---- Shapes ---- */
 
 /* Rows: the greatest divisor of N that is at most its square root. */
-static shape square_shape(size_t N, int P)
+static matrix_shape square_shape(size_t N, int P)
 {
-    shape s = {.rows = 1};
+    matrix_shape s = {.rows = 1};
 
     for (size_t d = 1; d <= N / d; d++)
         if (N % d == 0)
@@ -93,20 +84,20 @@ static shape square_shape(size_t N, int P)
 
 /* The eight points between a rank that has rows and one that has columns are
  * two rows of four columns. (The paper says eight real numbers.) */
-static shape n1_shape(int P)
+static matrix_shape n1_shape(int P)
 {
     const size_t workers = ((size_t)P * 20 + 31) / 32;
     const size_t filled = ((size_t)P * 25 + 31) / 32;
 
-    return (shape){2 * workers, 4 * filled, 2, 4};
+    return (matrix_shape){2 * workers, 4 * filled, 2, 4};
 }
 
-static shape n2_shape(int P)
+static matrix_shape n2_shape(int P)
 {
-    return (shape){((size_t)P - 1) * 32 + 8, (size_t)P, 32, 1};
+    return (matrix_shape){((size_t)P - 1) * 32 + 8, (size_t)P, 32, 1};
 }
 
-static int choose_shape(const options *o, int rank, int P, shape *s)
+static int choose_shape(const options *o, int rank, int P, matrix_shape *s)
 {
     if (o->shape == NULL)
         *s = square_shape(o->points > 0 ? o->points : 65536, P);
@@ -131,99 +122,66 @@ static int choose_shape(const options *o, int rank, int P, shape *s)
 
 /* ---- The transform ---- */
 
-static void make_reshapes(vector_fft *v, const shape *s, const traffic_way *way,
-                          traffic_cost *cost, int P, int me)
-{
-    const box whole = {{0, 0, 0}, {s->rows, 1, s->cols}};
-    box *boxes = must_realloc(NULL, 2 * (size_t)P, sizeof *boxes);
-    const reshape_spec to_cols = {.way = way,
-                                  .cost = cost,
-                                  .comm = MPI_COMM_WORLD,
-                                  .from = boxes,
-                                  .to = boxes + P,
-                                  .from_order = {ROWS, 1, COLS},
-                                  .to_order = {COLS, 1, ROWS},
-                                  .n_batches = 1,
-                                  .n_pairs = 1};
-    const reshape_spec to_rows = {.way = way,
-                                  .cost = cost,
-                                  .comm = MPI_COMM_WORLD,
-                                  .from = boxes + P,
-                                  .to = boxes,
-                                  .from_order = {COLS, 1, ROWS},
-                                  .to_order = {ROWS, 1, COLS},
-                                  .n_batches = 1,
-                                  .n_pairs = 1};
-
-    for (int q = 0; q < P; q++) {
-        boxes[q] = box_block(whole, ROWS, s->row_block, q);
-        boxes[P + q] = box_block(whole, COLS, s->col_block, q);
-    }
-    v->by_rows = boxes[me];
-    v->by_cols = boxes[P + me];
-    reshape_open(&v->to_cols, &to_cols);
-    reshape_open(&v->to_rows, &to_rows);
-    free(boxes);
-}
-
 /* The product of indices is below N, so nothing is lost before the division. */
 static void make_twiddle(vector_fft *v)
 {
-    const size_t rows = v->by_cols.n[ROWS];
+    const size_t rows = v->t.by_cols.n[TRANSPOSE_ROWS];
     const double unit = -2 * acos(-1) * v->scale;
     double complex *to;
 
     v->twiddle =
-        must_realloc(NULL, box_points(v->by_cols), sizeof v->twiddle[0]);
+        must_realloc(NULL, box_points(v->t.by_cols), sizeof v->twiddle[0]);
     to = v->twiddle;
-    for (size_t j2 = 0; j2 < v->by_cols.n[COLS]; j2++)
+    for (size_t j2 = 0; j2 < v->t.by_cols.n[TRANSPOSE_COLS]; j2++)
         for (size_t k1 = 0; k1 < rows; k1++)
-            *to++ = cexp(unit * (double)((v->by_cols.lo[COLS] + j2) * k1) * I);
+            *to++ =
+                cexp(unit *
+                     (double)((v->t.by_cols.lo[TRANSPOSE_COLS] + j2) * k1) * I);
 }
 
-static void make_local(vector_fft *v, const shape *s)
+static void make_local(vector_fft *v, const matrix_shape *s)
 {
     const int sign[2] = {FFTW_FORWARD, FFTW_BACKWARD};
 
     for (int i = 0; i < 2; i++) {
-        local_fft_make(&v->along_rows[i], 1, &s->rows, v->by_cols.n[COLS],
-                       sign[i]);
-        local_fft_make(&v->along_cols[i], 1, &s->cols, v->by_rows.n[ROWS],
-                       sign[i]);
+        local_fft_make(&v->along_rows[i], 1, &s->rows,
+                       v->t.by_cols.n[TRANSPOSE_COLS], sign[i]);
+        local_fft_make(&v->along_cols[i], 1, &s->cols,
+                       v->t.by_rows.n[TRANSPOSE_ROWS], sign[i]);
     }
     v->array[0] =
-        must_realloc(NULL, box_points(v->by_rows), sizeof(double complex));
+        must_realloc(NULL, box_points(v->t.by_rows), sizeof(double complex));
     v->array[1] =
-        must_realloc(NULL, box_points(v->by_cols), sizeof(double complex));
+        must_realloc(NULL, box_points(v->t.by_cols), sizeof(double complex));
 }
 
 /* Input to array[0], by rows; result in array[1], by columns. */
 static void forward(vector_fft *v)
 {
     double complex *rows = v->array[0], *cols = v->array[1];
-    const size_t n = box_points(v->by_cols);
+    const size_t n = box_points(v->t.by_cols);
 
-    reshape_run(&v->to_cols, rows, cols);
+    reshape_run(&v->t.to_cols, rows, cols);
     local_fft_run(&v->along_rows[0], cols);
     for (size_t i = 0; i < n; i++)
         cols[i] *= v->twiddle[i];
-    reshape_run(&v->to_rows, cols, rows);
+    reshape_run(&v->t.to_rows, cols, rows);
     local_fft_run(&v->along_cols[0], rows);
-    reshape_run(&v->to_cols, rows, cols);
+    reshape_run(&v->t.to_cols, rows, cols);
 }
 
 static void backward(vector_fft *v)
 {
     double complex *rows = v->array[0], *cols = v->array[1];
-    const size_t n = box_points(v->by_cols);
+    const size_t n = box_points(v->t.by_cols);
 
-    reshape_run(&v->to_rows, cols, rows);
+    reshape_run(&v->t.to_rows, cols, rows);
     local_fft_run(&v->along_cols[1], rows);
-    reshape_run(&v->to_cols, rows, cols);
+    reshape_run(&v->t.to_cols, rows, cols);
     for (size_t i = 0; i < n; i++)
         cols[i] *= conj(v->twiddle[i]) * v->scale;
     local_fft_run(&v->along_rows[1], cols);
-    reshape_run(&v->to_rows, cols, rows);
+    reshape_run(&v->t.to_rows, cols, rows);
 }
 
 static void step(void *state)
@@ -234,8 +192,7 @@ static void step(void *state)
 
 static void close_fft(vector_fft *v)
 {
-    reshape_close(&v->to_cols);
-    reshape_close(&v->to_rows);
+    transpose_close(&v->t);
     for (int i = 0; i < 2; i++) {
         local_fft_free(&v->along_rows[i]);
         local_fft_free(&v->along_cols[i]);
@@ -252,7 +209,7 @@ static void fill(size_t first, size_t n, double complex *at)
         at[i] = check_input(first + i);
 }
 
-static double complex *whole_spectrum(const shape *s)
+static double complex *whole_spectrum(const matrix_shape *s)
 {
     const size_t n = s->rows * s->cols;
     double complex *at = must_realloc(NULL, n, sizeof *at);
@@ -267,34 +224,36 @@ static double complex *whole_spectrum(const shape *s)
     return at;
 }
 
-static int check_identity(const entrant *e, const shape *s, size_t steps)
+static int check_identity(const entrant *e, const matrix_shape *s, size_t steps)
 {
     const vector_fft *v = e->state;
-    const size_t first = v->by_rows.lo[ROWS] * s->cols;
+    const size_t first = v->t.by_rows.lo[TRANSPOSE_ROWS] * s->cols;
     double error = 0;
 
-    for (size_t i = 0; i < box_points(v->by_rows); i++)
+    for (size_t i = 0; i < box_points(v->t.by_rows); i++)
         error = check_worse(error, v->array[0][i] - check_input(first + i));
     return check_verdict("there and back", e, error,
                          check_tolerance(1 / v->scale) * (double)(steps + 1));
 }
 
-static int check_forward(const entrant *e, const shape *s,
+static int check_forward(const entrant *e, const matrix_shape *s,
                          const double complex *whole)
 {
     vector_fft *v = e->state;
-    const size_t first = v->by_cols.lo[COLS] * s->rows;
+    const size_t first = v->t.by_cols.lo[TRANSPOSE_COLS] * s->rows;
     double error = 0;
 
-    fill(v->by_rows.lo[ROWS] * s->cols, box_points(v->by_rows), v->array[0]);
+    fill(v->t.by_rows.lo[TRANSPOSE_ROWS] * s->cols, box_points(v->t.by_rows),
+         v->array[0]);
     forward(v);
-    for (size_t i = 0; i < box_points(v->by_cols); i++)
+    for (size_t i = 0; i < box_points(v->t.by_cols); i++)
         error = check_worse(error, v->array[1][i] - whole[first + i]);
     return check_verdict("forward", e, error / sqrt(CHECK_SQUARE / v->scale),
                          check_tolerance(1 / v->scale));
 }
 
-static int check(const options *o, const shape *s, const entrant e[], int n)
+static int check(const options *o, const matrix_shape *s, const entrant e[],
+                 int n)
 {
     double complex *whole = o->verify ? whole_spectrum(s) : NULL;
     int err = 0;
@@ -310,20 +269,21 @@ static int check(const options *o, const shape *s, const entrant e[], int n)
 
 /* ---- All of it ---- */
 
-static void enter(entrant *e, const shape *s, int rank, int P)
+static void enter(entrant *e, const matrix_shape *s)
 {
     vector_fft *v = must_realloc(NULL, 1, sizeof *v);
 
-    make_reshapes(v, s, e->way, &e->cost, P, rank);
+    transpose_open(&v->t, s, e->way, &e->cost, 1, MPI_COMM_WORLD);
     v->scale = 1 / ((double)s->rows * (double)s->cols);
     make_local(v, s);
     make_twiddle(v);
-    fill(v->by_rows.lo[ROWS] * s->cols, box_points(v->by_rows), v->array[0]);
+    fill(v->t.by_rows.lo[TRANSPOSE_ROWS] * s->cols, box_points(v->t.by_rows),
+         v->array[0]);
     e->state = v;
     e->step = step;
 }
 
-static void print_head(const options *o, const shape *s, int P)
+static void print_head(const options *o, const matrix_shape *s, int P)
 {
     printf("%zu points, %zu rows on %zu of %d ranks, %zu columns on %zu, %zu "
            "rounds of %zu steps\n",
@@ -333,7 +293,7 @@ static void print_head(const options *o, const shape *s, int P)
     fflush(stdout);
 }
 
-static int run(const options *o, const shape *s, int rank, int P)
+static int run(const options *o, const matrix_shape *s, int rank, int P)
 {
     entrant *e;
     int n, err = contest_enter(o->with, 0, rank, &e, &n);
@@ -343,7 +303,7 @@ static int run(const options *o, const shape *s, int rank, int P)
     if (rank == 0)
         print_head(o, s, P);
     for (int i = 0; i < n; i++)
-        enter(&e[i], s, rank, P);
+        enter(&e[i], s);
     contest_run(e, n, o->rounds, o->steps, MPI_COMM_WORLD);
     err = check(o, s, e, n);
     if (rank == 0)
@@ -374,7 +334,7 @@ static int parse(int argc, char **argv, int rank, options *o)
 int main(int argc, char **argv)
 {
     options o;
-    shape s;
+    matrix_shape s;
     int rank, P, err;
 
     MUST(MPI_Init(&argc, &argv));
