@@ -13,35 +13,43 @@ enum { STEP, EXCHANGE, PACK, MEASURES };
 
 /* ---- Who takes part ---- */
 
-int contest_takes(const char *which, const traffic_way *way)
+/* Whether --with WHICH takes the way of that name. */
+static int takes(const char *which, const traffic_way *way)
 {
-    if (strcmp(which, "all") == 0)
-        return way->available;
-    return strcmp(which, way->name) == 0;
+    return strcmp(which, "all") == 0 || strcmp(which, way->name) == 0;
+}
+
+static void enter(const traffic_way *way, int overlap, entrant **e, int *n)
+{
+    *e = must_realloc(*e, (size_t)*n + 2, sizeof **e);
+    (*e)[(*n)++] = (entrant){.way = way};
+    if (overlap && way->overlaps)
+        (*e)[(*n)++] = (entrant){.way = way, .overlapped = 1};
 }
 
 int contest_enter(const char *which, int overlap, int rank, entrant **e, int *n)
 {
+    int known = 0;
+
     *n = 0;
     *e = NULL;
     for (int i = 0; traffic_ways[i] != NULL; i++) {
         const traffic_way *way = traffic_ways[i];
 
-        if (!contest_takes(which, way))
+        if (!takes(which, way))
             continue;
-        if (!way->available)
-            return usage_error(rank, "%s: this MPI library is older than MPI 4",
-                               way->name);
-        *e = must_realloc(*e, (size_t)*n + 2, sizeof **e);
-        (*e)[(*n)++] = (entrant){.way = way};
-        if (overlap && way->overlaps)
-            (*e)[(*n)++] = (entrant){.way = way, .overlapped = 1};
+        known = 1;
+        if (way->available)
+            enter(way, overlap, e, n);
+        else if (rank == 0)
+            fprintf(stderr, "%s: no %s: this MPI library is older than MPI 4\n",
+                    program_name, way->name);
     }
-    if (*n == 0)
+    if (!known)
         return usage_error(rank, "--with wants %s, %s, %s or all, not \"%s\"",
                            traffic_ways[0]->name, traffic_ways[1]->name,
                            traffic_ways[2]->name, which);
-    return 0;
+    return *n > 0 ? 0 : EXIT_USAGE;
 }
 
 /* ---- Timing ---- */

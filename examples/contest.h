@@ -35,13 +35,9 @@ typedef struct {
     double starts; /* a step, on this rank */
 } entrant;
 
-/* Whether --with WHICH takes the way of that name; "all" takes every one that
- * is available. */
-int contest_takes(const char *which, const traffic_way *way);
-
-/* Enter the ways that --with asks for, and with overlap those that can overlap
- * a second time. The caller frees *e. 0, or EXIT_USAGE after rank 0 has said
- * what is wrong. */
+/* Enter the ways that --with asks for, "all" those that this MPI library has,
+ * and with overlap those that can overlap a second time. The caller frees *e.
+ * 0, or EXIT_USAGE after rank 0 has said what is wrong. */
 int contest_enter(const char *which, int overlap, int rank, entrant **e,
                   int *n);
 

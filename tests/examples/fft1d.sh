@@ -4,6 +4,7 @@
 #   sh fft1d.sh CASE PROGRAM MPIEXEC...
 #
 # See run.sh.
+# shellcheck source=tests/examples/run.sh
 . "$(dirname "$0")/run.sh"
 
 # right HEAD P ARGUMENT...: the first line begins so, and all ways of exchanging

@@ -4,6 +4,7 @@
 #   sh fft3d.sh CASE PROGRAM MPIEXEC...
 #
 # See run.sh.
+# shellcheck source=tests/examples/run.sh
 . "$(dirname "$0")/run.sh"
 
 short='--steps 1 --rounds 1 --verify --overlap'

@@ -4,6 +4,7 @@
 #   sh navier_stokes.sh CASE PROGRAM MPIEXEC...
 #
 # See run.sh.
+# shellcheck source=tests/examples/run.sh
 . "$(dirname "$0")/run.sh"
 
 short='--steps 2 --rounds 1'
@@ -46,9 +47,10 @@ case_flow()
         checked advection rota
         cmp "$work/1.ppm" "$work/$ranks.ppm" || complain "$ran: other picture"
     done
-    [ "$(head -n 3 "$work/1.ppm" | xargs)" = 'P6 16 16 255' ] &&
-        [ "$(wc -c <"$work/1.ppm")" -eq $((13 + 3 * 16 * 16)) ] ||
+    [ "$(head -n 3 "$work/1.ppm" | xargs)" = 'P6 16 16 255' ] ||
         complain "$ran: not a PPM picture"
+    [ "$(wc -c <"$work/1.ppm")" -eq $((13 + 3 * 16 * 16)) ] ||
+        complain "$ran: a picture of another size"
 }
 
 case_options()

@@ -4,6 +4,7 @@
 #   sh transitive_closure.sh CASE PROGRAM MPIEXEC...
 #
 # See run.sh.
+# shellcheck source=tests/examples/run.sh
 . "$(dirname "$0")/run.sh"
 
 # finds PAIRS FILE: with 1 and 3 ranks, in all ways of exchanging.
