@@ -66,6 +66,39 @@ static int persistent_free(runner *r)
     return MPI_Request_free(&r->request);
 }
 
+/* -- one-sided messages of MPI -------------------------------------------- */
+
+static int rma_init(runner *r, const exchange *x)
+{
+    const MPI_Aint bytes = (MPI_Aint)x->recv_capacity;
+    int err;
+
+    r->there = bench_calloc((size_t)x->P, sizeof *r->there);
+    err = MPI_Alltoall(x->rdispls, 1, MPI_INT, r->there, 1, MPI_INT, x->comm);
+    return err != MPI_SUCCESS
+               ? err
+               : MPI_Win_create(x->recvbuf, bytes, 1, MPI_INFO_NULL, x->comm,
+                                &r->window);
+}
+
+static int rma_run(runner *r, const exchange *x)
+{
+    int err = MPI_Win_fence(MPI_MODE_NOPRECEDE, r->window);
+
+    for (int i = 0; i < x->P && err == MPI_SUCCESS; i++)
+        err = MPI_Put(x->sendbuf + x->sdispls[i], x->sendcounts[i], MPI_BYTE, i,
+                      r->there[i], x->sendcounts[i], MPI_BYTE, r->window);
+    return err != MPI_SUCCESS ? err
+                              : MPI_Win_fence(MPI_MODE_NOSUCCEED, r->window);
+}
+
+static int rma_free(runner *r)
+{
+    free(r->there);
+    r->there = NULL;
+    return MPI_Win_free(&r->window);
+}
+
 /* -- a bare copy ---------------------------------------------------------- */
 
 static int copy_init(runner *r, const exchange *x)
@@ -172,6 +205,7 @@ static const runner_ops runner_table[] = {
     {"mpi", KIND_EXCHANGE, NULL, false, NULL, mpi_exchange_run, NULL, NULL},
     {"mpi_persistent", KIND_FIXED, PERSISTENT_UNAVAILABLE, true,
      persistent_init, persistent_run, persistent_free, NULL},
+    {"mpi_rma", KIND_FIXED, NULL, true, rma_init, rma_run, rma_free, NULL},
     {"copy_bound", KIND_FIXED | KIND_VARYING, NULL, false, copy_init, copy_run,
      copy_free, copy_refresh},
     {"copy_bound", KIND_EXCHANGE, NULL, false, copy_init, copy_exchange_run,
@@ -248,6 +282,8 @@ void runners_help(FILE *out)
         "  mpi_persistent  MPI_Alltoallv_init, timed from start to wait (needs "
         "MPI 4,\n"
         "                  --kind fixed)\n"
+        "  mpi_rma         MPI_Put of every block between two MPI_Win_fence "
+        "(--kind fixed)\n"
         "  copy_bound      no exchange but a lower bound of one: after the "
         "barrier every\n"
         "                  rank copies as many bytes as it would receive, from "

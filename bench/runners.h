@@ -34,6 +34,8 @@ struct runner {
     rota_plan *plan;
     MPI_Request request;
     unsigned char *source; /* owned: of a bare copy */
+    MPI_Win window;        /* of one-sided messages */
+    int *there;            /* [P] owned: where this rank's blocks go */
 };
 
 /* Facts of a plan, the largest over all ranks; negative if not known. */
