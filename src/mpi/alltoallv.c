@@ -1,6 +1,8 @@
 /* alltoallv.c - MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallv_init. */
 #include "mpi/shim.h"
 
+#include <pthread.h>
+
 /* ---- blocking --------------------------------------------------------------- */
 
 static int exchange(rota_mpi_run *run, const rota_mpi_args *args)
@@ -52,23 +54,28 @@ int rota_mpi_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
 
 /* ---- nonblocking ------------------------------------------------------------ */
 
+static int busy_code = MPI_ERR_OTHER;
+
+static void make_busy_code(void)
+{
+    int errorclass;
+
+    PMPI_Add_error_class(&errorclass);
+    PMPI_Add_error_code(errorclass, &busy_code);
+    PMPI_Add_error_string(busy_code,
+                          "MPI_Ialltoallv: a request was not completed before "
+                          "ROTA_MPI_IN_FLIGHT more calls on its communicator");
+}
+
 /* The run's turn has come on all ranks, so that this one cannot take another;
  * nor may it wait here. */
 static int refuse_busy(MPI_Comm comm)
 {
-    static int code = MPI_SUCCESS;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    if (code == MPI_SUCCESS) {
-        int errorclass;
-        PMPI_Add_error_class(&errorclass);
-        PMPI_Add_error_code(errorclass, &code);
-        PMPI_Add_error_string(code,
-                              "MPI_Ialltoallv: a request was not completed "
-                              "before ROTA_MPI_IN_FLIGHT more calls on its "
-                              "communicator");
-    }
-    PMPI_Comm_call_errhandler(comm, code);
-    return code;
+    pthread_once(&once, make_busy_code);
+    PMPI_Comm_call_errhandler(comm, busy_code);
+    return busy_code;
 }
 
 static int begin_exchange(rota_mpi_run *run, const rota_mpi_args *args,

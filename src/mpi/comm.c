@@ -248,15 +248,14 @@ static int make_plans(MPI_Comm comm, rota_mpi_run **pool, int n, MPI_Info info)
 /* Why Rota does not take a communicator whose turn has come; once is enough. */
 static void explain(MPI_Comm comm, int code)
 {
-    static bool said;
+    static atomic_bool said;
     char text[MPI_MAX_ERROR_STRING] = "";
     int rank = 0, length;
 
     PMPI_Comm_rank(comm, &rank);
     PMPI_Error_string(code, text, &length);
-    if (rank == 0 && !said)
+    if (!atomic_exchange(&said, true) && rank == 0)
         fprintf(stderr, "rota_mpi: exchanges go to MPI: %s\n", text);
-    said = true;
 }
 
 /* n runs with plans; NULL on all ranks if one cannot. Collective. */
