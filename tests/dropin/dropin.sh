@@ -73,7 +73,7 @@ with "unfit" env ROTA_ALGORITHM=bruck_basic "$run" "$@" "$ranks" "$program" \
 grep -q '^rota_mpi: .*MPI_Alltoallv calls=27 by_rota=0 ' "$work/err" ||
     wrong "$what: not by MPI"
 
-with "value" env ROTA_MPI=maybe "$run" "$program" common &&
+with "value" env ROTA_MPI=maybe "$run" "$program" common plain &&
     wrong "$what: accepted"
 grep -q 'ROTA_MPI = "maybe" is not on or off' "$work/err" ||
     wrong "$what: no word of it"
