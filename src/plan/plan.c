@@ -302,16 +302,13 @@ static int use_node(rota_plan *p)
     vote.clash = refused;
     ROTA_TRY(rota_agree(p->comm, err, &vote));
     p->node_why = vote.clash ? "no room in shared memory" : NULL;
+    /* Before the last agreement: behind it a rank may already have run and
+     * freed the plan, and its communicator with the board. */
     if (vote.clash)
         rota_shm_unbind(x);
+    else
+        rota_shm_attach(x);
     return MPI_SUCCESS;
-}
-
-/* From here on no rank fails. All ranks have bound their plans. */
-static void attach(rota_plan *p)
-{
-    if (p->exec.shm)
-        rota_shm_attach(&p->exec);
 }
 
 /* ---- making ----------------------------------------------------------------- */
@@ -405,12 +402,10 @@ static void fold(rota_plan *p)
 /* Hand the plan over if all ranks have succeeded, else destroy it. */
 static int conclude(rota_plan *p, int status, rota_plan **plan)
 {
-    if (status == MPI_SUCCESS) {
-        attach(p);
+    if (status == MPI_SUCCESS)
         *plan = p;
-    } else {
+    else
         rota_plan_destroy(p);
-    }
     return status;
 }
 
