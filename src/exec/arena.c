@@ -127,7 +127,8 @@ static void insert(range **list, range *r)
     *list = r;
 }
 
-/* Cut bytes from the first idle range that has them; spare becomes the rest. */
+/* Cut bytes from the first idle range that has them; spare becomes the rest, or
+ * is freed: a range of no bytes would keep its neighbours apart. */
 static range *cut(size_t bytes, range *spare)
 {
     range **link = &arena.idle;
@@ -137,6 +138,11 @@ static range *cut(size_t bytes, range *spare)
     range *const r = *link;
     if (!r)
         return NULL;
+    if (r->bytes == bytes) {
+        *link = r->next;
+        free(spare);
+        return r;
+    }
     *spare = (range){
         .at = r->at + bytes, .bytes = r->bytes - bytes, .next = r->next};
     *link = spare;
