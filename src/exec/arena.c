@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,12 +49,31 @@ static int refuse(const char *what)
     return MPI_ERR_NO_MEM;
 }
 
-/* The machine's memory: more cannot be backed. */
+/* The machine's memory, since more cannot be backed; but 256 ranks of a node
+ * must be able to map each other's arenas, and a file larger than the limit on
+ * files would end the process. */
 static size_t address_bytes(void)
 {
+    const size_t most = (size_t)1 << 38;
     const long pages = sysconf(_SC_PHYS_PAGES);
+    struct rlimit limit;
+    size_t bytes = pages > 0 ? (size_t)pages * arena.page : most;
 
-    return pages > 0 ? (size_t)pages * arena.page : (size_t)1 << 34;
+    bytes = bytes < most ? bytes : most;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+        bytes = limit.rlim_cur / arena.page * arena.page;
+    return bytes;
+}
+
+/* Signals interrupt it. */
+static bool back(int fd, size_t at, size_t bytes)
+{
+    int err;
+
+    do
+        err = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
+    while (err < 0 && errno == EINTR);
+    return err == 0;
 }
 
 static int make(void)
@@ -63,10 +83,10 @@ static int make(void)
     arena.page = (size_t)sysconf(_SC_PAGESIZE);
     arena.card.bytes = address_bytes();
     arena.fd = memfd_create("rota", MFD_CLOEXEC);
-    if (!all || arena.fd < 0)
+    if (arena.fd < 0 || !all)
         return free(all), refuse("memfd_create");
     if (ftruncate(arena.fd, (off_t)arena.card.bytes) < 0 ||
-        fallocate(arena.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)arena.page) < 0)
+        !back(arena.fd, 0, arena.page))
         return free(all), refuse("no room in shared memory");
     void *const base = mmap(NULL, arena.card.bytes, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_NORESERVE, arena.fd, 0);
@@ -184,8 +204,7 @@ void *rota_arena_alloc(size_t bytes)
         r = cut((bytes + arena.page - 1) / arena.page * arena.page, spare);
     if (!r) {
         free(spare);
-    } else if (fallocate(arena.fd, FALLOC_FL_KEEP_SIZE, (off_t)r->at,
-                         (off_t)r->bytes) < 0) {
+    } else if (!back(arena.fd, r->at, r->bytes)) {
         put_back(r);
         r = NULL;
     } else {
@@ -220,23 +239,25 @@ bool rota_arena_free(void *memory)
 static int open_card(const rota_arena_card *card, rota_arena_head **head)
 {
     char path[64];
+    struct stat file;
 
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)card->pid,
              (long long)card->fd);
+    if (stat(path, &file) < 0)
+        return rota_fail(MPI_ERR_NO_MEM, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(file.st_mode) || (uint64_t)file.st_size != card->bytes)
+        return rota_fail(MPI_ERR_NO_MEM, "%s is another file", path);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return rota_fail(MPI_ERR_NO_MEM, "%s: %s", path, strerror(errno));
     void *const base = mmap(NULL, card->bytes, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_NORESERVE, fd, 0);
     const int error = errno;
-    struct stat size;
-    const bool whole =
-        fstat(fd, &size) == 0 && (uint64_t)size.st_size == card->bytes;
     close(fd);
     if (base == MAP_FAILED)
         return rota_fail(MPI_ERR_NO_MEM, "mmap: %s", strerror(error));
     *head = base;
-    if (whole && (*head)->cookie == card->cookie)
+    if ((*head)->cookie == card->cookie)
         return MPI_SUCCESS;
     munmap(base, card->bytes);
     return rota_fail(MPI_ERR_NO_MEM, "%s is another process's memory", path);

@@ -17,6 +17,7 @@ static rota_exec *active_list;
 static bool moving; /* some message has got on in this poll */
 static int on_mpi;  /* active executors and waits that need MPI */
 static unsigned polls_in_vain;
+static bool idle; /* a wait gives the processor up between polls */
 static bool threaded;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -336,15 +337,17 @@ static void advance(rota_exec *x)
 }
 
 /* Another rank may wait for a message of the user's that MPI has to see to
- * here. Where no plan calls MPI, it is called every so often. */
+ * here. Where no plan calls MPI, it is called every so often: seldom while
+ * polls follow close upon each other. */
 static void let_mpi_work(void)
 {
     enum { SELDOM = 64 };
     int flag;
 
-    if (!active_list || on_mpi > 0 || ++polls_in_vain % SELDOM != 0)
+    if (!active_list || on_mpi > 0 || (++polls_in_vain % SELDOM && !idle))
         return;
-    MPI_Iprobe(MPI_ANY_SOURCE, 0, active_list->comm, &flag, MPI_STATUS_IGNORE);
+    MPI_Iprobe(MPI_ANY_SOURCE, ROTA_TAG_NOTHING, active_list->comm, &flag,
+               MPI_STATUS_IGNORE);
 }
 
 static void advance_all(void)
@@ -415,7 +418,7 @@ int rota_exec_test(rota_exec *x, bool *done)
 
 /* Polls before the processor is given up, where every rank has a core of its
  * own and where not. */
-enum { SPINS = 1000, SPINS_CROWDED = 2 };
+enum { SPINS = 10000, SPINS_CROWDED = 2 };
 
 static int spins = SPINS;
 
@@ -426,8 +429,9 @@ void rota_wait_set_crowded(void)
 
 /* Yields before sleeps. A round of yields among a few dozen ranks takes some
  * 20 us; a sleep is never shorter than some 60 us. A sleep ends when another
- * rank of the node rings, so it may be long unless MPI is to be looked at. */
-enum { YIELDS = 2000, SLEEP_NS = 20000, LONG_SLEEP_NS = 1000000 };
+ * rank of the node rings, so it may be longer and longer where only what MPI
+ * has to do for others is to be looked at. */
+enum { YIELDS = 2000, SLEEP_NS = 20000, LONG_SLEEP_NS = 500000 };
 
 /* A yield that took this long went to a process that does not yield itself,
  * which would make every further one as long. Then sleeping is faster, since a
@@ -450,7 +454,18 @@ typedef struct patience {
     int n; /* polls in vain */
     bool armed;
     uint32_t armed_at; /* of the bell */
+    long sleep_ns;     /* of the last sleep */
+    bool by_mpi;       /* some active executor or this wait needs MPI */
 } patience;
+
+static long next_sleep(const patience *p)
+{
+    const long longer = 2 * p->sleep_ns;
+
+    if (p->by_mpi || longer < SLEEP_NS)
+        return SLEEP_NS;
+    return longer < LONG_SLEEP_NS ? longer : LONG_SLEEP_NS;
+}
 
 /* The first call arms the bell, so that there is one more poll before the
  * second one sleeps. */
@@ -463,11 +478,12 @@ static void doze(patience *p)
         nanosleep(&nap, NULL);
         return;
     }
-    if (p->armed)
-        rota_bell_sleep(&own->bell, p->armed_at,
-                        on_mpi > 0 ? SLEEP_NS : LONG_SLEEP_NS);
-    else
+    if (p->armed) {
+        p->sleep_ns = next_sleep(p);
+        rota_bell_sleep(&own->bell, p->armed_at, p->sleep_ns);
+    } else {
         p->armed_at = rota_bell_arm(&own->bell);
+    }
     p->armed = !p->armed;
 }
 
@@ -495,9 +511,12 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
     for (patience p = {0};;) {
         bool flag = false;
         lock();
+        idle = p.n >= spins;
         advance_all();
+        idle = false;
         const int err = done(arg, &flag);
         const bool waited = !moving;
+        p.by_mpi = on_mpi > 0;
         unlock();
         if (flag || err != MPI_SUCCESS)
             return err;

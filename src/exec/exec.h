@@ -24,6 +24,10 @@ typedef struct rota_wire {
     rota_parcel *parcel;    /* if it does not go by MPI; else NULL */
 } rota_wire;
 
+/* Tags of no plan: 0 to 3 on a communicator, of which the last two carry
+ * nothing, so that looking for messages there finds none. */
+enum { ROTA_TAG_AGREE, ROTA_TAG_CARD, ROTA_TAG_NOTHING };
+
 /* What a run has to report though nothing failed. */
 typedef enum rota_note {
     ROTA_NOTHING,

@@ -82,8 +82,10 @@ int rota_message_pack(const rota_exec *x, uint32_t m, char *packed)
     const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
 
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        ROTA_TRY(rota_block_pack(x, l->item[i], packed));
-        packed += x->bytes[l->item[i]];
+        const size_t bytes = rota_late_bytes(x->bytes[l->item[i]]);
+        if (bytes > 0)
+            ROTA_TRY(rota_block_pack(x, l->item[i], packed));
+        packed += bytes;
     }
     return MPI_SUCCESS;
 }

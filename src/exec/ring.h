@@ -129,11 +129,10 @@ static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
                          3);
 }
 
-/* Done with it. The result says whether a sender may be waiting for room. */
-static inline bool rota_ring_take(rota_ring *r)
+/* Done with it; the sender may be waiting for room. */
+static inline void rota_ring_take(rota_ring *r)
 {
     atomic_store_explicit(&r->head->taken, ++r->next, memory_order_release);
-    return (r->next & (r->entries / 2 - 1)) == 0;
 }
 
 #endif /* ROTA_RING_H */

@@ -12,14 +12,23 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Longer messages go through a ring in pieces of this size, so that a piece is
- * still in the cache when it is copied out; on nodes of many ranks pieces are
- * smaller, so that a plan's rings stay within RINGS_ROOM. */
-enum { PIECE = 1 << 16, LEAST_PIECE = 1 << 12, RINGS_ROOM = 1 << 23 };
+/* Longer messages go through a ring in pieces. Of MOST_ROOM bytes, in pieces of
+ * 64 KiB, a ring is fastest (P = 2, messages of 64 KiB to 4 MiB by rota-bench
+ * --kind fixed, rings of 128 KiB to 2 MiB). It is smaller, down to LEAST_ROOM,
+ * where a node has many ranks or a process many plans: the rings of a plan stay
+ * within PLAN_ROOM, and each takes a quarter of what those before have left of
+ * PROCESS_ROOM. */
+enum {
+    MOST_ROOM = 1 << 20,
+    LEAST_ROOM = 1 << 14,
+    PLAN_ROOM = 1 << 23,
+    PROCESS_ROOM = 1 << 26,
+    LEAST_PIECE = 1 << 12,
+};
 
-/* Entries of a ring: more where they are small, so that the sender seldom looks
- * how many were taken. */
-enum { FEW = 16, MANY = 8, MOST = 64, SMALL = 1024 };
+/* Entries of a ring: at least so many, so that the sender seldom looks how many
+ * were taken; for all messages of two runs; a ring of MOST_ROOM has the last. */
+enum { LEAST_ENTRIES = 4, FEW_ENTRIES = 8, MOST_ENTRIES = 64, PIECES = 16 };
 
 /* The messages between this rank and another one of its node. */
 typedef struct channel {
@@ -29,6 +38,7 @@ typedef struct channel {
     uint32_t messages[ROTA_N_DIRS]; /* of the schedule */
     uint32_t turn[ROTA_N_DIRS];     /* of them, complete in this run */
     size_t room;                    /* bytes of data in an entry to the peer */
+    size_t volume;                  /* bytes of a run to the peer, at most */
     bool unwoken;                   /* something was written for the peer */
 } channel;
 
@@ -50,11 +60,15 @@ typedef struct posted {
     uint32_t m;
 } posted;
 
+/* Of all plans of the process. */
+static _Atomic size_t rings_bytes;
+
 struct rota_shm {
     int n;
     channel *channel;                 /* [n] */
     rota_parcel *parcel[ROTA_N_DIRS]; /* [n messages] with: NULL by MPI */
     char *memory;                     /* of all rings, in the arena */
+    size_t bytes, most_room;          /* of that, and for each ring */
     bool long_ones; /* there may be more than an entry holds */
     posted *open;   /* [most messages of a phase] posted and not complete */
     uint32_t n_open;
@@ -97,17 +111,31 @@ static void enlist(const rota_exec *x, rota_dir dir, uint32_t m, size_t piece)
     p->with = c;
     p->order = c->messages[dir]++;
     shm->long_ones = shm->long_ones || bytes > piece;
-    if (dir == ROTA_SEND && room > c->room)
-        c->room = room;
+    if (dir == ROTA_RECV)
+        return;
+    c->room = room > c->room ? room : c->room;
+    c->volume += bytes < MOST_ROOM ? bytes : MOST_ROOM;
+}
+
+/* Bytes that each of n rings may take. */
+static size_t room_for_each(size_t n)
+{
+    const size_t used = atomic_load(&rings_bytes);
+    const size_t left = used < PROCESS_ROOM ? (PROCESS_ROOM - used) / 4 : 0;
+    const size_t each = (left < PLAN_ROOM ? left : PLAN_ROOM) / (n + 1);
+
+    if (each < LEAST_ROOM)
+        return LEAST_ROOM;
+    return each < MOST_ROOM ? each : MOST_ROOM;
 }
 
 /* Those of a native phase go by MPI, and those found by consensus. Returns the
  * most messages of a phase. */
 static uint32_t enlist_all(const rota_exec *x)
 {
-    const size_t share = (size_t)RINGS_ROOM / FEW / (size_t)(x->shm->n + 1);
-    const size_t least = share > LEAST_PIECE ? share : LEAST_PIECE;
-    const size_t piece = least < PIECE ? least : PIECE;
+    const size_t piece = x->shm->most_room / PIECES > LEAST_PIECE
+                             ? x->shm->most_room / PIECES
+                             : LEAST_PIECE;
     uint32_t most = 0;
 
     for (uint32_t i = 0; i < x->s->n_phases; i++) {
@@ -125,22 +153,38 @@ static uint32_t enlist_all(const rota_exec *x)
     return most;
 }
 
-static uint64_t entries_of(const channel *c)
+static uint64_t entries_of(const struct rota_shm *shm, const channel *c)
 {
-    uint64_t n = c->room <= SMALL ? MANY : FEW;
+    const size_t stride = rota_ring_stride(c->room);
+    const uint64_t for_all = 2 * (uint64_t)c->messages[ROTA_SEND];
+    const uint64_t for_bytes = 2 * (c->volume / stride);
+    uint64_t wanted = for_all > for_bytes ? for_all : for_bytes,
+             n = FEW_ENTRIES;
 
-    while (n < MOST && n < 2 * (uint64_t)c->messages[ROTA_SEND])
+    wanted = wanted < MOST_ENTRIES ? wanted : MOST_ENTRIES;
+    while (n > LEAST_ENTRIES && n * stride > shm->most_room)
+        n /= 2;
+    while (n < wanted && 2 * n * stride <= shm->most_room)
         n *= 2;
     return n;
 }
 
-static size_t ring_bytes(const channel *c)
+static size_t ring_bytes(const struct rota_shm *shm, const channel *c)
 {
     const size_t line = 2 * ROTA_CACHE_LINE; /* which the ring's head fills */
     const size_t bytes =
-        rota_ring_bytes(rota_ring_stride(c->room), entries_of(c));
+        rota_ring_bytes(rota_ring_stride(c->room), entries_of(shm, c));
 
     return c->messages[ROTA_SEND] ? (bytes + line - 1) / line * line : 0;
+}
+
+static size_t all_rings(const struct rota_shm *shm)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < shm->n; i++)
+        bytes += ring_bytes(shm, &shm->channel[i]);
+    return bytes;
 }
 
 static void make_rings(const rota_exec *x)
@@ -150,12 +194,13 @@ static void make_rings(const rota_exec *x)
 
     for (int i = 0; i < x->shm->n; i++) {
         channel *const c = &x->shm->channel[i];
+        me->board[x->node->of[c->peer]] = 0; /* there is none */
         if (c->messages[ROTA_SEND] == 0)
             continue;
         rota_ring_make(&c->ring[ROTA_SEND], at, rota_ring_stride(c->room),
-                       entries_of(c));
+                       entries_of(x->shm, c));
         me->board[x->node->of[c->peer]] = rota_arena_offset(at);
-        at += ring_bytes(c);
+        at += ring_bytes(x->shm, c);
     }
 }
 
@@ -194,7 +239,8 @@ static bool is_read(struct rota_shm *shm)
 
 static void destroy(struct rota_shm *shm)
 {
-    rota_arena_free(shm->memory);
+    if (rota_arena_free(shm->memory))
+        atomic_fetch_sub(&rings_bytes, shm->bytes);
     free(shm->channel);
     free(shm);
 }
@@ -243,43 +289,42 @@ void rota_shm_unbind(rota_exec *x)
 
 int rota_shm_reserve(rota_exec *x, bool *refused)
 {
-    size_t bytes;
-
     reap();
     *refused = false;
     x->shm = calloc(1, sizeof *x->shm);
     if (!x->shm)
         return rota_fail_mem("messages within the node");
     ROTA_TRY(make_channels(x));
+    x->shm->most_room = room_for_each((size_t)x->shm->n);
     const uint32_t most = enlist_all(x);
     x->shm->open = malloc((most + 1) * sizeof *x->shm->open);
     if (!x->shm->open)
         return rota_fail_mem("messages within the node");
-    bytes = rota_shm_bytes(x);
-    x->shm->memory = bytes ? rota_arena_alloc(bytes) : NULL;
-    *refused = bytes && !x->shm->memory;
+    x->shm->bytes = all_rings(x->shm);
+    x->shm->memory = rota_arena_alloc(x->shm->bytes);
+    *refused = x->shm->bytes && !x->shm->memory;
+    if (x->shm->memory)
+        atomic_fetch_add(&rings_bytes, x->shm->bytes);
     if (!*refused)
         make_rings(x);
     return MPI_SUCCESS;
 }
 
+/* A peer that has no ring sends nothing, whatever this rank expects: counts that
+ * were not checked may differ. */
 void rota_shm_attach(rota_exec *x)
 {
     for (int i = 0; i < x->shm->n; i++) {
         channel *const c = &x->shm->channel[i];
-        if (c->messages[ROTA_RECV] > 0)
-            rota_ring_open(&c->ring[ROTA_RECV],
-                           (char *)c->near->head + c->near->board[x->node->me]);
+        const uint64_t at = c->near->board[x->node->me];
+        if (at)
+            rota_ring_open(&c->ring[ROTA_RECV], (char *)c->near->head + at);
     }
 }
 
 size_t rota_shm_bytes(const rota_exec *x)
 {
-    size_t bytes = 0;
-
-    for (int i = 0; i < x->shm->n; i++)
-        bytes += ring_bytes(&x->shm->channel[i]);
-    return bytes;
+    return x->shm->bytes;
 }
 
 bool rota_shm_wants_arena(const rota_exec *x)
@@ -418,7 +463,8 @@ static bool is_readable(const rota_exec *x, const rota_parcel *p,
 {
     const size_t body = p->bytes - p->head_bytes;
 
-    if (sizeof(uint64_t) + p->head_bytes > rota_ring_room(&p->with->ring[1]))
+    if (sizeof(uint64_t) + p->head_bytes >
+        rota_ring_room(&p->with->ring[ROTA_SEND]))
         return false;
     *kind = ROTA_ENTRY_ARENA;
     if (rota_arena_holds(p->body, body))
@@ -523,7 +569,8 @@ static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
             process_vm_readv((pid_t)p->with->near->pid, &here, 1, &there, 1, 0);
         if (got <= 0)
             return rota_fail(MPI_ERR_OTHER, "memory of rank %d: %s",
-                             p->with->peer, strerror(errno));
+                             p->with->peer,
+                             got < 0 ? strerror(errno) : "nothing is there");
         to += got;
         at += (uint64_t)got;
         n -= (size_t)got;
@@ -551,33 +598,36 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
     return finish(x, m);
 }
 
-/* Take one entry. */
+/* One entry's part of the message, n bytes. */
+static int take_part(rota_exec *x, uint32_t m, rota_entry *e, size_t n)
+{
+    rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
+    const rota_entry_kind kind = rota_entry_kind_of(e);
+
+    if (p->foreign)
+        return MPI_SUCCESS;
+    if (kind != ROTA_ENTRY_DATA)
+        return fetch(x, m, e, kind);
+    if (n == p->bytes)
+        return land(x, m, e->data);
+    memcpy(p->body + p->moved, e->data, n);
+    return p->moved + n == p->bytes ? finish(x, m) : MPI_SUCCESS;
+}
+
 static int take(rota_exec *x, uint32_t m, rota_entry *e)
 {
     rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
     rota_ring *const r = &p->with->ring[ROTA_RECV];
-    const rota_entry_kind kind = rota_entry_kind_of(e);
-    const size_t room = rota_ring_room(r);
-    int err = MPI_SUCCESS;
 
     if (p->moved == 0)
         ROTA_TRY(prepare_recv(x, m, e));
-    const size_t left = p->bytes - p->moved;
-    const size_t n = kind == ROTA_ENTRY_DATA && left > room ? room : left;
-    if (p->foreign)
-        ;
-    else if (kind != ROTA_ENTRY_DATA)
-        err = fetch(x, m, e, kind);
-    else if (n == p->bytes)
-        err = land(x, m, e->data);
-    else
-        memcpy(p->body + p->moved, e->data, n);
+    const size_t left = p->bytes - p->moved, room = rota_ring_room(r);
+    const bool cut = rota_entry_kind_of(e) == ROTA_ENTRY_DATA && left > room;
+    const size_t n = cut ? room : left;
+    const int err = take_part(x, m, e, n);
     p->moved += n;
-    if (rota_ring_take(r) || kind != ROTA_ENTRY_DATA)
-        written_for(x, p->with);
-    if (err == MPI_SUCCESS && !p->foreign && n < p->bytes &&
-        p->moved == p->bytes)
-        err = finish(x, m);
+    rota_ring_take(r);
+    written_for(x, p->with);
     return err;
 }
 
@@ -586,7 +636,8 @@ static int pull(rota_exec *x, uint32_t m)
     rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
 
     while (p->moved < p->bytes) {
-        rota_entry *const e = rota_ring_look(&p->with->ring[ROTA_RECV]);
+        const rota_ring *const r = &p->with->ring[ROTA_RECV];
+        rota_entry *const e = r->head ? rota_ring_look(r) : NULL;
         if (!e)
             return MPI_SUCCESS;
         ROTA_TRY(take(x, m, e));

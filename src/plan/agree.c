@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 
-enum { AGREE_TAG = 0 };
-
 typedef struct ballot {
     uint64_t failure;        /* 0, or error class << 32 | P - rank */
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
@@ -42,10 +40,10 @@ static int reduce(const rota_comm *c, ballot *mine)
         MPI_Request request[2];
         const ballot sent = *mine;
         ballot heard;
-        ROTA_TRY(MPI_Irecv(&heard, (int)sizeof heard, MPI_BYTE, from, AGREE_TAG,
-                           c->dup, &request[0]));
-        ROTA_TRY(MPI_Isend(&sent, (int)sizeof sent, MPI_BYTE, to, AGREE_TAG,
-                           c->dup, &request[1]));
+        ROTA_TRY(MPI_Irecv(&heard, (int)sizeof heard, MPI_BYTE, from,
+                           ROTA_TAG_AGREE, c->dup, &request[0]));
+        ROTA_TRY(MPI_Isend(&sent, (int)sizeof sent, MPI_BYTE, to,
+                           ROTA_TAG_AGREE, c->dup, &request[1]));
         ROTA_TRY(rota_wait_requests(2, request));
         merge(mine, &heard);
     }
@@ -63,7 +61,7 @@ static int spread_text(const rota_comm *c, int root, char text[ROTA_ERR_TEXT])
         bit *= 2;
     if (place > 0) {
         const int from = (c->me - bit + c->P) % c->P;
-        ROTA_TRY(MPI_Irecv(text, ROTA_ERR_TEXT, MPI_BYTE, from, AGREE_TAG,
+        ROTA_TRY(MPI_Irecv(text, ROTA_ERR_TEXT, MPI_BYTE, from, ROTA_TAG_AGREE,
                            c->dup, &request));
         ROTA_TRY(rota_wait_requests(1, &request));
     }
@@ -71,7 +69,7 @@ static int spread_text(const rota_comm *c, int root, char text[ROTA_ERR_TEXT])
         if (place + bit >= c->P)
             continue;
         ROTA_TRY(MPI_Isend(text, ROTA_ERR_TEXT, MPI_BYTE, (c->me + bit) % c->P,
-                           AGREE_TAG, c->dup, &request));
+                           ROTA_TAG_AGREE, c->dup, &request));
         ROTA_TRY(rota_wait_requests(1, &request));
     }
     return MPI_SUCCESS;

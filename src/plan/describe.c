@@ -81,7 +81,8 @@ static bool add_cma(cJSON *o, const rota_plan *p)
 
     if (!p->comm->node->cma_ok)
         snprintf(text, sizeof text, "not permitted: %s",
-                 strerror(p->comm->node->cma_error));
+                 p->comm->node->cma_error ? strerror(p->comm->node->cma_error)
+                                          : "to another rank");
     else if (p->exec.cma_from == SIZE_MAX)
         snprintf(text, sizeof text, "not used");
     else

@@ -11,12 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CARD_TAG = 1 }; /* of plan id 0, which no plan has */
-
 /* What ranks of a node tell each other. */
 typedef struct card {
     rota_arena_card arena;
-    uint64_t board; /* offset in it */
+    uint64_t board, area; /* offsets in it; the latter for trials */
 } card;
 
 /* ---- finding each other -------------------------------------------------------- */
@@ -28,12 +26,16 @@ static int exchange_cards(const rota_comm *c, const int rank[], int n,
     int err = request ? MPI_SUCCESS : rota_fail_mem("requests");
 
     /* A rank that cannot take part would leave the others waiting. */
-    ROTA_TRY(rota_agree(c, err, NULL));
+    err = rota_agree(c, err, NULL);
+    if (err != MPI_SUCCESS) {
+        free(request);
+        return err;
+    }
     for (int i = 0; i < n; i++) {
         ROTA_TRY(MPI_Irecv(&cards[i], (int)sizeof *cards, MPI_BYTE, rank[i],
-                           CARD_TAG, c->dup, &request[2 * i]));
-        ROTA_TRY(MPI_Isend(mine, (int)sizeof *mine, MPI_BYTE, rank[i], CARD_TAG,
-                           c->dup, &request[2 * i + 1]));
+                           ROTA_TAG_CARD, c->dup, &request[2 * i]));
+        ROTA_TRY(MPI_Isend(mine, (int)sizeof *mine, MPI_BYTE, rank[i],
+                           ROTA_TAG_CARD, c->dup, &request[2 * i + 1]));
     }
     err = rota_wait_requests(2 * n, request);
     free(request);
@@ -121,23 +123,32 @@ static size_t crossing(const trial *t)
     return from < 1e12 ? (size_t)from : SIZE_MAX;
 }
 
+/* May this rank read the memory of that process? */
+static bool may_read(const rota_near *near, const card *theirs)
+{
+    uint64_t cookie = 0;
+    struct iovec here = {&cookie, sizeof cookie};
+    struct iovec there = {(void *)(uintptr_t)theirs->arena.address,
+                          sizeof cookie};
+
+    errno = 0;
+    return process_vm_readv((pid_t)near->pid, &here, 1, &there, 1, 0) ==
+               (ssize_t)sizeof cookie &&
+           cookie == theirs->arena.cookie;
+}
+
 /* Is it permitted, and from how many bytes on is it worth it? */
-static void examine_cma(rota_node *node, const card cards[], char *area)
+static void examine_cma(rota_node *node, const card cards[], char *here)
 {
     const int other = node->me > 0 ? 0 : 1;
     const trial t = {.near = &node->near[other],
                      .address = cards[other].arena.address,
-                     .at = cards[other].board +
-                           (uint64_t)node->n * sizeof(uint64_t),
-                     .here = area};
-    struct iovec here = {area, sizeof(uint64_t)};
-    struct iovec there = {(void *)(uintptr_t)t.address, sizeof(uint64_t)};
+                     .at = cards[other].area,
+                     .here = here};
 
-    errno = 0;
-    node->cma_ok =
-        process_vm_readv((pid_t)t.near->pid, &here, 1, &there, 1, 0) ==
-            (ssize_t)sizeof(uint64_t) &&
-        memcmp(area, &cards[other].arena.cookie, sizeof(uint64_t)) == 0;
+    node->cma_ok = true;
+    for (int i = 0; i < node->n && node->cma_ok; i++)
+        node->cma_ok = may_read(&node->near[i], &cards[i]);
     node->cma_error = node->cma_ok ? 0 : errno;
     node->cma_from = node->cma_ok ? crossing(&t) : SIZE_MAX;
 }
@@ -179,37 +190,41 @@ static rota_node *new_node(const rota_comm *c)
     return NULL;
 }
 
-/* A board, and behind it an area for trials of cross-memory attach. */
-static int make_board(rota_node *node, card *mine)
+static int make_board(rota_node *node, card *mine, char **area)
 {
-    const size_t bytes = (size_t)node->n * sizeof(uint64_t) + LONG;
+    const size_t bytes = (size_t)node->n * sizeof(uint64_t);
 
     ROTA_TRY(rota_arena_open(&mine->arena));
-    char *const board = rota_arena_alloc(bytes);
-    if (!board) {
+    uint64_t *const board = rota_arena_alloc(bytes);
+    *area = rota_arena_alloc(LONG);
+    node->near[node->me].board = board;
+    if (!board || !*area) {
         mine->arena = (rota_arena_card){0};
         return rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
     }
-    memset(board, 0, bytes);
-    node->near[node->me].board = (uint64_t *)(void *)board;
+    memset(*area, 1, LONG);
     mine->board = rota_arena_offset(board);
+    mine->area = rota_arena_offset(*area);
     return MPI_SUCCESS;
 }
 
-/* Alone on its node a rank has nobody to share with. */
-static int join_node(rota_comm *c, rota_node *node, card cards[], char *area)
+/* Alone on its node a rank has nobody to share with. area receives memory that
+ * others try to read until all have settled. */
+static int join_node(rota_comm *c, rota_node *node, card cards[], char *here,
+                     char **area)
 {
     const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
     card mine = {0};
-    const int err = make_board(node, &mine);
+    const int err = make_board(node, &mine, area);
 
     cards[node->me] = mine;
     ROTA_TRY(exchange_cards(c, ranks, node->n, &mine, cards));
     ROTA_TRY(err);
     ROTA_TRY(map_all(node, cards));
-    node->cma_from = SIZE_MAX;
+    node->cma_ok = true;
+    node->cma_from = 0;
     if (node->n > 1)
-        examine_cma(node, cards, area);
+        examine_cma(node, cards, here);
     return MPI_SUCCESS;
 }
 
@@ -223,7 +238,8 @@ static bool has_neighbours(const rota_topo *t)
 static int settle(rota_comm *c, rota_node *node, int status)
 {
     rota_vote vote = {.clash = status != MPI_SUCCESS,
-                      .largest = node ? node->cma_from : SIZE_MAX};
+                      .smallest = node->cma_ok,
+                      .largest = node->cma_from};
 
     if (status != MPI_SUCCESS && rota_fail_text())
         snprintf(c->node_why, sizeof c->node_why, "%s", rota_fail_text());
@@ -236,6 +252,7 @@ static int settle(rota_comm *c, rota_node *node, int status)
         return MPI_SUCCESS;
     }
     node->cma_from = (size_t)vote.largest;
+    node->cma_ok = vote.smallest;
     c->node = node;
     return MPI_SUCCESS;
 }
@@ -252,14 +269,15 @@ int rota_comm_open_node(rota_comm *c)
     }
     rota_node *const node = new_node(c);
     card *const cards = calloc(node ? (size_t)node->n : 1, sizeof *cards);
-    char *const area = malloc(2 * (size_t)LONG);
-    int err = node && cards && area ? MPI_SUCCESS : rota_fail_mem("a node");
+    char *const here = malloc(2 * (size_t)LONG), *area = NULL;
+    int err = node && cards && here ? MPI_SUCCESS : rota_fail_mem("a node");
     int agreed = rota_agree(c, err, NULL);
     if (agreed == MPI_SUCCESS)
-        agreed = settle(c, node, join_node(c, node, cards, area));
+        agreed = settle(c, node, join_node(c, node, cards, here, &area));
     else
         rota_node_free(node);
+    rota_arena_free(area);
     free(cards);
-    free(area);
+    free(here);
     return agreed;
 }

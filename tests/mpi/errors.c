@@ -337,13 +337,18 @@ static void states(void)
     MUST(rota_plan_free(&varying));
 }
 
-/* Nothing is raised for a block above the bound: the handler is fatal here. */
-static void above_the_bound(void)
+/* Nothing is raised for a block above the bound: the handler is fatal here.
+ * type: of a byte, whatever MPI takes it for. */
+static void above_the_bound(MPI_Datatype type, const char *algorithm,
+                            const char *metadata, const char *intranode)
 {
+    MPI_Info info =
+        test_info("rota_algorithm", algorithm, "rota_metadata", metadata);
     rota_plan *plan = NULL;
     int scounts[ROOM], rcounts[ROOM], at[ROOM], flag = 0, err;
     char words[100];
     const bool party = test_me == 0 || test_me == test_P - 1;
+    const char *const first = to + (type != MPI_BYTE); /* see below */
 
     for (int i = 0; i < test_P; i++) {
         scounts[i] = rcounts[i] = 4;
@@ -353,9 +358,10 @@ static void above_the_bound(void)
         scounts[test_P - 1] = 8;
     if (test_me == test_P - 1)
         rcounts[0] = 8;
+    MPI_Info_set(info, "rota_intranode", intranode);
+    test_case = metadata;
     snprintf(words, sizeof words, "has 8 bytes, more than max_block = 5");
-    MUST(rota_alltoallv_varying_init(5, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                     &plan));
+    MUST(rota_alltoallv_varying_init(5, type, MPI_COMM_WORLD, info, &plan));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     for (int i = 0; i < 2; i++) {
         memset(from, test_me + 1, sizeof from);
@@ -369,15 +375,39 @@ static void above_the_bound(void)
         else
             CHECK(err == MPI_SUCCESS);
         for (int q = 0; q < test_P; q++)
-            CHECK(to[at[q]] == (rcounts[q] == 8 ? 0 : q + 1));
+            CHECK(first[at[q]] == (rcounts[q] == 8 ? 0 : q + 1));
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < test_P; i++)
         scounts[i] = rcounts[i] = 5;
     MUST(rota_alltoallv_start(plan, from, scounts, at, to, rcounts, at));
     MUST(rota_wait(plan));
-    CHECK(to[at[test_P - 1] + 4] == test_P);
+    CHECK(first[at[test_P - 1] + 4] == test_P);
     MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+/* By every way that sizes travel, of bytes and of elements that have to be
+ * packed, within the node by MPI and through shared memory. */
+static void blocks_above_the_bound(void)
+{
+    static const char *const algorithms[] = {"multi_pair", "parlogna"};
+    static const char *const metadata[] = {"fused", "two_phase", "combined"};
+    static const char *const intranode[] = {"p2p", "shm"};
+    MPI_Datatype odd, element;
+
+    /* A byte that does not begin at 0 is no plain byte. */
+    MPI_Type_create_hindexed_block(1, 1, &(MPI_Aint){1}, MPI_BYTE, &odd);
+    MPI_Type_create_resized(odd, 0, 1, &element);
+    MPI_Type_commit(&element);
+    for (int i = 0; i < 12; i++) {
+        const char *const algorithm = algorithms[i % 2];
+        const char *const how = metadata[i / 2 % 3];
+        above_the_bound(MPI_BYTE, algorithm, how, intranode[i / 6]);
+        above_the_bound(element, algorithm, how, intranode[i / 6]);
+    }
+    MPI_Type_free(&element);
+    MPI_Type_free(&odd);
 }
 
 /* As above_the_bound, where the receiver learns of it from the message. */
