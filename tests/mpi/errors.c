@@ -627,7 +627,7 @@ int main(int argc, char **argv)
         environment,
         communicators,
         states,
-        above_the_bound,
+        blocks_above_the_bound,
         descriptions,
         handlers,
         exchanges,
