@@ -187,7 +187,8 @@ note()
     *)
         echo "$2 $1 failed" >>"$work/rows"
         echo "scale.sh: $1, $2 B: status $3" >&2
-        tail -n 5 "$work/log" >&2 ;;
+        grep -v -e --cfg= -e '^Generated' -e '^Execution' "$work/log" |
+            tail -n 5 >&2 ;;
     esac
 }
 
