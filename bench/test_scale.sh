@@ -34,9 +34,10 @@ scale 0 --ranks 6 --node 2 --sizes 0,100 --machine torus \
     --algos parlogna:radix=2,scattered:batch=2,mpi,mpi:ring
 [ "$(grep -c ',true$' "$csv")" -eq 8 ] || fail "not 8 verified results"
 grep -q 'best radix of parlogna' "$log" || fail "no table"
-scale 0 --ranks 3 --node 2 --sizes 100 --kind exchange \
+# More than one leaf, more than one group.
+scale 0 --ranks 20 --node 1 --sizes 100 --machine fattree --kind exchange \
     --algos scattered,consensus,mpi
-scale 1 --ranks 2 --sizes 8 --algos no_such_algorithm,mpi
+scale 1 --ranks 34 --node 1 --sizes 8 --algos no_such_algorithm,mpi
 grep -q 'no_such_algorithm *failed' "$log" || fail "no failure in the table"
 grep -q "rota-bench: .*'no_such_algorithm'" "$log" || fail "no reason for it"
 scale 2 --machine abacus

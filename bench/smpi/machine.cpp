@@ -24,12 +24,14 @@
 
 namespace sg4 = simgrid::s4u;
 
-namespace {
+namespace
+{
 
-class Queue {
+class Queue
+{
     double busy_until = 0;
 
-public:
+  public:
     double wait(double now, double work)
     {
         busy_until = std::max(busy_until, now) + work;
@@ -159,7 +161,8 @@ struct FatTree : Network {
     }
 };
 
-class Machine {
+class Machine
+{
     // Inside a node a message is a copy by one core; all cores together are
     // bounded by the memory.
     static constexpr double node_latency = 0.3e-6;
@@ -169,7 +172,7 @@ class Machine {
     std::unique_ptr<Network> network;
     std::vector<Queue> out, in, memory; // [nodes]
 
-public:
+  public:
     Machine(const std::string &kind, int nodes)
         : out(nodes), in(nodes), memory(nodes)
     {
