@@ -79,6 +79,7 @@ rota_look()
         rota_need "libcmocka-dev" pkg-config --exists cmocka
         rota_want "iproute2" rota_ip_ok
         rota_want "libfftw3-dev" pkg-config --exists fftw3
+        rota_want "libsimgrid-dev" command -v smpicc
         rota_want "valgrind" command -v valgrind
         rota_want "clang-format" command -v clang-format
     fi
