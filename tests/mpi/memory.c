@@ -1,0 +1,211 @@
+/* memory.c - memory of rota_mem_alloc, and plans on it.
+ *
+ * Send and receive buffers lie in it or in ordinary memory, in every
+ * combination, and change places between starts; blocks are of no bytes, of a
+ * few, and longer than what passes through a ring at a time.
+ */
+#include "harness.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT = 40, MIDDLE = 5000, LONG = 3000000 };
+
+static unsigned char value(int src, int dst, size_t i, int start)
+{
+    const size_t n = (size_t)(37 * src + 101 * dst + 7 * start);
+
+    return (unsigned char)(n + i % 251);
+}
+
+/* What rank src sends to dst where blocks have up to `most` bytes. */
+static int block(int src, int dst, int most)
+{
+    return (src + 2 * dst) % 3 == 0 ? 0 : most - (src + dst) % 3;
+}
+
+typedef struct layout {
+    int scounts[64], sdispls[64], rcounts[64], rdispls[64];
+    size_t sent, received;
+} layout;
+
+static layout lay_out(int most)
+{
+    layout l = {.sent = 0};
+
+    for (int q = 0; q < test_P; q++) {
+        l.scounts[q] = block(test_me, q, most);
+        l.rcounts[q] = block(q, test_me, most);
+        l.sdispls[q] = (int)l.sent;
+        l.rdispls[q] = (int)l.received;
+        l.sent += (size_t)l.scounts[q];
+        l.received += (size_t)l.rcounts[q];
+    }
+    return l;
+}
+
+static void fill(const layout *l, unsigned char *from, int start)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < l->scounts[q]; i++)
+            from[l->sdispls[q] + i] = value(test_me, q, (size_t)i, start);
+}
+
+static void check(const layout *l, const unsigned char *to, const int at[],
+                  int start)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < l->rcounts[q]; i++)
+            if (to[at[q] + i] != value(q, test_me, (size_t)i, start)) {
+                test_fail(__FILE__, __LINE__, "start %d: byte %d from %d",
+                          start, i, q);
+                return;
+            }
+}
+
+/* Ranks take shared and ordinary memory in turns of their own. */
+static void fixed(const layout *l, unsigned char *from[2], unsigned char *to[2])
+{
+    rota_plan *plan = NULL;
+
+    MUST(rota_alltoallv_init(from[0], l->scounts, l->sdispls, MPI_BYTE, to[0],
+                             l->rcounts, l->rdispls, MPI_BYTE, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &plan));
+    for (int i = 0; i < 8; i++) {
+        unsigned char *const here = from[(i + test_me) % 2];
+        unsigned char *const there = to[(i / 2 + test_me) % 2];
+        MUST(rota_plan_set_buffers(plan, here, there));
+        fill(l, here, i);
+        memset(there, 0, l->received);
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        check(l, there, l->rdispls, i);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
+static void varying(const layout *l, unsigned char *from[2],
+                    unsigned char *to[2])
+{
+    rota_plan *plan = NULL;
+
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                                     MPI_INFO_NULL, &plan));
+    for (int i = 0; i < 4; i++) {
+        fill(l, from[i % 2], i);
+        memset(to[i / 2], 0, l->received);
+        MUST(rota_alltoallv_start(plan, from[i % 2], l->scounts, l->sdispls,
+                                  to[i / 2], l->rcounts, l->rdispls));
+        MUST(rota_wait(plan));
+        check(l, to[i / 2], l->rdispls, i);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
+static void exchanges(const layout *l, unsigned char *from[2])
+{
+    rota_plan *plan = NULL;
+    int counts[64], displs[64];
+    void *found;
+
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &plan));
+    for (int i = 0; i < 4; i++) {
+        fill(l, from[i % 2], i);
+        MUST(rota_exchange_start(plan, from[i % 2], l->scounts, l->sdispls));
+        MUST(rota_exchange_wait(plan, &found, counts, displs));
+        CHECK(memcmp(counts, l->rcounts, (size_t)test_P * sizeof(int)) == 0);
+        check(l, found, displs, i);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
+static void buffers(int most)
+{
+    const layout l = lay_out(most);
+    unsigned char *from[2], *to[2];
+
+    MUST(rota_mem_alloc(l.sent, MPI_COMM_WORLD, MPI_INFO_NULL, &from[0]));
+    MUST(rota_mem_alloc(l.received, MPI_COMM_WORLD, MPI_INFO_NULL, &to[0]));
+    CHECK((uintptr_t)from[0] % 4096 == 0);
+    from[1] = malloc(l.sent + 1);
+    to[1] = malloc(l.received + 1);
+    fixed(&l, from, to);
+    varying(&l, from, to);
+    exchanges(&l, from);
+    for (int i = 0; i < 2; i++) {
+        if (i > 0) {
+            free(from[i]);
+            free(to[i]);
+            continue;
+        }
+        MUST(rota_mem_free(&from[i]));
+        MUST(rota_mem_free(&to[i]));
+        CHECK(!from[i] && !to[i]);
+    }
+}
+
+/* Memory is given back, and shared or not it is free of what was in it. */
+static void many(const char *intranode)
+{
+    MPI_Info info = test_info("rota_intranode", intranode, NULL, NULL);
+    char *p, *q;
+
+    test_case = intranode;
+    for (int i = 0; i < 200; i++) {
+        MUST(rota_mem_alloc((size_t)(1 + i % 7) * 100000, MPI_COMM_WORLD, info,
+                            &p));
+        MUST(rota_mem_alloc(0, MPI_COMM_WORLD, info, &q));
+        memset(p, 1, 100000);
+        MUST(rota_mem_free(i % 2 ? &p : &q));
+        MUST(rota_mem_free(i % 2 ? &q : &p));
+    }
+    MPI_Info_free(&info);
+}
+
+static void mistakes(void)
+{
+    MPI_Info bad = test_info("rota_intranode", "pigeon", NULL, NULL);
+    char on_stack = 0, *p = NULL, *inside;
+
+    test_case = "mistakes";
+    MUST(rota_mem_free(&p));
+    p = &on_stack;
+    MUST_FAIL(rota_mem_free(&p), MPI_ERR_ARG, "not of rota_mem_alloc");
+    CHECK(p == &on_stack);
+    MUST_FAIL(rota_mem_free(NULL), MPI_ERR_ARG, "ptr is NULL");
+    MUST_FAIL(rota_mem_alloc(8, MPI_COMM_NULL, MPI_INFO_NULL, &p), MPI_ERR_COMM,
+              "MPI_COMM_NULL");
+    MUST_FAIL(rota_mem_alloc(8, MPI_COMM_WORLD, bad, &p), MPI_ERR_ARG,
+              "pigeon; valid: auto, shm, cma, p2p");
+    MUST_FAIL(rota_mem_alloc(8, MPI_COMM_WORLD, MPI_INFO_NULL,
+                             test_me == 0 ? NULL : &p),
+              MPI_ERR_ARG, "rank 0: ptr is NULL");
+    MUST_FAIL(rota_mem_alloc(test_me == test_P - 1 ? SIZE_MAX / 2 : 8,
+                             MPI_COMM_WORLD, MPI_INFO_NULL, &p),
+              MPI_ERR_NO_MEM, "a buffer");
+    CHECK(p == &on_stack);
+    MUST(rota_mem_alloc(10000, MPI_COMM_WORLD, MPI_INFO_NULL, &p));
+    inside = p + 1;
+    MUST_FAIL(rota_mem_free(&inside), MPI_ERR_ARG, "not of rota_mem_alloc");
+    inside = p;
+    MUST(rota_mem_free(&p));
+    MUST_FAIL(rota_mem_free(&inside), MPI_ERR_ARG, "not of rota_mem_alloc");
+    MPI_Info_free(&bad);
+}
+
+int main(int argc, char **argv)
+{
+    const int sizes[] = {SHORT, MIDDLE, LONG};
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    for (int i = 0; i < 3; i++) {
+        test_case = i == 0 ? "short" : i == 1 ? "middle" : "long";
+        buffers(sizes[i]);
+    }
+    many("shm");
+    many("p2p");
+    mistakes();
+    return test_end();
+}
