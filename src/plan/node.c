@@ -149,7 +149,8 @@ static void examine_cma(rota_node *node, const card cards[], char *here)
     node->cma_ok = true;
     for (int i = 0; i < node->n && node->cma_ok; i++)
         node->cma_ok = may_read(&node->near[i], &cards[i]);
-    node->cma_error = node->cma_ok ? 0 : errno;
+    if (!node->cma_ok) /* or the process is not the one we know by this id */
+        node->cma_error = errno ? errno : ESRCH;
     node->cma_from = node->cma_ok ? crossing(&t) : SIZE_MAX;
 }
 
@@ -208,7 +209,8 @@ static int make_board(rota_node *node, card *mine, char **area)
     return MPI_SUCCESS;
 }
 
-/* Alone on its node a rank has nobody to share with. area receives memory that
+/* Alone on its node a rank has nobody to share with, nor an opinion on
+ * cross-memory attach. area receives memory that
  * others try to read until all have settled. */
 static int join_node(rota_comm *c, rota_node *node, card cards[], char *here,
                      char **area)
@@ -222,7 +224,6 @@ static int join_node(rota_comm *c, rota_node *node, card cards[], char *here,
     ROTA_TRY(err);
     ROTA_TRY(map_all(node, cards));
     node->cma_ok = true;
-    node->cma_from = 0;
     if (node->n > 1)
         examine_cma(node, cards, here);
     return MPI_SUCCESS;
@@ -234,11 +235,13 @@ static bool has_neighbours(const rota_topo *t)
 }
 
 /* All ranks use shared memory or none does; and they cross over to other ways
- * of copying at the same sizes. */
+ * of copying at the same sizes. A sender must not have its memory read by one
+ * that may not: what is forbidden to one rank is not done by any. */
 static int settle(rota_comm *c, rota_node *node, int status)
 {
     rota_vote vote = {.clash = status != MPI_SUCCESS,
-                      .smallest = node->cma_ok,
+                      .smallest =
+                          node->cma_ok ? UINT64_MAX : (uint64_t)node->cma_error,
                       .largest = node->cma_from};
 
     if (status != MPI_SUCCESS && rota_fail_text())
@@ -251,8 +254,9 @@ static int settle(rota_comm *c, rota_node *node, int status)
         rota_node_free(node);
         return MPI_SUCCESS;
     }
+    node->cma_ok = vote.smallest == UINT64_MAX;
+    node->cma_error = node->cma_ok ? 0 : (int)vote.smallest;
     node->cma_from = (size_t)vote.largest;
-    node->cma_ok = vote.smallest;
     c->node = node;
     return MPI_SUCCESS;
 }

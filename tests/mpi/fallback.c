@@ -1,0 +1,497 @@
+/* fallback.c - what the system refuses, plans do without.
+ *
+ * usage: fallback [memfd | arena]
+ *
+ * The program stands between the library and the system (by the linker's
+ * --wrap) and refuses what it is told to on one rank. Every plan must work all
+ * the same, on all ranks in the same way, and say why; and nothing may be left
+ * in the heap, in shared memory, of descriptors or of mappings. memfd and arena
+ * are refused when a process first shares memory, so in runs of their own.
+ */
+#define _GNU_SOURCE
+#include "exec/arena.h"
+#include "harness.h"
+#include "pattern.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+/* ---- refusing ---------------------------------------------------------------- */
+
+typedef enum refusal {
+    NOTHING,
+    MEMFD,
+    FALLOCATE,
+    OPEN,
+    READV,
+    HEAP,
+} refusal;
+
+/* What is refused, to this rank, after how many that are not; and how often
+ * it was. */
+static refusal refused;
+static int after, times;
+
+static int live; /* allocations of the library */
+
+static bool refuses(refusal what)
+{
+    if (refused != what || after-- > 0)
+        return false;
+    times++;
+    return true;
+}
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags);
+int __real_fallocate(int fd, int mode, off_t at, off_t bytes);
+int __wrap_fallocate(int fd, int mode, off_t at, off_t bytes);
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *here,
+                                unsigned long n_here, const struct iovec *there,
+                                unsigned long n_there, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
+                                unsigned long n_here, const struct iovec *there,
+                                unsigned long n_there, unsigned long flags);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+    if (!refuses(MEMFD))
+        return __real_memfd_create(name, flags);
+    errno = ENOSYS;
+    return -1;
+}
+
+/* Room can always be given back. */
+int __wrap_fallocate(int fd, int mode, off_t at, off_t bytes)
+{
+    const bool gives_back = mode & FALLOC_FL_PUNCH_HOLE;
+
+    if (gives_back || !refuses(FALLOCATE))
+        return __real_fallocate(fd, mode, at, bytes);
+    errno = ENOSPC;
+    return -1;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    if (!refuses(OPEN))
+        return __real_open(path, flags);
+    errno = EACCES;
+    return -1;
+}
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
+                                unsigned long n_here, const struct iovec *there,
+                                unsigned long n_there, unsigned long flags)
+{
+    if (!refuses(READV))
+        return __real_process_vm_readv(pid, here, n_here, there, n_there,
+                                       flags);
+    errno = EPERM;
+    return -1;
+}
+
+static void *count_new(void *memory)
+{
+    live += memory != NULL;
+    return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return refuses(HEAP) ? NULL : count_new(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return refuses(HEAP) ? NULL : count_new(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    if (refuses(HEAP))
+        return NULL;
+    return old ? __real_realloc(old, size) : count_new(__real_malloc(size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return refuses(HEAP) ? NULL
+                         : count_new(__real_aligned_alloc(alignment, size));
+}
+
+void __wrap_free(void *memory)
+{
+    live -= memory != NULL;
+    __real_free(memory);
+}
+
+/* On one rank, from the next of its kind but n on. */
+static void refuse(refusal what, int rank, int n)
+{
+    refused = rank == test_me ? what : NOTHING;
+    after = n;
+    times = 0;
+}
+
+/* It must have come to that. */
+static void permit(int rank)
+{
+    if (rank == test_me)
+        CHECK(times > 0);
+    refused = NOTHING;
+}
+
+/* ---- plans ------------------------------------------------------------------- */
+
+/* Blocks of 300 bytes, and of 200 kB to the next rank: through rings in several
+ * ways. */
+enum { SHORT = 300, LONG = 200000, MOST_RANKS = 8 };
+
+typedef struct job {
+    rota_plan *plan;
+    int send_count[MOST_RANKS], recv_count[MOST_RANKS];
+    int send_at[MOST_RANKS], recv_at[MOST_RANKS];
+    unsigned char *send, *recv;
+} job;
+
+static int bytes_between(int src, int dst)
+{
+    return dst == (src + 1) % test_P ? LONG : SHORT + src;
+}
+
+/* On the heap as it is, so that live counts only what the library has. */
+static bool open_job(job *j, MPI_Comm comm, MPI_Info info)
+{
+    int sent = 0, received = 0;
+
+    for (int q = 0; q < test_P; q++) {
+        j->send_count[q] = bytes_between(test_me, q);
+        j->recv_count[q] = bytes_between(q, test_me);
+        j->send_at[q] = sent;
+        j->recv_at[q] = received;
+        sent += j->send_count[q];
+        received += j->recv_count[q];
+    }
+    j->send = __real_malloc((size_t)sent);
+    j->recv = __real_malloc((size_t)received);
+    j->plan = NULL;
+    const int err = rota_alltoallv_init(
+        j->send, j->send_count, j->send_at, MPI_BYTE, j->recv, j->recv_count,
+        j->recv_at, MPI_BYTE, comm, info, &j->plan);
+    return err == MPI_SUCCESS;
+}
+
+static void close_job(job *j)
+{
+    if (j->plan)
+        MUST(rota_plan_free(&j->plan));
+    __real_free(j->send);
+    __real_free(j->recv);
+}
+
+static void run(job *j)
+{
+    for (int k = 1; k <= 3; k++) {
+        for (int q = 0; q < test_P; q++)
+            for (int i = 0; i < j->send_count[q]; i++)
+                j->send[j->send_at[q] + i] = payload(test_me, q, (size_t)i, k);
+        MUST(rota_start(j->plan));
+        if (MUST(rota_wait(j->plan)) != MPI_SUCCESS)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        for (int q = 0; q < test_P; q++) {
+            int i = 0;
+            while (i < j->recv_count[q] &&
+                   j->recv[j->recv_at[q] + i] ==
+                       payload(q, test_me, (size_t)i, k))
+                i++;
+            CHECK(i == j->recv_count[q]);
+        }
+    }
+}
+
+/* Does the description of the plan have a line of key and words? */
+static bool states(const job *j, const char *key, const char *words)
+{
+    char text[4000], begin[40];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(j->plan, ROTA_DESCRIBE_TEXT, text, &length));
+    snprintf(begin, sizeof begin, "\n%-16s ", key);
+    const char *const at = strstr(text, begin);
+    const char *const found = at ? strstr(at + 1, words) : NULL;
+    return found && found < strchr(at + 1, '\n');
+}
+
+#define STATES(j, key, words)                                                  \
+    do {                                                                       \
+        if (!states(j, key, words))                                            \
+            test_fail(__FILE__, __LINE__, "%s: no \"%s\"", key, words);        \
+    } while (0)
+
+/* ---- what is left ------------------------------------------------------------ */
+
+typedef struct account {
+    long heap, descriptors, mappings;
+    long blocks; /* of the arena */
+} account;
+
+static int count_descriptors(void)
+{
+    DIR *const d = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static int count_mappings(void)
+{
+    FILE *const f = fopen("/proc/self/maps", "r");
+    char line[400];
+    int n = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, "memfd:rota") != NULL;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* What others had not received yet when it was freed is given back by the next
+ * plan. */
+static account take_stock(void)
+{
+    account a = {0};
+    rota_arena_card card;
+    struct stat state;
+    MPI_Comm comm;
+    job j;
+
+    test_barrier();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (!open_job(&j, comm, MPI_INFO_NULL))
+        CHECK(!"a plan");
+    close_job(&j);
+    MPI_Comm_free(&comm);
+    test_barrier();
+    a.heap = live;
+    a.descriptors = count_descriptors();
+    a.mappings = count_mappings();
+    if (rota_arena_open(&card) == MPI_SUCCESS &&
+        fstat((int)card.fd, &state) == 0)
+        a.blocks = (long)state.st_blocks;
+    return a;
+}
+
+static account before;
+
+static void check_stock(void)
+{
+    const account now = take_stock();
+
+    if (memcmp(&now, &before, sizeof now) != 0)
+        test_fail(__FILE__, __LINE__,
+                  "left: %ld allocations, %ld descriptors, %ld mappings, %ld "
+                  "blocks of shared memory",
+                  now.heap - before.heap, now.descriptors - before.descriptors,
+                  now.mappings - before.mappings, now.blocks - before.blocks);
+}
+
+/* ---- parts ------------------------------------------------------------------- */
+
+/* While the communicator's ranks find each other: why, here and there. */
+static void refuse_sharing(refusal what, const char *why, const char *there)
+{
+    for (int rank = 0; rank < test_P; rank += test_P - 1) {
+        MPI_Comm comm;
+        job j;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        refuse(what, rank, 0);
+        CHECK(open_job(&j, comm, MPI_INFO_NULL));
+        permit(rank);
+        STATES(&j, "intranode", "p2p");
+        STATES(&j, "intranode_why", rank == test_me ? why : there);
+        run(&j);
+        close_job(&j);
+        MPI_Comm_free(&comm);
+    }
+    check_stock();
+}
+
+/* Rings of one plan among others that have theirs. */
+static void refuse_rings(void)
+{
+    test_case = "no room for rings";
+    for (int rank = 0; rank < test_P; rank += test_P - 1) {
+        MPI_Comm comm;
+        job j[3];
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        CHECK(open_job(&j[0], comm, MPI_INFO_NULL));
+        refuse(FALLOCATE, rank, 0);
+        CHECK(open_job(&j[1], comm, MPI_INFO_NULL));
+        permit(rank);
+        CHECK(open_job(&j[2], comm, MPI_INFO_NULL));
+        STATES(&j[0], "intranode", "shm");
+        STATES(&j[1], "intranode", "p2p");
+        STATES(&j[1], "intranode_why", "no room in shared memory");
+        STATES(&j[2], "intranode", "shm");
+        for (int i = 0; i < 3; i++)
+            run(&j[i]);
+        for (int i = 0; i < 3; i++)
+            close_job(&j[i]);
+        MPI_Comm_free(&comm);
+    }
+    check_stock();
+}
+
+/* Scratch and packing area are then on the heap of one rank. With fewer ranks
+ * blocks go straight to where they belong. */
+static void refuse_scratch(void)
+{
+    enum { LEAST_RANKS = 4 };
+    MPI_Info info =
+        test_info("rota_algorithm", "two_phase_bruck", "rota_radix", "2");
+
+    test_case = "no room for scratch";
+    for (int rank = 0; rank < test_P && test_P >= LEAST_RANKS;
+         rank += test_P - 1) {
+        MPI_Comm comm;
+        job j;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        CHECK(open_job(&j, comm, info));
+        close_job(&j);
+        refuse(FALLOCATE, rank, 1);
+        CHECK(open_job(&j, comm, info));
+        permit(rank);
+        STATES(&j, "intranode", "shm");
+        run(&j);
+        close_job(&j);
+        MPI_Comm_free(&comm);
+    }
+    check_stock();
+    MPI_Info_free(&info);
+}
+
+/* Reading the memory of others: rings then, for all. */
+static void refuse_reading(const char *intranode)
+{
+    MPI_Info info = test_info("rota_intranode", intranode, NULL, NULL);
+
+    test_case = "no cross-memory attach";
+    for (int rank = 0; rank < test_P; rank += test_P - 1) {
+        MPI_Comm comm;
+        job j;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        refuse(READV, rank, 0);
+        CHECK(open_job(&j, comm, info));
+        run(&j);
+        permit(rank);
+        STATES(&j, "intranode", "shm");
+        STATES(&j, "cross_memory", "not permitted: Operation not permitted");
+        close_job(&j);
+        MPI_Comm_free(&comm);
+    }
+    check_stock();
+    MPI_Info_free(&info);
+}
+
+/* Every allocation on the way to a plan on a new communicator fails once, on
+ * one rank after the other. */
+static void refuse_heap(void)
+{
+    bool more = true;
+
+    test_case = "no room on the heap";
+    for (int n = 0; more; n++) {
+        const int rank = n % test_P;
+        MPI_Comm comm;
+        job j;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        refuse(HEAP, rank, n);
+        const bool made = open_job(&j, comm, MPI_INFO_NULL);
+        int refused_here = times > 0;
+        refused = NOTHING;
+        if (made)
+            run(&j);
+        close_job(&j);
+        MPI_Comm_free(&comm);
+        MPI_Allreduce(MPI_IN_PLACE, &refused_here, 1, MPI_INT, MPI_MAX,
+                      MPI_COMM_WORLD);
+        more = refused_here;
+    }
+    check_stock();
+}
+
+/* The first time that the process shares memory is the only one. */
+static void refuse_arena(refusal what, const char *why)
+{
+    const int rank = test_P - 1;
+
+    test_case = why;
+    refuse(what, rank, 0);
+    before = take_stock();
+    permit(rank);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm comm;
+        job j;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        CHECK(open_job(&j, comm, MPI_INFO_NULL));
+        STATES(&j, "intranode", "p2p");
+        STATES(&j, "intranode_why",
+               rank == test_me ? why : "no memory to share");
+        run(&j);
+        close_job(&j);
+        MPI_Comm_free(&comm);
+    }
+    check_stock();
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    const char *const first = argc > 1 ? argv[1] : "";
+
+    if (strcmp(first, "memfd") == 0) {
+        refuse_arena(MEMFD, "memfd_create: Function not implemented");
+    } else if (strcmp(first, "arena") == 0) {
+        refuse_arena(FALLOCATE, "No space left on device");
+    } else {
+        before = take_stock();
+        test_case = "another's memory is not opened";
+        refuse_sharing(OPEN, "Permission denied", "not all ranks have it");
+        test_case = "no room for the board";
+        refuse_sharing(FALLOCATE, "no room in shared memory",
+                       "no memory to share");
+        refuse_rings();
+        refuse_scratch();
+        refuse_reading("auto");
+        refuse_reading("cma");
+        if (test_P == 2) /* so many communicators take more ranks long */
+            refuse_heap();
+    }
+    return test_end();
+}
