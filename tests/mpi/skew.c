@@ -65,6 +65,7 @@ typedef struct job {
     size_t (*bytes)(const struct job *j, int src, int dst);
     size_t largest;
     uint64_t seed;
+    const char *intranode; /* NULL: as the environment has it */
     unsigned char *send, *recv;
     int *count[2], *displ[2]; /* [P] sent, received */
     int starts;
@@ -105,7 +106,9 @@ static unsigned char *lay_out(job *j, int side)
 
 static job *open_job(job j, const char *algorithm)
 {
-    MPI_Info info = test_info("rota_algorithm", algorithm, NULL, NULL);
+    MPI_Info info =
+        test_info("rota_algorithm", algorithm,
+                  j.intranode ? "rota_intranode" : NULL, j.intranode);
     job *const made = malloc(sizeof *made);
 
     MPI_Comm_size(j.comm, &j.P);
@@ -298,6 +301,30 @@ static void mingle(void)
     MPI_Comm_free(&comm[1]);
 }
 
+/* Blocks longer than a whole ring, in every way that they may go. */
+static void overflow(void)
+{
+    enum { LONG = 3000000 };
+    static const char *const intranode[] = {"shm", "cma"};
+    static const char *const algorithm[] = {"spread_out", "pairwise",
+                                            "scattered", "two_phase_bruck"};
+
+    test_case = "longer than a ring";
+    for (int i = 0; i < 8; i++) {
+        job *const j = open_job((job){.comm = MPI_COMM_WORLD,
+                                      .bytes = i % 3 ? any_bytes : from_first,
+                                      .seed = 5,
+                                      .largest = LONG,
+                                      .intranode = intranode[i % 2]},
+                                algorithm[i / 2]);
+        for (int k = 0; k < 2; k++) {
+            start(j);
+            finish(j, k);
+        }
+        close_job(j);
+    }
+}
+
 /* Others sleep in their wait until this one comes. */
 static void oversleep(void)
 {
@@ -328,5 +355,6 @@ int main(int argc, char **argv)
     free_early();
     mingle();
     oversleep();
+    overflow();
     return test_end();
 }
