@@ -425,11 +425,13 @@ static int prepare_send(rota_exec *x, uint32_t m)
         return rota_late_gather(x, m, &p->head, &p->head_bytes, &p->body,
                                 &p->bytes);
     p->bytes = rota_message_bytes(x, ROTA_SEND, m);
+    if (p->bytes == 0) /* its block may be above the bound */
+        return MPI_SUCCESS;
     if (!is_gathered(x, ROTA_SEND, m)) {
         p->body = rota_block_at(x, l->item[l->msg[m].first]);
         return MPI_SUCCESS;
     }
-    rota_entry *const e = p->bytes > 0 ? whole_entry(p) : NULL;
+    rota_entry *const e = whole_entry(p);
     if (e) {
         ROTA_TRY(rota_message_pack(x, m, e->data));
         put(x, p, ROTA_ENTRY_DATA);

@@ -2,10 +2,12 @@
 #include "sim/plan.h"
 #include "common/fakempi.h"
 #include "exec/late.h"
+#include "exec/shm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TEXT = 300, GUARD = 64, GUARD_BYTE = 0x5c, GAP_BYTE = 0x3a };
 
@@ -54,12 +56,12 @@ static size_t bytes_between(const spec *c, const layout *l, int run, int src,
                             int dst)
 {
     const uint64_t seed = varies(c) ? mix(c->seed, (uint64_t)run) : c->seed;
+    const size_t most =
+        (1 + (size_t)(c->seed % MOST)) * (c->scale ? (size_t)c->scale : 1);
 
     if (c->mode == MODE_IN_PLACE && src > dst)
         return bytes_between(c, l, run, dst, src);
-    return pattern_bytes(c->pattern, seed, c->P, 1 + (size_t)(c->seed % MOST),
-                         src, dst) *
-           l->type.size;
+    return pattern_bytes(c->pattern, seed, c->P, most, src, dst) * l->type.size;
 }
 
 static size_t *matrix_of(const spec *c, const layout *l, int run)
@@ -440,11 +442,70 @@ static bool make_scratch(sim_plan *plan, char *text)
     return good;
 }
 
+/* ---- nodes ---------------------------------------------------------------- */
+
+/* Ranks of a node do not follow each other. */
+static int node_of(const sim_plan *plan, int rank)
+{
+    return (int)(mix(plan->spec.seed, (uint64_t)rank) %
+                 (uint64_t)plan->spec.nodes);
+}
+
+/* All ranks are in this process, whose arena all of them have: each rank's own
+ * part of it is what it allocates. */
+static void make_nodes(sim_plan *plan)
+{
+    const int P = plan->spec.P;
+    rota_arena_card card;
+
+    if (rota_arena_open(&card) != MPI_SUCCESS)
+        abort();
+    plan->near = must(calloc((size_t)plan->spec.nodes, sizeof *plan->near));
+    for (int i = 0; i < plan->spec.nodes; i++) {
+        plan->near[i] = must(calloc((size_t)P, sizeof *plan->near[i]));
+        for (int k = 0; k < P; k++)
+            plan->near[i][k] =
+                (rota_near){.head = rota_arena_own(),
+                            .pid = getpid(),
+                            .board = must(calloc((size_t)P, sizeof(uint64_t)))};
+    }
+}
+
+static void free_nodes(sim_plan *plan)
+{
+    for (int i = 0; plan->near && i < plan->spec.nodes; i++) {
+        for (int k = 0; k < plan->spec.P; k++)
+            free(plan->near[i][k].board);
+        free(plan->near[i]);
+    }
+    free(plan->near);
+}
+
+/* Messages of few bytes may be copied by the receiver, as only long ones are
+ * in earnest. */
+static void join_node(sim_plan *plan, int rank)
+{
+    rank_plan *const r = &plan->rank[rank];
+    const int P = plan->spec.P, mine = node_of(plan, rank);
+    const uint64_t chance = mix(plan->spec.seed, 11);
+
+    r->node = (rota_node){.near = plan->near[mine],
+                          .of = must(malloc((size_t)P * sizeof(int)))};
+    for (int q = 0; q < P; q++) {
+        r->node.me = q == rank ? r->node.n : r->node.me;
+        r->node.of[q] = node_of(plan, q) == mine ? r->node.n++ : -1;
+    }
+    r->x.node = &r->node;
+    r->x.arena_from = chance % 2 ? 2048 : 24;
+    r->x.cma_from = chance / 2 % 2 ? SIZE_MAX : 40;
+}
+
 /* By datatype nothing is packed, provided that data are plain bytes. */
 static bool packs_in_vain(const sim_plan *plan, int rank)
 {
     return plan->spec.params.by_datatype && sim_plan_is_persistent(plan) &&
-           !plan->spec.typed && plan->rank[rank].x.area_bytes > 0;
+           plan->spec.nodes == 0 && !plan->spec.typed &&
+           plan->rank[rank].x.area_bytes > 0;
 }
 
 static bool bind(sim_plan *plan, int rank, char *text)
@@ -458,7 +519,9 @@ static bool bind(sim_plan *plan, int rank, char *text)
         set_sides(plan, rank, run);
     if (plan->spec.metadata == ROTA_META_FUSED && plan->max_block < SIZE_MAX)
         fakempi_let_fall_short(0, plan->index * PLAN_TAGS);
-    r->scratch_room = must(malloc(r->scratch.bytes + 2 * GUARD));
+    const size_t room = r->scratch.bytes + 2 * GUARD;
+    r->scratch_room =
+        must(plan->spec.nodes > 0 ? rota_arena_alloc(room) : malloc(room));
     memset(r->scratch_room, GUARD_BYTE, r->scratch.bytes + 2 * GUARD);
     r->stage = must(malloc(r->send[0].size));
     r->x = (rota_exec){
@@ -479,6 +542,13 @@ static bool bind(sim_plan *plan, int rank, char *text)
         .collect = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
+    if (plan->spec.nodes > 0) {
+        bool refused;
+        join_node(plan, rank);
+        if (!ok(rota_shm_reserve(&r->x, &refused), text, rank, "reserve") ||
+            refused)
+            return tell(text, rank, "no room in shared memory");
+    }
     return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind") &&
            (!packs_in_vain(plan, rank) ||
             tell(text, rank, "packs what MPI could gather"));
@@ -544,8 +614,12 @@ bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text)
         good = sim_plan_is_persistent(plan)
                    ? fold(plan, text)
                    : check(plan, false, text) && make_scratch(plan, text);
+    if (plan->spec.nodes > 0)
+        make_nodes(plan);
     for (int q = 0; q < P && good; q++)
         good = bind(plan, q, text);
+    for (int q = 0; q < P && good && plan->spec.nodes > 0; q++)
+        rota_shm_attach(&plan->rank[q].x);
     return good;
 }
 
@@ -570,8 +644,13 @@ void sim_plan_free(sim_plan *plan)
         }
         free(r->told);
         free(r->stage);
-        free(r->scratch_room);
+        if (plan->spec.nodes > 0)
+            rota_arena_free(r->scratch_room);
+        else
+            free(r->scratch_room);
+        free(r->node.of);
     }
+    free_nodes(plan);
     free(plan->rank);
     for (int run = 0; run < RUNS; run++)
         free(plan->matrix[run]);
@@ -650,7 +729,8 @@ static void count_sparse(sim_plan *plan, const rank_plan *r)
 }
 
 /* Add the messages that a rank's run has to send: one for each in the
- * schedule that has bytes, or with sizes to tell as their form has it. */
+ * schedule that has bytes, or with sizes to tell as their form has it. Not
+ * those that go through shared memory. */
 static void count_sent(sim_plan *plan, const rank_plan *r)
 {
     const rota_metadata metadata = plan->spec.metadata;
@@ -665,6 +745,8 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
                             (plan->spec.mode == MODE_EXCHANGE ||
                              !rota_msg_is_direct(&r->s, ROTA_SEND, m));
         size_t bytes = 0;
+        if (r->x.wire[ROTA_SEND][m].parcel)
+            continue;
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
             bytes += rota_late_bytes(r->bytes[l->item[i]]);
         plan->messages +=

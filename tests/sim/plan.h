@@ -50,6 +50,9 @@ typedef struct spec {
     bound bound;
     bool lies;  /* some receivers state other sizes than their senders */
     bool typed; /* data have gaps, different ones on the two sides */
+    int nodes;  /* 0: MPI carries all messages; else those within one of so
+                   many nodes go through shared memory */
+    int scale;  /* of the sizes of blocks; 0 is 1 */
     uint64_t seed;
 } spec;
 
@@ -70,6 +73,7 @@ typedef struct rank_plan {
     rota_sched s;
     rota_sizes sizes;
     rota_exec x;
+    rota_node node;
     size_t *bytes;           /* [n_blocks] */
     ptrdiff_t *offset;       /* [n_blocks] */
     memory send[2], recv[2]; /* rebase swaps to the second ones */
@@ -89,6 +93,7 @@ typedef struct sim_plan {
     layout side[2];       /* of the send buffer, of the receive buffer */
     size_t *matrix[RUNS]; /* [P*P] bytes from source to destination */
     rank_plan *rank;      /* [P] */
+    rota_near **near;     /* [nodes][P] their ranks, or NULL */
     size_t max_block;     /* SIZE_MAX for none */
     size_t messages;      /* sent in all runs by now, as schedules say */
 } sim_plan;

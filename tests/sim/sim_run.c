@@ -1,6 +1,8 @@
 /* sim_run.c - every algorithm on simulated ranks in one process.
  *
  *     sim_run [--quick]                      the whole grid
+ *     sim_run --shm                          a grid in which shared memory
+ *                                            carries what stays on a node
  *     sim_run --algo A --ranks P ... --seed  one case, as a failure prints it
  *
  * A case is two plans in flight at once on the same communicator: one that the
@@ -19,7 +21,7 @@ enum { PLANS = 2, TEXT = 300 };
 
 typedef struct tally {
     size_t cases;
-    bool quick;
+    bool quick, shm;
 } tally;
 
 /* ---- one case ------------------------------------------------------------ */
@@ -165,11 +167,13 @@ static void print_case(const spec *c, const char *text)
 {
     printf("FAILED: --algo %s --ranks %d --shape %s --pattern %s --mode %s "
            "--typed %d --batch %d --radix %d --leaders %d --metadata %s "
-           "--bound %s --lies %d --datatype %d --seed %llu\n    %s\n",
+           "--bound %s --lies %d --datatype %d --nodes %d --scale %d "
+           "--seed %llu\n    %s\n",
            c->algo->name, c->P, shape_name[c->shape], pattern_name[c->pattern],
            mode_name[c->mode], c->typed, c->params.batch, c->params.radix,
            c->params.leaders, metadata_name[c->metadata], bound_name[c->bound],
-           c->lies, c->params.by_datatype, (unsigned long long)c->seed, text);
+           c->lies, c->params.by_datatype, c->nodes, c->scale,
+           (unsigned long long)c->seed, text);
 }
 
 static bool run_case(const spec *first)
@@ -206,8 +210,20 @@ static bool run_case(const spec *first)
 
 /* ---- the grid ------------------------------------------------------------ */
 
+/* Now and then blocks are longer than an entry of a ring, than a ring. */
+static void draw_nodes(const tally *t, spec *c)
+{
+    enum { LONG = 2000, SELDOM = 7, FEW_RANKS = 4 };
+
+    c->nodes = 1 + (int)(t->cases % 3);
+    if (c->P <= FEW_RANKS && t->cases % SELDOM == 0)
+        c->scale = LONG;
+}
+
 static bool run_next(tally *t, spec c)
 {
+    if (t->shm)
+        draw_nodes(t, &c);
     c.seed = mix(t->cases++, 7) >> 16;
     c.shape = (shape)(c.seed % N_SHAPES);
     return run_case(&c);
@@ -276,13 +292,15 @@ static int list_values(const rota_algo *algo, int P, int value[])
 }
 
 /* Up to 17 ranks everything; above, one pattern in several, more of them
- * around the multiples of 16. Fewer in a quick run, and of algorithms that heed
- * nodes, which have few cases of their own above. */
+ * around the multiples of 16. Fewer in a quick run or through shared memory, and
+ * of algorithms that heed nodes, which have few cases of their own above. */
 static bool skipped(const tally *t, const rota_algo *algo, int P, int pattern,
                     int value)
 {
     const int n = pattern + value + P;
 
+    if (t->shm)
+        return P > 16 || n % (P > 9 ? 31 : 17) != 0;
     if (algo->nodes)
         return P > 24 || n % (t->quick ? 17 : P > 9 ? 7 : 3) != 0;
     if (t->quick)
@@ -309,9 +327,9 @@ static bool run_ranks(tally *t, const rota_algo *algo, int P)
     return true;
 }
 
-static int run_grid(bool quick)
+static int run_grid(bool quick, bool shm)
 {
-    tally t = {.quick = quick};
+    tally t = {.quick = quick, .shm = shm};
 
     for (int i = 0; rota_algo_table[i]; i++) {
         for (int P = 1; P <= 64; P++)
@@ -377,6 +395,12 @@ static void set_option(spec *c, int option, const char *value)
     case 'd':
         c->params.by_datatype = atoi(value) != 0;
         break;
+    case 'n':
+        c->nodes = atoi(value);
+        break;
+    case 'S':
+        c->scale = atoi(value);
+        break;
     case 's':
         c->seed = strtoull(value, NULL, 10);
         break;
@@ -389,6 +413,7 @@ int main(int argc, char *argv[])
 {
     static const struct option options[] = {
         {"quick", no_argument, NULL, 'q'},
+        {"shm", no_argument, NULL, 'h'},
         {"algo", required_argument, NULL, 'a'},
         {"ranks", required_argument, NULL, 'P'},
         {"shape", required_argument, NULL, 'S'},
@@ -402,20 +427,24 @@ int main(int argc, char *argv[])
         {"bound", required_argument, NULL, 'B'},
         {"lies", required_argument, NULL, 'l'},
         {"datatype", required_argument, NULL, 'd'},
+        {"nodes", required_argument, NULL, 'n'},
+        {"scale", required_argument, NULL, 'S'},
         {"seed", required_argument, NULL, 's'},
         {NULL, 0, NULL, 0},
     };
-    bool quick = getenv("ROTA_TEST_QUICK") != NULL;
+    bool quick = getenv("ROTA_TEST_QUICK") != NULL, shm = false;
     spec c = {.P = 4, .params = {.batch = 2, .radix = 2, .leaders = 2}};
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 'q')
             quick = true;
+        else if (o == 'h')
+            shm = true;
         else
             set_option(&c, o, optarg);
     }
     if (!c.algo)
-        return run_grid(quick);
+        return run_grid(quick, shm);
     return run_case(&c) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
