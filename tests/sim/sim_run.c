@@ -398,7 +398,7 @@ static void set_option(spec *c, int option, const char *value)
     case 'n':
         c->nodes = atoi(value);
         break;
-    case 'S':
+    case 'x':
         c->scale = atoi(value);
         break;
     case 's':
@@ -428,7 +428,7 @@ int main(int argc, char *argv[])
         {"lies", required_argument, NULL, 'l'},
         {"datatype", required_argument, NULL, 'd'},
         {"nodes", required_argument, NULL, 'n'},
-        {"scale", required_argument, NULL, 'S'},
+        {"scale", required_argument, NULL, 'x'},
         {"seed", required_argument, NULL, 's'},
         {NULL, 0, NULL, 0},
     };
