@@ -19,9 +19,10 @@
 #define CONTEST_HELP_TABLE                                                     \
     "Times are per step, of the slowest rank, median over rounds: of all, "    \
     "in\n"                                                                     \
-    "exchanges (from start to wait), in packing and unpacking, and once for\n" \
-    "making plans. The first plan of Rota on a communicator duplicates it.\n"  \
-    "Break-even: starts after which plans have paid.\n"
+    "exchanges (from start to wait; fast: a tenth of the rounds took less),\n" \
+    "in packing and unpacking, and once for making plans. The first plan of\n" \
+    "Rota on a communicator duplicates it. Break-even: starts after which\n"   \
+    "plans have paid.\n"
 
 /* A way, and how the program uses it. */
 typedef struct {
@@ -32,6 +33,7 @@ typedef struct {
     traffic_cost cost; /* that the plans of the state add to */
     /* Results in seconds, of the slowest rank; a median over rounds. */
     double step_s, exchange_s, pack_s, plan_s;
+    double fast_s; /* exchange, in the fastest tenth of the rounds */
     double starts; /* a step, on this rank */
 } entrant;
 
