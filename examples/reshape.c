@@ -77,8 +77,9 @@ static box box_planes(box b, int axis, size_t first, size_t n)
     return b;
 }
 
-/* The fastest axis of the order has the inner loop: of two arrays, the one
- * written in that order in cache lines, the other one not. */
+/* The fastest axis of the order has the inner loop. Packed blocks are in the
+ * order of the result: packing gathers numbers from across the array and writes
+ * them in a row, unpacking copies rows. */
 static void copy_box(box b, const int order[3], double complex *to,
                      const size_t to_stride[3], const double complex *from,
                      const size_t from_stride[3])

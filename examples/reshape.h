@@ -28,21 +28,20 @@ size_t box_points(box b);
  * axes are in that order, slowest first. */
 void box_strides(box b, const int order[3], size_t stride[3]);
 
-/* What to make a reshape of. The ways of exchanging and where its cost is
- * added to; the ranks; what each has before and after [P] and the orders in
- * memory.
+/* What to reshape, and how.
  *
  * The exchange can be done in batches, so that it overlaps with work on other
  * batches: each is of the same number of planes along the slowest axis of what
  * a rank has before. Batches for which that gives all ranks the same counts
- * share a plan. n_pairs: 2 if one is packed while another is under way. */
+ * share a plan. */
 typedef struct {
     const traffic_way *way;
-    traffic_cost *cost;
+    traffic_cost *cost; /* is added to */
     MPI_Comm comm;
-    const box *from, *to;
-    int from_order[3], to_order[3];
-    int n_batches, n_pairs;
+    const box *from, *to;           /* [P] what ranks have before, after */
+    int from_order[3], to_order[3]; /* in memory, slowest axis first */
+    int n_batches;
+    int n_pairs; /* 2 if one batch is packed while another is under way */
 } reshape_spec;
 
 typedef struct {
