@@ -1,206 +1,79 @@
-/* exchange.c - see exchange.h.
+/* exchange.c - send what there is, to whom it concerns, and find out what
+ * came: no MPI_Alltoall of the counts before it.
  *
- * Forms mpi and rota take two steps: everybody tells everybody how many pairs
- * will come, and then sends them. The note rides along with the counts. Form
- * exchange takes one step: the receiver finds out what comes, and the note
- * rides at the head of each block. So in no form does finding the end of the
- * loop cost a reduction of its own, and all send the same: to each rank a
- * count (form exchange leaves that to Rota), a note and the pairs. */
-#include "exchange.h"
+ *   mpiexec -n P exchange
+ *
+ * What goes to whom is decided by count(), with which receivers only check.
+ */
+#include <rota.h>
 
-#include "must.h"
-
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* What forms mpi and rota send first. */
-static void fill_tell(exchange *x)
+enum { STEPS = 100, MOST = 50 };
+
+static void must(int code)
 {
-    for (int d = 0; d < x->P; d++) {
-        x->tell[2 * d] = (uint64_t)x->sent[d];
-        x->tell[2 * d + 1] = x->note;
-    }
-}
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
 
-/* Lay the blocks that were announced out one behind the other. */
-static void plan_receive(exchange *x)
-{
-    size_t n = 0;
-
-    x->note_sum = 0;
-    for (int s = 0; s < x->P; s++) {
-        x->got[s] = (int)x->told[2 * s];
-        x->got_at[s] = (int)n;
-        n += (size_t)x->got[s];
-        if (n > INT_MAX)
-            die("more than %d pairs to receive at once; use more ranks",
-                INT_MAX);
-        x->note_sum += x->told[2 * s + 1];
-    }
-    u64_vec_reserve(&x->received, n);
-    x->came = x->received.at;
-}
-
-static void mpi_open(exchange *x)
-{
-    (void)x; /* nothing is kept from one exchange to the next */
-}
-
-static void mpi_run(exchange *x)
-{
-    fill_tell(x);
-    MUST(MPI_Alltoall(x->tell, 2, MPI_UINT64_T, x->told, 2, MPI_UINT64_T,
-                      x->comm));
-    plan_receive(x);
-    if (x->note_sum == 0)
+    if (code == MPI_SUCCESS)
         return;
-    MUST(MPI_Alltoallv(x->send.at, x->sent, x->sent_at, MPI_UINT64_T,
-                       x->received.at, x->got, x->got_at, MPI_UINT64_T,
-                       x->comm));
+    MPI_Error_string(code, text, &length);
+    fprintf(stderr, "%s\n", text);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-static void mpi_close(exchange *x)
+static int count(int step, int src, int dst)
 {
-    (void)x;
+    return (step * 7 + src * 5 + dst * 3) % 4 == 0 ? (step + src) % MOST : 0;
 }
 
-static void rota_open(exchange *x)
+static long value(int step, int src, int dst, int i)
 {
-    MUST(rota_alltoall_init(x->tell, 2, MPI_UINT64_T, x->told, 2, MPI_UINT64_T,
-                            x->comm, MPI_INFO_NULL, &x->tell_plan));
-    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_UINT64_T, x->comm,
-                                     MPI_INFO_NULL, &x->pairs_plan));
+    return ((step * 31L + src) * 31 + dst) * 31 + i;
 }
 
-static void rota_run(exchange *x)
+int main(int argc, char **argv)
 {
-    fill_tell(x);
-    MUST(rota_start(x->tell_plan));
-    MUST(rota_wait(x->tell_plan));
-    plan_receive(x);
-    if (x->note_sum == 0)
-        return;
-    MUST(rota_alltoallv_start(x->pairs_plan, x->send.at, x->sent, x->sent_at,
-                              x->received.at, x->got, x->got_at));
-    MUST(rota_wait(x->pairs_plan));
-}
+    int P, me, wrong = 0;
+    rota_plan *plan;
 
-static void rota_close(exchange *x)
-{
-    MUST(rota_plan_free(&x->tell_plan));
-    MUST(rota_plan_free(&x->pairs_plan));
-}
+    must(MPI_Init(&argc, &argv));
+    must(MPI_Comm_size(MPI_COMM_WORLD, &P));
+    must(MPI_Comm_rank(MPI_COMM_WORLD, &me));
+    int *const ints = calloc(4 * (size_t)P, sizeof(int));
+    long *const send = malloc((size_t)P * MOST * sizeof(long));
+    if (!ints || !send)
+        must(MPI_ERR_NO_MEM);
+    int *const sendcounts = ints, *const sdispls = sendcounts + P;
+    int *const recvcounts = sdispls + P, *const rdispls = recvcounts + P;
 
-static void found_open(exchange *x)
-{
-    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_UINT64_T, x->comm,
-                            MPI_INFO_NULL, &x->pairs_plan));
-}
-
-static void found_run(exchange *x)
-{
-    void *came;
-
-    MUST(rota_exchange_start(x->pairs_plan, x->send.at, x->sent, x->sent_at));
-    MUST(rota_exchange_wait(x->pairs_plan, &came, x->got, x->got_at));
-    x->came = came;
-    x->note_sum = 0;
-    for (int s = 0; s < x->P; s++) {
-        x->note_sum += x->came[x->got_at[s]++];
-        x->got[s]--;
+    must(rota_exchange_init(ROTA_UNBOUNDED, MPI_LONG, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &plan));
+    for (int step = 0; step < STEPS; step++) {
+        void *recvbuf; /* the plan's, valid until the next start */
+        for (int q = 0; q < P; q++) {
+            sendcounts[q] = count(step, me, q);
+            sdispls[q] = q * MOST;
+            for (int i = 0; i < sendcounts[q]; i++)
+                send[sdispls[q] + i] = value(step, me, q, i);
+        }
+        must(rota_exchange_start(plan, send, sendcounts, sdispls));
+        must(rota_exchange_wait(plan, &recvbuf, recvcounts, rdispls));
+        for (int q = 0; q < P; q++) {
+            const long *const block = (const long *)recvbuf + rdispls[q];
+            wrong += recvcounts[q] != count(step, q, me);
+            for (int i = 0; i < recvcounts[q]; i++)
+                wrong += block[i] != value(step, q, me, i);
+        }
     }
-}
-
-static void found_close(exchange *x)
-{
-    MUST(rota_plan_free(&x->pairs_plan));
-}
-
-static const exchange_form mpi_form = {
-    "mpi", "MPI_Alltoall, MPI_Alltoallv", 0, mpi_open, mpi_run, mpi_close};
-static const exchange_form found_form = {
-    "exchange", "rota_exchange", 1, found_open, found_run, found_close};
-static const exchange_form rota_form = {
-    "rota",    "rota_alltoall, rota_alltoallv_varying", 0, rota_open, rota_run,
-    rota_close};
-
-const exchange_form *const exchange_forms[] = {&mpi_form, &found_form,
-                                               &rota_form, NULL};
-
-void exchange_open(exchange *x, const exchange_form *form, MPI_Comm comm)
-{
-    double began;
-    size_t n;
-
-    *x = (exchange){.form = form, .comm = comm};
-    MUST(MPI_Comm_size(comm, &x->P));
-    MUST(MPI_Comm_rank(comm, &x->me));
-    n = (size_t)x->P;
-    x->sent = must_realloc(NULL, n, sizeof(int));
-    x->sent_at = must_realloc(NULL, n, sizeof(int));
-    x->got = must_realloc(NULL, n, sizeof(int));
-    x->got_at = must_realloc(NULL, n, sizeof(int));
-    x->tell = must_realloc(NULL, 2 * n, sizeof(uint64_t));
-    x->told = must_realloc(NULL, 2 * n, sizeof(uint64_t));
-    u64_vec_reserve(&x->send, 1); /* so that no buffer is ever NULL */
-    u64_vec_reserve(&x->received, 1);
-    began = MPI_Wtime();
-    form->open(x);
-    x->setup_s = MPI_Wtime() - began;
-}
-
-static void pack(exchange *x, const u64_vec block[])
-{
-    const size_t heads = x->form->note_in_blocks ? 1 : 0;
-    size_t n = 0;
-
-    for (int d = 0; d < x->P; d++)
-        n += heads + block[d].n;
-    if (n > INT_MAX)
-        die("%zu pairs to send at once are more than %d; use more ranks", n,
-            INT_MAX);
-    u64_vec_reserve(&x->send, n);
-    x->send.n = 0;
-    for (int d = 0; d < x->P; d++) {
-        x->sent[d] = (int)(heads + block[d].n);
-        x->sent_at[d] = (int)x->send.n;
-        if (heads > 0)
-            x->send.at[x->send.n++] = x->note;
-        if (block[d].n > 0)
-            memcpy(x->send.at + x->send.n, block[d].at,
-                   block[d].n * sizeof(uint64_t));
-        x->send.n += block[d].n;
-    }
-}
-
-uint64_t exchange_run(exchange *x, const u64_vec block[], uint64_t note)
-{
-    double began;
-    size_t n = 0;
-
-    x->note = note;
-    pack(x, block);
-    began = MPI_Wtime();
-    x->form->run(x);
-    x->seconds += MPI_Wtime() - began;
-    for (int d = 0; d < x->P; d++)
-        if (d != x->me)
-            n += block[d].n + 2;
-    x->bytes += n * sizeof(uint64_t);
-    return x->note_sum;
-}
-
-void exchange_close(exchange *x)
-{
-    x->form->close(x);
-    free(x->sent);
-    free(x->sent_at);
-    free(x->got);
-    free(x->got_at);
-    free(x->tell);
-    free(x->told);
-    u64_vec_free(&x->send);
-    u64_vec_free(&x->received);
-    *x = (exchange){0};
+    must(rota_plan_free(&plan));
+    must(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM,
+                       MPI_COMM_WORLD));
+    if (me == 0)
+        printf("%d steps on %d ranks, %d faults\n", STEPS, P, wrong);
+    free(ints), free(send);
+    must(MPI_Finalize());
+    return wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }

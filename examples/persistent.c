@@ -1,16 +1,15 @@
-/* persistent.c - one plan, two pairs of buffers, computation while blocks are
- * under way, as in a pipeline of transposes.
+/* persistent.c - one plan, many starts, on buffers that change places: a matrix
+ * is transposed to and fro, as between the passes of a Fourier transform. It
+ * has P x P tiles of N x N numbers, and each rank a row of tiles.
  *
  *   mpiexec -n P persistent
- *
- * Each rank has N rows of P * N doubles; the plan moves N x N tiles.
  */
 #include <rota.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 16, TILE = N * N, STEPS = 20 };
+enum { N = 16, TILE = N * N, STEPS = 100 };
 
 static void must(int code)
 {
@@ -24,52 +23,53 @@ static void must(int code)
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-static double value(int step, int src, int dst, int i)
+static void transpose_tile(double *tile)
 {
-    return 1e6 * step + 1e4 * src + 1e2 * dst + i / 256.0;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < i; j++) {
+            const double keep = tile[i * N + j];
+            tile[i * N + j] = tile[j * N + i];
+            tile[j * N + i] = keep;
+        }
 }
 
-/* Tiles of a step for all ranks; calls the library now and then, as nothing
- * moves outside it. */
-static void compute(double *tiles, int step, int P, int me, rota_plan *active)
+/* What element k of this rank's row of tiles is at first, or if transposed. */
+static double value(int me, int k, int transposed)
 {
-    int done;
-
-    for (int q = 0; q < P; q++) {
-        for (int i = 0; i < TILE; i++)
-            tiles[q * TILE + i] = value(step, me, q, i);
-        must(rota_test(active, &done));
-    }
+    const int down = N * me + k % TILE / N, across = k / TILE * N + k % N;
+    return transposed ? 1e4 * across + down : 1e4 * down + across;
 }
 
 int main(int argc, char **argv)
 {
     int P, me, wrong = 0;
-    double *send[2], *recv;
     rota_plan *plan;
 
     must(MPI_Init(&argc, &argv));
     must(MPI_Comm_size(MPI_COMM_WORLD, &P));
     must(MPI_Comm_rank(MPI_COMM_WORLD, &me));
-    const size_t bytes = (size_t)P * TILE * sizeof(double);
-    send[0] = malloc(bytes), send[1] = malloc(bytes), recv = malloc(bytes);
-    if (!send[0] || !send[1] || !recv)
+    const size_t n = (size_t)P * TILE;
+    double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
+    if (!a || !b)
         must(MPI_ERR_NO_MEM);
+    for (int k = 0; k < P * TILE; k++)
+        a[k] = value(me, k, 0);
 
-    must(rota_alltoall_init(send[0], TILE, MPI_DOUBLE, recv, TILE, MPI_DOUBLE,
+    must(rota_alltoall_init(a, TILE, MPI_DOUBLE, b, TILE, MPI_DOUBLE,
                             MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
-    compute(send[0], 0, P, me, plan); /* test on an inactive plan: no effect */
     for (int step = 0; step < STEPS; step++) {
-        must(rota_plan_set_buffers(plan, send[step % 2], recv));
+        double *const from = step % 2 ? b : a, *const to = step % 2 ? a : b;
+
+        must(rota_plan_set_buffers(plan, from, to));
         must(rota_start(plan));
-        compute(send[(step + 1) % 2], step + 1, P, me, plan);
         must(rota_wait(plan));
         for (int q = 0; q < P; q++)
-            for (int i = 0; i < TILE; i++)
-                wrong += recv[q * TILE + i] != value(step, q, me, i);
+            transpose_tile(to + q * TILE);
+        for (int k = 0; k < P * TILE; k++)
+            wrong += to[k] != value(me, k, step % 2 == 0);
     }
     must(rota_plan_free(&plan));
-    free(send[0]), free(send[1]), free(recv);
+    free(a), free(b);
     must(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM,
                        MPI_COMM_WORLD));
     if (me == 0)

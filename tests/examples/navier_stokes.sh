@@ -1,11 +1,8 @@
 #!/bin/sh
-# navier_stokes.sh - tests of the example of that name.
-#
-#   sh navier_stokes.sh CASE PROGRAM MPIEXEC...
-#
-# See run.sh.
-# shellcheck source=tests/examples/run.sh
-. "$(dirname "$0")/run.sh"
+# navier_stokes.sh CASE PROGRAM MPIEXEC... - tests of the example of that
+# name; see lib.sh.
+# shellcheck source=tests/examples/lib.sh
+. "$(dirname "$0")/lib.sh"
 
 short='--steps 2 --rounds 1'
 
@@ -22,7 +19,7 @@ case_decay()
     lattice='--start taylor_green --viscosity 0.1'
     # shellcheck disable=SC2086
     for ranks in 1 2 3 4; do
-        succeeds "$ranks" $lattice $short --with rota --points 15 --drift 1
+        succeeds "$ranks" $lattice $short --exchange rota --points 15 --drift 1
         checked decay rota
     done
     # shellcheck disable=SC2086
@@ -31,10 +28,10 @@ case_decay()
     checked decay rota
     checked 'same flow' rota
     # shellcheck disable=SC2086
-    succeeds 2 $lattice --steps 20 --rounds 1 --points 12 --with rota
+    succeeds 2 $lattice --steps 20 --rounds 1 --points 12 --exchange rota
     has 'decay rate  0.4 of the energy, 0.4 expected' || complain "$ran: rate"
     # shellcheck disable=SC2086
-    succeeds 4 $lattice $short --points 5 --with rota
+    succeeds 4 $lattice $short --points 5 --exchange rota
 }
 
 # Advection by another method, and the same picture from any number of ranks.
@@ -42,8 +39,8 @@ case_flow()
 {
     for ranks in 1 2 3; do
         # shellcheck disable=SC2086
-        succeeds "$ranks" $short --points 16 --drift 0.5 --verify --with rota \
-            --dt 0.2 --picture "$work/$ranks.ppm"
+        succeeds "$ranks" $short --points 16 --drift 0.5 --verify --dt 0.2 \
+            --exchange rota --picture "$work/$ranks.ppm"
         checked advection rota
         cmp "$work/1.ppm" "$work/$ranks.ppm" || complain "$ran: other picture"
     done
@@ -65,14 +62,14 @@ case_options()
     fails '--drift wants a number from -1e+06 to 1e+06, not "nan"' 1 --drift nan
     fails '--dt wants a number from 1e-12 to 1e+06, not "0.1s"' 2 --dt 0.1s
     fails '--verify is for 64 points at most' 1 --verify
-    fails 'or all, not "tcp"' 2 --with tcp
+    fails 'unknown exchange: tcp' 2 --exchange tcp
     # shellcheck disable=SC2086
     {
         fails "$work/no/file: No such file" 2 $short --points 8 \
             --picture "$work/no/file"
-        fails '/dev/full: cannot be written' 2 $short --points 8 --with rota \
-            --picture /dev/full
-        fails 'the energy grew from' 2 --points 16 --with rota --dt 3
+        fails '/dev/full: cannot be written' 2 $short --points 8 \
+            --exchange rota --picture /dev/full
+        fails 'the energy grew from' 2 --points 16 --exchange rota --dt 3
     }
     succeeds 1 --help
     has '--picture FILE' || complain "$ran: text"

@@ -1,17 +1,14 @@
 #!/bin/sh
-# transitive_closure.sh - tests of the example of that name.
-#
-#   sh transitive_closure.sh CASE PROGRAM MPIEXEC...
-#
-# See run.sh.
-# shellcheck source=tests/examples/run.sh
-. "$(dirname "$0")/run.sh"
+# transitive_closure.sh CASE PROGRAM MPIEXEC... - tests of the example of that
+# name; see lib.sh.
+# shellcheck source=tests/examples/lib.sh
+. "$(dirname "$0")/lib.sh"
 
-# finds PAIRS FILE: with 1 and 3 ranks, in all ways of exchanging.
+# finds PAIRS FILE: with 1 and 2 ranks, in all ways of exchanging.
 finds()
 {
     succeeds 1 --expect "$1" "$2"
-    succeeds 3 --expect "$1" --verify "$2"
+    succeeds 2 --expect "$1" --verify "$2"
 }
 
 # rejects TEXT FILE: TEXT follows the name of the file.
@@ -20,28 +17,28 @@ rejects()
     fails "transitive_closure: $2$1" 2 "$2"
 }
 
-# A file from the arguments of printf.
-file()
+# same_pairs GRAPH P...: for all these numbers of ranks; the fingerprint stands
+# for them.
+same_pairs()
 {
-    name=$work/$1
+    graph=$1
     shift
-    # shellcheck disable=SC2059
-    printf "$@" >"$name"
+    expected=
+    for ranks in "$@"; do
+        succeeds "$ranks" --verify --generate "$graph"
+        has "verified by a search" || complain "$ran: not verified"
+        found=$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")
+        [ "$found" = "${expected:=$found}" ] ||
+            complain "$ran: differs from $1 ranks"
+    done
 }
 
-# The same pairs for every number of ranks; the fingerprint stands for them.
 case_generated()
 {
-    for spec in grid:5x60 grid:1x2:3 rmat:8:4 rmat:10:2:7; do
-        expected=
-        for ranks in 1 2 3 4; do
-            succeeds "$ranks" --verify --generate "$spec"
-            has "verified by a search" || complain "$ran: not verified"
-            found=$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")
-            [ "$found" = "${expected:=$found}" ] ||
-                complain "$ran: differs from 1 rank"
-        done
-    done
+    same_pairs grid:5x60 1 2 3
+    same_pairs grid:1x2:3 1 3
+    same_pairs rmat:8:4 1 2 4
+    same_pairs rmat:10:2:7 1 3
 }
 
 # Sizes known by other means: a path of n vertices has n(n-1)/2 pairs, a cycle
@@ -162,9 +159,12 @@ case_options()
     fails 'unknown option: --fast' 2 --fast
     fails 'unknown exchange: tcp' 2 --exchange tcp --generate grid:2x2
     fails 'a value must follow --csv' 1 --generate grid:2x2 --csv
-    fails '--expect wants a number, not -1' 1 --expect -1 --generate grid:2x2
+    fails '--memory wants a whole number from 1 to' 1 --memory 1G \
+        --generate grid:2x2
+    fails '--expect wants a whole number from 0 to' 1 --expect -1 \
+        --generate grid:2x2
     fails 'both a file and --generate' 1 --generate grid:2x2 "$work/list"
-    fails 'more than one graph' 1 "$work/list" "$work/list"
+    fails 'more than one input' 1 "$work/list" "$work/list"
     fails 'cannot generate "grid:4"' 2 --generate grid:4
     fails 'cannot generate "grid:99999x99999"' 2 --generate grid:99999x99999
     fails 'cannot generate "rmat:40:2"' 2 --generate rmat:40:2
@@ -186,10 +186,67 @@ case_options()
     succeeds 2 --exchange both --csv "$work/csv" --generate grid:3x9
     [ "$(sed '1d; s/,.*//' "$work/csv" | sort -u | xargs)" = 'exchange mpi' ] ||
         complain "$ran: exchanges in the CSV file"
-    # The same pairs travel, and as much beside them.
-    [ "$(grep '^mpi,' "$work/csv" | cut -d, -f2-4)" = \
-        "$(grep '^exchange,[0-9]' "$work/csv" | cut -d, -f2-4)" ] ||
-        complain "$ran: forms differ in pairs or bytes"
+    same_bytes "$work/csv"
+}
+
+# 3000 vertices that lead to one, and it to another: all pairs end in two.
+case_skewed()
+{
+    i=0
+    while [ "$i" -lt 3000 ]; do
+        echo "$i 5000" >>"$work/star"
+        i=$((i + 1))
+    done
+    echo 5000 5001 >>"$work/star"
+    succeeds 2 --verify --expect 6001 "$work/star"
+    has 'the fullest rank has 1.0' || complain "$ran: not balanced"
+    succeeds 3 --verify --expect 6001 "$work/star"
+    has 'the fullest rank has 1.0' || complain "$ran: not balanced"
+    has '2 vertices are split' || complain "$ran: vertices split"
+    # A long way behind them, and one that leads to them: pairs that end in them
+    # come long after they were split, and go on.
+    i=0
+    while [ "$i" -lt 12 ]; do
+        echo "$((5001 + i)) $((5002 + i))" >>"$work/star"
+        echo "$((6000 + i)) $((6001 + i))" >>"$work/star"
+        i=$((i + 1))
+    done
+    echo 6012 0 >>"$work/star"
+    succeeds 3 --exchange exchange --verify "$work/star"
+    found=$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")
+    succeeds 3 --exchange exchange --verify --no-split "$work/star"
+    has '0 vertices are split' || complain "$ran: vertices split"
+    [ "$found" = "$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")" ] ||
+        complain "$ran: differs from vertices split"
+}
+
+case_memory()
+{
+    succeeds 2 --generate grid:3x9
+    has ' MiB a rank at most' || complain "$ran: no line of memory"
+    fails 'out of memory: no room for' 2 --exchange mpi --memory 48 \
+        --generate grid:300x300
+    has 'a rank may have 48 MiB' || complain "$ran: no limit named"
+}
+
+case_plot()
+{
+    if ! command -v gnuplot >/dev/null; then
+        echo "gnuplot is not installed"
+        exit 77
+    fi
+    plot=$(dirname "$0")/../../examples/common/plot.gp
+    succeeds 2 --exchange both --csv "$work/csv" --generate grid:3x20
+    gnuplot -e "csv='$work/csv'; svg='$work/svg'" "$plot" >"$work/out" 2>&1 ||
+        complain "plot.gp: exit code $?"
+    # A marker for each iteration and exchange above, for each iteration below.
+    points=$(grep -c "<use xlink:href='#gpPt6'" "$work/svg")
+    wanted=$((3 * $(grep -c '^mpi,' "$work/csv") + 2))
+    [ "$points" -eq "$wanted" ] ||
+        complain "plot.gp: $points points, not $wanted"
+    if gnuplot "$plot" >"$work/out" 2>&1 || ! has 'usage: gnuplot'; then
+        complain "plot.gp takes no file"
+    fi
 }
 
 run_case

@@ -7,11 +7,11 @@
 
 #include "traffic.h"
 
-/* For help texts: the option --with, those of contest_run, and the table. */
+/* For help texts: the option --exchange, those of contest_run, the table. */
 #define CONTEST_HELP_OPTIONS                                                   \
-    "  --with WHICH       how transposes are done:\n"                          \
+    "  --exchange WHICH   how transposes are done:\n"                          \
     "                       mpi             MPI_Alltoallv\n"                   \
-    "                       mpi_persistent  MPI_Alltoallv_init, from MPI 4 "   \
+    "                       persistent      MPI_Alltoallv_init, from MPI 4 "   \
     "on\n"                                                                     \
     "                       rota            Rota plans\n"                      \
     "                       all             side by side (default)\n"          \
@@ -37,11 +37,10 @@ typedef struct {
     double starts; /* a step, on this rank */
 } entrant;
 
-/* Enter the ways that --with asks for, "all" those that this MPI library has,
- * and with overlap those that can overlap a second time. The caller frees *e.
- * 0, or EXIT_USAGE after rank 0 has said what is wrong. */
-int contest_enter(const char *which, int overlap, int rank, entrant **e,
-                  int *n);
+/* Enter the ways that --exchange asks for, "all" those that this MPI library
+ * has, and with overlap those that can overlap a second time. The caller frees
+ * *e. 0, or EXIT_USAGE after saying what is wrong. */
+int contest_enter(const char *which, int overlap, entrant **e, int *n);
 
 /* Steps of all entrants, rounds times; the first round is not timed. States
  * must have been made with &e[i].cost. Collective. */

@@ -50,8 +50,6 @@ int check_verdict(const char *what, const entrant *e, double error,
                e->way->name, e->overlapped ? ", overlap" : "", error, allowed);
     if (error <= allowed)
         return 0;
-    if (rank == 0)
-        fprintf(stderr, "%s: wrong result: %s by %s\n", program_name, what,
-                e->way->name);
+    complain("wrong result: %s by %s", what, e->way->name);
     return EXIT_WRONG;
 }

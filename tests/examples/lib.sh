@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# run.sh - sourced by the tests of example programs, which are called as
+# lib.sh - sourced by the tests of the applications:
 #
-#   sh SCRIPT CASE PROGRAM MPIEXEC...
+#   sh APPLICATION.sh CASE PROGRAM MPIEXEC...
 #
-# CASE is one of the functions case_... of the script; MPIEXEC... is a command
-# line up to and including the option that takes the number of ranks. The
-# script ends with run_case.
+# CASE is a function case_... of the test; MPIEXEC... is a command line up to
+# and including the option that takes the number of ranks. The test ends with
+# run_case.
 set -u
 export LC_ALL=C
 
@@ -59,6 +59,24 @@ fails()
     0 | 124 | 13[0-9]) complain "$ran: exit code $status" ;;
     esac
     has "$text" || complain "$ran: no text \"$text\""
+}
+
+# A file from the arguments of printf.
+file()
+{
+    name=$work/$1
+    shift
+    # shellcheck disable=SC2059
+    printf "$@" >"$name"
+}
+
+# same_bytes FILE: in a CSV file, the same facts travel in forms mpi and
+# exchange, and as much beside them.
+same_bytes()
+{
+    [ "$(grep '^mpi,' "$1" | cut -d, -f2-5)" = \
+        "$(grep '^exchange,[0-9]' "$1" | cut -d, -f2-5)" ] ||
+        complain "$ran: forms differ in facts or bytes"
 }
 
 run_case()

@@ -11,17 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int usage_error(int rank, const char *format, ...)
+int usage_error(const char *format, ...)
 {
+    char text[512];
     va_list args;
 
-    if (rank == 0) {
-        fprintf(stderr, "%s: ", program_name);
-        va_start(args, format);
-        vfprintf(stderr, format, args);
-        va_end(args);
-        fputs("; try --help\n", stderr);
-    }
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    complain("%s; try --help", text);
     return EXIT_USAGE;
 }
 
@@ -53,6 +51,8 @@ static int parse_real(const option *o, const char *text, double *to)
     if (end == text || *end != '\0' || !isfinite(*to) || *to < o->min ||
         *to > o->max)
         return -1;
+    if (o->kind == OPTION_FRACTION && (*to == o->min || *to == o->max))
+        return -1;
     return 0;
 }
 
@@ -67,6 +67,7 @@ static int parse_value(const option *o, const char *text)
     case OPTION_SIZES:
         return parse_sizes(o, text, o->to, o->n);
     case OPTION_REAL:
+    case OPTION_FRACTION:
         return parse_real(o, text, o->to);
     case OPTION_FLAG:
         break;
@@ -74,21 +75,24 @@ static int parse_value(const option *o, const char *text)
     return -1;
 }
 
-static int bad_value(int rank, const option *o, const char *text)
+static int bad_value(const option *o, const char *text)
 {
     switch (o->kind) {
     case OPTION_SIZES:
-        return usage_error(rank,
-                           "%s wants %d whole numbers from %.0f to %.0f with "
+        return usage_error("%s wants %d whole numbers from %.0f to %.0f with "
                            "an x between them, not \"%s\"",
                            o->name, o->n, o->min, o->max, text);
     case OPTION_REAL:
-        return usage_error(rank, "%s wants a number from %g to %g, not \"%s\"",
+        return usage_error("%s wants a number from %g to %g, not \"%s\"",
                            o->name, o->min, o->max, text);
+    case OPTION_FRACTION:
+        return usage_error(
+            "%s wants a number above %g and below %g, not \"%s\"", o->name,
+            o->min, o->max, text);
     default:
         return usage_error(
-            rank, "%s wants a whole number from %.0f to %.0f, not \"%s\"",
-            o->name, o->min, o->max, text);
+            "%s wants a whole number from %.0f to %.0f, not \"%s\"", o->name,
+            o->min, o->max, text);
     }
 }
 
@@ -100,21 +104,47 @@ static const option *find(const option table[], const char *word)
     return NULL;
 }
 
-int options_parse(int argc, char **argv, int rank, const option table[])
+/* A word that is no option. */
+static int take_rest(const char *word, const char **rest)
 {
-    for (int i = 1; i < argc; i++) {
+    if (rest == NULL || word[0] == '-')
+        return usage_error("unknown option: %s", word);
+    if (*rest != NULL)
+        return usage_error("more than one input: %s", word);
+    *rest = word;
+    return 0;
+}
+
+int options_parse(int argc, char **argv, const option table[],
+                  const char **rest)
+{
+    int err = 0;
+
+    for (int i = 1; i < argc && err == 0; i++) {
         const option *o = find(table, argv[i]);
 
         if (o == NULL)
-            return usage_error(rank, "unknown option: %s", argv[i]);
-        if (o->kind == OPTION_FLAG) {
+            err = take_rest(argv[i], rest);
+        else if (o->kind == OPTION_FLAG)
             *(int *)o->to = 1;
-            continue;
-        }
-        if (i + 1 == argc)
-            return usage_error(rank, "a value must follow %s", o->name);
-        if (parse_value(o, argv[++i]) != 0)
-            return bad_value(rank, o, argv[i]);
+        else if (i + 1 == argc)
+            err = usage_error("a value must follow %s", o->name);
+        else if (parse_value(o, argv[++i]) != 0)
+            err = bad_value(o, argv[i]);
     }
-    return 0;
+    return err;
+}
+
+int options_open(const char *path, MPI_Comm comm, FILE **file)
+{
+    int me, err = 0;
+
+    *file = NULL;
+    MUST(MPI_Comm_rank(comm, &me));
+    if (me == 0 && path != NULL && (*file = fopen(path, "wb")) == NULL) {
+        complain("%s: %s", path, strerror(errno));
+        err = EXIT_WRONG;
+    }
+    MUST(MPI_Bcast(&err, 1, MPI_INT, 0, comm));
+    return err;
 }

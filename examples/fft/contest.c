@@ -13,7 +13,7 @@ enum { STEP, EXCHANGE, PACK, MEASURES };
 
 /* ---- Who takes part ---- */
 
-/* Whether --with WHICH takes the way of that name. */
+/* Whether --exchange WHICH takes the way of that name. */
 static int takes(const char *which, const traffic_way *way)
 {
     return strcmp(which, "all") == 0 || strcmp(which, way->name) == 0;
@@ -27,7 +27,7 @@ static void enter(const traffic_way *way, int overlap, entrant **e, int *n)
         (*e)[(*n)++] = (entrant){.way = way, .overlapped = 1};
 }
 
-int contest_enter(const char *which, int overlap, int rank, entrant **e, int *n)
+int contest_enter(const char *which, int overlap, entrant **e, int *n)
 {
     int known = 0;
 
@@ -41,14 +41,11 @@ int contest_enter(const char *which, int overlap, int rank, entrant **e, int *n)
         known = 1;
         if (way->available)
             enter(way, overlap, e, n);
-        else if (rank == 0)
-            fprintf(stderr, "%s: no %s: this MPI library is older than MPI 4\n",
-                    program_name, way->name);
+        else
+            complain("no %s: this MPI library is older than MPI 4", way->name);
     }
     if (!known)
-        return usage_error(rank, "--with wants %s, %s, %s or all, not \"%s\"",
-                           traffic_ways[0]->name, traffic_ways[1]->name,
-                           traffic_ways[2]->name, which);
+        return usage_error("unknown exchange: %s", which);
     return *n > 0 ? 0 : EXIT_USAGE;
 }
 

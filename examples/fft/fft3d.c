@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char program_name[] = "fft3d";
-
 static const char help[] =
     "Three-dimensional complex FFT, forward and back, many times.\n"
     "\n"
@@ -42,29 +40,29 @@ static const char help[] =
 
 typedef struct {
     grid_spec grid;
-    const char *decompose, *with;
+    const char *decompose, *exchange;
     size_t ranks[2], steps, rounds, batches;
     int overlap, verify, help;
 } options;
 
 /* ---- Command line ---- */
 
-static int set_ranks(options *o, int rank, int P)
+static int set_ranks(options *o, int P)
 {
     int dims[2] = {(int)o->ranks[0], (int)o->ranks[1]};
 
     o->grid.pencils = strcmp(o->decompose, "pencil") == 0;
     if (!o->grid.pencils && strcmp(o->decompose, "slab") != 0)
-        return usage_error(rank, "--decompose wants slab or pencil, not \"%s\"",
+        return usage_error("--decompose wants slab or pencil, not \"%s\"",
                            o->decompose);
     if (!o->grid.pencils && dims[0] != 0)
-        return usage_error(rank, "--ranks is for --decompose pencil");
+        return usage_error("--ranks is for --decompose pencil");
     if (!o->grid.pencils)
         dims[0] = P, dims[1] = 1;
     if (dims[0] != 0 && o->ranks[0] * o->ranks[1] != (size_t)P &&
         o->grid.pencils)
-        return usage_error(rank, "--ranks %dx%d is not %d ranks", dims[0],
-                           dims[1], P);
+        return usage_error("--ranks %dx%d is not %d ranks", dims[0], dims[1],
+                           P);
     MUST(MPI_Dims_create(P, 2, dims));
     o->grid.rows = dims[0];
     o->grid.cols = dims[1];
@@ -72,26 +70,25 @@ static int set_ranks(options *o, int rank, int P)
 }
 
 /* What one rank transforms and exchanges must fit the ints of MPI and FFTW. */
-static int check_size(const options *o, int rank)
+static int check_size(const options *o)
 {
     const box first = grid_input(&o->grid, 0);
     const size_t *n = first.n;
 
     if (n[0] > INT_MAX / n[1] || n[0] * n[1] > INT_MAX / n[2])
-        return usage_error(rank,
-                           "a grid of %zux%zux%zu points has more than %d on "
+        return usage_error("a grid of %zux%zux%zu points has more than %d on "
                            "a rank; use more ranks or pencils",
                            o->grid.n[0], o->grid.n[1], o->grid.n[2], INT_MAX);
     return 0;
 }
 
-static int parse(int argc, char **argv, int rank, int P, options *o)
+static int parse(int argc, char **argv, int P, options *o)
 {
     const option table[] = {
         {"--grid", OPTION_SIZES, o->grid.n, 1, INT_MAX, 3},
         {"--decompose", OPTION_WORD, &o->decompose, 0, 0, 0},
         {"--ranks", OPTION_SIZES, o->ranks, 1, INT_MAX, 2},
-        {"--with", OPTION_WORD, &o->with, 0, 0, 0},
+        {"--exchange", OPTION_WORD, &o->exchange, 0, 0, 0},
         {"--overlap", OPTION_FLAG, &o->overlap, 0, 0, 0},
         {"--batches", OPTION_NUMBER, &o->batches, 2, 1024, 1},
         {"--steps", OPTION_NUMBER, &o->steps, 1, 1e9, 1},
@@ -103,15 +100,15 @@ static int parse(int argc, char **argv, int rank, int P, options *o)
 
     *o = (options){.grid.n = {64, 64, 64},
                    .decompose = "slab",
-                   .with = "all",
+                   .exchange = "all",
                    .steps = 20,
                    .rounds = 5,
                    .batches = 4};
-    err = options_parse(argc, argv, rank, table);
+    err = options_parse(argc, argv, table, NULL);
     if (err == 0 && !o->help)
-        err = set_ranks(o, rank, P);
+        err = set_ranks(o, P);
     if (err == 0 && !o->help)
-        err = check_size(o, rank);
+        err = check_size(o);
     return err;
 }
 
@@ -243,7 +240,7 @@ static void print_head(const options *o, int P)
 static int run(const options *o, int rank, int P)
 {
     entrant *e;
-    int n, err = contest_enter(o->with, o->overlap, rank, &e, &n);
+    int n, err = contest_enter(o->exchange, o->overlap, &e, &n);
 
     if (err != 0)
         return err;
@@ -268,11 +265,12 @@ int main(int argc, char **argv)
     options o;
     int rank, P, err;
 
+    must_name(argv[0]);
     MUST(MPI_Init(&argc, &argv));
     MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
-    err = parse(argc, argv, rank, P, &o);
+    err = parse(argc, argv, P, &o);
     if (err == 0 && o.help && rank == 0)
         fputs(help, stdout);
     if (err == 0 && !o.help)

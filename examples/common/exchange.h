@@ -1,7 +1,8 @@
-/* exchange.h - send pairs to the ranks that own them, in one of several ways.
+/* exchange.h - send facts to the ranks that own them, in one of several ways.
+ * A fact is one or several values of 64 bits; here only values are counted.
  *
  * To add a way: write its three functions in exchange.c and add a line to
- * exchange_forms. What a form must do is said at struct exchange_form. */
+ * forms there. What a form must do is said at struct exchange_form. */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
@@ -18,13 +19,20 @@ typedef struct {
     int note_in_blocks; /* every block in send begins with the note */
     void (*open)(exchange *x);
     /* Given send, sent, sent_at and note: set note_sum, and came, got, got_at
-     * for the pairs that came, without notes. Where note_sum is 0 nobody has
-     * pairs to send, and that step can be left out. */
+     * for the values that came, without notes. Where note_sum is 0 nobody has
+     * anything to send, and that step can be left out. */
     void (*run)(exchange *x);
     void (*close)(exchange *x);
 } exchange_form;
 
-extern const exchange_form *const exchange_forms[]; /* NULL ends it */
+enum { EXCHANGE_FORMS = 3 };
+
+/* The forms that which names, one of those of exchange_help: how many, and
+ * which; 0 for any other word. */
+int exchange_choose(const char *which,
+                    const exchange_form *form[EXCHANGE_FORMS]);
+
+extern const char exchange_help[]; /* of an option --exchange WHICH */
 
 struct exchange {
     const exchange_form *form;
@@ -32,19 +40,21 @@ struct exchange {
     int P, me;
     /* One exchange. */
     u64_vec send;        /* blocks for the ranks, in their order */
-    int *sent, *sent_at; /* [P] pairs in each block; where it begins */
+    int *sent, *sent_at; /* [P] values in each block; where it begins */
     uint64_t note, note_sum;
     const uint64_t *came; /* valid until the next exchange */
     int *got, *got_at;    /* [P] as sent, of the blocks that came */
-    /* For forms that send counts first: [2P] pairs and note for each rank, and
+    /* For forms that send counts first: [2P] values and note for each rank, and
      * the memory of came. */
     uint64_t *tell, *told;
     u64_vec received;
-    rota_plan *tell_plan, *pairs_plan;
+    rota_plan *tell_plan, *data_plan;
     /* Totals since exchange_open. */
     double setup_s; /* in open */
     double seconds; /* in run: packing the blocks is not in it */
-    uint64_t bytes; /* sent to other ranks: pairs, a count and a note each */
+    uint64_t bytes; /* sent to other ranks: values, a count and a note each */
+    /* Of the last exchange. */
+    uint64_t largest; /* bytes of the largest block to another rank, likewise */
 };
 
 /* Collective over comm, which must outlive the exchange. */

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char program_name[] = "navier_stokes";
-
 static const char help[] =
     "Two-dimensional flow in a periodic square, by its Fourier series.\n"
     "\n"
@@ -43,7 +41,7 @@ static const char help[] =
     "picture that cannot be written, 2 for a wrong command line.\n";
 
 typedef struct {
-    const char *start, *with, *picture;
+    const char *start, *exchange, *picture;
     flow_spec flow;
     size_t steps, rounds;
     int taylor_green, verify, help;
@@ -78,7 +76,7 @@ static double taylor_green(double x, double y)
 
 /* ---- Command line ---- */
 
-static int check_options(options *o, int rank, int P)
+static int check_options(options *o, int P)
 {
     const size_t n = o->flow.points, block = block_size(n, P);
 
@@ -86,20 +84,19 @@ static int check_options(options *o, int rank, int P)
         o->flow.dt = 2 / (double)n / (1 + fabs(o->flow.drift));
     o->taylor_green = strcmp(o->start, "taylor_green") == 0;
     if (!o->taylor_green && strcmp(o->start, "shear") != 0)
-        return usage_error(
-            rank, "--start wants shear or taylor_green, not \"%s\"", o->start);
+        return usage_error("--start wants shear or taylor_green, not \"%s\"",
+                           o->start);
     if (o->verify && n > FLOW_CHECK_POINTS)
-        return usage_error(rank, "--verify is for %d points at most",
+        return usage_error("--verify is for %d points at most",
                            FLOW_CHECK_POINTS);
     if (block > INT_MAX / n)
-        return usage_error(rank,
-                           "%zux%zu points are more than %d on a rank; use "
+        return usage_error("%zux%zu points are more than %d on a rank; use "
                            "more ranks",
                            n, n, INT_MAX);
     return 0;
 }
 
-static int parse(int argc, char **argv, int rank, int P, options *o)
+static int parse(int argc, char **argv, int P, options *o)
 {
     const option table[] = {
         {"--points", OPTION_NUMBER, &o->flow.points, 4, 1e6, 1},
@@ -109,7 +106,7 @@ static int parse(int argc, char **argv, int rank, int P, options *o)
         {"--dt", OPTION_REAL, &o->flow.dt, 1e-12, 1e6, 0},
         {"--steps", OPTION_NUMBER, &o->steps, 1, 1e9, 1},
         {"--rounds", OPTION_NUMBER, &o->rounds, 1, 1000, 1},
-        {"--with", OPTION_WORD, &o->with, 0, 0, 0},
+        {"--exchange", OPTION_WORD, &o->exchange, 0, 0, 0},
         {"--picture", OPTION_WORD, &o->picture, 0, 0, 0},
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
         {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
@@ -117,13 +114,13 @@ static int parse(int argc, char **argv, int rank, int P, options *o)
     int err;
 
     *o = (options){.start = "shear",
-                   .with = "all",
+                   .exchange = "all",
                    .flow = {.points = 128, .viscosity = 5e-4},
                    .steps = 100,
                    .rounds = 5};
-    err = options_parse(argc, argv, rank, table);
+    err = options_parse(argc, argv, table, NULL);
     if (err == 0 && !o->help)
-        err = check_options(o, rank, P);
+        err = check_options(o, P);
     return err;
 }
 
@@ -187,22 +184,19 @@ static int check_decay(const options *o, const entrant *e)
 }
 
 /* Viscosity takes energy, and nothing gives any. */
-static int check_energy(int rank, flow_sums began, flow_sums now)
+static int check_energy(flow_sums began, flow_sums now)
 {
     if (now.energy <= began.energy * (1 + 1e-6))
         return 0;
-    if (rank == 0)
-        fprintf(stderr,
-                "%s: the energy grew from %g to %g: --dt is too large for this "
-                "flow\n",
-                program_name, began.energy, now.energy);
+    complain("the energy grew from %g to %g: --dt is too large for this flow",
+             began.energy, now.energy);
     return EXIT_WRONG;
 }
 
-static int check(const options *o, int rank, const entrant e[], int n,
-                 flow_sums began, flow_sums now)
+static int check(const options *o, const entrant e[], int n, flow_sums began,
+                 flow_sums now)
 {
-    int err = check_energy(rank, began, now);
+    int err = check_energy(began, now);
 
     for (int i = 0; i < n && err == 0; i++) {
         if (i > 0)
@@ -215,24 +209,7 @@ static int check(const options *o, int rank, const entrant e[], int n,
     return err;
 }
 
-/* ---- Picture: rank 0 opens it before the work begins ---- */
-
-static int open_picture(const options *o, int rank, FILE **file)
-{
-    int err = 0;
-
-    *file = NULL;
-    if (rank == 0 && o->picture != NULL &&
-        (*file = fopen(o->picture, "wb")) == NULL) {
-        fprintf(stderr, "%s: %s: %s\n", program_name, o->picture,
-                strerror(errno));
-        err = EXIT_WRONG;
-    }
-    MUST(MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    return err;
-}
-
-static int write_picture(const options *o, int rank, FILE *file, flow *f, int P)
+static int write_picture(const options *o, FILE *file, flow *f, int P)
 {
     const size_t n = f->spec.points;
 
@@ -241,9 +218,7 @@ static int write_picture(const options *o, int rank, FILE *file, flow *f, int P)
     if (picture_write(file, flow_vorticity(f), n, block_size(n, P),
                       MPI_COMM_WORLD) == 0)
         return 0;
-    if (rank == 0)
-        fprintf(stderr, "%s: %s: cannot be written\n", program_name,
-                o->picture);
+    complain("%s: cannot be written", o->picture);
     return EXIT_WRONG;
 }
 
@@ -301,8 +276,8 @@ static int run_all(const options *o, int rank, int P, FILE *file, entrant e[],
     now = flow_measure(e[n - 1].state);
     if (rank == 0)
         print_flow(o, began, now);
-    err = check(o, rank, e, n, began, now);
-    err |= write_picture(o, rank, file, e[n - 1].state, P);
+    err = check(o, e, n, began, now);
+    err |= write_picture(o, file, e[n - 1].state, P);
     if (rank == 0)
         contest_print(e, n);
     for (int i = 0; i < n; i++) {
@@ -316,10 +291,10 @@ static int run(const options *o, int rank, int P)
 {
     FILE *file;
     entrant *e;
-    int n, err = contest_enter(o->with, 0, rank, &e, &n);
+    int n, err = contest_enter(o->exchange, 0, &e, &n);
 
-    if (err == 0)
-        err = open_picture(o, rank, &file);
+    if (err == 0) /* before the work begins */
+        err = options_open(o->picture, MPI_COMM_WORLD, &file);
     if (err == 0)
         err = run_all(o, rank, P, file, e, n);
     free(e);
@@ -331,11 +306,12 @@ int main(int argc, char **argv)
     options o;
     int rank, P, err;
 
+    must_name(argv[0]);
     MUST(MPI_Init(&argc, &argv));
     MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
-    err = parse(argc, argv, rank, P, &o);
+    err = parse(argc, argv, P, &o);
     if (err == 0 && o.help && rank == 0)
         fputs(help, stdout);
     if (err == 0 && !o.help)

@@ -26,8 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char program_name[] = "fft1d";
-
 static const char help[] =
     "One-dimensional complex FFT in four steps, forward and back, many times.\n"
     "\n"
@@ -53,7 +51,7 @@ static const char help[] =
     "if all went well, 1 for a wrong result, 2 for a wrong command line.\n";
 
 typedef struct {
-    const char *shape, *with;
+    const char *shape, *exchange;
     size_t points, steps, rounds;
     int verify, help;
 } options;
@@ -97,26 +95,24 @@ static matrix_shape n2_shape(int P)
     return (matrix_shape){((size_t)P - 1) * 32 + 8, (size_t)P, 32, 1};
 }
 
-static int choose_shape(const options *o, int rank, int P, matrix_shape *s)
+static int choose_shape(const options *o, int P, matrix_shape *s)
 {
     if (o->shape == NULL)
         *s = square_shape(o->points > 0 ? o->points : 65536, P);
     else if (o->points > 0)
-        return usage_error(rank, "both --points and --shape given");
+        return usage_error("both --points and --shape given");
     else if (strcmp(o->shape, "n1") == 0)
         *s = n1_shape(P);
     else if (strcmp(o->shape, "n2") == 0)
         *s = n2_shape(P);
     else
-        return usage_error(rank, "--shape wants n1 or n2, not \"%s\"",
-                           o->shape);
+        return usage_error("--shape wants n1 or n2, not \"%s\"", o->shape);
     if (s->row_block > INT_MAX / s->cols || s->col_block > INT_MAX / s->rows)
-        return usage_error(rank,
-                           "a matrix of %zux%zu points has more than %d on a "
+        return usage_error("a matrix of %zux%zu points has more than %d on a "
                            "rank; use more ranks",
                            s->rows, s->cols, INT_MAX);
     if (o->verify && s->rows > INT_MAX / s->cols)
-        return usage_error(rank, "--verify is for %d points at most", INT_MAX);
+        return usage_error("--verify is for %d points at most", INT_MAX);
     return 0;
 }
 
@@ -296,7 +292,7 @@ static void print_head(const options *o, const matrix_shape *s, int P)
 static int run(const options *o, const matrix_shape *s, int rank, int P)
 {
     entrant *e;
-    int n, err = contest_enter(o->with, 0, rank, &e, &n);
+    int n, err = contest_enter(o->exchange, 0, &e, &n);
 
     if (err != 0)
         return err;
@@ -316,19 +312,19 @@ static int run(const options *o, const matrix_shape *s, int rank, int P)
     return err;
 }
 
-static int parse(int argc, char **argv, int rank, options *o)
+static int parse(int argc, char **argv, options *o)
 {
     const option table[] = {{"--points", OPTION_NUMBER, &o->points, 1, 1e12, 1},
                             {"--shape", OPTION_WORD, &o->shape, 0, 0, 0},
-                            {"--with", OPTION_WORD, &o->with, 0, 0, 0},
+                            {"--exchange", OPTION_WORD, &o->exchange, 0, 0, 0},
                             {"--steps", OPTION_NUMBER, &o->steps, 1, 1e9, 1},
                             {"--rounds", OPTION_NUMBER, &o->rounds, 1, 1000, 1},
                             {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
                             {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
                             {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
 
-    *o = (options){.with = "all", .steps = 20, .rounds = 5};
-    return options_parse(argc, argv, rank, table);
+    *o = (options){.exchange = "all", .steps = 20, .rounds = 5};
+    return options_parse(argc, argv, table, NULL);
 }
 
 int main(int argc, char **argv)
@@ -337,15 +333,16 @@ int main(int argc, char **argv)
     matrix_shape s;
     int rank, P, err;
 
+    must_name(argv[0]);
     MUST(MPI_Init(&argc, &argv));
     MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
-    err = parse(argc, argv, rank, &o);
+    err = parse(argc, argv, &o);
     if (err == 0 && o.help && rank == 0)
         fputs(help, stdout);
     if (err == 0 && !o.help) {
-        err = choose_shape(&o, rank, P, &s);
+        err = choose_shape(&o, P, &s);
         if (err == 0)
             err = run(&o, &s, rank, P);
     }

@@ -107,8 +107,8 @@ static const traffic_way mpi_way = {"mpi",       "MPI_Alltoallv", 1,
                                     0,           mpi_open,        mpi_start,
                                     mpi_nothing, mpi_nothing,     mpi_nothing};
 static const traffic_way persistent_way = {
-    "mpi_persistent", "MPI_Alltoallv_init", MPI_VERSION >= 4, 1,
-    persistent_open,  persistent_start,     persistent_test,  persistent_wait,
+    "persistent",    "MPI_Alltoallv_init", MPI_VERSION >= 4, 1,
+    persistent_open, persistent_start,     persistent_test,  persistent_wait,
     persistent_close};
 static const traffic_way rota_way = {"rota",
                                      "rota_alltoallv_init",
