@@ -3,7 +3,7 @@
 #
 #   gnuplot -e "csv='FILE.csv'; svg='FILE.svg'" plot.gp
 #
-# FILE.csv is what transitive_closure wrote with --csv, for the exchanges
+# FILE.csv is what transitive_closure or kcfa wrote with --csv, for the exchanges
 # mpi and exchange (--exchange both or all).
 if (!exists("csv") || !exists("svg")) {
     print "usage: gnuplot -e \"csv='FILE.csv'; svg='FILE.svg'\" plot.gp"
