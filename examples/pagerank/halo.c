@@ -1,0 +1,165 @@
+/* halo.c - see halo.h. */
+#include "halo.h"
+
+#include "must.h"
+
+#include <string.h>
+
+static void nothing(halo *h)
+{
+    (void)h;
+}
+
+static void blocking_start(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(MPI_Alltoallv(a->send, a->sendcounts, a->sdispls, MPI_DOUBLE, a->recv,
+                       a->recvcounts, a->rdispls, MPI_DOUBLE, h->comm));
+}
+
+static void nonblocking_start(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(MPI_Ialltoallv(a->send, a->sendcounts, a->sdispls, MPI_DOUBLE, a->recv,
+                        a->recvcounts, a->rdispls, MPI_DOUBLE, h->comm,
+                        &h->request));
+}
+
+static void request_test(halo *h)
+{
+    int done;
+
+    MUST(MPI_Test(&h->request, &done, MPI_STATUS_IGNORE));
+}
+
+static void request_wait(halo *h)
+{
+    MUST(MPI_Wait(&h->request, MPI_STATUS_IGNORE));
+}
+
+#if MPI_VERSION >= 4
+static void persistent_open(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(MPI_Alltoallv_init(a->send, a->sendcounts, a->sdispls, MPI_DOUBLE,
+                            a->recv, a->recvcounts, a->rdispls, MPI_DOUBLE,
+                            h->comm, MPI_INFO_NULL, &h->request));
+}
+
+static void persistent_start(halo *h)
+{
+    MUST(MPI_Start(&h->request));
+}
+
+static void persistent_close(halo *h)
+{
+    MUST(MPI_Request_free(&h->request));
+}
+#endif
+
+static void rota_open(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(rota_alltoallv_init(a->send, a->sendcounts, a->sdispls, MPI_DOUBLE,
+                             a->recv, a->recvcounts, a->rdispls, MPI_DOUBLE,
+                             h->comm, MPI_INFO_NULL, &h->plan));
+}
+
+static void plan_start(halo *h)
+{
+    MUST(rota_start(h->plan));
+}
+
+static void plan_test(halo *h)
+{
+    int done;
+
+    MUST(rota_test(h->plan, &done));
+}
+
+static void plan_wait(halo *h)
+{
+    MUST(rota_wait(h->plan));
+}
+
+static void rota_close(halo *h)
+{
+    MUST(rota_plan_free(&h->plan));
+}
+
+static const halo_form forms[HALO_FORMS] = {
+    {"mpi", "MPI_Alltoallv, no overlap", nothing, blocking_start, nothing,
+     nothing, nothing},
+    {"nonblocking", "MPI_Ialltoallv, MPI_Test", nothing, nonblocking_start,
+     request_test, request_wait, nothing},
+#if MPI_VERSION >= 4
+    {"persistent", "MPI_Alltoallv_init, MPI_Start, MPI_Test", persistent_open,
+     persistent_start, request_test, request_wait, persistent_close},
+#endif
+    {"rota", "rota_alltoallv_init, rota_start, rota_test", rota_open,
+     plan_start, plan_test, plan_wait, rota_close},
+};
+
+const char halo_help[] =
+    "  --exchange WHICH  how numbers travel:\n"
+    "                      mpi          MPI_Alltoallv, before the product\n"
+    "                      nonblocking  MPI_Ialltoallv, during its local part\n"
+    "                      persistent   MPI_Alltoallv_init, the same (MPI 4)\n"
+    "                      rota         a Rota plan, the same\n"
+    "                      all          one after the other (default)\n";
+
+int halo_choose(const char *which, const halo_form *form[HALO_FORMS])
+{
+    int n = 0;
+
+    for (int i = 0; i < HALO_FORMS; i++)
+        if (strcmp(which, "all") == 0 || strcmp(which, forms[i].name) == 0)
+            form[n++] = &forms[i];
+    return n;
+}
+
+void halo_open(halo *h, const halo_form *form, const halo_layout *at,
+               MPI_Comm comm)
+{
+    double began;
+
+    *h = (halo){
+        .form = form, .at = *at, .comm = comm, .request = MPI_REQUEST_NULL};
+    MUST(MPI_Barrier(comm));
+    began = MPI_Wtime();
+    form->open(h);
+    h->setup_s = MPI_Wtime() - began;
+}
+
+static void timed(halo *h, void (*call)(halo *h))
+{
+    const double began = MPI_Wtime();
+
+    call(h);
+    h->seconds += MPI_Wtime() - began;
+}
+
+void halo_start(halo *h)
+{
+    h->starts++;
+    timed(h, h->form->start);
+}
+
+void halo_test(halo *h)
+{
+    timed(h, h->form->test);
+}
+
+void halo_wait(halo *h)
+{
+    timed(h, h->form->wait);
+}
+
+void halo_close(halo *h)
+{
+    h->form->close(h);
+}

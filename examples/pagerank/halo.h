@@ -1,0 +1,59 @@
+/* halo.h - give other ranks the numbers that they need of this rank's, the same
+ * ones again and again, in one of several ways.
+ *
+ * To add a way: write its functions in halo.c and add a line to forms there. */
+#ifndef HALO_H
+#define HALO_H
+
+#include <mpi.h>
+#include <rota.h>
+#include <stdint.h>
+
+typedef struct halo halo;
+
+typedef struct {
+    const char *name;
+    const char *calls; /* what it consists of, for people */
+    void (*open)(halo *h);
+    void (*start)(halo *h);
+    void (*test)(halo *h); /* advance what was started, without waiting */
+    void (*wait)(halo *h);
+    void (*close)(halo *h);
+} halo_form;
+
+/* MPI before version 4 has no persistent collectives. */
+enum { HALO_FORMS = MPI_VERSION >= 4 ? 4 : 3 };
+
+/* The forms that which names, one of those of halo_help: how many, and which; 0
+ * for any other word. */
+int halo_choose(const char *which, const halo_form *form[HALO_FORMS]);
+
+extern const char halo_help[]; /* of an option --exchange WHICH */
+
+/* What goes where: fixed, and the caller's. */
+typedef struct {
+    int *sendcounts, *sdispls; /* [P] in doubles */
+    int *recvcounts, *rdispls;
+    double *send, *recv;
+} halo_layout;
+
+struct halo {
+    const halo_form *form;
+    halo_layout at;
+    MPI_Comm comm;
+    MPI_Request request;
+    rota_plan *plan;
+    double setup_s;  /* making plans or requests */
+    double seconds;  /* in start, test and wait since halo_open */
+    uint64_t starts; /* since then */
+};
+
+/* The layout and its arrays must outlive the halo. Collective. */
+void halo_open(halo *h, const halo_form *form, const halo_layout *at,
+               MPI_Comm comm);
+void halo_start(halo *h);
+void halo_test(halo *h);
+void halo_wait(halo *h);
+void halo_close(halo *h);
+
+#endif

@@ -1,0 +1,341 @@
+/* pagerank.c - who matters in a graph, on any number of ranks.
+ *
+ * A sparse matrix times a vector, thousands of times: which numbers other ranks
+ * need never changes, so a plan is made once and started for every product, and
+ * while the numbers travel a rank multiplies what it has of its own.
+ * solve.c has the loop, halo.c the calls to MPI and to Rota. */
+#include "deal.h"
+#include "loop.h"
+#include "must.h"
+#include "options.h"
+#include "solve.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "PageRank of a directed graph, from many places to begin.\n"
+    "\n"
+    "  mpiexec -n P pagerank [OPTIONS] FILE\n"
+    "  mpiexec -n P pagerank [OPTIONS] --generate WHAT\n"
+    "\n"
+    "FILE is an edge list (\"u v\" a line, # comments) or a Matrix Market "
+    "file,\n"
+    "plain or compressed by gzip. WHAT is grid:ROWSxCOLS[:seed] or\n"
+    "rmat:SCALE:EDGEFACTOR[:seed], with 2^SCALE vertices.\n"
+    "\n";
+
+static const char help_options[] =
+    "  --vectors N       vectors to compute: one for readers who begin "
+    "anywhere,\n"
+    "                    N-1 for those who begin in one vertex (default 40)\n"
+    "  --damping D       probability of reading on, in (0, 1) (default 0.85)\n"
+    "  --tolerance T     sum of changes at which a vector is done (default "
+    "1e-12)\n"
+    "  --verify          compare with a computation on one rank\n"
+    "  --memory MIB      memory a rank may have (default: what the machine "
+    "has,\n"
+    "                    divided by its ranks)\n"
+    "  --help            this text\n"
+    "\n"
+    "For each vector the exchanges take turns. Times are those of the slowest\n"
+    "rank. Set-up is what is done once; Rota's first plan also duplicates the\n"
+    "communicator. Break-even is the number of products after which set-up is\n"
+    "paid for, against MPI_Alltoallv. Exit code: 0 if all went well, 1 for "
+    "bad\n"
+    "input or a wrong result, 2 for a wrong command line.\n";
+
+typedef struct {
+    const char *file, *generate;
+    int verify, help;
+    size_t n_vectors, memory_mib;
+    solve_options solve;
+    const halo_form *form[HALO_FORMS];
+    int n_forms;
+} options;
+
+/* What the exchanges have in common, and this rank's figures of each. */
+typedef struct {
+    halo halo[HALO_FORMS];
+    double total_s[HALO_FORMS]; /* of all products */
+    uint64_t fingerprint[HALO_FORMS];
+    double worst_sum;   /* of the ranks of a vector: distance from 1 */
+    double worst_error; /* of a vector, sum over vertices, on rank 0 */
+} results;
+
+/* ---- Command line ---- */
+
+static int check(options *o, const char *exchange)
+{
+    o->n_forms = halo_choose(exchange, o->form);
+    if (o->n_forms == 0)
+        return usage_error("unknown exchange: %s", exchange);
+    if (o->file == NULL && o->generate == NULL)
+        return usage_error("no graph given");
+    if (o->file != NULL && o->generate != NULL)
+        return usage_error("both a file and --generate given");
+    return 0;
+}
+
+static int parse(int argc, char **argv, options *o)
+{
+    const char *exchange = "all";
+    const option table[] = {
+        {"--generate", OPTION_WORD, &o->generate, 0, 0, 0},
+        {"--exchange", OPTION_WORD, &exchange, 0, 0, 0},
+        {"--vectors", OPTION_NUMBER, &o->n_vectors, 1, 1e12, 1},
+        {"--damping", OPTION_FRACTION, &o->solve.damping, 0, 1, 1},
+        {"--tolerance", OPTION_FRACTION, &o->solve.tolerance, 0, 1, 1},
+        {"--memory", OPTION_NUMBER, &o->memory_mib, 1, 1e12, 1},
+        {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
+        {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
+        {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
+
+    *o = (options){.n_vectors = 40,
+                   .solve = {.damping = 0.85, .tolerance = 1e-12}};
+    if (options_parse(argc, argv, table, &o->file) != 0)
+        return EXIT_USAGE;
+    if (o->help)
+        return 0;
+    return check(o, exchange);
+}
+
+/* ---- Checks ---- */
+
+static void check_sum(const matrix *m, const double *x, results *r)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < m->n_rows; i++)
+        sum += x[i];
+    MUST(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, m->comm));
+    /* A difference that is no number counts as large. */
+    r->worst_sum = fmax(r->worst_sum, isfinite(sum) ? fabs(sum - 1) : HUGE_VAL);
+}
+
+/* Every form adds the same numbers in the same order. */
+static uint64_t fingerprint(const matrix *m, const double *x)
+{
+    uint64_t sum = 0, bits;
+
+    for (size_t i = 0; i < m->n_rows; i++) {
+        memcpy(&bits, &x[i], sizeof bits);
+        sum += mix64(bits + i);
+    }
+    return sum;
+}
+
+/* The vector on rank 0, in the order of its vertices. */
+static double *gather(const matrix *m, const double *x)
+{
+    const size_t P = (size_t)m->P, n = (size_t)m->n_vertices;
+    const size_t most = (n + P - 1) / P; /* rows of a rank */
+    double *block = must_realloc(NULL, most, sizeof block[0]);
+    double *blocks = must_realloc(NULL, most * P, sizeof blocks[0]);
+    double *all = must_realloc(NULL, n, sizeof all[0]);
+
+    memset(block, 0, most * sizeof block[0]);
+    memcpy(block, x, m->n_rows * sizeof block[0]);
+    MUST(MPI_Gather(block, (int)most, MPI_DOUBLE, blocks, (int)most, MPI_DOUBLE,
+                    0, m->comm));
+    for (size_t v = 0; v < n && m->me == 0; v++)
+        all[v] = blocks[v % P * most + v / P];
+    free(block);
+    free(blocks);
+    return all;
+}
+
+static void verify(const matrix *m, const graph *g, const solve_options *o,
+                   uint64_t i, const double *x, results *r)
+{
+    double *found = gather(m, x), *wanted, error = 0;
+
+    if (m->me == 0) {
+        wanted = must_realloc(NULL, g->n_vertices, sizeof wanted[0]);
+        solve_serial(g, o, i, wanted);
+        for (size_t v = 0; v < g->n_vertices; v++)
+            error += fabs(found[v] - wanted[v]);
+        free(wanted);
+        r->worst_error =
+            fmax(r->worst_error, isfinite(error) ? error : HUGE_VAL);
+    }
+    free(found);
+}
+
+/* Two vectors that changed by the tolerance in their last products, in which an
+ * error shrinks by the damping, differ by so much at most. */
+static double error_bound(const solve_options *o)
+{
+    return 2 * o->tolerance / (1 - o->damping) + 1e-12;
+}
+
+static int verdict(const options *o, const results *r)
+{
+    int err = 0;
+
+    for (int f = 1; f < o->n_forms; f++) {
+        if (r->fingerprint[f] == r->fingerprint[0])
+            continue;
+        complain("wrong result: %s and %s differ", o->form[f]->name,
+                 o->form[0]->name);
+        err = EXIT_WRONG;
+    }
+    if (r->worst_sum > 1e-9) {
+        complain("wrong result: the ranks of a vector add up to 1 +- %.3g",
+                 r->worst_sum);
+        err = EXIT_WRONG;
+    }
+    if (o->verify && r->worst_error > error_bound(&o->solve)) {
+        complain("wrong result: a vector differs by %.3g from one computed by "
+                 "one rank",
+                 r->worst_error);
+        err = EXIT_WRONG;
+    }
+    if (o->verify && err == 0)
+        printf("\nverified by a computation on one rank\n");
+    return err;
+}
+
+/* ---- All of it ---- */
+
+static void compute(const options *o, const matrix *m, const graph *g,
+                    results *r)
+{
+    double *x = must_realloc(NULL, m->n_rows, sizeof x[0]);
+
+    for (uint64_t i = 0; i < o->n_vectors; i++) {
+        for (int f = 0; f < o->n_forms; f++) {
+            double began;
+
+            MUST(MPI_Barrier(m->comm));
+            began = MPI_Wtime();
+            (void)solve(m, &r->halo[f], &o->solve, i, x);
+            r->total_s[f] += MPI_Wtime() - began;
+            r->fingerprint[f] += fingerprint(m, x);
+            check_sum(m, x, r);
+        }
+        if (o->verify)
+            verify(m, g, &o->solve, i, x, r);
+    }
+    free(x);
+}
+
+/* Figures of the slowest rank, and fingerprints of all. */
+static void reduce(const options *o, results *r, MPI_Comm comm)
+{
+    for (int f = 0; f < o->n_forms; f++) {
+        double s[3] = {r->halo[f].setup_s, r->halo[f].seconds, r->total_s[f]};
+
+        MUST(MPI_Allreduce(MPI_IN_PLACE, s, 3, MPI_DOUBLE, MPI_MAX, comm));
+        r->halo[f].setup_s = s[0];
+        r->halo[f].seconds = s[1];
+        r->total_s[f] = s[2];
+    }
+    MUST(MPI_Allreduce(MPI_IN_PLACE, r->fingerprint, o->n_forms, MPI_UINT64_T,
+                       MPI_SUM, comm));
+}
+
+/* Of form f against MPI_Alltoallv, which is form 0 if it is measured. */
+static void print_break_even(const options *o, const results *r, int f)
+{
+    const double starts = (double)r->halo[f].starts;
+    const double saved = (r->total_s[0] - r->total_s[f]) / starts;
+
+    if (f == 0 || strcmp(o->form[0]->name, "mpi") != 0)
+        printf("%11s", "-");
+    else if (saved <= 0)
+        printf("%11s", "never");
+    else
+        printf("%11.0f", ceil(r->halo[f].setup_s / saved));
+}
+
+static void print_table(const options *o, const results *r)
+{
+    printf("products     %s for each exchange\n", grouped(r->halo[0].starts));
+    printf("worst sum    1 +- %.2g\n\n", r->worst_sum);
+    printf("%-12s %10s %12s %15s %10s  %s\n", "exchange", "set-up us",
+           "us a product", "in exchange us", "break-even", "by");
+    for (int f = 0; f < o->n_forms; f++) {
+        const double us = 1e6 / (double)r->halo[f].starts;
+
+        printf("%-12s %10.1f %12.2f %15.2f", o->form[f]->name,
+               r->halo[f].setup_s * 1e6, r->total_s[f] * us,
+               r->halo[f].seconds * us);
+        print_break_even(o, r, f);
+        printf("  %s\n", o->form[f]->calls);
+    }
+    fflush(stdout);
+}
+
+static void print_graph(const options *o, const matrix *m)
+{
+    uint64_t numbers[2] = {0, 0};
+
+    for (int q = 0; q < m->P; q++)
+        numbers[0] += (uint64_t)m->at.sendcounts[q];
+    numbers[1] = m->local.first[m->n_rows];
+    MUST(MPI_Allreduce(MPI_IN_PLACE, numbers, 2, MPI_UINT64_T, MPI_SUM,
+                       m->comm));
+    if (m->me != 0)
+        return;
+    printf("graph        %s\n", o->file != NULL ? o->file : o->generate);
+    printf("vertices     %s\n", grouped(m->n_vertices));
+    printf("edges        %s, %s of them within a rank\n", grouped(m->n_edges),
+           grouped(numbers[1]));
+    printf("ranks        %d\n", m->P);
+    printf("exchanged    %s bytes a product\n",
+           grouped(numbers[0] * sizeof(double)));
+    printf("vectors      %s\n", grouped(o->n_vectors));
+    fflush(stdout);
+}
+
+static int run(const options *o, int rank)
+{
+    results r = {0};
+    matrix m;
+    graph g;
+    int err;
+
+    memory_limit(o->memory_mib);
+    err = deal_load(o->file, o->generate, MPI_COMM_WORLD, &g);
+    if (err != 0)
+        return err;
+    matrix_make(&m, &g, MPI_COMM_WORLD);
+    print_graph(o, &m);
+    for (int f = 0; f < o->n_forms; f++)
+        halo_open(&r.halo[f], o->form[f], &m.at, MPI_COMM_WORLD);
+    compute(o, &m, &g, &r);
+    reduce(o, &r, MPI_COMM_WORLD);
+    if (rank == 0) {
+        print_table(o, &r);
+        err = verdict(o, &r);
+    }
+    loop_print_memory(MPI_COMM_WORLD);
+    MUST(MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    for (int f = 0; f < o->n_forms; f++)
+        halo_close(&r.halo[f]);
+    matrix_free(&m);
+    graph_free(&g);
+    return err;
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    int rank, err;
+
+    must_name(argv[0]);
+    MUST(MPI_Init(&argc, &argv));
+    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    err = parse(argc, argv, &o);
+    if (err == 0 && o.help && rank == 0)
+        printf("%s%s%s", help, halo_help, help_options);
+    if (err == 0 && !o.help)
+        err = run(&o, rank);
+    MUST(MPI_Finalize());
+    return err;
+}
