@@ -3,9 +3,10 @@
  * Blocks are followed through the schedules by label, from which rank to which
  * rank; schedules that are no all-to-all are refused. A message is drawn in the
  * step in which it can first happen, if every step takes the same time: no
- * rank begins a phase before it is through with the one before, and a message
- * needs both its ends. Where all ranks have the same phases these are the
- * steps.
+ * rank begins a phase before it is through with the one before, a message needs
+ * both its ends, and it goes neither in the step in which a block of it arrives
+ * nor before those ahead of it to the same rank. Where all ranks have the same
+ * phases, through which no data flow, these are the steps.
  */
 #include "rota_draw.h"
 #include "inside.h"
@@ -48,6 +49,7 @@ static uint32_t find_receive(const drawing *d, int src, int dst, uint32_t k)
 static void pair_messages(drawing *d)
 {
     uint32_t seen[MAX_RANKS];
+    const message *last[MAX_RANKS];
 
     for (int q = 0; q < d->P; q++)
         d->n_messages += d->sched[q].msgs[ROTA_SEND].n;
@@ -56,10 +58,13 @@ static void pair_messages(drawing *d)
     for (int q = 0; q < d->P; q++) {
         const rota_sched *const s = &d->sched[q];
         memset(seen, 0, sizeof seen);
+        memset(last, 0, sizeof last);
         for (uint32_t m = 0; m < s->msgs[ROTA_SEND].n; m++, k++) {
             const int dst = s->msgs[ROTA_SEND].msg[m].peer;
             k->src = q;
             k->dst = dst;
+            k->before = last[dst];
+            last[dst] = k;
             k->sent = m;
             k->received = find_receive(d, q, dst, seen[dst]++);
             k->phase[ROTA_SEND] = phase_of(s, ROTA_SEND, m);
@@ -138,33 +143,69 @@ static void begin_phases(drawing *d, int *const end[])
         }
 }
 
+/* The first step in which all blocks of the message are at its source. */
+static int blocks_are_there(const message *k, const rota_sched *s,
+                            const int came[])
+{
+    const rota_msgs *const l = &s->msgs[ROTA_SEND];
+    int step = 0;
+
+    for (uint32_t i = l->msg[k->sent].first; i < l->msg[k->sent + 1].first; i++)
+        step = later(step, came[l->item[i]] + 1);
+    return step;
+}
+
+static void arrive(const message *k, const rota_sched *s, int came[])
+{
+    const rota_msgs *const l = &s->msgs[ROTA_RECV];
+
+    for (uint32_t i = l->msg[k->received].first;
+         i < l->msg[k->received + 1].first; i++)
+        came[l->item[i]] = k->step;
+}
+
+/* end: [P][n_phases] step in which each phase ends; came: [P][n_blocks] step in
+ * which each block arrives. True if some message is later than before. */
+static bool move_messages(drawing *d, int *const end[], int *const came[])
+{
+    bool moved = false;
+
+    for (size_t i = 0; i < d->n_messages; i++) {
+        message *const k = &d->message[i];
+        int *const a = &end[k->src][k->phase[ROTA_SEND]];
+        int *const b = &end[k->dst][k->phase[ROTA_RECV]];
+        int step = later(d->begin[k->src][k->phase[ROTA_SEND]],
+                         d->begin[k->dst][k->phase[ROTA_RECV]]);
+        step =
+            later(step, blocks_are_there(k, &d->sched[k->src], came[k->src]));
+        step = later(step, k->before ? k->before->step : 0);
+        moved |= step != k->step;
+        k->step = step;
+        arrive(k, &d->sched[k->dst], came[k->dst]);
+        *a = later(*a, step);
+        *b = later(*b, step);
+        d->n_steps = later(d->n_steps, step);
+    }
+    return moved;
+}
+
 static void find_steps(drawing *d)
 {
-    int *end[MAX_RANKS] = {NULL};
+    int *end[MAX_RANKS] = {NULL}, *came[MAX_RANKS] = {NULL};
 
     for (int q = 0; q < d->P; q++) {
         const size_t n = d->sched[q].n_phases + 1;
         d->begin[q] = inside_must(calloc(n, sizeof *d->begin[q]));
         end[q] = inside_must(calloc(n, sizeof *end[q]));
+        came[q] = inside_must(calloc(d->sched[q].n_blocks, sizeof *came[q]));
     }
-    for (bool again = true; again;) {
-        again = false;
+    do {
         begin_phases(d, end);
-        for (size_t i = 0; i < d->n_messages; i++) {
-            message *const k = &d->message[i];
-            int *const a = &end[k->src][k->phase[ROTA_SEND]];
-            int *const b = &end[k->dst][k->phase[ROTA_RECV]];
-            const int step = later(d->begin[k->src][k->phase[ROTA_SEND]],
-                                   d->begin[k->dst][k->phase[ROTA_RECV]]);
-            again |= step != k->step;
-            k->step = step;
-            *a = later(*a, step);
-            *b = later(*b, step);
-            d->n_steps = later(d->n_steps, step);
-        }
-    }
-    for (int q = 0; q < d->P; q++)
+    } while (move_messages(d, end, came));
+    for (int q = 0; q < d->P; q++) {
         free(end[q]);
+        free(came[q]);
+    }
 }
 
 /* ---- a drawing ----------------------------------------------------------- */

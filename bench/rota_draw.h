@@ -6,10 +6,11 @@
 
 typedef struct message {
     int src, dst;
-    uint32_t sent, received;     /* its number on either end */
-    uint32_t phase[ROTA_N_DIRS]; /* and the phase it is in there */
-    int step;                    /* 1.. */
-    bool native;                 /* part of a collective, not drawn */
+    const struct message *before; /* the one ahead of it to dst, or NULL */
+    uint32_t sent, received;      /* its number on either end */
+    uint32_t phase[ROTA_N_DIRS];  /* and the phase it is in there */
+    int step;                     /* 1.. */
+    bool native;                  /* part of a collective, not drawn */
 } message;
 
 typedef struct drawing {

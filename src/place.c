@@ -81,14 +81,16 @@ static void use_always(placing *p, uint32_t phase)
 }
 
 /* What a phase receives is there from its second half on, and what it sends
- * until its first, if all is packed before anything is unpacked. Otherwise
+ * until its first, if all is packed before anything is unpacked. Otherwise, as
+ * where data flow through,
  * both are in use throughout, and so is always what is copied: messages may
  * come and go while copies are made. */
 static void use_phase(placing *p, uint32_t phase, bool by_datatype)
 {
     const rota_sched *const s = p->s;
     const rota_phase *const f = &s->phase[phase];
-    const bool in_turn = f->window == 0 && !f->native && !by_datatype;
+    const bool in_turn =
+        f->window == 0 && !f->flow && !f->native && !by_datatype;
     const uint32_t begin = 2 * phase, end = begin + 1;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {

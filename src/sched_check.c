@@ -5,6 +5,9 @@
  * synchronous (it completes when both sides have posted it), which is the
  * least that MPI promises. Completing more never disables anything, so one
  * greedy run decides whether the set can deadlock.
+ *
+ * Where data flow through a phase, a send is posted when the last label that it
+ * waits for is there, and not before the sends ahead of it to the same rank.
  */
 #include "schedule.h"
 
@@ -12,6 +15,17 @@
 #include <string.h>
 
 #define NOTHING UINT64_MAX /* label of a block that was never written */
+
+/* Where data flow through a phase. Lists are NULL if they do in none. */
+typedef struct stream {
+    uint32_t *due;  /* [n_blocks] 1 + the flow phase that receives it, or 0 */
+    uint32_t *want; /* [n sends] first item not known to be there, or POSTED */
+    uint32_t *held; /* [P] the last scan in which a send to it had to wait */
+    uint32_t scan;  /* counts looks at what may be posted */
+    uint32_t first; /* sends before this one are posted */
+} stream;
+
+#define POSTED UINT32_MAX
 
 typedef struct rank_state {
     const rota_sched *s;
@@ -22,8 +36,9 @@ typedef struct rank_state {
     uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
     uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
     uint32_t *mark; /* [n_places] who touches each place in a phase */
-    bool entered;   /* the current phase's first posts are made */
-    bool called;    /* in a native phase that all ranks have reached */
+    stream flow;
+    bool entered; /* the current phase's first posts are made */
+    bool called;  /* in a native phase that all ranks have reached */
     bool queued;
 } rank_state;
 
@@ -108,10 +123,19 @@ static int write_label(rank_state *r, rota_block b, uint64_t label)
 
 enum { SENT = 1, RECEIVED = 2, COPIED_FROM = 4, COPIED_TO = 8 };
 
+/* Is the block received by the current phase, through which data flow? */
+static bool is_due(const rank_state *r, rota_block b)
+{
+    return r->s->phase[r->phase].flow && r->flow.due[b] == r->phase + 1;
+}
+
 /* Note that slot of block b is used, and refuse uses that collide. Marks of
  * earlier phases are told apart by the phase number in the upper bits. */
-static int use_slot(rank_state *r, rota_block b, uint32_t use, bool window)
+static int use_slot(rank_state *r, rota_block b, uint32_t use)
 {
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const bool at_once = phase->window > 0 || phase->flow;
+
     if (b >= r->s->n_blocks)
         return fault(r, "no such block", b);
     if (!is_place(r->s, b))
@@ -122,10 +146,12 @@ static int use_slot(rank_state *r, rota_block b, uint32_t use, bool window)
     const uint32_t reads = SENT | COPIED_FROM;
     uint32_t clash = 0;
 
-    if (use & reads)
-        clash = COPIED_TO | (window || use == COPIED_FROM ? RECEIVED : 0u);
+    if (use == SENT && is_due(r, b))
+        clash = COPIED_TO;
+    else if (use & reads)
+        clash = COPIED_TO | (at_once || use == COPIED_FROM ? RECEIVED : 0u);
     else if (use == RECEIVED)
-        clash = RECEIVED | COPIED_FROM | COPIED_TO | (window ? SENT : 0u);
+        clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u);
     else
         clash = SENT | RECEIVED | COPIED_FROM | COPIED_TO;
     *mark = tag | seen | use;
@@ -133,6 +159,8 @@ static int use_slot(rank_state *r, rota_block b, uint32_t use, bool window)
                         : MPI_SUCCESS;
 }
 
+/* Receives come first, so that what is due is known when sends are looked at.
+ */
 static int use_slots(rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -140,13 +168,16 @@ static int use_slots(rank_state *r)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const rota_msgs *const l = &r->s->msgs[dir];
         for (uint32_t i = l->msg[phase->msg[dir]].first;
-             i < l->msg[phase[1].msg[dir]].first; i++)
-            ROTA_TRY(use_slot(r, l->item[i], dir == ROTA_SEND ? SENT : RECEIVED,
-                              phase->window > 0));
+             i < l->msg[phase[1].msg[dir]].first; i++) {
+            const bool sent = dir == ROTA_SEND;
+            ROTA_TRY(use_slot(r, l->item[i], sent ? SENT : RECEIVED));
+            if (phase->flow && !sent)
+                r->flow.due[l->item[i]] = r->phase + 1;
+        }
     }
     for (uint32_t i = phase->copy; i < phase[1].copy; i++) {
-        ROTA_TRY(use_slot(r, r->s->copy[i].from, COPIED_FROM, false));
-        ROTA_TRY(use_slot(r, r->s->copy[i].to, COPIED_TO, false));
+        ROTA_TRY(use_slot(r, r->s->copy[i].from, COPIED_FROM));
+        ROTA_TRY(use_slot(r, r->s->copy[i].to, COPIED_TO));
     }
     return MPI_SUCCESS;
 }
@@ -301,8 +332,62 @@ static int post_up_to_window(checker *c, rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* What is sent must be there when the phase begins: no copy or receive of the
- * same phase may provide it, and none may destroy it (see use_slot). */
+/* ---- data that flow through a phase --------------------------------------- */
+
+static void enter_flow(rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const rota_msgs *const l = &r->s->msgs[ROTA_SEND];
+
+    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
+        r->flow.want[m] = l->msg[m].first;
+    r->flow.first = phase->msg[ROTA_SEND];
+}
+
+/* Has all arrived that send m is to pass on? */
+static bool is_ready(rank_state *r, uint32_t m)
+{
+    const rota_msgs *const l = &r->s->msgs[ROTA_SEND];
+    uint32_t *const want = &r->flow.want[m];
+
+    for (; *want < l->msg[m + 1].first; ++*want)
+        if (is_due(r, l->item[*want]) && r->label[l->item[*want]] == NOTHING)
+            return false;
+    return true;
+}
+
+static int post_flow(checker *c, rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const uint32_t end = phase[1].msg[ROTA_SEND];
+    stream *const f = &r->flow;
+
+    while (r->posted[ROTA_RECV] < phase[1].msg[ROTA_RECV])
+        ROTA_TRY(post(c, r, ROTA_RECV, r->posted[ROTA_RECV]++));
+    f->scan++;
+    for (uint32_t m = f->first; m < end; m++) {
+        const int peer = r->s->msgs[ROTA_SEND].msg[m].peer;
+        const bool known = peer >= 0 && peer < c->P;
+        if (f->want[m] == POSTED)
+            continue;
+        if (known && (f->held[peer] == f->scan || !is_ready(r, m))) {
+            f->held[peer] = f->scan;
+            continue;
+        }
+        f->want[m] = POSTED;
+        r->posted[ROTA_SEND]++;
+        ROTA_TRY(post(c, r, ROTA_SEND, m));
+    }
+    while (f->first < end && f->want[f->first] == POSTED)
+        f->first++;
+    return MPI_SUCCESS;
+}
+
+/* ---- a rank --------------------------------------------------------------- */
+
+/* What is sent must be there when the phase begins, but for what flows through:
+ * no copy or receive of the same phase may provide it, and none may destroy it
+ * (see use_slot). */
 static int read_sends(const rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -311,7 +396,8 @@ static int read_sends(const rank_state *r)
 
     for (uint32_t i = l->msg[phase->msg[ROTA_SEND]].first;
          i < l->msg[phase[1].msg[ROTA_SEND]].first; i++)
-        ROTA_TRY(read_label(r, l->item[i], &label));
+        if (!is_due(r, l->item[i]))
+            ROTA_TRY(read_label(r, l->item[i], &label));
     return MPI_SUCCESS;
 }
 
@@ -346,6 +432,8 @@ static int enter_phase(checker *c, rank_state *r)
     ROTA_TRY(read_sends(r));
     /* Copies do not see what the phase receives, so they may be made first. */
     ROTA_TRY(make_copies(r));
+    if (r->s->phase[r->phase].flow)
+        enter_flow(r);
     c->in_native += r->s->phase[r->phase].native != ROTA_NOT_NATIVE;
     return MPI_SUCCESS;
 }
@@ -391,7 +479,8 @@ static int advance(checker *c, rank_state *r)
             if (!r->called)
                 return MPI_SUCCESS;
         }
-        ROTA_TRY(post_up_to_window(c, r));
+        ROTA_TRY(r->s->phase[r->phase].flow ? post_flow(c, r)
+                                            : post_up_to_window(c, r));
         if (!phase_done(r))
             return MPI_SUCCESS;
         r->phase++;
@@ -509,6 +598,17 @@ static int check_shape(const rota_sched *s, int P, int rank)
     return MPI_SUCCESS;
 }
 
+static int init_stream(stream *f, const rota_sched *s)
+{
+    const size_t n_sends = (size_t)s->msgs[ROTA_SEND].n + 1;
+
+    f->due = calloc(s->n_blocks, sizeof *f->due);
+    f->want = malloc(n_sends * sizeof *f->want);
+    f->held = calloc((size_t)s->P, sizeof *f->held);
+    return f->due && f->want && f->held ? MPI_SUCCESS
+                                        : rota_fail_mem("checking a schedule");
+}
+
 static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
 {
     *r = (rank_state){.s = s, .bytes = bytes};
@@ -521,7 +621,7 @@ static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
         r->label[b] = b < (rota_block)s->P
                           ? (uint64_t)s->me * (uint64_t)s->P + b
                           : NOTHING;
-    return MPI_SUCCESS;
+    return rota_sched_flows(s) ? init_stream(&r->flow, s) : MPI_SUCCESS;
 }
 
 static void free_checker(checker *c)
@@ -530,6 +630,9 @@ static void free_checker(checker *c)
         free(c->rank[q].label);
         free(c->rank[q].stay);
         free(c->rank[q].mark);
+        free(c->rank[q].flow.due);
+        free(c->rank[q].flow.want);
+        free(c->rank[q].flow.held);
     }
     free(c->rank);
     free(c->queue);
@@ -569,13 +672,14 @@ int rota_sched_check(const rota_sched *const set[], int P,
 
 /* ---- messages that tell sizes ------------------------------------------- */
 
-/* Two messages of a pair in a phase: only in list order, and either both tell
- * sizes where sizes are told or neither does. */
+/* May message b come after message a of the same pair in a phase? Only in list
+ * order, and if none that may tell sizes is ahead of a direct one: what is
+ * posted for the latter would take the former. */
 static bool go_together(const rota_sched *s, const rota_phase *phase,
                         rota_dir dir, uint32_t a, uint32_t b)
 {
     return phase->window == 0 && !phase->sparse &&
-           rota_msg_is_direct(s, dir, a) == rota_msg_is_direct(s, dir, b);
+           rota_msg_is_direct(s, dir, a) >= rota_msg_is_direct(s, dir, b);
 }
 
 /* last: [P] 1 + the last message to or from each rank, or 0. */

@@ -114,6 +114,7 @@ void rota_phase_begin(rota_sched *s, int window)
     s->phase[s->n_phases].window = window;
     s->phase[s->n_phases].native = ROTA_NOT_NATIVE;
     s->phase[s->n_phases].sparse = false;
+    s->phase[s->n_phases].flow = false;
     s->n_phases++;
     close_lists(s);
 }
@@ -130,6 +131,13 @@ void rota_sparse_begin(rota_sched *s)
     rota_phase_begin(s, 0);
     if (s->status == MPI_SUCCESS)
         s->phase[s->n_phases - 1].sparse = true;
+}
+
+void rota_flow_begin(rota_sched *s)
+{
+    rota_phase_begin(s, 0);
+    if (s->status == MPI_SUCCESS)
+        s->phase[s->n_phases - 1].flow = true;
 }
 
 void rota_emit_copy(rota_sched *s, rota_block from, rota_block to)
@@ -318,6 +326,8 @@ void rota_sched_print(const rota_sched *s, const size_t bytes[], FILE *out)
         fprintf(out, " phase %u", (unsigned)p);
         if (phase->window > 0)
             fprintf(out, ", window %d", phase->window);
+        if (phase->flow)
+            fputs(", flow", out);
         fputs(phase->native ? ", MPI's own all-to-all\n" : "\n", out);
         for (int dir = 0; dir < ROTA_N_DIRS; dir++)
             print_msgs(s, (rota_dir)dir, phase, bytes, out);

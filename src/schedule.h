@@ -40,6 +40,14 @@
  *               have arrived; otherwise as with window 0. One block a message,
  *               from and to every other rank.
  *
+ *     flow:     all receives are posted, and each send as soon as the blocks in
+ *               it that this very phase receives have arrived and all earlier
+ *               sends of the phase to the same peer are posted. Messages with
+ *               different peers complete in any order. That a send waits for a
+ *               receive is said by the number of a block that both have. No
+ *               slot may be left by one block and taken by another, and copies
+ *               are no part of the flow: they touch nothing that is received.
+ *
  * A batch that must complete before the next is started is a phase of its own.
  * Per ordered pair of ranks, the sequence of messages sent is the sequence
  * received: one tag does for a plan. Where messages tell sizes, those that are
@@ -109,6 +117,7 @@ typedef struct rota_phase {
     int window;                /* 0: unlimited, completed in list order */
     rota_native_kind native;
     bool sparse; /* partners found by consensus where counts are unknown */
+    bool flow;   /* sends wait for the blocks in them that it receives */
 } rota_phase;
 
 typedef struct rota_sched {
@@ -164,6 +173,8 @@ void rota_phase_begin(rota_sched *s, int window);
 /* A phase for messages that are one collective of the MPI library. */
 void rota_native_begin(rota_sched *s, rota_native_kind kind);
 void rota_sparse_begin(rota_sched *s);
+/* A phase whose receives and sends may be of the same blocks. */
+void rota_flow_begin(rota_sched *s);
 void rota_emit_copy(rota_sched *s, rota_block from, rota_block to);
 
 /* A message of the current phase, whose blocks follow by rota_emit_block. The
@@ -237,6 +248,15 @@ void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
  * whenever counts are known. */
 bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
 
+/* Is there a phase through which data flow? */
+static inline bool rota_sched_flows(const rota_sched *s)
+{
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        if (s->phase[p].flow)
+            return true;
+    return false;
+}
+
 typedef struct rota_scratch {
     size_t bytes;
     size_t slots; /* stays with bytes in it at once, at most */
@@ -284,7 +304,7 @@ int rota_sched_check(const rota_sched *const set[], int P,
 /* May messages of this schedule tell the sizes of their blocks? Those that do
  * are posted otherwise than direct ones, which do not, and later than their
  * turn. So within a phase an ordered pair of ranks has several messages only
- * without a window, and then all of them are direct or none is. */
+ * without a window, and then the direct ones first. */
 int rota_sched_check_late(const rota_sched *s);
 
 #endif /* ROTA_SCHEDULE_H */

@@ -1,6 +1,7 @@
 /* bind.c - from a schedule to memory and requests. */
 #include "exec/consensus.h"
 #include "exec/exec.h"
+#include "exec/flow.h"
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
@@ -69,7 +70,8 @@ static void find_places(const rota_exec *x, uint32_t phase, place_use *use)
 }
 
 /* Does a message in the other direction of this phase use some of its memory?
- * If so, then the last one that begins before the end. */
+ * If so, then the last one that begins before the end. Where data flow through,
+ * that is of the same block, which leaves after it came. */
 static bool shares_place(const rota_exec *x, const rota_block item[],
                          uint32_t n, const span other[], uint32_t n_other)
 {
@@ -167,6 +169,7 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             rota_wire *const w = &x->wire[dir][m];
             const bool shares =
+                !s->phase[phase].flow &&
                 shares_place(x, item, n, use->by[!dir], use->n[!dir]);
             const bool apart = !w->late && (!end_to_end(x, item, n) || shares ||
                                             is_typed(x, w, item[0]));
@@ -333,6 +336,8 @@ int rota_exec_bind(rota_exec *x)
         err = rota_native_bind(x);
     if (err == MPI_SUCCESS && x->collect && has_sparse(x->s))
         err = rota_consensus_bind(x);
+    if (err == MPI_SUCCESS && rota_sched_flows(x->s))
+        err = rota_flow_bind(x);
     if (err == MPI_SUCCESS)
         err = make_requests(x);
     if (err != MPI_SUCCESS)
@@ -375,6 +380,7 @@ void rota_exec_unbind(rota_exec *x)
     }
     rota_native_unbind(x);
     rota_consensus_unbind(x);
+    rota_flow_unbind(x);
     free(x->lane);
     free(x->lane_msg);
     free(x->lane_done);

@@ -1,7 +1,9 @@
 /* exec.c - start, test and wait over a bound schedule. */
 #include "exec/exec.h"
 #include "exec/consensus.h"
+#include "exec/flow.h"
 #include "exec/late.h"
+#include "exec/message.h"
 #include "exec/move.h"
 #include "exec/native.h"
 #include "exec/shm.h"
@@ -76,9 +78,9 @@ static int result(const rota_exec *x)
 
 /* ---- messages ------------------------------------------------------------ */
 
-/* Post message m. Without bytes there is nothing to post: its request is then
- * null, which MPI takes for complete. */
-static int post(rota_exec *x, rota_dir dir, uint32_t m)
+/* Without bytes there is nothing to post: the request is then null, which MPI
+ * takes for complete. */
+int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_wire *const w = &x->wire[dir][m];
 
@@ -106,8 +108,7 @@ static int complete(rota_exec *x, rota_dir dir, uint32_t m)
                : MPI_SUCCESS;
 }
 
-/* One poll of message m; done is set when it is complete and unpacked. */
-static int test_message(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
     const rota_wire *const w = &x->wire[dir][m];
     int flag;
@@ -141,7 +142,7 @@ static int post_all(rota_exec *x, const rota_phase *phase)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
-            ROTA_TRY(post(x, (rota_dir)dir, m));
+            ROTA_TRY(rota_message_post(x, (rota_dir)dir, m));
     return MPI_SUCCESS;
 }
 
@@ -158,8 +159,8 @@ static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
             bool complete_now = false;
             if (x->wire[dir][x->next[dir]].parcel)
                 continue;
-            ROTA_TRY(
-                test_message(x, (rota_dir)dir, x->next[dir], &complete_now));
+            ROTA_TRY(rota_message_test(x, (rota_dir)dir, x->next[dir],
+                                       &complete_now));
             if (!complete_now)
                 return MPI_SUCCESS;
         }
@@ -186,7 +187,7 @@ static int refill(rota_exec *x, const rota_phase *phase, int lane)
     x->lane_msg[lane] = NO_MSG;
     while (x->next[dir] < phase[1].msg[dir]) {
         const uint32_t m = x->next[dir]++;
-        ROTA_TRY(post(x, dir, m));
+        ROTA_TRY(rota_message_post(x, dir, m));
         if (x->request[dir][m] == MPI_REQUEST_NULL && !x->wire[dir][m].late &&
             !x->wire[dir][m].parcel)
             continue;
@@ -243,8 +244,8 @@ static int poll_each_lane(rota_exec *x, const rota_phase *phase, bool *done)
     for (int lane = 0; lane < x->n_lanes; lane++)
         while (x->lane_msg[lane] != NO_MSG) {
             bool complete_now = false;
-            ROTA_TRY(test_message(x, lane_dir(x, lane), x->lane_msg[lane],
-                                  &complete_now));
+            ROTA_TRY(rota_message_test(x, lane_dir(x, lane), x->lane_msg[lane],
+                                       &complete_now));
             if (!complete_now)
                 break;
             x->in_flight--;
@@ -290,7 +291,10 @@ static int enter_phase(rota_exec *x, const rota_phase *phase)
         return rota_native_post(x, phase);
     if (phase->sparse && x->collect)
         return rota_consensus_post(x, phase);
-    ROTA_TRY(phase->window > 0 ? fill_lanes(x, phase) : post_all(x, phase));
+    if (phase->flow)
+        ROTA_TRY(rota_flow_post(x, phase));
+    else
+        ROTA_TRY(phase->window > 0 ? fill_lanes(x, phase) : post_all(x, phase));
     return make_copies(x, phase);
 }
 
@@ -304,6 +308,8 @@ static int poll_phase(rota_exec *x, const rota_phase *phase, bool *done)
     }
     if (phase->sparse && x->collect)
         return rota_consensus_test(x, done);
+    if (phase->flow)
+        return rota_flow_test(x, done);
     return phase->window > 0 ? poll_lanes(x, phase, done)
                              : poll_all(x, phase, done);
 }

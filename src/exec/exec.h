@@ -74,6 +74,7 @@ typedef struct rota_exec {
     bool by_mpi;          /* some phase needs MPI */
     MPI_Request native_request;
     struct rota_native *native_args; /* NULL without a native phase */
+    struct rota_flow *flow; /* NULL without a phase that data flow through */
 
     /* What a windowed phase has in flight: receives first, then sends. */
     MPI_Request *lane;  /* [2 * widest window] */

@@ -688,6 +688,13 @@ int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
+/* Are open messages of the phase advanced by rota_shm_serve? Else each is tested
+ * by itself. */
+static bool is_served(const rota_phase *phase)
+{
+    return phase->window == 0 && !phase->flow;
+}
+
 int rota_shm_post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     bool done = false;
@@ -695,7 +702,7 @@ int rota_shm_post(rota_exec *x, rota_dir dir, uint32_t m)
     ROTA_TRY(prepare(x, dir, m));
     if (dir == ROTA_SEND)
         ROTA_TRY(rota_shm_test(x, dir, m, &done));
-    if (!done && x->s->phase[x->phase].window == 0)
+    if (!done && is_served(&x->s->phase[x->phase]))
         x->shm->open[x->shm->n_open++] = (posted){dir, m};
     return MPI_SUCCESS;
 }

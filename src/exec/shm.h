@@ -44,7 +44,8 @@ bool rota_shm_wants_arena(const rota_exec *x);
 /* Before a run. */
 void rota_shm_begin(rota_exec *x);
 
-/* Post message m; in a phase without a window rota_shm_serve does the rest. */
+/* Post message m; in a phase without a window or flow rota_shm_serve does the
+ * rest. */
 int rota_shm_post(rota_exec *x, rota_dir dir, uint32_t m);
 int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done);
 

@@ -75,12 +75,13 @@ static void copies(placed *w, uint32_t phase, bool make)
 }
 
 /* What is received may be there at once or at the end; what is sent must be
- * there all the time. But if all is packed first, what has been sent may be
+ * there all the time, or as soon as it is received where data flow through. But if all is packed first, what has been sent may be
  * overwritten when copies have been made. */
 static void run_phase(placed *w, uint32_t phase)
 {
     const rota_phase *const p = &w->s.phase[phase];
-    const bool packed_first = p->window == 0 && !p->native && !w->by_datatype;
+    const bool packed_first =
+        p->window == 0 && !p->flow && !p->native && !w->by_datatype;
 
     if (!packed_first)
         each_in(w, phase, ROTA_RECV, write_block);
@@ -134,7 +135,8 @@ static size_t alive_at_once(const placed *w)
     assert_non_null(used);
     for (uint32_t m = 0; m < n_moments; m++) {
         const rota_phase *const p = &w->s.phase[m / 2];
-        const bool whole = p->window > 0 || p->native || w->by_datatype;
+        const bool whole =
+            p->window > 0 || p->flow || p->native || w->by_datatype;
         for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
             const rota_msgs *const l = &w->s.msgs[dir];
             const bool now = whole || (m % 2 == 0) == (dir == ROTA_SEND);
@@ -271,21 +273,26 @@ static void build_any(rota_sched *s, uint64_t seed)
         written[i] = (uint32_t)(test_hash(seed + i) % PHASES);
     }
     for (uint32_t p = 0; p < PHASES; p++) {
-        const uint64_t kind = test_hash(seed + 100 + p) % 6;
+        const uint64_t kind = test_hash(seed + 100 + p) % 7;
         if (kind == 0)
             rota_native_begin(s, ROTA_NATIVE_ALLTOALLV);
+        else if (kind == 2)
+            rota_flow_begin(s);
         else
             rota_phase_begin(s, kind == 1);
         for (uint32_t i = 0; i < STAYS; i++) {
             const uint64_t draw = test_hash(seed + 1000 * (p + 1) + i);
             const bool by_copy = kind > 0 && draw % 3 == 0;
+            const bool passed_on = kind == 2 && !by_copy;
             if (p < written[i])
                 continue;
             if (p == written[i] && by_copy)
                 rota_emit_copy(s, rota_src(s, 0), at[i]);
             else if (p == written[i])
                 rota_emit_recv(s, 1, at[i]);
-            else if (draw / 3 % 4 == 0 && by_copy)
+            if (p == written[i] && !passed_on)
+                continue;
+            if (draw / 3 % 4 == 0 && by_copy)
                 rota_emit_copy(s, at[i], rota_dst(s, 0));
             else if (draw / 3 % 4 == 0)
                 rota_emit_send(s, 1, at[i]);

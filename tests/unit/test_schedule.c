@@ -206,7 +206,7 @@ static void lends_a_scratchpad(void **state)
 static void folds_blocks_messages_phases(void **state)
 {
     rota_sched s;
-    size_t bytes[9] = {0};
+    size_t bytes[11] = {0};
 
     (void)state;
     assert_int_equal(rota_sched_init(&s, 4, 1), MPI_SUCCESS);
@@ -221,21 +221,29 @@ static void folds_blocks_messages_phases(void **state)
     rota_phase_begin(&s, 3); /* its first message goes */
     rota_emit_recv(&s, 0, rota_dst(&s, 0));
     rota_emit_recv(&s, 2, rota_tmp(&s, 0));
+    rota_flow_begin(&s); /* goes */
+    rota_emit_recv(&s, 0, rota_tmp(&s, 1));
+    rota_flow_begin(&s);
+    rota_emit_recv(&s, 0, rota_tmp(&s, 2));
+    rota_emit_send(&s, 0, 10);
     rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV); /* stays */
     bytes[rota_src(&s, 2)] = 6;
-    bytes[8] = 1; /* the stay */
+    bytes[8] = bytes[10] = 1; /* stays */
     rota_sched_fold(&s, bytes);
 
-    assert_int_equal(s.n_phases, 3);
+    assert_int_equal(s.n_phases, 4);
     assert_int_equal(s.phase[0].window, 1);
     assert_int_equal(s.phase[1].window, 3);
-    assert_true(s.phase[2].native);
+    assert_false(s.phase[1].flow);
+    assert_true(s.phase[2].flow);
+    assert_true(s.phase[3].native);
     assert_int_equal(s.n_copies, 0);
-    assert_int_equal(s.msgs[ROTA_SEND].n, 1);
+    assert_int_equal(s.msgs[ROTA_SEND].n, 2);
     assert_int_equal(s.msgs[ROTA_SEND].msg[0].peer, 2);
     assert_int_equal(first_of(&s, ROTA_SEND, 1), 1);
     assert_int_equal(s.msgs[ROTA_SEND].item[0], 2);
-    assert_int_equal(s.msgs[ROTA_RECV].n, 1);
+    assert_int_equal(s.msgs[ROTA_SEND].item[1], 10);
+    assert_int_equal(s.msgs[ROTA_RECV].n, 2);
     assert_int_equal(s.msgs[ROTA_RECV].msg[0].peer, 2);
     assert_int_equal(s.msgs[ROTA_RECV].item[0], 8);
     assert_int_equal(s.phase[1].msg[ROTA_RECV], 0);
@@ -350,12 +358,13 @@ static void counts_rounds_that_wait(void **state)
 
 static void prints(void **state)
 {
-    static const char want[] = "rank 1 of 3: 2 phases, 1 slots\n"
+    static const char want[] = "rank 1 of 3: 3 phases, 1 slots\n"
                                " phase 0, window 2\n"
                                "  recv from 0: tmp[0]:8 dst[0]:3\n"
                                "  send to 2: src[2]:5\n"
                                "  copy src[1]:4 -> dst[1]:4\n"
-                               " phase 1, MPI's own all-to-all\n";
+                               " phase 1, MPI's own all-to-all\n"
+                               " phase 2, flow\n";
     const size_t bytes[7] = {0, 4, 5, 3, 4, 0, 8};
     char got[400] = "";
     rota_sched s;
@@ -369,6 +378,7 @@ static void prints(void **state)
     rota_emit_send(&s, 2, rota_src(&s, 2));
     rota_emit_copy(&s, rota_src(&s, 1), rota_dst(&s, 1));
     rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV);
+    rota_flow_begin(&s);
     FILE *const out = fmemopen(got, sizeof got, "w");
     assert_non_null(out);
     rota_sched_print(&s, bytes, out);
