@@ -259,21 +259,58 @@ static void emit_scatter(rota_sched *s, const office *o, offsets served)
             emit_scatter_send(s, o, served, q);
 }
 
+/* ---- all together -------------------------------------------------------- */
+
+/* Gather or scatter, by what is for, or from, one node at a time. */
+static void emit_each(rota_sched *s, const office *o,
+                      void (*emit)(rota_sched *, const office *, offsets))
+{
+    offsets one = {.step = o->home.t->n_nodes};
+
+    for (one.first = 1; one.first < o->home.t->n_nodes; one.first++) {
+        emit(s, o, one);
+        if (one.first % o->L == o->l) {
+            one.out += size_at(o, one.first);
+            one.in += size_at(o, -one.first);
+        }
+    }
+}
+
+/* What is direct comes first, and then what is gathered: a rank may send both
+ * and also what it scatters to the same other one. */
+static void emit_flow(rota_sched *s, const office *o)
+{
+    rota_flow_begin(s);
+    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
+    rota_emit_members(s, &o->home);
+    emit_each(s, o, emit_gather);
+    emit_matrices(s, o);
+    emit_each(s, o, emit_scatter);
+}
+
+static void emit_in_turn(rota_sched *s, const office *o)
+{
+    rota_phase_begin(s, 0);
+    for (int l = 0; l < o->L; l++)
+        emit_gather(s, o, served_by(o, l));
+    rota_phase_begin(s, 0);
+    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
+    emit_matrices(s, o);
+    rota_emit_members(s, &o->home);
+    rota_phase_begin(s, 0);
+    for (int l = 0; l < o->L; l++)
+        emit_scatter(s, o, served_by(o, l));
+}
+
 int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,
                        rota_sched *s)
 {
     const office o = open_office(s, topo, leaders);
 
-    rota_phase_begin(s, 0);
-    for (int l = 0; l < o.L; l++)
-        emit_gather(s, &o, served_by(&o, l));
-    rota_phase_begin(s, 0);
-    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
-    emit_matrices(s, &o);
-    rota_emit_members(s, &o.home);
-    rota_phase_begin(s, 0);
-    for (int l = 0; l < o.L; l++)
-        emit_scatter(s, &o, served_by(&o, l));
+    if (leaders->flow)
+        emit_flow(s, &o);
+    else
+        emit_in_turn(s, &o);
     return rota_sched_end(s);
 }
 

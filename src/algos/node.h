@@ -56,6 +56,7 @@ int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
 typedef struct rota_leaders {
     int n;       /* of each node, fewer where it has fewer ranks */
     bool spread; /* over its domains; else its first ranks */
+    bool flow;   /* node by node in one phase; else step by step */
 } rota_leaders;
 
 int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,

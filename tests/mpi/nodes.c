@@ -133,6 +133,7 @@ static void run_ints(ints *x)
 /* ---- where ranks are -------------------------------------------------------- */
 
 static int n_hosts, host[MOST_RANKS], host_size[MOST_RANKS];
+static bool in_domains; /* ranks are bound to different ones */
 
 /* Sets the above from the arguments. */
 static bool place_ranks(const char *numbers, bool deal)
@@ -199,6 +200,9 @@ static void check_topologies(void)
     test_case = "topology";
     open_ints(&x, MPI_COMM_WORLD, MPI_INFO_NULL);
     check_topology(&x.plan->comm->topo, host);
+    for (int q = 0; q < test_P; q++)
+        in_domains = in_domains || x.plan->comm->topo.domain[q] !=
+                                       x.plan->comm->topo.domain[0];
     MUST(rota_plan_free(&x.plan));
 
     test_case = "topology in reverse";
@@ -243,25 +247,93 @@ static int one_a_power_up(int h)
     return one_a_power(h, 1);
 }
 
-/* The rest is known for nodes of one size. */
-static bool even(void)
+/* This rank's number on its host. */
+static int local_number(void)
 {
-    for (int h = 1; h < n_hosts; h++)
-        if (host_size[h] != host_size[0])
-            return false;
-    return true;
+    int n = 0;
+
+    for (int q = 0; q < test_me; q++)
+        n += host[q] == host[test_me];
+    return n;
 }
 
-/* One message of Q blocks a node. */
-static int one_a_node(int h)
+/* Columns for a host that this rank carries: those of the ranks there whose
+ * number is its own, modulo the size of its own host. */
+static int columns_for(int h)
 {
-    return even() && h != host[test_me] ? 1 : ANY;
+    const int Q = host_size[host[test_me]];
+    int n = 0;
+
+    for (int local = local_number(); local < host_size[h]; local += Q)
+        n++;
+    return n;
 }
 
-/* One message a block, Q blocks a node. */
+static int one_a_column(int h)
+{
+    return h == host[test_me] ? ANY : columns_for(h);
+}
+
+/* As many blocks as there are ranks here. */
 static int one_a_block(int h)
 {
-    return even() && h != host[test_me] ? host_size[0] : ANY;
+    const int here = host[test_me];
+
+    return h == here ? ANY : columns_for(h) * host_size[here];
+}
+
+enum { LEADERS = 2 };
+
+/* Offsets that leader l of L serves. */
+static int offsets_of(int l, int L)
+{
+    int n = 0;
+
+    for (int i = 1; i < n_hosts; i++)
+        n += i % L == l;
+    return n;
+}
+
+/* One message to each host at the offsets of a leader; here, every rank sends
+ * the others their blocks, leaders what they serve, and is sent it by them,
+ * all in one message each or one for each offset. Leaders are the first ranks
+ * or, without domains, spread evenly. */
+static int by_leaders(int h, int leaders, bool spread, bool each)
+{
+    const int here = host[test_me], Q = host_size[here];
+    const int L = leaders < Q ? leaders : Q;
+    int mine = L, n = Q - 1;
+
+    for (int l = 0; l < L; l++)
+        if ((spread ? l * Q / L : l) == local_number())
+            mine = l;
+    if (h != here)
+        return (h - here + n_hosts) % n_hosts % L == mine;
+    for (int l = 0; l < L; l++) {
+        const int served = offsets_of(l, L);
+        n += (each ? served : served > 0) * (l == mine ? Q - 1 : 1);
+    }
+    return n;
+}
+
+static int one_leader(int h)
+{
+    return by_leaders(h, 1, false, false);
+}
+
+static int some_leaders(int h)
+{
+    return by_leaders(h, LEADERS, false, false);
+}
+
+static int spread_leaders(int h)
+{
+    return in_domains ? ANY : by_leaders(h, LEADERS, true, false);
+}
+
+static int overlapped_leaders(int h)
+{
+    return in_domains ? ANY : by_leaders(h, LEADERS, true, true);
 }
 
 /* Rows by name: one whose algorithm is not in the library says nothing. */
@@ -284,8 +356,12 @@ static const struct {
     {"bruck_modified", one_a_power_down},
     {"bruck_zero_rotation", one_a_power_down},
     {"bruck_zero_copy", one_a_power_down},
-    {"parlinna_coalesced", one_a_node},
+    {"parlinna_coalesced", one_a_column},
     {"parlinna_staggered", one_a_block},
+    {"l_a2a", one_leader},
+    {"mpml", some_leaders},
+    {"nmpml", spread_leaders},
+    {"onmpml", overlapped_leaders},
 };
 
 static int stated_messages(const rota_plan *plan)
@@ -322,8 +398,11 @@ static void check_messages(const rota_algo *algo, const char *intranode)
     MPI_Info info = test_info("rota_algorithm", algo->name, "rota_radix", "2");
     const bool within_by_mpi = strcmp(intranode, "p2p") == 0;
     int sent[MOST_RANKS] = {0}, total = 0;
+    char leaders[12];
     ints x;
 
+    snprintf(leaders, sizeof leaders, "%d", LEADERS);
+    MPI_Info_set(info, "rota_leaders", leaders);
     MPI_Info_set(info, "rota_intranode", intranode);
     test_case = algo->name;
     open_ints(&x, MPI_COMM_WORLD, info);

@@ -319,6 +319,7 @@ static void leaders(void **state)
             for (int L = 1; L <= 6; L++) {
                 check_leaders(&rota_algo_mpml, &t, L);
                 check_leaders(&rota_algo_nmpml, &t, L);
+                check_leaders(&rota_algo_onmpml, &t, L);
             }
             rota_topo_free(&t);
         }
@@ -346,6 +347,36 @@ static void leaders_of_even_nodes(void **state)
             ((N - 1 - k) * Q + k * Q * Q + Q - 1 + scattered * k * Q) * BLOCK);
         rota_sched_free(&s);
     }
+    rota_topo_free(&t);
+}
+
+/* As nmpml, but in one round, and what members and leaders hand each other is a
+ * message for each offset instead of one for all that a leader serves. */
+static void overlapped_leaders(void **state)
+{
+    enum { N = 7, Q = 5 };
+    rota_topo t;
+
+    (void)state;
+    assert_int_equal(rota_topo_make(&t, N * Q, Q, 1), MPI_SUCCESS);
+    for (int L = 1; L <= N - 1; L++)
+        for (int me = 0; me < N * Q; me++) {
+            rota_sched s = build(&rota_algo_nmpml, &t, me, L);
+            const costs in_turn = cost_of(&s);
+            const size_t k = count_outbound(&s, &t).messages;
+            rota_sched_free(&s);
+            s = build(&rota_algo_onmpml, &t, me, L);
+            const costs c = cost_of(&s);
+            assert_int_equal(count_outbound(&s, &t).messages, k);
+            rota_sched_free(&s);
+            assert_int_equal(c.n.messages,
+                             (N - 1 - k) + k + (Q - 1) + k * (Q - 1));
+            assert_int_equal(in_turn.n.rounds, 3);
+            assert_int_equal(c.n.rounds, 1);
+            assert_int_equal(c.n.bytes, in_turn.n.bytes);
+            assert_int_equal(c.n.copied, in_turn.n.copied);
+            assert_int_equal(c.slots, in_turn.slots);
+        }
     rota_topo_free(&t);
 }
 
@@ -423,6 +454,7 @@ int main(void)
         cmocka_unit_test(columns_to_uneven_nodes),
         cmocka_unit_test(leaders),
         cmocka_unit_test(leaders_of_even_nodes),
+        cmocka_unit_test(overlapped_leaders),
         cmocka_unit_test(leaders_by_domain),
     };
 

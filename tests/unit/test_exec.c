@@ -15,7 +15,8 @@
 
 enum { MOST = 8, BLOCK = 4, TAG = 5 };
 
-/* An all-to-all of blocks of BLOCK bytes on P ranks. */
+/* An all-to-all of blocks of BLOCK bytes on P ranks, of which two are a node
+ * where that matters. */
 typedef struct world {
     int P;
     rota_sched s[MOST];
@@ -28,13 +29,16 @@ typedef struct world {
 
 static void build(world *w, const rota_algo *algo, int parameter)
 {
-    const rota_params params = {.batch = parameter, .radix = parameter};
-    const rota_topo topo = {.P = w->P, .n_nodes = 1};
+    const rota_params params = {
+        .batch = parameter, .radix = parameter, .leaders = parameter};
+    rota_topo topo;
 
+    assert_int_equal(rota_topo_make(&topo, w->P, 2, 1), MPI_SUCCESS);
     for (int q = 0; q < w->P; q++) {
         assert_int_equal(rota_sched_init(&w->s[q], w->P, q), MPI_SUCCESS);
         assert_int_equal(algo->build(&topo, &params, &w->s[q]), MPI_SUCCESS);
     }
+    rota_topo_free(&topo);
 }
 
 static void prepare(world *w, int q, bool fixed)
@@ -271,6 +275,71 @@ static void window_skips_empty_messages(void **state)
     discard(w);
 }
 
+/* ---- data that flow through --------------------------------------------------- */
+
+static void transfer(int src, int dst, int n)
+{
+    for (int i = 0; i < n; i++)
+        assert_true(fakempi_transfer(src, dst));
+    assert_false(fakempi_transfer(src, dst));
+}
+
+/* Nodes of ranks 0 1, 2 3 and 4 5. Rank 0 sends to rank 1 directly, to 2 and 4
+ * what 1 has for them in two messages, and to 1 what comes from 4 and 2: in
+ * that order, whichever comes first. */
+static void sends_as_soon_as_blocks_are_there(void **state)
+{
+    (void)state;
+    for (int fixed = 0; fixed < 2; fixed++) {
+        world *const w = make(&rota_algo_onmpml, 6, 1, fixed != 0);
+        bind_all(w);
+        for (int run = 0; run < 2; run++) {
+            fakempi_manual();
+            start_all(w);
+            assert_int_equal(fakempi_in_flight(0, false), 5);
+            assert_int_equal(fakempi_in_flight(0, true), 1);
+            assert_int_equal(fakempi_in_flight(1, true), 3);
+            assert_true(fakempi_transfer(1, 0));
+            assert_true(fakempi_transfer(1, 0));
+            sweep(w);
+            assert_int_equal(fakempi_in_flight(0, true), 2);
+            transfer(1, 0, 1);
+            sweep(w);
+            assert_int_equal(fakempi_in_flight(0, true), 3);
+            transfer(3, 2, 3);
+            sweep(w);
+            transfer(2, 0, 1); /* waits for the one from 4 */
+            sweep(w);
+            assert_int_equal(fakempi_in_flight(0, false), 1);
+            assert_int_equal(fakempi_in_flight(0, true), 3);
+            transfer(5, 4, 3);
+            sweep(w);
+            transfer(4, 0, 1);
+            sweep(w);
+            assert_int_equal(fakempi_in_flight(0, false), 0);
+            assert_int_equal(fakempi_in_flight(0, true), 5);
+            finish(w);
+        }
+        discard(w);
+    }
+    assert_int_equal(fakempi_requests(), 0);
+}
+
+/* What comes and goes on lies end to end; only what leaves for another node is
+ * transposed, and what comes from there: two messages of either kind, of four
+ * blocks. */
+static void packs_nothing_twice(void **state)
+{
+    (void)state;
+    world *const w = make(&rota_algo_onmpml, 6, 1, true);
+    bind_all(w);
+    assert_int_equal(w->x[0].area_bytes, 4 * 64);
+    assert_int_equal(w->x[1].area_bytes, 0);
+    start_all(w);
+    finish(w);
+    discard(w);
+}
+
 /* ---- what a steady state costs ---------------------------------------------- */
 
 static void fixed_runs_start_persistent_requests(void **state)
@@ -504,10 +573,13 @@ static void survives_failing_calls(void **state)
         survives_failure(&rota_algo_linear, 0, fixed != 0, ROTA_META_ONCE);
         survives_failure(&rota_algo_scattered, 2, fixed != 0, ROTA_META_ONCE);
         survives_failure(&rota_algo_multi_pair, 2, fixed != 0, ROTA_META_ONCE);
+        survives_failure(&rota_algo_onmpml, 1, fixed != 0, ROTA_META_ONCE);
     }
     survives_failure(&rota_algo_parlogna, 2, true, ROTA_META_ONCE);
-    for (int m = ROTA_META_FUSED; m < ROTA_N_METADATA; m++)
+    for (int m = ROTA_META_FUSED; m < ROTA_N_METADATA; m++) {
         survives_failure(&rota_algo_parlogna, 2, false, (rota_metadata)m);
+        survives_failure(&rota_algo_onmpml, 1, false, (rota_metadata)m);
+    }
 }
 
 /* Receives that nobody will answer do not outlive the memory. */
@@ -576,6 +648,8 @@ int main(void)
         cmocka_unit_test(window_is_refilled_in_any_order),
         cmocka_unit_test(batch_is_not_refilled),
         cmocka_unit_test(window_skips_empty_messages),
+        cmocka_unit_test(sends_as_soon_as_blocks_are_there),
+        cmocka_unit_test(packs_nothing_twice),
         cmocka_unit_test(fixed_runs_start_persistent_requests),
         cmocka_unit_test(rebased_runs_post_ordinary_requests),
         cmocka_unit_test(rebasing_keeps_packed_messages),
