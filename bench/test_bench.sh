@@ -63,12 +63,13 @@ measures 12 --sizes 0,64,5000 --kind exchange --dist uniform,sparse:0.3 \
 measures 3 --sizes 300 --kind exchange --bound none --block 3 --iters 5 \
     --algos two_phase_bruck:radix=2,copy_bound,mpi
 measures 2 --sizes 300 --kind varying --bound none --block 1 --algos auto,mpi
+measures 2 --sizes 300,70000 --mem heap --iters 20 --algos auto
 measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 
 refuses "unknown argument '--bogus'" --bogus
 refuses "not an integer from 1" --inits 0
 refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi
-refuses "not available in this build" --mem heap
+refuses "not available in this build" --mem cuda
 refuses "cannot write" --json "$folder/none/json"
 refuses "no such file\|No such file" --dist "matrix:$folder/none"
 refuses "no_such_algorithm" --algos no_such_algorithm

@@ -308,7 +308,6 @@ static void mistakes_are_named(void **state)
         {"--kind varying --bound 8", "known, none"},
         {"--bound none", "not for --kind fixed"},
         {"--block 0", "--block"},
-        {"--mem heap", "not available in this build"},
         {"--mem cuda", "not available in this build"},
         {"--mem disk", "malloc, heap, cuda"},
         {"--dist gauss", "gauss"},
