@@ -107,8 +107,6 @@ endfunction()
 # rota_valgrind_test(NAME TARGET NP [seconds] [ARGS argument...])
 #
 # As rota_mpi_test, every rank under valgrind: errors and definite leaks fail.
-# The search for leaks reads all memory that is mapped and so takes all that an
-# arena might: a limit on files, of 256 MiB, limits the arena.
 # Not with sanitizers, which exclude it, and not with other MPIs than MPICH,
 # for whose own faults tests/valgrind.supp has no entries.
 function(rota_valgrind_test name target np)
@@ -124,7 +122,6 @@ function(rota_valgrind_test name target np)
     if(ROTA_VALGRIND)
         add_test(NAME valgrind_${name}_p${np}
                  COMMAND ${ROTA_TIMEOUT} -k 10 ${seconds} ${ROTA_MPIEXEC} ${np}
-                         sh -c "ulimit -f 524288 && exec \"$@\"" sh
                          ${ROTA_VALGRIND} --quiet --error-exitcode=99
                          --leak-check=full --show-leak-kinds=definite
                          --errors-for-leak-kinds=definite --num-callers=20
