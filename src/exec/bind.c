@@ -133,19 +133,11 @@ static bool is_typed(const rota_exec *x, const rota_wire *w, rota_block b)
     return w->parcel && x->fixed && !rota_type_is_bytes(rota_block_type(x, b));
 }
 
-static size_t sum_bytes(const rota_exec *x, const rota_block item[], uint32_t n)
-{
-    size_t total = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        total += x->bytes[item[i]];
-    return total;
-}
-
 /* May MPI gather the blocks, by a datatype that says where they lie? */
-static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n)
+static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n,
+                       size_t bytes)
 {
-    if (!x->by_datatype || !x->fixed || sum_bytes(x, item, n) > INT_MAX)
+    if (!x->by_datatype || !x->fixed || bytes > INT_MAX)
         return false;
     for (uint32_t i = 0; i < n; i++)
         if (!rota_type_is_bytes(rota_block_type(x, item[i])))
@@ -167,6 +159,7 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
              m < s->phase[phase + 1].msg[dir]; m++) {
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
+            const size_t bytes = rota_message_bytes(x, (rota_dir)dir, m);
             rota_wire *const w = &x->wire[dir][m];
             const bool shares =
                 !s->phase[phase].flow &&
@@ -174,13 +167,12 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
             const bool apart = !w->late && (!end_to_end(x, item, n) || shares ||
                                             is_typed(x, w, item[0]));
             w->gathered =
-                apart && !shares && !w->parcel && may_gather(x, item, n);
+                apart && !shares && !w->parcel && may_gather(x, item, n, bytes);
             w->packed = apart && !w->gathered;
             if (!w->packed)
                 continue;
             w->stage = used;
-            used += (sum_bytes(x, item, n) + CACHE_LINE - 1) / CACHE_LINE *
-                    CACHE_LINE;
+            used += (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
         }
     }
     return used;

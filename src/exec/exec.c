@@ -447,7 +447,7 @@ enum { LONG_YIELD_NS = 500000, AVOID_YIELDS_NS = 100000000 };
 
 static _Atomic int64_t yield_again_ns; /* time from which yields are tried */
 
-static int64_t now_ns(void)
+int64_t rota_now_ns(void)
 {
     struct timespec t;
 
@@ -500,13 +500,13 @@ static void give_way(patience *p)
         p->n++;
         return;
     }
-    const int64_t before = now_ns();
+    const int64_t before = rota_now_ns();
     if (p->n >= spins + YIELDS || before < yield_again_ns) {
         doze(p);
         return;
     }
     sched_yield();
-    const int64_t after = now_ns();
+    const int64_t after = rota_now_ns();
     if (after - before > LONG_YIELD_NS)
         yield_again_ns = after + AVOID_YIELDS_NS;
     p->n++;

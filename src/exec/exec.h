@@ -130,6 +130,9 @@ int rota_exec_wait(rota_exec *x);
  * up in between. done returns MPI_SUCCESS or a status that ends the wait. */
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg);
 
+/* Nanoseconds of a clock that only goes forward. */
+int64_t rota_now_ns(void);
+
 /* Wait for ordinary requests while active executors advance. */
 int rota_wait_requests(int n, MPI_Request request[]);
 

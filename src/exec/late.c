@@ -37,21 +37,9 @@ static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
 
 /* ---- memory ---------------------------------------------------------------- */
 
-/* Room grows by half at least, so that a run like the one before allocates
- * nothing. What data holds is kept. */
 static int make_room(struct rota_late *l, size_t bytes)
 {
-    const size_t half = l->room + l->room / 2;
-    const size_t room = bytes > half ? bytes : half;
-
-    if (bytes <= l->room)
-        return MPI_SUCCESS;
-    char *const data = realloc(l->data, room);
-    if (!data)
-        return rota_fail_mem("a message of blocks");
-    l->data = data;
-    l->room = room;
-    return MPI_SUCCESS;
+    return rota_grow(&l->data, &l->room, bytes, "a message of blocks");
 }
 
 /* The header's room and, where blocks are bounded, theirs. */

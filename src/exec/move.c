@@ -101,6 +101,21 @@ int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed)
     return MPI_SUCCESS;
 }
 
+int rota_grow(char **memory, size_t *room, size_t bytes, const char *what)
+{
+    const size_t half = *room + *room / 2;
+    const size_t more = bytes > half ? bytes : half;
+
+    if (bytes <= *room)
+        return MPI_SUCCESS;
+    char *const grown = realloc(*memory, more);
+    if (!grown)
+        return rota_fail_mem(what);
+    *memory = grown;
+    *room = more;
+    return MPI_SUCCESS;
+}
+
 size_t rota_copy_step(const rota_type *a, const rota_type *b)
 {
     enum { COMFORTABLE = 1 << 16 }; /* within the second-level cache */

@@ -35,6 +35,11 @@ size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m);
 int rota_message_pack(const rota_exec *x, uint32_t m, char *packed);
 int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed);
 
+/* Room for bytes in memory that is kept from run to run: it grows by half at
+ * least, so that a run like the one before allocates nothing. What it holds is
+ * kept. what: for the error. */
+int rota_grow(char **memory, size_t *room, size_t bytes, const char *what);
+
 /* Bytes of staging that a copy between two datatypes needs: a whole number of
  * elements of both. */
 size_t rota_copy_step(const rota_type *a, const rota_type *b);

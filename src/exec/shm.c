@@ -371,8 +371,7 @@ static bool is_gathered(const rota_exec *x, rota_dir dir, uint32_t m)
            !rota_type_is_bytes(rota_block_type(x, l->item[l->msg[m].first]));
 }
 
-/* Memory to gather a message in. Where counts vary it grows by half at least,
- * so that a run like the one before allocates nothing. */
+/* Memory to gather a message in. */
 static int stage(const rota_exec *x, rota_dir dir, uint32_t m, char **memory)
 {
     const rota_wire *const w = &x->wire[dir][m];
@@ -382,15 +381,8 @@ static int stage(const rota_exec *x, rota_dir dir, uint32_t m, char **memory)
         *memory = x->area + w->stage;
         return MPI_SUCCESS;
     }
-    if (p->bytes > p->own_room) {
-        const size_t half = p->own_room + p->own_room / 2;
-        const size_t room = p->bytes > half ? p->bytes : half;
-        char *const own = realloc(p->own, room);
-        if (!own)
-            return rota_fail_mem("a message of elements");
-        p->own = own;
-        p->own_room = room;
-    }
+    ROTA_TRY(
+        rota_grow(&p->own, &p->own_room, p->bytes, "a message of elements"));
     *memory = p->own;
     return MPI_SUCCESS;
 }

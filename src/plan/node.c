@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What ranks of a node tell each other. */
@@ -67,14 +66,6 @@ static int map_all(rota_node *node, const card cards[])
 
 /* ---- cross-memory attach --------------------------------------------------------- */
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 typedef struct trial {
     rota_near *near;
     uint64_t address; /* of its arena in that process */
@@ -94,13 +85,13 @@ static bool try_once(trial *t, size_t bytes, int64_t *ring, int64_t *cma)
     struct iovec here = {t->here, bytes};
     struct iovec there = {(void *)(uintptr_t)(t->address + t->at + bytes),
                           bytes};
-    const int64_t begin = now_ns();
+    const int64_t begin = rota_now_ns();
 
     memcpy(t->here, (char *)t->near->head + t->at, bytes);
-    const int64_t middle = now_ns();
+    const int64_t middle = rota_now_ns();
     const ssize_t got =
         process_vm_readv((pid_t)t->near->pid, &here, 1, &there, 1, 0);
-    const int64_t end = now_ns();
+    const int64_t end = rota_now_ns();
     t->at += 2 * bytes;
     *ring = 2 * (middle - begin) < *ring ? 2 * (middle - begin) : *ring;
     *cma = end - middle < *cma ? end - middle : *cma;

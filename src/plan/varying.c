@@ -24,7 +24,7 @@ static void leave_out(rota_plan *p)
 }
 
 /* In place: send blocks are those of the receive buffer, to be staged one
- * after the other. Staging memory grows by half at least. */
+ * after the other. */
 static int lay_out_stage(rota_plan *p)
 {
     const int P = p->comm->P, me = p->comm->me;
@@ -36,16 +36,8 @@ static int lay_out_stage(rota_plan *p)
         p->offset[d] = (ptrdiff_t)at;
         at += p->bytes[d];
     }
-    if (at <= p->stage_bytes)
-        return MPI_SUCCESS;
-    const size_t grown = p->stage_bytes + p->stage_bytes / 2;
-    const size_t room = at > grown ? at : grown;
-    char *const stage = realloc(p->stage, room);
-    if (!stage)
-        return rota_fail_mem("staging what is sent in place");
-    p->stage = stage;
-    p->stage_bytes = room;
-    return MPI_SUCCESS;
+    return rota_grow(&p->stage, &p->stage_bytes, at,
+                     "staging what is sent in place");
 }
 
 int rota_varying_start(rota_plan *p, const rota_args *args)
