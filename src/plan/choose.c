@@ -85,7 +85,7 @@ static int choose_radix(const rota_hints *hints, const rota_algo *algo,
 }
 
 int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
-                size_t max_block, rota_choice *choice)
+                size_t max_block, rota_choice *choice, const char **why)
 {
     const rota_algo *const algo =
         hints->algo ? hints->algo : &rota_algo_multi_pair;
@@ -97,8 +97,8 @@ int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
                    .leaders =
                        hints->leaders ? hints->leaders : DEFAULT_LEADERS},
         .intranode = hints->intranode,
-        .why = hints->algo ? "asked for by a hint" : "the default",
     };
+    *why = hints->algo ? "asked for by a hint" : "the default";
     choice->params.by_datatype =
         algo->by_datatype || (hints->by_datatype && kind == ROTA_FIXED &&
                               algo->params & ROTA_P_PACKING);

@@ -41,7 +41,7 @@ static bool add_choice(cJSON *o, const rota_plan *p)
            add_text(o, "algorithm", p->choice.algo->name) &&
            add_text(o, "summary", p->choice.algo->summary) &&
            add_text(o, "source", p->choice.algo->source) &&
-           add_text(o, "chosen", p->choice.why) && add_params(o, &p->choice) &&
+           add_text(o, "chosen", p->why) && add_params(o, &p->choice) &&
            add_text(o, "metadata", rota_metadata_name(p->choice.metadata));
 }
 

@@ -345,7 +345,8 @@ static int build(rota_plan *p, const rota_hints *hints)
     rota_comm *const c = p->comm;
 
     ROTA_TRY(pretend(p, hints->node_size));
-    ROTA_TRY(rota_choose(hints, p->topo, p->kind, p->max_block, &p->choice));
+    ROTA_TRY(rota_choose(hints, p->topo, p->kind, p->max_block, &p->choice,
+                         &p->why));
     ROTA_TRY(rota_sched_init(&p->sched, c->P, c->me));
     ROTA_TRY(p->choice.algo->build(p->topo, &p->choice.params, &p->sched));
     p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);

@@ -4,6 +4,7 @@
 
 #include "algos/algo.h"
 #include "exec/exec.h"
+#include "plan/tuning.h"
 #include "problem.h"
 #include "rota.h"
 #include "topo.h"
@@ -95,15 +96,6 @@ int rota_raise(const rota_comm *c, int code);
 
 /* ---- hints.c ------------------------------------------------------------- */
 
-/* How messages between ranks of a node travel. */
-typedef enum rota_intranode {
-    ROTA_INTRANODE_AUTO, /* as is fastest */
-    ROTA_INTRANODE_SHM,  /* shared memory */
-    ROTA_INTRANODE_CMA,  /* private memory is read by the receiver */
-    ROTA_INTRANODE_P2P,  /* by MPI */
-    ROTA_N_INTRANODE
-} rota_intranode;
-
 typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
     int batch;             /* 0: no wish, as for radix and leaders */
@@ -122,19 +114,9 @@ const char *rota_intranode_name(rota_intranode intranode);
 
 /* ---- choose.c ------------------------------------------------------------ */
 
-typedef struct rota_choice {
-    const rota_algo *algo;
-    rota_params params;
-    rota_metadata metadata;
-    rota_intranode intranode;
-    const char *why;
-} rota_choice;
-
-typedef enum rota_kind { ROTA_FIXED, ROTA_VARYING, ROTA_EXCHANGE } rota_kind;
-
 /* From data that all ranks share, so that all choose alike. */
 int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
-                size_t max_block, rota_choice *choice);
+                size_t max_block, rota_choice *choice, const char **why);
 
 /* ---- types.c ------------------------------------------------------------- */
 
@@ -189,8 +171,9 @@ struct rota_plan {
     rota_comm *comm;
     rota_kind kind;
     rota_choice choice;
-    bool checked; /* counts across ranks and overlaps were looked at */
-    bool active;  /* started, and not waited for */
+    const char *why; /* it was chosen */
+    bool checked;    /* counts across ranks and overlaps were looked at */
+    bool active;     /* started, and not waited for */
     bool has_id;
     int id;                /* on its communicator */
     int native;            /* index of the native communicator, or -1 */

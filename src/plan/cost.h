@@ -1,0 +1,85 @@
+/* cost.h - what a run of a schedule is expected to take.
+ *
+ * A schedule is counted in terms: messages, bytes and phases by the link that
+ * they take, blocks and bytes that are copied. A machine has a price for each
+ * term, and the time of a run is the sum of the products. So a machine is
+ * fitted to measured times by linear least squares, and a schedule of any
+ * algorithm is priced alike.
+ */
+#ifndef ROTA_COST_H
+#define ROTA_COST_H
+
+#include "schedule.h"
+#include "stats.h"
+#include "topo.h"
+
+/* How a message travels. */
+typedef enum rota_link {
+    ROTA_LINK_DOMAIN,      /* shared memory, same NUMA domain */
+    ROTA_LINK_NODE,        /* shared memory, another domain of the node */
+    ROTA_LINK_P2P,         /* by MPI, in the node */
+    ROTA_LINK_NET,         /* by MPI, between nodes */
+    ROTA_LINK_NATIVE_NODE, /* in a collective of MPI's, in the node */
+    ROTA_LINK_NATIVE_NET,  /* in a collective of MPI's, between nodes */
+    ROTA_N_LINKS
+} rota_link;
+
+/* What is counted for a link. */
+typedef enum rota_per_link {
+    ROTA_PER_PHASE, /* a phase, or batch of a window, whose slowest link it is:
+                       latency */
+    ROTA_PER_MESSAGE,
+    ROTA_PER_BYTE,
+    ROTA_PER_LONG_MESSAGE, /* those of more than ROTA_LONG bytes, */
+    ROTA_PER_LONG_BYTE,    /* which are not in the two before */
+    ROTA_N_PER_LINK
+} rota_per_link;
+
+enum { ROTA_LONG = 8192 };
+
+/* Terms: those of links, rota_term(link, what), and these. */
+enum {
+    ROTA_TERM_START = ROTA_N_LINKS * ROTA_N_PER_LINK, /* a run */
+    ROTA_TERM_COPIED_BLOCK,  /* packed, unpacked or copied in the rank */
+    ROTA_TERM_COPIED_BYTE,   /* likewise */
+    ROTA_TERM_SWITCH,        /* a phase, for each rank more than cores */
+    ROTA_TERM_SWITCH_MPI,    /* a phase with messages by MPI, likewise */
+    ROTA_TERM_SWITCH_NATIVE, /* a phase that is MPI's collective, likewise */
+    ROTA_N_TERMS
+};
+
+static inline int rota_term(rota_link link, rota_per_link what)
+{
+    return (int)link * ROTA_N_PER_LINK + (int)what;
+}
+
+/* "net_per_byte", "copied_byte", ... */
+const char *rota_term_name(int term);
+
+typedef struct rota_machine {
+    double ns[ROTA_N_TERMS]; /* nanoseconds for one of each term, never < 0 */
+} rota_machine;
+
+/* For a machine that nobody has calibrated. */
+extern const rota_machine rota_machine_usual;
+
+/* How often each term occurs in a run of one rank's schedule. */
+typedef struct rota_terms {
+    double n[ROTA_N_TERMS];
+} rota_terms;
+
+typedef struct rota_run_kind {
+    const rota_topo *topo;
+    const rota_stats *stats;
+    rota_metadata metadata;
+    bool shared; /* shared memory carries messages within nodes */
+} rota_run_kind;
+
+/* bytes: [n_blocks], expected ones where they are not known. */
+void rota_cost_count(const rota_sched *s, const double bytes[],
+                     const rota_run_kind *how, rota_terms *terms);
+
+/* Nanoseconds. */
+double rota_cost(const rota_machine *machine, const rota_terms *terms);
+
+#endif /* ROTA_COST_H */

@@ -1,0 +1,74 @@
+/* tuning.h - what measurements have taught: the prices of a machine, and rows
+ * that say which algorithm was best for which kind of all-to-all.
+ *
+ * Kept with a communicator, the same on all its ranks; text is JSON.
+ */
+#ifndef ROTA_TUNING_H
+#define ROTA_TUNING_H
+
+#include "algos/algo.h"
+#include "plan/cost.h"
+#include "stats.h"
+
+/* How messages between ranks of a node travel. */
+typedef enum rota_intranode {
+    ROTA_INTRANODE_AUTO, /* as is fastest */
+    ROTA_INTRANODE_SHM,  /* shared memory */
+    ROTA_INTRANODE_CMA,  /* private memory is read by the receiver */
+    ROTA_INTRANODE_P2P,  /* by MPI */
+    ROTA_N_INTRANODE
+} rota_intranode;
+
+/* All that a plan's builder and executor are told. */
+typedef struct rota_choice {
+    const rota_algo *algo;
+    rota_params params;
+    rota_metadata metadata;
+    rota_intranode intranode;
+} rota_choice;
+
+/* Where something was measured; texts are owned and never NULL. */
+typedef struct rota_provenance {
+    char *machine, *date, *command;
+} rota_provenance;
+
+typedef struct rota_range {
+    double least, most; /* both belong to it */
+} rota_range;
+
+typedef struct rota_tuning_row {
+    /* What it is for, by the fields of rota_stats. */
+    rota_kind kind;
+    rota_range ranks, nodes, node_size, cores, largest, mean, density,
+        imbalance;
+    /* What is best there, and what it took, in microseconds. */
+    rota_choice choice;
+    double us;
+    rota_provenance from;
+} rota_tuning_row;
+
+typedef struct rota_tuning {
+    bool has_machine;
+    rota_machine machine;
+    rota_provenance machine_from;
+    rota_tuning_row *row; /* [n_rows], the first that matches counts */
+    int n_rows;
+} rota_tuning;
+
+/* Fails with MPI_ERR_ARG and a text that says what is wrong where. t is to be
+ * freed in either case. Local, as all here. */
+int rota_tuning_parse(const char *text, rota_tuning *t);
+void rota_tuning_free(rota_tuning *t); /* t may be zero */
+
+/* To be freed by the caller; NULL if there is no memory. */
+char *rota_tuning_print(const rota_tuning *t);
+
+/* The first row for such an all-to-all, or NULL. */
+const rota_tuning_row *rota_tuning_find(const rota_tuning *t,
+                                        const rota_stats *stats);
+
+/* Put a copy of row before all others, in place of those that are for the very
+ * same. */
+int rota_tuning_put(rota_tuning *t, const rota_tuning_row *row);
+
+#endif /* ROTA_TUNING_H */

@@ -1,0 +1,30 @@
+/* stats.h - what an all-to-all is like, over all ranks: the only sizes that a
+ * choice may look at, since all ranks have them alike. */
+#ifndef ROTA_STATS_H
+#define ROTA_STATS_H
+
+#include <stdint.h>
+
+typedef enum rota_kind {
+    ROTA_FIXED,
+    ROTA_VARYING,
+    ROTA_EXCHANGE,
+    ROTA_N_KINDS
+} rota_kind;
+
+typedef struct rota_stats {
+    rota_kind kind;
+    int P;
+    int n_nodes;
+    int node_size;    /* ranks of the largest node */
+    int cores;        /* of the node that has fewest */
+    uint64_t largest; /* bytes of the largest block or, where counts vary, of
+                         the bound; UINT64_MAX if there is none */
+    double mean;      /* bytes of a block, over all P * P; where counts vary,
+                         what is to be expected */
+    double density;   /* part of the blocks that have any bytes: 0 to 1 */
+    double imbalance; /* most bytes that a rank sends or receives, by the mean
+                         of that over ranks: 1 if all have the same */
+} rota_stats;
+
+#endif /* ROTA_STATS_H */
