@@ -344,6 +344,60 @@ ROTA_API int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info,
 ROTA_API int rota_mem_free(void *ptr);
 
 /* -------------------------------------------------------------------------
+ * Tuning: what measurements have taught
+ *
+ * The prices of a machine and rows that say which algorithm was best for which
+ * kind of all-to-all, kept with a communicator for the plans that are made on
+ * it afterwards. As text it is one object of JSON (docs/guide.md); rota-tune
+ * makes one. Unless told otherwise, the first plan on a communicator looks for
+ * a file: the one that ROTA_TUNING_FILE names, else
+ * $XDG_CONFIG_HOME/rota/tuning.json (~/.config/rota/tuning.json), else
+ * rota/tuning.json in the folder of the system's configuration. Where ranks
+ * share no files those of rank 0 count. A file that nobody named and that
+ * cannot be read is ignored.
+ * ---------------------------------------------------------------------- */
+
+/* Take a file's tuning in the place of what the communicator has. On an error
+ * that stays as it was.
+ *
+ * path  on rank 0 the file's name, or NULL to look for one as the first plan
+ *       does, which it is no error not to find; elsewhere ignored
+ * comm  intra-communicator
+ *
+ * Collective over comm; blocks. Rank 0 reads the file.
+ * Errors: MPI_ERR_COMM as for rota_alltoallv_init; MPI_ERR_ARG, with the line,
+ * or the row and the key, for a file that cannot be read, is no tuning or was
+ * made by a newer version; MPI_ERR_NO_MEM. */
+ROTA_API int rota_tuning_import(const char *path, MPI_Comm comm);
+
+/* As rota_tuning_import, from a text, which rank 0 gives; elsewhere ignored.
+ * Errors: also MPI_ERR_ARG for a NULL text. */
+ROTA_API int rota_tuning_import_string(const char *text, MPI_Comm comm);
+
+/* Write what the communicator has: imported, found or measured by plans that
+ * were made on it. Who reads the file at the same time sees the old one or the
+ * new one.
+ *
+ * path  on rank 0 the file's name, or NULL for that of the user's file, whose
+ *       folder is then made; elsewhere ignored
+ * comm  intra-communicator
+ *
+ * Collective over comm; blocks. Rank 0 writes the file.
+ * Errors: MPI_ERR_COMM; MPI_ERR_ARG for a file that cannot be written;
+ * MPI_ERR_NO_MEM. */
+ROTA_API int rota_tuning_export(const char *path, MPI_Comm comm);
+
+/* The same as text: buf and len as for rota_plan_describe. Local; does not
+ * block. Errors: MPI_ERR_COMM; MPI_ERR_ARG for NULL len or NULL buf with *len >
+ * 0; MPI_ERR_NO_MEM. */
+ROTA_API int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len);
+
+/* Have no tuning on the communicator, and look for no file any more.
+ * Collective over comm; blocks only where nothing has been made on it yet.
+ * Errors: MPI_ERR_COMM. */
+ROTA_API int rota_tuning_forget(MPI_Comm comm);
+
+/* -------------------------------------------------------------------------
  * Asking
  * ---------------------------------------------------------------------- */
 

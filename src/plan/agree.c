@@ -50,8 +50,8 @@ static int reduce(const rota_comm *c, ballot *mine)
     return MPI_SUCCESS;
 }
 
-/* Pass the text of the failure on from root, along a binomial tree. */
-static int spread_text(const rota_comm *c, int root, char text[ROTA_ERR_TEXT])
+/* Along a binomial tree. */
+int rota_spread(const rota_comm *c, int root, void *data, size_t bytes)
 {
     const int place = (c->me - root + c->P) % c->P;
     int bit = 1;
@@ -61,14 +61,14 @@ static int spread_text(const rota_comm *c, int root, char text[ROTA_ERR_TEXT])
         bit *= 2;
     if (place > 0) {
         const int from = (c->me - bit + c->P) % c->P;
-        ROTA_TRY(MPI_Irecv(text, ROTA_ERR_TEXT, MPI_BYTE, from, ROTA_TAG_AGREE,
+        ROTA_TRY(MPI_Irecv(data, (int)bytes, MPI_BYTE, from, ROTA_TAG_AGREE,
                            c->dup, &request));
         ROTA_TRY(rota_wait_requests(1, &request));
     }
     for (bit /= 2; bit > 0; bit /= 2) {
         if (place + bit >= c->P)
             continue;
-        ROTA_TRY(MPI_Isend(text, ROTA_ERR_TEXT, MPI_BYTE, (c->me + bit) % c->P,
+        ROTA_TRY(MPI_Isend(data, (int)bytes, MPI_BYTE, (c->me + bit) % c->P,
                            ROTA_TAG_AGREE, c->dup, &request));
         ROTA_TRY(rota_wait_requests(1, &request));
     }
@@ -96,7 +96,7 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
 
     if (rank == c->me)
         copy_text(status, text);
-    ROTA_TRY(spread_text(c, rank, text));
+    ROTA_TRY(rota_spread(c, rank, text, sizeof text));
     text[ROTA_ERR_TEXT - 1] = '\0';
     return rota_fail(errorclass, "rank %d: %.*s", rank, ROTA_ERR_TEXT - 20,
                      text);

@@ -57,6 +57,74 @@ int rota_mem_free(void *ptr)
     return MPI_SUCCESS;
 }
 
+/* ---- tuning ------------------------------------------------------------------ */
+
+/* What is done with a communicator and a text. */
+static int on_comm(const char *function, MPI_Comm comm, const char *text,
+                   int (*act)(rota_comm *c, const char *text))
+{
+    rota_comm *c = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return err;
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = act(c, text);
+    return leave(c, function, err);
+}
+
+int rota_tuning_import(const char *path, MPI_Comm comm)
+{
+    return on_comm(__func__, comm, path, rota_comm_read_tuning);
+}
+
+int rota_tuning_import_string(const char *text, MPI_Comm comm)
+{
+    return on_comm(__func__, comm, text, rota_comm_take_tuning);
+}
+
+int rota_tuning_export(const char *path, MPI_Comm comm)
+{
+    return on_comm(__func__, comm, path, rota_comm_write_tuning);
+}
+
+static int forget(rota_comm *c, const char *unused)
+{
+    (void)unused;
+    rota_comm_forget_tuning(c);
+    return MPI_SUCCESS;
+}
+
+int rota_tuning_forget(MPI_Comm comm)
+{
+    return on_comm(__func__, comm, NULL, forget);
+}
+
+static int check_text_out(const char *buf, const size_t *len)
+{
+    return len && (buf || *len == 0)
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_ARG, "%s is NULL", len ? "buf" : "len");
+}
+
+int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
+{
+    const rota_tuning none = {0};
+    rota_comm *c = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return err;
+    err = rota_comm_find(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = check_text_out(buf, len);
+    if (err == MPI_SUCCESS)
+        err = rota_text_give(rota_tuning_print(c ? &c->tuning : &none),
+                             "tuning", buf, len);
+    return leave(c, __func__, err);
+}
+
 /* ---- making ----------------------------------------------------------------- */
 
 static int check_out(rota_plan *const *plan)
@@ -522,8 +590,8 @@ int rota_plan_describe(const rota_plan *plan, int format, char *buf,
 {
     int err = check_handle(plan);
 
-    if (err == MPI_SUCCESS && (!len || (!buf && *len > 0)))
-        err = rota_fail(MPI_ERR_ARG, "%s is NULL", len ? "buf" : "len");
+    if (err == MPI_SUCCESS)
+        err = check_text_out(buf, len);
     if (err == MPI_SUCCESS && format != ROTA_DESCRIBE_TEXT &&
         format != ROTA_DESCRIBE_JSON)
         err = rota_fail(MPI_ERR_ARG, "format = %d is unknown", format);

@@ -84,6 +84,7 @@ static void destroy(rota_comm *c)
         MPI_Comm_free(&c->dup);
     rota_node_free(c->node);
     rota_topo_free(&c->topo);
+    rota_comm_forget_tuning(c);
 }
 
 void rota_comm_release(rota_comm *c)
@@ -229,7 +230,7 @@ static int make(MPI_Comm user, rota_comm **c)
     return attach(*c);
 }
 
-int rota_comm_get(MPI_Comm user, rota_comm **c)
+int rota_comm_find(MPI_Comm user, rota_comm **c)
 {
     int inter = 0, found = 0;
 
@@ -240,7 +241,15 @@ int rota_comm_get(MPI_Comm user, rota_comm **c)
         return rota_fail(MPI_ERR_COMM, "comm is an inter-communicator");
     ROTA_TRY(make_keyval());
     ROTA_TRY(MPI_Comm_get_attr(user, keyval, c, &found));
-    return found ? MPI_SUCCESS : make(user, c);
+    if (!found)
+        *c = NULL;
+    return MPI_SUCCESS;
+}
+
+int rota_comm_get(MPI_Comm user, rota_comm **c)
+{
+    ROTA_TRY(rota_comm_find(user, c));
+    return *c ? MPI_SUCCESS : make(user, c);
 }
 
 /* ---- native communicators --------------------------------------------------- */

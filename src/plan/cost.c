@@ -17,3 +17,5 @@ const char *rota_term_name(int term)
 {
     return names[term];
 }
+
+const rota_machine rota_machine_usual = {{0}};

@@ -33,11 +33,17 @@ static bool add_params(cJSON *o, const rota_choice *choice)
     return ok;
 }
 
+const char *rota_kind_name(rota_kind kind)
+{
+    static const char *const name[ROTA_N_KINDS] = {"fixed", "varying",
+                                                   "exchange"};
+
+    return name[kind];
+}
+
 static bool add_choice(cJSON *o, const rota_plan *p)
 {
-    static const char *const kinds[] = {"fixed", "varying", "exchange"};
-
-    return add_text(o, "kind", kinds[p->kind]) &&
+    return add_text(o, "kind", rota_kind_name(p->kind)) &&
            add_text(o, "algorithm", p->choice.algo->name) &&
            add_text(o, "summary", p->choice.algo->summary) &&
            add_text(o, "source", p->choice.algo->source) &&
@@ -171,6 +177,17 @@ static char *as_text(const cJSON *o)
     return text;
 }
 
+int rota_text_give(char *text, const char *what, char *buf, size_t *len)
+{
+    if (!text)
+        return rota_fail_mem(what);
+    if (*len > 0)
+        snprintf(buf, *len, "%s", text);
+    *len = strlen(text) + 1;
+    free(text);
+    return MPI_SUCCESS;
+}
+
 int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len)
 {
     cJSON *const o = collect(plan);
@@ -180,11 +197,5 @@ int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len)
         text = format == ROTA_DESCRIBE_JSON ? cJSON_PrintUnformatted(o)
                                             : as_text(o);
     cJSON_Delete(o);
-    if (!text)
-        return rota_fail_mem("a description");
-    if (*len > 0)
-        snprintf(buf, *len, "%s", text);
-    *len = strlen(text) + 1;
-    free(text);
-    return MPI_SUCCESS;
+    return rota_text_give(text, "a description", buf, len);
 }

@@ -32,11 +32,17 @@ typedef struct rota_comm {
     struct rota_id *live_ids; /* uthash, of plans that live on this rank */
     MPI_Comm native[ROTA_MAX_NATIVE]; /* made when first needed */
     uint64_t native_used; /* bit i: a plan of this rank has native[i] */
+    rota_tuning tuning;   /* the same on all ranks, as all about it */
+    bool tuning_tried;    /* plans need not look for a file any more */
+    char *tuning_path;    /* of the file it is from; NULL: of none */
+    char tuning_note[ROTA_ERR_TEXT]; /* a file found was ignored, and why */
 } rota_comm;
 
 /* Find or make the state of a communicator. Collective when it is made; active
  * plans advance meanwhile. */
 int rota_comm_get(MPI_Comm user, rota_comm **c);
+/* Find it; NULL if it has not been made. Local. */
+int rota_comm_find(MPI_Comm user, rota_comm **c);
 void rota_comm_retain(rota_comm *c);
 void rota_comm_release(rota_comm *c);
 
@@ -64,6 +70,28 @@ int rota_comm_native(rota_comm *c, int i, MPI_Comm *native);
 int rota_comm_open_node(rota_comm *c);
 void rota_node_free(rota_node *node); /* node may be NULL */
 
+/* ---- tuning_file.c ------------------------------------------------------- */
+
+/* See that the communicator has the tuning of a file. path: the same on all
+ * ranks, or NULL for ROTA_TUNING_FILE of rank 0's environment or, without it,
+ * the user's file or the system's. Nothing is done if the file named has been
+ * read before or, without a name, if any has been looked for. A file that was
+ * asked for and cannot be used is an error; another one is ignored, with a
+ * note. Only rank 0 touches files. Collective. */
+int rota_comm_load_tuning(rota_comm *c, const char *path);
+
+/* The tuning of a file or text in the place of what there is. path, as above,
+ * and text are rank 0's. Collective; every failure is agreed on. */
+int rota_comm_read_tuning(rota_comm *c, const char *path);
+int rota_comm_take_tuning(rota_comm *c, const char *text);
+
+/* Rank 0 writes, all at once, to its path or, if that is NULL, to the user's
+ * file. Collective; the verdict is agreed on. */
+int rota_comm_write_tuning(rota_comm *c, const char *path);
+
+/* Have none, and look for none. Local. */
+void rota_comm_forget_tuning(rota_comm *c);
+
 /* ---- topo_detect.c ------------------------------------------------------- */
 
 int rota_topo_cores(void); /* of this process's node */
@@ -84,6 +112,10 @@ typedef struct rota_vote {
  * error of one of them, with its text. vote may be NULL on all ranks.
  * Collective; O(log P) messages. */
 int rota_agree(const rota_comm *c, int status, rota_vote *vote);
+
+/* Pass bytes, at most INT_MAX and the same number everywhere, on from root to
+ * all. Collective; fails only if MPI does. */
+int rota_spread(const rota_comm *c, int root, void *data, size_t bytes);
 
 /* ---- error_code.c -------------------------------------------------------- */
 
@@ -244,6 +276,10 @@ int rota_memory_free(void *memory); /* local; memory may be NULL */
 
 /* ---- describe.c ---------------------------------------------------------- */
 
+/* Give a text, which is freed, to a caller as rota_plan_describe says; fails
+ * if it is NULL, for want of memory for what. */
+int rota_text_give(char *text, const char *what, char *buf, size_t *len);
+const char *rota_kind_name(rota_kind kind); /* "fixed", ... */
 int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len);
 
 #endif /* ROTA_PLAN_H */

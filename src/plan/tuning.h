@@ -27,7 +27,7 @@ typedef struct rota_choice {
     rota_intranode intranode;
 } rota_choice;
 
-/* Where something was measured; texts are owned and never NULL. */
+/* Where something was measured; texts are owned and never NULL once read. */
 typedef struct rota_provenance {
     char *machine, *date, *command;
 } rota_provenance;
@@ -36,12 +36,18 @@ typedef struct rota_range {
     double least, most; /* both belong to it */
 } rota_range;
 
+/* "unbounded": more than anything that can be counted, and what UINT64_MAX
+ * bytes count as. */
+#define ROTA_TUNING_UNBOUNDED 0x1p64
+#define ROTA_TUNING_ANY ((rota_range){0, ROTA_TUNING_UNBOUNDED})
+
 typedef struct rota_tuning_row {
     /* What it is for, by the fields of rota_stats. */
     rota_kind kind;
     rota_range ranks, nodes, node_size, cores, largest, mean, density,
         imbalance;
-    /* What is best there, and what it took, in microseconds. */
+    /* What is best there, and what it took, in microseconds. Of the parameters
+     * only those that the algorithm takes count. */
     rota_choice choice;
     double us;
     rota_provenance from;
@@ -55,20 +61,25 @@ typedef struct rota_tuning {
     int n_rows;
 } rota_tuning;
 
-/* Fails with MPI_ERR_ARG and a text that says what is wrong where. t is to be
- * freed in either case. Local, as all here. */
-int rota_tuning_parse(const char *text, rota_tuning *t);
-void rota_tuning_free(rota_tuning *t); /* t may be zero */
+/* ---- tuning.c: all local ------------------------------------------------- */
 
-/* To be freed by the caller; NULL if there is no memory. */
-char *rota_tuning_print(const rota_tuning *t);
+void rota_tuning_free(rota_tuning *t); /* t may be zero; is after it */
 
 /* The first row for such an all-to-all, or NULL. */
 const rota_tuning_row *rota_tuning_find(const rota_tuning *t,
                                         const rota_stats *stats);
 
-/* Put a copy of row before all others, in place of those that are for the very
- * same. */
+/* Put a copy of row, whose texts may be NULL, before all others, in place of
+ * those that are for the very same. Fails for want of memory only. */
 int rota_tuning_put(rota_tuning *t, const rota_tuning_row *row);
+
+/* ---- tuning_json.c: local ------------------------------------------------ */
+
+/* Fails with MPI_ERR_ARG and a text that says what is wrong where. t is to be
+ * freed in either case. Prices that the text leaves out are the usual ones. */
+int rota_tuning_parse(const char *text, rota_tuning *t);
+
+/* To be freed by the caller; NULL if there is no memory. */
+char *rota_tuning_print(const rota_tuning *t);
 
 #endif /* ROTA_TUNING_H */

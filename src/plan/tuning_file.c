@@ -1,0 +1,330 @@
+/* tuning_file.c - tuning in files. Rank 0 alone touches them; the others get
+ * the text from it, and all read that.
+ */
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Texts travel as one message, and the product is well within an int. */
+enum { MOST_BYTES = 64 << 20 };
+
+/* What rank 0 has found. Owned; zero: nothing. */
+typedef struct found {
+    char *text, *path;
+    char note[ROTA_ERR_TEXT];
+} found;
+
+/* ---- paths ----------------------------------------------------------------- */
+
+static char *join(const char *a, const char *b)
+{
+    const size_t size = strlen(a) + strlen(b) + 1;
+    char *const text = malloc(size);
+
+    if (text)
+        snprintf(text, size, "%s%s", a, b);
+    return text;
+}
+
+/* The user's file, whether it is there or not; *path is NULL if nothing says
+ * where. */
+static int user_path(char **path)
+{
+    const char *const config = getenv("XDG_CONFIG_HOME");
+    const char *const home = getenv("HOME");
+
+    *path = NULL;
+    if (config && config[0] == '/') /* as its specification wants it */
+        *path = join(config, "/rota/tuning.json");
+    else if (home && home[0])
+        *path = join(home, "/.config/rota/tuning.json");
+    else
+        return MPI_SUCCESS;
+    return *path ? MPI_SUCCESS : rota_fail_mem("the name of a tuning file");
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static int cannot(const char *what, const char *path, const char *why)
+{
+    return rota_fail(MPI_ERR_ARG, "cannot %s tuning file %.250s: %s", what,
+                     path, why);
+}
+
+static int read_stream(FILE *file, const char *path, size_t bytes, char **text)
+{
+    char *const room = malloc(bytes + 1);
+
+    if (!room)
+        return rota_fail_mem("a tuning file");
+    const size_t got = fread(room, 1, bytes, file);
+    room[got] = '\0';
+    if (ferror(file) || got < bytes || strlen(room) < got) {
+        const int err = cannot("read", path,
+                               ferror(file)  ? strerror(errno)
+                               : got < bytes ? "it became shorter meanwhile"
+                                             : "it is not text");
+        free(room);
+        return err;
+    }
+    *text = room;
+    return MPI_SUCCESS;
+}
+
+/* Of a directory or a pipe there is no telling when reading it would end. */
+static int read_file(const char *path, char **text)
+{
+    struct stat about;
+
+    if (stat(path, &about) != 0)
+        return cannot("read", path, strerror(errno));
+    if (!S_ISREG(about.st_mode))
+        return cannot("read", path, "it is not a regular file");
+    if (about.st_size > MOST_BYTES)
+        return cannot("read", path, "it has more than 64 MiB");
+    FILE *const file = fopen(path, "r");
+    if (!file)
+        return cannot("read", path, strerror(errno));
+    const int err = read_stream(file, path, (size_t)about.st_size, text);
+    fclose(file);
+    return err;
+}
+
+/* Is it a tuning? */
+static int check_text(const char *path, const char *text)
+{
+    rota_tuning t;
+    char why[ROTA_ERR_TEXT];
+    const int err = rota_tuning_parse(text, &t);
+
+    rota_tuning_free(&t);
+    if (err != MPI_ERR_ARG)
+        return err;
+    snprintf(why, sizeof why, "%s", rota_fail_text());
+    return rota_fail(MPI_ERR_ARG, "tuning file %.250s: %.*s", path,
+                     ROTA_ERR_TEXT - 20, why);
+}
+
+static int read_asked(const char *path, found *f)
+{
+    f->path = join(path, "");
+    if (!f->path)
+        return rota_fail_mem("the name of a tuning file");
+    ROTA_TRY(read_file(path, &f->text));
+    return check_text(path, f->text);
+}
+
+/* A file that is not there is none; one that is no good is noted. */
+static int try_default(const char *path, found *f)
+{
+    if (f->text || access(path, F_OK) != 0)
+        return MPI_SUCCESS;
+    const int err = read_asked(path, f);
+    if (err == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    free(f->text);
+    free(f->path);
+    f->text = f->path = NULL;
+    if (err != MPI_ERR_ARG)
+        return err;
+    snprintf(f->note, sizeof f->note, "%s", rota_fail_text());
+    rota_fail_clear();
+    return MPI_SUCCESS;
+}
+
+static int read_defaults(found *f)
+{
+    char *user;
+
+    ROTA_TRY(user_path(&user));
+    const int err = user ? try_default(user, f) : MPI_SUCCESS;
+    free(user);
+    ROTA_TRY(err);
+    return try_default(ROTA_SYSCONFDIR "/rota/tuning.json", f);
+}
+
+/* On rank 0. */
+static int find(const char *path, found *f)
+{
+    if (!path)
+        path = getenv("ROTA_TUNING_FILE");
+    return path ? read_asked(path, f) : read_defaults(f);
+}
+
+/* ---- to all ranks ---------------------------------------------------------- */
+
+static int spread_text(const rota_comm *c, size_t size, char **text)
+{
+    int err = MPI_SUCCESS;
+
+    if (size == 0)
+        return MPI_SUCCESS;
+    if (c->me > 0) {
+        *text = malloc(size);
+        err = *text ? MPI_SUCCESS : rota_fail_mem("a tuning file");
+    }
+    ROTA_TRY(rota_agree(c, err, NULL));
+    return rota_spread(c, 0, *text, size);
+}
+
+/* Rank 0's find, on all. Collective; every failure is agreed on. */
+static int spread_found(const rota_comm *c, found *f, int status)
+{
+    uint64_t size[2] = {0};
+
+    ROTA_TRY(rota_agree(c, status, NULL));
+    size[0] = f->path ? strlen(f->path) + 1 : 0;
+    size[1] = f->text ? strlen(f->text) + 1 : 0;
+    ROTA_TRY(rota_spread(c, 0, size, sizeof size));
+    ROTA_TRY(rota_spread(c, 0, f->note, sizeof f->note));
+    ROTA_TRY(spread_text(c, size[0], &f->path));
+    return spread_text(c, size[1], &f->text);
+}
+
+/* In the place of what there is, on all ranks or on none. Collective. */
+static int take(rota_comm *c, found *f, int status)
+{
+    rota_tuning t = {0};
+    int err = spread_found(c, f, status);
+
+    if (err == MPI_SUCCESS)
+        err = rota_agree(
+            c, f->text ? rota_tuning_parse(f->text, &t) : MPI_SUCCESS, NULL);
+    if (err == MPI_SUCCESS) {
+        rota_comm_forget_tuning(c);
+        c->tuning = t;
+        c->tuning_path = f->path;
+        snprintf(c->tuning_note, sizeof c->tuning_note, "%s", f->note);
+        f->path = NULL;
+    } else {
+        rota_tuning_free(&t);
+    }
+    free(f->text);
+    free(f->path);
+    return err;
+}
+
+int rota_comm_read_tuning(rota_comm *c, const char *path)
+{
+    found f = {0};
+
+    return take(c, &f, c->me == 0 ? find(path, &f) : MPI_SUCCESS);
+}
+
+static int copy_given(const char *text, found *f)
+{
+    if (!text)
+        return rota_fail(MPI_ERR_ARG, "text is NULL");
+    f->text = join(text, "");
+    return f->text ? MPI_SUCCESS : rota_fail_mem("tuning");
+}
+
+int rota_comm_take_tuning(rota_comm *c, const char *text)
+{
+    found f = {0};
+
+    return take(c, &f, c->me == 0 ? copy_given(text, &f) : MPI_SUCCESS);
+}
+
+int rota_comm_load_tuning(rota_comm *c, const char *path)
+{
+    if (path ? c->tuning_path && strcmp(path, c->tuning_path) == 0
+             : c->tuning_tried)
+        return MPI_SUCCESS;
+    return rota_comm_read_tuning(c, path);
+}
+
+void rota_comm_forget_tuning(rota_comm *c)
+{
+    rota_tuning_free(&c->tuning);
+    free(c->tuning_path);
+    c->tuning_path = NULL;
+    c->tuning_note[0] = '\0';
+    c->tuning_tried = true;
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+/* The folders that path lies in. */
+static int make_folders(char *path)
+{
+    for (char *c = strchr(path + 1, '/'); c; c = strchr(c + 1, '/')) {
+        *c = '\0';
+        const bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        const int err = made ? MPI_SUCCESS
+                             : cannot("make folder of", path, strerror(errno));
+        *c = '/';
+        ROTA_TRY(err);
+    }
+    return MPI_SUCCESS;
+}
+
+static int write_text(const char *path, const char *text)
+{
+    FILE *const file = fopen(path, "w");
+
+    if (!file)
+        return cannot("write", path, strerror(errno));
+    const bool written = fputs(text, file) >= 0 && fputc('\n', file) >= 0 &&
+                         fflush(file) == 0 && fsync(fileno(file)) == 0;
+    const int why = errno;
+    if (fclose(file) == 0 && written)
+        return MPI_SUCCESS;
+    return cannot("write", path, strerror(written ? errno : why));
+}
+
+/* Who reads path meanwhile sees the old file or the new one. */
+static int replace_file(const char *path, const char *text)
+{
+    char suffix[32];
+
+    snprintf(suffix, sizeof suffix, ".%ld", (long)getpid());
+    char *const draft = join(path, suffix);
+    if (!draft)
+        return rota_fail_mem("the name of a tuning file");
+    int err = write_text(draft, text);
+    if (err == MPI_SUCCESS && rename(draft, path) != 0)
+        err = cannot("write", path, strerror(errno));
+    if (err != MPI_SUCCESS)
+        unlink(draft);
+    free(draft);
+    return err;
+}
+
+static int write_user_file(const char *text)
+{
+    char *path;
+
+    ROTA_TRY(user_path(&path));
+    if (!path)
+        return rota_fail(
+            MPI_ERR_ARG,
+            "no path, and neither XDG_CONFIG_HOME nor HOME is set");
+    int err = make_folders(path);
+    if (err == MPI_SUCCESS)
+        err = replace_file(path, text);
+    free(path);
+    return err;
+}
+
+static int write_tuning(const rota_tuning *t, const char *path)
+{
+    char *const text = rota_tuning_print(t);
+
+    if (!text)
+        return rota_fail_mem("tuning");
+    const int err = path ? replace_file(path, text) : write_user_file(text);
+    free(text);
+    return err;
+}
+
+int rota_comm_write_tuning(rota_comm *c, const char *path)
+{
+    return rota_agree(
+        c, c->me == 0 ? write_tuning(&c->tuning, path) : MPI_SUCCESS, NULL);
+}

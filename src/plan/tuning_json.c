@@ -1,0 +1,610 @@
+/* tuning_json.c - tuning as text.
+ *
+ *   {"rota_tuning": 1,
+ *    "machine": {"ns": {"net_per_byte": 0.1, ...},
+ *                "from": {"machine": "", "date": "", "command": ""}},
+ *    "rows": [{"kind": "fixed", "ranks": [8, 8], "largest": [513, 1024], ...,
+ *              "algorithm": "parlogna", "radix": 4, "metadata": "once",
+ *              "intranode": "auto", "us": 12.3, "from": {...}}, ...]}
+ *
+ * Objects are read by tables of their keys. "where" says which object it is,
+ * for errors.
+ */
+#include "plan/plan.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERSION = 1, MOST_PARAM = 1 << 20 };
+
+/* ---- errors ---------------------------------------------------------------- */
+
+static int wrong(const char *where, const cJSON *item, const char *valid)
+{
+    char *const text = cJSON_PrintUnformatted(item);
+    const int err =
+        rota_fail(MPI_ERR_ARG, "%s: %.30s = %.30s; valid: %s", where,
+                  item->string ? item->string : "", text ? text : "", valid);
+
+    cJSON_free(text);
+    return err;
+}
+
+/* Appends to a list of names as long as there is room. */
+static void append(char *list, size_t size, const char *name)
+{
+    const size_t used = strlen(list);
+
+    snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+/* ---- values ---------------------------------------------------------------- */
+
+typedef int read_value(const char *where, const cJSON *item, void *into);
+
+static bool is_number(const cJSON *item, double least, double most)
+{
+    return cJSON_IsNumber(item) && isfinite(item->valuedouble) &&
+           item->valuedouble >= least && item->valuedouble <= most;
+}
+
+static int read_int(const char *where, const cJSON *item, int least, int *into)
+{
+    char valid[40];
+
+    snprintf(valid, sizeof valid, "%d to %d", least, MOST_PARAM);
+    if (!is_number(item, least, MOST_PARAM) ||
+        item->valuedouble > floor(item->valuedouble))
+        return wrong(where, item, valid);
+    *into = (int)item->valuedouble;
+    return MPI_SUCCESS;
+}
+
+static int read_count(const char *where, const cJSON *item, void *into)
+{
+    return read_int(where, item, 1, into);
+}
+
+static int read_radix(const char *where, const cJSON *item, void *into)
+{
+    return read_int(where, item, 2, into);
+}
+
+static int read_amount(const char *where, const cJSON *item, void *into)
+{
+    if (!is_number(item, 0, HUGE_VAL))
+        return wrong(where, item, "a number from 0");
+    *(double *)into = item->valuedouble;
+    return MPI_SUCCESS;
+}
+
+/* One of n names. */
+static int read_name(const char *where, const cJSON *item,
+                     const char *const name[], int n, int *found)
+{
+    char names[ROTA_ERR_TEXT - 100] = "";
+
+    for (*found = 0; *found < n; ++*found) {
+        if (cJSON_IsString(item) &&
+            strcmp(item->valuestring, name[*found]) == 0)
+            return MPI_SUCCESS;
+        append(names, sizeof names, name[*found]);
+    }
+    return wrong(where, item, names);
+}
+
+static int read_kind(const char *where, const cJSON *item, void *into)
+{
+    const char *name[ROTA_N_KINDS];
+    int found;
+
+    for (int i = 0; i < ROTA_N_KINDS; i++)
+        name[i] = rota_kind_name((rota_kind)i);
+    ROTA_TRY(read_name(where, item, name, ROTA_N_KINDS, &found));
+    *(rota_kind *)into = (rota_kind)found;
+    return MPI_SUCCESS;
+}
+
+static int read_metadata(const char *where, const cJSON *item, void *into)
+{
+    const char *name[ROTA_N_METADATA];
+    int found;
+
+    for (int i = 0; i < ROTA_N_METADATA; i++)
+        name[i] = rota_metadata_name((rota_metadata)i);
+    ROTA_TRY(read_name(where, item, name, ROTA_N_METADATA, &found));
+    *(rota_metadata *)into = (rota_metadata)found;
+    return MPI_SUCCESS;
+}
+
+static int read_intranode(const char *where, const cJSON *item, void *into)
+{
+    const char *name[ROTA_N_INTRANODE];
+    int found;
+
+    for (int i = 0; i < ROTA_N_INTRANODE; i++)
+        name[i] = rota_intranode_name((rota_intranode)i);
+    ROTA_TRY(read_name(where, item, name, ROTA_N_INTRANODE, &found));
+    *(rota_intranode *)into = (rota_intranode)found;
+    return MPI_SUCCESS;
+}
+
+/* In the order of false and true. */
+static const char *const packing_name[] = {"pack", "datatype"};
+
+static int read_packing(const char *where, const cJSON *item, void *into)
+{
+    int found;
+
+    ROTA_TRY(read_name(where, item, packing_name, 2, &found));
+    *(bool *)into = found != 0;
+    return MPI_SUCCESS;
+}
+
+static int read_algorithm(const char *where, const cJSON *item, void *into)
+{
+    const rota_algo *const algo =
+        cJSON_IsString(item) ? rota_algo_find(item->valuestring) : NULL;
+    char names[ROTA_ERR_TEXT - 100] = "";
+
+    if (algo) {
+        *(const rota_algo **)into = algo;
+        return MPI_SUCCESS;
+    }
+    for (int i = 0; rota_algo_table[i]; i++)
+        append(names, sizeof names, rota_algo_table[i]->name);
+    return wrong(where, item, names);
+}
+
+static bool read_end(const cJSON *item, double *end)
+{
+    if (cJSON_IsString(item) && strcmp(item->valuestring, "unbounded") == 0) {
+        *end = ROTA_TUNING_UNBOUNDED;
+        return true;
+    }
+    *end = item->valuedouble;
+    return is_number(item, 0, ROTA_TUNING_UNBOUNDED);
+}
+
+static int read_range(const char *where, const cJSON *item, void *into)
+{
+    rota_range range;
+
+    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2 ||
+        !read_end(cJSON_GetArrayItem(item, 0), &range.least) ||
+        !read_end(cJSON_GetArrayItem(item, 1), &range.most) ||
+        range.least > range.most)
+        return wrong(where, item,
+                     "[LEAST, MOST], numbers from 0 or \"unbounded\"");
+    *(rota_range *)into = range;
+    return MPI_SUCCESS;
+}
+
+static int read_text(const char *where, const cJSON *item, void *into)
+{
+    char **const text = into;
+
+    if (!cJSON_IsString(item))
+        return wrong(where, item, "a string");
+    free(*text);
+    *text = strdup(item->valuestring);
+    return *text ? MPI_SUCCESS : rota_fail_mem("tuning");
+}
+
+/* ---- objects --------------------------------------------------------------- */
+
+typedef struct object_key {
+    const char *name;
+    read_value *read;
+    size_t at; /* where the value goes, from the begin of the structure */
+    bool required;
+} object_key;
+
+enum { MOST_KEYS = 64 };
+_Static_assert((int)ROTA_N_TERMS <= (int)MOST_KEYS,
+               "prices are keys of an object");
+
+static int unknown_key(const char *where, const cJSON *item,
+                       const object_key key[], int n)
+{
+    char names[ROTA_ERR_TEXT - 100] = "";
+
+    for (int i = 0; i < n; i++)
+        append(names, sizeof names, key[i].name);
+    return rota_fail(MPI_ERR_ARG, "%s: unknown key %.30s; valid: %s", where,
+                     item->string, names);
+}
+
+static int read_entry(const char *where, const cJSON *item,
+                      const object_key key[], int n, bool seen[], void *into)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(item->string, key[i].name) != 0)
+            continue;
+        if (seen[i])
+            return rota_fail(MPI_ERR_ARG, "%s: %s comes twice", where,
+                             key[i].name);
+        seen[i] = true;
+        return key[i].read(where, item, (char *)into + key[i].at);
+    }
+    return unknown_key(where, item, key, n);
+}
+
+static int read_object(const char *where, const cJSON *object,
+                       const object_key key[], int n, void *into)
+{
+    bool seen[MOST_KEYS] = {false};
+    const cJSON *item;
+
+    if (!cJSON_IsObject(object))
+        return rota_fail(MPI_ERR_ARG, "%s is not an object", where);
+    cJSON_ArrayForEach(item, object)
+        ROTA_TRY(read_entry(where, item, key, n, seen, into));
+    for (int i = 0; i < n; i++)
+        if (key[i].required && !seen[i])
+            return rota_fail(MPI_ERR_ARG, "%s: %s is missing", where,
+                             key[i].name);
+    return MPI_SUCCESS;
+}
+
+#define N_KEYS(keys) ((int)(sizeof(keys) / sizeof(keys)[0]))
+
+static const object_key provenance_keys[] = {
+    {"machine", read_text, offsetof(rota_provenance, machine), false},
+    {"date", read_text, offsetof(rota_provenance, date), false},
+    {"command", read_text, offsetof(rota_provenance, command), false},
+};
+
+static int read_from(const char *where, const cJSON *item, void *into)
+{
+    char place[80];
+
+    snprintf(place, sizeof place, "%.60s, from", where);
+    return read_object(place, item, provenance_keys, N_KEYS(provenance_keys),
+                       into);
+}
+
+static int init_from(rota_provenance *from)
+{
+    from->machine = strdup("");
+    from->date = strdup("");
+    from->command = strdup("");
+    return from->machine && from->date && from->command
+               ? MPI_SUCCESS
+               : rota_fail_mem("tuning");
+}
+
+/* ---- rows ------------------------------------------------------------------ */
+
+#define RANGE(name)                                                            \
+    {                                                                          \
+#name, read_range, offsetof(rota_tuning_row, name), false              \
+    }
+#define CHOICE(name, read, member, required)                                   \
+    {                                                                          \
+        name, read, offsetof(rota_tuning_row, choice.member), required         \
+    }
+static const object_key row_keys[] = {
+    {"kind", read_kind, offsetof(rota_tuning_row, kind), true},
+    RANGE(ranks),
+    RANGE(nodes),
+    RANGE(node_size),
+    RANGE(cores),
+    RANGE(largest),
+    RANGE(mean),
+    RANGE(density),
+    RANGE(imbalance),
+    CHOICE("algorithm", read_algorithm, algo, true),
+    CHOICE("batch", read_count, params.batch, false),
+    CHOICE("radix", read_radix, params.radix, false),
+    CHOICE("leaders", read_count, params.leaders, false),
+    CHOICE("packing", read_packing, params.by_datatype, false),
+    CHOICE("metadata", read_metadata, metadata, true),
+    CHOICE("intranode", read_intranode, intranode, false),
+    {"us", read_amount, offsetof(rota_tuning_row, us), false},
+    {"from", read_from, offsetof(rota_tuning_row, from), false},
+};
+#undef RANGE
+#undef CHOICE
+
+/* The bit of rota_algo.params for a key of a row, or 0. */
+static unsigned parameter(const char *key)
+{
+    static const struct {
+        const char *key;
+        unsigned bit;
+    } all[] = {
+        {"batch", ROTA_P_BATCH},
+        {"radix", ROTA_P_RADIX},
+        {"leaders", ROTA_P_LEADERS},
+        {"packing", ROTA_P_PACKING},
+    };
+
+    for (int i = 0; i < N_KEYS(all); i++)
+        if (strcmp(all[i].key, key) == 0)
+            return all[i].bit;
+    return 0;
+}
+
+/* A row has the parameters that its algorithm takes: no others and, but for
+ * the packing, all of them. */
+static int check_params(const char *where, const cJSON *object,
+                        const rota_algo *algo)
+{
+    unsigned given = ROTA_P_PACKING;
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, object)
+    {
+        const unsigned bit = parameter(item->string);
+        if (bit & ~algo->params)
+            return rota_fail(MPI_ERR_ARG, "%s: algorithm %s takes no %s", where,
+                             algo->name, item->string);
+        given |= bit;
+    }
+    for (int i = 0; i < N_KEYS(row_keys); i++)
+        if (parameter(row_keys[i].name) & algo->params & ~given)
+            return rota_fail(MPI_ERR_ARG, "%s: %s is missing, for algorithm %s",
+                             where, row_keys[i].name, algo->name);
+    return MPI_SUCCESS;
+}
+
+static int read_row(int number, const cJSON *item, rota_tuning_row *row)
+{
+    char where[20];
+
+    snprintf(where, sizeof where, "row %d", number);
+    *row = (rota_tuning_row){
+        .ranks = ROTA_TUNING_ANY,
+        .nodes = ROTA_TUNING_ANY,
+        .node_size = ROTA_TUNING_ANY,
+        .cores = ROTA_TUNING_ANY,
+        .largest = ROTA_TUNING_ANY,
+        .mean = ROTA_TUNING_ANY,
+        .density = ROTA_TUNING_ANY,
+        .imbalance = ROTA_TUNING_ANY,
+    };
+    ROTA_TRY(init_from(&row->from));
+    ROTA_TRY(read_object(where, item, row_keys, N_KEYS(row_keys), row));
+    const rota_algo *const algo = row->choice.algo;
+    row->choice.params.by_datatype =
+        row->choice.params.by_datatype || algo->by_datatype;
+    return check_params(where, item, algo);
+}
+
+static int read_rows(const char *where, const cJSON *array, void *into)
+{
+    rota_tuning *const t = into;
+    const cJSON *item;
+
+    if (!cJSON_IsArray(array))
+        return wrong(where, array, "an array");
+    const int n = cJSON_GetArraySize(array);
+    t->row = calloc((size_t)n + 1, sizeof *t->row);
+    if (!t->row)
+        return rota_fail_mem("tuning");
+    cJSON_ArrayForEach(item, array)
+    {
+        t->n_rows++;
+        ROTA_TRY(read_row(t->n_rows, item, &t->row[t->n_rows - 1]));
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- the machine ----------------------------------------------------------- */
+
+static int read_prices(const char *where, const cJSON *item, void *into)
+{
+    rota_machine *const machine = into;
+    object_key terms[ROTA_N_TERMS];
+
+    (void)where;
+    for (int i = 0; i < ROTA_N_TERMS; i++)
+        terms[i] = (object_key){rota_term_name(i), read_amount,
+                                (size_t)i * sizeof machine->ns[0], false};
+    return read_object("machine, ns", item, terms, ROTA_N_TERMS, machine->ns);
+}
+
+static const object_key machine_keys[] = {
+    {"ns", read_prices, offsetof(rota_tuning, machine), true},
+    {"from", read_from, offsetof(rota_tuning, machine_from), false},
+};
+
+static int read_machine(const char *where, const cJSON *item, void *into)
+{
+    rota_tuning *const t = into;
+
+    (void)where;
+    t->has_machine = true;
+    t->machine = rota_machine_usual;
+    return read_object("machine", item, machine_keys, N_KEYS(machine_keys), t);
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+/* First, since nothing is known of the keys of another version. */
+static int check_version(const cJSON *object)
+{
+    const cJSON *const version =
+        cJSON_GetObjectItemCaseSensitive(object, "rota_tuning");
+
+    if (!version)
+        return rota_fail(MPI_ERR_ARG,
+                         "not a tuning of Rota: key rota_tuning is missing");
+    if (is_number(version, VERSION + 1, HUGE_VAL))
+        return rota_fail(MPI_ERR_ARG,
+                         "made by a newer version: rota_tuning = %g; valid: %d",
+                         version->valuedouble, VERSION);
+    if (!is_number(version, VERSION, VERSION))
+        return wrong("tuning", version, "1");
+    return MPI_SUCCESS;
+}
+
+/* Looked at before. */
+static int read_version(const char *where, const cJSON *item, void *into)
+{
+    (void)where;
+    (void)item;
+    (void)into;
+    return MPI_SUCCESS;
+}
+
+static const object_key tuning_keys[] = {
+    {"rota_tuning", read_version, 0, true},
+    {"machine", read_machine, 0, false},
+    {"rows", read_rows, 0, false},
+};
+
+/* The line in which reading came to an end. */
+static int not_json(const char *text, const char *end)
+{
+    const char *begin = text;
+    int line = 1;
+
+    for (const char *c = text; c < end; c++) {
+        if (*c != '\n')
+            continue;
+        line++;
+        begin = c + 1;
+    }
+    if (*end == '\0')
+        return rota_fail(MPI_ERR_ARG, "line %d: not JSON, it ends too early",
+                         line);
+    const int length = (int)strcspn(begin, "\r\n");
+    return rota_fail(MPI_ERR_ARG, "line %d: not JSON: %.*s", line,
+                     length < 60 ? length : 60, begin);
+}
+
+int rota_tuning_parse(const char *text, rota_tuning *t)
+{
+    const char *end = text;
+    cJSON *const object = cJSON_ParseWithOpts(text, &end, true);
+
+    *t = (rota_tuning){0};
+    int err = init_from(&t->machine_from);
+    if (err == MPI_SUCCESS && !object)
+        err = not_json(text, end);
+    if (err == MPI_SUCCESS)
+        err = check_version(object);
+    if (err == MPI_SUCCESS)
+        err =
+            read_object("tuning", object, tuning_keys, N_KEYS(tuning_keys), t);
+    cJSON_Delete(object);
+    return err;
+}
+
+/* ---- printing -------------------------------------------------------------- */
+
+static bool add_text(cJSON *o, const char *key, const char *value)
+{
+    return cJSON_AddStringToObject(o, key, value) != NULL;
+}
+
+static bool add_number(cJSON *o, const char *key, double value)
+{
+    return cJSON_AddNumberToObject(o, key, value) != NULL;
+}
+
+static bool add_from(cJSON *o, const rota_provenance *from)
+{
+    cJSON *const f = cJSON_AddObjectToObject(o, "from");
+
+    return f && add_text(f, "machine", from->machine) &&
+           add_text(f, "date", from->date) &&
+           add_text(f, "command", from->command);
+}
+
+static bool add_end(cJSON *array, double end)
+{
+    cJSON *const item = end < ROTA_TUNING_UNBOUNDED
+                            ? cJSON_CreateNumber(end)
+                            : cJSON_CreateString("unbounded");
+
+    return item && cJSON_AddItemToArray(array, item);
+}
+
+/* One that says nothing is left out. */
+static bool add_range(cJSON *o, const char *key, const rota_range *range)
+{
+    if (range->least <= 0 && range->most >= ROTA_TUNING_UNBOUNDED)
+        return true;
+    cJSON *const array = cJSON_AddArrayToObject(o, key);
+    return array && add_end(array, range->least) && add_end(array, range->most);
+}
+
+static bool add_ranges(cJSON *o, const rota_tuning_row *row)
+{
+    bool ok = true;
+
+    for (int i = 0; i < N_KEYS(row_keys); i++)
+        if (row_keys[i].read == read_range)
+            ok = ok && add_range(o, row_keys[i].name,
+                                 (const rota_range *)((const char *)row +
+                                                      row_keys[i].at));
+    return ok;
+}
+
+static bool add_choice(cJSON *o, const rota_choice *choice)
+{
+    const unsigned params = choice->algo->params;
+
+    return add_text(o, "algorithm", choice->algo->name) &&
+           (!(params & ROTA_P_BATCH) ||
+            add_number(o, "batch", choice->params.batch)) &&
+           (!(params & ROTA_P_RADIX) ||
+            add_number(o, "radix", choice->params.radix)) &&
+           (!(params & ROTA_P_LEADERS) ||
+            add_number(o, "leaders", choice->params.leaders)) &&
+           (!(params & ROTA_P_PACKING) ||
+            add_text(o, "packing", packing_name[choice->params.by_datatype])) &&
+           add_text(o, "metadata", rota_metadata_name(choice->metadata)) &&
+           add_text(o, "intranode", rota_intranode_name(choice->intranode));
+}
+
+static bool add_row(cJSON *rows, const rota_tuning_row *row)
+{
+    cJSON *const o = cJSON_CreateObject();
+
+    if (!o || !cJSON_AddItemToArray(rows, o)) {
+        cJSON_Delete(o);
+        return false;
+    }
+    return add_text(o, "kind", rota_kind_name(row->kind)) &&
+           add_ranges(o, row) && add_choice(o, &row->choice) &&
+           add_number(o, "us", row->us) && add_from(o, &row->from);
+}
+
+static bool add_machine(cJSON *o, const rota_tuning *t)
+{
+    if (!t->has_machine)
+        return true;
+    cJSON *const machine = cJSON_AddObjectToObject(o, "machine");
+    cJSON *const ns = machine ? cJSON_AddObjectToObject(machine, "ns") : NULL;
+    bool ok = ns != NULL;
+    for (int i = 0; i < ROTA_N_TERMS; i++)
+        ok = ok && add_number(ns, rota_term_name(i), t->machine.ns[i]);
+    return ok && add_from(machine, &t->machine_from);
+}
+
+static bool add_all(cJSON *o, const rota_tuning *t)
+{
+    if (!o || !add_number(o, "rota_tuning", VERSION) || !add_machine(o, t))
+        return false;
+    cJSON *const rows = cJSON_AddArrayToObject(o, "rows");
+    bool ok = rows != NULL;
+    for (int i = 0; i < t->n_rows; i++)
+        ok = ok && add_row(rows, &t->row[i]);
+    return ok;
+}
+
+char *rota_tuning_print(const rota_tuning *t)
+{
+    cJSON *const o = cJSON_CreateObject();
+    char *const text = add_all(o, t) ? cJSON_Print(o) : NULL;
+
+    cJSON_Delete(o);
+    return text;
+}

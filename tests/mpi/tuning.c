@@ -1,0 +1,294 @@
+/* tuning.c FOLDER - tuning of a communicator: from files, texts, and where
+ * nobody names one. FOLDER is empty and the test's own.
+ */
+#include "harness.h"
+
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TUNING(batch)                                                          \
+    "{\"rota_tuning\": 1, \"rows\": [{\"kind\": \"fixed\", "                   \
+    "\"algorithm\": \"scattered\", \"batch\": " #batch                         \
+    ", \"metadata\": \"once\"}]}"
+
+static const char *folder;
+
+/* ---- files ----------------------------------------------------------------- */
+
+static const char *in_folder(const char *name)
+{
+    static char path[2][1000];
+    static int next;
+
+    next = !next;
+    snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+    return path[next];
+}
+
+/* By rank 0, before any rank goes on. */
+static void write_file(const char *name, const char *text)
+{
+    if (test_me == 0) {
+        FILE *const file = fopen(in_folder(name), "w");
+        if (file) {
+            fputs(text, file);
+            fclose(file);
+        } else {
+            test_fail(__FILE__, __LINE__, "cannot write %s", in_folder(name));
+        }
+    }
+    test_barrier();
+}
+
+static void make_folder(const char *name)
+{
+    if (test_me == 0)
+        mkdir(in_folder(name), 0755);
+    test_barrier();
+}
+
+/* ---- what a communicator has ------------------------------------------------ */
+
+/* The batch of the only row, 0 if there is no row. */
+static int batch(MPI_Comm comm)
+{
+    char text[4000];
+    size_t size = sizeof text;
+    int found = 0;
+
+    MUST(rota_tuning_export_string(comm, text, &size));
+    CHECK(size <= sizeof text && size == strlen(text) + 1);
+    const char *const at = strstr(text, "\"batch\":");
+    if (at)
+        found = atoi(at + strlen("\"batch\":"));
+    return found;
+}
+
+static rota_comm *state(MPI_Comm comm)
+{
+    rota_comm *c = NULL;
+
+    MUST(rota_comm_find(comm, &c));
+    return c;
+}
+
+static MPI_Comm new_comm(void)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return comm;
+}
+
+/* ---- cases ------------------------------------------------------------------ */
+
+static void texts(void)
+{
+    MPI_Comm comm = new_comm();
+    char small[20];
+    size_t size = sizeof small;
+
+    test_case = "texts";
+    CHECK(batch(comm) == 0); /* nothing has been made on it yet */
+    MUST(rota_tuning_import_string(test_me ? NULL : TUNING(5), comm));
+    CHECK(batch(comm) == 5);
+    MUST(rota_tuning_import_string(test_me ? "rubbish" : TUNING(6), comm));
+    CHECK(batch(comm) == 6);
+    MUST_FAIL(rota_tuning_import_string(test_me ? TUNING(5) : NULL, comm),
+              MPI_ERR_ARG, "rank 0: text is NULL");
+    MUST_FAIL(rota_tuning_import_string("{", comm), MPI_ERR_ARG,
+              "rota_tuning_import_string: rank 0: line 1: not JSON");
+    CHECK(batch(comm) == 6);
+    MUST(rota_tuning_export_string(comm, small, &size));
+    CHECK(size > sizeof small && strlen(small) == sizeof small - 1);
+    size = 0;
+    MUST(rota_tuning_export_string(comm, NULL, &size));
+    CHECK(size > sizeof small);
+    MUST_FAIL(rota_tuning_export_string(comm, NULL, &size), MPI_ERR_ARG,
+              "buf is NULL");
+    MUST_FAIL(rota_tuning_export_string(comm, small, NULL), MPI_ERR_ARG,
+              "len is NULL");
+    MUST_FAIL(rota_tuning_export_string(MPI_COMM_NULL, small, &size),
+              MPI_ERR_COMM, "MPI_COMM_NULL");
+    MUST(rota_tuning_forget(comm));
+    CHECK(batch(comm) == 0);
+    MPI_Comm_free(&comm);
+}
+
+/* Other ranks than 0 name files that are not there. */
+static const char *of_rank_0(const char *name)
+{
+    return test_me == 0 ? in_folder(name) : "/nowhere/at/all";
+}
+
+static void files(void)
+{
+    MPI_Comm comm = new_comm(), other = new_comm();
+
+    test_case = "files";
+    write_file("good", TUNING(7));
+    write_file("damaged", "{\"rota_tuning\": 1,\n\"rows\": [{}]}");
+    write_file("empty", "");
+    write_file("newer", "{\"rota_tuning\": 3, \"shape\": 1}");
+    MUST(rota_tuning_import(of_rank_0("good"), comm));
+    CHECK(batch(comm) == 7);
+    CHECK(batch(other) == 0);
+    MUST_FAIL(rota_tuning_import(of_rank_0("damaged"), comm), MPI_ERR_ARG,
+              "/damaged: row 1: kind is missing");
+    MUST_FAIL(rota_tuning_import(of_rank_0("empty"), comm), MPI_ERR_ARG,
+              "/empty: line 1: not JSON, it ends too early");
+    MUST_FAIL(rota_tuning_import(of_rank_0("newer"), comm), MPI_ERR_ARG,
+              "/newer: made by a newer version");
+    MUST_FAIL(rota_tuning_import(of_rank_0("missing"), comm), MPI_ERR_ARG,
+              "/missing: No such file");
+    MUST_FAIL(rota_tuning_import(test_me ? NULL : folder, comm), MPI_ERR_ARG,
+              "it is not a regular file");
+    CHECK(batch(comm) == 7); /* as it was */
+
+    MUST(rota_tuning_export(of_rank_0("copy"), comm));
+    MUST(rota_tuning_import(of_rank_0("copy"), other));
+    CHECK(batch(other) == 7);
+    MUST_FAIL(rota_tuning_export(of_rank_0("no/folder"), comm), MPI_ERR_ARG,
+              "cannot write tuning file");
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&other);
+}
+
+/* Root may read everything, so that only others can be refused. */
+static void unreadable(void)
+{
+    MPI_Comm comm = new_comm();
+
+    test_case = "unreadable";
+    write_file("secret", TUNING(9));
+    if (test_me == 0)
+        chmod(in_folder("secret"), 0);
+    test_barrier();
+    if (geteuid() == 0 && seteuid(65534) != 0)
+        test_fail(__FILE__, __LINE__, "cannot give up the rights of root");
+    const int refused = rota_tuning_import(of_rank_0("secret"), comm);
+    if (getuid() == 0 && seteuid(0) != 0)
+        test_fail(__FILE__, __LINE__, "cannot take back the rights of root");
+    MUST_FAIL(refused, MPI_ERR_ARG, "/secret: Permission denied");
+    MPI_Comm_free(&comm);
+}
+
+/* ---- files that nobody names ----------------------------------------------- */
+
+static void clear_environment(void)
+{
+    unsetenv("ROTA_TUNING_FILE");
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("HOME", in_folder("none"), 1);
+}
+
+/* On rank 0 alone: the others are told. */
+static void set_on_rank_0(const char *variable, const char *name)
+{
+    clear_environment();
+    if (test_me == 0)
+        setenv(variable, in_folder(name), 1);
+}
+
+static void found(int expected, const char *note)
+{
+    MPI_Comm comm = new_comm();
+
+    MUST(rota_tuning_import(NULL, comm));
+    CHECK(batch(comm) == expected);
+    CHECK(strstr(state(comm)->tuning_note, note));
+    CHECK((state(comm)->tuning_note[0] == '\0') == (note[0] == '\0'));
+    MPI_Comm_free(&comm);
+}
+
+static void defaults(void)
+{
+    MPI_Comm comm = new_comm();
+
+    test_case = "defaults";
+    clear_environment();
+    found(0, "");
+    make_folder("xdg");
+    make_folder("xdg/rota");
+    write_file("xdg/rota/tuning.json", TUNING(11));
+    set_on_rank_0("XDG_CONFIG_HOME", "xdg");
+    found(11, "");
+    set_on_rank_0("XDG_CONFIG_HOME", "elsewhere");
+    found(0, "");
+
+    set_on_rank_0("HOME", "home");
+    MUST(rota_tuning_import_string(TUNING(12), comm));
+    make_folder("home");
+    MUST(rota_tuning_export(NULL, comm));
+    CHECK(test_me > 0 ||
+          access(in_folder("home/.config/rota/tuning.json"), R_OK) == 0);
+    found(12, "");
+    write_file("home/.config/rota/tuning.json", "[]");
+    found(0, "tuning.json: not a tuning of Rota");
+    MPI_Comm_free(&comm);
+}
+
+static void asked_by_environment(void)
+{
+    MPI_Comm comm = new_comm();
+
+    test_case = "ROTA_TUNING_FILE";
+    write_file("good", TUNING(7));
+    set_on_rank_0("ROTA_TUNING_FILE", "good");
+    found(7, "");
+    set_on_rank_0("ROTA_TUNING_FILE", "missing");
+    MUST_FAIL(rota_tuning_import(NULL, comm), MPI_ERR_ARG,
+              "/missing: No such file");
+    clear_environment();
+    MPI_Comm_free(&comm);
+}
+
+/* As plans do it: once for each name, and once without. */
+static void loading(void)
+{
+    MPI_Comm comm = new_comm();
+    char good[1000], second[1000];
+
+    test_case = "loading";
+    clear_environment();
+    snprintf(good, sizeof good, "%s", in_folder("good"));
+    snprintf(second, sizeof second, "%s", in_folder("second"));
+    write_file("good", TUNING(13));
+    write_file("second", TUNING(14));
+    MUST(rota_tuning_import(NULL, comm));
+    rota_comm *const c = state(comm);
+    MUST(rota_comm_load_tuning(c, good));
+    CHECK(batch(comm) == 13);
+    write_file("good", TUNING(15));
+    MUST(rota_comm_load_tuning(c, good));
+    MUST(rota_comm_load_tuning(c, NULL));
+    CHECK(batch(comm) == 13);
+    CHECK(strcmp(c->tuning_path, good) == 0);
+    MUST(rota_comm_load_tuning(c, second));
+    CHECK(batch(comm) == 14);
+    MUST(rota_comm_load_tuning(c, good));
+    CHECK(batch(comm) == 15);
+    MUST(rota_tuning_forget(comm));
+    MUST(rota_comm_load_tuning(c, NULL));
+    CHECK(batch(comm) == 0);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char *argv[])
+{
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    folder = argc > 1 ? argv[1] : ".";
+    texts();
+    files();
+    unreadable();
+    defaults();
+    asked_by_environment();
+    loading();
+    return test_end();
+}
