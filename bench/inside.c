@@ -86,10 +86,10 @@ rota_topo inside_topo(int P, int node_size)
 void inside_build(const rota_hints *hints, const rota_topo *topo, int me,
                   rota_sched *s, rota_choice *choice)
 {
-    const char *why;
+    const rota_plan_kind what = {
+        .topo = topo, .kind = ROTA_FIXED, .max_block = SIZE_MAX};
 
-    if (rota_choose(hints, topo, ROTA_FIXED, SIZE_MAX, choice, &why) !=
-            MPI_SUCCESS ||
+    if (rota_choose(hints, &what, choice) != MPI_SUCCESS ||
         rota_sched_init(s, topo->P, me) != MPI_SUCCESS ||
         choice->algo->build(topo, &choice->params, s) != MPI_SUCCESS)
         inside_die("%s, %d ranks: %s", hints->algo->name, topo->P,

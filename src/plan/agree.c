@@ -1,19 +1,23 @@
-/* agree.c - the only place that reduces an error, hash or choice over ranks.
+/* agree.c - the only place that reduces an error, hash, size or price over
+ * ranks.
  *
- * A dissemination pattern: in round k rank p sends what it knows to p + 2^k
- * and hears from p - 2^k, so that after ceil(log2 P) rounds all know all. The
- * operators are idempotent (maximum, or), so any P will do. Waiting gives the
- * processor up, which MPI's own reductions do not.
+ * What a rank knows of n ranks from itself on, and of n + 1, gives with the
+ * same from another rank what it knows of 2n and 2n + 1, or of 2n + 1 and
+ * 2n + 2: the bits of P, from the highest, say which. So each is counted
+ * once, and after ceil(log2 P) rounds, of one message each, all know all, at
+ * any P. Waiting gives the processor up, which MPI's own reductions do not.
  */
 #include "plan/plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct ballot {
     uint64_t failure;        /* 0, or error class << 32 | P - rank */
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
     uint64_t clash, used;
-    uint64_t not_smallest, largest;
+    uint64_t not_smallest, largest, busiest;
+    uint64_t total, filled; /* sums */
 } ballot;
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -21,8 +25,17 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void merge(ballot *into, const ballot *from)
+/* The sum, or as much as there is room for. */
+static uint64_t sum(uint64_t a, uint64_t b)
 {
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
+static void merge_ballots(void *known, const void *more)
+{
+    ballot *const into = known;
+    const ballot *const from = more;
+
     into->failure = larger(into->failure, from->failure);
     into->hash = larger(into->hash, from->hash);
     into->not_hash = larger(into->not_hash, from->not_hash);
@@ -30,23 +43,72 @@ static void merge(ballot *into, const ballot *from)
     into->used |= from->used;
     into->not_smallest = larger(into->not_smallest, from->not_smallest);
     into->largest = larger(into->largest, from->largest);
+    into->busiest = larger(into->busiest, from->busiest);
+    into->total = sum(into->total, from->total);
+    into->filled = sum(into->filled, from->filled);
 }
 
-static int reduce(const rota_comm *c, ballot *mine)
+static void merge_prices(void *known, const void *more)
 {
-    for (int distance = 1; distance < c->P; distance *= 2) {
-        const int to = (c->me + distance) % c->P;
-        const int from = (c->me + c->P - distance) % c->P;
-        MPI_Request request[2];
-        const ballot sent = *mine;
-        ballot heard;
-        ROTA_TRY(MPI_Irecv(&heard, (int)sizeof heard, MPI_BYTE, from,
-                           ROTA_TAG_AGREE, c->dup, &request[0]));
-        ROTA_TRY(MPI_Isend(&sent, (int)sizeof sent, MPI_BYTE, to,
-                           ROTA_TAG_AGREE, c->dup, &request[1]));
-        ROTA_TRY(rota_wait_requests(2, request));
-        merge(mine, &heard);
+    double *const into = known;
+    const double *const from = more;
+
+    for (int i = 0; i < ROTA_MAX_PRICES; i++)
+        into[i] = from[i] > into[i] ? from[i] : into[i];
+}
+
+typedef union item {
+    ballot b;
+    double price[ROTA_MAX_PRICES];
+} item;
+
+/* What is known of n ranks, and of one more. */
+typedef struct window {
+    item some, more;
+} window;
+
+static int swap_windows(const rota_comm *c, int distance, size_t bytes,
+                        const window *mine, window *theirs)
+{
+    const int to = (c->me + c->P - distance % c->P) % c->P;
+    const int from = (c->me + distance) % c->P;
+    MPI_Request request[2];
+
+    ROTA_TRY(MPI_Irecv(theirs, (int)bytes, MPI_BYTE, from, ROTA_TAG_AGREE,
+                       c->dup, &request[0]));
+    ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
+                       &request[1]));
+    return rota_wait_requests(2, request);
+}
+
+/* Merge what all ranks bring. Nothing merged with zeros is as before. */
+static int reduce(const rota_comm *c, item *mine,
+                  void (*merge)(void *known, const void *more))
+{
+    const bool power = (c->P & (c->P - 1)) == 0;
+    window known = {.some = *mine, .more = *mine};
+    int bit = 1, n = 1;
+
+    while (bit <= c->P / 2)
+        bit *= 2;
+    if (power) /* never more than n needed */
+        bit /= 2;
+    else {
+        memset(&known.some, 0, sizeof known.some);
+        n = 0;
     }
+    for (; bit > 0; bit /= 2) {
+        const int one = (c->P & bit) != 0;
+        const window sent = known;
+        window heard;
+        ROTA_TRY(swap_windows(c, n + one, sizeof sent, &sent, &heard));
+        known.some = one ? sent.more : sent.some;
+        known.more = known.some;
+        merge(&known.some, &heard.some);
+        merge(&known.more, &heard.more);
+        n = 2 * n + one;
+    }
+    *mine = known.some;
     return MPI_SUCCESS;
 }
 
@@ -104,34 +166,51 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
 
 int rota_agree(const rota_comm *c, int status, rota_vote *vote)
 {
-    ballot b = {0};
+    item mine = {0};
+    ballot *const b = &mine.b;
     int errorclass = MPI_SUCCESS;
 
     if (status != MPI_SUCCESS) {
         rota_error_class(status, &errorclass);
-        b.failure =
+        b->failure =
             (uint64_t)errorclass << 32 | (uint64_t)(uint32_t)(c->P - c->me);
     }
     if (vote) {
-        b.hash = vote->hash;
-        b.not_hash = ~vote->hash;
-        b.clash = vote->clash;
-        b.used = vote->used;
-        b.not_smallest = ~vote->smallest;
-        b.largest = vote->largest;
+        b->hash = vote->hash;
+        b->not_hash = ~vote->hash;
+        b->clash = vote->clash;
+        b->used = vote->used;
+        b->not_smallest = ~vote->smallest;
+        b->largest = vote->largest;
+        b->busiest = vote->busiest;
+        b->total = vote->total;
+        b->filled = vote->filled;
     }
-    ROTA_TRY(reduce(c, &b));
-    if (b.failure)
-        return fail_together(c, status, b.failure);
+    ROTA_TRY(reduce(c, &mine, merge_ballots));
+    if (b->failure)
+        return fail_together(c, status, b->failure);
     if (!vote)
         return MPI_SUCCESS;
-    if (b.hash != ~b.not_hash)
+    if (b->hash != ~b->not_hash)
         return rota_fail(MPI_ERR_ARG,
                          "ranks disagree on the kind of plan, its hints, "
                          "MPI_IN_PLACE or max_block");
-    vote->clash = b.clash != 0;
-    vote->used = b.used;
-    vote->smallest = ~b.not_smallest;
-    vote->largest = b.largest;
+    vote->clash = b->clash != 0;
+    vote->used = b->used;
+    vote->smallest = ~b->not_smallest;
+    vote->largest = b->largest;
+    vote->busiest = b->busiest;
+    vote->total = b->total;
+    vote->filled = b->filled;
+    return MPI_SUCCESS;
+}
+
+int rota_agree_prices(const rota_comm *c, double price[ROTA_MAX_PRICES])
+{
+    item mine = {0};
+
+    memcpy(mine.price, price, sizeof mine.price);
+    ROTA_TRY(reduce(c, &mine, merge_prices));
+    memcpy(price, mine.price, sizeof mine.price);
     return MPI_SUCCESS;
 }

@@ -132,17 +132,29 @@ static int check_out(rota_plan *const *plan)
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
 }
 
+/* What can be wrong before the arguments are looked at. */
+static int check_making(rota_plan *const *plan, MPI_Info info,
+                        rota_hints *hints)
+{
+    ROTA_TRY(check_out(plan));
+    return rota_hints_read(info, hints);
+}
+
 static int make_fixed(const char *function, const rota_args *args,
                       MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
     rota_comm *c = NULL;
+    rota_hints hints = {0};
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
         return err; /* there is no error handler to call */
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
-        err = rota_plan_make_fixed(c, args, info, check_out(plan), plan);
+        err = rota_plan_make_fixed(c, args, &hints,
+                                   check_making(plan, info, &hints), plan);
+    if (err == MPI_SUCCESS)
+        rota_explain(*plan);
     return leave(c, function, err);
 }
 
@@ -229,14 +241,17 @@ static int make_varying(const char *function, rota_kind kind, size_t max_block,
                         rota_plan **plan)
 {
     rota_comm *c = NULL;
+    rota_hints hints = {0};
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
         return err;
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
-        err = rota_plan_make_varying(c, kind, max_block, type, info,
-                                     check_out(plan), plan);
+        err = rota_plan_make_varying(c, kind, max_block, type, &hints,
+                                     check_making(plan, info, &hints), plan);
+    if (err == MPI_SUCCESS)
+        rota_explain(*plan);
     return leave(c, function, err);
 }
 

@@ -1,20 +1,16 @@
-/* choose.c - which algorithm, with which parameters. */
+/* choose.c - how an algorithm is used: parameters, and how sizes travel. */
 #include "plan/plan.h"
-
-/* Messages in flight in each direction when nobody asks otherwise: what MPICH
- * allows itself in its scattered exchange. */
-enum { DEFAULT_BATCH = 32 };
 
 /* What [Peng21] measures to be best on its machines, among 1, 2 and 4. */
 enum { DEFAULT_LEADERS = 4 };
 
-static int default_radix(int P)
+int rota_usual_radix(int P)
 {
     int r = 2;
 
     while (r * r < P)
         r++;
-    return r; /* about sqrt(P): two phases */
+    return r;
 }
 
 /* Bytes of max_block above which a direct exchange sends sizes first: the block
@@ -79,29 +75,27 @@ static int choose_radix(const rota_hints *hints, const rota_algo *algo,
                         const rota_topo *topo)
 {
     const int n = algo->nodes ? rota_topo_largest_node(topo) : topo->P;
-    const int radix = hints->radix ? hints->radix : default_radix(n);
+    const int radix = hints->radix ? hints->radix : rota_usual_radix(n);
 
     return radix <= n ? radix : n > 2 ? n : 2;
 }
 
-int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
-                size_t max_block, rota_choice *choice, const char **why)
+int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
+                rota_choice *choice)
 {
-    const rota_algo *const algo =
-        hints->algo ? hints->algo : &rota_algo_multi_pair;
+    const rota_algo *const algo = hints->algo;
 
     *choice = (rota_choice){
         .algo = algo,
-        .params = {.batch = hints->batch ? hints->batch : DEFAULT_BATCH,
-                   .radix = choose_radix(hints, algo, topo),
+        .params = {.batch = hints->batch ? hints->batch : ROTA_USUAL_BATCH,
+                   .radix = choose_radix(hints, algo, what->topo),
                    .leaders =
                        hints->leaders ? hints->leaders : DEFAULT_LEADERS},
         .intranode = hints->intranode,
     };
-    *why = hints->algo ? "asked for by a hint" : "the default";
     choice->params.by_datatype =
-        algo->by_datatype || (hints->by_datatype && kind == ROTA_FIXED &&
+        algo->by_datatype || (hints->by_datatype && what->kind == ROTA_FIXED &&
                               algo->params & ROTA_P_PACKING);
-    ROTA_TRY(check_kind(algo, kind, max_block));
-    return choose_metadata(hints, kind, max_block, choice);
+    ROTA_TRY(check_kind(algo, what->kind, what->max_block));
+    return choose_metadata(hints, what->kind, what->max_block, choice);
 }

@@ -184,11 +184,13 @@ static int complete(rota_comm *draft, rota_comm **c)
     err = rota_agree(draft, err, NULL);
     if (err == MPI_SUCCESS)
         err = rota_topo_detect(draft->dup, draft->me, &draft->topo);
-    err = rota_agree(draft, err, NULL);
+    rota_vote vote = {.smallest = (uint64_t)rota_topo_cores()};
+    err = rota_agree(draft, err, &vote);
     if (err != MPI_SUCCESS) {
         free(made);
         return err;
     }
+    draft->cores = (int)vote.smallest;
     *made = *draft;
     *c = made;
     return MPI_SUCCESS;

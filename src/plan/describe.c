@@ -108,6 +108,64 @@ static bool add_transport(cJSON *o, const rota_plan *p)
            add_cma(o, p);
 }
 
+/* "multi_pair:batch=32" */
+static void name_choice(const rota_choice *choice, char *text, size_t size)
+{
+    const unsigned has = choice->algo->params;
+    size_t n = (size_t)snprintf(text, size, "%s", choice->algo->name);
+
+    if (has & ROTA_P_RADIX && n < size)
+        n += (size_t)snprintf(text + n, size - n, ":radix=%d",
+                              choice->params.radix);
+    if (has & ROTA_P_BATCH && n < size)
+        n += (size_t)snprintf(text + n, size - n, ":batch=%d",
+                              choice->params.batch);
+    if (has & ROTA_P_LEADERS && n < size)
+        snprintf(text + n, size - n, ":leaders=%d", choice->params.leaders);
+}
+
+static bool add_candidate(cJSON *list, const rota_candidate *candidate)
+{
+    cJSON *const o = cJSON_CreateObject();
+    char name[80];
+
+    name_choice(&candidate->choice, name, sizeof name);
+    if (!o || !cJSON_AddItemToArray(list, o)) {
+        cJSON_Delete(o);
+        return false;
+    }
+    return add_text(o, "candidate", name) &&
+           (candidate->predicted < 0 ||
+            add_number(o, "predicted_us", candidate->predicted / 1e3)) &&
+           (candidate->measured < 0 ||
+            add_number(o, "measured_us", candidate->measured / 1e3));
+}
+
+/* What was to be chosen from, and what was expected or seen of it. */
+static bool add_candidates(cJSON *o, const rota_plan *p)
+{
+    cJSON *const list = cJSON_AddArrayToObject(o, "candidates");
+
+    for (int i = 0; list && i < p->candidates.n; i++)
+        if (!add_candidate(list, &p->candidates.item[i]))
+            return false;
+    return list && (p->comm->tuning_note[0] == '\0' ||
+                    add_text(o, "tuning_ignored", p->comm->tuning_note));
+}
+
+/* How often this rank does what a machine has a price for. */
+static bool add_terms(cJSON *o, const rota_plan *p)
+{
+    cJSON *const list = cJSON_AddObjectToObject(o, "terms");
+    rota_terms terms;
+
+    rota_plan_terms(p, &terms);
+    for (int t = 0; list && t < ROTA_N_TERMS; t++)
+        if (terms.n[t] > 0 && !add_number(list, rota_term_name(t), terms.n[t]))
+            return false;
+    return list != NULL;
+}
+
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
@@ -142,37 +200,95 @@ static cJSON *collect(const rota_plan *p)
     cJSON *const o = cJSON_CreateObject();
 
     if (o && add_choice(o, p) && add_place(o, p) && add_transport(o, p) &&
-        add_work(o, p) && add_bound(o, p))
+        add_work(o, p) && add_bound(o, p) && add_candidates(o, p) &&
+        add_terms(o, p))
         return o;
     cJSON_Delete(o);
     return NULL;
 }
 
-/* One line a key; the text is never longer than the JSON it is made from and
- * the padding of the keys. */
-static char *as_text(const cJSON *o)
+enum { KEY_WIDTH = 18, LINE = 256 };
+
+/* The values of an object, in a line; numbers with their keys. */
+static int print_fields(const cJSON *o, char line[LINE])
 {
-    enum { WIDTH = 18, LINE = 256 };
     const cJSON *item;
     size_t used = 0;
-    char *const text = malloc((size_t)cJSON_GetArraySize(o) * LINE + 1);
+
+    line[0] = '\0';
+    cJSON_ArrayForEach(item, o)
+    {
+        char *const at = line + used;
+        const size_t room = LINE - used;
+        const int n =
+            cJSON_IsString(item)
+                ? snprintf(at, room, "%-*s ", KEY_WIDTH + 14, item->valuestring)
+                : snprintf(at, room, "%s %.3g ", item->string,
+                           item->valuedouble);
+        used += (size_t)n < room ? (size_t)n : room - 1;
+    }
+    return (int)used;
+}
+
+static int print_line(const cJSON *item, const char *key, char line[LINE])
+{
+    char fields[LINE];
+
+    if (cJSON_IsString(item))
+        return snprintf(line, LINE, "%-*s %s\n", KEY_WIDTH, key,
+                        item->valuestring);
+    if (cJSON_IsBool(item))
+        return snprintf(line, LINE, "%-*s %s\n", KEY_WIDTH, key,
+                        cJSON_IsTrue(item) ? "yes" : "no");
+    if (cJSON_IsObject(item)) {
+        print_fields(item, fields);
+        return snprintf(line, LINE, "%-*s %.*s\n", KEY_WIDTH, key,
+                        LINE - KEY_WIDTH - 3, fields);
+    }
+    return snprintf(line, LINE, "%-*s %.0f\n", KEY_WIDTH, key,
+                    item->valuedouble);
+}
+
+/* Lines of text, as many as there is room for. */
+static size_t append(char *text, const cJSON *item, const char *key)
+{
+    const int n = print_line(item, key, text);
+
+    return n < LINE ? (size_t)n : (size_t)LINE - 1;
+}
+
+static size_t count_lines(const cJSON *o)
+{
+    const cJSON *item;
+    size_t n = 0;
+
+    cJSON_ArrayForEach(item, o)
+    {
+        n += cJSON_IsArray(item) ? (size_t)cJSON_GetArraySize(item) : 1;
+    }
+    return n;
+}
+
+/* One line a key and, of a list, one an item. Terms are for machines to
+ * read. */
+static char *as_text(const cJSON *o)
+{
+    const cJSON *item, *part;
+    size_t used = 0;
+    char *const text = malloc(count_lines(o) * LINE + 1);
 
     if (!text)
         return NULL;
     cJSON_ArrayForEach(item, o)
     {
-        char *const at = text + used;
-        int n;
-        if (cJSON_IsString(item))
-            n = snprintf(at, LINE, "%-*s %s\n", WIDTH, item->string,
-                         item->valuestring);
-        else if (cJSON_IsBool(item))
-            n = snprintf(at, LINE, "%-*s %s\n", WIDTH, item->string,
-                         cJSON_IsTrue(item) ? "yes" : "no");
-        else
-            n = snprintf(at, LINE, "%-*s %.0f\n", WIDTH, item->string,
-                         item->valuedouble);
-        used += n < LINE ? (size_t)n : (size_t)LINE - 1;
+        if (cJSON_IsArray(item)) {
+            cJSON_ArrayForEach(part, item)
+            {
+                used += append(text + used, part, "candidate");
+            }
+        } else if (!cJSON_IsObject(item)) {
+            used += append(text + used, item, item->string);
+        }
     }
     return text;
 }
@@ -198,4 +314,18 @@ int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len)
                                             : as_text(o);
     cJSON_Delete(o);
     return rota_text_give(text, "a description", buf, len);
+}
+
+void rota_explain(const rota_plan *plan)
+{
+    const char *const wanted = getenv("ROTA_EXPLAIN");
+    cJSON *const o = plan->comm->me == 0 && wanted && strcmp(wanted, "1") == 0
+                         ? collect(plan)
+                         : NULL;
+    char *const text = o ? as_text(o) : NULL;
+
+    if (text)
+        fprintf(stderr, "rota: a plan\n%s", text);
+    cJSON_Delete(o);
+    free(text);
 }

@@ -136,6 +136,31 @@ static int read_check(const char *key, const char *value, rota_hints *hints)
     return MPI_SUCCESS;
 }
 
+static int read_choose(const char *key, const char *value, rota_hints *hints)
+{
+    hints->measure = strcmp(value, "measure") == 0;
+    if (!hints->measure && strcmp(value, "model") != 0)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: model, measure", key,
+                         value);
+    return MPI_SUCCESS;
+}
+
+static int read_measure_ms(const char *key, const char *value,
+                           rota_hints *hints)
+{
+    return read_int(key, value, 1, &hints->measure_ms);
+}
+
+static int read_tuning_file(const char *key, const char *value,
+                            rota_hints *hints)
+{
+    if (strlen(value) >= sizeof hints->tuning_file)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s...; valid: up to %zu bytes",
+                         key, value, sizeof hints->tuning_file - 1);
+    snprintf(hints->tuning_file, sizeof hints->tuning_file, "%s", value);
+    return MPI_SUCCESS;
+}
+
 /* ---- keys ------------------------------------------------------------------ */
 
 static const struct {
@@ -151,6 +176,9 @@ static const struct {
     {"rota_packing", "ROTA_PACKING", read_packing},
     {"rota_check", "ROTA_CHECK", read_check},
     {"rota_intranode", "ROTA_INTRANODE", read_intranode},
+    {"rota_choose", "ROTA_CHOOSE", read_choose},
+    {"rota_measure_ms", "ROTA_MEASURE_MS", read_measure_ms},
+    {"rota_tuning_file", "ROTA_TUNING_FILE", read_tuning_file},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 
@@ -187,12 +215,16 @@ static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
     return unknown_key(key);
 }
 
+/* Milliseconds that measuring candidates may take. */
+enum { USUAL_MEASURE_MS = 100 };
+
 int rota_hints_read(MPI_Info info, rota_hints *hints)
 {
     char key[MPI_MAX_INFO_KEY + 1];
     int n = 0;
 
-    *hints = (rota_hints){.metadata = -1, .check = true};
+    *hints = (rota_hints){
+        .metadata = -1, .check = true, .measure_ms = USUAL_MEASURE_MS};
     ROTA_TRY(read_environment(hints));
     if (info == MPI_INFO_NULL)
         return MPI_SUCCESS;
@@ -203,4 +235,33 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
             ROTA_TRY(read_entry(info, key, hints));
     }
     return MPI_SUCCESS;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = mix(hash, (uint64_t)*text);
+    return mix(hash, 0);
+}
+
+uint64_t rota_hints_hash(const rota_hints *hints)
+{
+    uint64_t h = mix_text(0, hints->algo ? hints->algo->name : "");
+
+    h = mix(h, (uint64_t)hints->batch);
+    h = mix(h, (uint64_t)hints->radix);
+    h = mix(h, (uint64_t)hints->leaders);
+    h = mix(h, (uint64_t)hints->node_size);
+    h = mix(h, (uint64_t)hints->metadata);
+    h = mix(h, hints->by_datatype);
+    h = mix(h, hints->check);
+    h = mix(h, hints->intranode);
+    h = mix(h, hints->measure);
+    h = mix(h, (uint64_t)hints->measure_ms);
+    return mix_text(h, hints->tuning_file);
 }

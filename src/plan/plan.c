@@ -18,30 +18,25 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
 }
 
-static uint64_t hash_topo(const rota_topo *t)
+static uint64_t hash_plan(const rota_plan *p, const rota_hints *hints)
 {
-    uint64_t h = (uint64_t)t->n_domains;
+    const rota_topo *const t = p->topo;
+    uint64_t h = mix(rota_hints_hash(hints), (uint64_t)t->n_domains);
 
     for (int q = 0; q < t->P; q++)
         h = mix(mix(h, (uint64_t)t->node[q]), (uint64_t)t->domain[q]);
-    return h;
+    h = mix(h, p->kind);
+    h = mix(h, p->problem.in_place);
+    return mix(h, p->max_block);
 }
 
-static uint64_t hash_plan(const rota_plan *p)
+static uint64_t add_up(const size_t bytes[], int P)
 {
-    uint64_t h = mix(hash_topo(p->topo), (uint64_t)p->kind);
+    uint64_t all = 0;
 
-    for (const char *c = p->choice.algo ? p->choice.algo->name : ""; *c; c++)
-        h = mix(h, (uint64_t)*c);
-    h = mix(h, (uint64_t)p->choice.params.batch);
-    h = mix(h, (uint64_t)p->choice.params.radix);
-    h = mix(h, (uint64_t)p->choice.params.leaders);
-    h = mix(h, (uint64_t)p->choice.metadata);
-    h = mix(h, p->choice.params.by_datatype);
-    h = mix(h, p->choice.intranode);
-    h = mix(h, p->problem.in_place);
-    h = mix(h, p->checked);
-    return mix(h, p->max_block);
+    for (int q = 0; q < P; q++)
+        all = all + bytes[q] < all ? UINT64_MAX : all + bytes[q];
+    return all;
 }
 
 /* The sizes of this rank's blocks, for the vote. */
@@ -50,70 +45,120 @@ static void measure_blocks(const rota_plan *p, rota_vote *vote)
     const rota_problem *const problem = &p->problem;
     const size_t *const bytes =
         problem->in_place ? problem->recv.bytes : problem->send.bytes;
+    const int P = p->comm->P;
 
     vote->smallest = UINT64_MAX;
-    vote->largest = 0;
-    for (int d = 0; bytes && d < p->comm->P; d++) {
+    if (!bytes)
+        return;
+    for (int d = 0; d < P; d++) {
         vote->smallest = bytes[d] < vote->smallest ? bytes[d] : vote->smallest;
         vote->largest = bytes[d] > vote->largest ? bytes[d] : vote->largest;
+        vote->filled += bytes[d] > 0;
     }
+    const uint64_t received = add_up(problem->recv.bytes, P);
+    vote->total = add_up(bytes, P);
+    vote->busiest = vote->total > received ? vote->total : received;
 }
 
 /* What all ranks find at once: blocks that differ where they must not. */
-static int check_uniform(const rota_plan *p, const rota_vote *vote)
+static int check_uniform(const rota_hints *hints, const rota_vote *vote)
 {
-    if (!p->choice.algo->uniform || vote->smallest == vote->largest)
+    if (!hints->algo || !hints->algo->uniform ||
+        vote->smallest == vote->largest)
         return MPI_SUCCESS;
     return rota_fail(MPI_ERR_ARG,
                      "algorithm %s is for blocks of one size; these have %llu "
                      "to %llu bytes",
-                     p->choice.algo->name, (unsigned long long)vote->smallest,
+                     hints->algo->name, (unsigned long long)vote->smallest,
                      (unsigned long long)vote->largest);
 }
 
-/* Agree that all ranks have got this far with the same plan, on its id and on
- * what is free in the pool of native communicators. */
-static int agree_on_plan(rota_plan *p, int status)
+/* Bytes of a block that is expected where nothing is known of it. */
+enum { USUAL_BLOCK = 1024 };
+
+static void take_stats(rota_plan *p, const rota_vote *vote)
+{
+    const double P = p->comm->P;
+    rota_stats *const stats = &p->stats;
+
+    *stats = (rota_stats){.kind = p->kind,
+                          .P = p->comm->P,
+                          .n_nodes = p->topo->n_nodes,
+                          .node_size = rota_topo_largest_node(p->topo),
+                          .cores = p->comm->cores,
+                          .largest = vote->largest,
+                          .mean = (double)vote->total / (P * P),
+                          .density = (double)vote->filled / (P * P),
+                          .imbalance = 1};
+    if (vote->total > 0)
+        stats->imbalance = (double)vote->busiest * P / (double)vote->total;
+    if (p->kind == ROTA_FIXED)
+        return;
+    const bool bound = p->max_block != ROTA_UNBOUNDED;
+    stats->largest = bound ? p->max_block : UINT64_MAX;
+    stats->mean = bound ? (double)p->max_block / 2 : USUAL_BLOCK;
+    stats->density = 1;
+}
+
+/* Agree that all ranks have got this far with the same plan, on its id, on
+ * what is free in the pool of native communicators, and on what is to be
+ * moved. */
+static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status)
 {
     rota_comm *const c = p->comm;
-    rota_vote vote = {.hash = hash_plan(p), .used = c->native_used};
+    rota_vote vote = {.hash = hash_plan(p, hints), .used = c->native_used};
+    rota_vote found;
 
     measure_blocks(p, &vote);
     p->id = c->next_id;
     for (;; p->id = rota_comm_id_after(c, p->id)) {
-        vote.clash = rota_comm_id_taken(c, p->id);
-        ROTA_TRY(rota_agree(c, status, &vote));
-        if (!vote.clash)
+        found = vote;
+        found.clash = rota_comm_id_taken(c, p->id);
+        ROTA_TRY(rota_agree(c, status, &found));
+        if (!found.clash)
             break;
     }
-    ROTA_TRY(check_uniform(p, &vote));
-    p->largest = p->kind == ROTA_FIXED ? (size_t)vote.largest : p->max_block;
+    ROTA_TRY(check_uniform(hints, &found));
+    p->largest = p->kind == ROTA_FIXED ? (size_t)found.largest : p->max_block;
+    take_stats(p, &found);
     p->native = 0;
-    while (p->native < ROTA_MAX_NATIVE && vote.used >> p->native & 1)
+    while (p->native < ROTA_MAX_NATIVE && found.used >> p->native & 1)
         p->native++;
     return MPI_SUCCESS;
 }
 
-/* Take what was agreed on. Collective for a native phase; may fail on one rank
- * alone. */
+/* Find where the node's memory is and choose. Collective; every failure is
+ * agreed on. */
+static int decide(rota_plan *p, const rota_hints *hints)
+{
+    if (hints->intranode != ROTA_INTRANODE_P2P)
+        ROTA_TRY(rota_comm_open_node(p->comm));
+    return rota_decide(p, hints, p->native < ROTA_MAX_NATIVE);
+}
+
+static int take_native(rota_plan *p, int free_native)
+{
+    if (!p->choice.algo->native)
+        return MPI_SUCCESS;
+    if (free_native == ROTA_MAX_NATIVE)
+        return rota_fail(MPI_ERR_OTHER,
+                         "%d plans on this communicator use MPI's own "
+                         "all-to-all; no more can",
+                         ROTA_MAX_NATIVE);
+    ROTA_TRY(rota_comm_native(p->comm, free_native, &p->exec.native));
+    p->native = free_native;
+    return MPI_SUCCESS;
+}
+
+/* Take what was agreed on; plans that were made to be measured have had it
+ * meanwhile. Collective for a native phase; may fail on one rank alone. */
 static int take_agreed(rota_plan *p)
 {
-    rota_comm *const c = p->comm;
     const int free_native = p->native;
-    int native_err = MPI_SUCCESS;
 
     p->native = -1;
-    if (p->choice.algo->native && free_native == ROTA_MAX_NATIVE)
-        native_err = rota_fail(MPI_ERR_OTHER,
-                               "%d plans on this communicator use MPI's own "
-                               "all-to-all; no more can",
-                               ROTA_MAX_NATIVE);
-    else if (p->choice.algo->native)
-        native_err = rota_comm_native(c, free_native, &p->exec.native);
-    if (p->choice.algo->native && native_err == MPI_SUCCESS)
-        p->native = free_native;
-    ROTA_TRY(native_err);
-    ROTA_TRY(rota_comm_id_take(c, p->id));
+    ROTA_TRY(take_native(p, free_native));
+    ROTA_TRY(rota_comm_id_take(p->comm, p->id));
     p->has_id = true;
     return MPI_SUCCESS;
 }
@@ -289,7 +334,6 @@ static int use_node(rota_plan *p)
     p->node_why = "asked for by a hint";
     if (mode == ROTA_INTRANODE_P2P)
         return MPI_SUCCESS;
-    ROTA_TRY(rota_comm_open_node(p->comm));
     p->node_why = p->comm->node_why;
     if (!p->comm->node)
         return MPI_SUCCESS;
@@ -339,15 +383,10 @@ static int pretend(rota_plan *p, int node_size)
     return MPI_SUCCESS;
 }
 
-/* Choose and build; allocate what has an entry for every block. */
-static int build(rota_plan *p, const rota_hints *hints)
+/* Build; allocate what has an entry for every block. */
+static int build(rota_plan *p)
 {
-    rota_comm *const c = p->comm;
-
-    ROTA_TRY(pretend(p, hints->node_size));
-    ROTA_TRY(rota_choose(hints, p->topo, p->kind, p->max_block, &p->choice,
-                         &p->why));
-    ROTA_TRY(rota_sched_init(&p->sched, c->P, c->me));
+    ROTA_TRY(rota_sched_init(&p->sched, p->comm->P, p->comm->me));
     ROTA_TRY(p->choice.algo->build(p->topo, &p->choice.params, &p->sched));
     p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);
     p->offset = calloc(p->sched.n_blocks, sizeof *p->offset);
@@ -355,14 +394,18 @@ static int build(rota_plan *p, const rota_hints *hints)
                                  : rota_fail_mem("sizes and places of blocks");
 }
 
-static int prepare_fixed(rota_plan *p, const rota_args *args, MPI_Info info)
+static int prepare_fixed(rota_plan *p, const rota_args *args,
+                         const rota_hints *hints)
 {
-    rota_hints hints;
+    p->checked = hints->check;
+    ROTA_TRY(rota_problem_make(args, p->comm, hints->check, &p->problem));
+    return pretend(p, hints->node_size);
+}
 
-    ROTA_TRY(rota_hints_read(info, &hints));
-    p->checked = hints.check;
-    ROTA_TRY(rota_problem_make(args, p->comm, hints.check, &p->problem));
-    ROTA_TRY(build(p, &hints));
+/* May fail on one rank alone. */
+static int build_fixed(rota_plan *p)
+{
+    ROTA_TRY(build(p));
     return set_sides(p);
 }
 
@@ -410,22 +453,30 @@ static int conclude(rota_plan *p, int status, rota_plan **plan)
     return status;
 }
 
-int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
-                         int status, rota_plan **plan)
+/* Agree, choose, and learn what each end needs to know. */
+static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
+{
+    ROTA_TRY(agree_on_plan(p, hints, status));
+    ROTA_TRY(decide(p, hints));
+    status = take_agreed(p);
+    if (status == MPI_SUCCESS)
+        status = build_fixed(p);
+    return rota_agree(p->comm, learn_sizes(p, status), NULL);
+}
+
+int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
+                         const rota_hints *hints, int status, rota_plan **plan)
 {
     rota_plan *const p = new_plan(c, ROTA_FIXED);
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
     if (status == MPI_SUCCESS)
-        status = prepare_fixed(p, args, info);
-    status = agree_on_plan(p, status);
+        status = prepare_fixed(p, args, hints);
+    status = settle_fixed(p, hints, status);
     if (status == MPI_SUCCESS) {
-        status = rota_agree(c, learn_sizes(p, take_agreed(p)), NULL);
-        if (status == MPI_SUCCESS) {
-            fold(p);
-            status = rota_agree(c, bind(p), NULL);
-        }
+        fold(p);
+        status = rota_agree(c, bind(p), NULL);
     }
     return conclude(p, status, plan);
 }
@@ -445,12 +496,10 @@ static int check_extent(MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
-static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
+static int prepare_varying(rota_plan *p, MPI_Datatype type,
+                           const rota_hints *hints)
 {
-    rota_hints hints;
-
-    ROTA_TRY(rota_hints_read(info, &hints));
-    p->checked = hints.check;
+    p->checked = hints->check;
     ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
                                 &p->problem.recv.type, &p->unit));
     if (p->kind == ROTA_EXCHANGE)
@@ -461,12 +510,22 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type, MPI_Info info)
         ROTA_TRY(
             MPI_Type_dup(p->problem.recv.type.mpi, &p->problem.send.type.mpi));
     }
-    return build(p, &hints);
+    return pretend(p, hints->node_size);
+}
+
+static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
+{
+    ROTA_TRY(agree_on_plan(p, hints, status));
+    ROTA_TRY(decide(p, hints));
+    status = take_agreed(p);
+    if (status == MPI_SUCCESS)
+        status = build(p);
+    return rota_agree(p->comm, status, NULL);
 }
 
 int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
-                           MPI_Datatype type, MPI_Info info, int status,
-                           rota_plan **plan)
+                           MPI_Datatype type, const rota_hints *hints,
+                           int status, rota_plan **plan)
 {
     rota_plan *const p = new_plan(c, kind);
 
@@ -474,14 +533,11 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
     p->max_block = max_block;
     if (status == MPI_SUCCESS)
-        status = prepare_varying(p, type, info);
-    status = agree_on_plan(p, status);
+        status = prepare_varying(p, type, hints);
+    status = settle_varying(p, hints, status);
     if (status == MPI_SUCCESS) {
-        status = rota_agree(c, take_agreed(p), NULL);
-        if (status == MPI_SUCCESS) {
-            fold(p);
-            status = rota_agree(c, bind(p), NULL);
-        }
+        fold(p);
+        status = rota_agree(c, bind(p), NULL);
     }
     return conclude(p, status, plan);
 }

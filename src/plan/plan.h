@@ -9,6 +9,98 @@
 #include "rota.h"
 #include "topo.h"
 
+enum { ROTA_MAX_PRICES = 32 }; /* candidates that are compared */
+
+/* ---- hints.c ------------------------------------------------------------- */
+
+enum { ROTA_PATH = 512 }; /* bytes of a path, with terminator */
+
+typedef struct rota_hints {
+    const rota_algo *algo; /* NULL: no wish */
+    int batch;             /* 0: no wish, as for radix and leaders */
+    int radix;
+    int leaders;
+    int node_size; /* 0: nodes as they are */
+    int metadata;  /* rota_metadata, or -1: no wish */
+    bool by_datatype;
+    bool check;
+    rota_intranode intranode;
+    bool measure;                /* candidates, not only price them */
+    int measure_ms;              /* for about that long */
+    char tuning_file[ROTA_PATH]; /* "": the usual ones */
+} rota_hints;
+
+int rota_hints_read(MPI_Info info, rota_hints *hints);
+
+/* All ranks must have the same. */
+uint64_t rota_hints_hash(const rota_hints *hints);
+const char *rota_metadata_name(rota_metadata metadata);
+const char *rota_intranode_name(rota_intranode intranode);
+
+/* ---- choose.c ------------------------------------------------------------ */
+
+/* Messages in flight in each direction when nobody asks otherwise: what MPICH
+ * allows itself in its scattered exchange. */
+enum { ROTA_USUAL_BATCH = 32 };
+
+int rota_usual_radix(int P); /* about sqrt(P): two phases */
+
+/* What a plan is to be made for, the same on all ranks. */
+typedef struct rota_plan_kind {
+    const rota_topo *topo;
+    rota_kind kind;
+    size_t max_block;
+    bool native_free; /* a collective of MPI's can be had */
+} rota_plan_kind;
+
+/* All that hints say of an algorithm, hints->algo, and what is usual for the
+ * rest. Fails if it is not for this kind of plan. */
+int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
+                rota_choice *choice);
+
+/* ---- candidates.c -------------------------------------------------------- */
+
+typedef struct rota_candidate {
+    rota_choice choice;
+    double predicted, measured; /* nanoseconds; negative: not known */
+} rota_candidate;
+
+typedef struct rota_candidates {
+    rota_candidate item[ROTA_MAX_PRICES];
+    int n; /* at least 1 */
+} rota_candidates;
+
+/* Choices that hints leave open. Local; the same on all ranks. */
+int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
+                         rota_candidates *list);
+
+/* ---- decide.c ------------------------------------------------------------ */
+
+/* All that a decision on a communicator depends on, sizes to a quarter of an
+ * octave. Compared as bytes: there is no padding in it. */
+typedef struct rota_decision_key {
+    uint64_t hints;
+    int kind, largest, mean, density, imbalance, native_free;
+} rota_decision_key;
+
+enum { ROTA_DECISIONS = 16 };
+
+typedef struct rota_decision {
+    rota_decision_key key;
+    rota_choice choice;
+    const char *why;
+    rota_candidates candidates;
+} rota_decision;
+
+/* Choose for p, whose stats and topo are known, what hints leave open: as the
+ * tuning says, as was chosen before for the like, by measurement if asked for,
+ * or by price. native_free: a collective of MPI's can be had. Collective; every
+ * failure is agreed on. */
+int rota_decide(struct rota_plan *p, const rota_hints *hints, bool native_free);
+
+/* The terms of a run of p on this rank. */
+void rota_plan_terms(const struct rota_plan *p, rota_terms *terms);
+
 /* ---- comm.c: one per user communicator, cached as its attribute ---------- */
 
 /* Plans with a native phase need a communicator each while they live, because
@@ -23,6 +115,7 @@ typedef struct rota_comm {
     int refs;        /* the attribute and every plan; under a lock, with ids
                         and native_used */
     int P, me;
+    int cores;       /* of the node that has fewest */
     rota_topo topo;  /* as it is: what ranks of a node can do is up to it */
     rota_node *node; /* NULL: there is no shared memory; node_why says why */
     bool node_tried;
@@ -30,7 +123,9 @@ typedef struct rota_comm {
     int next_id; /* of a plan */
     int max_id;
     struct rota_id *live_ids; /* uthash, of plans that live on this rank */
-    MPI_Comm native[ROTA_MAX_NATIVE]; /* made when first needed */
+    rota_decision decision[ROTA_DECISIONS]; /* the last ones */
+    unsigned n_decisions;                   /* made so far */
+    MPI_Comm native[ROTA_MAX_NATIVE];       /* made when first needed */
     uint64_t native_used; /* bit i: a plan of this rank has native[i] */
     rota_tuning tuning;   /* the same on all ranks, as all about it */
     bool tuning_tried;    /* plans need not look for a file any more */
@@ -106,6 +201,10 @@ typedef struct rota_vote {
     bool clash;    /* in, out: some rank refuses the proposed id */
     uint64_t used; /* in, out: native communicators in use on some rank */
     uint64_t smallest, largest; /* in, out: bytes of a block */
+    uint64_t busiest; /* in: bytes that the rank sends or receives, whichever
+                         is more; out: of the rank that has most */
+    uint64_t total;   /* in: bytes that the rank sends; out: all ranks */
+    uint64_t filled;  /* likewise blocks that have any */
 } rota_vote;
 
 /* All ranks return MPI_SUCCESS if all brought it, otherwise all return the
@@ -117,6 +216,9 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote);
  * all. Collective; fails only if MPI does. */
 int rota_spread(const rota_comm *c, int root, void *data, size_t bytes);
 
+/* The largest of each price over ranks; none is negative. Collective. */
+int rota_agree_prices(const rota_comm *c, double price[ROTA_MAX_PRICES]);
+
 /* ---- error_code.c -------------------------------------------------------- */
 
 /* An MPI error code for a status, with a text that begins with function. */
@@ -126,29 +228,12 @@ int rota_error_code(const char *function, int status);
  * and return it. */
 int rota_raise(const rota_comm *c, int code);
 
-/* ---- hints.c ------------------------------------------------------------- */
+/* ---- measure.c ----------------------------------------------------------- */
 
-typedef struct rota_hints {
-    const rota_algo *algo; /* NULL: no wish */
-    int batch;             /* 0: no wish, as for radix and leaders */
-    int radix;
-    int leaders;
-    int node_size; /* 0: nodes as they are */
-    int metadata;  /* rota_metadata, or -1: no wish */
-    bool by_datatype;
-    bool check;
-    rota_intranode intranode;
-} rota_hints;
-
-int rota_hints_read(MPI_Info info, rota_hints *hints);
-const char *rota_metadata_name(rota_metadata metadata);
-const char *rota_intranode_name(rota_intranode intranode);
-
-/* ---- choose.c ------------------------------------------------------------ */
-
-/* From data that all ranks share, so that all choose alike. */
-int rota_choose(const rota_hints *hints, const rota_topo *topo, rota_kind kind,
-                size_t max_block, rota_choice *choice, const char **why);
+/* Have the most promising candidates run for a while. Collective; every failure
+ * is agreed on. */
+int rota_measure(struct rota_plan *p, const rota_hints *hints,
+                 rota_candidates *list);
 
 /* ---- types.c ------------------------------------------------------------- */
 
@@ -202,10 +287,12 @@ int rota_side_fill(const char *name, int P, const void *base,
 struct rota_plan {
     rota_comm *comm;
     rota_kind kind;
+    rota_stats stats;
     rota_choice choice;
-    const char *why; /* it was chosen */
-    bool checked;    /* counts across ranks and overlaps were looked at */
-    bool active;     /* started, and not waited for */
+    const char *why;            /* it was chosen */
+    rota_candidates candidates; /* from which */
+    bool checked; /* counts across ranks and overlaps were looked at */
+    bool active;  /* started, and not waited for */
     bool has_id;
     int id;                /* on its communicator */
     int native;            /* index of the native communicator, or -1 */
@@ -235,11 +322,11 @@ struct rota_plan {
 };
 
 /* Collective; every failure is agreed on. */
-int rota_plan_make_fixed(rota_comm *c, const rota_args *args, MPI_Info info,
-                         int status, rota_plan **plan);
+int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
+                         const rota_hints *hints, int status, rota_plan **plan);
 int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
-                           MPI_Datatype type, MPI_Info info, int status,
-                           rota_plan **plan);
+                           MPI_Datatype type, const rota_hints *hints,
+                           int status, rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan); /* plan may be NULL */
 
 /* The error for a pair of ranks whose counts differ. */
@@ -281,5 +368,8 @@ int rota_memory_free(void *memory); /* local; memory may be NULL */
 int rota_text_give(char *text, const char *what, char *buf, size_t *len);
 const char *rota_kind_name(rota_kind kind); /* "fixed", ... */
 int rota_describe(const rota_plan *plan, int format, char *buf, size_t *len);
+
+/* Describe it on rank 0's standard error, if ROTA_EXPLAIN is 1. */
+void rota_explain(const rota_plan *plan);
 
 #endif /* ROTA_PLAN_H */

@@ -246,6 +246,7 @@ void rota_comm_forget_tuning(rota_comm *c)
     c->tuning_path = NULL;
     c->tuning_note[0] = '\0';
     c->tuning_tried = true;
+    c->n_decisions = 0;
 }
 
 /* ---- writing --------------------------------------------------------------- */

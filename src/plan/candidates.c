@@ -1,0 +1,147 @@
+/* candidates.c - which algorithms and parameters are worth a look. */
+#include "plan/plan.h"
+
+/* What is looked at where nobody asks for an algorithm: those that are best
+ * somewhere. The first wins a tie. Others are the same schedules under other
+ * names, forms that a plan has no need of, or for blocks of one size only. */
+static const rota_algo *const worth_a_look[] = {
+    &rota_algo_multi_pair,
+    &rota_algo_parlogna,
+    &rota_algo_parlinna_coalesced,
+    &rota_algo_parlinna_staggered,
+    &rota_algo_mpml,
+    &rota_algo_onmpml,
+    &rota_algo_mpi,
+};
+enum { N_WORTH = sizeof worth_a_look / sizeof worth_a_look[0] };
+
+/* Values of one parameter. */
+enum { MAX_VALUES = 12 };
+typedef struct values {
+    int n, value[MAX_VALUES];
+} values;
+
+static void add_value(values *v, int value)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->value[i] == value)
+            return;
+    if (v->n < MAX_VALUES)
+        v->value[v->n++] = value;
+}
+
+/* Powers of two below n, up to a limit: from there on an algorithm is close to
+ * one that sends directly. */
+static void add_powers(values *v, int from, int n)
+{
+    enum { LARGEST = 128 };
+
+    for (int i = from; i < n && i <= LARGEST; i *= 2)
+        add_value(v, i);
+}
+
+static values radices(const rota_hints *hints, const rota_algo *algo,
+                      const rota_topo *topo)
+{
+    const int n = algo->nodes ? rota_topo_largest_node(topo) : topo->P;
+    values v = {0};
+
+    if (!(algo->params & ROTA_P_RADIX) || hints->radix)
+        add_value(&v, hints->radix);
+    else if (algo == &rota_algo_parlinna_staggered && !hints->algo)
+        add_value(&v, n > 2 ? n : 2); /* for blocks too large to forward */
+    else {
+        add_powers(&v, 2, n);
+        add_value(&v, rota_usual_radix(n));
+        if (algo->nodes || hints->algo)
+            add_value(&v, n > 2 ? n : 2);
+    }
+    return v;
+}
+
+/* With fewer messages than a batch has, all batches are alike. */
+static values batches(const rota_hints *hints, const rota_algo *algo,
+                      const rota_topo *topo)
+{
+    values v = {0};
+
+    if (!(algo->params & ROTA_P_BATCH) || hints->batch) {
+        add_value(&v, hints->batch);
+        return v;
+    }
+    add_value(&v, ROTA_USUAL_BATCH);
+    if (!algo->nodes && topo->P - 1 > ROTA_USUAL_BATCH)
+        add_value(&v, topo->P - 1);
+    return v;
+}
+
+static values leaders(const rota_hints *hints, const rota_algo *algo,
+                      const rota_topo *topo)
+{
+    enum { MOST = 8 };
+    const int node = rota_topo_largest_node(topo);
+    values v = {0};
+
+    if (!(algo->params & ROTA_P_LEADERS) || hints->leaders) {
+        add_value(&v, hints->leaders);
+        return v;
+    }
+    add_powers(&v, 1, node < MOST ? node + 1 : MOST + 1);
+    return v;
+}
+
+static void add_one(const rota_hints *wish, const rota_plan_kind *what,
+                    rota_candidates *list)
+{
+    rota_candidate next = {.predicted = -1, .measured = -1};
+
+    if (list->n < ROTA_MAX_PRICES &&
+        rota_choose(wish, what, &next.choice) == MPI_SUCCESS)
+        list->item[list->n++] = next;
+}
+
+static void add(const rota_hints *hints, const rota_plan_kind *what,
+                const rota_algo *algo, rota_candidates *list)
+{
+    const values radix = radices(hints, algo, what->topo);
+    const values batch = batches(hints, algo, what->topo);
+    const values leader = leaders(hints, algo, what->topo);
+    rota_hints wish = *hints;
+
+    wish.algo = algo;
+    for (int r = 0; r < radix.n; r++)
+        for (int b = 0; b < batch.n; b++)
+            for (int l = 0; l < leader.n; l++) {
+                wish.radix = radix.value[r];
+                wish.batch = batch.value[b];
+                wish.leaders = leader.value[l];
+                add_one(&wish, what, list);
+            }
+}
+
+static bool fits(const rota_algo *algo, const rota_plan_kind *what)
+{
+    const rota_topo *const t = what->topo;
+
+    if (algo->nodes)
+        return t->n_nodes > 1 && t->n_nodes < t->P;
+    return !algo->native || what->native_free;
+}
+
+int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
+                         rota_candidates *list)
+{
+    *list = (rota_candidates){0};
+    if (hints->algo) {
+        rota_choice choice;
+        ROTA_TRY(rota_choose(hints, what, &choice));
+        add(hints, what, hints->algo, list);
+        return MPI_SUCCESS;
+    }
+    for (int i = 0; i < N_WORTH; i++)
+        if (fits(worth_a_look[i], what))
+            add(hints, what, worth_a_look[i], list);
+    rota_fail_clear(); /* some are not for this kind of plan */
+    ROTA_ASSERT(list->n > 0);
+    return MPI_SUCCESS;
+}
