@@ -61,9 +61,10 @@ static void measure_blocks(const rota_plan *p, rota_vote *vote)
 }
 
 /* What all ranks find at once: blocks that differ where they must not. */
-static int check_uniform(const rota_hints *hints, const rota_vote *vote)
+static int check_uniform(const rota_plan *p, const rota_hints *hints,
+                         const rota_vote *vote)
 {
-    if (!hints->algo || !hints->algo->uniform ||
+    if (p->kind != ROTA_FIXED || !hints->algo || !hints->algo->uniform ||
         vote->smallest == vote->largest)
         return MPI_SUCCESS;
     return rota_fail(MPI_ERR_ARG,
@@ -118,7 +119,7 @@ static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status)
         if (!found.clash)
             break;
     }
-    ROTA_TRY(check_uniform(hints, &found));
+    ROTA_TRY(check_uniform(p, hints, &found));
     p->largest = p->kind == ROTA_FIXED ? (size_t)found.largest : p->max_block;
     take_stats(p, &found);
     p->native = 0;
