@@ -1,0 +1,212 @@
+/* test_cost.c - terms of schedules that can be counted by hand, and prices. */
+#include "algos/algo.h"
+#include "plan/cost.h"
+
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BLOCK = 100 };
+
+typedef struct task {
+    const rota_algo *algo;
+    rota_params params;
+    int P, node_size;
+    int cores;
+    rota_metadata metadata;
+    bool shared;
+    double block;
+} task;
+
+/* Rank 0's part, all blocks of one size but its own, which has none. */
+static rota_terms count(const task *t)
+{
+    rota_topo topo;
+    rota_sched s;
+    rota_terms terms;
+
+    assert_int_equal(rota_topo_make(&topo, t->P, t->node_size, 1), MPI_SUCCESS);
+    assert_int_equal(rota_sched_init(&s, t->P, 0), MPI_SUCCESS);
+    assert_int_equal(t->algo->build(&topo, &t->params, &s), MPI_SUCCESS);
+    double *const bytes = malloc(s.n_blocks * sizeof *bytes);
+    assert_non_null(bytes);
+    for (rota_block b = 0; b < s.n_blocks; b++)
+        bytes[b] = t->block;
+    bytes[rota_src(&s, 0)] = bytes[rota_dst(&s, 0)] = 0;
+    const rota_stats stats = {.P = t->P,
+                              .n_nodes = topo.n_nodes,
+                              .node_size = rota_topo_largest_node(&topo),
+                              .cores = t->cores};
+    const rota_run_kind how = {.topo = &topo,
+                               .stats = &stats,
+                               .metadata = t->metadata,
+                               .shared = t->shared};
+    rota_cost_count(&s, bytes, &how, &terms);
+    free(bytes);
+    rota_sched_free(&s);
+    rota_topo_free(&topo);
+    return terms;
+}
+
+static double of(const rota_terms *terms, rota_link link, rota_per_link what)
+{
+    return terms->n[rota_term(link, what)];
+}
+
+static void expect(const rota_terms *terms, rota_link link, double phases,
+                   double messages, double bytes)
+{
+    assert_float_equal(of(terms, link, ROTA_PER_PHASE), phases, 1e-9);
+    assert_float_equal(of(terms, link, ROTA_PER_MESSAGE), messages, 1e-9);
+    assert_float_equal(of(terms, link, ROTA_PER_BYTE), bytes, 1e-9);
+}
+
+static void direct(void **state)
+{
+    task t = {.algo = &rota_algo_spread_out,
+              .P = 6,
+              .node_size = 3,
+              .cores = 6,
+              .shared = true,
+              .block = BLOCK};
+    rota_terms n = count(&t);
+
+    (void)state;
+    /* The network is the slowest link of the one phase. */
+    expect(&n, ROTA_LINK_DOMAIN, 0, 2, 2 * BLOCK);
+    expect(&n, ROTA_LINK_NET, 1, 3, 3 * BLOCK);
+    expect(&n, ROTA_LINK_P2P, 0, 0, 0);
+    assert_float_equal(n.n[ROTA_TERM_START], 1, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_SWITCH_MPI], 0, 1e-9);
+    t.shared = false;
+    n = count(&t);
+    expect(&n, ROTA_LINK_DOMAIN, 0, 0, 0);
+    expect(&n, ROTA_LINK_P2P, 0, 2, 2 * BLOCK);
+}
+
+static void batches(void **state)
+{
+    const task t = {.algo = &rota_algo_multi_pair,
+                    .params = {.batch = 2},
+                    .P = 6,
+                    .node_size = 6,
+                    .cores = 6,
+                    .shared = true,
+                    .block = BLOCK};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_DOMAIN, 3, 5, 5 * BLOCK);
+}
+
+static void long_messages(void **state)
+{
+    const task t = {.algo = &rota_algo_spread_out,
+                    .P = 3,
+                    .node_size = 1,
+                    .cores = 1,
+                    .block = ROTA_LONG + 1};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_NET, 1, 0, 0);
+    assert_float_equal(of(&n, ROTA_LINK_NET, ROTA_PER_LONG_MESSAGE), 2, 1e-9);
+    assert_float_equal(of(&n, ROTA_LINK_NET, ROTA_PER_LONG_BYTE),
+                       2 * (ROTA_LONG + 1), 1e-9);
+}
+
+/* Blocks 1 to 7 in three messages of four each. */
+static void logarithmic(void **state)
+{
+    task t = {.algo = &rota_algo_parlogna,
+              .params = {.radix = 2},
+              .P = 8,
+              .node_size = 1,
+              .cores = 1,
+              .block = BLOCK};
+    rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK);
+    assert_float_equal(n.n[ROTA_TERM_COPIED_BYTE], 24 * BLOCK, 1e-9);
+    t.metadata = ROTA_META_TWO_PHASE;
+    n = count(&t);
+    expect(&n, ROTA_LINK_NET, 6, 6, 12 * BLOCK + 12 * 8);
+    t.metadata = ROTA_META_FUSED;
+    n = count(&t);
+    expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK + 12 * 8);
+}
+
+/* Four ranks for each core: work is so much more, and in every phase others
+ * have to be let in. */
+static void crowded(void **state)
+{
+    task t = {.algo = &rota_algo_spread_out,
+              .P = 8,
+              .node_size = 8,
+              .cores = 2,
+              .shared = true,
+              .block = BLOCK};
+    rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_DOMAIN, 1, 4 * 7, 4 * 7 * BLOCK);
+    assert_float_equal(n.n[ROTA_TERM_SWITCH], 3, 1e-9);
+    t.shared = false;
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_SWITCH], 0, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_SWITCH_MPI], 3, 1e-9);
+    t.algo = &rota_algo_mpi;
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_SWITCH_NATIVE], 3, 1e-9);
+    expect(&n, ROTA_LINK_NATIVE_NODE, 1, 4 * 7, 4 * 7 * BLOCK);
+}
+
+/* What has no bytes is not sent. */
+static void nothing(void **state)
+{
+    const task t = {
+        .algo = &rota_algo_spread_out, .P = 8, .node_size = 1, .cores = 1};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    for (int i = 0; i < ROTA_TERM_START; i++)
+        assert_float_equal(n.n[i], 0, 1e-9);
+}
+
+static void prices(void **state)
+{
+    rota_machine machine = {{0}};
+    rota_terms terms = {{0}};
+
+    (void)state;
+    machine.ns[0] = 3;
+    machine.ns[ROTA_TERM_START] = 5;
+    terms.n[0] = 7;
+    terms.n[ROTA_TERM_START] = 2;
+    terms.n[ROTA_TERM_COPIED_BYTE] = 11;
+    assert_float_equal(rota_cost(&machine, &terms), 31, 1e-9);
+    for (int i = 0; i < ROTA_N_TERMS; i++) {
+        assert_true(rota_machine_usual.ns[i] >= 0);
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(rota_term_name(i), rota_term_name(k));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(direct),      cmocka_unit_test(batches),
+        cmocka_unit_test(logarithmic), cmocka_unit_test(long_messages),
+        cmocka_unit_test(crowded),     cmocka_unit_test(nothing),
+        cmocka_unit_test(prices),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
