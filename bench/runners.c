@@ -356,17 +356,16 @@ static double number_of(const cJSON *object, const char *key)
     return cJSON_IsNumber(item) ? item->valuedouble : -1;
 }
 
-/* The description as JSON; the caller deletes it. */
-static cJSON *describe(const rota_plan *plan)
+cJSON *runner_description(const runner *r)
 {
     size_t length = 0;
     char *text;
     cJSON *object;
 
-    bench_must(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, NULL, &length),
+    bench_must(rota_plan_describe(r->plan, ROTA_DESCRIBE_JSON, NULL, &length),
                "rota_plan_describe");
     text = bench_calloc(length, 1);
-    bench_must(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length),
+    bench_must(rota_plan_describe(r->plan, ROTA_DESCRIBE_JSON, text, &length),
                "rota_plan_describe");
     object = cJSON_Parse(text);
     if (object == NULL)
@@ -380,7 +379,7 @@ void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts)
     double values[3] = {-1, -1, -1};
 
     if (r->plan != NULL) {
-        cJSON *object = describe(r->plan);
+        cJSON *object = runner_description(r);
 
         values[0] = number_of(object, "rounds");
         values[1] = number_of(object, "messages");

@@ -59,6 +59,9 @@ void runner_destroy(runner *r);
 /* The same for a runner whose set-up failed. */
 void runner_abandon(runner *r);
 
+/* What rota_plan_describe says of its plan, to be deleted by cJSON_Delete. */
+struct cJSON *runner_description(const runner *r);
+
 /* Collective over comm. */
 void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts);
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *bench_program = "rota-bench";
+
 _Noreturn void bench_die(const char *format, ...)
 {
     char text[1024];
@@ -18,7 +20,7 @@ _Noreturn void bench_die(const char *format, ...)
         MPI_Comm_rank(MPI_COMM_WORLD, &me);
     fflush(stdout);
     /* One call, so that lines of several failing ranks do not mix. */
-    fprintf(stderr, "rota-bench: rank %d: %s\n", me, text);
+    fprintf(stderr, "%s: rank %d: %s\n", bench_program, me, text);
     fflush(stderr);
     if (initialised)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -43,4 +45,17 @@ void *bench_calloc(size_t n, size_t size)
     if (memory == NULL)
         bench_die("out of memory: %zu times %zu bytes", n, size);
     return memory;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double bench_median(double values[], int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }

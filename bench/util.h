@@ -12,7 +12,10 @@
 #define BENCH_LIKE_PRINTF
 #endif
 
-/* Print to stderr after "rota-bench: rank <r>: " and abort all ranks. */
+/* The name that messages begin with; "rota-bench" unless it is set. */
+extern const char *bench_program;
+
+/* Print to stderr after "<program>: rank <r>: " and abort all ranks. */
 BENCH_LIKE_PRINTF _Noreturn void bench_die(const char *format, ...);
 
 /* Die with the text of err, unless it is MPI_SUCCESS; what names the call. */
@@ -20,5 +23,8 @@ void bench_must(int err, const char *what);
 
 /* calloc that dies; n == 0 gives a pointer that can be freed. */
 void *bench_calloc(size_t n, size_t size);
+
+/* Sorts the values; n > 0. */
+double bench_median(double values[], int n);
 
 #endif

@@ -1,5 +1,5 @@
-# Installs the header, the libraries, rota-run, and what CMake and pkg-config need to
-# find them.
+# Installs the header, the libraries, rota-run, rota-tune and rota-info, and what
+# CMake and pkg-config need to find them.
 
 include(CMakePackageConfigHelpers)
 
@@ -15,6 +15,11 @@ if(TARGET rota_mpi)
     install(TARGETS rota_mpi)
     install(PROGRAMS ${PROJECT_BINARY_DIR}/src/mpi/rota-run TYPE BIN)
 endif()
+foreach(program IN ITEMS rota-tune rota-info)
+    if(TARGET ${program})
+        install(TARGETS ${program})
+    endif()
+endforeach()
 install(EXPORT rota
     NAMESPACE rota:: FILE rotaTargets.cmake DESTINATION ${rota_cmake_dir})
 install(EXPORT rota_static

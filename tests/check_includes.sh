@@ -9,8 +9,9 @@
 #   src/plan         anything; the only folder to see hwloc and cJSON, and but
 #                    for src/mpi uthash
 #   src/mpi          rota.h, src/mpi
-#   examples, bench  rota.h and what lies beside them; inside* and the tools
-#                    rota_price and rota_draw in bench may see src
+#   examples, bench  rota.h and what lies beside them; inside*, calibrate* and
+#                    fit* and the tools rota_price, rota_draw, rota_tune and
+#                    rota_info in bench may see src
 #
 # Headers include each other in no circle. Prints what breaks a rule.
 set -u
@@ -68,6 +69,8 @@ judge()
         [ "$folder" = algos ] && [ "$2" = mpi.h ] &&
             echo "algorithms do not call MPI" ;;
     bench/inside.[ch] | bench/rota_price.c | bench/rota_draw*.[ch]) ;;
+    bench/calibrate.[ch] | bench/fit.[ch] | bench/test_fit.c) ;;
+    bench/rota_tune.c | bench/rota_info.c) ;;
     examples/* | bench/*)
         if [ ! -f "${1%/*}/$2" ]; then
             [ "$inside" = no ] || echo "sees the inside of the library"

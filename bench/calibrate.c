@@ -1,0 +1,168 @@
+/* calibrate.c - see calibrate.h.
+ *
+ * Each case is an algorithm and a size. Its plan is timed from start to wait,
+ * the median of the slowest rank; the plan itself tells what it does, as counts
+ * of terms, of the rank that has most of each.
+ */
+#include "calibrate.h"
+
+#include "fit.h"
+#include "runners.h"
+#include "util.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Between them, all terms that a single communicator has: direct and forwarded
+ * blocks, one message at a time and many, large and small, by shared memory, by
+ * MPI and in MPI's own collective, and messages of sizes. */
+static const algo_spec specs[] = {
+    {"spread_out", ""},
+    {"pairwise", ""},
+    {"scattered", "batch=4"},
+    {"multi_pair", ""},
+    {"parlogna", "radix=2"},
+    {"parlogna", "radix=4"},
+    {"parlogna", "radix=8"},
+    {"parlogna", "radix=2:metadata=two_phase"},
+    {"padded_bruck", ""},
+    {"parlinna_coalesced", "radix=2"},
+    {"parlinna_staggered", "radix=2"},
+    {"mpml", "leaders=2"},
+    {"rota_mpi", ""},
+    {"spread_out", "intranode=shm"},
+    {"spread_out", "intranode=p2p"},
+    {"pairwise", "intranode=p2p"},
+    {"parlogna", "radix=2:intranode=p2p"},
+    {"parlogna", "radix=4:intranode=p2p"},
+};
+enum { N_SPECS = sizeof specs / sizeof specs[0] };
+
+enum { WARMUP = 3, LEAST = 7, MOST = 100 };
+
+/* Times of one case are taken for no longer than that, unless for fewer than
+ * LEAST runs. */
+static double case_us(const tune_env *env)
+{
+    return env->quick ? 2e4 : 2e5;
+}
+
+/* ---- one case -------------------------------------------------------------- */
+
+/* Of the slowest rank; nanoseconds. */
+static double time_runs(tune_env *env, runner *r, const exchange *x)
+{
+    const double stop = sync_now_us() + case_us(env);
+    double us[MOST];
+    int n = 0;
+
+    for (int i = -WARMUP; i < MOST; i++) {
+        if (sync_barrier(&env->sync, i >= LEAST && sync_now_us() > stop))
+            break;
+        const double began = sync_now_us();
+        bench_must(r->ops->run(r, x), r->spec->name);
+        if (i >= 0)
+            us[n++] = sync_now_us() - began;
+    }
+    bench_must(
+        MPI_Allreduce(MPI_IN_PLACE, us, n, MPI_DOUBLE, MPI_MAX, env->comm),
+        "MPI_Allreduce");
+    return 1e3 * bench_median(us, n);
+}
+
+/* The most of each over ranks. */
+static void count_terms(const tune_env *env, const runner *r, rota_terms *terms)
+{
+    cJSON *const object = runner_description(r);
+    const cJSON *const counts = cJSON_GetObjectItem(object, "terms");
+
+    for (int i = 0; i < ROTA_N_TERMS; i++) {
+        const cJSON *const n =
+            cJSON_GetObjectItemCaseSensitive(counts, rota_term_name(i));
+        terms->n[i] = cJSON_IsNumber(n) ? n->valuedouble : 0;
+    }
+    cJSON_Delete(object);
+    bench_must(MPI_Allreduce(MPI_IN_PLACE, terms->n, ROTA_N_TERMS, MPI_DOUBLE,
+                             MPI_MAX, env->comm),
+               "MPI_Allreduce");
+}
+
+/* False if the algorithm is not for this number of ranks. */
+static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
+                     fit_sample *sample)
+{
+    exchange x;
+    runner r;
+    bool ran = false;
+
+    exchange_create(&x, env->comm, &env->opt, &env->opt.dists[0], size, 1);
+    exchange_fill_send(&x, 1);
+    runner_create(&r, spec, KIND_FIXED);
+    if (r.ops->init(&r, &x) == MPI_SUCCESS) {
+        sample->ns = time_runs(env, &r, &x);
+        count_terms(env, &r, &sample->terms);
+        ran = sample->ns > 0;
+        runner_destroy(&r);
+    } else {
+        runner_abandon(&r);
+    }
+    exchange_destroy(&x);
+    return ran;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+static void report_size(const fit_sample sample[], int n, size_t size,
+                        const rota_machine *machine)
+{
+    double median, worst;
+
+    if (n == 0)
+        return;
+    fit_errors(sample, n, machine, &median, &worst);
+    printf("%10zu %5d %13.1f %% %10.1f %% %12.2f\n", size, n, 100 * median,
+           100 * worst, fit_order(sample, n, machine));
+}
+
+static void report(const tune_env *env, const fit_sample sample[],
+                   const int begin[], const rota_machine *machine)
+{
+    const int n_sizes = env->opt.n_sizes, n = begin[n_sizes];
+    double median, worst;
+
+    printf("size bytes  runs   error, median      worst    order kept\n");
+    for (int s = 0; s < n_sizes; s++)
+        report_size(sample + begin[s], begin[s + 1] - begin[s],
+                    env->opt.sizes[s], machine);
+    fit_errors(sample, n, machine, &median, &worst);
+    printf("%10s %5d %13.1f %% %10.1f %%\n", "all", n, 100 * median,
+           100 * worst);
+}
+
+bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
+{
+    const int n_sizes = env->opt.n_sizes;
+    fit_sample *const sample =
+        bench_calloc((size_t)n_sizes * N_SPECS, sizeof *sample);
+    int begin[OPTIONS_MAX_LIST + 1] = {0}, n = 0;
+
+    for (int s = 0; s < n_sizes; s++) {
+        for (int i = 0; i < N_SPECS && tune_has_time(env); i++) {
+            if (env->me == 0)
+                tune_progress("calibrating %d of %d: %zu bytes, %s %s",
+                              s * N_SPECS + i + 1, n_sizes * N_SPECS,
+                              env->opt.sizes[s], specs[i].name,
+                              specs[i].params);
+            n += run_case(env, &specs[i], env->opt.sizes[s], &sample[n]);
+        }
+        begin[s + 1] = n;
+    }
+    if (n > 0)
+        fit_machine(sample, n, before, machine);
+    if (n > 0 && env->me == 0)
+        report(env, sample, begin, machine);
+    free(sample);
+    return n > 0;
+}

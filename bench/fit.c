@@ -1,0 +1,201 @@
+/* fit.c - see fit.h.
+ *
+ * Minimised, by prices x[j], is the mean over samples of
+ *
+ *     weight (sum over j of n[j] x[j] / measured - 1)^2
+ *
+ * plus RIDGE times the squares of (x[j] - before[j]) / scale[j], where a scale
+ * is the larger of the price before and the one now: a price is believed as far
+ * as twice as much would change the times by more than about one per cent.
+ * Coordinates are minimised in turn, none below zero, which for a positive
+ * definite form converges to the one minimum.
+ *
+ * Weights come from the rounds before. With measured / predicted as the weight
+ * twice the time is as wrong as half of it, where squares of relative errors
+ * alone would draw all prices down; beyond FAR a sample counts in proportion
+ * to its error, not to its square.
+ */
+#include "fit.h"
+
+#include "util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RIDGE 1e-4
+
+enum {
+    ROUNDS = 30,      /* of weights */
+    MOST_TURNS = 5000 /* of all coordinates */
+};
+
+#define FAR 0.25
+
+typedef struct quadratic {
+    double a[ROTA_N_TERMS][ROTA_N_TERMS], b[ROTA_N_TERMS];
+} quadratic;
+
+/* ---- least squares --------------------------------------------------------- */
+
+/* Of a term without a price: what makes it matter in the mean. */
+static double usual_scale(const fit_sample sample[], int n, int term)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += sample[i].terms.n[term] / sample[i].ns;
+    return sum > 0 ? n / sum : 1;
+}
+
+static void add_sample(quadratic *q, const fit_sample *s, const double scale[],
+                       double weight)
+{
+    double a[ROTA_N_TERMS];
+
+    for (int j = 0; j < ROTA_N_TERMS; j++)
+        a[j] = s->terms.n[j] * scale[j] / s->ns;
+    for (int j = 0; j < ROTA_N_TERMS; j++) {
+        for (int k = 0; k < ROTA_N_TERMS; k++)
+            q->a[j][k] += weight * a[j] * a[k];
+        q->b[j] += weight * a[j];
+    }
+}
+
+static double residual(const quadratic *q, const double z[], int j)
+{
+    double r = q->b[j];
+
+    for (int k = 0; k < ROTA_N_TERMS; k++)
+        r -= q->a[j][k] * z[k];
+    return r;
+}
+
+static void minimise(const quadratic *q, double z[])
+{
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+        double moved = 0;
+        for (int j = 0; j < ROTA_N_TERMS; j++) {
+            const double to = fmax(0, z[j] + residual(q, z, j) / q->a[j][j]);
+            moved = fmax(moved, fabs(to - z[j]));
+            z[j] = to;
+        }
+        if (moved < 1e-9)
+            return;
+    }
+}
+
+static double weight_of(const fit_sample *s, const rota_machine *now)
+{
+    const double ratio = fmax(1e-4, 1 + fit_error(s, now));
+    const double error = fabs(ratio - 1) / sqrt(ratio);
+
+    return (error > FAR ? FAR / error : 1) / ratio;
+}
+
+static void add_samples(quadratic *q, const fit_sample sample[], int n,
+                        const double weight[], const double scale[],
+                        const rota_machine *before)
+{
+    memset(q, 0, sizeof *q);
+    for (int i = 0; i < n; i++)
+        add_sample(q, &sample[i], scale, weight[i] / n);
+    for (int j = 0; j < ROTA_N_TERMS; j++) {
+        q->a[j][j] += RIDGE;
+        q->b[j] += RIDGE * before->ns[j] / scale[j];
+    }
+}
+
+static void fit_round(const fit_sample sample[], int n, const double weight[],
+                      const rota_machine *before, rota_machine *machine)
+{
+    double z[ROTA_N_TERMS], scale[ROTA_N_TERMS];
+    quadratic q;
+
+    for (int j = 0; j < ROTA_N_TERMS; j++) {
+        scale[j] = fmax(machine->ns[j], before->ns[j]);
+        if (!(scale[j] > 0))
+            scale[j] = usual_scale(sample, n, j);
+        z[j] = machine->ns[j] / scale[j];
+    }
+    add_samples(&q, sample, n, weight, scale, before);
+    minimise(&q, z);
+    for (int j = 0; j < ROTA_N_TERMS; j++)
+        machine->ns[j] = z[j] * scale[j];
+}
+
+void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
+                 rota_machine *machine)
+{
+    double *const weight = bench_calloc((size_t)n, sizeof *weight);
+
+    *machine = *before;
+    for (int i = 0; i < n; i++)
+        weight[i] = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        fit_round(sample, n, weight, before, machine);
+        for (int i = 0; i < n; i++) /* no swinging to and fro */
+            weight[i] = sqrt(weight[i] * weight_of(&sample[i], machine));
+    }
+    free(weight);
+}
+
+/* ---- how good it is -------------------------------------------------------- */
+
+double fit_error(const fit_sample *s, const rota_machine *machine)
+{
+    return rota_cost(machine, &s->terms) / s->ns - 1;
+}
+
+void fit_errors(const fit_sample sample[], int n, const rota_machine *machine,
+                double *median, double *worst)
+{
+    double *const error = bench_calloc((size_t)n, sizeof *error);
+
+    *worst = 0;
+    for (int i = 0; i < n; i++) {
+        error[i] = fabs(fit_error(&sample[i], machine));
+        *worst = fmax(*worst, error[i]);
+    }
+    *median = bench_median(error, n);
+    free(error);
+}
+
+/* The place of each value among all, the mean of places for equal ones. */
+static void rank_values(const double value[], int n, double place[])
+{
+    for (int i = 0; i < n; i++) {
+        place[i] = 0;
+        for (int k = 0; k < n; k++)
+            place[i] += value[k] < value[i] ? 1 : value[k] > value[i] ? 0 : 0.5;
+    }
+}
+
+static double correlation(const double a[], const double b[], int n)
+{
+    const double mean = n / 2.0; /* of places counted as above */
+    double ab = 0, aa = 0, bb = 0;
+
+    for (int i = 0; i < n; i++) {
+        ab += (a[i] - mean) * (b[i] - mean);
+        aa += (a[i] - mean) * (a[i] - mean);
+        bb += (b[i] - mean) * (b[i] - mean);
+    }
+    return ab / sqrt(aa * bb);
+}
+
+double fit_order(const fit_sample sample[], int n, const rota_machine *machine)
+{
+    double *const all = bench_calloc((size_t)n * 4, sizeof *all);
+    double *const measured = all, *const expected = all + n;
+
+    for (int i = 0; i < n; i++) {
+        measured[i] = sample[i].ns;
+        expected[i] = rota_cost(machine, &sample[i].terms);
+    }
+    rank_values(measured, n, all + 2 * n);
+    rank_values(expected, n, all + 3 * n);
+    const double order = n < 2 ? NAN : correlation(all + 2 * n, all + 3 * n, n);
+    free(all);
+    return order;
+}

@@ -1,0 +1,101 @@
+#!/bin/sh
+# test_tune.sh - rota-tune as its users call it.
+#
+#   sh bench/test_tune.sh ROTA-TUNE MPIEXEC... NP
+#
+# What follows the program starts it on NP ranks.
+set -u
+
+tune=$1
+shift
+launch=$*
+folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-tune-test.XXXXXX") || exit 1
+trap 'rm -rf "$folder"' EXIT
+file=$folder/tuning.json
+unset ROTA_TUNING_FILE
+export XDG_CONFIG_HOME="$folder/config"
+
+fail()
+{
+    echo "FAILED: $*"
+    cat "$folder/out" "$folder/log" "$file" 2>/dev/null
+    exit 1
+}
+
+# The command that starts the ranks is in $launch, words split on purpose.
+run()
+{
+    # shellcheck disable=SC2086
+    timeout -k 5 120 $launch "$tune" --quick "$@" >"$folder/out" \
+        2>"$folder/log"
+}
+
+# has FILE COUNT TEXT: so many lines of FILE have TEXT in them.
+has()
+{
+    [ "$(grep -c -e "$3" "$1")" -eq "$2" ] ||
+        fail "not $2 lines with '$3' in $1, after: $what"
+}
+
+succeeds()
+{
+    what=$*
+    run "$@" || fail "status $? of: $what"
+}
+
+# refuses TEXT ARGUMENT...: a run fails and says TEXT.
+refuses()
+{
+    text=$1
+    shift
+    what=$*
+    ! run "$@" || fail "no error of: $what"
+    has "$folder/log" 1 "$text"
+}
+
+# Prices, and rows: 2 sizes of fixed plans, these and no bound of exchanges.
+succeeds --output "$file" --sizes 8,5000 --kinds fixed,exchange
+has "$folder/out" 1 '^ *all '
+has "$folder/log" 1 '^rows: 5 measured, 0 were there'
+has "$file" 1 '"net_per_byte"'
+has "$file" 2 '"fixed"'
+has "$file" 3 '"exchange"'
+[ "$(find "$folder" -name 'tuning*' | wc -l)" -eq 1 ] || fail "drafts are left"
+
+# Nothing is done twice; what is new is added.
+cp "$file" "$folder/before"
+succeeds --output "$file" --sizes 8,5000 --kinds fixed,exchange
+has "$folder/out" 0 '^ *all '
+has "$folder/log" 1 '^rows: 0 measured, 5 were there'
+cmp -s "$file" "$folder/before" || fail "the file has changed"
+succeeds --output "$file" --sizes 8,100000 --kinds fixed
+has "$folder/log" 1 '^rows: 1 measured, 1 were there'
+has "$file" 3 '"fixed"'
+has "$file" 3 '"exchange"'
+
+# New prices, and all rows.
+succeeds --output "$file" --sizes 8 --calibrate-only
+has "$folder/out" 1 '^ *all '
+has "$file" 3 '"fixed"'
+has "$file" 1 '--sizes 8 --calibrate-only'
+
+# No time for anything; the user's file.
+succeeds --budget 0.000001
+has "$folder/log" 1 '^rows: 0 measured, 0 were there'
+[ ! -e "$folder/config" ] || fail "a file without measurements"
+succeeds --sizes 8 --kinds varying
+has "$folder/config/rota/tuning.json" 2 '"varying"'
+
+refuses "'--bogus' is unknown" --bogus
+refuses "'--sizes' is unknown or needs a value" --sizes
+refuses 'no matrices' --dist matrix:x
+refuses "'x' is not a number of bytes" --sizes x
+refuses "'some' will not do" --kinds some
+refuses "'-3' will not do" --budget -3
+refuses "cannot write tuning file" --output "$folder/none/there" --sizes 8
+echo '{"rota_tuning": 1, "rows": 3}' >"$folder/damaged"
+refuses 'damaged: tuning: rows = 3' --output "$folder/damaged"
+has "$folder/damaged" 1 '"rows": 3'
+
+"$tune" --help >"$folder/out" 2>"$folder/log" || fail "status $? of --help"
+exit 0
