@@ -163,31 +163,35 @@ static int read_tuning_file(const char *key, const char *value,
 
 /* ---- keys ------------------------------------------------------------------ */
 
-static const struct {
-    const char *key, *variable;
-    int (*read)(const char *key, const char *value, rota_hints *hints);
-} keys[] = {
-    {"rota_algorithm", "ROTA_ALGORITHM", read_algorithm},
-    {"rota_batch", "ROTA_BATCH", read_batch},
-    {"rota_radix", "ROTA_RADIX", read_radix},
-    {"rota_leaders", "ROTA_LEADERS", read_leaders},
-    {"rota_node_size", "ROTA_NODE_SIZE", read_node_size},
-    {"rota_metadata", "ROTA_METADATA", read_metadata},
-    {"rota_packing", "ROTA_PACKING", read_packing},
-    {"rota_check", "ROTA_CHECK", read_check},
-    {"rota_intranode", "ROTA_INTRANODE", read_intranode},
-    {"rota_choose", "ROTA_CHOOSE", read_choose},
-    {"rota_measure_ms", "ROTA_MEASURE_MS", read_measure_ms},
-    {"rota_tuning_file", "ROTA_TUNING_FILE", read_tuning_file},
+#define UP_TO " to 1048576"
+const rota_hint rota_hint_table[] = {
+    {"rota_algorithm", "ROTA_ALGORITHM", "an algorithm", "by price",
+     read_algorithm},
+    {"rota_batch", "ROTA_BATCH", "1" UP_TO, "by price", read_batch},
+    {"rota_radix", "ROTA_RADIX", "2" UP_TO, "by price", read_radix},
+    {"rota_leaders", "ROTA_LEADERS", "1" UP_TO, "by price", read_leaders},
+    {"rota_node_size", "ROTA_NODE_SIZE", "1" UP_TO, "as they are",
+     read_node_size},
+    {"rota_metadata", "ROTA_METADATA", "once, fused, two_phase, combined",
+     "as the algorithm has it", read_metadata},
+    {"rota_packing", "ROTA_PACKING", "pack, datatype", "pack", read_packing},
+    {"rota_check", "ROTA_CHECK", "on, off", "on", read_check},
+    {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p", "auto",
+     read_intranode},
+    {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
+    {"rota_measure_ms", "ROTA_MEASURE_MS", "1" UP_TO, "100", read_measure_ms},
+    {"rota_tuning_file", "ROTA_TUNING_FILE", "a path",
+     "the user's, the system's", read_tuning_file},
+    {NULL, NULL, NULL, NULL, NULL},
 };
-enum { N_KEYS = sizeof keys / sizeof keys[0] };
+#undef UP_TO
 
 static int read_environment(rota_hints *hints)
 {
-    for (int i = 0; i < N_KEYS; i++) {
-        const char *const value = getenv(keys[i].variable);
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        const char *const value = getenv(h->variable);
         if (value)
-            ROTA_TRY(keys[i].read(keys[i].variable, value, hints));
+            ROTA_TRY(h->read(h->variable, value, hints));
     }
     return MPI_SUCCESS;
 }
@@ -196,8 +200,8 @@ static int unknown_key(const char *key)
 {
     char names[ROTA_ERR_TEXT - 60] = "";
 
-    for (int i = 0; i < N_KEYS; i++)
-        append(names, sizeof names, keys[i].key);
+    for (const rota_hint *h = rota_hint_table; h->key; h++)
+        append(names, sizeof names, h->key);
     return rota_fail(MPI_ERR_ARG, "unknown hint %.30s; valid: %s", key, names);
 }
 
@@ -206,11 +210,11 @@ static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
     char value[MPI_MAX_INFO_VAL + 1];
     int found = 0;
 
-    for (int i = 0; i < N_KEYS; i++) {
-        if (strcmp(key, keys[i].key) != 0)
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        if (strcmp(key, h->key) != 0)
             continue;
         ROTA_TRY(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found));
-        return found ? keys[i].read(key, value, hints) : MPI_SUCCESS;
+        return found ? h->read(key, value, hints) : MPI_SUCCESS;
     }
     return unknown_key(key);
 }

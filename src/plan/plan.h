@@ -30,6 +30,15 @@ typedef struct rota_hints {
     char tuning_file[ROTA_PATH]; /* "": the usual ones */
 } rota_hints;
 
+typedef struct rota_hint {
+    const char *key, *variable; /* of MPI_Info and of the environment */
+    const char *values;         /* that are valid, as errors list them */
+    const char *usual;
+    int (*read)(const char *key, const char *value, rota_hints *hints);
+} rota_hint;
+
+extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
+
 int rota_hints_read(MPI_Info info, rota_hints *hints);
 
 /* All ranks must have the same. */

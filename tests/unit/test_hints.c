@@ -1,0 +1,77 @@
+/* test_hints.c - what the table of hints says of them is so. */
+#include "plan/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void refuse(const rota_hint *h, const char *value, const char *words)
+{
+    rota_hints hints;
+
+    setenv(h->variable, value, 1);
+    assert_int_equal(rota_hints_read(MPI_INFO_NULL, &hints), MPI_ERR_ARG);
+    unsetenv(h->variable);
+    if (!strstr(rota_fail_text(), words))
+        fail_msg("no \"%s\" in \"%s\"", words, rota_fail_text());
+}
+
+/* Paths and algorithms apart. */
+static void errors_list_the_values_of_the_table(void **state)
+{
+    char words[200];
+
+    (void)state;
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        snprintf(words, sizeof words, "%s = none such; valid: %s", h->variable,
+                 strcmp(h->values, "an algorithm") == 0 ? "linear, "
+                                                        : h->values);
+        if (strcmp(h->values, "a path") != 0)
+            refuse(h, "none such", words);
+    }
+}
+
+static void variables_are_named_as_keys(void **state)
+{
+    (void)state;
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        assert_int_equal(strlen(h->key), strlen(h->variable));
+        for (const char *k = h->key, *v = h->variable; *k; k++, v++)
+            assert_int_equal(*v, *k >= 'a' && *k <= 'z' ? *k - 'a' + 'A' : *k);
+    }
+}
+
+/* Where it is a value, the usual one changes nothing. */
+static void usual_values_are_what_nobody_asks_for(void **state)
+{
+    rota_hints nothing, hints;
+
+    (void)state;
+    assert_int_equal(rota_hints_read(MPI_INFO_NULL, &nothing), MPI_SUCCESS);
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        setenv(h->variable, h->usual, 1);
+        if (rota_hints_read(MPI_INFO_NULL, &hints) == MPI_SUCCESS &&
+            strcmp(h->values, "a path") != 0)
+            assert_true(rota_hints_hash(&hints) == rota_hints_hash(&nothing));
+        unsetenv(h->variable);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_list_the_values_of_the_table),
+        cmocka_unit_test(variables_are_named_as_keys),
+        cmocka_unit_test(usual_values_are_what_nobody_asks_for),
+    };
+
+    for (const rota_hint *h = rota_hint_table; h->key; h++)
+        unsetenv(h->variable);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
