@@ -1,0 +1,228 @@
+/* rota_info.c - what there is to choose from, and where it would run.
+ *
+ *   rota-info                      or, to see the ranks of a job:
+ *   mpiexec -n P rota-info
+ */
+#include "memory.h"
+#include "plan/plan.h"
+#include "util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the library ----------------------------------------------------------- */
+
+static void print_library(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    const int version = rota_version();
+    int length, major, minor;
+
+    bench_must(MPI_Get_library_version(text, &length),
+               "MPI_Get_library_version");
+    bench_must(MPI_Get_version(&major, &minor), "MPI_Get_version");
+    text[strcspn(text, "\r\n")] = '\0';
+    printf("Rota %d.%d.%d\n", version >> 16, version >> 8 & 0xff,
+           version & 0xff);
+    printf("  MPI              %d.%d, %s\n", major, minor, text);
+    printf("  hwloc            %s\n", INFO_HWLOC);
+    printf("  cJSON            %s\n", INFO_CJSON);
+    for (const bench_mem *mem = bench_mem_table; mem->name; mem++)
+        if (strcmp(mem->name, "cuda") == 0)
+            printf("  CUDA             %s\n",
+                   mem->unavailable ? mem->unavailable : "yes");
+}
+
+static void print_params(const rota_algo *algo)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } all[] = {
+        {ROTA_P_RADIX, "radix"},
+        {ROTA_P_BATCH, "batch"},
+        {ROTA_P_LEADERS, "leaders"},
+        {ROTA_P_PACKING, "packing"},
+    };
+    const char *before = "parameters: ";
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (!(algo->params & all[i].bit))
+            continue;
+        printf("%s%s", before, all[i].name);
+        before = ", ";
+    }
+    printf("%s", algo->params ? "; " : "");
+}
+
+static void print_algorithms(void)
+{
+    printf("\nAlgorithms\n");
+    for (int i = 0; rota_algo_table[i]; i++) {
+        const rota_algo *const algo = rota_algo_table[i];
+        printf("  %-20s %s\n  %-20s ", algo->name, algo->summary, "");
+        print_params(algo);
+        printf("%s%s%s\n", algo->source, algo->nodes ? "; heeds nodes" : "",
+               algo->uniform ? "; for blocks of one size" : "");
+    }
+}
+
+static void print_value(const char *variable)
+{
+    const char *const value = getenv(variable);
+
+    printf("%s%s\n", value ? "; set to " : "", value ? value : "");
+}
+
+static void print_hints(void)
+{
+    printf("\nHints: keys of MPI_Info, and environment variables\n");
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        printf("  %-17s %-17s %s (usually %s)", h->key, h->variable, h->values,
+               h->usual);
+        print_value(h->variable);
+    }
+}
+
+/* Those of librota_mpi are read by src/mpi/settings.c. */
+static void print_variables(void)
+{
+    static const char *const all[][2] = {
+        {"ROTA_EXPLAIN", "1: rank 0 says of each plan what was chosen and why"},
+        {"ROTA_MPI", "librota_mpi: on, off (usually on)"},
+        {"ROTA_MPI_ALLTOALLV_INIT", "likewise, for that function"},
+        {"ROTA_MPI_ALLTOALLV", "likewise"},
+        {"ROTA_MPI_IALLTOALLV", "likewise (usually off)"},
+        {"ROTA_MPI_AFTER", "calls that go to MPI first (usually 64)"},
+        {"ROTA_MPI_IN_FLIGHT", "MPI_Ialltoallv at a time (usually 8)"},
+        {"ROTA_STATS", "1, all: MPI_Finalize prints what was done"},
+    };
+
+    printf("\nOther environment variables\n");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        printf("  %-23s %s", all[i][0], all[i][1]);
+        print_value(all[i][0]);
+    }
+}
+
+/* ---- where it runs --------------------------------------------------------- */
+
+static void print_node(const rota_topo *t, int node)
+{
+    const int first = t->first[node], end = t->first[node + 1];
+    int bound = 0;
+
+    printf("  node %-4d ranks ", node);
+    for (int i = first; i < end; i++) {
+        int last = i;
+        while (last + 1 < end && t->ranks[last + 1] == t->ranks[last] + 1)
+            last++;
+        printf(last > i ? "%s%d-%d" : "%s%d", i > first ? "," : "", t->ranks[i],
+               t->ranks[last]);
+        i = last;
+    }
+    for (int i = first; i < end; i++)
+        bound += t->domain[t->ranks[i]] >= 0;
+    printf("; in one domain each: %d of %d\n", bound, end - first);
+}
+
+static void print_places(rota_comm *c)
+{
+    const rota_topo *const t = &c->topo;
+
+    printf("\nHere\n");
+    printf("  ranks            %d\n", c->P);
+    printf("  nodes            %d\n", t->n_nodes);
+    printf("  cores of a node  %d (the fewest)\n", c->cores);
+    printf("  NUMA domains     %d (of a node, the most)\n", t->n_domains);
+    for (int n = 0; n < t->n_nodes; n++)
+        print_node(t, n);
+    printf("  shared memory    %s\n", c->node ? "yes" : c->node_why);
+    if (c->node)
+        printf("  cross-memory     %s\n", c->node->cma_ok ? "yes"
+                                          : c->node->cma_error
+                                              ? strerror(c->node->cma_error)
+                                              : "no");
+}
+
+/* ---- tuning ---------------------------------------------------------------- */
+
+static int count_rows(const rota_tuning *t, rota_kind kind)
+{
+    int n = 0;
+
+    for (int i = 0; i < t->n_rows; i++)
+        n += t->row[i].kind == kind;
+    return n;
+}
+
+static void print_prices(const rota_tuning *t)
+{
+    if (!t->has_machine) {
+        printf("  prices           the usual ones\n");
+        return;
+    }
+    printf("  prices           measured: %s; %s; %s\n", t->machine_from.machine,
+           t->machine_from.date, t->machine_from.command);
+}
+
+static void print_rows(const rota_tuning *t)
+{
+    printf("  rows             %d", t->n_rows);
+    for (int kind = 0; kind < ROTA_N_KINDS; kind++)
+        printf("%s %d %s", kind > 0 ? "," : ":", count_rows(t, (rota_kind)kind),
+               rota_kind_name((rota_kind)kind));
+    printf("\n");
+}
+
+/* err: of looking for a file. */
+static void print_tuning(const rota_comm *c, int err)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    printf("\nTuning\n");
+    if (err != MPI_SUCCESS) {
+        MPI_Error_string(err, text, &length);
+        printf("  %s\n", text);
+        return;
+    }
+    printf("  file             %s\n",
+           c->tuning_path ? c->tuning_path : "none found");
+    if (c->tuning_note[0])
+        printf("  ignored          %s\n", c->tuning_note);
+    print_prices(&c->tuning);
+    print_rows(&c->tuning);
+}
+
+/* ---- all of it ------------------------------------------------------------- */
+
+int main(int argc, char *argv[])
+{
+    rota_comm *c = NULL;
+
+    bench_program = "rota-info";
+    if (argc > 1) {
+        puts("usage: rota-info, or mpiexec -n P rota-info\n\n"
+             "Prints the algorithms, hints and environment variables of Rota, "
+             "the ranks and\nnodes of the job, and which tuning file there "
+             "is.");
+        return strcmp(argv[1], "--help") == 0 ? EXIT_SUCCESS : 2;
+    }
+    bench_must(MPI_Init(&argc, &argv), "MPI_Init");
+    bench_must(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN),
+               "MPI_Comm_set_errhandler");
+    const int err = rota_tuning_import(NULL, MPI_COMM_WORLD);
+    bench_must(rota_comm_find(MPI_COMM_WORLD, &c), "communicator");
+    bench_must(rota_comm_open_node(c), "shared memory");
+    if (c->me == 0) {
+        print_library();
+        print_algorithms();
+        print_hints();
+        print_variables();
+        print_places(c);
+        print_tuning(c, err);
+    }
+    bench_must(MPI_Finalize(), "MPI_Finalize");
+    return EXIT_SUCCESS;
+}
