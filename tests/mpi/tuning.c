@@ -280,6 +280,108 @@ static void loading(void)
     MPI_Comm_free(&comm);
 }
 
+/* ---- plans ------------------------------------------------------------------ */
+
+static int counts[64], displs[64];
+static char sent[64 * 8], received[64 * 8];
+
+static int make_plan(MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return rota_alltoallv_init(sent, counts, displs, MPI_BYTE, received, counts,
+                               displs, MPI_BYTE, comm, info, plan);
+}
+
+/* A plan made now is described with these words. */
+static void describes(MPI_Comm comm, const char *key, const char *value,
+                      const char *words)
+{
+    MPI_Info info = test_info("other", "key", key, value);
+    char text[20000] = "";
+    size_t size = sizeof text;
+    rota_plan *plan = NULL;
+
+    MUST(make_plan(comm, info, &plan));
+    MPI_Info_free(&info);
+    if (!plan)
+        return;
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &size));
+    if (!strstr(text, words))
+        test_fail(__FILE__, __LINE__, "no %s in %s", words, text);
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    MUST(rota_plan_free(&plan));
+}
+
+static void plans_by_rows(void)
+{
+    MPI_Comm comm = new_comm();
+
+    test_case = "plans by rows";
+    MUST(rota_tuning_import_string(TUNING(6), comm));
+    describes(comm, NULL, NULL, "\"algorithm\":\"scattered\"");
+    describes(comm, NULL, NULL, "\"batch\":6");
+    MUST(rota_tuning_import_string(TUNING(7), comm));
+    describes(comm, NULL, NULL, "\"batch\":7");
+    describes(comm, NULL, NULL, "a row of the tuning");
+    describes(comm, "rota_algorithm", "linear", "\"linear\"");
+    MUST(rota_tuning_forget(comm));
+    describes(comm, NULL, NULL, "usual prices");
+    MUST(rota_tuning_import_string(
+        "{\"rota_tuning\": 1, \"machine\": {\"ns\": {\"start\": 3}}}", comm));
+    describes(comm, NULL, NULL, "this machine's prices");
+    MPI_Comm_free(&comm);
+}
+
+static void plans_by_files(void)
+{
+    MPI_Comm comm = new_comm();
+    rota_plan *plan = NULL;
+
+    test_case = "plans by files";
+    clear_environment();
+    write_file("good", TUNING(8));
+    write_file("damaged", "{");
+    describes(comm, "rota_tuning_file", in_folder("good"), "\"batch\":8");
+    describes(comm, NULL, NULL, "\"batch\":8");
+    MPI_Info damaged =
+        test_info("rota_tuning_file", in_folder("damaged"), NULL, NULL);
+    MPI_Info mine =
+        test_info("rota_tuning_file", test_me ? "a" : "b", NULL, NULL);
+    MUST_FAIL(make_plan(comm, damaged, &plan), MPI_ERR_ARG,
+              "rank 0: tuning file");
+    MUST_FAIL(make_plan(comm, mine, &plan), MPI_ERR_ARG,
+              test_P > 1 ? "ranks disagree" : "cannot read tuning file b");
+    describes(comm, NULL, NULL, "\"batch\":8");
+    MPI_Info_free(&damaged);
+    MPI_Info_free(&mine);
+    MPI_Comm_free(&comm);
+}
+
+/* What is measured becomes a row, for plans like that one. */
+static void plans_by_measurement(void)
+{
+    MPI_Comm comm = new_comm();
+    char text[4000];
+    size_t size = sizeof text;
+
+    test_case = "plans by measurement";
+    clear_environment();
+    MUST(rota_tuning_forget(comm));
+    describes(comm, "rota_choose", "measure", "of those measured");
+    MUST(rota_tuning_export_string(comm, text, &size));
+    CHECK(strstr(text, "\"fixed\"") && strstr(text, "\"us\""));
+    describes(comm, NULL, NULL, "a row of the tuning");
+    MPI_Comm_free(&comm);
+}
+
+static void set_counts(void)
+{
+    for (int i = 0; i < test_P; i++) {
+        counts[i] = 8;
+        displs[i] = 8 * i;
+    }
+}
+
 int main(int argc, char *argv[])
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -290,5 +392,9 @@ int main(int argc, char *argv[])
     defaults();
     asked_by_environment();
     loading();
+    set_counts();
+    plans_by_rows();
+    plans_by_files();
+    plans_by_measurement();
     return test_end();
 }
