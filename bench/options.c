@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "runners.h"
+#include "sweep.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -140,24 +141,40 @@ static int check_params(const char *params, const problem *why)
     return 0;
 }
 
+typedef struct algo_context {
+    options *o;
+    const char *name;
+    const problem *why;
+} algo_context;
+
+static int add_spec(void *context, const char *params)
+{
+    const algo_context *c = context;
+    algo_spec *spec = &c->o->algos[c->o->n_algos];
+
+    if (c->o->n_algos == OPTIONS_MAX_LIST)
+        return fail(c->why, "more than %d entries", OPTIONS_MAX_LIST);
+    strcpy(spec->name, c->name);
+    strcpy(spec->params, params);
+    c->o->n_algos++;
+    return 0;
+}
+
 static int add_algo(options *o, char *text, const problem *why)
 {
-    algo_spec *spec = &o->algos[o->n_algos];
+    algo_context context = {o, text, why};
     char *params = strchr(text, ':');
 
     if (params != NULL)
         *params++ = '\0';
     else
         params = "";
-    if (*text == '\0' || strlen(text) >= sizeof spec->name ||
-        strlen(params) >= sizeof spec->params)
+    if (*text == '\0' || strlen(text) >= sizeof o->algos->name ||
+        strlen(params) >= sizeof o->algos->params)
         return fail(why, "an algorithm's name is empty or too long");
-    strcpy(spec->name, text);
-    strcpy(spec->params, params);
-    if (check_params(spec->params, why) != 0)
+    if (check_params(params, why) != 0)
         return -1;
-    o->n_algos++;
-    return 0;
+    return sweep_each(params, o->P, add_spec, &context, why->text, why->length);
 }
 
 typedef int (*add_fn)(options *o, char *item, const problem *why);
@@ -383,12 +400,13 @@ static int check_runners(const options *o, const problem *why)
     return 0;
 }
 
-int options_parse(int argc, char *argv[], options *o, char *error,
+int options_parse(int argc, char *argv[], int P, options *o, char *error,
                   size_t errlen)
 {
     const problem why = {error, errlen};
 
-    *o = (options){.kind = KIND_FIXED,
+    *o = (options){.P = P,
+                   .kind = KIND_FIXED,
                    .kind_name = "fixed",
                    .bounded = true,
                    .mem = &bench_mem_table[0],
@@ -446,7 +464,9 @@ void options_help(FILE *out)
         fprintf(out, "  %-12s %-9s %s\n", row->name,
                 row->value != NULL ? row->value : "", row->help);
     }
-    fprintf(out, "\nALGO, a name or name:key=value:key=value\n");
+    fprintf(out, "\nALGO, a name or name:key=value:key=value. A value may be "
+                 "several, each of which\nmakes an entry: radix=2+8 or "
+                 "radix=2..8+P, where P is the number of ranks\n");
     runners_help(out);
     fprintf(out, "\nDIST, with S from --sizes, drawn anew in every iteration "
                  "of --kind varying\nand exchange (matrices and FFT shapes are "

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OPTIONS_MAX_LIST = 64 };
+enum { OPTIONS_MAX_LIST = 128 };
 
 /* Bits, so that a runner can serve several (runners.c). */
 typedef enum bench_kind {
@@ -26,6 +26,7 @@ typedef struct algo_spec {
 } algo_spec;
 
 typedef struct options {
+    int P; /* number of ranks */
     bench_kind kind;
     const char *kind_name;
     bool bounded; /* plans of kind varying or exchange are told --sizes */
@@ -48,10 +49,10 @@ typedef struct options {
     char *storage; /* that texts of dists point into; owned */
 } options;
 
-/* Parse argv[1] to argv[argc-1], with defaults for what is not given. Returns
- * 0, or -1 with the reason in error [errlen]; options_free in either case.
- * Local, no MPI. */
-int options_parse(int argc, char *argv[], options *o, char *error,
+/* Parse argv[1] to argv[argc-1], for P ranks, with defaults for what is not
+ * given. Returns 0, or -1 with the reason in error [errlen]; options_free in
+ * either case. Local, no MPI. */
+int options_parse(int argc, char *argv[], int P, options *o, char *error,
                   size_t errlen);
 void options_free(options *o);
 

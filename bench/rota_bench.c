@@ -201,11 +201,12 @@ int main(int argc, char *argv[])
 {
     char error[1024] = "";
     options opt;
-    int rank, status;
+    int P, rank, status;
 
     bench_must(MPI_Init(&argc, &argv), "MPI_Init");
+    bench_must(MPI_Comm_size(MPI_COMM_WORLD, &P), "MPI_Comm_size");
     bench_must(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
-    status = options_parse(argc, argv, &opt, error, sizeof error);
+    status = options_parse(argc, argv, P, &opt, error, sizeof error);
     if (status == 0)
         status = act(&opt, rank, error, sizeof error);
     if (status != 0 && rank == 0)

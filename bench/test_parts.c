@@ -264,7 +264,7 @@ static int parse(char *line, options *o, char *error, size_t errlen)
     for (char *word = strtok(line, " "); word != NULL; word = strtok(NULL, " "))
         argv[argc++] = word;
     error[0] = '\0';
-    return options_parse(argc, argv, o, error, errlen);
+    return options_parse(argc, argv, 6, o, error, errlen);
 }
 
 static void options_are_understood(void **state)
@@ -290,6 +290,25 @@ static void options_are_understood(void **state)
     assert_string_equal(o.algos[1].params, "radix=2:batch=4");
     assert_int_equal(o.iters, 5);
     assert_string_equal(o.json, "out");
+    options_free(&o);
+}
+
+static void sweeps_make_entries(void **state)
+{
+    static const char *const expected[] = {
+        "radix=2:batch=4",  "radix=2:batch=6", "radix=5:batch=4",
+        "radix=5:batch=6",  "radix=6:batch=4", "radix=6:batch=6",
+        "tuning_file=a+b/P"};
+    char line[] = "--algos parlogna:radix=2+5..P:batch=4+P,"
+                  "auto:tuning_file=a+b/P";
+    char error[256];
+    options o;
+
+    (void)state;
+    assert_int_equal(parse(line, &o, error, sizeof error), 0);
+    assert_int_equal(o.n_algos, sizeof expected / sizeof *expected);
+    for (int i = 0; i < o.n_algos; i++)
+        assert_string_equal(o.algos[i].params, expected[i]);
     options_free(&o);
 }
 
@@ -319,6 +338,10 @@ static void mistakes_are_named(void **state)
         {"--algos mpi,,auto", "empty"},
         {"--algos auto:radix", "key=value"},
         {"--algos auto:=3", "key=value"},
+        {"--algos auto:radix=2+", "empty"},
+        {"--algos auto:radix=3..2", "not a range"},
+        {"--algos auto:radix=2..x", "not a range"},
+        {"--algos auto:radix=2..999", "more than"},
         {"--algos mpi:batch=3", "takes no parameters"},
         {"--kind varying --algos mpi_persistent", "not for this --kind"},
         {"--kind exchange --algos mpi_persistent", "not for this --kind"},
@@ -351,6 +374,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(what_is_found_is_checked),
         cmocka_unit_test(an_exchange_that_does_nothing_fails),
         cmocka_unit_test(options_are_understood),
+        cmocka_unit_test(sweeps_make_entries),
         cmocka_unit_test(mistakes_are_named),
     };
     int failed;
