@@ -5,9 +5,10 @@
 #
 # Builds rota-bench for SimGrid's SMPI in build-smpi/, runs every algorithm at
 # every size in a simulation of its own, writes one line of CSV for each, and
-# prints a table. rota-bench verifies every exchange; what fails or takes too
-# long is left out of the CSV, and the table says why. Exit status: 0 if all
-# ran, 77 if SimGrid is not there, 2 for a wrong command line, else 1.
+# prints a table. rota-bench verifies every exchange. What takes too long is
+# "late" in the CSV, what fails is left out; the table tells of both. Exit
+# status: 0 if all ran, 77 if SimGrid is not there, 2 for a wrong command line,
+# else 1.
 set -u
 export LC_ALL=C
 
@@ -31,6 +32,7 @@ usage: sh bench/scale.sh [OPTION...]
   --limit SECONDS    for each simulation (default 300)
   --build FOLDER     (default build-smpi)
   --csv FILE         (default FOLDER/results/MACHINE-RANKS-KIND.csv)
+  --reuse            do not simulate again what FILE has, and add to it
 END
 }
 
@@ -51,9 +53,17 @@ absolute()
 # ---- options ------------------------------------------------------------------
 
 machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
-kind=fixed dist=uniform iters=1 limit=300 build= csv=
+kind=fixed dist=uniform iters=1 limit=300 build= csv= reuse=
 while [ $# -gt 0 ]; do
-    [ "$1" != --help ] || { usage; exit 0; }
+    case $1 in
+    --help)
+        usage
+        exit 0 ;;
+    --reuse)
+        reuse=yes
+        shift
+        continue ;;
+    esac
     [ $# -ge 2 ] || wrong "$1 needs a value (see --help)"
     case $1 in
     --machine) machine=$2 ;;
@@ -80,6 +90,7 @@ for number in "$ranks" "$node" "$limit"; do
     '' | *[!0-9]* | 0*) wrong "'$number' is not a number from 1" ;;
     esac
 done
+[ "$node" -le "$ranks" ] || node=$ranks
 nodes=$(((ranks + node - 1) / node))
 
 # Powers of two, the square root, and P, with which nothing is forwarded.
@@ -96,6 +107,11 @@ default_algos()
 }
 [ -n "$algos" ] || algos=$(default_algos)
 
+case $algos in
+*+* | *..*) wrong "--algos: each algorithm has a simulation of its own, not a" \
+    "sweep of parameters" ;;
+esac
+
 for program in smpicc smpirun cmake c++; do
     command -v "$program" >/dev/null 2>&1 && continue
     echo "scale.sh: $program is not installed. Debian has SimGrid's SMPI in" \
@@ -107,17 +123,30 @@ done
 
 cd "$(dirname "$0")/.." || exit 1
 build=${build:-$PWD/build-smpi}
+source=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-if ! { cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_COMPILER=smpicc -DMPI_C_COMPILER=smpicc \
-    -DROTA_BUILD_TESTS=OFF -DROTA_BUILD_EXAMPLES=OFF &&
-    cmake --build "$build" --parallel 2 --target rota-bench machine; } >"$work/log" 2>&1
-then
+
+build()
+{
+    cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_C_COMPILER=smpicc -DMPI_C_COMPILER=smpicc \
+        -DROTA_BUILD_TESTS=OFF -DROTA_BUILD_EXAMPLES=OFF &&
+        cmake --build "$build" --parallel 2 --target rota-bench machine
+}
+
+# Once, and only if something is to be simulated.
+built=
+build_once()
+{
+    [ -z "$built" ] || return 0
+    built=yes
+    build >"$work/log" 2>&1 && return
     cat "$work/log"
     exit 1
-fi
+}
+
 mkdir -p "$build/results" || exit 1
 csv=${csv:-$build/results/$machine-$ranks-$kind.csv}
 
@@ -171,36 +200,65 @@ simulate()
         --cfg=smpi/reduce:binomial --cfg=smpi/allgather:bruck \
         "$build/bench/rota-bench" --kind "$kind" --dist "$dist" \
         --sizes "$size" --algos "$name" --iters "$iters" --warmup 0 --inits 1 \
-        --block 1 --csv "$work/one.csv" >"$work/log" 2>&1 </dev/null
+        --block 1 --csv one.csv >log 2>&1 </dev/null
 }
 
-# note ALGO SIZE STATUS: a row for the table and, if it ran, one of the CSV.
+# What tells the rows of the CSV apart, and what they say.
+keys=machine,P,ranks_per_node,kind,dist,max_bytes,name
+values=median_us,init_us,total_bytes,rounds,messages,scratch_bytes,verified
+
+# key ALGO SIZE: how the row begins.
+key()
+{
+    echo "$machine,$ranks,$node,$kind,$dist,$2,$1,"
+}
+
+# note ALGO SIZE STATUS: a row of the CSV, unless it failed, and of the table.
 note()
 {
     case $3 in
     0)
-        [ -s "$csv" ] || sed -n '1s/^/machine,name,/p' "$work/one.csv" >"$csv"
-        sed -n "2s/^/\"$machine\",\"$1\",/p" "$work/one.csv" >>"$csv"
-        awk -F, -v algo="$1" -v size="$2" 'NR == 1 {
-                for (i = 1; i <= NF; i++) if ($i == "median_us") column = i }
-            NR == 2 { print size, algo, $column }' "$work/one.csv" \
-            >>"$work/rows" ;;
-    124 | 137) echo "$2 $1 late" >>"$work/rows" ;;
+        awk -F, -v key="$(key "$1" "$2")" -v values="$values" '
+            NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+            NR == 2 {
+                n = split(values, name, ",")
+                printf "%s", key
+                for (i = 1; i <= n; i++)
+                    printf "%s%s", $column[name[i]], i < n ? "," : "\n"
+            }' one.csv >>"$csv" ;;
+    124 | 137) echo "$(key "$1" "$2"),,,,,,late" >>"$csv" ;;
     *)
-        echo "$2 $1 failed" >>"$work/rows"
+        echo "$2 $1 failed" >>rows
         echo "scale.sh: $1, $2 B: status $3" >&2
-        grep -v -e --cfg= -e '^Generated' -e '^Execution' "$work/log" |
-            tail -n 5 >&2 ;;
+        grep -v -e --cfg= -e '^Generated' -e '^Execution' log |
+            tail -n 5 >&2
+        return ;;
     esac
+    recall "$1" "$2"
 }
 
-rm -f "$csv"
-: >"$work/rows"
+# recall ALGO SIZE: its row of the table from the CSV; false if that has none.
+recall()
+{
+    grep -F "$(key "$1" "$2")" "$csv" |
+        awk -F, -v size="$2" -v algo="$1" '
+            { time = $NF == "late" ? "late" : $8 }
+            END {
+                if (NR == 0) exit 1
+                print size, algo, time
+            }' >>rows
+}
+
+[ -n "$reuse" ] || rm -f "$csv"
+[ -s "$csv" ] || echo "$keys,$values" >"$csv" || exit 1
 cd "$work" || exit 1 # smpirun leaves files
+: >rows
 for size in $(echo "$sizes" | tr , ' '); do
     for algo in $(echo "$algos" | tr , ' '); do
+        recall "$algo" "$size" && continue
         [ ! -t 2 ] || printf '\r%8s B  %-40s' "$size" "$algo" >&2
         rm -f one.csv
+        build_once
         simulate "$algo" "$size"
         note "$algo" "$size" $?
     done

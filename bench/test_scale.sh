@@ -23,7 +23,7 @@ scale()
 {
     expected=$1
     shift
-    timeout -k 5 250 sh "$scale" --build "$folder" --csv "$csv" --limit 60 \
+    timeout -k 5 250 sh "$scale" --limit 60 --build "$folder" --csv "$csv" \
         "$@" >"$log" 2>&1
     status=$?
     [ "$status" -ne 77 ] || { cat "$log"; exit 77; }
@@ -34,12 +34,24 @@ scale 0 --ranks 6 --node 2 --sizes 0,100 --machine torus \
     --algos parlogna:radix=2,scattered:batch=2,mpi,mpi:ring
 [ "$(grep -c ',true$' "$csv")" -eq 8 ] || fail "not 8 verified results"
 grep -q 'best radix of parlogna' "$log" || fail "no table"
+# What is there is not simulated again, what is not is added.
+sed 's/^\(torus,6,2,fixed,uniform,100,mpi\),[^,]*,/\1,777,/' "$csv" >"$csv.new"
+mv "$csv.new" "$csv"
+scale 0 --ranks 6 --node 2 --sizes 100 --machine torus --reuse \
+    --algos mpi,spread_out
+grep -q '^mpi  *777' "$log" || fail "simulated again"
+grep -q '^spread_out  *[0-9]' "$log" || fail "nothing added"
+[ "$(grep -c ',true$' "$csv")" -eq 9 ] || fail "not 9 verified results"
+scale 1 --ranks 64 --sizes 8 --algos mpi:pair --limit 1
+grep -q '^dragonfly,64,32,fixed,uniform,8,mpi:pair,,*late$' "$csv" ||
+    fail "no late row"
 # More than one leaf, more than one group.
 scale 0 --ranks 20 --node 1 --sizes 100 --machine fattree --kind exchange \
     --algos scattered,consensus,mpi
 scale 1 --ranks 34 --node 1 --sizes 8 --algos no_such_algorithm,mpi
 grep -q 'no_such_algorithm *failed' "$log" || fail "no failure in the table"
 grep -q "rota-bench: .*'no_such_algorithm'" "$log" || fail "no reason for it"
+scale 2 --algos parlogna:radix=2..4
 scale 2 --machine abacus
 grep -q "'abacus' is none of" "$log" || fail "no reason"
 exit 0
