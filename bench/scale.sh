@@ -205,7 +205,10 @@ simulate()
 
 # What tells the rows of the CSV apart, and what they say.
 keys=machine,P,ranks_per_node,kind,dist,max_bytes,name
-values=median_us,init_us,total_bytes,rounds,messages,scratch_bytes,verified
+values=median_us,init_us,total_bytes,rounds,messages,scratch_bytes
+# Of a plan, what the time of the mean rank goes to: posting sends, copies,
+# waiting for sizes, for data inside the node and between nodes.
+parts=calls_us,copies_us,sizes_us,inside_us,between_us
 
 # key ALGO SIZE: how the row begins.
 key()
@@ -219,18 +222,21 @@ note()
     case $3 in
     0)
         awk -F, -v key="$(key "$1" "$2")" -v values="$values" '
-            NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
-            NR == 2 {
+            FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+            FNR == 2 && !row {
                 n = split(values, name, ",")
-                printf "%s", key
-                for (i = 1; i <= n; i++)
-                    printf "%s%s", $column[name[i]], i < n ? "," : "\n"
-            }' one.csv >>"$csv" ;;
-    124 | 137) echo "$(key "$1" "$2"),,,,,,late" >>"$csv" ;;
+                for (i = 1; i <= n; i++) row = row $column[name[i]] ","
+                plan = $column["rounds"] != ""
+                next
+            }
+            FNR == 2 { print key row (plan ? $0 : ",,,,") ",true" }' \
+            one.csv parts.csv >>"$csv" ;;
+    124 | 137) echo "$(key "$1" "$2"),,,,,,,,,,,late" >>"$csv" ;;
     *)
         echo "$2 $1 failed" >>rows
         echo "scale.sh: $1, $2 B: status $3" >&2
-        grep -v -e --cfg= -e '^Generated' -e '^Execution' log |
+        grep -v -e --cfg= -e '^Generated' -e '^Execution' \
+            -e 'did not return 0' log |
             tail -n 5 >&2
         return ;;
     esac
@@ -250,7 +256,7 @@ recall()
 }
 
 [ -n "$reuse" ] || rm -f "$csv"
-[ -s "$csv" ] || echo "$keys,$values" >"$csv" || exit 1
+[ -s "$csv" ] || echo "$keys,$values,$parts,verified" >"$csv" || exit 1
 cd "$work" || exit 1 # smpirun leaves files
 : >rows
 for size in $(echo "$sizes" | tr , ' '); do

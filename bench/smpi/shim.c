@@ -3,6 +3,8 @@
 #include "shim.h"
 
 #include <search.h>
+#include <simgrid/engine.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,9 +17,66 @@ int shim_hwloc_topology_load(struct hwloc_topology *topology);
 /* One core that copies from and to its cache. */
 #define COPY_BYTES_PER_S 10e9
 
+/* ---- what time goes to ------------------------------------------------------- */
+
+/* A wait is for what ends it. */
+typedef enum part {
+    CALLS,   /* posting sends */
+    COPIES,  /* within the memory of the rank */
+    SIZES,   /* waiting for a message of sizes, sent before the data */
+    INSIDE,  /* waiting for data from or to a rank of the node */
+    BETWEEN, /* waiting for data from or to another node */
+    N_PARTS
+} part;
+
+/* Seconds: since the last look at the clock, between the two before, and
+ * between the two before those. */
+static double spent[N_PARTS], before[N_PARTS], timed[N_PARTS];
+
+static void turn_page(void)
+{
+    (memcpy)(timed, before, sizeof timed);
+    (memcpy)(before, spent, sizeof before);
+    memset(spent, 0, sizeof spent);
+}
+
+/* rota-bench looks at the clock before an exchange, after it, and once more
+ * when it shows how far it is. */
+static void write_parts(void)
+{
+    double sum[N_PARTS];
+    int rank, P;
+    FILE *file;
+
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &P);
+    PMPI_Reduce(timed, sum, N_PARTS, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank != 0)
+        return;
+    file = fopen("parts.csv", "w");
+    if (!file)
+        return;
+    fprintf(file, "calls_us,copies_us,sizes_us,inside_us,between_us\n");
+    for (int i = 0; i < N_PARTS; i++)
+        fprintf(file, "%.3f%c", sum[i] / P * 1e6, i < N_PARTS - 1 ? ',' : '\n');
+    fclose(file);
+}
+
+int shim_finalize(void)
+{
+    write_parts();
+    return PMPI_Finalize();
+}
+
 /* ---- time ------------------------------------------------------------------ */
 
 static double owed_s; /* passed on this rank, not yet told to SimGrid */
+
+static void owe(part what, double seconds)
+{
+    owed_s += seconds;
+    spent[what] += seconds;
+}
 
 /* Before anything that others see, or that looks at the clock. */
 static void pay(void)
@@ -31,13 +90,14 @@ static void pay(void)
 
 void *shim_memcpy(void *to, const void *from, size_t bytes)
 {
-    owed_s += (double)bytes / COPY_BYTES_PER_S;
+    owe(COPIES, (double)bytes / COPY_BYTES_PER_S);
     return (memcpy)(to, from, bytes);
 }
 
 int shim_clock_gettime(clockid_t clock, struct timespec *now)
 {
     pay();
+    turn_page();
     return smpi_clock_gettime(clock, now);
 }
 
@@ -47,13 +107,61 @@ int shim_hwloc_topology_load(struct hwloc_topology *topology)
     return -1;
 }
 
-/* ---- sends ----------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------- */
 
-static void *persistent_sends; /* a tree of requests */
+typedef struct known {
+    MPI_Request request;
+    part wait;
+    bool persistent_send;
+} known;
+
+static void *known_requests; /* a tree */
 
 static int compare(const void *a, const void *b)
 {
-    return (a > b) - (a < b);
+    const MPI_Request x = ((const known *)a)->request;
+    const MPI_Request y = ((const known *)b)->request;
+
+    return (x > y) - (x < y);
+}
+
+static known *find(MPI_Request request)
+{
+    known **const found = tfind(&(known){request}, &known_requests, compare);
+
+    return found ? *found : NULL;
+}
+
+/* What a wait for the request is for. The tag is odd of what a plan sends
+ * before its data; communicators have the ranks of the world. */
+static part wait_for(int peer, int tag)
+{
+    static int per_node;
+    int me;
+
+    if (per_node == 0)
+        per_node = atoi(getenv("SCALE_RANKS_PER_NODE"));
+    PMPI_Comm_rank(MPI_COMM_WORLD, &me);
+    if (tag % 2 != 0)
+        return SIZES;
+    return peer / per_node == me / per_node ? INSIDE : BETWEEN;
+}
+
+static int remember(MPI_Request request, int peer, int tag,
+                    bool persistent_send)
+{
+    known *k = find(request);
+
+    if (!k) {
+        k = malloc(sizeof *k);
+        if (!k)
+            return MPI_ERR_NO_MEM;
+        k->request = request;
+        if (!tsearch(k, &known_requests, compare))
+            return MPI_ERR_NO_MEM;
+    }
+    *k = (known){request, wait_for(peer, tag), persistent_send};
+    return MPI_SUCCESS;
 }
 
 int shim_send_init(const void *data, int count, MPI_Datatype type, int to,
@@ -61,37 +169,69 @@ int shim_send_init(const void *data, int count, MPI_Datatype type, int to,
 {
     const int err = PMPI_Send_init(data, count, type, to, tag, comm, request);
 
-    if (err == MPI_SUCCESS && !tsearch(*request, &persistent_sends, compare))
-        return MPI_ERR_NO_MEM;
-    return err;
+    return err ? err : remember(*request, to, tag, true);
+}
+
+int shim_recv_init(void *data, int count, MPI_Datatype type, int from, int tag,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    const int err = PMPI_Recv_init(data, count, type, from, tag, comm, request);
+
+    return err ? err : remember(*request, from, tag, false);
 }
 
 int shim_request_free(MPI_Request *request)
 {
-    tdelete(*request, &persistent_sends, compare);
+    known *const k = find(*request);
+
+    if (k) {
+        tdelete(k, &known_requests, compare);
+        free(k);
+    }
     return PMPI_Request_free(request);
 }
 
 int shim_start(MPI_Request *request)
 {
-    if (tfind(*request, &persistent_sends, compare))
-        owed_s += START_S;
+    const known *const k = find(*request);
+
+    if (k && k->persistent_send)
+        owe(CALLS, START_S);
     pay();
     return PMPI_Start(request);
+}
+
+typedef int send_fn(const void *data, int count, MPI_Datatype type, int to,
+                    int tag, MPI_Comm comm, MPI_Request *request);
+
+static int send(send_fn *fn, const void *data, int count, MPI_Datatype type,
+                int to, int tag, MPI_Comm comm, MPI_Request *request)
+{
+    pay();
+    const double began = simgrid_get_clock();
+    const int err = fn(data, count, type, to, tag, comm, request);
+    spent[CALLS] += simgrid_get_clock() - began;
+    return err ? err : remember(*request, to, tag, false);
 }
 
 int shim_isend(const void *data, int count, MPI_Datatype type, int to, int tag,
                MPI_Comm comm, MPI_Request *request)
 {
-    pay();
-    return PMPI_Isend(data, count, type, to, tag, comm, request);
+    return send(PMPI_Isend, data, count, type, to, tag, comm, request);
 }
 
 int shim_issend(const void *data, int count, MPI_Datatype type, int to, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
-    pay();
-    return PMPI_Issend(data, count, type, to, tag, comm, request);
+    return send(PMPI_Issend, data, count, type, to, tag, comm, request);
+}
+
+int shim_irecv(void *data, int count, MPI_Datatype type, int from, int tag,
+               MPI_Comm comm, MPI_Request *request)
+{
+    const int err = PMPI_Irecv(data, count, type, from, tag, comm, request);
+
+    return err ? err : remember(*request, from, tag, false);
 }
 
 /* ---- tests ----------------------------------------------------------------- */
@@ -116,25 +256,40 @@ static answer choose(const void *tested)
 }
 
 /* Several are polled in turn, for which time must pass. */
-static void note_poll(int flag)
+static void note_poll(int flag, MPI_Request request)
 {
+    const known *const k = find(request);
+
     if (flag)
         in_vain = NULL;
     else
-        owed_s += POLL_S;
+        owe(k ? k->wait : BETWEEN, POLL_S);
+}
+
+/* The wait that ended now was for the request. */
+static void note_wait(double began, MPI_Request request)
+{
+    const known *const k = find(request);
+
+    if (k)
+        spent[k->wait] += simgrid_get_clock() - began;
 }
 
 int shim_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    const answer how = *request != MPI_REQUEST_NULL ? choose(*request) : WAIT;
+    const MPI_Request tested = *request; /* the handle may be gone then */
+    const answer how = tested != MPI_REQUEST_NULL ? choose(tested) : WAIT;
+    const double began = simgrid_get_clock();
     int err = MPI_SUCCESS;
 
     *flag = how == WAIT;
-    if (how == WAIT)
+    if (how == WAIT) {
         err = PMPI_Wait(request, status);
+        note_wait(began, tested);
+    }
     if (how == TEST) {
         err = PMPI_Test(request, flag, status);
-        note_poll(*flag);
+        note_poll(*flag, tested);
     }
     return err;
 }
@@ -149,7 +304,7 @@ int shim_testall(int n, MPI_Request request[], int *flag, MPI_Status status[])
         err = PMPI_Waitall(n, request, status);
     if (how == TEST) {
         err = PMPI_Testall(n, request, flag, status);
-        note_poll(*flag);
+        note_poll(*flag, request[0]);
     }
     return err;
 }
@@ -159,13 +314,19 @@ int shim_testsome(int n, MPI_Request request[], int *n_done, int done[],
                   MPI_Status status[])
 {
     const answer how = choose(request);
+    const double began = simgrid_get_clock();
+    MPI_Request tested[n]; /* handles may be gone then */
     int flag = how == WAIT, err = MPI_SUCCESS;
 
-    if (how == WAIT)
+    (memcpy)(tested, request, sizeof tested);
+    if (how == WAIT) {
         err = PMPI_Waitany(n, request, &done[0], &status[0]);
+        if (done[0] != MPI_UNDEFINED)
+            note_wait(began, tested[done[0]]);
+    }
     if (how == TEST) {
         err = PMPI_Testany(n, request, &done[0], &flag, &status[0]);
-        note_poll(flag);
+        note_poll(flag, tested[0]);
     }
     *n_done = flag && done[0] == MPI_UNDEFINED ? MPI_UNDEFINED : flag;
     return err;
@@ -200,7 +361,7 @@ int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
 {
     probed *const p = *message;
     const int err =
-        PMPI_Irecv(data, count, type, p->from, p->tag, p->comm, request);
+        shim_irecv(data, count, type, p->from, p->tag, p->comm, request);
 
     free(p);
     *message = MPI_MESSAGE_NULL;
