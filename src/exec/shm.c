@@ -448,7 +448,7 @@ static void fill(const rota_parcel *p, char *to, size_t n)
         n -= k;
     }
     if (n > 0)
-        memcpy(to, p->body + (at - p->head_bytes), n);
+        rota_copy_fast(to, p->body + (at - p->head_bytes), n);
 }
 
 /* May the receiver read the message where it lies? */
@@ -514,12 +514,12 @@ static int land(rota_exec *x, uint32_t m, char *from)
     rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
 
     if (x->wire[ROTA_RECV][m].late) {
-        memcpy(p->body, from, p->bytes);
+        rota_copy_fast(p->body, from, p->bytes);
         return rota_late_unpack(x, m);
     }
     if (is_gathered(x, ROTA_RECV, m))
         return rota_message_unpack(x, m, from);
-    memcpy(rota_block_at(x, l->item[l->msg[m].first]), from, p->bytes);
+    rota_copy_fast(rota_block_at(x, l->item[l->msg[m].first]), from, p->bytes);
     return MPI_SUCCESS;
 }
 
@@ -555,7 +555,7 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
     return MPI_SUCCESS;
 }
 
-static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
+static int read_directly(const rota_parcel *p, uint64_t at, char *to, size_t n)
 {
     while (n > 0) {
         struct iovec here = {to, n}, there = {(void *)(uintptr_t)at, n};
@@ -568,6 +568,25 @@ static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
         to += got;
         at += (uint64_t)got;
         n -= (size_t)got;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Where the kernel would copy slowly (move.h), by way of memory that is half a
+ * page away from both ends. */
+static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
+{
+    enum { ROOM = 8 * ROTA_COPY_PAGE };
+    char memory[ROOM + ROTA_COPY_PAGE];
+    char *const way =
+        memory + (at + ROTA_COPY_PAGE / 2 - (uintptr_t)memory) % ROTA_COPY_PAGE;
+
+    if (!rota_copy_is_slow(to, at))
+        return read_directly(p, at, to, n);
+    for (size_t done = 0; done < n; done += ROOM) {
+        const size_t k = n - done < ROOM ? n - done : ROOM;
+        ROTA_TRY(read_directly(p, at + done, way, k));
+        memcpy(to + done, way, k);
     }
     return MPI_SUCCESS;
 }
@@ -587,8 +606,8 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
     if (kind == ROTA_ENTRY_CMA)
         ROTA_TRY(read_private(p, place, p->body + head, p->bytes - head));
     else
-        memcpy(p->body + head, (char *)p->with->near->head + place,
-               p->bytes - head);
+        rota_copy_fast(p->body + head, (char *)p->with->near->head + place,
+                       p->bytes - head);
     return finish(x, m);
 }
 
@@ -604,7 +623,7 @@ static int take_part(rota_exec *x, uint32_t m, rota_entry *e, size_t n)
         return fetch(x, m, e, kind);
     if (n == p->bytes)
         return land(x, m, e->data);
-    memcpy(p->body + p->moved, e->data, n);
+    rota_copy_fast(p->body + p->moved, e->data, n);
     return p->moved + n == p->bytes ? finish(x, m) : MPI_SUCCESS;
 }
 

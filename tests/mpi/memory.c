@@ -2,7 +2,8 @@
  *
  * Send and receive buffers lie in it or in ordinary memory, in every
  * combination, and change places between starts; blocks are of no bytes, of a
- * few, and longer than what passes through a ring at a time.
+ * few, and longer than what passes through a ring at a time. Copies between
+ * places that lie alike in their pages go other ways than the rest.
  */
 #include "harness.h"
 
@@ -146,6 +147,46 @@ static void buffers(int most)
     }
 }
 
+enum { PAGE = 4096, STRIDE = 25 * PAGE, GUARD = 0xA5 };
+
+static void all_guard(const unsigned char *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (at[i] != GUARD) {
+            test_fail(__FILE__, __LINE__, "byte %zu beside a block", i);
+            return;
+        }
+}
+
+/* All blocks go to places that many bytes behind their own, modulo the page. */
+static void behind(size_t bytes)
+{
+    const size_t all = (size_t)test_P * STRIDE;
+    unsigned char *const from = aligned_alloc(PAGE, all);
+    unsigned char *const to = aligned_alloc(PAGE, all + PAGE);
+    layout l = {.received = all};
+    rota_plan *plan = NULL;
+
+    for (int q = 0; q < test_P; q++) {
+        l.scounts[q] = l.rcounts[q] = STRIDE - PAGE - 3;
+        l.sdispls[q] = l.rdispls[q] = q * STRIDE;
+    }
+    MUST(rota_alltoallv_init(from, l.scounts, l.sdispls, MPI_BYTE, to + bytes,
+                             l.rcounts, l.rdispls, MPI_BYTE, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &plan));
+    fill(&l, from, (int)bytes);
+    memset(to, GUARD, all + PAGE);
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    check(&l, to + bytes, l.rdispls, (int)bytes);
+    all_guard(to, bytes);
+    for (int q = 0; q < test_P; q++)
+        all_guard(to + bytes + l.rdispls[q] + l.rcounts[q], PAGE + 3);
+    MUST(rota_plan_free(&plan));
+    free(from);
+    free(to);
+}
+
 /* Memory is given back, and shared or not it is free of what was in it. */
 static void many(const char *intranode)
 {
@@ -204,6 +245,9 @@ int main(int argc, char **argv)
         test_case = i == 0 ? "short" : i == 1 ? "middle" : "long";
         buffers(sizes[i]);
     }
+    test_case = "behind";
+    for (size_t bytes = 0; bytes < 34; bytes++)
+        behind(bytes);
     many("shm");
     many("p2p");
     mistakes();
