@@ -96,12 +96,9 @@ static int within_limit(size_t bytes)
            (resident() + bytes) >> 20 < limit_mib;
 }
 
-void *must_realloc(void *old, size_t n, size_t bytes_each)
+/* p, unless that is NULL. */
+static void *must_have(void *p, size_t n, size_t bytes_each)
 {
-    void *p = NULL;
-
-    if (n <= SIZE_MAX / bytes_each && within_limit(n * bytes_each))
-        p = realloc(old, n > 0 ? n * bytes_each : 1);
     if (p == NULL && limit_mib == 0)
         die("out of memory: no room for %zu x %zu bytes; use more nodes or a "
             "smaller problem",
@@ -111,6 +108,25 @@ void *must_realloc(void *old, size_t n, size_t bytes_each)
             "MiB (--memory); use more nodes or a smaller problem",
             n, bytes_each, (unsigned long long)limit_mib);
     return p;
+}
+
+void *must_realloc(void *old, size_t n, size_t bytes_each)
+{
+    void *p = NULL;
+
+    if (n <= SIZE_MAX / bytes_each && within_limit(n * bytes_each))
+        p = realloc(old, n > 0 ? n * bytes_each : 1);
+    return must_have(p, n, bytes_each);
+}
+
+void *must_pages(size_t n, size_t bytes_each)
+{
+    enum { PAGE = 4096 };
+    void *p = NULL;
+
+    if (n <= (SIZE_MAX - PAGE) / bytes_each && within_limit(n * bytes_each))
+        p = aligned_alloc(PAGE, (n * bytes_each / PAGE + 1) * PAGE);
+    return must_have(p, n, bytes_each);
 }
 
 void memory_limit(uint64_t mib)

@@ -25,7 +25,12 @@ void complain(const char *format, ...);
 /* realloc(old, n * bytes_each) that checks the product, or ends the job. */
 void *must_realloc(void *old, size_t n, size_t bytes_each);
 
-/* Let must_realloc refuse what would give this process more than so many MiB of
+/* n * bytes_each, likewise, that begin on a page: where malloc happens to put
+ * large arrays can make copies between them many times slower, and one of
+ * several that are compared would have the luck. */
+void *must_pages(size_t n, size_t bytes_each);
+
+/* Let them refuse what would give this process more than so many MiB of
  * memory, so that an input that is too large ends in a message and not in the
  * machine running out of memory, of which malloc says nothing. 0: this rank's
  * share of the machine's memory. Collective. */

@@ -14,6 +14,7 @@
     "                       persistent      MPI_Alltoallv_init, from MPI 4 "   \
     "on\n"                                                                     \
     "                       rota            Rota plans\n"                      \
+    "                       rota_mem        on buffers of rota_mem_alloc\n"    \
     "                       all             side by side (default)\n"          \
     "  --rounds N         timed rounds; one more goes before (5)\n"
 #define CONTEST_HELP_TABLE                                                     \

@@ -145,10 +145,8 @@ static void make_local(vector_fft *v, const matrix_shape *s)
         local_fft_make(&v->along_cols[i], 1, &s->cols,
                        v->t.by_rows.n[TRANSPOSE_ROWS], sign[i]);
     }
-    v->array[0] =
-        must_realloc(NULL, box_points(v->t.by_rows), sizeof(double complex));
-    v->array[1] =
-        must_realloc(NULL, box_points(v->t.by_cols), sizeof(double complex));
+    v->array[0] = must_pages(box_points(v->t.by_rows), sizeof(double complex));
+    v->array[1] = must_pages(box_points(v->t.by_cols), sizeof(double complex));
 }
 
 /* Input to array[0], by rows; result in array[1], by columns. */

@@ -206,7 +206,7 @@ static void set_start(flow *f, double (*start)(double, double))
 
 static double complex *new_field(box b)
 {
-    return must_realloc(NULL, box_points(b), sizeof(double complex));
+    return must_pages(box_points(b), sizeof(double complex));
 }
 
 void flow_open(flow *f, const flow_spec *spec, double (*start)(double, double),

@@ -162,7 +162,7 @@ static void make_arrays(grid_fft *g)
         if (box_points(g->has[i]) > points)
             points = box_points(g->has[i]);
     for (int i = 0; i < 2; i++)
-        g->array[i] = must_realloc(NULL, points, sizeof(double complex));
+        g->array[i] = must_pages(points, sizeof(double complex));
 }
 
 void grid_fft_open(grid_fft *g, const grid_spec *spec, const traffic_way *way,

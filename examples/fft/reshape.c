@@ -178,12 +178,11 @@ static size_t most_planes(const reshape_spec *spec, int P)
     return n;
 }
 
-static void make_buffers(reshape *r, box from, box to)
+static void make_buffers(reshape *r, box from, box to, MPI_Comm comm)
 {
     for (int i = 0; i < r->n_pairs; i++) {
-        r->send[i] =
-            must_realloc(NULL, box_points(from), sizeof(double complex));
-        r->recv[i] = must_realloc(NULL, box_points(to), sizeof(double complex));
+        r->send[i] = traffic_buffer(r->way, box_points(from), comm);
+        r->recv[i] = traffic_buffer(r->way, box_points(to), comm);
     }
 }
 
@@ -193,7 +192,8 @@ void reshape_open(reshape *r, const reshape_spec *spec)
     size_t planes, n;
     int me;
 
-    *r = (reshape){.n_pairs = spec->n_pairs, .cost = spec->cost};
+    *r = (reshape){
+        .way = spec->way, .n_pairs = spec->n_pairs, .cost = spec->cost};
     MUST(MPI_Comm_size(spec->comm, &r->P));
     MUST(MPI_Comm_rank(spec->comm, &me));
     planes = most(most_planes(spec, r->P), 1);
@@ -204,7 +204,7 @@ void reshape_open(reshape *r, const reshape_spec *spec)
     memcpy(r->order, spec->to_order, sizeof r->order);
     box_strides(spec->from[me], spec->from_order, r->from_stride);
     box_strides(spec->to[me], spec->to_order, r->to_stride);
-    make_buffers(r, spec->from[me], spec->to[me]);
+    make_buffers(r, spec->from[me], spec->to[me], spec->comm);
     for (int k = 0; k < r->n_batches; k++) {
         const size_t first = (size_t)k * n;
         lot *l = find_lot(r, spec, first, n);
@@ -296,8 +296,8 @@ void reshape_close(reshape *r)
     for (int i = 0; i < r->n_lots; i++)
         lot_close(&r->lots[i]);
     for (int i = 0; i < r->n_pairs; i++) {
-        free(r->send[i]);
-        free(r->recv[i]);
+        traffic_buffer_free(r->way, r->send[i]);
+        traffic_buffer_free(r->way, r->recv[i]);
     }
     free(r->batch);
     free(r->lots);

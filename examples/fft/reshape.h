@@ -58,6 +58,7 @@ typedef struct {
     int P, n_lots, n_pairs;
     int order[3]; /* of packed blocks, that of the result */
     size_t from_stride[3], to_stride[3];
+    const traffic_way *way;
     struct lot *lots;
     traffic *active;
     traffic_cost *cost;

@@ -103,25 +103,46 @@ static void rota_close(traffic *t)
     MUST(rota_plan_free(&t->plan));
 }
 
-static const traffic_way mpi_way = {"mpi",       "MPI_Alltoallv", 1,
-                                    0,           mpi_open,        mpi_start,
-                                    mpi_nothing, mpi_nothing,     mpi_nothing};
-static const traffic_way persistent_way = {
-    "persistent",    "MPI_Alltoallv_init", MPI_VERSION >= 4, 1,
-    persistent_open, persistent_start,     persistent_test,  persistent_wait,
-    persistent_close};
-static const traffic_way rota_way = {"rota",
-                                     "rota_alltoallv_init",
-                                     1,
-                                     1,
-                                     rota_open,
-                                     rota_way_start,
-                                     rota_way_test,
-                                     rota_way_wait,
-                                     rota_close};
+static const traffic_way mpi_way = {.name = "mpi",
+                                    .calls = "MPI_Alltoallv",
+                                    .available = 1,
+                                    .open = mpi_open,
+                                    .start = mpi_start,
+                                    .test = mpi_nothing,
+                                    .wait = mpi_nothing,
+                                    .close = mpi_nothing};
+static const traffic_way persistent_way = {.name = "persistent",
+                                           .calls = "MPI_Alltoallv_init",
+                                           .available = MPI_VERSION >= 4,
+                                           .overlaps = 1,
+                                           .open = persistent_open,
+                                           .start = persistent_start,
+                                           .test = persistent_test,
+                                           .wait = persistent_wait,
+                                           .close = persistent_close};
+static const traffic_way rota_way = {.name = "rota",
+                                     .calls = "rota_alltoallv_init",
+                                     .available = 1,
+                                     .overlaps = 1,
+                                     .open = rota_open,
+                                     .start = rota_way_start,
+                                     .test = rota_way_test,
+                                     .wait = rota_way_wait,
+                                     .close = rota_close};
+static const traffic_way rota_mem_way = {
+    .name = "rota_mem",
+    .calls = "rota_alltoallv_init, rota_mem_alloc",
+    .available = 1,
+    .overlaps = 1,
+    .shared = 1,
+    .open = rota_open,
+    .start = rota_way_start,
+    .test = rota_way_test,
+    .wait = rota_way_wait,
+    .close = rota_close};
 
 const traffic_way *const traffic_ways[] = {&mpi_way, &persistent_way, &rota_way,
-                                           NULL};
+                                           &rota_mem_way, NULL};
 
 /* ---- All ways ---- */
 
@@ -144,6 +165,24 @@ static void side_free(traffic_side *side)
 {
     free(side->counts);
     free(side->displs);
+}
+
+double complex *traffic_buffer(const traffic_way *way, size_t n, MPI_Comm comm)
+{
+    double complex *buffer;
+
+    if (!way->shared)
+        return must_pages(n, sizeof *buffer);
+    MUST(rota_mem_alloc(n * sizeof *buffer, comm, MPI_INFO_NULL, &buffer));
+    return buffer;
+}
+
+void traffic_buffer_free(const traffic_way *way, double complex *buffer)
+{
+    if (way->shared)
+        MUST(rota_mem_free(&buffer));
+    else
+        free(buffer);
 }
 
 void traffic_open(traffic *t, const size_t sent[], const size_t received[])

@@ -22,6 +22,7 @@ typedef struct {
     const char *calls; /* what it consists of, for people */
     int available;     /* in this MPI library */
     int overlaps;      /* start returns before the data are there */
+    int shared;        /* buffers are of rota_mem_alloc */
     void (*open)(traffic *t);
     void (*start)(traffic *t, int pair);
     void (*test)(traffic *t);
@@ -57,6 +58,10 @@ struct traffic {
     int plan_pair; /* that the plan has the buffers of */
     MPI_Request request[TRAFFIC_PAIRS];
 };
+
+/* A buffer of n numbers for traffics of that way. Collective. */
+double complex *traffic_buffer(const traffic_way *way, size_t n, MPI_Comm comm);
+void traffic_buffer_free(const traffic_way *way, double complex *buffer);
 
 /* Set way, cost, comm, n_pairs, send and recv before; buffers hold at least
  * the sums of the counts and stay the caller's. The communicator must outlive

@@ -12,7 +12,7 @@ right()
     head=$2
     shift 2
     succeeds "$@" --steps 1 --rounds 1 --verify --exchange "$ways"
-    [ "$ways" != all ] || ways='mpi rota'
+    [ "$ways" != all ] || ways='mpi rota rota_mem'
     case $(cat "$work/out") in
     "$head"*) ;;
     *) complain "$ran: first line" ;;

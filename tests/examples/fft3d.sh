@@ -14,10 +14,12 @@ right()
     shift
     # shellcheck disable=SC2086
     succeeds "$@" $short --exchange "$ways"
-    [ "$ways" != all ] || ways='mpi rota'
+    [ "$ways" != all ] || ways='mpi rota rota_mem'
     for what in forward 'there and back'; do
-        for way in $ways 'rota, overlap'; do
+        for way in $ways; do
             has "$what, $way: greatest error" || complain "$ran: $what, $way"
+            [ "$way" = mpi ] || has "$what, $way, overlap: greatest error" ||
+                complain "$ran: $what, $way, overlap"
         done
     done
 }
@@ -43,6 +45,7 @@ case_pencil()
     done
     right all 2 --decompose pencil --grid 6x5x7 --ranks 1x2
     right rota 4 --decompose pencil --grid 1x2x3
+    right rota_mem 3 --decompose pencil --grid 7x5x6 --batches 3
 }
 
 case_options()

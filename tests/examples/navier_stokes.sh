@@ -27,6 +27,7 @@ case_decay()
     checked decay mpi
     checked decay rota
     checked 'same flow' rota
+    checked 'same flow' rota_mem
     # shellcheck disable=SC2086
     succeeds 2 $lattice --steps 20 --rounds 1 --points 12 --exchange rota
     has 'decay rate  0.4 of the energy, 0.4 expected' || complain "$ran: rate"
