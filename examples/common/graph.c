@@ -37,8 +37,8 @@ int graph_from_names(const u64_vec *names, const char *source, graph *g,
     u64_vec_unique(&distinct);
     if (distinct.n > PAIR_MAX_VERTICES) {
         snprintf(error, GRAPH_ERROR_BYTES,
-                 "%.300s: %zu vertices are more than %llu", source, distinct.n,
-                 (unsigned long long)PAIR_MAX_VERTICES);
+                 "%.300s: %zu different vertices, %llu is the most", source,
+                 distinct.n, (unsigned long long)PAIR_MAX_VERTICES);
         u64_vec_free(&distinct);
         return -1;
     }

@@ -8,7 +8,8 @@
 #define GRAPH_ERROR_BYTES 512
 
 /* Vertices are renumbered to 0 .. n_vertices-1 in the order of their names, so
- * names may be any 64-bit number; only those that have an edge count. */
+ * names may be any 64-bit number; only those that have an edge count, and more
+ * than PAIR_MAX_VERTICES are an error. */
 typedef struct {
     uint32_t n_vertices;
     u64_vec edges; /* packed pairs, sorted, distinct; self-loops stay */

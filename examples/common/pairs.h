@@ -5,9 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Vertices are numbered 0 .. n-1 with n <= PAIR_MAX_VERTICES, which leaves one
- * packed pair that never occurs, NO_PAIR. */
+/* Vertices are numbered 0 .. n-1 with n <= PAIR_MAX_VERTICES, whatever 64-bit
+ * numbers they have for names (graph.h). A pair of wider numbers would take
+ * twice the memory, and twice the bytes of every exchange of a closure. One
+ * packed pair never occurs, NO_PAIR. */
+#ifndef PAIR_MAX_VERTICES /* a test sets it */
 #define PAIR_MAX_VERTICES UINT32_MAX
+#endif
 #define NO_PAIR UINT64_MAX
 
 static inline uint64_t pair_pack(uint32_t x, uint32_t y)

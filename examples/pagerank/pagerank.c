@@ -22,9 +22,9 @@ static const char help[] =
     "  mpiexec -n P pagerank [OPTIONS] FILE\n"
     "  mpiexec -n P pagerank [OPTIONS] --generate WHAT\n"
     "\n"
-    "FILE is an edge list (\"u v\" a line, # comments) or a Matrix Market "
-    "file,\n"
-    "plain or compressed by gzip. WHAT is grid:ROWSxCOLS[:seed] or\n"
+    "FILE is an edge list (\"u v\" a line, # comments; vertices are numbers\n"
+    "below 2^64, 2^32 - 1 of them at most) or a Matrix Market file, plain or\n"
+    "compressed by gzip. WHAT is grid:ROWSxCOLS[:seed] or\n"
     "rmat:SCALE:EDGEFACTOR[:seed], with 2^SCALE vertices.\n"
     "\n";
 

@@ -22,9 +22,9 @@ static const char help[] =
     "  mpiexec -n P transitive_closure [OPTIONS] --generate WHAT\n"
     "\n"
     "FILE is an edge list (\"u v\" a line, # comments; vertices are numbers\n"
-    "below 2^64) or a Matrix Market file (coordinate; pattern, real or "
-    "integer;\n"
-    "general or symmetric), plain or compressed by gzip. WHAT is one of\n"
+    "below 2^64, 2^32 - 1 of them at most) or a Matrix Market file\n"
+    "(coordinate; pattern, real or integer; general or symmetric), plain or\n"
+    "compressed by gzip. WHAT is one of\n"
     "  grid:ROWSxCOLS[:seed]         streets, one way east, long paths\n"
     "  rmat:SCALE:EDGEFACTOR[:seed]  2^SCALE vertices, few long paths\n"
     "\n";

@@ -20,11 +20,15 @@ case_verified()
     file small '1 2\n2 2\n'
     file matrix.mtx '%%%%MatrixMarket matrix coordinate pattern symmetric\n5 5 4
 2 1\n3 1\n4 1\n5 5\n'
+    file wide '18446744073709551615 4294967296\n4294967296 0\n0 18446744073709551615
+0 4294967297\n'
     gzip "$work/matrix.mtx"
     verified 1 --vectors 4 --generate rmat:8:4
     verified 2 --vectors 3 --generate rmat:9:8
     verified 2 --vectors 2 --damping 0.5 --generate grid:5x40
     verified 3 --vectors 2 "$work/small"
+    verified 2 --vectors 2 "$work/wide"
+    has 'vertices     4' || complain "$ran: vertices"
     verified 3 --vectors 2 --exchange rota --damping 0.6 "$work/matrix.mtx.gz"
 }
 

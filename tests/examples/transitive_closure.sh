@@ -81,6 +81,15 @@ case_formats()
     finds 9 "$work/sym.mtx.gz"
 }
 
+# A program that was built for four vertices at most.
+case_limit()
+{
+    file four '18446744073709551615 1000000000000\n1000000000000 7\n7 0\n'
+    file five '18446744073709551615 1000000000000\n7 0\n7 1\n'
+    succeeds 2 --expect 6 --verify "$work/four"
+    fails "$work/five: 5 different vertices, 4 is the most" 2 "$work/five"
+}
+
 case_bad_lists()
 {
     file word '1 2\n3 x4\n'
