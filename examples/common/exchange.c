@@ -128,16 +128,6 @@ static const exchange_form rota_form = {
 static const exchange_form *const forms[EXCHANGE_FORMS] = {
     &mpi_form, &found_form, &rota_form};
 
-const char exchange_help[] =
-    "  --exchange WHICH  how facts travel:\n"
-    "                      mpi       MPI_Alltoall of the counts, "
-    "MPI_Alltoallv\n"
-    "                      exchange  one Rota exchange, which finds the "
-    "counts\n"
-    "                      rota      two Rota plans in place of MPI's calls\n"
-    "                      both      mpi, then exchange\n"
-    "                      all       one after the other (default)\n";
-
 /* Whether WHICH takes in the form of that name. */
 static int takes_in(const char *which, const char *name)
 {

@@ -27,12 +27,20 @@ typedef struct {
 
 enum { EXCHANGE_FORMS = 3 };
 
-/* The forms that which names, one of those of exchange_help: how many, and
+/* The forms that which names, one of those of EXCHANGE_HELP: how many, and
  * which; 0 for any other word. */
 int exchange_choose(const char *which,
                     const exchange_form *form[EXCHANGE_FORMS]);
 
-extern const char exchange_help[]; /* of an option --exchange WHICH */
+#define EXCHANGE_HELP                                                          \
+    "  --exchange WHICH  how facts travel:\n"                                  \
+    "                      mpi       MPI_Alltoall of the counts, "             \
+    "MPI_Alltoallv\n"                                                          \
+    "                      exchange  one Rota exchange, which finds the "      \
+    "counts\n"                                                                 \
+    "                      rota      two Rota plans in place of MPI's calls\n" \
+    "                      both      mpi, then exchange\n"                     \
+    "                      all       one after the other (default)\n"
 
 struct exchange {
     const exchange_form *form;

@@ -11,6 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+void application_begin(int *argc, char ***argv, int *rank, int *P)
+{
+    must_name((*argv)[0]);
+    MUST(MPI_Init(argc, argv));
+    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    MUST(MPI_Comm_rank(MPI_COMM_WORLD, rank));
+    MUST(MPI_Comm_size(MPI_COMM_WORLD, P));
+}
+
+int application_end(int err)
+{
+    MUST(MPI_Finalize());
+    return err == OPTIONS_HELP ? 0 : err;
+}
+
 int usage_error(const char *format, ...)
 {
     char text[512];
@@ -115,15 +130,26 @@ static int take_rest(const char *word, const char **rest)
     return 0;
 }
 
-int options_parse(int argc, char **argv, const option table[],
+static void print_help(const char *help)
+{
+    int me;
+
+    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &me));
+    if (me == 0)
+        fputs(help, stdout);
+}
+
+int options_parse(int argc, char **argv, const option table[], const char *help,
                   const char **rest)
 {
-    int err = 0;
+    int err = 0, wants_help = 0;
 
     for (int i = 1; i < argc && err == 0; i++) {
         const option *o = find(table, argv[i]);
 
-        if (o == NULL)
+        if (strcmp(argv[i], "--help") == 0)
+            wants_help = 1;
+        else if (o == NULL)
             err = take_rest(argv[i], rest);
         else if (o->kind == OPTION_FLAG)
             *(int *)o->to = 1;
@@ -132,7 +158,10 @@ int options_parse(int argc, char **argv, const option table[],
         else if (parse_value(o, argv[++i]) != 0)
             err = bad_value(o, argv[i]);
     }
-    return err;
+    if (err != 0 || !wants_help)
+        return err;
+    print_help(help);
+    return OPTIONS_HELP;
 }
 
 int options_open(const char *path, MPI_Comm comm, FILE **file)

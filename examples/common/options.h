@@ -1,5 +1,5 @@
-/* options.h - command lines of the applications: --name value pairs, flags and
- * the name of an input.
+/* options.h - how the applications begin and end, and their command lines:
+ * --name value pairs, flags and the name of an input.
  *
  * All ranks parse the same line and come to the same verdict; only rank 0
  * speaks. */
@@ -9,6 +9,12 @@
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* Initialize MPI, which is to return errors, for this rank of P. Collective. */
+void application_begin(int *argc, char ***argv, int *rank, int *P);
+
+/* Finalize MPI; returns the exit code for err, which may be OPTIONS_HELP. */
+int application_end(int err);
 
 /* Exit codes besides 0. */
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2 };
@@ -30,10 +36,14 @@ typedef struct {
     int n;
 } option;
 
-/* Fill in what the table points to. *rest is set to the one word that is no
- * option, if there is one; rest is NULL where none may be. Returns 0, or
- * EXIT_USAGE after saying why. */
-int options_parse(int argc, char **argv, const option table[],
+/* What options_parse returns where --help was asked for and has been given. */
+enum { OPTIONS_HELP = -1 };
+
+/* Fill in what the table points to; --help, of which help is the text, is in no
+ * table. *rest is set to the one word that is no option, if there is one; rest
+ * is NULL where none may be. Returns 0, OPTIONS_HELP, or EXIT_USAGE after saying
+ * why. */
+int options_parse(int argc, char **argv, const option table[], const char *help,
                   const char **rest);
 
 /* Say "NAME: text; try --help" on rank 0; returns EXIT_USAGE. */

@@ -2,7 +2,6 @@
 #include "contest.h"
 
 #include "must.h"
-#include "options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +46,15 @@ int contest_enter(const char *which, int overlap, entrant **e, int *n)
     if (!known)
         return usage_error("unknown exchange: %s", which);
     return *n > 0 ? 0 : EXIT_USAGE;
+}
+
+void contest_close(entrant e[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        e[i].close(e[i].state);
+        free(e[i].state);
+    }
+    free(e);
 }
 
 /* ---- Timing ---- */
@@ -137,8 +145,9 @@ static void conclude(entrant *e, double *rounds, size_t n, MPI_Comm comm)
     free(sorted);
 }
 
-void contest_run(entrant e[], int n, size_t rounds, size_t steps, MPI_Comm comm)
+void contest_run(entrant e[], int n, const contest_options *o, MPI_Comm comm)
 {
+    const size_t rounds = o->rounds;
     double *times =
         must_realloc(NULL, (size_t)n * rounds * MEASURES, sizeof *times);
     double unused[MEASURES];
@@ -146,10 +155,10 @@ void contest_run(entrant e[], int n, size_t rounds, size_t steps, MPI_Comm comm)
 
     barrier_open(&b, comm);
     for (int i = 0; i < n; i++)
-        time_round(&e[i], steps, &b, unused);
+        time_round(&e[i], o->steps, &b, unused);
     for (size_t k = 0; k < rounds; k++)
         for (int i = 0; i < n; i++)
-            time_round(&e[i], steps, &b,
+            time_round(&e[i], o->steps, &b,
                        times + ((size_t)i * rounds + k) * MEASURES);
     for (int i = 0; i < n; i++)
         conclude(&e[i], times + (size_t)i * rounds * MEASURES, rounds, comm);

@@ -5,9 +5,24 @@
 #ifndef CONTEST_H
 #define CONTEST_H
 
+#include "options.h"
 #include "traffic.h"
 
-/* For help texts: the option --exchange, those of contest_run, the table. */
+/* What contests can be told. */
+typedef struct {
+    const char *exchange; /* WHICH */
+    size_t rounds, steps; /* steps a round */
+} contest_options;
+
+/* Rows of a table of options; c points to some. */
+/* clang-format off */
+#define CONTEST_OPTIONS(c)                                                     \
+    {"--exchange", OPTION_WORD, &(c)->exchange, 0, 0, 0},                      \
+    {"--rounds", OPTION_NUMBER, &(c)->rounds, 1, 1000, 1},                     \
+    {"--steps", OPTION_NUMBER, &(c)->steps, 1, 1e9, 1}
+/* clang-format on */
+
+/* For help texts: what is said of them, but for steps, and of the table. */
 #define CONTEST_HELP_OPTIONS                                                   \
     "  --exchange WHICH   how transposes are done:\n"                          \
     "                       mpi             MPI_Alltoallv\n"                   \
@@ -30,7 +45,8 @@ typedef struct {
     const traffic_way *way;
     int overlapped;
     void (*step)(void *state); /* collective */
-    void *state;
+    void (*close)(void *state);
+    void *state;       /* from malloc */
     traffic_cost cost; /* that the plans of the state add to */
     /* Results in seconds, of the slowest rank; a median over rounds. */
     double step_s, exchange_s, pack_s, plan_s;
@@ -38,18 +54,20 @@ typedef struct {
     double starts; /* a step, on this rank */
 } entrant;
 
-/* Enter the ways that --exchange asks for, "all" those that this MPI library
- * has, and with overlap those that can overlap a second time. The caller frees
- * *e. 0, or EXIT_USAGE after saying what is wrong. */
+/* Enter the ways that WHICH asks for, "all" those that this MPI library has, and
+ * with overlap those that can overlap a second time. 0, or EXIT_USAGE after
+ * saying what is wrong; then there are none. */
 int contest_enter(const char *which, int overlap, entrant **e, int *n);
 
 /* Steps of all entrants, rounds times; the first round is not timed. States
  * must have been made with &e[i].cost. Collective. */
-void contest_run(entrant e[], int n, size_t rounds, size_t steps,
-                 MPI_Comm comm);
+void contest_run(entrant e[], int n, const contest_options *o, MPI_Comm comm);
 
 /* On rank 0. Breaks even: starts after which plans have paid for themselves
  * against MPI_Alltoallv. */
 void contest_print(const entrant e[], int n);
+
+/* Close and free all states, and then e. */
+void contest_close(entrant e[], int n);
 
 #endif

@@ -51,9 +51,11 @@ static const char help[] =
     "if all went well, 1 for a wrong result, 2 for a wrong command line.\n";
 
 typedef struct {
-    const char *shape, *exchange;
-    size_t points, steps, rounds;
-    int verify, help;
+    const char *shape;
+    contest_options contest;
+    size_t points;
+    matrix_shape matrix;
+    int verify;
 } options;
 
 typedef struct {
@@ -95,8 +97,10 @@ static matrix_shape n2_shape(int P)
     return (matrix_shape){((size_t)P - 1) * 32 + 8, (size_t)P, 32, 1};
 }
 
-static int choose_shape(const options *o, int P, matrix_shape *s)
+static int choose_shape(options *o, int P)
 {
+    matrix_shape *s = &o->matrix;
+
     if (o->shape == NULL)
         *s = square_shape(o->points > 0 ? o->points : 65536, P);
     else if (o->points > 0)
@@ -184,8 +188,10 @@ static void step(void *state)
     backward(state);
 }
 
-static void close_fft(vector_fft *v)
+static void close_state(void *state)
 {
+    vector_fft *v = state;
+
     transpose_close(&v->t);
     for (int i = 0; i < 2; i++) {
         local_fft_free(&v->along_rows[i]);
@@ -253,7 +259,8 @@ static int check(const options *o, const matrix_shape *s, const entrant e[],
     int err = 0;
 
     for (int i = 0; i < n; i++) {
-        err |= check_identity(&e[i], s, o->steps * (o->rounds + 1));
+        err |= check_identity(&e[i], s,
+                              o->contest.steps * (o->contest.rounds + 1));
         if (whole != NULL)
             err |= check_forward(&e[i], s, whole);
     }
@@ -275,6 +282,7 @@ static void enter(entrant *e, const matrix_shape *s)
          v->array[0]);
     e->state = v;
     e->step = step;
+    e->close = close_state;
 }
 
 static void print_head(const options *o, const matrix_shape *s, int P)
@@ -283,14 +291,16 @@ static void print_head(const options *o, const matrix_shape *s, int P)
            "rounds of %zu steps\n",
            s->rows * s->cols, s->rows,
            (s->rows + s->row_block - 1) / s->row_block, P, s->cols,
-           (s->cols + s->col_block - 1) / s->col_block, o->rounds, o->steps);
+           (s->cols + s->col_block - 1) / s->col_block, o->contest.rounds,
+           o->contest.steps);
     fflush(stdout);
 }
 
-static int run(const options *o, const matrix_shape *s, int rank, int P)
+static int run(const options *o, int rank, int P)
 {
+    const matrix_shape *s = &o->matrix;
     entrant *e;
-    int n, err = contest_enter(o->exchange, 0, &e, &n);
+    int n, err = contest_enter(o->contest.exchange, 0, &e, &n);
 
     if (err != 0)
         return err;
@@ -298,52 +308,36 @@ static int run(const options *o, const matrix_shape *s, int rank, int P)
         print_head(o, s, P);
     for (int i = 0; i < n; i++)
         enter(&e[i], s);
-    contest_run(e, n, o->rounds, o->steps, MPI_COMM_WORLD);
+    contest_run(e, n, &o->contest, MPI_COMM_WORLD);
     err = check(o, s, e, n);
     if (rank == 0)
         contest_print(e, n);
-    for (int i = 0; i < n; i++) {
-        close_fft(e[i].state);
-        free(e[i].state);
-    }
-    free(e);
+    contest_close(e, n);
     return err;
 }
 
-static int parse(int argc, char **argv, options *o)
+static int parse(int argc, char **argv, int P, options *o)
 {
     const option table[] = {{"--points", OPTION_NUMBER, &o->points, 1, 1e12, 1},
                             {"--shape", OPTION_WORD, &o->shape, 0, 0, 0},
-                            {"--exchange", OPTION_WORD, &o->exchange, 0, 0, 0},
-                            {"--steps", OPTION_NUMBER, &o->steps, 1, 1e9, 1},
-                            {"--rounds", OPTION_NUMBER, &o->rounds, 1, 1000, 1},
+                            CONTEST_OPTIONS(&o->contest),
                             {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
-                            {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
                             {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
+    int err;
 
-    *o = (options){.exchange = "all", .steps = 20, .rounds = 5};
-    return options_parse(argc, argv, table, NULL);
+    *o = (options){.contest = {.exchange = "all", .steps = 20, .rounds = 5}};
+    err = options_parse(argc, argv, table, help, NULL);
+    return err == 0 ? choose_shape(o, P) : err;
 }
 
 int main(int argc, char **argv)
 {
     options o;
-    matrix_shape s;
     int rank, P, err;
 
-    must_name(argv[0]);
-    MUST(MPI_Init(&argc, &argv));
-    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
-    err = parse(argc, argv, &o);
-    if (err == 0 && o.help && rank == 0)
-        fputs(help, stdout);
-    if (err == 0 && !o.help) {
-        err = choose_shape(&o, P, &s);
-        if (err == 0)
-            err = run(&o, &s, rank, P);
-    }
-    MUST(MPI_Finalize());
-    return err;
+    application_begin(&argc, &argv, &rank, &P);
+    err = parse(argc, argv, P, &o);
+    if (err == 0)
+        err = run(&o, rank, P);
+    return application_end(err);
 }

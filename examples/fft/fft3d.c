@@ -40,9 +40,10 @@ static const char help[] =
 
 typedef struct {
     grid_spec grid;
-    const char *decompose, *exchange;
-    size_t ranks[2], steps, rounds, batches;
-    int overlap, verify, help;
+    const char *decompose;
+    contest_options contest;
+    size_t ranks[2], batches;
+    int overlap, verify;
 } options;
 
 /* ---- Command line ---- */
@@ -88,26 +89,21 @@ static int parse(int argc, char **argv, int P, options *o)
         {"--grid", OPTION_SIZES, o->grid.n, 1, INT_MAX, 3},
         {"--decompose", OPTION_WORD, &o->decompose, 0, 0, 0},
         {"--ranks", OPTION_SIZES, o->ranks, 1, INT_MAX, 2},
-        {"--exchange", OPTION_WORD, &o->exchange, 0, 0, 0},
         {"--overlap", OPTION_FLAG, &o->overlap, 0, 0, 0},
         {"--batches", OPTION_NUMBER, &o->batches, 2, 1024, 1},
-        {"--steps", OPTION_NUMBER, &o->steps, 1, 1e9, 1},
-        {"--rounds", OPTION_NUMBER, &o->rounds, 1, 1000, 1},
+        CONTEST_OPTIONS(&o->contest),
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
-        {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
     int err;
 
     *o = (options){.grid.n = {64, 64, 64},
                    .decompose = "slab",
-                   .exchange = "all",
-                   .steps = 20,
-                   .rounds = 5,
+                   .contest = {.exchange = "all", .steps = 20, .rounds = 5},
                    .batches = 4};
-    err = options_parse(argc, argv, table, NULL);
-    if (err == 0 && !o->help)
+    err = options_parse(argc, argv, table, help, NULL);
+    if (err == 0)
         err = set_ranks(o, P);
-    if (err == 0 && !o->help)
+    if (err == 0)
         err = check_size(o);
     return err;
 }
@@ -188,7 +184,7 @@ static double complex *whole_spectrum(const size_t n[3])
 
 static int check(const options *o, const entrant e[], int n)
 {
-    const size_t steps = o->steps * (o->rounds + 1);
+    const size_t steps = o->contest.steps * (o->contest.rounds + 1);
     double complex *whole = o->verify ? whole_spectrum(o->grid.n) : NULL;
     int err = 0;
 
@@ -212,6 +208,11 @@ static void step(void *state)
     grid_fft_backward(state);
 }
 
+static void close_state(void *state)
+{
+    grid_fft_close(state);
+}
+
 static void enter(const options *o, entrant *e)
 {
     grid_spec spec = o->grid;
@@ -222,6 +223,7 @@ static void enter(const options *o, entrant *e)
     fill(spec.n, g->has[0], g->array[0]);
     e->state = g;
     e->step = step;
+    e->close = close_state;
 }
 
 static void print_head(const options *o, int P)
@@ -233,14 +235,14 @@ static void print_head(const options *o, int P)
         printf(", pencils on %dx%d ranks", s->rows, s->cols);
     else
         printf(", slabs");
-    printf(", %zu rounds of %zu steps\n", o->rounds, o->steps);
+    printf(", %zu rounds of %zu steps\n", o->contest.rounds, o->contest.steps);
     fflush(stdout);
 }
 
 static int run(const options *o, int rank, int P)
 {
     entrant *e;
-    int n, err = contest_enter(o->exchange, o->overlap, &e, &n);
+    int n, err = contest_enter(o->contest.exchange, o->overlap, &e, &n);
 
     if (err != 0)
         return err;
@@ -248,15 +250,11 @@ static int run(const options *o, int rank, int P)
         print_head(o, P);
     for (int i = 0; i < n; i++)
         enter(o, &e[i]);
-    contest_run(e, n, o->rounds, o->steps, MPI_COMM_WORLD);
+    contest_run(e, n, &o->contest, MPI_COMM_WORLD);
     err = check(o, e, n);
     if (rank == 0)
         contest_print(e, n);
-    for (int i = 0; i < n; i++) {
-        grid_fft_close(e[i].state);
-        free(e[i].state);
-    }
-    free(e);
+    contest_close(e, n);
     return err;
 }
 
@@ -265,16 +263,9 @@ int main(int argc, char **argv)
     options o;
     int rank, P, err;
 
-    must_name(argv[0]);
-    MUST(MPI_Init(&argc, &argv));
-    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
+    application_begin(&argc, &argv, &rank, &P);
     err = parse(argc, argv, P, &o);
-    if (err == 0 && o.help && rank == 0)
-        fputs(help, stdout);
-    if (err == 0 && !o.help)
+    if (err == 0)
         err = run(&o, rank, P);
-    MUST(MPI_Finalize());
-    return err;
+    return application_end(err);
 }

@@ -41,10 +41,10 @@ static const char help[] =
     "picture that cannot be written, 2 for a wrong command line.\n";
 
 typedef struct {
-    const char *start, *exchange, *picture;
+    const char *start, *picture;
+    contest_options contest;
     flow_spec flow;
-    size_t steps, rounds;
-    int taylor_green, verify, help;
+    int taylor_green, verify;
 } options;
 
 /* ---- Flows to begin with ---- */
@@ -104,22 +104,17 @@ static int parse(int argc, char **argv, int P, options *o)
         {"--viscosity", OPTION_REAL, &o->flow.viscosity, 0, 1e6, 0},
         {"--drift", OPTION_REAL, &o->flow.drift, -1e6, 1e6, 0},
         {"--dt", OPTION_REAL, &o->flow.dt, 1e-12, 1e6, 0},
-        {"--steps", OPTION_NUMBER, &o->steps, 1, 1e9, 1},
-        {"--rounds", OPTION_NUMBER, &o->rounds, 1, 1000, 1},
-        {"--exchange", OPTION_WORD, &o->exchange, 0, 0, 0},
+        CONTEST_OPTIONS(&o->contest),
         {"--picture", OPTION_WORD, &o->picture, 0, 0, 0},
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
-        {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
     int err;
 
     *o = (options){.start = "shear",
-                   .exchange = "all",
-                   .flow = {.points = 128, .viscosity = 5e-4},
-                   .steps = 100,
-                   .rounds = 5};
-    err = options_parse(argc, argv, table, NULL);
-    if (err == 0 && !o->help)
+                   .contest = {.exchange = "all", .steps = 100, .rounds = 5},
+                   .flow = {.points = 128, .viscosity = 5e-4}};
+    err = options_parse(argc, argv, table, help, NULL);
+    if (err == 0)
         err = check_options(o, P);
     return err;
 }
@@ -128,7 +123,7 @@ static int parse(int argc, char **argv, int P, options *o)
 
 static size_t all_steps(const options *o)
 {
-    return o->steps * (o->rounds + 1);
+    return o->contest.steps * (o->contest.rounds + 1);
 }
 
 /* Ways of exchanging change nothing in what is computed. */
@@ -229,6 +224,11 @@ static void step(void *state)
     flow_step(state);
 }
 
+static void close_state(void *state)
+{
+    flow_close(state);
+}
+
 static void enter(const options *o, entrant *e)
 {
     flow *f = must_realloc(NULL, 1, sizeof *f);
@@ -237,6 +237,7 @@ static void enter(const options *o, entrant *e)
               &e->cost, MPI_COMM_WORLD);
     e->state = f;
     e->step = step;
+    e->close = close_state;
 }
 
 static void print_head(const options *o, int P)
@@ -272,7 +273,7 @@ static int run_all(const options *o, int rank, int P, FILE *file, entrant e[],
     for (int i = 0; i < n; i++)
         enter(o, &e[i]);
     began = flow_measure(e[n - 1].state);
-    contest_run(e, n, o->rounds, o->steps, MPI_COMM_WORLD);
+    contest_run(e, n, &o->contest, MPI_COMM_WORLD);
     now = flow_measure(e[n - 1].state);
     if (rank == 0)
         print_flow(o, began, now);
@@ -280,10 +281,7 @@ static int run_all(const options *o, int rank, int P, FILE *file, entrant e[],
     err |= write_picture(o, file, e[n - 1].state, P);
     if (rank == 0)
         contest_print(e, n);
-    for (int i = 0; i < n; i++) {
-        flow_close(e[i].state);
-        free(e[i].state);
-    }
+    contest_close(e, n);
     return err;
 }
 
@@ -291,12 +289,13 @@ static int run(const options *o, int rank, int P)
 {
     FILE *file;
     entrant *e;
-    int n, err = contest_enter(o->exchange, 0, &e, &n);
+    int n, err = contest_enter(o->contest.exchange, 0, &e, &n);
 
-    if (err == 0) /* before the work begins */
-        err = options_open(o->picture, MPI_COMM_WORLD, &file);
+    if (err != 0)
+        return err;
+    err = options_open(o->picture, MPI_COMM_WORLD, &file); /* before the work */
     if (err == 0)
-        err = run_all(o, rank, P, file, e, n);
+        return run_all(o, rank, P, file, e, n);
     free(e);
     return err;
 }
@@ -306,16 +305,9 @@ int main(int argc, char **argv)
     options o;
     int rank, P, err;
 
-    must_name(argv[0]);
-    MUST(MPI_Init(&argc, &argv));
-    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
+    application_begin(&argc, &argv, &rank, &P);
     err = parse(argc, argv, P, &o);
-    if (err == 0 && o.help && rank == 0)
-        fputs(help, stdout);
-    if (err == 0 && !o.help)
+    if (err == 0)
         err = run(&o, rank, P);
-    MUST(MPI_Finalize());
-    return err;
+    return application_end(err);
 }

@@ -29,9 +29,7 @@ static const char help[] =
     "                    or more if k > 0 (default worst:4:8)\n"
     "  --k K             calls that are told apart, 0 to 64 (default 4); each\n"
     "                    has 64/K bits in a contour, which bounds DEPTH and "
-    "CALLS\n";
-
-static const char help_options[] =
+    "CALLS\n" EXCHANGE_HELP
     "  --verify          compare with a textbook evaluator on one rank (slow)\n"
     "  --csv FILE        write the figures of each iteration;\n"
     "                    ../common/plot.gp draws them\n"
@@ -49,7 +47,7 @@ static const char help_options[] =
 
 typedef struct {
     const char *program, *csv;
-    int verify, progress, help;
+    int verify, progress;
     size_t k, memory_mib;
     const exchange_form *form[EXCHANGE_FORMS];
     int n_forms;
@@ -66,13 +64,14 @@ static int parse(int argc, char **argv, options *o)
         {"--memory", OPTION_NUMBER, &o->memory_mib, 1, 1e12, 1},
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
         {"--progress", OPTION_FLAG, &o->progress, 0, 0, 0},
-        {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
+    int err;
 
     *o = (options){
         .program = "worst:4:8", .k = 4, .progress = isatty(STDERR_FILENO)};
-    if (options_parse(argc, argv, table, NULL) != 0)
-        return EXIT_USAGE;
+    err = options_parse(argc, argv, table, help, NULL);
+    if (err != 0)
+        return err;
     o->n_forms = exchange_choose(exchange, o->form);
     if (o->n_forms == 0)
         return usage_error("unknown exchange: %s", exchange);
@@ -168,16 +167,9 @@ int main(int argc, char **argv)
     options o;
     int rank, P, err;
 
-    must_name(argv[0]);
-    MUST(MPI_Init(&argc, &argv));
-    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
+    application_begin(&argc, &argv, &rank, &P);
     err = parse(argc, argv, &o);
-    if (err == 0 && o.help && rank == 0)
-        printf("%s%s%s", help, exchange_help, help_options);
-    if (err == 0 && !o.help)
+    if (err == 0)
         err = run(&o, rank, P);
-    MUST(MPI_Finalize());
-    return err;
+    return application_end(err);
 }

@@ -104,14 +104,6 @@ static const halo_form forms[HALO_FORMS] = {
      plan_start, plan_test, plan_wait, rota_close},
 };
 
-const char halo_help[] =
-    "  --exchange WHICH  how numbers travel:\n"
-    "                      mpi          MPI_Alltoallv, before the product\n"
-    "                      nonblocking  MPI_Ialltoallv, during its local part\n"
-    "                      persistent   MPI_Alltoallv_init, the same (MPI 4)\n"
-    "                      rota         a Rota plan, the same\n"
-    "                      all          one after the other (default)\n";
-
 int halo_choose(const char *which, const halo_form *form[HALO_FORMS])
 {
     int n = 0;

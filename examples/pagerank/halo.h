@@ -24,11 +24,19 @@ typedef struct {
 /* MPI before version 4 has no persistent collectives. */
 enum { HALO_FORMS = MPI_VERSION >= 4 ? 4 : 3 };
 
-/* The forms that which names, one of those of halo_help: how many, and which; 0
+/* The forms that which names, one of those of HALO_HELP: how many, and which; 0
  * for any other word. */
 int halo_choose(const char *which, const halo_form *form[HALO_FORMS]);
 
-extern const char halo_help[]; /* of an option --exchange WHICH */
+#define HALO_HELP                                                              \
+    "  --exchange WHICH  how numbers travel:\n"                                \
+    "                      mpi          MPI_Alltoallv, before the product\n"   \
+    "                      nonblocking  MPI_Ialltoallv, during its local "     \
+    "part\n"                                                                   \
+    "                      persistent   MPI_Alltoallv_init, the same (MPI "    \
+    "4)\n"                                                                     \
+    "                      rota         a Rota plan, the same\n"               \
+    "                      all          one after the other (default)\n"
 
 /* What goes where: fixed, and the caller's. */
 typedef struct {

@@ -26,9 +26,7 @@ static const char help[] =
     "below 2^64, 2^32 - 1 of them at most) or a Matrix Market file, plain or\n"
     "compressed by gzip. WHAT is grid:ROWSxCOLS[:seed] or\n"
     "rmat:SCALE:EDGEFACTOR[:seed], with 2^SCALE vertices.\n"
-    "\n";
-
-static const char help_options[] =
+    "\n" HALO_HELP
     "  --vectors N       vectors to compute: one for readers who begin "
     "anywhere,\n"
     "                    N-1 for those who begin in one vertex (default 40)\n"
@@ -50,7 +48,7 @@ static const char help_options[] =
 
 typedef struct {
     const char *file, *generate;
-    int verify, help;
+    int verify;
     size_t n_vectors, memory_mib;
     solve_options solve;
     const halo_form *form[HALO_FORMS];
@@ -91,15 +89,14 @@ static int parse(int argc, char **argv, options *o)
         {"--tolerance", OPTION_FRACTION, &o->solve.tolerance, 0, 1, 1},
         {"--memory", OPTION_NUMBER, &o->memory_mib, 1, 1e12, 1},
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
-        {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
+    int err;
 
     *o = (options){.n_vectors = 40,
                    .solve = {.damping = 0.85, .tolerance = 1e-12}};
-    if (options_parse(argc, argv, table, &o->file) != 0)
-        return EXIT_USAGE;
-    if (o->help)
-        return 0;
+    err = options_parse(argc, argv, table, help, &o->file);
+    if (err != 0)
+        return err;
     return check(o, exchange);
 }
 
@@ -325,17 +322,11 @@ static int run(const options *o, int rank)
 int main(int argc, char **argv)
 {
     options o;
-    int rank, err;
+    int rank, P, err;
 
-    must_name(argv[0]);
-    MUST(MPI_Init(&argc, &argv));
-    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    application_begin(&argc, &argv, &rank, &P);
     err = parse(argc, argv, &o);
-    if (err == 0 && o.help && rank == 0)
-        printf("%s%s%s", help, halo_help, help_options);
-    if (err == 0 && !o.help)
+    if (err == 0)
         err = run(&o, rank);
-    MUST(MPI_Finalize());
-    return err;
+    return application_end(err);
 }

@@ -27,9 +27,7 @@ static const char help[] =
     "compressed by gzip. WHAT is one of\n"
     "  grid:ROWSxCOLS[:seed]         streets, one way east, long paths\n"
     "  rmat:SCALE:EDGEFACTOR[:seed]  2^SCALE vertices, few long paths\n"
-    "\n";
-
-static const char help_options[] =
+    "\n" EXCHANGE_HELP
     "  --expect N        fail unless the closure has N pairs\n"
     "  --verify          compare with a search from every vertex on one rank\n"
     "                    (slow on large graphs)\n"
@@ -56,7 +54,7 @@ static const char help_options[] =
 
 typedef struct {
     const char *file, *generate, *csv;
-    int verify, help;
+    int verify;
     size_t expect, memory_mib;
     closure_options closure;
     const exchange_form *form[EXCHANGE_FORMS];
@@ -75,15 +73,14 @@ static int parse(int argc, char **argv, options *o)
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
         {"--no-split", OPTION_FLAG, &o->closure.no_split, 0, 0, 0},
         {"--progress", OPTION_FLAG, &o->closure.progress, 0, 0, 0},
-        {"--help", OPTION_FLAG, &o->help, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
+    int err;
 
     *o = (options){.expect = NO_EXPECTATION,
                    .closure.progress = isatty(STDERR_FILENO)};
-    if (options_parse(argc, argv, table, &o->file) != 0)
-        return EXIT_USAGE;
-    if (o->help)
-        return 0;
+    err = options_parse(argc, argv, table, help, &o->file);
+    if (err != 0)
+        return err;
     o->n_forms = exchange_choose(exchange, o->form);
     if (o->n_forms == 0)
         return usage_error("unknown exchange: %s", exchange);
@@ -181,16 +178,9 @@ int main(int argc, char **argv)
     options o;
     int rank, P, err;
 
-    must_name(argv[0]);
-    MUST(MPI_Init(&argc, &argv));
-    MUST(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
+    application_begin(&argc, &argv, &rank, &P);
     err = parse(argc, argv, &o);
-    if (err == 0 && o.help && rank == 0)
-        printf("%s%s%s", help, exchange_help, help_options);
-    if (err == 0 && !o.help)
+    if (err == 0)
         err = run(&o, rank, P);
-    MUST(MPI_Finalize());
-    return err;
+    return application_end(err);
 }
