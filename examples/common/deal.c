@@ -10,7 +10,21 @@
 /* Edges in one broadcast: 8 MiB. */
 #define CHUNK_EDGES ((size_t)1 << 20)
 
-int deal_load(const char *file, const char *generate, MPI_Comm comm, graph *g)
+int deal_check(const deal_source *from)
+{
+    if (from->file == NULL && from->generate == NULL)
+        return usage_error("no graph given");
+    if (from->file != NULL && from->generate != NULL)
+        return usage_error("both a file and --generate given");
+    return 0;
+}
+
+const char *deal_name(const deal_source *from)
+{
+    return from->file != NULL ? from->file : from->generate;
+}
+
+int deal_load(const deal_source *from, MPI_Comm comm, graph *g)
 {
     char error[GRAPH_ERROR_BYTES] = "";
     int me, err = 0;
@@ -18,8 +32,8 @@ int deal_load(const char *file, const char *generate, MPI_Comm comm, graph *g)
     *g = (graph){0};
     MUST(MPI_Comm_rank(comm, &me));
     if (me == 0) {
-        err = file != NULL ? graph_read(file, g, error)
-                           : graph_generate(generate, g, error);
+        err = from->file != NULL ? graph_read(from->file, g, error)
+                                 : graph_generate(from->generate, g, error);
         if (err != 0)
             complain("%s", error);
     }

@@ -6,10 +6,29 @@
 
 #include <mpi.h>
 
-/* Read the file, or generate the graph if file is NULL, into g on rank 0. Where
- * that goes wrong rank 0 says why, and all return EXIT_WRONG, else 0.
- * Collective. */
-int deal_load(const char *file, const char *generate, MPI_Comm comm, graph *g);
+/* Where a graph comes from: one of these, the other is NULL. */
+typedef struct {
+    const char *file, *generate;
+} deal_source;
+
+/* For help texts: the two. */
+#define DEAL_HELP                                                              \
+    "FILE is an edge list (\"u v\" a line, # comments; vertices are numbers\n" \
+    "below 2^64, 2^32 - 1 of them at most) or a Matrix Market file\n"          \
+    "(coordinate; pattern, real or integer; general or symmetric), plain or\n" \
+    "compressed by gzip. WHAT is one of\n"                                     \
+    "  grid:ROWSxCOLS[:seed]         streets, one way east, long paths\n"      \
+    "  rmat:SCALE:EDGEFACTOR[:seed]  2^SCALE vertices, few long paths\n"
+
+/* 0, or EXIT_USAGE after saying what is wrong. */
+int deal_check(const deal_source *from);
+
+/* As it was named. */
+const char *deal_name(const deal_source *from);
+
+/* Read or generate the graph on rank 0. Where that goes wrong rank 0 says why,
+ * and all return EXIT_WRONG, else 0. Collective. */
+int deal_load(const deal_source *from, MPI_Comm comm, graph *g);
 
 /* The number of vertices of g, then of edges, on all ranks. g is only looked at
  * on rank 0, here and below. Collective. */

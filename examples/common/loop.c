@@ -10,9 +10,10 @@
 /* Seconds between two lines of progress. */
 #define PROGRESS_S 1.0
 
-void loop_open(loop *l, const exchange_form *form, MPI_Comm comm, int progress)
+void loop_open(loop *l, const exchange_form *form, MPI_Comm comm,
+               const loop_options *options)
 {
-    *l = (loop){.progress = progress};
+    *l = (loop){.options = options};
     MUST(MPI_Barrier(comm));
     l->began = l->reported = MPI_Wtime();
     exchange_open(&l->x, form, comm);
@@ -24,7 +25,7 @@ static void report(loop *l, int last)
     const double now = MPI_Wtime();
     const int tty = isatty(STDERR_FILENO);
 
-    if (!l->progress || l->x.me != 0 ||
+    if (!l->options->progress || l->x.me != 0 ||
         (!last && now - l->reported < PROGRESS_S))
         return;
     l->reported = now;
@@ -34,10 +35,13 @@ static void report(loop *l, int last)
     fflush(stderr);
 }
 
-void loop_step_begin(loop *l)
+int loop_step_begin(loop *l)
 {
+    if (l->n_steps >= l->options->iterations)
+        return 0;
     l->step_began = MPI_Wtime();
     l->now = (loop_step){.bytes = l->x.bytes, .exchange_s = l->x.seconds};
+    return 1;
 }
 
 int loop_exchange(loop *l, const u64_vec block[], uint64_t delta)

@@ -7,8 +7,54 @@
 #define LOOP_H
 
 #include "exchange.h"
+#include "options.h"
 
 #include <stdio.h>
+
+/* ---- What loops can be told ---- */
+
+/* iterations where --iterations is not given. */
+#define LOOP_TO_THE_END SIZE_MAX
+
+typedef struct {
+    const char *exchange, *csv;
+    size_t iterations; /* at most so many */
+    size_t memory_mib; /* as for memory_limit */
+    int verify, progress;
+    /* By loop_options_check: in this order. */
+    const exchange_form *form[EXCHANGE_FORMS];
+    int n_forms;
+} loop_options;
+
+/* Rows of a table of options; l points to some. */
+/* clang-format off */
+#define LOOP_OPTIONS(l)                                                        \
+    {"--exchange", OPTION_WORD, &(l)->exchange, 0, 0, 0},                      \
+    {"--iterations", OPTION_NUMBER, &(l)->iterations, 1, 1e15, 1},             \
+    {"--verify", OPTION_FLAG, &(l)->verify, 0, 0, 0},                          \
+    {"--csv", OPTION_WORD, &(l)->csv, 0, 0, 0},                                \
+    {"--memory", OPTION_NUMBER, &(l)->memory_mib, 1, 1e12, 1},                 \
+    {"--progress", OPTION_FLAG, &(l)->progress, 0, 0, 0}
+/* clang-format on */
+
+/* For help texts: what is said of them, but for verify. */
+#define LOOP_HELP                                                              \
+    EXCHANGE_HELP                                                              \
+    "  --iterations N    stop after so many, to compare exchanges where all\n" \
+    "                    would take too long\n"                                \
+    "  --csv FILE        write the figures of each iteration;\n"               \
+    "                    ../common/plot.gp draws them\n"                       \
+    "  --memory MIB      memory a rank may have (default: what the machine\n"  \
+    "                    has, divided by its ranks)\n"                         \
+    "  --progress        report progress on stderr (default if that is a\n"    \
+    "                    terminal)\n"
+
+loop_options loop_options_default(void);
+
+/* 0, or EXIT_USAGE after saying what is wrong. */
+int loop_options_check(loop_options *o);
+
+/* ---- Loops ---- */
 
 typedef struct {
     uint64_t delta;   /* facts that this iteration worked on, on all ranks */
@@ -36,28 +82,41 @@ typedef struct {
     size_t n_steps, capacity;
     loop_step now; /* the iteration under way */
     double began, step_began, reported;
-    int progress;
+    const loop_options *options;
 } loop;
 
 /* Begin, and measure from here. With progress, rank 0 reports on stderr now and
- * then. Collective; blocks. */
-void loop_open(loop *l, const exchange_form *form, MPI_Comm comm, int progress);
+ * then. The options must outlive the loop. Collective; blocks. */
+void loop_open(loop *l, const exchange_form *form, MPI_Comm comm,
+               const loop_options *options);
 
 /* An iteration: call the first before the facts are made, the second to send
  * them, with the number of facts in this rank's delta, and the third when those
- * that came are dealt with. The second returns 0 if the delta was empty on all
- * ranks; then the loop is over. What came is in l->x. */
-void loop_step_begin(loop *l);
+ * that came are dealt with. The first returns 0 if no more iterations are asked
+ * for, the second if the delta was empty on all ranks; then the loop is over.
+ * What came is in l->x. */
+int loop_step_begin(loop *l);
 int loop_exchange(loop *l, const u64_vec block[], uint64_t delta);
 void loop_step_end(loop *l);
 
 /* End it: facts and fingerprint are this rank's own. Collective; blocks. */
 void loop_close(loop *l, uint64_t facts, uint64_t fingerprint, loop_result *r);
 
-/* ---- Results, on rank 0 ---- */
+/* ---- Results ---- */
 
-/* The figures of all results as a table, first what the loops have in common;
- * what is "pairs" or another word for facts. */
+/* On rank 0: print the results of all forms, write the CSV file unless it is
+ * NULL, close it, and compare them. what is "pairs" or another word for facts.
+ * 0, or EXIT_WRONG after saying what is wrong. */
+int loop_report(const loop_options *o, const loop_result result[],
+                const char *what, FILE *csv);
+
+/* Print what memory was taken and free the steps of the results; returns rank
+ * 0's err. Collective. */
+int loop_end(const loop_options *o, loop_result result[], int err,
+             MPI_Comm comm);
+
+/* The parts of these, on rank 0 but for the last. The figures of all results as
+ * a table, first what the loops have in common. */
 void loop_print(int n, const loop_result result[], const char *what);
 
 /* Write and close file, one line an iteration of each result; 0, or EXIT_WRONG

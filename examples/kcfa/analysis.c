@@ -153,13 +153,14 @@ static void join_new(analysis *a, size_t i)
     }
 }
 
-/* One iteration; 0 if the delta was empty on all ranks. */
+/* One iteration; 0 if there is none left. */
 static int iterate(analysis *a)
 {
     const exchange *x = &a->l.x;
     const size_t n_new = a->facts.n - a->first_new;
 
-    loop_step_begin(&a->l);
+    if (!loop_step_begin(&a->l))
+        return 0;
     for (int d = 0; d < x->P; d++)
         a->block[d].n = 0;
     for (size_t i = a->first_new; i < a->facts.n; i++)
@@ -203,11 +204,12 @@ analysis_counts analysis_count(const program *p, const fact_set *facts)
 }
 
 void analysis_run(const program *p, const exchange_form *form, MPI_Comm comm,
-                  int progress, loop_result *result, analysis_counts *counts)
+                  const loop_options *options, loop_result *result,
+                  analysis_counts *counts)
 {
     analysis a = {.p = p, .width = analysis_width(p)};
 
-    loop_open(&a.l, form, comm, progress);
+    loop_open(&a.l, form, comm, options);
     fact_set_make(&a.facts, a.width);
     a.fresh = must_realloc(NULL, a.width, sizeof a.fresh[0]);
     a.block = must_realloc(NULL, (size_t)a.l.x.P, sizeof a.block[0]);

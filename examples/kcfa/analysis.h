@@ -35,7 +35,8 @@ analysis_counts analysis_count(const program *p, const fact_set *facts);
 /* Analyse p. result's facts are of all three kinds, its fingerprint is that of
  * counts. Collective; blocks. */
 void analysis_run(const program *p, const exchange_form *form, MPI_Comm comm,
-                  int progress, loop_result *result, analysis_counts *counts);
+                  const loop_options *options, loop_result *result,
+                  analysis_counts *counts);
 
 /* The fact that lambda l is entered in env [n_env]. */
 void state_fact(const program *p, int l, const uint64_t env[], uint64_t *fact);

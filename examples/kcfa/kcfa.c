@@ -12,9 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "Control-flow analysis of a generated program, sensitive to the last k\n"
@@ -29,15 +27,8 @@ static const char help[] =
     "                    or more if k > 0 (default worst:4:8)\n"
     "  --k K             calls that are told apart, 0 to 64 (default 4); each\n"
     "                    has 64/K bits in a contour, which bounds DEPTH and "
-    "CALLS\n" EXCHANGE_HELP
+    "CALLS\n" LOOP_HELP
     "  --verify          compare with a textbook evaluator on one rank (slow)\n"
-    "  --csv FILE        write the figures of each iteration;\n"
-    "                    ../common/plot.gp draws them\n"
-    "  --memory MIB      memory a rank may have (default: what the machine "
-    "has,\n"
-    "                    divided by its ranks)\n"
-    "  --progress        report progress on stderr (default if that is a\n"
-    "                    terminal)\n"
     "  --help            this text\n"
     "\n"
     "The total has set-up and exchange in it. Bytes are those sent to other\n"
@@ -46,36 +37,23 @@ static const char help[] =
     "for a wrong command line.\n";
 
 typedef struct {
-    const char *program, *csv;
-    int verify, progress;
-    size_t k, memory_mib;
-    const exchange_form *form[EXCHANGE_FORMS];
-    int n_forms;
+    const char *program;
+    size_t k;
+    loop_options loop;
 } options;
 
 static int parse(int argc, char **argv, options *o)
 {
-    const char *exchange = "all";
-    const option table[] = {
-        {"--program", OPTION_WORD, &o->program, 0, 0, 0},
-        {"--k", OPTION_NUMBER, &o->k, 0, PROGRAM_MAX_K, 1},
-        {"--exchange", OPTION_WORD, &exchange, 0, 0, 0},
-        {"--csv", OPTION_WORD, &o->csv, 0, 0, 0},
-        {"--memory", OPTION_NUMBER, &o->memory_mib, 1, 1e12, 1},
-        {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
-        {"--progress", OPTION_FLAG, &o->progress, 0, 0, 0},
-        {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
+    const option table[] = {{"--program", OPTION_WORD, &o->program, 0, 0, 0},
+                            {"--k", OPTION_NUMBER, &o->k, 0, PROGRAM_MAX_K, 1},
+                            LOOP_OPTIONS(&o->loop),
+                            {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
     int err;
 
     *o = (options){
-        .program = "worst:4:8", .k = 4, .progress = isatty(STDERR_FILENO)};
+        .program = "worst:4:8", .k = 4, .loop = loop_options_default()};
     err = options_parse(argc, argv, table, help, NULL);
-    if (err != 0)
-        return err;
-    o->n_forms = exchange_choose(exchange, o->form);
-    if (o->n_forms == 0)
-        return usage_error("unknown exchange: %s", exchange);
-    return 0;
+    return err == 0 ? loop_options_check(&o->loop) : err;
 }
 
 /* Every rank generates the program for itself. */
@@ -87,7 +65,7 @@ static int load(const options *o, program *p, FILE **csv)
         complain("%s", error);
         return EXIT_WRONG;
     }
-    return options_open(o->csv, MPI_COMM_WORLD, csv);
+    return options_open(o->loop.csv, MPI_COMM_WORLD, csv);
 }
 
 static void print_program(const options *o, const program *p, int P)
@@ -123,14 +101,8 @@ static int finish(const options *o, const program *p, FILE *csv,
     printf("states       %s, %s of them of the innermost function\n",
            grouped(counts->states), grouped(counts->innermost));
     printf("values       %s\n", grouped(counts->values));
-    loop_print(o->n_forms, result, "facts");
-    err = loop_results_differ(o->n_forms, result);
-    if (o->verify)
-        err |= verify(p, counts);
-    if (csv != NULL &&
-        loop_write_csv(csv, o->csv, o->n_forms, result, "facts") != 0)
-        err = EXIT_WRONG;
-    return err;
+    err = loop_report(&o->loop, result, "facts", csv);
+    return o->loop.verify ? err | verify(p, counts) : err;
 }
 
 static int run(const options *o, int rank, int P)
@@ -141,7 +113,7 @@ static int run(const options *o, int rank, int P)
     FILE *csv;
     int err;
 
-    memory_limit(o->memory_mib);
+    memory_limit(o->loop.memory_mib);
     err = load(o, &p, &csv);
     if (err != 0) {
         program_free(&p);
@@ -149,17 +121,13 @@ static int run(const options *o, int rank, int P)
     }
     if (rank == 0)
         print_program(o, &p, P);
-    for (int i = 0; i < o->n_forms; i++)
-        analysis_run(&p, o->form[i], MPI_COMM_WORLD, o->progress, &result[i],
+    for (int i = 0; i < o->loop.n_forms; i++)
+        analysis_run(&p, o->loop.form[i], MPI_COMM_WORLD, &o->loop, &result[i],
                      &counts);
     if (rank == 0)
         err = finish(o, &p, csv, result, &counts);
-    loop_print_memory(MPI_COMM_WORLD);
-    MUST(MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    for (int i = 0; i < o->n_forms; i++)
-        free(result[i].steps);
     program_free(&p);
-    return err;
+    return loop_end(&o->loop, result, err, MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)

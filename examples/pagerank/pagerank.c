@@ -21,18 +21,15 @@ static const char help[] =
     "\n"
     "  mpiexec -n P pagerank [OPTIONS] FILE\n"
     "  mpiexec -n P pagerank [OPTIONS] --generate WHAT\n"
-    "\n"
-    "FILE is an edge list (\"u v\" a line, # comments; vertices are numbers\n"
-    "below 2^64, 2^32 - 1 of them at most) or a Matrix Market file, plain or\n"
-    "compressed by gzip. WHAT is grid:ROWSxCOLS[:seed] or\n"
-    "rmat:SCALE:EDGEFACTOR[:seed], with 2^SCALE vertices.\n"
-    "\n" HALO_HELP
+    "\n" DEAL_HELP "\n" HALO_HELP
     "  --vectors N       vectors to compute: one for readers who begin "
     "anywhere,\n"
     "                    N-1 for those who begin in one vertex (default 40)\n"
     "  --damping D       probability of reading on, in (0, 1) (default 0.85)\n"
     "  --tolerance T     sum of changes at which a vector is done (default "
     "1e-12)\n"
+    "  --products N      stop a vector after so many, to compare exchanges\n"
+    "                    where all would take too long\n"
     "  --verify          compare with a computation on one rank\n"
     "  --memory MIB      memory a rank may have (default: what the machine "
     "has,\n"
@@ -47,7 +44,7 @@ static const char help[] =
     "input or a wrong result, 2 for a wrong command line.\n";
 
 typedef struct {
-    const char *file, *generate;
+    deal_source graph;
     int verify;
     size_t n_vectors, memory_mib;
     solve_options solve;
@@ -71,30 +68,32 @@ static int check(options *o, const char *exchange)
     o->n_forms = halo_choose(exchange, o->form);
     if (o->n_forms == 0)
         return usage_error("unknown exchange: %s", exchange);
-    if (o->file == NULL && o->generate == NULL)
-        return usage_error("no graph given");
-    if (o->file != NULL && o->generate != NULL)
-        return usage_error("both a file and --generate given");
-    return 0;
+    if (o->verify && o->solve.products != SOLVE_TO_THE_END)
+        return usage_error("--verify is for vectors to the end, without "
+                           "--products");
+    return deal_check(&o->graph);
 }
 
 static int parse(int argc, char **argv, options *o)
 {
     const char *exchange = "all";
     const option table[] = {
-        {"--generate", OPTION_WORD, &o->generate, 0, 0, 0},
+        {"--generate", OPTION_WORD, &o->graph.generate, 0, 0, 0},
         {"--exchange", OPTION_WORD, &exchange, 0, 0, 0},
         {"--vectors", OPTION_NUMBER, &o->n_vectors, 1, 1e12, 1},
         {"--damping", OPTION_FRACTION, &o->solve.damping, 0, 1, 1},
         {"--tolerance", OPTION_FRACTION, &o->solve.tolerance, 0, 1, 1},
+        {"--products", OPTION_NUMBER, &o->solve.products, 1, 1e15, 1},
         {"--memory", OPTION_NUMBER, &o->memory_mib, 1, 1e12, 1},
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
     int err;
 
     *o = (options){.n_vectors = 40,
-                   .solve = {.damping = 0.85, .tolerance = 1e-12}};
-    err = options_parse(argc, argv, table, help, &o->file);
+                   .solve = {.damping = 0.85,
+                             .tolerance = 1e-12,
+                             .products = SOLVE_TO_THE_END}};
+    err = options_parse(argc, argv, table, help, &o->graph.file);
     if (err != 0)
         return err;
     return check(o, exchange);
@@ -209,7 +208,7 @@ static void compute(const options *o, const matrix *m, const graph *g,
 
             MUST(MPI_Barrier(m->comm));
             began = MPI_Wtime();
-            (void)solve(m, &r->halo[f], &o->solve, i, x);
+            solve(m, &r->halo[f], &o->solve, i, x);
             r->total_s[f] += MPI_Wtime() - began;
             r->fingerprint[f] += fingerprint(m, x);
             check_sum(m, x, r);
@@ -278,7 +277,7 @@ static void print_graph(const options *o, const matrix *m)
                        m->comm));
     if (m->me != 0)
         return;
-    printf("graph        %s\n", o->file != NULL ? o->file : o->generate);
+    printf("graph        %s\n", deal_name(&o->graph));
     printf("vertices     %s\n", grouped(m->n_vertices));
     printf("edges        %s, %s of them within a rank\n", grouped(m->n_edges),
            grouped(numbers[1]));
@@ -297,7 +296,7 @@ static int run(const options *o, int rank)
     int err;
 
     memory_limit(o->memory_mib);
-    err = deal_load(o->file, o->generate, MPI_COMM_WORLD, &g);
+    err = deal_load(&o->graph, MPI_COMM_WORLD, &g);
     if (err != 0)
         return err;
     matrix_make(&m, &g, MPI_COMM_WORLD);

@@ -145,22 +145,20 @@ static int step(solver *s)
     return 1;
 }
 
-uint64_t solve(const matrix *m, halo *h, const solve_options *o, uint64_t i,
-               double *x)
+void solve(const matrix *m, halo *h, const solve_options *o, uint64_t i,
+           double *x)
 {
     solver s = {m, h, o, solve_begin(i, m->n_vertices), x, .change = HUGE_VAL};
-    uint64_t n = 1;
 
     s.share = must_realloc(NULL, m->n_rows, sizeof s.share[0]);
     s.sum = must_realloc(NULL, m->n_rows, sizeof s.sum[0]);
     for (size_t r = 0; r < m->n_rows; r++)
         x[r] = weight(&s, r);
-    while (step(&s))
-        if (n++ == SOLVE_STEPS)
+    for (size_t n = 1; step(&s) && n != o->products; n++)
+        if (n == SOLVE_STEPS)
             die("vector %llu still changes after %d products; a larger "
                 "--tolerance is needed",
                 (unsigned long long)i, SOLVE_STEPS);
     free(s.share);
     free(s.sum);
-    return n;
 }

@@ -20,7 +20,10 @@ enum { SOLVE_STEPS = 100000 };
 
 typedef struct {
     double damping, tolerance;
+    size_t products; /* of a vector at most, whether it is done or not */
 } solve_options;
+
+#define SOLVE_TO_THE_END SIZE_MAX /* products where there is no limit */
 
 /* Where readers begin in vector number i: in all vertices alike for 0, else in
  * one, of n. */
@@ -28,10 +31,10 @@ typedef struct {
 uint64_t solve_begin(uint64_t i, uint64_t n);
 double solve_weight(uint64_t begin, uint64_t v, uint64_t n);
 
-/* Compute this rank's part of vector number i into x [n_rows]; returns the
- * number of products. Collective; blocks. */
-uint64_t solve(const matrix *m, halo *h, const solve_options *o, uint64_t i,
-               double *x);
+/* Compute this rank's part of vector number i into x [n_rows]. Collective;
+ * blocks. */
+void solve(const matrix *m, halo *h, const solve_options *o, uint64_t i,
+           double *x);
 
 /* The same by one process with the whole graph (serial.c); x [n_vertices]. */
 void solve_serial(const graph *g, const solve_options *o, uint64_t i,

@@ -59,12 +59,13 @@ static void join(closure *c)
     }
 }
 
-/* One iteration; 0 if the delta was empty on all ranks. */
+/* One iteration; 0 if there is none left. */
 static int iterate(closure *c)
 {
     const exchange *x = &c->l.x;
 
-    loop_step_begin(&c->l);
+    if (!loop_step_begin(&c->l))
+        return 0;
     join(c);
     if (!loop_exchange(&c->l, c->block, c->delta.n))
         return 0;
@@ -84,7 +85,7 @@ static void closure_open(closure *c, const exchange_form *form, MPI_Comm comm,
 {
     const size_t P = (size_t)c->graph->P;
 
-    loop_open(&c->l, form, comm, options->progress);
+    loop_open(&c->l, form, comm, &options->loop);
     pair_filter_make(&c->sent, FILTER_SLOTS);
     c->block = must_realloc(NULL, P, sizeof c->block[0]);
     for (size_t d = 0; d < P; d++)

@@ -21,7 +21,7 @@
 #include "partition.h"
 
 typedef struct {
-    int progress; /* rank 0 reports on stderr now and then */
+    loop_options loop;
     int no_split; /* vertices are not split */
 } closure_options;
 

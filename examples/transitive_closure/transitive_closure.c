@@ -12,34 +12,17 @@
 #include "reference.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static const char help[] =
     "Transitive closure of a directed graph by semi-naive iteration.\n"
     "\n"
     "  mpiexec -n P transitive_closure [OPTIONS] FILE\n"
     "  mpiexec -n P transitive_closure [OPTIONS] --generate WHAT\n"
-    "\n"
-    "FILE is an edge list (\"u v\" a line, # comments; vertices are numbers\n"
-    "below 2^64, 2^32 - 1 of them at most) or a Matrix Market file\n"
-    "(coordinate; pattern, real or integer; general or symmetric), plain or\n"
-    "compressed by gzip. WHAT is one of\n"
-    "  grid:ROWSxCOLS[:seed]         streets, one way east, long paths\n"
-    "  rmat:SCALE:EDGEFACTOR[:seed]  2^SCALE vertices, few long paths\n"
-    "\n" EXCHANGE_HELP
-    "  --expect N        fail unless the closure has N pairs\n"
+    "\n" DEAL_HELP "\n" LOOP_HELP
+    "  --expect N        fail unless N pairs are found\n"
     "  --verify          compare with a search from every vertex on one rank\n"
     "                    (slow on large graphs)\n"
-    "  --csv FILE        write the figures of each iteration; "
-    "../common/plot.gp draws "
-    "them\n"
     "  --no-split        leave all pairs that end in a vertex with one rank\n"
-    "  --memory MIB      memory a rank may have (default: what the machine "
-    "has,\n"
-    "                    divided by its ranks)\n"
-    "  --progress        report progress on stderr (default if that is a\n"
-    "                    terminal)\n"
     "  --help            this text\n"
     "\n"
     "The number of iterations is the greatest distance between connected\n"
@@ -53,70 +36,54 @@ static const char help[] =
 #define NO_EXPECTATION SIZE_MAX
 
 typedef struct {
-    const char *file, *generate, *csv;
-    int verify;
-    size_t expect, memory_mib;
+    deal_source graph;
+    size_t expect;
     closure_options closure;
-    const exchange_form *form[EXCHANGE_FORMS];
-    int n_forms;
 } options;
 
 static int parse(int argc, char **argv, options *o)
 {
-    const char *exchange = "all";
     const option table[] = {
-        {"--generate", OPTION_WORD, &o->generate, 0, 0, 0},
-        {"--exchange", OPTION_WORD, &exchange, 0, 0, 0},
-        {"--csv", OPTION_WORD, &o->csv, 0, 0, 0},
+        {"--generate", OPTION_WORD, &o->graph.generate, 0, 0, 0},
+        LOOP_OPTIONS(&o->closure.loop),
         {"--expect", OPTION_NUMBER, &o->expect, 0, 1e15, 1},
-        {"--memory", OPTION_NUMBER, &o->memory_mib, 1, 1e12, 1},
-        {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
         {"--no-split", OPTION_FLAG, &o->closure.no_split, 0, 0, 0},
-        {"--progress", OPTION_FLAG, &o->closure.progress, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
     int err;
 
     *o = (options){.expect = NO_EXPECTATION,
-                   .closure.progress = isatty(STDERR_FILENO)};
-    err = options_parse(argc, argv, table, help, &o->file);
-    if (err != 0)
-        return err;
-    o->n_forms = exchange_choose(exchange, o->form);
-    if (o->n_forms == 0)
-        return usage_error("unknown exchange: %s", exchange);
-    if (o->file == NULL && o->generate == NULL)
-        return usage_error("no graph given");
-    if (o->file != NULL && o->generate != NULL)
-        return usage_error("both a file and --generate given");
-    return 0;
+                   .closure.loop = loop_options_default()};
+    err = options_parse(argc, argv, table, help, &o->graph.file);
+    if (err == 0)
+        err = loop_options_check(&o->closure.loop);
+    return err == 0 ? deal_check(&o->graph) : err;
 }
 
 static void print_graph(const options *o, const graph *g, int P)
 {
-    printf("graph        %s\n", o->file != NULL ? o->file : o->generate);
+    printf("graph        %s\n", deal_name(&o->graph));
     printf("vertices     %s\n", grouped(g->n_vertices));
     printf("edges        %s\n", grouped(g->edges.n));
     printf("ranks        %d\n", P);
     fflush(stdout);
 }
 
-static int check_results(const options *o, const graph *g,
-                         const loop_result result[])
+static int check_result(const options *o, const graph *g,
+                        const loop_result *result)
 {
-    int err = loop_results_differ(o->n_forms, result);
+    int err = 0;
 
-    if (o->verify) {
+    if (o->closure.loop.verify) {
         uint64_t pairs, fingerprint;
 
         reference_closure(g, &pairs, &fingerprint);
-        err |= loop_differs(&result[0], "breadth-first search", pairs,
-                            fingerprint);
+        err = loop_differs(result, "breadth-first search", pairs, fingerprint);
         if (err == 0)
             printf("\nverified by a search from every vertex\n");
     }
-    if (o->expect != NO_EXPECTATION && o->expect != result[0].facts) {
-        complain("wrong result: %s pairs, expected %s",
-                 grouped(result[0].facts), grouped(o->expect));
+    if (o->expect != NO_EXPECTATION && o->expect != result->facts) {
+        complain("wrong result: %s pairs, expected %s", grouped(result->facts),
+                 grouped(o->expect));
         err = EXIT_WRONG;
     }
     return err;
@@ -126,49 +93,49 @@ static int finish(const options *o, const graph *g, FILE *csv, int P,
                   uint64_t n_split, const loop_result result[])
 {
     const double mean = (double)result[0].facts / P;
-    int err;
+    const int err = loop_report(&o->closure.loop, result, "pairs", csv);
 
-    loop_print(o->n_forms, result, "pairs");
     printf("\nbalance      the fullest rank has %.2f times the mean; %s "
            "vertices are split\n",
            (double)result[0].fullest / mean, grouped(n_split));
-    err = check_results(o, g, result);
-    if (csv != NULL &&
-        loop_write_csv(csv, o->csv, o->n_forms, result, "pairs") != 0)
-        err = EXIT_WRONG;
-    return err;
+    return err | check_result(o, g, &result[0]);
+}
+
+/* The closure of g in all forms. */
+static int run_all(const options *o, const graph *g, FILE *csv, int rank, int P)
+{
+    const loop_options *l = &o->closure.loop;
+    loop_result result[EXCHANGE_FORMS];
+    uint64_t n_split = 0;
+    int err = 0;
+
+    if (rank == 0)
+        print_graph(o, g, P);
+    for (int i = 0; i < l->n_forms; i++) {
+        partition part;
+
+        partition_make(&part, g, MPI_COMM_WORLD);
+        closure_run(&part, l->form[i], MPI_COMM_WORLD, &o->closure, &result[i]);
+        n_split = part.n_split;
+        partition_free(&part);
+    }
+    if (rank == 0)
+        err = finish(o, g, csv, P, n_split, result);
+    return loop_end(l, result, err, MPI_COMM_WORLD);
 }
 
 static int run(const options *o, int rank, int P)
 {
-    loop_result result[EXCHANGE_FORMS];
-    uint64_t n_split = 0;
     graph g;
     FILE *csv;
     int err;
 
-    memory_limit(o->memory_mib);
-    err = deal_load(o->file, o->generate, MPI_COMM_WORLD, &g);
+    memory_limit(o->closure.loop.memory_mib);
+    err = deal_load(&o->graph, MPI_COMM_WORLD, &g);
     if (err == 0)
-        err = options_open(o->csv, MPI_COMM_WORLD, &csv);
-    if (err == 0 && rank == 0)
-        print_graph(o, &g, P);
-    for (int i = 0; i < o->n_forms && err == 0; i++) {
-        partition part;
-
-        partition_make(&part, &g, MPI_COMM_WORLD);
-        closure_run(&part, o->form[i], MPI_COMM_WORLD, &o->closure, &result[i]);
-        n_split = part.n_split;
-        partition_free(&part);
-    }
-    if (err == 0) {
-        if (rank == 0)
-            err = finish(o, &g, csv, P, n_split, result);
-        loop_print_memory(MPI_COMM_WORLD);
-        MUST(MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        for (int i = 0; i < o->n_forms; i++)
-            free(result[i].steps);
-    }
+        err = options_open(o->closure.loop.csv, MPI_COMM_WORLD, &csv);
+    if (err == 0)
+        err = run_all(o, &g, csv, rank, P);
     graph_free(&g);
     return err;
 }

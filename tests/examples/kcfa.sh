@@ -56,6 +56,9 @@ case_options()
     fails "$work/no/dir: No such file" 2 --csv "$work/no/dir"
     fails 'out of memory: no room for' 2 --exchange exchange --memory 48 \
         --k 1 --program worst:9:6
+    fails '--verify is for a loop to the end' 2 --verify --iterations 3
+    succeeds 2 --iterations 3 --k 1 --program worst:3:2
+    has "iterations   3" || complain "$ran: iterations"
     succeeds 1 --help
     has '--exchange WHICH' || complain "$ran: text"
     succeeds 2 --csv "$work/csv" --k 1 --program worst:3:2

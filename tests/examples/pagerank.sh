@@ -42,6 +42,8 @@ case_table()
     ! has 'MPI_Ialltoallv' || complain "$ran: more than was asked for"
     fails 'vector 0 still changes after' 1 --exchange rota --vectors 1 \
         --damping 0.999999 "$work/star"
+    succeeds 2 --vectors 3 --products 7 --generate rmat:8:4
+    has 'products     21 for each' || complain "$ran: products"
     succeeds 1 --vectors 2 --generate rmat:8:4
     has 'break-even' || complain "$ran: no break-even"
 }
@@ -51,6 +53,10 @@ case_options()
     file cut '1 2\n2 x\n'
     fails 'no graph given' 2
     fails 'unknown option: --fast' 2 --fast
+    fails '--verify is for vectors to the end' 1 --verify --products 9 \
+        "$work/cut"
+    fails '--products wants a whole number from 1 to' 1 --products 0 \
+        "$work/cut"
     fails 'unknown exchange: tcp' 2 --exchange tcp --generate grid:2x2
     fails '--vectors wants a whole number from 1 to' 1 --vectors 0 "$work/cut"
     for option in --damping --tolerance; do

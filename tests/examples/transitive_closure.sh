@@ -55,6 +55,11 @@ case_sizes()
     has "iterations   40" || complain "$ran: iterations"
     finds 1600 "$work/cycle"
     has "iterations   40" || complain "$ran: iterations"
+    # After k iterations: the pairs at distance 1 to k + 1.
+    succeeds 2 --iterations 4 --expect 190 "$work/path"
+    has "iterations   4" || complain "$ran: iterations"
+    succeeds 2 --iterations 99 --expect 820 "$work/path"
+    has "iterations   40" || complain "$ran: iterations"
     # Pins the generators.
     succeeds 2 --expect 43900 --generate grid:5x60
     succeeds 2 --expect 22650 --generate rmat:8:4
@@ -167,6 +172,8 @@ case_options()
     fails 'no graph given' 2
     fails 'unknown option: --fast' 2 --fast
     fails 'unknown exchange: tcp' 2 --exchange tcp --generate grid:2x2
+    fails '--verify is for a loop to the end' 2 --verify --iterations 3 \
+        --generate grid:2x2
     fails 'a value must follow --csv' 1 --generate grid:2x2 --csv
     fails '--memory wants a whole number from 1 to' 1 --memory 1G \
         --generate grid:2x2
