@@ -21,14 +21,19 @@ set multiplot layout 2,1
 set lmargin 12
 set grid
 set logscale y
+set autoscale xfix
+set offsets graph 0.01, graph 0.01, 0, 0
 set ylabel 'time in exchange (ms)'
-set key top right
+set format y '%g'
+set key outside top center horizontal
 plot csv skip 1 using 2:(of('mpi', 1e3 * $6)) with points pt 7 ps 0.4 \
-         title 'MPI\_Alltoall, MPI\_Alltoallv', \
+         lc rgb '#d55e00' title 'MPI\_Alltoall, MPI\_Alltoallv', \
      csv skip 1 using 2:(of('exchange', 1e3 * $6)) with points pt 7 ps 0.4 \
-         title 'rota\_exchange'
+         lc rgb '#0072b2' title 'rota\_exchange'
 set xlabel 'iteration'
-set ylabel 'largest block (bytes)'
+set ylabel 'largest block'
+set format y '%.0s %cB'
 unset key
-plot csv skip 1 using 2:(of('exchange', $5)) with points pt 7 ps 0.4
+plot csv skip 1 using 2:(of('exchange', $5)) with points pt 7 ps 0.4 \
+         lc rgb '#444444'
 unset multiplot
