@@ -1,8 +1,9 @@
 /* calibrate.c - see calibrate.h.
  *
  * Each case is an algorithm and a size. Its plan is timed from start to wait,
- * the median of the slowest rank; the plan itself tells what it does, as counts
- * of terms, of the rank that has most of each.
+ * the median of the slowest rank; the plan itself tells what each rank does, as
+ * counts of terms. Which rank has most to do depends on the prices sought, so
+ * that they are fitted several times.
  */
 #include "calibrate.h"
 
@@ -40,7 +41,7 @@ static const algo_spec specs[] = {
 };
 enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
-enum { WARMUP = 3, LEAST = 7, MOST = 100 };
+enum { WARMUP = 3, LEAST = 7, PASSES = 5 };
 
 /* Times of one case are taken for no longer than that, unless for fewer than
  * LEAST runs. */
@@ -55,10 +56,10 @@ static double case_us(const tune_env *env)
 static double time_runs(tune_env *env, runner *r, const exchange *x)
 {
     const double stop = sync_now_us() + case_us(env);
-    double us[MOST];
+    double us[TUNE_RUNS];
     int n = 0;
 
-    for (int i = -WARMUP; i < MOST; i++) {
+    for (int i = -WARMUP; i < env->runs; i++) {
         if (sync_barrier(&env->sync, i >= LEAST && sync_now_us() > stop))
             break;
         const double began = sync_now_us();
@@ -72,26 +73,27 @@ static double time_runs(tune_env *env, runner *r, const exchange *x)
     return 1e3 * bench_median(us, n);
 }
 
-/* The most of each over ranks. */
-static void count_terms(const tune_env *env, const runner *r, rota_terms *terms)
+/* rank: [P] of all of them. */
+static void count_terms(const tune_env *env, const runner *r, rota_terms rank[])
 {
     cJSON *const object = runner_description(r);
     const cJSON *const counts = cJSON_GetObjectItem(object, "terms");
+    rota_terms mine;
 
     for (int i = 0; i < ROTA_N_TERMS; i++) {
         const cJSON *const n =
             cJSON_GetObjectItemCaseSensitive(counts, rota_term_name(i));
-        terms->n[i] = cJSON_IsNumber(n) ? n->valuedouble : 0;
+        mine.n[i] = cJSON_IsNumber(n) ? n->valuedouble : 0;
     }
     cJSON_Delete(object);
-    bench_must(MPI_Allreduce(MPI_IN_PLACE, terms->n, ROTA_N_TERMS, MPI_DOUBLE,
-                             MPI_MAX, env->comm),
-               "MPI_Allreduce");
+    bench_must(MPI_Allgather(mine.n, ROTA_N_TERMS, MPI_DOUBLE, rank,
+                             ROTA_N_TERMS, MPI_DOUBLE, env->comm),
+               "MPI_Allgather");
 }
 
 /* False if the algorithm is not for this number of ranks. */
 static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
-                     fit_sample *sample)
+                     fit_sample *sample, rota_terms rank[])
 {
     exchange x;
     runner r;
@@ -102,7 +104,7 @@ static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
     runner_create(&r, spec, KIND_FIXED);
     if (r.ops->init(&r, &x) == MPI_SUCCESS) {
         sample->ns = time_runs(env, &r, &x);
-        count_terms(env, &r, &sample->terms);
+        count_terms(env, &r, rank);
         ran = sample->ns > 0;
         runner_destroy(&r);
     } else {
@@ -146,6 +148,8 @@ bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
     const int n_sizes = env->opt.n_sizes;
     fit_sample *const sample =
         bench_calloc((size_t)n_sizes * N_SPECS, sizeof *sample);
+    rota_terms *const rank =
+        bench_calloc((size_t)n_sizes * N_SPECS * (size_t)env->P, sizeof *rank);
     int begin[OPTIONS_MAX_LIST + 1] = {0}, n = 0;
 
     for (int s = 0; s < n_sizes; s++) {
@@ -155,14 +159,21 @@ bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
                               s * N_SPECS + i + 1, n_sizes * N_SPECS,
                               env->opt.sizes[s], specs[i].name,
                               specs[i].params);
-            n += run_case(env, &specs[i], env->opt.sizes[s], &sample[n]);
+            n += run_case(env, &specs[i], env->opt.sizes[s], &sample[n],
+                          rank + (size_t)n * (size_t)env->P);
         }
         begin[s + 1] = n;
     }
-    if (n > 0)
+    *machine = *before;
+    for (int pass = 0; pass < PASSES && n > 0; pass++) {
+        for (int i = 0; i < n; i++)
+            fit_combine(rank + (size_t)i * (size_t)env->P, env->P, machine,
+                        &sample[i].terms);
         fit_machine(sample, n, before, machine);
+    }
     if (n > 0 && env->me == 0)
         report(env, sample, begin, machine);
     free(sample);
+    free(rank);
     return n > 0;
 }

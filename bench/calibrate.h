@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+enum { TUNE_RUNS = 100 };
+
 /* Where rota-tune runs; the same on all ranks but for me. */
 typedef struct tune_env {
     MPI_Comm comm; /* of P ranks; returns errors */
@@ -17,6 +19,7 @@ typedef struct tune_env {
     int P, me;
     options opt; /* sizes, distributions and seed */
     bool quick;
+    int runs;        /* of a case, at most TUNE_RUNS */
     double until_us; /* no case is begun later than that */
 } tune_env;
 

@@ -36,6 +36,30 @@ typedef struct quadratic {
     double a[ROTA_N_TERMS][ROTA_N_TERMS], b[ROTA_N_TERMS];
 } quadratic;
 
+static double cost(const rota_machine *machine, const rota_terms *terms)
+{
+    return rota_cost_own(machine, terms) + rota_cost_shared(machine, terms);
+}
+
+void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
+                 rota_terms *terms)
+{
+    int busiest = 0;
+
+    for (int p = 1; p < P; p++)
+        if (rota_cost_own(machine, &rank[p]) >
+            rota_cost_own(machine, &rank[busiest]))
+            busiest = p;
+    *terms = rank[busiest];
+    for (int t = 0; t < ROTA_N_TERMS; t++) {
+        if (!rota_term_is_shared(t))
+            continue;
+        terms->n[t] = 0;
+        for (int p = 0; p < P; p++)
+            terms->n[t] += rank[p].n[t] / P;
+    }
+}
+
 /* ---- least squares --------------------------------------------------------- */
 
 /* Of a term without a price: what makes it matter in the mean. */
@@ -144,7 +168,7 @@ void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
 
 double fit_error(const fit_sample *s, const rota_machine *machine)
 {
-    return rota_cost(machine, &s->terms) / s->ns - 1;
+    return cost(machine, &s->terms) / s->ns - 1;
 }
 
 void fit_errors(const fit_sample sample[], int n, const rota_machine *machine,
@@ -191,7 +215,7 @@ double fit_order(const fit_sample sample[], int n, const rota_machine *machine)
 
     for (int i = 0; i < n; i++) {
         measured[i] = sample[i].ns;
-        expected[i] = rota_cost(machine, &sample[i].terms);
+        expected[i] = cost(machine, &sample[i].terms);
     }
     rank_values(measured, n, all + 2 * n);
     rank_values(expected, n, all + 3 * n);

@@ -9,6 +9,11 @@ typedef struct fit_sample {
     double ns; /* measured, > 0 */
 } fit_sample;
 
+/* Terms [P] of all ranks of a run as they count under some prices: those of the
+ * rank that has most to do by itself, and the mean of what is shared. */
+void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
+                 rota_terms *terms);
+
 /* Prices that make the relative errors of all samples small: least squares,
  * none negative, single samples far off counting less. What the samples say
  * little about stays near to before. */

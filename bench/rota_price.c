@@ -7,6 +7,10 @@
  * itself sends to rank -f, shifted by f: one schedule tells of all. That rank
  * 0 ends with the right block from everyone is checked; where it does not, the
  * algorithm is not of this kind and is refused.
+ *
+ * Expected times are had for all algorithms, with nodes, as a plan has them
+ * when it chooses: blocks in transit count as the mean of those that the rank
+ * sends and receives.
  */
 #include "dist.h"
 #include "inside.h"
@@ -28,6 +32,9 @@ typedef struct options {
     uint64_t seed;
     bool equal; /* all blocks of that size, else by dist */
     dist dist;
+    const char *prices; /* a tuning file, "usual", or NULL: no times */
+    int node;           /* ranks of one; 0: all */
+    bool shared;        /* memory within nodes */
 } options;
 
 static double now_ms(void)
@@ -222,6 +229,112 @@ static void price(priced *k, const rota_hints *hints, const rota_topo *topo,
     k->packing = packing(k);
 }
 
+/* ---- expected times ------------------------------------------------------ */
+
+static rota_machine read_prices(const char *path)
+{
+    rota_tuning t;
+    FILE *const file = strcmp(path, "usual") == 0 ? NULL : fopen(path, "r");
+    enum { MOST = 1 << 24 };
+
+    if (strcmp(path, "usual") == 0)
+        return rota_machine_usual;
+    if (!file)
+        inside_die("--prices: cannot read %s", path);
+    char *const text = inside_must(malloc(MOST));
+    text[fread(text, 1, MOST - 1, file)] = '\0';
+    fclose(file);
+    if (rota_tuning_parse(text, &t) != MPI_SUCCESS)
+        inside_die("--prices: %s: %s", path, rota_fail_text());
+    free(text);
+    if (!t.has_machine)
+        inside_die("--prices: %s has no prices", path);
+    const rota_machine machine = t.machine;
+    rota_tuning_free(&t);
+    return machine;
+}
+
+/* Sizes of a rank's blocks; of those in transit the mean of them. */
+static void expect_sizes(const rota_sched *s, const options *o, double bytes[])
+{
+    const int P = s->P;
+    double sum = 0;
+
+    for (int q = 0; q < P; q++) {
+        const label sent = {s->me, q}, received = {q, s->me};
+        bytes[rota_src(s, q)] = (double)size_of(o, P, sent);
+        bytes[rota_dst(s, q)] = (double)size_of(o, P, received);
+        sum += bytes[rota_src(s, q)] + bytes[rota_dst(s, q)];
+    }
+    for (rota_block b = 2 * (rota_block)P; b < s->n_blocks; b++)
+        bytes[b] = rota_block_is_padded(s, b) ? (double)o->size : sum / 2 / P;
+}
+
+static rota_choice count_rank(const rota_hints *hints, const options *o,
+                              const rota_topo *topo, int me, rota_terms *terms)
+{
+    rota_sched s;
+    rota_choice choice;
+    const int node = rota_topo_largest_node(topo);
+    const rota_stats stats = {.node_size = node, .cores = node};
+
+    inside_build(hints, topo, me, &s, &choice);
+    double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
+    expect_sizes(&s, o, bytes);
+    const rota_run_kind how = {.topo = topo,
+                               .stats = &stats,
+                               .metadata = choice.metadata,
+                               .shared = o->shared};
+    rota_cost_count(&s, bytes, &how, terms);
+    free(bytes);
+    rota_sched_free(&s);
+    return choice;
+}
+
+/* Microseconds, of a sample of the ranks if there are many. */
+static double expected_us(const rota_hints *hints, const options *o,
+                          const rota_machine *machine, int P,
+                          rota_choice *choice)
+{
+    enum { SAMPLE = 64 };
+    const int step = P > SAMPLE ? P / SAMPLE : 1;
+    rota_topo topo = inside_topo(P, o->node);
+    double most = 0, shared = 0;
+    int n = 0, me = 0;
+
+    do {
+        rota_terms terms;
+        *choice = count_rank(hints, o, &topo, me, &terms);
+        const double own = rota_cost_own(machine, &terms);
+        most = own > most ? own : most;
+        shared += rota_cost_shared(machine, &terms);
+        me += step;
+        n++;
+    } while (me < P);
+    rota_topo_free(&topo);
+    return (most + shared / n) / 1e3;
+}
+
+static void print_times(const options *o)
+{
+    const rota_machine machine = read_prices(o->prices);
+    rota_choice c;
+
+    printf("%-20s %6s %5s %5s %7s %12s\n", "algorithm", "P", "radix", "batch",
+           "leaders", "us");
+    for (int a = 0; a < o->n_algos; a++)
+        for (int i = 0; i < o->n_ranks; i++) {
+            const double us =
+                expected_us(&o->algo[a], o, &machine, o->ranks[i], &c);
+            printf("%-20s %6d %5d %5d %7d %12.2f\n", c.algo->name, o->ranks[i],
+                   c.algo->params & ROTA_P_RADIX ? c.params.radix : 0,
+                   c.algo->params & ROTA_P_BATCH ? c.params.batch : 0,
+                   c.algo->params & ROTA_P_LEADERS ? c.params.leaders : 0, us);
+        }
+}
+
+/* ---- what it takes ------------------------------------------------------- */
+
 static void print_heading(void)
 {
     printf("%-16s %6s %5s %6s %8s %10s %10s %10s %10s %10s %8s\n", "algorithm",
@@ -251,6 +364,8 @@ static void print_usage(void)
     puts(
         "usage: rota-price --algos NAME[:radix=R][:batch=B],... --ranks P,...\n"
         "                  [--size BYTES] [--dist DISTRIBUTION] [--seed N]\n"
+        "                  [--prices FILE|usual [--node RANKS] [--shared "
+        "no]]\n"
         "\n"
         "What rank 0 has to do, send and hold in a plan for fixed counts, at\n"
         "any number of ranks, without MPI. --size is the size of the largest\n"
@@ -258,7 +373,10 @@ static void print_usage(void)
         "Columns: phases with messages; messages and bytes sent; bytes of\n"
         "scratch and of packing, if user buffers have no gaps; bytes of the\n"
         "schedule and of the sizes and places beside it; milliseconds to\n"
-        "build, fold and place, the best of five.");
+        "build, fold and place, the best of five.\n"
+        "With --prices: the time that a plan expects of a run, in\n"
+        "microseconds, by the prices of a tuning file or the usual ones, with\n"
+        "--node ranks a node that share memory.");
 }
 
 static void parse_algos(options *o, char *list)
@@ -304,13 +422,19 @@ static void parse_option(options *o, const char *name, char *value)
         o->seed = (uint64_t)inside_int(name, value, 0);
     else if (strcmp(name, "--dist") == 0)
         parse_dist(o, value);
+    else if (strcmp(name, "--prices") == 0)
+        o->prices = value;
+    else if (strcmp(name, "--node") == 0)
+        o->node = inside_int(name, value, 1);
+    else if (strcmp(name, "--shared") == 0)
+        o->shared = strcmp(value, "no") != 0;
     else
         inside_die("no option is called %s", name);
 }
 
 int main(int argc, char *argv[])
 {
-    options o = {.size = 64, .seed = 1, .equal = true};
+    options o = {.size = 64, .seed = 1, .equal = true, .shared = true};
 
     for (int i = 1; i < argc; i += 2) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -321,6 +445,10 @@ int main(int argc, char *argv[])
     }
     if (o.n_algos == 0 || o.n_ranks == 0)
         inside_die("--algos and --ranks are needed; see --help");
+    if (o.prices) {
+        print_times(&o);
+        return EXIT_SUCCESS;
+    }
     print_heading();
     for (int a = 0; a < o.n_algos; a++)
         for (int i = 0; i < o.n_ranks; i++) {

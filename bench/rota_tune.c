@@ -63,6 +63,8 @@ static void help(FILE *out)
         "measurements\n"
         "  --calibrate-only   prices of the machine, also if the file has "
         "some\n"
+        "  --runs N           of a plan whose prices are sought, at most "
+        "(default 100)\n"
         "  --budget SECONDS   begin nothing later than that\n"
         "  --seed N           of random distributions\n"
         "  --help\n",
@@ -89,6 +91,15 @@ static bool set_kinds(job *j, const char *list)
     return j->kinds != 0;
 }
 
+static bool set_runs(job *j, const char *text)
+{
+    char *end;
+    const long n = strtol(text, &end, 10);
+
+    j->env.runs = n > 0 && n <= TUNE_RUNS ? (int)n : 0;
+    return end != text && *end == '\0' && j->env.runs > 0;
+}
+
 static bool set_budget(job *j, const char *text)
 {
     char *end;
@@ -105,6 +116,8 @@ static bool take_value(job *j, const char *option, const char *value, bool *bad)
         j->output = value;
     else if (strcmp(option, "--kinds") == 0)
         *bad = !set_kinds(j, value);
+    else if (strcmp(option, "--runs") == 0)
+        *bad = !set_runs(j, value);
     else if (strcmp(option, "--budget") == 0)
         *bad = !set_budget(j, value);
     else
@@ -174,7 +187,7 @@ static int parse_all(char *program, char *given[], int n_given, options *opt,
     memcpy(all, first, sizeof first);
     for (int i = 0; i < n_given; i++)
         all[N_FIRST + i] = given[i];
-    int status = options_parse(N_FIRST + n_given, all, opt, error, errlen);
+    int status = options_parse(N_FIRST + n_given, all, 1, opt, error, errlen);
     for (int i = 0; status == 0 && i < opt->n_dists; i++)
         if (opt->dists[i].path) {
             snprintf(error, errlen, "--dist: no matrices here");
@@ -471,7 +484,7 @@ static int tune(job *j, char *error, size_t errlen)
 int main(int argc, char *argv[])
 {
     char error[1024] = "";
-    job j = {.output = NULL};
+    job j = {.env = {.runs = TUNE_RUNS}};
     int rank, status;
 
     bench_program = "rota-tune";

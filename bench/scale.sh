@@ -32,6 +32,9 @@ usage: sh bench/scale.sh [OPTION...]
   --limit SECONDS    for each simulation (default 300)
   --build FOLDER     (default build-smpi)
   --csv FILE         (default FOLDER/results/MACHINE-RANKS-KIND.csv)
+  --tuning FILE      prices that the algorithm auto goes by
+  --calibrate FILE   make no table, but FILE by rota-tune, simulated: prices of
+                     the machine
   --reuse            do not simulate again what FILE has, and add to it
 END
 }
@@ -53,7 +56,7 @@ absolute()
 # ---- options ------------------------------------------------------------------
 
 machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
-kind=fixed dist=uniform iters=1 limit=300 build= csv= reuse=
+kind=fixed dist=uniform iters=1 limit=300 build= csv= reuse= tuning= calibrate=
 while [ $# -gt 0 ]; do
     case $1 in
     --help)
@@ -77,6 +80,8 @@ while [ $# -gt 0 ]; do
     --limit) limit=$2 ;;
     --build) build=$(absolute "$2") ;;
     --csv) csv=$(absolute "$2") ;;
+    --tuning) tuning=$(absolute "$2") ;;
+    --calibrate) calibrate=$(absolute "$2") ;;
     *) wrong "unknown option '$1' (see --help)" ;;
     esac
     shift 2
@@ -133,7 +138,8 @@ build()
     cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_C_COMPILER=smpicc -DMPI_C_COMPILER=smpicc \
         -DROTA_BUILD_TESTS=OFF -DROTA_BUILD_EXAMPLES=OFF &&
-        cmake --build "$build" --parallel 2 --target rota-bench machine
+        cmake --build "$build" --parallel 2 --target rota-bench \
+            --target rota-tune --target machine
 }
 
 # Once, and only if something is to be simulated.
@@ -176,14 +182,13 @@ how()
 # would charge in another way than the rest, smpi/shim.c does. The collectives
 # named last are not timed: these are quick to simulate at many ranks. Shared
 # memory takes no simulated time, so that it is not used.
+#
+# simulate HOW COMMAND...: HOW as of mpi:HOW.
 simulate()
 {
-    algo=$1
-    size=$2
-    case $algo in
-    mpi:*) name=mpi ;;
-    *) name=$algo ;;
-    esac
+    how=$1
+    shift
+    [ -z "$tuning" ] || export ROTA_TUNING_FILE="$tuning"
     SCALE_MACHINE=$machine SCALE_NODES=$nodes SCALE_RANKS_PER_NODE=$node \
         ROTA_INTRANODE=p2p TMPDIR=$copies timeout -k 5 "$limit" \
         smpirun -np "$ranks" -hostfile "$work/hosts" \
@@ -195,12 +200,22 @@ simulate()
         --cfg=smpi/send-is-detached-thresh:0 --cfg=smpi/os:0:2e-7:0 \
         --cfg=smpi/ois:0:2e-7:0 --cfg=smpi/or:0:1e-7:0 --cfg=smpi/test:0 \
         --cfg=smpi/iprobe:1e-7 --cfg=smpi/grow-injected-times:no \
-        --cfg=smpi/alltoallv:"$(how "$algo")" --cfg=smpi/alltoall:mpich \
+        --cfg=smpi/alltoallv:"$how" --cfg=smpi/alltoall:mpich \
         --cfg=smpi/bcast:binomial_tree --cfg=smpi/allreduce:rdb \
         --cfg=smpi/reduce:binomial --cfg=smpi/allgather:bruck \
-        "$build/bench/rota-bench" --kind "$kind" --dist "$dist" \
-        --sizes "$size" --algos "$name" --iters "$iters" --warmup 0 --inits 1 \
-        --block 1 --csv one.csv >log 2>&1 </dev/null
+        "$@" >log 2>&1 </dev/null
+}
+
+# run ALGO SIZE
+run()
+{
+    case $1 in
+    mpi:*) name=mpi ;;
+    *) name=$1 ;;
+    esac
+    simulate "$(how "$1")" "$build/bench/rota-bench" --kind "$kind" \
+        --dist "$dist" --sizes "$2" --algos "$name" --iters "$iters" \
+        --warmup 0 --inits 1 --block 1 --csv one.csv
 }
 
 # What tells the rows of the CSV apart, and what they say.
@@ -255,6 +270,16 @@ recall()
             }' >>rows
 }
 
+if [ -n "$calibrate" ]; then
+    cd "$work" || exit 1
+    build_once
+    simulate mpich "$build/bench/rota-tune" --output "$calibrate" \
+        --sizes "$sizes" --calibrate-only --runs 1
+    status=$?
+    grep -v -e --cfg= -e '^Generated' -e '^Execution' log
+    exit "$status"
+fi
+
 [ -n "$reuse" ] || rm -f "$csv"
 [ -s "$csv" ] || echo "$keys,$values,$parts,verified" >"$csv" || exit 1
 cd "$work" || exit 1 # smpirun leaves files
@@ -265,7 +290,7 @@ for size in $(echo "$sizes" | tr , ' '); do
         [ ! -t 2 ] || printf '\r%8s B  %-40s' "$size" "$algo" >&2
         rm -f one.csv
         build_once
-        simulate "$algo" "$size"
+        run "$algo" "$size"
         note "$algo" "$size" $?
     done
 done

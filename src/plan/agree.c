@@ -9,6 +9,7 @@
  */
 #include "plan/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,18 +49,25 @@ static void merge_ballots(void *known, const void *more)
     into->filled = sum(into->filled, from->filled);
 }
 
+/* In picoseconds: whole numbers, whose sum is the same in any order. */
+typedef struct price_list {
+    uint64_t most[ROTA_MAX_PRICES], sum[ROTA_MAX_PRICES];
+} price_list;
+
 static void merge_prices(void *known, const void *more)
 {
-    double *const into = known;
-    const double *const from = more;
+    price_list *const into = known;
+    const price_list *const from = more;
 
-    for (int i = 0; i < ROTA_MAX_PRICES; i++)
-        into[i] = from[i] > into[i] ? from[i] : into[i];
+    for (int i = 0; i < ROTA_MAX_PRICES; i++) {
+        into->most[i] = larger(into->most[i], from->most[i]);
+        into->sum[i] = sum(into->sum[i], from->sum[i]);
+    }
 }
 
 typedef union item {
     ballot b;
-    double price[ROTA_MAX_PRICES];
+    price_list prices;
 } item;
 
 /* What is known of n ranks, and of one more. */
@@ -166,7 +174,7 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
 
 int rota_agree(const rota_comm *c, int status, rota_vote *vote)
 {
-    item mine = {0};
+    item mine = {{0}};
     ballot *const b = &mine.b;
     int errorclass = MPI_SUCCESS;
 
@@ -205,12 +213,30 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     return MPI_SUCCESS;
 }
 
-int rota_agree_prices(const rota_comm *c, double price[ROTA_MAX_PRICES])
+static uint64_t to_picoseconds(double ns)
 {
-    item mine = {0};
+    return ns < 1e15 ? (uint64_t)(1e3 * ns) : UINT64_MAX;
+}
 
-    memcpy(mine.price, price, sizeof mine.price);
+static double to_nanoseconds(uint64_t ps)
+{
+    return ps < UINT64_MAX ? (double)ps / 1e3 : HUGE_VAL;
+}
+
+int rota_agree_prices(const rota_comm *c, double most[ROTA_MAX_PRICES],
+                      double total[ROTA_MAX_PRICES])
+{
+    item mine = {{0}};
+
+    for (int i = 0; i < ROTA_MAX_PRICES; i++) {
+        mine.prices.most[i] = to_picoseconds(most[i]);
+        mine.prices.sum[i] = total ? to_picoseconds(total[i]) : 0;
+    }
     ROTA_TRY(reduce(c, &mine, merge_prices));
-    memcpy(price, mine.price, sizeof mine.price);
+    for (int i = 0; i < ROTA_MAX_PRICES; i++) {
+        most[i] = to_nanoseconds(mine.prices.most[i]);
+        if (total)
+            total[i] = to_nanoseconds(mine.prices.sum[i]);
+    }
     return MPI_SUCCESS;
 }

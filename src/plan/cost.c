@@ -206,11 +206,31 @@ void rota_cost_count(const rota_sched *s, const double bytes[],
     count_copies(&k);
 }
 
-double rota_cost(const rota_machine *machine, const rota_terms *terms)
+bool rota_term_is_shared(int term)
+{
+    const int link = term / ROTA_N_PER_LINK, what = term % ROTA_N_PER_LINK;
+
+    return (link == ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NET) &&
+           (what == ROTA_PER_BYTE || what == ROTA_PER_LONG_BYTE);
+}
+
+static double add_up(const rota_machine *machine, const rota_terms *terms,
+                     bool shared)
 {
     double ns = 0;
 
     for (int t = 0; t < ROTA_N_TERMS; t++)
-        ns += machine->ns[t] * terms->n[t];
+        if (rota_term_is_shared(t) == shared)
+            ns += machine->ns[t] * terms->n[t];
     return ns;
+}
+
+double rota_cost_own(const rota_machine *machine, const rota_terms *terms)
+{
+    return add_up(machine, terms, false);
+}
+
+double rota_cost_shared(const rota_machine *machine, const rota_terms *terms)
+{
+    return add_up(machine, terms, true);
 }

@@ -2,9 +2,9 @@
  *
  * A schedule is counted in terms: messages, bytes and phases by the link that
  * they take, blocks and bytes that are copied. A machine has a price for each
- * term, and the time of a run is the sum of the products. So a machine is
- * fitted to measured times by linear least squares, and a schedule of any
- * algorithm is priced alike.
+ * term, and the time of a run is the sum of the products, of the rank that has
+ * most. So a machine is fitted to measured times by linear least squares, and a
+ * schedule of any algorithm is priced alike.
  */
 #ifndef ROTA_COST_H
 #define ROTA_COST_H
@@ -79,7 +79,14 @@ typedef struct rota_run_kind {
 void rota_cost_count(const rota_sched *s, const double bytes[],
                      const rota_run_kind *how, rota_terms *terms);
 
-/* Nanoseconds. */
-double rota_cost(const rota_machine *machine, const rota_terms *terms);
+/* Ranks of a node have one way to other nodes: the bytes on it cost what the
+ * mean rank has of them, whoever sends them. All else costs what the rank takes
+ * that has most. */
+bool rota_term_is_shared(int term);
+
+/* Nanoseconds of this rank: what it has to itself, and its part of what is
+ * shared. */
+double rota_cost_own(const rota_machine *machine, const rota_terms *terms);
+double rota_cost_shared(const rota_machine *machine, const rota_terms *terms);
 
 #endif /* ROTA_COST_H */

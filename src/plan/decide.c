@@ -110,35 +110,38 @@ static const rota_machine *machine(const rota_plan *p)
 }
 
 /* Nanoseconds of this rank; HUGE_VAL if they cannot be told. */
-static double price(const rota_plan *p, const rota_choice *choice)
+static void price(const rota_plan *p, const rota_choice *choice, double *own,
+                  double *shared)
 {
-    double *bytes = NULL, ns = HUGE_VAL;
+    double *bytes = NULL;
     rota_sched s;
 
     if (rota_sched_init(&s, p->comm->P, p->comm->me) == MPI_SUCCESS &&
         choice->algo->build(p->topo, &choice->params, &s) == MPI_SUCCESS)
         bytes = expect_sizes(p, &s);
+    *own = *shared = HUGE_VAL;
     if (bytes) {
         rota_terms terms;
         count_terms(p, choice, &s, bytes, &terms);
-        ns = rota_cost(machine(p), &terms);
+        *own = rota_cost_own(machine(p), &terms);
+        *shared = rota_cost_shared(machine(p), &terms);
     }
     free(bytes);
     rota_sched_free(&s);
-    return ns;
 }
 
-/* Every rank prices its own part; the dearest counts. */
+/* Every rank prices its own part; the dearest counts, and the mean of what is
+ * shared. */
 static int price_all(const rota_plan *p, rota_candidates *list)
 {
-    double ns[ROTA_MAX_PRICES] = {0};
+    double own[ROTA_MAX_PRICES] = {0}, shared[ROTA_MAX_PRICES] = {0};
 
     for (int i = 0; i < list->n; i++)
-        ns[i] = price(p, &list->item[i].choice);
+        price(p, &list->item[i].choice, &own[i], &shared[i]);
     rota_fail_clear();
-    ROTA_TRY(rota_agree_prices(p->comm, ns));
+    ROTA_TRY(rota_agree_prices(p->comm, own, shared));
     for (int i = 0; i < list->n; i++)
-        list->item[i].predicted = ns[i];
+        list->item[i].predicted = own[i] + shared[i] / p->comm->P;
     return MPI_SUCCESS;
 }
 

@@ -225,8 +225,10 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote);
  * all. Collective; fails only if MPI does. */
 int rota_spread(const rota_comm *c, int root, void *data, size_t bytes);
 
-/* The largest of each price over ranks; none is negative. Collective. */
-int rota_agree_prices(const rota_comm *c, double price[ROTA_MAX_PRICES]);
+/* Of each price, in nanoseconds and not negative, the largest over ranks and,
+ * of others, the sum; total may be NULL on all ranks. Collective. */
+int rota_agree_prices(const rota_comm *c, double most[ROTA_MAX_PRICES],
+                      double total[ROTA_MAX_PRICES]);
 
 /* ---- error_code.c -------------------------------------------------------- */
 

@@ -191,7 +191,13 @@ static void prices(void **state)
     terms.n[0] = 7;
     terms.n[ROTA_TERM_START] = 2;
     terms.n[ROTA_TERM_COPIED_BYTE] = 11;
-    assert_float_equal(rota_cost(&machine, &terms), 31, 1e-9);
+    assert_float_equal(rota_cost_own(&machine, &terms), 31, 1e-9);
+    assert_float_equal(rota_cost_shared(&machine, &terms), 0, 1e-9);
+    const int net = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
+    machine.ns[net] = 2;
+    terms.n[net] = 10;
+    assert_float_equal(rota_cost_own(&machine, &terms), 31, 1e-9);
+    assert_float_equal(rota_cost_shared(&machine, &terms), 20, 1e-9);
     for (int i = 0; i < ROTA_N_TERMS; i++) {
         assert_true(rota_machine_usual.ns[i] >= 0);
         for (int k = 0; k < i; k++)
