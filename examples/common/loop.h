@@ -115,22 +115,10 @@ int loop_report(const loop_options *o, const loop_result result[],
 int loop_end(const loop_options *o, loop_result result[], int err,
              MPI_Comm comm);
 
-/* The parts of these, on rank 0 but for the last. The figures of all results as
- * a table, first what the loops have in common. */
-void loop_print(int n, const loop_result result[], const char *what);
-
-/* Write and close file, one line an iteration of each result; 0, or EXIT_WRONG
- * after saying why. path is for errors. */
-int loop_write_csv(FILE *file, const char *path, int n,
-                   const loop_result result[], const char *what);
-
 /* Say that what found other facts than the loop, if it did; returns EXIT_WRONG
  * then, else 0. */
 int loop_differs(const loop_result *r, const char *what, uint64_t facts,
                  uint64_t fingerprint);
-
-/* As loop_differs for all results against the first. */
-int loop_results_differ(int n, const loop_result result[]);
 
 /* Peak of memory on the ranks, as a line. Collective. */
 void loop_print_memory(MPI_Comm comm);

@@ -2,7 +2,6 @@
 #include "loop.h"
 #include "must.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 loop_options loop_options_default(void)
@@ -21,25 +20,4 @@ int loop_options_check(loop_options *o)
         return usage_error("--verify is for a loop to the end, without "
                            "--iterations");
     return 0;
-}
-
-int loop_report(const loop_options *o, const loop_result result[],
-                const char *what, FILE *csv)
-{
-    int err = loop_results_differ(o->n_forms, result);
-
-    loop_print(o->n_forms, result, what);
-    if (csv != NULL)
-        err |= loop_write_csv(csv, o->csv, o->n_forms, result, what);
-    return err;
-}
-
-int loop_end(const loop_options *o, loop_result result[], int err,
-             MPI_Comm comm)
-{
-    loop_print_memory(comm);
-    MUST(MPI_Bcast(&err, 1, MPI_INT, 0, comm));
-    for (int i = 0; i < o->n_forms; i++)
-        free(result[i].steps);
-    return err;
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *grouped(uint64_t n)
@@ -28,7 +29,8 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-void loop_print(int n, const loop_result result[], const char *what)
+/* The figures of all results as a table, first what the loops have in common. */
+static void print_all(int n, const loop_result result[], const char *what)
 {
     const char *first = result[0].form->name;
 
@@ -49,8 +51,10 @@ void loop_print(int n, const loop_result result[], const char *what)
     fflush(stdout);
 }
 
-int loop_write_csv(FILE *file, const char *path, int n,
-                   const loop_result result[], const char *what)
+/* Write and close file, one line an iteration of each result. path is for
+ * errors. */
+static int write_csv(FILE *file, const char *path, int n,
+                     const loop_result result[], const char *what)
 {
     fprintf(file,
             "exchange,iteration,delta_%s,bytes,largest_block,exchange_s,"
@@ -86,13 +90,25 @@ int loop_differs(const loop_result *r, const char *what, uint64_t facts,
     return EXIT_WRONG;
 }
 
-int loop_results_differ(int n, const loop_result result[])
+static int compare_all(int n, const loop_result result[])
 {
     int err = 0;
 
     for (int i = 1; i < n; i++)
         err |= loop_differs(&result[0], result[i].form->name, result[i].facts,
                             result[i].fingerprint);
+    return err;
+}
+
+int loop_report(const loop_options *o, const loop_result result[],
+                const char *what, FILE *csv)
+{
+    int err;
+
+    print_all(o->n_forms, result, what);
+    err = compare_all(o->n_forms, result);
+    if (csv != NULL)
+        err |= write_csv(csv, o->csv, o->n_forms, result, what);
     return err;
 }
 
@@ -106,4 +122,14 @@ void loop_print_memory(MPI_Comm comm)
     if (me == 0)
         printf("\nmemory       %s to %s MiB a rank at most\n",
                grouped(UINT64_MAX - peak[1]), grouped(peak[0]));
+}
+
+int loop_end(const loop_options *o, loop_result result[], int err,
+             MPI_Comm comm)
+{
+    loop_print_memory(comm);
+    MUST(MPI_Bcast(&err, 1, MPI_INT, 0, comm));
+    for (int i = 0; i < o->n_forms; i++)
+        free(result[i].steps);
+    return err;
 }
