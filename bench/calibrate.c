@@ -29,9 +29,13 @@ static const algo_spec specs[] = {
     {"parlogna", "radix=8"},
     {"parlogna", "radix=2:metadata=two_phase"},
     {"padded_bruck", ""},
+    {"parlogna", "radix=32"},
     {"parlinna_coalesced", "radix=2"},
+    {"parlinna_coalesced", "radix=8"},
+    {"parlinna_coalesced", "radix=32"},
     {"parlinna_staggered", "radix=2"},
     {"mpml", "leaders=2"},
+    {"mpml", "leaders=4"},
     {"rota_mpi", ""},
     {"spread_out", "intranode=shm"},
     {"spread_out", "intranode=p2p"},
@@ -143,6 +147,17 @@ static void report(const tune_env *env, const fit_sample sample[],
            100 * worst);
 }
 
+/* Of one size: that the fast ones are told apart is worth most. */
+static void weigh(fit_sample sample[], int n)
+{
+    double least = HUGE_VAL;
+
+    for (int i = 0; i < n; i++)
+        least = fmin(least, sample[i].ns);
+    for (int i = 0; i < n; i++)
+        sample[i].weight = pow(least / sample[i].ns, 2);
+}
+
 bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
 {
     const int n_sizes = env->opt.n_sizes;
@@ -163,6 +178,7 @@ bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
                           rank + (size_t)n * (size_t)env->P);
         }
         begin[s + 1] = n;
+        weigh(sample + begin[s], n - begin[s]);
     }
     *machine = *before;
     for (int pass = 0; pass < PASSES && n > 0; pass++) {

@@ -78,8 +78,11 @@ expect()
 
 : >"$out/expected"
 for machine in $machines; do
-    [ -s "$out/$machine.json" ] ||
+    if [ ! -s "$out/$machine.json" ]; then
         simulate "$machine" --sizes 16,512,8192 --calibrate "$out/$machine.json"
+        # What was chosen by other prices does not count.
+        [ ! -s "$out/seen.csv" ] || sed -i "/^$machine,.*,auto,/d" "$out/seen.csv"
+    fi
     echo "$shapes" | while read -r ranks dist sizes; do
         [ ! -t 2 ] || echo "$machine, $ranks ranks, $dist" >&2
         simulate "$machine" --ranks "$ranks" --dist "$dist" --sizes "$sizes" \

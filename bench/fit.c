@@ -123,7 +123,7 @@ static void add_samples(quadratic *q, const fit_sample sample[], int n,
 {
     memset(q, 0, sizeof *q);
     for (int i = 0; i < n; i++)
-        add_sample(q, &sample[i], scale, weight[i] / n);
+        add_sample(q, &sample[i], scale, sample[i].weight * weight[i] / n);
     for (int j = 0; j < ROTA_N_TERMS; j++) {
         q->a[j][j] += RIDGE;
         q->b[j] += RIDGE * before->ns[j] / scale[j];

@@ -6,7 +6,8 @@
 
 typedef struct fit_sample {
     rota_terms terms;
-    double ns; /* measured, > 0 */
+    double ns;     /* measured, > 0 */
+    double weight; /* how much it matters; > 0 */
 } fit_sample;
 
 /* Terms [P] of all ranks of a run as they count under some prices: those of the

@@ -47,7 +47,7 @@ static void measure(fit_sample sample[], const rota_machine *m, double noise,
                     int seed)
 {
     for (int i = 0; i < SAMPLES; i++) {
-        sample[i].ns = 1;
+        sample[i].ns = sample[i].weight = 1;
         for (int j = 0; j < ROTA_N_TERMS; j++)
             sample[i].ns += sample[i].terms.n[j] * m->ns[j];
         sample[i].ns *= 1 + noise * (2 * draw(seed, i, 300) - 1);

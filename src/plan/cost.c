@@ -6,11 +6,20 @@ static const char *const names[ROTA_N_TERMS] = {
 #define LINK(link)                                                             \
     link "_per_phase", link "_per_message", link "_per_byte",                  \
         link "_per_long_message", link "_per_long_byte"
-    LINK("domain"), LINK("node"),        LINK("p2p"),
-    LINK("net"),    LINK("native_node"), LINK("native_net"),
+    LINK("domain"),
+    LINK("node"),
+    LINK("p2p"),
+    LINK("net"),
+    LINK("native_node"),
+    LINK("native_net"),
 #undef LINK
-    "start",        "copied_block",      "copied_byte",
-    "switch",       "switch_mpi",        "switch_native",
+    "start",
+    "posted",
+    "copied_block",
+    "copied_byte",
+    "switch",
+    "switch_mpi",
+    "switch_native",
 };
 
 const char *rota_term_name(int term)
@@ -34,12 +43,12 @@ const rota_machine rota_machine_usual = {
         AT(NODE, LONG_MESSAGE) = 400,
         AT(NODE, LONG_BYTE) = 0.16,
         AT(P2P, PHASE) = 250,
-        AT(P2P, MESSAGE) = 100,
+        AT(P2P, MESSAGE) = 50,
         AT(P2P, BYTE) = 0.2,
         AT(P2P, LONG_MESSAGE) = 3000,
         AT(P2P, LONG_BYTE) = 0.2,
         AT(NET, PHASE) = 1500,
-        AT(NET, MESSAGE) = 300,
+        AT(NET, MESSAGE) = 200,
         AT(NET, BYTE) = 0.1,
         AT(NET, LONG_MESSAGE) = 1500,
         AT(NET, LONG_BYTE) = 0.1,
@@ -54,6 +63,7 @@ const rota_machine rota_machine_usual = {
         AT(NATIVE_NET, LONG_MESSAGE) = 1500,
         AT(NATIVE_NET, LONG_BYTE) = 0.1,
         [ROTA_TERM_START] = 60,
+        [ROTA_TERM_POSTED] = 50,
         [ROTA_TERM_COPIED_BLOCK] = 8,
         [ROTA_TERM_COPIED_BYTE] = 0.08,
         [ROTA_TERM_SWITCH] = 15000,
@@ -100,6 +110,8 @@ static void count_message(double n[], rota_link link, double bytes)
 {
     const bool is_long = bytes > ROTA_LONG;
 
+    if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
+        n[ROTA_TERM_POSTED]++;
     n[rota_term(link, is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE)]++;
     n[rota_term(link, is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE)] += bytes;
 }
@@ -165,7 +177,7 @@ static void count_phase(const counter *k, uint32_t phase)
     }
     for (int t = 0; t < ROTA_TERM_START; t++)
         all[t] += k->load * (n[0][t] > n[1][t] ? n[0][t] : n[1][t]);
-    for (int t = ROTA_TERM_COPIED_BLOCK; t <= ROTA_TERM_COPIED_BYTE; t++)
+    for (int t = ROTA_TERM_POSTED; t <= ROTA_TERM_COPIED_BYTE; t++)
         all[t] += k->load * (n[0][t] + n[1][t]);
     if (most == 0)
         return;
@@ -211,7 +223,7 @@ bool rota_term_is_shared(int term)
     const int link = term / ROTA_N_PER_LINK, what = term % ROTA_N_PER_LINK;
 
     return (link == ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NET) &&
-           (what == ROTA_PER_BYTE || what == ROTA_PER_LONG_BYTE);
+           what != ROTA_PER_PHASE;
 }
 
 static double add_up(const rota_machine *machine, const rota_terms *terms,

@@ -40,6 +40,7 @@ enum { ROTA_LONG = 8192 };
 /* Terms: those of links, rota_term(link, what), and these. */
 enum {
     ROTA_TERM_START = ROTA_N_LINKS * ROTA_N_PER_LINK, /* a run */
+    ROTA_TERM_POSTED,        /* a message by MPI, in either direction */
     ROTA_TERM_COPIED_BLOCK,  /* packed, unpacked or copied in the rank */
     ROTA_TERM_COPIED_BYTE,   /* likewise */
     ROTA_TERM_SWITCH,        /* a phase, for each rank more than cores */
@@ -79,9 +80,9 @@ typedef struct rota_run_kind {
 void rota_cost_count(const rota_sched *s, const double bytes[],
                      const rota_run_kind *how, rota_terms *terms);
 
-/* Ranks of a node have one way to other nodes: the bytes on it cost what the
- * mean rank has of them, whoever sends them. All else costs what the rank takes
- * that has most. */
+/* Ranks of a node have one way to other nodes: messages and bytes on it cost
+ * what the mean rank has of them, whoever sends them. All else costs what the
+ * rank takes that has most. */
 bool rota_term_is_shared(int term);
 
 /* Nanoseconds of this rank: what it has to itself, and its part of what is
