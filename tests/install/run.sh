@@ -52,6 +52,13 @@ if [ -e "$prefix/bin/rota-run" ]; then
     step "what rota-run counted" grep '^rota_mpi: rank 0' "$work/stats"
 fi
 
+if [ -e "$prefix/bin/rota-info" ]; then
+    step "run rota-info" timeout 60 "$@" 2 "$prefix/bin/rota-info"
+    mv "$work/out" "$work/info"
+    step "what rota-info says" grep '^  ranks  *2$' "$work/info"
+    step "run rota-tune" "$prefix/bin/rota-tune" --help
+fi
+
 flags()
 {
     PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" \

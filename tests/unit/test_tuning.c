@@ -115,6 +115,14 @@ static void prints_what_it_reads(void **state)
     free(text);
     round_trip(full);
     round_trip("{\"rota_tuning\": 1}");
+    /* As in docs/guide.md. */
+    round_trip("{\"rota_tuning\": 1,\n"
+               " \"machine\": {\"ns\": {\"net_per_message\": 300, "
+               "\"net_per_byte\": 0.1}},\n"
+               " \"rows\": [{\"kind\": \"fixed\", \"ranks\": [8, 8], "
+               "\"largest\": [512, 4096],\n"
+               "           \"algorithm\": \"parlogna\", \"radix\": 4, "
+               "\"metadata\": \"once\"}]}");
     round_trip(WITH_ROW(", \"us\": 0.1, \"largest\": [0, 9007199254740993]"));
 }
 
