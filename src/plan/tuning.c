@@ -7,6 +7,7 @@
 /* The ranges of a row. */
 enum { N_RANGES = 8 };
 
+/* Nothing is above what text can say. */
 static void ranges_of(const rota_tuning_row *row, rota_range range[N_RANGES])
 {
     const rota_range all[N_RANGES] = {
@@ -15,6 +16,9 @@ static void ranges_of(const rota_tuning_row *row, rota_range range[N_RANGES])
     };
 
     memcpy(range, all, sizeof all);
+    for (int i = 0; i < N_RANGES; i++)
+        if (range[i].most > ROTA_TUNING_UNBOUNDED)
+            range[i].most = ROTA_TUNING_UNBOUNDED;
 }
 
 static void values_of(const rota_stats *stats, double value[N_RANGES])

@@ -381,6 +381,24 @@ static void puts_in_the_place_of_the_same(void **state)
     rota_tuning_free(&t);
 }
 
+/* What is above all that can be counted is the same after it was text. */
+static void unbounded_rows_stay_the_same(void **state)
+{
+    rota_tuning t = {0};
+    rota_tuning_row row = any_row(1);
+
+    (void)state;
+    row.largest = (rota_range){0x1p63, 0x1p65};
+    put(&t, &row);
+    char *const text = rota_tuning_print(&t);
+    rota_tuning_free(&t);
+    t = parse(text);
+    free(text);
+    put(&t, &row);
+    assert_int_equal(t.n_rows, 1);
+    rota_tuning_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +411,7 @@ int main(void)
         cmocka_unit_test(looks_at_every_range),
         cmocka_unit_test(unbounded_blocks),
         cmocka_unit_test(puts_in_the_place_of_the_same),
+        cmocka_unit_test(unbounded_rows_stay_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
