@@ -371,10 +371,29 @@ typedef struct tune_case {
     size_t size; /* ROTA_UNBOUNDED: not known to plans whose counts vary */
 } tune_case;
 
-/* Make the plan, and say how it was chosen. False if it cannot be made. */
-static bool choose(job *j, const tune_case *c, const algo_spec *how,
-                   char chosen[80], char algorithm[80])
+enum { WORDS = 200 };
+
+/* What a plan turned out to be. */
+typedef struct outcome {
+    bool made;
+    char algorithm[WORDS]; /* or what is wrong */
+    char chosen[WORDS];    /* and why */
+} outcome;
+
+static void take_description(const runner *r, outcome *made)
 {
+    cJSON *const o = runner_description(r);
+
+    snprintf(made->chosen, WORDS, "%s",
+             cJSON_GetStringValue(cJSON_GetObjectItem(o, "chosen")));
+    snprintf(made->algorithm, WORDS, "%s",
+             cJSON_GetStringValue(cJSON_GetObjectItem(o, "algorithm")));
+    cJSON_Delete(o);
+}
+
+static outcome make_plan(job *j, const tune_case *c, const algo_spec *how)
+{
+    outcome made = {.made = false};
     exchange x;
     runner r;
 
@@ -383,14 +402,10 @@ static bool choose(job *j, const tune_case *c, const algo_spec *how,
     exchange_create(&x, j->env.comm, &j->env.opt, c->dist,
                     c->size == ROTA_UNBOUNDED ? 8 : c->size, 1);
     runner_create(&r, how, c->kind);
-    const bool made = r.ops->init(&r, &x) == MPI_SUCCESS;
-    if (made) {
-        cJSON *const o = runner_description(&r);
-        snprintf(chosen, 80, "%s",
-                 cJSON_GetStringValue(cJSON_GetObjectItem(o, "chosen")));
-        snprintf(algorithm, 80, "%s",
-                 cJSON_GetStringValue(cJSON_GetObjectItem(o, "algorithm")));
-        cJSON_Delete(o);
+    made.made = explain(r.ops->init(&r, &x), made.algorithm,
+                        sizeof made.algorithm) == 0;
+    if (made.made) {
+        take_description(&r, &made);
         runner_destroy(&r);
     } else {
         runner_abandon(&r);
@@ -399,35 +414,53 @@ static bool choose(job *j, const tune_case *c, const algo_spec *how,
     return made;
 }
 
-/* Is there a row for the case? */
-static bool is_known(job *j, const tune_case *c)
+static void report_case(const job *j, const tune_case *c, const outcome *made)
 {
-    static const algo_spec as_it_is = {"auto", ""};
-    char chosen[80], algorithm[80];
+    char size[40] = "no largest block";
 
-    return choose(j, c, &as_it_is, chosen, algorithm) &&
-           strstr(chosen, "row of the tuning");
+    if (c->size != ROTA_UNBOUNDED)
+        snprintf(size, sizeof size, "%zu bytes", c->size);
+    if (j->env.me == 0)
+        tune_progress(
+            "%d measured, %d known: %s, %s%s%s: %s", j->n_measured, j->n_known,
+            c->kind_name, size, c->kind == KIND_FIXED ? ", " : "",
+            c->kind == KIND_FIXED ? c->dist->text : "", made->algorithm);
 }
 
+static int count_rows(const job *j)
+{
+    rota_tuning t = current(j);
+    const int n = t.n_rows;
+
+    rota_tuning_free(&t);
+    return n;
+}
+
+/* Nothing is to be done if there is a row. Hints in the environment make plans
+ * that say nothing of what is best without them, and no rows. */
 static int run_case(job *j, const tune_case *c, char *error, size_t errlen)
 {
+    static const algo_spec as_it_is = {"auto", ""};
     static const algo_spec thorough = {"auto", "choose=measure:measure_ms=200"};
     static const algo_spec quick = {"auto", "choose=measure:measure_ms=20"};
-    char chosen[80] = "", algorithm[80] = "could not be made";
+    const int before = count_rows(j);
+    outcome made = make_plan(j, c, &as_it_is);
 
-    if (is_known(j, c)) {
+    if (strstr(made.chosen, "row of the tuning")) {
         j->n_known++;
         return 0;
     }
-    const bool made =
-        choose(j, c, j->env.quick ? &quick : &thorough, chosen, algorithm);
-    j->n_measured += made;
-    j->n_failed += !made;
-    if (j->env.me == 0)
-        tune_progress("%d measured, %d known: %s %s %zu: %s", j->n_measured,
-                      j->n_known, c->kind_name, c->dist->text, c->size,
-                      algorithm);
-    return save(j, error, errlen);
+    made = make_plan(j, c, j->env.quick ? &quick : &thorough);
+    if (made.made && count_rows(j) == before) {
+        snprintf(made.algorithm, WORDS,
+                 "no row: are there hints in the "
+                 "environment?");
+        made.made = false;
+    }
+    j->n_measured += made.made;
+    j->n_failed += !made.made;
+    report_case(j, c, &made);
+    return made.made ? save(j, error, errlen) : 0;
 }
 
 /* Counts that vary are not known when a plan is made, so that their
@@ -459,8 +492,8 @@ static int sweep(job *j, char *error, size_t errlen)
             sweep_kind(j, kind, error, errlen) != 0)
             return -1;
     if (j->env.me == 0) {
-        tune_progress("rows: %d measured, %d were there", j->n_measured,
-                      j->n_known);
+        tune_progress("rows: %d measured, %d were there, %d failed",
+                      j->n_measured, j->n_known, j->n_failed);
         if (isatty(STDERR_FILENO))
             fputc('\n', stderr);
     }

@@ -56,7 +56,7 @@ refuses()
 # Prices, and rows: 2 sizes of fixed plans, these and no bound of exchanges.
 succeeds --output "$file" --sizes 8,5000 --kinds fixed,exchange
 has "$folder/out" 1 '^ *all '
-has "$folder/log" 1 '^rows: 5 measured, 0 were there'
+has "$folder/log" 1 '^rows: 5 measured, 0 were there, 0 failed'
 has "$file" 1 '"net_per_byte"'
 has "$file" 2 '"fixed"'
 has "$file" 3 '"exchange"'
@@ -66,10 +66,10 @@ has "$file" 3 '"exchange"'
 cp "$file" "$folder/before"
 succeeds --output "$file" --sizes 8,5000 --kinds fixed,exchange
 has "$folder/out" 0 '^ *all '
-has "$folder/log" 1 '^rows: 0 measured, 5 were there'
+has "$folder/log" 1 '^rows: 0 measured, 5 were there, 0 failed'
 cmp -s "$file" "$folder/before" || fail "the file has changed"
 succeeds --output "$file" --sizes 8,100000 --kinds fixed
-has "$folder/log" 1 '^rows: 1 measured, 1 were there'
+has "$folder/log" 1 '^rows: 1 measured, 1 were there, 0 failed'
 has "$file" 3 '"fixed"'
 has "$file" 3 '"exchange"'
 
@@ -81,10 +81,15 @@ has "$file" 1 '--sizes 8 --calibrate-only'
 
 # No time for anything; the user's file.
 succeeds --budget 0.000001
-has "$folder/log" 1 '^rows: 0 measured, 0 were there'
+has "$folder/log" 1 '^rows: 0 measured, 0 were there, 0 failed'
 [ ! -e "$folder/config" ] || fail "a file without measurements"
 succeeds --sizes 8 --kinds varying
 has "$folder/config/rota/tuning.json" 2 '"varying"'
+
+# Hints in the environment leave nothing to be found.
+ROTA_ALGORITHM=linear run --output "$folder/hinted" --sizes 8 --kinds fixed ||
+    fail "status $? with a hint"
+has "$folder/log" 1 '^rows: 0 measured, 0 were there, 1 failed'
 
 refuses "'--bogus' is unknown" --bogus
 refuses "'--sizes' is unknown or needs a value" --sizes
