@@ -120,31 +120,45 @@ static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
 
 /* ---- all of them ----------------------------------------------------------- */
 
-static void report_size(const fit_sample sample[], int n, size_t size,
-                        const rota_machine *machine)
-{
-    double median, worst;
+typedef struct results {
+    int n;
+    fit_sample *sample;              /* [n] */
+    rota_terms *rank;                /* [n][P] */
+    const algo_spec **spec;          /* [n] */
+    int begin[OPTIONS_MAX_LIST + 1]; /* of each size; the last is n */
+} results;
 
-    if (n == 0)
+static void report_part(const char *what, const results *all, int begin,
+                        int end, const rota_machine *machine)
+{
+    const fit_sample *const sample = all->sample + begin;
+    int worst;
+
+    if (begin == end)
         return;
-    fit_errors(sample, n, machine, &median, &worst);
-    printf("%10zu %5d %13.1f %% %10.1f %% %12.2f\n", size, n, 100 * median,
-           100 * worst, fit_order(sample, n, machine));
+    const double median = fit_errors(sample, end - begin, machine, &worst);
+    printf("%10s %5d %11.1f %% %9.1f %% %6.2f   %s %s\n", what, end - begin,
+           100 * median, 100 * fit_error(&sample[worst], machine),
+           fit_order(sample, end - begin, machine),
+           all->spec[begin + worst]->name, all->spec[begin + worst]->params);
 }
 
-static void report(const tune_env *env, const fit_sample sample[],
-                   const int begin[], const rota_machine *machine)
+static void report(const tune_env *env, const results *all,
+                   const rota_machine *machine)
 {
-    const int n_sizes = env->opt.n_sizes, n = begin[n_sizes];
-    double median, worst;
+    char size[24];
 
-    printf("size bytes  runs   error, median      worst    order kept\n");
-    for (int s = 0; s < n_sizes; s++)
-        report_size(sample + begin[s], begin[s + 1] - begin[s],
-                    env->opt.sizes[s], machine);
-    fit_errors(sample, n, machine, &median, &worst);
-    printf("%10s %5d %13.1f %% %10.1f %%\n", "all", n, 100 * median,
-           100 * worst);
+    printf("size bytes  runs error, median       worst  order   worst is\n");
+    for (int s = 0; s < env->opt.n_sizes; s++) {
+        snprintf(size, sizeof size, "%zu", env->opt.sizes[s]);
+        report_part(size, all, all->begin[s], all->begin[s + 1], machine);
+    }
+    report_part("all", all, 0, all->n, machine);
+}
+
+static rota_terms *ranks_of(const tune_env *env, const results *all, int i)
+{
+    return all->rank + (size_t)i * (size_t)env->P;
 }
 
 /* Of one size: that the fast ones are told apart is worth most. */
@@ -158,38 +172,52 @@ static void weigh(fit_sample sample[], int n)
         sample[i].weight = pow(least / sample[i].ns, 2);
 }
 
+static void run_size(tune_env *env, int s, results *all)
+{
+    const size_t size = env->opt.sizes[s];
+
+    for (int i = 0; i < N_SPECS && tune_has_time(env); i++) {
+        if (env->me == 0)
+            tune_progress("calibrating %d of %d: %zu bytes, %s %s",
+                          s * N_SPECS + i + 1, env->opt.n_sizes * N_SPECS, size,
+                          specs[i].name, specs[i].params);
+        if (run_case(env, &specs[i], size, &all->sample[all->n],
+                     ranks_of(env, all, all->n)))
+            all->spec[all->n++] = &specs[i];
+    }
+    all->begin[s + 1] = all->n;
+    weigh(all->sample + all->begin[s], all->n - all->begin[s]);
+}
+
+static void fit(const tune_env *env, const results *all,
+                const rota_machine *before, rota_machine *machine)
+{
+    *machine = *before;
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (int i = 0; i < all->n; i++)
+            fit_combine(ranks_of(env, all, i), env->P, machine,
+                        &all->sample[i].terms);
+        fit_machine(all->sample, all->n, before, machine);
+    }
+}
+
 bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
 {
-    const int n_sizes = env->opt.n_sizes;
-    fit_sample *const sample =
-        bench_calloc((size_t)n_sizes * N_SPECS, sizeof *sample);
-    rota_terms *const rank =
-        bench_calloc((size_t)n_sizes * N_SPECS * (size_t)env->P, sizeof *rank);
-    int begin[OPTIONS_MAX_LIST + 1] = {0}, n = 0;
+    const size_t most = (size_t)env->opt.n_sizes * N_SPECS;
+    results all = {
+        .sample = bench_calloc(most, sizeof *all.sample),
+        .rank = bench_calloc(most * (size_t)env->P, sizeof *all.rank),
+        .spec = bench_calloc(most, sizeof *all.spec),
+    };
 
-    for (int s = 0; s < n_sizes; s++) {
-        for (int i = 0; i < N_SPECS && tune_has_time(env); i++) {
-            if (env->me == 0)
-                tune_progress("calibrating %d of %d: %zu bytes, %s %s",
-                              s * N_SPECS + i + 1, n_sizes * N_SPECS,
-                              env->opt.sizes[s], specs[i].name,
-                              specs[i].params);
-            n += run_case(env, &specs[i], env->opt.sizes[s], &sample[n],
-                          rank + (size_t)n * (size_t)env->P);
-        }
-        begin[s + 1] = n;
-        weigh(sample + begin[s], n - begin[s]);
-    }
-    *machine = *before;
-    for (int pass = 0; pass < PASSES && n > 0; pass++) {
-        for (int i = 0; i < n; i++)
-            fit_combine(rank + (size_t)i * (size_t)env->P, env->P, machine,
-                        &sample[i].terms);
-        fit_machine(sample, n, before, machine);
-    }
-    if (n > 0 && env->me == 0)
-        report(env, sample, begin, machine);
-    free(sample);
-    free(rank);
-    return n > 0;
+    for (int s = 0; s < env->opt.n_sizes; s++)
+        run_size(env, s, &all);
+    if (all.n > 0)
+        fit(env, &all, before, machine);
+    if (all.n > 0 && env->me == 0)
+        report(env, &all, machine);
+    free(all.sample);
+    free(all.rank);
+    free(all.spec);
+    return all.n > 0;
 }

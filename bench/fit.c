@@ -171,18 +171,20 @@ double fit_error(const fit_sample *s, const rota_machine *machine)
     return cost(machine, &s->terms) / s->ns - 1;
 }
 
-void fit_errors(const fit_sample sample[], int n, const rota_machine *machine,
-                double *median, double *worst)
+double fit_errors(const fit_sample sample[], int n, const rota_machine *machine,
+                  int *worst)
 {
     double *const error = bench_calloc((size_t)n, sizeof *error);
 
     *worst = 0;
     for (int i = 0; i < n; i++) {
         error[i] = fabs(fit_error(&sample[i], machine));
-        *worst = fmax(*worst, error[i]);
+        if (error[i] > error[*worst])
+            *worst = i;
     }
-    *median = bench_median(error, n);
+    const double median = bench_median(error, n);
     free(error);
+    return median;
 }
 
 /* The place of each value among all, the mean of places for equal ones. */

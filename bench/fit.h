@@ -24,9 +24,10 @@ void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
 /* (predicted - measured) / measured. */
 double fit_error(const fit_sample *sample, const rota_machine *machine);
 
-/* The median and the largest of the errors without their signs; n > 0. */
-void fit_errors(const fit_sample sample[], int n, const rota_machine *machine,
-                double *median, double *worst);
+/* The median of the errors without their signs, and which sample has the
+ * largest; n > 0. */
+double fit_errors(const fit_sample sample[], int n, const rota_machine *machine,
+                  int *worst);
 
 /* Spearman's: 1 if the samples have one order by measured and by predicted
  * times, -1 if they have opposite ones; NAN for less than two. */
