@@ -222,8 +222,16 @@ bool rota_term_is_shared(int term)
 {
     const int link = term / ROTA_N_PER_LINK, what = term % ROTA_N_PER_LINK;
 
-    return (link == ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NET) &&
-           what != ROTA_PER_PHASE;
+    switch (link) {
+    case ROTA_LINK_NET:
+    case ROTA_LINK_NATIVE_NET:
+        return what != ROTA_PER_PHASE;
+    case ROTA_LINK_P2P:
+    case ROTA_LINK_NATIVE_NODE:
+        return what == ROTA_PER_BYTE || what == ROTA_PER_LONG_BYTE;
+    default:
+        return false;
+    }
 }
 
 static double add_up(const rota_machine *machine, const rota_terms *terms,

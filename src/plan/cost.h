@@ -80,9 +80,9 @@ typedef struct rota_run_kind {
 void rota_cost_count(const rota_sched *s, const double bytes[],
                      const rota_run_kind *how, rota_terms *terms);
 
-/* Ranks of a node have one way to other nodes: messages and bytes on it cost
- * what the mean rank has of them, whoever sends them. All else costs what the
- * rank takes that has most. */
+/* Ranks of a node have one way to other nodes, and one memory through which
+ * MPI moves bytes: what goes there costs what the mean rank has of it, whoever
+ * sends it. All else costs what the rank takes that has most. */
 bool rota_term_is_shared(int term);
 
 /* Nanoseconds of this rank: what it has to itself, and its part of what is
