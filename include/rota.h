@@ -405,11 +405,15 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * as seen by the calling rank.
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
- *         object, keys as in the text)
+ *         object, keys as in the text; candidates are a list, and terms are
+ *         what the plan does that a machine has a price for)
  * buf     receives at most *len bytes, always terminated; may be NULL if *len
  *         is 0
  * len     in: size of buf; out: bytes the whole description needs, with its
  *         terminator; larger than the size given means it was cut short
+ *
+ * With ROTA_EXPLAIN=1 in the environment, rank 0 prints the text of every new
+ * plan on standard error.
  *
  * Local; does not block; allocates.
  * Errors: MPI_ERR_REQUEST for a NULL plan; MPI_ERR_ARG for NULL len, NULL buf
@@ -435,16 +439,21 @@ ROTA_API int rota_version(void);
  * error that lists the valid ones; other keys are ignored.
  *
  *   rota_algorithm  ROTA_ALGORITHM  an algorithm by name (docs/algorithms.md);
- *                                   at most 64 plans at a time on one
+ *                                   without it, a plan takes what the tuning
+ *                                   of the communicator says or, if that says
+ *                                   nothing, what is expected to be fastest,
+ *                                   MPI's own all-to-all included; parameters
+ *                                   below that are not given are chosen
+ *                                   likewise. At most 64 plans at a time on one
  *                                   communicator can be of those that use a
  *                                   collective of MPI's (mpi, padded_alltoall)
  *   rota_batch      ROTA_BATCH      messages in flight in each direction, or
- *                                   steps of a batch, 1..2^20 (default 32)
+ *                                   steps of a batch, 1..2^20
  *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;
  *                                   larger values mean P, or the ranks of a
  *                                   node where that is what it counts
  *   rota_leaders    ROTA_LEADERS    leaders of a node in algorithms that have
- *                                   several, 1..2^20 (default 4); all its ranks
+ *                                   several, 1..2^20; all its ranks
  *                                   if they are fewer
  *   rota_node_size  ROTA_NODE_SIZE  let algorithms take every so many ranks, in
  *                                   order, for a node, 1..2^20, as if there
@@ -467,6 +476,22 @@ ROTA_API int rota_version(void);
  *                                   memory only), cma (receivers read what is
  *                                   not shared from the sender's memory, where
  *                                   the system permits it), p2p (by MPI)
+ *   rota_choose     ROTA_CHOOSE     how to choose where the tuning says nothing:
+ *                                   model (default: by expected times), or
+ *                                   measure (the most promising candidates run
+ *                                   on buffers of their own, and what is
+ *                                   fastest becomes a row of the tuning)
+ *   rota_measure_ms ROTA_MEASURE_MS
+ *                                   milliseconds that measuring may take, once
+ *                                   all plans to be measured are made, 1..2^20
+ *                                   (default 100)
+ *   rota_tuning_file ROTA_TUNING_FILE
+ *                                   a tuning file that the communicator is to
+ *                                   have (see rota_tuning_import), read by
+ *                                   rank 0; default: the user's file,
+ *                                   $XDG_CONFIG_HOME/rota/tuning.json or
+ *                                   ~/.config/rota/tuning.json, else the
+ *                                   system's, if there is one
  *   rota_check      ROTA_CHECK      on (default) or off: whether init checks
  *                                   that counts match across ranks and receive
  *                                   blocks do not overlap
