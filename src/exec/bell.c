@@ -2,31 +2,39 @@
 #define _GNU_SOURCE
 #include "exec/bell.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-uint32_t rota_bell_arm(rota_bell *bell)
+uint32_t rota_bell_arm(rota_bell *bell, int n, bool heeds_taking)
 {
-    const uint32_t rung = atomic_load(&bell->rung);
+    const uint32_t woken = atomic_load(&bell->woken);
 
-    atomic_store(&bell->armed, 1);
+    atomic_store_explicit(&bell->heeds_taking, heeds_taking,
+                          memory_order_relaxed);
+    atomic_store_explicit(&bell->left, n, memory_order_relaxed);
     rota_bell_fence();
-    return rung;
+    return woken;
 }
 
-void rota_bell_sleep(rota_bell *bell, uint32_t armed_at, long ns)
+bool rota_bell_sleep(rota_bell *bell, uint32_t armed_at, long ns)
 {
-    const struct timespec limit = {.tv_sec = 0, .tv_nsec = ns};
+    const struct timespec limit = {.tv_sec = ns / 1000000000,
+                                   .tv_nsec = ns % 1000000000};
 
-    syscall(SYS_futex, &bell->rung, FUTEX_WAIT, armed_at, &limit, NULL, 0);
+    return syscall(SYS_futex, &bell->woken, FUTEX_WAIT, armed_at, &limit, NULL,
+                   0) == 0 ||
+           errno != ETIMEDOUT;
 }
 
-void rota_bell_wake(rota_bell *bell)
+/* Who is late with this counts for the next sleep, which then ends early. */
+void rota_bell_ring(rota_bell *bell)
 {
-    atomic_store(&bell->armed, 0);
-    atomic_fetch_add(&bell->rung, 1);
-    syscall(SYS_futex, &bell->rung, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (atomic_fetch_sub(&bell->left, 1) != 1)
+        return;
+    atomic_fetch_add(&bell->woken, 1);
+    syscall(SYS_futex, &bell->woken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -1,29 +1,37 @@
-/* bell.h - waking a process that sleeps until another of its node has
- * something for it.
+/* bell.h - waking a process that sleeps until others of its node have something
+ * for it.
  *
- * Who is about to sleep arms its bell, looks once more for what it waits for,
- * and only then sleeps. Who has written something for another looks at its bell
- * afterwards and rings it if it is armed. Either the writer sees the bell armed
- * or the sleeper sees what was written: between the two steps of each lies a
- * full fence.
+ * Who is about to sleep marks what it waits for, arms its bell with how many
+ * marks there are, looks once more, and only then sleeps. Who has written
+ * something for another looks at its bell afterwards and, if it is armed, at
+ * the mark, which it takes off; the one that takes the last mark off wakes the
+ * sleeper. Either the writer sees the mark and the bell armed, or the sleeper
+ * sees what was written: between the two steps of each lies a full fence. So a
+ * rank that waits for many is scheduled once, when all are done.
+ *
+ * Marks are where the writer knows them to be (ring.h). What others have taken
+ * has none: each time counts for one, as long as the sleeper heeds that.
  */
 #ifndef ROTA_BELL_H
 #define ROTA_BELL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* In memory that both processes map; begins as zeros. */
 typedef struct rota_bell {
-    _Alignas(64) _Atomic uint32_t armed;
-    _Atomic uint32_t rung; /* how often; the futex */
+    _Alignas(64) _Atomic int32_t left; /* marks; armed while more than 0 */
+    _Atomic bool heeds_taking;
+    _Atomic uint32_t woken; /* how often; the futex */
 } rota_bell;
 
-/* Arm the bell; the result is for rota_bell_sleep. */
-uint32_t rota_bell_arm(rota_bell *bell);
+/* n > 0: how often it is to be rung. The result is for rota_bell_sleep. */
+uint32_t rota_bell_arm(rota_bell *bell, int n, bool heeds_taking);
 
-/* Sleep until the bell has been rung since it was armed, or ns have passed. */
-void rota_bell_sleep(rota_bell *bell, uint32_t armed_at, long ns);
+/* Sleep until it has been since it was armed, which returns true, or ns have
+ * passed. */
+bool rota_bell_sleep(rota_bell *bell, uint32_t armed_at, long ns);
 
 /* Between what was written and looking at the bells of its readers. */
 static inline void rota_bell_fence(void)
@@ -31,12 +39,17 @@ static inline void rota_bell_fence(void)
     atomic_thread_fence(memory_order_seq_cst);
 }
 
-void rota_bell_wake(rota_bell *bell);
-
-static inline void rota_bell_ring(rota_bell *bell)
+static inline bool rota_bell_is_armed(rota_bell *bell)
 {
-    if (atomic_load_explicit(&bell->armed, memory_order_relaxed))
-        rota_bell_wake(bell);
+    return atomic_load_explicit(&bell->left, memory_order_relaxed) > 0;
 }
+
+static inline bool rota_bell_heeds_taking(rota_bell *bell)
+{
+    return atomic_load_explicit(&bell->heeds_taking, memory_order_relaxed);
+}
+
+/* A mark has been taken off, or something taken. */
+void rota_bell_ring(rota_bell *bell);
 
 #endif /* ROTA_BELL_H */

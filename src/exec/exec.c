@@ -8,6 +8,7 @@
 #include "exec/native.h"
 #include "exec/shm.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -343,15 +344,22 @@ static void advance(rota_exec *x)
 }
 
 /* Another rank may wait for a message of the user's that MPI has to see to
- * here. Where no plan calls MPI, it is called every so often: seldom while
- * polls follow close upon each other. */
+ * here. Where no plan calls MPI, it is called every so often: after so many
+ * polls or, where a wait sleeps between them, so much time. */
 static void let_mpi_work(void)
 {
-    enum { SELDOM = 64 };
+    enum { POLLS = 64, IDLE_NS = 1000000 };
+    static int64_t worked_ns;
     int flag;
 
-    if (!active_list || on_mpi > 0 || (++polls_in_vain % SELDOM && !idle))
+    if (!active_list || on_mpi > 0)
         return;
+    if (++polls_in_vain % POLLS) {
+        const int64_t now = idle ? rota_now_ns() : 0;
+        if (!idle || now - worked_ns < IDLE_NS)
+            return;
+        worked_ns = now;
+    }
     MPI_Iprobe(MPI_ANY_SOURCE, ROTA_TAG_NOTHING, active_list->comm, &flag,
                MPI_STATUS_IGNORE);
 }
@@ -424,7 +432,7 @@ int rota_exec_test(rota_exec *x, bool *done)
 
 /* Polls before the processor is given up, where every rank has a core of its
  * own and where not. */
-enum { SPINS = 10000, SPINS_CROWDED = 2 };
+enum { SPINS = 10000, SPINS_CROWDED = 0 };
 
 static int spins = SPINS;
 
@@ -433,11 +441,19 @@ void rota_wait_set_crowded(void)
     spins = SPINS_CROWDED;
 }
 
-/* Yields before sleeps. A round of yields among a few dozen ranks takes some
- * 20 us; a sleep is never shorter than some 60 us. A sleep ends when another
- * rank of the node rings, so it may be longer and longer where only what MPI
- * has to do for others is to be looked at. */
-enum { YIELDS = 2000, SLEEP_NS = 20000, LONG_SLEEP_NS = 500000 };
+/* Yields before sleeps, and how long those are, where MPI is waited for. A round
+ * of yields among a few dozen ranks takes some 20 us; a sleep is never shorter
+ * than some 60 us. */
+enum { YIELDS = 2000, NAP_NS = 20000 };
+
+/* Where only ranks of the node are waited for, nothing is yielded to: they end
+ * the sleep when they have something. Its limit is for what MPI has to do
+ * meanwhile. A limit below the kernel's tick of 4 ms or so has a timer set and
+ * taken off again, which makes a switch take twice as long; so it is that, and
+ * less for some time after it was reached. */
+enum { SLEEP_NS = 4000000, WARY_SLEEP_NS = 500000, WARY = 16 };
+
+static _Atomic int wary; /* sleeps until the limit is the longer one again */
 
 /* A yield that took this long went to a process that does not yield itself,
  * which would make every further one as long. Then sleeping is faster, since a
@@ -460,36 +476,48 @@ typedef struct patience {
     int n; /* polls in vain */
     bool armed;
     uint32_t armed_at; /* of the bell */
-    long sleep_ns;     /* of the last sleep */
     bool by_mpi;       /* some active executor or this wait needs MPI */
 } patience;
 
-static long next_sleep(const patience *p)
+/* Have the bell rung when something active can get on. */
+static uint32_t arm_bell(void)
 {
-    const long longer = 2 * p->sleep_ns;
+    bool takes = false;
+    int least = INT_MAX;
 
-    if (p->by_mpi || longer < SLEEP_NS)
-        return SLEEP_NS;
-    return longer < LONG_SLEEP_NS ? longer : LONG_SLEEP_NS;
+    for (rota_exec *x = active_list; x; x = x->next_active) {
+        const int n = x->shm ? rota_shm_await(x, &takes) : 1;
+        least = n < least ? n : least;
+    }
+    return rota_bell_arm(&rota_arena_own()->bell,
+                         on_mpi > 0 || !active_list ? 1 : least, takes);
 }
 
-/* The first call arms the bell, so that there is one more poll before the
+static void sleep_armed(const patience *p)
+{
+    rota_bell *const bell = &rota_arena_own()->bell;
+    const long limit = wary > 0 ? WARY_SLEEP_NS : SLEEP_NS;
+
+    if (p->by_mpi)
+        rota_bell_sleep(bell, p->armed_at, NAP_NS);
+    else if (!rota_bell_sleep(bell, p->armed_at, limit))
+        wary = WARY;
+    else if (wary > 0)
+        wary--;
+}
+
+/* The first call has the bell armed, and there is one more poll before the
  * second one sleeps. */
 static void doze(patience *p)
 {
-    const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NS};
-    rota_arena_head *const own = rota_arena_own();
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = NAP_NS};
 
-    if (!own) {
+    if (!rota_arena_own()) {
         nanosleep(&nap, NULL);
         return;
     }
-    if (p->armed) {
-        p->sleep_ns = next_sleep(p);
-        rota_bell_sleep(&own->bell, p->armed_at, p->sleep_ns);
-    } else {
-        p->armed_at = rota_bell_arm(&own->bell);
-    }
+    if (p->armed)
+        sleep_armed(p);
     p->armed = !p->armed;
 }
 
@@ -501,7 +529,7 @@ static void give_way(patience *p)
         return;
     }
     const int64_t before = rota_now_ns();
-    if (p->n >= spins + YIELDS || before < yield_again_ns) {
+    if (!p->by_mpi || p->n >= spins + YIELDS || before < yield_again_ns) {
         doze(p);
         return;
     }
@@ -517,6 +545,8 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
     for (patience p = {0};;) {
         bool flag = false;
         lock();
+        if (p.armed)
+            p.armed_at = arm_bell();
         idle = p.n >= spins;
         advance_all();
         idle = false;

@@ -6,6 +6,7 @@
 
 typedef struct rota_near {
     rota_arena_head *head; /* its arena, as mapped here */
+    rota_bell *bell;       /* in it */
     int64_t pid;
     uint64_t *board; /* [n] in its arena: what it tells each of the others */
 } rota_near;

@@ -5,6 +5,9 @@
  * cache line. The receiver counts what it has taken in a word of the ring,
  * which the sender looks at only when it believes the ring full: once in as
  * many entries as there are.
+ *
+ * A receiver that is about to sleep (bell.h) marks the rings that it waits for,
+ * and takes a mark off with the next entry: a ring that is empty may be gone.
  */
 #ifndef ROTA_RING_H
 #define ROTA_RING_H
@@ -30,6 +33,7 @@ typedef struct rota_entry {
 
 typedef struct rota_ring_head {
     _Alignas(2 * ROTA_CACHE_LINE) _Atomic uint64_t taken; /* by the receiver */
+    _Atomic bool awaited;                                 /* its mark */
     _Alignas(2 * ROTA_CACHE_LINE) uint64_t stride;
     uint64_t entries;
 } rota_ring_head;
@@ -41,6 +45,7 @@ typedef struct rota_ring {
     uint64_t entries; /* a power of two */
     uint64_t next;    /* entries put or taken so far at this end */
     uint64_t seen;    /* sender: entries known to have been taken */
+    bool marked;      /* receiver: by this end, since the last entry */
 } rota_ring;
 
 static inline size_t rota_ring_stride(size_t room)
@@ -76,6 +81,7 @@ static inline void rota_ring_make(rota_ring *r, void *memory, size_t stride,
     r->head->stride = stride;
     r->head->entries = entries;
     atomic_store(&r->head->taken, 0);
+    atomic_store(&r->head->awaited, false);
     for (uint64_t i = 0; i < entries; i++)
         atomic_store(&rota_ring_entry(r, i)->flag, 0);
 }
@@ -129,9 +135,26 @@ static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
                          3);
 }
 
-/* Done with it; the sender may be waiting for room. */
+/* Set the mark. */
+static inline void rota_ring_await(rota_ring *r)
+{
+    r->marked = true;
+    atomic_store_explicit(&r->head->awaited, true, memory_order_relaxed);
+}
+
+/* Sender: take the mark off, if it is there. */
+static inline bool rota_ring_answer(const rota_ring *r)
+{
+    return atomic_load_explicit(&r->head->awaited, memory_order_relaxed) &&
+           atomic_exchange(&r->head->awaited, false);
+}
+
+/* Done with the entry; the sender may be waiting for room. */
 static inline void rota_ring_take(rota_ring *r)
 {
+    if (r->marked)
+        atomic_store_explicit(&r->head->awaited, false, memory_order_relaxed);
+    r->marked = false;
     atomic_store_explicit(&r->head->taken, ++r->next, memory_order_release);
 }
 

@@ -39,7 +39,8 @@ typedef struct channel {
     uint32_t turn[ROTA_N_DIRS];     /* of them, complete in this run */
     size_t room;                    /* bytes of data in an entry to the peer */
     size_t volume;                  /* bytes of a run to the peer, at most */
-    bool unwoken;                   /* something was written for the peer */
+    bool awaited[ROTA_N_DIRS];      /* messages open, while marks are set */
+    bool unwoken[ROTA_N_DIRS];      /* written to the ring, or taken from it */
 } channel;
 
 struct rota_parcel {
@@ -340,9 +341,25 @@ rota_parcel *rota_shm_parcel(const rota_exec *x, rota_dir dir, uint32_t m)
 
 /* ---- waking ------------------------------------------------------------------ */
 
-static void written_for(const rota_exec *x, channel *c)
+/* Something was put into a ring, or taken from one. */
+static void changed(const rota_exec *x, channel *c, rota_dir dir)
 {
-    c->unwoken = x->shm->unwoken = true;
+    c->unwoken[dir] = x->shm->unwoken = true;
+}
+
+/* A ring from which all has been taken may be gone. */
+static void wake(channel *c)
+{
+    rota_bell *const bell = c->near->bell;
+    const bool any = c->unwoken[ROTA_SEND] || c->unwoken[ROTA_RECV];
+
+    if (any && rota_bell_is_armed(bell)) {
+        if (c->unwoken[ROTA_SEND] && rota_ring_answer(&c->ring[ROTA_SEND]))
+            rota_bell_ring(bell);
+        if (c->unwoken[ROTA_RECV] && rota_bell_heeds_taking(bell))
+            rota_bell_ring(bell);
+    }
+    c->unwoken[ROTA_SEND] = c->unwoken[ROTA_RECV] = false;
 }
 
 void rota_shm_flush(rota_exec *x)
@@ -353,10 +370,7 @@ void rota_shm_flush(rota_exec *x)
         return;
     rota_bell_fence();
     for (int i = 0; i < shm->n; i++)
-        if (shm->channel[i].unwoken) {
-            shm->channel[i].unwoken = false;
-            rota_bell_ring(&shm->channel[i].near->head->bell);
-        }
+        wake(&shm->channel[i]);
     shm->unwoken = false;
 }
 
@@ -400,7 +414,7 @@ static rota_entry *whole_entry(rota_parcel *p)
 static void put(const rota_exec *x, rota_parcel *p, rota_entry_kind kind)
 {
     rota_ring_put(&p->with->ring[ROTA_SEND], kind, p->bytes);
-    written_for(x, p->with);
+    changed(x, p->with, ROTA_SEND);
 }
 
 /* Find where the message lies, or make it so; if it fits an entry it is packed
@@ -640,7 +654,7 @@ static int take(rota_exec *x, uint32_t m, rota_entry *e)
     const int err = take_part(x, m, e, n);
     p->moved += n;
     rota_ring_take(r);
-    written_for(x, p->with);
+    changed(x, p->with, ROTA_RECV);
     return err;
 }
 
@@ -738,4 +752,62 @@ int rota_shm_serve(rota_exec *x, bool *moved, bool *done)
     shm->n_open = left;
     *done = left == 0;
     return err;
+}
+
+/* ---- waiting ----------------------------------------------------------------- */
+
+/* Note whom the messages posted in the phase wait for. Is one of them under way,
+ * so that its next piece may be taken or written? */
+static bool find_awaited(rota_exec *x)
+{
+    const struct rota_shm *const shm = x->shm;
+    bool under_way = false;
+
+    for (uint32_t i = 0; i < shm->n_open; i++) {
+        const posted o = shm->open[i];
+        const rota_parcel *const p = x->wire[o.dir][o.m].parcel;
+        p->with->awaited[o.dir] = true;
+        under_way = under_way || (p->moved > 0 && p->moved < p->bytes);
+    }
+    return under_way;
+}
+
+/* All messages that are still to come in the run. */
+static void find_all_awaited(rota_exec *x)
+{
+    for (int i = 0; i < x->shm->n; i++) {
+        channel *const c = &x->shm->channel[i];
+        c->awaited[ROTA_RECV] = c->turn[ROTA_RECV] < c->messages[ROTA_RECV];
+    }
+}
+
+/* One mark a ring, however many messages are to come through it. */
+static int set_marks(struct rota_shm *shm, bool *takes)
+{
+    int n = 0;
+
+    for (int i = 0; i < shm->n; i++) {
+        channel *const c = &shm->channel[i];
+        n += c->awaited[ROTA_SEND] + c->awaited[ROTA_RECV];
+        *takes = *takes || c->awaited[ROTA_SEND];
+        if (c->awaited[ROTA_RECV] && c->ring[ROTA_RECV].head)
+            rota_ring_await(&c->ring[ROTA_RECV]);
+        c->awaited[ROTA_SEND] = c->awaited[ROTA_RECV] = false;
+    }
+    return n;
+}
+
+/* Where each message that comes may let another one go, the first is enough. */
+int rota_shm_await(rota_exec *x, bool *takes)
+{
+    const bool served = is_served(&x->s->phase[x->phase]);
+    bool all = false;
+
+    if (served)
+        all = !find_awaited(x);
+    else
+        find_all_awaited(x);
+    *takes = *takes || !served;
+    const int n = set_marks(x->shm, takes);
+    return all && n > 0 ? n : 1;
 }

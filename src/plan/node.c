@@ -52,6 +52,7 @@ static int map_one(rota_node *node, int i, const card *theirs)
         near->head = rota_arena_own();
     else
         ROTA_TRY(rota_arena_map(&theirs->arena, &near->head));
+    near->bell = &near->head->bell;
     near->pid = theirs->arena.pid;
     near->board = (uint64_t *)(void *)((char *)near->head + theirs->board);
     return MPI_SUCCESS;

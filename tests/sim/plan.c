@@ -466,6 +466,7 @@ static void make_nodes(sim_plan *plan)
         for (int k = 0; k < P; k++)
             plan->near[i][k] =
                 (rota_near){.head = rota_arena_own(),
+                            .bell = &rota_arena_own()->bell,
                             .pid = getpid(),
                             .board = must(calloc((size_t)P, sizeof(uint64_t)))};
     }

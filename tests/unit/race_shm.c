@@ -20,6 +20,9 @@
 
 enum { RANKS = 4, REPEATS = 3 };
 
+/* Of a sleep: longer than all others may stand still. */
+#define LIMIT_NS 5000000000
+
 /* What all ranks do at the same time. */
 typedef struct job {
     size_t bytes; /* of a block */
@@ -37,6 +40,7 @@ static const job jobs[] = {
 };
 
 static rota_near near[RANKS];
+static rota_bell bell[RANKS];
 static uint64_t board[RANKS][RANKS];
 static pthread_barrier_t reserved, finished;
 
@@ -156,24 +160,30 @@ static void post_all(rank *r)
         }
 }
 
-/* As a wait does, asleep when nothing moves. */
+/* As a wait does, asleep when nothing moves, but with no end in sight: a ring
+ * that is lost is seen. */
 static void serve_all(rank *r)
 {
-    rota_bell *const bell = &rota_arena_own()->bell;
     uint32_t armed_at = 0;
     bool armed = false;
 
     for (bool done = false; !done;) {
-        bool moved = false;
+        bool moved = false, takes = false;
+        if (armed) {
+            const int n = rota_shm_await(&r->x, &takes);
+            armed_at = rota_bell_arm(&bell[r->me], n, takes);
+            dawdle(r);
+        }
         must(rota_shm_serve(&r->x, &moved, &done) == MPI_SUCCESS, "serve");
         rota_shm_flush(&r->x);
         dawdle(r);
-        if (done || moved)
+        if (done || moved) {
+            armed = false;
             continue;
+        }
         if (armed)
-            rota_bell_sleep(bell, armed_at, 100000);
-        else
-            armed_at = rota_bell_arm(bell);
+            must(rota_bell_sleep(&bell[r->me], armed_at, LIMIT_NS),
+                 "a ring was lost");
         armed = !armed;
     }
 }
@@ -237,7 +247,8 @@ int main(void)
     pthread_barrier_init(&reserved, NULL, RANKS);
     pthread_barrier_init(&finished, NULL, RANKS + 1);
     for (int q = 0; q < RANKS; q++) {
-        near[q] = (rota_near){.head = rota_arena_own(), .board = board[q]};
+        near[q] = (rota_near){
+            .head = rota_arena_own(), .bell = &bell[q], .board = board[q]};
         ranks[q] = (rank){.me = q, .chance = (uint64_t)q};
     }
     for (int q = 0; q < RANKS; q++)

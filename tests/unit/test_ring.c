@@ -118,6 +118,23 @@ static void goes_around(void **state)
     }
 }
 
+/* The receiver's mark is taken off once, by whoever comes first. */
+static void is_marked(void **state)
+{
+    ends e = make_ends();
+
+    (void)state;
+    assert_false(rota_ring_answer(&e.sender));
+    rota_ring_await(&e.receiver);
+    assert_true(rota_ring_answer(&e.sender));
+    assert_false(rota_ring_answer(&e.sender));
+    rota_ring_await(&e.receiver);
+    put_number(&e.sender, 0);
+    take_number(&e.receiver, 0);
+    assert_false(rota_ring_answer(&e.sender));
+    free(e.memory);
+}
+
 /* ---- bell ------------------------------------------------------------------- */
 
 typedef struct shared {
@@ -147,28 +164,33 @@ static void ends_in_time(void **state)
     shared *const s = share();
 
     (void)state;
-    const uint32_t at = rota_bell_arm(&s->bell[0]);
+    const uint32_t at = rota_bell_arm(&s->bell[0], 2, false);
+    rota_bell_ring(&s->bell[0]);
     const double begin = now();
-    rota_bell_sleep(&s->bell[0], at, 20000000);
+    assert_false(rota_bell_sleep(&s->bell[0], at, 20000000));
     assert_true(now() - begin >= 0.019);
     munmap(s, sizeof *s);
 }
 
 /* What was rung after it was armed ends the sleep at once, however late that
- * begins; an unarmed bell is not rung. */
+ * begins, even if another thread has armed it again since. */
 static void remembers(void **state)
 {
     shared *const s = share();
 
     (void)state;
-    rota_bell_ring(&s->bell[0]);
-    assert_int_equal(s->bell[0].rung, 0);
-    const uint32_t at = rota_bell_arm(&s->bell[0]);
-    rota_bell_ring(&s->bell[0]);
-    assert_int_equal(s->bell[0].rung, 1);
-    assert_int_equal(s->bell[0].armed, 0);
+    assert_false(rota_bell_is_armed(&s->bell[0]));
+    const uint32_t at = rota_bell_arm(&s->bell[0], 3, true);
+    assert_true(rota_bell_heeds_taking(&s->bell[0]));
+    for (int i = 0; i < 3; i++) {
+        assert_true(rota_bell_is_armed(&s->bell[0]));
+        rota_bell_ring(&s->bell[0]);
+    }
+    assert_false(rota_bell_is_armed(&s->bell[0]));
     const double begin = now();
-    rota_bell_sleep(&s->bell[0], at, 900000000);
+    assert_true(rota_bell_sleep(&s->bell[0], at, 900000000));
+    rota_bell_arm(&s->bell[0], 1, false);
+    assert_true(rota_bell_sleep(&s->bell[0], at, 900000000));
     assert_true(now() - begin < 0.5);
     munmap(s, sizeof *s);
 }
@@ -184,7 +206,7 @@ static int take_turns(shared *s, uint64_t me)
 
     for (uint64_t n = me; n < ROUNDS; n += 2) {
         while (atomic_load_explicit(&s->turn, memory_order_acquire) != n) {
-            const uint32_t at = rota_bell_arm(&s->bell[me]);
+            const uint32_t at = rota_bell_arm(&s->bell[me], 1, false);
             if (atomic_load_explicit(&s->turn, memory_order_acquire) == n)
                 break;
             const double begin = now();
@@ -195,7 +217,8 @@ static int take_turns(shared *s, uint64_t me)
         }
         atomic_store_explicit(&s->turn, n + 1, memory_order_release);
         rota_bell_fence();
-        rota_bell_ring(&s->bell[1 - me]);
+        if (rota_bell_is_armed(&s->bell[1 - me]))
+            rota_bell_ring(&s->bell[1 - me]);
     }
     return overslept;
 }
@@ -231,7 +254,7 @@ static void wakes_all(void **state)
     for (int i = 0; i < SLEEPERS; i++) {
         child[i] = fork();
         if (child[i] == 0) {
-            const uint32_t at = rota_bell_arm(&s->bell[0]);
+            const uint32_t at = rota_bell_arm(&s->bell[0], 1, false);
             atomic_fetch_add(&s->turn, 1);
             const double begin = now();
             rota_bell_sleep(&s->bell[0], at, NEVER_NS);
@@ -252,10 +275,10 @@ static void wakes_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_room),    cmocka_unit_test(is_full),
-        cmocka_unit_test(goes_around), cmocka_unit_test(ends_in_time),
-        cmocka_unit_test(remembers),   cmocka_unit_test(loses_no_ring),
-        cmocka_unit_test(wakes_all),
+        cmocka_unit_test(has_room),      cmocka_unit_test(is_full),
+        cmocka_unit_test(goes_around),   cmocka_unit_test(is_marked),
+        cmocka_unit_test(ends_in_time),  cmocka_unit_test(remembers),
+        cmocka_unit_test(loses_no_ring), cmocka_unit_test(wakes_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
