@@ -218,9 +218,10 @@ static void print_library(void)
 static void print_cadence(const bench_env *env)
 {
     printf("# cadence  %d iterations after %d not timed, with an untimed "
-           "barrier (yielding) before\n"
+           "barrier (%s) before\n"
            "#          each; block %d: ",
-           env->opt->iters, env->opt->warmup, env->block);
+           env->opt->iters, env->opt->warmup,
+           sync_sleeps(&env->sync) ? "sleeping" : "yielding", env->block);
     if (env->block == 1)
         printf("one iteration of every algorithm in turn, in random order\n");
     else

@@ -75,7 +75,7 @@ static void env_create(bench_env *env, const options *opt)
     bench_must(MPI_Comm_size(env->comm, &env->P), "MPI_Comm_size");
     bench_must(MPI_Comm_rank(env->comm, &env->me), "MPI_Comm_rank");
     find_nodes(env);
-    sync_create(&env->sync, env->comm, env->oversubscribed);
+    sync_create(&env->sync, env->comm, env->oversubscribed, env->nodes == 1);
 }
 
 static void env_destroy(bench_env *env)

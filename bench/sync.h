@@ -3,7 +3,8 @@
  * MPI's barrier would do where every rank has a core. With more ranks than
  * cores an MPI library that spins needs a scheduler tick (milliseconds) to
  * hand the core on, and then every iteration would measure that. This one
- * gives the core up, the same way for all algorithms that are compared.
+ * gives the core up, the same way for all algorithms that are compared: where
+ * all ranks are processes of one node it sleeps, else it polls and yields.
  */
 #ifndef BENCH_SYNC_H
 #define BENCH_SYNC_H
@@ -11,15 +12,23 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+typedef struct bench_meeting bench_meeting;
+
 typedef struct bench_sync {
     MPI_Comm comm; /* owned: its traffic meets no other */
+    MPI_Win window;
+    bench_meeting *meeting; /* in it, shared by all; or NULL: poll and yield */
+    unsigned round;         /* of meetings, so far */
     int P, me;
     int spins; /* polls before the core is given up */
 } bench_sync;
 
 /* Collective over comm. oversubscribed: more ranks than cores somewhere. */
-void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed);
+void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed,
+                 bool one_node);
 void sync_destroy(bench_sync *sync);
+
+bool sync_sleeps(const bench_sync *sync);
 
 /* Wait for all ranks. Returns true, on all of them, if any rank passed true. */
 bool sync_barrier(bench_sync *sync, bool flag);
