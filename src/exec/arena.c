@@ -36,6 +36,8 @@ static struct {
     char *base;
     size_t page;
     range *idle, *used;
+    range *kept; /* backed, for rota_arena_take */
+    size_t kept_bytes;
     mapping *mapped;
 } arena;
 
@@ -203,41 +205,128 @@ static void put_back(range *r)
         join(before);
 }
 
-void *rota_arena_alloc(size_t bytes)
+static void release(range *r)
+{
+    fallocate(arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+              (off_t)r->at, (off_t)r->bytes);
+    put_back(r);
+}
+
+static void release_kept(void)
+{
+    while (arena.kept) {
+        range *const r = arena.kept;
+        arena.kept = r->next;
+        release(r);
+    }
+    arena.kept_bytes = 0;
+}
+
+/* Pages from idle ones, backed; NULL if there are none. */
+static range *back_idle(size_t bytes)
 {
     range *const spare = calloc(1, sizeof *spare);
+    range *const r = spare ? cut(bytes, spare) : NULL;
+
+    if (!r)
+        free(spare);
+    if (!r || back(arena.fd, r->at, r->bytes))
+        return r;
+    put_back(r);
+    return NULL;
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    return (bytes + arena.page - 1) / arena.page * arena.page;
+}
+
+void *rota_arena_alloc(size_t bytes)
+{
     range *r = NULL;
 
     pthread_mutex_lock(&arena_lock);
-    if (spare && arena.base && bytes > 0 && bytes <= arena.card.bytes)
-        r = cut((bytes + arena.page - 1) / arena.page * arena.page, spare);
-    if (!r) {
-        free(spare);
-    } else if (!back(arena.fd, r->at, r->bytes)) {
-        put_back(r);
-        r = NULL;
-    } else {
-        insert(&arena.used, r);
+    if (arena.base && bytes > 0 && bytes <= arena.card.bytes) {
+        r = back_idle(whole_pages(bytes));
+        if (!r && arena.kept) {
+            release_kept();
+            r = back_idle(whole_pages(bytes));
+        }
     }
+    if (r)
+        insert(&arena.used, r);
     pthread_mutex_unlock(&arena_lock);
     return r ? arena.base + r->at : NULL;
 }
 
-bool rota_arena_free(void *memory)
+/* Take the range that begins there out of those in use, or return NULL. */
+static range *find_used(const void *memory)
 {
     range **link = &arena.used;
 
-    if (!rota_arena_holds(memory, 1))
-        return false;
-    pthread_mutex_lock(&arena_lock);
     while (*link && (*link)->at != rota_arena_offset(memory))
         link = &(*link)->next;
     range *const r = *link;
-    if (r) {
+    if (r)
         *link = r->next;
-        fallocate(arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  (off_t)r->at, (off_t)r->bytes);
-        put_back(r);
+    return r;
+}
+
+bool rota_arena_free(void *memory)
+{
+    if (!rota_arena_holds(memory, 1))
+        return false;
+    pthread_mutex_lock(&arena_lock);
+    range *const r = find_used(memory);
+    if (r)
+        release(r);
+    pthread_mutex_unlock(&arena_lock);
+    return r != NULL;
+}
+
+/* ---- kept ranges ------------------------------------------------------------ */
+
+/* In all; a longer range is not kept. The rings of a plan take up to 8 MiB. */
+enum { MOST_KEPT = 1 << 23 };
+
+/* The smallest that will do, if not much of it is left over. */
+static range *find_kept(size_t bytes)
+{
+    range **best = NULL;
+
+    for (range **link = &arena.kept; *link; link = &(*link)->next)
+        if ((*link)->bytes >= bytes && (*link)->bytes / 2 <= bytes &&
+            (!best || (*link)->bytes < (*best)->bytes))
+            best = link;
+    range *const r = best ? *best : NULL;
+    if (r)
+        *best = r->next;
+    return r;
+}
+
+void *rota_arena_take(size_t bytes)
+{
+    pthread_mutex_lock(&arena_lock);
+    range *const r = arena.base ? find_kept(whole_pages(bytes)) : NULL;
+    if (r) {
+        arena.kept_bytes -= r->bytes;
+        insert(&arena.used, r);
+    }
+    pthread_mutex_unlock(&arena_lock);
+    return r ? arena.base + r->at : rota_arena_alloc(bytes);
+}
+
+bool rota_arena_put(void *memory)
+{
+    if (!rota_arena_holds(memory, 1))
+        return false;
+    pthread_mutex_lock(&arena_lock);
+    range *const r = find_used(memory);
+    if (r && r->bytes <= MOST_KEPT - arena.kept_bytes) {
+        arena.kept_bytes += r->bytes;
+        insert(&arena.kept, r);
+    } else if (r) {
+        release(r);
     }
     pthread_mutex_unlock(&arena_lock);
     return r != NULL;

@@ -40,6 +40,11 @@ int rota_arena_open(rota_arena_card *card);
 void *rota_arena_alloc(size_t bytes);
 bool rota_arena_free(void *memory); /* false if it is none */
 
+/* The same for what plans need, one after the other: what was put back stays
+ * backed, up to a bound, and is handed out again, not zeroed. */
+void *rota_arena_take(size_t bytes);
+bool rota_arena_put(void *memory);
+
 bool rota_arena_holds(const void *p, size_t bytes);
 uint64_t rota_arena_offset(const void *p);
 rota_arena_head *rota_arena_own(void); /* NULL before it is open */

@@ -220,7 +220,7 @@ static int make_area(rota_exec *x)
     if (x->area_bytes == 0)
         return MPI_SUCCESS;
     if (rota_shm_wants_arena(x))
-        x->area = rota_arena_alloc(x->area_bytes);
+        x->area = rota_arena_take(x->area_bytes);
     if (!x->area)
         x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
                                                 CACHE_LINE * CACHE_LINE);
@@ -377,7 +377,7 @@ void rota_exec_unbind(rota_exec *x)
     free(x->lane_msg);
     free(x->lane_done);
     free(x->lane_status);
-    if (!rota_arena_free(x->area))
+    if (!rota_arena_put(x->area))
         free(x->area);
     rota_shm_unbind(x);
     x->lane = NULL;

@@ -240,7 +240,7 @@ static bool is_read(struct rota_shm *shm)
 
 static void destroy(struct rota_shm *shm)
 {
-    if (rota_arena_free(shm->memory))
+    if (rota_arena_put(shm->memory))
         atomic_fetch_sub(&rings_bytes, shm->bytes);
     free(shm->channel);
     free(shm);
@@ -302,7 +302,7 @@ int rota_shm_reserve(rota_exec *x, bool *refused)
     if (!x->shm->open)
         return rota_fail_mem("messages within the node");
     x->shm->bytes = all_rings(x->shm);
-    x->shm->memory = rota_arena_alloc(x->shm->bytes);
+    x->shm->memory = rota_arena_take(x->shm->bytes);
     *refused = x->shm->bytes && !x->shm->memory;
     if (x->shm->memory)
         atomic_fetch_add(&rings_bytes, x->shm->bytes);

@@ -416,9 +416,11 @@ static int make_scratch(rota_plan *p)
     ROTA_TRY(rota_sched_place(&p->sched, p->choice.params.by_datatype, p->bytes,
                               p->offset, &p->room));
     if (p->room.bytes > 0 && rota_shm_wants_arena(&p->exec))
-        p->scratch = rota_arena_alloc(p->room.bytes);
+        p->scratch = rota_arena_take(p->room.bytes);
     if (p->room.bytes > 0 && !p->scratch)
-        p->scratch = calloc(p->room.bytes, 1);
+        p->scratch = malloc(p->room.bytes);
+    if (p->scratch)
+        memset(p->scratch, 0, p->room.bytes);
     p->exec.base[ROTA_TMP] = p->scratch;
     return p->scratch || p->room.bytes == 0 ? MPI_SUCCESS
                                             : rota_fail_mem("scratch");
@@ -557,7 +559,7 @@ void rota_plan_destroy(rota_plan *plan)
     rota_topo_free(&plan->pretended);
     free(plan->bytes);
     free(plan->offset);
-    if (!rota_arena_free(plan->scratch))
+    if (!rota_arena_put(plan->scratch))
         free(plan->scratch);
     free(plan->stage);
     free(plan->out);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +17,16 @@
 static size_t page;
 static rota_arena_card own;
 
+/* The arena is as large as files may be. */
+enum { ARENA_BYTES = 1 << 24 };
+
 static int set_up(void **state)
 {
+    const struct rlimit limit = {ARENA_BYTES, RLIM_INFINITY};
+
     (void)state;
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return -1;
     page = (size_t)sysconf(_SC_PAGESIZE);
     return rota_arena_open(&own);
 }
@@ -209,6 +217,71 @@ static void survives_chance(void **state)
     rota_arena_free(whole);
 }
 
+/* ---- kept ranges ------------------------------------------------------------ */
+
+static void is_handed_out_again(void **state)
+{
+    char *const a = rota_arena_take(3 * page), *const b = take(1);
+
+    (void)state;
+    memset(a, 0x5A, 3 * page);
+    assert_true(rota_arena_put(a));
+    assert_false(rota_arena_put(a));
+    assert_int_equal(backed(), 1 + 3 + 1);
+    char *const zeroed = take(3); /* not what is kept */
+    assert_ptr_not_equal(zeroed, a);
+    assert_int_equal(zeroed[0], 0);
+    char *const longer = rota_arena_take(4 * page);
+    assert_ptr_not_equal(longer, a);
+    char *const shorter = rota_arena_take(page); /* less than half */
+    assert_ptr_not_equal(shorter, a);
+    char *const again = rota_arena_take(2 * page + 1);
+    assert_ptr_equal(again, a);
+    assert_int_equal(again[0], 0x5A);
+    rota_arena_free(again);
+    rota_arena_free(zeroed);
+    rota_arena_free(longer);
+    rota_arena_free(shorter);
+    rota_arena_free(b);
+    assert_int_equal(backed(), 1);
+}
+
+static void takes_the_smallest(void **state)
+{
+    char *p[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        p[i] = rota_arena_take((size_t)(6 - i) * page);
+    for (int i = 0; i < 3; i++)
+        rota_arena_put(p[i]);
+    for (int i = 2; i >= 0; i--)
+        assert_ptr_equal(rota_arena_take(4 * page), p[i]);
+    for (int i = 0; i < 3; i++)
+        rota_arena_free(p[i]);
+    assert_int_equal(backed(), 1);
+}
+
+/* Of 12 MiB put back, 8 stay; and they go when there is no other room. */
+static void keeps_so_much(void **state)
+{
+    const size_t third = (size_t)1 << 22;
+    char *p[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_non_null(p[i] = rota_arena_take(third));
+    for (int i = 0; i < 3; i++)
+        assert_true(rota_arena_put(p[i]));
+    assert_int_equal(backed(), 1 + 2 * third / page);
+    char *const all = rota_arena_alloc(ARENA_BYTES - page);
+    assert_non_null(all);
+    assert_int_equal(backed(), ARENA_BYTES / page);
+    assert_null(rota_arena_take(third));
+    rota_arena_free(all);
+    assert_int_equal(backed(), 1);
+}
+
 /* ---- the others ------------------------------------------------------------ */
 
 /* In another process, which has only the card; its exit status. */
@@ -331,6 +404,9 @@ int main(void)
         cmocka_unit_test(joins_in_any_order),
         cmocka_unit_test(fills_holes),
         cmocka_unit_test(survives_chance),
+        cmocka_unit_test(is_handed_out_again),
+        cmocka_unit_test(takes_the_smallest),
+        cmocka_unit_test(keeps_so_much),
         cmocka_unit_test(is_seen_by_others),
         cmocka_unit_test(is_mapped_whole),
         cmocka_unit_test(refuses_what_it_is_not),
