@@ -1,20 +1,22 @@
 #!/bin/sh
-# killed.sh SKEW MPIEXEC... - what is left when a rank is killed? SKEW is the
-# program of skew.c; MPIEXEC with all that goes before the number of ranks.
+# killed.sh SKEW DIES MPIEXEC... - what is left when a rank is killed? SKEW and
+# DIES are the programs of skew.c and dies.c; MPIEXEC with all that goes before
+# the number of ranks.
 #
-# A rank is killed at a time drawn at random: while plans are made, started,
-# waited for, freed. The others must be ended by MPI, and there must be no
-# process, and nothing new in /dev/shm that is ours.
+# A rank is killed at a time drawn at random, and at each point that dies.c
+# knows. The others must be ended by MPI, and there must be no process, and
+# nothing new in /dev/shm that is ours.
 set -u
 skew=${1:?}
-shift
+dies=${2:?}
+shift 2
 mark=rota-killed-$$
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 failed=no
 
-# A copy, so that its processes are known by name.
-cp "$skew" "$work/$mark" || exit 1
+# Copies, so that their processes are known by name.
+cp "$skew" "$work/$mark" && cp "$dies" "$work/$mark-dies" || exit 1
 
 ranks()
 {
@@ -25,20 +27,41 @@ shared()
 {
     find /dev/shm -name '*rota*'
     grep -ls "memfd:rota" /proc/[0-9]*/maps | while IFS=/ read -r _ _ process _; do
-        grep -qs "$mark" "/proc/$process/cmdline" && echo "$process"
+        ! grep -qs "$mark" "/proc/$process/cmdline" || echo "$process"
     done
 }
 
 wrong()
 {
-    echo "try $try, killed after $after ms: $*"
+    echo "killed $when: $*"
     failed=yes
 }
+
+# all_gone STATUS: of mpiexec, which has ended.
+all_gone()
+{
+    [ "$1" -ne 0 ] || wrong "ended well"
+    [ "$1" -lt 124 ] || [ "$1" -eq 137 ] || wrong "the others did not end: $1"
+    n=0
+    while left=$(ranks; shared); [ -n "$left" ] && [ "$n" -lt 50 ]; do
+        n=$((n + 1))
+        sleep 0.1
+    done
+    [ -z "$left" ] || wrong "left processes or shared memory: $left"
+}
+
+for point in node init start wait free memory; do
+    when="at $point"
+    timeout -k 5 20 "$@" 3 "$work/$mark-dies" "$point" >"$work/output" 2>&1
+    all_gone $?
+    grep -q failures "$work/output" && wrong "$(cat "$work/output")"
+done
 
 try=0
 while [ "$try" -lt 4 ]; do
     try=$((try + 1))
     after=$((100 + (try * 7919 + $$) % 900))
+    when="after $after ms, try $try"
     timeout -k 5 20 "$@" 3 "$work/$mark" "$try" >"$work/output" 2>&1 &
     run=$!
     # Not before all have begun to share memory: what MPI leaves is not ours.
@@ -56,16 +79,6 @@ while [ "$try" -lt 4 ]; do
     fi
     kill -s KILL "$victim"
     wait "$run"
-    status=$?
-    [ "$status" -ne 0 ] || wrong "ended well"
-    [ "$status" -lt 124 ] || [ "$status" -eq 137 ] ||
-        wrong "the others did not end: $status"
-    n=0
-    while [ -n "$(ranks)$(shared)" ] && [ "$n" -lt 50 ]; do
-        n=$((n + 1))
-        sleep 0.1
-    done
-    [ -z "$(ranks)" ] || wrong "left processes"
-    [ -z "$(shared)" ] || wrong "left shared memory: $(shared)"
+    all_gone $?
 done
 [ "$failed" = no ]
