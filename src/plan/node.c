@@ -210,6 +210,7 @@ static int make_board(rota_node *node, card *mine, char **area)
     const size_t bytes = (size_t)node->n * sizeof(uint64_t);
 
     ROTA_TRY(rota_arena_open(&mine->arena));
+    rota_topo_bind_memory(rota_arena_own(), mine->arena.bytes);
     uint64_t *const board = rota_arena_alloc(bytes);
     *area = rota_arena_alloc(TRIAL_BYTES);
     node->near[node->me].board = board;

@@ -201,6 +201,8 @@ void rota_comm_forget_tuning(rota_comm *c);
 int rota_topo_cores(void); /* of this process's node */
 /* Fill what rota_topo_alloc gave. Collective. */
 int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo);
+/* Have its pages, from now on, in the domain that this rank is bound to. */
+void rota_topo_bind_memory(void *memory, size_t bytes);
 
 /* ---- agree.c ------------------------------------------------------------- */
 

@@ -17,8 +17,10 @@ enum { UNBOUND = -1 };
 static struct machine {
     int cores; /* INT_MAX where it cannot tell */
     int n_domains;
-    int domain;    /* that this thread is bound to, or UNBOUND */
-    int elsewhere; /* it describes another machine */
+    int domain;                /* that this thread is bound to, or UNBOUND */
+    int elsewhere;             /* it describes another machine */
+    hwloc_topology_t topology; /* if there are several domains and this */
+    hwloc_const_nodeset_t nodeset; /* thread is bound to one; else NULL */
 } machine = {.cores = INT_MAX, .n_domains = 1, .domain = UNBOUND};
 
 /* Memories that the same cores are near to are one domain, and memory that no
@@ -43,13 +45,17 @@ static void look_at_domains(hwloc_topology_t topology,
                                               numa))) {
         if (!begins_domain(numa))
             continue;
-        if (hwloc_bitmap_isincluded(bound, numa->cpuset))
+        if (hwloc_bitmap_isincluded(bound, numa->cpuset)) {
             machine.domain = n;
+            machine.nodeset = numa->nodeset;
+        }
         n++;
     }
     machine.n_domains = n > 1 ? n : 1;
-    if (machine.n_domains == 1)
+    if (machine.n_domains == 1) {
         machine.domain = 0;
+        machine.nodeset = NULL;
+    }
 }
 
 static void look_at(hwloc_topology_t topology)
@@ -76,7 +82,10 @@ static void load(void)
         return;
     if (hwloc_topology_load(topology) == 0)
         look_at(topology);
-    hwloc_topology_destroy(topology);
+    if (machine.nodeset)
+        machine.topology = topology;
+    else
+        hwloc_topology_destroy(topology);
 }
 
 static const struct machine *this_machine(void)
@@ -90,6 +99,18 @@ static const struct machine *this_machine(void)
 int rota_topo_cores(void)
 {
     return this_machine()->cores;
+}
+
+/* What the system cannot do it need not: pages then come from where the thread
+ * runs that asks for them. */
+void rota_topo_bind_memory(void *memory, size_t bytes)
+{
+    const struct machine *const m = this_machine();
+
+    if (m->topology)
+        (void)hwloc_set_area_membind(m->topology, memory, bytes, m->nodeset,
+                                     HWLOC_MEMBIND_BIND,
+                                     HWLOC_MEMBIND_BYNODESET);
 }
 
 /* lowest[q]: the lowest rank on q's node. */

@@ -7,8 +7,10 @@
  * All ranks are expected on one node.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
+#include "exec/arena.h"
 #include "harness.h"
 
+#include <hwloc.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -172,6 +174,26 @@ static bool bind_to(size_t first, size_t last)
     return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+/* The domain that the arena was bound to, or -1. */
+static int arena_domain = -1;
+
+int __wrap_hwloc_set_area_membind(hwloc_topology_t topology, const void *memory,
+                                  size_t bytes, hwloc_const_bitmap_t set,
+                                  hwloc_membind_policy_t policy, int flags);
+
+int __wrap_hwloc_set_area_membind(hwloc_topology_t topology, const void *memory,
+                                  size_t bytes, hwloc_const_bitmap_t set,
+                                  hwloc_membind_policy_t policy, int flags)
+{
+    (void)topology;
+    CHECK(memory == (void *)rota_arena_own());
+    CHECK(rota_arena_holds(memory, bytes));
+    CHECK(policy == HWLOC_MEMBIND_BIND && flags & HWLOC_MEMBIND_BYNODESET);
+    CHECK(hwloc_bitmap_weight(set) == 1);
+    arena_domain = hwloc_bitmap_first(set);
+    return -1; /* the machine has no such domain */
+}
+
 static void bound(void)
 {
     static const int domain[] = {0, 1, -1};
@@ -187,6 +209,7 @@ static void bound(void)
     MUST(init(MPI_INFO_NULL, &plan));
     states_number(plan, "domains_per_node", DOMAINS);
     states_number(plan, "domain", domain[test_me]);
+    CHECK(arena_domain == domain[test_me]);
     MUST(rota_plan_free(&plan));
 }
 
