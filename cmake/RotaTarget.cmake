@@ -7,6 +7,9 @@ function(rota_options target)
     if(ROTA_WERROR)
         target_compile_options(${target} PRIVATE -Werror)
     endif()
+    if(ROTA_LIBFUZZER)
+        target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
     if(ROTA_SANITIZE)
         target_compile_options(${target} PRIVATE
             -fsanitize=${ROTA_SANITIZE} -fno-sanitize-recover=all

@@ -79,7 +79,7 @@ for test_stage in "$@"; do
     mpich)
         stage mpich build '.' "$@" ;;
     sanitize)
-        stage sanitize build-sanitize '^(unit|sim|mpi)$' "$@" \
+        stage sanitize build-sanitize '^(unit|sim|fuzz|mpi)$' "$@" \
             -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
             -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
             -DROTA_BUILD_BENCH=OFF ;;
