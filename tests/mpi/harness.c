@@ -2,10 +2,12 @@
 #include "harness.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int test_P, test_me;
 const char *test_case = "";
@@ -29,6 +31,55 @@ void test_begin(int *argc, char ***argv, int thread_level)
     }
 }
 
+/* ---- watching ---------------------------------------------------------------- */
+
+static char watched[200]; /* what is printed */
+static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM};
+enum { DEADLY = sizeof deadly / sizeof deadly[0] };
+static struct sigaction before[DEADLY];
+
+static void tell_again(void)
+{
+    (void)!write(STDERR_FILENO, watched, strlen(watched));
+}
+
+/* Then what was to be done before, such as a sanitizer's report. */
+static void die(int number)
+{
+    tell_again();
+    for (int i = 0; i < DEADLY; i++)
+        if (deadly[i] == number)
+            sigaction(number, &before[i], NULL);
+    raise(number);
+}
+
+static void set_handlers(void)
+{
+    const struct sigaction ours = {.sa_handler = die, .sa_flags = SA_NODEFER};
+
+    for (int i = 0; i < DEADLY; i++)
+        sigaction(deadly[i], &ours, &before[i]);
+}
+
+void test_watch(const char *again, unsigned seconds)
+{
+    if (!watched[0])
+        set_handlers();
+    snprintf(watched, sizeof watched, "rank %d of %d: again: %s\n", test_me,
+             test_P, again);
+    alarm(seconds);
+}
+
+void test_watch_end(void)
+{
+    alarm(0);
+    for (int i = 0; i < DEADLY && watched[0]; i++)
+        sigaction(deadly[i], &before[i], NULL);
+    watched[0] = '\0';
+}
+
+/* ---- checking ----------------------------------------------------------------- */
+
 void test_fail(const char *file, int line, const char *format, ...)
 {
     enum { PRINTED = 5 };
@@ -42,6 +93,7 @@ void test_fail(const char *file, int line, const char *format, ...)
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
+    tell_again();
 }
 
 int test_must(int code, const char *call, const char *file, int line)
@@ -108,15 +160,25 @@ void test_barrier(void)
     }
 }
 
-int test_end(void)
+int test_failures(void)
 {
-    int worst = failures;
+    return failures;
+}
 
+int test_max(int value)
+{
     for (int distance = 1; distance < test_P; distance *= 2) {
         int theirs;
-        exchange(&worst, &theirs, distance);
-        worst = theirs > worst ? theirs : worst;
+        exchange(&value, &theirs, distance);
+        value = theirs > value ? theirs : value;
     }
+    return value;
+}
+
+int test_end(void)
+{
+    const int worst = test_max(failures);
+
     if (test_me == 0 && worst > 0)
         printf("failures: at least %d\n", worst);
     MPI_Finalize();

@@ -15,6 +15,8 @@ void test_begin(int *argc, char ***argv, int thread_level);
 void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+int test_failures(void); /* so far, on this rank */
+
 #define CHECK(condition)                                                       \
     do {                                                                       \
         if (!(condition))                                                      \
@@ -37,6 +39,14 @@ MPI_Info test_info(const char *key, const char *value, const char *key2,
 
 /* Ranks wait for each other without holding the processor. */
 void test_barrier(void);
+
+/* From now on a failure, a signal that ends the program, or so many seconds
+ * before the next call are followed by the words that make it happen again. */
+void test_watch(const char *again, unsigned seconds);
+void test_watch_end(void);
+
+/* The largest value of all ranks, which wait for each other likewise. */
+int test_max(int value);
 
 /* Add failures over all ranks, finalise, and return the exit status. */
 int test_end(void);

@@ -1,0 +1,99 @@
+/* random_plan.h - plans of which everything is drawn: kind, counts, datatype,
+ * buffers and hints. Drawn from one seed on all ranks, they fit together.
+ */
+#ifndef ROTA_TEST_RANDOM_PLAN_H
+#define ROTA_TEST_RANDOM_PLAN_H
+
+#include "harness.h"
+#include "pattern.h"
+
+#include <stdbool.h>
+
+typedef enum random_kind {
+    RANDOM_FIXED,
+    RANDOM_UNIFORM, /* rota_alltoall_init */
+    RANDOM_VARYING,
+    RANDOM_EXCHANGE,
+    RANDOM_KINDS
+} random_kind;
+
+enum { RANDOM_HINTS = 4 };
+
+/* pieces x piece_bytes of data, stride apart; the next element extent away */
+typedef struct random_layout {
+    MPI_Datatype type;
+    int pieces, piece_bytes, stride, extent;
+} random_layout;
+
+/* What a function that makes or starts a plan is called with. NULL arrays are
+ * NULL in all forms of the call. */
+typedef struct random_args {
+    const void *sendbuf;
+    MPI_Count *sendcounts; /* [P] */
+    MPI_Aint *sdispls;     /* [P] */
+    MPI_Datatype sendtype;
+    void *recvbuf;
+    MPI_Count *recvcounts; /* [P] */
+    MPI_Aint *rdispls;     /* [P] */
+    MPI_Datatype recvtype;
+    size_t max_block;
+    MPI_Info info;
+    rota_plan **plan;
+} random_args;
+
+typedef struct random_memory {
+    unsigned char *data, *wanted; /* [size] what is there, what should be */
+    size_t size;
+} random_memory;
+
+typedef struct random_plan {
+    uint64_t seed;
+    random_kind kind;
+    random_layout layout;
+    pattern pattern;
+    size_t largest;        /* elements of a block, but for HUGE_SINGLE */
+    size_t max_block;      /* bytes, of varying plans and exchanges */
+    bool large;            /* MPI_Count in calls */
+    bool in_place, shared; /* buffers of rota_mem_alloc */
+    bool may_refuse; /* hints may be for plans of other kinds, or too few */
+    const char *key[RANDOM_HINTS];
+    char value[RANDOM_HINTS][40];
+    int n_hints;
+    random_memory send, recv;
+    random_args args;
+    rota_plan *plan;
+    int run; /* starts so far */
+    bool active;
+} random_plan;
+
+/* Elements of the block from src to dst in the next run. */
+MPI_Count random_plan_count(const random_plan *r, int src, int dst);
+
+/* Draw all but the plan; args are ready for random_plan_init. */
+void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm);
+
+/* The function that r->kind asks for, with r->args. */
+int random_plan_init(random_plan *r, MPI_Comm comm);
+
+/* Start the next run, on fresh data: first r->args are filled, then used.
+ * The second may be called again with others. */
+void random_plan_fill(random_plan *r);
+int random_plan_start(random_plan *r);
+
+/* Wait, or test and say whether it is complete; then check all data. */
+void random_plan_wait(random_plan *r);
+bool random_plan_test(random_plan *r);
+
+/* Of an inactive plan. */
+void random_plan_free(random_plan *r);
+
+/* What was drawn, on one line. */
+void random_plan_print(const random_plan *r, char *text, size_t size);
+
+/* A number that looks random, the same for the same arguments. */
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    return test_hash(test_hash(a) + b);
+}
+
+#endif /* ROTA_TEST_RANDOM_PLAN_H */
