@@ -180,7 +180,10 @@ static void permit(int rank)
  * ways. */
 enum { SHORT = 300, LONG = 200000, MOST_RANKS = 8 };
 
+typedef enum kind { FIXED, VARYING, EXCHANGE } kind;
+
 typedef struct job {
+    kind kind;
     rota_plan *plan;
     int send_count[MOST_RANKS], recv_count[MOST_RANKS];
     int send_at[MOST_RANKS], recv_at[MOST_RANKS];
@@ -192,8 +195,24 @@ static int bytes_between(int src, int dst)
     return dst == (src + 1) % test_P ? LONG : SHORT + src;
 }
 
-/* On the heap as it is, so that live counts only what the library has. */
-static bool open_job(job *j, MPI_Comm comm, MPI_Info info)
+static int make_plan(job *j, MPI_Comm comm, MPI_Info info)
+{
+    switch (j->kind) {
+    case FIXED:
+        return rota_alltoallv_init(j->send, j->send_count, j->send_at, MPI_BYTE,
+                                   j->recv, j->recv_count, j->recv_at, MPI_BYTE,
+                                   comm, info, &j->plan);
+    case VARYING:
+        return rota_alltoallv_varying_init(LONG, MPI_BYTE, comm, info,
+                                           &j->plan);
+    default:
+        return rota_exchange_init(LONG, MPI_BYTE, comm, info, &j->plan);
+    }
+}
+
+/* Buffers are on the heap as it is, so that live counts only what the library
+ * has. */
+static int open_kind(job *j, kind of, MPI_Comm comm, MPI_Info info)
 {
     int sent = 0, received = 0;
 
@@ -205,13 +224,16 @@ static bool open_job(job *j, MPI_Comm comm, MPI_Info info)
         sent += j->send_count[q];
         received += j->recv_count[q];
     }
+    j->kind = of;
     j->send = __real_malloc((size_t)sent);
     j->recv = __real_malloc((size_t)received);
     j->plan = NULL;
-    const int err = rota_alltoallv_init(
-        j->send, j->send_count, j->send_at, MPI_BYTE, j->recv, j->recv_count,
-        j->recv_at, MPI_BYTE, comm, info, &j->plan);
-    return err == MPI_SUCCESS;
+    return make_plan(j, comm, info);
+}
+
+static bool open_job(job *j, MPI_Comm comm, MPI_Info info)
+{
+    return open_kind(j, FIXED, comm, info) == MPI_SUCCESS;
 }
 
 static void close_job(job *j)
@@ -222,19 +244,44 @@ static void close_job(job *j)
     __real_free(j->recv);
 }
 
+static int start(job *j)
+{
+    switch (j->kind) {
+    case FIXED:
+        return rota_start(j->plan);
+    case VARYING:
+        return rota_alltoallv_start(j->plan, j->send, j->send_count, j->send_at,
+                                    j->recv, j->recv_count, j->recv_at);
+    default:
+        return rota_exchange_start(j->plan, j->send, j->send_count, j->send_at);
+    }
+}
+
+/* Wait; where the blocks are then. */
+static unsigned char *finish(job *j)
+{
+    void *found = j->recv;
+    const int err = j->kind == EXCHANGE
+                        ? rota_exchange_wait(j->plan, &found, NULL, NULL)
+                        : rota_wait(j->plan);
+
+    if (MUST(err) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    return found;
+}
+
 static void run(job *j)
 {
     for (int k = 1; k <= 3; k++) {
         for (int q = 0; q < test_P; q++)
             for (int i = 0; i < j->send_count[q]; i++)
                 j->send[j->send_at[q] + i] = payload(test_me, q, (size_t)i, k);
-        MUST(rota_start(j->plan));
-        if (MUST(rota_wait(j->plan)) != MPI_SUCCESS)
-            MPI_Abort(MPI_COMM_WORLD, 1);
+        MUST(start(j));
+        const unsigned char *const found = finish(j);
         for (int q = 0; q < test_P; q++) {
             int i = 0;
             while (i < j->recv_count[q] &&
-                   j->recv[j->recv_at[q] + i] ==
+                   found[j->recv_at[q] + i] ==
                        payload(q, test_me, (size_t)i, k))
                 i++;
             CHECK(i == j->recv_count[q]);
@@ -432,31 +479,72 @@ static void refuse_reading(const char *intranode)
     MPI_Info_free(&info);
 }
 
-/* Every allocation on the way to a plan on a new communicator fails once, on
- * one rank after the other. */
+/* The n-th allocation on the way to a plan fails, on one rank. Returns whether
+ * there was one. All ranks have the plan then or none has, for lack of memory;
+ * and the next one on the communicator is made. */
+static bool refuse_one(kind of, MPI_Info info, int n)
+{
+    const int rank = n % test_P;
+    int errorclass = MPI_SUCCESS;
+    MPI_Comm comm;
+    job j, next;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    refuse(HEAP, rank, n);
+    const int err = open_kind(&j, of, comm, info);
+    const bool refused_here = times > 0;
+    refused = NOTHING;
+    if (err == MPI_SUCCESS)
+        run(&j);
+    else
+        rota_error_class(err, &errorclass);
+    close_job(&j);
+    CHECK(errorclass == MPI_SUCCESS || errorclass == MPI_ERR_NO_MEM);
+    CHECK(test_max(errorclass) == errorclass);
+    CHECK(-test_max(-errorclass) == errorclass);
+    if (MUST(open_kind(&next, of, comm, info)) == MPI_SUCCESS)
+        run(&next);
+    close_job(&next);
+    MPI_Comm_free(&comm);
+    return test_max(refused_here);
+}
+
+/* Every one in turn, for every kind of plan in several forms. */
 static void refuse_heap(void)
 {
-    bool more = true;
+    static const struct {
+        kind kind;
+        const char *algorithm, *metadata;
+    } form[] = {
+        {FIXED, NULL, NULL},
+        {FIXED, "parlogna", NULL},
+        {FIXED, "mpi", NULL},
+        {VARYING, NULL, NULL},
+        {VARYING, "mpi", NULL},
+        {VARYING, "scattered", "two_phase"},
+        {VARYING, "parlogna", "fused"},
+        {VARYING, "padded_bruck", NULL},
+        {EXCHANGE, NULL, NULL},
+        {EXCHANGE, "consensus", NULL},
+        {EXCHANGE, "parlogna", "combined"},
+    };
 
     test_case = "no room on the heap";
-    for (int n = 0; more; n++) {
-        const int rank = n % test_P;
-        MPI_Comm comm;
-        job j;
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        refuse(HEAP, rank, n);
-        const bool made = open_job(&j, comm, MPI_INFO_NULL);
-        int refused_here = times > 0;
-        refused = NOTHING;
-        if (made)
-            run(&j);
-        close_job(&j);
-        MPI_Comm_free(&comm);
-        MPI_Allreduce(MPI_IN_PLACE, &refused_here, 1, MPI_INT, MPI_MAX,
-                      MPI_COMM_WORLD);
-        more = refused_here;
+    for (size_t i = 0; i < sizeof form / sizeof form[0]; i++) {
+        int n = 0;
+        MPI_Info info =
+            form[i].algorithm
+                ? test_info("rota_algorithm", form[i].algorithm,
+                            form[i].metadata ? "rota_metadata" : NULL,
+                            form[i].metadata)
+                : MPI_INFO_NULL;
+        while (refuse_one(form[i].kind, info, n))
+            n++;
+        CHECK(n > 10);
+        if (info != MPI_INFO_NULL)
+            MPI_Info_free(&info);
+        check_stock();
     }
-    check_stock();
 }
 
 /* The first time that the process shares memory is the only one. */

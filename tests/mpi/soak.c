@@ -1,0 +1,361 @@
+/* soak.c - plans of all kinds, made, started, waited for and freed at random,
+ * many in flight, for as long as one likes.
+ *
+ * usage: soak [--seed S] [--seconds T] [--rounds N]
+ *
+ * A generation has a seed of its own, S + i, and is some dozens of rounds on
+ * plans of random_plan.h. In a round some of them are started, on every rank in
+ * an order of its own, and some are completed; others stay active through later
+ * rounds, and while plans are freed and made. All data are checked. In the end
+ * all is freed, and what the process holds is written down: allocations of the
+ * library and of this program (by the linker's --wrap), shared memory, mappings
+ * and descriptors, of which there must be as many as after the first ones; and
+ * resident memory, which must not grow but for what MPI keeps.
+ *
+ * What is drawn is the same when a generation is run again; who is faster than
+ * whom is not.
+ */
+#define _GNU_SOURCE
+#include "err.h"
+#include "exec/arena.h"
+#include "random_plan.h"
+
+#include <getopt.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECONDS = 60, ROUNDS = 30, PLANS = 10, COMMS = 2, WARM = 10 };
+enum { ROUND_SECONDS = 100 };
+
+typedef struct soak {
+    uint64_t seed; /* of the generation */
+    uint64_t own;  /* of this rank's next draw */
+    int rounds;
+    MPI_Comm comm[COMMS];
+    random_plan plan[PLANS]; /* no plan where args.plan is NULL */
+    long made, refused, started;
+} soak;
+
+static soak s = {.seed = 1, .rounds = ROUNDS};
+
+/* ---- plans --------------------------------------------------------------------- */
+
+/* This rank's alone; other draws are the same on all ranks. */
+static uint64_t draw_own(uint64_t bound)
+{
+    return mix(s.seed * 64 + (uint64_t)test_me, s.own++) % bound;
+}
+
+static void complete(random_plan *r)
+{
+    if (!r->active)
+        return;
+    if (draw_own(2))
+        random_plan_wait(r);
+    else
+        while (!random_plan_test(r))
+            ;
+}
+
+static void drop(random_plan *r)
+{
+    if (!r->args.plan)
+        return;
+    complete(r);
+    random_plan_free(r);
+}
+
+/* Collective, with other plans active. Hints may be refused, by all alike. */
+static void make(random_plan *r, uint64_t seed)
+{
+    static char text[400];
+    MPI_Comm comm = s.comm[seed % COMMS];
+
+    random_plan_draw(r, seed, comm);
+    random_plan_print(r, text, sizeof text);
+    test_case = text;
+    const int err = random_plan_init(r, comm);
+    if (err == MPI_SUCCESS) {
+        s.made++;
+        return;
+    }
+    if (r->may_refuse)
+        MUST_FAIL(err, MPI_ERR_ARG, "");
+    else
+        MUST(err);
+    s.refused++;
+    random_plan_free(r);
+}
+
+/* ---- rounds --------------------------------------------------------------------- */
+
+/* One that is active must be complete first. All ranks have started it before
+ * this round, so none that it waits for waits for this one. */
+static void start(random_plan *r)
+{
+    complete(r);
+    random_plan_fill(r);
+    MUST(random_plan_start(r));
+    s.started++;
+    random_plan *const other = &s.plan[draw_own(PLANS)];
+    if (other->active)
+        random_plan_test(other);
+}
+
+static void shuffle(int order[PLANS])
+{
+    for (int i = 0; i < PLANS; i++) {
+        const int j = (int)draw_own((uint64_t)i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+static void run_round(uint64_t round)
+{
+    const uint64_t chosen = mix(s.seed, round * 8 + 1);
+    int order[PLANS];
+
+    shuffle(order);
+    for (int i = 0; i < PLANS; i++)
+        if (s.plan[order[i]].args.plan && chosen >> order[i] & 1)
+            start(&s.plan[order[i]]);
+    shuffle(order);
+    for (int i = 0; i < PLANS; i++)
+        if (draw_own(4) > 0)
+            complete(&s.plan[order[i]]);
+}
+
+/* MPI does not move plans: none may be active on this rank when it waits in
+ * MPI. */
+static void renew_comm(int i)
+{
+    for (int k = 0; k < PLANS; k++)
+        complete(&s.plan[k]);
+    MPI_Comm_free(&s.comm[i]); /* its plans live on */
+    MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
+}
+
+static void run_generation(void)
+{
+    for (int i = 0; i < PLANS; i++)
+        make(&s.plan[i], mix(s.seed, (uint64_t)i) >> 8);
+    for (int round = 0; round < s.rounds; round++) {
+        char again[80];
+        const uint64_t chance = mix(s.seed, (uint64_t)round * 8 + 2);
+        random_plan *const r = &s.plan[chance % PLANS];
+        snprintf(again, sizeof again, "--seed %llu --seconds 0 --rounds %d",
+                 (unsigned long long)s.seed, s.rounds);
+        test_watch(again, ROUND_SECONDS);
+        run_round((uint64_t)round);
+        if (chance / 16 % 4 > 0) {
+            drop(r);
+            make(r, chance >> 8);
+        }
+        if (chance / 64 % 16 == 0)
+            renew_comm((int)(chance / 1024 % COMMS));
+    }
+    for (int i = 0; i < PLANS; i++)
+        drop(&s.plan[i]);
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+static long live; /* allocations */
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+
+static void *count_new(void *memory)
+{
+    live += memory != NULL;
+    return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return count_new(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return count_new(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return old ? __real_realloc(old, size) : count_new(__real_malloc(size));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return count_new(__real_aligned_alloc(alignment, size));
+}
+
+void __wrap_free(void *memory)
+{
+    live -= memory != NULL;
+    __real_free(memory);
+}
+
+/* What must stay as it is, and resident memory, in KiB. */
+typedef struct sample {
+    long live, shared_blocks, mappings, descriptor;
+    long resident;
+    long plans; /* made so far */
+} sample;
+
+/* Memory of this process alone, without what the heap has free. */
+static long resident(void)
+{
+    FILE *const f = fopen("/proc/self/statm", "r");
+    long size, pages = 0, shared = 0;
+
+    malloc_trim(0);
+    if (f && fscanf(f, "%ld %ld %ld", &size, &pages, &shared) != 3)
+        pages = shared = 0;
+    if (f)
+        fclose(f);
+    return (pages - shared) * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static long count_mappings(void)
+{
+    FILE *const f = fopen("/proc/self/maps", "r");
+    char line[400];
+    long n = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, "memfd:rota") != NULL;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* All have read all; what was kept for them is given back by the next plan. */
+static void settle(void)
+{
+    rota_plan *plan = NULL;
+
+    test_barrier();
+    for (int i = 0; i < COMMS; i++) {
+        MUST(rota_exchange_init(1, MPI_BYTE, s.comm[i], MPI_INFO_NULL, &plan));
+        MUST(rota_plan_free(&plan));
+    }
+    test_barrier();
+}
+
+static sample take_sample(void)
+{
+    rota_arena_card card;
+    const int err = rota_arena_open(&card);
+    sample now = {.descriptor = dup(0), /* the lowest that is free */
+                  .mappings = count_mappings(),
+                  .live = live,
+                  .resident = resident(),
+                  .plans = s.made};
+    struct stat state;
+
+    close((int)now.descriptor);
+    if (err == MPI_SUCCESS && fstat((int)card.fd, &state) == 0)
+        now.shared_blocks = (long)state.st_blocks;
+    rota_fail_clear();
+    return now;
+}
+
+static void print_sample(const sample *x)
+{
+    fprintf(stderr,
+            "rank %d: after %ld plans: %ld allocations, %ld blocks of shared "
+            "memory, %ld mappings, descriptor %ld, resident %ld KiB\n",
+            test_me, x->plans, x->live, x->shared_blocks, x->mappings,
+            x->descriptor, x->resident);
+}
+
+/* What lies between what is used of shared memory has records, few and not
+ * always as many. */
+static void check_same(const sample *first, const sample *now)
+{
+    enum { RECORDS = 8 };
+
+    if (now->live <= first->live + RECORDS &&
+        now->shared_blocks == first->shared_blocks &&
+        now->mappings == first->mappings &&
+        now->descriptor == first->descriptor)
+        return;
+    print_sample(first);
+    print_sample(now);
+    CHECK(!"as much as before");
+}
+
+/* MPICH 4.0 keeps 64 bytes of every duplicate of a datatype, of which a plan
+ * makes two, and its pools still grow a little. */
+static void check_resident(const sample *warm, const sample *last)
+{
+    enum { SLACK = 2048, FOR_A_PLAN = 512 };
+    const long more = (last->plans - warm->plans) * FOR_A_PLAN / 1024;
+
+    print_sample(warm);
+    print_sample(last);
+    CHECK(last->resident <= warm->resident + more + SLACK);
+}
+
+/* ---- all of it -------------------------------------------------------------------- */
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'},
+        {"seconds", required_argument, NULL, 't'},
+        {"rounds", required_argument, NULL, 'r'},
+        {NULL, 0, NULL, 0},
+    };
+    sample first = {0}, warm = {0}, now = {0};
+    time_t seconds = SECONDS;
+    int n = 0;
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
+        if (o == 's')
+            s.seed = strtoull(optarg, NULL, 10);
+        else if (o == 't')
+            seconds = atol(optarg);
+        else
+            s.rounds = atoi(optarg);
+    const time_t begin = time(NULL);
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
+    do {
+        run_generation();
+        settle();
+        now = take_sample();
+        if (n == 0)
+            first = now;
+        check_same(&first, &now);
+        if (n++ <= WARM)
+            warm = now;
+        s.seed++;
+    } while (test_max(test_failures()) == 0 &&
+             test_max(time(NULL) - begin < seconds));
+    test_watch_end();
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_free(&s.comm[i]);
+    check_resident(&warm, &now);
+    if (test_me == 0)
+        printf("%d generations, %ld plans made, %ld refused, %ld starts\n", n,
+               s.made, s.refused, s.started);
+    return test_end();
+}
