@@ -9,6 +9,7 @@
 #define _DEFAULT_SOURCE /* getloadavg, sysconf */
 
 #include "measure.h"
+#include "nodes.h"
 #include "options.h"
 #include "report.h"
 #include "util.h"
@@ -30,35 +31,14 @@ enum { EXIT_USAGE = 2 };
 
 /* -- where it runs -------------------------------------------------------- */
 
-static int reduce_int(MPI_Comm comm, int value, MPI_Op op)
-{
-    bench_must(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, op, comm),
-               "MPI_Allreduce");
-    return value;
-}
-
-static int count_cores(void)
-{
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return cores > 0 ? (int)cores : 1;
-}
-
 static void find_nodes(bench_env *env)
 {
-    MPI_Comm node;
-    int size, rank, cores = count_cores();
+    const bench_nodes at = nodes_find(env->comm);
 
-    bench_must(MPI_Comm_split_type(env->comm, MPI_COMM_TYPE_SHARED, 0,
-                                   MPI_INFO_NULL, &node),
-               "MPI_Comm_split_type");
-    bench_must(MPI_Comm_size(node, &size), "MPI_Comm_size");
-    bench_must(MPI_Comm_rank(node, &rank), "MPI_Comm_rank");
-    bench_must(MPI_Comm_free(&node), "MPI_Comm_free");
-    env->nodes = reduce_int(env->comm, rank == 0, MPI_SUM);
-    env->ranks_per_node = reduce_int(env->comm, size, MPI_MAX);
-    env->oversubscribed = reduce_int(env->comm, size > cores, MPI_MAX) != 0;
-    env->cores = reduce_int(env->comm, cores, MPI_MIN);
+    env->nodes = at.nodes;
+    env->ranks_per_node = at.ranks_per_node;
+    env->oversubscribed = at.oversubscribed;
+    env->cores = at.cores;
     env->block = env->opt->block;
     if (env->block == 0)
         env->block = env->oversubscribed ? BLOCK_SHARED_CORES : 1;

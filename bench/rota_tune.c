@@ -10,6 +10,7 @@
  * aborts all ranks.
  */
 #include "calibrate.h"
+#include "nodes.h"
 #include "plan/tuning.h"
 #include "runners.h"
 #include "util.h"
@@ -221,14 +222,14 @@ static int parse(int argc, char *argv[], job *j, char *error, size_t errlen)
 static void env_create(job *j)
 {
     tune_env *const env = &j->env;
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     bench_must(MPI_Comm_dup(MPI_COMM_WORLD, &env->comm), "MPI_Comm_dup");
     bench_must(MPI_Comm_set_errhandler(env->comm, MPI_ERRORS_RETURN),
                "MPI_Comm_set_errhandler");
     bench_must(MPI_Comm_size(env->comm, &env->P), "MPI_Comm_size");
     bench_must(MPI_Comm_rank(env->comm, &env->me), "MPI_Comm_rank");
-    sync_create(&env->sync, env->comm, env->P > cores);
+    const bench_nodes at = nodes_find(env->comm);
+    sync_create(&env->sync, env->comm, at.oversubscribed, at.nodes == 1);
     env->until_us =
         j->budget_s > 0 ? sync_now_us() + 1e6 * j->budget_s : HUGE_VAL;
 }

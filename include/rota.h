@@ -475,7 +475,12 @@ ROTA_API int rota_version(void);
  *                                   node: auto (default), shm (through shared
  *                                   memory only), cma (receivers read what is
  *                                   not shared from the sender's memory, where
- *                                   the system permits it), p2p (by MPI)
+ *                                   the system permits it), p2p (by MPI),
+ *                                   buffered (short ones through shared memory
+ *                                   with room for two runs, others by MPI, so
+ *                                   that a start within one node needs no more
+ *                                   calls of Rota's to be complete for others,
+ *                                   if all messages are in one round)
  *   rota_choose     ROTA_CHOOSE     how to choose where the tuning says nothing:
  *                                   model (default: by expected times), or
  *                                   measure (the most promising candidates run

@@ -46,6 +46,7 @@ typedef struct rota_exec {
     size_t arena_from;     /* bytes from which a message in the sender's arena
                               is copied from there, not through a ring */
     size_t cma_from; /* likewise from its private memory; SIZE_MAX: never */
+    bool buffered;   /* no message within the node waits for its receiver */
     rota_type type[ROTA_N_REGIONS];
     char *base[ROTA_N_REGIONS];
     size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */

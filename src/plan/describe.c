@@ -102,6 +102,9 @@ static bool add_transport(cJSON *o, const rota_plan *p)
     if (p->node_why)
         return add_text(o, "intranode", "p2p") &&
                add_text(o, "intranode_why", p->node_why);
+    if (p->exec.buffered)
+        return add_text(o, "intranode", "buffered") &&
+               add_number(o, "shared_bytes", (double)rota_shm_bytes(&p->exec));
     return add_text(o, "intranode", "shm") &&
            add_number(o, "shared_bytes", (double)rota_shm_bytes(&p->exec)) &&
            add_number(o, "copied_once_from", (double)p->exec.arena_from) &&

@@ -99,10 +99,7 @@ static int read_metadata(const char *key, const char *value, rota_hints *hints)
 
 /* In the order of rota_intranode. */
 static const char *const intranode_name[ROTA_N_INTRANODE] = {
-    "auto",
-    "shm",
-    "cma",
-    "p2p",
+    "auto", "shm", "cma", "p2p", "buffered",
 };
 
 const char *rota_intranode_name(rota_intranode intranode)
@@ -176,8 +173,8 @@ const rota_hint rota_hint_table[] = {
      "as the algorithm has it", read_metadata},
     {"rota_packing", "ROTA_PACKING", "pack, datatype", "pack", read_packing},
     {"rota_check", "ROTA_CHECK", "on, off", "on", read_check},
-    {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p", "auto",
-     read_intranode},
+    {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p, buffered",
+     "auto", read_intranode},
     {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
     {"rota_measure_ms", "ROTA_MEASURE_MS", "1" UP_TO, "100", read_measure_ms},
     {"rota_tuning_file", "ROTA_TUNING_FILE", "a path",

@@ -343,6 +343,9 @@ static int use_node(rota_plan *p)
     x->cma_from = mode == ROTA_INTRANODE_SHM ? SIZE_MAX : x->node->cma_from;
     if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
         x->cma_from = 1;
+    x->buffered = mode == ROTA_INTRANODE_BUFFERED;
+    if (x->buffered)
+        x->arena_from = x->cma_from = SIZE_MAX;
     const int err = rota_shm_reserve(x, &refused);
     vote.clash = refused;
     ROTA_TRY(rota_agree(p->comm, err, &vote));

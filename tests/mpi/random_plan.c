@@ -79,7 +79,7 @@ static void draw_hints(random_plan *r)
                                          "rota_leaders", "rota_node_size"};
     static const char *const metadata[] = {"once", "fused", "two_phase",
                                            "combined"};
-    static const char *const intranode[] = {"auto", "shm", "cma", "p2p"};
+    static const char *const intranode[] = {"auto", "shm", "cma", "buffered"};
     uint64_t n_algos = 0;
     char text[20];
 
