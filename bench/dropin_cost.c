@@ -194,7 +194,7 @@ static void other_calls(const char *when)
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {8, 512, 4096, 65536};
+    static const int sizes[] = {8, 512, 4096, 65536, 262144, 1048576};
     exchange x;
 
     MPI_Init(&argc, &argv);
