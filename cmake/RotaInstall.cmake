@@ -1,5 +1,5 @@
-# Installs the header, the libraries, rota-run, rota-tune and rota-info, and what
-# CMake and pkg-config need to find them.
+# Installs the header, the libraries, rota-run, rota-tune and rota-info, manual
+# pages, and what CMake and pkg-config need to find them.
 
 include(CMakePackageConfigHelpers)
 
@@ -7,6 +7,25 @@ set(rota_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rota)
 set(rota_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES include/rota.h TYPE INCLUDE)
+
+# Manual pages, made from the header.
+set(rota_man ${PROJECT_BINARY_DIR}/man)
+find_program(ROTA_AWK awk REQUIRED)
+mark_as_advanced(ROTA_AWK)
+add_custom_command(OUTPUT ${rota_man}/rota.3
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${rota_man}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${rota_man}
+    COMMAND ${ROTA_AWK} -v folder=${rota_man} -v version=${PROJECT_VERSION}
+            -f ${PROJECT_SOURCE_DIR}/tools/man.awk
+            ${PROJECT_SOURCE_DIR}/include/rota.h
+    DEPENDS include/rota.h tools/man.awk
+    VERBATIM
+    COMMENT "Making manual pages")
+add_custom_target(rota_man_pages ALL DEPENDS ${rota_man}/rota.3)
+foreach(section IN ITEMS 3 7)
+    install(DIRECTORY ${rota_man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+        FILES_MATCHING PATTERN "*.${section}")
+endforeach()
 
 # Two sets, as only who links the static library needs hwloc and cJSON.
 install(TARGETS rota EXPORT rota)

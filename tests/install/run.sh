@@ -45,6 +45,7 @@ for language in C CXX; do
 done
 
 # Beside a program that uses Rota itself.
+[ -s "$prefix/share/man/man3/rota_start.3" ] || { echo "no manual pages"; exit 1; }
 if [ -e "$prefix/bin/rota-run" ]; then
     step "run under rota-run" env ROTA_STATS=1 timeout 60 \
         "$prefix/bin/rota-run" "$@" 2 "$work/C/with_rota"
