@@ -1,0 +1,74 @@
+#!/bin/sh
+# cluster_cut.sh ROOT SOAK PRELOAD - what becomes of plans when a host is cut off
+# from the others? SOAK is the program of soak.c, which checks all data; PRELOAD
+# the library of finalize.c. Hosts are those of tools/cluster.sh.
+#
+# Cut off for some seconds: TCP sends again what was lost, and the run ends well.
+# For good: MPICH 4.0 reports nothing, on either side, so plans wait, as MPI's own
+# calls do, until the launcher's time limit. Whatever ends the run, nobody may
+# have received wrong data or ended well, and no process may be left.
+set -u
+root=${1:?}
+soak=${2:?}
+preload=${3:?}
+why=$(sh "$root/tools/cluster.sh" --check 2>&1) || { echo "$why"; exit 77; }
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+mark=cluster-cut-$$
+failed=no
+
+wrong()
+{
+    echo "$case: $*"
+    cat "$work/output"
+    failed=yes
+}
+
+# What every rank does before it becomes SOAK. That of the second host takes it
+# off the net once all have had time to begin, for CUT_SECONDS if that is not 0.
+cat >"$work/rank" <<'END'
+cut_off()
+{
+    sleep 4
+    ip link set eth0 down && : >"$1/cut"
+    [ "$CUT_SECONDS" -gt 0 ] || return
+    sleep "$CUT_SECONDS"
+    ip link set eth0 up
+}
+work=$1
+shift
+[ "$(hostname)" != host1 ] || cut_off "$work" &
+exec "$@"
+END
+
+# run LIMIT SECONDS: sets status.
+run()
+{
+    rm -f "$work/cut"
+    env CLUSTER_MARK="$mark" sh "$root/tools/cluster.sh" --limit "$1" \
+        --ranks 2,1 sh "$work/rank" "$work" env LD_PRELOAD="$preload" "$soak" \
+        --seconds "$2" >"$work/output" 2>&1
+    status=$?
+    [ -e "$work/cut" ] || wrong "was not cut off"
+    ! grep -q '\.c:[0-9]*: rank' "$work/output" || wrong "data were wrong"
+    n=0
+    while grep -qzsx "CLUSTER_MARK=$mark" /proc/[0-9]*/environ &&
+        [ "$n" -lt 100 ]; do
+        n=$((n + 1))
+        sleep 0.1
+    done
+    [ "$n" -lt 100 ] || wrong "left processes"
+}
+
+case="for two seconds"
+export CUT_SECONDS=2
+run 80 10
+[ "$status" -eq 0 ] || wrong "ended with $status"
+
+case="for good"
+export CUT_SECONDS=0
+run 20 10
+[ "$status" -ne 0 ] || wrong "ended well"
+
+[ "$failed" = no ]
