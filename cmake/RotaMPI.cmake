@@ -41,6 +41,10 @@ check_symbol_exists(OPEN_MPI mpi.h ROTA_MPI_IS_OPENMPI)
 check_symbol_exists(MPICH_VERSION mpi.h ROTA_MPI_IS_MPICH)
 check_symbol_exists(SMPI_H mpi.h ROTA_MPI_IS_SMPI)
 check_symbol_exists(MPI_Alltoallv_init_c mpi.h ROTA_MPI_HAS_PERSISTENT)
+# Does this MPI say whether it takes memory of a device?
+check_symbol_exists(MPIX_GPU_query_support mpi.h ROTA_MPI_HAS_GPU_QUERY)
+check_symbol_exists(MPIX_Query_cuda_support "mpi.h;mpi-ext.h"
+                    ROTA_MPI_HAS_CUDA_QUERY)
 cmake_pop_check_state()
 
 set(rota_mpiexec_flags "")

@@ -293,7 +293,7 @@ ROTA_API int rota_wait(rota_plan *plan);
 ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
 
 /* Use other buffers from the next start on. Counts, displacements and types
- * stay; MPI_IN_PLACE must be given again if the plan was made with it, and
+ * stay, and a plan that was made for memory of the host gets none of a device; MPI_IN_PLACE must be given again if the plan was made with it, and
  * only then. Ranks may call it independently of each other.
  * Local; does not block.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or varying;
@@ -301,6 +301,30 @@ ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
  * MPI_IN_PLACE. */
 ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
                                    void *recvbuf);
+
+/* Let a plan whose buffers are on a device take its place in a stream of the
+ * program's, without the host waiting for the device. From the next start on
+ *
+ *   what was put in the stream before a start is done before the plan reads its
+ *   send buffer or writes its receive buffer on the device: a kernel may still
+ *   be filling the one when the plan is started;
+ *
+ *   what is put in the stream after rota_wait, rota_exchange_wait, or the
+ *   rota_test that completes the plan, comes after what the plan writes on the
+ *   device. These calls then no longer wait for the receive buffer: when they
+ *   return it is for the stream to read, not for the host or other streams.
+ *
+ * Without a stream, data must be on the device before a start, and are there
+ * after the wait; the host knows nothing of kernels either.
+ *
+ * stream  a cudaStream_t or CUstream, NULL being the default stream; it must
+ *         live until it is replaced or the plan is freed. ROTA_NO_STREAM: no
+ *         stream from now on
+ *
+ * It makes no difference to a plan whose buffers are memory of the host. Local;
+ * does not block. Errors: MPI_ERR_REQUEST for a plan that is NULL or active. */
+#define ROTA_NO_STREAM ((void *)-1)
+ROTA_API int rota_plan_set_stream(rota_plan *plan, void *stream);
 
 /* Free an inactive plan and set *plan to NULL; *plan == NULL is allowed and
  * does nothing. The memory of a plan in whose messages MPI failed is not given
@@ -481,6 +505,12 @@ ROTA_API int rota_version(void);
  *                                   that a start within one node needs no more
  *                                   calls of Rota's to be complete for others,
  *                                   if all messages are in one round)
+ *   rota_device     ROTA_DEVICE     how blocks in memory of a device travel:
+ *                                   copy_to_cpu (by way of the host), cuda_aware
+ *                                   (MPI takes them from there; an error where it
+ *                                   does not say that it can, or where something
+ *                                   else than MPI would have to touch them), auto
+ *                                   (default: copy_to_cpu)
  *   rota_choose     ROTA_CHOOSE     how to choose where the tuning says nothing:
  *                                   model (default: by expected times), or
  *                                   measure (the most promising candidates run

@@ -6,6 +6,7 @@
 #include "exec/move.h"
 #include "exec/native.h"
 #include "exec/shm.h"
+#include "exec/staging.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -380,6 +381,7 @@ void rota_exec_unbind(rota_exec *x)
     if (!rota_arena_put(x->area))
         free(x->area);
     rota_shm_unbind(x);
+    rota_staging_free(x);
     x->lane = NULL;
     x->lane_msg = NULL;
     x->lane_done = NULL;

@@ -7,6 +7,7 @@
 #include "exec/move.h"
 #include "exec/native.h"
 #include "exec/shm.h"
+#include "exec/staging.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -17,8 +18,9 @@
 /* ---- active executors ---------------------------------------------------- */
 
 static rota_exec *active_list;
-static bool moving; /* some message has got on in this poll */
-static int on_mpi;  /* active executors and waits that need MPI */
+static bool moving;   /* some message has got on in this poll */
+static int on_mpi;    /* active executors and waits that need MPI */
+static int on_device; /* active executors that need copies of a device */
 static unsigned polls_in_vain;
 static bool idle; /* a wait gives the processor up between polls */
 static bool threaded;
@@ -50,6 +52,7 @@ static void link_active(rota_exec *x)
     active_list = x;
     x->active = true;
     on_mpi += x->by_mpi;
+    on_device += x->staging != NULL;
 }
 
 static void finish(rota_exec *x, int err)
@@ -62,6 +65,7 @@ static void finish(rota_exec *x, int err)
         x->next_active->prev_active = x->prev_active;
     x->active = false;
     on_mpi -= x->by_mpi;
+    on_device -= x->staging != NULL;
     x->err = err;
     x->err_text[0] = '\0';
     if (err != MPI_SUCCESS && rota_fail_text()) {
@@ -100,13 +104,19 @@ int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
                              x->comm, &x->request[dir][m]);
 }
 
+static int stage_up(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->staging && dir == ROTA_RECV ? rota_staging_arrived(x, m)
+                                          : MPI_SUCCESS;
+}
+
 static int complete(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_wire *const w = &x->wire[dir][m];
 
-    return dir == ROTA_RECV && w->packed
-               ? rota_message_unpack(x, m, x->area + w->stage)
-               : MPI_SUCCESS;
+    if (dir == ROTA_RECV && w->packed)
+        ROTA_TRY(rota_message_unpack(x, m, x->area + w->stage));
+    return stage_up(x, dir, m);
 }
 
 int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
@@ -115,10 +125,10 @@ int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     int flag;
 
     if (w->parcel || w->late) {
-        const int err = w->parcel ? rota_shm_test(x, dir, m, done)
-                                  : rota_late_test(x, dir, m, done);
+        ROTA_TRY(w->parcel ? rota_shm_test(x, dir, m, done)
+                           : rota_late_test(x, dir, m, done));
         moving = moving || *done;
-        return err;
+        return *done ? stage_up(x, dir, m) : MPI_SUCCESS;
     }
     ROTA_TRY(MPI_Test(&x->request[dir][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
@@ -130,21 +140,42 @@ static int make_copies(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
         const rota_copy *const k = &x->s->copy[c];
-        if (x->collect && rota_block_region(x->s, k->to) == ROTA_DST)
-            continue;
-        ROTA_TRY(rota_block_copy(x, k));
+        bool taken = x->collect && rota_block_region(x->s, k->to) == ROTA_DST;
+        if (x->staging && !taken)
+            ROTA_TRY(rota_staging_copy(x, k, &taken));
+        if (!taken)
+            ROTA_TRY(rota_block_copy(x, k));
     }
     return MPI_SUCCESS;
 }
 
 /* ---- phases without a window --------------------------------------------- */
 
+static bool may_send(rota_exec *x, uint32_t m, int *err)
+{
+    bool may = true;
+
+    if (x->staging)
+        *err = rota_staging_may_send(x, m, &may, &moving);
+    return may && *err == MPI_SUCCESS;
+}
+
+/* In list order, as far as what they send is here. */
+static int post_sends(rota_exec *x, const rota_phase *phase)
+{
+    int err = MPI_SUCCESS;
+
+    while (x->posted < phase[1].msg[ROTA_SEND] && may_send(x, x->posted, &err))
+        ROTA_TRY(rota_message_post(x, ROTA_SEND, x->posted++));
+    return err;
+}
+
 static int post_all(rota_exec *x, const rota_phase *phase)
 {
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
-            ROTA_TRY(rota_message_post(x, (rota_dir)dir, m));
-    return MPI_SUCCESS;
+    for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
+        ROTA_TRY(rota_message_post(x, ROTA_RECV, m));
+    x->posted = phase->msg[ROTA_SEND];
+    return post_sends(x, phase);
 }
 
 /* Testing in list order, each message until it is complete, costs one call a
@@ -153,10 +184,14 @@ static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
 {
     bool carried = true;
 
+    if (x->staging)
+        ROTA_TRY(post_sends(x, phase));
+    const uint32_t end[] = {
+        [ROTA_RECV] = phase[1].msg[ROTA_RECV], [ROTA_SEND] = x->posted};
     if (x->shm)
         ROTA_TRY(rota_shm_serve(x, &moving, &carried));
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (; x->next[dir] < phase[1].msg[dir]; x->next[dir]++) {
+        for (; x->next[dir] < end[dir]; x->next[dir]++) {
             bool complete_now = false;
             if (x->wire[dir][x->next[dir]].parcel)
                 continue;
@@ -165,7 +200,7 @@ static int poll_all(rota_exec *x, const rota_phase *phase, bool *done)
             if (!complete_now)
                 return MPI_SUCCESS;
         }
-    *done = carried;
+    *done = carried && x->posted == phase[1].msg[ROTA_SEND];
     return MPI_SUCCESS;
 }
 
@@ -179,14 +214,18 @@ static rota_dir lane_dir(const rota_exec *x, int lane)
     return lane < x->recv_lanes ? ROTA_RECV : ROTA_SEND;
 }
 
-/* Post the next message of the lane's direction that has bytes. */
+/* Post the next message of the lane's direction that has bytes, if what it sends
+ * is here. */
 static int refill(rota_exec *x, const rota_phase *phase, int lane)
 {
     const rota_dir dir = lane_dir(x, lane);
+    int err = MPI_SUCCESS;
 
     x->lane[lane] = MPI_REQUEST_NULL;
     x->lane_msg[lane] = NO_MSG;
     while (x->next[dir] < phase[1].msg[dir]) {
+        if (dir == ROTA_SEND && !may_send(x, x->next[dir], &err))
+            break;
         const uint32_t m = x->next[dir]++;
         ROTA_TRY(rota_message_post(x, dir, m));
         if (x->request[dir][m] == MPI_REQUEST_NULL && !x->wire[dir][m].late &&
@@ -197,7 +236,7 @@ static int refill(rota_exec *x, const rota_phase *phase, int lane)
         x->in_flight++;
         break;
     }
-    return MPI_SUCCESS;
+    return err;
 }
 
 static int fill_lanes(rota_exec *x, const rota_phase *phase)
@@ -239,10 +278,12 @@ static void forget_requests(rota_exec *x, int n)
 }
 
 /* Messages that tell sizes take more than one request, one after the other,
- * and those within the node take none. */
+ * those within the node take none, and lanes may wait for what they send. */
 static int poll_each_lane(rota_exec *x, const rota_phase *phase, bool *done)
 {
-    for (int lane = 0; lane < x->n_lanes; lane++)
+    for (int lane = 0; lane < x->n_lanes; lane++) {
+        if (x->lane_msg[lane] == NO_MSG)
+            ROTA_TRY(refill(x, phase, lane));
         while (x->lane_msg[lane] != NO_MSG) {
             bool complete_now = false;
             ROTA_TRY(rota_message_test(x, lane_dir(x, lane), x->lane_msg[lane],
@@ -252,13 +293,14 @@ static int poll_each_lane(rota_exec *x, const rota_phase *phase, bool *done)
             x->in_flight--;
             ROTA_TRY(refill(x, phase, lane));
         }
-    *done = x->in_flight == 0;
+    }
+    *done = x->in_flight == 0 && x->next[ROTA_SEND] == phase[1].msg[ROTA_SEND];
     return MPI_SUCCESS;
 }
 
 static int poll_lanes(rota_exec *x, const rota_phase *phase, bool *done)
 {
-    if (x->metadata != ROTA_META_ONCE || x->shm)
+    if (x->metadata != ROTA_META_ONCE || x->shm || x->staging)
         return poll_each_lane(x, phase, done);
     while (x->in_flight > 0) {
         int n = 0;
@@ -321,16 +363,24 @@ static int step(rota_exec *x, bool *done)
     while (x->phase < x->s->n_phases) {
         const rota_phase *const phase = &x->s->phase[x->phase];
         bool complete_phase = false;
+        if (!x->entered && x->staging) {
+            bool may = false;
+            ROTA_TRY(rota_staging_may_enter(x, &may, &moving));
+            if (!may)
+                return MPI_SUCCESS;
+        }
         if (!x->entered)
             ROTA_TRY(enter_phase(x, phase));
         ROTA_TRY(poll_phase(x, phase, &complete_phase));
         if (!complete_phase)
             return MPI_SUCCESS;
+        if (x->staging)
+            ROTA_TRY(rota_staging_leave(x));
         x->phase++;
         x->entered = false;
     }
     *done = true;
-    return MPI_SUCCESS;
+    return x->staging ? rota_staging_end(x, done, &moving) : MPI_SUCCESS;
 }
 
 static void advance(rota_exec *x)
@@ -407,6 +457,8 @@ int rota_exec_start(rota_exec *x)
         ROTA_TRY(stage_in(x));
     if (x->shm)
         rota_shm_begin(x);
+    if (x->staging)
+        ROTA_TRY(rota_staging_begin(x));
     x->phase = 0;
     x->entered = false;
     x->err = MPI_SUCCESS;
@@ -476,7 +528,7 @@ typedef struct patience {
     int n; /* polls in vain */
     bool armed;
     uint32_t armed_at; /* of the bell */
-    bool by_mpi;       /* some active executor or this wait needs MPI */
+    bool unrung;       /* MPI or a device is waited for, which ring no bell */
 } patience;
 
 /* Have the bell rung when something active can get on. */
@@ -490,7 +542,8 @@ static uint32_t arm_bell(void)
         least = n < least ? n : least;
     }
     return rota_bell_arm(&rota_arena_own()->bell,
-                         on_mpi > 0 || !active_list ? 1 : least, takes);
+                         on_mpi + on_device > 0 || !active_list ? 1 : least,
+                         takes);
 }
 
 static void sleep_armed(const patience *p)
@@ -498,7 +551,7 @@ static void sleep_armed(const patience *p)
     rota_bell *const bell = &rota_arena_own()->bell;
     const long limit = wary > 0 ? WARY_SLEEP_NS : SLEEP_NS;
 
-    if (p->by_mpi)
+    if (p->unrung)
         rota_bell_sleep(bell, p->armed_at, NAP_NS);
     else if (!rota_bell_sleep(bell, p->armed_at, limit))
         wary = WARY;
@@ -529,7 +582,7 @@ static void give_way(patience *p)
         return;
     }
     const int64_t before = rota_now_ns();
-    if (!p->by_mpi || p->n >= spins + YIELDS || before < yield_again_ns) {
+    if (!p->unrung || p->n >= spins + YIELDS || before < yield_again_ns) {
         doze(p);
         return;
     }
@@ -552,7 +605,7 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
         idle = false;
         const int err = done(arg, &flag);
         const bool waited = !moving;
-        p.by_mpi = on_mpi > 0;
+        p.unrung = on_mpi + on_device > 0;
         unlock();
         if (flag || err != MPI_SUCCESS)
             return err;

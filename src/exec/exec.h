@@ -70,9 +70,12 @@ typedef struct rota_exec {
     char **place; /* [n_blocks] unless ROTA_META_ONCE: where a block is that
                      came in a message with a header; else NULL */
     struct rota_consensus *consensus; /* NULL without a sparse phase */
-    struct rota_shm *shm; /* messages within the node, or NULL: made by
+    struct rota_shm *shm;         /* messages within the node, or NULL: made by
                              rota_shm_reserve before rota_exec_bind */
-    bool by_mpi;          /* some phase needs MPI */
+    struct rota_staging *staging; /* blocks on a device, or NULL: made by
+                             rota_staging_make, of a fixed plan before
+                             rota_exec_bind */
+    bool by_mpi;                  /* some phase needs MPI */
     MPI_Request native_request;
     struct rota_native *native_args; /* NULL without a native phase */
     struct rota_flow *flow; /* NULL without a phase that data flow through */
@@ -88,6 +91,7 @@ typedef struct rota_exec {
     uint32_t phase;
     uint32_t next[ROTA_N_DIRS]; /* unlimited: first not complete; windowed:
                                    first not posted */
+    uint32_t posted;            /* unlimited: first send not posted */
     int in_flight;              /* windowed: lanes in use */
     bool entered;               /* the phase's first messages are posted */
     bool active;

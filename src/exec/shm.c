@@ -5,6 +5,7 @@
 #include "exec/move.h"
 #include "exec/node.h"
 #include "exec/ring.h"
+#include "exec/staging.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -785,6 +786,8 @@ int rota_shm_serve(rota_exec *x, bool *moved, bool *done)
         bool complete = false;
         if (err == MPI_SUCCESS)
             err = rota_shm_test(x, o.dir, o.m, &complete);
+        if (complete && x->staging && o.dir == ROTA_RECV)
+            err = rota_staging_arrived(x, o.m);
         *moved = *moved || complete || p->moved != before;
         if (!complete)
             shm->open[left++] = o;

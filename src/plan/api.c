@@ -576,11 +576,20 @@ int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
 {
     int err = check_buffers(plan, sendbuf, recvbuf);
 
-    /* What MPI takes as const it does not write. */
     if (err == MPI_SUCCESS)
-        err = rota_exec_rebase(
-            &plan->exec, plan->problem.in_place ? plan->stage : (char *)sendbuf,
-            recvbuf);
+        err = rota_plan_rebase(plan, sendbuf, recvbuf);
+    return leave(comm_of(plan), __func__, err);
+}
+
+int rota_plan_set_stream(rota_plan *plan, void *stream)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && plan->active)
+        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
+                        plan->comm->me);
+    if (err == MPI_SUCCESS)
+        rota_plan_follow(plan, stream != ROTA_NO_STREAM, stream);
     return leave(comm_of(plan), __func__, err);
 }
 

@@ -92,6 +92,7 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
                    .leaders =
                        hints->leaders ? hints->leaders : DEFAULT_LEADERS},
         .intranode = hints->intranode,
+        .device = hints->device,
     };
     choice->params.by_datatype =
         algo->by_datatype || (hints->by_datatype && what->kind == ROTA_FIXED &&

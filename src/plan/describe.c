@@ -1,5 +1,6 @@
 /* describe.c - what a plan is, in text or JSON. */
 #include "exec/shm.h"
+#include "exec/staging.h"
 #include "plan/plan.h"
 
 #include <cjson/cJSON.h>
@@ -169,6 +170,42 @@ static bool add_terms(cJSON *o, const rota_plan *p)
     return list != NULL;
 }
 
+static bool add_staging(cJSON *o, const rota_plan *p)
+{
+    bool pinned;
+    double down, exchange, up;
+    const size_t bytes = rota_staging_bytes(&p->exec, &pinned);
+
+    rota_staging_times(&p->exec, &down, &exchange, &up);
+    return add_number(o, "staging_bytes", (double)bytes) &&
+           cJSON_AddBoolToObject(o, "staging_pinned", pinned) &&
+           add_number(o, "last_down_us", down) &&
+           add_number(o, "last_exchange_us", exchange) &&
+           add_number(o, "last_up_us", up);
+}
+
+/* What is on a device, of a varying plan in its last start, and how it travels.
+ */
+static bool add_device(cJSON *o, const rota_plan *p)
+{
+    static const char *const sides[] = {"none", "send", "receive",
+                                        "send and receive"};
+    const int on = p->on_device[ROTA_SRC] + 2 * p->on_device[ROTA_DST];
+    const bool aware = p->choice.device == ROTA_DEVICE_AWARE;
+
+    if (!p->device)
+        return add_text(o, "device", "none") &&
+               add_text(o, "device_why", rota_device_why_none());
+    return add_text(o, "device", p->device->name) &&
+           add_text(o, "device_buffers", sides[on]) &&
+           add_text(o, "device_path", aware ? "cuda_aware" : "copy_to_cpu") &&
+           add_text(o, "device_why",
+                    p->choice.device == ROTA_DEVICE_AUTO
+                        ? "the default"
+                        : "asked for by a hint") &&
+           (!p->exec.staging || add_staging(o, p));
+}
+
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
@@ -203,8 +240,8 @@ static cJSON *collect(const rota_plan *p)
     cJSON *const o = cJSON_CreateObject();
 
     if (o && add_choice(o, p) && add_place(o, p) && add_transport(o, p) &&
-        add_work(o, p) && add_bound(o, p) && add_candidates(o, p) &&
-        add_terms(o, p))
+        add_device(o, p) && add_work(o, p) && add_bound(o, p) &&
+        add_candidates(o, p) && add_terms(o, p))
         return o;
     cJSON_Delete(o);
     return NULL;

@@ -116,6 +116,28 @@ static int read_intranode(const char *key, const char *value, rota_hints *hints)
     return MPI_SUCCESS;
 }
 
+/* In the order of rota_device_path. */
+static const char *const device_path_name[ROTA_N_DEVICE_PATHS] = {
+    "auto",
+    "copy_to_cpu",
+    "cuda_aware",
+};
+
+const char *rota_device_path_name(rota_device_path path)
+{
+    return device_path_name[path];
+}
+
+static int read_device(const char *key, const char *value, rota_hints *hints)
+{
+    int found;
+
+    ROTA_TRY(
+        read_name(key, value, device_path_name, ROTA_N_DEVICE_PATHS, &found));
+    hints->device = (rota_device_path)found;
+    return MPI_SUCCESS;
+}
+
 static int read_packing(const char *key, const char *value, rota_hints *hints)
 {
     hints->by_datatype = strcmp(value, "datatype") == 0;
@@ -175,6 +197,8 @@ const rota_hint rota_hint_table[] = {
     {"rota_check", "ROTA_CHECK", "on, off", "on", read_check},
     {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p, buffered",
      "auto", read_intranode},
+    {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware", "auto",
+     read_device},
     {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
     {"rota_measure_ms", "ROTA_MEASURE_MS", "1" UP_TO, "100", read_measure_ms},
     {"rota_tuning_file", "ROTA_TUNING_FILE", "a path",
@@ -262,6 +286,7 @@ uint64_t rota_hints_hash(const rota_hints *hints)
     h = mix(h, hints->by_datatype);
     h = mix(h, hints->check);
     h = mix(h, hints->intranode);
+    h = mix(h, hints->device);
     h = mix(h, hints->measure);
     h = mix(h, (uint64_t)hints->measure_ms);
     return mix_text(h, hints->tuning_file);

@@ -335,6 +335,9 @@ static int use_node(rota_plan *p)
     p->node_why = "asked for by a hint";
     if (mode == ROTA_INTRANODE_P2P)
         return MPI_SUCCESS;
+    p->node_why = "rota_device = cuda_aware: MPI takes all messages";
+    if (p->choice.device == ROTA_DEVICE_AWARE)
+        return MPI_SUCCESS;
     p->node_why = p->comm->node_why;
     if (!p->comm->node)
         return MPI_SUCCESS;
@@ -390,6 +393,7 @@ static int pretend(rota_plan *p, int node_size)
 /* Build; allocate what has an entry for every block. */
 static int build(rota_plan *p)
 {
+    ROTA_TRY(rota_plan_check_device(p));
     ROTA_TRY(rota_sched_init(&p->sched, p->comm->P, p->comm->me));
     ROTA_TRY(p->choice.algo->build(p->topo, &p->choice.params, &p->sched));
     p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);
@@ -435,6 +439,9 @@ static int bind(rota_plan *p)
 {
     set_exec(p);
     ROTA_TRY(use_node(p));
+    ROTA_TRY(rota_plan_find_device(p));
+    if (p->kind == ROTA_FIXED)
+        ROTA_TRY(rota_plan_stage_fixed(p));
     if (p->choice.metadata == ROTA_META_ONCE)
         ROTA_TRY(make_scratch(p));
     return rota_exec_bind(&p->exec);
@@ -557,6 +564,7 @@ void rota_plan_destroy(rota_plan *plan)
     if (plan->exec.broken)
         return;
     rota_exec_unbind(&plan->exec);
+    rota_plan_forget_device(plan);
     rota_sched_free(&plan->sched);
     rota_problem_free(&plan->problem);
     rota_topo_free(&plan->pretended);

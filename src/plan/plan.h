@@ -4,6 +4,7 @@
 
 #include "algos/algo.h"
 #include "exec/exec.h"
+#include "exec/layout.h"
 #include "plan/tuning.h"
 #include "problem.h"
 #include "rota.h"
@@ -25,6 +26,7 @@ typedef struct rota_hints {
     bool by_datatype;
     bool check;
     rota_intranode intranode;
+    rota_device_path device;
     bool measure;                /* candidates, not only price them */
     int measure_ms;              /* for about that long */
     char tuning_file[ROTA_PATH]; /* "": the usual ones */
@@ -45,6 +47,7 @@ int rota_hints_read(MPI_Info info, rota_hints *hints);
 uint64_t rota_hints_hash(const rota_hints *hints);
 const char *rota_metadata_name(rota_metadata metadata);
 const char *rota_intranode_name(rota_intranode intranode);
+const char *rota_device_path_name(rota_device_path path);
 
 /* ---- choose.c ------------------------------------------------------------ */
 
@@ -332,6 +335,13 @@ struct rota_plan {
     size_t out_room;
     char *user_out; /* the caller's, used if not NULL */
     size_t user_room;
+
+    /* Buffers on a device: nothing of this is used without one. */
+    const rota_device *device; /* in use when the plan was made, or NULL */
+    rota_layout layout[2];     /* of the types, by ROTA_SRC and ROTA_DST */
+    bool follow;               /* stream is the user's */
+    void *stream;
+    bool on_device[2]; /* what the last start has on a device, likewise */
 };
 
 /* Collective; every failure is agreed on. */
@@ -365,6 +375,36 @@ typedef struct rota_found {
 } rota_found;
 
 int rota_exchange_collect(rota_plan *plan, rota_found *found);
+
+/* ---- device.c ------------------------------------------------------------ */
+
+/* May MPI be handed memory of a device? */
+bool rota_mpi_takes_device(void);
+
+/* Can the plan, whose algorithm and types are known, do what the hint on devices
+ * asks for? Local. */
+int rota_plan_check_device(const rota_plan *plan);
+
+/* See whether the process uses a device. Local. */
+int rota_plan_find_device(rota_plan *plan);
+void rota_plan_forget_device(rota_plan *plan);
+
+/* Let what lies on a device be exchanged by way of the host: plan->exec, set for
+ * these buffers, is changed. send is not used in place. Local. */
+int rota_plan_stage(rota_plan *plan, char *send, char *recv, bool in_place);
+
+int rota_plan_stage_fixed(rota_plan *plan);
+
+/* From the next start on, heed a stream of the user's or none. */
+void rota_plan_follow(rota_plan *plan, bool follow, void *stream);
+
+/* rota_plan_set_buffers. */
+int rota_plan_rebase(rota_plan *plan, const void *sendbuf, void *recvbuf);
+
+/* Let the blocks of an exchange go to buffer, or to a mirror of it if it is on a
+ * device: then rota_staging_deliver is to follow. Their sizes and offsets from
+ * buffer are set. */
+int rota_plan_stage_found(rota_plan *plan, char *buffer);
 
 /* ---- mem.c --------------------------------------------------------------- */
 

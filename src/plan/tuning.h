@@ -20,12 +20,21 @@ typedef enum rota_intranode {
     ROTA_N_INTRANODE
 } rota_intranode;
 
+/* How blocks on a device travel. */
+typedef enum rota_device_path {
+    ROTA_DEVICE_AUTO,  /* by way of the host */
+    ROTA_DEVICE_COPY,  /* by way of the host */
+    ROTA_DEVICE_AWARE, /* MPI takes them from the device */
+    ROTA_N_DEVICE_PATHS
+} rota_device_path;
+
 /* All that a plan's builder and executor are told. */
 typedef struct rota_choice {
     const rota_algo *algo;
     rota_params params;
     rota_metadata metadata;
     rota_intranode intranode;
+    rota_device_path device;
 } rota_choice;
 
 /* Where something was measured; texts are owned and never NULL once read. */

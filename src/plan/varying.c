@@ -1,6 +1,7 @@
 /* varying.c - starts with counts and buffers of their own. */
 #include "exec/late.h"
 #include "exec/move.h"
+#include "exec/staging.h"
 #include "plan/plan.h"
 
 #include <limits.h>
@@ -24,8 +25,8 @@ static void leave_out(rota_plan *p)
 }
 
 /* In place: send blocks are those of the receive buffer, to be staged one
- * after the other. */
-static int lay_out_stage(rota_plan *p)
+ * after the other. Returns the room that it takes. */
+static size_t lay_out_stage(rota_plan *p)
 {
     const int P = p->comm->P, me = p->comm->me;
     size_t at = 0;
@@ -36,8 +37,16 @@ static int lay_out_stage(rota_plan *p)
         p->offset[d] = (ptrdiff_t)at;
         at += p->bytes[d];
     }
-    return rota_grow(&p->stage, &p->stage_bytes, at,
-                     "staging what is sent in place");
+    return at;
+}
+
+/* For what is not staged from a device. */
+static int grow_stage(rota_plan *p, size_t room)
+{
+    ROTA_TRY(rota_grow(&p->stage, &p->stage_bytes, room,
+                       "staging what is sent in place"));
+    p->exec.base[ROTA_SRC] = p->stage;
+    return MPI_SUCCESS;
 }
 
 int rota_varying_start(rota_plan *p, const rota_args *args)
@@ -45,6 +54,9 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     const int P = p->comm->P;
     const bool in_place = args->sendbuf == MPI_IN_PLACE;
     static const rota_type bytes_type = {MPI_BYTE, 1, 1};
+    /* What MPI takes as const it does not write. */
+    char *const send = (char *)args->sendbuf, *const recv = args->recvbuf;
+    size_t room = 0;
 
     if (args->recvbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
@@ -52,7 +64,7 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
                             &args->rdispls, &p->unit, p->bytes + P,
                             p->offset + P));
     if (in_place)
-        ROTA_TRY(lay_out_stage(p));
+        room = lay_out_stage(p);
     else
         ROTA_TRY(rota_side_fill("send", P, args->sendbuf, &args->sendcounts,
                                 &args->sdispls, &p->unit, p->bytes, p->offset));
@@ -61,9 +73,12 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     leave_out(p);
     p->exec.stage_in = in_place;
     p->exec.type[ROTA_SRC] = in_place ? bytes_type : p->problem.send.type;
-    /* What MPI takes as const it does not write. */
-    p->exec.base[ROTA_SRC] = in_place ? p->stage : (char *)args->sendbuf;
-    p->exec.base[ROTA_DST] = args->recvbuf;
+    p->exec.base[ROTA_SRC] = send;
+    p->exec.base[ROTA_DST] = recv;
+    p->exec.type[ROTA_DST] = p->problem.recv.type;
+    ROTA_TRY(rota_plan_stage(p, send, recv, in_place));
+    if (p->exec.stage_in)
+        ROTA_TRY(grow_stage(p, room));
     return rota_exec_start(&p->exec);
 }
 
@@ -80,6 +95,8 @@ int rota_exchange_begin(rota_plan *p, const rota_args *args)
     leave_out(p);
     /* What MPI takes as const it does not write. */
     p->exec.base[ROTA_SRC] = (char *)args->sendbuf;
+    p->exec.type[ROTA_SRC] = p->problem.send.type;
+    ROTA_TRY(rota_plan_stage(p, (char *)args->sendbuf, NULL, false));
     return rota_exec_start(&p->exec);
 }
 
@@ -142,7 +159,6 @@ static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
 
 int rota_exchange_collect(rota_plan *p, rota_found *found)
 {
-    const rota_type *const type = &p->problem.recv.type;
     const rota_block mine = rota_dst(&p->sched, p->comm->me);
     rota_exec *const x = &p->exec;
     size_t total, at = 0;
@@ -151,21 +167,26 @@ int rota_exchange_collect(rota_plan *p, rota_found *found)
     p->bytes[mine] = p->bytes[rota_src(&p->sched, p->comm->me)];
     ROTA_TRY(tell_counts(p, found, &total));
     ROTA_TRY(choose_buffer(p, total * (size_t)p->unit.spacing, &buffer));
-    x->base[ROTA_DST] = buffer;
     for (int q = 0; q < p->comm->P; q++) {
         const rota_block b = rota_dst(&p->sched, q);
-        const size_t n = elements(p, b);
         p->offset[b] = (ptrdiff_t)at * p->unit.spacing + p->unit.true_lb;
-        at += n;
-        if (n == 0)
+        at += elements(p, b);
+    }
+    ROTA_TRY(rota_plan_stage_found(p, buffer));
+    for (int q = 0; q < p->comm->P; q++) {
+        const rota_block b = rota_dst(&p->sched, q);
+        if (elements(p, b) == 0)
             continue;
         if (b == mine)
             ROTA_TRY(rota_block_copy(
                 x, &(rota_copy){.from = rota_src(&p->sched, q), .to = b}));
         else
-            ROTA_TRY(rota_type_unpack(type, x->place[b], p->bytes[b],
-                                      buffer + p->offset[b], x->comm));
+            ROTA_TRY(
+                rota_type_unpack(&x->type[ROTA_DST], x->place[b], p->bytes[b],
+                                 x->base[ROTA_DST] + p->offset[b], x->comm));
     }
+    if (rota_staging_mirrors(x, ROTA_DST))
+        ROTA_TRY(rota_staging_deliver(x));
     found->buffer = buffer;
     return MPI_SUCCESS;
 }

@@ -12,6 +12,7 @@
  * and started in orders that differ among ranks.
  */
 #include "algos/algo.h"
+#include "buffers.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -23,8 +24,9 @@ enum { GUARD = 0xA5, MARGIN = 40, STARTS = 3 };
 
 /* One rank's side of an exchange: a buffer with blocks in it. */
 typedef struct side {
-    unsigned char *memory; /* what is allocated */
-    unsigned char *base;   /* what is handed over */
+    unsigned char *memory; /* what is allocated, twice bytes */
+    unsigned char *base;   /* what is handed over, as the host sees it */
+    unsigned char *there;  /* the same as memory, as it is handed over */
     size_t bytes;
     int *count, *displ; /* [P] */
 } side;
@@ -66,7 +68,36 @@ static void lay_out(exchange *e, side *s, bool sends)
     s->bytes = (size_t)at + 2 * MARGIN;
     s->memory = malloc(2 * s->bytes);
     s->base = s->memory + MARGIN;
+    s->there = test_buffer_make(s->memory, 2 * s->bytes,
+                                (unsigned)(test_hash(e->seed) >> sends * 8));
     memset(s->memory, GUARD, 2 * s->bytes);
+}
+
+static void close_side(side *s)
+{
+    if (s->memory)
+        test_buffer_free(s->there, s->memory);
+    free(s->memory);
+    free(s->count);
+    free(s->displ);
+}
+
+/* What is handed over for an address that the host sees. */
+static void *there(const side *s, const unsigned char *here)
+{
+    return s->there + (here - s->memory);
+}
+
+static void put_side(const side *s)
+{
+    if (s->memory)
+        test_buffer_put(s->there, s->memory, 2 * s->bytes);
+}
+
+static void get_side(const side *s)
+{
+    if (s->memory)
+        test_buffer_get(s->memory, s->there, 2 * s->bytes);
 }
 
 static void set_block(unsigned char *at, int src, int dst, int n, int iteration)
@@ -111,6 +142,8 @@ static void check_guards(const side *s, unsigned char *base, const char *what)
 static void check_result(const exchange *e, unsigned char *send,
                          unsigned char *recv, int iteration)
 {
+    get_side(&e->recv);
+    get_side(&e->send);
     for (int q = 0; q < test_P; q++) {
         if (!is_block(recv + e->recv.displ[q], q, test_me, e->recv.count[q],
                       iteration))
@@ -132,22 +165,19 @@ static void open_exchange(exchange *e, MPI_Info info)
         lay_out(e, &e->send, true);
     e->other_recv = e->recv.base + e->recv.bytes;
     e->other_send = e->in_place ? NULL : e->send.base + e->send.bytes;
-    MUST(rota_alltoallv_init(e->in_place ? MPI_IN_PLACE : e->send.base,
-                             e->send.count, e->send.displ, MPI_BYTE,
-                             e->recv.base, e->recv.count, e->recv.displ,
-                             MPI_BYTE, MPI_COMM_WORLD, info, &e->plan));
+    MUST(rota_alltoallv_init(
+        e->in_place ? MPI_IN_PLACE : there(&e->send, e->send.base),
+        e->send.count, e->send.displ, MPI_BYTE, there(&e->recv, e->recv.base),
+        e->recv.count, e->recv.displ, MPI_BYTE, MPI_COMM_WORLD, info,
+        &e->plan));
 }
 
 static void close_exchange(exchange *e)
 {
     MUST(rota_plan_free(&e->plan));
     CHECK(e->plan == NULL);
-    free(e->send.memory);
-    free(e->send.count);
-    free(e->send.displ);
-    free(e->recv.memory);
-    free(e->recv.count);
-    free(e->recv.displ);
+    close_side(&e->send);
+    close_side(&e->recv);
 }
 
 /* The last start is on other buffers. */
@@ -158,9 +188,12 @@ static void start(exchange *e, int iteration)
     unsigned char *const send = moved ? e->other_send : e->send.base;
 
     fill_sends(e, e->in_place ? recv : send, iteration);
+    put_side(&e->recv);
+    put_side(&e->send);
     if (moved)
-        MUST(rota_plan_set_buffers(e->plan, e->in_place ? MPI_IN_PLACE : send,
-                                   recv));
+        MUST(rota_plan_set_buffers(
+            e->plan, e->in_place ? MPI_IN_PLACE : there(&e->send, send),
+            there(&e->recv, recv)));
     MUST(rota_start(e->plan));
 }
 
@@ -217,9 +250,12 @@ static void varying_start(rota_plan *plan, exchange *e)
     if (!e->in_place)
         lay_out(e, &e->send, true);
     fill_sends(e, e->in_place ? e->recv.base : e->send.base, 0);
-    MUST(rota_alltoallv_start(plan, e->in_place ? MPI_IN_PLACE : e->send.base,
-                              e->send.count, e->send.displ, e->recv.base,
-                              e->recv.count, e->recv.displ));
+    put_side(&e->recv);
+    put_side(&e->send);
+    MUST(rota_alltoallv_start(
+        plan, e->in_place ? MPI_IN_PLACE : there(&e->send, e->send.base),
+        e->send.count, e->send.displ, there(&e->recv, e->recv.base),
+        e->recv.count, e->recv.displ));
 }
 
 /* Counts, patterns and buffers change with every start. */
@@ -265,12 +301,14 @@ static void check_found(const exchange *e, const unsigned char *found,
 static void collect(rota_plan *plan, const exchange *e, int counts[],
                     int displs[], bool own)
 {
-    static unsigned char buffer[1 << 20];
-    void *found = NULL;
+    static unsigned char host[1 << 20];
+    void *found = NULL, *buffer = host;
     size_t total = 0;
 
     for (int q = 0; q < test_P; q++)
         total += block_bytes(e, q, test_me);
+    if (own)
+        buffer = test_buffer_make(host, total, (unsigned)e->seed);
     if (own && total > 0) {
         MUST(rota_exchange_set_buffer(plan, buffer, total - 1));
         MUST_FAIL(rota_exchange_wait(plan, &found, counts, displs),
@@ -279,9 +317,15 @@ static void collect(rota_plan *plan, const exchange *e, int counts[],
     }
     MUST(rota_exchange_set_buffer(plan, own ? buffer : NULL, total));
     MUST(rota_exchange_wait(plan, &found, counts, displs));
-    if (own)
-        CHECK(found == buffer);
-    check_found(e, found, counts, displs);
+    get_side(&e->send);
+    if (!own) {
+        check_found(e, found, counts, displs);
+        return;
+    }
+    CHECK(found == buffer);
+    test_buffer_get(host, buffer, total);
+    check_found(e, host, counts, displs);
+    test_buffer_free(buffer, host);
 }
 
 static void run_exchange(MPI_Info info, size_t bound, size_t largest,
@@ -298,8 +342,9 @@ static void run_exchange(MPI_Info info, size_t bound, size_t largest,
         int flag = 0;
         lay_out(&e, &e.send, true);
         fill_sends(&e, e.send.base, 0);
-        MUST(
-            rota_exchange_start(plan, e.send.base, e.send.count, e.send.displ));
+        put_side(&e.send);
+        MUST(rota_exchange_start(plan, there(&e.send, e.send.base),
+                                 e.send.count, e.send.displ));
         while (p % 4 == 1 && !flag && MUST(rota_test(plan, &flag)) == 0)
             ;
         collect(plan, &e, counts, displs, p % 2);
@@ -411,6 +456,7 @@ static void run_nodes(const rota_algo *algo)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    test_buffers_begin();
     const char *const word = argc > 1 ? argv[1] : "";
     const bool brief = strcmp(word, "brief") == 0;
     const bool quick = brief || strcmp(word, "quick") == 0;
@@ -429,5 +475,6 @@ int main(int argc, char **argv)
         else if (brief || (!nodes && !algo->nodes))
             run_parameters(algo, quick);
     }
+    test_buffers_end();
     return test_end();
 }

@@ -5,6 +5,7 @@
  * compared, holes included.
  */
 #include "algos/algo.h"
+#include "buffers.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -79,11 +80,13 @@ static MPI_Datatype make_type(int which)
 typedef struct buffers {
     char *send, *recv, *reference;
     char *send_at, *recv_at, *reference_at;
+    char *send_there, *recv_there; /* send and recv, as they are handed over */
     size_t bytes;
 } buffers;
 
 static buffers make_buffers(size_t bytes)
 {
+    static unsigned drawn;
     buffers b = {.bytes = bytes};
 
     b.send = malloc(bytes);
@@ -96,11 +99,28 @@ static buffers make_buffers(size_t bytes)
     b.send_at = b.send + bytes / 4;
     b.recv_at = b.recv + bytes / 4;
     b.reference_at = b.reference + bytes / 4;
+    b.send_there = test_buffer_make(b.send, bytes, drawn);
+    b.recv_there = test_buffer_make(b.recv, bytes, drawn++ / 4);
+    test_buffer_put(b.send_there, b.send, bytes);
     return b;
+}
+
+/* What is handed over for send_at and recv_at. */
+static char *send_arg(const buffers *b)
+{
+    return b->send_there + (b->send_at - b->send);
+}
+
+static char *recv_arg(const buffers *b)
+{
+    test_buffer_put(b->recv_there, b->recv, b->bytes);
+    return b->recv_there + (b->recv_at - b->recv);
 }
 
 static void free_buffers(buffers *b)
 {
+    test_buffer_free(b->send_there, b->send);
+    test_buffer_free(b->recv_there, b->recv);
     free(b->send);
     free(b->recv);
     free(b->reference);
@@ -136,6 +156,7 @@ static void naive(const buffers *b, const int *scounts, const int *sdispls,
 
 static void compare(const buffers *b, const char *what)
 {
+    test_buffer_get(b->recv, b->recv_there, b->bytes);
     if (memcmp(b->recv, b->reference, b->bytes) != 0)
         test_fail(__FILE__, __LINE__, "%s: receive buffer differs", what);
 }
@@ -160,14 +181,15 @@ static void run(const rota_algo *algo, int from, int to)
         /* columns lie next to each other, within each other's bounds */
         rdispls[q] = to == 8 ? q : to == 7 ? 12 * q : 4 * q + 1;
     }
-    MUST(rota_alltoallv_init(b.send_at, scounts, sdispls, sendtype, b.recv_at,
-                             rcounts, rdispls, recvtype, MPI_COMM_WORLD, info,
-                             &plan));
+    MUST(rota_alltoallv_init(send_arg(&b), scounts, sdispls, sendtype,
+                             recv_arg(&b), rcounts, rdispls, recvtype,
+                             MPI_COMM_WORLD, info, &plan));
     naive(&b, scounts, sdispls, sendtype, rcounts, rdispls, recvtype);
     MPI_Type_free(&sendtype);
     MPI_Type_free(&recvtype);
     for (int i = 0; plan && i < 2; i++) {
         memset(b.recv, 0x5A, b.bytes);
+        test_buffer_put(b.recv_there, b.recv, b.bytes);
         MUST(rota_start(plan));
         MUST(rota_wait(plan));
         compare(&b, "fixed");
@@ -195,7 +217,7 @@ static void run_in_place(const rota_algo *algo, int which)
     memcpy(b.reference, b.send, b.bytes);
     naive(&b, counts, displs, type, counts, displs, type);
     MUST(rota_alltoallv_init(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL,
-                             b.recv_at, counts, displs, type, MPI_COMM_WORLD,
+                             recv_arg(&b), counts, displs, type, MPI_COMM_WORLD,
                              info, &plan));
     MUST(rota_start(plan));
     MUST(rota_wait(plan));
@@ -223,8 +245,8 @@ static void run_varying(const rota_algo *algo, int which)
             displs[q] = 4 * q;
         }
         naive(&b, scounts, displs, type, rcounts, displs, type);
-        MUST(rota_alltoallv_start(plan, b.send_at, scounts, displs, b.recv_at,
-                                  rcounts, displs));
+        MUST(rota_alltoallv_start(plan, send_arg(&b), scounts, displs,
+                                  recv_arg(&b), rcounts, displs));
         MUST(rota_wait(plan));
         compare(&b, "varying");
         free_buffers(&b);
@@ -263,6 +285,7 @@ static void run_uniform(const rota_algo *algo)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    test_buffers_begin();
     for (int a = 0; rota_algo_table[a]; a++) {
         const rota_algo *const algo = rota_algo_table[a];
         for (int from = 0; from < N_TYPES && !algo->uniform; from++)
@@ -276,5 +299,6 @@ int main(int argc, char **argv)
         if (test_P <= 8)
             run_uniform(algo);
     }
+    test_buffers_end();
     return test_end();
 }

@@ -1,0 +1,38 @@
+# Accelerators that buffers may lie on.
+#
+# CUDA is compiled in where its headers are, which takes neither a GPU nor the
+# CUDA compiler. Nothing of it is linked: at run time the driver is found in
+# processes that have loaded it.
+#
+#   ROTA_CUDA          AUTO (where cudaTypedefs.h is found), ON (an error where
+#                      it is not) or OFF
+#   CUDAToolkit_ROOT   where the toolkit is, if not where it mostly is
+#
+# Sets, besides what the user may:
+#   ROTA_CUDA_INCLUDE_DIR   its headers, if it is compiled in
+#   ROTA_CUDA_STUB          the toolkit's stand-in for the driver's library, by
+#                           which tests see that all functions are in it
+
+set(ROTA_CUDA AUTO CACHE STRING "Buffers in memory of CUDA: AUTO, ON or OFF")
+set_property(CACHE ROTA_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(ROTA_HAVE_CUDA OFF)
+if(ROTA_CUDA)
+    set(rota_cuda_hints ${CUDAToolkit_ROOT} ENV CUDAToolkit_ROOT ENV CUDA_HOME
+        ENV CUDA_PATH /usr/local/cuda)
+    find_path(ROTA_CUDA_INCLUDE_DIR cudaTypedefs.h
+              HINTS ${rota_cuda_hints} PATH_SUFFIXES include
+              DOC "Folder of CUDA's headers")
+    find_library(ROTA_CUDA_STUB cuda
+                 HINTS ${rota_cuda_hints} PATH_SUFFIXES lib64/stubs lib/stubs
+                 PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/stubs
+                 NO_DEFAULT_PATH DOC "CUDA's stub of libcuda")
+    mark_as_advanced(ROTA_CUDA_INCLUDE_DIR ROTA_CUDA_STUB)
+    if(ROTA_CUDA_INCLUDE_DIR)
+        set(ROTA_HAVE_CUDA ON)
+    elseif(NOT ROTA_CUDA STREQUAL "AUTO")
+        message(FATAL_ERROR "ROTA_CUDA is on, but cudaTypedefs.h (CUDA 11.3 or "
+                            "later) is not found; -DCUDAToolkit_ROOT says where")
+    endif()
+endif()
+message(STATUS "Buffers in memory of CUDA: ${ROTA_HAVE_CUDA}")

@@ -1,0 +1,225 @@
+/* device.c - plans whose buffers are memory of a device. */
+#include "plan/plan.h"
+
+#include "exec/late.h"
+#include "exec/shm.h"
+#include "exec/staging.h"
+
+#include <stdlib.h>
+#ifdef ROTA_MPI_HAS_CUDA_QUERY
+#include <mpi-ext.h>
+#endif
+
+/* ---- which memory is it? ------------------------------------------------------ */
+
+/* Is the first block that has bytes on a device? Only its own address is sure to
+ * be one. bytes, offset: [P], from base. */
+static bool is_on_device(const rota_plan *p, const char *base,
+                         const size_t bytes[], const ptrdiff_t offset[],
+                         const rota_layout *layout)
+{
+    for (int q = 0; p->device && q < p->comm->P; q++)
+        if (rota_late_bytes(bytes[q]) > 0)
+            return p->device->holds(base + offset[q] +
+                                    (layout->strip ? layout->strip->at : 0));
+    return false;
+}
+
+static int no_staging(const char *name)
+{
+    return rota_fail(MPI_ERR_BUFFER,
+                     "%s is memory of a device, but the plan was made for "
+                     "memory of the host",
+                     name);
+}
+
+/* ---- MPI and devices ------------------------------------------------------------ */
+
+bool rota_mpi_takes_device(void)
+{
+#if defined(ROTA_MPI_HAS_GPU_QUERY)
+    int takes = 0;
+
+    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes) ==
+               MPI_SUCCESS &&
+           takes;
+#elif defined(ROTA_MPI_HAS_CUDA_QUERY)
+    return MPIX_Query_cuda_support() != 0;
+#else
+    return false;
+#endif
+}
+
+/* MPI alone touches the buffers then: blocks must go straight from the one to
+ * the other, as bytes. */
+int rota_plan_check_device(const rota_plan *p)
+{
+    const rota_problem *const problem = &p->problem;
+    const char *what = NULL;
+
+    if (p->choice.device != ROTA_DEVICE_AWARE)
+        return MPI_SUCCESS;
+    if (!rota_device_in_use())
+        what = rota_device_why_none();
+    else if (!rota_mpi_takes_device())
+        what = "this MPI does not say that it takes memory of a device";
+    else if (p->choice.algo->sizes != ROTA_SIZES_STATED)
+        what = "this algorithm moves blocks through memory of the host";
+    else if (p->kind == ROTA_EXCHANGE)
+        what = "an exchange collects blocks in memory of the host";
+    else if (problem->in_place)
+        what = "the plan is in place";
+    else if (!rota_type_is_bytes(&problem->recv.type) ||
+             !rota_type_is_bytes(&problem->send.type))
+        what = "elements of a type are not contiguous";
+    return what ? rota_fail(MPI_ERR_ARG,
+                            "rota_device = cuda_aware, but %s; copy_to_cpu "
+                            "works (algorithm %s)",
+                            what, p->choice.algo->name)
+                : MPI_SUCCESS;
+}
+
+/* ---- staging ------------------------------------------------------------------- */
+
+/* Where MPI takes memory of a device, the rank's own block is copied there: there
+ * are no mirrors. Otherwise it is if both its places are known to be there. */
+static bool is_straight(const rota_plan *p)
+{
+    const bool plain = !p->layout[ROTA_SRC].strip && !p->layout[ROTA_DST].strip;
+
+    return p->choice.device == ROTA_DEVICE_AWARE ||
+           (p->kind == ROTA_FIXED && !p->problem.in_place && plain &&
+            p->on_device[ROTA_SRC] && p->on_device[ROTA_DST]);
+}
+
+static int make_staging(rota_plan *p, const char *near)
+{
+    rota_queue *queue;
+
+    if (p->exec.staging)
+        return MPI_SUCCESS;
+    ROTA_TRY(p->device->queue_make(near, &queue));
+    ROTA_TRY(rota_staging_make(&p->exec, p->device, queue, is_straight(p)));
+    rota_staging_set_stream(&p->exec, p->follow, p->stream);
+    return MPI_SUCCESS;
+}
+
+int rota_plan_find_device(rota_plan *p)
+{
+    rota_problem *const problem = &p->problem;
+
+    p->device = rota_device_in_use();
+    if (!p->device)
+        return MPI_SUCCESS;
+    if (!problem->in_place)
+        ROTA_TRY(rota_layout_make(&problem->send.type, p->comm->dup,
+                                  &p->layout[ROTA_SRC]));
+    return rota_layout_make(&problem->recv.type, p->comm->dup,
+                            &p->layout[ROTA_DST]);
+}
+
+static int mirror(rota_plan *p, rota_region region, char *base,
+                  const ptrdiff_t offset[], const rota_layout *layout)
+{
+    ROTA_TRY(make_staging(p, base));
+    return rota_staging_mirror(&p->exec, region, base, offset, layout,
+                               rota_shm_wants_arena(&p->exec));
+}
+
+/* In place, what is sent is copied from where data will arrive to the mirror of
+ * what is sent: that is out of the way. */
+int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
+{
+    rota_exec *const x = &p->exec;
+    const size_t P = (size_t)p->comm->P;
+    const ptrdiff_t *const from = in_place ? p->offset + P : p->offset;
+    const rota_layout *const layout =
+        &p->layout[in_place ? ROTA_DST : ROTA_SRC];
+
+    if (!p->device)
+        return MPI_SUCCESS;
+    const bool down =
+        is_on_device(p, in_place ? recv : send, p->bytes, from, layout);
+    const bool up = is_on_device(p, recv, p->bytes + P, p->offset + P,
+                                 &p->layout[ROTA_DST]);
+    if (p->choice.device == ROTA_DEVICE_AWARE && in_place && up)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which plans "
+                                         "with rota_device = cuda_aware "
+                                         "cannot be on a device");
+    p->on_device[ROTA_SRC] = down;
+    p->on_device[ROTA_DST] = up;
+    if (x->staging)
+        rota_staging_unmirror(x);
+    if (p->choice.device == ROTA_DEVICE_AWARE)
+        return down || up ? make_staging(p, down ? send : recv) : MPI_SUCCESS;
+    if (down)
+        ROTA_TRY(mirror(p, ROTA_SRC, in_place ? recv : send, from, layout));
+    if (down)
+        x->stage_in = false;
+    return up ? mirror(p, ROTA_DST, recv, p->offset + P, &p->layout[ROTA_DST])
+              : MPI_SUCCESS;
+}
+
+int rota_plan_stage_fixed(rota_plan *p)
+{
+    const bool in_place = p->problem.in_place;
+
+    ROTA_TRY(rota_plan_stage(p, p->problem.send.base, p->problem.recv.base,
+                             in_place));
+    if (in_place && !p->exec.stage_in) {
+        free(p->stage);
+        p->stage = NULL;
+        p->stage_bytes = 0;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
+{
+    rota_exec *const x = &p->exec;
+    const size_t P = (size_t)p->comm->P;
+    const bool in_place = p->problem.in_place;
+    const bool aware = p->choice.device == ROTA_DEVICE_AWARE;
+    /* What MPI takes as const it does not write. */
+    char *src = in_place ? p->stage : (char *)sendbuf, *dst = recvbuf;
+
+    if (rota_staging_mirrors(x, ROTA_SRC))
+        src = x->base[ROTA_SRC];
+    else if (!in_place && !aware &&
+             is_on_device(p, src, p->bytes, p->offset, &p->layout[ROTA_SRC]))
+        return no_staging("sendbuf");
+    if (rota_staging_mirrors(x, ROTA_DST))
+        dst = x->base[ROTA_DST];
+    else if (!aware && is_on_device(p, dst, p->bytes + P, p->offset + P,
+                                    &p->layout[ROTA_DST]))
+        return no_staging("recvbuf");
+    if (x->staging)
+        rota_staging_rebase(x, in_place ? recvbuf : (char *)sendbuf, recvbuf);
+    return rota_exec_rebase(x, src, dst);
+}
+
+int rota_plan_stage_found(rota_plan *p, char *buffer)
+{
+    const size_t P = (size_t)p->comm->P;
+
+    p->exec.base[ROTA_DST] = buffer;
+    p->exec.type[ROTA_DST] = p->problem.recv.type;
+    if (!is_on_device(p, buffer, p->bytes + P, p->offset + P,
+                      &p->layout[ROTA_DST]))
+        return MPI_SUCCESS;
+    return mirror(p, ROTA_DST, buffer, p->offset + P, &p->layout[ROTA_DST]);
+}
+
+void rota_plan_follow(rota_plan *p, bool follow, void *stream)
+{
+    p->follow = follow;
+    p->stream = stream;
+    if (p->exec.staging)
+        rota_staging_set_stream(&p->exec, follow, stream);
+}
+
+void rota_plan_forget_device(rota_plan *p)
+{
+    for (int i = 0; i < 2; i++)
+        rota_layout_free(&p->layout[i]);
+}

@@ -1,0 +1,32 @@
+/* testdev.h - memory of a device for tests, of one that is there (cudadev.c) or
+ * of a stand-in (standin.c).
+ */
+#ifndef ROTA_TEST_DEVICE_H
+#define ROTA_TEST_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Begin to use the device; false, and why, if there is none. */
+bool testdev_open(const char **why);
+
+/* Ends the program if there is no memory. */
+void *testdev_alloc(size_t bytes);
+void testdev_free(void *memory);
+
+/* Between memory of the device and of the host, waiting for it. */
+void testdev_put(void *to, const void *from, size_t bytes);
+void testdev_get(void *to, const void *from, size_t bytes);
+
+/* A stream, as for rota_plan_set_stream; what is put in it is done some time
+ * later, in order. put_later reads from when that comes. */
+void *testdev_stream_make(void);
+void testdev_stream_free(void *stream); /* waits */
+void testdev_stream_wait(void *stream);
+void testdev_put_later(void *to, const void *from, size_t bytes, void *stream);
+
+/* Queues, marks and pieces of page-locked memory that exist, if that is known;
+ * else 0. */
+size_t testdev_left(void);
+
+#endif /* ROTA_TEST_DEVICE_H */
