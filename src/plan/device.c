@@ -35,7 +35,7 @@ static int no_staging(const char *name)
 
 /* ---- MPI and devices ------------------------------------------------------------ */
 
-bool rota_mpi_takes_device(void)
+static bool mpi_takes_device(void)
 {
 #if defined(ROTA_MPI_HAS_GPU_QUERY)
     int takes = 0;
@@ -61,7 +61,7 @@ int rota_plan_check_device(const rota_plan *p)
         return MPI_SUCCESS;
     if (!rota_device_in_use())
         what = rota_device_why_none();
-    else if (!rota_mpi_takes_device())
+    else if (!mpi_takes_device())
         what = "this MPI does not say that it takes memory of a device";
     else if (p->choice.algo->sizes != ROTA_SIZES_STATED)
         what = "this algorithm moves blocks through memory of the host";

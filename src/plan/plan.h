@@ -378,9 +378,6 @@ int rota_exchange_collect(rota_plan *plan, rota_found *found);
 
 /* ---- device.c ------------------------------------------------------------ */
 
-/* May MPI be handed memory of a device? */
-bool rota_mpi_takes_device(void);
-
 /* Can the plan, whose algorithm and types are known, do what the hint on devices
  * asks for? Local. */
 int rota_plan_check_device(const rota_plan *plan);

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "exec/device.h"
 #include "pattern.h"
+#include "standin.h"
 #include "testdev.h"
 
 #include <stdint.h>
@@ -79,6 +80,11 @@ static char *place_of(const void *p, size_t n)
     if (at + n > a->bytes)
         die("a copy leaves the memory that was allocated");
     return a->true_place + at;
+}
+
+void *standin_place(const void *p)
+{
+    return place_of(p, 0);
 }
 
 void *testdev_alloc(size_t bytes)

@@ -1,0 +1,375 @@
+/* device.c - buffers on a device: what the grids of grid.c and types.c do not
+ * reach.
+ *
+ * usage: device [aware]
+ *
+ * aware: an MPI that takes memory of a device, and only what needs one
+ */
+#include "algos/algo.h"
+#include "exec/layout.h"
+#include "harness.h"
+#include "pattern.h"
+#include "testdev.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 300000, STARTS = 4 };
+
+/* Blocks of about BLOCK bytes, end to end in both buffers. */
+typedef struct job {
+    int counts[2][64], displs[2][64]; /* what is sent, what is received */
+    size_t bytes[2];
+    unsigned char *host[2]; /* as the test sees them */
+    void *there[2];         /* on the device */
+} job;
+
+static int bytes_of(int src, int dst)
+{
+    return BLOCK + 1000 * src + 7 * dst;
+}
+
+static job make_job(void)
+{
+    job j = {0};
+
+    for (int side = 0; side < 2; side++) {
+        for (int q = 0; q < test_P; q++) {
+            j.counts[side][q] =
+                side == 0 ? bytes_of(test_me, q) : bytes_of(q, test_me);
+            j.displs[side][q] = (int)j.bytes[side];
+            j.bytes[side] += (size_t)j.counts[side][q];
+        }
+        j.host[side] = malloc(j.bytes[side]);
+        j.there[side] = testdev_alloc(j.bytes[side]);
+    }
+    return j;
+}
+
+static void free_job(job *j)
+{
+    for (int side = 0; side < 2; side++) {
+        testdev_free(j->there[side]);
+        free(j->host[side]);
+    }
+}
+
+static void fill(job *j, int iteration)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < j->counts[0][q]; i++)
+            j->host[0][j->displs[0][q] + i] =
+                payload(test_me, q, (size_t)i, iteration);
+}
+
+static void check(const job *j, int iteration)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < j->counts[1][q]; i++)
+            if (j->host[1][j->displs[1][q] + i] !=
+                payload(q, test_me, (size_t)i, iteration)) {
+                test_fail(__FILE__, __LINE__,
+                          "start %d: byte %d of the block from rank %d",
+                          iteration, i, q);
+                return;
+            }
+}
+
+static rota_plan *plan_for(const job *j, const void *send, void *recv,
+                           MPI_Info info)
+{
+    rota_plan *plan = NULL;
+
+    MUST(rota_alltoallv_init(send, j->counts[0], j->displs[0], MPI_BYTE, recv,
+                             j->counts[1], j->displs[1], MPI_BYTE,
+                             MPI_COMM_WORLD, info, &plan));
+    return plan;
+}
+
+static bool describes(const rota_plan *plan, const char *words)
+{
+    char text[8192];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    return strstr(text, words) != NULL;
+}
+
+/* ---- without a stream -------------------------------------------------------- */
+
+static void run_starts(rota_plan *plan, job *j)
+{
+    for (int i = 0; i < STARTS; i++) {
+        fill(j, i);
+        testdev_put(j->there[0], j->host[0], j->bytes[0]);
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        testdev_get(j->host[1], j->there[1], j->bytes[1]);
+        check(j, i);
+    }
+}
+
+/* Blocks larger than pieces: messages leave before all of the line is here. */
+static void large_blocks(MPI_Info info)
+{
+    job j = make_job();
+    rota_plan *plan = plan_for(&j, j.there[0], j.there[1], info);
+
+    if (plan) {
+        run_starts(plan, &j);
+        CHECK(describes(plan, "\"device_buffers\":\"send and receive\""));
+        CHECK(describes(plan, "\"staging_bytes\""));
+    }
+    MUST(rota_plan_free(&plan));
+    free_job(&j);
+}
+
+/* ---- behind a stream ----------------------------------------------------------- */
+
+/* The send buffer is filled, and the receive buffer is read, by what stands in a
+ * stream: nothing here waits for the device but the end. */
+static void run_stream(rota_plan *plan, job *j, void *stream)
+{
+    unsigned char *const seen = malloc(j->bytes[1] * STARTS);
+    unsigned char *const sent = malloc(j->bytes[0] * STARTS);
+
+    MUST(rota_plan_set_stream(plan, stream));
+    for (int i = 0; i < STARTS; i++) {
+        fill(j, i);
+        memcpy(sent + (size_t)i * j->bytes[0], j->host[0], j->bytes[0]);
+        testdev_put_later(j->there[0], sent + (size_t)i * j->bytes[0],
+                          j->bytes[0], stream);
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        testdev_put_later(seen + (size_t)i * j->bytes[1], j->there[1],
+                          j->bytes[1], stream);
+    }
+    testdev_stream_wait(stream);
+    for (int i = 0; i < STARTS; i++) {
+        memcpy(j->host[1], seen + (size_t)i * j->bytes[1], j->bytes[1]);
+        check(j, i);
+    }
+    free(seen);
+    free(sent);
+}
+
+static void streams(MPI_Info info)
+{
+    void *const stream = testdev_stream_make();
+    job j = make_job();
+    rota_plan *plan = plan_for(&j, j.there[0], j.there[1], info);
+
+    if (plan) {
+        run_stream(plan, &j, stream);
+        MUST(rota_plan_set_stream(plan, ROTA_NO_STREAM));
+        run_starts(plan, &j);
+    }
+    MUST(rota_plan_free(&plan));
+    testdev_stream_free(stream);
+    free_job(&j);
+}
+
+static void all_ways(const char *path)
+{
+    static const char *const names[] = {"multi_pair", "scattered", "pairwise",
+                                        "spread_out", "mpi",       "parlogna"};
+
+    for (int a = 0; a < (path ? 5 : 6); a++) {
+        MPI_Info info = test_info("rota_algorithm", names[a], "rota_batch",
+                                  a % 2 ? "2" : "1");
+        if (path)
+            MPI_Info_set(info, "rota_device", path);
+        test_case = names[a];
+        large_blocks(info);
+        streams(info);
+        MPI_Info_free(&info);
+    }
+}
+
+/* ---- other buffers, errors ----------------------------------------------------- */
+
+static void other_buffers(void)
+{
+    job j = make_job();
+    rota_plan *plan;
+
+    test_case = "other buffers";
+    plan = plan_for(&j, j.host[0], j.host[1], MPI_INFO_NULL);
+    CHECK(describes(plan, "\"device_buffers\":\"none\""));
+    MUST_FAIL(rota_plan_set_buffers(plan, j.there[0], j.host[1]),
+              MPI_ERR_BUFFER, "sendbuf is memory of a device");
+    MUST_FAIL(rota_plan_set_buffers(plan, j.host[0], j.there[1]),
+              MPI_ERR_BUFFER, "recvbuf is memory of a device");
+    MUST(rota_plan_free(&plan));
+    plan = plan_for(&j, j.there[0], j.there[1], MPI_INFO_NULL);
+    MUST(rota_plan_set_buffers(plan, j.host[0], j.host[1]));
+    fill(&j, 9);
+    MUST(rota_start(plan));
+    MUST_FAIL(rota_plan_set_stream(plan, NULL), MPI_ERR_REQUEST, "active");
+    MUST(rota_wait(plan));
+    check(&j, 9);
+    MUST(rota_plan_free(&plan));
+    MUST_FAIL(rota_plan_set_stream(NULL, NULL), MPI_ERR_REQUEST, "NULL");
+    free_job(&j);
+}
+
+/* A varying plan whose starts are on a device or not, in turn. */
+static void changing_sides(void)
+{
+    job j = make_job();
+    rota_plan *plan = NULL;
+
+    test_case = "changing sides";
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                                     MPI_INFO_NULL, &plan));
+    for (int i = 0; i < 8; i++) {
+        const bool down = i & 1, up = i & 2;
+        fill(&j, i);
+        testdev_put(j.there[0], j.host[0], j.bytes[0]);
+        memset(j.host[1], 0, j.bytes[1]);
+        MUST(rota_alltoallv_start(
+            plan, down ? j.there[0] : j.host[0], j.counts[0], j.displs[0],
+            up ? j.there[1] : (void *)j.host[1], j.counts[1], j.displs[1]));
+        MUST(rota_wait(plan));
+        if (up)
+            testdev_get(j.host[1], j.there[1], j.bytes[1]);
+        check(&j, i);
+    }
+    MUST(rota_plan_free(&plan));
+    free_job(&j);
+}
+
+static void refuse(const char *algorithm, const char *words)
+{
+    int counts[64] = {0};
+    rota_plan *plan = NULL;
+    MPI_Info info =
+        test_info("rota_algorithm", algorithm, "rota_device", "cuda_aware");
+
+    MUST_FAIL(rota_alltoallv_init(NULL, counts, counts, MPI_BYTE, NULL, counts,
+                                  counts, MPI_BYTE, MPI_COMM_WORLD, info,
+                                  &plan),
+              MPI_ERR_ARG, words);
+    MPI_Info_free(&info);
+}
+
+static void wrong_hints(void)
+{
+    MPI_Info info = test_info("rota_device", "gpu", NULL, NULL);
+    rota_plan *plan = NULL;
+
+    test_case = "hints";
+    MUST_FAIL(rota_exchange_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, "valid: auto, copy_to_cpu, cuda_aware");
+    MPI_Info_free(&info);
+}
+
+static void aware_refuses(void)
+{
+    MPI_Info info = test_info("rota_device", "cuda_aware", NULL, NULL);
+    rota_plan *plan = NULL;
+
+    test_case = "cuda_aware refuses";
+    refuse("parlogna", "through memory of the host");
+    refuse("padded_bruck", "through memory of the host");
+    MUST_FAIL(rota_exchange_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, "an exchange collects");
+    MPI_Info_free(&info);
+}
+
+/* ---- layouts ------------------------------------------------------------------- */
+
+/* Pack count elements on the device and compare with MPI; then unpack them and
+ * compare all of the memory. */
+static void check_layout(MPI_Datatype type, int count, const char *what)
+{
+    enum { ROOM = 1 << 21, BEFORE = 1 << 12 };
+    static char memory[2][ROOM], packed[2][ROOM];
+    int size, position = 0;
+    MPI_Aint lb, extent;
+    rota_layout l;
+    rota_queue *q;
+    const rota_device *const device = rota_device_in_use();
+    char *const there = testdev_alloc(ROOM);
+
+    test_case = what;
+    MPI_Type_commit(&type);
+    MPI_Type_size(type, &size);
+    MPI_Type_get_extent(type, &lb, &extent);
+    const rota_type t = {type, (size_t)size, extent};
+    const size_t bytes = (size_t)size * (size_t)count;
+    for (size_t i = 0; i < ROOM; i++)
+        memory[0][i] = (char)test_hash(i);
+    testdev_put(there, memory[0], ROOM);
+    MUST(rota_layout_make(&t, MPI_COMM_WORLD, &l));
+    MUST(device->queue_make(there, &q));
+    MUST(rota_layout_pack(&l, device, q, there + BEFORE, bytes, packed[0]));
+    MUST(device->queue_drain(q));
+    MPI_Pack(memory[0] + BEFORE, count, type, packed[1], ROOM, &position,
+             MPI_COMM_WORLD);
+    CHECK(memcmp(packed[0], packed[1], bytes) == 0);
+    memset(memory[0], 0, ROOM);
+    testdev_put(there, memory[0], ROOM);
+    MUST(rota_layout_unpack(&l, device, q, packed[1], bytes, there + BEFORE));
+    MUST(device->queue_drain(q));
+    position = 0;
+    MPI_Unpack(packed[1], (int)bytes, &position, memory[0] + BEFORE, count,
+               type, MPI_COMM_WORLD);
+    testdev_get(memory[1], there, ROOM);
+    CHECK(memcmp(memory[0], memory[1], ROOM) == 0);
+    device->queue_free(q);
+    rota_layout_free(&l);
+    MPI_Type_free(&type);
+    testdev_free(there);
+}
+
+static void layouts(void)
+{
+    static const int lengths[] = {3, 3, 3, 200, 1}, at[] = {0, 9, 18, 70, 60};
+    MPI_Datatype vector, type;
+
+    MPI_Type_vector(50, 3, 300, MPI_INT, &type); /* wide: 16 bits of places */
+    check_layout(type, 2, "a vector");
+    MPI_Type_vector(5, 3, 30000, MPI_INT, &type); /* 24 bits */
+    check_layout(type, 3, "a wide vector");
+    MPI_Type_vector(4, 1, 100, MPI_INT, &vector);
+    MPI_Type_create_resized(vector, 0, 4, &type);
+    MPI_Type_free(&vector);
+    check_layout(type, 70, "columns");
+    MPI_Type_indexed(5, lengths, at, MPI_SHORT, &type);
+    check_layout(type, 11, "pieces");
+    MPI_Type_create_hvector(6, 5, -40, MPI_INT, &type);
+    check_layout(type, 1, "backwards");
+    MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &vector);
+    MPI_Type_create_hvector(7, 1, 1000, vector, &type);
+    MPI_Type_free(&vector);
+    check_layout(type, 5, "a vector of vectors");
+}
+
+int main(int argc, char **argv)
+{
+    const char *why;
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    const bool aware = argc > 1 && strcmp(argv[1], "aware") == 0;
+    if (!testdev_open(&why)) {
+        if (test_me == 0)
+            printf("skipped: %s\n", why);
+        MPI_Finalize();
+        return 77;
+    }
+    if (aware) {
+        all_ways("cuda_aware");
+        aware_refuses();
+    } else {
+        all_ways(NULL);
+        other_buffers();
+        changing_sides();
+        wrong_hints();
+        refuse("multi_pair", "does not say that it takes");
+        layouts();
+    }
+    CHECK(testdev_left() == 0);
+    return test_end();
+}
