@@ -7,9 +7,9 @@
  * there before. What is asked for that is not allowed ends the program.
  */
 #define _GNU_SOURCE
+#include "standin.h"
 #include "exec/device.h"
 #include "pattern.h"
-#include "standin.h"
 #include "testdev.h"
 
 #include <stdint.h>
@@ -225,14 +225,17 @@ static void run_up_to(rota_queue *q, uint64_t number)
         run_first(q);
 }
 
-/* Time goes by: some queues get on. */
+/* Time goes by: most often nothing happens, now and then a queue gets on. */
 static void get_on(void)
 {
     static uint64_t calls;
 
-    for (rota_queue *q = queues; q; q = q->next)
-        for (uint64_t n = test_hash(calls++) % 4; n > 0 && q->first; n--)
+    for (rota_queue *q = queues; q; q = q->next) {
+        const uint64_t drawn = test_hash(calls++);
+        for (uint64_t n = drawn % 8 == 0 ? drawn / 8 % 6 : 0; n > 0 && q->first;
+             n--)
             run_first(q);
+    }
 }
 
 static void put(rota_queue *q, const job *what)
