@@ -116,17 +116,6 @@ static bool holds(const void *p)
     return at.type == CU_MEMORYTYPE_DEVICE || at.managed;
 }
 
-static bool pin(void *memory, size_t bytes)
-{
-    return cu.cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE) ==
-           CUDA_SUCCESS;
-}
-
-static void unpin(void *memory)
-{
-    cu.cuMemHostUnregister(memory);
-}
-
 /* ---- queues ------------------------------------------------------------------ */
 
 static int enter(const rota_queue *q)
@@ -233,6 +222,24 @@ static int copy(rota_queue *q, const rota_rows *r)
     return leave(end_to_end ? put_bytes(q, r) : put_rows(q, r));
 }
 
+static bool pin(rota_queue *q, void *memory, size_t bytes)
+{
+    if (enter(q) != MPI_SUCCESS)
+        return false;
+    const CUresult result =
+        cu.cuMemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    leave(MPI_SUCCESS);
+    return result == CUDA_SUCCESS;
+}
+
+static void unpin(rota_queue *q, void *memory)
+{
+    if (enter(q) != MPI_SUCCESS)
+        return;
+    cu.cuMemHostUnregister(memory);
+    leave(MPI_SUCCESS);
+}
+
 /* ---- order ------------------------------------------------------------------- */
 
 /* What is put in after comes behind what is now in before. */
@@ -293,12 +300,12 @@ static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
 static const rota_device cuda = {
     .name = "cuda",
     .holds = holds,
-    .pin = pin,
-    .unpin = unpin,
     .queue_make = queue_make,
     .queue_free = queue_free,
     .queue_drain = queue_drain,
     .copy = copy,
+    .pin = pin,
+    .unpin = unpin,
     .queue_follow = queue_follow,
     .queue_lead = queue_lead,
     .mark_make = mark_make,

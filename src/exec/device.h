@@ -37,16 +37,16 @@ typedef struct rota_device {
      * so memory of the host, page-locked or not, and what is no memory. */
     bool (*holds)(const void *p);
 
-    /* Page-lock memory of the host, so that copies run beside the host; where
-     * that fails copies still work. */
-    bool (*pin)(void *memory, size_t bytes);
-    void (*unpin)(void *memory);
-
     /* For copies to and from the device that holds near. */
     int (*queue_make)(const void *near, rota_queue **q);
     void (*queue_free)(rota_queue *q); /* q may be NULL; has been drained */
     int (*queue_drain)(rota_queue *q); /* wait until all copies are made */
     int (*copy)(rota_queue *q, const rota_rows *rows);
+
+    /* Page-lock memory of the host, so that copies run beside the host; where
+     * that fails copies still work. */
+    bool (*pin)(rota_queue *q, void *memory, size_t bytes);
+    void (*unpin)(rota_queue *q, void *memory);
 
     /* Let what is put in q from now on come after what has been put in a stream
      * of the user's, or the other way round. */

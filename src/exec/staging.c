@@ -185,7 +185,7 @@ int rota_staging_make(rota_exec *x, const rota_device *device,
 static void free_memory(struct rota_staging *g, mirror *m)
 {
     if (m->pinned)
-        g->device->unpin(m->memory);
+        g->device->unpin(g->queue, m->memory);
     if (!rota_arena_free(m->memory))
         free(m->memory);
     m->memory = NULL;
@@ -236,7 +236,7 @@ static int make_room(struct rota_staging *g, mirror *m, size_t bytes,
     if (!m->memory)
         return rota_fail_mem("staging blocks of a device");
     m->room = more;
-    m->pinned = g->device->pin(m->memory, more);
+    m->pinned = g->device->pin(g->queue, m->memory, more);
     return MPI_SUCCESS;
 }
 

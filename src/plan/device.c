@@ -13,15 +13,14 @@
 /* ---- which memory is it? ------------------------------------------------------ */
 
 /* Is the first block that has bytes on a device? Only its own address is sure to
- * be one. bytes, offset: [P], from base. */
+ * be one. bytes, offset: [P], from base. type: the side whose it is. */
 static bool is_on_device(const rota_plan *p, const char *base,
                          const size_t bytes[], const ptrdiff_t offset[],
-                         const rota_layout *layout)
+                         rota_region type)
 {
     for (int q = 0; p->device && q < p->comm->P; q++)
         if (rota_late_bytes(bytes[q]) > 0)
-            return p->device->holds(base + offset[q] +
-                                    (layout->strip ? layout->strip->at : 0));
+            return p->device->holds(base + offset[q] + p->first_byte[type]);
     return false;
 }
 
@@ -85,7 +84,8 @@ int rota_plan_check_device(const rota_plan *p)
  * are no mirrors. Otherwise it is if both its places are known to be there. */
 static bool is_straight(const rota_plan *p)
 {
-    const bool plain = !p->layout[ROTA_SRC].strip && !p->layout[ROTA_DST].strip;
+    const bool plain = rota_type_is_bytes(&p->problem.send.type) &&
+                       rota_type_is_bytes(&p->problem.recv.type);
 
     return p->choice.device == ROTA_DEVICE_AWARE ||
            (p->kind == ROTA_FIXED && !p->problem.in_place && plain &&
@@ -104,60 +104,83 @@ static int make_staging(rota_plan *p, const char *near)
     return MPI_SUCCESS;
 }
 
+static int find_first_byte(const rota_type *type, ptrdiff_t *at)
+{
+    MPI_Aint true_lb, true_extent;
+
+    if (rota_type_is_bytes(type))
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Type_get_true_extent(type->mpi, &true_lb, &true_extent));
+    *at = true_lb;
+    return MPI_SUCCESS;
+}
+
 int rota_plan_find_device(rota_plan *p)
 {
-    rota_problem *const problem = &p->problem;
-
     p->device = rota_device_in_use();
     if (!p->device)
         return MPI_SUCCESS;
-    if (!problem->in_place)
-        ROTA_TRY(rota_layout_make(&problem->send.type, p->comm->dup,
-                                  &p->layout[ROTA_SRC]));
-    return rota_layout_make(&problem->recv.type, p->comm->dup,
-                            &p->layout[ROTA_DST]);
+    if (!p->problem.in_place)
+        ROTA_TRY(
+            find_first_byte(&p->problem.send.type, &p->first_byte[ROTA_SRC]));
+    return find_first_byte(&p->problem.recv.type, &p->first_byte[ROTA_DST]);
 }
 
+/* Blocks of a region, which are of the type of a side: in place another one. */
 static int mirror(rota_plan *p, rota_region region, char *base,
-                  const ptrdiff_t offset[], const rota_layout *layout)
+                  const ptrdiff_t offset[], rota_region type)
 {
+    rota_layout *const layout = &p->layout[type];
+
+    if (layout->size == 0)
+        ROTA_TRY(rota_layout_make(type == ROTA_SRC ? &p->problem.send.type
+                                                   : &p->problem.recv.type,
+                                  p->comm->dup, layout));
     ROTA_TRY(make_staging(p, base));
     return rota_staging_mirror(&p->exec, region, base, offset, layout,
                                rota_shm_wants_arena(&p->exec));
+}
+
+static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
+{
+    const size_t P = (size_t)p->comm->P;
+    rota_exec *const x = &p->exec;
+
+    if (p->on_device[ROTA_SRC] && in_place)
+        ROTA_TRY(mirror(p, ROTA_SRC, recv, p->offset + P, ROTA_DST));
+    else if (p->on_device[ROTA_SRC])
+        ROTA_TRY(mirror(p, ROTA_SRC, send, p->offset, ROTA_SRC));
+    x->stage_in = x->stage_in && !p->on_device[ROTA_SRC];
+    return p->on_device[ROTA_DST]
+               ? mirror(p, ROTA_DST, recv, p->offset + P, ROTA_DST)
+               : MPI_SUCCESS;
 }
 
 /* In place, what is sent is copied from where data will arrive to the mirror of
  * what is sent: that is out of the way. */
 int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
 {
-    rota_exec *const x = &p->exec;
     const size_t P = (size_t)p->comm->P;
-    const ptrdiff_t *const from = in_place ? p->offset + P : p->offset;
-    const rota_layout *const layout =
-        &p->layout[in_place ? ROTA_DST : ROTA_SRC];
+    const bool aware = p->choice.device == ROTA_DEVICE_AWARE;
 
     if (!p->device)
         return MPI_SUCCESS;
     const bool down =
-        is_on_device(p, in_place ? recv : send, p->bytes, from, layout);
-    const bool up = is_on_device(p, recv, p->bytes + P, p->offset + P,
-                                 &p->layout[ROTA_DST]);
-    if (p->choice.device == ROTA_DEVICE_AWARE && in_place && up)
+        in_place ? is_on_device(p, recv, p->bytes, p->offset + P, ROTA_DST)
+                 : is_on_device(p, send, p->bytes, p->offset, ROTA_SRC);
+    const bool up =
+        is_on_device(p, recv, p->bytes + P, p->offset + P, ROTA_DST);
+    if (aware && in_place && up)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which plans "
                                          "with rota_device = cuda_aware "
                                          "cannot be on a device");
     p->on_device[ROTA_SRC] = down;
     p->on_device[ROTA_DST] = up;
-    if (x->staging)
-        rota_staging_unmirror(x);
-    if (p->choice.device == ROTA_DEVICE_AWARE)
-        return down || up ? make_staging(p, down ? send : recv) : MPI_SUCCESS;
-    if (down)
-        ROTA_TRY(mirror(p, ROTA_SRC, in_place ? recv : send, from, layout));
-    if (down)
-        x->stage_in = false;
-    return up ? mirror(p, ROTA_DST, recv, p->offset + P, &p->layout[ROTA_DST])
-              : MPI_SUCCESS;
+    if (p->exec.staging)
+        rota_staging_unmirror(&p->exec);
+    if (!aware)
+        return stage_by_host(p, send, recv, in_place);
+    return down || up ? make_staging(p, down ? send : recv) : MPI_SUCCESS;
 }
 
 int rota_plan_stage_fixed(rota_plan *p)
@@ -186,12 +209,12 @@ int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
     if (rota_staging_mirrors(x, ROTA_SRC))
         src = x->base[ROTA_SRC];
     else if (!in_place && !aware &&
-             is_on_device(p, src, p->bytes, p->offset, &p->layout[ROTA_SRC]))
+             is_on_device(p, src, p->bytes, p->offset, ROTA_SRC))
         return no_staging("sendbuf");
     if (rota_staging_mirrors(x, ROTA_DST))
         dst = x->base[ROTA_DST];
-    else if (!aware && is_on_device(p, dst, p->bytes + P, p->offset + P,
-                                    &p->layout[ROTA_DST]))
+    else if (!aware &&
+             is_on_device(p, dst, p->bytes + P, p->offset + P, ROTA_DST))
         return no_staging("recvbuf");
     if (x->staging)
         rota_staging_rebase(x, in_place ? recvbuf : (char *)sendbuf, recvbuf);
@@ -204,10 +227,9 @@ int rota_plan_stage_found(rota_plan *p, char *buffer)
 
     p->exec.base[ROTA_DST] = buffer;
     p->exec.type[ROTA_DST] = p->problem.recv.type;
-    if (!is_on_device(p, buffer, p->bytes + P, p->offset + P,
-                      &p->layout[ROTA_DST]))
+    if (!is_on_device(p, buffer, p->bytes + P, p->offset + P, ROTA_DST))
         return MPI_SUCCESS;
-    return mirror(p, ROTA_DST, buffer, p->offset + P, &p->layout[ROTA_DST]);
+    return mirror(p, ROTA_DST, buffer, p->offset + P, ROTA_DST);
 }
 
 void rota_plan_follow(rota_plan *p, bool follow, void *stream)

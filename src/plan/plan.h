@@ -338,8 +338,10 @@ struct rota_plan {
 
     /* Buffers on a device: nothing of this is used without one. */
     const rota_device *device; /* in use when the plan was made, or NULL */
-    rota_layout layout[2];     /* of the types, by ROTA_SRC and ROTA_DST */
-    bool follow;               /* stream is the user's */
+    rota_layout layout[2]; /* of the types, by ROTA_SRC and ROTA_DST; made when
+                              first needed, else all zero */
+    ptrdiff_t first_byte[2]; /* of a block, from its offset, likewise */
+    bool follow;             /* stream is the user's */
     void *stream;
     bool on_device[2]; /* what the last start has on a device, likewise */
 };

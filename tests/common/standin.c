@@ -136,10 +136,11 @@ void testdev_get(void *to, const void *from, size_t bytes)
 }
 
 /* Fails now and then, as it may. */
-static bool pin(void *memory, size_t bytes)
+static bool pin(rota_queue *q, void *memory, size_t bytes)
 {
     static uint64_t calls;
 
+    (void)q;
     if (holds(memory))
         die("page-locking memory of the device");
     memset(memory, 0xEE, bytes); /* it must all be there */
@@ -152,10 +153,11 @@ static bool pin(void *memory, size_t bytes)
     return true;
 }
 
-static void unpin(void *memory)
+static void unpin(rota_queue *q, void *memory)
 {
     locked **link = &all_locked;
 
+    (void)q;
     while (*link && (*link)->memory != memory)
         link = &(*link)->next;
     locked *const l = *link;
