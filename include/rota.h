@@ -37,6 +37,10 @@
  *   with any number of plans in flight on one communicator. As in MPI, once
  *   one rank has started a plan all ranks must.
  *
+ *   Memory. Either buffer may be memory of the host or, in a process that uses
+ *   CUDA when the plan is made, of a device (see rota_plan_set_stream and the
+ *   hint rota_device).
+ *
  * A plan is inactive when made, active from a start until the wait or test
  * that completes it, then inactive again. While it is active its send buffer
  * must not be written and its receive buffer not touched.
@@ -297,8 +301,8 @@ ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
  * only then. Ranks may call it independently of each other.
  * Local; does not block.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or varying;
- * MPI_ERR_BUFFER for a NULL buffer with data in it or a misplaced
- * MPI_IN_PLACE. */
+ * MPI_ERR_BUFFER for a NULL buffer with data in it, a misplaced MPI_IN_PLACE, or
+ * memory of a device in place of memory of the host. */
 ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
                                    void *recvbuf);
 

@@ -5,7 +5,7 @@
 #   src/*            src/*, no MPI calls
 #   src/algos        src/*, src/algos; neither mpi.h, MPI calls, memory nor
 #                    environment: builders are pure
-#   src/exec         src/*, src/exec
+#   src/exec         src/*, src/exec; cuda.c alone sees CUDA
 #   src/plan         anything; the only folder to see hwloc and cJSON, and but
 #                    for src/mpi uthash
 #   src/mpi          rota.h, src/mpi
@@ -41,6 +41,10 @@ judge()
 {
     inside=no
     [ -f "src/$2" ] && inside=yes
+    case $1,$2 in
+    src/exec/cuda.c,*) ;;
+    src/*,cuda*.h | include/*,cuda*.h) echo "only exec/cuda.c sees CUDA" ;;
+    esac
     case $1 in
     include/rota.h)
         case $2 in
