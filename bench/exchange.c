@@ -79,9 +79,34 @@ static unsigned char *allocate(const exchange *x, size_t bytes)
     void *memory = NULL;
 
     bench_must(x->mem->alloc(bytes, x->comm, &memory), "buffers");
-    /* Touched here, so that no page fault falls into a timed exchange. */
-    memset(memory, GUARD, bytes);
     return memory;
+}
+
+/* Touched here, so that no page fault falls into a timed exchange. */
+static unsigned char *make_image(const exchange *x, unsigned char *buffer,
+                                 size_t bytes)
+{
+    unsigned char *const image =
+        x->mem->copy != NULL ? bench_calloc(bytes, 1) : buffer;
+
+    memset(image, GUARD, bytes);
+    if (image != buffer)
+        bench_must(x->mem->copy(buffer, image, bytes), "buffers");
+    return image;
+}
+
+int exchange_to_host(const exchange *x)
+{
+    return x->send_image == x->sendbuf
+               ? MPI_SUCCESS
+               : x->mem->copy(x->send_image, x->sendbuf, x->send_extent);
+}
+
+int exchange_from_host(const exchange *x)
+{
+    return x->recv_image == x->recvbuf
+               ? MPI_SUCCESS
+               : x->mem->copy(x->recvbuf, x->recv_image, x->recv_extent);
 }
 
 static int *allocate_ints(const exchange *x)
@@ -116,20 +141,25 @@ void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
     }
     x->sendbuf = allocate(x, x->send_capacity);
     x->recvbuf = allocate(x, x->recv_capacity);
+    x->send_image = make_image(x, x->sendbuf, x->send_capacity);
+    x->recv_image = make_image(x, x->recvbuf, x->recv_capacity);
 }
 
-static void release(const exchange *x, unsigned char **buffer)
+static void release(const exchange *x, unsigned char **buffer,
+                    unsigned char *image)
 {
     void *memory = *buffer;
 
+    if (image != *buffer)
+        free(image);
     bench_must(x->mem->free(&memory), "buffers");
     *buffer = NULL;
 }
 
 void exchange_destroy(exchange *x)
 {
-    release(x, &x->sendbuf);
-    release(x, &x->recvbuf);
+    release(x, &x->sendbuf, x->send_image);
+    release(x, &x->recvbuf, x->recv_image);
     free(x->sendcounts);
     free(x->sdispls);
     free(x->recvcounts);
@@ -138,9 +168,9 @@ void exchange_destroy(exchange *x)
     free(x->found_displs);
 }
 
-unsigned char *exchange_packed(const exchange *x)
+unsigned char *exchange_packed(unsigned char *recvbuf)
 {
-    return x->recvbuf + LEAD;
+    return recvbuf + LEAD;
 }
 
 size_t exchange_packed_room(const exchange *x)
@@ -194,10 +224,13 @@ static size_t find_not_guard(const unsigned char *gap, size_t bytes)
 
 void exchange_fill_send(exchange *x, uint64_t stamp)
 {
-    memset(x->sendbuf, GUARD, x->send_extent);
+    memset(x->send_image, GUARD, x->send_extent);
     for (int i = 0; i < x->P; i++)
-        fill(x->sendbuf + x->sdispls[i], (size_t)x->sendcounts[i],
+        fill(x->send_image + x->sdispls[i], (size_t)x->sendcounts[i],
              payload_key(x, x->me, i, stamp));
+    if (x->send_image != x->sendbuf)
+        bench_must(x->mem->copy(x->sendbuf, x->send_image, x->send_extent),
+                   "buffers");
 }
 
 void exchange_fill_expected(const exchange *x, uint64_t stamp,
@@ -211,14 +244,26 @@ void exchange_fill_expected(const exchange *x, uint64_t stamp,
 
 void exchange_poison_recv(exchange *x, uint64_t stamp)
 {
-    exchange_fill_expected(x, stamp, x->recvbuf);
+    exchange_fill_expected(x, stamp, x->recv_image);
     for (int i = 0; i < x->P; i++) {
-        unsigned char *block = x->recvbuf + x->rdispls[i];
+        unsigned char *block = x->recv_image + x->rdispls[i];
 
         for (int j = 0; j < x->recvcounts[i]; j++)
             block[j] = (unsigned char)~block[j];
         x->found_counts[i] = x->found_displs[i] = -1;
     }
+    bench_must(exchange_from_host(x), "buffers");
+}
+
+/* Have the images show what is in the buffers. */
+static int look(const exchange *x)
+{
+    const int err =
+        x->recv_image == x->recvbuf
+            ? MPI_SUCCESS
+            : x->mem->copy(x->recv_image, x->recvbuf, x->recv_extent);
+
+    return err != MPI_SUCCESS ? err : exchange_to_host(x);
 }
 
 /* One side of the exchange, for checking. */
@@ -286,11 +331,12 @@ static bool check_found(const exchange *x, char *error, size_t errlen)
 bool exchange_verify(const exchange *x, uint64_t stamp, char *error,
                      size_t errlen)
 {
-    const side recv = {x->recvbuf, x->recvcounts, x->rdispls, x->recv_extent,
+    const side recv = {x->recv_image, x->recvcounts, x->rdispls, x->recv_extent,
                        "received from rank"};
-    const side send = {x->sendbuf, x->sendcounts, x->sdispls, x->send_extent,
+    const side send = {x->send_image, x->sendcounts, x->sdispls, x->send_extent,
                        "in the send buffer for rank"};
 
+    bench_must(look(x), "buffers");
     if (x->kind == KIND_EXCHANGE && !check_found(x, error, errlen))
         return false;
     for (int i = 0; i < x->P; i++)

@@ -35,8 +35,10 @@ typedef struct exchange {
     size_t send_extent, recv_extent;  /* payload, gaps and guards */
 
     const bench_mem *mem;
-    unsigned char *sendbuf, *recvbuf;    /* owned */
-    size_t send_capacity, recv_capacity; /* largest extents of all steps */
+    unsigned char *sendbuf, *recvbuf;       /* owned */
+    unsigned char *send_image, *recv_image; /* as the host sees them: the same,
+                                               or of its own, owned */
+    size_t send_capacity, recv_capacity;    /* largest extents of all steps */
 } exchange;
 
 /* Make x with buffers for the steps 0 .. steps-1 and lay out step 0. Kind,
@@ -45,6 +47,11 @@ typedef struct exchange {
 void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
                      const dist *d, size_t max_bytes, uint64_t steps);
 void exchange_destroy(exchange *x);
+
+/* Bring sendbuf to its image, and recvbuf what its image holds, where they are
+ * not the same: what a program does whose MPI does not take its memory. */
+int exchange_to_host(const exchange *x);
+int exchange_from_host(const exchange *x);
 
 /* Lay out step: counts and displacements. Local; O(P). */
 void exchange_set_step(exchange *x, uint64_t step);
@@ -56,8 +63,9 @@ void exchange_fill_send(exchange *x, uint64_t stamp);
 void exchange_fill_expected(const exchange *x, uint64_t stamp,
                             unsigned char *to);
 
-/* Where the blocks of kind exchange go, and the bytes there is room for. */
-unsigned char *exchange_packed(const exchange *x);
+/* Where in recvbuf (or its image) the blocks of kind exchange go, and the bytes
+ * there is room for. */
+unsigned char *exchange_packed(unsigned char *recvbuf);
 size_t exchange_packed_room(const exchange *x);
 
 /* Make every byte of recvbuf wrong: blocks hold the complement of what is to

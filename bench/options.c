@@ -99,9 +99,9 @@ static int set_mem(options *o, const char *text, const problem *why)
     for (const bench_mem *mem = bench_mem_table; mem->name != NULL; mem++) {
         if (strcmp(mem->name, text) != 0)
             continue;
-        if (mem->unavailable != NULL)
-            return fail(why, "'%s' is not available in this build: %s", text,
-                        mem->unavailable);
+        if (mem->unavailable != NULL && mem->unavailable() != NULL)
+            return fail(why, "'%s' is not available here: %s", text,
+                        mem->unavailable());
         o->mem = mem;
         return 0;
     }

@@ -39,6 +39,9 @@ static const struct {
     {"rounds", NUMBER_OR_NULL},
     {"messages", NUMBER_OR_NULL},
     {"scratch_bytes", NUMBER_OR_NULL},
+    {"down_us", NUMBER_OR_NULL},
+    {"exchange_us", NUMBER_OR_NULL},
+    {"up_us", NUMBER_OR_NULL},
     {"verified", TRUE_ONLY},
 };
 
@@ -97,6 +100,9 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_fact(object, "rounds", result->facts.rounds);
     add_fact(object, "messages", result->facts.messages);
     add_fact(object, "scratch_bytes", result->facts.scratch_bytes);
+    add_fact(object, "down_us", result->facts.down_us);
+    add_fact(object, "exchange_us", result->facts.exchange_us);
+    add_fact(object, "up_us", result->facts.up_us);
     /* A wrong byte would have ended the run before. */
     if (cJSON_AddTrueToObject(object, "verified") == NULL)
         bench_die("out of memory");

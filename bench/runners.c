@@ -10,27 +10,34 @@
 
 static int mpi_run(runner *r, const exchange *x)
 {
+    int err = exchange_to_host(x);
+
     (void)r;
-    return MPI_Alltoallv(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
-                         x->recvbuf, x->recvcounts, x->rdispls, MPI_BYTE,
-                         x->comm);
+    if (err == MPI_SUCCESS)
+        err = MPI_Alltoallv(x->send_image, x->sendcounts, x->sdispls, MPI_BYTE,
+                            x->recv_image, x->recvcounts, x->rdispls, MPI_BYTE,
+                            x->comm);
+    return err != MPI_SUCCESS ? err : exchange_from_host(x);
 }
 
 /* What a program does whose receivers know nothing. */
 static int mpi_exchange_run(runner *r, const exchange *x)
 {
-    const int err = MPI_Alltoall(x->sendcounts, 1, MPI_INT, x->found_counts, 1,
-                                 MPI_INT, x->comm);
+    int err = exchange_to_host(x);
 
     (void)r;
+    if (err == MPI_SUCCESS)
+        err = MPI_Alltoall(x->sendcounts, 1, MPI_INT, x->found_counts, 1,
+                           MPI_INT, x->comm);
     if (err != MPI_SUCCESS)
         return err;
     x->found_displs[0] = 0;
     for (int i = 1; i < x->P; i++)
         x->found_displs[i] = x->found_displs[i - 1] + x->found_counts[i - 1];
-    return MPI_Alltoallv(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
-                         exchange_packed(x), x->found_counts, x->found_displs,
-                         MPI_BYTE, x->comm);
+    err = MPI_Alltoallv(x->send_image, x->sendcounts, x->sdispls, MPI_BYTE,
+                        exchange_packed(x->recv_image), x->found_counts,
+                        x->found_displs, MPI_BYTE, x->comm);
+    return err != MPI_SUCCESS ? err : exchange_from_host(x);
 }
 
 #if MPI_VERSION >= 4
@@ -38,9 +45,10 @@ static int mpi_exchange_run(runner *r, const exchange *x)
 
 static int persistent_init(runner *r, const exchange *x)
 {
-    return MPI_Alltoallv_init(x->sendbuf, x->sendcounts, x->sdispls, MPI_BYTE,
-                              x->recvbuf, x->recvcounts, x->rdispls, MPI_BYTE,
-                              x->comm, MPI_INFO_NULL, &r->request);
+    return MPI_Alltoallv_init(x->send_image, x->sendcounts, x->sdispls,
+                              MPI_BYTE, x->recv_image, x->recvcounts,
+                              x->rdispls, MPI_BYTE, x->comm, MPI_INFO_NULL,
+                              &r->request);
 }
 #else
 #define PERSISTENT_UNAVAILABLE "its MPI library is older than MPI 4"
@@ -55,10 +63,13 @@ static int persistent_init(runner *r, const exchange *x)
 
 static int persistent_run(runner *r, const exchange *x)
 {
-    const int err = MPI_Start(&r->request);
+    int err = exchange_to_host(x);
 
-    (void)x;
-    return err != MPI_SUCCESS ? err : MPI_Wait(&r->request, MPI_STATUS_IGNORE);
+    if (err == MPI_SUCCESS)
+        err = MPI_Start(&r->request);
+    if (err == MPI_SUCCESS)
+        err = MPI_Wait(&r->request, MPI_STATUS_IGNORE);
+    return err != MPI_SUCCESS ? err : exchange_from_host(x);
 }
 
 static int persistent_free(runner *r)
@@ -77,19 +88,22 @@ static int rma_init(runner *r, const exchange *x)
     err = MPI_Alltoall(x->rdispls, 1, MPI_INT, r->there, 1, MPI_INT, x->comm);
     return err != MPI_SUCCESS
                ? err
-               : MPI_Win_create(x->recvbuf, bytes, 1, MPI_INFO_NULL, x->comm,
+               : MPI_Win_create(x->recv_image, bytes, 1, MPI_INFO_NULL, x->comm,
                                 &r->window);
 }
 
 static int rma_run(runner *r, const exchange *x)
 {
-    int err = MPI_Win_fence(MPI_MODE_NOPRECEDE, r->window);
+    int err = exchange_to_host(x);
 
+    if (err == MPI_SUCCESS)
+        err = MPI_Win_fence(MPI_MODE_NOPRECEDE, r->window);
     for (int i = 0; i < x->P && err == MPI_SUCCESS; i++)
-        err = MPI_Put(x->sendbuf + x->sdispls[i], x->sendcounts[i], MPI_BYTE, i,
-                      r->there[i], x->sendcounts[i], MPI_BYTE, r->window);
-    return err != MPI_SUCCESS ? err
-                              : MPI_Win_fence(MPI_MODE_NOSUCCEED, r->window);
+        err = MPI_Put(x->send_image + x->sdispls[i], x->sendcounts[i], MPI_BYTE,
+                      i, r->there[i], x->sendcounts[i], MPI_BYTE, r->window);
+    if (err == MPI_SUCCESS)
+        err = MPI_Win_fence(MPI_MODE_NOSUCCEED, r->window);
+    return err != MPI_SUCCESS ? err : exchange_from_host(x);
 }
 
 static int rma_free(runner *r)
@@ -110,9 +124,9 @@ static int copy_init(runner *r, const exchange *x)
 static int copy_run(runner *r, const exchange *x)
 {
     for (int i = 0; i < x->P; i++)
-        memcpy(x->recvbuf + x->rdispls[i], r->source + x->rdispls[i],
+        memcpy(x->recv_image + x->rdispls[i], r->source + x->rdispls[i],
                (size_t)x->recvcounts[i]);
-    return MPI_SUCCESS;
+    return exchange_from_host(x);
 }
 
 static int copy_exchange_run(runner *r, const exchange *x)
@@ -176,7 +190,7 @@ static int exchange_init(runner *r, const exchange *x)
 
     return err != MPI_SUCCESS
                ? err
-               : rota_exchange_set_buffer(r->plan, exchange_packed(x),
+               : rota_exchange_set_buffer(r->plan, exchange_packed(x->recvbuf),
                                           exchange_packed_room(x));
 }
 
@@ -289,6 +303,9 @@ void runners_help(FILE *out)
         "                  rank copies as many bytes as it would receive, from "
         "memory of\n"
         "                  its own, with memcpy\n"
+        "                  With --mem cuda all of these work in memory of the "
+        "host, between\n"
+        "                  copies from and to the device\n"
         "  auto            rota, its own choice\n"
         "  rota_mpi        rota, rota_algorithm=mpi: MPI's exchange through a "
         "plan (not for\n"
@@ -376,18 +393,22 @@ cJSON *runner_description(const runner *r)
 
 void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts)
 {
-    double values[3] = {-1, -1, -1};
+    static const char *const keys[] = {"rounds",           "messages",
+                                       "scratch_bytes",    "last_down_us",
+                                       "last_exchange_us", "last_up_us"};
+    enum { N = sizeof keys / sizeof *keys };
+    double values[N] = {-1, -1, -1, -1, -1, -1};
 
     if (r->plan != NULL) {
         cJSON *object = runner_description(r);
 
-        values[0] = number_of(object, "rounds");
-        values[1] = number_of(object, "messages");
-        values[2] = number_of(object, "scratch_bytes");
+        for (int i = 0; i < N; i++)
+            values[i] = number_of(object, keys[i]);
         cJSON_Delete(object);
     }
     bench_must(
-        MPI_Allreduce(MPI_IN_PLACE, values, 3, MPI_DOUBLE, MPI_MAX, comm),
+        MPI_Allreduce(MPI_IN_PLACE, values, N, MPI_DOUBLE, MPI_MAX, comm),
         "MPI_Allreduce");
-    *facts = (runner_facts){values[0], values[1], values[2]};
+    *facts = (runner_facts){values[0], values[1], values[2],
+                            values[3], values[4], values[5]};
 }

@@ -41,6 +41,7 @@ struct runner {
 /* Facts of a plan, the largest over all ranks; negative if not known. */
 typedef struct runner_facts {
     double rounds, messages, scratch_bytes;
+    double down_us, exchange_us, up_us; /* of the last run, on a device */
 } runner_facts;
 
 /* The operations for spec, NULL with the reason in error [errlen]. */

@@ -70,7 +70,12 @@ measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 refuses "unknown argument '--bogus'" --bogus
 refuses "not an integer from 1" --inits 0
 refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi
-refuses "not available in this build" --mem cuda
+if "$bench" --mem cuda --iters 1 2>&1 | grep -q "is not available here"; then
+    refuses "is not available here" --mem cuda
+else
+    measures 2 --sizes 300,70000 --mem cuda --iters 20 --algos auto,mpi
+    measures 2 --sizes 300 --mem cuda --iters 20 --kind exchange --algos auto,mpi
+fi
 refuses "cannot write" --json "$folder/none/json"
 refuses "no such file\|No such file" --dist "matrix:$folder/none"
 refuses "no_such_algorithm" --algos no_such_algorithm

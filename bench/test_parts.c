@@ -223,7 +223,7 @@ static void what_is_found_is_checked(void **state)
 
     (void)state;
     set_up_kind(&x, &d, KIND_EXCHANGE);
-    assert_ptr_equal(exchange_packed(&x), x.recvbuf + x.rdispls[0]);
+    assert_ptr_equal(exchange_packed(x.recvbuf), x.recvbuf + x.rdispls[0]);
     assert_int_equal(exchange_packed_room(&x), 100);
     assert_false(exchange_verify(&x, 1, error, sizeof error));
     assert_non_null(strstr(error, "found -1 bytes"));
@@ -233,6 +233,39 @@ static void what_is_found_is_checked(void **state)
     assert_true(exchange_verify(&x, 1, error, sizeof error));
     x.found_counts[0] = 99;
     assert_false(exchange_verify(&x, 1, error, sizeof error));
+    exchange_destroy(&x);
+}
+
+static int copy_apart(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    return MPI_SUCCESS;
+}
+
+/* Buffers that the host sees in images only. */
+static void images_follow_buffers(void **state)
+{
+    const dist d = parsed("fft1");
+    char error[256];
+    exchange x;
+    bench_mem apart = bench_mem_table[0];
+    const options opt = {.kind = KIND_FIXED, .seed = SEED, .mem = &apart};
+
+    (void)state;
+    apart.copy = copy_apart;
+    exchange_create(&x, MPI_COMM_SELF, &opt, &d, 100, 1);
+    assert_ptr_not_equal(x.send_image, x.sendbuf);
+    exchange_fill_send(&x, 1);
+    exchange_poison_recv(&x, 1);
+    assert_false(exchange_verify(&x, 1, error, sizeof error));
+    memcpy(x.recvbuf + x.rdispls[0], x.sendbuf + x.sdispls[0], 100);
+    assert_true(exchange_verify(&x, 1, error, sizeof error));
+    x.sendbuf[x.sdispls[0]] ^= 1;
+    assert_false(exchange_verify(&x, 1, error, sizeof error));
+    assert_int_equal(exchange_to_host(&x), MPI_SUCCESS);
+    memset(x.recv_image, 0, x.recv_extent);
+    assert_int_equal(exchange_from_host(&x), MPI_SUCCESS);
+    assert_int_equal(x.recvbuf[x.rdispls[0]], 0);
     exchange_destroy(&x);
 }
 
@@ -327,7 +360,6 @@ static void mistakes_are_named(void **state)
         {"--kind varying --bound 8", "known, none"},
         {"--bound none", "not for --kind fixed"},
         {"--block 0", "--block"},
-        {"--mem cuda", "not available in this build"},
         {"--mem disk", "malloc, heap, cuda"},
         {"--dist gauss", "gauss"},
         {"--dist uniform:3", "takes no parameter"},
@@ -372,6 +404,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(a_right_exchange_passes),
         cmocka_unit_test(every_wrong_byte_is_found),
         cmocka_unit_test(what_is_found_is_checked),
+        cmocka_unit_test(images_follow_buffers),
         cmocka_unit_test(an_exchange_that_does_nothing_fails),
         cmocka_unit_test(options_are_understood),
         cmocka_unit_test(sweeps_make_entries),
