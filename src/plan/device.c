@@ -197,28 +197,36 @@ int rota_plan_stage_fixed(rota_plan *p)
     return MPI_SUCCESS;
 }
 
-int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
+/* Sides that are mirrored stay so, wherever the new buffers are. */
+static int rebase_by_host(rota_plan *p, char *send, char *recv)
 {
     rota_exec *const x = &p->exec;
     const size_t P = (size_t)p->comm->P;
     const bool in_place = p->problem.in_place;
-    const bool aware = p->choice.device == ROTA_DEVICE_AWARE;
-    /* What MPI takes as const it does not write. */
-    char *src = in_place ? p->stage : (char *)sendbuf, *dst = recvbuf;
+    char *src = in_place ? p->stage : send, *dst = recv;
 
     if (rota_staging_mirrors(x, ROTA_SRC))
         src = x->base[ROTA_SRC];
-    else if (!in_place && !aware &&
-             is_on_device(p, src, p->bytes, p->offset, ROTA_SRC))
+    else if (!in_place && is_on_device(p, src, p->bytes, p->offset, ROTA_SRC))
         return no_staging("sendbuf");
     if (rota_staging_mirrors(x, ROTA_DST))
         dst = x->base[ROTA_DST];
-    else if (!aware &&
-             is_on_device(p, dst, p->bytes + P, p->offset + P, ROTA_DST))
+    else if (is_on_device(p, dst, p->bytes + P, p->offset + P, ROTA_DST))
         return no_staging("recvbuf");
     if (x->staging)
-        rota_staging_rebase(x, in_place ? recvbuf : (char *)sendbuf, recvbuf);
+        rota_staging_rebase(x, in_place ? recv : send, recv);
     return rota_exec_rebase(x, src, dst);
+}
+
+int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
+{
+    char *const send = (char *)sendbuf; /* what MPI takes as const it does not
+                                           write */
+
+    if (p->choice.device != ROTA_DEVICE_AWARE)
+        return rebase_by_host(p, send, recvbuf);
+    ROTA_TRY(rota_plan_stage(p, send, recvbuf, false));
+    return rota_exec_rebase(&p->exec, send, recvbuf);
 }
 
 int rota_plan_stage_found(rota_plan *p, char *buffer)

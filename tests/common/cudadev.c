@@ -19,6 +19,7 @@
     F(cuGetErrorName, 6000)                                                    \
     F(cuInit, 2000)                                                            \
     F(cuMemAlloc, 3020)                                                        \
+    F(cuMemAllocManaged, 6000)                                                 \
     F(cuMemFree, 3020)                                                         \
     F(cuMemcpyAsync, 4000)                                                     \
     F(cuStreamCreate, 2000)                                                    \
@@ -86,11 +87,18 @@ bool testdev_open(const char **why)
     return true;
 }
 
+/* Every third piece is managed memory. */
 void *testdev_alloc(size_t bytes)
 {
+    static unsigned calls;
     CUdeviceptr p;
 
-    must(cu.cuMemAlloc(&p, bytes + 1), "memory"); /* 0 bytes are an error */
+    /* 0 bytes are an error */
+    if (calls++ % 3 == 2)
+        must(cu.cuMemAllocManaged(&p, bytes + 1, CU_MEM_ATTACH_GLOBAL),
+             "managed memory");
+    else
+        must(cu.cuMemAlloc(&p, bytes + 1), "memory");
     return (void *)(uintptr_t)p;
 }
 

@@ -287,6 +287,27 @@ static void wrong_hints(void)
     MPI_Info_free(&info);
 }
 
+/* A plan for memory of the host that is given buffers on a device. */
+static void aware_takes_other_buffers(void)
+{
+    MPI_Info info = test_info("rota_device", "cuda_aware", NULL, NULL);
+    job j = make_job();
+    rota_plan *plan = plan_for(&j, j.host[0], j.host[1], info);
+
+    test_case = "cuda_aware, other buffers";
+    if (plan) {
+        fill(&j, 5);
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        check(&j, 5);
+        MUST(rota_plan_set_buffers(plan, j.there[0], j.there[1]));
+        run_starts(plan, &j);
+    }
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free_job(&j);
+}
+
 static void aware_refuses(void)
 {
     MPI_Info info = test_info("rota_device", "cuda_aware", NULL, NULL);
@@ -385,6 +406,7 @@ int main(int argc, char **argv)
     CHECK(aware || !only_aware);
     if (aware) {
         all_ways("cuda_aware");
+        aware_takes_other_buffers();
         aware_refuses();
     }
     if (!only_aware) {
