@@ -27,10 +27,8 @@ static void print_library(void)
     printf("  MPI              %d.%d, %s\n", major, minor, text);
     printf("  hwloc            %s\n", INFO_HWLOC);
     printf("  cJSON            %s\n", INFO_CJSON);
-    for (const bench_mem *mem = bench_mem_table; mem->name; mem++)
-        if (strcmp(mem->name, "cuda") == 0)
-            printf("  CUDA             %s\n",
-                   mem->unavailable ? mem->unavailable : "yes");
+    printf("  CUDA             %s\n",
+           cuda_unavailable() ? cuda_unavailable() : "yes");
 }
 
 static void print_params(const rota_algo *algo)

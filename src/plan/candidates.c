@@ -119,10 +119,14 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
             }
 }
 
-static bool fits(const rota_algo *algo, const rota_plan_kind *what)
+static bool fits(const rota_hints *hints, const rota_algo *algo,
+                 const rota_plan_kind *what)
 {
     const rota_topo *const t = what->topo;
 
+    /* What MPI is to take from a device does not stop on the way. */
+    if (hints->device == ROTA_DEVICE_AWARE && algo->sizes != ROTA_SIZES_STATED)
+        return false;
     if (algo->nodes)
         return t->n_nodes > 1 && t->n_nodes < t->P;
     return !algo->native || what->native_free;
@@ -139,7 +143,7 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
         return MPI_SUCCESS;
     }
     for (int i = 0; i < N_WORTH; i++)
-        if (fits(worth_a_look[i], what))
+        if (fits(hints, worth_a_look[i], what))
             add(hints, what, worth_a_look[i], list);
     rota_fail_clear(); /* some are not for this kind of plan */
     ROTA_ASSERT(list->n > 0);

@@ -88,7 +88,8 @@ static double *expect_sizes(const rota_plan *p, const rota_sched *s)
 
 static bool is_shared(const rota_plan *p, const rota_choice *choice)
 {
-    return p->comm->node && choice->intranode != ROTA_INTRANODE_P2P;
+    return p->comm->node && choice->intranode != ROTA_INTRANODE_P2P &&
+           choice->device != ROTA_DEVICE_AWARE;
 }
 
 static void count_terms(const rota_plan *p, const rota_choice *choice,
@@ -179,7 +180,8 @@ static bool leaves_all_open(const rota_hints *hints)
 {
     return !hints->algo && !hints->radix && !hints->batch && !hints->leaders &&
            hints->metadata < 0 && !hints->by_datatype &&
-           hints->intranode == ROTA_INTRANODE_AUTO;
+           hints->intranode == ROTA_INTRANODE_AUTO &&
+           hints->device == ROTA_DEVICE_AUTO;
 }
 
 /* A row of the tuning, if there is one and what it names can be had. */
@@ -202,6 +204,7 @@ static bool take_row(rota_plan *p, const rota_hints *hints,
     wish.by_datatype = row->choice.params.by_datatype;
     wish.metadata = (int)row->choice.metadata;
     wish.intranode = row->choice.intranode;
+    wish.device = hints->device;
     *only = (rota_candidate){.predicted = -1, .measured = 1e3 * row->us};
     if (rota_choose(&wish, what, &only->choice) != MPI_SUCCESS) {
         rota_fail_clear(); /* not for this kind of plan */
