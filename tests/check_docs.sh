@@ -6,7 +6,8 @@
 # fenced block of the docs shows after a line "$ rota-draw ..." is what that
 # command prints, and a figure is what the command that is stated for it
 # ("$ rota-draw ... > docs/figures/...") writes. With --write drawings and
-# figures are made anew instead.
+# figures are made anew instead. Other figures are plots, and a command of
+# bench/plot.sh is stated for them.
 set -u
 export LC_ALL=C
 cd "${1:?}" || exit 1
@@ -88,8 +89,14 @@ for figure in $(cat "$work/figures" 2>/dev/null); do
         wrong "$figure: not what rota-draw writes"
     fi
 done
+# Plots are not drawn anew here: gnuplot's versions differ in what they write.
+sed -n 's|^    sh bench/plot.sh .* --out \([^ ]*\).*|\1|p' docs/*.md \
+    >"$work/plots"
+for figure in $(cat "$work/plots"); do
+    [ -s "$figure" ] || wrong "$figure: is not there"
+done
 for figure in docs/figures/*.svg; do
-    grep -qx "$figure" "$work/figures" 2>/dev/null ||
+    grep -qx "$figure" "$work/figures" "$work/plots" 2>/dev/null ||
         wrong "$figure: no page says how it is made"
 done
 
