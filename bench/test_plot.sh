@@ -91,6 +91,7 @@ draws ranks --sizes 16 --algos "$algos"
 has 1 'ranks'
 draws radix --ranks 8 --algos parlogna:radix
 has 1 'S = 512 B'
+has 1 4 # a radix
 draws spread --ranks 8 --algos parlogna:radix,scattered:batch
 has 1 'scattered, every batch'
 draws gain --ranks 8 --algos parlogna:radix
