@@ -90,7 +90,7 @@ for figure in $(cat "$work/figures" 2>/dev/null); do
     fi
 done
 # Plots are not drawn anew here: gnuplot's versions differ in what they write.
-sed -n 's|^    sh bench/plot.sh .* --out \([^ ]*\).*|\1|p' docs/*.md \
+sed -n 's|^    sh bench/plot.sh .* --out \(docs/[^ ]*\).*|\1|p' docs/*.md \
     >"$work/plots"
 for figure in $(cat "$work/plots"); do
     [ -s "$figure" ] || wrong "$figure: is not there"
