@@ -20,7 +20,7 @@
 
 const char *const dist_help[] = {
     "uniform        each pair draws from [0, S]",
-    "window:N       [(100-N)% of S, S]; N = 100 is uniform",
+    "window:N       [(100-N)% of S, S]; N = 100 is uniform, N = 0 all S",
     "normal         mean 1000/1024 S, deviation 240/1024 S; draws beyond three",
     "               deviations or above S are repeated",
     "powerlaw:B     S * B^k, k drawn from [0, P), 0 < B < 1",
@@ -44,7 +44,7 @@ typedef struct type_row {
 
 static const type_row type_table[] = {
     {"uniform", DIST_UNIFORM, NULL, 0, 0},
-    {"window", DIST_WINDOW, "percentage in (0, 100]", 0, 100},
+    {"window", DIST_WINDOW, "percentage in [0, 100]", -1, 100},
     {"normal", DIST_NORMAL, NULL, 0, 0},
     {"powerlaw", DIST_POWERLAW, "base between 0 and 1", 0, 1},
     {"fft1", DIST_FFT1, NULL, 0, 0},
@@ -69,7 +69,7 @@ static int parse_number(const type_row *row, const char *text, double *value)
 
     *value = strtod(text, &end);
     if (end == text || *end != '\0' || !(*value > row->above) ||
-        !(*value <= row->most))
+        !(*value <= row->most) || *value < 0)
         return -1;
     return row->type == DIST_POWERLAW && *value >= 1 ? -1 : 0;
 }

@@ -101,11 +101,14 @@ static void means_are_as_documented(void **state)
 
 static void window_has_a_floor(void **state)
 {
-    const dist d = parsed("window:50");
+    const dist half = parsed("window:50"), none = parsed("window:0");
 
     (void)state;
-    for (int i = 0; i < 1000; i++)
-        assert_in_range(dist_bytes(&d, 1000, 1000, SEED, i, 0, 0), 500, 1000);
+    for (int i = 0; i < 1000; i++) {
+        assert_in_range(dist_bytes(&half, 1000, 1000, SEED, i, 0, 0), 500,
+                        1000);
+        assert_int_equal(dist_bytes(&none, 1000, 1000, SEED, i, 0, 0), 1000);
+    }
 }
 
 static void fft_shapes_are_those_of_the_paper(void **state)
@@ -367,6 +370,7 @@ static void mistakes_are_named(void **state)
         {"--dist sparse:0", "not a density"},
         {"--dist powerlaw:1", "not a base"},
         {"--dist window:nan", "not a percentage"},
+        {"--dist window:-0.5", "not a percentage"},
         {"--algos mpi,,auto", "empty"},
         {"--algos auto:radix", "key=value"},
         {"--algos auto:=3", "key=value"},
