@@ -35,7 +35,8 @@ usage: sh bench/scale.sh [OPTION...]
   --tuning FILE      prices that the algorithm auto goes by
   --calibrate FILE   make no table, but FILE by rota-tune, simulated: prices of
                      the machine
-  --reuse            do not simulate again what FILE has, and add to it
+  --reuse            do not simulate again what FILE has, late or not, and add
+                     to it
 END
 }
 
@@ -56,7 +57,8 @@ absolute()
 # ---- options ------------------------------------------------------------------
 
 machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
-kind=fixed dist=uniform iters=1 limit=300 build= csv= reuse= tuning= calibrate=
+kind=fixed dist=uniform iters=1 limit=300 build='' csv='' reuse=''
+tuning='' calibrate=''
 while [ $# -gt 0 ]; do
     case $1 in
     --help)
@@ -117,13 +119,6 @@ case $algos in
     "sweep of parameters" ;;
 esac
 
-for program in smpicc smpirun cmake c++; do
-    command -v "$program" >/dev/null 2>&1 && continue
-    echo "scale.sh: $program is not installed. Debian has SimGrid's SMPI in" \
-        "libsimgrid-dev."
-    exit 77
-done
-
 # ---- build --------------------------------------------------------------------
 
 cd "$(dirname "$0")/.." || exit 1
@@ -132,6 +127,16 @@ source=$PWD
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
+
+need_programs()
+{
+    for program in smpicc smpirun cmake c++; do
+        command -v "$program" >/dev/null 2>&1 && continue
+        echo "scale.sh: $program is not installed. Debian has SimGrid's SMPI in" \
+            "libsimgrid-dev."
+        exit 77
+    done
+}
 
 build()
 {
@@ -143,11 +148,12 @@ build()
 }
 
 # Once, and only if something is to be simulated.
-built=
+built=''
 build_once()
 {
     [ -z "$built" ] || return 0
     built=yes
+    need_programs
     build >"$work/log" 2>&1 && return
     cat "$work/log"
     exit 1
@@ -288,7 +294,7 @@ for size in $(echo "$sizes" | tr , ' '); do
     for algo in $(echo "$algos" | tr , ' '); do
         recall "$algo" "$size" && continue
         [ ! -t 2 ] || printf '\r%8s B  %-40s' "$size" "$algo" >&2
-        rm -f one.csv
+        rm -f one.csv parts.csv
         build_once
         run "$algo" "$size"
         note "$algo" "$size" $?

@@ -2,8 +2,8 @@
 # test_scaling_tables.sh - scaling_tables.sh on a page with a few ranks.
 #
 #   sh bench/test_scaling_tables.sh FOLDER   to build in; skipped without SimGrid
-set -u
 # shellcheck disable=SC2016 # backquotes are of the page
+set -u
 export LC_ALL=C
 
 folder=${1:?}
