@@ -87,6 +87,8 @@ draws sizes --ranks 4 --algos "$algos"
 has 1 'parlogna, best radix'
 has 1 'parlogna:radix=2:metadata=two_phase'
 has 1 'abacus, 4 ranks, uniform sizes, time of one exchange'
+draws sizes --ranks 4 --algos parlogna:radix,parlogna:radix=2
+has 1 'parlogna:radix=2'
 draws ranks --sizes 16 --algos "$algos"
 has 1 'ranks'
 draws radix --ranks 8 --algos parlogna:radix

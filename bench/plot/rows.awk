@@ -27,7 +27,8 @@ function wanted(value, asked) { return asked == "" || value == asked }
 {
     gsub(/"/, "")
     name = field("name")
-    if (name == "") name = field("algo") (field("params") != "" ? ":" field("params") : "")
+    if (name == "" && field("params") == "") name = field("algo")
+    else if (name == "") name = field("algo") ":" field("params")
     time = field("median_us")
     P = field("P")
     S = field("max_bytes")
@@ -38,7 +39,7 @@ function wanted(value, asked) { return asked == "" || value == asked }
         next
     for (p = 1; p <= n_patterns; p++)
         if (matches(pattern[p], name)) {
-            check()
+            check(p)
             take(p)
         }
 }
@@ -58,11 +59,12 @@ function matches(pattern, name,    n, part, has, i) {
 }
 
 # Rows that differ in nothing that is plotted or asked for.
-function check(    key) {
-    key = P SUBSEP S SUBSEP name SUBSEP field("dist")
+function check(p,    key) {
+    key = p SUBSEP P SUBSEP S SUBSEP name SUBSEP field("dist")
     if (key in seen) {
         print "plot.sh: more than one time of " name ", " P " ranks, " S \
-            " B, " field("dist") > "/dev/stderr"
+            " B, " field("dist") ": choose, by --machine for one" \
+            > "/dev/stderr"
         failed = 1
         exit 1
     }
