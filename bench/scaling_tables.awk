@@ -144,7 +144,8 @@ function print_gains(    n, m, size, ranks, i, k, s) {
 function print_gain(machine, P, S,    at) {
     at = machine SUBSEP P SUBSEP S
     if (!((at SUBSEP "plan") in fastest) ||
-        !((at SUBSEP "parlogna") in fastest))
+        (!((at SUBSEP "parlogna") in fastest) &&
+         !((at SUBSEP "parlinna") in fastest)))
         return
     print "| " machine " | " whole(P) " | " whole(S) " | `" \
         named[at SUBSEP "plan"] "` | " decimal(fastest[at SUBSEP "plan"]) \
