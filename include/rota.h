@@ -505,10 +505,10 @@ ROTA_API int rota_version(void);
  *                                   not shared from the sender's memory, where
  *                                   the system permits it), p2p (by MPI),
  *                                   buffered (short ones through shared memory
- *                                   with room for two runs, others by MPI, so
- *                                   that a start within one node needs no more
- *                                   calls of Rota's to be complete for others,
- *                                   if all messages are in one round)
+ *                                   with room for two runs, others by MPI: of a
+ *                                   plan whose messages are all of one round, a
+ *                                   rank may block in MPI once it has started
+ *                                   it, and the others go on)
  *   rota_device     ROTA_DEVICE     how blocks in memory of a device travel:
  *                                   copy_to_cpu (by way of the host), cuda_aware
  *                                   (MPI takes them from there; an error where it
