@@ -254,20 +254,25 @@ static rota_machine read_prices(const char *path)
     return machine;
 }
 
-/* Sizes of a rank's blocks; of those in transit the mean of them. */
-static void expect_sizes(const rota_sched *s, const options *o, double bytes[])
+/* Sizes of a rank's blocks; of those in transit the mean of them. Returns the
+ * part of them that has any bytes. */
+static double expect_sizes(const rota_sched *s, const options *o,
+                           double bytes[])
 {
     const int P = s->P;
     double sum = 0;
+    int filled = 0;
 
     for (int q = 0; q < P; q++) {
         const label sent = {s->me, q}, received = {q, s->me};
         bytes[rota_src(s, q)] = (double)size_of(o, P, sent);
         bytes[rota_dst(s, q)] = (double)size_of(o, P, received);
         sum += bytes[rota_src(s, q)] + bytes[rota_dst(s, q)];
+        filled += (bytes[rota_src(s, q)] > 0) + (bytes[rota_dst(s, q)] > 0);
     }
     for (rota_block b = 2 * (rota_block)P; b < s->n_blocks; b++)
         bytes[b] = rota_block_is_padded(s, b) ? (double)o->size : sum / 2 / P;
+    return (double)filled / 2 / P;
 }
 
 static rota_choice count_rank(const rota_hints *hints, const options *o,
@@ -280,8 +285,9 @@ static rota_choice count_rank(const rota_hints *hints, const options *o,
 
     inside_build(hints, topo, me, &s, &choice);
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
-    expect_sizes(&s, o, bytes);
+    const double density = expect_sizes(&s, o, bytes);
     const rota_run_kind how = {.topo = topo,
+                               .density = density,
                                .stats = &stats,
                                .metadata = choice.metadata,
                                .shared = o->shared};

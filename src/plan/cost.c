@@ -1,6 +1,8 @@
 /* cost.c - counting the terms of a schedule, and their prices. */
 #include "plan/cost.h"
 
+#include <math.h>
+
 /* In the order of rota_link and rota_per_link, and then of the other terms. */
 static const char *const names[ROTA_N_TERMS] = {
 #define LINK(link)                                                             \
@@ -106,45 +108,64 @@ static bool sizes_go_before(const counter *k)
            k->how->metadata == ROTA_META_COMBINED;
 }
 
-static void count_message(double n[], rota_link link, double bytes)
+static void count_message(double n[], rota_link link, double how_often,
+                          double bytes)
 {
     const bool is_long = bytes > ROTA_LONG;
 
     if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
-        n[ROTA_TERM_POSTED]++;
-    n[rota_term(link, is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE)]++;
+        n[ROTA_TERM_POSTED] += how_often;
+    n[rota_term(link, is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE)] +=
+        how_often;
     n[rota_term(link, is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE)] += bytes;
 }
 
+/* The bytes of a message, and how likely it is that it has any. */
+static double expect_message(const counter *k, const rota_msg *m,
+                             const rota_block item[], double *how_often)
+{
+    const rota_block stays = 2 * (rota_block)k->s->P;
+    double bytes = 0, none = 1;
+
+    for (uint32_t i = m[0].first; i < m[1].first; i++) {
+        bytes += k->bytes[item[i]];
+        if (k->bytes[item[i]] > 0)
+            none *= item[i] < stays ? 0 : 1 - k->how->density;
+    }
+    *how_often = 1 - none;
+    return bytes;
+}
+
 /* The messages of one direction of a phase, of which *slowest is the slowest
- * link. Those without bytes are not sent. Returns how many there are. */
-static uint32_t count_direction(const counter *k, uint32_t phase, rota_dir dir,
-                                double n[], rota_link *slowest)
+ * link. Those without bytes are not sent, unless they tell sizes. Returns how
+ * many there are. */
+static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
+                              double n[], rota_link *slowest)
 {
     const rota_phase *const p = &k->s->phase[phase];
     const rota_msgs *const l = &k->s->msgs[dir];
-    uint32_t sent = 0;
+    const bool tells = k->how->metadata != ROTA_META_ONCE && !p->native;
+    double sent = 0;
 
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
         const uint32_t blocks = l->msg[m + 1].first - l->msg[m].first;
         const rota_link link = link_to(k, l->msg[m].peer, p->native != 0);
-        double bytes = 0;
-        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-            bytes += k->bytes[l->item[i]];
-        const bool tells = k->how->metadata != ROTA_META_ONCE && !p->native;
-        if (bytes <= 0 && !tells)
+        double often;
+        double bytes = expect_message(k, &l->msg[m], l->item, &often);
+        often = tells ? 1 : often;
+        if (often <= 0)
             continue;
         if (blocks > 1 || (tells && dir == ROTA_RECV)) {
-            n[ROTA_TERM_COPIED_BLOCK] += blocks;
+            n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
             n[ROTA_TERM_COPIED_BYTE] += bytes;
         }
         if (tells && sizes_go_before(k))
-            count_message(n, link, (double)CELL * blocks);
+            count_message(n, link, 1, (double)CELL * blocks);
         else if (tells)
             bytes += (double)CELL * blocks;
-        count_message(n, link, bytes);
+        count_message(n, link, often, bytes);
         *slowest = link > *slowest ? link : *slowest;
-        sent++;
+        sent += often;
     }
     return sent;
 }
@@ -153,11 +174,13 @@ static uint32_t count_direction(const counter *k, uint32_t phase, rota_dir dir,
 enum { NATIVE_WINDOW = 32 };
 
 /* How often the phase waits for messages of which none is under way before. */
-static double batches(const counter *k, const rota_phase *p, uint32_t messages)
+static double batches(const counter *k, const rota_phase *p, double messages)
 {
-    const uint32_t window =
-        p->native ? NATIVE_WINDOW : (uint32_t)(p->window > 0 ? p->window : 0);
-    const double n = window ? (messages + window - 1) / window : 1;
+    const int window = p->native ? NATIVE_WINDOW : p->window;
+    double n = messages < 1 ? messages : 1;
+
+    if (window > 0 && messages > window)
+        n = ceil(messages / window);
 
     return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
 }
@@ -168,10 +191,10 @@ static void count_phase(const counter *k, uint32_t phase)
     double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}};
     double *const all = k->terms->n;
     rota_link slowest = ROTA_LINK_DOMAIN;
-    uint32_t most = 0;
+    double most = 0;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const uint32_t sent =
+        const double sent =
             count_direction(k, phase, (rota_dir)dir, n[dir], &slowest);
         most = sent > most ? sent : most;
     }
@@ -179,7 +202,7 @@ static void count_phase(const counter *k, uint32_t phase)
         all[t] += k->load * (n[0][t] > n[1][t] ? n[0][t] : n[1][t]);
     for (int t = ROTA_TERM_POSTED; t <= ROTA_TERM_COPIED_BYTE; t++)
         all[t] += k->load * (n[0][t] + n[1][t]);
-    if (most == 0)
+    if (most <= 0)
         return;
     const double waits = batches(k, p, most);
     all[rota_term(slowest, ROTA_PER_PHASE)] += waits;

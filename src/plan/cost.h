@@ -35,7 +35,7 @@ typedef enum rota_per_link {
     ROTA_N_PER_LINK
 } rota_per_link;
 
-enum { ROTA_LONG = 8192 };
+enum { ROTA_LONG = 32768 };
 
 /* Terms: those of links, rota_term(link, what), and these. */
 enum {
@@ -73,7 +73,9 @@ typedef struct rota_run_kind {
     const rota_topo *topo;
     const rota_stats *stats;
     rota_metadata metadata;
-    bool shared; /* shared memory carries messages within nodes */
+    bool shared;    /* shared memory carries messages within nodes */
+    double density; /* part of the blocks in transit that have any bytes; 1
+                       where that is known of each */
 } rota_run_kind;
 
 /* bytes: [n_blocks], expected ones where they are not known. */

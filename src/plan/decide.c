@@ -94,12 +94,13 @@ static bool is_shared(const rota_plan *p, const rota_choice *choice)
 
 static void count_terms(const rota_plan *p, const rota_choice *choice,
                         const rota_sched *s, const double bytes[],
-                        rota_terms *terms)
+                        double density, rota_terms *terms)
 {
     const rota_run_kind how = {.topo = p->topo,
                                .stats = &p->stats,
                                .metadata = choice->metadata,
-                               .shared = is_shared(p, choice)};
+                               .shared = is_shared(p, choice),
+                               .density = density};
 
     rota_cost_count(s, bytes, &how, terms);
 }
@@ -123,7 +124,7 @@ static void price(const rota_plan *p, const rota_choice *choice, double *own,
     *own = *shared = HUGE_VAL;
     if (bytes) {
         rota_terms terms;
-        count_terms(p, choice, &s, bytes, &terms);
+        count_terms(p, choice, &s, bytes, p->stats.density, &terms);
         *own = rota_cost_own(machine(p), &terms);
         *shared = rota_cost_shared(machine(p), &terms);
     }
@@ -155,7 +156,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms *terms)
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
         bytes[b] = (double)p->bytes[b];
     if (bytes)
-        count_terms(p, &p->choice, s, bytes, terms);
+        count_terms(p, &p->choice, s, bytes, 1, terms);
     free(bytes);
 }
 
@@ -176,11 +177,12 @@ static const rota_candidate *best_of(const rota_candidates *list)
     return best;
 }
 
+/* A row says all but by which way messages travel within nodes, if a hint does
+ * that. */
 static bool leaves_all_open(const rota_hints *hints)
 {
     return !hints->algo && !hints->radix && !hints->batch && !hints->leaders &&
            hints->metadata < 0 && !hints->by_datatype &&
-           hints->intranode == ROTA_INTRANODE_AUTO &&
            hints->device == ROTA_DEVICE_AUTO;
 }
 
@@ -203,8 +205,9 @@ static bool take_row(rota_plan *p, const rota_hints *hints,
     wish.leaders = row->choice.params.leaders;
     wish.by_datatype = row->choice.params.by_datatype;
     wish.metadata = (int)row->choice.metadata;
-    wish.intranode = row->choice.intranode;
-    wish.device = hints->device;
+    wish.intranode = hints->intranode != ROTA_INTRANODE_AUTO
+                         ? hints->intranode
+                         : row->choice.intranode;
     *only = (rota_candidate){.predicted = -1, .measured = 1e3 * row->us};
     if (rota_choose(&wish, what, &only->choice) != MPI_SUCCESS) {
         rota_fail_clear(); /* not for this kind of plan */

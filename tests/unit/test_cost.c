@@ -22,6 +22,7 @@ typedef struct task {
     rota_metadata metadata;
     bool shared;
     double block;
+    double density; /* 0: 1 */
 } task;
 
 /* Rank 0's part, all blocks of one size but its own, which has none. */
@@ -44,6 +45,7 @@ static rota_terms count(const task *t)
                               .node_size = rota_topo_largest_node(&topo),
                               .cores = t->cores};
     const rota_run_kind how = {.topo = &topo,
+                               .density = t->density ? t->density : 1,
                                .stats = &stats,
                                .metadata = t->metadata,
                                .shared = t->shared};
@@ -168,6 +170,26 @@ static void crowded(void **state)
     expect(&n, ROTA_LINK_NATIVE_NODE, 1, 4 * 7, 4 * 7 * BLOCK);
 }
 
+/* The first phase sends blocks 1, 3, 5 and 7, all this rank's own; the second
+ * 2 and 6, which are, and 3 and 7, which were sent to it; the third 4 and three
+ * in transit. */
+static void sparse(void **state)
+{
+    const task t = {.algo = &rota_algo_parlogna,
+                    .params = {.radix = 2},
+                    .P = 8,
+                    .node_size = 1,
+                    .cores = 1,
+                    .block = BLOCK,
+                    .density = 0.5};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK); /* own blocks are in each */
+    /* Half of those that are packed, and the rank's own block. */
+    assert_float_equal(n.n[ROTA_TERM_COPIED_BLOCK], 24 * 0.5 + 1, 1e-9);
+}
+
 /* What has no bytes is not sent. */
 static void nothing(void **state)
 {
@@ -211,7 +233,7 @@ int main(void)
         cmocka_unit_test(direct),      cmocka_unit_test(batches),
         cmocka_unit_test(logarithmic), cmocka_unit_test(long_messages),
         cmocka_unit_test(crowded),     cmocka_unit_test(nothing),
-        cmocka_unit_test(prices),
+        cmocka_unit_test(sparse),      cmocka_unit_test(prices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
