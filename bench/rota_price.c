@@ -280,15 +280,13 @@ static rota_choice count_rank(const rota_hints *hints, const options *o,
 {
     rota_sched s;
     rota_choice choice;
-    const int node = rota_topo_largest_node(topo);
-    const rota_stats stats = {.node_size = node, .cores = node};
 
     inside_build(hints, topo, me, &s, &choice);
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
     const double density = expect_sizes(&s, o, bytes);
     const rota_run_kind how = {.topo = topo,
                                .density = density,
-                               .stats = &stats,
+                               .load = 1,
                                .metadata = choice.metadata,
                                .shared = o->shared};
     rota_cost_count(&s, bytes, &how, terms);

@@ -279,7 +279,6 @@ static int begin_with(const job *j, char *error, size_t errlen)
     int there = j->output == NULL || access(j->output, F_OK) == 0;
 
     bench_must(MPI_Bcast(&there, 1, MPI_INT, 0, j->env.comm), "MPI_Bcast");
-    unsetenv("ROTA_TUNING_FILE"); /* or plans would load it anew */
     return explain(there ? rota_tuning_import(j->output, j->env.comm)
                          : rota_tuning_forget(j->env.comm),
                    error, errlen);

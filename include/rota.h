@@ -515,11 +515,11 @@ ROTA_API int rota_version(void);
  *                                   does not say that it can, or where something
  *                                   else than MPI would have to touch them), auto
  *                                   (default: copy_to_cpu)
- *   rota_choose     ROTA_CHOOSE     how to choose where the tuning says nothing:
- *                                   model (default: by expected times), or
- *                                   measure (the most promising candidates run
- *                                   on buffers of their own, and what is
- *                                   fastest becomes a row of the tuning)
+ *   rota_choose     ROTA_CHOOSE     how to choose: model (default: as the tuning
+ *                                   says, else by expected times), or measure
+ *                                   (the most promising candidates run on
+ *                                   buffers of their own, and what is fastest
+ *                                   becomes a row of the tuning)
  *   rota_measure_ms ROTA_MEASURE_MS
  *                                   milliseconds that measuring may take, once
  *                                   all plans to be measured are made, 1..2^20

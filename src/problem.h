@@ -40,4 +40,10 @@ typedef struct rota_problem {
     rota_side recv; /* block s comes from rank s */
 } rota_problem;
 
+/* [P] bytes of what is sent to each rank. */
+static inline const size_t *rota_problem_sent(const rota_problem *p)
+{
+    return p->in_place ? p->recv.bytes : p->send.bytes;
+}
+
 #endif /* ROTA_PROBLEM_H */

@@ -65,58 +65,66 @@ static void merge_prices(void *known, const void *more)
     }
 }
 
-typedef union item {
-    ballot b;
-    price_list prices;
-} item;
+enum { LARGEST = sizeof(price_list) };
 
 /* What is known of n ranks, and of one more. */
 typedef struct window {
-    item some, more;
+    _Alignas(uint64_t) char some[LARGEST], more[LARGEST];
 } window;
 
+/* As one message each: what is known, then what is known of one more. */
 static int swap_windows(const rota_comm *c, int distance, size_t bytes,
                         const window *mine, window *theirs)
 {
     const int to = (c->me + c->P - distance % c->P) % c->P;
     const int from = (c->me + distance) % c->P;
+    const int n = (int)bytes;
+    char sent[2 * LARGEST], heard[2 * LARGEST];
     MPI_Request request[2];
 
-    ROTA_TRY(MPI_Irecv(theirs, (int)bytes, MPI_BYTE, from, ROTA_TAG_AGREE,
-                       c->dup, &request[0]));
-    ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
+    memcpy(sent, mine->some, bytes);
+    memcpy(sent + bytes, mine->more, bytes);
+    ROTA_TRY(MPI_Irecv(heard, 2 * n, MPI_BYTE, from, ROTA_TAG_AGREE, c->dup,
+                       &request[0]));
+    ROTA_TRY(MPI_Isend(sent, 2 * n, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
                        &request[1]));
-    return rota_wait_requests(2, request);
+    ROTA_TRY(rota_wait_requests(2, request));
+    memcpy(theirs->some, heard, bytes);
+    memcpy(theirs->more, heard + bytes, bytes);
+    return MPI_SUCCESS;
 }
 
-/* Merge what all ranks bring. Nothing merged with zeros is as before. */
-static int reduce(const rota_comm *c, item *mine,
+/* Merge what all ranks bring, bytes each. Nothing merged with zeros is as
+ * before. */
+static int reduce(const rota_comm *c, void *mine, size_t bytes,
                   void (*merge)(void *known, const void *more))
 {
     const bool power = (c->P & (c->P - 1)) == 0;
-    window known = {.some = *mine, .more = *mine};
+    window known = {{0}, {0}};
     int bit = 1, n = 1;
 
+    memcpy(known.more, mine, bytes);
     while (bit <= c->P / 2)
         bit *= 2;
-    if (power) /* never more than n needed */
+    if (power) { /* never more than n needed */
         bit /= 2;
-    else {
-        memset(&known.some, 0, sizeof known.some);
+        memcpy(known.some, mine, bytes);
+    } else {
         n = 0;
     }
     for (; bit > 0; bit /= 2) {
         const int one = (c->P & bit) != 0;
-        const window sent = known;
         window heard;
-        ROTA_TRY(swap_windows(c, n + one, sizeof sent, &sent, &heard));
-        known.some = one ? sent.more : sent.some;
-        known.more = known.some;
-        merge(&known.some, &heard.some);
-        merge(&known.more, &heard.more);
+        ROTA_TRY(swap_windows(c, n + one, bytes, &known, &heard));
+        if (one)
+            memcpy(known.some, known.more, bytes);
+        else
+            memcpy(known.more, known.some, bytes);
+        merge(known.some, heard.some);
+        merge(known.more, heard.more);
         n = 2 * n + one;
     }
-    *mine = known.some;
+    memcpy(mine, known.some, bytes);
     return MPI_SUCCESS;
 }
 
@@ -174,8 +182,8 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
 
 int rota_agree(const rota_comm *c, int status, rota_vote *vote)
 {
-    item mine = {{0}};
-    ballot *const b = &mine.b;
+    ballot mine = {0};
+    ballot *const b = &mine;
     int errorclass = MPI_SUCCESS;
 
     if (status != MPI_SUCCESS) {
@@ -194,7 +202,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
         b->total = vote->total;
         b->filled = vote->filled;
     }
-    ROTA_TRY(reduce(c, &mine, merge_ballots));
+    ROTA_TRY(reduce(c, &mine, sizeof mine, merge_ballots));
     if (b->failure)
         return fail_together(c, status, b->failure);
     if (!vote)
@@ -226,17 +234,17 @@ static double to_nanoseconds(uint64_t ps)
 int rota_agree_prices(const rota_comm *c, double most[ROTA_MAX_PRICES],
                       double total[ROTA_MAX_PRICES])
 {
-    item mine = {{0}};
+    price_list mine;
 
     for (int i = 0; i < ROTA_MAX_PRICES; i++) {
-        mine.prices.most[i] = to_picoseconds(most[i]);
-        mine.prices.sum[i] = total ? to_picoseconds(total[i]) : 0;
+        mine.most[i] = to_picoseconds(most[i]);
+        mine.sum[i] = total ? to_picoseconds(total[i]) : 0;
     }
-    ROTA_TRY(reduce(c, &mine, merge_prices));
+    ROTA_TRY(reduce(c, &mine, sizeof mine, merge_prices));
     for (int i = 0; i < ROTA_MAX_PRICES; i++) {
-        most[i] = to_nanoseconds(mine.prices.most[i]);
+        most[i] = to_nanoseconds(mine.most[i]);
         if (total)
-            total[i] = to_nanoseconds(mine.prices.sum[i]);
+            total[i] = to_nanoseconds(mine.sum[i]);
     }
     return MPI_SUCCESS;
 }

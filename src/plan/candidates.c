@@ -52,7 +52,8 @@ static values radices(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, n > 2 ? n : 2); /* for blocks too large to forward */
     else {
         add_powers(&v, 2, n);
-        add_value(&v, rota_usual_radix(n));
+        if (rota_usual_radix(n) < n || algo->nodes || hints->algo)
+            add_value(&v, rota_usual_radix(n));
         if (algo->nodes || hints->algo)
             add_value(&v, n > 2 ? n : 2);
     }
@@ -78,7 +79,7 @@ static values batches(const rota_hints *hints, const rota_algo *algo,
 static values leaders(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
-    enum { MOST = 8 };
+    enum { MOST = 8, LARGE = 64 };
     const int node = rota_topo_largest_node(topo);
     values v = {0};
 
@@ -86,7 +87,9 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, hints->leaders);
         return v;
     }
-    add_powers(&v, 1, node < MOST ? node + 1 : MOST + 1);
+    /* On large nodes a few leaders have schedules of millions of stays. */
+    add_powers(&v, node > LARGE ? MOST / 2 : 1,
+               node < MOST ? node + 1 : MOST + 1);
     return v;
 }
 
@@ -132,6 +135,15 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
     return !algo->native || what->native_free;
 }
 
+static int why_not(const rota_hints *hints, const rota_plan_kind *what)
+{
+    rota_hints wish = *hints;
+    rota_choice choice;
+
+    wish.algo = worth_a_look[0];
+    return rota_choose(&wish, what, &choice);
+}
+
 int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
                          rota_candidates *list)
 {
@@ -145,7 +157,8 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
     for (int i = 0; i < N_WORTH; i++)
         if (fits(hints, worth_a_look[i], what))
             add(hints, what, worth_a_look[i], list);
+    if (list->n == 0) /* by hints that go together for none */
+        return why_not(hints, what);
     rota_fail_clear(); /* some are not for this kind of plan */
-    ROTA_ASSERT(list->n > 0);
     return MPI_SUCCESS;
 }

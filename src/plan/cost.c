@@ -81,7 +81,6 @@ typedef struct counter {
     const double *bytes;
     const rota_run_kind *how;
     rota_terms *terms;
-    double load; /* ranks of a node for each of its cores, at least 1 */
 } counter;
 
 static rota_link link_to(const counter *k, int peer, bool native)
@@ -111,7 +110,7 @@ static bool sizes_go_before(const counter *k)
 static void count_message(double n[], rota_link link, double how_often,
                           double bytes)
 {
-    const bool is_long = bytes > ROTA_LONG;
+    const bool is_long = bytes > ROTA_LONG * how_often;
 
     if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
         n[ROTA_TERM_POSTED] += how_often;
@@ -130,7 +129,9 @@ static double expect_message(const counter *k, const rota_msg *m,
     for (uint32_t i = m[0].first; i < m[1].first; i++) {
         bytes += k->bytes[item[i]];
         if (k->bytes[item[i]] > 0)
-            none *= item[i] < stays ? 0 : 1 - k->how->density;
+            none *= item[i] < stays || rota_block_is_padded(k->s, item[i])
+                        ? 0
+                        : 1 - k->how->density;
     }
     *how_often = 1 - none;
     return bytes;
@@ -155,6 +156,10 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
         often = tells ? 1 : often;
         if (often <= 0)
             continue;
+        if (l->msg[m].peer == k->s->me) { /* in a collective of MPI's */
+            n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
+            continue;
+        }
         if (blocks > 1 || (tells && dir == ROTA_RECV)) {
             n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
             n[ROTA_TERM_COPIED_BYTE] += bytes;
@@ -199,16 +204,17 @@ static void count_phase(const counter *k, uint32_t phase)
         most = sent > most ? sent : most;
     }
     for (int t = 0; t < ROTA_TERM_START; t++)
-        all[t] += k->load * (n[0][t] > n[1][t] ? n[0][t] : n[1][t]);
+        all[t] += k->how->load * (n[0][t] > n[1][t] ? n[0][t] : n[1][t]);
     for (int t = ROTA_TERM_POSTED; t <= ROTA_TERM_COPIED_BYTE; t++)
-        all[t] += k->load * (n[0][t] + n[1][t]);
+        all[t] += k->how->load * (n[0][t] + n[1][t]);
     if (most <= 0)
         return;
     const double waits = batches(k, p, most);
     all[rota_term(slowest, ROTA_PER_PHASE)] += waits;
     all[p->native                  ? ROTA_TERM_SWITCH_NATIVE
         : slowest >= ROTA_LINK_P2P ? ROTA_TERM_SWITCH_MPI
-                                   : ROTA_TERM_SWITCH] += (k->load - 1) * waits;
+                                   : ROTA_TERM_SWITCH] +=
+        (k->how->load - 1) * waits;
 }
 
 static void count_copies(const counter *k)
@@ -218,24 +224,18 @@ static void count_copies(const counter *k)
     for (uint32_t i = 0; i < k->s->n_copies; i++) {
         const rota_copy *const copy = &k->s->copy[i];
         const bool padded = rota_block_is_padded(k->s, copy->from);
-        n[ROTA_TERM_COPIED_BLOCK] += k->load;
+        n[ROTA_TERM_COPIED_BLOCK] += k->how->load;
         n[ROTA_TERM_COPIED_BYTE] +=
-            k->load * k->bytes[padded ? copy->to : copy->from];
+            k->how->load * k->bytes[padded ? copy->to : copy->from];
     }
 }
 
 void rota_cost_count(const rota_sched *s, const double bytes[],
                      const rota_run_kind *how, rota_terms *terms)
 {
-    const rota_stats *const stats = how->stats;
-    const double load = (double)stats->node_size / stats->cores;
-    const counter k = {.s = s,
-                       .bytes = bytes,
-                       .how = how,
-                       .terms = terms,
-                       .load = load > 1 ? load : 1};
+    const counter k = {.s = s, .bytes = bytes, .how = how, .terms = terms};
 
-    *terms = (rota_terms){.n = {[ROTA_TERM_START] = k.load}};
+    *terms = (rota_terms){.n = {[ROTA_TERM_START] = how->load}};
     for (uint32_t p = 0; p < s->n_phases; p++)
         count_phase(&k, p);
     count_copies(&k);

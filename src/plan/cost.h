@@ -2,15 +2,14 @@
  *
  * A schedule is counted in terms: messages, bytes and phases by the link that
  * they take, blocks and bytes that are copied. A machine has a price for each
- * term, and the time of a run is the sum of the products, of the rank that has
- * most. So a machine is fitted to measured times by linear least squares, and a
+ * term, and the time of a run is the sum of the products, of what ranks share
+ * in the mean and of all else of the rank that has most. So a machine is fitted to measured times by linear least squares, and a
  * schedule of any algorithm is priced alike.
  */
 #ifndef ROTA_COST_H
 #define ROTA_COST_H
 
 #include "schedule.h"
-#include "stats.h"
 #include "topo.h"
 
 /* How a message travels. */
@@ -71,9 +70,9 @@ typedef struct rota_terms {
 
 typedef struct rota_run_kind {
     const rota_topo *topo;
-    const rota_stats *stats;
     rota_metadata metadata;
     bool shared;    /* shared memory carries messages within nodes */
+    double load;    /* ranks of a node for each of its cores, at least 1 */
     double density; /* part of the blocks in transit that have any bytes; 1
                        where that is known of each */
 } rota_run_kind;

@@ -1,5 +1,6 @@
 /* decide.c - which of the candidates it is to be. */
 #define _GNU_SOURCE
+#include "exec/late.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -29,11 +30,11 @@ static rota_decision_key make_key(const rota_plan *p, const rota_hints *hints,
     return (rota_decision_key){
         .hints = rota_hints_hash(hints),
         .kind = p->kind,
+        .how = 2 * (int)p->candidates.item[0].choice.metadata + native_free,
         .largest = rounded((double)p->stats.largest),
         .mean = rounded(p->stats.mean),
         .density = rounded(p->stats.density),
         .imbalance = rounded(p->stats.imbalance),
-        .native_free = native_free,
     };
 }
 
@@ -72,8 +73,7 @@ static bool recall(rota_plan *p, const rota_decision_key *key)
 static double *expect_sizes(const rota_plan *p, const rota_sched *s)
 {
     const rota_problem *const problem = &p->problem;
-    const size_t *const sent =
-        problem->in_place ? problem->recv.bytes : problem->send.bytes;
+    const size_t *const sent = rota_problem_sent(problem);
     double *const bytes = malloc(s->n_blocks * sizeof *bytes);
 
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
@@ -86,20 +86,22 @@ static double *expect_sizes(const rota_plan *p, const rota_sched *s)
     return bytes;
 }
 
-static bool is_shared(const rota_plan *p, const rota_choice *choice)
+static bool may_share(const rota_plan *p, const rota_choice *choice)
 {
     return p->comm->node && choice->intranode != ROTA_INTRANODE_P2P &&
            choice->device != ROTA_DEVICE_AWARE;
 }
 
 static void count_terms(const rota_plan *p, const rota_choice *choice,
-                        const rota_sched *s, const double bytes[],
+                        const rota_sched *s, const double bytes[], bool shared,
                         double density, rota_terms *terms)
 {
+    const double load =
+        (double)rota_topo_largest_node(&p->comm->topo) / p->comm->cores;
     const rota_run_kind how = {.topo = p->topo,
-                               .stats = &p->stats,
                                .metadata = choice->metadata,
-                               .shared = is_shared(p, choice),
+                               .shared = shared,
+                               .load = load > 1 ? load : 1,
                                .density = density};
 
     rota_cost_count(s, bytes, &how, terms);
@@ -124,7 +126,8 @@ static void price(const rota_plan *p, const rota_choice *choice, double *own,
     *own = *shared = HUGE_VAL;
     if (bytes) {
         rota_terms terms;
-        count_terms(p, choice, &s, bytes, p->stats.density, &terms);
+        count_terms(p, choice, &s, bytes, may_share(p, choice),
+                    p->stats.density, &terms);
         *own = rota_cost_own(machine(p), &terms);
         *shared = rota_cost_shared(machine(p), &terms);
     }
@@ -154,9 +157,9 @@ void rota_plan_terms(const rota_plan *p, rota_terms *terms)
 
     *terms = (rota_terms){{0}};
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
-        bytes[b] = (double)p->bytes[b];
+        bytes[b] = (double)rota_late_bytes(p->bytes[b]);
     if (bytes)
-        count_terms(p, &p->choice, s, bytes, 1, terms);
+        count_terms(p, &p->choice, s, bytes, !p->node_why, 1, terms);
     free(bytes);
 }
 
@@ -195,9 +198,9 @@ static bool take_row(rota_plan *p, const rota_hints *hints,
             ? rota_tuning_find(&p->comm->tuning, &p->stats)
             : NULL;
     rota_hints wish = {0};
-    rota_candidate *const only = &p->candidates.item[0];
 
-    if (!row || (row->choice.algo->native && !what->native_free))
+    if (!row || (row->choice.algo->native && !what->native_free) ||
+        (row->choice.algo->uniform && !p->uniform))
         return false;
     wish.algo = row->choice.algo;
     wish.batch = row->choice.params.batch;
@@ -208,13 +211,13 @@ static bool take_row(rota_plan *p, const rota_hints *hints,
     wish.intranode = hints->intranode != ROTA_INTRANODE_AUTO
                          ? hints->intranode
                          : row->choice.intranode;
-    *only = (rota_candidate){.predicted = -1, .measured = 1e3 * row->us};
-    if (rota_choose(&wish, what, &only->choice) != MPI_SUCCESS) {
+    rota_candidate only = {.predicted = -1, .measured = 1e3 * row->us};
+    if (rota_choose(&wish, what, &only.choice) != MPI_SUCCESS) {
         rota_fail_clear(); /* not for this kind of plan */
         return false;
     }
-    p->candidates.n = 1;
-    p->choice = only->choice;
+    p->candidates = (rota_candidates){.item = {only}, .n = 1};
+    p->choice = only.choice;
     p->why = "a row of the tuning";
     return true;
 }
@@ -288,8 +291,10 @@ static int weigh(rota_plan *p, const rota_hints *hints)
     }
     const rota_candidate *const best = best_of(list);
     p->choice = best->choice;
-    return hints->measure && leaves_all_open(hints) ? record(p, best)
-                                                    : MPI_SUCCESS;
+    return hints->measure && leaves_all_open(hints) &&
+                   hints->intranode == ROTA_INTRANODE_AUTO
+               ? record(p, best)
+               : MPI_SUCCESS;
 }
 
 int rota_decide(rota_plan *p, const rota_hints *hints, bool native_free)
@@ -298,7 +303,6 @@ int rota_decide(rota_plan *p, const rota_hints *hints, bool native_free)
                                  .kind = p->kind,
                                  .max_block = p->max_block,
                                  .native_free = native_free};
-    const rota_decision_key key = make_key(p, hints, native_free);
 
     ROTA_TRY(rota_candidates_find(hints, &what, &p->candidates));
     if (p->candidates.n == 1 && hints->algo) {
@@ -308,10 +312,10 @@ int rota_decide(rota_plan *p, const rota_hints *hints, bool native_free)
     }
     ROTA_TRY(rota_comm_load_tuning(
         p->comm, hints->tuning_file[0] ? hints->tuning_file : NULL));
-    if (recall(p, &key))
+    const rota_decision_key key = make_key(p, hints, native_free);
+    if (take_row(p, hints, &what) || recall(p, &key))
         return MPI_SUCCESS;
-    if (!take_row(p, hints, &what))
-        ROTA_TRY(weigh(p, hints));
+    ROTA_TRY(weigh(p, hints));
     remember(p, &key);
     return MPI_SUCCESS;
 }

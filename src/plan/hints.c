@@ -207,11 +207,12 @@ const rota_hint rota_hint_table[] = {
 };
 #undef UP_TO
 
+/* But for the tuning file, which rank 0 looks for (tuning_file.c). */
 static int read_environment(rota_hints *hints)
 {
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         const char *const value = getenv(h->variable);
-        if (value)
+        if (value && h->read != read_tuning_file)
             ROTA_TRY(h->read(h->variable, value, hints));
     }
     return MPI_SUCCESS;
@@ -262,32 +263,27 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
     return MPI_SUCCESS;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
-}
-
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
     for (; *text; text++)
-        hash = mix(hash, (uint64_t)*text);
-    return mix(hash, 0);
+        hash = rota_mix(hash, (uint64_t)*text);
+    return rota_mix(hash, 0);
 }
 
 uint64_t rota_hints_hash(const rota_hints *hints)
 {
     uint64_t h = mix_text(0, hints->algo ? hints->algo->name : "");
 
-    h = mix(h, (uint64_t)hints->batch);
-    h = mix(h, (uint64_t)hints->radix);
-    h = mix(h, (uint64_t)hints->leaders);
-    h = mix(h, (uint64_t)hints->node_size);
-    h = mix(h, (uint64_t)hints->metadata);
-    h = mix(h, hints->by_datatype);
-    h = mix(h, hints->check);
-    h = mix(h, hints->intranode);
-    h = mix(h, hints->device);
-    h = mix(h, hints->measure);
-    h = mix(h, (uint64_t)hints->measure_ms);
+    h = rota_mix(h, (uint64_t)hints->batch);
+    h = rota_mix(h, (uint64_t)hints->radix);
+    h = rota_mix(h, (uint64_t)hints->leaders);
+    h = rota_mix(h, (uint64_t)hints->node_size);
+    h = rota_mix(h, (uint64_t)hints->metadata);
+    h = rota_mix(h, hints->by_datatype);
+    h = rota_mix(h, hints->check);
+    h = rota_mix(h, hints->intranode);
+    h = rota_mix(h, hints->device);
+    h = rota_mix(h, hints->measure);
+    h = rota_mix(h, (uint64_t)hints->measure_ms);
     return mix_text(h, hints->tuning_file);
 }

@@ -15,12 +15,15 @@ enum {
 /* What is not within this factor of the lowest price is not tried. */
 #define PROMISING 4.0
 
+/* Where counts vary a rank sends no more bytes than that. */
+#define MOST_DRAWN 67108864.0
+
 /* Blocks as in the plan that is wanted, as bytes and end to end. */
 typedef struct probe {
     rota_comm *comm;
     rota_kind kind;
     char *memory; /* what is sent, then what is received */
-    bool in_arena;
+    size_t bytes;
     MPI_Count *count; /* [2P] sent, received */
     MPI_Aint *displ;  /* [2P] */
     rota_args args;
@@ -36,18 +39,19 @@ typedef struct probe {
 /* Where counts vary: from nothing to the bound, and the same on both ends. */
 static size_t drawn(const rota_plan *p, int src, int dst)
 {
+    const double room = MOST_DRAWN / p->comm->P;
+    const double most = 2 * p->stats.mean < room ? 2 * p->stats.mean : room;
     const uint64_t x = ((uint64_t)src << 32 | (uint64_t)dst) + 1;
     const uint64_t random = x * 0x9e3779b97f4a7c15u >> 32;
 
-    return (size_t)(2 * p->stats.mean * (double)random / 4294967296.0);
+    return (size_t)(most * (double)random / 4294967296.0);
 }
 
 static void set_counts(const rota_plan *p, probe *t)
 {
     const rota_problem *const problem = &p->problem;
     const int P = p->comm->P, me = p->comm->me;
-    const size_t *const sent =
-        problem->in_place ? problem->recv.bytes : problem->send.bytes;
+    const size_t *const sent = rota_problem_sent(problem);
     const bool fixed = p->kind == ROTA_FIXED;
     MPI_Aint end = 0;
 
@@ -74,8 +78,11 @@ static int make_probe(const rota_plan *p, probe *t)
         return rota_fail_mem("what is measured");
     set_counts(p, t);
     const size_t bytes = (size_t)t->displ[n - 1] + (size_t)t->count[n - 1];
-    t->in_arena = rota_arena_holds(p->problem.send.base, 1);
-    t->memory = t->in_arena ? rota_arena_alloc(bytes + 1) : malloc(bytes + 1);
+    t->bytes = bytes;
+    if (rota_arena_holds(p->problem.send.base, 1))
+        t->memory = rota_arena_alloc(bytes + 1);
+    if (!t->memory)
+        t->memory = malloc(bytes + 1);
     for (int i = 0; i <= MOST_TRIED; i++) {
         t->ns[i] =
             malloc((size_t)MOST_ROUNDS * (IN_A_ROW - 1) * sizeof *t->ns[i]);
@@ -101,13 +108,15 @@ static int make_probe(const rota_plan *p, probe *t)
 
 static void free_probe(probe *t)
 {
+    bool broken = false;
+
     for (int i = 0; i <= MOST_TRIED; i++) {
+        broken = broken || (t->plan[i] && t->plan[i]->exec.broken);
         rota_plan_destroy(t->plan[i]);
         free(t->ns[i]);
     }
-    if (t->in_arena)
-        rota_arena_free(t->memory);
-    else
+    /* What MPI may still write to stays. */
+    if (!broken && !rota_arena_free(t->memory))
         free(t->memory);
     free(t->count);
     free(t->displ);
@@ -150,11 +159,27 @@ static void select_promising(probe *t, const rota_candidates *list)
             t->candidate[t->n++] = i;
 }
 
-/* Collective; a candidate that cannot be made fails the whole. */
+static int make_plan(const rota_plan *p, const rota_hints *wish, probe *t,
+                     rota_plan **plan)
+{
+    const int P = t->comm->P;
+
+    if (t->kind == ROTA_FIXED)
+        return rota_plan_make_fixed(t->comm, &t->args, wish, MPI_SUCCESS, plan);
+    ROTA_TRY(rota_plan_make_varying(t->comm, t->kind, p->max_block, MPI_BYTE,
+                                    wish, MPI_SUCCESS, plan));
+    (*plan)->user_out = t->memory + t->displ[P];
+    (*plan)->user_room = t->bytes - (size_t)t->displ[P];
+    return MPI_SUCCESS;
+}
+
+/* Collective. A candidate that cannot be made is left out, on all ranks; the
+ * last one's error counts if none can. */
 static int make_plans(const rota_plan *p, const rota_hints *hints,
                       const rota_candidates *list, probe *t)
 {
     rota_hints wish = *hints;
+    int err = MPI_SUCCESS, made = 0;
 
     wish.measure = false;
     for (int i = 0; i < t->n; i++) {
@@ -163,13 +188,16 @@ static int make_plans(const rota_plan *p, const rota_hints *hints,
         wish.batch = choice->params.batch;
         wish.radix = choice->params.radix;
         wish.leaders = choice->params.leaders;
-        ROTA_TRY(t->kind == ROTA_FIXED
-                     ? rota_plan_make_fixed(t->comm, &t->args, &wish,
-                                            MPI_SUCCESS, &t->plan[i])
-                     : rota_plan_make_varying(t->comm, t->kind, p->max_block,
-                                              MPI_BYTE, &wish, MPI_SUCCESS,
-                                              &t->plan[i]));
+        err = make_plan(p, &wish, t, &t->plan[made]);
+        if (err != MPI_SUCCESS)
+            continue;
+        t->candidate[made++] = t->candidate[i];
+        wish.check = false; /* counts match */
     }
+    t->n = made;
+    if (made == 0)
+        return err;
+    rota_fail_clear();
     return MPI_SUCCESS;
 }
 

@@ -13,21 +13,12 @@
 
 /* ---- what must be the same on all ranks ----------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
-}
-
 static uint64_t hash_plan(const rota_plan *p, const rota_hints *hints)
 {
-    const rota_topo *const t = p->topo;
-    uint64_t h = mix(rota_hints_hash(hints), (uint64_t)t->n_domains);
+    uint64_t h = rota_mix(rota_hints_hash(hints), p->kind);
 
-    for (int q = 0; q < t->P; q++)
-        h = mix(mix(h, (uint64_t)t->node[q]), (uint64_t)t->domain[q]);
-    h = mix(h, p->kind);
-    h = mix(h, p->problem.in_place);
-    return mix(h, p->max_block);
+    h = rota_mix(h, p->problem.in_place);
+    return rota_mix(h, p->max_block);
 }
 
 static uint64_t add_up(const size_t bytes[], int P)
@@ -43,8 +34,7 @@ static uint64_t add_up(const size_t bytes[], int P)
 static void measure_blocks(const rota_plan *p, rota_vote *vote)
 {
     const rota_problem *const problem = &p->problem;
-    const size_t *const bytes =
-        problem->in_place ? problem->recv.bytes : problem->send.bytes;
+    const size_t *const bytes = rota_problem_sent(problem);
     const int P = p->comm->P;
 
     vote->smallest = UINT64_MAX;
@@ -104,7 +94,8 @@ static void take_stats(rota_plan *p, const rota_vote *vote)
 /* Agree that all ranks have got this far with the same plan, on its id, on
  * what is free in the pool of native communicators, and on what is to be
  * moved. */
-static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status)
+static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
+                         int *free_native)
 {
     rota_comm *const c = p->comm;
     rota_vote vote = {.hash = hash_plan(p, hints), .used = c->native_used};
@@ -122,19 +113,20 @@ static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status)
     ROTA_TRY(check_uniform(p, hints, &found));
     p->largest = p->kind == ROTA_FIXED ? (size_t)found.largest : p->max_block;
     take_stats(p, &found);
-    p->native = 0;
-    while (p->native < ROTA_MAX_NATIVE && found.used >> p->native & 1)
-        p->native++;
+    p->uniform = p->kind == ROTA_FIXED && found.smallest == found.largest;
+    *free_native = 0;
+    while (*free_native < ROTA_MAX_NATIVE && found.used >> *free_native & 1)
+        ++*free_native;
     return MPI_SUCCESS;
 }
 
 /* Find where the node's memory is and choose. Collective; every failure is
  * agreed on. */
-static int decide(rota_plan *p, const rota_hints *hints)
+static int decide(rota_plan *p, const rota_hints *hints, int free_native)
 {
     if (hints->intranode != ROTA_INTRANODE_P2P)
         ROTA_TRY(rota_comm_open_node(p->comm));
-    return rota_decide(p, hints, p->native < ROTA_MAX_NATIVE);
+    return rota_decide(p, hints, free_native < ROTA_MAX_NATIVE);
 }
 
 static int take_native(rota_plan *p, int free_native)
@@ -153,11 +145,8 @@ static int take_native(rota_plan *p, int free_native)
 
 /* Take what was agreed on; plans that were made to be measured have had it
  * meanwhile. Collective for a native phase; may fail on one rank alone. */
-static int take_agreed(rota_plan *p)
+static int take_agreed(rota_plan *p, int free_native)
 {
-    const int free_native = p->native;
-
-    p->native = -1;
     ROTA_TRY(take_native(p, free_native));
     ROTA_TRY(rota_comm_id_take(p->comm, p->id));
     p->has_id = true;
@@ -208,8 +197,7 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
         status = rota_sizes_init(z, s, p->comm->dup, 4 * p->id,
-                                 problem->in_place ? problem->recv.bytes
-                                                   : problem->send.bytes);
+                                 rota_problem_sent(problem));
     status = rota_agree(p->comm, status, NULL);
     if (status == MPI_SUCCESS)
         status = rota_exec_start(&z->x);
@@ -247,7 +235,7 @@ static int learn_sizes(rota_plan *p, int status)
         p->choice.metadata == ROTA_META_ONCE)
         return learn_from(p, &p->sched, status);
     if (!p->checked)
-        return rota_agree(p->comm, status, NULL);
+        return status;
     int err = rota_sched_init(&s, p->comm->P, p->comm->me);
     if (err == MPI_SUCCESS)
         err = rota_algo_parlogna.build(p->topo, &params, &s);
@@ -469,9 +457,11 @@ static int conclude(rota_plan *p, int status, rota_plan **plan)
 /* Agree, choose, and learn what each end needs to know. */
 static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
 {
-    ROTA_TRY(agree_on_plan(p, hints, status));
-    ROTA_TRY(decide(p, hints));
-    status = take_agreed(p);
+    int free_native;
+
+    ROTA_TRY(agree_on_plan(p, hints, status, &free_native));
+    ROTA_TRY(decide(p, hints, free_native));
+    status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build_fixed(p);
     return rota_agree(p->comm, learn_sizes(p, status), NULL);
@@ -528,9 +518,11 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type,
 
 static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
 {
-    ROTA_TRY(agree_on_plan(p, hints, status));
-    ROTA_TRY(decide(p, hints));
-    status = take_agreed(p);
+    int free_native;
+
+    ROTA_TRY(agree_on_plan(p, hints, status, &free_native));
+    ROTA_TRY(decide(p, hints, free_native));
+    status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build(p);
     return rota_agree(p->comm, status, NULL);

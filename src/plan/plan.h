@@ -43,6 +43,12 @@ extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
 
 int rota_hints_read(MPI_Info info, rota_hints *hints);
 
+/* A hash with a value in it. */
+static inline uint64_t rota_mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+}
+
 /* All ranks must have the same. */
 uint64_t rota_hints_hash(const rota_hints *hints);
 const char *rota_metadata_name(rota_metadata metadata);
@@ -92,7 +98,7 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
  * octave. Compared as bytes: there is no padding in it. */
 typedef struct rota_decision_key {
     uint64_t hints;
-    int kind, largest, mean, density, imbalance, native_free;
+    int kind, how, largest, mean, density, imbalance;
 } rota_decision_key;
 
 enum { ROTA_DECISIONS = 16 };
@@ -105,8 +111,8 @@ typedef struct rota_decision {
 } rota_decision;
 
 /* Choose for p, whose stats and topo are known, what hints leave open: as the
- * tuning says, as was chosen before for the like, by measurement if asked for,
- * or by price. native_free: a collective of MPI's can be had. Collective; every
+ * tuning says, as was chosen before for the like, by measurement if asked for
+ * (whatever the tuning says), or by price. native_free: a collective of MPI's can be had. Collective; every
  * failure is agreed on. */
 int rota_decide(struct rota_plan *p, const rota_hints *hints, bool native_free);
 
@@ -304,6 +310,7 @@ struct rota_plan {
     rota_comm *comm;
     rota_kind kind;
     rota_stats stats;
+    bool uniform; /* all blocks of all ranks have one size */
     rota_choice choice;
     const char *why;            /* it was chosen */
     rota_candidates candidates; /* from which */

@@ -37,7 +37,8 @@ typedef struct rota_choice {
     rota_device_path device;
 } rota_choice;
 
-/* Where something was measured; texts are owned and never NULL once read. */
+/* Where something was measured; texts are owned and never NULL once read. Of
+ * what a rank measures itself the machine is the rank's own. */
 typedef struct rota_provenance {
     char *machine, *date, *command;
 } rota_provenance;

@@ -253,10 +253,14 @@ static void native_runs_out(void)
         "\"native_node_per_message\": 0, \"native_node_per_phase\": 0, "
         "\"native_node_per_byte\": 0, \"switch_native\": 0}}}";
     static rota_plan *plan[PLANS];
+    rota_plan *none = NULL;
 
     test_case = "native runs out";
     if (test_P == 1)
         return;
+    MPI_Info no_file =
+        test_info("rota_tuning_file", "/nowhere/tuning.json", NULL, NULL);
+    MPI_Info native = test_info("rota_algorithm", "mpi", NULL, NULL);
     MUST(rota_tuning_import_string(prices, MPI_COMM_WORLD));
     lay_out(0);
     for (int i = 0; i < PLANS; i++)
@@ -265,14 +269,66 @@ static void native_runs_out(void)
     expect_value(plan[0], "chosen",
                  "\"the cheapest by this machine's prices\"");
     expect_value(plan[PLANS - 1], "algorithm", "\"multi_pair\"");
+    /* A plan that comes to nothing leaves the pool as it is. */
+    MUST_FAIL(init_fixed(no_file, &none), MPI_ERR_ARG, "cannot read");
+    MUST_FAIL(init_fixed(native, &none), MPI_ERR_OTHER, "no more can");
     run_fixed(plan[0]);
     run_fixed(plan[PLANS - 1]);
     for (int i = 0; i < PLANS; i++)
         MUST(rota_plan_free(&plan[i]));
+    MPI_Info_free(&no_file);
+    MPI_Info_free(&native);
     MUST(rota_tuning_forget(MPI_COMM_WORLD));
 }
 
-/* What was measured is a row from then on. */
+/* Rows for plans that their algorithms are not for do not count: MPI's own
+ * all-to-all finds no receive counts, and some take blocks of one size only. */
+static void rows_that_do_not_fit(void)
+{
+    static const char rows[] =
+        "{\"rota_tuning\": 1, \"rows\": ["
+        "{\"kind\": \"exchange\", \"algorithm\": \"mpi\", "
+        "\"metadata\": \"once\", \"us\": 1},"
+        "{\"kind\": \"varying\", \"algorithm\": \"bruck_zero_copy\", "
+        "\"metadata\": \"once\", \"us\": 1},"
+        "{\"kind\": \"fixed\", \"algorithm\": \"bruck_modified\", "
+        "\"metadata\": \"once\", \"us\": 1}]}";
+    rota_plan *plan = NULL;
+
+    test_case = "rows that do not fit";
+    MUST(rota_tuning_import_string(rows, MPI_COMM_WORLD));
+    lay_out(1);
+    MUST(init_fixed(MPI_INFO_NULL, &plan));
+    if (test_P > 1) /* alone, all blocks have one size */
+        expect_value(plan, "chosen", "\"the cheapest by the usual prices\"");
+    run_fixed(plan);
+    MUST(rota_plan_free(&plan));
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                                     MPI_INFO_NULL, &plan));
+    run_varying(plan);
+    MUST(rota_plan_free(&plan));
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &plan));
+    run_exchange(plan);
+    MUST(rota_plan_free(&plan));
+    MUST(rota_tuning_forget(MPI_COMM_WORLD));
+}
+
+/* Hints that together leave no algorithm are an error, as with one. */
+static void nothing_left(void)
+{
+    MPI_Info info = test_info("rota_metadata", "once", NULL, NULL);
+    rota_plan *plan = NULL;
+
+    test_case = "nothing left";
+    MUST_FAIL(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
+                                 &plan),
+              MPI_ERR_ARG, "must send sizes");
+    MPI_Info_free(&info);
+}
+
+/* What was measured is a row from then on, and goes before what was decided
+ * for the like by price. */
 static void measuring_teaches(void)
 {
     MPI_Info info = test_info("rota_choose", "measure", "rota_measure_ms", "5");
@@ -285,6 +341,8 @@ static void measuring_teaches(void)
         return;
     MUST(rota_tuning_forget(MPI_COMM_WORLD));
     lay_out(1);
+    MUST(init_fixed(MPI_INFO_NULL, &plan));
+    MUST(rota_plan_free(&plan));
     MUST(init_fixed(info, &plan));
     expect_value(plan, "chosen", "\"the fastest of those measured\"");
     MUST(rota_plan_free(&plan));
@@ -326,6 +384,8 @@ int main(int argc, char *argv[])
     all_kinds("measure", "2");
     MUST(rota_tuning_forget(MPI_COMM_WORLD));
     origins();
+    rows_that_do_not_fit();
+    nothing_left();
     native_runs_out();
     measuring_teaches();
     half_a_hint();

@@ -40,13 +40,10 @@ static rota_terms count(const task *t)
     for (rota_block b = 0; b < s.n_blocks; b++)
         bytes[b] = t->block;
     bytes[rota_src(&s, 0)] = bytes[rota_dst(&s, 0)] = 0;
-    const rota_stats stats = {.P = t->P,
-                              .n_nodes = topo.n_nodes,
-                              .node_size = rota_topo_largest_node(&topo),
-                              .cores = t->cores};
+    const double load = (double)t->node_size / t->cores;
     const rota_run_kind how = {.topo = &topo,
                                .density = t->density ? t->density : 1,
-                               .stats = &stats,
+                               .load = load > 1 ? load : 1,
                                .metadata = t->metadata,
                                .shared = t->shared};
     rota_cost_count(&s, bytes, &how, &terms);
