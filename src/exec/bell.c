@@ -33,8 +33,12 @@ bool rota_bell_sleep(rota_bell *bell, uint32_t armed_at, long ns)
 /* Who is late with this counts for the next sleep, which then ends early. */
 void rota_bell_ring(rota_bell *bell)
 {
-    if (atomic_fetch_sub(&bell->left, 1) != 1)
-        return;
+    if (atomic_fetch_sub(&bell->left, 1) == 1)
+        rota_bell_wake(bell);
+}
+
+void rota_bell_wake(rota_bell *bell)
+{
     atomic_fetch_add(&bell->woken, 1);
     syscall(SYS_futex, &bell->woken, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -7,7 +7,9 @@
  * the mark, which it takes off; the one that takes the last mark off wakes the
  * sleeper. Either the writer sees the mark and the bell armed, or the sleeper
  * sees what was written: between the two steps of each lies a full fence. So a
- * rank that waits for many is scheduled once, when all are done.
+ * rank that waits for many is scheduled once, when all are done. It is the
+ * price of this that a sender whose message is taken by the sleeper may wait for
+ * other senders, too, if the message was to be copied from where it lies.
  *
  * Marks are where the writer knows them to be (ring.h). What others have taken
  * has none: each time counts for one, as long as the sleeper heeds that.
@@ -51,5 +53,8 @@ static inline bool rota_bell_heeds_taking(rota_bell *bell)
 
 /* A mark has been taken off, or something taken. */
 void rota_bell_ring(rota_bell *bell);
+
+/* End the sleep, whatever is left. */
+void rota_bell_wake(rota_bell *bell);
 
 #endif /* ROTA_BELL_H */

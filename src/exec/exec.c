@@ -18,9 +18,11 @@
 /* ---- active executors ---------------------------------------------------- */
 
 static rota_exec *active_list;
-static bool moving;   /* some message has got on in this poll */
-static int on_mpi;    /* active executors and waits that need MPI */
-static int on_device; /* active executors that need copies of a device */
+static bool moving;     /* some message has got on in this poll */
+static int on_mpi;      /* active executors and waits that need MPI */
+static int on_device;   /* active executors that need copies of a device */
+static int on_buffered; /* those whose user may have MPI work meanwhile */
+static int asleep;      /* threads that are, or about to be, by the bell */
 static unsigned polls_in_vain;
 static bool idle; /* a wait gives the processor up between polls */
 static bool threaded;
@@ -53,6 +55,7 @@ static void link_active(rota_exec *x)
     x->active = true;
     on_mpi += x->by_mpi;
     on_device += x->staging != NULL;
+    on_buffered += x->buffered;
 }
 
 static void finish(rota_exec *x, int err)
@@ -66,6 +69,7 @@ static void finish(rota_exec *x, int err)
     x->active = false;
     on_mpi -= x->by_mpi;
     on_device -= x->staging != NULL;
+    on_buffered -= x->buffered;
     x->err = err;
     x->err_text[0] = '\0';
     if (err != MPI_SUCCESS && rota_fail_text()) {
@@ -125,7 +129,7 @@ int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     int flag;
 
     if (w->parcel || w->late) {
-        ROTA_TRY(w->parcel ? rota_shm_test(x, dir, m, done)
+        ROTA_TRY(w->parcel ? rota_shm_test(x, dir, m, &moving, done)
                            : rota_late_test(x, dir, m, done));
         moving = moving || *done;
         return *done ? stage_up(x, dir, m) : MPI_SUCCESS;
@@ -398,7 +402,7 @@ static void advance(rota_exec *x)
  * polls or, where a wait sleeps between them, so much time. */
 static void let_mpi_work(void)
 {
-    enum { POLLS = 64, IDLE_NS = 1000000 };
+    enum { POLLS = 64, IDLE_NS = 250000 };
     static int64_t worked_ns;
     int flag;
 
@@ -423,6 +427,8 @@ static void advance_all(void)
     }
     if (!moving)
         let_mpi_work();
+    else if (asleep > 0) /* another thread, whose mark may be gone by this */
+        rota_bell_wake(&rota_arena_own()->bell);
 }
 
 /* In place: what is to be sent lies where data will arrive. */
@@ -528,7 +534,9 @@ typedef struct patience {
     int n; /* polls in vain */
     bool armed;
     uint32_t armed_at; /* of the bell */
+    bool asleep;       /* counted as such */
     bool unrung;       /* MPI or a device is waited for, which ring no bell */
+    bool light;        /* MPI may have to be looked after meanwhile */
 } patience;
 
 /* Have the bell rung when something active can get on. */
@@ -549,7 +557,7 @@ static uint32_t arm_bell(void)
 static void sleep_armed(const patience *p)
 {
     rota_bell *const bell = &rota_arena_own()->bell;
-    const long limit = wary > 0 ? WARY_SLEEP_NS : SLEEP_NS;
+    const long limit = wary > 0 || p->light ? WARY_SLEEP_NS : SLEEP_NS;
 
     if (p->unrung)
         rota_bell_sleep(bell, p->armed_at, NAP_NS);
@@ -598,6 +606,7 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
     for (patience p = {0};;) {
         bool flag = false;
         lock();
+        asleep -= p.asleep;
         if (p.armed)
             p.armed_at = arm_bell();
         idle = p.n >= spins;
@@ -605,9 +614,13 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
         idle = false;
         const int err = done(arg, &flag);
         const bool waited = !moving;
+        const bool ends = flag || err != MPI_SUCCESS;
         p.unrung = on_mpi + on_device > 0;
+        p.light = on_buffered > 0;
+        p.asleep = waited && p.armed && !ends;
+        asleep += p.asleep;
         unlock();
-        if (flag || err != MPI_SUCCESS)
+        if (ends)
             return err;
         if (waited)
             give_way(&p);

@@ -46,6 +46,7 @@ typedef struct channel {
     size_t room;                    /* bytes of data in an entry to the peer */
     size_t volume;                  /* bytes of a run to the peer, at most */
     uint64_t pieces;                /* of a run to the peer, at most */
+    uint64_t in_the_way;            /* buffered: of this run's messages */
     bool awaited[ROTA_N_DIRS];      /* messages open, while marks are set */
     bool unwoken[ROTA_N_DIRS];      /* written to the ring, or taken from it */
 } channel;
@@ -467,7 +468,7 @@ static int prepare_send(rota_exec *x, uint32_t m)
 
     p->head = NULL;
     p->head_bytes = p->moved = 0;
-    p->entry = x->buffered ? entry_in_the_way(p->with) : 0;
+    p->entry = x->buffered ? p->with->in_the_way : 0;
     if (x->wire[ROTA_SEND][m].late)
         return rota_late_gather(x, m, &p->head, &p->head_bytes, &p->body,
                                 &p->bytes);
@@ -721,6 +722,7 @@ void rota_shm_begin(rota_exec *x)
     for (int i = 0; i < x->shm->n; i++) {
         channel *const c = &x->shm->channel[i];
         c->turn[ROTA_RECV] = c->turn[ROTA_SEND] = 0;
+        c->in_the_way = entry_in_the_way(c);
     }
 }
 
@@ -737,9 +739,11 @@ static int prepare(rota_exec *x, rota_dir dir, uint32_t m)
     return MPI_SUCCESS;
 }
 
-int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *moved,
+                  bool *done)
 {
     rota_parcel *const p = x->wire[dir][m].parcel;
+    const size_t before = p->moved;
 
     if (p->with->turn[dir] == p->order) {
         if (dir == ROTA_SEND)
@@ -751,6 +755,7 @@ int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     *done = p->with->turn[dir] > p->order &&
             (dir == ROTA_RECV || p->entry == 0 ||
              rota_ring_taken(&p->with->ring[ROTA_SEND], p->entry));
+    *moved = *moved || *done || p->moved != before;
     return MPI_SUCCESS;
 }
 
@@ -763,11 +768,11 @@ static bool is_served(const rota_phase *phase)
 
 int rota_shm_post(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    bool done = false;
+    bool moved = false, done = false;
 
     ROTA_TRY(prepare(x, dir, m));
     if (dir == ROTA_SEND)
-        ROTA_TRY(rota_shm_test(x, dir, m, &done));
+        ROTA_TRY(rota_shm_test(x, dir, m, &moved, &done));
     if (!done && is_served(&x->s->phase[x->phase]))
         x->shm->open[x->shm->n_open++] = (posted){dir, m};
     return MPI_SUCCESS;
@@ -781,14 +786,11 @@ int rota_shm_serve(rota_exec *x, bool *moved, bool *done)
 
     for (uint32_t i = 0; i < shm->n_open; i++) {
         const posted o = shm->open[i];
-        const rota_parcel *const p = x->wire[o.dir][o.m].parcel;
-        const size_t before = p->moved;
         bool complete = false;
         if (err == MPI_SUCCESS)
-            err = rota_shm_test(x, o.dir, o.m, &complete);
+            err = rota_shm_test(x, o.dir, o.m, moved, &complete);
         if (complete && x->staging && o.dir == ROTA_RECV)
             err = rota_staging_arrived(x, o.m);
-        *moved = *moved || complete || p->moved != before;
         if (!complete)
             shm->open[left++] = o;
     }
@@ -818,9 +820,14 @@ static bool find_awaited(rota_exec *x)
 /* All messages that are still to come in the run. */
 static void find_all_awaited(rota_exec *x)
 {
-    for (int i = 0; i < x->shm->n; i++) {
-        channel *const c = &x->shm->channel[i];
-        c->awaited[ROTA_RECV] = c->turn[ROTA_RECV] < c->messages[ROTA_RECV];
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+
+    for (uint32_t m = x->s->phase[x->phase].msg[ROTA_RECV]; m < l->n; m++) {
+        const rota_wire *const w = &x->wire[ROTA_RECV][m];
+        rota_parcel *const p = w->parcel;
+        if (p && p->order >= p->with->turn[ROTA_RECV] &&
+            (w->late || rota_message_bytes(x, ROTA_RECV, m) > 0))
+            p->with->awaited[ROTA_RECV] = true;
     }
 }
 

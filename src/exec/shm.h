@@ -57,7 +57,8 @@ void rota_shm_begin(rota_exec *x);
 /* Post message m; in a phase without a window or flow rota_shm_serve does the
  * rest. */
 int rota_shm_post(rota_exec *x, rota_dir dir, uint32_t m);
-int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done);
+int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *moved,
+                  bool *done);
 
 /* Advance all messages posted in the phase; done is set when none is left.
  * *moved is set if any has got on. */

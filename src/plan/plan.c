@@ -412,10 +412,10 @@ static int make_scratch(rota_plan *p)
                               p->offset, &p->room));
     if (p->room.bytes > 0 && rota_shm_wants_arena(&p->exec))
         p->scratch = rota_arena_take(p->room.bytes);
-    if (p->room.bytes > 0 && !p->scratch)
-        p->scratch = malloc(p->room.bytes);
     if (p->scratch)
         memset(p->scratch, 0, p->room.bytes);
+    else if (p->room.bytes > 0)
+        p->scratch = calloc(p->room.bytes, 1);
     p->exec.base[ROTA_TMP] = p->scratch;
     return p->scratch || p->room.bytes == 0 ? MPI_SUCCESS
                                             : rota_fail_mem("scratch");
