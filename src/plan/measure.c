@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-    MOST_TRIED = 8,  /* besides MPI's own */
+    MOST_TRIED = 8, /* besides MPI's own */
+    CACHE_LINE = 64,
     IN_A_ROW = 4,    /* runs of one candidate, of which the first is left out */
     MOST_ROUNDS = 64 /* in which each has its turn */
 };
@@ -22,10 +23,10 @@ enum {
 typedef struct probe {
     rota_comm *comm;
     rota_kind kind;
-    char *memory; /* what is sent, then what is received */
-    size_t bytes;
-    MPI_Count *count; /* [2P] sent, received */
-    MPI_Aint *displ;  /* [2P] */
+    char *memory;          /* what is sent, then what is received */
+    size_t sent, received; /* bytes */
+    MPI_Count *count;      /* [2P] sent, received */
+    MPI_Aint *displ;       /* [2P] */
     rota_args args;
     int n;
     int candidate[MOST_TRIED + 1]; /* its place in the list */
@@ -61,9 +62,14 @@ static void set_counts(const rota_plan *p, probe *t)
             (MPI_Count)(fixed ? problem->recv.bytes[q] : drawn(p, q, me));
     }
     for (int i = 0; i < 2 * P; i++) {
+        if (i == P) {
+            t->sent = (size_t)end;
+            end = 0;
+        }
         t->displ[i] = end;
         end += (MPI_Aint)t->count[i];
     }
+    t->received = (size_t)end;
 }
 
 /* Memory of the kind that the caller's buffers are of. */
@@ -77,12 +83,13 @@ static int make_probe(const rota_plan *p, probe *t)
     if (!t->count || !t->displ)
         return rota_fail_mem("what is measured");
     set_counts(p, t);
-    const size_t bytes = (size_t)t->displ[n - 1] + (size_t)t->count[n - 1];
-    t->bytes = bytes;
+    /* Apart, as MPI wants them: some take equal addresses for in place. */
+    const size_t apart = (t->sent / CACHE_LINE + 1) * CACHE_LINE;
+    const size_t bytes = apart + t->received + 1;
     if (rota_arena_holds(p->problem.send.base, 1))
-        t->memory = rota_arena_alloc(bytes + 1);
+        t->memory = rota_arena_alloc(bytes);
     if (!t->memory)
-        t->memory = malloc(bytes + 1);
+        t->memory = malloc(bytes);
     for (int i = 0; i <= MOST_TRIED; i++) {
         t->ns[i] =
             malloc((size_t)MOST_ROUNDS * (IN_A_ROW - 1) * sizeof *t->ns[i]);
@@ -91,14 +98,14 @@ static int make_probe(const rota_plan *p, probe *t)
     }
     if (!t->memory)
         return rota_fail_mem("buffers to measure with");
-    memset(t->memory, 0, bytes + 1);
+    memset(t->memory, 0, bytes);
     const size_t half = n / 2;
     t->args = (rota_args){
         .sendbuf = t->memory,
         .sendcounts = {ROTA_COUNTS, t->count, 0},
         .sdispls = {ROTA_AINTS, t->displ, 0},
         .sendtype = MPI_BYTE,
-        .recvbuf = t->memory,
+        .recvbuf = t->memory + apart,
         .recvcounts = {ROTA_COUNTS, t->count + half, 0},
         .rdispls = {ROTA_AINTS, t->displ + half, 0},
         .recvtype = MPI_BYTE,
@@ -162,14 +169,12 @@ static void select_promising(probe *t, const rota_candidates *list)
 static int make_plan(const rota_plan *p, const rota_hints *wish, probe *t,
                      rota_plan **plan)
 {
-    const int P = t->comm->P;
-
     if (t->kind == ROTA_FIXED)
         return rota_plan_make_fixed(t->comm, &t->args, wish, MPI_SUCCESS, plan);
     ROTA_TRY(rota_plan_make_varying(t->comm, t->kind, p->max_block, MPI_BYTE,
                                     wish, MPI_SUCCESS, plan));
-    (*plan)->user_out = t->memory + t->displ[P];
-    (*plan)->user_room = t->bytes - (size_t)t->displ[P];
+    (*plan)->user_out = t->args.recvbuf;
+    (*plan)->user_room = t->received;
     return MPI_SUCCESS;
 }
 
