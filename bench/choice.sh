@@ -50,7 +50,7 @@ else
     shapes='64 uniform 16,64,512,2048,8192
 64 powerlaw:0.99 16,64,512,2048,8192
 64 sparse:0.1 16,64,512,2048,8192
-128 uniform 16,64,512,2048,8192'
+128 uniform 16,64,512,2048'
 fi
 
 # simulate MACHINE OPTION...
