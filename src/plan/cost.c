@@ -29,8 +29,8 @@ const char *rota_term_name(int term)
     return names[term];
 }
 
-/* Fitted by rota-tune --calibrate-only to plans of one node on a machine with
- * 2 cores; between nodes, what a network of 100 Gbit/s takes. */
+/* Estimates, for where nobody has measured: within a node near what plans took
+ * on a machine with 2 cores, between nodes a network of 100 Gbit/s. */
 #define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
 const rota_machine rota_machine_usual = {
     .ns = {
