@@ -8,8 +8,7 @@
 
 /* ---- values ---------------------------------------------------------------- */
 
-/* Appends to a list of names as long as there is room. */
-static void append(char *list, size_t size, const char *name)
+void rota_append_name(char *list, size_t size, const char *name)
 {
     const size_t used = strlen(list);
 
@@ -24,7 +23,7 @@ static int read_algorithm(const char *key, const char *value, rota_hints *hints)
     if (hints->algo)
         return MPI_SUCCESS;
     for (int i = 0; rota_algo_table[i]; i++)
-        append(names, sizeof names, rota_algo_table[i]->name);
+        rota_append_name(names, sizeof names, rota_algo_table[i]->name);
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
 }
 
@@ -53,7 +52,7 @@ static int read_name(const char *key, const char *value,
             *result = i;
             return MPI_SUCCESS;
         }
-        append(names, sizeof names, name[i]);
+        rota_append_name(names, sizeof names, name[i]);
     }
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
 }
@@ -223,7 +222,7 @@ static int unknown_key(const char *key)
     char names[ROTA_ERR_TEXT - 60] = "";
 
     for (const rota_hint *h = rota_hint_table; h->key; h++)
-        append(names, sizeof names, h->key);
+        rota_append_name(names, sizeof names, h->key);
     return rota_fail(MPI_ERR_ARG, "unknown hint %.30s; valid: %s", key, names);
 }
 

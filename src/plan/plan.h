@@ -49,6 +49,9 @@ static inline uint64_t rota_mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
 }
 
+/* Append to a list of names, in size bytes, as long as there is room. */
+void rota_append_name(char *list, size_t size, const char *name);
+
 /* All ranks must have the same. */
 uint64_t rota_hints_hash(const rota_hints *hints);
 const char *rota_metadata_name(rota_metadata metadata);

@@ -33,14 +33,6 @@ static int wrong(const char *where, const cJSON *item, const char *valid)
     return err;
 }
 
-/* Appends to a list of names as long as there is room. */
-static void append(char *list, size_t size, const char *name)
-{
-    const size_t used = strlen(list);
-
-    snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
-}
-
 /* ---- values ---------------------------------------------------------------- */
 
 typedef int read_value(const char *where, const cJSON *item, void *into);
@@ -91,7 +83,7 @@ static int read_name(const char *where, const cJSON *item,
         if (cJSON_IsString(item) &&
             strcmp(item->valuestring, name[*found]) == 0)
             return MPI_SUCCESS;
-        append(names, sizeof names, name[*found]);
+        rota_append_name(names, sizeof names, name[*found]);
     }
     return wrong(where, item, names);
 }
@@ -155,7 +147,7 @@ static int read_algorithm(const char *where, const cJSON *item, void *into)
         return MPI_SUCCESS;
     }
     for (int i = 0; rota_algo_table[i]; i++)
-        append(names, sizeof names, rota_algo_table[i]->name);
+        rota_append_name(names, sizeof names, rota_algo_table[i]->name);
     return wrong(where, item, names);
 }
 
@@ -213,7 +205,7 @@ static int unknown_key(const char *where, const cJSON *item,
     char names[ROTA_ERR_TEXT - 100] = "";
 
     for (int i = 0; i < n; i++)
-        append(names, sizeof names, key[i].name);
+        rota_append_name(names, sizeof names, key[i].name);
     return rota_fail(MPI_ERR_ARG, "%s: unknown key %.30s; valid: %s", where,
                      item->string, names);
 }
