@@ -18,6 +18,8 @@ typedef struct rota_type {
     ptrdiff_t extent; /* bytes from one element to the next */
 } rota_type;
 
+static const rota_type rota_type_bytes = {MPI_BYTE, 1, 1};
+
 static inline bool rota_type_is_bytes(const rota_type *t)
 {
     return t->mpi == MPI_BYTE;

@@ -262,7 +262,6 @@ int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
                         const ptrdiff_t offset[], const rota_layout *layout,
                         bool shared)
 {
-    static const rota_type bytes_type = {MPI_BYTE, 1, 1};
     mirror *const m = &x->staging->side[region];
     const size_t P = (size_t)x->s->P;
 
@@ -273,7 +272,7 @@ int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
     m->base = base;
     m->layout = layout;
     x->base[region] = m->memory;
-    x->type[region] = bytes_type;
+    x->type[region] = rota_type_bytes;
     return MPI_SUCCESS;
 }
 

@@ -283,8 +283,6 @@ static int set_sides(rota_plan *p)
     return rota_check_own(p);
 }
 
-static const rota_type bytes_type = {MPI_BYTE, 1, 1};
-
 /* Messages no shorter than this are copied from the sender's arena. */
 enum { ARENA_FROM = 2048 };
 
@@ -306,9 +304,10 @@ static void set_exec(rota_plan *p)
     x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
     x->base[ROTA_DST] = p->problem.recv.base;
     x->base[ROTA_TMP] = p->scratch;
-    x->type[ROTA_SRC] = p->problem.in_place ? bytes_type : p->problem.send.type;
+    x->type[ROTA_SRC] =
+        p->problem.in_place ? rota_type_bytes : p->problem.send.type;
     x->type[ROTA_DST] = p->problem.recv.type;
-    x->type[ROTA_TMP] = bytes_type;
+    x->type[ROTA_TMP] = rota_type_bytes;
 }
 
 /* Let shared memory carry what goes from rank to rank within the node, if all
@@ -507,7 +506,7 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type,
                                 &p->problem.recv.type, &p->unit));
     if (p->kind == ROTA_EXCHANGE)
         ROTA_TRY(check_extent(type));
-    p->problem.send.type = bytes_type;
+    p->problem.send.type = rota_type_bytes;
     if (!rota_type_is_bytes(&p->problem.recv.type)) {
         p->problem.send.type = p->problem.recv.type;
         ROTA_TRY(

@@ -53,7 +53,6 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
 {
     const int P = p->comm->P;
     const bool in_place = args->sendbuf == MPI_IN_PLACE;
-    static const rota_type bytes_type = {MPI_BYTE, 1, 1};
     /* What MPI takes as const it does not write. */
     char *const send = (char *)args->sendbuf, *const recv = args->recvbuf;
     size_t room = 0;
@@ -72,7 +71,7 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
         ROTA_TRY(rota_check_own(p));
     leave_out(p);
     p->exec.stage_in = in_place;
-    p->exec.type[ROTA_SRC] = in_place ? bytes_type : p->problem.send.type;
+    p->exec.type[ROTA_SRC] = in_place ? rota_type_bytes : p->problem.send.type;
     p->exec.base[ROTA_SRC] = send;
     p->exec.base[ROTA_DST] = recv;
     p->exec.type[ROTA_DST] = p->problem.recv.type;
