@@ -76,3 +76,8 @@ int rota_topo_largest_node(const rota_topo *t)
             most = rota_topo_node_size(t, n);
     return most;
 }
+
+bool rota_topo_even(const rota_topo *t)
+{
+    return rota_topo_largest_node(t) * t->n_nodes == t->P;
+}

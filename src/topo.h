@@ -7,6 +7,8 @@
 #ifndef ROTA_TOPO_H
 #define ROTA_TOPO_H
 
+#include <stdbool.h>
+
 typedef struct rota_topo {
     int P;
     int n_nodes;
@@ -42,5 +44,8 @@ static inline int rota_topo_node_size(const rota_topo *t, int node)
 
 /* Ranks of the largest node. */
 int rota_topo_largest_node(const rota_topo *t);
+
+/* Are all nodes of one size? */
+bool rota_topo_even(const rota_topo *t);
 
 #endif /* ROTA_TOPO_H */

@@ -14,10 +14,11 @@ typedef struct rota_log_form {
 /* Ranks that exchange blocks among themselves: members 0 to n-1. */
 typedef struct rota_log_group {
     int n, me;       /* which member this rank is */
-    const int *rank; /* [n] of each member; NULL: its number */
+    const int *rank; /* of member m at [m*stride]; NULL: its number */
+    int stride;
     uint32_t first_slot;
     uint32_t width;          /* the most blocks from one member to another */
-    const rota_block *depth; /* [n] blocks from any member to each; NULL: 1 */
+    const rota_block *depth; /* [n] blocks from any member to each; NULL: all */
     rota_block *at;   /* [n*width] block k of index i is at[i*width+k]: where it
                          is; first the blocks for member me - i */
     rota_block *land; /* [n*width] likewise: where those from member me + i come

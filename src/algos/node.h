@@ -46,7 +46,11 @@ void rota_emit_members(rota_sched *s, const rota_home *h);
 /* ---- columns: parlinna.c ------------------------------------------------- */
 
 /* How the blocks that a rank has gathered for one of another node travel. */
-typedef enum rota_columns { ROTA_COALESCED, ROTA_STAGGERED } rota_columns;
+typedef enum rota_columns {
+    ROTA_COALESCED,
+    ROTA_STAGGERED,
+    ROTA_LOGARITHMIC
+} rota_columns;
 
 int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
                         rota_columns columns, rota_sched *s);

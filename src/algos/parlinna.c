@@ -1,4 +1,4 @@
-/* parlinna.c - in each node logarithmically, then between nodes: two forms.
+/* parlinna.c - in each node logarithmically, then between nodes: three forms.
  *
  * Rank (m,h) is number h on node m, and Q_n ranks are on node n. What node n
  * sends to (m,h) is a column of Q_n blocks; member h mod Q_n of node n, its
@@ -15,12 +15,18 @@
  * and come from i nodes on; as every rank has a column from every node, steps
  * are the same on all ranks.
  *
+ * Logarithmic: a column goes from node to node as a block goes from member to
+ * member, among the carriers of one number. Nodes of unlike sizes have no such
+ * groups; there the form is the coalesced one.
+ *
  * Cost per rank, where all N nodes have Q ranks: K messages of N blocks an
  * index in w = ceil(log_r Q) phases in the node, K being the number of pairs
  * of a position x and a value z > 0 with z r^x < Q; between nodes N-1 messages
- * of Q blocks in ceil((N-1) / batch) phases or, staggered, Q(N-1) of one in
- * ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch). Scratch: (N-1)(Q-1) slots for
- * columns and N(Q-1-K) on the way to them. Parameters: radix, batch.
+ * of Q blocks in ceil((N-1) / batch) phases; staggered, Q(N-1) of one in
+ * ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch); logarithmic, as many as K and
+ * w are with N for Q, of Q blocks an index. Scratch: (N-1)(Q-1) slots for
+ * columns, N(Q-1-K) on the way to them and, logarithmic, as many as those with
+ * N and Q exchanged. Parameters: radix, batch.
  * Source: [Fan25] algorithms 2 and 3, for nodes of one size.
  */
 #include "algos/log.h"
@@ -80,13 +86,14 @@ static void fill_index(rota_sched *s, const rota_home *home,
         g->land[(uint32_t)i * g->width + k] = landing(s, home, k, i);
 }
 
-/* The scratchpad has Q depths, then at and land. */
+/* The scratchpad has Q depths, then at and land, here and between nodes. */
 static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
 {
     const uint32_t Q = (uint32_t)home->Q;
     const uint32_t width = count_columns(home, 0); /* as many as any has */
     const size_t room = (size_t)Q * width;
-    rota_block *const pad = rota_sched_scratchpad(s, Q + 2 * room);
+    const size_t between = (size_t)home->t->n_nodes * Q;
+    rota_block *const pad = rota_sched_scratchpad(s, Q + 2 * (room + between));
 
     if (!pad)
         return false;
@@ -95,6 +102,7 @@ static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
     *g = (rota_log_group){.n = home->Q,
                           .me = home->g,
                           .rank = home->ranks,
+                          .stride = 1,
                           .first_slot = (pad[home->g] - 1) * (Q - 1),
                           .width = width,
                           .depth = pad,
@@ -169,7 +177,7 @@ static void emit_between(rota_sched *s, const rota_home *home,
     const int longest = rota_topo_largest_node(home->t);
     int64_t step = 0;
 
-    if (columns == ROTA_COALESCED) {
+    if (columns != ROTA_STAGGERED) {
         emit_steps(s, home, g, (part){.upto = longest}, &step, batch);
         return;
     }
@@ -178,6 +186,39 @@ static void emit_between(rota_sched *s, const rota_home *home,
     for (int up = 1; up < longest; up++)
         emit_steps(s, home, g, (part){.from = up, .upto = up + 1}, &step,
                    batch);
+}
+
+/* Columns logarithmically: the members of the group are nodes. Where a column
+ * starts is a carrier's own matter, so index i has the blocks in order of
+ * origin, up from it. The scratchpad follows that of make_group. */
+static void emit_between_log(rota_sched *s, const rota_home *home,
+                             const rota_log_form *form,
+                             const rota_log_group *in)
+{
+    const int N = home->t->n_nodes, Q = home->Q;
+    rota_block *const pad = in->land + (size_t)Q * in->width;
+    const rota_log_group g = {.n = N,
+                              .me = home->n,
+                              .rank = home->t->ranks + home->g,
+                              .stride = Q,
+                              .first_slot = s->n_slots,
+                              .width = (uint32_t)Q,
+                              .at = pad,
+                              .land = pad + (size_t)N * (size_t)Q};
+
+    for (int i = 1; i < N; i++) {
+        rota_block *const at = &g.at[i * Q], *const land = &g.land[i * Q];
+        at[0] = rota_src(s, column_rank(home, home->g, i, 0));
+        for (int up = 1; up < Q; up++)
+            at[up] = in->land[up * N + i];
+        for (int up = 0; up < Q; up++)
+            land[up] =
+                rota_dst(s, rota_node_rank(home->t, rota_node_at(home, i),
+                                           (home->g + up) % Q));
+    }
+    if (N > 1)
+        rota_phase_begin(s, 0);
+    rota_emit_log(s, form, &g);
 }
 
 int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
@@ -192,6 +233,9 @@ int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
     if (!make_group(s, &home, &g))
         return rota_sched_end(s);
     rota_emit_log(s, &form, &g);
-    emit_between(s, &home, &g, columns, params->batch);
+    if (columns == ROTA_LOGARITHMIC && rota_topo_even(topo))
+        emit_between_log(s, &home, &form, &g);
+    else
+        emit_between(s, &home, &g, columns, params->batch);
     return rota_sched_end(s);
 }

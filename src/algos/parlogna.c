@@ -43,13 +43,13 @@ static rota_block next_stay(rota_sched *s, const rota_log_form *form,
 
 static int rank_of(const rota_log_group *g, int member)
 {
-    return g->rank ? g->rank[member] : member;
+    return g->rank ? g->rank[member * g->stride] : member;
 }
 
 /* How many blocks are bound for the member that is so far down. */
 static uint32_t depth_below(const rota_log_group *g, int64_t distance)
 {
-    return g->depth ? g->depth[(g->me + g->n - distance) % g->n] : 1;
+    return g->depth ? g->depth[(g->me + g->n - distance) % g->n] : g->width;
 }
 
 /* The blocks of index i leave, and others of that index come in. What has been

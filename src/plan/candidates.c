@@ -8,6 +8,7 @@ static const rota_algo *const worth_a_look[] = {
     &rota_algo_multi_pair,
     &rota_algo_parlogna,
     &rota_algo_parlinna_coalesced,
+    &rota_algo_parlinna_logarithmic,
     &rota_algo_parlinna_staggered,
     &rota_algo_mpml,
     &rota_algo_onmpml,
@@ -40,10 +41,22 @@ static void add_powers(values *v, int from, int n)
         add_value(v, i);
 }
 
+/* Of how many - ranks, members of a node, nodes - the numbers have digits. */
+static int counted_by(const rota_algo *algo, const rota_topo *topo)
+{
+    const int Q = rota_topo_largest_node(topo);
+
+    if (!algo->nodes)
+        return topo->P;
+    return algo == &rota_algo_parlinna_logarithmic && topo->n_nodes > Q
+               ? topo->n_nodes
+               : Q;
+}
+
 static values radices(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
-    const int n = algo->nodes ? rota_topo_largest_node(topo) : topo->P;
+    const int n = counted_by(algo, topo);
     values v = {0};
 
     if (!(algo->params & ROTA_P_RADIX) || hints->radix)
@@ -130,6 +143,8 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
     /* What MPI is to take from a device does not stop on the way. */
     if (hints->device == ROTA_DEVICE_AWARE && algo->sizes != ROTA_SIZES_STATED)
         return false;
+    if (algo == &rota_algo_parlinna_logarithmic && !rota_topo_even(t))
+        return false; /* the coalesced form by another name */
     if (algo->nodes)
         return t->n_nodes > 1 && t->n_nodes < t->P;
     return !algo->native || what->native_free;

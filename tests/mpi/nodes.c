@@ -274,6 +274,19 @@ static int one_a_column(int h)
     return h == host[test_me] ? ANY : columns_for(h);
 }
 
+/* Where hosts have as many ranks each, one for every power of 2 as a distance
+ * between hosts. */
+static int one_a_power_of_hosts(int h)
+{
+    const int here = host[test_me];
+    const int down = (here - h + n_hosts) % n_hosts;
+
+    for (int i = 0; i < n_hosts; i++)
+        if (host_size[i] != host_size[here])
+            return one_a_column(h);
+    return h == here ? ANY : (down & (down - 1)) == 0;
+}
+
 /* As many blocks as there are ranks here. */
 static int one_a_block(int h)
 {
@@ -358,6 +371,7 @@ static const struct {
     {"bruck_zero_copy", one_a_power_down},
     {"parlinna_coalesced", one_a_column},
     {"parlinna_staggered", one_a_block},
+    {"parlinna_logarithmic", one_a_power_of_hosts},
     {"l_a2a", one_leader},
     {"mpml", some_leaders},
     {"nmpml", spread_leaders},

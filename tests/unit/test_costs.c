@@ -247,6 +247,13 @@ static void check_columns(const rota_topo *t, int me, int radix)
                                      batches((Q - 1) * (N - 1), batch));
     assert_int_equal(c.n.bytes, inside + (N - 1) * Q * BLOCK);
     assert_int_equal(c.slots, slots);
+    s = build(&rota_algo_parlinna_logarithmic, t, me, radix);
+    c = cost_of(&s);
+    rota_sched_free(&s);
+    assert_int_equal(c.n.messages, K + messages((int)N, radix));
+    assert_int_equal(c.n.rounds, w + digits((int)N, radix));
+    assert_int_equal(c.n.bytes, inside + hops((int)N, radix) * Q * BLOCK);
+    assert_int_equal(c.slots, slots + Q * (N - 1 - messages((int)N, radix)));
 }
 
 static void columns(void **state)
