@@ -16,7 +16,6 @@ uint32_t rota_bell_arm(rota_bell *bell, int n, bool heeds_taking)
     atomic_store_explicit(&bell->heeds_taking, heeds_taking,
                           memory_order_relaxed);
     atomic_store_explicit(&bell->left, n, memory_order_relaxed);
-    rota_bell_fence();
     return woken;
 }
 

@@ -1,8 +1,8 @@
 /* bell.h - waking a process that sleeps until others of its node have something
  * for it.
  *
- * Who is about to sleep marks what it waits for, arms its bell with how many
- * marks there are, looks once more, and only then sleeps. Who has written
+ * Who is about to sleep arms its bell with how many marks there will be, marks
+ * what it waits for, looks once more, and only then sleeps. Who has written
  * something for another looks at its bell afterwards and, if it is armed, at
  * the mark, which it takes off; the one that takes the last mark off wakes the
  * sleeper. Either the writer sees the mark and the bell armed, or the sleeper
@@ -10,6 +10,11 @@
  * rank that waits for many is scheduled once, when all are done. It is the
  * price of this that a sender whose message is taken by the sleeper may wait for
  * other senders, too, if the message was to be copied from where it lies.
+ *
+ * A bell is armed before marks are set, since who is late, with something that
+ * the sleeper has long seen, may take the mark off at once, by a count that was
+ * left from an earlier sleep. Were the count stored only then, it would be one
+ * too high, and the sleep would not end.
  *
  * Marks are where the writer knows them to be (ring.h). What others have taken
  * has none: each time counts for one, as long as the sleeper heeds that.
@@ -28,14 +33,16 @@ typedef struct rota_bell {
     _Atomic uint32_t woken; /* how often; the futex */
 } rota_bell;
 
-/* n > 0: how often it is to be rung. The result is for rota_bell_sleep. */
+/* n > 0: how often it is to be rung. Marks are set next, and then comes a
+ * fence. The result is for rota_bell_sleep. */
 uint32_t rota_bell_arm(rota_bell *bell, int n, bool heeds_taking);
 
 /* Sleep until it has been since it was armed, which returns true, or ns have
  * passed. */
 bool rota_bell_sleep(rota_bell *bell, uint32_t armed_at, long ns);
 
-/* Between what was written and looking at the bells of its readers. */
+/* Between what was written and looking at the bells of its readers, and
+ * between setting marks and looking what was written. */
 static inline void rota_bell_fence(void)
 {
     atomic_thread_fence(memory_order_seq_cst);

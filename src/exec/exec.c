@@ -549,9 +549,15 @@ static uint32_t arm_bell(void)
         const int n = x->shm ? rota_shm_await(x, &takes) : 1;
         least = n < least ? n : least;
     }
-    return rota_bell_arm(&rota_arena_own()->bell,
-                         on_mpi + on_device > 0 || !active_list ? 1 : least,
-                         takes);
+    if (on_mpi + on_device > 0 || !active_list)
+        least = 1;
+    const uint32_t armed_at =
+        rota_bell_arm(&rota_arena_own()->bell, least, takes);
+    for (rota_exec *x = active_list; x; x = x->next_active)
+        if (x->shm)
+            rota_shm_mark(x);
+    rota_bell_fence();
+    return armed_at;
 }
 
 static void sleep_armed(const patience *p)

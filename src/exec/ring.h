@@ -135,11 +135,11 @@ static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
                          3);
 }
 
-/* Set the mark. */
+/* Set the mark, after the bell was armed. */
 static inline void rota_ring_await(rota_ring *r)
 {
     r->marked = true;
-    atomic_store_explicit(&r->head->awaited, true, memory_order_relaxed);
+    atomic_store_explicit(&r->head->awaited, true, memory_order_release);
 }
 
 /* Sender: take the mark off, if it is there. */

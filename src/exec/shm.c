@@ -47,7 +47,7 @@ typedef struct channel {
     size_t volume;                  /* bytes of a run to the peer, at most */
     uint64_t pieces;                /* of a run to the peer, at most */
     uint64_t in_the_way;            /* buffered: of this run's messages */
-    bool awaited[ROTA_N_DIRS];      /* messages open, while marks are set */
+    bool awaited[ROTA_N_DIRS];      /* messages open; until marks are set */
     bool unwoken[ROTA_N_DIRS];      /* written to the ring, or taken from it */
 } channel;
 
@@ -832,19 +832,26 @@ static void find_all_awaited(rota_exec *x)
 }
 
 /* One mark a ring, however many messages are to come through it. */
-static int set_marks(struct rota_shm *shm, bool *takes)
+static int count_marks(const struct rota_shm *shm, bool *takes)
 {
     int n = 0;
 
     for (int i = 0; i < shm->n; i++) {
-        channel *const c = &shm->channel[i];
+        const channel *const c = &shm->channel[i];
         n += c->awaited[ROTA_SEND] + c->awaited[ROTA_RECV];
         *takes = *takes || c->awaited[ROTA_SEND];
+    }
+    return n;
+}
+
+void rota_shm_mark(rota_exec *x)
+{
+    for (int i = 0; i < x->shm->n; i++) {
+        channel *const c = &x->shm->channel[i];
         if (c->awaited[ROTA_RECV] && c->ring[ROTA_RECV].head)
             rota_ring_await(&c->ring[ROTA_RECV]);
         c->awaited[ROTA_SEND] = c->awaited[ROTA_RECV] = false;
     }
-    return n;
 }
 
 /* Where each message that comes may let another one go, the first is enough. */
@@ -858,6 +865,6 @@ int rota_shm_await(rota_exec *x, bool *takes)
     else
         find_all_awaited(x);
     *takes = *takes || !served;
-    const int n = set_marks(x->shm, takes);
+    const int n = count_marks(x->shm, takes);
     return all && n > 0 ? n : 1;
 }

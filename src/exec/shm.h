@@ -64,9 +64,12 @@ int rota_shm_test(rota_exec *x, rota_dir dir, uint32_t m, bool *moved,
  * *moved is set if any has got on. */
 int rota_shm_serve(rota_exec *x, bool *moved, bool *done);
 
-/* Set marks for the bell. Returns how often it has to be rung before it is of use
- * to look again; *takes is set if by what others take, too. */
+/* Find whom the run waits for. Returns how often the bell has to be rung before
+ * it is of use to look again; *takes is set if by what others take, too. */
 int rota_shm_await(rota_exec *x, bool *takes);
+
+/* Set the marks, when the bell has been armed. */
+void rota_shm_mark(rota_exec *x);
 
 /* Wake those for whom something was written. */
 void rota_shm_flush(rota_exec *x);

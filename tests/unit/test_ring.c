@@ -207,6 +207,7 @@ static int take_turns(shared *s, uint64_t me)
     for (uint64_t n = me; n < ROUNDS; n += 2) {
         while (atomic_load_explicit(&s->turn, memory_order_acquire) != n) {
             const uint32_t at = rota_bell_arm(&s->bell[me], 1, false);
+            rota_bell_fence();
             if (atomic_load_explicit(&s->turn, memory_order_acquire) == n)
                 break;
             const double begin = now();
