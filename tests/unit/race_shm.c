@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,12 @@
 
 enum { RANKS = 4, REPEATS = 3 };
 
-/* Of a sleep: longer than all others may stand still. The library itself sleeps
- * for 4 ms at most. */
+/* Of a sleep in which no thread does anything, so that nobody is left to end it.
+ * The library itself sleeps for 4 ms at most. */
 #define LIMIT_NS 5000000000
+
+/* What threads have done, by no order in memory, which might hide a race. */
+static _Atomic uint64_t steps;
 
 /* What all ranks do at the same time. */
 typedef struct job {
@@ -141,10 +145,21 @@ static void close_job(rank *r, const job *j)
             free(r->buffer[side]);
 }
 
+static void count_step(void)
+{
+    atomic_fetch_add_explicit(&steps, 1, memory_order_relaxed);
+}
+
+static uint64_t steps_done(void)
+{
+    return atomic_load_explicit(&steps, memory_order_relaxed);
+}
+
 static void dawdle(rank *r)
 {
     const struct timespec nap = {.tv_nsec = 100000};
 
+    count_step();
     r->chance = test_hash(r->chance);
     if (r->chance % 64 == 0)
         nanosleep(&nap, NULL);
@@ -159,6 +174,17 @@ static void post_all(rank *r)
             must(rota_shm_post(&r->x, (rota_dir)dir, m) == MPI_SUCCESS, "post");
             dawdle(r);
         }
+}
+
+/* Until the bell is rung, however long others are kept from running. */
+static void sleep_armed(rank *r, uint32_t armed_at)
+{
+    uint64_t before = steps_done();
+
+    while (!rota_bell_sleep(&bell[r->me], armed_at, LIMIT_NS)) {
+        must(steps_done() != before, "rings were lost");
+        before = steps_done();
+    }
 }
 
 /* As a wait does, asleep when nothing moves, but with no end in sight: a ring
@@ -186,8 +212,8 @@ static void serve_all(rank *r)
             armed = false;
             continue;
         }
-        must(!armed || rota_bell_sleep(&bell[r->me], armed_at, LIMIT_NS),
-             "rings were lost");
+        if (armed)
+            sleep_armed(r, armed_at);
         armed = !armed;
     }
 }
@@ -200,16 +226,19 @@ static void fill(rank *r, const job *j, int iteration)
         for (size_t i = 0; i < r->bytes[q]; i++)
             out[i] = (char)payload(r->me, q, i, iteration);
         memset(r->buffer[1] + r->offset[RANKS + q], 0, n);
+        count_step();
     }
 }
 
 static void check(const rank *r, const job *j, int iteration)
 {
-    for (int q = 0; q < RANKS; q++)
+    for (int q = 0; q < RANKS; q++) {
+        count_step();
         for (size_t i = 0; i < bytes_between(j, q, r->me); i++)
             must(r->buffer[1][r->offset[RANKS + q] + (ptrdiff_t)i] ==
                      (char)payload(q, r->me, i, iteration),
                  "wrong data");
+    }
 }
 
 static void *live(void *arg)
