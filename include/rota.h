@@ -24,7 +24,8 @@
  *   Progress. Plans move only inside Rota calls: rota_test and rota_wait on
  *   any plan, and the functions that make plans, advance every active plan of
  *   the process. Calls of MPI do not, so a rank that waits in MPI for a rank
- *   that waits for it in Rota waits for ever.
+ *   that waits for it in Rota waits for ever, unless the hint rota_progress =
+ *   thread is given.
  *
  *   Waiting spins briefly and then gives the processor up, so that more ranks
  *   than cores do not starve each other.
@@ -504,12 +505,27 @@ ROTA_API int rota_version(void);
  *                                   node: auto (default), shm (through shared
  *                                   memory only), cma (receivers read what is
  *                                   not shared from the sender's memory, where
- *                                   the system permits it), p2p (by MPI),
- *                                   buffered (short ones through shared memory
- *                                   with room for two runs, others by MPI: of a
- *                                   plan whose messages are all of one round, a
- *                                   rank may block in MPI once it has started
- *                                   it, and the others go on)
+ *                                   the system permits it), p2p (by MPI)
+ *   rota_progress   ROTA_PROGRESS   what moves messages within a node: calls
+ *                                   (default: of Rota's functions only), thread
+ *                                   (also a thread of the process, when another
+ *                                   rank of the node has waited for it, in wait
+ *                                   or by tests, for half a millisecond; so once
+ *                                   a rank has started a plan, it may block in
+ *                                   MPI or compute, and the others go on).
+ *                                   While no rank waits, nothing moves by it.
+ *                                   The thread is the only one of the process,
+ *                                   sleeps when it is not called, calls no MPI,
+ *                                   works under every level of threads, and goes
+ *                                   with the last communicator that has had such
+ *                                   a plan; from then on all Rota calls take a
+ *                                   lock, some 10 ns. Messages to other nodes are
+ *                                   MPI's to move: there, a plan with more than
+ *                                   one round still needs Rota calls. Where it
+ *                                   cannot be (elements of a type that are not
+ *                                   contiguous, a process that uses a device, no
+ *                                   thread to be had) MPI carries all messages,
+ *                                   as by p2p
  *   rota_device     ROTA_DEVICE     how blocks in memory of a device travel:
  *                                   copy_to_cpu (by way of the host), cuda_aware
  *                                   (MPI takes them from there; an error where it

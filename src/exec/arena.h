@@ -29,7 +29,8 @@ typedef struct rota_arena_card {
 /* What an arena begins with. */
 typedef struct rota_arena_head {
     uint64_t cookie;
-    rota_bell bell; /* of the process */
+    rota_bell bell;   /* of the process */
+    rota_bell helper; /* of its progress thread */
 } rota_arena_head;
 
 /* Make this process's arena unless it is there. Fails with a text that says

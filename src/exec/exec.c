@@ -18,19 +18,19 @@
 /* ---- active executors ---------------------------------------------------- */
 
 static rota_exec *active_list;
-static bool moving;     /* some message has got on in this poll */
-static int on_mpi;      /* active executors and waits that need MPI */
-static int on_device;   /* active executors that need copies of a device */
-static int on_buffered; /* those whose user may have MPI work meanwhile */
-static int asleep;      /* threads that are, or about to be, by the bell */
+static bool moving;   /* some message has got on in this poll */
+static int on_mpi;    /* active executors and waits that need MPI */
+static int on_device; /* active executors that need copies of a device */
+static int on_thread; /* those that the progress thread may move on */
+static int asleep;    /* threads that are, or about to be, by the bell */
 static unsigned polls_in_vain;
 static bool idle; /* a wait gives the processor up between polls */
 static bool threaded;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void rota_exec_set_threaded(bool on)
+void rota_exec_set_threaded(void)
 {
-    threaded = on;
+    threaded = true;
 }
 
 static void lock(void)
@@ -55,7 +55,7 @@ static void link_active(rota_exec *x)
     x->active = true;
     on_mpi += x->by_mpi;
     on_device += x->staging != NULL;
-    on_buffered += x->buffered;
+    on_thread += x->by_thread;
 }
 
 static void finish(rota_exec *x, int err)
@@ -69,7 +69,7 @@ static void finish(rota_exec *x, int err)
     x->active = false;
     on_mpi -= x->by_mpi;
     on_device -= x->staging != NULL;
-    on_buffered -= x->buffered;
+    on_thread -= x->by_thread;
     x->err = err;
     x->err_text[0] = '\0';
     if (err != MPI_SUCCESS && rota_fail_text()) {
@@ -418,6 +418,52 @@ static void let_mpi_work(void)
                MPI_STATUS_IGNORE);
 }
 
+/* When this rank calls those it waits for, in nanoseconds: 0 while messages get
+ * on, and after each call in vain twice as late. */
+enum { FIRST_CALL_NS = 500000, MOST_CALL_NS = 8000000 };
+
+static int64_t call_at_ns, call_after_ns;
+
+/* Nothing gets on: the programs of the others may be anywhere. */
+static void call_others(void)
+{
+    const bool first_look = call_at_ns == 0;
+    const int64_t now = rota_now_ns();
+
+    if (now < call_at_ns)
+        return;
+    for (rota_exec *x = first_look ? NULL : active_list; x; x = x->next_active)
+        if (x->by_thread)
+            rota_shm_call(x);
+    if (first_look)
+        call_after_ns = FIRST_CALL_NS;
+    else if (call_after_ns < MOST_CALL_NS)
+        call_after_ns *= 2;
+    call_at_ns = now + call_after_ns;
+}
+
+/* Something has got on. Another thread may sleep whose mark is gone by this. */
+static void note_progress(void)
+{
+    call_at_ns = 0;
+    if (asleep > 0)
+        rota_bell_wake(&rota_arena_own()->bell);
+}
+
+static void after_poll(void)
+{
+    enum { POLLS = 16 }; /* between two looks at the clock */
+    static unsigned polls;
+
+    if (moving) {
+        note_progress();
+        return;
+    }
+    let_mpi_work();
+    if (on_thread > 0 && (idle || ++polls % POLLS == 0))
+        call_others();
+}
+
 static void advance_all(void)
 {
     moving = false;
@@ -425,10 +471,53 @@ static void advance_all(void)
         next = x->next_active;
         advance(x);
     }
-    if (!moving)
-        let_mpi_work();
-    else if (asleep > 0) /* another thread, whose mark may be gone by this */
-        rota_bell_wake(&rota_arena_own()->bell);
+    after_poll();
+}
+
+/* As far as it goes without MPI. */
+static void advance_shared(rota_exec *x)
+{
+    bool done = false;
+
+    if (!x->by_mpi) {
+        advance(x);
+        return;
+    }
+    const int err = rota_shm_serve(x, &moving, &done);
+    rota_shm_flush(x);
+    if (err != MPI_SUCCESS)
+        finish(x, err);
+}
+
+static void advance_all_shared(void)
+{
+    moving = false;
+    for (rota_exec *x = active_list, *next; x; x = next) {
+        next = x->next_active;
+        if (x->by_thread)
+            advance_shared(x);
+    }
+}
+
+/* Another thread that has the lock advances them itself. */
+bool rota_exec_help(bool *moved)
+{
+    enum { POLLS = 500 }; /* in vain; some 30 us */
+    bool any = true;
+
+    for (int vain = 0; any && vain < POLLS; vain++) {
+        if (pthread_mutex_trylock(&list_lock) != 0)
+            continue;
+        any = on_thread > 0;
+        advance_all_shared();
+        if (moving) {
+            *moved = true;
+            vain = 0;
+            note_progress();
+        }
+        unlock();
+    }
+    return any;
 }
 
 /* In place: what is to be sent lies where data will arrive. */
@@ -536,7 +625,7 @@ typedef struct patience {
     uint32_t armed_at; /* of the bell */
     bool asleep;       /* counted as such */
     bool unrung;       /* MPI or a device is waited for, which ring no bell */
-    bool light;        /* MPI may have to be looked after meanwhile */
+    bool may_call;     /* progress threads may have to be called meanwhile */
 } patience;
 
 /* Have the bell rung when something active can get on. */
@@ -563,7 +652,7 @@ static uint32_t arm_bell(void)
 static void sleep_armed(const patience *p)
 {
     rota_bell *const bell = &rota_arena_own()->bell;
-    const long limit = wary > 0 || p->light ? WARY_SLEEP_NS : SLEEP_NS;
+    const long limit = wary > 0 || p->may_call ? WARY_SLEEP_NS : SLEEP_NS;
 
     if (p->unrung)
         rota_bell_sleep(bell, p->armed_at, NAP_NS);
@@ -622,7 +711,7 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
         const bool waited = !moving;
         const bool ends = flag || err != MPI_SUCCESS;
         p.unrung = on_mpi + on_device > 0;
-        p.light = on_buffered > 0;
+        p.may_call = on_thread > 0;
         p.asleep = waited && p.armed && !ends;
         asleep += p.asleep;
         unlock();

@@ -46,7 +46,8 @@ typedef struct rota_exec {
     size_t arena_from;     /* bytes from which a message in the sender's arena
                               is copied from there, not through a ring */
     size_t cma_from; /* likewise from its private memory; SIZE_MAX: never */
-    bool buffered;   /* no message within the node waits for its receiver */
+    bool by_thread;  /* the progress thread may move it on (progress.h): what
+                        goes within the node needs nothing of MPI */
     rota_type type[ROTA_N_REGIONS];
     char *base[ROTA_N_REGIONS];
     size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
@@ -145,8 +146,14 @@ int rota_wait_requests(int n, MPI_Request request[]);
  * than cores. */
 void rota_wait_set_crowded(void);
 
-/* Under MPI_THREAD_MULTIPLE the list of active executors is shared between
- * threads; at the lower levels this stays off and costs a branch. */
-void rota_exec_set_threaded(bool threaded);
+/* From now on the list of active executors is shared between threads: under
+ * MPI_THREAD_MULTIPLE, or with the progress thread. Otherwise there is no lock
+ * but a branch. */
+void rota_exec_set_threaded(void);
+
+/* For the progress thread: advance what it may, without MPI, until nothing has
+ * moved for a while or another thread does so. Returns whether anything of that
+ * kind is active; *moved is set if it has got on. */
+bool rota_exec_help(bool *moved);
 
 #endif /* ROTA_EXEC_H */

@@ -27,11 +27,6 @@ enum {
     LEAST_PIECE = 1 << 12,
 };
 
-/* Where messages are buffered, longer ones are left to MPI, which need not copy
- * them twice: the two took the same time at 48 to 64 KiB (P = 2, 2 cores,
- * MPICH 4.0.2, by rota-dropin-cost). */
-enum { MOST_BUFFERED = 3 << 14 };
-
 /* Entries of a ring: at least so many, so that the sender seldom looks how many
  * were taken; for all messages of two runs; a ring of MOST_ROOM has the last. */
 enum { LEAST_ENTRIES = 4, FEW_ENTRIES = 8, MOST_ENTRIES = 64, PIECES = 16 };
@@ -45,8 +40,6 @@ typedef struct channel {
     uint32_t turn[ROTA_N_DIRS];     /* of them, complete in this run */
     size_t room;                    /* bytes of data in an entry to the peer */
     size_t volume;                  /* bytes of a run to the peer, at most */
-    uint64_t pieces;                /* of a run to the peer, at most */
-    uint64_t in_the_way;            /* buffered: of this run's messages */
     bool awaited[ROTA_N_DIRS];      /* messages open; until marks are set */
     bool unwoken[ROTA_N_DIRS];      /* written to the ring, or taken from it */
 } channel;
@@ -115,14 +108,13 @@ static void enlist(const rota_exec *x, rota_dir dir, uint32_t m, size_t piece)
     const size_t bytes = most_bytes(x, dir, m);
     const size_t room = bytes < piece ? bytes : piece;
 
-    if (!c || (x->buffered && bytes > MOST_BUFFERED))
+    if (!c)
         return;
     p->with = c;
     p->order = c->messages[dir]++;
     shm->long_ones = shm->long_ones || bytes > piece;
     if (dir == ROTA_RECV)
         return;
-    c->pieces += bytes / piece + 1;
     c->room = room > c->room ? room : c->room;
     c->volume += bytes < MOST_ROOM ? bytes : MOST_ROOM;
 }
@@ -170,18 +162,6 @@ static uint32_t enlist_all(const rota_exec *x)
     return most;
 }
 
-/* For two runs, and more if they are small. */
-static uint64_t entries_buffered(const channel *c)
-{
-    uint64_t n = FEW_ENTRIES;
-
-    while (n * rota_ring_stride(c->room) > LEAST_ROOM && n > LEAST_ENTRIES)
-        n /= 2;
-    while (n < 2 * c->pieces)
-        n *= 2;
-    return n;
-}
-
 static uint64_t entries_of(const rota_exec *x, const channel *c)
 {
     const size_t most_room = x->shm->most_room;
@@ -191,8 +171,6 @@ static uint64_t entries_of(const rota_exec *x, const channel *c)
     uint64_t wanted = for_all > for_bytes ? for_all : for_bytes,
              n = FEW_ENTRIES;
 
-    if (x->buffered)
-        return entries_buffered(c);
     wanted = wanted < MOST_ENTRIES ? wanted : MOST_ENTRIES;
     while (n > LEAST_ENTRIES && n * stride > most_room)
         n /= 2;
@@ -333,8 +311,7 @@ int rota_shm_reserve(rota_exec *x, bool *refused)
     if (!x->shm->open)
         return rota_fail_mem("messages within the node");
     x->shm->bytes = all_rings(x);
-    if (!x->buffered || x->shm->bytes <= room_for_all())
-        x->shm->memory = rota_arena_take(x->shm->bytes);
+    x->shm->memory = rota_arena_take(x->shm->bytes);
     *refused = x->shm->bytes && !x->shm->memory;
     if (x->shm->memory)
         atomic_fetch_add(&rings_bytes, x->shm->bytes);
@@ -449,16 +426,6 @@ static void put(const rota_exec *x, rota_parcel *p, rota_entry_kind kind)
     changed(x, p->with, ROTA_SEND);
 }
 
-/* Which entry must have been taken for the next run to have room? None of this
- * run's, if its first message to the peer asks (shm.h). */
-static uint64_t entry_in_the_way(const channel *c)
-{
-    const rota_ring *const r = &c->ring[ROTA_SEND];
-    const uint64_t end = r->next + 2 * c->pieces;
-
-    return end > r->entries ? end - r->entries : 0;
-}
-
 /* Find where the message lies, or make it so; if it fits an entry it is packed
  * right there. */
 static int prepare_send(rota_exec *x, uint32_t m)
@@ -468,7 +435,7 @@ static int prepare_send(rota_exec *x, uint32_t m)
 
     p->head = NULL;
     p->head_bytes = p->moved = 0;
-    p->entry = x->buffered ? p->with->in_the_way : 0;
+    p->entry = 0;
     if (x->wire[ROTA_SEND][m].late)
         return rota_late_gather(x, m, &p->head, &p->head_bytes, &p->body,
                                 &p->bytes);
@@ -722,7 +689,6 @@ void rota_shm_begin(rota_exec *x)
     for (int i = 0; i < x->shm->n; i++) {
         channel *const c = &x->shm->channel[i];
         c->turn[ROTA_RECV] = c->turn[ROTA_SEND] = 0;
-        c->in_the_way = entry_in_the_way(c);
     }
 }
 
@@ -867,4 +833,19 @@ int rota_shm_await(rota_exec *x, bool *takes)
     *takes = *takes || !served;
     const int n = count_marks(x->shm, takes);
     return all && n > 0 ? n : 1;
+}
+
+void rota_shm_call(rota_exec *x)
+{
+    const bool all = x->s->n_phases > 1 || !is_served(&x->s->phase[x->phase]);
+
+    find_awaited(x);
+    for (int i = 0; i < x->shm->n; i++) {
+        channel *const c = &x->shm->channel[i];
+        rota_bell *const helper = &c->near->head->helper;
+        if ((all || c->awaited[ROTA_SEND] || c->awaited[ROTA_RECV]) &&
+            rota_bell_is_armed(helper))
+            rota_bell_ring(helper);
+        c->awaited[ROTA_SEND] = c->awaited[ROTA_RECV] = false;
+    }
 }

@@ -13,15 +13,8 @@
  *   by cross-memory   likewise, but the receiver has the kernel copy it from
  *   attach            the sender's private memory.
  *
- * Where x->buffered is set, messages that are not too long go through rings, the
- * rest by MPI, and rings have room for two runs
- * of the plan: a message is complete for its sender when it is posted, whether
- * or not its receiver is in a call of Rota's. That there is room takes no more
- * than that MPI lets a collective wait for the others to begin it: a run is
- * complete only when there is room for the next one, so when messages of the
- * run before it have been taken; and a rank that has begun this run has taken
- * them. So, with all messages in one phase, a rank that has started a plan may
- * block anywhere, and the others go on.
+ * A message moves when both its ends are in a call of Rota's or have it moved by
+ * their progress threads.
  *
  * A message that is packed is packed into the ring or, if it is longer than an
  * entry, into the packing area, which lies in the arena. Messages are received
@@ -70,6 +63,10 @@ int rota_shm_await(rota_exec *x, bool *takes);
 
 /* Set the marks, when the bell has been armed. */
 void rota_shm_mark(rota_exec *x);
+
+/* Call the progress threads of those whom the messages posted wait for or, where
+ * others may have to go on first, of all ranks of the node. */
+void rota_shm_call(rota_exec *x);
 
 /* Wake those for whom something was written. */
 void rota_shm_flush(rota_exec *x);

@@ -215,7 +215,7 @@ int rota_mpi_hint_at_once(MPI_Info user, MPI_Info *info)
 {
     ROTA_MPI_TRY(user == MPI_INFO_NULL ? PMPI_Info_create(info)
                                        : PMPI_Info_dup(user, info));
-    ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_intranode", "buffered"));
+    ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_progress", "thread"));
     return PMPI_Info_set(*info, "rota_algorithm", "spread_out");
 }
 

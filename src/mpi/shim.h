@@ -16,16 +16,11 @@
  *
  *   Progress. Rota plans move in Rota calls only, but MPI lets a program block
  *   anywhere while a request is active. So plans behind requests are of one
- *   phase, and what they send is out of the sender's hands when they have been
- *   started: short messages within the node lie in rings that have room for
- *   them (exec/shm.h, x->buffered), and all others are requests of MPI's, which
- *   moves them in whatever call the program blocks. Nothing is read from the
- *   sender's memory by another rank. A rank that blocks elsewhere delays what it
- *   receives itself, and nobody waits for that: a ring has room for the next run
- *   when the receiver has begun this one, since it has taken the one before
- *   then; and until it has begun, MPI lets a collective wait for it. So no other
- *   call needs to be wrapped. A blocking MPI_Alltoallv waits in Rota and may use
- *   any algorithm.
+ *   phase and have a progress thread (rota_progress = thread): what they send
+ *   within the node is moved by it when another rank waits for that, and all
+ *   else are requests of MPI's, which moves them in whatever call the program
+ *   blocks. So no other call needs to be wrapped. A blocking MPI_Alltoallv waits
+ *   in Rota and may use any algorithm.
  *
  *   Requests. The handle that the program holds is a stand-in: a receive of
  *   MPI's whose message is too long for it. A table maps it to the plan, and

@@ -4,6 +4,7 @@
  * for while active plans advance: behind it all ranks are here, and none can
  * still need an answer of a plan from another.
  */
+#include "exec/progress.h"
 #include "plan/plan.h"
 
 #include <pthread.h>
@@ -82,6 +83,8 @@ static void destroy(rota_comm *c)
             MPI_Comm_free(&c->native[i]);
     if (c->dup != MPI_COMM_NULL)
         MPI_Comm_free(&c->dup);
+    if (c->has_thread)
+        rota_progress_let_go();
     rota_node_free(c->node);
     rota_topo_free(&c->topo);
     rota_comm_forget_tuning(c);
@@ -169,7 +172,8 @@ static int open_dup(rota_comm *draft)
     ROTA_TRY(MPI_Comm_rank(draft->dup, &draft->me));
     draft->max_id = (largest_tag(draft->dup) - 3) / 4;
     ROTA_TRY(MPI_Query_thread(&level));
-    rota_exec_set_threaded(level == MPI_THREAD_MULTIPLE);
+    if (level == MPI_THREAD_MULTIPLE)
+        rota_exec_set_threaded();
     return MPI_SUCCESS;
 }
 
@@ -252,6 +256,14 @@ int rota_comm_get(MPI_Comm user, rota_comm **c)
 {
     ROTA_TRY(rota_comm_find(user, c));
     return *c ? MPI_SUCCESS : make(user, c);
+}
+
+/* ---- the progress thread ---------------------------------------------------- */
+
+bool rota_comm_hold_thread(rota_comm *c)
+{
+    c->has_thread = c->has_thread || rota_progress_hold();
+    return c->has_thread;
 }
 
 /* ---- native communicators --------------------------------------------------- */

@@ -103,13 +103,22 @@ static bool add_transport(cJSON *o, const rota_plan *p)
     if (p->node_why)
         return add_text(o, "intranode", "p2p") &&
                add_text(o, "intranode_why", p->node_why);
-    if (p->exec.buffered)
-        return add_text(o, "intranode", "buffered") &&
-               add_number(o, "shared_bytes", (double)rota_shm_bytes(&p->exec));
     return add_text(o, "intranode", "shm") &&
            add_number(o, "shared_bytes", (double)rota_shm_bytes(&p->exec)) &&
            add_number(o, "copied_once_from", (double)p->exec.arena_from) &&
            add_cma(o, p);
+}
+
+/* What moves messages on while the program is not in a call of Rota's. */
+static bool add_progress(cJSON *o, const rota_plan *p)
+{
+    if (p->exec.by_thread)
+        return add_text(o, "progress", "thread") &&
+               add_text(o, "progress_why", "asked for by a hint");
+    return add_text(o, "progress", "calls") &&
+           add_text(o, "progress_why",
+                    p->wants_thread ? "MPI carries all messages"
+                                    : "no hint asks for a thread");
 }
 
 /* "multi_pair:batch=32" */
@@ -240,8 +249,8 @@ static cJSON *collect(const rota_plan *p)
     cJSON *const o = cJSON_CreateObject();
 
     if (o && add_choice(o, p) && add_place(o, p) && add_transport(o, p) &&
-        add_device(o, p) && add_work(o, p) && add_bound(o, p) &&
-        add_candidates(o, p) && add_terms(o, p))
+        add_progress(o, p) && add_device(o, p) && add_work(o, p) &&
+        add_bound(o, p) && add_candidates(o, p) && add_terms(o, p))
         return o;
     cJSON_Delete(o);
     return NULL;

@@ -98,7 +98,10 @@ static int read_metadata(const char *key, const char *value, rota_hints *hints)
 
 /* In the order of rota_intranode. */
 static const char *const intranode_name[ROTA_N_INTRANODE] = {
-    "auto", "shm", "cma", "p2p", "buffered",
+    "auto",
+    "shm",
+    "cma",
+    "p2p",
 };
 
 const char *rota_intranode_name(rota_intranode intranode)
@@ -112,6 +115,15 @@ static int read_intranode(const char *key, const char *value, rota_hints *hints)
 
     ROTA_TRY(read_name(key, value, intranode_name, ROTA_N_INTRANODE, &found));
     hints->intranode = (rota_intranode)found;
+    return MPI_SUCCESS;
+}
+
+static int read_progress(const char *key, const char *value, rota_hints *hints)
+{
+    hints->by_thread = strcmp(value, "thread") == 0;
+    if (!hints->by_thread && strcmp(value, "calls") != 0)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: calls, thread", key,
+                         value);
     return MPI_SUCCESS;
 }
 
@@ -194,8 +206,9 @@ const rota_hint rota_hint_table[] = {
      "as the algorithm has it", read_metadata},
     {"rota_packing", "ROTA_PACKING", "pack, datatype", "pack", read_packing},
     {"rota_check", "ROTA_CHECK", "on, off", "on", read_check},
-    {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p, buffered",
-     "auto", read_intranode},
+    {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p", "auto",
+     read_intranode},
+    {"rota_progress", "ROTA_PROGRESS", "calls, thread", "calls", read_progress},
     {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware", "auto",
      read_device},
     {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
@@ -281,6 +294,7 @@ uint64_t rota_hints_hash(const rota_hints *hints)
     h = rota_mix(h, hints->by_datatype);
     h = rota_mix(h, hints->check);
     h = rota_mix(h, hints->intranode);
+    h = rota_mix(h, hints->by_thread);
     h = rota_mix(h, hints->device);
     h = rota_mix(h, hints->measure);
     h = rota_mix(h, (uint64_t)hints->measure_ms);

@@ -310,8 +310,38 @@ static void set_exec(rota_plan *p)
     x->type[ROTA_TMP] = rota_type_bytes;
 }
 
-/* Let shared memory carry what goes from rank to rank within the node, if all
- * ranks have room for it. Collective. */
+/* What keeps shared memory from carrying messages, on any rank. Where there is to
+ * be progress outside Rota's calls, it is also what keeps the progress thread from
+ * moving them: MPI does so then, in its calls. */
+typedef enum obstacle {
+    NO_OBSTACLE,
+    NO_ROOM,
+    THREAD_TYPE,
+    THREAD_DEVICE,
+    NO_THREAD
+} obstacle;
+
+static const char *const obstacle_text[] = {
+    [NO_ROOM] = "no room in shared memory",
+    [THREAD_TYPE] = "rota_progress = thread, and MPI packs elements of a type",
+    [THREAD_DEVICE] = "rota_progress = thread, and a device may be in use",
+    [NO_THREAD] = "rota_progress = thread, and the system gives no thread",
+};
+
+static obstacle find_obstacle(const rota_plan *p)
+{
+    if (!p->wants_thread)
+        return NO_OBSTACLE;
+    if (!rota_type_is_bytes(&p->problem.recv.type) ||
+        !rota_type_is_bytes(&p->exec.type[ROTA_SRC]))
+        return THREAD_TYPE;
+    if (rota_device_in_use())
+        return THREAD_DEVICE;
+    return rota_comm_hold_thread(p->comm) ? NO_OBSTACLE : NO_THREAD;
+}
+
+/* Let shared memory carry what goes from rank to rank within the node, if nothing
+ * is in the way on any rank. Collective. */
 static int use_node(rota_plan *p)
 {
     rota_exec *const x = &p->exec;
@@ -333,16 +363,14 @@ static int use_node(rota_plan *p)
     x->cma_from = mode == ROTA_INTRANODE_SHM ? SIZE_MAX : x->node->cma_from;
     if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
         x->cma_from = 1;
-    x->buffered = mode == ROTA_INTRANODE_BUFFERED;
-    if (x->buffered)
-        x->arena_from = x->cma_from = SIZE_MAX;
     const int err = rota_shm_reserve(x, &refused);
-    vote.clash = refused;
+    vote.largest = refused ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, err, &vote));
-    p->node_why = vote.clash ? "no room in shared memory" : NULL;
+    p->node_why = obstacle_text[vote.largest];
+    x->by_thread = p->wants_thread && !p->node_why && !p->choice.algo->native;
     /* Before the last agreement: behind it a rank may already have run and
      * freed the plan, and its communicator with the board. */
-    if (vote.clash)
+    if (p->node_why)
         rota_shm_unbind(x);
     else
         rota_shm_attach(x);
@@ -393,6 +421,7 @@ static int prepare_fixed(rota_plan *p, const rota_args *args,
                          const rota_hints *hints)
 {
     p->checked = hints->check;
+    p->wants_thread = hints->by_thread;
     ROTA_TRY(rota_problem_make(args, p->comm, hints->check, &p->problem));
     return pretend(p, hints->node_size);
 }
@@ -502,6 +531,7 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type,
                            const rota_hints *hints)
 {
     p->checked = hints->check;
+    p->wants_thread = hints->by_thread;
     ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
                                 &p->problem.recv.type, &p->unit));
     if (p->kind == ROTA_EXCHANGE)

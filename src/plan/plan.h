@@ -26,6 +26,7 @@ typedef struct rota_hints {
     bool by_datatype;
     bool check;
     rota_intranode intranode;
+    bool by_thread; /* the progress thread is to move the plan on, too */
     rota_device_path device;
     bool measure;                /* candidates, not only price them */
     int measure_ms;              /* for about that long */
@@ -141,7 +142,8 @@ typedef struct rota_comm {
     rota_node *node; /* NULL: there is no shared memory; node_why says why */
     bool node_tried;
     char node_why[ROTA_ERR_TEXT];
-    int next_id; /* of a plan */
+    bool has_thread; /* the progress thread is held for its plans */
+    int next_id;     /* of a plan */
     int max_id;
     struct rota_id *live_ids; /* uthash, of plans that live on this rank */
     rota_decision decision[ROTA_DECISIONS]; /* the last ones */
@@ -172,6 +174,10 @@ static inline int rota_comm_id_after(const rota_comm *c, int id)
 {
     return id == c->max_id ? 1 : id + 1; /* 0 is for agreement */
 }
+
+/* See that there is a progress thread while c is there. False: the system gives
+ * none. Local. */
+bool rota_comm_hold_thread(rota_comm *c);
 
 void rota_comm_native_drop(rota_comm *c, int i);
 
@@ -317,8 +323,9 @@ struct rota_plan {
     rota_choice choice;
     const char *why;            /* it was chosen */
     rota_candidates candidates; /* from which */
-    bool checked; /* counts across ranks and overlaps were looked at */
-    bool active;  /* started, and not waited for */
+    bool checked;      /* counts across ranks and overlaps were looked at */
+    bool wants_thread; /* exec.by_thread was asked for */
+    bool active;       /* started, and not waited for */
     bool has_id;
     int id;                /* on its communicator */
     int native;            /* index of the native communicator, or -1 */

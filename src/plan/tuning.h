@@ -12,11 +12,10 @@
 
 /* How messages between ranks of a node travel. */
 typedef enum rota_intranode {
-    ROTA_INTRANODE_AUTO,     /* as is fastest */
-    ROTA_INTRANODE_SHM,      /* shared memory */
-    ROTA_INTRANODE_CMA,      /* private memory is read by the receiver */
-    ROTA_INTRANODE_P2P,      /* by MPI */
-    ROTA_INTRANODE_BUFFERED, /* shared memory, but no waiting for receivers */
+    ROTA_INTRANODE_AUTO, /* as is fastest */
+    ROTA_INTRANODE_SHM,  /* shared memory */
+    ROTA_INTRANODE_CMA,  /* private memory is read by the receiver */
+    ROTA_INTRANODE_P2P,  /* by MPI */
     ROTA_N_INTRANODE
 } rota_intranode;
 

@@ -912,7 +912,7 @@ static void ahead_by(int n)
 static void ahead(void)
 {
     test_case = "ahead";
-    for (int n = 1; n <= 100000 && world_P > 1; n *= 10)
+    for (int n = 1; n <= 1000000 && world_P > 1; n *= 10)
         ahead_by(n);
 }
 

@@ -29,7 +29,8 @@ static const hint hints[] = {
      "ROTA_METADATA",
      {"once", "fused", "two_phase", "combined"}},
     {"rota_packing", "ROTA_PACKING", {"pack", "datatype", "pack", "datatype"}},
-    {"rota_intranode", "ROTA_INTRANODE", {"auto", "shm", "buffered", "p2p"}},
+    {"rota_intranode", "ROTA_INTRANODE", {"auto", "shm", "cma", "p2p"}},
+    {"rota_progress", "ROTA_PROGRESS", {"calls", "thread", "calls", "thread"}},
     {"rota_check", "ROTA_CHECK", {"on", "off", "on", "off"}},
 };
 enum { HINTS = sizeof hints / sizeof hints[0], ROOM = 2000, GIVEN = 4 };

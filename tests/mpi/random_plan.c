@@ -79,7 +79,7 @@ static void draw_hints(random_plan *r)
                                          "rota_leaders", "rota_node_size"};
     static const char *const metadata[] = {"once", "fused", "two_phase",
                                            "combined"};
-    static const char *const intranode[] = {"auto", "shm", "cma", "buffered"};
+    static const char *const intranode[] = {"auto", "shm", "cma", "p2p"};
     uint64_t n_algos = 0;
     char text[20];
 
@@ -98,6 +98,8 @@ static void draw_hints(random_plan *r)
         add_hint(r, "rota_metadata", metadata[draw(r, 9, 4)]);
     if (draw(r, 10, 2))
         add_hint(r, "rota_intranode", intranode[draw(r, 11, 4)]);
+    if (draw(r, 20, 2))
+        add_hint(r, "rota_progress", "thread");
 }
 
 static void draw_sizes(random_plan *r)

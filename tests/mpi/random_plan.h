@@ -17,7 +17,7 @@ typedef enum random_kind {
     RANDOM_KINDS
 } random_kind;
 
-enum { RANDOM_HINTS = 4 };
+enum { RANDOM_HINTS = 5 };
 
 /* pieces x piece_bytes of data, stride apart; the next element extent away */
 typedef struct random_layout {
