@@ -1045,10 +1045,10 @@ static void errors(void)
     destroy(&x);
 }
 
-/* Rank 0 sends rank 1 more than that has room for. */
-static void too_long(void)
+/* Rank 0 sends rank 1 more than the n ints that it has room for. */
+static void too_long(int n)
 {
-    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    exchange x = make(MPI_COMM_WORLD, 1, n);
     MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Status status[2];
     MPI_Info info;
@@ -1058,9 +1058,9 @@ static void too_long(void)
     MUST(MPI_Info_create(&info));
     MUST(MPI_Info_set(info, "rota_check", "off"));
     if (world_me == 0)
-        x.sendcounts[1] = 12;
+        x.sendcounts[1] = n + 1;
     if (world_me == 1)
-        x.recvcounts[0] = 11;
+        x.recvcounts[0] = n;
     MUST(MPI_Alltoallv_init(V(&x), info, &r[0]));
     MUST(MPI_Info_free(&info));
     MUST(MPI_Irecv(&in, 1, MPI_INT, world_me, 3, MPI_COMM_WORLD, &r[1]));
@@ -1206,7 +1206,8 @@ int main(int argc, char **argv)
         errors();
         if (world_P > 1) {
             too_many();
-            too_long();
+            too_long(11);
+            too_long(1000000);
         }
     } else if (strcmp(what, "threads") == 0 && level == MPI_THREAD_MULTIPLE)
         threads();
