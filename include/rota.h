@@ -298,13 +298,15 @@ ROTA_API int rota_wait(rota_plan *plan);
 ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
 
 /* Use other buffers from the next start on. Counts, displacements and types
- * stay, and a plan that was made for memory of the host gets none of a device;
+ * stay, a plan that was made for memory of the host gets none of a device, and
+ * one whose blocks go from device to device (rota_device = cuda_ipc) no sendbuf
+ * that other ranks cannot open;
  * MPI_IN_PLACE must be given again if the plan was made with it, and only then.
  * Ranks may call it independently of each other.
  * Local; does not block.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or varying;
  * MPI_ERR_BUFFER for a NULL buffer with data in it, a misplaced MPI_IN_PLACE, or
- * memory of a device in place of memory of the host. */
+ * memory of a kind that the plan cannot take. */
 ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
                                    void *recvbuf);
 
@@ -530,8 +532,15 @@ ROTA_API int rota_version(void);
  *                                   copy_to_cpu (by way of the host), cuda_aware
  *                                   (MPI takes them from there; an error where it
  *                                   does not say that it can, or where something
- *                                   else than MPI would have to touch them), auto
- *                                   (default: copy_to_cpu)
+ *                                   else than MPI would have to touch them),
+ *                                   cuda_ipc (the receiver's device copies them
+ *                                   from the sender's; an error where it cannot),
+ *                                   auto (default: cuda_ipc or copy_to_cpu by
+ *                                   expected times, if all buffers of a fixed
+ *                                   plan are on devices of one node and other
+ *                                   ranks can open them; else copy_to_cpu). With
+ *                                   cuda_ipc all ranks must have freed the plan
+ *                                   before one frees memory that was its sendbuf
  *   rota_choose     ROTA_CHOOSE     how to choose: model (default: as the tuning
  *                                   says, else by expected times), or measure
  *                                   (the most promising candidates run on

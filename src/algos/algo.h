@@ -54,6 +54,12 @@ typedef struct rota_algo {
                  rota_sched *s);
 } rota_algo;
 
+/* Does every block go to its destination in a message of its own? */
+static inline bool rota_algo_is_direct(const rota_algo *algo)
+{
+    return algo->sizes == ROTA_SIZES_STATED && !algo->native;
+}
+
 #define ROTA_ALGO(name) extern const rota_algo rota_algo_##name;
 #include "algos/list.h"
 #undef ROTA_ALGO

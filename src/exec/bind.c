@@ -2,6 +2,7 @@
 #include "exec/consensus.h"
 #include "exec/exec.h"
 #include "exec/flow.h"
+#include "exec/ipc.h"
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/native.h"
@@ -381,6 +382,7 @@ void rota_exec_unbind(rota_exec *x)
     if (!rota_arena_put(x->area))
         free(x->area);
     rota_shm_unbind(x);
+    rota_ipc_free(x);
     rota_staging_free(x);
     x->lane = NULL;
     x->lane_msg = NULL;

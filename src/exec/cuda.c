@@ -29,6 +29,11 @@
     F(cuEventQuery, 2000)                                                      \
     F(cuEventRecord, 2000)                                                     \
     F(cuGetErrorName, 6000)                                                    \
+    F(cuIpcCloseMemHandle, 4010)                                               \
+    F(cuIpcGetEventHandle, 4010)                                               \
+    F(cuIpcGetMemHandle, 4010)                                                 \
+    F(cuIpcOpenEventHandle, 4010)                                              \
+    F(cuIpcOpenMemHandle, 11000)                                               \
     F(cuMemHostRegister, 6050)                                                 \
     F(cuMemHostUnregister, 4000)                                               \
     F(cuMemcpy2DAsync, 3020)                                                   \
@@ -297,6 +302,114 @@ static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
                      : check(result, "asking for copies"));
 }
 
+/* ---- between processes ------------------------------------------------------- */
+
+_Static_assert(sizeof(CUipcMemHandle) == sizeof(rota_handle) &&
+                   sizeof(CUipcEventHandle) == sizeof(rota_handle),
+               "handles of CUDA fit");
+
+/* Memory that is not of cuMemAlloc has no handle of this kind. */
+static const char *memory_share(const void *p, rota_allocation *allocation)
+{
+    static const char cannot[] =
+        "the memory is managed, of a pool or of a range of addresses, which "
+        "other processes cannot open";
+    unsigned capable = 0;
+    size_t bytes = 0;
+    CUdeviceptr begin = 0;
+    CUipcMemHandle handle;
+    const rota_queue near = {.context = place_of(p).context};
+    CUpointer_attribute wanted[] = {
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *found[] = {&capable, &begin, &bytes};
+
+    if (cu.cuPointerGetAttributes(3, wanted, found,
+                                  (CUdeviceptr)(uintptr_t)p) != CUDA_SUCCESS ||
+        !capable || !near.context || enter(&near) != MPI_SUCCESS)
+        return cannot;
+    const CUresult result = cu.cuIpcGetMemHandle(&handle, begin);
+    leave(MPI_SUCCESS);
+    if (result != CUDA_SUCCESS)
+        return cannot;
+    *allocation =
+        (rota_allocation){.base = (char *)(uintptr_t)begin, .bytes = bytes};
+    memcpy(&allocation->handle, &handle, sizeof handle);
+    return NULL;
+}
+
+static const void *queue_home(const rota_queue *q)
+{
+    return q->context;
+}
+
+static int memory_open(rota_queue *q, const rota_handle *handle, char **base)
+{
+    CUipcMemHandle theirs;
+    CUdeviceptr begin = 0;
+
+    memcpy(&theirs, handle, sizeof theirs);
+    ROTA_TRY(enter(q));
+    ROTA_TRY(
+        leave(check(cu.cuIpcOpenMemHandle(&begin, theirs,
+                                          CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+                    "opening memory of another process")));
+    *base = (char *)(uintptr_t)begin;
+    return MPI_SUCCESS;
+}
+
+static void memory_close(rota_queue *q, char *base)
+{
+    if (enter(q) != MPI_SUCCESS)
+        return;
+    cu.cuIpcCloseMemHandle((CUdeviceptr)(uintptr_t)base);
+    leave(MPI_SUCCESS);
+}
+
+static int share_event(CUevent *event, CUipcEventHandle *handle)
+{
+    ROTA_TRY(check(cu.cuEventCreate(event, CU_EVENT_DISABLE_TIMING |
+                                               CU_EVENT_INTERPROCESS),
+                   "making an event for other processes"));
+    const int err =
+        check(cu.cuIpcGetEventHandle(handle, *event), "a handle of an event");
+    if (err != MPI_SUCCESS)
+        cu.cuEventDestroy(*event);
+    return err;
+}
+
+static int mark_share(rota_queue *q, rota_mark **mark, rota_handle *handle)
+{
+    CUevent event = NULL;
+    CUipcEventHandle ours;
+
+    ROTA_TRY(enter(q));
+    ROTA_TRY(leave(share_event(&event, &ours)));
+    memcpy(handle, &ours, sizeof ours);
+    *mark = (rota_mark *)event;
+    return MPI_SUCCESS;
+}
+
+static int mark_open(rota_queue *q, const rota_handle *handle, rota_mark **mark)
+{
+    CUipcEventHandle theirs;
+    CUevent event = NULL;
+
+    memcpy(&theirs, handle, sizeof theirs);
+    ROTA_TRY(enter(q));
+    ROTA_TRY(leave(check(cu.cuIpcOpenEventHandle(&event, theirs),
+                         "opening an event of another process")));
+    *mark = (rota_mark *)event;
+    return MPI_SUCCESS;
+}
+
+static int mark_await(rota_queue *q, rota_mark *mark)
+{
+    ROTA_TRY(enter(q));
+    return leave(check(cu.cuStreamWaitEvent(q->stream, (CUevent)mark, 0),
+                       "putting copies behind those of another process"));
+}
+
 static const rota_device cuda = {
     .name = "cuda",
     .holds = holds,
@@ -312,6 +425,13 @@ static const rota_device cuda = {
     .mark_free = mark_free,
     .mark_put = mark_put,
     .mark_passed = mark_passed,
+    .memory_share = memory_share,
+    .queue_home = queue_home,
+    .memory_open = memory_open,
+    .memory_close = memory_close,
+    .mark_share = mark_share,
+    .mark_open = mark_open,
+    .mark_await = mark_await,
 };
 
 /* Without RTLD_NOLOAD the driver would be loaded into processes that do not

@@ -28,6 +28,18 @@ typedef struct rota_rows {
     size_t width, n;
 } rota_rows;
 
+/* By which another process of the node opens memory or a mark of this one. */
+typedef struct rota_handle {
+    unsigned char bytes[64];
+} rota_handle;
+
+/* Memory as it was allocated, by whomever. */
+typedef struct rota_allocation {
+    char *base;
+    size_t bytes;
+    rota_handle handle;
+} rota_allocation;
+
 /* Functions that return int fail as err.h says, and are local. Only
  * queue_drain blocks. */
 typedef struct rota_device {
@@ -58,6 +70,28 @@ typedef struct rota_device {
     int (*mark_put)(rota_queue *q,
                     rota_mark *mark); /* behind all that is in q */
     int (*mark_passed)(rota_queue *q, rota_mark *mark, bool *passed);
+
+    /* ---- between processes of the node ---- */
+
+    /* The allocation that holds p, for others to open. Returns NULL, or why they
+     * cannot. */
+    const char *(*memory_share)(const void *p, rota_allocation *allocation);
+
+    /* A process must not open its own memory or marks, nor one of another twice
+     * for queues of one home. */
+    const void *(*queue_home)(const rota_queue *q);
+    int (*memory_open)(rota_queue *q, const rota_handle *handle, char **base);
+    void (*memory_close)(rota_queue *q, char *base); /* no copy uses it */
+
+    /* A mark that others may open; it must not be freed before they have freed
+     * theirs. */
+    int (*mark_share)(rota_queue *q, rota_mark **mark, rota_handle *handle);
+    int (*mark_open)(rota_queue *q, const rota_handle *handle,
+                     rota_mark **mark);
+
+    /* What is put in q from now on comes behind all that the mark was behind
+     * when it was last put, in whichever process, if it ever was. */
+    int (*mark_await)(rota_queue *q, rota_mark *mark);
 } rota_device;
 
 /* The kind of device that this process uses. NULL if it has not begun to use

@@ -76,7 +76,9 @@ typedef struct rota_exec {
     struct rota_staging *staging; /* blocks on a device, or NULL: made by
                              rota_staging_make, of a fixed plan before
                              rota_exec_bind */
-    bool by_mpi;                  /* some phase needs MPI */
+    struct rota_ipc *ipc; /* all messages go from device to device, or NULL:
+                             made by rota_ipc_make before rota_shm_reserve */
+    bool by_mpi;          /* some phase needs MPI */
     MPI_Request native_request;
     struct rota_native *native_args; /* NULL without a native phase */
     struct rota_flow *flow; /* NULL without a phase that data flow through */

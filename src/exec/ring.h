@@ -21,6 +21,7 @@ typedef enum rota_entry_kind {
     ROTA_ENTRY_DATA,  /* a piece of the message itself */
     ROTA_ENTRY_ARENA, /* data: offset of the message in the sender's arena */
     ROTA_ENTRY_CMA,   /* data: its address in the sender's memory */
+    ROTA_ENTRY_IPC,   /* data: a rota_ipc_place */
 } rota_entry_kind;
 
 enum { ROTA_CACHE_LINE = 64, ROTA_ENTRY_HEAD = 2 * sizeof(uint64_t) };

@@ -1,6 +1,7 @@
 /* shm.c - see shm.h. */
 #define _GNU_SOURCE
 #include "exec/shm.h"
+#include "exec/ipc.h"
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/node.h"
@@ -80,11 +81,14 @@ struct rota_shm {
 
 /* ---- making ------------------------------------------------------------------ */
 
+/* Bytes of a message in a ring. */
 static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
     const size_t n = msg[1].first - msg[0].first;
 
+    if (x->ipc)
+        return sizeof(rota_ipc_place);
     if (x->fixed)
         return rota_message_bytes(x, dir, m);
     return x->max_block > SIZE_MAX / n - sizeof(size_t)
@@ -480,6 +484,9 @@ static bool is_readable(const rota_exec *x, const rota_parcel *p,
 {
     const size_t body = p->bytes - p->head_bytes;
 
+    *kind = ROTA_ENTRY_IPC;
+    if (x->ipc)
+        return true;
     if (sizeof(uint64_t) + p->head_bytes >
         rota_ring_room(&p->with->ring[ROTA_SEND]))
         return false;
@@ -490,9 +497,9 @@ static bool is_readable(const rota_exec *x, const rota_parcel *p,
     return body >= x->cma_from;
 }
 
-/* Tell where the message lies, and send what goes before it. */
-static void put_place(const rota_exec *x, rota_parcel *p, rota_entry *e,
-                      rota_entry_kind kind)
+/* On the host: and what goes before the message. */
+static void write_place(const rota_parcel *p, rota_entry *e,
+                        rota_entry_kind kind)
 {
     const uint64_t place = kind == ROTA_ENTRY_ARENA
                                ? rota_arena_offset(p->body)
@@ -501,6 +508,24 @@ static void put_place(const rota_exec *x, rota_parcel *p, rota_entry *e,
     memcpy(e->data, &place, sizeof place);
     if (p->head_bytes > 0)
         memcpy(e->data + sizeof place, p->head, p->head_bytes);
+}
+
+static void write_ipc_place(const rota_exec *x, const rota_parcel *p,
+                            rota_entry *e)
+{
+    const rota_ipc_place place = rota_ipc_tell(x, p->with->peer, p->body);
+
+    memcpy(e->data, &place, sizeof place);
+}
+
+/* Tell where the message lies. */
+static void put_place(const rota_exec *x, rota_parcel *p, rota_entry *e,
+                      rota_entry_kind kind)
+{
+    if (kind == ROTA_ENTRY_IPC)
+        write_ipc_place(x, p, e);
+    else
+        write_place(p, e, kind);
     put(x, p, kind);
     p->moved = p->bytes;
     p->entry = p->with->ring[ROTA_SEND].next;
@@ -614,6 +639,15 @@ static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
     return MPI_SUCCESS;
 }
 
+/* That the copy is queued is enough for the sender to know (ipc.h). */
+static int fetch_ipc(rota_exec *x, const rota_parcel *p, const rota_entry *e)
+{
+    rota_ipc_place place;
+
+    memcpy(&place, e->data, sizeof place);
+    return rota_ipc_fetch(x, p->with->peer, &place, p->body, p->bytes);
+}
+
 /* The entry says where the message lies. */
 static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
 {
@@ -622,6 +656,8 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
     const size_t head = late ? rota_late_header(x, m) : 0;
     uint64_t place;
 
+    if (kind == ROTA_ENTRY_IPC)
+        return fetch_ipc(x, p, e);
     memcpy(&place, e->data, sizeof place);
     if (!late && kind == ROTA_ENTRY_ARENA)
         return land(x, m, (char *)p->with->near->head + place);

@@ -2,7 +2,7 @@
  *
  * Every ordered pair of ranks that has messages in a plan's schedule has a ring
  * of entries (ring.h) in the sender's arena, through which they go one after
- * the other, each in one of three ways, of which the sender chooses:
+ * the other, each in one of four ways, of which the sender chooses:
  *
  *   through the ring  cut into as many entries as it takes. Complete for the
  *                     sender as soon as the last entry is written: one copy on
@@ -12,6 +12,8 @@
  *                     synchronisations. For data end to end in the arena.
  *   by cross-memory   likewise, but the receiver has the kernel copy it from
  *   attach            the sender's private memory.
+ *   by IPC            an entry says where in the sender's memory of a device it
+ *                     lies, and the receiver has its device copy it (ipc.h).
  *
  * A message moves when both its ends are in a call of Rota's or have it moved by
  * their progress threads.

@@ -1,6 +1,7 @@
 /* staging.c - see staging.h. */
 #include "exec/staging.h"
 #include "exec/arena.h"
+#include "exec/ipc.h"
 #include "exec/late.h"
 
 #include <stdlib.h>
@@ -393,6 +394,8 @@ int rota_staging_begin(rota_exec *x)
     g->began = g->down = rota_now_ns();
     if (g->follow)
         ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
+    if (x->ipc)
+        return rota_ipc_begin(x);
     /* What is not mirrored is MPI's as soon as the stream has got here. */
     if (g->follow && !(g->side[ROTA_SRC].on && g->side[ROTA_DST].on))
         ROTA_TRY(put_last(g));
@@ -428,17 +431,19 @@ static int look_up(struct rota_staging *g, bool *moved)
 
 /* Receives may be posted when what the run before received has been copied up:
  * it may have ended before that was done. Where MPI writes to the caller's
- * buffer, what is in the user's stream must be done, too. */
+ * buffer, what is in the user's stream must be done, too. What the queue alone
+ * writes to is in order. */
 int rota_staging_may_enter(rota_exec *x, bool *may, bool *moved)
 {
     struct rota_staging *const g = x->staging;
     const uint32_t wanted = g->after_enter[x->phase];
+    const bool by_host = x->phase == 0 && !x->ipc;
 
-    if (g->rising && x->phase == 0)
+    if (g->rising && by_host)
         ROTA_TRY(look_up(g, moved));
     if (g->here < wanted)
         ROTA_TRY(look(g, moved));
-    *may = g->here >= wanted && !(g->rising && x->phase == 0);
+    *may = g->here >= wanted && !(g->rising && by_host);
     return MPI_SUCCESS;
 }
 
@@ -562,6 +567,12 @@ int rota_staging_leave(rota_exec *x)
     return x->staging->waiting > 0 ? copy_arrived(x) : MPI_SUCCESS;
 }
 
+static int end_ipc(rota_exec *x)
+{
+    ROTA_TRY(rota_ipc_end(x));
+    return put_last(x->staging);
+}
+
 int rota_staging_end(rota_exec *x, bool *done, bool *moved)
 {
     struct rota_staging *const g = x->staging;
@@ -569,6 +580,8 @@ int rota_staging_end(rota_exec *x, bool *done, bool *moved)
     if (!g->ended) {
         g->ended = true;
         g->exchanged = rota_now_ns();
+        if (x->ipc)
+            ROTA_TRY(end_ipc(x));
         if (g->follow && g->rising)
             ROTA_TRY(g->device->queue_lead(g->queue, g->stream));
     }

@@ -10,6 +10,9 @@
  * and which phases may begin. What may leave before all of a phase is here are
  * messages of send blocks alone, since nothing is written where they lie; other
  * phases wait for all that they read.
+ *
+ * Without mirrors it is the order of the queue that is kept here, for copies on
+ * the device and those between devices (x->ipc).
  */
 #ifndef ROTA_STAGING_H
 #define ROTA_STAGING_H

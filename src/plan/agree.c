@@ -16,7 +16,7 @@
 typedef struct ballot {
     uint64_t failure;        /* 0, or error class << 32 | P - rank */
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
-    uint64_t clash, used;
+    uint64_t clash, used, no_ipc;
     uint64_t not_smallest, largest, busiest;
     uint64_t total, filled; /* sums */
 } ballot;
@@ -42,6 +42,7 @@ static void merge_ballots(void *known, const void *more)
     into->not_hash = larger(into->not_hash, from->not_hash);
     into->clash |= from->clash;
     into->used |= from->used;
+    into->no_ipc |= from->no_ipc;
     into->not_smallest = larger(into->not_smallest, from->not_smallest);
     into->largest = larger(into->largest, from->largest);
     into->busiest = larger(into->busiest, from->busiest);
@@ -196,6 +197,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
         b->not_hash = ~vote->hash;
         b->clash = vote->clash;
         b->used = vote->used;
+        b->no_ipc = vote->no_ipc;
         b->not_smallest = ~vote->smallest;
         b->largest = vote->largest;
         b->busiest = vote->busiest;
@@ -213,6 +215,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
                          "MPI_IN_PLACE or max_block");
     vote->clash = b->clash != 0;
     vote->used = b->used;
+    vote->no_ipc = b->no_ipc != 0;
     vote->smallest = ~b->not_smallest;
     vote->largest = b->largest;
     vote->busiest = b->busiest;

@@ -140,8 +140,10 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
 {
     const rota_topo *const t = what->topo;
 
-    /* What MPI is to take from a device does not stop on the way. */
+    /* What is not to pass through the host does not stop on the way. */
     if (hints->device == ROTA_DEVICE_AWARE && algo->sizes != ROTA_SIZES_STATED)
+        return false;
+    if (hints->device == ROTA_DEVICE_IPC && !rota_algo_is_direct(algo))
         return false;
     if (algo == &rota_algo_parlinna_logarithmic && !rota_topo_even(t))
         return false; /* the coalesced form by another name */

@@ -80,6 +80,15 @@ static int choose_radix(const rota_hints *hints, const rota_algo *algo,
     return radix <= n ? radix : n > 2 ? n : 2;
 }
 
+/* From device to device, if nobody asks otherwise. */
+static rota_device_path choose_device(const rota_hints *hints, bool ipc)
+{
+    return hints->device == ROTA_DEVICE_AUTO && ipc &&
+                   rota_algo_is_direct(hints->algo)
+               ? ROTA_DEVICE_IPC
+               : hints->device;
+}
+
 int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
                 rota_choice *choice)
 {
@@ -92,7 +101,7 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
                    .leaders =
                        hints->leaders ? hints->leaders : DEFAULT_LEADERS},
         .intranode = hints->intranode,
-        .device = hints->device,
+        .device = choose_device(hints, what->ipc),
     };
     choice->params.by_datatype =
         algo->by_datatype || (hints->by_datatype && what->kind == ROTA_FIXED &&

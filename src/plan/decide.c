@@ -30,7 +30,8 @@ static rota_decision_key make_key(const rota_plan *p, const rota_hints *hints,
     return (rota_decision_key){
         .hints = rota_hints_hash(hints),
         .kind = p->kind,
-        .how = 2 * (int)p->candidates.item[0].choice.metadata + native_free,
+        .how = 4 * (int)p->candidates.item[0].choice.metadata + 2 * p->ipc +
+               native_free,
         .largest = rounded((double)p->stats.largest),
         .mean = rounded(p->stats.mean),
         .density = rounded(p->stats.density),
@@ -189,12 +190,18 @@ static bool leaves_all_open(const rota_hints *hints)
            hints->device == ROTA_DEVICE_AUTO;
 }
 
+/* What is measured lies in memory of the host. */
+static bool is_measurable(const rota_plan *p, const rota_hints *hints)
+{
+    return !p->ipc && hints->device != ROTA_DEVICE_IPC;
+}
+
 /* A row of the tuning, if there is one and what it names can be had. */
 static bool take_row(rota_plan *p, const rota_hints *hints,
                      const rota_plan_kind *what)
 {
     const rota_tuning_row *const row =
-        leaves_all_open(hints) && !hints->measure
+        leaves_all_open(hints) && !hints->measure && is_measurable(p, hints)
             ? rota_tuning_find(&p->comm->tuning, &p->stats)
             : NULL;
     rota_hints wish = {0};
@@ -280,18 +287,19 @@ static int record(const rota_plan *p, const rota_candidate *best)
 static int weigh(rota_plan *p, const rota_hints *hints)
 {
     rota_candidates *const list = &p->candidates;
+    const bool measure = hints->measure && is_measurable(p, hints);
 
     ROTA_TRY(price_all(p, list));
     p->why = p->comm->tuning.has_machine
                  ? "the cheapest by this machine's prices"
                  : "the cheapest by the usual prices";
-    if (hints->measure) {
+    if (measure) {
         ROTA_TRY(rota_measure(p, hints, list));
         p->why = "the fastest of those measured";
     }
     const rota_candidate *const best = best_of(list);
     p->choice = best->choice;
-    return hints->measure && leaves_all_open(hints) &&
+    return measure && leaves_all_open(hints) &&
                    hints->intranode == ROTA_INTRANODE_AUTO
                ? record(p, best)
                : MPI_SUCCESS;
@@ -302,7 +310,8 @@ int rota_decide(rota_plan *p, const rota_hints *hints, bool native_free)
     const rota_plan_kind what = {.topo = p->topo,
                                  .kind = p->kind,
                                  .max_block = p->max_block,
-                                 .native_free = native_free};
+                                 .native_free = native_free,
+                                 .ipc = p->ipc};
 
     ROTA_TRY(rota_candidates_find(hints, &what, &p->candidates));
     if (p->candidates.n == 1 && hints->algo) {

@@ -195,23 +195,34 @@ static bool add_staging(cJSON *o, const rota_plan *p)
 
 /* What is on a device, of a varying plan in its last start, and how it travels.
  */
+static const char *why_this_path(const rota_plan *p)
+{
+    if (p->device_asked)
+        return "asked for by a hint";
+    if (p->choice.device == ROTA_DEVICE_IPC)
+        return "ranks can open each other's memory";
+    if (p->ipc_why[0])
+        return p->ipc_why;
+    return p->ipc ? "the algorithm moves blocks through memory of the host"
+                  : "another rank's blocks cannot go from device to device";
+}
+
 static bool add_device(cJSON *o, const rota_plan *p)
 {
     static const char *const sides[] = {"none", "send", "receive",
                                         "send and receive"};
     const int on = p->on_device[ROTA_SRC] + 2 * p->on_device[ROTA_DST];
-    const bool aware = p->choice.device == ROTA_DEVICE_AWARE;
+    const rota_device_path path = p->choice.device == ROTA_DEVICE_AUTO
+                                      ? ROTA_DEVICE_COPY
+                                      : p->choice.device;
 
     if (!p->device)
         return add_text(o, "device", "none") &&
                add_text(o, "device_why", rota_device_why_none());
     return add_text(o, "device", p->device->name) &&
            add_text(o, "device_buffers", sides[on]) &&
-           add_text(o, "device_path", aware ? "cuda_aware" : "copy_to_cpu") &&
-           add_text(o, "device_why",
-                    p->choice.device == ROTA_DEVICE_AUTO
-                        ? "the default"
-                        : "asked for by a hint") &&
+           add_text(o, "device_path", rota_device_path_name(path)) &&
+           add_text(o, "device_why", why_this_path(p)) &&
            (!p->exec.staging || add_staging(o, p));
 }
 

@@ -1,6 +1,7 @@
 /* device.c - plans whose buffers are memory of a device. */
 #include "plan/plan.h"
 
+#include "exec/ipc.h"
 #include "exec/late.h"
 #include "exec/shm.h"
 #include "exec/staging.h"
@@ -49,6 +50,20 @@ static bool mpi_takes_device(void)
 #endif
 }
 
+/* If it is another rank that cannot, that one says so. */
+static int check_ipc(const rota_plan *p)
+{
+    const char *what = p->ipc_why;
+
+    if (!rota_algo_is_direct(p->choice.algo))
+        what = "this algorithm moves blocks through memory of the host";
+    return what[0] ? rota_fail(MPI_ERR_ARG,
+                               "rota_device = cuda_ipc, but %s; copy_to_cpu "
+                               "works (algorithm %s)",
+                               what, p->choice.algo->name)
+                   : MPI_SUCCESS;
+}
+
 /* MPI alone touches the buffers then: blocks must go straight from the one to
  * the other, as bytes. */
 int rota_plan_check_device(const rota_plan *p)
@@ -56,9 +71,11 @@ int rota_plan_check_device(const rota_plan *p)
     const rota_problem *const problem = &p->problem;
     const char *what = NULL;
 
+    if (p->choice.device == ROTA_DEVICE_IPC)
+        return check_ipc(p);
     if (p->choice.device != ROTA_DEVICE_AWARE)
         return MPI_SUCCESS;
-    if (!rota_device_in_use())
+    if (!p->device)
         what = rota_device_why_none();
     else if (!mpi_takes_device())
         what = "this MPI does not say that it takes memory of a device";
@@ -80,14 +97,21 @@ int rota_plan_check_device(const rota_plan *p)
 
 /* ---- staging ------------------------------------------------------------------- */
 
-/* Where MPI takes memory of a device, the rank's own block is copied there: there
- * are no mirrors. Otherwise it is if both its places are known to be there. */
+/* Do messages take blocks from where they are? Then there are no mirrors. */
+static bool has_no_mirrors(const rota_plan *p)
+{
+    return p->choice.device == ROTA_DEVICE_AWARE ||
+           p->choice.device == ROTA_DEVICE_IPC;
+}
+
+/* Without mirrors the rank's own block is copied on the device. Otherwise it is
+ * if both its places are known to be there. */
 static bool is_straight(const rota_plan *p)
 {
     const bool plain = rota_type_is_bytes(&p->problem.send.type) &&
                        rota_type_is_bytes(&p->problem.recv.type);
 
-    return p->choice.device == ROTA_DEVICE_AWARE ||
+    return has_no_mirrors(p) ||
            (p->kind == ROTA_FIXED && !p->problem.in_place && plain &&
             p->on_device[ROTA_SRC] && p->on_device[ROTA_DST]);
 }
@@ -115,9 +139,8 @@ static int find_first_byte(const rota_type *type, ptrdiff_t *at)
     return MPI_SUCCESS;
 }
 
-int rota_plan_find_device(rota_plan *p)
+int rota_plan_find_first_bytes(rota_plan *p)
 {
-    p->device = rota_device_in_use();
     if (!p->device)
         return MPI_SUCCESS;
     if (!p->problem.in_place)
@@ -161,8 +184,6 @@ static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
 int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
 {
     const size_t P = (size_t)p->comm->P;
-    const bool aware = p->choice.device == ROTA_DEVICE_AWARE;
-
     if (!p->device)
         return MPI_SUCCESS;
     const bool down =
@@ -170,7 +191,7 @@ int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
                  : is_on_device(p, send, p->bytes, p->offset, ROTA_SRC);
     const bool up =
         is_on_device(p, recv, p->bytes + P, p->offset + P, ROTA_DST);
-    if (aware && in_place && up)
+    if (has_no_mirrors(p) && in_place && up)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which plans "
                                          "with rota_device = cuda_aware "
                                          "cannot be on a device");
@@ -178,7 +199,7 @@ int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
     p->on_device[ROTA_DST] = up;
     if (p->exec.staging)
         rota_staging_unmirror(&p->exec);
-    if (!aware)
+    if (!has_no_mirrors(p))
         return stage_by_host(p, send, recv, in_place);
     return down || up ? make_staging(p, down ? send : recv) : MPI_SUCCESS;
 }
@@ -223,8 +244,10 @@ int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
     char *const send = (char *)sendbuf; /* what MPI takes as const it does not
                                            write */
 
-    if (p->choice.device != ROTA_DEVICE_AWARE)
+    if (!has_no_mirrors(p))
         return rebase_by_host(p, send, recvbuf);
+    if (p->exec.ipc)
+        ROTA_TRY(rota_ipc_rebase(&p->exec, send));
     ROTA_TRY(rota_plan_stage(p, send, recvbuf, false));
     return rota_exec_rebase(&p->exec, send, recvbuf);
 }

@@ -132,6 +132,7 @@ static const char *const device_path_name[ROTA_N_DEVICE_PATHS] = {
     "auto",
     "copy_to_cpu",
     "cuda_aware",
+    "cuda_ipc",
 };
 
 const char *rota_device_path_name(rota_device_path path)
@@ -209,8 +210,8 @@ const rota_hint rota_hint_table[] = {
     {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p", "auto",
      read_intranode},
     {"rota_progress", "ROTA_PROGRESS", "calls, thread", "calls", read_progress},
-    {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware", "auto",
-     read_device},
+    {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware, cuda_ipc",
+     "auto", read_device},
     {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
     {"rota_measure_ms", "ROTA_MEASURE_MS", "1" UP_TO, "100", read_measure_ms},
     {"rota_tuning_file", "ROTA_TUNING_FILE", "a path",

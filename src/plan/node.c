@@ -18,12 +18,14 @@ typedef struct card {
 
 /* ---- finding each other -------------------------------------------------------- */
 
-static int exchange_cards(const rota_comm *c, const int rank[], int n,
-                          const card *mine, card cards[])
+int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
+                    const void *mine, void *cards, size_t bytes)
 {
     MPI_Request *const request = malloc(2 * (size_t)n * sizeof(MPI_Request));
-    int err = request ? MPI_SUCCESS : rota_fail_mem("requests");
+    int err = status;
 
+    if (err == MPI_SUCCESS && !request)
+        err = rota_fail_mem("requests");
     /* A rank that cannot take part would leave the others waiting. */
     err = rota_agree(c, err, NULL);
     if (err != MPI_SUCCESS) {
@@ -31,10 +33,11 @@ static int exchange_cards(const rota_comm *c, const int rank[], int n,
         return err;
     }
     for (int i = 0; i < n; i++) {
-        ROTA_TRY(MPI_Irecv(&cards[i], (int)sizeof *cards, MPI_BYTE, rank[i],
-                           ROTA_TAG_CARD, c->dup, &request[2 * i]));
-        ROTA_TRY(MPI_Isend(mine, (int)sizeof *mine, MPI_BYTE, rank[i],
-                           ROTA_TAG_CARD, c->dup, &request[2 * i + 1]));
+        ROTA_TRY(MPI_Irecv((char *)cards + (size_t)i * bytes, (int)bytes,
+                           MPI_BYTE, rank[i], ROTA_TAG_CARD, c->dup,
+                           &request[2 * i]));
+        ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, rank[i], ROTA_TAG_CARD,
+                           c->dup, &request[2 * i + 1]));
     }
     err = rota_wait_requests(2 * n, request);
     free(request);
@@ -235,7 +238,8 @@ static int join_node(rota_comm *c, rota_node *node, card cards[], char *here,
     const int err = make_board(node, &mine, area);
 
     cards[node->me] = mine;
-    ROTA_TRY(exchange_cards(c, ranks, node->n, &mine, cards));
+    ROTA_TRY(rota_swap_cards(c, ranks, node->n, MPI_SUCCESS, &mine, cards,
+                             sizeof mine));
     ROTA_TRY(err);
     ROTA_TRY(map_all(node, cards));
     node->cma_ok = true;

@@ -92,19 +92,20 @@ static void take_stats(rota_plan *p, const rota_vote *vote)
 }
 
 /* Agree that all ranks have got this far with the same plan, on its id, on
- * what is free in the pool of native communicators, and on what is to be
- * moved. */
+ * what is free in the pool of native communicators, on what is to be moved, and
+ * where that may go. */
 static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
-                         int *free_native)
+                         rota_vote *vote)
 {
     rota_comm *const c = p->comm;
-    rota_vote vote = {.hash = hash_plan(p, hints), .used = c->native_used};
     rota_vote found;
 
-    measure_blocks(p, &vote);
+    vote->hash = hash_plan(p, hints);
+    vote->used = c->native_used;
+    measure_blocks(p, vote);
     p->id = c->next_id;
     for (;; p->id = rota_comm_id_after(c, p->id)) {
-        found = vote;
+        found = *vote;
         found.clash = rota_comm_id_taken(c, p->id);
         ROTA_TRY(rota_agree(c, status, &found));
         if (!found.clash)
@@ -114,19 +115,35 @@ static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
     p->largest = p->kind == ROTA_FIXED ? (size_t)found.largest : p->max_block;
     take_stats(p, &found);
     p->uniform = p->kind == ROTA_FIXED && found.smallest == found.largest;
-    *free_native = 0;
-    while (*free_native < ROTA_MAX_NATIVE && found.used >> *free_native & 1)
-        ++*free_native;
+    *vote = found;
     return MPI_SUCCESS;
 }
 
-/* Find where the node's memory is and choose. Collective; every failure is
- * agreed on. */
-static int decide(rota_plan *p, const rota_hints *hints, int free_native)
+static int find_free_native(const rota_vote *vote)
 {
+    int i = 0;
+
+    while (i < ROTA_MAX_NATIVE && vote->used >> i & 1)
+        i++;
+    return i;
+}
+
+/* Agree, find where the node's memory is, and choose. Collective; every failure
+ * is agreed on. */
+static int decide(rota_plan *p, const rota_hints *hints, int status,
+                  int *free_native)
+{
+    const char *const why_no_ipc =
+        status == MPI_SUCCESS ? rota_plan_why_no_ipc(p, hints) : NULL;
+    rota_vote vote = {.no_ipc = why_no_ipc != NULL};
+
+    ROTA_TRY(agree_on_plan(p, hints, status, &vote));
+    *free_native = find_free_native(&vote);
     if (hints->intranode != ROTA_INTRANODE_P2P)
         ROTA_TRY(rota_comm_open_node(p->comm));
-    return rota_decide(p, hints, free_native < ROTA_MAX_NATIVE);
+    p->device_asked = hints->device != ROTA_DEVICE_AUTO;
+    rota_plan_settle_ipc(p, why_no_ipc, vote.no_ipc);
+    return rota_decide(p, hints, *free_native < ROTA_MAX_NATIVE);
 }
 
 static int take_native(rota_plan *p, int free_native)
@@ -392,6 +409,7 @@ static rota_plan *new_plan(rota_comm *c, rota_kind kind)
     p->native = -1;
     p->exec.native = MPI_COMM_NULL;
     p->max_block = ROTA_UNBOUNDED;
+    p->device = rota_device_in_use();
     return p;
 }
 
@@ -454,8 +472,11 @@ static int make_scratch(rota_plan *p)
 static int bind(rota_plan *p)
 {
     set_exec(p);
+    ROTA_TRY(rota_plan_use_ipc(p));
     ROTA_TRY(use_node(p));
-    ROTA_TRY(rota_plan_find_device(p));
+    if (p->exec.ipc && p->node_why && p->comm->P > 1)
+        ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
+    ROTA_TRY(rota_plan_find_first_bytes(p));
     if (p->kind == ROTA_FIXED)
         ROTA_TRY(rota_plan_stage_fixed(p));
     if (p->choice.metadata == ROTA_META_ONCE)
@@ -487,8 +508,7 @@ static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
 {
     int free_native;
 
-    ROTA_TRY(agree_on_plan(p, hints, status, &free_native));
-    ROTA_TRY(decide(p, hints, free_native));
+    ROTA_TRY(decide(p, hints, status, &free_native));
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build_fixed(p);
@@ -549,8 +569,7 @@ static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
 {
     int free_native;
 
-    ROTA_TRY(agree_on_plan(p, hints, status, &free_native));
-    ROTA_TRY(decide(p, hints, free_native));
+    ROTA_TRY(decide(p, hints, status, &free_native));
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build(p);

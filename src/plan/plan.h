@@ -73,6 +73,7 @@ typedef struct rota_plan_kind {
     rota_kind kind;
     size_t max_block;
     bool native_free; /* a collective of MPI's can be had */
+    bool ipc;         /* blocks can go from device to device */
 } rota_plan_kind;
 
 /* All that hints say of an algorithm, hints->algo, and what is usual for the
@@ -192,6 +193,12 @@ int rota_comm_native(rota_comm *c, int i, MPI_Comm *native);
 int rota_comm_open_node(rota_comm *c);
 void rota_node_free(rota_node *node); /* node may be NULL */
 
+/* Give mine to n ranks, this one among them, and put theirs into cards, in
+ * their order; bytes each, all ranks of c with some. Fails on all ranks if the
+ * status is an error on one. Collective. */
+int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
+                    const void *mine, void *cards, size_t bytes);
+
 /* ---- tuning_file.c ------------------------------------------------------- */
 
 /* See that the communicator has the tuning of a file. path: the same on all
@@ -234,6 +241,8 @@ typedef struct rota_vote {
                          is more; out: of the rank that has most */
     uint64_t total;   /* in: bytes that the rank sends; out: all ranks */
     uint64_t filled;  /* likewise blocks that have any */
+    bool no_ipc;      /* in, out: some rank's blocks cannot go from device to
+                    device */
 } rota_vote;
 
 /* All ranks return MPI_SUCCESS if all brought it, otherwise all return the
@@ -361,6 +370,11 @@ struct rota_plan {
     bool follow;             /* stream is the user's */
     void *stream;
     bool on_device[2]; /* what the last start has on a device, likewise */
+    bool device_asked; /* for the way that blocks take: by a hint */
+    bool ipc; /* they can go from device to device, where the algorithm lets
+                 them; the same on all ranks */
+    char
+        ipc_why[ROTA_ERR_TEXT]; /* why not, if that is this rank's, or none's */
 };
 
 /* Collective; every failure is agreed on. */
@@ -401,8 +415,8 @@ int rota_exchange_collect(rota_plan *plan, rota_found *found);
  * asks for? Local. */
 int rota_plan_check_device(const rota_plan *plan);
 
-/* See whether the process uses a device. Local. */
-int rota_plan_find_device(rota_plan *plan);
+/* Find where elements begin, if the process uses a device. Local. */
+int rota_plan_find_first_bytes(rota_plan *plan);
 void rota_plan_forget_device(rota_plan *plan);
 
 /* Let what lies on a device be exchanged by way of the host: plan->exec, set for
@@ -421,6 +435,24 @@ int rota_plan_rebase(rota_plan *plan, const void *sendbuf, void *recvbuf);
  * device: then rota_staging_deliver is to follow. Their sizes and offsets from
  * buffer are set. */
 int rota_plan_stage_found(rota_plan *plan, char *buffer);
+
+/* ---- ipc.c --------------------------------------------------------------- */
+
+/* Why this rank's blocks cannot go from its device to those of others, or
+ * theirs to its own; NULL: for all it knows they can. The algorithm is not known
+ * yet. Local. */
+const char *rota_plan_why_no_ipc(const rota_plan *plan,
+                                 const rota_hints *hints);
+
+/* not_all: that of some rank is not NULL; where the node's memory is has been
+ * found. */
+void rota_plan_settle_ipc(rota_plan *plan, const char *why, bool not_all);
+
+/* If it is chosen, have ranks open each other's memory; if that fails, blocks
+ * are staged, unless asked for otherwise. Before memory of the node is reserved
+ * for plan->exec, which is set. Collective; every failure is agreed on. */
+int rota_plan_use_ipc(rota_plan *plan);
+int rota_plan_give_up_ipc(rota_plan *plan, const char *why);
 
 /* ---- mem.c --------------------------------------------------------------- */
 

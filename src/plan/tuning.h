@@ -21,9 +21,10 @@ typedef enum rota_intranode {
 
 /* How blocks on a device travel. */
 typedef enum rota_device_path {
-    ROTA_DEVICE_AUTO,  /* by way of the host */
+    ROTA_DEVICE_AUTO,  /* as is fastest; once chosen: by way of the host */
     ROTA_DEVICE_COPY,  /* by way of the host */
     ROTA_DEVICE_AWARE, /* MPI takes them from the device */
+    ROTA_DEVICE_IPC,   /* receivers copy them from the sender's device */
     ROTA_N_DEVICE_PATHS
 } rota_device_path;
 

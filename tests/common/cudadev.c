@@ -87,19 +87,31 @@ bool testdev_open(const char **why)
     return true;
 }
 
+/* 0 bytes are an error. */
+void *testdev_alloc_shared(size_t bytes)
+{
+    CUdeviceptr p;
+
+    must(cu.cuMemAlloc(&p, bytes + 1), "memory");
+    return (void *)(uintptr_t)p;
+}
+
+void *testdev_alloc_private(size_t bytes)
+{
+    CUdeviceptr p;
+
+    must(cu.cuMemAllocManaged(&p, bytes + 1, CU_MEM_ATTACH_GLOBAL),
+         "managed memory");
+    return (void *)(uintptr_t)p;
+}
+
 /* Every third piece is managed memory. */
 void *testdev_alloc(size_t bytes)
 {
     static unsigned calls;
-    CUdeviceptr p;
 
-    /* 0 bytes are an error */
-    if (calls++ % 3 == 2)
-        must(cu.cuMemAllocManaged(&p, bytes + 1, CU_MEM_ATTACH_GLOBAL),
-             "managed memory");
-    else
-        must(cu.cuMemAlloc(&p, bytes + 1), "memory");
-    return (void *)(uintptr_t)p;
+    return calls++ % 3 == 2 ? testdev_alloc_private(bytes)
+                            : testdev_alloc_shared(bytes);
 }
 
 void testdev_free(void *memory)

@@ -5,6 +5,9 @@
  * Copies are not made when they are put in a queue but some of them, at random,
  * whenever a mark of any queue is asked for: who does not wait finds what was
  * there before. What is asked for that is not allowed ends the program.
+ *
+ * Other processes open memory and marks by their files in /proc; with
+ * STANDIN_REFUSES in the environment this one opens no memory.
  */
 #define _GNU_SOURCE
 #include "standin.h"
@@ -12,11 +15,15 @@
 #include "pattern.h"
 #include "testdev.h"
 
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static size_t objects;
@@ -34,12 +41,48 @@ static void *must_have(void *memory)
     return memory;
 }
 
+/* ---- files that other processes open -------------------------------------------- */
+
+/* What a handle says. */
+typedef struct file {
+    int64_t pid, fd;
+    size_t bytes, mapped;
+} file;
+
+static rota_handle handle_of(const file *f)
+{
+    rota_handle h = {{0}};
+
+    memcpy(h.bytes, f, sizeof *f);
+    return h;
+}
+
+/* A descriptor of its own for a file of another process's. */
+static int open_file(const rota_handle *handle, file *f)
+{
+    char path[64];
+
+    memcpy(f, handle->bytes, sizeof *f);
+    if (f->pid == getpid())
+        die("opening what is this process's own");
+    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)f->pid,
+             (long long)f->fd);
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        die("opening what is not there");
+    return fd;
+}
+
 /* ---- memory ------------------------------------------------------------------ */
 
 /* Memory of the device, which others see at an address that faults. */
 typedef struct area {
     char *seen, *true_place;
     size_t bytes, mapped;
+    int fd;          /* this process's */
+    bool is_private; /* other processes cannot open it */
+    bool foreign;    /* another process's, opened by */
+    rota_handle handle;
     struct area *next;
 } area;
 
@@ -87,40 +130,105 @@ void *standin_place(const void *p)
     return place_of(p, 0);
 }
 
-void *testdev_alloc(size_t bytes)
-{
-    enum { PAGE = 4096 };
-    area *const a = must_have(malloc(sizeof *a));
-    const int fd = memfd_create("stand-in", 0);
+enum { PAGE = 4096 };
 
-    a->bytes = bytes;
-    a->mapped = (bytes / PAGE + 1) * PAGE;
-    if (fd < 0 || ftruncate(fd, (off_t)a->mapped) != 0)
+static int make_file(size_t mapped)
+{
+    const int fd = memfd_create("stand-in", MFD_CLOEXEC);
+
+    if (fd < 0 || ftruncate(fd, (off_t)mapped) != 0)
         die("no memory for the device");
-    a->true_place =
-        mmap(NULL, a->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    a->seen = mmap(NULL, a->mapped, PROT_NONE, MAP_SHARED, fd, 0);
-    if (a->true_place == MAP_FAILED || a->seen == MAP_FAILED)
-        die("no memory for the device");
-    close(fd);
-    a->next = areas;
-    areas = a;
-    return a->seen;
+    return fd;
 }
 
-void testdev_free(void *memory)
+static area *map_area(int fd, size_t bytes, size_t mapped)
+{
+    area *const a = must_have(calloc(1, sizeof *a));
+
+    a->fd = fd;
+    a->bytes = bytes;
+    a->mapped = mapped;
+    a->true_place =
+        mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    a->seen = mmap(NULL, mapped, PROT_NONE, MAP_SHARED, fd, 0);
+    if (a->true_place == MAP_FAILED || a->seen == MAP_FAILED)
+        die("no memory for the device");
+    a->next = areas;
+    areas = a;
+    return a;
+}
+
+static void unmap_area(const void *memory, bool foreign)
 {
     area **link = &areas;
 
     while (*link && (*link)->seen != memory)
         link = &(*link)->next;
     area *const a = *link;
-    if (!a)
+    if (!a || a->foreign != foreign)
         die("freeing what is no memory of the device");
     *link = a->next;
     munmap(a->seen, a->mapped);
     munmap(a->true_place, a->mapped);
+    close(a->fd);
     free(a);
+}
+
+void *testdev_alloc(size_t bytes)
+{
+    const size_t mapped = (bytes / PAGE + 1) * PAGE;
+
+    return map_area(make_file(mapped), bytes, mapped)->seen;
+}
+
+void *testdev_alloc_shared(size_t bytes)
+{
+    return testdev_alloc(bytes);
+}
+
+void *testdev_alloc_private(size_t bytes)
+{
+    void *const memory = testdev_alloc(bytes);
+
+    areas->is_private = true;
+    return memory;
+}
+
+void testdev_free(void *memory)
+{
+    unmap_area(memory, false);
+}
+
+static const char *memory_share(const void *p, rota_allocation *allocation)
+{
+    const area *const a = area_of(p);
+
+    if (!a || a->foreign)
+        die("sharing what is no memory of this process on the device");
+    if (a->is_private)
+        return "the memory is such as other processes cannot open";
+    const file f = {getpid(), a->fd, a->bytes, a->mapped};
+    *allocation = (rota_allocation){a->seen, a->bytes, handle_of(&f)};
+    return NULL;
+}
+
+static int memory_open(rota_queue *q, const rota_handle *handle, char **base)
+{
+    file f;
+
+    (void)q;
+    for (const area *a = areas; a; a = a->next)
+        if (a->foreign && memcmp(&a->handle, handle, sizeof *handle) == 0)
+            die("opening memory twice");
+    if (getenv("STANDIN_REFUSES"))
+        return rota_fail(MPI_ERR_OTHER, "the stand-in refuses");
+    const int fd = open_file(handle, &f);
+    area *const a = map_area(fd, f.bytes, f.mapped);
+    a->foreign = true;
+    a->handle = *handle;
+    objects++;
+    *base = a->seen;
+    return MPI_SUCCESS;
 }
 
 void testdev_put(void *to, const void *from, size_t bytes)
@@ -170,12 +278,13 @@ static void unpin(rota_queue *q, void *memory)
 
 /* ---- queues ------------------------------------------------------------------ */
 
-typedef enum kind { COPY, MARK, AWAIT } kind;
+typedef enum kind { COPY, MARK, AWAIT, AWAIT_MARK } kind;
 
 typedef struct job {
     kind kind;
     rota_rows rows;          /* COPY */
-    rota_mark *mark;         /* MARK */
+    rota_mark *mark;         /* MARK, AWAIT_MARK */
+    uint64_t time;           /* of those that it was put */
     struct rota_queue *of;   /* AWAIT: all its jobs up to */
     uint64_t number, awaits; /* of this job; of the one awaited */
     struct job *next;
@@ -187,13 +296,22 @@ struct rota_queue {
     struct rota_queue *next;
 };
 
+/* Seen by all processes that have opened it. */
+typedef struct times {
+    _Atomic uint64_t put, passed;
+} times;
+
 struct rota_mark {
-    uint64_t times_put, times_passed;
+    times *times;
+    enum { ALONE, SHARED, OPENED } how;
+    rota_handle handle; /* OPENED */
+    rota_mark *next;    /* of those opened */
 };
 
 static rota_queue *queues;
+static rota_mark *opened;
 
-static void run_up_to(rota_queue *q, uint64_t number);
+static bool run_up_to(rota_queue *q, uint64_t number);
 
 static void make_copy(const rota_rows *r)
 {
@@ -204,27 +322,43 @@ static void make_copy(const rota_rows *r)
                 place_of(r->from + i * r->from_pitch, r->width), r->width);
 }
 
-static void run_first(rota_queue *q)
+/* False if it has to wait for another process. */
+static bool run(const job *j)
+{
+    switch (j->kind) {
+    case COPY:
+        make_copy(&j->rows);
+        return true;
+    case MARK:
+        atomic_store(&j->mark->times->passed, j->time);
+        return true;
+    case AWAIT:
+        return run_up_to(j->of, j->awaits);
+    default:
+        return atomic_load(&j->mark->times->passed) >= j->time;
+    }
+}
+
+static bool run_first(rota_queue *q)
 {
     job *const j = q->first;
 
+    if (!run(j))
+        return false;
     q->first = j->next;
     if (!q->first)
         q->last = &q->first;
-    if (j->kind == COPY)
-        make_copy(&j->rows);
-    else if (j->kind == MARK)
-        j->mark->times_passed++;
-    else
-        run_up_to(j->of, j->awaits);
     q->done = j->number;
     free(j);
+    return true;
 }
 
-static void run_up_to(rota_queue *q, uint64_t number)
+static bool run_up_to(rota_queue *q, uint64_t number)
 {
     while (q->first && q->first->number <= number)
-        run_first(q);
+        if (!run_first(q))
+            return false;
+    return true;
 }
 
 /* Time goes by: most often nothing happens, now and then a queue gets on. */
@@ -236,7 +370,8 @@ static void get_on(void)
         const uint64_t drawn = test_hash(calls++);
         for (uint64_t n = drawn % 8 == 0 ? drawn / 8 % 6 : 0; n > 0 && q->first;
              n--)
-            run_first(q);
+            if (!run_first(q))
+                break;
     }
 }
 
@@ -282,8 +417,35 @@ static void queue_free(rota_queue *q)
 
 static int queue_drain(rota_queue *q)
 {
-    run_up_to(q, q->put);
+    enum { SECONDS = 60 };
+    const time_t end = time(NULL) + SECONDS;
+
+    while (!run_up_to(q, q->put)) {
+        if (time(NULL) > end)
+            die("a queue waits for another process without end");
+        get_on();
+        sched_yield();
+    }
     return MPI_SUCCESS;
+}
+
+static const void *queue_home(const rota_queue *q)
+{
+    (void)q;
+    return &queues;
+}
+
+static void memory_close(rota_queue *q, char *base)
+{
+    const area *const a = area_of(base);
+
+    (void)q;
+    for (const rota_queue *other = queues; other; other = other->next)
+        for (const job *j = other->first; j; j = j->next)
+            if (j->kind == COPY && area_of(j->rows.from) == a)
+                die("closing memory from which something is copied");
+    unmap_area(base, true);
+    objects--;
 }
 
 static int copy(rota_queue *q, const rota_rows *rows)
@@ -311,31 +473,100 @@ static int mark_make(rota_queue *q, rota_mark **mark)
 {
     (void)q;
     *mark = must_have(calloc(1, sizeof **mark));
+    (*mark)->times = must_have(calloc(1, sizeof *(*mark)->times));
     objects++;
     return MPI_SUCCESS;
+}
+
+static times *map_times(int fd)
+{
+    times *const t =
+        mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (t == MAP_FAILED)
+        die("no memory for a mark");
+    return t;
+}
+
+/* Stays, and so does not count. */
+static int mark_share(rota_queue *q, rota_mark **mark, rota_handle *handle)
+{
+    const file f = {getpid(), make_file(PAGE), 0, PAGE};
+
+    (void)q;
+    *mark = must_have(calloc(1, sizeof **mark));
+    (*mark)->how = SHARED;
+    (*mark)->times = map_times((int)f.fd);
+    *handle = handle_of(&f);
+    return MPI_SUCCESS;
+}
+
+static int mark_open(rota_queue *q, const rota_handle *handle, rota_mark **mark)
+{
+    file f;
+
+    (void)q;
+    for (const rota_mark *m = opened; m; m = m->next)
+        if (memcmp(&m->handle, handle, sizeof *handle) == 0)
+            die("opening a mark twice");
+    const int fd = open_file(handle, &f);
+    rota_mark *const m = must_have(calloc(1, sizeof *m));
+    *m = (rota_mark){map_times(fd), OPENED, *handle, opened};
+    close(fd);
+    opened = *mark = m;
+    objects++;
+    return MPI_SUCCESS;
+}
+
+static void close_mark(const rota_mark *mark)
+{
+    rota_mark **link = &opened;
+
+    while (*link && *link != mark)
+        link = &(*link)->next;
+    if (!*link)
+        die("freeing a mark that others may await");
+    *link = mark->next;
+    munmap(mark->times, sizeof *mark->times);
 }
 
 static void mark_free(rota_queue *q, rota_mark *mark)
 {
     (void)q;
-    objects -= mark != NULL;
+    if (!mark)
+        return;
+    objects--;
+    if (mark->how == ALONE)
+        free(mark->times);
+    else
+        close_mark(mark);
     free(mark);
 }
 
 static int mark_put(rota_queue *q, rota_mark *mark)
 {
-    mark->times_put++;
-    put(q, &(job){.kind = MARK, .mark = mark});
+    put(q, &(job){.kind = MARK,
+                  .mark = mark,
+                  .time = atomic_fetch_add(&mark->times->put, 1) + 1});
+    return MPI_SUCCESS;
+}
+
+static int mark_await(rota_queue *q, rota_mark *mark)
+{
+    put(q, &(job){.kind = AWAIT_MARK,
+                  .mark = mark,
+                  .time = atomic_load(&mark->times->put)});
     return MPI_SUCCESS;
 }
 
 static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
 {
     (void)q;
-    if (mark->times_put == 0)
+    if (atomic_load(&mark->times->put) == 0)
         die("asking for a mark that was not put");
     get_on();
-    *passed = mark->times_passed == mark->times_put;
+    *passed =
+        atomic_load(&mark->times->passed) == atomic_load(&mark->times->put);
     return MPI_SUCCESS;
 }
 
@@ -354,6 +585,13 @@ static const rota_device standin = {
     .mark_free = mark_free,
     .mark_put = mark_put,
     .mark_passed = mark_passed,
+    .memory_share = memory_share,
+    .queue_home = queue_home,
+    .memory_open = memory_open,
+    .memory_close = memory_close,
+    .mark_share = mark_share,
+    .mark_open = mark_open,
+    .mark_await = mark_await,
 };
 
 const rota_device *__wrap_rota_device_in_use(void);

@@ -10,8 +10,11 @@
 /* Begin to use the device; false, and why, if there is none. */
 bool testdev_open(const char **why);
 
-/* Ends the program if there is no memory. */
+/* Ends the program if there is no memory. Shared: other processes can open it;
+ * private: they cannot; else as it comes. */
 void *testdev_alloc(size_t bytes);
+void *testdev_alloc_shared(size_t bytes);
+void *testdev_alloc_private(size_t bytes);
 void testdev_free(void *memory);
 
 /* Between memory of the device and of the host, waiting for it. */
@@ -25,8 +28,8 @@ void testdev_stream_free(void *stream); /* waits */
 void testdev_stream_wait(void *stream);
 void testdev_put_later(void *to, const void *from, size_t bytes, void *stream);
 
-/* Queues, marks and pieces of page-locked memory that exist, if that is known;
- * else 0. */
+/* Queues, marks, pieces of page-locked memory and of other processes' memory that
+ * exist, if that is known; else 0. */
 size_t testdev_left(void);
 
 #endif /* ROTA_TEST_DEVICE_H */

@@ -1,9 +1,10 @@
 /* device.c - buffers on a device: what the grids of grid.c and types.c do not
  * reach.
  *
- * usage: device [aware]
+ * usage: device [aware | refused]
  *
  * aware: there is an MPI that takes memory of a device; only what needs one
+ * refused: no process can open memory of another
  */
 #include "algos/algo.h"
 #include "exec/layout.h"
@@ -25,6 +26,8 @@ typedef struct job {
     void *there[2];         /* on the device */
 } job;
 
+static void *(*allocate)(size_t bytes) = testdev_alloc;
+
 static int bytes_of(int src, int dst)
 {
     return BLOCK + 1000 * src + 7 * dst;
@@ -42,13 +45,15 @@ static job make_job(void)
             j.bytes[side] += (size_t)j.counts[side][q];
         }
         j.host[side] = malloc(j.bytes[side]);
-        j.there[side] = testdev_alloc(j.bytes[side]);
+        j.there[side] = allocate(j.bytes[side]);
     }
     return j;
 }
 
+/* Others may have it open until they have freed their plans. */
 static void free_job(job *j)
 {
+    test_barrier();
     for (int side = 0; side < 2; side++) {
         testdev_free(j->there[side]);
         free(j->host[side]);
@@ -85,6 +90,11 @@ static rota_plan *plan_for(const job *j, const void *send, void *recv,
                              j->counts[1], j->displs[1], MPI_BYTE,
                              MPI_COMM_WORLD, info, &plan));
     return plan;
+}
+
+static rota_plan *plan_on_device(const job *j, MPI_Info info)
+{
+    return plan_for(j, j->there[0], j->there[1], info);
 }
 
 static bool describes(const rota_plan *plan, const char *words)
@@ -170,12 +180,13 @@ static void streams(MPI_Info info)
     free_job(&j);
 }
 
-static void all_ways(const char *path)
+/* The first n algorithms. */
+static void all_ways(const char *path, int n)
 {
     static const char *const names[] = {"multi_pair", "scattered", "pairwise",
                                         "spread_out", "mpi",       "parlogna"};
 
-    for (int a = 0; a < (path ? 5 : 6); a++) {
+    for (int a = 0; a < n; a++) {
         MPI_Info info = test_info("rota_algorithm", names[a], "rota_batch",
                                   a % 2 ? "2" : "1");
         if (path)
@@ -191,6 +202,7 @@ static void all_ways(const char *path)
 
 static void other_buffers(void)
 {
+    MPI_Info info = test_info("rota_device", "copy_to_cpu", NULL, NULL);
     job j = make_job();
     rota_plan *plan;
 
@@ -202,7 +214,7 @@ static void other_buffers(void)
     MUST_FAIL(rota_plan_set_buffers(plan, j.host[0], j.there[1]),
               MPI_ERR_BUFFER, "recvbuf is memory of a device");
     MUST(rota_plan_free(&plan));
-    plan = plan_for(&j, j.there[0], j.there[1], MPI_INFO_NULL);
+    plan = plan_on_device(&j, info);
     MUST(rota_plan_set_buffers(plan, j.host[0], j.host[1]));
     fill(&j, 9);
     MUST(rota_start(plan));
@@ -211,6 +223,7 @@ static void other_buffers(void)
     check(&j, 9);
     MUST(rota_plan_free(&plan));
     MUST_FAIL(rota_plan_set_stream(NULL, NULL), MPI_ERR_REQUEST, "NULL");
+    MPI_Info_free(&info);
     free_job(&j);
 }
 
@@ -283,7 +296,7 @@ static void wrong_hints(void)
 
     test_case = "hints";
     MUST_FAIL(rota_exchange_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan),
-              MPI_ERR_ARG, "valid: auto, copy_to_cpu, cuda_aware");
+              MPI_ERR_ARG, "valid: auto, copy_to_cpu, cuda_aware, cuda_ipc");
     MPI_Info_free(&info);
 }
 
@@ -319,6 +332,211 @@ static void aware_refuses(void)
     MUST_FAIL(rota_exchange_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan),
               MPI_ERR_ARG, "an exchange collects");
     MPI_Info_free(&info);
+}
+
+/* ---- from device to device --------------------------------------------------- */
+
+static MPI_Info ask_for_ipc(const char *key, const char *value)
+{
+    return test_info("rota_device", "cuda_ipc", key, value);
+}
+
+/* Send buffers in more allocations than stay open, in turn. */
+static void moving_about(void)
+{
+    enum { JOBS = 4 };
+    MPI_Info info = ask_for_ipc("rota_algorithm", "multi_pair");
+    job j[JOBS];
+    rota_plan *plan;
+
+    test_case = "cuda_ipc, other buffers";
+    for (int k = 0; k < JOBS; k++)
+        j[k] = make_job();
+    plan = plan_on_device(&j[0], info);
+    for (int i = 0; plan && i < 3 * JOBS; i++) {
+        const int k = i < JOBS ? i % 2 : (i + test_me) % JOBS;
+        MUST(rota_plan_set_buffers(plan, j[k].there[0], j[k].there[1]));
+        run_starts(plan, &j[k]);
+    }
+    MUST_FAIL(rota_plan_set_buffers(plan, j[0].host[0], j[0].there[1]),
+              MPI_ERR_BUFFER, "other ranks are to copy from there");
+    MUST(rota_plan_set_buffers(plan, j[0].there[0], j[0].host[1]));
+    fill(&j[0], 7);
+    testdev_put(j[0].there[0], j[0].host[0], j[0].bytes[0]);
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    check(&j[0], 7);
+    MUST(rota_plan_free(&plan));
+    for (int k = 0; k < JOBS; k++)
+        free_job(&j[k]);
+    MPI_Info_free(&info);
+}
+
+/* Two plans on the same memory, under way at once; the second one outlives the
+ * other and its marks. */
+static void side_by_side(void)
+{
+    job j = make_job(), k = make_job();
+    MPI_Info info = ask_for_ipc(NULL, NULL);
+    rota_plan *plan[3];
+
+    test_case = "cuda_ipc, two plans";
+    plan[0] = plan_on_device(&j, info);
+    plan[1] = plan_for(&j, j.there[0], k.there[1], info);
+    fill(&j, 3);
+    testdev_put(j.there[0], j.host[0], j.bytes[0]);
+    MUST(rota_start(plan[test_me % 2]));
+    MUST(rota_start(plan[1 - test_me % 2]));
+    MUST(rota_waitall(2, plan));
+    testdev_get(j.host[1], j.there[1], j.bytes[1]);
+    check(&j, 3);
+    testdev_get(k.host[1], k.there[1], k.bytes[1]);
+    check(&k, 3);
+    MUST(rota_plan_free(&plan[0]));
+    plan[2] = plan_on_device(&k, info);
+    MUST(rota_plan_set_buffers(plan[1], j.there[0], j.there[1]));
+    run_starts(plan[1], &j);
+    run_starts(plan[2], &k);
+    MUST(rota_plan_free(&plan[1]));
+    MUST(rota_plan_free(&plan[2]));
+    MPI_Info_free(&info);
+    free_job(&j);
+    free_job(&k);
+}
+
+/* A rank with nothing to send, and one with nothing at all. */
+static void lopsided(void)
+{
+    MPI_Info info = ask_for_ipc(NULL, NULL);
+    job j = make_job();
+    rota_plan *plan;
+
+    test_case = "cuda_ipc, ranks without blocks";
+    for (int q = 0; q < test_P; q++) {
+        if (test_me < 2)
+            j.counts[0][q] = 0;
+        if (q < 2)
+            j.counts[1][q] = 0;
+        if (test_me == 0)
+            j.counts[1][q] = 0;
+        if (q == 0)
+            j.counts[0][q] = 0;
+    }
+    plan = plan_on_device(&j, info);
+    if (plan)
+        run_starts(plan, &j);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free_job(&j);
+}
+
+static void must_refuse(const job *j, const void *send, void *recv,
+                        const char *key, const char *value, const char *words)
+{
+    MPI_Info info = ask_for_ipc(key, value);
+    rota_plan *plan = NULL;
+
+    MUST_FAIL(rota_alltoallv_init(send, j->counts[0], j->displs[0], MPI_BYTE,
+                                  recv, j->counts[1], j->displs[1], MPI_BYTE,
+                                  MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, words);
+    MPI_Info_free(&info);
+}
+
+/* The last rank's memory is none for others; all hear of it. */
+static void ipc_refuses(void)
+{
+    MPI_Info info = ask_for_ipc(NULL, NULL);
+    job j = make_job();
+    void *const closed = testdev_alloc_private(j.bytes[0]);
+    const bool last = test_me == test_P - 1;
+    rota_plan *plan = NULL;
+
+    test_case = "cuda_ipc refuses";
+    must_refuse(&j, last ? closed : j.there[0], j.there[1], NULL, NULL,
+                "cannot open");
+    must_refuse(&j, j.there[0], last ? j.host[1] : j.there[1], NULL, NULL,
+                "recvbuf is memory of the host");
+    must_refuse(&j, j.there[0], j.there[1], "rota_algorithm", "parlogna",
+                "through memory of the host");
+    must_refuse(&j, j.there[0], j.there[1], "rota_algorithm", "mpi",
+                "through memory of the host");
+    must_refuse(&j, j.there[0], j.there[1], "rota_intranode", "p2p",
+                "rota_intranode");
+    MUST_FAIL(rota_exchange_init(8, MPI_BYTE, MPI_COMM_WORLD, info, &plan),
+              MPI_ERR_ARG, "counts vary");
+    MPI_Info_free(&info);
+    testdev_free(closed);
+    free_job(&j);
+}
+
+/* What a plan does by itself. */
+static void by_itself(void)
+{
+    MPI_Info info = test_info("rota_algorithm", "multi_pair", NULL, NULL);
+    job j = make_job();
+    rota_plan *plan = plan_on_device(&j, info);
+
+    test_case = "cuda_ipc by itself";
+    CHECK(describes(plan, "\"device_path\":\"cuda_ipc\""));
+    CHECK(describes(plan, "\"staging_bytes\":0"));
+    MUST(rota_plan_free(&plan));
+    if (test_me == 0)
+        plan = plan_for(&j, j.host[0], j.there[1], info);
+    else
+        plan = plan_on_device(&j, info);
+    CHECK(describes(plan, "\"device_path\":\"copy_to_cpu\""));
+    CHECK(describes(plan, test_me == 0 ? "sendbuf is memory of the host"
+                                       : "another rank's blocks") ||
+          test_P == 1);
+    fill(&j, 2);
+    testdev_put(j.there[0], j.host[0], j.bytes[0]);
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    testdev_get(j.host[1], j.there[1], j.bytes[1]);
+    check(&j, 2);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free_job(&j);
+}
+
+static void from_device_to_device(void)
+{
+    const char *const way = getenv("ROTA_INTRANODE");
+
+    if (way && strcmp(way, "p2p") == 0)
+        return; /* none of these */
+    allocate = testdev_alloc_shared;
+    all_ways("cuda_ipc", 4);
+    moving_about();
+    side_by_side();
+    lopsided();
+    ipc_refuses();
+    by_itself();
+    allocate = testdev_alloc;
+}
+
+/* Whom nobody asks for IPC goes by the host then. */
+static void refused(void)
+{
+    MPI_Info info = ask_for_ipc(NULL, NULL);
+    job j = make_job();
+    rota_plan *plan = NULL;
+
+    test_case = "cuda_ipc refused";
+    MUST_FAIL(rota_alltoallv_init(j.there[0], j.counts[0], j.displs[0],
+                                  MPI_BYTE, j.there[1], j.counts[1],
+                                  j.displs[1], MPI_BYTE, MPI_COMM_WORLD, info,
+                                  &plan),
+              MPI_ERR_OTHER, "the stand-in refuses");
+    MPI_Info_set(info, "rota_device", "auto");
+    plan = plan_on_device(&j, info);
+    CHECK(describes(plan, "\"device_path\":\"copy_to_cpu\""));
+    CHECK(describes(plan, "the stand-in refuses"));
+    run_starts(plan, &j);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free_job(&j);
 }
 
 /* ---- layouts ------------------------------------------------------------------- */
@@ -396,21 +614,25 @@ int main(int argc, char **argv)
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     const bool only_aware = argc > 1 && strcmp(argv[1], "aware") == 0;
+    const bool only_refused = argc > 1 && strcmp(argv[1], "refused") == 0;
     if (!testdev_open(&why)) {
         if (test_me == 0)
             printf("skipped: %s\n", why);
         MPI_Finalize();
         return 77;
     }
-    const bool aware = mpi_is_aware();
+    if (only_refused)
+        refused();
+    const bool aware = !only_refused && mpi_is_aware();
     CHECK(aware || !only_aware);
     if (aware) {
-        all_ways("cuda_aware");
+        all_ways("cuda_aware", 5);
         aware_takes_other_buffers();
         aware_refuses();
     }
-    if (!only_aware) {
-        all_ways(NULL);
+    if (!only_aware && !only_refused) {
+        from_device_to_device();
+        all_ways("copy_to_cpu", 6);
         other_buffers();
         changing_sides();
         wrong_hints();

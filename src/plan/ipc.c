@@ -1,0 +1,131 @@
+/* ipc.c - plans whose blocks go from device to device within the node. */
+#include "exec/ipc.h"
+#include "exec/staging.h"
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool has_bytes(const size_t bytes[], int P)
+{
+    for (int q = 0; q < P; q++)
+        if (bytes[q] > 0)
+            return true;
+    return false;
+}
+
+/* ---- may they? ---------------------------------------------------------------- */
+
+/* What this rank's memory says; only fixed plans know it. */
+static const char *why_not_memory(const rota_plan *p)
+{
+    const rota_side *const send = &p->problem.send, *recv = &p->problem.recv;
+    const int P = p->comm->P;
+    rota_allocation sent;
+
+    for (int q = 0; q < P; q++)
+        if (recv->bytes[q] > 0 &&
+            !p->device->holds(recv->base + recv->offset[q]))
+            return "recvbuf is memory of the host";
+    return has_bytes(send->bytes, P)
+               ? rota_ipc_share(p->device, P, send->base, send->bytes,
+                                send->offset, &sent)
+               : NULL;
+}
+
+const char *rota_plan_why_no_ipc(const rota_plan *p, const rota_hints *hints)
+{
+    const rota_problem *const problem = &p->problem;
+
+    if (!p->device)
+        return rota_device_why_none();
+    if (p->kind != ROTA_FIXED)
+        return "the plan's counts vary";
+    if (problem->in_place)
+        return "the plan is in place";
+    if (!rota_type_is_bytes(&problem->recv.type) ||
+        !rota_type_is_bytes(&problem->send.type))
+        return "elements of a type are not contiguous";
+    if (hints->intranode == ROTA_INTRANODE_P2P)
+        return "rota_intranode leaves messages within the node to MPI";
+    return why_not_memory(p);
+}
+
+static void set_why(rota_plan *p, const char *why)
+{
+    p->ipc = false;
+    snprintf(p->ipc_why, sizeof p->ipc_why, "%s", why);
+}
+
+void rota_plan_settle_ipc(rota_plan *p, const char *why, bool not_all)
+{
+    const rota_node *const node = p->comm->node;
+
+    p->ipc = !not_all;
+    if (why)
+        set_why(p, why);
+    else if (p->ipc && !node && p->comm->P > 1)
+        set_why(p, p->comm->node_why);
+    else if (p->ipc && node && node->n < p->comm->P)
+        set_why(p, "ranks are on several nodes");
+}
+
+/* ---- how they do -------------------------------------------------------------- */
+
+static int make_own(rota_plan *p, rota_ipc_card *card)
+{
+    const rota_problem *const problem = &p->problem;
+    const int P = p->comm->P;
+    const void *near = NULL;
+    rota_queue *queue;
+
+    if (has_bytes(problem->send.bytes, P))
+        near = problem->send.base;
+    else if (has_bytes(problem->recv.bytes, P))
+        near = problem->recv.base;
+    ROTA_TRY(p->device->queue_make(near, &queue));
+    ROTA_TRY(rota_staging_make(&p->exec, p->device, queue, true));
+    rota_staging_set_stream(&p->exec, p->follow, p->stream);
+    return rota_ipc_make(&p->exec, p->device, queue, card);
+}
+
+/* Every failure is agreed on. */
+static int open_each_other(rota_plan *p, rota_ipc_card cards[])
+{
+    const rota_comm *const c = p->comm;
+    rota_ipc_card mine = {0};
+    int err = cards ? make_own(p, &mine) : rota_fail_mem("cards");
+
+    ROTA_TRY(rota_swap_cards(c, c->topo.ranks, c->P, err, &mine, cards,
+                             sizeof mine));
+    err = rota_ipc_open(&p->exec, cards);
+    return rota_agree(c, err, NULL);
+}
+
+int rota_plan_give_up_ipc(rota_plan *p, const char *why)
+{
+    if (p->device_asked)
+        return rota_fail(MPI_ERR_OTHER, "rota_device = cuda_ipc, but %s", why);
+    set_why(p, why);
+    rota_ipc_free(&p->exec);
+    rota_staging_free(&p->exec);
+    p->choice.device = ROTA_DEVICE_COPY;
+    return MPI_SUCCESS;
+}
+
+int rota_plan_use_ipc(rota_plan *p)
+{
+    if (p->choice.device != ROTA_DEVICE_IPC)
+        return MPI_SUCCESS;
+    rota_ipc_card *const cards = calloc((size_t)p->comm->P, sizeof *cards);
+    int err = open_each_other(p, cards);
+    free(cards);
+    if (err != MPI_SUCCESS && !p->device_asked) {
+        char why[ROTA_ERR_TEXT];
+        snprintf(why, sizeof why, "%s",
+                 rota_fail_text() ? rota_fail_text() : "MPI failed");
+        rota_fail_clear();
+        err = rota_plan_give_up_ipc(p, why);
+    }
+    return err;
+}
