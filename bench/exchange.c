@@ -156,8 +156,10 @@ static void release(const exchange *x, unsigned char **buffer,
     *buffer = NULL;
 }
 
+/* Other ranks may have memory of a device open until their plans are gone. */
 void exchange_destroy(exchange *x)
 {
+    bench_must(MPI_Barrier(x->comm), "MPI_Barrier");
     release(x, &x->sendbuf, x->send_image);
     release(x, &x->recvbuf, x->recv_image);
     free(x->sendcounts);

@@ -22,6 +22,10 @@ static const char *const names[ROTA_N_TERMS] = {
     "switch",
     "switch_mpi",
     "switch_native",
+    "device_copy",
+    "device_byte",
+    "staged_side",
+    "staged_byte",
 };
 
 const char *rota_term_name(int term)
@@ -30,7 +34,8 @@ const char *rota_term_name(int term)
 }
 
 /* Estimates, for where nobody has measured: within a node near what plans took
- * on a machine with 2 cores, between nodes a network of 100 Gbit/s. */
+ * on a machine with 2 cores, between nodes a network of 100 Gbit/s; devices
+ * 200 GB/s apart, and 25 GB/s from the host. */
 #define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
 const rota_machine rota_machine_usual = {
     .ns = {
@@ -71,6 +76,10 @@ const rota_machine rota_machine_usual = {
         [ROTA_TERM_SWITCH] = 15000,
         [ROTA_TERM_SWITCH_MPI] = 15000,
         [ROTA_TERM_SWITCH_NATIVE] = 5e6,
+        [ROTA_TERM_DEVICE_COPY] = 4000,
+        [ROTA_TERM_DEVICE_BYTE] = 0.005,
+        [ROTA_TERM_STAGED_SIDE] = 10000,
+        [ROTA_TERM_STAGED_BYTE] = 0.04,
     }};
 #undef AT
 

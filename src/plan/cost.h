@@ -45,6 +45,10 @@ enum {
     ROTA_TERM_SWITCH,        /* a phase, for each rank more than cores */
     ROTA_TERM_SWITCH_MPI,    /* a phase with messages by MPI, likewise */
     ROTA_TERM_SWITCH_NATIVE, /* a phase that is MPI's collective, likewise */
+    ROTA_TERM_DEVICE_COPY,   /* from device to device, by the receiver's */
+    ROTA_TERM_DEVICE_BYTE,   /* likewise */
+    ROTA_TERM_STAGED_SIDE,   /* a side's blocks down to the host, or up */
+    ROTA_TERM_STAGED_BYTE,   /* likewise */
     ROTA_N_TERMS
 };
 

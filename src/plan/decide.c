@@ -1,6 +1,7 @@
 /* decide.c - which of the candidates it is to be. */
 #define _GNU_SOURCE
 #include "exec/late.h"
+#include "plan/device_cost.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -108,6 +109,25 @@ static void count_terms(const rota_plan *p, const rota_choice *choice,
     rota_cost_count(s, bytes, &how, terms);
 }
 
+/* Copies of devices, where all blocks are on one; bytes become those that are
+ * left to the host. */
+static void count_device(const rota_plan *p, const rota_choice *choice,
+                         const rota_sched *s, double bytes[], rota_terms *terms)
+{
+    *terms = (rota_terms){{0}};
+    if (p->ipc && choice->device != ROTA_DEVICE_AWARE)
+        rota_device_count(s, bytes,
+                          choice->device == ROTA_DEVICE_IPC ? ROTA_WAY_IPC
+                                                            : ROTA_WAY_STAGED,
+                          terms);
+}
+
+static void add_terms(rota_terms *to, const rota_terms *more)
+{
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        to->n[t] += more->n[t];
+}
+
 static const rota_machine *machine(const rota_plan *p)
 {
     return p->comm->tuning.has_machine ? &p->comm->tuning.machine
@@ -126,9 +146,11 @@ static void price(const rota_plan *p, const rota_choice *choice, double *own,
         bytes = expect_sizes(p, &s);
     *own = *shared = HUGE_VAL;
     if (bytes) {
-        rota_terms terms;
+        rota_terms terms, copies;
+        count_device(p, choice, &s, bytes, &copies);
         count_terms(p, choice, &s, bytes, may_share(p, choice),
                     p->stats.density, &terms);
+        add_terms(&terms, &copies);
         *own = rota_cost_own(machine(p), &terms);
         *shared = rota_cost_shared(machine(p), &terms);
     }
@@ -155,12 +177,16 @@ void rota_plan_terms(const rota_plan *p, rota_terms *terms)
 {
     const rota_sched *const s = &p->sched;
     double *const bytes = malloc(s->n_blocks * sizeof *bytes);
+    rota_terms copies;
 
     *terms = (rota_terms){{0}};
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
         bytes[b] = (double)rota_late_bytes(p->bytes[b]);
-    if (bytes)
+    if (bytes) {
+        count_device(p, &p->choice, s, bytes, &copies);
         count_terms(p, &p->choice, s, bytes, !p->node_why, 1, terms);
+        add_terms(terms, &copies);
+    }
     free(bytes);
 }
 

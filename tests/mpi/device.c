@@ -470,6 +470,20 @@ static void ipc_refuses(void)
     free_job(&j);
 }
 
+/* By price, blocks of this size do not go by way of the host. */
+static void by_price(void)
+{
+    job j = make_job();
+    rota_plan *plan = plan_on_device(&j, MPI_INFO_NULL);
+
+    test_case = "cuda_ipc by price";
+    CHECK(describes(plan, "\"device_path\":\"cuda_ipc\""));
+    CHECK(describes(plan, "\"device_byte\":") || test_P == 1);
+    CHECK(!describes(plan, "\"staged_byte\":"));
+    MUST(rota_plan_free(&plan));
+    free_job(&j);
+}
+
 /* What a plan does by itself. */
 static void by_itself(void)
 {
@@ -513,6 +527,7 @@ static void from_device_to_device(void)
     lopsided();
     ipc_refuses();
     by_itself();
+    by_price();
     allocate = testdev_alloc;
 }
 
