@@ -300,9 +300,8 @@ ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
 /* Use other buffers from the next start on. Counts, displacements and types
  * stay, a plan that was made for memory of the host gets none of a device, and
  * one whose blocks go from device to device (rota_device = cuda_ipc) no sendbuf
- * that other ranks cannot open;
- * MPI_IN_PLACE must be given again if the plan was made with it, and only then.
- * Ranks may call it independently of each other.
+ * that other ranks cannot open; MPI_IN_PLACE must be given again if the plan was
+ * made with it, and only then. Ranks may call it independently of each other.
  * Local; does not block.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or varying;
  * MPI_ERR_BUFFER for a NULL buffer with data in it, a misplaced MPI_IN_PLACE, or

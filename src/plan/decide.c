@@ -115,11 +115,8 @@ static void count_device(const rota_plan *p, const rota_choice *choice,
                          const rota_sched *s, double bytes[], rota_terms *terms)
 {
     *terms = (rota_terms){{0}};
-    if (p->ipc && choice->device != ROTA_DEVICE_AWARE)
-        rota_device_count(s, bytes,
-                          choice->device == ROTA_DEVICE_IPC ? ROTA_WAY_IPC
-                                                            : ROTA_WAY_STAGED,
-                          terms);
+    if (p->ipc)
+        rota_device_count(s, bytes, choice->device, terms);
 }
 
 static void add_terms(rota_terms *to, const rota_terms *more)

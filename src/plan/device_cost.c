@@ -1,7 +1,7 @@
 /* device_cost.c - see device_cost.h. */
 #include "plan/device_cost.h"
 
-/* A rank's blocks of one side, all as one. */
+/* P blocks, all as one. */
 static void count_side(const rota_sched *s, const double bytes[],
                        rota_block first, rota_terms *terms)
 {
@@ -27,10 +27,10 @@ static void count_ipc(const rota_sched *s, double bytes[], rota_terms *terms)
         bytes[b] = bytes[b] > 0 ? ENTRY : 0;
 }
 
-void rota_device_count(const rota_sched *s, double bytes[], rota_device_way way,
-                       rota_terms *terms)
+void rota_device_count(const rota_sched *s, double bytes[],
+                       rota_device_path path, rota_terms *terms)
 {
-    if (way == ROTA_WAY_IPC) {
+    if (path == ROTA_DEVICE_IPC) {
         count_ipc(s, bytes, terms);
         return;
     }

@@ -39,6 +39,8 @@ const char *rota_plan_why_no_ipc(const rota_plan *p, const rota_hints *hints)
 
     if (!p->device)
         return rota_device_why_none();
+    if (hints->device != ROTA_DEVICE_AUTO && hints->device != ROTA_DEVICE_IPC)
+        return "another way is asked for";
     if (p->kind != ROTA_FIXED)
         return "the plan's counts vary";
     if (problem->in_place)

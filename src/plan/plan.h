@@ -194,8 +194,8 @@ int rota_comm_open_node(rota_comm *c);
 void rota_node_free(rota_node *node); /* node may be NULL */
 
 /* Give mine to n ranks, this one among them, and put theirs into cards, in
- * their order; bytes each, all ranks of c with some. Fails on all ranks if the
- * status is an error on one. Collective. */
+ * their order; bytes each. If the status is an error on one rank, all fail.
+ * Collective over c, whose ranks may do so in groups. */
 int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
                     const void *mine, void *cards, size_t bytes);
 
@@ -373,8 +373,7 @@ struct rota_plan {
     bool device_asked; /* for the way that blocks take: by a hint */
     bool ipc; /* they can go from device to device, where the algorithm lets
                  them; the same on all ranks */
-    char
-        ipc_why[ROTA_ERR_TEXT]; /* why not, if that is this rank's, or none's */
+    char ipc_why[ROTA_ERR_TEXT]; /* why not; "": another rank knows */
 };
 
 /* Collective; every failure is agreed on. */
@@ -444,14 +443,17 @@ int rota_plan_stage_found(rota_plan *plan, char *buffer);
 const char *rota_plan_why_no_ipc(const rota_plan *plan,
                                  const rota_hints *hints);
 
-/* not_all: that of some rank is not NULL; where the node's memory is has been
- * found. */
+/* Set plan->ipc. why: as above; not_all: it is not NULL on some rank. After
+ * rota_comm_open_node. */
 void rota_plan_settle_ipc(rota_plan *plan, const char *why, bool not_all);
 
-/* If it is chosen, have ranks open each other's memory; if that fails, blocks
- * are staged, unless asked for otherwise. Before memory of the node is reserved
- * for plan->exec, which is set. Collective; every failure is agreed on. */
+/* If it is chosen, have ranks open each other's memory. Before memory of the
+ * node is reserved for plan->exec, which is set. Collective; every failure is
+ * agreed on. */
 int rota_plan_use_ipc(rota_plan *plan);
+
+/* Stage blocks instead; an error if a hint asks for IPC. All ranks do, before
+ * plan->exec is bound. Local. */
 int rota_plan_give_up_ipc(rota_plan *plan, const char *why);
 
 /* ---- mem.c --------------------------------------------------------------- */

@@ -15,7 +15,7 @@ enum { P = 8, ME = 2, SENT = 1000, RECEIVED = 300 };
 
 /* This rank sends all others SENT bytes, and receives RECEIVED from all but
  * itself and rank 0. Returns what the host has left, [n_blocks]. */
-static double *count(rota_device_way way, rota_sched *s, rota_terms *terms)
+static double *count(rota_device_path path, rota_sched *s, rota_terms *terms)
 {
     const rota_params params = {.batch = 4};
     rota_topo topo;
@@ -31,7 +31,7 @@ static double *count(rota_device_way way, rota_sched *s, rota_terms *terms)
         bytes[rota_src(s, q)] = q == ME ? 0 : SENT;
         bytes[rota_dst(s, q)] = q == ME || q == 0 ? 0 : RECEIVED;
     }
-    rota_device_count(s, bytes, way, terms);
+    rota_device_count(s, bytes, path, terms);
     rota_topo_free(&topo);
     return bytes;
 }
@@ -40,7 +40,7 @@ static void staged(void **state)
 {
     rota_sched s;
     rota_terms terms;
-    double *const bytes = count(ROTA_WAY_STAGED, &s, &terms);
+    double *const bytes = count(ROTA_DEVICE_AUTO, &s, &terms);
 
     (void)state;
     assert_float_equal(terms.n[ROTA_TERM_STAGED_SIDE], 2, 1e-9);
@@ -56,7 +56,7 @@ static void from_device_to_device(void **state)
 {
     rota_sched s;
     rota_terms terms;
-    double *const bytes = count(ROTA_WAY_IPC, &s, &terms);
+    double *const bytes = count(ROTA_DEVICE_IPC, &s, &terms);
 
     (void)state;
     assert_float_equal(terms.n[ROTA_TERM_DEVICE_COPY], P - 2, 1e-9);
