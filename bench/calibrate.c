@@ -105,7 +105,7 @@ static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
 
     exchange_create(&x, env->comm, &env->opt, &env->opt.dists[0], size, 1);
     exchange_fill_send(&x, 1);
-    runner_create(&r, spec, KIND_FIXED);
+    runner_create(&r, spec, KIND_FIXED, env->opt.mem);
     if (r.ops->init(&r, &x) == MPI_SUCCESS) {
         sample->ns = time_runs(env, &r, &x);
         count_terms(env, &r, rank);

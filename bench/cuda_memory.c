@@ -16,8 +16,12 @@
     F(cuDevicePrimaryCtxRetain, 7000)                                          \
     F(cuInit, 2000)                                                            \
     F(cuMemAlloc, 3020)                                                        \
+    F(cuMemAllocHost, 3020)                                                    \
     F(cuMemFree, 3020)                                                         \
-    F(cuMemcpy, 4000)
+    F(cuMemFreeHost, 2000)                                                     \
+    F(cuMemcpyAsync, 4000)                                                     \
+    F(cuStreamCreate, 2000)                                                    \
+    F(cuStreamSynchronize, 2000)
 
 #define MEMBER(function, version) PFN_##function##_v##version function;
 #define TEXT(token) #token
@@ -27,6 +31,10 @@
 static struct {
     FUNCTIONS(MEMBER)
 } cu;
+
+/* Copies from device to device return before they are made: those of a stream
+ * can be waited for. */
+static CUstream stream;
 
 static int status_of(CUresult result)
 {
@@ -80,6 +88,8 @@ int cuda_alloc(size_t bytes, MPI_Comm comm, void **memory)
         result = cu.cuDevicePrimaryCtxRetain(&context, device);
     if (result == CUDA_SUCCESS)
         result = cu.cuCtxSetCurrent(context);
+    if (result == CUDA_SUCCESS && stream == NULL)
+        result = cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     if (result == CUDA_SUCCESS)
         result = cu.cuMemAlloc(&p, bytes + 1);
     if (result == CUDA_SUCCESS)
@@ -97,8 +107,25 @@ int cuda_free(void **memory)
 
 int cuda_copy(void *to, const void *from, size_t bytes)
 {
-    return bytes == 0
-               ? MPI_SUCCESS
-               : status_of(cu.cuMemcpy((CUdeviceptr)(uintptr_t)to,
-                                       (CUdeviceptr)(uintptr_t)from, bytes));
+    CUresult result = CUDA_SUCCESS;
+
+    if (bytes > 0)
+        result = cu.cuMemcpyAsync((CUdeviceptr)(uintptr_t)to,
+                                  (CUdeviceptr)(uintptr_t)from, bytes, stream);
+    if (result == CUDA_SUCCESS)
+        result = cu.cuStreamSynchronize(stream);
+    return status_of(result);
+}
+
+int cuda_alloc_host(size_t bytes, void **memory)
+{
+    return status_of(cu.cuMemAllocHost(memory, bytes + 1));
+}
+
+int cuda_free_host(void **memory)
+{
+    const CUresult result = cu.cuMemFreeHost(*memory);
+
+    *memory = NULL;
+    return status_of(result);
 }

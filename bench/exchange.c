@@ -86,9 +86,10 @@ static unsigned char *allocate(const exchange *x, size_t bytes)
 static unsigned char *make_image(const exchange *x, unsigned char *buffer,
                                  size_t bytes)
 {
-    unsigned char *const image =
-        x->mem->copy != NULL ? bench_calloc(bytes, 1) : buffer;
+    void *image = buffer;
 
+    if (x->mem->copy != NULL)
+        bench_must(x->mem->alloc_host(bytes, &image), "buffers");
     memset(image, GUARD, bytes);
     if (image != buffer)
         bench_must(x->mem->copy(buffer, image, bytes), "buffers");
@@ -148,10 +149,10 @@ void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
 static void release(const exchange *x, unsigned char **buffer,
                     unsigned char *image)
 {
-    void *memory = *buffer;
+    void *memory = *buffer, *host = image;
 
     if (image != *buffer)
-        free(image);
+        bench_must(x->mem->free_host(&host), "buffers");
     bench_must(x->mem->free(&memory), "buffers");
     *buffer = NULL;
 }
@@ -255,6 +256,17 @@ void exchange_poison_recv(exchange *x, uint64_t stamp)
         x->found_counts[i] = x->found_displs[i] = -1;
     }
     bench_must(exchange_from_host(x), "buffers");
+}
+
+void exchange_guard(const exchange *x, unsigned char *image)
+{
+    size_t from = 0;
+
+    for (int i = 0; i < x->P; i++) {
+        memset(image + from, GUARD, (size_t)x->rdispls[i] - from);
+        from = (size_t)x->rdispls[i] + (size_t)x->recvcounts[i];
+    }
+    memset(image + from, GUARD, x->recv_extent - from);
 }
 
 /* Have the images show what is in the buffers. */

@@ -37,7 +37,7 @@ typedef struct exchange {
     const bench_mem *mem;
     unsigned char *sendbuf, *recvbuf;       /* owned */
     unsigned char *send_image, *recv_image; /* as the host sees them: the same,
-                                               or of its own, owned */
+                                               or of alloc_host, owned */
     size_t send_capacity, recv_capacity;    /* largest extents of all steps */
 } exchange;
 
@@ -52,6 +52,9 @@ void exchange_destroy(exchange *x);
  * not the same: what a program does whose MPI does not take its memory. */
 int exchange_to_host(const exchange *x);
 int exchange_from_host(const exchange *x);
+
+/* Write the bytes between blocks into what is to go to recvbuf as its image. */
+void exchange_guard(const exchange *x, unsigned char *image);
 
 /* Lay out step: counts and displacements. Local; O(P). */
 void exchange_set_step(exchange *x, uint64_t step);

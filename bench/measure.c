@@ -24,6 +24,7 @@ typedef struct cell_run {
     int n, n_ready;
     double *init_us; /* [n] */
     double *times;   /* [n][opt->iters] */
+    double *parts;   /* [n][N_PARTS][opt->iters]; NULL: not on a device */
     double bytes;    /* sent by this rank in timed iterations */
     int done;        /* timed iterations */
     double began_us, shown_us;
@@ -32,6 +33,13 @@ typedef struct cell_run {
 static double *times_of(const cell_run *run, int a)
 {
     return run->times + (size_t)a * (size_t)run->opt->iters;
+}
+
+static double *part_of(const cell_run *run, int a, int part)
+{
+    const size_t row = (size_t)a * N_PARTS + (size_t)part;
+
+    return run->parts + row * (size_t)run->opt->iters;
 }
 
 /* -- statistics ----------------------------------------------------------- */
@@ -120,7 +128,7 @@ static int set_up(cell_run *run, char *error, size_t errlen)
         runner *r = &run->runners[a];
         int err;
 
-        runner_create(r, &run->opt->algos[a], run->opt->kind);
+        runner_create(r, &run->opt->algos[a], run->opt->kind, run->opt->mem);
         err = time_init(run, r, &run->init_us[a]);
         if (err == MPI_SUCCESS)
             err = init_once(r, &run->x);
@@ -197,6 +205,15 @@ typedef struct turn {
     int n, skip;
 } turn;
 
+static void keep_parts(cell_run *run, int a, int column)
+{
+    double part_us[N_PARTS];
+
+    runner_parts(&run->runners[a], part_us);
+    for (int i = 0; i < N_PARTS; i++)
+        part_of(run, a, i)[column] = part_us[i];
+}
+
 /* Times go to the columns after those that are done. Returns, the same on all
  * ranks, whether some rank found the time over. */
 static bool run_turn(cell_run *run, const turn *t, int a, bool over)
@@ -208,8 +225,12 @@ static bool run_turn(cell_run *run, const turn *t, int a, bool over)
         over = sync_barrier(&run->env->sync, over);
         began = sync_now_us();
         run_once(run, a);
-        if (i >= t->skip)
-            times_of(run, a)[run->done + i - t->skip] = sync_now_us() - began;
+        const double took = sync_now_us() - began;
+        if (i < t->skip)
+            continue;
+        times_of(run, a)[run->done + i - t->skip] = took;
+        if (run->parts != NULL)
+            keep_parts(run, a, run->done + i - t->skip);
     }
     return over;
 }
@@ -311,20 +332,35 @@ static void reduce(const cell_run *run, double *values, int n, MPI_Op op)
                "MPI_Reduce");
 }
 
-static double median_named(const bench_cell *cell, int n, const char *name)
+static const bench_result *find_named(const bench_cell *cell, int n,
+                                      const char *name)
 {
     for (int a = 0; a < n; a++)
         if (strcmp(cell->results[a].spec->name, name) == 0)
-            return cell->results[a].median_us;
-    return NAN;
+            return &cell->results[a];
+    return NULL;
 }
 
-/* Comparisons with MPI are NAN where it was not measured, as any arithmetic
- * with NAN is. */
+static double median_named(const bench_cell *cell, int n, const char *name)
+{
+    const bench_result *result = find_named(cell, n, name);
+
+    return result != NULL ? result->median_us : NAN;
+}
+
+static double copies_us(const bench_result *result)
+{
+    return result->part_us[PART_DOWN] + result->part_us[PART_UP];
+}
+
+/* Comparisons with what was not measured are NAN, as any arithmetic with NAN
+ * is. */
 static void compare(bench_cell *cell, int n)
 {
     const double mpi = median_named(cell, n, "mpi");
     const double persistent = median_named(cell, n, "mpi_persistent");
+    const bench_result *bound = find_named(cell, n, "stage_bound");
+    const double bound_us = bound != NULL ? copies_us(bound) : NAN;
 
     for (int a = 0; a < n; a++) {
         bench_result *result = &cell->results[a];
@@ -332,8 +368,28 @@ static void compare(bench_cell *cell, int n)
 
         result->ratio_to_mpi = mpi / result->median_us;
         result->ratio_to_mpi_persistent = persistent / result->median_us;
+        result->ratio_to_bound = bound_us / copies_us(result);
         result->break_even_starts =
             gain > 0 ? ceil(result->init_us / gain) : NAN;
+    }
+}
+
+/* Of the slowest rank; of n values there, which are sorted. */
+static double median_over_ranks(const cell_run *run, double *values, int n)
+{
+    reduce(run, values, n, MPI_MAX);
+    sort_doubles(values, n);
+    return quantile(values, n, 0.5);
+}
+
+static void collect_parts(cell_run *run, int a, bench_result *result)
+{
+    for (int i = 0; i < N_PARTS; i++) {
+        double us = NAN;
+
+        if (run->parts != NULL)
+            us = median_over_ranks(run, part_of(run, a, i), run->done);
+        result->part_us[i] = us >= 0 ? us : NAN;
     }
 }
 
@@ -346,13 +402,12 @@ static void collect(cell_run *run, bench_cell *cell)
         bench_result *result = &cell->results[a];
         double *times = times_of(run, a);
 
-        reduce(run, times, run->done, MPI_MAX);
-        sort_doubles(times, run->done);
         result->spec = run->runners[a].spec;
-        result->median_us = quantile(times, run->done, 0.5);
+        result->median_us = median_over_ranks(run, times, run->done);
         result->p10_us = quantile(times, run->done, 0.1);
         result->p90_us = quantile(times, run->done, 0.9);
         result->init_us = run->init_us[a];
+        collect_parts(run, a, result);
         runner_describe(&run->runners[a], run->env->comm, &result->facts);
     }
     compare(cell, run->n);
@@ -366,6 +421,7 @@ static void tear_down(cell_run *run)
     free(run->runners);
     free(run->init_us);
     free(run->times);
+    free(run->parts);
 }
 
 int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
@@ -383,6 +439,9 @@ int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
     run.init_us = bench_calloc((size_t)run.n, sizeof *run.init_us);
     run.times =
         bench_calloc((size_t)run.n * (size_t)opt->iters, sizeof *run.times);
+    if (opt->mem->copy != NULL)
+        run.parts = bench_calloc((size_t)run.n * N_PARTS * (size_t)opt->iters,
+                                 sizeof *run.parts);
     status = set_up(&run, error, errlen);
     if (status == 0) {
         for (uint64_t step = 0; step < first_row; step++)

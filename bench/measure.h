@@ -33,6 +33,8 @@ typedef struct bench_result {
     double init_us;
     double break_even_starts;
     double ratio_to_mpi, ratio_to_mpi_persistent;
+    double part_us[N_PARTS]; /* medians of runner_parts */
+    double ratio_to_bound;   /* copies of stage_bound, over copies of this */
     runner_facts facts;
 } bench_result;
 

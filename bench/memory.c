@@ -59,11 +59,30 @@ int cuda_copy(void *to, const void *from, size_t bytes)
     (void)bytes;
     return MPI_ERR_OTHER;
 }
+
+int cuda_alloc_host(size_t bytes, void **memory)
+{
+    (void)bytes;
+    (void)memory;
+    return MPI_ERR_OTHER;
+}
+
+int cuda_free_host(void **memory)
+{
+    (void)memory;
+    return MPI_ERR_OTHER;
+}
 #endif
 
 const bench_mem bench_mem_table[] = {
-    {"malloc", NULL, malloc_alloc, malloc_free, NULL},
-    {"heap", NULL, heap_alloc, heap_free, NULL},
-    {"cuda", cuda_unavailable, cuda_alloc, cuda_free, cuda_copy},
-    {NULL, NULL, NULL, NULL, NULL},
+    {.name = "malloc", .alloc = malloc_alloc, .free = malloc_free},
+    {.name = "heap", .alloc = heap_alloc, .free = heap_free},
+    {.name = "cuda",
+     .unavailable = cuda_unavailable,
+     .alloc = cuda_alloc,
+     .free = cuda_free,
+     .copy = cuda_copy,
+     .alloc_host = cuda_alloc_host,
+     .free_host = cuda_free_host},
+    {.name = NULL},
 };

@@ -12,9 +12,11 @@ typedef struct bench_mem {
     /* Collective over comm. Alignment is at least 64 bytes. */
     int (*alloc)(size_t bytes, MPI_Comm comm, void **memory);
     int (*free)(void **memory);
-    /* To or from memory of this kind and the host's, where the host must not
-     * touch it itself; else NULL. */
+    /* Where the host must not touch this memory itself, else NULL: copies to
+     * or from it, which are made on return, and memory of the host for them. */
     int (*copy)(void *to, const void *from, size_t bytes);
+    int (*alloc_host)(size_t bytes, void **memory);
+    int (*free_host)(void **memory);
 } bench_mem;
 
 /* All kinds, ended by a row without a name; the first is the default. */
@@ -25,5 +27,7 @@ const char *cuda_unavailable(void);
 int cuda_alloc(size_t bytes, MPI_Comm comm, void **memory);
 int cuda_free(void **memory);
 int cuda_copy(void *to, const void *from, size_t bytes);
+int cuda_alloc_host(size_t bytes, void **memory); /* page-locked */
+int cuda_free_host(void **memory);
 
 #endif

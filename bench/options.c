@@ -395,7 +395,8 @@ static int complete(options *o, const problem *why)
 static int check_runners(const options *o, const problem *why)
 {
     for (int i = 0; i < o->n_algos; i++)
-        if (runners_find(&o->algos[i], o->kind, why->text, why->length) == NULL)
+        if (runners_find(&o->algos[i], o->kind, o->mem, why->text,
+                         why->length) == NULL)
             return -1;
     return 0;
 }

@@ -42,6 +42,7 @@ static const struct {
     {"down_us", NUMBER_OR_NULL},
     {"exchange_us", NUMBER_OR_NULL},
     {"up_us", NUMBER_OR_NULL},
+    {"ratio_to_bound", NUMBER_OR_NULL},
     {"verified", TRUE_ONLY},
 };
 
@@ -100,9 +101,10 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_fact(object, "rounds", result->facts.rounds);
     add_fact(object, "messages", result->facts.messages);
     add_fact(object, "scratch_bytes", result->facts.scratch_bytes);
-    add_fact(object, "down_us", result->facts.down_us);
-    add_fact(object, "exchange_us", result->facts.exchange_us);
-    add_fact(object, "up_us", result->facts.up_us);
+    add_number(object, "down_us", result->part_us[PART_DOWN]);
+    add_number(object, "exchange_us", result->part_us[PART_EXCHANGE]);
+    add_number(object, "up_us", result->part_us[PART_UP]);
+    add_number(object, "ratio_to_bound", result->ratio_to_bound);
     /* A wrong byte would have ended the run before. */
     if (cJSON_AddTrueToObject(object, "verified") == NULL)
         bench_die("out of memory");
@@ -258,6 +260,12 @@ void report_heading(const bench_env *env)
            "x pers.: median of\n"
            "#          mpi, of mpi_persistent, over this median; init: init "
            "and free\n");
+    if (opt->mem->copy != NULL)
+        printf("#          down, exch., up: until what is sent was at the "
+               "host, until the last\n"
+               "#          message was there, until all was on the device; x "
+               "bound: down and up\n"
+               "#          of stage_bound, over these\n");
     fflush(stdout);
 }
 
@@ -283,7 +291,15 @@ static int name_width(const bench_env *env)
     return width;
 }
 
-static void print_result(const bench_result *result, int width)
+static void print_parts(const bench_result *result)
+{
+    for (int i = 0; i < N_PARTS; i++)
+        print_number(result->part_us[i], 10, 2);
+    print_number(result->ratio_to_bound, 8, 2);
+}
+
+static void print_result(const bench_env *env, const bench_result *result,
+                         int width)
 {
     const algo_spec *spec = result->spec;
     char name[sizeof spec->name + sizeof spec->params];
@@ -301,6 +317,8 @@ static void print_result(const bench_result *result, int width)
     print_number(result->facts.rounds, 6, 0);
     print_number(result->facts.messages, 8, 0);
     print_number(result->facts.scratch_bytes, 10, 0);
+    if (env->opt->mem->copy != NULL)
+        print_parts(result);
     printf("\n");
 }
 
@@ -310,11 +328,15 @@ static void print_table(const bench_env *env, const bench_cell *cell)
 
     printf("\n%s, S = %zu B, %.0f B an exchange, %d iterations\n",
            cell->dist->text, cell->max_bytes, cell->total_bytes, cell->iters);
-    printf("%-*s %10s %10s %10s %9s %10s %8s %8s %6s %8s %10s\n", width,
+    printf("%-*s %10s %10s %10s %9s %10s %8s %8s %6s %8s %10s", width,
            "algorithm", "median us", "p10 us", "p90 us", "init us",
            "break-even", "x mpi", "x pers.", "rounds", "messages", "scratch B");
+    if (env->opt->mem->copy != NULL)
+        printf(" %10s %10s %10s %8s", "down us", "exch. us", "up us",
+               "x bound");
+    printf("\n");
     for (int a = 0; a < env->opt->n_algos; a++)
-        print_result(&cell->results[a], width);
+        print_result(env, &cell->results[a], width);
     fflush(stdout);
 }
 

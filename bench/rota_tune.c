@@ -401,7 +401,7 @@ static outcome make_plan(job *j, const tune_case *c, const algo_spec *how)
     j->env.opt.bounded = c->size != ROTA_UNBOUNDED;
     exchange_create(&x, j->env.comm, &j->env.opt, c->dist,
                     c->size == ROTA_UNBOUNDED ? 8 : c->size, 1);
-    runner_create(&r, how, c->kind);
+    runner_create(&r, how, c->kind, j->env.opt.mem);
     made.made = explain(r.ops->init(&r, &x), made.algorithm,
                         sizeof made.algorithm) == 0;
     if (made.made) {

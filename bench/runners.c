@@ -1,31 +1,84 @@
 #include "runners.h"
 
+#include "sync.h"
 #include "util.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* -- by way of the host ---------------------------------------------------- */
+
+/* Microseconds since it was last asked for. */
+static double lap(runner *r)
+{
+    const double now = sync_now_us(), took = now - r->lap_us;
+
+    r->lap_us = now;
+    return took;
+}
+
+/* Where the host may touch the buffers all that is timed is the whole. */
+static int go_down(runner *r, const exchange *x)
+{
+    if (x->mem->copy == NULL)
+        return MPI_SUCCESS;
+    lap(r);
+    const int err = exchange_to_host(x);
+    r->part_us[PART_DOWN] = lap(r);
+    return err;
+}
+
+static int go_up(runner *r, const exchange *x)
+{
+    if (x->mem->copy == NULL)
+        return MPI_SUCCESS;
+    r->part_us[PART_EXCHANGE] = lap(r);
+    const int err = exchange_from_host(x);
+    r->part_us[PART_UP] = lap(r);
+    return err;
+}
+
 /* -- MPI ------------------------------------------------------------------ */
 
 static int mpi_run(runner *r, const exchange *x)
 {
-    int err = exchange_to_host(x);
+    int err = go_down(r, x);
 
-    (void)r;
     if (err == MPI_SUCCESS)
         err = MPI_Alltoallv(x->send_image, x->sendcounts, x->sdispls, MPI_BYTE,
                             x->recv_image, x->recvcounts, x->rdispls, MPI_BYTE,
                             x->comm);
-    return err != MPI_SUCCESS ? err : exchange_from_host(x);
+    return err != MPI_SUCCESS ? err : go_up(r, x);
+}
+
+/* Between buffers of the host that are allocated for this run. The time of that
+ * counts as of going down, of giving them back as of coming up. */
+static int naive_run(runner *r, const exchange *x)
+{
+    exchange own = *x;
+    void *send, *recv;
+
+    lap(r);
+    bench_must(x->mem->alloc_host(x->send_extent, &send), "buffers");
+    bench_must(x->mem->alloc_host(x->recv_extent, &recv), "buffers");
+    const double alloc_us = lap(r);
+    own.send_image = send;
+    own.recv_image = recv;
+    exchange_guard(x, own.recv_image);
+    const int err = mpi_run(r, &own);
+    bench_must(x->mem->free_host(&send), "buffers");
+    bench_must(x->mem->free_host(&recv), "buffers");
+    r->part_us[PART_DOWN] += alloc_us;
+    r->part_us[PART_UP] += lap(r);
+    return err;
 }
 
 /* What a program does whose receivers know nothing. */
 static int mpi_exchange_run(runner *r, const exchange *x)
 {
-    int err = exchange_to_host(x);
+    int err = go_down(r, x);
 
-    (void)r;
     if (err == MPI_SUCCESS)
         err = MPI_Alltoall(x->sendcounts, 1, MPI_INT, x->found_counts, 1,
                            MPI_INT, x->comm);
@@ -37,7 +90,7 @@ static int mpi_exchange_run(runner *r, const exchange *x)
     err = MPI_Alltoallv(x->send_image, x->sendcounts, x->sdispls, MPI_BYTE,
                         exchange_packed(x->recv_image), x->found_counts,
                         x->found_displs, MPI_BYTE, x->comm);
-    return err != MPI_SUCCESS ? err : exchange_from_host(x);
+    return err != MPI_SUCCESS ? err : go_up(r, x);
 }
 
 #if MPI_VERSION >= 4
@@ -63,13 +116,13 @@ static int persistent_init(runner *r, const exchange *x)
 
 static int persistent_run(runner *r, const exchange *x)
 {
-    int err = exchange_to_host(x);
+    int err = go_down(r, x);
 
     if (err == MPI_SUCCESS)
         err = MPI_Start(&r->request);
     if (err == MPI_SUCCESS)
         err = MPI_Wait(&r->request, MPI_STATUS_IGNORE);
-    return err != MPI_SUCCESS ? err : exchange_from_host(x);
+    return err != MPI_SUCCESS ? err : go_up(r, x);
 }
 
 static int persistent_free(runner *r)
@@ -94,7 +147,7 @@ static int rma_init(runner *r, const exchange *x)
 
 static int rma_run(runner *r, const exchange *x)
 {
-    int err = exchange_to_host(x);
+    int err = go_down(r, x);
 
     if (err == MPI_SUCCESS)
         err = MPI_Win_fence(MPI_MODE_NOPRECEDE, r->window);
@@ -103,7 +156,7 @@ static int rma_run(runner *r, const exchange *x)
                       i, r->there[i], x->sendcounts[i], MPI_BYTE, r->window);
     if (err == MPI_SUCCESS)
         err = MPI_Win_fence(MPI_MODE_NOSUCCEED, r->window);
-    return err != MPI_SUCCESS ? err : exchange_from_host(x);
+    return err != MPI_SUCCESS ? err : go_up(r, x);
 }
 
 static int rma_free(runner *r)
@@ -113,7 +166,7 @@ static int rma_free(runner *r)
     return MPI_Win_free(&r->window);
 }
 
-/* -- a bare copy ---------------------------------------------------------- */
+/* -- bare copies ---------------------------------------------------------- */
 
 static int copy_init(runner *r, const exchange *x)
 {
@@ -148,6 +201,61 @@ static int copy_free(runner *r)
 static void copy_refresh(runner *r, const exchange *x, uint64_t stamp)
 {
     exchange_fill_expected(x, stamp, r->source);
+}
+
+/* Down what is sent, up what would be received. */
+static int stage_init(runner *r, const exchange *x)
+{
+    void *source = NULL;
+    const int err = x->mem->alloc_host(x->recv_capacity, &source);
+
+    r->source = source;
+    return err;
+}
+
+static int stage_run(runner *r, const exchange *x)
+{
+    exchange own = *x;
+    const int err = go_down(r, x);
+
+    own.recv_image = r->source;
+    return err != MPI_SUCCESS ? err : go_up(r, &own);
+}
+
+static int stage_free(runner *r)
+{
+    void *source = r->source;
+
+    return r->mem->free_host(&source);
+}
+
+/* Within the device. */
+static int device_init(runner *r, const exchange *x)
+{
+    void *source = NULL;
+    const int err = x->mem->alloc(x->recv_capacity, x->comm, &source);
+
+    r->source = source;
+    return err;
+}
+
+static int device_run(runner *r, const exchange *x)
+{
+    return x->mem->copy(x->recvbuf, r->source, x->recv_extent);
+}
+
+static int device_free(runner *r)
+{
+    void *source = r->source;
+
+    return r->mem->free(&source);
+}
+
+static void device_refresh(runner *r, const exchange *x, uint64_t stamp)
+{
+    exchange_fill_expected(x, stamp, x->recv_image);
+    bench_must(x->mem->copy(r->source, x->recv_image, x->recv_extent),
+               "buffers");
 }
 
 /* -- rota ----------------------------------------------------------------- */
@@ -215,20 +323,66 @@ static int plan_free(runner *r)
 
 /* First match wins. */
 static const runner_ops runner_table[] = {
-    {"mpi", KIND_FIXED | KIND_VARYING, NULL, false, NULL, mpi_run, NULL, NULL},
-    {"mpi", KIND_EXCHANGE, NULL, false, NULL, mpi_exchange_run, NULL, NULL},
-    {"mpi_persistent", KIND_FIXED, PERSISTENT_UNAVAILABLE, true,
-     persistent_init, persistent_run, persistent_free, NULL},
-    {"mpi_rma", KIND_FIXED, NULL, true, rma_init, rma_run, rma_free, NULL},
-    {"copy_bound", KIND_FIXED | KIND_VARYING, NULL, false, copy_init, copy_run,
-     copy_free, copy_refresh},
-    {"copy_bound", KIND_EXCHANGE, NULL, false, copy_init, copy_exchange_run,
-     copy_free, copy_refresh},
-    {NULL, KIND_FIXED, NULL, true, fixed_init, fixed_run, plan_free, NULL},
-    {NULL, KIND_VARYING, NULL, true, varying_init, varying_run, plan_free,
-     NULL},
-    {NULL, KIND_EXCHANGE, NULL, true, exchange_init, exchange_run, plan_free,
-     NULL},
+    {.name = "mpi", .kinds = KIND_FIXED | KIND_VARYING, .run = mpi_run},
+    {.name = "mpi", .kinds = KIND_EXCHANGE, .run = mpi_exchange_run},
+    {.name = "mpi_naive",
+     .kinds = KIND_FIXED | KIND_VARYING,
+     .device = true,
+     .run = naive_run},
+    {.name = "mpi_persistent",
+     .kinds = KIND_FIXED,
+     .unavailable = PERSISTENT_UNAVAILABLE,
+     .has_init = true,
+     .init = persistent_init,
+     .run = persistent_run,
+     .free = persistent_free},
+    {.name = "mpi_rma",
+     .kinds = KIND_FIXED,
+     .has_init = true,
+     .init = rma_init,
+     .run = rma_run,
+     .free = rma_free},
+    {.name = "copy_bound",
+     .kinds = KIND_FIXED | KIND_VARYING,
+     .init = copy_init,
+     .run = copy_run,
+     .free = copy_free,
+     .refresh = copy_refresh},
+    {.name = "copy_bound",
+     .kinds = KIND_EXCHANGE,
+     .init = copy_init,
+     .run = copy_exchange_run,
+     .free = copy_free,
+     .refresh = copy_refresh},
+    {.name = "stage_bound",
+     .kinds = KIND_FIXED | KIND_VARYING,
+     .device = true,
+     .init = stage_init,
+     .run = stage_run,
+     .free = stage_free,
+     .refresh = copy_refresh},
+    {.name = "device_bound",
+     .kinds = KIND_FIXED | KIND_VARYING,
+     .device = true,
+     .init = device_init,
+     .run = device_run,
+     .free = device_free,
+     .refresh = device_refresh},
+    {.kinds = KIND_FIXED,
+     .has_init = true,
+     .init = fixed_init,
+     .run = fixed_run,
+     .free = plan_free},
+    {.kinds = KIND_VARYING,
+     .has_init = true,
+     .init = varying_init,
+     .run = varying_run,
+     .free = plan_free},
+    {.kinds = KIND_EXCHANGE,
+     .has_init = true,
+     .init = exchange_init,
+     .run = exchange_run,
+     .free = plan_free},
 };
 
 enum { N_RUNNERS = sizeof runner_table / sizeof *runner_table };
@@ -252,12 +406,17 @@ static const runner_ops *find_row(const char *name, bench_kind kind)
 }
 
 const runner_ops *runners_find(const algo_spec *spec, bench_kind kind,
-                               char *error, size_t errlen)
+                               const bench_mem *mem, char *error, size_t errlen)
 {
     const runner_ops *row = find_row(spec->name, kind);
 
     if (row == NULL || !(row->kinds & (int)kind)) {
         snprintf(error, errlen, "algorithm '%s' is not for this --kind",
+                 spec->name);
+        return NULL;
+    }
+    if (row->device && mem->copy == NULL) {
+        snprintf(error, errlen, "algorithm '%s' is for memory of a device",
                  spec->name);
         return NULL;
     }
@@ -303,9 +462,19 @@ void runners_help(FILE *out)
         "                  rank copies as many bytes as it would receive, from "
         "memory of\n"
         "                  its own, with memcpy\n"
-        "                  With --mem cuda all of these work in memory of the "
-        "host, between\n"
-        "                  copies from and to the device\n"
+        "                  With --mem cuda all of these work in page-locked "
+        "memory of the\n"
+        "                  host that is kept, between copies from and to the "
+        "device\n"
+        "  mpi_naive       with --mem cuda: as mpi, in memory that is "
+        "allocated and given\n"
+        "                  back in every run\n"
+        "  stage_bound     with --mem cuda, a lower bound of copies by way of "
+        "the host: one\n"
+        "                  of all that is sent to it and one of all that is "
+        "received back\n"
+        "  device_bound    with --mem cuda, one copy on the device of all that "
+        "is received\n"
         "  auto            rota, its own choice\n"
         "  rota_mpi        rota, rota_algorithm=mpi: MPI's exchange through a "
         "plan (not for\n"
@@ -330,14 +499,17 @@ static void set_hint(runner *r, const char *key, const char *value)
     bench_must(MPI_Info_set(r->info, key, value), "MPI_Info_set");
 }
 
-void runner_create(runner *r, const algo_spec *spec, bench_kind kind)
+void runner_create(runner *r, const algo_spec *spec, bench_kind kind,
+                   const bench_mem *mem)
 {
     char error[256], copy[sizeof spec->params], *rest = copy, *key, *value;
 
     *r = (runner){.spec = spec,
-                  .ops = runners_find(spec, kind, error, sizeof error),
+                  .mem = mem,
+                  .ops = runners_find(spec, kind, mem, error, sizeof error),
                   .info = MPI_INFO_NULL,
-                  .request = MPI_REQUEST_NULL};
+                  .request = MPI_REQUEST_NULL,
+                  .part_us = {-1, -1, -1}};
     if (r->ops == NULL)
         bench_die("%s", error);
     if (r->ops->name == NULL && strcmp(spec->name, "auto") != 0)
@@ -391,13 +563,26 @@ cJSON *runner_description(const runner *r)
     return object;
 }
 
+void runner_parts(const runner *r, double part_us[N_PARTS])
+{
+    static const char *const keys[N_PARTS] = {"last_down_us",
+                                              "last_exchange_us", "last_up_us"};
+    cJSON *object;
+
+    memcpy(part_us, r->part_us, sizeof r->part_us);
+    if (r->plan == NULL)
+        return;
+    object = runner_description(r);
+    for (int i = 0; i < N_PARTS; i++)
+        part_us[i] = number_of(object, keys[i]);
+    cJSON_Delete(object);
+}
+
 void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts)
 {
-    static const char *const keys[] = {"rounds",           "messages",
-                                       "scratch_bytes",    "last_down_us",
-                                       "last_exchange_us", "last_up_us"};
+    static const char *const keys[] = {"rounds", "messages", "scratch_bytes"};
     enum { N = sizeof keys / sizeof *keys };
-    double values[N] = {-1, -1, -1, -1, -1, -1};
+    double values[N] = {-1, -1, -1};
 
     if (r->plan != NULL) {
         cJSON *object = runner_description(r);
@@ -409,6 +594,5 @@ void runner_describe(const runner *r, MPI_Comm comm, runner_facts *facts)
     bench_must(
         MPI_Allreduce(MPI_IN_PLACE, values, N, MPI_DOUBLE, MPI_MAX, comm),
         "MPI_Allreduce");
-    *facts = (runner_facts){values[0], values[1], values[2],
-                            values[3], values[4], values[5]};
+    *facts = (runner_facts){values[0], values[1], values[2]};
 }

@@ -33,7 +33,7 @@ measures()
     timeout -k 5 120 $launch "$bench" --iters 3 --warmup 1 \
         --json "$folder/json" --csv "$folder/csv" "$@" \
         >"$folder/log" 2>&1 || fail "status $? of: $*"
-    "$bench" --check-json "$folder/json" >"$folder/log" 2>&1 ||
+    "$bench" --check-json "$folder/json" >>"$folder/log" 2>&1 ||
         fail "JSON of: $*"
     [ "$(lines "$folder/json")" -eq "$results" ] ||
         fail "not $results results of: $*"
@@ -50,6 +50,38 @@ refuses()
         fail "no error of: $*"
     fi
     grep -q -e "$text" "$folder/log" || fail "not '$text' of: $*"
+}
+
+# part NAME ALGORITHM: a number in the last results, 0 if there is none.
+part()
+{
+    sed -n "s/.*\"algo\":\"$2\".*\"$1\":\([0-9][0-9.]*\).*/\1/p" \
+        "$folder/json" | tail -n 1 | grep . || echo 0
+}
+
+# What a run on a device takes consists of its parts. Medians of parts may exceed
+# that of the whole a little.
+has_parts()
+{
+    for algo in "$@"; do
+        awk -v d="$(part down_us "$algo")" -v e="$(part exchange_us "$algo")" \
+            -v u="$(part up_us "$algo")" -v t="$(part p90_us "$algo")" \
+            'BEGIN { exit !(d > 0 && u >= 0 && e >= 0 && d + e + u < 3 * t) }' ||
+            fail "parts of $algo"
+    done
+}
+
+on_a_device()
+{
+    measures 12 --sizes 300,70000 --mem cuda --iters 20 --inits 2 \
+        --algos auto:device=copy_to_cpu,mpi,mpi_naive,stage_bound,device_bound,copy_bound
+    grep -q 'down us *exch. us *up us *x bound' "$folder/log" ||
+        fail "no parts in the table"
+    has_parts auto mpi mpi_naive stage_bound
+    [ "$(part ratio_to_bound stage_bound)" = 1 ] || fail "bound of the bound"
+    measures 5 --sizes 3000 --mem cuda --kind varying --dist uniform \
+        --algos auto,mpi,mpi_naive,stage_bound,device_bound
+    measures 2 --sizes 300 --mem cuda --iters 20 --kind exchange --algos auto,mpi
 }
 
 launch=$*
@@ -71,11 +103,12 @@ measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 refuses "unknown argument '--bogus'" --bogus
 refuses "not an integer from 1" --inits 0
 refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi
-if "$bench" --mem cuda --iters 1 2>&1 | grep -q "is not available here"; then
+refuses "is for memory of a device" --algos mpi_naive
+if [ "${ROTA_TEST_DEVICE:-0}" = 0 ] &&
+    "$bench" --mem cuda --iters 1 2>&1 | grep -q "is not available here"; then
     refuses "is not available here" --mem cuda
 else
-    measures 2 --sizes 300,70000 --mem cuda --iters 20 --algos auto,mpi
-    measures 2 --sizes 300 --mem cuda --iters 20 --kind exchange --algos auto,mpi
+    on_a_device
 fi
 refuses "cannot write" --json "$folder/none/json"
 refuses "no such file\|No such file" --dist "matrix:$folder/none"

@@ -245,6 +245,11 @@ static int copy_apart(void *to, const void *from, size_t bytes)
     return MPI_SUCCESS;
 }
 
+static int alloc_apart(size_t bytes, void **memory)
+{
+    return bench_mem_table[0].alloc(bytes, MPI_COMM_SELF, memory);
+}
+
 /* Buffers that the host sees in images only. */
 static void images_follow_buffers(void **state)
 {
@@ -256,6 +261,8 @@ static void images_follow_buffers(void **state)
 
     (void)state;
     apart.copy = copy_apart;
+    apart.alloc_host = alloc_apart;
+    apart.free_host = apart.free;
     exchange_create(&x, MPI_COMM_SELF, &opt, &d, 100, 1);
     assert_ptr_not_equal(x.send_image, x.sendbuf);
     exchange_fill_send(&x, 1);
@@ -269,6 +276,11 @@ static void images_follow_buffers(void **state)
     memset(x.recv_image, 0, x.recv_extent);
     assert_int_equal(exchange_from_host(&x), MPI_SUCCESS);
     assert_int_equal(x.recvbuf[x.rdispls[0]], 0);
+    exchange_fill_send(&x, 1);
+    memcpy(x.recv_image + x.rdispls[0], x.send_image + x.sdispls[0], 100);
+    exchange_guard(&x, x.recv_image);
+    assert_int_equal(exchange_from_host(&x), MPI_SUCCESS);
+    assert_true(exchange_verify(&x, 1, error, sizeof error));
     exchange_destroy(&x);
 }
 

@@ -12,6 +12,7 @@
 #   ROTA_CUDA_INCLUDE_DIR   its headers, if it is compiled in
 #   ROTA_CUDA_STUB          the toolkit's stand-in for the driver's library, by
 #                           which tests see that all functions are in it
+#   ROTA_CUFFT_VERSION      of cuFFT's library, if its header is there, too
 
 set(ROTA_CUDA AUTO CACHE STRING "Buffers in memory of CUDA: AUTO, ON or OFF")
 set_property(CACHE ROTA_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -30,6 +31,12 @@ if(ROTA_CUDA)
     mark_as_advanced(ROTA_CUDA_INCLUDE_DIR ROTA_CUDA_STUB)
     if(ROTA_CUDA_INCLUDE_DIR)
         set(ROTA_HAVE_CUDA ON)
+        if(EXISTS ${ROTA_CUDA_INCLUDE_DIR}/cufft.h)
+            file(STRINGS ${ROTA_CUDA_INCLUDE_DIR}/cufft.h rota_cufft_line
+                 REGEX "define CUFFT_VER_MAJOR")
+            string(REGEX MATCH "[0-9]+$" ROTA_CUFFT_VERSION
+                   "${rota_cufft_line}")
+        endif()
     elseif(NOT ROTA_CUDA STREQUAL "AUTO")
         message(FATAL_ERROR "ROTA_CUDA is on, but cudaTypedefs.h (CUDA 11.3 or "
                             "later) is not found; -DCUDAToolkit_ROOT says where")

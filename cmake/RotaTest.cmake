@@ -36,6 +36,16 @@ function(rota_test_properties name seconds processors)
         SKIP_RETURN_CODE 77)
 endfunction()
 
+# rota_on_fakecuda(TEST): programs that load CUDA find libraries of ours by its
+# names, and a device that is not there (tests/fakecuda). That none is found is
+# an error here.
+function(rota_on_fakecuda name)
+    set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE)
+    set_property(TEST ${name} PROPERTY ENVIRONMENT_MODIFICATION
+        ROTA_TEST_DEVICE=set:1
+        LD_LIBRARY_PATH=path_list_prepend:${PROJECT_BINARY_DIR}/tests/fakecuda)
+endfunction()
+
 # An executable that may see the inside of the library.
 function(rota_test_program target)
     rota_program(${target} ${ARGN})

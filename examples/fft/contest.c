@@ -12,10 +12,11 @@ enum { STEP, EXCHANGE, PACK, MEASURES };
 
 /* ---- Who takes part ---- */
 
-/* Whether --exchange WHICH takes the way of that name. */
-static int takes(const char *which, const traffic_way *way)
+/* Whether --exchange WHICH takes a way. */
+static int takes(const char *which, int on_device, const traffic_way *way)
 {
-    return strcmp(which, "all") == 0 || strcmp(which, way->name) == 0;
+    return (way->memory == MEMORY_DEVICE) == on_device &&
+           (strcmp(which, "all") == 0 || strcmp(which, way->name) == 0);
 }
 
 static void enter(const traffic_way *way, int overlap, entrant **e, int *n)
@@ -26,7 +27,8 @@ static void enter(const traffic_way *way, int overlap, entrant **e, int *n)
         (*e)[(*n)++] = (entrant){.way = way, .overlapped = 1};
 }
 
-int contest_enter(const char *which, int overlap, entrant **e, int *n)
+int contest_enter(const char *which, int on_device, int overlap, entrant **e,
+                  int *n)
 {
     int known = 0;
 
@@ -35,7 +37,7 @@ int contest_enter(const char *which, int overlap, entrant **e, int *n)
     for (int i = 0; traffic_ways[i] != NULL; i++) {
         const traffic_way *way = traffic_ways[i];
 
-        if (!takes(which, way))
+        if (!takes(which, on_device, way))
             continue;
         known = 1;
         if (way->available)
@@ -174,7 +176,7 @@ static void print_break_even(const entrant e[], int i)
 {
     const double saved = e[0].exchange_s - e[i].exchange_s;
 
-    if (e[0].way != traffic_ways[0])
+    if (!e[0].way->baseline)
         printf(" %12s", "-");
     else if (saved > 0)
         printf(" %12.0f", e[i].plan_s / saved * e[i].starts + 0.5);

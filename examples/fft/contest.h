@@ -54,10 +54,12 @@ typedef struct {
     double starts; /* a step, on this rank */
 } entrant;
 
-/* Enter the ways that WHICH asks for, "all" those that this MPI library has, and
- * with overlap those that can overlap a second time. 0, or EXIT_USAGE after
- * saying what is wrong; then there are none. */
-int contest_enter(const char *which, int overlap, entrant **e, int *n);
+/* Enter the ways that WHICH asks for, "all" those that this MPI library has, for
+ * buffers on a device or for others, and with overlap those that can overlap a
+ * second time. 0, or EXIT_USAGE after saying what is wrong; then there are
+ * none. */
+int contest_enter(const char *which, int on_device, int overlap, entrant **e,
+                  int *n);
 
 /* Steps of all entrants, rounds times; the first round is not timed. States
  * must have been made with &e[i].cost. Collective. */

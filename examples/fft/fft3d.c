@@ -1,13 +1,14 @@
 /* fft3d.c - transform a grid of three axes, forward and back, many times.
  *
  * grid_fft.c has the transform, reshape.c the transposes, traffic.c the calls
- * to MPI and to Rota. */
+ * to MPI and to Rota; device_fft.c the transform on a device. */
 #include "check.h"
 #include "contest.h"
 #include "grid_fft.h"
 #include "must.h"
 #include "options.h"
 
+#include <fftw3.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
@@ -30,6 +31,18 @@ static const char help[] =
     "                     while the next one is computed (not with mpi, whose\n"
     "                     call returns when all is done)\n"
     "  --batches N        of a transpose with --overlap (4)\n"
+    "  --device cuda      the grid lies on a GPU for each rank, transforms "
+    "are\n"
+    "                     by cuFFT. WHICH is then\n"
+    "                       mpi             MPI_Alltoallv, between copies to\n"
+    "                                       and from page-locked memory that\n"
+    "                                       is allocated in every call\n"
+    "                       mpi_kept        in memory that is kept\n"
+    "                       rota            Rota plans in the stream of the\n"
+    "                                       transforms\n"
+    "                     Times of exchanges have in them what is still in "
+    "the\n"
+    "                     stream before; packing is put there\n"
     "  --steps N          there and back in a round (20)\n"
     "  --verify           compare with a transform of the whole grid on each\n"
     "                     rank (memory for all of it)\n"
@@ -40,7 +53,7 @@ static const char help[] =
 
 typedef struct {
     grid_spec grid;
-    const char *decompose;
+    const char *decompose, *device;
     contest_options contest;
     size_t ranks[2], batches;
     int overlap, verify;
@@ -89,6 +102,7 @@ static int parse(int argc, char **argv, int P, options *o)
         {"--grid", OPTION_SIZES, o->grid.n, 1, INT_MAX, 3},
         {"--decompose", OPTION_WORD, &o->decompose, 0, 0, 0},
         {"--ranks", OPTION_SIZES, o->ranks, 1, INT_MAX, 2},
+        {"--device", OPTION_WORD, &o->device, 0, 0, 0},
         {"--overlap", OPTION_FLAG, &o->overlap, 0, 0, 0},
         {"--batches", OPTION_NUMBER, &o->batches, 2, 1024, 1},
         CONTEST_OPTIONS(&o->contest),
@@ -105,7 +119,21 @@ static int parse(int argc, char **argv, int P, options *o)
         err = set_ranks(o, P);
     if (err == 0)
         err = check_size(o);
+    if (err == 0 && o->device != NULL && o->overlap)
+        err = usage_error("--overlap is not for --device");
     return err;
+}
+
+/* A rank without a device is one too many. */
+static int open_device(options *o, int rank)
+{
+    const char *why = "another rank has none";
+    int there, all;
+
+    o->grid.device = device_open(o->device, rank, &why);
+    there = o->grid.device != NULL;
+    MUST(MPI_Allreduce(&there, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    return all ? 0 : usage_error("no --device %s: %s", o->device, why);
 }
 
 /* ---- Input ---- */
@@ -118,7 +146,21 @@ static void fill(const size_t n[3], box b, double complex *at)
                 *at++ = check_input(((uint64_t)x * n[1] + y) * n[2] + z);
 }
 
+static double complex *input(const options *o, int rank)
+{
+    const box b = grid_input(&o->grid, rank);
+    double complex *at = must_realloc(NULL, box_points(b), sizeof *at);
+
+    fill(o->grid.n, b, at);
+    return at;
+}
+
 /* ---- Checks ---- */
+
+static const grid_method *method(const options *o)
+{
+    return o->grid.device != NULL ? &grid_on_device : &grid_on_host;
+}
 
 static double points(const size_t n[3])
 {
@@ -126,45 +168,41 @@ static double points(const size_t n[3])
 }
 
 /* Transform, and compare with the spectrum of the whole grid, [x][y][z]. */
-static int check_forward(const entrant *e, const size_t n[3],
+static int check_forward(const entrant *e, const options *o, int rank,
                          const double complex *whole)
 {
-    const size_t stride[3] = {n[1] * n[2], n[2], 1};
-    grid_fft *g = e->state;
-    const double complex *at = grid_fft_forward(g);
-    const box b = g->has[g->n_stages - 1];
-    const int *order = g->order[g->n_stages - 1];
+    const size_t *n = o->grid.n;
+    const box b = grid_output(&o->grid, rank);
     const double rms = sqrt(CHECK_SQUARE * points(n));
+    double complex *is = must_realloc(NULL, box_points(b), sizeof *is);
+    const double complex *at = is;
     double error = 0;
-    size_t i[3];
 
-    for (i[0] = 0; i[0] < b.n[order[0]]; i[0]++)
-        for (i[1] = 0; i[1] < b.n[order[1]]; i[1]++)
-            for (i[2] = 0; i[2] < b.n[order[2]]; i[2]++) {
-                size_t there = 0;
-
-                for (int k = 0; k < 3; k++)
-                    there += (b.lo[order[k]] + i[k]) * stride[order[k]];
-                error = check_worse(error, *at++ - whole[there]);
-            }
-    grid_fft_backward(g);
+    method(o)->forward(e->state);
+    method(o)->get_forward(e->state, is);
+    for (size_t y = b.lo[Y]; y < b.lo[Y] + b.n[Y]; y++)
+        for (size_t z = b.lo[Z]; z < b.lo[Z] + b.n[Z]; z++)
+            for (size_t x = b.lo[X]; x < b.lo[X] + b.n[X]; x++)
+                error = check_worse(error,
+                                    *at++ - whole[(x * n[Y] + y) * n[Z] + z]);
+    free(is);
     return check_verdict("forward", e, error / rms, check_tolerance(points(n)));
 }
 
 /* Errors of steps add up as those of a random walk do, or worse. */
-static int check_identity(const entrant *e, const size_t n[3], size_t steps)
+static int check_identity(const entrant *e, const options *o, size_t steps,
+                          box b, const double complex *was)
 {
-    const grid_fft *g = e->state;
-    const box b = g->has[0];
-    double complex *was = must_realloc(NULL, box_points(b), sizeof *was);
+    double complex *is = must_realloc(NULL, box_points(b), sizeof *is);
     double error = 0;
 
-    fill(n, b, was);
+    method(o)->get_backward(e->state, is);
     for (size_t i = 0; i < box_points(b); i++)
-        error = check_worse(error, g->array[0][i] - was[i]);
-    free(was);
+        error = check_worse(error, is[i] - was[i]);
+    free(is);
     return check_verdict("there and back", e, error,
-                         check_tolerance(points(n)) * (double)(steps + 1));
+                         check_tolerance(points(o->grid.n)) *
+                             (double)(steps + 1));
 }
 
 static double complex *whole_spectrum(const size_t n[3])
@@ -182,48 +220,51 @@ static double complex *whole_spectrum(const size_t n[3])
     return at;
 }
 
-static int check(const options *o, const entrant e[], int n)
+static int check(const options *o, int rank, const entrant e[], int n)
 {
     const size_t steps = o->contest.steps * (o->contest.rounds + 1);
+    const box b = grid_input(&o->grid, rank);
     double complex *whole = o->verify ? whole_spectrum(o->grid.n) : NULL;
+    double complex *was = input(o, rank);
     int err = 0;
 
     for (int i = 0; i < n; i++) {
-        err |= check_identity(&e[i], o->grid.n, steps);
+        err |= check_identity(&e[i], o, steps, b, was);
         if (whole == NULL)
             continue;
-        fill(o->grid.n, ((grid_fft *)e[i].state)->has[0],
-             ((grid_fft *)e[i].state)->array[0]);
-        err |= check_forward(&e[i], o->grid.n, whole);
+        method(o)->put(e[i].state, was);
+        err |= check_forward(&e[i], o, rank, whole);
     }
     free(whole);
+    free(was);
     return err;
 }
 
 /* ---- All of it ---- */
 
-static void step(void *state)
+static void host_step(void *state)
 {
-    grid_fft_forward(state);
-    grid_fft_backward(state);
+    grid_on_host.forward(state);
+    grid_on_host.backward(state);
 }
 
-static void close_state(void *state)
+static void device_step(void *state)
 {
-    grid_fft_close(state);
+    grid_on_device.forward(state);
+    grid_on_device.backward(state);
 }
 
-static void enter(const options *o, entrant *e)
+static void enter(const options *o, int rank, entrant *e)
 {
     grid_spec spec = o->grid;
-    grid_fft *g = must_realloc(NULL, 1, sizeof *g);
+    double complex *was = input(o, rank);
 
     spec.n_batches = e->overlapped ? (int)o->batches : 1;
-    grid_fft_open(g, &spec, e->way, &e->cost, MPI_COMM_WORLD);
-    fill(spec.n, g->has[0], g->array[0]);
-    e->state = g;
-    e->step = step;
-    e->close = close_state;
+    e->state = method(o)->open(&spec, e->way, &e->cost, MPI_COMM_WORLD);
+    method(o)->put(e->state, was);
+    e->step = spec.device != NULL ? device_step : host_step;
+    e->close = method(o)->close;
+    free(was);
 }
 
 static void print_head(const options *o, int P)
@@ -235,6 +276,8 @@ static void print_head(const options *o, int P)
         printf(", pencils on %dx%d ranks", s->rows, s->cols);
     else
         printf(", slabs");
+    if (o->device != NULL)
+        printf(", on %s", o->device);
     printf(", %zu rounds of %zu steps\n", o->contest.rounds, o->contest.steps);
     fflush(stdout);
 }
@@ -242,16 +285,17 @@ static void print_head(const options *o, int P)
 static int run(const options *o, int rank, int P)
 {
     entrant *e;
-    int n, err = contest_enter(o->contest.exchange, o->overlap, &e, &n);
+    int n, err = contest_enter(o->contest.exchange, o->device != NULL,
+                               o->overlap, &e, &n);
 
     if (err != 0)
         return err;
     if (rank == 0)
         print_head(o, P);
     for (int i = 0; i < n; i++)
-        enter(o, &e[i]);
+        enter(o, rank, &e[i]);
     contest_run(e, n, &o->contest, MPI_COMM_WORLD);
-    err = check(o, e, n);
+    err = check(o, rank, e, n);
     if (rank == 0)
         contest_print(e, n);
     contest_close(e, n);
@@ -265,6 +309,8 @@ int main(int argc, char **argv)
 
     application_begin(&argc, &argv, &rank, &P);
     err = parse(argc, argv, P, &o);
+    if (err == 0 && o.device != NULL)
+        err = open_device(&o, rank);
     if (err == 0)
         err = run(&o, rank, P);
     return application_end(err);

@@ -1,10 +1,30 @@
 /* grid_fft.c - see grid_fft.h. */
 #include "grid_fft.h"
 
+#include "local_fft.h"
 #include "must.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* One transform on all that a rank has, plane by plane, each with the slowest
+ * index fixed; the reshape that follows, if one does. */
+typedef struct {
+    local_fft plane;
+    size_t planes, plane_points;
+    reshape *next;
+} grid_stage;
+
+typedef struct {
+    int n_stages;
+    box has[GRID_RESHAPES + 1]; /* what this rank has at each stage */
+    int order[GRID_RESHAPES + 1][3];
+    grid_stage there[GRID_RESHAPES + 1], back[GRID_RESHAPES + 1];
+    reshape there_to[GRID_RESHAPES], back_from[GRID_RESHAPES];
+    MPI_Comm row, col;        /* ranks of this row, of this column */
+    double complex *array[2]; /* stages alternate between them */
+    double scale;
+} grid_fft;
 
 /* How the grid lies at a stage: which axis rows and columns of ranks deal out
  * and the order in memory. The axes dealt out are the first one or two of the
@@ -13,8 +33,6 @@ typedef struct {
     int by_row, by_col;
     int order[3];
 } distribution;
-
-enum { X, Y, Z };
 
 static const distribution slabs[] = {{X, Y, {X, Y, Z}}, {Y, Z, {Y, Z, X}}};
 static const distribution pencils[] = {
@@ -37,10 +55,25 @@ static box box_of(const grid_spec *spec, const distribution *d, int row,
                      col);
 }
 
+int grid_reshapes(const grid_spec *spec)
+{
+    return spec->pencils ? 2 : 1;
+}
+
+box grid_box(const grid_spec *spec, int reshapes, int row, int col)
+{
+    return box_of(spec, &distributions(spec)[reshapes], row, col);
+}
+
 box grid_input(const grid_spec *spec, int rank)
 {
-    return box_of(spec, distributions(spec), rank / spec->cols,
-                  rank % spec->cols);
+    return grid_box(spec, 0, rank / spec->cols, rank % spec->cols);
+}
+
+box grid_output(const grid_spec *spec, int rank)
+{
+    return grid_box(spec, grid_reshapes(spec), rank / spec->cols,
+                    rank % spec->cols);
 }
 
 /* ---- Reshapes ---- */
@@ -165,33 +198,59 @@ static void make_arrays(grid_fft *g)
         g->array[i] = must_pages(points, sizeof(double complex));
 }
 
-void grid_fft_open(grid_fft *g, const grid_spec *spec, const traffic_way *way,
-                   traffic_cost *cost, MPI_Comm comm)
+static void *open_grid(const grid_spec *spec, const traffic_way *way,
+                       traffic_cost *cost, MPI_Comm comm)
 {
+    grid_fft *g = must_realloc(NULL, 1, sizeof *g);
     maker m = {.g = g, .spec = spec, .way = way, .cost = cost};
     int me;
 
     MUST(MPI_Comm_rank(comm, &me));
     m.row = me / spec->cols;
     m.col = me % spec->cols;
-    *g = (grid_fft){.n_stages = spec->pencils ? 3 : 2};
+    *g = (grid_fft){.n_stages = grid_reshapes(spec) + 1};
     g->scale =
         1 / ((double)spec->n[X] * (double)spec->n[Y] * (double)spec->n[Z]);
     MUST(MPI_Comm_split(comm, m.row, m.col, &g->row));
     MUST(MPI_Comm_split(comm, m.col, m.row, &g->col));
     make_stages(&m);
     make_arrays(g);
+    return g;
 }
 
-double complex *grid_fft_forward(grid_fft *g)
+static void put(void *state, const double complex *from)
 {
+    const grid_fft *g = state;
+
+    memcpy(g->array[0], from, box_points(g->has[0]) * sizeof *from);
+}
+
+static void get_backward(void *state, double complex *to)
+{
+    const grid_fft *g = state;
+
+    memcpy(to, g->array[0], box_points(g->has[0]) * sizeof *to);
+}
+
+static void get_forward(void *state, double complex *to)
+{
+    const grid_fft *g = state;
+    const int last = g->n_stages - 1;
+
+    memcpy(to, g->array[last % 2], box_points(g->has[last]) * sizeof *to);
+}
+
+static void forward(void *state)
+{
+    grid_fft *g = state;
+
     for (int i = 0; i < g->n_stages; i++)
         run_stage(&g->there[i], g->array[i % 2], g->array[(i + 1) % 2]);
-    return g->array[(g->n_stages - 1) % 2];
 }
 
-void grid_fft_backward(grid_fft *g)
+static void backward(void *state)
 {
+    grid_fft *g = state;
     const size_t n = box_points(g->has[0]);
 
     for (int i = g->n_stages - 1; i >= 0; i--)
@@ -200,8 +259,10 @@ void grid_fft_backward(grid_fft *g)
         g->array[0][i] *= g->scale;
 }
 
-void grid_fft_close(grid_fft *g)
+static void close_grid(void *state)
 {
+    grid_fft *g = state;
+
     for (int i = 0; i < g->n_stages; i++) {
         local_fft_free(&g->there[i].plane);
         local_fft_free(&g->back[i].plane);
@@ -215,3 +276,11 @@ void grid_fft_close(grid_fft *g)
     MUST(MPI_Comm_free(&g->row));
     MUST(MPI_Comm_free(&g->col));
 }
+
+const grid_method grid_on_host = {.open = open_grid,
+                                  .put = put,
+                                  .forward = forward,
+                                  .backward = backward,
+                                  .get_forward = get_forward,
+                                  .get_backward = get_backward,
+                                  .close = close_grid};

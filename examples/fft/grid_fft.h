@@ -12,53 +12,49 @@
 #ifndef GRID_FFT_H
 #define GRID_FFT_H
 
-#include "local_fft.h"
 #include "reshape.h"
 
 /* The most of reshapes on the way. */
 #define GRID_RESHAPES 2
 
+/* Axes. */
+enum { X, Y, Z };
+
 typedef struct {
     size_t n[3];
     int pencils; /* else slabs */
     int rows, cols;
-    int n_batches; /* of each reshape; with 2 or more they overlap with
-                      transforms */
+    /* Of each reshape; with 2 or more they overlap with transforms. */
+    int n_batches;
+    const device *device; /* on which the grid lies, or NULL */
 } grid_spec;
 
-/* One transform on all that a rank has, plane by plane, each with the slowest
- * index fixed; the reshape that follows, if one does. */
-typedef struct {
-    local_fft plane;
-    size_t planes, plane_points;
-    reshape *next;
-} grid_stage;
+/* Reshapes on the way, and what the rank at (row, col) has after so many. */
+int grid_reshapes(const grid_spec *spec);
+box grid_box(const grid_spec *spec, int reshapes, int row, int col);
 
-typedef struct {
-    int n_stages;
-    box has[GRID_RESHAPES + 1]; /* what this rank has at each stage */
-    int order[GRID_RESHAPES + 1][3];
-    grid_stage there[GRID_RESHAPES + 1], back[GRID_RESHAPES + 1];
-    reshape there_to[GRID_RESHAPES], back_from[GRID_RESHAPES];
-    MPI_Comm row, col;        /* ranks of this row, of this column */
-    double complex *array[2]; /* stages alternate between them */
-    double scale;
-} grid_fft;
-
-/* What a rank has of the grid before the transform. */
+/* What a rank has before and after the transform, the slowest axis first: in the
+ * order x, y, z and y, z, x. */
 box grid_input(const grid_spec *spec, int rank);
+box grid_output(const grid_spec *spec, int rank);
 
-/* Collective over comm. */
-void grid_fft_open(grid_fft *g, const grid_spec *spec, const traffic_way *way,
-                   traffic_cost *cost, MPI_Comm comm);
+/* Who transforms. A state is from malloc, and what close leaves is freed by the
+ * caller. */
+typedef struct {
+    /* Collective over comm. */
+    void *(*open)(const grid_spec *spec, const traffic_way *way,
+                  traffic_cost *cost, MPI_Comm comm);
+    void (*put)(void *state, const double complex *from); /* grid_input */
+    void (*forward)(void *state);
+    void (*backward)(void *state); /* from what forward gave, scaled */
+    void (*get_forward)(void *state, double complex *to); /* grid_output */
+    void (*get_backward)(void *state, double complex *to);
+    void (*close)(void *state);
+} grid_method;
 
-/* Transform array[0], of has[0] in order[0]. Returns the array with the result:
- * the box and order of the last stage. */
-double complex *grid_fft_forward(grid_fft *g);
-
-/* Transform what grid_fft_forward returned back into array[0], scaled. */
-void grid_fft_backward(grid_fft *g);
-
-void grid_fft_close(grid_fft *g);
+/* grid_fft.c: by FFTW, where forward transforms what backward gave, if it was
+ * called before. device_fft.c: on spec->device, where forward always transforms
+ * what was put, and what backward gives is scaled when it is got. */
+extern const grid_method grid_on_host, grid_on_device;
 
 #endif

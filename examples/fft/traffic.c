@@ -25,6 +25,50 @@ static void mpi_nothing(traffic *t)
     (void)t;
 }
 
+/* ---- MPI_Alltoallv in memory of the host, the buffers being a device's ---- */
+
+static void kept_open(traffic *t)
+{
+    t->host[0] = t->device->alloc_host(t->out.total * sizeof(double complex));
+    t->host[1] = t->device->alloc_host(t->in.total * sizeof(double complex));
+}
+
+static void kept_close(traffic *t)
+{
+    t->device->free_host(t->host[0]);
+    t->device->free_host(t->host[1]);
+}
+
+static void put_copy(traffic *t, void *to, const void *from, size_t numbers)
+{
+    const device_rows all = {
+        .to = to,
+        .from = from,
+        .width = numbers * sizeof(double complex),
+        .n = 1,
+    };
+
+    t->device->copy(t->stream, &all);
+}
+
+static void kept_start(traffic *t, int pair)
+{
+    put_copy(t, t->host[0], t->send[pair], t->out.total);
+    t->device->stream_wait(t->stream);
+    MUST(MPI_Alltoallv(t->host[0], t->out.counts, t->out.displs,
+                       MPI_C_DOUBLE_COMPLEX, t->host[1], t->in.counts,
+                       t->in.displs, MPI_C_DOUBLE_COMPLEX, t->comm));
+    put_copy(t, t->recv[pair], t->host[1], t->in.total);
+}
+
+static void naive_start(traffic *t, int pair)
+{
+    kept_open(t);
+    kept_start(t, pair);
+    t->device->stream_wait(t->stream);
+    kept_close(t);
+}
+
 /* ---- MPI_Alltoallv_init: a request for each pair of buffers ---- */
 
 #if MPI_VERSION >= 4
@@ -76,6 +120,8 @@ static void rota_open(traffic *t)
                              MPI_C_DOUBLE_COMPLEX, t->recv[0], t->in.counts,
                              t->in.displs, MPI_C_DOUBLE_COMPLEX, t->comm,
                              MPI_INFO_NULL, &t->plan));
+    if (t->device != NULL)
+        MUST(rota_plan_set_stream(t->plan, t->stream));
 }
 
 static void rota_way_start(traffic *t, int pair)
@@ -105,6 +151,7 @@ static void rota_close(traffic *t)
 
 static const traffic_way mpi_way = {.name = "mpi",
                                     .calls = "MPI_Alltoallv",
+                                    .baseline = 1,
                                     .available = 1,
                                     .open = mpi_open,
                                     .start = mpi_start,
@@ -134,15 +181,46 @@ static const traffic_way rota_mem_way = {
     .calls = "rota_alltoallv_init, rota_mem_alloc",
     .available = 1,
     .overlaps = 1,
-    .shared = 1,
+    .memory = MEMORY_NODE,
+    .open = rota_open,
+    .start = rota_way_start,
+    .test = rota_way_test,
+    .wait = rota_way_wait,
+    .close = rota_close};
+static const traffic_way naive_way = {
+    .name = "mpi",
+    .calls = "allocate, copy, MPI_Alltoallv, copy, free",
+    .memory = MEMORY_DEVICE,
+    .baseline = 1,
+    .available = 1,
+    .open = mpi_open,
+    .start = naive_start,
+    .test = mpi_nothing,
+    .wait = mpi_nothing,
+    .close = mpi_nothing};
+static const traffic_way kept_way = {.name = "mpi_kept",
+                                     .calls = "copy, MPI_Alltoallv, copy",
+                                     .memory = MEMORY_DEVICE,
+                                     .available = 1,
+                                     .open = kept_open,
+                                     .start = kept_start,
+                                     .test = mpi_nothing,
+                                     .wait = mpi_nothing,
+                                     .close = kept_close};
+static const traffic_way rota_device_way = {
+    .name = "rota",
+    .calls = "rota_alltoallv_init, rota_plan_set_stream",
+    .memory = MEMORY_DEVICE,
+    .available = 1,
     .open = rota_open,
     .start = rota_way_start,
     .test = rota_way_test,
     .wait = rota_way_wait,
     .close = rota_close};
 
-const traffic_way *const traffic_ways[] = {&mpi_way, &persistent_way, &rota_way,
-                                           &rota_mem_way, NULL};
+const traffic_way *const traffic_ways[] = {
+    &mpi_way,   &persistent_way, &rota_way,        &rota_mem_way,
+    &naive_way, &kept_way,       &rota_device_way, NULL};
 
 /* ---- All ways ---- */
 
@@ -171,7 +249,7 @@ double complex *traffic_buffer(const traffic_way *way, size_t n, MPI_Comm comm)
 {
     double complex *buffer;
 
-    if (!way->shared)
+    if (way->memory != MEMORY_NODE)
         return must_pages(n, sizeof *buffer);
     MUST(rota_mem_alloc(n * sizeof *buffer, comm, MPI_INFO_NULL, &buffer));
     return buffer;
@@ -179,7 +257,7 @@ double complex *traffic_buffer(const traffic_way *way, size_t n, MPI_Comm comm)
 
 void traffic_buffer_free(const traffic_way *way, double complex *buffer)
 {
-    if (way->shared)
+    if (way->memory == MEMORY_NODE)
         MUST(rota_mem_free(&buffer));
     else
         free(buffer);

@@ -6,6 +6,8 @@
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
+#include "device.h"
+
 #include <complex.h>
 #include <mpi.h>
 #include <rota.h>
@@ -17,12 +19,17 @@
 
 typedef struct traffic traffic;
 
+/* What buffers are in: that of this process, of rota_mem_alloc, or a device's,
+ * on which all happens in a stream. */
+typedef enum { MEMORY_OWN, MEMORY_NODE, MEMORY_DEVICE } traffic_memory;
+
 typedef struct {
     const char *name;
     const char *calls; /* what it consists of, for people */
-    int available;     /* in this MPI library */
-    int overlaps;      /* start returns before the data are there */
-    int shared;        /* buffers are of rota_mem_alloc */
+    traffic_memory memory;
+    int baseline;  /* what a program does that keeps nothing */
+    int available; /* in this MPI library */
+    int overlaps;  /* start returns before the data are there */
     void (*open)(traffic *t);
     void (*start)(traffic *t, int pair);
     void (*test)(traffic *t);
@@ -50,6 +57,8 @@ struct traffic {
     const traffic_way *way;
     traffic_cost *cost;
     MPI_Comm comm; /* the caller's */
+    const device *device;
+    void *stream;
     traffic_side out, in;
     int n_pairs;
     double complex *send[TRAFFIC_PAIRS], *recv[TRAFFIC_PAIRS];
@@ -57,13 +66,16 @@ struct traffic {
     rota_plan *plan;
     int plan_pair; /* that the plan has the buffers of */
     MPI_Request request[TRAFFIC_PAIRS];
+    void *host[2]; /* what is sent and received, where MPI takes it */
 };
 
-/* A buffer of n numbers for traffics of that way. Collective. */
+/* A buffer of n numbers of this process or the node, for traffics of that way.
+ * Collective. */
 double complex *traffic_buffer(const traffic_way *way, size_t n, MPI_Comm comm);
 void traffic_buffer_free(const traffic_way *way, double complex *buffer);
 
-/* Set way, cost, comm, n_pairs, send and recv before; buffers hold at least
+/* Set way, cost, comm, n_pairs, send and recv before, and for buffers of a device
+ * that and the stream that they are written and read in; they hold at least
  * the sums of the counts and stay the caller's. The communicator must outlive
  * the traffic. Collective. */
 void traffic_open(traffic *t, const size_t sent[], const size_t received[]);
@@ -74,7 +86,8 @@ void traffic_start(traffic *t, int pair);
 /* Advance what is under way, if something is. */
 void traffic_test(traffic *t);
 
-/* Until recv[pair] is complete and send[pair] may be written. */
+/* Until recv[pair] is complete and send[pair] may be written: on a device, for
+ * what is put in the stream from now on. */
 void traffic_wait(traffic *t);
 
 void traffic_close(traffic *t);

@@ -28,7 +28,8 @@ typedef struct mirror {
     bool pinned;
 } mirror;
 
-/* A mark, and how many blocks of the line are here when it is passed. */
+/* The end of a piece of the line: a mark, and how many blocks are here when it
+ * is passed. */
 typedef struct stop {
     rota_mark *mark;
     uint32_t n;
@@ -42,19 +43,21 @@ struct rota_staging {
 
     uint32_t *line; /* [n_line] send blocks, each once */
     uint32_t n_line;
+    uint32_t *queued; /* [n_line] the same, as they are copied: within a piece
+                         of the line in the order in which they lie */
     uint32_t *after_enter; /* [n_phases] blocks of the line that it waits for */
     uint32_t *after_send;  /* [n sends] likewise */
 
     /* The run. */
     stop stop[MOST_MARKS];
-    int n_stops, next_stop;
-    uint32_t here;   /* blocks of the line that have come */
-    bool *arrived;   /* [P] receive blocks that are to be copied up */
-    size_t waiting;  /* bytes of those */
-    rota_mark *last; /* behind all copies up */
-    bool rising;     /* and it has been put, but not been seen to be passed */
-    bool ended;      /* all phases are complete */
-    bool follow;     /* stream is the user's */
+    int n_stops, next_stop; /* the next one that is asked for */
+    uint32_t here;          /* blocks of the line that have come */
+    bool *arrived;          /* [P] receive blocks that are to be copied up */
+    size_t waiting;         /* bytes of those */
+    rota_mark *last;        /* behind all copies up */
+    bool rising; /* and it has been put, but not been seen to be passed */
+    bool ended;  /* all phases are complete */
+    bool follow; /* stream is the user's */
     void *stream;
     int64_t began, down, exchanged, up; /* nanoseconds of rota_now_ns */
 };
@@ -132,10 +135,12 @@ static int line_up(rota_exec *x)
     const liner k = {g, calloc((size_t)s->P, sizeof *k.place)};
 
     g->line = malloc((size_t)s->P * sizeof *g->line);
+    g->queued = malloc((size_t)s->P * sizeof *g->queued);
     g->after_enter = malloc(((size_t)s->n_phases + 1) * sizeof *g->after_enter);
     g->after_send =
         malloc(((size_t)s->msgs[ROTA_SEND].n + 1) * sizeof *g->after_send);
-    const bool good = k.place && g->line && g->after_enter && g->after_send;
+    const bool good =
+        k.place && g->line && g->queued && g->after_enter && g->after_send;
     for (uint32_t p = 0; good && p < s->n_phases; p++)
         g->after_enter[p] = line_up_phase(&k, x, p);
     free(k.place);
@@ -210,6 +215,7 @@ void rota_staging_free(rota_exec *x)
     g->device->mark_free(g->queue, g->last);
     g->device->queue_free(g->queue);
     free(g->line);
+    free(g->queued);
     free(g->after_enter);
     free(g->after_send);
     free(g->arrived);
@@ -241,7 +247,46 @@ static int make_room(struct rota_staging *g, mirror *m, size_t bytes,
     return MPI_SUCCESS;
 }
 
-/* Send blocks lie in the order in which they come, so that neighbours in line
+/* By where they lie; in place, since starts of varying plans allocate nothing. */
+static void sort_blocks(uint32_t *block, uint32_t n, const ptrdiff_t offset[])
+{
+    for (uint32_t gap = n / 2; gap > 0; gap /= 2)
+        for (uint32_t i = gap; i < n; i++) {
+            const uint32_t b = block[i];
+            uint32_t at = i;
+
+            for (; at >= gap && offset[block[at - gap]] > offset[b]; at -= gap)
+                block[at] = block[at - gap];
+            block[at] = b;
+        }
+}
+
+/* A piece is a share of the whole, the last of which may be short: there is one
+ * mark to spare for it. */
+static void cut_line(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+    size_t total = 0, since = 0;
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < g->n_line; i++)
+        total += rota_late_bytes(x->bytes[g->line[i]]);
+    const size_t share = total / (MOST_MARKS - 1) + 1;
+    const size_t piece = share > PIECE ? share : PIECE;
+    memcpy(g->queued, g->line, g->n_line * sizeof *g->line);
+    g->n_stops = 0;
+    for (uint32_t i = 0; i < g->n_line; i++) {
+        since += rota_late_bytes(x->bytes[g->line[i]]);
+        if (since < piece && i + 1 < g->n_line)
+            continue;
+        g->stop[g->n_stops++].n = i + 1;
+        sort_blocks(g->queued + first, i + 1 - first, g->side[ROTA_SRC].offset);
+        first = i + 1;
+        since = 0;
+    }
+}
+
+/* Send blocks lie in the order in which they come, so that neighbours there
  * that are neighbours on the device are one copy. Blocks that no message or
  * copy reads have no bytes, or stay. */
 static size_t place_blocks(rota_exec *x, rota_region region)
@@ -252,7 +297,7 @@ static size_t place_blocks(rota_exec *x, rota_region region)
     size_t at = 0;
 
     for (uint32_t i = 0; i < (sends ? g->n_line : P); i++) {
-        const rota_block b = sends ? g->line[i] : P + i;
+        const rota_block b = sends ? g->queued[i] : P + i;
         x->offset[b] = (ptrdiff_t)at;
         at += rota_late_bytes(x->bytes[b]);
     }
@@ -267,6 +312,8 @@ int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
     const size_t P = (size_t)x->s->P;
 
     memcpy(m->offset, offset, P * sizeof *offset);
+    if (region == ROTA_SRC)
+        cut_line(x);
     /* A page at least: no bytes are to be at some address, too. */
     ROTA_TRY(make_room(x->staging, m, place_blocks(x, region) + 1, shared));
     m->on = true;
@@ -320,31 +367,24 @@ void rota_staging_times(const rota_exec *x, double *down, double *exchange,
 
 /* ---- down ---------------------------------------------------------------------- */
 
-/* Blocks of the line from i to end - 1 that follow each other on both sides.
+/* Blocks from i on, to end - 1 at most, that follow each other on both sides.
  * Returns where they end; *bytes is their sum. */
-static uint32_t end_of_run(const rota_exec *x, uint32_t i, size_t *bytes)
+static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
+                           size_t *bytes)
 {
     const struct rota_staging *const g = x->staging;
     const mirror *const m = &g->side[ROTA_SRC];
-    const rota_block first = g->line[i];
+    const rota_block first = g->queued[i];
 
     *bytes = rota_late_bytes(x->bytes[first]);
-    for (i++; i < g->n_line && !m->layout->strip && *bytes < PIECE; i++) {
-        const rota_block b = g->line[i];
+    for (i++; i < end && !m->layout->strip; i++) {
+        const rota_block b = g->queued[i];
         const size_t more = rota_late_bytes(x->bytes[b]);
         if (more > 0 && m->offset[b] != m->offset[first] + (ptrdiff_t)*bytes)
             break;
         *bytes += more;
     }
     return i;
-}
-
-static int put_stop(struct rota_staging *g, uint32_t n)
-{
-    stop *const s = &g->stop[g->n_stops++];
-
-    s->n = n;
-    return g->device->mark_put(g->queue, s->mark);
 }
 
 /* The last mark, behind all that is in the queue. */
@@ -354,30 +394,22 @@ static int put_last(struct rota_staging *g)
     return g->device->mark_put(g->queue, g->last);
 }
 
-/* Copy the line down. What it needs marks for is a piece of the whole, the last
- * of which may be short: there is one mark to spare for it. */
 static int copy_line(rota_exec *x)
 {
     struct rota_staging *const g = x->staging;
     const mirror *const m = &g->side[ROTA_SRC];
-    size_t total = 0, since = 0;
+    uint32_t i = 0;
 
-    for (uint32_t i = 0; i < g->n_line; i++)
-        total += rota_late_bytes(x->bytes[g->line[i]]);
-    const size_t share = total / (MOST_MARKS - 1) + 1;
-    const size_t piece = share > PIECE ? share : PIECE;
-    for (uint32_t i = 0; i < g->n_line;) {
-        const rota_block b = g->line[i];
-        size_t bytes;
-        i = end_of_run(x, i, &bytes);
-        ROTA_TRY(rota_layout_pack(m->layout, g->device, g->queue,
-                                  m->base + m->offset[b], bytes,
-                                  m->memory + x->offset[b]));
-        since += bytes;
-        if (since >= piece || i == g->n_line) {
-            ROTA_TRY(put_stop(g, i));
-            since = 0;
+    for (int s = 0; s < g->n_stops; s++) {
+        while (i < g->stop[s].n) {
+            const rota_block b = g->queued[i];
+            size_t bytes;
+            i = end_of_run(x, i, g->stop[s].n, &bytes);
+            ROTA_TRY(rota_layout_pack(m->layout, g->device, g->queue,
+                                      m->base + m->offset[b], bytes,
+                                      m->memory + x->offset[b]));
         }
+        ROTA_TRY(g->device->mark_put(g->queue, g->stop[s].mark));
     }
     return MPI_SUCCESS;
 }
@@ -386,7 +418,7 @@ int rota_staging_begin(rota_exec *x)
 {
     struct rota_staging *const g = x->staging;
 
-    g->n_stops = g->next_stop = 0;
+    g->next_stop = g->side[ROTA_SRC].on ? 0 : g->n_stops;
     g->here = g->side[ROTA_SRC].on ? 0 : g->n_line;
     g->waiting = 0;
     g->ended = false;
@@ -564,7 +596,9 @@ int rota_staging_leave(rota_exec *x)
         if (!is_straight(x, &x->s->copy[c]))
             note_arrival(x, x->s->copy[c].to,
                          rota_copy_bytes(x->s, &x->s->copy[c], x->bytes));
-    return x->staging->waiting > 0 ? copy_arrived(x) : MPI_SUCCESS;
+    const bool last = x->phase + 1 == x->s->n_phases;
+    const size_t least = last ? 1 : PIECE;
+    return x->staging->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
 }
 
 static int end_ipc(rota_exec *x)

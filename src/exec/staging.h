@@ -6,10 +6,10 @@
  * queue of the device's, while messages travel.
  *
  * Send blocks stand in line in the order in which the schedule reads them, and
- * come in that order. So how far the line has got says which messages may leave
- * and which phases may begin. What may leave before all of a phase is here are
- * messages of send blocks alone, since nothing is written where they lie; other
- * phases wait for all that they read.
+ * come in that order, piece by piece. So how far the line has got says which
+ * messages may leave and which phases may begin. What may leave before all of a
+ * phase is here are messages of send blocks alone, since nothing is written where
+ * they lie; other phases wait for all that they read.
  *
  * Without mirrors it is the order of the queue that is kept here, for copies on
  * the device and those between devices (x->ipc).

@@ -31,7 +31,7 @@ int __wrap_MPIX_Query_cuda_support(void)
     int __wrap_##name(constant void *data, count_type n, MPI_Datatype type,    \
                       int peer, int tag, MPI_Comm comm, MPI_Request *request)  \
     {                                                                          \
-        return __real_##name(standin_place(data), n, type, peer, tag, comm,    \
+        return __real_##name(standin_place(data, 0), n, type, peer, tag, comm, \
                              request);                                         \
     }
 
@@ -62,7 +62,7 @@ int __wrap_MPI_Ialltoallv(const void *from, const int *scounts,
                           MPI_Datatype rtype, MPI_Comm comm,
                           MPI_Request *request)
 {
-    return __real_MPI_Ialltoallv(standin_place(from), scounts, sdispls, stype,
-                                 standin_place(to), rcounts, rdispls, rtype,
-                                 comm, request);
+    return __real_MPI_Ialltoallv(standin_place(from, 0), scounts, sdispls,
+                                 stype, standin_place(to, 0), rcounts, rdispls,
+                                 rtype, comm, request);
 }

@@ -11,14 +11,12 @@
  */
 #define _GNU_SOURCE
 #include "standin.h"
-#include "exec/device.h"
 #include "pattern.h"
 #include "testdev.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,9 +123,9 @@ static char *place_of(const void *p, size_t n)
     return a->true_place + at;
 }
 
-void *standin_place(const void *p)
+void *standin_place(const void *p, size_t bytes)
 {
-    return place_of(p, 0);
+    return place_of(p, bytes);
 }
 
 enum { PAGE = 4096 };
@@ -278,15 +276,17 @@ static void unpin(rota_queue *q, void *memory)
 
 /* ---- queues ------------------------------------------------------------------ */
 
-typedef enum kind { COPY, MARK, AWAIT, AWAIT_MARK } kind;
+typedef enum kind { COPY, MARK, AWAIT, AWAIT_MARK, CALL } kind;
 
 typedef struct job {
     kind kind;
-    rota_rows rows;          /* COPY */
-    rota_mark *mark;         /* MARK, AWAIT_MARK */
-    uint64_t time;           /* of those that it was put */
-    struct rota_queue *of;   /* AWAIT: all its jobs up to */
-    uint64_t number, awaits; /* of this job; of the one awaited */
+    rota_rows rows;            /* COPY */
+    rota_mark *mark;           /* MARK, AWAIT_MARK */
+    uint64_t time;             /* of those that it was put */
+    struct rota_queue *of;     /* AWAIT: all its jobs up to */
+    uint64_t number, awaits;   /* of this job; of the one awaited */
+    void (*call)(void *state); /* CALL */
+    void *state;
     struct job *next;
 } job;
 
@@ -311,6 +311,16 @@ struct rota_mark {
 static rota_queue *queues;
 static rota_mark *opened;
 
+/* One that is not has done all that was in it. */
+static bool is_there(const rota_queue *q)
+{
+    const rota_queue *at = queues;
+
+    while (at && at != q)
+        at = at->next;
+    return at != NULL;
+}
+
 static bool run_up_to(rota_queue *q, uint64_t number);
 
 static void make_copy(const rota_rows *r)
@@ -331,6 +341,9 @@ static bool run(const job *j)
         return true;
     case MARK:
         atomic_store(&j->mark->times->passed, j->time);
+        return true;
+    case CALL:
+        j->call(j->state);
         return true;
     case AWAIT:
         return run_up_to(j->of, j->awaits);
@@ -355,7 +368,7 @@ static bool run_first(rota_queue *q)
 
 static bool run_up_to(rota_queue *q, uint64_t number)
 {
-    while (q->first && q->first->number <= number)
+    while (is_there(q) && q->first && q->first->number <= number)
         if (!run_first(q))
             return false;
     return true;
@@ -448,19 +461,48 @@ static void memory_close(rota_queue *q, char *base)
     objects--;
 }
 
+static size_t copies[2];
+
+size_t standin_copies(bool up)
+{
+    return copies[up];
+}
+
 static int copy(rota_queue *q, const rota_rows *rows)
 {
     if (rows->n == 0 || rows->width == 0)
         die("a copy of nothing");
+    copies[holds(rows->to)]++;
     put(q, &(job){.kind = COPY, .rows = *rows});
     return MPI_SUCCESS;
+}
+
+void standin_await(rota_queue *q, rota_queue *of, uint64_t number)
+{
+    put(q, &(job){.kind = AWAIT, .of = of, .awaits = number});
+}
+
+void standin_call(rota_queue *q, void (*call)(void *state), void *state)
+{
+    put(q, &(job){.kind = CALL, .call = call, .state = state});
+}
+
+uint64_t standin_put(const rota_queue *q)
+{
+    return q->put;
+}
+
+bool standin_passed(const rota_queue *q, uint64_t number)
+{
+    get_on();
+    return !is_there(q) || q->done >= number;
 }
 
 static int queue_follow(rota_queue *q, void *stream)
 {
     rota_queue *const s = stream;
 
-    put(q, &(job){.kind = AWAIT, .of = s, .awaits = s->put});
+    standin_await(q, s, s->put);
     return MPI_SUCCESS;
 }
 
@@ -570,7 +612,7 @@ static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
     return MPI_SUCCESS;
 }
 
-static const rota_device standin = {
+const rota_device standin_device = {
     .name = "stand-in",
     .holds = holds,
     .pin = pin,
@@ -597,7 +639,7 @@ static const rota_device standin = {
 const rota_device *__wrap_rota_device_in_use(void);
 const rota_device *__wrap_rota_device_in_use(void)
 {
-    return &standin;
+    return &standin_device;
 }
 
 /* ---- for tests ------------------------------------------------------------------ */

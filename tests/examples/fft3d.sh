@@ -4,7 +4,7 @@
 # shellcheck source=tests/examples/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-short='--steps 1 --rounds 1 --verify --overlap'
+short='--steps 1 --rounds 1 --verify'
 
 # right WAYS P ARGUMENT...: these ways of exchanging, all of them there, and
 # there and back; with one and with several batches.
@@ -13,7 +13,7 @@ right()
     ways=$1
     shift
     # shellcheck disable=SC2086
-    succeeds "$@" $short --exchange "$ways"
+    succeeds "$@" $short --overlap --exchange "$ways"
     [ "$ways" != all ] || ways='mpi rota rota_mem'
     for what in forward 'there and back'; do
         for way in $ways; do
@@ -48,6 +48,35 @@ case_pencil()
     right rota_mem 3 --decompose pencil --grid 7x5x6 --batches 3
 }
 
+# device P ARGUMENT...: there and back on a device, where there is one.
+device()
+{
+    ranks=$1
+    shift
+    # shellcheck disable=SC2086
+    succeeds "$ranks" --device cuda $short "$@"
+    for what in forward 'there and back'; do
+        for way in mpi mpi_kept rota; do
+            has "$what, $way: greatest error" || complain "$ran: $what, $way"
+        done
+    done
+}
+
+case_device()
+{
+    device 1 --grid 7x5x6
+    device 2 --grid 7x5x6
+    device 2 --grid 32x24x40 --steps 3
+    device 3 --grid 2x3x11
+    device 4 --grid 9x1x2
+    device 2 --decompose pencil --grid 7x5x6
+    device 3 --decompose pencil --grid 5x7x6 --ranks 1x3
+    device 4 --decompose pencil --grid 7x5x6
+    device 4 --decompose pencil --grid 1x2x3
+    device 4 --decompose pencil --grid 16x20x24 --steps 3
+    fails 'unknown exchange: rota_mem' 2 --device cuda --exchange rota_mem
+}
+
 case_options()
 {
     fails 'unknown option: --fast' 2 --fast
@@ -66,6 +95,9 @@ case_options()
     fails '--ranks is for --decompose pencil' 2 --ranks 2x1
     fails '--ranks 2x2 is not 2 ranks' 2 --decompose pencil --ranks 2x2
     fails 'unknown exchange: tcp' 2 --exchange tcp
+    fails '--overlap is not for --device' 2 --device cuda --overlap
+    fails 'no --device disk: the only kind is cuda' 2 --device disk
+    fails 'unknown exchange: mpi_kept' 2 --exchange mpi_kept
     succeeds 1 --help
     has '--overlap' || complain "$ran: text"
     succeeds 2 --exchange rota --grid 4x4x4 --steps 1 --rounds 1
