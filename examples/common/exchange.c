@@ -9,6 +9,7 @@
 #include "exchange.h"
 
 #include "must.h"
+#include "rounds.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -195,13 +196,11 @@ static void pack(exchange *x, const u64_vec block[])
 
 uint64_t exchange_run(exchange *x, const u64_vec block[], uint64_t note)
 {
-    double began;
-
     x->note = note;
     pack(x, block);
-    began = MPI_Wtime();
+    x->began = node_clock();
     x->form->run(x);
-    x->seconds += MPI_Wtime() - began;
+    x->ended = node_clock();
     x->largest = 0;
     for (int d = 0; d < x->P; d++) {
         const uint64_t bytes = (block[d].n + 2) * sizeof(uint64_t);

@@ -57,12 +57,11 @@ struct exchange {
     uint64_t *tell, *told;
     u64_vec received;
     rota_plan *tell_plan, *data_plan;
-    /* Totals since exchange_open. */
     double setup_s; /* in open */
-    double seconds; /* in run: packing the blocks is not in it */
     uint64_t bytes; /* sent to other ranks: values, a count and a note each */
     /* Of the last exchange. */
     uint64_t largest; /* bytes of the largest block to another rank, likewise */
+    double began, ended; /* by node_clock; packing the blocks was before */
 };
 
 /* Collective over comm, which must outlive the exchange. */

@@ -8,6 +8,7 @@
 
 #include "exchange.h"
 #include "options.h"
+#include "rounds.h"
 
 #include <stdio.h>
 
@@ -18,6 +19,7 @@
 
 typedef struct {
     const char *exchange, *csv;
+    size_t rounds;
     size_t iterations; /* at most so many */
     size_t memory_mib; /* as for memory_limit */
     int verify, progress;
@@ -30,6 +32,7 @@ typedef struct {
 /* clang-format off */
 #define LOOP_OPTIONS(l)                                                        \
     {"--exchange", OPTION_WORD, &(l)->exchange, 0, 0, 0},                      \
+    {"--rounds", OPTION_NUMBER, &(l)->rounds, 1, 1000, 1},                     \
     {"--iterations", OPTION_NUMBER, &(l)->iterations, 1, 1e15, 1},             \
     {"--verify", OPTION_FLAG, &(l)->verify, 0, 0, 0},                          \
     {"--csv", OPTION_WORD, &(l)->csv, 0, 0, 0},                                \
@@ -40,6 +43,9 @@ typedef struct {
 /* For help texts: what is said of them, but for verify. */
 #define LOOP_HELP                                                              \
     EXCHANGE_HELP                                                              \
+    "  --rounds N        run the loop so often with each exchange, in turns\n" \
+    "                    (default 1); fewer than ten or so are no "            \
+    "measurement\n"                                                            \
     "  --iterations N    stop after so many, to compare exchanges where all\n" \
     "                    would take too long\n"                                \
     "  --csv FILE        write the figures of each iteration;\n"               \
@@ -49,6 +55,21 @@ typedef struct {
     "  --progress        report progress on stderr (default if that is a\n"    \
     "                    terminal)\n"
 
+#define LOOP_HELP_TABLE                                                        \
+    "Times are medians over rounds: of the loop; of what it spends waiting,\n" \
+    "from when the first rank begins an exchange until the last one does; "    \
+    "and\n"                                                                    \
+    "in exchanges, from then until the last rank has what it gets (fast: a\n"  \
+    "tenth of the rounds took less; first: in the first round, where memory "  \
+    "is\n"                                                                     \
+    "new to the program). Where ranks have no common clock, on several "       \
+    "nodes,\n"                                                                 \
+    "waiting counts as exchange. Set-up is done once; the first one with "     \
+    "Rota\n"                                                                   \
+    "duplicates the communicator, for both of its forms. Bytes are those "     \
+    "sent\n"                                                                   \
+    "to other ranks.\n"
+
 loop_options loop_options_default(void);
 
 /* 0, or EXIT_USAGE after saying what is wrong. */
@@ -56,39 +77,73 @@ int loop_options_check(loop_options *o);
 
 /* ---- Loops ---- */
 
+/* Times of an iteration, or of all. */
+enum {
+    LOOP_ALL,      /* of the slowest rank; has the others in it */
+    LOOP_WAITING,  /* from when the first rank begins the exchange, and all have
+                      left the one before, until the last one begins */
+    LOOP_EXCHANGE, /* from then until the last rank ends it */
+    LOOP_TIMES
+};
+
 typedef struct {
     uint64_t delta;   /* facts that this iteration worked on, on all ranks */
     uint64_t bytes;   /* sent to other ranks, on all ranks */
     uint64_t largest; /* block sent to another rank, in bytes, on any rank */
-    double total_s, exchange_s; /* each the greatest over the ranks */
+    double s[LOOP_TIMES];
 } loop_step;
 
-/* The same on all ranks, but for what the steps say of other ranks. */
+/* The same on all ranks, but for steps and what they add up to, which are right
+ * on rank 0. */
 typedef struct {
     const exchange_form *form;
     uint64_t iterations, facts, bytes;
     uint64_t fingerprint; /* of the facts: the sum of that of the ranks */
     uint64_t fullest;     /* facts of the rank that has most */
-    /* Each the greatest over the ranks; total_s has the other two in it.
-     * Set-up is what a form does once: make plans. */
-    double total_s, setup_s, exchange_s;
-    loop_step *steps; /* [iterations] right on rank 0; the caller frees */
+    double setup_s;       /* what a form does once, of the slowest rank */
+    double s[LOOP_TIMES];
+    double fast_s, first_s; /* of rounds: s[LOOP_EXCHANGE] in the fastest tenth
+                               and in the first one */
+    loop_step *steps;       /* [iterations] the caller frees */
 } loop_result;
 
+/* One form that takes its turns. */
 typedef struct {
     exchange x;
-    uint64_t facts;  /* on all ranks, up to the current delta */
-    loop_step *step; /* [n_steps] with this rank's own figures */
-    size_t n_steps, capacity;
-    loop_step now; /* the iteration under way */
-    double began, step_began, reported;
     const loop_options *options;
+    barrier *together;
+    int common_clock; /* to all ranks: they are on one node */
+} loop_entrant;
+
+/* An iteration on one rank. */
+typedef struct {
+    uint64_t delta, bytes, largest; /* as in loop_step */
+    double all_s, began, ended;     /* of the exchange, by the common clock; if
+                                       there is none, began is 0 */
+} loop_own_step;
+
+typedef struct {
+    exchange *x;
+    uint64_t facts;      /* on all ranks, up to the current delta */
+    loop_own_step *step; /* [n_steps] */
+    size_t n_steps, capacity;
+    loop_own_step now; /* the iteration under way */
+    double began, step_began, reported;
+    uint64_t bytes_before; /* x->bytes as the loop began */
+    const loop_entrant *entrant;
 } loop;
 
+/* Run a loop with all forms of the options in turns, that many rounds: run
+ * (program, e, r) opens one with e and closes it into r. result [n_forms] gets
+ * the medians; err is 0, or EXIT_WRONG after saying which loop found other facts
+ * than the first one. Collective; blocks. */
+int loop_rounds(const loop_options *o, MPI_Comm comm,
+                void (*run)(void *program, loop_entrant *e, loop_result *r),
+                void *program, loop_result result[]);
+
 /* Begin, and measure from here. With progress, rank 0 reports on stderr now and
- * then. The options must outlive the loop. Collective; blocks. */
-void loop_open(loop *l, const exchange_form *form, MPI_Comm comm,
-               const loop_options *options);
+ * then. Collective; blocks. */
+void loop_open(loop *l, loop_entrant *e);
 
 /* An iteration: call the first before the facts are made, the second to send
  * them, with the number of facts in this rank's delta, and the third when those
@@ -104,9 +159,9 @@ void loop_close(loop *l, uint64_t facts, uint64_t fingerprint, loop_result *r);
 
 /* ---- Results ---- */
 
-/* On rank 0: print the results of all forms, write the CSV file unless it is
- * NULL, close it, and compare them. what is "pairs" or another word for facts.
- * 0, or EXIT_WRONG after saying what is wrong. */
+/* On rank 0: print the results of all forms, and write the CSV file unless it is
+ * NULL and close it. what is "pairs" or another word for facts. 0, or EXIT_WRONG
+ * after saying what is wrong. */
 int loop_report(const loop_options *o, const loop_result result[],
                 const char *what, FILE *csv);
 

@@ -7,6 +7,7 @@
 loop_options loop_options_default(void)
 {
     return (loop_options){.exchange = "all",
+                          .rounds = 1,
                           .iterations = LOOP_TO_THE_END,
                           .progress = isatty(STDERR_FILENO)};
 }

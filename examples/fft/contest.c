@@ -61,38 +61,6 @@ void contest_close(entrant e[], int n)
 
 /* ---- Timing ---- */
 
-/* A barrier whose waits give the processor up. Where there are more ranks than
- * cores those of MPI_Barrier hold it, and what the last rank to leave is late
- * by would count as time of the round. */
-typedef struct {
-    int *bell; /* [2P] to each rank, from each */
-    rota_plan *plan;
-} barrier;
-
-static void barrier_open(barrier *b, MPI_Comm comm)
-{
-    int P;
-
-    MUST(MPI_Comm_size(comm, &P));
-    b->bell = must_realloc(NULL, 2 * (size_t)P, sizeof(int));
-    for (int q = 0; q < P; q++)
-        b->bell[q] = 0;
-    MUST(rota_alltoall_init(b->bell, 1, MPI_INT, b->bell + P, 1, MPI_INT, comm,
-                            MPI_INFO_NULL, &b->plan));
-}
-
-static void barrier_wait(barrier *b)
-{
-    MUST(rota_start(b->plan));
-    MUST(rota_wait(b->plan));
-}
-
-static void barrier_close(barrier *b)
-{
-    MUST(rota_plan_free(&b->plan));
-    free(b->bell);
-}
-
 /* One round of one entrant, in seconds a step. */
 static void time_round(entrant *e, size_t steps, barrier *b,
                        double measured[MEASURES])
@@ -111,25 +79,13 @@ static void time_round(entrant *e, size_t steps, barrier *b,
     e->starts = (double)(e->cost.starts - before.starts) / (double)steps;
 }
 
-static int compare(const void *a, const void *b)
+/* Of all n rounds, what the fraction q stayed below. */
+static double of_rounds(const double *rounds, size_t n, int what, double q,
+                        double *sorted)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Of all n rounds, what the given fraction stayed below. */
-static double quantile(const double *rounds, size_t n, int what, double q,
-                       double *sorted)
-{
-    const double at = q * (double)(n - 1);
-    const size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
-
     for (size_t i = 0; i < n; i++)
         sorted[i] = rounds[i * MEASURES + (size_t)what];
-    qsort(sorted, n, sizeof *sorted, compare);
-    return sorted[below] +
-           (at - (double)below) * (sorted[above] - sorted[below]);
+    return quantile(sorted, n, q);
 }
 
 static void conclude(entrant *e, double *rounds, size_t n, MPI_Comm comm)
@@ -138,10 +94,10 @@ static void conclude(entrant *e, double *rounds, size_t n, MPI_Comm comm)
 
     MUST(MPI_Allreduce(MPI_IN_PLACE, rounds, (int)n * MEASURES, MPI_DOUBLE,
                        MPI_MAX, comm));
-    e->step_s = quantile(rounds, n, STEP, 0.5, sorted);
-    e->exchange_s = quantile(rounds, n, EXCHANGE, 0.5, sorted);
-    e->fast_s = quantile(rounds, n, EXCHANGE, 0.1, sorted);
-    e->pack_s = quantile(rounds, n, PACK, 0.5, sorted);
+    e->step_s = of_rounds(rounds, n, STEP, 0.5, sorted);
+    e->exchange_s = of_rounds(rounds, n, EXCHANGE, 0.5, sorted);
+    e->fast_s = of_rounds(rounds, n, EXCHANGE, 0.1, sorted);
+    e->pack_s = of_rounds(rounds, n, PACK, 0.5, sorted);
     MUST(MPI_Allreduce(&e->cost.plan_s, &e->plan_s, 1, MPI_DOUBLE, MPI_MAX,
                        comm));
     free(sorted);
@@ -159,9 +115,12 @@ void contest_run(entrant e[], int n, const contest_options *o, MPI_Comm comm)
     for (int i = 0; i < n; i++)
         time_round(&e[i], o->steps, &b, unused);
     for (size_t k = 0; k < rounds; k++)
-        for (int i = 0; i < n; i++)
+        for (int turn = 0; turn < n; turn++) {
+            const int i = round_turn(k, turn, n);
+
             time_round(&e[i], o->steps, &b,
                        times + ((size_t)i * rounds + k) * MEASURES);
+        }
     for (int i = 0; i < n; i++)
         conclude(&e[i], times + (size_t)i * rounds * MEASURES, rounds, comm);
     barrier_close(&b);
@@ -198,11 +157,6 @@ static void print_entrant(const entrant e[], int i)
     else
         print_break_even(e, i);
     printf("  %s\n", e[i].way->calls);
-}
-
-static double ratio(double a, double b)
-{
-    return b > 0 ? a / b : 0;
 }
 
 static void print_ratio(const char *name, const entrant *slow,

@@ -1,11 +1,9 @@
-/* contest.h - the same work by several ways of exchanging, timed side by side.
- *
- * Rounds go around the ways, so that what else happens on the machine meets
- * all of them alike; the median of the rounds counts. */
+/* contest.h - the same work by several ways of exchanging, timed in rounds. */
 #ifndef CONTEST_H
 #define CONTEST_H
 
 #include "options.h"
+#include "rounds.h"
 #include "traffic.h"
 
 /* What contests can be told. */

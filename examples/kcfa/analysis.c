@@ -52,7 +52,7 @@ void state_fact(const program *p, int l, const uint64_t env[], uint64_t *fact)
 static void emit(analysis *a)
 {
     const uint64_t hash = address_hash(a->fresh) >> 32;
-    u64_vec *to = &a->block[hash % (uint64_t)a->l.x.P];
+    u64_vec *to = &a->block[hash % (uint64_t)a->l.x->P];
 
     u64_vec_reserve(to, to->n + a->width);
     memcpy(to->at + to->n, a->fresh, a->width * sizeof a->fresh[0]);
@@ -156,7 +156,7 @@ static void join_new(analysis *a, size_t i)
 /* One iteration; 0 if there is none left. */
 static int iterate(analysis *a)
 {
-    const exchange *x = &a->l.x;
+    const exchange *x = a->l.x;
     const size_t n_new = a->facts.n - a->first_new;
 
     if (!loop_step_begin(&a->l))
@@ -181,7 +181,7 @@ static void add_first_state(analysis *a)
     const uint64_t env[1] = {0};
 
     state_fact(a->p, 0, env, a->fresh);
-    if (a->l.x.me == 0)
+    if (a->l.x->me == 0)
         (void)fact_set_add(&a->facts, a->fresh);
 }
 
@@ -203,26 +203,26 @@ analysis_counts analysis_count(const program *p, const fact_set *facts)
     return counts;
 }
 
-void analysis_run(const program *p, const exchange_form *form, MPI_Comm comm,
-                  const loop_options *options, loop_result *result,
+void analysis_run(const program *p, loop_entrant *e, loop_result *result,
                   analysis_counts *counts)
 {
     analysis a = {.p = p, .width = analysis_width(p)};
 
-    loop_open(&a.l, form, comm, options);
+    loop_open(&a.l, e);
     fact_set_make(&a.facts, a.width);
     a.fresh = must_realloc(NULL, a.width, sizeof a.fresh[0]);
-    a.block = must_realloc(NULL, (size_t)a.l.x.P, sizeof a.block[0]);
-    for (int d = 0; d < a.l.x.P; d++)
+    a.block = must_realloc(NULL, (size_t)a.l.x->P, sizeof a.block[0]);
+    for (int d = 0; d < a.l.x->P; d++)
         a.block[d] = (u64_vec){0};
     add_first_state(&a);
     while (iterate(&a))
         ;
     *counts = analysis_count(p, &a.facts);
-    for (int d = 0; d < a.l.x.P; d++)
+    for (int d = 0; d < a.l.x->P; d++)
         u64_vec_free(&a.block[d]);
     loop_close(&a.l, a.facts.n, counts->fingerprint, result);
-    MUST(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_UINT64_T, MPI_SUM, comm));
+    MUST(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_UINT64_T, MPI_SUM,
+                       a.l.x->comm));
     free(a.block);
     free(a.fresh);
     fact_set_free(&a.facts);

@@ -34,8 +34,7 @@ analysis_counts analysis_count(const program *p, const fact_set *facts);
 
 /* Analyse p. result's facts are of all three kinds, its fingerprint is that of
  * counts. Collective; blocks. */
-void analysis_run(const program *p, const exchange_form *form, MPI_Comm comm,
-                  const loop_options *options, loop_result *result,
+void analysis_run(const program *p, loop_entrant *e, loop_result *result,
                   analysis_counts *counts);
 
 /* The fact that lambda l is entered in env [n_env]. */

@@ -30,17 +30,21 @@ static const char help[] =
     "CALLS\n" LOOP_HELP
     "  --verify          compare with a textbook evaluator on one rank (slow)\n"
     "  --help            this text\n"
-    "\n"
-    "The total has set-up and exchange in it. Bytes are those sent to other\n"
-    "ranks. Exit code: 0 if all went well, 1 for bad input or a wrong result, "
-    "2\n"
-    "for a wrong command line.\n";
+    "\n" LOOP_HELP_TABLE "Exit code: 0 if all went well, 1 for bad input or a "
+    "wrong result, 2 for a\n"
+    "wrong command line.\n";
 
 typedef struct {
     const char *program;
     size_t k;
     loop_options loop;
 } options;
+
+/* What is run in rounds, and what the last one found. */
+typedef struct {
+    const program *p;
+    analysis_counts counts;
+} analysis_of;
 
 static int parse(int argc, char **argv, options *o)
 {
@@ -105,11 +109,18 @@ static int finish(const options *o, const program *p, FILE *csv,
     return o->loop.verify ? err | verify(p, counts) : err;
 }
 
+static void run_analysis(void *program, loop_entrant *e, loop_result *r)
+{
+    analysis_of *a = program;
+
+    analysis_run(a->p, e, r, &a->counts);
+}
+
 static int run(const options *o, int rank, int P)
 {
     loop_result result[EXCHANGE_FORMS];
-    analysis_counts counts;
     program p;
+    analysis_of a = {.p = &p};
     FILE *csv;
     int err;
 
@@ -121,11 +132,9 @@ static int run(const options *o, int rank, int P)
     }
     if (rank == 0)
         print_program(o, &p, P);
-    for (int i = 0; i < o->loop.n_forms; i++)
-        analysis_run(&p, o->loop.form[i], MPI_COMM_WORLD, &o->loop, &result[i],
-                     &counts);
+    err = loop_rounds(&o->loop, MPI_COMM_WORLD, run_analysis, &a, result);
     if (rank == 0)
-        err = finish(o, &p, csv, result, &counts);
+        err |= finish(o, &p, csv, result, &a.counts);
     program_free(&p);
     return loop_end(&o->loop, result, err, MPI_COMM_WORLD);
 }

@@ -62,7 +62,7 @@ static void join(closure *c)
 /* One iteration; 0 if there is none left. */
 static int iterate(closure *c)
 {
-    const exchange *x = &c->l.x;
+    const exchange *x = c->l.x;
 
     if (!loop_step_begin(&c->l))
         return 0;
@@ -73,33 +73,31 @@ static int iterate(closure *c)
     for (int s = 0; s < x->P; s++)
         learn(c, x->came + x->got_at[s], (size_t)x->got[s]);
     if (c->l.facts >= c->balance_at) {
-        balance(c->graph, &c->known, &c->l.x, c->block);
+        balance(c->graph, &c->known, c->l.x, c->block);
         c->balance_at = 2 * c->l.facts;
     }
     loop_step_end(&c->l);
     return 1;
 }
 
-static void closure_open(closure *c, const exchange_form *form, MPI_Comm comm,
-                         const closure_options *options)
+static void closure_open(closure *c, int no_split, loop_entrant *e)
 {
     const size_t P = (size_t)c->graph->P;
 
-    loop_open(&c->l, form, comm, &options->loop);
+    loop_open(&c->l, e);
     pair_filter_make(&c->sent, FILTER_SLOTS);
     c->block = must_realloc(NULL, P, sizeof c->block[0]);
     for (size_t d = 0; d < P; d++)
         c->block[d] = (u64_vec){0};
-    c->balance_at =
-        options->no_split || P == 1 ? UINT64_MAX : BALANCE_PAIRS * P;
+    c->balance_at = no_split || P == 1 ? UINT64_MAX : BALANCE_PAIRS * P;
 }
 
-void closure_run(partition *p, const exchange_form *form, MPI_Comm comm,
-                 const closure_options *options, loop_result *result)
+void closure_run(partition *p, int no_split, loop_entrant *e,
+                 loop_result *result)
 {
     closure c = {.graph = p};
 
-    closure_open(&c, form, comm, options);
+    closure_open(&c, no_split, e);
     learn(&c, p->start.at, p->start.n);
     while (iterate(&c))
         ;

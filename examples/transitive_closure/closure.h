@@ -20,14 +20,9 @@
 #include "loop.h"
 #include "partition.h"
 
-typedef struct {
-    loop_options loop;
-    int no_split; /* vertices are not split */
-} closure_options;
-
 /* Compute the closure of the graph in p, which changes where vertices are
- * split. Collective; blocks. */
-void closure_run(partition *p, const exchange_form *form, MPI_Comm comm,
-                 const closure_options *options, loop_result *result);
+ * split, unless no_split is set. Collective; blocks. */
+void closure_run(partition *p, int no_split, loop_entrant *e,
+                 loop_result *result);
 
 #endif

@@ -26,11 +26,10 @@ static const char help[] =
     "  --help            this text\n"
     "\n"
     "The number of iterations is the greatest distance between connected\n"
-    "vertices; the last one finds nothing new. The total has set-up and\n"
-    "exchange in it; the first set-up with Rota duplicates the communicator,\n"
-    "for both of its forms. Bytes are those sent to other ranks. Exit code: 0\n"
-    "if all went well, 1 for bad input or a wrong result, 2 for a wrong\n"
-    "command line.\n";
+    "vertices; the last one finds nothing new. " LOOP_HELP_TABLE
+    "Exit code: 0 if all went well, 1 for bad input or a wrong result, 2 for "
+    "a\n"
+    "wrong command line.\n";
 
 /* Where --expect is not given. */
 #define NO_EXPECTATION SIZE_MAX
@@ -38,24 +37,31 @@ static const char help[] =
 typedef struct {
     deal_source graph;
     size_t expect;
-    closure_options closure;
+    loop_options loop;
+    int no_split;
 } options;
+
+/* What is run in rounds. */
+typedef struct {
+    const graph *g;
+    int no_split;
+    uint64_t n_split; /* vertices, in the last round */
+} closure_of;
 
 static int parse(int argc, char **argv, options *o)
 {
     const option table[] = {
         {"--generate", OPTION_WORD, &o->graph.generate, 0, 0, 0},
-        LOOP_OPTIONS(&o->closure.loop),
+        LOOP_OPTIONS(&o->loop),
         {"--expect", OPTION_NUMBER, &o->expect, 0, 1e15, 1},
-        {"--no-split", OPTION_FLAG, &o->closure.no_split, 0, 0, 0},
+        {"--no-split", OPTION_FLAG, &o->no_split, 0, 0, 0},
         {NULL, OPTION_FLAG, NULL, 0, 0, 0}};
     int err;
 
-    *o = (options){.expect = NO_EXPECTATION,
-                   .closure.loop = loop_options_default()};
+    *o = (options){.expect = NO_EXPECTATION, .loop = loop_options_default()};
     err = options_parse(argc, argv, table, help, &o->graph.file);
     if (err == 0)
-        err = loop_options_check(&o->closure.loop);
+        err = loop_options_check(&o->loop);
     return err == 0 ? deal_check(&o->graph) : err;
 }
 
@@ -73,7 +79,7 @@ static int check_result(const options *o, const graph *g,
 {
     int err = 0;
 
-    if (o->closure.loop.verify) {
+    if (o->loop.verify) {
         uint64_t pairs, fingerprint;
 
         reference_closure(g, &pairs, &fingerprint);
@@ -93,7 +99,7 @@ static int finish(const options *o, const graph *g, FILE *csv, int P,
                   uint64_t n_split, const loop_result result[])
 {
     const double mean = (double)result[0].facts / P;
-    const int err = loop_report(&o->closure.loop, result, "pairs", csv);
+    const int err = loop_report(&o->loop, result, "pairs", csv);
 
     printf("\nbalance      the fullest rank has %.2f times the mean; %s "
            "vertices are split\n",
@@ -101,27 +107,30 @@ static int finish(const options *o, const graph *g, FILE *csv, int P,
     return err | check_result(o, g, &result[0]);
 }
 
+static void run_closure(void *program, loop_entrant *e, loop_result *r)
+{
+    closure_of *c = program;
+    partition part;
+
+    partition_make(&part, c->g, MPI_COMM_WORLD);
+    closure_run(&part, c->no_split, e, r);
+    c->n_split = part.n_split;
+    partition_free(&part);
+}
+
 /* The closure of g in all forms. */
 static int run_all(const options *o, const graph *g, FILE *csv, int rank, int P)
 {
-    const loop_options *l = &o->closure.loop;
+    closure_of c = {.g = g, .no_split = o->no_split};
     loop_result result[EXCHANGE_FORMS];
-    uint64_t n_split = 0;
-    int err = 0;
+    int err;
 
     if (rank == 0)
         print_graph(o, g, P);
-    for (int i = 0; i < l->n_forms; i++) {
-        partition part;
-
-        partition_make(&part, g, MPI_COMM_WORLD);
-        closure_run(&part, l->form[i], MPI_COMM_WORLD, &o->closure, &result[i]);
-        n_split = part.n_split;
-        partition_free(&part);
-    }
+    err = loop_rounds(&o->loop, MPI_COMM_WORLD, run_closure, &c, result);
     if (rank == 0)
-        err = finish(o, g, csv, P, n_split, result);
-    return loop_end(l, result, err, MPI_COMM_WORLD);
+        err |= finish(o, g, csv, P, c.n_split, result);
+    return loop_end(&o->loop, result, err, MPI_COMM_WORLD);
 }
 
 static int run(const options *o, int rank, int P)
@@ -130,10 +139,10 @@ static int run(const options *o, int rank, int P)
     FILE *csv;
     int err;
 
-    memory_limit(o->closure.loop.memory_mib);
+    memory_limit(o->loop.memory_mib);
     err = deal_load(&o->graph, MPI_COMM_WORLD, &g);
     if (err == 0)
-        err = options_open(o->closure.loop.csv, MPI_COMM_WORLD, &csv);
+        err = options_open(o->loop.csv, MPI_COMM_WORLD, &csv);
     if (err == 0)
         err = run_all(o, &g, csv, rank, P);
     graph_free(&g);

@@ -61,7 +61,7 @@ case_options()
     has "iterations   3" || complain "$ran: iterations"
     succeeds 1 --help
     has '--exchange WHICH' || complain "$ran: text"
-    succeeds 2 --csv "$work/csv" --k 1 --program worst:3:2
+    succeeds 2 --rounds 3 --csv "$work/csv" --k 1 --program worst:3:2
     has 'mpi/exchange' || complain "$ran: no ratio"
     iterations=$(sed -n 's/^iterations *//p' "$work/out")
     [ "$(grep -c '^rota,[0-9]' "$work/csv")" = "$iterations" ] ||

@@ -199,10 +199,55 @@ case_options()
         [ "$(grep -c "^$form,[0-9]" "$work/csv")" = "$iterations" ] ||
             complain "$ran: lines of $form in the CSV file"
     done
+    fails '--rounds wants a whole number from 1 to 1000, not "0"' 2 \
+        --rounds 0 --generate grid:2x2
     succeeds 2 --exchange both --csv "$work/csv" --generate grid:3x9
     [ "$(sed '1d; s/,.*//' "$work/csv" | sort -u | xargs)" = 'exchange mpi' ] ||
         complain "$ran: exchanges in the CSV file"
     same_bytes "$work/csv"
+}
+
+# row FORM COLUMN...: those of that row of the table, from set-up s on.
+row()
+{
+    form=$1
+    shift
+    columns=
+    for column in "$@"; do
+        columns="$columns, \$$((column + 1))"
+    done
+    awk "\$1 == \"$form\" && \$2 ~ /^[0-9]/ { print ${columns#, } }" "$work/out"
+}
+
+# What several rounds find is what one finds; the times of one are those of its
+# iterations, and parts of the whole.
+case_rounds()
+{
+    succeeds 2 --csv "$work/csv" --generate grid:3x40
+    found=$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")
+    for form in mpi exchange rota; do
+        # shellcheck disable=SC2046
+        set -- $(row "$form" 2 3 4 5 6) $(awk -F, "\$1 == \"$form\" {
+            exchange += \$6; waiting += \$7
+        } END { print exchange, waiting }" "$work/csv")
+        echo "$form: $*" >>"$work/out"
+        awk "BEGIN { e = 2e-4; exit !($3 == $4 && $3 == $5 && $2 >= 0 &&
+            $3 > 0 && ($3 - $6)^2 < e^2 && ($2 - $7)^2 < e^2 &&
+            $2 + $3 < $1 + e) }" ||
+            complain "$ran: times of $form"
+    done
+    succeeds 2 --rounds 4 --csv "$work/csv" --generate grid:3x40
+    [ "$found" = "$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")" ] ||
+        complain "$ran: differs from one round"
+    same_bytes "$work/csv"
+    lines=$(grep -c '^rota,[0-9]' "$work/csv")
+    has "iterations   $lines" || complain "$ran: lines in the CSV file"
+    for form in mpi exchange rota; do
+        # shellcheck disable=SC2046
+        set -- $(row "$form" 4 5)
+        awk "BEGIN { exit !($2 <= $1 && $2 > 0) }" ||
+            complain "$ran: times of $form"
+    done
 }
 
 # 3000 vertices that lead to one, and it to another: all pairs end in two.
