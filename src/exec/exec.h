@@ -55,10 +55,11 @@ typedef struct rota_exec {
     bool fixed;        /* bytes and offset will not change any more */
     bool by_datatype;  /* fixed: let MPI gather blocks instead of packing */
     rota_metadata metadata;
-    size_t max_block; /* unless ROTA_META_ONCE: SIZE_MAX for no bound */
-    bool collect;     /* sizes of receive blocks are not known before a run:
+    size_t max_block;   /* unless ROTA_META_ONCE: SIZE_MAX for no bound */
+    bool collect;       /* sizes of receive blocks are not known before a run:
                          blocks stay in place[], for the owner to collect */
-    bool stage_in;    /* in place: send blocks are first copied from the
+    bool collect_early; /* into out, while the run lasts */
+    bool stage_in;      /* in place: send blocks are first copied from the
                           receive buffer; base[ROTA_SRC] is the plan's own */
 
     /* Owned by the executor. */
@@ -70,6 +71,9 @@ typedef struct rota_exec {
     size_t copy_step;  /* bytes of it that they use at a time */
     char **place; /* [n_blocks] unless ROTA_META_ONCE: where a block is that
                      came in a message with a header; else NULL */
+    char *out;    /* blocks collected, in rank order, end to end; grows */
+    size_t out_room;
+    bool out_used;                    /* in this run */
     struct rota_consensus *consensus; /* NULL without a sparse phase */
     struct rota_shm *shm;         /* messages within the node, or NULL: made by
                              rota_shm_reserve before rota_exec_bind */

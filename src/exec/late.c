@@ -11,6 +11,7 @@ enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_DATA };
 struct rota_late {
     char *data;       /* header and blocks */
     size_t room;      /* bytes of data */
+    char *body;       /* of a receive: blocks that are not in data, or NULL */
     uint64_t length;  /* ROTA_META_COMBINED: of the message that follows */
     MPI_Request head; /* of what goes before the data */
     int await;
@@ -103,7 +104,10 @@ void rota_late_unbind(rota_exec *x)
             free(l);
         }
     free(x->place);
+    free(x->out);
     x->place = NULL;
+    x->out = NULL;
+    x->out_room = 0;
 }
 
 /* ---- sending ---------------------------------------------------------------- */
@@ -198,6 +202,56 @@ int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
     return MPI_SUCCESS;
 }
 
+/* Bytes of the blocks of ranks below src, if they are known by now. */
+static bool find_offset(const rota_exec *x, int src, size_t *at)
+{
+    *at = 0;
+    for (int q = 0; q < src; q++) {
+        const bool own = q == x->s->me;
+        const rota_block b = own ? rota_src(x->s, q) : rota_dst(x->s, q);
+        if (!own && !x->place[b])
+            return false;
+        *at += x->bytes[b];
+    }
+    return true;
+}
+
+/* Where block b is collected, or NULL if it cannot come there yet. As long as
+ * there is nothing in it the buffer may grow, for what is known to come. */
+static int find_place(rota_exec *x, rota_block b, size_t bytes, char **place)
+{
+    const int src = (int)rota_block_slot(x->s, b), me = x->s->me;
+    const size_t own = me > src ? x->bytes[rota_src(x->s, me)] : 0;
+    size_t at;
+
+    *place = NULL;
+    if (!x->collect_early || !find_offset(x, src, &at))
+        return MPI_SUCCESS;
+    if (!x->out_used)
+        ROTA_TRY(rota_grow(&x->out, &x->out_room, at + bytes + own,
+                           "what an exchange receives"));
+    if (at + bytes > x->out_room)
+        return MPI_SUCCESS;
+    x->out_used = true;
+    *place = x->out + at;
+    return MPI_SUCCESS;
+}
+
+int rota_late_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
+{
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    const rota_block *const item = items(x, ROTA_RECV, m);
+    const size_t head = rota_late_header(x, m);
+
+    if (n_items(x, ROTA_RECV, m) == 1 &&
+        rota_block_region(x->s, item[0]) == ROTA_DST)
+        ROTA_TRY(find_place(x, item[0], bytes, &l->body));
+    if (!l->body)
+        ROTA_TRY(make_room(l, head + bytes));
+    *body = l->body ? l->body : l->data + head;
+    return MPI_SUCCESS;
+}
+
 static int post_two_phase(rota_exec *x, uint32_t m)
 {
     size_t head_bytes, total;
@@ -287,21 +341,22 @@ static int after_head(rota_exec *x, uint32_t m)
 {
     struct rota_late *const l = x->wire[ROTA_RECV][m].late;
     const uint32_t n = n_items(x, ROTA_RECV, m);
-    const size_t head = n * sizeof(size_t);
-    size_t following = 0, at = 0;
+    size_t following = 0;
+    char *to;
 
     l->await = AWAIT_DATA;
     if (x->metadata == ROTA_META_COMBINED) {
         following = l->length;
+        ROTA_TRY(make_room(l, following));
+        to = l->data;
     } else {
-        at = head;
         for (uint32_t i = 0; i < n; i++)
             following +=
                 rota_late_bytes(((const size_t *)(const void *)l->data)[i]);
+        ROTA_TRY(rota_late_body(x, m, following, &to));
     }
-    ROTA_TRY(make_room(l, at + following));
     return following == 0 ? MPI_SUCCESS
-                          : post_bytes(x, ROTA_RECV, m, l->data + at, following,
+                          : post_bytes(x, ROTA_RECV, m, to, following,
                                        &x->request[ROTA_RECV][m]);
 }
 
@@ -327,12 +382,13 @@ static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
 
 int rota_late_unpack(rota_exec *x, uint32_t m)
 {
-    const struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const uint32_t n = n_items(x, ROTA_RECV, m);
     const size_t *const cell = (const size_t *)(const void *)l->data;
-    char *from = l->data + n * sizeof *cell;
+    char *from = l->body ? l->body : l->data + n * sizeof *cell;
 
+    l->body = NULL;
     for (uint32_t i = 0; i < n; i++) {
         const rota_block b = item[i];
         if (rota_block_region(x->s, b) == ROTA_DST) {

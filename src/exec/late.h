@@ -4,7 +4,9 @@
  * to end behind it. How the two travel is the plan's rota_metadata. What comes
  * in stays where it was received until the run is over, so blocks that go on
  * to another rank are packed from there and those that have arrived are
- * unpacked from there: nothing is copied on the way.
+ * unpacked from there: nothing is copied on the way. A block that is to be
+ * collected comes to its place at once if it goes apart from its header and
+ * those of lower ranks are known: those of the last ones need not wait.
  */
 #ifndef ROTA_LATE_H
 #define ROTA_LATE_H
@@ -40,6 +42,10 @@ int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
                      size_t *head_bytes, char **body, size_t *bytes);
 size_t rota_late_header(const rota_exec *x, uint32_t m);
 int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data);
+
+/* Room for the blocks of receive m, bytes in all, whose header has come alone.
+ */
+int rota_late_body(rota_exec *x, uint32_t m, size_t bytes, char **body);
 
 /* As an ordinary post and test of message m; done is set when it is complete
  * and, if received, unpacked. */

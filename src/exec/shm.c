@@ -588,8 +588,10 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
     rota_parcel *const p = x->wire[ROTA_RECV][m].parcel;
 
     if (x->wire[ROTA_RECV][m].late) {
+        const bool whole = rota_entry_kind_of(e) == ROTA_ENTRY_DATA;
         p->bytes = e->bytes;
-        return rota_late_room(x, m, p->bytes, &p->body);
+        return rota_late_room(x, m, whole ? p->bytes : rota_late_header(x, m),
+                              &p->body);
     }
     p->foreign = e->bytes != p->bytes;
     if (p->foreign) {
@@ -661,11 +663,14 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
     memcpy(&place, e->data, sizeof place);
     if (!late && kind == ROTA_ENTRY_ARENA)
         return land(x, m, (char *)p->with->near->head + place);
+    char *to = p->body;
     memcpy(p->body, e->data + sizeof place, head);
+    if (late)
+        ROTA_TRY(rota_late_body(x, m, p->bytes - head, &to));
     if (kind == ROTA_ENTRY_CMA)
-        ROTA_TRY(read_private(p, place, p->body + head, p->bytes - head));
+        ROTA_TRY(read_private(p, place, to, p->bytes - head));
     else
-        rota_copy_fast(p->body + head, (char *)p->with->near->head + place,
+        rota_copy_fast(to, (char *)p->with->near->head + place,
                        p->bytes - head);
     return finish(x, m);
 }

@@ -613,7 +613,6 @@ void rota_plan_destroy(rota_plan *plan)
     if (!rota_arena_put(plan->scratch))
         free(plan->scratch);
     free(plan->stage);
-    free(plan->out);
     if (plan->has_id)
         rota_comm_id_drop(plan->comm, plan->id);
     if (plan->native >= 0)

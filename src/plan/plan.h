@@ -356,10 +356,8 @@ struct rota_plan {
     size_t max_block;
     rota_unit unit;
 
-    /* Exchanges: where blocks are collected. */
-    char *out; /* the plan's own */
-    size_t out_room;
-    char *user_out; /* the caller's, used if not NULL */
+    /* Exchanges: where blocks are collected, unless it is exec.out. */
+    char *user_out; /* the caller's, or NULL */
     size_t user_room;
 
     /* Buffers on a device: nothing of this is used without one. */

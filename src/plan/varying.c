@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* Blocks above the bound are left out. Where both ends know the counts both
@@ -81,6 +82,17 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     return rota_exec_start(&p->exec);
 }
 
+/* Blocks may come to the plan's own buffer at once; the caller may yet choose
+ * another one than the present. */
+static void expect_nothing(rota_plan *p)
+{
+    for (int q = 0; q < p->comm->P; q++)
+        p->exec.place[rota_dst(&p->sched, q)] = NULL;
+    p->exec.out_used = false;
+    p->exec.collect_early =
+        !p->user_out && rota_type_is_bytes(&p->problem.recv.type);
+}
+
 int rota_exchange_begin(rota_plan *p, const rota_args *args)
 {
     const int P = p->comm->P;
@@ -92,6 +104,7 @@ int rota_exchange_begin(rota_plan *p, const rota_args *args)
     for (int q = 0; q < P; q++)
         p->bytes[P + q] = 0;
     leave_out(p);
+    expect_nothing(p);
     /* What MPI takes as const it does not write. */
     p->exec.base[ROTA_SRC] = (char *)args->sendbuf;
     p->exec.type[ROTA_SRC] = p->problem.send.type;
@@ -134,58 +147,80 @@ static int tell_counts(const rota_plan *p, const rota_found *found,
                            "rota_exchange_wait_c");
 }
 
-static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
+static void find_offsets(rota_plan *p)
 {
-    const size_t half = p->out_room + p->out_room / 2;
-    const size_t room = bytes > half ? bytes : half;
+    size_t at = 0;
 
-    *buffer = p->user_out ? p->user_out : p->out;
-    if (p->user_out && bytes > p->user_room)
-        return rota_fail(MPI_ERR_BUFFER,
-                         "rank %d: blocks of %zu bytes in all do not fit the "
-                         "buffer of %zu",
-                         p->comm->me, bytes, p->user_room);
-    if (p->user_out || bytes <= p->out_room)
-        return MPI_SUCCESS;
-    char *const out = malloc(room);
-    if (!out)
-        return rota_fail_mem("what an exchange receives");
-    free(p->out);
-    p->out = *buffer = out;
-    p->out_room = room;
-    return MPI_SUCCESS;
-}
-
-int rota_exchange_collect(rota_plan *p, rota_found *found)
-{
-    const rota_block mine = rota_dst(&p->sched, p->comm->me);
-    rota_exec *const x = &p->exec;
-    size_t total, at = 0;
-    char *buffer;
-
-    p->bytes[mine] = p->bytes[rota_src(&p->sched, p->comm->me)];
-    ROTA_TRY(tell_counts(p, found, &total));
-    ROTA_TRY(choose_buffer(p, total * (size_t)p->unit.spacing, &buffer));
     for (int q = 0; q < p->comm->P; q++) {
         const rota_block b = rota_dst(&p->sched, q);
         p->offset[b] = (ptrdiff_t)at * p->unit.spacing + p->unit.true_lb;
         at += elements(p, b);
     }
-    ROTA_TRY(rota_plan_stage_found(p, buffer));
+}
+
+/* Blocks that have come to their places move along. */
+static int grow_out(rota_plan *p, size_t bytes)
+{
+    rota_exec *const x = &p->exec;
+    const uintptr_t was = (uintptr_t)x->out;
+
+    ROTA_TRY(
+        rota_grow(&x->out, &x->out_room, bytes, "what an exchange receives"));
     for (int q = 0; q < p->comm->P; q++) {
         const rota_block b = rota_dst(&p->sched, q);
-        if (elements(p, b) == 0)
-            continue;
-        if (b == mine)
-            ROTA_TRY(rota_block_copy(
-                x, &(rota_copy){.from = rota_src(&p->sched, q), .to = b}));
-        else
-            ROTA_TRY(
-                rota_type_unpack(&x->type[ROTA_DST], x->place[b], p->bytes[b],
-                                 x->base[ROTA_DST] + p->offset[b], x->comm));
+        if ((uintptr_t)x->place[b] == was + (uintptr_t)p->offset[b])
+            x->place[b] = x->out + p->offset[b];
     }
-    if (rota_staging_mirrors(x, ROTA_DST))
-        ROTA_TRY(rota_staging_deliver(x));
+    return MPI_SUCCESS;
+}
+
+static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
+{
+    *buffer = p->user_out;
+    if (p->user_out && bytes > p->user_room)
+        return rota_fail(MPI_ERR_BUFFER,
+                         "rank %d: blocks of %zu bytes in all do not fit the "
+                         "buffer of %zu",
+                         p->comm->me, bytes, p->user_room);
+    if (p->user_out)
+        return MPI_SUCCESS;
+    ROTA_TRY(grow_out(p, bytes));
+    *buffer = p->exec.out;
+    return MPI_SUCCESS;
+}
+
+static int put_in_place(rota_plan *p, rota_block b)
+{
+    rota_exec *const x = &p->exec;
+    char *const to = x->base[ROTA_DST] + p->offset[b];
+    const int src = (int)rota_block_slot(&p->sched, b);
+
+    if (elements(p, b) == 0)
+        return MPI_SUCCESS;
+    if (src == p->comm->me)
+        return rota_block_copy(
+            x, &(rota_copy){.from = rota_src(&p->sched, src), .to = b});
+    if (x->place[b] == to)
+        return MPI_SUCCESS;
+    return rota_type_unpack(&x->type[ROTA_DST], x->place[b], p->bytes[b], to,
+                            x->comm);
+}
+
+int rota_exchange_collect(rota_plan *p, rota_found *found)
+{
+    const int P = p->comm->P, me = p->comm->me;
+    size_t total;
+    char *buffer;
+
+    p->bytes[rota_dst(&p->sched, me)] = p->bytes[rota_src(&p->sched, me)];
+    ROTA_TRY(tell_counts(p, found, &total));
+    find_offsets(p);
+    ROTA_TRY(choose_buffer(p, total * (size_t)p->unit.spacing, &buffer));
+    ROTA_TRY(rota_plan_stage_found(p, buffer));
+    for (int q = 0; q < P; q++)
+        ROTA_TRY(put_in_place(p, rota_dst(&p->sched, q)));
+    if (rota_staging_mirrors(&p->exec, ROTA_DST))
+        ROTA_TRY(rota_staging_deliver(&p->exec));
     found->buffer = buffer;
     return MPI_SUCCESS;
 }

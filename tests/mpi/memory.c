@@ -5,11 +5,13 @@
  * few, and longer than what passes through a ring at a time. Copies between
  * places that lie alike in their pages go other ways than the rest.
  */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "harness.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SHORT = 40, MIDDLE = 5000, LONG = 3000000 };
 
@@ -23,7 +25,7 @@ static unsigned char value(int src, int dst, size_t i, int start)
 /* What rank src sends to dst where blocks have up to `most` bytes. */
 static int block(int src, int dst, int most)
 {
-    return (src + 2 * dst) % 3 == 0 ? 0 : most - (src + dst) % 3;
+    return (src + dst) % 3 == 0 ? 0 : most - (src + dst) % 3;
 }
 
 typedef struct layout {
@@ -120,6 +122,44 @@ static void exchanges(const layout *l, unsigned char *from[2])
         check(l, found, displs, i);
     }
     MUST(rota_plan_free(&plan));
+}
+
+/* The plan's own buffer grows, has room, and is left for one of the caller's
+ * when blocks have already come to it. Ranks test, to see each block when it
+ * comes. */
+static void growing(const char *algorithm)
+{
+    MPI_Info info = test_info("rota_algorithm", algorithm, NULL, NULL);
+    const int most[] = {SHORT, LONG / 5, LONG, LONG / 4, LONG, 2 * LONG};
+    rota_plan *plan = NULL;
+    int displs[64];
+    void *found;
+
+    test_case = algorithm;
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
+                            &plan));
+    for (int i = 0; i < 6; i++) {
+        const layout l = lay_out(most[i]);
+        unsigned char *const from = malloc(l.sent + 1);
+        unsigned char *const mine = malloc(l.received + 1);
+        fill(&l, from, i);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (test_me == 1) /* its block comes behind those of higher ranks */
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        MUST(rota_exchange_start(plan, from, l.scounts, l.sdispls));
+        for (int done = 0; !done;)
+            MUST(rota_test(plan, &done));
+        if (i == 4)
+            MUST(rota_exchange_set_buffer(plan, mine, l.received));
+        MUST(rota_exchange_wait(plan, &found, NULL, displs));
+        CHECK((found == mine) == (i == 4));
+        check(&l, found, displs, i);
+        MUST(rota_exchange_set_buffer(plan, NULL, 0));
+        free(from);
+        free(mine);
+    }
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
 }
 
 static void buffers(int most)
@@ -245,6 +285,8 @@ int main(int argc, char **argv)
         test_case = i == 0 ? "short" : i == 1 ? "middle" : "long";
         buffers(sizes[i]);
     }
+    growing("spread_out");
+    growing("multi_pair");
     test_case = "behind";
     for (size_t bytes = 0; bytes < 34; bytes++)
         behind(bytes);
