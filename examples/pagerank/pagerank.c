@@ -8,6 +8,7 @@
 #include "loop.h"
 #include "must.h"
 #include "options.h"
+#include "rounds.h"
 #include "solve.h"
 
 #include <inttypes.h>
@@ -37,11 +38,12 @@ static const char help[] =
     "  --help            this text\n"
     "\n"
     "For each vector the exchanges take turns. Times are those of the slowest\n"
-    "rank. Set-up is what is done once; Rota's first plan also duplicates the\n"
-    "communicator. Break-even is the number of products after which set-up is\n"
-    "paid for, against MPI_Alltoallv. Exit code: 0 if all went well, 1 for "
-    "bad\n"
-    "input or a wrong result, 2 for a wrong command line.\n";
+    "rank, and medians over vectors. Set-up is what is done once; Rota's "
+    "first\n"
+    "plan also duplicates the communicator. Break-even is the number of\n"
+    "products after which set-up is paid for, against MPI_Alltoallv. Exit\n"
+    "code: 0 if all went well, 1 for bad input or a wrong result, 2 for a\n"
+    "wrong command line.\n";
 
 typedef struct {
     deal_source graph;
@@ -55,7 +57,10 @@ typedef struct {
 /* What the exchanges have in common, and this rank's figures of each. */
 typedef struct {
     halo halo[HALO_FORMS];
-    double total_s[HALO_FORMS]; /* of all products */
+    /* [n_vectors] a product, and exchanges in it; then medians of the slowest
+     * rank in the first element. */
+    double *product_s[HALO_FORMS], *exchange_s[HALO_FORMS];
+    barrier together;
     uint64_t fingerprint[HALO_FORMS];
     double worst_sum;   /* of the ranks of a vector: distance from 1 */
     double worst_error; /* of a vector, sum over vertices, on rank 0 */
@@ -80,7 +85,7 @@ static int parse(int argc, char **argv, options *o)
     const option table[] = {
         {"--generate", OPTION_WORD, &o->graph.generate, 0, 0, 0},
         {"--exchange", OPTION_WORD, &exchange, 0, 0, 0},
-        {"--vectors", OPTION_NUMBER, &o->n_vectors, 1, 1e12, 1},
+        {"--vectors", OPTION_NUMBER, &o->n_vectors, 1, 1e9, 1},
         {"--damping", OPTION_FRACTION, &o->solve.damping, 0, 1, 1},
         {"--tolerance", OPTION_FRACTION, &o->solve.tolerance, 0, 1, 1},
         {"--products", OPTION_NUMBER, &o->solve.products, 1, 1e15, 1},
@@ -197,38 +202,73 @@ static int verdict(const options *o, const results *r)
 
 /* ---- All of it ---- */
 
+static void open_all(const options *o, const matrix *m, results *r)
+{
+    for (int f = 0; f < o->n_forms; f++) {
+        halo_open(&r->halo[f], o->form[f], &m->at, m->comm);
+        r->product_s[f] = must_realloc(NULL, o->n_vectors, sizeof(double));
+        r->exchange_s[f] = must_realloc(NULL, o->n_vectors, sizeof(double));
+    }
+    barrier_open(&r->together, m->comm);
+}
+
+static void close_all(const options *o, results *r)
+{
+    barrier_close(&r->together);
+    for (int f = 0; f < o->n_forms; f++) {
+        halo_close(&r->halo[f]);
+        free(r->product_s[f]);
+        free(r->exchange_s[f]);
+    }
+}
+
+/* Vector i into x, by form f. */
+static void compute_one(const options *o, const matrix *m, int f, uint64_t i,
+                        results *r, double *x)
+{
+    halo *h = &r->halo[f];
+    const uint64_t starts = h->starts;
+    const double seconds = h->seconds;
+    double began, n;
+
+    barrier_wait(&r->together);
+    began = MPI_Wtime();
+    solve(m, h, &o->solve, i, x);
+    n = (double)(h->starts - starts);
+    r->product_s[f][i] = (MPI_Wtime() - began) / n;
+    r->exchange_s[f][i] = (h->seconds - seconds) / n;
+    r->fingerprint[f] += fingerprint(m, x);
+    check_sum(m, x, r);
+}
+
 static void compute(const options *o, const matrix *m, const graph *g,
                     results *r)
 {
     double *x = must_realloc(NULL, m->n_rows, sizeof x[0]);
 
     for (uint64_t i = 0; i < o->n_vectors; i++) {
-        for (int f = 0; f < o->n_forms; f++) {
-            double began;
-
-            MUST(MPI_Barrier(m->comm));
-            began = MPI_Wtime();
-            solve(m, &r->halo[f], &o->solve, i, x);
-            r->total_s[f] += MPI_Wtime() - began;
-            r->fingerprint[f] += fingerprint(m, x);
-            check_sum(m, x, r);
-        }
+        for (int turn = 0; turn < o->n_forms; turn++)
+            compute_one(o, m, round_turn(i, turn, o->n_forms), i, r, x);
         if (o->verify)
             verify(m, g, &o->solve, i, x, r);
     }
     free(x);
 }
 
+static void median(double *at, size_t n, MPI_Comm comm)
+{
+    MUST(MPI_Allreduce(MPI_IN_PLACE, at, (int)n, MPI_DOUBLE, MPI_MAX, comm));
+    at[0] = quantile(at, n, 0.5);
+}
+
 /* Figures of the slowest rank, and fingerprints of all. */
 static void reduce(const options *o, results *r, MPI_Comm comm)
 {
     for (int f = 0; f < o->n_forms; f++) {
-        double s[3] = {r->halo[f].setup_s, r->halo[f].seconds, r->total_s[f]};
-
-        MUST(MPI_Allreduce(MPI_IN_PLACE, s, 3, MPI_DOUBLE, MPI_MAX, comm));
-        r->halo[f].setup_s = s[0];
-        r->halo[f].seconds = s[1];
-        r->total_s[f] = s[2];
+        MUST(MPI_Allreduce(MPI_IN_PLACE, &r->halo[f].setup_s, 1, MPI_DOUBLE,
+                           MPI_MAX, comm));
+        median(r->product_s[f], o->n_vectors, comm);
+        median(r->exchange_s[f], o->n_vectors, comm);
     }
     MUST(MPI_Allreduce(MPI_IN_PLACE, r->fingerprint, o->n_forms, MPI_UINT64_T,
                        MPI_SUM, comm));
@@ -237,8 +277,7 @@ static void reduce(const options *o, results *r, MPI_Comm comm)
 /* Of form f against MPI_Alltoallv, which is form 0 if it is measured. */
 static void print_break_even(const options *o, const results *r, int f)
 {
-    const double starts = (double)r->halo[f].starts;
-    const double saved = (r->total_s[0] - r->total_s[f]) / starts;
+    const double saved = r->product_s[0][0] - r->product_s[f][0];
 
     if (f == 0 || strcmp(o->form[0]->name, "mpi") != 0)
         printf("%11s", "-");
@@ -255,11 +294,9 @@ static void print_table(const options *o, const results *r)
     printf("%-12s %10s %12s %15s %10s  %s\n", "exchange", "set-up us",
            "us a product", "in exchange us", "break-even", "by");
     for (int f = 0; f < o->n_forms; f++) {
-        const double us = 1e6 / (double)r->halo[f].starts;
-
         printf("%-12s %10.1f %12.2f %15.2f", o->form[f]->name,
-               r->halo[f].setup_s * 1e6, r->total_s[f] * us,
-               r->halo[f].seconds * us);
+               r->halo[f].setup_s * 1e6, r->product_s[f][0] * 1e6,
+               r->exchange_s[f][0] * 1e6);
         print_break_even(o, r, f);
         printf("  %s\n", o->form[f]->calls);
     }
@@ -301,8 +338,7 @@ static int run(const options *o, int rank)
         return err;
     matrix_make(&m, &g, MPI_COMM_WORLD);
     print_graph(o, &m);
-    for (int f = 0; f < o->n_forms; f++)
-        halo_open(&r.halo[f], o->form[f], &m.at, MPI_COMM_WORLD);
+    open_all(o, &m, &r);
     compute(o, &m, &g, &r);
     reduce(o, &r, MPI_COMM_WORLD);
     if (rank == 0) {
@@ -311,8 +347,7 @@ static int run(const options *o, int rank)
     }
     loop_print_memory(MPI_COMM_WORLD);
     MUST(MPI_Bcast(&err, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    for (int f = 0; f < o->n_forms; f++)
-        halo_close(&r.halo[f]);
+    close_all(o, &r);
     matrix_free(&m);
     graph_free(&g);
     return err;

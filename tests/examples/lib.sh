@@ -70,6 +70,19 @@ file()
     printf "$@" >"$name"
 }
 
+# A graph, and in wide the same one with names far apart beyond 2^40, the last
+# one 2^64-1, in the same order.
+twins()
+{
+    awk 'BEGIN { for (i = 0; i < 400; i++) print i % 97, i * i % 89 + i % 9 }' \
+        >"$work/dense"
+    awk '{ print $1 * 1099511627776 + 4611686018427387904,
+        $2 * 1099511627776 + 4611686018427387904 }' OFMT=%.0f CONVFMT=%.0f \
+        "$work/dense" >"$work/far"
+    last=$(tr ' ' '\n' <"$work/far" | sort -n | tail -n 1)
+    sed "s/$last/18446744073709551615/g" "$work/far" >"$work/wide"
+}
+
 # same_bytes FILE: in a CSV file, the same facts travel in forms mpi and
 # exchange, and as much beside them.
 same_bytes()

@@ -86,6 +86,21 @@ case_formats()
     finds 9 "$work/sym.mtx.gz"
 }
 
+# Names may be any 64-bit numbers: what is found is the same.
+case_names()
+{
+    twins
+    succeeds 2 --verify "$work/dense"
+    found=$(grep -E '^(vertices|edges|iterations|pairs|fingerprint)' \
+        "$work/out")
+    for ranks in 1 2 3; do
+        succeeds "$ranks" --verify --exchange exchange "$work/wide"
+        [ "$found" = "$(grep -E \
+            '^(vertices|edges|iterations|pairs|fingerprint)' "$work/out")" ] ||
+            complain "$ran: differs from the same graph with small names"
+    done
+}
+
 # A program that was built for four vertices at most.
 case_limit()
 {
