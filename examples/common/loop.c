@@ -71,8 +71,8 @@ void loop_step_end(loop *l)
 
 /* Figures of all ranks together, on rank 0: of the iterations' times, n each,
  * the greatest of all_s, began, -began and ended; of their bytes the sum, and
- * then the largest. One reduction for all iterations, as each may cost more than
- * an iteration did. */
+ * then the largest. One reduction for all iterations, as each may cost more
+ * than an iteration did. */
 static void reduce_steps(const loop *l, double *times, uint64_t *bytes)
 {
     const size_t n = l->n_steps;

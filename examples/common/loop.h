@@ -133,9 +133,9 @@ typedef struct {
     const loop_entrant *entrant;
 } loop;
 
-/* Run a loop with all forms of the options in turns, that many rounds: run
- * (program, e, r) opens one with e and closes it into r. result [n_forms] gets
- * the medians; err is 0, or EXIT_WRONG after saying which loop found other facts
+/* Run a loop with all forms of the options in turns, for their number of
+ * rounds: run opens one with e and closes it into r. result [n_forms] gets the
+ * medians. Returns 0, or EXIT_WRONG after saying which loop found other facts
  * than the first one. Collective; blocks. */
 int loop_rounds(const loop_options *o, MPI_Comm comm,
                 void (*run)(void *program, loop_entrant *e, loop_result *r),
@@ -159,9 +159,9 @@ void loop_close(loop *l, uint64_t facts, uint64_t fingerprint, loop_result *r);
 
 /* ---- Results ---- */
 
-/* On rank 0: print the results of all forms, and write the CSV file unless it is
- * NULL and close it. what is "pairs" or another word for facts. 0, or EXIT_WRONG
- * after saying what is wrong. */
+/* On rank 0: print the results of all forms, and write the CSV file, unless it
+ * is NULL, and close it. what is "pairs" or another word for facts. 0, or
+ * EXIT_WRONG after saying what is wrong. */
 int loop_report(const loop_options *o, const loop_result result[],
                 const char *what, FILE *csv);
 

@@ -73,7 +73,8 @@ static double step_over_rounds(const loop_result each[], size_t n, size_t step,
     return quantile(at, n, 0.5);
 }
 
-/* All rounds of a form as one result, which takes over the steps of the first. */
+/* All rounds of a form as one result, which takes over the steps of the first
+ * one. */
 static void conclude(loop_result each[], size_t n, loop_result *r)
 {
     double *at = must_realloc(NULL, n, sizeof at[0]);
