@@ -216,8 +216,9 @@ ROTA_API int rota_exchange_init(size_t max_block, MPI_Datatype type,
 
 /* Start an exchange. sendbuf, sendcounts [P] and sdispls [P] as for
  * MPI_Alltoallv; MPI_IN_PLACE is not allowed. The send buffer stays in use
- * until rota_exchange_wait; arrays may be reused at once. Local; does not
- * block. Messages that grow, in the first starts, allocate memory.
+ * until rota_exchange_wait and must not be the plan's own, in which blocks may
+ * come from now on; arrays may be reused at once. Local; does not block.
+ * Messages that grow, in the first starts, allocate memory.
  *
  * A block above max_block is left out, as in rota_alltoallv_start, and
  * reported by rota_exchange_wait to its sender and its receiver.
