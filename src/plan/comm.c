@@ -185,11 +185,14 @@ static int complete(rota_comm *draft, rota_comm **c)
     int err = made ? rota_topo_alloc(&draft->topo, draft->P)
                    : rota_fail_mem("a communicator's state");
 
-    err = rota_agree(draft, err, NULL);
-    if (err == MPI_SUCCESS)
-        err = rota_topo_detect(draft->dup, draft->me, &draft->topo);
-    rota_vote vote = {.smallest = (uint64_t)rota_topo_cores()};
+    rota_vote vote = {.clash = rota_topo_is_elsewhere(),
+                      .smallest = (uint64_t)rota_topo_cores(),
+                      .largest = (uint64_t)rota_topo_domains()};
     err = rota_agree(draft, err, &vote);
+    if (err == MPI_SUCCESS)
+        err = rota_topo_detect(draft->dup, draft->me, (int)vote.largest,
+                               vote.clash, &draft->topo);
+    err = rota_agree(draft, err, NULL);
     if (err != MPI_SUCCESS) {
         free(made);
         return err;

@@ -223,9 +223,16 @@ void rota_comm_forget_tuning(rota_comm *c);
 
 /* ---- topo_detect.c ------------------------------------------------------- */
 
-int rota_topo_cores(void); /* of this process's node */
-/* Fill what rota_topo_alloc gave. Collective. */
-int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo);
+/* Of this process's node; it is another machine than this where hwloc is told
+ * so. */
+int rota_topo_cores(void);
+int rota_topo_domains(void);
+bool rota_topo_is_elsewhere(void);
+/* Fill what rota_topo_alloc gave. n_domains: the most of any node; spread: over
+ * them, whatever ranks are bound to. Collective, and both the same on all
+ * ranks; each call of MPI's here costs much where ranks share cores. */
+int rota_topo_detect(MPI_Comm comm, int me, int n_domains, bool spread,
+                     rota_topo *topo);
 /* Have its pages, from now on, in the domain that this rank is bound to. */
 void rota_topo_bind_memory(void *memory, size_t bytes);
 

@@ -18,7 +18,7 @@ static struct machine {
     int cores; /* INT_MAX where it cannot tell */
     int n_domains;
     int domain;                /* that this thread is bound to, or UNBOUND */
-    int elsewhere;             /* it describes another machine */
+    bool elsewhere;            /* it describes another machine */
     hwloc_topology_t topology; /* if there are several domains and this */
     hwloc_const_nodeset_t nodeset; /* thread is bound to one; else NULL */
 } machine = {.cores = INT_MAX, .n_domains = 1, .domain = UNBOUND};
@@ -101,6 +101,16 @@ int rota_topo_cores(void)
     return this_machine()->cores;
 }
 
+int rota_topo_domains(void)
+{
+    return this_machine()->n_domains;
+}
+
+bool rota_topo_is_elsewhere(void)
+{
+    return this_machine()->elsewhere;
+}
+
 /* What the system cannot do it need not: pages then come from where the thread
  * runs that asks for them. */
 void rota_topo_bind_memory(void *memory, size_t bytes)
@@ -128,27 +138,18 @@ static int gather_lowest(MPI_Comm comm, int me, int lowest[])
     return err;
 }
 
-static int gather_domains(MPI_Comm comm, rota_topo *topo)
-{
-    const struct machine *const m = this_machine();
-    const int mine[2] = {m->n_domains, m->elsewhere};
-    int most[2];
-
-    ROTA_TRY(MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, comm));
-    if (most[1]) {
-        rota_topo_spread(topo, most[0]);
-        return MPI_SUCCESS;
-    }
-    topo->n_domains = most[0];
-    return MPI_Allgather(&m->domain, 1, MPI_INT, topo->domain, 1, MPI_INT,
-                         comm);
-}
-
-int rota_topo_detect(MPI_Comm comm, int me, rota_topo *topo)
+int rota_topo_detect(MPI_Comm comm, int me, int n_domains, bool spread,
+                     rota_topo *topo)
 {
     int *const lowest = topo->ranks; /* until the ranks are sorted */
 
     ROTA_TRY(gather_lowest(comm, me, lowest));
     rota_topo_arrange(topo, lowest);
-    return gather_domains(comm, topo);
+    topo->n_domains = n_domains;
+    if (spread)
+        rota_topo_spread(topo, n_domains);
+    if (spread || n_domains == 1)
+        return MPI_SUCCESS;
+    return MPI_Allgather(&this_machine()->domain, 1, MPI_INT, topo->domain, 1,
+                         MPI_INT, comm);
 }
