@@ -27,6 +27,7 @@ static void *help(void *unused)
     for (;;) {
         const uint32_t armed_at = rota_bell_arm(bell, 1, false);
         bool moved = false;
+        rota_bell_fence();
         if (atomic_load(&ends))
             return NULL;
         const bool any = rota_exec_help(&moved);
