@@ -2,16 +2,15 @@
  *
  * Each case is an algorithm and a size. Its plan is timed from start to wait,
  * the median of the slowest rank; the plan itself tells what each rank does, as
- * counts of terms. Which rank has most to do depends on the prices sought, so
- * that they are fitted several times.
+ * counts of terms.
  */
 #include "calibrate.h"
 
 #include "fit.h"
+#include "plan/plan.h"
 #include "runners.h"
 #include "util.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +35,7 @@ static const algo_spec specs[] = {
     {"parlinna_staggered", "radix=2"},
     {"mpml", "leaders=2"},
     {"mpml", "leaders=4"},
+    {"onmpml", "leaders=4"},
     {"rota_mpi", ""},
     {"spread_out", "intranode=shm"},
     {"spread_out", "intranode=p2p"},
@@ -45,7 +45,7 @@ static const algo_spec specs[] = {
 };
 enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
-enum { WARMUP = 3, LEAST = 7, PASSES = 5 };
+enum { WARMUP = 3, LEAST = 7, PASSES = 6 };
 
 /* Times of one case are taken for no longer than that, unless for fewer than
  * LEAST runs. */
@@ -77,22 +77,16 @@ static double time_runs(tune_env *env, runner *r, const exchange *x)
     return 1e3 * bench_median(us, n);
 }
 
-/* rank: [P] of all of them. */
+/* rank: [P][ROTA_STEPS], of all of them, on rank 0. */
 static void count_terms(const tune_env *env, const runner *r, rota_terms rank[])
 {
-    cJSON *const object = runner_description(r);
-    const cJSON *const counts = cJSON_GetObjectItem(object, "terms");
-    rota_terms mine;
+    enum { N = ROTA_STEPS * ROTA_N_TERMS };
+    rota_terms step[ROTA_STEPS];
 
-    for (int i = 0; i < ROTA_N_TERMS; i++) {
-        const cJSON *const n =
-            cJSON_GetObjectItemCaseSensitive(counts, rota_term_name(i));
-        mine.n[i] = cJSON_IsNumber(n) ? n->valuedouble : 0;
-    }
-    cJSON_Delete(object);
-    bench_must(MPI_Allgather(mine.n, ROTA_N_TERMS, MPI_DOUBLE, rank,
-                             ROTA_N_TERMS, MPI_DOUBLE, env->comm),
-               "MPI_Allgather");
+    rota_plan_terms(r->plan, step);
+    bench_must(
+        MPI_Gather(step, N, MPI_DOUBLE, rank, N, MPI_DOUBLE, 0, env->comm),
+        "MPI_Gather");
 }
 
 /* False if the algorithm is not for this number of ranks. */
@@ -123,7 +117,7 @@ static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
 typedef struct results {
     int n;
     fit_sample *sample;              /* [n] */
-    rota_terms *rank;                /* [n][P] */
+    rota_terms *rank;                /* [n][P][ROTA_STEPS], on rank 0 */
     const algo_spec **spec;          /* [n] */
     int begin[OPTIONS_MAX_LIST + 1]; /* of each size; the last is n */
 } results;
@@ -158,7 +152,8 @@ static void report(const tune_env *env, const results *all,
 
 static rota_terms *ranks_of(const tune_env *env, const results *all, int i)
 {
-    return all->rank + (size_t)i * (size_t)env->P;
+    return env->me == 0 ? all->rank + (size_t)i * (size_t)env->P * ROTA_STEPS
+                        : NULL;
 }
 
 /* Of one size: that the fast ones are told apart is worth most. */
@@ -169,7 +164,7 @@ static void weigh(fit_sample sample[], int n)
     for (int i = 0; i < n; i++)
         least = fmin(least, sample[i].ns);
     for (int i = 0; i < n; i++)
-        sample[i].weight = pow(least / sample[i].ns, 2);
+        sample[i].weight = least / sample[i].ns;
 }
 
 static void run_size(tune_env *env, int s, results *all)
@@ -189,16 +184,39 @@ static void run_size(tune_env *env, int s, results *all)
     weigh(all->sample + all->begin[s], all->n - all->begin[s]);
 }
 
+static void combine(const tune_env *env, const results *all,
+                    const rota_machine *machine)
+{
+    for (int i = 0; i < all->n; i++)
+        fit_combine(ranks_of(env, all, i), env->P, machine,
+                    &all->sample[i].terms);
+}
+
+/* What takes longest in a phase depends on the prices sought, so that they are
+ * fitted several times; of all, those that fit best are kept. They stay in the
+ * neighbourhood of where they start, which is once where paths between nodes
+ * hold nothing up, and once where they do. */
 static void fit(const tune_env *env, const results *all,
                 const rota_machine *before, rota_machine *machine)
 {
-    *machine = *before;
-    for (int pass = 0; pass < PASSES; pass++) {
-        for (int i = 0; i < all->n; i++)
-            fit_combine(ranks_of(env, all, i), env->P, machine,
-                        &all->sample[i].terms);
-        fit_machine(all->sample, all->n, before, machine);
+    const double path[] = {0, 4}; /* by the price of a byte at the port */
+    double least = HUGE_VAL;
+
+    for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
+        rota_machine now = *before;
+        now.ns[ROTA_TERM_PATH_BYTE] =
+            path[i] * now.ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)];
+        combine(env, all, &now);
+        for (int pass = 0; pass < PASSES; pass++) {
+            fit_machine(all->sample, all->n, before, &now);
+            combine(env, all, &now);
+            const double loss = fit_loss(all->sample, all->n, &now);
+            if (loss < least)
+                *machine = now;
+            least = fmin(least, loss);
+        }
     }
+    combine(env, all, machine);
 }
 
 bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
@@ -206,16 +224,20 @@ bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
     const size_t most = (size_t)env->opt.n_sizes * N_SPECS;
     results all = {
         .sample = bench_calloc(most, sizeof *all.sample),
-        .rank = bench_calloc(most * (size_t)env->P, sizeof *all.rank),
+        .rank =
+            bench_calloc(env->me == 0 ? most * (size_t)env->P * ROTA_STEPS : 1,
+                         sizeof *all.rank),
         .spec = bench_calloc(most, sizeof *all.spec),
     };
 
     for (int s = 0; s < env->opt.n_sizes; s++)
         run_size(env, s, &all);
-    if (all.n > 0)
+    if (all.n > 0 && env->me == 0) {
         fit(env, &all, before, machine);
-    if (all.n > 0 && env->me == 0)
         report(env, &all, machine);
+    }
+    bench_must(MPI_Bcast(machine->ns, ROTA_N_TERMS, MPI_DOUBLE, 0, env->comm),
+               "MPI_Bcast");
     free(all.sample);
     free(all.rank);
     free(all.spec);

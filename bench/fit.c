@@ -38,26 +38,56 @@ typedef struct quadratic {
 
 static double cost(const rota_machine *machine, const rota_terms *terms)
 {
-    return rota_cost_own(machine, terms) + rota_cost_shared(machine, terms);
+    double ns = 0;
+
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        ns += machine->ns[t] * terms->n[t];
+    return ns;
+}
+
+/* Add terms of the part, times a factor. */
+static void add_part(rota_terms *all, const rota_terms *terms, rota_part part,
+                     double factor)
+{
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        if (rota_part_of(t) == part)
+            all->n[t] += factor * terms->n[t];
+}
+
+/* Add what counts of one step: waits and one part. */
+static void combine_step(const rota_terms rank[], const rota_cost cost[], int P,
+                         int step, rota_part longest, rota_terms *terms)
+{
+    const rota_part parts[] = {ROTA_PART_WAIT, longest};
+
+    for (int i = 0; i < 2; i++) {
+        int most = 0;
+        for (int p = 0; p < P; p++) {
+            const rota_terms *const its = &rank[p * ROTA_STEPS + step];
+            if (!rota_part_is_own(parts[i]))
+                add_part(terms, its, parts[i], 1.0 / P);
+            if (cost[p].ns[step][parts[i]] > cost[most].ns[step][parts[i]])
+                most = p;
+        }
+        if (rota_part_is_own(parts[i]))
+            add_part(terms, &rank[most * ROTA_STEPS + step], parts[i], 1);
+    }
 }
 
 void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
                  rota_terms *terms)
 {
-    int busiest = 0;
+    rota_cost *const cost = bench_calloc((size_t)P, sizeof *cost);
+    rota_cost all = {{{0}}};
 
-    for (int p = 1; p < P; p++)
-        if (rota_cost_own(machine, &rank[p]) >
-            rota_cost_own(machine, &rank[busiest]))
-            busiest = p;
-    *terms = rank[busiest];
-    for (int t = 0; t < ROTA_N_TERMS; t++) {
-        if (!rota_term_is_shared(t))
-            continue;
-        terms->n[t] = 0;
-        for (int p = 0; p < P; p++)
-            terms->n[t] += rank[p].n[t] / P;
+    for (int p = 0; p < P; p++) {
+        cost[p] = rota_cost_of(machine, &rank[p * ROTA_STEPS]);
+        rota_cost_add(&all, &cost[p]);
     }
+    *terms = (rota_terms){{0}};
+    for (int i = 0; i < ROTA_STEPS; i++)
+        combine_step(rank, cost, P, i, rota_cost_longest(all.ns[i], P), terms);
+    free(cost);
 }
 
 /* ---- least squares --------------------------------------------------------- */
@@ -169,6 +199,15 @@ void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
 double fit_error(const fit_sample *s, const rota_machine *machine)
 {
     return cost(machine, &s->terms) / s->ns - 1;
+}
+
+double fit_loss(const fit_sample sample[], int n, const rota_machine *machine)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += sample[i].weight * fabs(log(1 + fit_error(&sample[i], machine)));
+    return sum;
 }
 
 double fit_errors(const fit_sample sample[], int n, const rota_machine *machine,

@@ -10,8 +10,9 @@ typedef struct fit_sample {
     double weight; /* how much it matters; > 0 */
 } fit_sample;
 
-/* Terms [P] of all ranks of a run as they count under some prices: those of the
- * rank that has most to do by itself, and the mean of what is shared. */
+/* Terms [P][ROTA_STEPS] of all ranks of a run as they count under some prices: in
+ * each step waits, and of what has most to do the terms of the rank that has
+ * most of it or, if ranks share it, their mean. */
 void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
                  rota_terms *terms);
 
@@ -23,6 +24,10 @@ void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
 
 /* (predicted - measured) / measured. */
 double fit_error(const fit_sample *sample, const rota_machine *machine);
+
+/* The weighted sum of the logarithms, without their signs, of predicted by
+ * measured times. */
+double fit_loss(const fit_sample sample[], int n, const rota_machine *machine);
 
 /* The median of the errors without their signs, and which sample has the
  * largest; n > 0. */

@@ -254,42 +254,66 @@ static rota_machine read_prices(const char *path)
     return machine;
 }
 
-/* Sizes of a rank's blocks; of those in transit the mean of them. Returns the
- * part of them that has any bytes. */
-static double expect_sizes(const rota_sched *s, const options *o,
-                           double bytes[])
-{
-    const int P = s->P;
-    double sum = 0;
-    int filled = 0;
+/* What all-to-alls of P ranks are like: over all pairs or, if there are many, a
+ * sample of the senders. */
+typedef struct likeness {
+    double mean, density;
+} likeness;
 
-    for (int q = 0; q < P; q++) {
+enum { SAMPLE = 64 };
+
+/* From one rank of the sample to the next: odd, so that all places in a node
+ * have their turn where nodes have an even number of ranks. */
+static int stride(int P)
+{
+    return P > SAMPLE ? P / SAMPLE | 1 : 1;
+}
+
+static likeness find_likeness(const options *o, int P)
+{
+    double sum = 0, filled = 0, n = 0;
+
+    for (int src = 0; src < P; src += stride(P))
+        for (int dst = 0; dst < P; dst++) {
+            const label l = {src, dst};
+            const size_t bytes = size_of(o, P, l);
+            sum += (double)bytes;
+            filled += bytes > 0;
+            n++;
+        }
+    return (likeness){sum / n, filled / n};
+}
+
+/* Sizes of a rank's blocks; of those in transit the mean. */
+static void expect_sizes(const rota_sched *s, const options *o, double mean,
+                         double bytes[])
+{
+    for (int q = 0; q < s->P; q++) {
         const label sent = {s->me, q}, received = {q, s->me};
-        bytes[rota_src(s, q)] = (double)size_of(o, P, sent);
-        bytes[rota_dst(s, q)] = (double)size_of(o, P, received);
-        sum += bytes[rota_src(s, q)] + bytes[rota_dst(s, q)];
-        filled += (bytes[rota_src(s, q)] > 0) + (bytes[rota_dst(s, q)] > 0);
+        bytes[rota_src(s, q)] = (double)size_of(o, s->P, sent);
+        bytes[rota_dst(s, q)] = (double)size_of(o, s->P, received);
     }
-    for (rota_block b = 2 * (rota_block)P; b < s->n_blocks; b++)
-        bytes[b] = rota_block_is_padded(s, b) ? (double)o->size : sum / 2 / P;
-    return (double)filled / 2 / P;
+    for (rota_block b = 2 * (rota_block)s->P; b < s->n_blocks; b++)
+        bytes[b] = rota_block_is_padded(s, b) ? (double)o->size : mean;
 }
 
 static rota_choice count_rank(const rota_hints *hints, const options *o,
-                              const rota_topo *topo, int me, rota_terms *terms)
+                              const rota_topo *topo, const likeness *like,
+                              int me, rota_terms step[])
 {
     rota_sched s;
     rota_choice choice;
 
     inside_build(hints, topo, me, &s, &choice);
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
-    const double density = expect_sizes(&s, o, bytes);
+    expect_sizes(&s, o, like->mean, bytes);
     const rota_run_kind how = {.topo = topo,
-                               .density = density,
+                               .density = like->density,
                                .load = 1,
                                .metadata = choice.metadata,
                                .shared = o->shared};
-    rota_cost_count(&s, bytes, &how, terms);
+    if (rota_cost_count(&s, bytes, &how, step) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
     free(bytes);
     rota_sched_free(&s);
     return choice;
@@ -300,23 +324,21 @@ static double expected_us(const rota_hints *hints, const options *o,
                           const rota_machine *machine, int P,
                           rota_choice *choice)
 {
-    enum { SAMPLE = 64 };
-    const int step = P > SAMPLE ? P / SAMPLE : 1;
     rota_topo topo = inside_topo(P, o->node);
-    double most = 0, shared = 0;
+    const likeness like = find_likeness(o, P);
+    rota_cost all = {{{0}}};
     int n = 0, me = 0;
 
     do {
-        rota_terms terms;
-        *choice = count_rank(hints, o, &topo, me, &terms);
-        const double own = rota_cost_own(machine, &terms);
-        most = own > most ? own : most;
-        shared += rota_cost_shared(machine, &terms);
-        me += step;
+        rota_terms step[ROTA_STEPS];
+        *choice = count_rank(hints, o, &topo, &like, me, step);
+        const rota_cost cost = rota_cost_of(machine, step);
+        rota_cost_add(&all, &cost);
         n++;
+        me += stride(P);
     } while (me < P);
     rota_topo_free(&topo);
-    return (most + shared / n) / 1e3;
+    return rota_cost_ns(&all, n) / 1e3;
 }
 
 static void print_times(const options *o)

@@ -186,8 +186,7 @@ how()
 # Messages take what the machine says and no more. Every send is a rendezvous,
 # and posting it costs its sender 0.2 us; what SMPI does not charge for, or
 # would charge in another way than the rest, smpi/shim.c does. The collectives
-# named last are not timed: these are quick to simulate at many ranks. Shared
-# memory takes no simulated time, so that it is not used.
+# named last are not timed: these are quick to simulate at many ranks.
 #
 # simulate HOW COMMAND...: HOW as of mpi:HOW.
 simulate()
@@ -196,7 +195,7 @@ simulate()
     shift
     [ -z "$tuning" ] || export ROTA_TUNING_FILE="$tuning"
     SCALE_MACHINE=$machine SCALE_NODES=$nodes SCALE_RANKS_PER_NODE=$node \
-        ROTA_INTRANODE=p2p TMPDIR=$copies timeout -k 5 "$limit" \
+        TMPDIR=$copies timeout -k 5 "$limit" \
         smpirun -np "$ranks" -hostfile "$work/hosts" \
         -platform "$build/bench/smpi/machine.so" --log=root.thres:warning \
         --cfg=network/model:CM02 --cfg=network/TCP-gamma:0 \

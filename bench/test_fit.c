@@ -166,6 +166,33 @@ static void starts_from_nothing(void **state)
     }
 }
 
+/* Two ranks: in the first step their processors take longest, in the second
+ * the port that they share. */
+static void combines_what_counts(void **state)
+{
+    const int wait = rota_term(ROTA_LINK_NET, ROTA_PER_PHASE);
+    const int port = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
+    rota_terms rank[2 * ROTA_STEPS], all;
+    rota_terms *const a = rank, *const b = rank + ROTA_STEPS;
+    rota_machine m = {{0}};
+
+    (void)state;
+    memset(rank, 0, sizeof rank);
+    m.ns[wait] = m.ns[port] = m.ns[ROTA_TERM_POSTED] = 1;
+    a[0].n[wait] = 2;
+    b[0].n[wait] = 1;
+    a[0].n[ROTA_TERM_POSTED] = 10;
+    b[0].n[ROTA_TERM_POSTED] = 20;
+    a[0].n[port] = b[0].n[port] = 15;
+    a[1].n[port] = 30;
+    b[1].n[port] = 50;
+    a[1].n[ROTA_TERM_POSTED] = 35;
+    fit_combine(rank, 2, &m, &all);
+    assert_close(all.n[wait], 2, 1e-12, "waits", 0);
+    assert_close(all.n[ROTA_TERM_POSTED], 20, 1e-12, "posted", 0);
+    assert_close(all.n[port], 40, 1e-12, "bytes", 1);
+}
+
 static void order_and_errors(void **state)
 {
     fit_sample sample[4];
@@ -180,6 +207,8 @@ static void order_and_errors(void **state)
         sample[i].terms.n[0] = i * i;
     }
     assert_true(fabs(fit_order(sample, 4, &m) - 1) < 1e-12);
+    sample[1].weight = 2; /* twice |log(1 / 20)| */
+    assert_true(fabs(fit_loss(&sample[1], 1, &m) - 2 * log(20)) < 1e-12);
     /* Errors are -1, -0.95, -13/15 and -0.775. */
     assert_true(fabs(fit_errors(sample, 4, &m, &worst) - 0.90833333) < 1e-6);
     assert_int_equal(worst, 0);
@@ -203,6 +232,7 @@ int main(void)
         cmocka_unit_test(keeps_what_cannot_be_told),
         cmocka_unit_test(has_no_negative_price),
         cmocka_unit_test(starts_from_nothing),
+        cmocka_unit_test(combines_what_counts),
         cmocka_unit_test(order_and_errors),
     };
 

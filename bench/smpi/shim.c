@@ -2,6 +2,7 @@
  * copy of the executable's. */
 #include "shim.h"
 
+#include <errno.h>
 #include <search.h>
 #include <simgrid/engine.h>
 #include <stdbool.h>
@@ -99,6 +100,14 @@ int shim_clock_gettime(clockid_t clock, struct timespec *now)
     pay();
     turn_page();
     return smpi_clock_gettime(clock, now);
+}
+
+int shim_memfd_create(const char *name, unsigned flags)
+{
+    (void)name;
+    (void)flags;
+    errno = ENOSYS;
+    return -1;
 }
 
 int shim_hwloc_topology_load(struct hwloc_topology *topology)

@@ -11,6 +11,8 @@
  *   every poll is an event to simulate.
  * - The machine on which this runs is not the one that is simulated: hwloc is
  *   told not to look.
+ * - Memory that ranks share takes no simulated time: there is none, so that
+ *   plans find it missing as on any machine that lacks it.
  * - SMPI has no matched probe: ordinary probes do, since no other thread can
  *   receive what was probed.
  * - What the time of an exchange goes to is written to parts.csv, the mean of
@@ -27,6 +29,7 @@
 #include <time.h>
 
 void *shim_memcpy(void *to, const void *from, size_t bytes);
+int shim_memfd_create(const char *name, unsigned flags);
 int shim_clock_gettime(clockid_t clock, struct timespec *now);
 int shim_send_init(const void *data, int count, MPI_Datatype type, int to,
                    int tag, MPI_Comm comm, MPI_Request *request);
@@ -60,6 +63,7 @@ int shim_finalize(void);
 #undef clock_gettime /* SMPI's own */
 #define clock_gettime(clock, now) shim_clock_gettime(clock, now)
 #define hwloc_topology_load shim_hwloc_topology_load
+#define memfd_create shim_memfd_create
 
 #define MPI_Send_init shim_send_init
 #define MPI_Recv_init shim_recv_init

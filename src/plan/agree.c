@@ -51,8 +51,12 @@ static void merge_ballots(void *known, const void *more)
 }
 
 /* In picoseconds: whole numbers, whose sum is the same in any order. */
+typedef struct price {
+    uint64_t ps[ROTA_STEPS][ROTA_N_PARTS]; /* as of rota_cost */
+} price;
+
 typedef struct price_list {
-    uint64_t most[ROTA_MAX_PRICES], sum[ROTA_MAX_PRICES];
+    price item[ROTA_MAX_PRICES];
 } price_list;
 
 static void merge_prices(void *known, const void *more)
@@ -60,10 +64,13 @@ static void merge_prices(void *known, const void *more)
     price_list *const into = known;
     const price_list *const from = more;
 
-    for (int i = 0; i < ROTA_MAX_PRICES; i++) {
-        into->most[i] = larger(into->most[i], from->most[i]);
-        into->sum[i] = sum(into->sum[i], from->sum[i]);
-    }
+    for (int i = 0; i < ROTA_MAX_PRICES; i++)
+        for (int step = 0; step < ROTA_STEPS; step++)
+            for (int part = 0; part < ROTA_N_PARTS; part++) {
+                uint64_t *const a = &into->item[i].ps[step][part];
+                const uint64_t b = from->item[i].ps[step][part];
+                *a = rota_part_is_own(part) ? larger(*a, b) : sum(*a, b);
+            }
 }
 
 enum { LARGEST = sizeof(price_list) };
@@ -234,20 +241,29 @@ static double to_nanoseconds(uint64_t ps)
     return ps < UINT64_MAX ? (double)ps / 1e3 : HUGE_VAL;
 }
 
-int rota_agree_prices(const rota_comm *c, double most[ROTA_MAX_PRICES],
-                      double total[ROTA_MAX_PRICES])
+int rota_agree_costs(const rota_comm *c, rota_cost cost[ROTA_MAX_PRICES])
 {
     price_list mine;
+    uint64_t *const ps = mine.item[0].ps[0];
+    double *const ns = cost[0].ns[0];
+    enum { N = ROTA_MAX_PRICES * ROTA_STEPS * ROTA_N_PARTS };
 
-    for (int i = 0; i < ROTA_MAX_PRICES; i++) {
-        mine.most[i] = to_picoseconds(most[i]);
-        mine.sum[i] = total ? to_picoseconds(total[i]) : 0;
-    }
+    for (int i = 0; i < N; i++)
+        ps[i] = to_picoseconds(ns[i]);
     ROTA_TRY(reduce(c, &mine, sizeof mine, merge_prices));
-    for (int i = 0; i < ROTA_MAX_PRICES; i++) {
-        most[i] = to_nanoseconds(mine.most[i]);
-        if (total)
-            total[i] = to_nanoseconds(mine.sum[i]);
-    }
+    for (int i = 0; i < N; i++)
+        ns[i] = to_nanoseconds(ps[i]);
+    return MPI_SUCCESS;
+}
+
+int rota_agree_times(const rota_comm *c, double ns[ROTA_MAX_PRICES])
+{
+    rota_cost cost[ROTA_MAX_PRICES] = {{{{0}}}};
+
+    for (int i = 0; i < ROTA_MAX_PRICES; i++)
+        cost[i].ns[0][ROTA_PART_WAIT] = ns[i];
+    ROTA_TRY(rota_agree_costs(c, cost));
+    for (int i = 0; i < ROTA_MAX_PRICES; i++)
+        ns[i] = cost[i].ns[0][ROTA_PART_WAIT];
     return MPI_SUCCESS;
 }

@@ -1,95 +1,17 @@
-/* cost.c - counting the terms of a schedule, and their prices. */
+/* cost.c - counting the terms of a schedule. */
 #include "plan/cost.h"
 
 #include <math.h>
-
-/* In the order of rota_link and rota_per_link, and then of the other terms. */
-static const char *const names[ROTA_N_TERMS] = {
-#define LINK(link)                                                             \
-    link "_per_phase", link "_per_message", link "_per_byte",                  \
-        link "_per_long_message", link "_per_long_byte"
-    LINK("domain"),
-    LINK("node"),
-    LINK("p2p"),
-    LINK("net"),
-    LINK("native_node"),
-    LINK("native_net"),
-#undef LINK
-    "start",
-    "posted",
-    "copied_block",
-    "copied_byte",
-    "switch",
-    "switch_mpi",
-    "switch_native",
-    "device_copy",
-    "device_byte",
-    "staged_side",
-    "staged_byte",
-};
-
-const char *rota_term_name(int term)
-{
-    return names[term];
-}
-
-/* Estimates, for where nobody has measured: within a node near what plans took
- * on a machine with 2 cores, between nodes a network of 100 Gbit/s; devices
- * 200 GB/s apart, and 25 GB/s from the host. */
-#define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
-const rota_machine rota_machine_usual = {
-    .ns = {
-        AT(DOMAIN, PHASE) = 100,
-        AT(DOMAIN, MESSAGE) = 30,
-        AT(DOMAIN, BYTE) = 0.15,
-        AT(DOMAIN, LONG_MESSAGE) = 300,
-        AT(DOMAIN, LONG_BYTE) = 0.12,
-        AT(NODE, PHASE) = 150,
-        AT(NODE, MESSAGE) = 45,
-        AT(NODE, BYTE) = 0.2,
-        AT(NODE, LONG_MESSAGE) = 400,
-        AT(NODE, LONG_BYTE) = 0.16,
-        AT(P2P, PHASE) = 250,
-        AT(P2P, MESSAGE) = 50,
-        AT(P2P, BYTE) = 0.2,
-        AT(P2P, LONG_MESSAGE) = 3000,
-        AT(P2P, LONG_BYTE) = 0.2,
-        AT(NET, PHASE) = 1500,
-        AT(NET, MESSAGE) = 200,
-        AT(NET, BYTE) = 0.1,
-        AT(NET, LONG_MESSAGE) = 1500,
-        AT(NET, LONG_BYTE) = 0.1,
-        AT(NATIVE_NODE, PHASE) = 300,
-        AT(NATIVE_NODE, MESSAGE) = 120,
-        AT(NATIVE_NODE, BYTE) = 0.2,
-        AT(NATIVE_NODE, LONG_MESSAGE) = 3000,
-        AT(NATIVE_NODE, LONG_BYTE) = 0.2,
-        AT(NATIVE_NET, PHASE) = 1700,
-        AT(NATIVE_NET, MESSAGE) = 350,
-        AT(NATIVE_NET, BYTE) = 0.1,
-        AT(NATIVE_NET, LONG_MESSAGE) = 1500,
-        AT(NATIVE_NET, LONG_BYTE) = 0.1,
-        [ROTA_TERM_START] = 60,
-        [ROTA_TERM_POSTED] = 50,
-        [ROTA_TERM_COPIED_BLOCK] = 8,
-        [ROTA_TERM_COPIED_BYTE] = 0.08,
-        [ROTA_TERM_SWITCH] = 15000,
-        [ROTA_TERM_SWITCH_MPI] = 15000,
-        [ROTA_TERM_SWITCH_NATIVE] = 5e6,
-        [ROTA_TERM_DEVICE_COPY] = 4000,
-        [ROTA_TERM_DEVICE_BYTE] = 0.005,
-        [ROTA_TERM_STAGED_SIDE] = 10000,
-        [ROTA_TERM_STAGED_BYTE] = 0.04,
-    }};
-#undef AT
-
-/* ---- counting --------------------------------------------------------------- */
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct counter {
     const rota_sched *s;
     const double *bytes;
     const rota_run_kind *how;
-    rota_terms *terms;
+    rota_terms *step; /* [ROTA_STEPS] */
+    double *toward;   /* [n_nodes + 1] bytes of a phase to each node, and to the
+                         other half of them */
 } counter;
 
 static rota_link link_to(const counter *k, int peer, bool native)
@@ -116,6 +38,18 @@ static bool sizes_go_before(const counter *k)
            k->how->metadata == ROTA_META_COMBINED;
 }
 
+static bool is_of_processor(int term)
+{
+    return term >= ROTA_TERM_POSTED && term <= ROTA_TERM_COPIED_BYTE;
+}
+
+static bool is_within_node(int term)
+{
+    const int link = term / ROTA_N_PER_LINK;
+
+    return link < ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NODE;
+}
+
 static void count_message(double n[], rota_link link, double how_often,
                           double bytes)
 {
@@ -126,6 +60,27 @@ static void count_message(double n[], rota_link link, double how_often,
     n[rota_term(link, is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE)] +=
         how_often;
     n[rota_term(link, is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE)] += bytes;
+}
+
+static void clear_path(const counter *k)
+{
+    for (int i = 0; i <= k->how->topo->n_nodes; i++)
+        k->toward[i] = 0;
+}
+
+/* Messages to one node share a path; all that cross from one half of the nodes
+ * to the other share the links between the halves. */
+static void count_path(const counter *k, int peer, double bytes, double n[])
+{
+    const rota_topo *const t = k->how->topo;
+    const int to = t->node[peer], half = (t->n_nodes + 1) / 2;
+    double *const most = &n[ROTA_TERM_PATH_BYTE];
+    double *const across = &k->toward[t->n_nodes];
+
+    k->toward[to] += bytes;
+    if ((to < half) != (t->node[k->s->me] < half))
+        *across += bytes;
+    *most = rota_larger(*most, rota_larger(k->toward[to], *across));
 }
 
 /* The bytes of a message, and how likely it is that it has any. */
@@ -157,12 +112,13 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
     const bool tells = k->how->metadata != ROTA_META_ONCE && !p->native;
     double sent = 0;
 
+    clear_path(k);
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
         const uint32_t blocks = l->msg[m + 1].first - l->msg[m].first;
         const rota_link link = link_to(k, l->msg[m].peer, p->native != 0);
         double often;
         double bytes = expect_message(k, &l->msg[m], l->item, &often);
-        often = tells ? 1 : often;
+        often = tells || p->native ? 1 : often;
         if (often <= 0)
             continue;
         if (l->msg[m].peer == k->s->me) { /* in a collective of MPI's */
@@ -178,6 +134,8 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
         else if (tells)
             bytes += (double)CELL * blocks;
         count_message(n, link, often, bytes);
+        if (link == ROTA_LINK_NET)
+            count_path(k, l->msg[m].peer, bytes, n);
         *slowest = link > *slowest ? link : *slowest;
         sent += often;
     }
@@ -199,38 +157,72 @@ static double batches(const counter *k, const rota_phase *p, double messages)
     return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
 }
 
-static void count_phase(const counter *k, uint32_t phase)
+/* How much a term of this rank's counts: work is so much more where ranks share
+ * cores, and that of all ranks of the node together where they share the rest.
+ */
+static double weight(const counter *k, int term)
 {
-    const rota_phase *const p = &k->s->phase[phase];
-    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}};
-    double *const all = k->terms->n;
-    rota_link slowest = ROTA_LINK_DOMAIN;
-    double most = 0;
+    const rota_topo *const t = k->how->topo;
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const double sent =
-            count_direction(k, phase, (rota_dir)dir, n[dir], &slowest);
-        most = sent > most ? sent : most;
+    switch (rota_part_of(term)) {
+    case ROTA_PART_WAIT:
+        return 1;
+    case ROTA_PART_BUSY:
+        return k->how->load;
+    default:
+        return rota_topo_node_size(t, t->node[k->s->me]);
     }
-    for (int t = 0; t < ROTA_TERM_START; t++)
-        all[t] += k->how->load * (n[0][t] > n[1][t] ? n[0][t] : n[1][t]);
-    for (int t = ROTA_TERM_POSTED; t <= ROTA_TERM_COPIED_BYTE; t++)
-        all[t] += k->how->load * (n[0][t] + n[1][t]);
-    if (most <= 0)
-        return;
-    const double waits = batches(k, p, most);
-    all[rota_term(slowest, ROTA_PER_PHASE)] += waits;
-    all[p->native                  ? ROTA_TERM_SWITCH_NATIVE
-        : slowest >= ROTA_LINK_P2P ? ROTA_TERM_SWITCH_MPI
-                                   : ROTA_TERM_SWITCH] +=
+}
+
+/* Others of the core must be let in as often as a rank waits. */
+static void count_waits(const counter *k, const rota_phase *p, double waits,
+                        rota_link slowest, double n[])
+{
+    n[rota_term(slowest, ROTA_PER_PHASE)] += waits;
+    n[p->native                  ? ROTA_TERM_SWITCH_NATIVE
+      : slowest >= ROTA_LINK_P2P ? ROTA_TERM_SWITCH_MPI
+                                 : ROTA_TERM_SWITCH] +=
         (k->how->load - 1) * waits;
 }
 
-static void count_copies(const counter *k)
+/* Steps are phases or, if there are more, as many in a row. In a flow, where a
+ * message waits for another, what is sent within the node is a step of its own
+ * after the rest. */
+static double *step_of(const counter *k, uint32_t phase, int term)
 {
-    double *const n = k->terms->n;
+    const uint32_t n = k->s->n_phases + 1;
+    const uint32_t i =
+        phase + (k->s->phase[phase].flow && is_within_node(term));
 
-    for (uint32_t i = 0; i < k->s->n_copies; i++) {
+    return k->step[n <= ROTA_STEPS ? i : (uint64_t)i * ROTA_STEPS / n].n;
+}
+
+static void count_messages(const counter *k, uint32_t phase)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}};
+    rota_link slowest = ROTA_LINK_DOMAIN;
+    double most = 0;
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        most = rota_larger(
+            most, count_direction(k, phase, (rota_dir)dir, n[dir], &slowest));
+    /* The processor does both directions, links go both ways. */
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        step_of(k, phase, t)[t] +=
+            weight(k, t) * (is_of_processor(t) ? n[0][t] + n[1][t]
+                                               : rota_larger(n[0][t], n[1][t]));
+    if (most > 0)
+        count_waits(k, p, batches(k, p, most), slowest,
+                    step_of(k, phase, ROTA_TERM_START));
+}
+
+static void count_copies(const counter *k, uint32_t phase)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    double *const n = step_of(k, phase, ROTA_TERM_COPIED_BYTE);
+
+    for (uint32_t i = p->copy; i < p[1].copy; i++) {
         const rota_copy *const copy = &k->s->copy[i];
         const bool padded = rota_block_is_padded(k->s, copy->from);
         n[ROTA_TERM_COPIED_BLOCK] += k->how->load;
@@ -239,50 +231,24 @@ static void count_copies(const counter *k)
     }
 }
 
-void rota_cost_count(const rota_sched *s, const double bytes[],
-                     const rota_run_kind *how, rota_terms *terms)
+int rota_cost_count(const rota_sched *s, const double bytes[],
+                    const rota_run_kind *how, rota_terms step[ROTA_STEPS])
 {
-    const counter k = {.s = s, .bytes = bytes, .how = how, .terms = terms};
+    const size_t paths = (size_t)how->topo->n_nodes + 1;
+    const counter k = {.s = s,
+                       .bytes = bytes,
+                       .how = how,
+                       .step = step,
+                       .toward = malloc(paths * sizeof *k.toward)};
 
-    *terms = (rota_terms){.n = {[ROTA_TERM_START] = how->load}};
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        count_phase(&k, p);
-    count_copies(&k);
-}
-
-bool rota_term_is_shared(int term)
-{
-    const int link = term / ROTA_N_PER_LINK, what = term % ROTA_N_PER_LINK;
-
-    switch (link) {
-    case ROTA_LINK_NET:
-    case ROTA_LINK_NATIVE_NET:
-        return what != ROTA_PER_PHASE;
-    case ROTA_LINK_P2P:
-    case ROTA_LINK_NATIVE_NODE:
-        return what == ROTA_PER_BYTE || what == ROTA_PER_LONG_BYTE;
-    default:
-        return false;
+    if (!k.toward)
+        return rota_fail_mem("what a schedule costs");
+    memset(step, 0, ROTA_STEPS * sizeof *step);
+    step[0].n[ROTA_TERM_START] = how->load;
+    for (uint32_t p = 0; p < s->n_phases; p++) {
+        count_messages(&k, p);
+        count_copies(&k, p);
     }
-}
-
-static double add_up(const rota_machine *machine, const rota_terms *terms,
-                     bool shared)
-{
-    double ns = 0;
-
-    for (int t = 0; t < ROTA_N_TERMS; t++)
-        if (rota_term_is_shared(t) == shared)
-            ns += machine->ns[t] * terms->n[t];
-    return ns;
-}
-
-double rota_cost_own(const rota_machine *machine, const rota_terms *terms)
-{
-    return add_up(machine, terms, false);
-}
-
-double rota_cost_shared(const rota_machine *machine, const rota_terms *terms)
-{
-    return add_up(machine, terms, true);
+    free(k.toward);
+    return MPI_SUCCESS;
 }

@@ -1,10 +1,10 @@
 /* cost.h - what a run of a schedule is expected to take.
  *
- * A schedule is counted in terms: messages, bytes and phases by the link that
- * they take, blocks and bytes that are copied. A machine has a price for each
- * term, and the time of a run is the sum of the products, of what ranks share
- * in the mean and of all else of the rank that has most. So a machine is fitted to measured times by linear least squares, and a
- * schedule of any algorithm is priced alike.
+ * Phase by phase, a schedule is counted in terms: messages and bytes by the
+ * link that they take, blocks and bytes that are copied. A machine has a price
+ * for each term. A phase takes its latency and, since processors, memory, ports
+ * and paths between nodes work at the same time, as long as the one of them
+ * that has most to do: LogGP, with gaps of what ranks share.
  */
 #ifndef ROTA_COST_H
 #define ROTA_COST_H
@@ -42,6 +42,7 @@ enum {
     ROTA_TERM_POSTED,        /* a message by MPI, in either direction */
     ROTA_TERM_COPIED_BLOCK,  /* packed, unpacked or copied in the rank */
     ROTA_TERM_COPIED_BYTE,   /* likewise */
+    ROTA_TERM_PATH_BYTE,     /* on the paths between nodes that have most */
     ROTA_TERM_SWITCH,        /* a phase, for each rank more than cores */
     ROTA_TERM_SWITCH_MPI,    /* a phase with messages by MPI, likewise */
     ROTA_TERM_SWITCH_NATIVE, /* a phase that is MPI's collective, likewise */
@@ -67,7 +68,9 @@ typedef struct rota_machine {
 /* For a machine that nobody has calibrated. */
 extern const rota_machine rota_machine_usual;
 
-/* How often each term occurs in a run of one rank's schedule. */
+/* How often each term occurs in a step of one rank's schedule: a phase or,
+ * where there are more phases than steps, several in a row. */
+enum { ROTA_STEPS = 8 };
 typedef struct rota_terms {
     double n[ROTA_N_TERMS];
 } rota_terms;
@@ -81,18 +84,54 @@ typedef struct rota_run_kind {
                        where that is known of each */
 } rota_run_kind;
 
-/* bytes: [n_blocks], expected ones where they are not known. */
-void rota_cost_count(const rota_sched *s, const double bytes[],
-                     const rota_run_kind *how, rota_terms *terms);
+/* bytes: [n_blocks], expected ones where they are not known. Fails for want of
+ * memory only. */
+int rota_cost_count(const rota_sched *s, const double bytes[],
+                    const rota_run_kind *how, rota_terms step[ROTA_STEPS]);
 
-/* Ranks of a node have one way to other nodes, and one memory through which
- * MPI moves bytes: what goes there costs what the mean rank has of it, whoever
- * sends it. All else costs what the rank takes that has most. */
-bool rota_term_is_shared(int term);
+/* What a term takes up: nothing but time, this rank's processor, or what the
+ * ranks of a node share. Of that a rank counts as much as all ranks of its node
+ * would take that have as much to do. */
+typedef enum rota_part {
+    ROTA_PART_WAIT,   /* latencies */
+    ROTA_PART_BUSY,   /* the processor: copies, messages */
+    ROTA_PART_MEMORY, /* through which MPI moves bytes in the node */
+    ROTA_PART_PORT,   /* of the node to others */
+    ROTA_PART_PATH,   /* from node to node */
+    ROTA_N_PARTS
+} rota_part;
 
-/* Nanoseconds of this rank: what it has to itself, and its part of what is
- * shared. */
-double rota_cost_own(const rota_machine *machine, const rota_terms *terms);
-double rota_cost_shared(const rota_machine *machine, const rota_terms *terms);
+rota_part rota_part_of(int term);
+
+/* Of several ranks, the largest counts of what each has to itself, the mean of
+ * what they share. */
+static inline bool rota_part_is_own(int part)
+{
+    return part <= ROTA_PART_BUSY;
+}
+
+/* Nanoseconds. */
+typedef struct rota_cost {
+    double ns[ROTA_STEPS][ROTA_N_PARTS];
+} rota_cost;
+
+/* Of one rank. */
+rota_cost rota_cost_of(const rota_machine *machine,
+                       const rota_terms step[ROTA_STEPS]);
+
+static inline double rota_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Add a rank to others, none at first. */
+void rota_cost_add(rota_cost *all, const rota_cost *rank);
+
+/* What takes longest in a step of n ranks, which were added up, besides
+ * waiting. */
+rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
+
+/* Nanoseconds that a run takes of n ranks, which were added up. */
+double rota_cost_ns(const rota_cost *all, int n);
 
 #endif /* ROTA_COST_H */

@@ -94,9 +94,11 @@ static bool may_share(const rota_plan *p, const rota_choice *choice)
            choice->device != ROTA_DEVICE_AWARE;
 }
 
-static void count_terms(const rota_plan *p, const rota_choice *choice,
-                        const rota_sched *s, const double bytes[], bool shared,
-                        double density, rota_terms *terms)
+/* bytes are lost. Copies of devices, where all blocks are on one, go before the
+ * rest; what is left to the host is counted as ever. */
+static int count_terms(const rota_plan *p, const rota_choice *choice,
+                       const rota_sched *s, double bytes[], bool shared,
+                       double density, rota_terms step[])
 {
     const double load =
         (double)rota_topo_largest_node(&p->comm->topo) / p->comm->cores;
@@ -105,24 +107,14 @@ static void count_terms(const rota_plan *p, const rota_choice *choice,
                                .shared = shared,
                                .load = load > 1 ? load : 1,
                                .density = density};
+    rota_terms copies = {{0}};
 
-    rota_cost_count(s, bytes, &how, terms);
-}
-
-/* Copies of devices, where all blocks are on one; bytes become those that are
- * left to the host. */
-static void count_device(const rota_plan *p, const rota_choice *choice,
-                         const rota_sched *s, double bytes[], rota_terms *terms)
-{
-    *terms = (rota_terms){{0}};
     if (p->ipc)
-        rota_device_count(s, bytes, choice->device, terms);
-}
-
-static void add_terms(rota_terms *to, const rota_terms *more)
-{
+        rota_device_count(s, bytes, choice->device, &copies);
+    ROTA_TRY(rota_cost_count(s, bytes, &how, step));
     for (int t = 0; t < ROTA_N_TERMS; t++)
-        to->n[t] += more->n[t];
+        step[0].n[t] += copies.n[t];
+    return MPI_SUCCESS;
 }
 
 static const rota_machine *machine(const rota_plan *p)
@@ -131,59 +123,49 @@ static const rota_machine *machine(const rota_plan *p)
                                        : &rota_machine_usual;
 }
 
-/* Nanoseconds of this rank; HUGE_VAL if they cannot be told. */
-static void price(const rota_plan *p, const rota_choice *choice, double *own,
-                  double *shared)
+/* Of this rank; HUGE_VAL if it cannot be told. */
+static rota_cost price(const rota_plan *p, const rota_choice *choice)
 {
+    rota_cost cost = {{{HUGE_VAL}}};
+    rota_terms step[ROTA_STEPS];
     double *bytes = NULL;
     rota_sched s;
 
     if (rota_sched_init(&s, p->comm->P, p->comm->me) == MPI_SUCCESS &&
         choice->algo->build(p->topo, &choice->params, &s) == MPI_SUCCESS)
         bytes = expect_sizes(p, &s);
-    *own = *shared = HUGE_VAL;
-    if (bytes) {
-        rota_terms terms, copies;
-        count_device(p, choice, &s, bytes, &copies);
-        count_terms(p, choice, &s, bytes, may_share(p, choice),
-                    p->stats.density, &terms);
-        add_terms(&terms, &copies);
-        *own = rota_cost_own(machine(p), &terms);
-        *shared = rota_cost_shared(machine(p), &terms);
-    }
+    if (bytes && count_terms(p, choice, &s, bytes, may_share(p, choice),
+                             p->stats.density, step) == MPI_SUCCESS)
+        cost = rota_cost_of(machine(p), step);
     free(bytes);
     rota_sched_free(&s);
+    return cost;
 }
 
-/* Every rank prices its own part; the dearest counts, and the mean of what is
- * shared. */
+/* Every rank prices its own part. */
 static int price_all(const rota_plan *p, rota_candidates *list)
 {
-    double own[ROTA_MAX_PRICES] = {0}, shared[ROTA_MAX_PRICES] = {0};
+    rota_cost cost[ROTA_MAX_PRICES] = {{{{0}}}};
 
     for (int i = 0; i < list->n; i++)
-        price(p, &list->item[i].choice, &own[i], &shared[i]);
+        cost[i] = price(p, &list->item[i].choice);
     rota_fail_clear();
-    ROTA_TRY(rota_agree_prices(p->comm, own, shared));
+    ROTA_TRY(rota_agree_costs(p->comm, cost));
     for (int i = 0; i < list->n; i++)
-        list->item[i].predicted = own[i] + shared[i] / p->comm->P;
+        list->item[i].predicted = rota_cost_ns(&cost[i], p->comm->P);
     return MPI_SUCCESS;
 }
 
-void rota_plan_terms(const rota_plan *p, rota_terms *terms)
+void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
 {
     const rota_sched *const s = &p->sched;
     double *const bytes = malloc(s->n_blocks * sizeof *bytes);
-    rota_terms copies;
 
-    *terms = (rota_terms){{0}};
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
         bytes[b] = (double)rota_late_bytes(p->bytes[b]);
-    if (bytes) {
-        count_device(p, &p->choice, s, bytes, &copies);
-        count_terms(p, &p->choice, s, bytes, !p->node_why, 1, terms);
-        add_terms(terms, &copies);
-    }
+    if (!bytes || count_terms(p, &p->choice, s, bytes, !p->node_why, 1, step) !=
+                      MPI_SUCCESS)
+        memset(step, 0, ROTA_STEPS * sizeof *step);
     free(bytes);
 }
 

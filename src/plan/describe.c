@@ -170,12 +170,16 @@ static bool add_candidates(cJSON *o, const rota_plan *p)
 static bool add_terms(cJSON *o, const rota_plan *p)
 {
     cJSON *const list = cJSON_AddObjectToObject(o, "terms");
-    rota_terms terms;
+    rota_terms step[ROTA_STEPS];
 
-    rota_plan_terms(p, &terms);
-    for (int t = 0; list && t < ROTA_N_TERMS; t++)
-        if (terms.n[t] > 0 && !add_number(list, rota_term_name(t), terms.n[t]))
+    rota_plan_terms(p, step);
+    for (int t = 0; list && t < ROTA_N_TERMS; t++) {
+        double n = 0;
+        for (int i = 0; i < ROTA_STEPS; i++)
+            n += step[i].n[t];
+        if (n > 0 && !add_number(list, rota_term_name(t), n))
             return false;
+    }
     return list != NULL;
 }
 

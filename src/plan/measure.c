@@ -246,7 +246,7 @@ static int run_all(probe *t, int ms)
 
     ROTA_TRY(run_round(t));
     took[0] = (double)(rota_now_ns() - begin);
-    ROTA_TRY(rota_agree_prices(t->comm, took, NULL));
+    ROTA_TRY(rota_agree_times(t->comm, took));
     const double room = 1e6 * ms / (took[0] + 1);
     const int rounds = room < MOST_ROUNDS ? (int)room : MOST_ROUNDS;
     if (rounds > 1)
@@ -272,7 +272,7 @@ static int conclude(probe *t, rota_candidates *list)
         qsort(t->ns[i], (size_t)t->n_ns, sizeof *t->ns[i], compare);
         ns[i] = t->ns[i][t->n_ns / 2];
     }
-    ROTA_TRY(rota_agree_prices(t->comm, ns, NULL));
+    ROTA_TRY(rota_agree_times(t->comm, ns));
     for (int i = 0; i < t->n; i++)
         list->item[t->candidate[i]].measured = ns[i];
     return MPI_SUCCESS;

@@ -122,7 +122,7 @@ typedef struct rota_decision {
 int rota_decide(struct rota_plan *p, const rota_hints *hints, bool native_free);
 
 /* The terms of a run of p on this rank. */
-void rota_plan_terms(const struct rota_plan *p, rota_terms *terms);
+void rota_plan_terms(const struct rota_plan *p, rota_terms step[ROTA_STEPS]);
 
 /* ---- comm.c: one per user communicator, cached as its attribute ---------- */
 
@@ -261,10 +261,12 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote);
  * all. Collective; fails only if MPI does. */
 int rota_spread(const rota_comm *c, int root, void *data, size_t bytes);
 
-/* Of each price, in nanoseconds and not negative, the largest over ranks and,
- * of others, the sum; total may be NULL on all ranks. Collective. */
-int rota_agree_prices(const rota_comm *c, double most[ROTA_MAX_PRICES],
-                      double total[ROTA_MAX_PRICES]);
+/* Of each time, in nanoseconds and not negative, the largest over ranks.
+ * Collective. */
+int rota_agree_times(const rota_comm *c, double ns[ROTA_MAX_PRICES]);
+
+/* Of each cost, all ranks' added up. Collective. */
+int rota_agree_costs(const rota_comm *c, rota_cost cost[ROTA_MAX_PRICES]);
 
 /* ---- error_code.c -------------------------------------------------------- */
 

@@ -26,11 +26,10 @@ typedef struct task {
 } task;
 
 /* Rank 0's part, all blocks of one size but its own, which has none. */
-static rota_terms count(const task *t)
+static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
 {
     rota_topo topo;
     rota_sched s;
-    rota_terms terms;
 
     assert_int_equal(rota_topo_make(&topo, t->P, t->node_size, 1), MPI_SUCCESS);
     assert_int_equal(rota_sched_init(&s, t->P, 0), MPI_SUCCESS);
@@ -46,11 +45,22 @@ static rota_terms count(const task *t)
                                .load = load > 1 ? load : 1,
                                .metadata = t->metadata,
                                .shared = t->shared};
-    rota_cost_count(&s, bytes, &how, &terms);
+    assert_int_equal(rota_cost_count(&s, bytes, &how, step), MPI_SUCCESS);
     free(bytes);
     rota_sched_free(&s);
     rota_topo_free(&topo);
-    return terms;
+}
+
+/* Of all steps. */
+static rota_terms count(const task *t)
+{
+    rota_terms step[ROTA_STEPS], all = {{0}};
+
+    count_steps(t, step);
+    for (int i = 0; i < ROTA_STEPS; i++)
+        for (int k = 0; k < ROTA_N_TERMS; k++)
+            all.n[k] += step[i].n[k];
+    return all;
 }
 
 static double of(const rota_terms *terms, rota_link link, rota_per_link what)
@@ -77,16 +87,88 @@ static void direct(void **state)
     rota_terms n = count(&t);
 
     (void)state;
-    /* The network is the slowest link of the one phase. */
+    /* The network is the slowest link of the one phase; three ranks share the
+     * way to it. */
     expect(&n, ROTA_LINK_DOMAIN, 0, 2, 2 * BLOCK);
-    expect(&n, ROTA_LINK_NET, 1, 3, 3 * BLOCK);
+    expect(&n, ROTA_LINK_NET, 1, 3 * 3, 3 * 3 * BLOCK);
+    assert_float_equal(n.n[ROTA_TERM_POSTED], 2 * 3, 1e-9);
     expect(&n, ROTA_LINK_P2P, 0, 0, 0);
     assert_float_equal(n.n[ROTA_TERM_START], 1, 1e-9);
     assert_float_equal(n.n[ROTA_TERM_SWITCH_MPI], 0, 1e-9);
     t.shared = false;
     n = count(&t);
     expect(&n, ROTA_LINK_DOMAIN, 0, 0, 0);
-    expect(&n, ROTA_LINK_P2P, 0, 2, 2 * BLOCK);
+    expect(&n, ROTA_LINK_P2P, 0, 3 * 2, 3 * 2 * BLOCK);
+}
+
+/* Of 5 nodes of 2 ranks, numbers 0 to 2 are one half, 3 and 4 the other. */
+static void paths(void **state)
+{
+    task t = {.algo = &rota_algo_spread_out,
+              .P = 10,
+              .node_size = 2,
+              .cores = 2,
+              .block = BLOCK};
+    rota_terms n = count(&t);
+
+    (void)state;
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 2 * 4 * BLOCK, 1e-9);
+    t.P = 2; /* both in one node */
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 0, 1e-9);
+    t.P = 8; /* nodes 2 and 3 have as much as node 1 would have, twice */
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 2 * 4 * BLOCK, 1e-9);
+    /* Nodes of 4, 4 and 2: to the second goes more than to the other half. */
+    t.P = 10;
+    t.node_size = t.cores = 4;
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 4 * 4 * BLOCK, 1e-9);
+}
+
+/* Phases are steps of their own as long as there are no more than steps. */
+static void steps(void **state)
+{
+    task t = {.algo = &rota_algo_parlogna,
+              .params = {.radix = 2},
+              .P = 8,
+              .node_size = 1,
+              .cores = 1,
+              .block = BLOCK};
+    rota_terms step[ROTA_STEPS];
+
+    (void)state;
+    count_steps(&t, step);
+    for (int i = 0; i < ROTA_STEPS; i++)
+        expect(&step[i], ROTA_LINK_NET, i < 3, i < 3, i < 3 ? 4 * BLOCK : 0);
+    assert_float_equal(step[0].n[ROTA_TERM_START], 1, 1e-9);
+    t.algo = &rota_algo_pairwise; /* 99 phases of one message */
+    t.P = 100;
+    count_steps(&t, step);
+    for (int i = 0; i < ROTA_STEPS; i++)
+        assert_true(of(&step[i], ROTA_LINK_NET, ROTA_PER_PHASE) >= 11 &&
+                    of(&step[i], ROTA_LINK_NET, ROTA_PER_PHASE) <= 13);
+    const rota_terms all = count(&t);
+    expect(&all, ROTA_LINK_NET, 99, 99, 99 * BLOCK);
+}
+
+/* What a leader sends on waits for what it is given within the node. */
+static void flow(void **state)
+{
+    const task t = {.algo = &rota_algo_onmpml,
+                    .params = {.leaders = 1},
+                    .P = 4,
+                    .node_size = 2,
+                    .cores = 2,
+                    .block = BLOCK};
+    rota_terms step[ROTA_STEPS];
+
+    (void)state;
+    count_steps(&t, step);
+    assert_true(of(&step[0], ROTA_LINK_NET, ROTA_PER_BYTE) > 0);
+    assert_float_equal(of(&step[0], ROTA_LINK_P2P, ROTA_PER_BYTE), 0, 1e-9);
+    assert_true(of(&step[1], ROTA_LINK_P2P, ROTA_PER_BYTE) > 0);
+    assert_float_equal(of(&step[1], ROTA_LINK_NET, ROTA_PER_BYTE), 0, 1e-9);
 }
 
 static void batches(void **state)
@@ -164,7 +246,7 @@ static void crowded(void **state)
     t.algo = &rota_algo_mpi;
     n = count(&t);
     assert_float_equal(n.n[ROTA_TERM_SWITCH_NATIVE], 3, 1e-9);
-    expect(&n, ROTA_LINK_NATIVE_NODE, 1, 4 * 7, 4 * 7 * BLOCK);
+    expect(&n, ROTA_LINK_NATIVE_NODE, 1, 8 * 7, 8 * 7 * BLOCK);
 }
 
 /* The first phase sends blocks 1, 3, 5 and 7, all this rank's own; the second
@@ -199,24 +281,40 @@ static void nothing(void **state)
         assert_float_equal(n.n[i], 0, 1e-9);
 }
 
+/* A step takes its waits and the longest of the rest; of what ranks have to
+ * themselves the largest counts, of what they share the mean. */
 static void prices(void **state)
 {
+    const int wait = rota_term(ROTA_LINK_NET, ROTA_PER_PHASE);
+    const int port = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
     rota_machine machine = {{0}};
-    rota_terms terms = {{0}};
+    rota_terms a[ROTA_STEPS] = {{{0}}}, b[ROTA_STEPS] = {{{0}}};
+    rota_cost all = {{{0}}};
 
     (void)state;
-    machine.ns[0] = 3;
-    machine.ns[ROTA_TERM_START] = 5;
-    terms.n[0] = 7;
-    terms.n[ROTA_TERM_START] = 2;
-    terms.n[ROTA_TERM_COPIED_BYTE] = 11;
-    assert_float_equal(rota_cost_own(&machine, &terms), 31, 1e-9);
-    assert_float_equal(rota_cost_shared(&machine, &terms), 0, 1e-9);
-    const int net = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
-    machine.ns[net] = 2;
-    terms.n[net] = 10;
-    assert_float_equal(rota_cost_own(&machine, &terms), 31, 1e-9);
-    assert_float_equal(rota_cost_shared(&machine, &terms), 20, 1e-9);
+    machine.ns[wait] = 100;
+    machine.ns[port] = 2;
+    machine.ns[ROTA_TERM_POSTED] = 10;
+    machine.ns[ROTA_TERM_COPIED_BYTE] = 1;
+    machine.ns[ROTA_TERM_PATH_BYTE] = 5;
+    a[0].n[wait] = b[0].n[wait] = 1;
+    a[0].n[ROTA_TERM_POSTED] = 3;
+    a[0].n[ROTA_TERM_COPIED_BYTE] = 20; /* 50 with the former */
+    b[0].n[ROTA_TERM_POSTED] = 4;
+    a[0].n[port] = 10;
+    b[0].n[port] = 30; /* (20 + 60) / 2 = 40 */
+    a[1].n[port] = 10;
+    b[1].n[port] = 30;
+    a[1].n[ROTA_TERM_PATH_BYTE] = 18; /* 90 / 2 = 45 */
+    a[1].n[ROTA_TERM_POSTED] = 1;
+    const rota_cost one = rota_cost_of(&machine, a);
+    rota_cost_add(&all, &one);
+    assert_float_equal(rota_cost_ns(&all, 1), 100 + 50 + 90, 1e-9);
+    const rota_cost other = rota_cost_of(&machine, b);
+    rota_cost_add(&all, &other);
+    assert_float_equal(rota_cost_ns(&all, 2), 100 + 50 + 45, 1e-9);
+    assert_int_equal(rota_cost_longest(all.ns[0], 2), ROTA_PART_BUSY);
+    assert_int_equal(rota_cost_longest(all.ns[1], 2), ROTA_PART_PATH);
     for (int i = 0; i < ROTA_N_TERMS; i++) {
         assert_true(rota_machine_usual.ns[i] >= 0);
         for (int k = 0; k < i; k++)
@@ -231,6 +329,8 @@ int main(void)
         cmocka_unit_test(logarithmic), cmocka_unit_test(long_messages),
         cmocka_unit_test(crowded),     cmocka_unit_test(nothing),
         cmocka_unit_test(sparse),      cmocka_unit_test(prices),
+        cmocka_unit_test(paths),       cmocka_unit_test(steps),
+        cmocka_unit_test(flow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
