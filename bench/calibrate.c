@@ -47,7 +47,8 @@ enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
 enum { WARMUP = 3, LEAST = 7, PASSES = 6 };
 
-/* Times of one case are taken for no longer than that, unless for fewer than
+/* A few runs ask for times that do not vary, which need no warming up. Times of
+ * one case are taken for no longer than that, unless for fewer than
  * LEAST runs. */
 static double case_us(const tune_env *env)
 {
@@ -63,7 +64,7 @@ static double time_runs(tune_env *env, runner *r, const exchange *x)
     double us[TUNE_RUNS];
     int n = 0;
 
-    for (int i = -WARMUP; i < env->runs; i++) {
+    for (int i = env->runs > LEAST ? -WARMUP : 0; i < env->runs; i++) {
         if (sync_barrier(&env->sync, i >= LEAST && sync_now_us() > stop))
             break;
         const double began = sync_now_us();

@@ -28,6 +28,7 @@ typedef struct options {
     rota_hints algo[MAX_LIST];
     int ranks[MAX_LIST];
     int n_algos, n_ranks;
+    bool candidates; /* also what a plan chooses from */
     size_t size;
     uint64_t seed;
     bool equal; /* all blocks of that size, else by dist */
@@ -260,7 +261,7 @@ typedef struct likeness {
     double mean, density;
 } likeness;
 
-enum { SAMPLE = 64 };
+enum { SAMPLE = 128 };
 
 /* From one rank of the sample to the next: odd, so that all places in a node
  * have their turn where nodes have an even number of ranks. */
@@ -341,22 +342,56 @@ static double expected_us(const rota_hints *hints, const options *o,
     return rota_cost_ns(&all, n) / 1e3;
 }
 
+static void print_time(const rota_hints *hints, const options *o,
+                       const rota_machine *machine, int P)
+{
+    rota_choice c;
+    const double us = expected_us(hints, o, machine, P, &c);
+
+    printf("%-20s %6d %5d %5d %7d %12.2f\n", c.algo->name, P,
+           c.algo->params & ROTA_P_RADIX ? c.params.radix : 0,
+           c.algo->params & ROTA_P_BATCH ? c.params.batch : 0,
+           c.algo->params & ROTA_P_LEADERS ? c.params.leaders : 0, us);
+}
+
+/* What a plan chooses from where nothing is said, in the order in which the
+ * first wins a tie. */
+static void print_candidates(const options *o, const rota_machine *machine,
+                             int P)
+{
+    const rota_hints open = {.metadata = -1};
+    rota_topo topo = inside_topo(P, o->node);
+    const rota_plan_kind what = {.topo = &topo,
+                                 .kind = ROTA_FIXED,
+                                 .max_block = o->size,
+                                 .native_free = true};
+    rota_candidates list;
+
+    if (rota_candidates_find(&open, &what, &list) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
+    for (int i = 0; i < list.n; i++) {
+        const rota_choice *const c = &list.item[i].choice;
+        const rota_hints hints = {.algo = c->algo,
+                                  .metadata = -1,
+                                  .radix = c->params.radix,
+                                  .batch = c->params.batch,
+                                  .leaders = c->params.leaders};
+        print_time(&hints, o, machine, P);
+    }
+    rota_topo_free(&topo);
+}
+
 static void print_times(const options *o)
 {
     const rota_machine machine = read_prices(o->prices);
-    rota_choice c;
 
     printf("%-20s %6s %5s %5s %7s %12s\n", "algorithm", "P", "radix", "batch",
            "leaders", "us");
     for (int a = 0; a < o->n_algos; a++)
-        for (int i = 0; i < o->n_ranks; i++) {
-            const double us =
-                expected_us(&o->algo[a], o, &machine, o->ranks[i], &c);
-            printf("%-20s %6d %5d %5d %7d %12.2f\n", c.algo->name, o->ranks[i],
-                   c.algo->params & ROTA_P_RADIX ? c.params.radix : 0,
-                   c.algo->params & ROTA_P_BATCH ? c.params.batch : 0,
-                   c.algo->params & ROTA_P_LEADERS ? c.params.leaders : 0, us);
-        }
+        for (int i = 0; i < o->n_ranks; i++)
+            print_time(&o->algo[a], o, &machine, o->ranks[i]);
+    for (int i = 0; o->candidates && i < o->n_ranks; i++)
+        print_candidates(o, &machine, o->ranks[i]);
 }
 
 /* ---- what it takes ------------------------------------------------------- */
@@ -402,12 +437,17 @@ static void print_usage(void)
         "build, fold and place, the best of five.\n"
         "With --prices: the time that a plan expects of a run, in\n"
         "microseconds, by the prices of a tuning file or the usual ones, with\n"
-        "--node ranks a node that share memory.");
+        "--node ranks a node that share memory; candidates among --algos are\n"
+        "all that a plan chooses from where nothing is said.");
 }
 
 static void parse_algos(options *o, char *list)
 {
     for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+        if (strcmp(item, "candidates") == 0) {
+            o->candidates = true;
+            continue;
+        }
         if (o->n_algos == MAX_LIST)
             inside_die("--algos: more than %d", MAX_LIST);
         o->algo[o->n_algos++] = inside_parse(item);
@@ -469,7 +509,7 @@ int main(int argc, char *argv[])
         }
         parse_option(&o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
     }
-    if (o.n_algos == 0 || o.n_ranks == 0)
+    if ((o.n_algos == 0 && !(o.candidates && o.prices)) || o.n_ranks == 0)
         inside_die("--algos and --ranks are needed; see --help");
     if (o.prices) {
         print_times(&o);
