@@ -238,6 +238,11 @@ awk '
             " ---: | ---: | ---: |"
         for (k = 1; k <= cases; k++) {
             is = order[k]
+            if (!((is, chosen[is]) in seen && (is, "mpi") in seen)) {
+                print "no time of mpi or " chosen[is] ": " is >"/dev/stderr"
+                missing++
+                continue
+            }
             best = chosen[is]
             us = least = seen[is, best]
             n = 0
@@ -257,10 +262,12 @@ awk '
             near += us <= 1.1 * least
             behind += us > 1.1 * seen[is, "mpi"]
             sum += kept
-            if (k == 1 || kept < worst) worst = kept
+            if (worst == "" || kept < worst) worst = kept
         }
+        cases -= missing
         printf "\n%d cases: the choice within 10 %% of the best in %d" \
             " (%.0f %%), more than 10 %% behind MPI in %d; order kept %.2f in" \
             " the mean, %.2f at worst.\n", cases, near, 100 * near / cases,
             behind, sum / cases, worst
+        exit missing > 0
     }' "$out/seen.csv" "$out/chosen" "$out/expected"
