@@ -9,8 +9,7 @@
  * algorithm is not of this kind and is refused.
  *
  * Expected times are had for all algorithms, with nodes, as a plan has them
- * when it chooses: blocks in transit count as the mean of those that the rank
- * sends and receives.
+ * when it chooses: blocks in transit count as the mean of all.
  */
 #include "dist.h"
 #include "inside.h"

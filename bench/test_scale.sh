@@ -60,6 +60,12 @@ scale 0 --ranks 20 --node 1 --sizes 100 --machine fattree --kind exchange \
 scale 1 --ranks 34 --node 1 --sizes 8 --algos no_such_algorithm,mpi
 grep -q 'no_such_algorithm *failed' "$log" || fail "no failure in the table"
 grep -q "rota-bench: .*'no_such_algorithm'" "$log" || fail "no reason for it"
+# Prices, and what a plan chooses by them.
+scale 0 --ranks 6 --node 2 --sizes 100 --calibrate "$folder/prices.json"
+grep -q '^ *all  *2[0-9] ' "$log" || fail "not all plans were timed"
+grep -q '"path_byte"' "$folder/prices.json" || fail "no prices"
+scale 0 --ranks 6 --node 2 --sizes 100 --algos auto \
+    --tuning "$folder/prices.json"
 scale 2 --algos parlogna:radix=2..4
 scale 2 --machine abacus
 grep -q "'abacus' is none of" "$log" || fail "no reason"
