@@ -231,6 +231,7 @@ bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
         .spec = bench_calloc(most, sizeof *all.spec),
     };
 
+    *machine = *before;
     for (int s = 0; s < env->opt.n_sizes; s++)
         run_size(env, s, &all);
     if (all.n > 0 && env->me == 0) {
