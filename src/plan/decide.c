@@ -94,8 +94,8 @@ static bool may_share(const rota_plan *p, const rota_choice *choice)
            choice->device != ROTA_DEVICE_AWARE;
 }
 
-/* bytes are lost. Copies of devices, where all blocks are on one, go before the
- * rest; what is left to the host is counted as ever. */
+/* Copies of devices, where all blocks are on one, go before the rest, and bytes
+ * become those that are left to the host. */
 static int count_terms(const rota_plan *p, const rota_choice *choice,
                        const rota_sched *s, double bytes[], bool shared,
                        double density, rota_terms step[])
