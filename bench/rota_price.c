@@ -341,20 +341,15 @@ static double expected_us(const rota_hints *hints, const options *o,
     return rota_cost_ns(&all, n) / 1e3;
 }
 
-static void print_time(const rota_hints *hints, const options *o,
-                       const rota_machine *machine, int P)
+static void print_time(const rota_choice *c, int P, double us)
 {
-    rota_choice c;
-    const double us = expected_us(hints, o, machine, P, &c);
-
-    printf("%-20s %6d %5d %5d %7d %12.2f\n", c.algo->name, P,
-           c.algo->params & ROTA_P_RADIX ? c.params.radix : 0,
-           c.algo->params & ROTA_P_BATCH ? c.params.batch : 0,
-           c.algo->params & ROTA_P_LEADERS ? c.params.leaders : 0, us);
+    printf("%-20s %6d %5d %5d %7d %12.2f\n", c->algo->name, P,
+           c->algo->params & ROTA_P_RADIX ? c->params.radix : 0,
+           c->algo->params & ROTA_P_BATCH ? c->params.batch : 0,
+           c->algo->params & ROTA_P_LEADERS ? c->params.leaders : 0, us);
 }
 
-/* What a plan chooses from where nothing is said, in the order in which the
- * first wins a tie. */
+/* What a plan chooses from where nothing is said, its choice first. */
 static void print_candidates(const options *o, const rota_machine *machine,
                              int P)
 {
@@ -369,15 +364,20 @@ static void print_candidates(const options *o, const rota_machine *machine,
     if (rota_candidates_find(&open, &what, &list) != MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
     for (int i = 0; i < list.n; i++) {
-        const rota_choice *const c = &list.item[i].choice;
+        rota_choice *const c = &list.item[i].choice;
         const rota_hints hints = {.algo = c->algo,
                                   .metadata = -1,
                                   .radix = c->params.radix,
                                   .batch = c->params.batch,
                                   .leaders = c->params.leaders};
-        print_time(&hints, o, machine, P);
+        list.item[i].predicted = 1e3 * expected_us(&hints, o, machine, P, c);
     }
     rota_topo_free(&topo);
+    const rota_candidate *const best = rota_candidates_best(&list);
+    print_time(&best->choice, P, best->predicted / 1e3);
+    for (int i = 0; i < list.n; i++)
+        if (&list.item[i] != best)
+            print_time(&list.item[i].choice, P, list.item[i].predicted / 1e3);
 }
 
 static void print_times(const options *o)
@@ -387,8 +387,12 @@ static void print_times(const options *o)
     printf("%-20s %6s %5s %5s %7s %12s\n", "algorithm", "P", "radix", "batch",
            "leaders", "us");
     for (int a = 0; a < o->n_algos; a++)
-        for (int i = 0; i < o->n_ranks; i++)
-            print_time(&o->algo[a], o, &machine, o->ranks[i]);
+        for (int i = 0; i < o->n_ranks; i++) {
+            rota_choice c;
+            const double us =
+                expected_us(&o->algo[a], o, &machine, o->ranks[i], &c);
+            print_time(&c, o->ranks[i], us);
+        }
     for (int i = 0; o->candidates && i < o->n_ranks; i++)
         print_candidates(o, &machine, o->ranks[i]);
 }
@@ -437,7 +441,8 @@ static void print_usage(void)
         "With --prices: the time that a plan expects of a run, in\n"
         "microseconds, by the prices of a tuning file or the usual ones, with\n"
         "--node ranks a node that share memory; candidates among --algos are\n"
-        "all that a plan chooses from where nothing is said.");
+        "all that a plan chooses from where nothing is said, its choice "
+        "first.");
 }
 
 static void parse_algos(options *o, char *list)

@@ -145,7 +145,8 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
         return false;
     if (hints->device == ROTA_DEVICE_IPC && !rota_algo_is_direct(algo))
         return false;
-    if (algo == &rota_algo_parlinna_logarithmic && !rota_topo_even(t))
+    if (algo == &rota_algo_parlinna_logarithmic &&
+        (!rota_topo_even(t) || t->n_nodes < 3))
         return false; /* the coalesced form by another name */
     if (algo->nodes)
         return t->n_nodes > 1 && t->n_nodes < t->P;
@@ -178,4 +179,28 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
         return why_not(hints, what);
     rota_fail_clear(); /* some are not for this kind of plan */
     return MPI_SUCCESS;
+}
+
+/* Prices are wrong by some percent. Blocks that are forwarded take up memory on
+ * the way, so that has to be expected to pay. */
+static double handicapped(const rota_candidate *c)
+{
+    const double handicap = 1.05;
+
+    return c->predicted *
+           (c->choice.algo->sizes == ROTA_SIZES_STATED ? 1 : handicap);
+}
+
+const rota_candidate *rota_candidates_best(const rota_candidates *list)
+{
+    const rota_candidate *best = &list->item[0];
+
+    for (int i = 1; i < list->n; i++) {
+        const rota_candidate *const next = &list->item[i];
+        if (best->measured >= 0
+                ? next->measured >= 0 && next->measured < best->measured
+                : next->measured >= 0 || handicapped(next) < handicapped(best))
+            best = next;
+    }
+    return best;
 }

@@ -171,21 +171,6 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
 
 /* ---- deciding --------------------------------------------------------------- */
 
-/* What was measured counts more than what was priced. */
-static const rota_candidate *best_of(const rota_candidates *list)
-{
-    const rota_candidate *best = &list->item[0];
-
-    for (int i = 1; i < list->n; i++) {
-        const rota_candidate *const next = &list->item[i];
-        if (best->measured >= 0
-                ? next->measured >= 0 && next->measured < best->measured
-                : next->measured >= 0 || next->predicted < best->predicted)
-            best = next;
-    }
-    return best;
-}
-
 /* A row says all but by which way messages travel within nodes, if a hint does
  * that. */
 static bool leaves_all_open(const rota_hints *hints)
@@ -302,7 +287,7 @@ static int weigh(rota_plan *p, const rota_hints *hints)
         ROTA_TRY(rota_measure(p, hints, list));
         p->why = "the fastest of those measured";
     }
-    const rota_candidate *const best = best_of(list);
+    const rota_candidate *const best = rota_candidates_best(list);
     p->choice = best->choice;
     return measure && leaves_all_open(hints) &&
                    hints->intranode == ROTA_INTRANODE_AUTO

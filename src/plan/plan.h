@@ -10,7 +10,7 @@
 #include "rota.h"
 #include "topo.h"
 
-enum { ROTA_MAX_PRICES = 32 }; /* candidates that are compared */
+enum { ROTA_MAX_PRICES = 40 }; /* candidates that are compared */
 
 /* ---- hints.c ------------------------------------------------------------- */
 
@@ -96,6 +96,9 @@ typedef struct rota_candidates {
 /* Choices that hints leave open. Local; the same on all ranks. */
 int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
                          rota_candidates *list);
+
+/* Which it is to be: what was measured counts more than what was priced. */
+const rota_candidate *rota_candidates_best(const rota_candidates *list);
 
 /* ---- decide.c ------------------------------------------------------------ */
 
