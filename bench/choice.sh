@@ -114,7 +114,7 @@ fi
 
 # ---- simulated -----------------------------------------------------------------
 
-# What every case runs, on nodes of so many ranks.
+# What every case runs, on nodes of so many ranks, of so many in all.
 algos_for()
 {
     printf 'multi_pair'
@@ -122,6 +122,10 @@ algos_for()
     for radix in 2 4 8 16 32; do
         [ "$radix" -gt "$1" ] || [ "$radix,$1" = 16,32 ] ||
             printf ',parlinna_coalesced:radix=%s' "$radix"
+    done
+    for radix in 2 4 8; do # with two nodes it is the coalesced form
+        [ "$2" -le $((2 * $1)) ] ||
+            printf ',parlinna_logarithmic:radix=%s' "$radix"
     done
     printf ',parlinna_staggered:radix=%s,mpml:leaders=4,onmpml:leaders=4,mpi' "$1"
 }
@@ -178,7 +182,7 @@ for machine in $machines; do
         simulate "$machine" --ranks 64 --node 16 --sizes 16,512,2048,8192 \
             --calibrate "$out/$machine.json"
     shapes_of "$machine" | while read -r ranks node dist sizes; do
-        algos=$(algos_for "$node")
+        algos=$(algos_for "$node" "$ranks")
         [ ! -t 2 ] || echo "$machine, $ranks ranks, $dist" >&2
         simulate "$machine" --ranks "$ranks" --node "$node" --dist "$dist" \
             --sizes "$sizes" --csv "$out/seen.csv" --reuse --algos "$algos"

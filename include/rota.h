@@ -483,7 +483,8 @@ ROTA_API int rota_version(void);
  *                                   steps of a batch, 1..2^20
  *   rota_radix      ROTA_RADIX      radix of logarithmic algorithms, 2..P;
  *                                   larger values mean P, or the ranks of a
- *                                   node where that is what it counts
+ *                                   node, or nodes, where that is what it
+ *                                   counts
  *   rota_leaders    ROTA_LEADERS    leaders of a node in algorithms that have
  *                                   several, 1..2^20; all its ranks
  *                                   if they are fewer

@@ -43,6 +43,7 @@ typedef struct rota_algo {
     unsigned params;     /* ROTA_P_... it heeds */
     rota_sizes_kind sizes;
     bool nodes;       /* heeds nodes; its radix is that of exchanges in them */
+    bool between;     /* and of those between them */
     bool uniform;     /* only for blocks of one size */
     bool only_fused;  /* sizes travel in no other way, whatever is asked */
     bool by_datatype; /* always as if asked for by rota_packing */

@@ -21,5 +21,6 @@ const rota_algo rota_algo_parlinna_logarithmic = {
     .source = "[Fan25] algorithms 1 and 2",
     .params = ROTA_P_RADIX | ROTA_P_BATCH,
     .nodes = true,
+    .between = true,
     .build = build,
 };

@@ -32,11 +32,12 @@ static uint64_t sum(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-static void merge_ballots(void *known, const void *more)
+static void merge_ballots(void *known, const void *more, size_t bytes)
 {
     ballot *const into = known;
     const ballot *const from = more;
 
+    (void)bytes; /* of one */
     into->failure = larger(into->failure, from->failure);
     into->hash = larger(into->hash, from->hash);
     into->not_hash = larger(into->not_hash, from->not_hash);
@@ -55,84 +56,73 @@ typedef struct price {
     uint64_t ps[ROTA_STEPS][ROTA_N_PARTS]; /* as of rota_cost */
 } price;
 
-typedef struct price_list {
-    price item[ROTA_MAX_PRICES];
-} price_list;
-
-static void merge_prices(void *known, const void *more)
+static void merge_prices(void *known, const void *more, size_t bytes)
 {
-    price_list *const into = known;
-    const price_list *const from = more;
+    price *const into = known;
+    const price *const from = more;
 
-    for (int i = 0; i < ROTA_MAX_PRICES; i++)
+    for (size_t i = 0; i < bytes / sizeof *into; i++)
         for (int step = 0; step < ROTA_STEPS; step++)
             for (int part = 0; part < ROTA_N_PARTS; part++) {
-                uint64_t *const a = &into->item[i].ps[step][part];
-                const uint64_t b = from->item[i].ps[step][part];
+                uint64_t *const a = &into[i].ps[step][part];
+                const uint64_t b = from[i].ps[step][part];
                 *a = rota_part_is_own(part) ? larger(*a, b) : sum(*a, b);
             }
 }
 
-enum { LARGEST = sizeof(price_list) };
+static void merge_times(void *known, const void *more, size_t bytes)
+{
+    uint64_t *const into = known;
+    const uint64_t *const from = more;
 
-/* What is known of n ranks, and of one more. */
-typedef struct window {
-    _Alignas(uint64_t) char some[LARGEST], more[LARGEST];
-} window;
+    for (size_t i = 0; i < bytes / sizeof *into; i++)
+        into[i] = larger(into[i], from[i]);
+}
 
-/* As one message each: what is known, then what is known of one more. */
-static int swap_windows(const rota_comm *c, int distance, size_t bytes,
-                        const window *mine, window *theirs)
+enum { LARGEST = ROTA_MAX_PRICES * sizeof(price) };
+
+static int swap(const rota_comm *c, int distance, const char mine[],
+                char theirs[], size_t bytes)
 {
     const int to = (c->me + c->P - distance % c->P) % c->P;
     const int from = (c->me + distance) % c->P;
-    const int n = (int)bytes;
-    char sent[2 * LARGEST], heard[2 * LARGEST];
     MPI_Request request[2];
 
-    memcpy(sent, mine->some, bytes);
-    memcpy(sent + bytes, mine->more, bytes);
-    ROTA_TRY(MPI_Irecv(heard, 2 * n, MPI_BYTE, from, ROTA_TAG_AGREE, c->dup,
-                       &request[0]));
-    ROTA_TRY(MPI_Isend(sent, 2 * n, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
+    ROTA_TRY(MPI_Irecv(theirs, (int)bytes, MPI_BYTE, from, ROTA_TAG_AGREE,
+                       c->dup, &request[0]));
+    ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
                        &request[1]));
-    ROTA_TRY(rota_wait_requests(2, request));
-    memcpy(theirs->some, heard, bytes);
-    memcpy(theirs->more, heard + bytes, bytes);
-    return MPI_SUCCESS;
+    return rota_wait_requests(2, request);
 }
 
-/* Merge what all ranks bring, bytes each. Nothing merged with zeros is as
- * before. */
+/* Merge what all ranks bring, bytes each, a multiple of 8. Nothing merged with
+ * zeros is as before. known: of n ranks, and behind it of one more, which is not
+ * needed where the number of ranks is a power of 2. */
 static int reduce(const rota_comm *c, void *mine, size_t bytes,
-                  void (*merge)(void *known, const void *more))
+                  void (*merge)(void *known, const void *more, size_t bytes))
 {
     const bool power = (c->P & (c->P - 1)) == 0;
-    window known = {{0}, {0}};
-    int bit = 1, n = 1;
+    _Alignas(uint64_t) char known[2 * LARGEST], heard[2 * LARGEST];
+    char *const more = known + bytes;
+    int bit = 1, n = power;
 
-    memcpy(known.more, mine, bytes);
+    memset(known, 0, bytes);
+    memcpy(power ? known : more, mine, bytes);
     while (bit <= c->P / 2)
         bit *= 2;
-    if (power) { /* never more than n needed */
-        bit /= 2;
-        memcpy(known.some, mine, bytes);
-    } else {
-        n = 0;
-    }
-    for (; bit > 0; bit /= 2) {
-        const int one = (c->P & bit) != 0;
-        window heard;
-        ROTA_TRY(swap_windows(c, n + one, bytes, &known, &heard));
+    for (bit /= power ? 2 : 1; bit > 0; bit /= 2) {
+        const int one = (c->P & bit) != 0 && !power;
+        ROTA_TRY(swap(c, n + one, known, heard, power ? bytes : 2 * bytes));
         if (one)
-            memcpy(known.some, known.more, bytes);
-        else
-            memcpy(known.more, known.some, bytes);
-        merge(known.some, heard.some);
-        merge(known.more, heard.more);
+            memcpy(known, more, bytes);
+        else if (!power)
+            memcpy(more, known, bytes);
+        merge(known, heard, bytes);
+        if (!power)
+            merge(more, heard + bytes, bytes);
         n = 2 * n + one;
     }
-    memcpy(mine, known.some, bytes);
+    memcpy(mine, known, bytes);
     return MPI_SUCCESS;
 }
 
@@ -241,29 +231,30 @@ static double to_nanoseconds(uint64_t ps)
     return ps < UINT64_MAX ? (double)ps / 1e3 : HUGE_VAL;
 }
 
-int rota_agree_costs(const rota_comm *c, rota_cost cost[ROTA_MAX_PRICES])
+int rota_agree_costs(const rota_comm *c, int n, rota_cost cost[])
 {
-    price_list mine;
-    uint64_t *const ps = mine.item[0].ps[0];
-    double *const ns = cost[0].ns[0];
-    enum { N = ROTA_MAX_PRICES * ROTA_STEPS * ROTA_N_PARTS };
+    price mine[ROTA_MAX_PRICES];
 
-    for (int i = 0; i < N; i++)
-        ps[i] = to_picoseconds(ns[i]);
-    ROTA_TRY(reduce(c, &mine, sizeof mine, merge_prices));
-    for (int i = 0; i < N; i++)
-        ns[i] = to_nanoseconds(ps[i]);
+    for (int i = 0; i < n; i++)
+        for (int step = 0; step < ROTA_STEPS; step++)
+            for (int part = 0; part < ROTA_N_PARTS; part++)
+                mine[i].ps[step][part] = to_picoseconds(cost[i].ns[step][part]);
+    ROTA_TRY(reduce(c, mine, (size_t)n * sizeof *mine, merge_prices));
+    for (int i = 0; i < n; i++)
+        for (int step = 0; step < ROTA_STEPS; step++)
+            for (int part = 0; part < ROTA_N_PARTS; part++)
+                cost[i].ns[step][part] = to_nanoseconds(mine[i].ps[step][part]);
     return MPI_SUCCESS;
 }
 
-int rota_agree_times(const rota_comm *c, double ns[ROTA_MAX_PRICES])
+int rota_agree_times(const rota_comm *c, int n, double ns[])
 {
-    rota_cost cost[ROTA_MAX_PRICES] = {{{{0}}}};
+    uint64_t ps[ROTA_MAX_PRICES];
 
-    for (int i = 0; i < ROTA_MAX_PRICES; i++)
-        cost[i].ns[0][ROTA_PART_WAIT] = ns[i];
-    ROTA_TRY(rota_agree_costs(c, cost));
-    for (int i = 0; i < ROTA_MAX_PRICES; i++)
-        ns[i] = cost[i].ns[0][ROTA_PART_WAIT];
+    for (int i = 0; i < n; i++)
+        ps[i] = to_picoseconds(ns[i]);
+    ROTA_TRY(reduce(c, ps, (size_t)n * sizeof *ps, merge_times));
+    for (int i = 0; i < n; i++)
+        ns[i] = to_nanoseconds(ps[i]);
     return MPI_SUCCESS;
 }

@@ -41,34 +41,22 @@ static void add_powers(values *v, int from, int n)
         add_value(v, i);
 }
 
-/* Of how many - ranks, members of a node, nodes - the numbers have digits. */
-static int counted_by(const rota_algo *algo, const rota_topo *topo)
-{
-    const int Q = rota_topo_largest_node(topo);
-
-    if (!algo->nodes)
-        return topo->P;
-    return algo == &rota_algo_parlinna_logarithmic && topo->n_nodes > Q
-               ? topo->n_nodes
-               : Q;
-}
-
 static values radices(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
-    const int n = counted_by(algo, topo);
+    const int n = rota_largest_radix(algo, topo);
     values v = {0};
 
     if (!(algo->params & ROTA_P_RADIX) || hints->radix)
         add_value(&v, hints->radix);
     else if (algo == &rota_algo_parlinna_staggered && !hints->algo)
-        add_value(&v, n > 2 ? n : 2); /* for blocks too large to forward */
+        add_value(&v, n); /* for blocks too large to forward */
     else {
         add_powers(&v, 2, n);
         if (rota_usual_radix(n) < n || algo->nodes || hints->algo)
             add_value(&v, rota_usual_radix(n));
         if (algo->nodes || hints->algo)
-            add_value(&v, n > 2 ? n : 2);
+            add_value(&v, n);
     }
     return v;
 }

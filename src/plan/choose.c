@@ -71,13 +71,22 @@ static int check_kind(const rota_algo *algo, rota_kind kind, size_t max_block)
     return MPI_SUCCESS;
 }
 
+int rota_largest_radix(const rota_algo *algo, const rota_topo *topo)
+{
+    int n = algo->nodes ? rota_topo_largest_node(topo) : topo->P;
+
+    if (algo->between && topo->n_nodes > n)
+        n = topo->n_nodes;
+    return n > 2 ? n : 2;
+}
+
 static int choose_radix(const rota_hints *hints, const rota_algo *algo,
                         const rota_topo *topo)
 {
-    const int n = algo->nodes ? rota_topo_largest_node(topo) : topo->P;
+    const int n = rota_largest_radix(algo, topo);
     const int radix = hints->radix ? hints->radix : rota_usual_radix(n);
 
-    return radix <= n ? radix : n > 2 ? n : 2;
+    return radix <= n ? radix : n;
 }
 
 /* From device to device, if nobody asks otherwise. */

@@ -145,12 +145,12 @@ static rota_cost price(const rota_plan *p, const rota_choice *choice)
 /* Every rank prices its own part. */
 static int price_all(const rota_plan *p, rota_candidates *list)
 {
-    rota_cost cost[ROTA_MAX_PRICES] = {{{{0}}}};
+    rota_cost cost[ROTA_MAX_PRICES];
 
     for (int i = 0; i < list->n; i++)
         cost[i] = price(p, &list->item[i].choice);
     rota_fail_clear();
-    ROTA_TRY(rota_agree_costs(p->comm, cost));
+    ROTA_TRY(rota_agree_costs(p->comm, list->n, cost));
     for (int i = 0; i < list->n; i++)
         list->item[i].predicted = rota_cost_ns(&cost[i], p->comm->P);
     return MPI_SUCCESS;

@@ -241,13 +241,12 @@ static int run_round(probe *t)
 /* As many rounds as there is time for; the first tells, and does not count. */
 static int run_all(probe *t, int ms)
 {
-    double took[ROTA_MAX_PRICES] = {0};
     const int64_t begin = rota_now_ns();
 
     ROTA_TRY(run_round(t));
-    took[0] = (double)(rota_now_ns() - begin);
-    ROTA_TRY(rota_agree_times(t->comm, took));
-    const double room = 1e6 * ms / (took[0] + 1);
+    double took = (double)(rota_now_ns() - begin);
+    ROTA_TRY(rota_agree_times(t->comm, 1, &took));
+    const double room = 1e6 * ms / (took + 1);
     const int rounds = room < MOST_ROUNDS ? (int)room : MOST_ROUNDS;
     if (rounds > 1)
         t->n_ns = 0;
@@ -266,13 +265,13 @@ static int compare(const void *a, const void *b)
 /* Medians; of the slowest rank. */
 static int conclude(probe *t, rota_candidates *list)
 {
-    double ns[ROTA_MAX_PRICES] = {0};
+    double ns[ROTA_MAX_PRICES];
 
     for (int i = 0; i < t->n; i++) {
         qsort(t->ns[i], (size_t)t->n_ns, sizeof *t->ns[i], compare);
         ns[i] = t->ns[i][t->n_ns / 2];
     }
-    ROTA_TRY(rota_agree_times(t->comm, ns));
+    ROTA_TRY(rota_agree_times(t->comm, t->n, ns));
     for (int i = 0; i < t->n; i++)
         list->item[t->candidate[i]].measured = ns[i];
     return MPI_SUCCESS;

@@ -67,6 +67,10 @@ enum { ROTA_USUAL_BATCH = 32 };
 
 int rota_usual_radix(int P); /* about sqrt(P): two phases */
 
+/* The largest radix that makes a difference: how many ranks there are, members
+ * of a node, or nodes. */
+int rota_largest_radix(const rota_algo *algo, const rota_topo *topo);
+
 /* What a plan is to be made for, the same on all ranks. */
 typedef struct rota_plan_kind {
     const rota_topo *topo;
@@ -264,12 +268,12 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote);
  * all. Collective; fails only if MPI does. */
 int rota_spread(const rota_comm *c, int root, void *data, size_t bytes);
 
-/* Of each time, in nanoseconds and not negative, the largest over ranks.
- * Collective. */
-int rota_agree_times(const rota_comm *c, double ns[ROTA_MAX_PRICES]);
+/* Of each of n <= ROTA_MAX_PRICES times, in nanoseconds and not negative, the
+ * largest over ranks. Collective. */
+int rota_agree_times(const rota_comm *c, int n, double ns[]);
 
-/* Of each cost, all ranks' added up. Collective. */
-int rota_agree_costs(const rota_comm *c, rota_cost cost[ROTA_MAX_PRICES]);
+/* Of each of n <= ROTA_MAX_PRICES costs, all ranks' added up. Collective. */
+int rota_agree_costs(const rota_comm *c, int n, rota_cost cost[]);
 
 /* ---- error_code.c -------------------------------------------------------- */
 

@@ -265,7 +265,8 @@ static void columns(void **state)
             if (P % Q != 0)
                 continue;
             assert_int_equal(rota_topo_make(&t, P, Q, 1), MPI_SUCCESS);
-            for (int radix = 2; radix <= Q + 1; radix += 1 + radix / 4)
+            const int most = P / Q > Q ? P / Q : Q;
+            for (int radix = 2; radix <= most + 1; radix += 1 + radix / 4)
                 for (int me = 0; me < P; me += 1 + P / 8)
                     check_columns(&t, me, radix);
             rota_topo_free(&t);
