@@ -512,23 +512,27 @@ ROTA_API int rota_version(void);
  *   rota_progress   ROTA_PROGRESS   what moves messages within a node: calls
  *                                   (default: of Rota's functions only), thread
  *                                   (also a thread of the process, when another
- *                                   rank of the node has waited for it, in wait
- *                                   or by tests, for half a millisecond; so once
- *                                   a rank has started a plan, it may block in
- *                                   MPI or compute, and the others go on).
+ *                                   rank of the node has waited for it, half a
+ *                                   millisecond in wait or some dozens of
+ *                                   tests; so once a rank has started a plan, it
+ *                                   may block in MPI or compute, and the others
+ *                                   go on).
  *                                   While no rank waits, nothing moves by it.
  *                                   The thread is the only one of the process,
  *                                   sleeps when it is not called, calls no MPI,
  *                                   works under every level of threads, and goes
  *                                   with the last communicator that has had such
  *                                   a plan; from then on all Rota calls take a
- *                                   lock, some 10 ns. Messages to other nodes are
- *                                   MPI's to move: there, a plan with more than
- *                                   one round still needs Rota calls. Where it
- *                                   cannot be (elements of a type that are not
- *                                   contiguous, a process that uses a device, no
- *                                   thread to be had) MPI carries all messages,
- *                                   as by p2p
+ *                                   lock, some 10 ns. MPI carries messages to
+ *                                   other nodes and, as by p2p, all where the
+ *                                   thread cannot be: elements of a type that
+ *                                   are not contiguous, a process that uses a
+ *                                   device, no thread to be had. A plan of which
+ *                                   MPI carries messages still needs Rota calls
+ *                                   if it has more than one round, more messages
+ *                                   than may be in flight (rota_batch), or data
+ *                                   that flow through it (onmpml); and so does
+ *                                   an exchange by consensus
  *   rota_device     ROTA_DEVICE     how blocks in memory of a device travel:
  *                                   copy_to_cpu (by way of the host), cuda_aware
  *                                   (MPI takes them from there; an error where it

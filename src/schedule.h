@@ -248,6 +248,15 @@ void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
  * whenever counts are known. */
 bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
 
+/* Is there a phase whose partners are found by consensus? */
+static inline bool rota_sched_is_sparse(const rota_sched *s)
+{
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        if (s->phase[p].sparse)
+            return true;
+    return false;
+}
+
 /* Is there a phase through which data flow? */
 static inline bool rota_sched_flows(const rota_sched *s)
 {

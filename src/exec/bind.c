@@ -307,14 +307,6 @@ static bool has_native(const rota_sched *s)
     return false;
 }
 
-static bool has_sparse(const rota_sched *s)
-{
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        if (s->phase[p].sparse)
-            return true;
-    return false;
-}
-
 int rota_exec_bind(rota_exec *x)
 {
     int err = make_wires(x);
@@ -328,7 +320,7 @@ int rota_exec_bind(rota_exec *x)
         err = make_lanes(x);
     if (err == MPI_SUCCESS && has_native(x->s))
         err = rota_native_bind(x);
-    if (err == MPI_SUCCESS && x->collect && has_sparse(x->s))
+    if (err == MPI_SUCCESS && x->collect && rota_sched_is_sparse(x->s))
         err = rota_consensus_bind(x);
     if (err == MPI_SUCCESS && rota_sched_flows(x->s))
         err = rota_flow_bind(x);

@@ -317,7 +317,7 @@ static const char *memory_share(const void *p, rota_allocation *allocation)
     unsigned capable = 0;
     size_t bytes = 0;
     CUdeviceptr begin = 0;
-    CUipcMemHandle handle;
+    CUipcMemHandle handle = {{0}};
     const rota_queue near = {.context = place_of(p).context};
     CUpointer_attribute wanted[] = {
         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
@@ -381,7 +381,7 @@ static int share_event(CUevent *event, CUipcEventHandle *handle)
 static int mark_share(rota_queue *q, rota_mark **mark, rota_handle *handle)
 {
     CUevent event = NULL;
-    CUipcEventHandle ours;
+    CUipcEventHandle ours = {{0}};
 
     ROTA_TRY(enter(q));
     ROTA_TRY(leave(share_event(&event, &ours)));

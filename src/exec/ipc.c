@@ -322,9 +322,9 @@ static int turn_to(const struct rota_ipc *g, peer *p, const rota_handle *handle)
     if (is_window(&last, handle)) {
         p->window[0] = last;
     } else {
-        ROTA_TRY(open_memory(g, handle, &p->window[0]));
         if (last.base)
             ROTA_TRY(g->device->queue_drain(g->queue));
+        ROTA_TRY(open_memory(g, handle, &p->window[0]));
         close_shared(g, last.base);
     }
     p->window[KEPT - 1] = first;

@@ -165,15 +165,15 @@ static int open_dup(rota_comm *draft)
 {
     int level;
 
+    ROTA_TRY(MPI_Query_thread(&level));
+    if (level == MPI_THREAD_MULTIPLE)
+        rota_exec_set_threaded();
     ROTA_TRY(meet(draft->user));
     ROTA_TRY(MPI_Comm_dup(draft->user, &draft->dup));
     ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
     ROTA_TRY(MPI_Comm_size(draft->dup, &draft->P));
     ROTA_TRY(MPI_Comm_rank(draft->dup, &draft->me));
     draft->max_id = (largest_tag(draft->dup) - 3) / 4;
-    ROTA_TRY(MPI_Query_thread(&level));
-    if (level == MPI_THREAD_MULTIPLE)
-        rota_exec_set_threaded();
     return MPI_SUCCESS;
 }
 

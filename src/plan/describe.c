@@ -117,7 +117,8 @@ static bool add_progress(cJSON *o, const rota_plan *p)
                add_text(o, "progress_why", "asked for by a hint");
     return add_text(o, "progress", "calls") &&
            add_text(o, "progress_why",
-                    p->wants_thread ? "MPI carries all messages"
+                    p->wants_thread ? "MPI carries messages or the algorithm "
+                                      "needs calls"
                                     : "no hint asks for a thread");
 }
 

@@ -387,7 +387,8 @@ static int use_node(rota_plan *p)
     vote.largest = refused ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, err, &vote));
     p->node_why = obstacle_text[vote.largest];
-    x->by_thread = p->wants_thread && !p->node_why && !p->choice.algo->native;
+    x->by_thread = p->wants_thread && !p->node_why && !p->choice.algo->native &&
+                   !(x->collect && rota_sched_is_sparse(x->s));
     /* Before the last agreement: behind it a rank may already have run and
      * freed the plan, and its communicator with the board. */
     if (p->node_why)

@@ -158,18 +158,20 @@ static void find_offsets(rota_plan *p)
     }
 }
 
-/* Blocks that have come to their places move along. */
+/* Blocks that have come to their places move along; others lie elsewhere. */
 static int grow_out(rota_plan *p, size_t bytes)
 {
     rota_exec *const x = &p->exec;
     const uintptr_t was = (uintptr_t)x->out;
+    const size_t had = x->out_room;
 
     ROTA_TRY(
         rota_grow(&x->out, &x->out_room, bytes, "what an exchange receives"));
     for (int q = 0; q < p->comm->P; q++) {
         const rota_block b = rota_dst(&p->sched, q);
-        if ((uintptr_t)x->place[b] == was + (uintptr_t)p->offset[b])
-            x->place[b] = x->out + p->offset[b];
+        const uintptr_t at = (uintptr_t)x->place[b] - was;
+        if (at < had)
+            x->place[b] = x->out + at;
     }
     return MPI_SUCCESS;
 }

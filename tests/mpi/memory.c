@@ -8,6 +8,7 @@
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "harness.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,44 @@ static void growing(const char *algorithm)
     MPI_Info_free(&info);
 }
 
+/* Blocks lie in messages or in the buffer that grows, and allocations of either
+ * may be neighbours. */
+static void neighbours(void)
+{
+    enum { PEER = 200000, PAGE = 4096 };
+    MPI_Info info =
+        test_info("rota_algorithm", "spread_out", "rota_intranode", "shm");
+    unsigned char *const from = malloc(2 * PEER + PAGE);
+    rota_plan *plan = NULL;
+    void *found;
+
+    test_case = "neighbours";
+    mallopt(M_MMAP_THRESHOLD, PEER / 2); /* and not more as time goes on */
+    for (int i = 0; i < 2 * PEER + PAGE; i++)
+        from[i] = (unsigned char)(test_me + 1);
+    for (int own = PEER; own < PEER + PAGE; own += 8) {
+        int n[2], at[2], counts[2], displs[2];
+        n[!test_me] = PEER;
+        at[test_me] = PEER;
+        at[!test_me] = 0;
+        MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
+                                &plan));
+        for (int run = 0; run < 2; run++) {
+            n[test_me] = run == 0 ? 16 : own;
+            MUST(rota_exchange_start(plan, from, n, at));
+            MUST(rota_exchange_wait(plan, &found, counts, displs));
+            for (int q = 0; q < 2; q++) {
+                const unsigned char *const block =
+                    (const unsigned char *)found + displs[q];
+                CHECK(block[0] == q + 1 && block[counts[q] - 1] == q + 1);
+            }
+        }
+        MUST(rota_plan_free(&plan));
+    }
+    free(from);
+    MPI_Info_free(&info);
+}
+
 static void buffers(int most)
 {
     const layout l = lay_out(most);
@@ -287,6 +326,8 @@ int main(int argc, char **argv)
     }
     growing("spread_out");
     growing("multi_pair");
+    if (test_P == 2)
+        neighbours();
     test_case = "behind";
     for (size_t bytes = 0; bytes < 34; bytes++)
         behind(bytes);
