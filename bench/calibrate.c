@@ -55,6 +55,17 @@ static double case_us(const tune_env *env)
     return env->quick ? 2e4 : 2e5;
 }
 
+/* What ranks do is told by all of them or, if there are many, a sample. */
+typedef struct results {
+    int n;
+    fit_sample *sample;              /* [n] */
+    MPI_Comm telling;                /* MPI_COMM_NULL on the other ranks */
+    int n_telling;                   /* ranks in it */
+    rota_terms *rank;                /* [n][n_telling][ROTA_STEPS], on rank 0 */
+    const algo_spec **spec;          /* [n] */
+    int begin[OPTIONS_MAX_LIST + 1]; /* of each size; the last is n */
+} results;
+
 /* ---- one case -------------------------------------------------------------- */
 
 /* Of the slowest rank; nanoseconds. */
@@ -78,50 +89,51 @@ static double time_runs(tune_env *env, runner *r, const exchange *x)
     return 1e3 * bench_median(us, n);
 }
 
-/* rank: [P][ROTA_STEPS], of all of them, on rank 0. */
-static void count_terms(const tune_env *env, const runner *r, rota_terms rank[])
+/* Of case i, [n_telling][ROTA_STEPS]; NULL but on rank 0. */
+static rota_terms *terms_of(const results *all, int i)
+{
+    return all->rank
+               ? all->rank + (size_t)i * (size_t)all->n_telling * ROTA_STEPS
+               : NULL;
+}
+
+static void count_terms(const runner *r, const results *all)
 {
     enum { N = ROTA_STEPS * ROTA_N_TERMS };
     rota_terms step[ROTA_STEPS];
 
+    if (all->telling == MPI_COMM_NULL)
+        return;
     rota_plan_terms(r->plan, step);
-    bench_must(
-        MPI_Gather(step, N, MPI_DOUBLE, rank, N, MPI_DOUBLE, 0, env->comm),
-        "MPI_Gather");
+    bench_must(MPI_Gather(step, N, MPI_DOUBLE, terms_of(all, all->n), N,
+                          MPI_DOUBLE, 0, all->telling),
+               "MPI_Gather");
 }
 
-/* False if the algorithm is not for this number of ranks. */
-static bool run_case(tune_env *env, const algo_spec *spec, size_t size,
-                     fit_sample *sample, rota_terms rank[])
+/* The next one of all, if the algorithm is for this number of ranks. */
+static void run_case(tune_env *env, const algo_spec *spec, size_t size,
+                     results *all)
 {
+    fit_sample *const sample = &all->sample[all->n];
     exchange x;
     runner r;
-    bool ran = false;
 
     exchange_create(&x, env->comm, &env->opt, &env->opt.dists[0], size, 1);
     exchange_fill_send(&x, 1);
     runner_create(&r, spec, KIND_FIXED, env->opt.mem);
     if (r.ops->init(&r, &x) == MPI_SUCCESS) {
         sample->ns = time_runs(env, &r, &x);
-        count_terms(env, &r, rank);
-        ran = sample->ns > 0;
+        count_terms(&r, all);
+        if (sample->ns > 0)
+            all->spec[all->n++] = spec;
         runner_destroy(&r);
     } else {
         runner_abandon(&r);
     }
     exchange_destroy(&x);
-    return ran;
 }
 
 /* ---- all of them ----------------------------------------------------------- */
-
-typedef struct results {
-    int n;
-    fit_sample *sample;              /* [n] */
-    rota_terms *rank;                /* [n][P][ROTA_STEPS], on rank 0 */
-    const algo_spec **spec;          /* [n] */
-    int begin[OPTIONS_MAX_LIST + 1]; /* of each size; the last is n */
-} results;
 
 static void report_part(const char *what, const results *all, int begin,
                         int end, const rota_machine *machine)
@@ -151,12 +163,6 @@ static void report(const tune_env *env, const results *all,
     report_part("all", all, 0, all->n, machine);
 }
 
-static rota_terms *ranks_of(const tune_env *env, const results *all, int i)
-{
-    return env->me == 0 ? all->rank + (size_t)i * (size_t)env->P * ROTA_STEPS
-                        : NULL;
-}
-
 /* Of one size: that the fast ones are told apart is worth most. */
 static void weigh(fit_sample sample[], int n)
 {
@@ -177,19 +183,16 @@ static void run_size(tune_env *env, int s, results *all)
             tune_progress("calibrating %d of %d: %zu bytes, %s %s",
                           s * N_SPECS + i + 1, env->opt.n_sizes * N_SPECS, size,
                           specs[i].name, specs[i].params);
-        if (run_case(env, &specs[i], size, &all->sample[all->n],
-                     ranks_of(env, all, all->n)))
-            all->spec[all->n++] = &specs[i];
+        run_case(env, &specs[i], size, all);
     }
     all->begin[s + 1] = all->n;
     weigh(all->sample + all->begin[s], all->n - all->begin[s]);
 }
 
-static void combine(const tune_env *env, const results *all,
-                    const rota_machine *machine)
+static void combine(const results *all, const rota_machine *machine)
 {
     for (int i = 0; i < all->n; i++)
-        fit_combine(ranks_of(env, all, i), env->P, machine,
+        fit_combine(terms_of(all, i), all->n_telling, machine,
                     &all->sample[i].terms);
 }
 
@@ -197,8 +200,8 @@ static void combine(const tune_env *env, const results *all,
  * fitted several times; of all, those that fit best are kept. They stay in the
  * neighbourhood of where they start, which is once where paths between nodes
  * hold nothing up, and once where they do. */
-static void fit(const tune_env *env, const results *all,
-                const rota_machine *before, rota_machine *machine)
+static void fit(const results *all, const rota_machine *before,
+                rota_machine *machine)
 {
     const double path[] = {0, 4}; /* by the price of a byte at the port */
     double least = HUGE_VAL;
@@ -207,41 +210,62 @@ static void fit(const tune_env *env, const results *all,
         rota_machine now = *before;
         now.ns[ROTA_TERM_PATH_BYTE] =
             path[i] * now.ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)];
-        combine(env, all, &now);
+        combine(all, &now);
         for (int pass = 0; pass < PASSES; pass++) {
             fit_machine(all->sample, all->n, before, &now);
-            combine(env, all, &now);
+            combine(all, &now);
             const double loss = fit_loss(all->sample, all->n, &now);
             if (loss < least)
                 *machine = now;
             least = fmin(least, loss);
         }
     }
-    combine(env, all, machine);
+    combine(all, machine);
+}
+
+/* Collective, as free_results is for the ranks that tell. */
+static void make_results(const tune_env *env, results *all)
+{
+    const size_t most = (size_t)env->opt.n_sizes * N_SPECS;
+    const int stride = bench_stride(env->P);
+    const bool tells = env->me % stride == 0;
+
+    *all = (results){
+        .sample = bench_calloc(most, sizeof *all->sample),
+        .n_telling = (env->P - 1) / stride + 1,
+        .spec = bench_calloc(most, sizeof *all->spec),
+    };
+    if (env->me == 0)
+        all->rank = bench_calloc(most * (size_t)all->n_telling * ROTA_STEPS,
+                                 sizeof *all->rank);
+    bench_must(MPI_Comm_split(env->comm, tells ? 0 : MPI_UNDEFINED, env->me,
+                              &all->telling),
+               "MPI_Comm_split");
+}
+
+static void free_results(results *all)
+{
+    if (all->telling != MPI_COMM_NULL)
+        bench_must(MPI_Comm_free(&all->telling), "MPI_Comm_free");
+    free(all->sample);
+    free(all->rank);
+    free(all->spec);
 }
 
 bool calibrate(tune_env *env, const rota_machine *before, rota_machine *machine)
 {
-    const size_t most = (size_t)env->opt.n_sizes * N_SPECS;
-    results all = {
-        .sample = bench_calloc(most, sizeof *all.sample),
-        .rank =
-            bench_calloc(env->me == 0 ? most * (size_t)env->P * ROTA_STEPS : 1,
-                         sizeof *all.rank),
-        .spec = bench_calloc(most, sizeof *all.spec),
-    };
+    results all;
 
+    make_results(env, &all);
     *machine = *before;
     for (int s = 0; s < env->opt.n_sizes; s++)
         run_size(env, s, &all);
     if (all.n > 0 && env->me == 0) {
-        fit(env, &all, before, machine);
+        fit(&all, before, machine);
         report(env, &all, machine);
     }
     bench_must(MPI_Bcast(machine->ns, ROTA_N_TERMS, MPI_DOUBLE, 0, env->comm),
                "MPI_Bcast");
-    free(all.sample);
-    free(all.rank);
-    free(all.spec);
+    free_results(&all);
     return all.n > 0;
 }

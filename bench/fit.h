@@ -10,9 +10,9 @@ typedef struct fit_sample {
     double weight; /* how much it matters; > 0 */
 } fit_sample;
 
-/* Terms [P][ROTA_STEPS] of all ranks of a run as they count under some prices: in
- * each step waits, and of what has most to do the terms of the rank that has
- * most of it or, if ranks share it, their mean. */
+/* Terms [P][ROTA_STEPS] of ranks of a run, all or a sample, as they count under
+ * some prices: in each step waits, and of what has most to do the terms of the
+ * rank that has most of it or, if ranks share it, their mean. */
 void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
                  rota_terms *terms);
 

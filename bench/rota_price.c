@@ -13,6 +13,7 @@
  */
 #include "dist.h"
 #include "inside.h"
+#include "util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,20 +261,11 @@ typedef struct likeness {
     double mean, density;
 } likeness;
 
-enum { SAMPLE = 128 };
-
-/* From one rank of the sample to the next: odd, so that all places in a node
- * have their turn where nodes have an even number of ranks. */
-static int stride(int P)
-{
-    return P > SAMPLE ? P / SAMPLE | 1 : 1;
-}
-
 static likeness find_likeness(const options *o, int P)
 {
     double sum = 0, filled = 0, n = 0;
 
-    for (int src = 0; src < P; src += stride(P))
+    for (int src = 0; src < P; src += bench_stride(P))
         for (int dst = 0; dst < P; dst++) {
             const label l = {src, dst};
             const size_t bytes = size_of(o, P, l);
@@ -335,7 +327,7 @@ static double expected_us(const rota_hints *hints, const options *o,
         const rota_cost cost = rota_cost_of(machine, step);
         rota_cost_add(&all, &cost);
         n++;
-        me += stride(P);
+        me += bench_stride(P);
     } while (me < P);
     rota_topo_free(&topo);
     return rota_cost_ns(&all, n) / 1e3;

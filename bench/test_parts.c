@@ -13,6 +13,7 @@
 #include "dist.h"
 #include "exchange.h"
 #include "options.h"
+#include "util.h"
 
 #define SEED UINT64_C(7)
 
@@ -408,6 +409,19 @@ static void mistakes_are_named(void **state)
     }
 }
 
+/* -- samples -------------------------------------------------------------- */
+
+static void samples_are_small_and_odd(void **state)
+{
+    (void)state;
+    for (int P = 1; P <= 20000; P++) {
+        const int stride = bench_stride(P), n = (P - 1) / stride + 1;
+
+        assert_int_equal(stride % 2, 1);
+        assert_in_range(n, P < BENCH_SAMPLE ? P : 1, BENCH_SAMPLE);
+    }
+}
+
 int main(int argc, char *argv[])
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +439,7 @@ int main(int argc, char *argv[])
         cmocka_unit_test(options_are_understood),
         cmocka_unit_test(sweeps_make_entries),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(samples_are_small_and_odd),
     };
     int failed;
 

@@ -59,3 +59,8 @@ double bench_median(double values[], int n)
     qsort(values, (size_t)n, sizeof *values, compare_doubles);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+int bench_stride(int P)
+{
+    return ((P - 1) / BENCH_SAMPLE + 1) | 1;
+}

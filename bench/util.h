@@ -27,4 +27,10 @@ void *bench_calloc(size_t n, size_t size);
 /* Sorts the values; n > 0. */
 double bench_median(double values[], int n);
 
+/* Of P ranks, from one to the next of a sample of at most BENCH_SAMPLE that
+ * begins with rank 0: odd, so that all places in a node have their turn where
+ * nodes have an even number of ranks. */
+enum { BENCH_SAMPLE = 128 };
+int bench_stride(int P);
+
 #endif
