@@ -505,8 +505,10 @@ int main(int argc, char *argv[])
         }
         parse_option(&o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
     }
-    if ((o.n_algos == 0 && !(o.candidates && o.prices)) || o.n_ranks == 0)
+    if ((o.n_algos == 0 && !o.candidates) || o.n_ranks == 0)
         inside_die("--algos and --ranks are needed; see --help");
+    if (o.candidates && !o.prices)
+        inside_die("--algos candidates needs --prices; see --help");
     if (o.prices) {
         print_times(&o);
         return EXIT_SUCCESS;
