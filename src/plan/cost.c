@@ -187,7 +187,7 @@ static void count_waits(const counter *k, const rota_phase *p, double waits,
 
 /* Steps are phases or, if there are more, as many in a row. In a flow, where a
  * message waits for another, what is sent within the node is a step of its own
- * after the rest. */
+ * after the rest: one step more than there are phases. */
 static double *step_of(const counter *k, uint32_t phase, int term)
 {
     const uint32_t n = k->s->n_phases + 1;

@@ -69,7 +69,7 @@ typedef struct rota_machine {
 extern const rota_machine rota_machine_usual;
 
 /* How often each term occurs in a step of one rank's schedule: a phase or,
- * where there are more phases than steps, several in a row. */
+ * where there are ROTA_STEPS phases or more, several in a row. */
 enum { ROTA_STEPS = 8 };
 typedef struct rota_terms {
     double n[ROTA_N_TERMS];

@@ -198,8 +198,6 @@ static bool add_staging(cJSON *o, const rota_plan *p)
            add_number(o, "last_up_us", up);
 }
 
-/* What is on a device, of a varying plan in its last start, and how it travels.
- */
 static const char *why_this_path(const rota_plan *p)
 {
     if (p->device_asked)
@@ -212,6 +210,8 @@ static const char *why_this_path(const rota_plan *p)
                   : "another rank's blocks cannot go from device to device";
 }
 
+/* What is on a device, of a varying plan in its last start, and how it travels.
+ */
 static bool add_device(cJSON *o, const rota_plan *p)
 {
     static const char *const sides[] = {"none", "send", "receive",

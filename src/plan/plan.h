@@ -124,8 +124,8 @@ typedef struct rota_decision {
 
 /* Choose for p, whose stats and topo are known, what hints leave open: as the
  * tuning says, as was chosen before for the like, by measurement if asked for
- * (whatever the tuning says), or by price. native_free: a collective of MPI's can be had. Collective; every
- * failure is agreed on. */
+ * (whatever the tuning says), or by price. native_free: a collective of MPI's
+ * can be had. Collective; every failure is agreed on. */
 int rota_decide(struct rota_plan *p, const rota_hints *hints, bool native_free);
 
 /* The terms of a run of p on this rank. */
