@@ -26,7 +26,7 @@ typedef struct cell_run {
     double *times;   /* [n][opt->iters] */
     double *parts;   /* [n][N_PARTS][opt->iters]; NULL: not on a device */
     double bytes;    /* sent by this rank in timed iterations */
-    int done;        /* timed iterations */
+    int done, rows;  /* timed iterations, and the rows they were in */
     double began_us, shown_us;
 } cell_run;
 
@@ -205,15 +205,6 @@ typedef struct turn {
     int n, skip;
 } turn;
 
-static void keep_parts(cell_run *run, int a, int column)
-{
-    double part_us[N_PARTS];
-
-    runner_parts(&run->runners[a], part_us);
-    for (int i = 0; i < N_PARTS; i++)
-        part_of(run, a, i)[column] = part_us[i];
-}
-
 /* Times go to the columns after those that are done. Returns, the same on all
  * ranks, whether some rank found the time over. */
 static bool run_turn(cell_run *run, const turn *t, int a, bool over)
@@ -226,11 +217,8 @@ static bool run_turn(cell_run *run, const turn *t, int a, bool over)
         began = sync_now_us();
         run_once(run, a);
         const double took = sync_now_us() - began;
-        if (i < t->skip)
-            continue;
-        times_of(run, a)[run->done + i - t->skip] = took;
-        if (run->parts != NULL)
-            keep_parts(run, a, run->done + i - t->skip);
+        if (i >= t->skip)
+            times_of(run, a)[run->done + i - t->skip] = took;
     }
     return over;
 }
@@ -245,6 +233,19 @@ static bool run_row(cell_run *run, const turn *t)
     for (int k = 0; k < run->n; k++)
         over = run_turn(run, t, order[k], over);
     return over;
+}
+
+/* Of everyone's last run in a row. Plans have to be asked at length, which
+ * leaves caches to no algorithm's advantage only if it is done after a row. */
+static void keep_parts(cell_run *run)
+{
+    double part_us[N_PARTS];
+
+    for (int a = 0; a < run->n; a++) {
+        runner_parts(&run->runners[a], part_us);
+        for (int i = 0; i < N_PARTS; i++)
+            part_of(run, a, i)[run->rows] = part_us[i];
+    }
 }
 
 static void show_progress(cell_run *run)
@@ -314,7 +315,10 @@ static void time_rows(cell_run *run, uint64_t step)
 
         over = run_row(run, &t);
         count_bytes(run, &t);
+        if (run->parts != NULL)
+            keep_parts(run);
         run->done += n - skip;
+        run->rows++;
         step += (uint64_t)n;
         show_progress(run);
     }
@@ -388,7 +392,7 @@ static void collect_parts(cell_run *run, int a, bench_result *result)
         double us = NAN;
 
         if (run->parts != NULL)
-            us = median_over_ranks(run, part_of(run, a, i), run->done);
+            us = median_over_ranks(run, part_of(run, a, i), run->rows);
         result->part_us[i] = us >= 0 ? us : NAN;
     }
 }

@@ -265,7 +265,8 @@ void report_heading(const bench_env *env)
                "host, until the last\n"
                "#          message was there, until all was on the device; x "
                "bound: down and up\n"
-               "#          of stage_bound, over these\n");
+               "#          of stage_bound, over these; of the last run in each "
+               "turn\n");
     fflush(stdout);
 }
 

@@ -547,15 +547,18 @@ static double number_of(const cJSON *object, const char *key)
 
 cJSON *runner_description(const runner *r)
 {
-    size_t length = 0;
-    char *text;
+    size_t size = 0, length = 1 << 14;
+    char *text = NULL;
     cJSON *object;
 
-    bench_must(rota_plan_describe(r->plan, ROTA_DESCRIBE_JSON, NULL, &length),
-               "rota_plan_describe");
-    text = bench_calloc(length, 1);
-    bench_must(rota_plan_describe(r->plan, ROTA_DESCRIBE_JSON, text, &length),
-               "rota_plan_describe");
+    while (size < length) {
+        size = length;
+        free(text);
+        text = bench_calloc(size, 1);
+        bench_must(
+            rota_plan_describe(r->plan, ROTA_DESCRIBE_JSON, text, &length),
+            "rota_plan_describe");
+    }
     object = cJSON_Parse(text);
     if (object == NULL)
         bench_die("rota_plan_describe gave no JSON: %s", text);

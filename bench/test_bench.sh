@@ -79,6 +79,9 @@ on_a_device()
         fail "no parts in the table"
     has_parts auto mpi mpi_naive stage_bound
     [ "$(part ratio_to_bound stage_bound)" = 1 ] || fail "bound of the bound"
+    measures 2 --sizes 300 --mem cuda --iters 20 --block 5 \
+        --algos auto:device=copy_to_cpu,mpi
+    has_parts auto mpi
     measures 5 --sizes 3000 --mem cuda --kind varying --dist uniform \
         --algos auto,mpi,mpi_naive,stage_bound,device_bound
     measures 2 --sizes 300 --mem cuda --iters 20 --kind exchange --algos auto,mpi
