@@ -12,16 +12,11 @@ cd "${1:?}" || exit 1
 
 for program in "clang-format-$version" clang-format; do
     "$program" --version 2>/dev/null | grep -q "version $version\." || continue
-    find include src tests examples bench -name '*.[ch]' -exec sh -c '
-        status=0
-        program=$1
-        shift
-        for file; do
-            "$program" --dry-run -Werror "$file" 2>/dev/null ||
-                { echo "not as clang-format lays it out: $file"; status=1; }
-        done
-        exit "$status"' sh "$program" {} +
-    exit
+    found=$(find include src tests examples bench -name '*.[ch]' -exec \
+        "$program" --dry-run -Werror {} + 2>&1) && exit
+    echo "$found" | sed -n 's/:.*clang-formatted.*//p' | sort -u |
+        sed 's/^/not as clang-format lays it out: /'
+    exit 1
 done
 echo "clang-format $version is not installed"
 exit 77

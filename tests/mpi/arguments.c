@@ -376,7 +376,10 @@ int main(int argc, char **argv)
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        *(o == 's' ? &first : &cases) = strtoull(optarg, NULL, 10);
+        if (o == '?')
+            MPI_Abort(MPI_COMM_WORLD, 2); /* getopt has said why */
+        else
+            *(o == 's' ? &first : &cases) = strtoull(optarg, NULL, 10);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Type_vector(2, 1, 2, MPI_BYTE, &uncommitted);
     bool good = true;

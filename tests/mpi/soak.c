@@ -333,8 +333,10 @@ int main(int argc, char **argv)
             s.seed = strtoull(optarg, NULL, 10);
         else if (o == 't')
             seconds = atol(optarg);
-        else
+        else if (o == 'r')
             s.rounds = atoi(optarg);
+        else
+            MPI_Abort(MPI_COMM_WORLD, 2); /* getopt has said why */
     const time_t begin = time(NULL);
     for (int i = 0; i < COMMS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
