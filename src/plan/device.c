@@ -116,16 +116,22 @@ static bool is_straight(const rota_plan *p)
             p->on_device[ROTA_SRC] && p->on_device[ROTA_DST]);
 }
 
-static int make_staging(rota_plan *p, const char *near)
+int rota_plan_make_staging(rota_plan *p, const char *near, bool straight,
+                           rota_queue **queue)
+{
+    ROTA_TRY(p->device->queue_make(near, queue));
+    ROTA_TRY(rota_staging_make(&p->exec, p->device, *queue, straight));
+    rota_staging_set_stream(&p->exec, p->follow, p->stream);
+    return MPI_SUCCESS;
+}
+
+static int need_staging(rota_plan *p, const char *near)
 {
     rota_queue *queue;
 
-    if (p->exec.staging)
-        return MPI_SUCCESS;
-    ROTA_TRY(p->device->queue_make(near, &queue));
-    ROTA_TRY(rota_staging_make(&p->exec, p->device, queue, is_straight(p)));
-    rota_staging_set_stream(&p->exec, p->follow, p->stream);
-    return MPI_SUCCESS;
+    return p->exec.staging
+               ? MPI_SUCCESS
+               : rota_plan_make_staging(p, near, is_straight(p), &queue);
 }
 
 static int find_first_byte(const rota_type *type, ptrdiff_t *at)
@@ -159,7 +165,7 @@ static int mirror(rota_plan *p, rota_region region, char *base,
         ROTA_TRY(rota_layout_make(type == ROTA_SRC ? &p->problem.send.type
                                                    : &p->problem.recv.type,
                                   p->comm->dup, layout));
-    ROTA_TRY(make_staging(p, base));
+    ROTA_TRY(need_staging(p, base));
     return rota_staging_mirror(&p->exec, region, base, offset, layout,
                                rota_shm_wants_arena(&p->exec));
 }
@@ -201,7 +207,7 @@ int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
         rota_staging_unmirror(&p->exec);
     if (!has_no_mirrors(p))
         return stage_by_host(p, send, recv, in_place);
-    return down || up ? make_staging(p, down ? send : recv) : MPI_SUCCESS;
+    return down || up ? need_staging(p, down ? send : recv) : MPI_SUCCESS;
 }
 
 int rota_plan_stage_fixed(rota_plan *p)

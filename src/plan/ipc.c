@@ -78,16 +78,14 @@ static int make_own(rota_plan *p, rota_ipc_card *card)
 {
     const rota_problem *const problem = &p->problem;
     const int P = p->comm->P;
-    const void *near = NULL;
+    const char *near = NULL;
     rota_queue *queue;
 
     if (has_bytes(problem->send.bytes, P))
         near = problem->send.base;
     else if (has_bytes(problem->recv.bytes, P))
         near = problem->recv.base;
-    ROTA_TRY(p->device->queue_make(near, &queue));
-    ROTA_TRY(rota_staging_make(&p->exec, p->device, queue, true));
-    rota_staging_set_stream(&p->exec, p->follow, p->stream);
+    ROTA_TRY(rota_plan_make_staging(p, near, true, &queue));
     return rota_ipc_make(&p->exec, p->device, queue, card);
 }
 

@@ -355,7 +355,7 @@ static obstacle find_obstacle(const rota_plan *p)
     if (!rota_type_is_bytes(&p->problem.recv.type) ||
         !rota_type_is_bytes(&p->exec.type[ROTA_SRC]))
         return THREAD_TYPE;
-    if (rota_device_in_use())
+    if (p->device)
         return THREAD_DEVICE;
     return rota_comm_hold_thread(p->comm) ? NO_OBSTACLE : NO_THREAD;
 }

@@ -436,6 +436,11 @@ void rota_plan_forget_device(rota_plan *plan);
  * these buffers, is changed. send is not used in place. Local. */
 int rota_plan_stage(rota_plan *plan, char *send, char *recv, bool in_place);
 
+/* Give the plan, which has none, a queue near that memory and staging with it,
+ * behind the stream that it follows. straight: as of rota_staging_make. */
+int rota_plan_make_staging(rota_plan *plan, const char *near, bool straight,
+                           rota_queue **queue);
+
 int rota_plan_stage_fixed(rota_plan *plan);
 
 /* From the next start on, heed a stream of the user's or none. */
