@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "exec/bell.h"
+#include "exec/yields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +30,9 @@ typedef struct rota_arena_card {
 /* What an arena begins with. */
 typedef struct rota_arena_head {
     uint64_t cookie;
-    rota_bell bell;   /* of the process */
-    rota_bell helper; /* of its progress thread */
+    rota_bell bell;     /* of the process */
+    rota_bell helper;   /* of its progress thread */
+    rota_yields yields; /* heeded in that of a node's first rank */
 } rota_arena_head;
 
 /* Make this process's arena unless it is there. Fails with a text that says

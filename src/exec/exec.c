@@ -588,27 +588,21 @@ void rota_wait_set_crowded(void)
     spins = SPINS_CROWDED;
 }
 
-/* Yields before sleeps, and how long those are, where MPI is waited for. A round
- * of yields among a few dozen ranks takes some 20 us; a sleep is never shorter
- * than some 60 us. */
+/* Yields before sleeps, and how long those are where MPI is waited for: never
+ * shorter than some 60 us. */
 enum { YIELDS = 2000, NAP_NS = 20000 };
 
-/* Where only ranks of the node are waited for, nothing is yielded to: they end
- * the sleep when they have something. Its limit is for what MPI has to do
- * meanwhile. A limit below the kernel's tick of 4 ms or so has a timer set and
- * taken off again, which makes a switch take twice as long; so it is that, and
- * less for some time after it was reached. */
+/* Where only ranks of the node are waited for they end the sleep when they have
+ * something. Its limit is for what MPI has to do meanwhile. A limit below the
+ * kernel's tick of 4 ms or so has a timer set and taken off again, which makes a
+ * switch take twice as long; so it is that, and less for some time after it was
+ * reached. */
 enum { SLEEP_NS = 4000000, WARY_SLEEP_NS = 500000, WARY = 16 };
 
 static _Atomic int wary; /* sleeps until the limit is the longer one again */
 
-/* A yield that took this long went to a process that does not yield itself,
- * which would make every further one as long. Then sleeping is faster, since a
- * sleeper that wakes goes before a process that has been running; yields are
- * tried again after a while. */
-enum { LONG_YIELD_NS = 500000, AVOID_YIELDS_NS = 100000000 };
-
-static _Atomic int64_t yield_again_ns; /* time from which yields are tried */
+/* Heeded where no node shares one. */
+static rota_yields own_yields;
 
 int64_t rota_now_ns(void)
 {
@@ -677,23 +671,44 @@ static void doze(patience *p)
     p->armed = !p->armed;
 }
 
+/* Those of some node on which something is waited for. */
+static rota_yields *yields(void)
+{
+    for (const rota_exec *x = active_list; x; x = x->next_active)
+        if (x->node)
+            return &x->node->near[0].head->yields;
+    return &own_yields;
+}
+
+/* Yield if that is worth while at present. */
+static bool yield(void)
+{
+    const int64_t from = rota_now_ns();
+
+    lock();
+    const bool pays = rota_yields_pay(yields(), from);
+    unlock();
+    if (!pays)
+        return false;
+    sched_yield();
+    const int64_t to = rota_now_ns();
+    lock();
+    rota_yields_note(yields(), from, to);
+    unlock();
+    return true;
+}
+
 /* Give way to others after a poll in vain. */
 static void give_way(patience *p)
 {
     if (p->n < spins) {
         p->n++;
-        return;
-    }
-    const int64_t before = rota_now_ns();
-    if (!p->unrung || p->n >= spins + YIELDS || before < yield_again_ns) {
+    } else if (p->n < spins + YIELDS && yield()) {
+        p->n++;
+        p->armed = false;
+    } else {
         doze(p);
-        return;
     }
-    sched_yield();
-    const int64_t after = rota_now_ns();
-    if (after - before > LONG_YIELD_NS)
-        yield_again_ns = after + AVOID_YIELDS_NS;
-    p->n++;
 }
 
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
