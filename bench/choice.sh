@@ -50,13 +50,13 @@ real_algos=multi_pair,scattered:batch=4,spread_out,pairwise,parlogna:radix=2
 real_algos=$real_algos,parlogna:radix=4,rota_mpi,mpi_persistent
 
 # As rows: P, distribution, size, algorithm, microseconds. Iterations are as
-# many as there is time for.
+# many as there is time for, in seconds.
 measure()
 {
     rm -f "$out/real.csv"
     timeout -k 5 60 "${MPIEXEC:-mpiexec}" -n "$1" "$bench" --dist "$2" \
         --sizes "$3" --algos "auto,mpi,$real_algos" --iters "$4" --inits 1 \
-        --block 10 --time-limit 4 --csv "$out/real.csv" >"$out/log" 2>&1 ||
+        --block "$6" --time-limit "$5" --csv "$out/real.csv" >"$out/log" 2>&1 ||
         { tail -n 3 "$out/log" >&2; exit 1; }
     awk -F, -v ranks="$1" -v dist="$2" '
         NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -74,9 +74,14 @@ if [ "$cases" = real ]; then
     for ranks in 2 4; do
         for dist in uniform powerlaw:0.9 sparse:0.5; do
             for size in 16 512 8192 65536 1048576; do
-                # More ranks than cores: MPI's own takes turns of the scheduler.
-                [ "$ranks" -le "$cores" ] || [ "$size" -le 65536 ] || continue
-                measure "$ranks" "$dist" "$size" 2000 || exit 1
+                time=4 block=10
+                if [ "$ranks" -gt "$cores" ]; then
+                    # MPI's own takes turns of the scheduler.
+                    [ "$size" -le 65536 ] || continue
+                    time=12 block=50
+                fi
+                measure "$ranks" "$dist" "$size" 2000 "$time" "$block" ||
+                    exit 1
             done
         done
     done >"$out/real" || exit 1

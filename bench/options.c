@@ -329,7 +329,7 @@ static const struct option_row {
     {"--block", "N",
      "iterations of one algorithm before the next takes its turn;\n"
      "                         from 2 on the first of them is not counted\n"
-     "                         (default 1, or 10 with more ranks than cores)",
+     "                         (default 1, or 50 with more ranks than cores)",
      set_block},
     {"--seed", "N", "of sizes and of the order of algorithms (default 1)",
      set_seed},

@@ -604,6 +604,8 @@ static _Atomic int wary; /* sleeps until the limit is the longer one again */
 /* Heeded where no node shares one. */
 static rota_yields own_yields;
 
+static int64_t yielded_ns; /* how long yields took since the last pause */
+
 int64_t rota_now_ns(void)
 {
     struct timespec t;
@@ -680,20 +682,28 @@ static rota_yields *yields(void)
     return &own_yields;
 }
 
+static bool may_yield(int64_t now)
+{
+    lock();
+    const bool pays = rota_yields_pay(yields(), now);
+    if (!pays)
+        yielded_ns = 0;
+    unlock();
+    return pays;
+}
+
 /* Yield if that is worth while at present. */
 static bool yield(void)
 {
     const int64_t from = rota_now_ns();
 
-    lock();
-    const bool pays = rota_yields_pay(yields(), from);
-    unlock();
-    if (!pays)
+    if (!may_yield(from))
         return false;
     sched_yield();
     const int64_t to = rota_now_ns();
     lock();
-    rota_yields_note(yields(), from, to);
+    rota_yields_note(yields(), from, to, yielded_ns);
+    yielded_ns += to - from;
     unlock();
     return true;
 }

@@ -1,28 +1,28 @@
 /* yields.c - see yields.h. */
 #include "exec/yields.h"
 
-/* A yield that took LONG_NS went to a process that does not yield itself; a round
- * among a few dozen ranks takes less. */
-enum { LONG_NS = 500000, FIRST_NS = 200000, MOST_NS = 1000000000, WELL = 16 };
+/* A yield longer than LONG_NS went to a process that does not yield, or did not
+ * yet; a round among a few dozen ranks takes less. */
+enum { LONG_NS = 500000, WELL_NS = 500000, FIRST_NS = 1000000, TIMES = 4 };
+enum { MOST_NS = 1000000000 };
 
-/* Pauses begin short anew after yields went well for WELL times the last one. */
-static int64_t next_pause(int64_t last, int64_t went_well)
+static int64_t next_pause(int64_t last, int64_t well)
 {
-    if (last == 0 || went_well > WELL * last)
+    if (last == 0 || well > WELL_NS)
         return FIRST_NS;
-    return 2 * last < MOST_NS ? 2 * last : MOST_NS;
+    return TIMES * last < MOST_NS ? TIMES * last : MOST_NS;
 }
 
 /* Of several that come back late from the same trial one counts. */
-void rota_yields_note(rota_yields *y, int64_t from_ns, int64_t to_ns)
+void rota_yields_note(rota_yields *y, int64_t from_ns, int64_t to_ns,
+                      int64_t well_ns)
 {
     int64_t again = atomic_load_explicit(&y->again_ns, memory_order_relaxed);
 
     if (to_ns - from_ns <= LONG_NS || from_ns < again)
         return;
-    const int64_t pause =
-        next_pause(atomic_load_explicit(&y->pause_ns, memory_order_relaxed),
-                   from_ns - again);
+    const int64_t pause = next_pause(
+        atomic_load_explicit(&y->pause_ns, memory_order_relaxed), well_ns);
     if (atomic_compare_exchange_strong_explicit(
             &y->again_ns, &again, to_ns + pause, memory_order_relaxed,
             memory_order_relaxed))

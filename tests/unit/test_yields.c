@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-enum { US = 1000, MS = 1000 * US, LONG = 3 * MS, FIRST = 200 * US };
+enum { US = 1000, MS = 1000 * US, LONG = 3 * MS, FIRST = MS, TIMES = 4 };
 
 /* How long nobody yields after a yield that ended then. */
 static int64_t pause_after(rota_yields *y, int64_t to)
@@ -25,11 +25,11 @@ static int64_t pause_after(rota_yields *y, int64_t to)
     return least;
 }
 
-/* A trial as soon as they are tried again; returns the pause after it. */
-static int64_t fail_again(rota_yields *y, int64_t *now)
+/* A trial that goes wrong, after yields had gone well for so long. Returns the
+ * pause after it. */
+static int64_t try_in_vain(rota_yields *y, int64_t *now, int64_t well)
 {
-    *now += pause_after(y, *now);
-    rota_yields_note(y, *now, *now + LONG);
+    rota_yields_note(y, *now, *now + LONG, well);
     *now += LONG;
     return pause_after(y, *now);
 }
@@ -41,67 +41,61 @@ static void test_short_yields_go_on(void **state)
     (void)state;
     for (int64_t now = 5 * MS; now < 6 * MS; now += 100 * US) {
         assert_true(rota_yields_pay(&y, now));
-        rota_yields_note(&y, now, now + 100 * US);
+        rota_yields_note(&y, now, now + 100 * US, 0);
     }
     assert_true(rota_yields_pay(&y, 6 * MS));
 }
 
-static void test_pauses_double_up_to_a_second(void **state)
+static void test_pauses_grow_up_to_a_second(void **state)
 {
+    const int64_t most = 1000LL * MS;
     rota_yields y = {0};
     int64_t now = 77LL * MS, expected = FIRST;
 
     (void)state;
-    rota_yields_note(&y, now, now + LONG);
-    now += LONG;
-    assert_int_equal(pause_after(&y, now), FIRST);
     for (int i = 0; i < 20; i++) {
-        expected = 2 * expected < 1000LL * MS ? 2 * expected : 1000LL * MS;
-        assert_int_equal(fail_again(&y, &now), expected);
+        assert_int_equal(try_in_vain(&y, &now, 100 * US), expected);
+        now += expected;
+        expected = TIMES * expected < most ? TIMES * expected : most;
     }
-    assert_int_equal(expected, 1000LL * MS);
+    assert_int_equal(expected, most);
 }
 
-static void test_pauses_are_short_after_it_went_well(void **state)
+static void test_pauses_are_short_after_yields_have_paid(void **state)
 {
     rota_yields y = {0};
     int64_t now = 9LL * MS;
 
     (void)state;
-    rota_yields_note(&y, now, now + LONG);
-    now += LONG;
-    while (fail_again(&y, &now) < 100 * MS)
-        ;
-    const int64_t pause = pause_after(&y, now);
-    now += pause + 2 * pause; /* not for long */
-    rota_yields_note(&y, now, now + LONG);
-    now += LONG;
-    assert_int_equal(pause_after(&y, now), 2 * pause);
-    now += 2 * pause + 40 * pause;
-    rota_yields_note(&y, now, now + LONG);
-    assert_int_equal(pause_after(&y, now + LONG), FIRST);
+    for (int i = 0; i < 4; i++)
+        now += try_in_vain(&y, &now, 0);
+    assert_int_equal(try_in_vain(&y, &now, 5 * MS), FIRST);
+    now += FIRST;
+    assert_int_equal(try_in_vain(&y, &now, 0), TIMES * FIRST);
 }
 
 /* Ranks that come back late from one and the same trial. */
 static void test_one_trial_counts_once(void **state)
 {
+    const int64_t begin = 50LL * MS;
     rota_yields y = {0};
-    const int64_t now = 50LL * MS;
+    int64_t now = begin;
 
     (void)state;
-    rota_yields_note(&y, now, now + LONG);
-    rota_yields_note(&y, now + US, now + LONG + US);
-    rota_yields_note(&y, now - US, now + 2 * (int64_t)LONG);
-    assert_int_equal(pause_after(&y, now + LONG), FIRST);
-    assert_int_equal(fail_again(&y, &(int64_t){now + LONG}), 2 * FIRST);
+    assert_int_equal(try_in_vain(&y, &now, 0), FIRST);
+    rota_yields_note(&y, begin + US, now + US, 0);
+    rota_yields_note(&y, begin - US, now + LONG, 0);
+    assert_int_equal(pause_after(&y, now), FIRST);
+    now += FIRST;
+    assert_int_equal(try_in_vain(&y, &now, 0), TIMES * FIRST);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_yields_go_on),
-        cmocka_unit_test(test_pauses_double_up_to_a_second),
-        cmocka_unit_test(test_pauses_are_short_after_it_went_well),
+        cmocka_unit_test(test_pauses_grow_up_to_a_second),
+        cmocka_unit_test(test_pauses_are_short_after_yields_have_paid),
         cmocka_unit_test(test_one_trial_counts_once),
     };
 
