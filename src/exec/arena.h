@@ -32,7 +32,7 @@ typedef struct rota_arena_head {
     uint64_t cookie;
     rota_bell bell;     /* of the process */
     rota_bell helper;   /* of its progress thread */
-    rota_yields yields; /* heeded in that of a node's first rank */
+    rota_yields yields; /* of the host: those of one process are heeded */
 } rota_arena_head;
 
 /* Make this process's arena unless it is there. Fails with a text that says

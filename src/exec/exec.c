@@ -601,10 +601,16 @@ enum { SLEEP_NS = 4000000, WARY_SLEEP_NS = 500000, WARY = 16 };
 
 static _Atomic int wary; /* sleeps until the limit is the longer one again */
 
-/* Heeded where no node shares one. */
 static rota_yields own_yields;
+static rota_yields *yields = &own_yields; /* heeded */
+static int64_t yielded_ns; /* how long they took since the last pause */
 
-static int64_t yielded_ns; /* how long yields took since the last pause */
+void rota_wait_share(rota_yields *shared)
+{
+    lock();
+    yields = shared ? shared : &own_yields;
+    unlock();
+}
 
 int64_t rota_now_ns(void)
 {
@@ -673,19 +679,10 @@ static void doze(patience *p)
     p->armed = !p->armed;
 }
 
-/* Those of some node on which something is waited for. */
-static rota_yields *yields(void)
-{
-    for (const rota_exec *x = active_list; x; x = x->next_active)
-        if (x->node)
-            return &x->node->near[0].head->yields;
-    return &own_yields;
-}
-
 static bool may_yield(int64_t now)
 {
     lock();
-    const bool pays = rota_yields_pay(yields(), now);
+    const bool pays = rota_yields_pay(yields, now);
     if (!pays)
         yielded_ns = 0;
     unlock();
@@ -702,7 +699,7 @@ static bool yield(void)
     sched_yield();
     const int64_t to = rota_now_ns();
     lock();
-    rota_yields_note(yields(), from, to, yielded_ns);
+    rota_yields_note(yields, from, to, yielded_ns);
     yielded_ns += to - from;
     unlock();
     return true;

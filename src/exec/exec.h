@@ -152,6 +152,10 @@ int rota_wait_requests(int n, MPI_Request request[]);
  * than cores. */
 void rota_wait_set_crowded(void);
 
+/* From now on waits heed these words, and no others; NULL: those of this process
+ * alone. */
+void rota_wait_share(rota_yields *yields);
+
 /* From now on the list of active executors is shared between threads: under
  * MPI_THREAD_MULTIPLE, or with the progress thread. Otherwise there is no lock
  * but a branch. */

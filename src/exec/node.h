@@ -16,6 +16,7 @@ typedef struct rota_node {
     int me;          /* its position */
     int *of;         /* [P] position of each rank; -1: on another node */
     rota_near *near; /* [n] */
+    bool joined;     /* by all of them */
     bool cma_ok;     /* the kernel lets processes read each other's memory */
     int cma_error;   /* errno if not */
     size_t cma_from; /* bytes from which that is faster than two copies;

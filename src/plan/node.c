@@ -3,6 +3,7 @@
 #include "plan/plan.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,65 @@
 /* What ranks of a node tell each other. */
 typedef struct card {
     rota_arena_card arena;
-    uint64_t board, area; /* offsets in it; the latter for trials */
+    rota_arena_card heeded; /* whose yields the rank heeds */
+    uint64_t board, area;   /* offsets in arena; the latter for trials */
 } card;
+
+/* ---- yields -------------------------------------------------------------------- */
+
+/* Ranks of a host are to heed the same words (exec/yields.h), whatever
+ * communicators they share: in a grid, those of its rows and columns. Hence
+ * ranks that come together take over what the first of them heeds. */
+static struct {
+    pthread_mutex_t lock;
+    rota_arena_card card; /* all zero: its own */
+    rota_arena_head *head;
+    int n_nodes; /* that it is in */
+} heeded = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void drop_heeded(void)
+{
+    if (heeded.head && heeded.head != rota_arena_own())
+        rota_arena_drop(heeded.head);
+    heeded.head = NULL;
+    heeded.card = (rota_arena_card){0};
+}
+
+/* That process may be gone: then nothing changes. */
+static void heed(const rota_arena_card *card)
+{
+    rota_arena_head *head = rota_arena_own();
+
+    pthread_mutex_lock(&heeded.lock);
+    heeded.n_nodes++;
+    if (card->cookie == head->cookie ||
+        rota_arena_map(card, &head) == MPI_SUCCESS) {
+        rota_wait_share(&head->yields);
+        drop_heeded();
+        heeded.head = head;
+        heeded.card = *card;
+    }
+    rota_fail_clear();
+    pthread_mutex_unlock(&heeded.lock);
+}
+
+static void leave(void)
+{
+    pthread_mutex_lock(&heeded.lock);
+    if (--heeded.n_nodes == 0) {
+        rota_wait_share(NULL);
+        drop_heeded();
+    }
+    pthread_mutex_unlock(&heeded.lock);
+}
+
+static rota_arena_card find_heeded(const rota_arena_card *own)
+{
+    pthread_mutex_lock(&heeded.lock);
+    const rota_arena_card card = heeded.head ? heeded.card : *own;
+    pthread_mutex_unlock(&heeded.lock);
+    return card;
+}
 
 /* ---- finding each other -------------------------------------------------------- */
 
@@ -177,6 +235,8 @@ void rota_node_free(rota_node *node)
 {
     if (!node)
         return;
+    if (node->joined)
+        leave();
     for (int i = 0; node->near && i < node->n; i++) {
         if (i == node->me)
             rota_arena_free(node->near[i].board);
@@ -222,6 +282,7 @@ static int make_board(rota_node *node, card *mine, char **area)
         return rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
     }
     memset(*area, 1, TRIAL_BYTES);
+    mine->heeded = find_heeded(&mine->arena);
     mine->board = rota_arena_offset(board);
     mine->area = rota_arena_offset(*area);
     return MPI_SUCCESS;
@@ -299,6 +360,10 @@ int rota_comm_open_node(rota_comm *c)
         agreed = settle(c, node, join_node(c, node, cards, here, &area));
     else
         rota_node_free(node);
+    if (c->node) {
+        heed(&cards[0].heeded);
+        c->node->joined = true;
+    }
     rota_arena_free(area);
     free(cards);
     free(here);

@@ -4,15 +4,19 @@
  * usage: topology        ranks are spread over domains
  *        topology bound  3 ranks, bound to processor 0, to 1, and to both,
  *                        which hwloc is told are domains
+ *        topology grid   2 columns of ranks that share no communicator but those
+ *                        of rows and columns
  * All ranks are expected on one node.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
-#include "exec/arena.h"
+#include "exec/exec.h"
 #include "harness.h"
 
 #include <hwloc.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +217,66 @@ static void bound(void)
     MUST(rota_plan_free(&plan));
 }
 
+/* What waits heed. */
+static rota_yields *shared;
+
+void __wrap_rota_wait_share(rota_yields *yields);
+
+void __wrap_rota_wait_share(rota_yields *yields)
+{
+    shared = yields;
+}
+
+/* Of the process in whose memory those are that this rank heeds; 0: none. */
+static uint64_t cookie_of_shared(void)
+{
+    return shared ? ((rota_arena_head *)(void *)((char *)shared -
+                                                 offsetof(rota_arena_head,
+                                                          yields)))
+                        ->cookie
+                  : 0;
+}
+
+/* The communicator of those of one colour, with a plan; its node lasts as long
+ * as it does. */
+static MPI_Comm part(int color)
+{
+    MPI_Comm comm;
+    rota_plan *plan = NULL;
+
+    MPI_Comm_split(MPI_COMM_WORLD, color, 0, &comm);
+    MUST(rota_alltoallv_init(from, counts, displs, MPI_BYTE, to, counts, displs,
+                             MPI_BYTE, comm, MPI_INFO_NULL, &plan));
+    MUST(rota_plan_free(&plan));
+    return comm;
+}
+
+/* All ranks heed the same, though rows have nothing to do with each other and
+ * columns neither. */
+static void grid(void)
+{
+    uint64_t cookie[64], mine;
+
+    test_case = "grid";
+    MPI_Comm row = part(test_me / 2);
+    mine = cookie_of_shared();
+    MPI_Allgather(&mine, 1, MPI_UINT64_T, cookie, 1, MPI_UINT64_T,
+                  MPI_COMM_WORLD);
+    CHECK(mine != 0 && mine == cookie[test_me / 2 * 2]);
+    CHECK(test_me < 2 || mine != cookie[0]);
+    MPI_Comm column = part(test_me % 2);
+    mine = cookie_of_shared();
+    MPI_Allgather(&mine, 1, MPI_UINT64_T, cookie, 1, MPI_UINT64_T,
+                  MPI_COMM_WORLD);
+    CHECK(mine != 0);
+    for (int q = 0; q < test_P; q++)
+        CHECK(cookie[q] == mine);
+    MPI_Comm_free(&row);
+    CHECK(cookie_of_shared() == mine);
+    MPI_Comm_free(&column);
+    CHECK(!shared);
+}
+
 /* After MPI_Init, which may ask hwloc too, and before the first plan. */
 int main(int argc, char **argv)
 {
@@ -222,8 +286,12 @@ int main(int argc, char **argv)
         counts[q] = 1;
         displs[q] = q;
     }
-    if (argc > 1 && test_P == 3) {
+    if (argc > 1 && strcmp(argv[1], "bound") == 0) {
         bound();
+        return test_end();
+    }
+    if (argc > 1) {
+        grid();
         return test_end();
     }
     real_nodes();
