@@ -398,15 +398,16 @@ static void advance(rota_exec *x)
 }
 
 /* Another rank may wait for a message of the user's that MPI has to see to
- * here. Where no plan calls MPI, it is called every so often: after so many
- * polls or, where a wait sleeps between them, so much time. */
+ * here, while plans call MPI seldom or, as long as they wait within the node
+ * only, not at all. So it is called every so often: after so many polls or,
+ * where a wait sleeps between them, so much time. */
 static void let_mpi_work(void)
 {
     enum { POLLS = 64, IDLE_NS = 250000 };
     static int64_t worked_ns;
     int flag;
 
-    if (!active_list || on_mpi > 0)
+    if (!active_list)
         return;
     if (++polls_in_vain % POLLS) {
         const int64_t now = idle ? rota_now_ns() : 0;

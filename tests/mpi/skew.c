@@ -345,6 +345,39 @@ static void oversleep(void)
     close_job(j);
 }
 
+/* One rank waits for another one in a plan, which first wants a message from it
+ * that takes MPI some calls on both sides. */
+static void send_meanwhile(void)
+{
+    enum { LONG = 1 << 24 };
+    static const char *const algorithm[] = {"spread_out", "pairwise", "mpml"};
+    char *const message = calloc(LONG, 1);
+
+    test_case = "a message meanwhile";
+    for (int i = 0; i < 3 * test_P; i++) {
+        const int to = (i / 3 + 1 + i % 3) % test_P, from = i / 3;
+        MPI_Request request = MPI_REQUEST_NULL;
+        job *const j = open_job((job){.comm = MPI_COMM_WORLD,
+                                      .bytes = any_bytes,
+                                      .seed = 11,
+                                      .largest = 500},
+                                algorithm[i % 3]);
+        if (test_me == from && to != from)
+            MUST(MPI_Isend(message, LONG, MPI_BYTE, to, 1, MPI_COMM_WORLD,
+                           &request));
+        if (test_me == to && to != from) {
+            stand_still(150000);
+            MUST(MPI_Recv(message, LONG, MPI_BYTE, from, 1, MPI_COMM_WORLD,
+                          MPI_STATUS_IGNORE));
+        }
+        start(j);
+        finish(j, i % 2);
+        MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        close_job(j);
+    }
+    free(message);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -356,5 +389,6 @@ int main(int argc, char **argv)
     mingle();
     oversleep();
     overflow();
+    send_meanwhile();
     return test_end();
 }
