@@ -25,6 +25,7 @@ for name in $(sed -n 's/^.*[ *]\(rota_[a-z0-9_]*\)(.*) *$/\1/p' \
 done
 grep -q '^\.SS Progress' "$folder/rota.3" || wrong "rota.3: no rules"
 grep -q 'ROTA_ALGORITHM' "$folder/rota_hints.7" || wrong "rota_hints.7: no hints"
+grep -n '^/$\|\*/' "$folder"/*.[37] && wrong "the end of a comment is in a page"
 if command -v groff >/dev/null; then
     for page in "$folder"/*.[37]; do
         said=$(groff -man -Tutf8 -ww -z -rLL=100n "$page" 2>&1)

@@ -119,9 +119,9 @@ function print_function(text, declaration,    name)
 in_comment {
     line = $0
     ended = line ~ /\*\/$/
+    sub(/ *\*\/$/, "", line) # before the star of a line that has no more
     sub(/^\/\* ?/, "", line)
     sub(/^ \* ?/, "", line)
-    sub(/ *\*\/$/, "", line)
     comment = comment (comment == "" ? "" : "\n") line
     if (!ended)
         next
