@@ -20,6 +20,9 @@ int rota_fail(int errorclass, const char *format, ...)
 /* MPI_ERR_NO_MEM, naming what could not be allocated. */
 int rota_fail_mem(const char *what);
 
+/* Have the text begin with the rank that failed, unless it names one already. */
+void rota_fail_at(int rank);
+
 /* The text of the last rota_fail of this thread, or NULL if there was none
  * since rota_fail_clear: then a status is a code of MPI's. */
 const char *rota_fail_text(void);

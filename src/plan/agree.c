@@ -151,16 +151,18 @@ int rota_spread(const rota_comm *c, int root, void *data, size_t bytes)
     return MPI_SUCCESS;
 }
 
-/* The text of a status, ours or MPI's. */
-static void copy_text(int status, char text[ROTA_ERR_TEXT])
+/* The text of a status, ours or MPI's, and where it failed. */
+static void copy_text(int status, int rank, char text[ROTA_ERR_TEXT])
 {
     char mpi_text[MPI_MAX_ERROR_STRING] = "";
     int length;
 
-    if (!rota_fail_text())
+    if (!rota_fail_text()) {
         MPI_Error_string(status, mpi_text, &length);
-    snprintf(text, ROTA_ERR_TEXT, "%.*s", ROTA_ERR_TEXT - 1,
-             rota_fail_text() ? rota_fail_text() : mpi_text);
+        rota_fail(status, "%s", mpi_text);
+    }
+    rota_fail_at(rank);
+    strcpy(text, rota_fail_text());
 }
 
 /* All ranks fail with the same class and text. */
@@ -171,11 +173,10 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
     char text[ROTA_ERR_TEXT] = "";
 
     if (rank == c->me)
-        copy_text(status, text);
+        copy_text(status, rank, text);
     ROTA_TRY(rota_spread(c, rank, text, sizeof text));
     text[ROTA_ERR_TEXT - 1] = '\0';
-    return rota_fail(errorclass, "rank %d: %.*s", rank, ROTA_ERR_TEXT - 20,
-                     text);
+    return rota_fail(errorclass, "%s", text);
 }
 
 int rota_agree(const rota_comm *c, int status, rota_vote *vote)

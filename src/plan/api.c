@@ -11,6 +11,21 @@ static int leave(const rota_comm *c, const char *function, int status)
                : rota_raise(c, rota_error_code(function, status));
 }
 
+/* Make a code of what failed on this rank alone. */
+static int code_of(const rota_plan *plan, const char *function, int status)
+{
+    if (plan)
+        rota_fail_at(plan->comm->me);
+    return rota_error_code(function, status);
+}
+
+static int leave_plan(const rota_plan *plan, const char *function, int status)
+{
+    return status == MPI_SUCCESS ? MPI_SUCCESS
+                                 : rota_raise(plan ? plan->comm : NULL,
+                                              code_of(plan, function, status));
+}
+
 static int check_mpi(void)
 {
     int initialized = 0, finalized = 0;
@@ -277,11 +292,6 @@ static int check_handle(const rota_plan *plan)
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
 }
 
-static const rota_comm *comm_of(const rota_plan *plan)
-{
-    return plan ? plan->comm : NULL;
-}
-
 static const char *const kind_name[] = {"a fixed one", "a varying one",
                                         "an exchange"};
 
@@ -290,11 +300,10 @@ static int check_start(const rota_plan *plan, rota_kind kind)
 {
     ROTA_TRY(check_handle(plan));
     if (plan->active)
-        return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
-                         plan->comm->me);
+        return rota_fail(MPI_ERR_REQUEST, "the plan is active");
     if (plan->kind != kind)
-        return rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is %s",
-                         plan->comm->me, kind_name[plan->kind]);
+        return rota_fail(MPI_ERR_REQUEST, "the plan is %s",
+                         kind_name[plan->kind]);
     return MPI_SUCCESS;
 }
 
@@ -307,7 +316,7 @@ static int start_fixed(const char *function, rota_plan *plan)
         err = rota_exec_start(&plan->exec);
     }
     if (err != MPI_SUCCESS)
-        return leave(comm_of(plan), function, err);
+        return leave_plan(plan, function, err);
     plan->active = true;
     return MPI_SUCCESS;
 }
@@ -346,7 +355,7 @@ static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
         err = kind == ROTA_VARYING ? rota_varying_start(plan, args)
                                    : rota_exchange_begin(plan, args);
     if (err != MPI_SUCCESS)
-        return leave(comm_of(plan), function, err);
+        return leave_plan(plan, function, err);
     plan->active = true;
     return MPI_SUCCESS;
 }
@@ -423,18 +432,17 @@ static int conclude(const char *function, rota_plan *plan, int err)
 
     plan->active = false;
     if (err != MPI_SUCCESS)
-        return leave(plan->comm, function, err);
+        return leave_plan(plan, function, err);
     if (x->note == ROTA_MISMATCH)
-        return leave(plan->comm, function,
-                     rota_fail_mismatch(x->note_peer, me, x->note_sent,
-                                        x->note_expected));
+        return leave_plan(plan, function,
+                          rota_fail_mismatch(x->note_peer, me, x->note_sent,
+                                             x->note_expected));
     if (x->note == ROTA_NOTHING)
         return MPI_SUCCESS;
     rota_fail(MPI_ERR_COUNT,
-              "rank %d: a block with rank %d has %zu bytes, more than "
-              "max_block = %zu",
-              me, x->note_peer, x->note_sent, plan->max_block);
-    return rota_error_code(function, MPI_ERR_COUNT);
+              "a block with rank %d has %zu bytes, more than max_block = %zu",
+              x->note_peer, x->note_sent, plan->max_block);
+    return code_of(plan, function, MPI_ERR_COUNT);
 }
 
 int rota_test(rota_plan *plan, int *flag)
@@ -445,7 +453,7 @@ int rota_test(rota_plan *plan, int *flag)
     if (err == MPI_SUCCESS && !flag)
         err = rota_fail(MPI_ERR_ARG, "flag is NULL");
     if (err != MPI_SUCCESS)
-        return leave(comm_of(plan), __func__, err);
+        return leave_plan(plan, __func__, err);
     if (plan->active)
         err = rota_exec_test(&plan->exec, &done);
     if (err == MPI_SUCCESS)
@@ -453,7 +461,7 @@ int rota_test(rota_plan *plan, int *flag)
     /* An exchange stays active until its blocks are collected. */
     return done && plan->active && plan->kind != ROTA_EXCHANGE
                ? conclude(__func__, plan, err)
-               : leave(plan->comm, __func__, err);
+               : leave_plan(plan, __func__, err);
 }
 
 static int wait_for(const char *function, rota_plan *plan)
@@ -462,11 +470,9 @@ static int wait_for(const char *function, rota_plan *plan)
 
     if (err == MPI_SUCCESS && plan->active && plan->kind == ROTA_EXCHANGE)
         err = rota_fail(MPI_ERR_REQUEST,
-                        "rank %d: the plan is an exchange, for "
-                        "rota_exchange_wait",
-                        plan->comm->me);
+                        "the plan is an exchange, for rota_exchange_wait");
     if (err != MPI_SUCCESS)
-        return leave(comm_of(plan), function, err);
+        return leave_plan(plan, function, err);
     if (!plan->active)
         return MPI_SUCCESS;
     return conclude(function, plan, rota_exec_wait(&plan->exec));
@@ -496,21 +502,20 @@ static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
     int err = check_handle(plan);
 
     if (err == MPI_SUCCESS && plan->kind != ROTA_EXCHANGE)
-        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is %s",
-                        plan->comm->me, kind_name[plan->kind]);
+        err =
+            rota_fail(MPI_ERR_REQUEST, "the plan is %s", kind_name[plan->kind]);
     if (err == MPI_SUCCESS && !plan->active)
-        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is not active",
-                        plan->comm->me);
+        err = rota_fail(MPI_ERR_REQUEST, "the plan is not active");
     if (err == MPI_SUCCESS && !recvbuf)
         err = rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
     if (err != MPI_SUCCESS)
-        return leave(comm_of(plan), function, err);
+        return leave_plan(plan, function, err);
     err = rota_exec_wait(&plan->exec);
     if (err != MPI_SUCCESS)
         return conclude(function, plan, err);
     err = rota_exchange_collect(plan, found);
     if (err != MPI_SUCCESS) /* the plan stays active, its blocks are kept */
-        return rota_error_code(function, err);
+        return code_of(plan, function, err);
     *recvbuf = found->buffer;
     return conclude(function, plan, MPI_SUCCESS);
 }
@@ -536,10 +541,10 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
     int err = check_handle(plan);
 
     if (err == MPI_SUCCESS && plan->kind != ROTA_EXCHANGE)
-        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is %s",
-                        plan->comm->me, kind_name[plan->kind]);
+        err =
+            rota_fail(MPI_ERR_REQUEST, "the plan is %s", kind_name[plan->kind]);
     if (err != MPI_SUCCESS)
-        return leave(comm_of(plan), __func__, err);
+        return leave_plan(plan, __func__, err);
     plan->user_out = buffer;
     plan->user_room = capacity;
     return MPI_SUCCESS;
@@ -578,7 +583,7 @@ int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
 
     if (err == MPI_SUCCESS)
         err = rota_plan_rebase(plan, sendbuf, recvbuf);
-    return leave(comm_of(plan), __func__, err);
+    return leave_plan(plan, __func__, err);
 }
 
 int rota_plan_set_stream(rota_plan *plan, void *stream)
@@ -586,11 +591,10 @@ int rota_plan_set_stream(rota_plan *plan, void *stream)
     int err = check_handle(plan);
 
     if (err == MPI_SUCCESS && plan->active)
-        err = rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
-                        plan->comm->me);
+        err = rota_fail(MPI_ERR_REQUEST, "the plan is active");
     if (err == MPI_SUCCESS)
         rota_plan_follow(plan, stream != ROTA_NO_STREAM, stream);
-    return leave(comm_of(plan), __func__, err);
+    return leave_plan(plan, __func__, err);
 }
 
 int rota_plan_free(rota_plan **plan)
@@ -601,9 +605,8 @@ int rota_plan_free(rota_plan **plan)
     if (!*plan)
         return MPI_SUCCESS;
     if ((*plan)->active)
-        return leave((*plan)->comm, __func__,
-                     rota_fail(MPI_ERR_REQUEST, "rank %d: the plan is active",
-                               (*plan)->comm->me));
+        return leave_plan(*plan, __func__,
+                          rota_fail(MPI_ERR_REQUEST, "the plan is active"));
     rota_plan_destroy(*plan);
     *plan = NULL;
     return MPI_SUCCESS;
@@ -621,7 +624,7 @@ int rota_plan_describe(const rota_plan *plan, int format, char *buf,
         err = rota_fail(MPI_ERR_ARG, "format = %d is unknown", format);
     if (err == MPI_SUCCESS)
         err = rota_describe(plan, format, buf, len);
-    return leave(comm_of(plan), __func__, err);
+    return leave_plan(plan, __func__, err);
 }
 
 int rota_version(void)

@@ -36,8 +36,24 @@ static MPI_Count most(ptrdiff_t size)
     return size == 0 ? limit : limit / (size > 0 ? size : -size);
 }
 
-static int beyond(const char *name, int i, MPI_Count n, MPI_Count d)
+static int negative(const char *name, const rota_vector *counts, int i,
+                    MPI_Count n)
 {
+    if (counts->form == ROTA_SAME)
+        return rota_fail(MPI_ERR_COUNT, "%scount = %lld is negative", name,
+                         (long long)n);
+    return rota_fail(MPI_ERR_COUNT, "%scounts[%d] = %lld is negative", name, i,
+                     (long long)n);
+}
+
+static int beyond(const char *name, const rota_vector *counts, int i,
+                  MPI_Count n, MPI_Count d)
+{
+    if (counts->form == ROTA_SAME)
+        return rota_fail(MPI_ERR_COUNT,
+                         "%scount = %lld for each rank is beyond the address "
+                         "space",
+                         name, (long long)n);
     return rota_fail(MPI_ERR_COUNT,
                      "%scounts[%d] = %lld at %cdispls[%d] = %lld is beyond the "
                      "address space",
@@ -57,15 +73,14 @@ int rota_side_fill(const char *name, int P, const void *base,
     if (is_missing(displs))
         return rota_fail(MPI_ERR_ARG, "%cdispls is NULL", name[0]);
     if (displs->form == ROTA_MULTIPLES && displs->each > most_apart / P)
-        return beyond(name, P - 1, displs->each, displs->each);
+        return beyond(name, counts, P - 1, displs->each, displs->each);
     for (int i = 0; i < P; i++) {
         const MPI_Count n = entry(counts, i), d = entry(displs, i);
         if (n < 0)
-            return rota_fail(MPI_ERR_COUNT, "%scounts[%d] = %lld is negative",
-                             name, i, (long long)n);
+            return negative(name, counts, i, n);
         if (n > most_elements || n > most_apart || d > most_apart ||
             d < -most_apart)
-            return beyond(name, i, n, d);
+            return beyond(name, counts, i, n, d);
         bytes[i] = (size_t)n * unit->element;
         offset[i] = (ptrdiff_t)d * unit->spacing + unit->true_lb;
         any = any || n > 0;

@@ -181,9 +181,9 @@ static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
     *buffer = p->user_out;
     if (p->user_out && bytes > p->user_room)
         return rota_fail(MPI_ERR_BUFFER,
-                         "rank %d: blocks of %zu bytes in all do not fit the "
-                         "buffer of %zu",
-                         p->comm->me, bytes, p->user_room);
+                         "blocks of %zu bytes in all do not fit the buffer of "
+                         "%zu",
+                         bytes, p->user_room);
     if (p->user_out)
         return MPI_SUCCESS;
     ROTA_TRY(grow_out(p, bytes));

@@ -93,6 +93,41 @@ static void wrong_arguments(void)
     MPI_Type_free(&uncommitted);
 }
 
+/* The text begins with the function and the rank, once, and names the argument
+ * as the caller knows it. */
+static void words_of_arguments(void)
+{
+    rota_plan *plan = NULL;
+    char words[100];
+
+    MUST_FAIL(rota_alltoall_init(from, -1, MPI_BYTE, to, 2, MPI_BYTE,
+                                 MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_COUNT,
+              "rota_alltoall_init: rank 0: sendcount = -1 is negative");
+    MUST_FAIL(rota_alltoall_init_c(from, 2, MPI_INT, to, (MPI_Count)1 << 62,
+                                   MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &plan),
+              MPI_ERR_COUNT,
+              "rota_alltoall_init_c: rank 0: recvcount = 4611686018427387904 "
+              "for each rank");
+    /* found behind one agreement, before another */
+    MUST_FAIL(rota_alltoall_init(from, 1, MPI_BYTE, to, 2, MPI_BYTE,
+                                 MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_COUNT,
+              "rota_alltoall_init: rank 0: rank 0 sends 1 bytes");
+    MUST(rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                     &plan));
+    snprintf(words, sizeof words, "rota_alltoallv_start: rank %d: sdispls is",
+             test_me);
+    MUST_FAIL(
+        rota_alltoallv_start(plan, from, counts, NULL, to, counts, displs),
+        MPI_ERR_ARG, words);
+    snprintf(words, sizeof words, "rota_start: rank %d: the plan is a varying",
+             test_me);
+    MUST_FAIL(rota_start(plan), MPI_ERR_REQUEST, words);
+    MUST(rota_plan_free(&plan));
+}
+
 /* Different mistakes on different ranks: one of them, the same everywhere. */
 static void several_mistakes(void)
 {
@@ -614,6 +649,7 @@ int main(int argc, char **argv)
 {
     static void (*const parts[])(void) = {
         wrong_arguments,
+        words_of_arguments,
         several_mistakes,
         counts_that_do_not_match,
         overlapping_blocks,
@@ -633,6 +669,7 @@ int main(int argc, char **argv)
     };
     static const char *const names[] = {
         "wrong arguments",
+        "words of arguments",
         "several mistakes",
         "counts that do not match",
         "overlapping blocks",

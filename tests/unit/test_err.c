@@ -53,6 +53,26 @@ static void cuts_long_texts(void **state)
     assert_int_equal(strlen(rota_fail_text()), ROTA_ERR_TEXT - 1);
 }
 
+static void names_a_rank_once(void **state)
+{
+    char text[2 * ROTA_ERR_TEXT];
+
+    (void)state;
+    rota_fail_at(3); /* nothing failed */
+    assert_null(rota_fail_text());
+    rota_fail(MPI_ERR_ARG, "rank 1 sends too much");
+    rota_fail_at(3);
+    assert_string_equal(rota_fail_text(), "rank 3: rank 1 sends too much");
+    rota_fail_at(2);
+    assert_string_equal(rota_fail_text(), "rank 3: rank 1 sends too much");
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    rota_fail(MPI_ERR_OTHER, "%s", text);
+    rota_fail_at(2147483647);
+    assert_int_equal(strlen(rota_fail_text()), ROTA_ERR_TEXT - 1);
+    assert_memory_equal(rota_fail_text(), "rank 2147483647: xx", 19);
+}
+
 static int tries(int status, bool *reached)
 {
     ROTA_TRY(status);
@@ -100,6 +120,7 @@ int main(void)
         cmocka_unit_test_setup(keeps_the_last_text, forget),
         cmocka_unit_test_setup(names_what_lacks_memory, forget),
         cmocka_unit_test_setup(cuts_long_texts, forget),
+        cmocka_unit_test_setup(names_a_rank_once, forget),
         cmocka_unit_test_setup(tries_return_early, forget),
         cmocka_unit_test_setup(belongs_to_a_thread, forget),
     };
