@@ -9,11 +9,13 @@
  * Pointers belong to contexts. Each call here makes the one of its queue current
  * and then the one before it, so that it does not matter what the thread uses.
  */
+#define _GNU_SOURCE
 #include "exec/device.h"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -434,19 +436,39 @@ static const rota_device cuda = {
     .mark_await = mark_await,
 };
 
+static int note_loads(struct dl_phdr_info *any, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = any->dlpi_adds;
+    return 1; /* every object tells the same */
+}
+
+/* How many objects the process has loaded so far. */
+static unsigned long long count_loads(void)
+{
+    unsigned long long loads = 0;
+
+    dl_iterate_phdr(note_loads, &loads);
+    return loads;
+}
+
 /* Without RTLD_NOLOAD the driver would be loaded into processes that do not
- * use it. */
+ * use it. A look in vain searches the file system; there need not be another one
+ * before something more has been loaded. */
 const rota_device *rota_cuda_in_use(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned long long looked_at; /* loads when it was not there */
     static bool loaded;
 
     pthread_mutex_lock(&lock);
-    if (!loaded) {
+    const unsigned long long loads = loaded ? 0 : count_loads();
+    if (!loaded && loads != looked_at) {
         void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
         loaded = library && load(library);
         if (library && !loaded)
             dlclose(library);
+        looked_at = loads;
     }
     const bool found = loaded;
     pthread_mutex_unlock(&lock);
