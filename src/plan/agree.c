@@ -19,6 +19,7 @@ typedef struct ballot {
     uint64_t clash, used, no_ipc;
     uint64_t not_smallest, largest, busiest;
     uint64_t total, filled; /* sums */
+    uint64_t unmatched;     /* likewise, modulo 2^64 */
 } ballot;
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -49,6 +50,7 @@ static void merge_ballots(void *known, const void *more, size_t bytes)
     into->busiest = larger(into->busiest, from->busiest);
     into->total = sum(into->total, from->total);
     into->filled = sum(into->filled, from->filled);
+    into->unmatched += from->unmatched;
 }
 
 /* In picoseconds: whole numbers, whose sum is the same in any order. */
@@ -201,6 +203,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
         b->busiest = vote->busiest;
         b->total = vote->total;
         b->filled = vote->filled;
+        b->unmatched = vote->unmatched;
     }
     ROTA_TRY(reduce(c, &mine, sizeof mine, merge_ballots));
     if (b->failure)
@@ -219,6 +222,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     vote->busiest = b->busiest;
     vote->total = b->total;
     vote->filled = b->filled;
+    vote->unmatched = b->unmatched;
     return MPI_SUCCESS;
 }
 

@@ -30,6 +30,28 @@ static uint64_t add_up(const size_t bytes[], int P)
     return all;
 }
 
+/* Of one block, such that the sum of many tells them all. For one pair of ranks
+ * no two sizes have the same. */
+static uint64_t digest(int src, int dst, size_t bytes)
+{
+    const uint64_t pair = (uint64_t)src << 32 | (uint32_t)dst;
+
+    return rota_scramble(rota_scramble(pair) ^ bytes);
+}
+
+/* Over all ranks this sums up to 0 if both ends of all blocks have the same
+ * sizes, and otherwise to anything. */
+static uint64_t find_unmatched(const rota_problem *problem)
+{
+    const size_t *const sent = rota_problem_sent(problem);
+    uint64_t sum = 0;
+
+    for (int q = 0; q < problem->P; q++)
+        sum += digest(problem->me, q, sent[q]) -
+               digest(q, problem->me, problem->recv.bytes[q]);
+    return sum;
+}
+
 /* The sizes of this rank's blocks, for the vote. */
 static void measure_blocks(const rota_plan *p, rota_vote *vote)
 {
@@ -48,6 +70,7 @@ static void measure_blocks(const rota_plan *p, rota_vote *vote)
     const uint64_t received = add_up(problem->recv.bytes, P);
     vote->total = add_up(bytes, P);
     vote->busiest = vote->total > received ? vote->total : received;
+    vote->unmatched = p->checked ? find_unmatched(problem) : 0;
 }
 
 /* What all ranks find at once: blocks that differ where they must not. */
@@ -115,6 +138,7 @@ static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
     p->largest = p->kind == ROTA_FIXED ? (size_t)found.largest : p->max_block;
     take_stats(p, &found);
     p->uniform = p->kind == ROTA_FIXED && found.smallest == found.largest;
+    p->unmatched = found.unmatched != 0;
     *vote = found;
     return MPI_SUCCESS;
 }
@@ -172,8 +196,9 @@ static int take_agreed(rota_plan *p, int free_native)
 
 /* ---- learning and checking sizes ------------------------------------------- */
 
-/* For checking counts of plans whose own schedule carries no sizes: few phases
- * of few messages. Eight messages at once cost little more than one. */
+/* For finding counts that differ, in plans whose own schedule carries no sizes:
+ * few phases of few messages. Eight messages at once cost little more than
+ * one. */
 enum { CHECK_RADIX = 8 };
 
 static int compare_counts(const rota_plan *p, const size_t cell[])
@@ -240,9 +265,9 @@ static int learn_from(rota_plan *p, const rota_sched *s, int status)
     return status;
 }
 
-/* Sizes of blocks in transit, and the counts of both ends compared: from one
- * run of the plan's own schedule on sizes or, if that needs none or carries
- * them itself, of another one that takes few messages. */
+/* Sizes of blocks in transit, and whose counts differ if any do: from one run of
+ * the plan's own schedule on sizes or, if that needs none or carries them
+ * itself, of another one that takes few messages. */
 static int learn_sizes(rota_plan *p, int status)
 {
     const rota_params params = {.radix = CHECK_RADIX};
@@ -251,7 +276,7 @@ static int learn_sizes(rota_plan *p, int status)
     if (p->choice.algo->sizes == ROTA_SIZES_LEARNT &&
         p->choice.metadata == ROTA_META_ONCE)
         return learn_from(p, &p->sched, status);
-    if (!p->checked)
+    if (!p->unmatched)
         return status;
     int err = rota_sched_init(&s, p->comm->P, p->comm->me);
     if (err == MPI_SUCCESS)

@@ -50,6 +50,14 @@ static inline uint64_t rota_mix(uint64_t hash, uint64_t value)
     return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
 }
 
+/* Another number for each, in which every bit depends on all (splitmix64). */
+static inline uint64_t rota_scramble(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
 /* Append to a list of names, in size bytes, as long as there is room. */
 void rota_append_name(char *list, size_t size, const char *name);
 
@@ -251,11 +259,13 @@ typedef struct rota_vote {
     bool clash;    /* in, out: some rank refuses the proposed id */
     uint64_t used; /* in, out: native communicators in use on some rank */
     uint64_t smallest, largest; /* in, out: bytes of a block */
-    uint64_t busiest; /* in: bytes that the rank sends or receives, whichever
+    uint64_t busiest;   /* in: bytes that the rank sends or receives, whichever
                          is more; out: of the rank that has most */
-    uint64_t total;   /* in: bytes that the rank sends; out: all ranks */
-    uint64_t filled;  /* likewise blocks that have any */
-    bool no_ipc;      /* in, out: some rank's blocks cannot go from device to
+    uint64_t total;     /* in: bytes that the rank sends; out: all ranks */
+    uint64_t filled;    /* likewise blocks that have any */
+    uint64_t unmatched; /* in: what the rank sends less what it expects, in
+                           digests of counts; out: 0 if that is the same */
+    bool no_ipc;        /* in, out: some rank's blocks cannot go from device to
                     device */
 } rota_vote;
 
@@ -349,6 +359,7 @@ struct rota_plan {
     const char *why;            /* it was chosen */
     rota_candidates candidates; /* from which */
     bool checked;      /* counts across ranks and overlaps were looked at */
+    bool unmatched;    /* and some rank expects what another does not send */
     bool wants_thread; /* exec.by_thread was asked for */
     bool active;       /* started, and not waited for */
     bool has_id;
