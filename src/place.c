@@ -263,6 +263,20 @@ static size_t place_all(placing *p)
 
 /* ---- all together -------------------------------------------------------- */
 
+/* Padded stays are as large as a bound, which may be beyond all memory. */
+static bool can_be_added(const placing *p)
+{
+    size_t sum = 0;
+
+    for (uint32_t i = 0; i < p->n_stays; i++) {
+        const size_t bytes = bytes_of(p, p->order[i]);
+        if (bytes > PTRDIFF_MAX - sum)
+            return false;
+        sum += bytes;
+    }
+    return true;
+}
+
 static int make_lists(placing *p)
 {
     const size_t n = (size_t)p->n_stays + 1;
@@ -332,7 +346,7 @@ int rota_sched_place(const rota_sched *s, bool by_datatype,
         find_lives(&p, by_datatype);
         put_in_order(&p);
         count_most(&p);
-        err = make_gaps(&p);
+        err = can_be_added(&p) ? make_gaps(&p) : rota_fail_mem("scratch");
     }
     if (err == MPI_SUCCESS)
         *scratch = (rota_scratch){.bytes = place_all(&p), .slots = p.most};

@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -559,6 +560,24 @@ static void unfit_algorithms(void)
     MPI_Info_free(&info);
 }
 
+/* Blocks padded to the bound would take more bytes than there are, and their
+ * sum is a small number again. */
+static void bounds_beyond_memory(void)
+{
+    static const char *const algorithm[] = {"padded_alltoall", "padded_bruck"};
+    const size_t bound = SIZE_MAX / (2 * (size_t)test_P) + 1;
+    rota_plan *plan = NULL;
+
+    for (size_t i = 0; i < 2 && test_P > 1; i++) {
+        MPI_Info info = test_info("rota_algorithm", algorithm[i], NULL, NULL);
+        MUST_FAIL(rota_alltoallv_varying_init(bound, MPI_BYTE, MPI_COMM_WORLD,
+                                              info, &plan),
+                  MPI_ERR_NO_MEM, "scratch");
+        MPI_Info_free(&info);
+        CHECK(plan == NULL);
+    }
+}
+
 /* Counts of a varying start that do not match: the receiver is told. */
 static void varying_mismatch(void)
 {
@@ -665,6 +684,7 @@ int main(int argc, char **argv)
         handlers,
         exchanges,
         unfit_algorithms,
+        bounds_beyond_memory,
         varying_mismatch,
     };
     static const char *const names[] = {
@@ -685,6 +705,7 @@ int main(int argc, char **argv)
         "handlers",
         "exchanges",
         "unfit algorithms",
+        "bounds beyond memory",
         "varying mismatch",
     };
     rota_plan *early = NULL;
