@@ -159,7 +159,7 @@ ROTA_API int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
  *
  * Collective over comm; blocks. Cost: O(log P) small messages.
  * Errors: as rota_alltoallv_init; MPI_ERR_ARG also for ranks that disagree on
- * max_block. */
+ * max_block or on the size of type. */
 ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
                                          MPI_Comm comm, MPI_Info info,
                                          rota_plan **plan);

@@ -213,7 +213,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     if (b->hash != ~b->not_hash)
         return rota_fail(MPI_ERR_ARG,
                          "ranks disagree on the kind of plan, its hints, "
-                         "MPI_IN_PLACE or max_block");
+                         "MPI_IN_PLACE, max_block or the size of type");
     vote->clash = b->clash != 0;
     vote->used = b->used;
     vote->no_ipc = b->no_ipc != 0;

@@ -18,6 +18,8 @@ static uint64_t hash_plan(const rota_plan *p, const rota_hints *hints)
     uint64_t h = rota_mix(rota_hints_hash(hints), p->kind);
 
     h = rota_mix(h, p->problem.in_place);
+    if (p->kind != ROTA_FIXED) /* counts are in elements of one size */
+        h = rota_mix(h, p->unit.element);
     return rota_mix(h, p->max_block);
 }
 

@@ -241,6 +241,12 @@ static void ranks_that_disagree(void)
     MUST_FAIL(rota_alltoallv_varying_init(test_me ? 8 : 9, MPI_BYTE,
                                           MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
               MPI_ERR_ARG, "ranks disagree");
+    MUST_FAIL(rota_alltoallv_varying_init(8, test_me ? MPI_INT : MPI_DOUBLE,
+                                          MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "ranks disagree");
+    MUST_FAIL(rota_exchange_init(8, test_me ? MPI_INT : MPI_DOUBLE,
+                                 MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_ARG, "the size of type");
     MUST_FAIL(test_me ? rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD,
                                                     MPI_INFO_NULL, &plan)
                       : init(from, counts, displs, MPI_BYTE, to, counts, displs,
