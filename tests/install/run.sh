@@ -51,6 +51,12 @@ if [ -e "$prefix/bin/rota-run" ]; then
         "$prefix/bin/rota-run" "$@" 2 "$work/C/with_rota"
     mv "$work/out" "$work/stats"
     step "what rota-run counted" grep '^rota_mpi: rank 0' "$work/stats"
+    step "rota-run --help" "$prefix/bin/rota-run" --help
+    ! "$prefix/bin/rota-run" -h >"$work/out" 2>&1 &&
+        grep -q 'no such option: -h' "$work/out" || {
+        echo "rota-run takes -h"
+        exit 1
+    }
 fi
 
 if [ -e "$prefix/bin/rota-info" ]; then
