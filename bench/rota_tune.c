@@ -16,6 +16,8 @@
 #include "util.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
+#include <libgen.h>
 #include <math.h>
 #include <rota.h>
 #include <stdarg.h>
@@ -273,12 +275,31 @@ static int explain(int code, char *error, size_t errlen)
     return -1;
 }
 
-/* Rank 0 sees whether the file is there. */
+/* 0, or the errno of why no file can be made beside path, as saving it will. */
+static int why_not_written(const char *path)
+{
+    char *const copy = bench_calloc(strlen(path) + 1, 1);
+
+    strcpy(copy, path);
+    const int why = access(dirname(copy), W_OK | X_OK) == 0 ? 0 : errno;
+    free(copy);
+    return why;
+}
+
+/* Rank 0 sees whether the file is there, and whether it can be written: better
+ * now than after minutes of measuring. */
 static int begin_with(const job *j, char *error, size_t errlen)
 {
     int there = j->output == NULL || access(j->output, F_OK) == 0;
+    int why = j->output == NULL ? 0 : why_not_written(j->output);
 
     bench_must(MPI_Bcast(&there, 1, MPI_INT, 0, j->env.comm), "MPI_Bcast");
+    bench_must(MPI_Bcast(&why, 1, MPI_INT, 0, j->env.comm), "MPI_Bcast");
+    if (why != 0) {
+        snprintf(error, errlen, "cannot write %s: %s", j->output,
+                 strerror(why));
+        return -1;
+    }
     return explain(there ? rota_tuning_import(j->output, j->env.comm)
                          : rota_tuning_forget(j->env.comm),
                    error, errlen);

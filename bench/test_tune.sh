@@ -97,7 +97,9 @@ refuses 'no matrices' --dist matrix:x
 refuses "'x' is not a number of bytes" --sizes x
 refuses "'some' will not do" --kinds some
 refuses "'-3' will not do" --budget -3
-refuses "cannot write tuning file" --output "$folder/none/there" --sizes 8
+refuses "cannot write $folder/none/there: No such" --output \
+    "$folder/none/there" --sizes 8
+has "$folder/log" 0 calibrating # found before anything is measured
 echo '{"rota_tuning": 1, "rows": 3}' >"$folder/damaged"
 refuses 'damaged: tuning: rows = 3' --output "$folder/damaged"
 has "$folder/damaged" 1 '"rows": 3'

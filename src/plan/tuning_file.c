@@ -265,9 +265,10 @@ static int make_folders(char *path)
     return MPI_SUCCESS;
 }
 
-static int write_text(const char *path, const char *text)
+/* draft: where; path: what to call it. */
+static int write_text(const char *draft, const char *path, const char *text)
 {
-    FILE *const file = fopen(path, "w");
+    FILE *const file = fopen(draft, "w");
 
     if (!file)
         return cannot("write", path, strerror(errno));
@@ -288,7 +289,7 @@ static int replace_file(const char *path, const char *text)
     char *const draft = join(path, suffix);
     if (!draft)
         return rota_fail_mem("the name of a tuning file");
-    int err = write_text(draft, text);
+    int err = write_text(draft, path, text);
     if (err == MPI_SUCCESS && rename(draft, path) != 0)
         err = cannot("write", path, strerror(errno));
     if (err != MPI_SUCCESS)
