@@ -10,10 +10,11 @@
  *   Errors. Functions return MPI_SUCCESS or an MPI error code, after raising
  *   it through the error handler of the plan's communicator (of MPI_COMM_SELF
  *   where there is none; of MPI_COMM_WORLD before MPI 4). MPI_Error_string
- *   gives a text that names the function, the argument, the rank and the
- *   value, until eight more errors of the same class have occurred;
- *   rota_error_class gives the class. Output arguments are set only on success.
- *   After MPI has failed in a message of a plan, the plan can only be freed.
+ *   gives a text that names the function, the argument, the value and, but for
+ *   NULL handles and what all ranks find alike, the rank, until eight more
+ *   errors of the same class have occurred; rota_error_class gives the class.
+ *   Output arguments are set only on success. After MPI has failed in a message
+ *   of a plan, the plan can only be freed.
  *
  *   Collective functions must be called by all ranks of the communicator, in
  *   the same order. An error that one rank finds in its arguments is agreed
@@ -28,7 +29,8 @@
  *   thread is given.
  *
  *   Waiting spins briefly and then gives the processor up, so that more ranks
- *   than cores do not starve each other.
+ *   than cores do not starve each other: it yields as long as all ranks of the
+ *   node do and that is fast, and else sleeps until it is woken.
  *
  *   Threads. One thread at a time per plan. Under MPI_THREAD_MULTIPLE
  *   different threads may use different plans; under the lower levels Rota
@@ -177,8 +179,14 @@ ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
  * pair, whose text has the size needed. That code is returned without raising
  * the error handler, and the plan can be started again.
  *
+ * Counts of two ranks that do not match are a mistake, as in MPI. Where Rota
+ * sees it, wait or test fails on the receiver with MPI_ERR_COUNT; where MPI
+ * carries the block, one that is too long is an error of MPI's, and one that is
+ * too short may go unnoticed.
+ *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not a varying
- * one; MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count;
+ * one; MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count, one
+ * beyond the address space, and a rank's own block whose two counts differ;
  * MPI_ERR_BUFFER for a NULL buffer with data in it; MPI_ERR_NO_MEM where an
  * in-place start needs more staging memory than there is. Then nothing is
  * started. */
@@ -224,8 +232,9 @@ ROTA_API int rota_exchange_init(size_t max_block, MPI_Datatype type,
  * reported by rota_exchange_wait to its sender and its receiver.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not an exchange;
- * MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count;
- * MPI_ERR_BUFFER for a NULL buffer with data in it or MPI_IN_PLACE. */
+ * MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count or one beyond
+ * the address space; MPI_ERR_BUFFER for a NULL buffer with data in it or
+ * MPI_IN_PLACE. */
 ROTA_API int rota_exchange_start(rota_plan *plan, const void *sendbuf,
                                  const int sendcounts[], const int sdispls[]);
 
@@ -276,8 +285,10 @@ ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
  * rota_alltoallv_start). */
 ROTA_API int rota_start(rota_plan *plan);
 
-/* Start n plans, plans[0] first. Local; does not block. Stops at the first
- * error; plans started before it stay active. */
+/* Start n fixed plans, plans[0] first. Local; does not block. Stops at the
+ * first error; plans started before it stay active.
+ * Errors: as rota_start; MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for a NULL
+ * array. */
 ROTA_API int rota_startall(int n, rota_plan *const plans[]);
 
 /* Advance every active plan of the process; flag is set to 1 if this plan is
@@ -291,11 +302,14 @@ ROTA_API int rota_test(rota_plan *plan, int *flag);
 /* Wait until the plan is complete; then it is inactive. Returns at once on an
  * inactive plan. A rank's wait returns when its own blocks have arrived and
  * its send buffer may be reused; it says nothing of other ranks. Blocks.
- * Errors: as rota_test. */
+ * Errors: as rota_test; MPI_ERR_REQUEST also for an active exchange, which is
+ * for rota_exchange_wait. */
 ROTA_API int rota_wait(rota_plan *plan);
 
 /* Wait for n plans, in any order of completion. Returns the first error found,
- * in order of the array, after all are complete. */
+ * in order of the array, after all are complete.
+ * Errors: as rota_wait; MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for a NULL
+ * array. */
 ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
 
 /* Use other buffers from the next start on. Counts, displacements and types
@@ -335,7 +349,8 @@ ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
 ROTA_API int rota_plan_set_stream(rota_plan *plan, void *stream);
 
 /* Free an inactive plan and set *plan to NULL; *plan == NULL is allowed and
- * does nothing. The memory of a plan in whose messages MPI failed is not given
+ * does nothing. Copies of the handle are invalid from then on, and to use one is
+ * undefined. The memory of a plan in whose messages MPI failed is not given
  * back, since MPI may still write to it. Local; does not block.
  * Errors: MPI_ERR_ARG if plan is NULL; MPI_ERR_REQUEST if the plan is active:
  * it is then left as it was. */
@@ -456,7 +471,8 @@ ROTA_API int rota_plan_describe(const rota_plan *plan, int format, char *buf,
 /* The MPI error class (MPI_ERR_COUNT and so on) of a code that a Rota function
  * returned, or of any other MPI error code. Use it instead of MPI_Error_class:
  * MPICH 4.0 cannot attach a text to a code of a predefined class, so there
- * Rota's codes belong to classes of its own. Local; no errors. */
+ * Rota's codes belong to classes of its own. Local. Errors: those of
+ * MPI_Error_class, for a code that is none and a NULL errorclass. */
 ROTA_API int rota_error_class(int code, int *errorclass);
 
 /* Version of the library in use, as ROTA_VERSION_NUMBER. */
@@ -468,7 +484,8 @@ ROTA_API int rota_version(void);
  * Keys of an MPI_Info, each with an environment variable for programs that
  * cannot be changed; the info object wins. Values must be the same on all
  * ranks. An unknown key that begins with rota_, or an unknown value, is an
- * error that lists the valid ones; other keys are ignored.
+ * error that lists the valid ones; other keys are ignored, and so are values
+ * that the algorithm or the kind of plan has no use for.
  *
  *   rota_algorithm  ROTA_ALGORITHM  an algorithm by name (docs/algorithms.md);
  *                                   without it, a plan takes what the tuning
