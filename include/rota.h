@@ -352,8 +352,8 @@ ROTA_API int rota_plan_set_stream(rota_plan *plan, void *stream);
  * does nothing. Copies of the handle are invalid from then on, and to use one is
  * undefined. The memory of a plan in whose messages MPI failed is not given
  * back, since MPI may still write to it. Local; does not block.
- * Errors: MPI_ERR_ARG if plan is NULL; MPI_ERR_REQUEST if the plan is active:
- * it is then left as it was. */
+ * Errors: MPI_ERR_ARG if plan is NULL; MPI_ERR_REQUEST if the plan is active,
+ * MPI_ERR_OTHER after MPI_Finalize: it is then left as it was. */
 ROTA_API int rota_plan_free(rota_plan **plan);
 
 /* -------------------------------------------------------------------------

@@ -604,6 +604,8 @@ int rota_plan_free(rota_plan **plan)
         return leave(NULL, __func__, check_out(plan));
     if (!*plan)
         return MPI_SUCCESS;
+    if (check_mpi() != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
     if ((*plan)->active)
         return leave_plan(*plan, __func__,
                           rota_fail(MPI_ERR_REQUEST, "the plan is active"));
