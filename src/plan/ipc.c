@@ -115,8 +115,6 @@ int rota_plan_give_up_ipc(rota_plan *p, const char *why)
 
 int rota_plan_use_ipc(rota_plan *p)
 {
-    if (p->choice.device != ROTA_DEVICE_IPC)
-        return MPI_SUCCESS;
     rota_ipc_card *const cards = calloc((size_t)p->comm->P, sizeof *cards);
     int err = open_each_other(p, cards);
     free(cards);

@@ -250,6 +250,7 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
     return status;
 }
 
+/* Collective; every failure is agreed on. */
 static int learn_from(rota_plan *p, const rota_sched *s, int status)
 {
     rota_sizes z;
@@ -264,22 +265,26 @@ static int learn_from(rota_plan *p, const rota_sched *s, int status)
     }
     if (z.cell)
         rota_sizes_free(&z);
-    return status;
+    return rota_agree(p->comm, status, NULL);
+}
+
+static bool learns_by_itself(const rota_plan *p)
+{
+    return p->choice.algo->sizes == ROTA_SIZES_LEARNT &&
+           p->choice.metadata == ROTA_META_ONCE;
 }
 
 /* Sizes of blocks in transit, and whose counts differ if any do: from one run of
  * the plan's own schedule on sizes or, if that needs none or carries them
- * itself, of another one that takes few messages. */
+ * itself, of another one that takes few messages. Collective; every failure is
+ * agreed on. */
 static int learn_sizes(rota_plan *p, int status)
 {
     const rota_params params = {.radix = CHECK_RADIX};
     rota_sched s;
 
-    if (p->choice.algo->sizes == ROTA_SIZES_LEARNT &&
-        p->choice.metadata == ROTA_META_ONCE)
+    if (learns_by_itself(p))
         return learn_from(p, &p->sched, status);
-    if (!p->unmatched)
-        return status;
     int err = rota_sched_init(&s, p->comm->P, p->comm->me);
     if (err == MPI_SUCCESS)
         err = rota_algo_parlogna.build(p->topo, &params, &s);
@@ -387,32 +392,34 @@ static obstacle find_obstacle(const rota_plan *p)
     return rota_comm_hold_thread(p->comm) ? NO_OBSTACLE : NO_THREAD;
 }
 
+/* Does anything that all ranks know leave messages within the node to MPI? */
+static const char *why_by_mpi(const rota_plan *p)
+{
+    if (p->choice.intranode == ROTA_INTRANODE_P2P)
+        return "asked for by a hint";
+    if (p->choice.device == ROTA_DEVICE_AWARE)
+        return "rota_device = cuda_aware: MPI takes all messages";
+    return p->comm->node ? NULL : p->comm->node_why;
+}
+
 /* Let shared memory carry what goes from rank to rank within the node, if nothing
- * is in the way on any rank. Collective. */
-static int use_node(rota_plan *p)
+ * is in the way on any rank. Collective; every failure is agreed on. */
+static int use_node(rota_plan *p, int status)
 {
     rota_exec *const x = &p->exec;
     const rota_intranode mode = p->choice.intranode;
     rota_vote vote = {0};
     bool refused = false;
 
-    p->node_why = "asked for by a hint";
-    if (mode == ROTA_INTRANODE_P2P)
-        return MPI_SUCCESS;
-    p->node_why = "rota_device = cuda_aware: MPI takes all messages";
-    if (p->choice.device == ROTA_DEVICE_AWARE)
-        return MPI_SUCCESS;
-    p->node_why = p->comm->node_why;
-    if (!p->comm->node)
-        return MPI_SUCCESS;
     x->node = p->comm->node;
     x->arena_from = ARENA_FROM;
     x->cma_from = mode == ROTA_INTRANODE_SHM ? SIZE_MAX : x->node->cma_from;
     if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
         x->cma_from = 1;
-    const int err = rota_shm_reserve(x, &refused);
+    if (status == MPI_SUCCESS)
+        status = rota_shm_reserve(x, &refused);
     vote.largest = refused ? NO_ROOM : find_obstacle(p);
-    ROTA_TRY(rota_agree(p->comm, err, &vote));
+    ROTA_TRY(rota_agree(p->comm, status, &vote));
     p->node_why = obstacle_text[vote.largest];
     x->by_thread = p->wants_thread && !p->node_why && !p->choice.algo->native &&
                    !(x->collect && rota_sched_is_sparse(x->s));
@@ -498,21 +505,34 @@ static int make_scratch(rota_plan *p)
                                             : rota_fail_mem("scratch");
 }
 
-/* Bind the schedule to memory, the node's and this rank's. Collective; a rank
- * may fail in the end by itself. */
-static int bind(rota_plan *p)
+/* May fail on one rank alone. */
+static int bind_memory(rota_plan *p)
 {
-    set_exec(p);
-    ROTA_TRY(rota_plan_use_ipc(p));
-    ROTA_TRY(use_node(p));
-    if (p->exec.ipc && p->node_why && p->comm->P > 1)
-        ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
     ROTA_TRY(rota_plan_find_first_bytes(p));
     if (p->kind == ROTA_FIXED)
         ROTA_TRY(rota_plan_stage_fixed(p));
     if (p->choice.metadata == ROTA_META_ONCE)
         ROTA_TRY(make_scratch(p));
     return rota_exec_bind(&p->exec);
+}
+
+/* Bind the schedule to memory, the node's and this rank's. Collective; every
+ * failure is agreed on. */
+static int bind(rota_plan *p, int status)
+{
+    set_exec(p);
+    if (p->choice.device == ROTA_DEVICE_IPC) {
+        ROTA_TRY(rota_agree(p->comm, status, NULL));
+        ROTA_TRY(rota_plan_use_ipc(p));
+    }
+    p->node_why = why_by_mpi(p);
+    if (!p->node_why)
+        ROTA_TRY(use_node(p, status));
+    if (p->exec.ipc && p->node_why && p->comm->P > 1)
+        ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
+    if (status == MPI_SUCCESS)
+        status = bind_memory(p);
+    return rota_agree(p->comm, status, NULL);
 }
 
 static void fold(rota_plan *p)
@@ -534,7 +554,8 @@ static int conclude(rota_plan *p, int status, rota_plan **plan)
     return status;
 }
 
-/* Agree, choose, and learn what each end needs to know. */
+/* Agree, choose, learn what each end needs to know. Collective; every failure is
+ * agreed on. */
 static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
 {
     int free_native;
@@ -543,7 +564,11 @@ static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build_fixed(p);
-    return rota_agree(p->comm, learn_sizes(p, status), NULL);
+    if (learns_by_itself(p) || p->unmatched)
+        ROTA_TRY(learn_sizes(p, status));
+    if (status == MPI_SUCCESS)
+        fold(p);
+    return bind(p, status);
 }
 
 int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
@@ -555,12 +580,7 @@ int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
     if (status == MPI_SUCCESS)
         status = prepare_fixed(p, args, hints);
-    status = settle_fixed(p, hints, status);
-    if (status == MPI_SUCCESS) {
-        fold(p);
-        status = rota_agree(c, bind(p), NULL);
-    }
-    return conclude(p, status, plan);
+    return conclude(p, settle_fixed(p, hints, status), plan);
 }
 
 /* An exchange puts blocks end to end by itself: elements must not reach beyond
@@ -604,7 +624,9 @@ static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build(p);
-    return rota_agree(p->comm, status, NULL);
+    if (status == MPI_SUCCESS)
+        fold(p);
+    return bind(p, status);
 }
 
 int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
@@ -618,12 +640,7 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
     p->max_block = max_block;
     if (status == MPI_SUCCESS)
         status = prepare_varying(p, type, hints);
-    status = settle_varying(p, hints, status);
-    if (status == MPI_SUCCESS) {
-        fold(p);
-        status = rota_agree(c, bind(p), NULL);
-    }
-    return conclude(p, status, plan);
+    return conclude(p, settle_varying(p, hints, status), plan);
 }
 
 void rota_plan_destroy(rota_plan *plan)

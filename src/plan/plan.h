@@ -477,7 +477,7 @@ const char *rota_plan_why_no_ipc(const rota_plan *plan,
  * rota_comm_open_node. */
 void rota_plan_settle_ipc(rota_plan *plan, const char *why, bool not_all);
 
-/* If it is chosen, have ranks open each other's memory. Before memory of the
+/* Have ranks open each other's memory, which is chosen. Before memory of the
  * node is reserved for plan->exec, which is set. Collective; every failure is
  * agreed on. */
 int rota_plan_use_ipc(rota_plan *plan);
