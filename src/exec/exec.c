@@ -604,7 +604,7 @@ static _Atomic int wary; /* sleeps until the limit is the longer one again */
 
 static rota_yields own_yields;
 static rota_yields *yields = &own_yields; /* heeded */
-static int64_t yielded_ns; /* how long they took since the last pause */
+static int64_t yielded_ns;                /* how long yields went well */
 
 void rota_wait_share(rota_yields *shared)
 {
@@ -700,8 +700,7 @@ static bool yield(void)
     sched_yield();
     const int64_t to = rota_now_ns();
     lock();
-    rota_yields_note(yields, from, to, yielded_ns);
-    yielded_ns += to - from;
+    rota_yields_note(yields, from, to, &yielded_ns);
     unlock();
     return true;
 }

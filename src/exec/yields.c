@@ -14,12 +14,12 @@ static int64_t next_pause(int64_t last, int64_t well)
 }
 
 /* Of several that come back late from the same trial one counts. */
-void rota_yields_note(rota_yields *y, int64_t from_ns, int64_t to_ns,
+static void pause_all(rota_yields *y, int64_t from_ns, int64_t to_ns,
                       int64_t well_ns)
 {
     int64_t again = atomic_load_explicit(&y->again_ns, memory_order_relaxed);
 
-    if (to_ns - from_ns <= LONG_NS || from_ns < again)
+    if (from_ns < again)
         return;
     const int64_t pause = next_pause(
         atomic_load_explicit(&y->pause_ns, memory_order_relaxed), well_ns);
@@ -27,4 +27,15 @@ void rota_yields_note(rota_yields *y, int64_t from_ns, int64_t to_ns,
             &y->again_ns, &again, to_ns + pause, memory_order_relaxed,
             memory_order_relaxed))
         atomic_store_explicit(&y->pause_ns, pause, memory_order_relaxed);
+}
+
+void rota_yields_note(rota_yields *y, int64_t from_ns, int64_t to_ns,
+                      int64_t *well_ns)
+{
+    if (to_ns - from_ns <= LONG_NS) {
+        *well_ns += to_ns - from_ns;
+    } else {
+        pause_all(y, from_ns, to_ns, *well_ns);
+        *well_ns = 0;
+    }
 }

@@ -38,9 +38,9 @@ static inline bool rota_yields_pay(rota_yields *y, int64_t now_ns)
     return now_ns >= atomic_load_explicit(&y->again_ns, memory_order_relaxed);
 }
 
-/* A yield took from one time to the other; before it this process's yields took
- * well_ns since the last pause. */
+/* A yield took from one time to the other. *well_ns: how long those of this
+ * process took since the last pause or long one; is kept up to date. */
 void rota_yields_note(rota_yields *y, int64_t from_ns, int64_t to_ns,
-                      int64_t well_ns);
+                      int64_t *well_ns);
 
 #endif /* ROTA_YIELDS_H */

@@ -25,9 +25,9 @@ typedef struct card {
  * ranks that come together take over what the first of them heeds. */
 static struct {
     pthread_mutex_t lock;
-    rota_arena_card card; /* all zero: its own */
-    rota_arena_head *head;
-    int n_nodes; /* that it is in */
+    rota_arena_card card;
+    rota_arena_head *head; /* NULL: those of nobody else */
+    int n_nodes;           /* that it is in */
 } heeded = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void drop_heeded(void)
@@ -35,7 +35,6 @@ static void drop_heeded(void)
     if (heeded.head && heeded.head != rota_arena_own())
         rota_arena_drop(heeded.head);
     heeded.head = NULL;
-    heeded.card = (rota_arena_card){0};
 }
 
 /* That process may be gone: then nothing changes. */

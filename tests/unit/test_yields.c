@@ -29,7 +29,8 @@ static int64_t pause_after(rota_yields *y, int64_t to)
  * pause after it. */
 static int64_t try_in_vain(rota_yields *y, int64_t *now, int64_t well)
 {
-    rota_yields_note(y, *now, *now + LONG, well);
+    rota_yields_note(y, *now, *now + LONG, &well);
+    assert_int_equal(well, 0);
     *now += LONG;
     return pause_after(y, *now);
 }
@@ -37,13 +38,15 @@ static int64_t try_in_vain(rota_yields *y, int64_t *now, int64_t well)
 static void test_short_yields_go_on(void **state)
 {
     rota_yields y = {0};
+    int64_t well = 0;
 
     (void)state;
     for (int64_t now = 5 * MS; now < 6 * MS; now += 100 * US) {
         assert_true(rota_yields_pay(&y, now));
-        rota_yields_note(&y, now, now + 100 * US, 0);
+        rota_yields_note(&y, now, now + 100 * US, &well);
     }
     assert_true(rota_yields_pay(&y, 6 * MS));
+    assert_int_equal(well, MS);
 }
 
 static void test_pauses_grow_up_to_a_second(void **state)
@@ -79,12 +82,12 @@ static void test_one_trial_counts_once(void **state)
 {
     const int64_t begin = 50LL * MS;
     rota_yields y = {0};
-    int64_t now = begin;
+    int64_t now = begin, well = 0;
 
     (void)state;
     assert_int_equal(try_in_vain(&y, &now, 0), FIRST);
-    rota_yields_note(&y, begin + US, now + US, 0);
-    rota_yields_note(&y, begin - US, now + LONG, 0);
+    rota_yields_note(&y, begin + US, now + US, &well);
+    rota_yields_note(&y, begin - US, now + LONG, &well);
     assert_int_equal(pause_after(&y, now), FIRST);
     now += FIRST;
     assert_int_equal(try_in_vain(&y, &now, 0), TIMES * FIRST);
