@@ -25,7 +25,7 @@ static int on_thread; /* those that the progress thread may move on */
 static int asleep;    /* threads that are, or about to be, by the bell */
 static unsigned polls_in_vain;
 static bool idle; /* a wait gives the processor up between polls */
-static bool threaded;
+static _Atomic bool threaded;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void rota_exec_set_threaded(void)
