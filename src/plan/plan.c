@@ -516,10 +516,21 @@ static int bind_memory(rota_plan *p)
     return rota_exec_bind(&p->exec);
 }
 
-/* Bind the schedule to memory, the node's and this rank's. Collective; every
- * failure is agreed on. */
+static void fold(rota_plan *p)
+{
+    if (p->choice.metadata != ROTA_META_ONCE)
+        return;
+    rota_sched_pad(&p->sched, p->largest, p->bytes);
+    if (p->kind == ROTA_FIXED)
+        rota_sched_fold(&p->sched, p->bytes);
+}
+
+/* Fold the schedule and bind it to memory, the node's and this rank's.
+ * Collective; every failure is agreed on. */
 static int bind(rota_plan *p, int status)
 {
+    if (status == MPI_SUCCESS)
+        fold(p);
     set_exec(p);
     if (p->choice.device == ROTA_DEVICE_IPC) {
         ROTA_TRY(rota_agree(p->comm, status, NULL));
@@ -533,15 +544,6 @@ static int bind(rota_plan *p, int status)
     if (status == MPI_SUCCESS)
         status = bind_memory(p);
     return rota_agree(p->comm, status, NULL);
-}
-
-static void fold(rota_plan *p)
-{
-    if (p->choice.metadata != ROTA_META_ONCE)
-        return;
-    rota_sched_pad(&p->sched, p->largest, p->bytes);
-    if (p->kind == ROTA_FIXED)
-        rota_sched_fold(&p->sched, p->bytes);
 }
 
 /* Hand the plan over if all ranks have succeeded, else destroy it. */
@@ -566,8 +568,6 @@ static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
         status = build_fixed(p);
     if (learns_by_itself(p) || p->unmatched)
         ROTA_TRY(learn_sizes(p, status));
-    if (status == MPI_SUCCESS)
-        fold(p);
     return bind(p, status);
 }
 
@@ -624,8 +624,6 @@ static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build(p);
-    if (status == MPI_SUCCESS)
-        fold(p);
     return bind(p, status);
 }
 

@@ -237,6 +237,16 @@ static uint64_t cookie_of_shared(void)
                   : 0;
 }
 
+/* The same of all ranks. Returns this one's. */
+static uint64_t gather_cookies(uint64_t cookie[])
+{
+    const uint64_t mine = cookie_of_shared();
+
+    MPI_Allgather(&mine, 1, MPI_UINT64_T, cookie, 1, MPI_UINT64_T,
+                  MPI_COMM_WORLD);
+    return mine;
+}
+
 /* The communicator of those of one colour, with a plan; its node lasts as long
  * as it does. */
 static MPI_Comm part(int color)
@@ -259,15 +269,11 @@ static void grid(void)
 
     test_case = "grid";
     MPI_Comm row = part(test_me / 2);
-    mine = cookie_of_shared();
-    MPI_Allgather(&mine, 1, MPI_UINT64_T, cookie, 1, MPI_UINT64_T,
-                  MPI_COMM_WORLD);
+    mine = gather_cookies(cookie);
     CHECK(mine != 0 && mine == cookie[test_me / 2 * 2]);
     CHECK(test_me < 2 || mine != cookie[0]);
     MPI_Comm column = part(test_me % 2);
-    mine = cookie_of_shared();
-    MPI_Allgather(&mine, 1, MPI_UINT64_T, cookie, 1, MPI_UINT64_T,
-                  MPI_COMM_WORLD);
+    mine = gather_cookies(cookie);
     CHECK(mine != 0);
     for (int q = 0; q < test_P; q++)
         CHECK(cookie[q] == mine);
