@@ -403,7 +403,7 @@ static void advance(rota_exec *x)
  * where a wait sleeps between them, so much time. */
 static void let_mpi_work(void)
 {
-    enum { POLLS = 64, IDLE_NS = 250000 };
+    enum { POLLS = 64, IDLE_NS = 1000000 };
     static int64_t worked_ns;
     int flag;
 
