@@ -27,11 +27,14 @@ typedef struct rota_arena_card {
     uint64_t address; /* where that process has it */
 } rota_arena_card;
 
+enum { ROTA_GONGS = 4 };
+
 /* What an arena begins with. */
 typedef struct rota_arena_head {
     uint64_t cookie;
-    rota_bell bell;     /* of the process */
-    rota_bell helper;   /* of its progress thread */
+    rota_bell bell;             /* of the process */
+    rota_bell helper;           /* of its progress thread */
+    rota_gong gong[ROTA_GONGS]; /* of nodes of which it is the first */
     rota_yields yields; /* of the host: those of one process are heeded */
 } rota_arena_head;
 

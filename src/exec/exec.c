@@ -625,14 +625,29 @@ int64_t rota_now_ns(void)
 typedef struct patience {
     int n; /* polls in vain */
     bool armed;
-    uint32_t armed_at; /* of the bell */
-    bool asleep;       /* counted as such */
-    bool unrung;       /* MPI or a device is waited for, which ring no bell */
-    bool may_call;     /* progress threads may have to be called meanwhile */
+    uint32_t armed_at;     /* of the bell */
+    const rota_node *node; /* by whose gong it sleeps, or NULL */
+    bool asleep;           /* counted as such */
+    bool unrung;   /* MPI or a device is waited for, which ring no bell */
+    bool may_call; /* progress threads may have to be called meanwhile */
 } patience;
 
+/* Is only a node waited for, and by this thread alone? Its ranks may then wake it
+ * together with others. */
+static const rota_node *find_node(void)
+{
+    const rota_node *const node = active_list ? active_list->node : NULL;
+
+    if (threaded || on_mpi + on_device > 0)
+        return NULL;
+    for (const rota_exec *x = active_list; x; x = x->next_active)
+        if (!x->shm || x->node != node)
+            return NULL;
+    return node && node->gong ? node : NULL;
+}
+
 /* Have the bell rung when something active can get on. */
-static uint32_t arm_bell(void)
+static void arm_bell(patience *p)
 {
     bool takes = false;
     int least = INT_MAX;
@@ -643,23 +658,32 @@ static uint32_t arm_bell(void)
     }
     if (on_mpi + on_device > 0 || !active_list)
         least = 1;
-    const uint32_t armed_at =
-        rota_bell_arm(&rota_arena_own()->bell, least, takes);
+    p->node = find_node();
+    p->armed_at = rota_bell_arm(&rota_arena_own()->bell, least, takes,
+                                p->node ? p->node->gong_name : 0);
     for (rota_exec *x = active_list; x; x = x->next_active)
         if (x->shm)
             rota_shm_mark(x);
     rota_bell_fence();
-    return armed_at;
+}
+
+static bool sleep_until(const patience *p, long ns)
+{
+    rota_bell *const bell = &rota_arena_own()->bell;
+    const rota_node *const node = p->node;
+
+    return node ? rota_gong_sleep(rota_node_gong(node, node->me),
+                                  rota_node_seat(node->me), bell, ns)
+                : rota_bell_sleep(bell, p->armed_at, ns);
 }
 
 static void sleep_armed(const patience *p)
 {
-    rota_bell *const bell = &rota_arena_own()->bell;
     const long limit = wary > 0 || p->may_call ? WARY_SLEEP_NS : SLEEP_NS;
 
     if (p->unrung)
-        rota_bell_sleep(bell, p->armed_at, NAP_NS);
-    else if (!rota_bell_sleep(bell, p->armed_at, limit))
+        sleep_until(p, NAP_NS);
+    else if (!sleep_until(p, limit))
         wary = WARY;
     else if (wary > 0)
         wary--;
@@ -725,7 +749,7 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
         lock();
         asleep -= p.asleep;
         if (p.armed)
-            p.armed_at = arm_bell();
+            arm_bell(&p);
         idle = p.n >= spins;
         advance_all();
         idle = false;

@@ -25,7 +25,7 @@ static void *help(void *unused)
 
     (void)unused;
     for (;;) {
-        const uint32_t armed_at = rota_bell_arm(bell, 1, false);
+        const uint32_t armed_at = rota_bell_arm(bell, 1, false, 0);
         bool moved = false;
         rota_bell_fence();
         if (atomic_load(&ends))

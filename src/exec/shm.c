@@ -367,30 +367,75 @@ static void changed(const rota_exec *x, channel *c, rota_dir dir)
     c->unwoken[dir] = x->shm->unwoken = true;
 }
 
-/* A ring from which all has been taken may be gone. */
-static void wake(channel *c)
+/* Seats of a gong that is to be struck. */
+typedef struct strike {
+    rota_gong *gong;
+    uint32_t seats;
+} strike;
+
+static void carry_out(strike *s)
+{
+    if (s->seats)
+        rota_gong_strike(s->gong, s->seats);
+    s->seats = 0;
+}
+
+/* Wake the rank at position i, at once or with others. One that has begun to wait
+ * for others than those of the node sleeps until its limit. */
+static void wake(const rota_node *node, int i, strike *s)
+{
+    rota_bell *const bell = node->near[i].bell;
+
+    if (rota_bell_gong(bell) == 0) {
+        rota_bell_wake(bell);
+        return;
+    }
+    if (s->gong != rota_node_gong(node, i))
+        carry_out(s);
+    s->gong = rota_node_gong(node, i);
+    s->seats |= (uint32_t)1 << rota_node_seat(i);
+}
+
+/* Does the owner wait for something that ranks of the node may do? */
+static bool is_for(rota_bell *bell, const rota_node *node)
+{
+    const uint64_t gong = rota_bell_gong(bell);
+
+    return rota_bell_is_armed(bell) && (gong == 0 || gong == node->gong_name);
+}
+
+/* Count on the bell of the other rank what was written to it. Returns whether it
+ * is to be woken. A ring from which all has been taken may be gone. */
+static bool count(const rota_node *node, channel *c)
 {
     rota_bell *const bell = c->near->bell;
     const bool any = c->unwoken[ROTA_SEND] || c->unwoken[ROTA_RECV];
+    bool last = false;
 
-    if (any && rota_bell_is_armed(bell)) {
+    if (any && is_for(bell, node)) {
         if (c->unwoken[ROTA_SEND] && rota_ring_answer(&c->ring[ROTA_SEND]))
-            rota_bell_ring(bell);
+            last = rota_bell_count(bell);
         if (c->unwoken[ROTA_RECV] && rota_bell_heeds_taking(bell))
-            rota_bell_ring(bell);
+            last = rota_bell_count(bell) || last;
     }
     c->unwoken[ROTA_SEND] = c->unwoken[ROTA_RECV] = false;
+    return last;
 }
 
 void rota_shm_flush(rota_exec *x)
 {
     struct rota_shm *const shm = x->shm;
+    strike s = {0};
 
     if (!shm || !shm->unwoken)
         return;
     rota_bell_fence();
-    for (int i = 0; i < shm->n; i++)
-        wake(&shm->channel[i]);
+    for (int i = 0; i < shm->n; i++) {
+        channel *const c = &shm->channel[i];
+        if (count(x->node, c))
+            wake(x->node, x->node->of[c->peer], &s);
+    }
+    carry_out(&s);
     shm->unwoken = false;
 }
 
@@ -917,8 +962,8 @@ void rota_shm_call(rota_exec *x)
         channel *const c = &x->shm->channel[i];
         rota_bell *const helper = &c->near->head->helper;
         if ((all || c->awaited[ROTA_SEND] || c->awaited[ROTA_RECV]) &&
-            rota_bell_is_armed(helper))
-            rota_bell_ring(helper);
+            rota_bell_is_armed(helper) && rota_bell_count(helper))
+            rota_bell_wake(helper);
         c->awaited[ROTA_SEND] = c->awaited[ROTA_RECV] = false;
     }
 }

@@ -122,6 +122,8 @@ static int map_all(rota_node *node, const card cards[])
 {
     for (int i = 0; i < node->n; i++)
         ROTA_TRY(map_one(node, i, &cards[i]));
+    node->gong = node->near[0].head->gong;
+    node->gong_name = cards[0].arena.cookie + cards[0].board;
     return MPI_SUCCESS;
 }
 

@@ -171,18 +171,18 @@ static void wake(int cell)
 
 long interleave_futex(const volatile void *place, int operation,
                       int64_t expected, const void *limit, const void *unused,
-                      int unused_too)
+                      uint32_t bits)
 {
     const int cell = cell_of(place);
     int64_t known;
 
     (void)limit;
     (void)unused;
-    (void)unused_too;
+    (void)bits;
     if (is_known(&known))
         return (long)known;
     drain();
-    if (operation == FUTEX_WAKE) {
+    if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET) {
         wake(cell);
     } else if (now->memory[cell] == expected) {
         me->asleep = cell + 1;

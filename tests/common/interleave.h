@@ -39,10 +39,10 @@ void interleave_store(volatile void *place, int64_t value, memory_order order);
 int64_t interleave_exchange(volatile void *place, int64_t value);
 int64_t interleave_add(volatile void *place, int64_t value);
 void interleave_fence(void);
-/* The limit is none. */
+/* The limit is none, and who is woken by a set of bits may be anybody. */
 long interleave_futex(const volatile void *place, int operation,
                       int64_t expected, const void *limit, const void *unused,
-                      int unused_too);
+                      uint32_t bits);
 
 #define INTERLEAVE_LOAD(p) ((__typeof__(+*(p)))interleave_load(p))
 

@@ -30,6 +30,10 @@ enum { A, B, N_WRITERS };
 
 static memory to_sleeper[N_WRITERS], to_a;
 static rota_bell bell;
+static rota_gong gong;
+
+/* The name of the gong, the sleeper's seat, and one of another sleeper. */
+enum { GONG = 7, SEAT = 3, OTHER_SEAT = 4 };
 
 /* What the sleeper waits for: entries that come from each, entries that A is to
  * take. */
@@ -42,6 +46,9 @@ static struct {
     bool writer_fence;  /* before it looks at the bell */
     bool look_again;    /* after marks were set */
 } keep;
+
+static bool by_gong;           /* the sleeper sleeps */
+static bool strikes_for_other; /* B, at some time */
 
 static rota_ring end_of(memory *m)
 {
@@ -77,7 +84,8 @@ static uint32_t arm(waiting *w)
 
     if (!keep.arm_first)
         mark(w);
-    const uint32_t armed_at = rota_bell_arm(&bell, n, awaits_taking(w));
+    const uint32_t armed_at =
+        rota_bell_arm(&bell, n, awaits_taking(w), by_gong ? GONG : 0);
     if (keep.arm_first)
         mark(w);
     if (keep.sleeper_fence)
@@ -112,7 +120,9 @@ static void sleeper(void)
          is_awaited(&w, A) || is_awaited(&w, B) || awaits_taking(&w);) {
         const uint32_t armed_at = armed ? arm(&w) : 0;
         const bool moved = (!armed || keep.look_again) && poll(&w);
-        if (armed && !moved)
+        if (armed && !moved && by_gong)
+            rota_gong_sleep(&gong, SEAT, &bell, 1);
+        else if (armed && !moved)
             rota_bell_sleep(&bell, armed_at, 1);
         armed = !moved && !armed;
     }
@@ -126,10 +136,15 @@ static void flush(const rota_ring *written, bool taken)
         rota_bell_fence();
     if (!rota_bell_is_armed(&bell))
         return;
+    bool last = false;
     if (written && rota_ring_answer(written))
-        rota_bell_ring(&bell);
+        last = rota_bell_count(&bell);
     if (taken && rota_bell_heeds_taking(&bell))
-        rota_bell_ring(&bell);
+        last = rota_bell_count(&bell);
+    if (last && rota_bell_gong(&bell) == GONG)
+        rota_gong_strike(&gong, (uint32_t)1 << SEAT);
+    else if (last)
+        rota_bell_wake(&bell);
 }
 
 static void write_all(int writer)
@@ -156,6 +171,8 @@ static void writer_a(void)
 
 static void writer_b(void)
 {
+    if (strikes_for_other)
+        rota_gong_strike(&gong, (uint32_t)1 << OTHER_SEAT);
     write_all(B);
 }
 
@@ -169,7 +186,8 @@ static bool all_end(int from_a, int from_b, int to)
     n_from[A] = from_a;
     n_from[B] = from_b;
     n_to_a = to;
-    const bool good = interleave_all_end(from_b > 0 ? 3 : 2, thread, &states);
+    const bool good = interleave_all_end(
+        from_b > 0 || strikes_for_other ? 3 : 2, thread, &states);
     printf("%d of A, %d of B, %d taken: %llu states%s\n", from_a, from_b, to,
            (unsigned long long)states, good ? "" : ", stuck");
     return good;
@@ -180,6 +198,7 @@ static int keep_all(void **state)
     (void)state;
     keep.arm_first = keep.sleeper_fence = keep.writer_fence = true;
     keep.look_again = true;
+    by_gong = strikes_for_other = false;
     return 0;
 }
 
@@ -192,6 +211,18 @@ static void loses_no_ring(void **state)
     assert_true(all_end(0, 0, 3));
     assert_true(all_end(1, 0, 2));
     assert_true(all_end(0, 1, 2));
+}
+
+static void loses_no_ring_by_gong(void **state)
+{
+    (void)state;
+    by_gong = true;
+    assert_true(all_end(2, 0, 0));
+    assert_true(all_end(1, 1, 0));
+    assert_true(all_end(1, 0, 2));
+    strikes_for_other = true;
+    assert_true(all_end(2, 0, 0));
+    assert_true(all_end(0, 1, 1));
 }
 
 static void needs_order(void **state)
@@ -228,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(loses_no_ring, keep_all),
+        cmocka_unit_test_setup(loses_no_ring_by_gong, keep_all),
         cmocka_unit_test_setup(needs_order, keep_all),
         cmocka_unit_test_setup(needs_sleepers_fence, keep_all),
         cmocka_unit_test_setup(needs_writers_fence, keep_all),

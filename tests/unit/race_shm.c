@@ -50,6 +50,7 @@ static const job jobs[] = {
 
 static rota_near near[RANKS];
 static rota_bell bell[RANKS];
+static rota_gong gong[ROTA_GONGS];
 static uint64_t board[RANKS][RANKS];
 static pthread_barrier_t reserved, run_over, finished;
 
@@ -118,7 +119,12 @@ static void open_job(rank *r, const job *j)
 
     build(r);
     set_sides(r, j);
-    r->node = (rota_node){.n = RANKS, .me = r->me, .of = r->of, .near = near};
+    r->node = (rota_node){.n = RANKS,
+                          .me = r->me,
+                          .of = r->of,
+                          .near = near,
+                          .gong = gong,
+                          .gong_name = 1};
     r->x = (rota_exec){
         .s = &r->s,
         .node = &r->node,
@@ -181,6 +187,20 @@ static void post_all(rank *r)
         }
 }
 
+/* One half of the ranks do so by the gong. */
+static bool sleeps_by_gong(const rank *r)
+{
+    return r->me % 2 == 1;
+}
+
+static bool sleep_until(rank *r, uint32_t armed_at, long ns)
+{
+    return sleeps_by_gong(r)
+               ? rota_gong_sleep(rota_node_gong(&r->node, r->me),
+                                 rota_node_seat(r->me), near[r->me].bell, ns)
+               : rota_bell_sleep(near[r->me].bell, armed_at, ns);
+}
+
 /* Until the bell is rung, however long others are kept from running: all of
  * them may have been, together, until this one ran again. */
 static void sleep_armed(rank *r, uint32_t armed_at)
@@ -188,9 +208,10 @@ static void sleep_armed(rank *r, uint32_t armed_at)
     uint64_t before = steps_done();
     int limits = 0;
 
-    while (!rota_bell_sleep(near[r->me].bell, armed_at, LIMIT_NS)) {
+    while (!sleep_until(r, armed_at, LIMIT_NS)) {
         limits = steps_done() == before ? limits + 1 : 0;
         must(limits < 3, "rings were lost");
+        must(rota_bell_is_armed(near[r->me].bell), "a sleep went on");
         before = steps_done();
     }
 }
@@ -199,7 +220,7 @@ static void sleep_armed(rank *r, uint32_t armed_at)
 static void call(rank *r, uint32_t armed_at)
 {
     rota_shm_call(&r->x);
-    rota_bell_sleep(near[r->me].bell, armed_at, 1000000);
+    sleep_until(r, armed_at, 1000000);
 }
 
 /* As a wait does, asleep when nothing moves, but with no end in sight: a ring
@@ -214,7 +235,8 @@ static void serve_all(rank *r)
         if (armed) {
             const int n = rota_shm_await(&r->x, &takes);
             dawdle(r);
-            armed_at = rota_bell_arm(near[r->me].bell, n, takes);
+            armed_at = rota_bell_arm(near[r->me].bell, n, takes,
+                                     sleeps_by_gong(r) ? r->node.gong_name : 0);
             dawdle(r);
             rota_shm_mark(&r->x);
             rota_bell_fence();

@@ -138,7 +138,8 @@ static void is_marked(void **state)
 /* ---- bell ------------------------------------------------------------------- */
 
 typedef struct shared {
-    rota_bell bell[2];
+    rota_bell bell[4];
+    rota_gong gong;
     _Atomic uint64_t turn;
 } shared;
 
@@ -159,13 +160,19 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void ring(rota_bell *bell)
+{
+    if (rota_bell_count(bell))
+        rota_bell_wake(bell);
+}
+
 static void ends_in_time(void **state)
 {
     shared *const s = share();
 
     (void)state;
-    const uint32_t at = rota_bell_arm(&s->bell[0], 2, false);
-    rota_bell_ring(&s->bell[0]);
+    const uint32_t at = rota_bell_arm(&s->bell[0], 2, false, 0);
+    ring(&s->bell[0]);
     const double begin = now();
     assert_false(rota_bell_sleep(&s->bell[0], at, 20000000));
     assert_true(now() - begin >= 0.019);
@@ -180,16 +187,16 @@ static void remembers(void **state)
 
     (void)state;
     assert_false(rota_bell_is_armed(&s->bell[0]));
-    const uint32_t at = rota_bell_arm(&s->bell[0], 3, true);
+    const uint32_t at = rota_bell_arm(&s->bell[0], 3, true, 0);
     assert_true(rota_bell_heeds_taking(&s->bell[0]));
     for (int i = 0; i < 3; i++) {
         assert_true(rota_bell_is_armed(&s->bell[0]));
-        rota_bell_ring(&s->bell[0]);
+        ring(&s->bell[0]);
     }
     assert_false(rota_bell_is_armed(&s->bell[0]));
     const double begin = now();
     assert_true(rota_bell_sleep(&s->bell[0], at, 900000000));
-    rota_bell_arm(&s->bell[0], 1, false);
+    rota_bell_arm(&s->bell[0], 1, false, 0);
     assert_true(rota_bell_sleep(&s->bell[0], at, 900000000));
     assert_true(now() - begin < 0.5);
     munmap(s, sizeof *s);
@@ -200,47 +207,115 @@ static void remembers(void **state)
  * lost is seen. Returns how many sleeps came to the end of their time. */
 enum { ROUNDS = 20000, NEVER_NS = 900000000 };
 
-static int take_turns(shared *s, uint64_t me)
+enum { GONG = 7 }; /* its name */
+
+static void sleep_by(shared *s, uint64_t me, bool by_gong, uint32_t armed_at)
+{
+    if (by_gong)
+        rota_gong_sleep(&s->gong, (int)me, &s->bell[me], NEVER_NS);
+    else
+        rota_bell_sleep(&s->bell[me], armed_at, NEVER_NS);
+}
+
+static void ring_other(shared *s, uint64_t other)
+{
+    if (!rota_bell_is_armed(&s->bell[other]) ||
+        !rota_bell_count(&s->bell[other]))
+        return;
+    if (rota_bell_gong(&s->bell[other]) == GONG)
+        rota_gong_strike(&s->gong, (uint32_t)1 << other);
+    else
+        rota_bell_wake(&s->bell[other]);
+}
+
+static int take_turns(shared *s, uint64_t me, bool by_gong)
 {
     int overslept = 0;
 
     for (uint64_t n = me; n < ROUNDS; n += 2) {
         while (atomic_load_explicit(&s->turn, memory_order_acquire) != n) {
-            const uint32_t at = rota_bell_arm(&s->bell[me], 1, false);
+            const uint32_t at =
+                rota_bell_arm(&s->bell[me], 1, false, by_gong ? GONG : 0);
             rota_bell_fence();
             if (atomic_load_explicit(&s->turn, memory_order_acquire) == n)
                 break;
             const double begin = now();
-            rota_bell_sleep(&s->bell[me], at, NEVER_NS);
+            sleep_by(s, me, by_gong, at);
             overslept += now() - begin > 1e-9 * NEVER_NS;
             if (overslept > 2)
                 return overslept;
         }
         atomic_store_explicit(&s->turn, n + 1, memory_order_release);
         rota_bell_fence();
-        if (rota_bell_is_armed(&s->bell[1 - me]))
-            rota_bell_ring(&s->bell[1 - me]);
+        ring_other(s, 1 - me);
     }
     return overslept;
 }
 
-static void loses_no_ring(void **state)
+static void lose_no_ring(bool by_gong)
 {
     shared *const s = share();
     int status = -1;
     const pid_t child = fork();
 
-    (void)state;
     assert_true(child >= 0);
     if (child == 0)
-        _exit(take_turns(s, 1));
-    const int overslept = take_turns(s, 0);
+        _exit(take_turns(s, 1, by_gong));
+    const int overslept = take_turns(s, 0, by_gong);
     if (overslept > 0)
         kill(child, SIGKILL);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(overslept, 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+    munmap(s, sizeof *s);
+}
+
+static void loses_no_ring(void **state)
+{
+    (void)state;
+    lose_no_ring(false);
+}
+
+static void loses_no_ring_by_gong(void **state)
+{
+    (void)state;
+    lose_no_ring(true);
+}
+
+/* Of those who sleep by a gong, it wakes the ones whose marks are off: not who
+ * has others left, though the gong was struck for a seat that is also its own. */
+static void wakes_by_gong(void **state)
+{
+    enum { SLEEPERS = 4, SHORT_NS = 100000000 };
+    static const int seat[SLEEPERS] = {0, 5, 31, 5}, marks[] = {1, 1, 1, 2};
+    shared *const s = share();
+    pid_t child[SLEEPERS];
+
+    (void)state;
+    for (int i = 0; i < SLEEPERS; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            rota_bell_arm(&s->bell[i], marks[i], false, GONG);
+            atomic_fetch_add(&s->turn, 1);
+            _exit(rota_gong_sleep(&s->gong, seat[i], &s->bell[i],
+                                  marks[i] > 1 ? SHORT_NS : NEVER_NS));
+        }
+    }
+    while (atomic_load(&s->turn) < SLEEPERS)
+        usleep(1000);
+    uint32_t seats = 0;
+    for (int i = 0; i < SLEEPERS; i++)
+        if (rota_bell_count(&s->bell[i]))
+            seats |= (uint32_t)1 << seat[i];
+    assert_int_equal(seats, 0x80000021);
+    rota_gong_strike(&s->gong, seats);
+    for (int i = 0; i < SLEEPERS; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), marks[i] == 1);
+    }
     munmap(s, sizeof *s);
 }
 
@@ -255,7 +330,7 @@ static void wakes_all(void **state)
     for (int i = 0; i < SLEEPERS; i++) {
         child[i] = fork();
         if (child[i] == 0) {
-            const uint32_t at = rota_bell_arm(&s->bell[0], 1, false);
+            const uint32_t at = rota_bell_arm(&s->bell[0], 1, false, 0);
             atomic_fetch_add(&s->turn, 1);
             const double begin = now();
             rota_bell_sleep(&s->bell[0], at, NEVER_NS);
@@ -264,7 +339,7 @@ static void wakes_all(void **state)
     }
     while (atomic_load(&s->turn) < SLEEPERS)
         usleep(1000);
-    rota_bell_ring(&s->bell[0]);
+    ring(&s->bell[0]);
     for (int i = 0; i < SLEEPERS; i++) {
         int status = -1;
         assert_int_equal(waitpid(child[i], &status, 0), child[i]);
@@ -276,10 +351,16 @@ static void wakes_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_room),      cmocka_unit_test(is_full),
-        cmocka_unit_test(goes_around),   cmocka_unit_test(is_marked),
-        cmocka_unit_test(ends_in_time),  cmocka_unit_test(remembers),
-        cmocka_unit_test(loses_no_ring), cmocka_unit_test(wakes_all),
+        cmocka_unit_test(has_room),
+        cmocka_unit_test(is_full),
+        cmocka_unit_test(goes_around),
+        cmocka_unit_test(is_marked),
+        cmocka_unit_test(ends_in_time),
+        cmocka_unit_test(remembers),
+        cmocka_unit_test(loses_no_ring),
+        cmocka_unit_test(loses_no_ring_by_gong),
+        cmocka_unit_test(wakes_by_gong),
+        cmocka_unit_test(wakes_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
