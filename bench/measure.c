@@ -209,16 +209,19 @@ typedef struct turn {
  * ranks, whether some rank found the time over. */
 static bool run_turn(cell_run *run, const turn *t, int a, bool over)
 {
+    const int starts = run->opt->starts;
+
     for (int i = 0; i < t->n; i++) {
         double began;
 
         exchange_set_step(&run->x, t->step + (uint64_t)i);
         over = sync_barrier(&run->env->sync, over);
         began = sync_now_us();
-        run_once(run, a);
+        for (int k = 0; k < starts; k++)
+            run_once(run, a);
         const double took = sync_now_us() - began;
         if (i >= t->skip)
-            times_of(run, a)[run->done + i - t->skip] = took;
+            times_of(run, a)[run->done + i - t->skip] = took / starts;
     }
     return over;
 }

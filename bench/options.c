@@ -255,6 +255,11 @@ static int set_block(options *o, const char *text, const problem *why)
     return set_count(text, 1, &o->block, why);
 }
 
+static int set_starts(options *o, const char *text, const problem *why)
+{
+    return set_count(text, 1, &o->starts, why);
+}
+
 static int set_seed(options *o, const char *text, const problem *why)
 {
     if (parse_u64(text, 0, UINT64_MAX, &o->seed) != 0)
@@ -331,6 +336,10 @@ static const struct option_row {
      "                         from 2 on the first of them is not counted\n"
      "                         (default 1, or 50 with more ranks than cores)",
      set_block},
+    {"--starts", "N",
+     "exchanges of one iteration, without a barrier between them;\n"
+     "                         figures are of one of them (default 1)",
+     set_starts},
     {"--seed", "N", "of sizes and of the order of algorithms (default 1)",
      set_seed},
     {"--time-limit", "SECONDS", "end a table early, with what was measured",
@@ -414,6 +423,7 @@ int options_parse(int argc, char *argv[], int P, options *o, char *error,
                    .iters = 200,
                    .warmup = 10,
                    .inits = 5,
+                   .starts = 1,
                    .seed = 1};
     for (int i = 1; i < argc;) {
         const int used = parse_one(&argv[i], o, &why);

@@ -42,6 +42,7 @@ typedef struct options {
     int iters, warmup;
     int inits; /* timed pairs of init and free, of which the median counts */
     int block; /* iterations in a row by one algorithm; 0: by the machine */
+    int starts; /* exchanges of an iteration, without a barrier between them */
     uint64_t seed;
     double time_limit; /* seconds of a cell, 0 if there is none */
     const char *json, *csv, *check_json; /* paths or NULL */

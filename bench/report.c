@@ -29,6 +29,7 @@ static const struct {
     {"total_bytes", NUMBER},
     {"iters", NUMBER},
     {"block", NUMBER},
+    {"starts", NUMBER},
     {"median_us", NUMBER},
     {"p10_us", NUMBER},
     {"p90_us", NUMBER},
@@ -90,6 +91,7 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_number(object, "total_bytes", round(cell->total_bytes));
     add_number(object, "iters", cell->iters);
     add_number(object, "block", env->block);
+    add_number(object, "starts", env->opt->starts);
     add_number(object, "median_us", result->median_us);
     add_number(object, "p10_us", result->p10_us);
     add_number(object, "p90_us", result->p90_us);
@@ -227,9 +229,14 @@ static void print_cadence(const bench_env *env)
 {
     printf("# cadence  %d iterations after %d not timed, with an untimed "
            "barrier (%s) before\n"
-           "#          each; block %d: ",
+           "#          each; ",
            env->opt->iters, env->opt->warmup,
-           sync_sleeps(&env->sync) ? "sleeping" : "yielding", env->block);
+           sync_sleeps(&env->sync) ? "sleeping" : "yielding");
+    if (env->opt->starts > 1)
+        printf("%d exchanges an iteration, figures of one of them;\n"
+               "#          ",
+               env->opt->starts);
+    printf("block %d: ", env->block);
     if (env->block == 1)
         printf("one iteration of every algorithm in turn, in random order\n");
     else

@@ -100,6 +100,7 @@ measures 12 --sizes 0,64,5000 --kind exchange --dist uniform,sparse:0.3 \
 measures 3 --sizes 300 --kind exchange --bound none --block 3 --iters 5 \
     --algos two_phase_bruck:radix=2,copy_bound,mpi
 measures 2 --sizes 300 --kind varying --bound none --block 1 --algos auto,mpi
+measures 3 --sizes 300 --starts 5 --algos auto,mpi,copy_bound
 measures 2 --sizes 300,70000 --mem heap --iters 20 --algos auto
 measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 

@@ -318,7 +318,8 @@ static int parse(char *line, options *o, char *error, size_t errlen)
 
 static void options_are_understood(void **state)
 {
-    char line[] = "--kind varying --bound none --block 7 --sizes=8,512 "
+    char line[] = "--kind varying --bound none --block 7 --starts 4 "
+                  "--sizes=8,512 "
                   "--dist window:50,normal "
                   "--algos scattered:batch=8,parlogna:radix=2:batch=4,mpi "
                   "--iters 5 --seed 3 --json out";
@@ -330,6 +331,7 @@ static void options_are_understood(void **state)
     assert_int_equal(o.kind, KIND_VARYING);
     assert_false(o.bounded);
     assert_int_equal(o.block, 7);
+    assert_int_equal(o.starts, 4);
     assert_int_equal(o.n_sizes, 2);
     assert_int_equal(o.sizes[1], 512);
     assert_int_equal(o.n_dists, 2);
