@@ -76,7 +76,7 @@ static void print_hints(void)
 {
     printf("\nHints: keys of MPI_Info, and environment variables\n");
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
-        printf("  %-17s %-17s %s (usually %s)", h->key, h->variable, h->values,
+        printf("  %-21s %-21s %s (usually %s)", h->key, h->variable, h->values,
                h->usual);
         print_value(h->variable);
     }
@@ -164,6 +164,13 @@ static void print_prices(const rota_tuning *t)
            t->machine_from.date, t->machine_from.command);
 }
 
+static void print_crossing(const rota_tuning *t)
+{
+    if (t->copied_once_from > 0)
+        printf("  copied once      from %d bytes on, of rota_mem_alloc\n",
+               t->copied_once_from);
+}
+
 static void print_rows(const rota_tuning *t)
 {
     printf("  rows             %d", t->n_rows);
@@ -190,6 +197,7 @@ static void print_tuning(const rota_comm *c, int err)
     if (c->tuning_note[0])
         printf("  ignored          %s\n", c->tuning_note);
     print_prices(&c->tuning);
+    print_crossing(&c->tuning);
     print_rows(&c->tuning);
 }
 

@@ -51,12 +51,14 @@ done
 mkdir "$folder/rota"
 cat >"$folder/rota/tuning.json" <<'END'
 {"rota_tuning": 1,
- "machine": {"ns": {"start": 3}, "from": {"machine": "a machine"}},
+ "machine": {"ns": {"start": 3}, "copied_once_from": 3000,
+             "from": {"machine": "a machine"}},
  "rows": [{"kind": "varying", "algorithm": "linear", "metadata": "fused"}]}
 END
 ROTA_RADIX=3 run "$@"
 says "^  file  *$folder/rota/tuning.json\$"
 says '^  prices  *measured: a machine;'
+says '^  copied once  *from 3000 bytes on'
 says '^  rows  *1: 0 fixed, 1 varying, 0 exchange$'
 says 'ROTA_RADIX .*; set to 3$'
 

@@ -526,6 +526,14 @@ ROTA_API int rota_version(void);
  *                                   memory only), cma (receivers read what is
  *                                   not shared from the sender's memory, where
  *                                   the system permits it), p2p (by MPI)
+ *   rota_copied_once_from ROTA_COPIED_ONCE_FROM
+ *                                   bytes from which a message that lies end to
+ *                                   end in the sender's memory of rota_mem_alloc
+ *                                   is copied once, from there, instead of
+ *                                   twice, by way of shared memory of the plan's,
+ *                                   1..2^20; default: as the tuning says, else
+ *                                   1536, or 8192 where the node has fewer cores
+ *                                   than ranks
  *   rota_progress   ROTA_PROGRESS   what moves messages within a node: calls
  *                                   (default: of Rota's functions only), thread
  *                                   (also a thread of the process, when another

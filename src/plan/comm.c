@@ -234,7 +234,8 @@ static int make(MPI_Comm user, rota_comm **c)
         destroy(&draft);
         return err;
     }
-    if (ranks_here(*c) > rota_topo_cores())
+    (*c)->crowded = ranks_here(*c) > rota_topo_cores();
+    if ((*c)->crowded)
         rota_wait_set_crowded();
     return attach(*c);
 }

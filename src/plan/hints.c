@@ -182,6 +182,12 @@ static int read_measure_ms(const char *key, const char *value,
     return read_int(key, value, 1, &hints->measure_ms);
 }
 
+static int read_copied_once_from(const char *key, const char *value,
+                                 rota_hints *hints)
+{
+    return read_int(key, value, 1, &hints->copied_once_from);
+}
+
 static int read_tuning_file(const char *key, const char *value,
                             rota_hints *hints)
 {
@@ -209,6 +215,8 @@ const rota_hint rota_hint_table[] = {
     {"rota_check", "ROTA_CHECK", "on, off", "on", read_check},
     {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p", "auto",
      read_intranode},
+    {"rota_copied_once_from", "ROTA_COPIED_ONCE_FROM", "1" UP_TO,
+     "by tuning, else 1536", read_copied_once_from},
     {"rota_progress", "ROTA_PROGRESS", "calls, thread", "calls", read_progress},
     {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware, cuda_ipc",
      "auto", read_device},
@@ -295,6 +303,7 @@ uint64_t rota_hints_hash(const rota_hints *hints)
     h = rota_mix(h, hints->by_datatype);
     h = rota_mix(h, hints->check);
     h = rota_mix(h, hints->intranode);
+    h = rota_mix(h, (uint64_t)hints->copied_once_from);
     h = rota_mix(h, hints->by_thread);
     h = rota_mix(h, hints->device);
     h = rota_mix(h, hints->measure);

@@ -332,11 +332,25 @@ static int set_sides(rota_plan *p)
     return rota_check_own(p);
 }
 
-/* Messages no shorter than this are copied from the sender's arena. Where the
- * sender has written them anew, that takes as long as the way through a ring
- * from here to 4 KiB, and less above; where it has not, it is 1.3 to 1.7 times
- * as fast (docs/measurements.md). */
-enum { ARENA_FROM = 1536 };
+/* Messages no shorter than this are copied from the sender's arena, where
+ * nothing else is asked for or was measured here. Where the sender
+ * has written them anew, that takes as long as the way through a ring from the
+ * usual size to 4 KiB, and less above; where it has not, it is 1.3 to 1.7 times
+ * as fast. It takes one synchronisation more, which is a switch of processes
+ * where ranks share cores: there it pays from 8 to 16 KiB on
+ * (docs/measurements.md). */
+enum { USUAL_ARENA_FROM = 1536, CROWDED_ARENA_FROM = 8192 };
+
+static size_t find_arena_from(const rota_plan *p)
+{
+    const rota_comm *const c = p->comm;
+    const int wish = p->copied_once_from > 0 ? p->copied_once_from
+                                             : c->tuning.copied_once_from;
+
+    if (wish > 0)
+        return (size_t)wish;
+    return c->crowded ? CROWDED_ARENA_FROM : USUAL_ARENA_FROM;
+}
 
 static void set_exec(rota_plan *p)
 {
@@ -412,7 +426,7 @@ static int use_node(rota_plan *p, int status)
     bool refused = false;
 
     x->node = p->comm->node;
-    x->arena_from = ARENA_FROM;
+    x->arena_from = find_arena_from(p);
     x->cma_from = mode == ROTA_INTRANODE_SHM ? SIZE_MAX : x->node->cma_from;
     if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
         x->cma_from = 1;
@@ -478,6 +492,7 @@ static int prepare_fixed(rota_plan *p, const rota_args *args,
 {
     p->checked = hints->check;
     p->wants_thread = hints->by_thread;
+    p->copied_once_from = hints->copied_once_from;
     ROTA_TRY(rota_problem_make(args, p->comm, hints->check, &p->problem));
     return pretend(p, hints->node_size);
 }
@@ -603,6 +618,7 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type,
 {
     p->checked = hints->check;
     p->wants_thread = hints->by_thread;
+    p->copied_once_from = hints->copied_once_from;
     ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
                                 &p->problem.recv.type, &p->unit));
     if (p->kind == ROTA_EXCHANGE)

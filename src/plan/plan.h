@@ -26,7 +26,8 @@ typedef struct rota_hints {
     bool by_datatype;
     bool check;
     rota_intranode intranode;
-    bool by_thread; /* the progress thread is to move the plan on, too */
+    int copied_once_from; /* bytes; 0: no wish */
+    bool by_thread;       /* the progress thread is to move the plan on, too */
     rota_device_path device;
     bool measure;                /* candidates, not only price them */
     int measure_ms;              /* for about that long */
@@ -154,6 +155,7 @@ typedef struct rota_comm {
                         and native_used */
     int P, me;
     int cores;       /* of the node that has fewest */
+    bool crowded;    /* more ranks than cores on this rank's node */
     rota_topo topo;  /* as it is: what ranks of a node can do is up to it */
     rota_node *node; /* NULL: there is no shared memory; node_why says why */
     bool node_tried;
@@ -358,10 +360,11 @@ struct rota_plan {
     rota_choice choice;
     const char *why;            /* it was chosen */
     rota_candidates candidates; /* from which */
-    bool checked;      /* counts across ranks and overlaps were looked at */
-    bool unmatched;    /* and some rank expects what another does not send */
-    bool wants_thread; /* exec.by_thread was asked for */
-    bool active;       /* started, and not waited for */
+    bool checked;         /* counts across ranks and overlaps were looked at */
+    bool unmatched;       /* and some rank expects what another does not send */
+    bool wants_thread;    /* exec.by_thread was asked for */
+    int copied_once_from; /* bytes, as a hint says; 0: no wish */
+    bool active;          /* started, and not waited for */
     bool has_id;
     int id;                /* on its communicator */
     int native;            /* index of the native communicator, or -1 */

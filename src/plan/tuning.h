@@ -67,6 +67,8 @@ typedef struct rota_tuning_row {
 typedef struct rota_tuning {
     bool has_machine;
     rota_machine machine;
+    int copied_once_from; /* bytes from which a message in the sender's arena
+                             is copied once; 0: not known */
     rota_provenance machine_from;
     rota_tuning_row *row; /* [n_rows], the first that matches counts */
     int n_rows;

@@ -2,6 +2,7 @@
  *
  *   {"rota_tuning": 1,
  *    "machine": {"ns": {"net_per_byte": 0.1, ...},
+ *                "copied_once_from": 2048,
  *                "from": {"machine": "", "date": "", "command": ""}},
  *    "rows": [{"kind": "fixed", "ranks": [8, 8], "largest": [513, 1024], ...,
  *              "algorithm": "parlogna", "radix": 4, "metadata": "once",
@@ -402,6 +403,8 @@ static int read_prices(const char *where, const cJSON *item, void *into)
 
 static const object_key machine_keys[] = {
     {"ns", read_prices, offsetof(rota_tuning, machine), true},
+    {"copied_once_from", read_count, offsetof(rota_tuning, copied_once_from),
+     false},
     {"from", read_from, offsetof(rota_tuning, machine_from), false},
 };
 
@@ -578,6 +581,8 @@ static bool add_machine(cJSON *o, const rota_tuning *t)
     bool ok = ns != NULL;
     for (int i = 0; i < ROTA_N_TERMS; i++)
         ok = ok && add_number(ns, rota_term_name(i), t->machine.ns[i]);
+    if (t->copied_once_from > 0)
+        ok = ok && add_number(machine, "copied_once_from", t->copied_once_from);
     return ok && add_from(machine, &t->machine_from);
 }
 

@@ -30,6 +30,9 @@ static const hint hints[] = {
      {"once", "fused", "two_phase", "combined"}},
     {"rota_packing", "ROTA_PACKING", {"pack", "datatype", "pack", "datatype"}},
     {"rota_intranode", "ROTA_INTRANODE", {"auto", "shm", "cma", "p2p"}},
+    {"rota_copied_once_from",
+     "ROTA_COPIED_ONCE_FROM",
+     {"1", "1536", "1048576", "8192"}},
     {"rota_progress", "ROTA_PROGRESS", {"calls", "thread", "calls", "thread"}},
     {"rota_check", "ROTA_CHECK", {"on", "off", "on", "off"}},
 };
@@ -118,7 +121,8 @@ static void check_range(const rota_hints *h, const given g[], int n)
 
     if (h->batch < 0 || h->batch > MOST || h->radix < 0 || h->radix == 1 ||
         h->radix > MOST || h->leaders < 0 || h->leaders > MOST ||
-        h->node_size < 0 || h->node_size > MOST || h->metadata < -1 ||
+        h->node_size < 0 || h->node_size > MOST || h->copied_once_from < 0 ||
+        h->copied_once_from > MOST || h->metadata < -1 ||
         h->metadata >= ROTA_N_METADATA || h->intranode >= ROTA_N_INTRANODE)
         wrong("read out of range", g, n);
 }

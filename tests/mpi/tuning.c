@@ -374,6 +374,54 @@ static void plans_by_measurement(void)
     MPI_Comm_free(&comm);
 }
 
+/* A hint, else the tuning, else what is usual on a node with cores for all its
+ * ranks, or without. */
+static void copied_once(void)
+{
+    static const char tuning[] = "{\"rota_tuning\": 1, \"machine\": "
+                                 "{\"ns\": {}, \"copied_once_from\": 3000}}";
+    MPI_Comm comm = new_comm(), crowded = new_comm();
+    const char *const key = "rota_copied_once_from";
+    const char *const usual = test_P > rota_topo_cores()
+                                  ? "\"copied_once_from\":8192"
+                                  : "\"copied_once_from\":1536";
+
+    test_case = "copied once";
+    clear_environment();
+    describes(comm, NULL, NULL, usual);
+    MUST(rota_tuning_import_string(tuning, comm));
+    describes(comm, NULL, NULL, "\"copied_once_from\":3000");
+    describes(comm, key, "777", "\"copied_once_from\":777");
+    setenv("ROTA_COPIED_ONCE_FROM", "778", 1);
+    describes(comm, NULL, NULL, "\"copied_once_from\":778");
+    describes(comm, key, "777", "\"copied_once_from\":777");
+    unsetenv("ROTA_COPIED_ONCE_FROM");
+    MUST(rota_tuning_forget(comm));
+    describes(comm, key, "777", "\"copied_once_from\":777");
+    describes(comm, NULL, NULL, usual);
+
+    setenv("MPI_LOCALNRANKS", "100000", 1); /* a large program's */
+    describes(crowded, NULL, NULL, "\"copied_once_from\":8192");
+    MUST(rota_tuning_import_string(tuning, crowded));
+    describes(crowded, NULL, NULL, "\"copied_once_from\":3000");
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&crowded);
+}
+
+/* It is the same for all ranks. */
+static void copied_once_alike(void)
+{
+    MPI_Comm comm = new_comm();
+    MPI_Info info =
+        test_info("rota_copied_once_from", test_me ? "1" : "2", NULL, NULL);
+    rota_plan *plan = NULL;
+
+    test_case = "copied once alike";
+    MUST_FAIL(make_plan(comm, info, &plan), MPI_ERR_ARG, "ranks disagree");
+    MPI_Info_free(&info);
+    MPI_Comm_free(&comm);
+}
+
 static void set_counts(void)
 {
     for (int i = 0; i < test_P; i++) {
@@ -396,5 +444,9 @@ int main(int argc, char *argv[])
     plans_by_rows();
     plans_by_files();
     plans_by_measurement();
+    if (test_P > 1) {
+        copied_once_alike();
+        copied_once();
+    }
     return test_end();
 }

@@ -15,7 +15,8 @@ enum { ROOM = 4096, MOST_CHANGES = 3 };
 
 static const char seed_text[] =
     "{\"rota_tuning\": 1, \"machine\": {\"ns\": {\"net_per_byte\": 0.125,\n"
-    "\"start\": 80}, \"from\": {\"machine\": \"m\", \"date\": \"d\",\n"
+    "\"start\": 80}, \"copied_once_from\": 2048, \"from\": {\"machine\": "
+    "\"m\", \"date\": \"d\",\n"
     "\"command\": \"c\"}}, \"rows\": [{\"kind\": \"varying\",\n"
     "\"ranks\": [8, 16], \"nodes\": [1, 2], \"node_size\": [4, 8],\n"
     "\"cores\": [2, 3], \"largest\": [513, \"unbounded\"],\n"

@@ -63,12 +63,34 @@ static void usual_values_are_what_nobody_asks_for(void **state)
     }
 }
 
+static void sizes_of_messages_are_read(void **state)
+{
+    const char *const variable = "ROTA_COPIED_ONCE_FROM";
+    rota_hints nothing, hints;
+
+    (void)state;
+    assert_int_equal(rota_hints_read(MPI_INFO_NULL, &nothing), MPI_SUCCESS);
+    assert_int_equal(nothing.copied_once_from, 0);
+    setenv(variable, "1048576", 1);
+    assert_int_equal(rota_hints_read(MPI_INFO_NULL, &hints), MPI_SUCCESS);
+    assert_int_equal(hints.copied_once_from, 1 << 20);
+    assert_true(rota_hints_hash(&hints) != rota_hints_hash(&nothing));
+    unsetenv(variable);
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        if (strcmp(h->variable, variable) != 0)
+            continue;
+        refuse(h, "0", "ROTA_COPIED_ONCE_FROM = 0; valid: 1 to 1048576");
+        refuse(h, "1048577", "= 1048577; valid: 1 to 1048576");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_list_the_values_of_the_table),
         cmocka_unit_test(variables_are_named_as_keys),
         cmocka_unit_test(usual_values_are_what_nobody_asks_for),
+        cmocka_unit_test(sizes_of_messages_are_read),
     };
 
     for (const rota_hint *h = rota_hint_table; h->key; h++)

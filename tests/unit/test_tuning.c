@@ -31,6 +31,7 @@ static rota_tuning parse(const char *text)
 static const char full[] =
     "{\"rota_tuning\": 1,\n"
     " \"machine\": {\"ns\": {\"net_per_byte\": 0.125, \"start\": 80},\n"
+    "  \"copied_once_from\": 2048,\n"
     "  \"from\": {\"machine\": \"m\\u00e4 \\\"1\\\"\", \"date\": \"d\"}},\n"
     " \"rows\": [\n"
     "  {\"kind\": \"varying\", \"ranks\": [8, 16], \"nodes\": [1, 2],\n"
@@ -57,6 +58,7 @@ static void reads_all_keys(void **state)
     assert_true(t.machine.ns[ROTA_TERM_START] == 80);
     assert_true(t.machine.ns[ROTA_TERM_COPIED_BYTE] ==
                 rota_machine_usual.ns[ROTA_TERM_COPIED_BYTE]);
+    assert_int_equal(t.copied_once_from, 2048);
     assert_string_equal(t.machine_from.machine, "m\xc3\xa4 \"1\"");
     assert_string_equal(t.machine_from.command, "");
     assert_int_equal(t.n_rows, 3);
@@ -111,6 +113,7 @@ static void prints_what_it_reads(void **state)
     assert_string_equal(t.row[0].from.command, "rota-tune");
     assert_string_equal(t.machine_from.date, "d");
     assert_true(t.machine.ns[ROTA_TERM_START] == 80);
+    assert_int_equal(t.copied_once_from, 2048);
     rota_tuning_free(&t);
     free(text);
     round_trip(full);
@@ -118,7 +121,8 @@ static void prints_what_it_reads(void **state)
     /* As in docs/guide.md. */
     round_trip("{\"rota_tuning\": 1,\n"
                " \"machine\": {\"ns\": {\"net_per_message\": 300, "
-               "\"net_per_byte\": 0.1}},\n"
+               "\"net_per_byte\": 0.1},\n"
+               "             \"copied_once_from\": 2048},\n"
                " \"rows\": [{\"kind\": \"fixed\", \"ranks\": [8, 8], "
                "\"largest\": [512, 4096],\n"
                "           \"algorithm\": \"parlogna\", \"radix\": 4, "
@@ -147,6 +151,10 @@ static void prints_every_algorithm(void **state)
 }
 
 /* ---- bad texts ------------------------------------------------------------- */
+
+#define MACHINE_FROM(bytes)                                                    \
+    "{\"rota_tuning\": 1, \"machine\": {\"ns\": {}, "                          \
+    "\"copied_once_from\": " bytes "}}"
 
 static const struct {
     const char *text, *words;
@@ -178,6 +186,14 @@ static const struct {
      "machine, ns: start = null; valid: a number from 0"},
     {"{\"rota_tuning\": 1, \"machine\": {\"ns\": {}, \"from\": {\"by\": 1}}}",
      "machine, from: unknown key by; valid: machine, date, command"},
+    {MACHINE_FROM("0"), "machine: copied_once_from = 0; valid: 1 to 1048576"},
+    {MACHINE_FROM("1048577"), "copied_once_from = 1048577; valid: 1 to"},
+    {MACHINE_FROM("1.5"), "copied_once_from = 1.5; valid: 1 to"},
+    {MACHINE_FROM("\"2\""), "copied_once_from = \"2\"; valid: 1 to"},
+    {MACHINE_FROM("2, \"copied_once_from\": 2"),
+     "machine: copied_once_from comes twice"},
+    {"{\"rota_tuning\": 1, \"machine\": {\"copied_once_from\": 2}}",
+     "machine: ns is missing"},
     {WITH_ROW(", \"us\": -0.5"), "row 2: us = -0.5; valid: a number from 0"},
     {WITH_ROW(", \"us\": \"1\""), "row 2: us = \"1\""},
     {WITH_ROW(", \"ranks\": 3"), "row 2: ranks = 3; valid: [LEAST, MOST]"},
