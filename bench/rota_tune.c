@@ -2,14 +2,16 @@
  *
  *   mpiexec -n P rota-tune [--output FILE]
  *
- * First the prices of the machine (calibrate.c), unless the file has some; then
- * what is best for all-to-alls of several kinds, distributions and sizes: the
- * library measures, the file gets a row. It is written after each case, so that
- * a run that was ended goes on where it was. Options: --help. Exit status: 0; 2
- * for a command line or file that cannot be used; an error in an exchange
- * aborts all ranks.
+ * First the prices of the machine (calibrate.c), and from which size on one copy
+ * within a node is worth it (crossing.c), unless the file has some; then what is
+ * best for all-to-alls of several kinds, distributions and sizes: the library
+ * measures, the file gets a row. It is written after each case, so that a run
+ * that was ended goes on where it was. Options: --help. Exit status: 0; 2 for a
+ * command line or file that cannot be used; an error in an exchange aborts all
+ * ranks.
  */
 #include "calibrate.h"
+#include "crossing.h"
 #include "nodes.h"
 #include "plan/tuning.h"
 #include "runners.h"
@@ -64,8 +66,10 @@ static void help(FILE *out)
         "  --kinds KIND,...   fixed, varying, exchange (default all)\n"
         "  --quick            fewer sizes, one distribution, shorter "
         "measurements\n"
-        "  --calibrate-only   prices of the machine, also if the file has "
-        "some\n"
+        "  --calibrate-only   prices of the machine, and from how many bytes "
+        "on memory of\n"
+        "                     rota_mem_alloc is copied once, also if the file "
+        "has some\n"
         "  --runs N           of a plan whose prices are sought, at most "
         "(default 100)\n"
         "  --budget SECONDS   begin nothing later than that\n"
@@ -375,6 +379,9 @@ static int make_prices(job *j, char *error, size_t errlen)
                   &machine)) {
         t.has_machine = true;
         t.machine = machine;
+        const int crossing = find_crossing(&j->env);
+        if (crossing > 0)
+            t.copied_once_from = crossing;
         set_origin(j, &t.machine_from);
         set_current(j, &t);
         status = save(j, error, errlen);

@@ -9,6 +9,7 @@ set -u
 tune=$1
 shift
 launch=$*
+for np in "$@"; do :; done # the last word
 folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-tune-test.XXXXXX") || exit 1
 trap 'rm -rf "$folder"' EXIT
 file=$folder/tuning.json
@@ -58,6 +59,11 @@ succeeds --output "$file" --sizes 8,5000 --kinds fixed,exchange
 has "$folder/out" 1 '^ *all '
 has "$folder/log" 1 '^rows: 5 measured, 0 were there, 0 failed'
 has "$file" 1 '"net_per_byte"'
+if [ "$np" -gt 1 ]; then
+    has "$file" 1 '"copied_once_from":[[:space:]]*[1-9][0-9]*,$'
+else
+    has "$file" 0 '"copied_once_from"'
+fi
 has "$file" 2 '"fixed"'
 has "$file" 3 '"exchange"'
 [ "$(find "$folder" -name 'tuning*' | wc -l)" -eq 1 ] || fail "drafts are left"
@@ -78,6 +84,12 @@ succeeds --output "$file" --sizes 8 --calibrate-only
 has "$folder/out" 1 '^ *all '
 has "$file" 3 '"fixed"'
 has "$file" 1 '--sizes 8 --calibrate-only'
+
+# Where MPI carries messages within the node there is nothing to be found.
+ROTA_INTRANODE=p2p run --output "$folder/p2p" --sizes 8 --calibrate-only ||
+    fail "status $? with a hint"
+has "$folder/p2p" 1 '"net_per_byte"'
+has "$folder/p2p" 0 '"copied_once_from"'
 
 # No time for anything; the user's file.
 succeeds --budget 0.000001

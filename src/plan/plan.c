@@ -333,7 +333,7 @@ static int set_sides(rota_plan *p)
 }
 
 /* Messages no shorter than this are copied from the sender's arena, where
- * nothing else is asked for or was measured here. Where the sender
+ * nothing else is asked for or was measured here (rota-tune). Where the sender
  * has written them anew, that takes as long as the way through a ring from the
  * usual size to 4 KiB, and less above; where it has not, it is 1.3 to 1.7 times
  * as fast. It takes one synchronisation more, which is a switch of processes
