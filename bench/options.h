@@ -40,8 +40,8 @@ typedef struct options {
     algo_spec algos[OPTIONS_MAX_LIST];
     int n_algos;
     int iters, warmup;
-    int inits; /* timed pairs of init and free, of which the median counts */
-    int block; /* iterations in a row by one algorithm; 0: by the machine */
+    int inits;  /* timed pairs of init and free, of which the median counts */
+    int block;  /* iterations in a row by one algorithm; 0: by the machine */
     int starts; /* exchanges of an iteration, without a barrier between them */
     uint64_t seed;
     double time_limit; /* seconds of a cell, 0 if there is none */

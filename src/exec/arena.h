@@ -27,6 +27,7 @@ typedef struct rota_arena_card {
     uint64_t address; /* where that process has it */
 } rota_arena_card;
 
+/* For 128 ranks of a node that do not share seats. */
 enum { ROTA_GONGS = 4 };
 
 /* What an arena begins with. */

@@ -56,7 +56,7 @@ bool rota_gong_sleep(rota_gong *gong, int seat, rota_bell *bell, long ns)
             return true;
         if (syscall(SYS_futex, &gong->struck, FUTEX_WAIT_BITSET, struck, &limit,
                     NULL, (uint32_t)1 << seat) != 0 &&
-            errno == ETIMEDOUT)
+            errno != EAGAIN && errno != EINTR)
             return false;
     }
 }

@@ -35,7 +35,7 @@ typedef struct rota_gong {
     _Alignas(64) _Atomic uint32_t struck; /* how often; the futex */
 } rota_gong;
 
-enum { ROTA_SEATS = 32 };
+enum { ROTA_SEATS = 32 }; /* bits that a futex has for sleepers */
 
 /* Likewise. */
 typedef struct rota_bell {

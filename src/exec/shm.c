@@ -28,16 +28,16 @@ enum {
     LEAST_PIECE = 1 << 12,
 };
 
-/* Entries of a ring: at least so many, for all messages of two runs. FEW_ENTRIES,
- * so that the sender seldom looks how many were taken, if the rings to all peers
- * then stay within QUICK_ROOM: what has left the cache until it is used again
- * costs more (16 ranks on 2 cores, 4 KiB: 8 % of the time). A ring of MOST_ROOM
- * has the last. */
+/* Entries of a ring: at least so many, and enough for all messages of two runs, or
+ * for all pieces of long ones. FEW_ENTRIES, so that the sender seldom looks how
+ * many were taken, if the rings of all ranks of the node then stay within
+ * QUICK_ROOM: what has left the cache until it is used again costs more (16 ranks
+ * on 2 cores, 4 KiB: 8 % of the time). A ring of MOST_ROOM holds PIECES. */
 enum { LEAST_ENTRIES = 2, FEW_ENTRIES = 8, MOST_ENTRIES = 64, PIECES = 16 };
-enum { QUICK_ROOM = 1 << 16 };
+enum { QUICK_ROOM = 1 << 20 };
 
-/* Bytes of an entry that are claimed ahead: no more lines than may be under way
- * to a core at a time, or nearly so. */
+/* Bytes of an entry that are claimed ahead: some more lines than a core may have
+ * under way at a time. */
 enum { MOST_CLAIMED = 1 << 11 };
 
 /* The messages between this rank and another one of its node. */
@@ -174,16 +174,22 @@ static uint32_t enlist_all(const rota_exec *x)
     return most;
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static uint64_t entries_of(const rota_exec *x, const channel *c)
 {
-    const size_t most_room = x->shm->most_room;
-    const size_t quick_room = QUICK_ROOM / (size_t)x->shm->n;
-    const uint64_t for_all = 2 * (uint64_t)c->messages[ROTA_SEND];
-    const uint64_t for_bytes = 2 * (c->volume / rota_ring_stride(c->room));
-    uint64_t wanted = for_all > for_bytes ? for_all : for_bytes,
-             n = LEAST_ENTRIES;
+    const size_t peers = (size_t)x->shm->n, most_room = x->shm->most_room;
+    const size_t quick_room =
+        smaller(most_room, QUICK_ROOM / (peers * (peers + 1)));
+    const uint64_t pieces = c->room ? (c->volume + c->room - 1) / c->room : 0;
+    const uint64_t messages = c->messages[ROTA_SEND];
+    const uint64_t run = pieces > messages ? pieces : messages;
+    const uint64_t wanted = smaller(2 * run, MOST_ENTRIES);
+    uint64_t n = LEAST_ENTRIES;
 
-    wanted = wanted < MOST_ENTRIES ? wanted : MOST_ENTRIES;
     while ((n < wanted && 2 * n * c->room <= most_room) ||
            (n < FEW_ENTRIES && 2 * n * c->room <= quick_room))
         n *= 2;
@@ -380,8 +386,9 @@ static void carry_out(strike *s)
     s->seats = 0;
 }
 
-/* Wake the rank at position i, at once or with others. One that has begun to wait
- * for others than those of the node sleeps until its limit. */
+/* Wake the rank at position i, at once or with others. One that since it was
+ * counted down has begun to wait for other ranks than those of the node sleeps
+ * until its limit. */
 static void wake(const rota_node *node, int i, strike *s)
 {
     rota_bell *const bell = node->near[i].bell;
@@ -487,13 +494,15 @@ static void claim_line(const char *line)
 }
 
 /* Take the lines of the next entry back from the receiver's cache, for a message
- * as long as this one. It has read them long ago; when they are written, the
- * sender need not wait for them. */
+ * as long as this one, if it is known to have read them. When they are written,
+ * the sender need not wait for them. */
 static void claim(const rota_ring *r, size_t bytes)
 {
     const char *const next = (const char *)rota_ring_entry(r, r->next);
-    const size_t n = bytes < MOST_CLAIMED ? bytes : MOST_CLAIMED;
+    const size_t n = smaller(bytes, MOST_CLAIMED);
 
+    if (r->next - r->seen >= r->entries)
+        return;
     for (size_t at = 0; at < ROTA_ENTRY_HEAD + n; at += ROTA_CACHE_LINE)
         claim_line(next + at);
 }

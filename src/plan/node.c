@@ -16,6 +16,7 @@ typedef struct card {
     rota_arena_card arena;
     rota_arena_card heeded; /* whose yields the rank heeds */
     uint64_t board, area;   /* offsets in arena; the latter for trials */
+    uint64_t gong;          /* its name, if the rank is the node's first */
 } card;
 
 /* ---- yields -------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ static int map_all(rota_node *node, const card cards[])
     for (int i = 0; i < node->n; i++)
         ROTA_TRY(map_one(node, i, &cards[i]));
     node->gong = node->near[0].head->gong;
-    node->gong_name = cards[0].arena.cookie + cards[0].board;
+    node->gong_name = cards[0].gong;
     return MPI_SUCCESS;
 }
 
@@ -269,6 +270,9 @@ static rota_node *new_node(const rota_comm *c)
     return NULL;
 }
 
+/* By this process, ever. */
+static _Atomic uint64_t nodes_joined;
+
 static int make_board(rota_node *node, card *mine, char **area)
 {
     const size_t bytes = (size_t)node->n * sizeof(uint64_t);
@@ -284,6 +288,7 @@ static int make_board(rota_node *node, card *mine, char **area)
     }
     memset(*area, 1, TRIAL_BYTES);
     mine->heeded = find_heeded(&mine->arena);
+    mine->gong = mine->arena.cookie + atomic_fetch_add(&nodes_joined, 1);
     mine->board = rota_arena_offset(board);
     mine->area = rota_arena_offset(*area);
     return MPI_SUCCESS;
