@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,67 +132,113 @@ static int map_all(rota_node *node, const card cards[])
 
 /* ---- cross-memory attach --------------------------------------------------------- */
 
+/* Two ranks do in turn what an exchange of theirs would by either way: each
+ * copies into memory of its own, as into a ring, the other one from there; and the
+ * other one has the kernel copy what this one has just written. Two lengths, side
+ * by side, several rounds, so that all is in the caches where it is in an
+ * exchange. */
+enum { SHORT, LONG, N_LENGTHS };
+enum {
+    AT_SHORT = 0,
+    AT_LONG = 1 << 12,
+    AREA = AT_LONG + (1 << 17),
+    ROUNDS = 5
+};
+
+static const size_t trial_at[N_LENGTHS + 1] = {AT_SHORT, AT_LONG, AREA};
+
+typedef struct trial_area {
+    _Alignas(64) _Atomic int rounds; /* written */
+    _Alignas(64) char ring[AREA];
+    char block[AREA];
+} trial_area;
+
 typedef struct trial {
-    rota_near *near;
-    uint64_t address; /* of its arena in that process */
-    uint64_t at;      /* offset of what is to be read next */
-    char *here;
+    int64_t pid;
+    trial_area *theirs, *mine;
+    uint64_t address;                        /* of theirs in that process */
+    char *here;                              /* [AREA] */
+    int64_t ring[N_LENGTHS], cma[N_LENGTHS]; /* ns, the least so far */
 } trial;
 
-enum { SHORT = 1 << 12, LONG = 1 << 17, REPEAT = 4 };
-enum { TRIAL_BYTES = 2 * REPEAT * (SHORT + LONG), PAGE = 1 << 12 };
-
-/* One block by both ways; false if the kernel forbids the second. What is read
- * is read for the first time, as it is in an exchange; so through a ring, where
- * the sender's copy takes lines from the receiver's cache, it is twice the
- * receiver's copy. */
-static bool try_once(trial *t, size_t bytes, int64_t *ring, int64_t *cma)
+static size_t trial_bytes(int length)
 {
-    struct iovec here = {t->here, bytes};
-    struct iovec there = {(void *)(uintptr_t)(t->address + t->at + bytes),
-                          bytes};
+    return trial_at[length + 1] - trial_at[length];
+}
+
+/* The other rank may have failed, or wait for its core: then what is there is
+ * read. in: what copying took. */
+static void write_anew(const trial *t, int round, int64_t in[N_LENGTHS])
+{
+    enum { MOST_NS = 300000 };
+
+    memset(t->mine->block, round, AREA);
+    memset(t->here, round, AREA);
+    for (int i = 0; i < N_LENGTHS; i++) {
+        const int64_t begin = rota_now_ns();
+        memcpy(t->mine->ring + trial_at[i], t->here + trial_at[i],
+               trial_bytes(i));
+        in[i] = rota_now_ns() - begin;
+    }
+    const int64_t begin = rota_now_ns();
+    atomic_store_explicit(&t->mine->rounds, round, memory_order_release);
+    while (atomic_load_explicit(&t->theirs->rounds, memory_order_acquire) <
+               round &&
+           rota_now_ns() - begin < MOST_NS)
+        sched_yield();
+}
+
+/* One block by both ways; false if the kernel forbids the second. */
+static bool read_both(trial *t, int length, int64_t in)
+{
+    const size_t at = trial_at[length], bytes = trial_bytes(length);
+    struct iovec here = {t->here + at, bytes};
+    struct iovec there = {
+        (void *)(uintptr_t)(t->address + offsetof(trial_area, block) + at),
+        bytes};
     const int64_t begin = rota_now_ns();
 
-    memcpy(t->here, (char *)t->near->head + t->at, bytes);
+    memcpy(t->here + at, t->theirs->ring + at, bytes);
     const int64_t middle = rota_now_ns();
-    const ssize_t got =
-        process_vm_readv((pid_t)t->near->pid, &here, 1, &there, 1, 0);
+    const ssize_t got = process_vm_readv((pid_t)t->pid, &here, 1, &there, 1, 0);
     const int64_t end = rota_now_ns();
-    t->at += 2 * bytes;
-    *ring = 2 * (middle - begin) < *ring ? 2 * (middle - begin) : *ring;
-    *cma = end - middle < *cma ? end - middle : *cma;
+    if (in + middle - begin < t->ring[length])
+        t->ring[length] = in + middle - begin;
+    if (end - middle < t->cma[length])
+        t->cma[length] = end - middle;
     return got == (ssize_t)bytes;
 }
 
-/* Have the pages in this process's tables: a line of each is read. */
-static void touch(const trial *t)
+static bool run_trial(trial *t)
 {
-    const volatile char *const area = (char *)t->near->head + t->at;
-
-    for (size_t i = 0; i < TRIAL_BYTES; i += PAGE)
-        (void)area[i];
-    memset(t->here, 0, LONG);
+    for (int i = 0; i < N_LENGTHS; i++)
+        t->ring[i] = t->cma[i] = INT64_MAX;
+    for (int round = 1; round <= ROUNDS; round++) {
+        int64_t in[N_LENGTHS];
+        write_anew(t, round, in);
+        for (int i = 0; i < N_LENGTHS; i++)
+            if (!read_both(t, i, in[i]))
+                return false;
+    }
+    return true;
 }
 
 /* The bytes from which reading private memory of another process is faster than
  * two copies, by a straight line through two lengths. */
 static size_t crossing(trial *t)
 {
-    int64_t ring[2] = {INT64_MAX, INT64_MAX}, cma[2] = {INT64_MAX, INT64_MAX};
-    const size_t bytes[2] = {SHORT, LONG};
+    const double n[N_LENGTHS] = {(double)trial_bytes(SHORT),
+                                 (double)trial_bytes(LONG)};
 
-    touch(t);
-    for (int i = 0; i < 2 * REPEAT; i++)
-        if (!try_once(t, bytes[i % 2], &ring[i % 2], &cma[i % 2]))
-            return SIZE_MAX;
-    const double ring_slope = (double)(ring[1] - ring[0]) / (LONG - SHORT);
-    const double cma_slope = (double)(cma[1] - cma[0]) / (LONG - SHORT);
-    const double ahead = (double)(cma[0] - ring[0]);
-    if (ahead <= 0)
-        return SHORT;
-    if (cma_slope >= ring_slope)
+    if (!run_trial(t))
         return SIZE_MAX;
-    const double from = SHORT + ahead / (ring_slope - cma_slope);
+    const double ahead = (double)(t->cma[SHORT] - t->ring[SHORT]);
+    const double gain = (double)(t->ring[LONG] - t->ring[SHORT] - t->cma[LONG] +
+                                 t->cma[SHORT]) /
+                        (n[LONG] - n[SHORT]);
+    if (ahead <= 0)
+        return trial_bytes(SHORT);
+    const double from = gain > 0 ? n[SHORT] + ahead / gain : 1e12;
     return from < 1e12 ? (size_t)from : SIZE_MAX;
 }
 
@@ -208,27 +256,26 @@ static bool may_read(const rota_near *near, const card *theirs)
            cookie == theirs->arena.cookie;
 }
 
-/* Messages so long go by cross-memory attach wherever it is permitted: they
- * wait for room in their ring, and at 1 MiB it was 1.1 times as fast where
- * the cores of P = 2 share a cache and 2 times where they seem not to. */
-enum { ALWAYS = 1 << 19 };
-
 /* Is it permitted, and from how many bytes on is it worth it? */
 static void examine_cma(rota_node *node, const card cards[], char *here)
 {
-    const int other = node->me > 0 ? 0 : 1;
-    trial t = {.near = &node->near[other],
-               .address = cards[other].arena.address,
-               .at = cards[other].area,
-               .here = here};
+    const int next = node->me ^ 1, other = next < node->n ? next : 0;
+    const uint64_t at = cards[other].area;
+    trial t = {
+        .pid = node->near[other].pid,
+        .theirs = (trial_area *)(void *)((char *)node->near[other].head + at),
+        .mine = (trial_area *)(void *)((char *)rota_arena_own() +
+                                       cards[node->me].area),
+        .address = cards[other].arena.address + at,
+        .here = here,
+    };
 
     node->cma_ok = true;
     for (int i = 0; i < node->n && node->cma_ok; i++)
         node->cma_ok = may_read(&node->near[i], &cards[i]);
     if (!node->cma_ok) /* or the process is not the one we know by this id */
         node->cma_error = errno ? errno : ESRCH;
-    const size_t from = node->cma_ok ? crossing(&t) : SIZE_MAX;
-    node->cma_from = node->cma_ok && from > ALWAYS ? ALWAYS : from;
+    node->cma_from = node->cma_ok ? crossing(&t) : SIZE_MAX;
 }
 
 /* ---- a communicator's node --------------------------------------------------------- */
@@ -280,13 +327,12 @@ static int make_board(rota_node *node, card *mine, char **area)
     ROTA_TRY(rota_arena_open(&mine->arena));
     rota_topo_bind_memory(rota_arena_own(), mine->arena.bytes);
     uint64_t *const board = rota_arena_alloc(bytes);
-    *area = rota_arena_alloc(TRIAL_BYTES);
+    *area = rota_arena_alloc(sizeof(trial_area));
     node->near[node->me].board = board;
     if (!board || !*area) {
         mine->arena = (rota_arena_card){0};
         return rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
     }
-    memset(*area, 1, TRIAL_BYTES);
     mine->heeded = find_heeded(&mine->arena);
     mine->gong = mine->arena.cookie + atomic_fetch_add(&nodes_joined, 1);
     mine->board = rota_arena_offset(board);
@@ -359,7 +405,7 @@ int rota_comm_open_node(rota_comm *c)
     }
     rota_node *const node = new_node(c);
     card *const cards = calloc(node ? (size_t)node->n : 1, sizeof *cards);
-    char *const here = malloc(LONG), *area = NULL;
+    char *const here = malloc(AREA), *area = NULL;
     int err = node && cards && here ? MPI_SUCCESS : rota_fail_mem("a node");
     int agreed = rota_agree(c, err, NULL);
     if (agreed == MPI_SUCCESS)
