@@ -9,10 +9,9 @@
 #include "crossing.h"
 
 #include "nodes.h"
+#include "runners.h"
 
 #include <cjson/cJSON.h>
-#include <rota.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -59,17 +58,12 @@ static rota_plan *make_plan(const node *n, int bytes, const char *from)
 static bool is_shared(const node *n)
 {
     rota_plan *plan = make_plan(n, LEAST_BYTES, "1");
-    char text[1 << 14] = "";
-    size_t length = sizeof text;
-
-    bench_must(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length),
-               "rota_plan_describe");
-    bench_must(rota_plan_free(&plan), "rota_plan_free");
-    cJSON *const o = cJSON_Parse(text);
+    cJSON *const o = plan_description(plan);
     const char *const way =
         cJSON_GetStringValue(cJSON_GetObjectItem(o, "intranode"));
     const bool shared = way != NULL && strcmp(way, "shm") == 0;
     cJSON_Delete(o);
+    bench_must(rota_plan_free(&plan), "rota_plan_free");
     return shared;
 }
 

@@ -545,7 +545,7 @@ static double number_of(const cJSON *object, const char *key)
     return cJSON_IsNumber(item) ? item->valuedouble : -1;
 }
 
-cJSON *runner_description(const runner *r)
+cJSON *plan_description(const rota_plan *plan)
 {
     size_t size = 0, length = 1 << 14;
     char *text = NULL;
@@ -555,15 +555,19 @@ cJSON *runner_description(const runner *r)
         size = length;
         free(text);
         text = bench_calloc(size, 1);
-        bench_must(
-            rota_plan_describe(r->plan, ROTA_DESCRIBE_JSON, text, &length),
-            "rota_plan_describe");
+        bench_must(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length),
+                   "rota_plan_describe");
     }
     object = cJSON_Parse(text);
     if (object == NULL)
         bench_die("rota_plan_describe gave no JSON: %s", text);
     free(text);
     return object;
+}
+
+cJSON *runner_description(const runner *r)
+{
+    return plan_description(r->plan);
 }
 
 void runner_parts(const runner *r, double part_us[N_PARTS])

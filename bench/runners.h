@@ -68,7 +68,9 @@ void runner_destroy(runner *r);
 /* The same for a runner whose set-up failed. */
 void runner_abandon(runner *r);
 
-/* What rota_plan_describe says of its plan, to be deleted by cJSON_Delete. */
+/* What rota_plan_describe says of a plan, of a runner's: to be deleted by
+ * cJSON_Delete. */
+struct cJSON *plan_description(const rota_plan *plan);
 struct cJSON *runner_description(const runner *r);
 
 /* Microseconds of the parts of the last run on this rank, where memory is of a

@@ -628,9 +628,15 @@ typedef struct patience {
     uint32_t armed_at;     /* of the bell */
     const rota_node *node; /* by whose gong it sleeps, or NULL */
     bool asleep;           /* counted as such */
-    bool unrung;   /* MPI or a device is waited for, which ring no bell */
+    bool unrung;           /* as is_unrung says */
     bool may_call; /* progress threads may have to be called meanwhile */
 } patience;
+
+/* Is MPI or a device waited for, which ring no bell? */
+static bool is_unrung(void)
+{
+    return on_mpi + on_device > 0;
+}
 
 /* Is only a node waited for, and by this thread alone? Its ranks may then wake it
  * together with others. */
@@ -638,12 +644,12 @@ static const rota_node *find_node(void)
 {
     const rota_node *const node = active_list ? active_list->node : NULL;
 
-    if (threaded || on_mpi + on_device > 0)
+    if (threaded || is_unrung())
         return NULL;
     for (const rota_exec *x = active_list; x; x = x->next_active)
         if (!x->shm || x->node != node)
             return NULL;
-    return node && node->gong ? node : NULL;
+    return node;
 }
 
 /* Have the bell rung when something active can get on. */
@@ -656,7 +662,7 @@ static void arm_bell(patience *p)
         const int n = x->shm ? rota_shm_await(x, &takes) : 1;
         least = n < least ? n : least;
     }
-    if (on_mpi + on_device > 0 || !active_list)
+    if (is_unrung() || !active_list)
         least = 1;
     p->node = find_node();
     p->armed_at = rota_bell_arm(&rota_arena_own()->bell, least, takes,
@@ -757,7 +763,7 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
         const int err = done(arg, &flag);
         const bool waited = !moving;
         const bool ends = flag || err != MPI_SUCCESS;
-        p.unrung = on_mpi + on_device > 0;
+        p.unrung = is_unrung();
         p.may_call = on_thread > 0;
         p.asleep = waited && p.armed && !ends;
         asleep += p.asleep;

@@ -16,7 +16,7 @@ typedef struct rota_node {
     int me;             /* its position */
     int *of;            /* [P] position of each rank; -1: on another node */
     rota_near *near;    /* [n] */
-    rota_gong *gong;    /* [ROTA_GONGS] in the first one's arena; NULL: none */
+    rota_gong *gong;    /* [ROTA_GONGS] in the first one's arena */
     uint64_t gong_name; /* the same for all of them, and for nobody else */
     bool joined;        /* by all of them */
     bool cma_ok;        /* the kernel lets processes read each other's memory */

@@ -89,6 +89,11 @@ struct rota_shm {
 
 /* ---- making ------------------------------------------------------------------ */
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Bytes of a message in a ring. */
 static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 {
@@ -118,7 +123,7 @@ static void enlist(const rota_exec *x, rota_dir dir, uint32_t m, size_t piece)
     channel *const c = find_channel(shm, x->s->msgs[dir].msg[m].peer);
     rota_parcel *const p = &shm->parcel[dir][m];
     const size_t bytes = most_bytes(x, dir, m);
-    const size_t room = bytes < piece ? bytes : piece;
+    const size_t room = smaller(bytes, piece);
 
     if (!c)
         return;
@@ -128,7 +133,7 @@ static void enlist(const rota_exec *x, rota_dir dir, uint32_t m, size_t piece)
     if (dir == ROTA_RECV)
         return;
     c->room = room > c->room ? room : c->room;
-    c->volume += bytes < MOST_ROOM ? bytes : MOST_ROOM;
+    c->volume += smaller(bytes, MOST_ROOM);
 }
 
 /* Bytes that the rings of a plan may take. */
@@ -137,7 +142,7 @@ static size_t room_for_all(void)
     const size_t used = atomic_load(&rings_bytes);
     const size_t left = used < PROCESS_ROOM ? (PROCESS_ROOM - used) / 4 : 0;
 
-    return left < PLAN_ROOM ? left : PLAN_ROOM;
+    return smaller(left, PLAN_ROOM);
 }
 
 /* And each of n. */
@@ -147,7 +152,7 @@ static size_t room_for_each(size_t n)
 
     if (each < LEAST_ROOM)
         return LEAST_ROOM;
-    return each < MOST_ROOM ? each : MOST_ROOM;
+    return smaller(each, MOST_ROOM);
 }
 
 /* Those of a native phase go by MPI, and those found by consensus. Returns the
@@ -172,11 +177,6 @@ static uint32_t enlist_all(const rota_exec *x)
         most = n > most ? n : most;
     }
     return most;
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 static uint64_t entries_of(const rota_exec *x, const channel *c)
@@ -554,7 +554,7 @@ static void fill(const rota_parcel *p, char *to, size_t n)
 
     if (at < p->head_bytes) {
         const size_t left = p->head_bytes - at;
-        const size_t k = n < left ? n : left;
+        const size_t k = smaller(n, left);
         memcpy(to, p->head + at, k);
         to += k;
         at += k;
@@ -632,7 +632,7 @@ static void push(const rota_exec *x, rota_parcel *p)
             return;
         }
         const size_t left = p->bytes - p->moved, room = rota_ring_room(r);
-        const size_t n = left < room ? left : room;
+        const size_t n = smaller(left, room);
         fill(p, e->data, n);
         put(x, p, ROTA_ENTRY_DATA);
         p->moved += n;
@@ -720,7 +720,7 @@ static int read_private(const rota_parcel *p, uint64_t at, char *to, size_t n)
     if (!rota_copy_is_slow(to, at))
         return read_directly(p, at, to, n);
     for (size_t done = 0; done < n; done += ROOM) {
-        const size_t k = n - done < ROOM ? n - done : ROOM;
+        const size_t k = smaller(n - done, ROOM);
         ROTA_TRY(read_directly(p, at + done, way, k));
         memcpy(to + done, way, k);
     }

@@ -256,17 +256,20 @@ static bool may_read(const rota_near *near, const card *theirs)
            cookie == theirs->arena.cookie;
 }
 
+static trial_area *area_of(const rota_node *node, const card cards[], int i)
+{
+    return (trial_area *)(void *)((char *)node->near[i].head + cards[i].area);
+}
+
 /* Is it permitted, and from how many bytes on is it worth it? */
 static void examine_cma(rota_node *node, const card cards[], char *here)
 {
     const int next = node->me ^ 1, other = next < node->n ? next : 0;
-    const uint64_t at = cards[other].area;
     trial t = {
         .pid = node->near[other].pid,
-        .theirs = (trial_area *)(void *)((char *)node->near[other].head + at),
-        .mine = (trial_area *)(void *)((char *)rota_arena_own() +
-                                       cards[node->me].area),
-        .address = cards[other].arena.address + at,
+        .theirs = area_of(node, cards, other),
+        .mine = area_of(node, cards, node->me),
+        .address = cards[other].arena.address + cards[other].area,
         .here = here,
     };
 
@@ -341,8 +344,8 @@ static int make_board(rota_node *node, card *mine, char **area)
 }
 
 /* Alone on its node a rank has nobody to share with, nor an opinion on
- * cross-memory attach. area receives memory that
- * others try to read until all have settled. */
+ * cross-memory attach. area receives memory that others try to read until all
+ * have settled. */
 static int join_node(rota_comm *c, rota_node *node, card cards[], char *here,
                      char **area)
 {

@@ -487,12 +487,18 @@ static int build(rota_plan *p)
                                  : rota_fail_mem("sizes and places of blocks");
 }
 
-static int prepare_fixed(rota_plan *p, const rota_args *args,
-                         const rota_hints *hints)
+/* What is needed of them once something was chosen. */
+static void keep_hints(rota_plan *p, const rota_hints *hints)
 {
     p->checked = hints->check;
     p->wants_thread = hints->by_thread;
     p->copied_once_from = hints->copied_once_from;
+}
+
+static int prepare_fixed(rota_plan *p, const rota_args *args,
+                         const rota_hints *hints)
+{
+    keep_hints(p, hints);
     ROTA_TRY(rota_problem_make(args, p->comm, hints->check, &p->problem));
     return pretend(p, hints->node_size);
 }
@@ -616,9 +622,7 @@ static int check_extent(MPI_Datatype type)
 static int prepare_varying(rota_plan *p, MPI_Datatype type,
                            const rota_hints *hints)
 {
-    p->checked = hints->check;
-    p->wants_thread = hints->by_thread;
-    p->copied_once_from = hints->copied_once_from;
+    keep_hints(p, hints);
     ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
                                 &p->problem.recv.type, &p->unit));
     if (p->kind == ROTA_EXCHANGE)

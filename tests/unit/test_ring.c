@@ -283,6 +283,22 @@ static void loses_no_ring_by_gong(void **state)
     lose_no_ring(true);
 }
 
+/* With what status the process exits. */
+static int exit_of(pid_t child)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void wait_for_turn(shared *s, uint64_t turn)
+{
+    while (atomic_load(&s->turn) < turn)
+        usleep(1000);
+}
+
 /* Of those who sleep by a gong, it wakes the ones whose marks are off: not who
  * has others left, though the gong was struck for a seat that is also its own. */
 static void wakes_by_gong(void **state)
@@ -302,20 +318,15 @@ static void wakes_by_gong(void **state)
                                   marks[i] > 1 ? SHORT_NS : NEVER_NS));
         }
     }
-    while (atomic_load(&s->turn) < SLEEPERS)
-        usleep(1000);
+    wait_for_turn(s, SLEEPERS);
     uint32_t seats = 0;
     for (int i = 0; i < SLEEPERS; i++)
         if (rota_bell_count(&s->bell[i]))
             seats |= (uint32_t)1 << seat[i];
     assert_int_equal(seats, 0x80000021);
     rota_gong_strike(&s->gong, seats);
-    for (int i = 0; i < SLEEPERS; i++) {
-        int status = -1;
-        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), marks[i] == 1);
-    }
+    for (int i = 0; i < SLEEPERS; i++)
+        assert_int_equal(exit_of(child[i]), marks[i] == 1);
     munmap(s, sizeof *s);
 }
 
@@ -337,14 +348,10 @@ static void wakes_all(void **state)
             _exit(now() - begin > 1e-9 * NEVER_NS);
         }
     }
-    while (atomic_load(&s->turn) < SLEEPERS)
-        usleep(1000);
+    wait_for_turn(s, SLEEPERS);
     ring(&s->bell[0]);
-    for (int i = 0; i < SLEEPERS; i++) {
-        int status = -1;
-        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
-        assert_int_equal(status, 0);
-    }
+    for (int i = 0; i < SLEEPERS; i++)
+        assert_int_equal(exit_of(child[i]), 0);
     munmap(s, sizeof *s);
 }
 
