@@ -4,10 +4,13 @@
 #include "exec/flow.h"
 #include "exec/ipc.h"
 #include "exec/late.h"
+#include "exec/lines.h"
 #include "exec/move.h"
 #include "exec/native.h"
-#include "exec/shm.h"
+#include "exec/p2p.h"
+#include "exec/program.h"
 #include "exec/staging.h"
+#include "exec/steps.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -130,9 +133,10 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
 
 /* MPI sends elements of a datatype from where they lie; else they are packed,
  * provided that their number is known. */
-static bool is_typed(const rota_exec *x, const rota_wire *w, rota_block b)
+static bool is_typed(const rota_exec *x, const rota_op *op, rota_block b)
 {
-    return w->parcel && x->fixed && !rota_type_is_bytes(rota_block_type(x, b));
+    return op->via == &rota_transport_lines && x->fixed &&
+           !rota_type_is_bytes(rota_block_type(x, b));
 }
 
 /* May MPI gather the blocks, by a datatype that says where they lie? */
@@ -162,14 +166,14 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             const size_t bytes = rota_message_bytes(x, (rota_dir)dir, m);
-            rota_wire *const w = &x->wire[dir][m];
+            rota_op *const w = &x->op[dir][m];
             const bool shares =
                 !s->phase[phase].flow &&
                 shares_place(x, item, n, use->by[!dir], use->n[!dir]);
             const bool apart = !w->late && (!end_to_end(x, item, n) || shares ||
                                             is_typed(x, w, item[0]));
-            w->gathered =
-                apart && !shares && !w->parcel && may_gather(x, item, n, bytes);
+            w->gathered = apart && !shares && w->via == &rota_transport_p2p &&
+                          may_gather(x, item, n, bytes);
             w->packed = apart && !w->gathered;
             if (!w->packed)
                 continue;
@@ -221,82 +225,48 @@ static int make_area(rota_exec *x)
     x->area_bytes = x->copy_stage + x->copy_step;
     if (x->area_bytes == 0)
         return MPI_SUCCESS;
-    if (rota_shm_wants_arena(x))
-        x->area = rota_arena_take(x->area_bytes);
-    if (!x->area)
-        x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
-                                                CACHE_LINE * CACHE_LINE);
+    x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
+                                            CACHE_LINE * CACHE_LINE);
     return x->area ? MPI_SUCCESS : rota_fail_mem("the packing area");
 }
 
-static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    const rota_msgs *const l = &x->s->msgs[dir];
-    rota_wire *const w = &x->wire[dir][m];
-
-    if (w->gathered)
-        ROTA_TRY(rota_gather_type(x, l->item + l->msg[m].first,
-                                  l->msg[m + 1].first - l->msg[m].first,
-                                  &w->type));
-    const rota_payload p = rota_payload_of(x, dir, m);
-    ROTA_TRY(rota_payload_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
-                               &x->request[dir][m]));
-    w->persistent = true;
-    return MPI_SUCCESS;
-}
-
-static int make_requests(rota_exec *x)
-{
-    for (uint32_t p = 0; x->fixed && p < x->s->n_phases; p++) {
-        const rota_phase *const phase = &x->s->phase[p];
-        for (int dir = 0; !phase->native && dir < ROTA_N_DIRS; dir++)
-            for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
-                if (!x->wire[dir][m].parcel)
-                    ROTA_TRY(make_request(x, (rota_dir)dir, m));
-    }
-    return MPI_SUCCESS;
-}
-
-static int make_lanes(rota_exec *x)
-{
-    size_t widest = 0;
-
-    for (uint32_t p = 0; p < x->s->n_phases; p++) {
-        const rota_phase *const phase = &x->s->phase[p];
-        for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-            const size_t n = phase[1].msg[dir] - phase->msg[dir];
-            const size_t w =
-                (size_t)phase->window < n ? (size_t)phase->window : n;
-            widest = w > widest ? w : widest;
-        }
-    }
-    if (widest == 0)
-        return MPI_SUCCESS;
-    x->lane = malloc(2 * widest * sizeof *x->lane);
-    x->lane_msg = malloc(2 * widest * sizeof *x->lane_msg);
-    x->lane_done = malloc(2 * widest * sizeof *x->lane_done);
-    x->lane_status = malloc(2 * widest * sizeof *x->lane_status);
-    return x->lane && x->lane_msg && x->lane_done && x->lane_status
-               ? MPI_SUCCESS
-               : rota_fail_mem("messages in flight");
-}
-
-static int make_wires(rota_exec *x)
+/* What carries each message. */
+static int make_ops(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const size_t n = (size_t)x->s->msgs[dir].n + 1;
-        x->wire[dir] = calloc(n, sizeof *x->wire[dir]);
+        x->op[dir] = calloc(n, sizeof *x->op[dir]);
         x->request[dir] = malloc(n * sizeof *x->request[dir]);
         for (size_t m = 0; x->request[dir] && m < n; m++)
             x->request[dir][m] = MPI_REQUEST_NULL;
-        if (!x->wire[dir] || !x->request[dir])
+        if (!x->op[dir] || !x->request[dir])
             return rota_fail_mem("requests");
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
-            x->wire[dir][m].parcel = rota_shm_parcel(x, (rota_dir)dir, m);
-            x->by_mpi = x->by_mpi || !x->wire[dir][m].parcel;
+            const bool near = rota_lines_carry(x, (rota_dir)dir, m);
+            x->op[dir][m].via =
+                near ? &rota_transport_lines : &rota_transport_p2p;
+            x->by_mpi = x->by_mpi || !near;
         }
     }
     return MPI_SUCCESS;
+}
+
+/* What kind of operation it is, when it is known what is packed. */
+static void choose_kinds(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+            rota_op *const op = &x->op[dir][m];
+            const bool by_lines = op->via == &rota_transport_lines;
+            if (op->late)
+                op->kind = ROTA_OP_LATE;
+            else if (by_lines && x->ipc)
+                op->kind = ROTA_OP_DEVICE;
+            else if (op->packed)
+                op->kind = ROTA_OP_GATHERED;
+            else
+                op->kind = x->fixed ? ROTA_OP_PLAIN : ROTA_OP_VARYING;
+        }
 }
 
 static bool has_native(const rota_sched *s)
@@ -307,85 +277,72 @@ static bool has_native(const rota_sched *s)
     return false;
 }
 
+/* Parts that only some schedules need. */
+static int bind_parts(rota_exec *x)
+{
+    ROTA_TRY(rota_lanes_make(x));
+    if (has_native(x->s))
+        ROTA_TRY(rota_native_bind(x));
+    if (x->collect && rota_sched_is_sparse(x->s))
+        ROTA_TRY(rota_consensus_bind(x));
+    if (rota_sched_flows(x->s))
+        ROTA_TRY(rota_flow_bind(x));
+    return MPI_SUCCESS;
+}
+
+static int bind(rota_exec *x)
+{
+    ROTA_TRY(make_ops(x));
+    if (x->metadata != ROTA_META_ONCE)
+        ROTA_TRY(rota_late_bind(x));
+    ROTA_TRY(make_area(x));
+    choose_kinds(x);
+    ROTA_TRY(bind_parts(x));
+    ROTA_TRY(rota_p2p_bind(x));
+    if (x->lines)
+        rota_lines_bind(x);
+    return rota_program_make(x);
+}
+
 int rota_exec_bind(rota_exec *x)
 {
-    int err = make_wires(x);
+    const int err = bind(x);
 
-    x->native_request = MPI_REQUEST_NULL;
-    if (err == MPI_SUCCESS && x->metadata != ROTA_META_ONCE)
-        err = rota_late_bind(x);
-    if (err == MPI_SUCCESS)
-        err = make_area(x);
-    if (err == MPI_SUCCESS)
-        err = make_lanes(x);
-    if (err == MPI_SUCCESS && has_native(x->s))
-        err = rota_native_bind(x);
-    if (err == MPI_SUCCESS && x->collect && rota_sched_is_sparse(x->s))
-        err = rota_consensus_bind(x);
-    if (err == MPI_SUCCESS && rota_sched_flows(x->s))
-        err = rota_flow_bind(x);
-    if (err == MPI_SUCCESS)
-        err = make_requests(x);
     if (err != MPI_SUCCESS)
         rota_exec_unbind(x);
     return err;
 }
 
-/* Requests of a run that failed may still be active: receives are cancelled,
- * so that nothing writes to memory that goes away. Not so inactive ones: to
- * cancel one is an error, which belongs to no communicator and so would end
- * the program. */
-static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
-{
-    int idle = true;
+static const rota_transport *const transports[] = {&rota_transport_p2p,
+                                                   &rota_transport_lines};
 
-    if (*request == MPI_REQUEST_NULL)
-        return;
-    if (x->broken && dir == ROTA_RECV)
-        MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
-    if (!idle)
-        MPI_Cancel(request);
-    MPI_Request_free(request);
-}
+enum { N_TRANSPORTS = sizeof transports / sizeof *transports };
 
 void rota_exec_unbind(rota_exec *x)
 {
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        for (uint32_t m = 0; x->request[dir] && m < x->s->msgs[dir].n; m++)
-            free_request(x, (rota_dir)dir, &x->request[dir][m]);
-        for (uint32_t m = 0; x->wire[dir] && m < x->s->msgs[dir].n; m++)
-            if (x->wire[dir][m].persistent && x->wire[dir][m].gathered)
-                MPI_Type_free(&x->wire[dir][m].type);
-    }
+    for (int i = 0; i < N_TRANSPORTS; i++)
+        transports[i]->release(x);
     rota_late_unbind(x);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         free(x->request[dir]);
-        free(x->wire[dir]);
+        free(x->op[dir]);
         x->request[dir] = NULL;
-        x->wire[dir] = NULL;
+        x->op[dir] = NULL;
     }
     rota_native_unbind(x);
     rota_consensus_unbind(x);
     rota_flow_unbind(x);
-    free(x->lane);
-    free(x->lane_msg);
-    free(x->lane_done);
-    free(x->lane_status);
-    if (!rota_arena_put(x->area))
-        free(x->area);
-    rota_shm_unbind(x);
+    rota_lanes_free(x);
+    rota_program_free(x);
+    free(x->area);
+    x->area = NULL;
     rota_ipc_free(x);
     rota_staging_free(x);
-    x->lane = NULL;
-    x->lane_msg = NULL;
-    x->lane_done = NULL;
-    x->lane_status = NULL;
-    x->area = NULL;
 }
 
 int rota_exec_packing(rota_exec *x, size_t *room)
 {
-    int err = make_wires(x);
+    int err = make_ops(x);
 
     if (err == MPI_SUCCESS)
         err = lay_out(x);
@@ -395,36 +352,8 @@ int rota_exec_packing(rota_exec *x, size_t *room)
     return err;
 }
 
-/* Does a message have to do with memory that has moved? */
-static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
-                     const bool moved[])
-{
-    const rota_msgs *const l = &x->s->msgs[dir];
-
-    if (x->wire[dir][m].packed || !x->wire[dir][m].persistent)
-        return false;
-    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        if (moved[rota_block_region(x->s, l->item[i])])
-            return true;
-    return false;
-}
-
-/* Requests of message m were bound to memory that has moved. */
-static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    rota_wire *const w = &x->wire[dir][m];
-
-    w->persistent = false;
-    ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
-    if (!w->gathered)
-        return MPI_SUCCESS;
-    ROTA_TRY(MPI_Type_free(&w->type));
-    return make_request(x, dir, m);
-}
-
 int rota_exec_rebase(rota_exec *x, char *src, char *dst)
 {
-    int err = MPI_SUCCESS;
     const bool moved[ROTA_N_REGIONS] = {
         [ROTA_SRC] = src != x->base[ROTA_SRC],
         [ROTA_DST] = dst != x->base[ROTA_DST],
@@ -432,10 +361,10 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
 
     x->base[ROTA_SRC] = src;
     x->base[ROTA_DST] = dst;
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
-            if (err == MPI_SUCCESS && is_moved(x, (rota_dir)dir, m, moved))
-                err = bind_anew(x, (rota_dir)dir, m);
+    int err = MPI_SUCCESS;
+    for (int i = 0; i < N_TRANSPORTS && err == MPI_SUCCESS; i++)
+        err = transports[i]->rebase(x, moved);
+    rota_program_rebase(x);
     x->broken = x->broken || err != MPI_SUCCESS; /* requests are missing */
     return err;
 }

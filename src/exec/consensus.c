@@ -13,6 +13,7 @@
 
 #include "exec/late.h"
 #include "exec/move.h"
+#include "exec/steps.h"
 
 #include <stdlib.h>
 
@@ -71,8 +72,9 @@ void rota_consensus_unbind(rota_exec *x)
     x->consensus = NULL;
 }
 
-int rota_consensus_post(rota_exec *x, const rota_phase *phase)
+static int enter(rota_exec *x, rota_step *step)
 {
+    const rota_phase *const phase = step->phase;
     struct rota_consensus *const c = x->consensus;
     const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
 
@@ -174,11 +176,12 @@ static int test_barrier(rota_exec *x, bool *done)
     return MPI_SUCCESS;
 }
 
-int rota_consensus_test(rota_exec *x, bool *done)
+static int poll(rota_exec *x, rota_step *step, bool *done)
 {
     struct rota_consensus *const c = x->consensus;
     bool sent = false, through = false;
 
+    (void)step;
     ROTA_TRY(probe(x));
     ROTA_TRY(test_recvs(x));
     ROTA_TRY(test_sends(x, &sent));
@@ -189,3 +192,5 @@ int rota_consensus_test(rota_exec *x, bool *done)
     *done = through && c->n_recvs == 0;
     return MPI_SUCCESS;
 }
+
+const rota_step_kind rota_step_consensus = {.enter = enter, .poll = poll};

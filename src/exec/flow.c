@@ -8,7 +8,7 @@
  * bound; in a run each counts down.
  */
 #include "exec/flow.h"
-#include "exec/message.h"
+#include "exec/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,8 +222,9 @@ static int go_on(rota_exec *x, uint32_t m)
     return MPI_SUCCESS;
 }
 
-int rota_flow_post(rota_exec *x, const rota_phase *phase)
+static int enter(rota_exec *x, rota_step *step)
 {
+    const rota_phase *const phase = step->phase;
     struct rota_flow *const f = x->flow;
     const uint32_t *const begin = phase->msg, *const end = phase[1].msg;
 
@@ -238,13 +239,14 @@ int rota_flow_post(rota_exec *x, const rota_phase *phase)
     for (uint32_t m = begin[ROTA_SEND]; m < end[ROTA_SEND]; m++)
         if (f->wants[ROTA_SEND][m] == 0)
             ROTA_TRY(post_sends(x, m));
-    return MPI_SUCCESS;
+    return rota_step_copies(x, step);
 }
 
-int rota_flow_test(rota_exec *x, bool *done)
+static int poll(rota_exec *x, rota_step *step, bool *done)
 {
     struct rota_flow *const f = x->flow;
 
+    (void)step;
     for (uint32_t i = 0; i < f->n_open;) {
         const open_msg o = f->open[i];
         bool complete = false;
@@ -260,3 +262,6 @@ int rota_flow_test(rota_exec *x, bool *done)
     *done = f->n_open == 0;
     return MPI_SUCCESS;
 }
+
+const rota_step_kind rota_step_flow = {
+    .one_by_one = true, .enter = enter, .poll = poll};

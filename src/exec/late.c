@@ -60,7 +60,7 @@ static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
     struct rota_late *const l = calloc(1, sizeof *l);
     size_t room = sizeof(size_t);
 
-    x->wire[dir][m].late = l;
+    x->op[dir][m].late = l;
     if (!l)
         return rota_fail_mem("a message of blocks");
     l->head = MPI_REQUEST_NULL;
@@ -78,6 +78,17 @@ static int bind_phase(rota_exec *x, const rota_phase *phase)
     return MPI_SUCCESS;
 }
 
+static int make_collected(rota_exec *x)
+{
+    x->collected = calloc(1, sizeof *x->collected);
+    if (x->collected)
+        x->collected->begin =
+            calloc((size_t)x->s->P + 1, sizeof *x->collected->begin);
+    return x->collected && x->collected->begin
+               ? MPI_SUCCESS
+               : rota_fail_mem("what an exchange receives");
+}
+
 int rota_late_bind(rota_exec *x)
 {
     x->place = calloc(x->s->n_blocks, sizeof *x->place);
@@ -85,14 +96,14 @@ int rota_late_bind(rota_exec *x)
         return rota_fail_mem("places of blocks");
     for (uint32_t p = 0; p < x->s->n_phases; p++)
         ROTA_TRY(bind_phase(x, &x->s->phase[p]));
-    return MPI_SUCCESS;
+    return x->collect ? make_collected(x) : MPI_SUCCESS;
 }
 
 void rota_late_unbind(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; x->wire[dir] && m < x->s->msgs[dir].n; m++) {
-            struct rota_late *const l = x->wire[dir][m].late;
+        for (uint32_t m = 0; x->op[dir] && m < x->s->msgs[dir].n; m++) {
+            struct rota_late *const l = x->op[dir][m].late;
             if (!l)
                 continue;
             if (l->head != MPI_REQUEST_NULL) { /* a run that failed */
@@ -104,10 +115,13 @@ void rota_late_unbind(rota_exec *x)
             free(l);
         }
     free(x->place);
-    free(x->out);
     x->place = NULL;
-    x->out = NULL;
-    x->out_room = 0;
+    if (x->collected) {
+        free(x->collected->out);
+        free(x->collected->begin);
+        free(x->collected);
+    }
+    x->collected = NULL;
 }
 
 /* ---- sending ---------------------------------------------------------------- */
@@ -128,12 +142,12 @@ static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
     const rota_payload p = {head, bytes, MPI_BYTE};
 
     return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag + 1,
-                             x->comm, &x->wire[dir][m].late->head);
+                             x->comm, &x->op[dir][m].late->head);
 }
 
 int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 {
-    struct rota_late *const l = x->wire[ROTA_SEND][m].late;
+    struct rota_late *const l = x->op[ROTA_SEND][m].late;
     const rota_block *const item = items(x, ROTA_SEND, m);
     const uint32_t n = n_items(x, ROTA_SEND, m);
     size_t total = n * sizeof(size_t);
@@ -157,7 +171,7 @@ int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
                       const MPI_Status *status)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
     MPI_Count bytes;
 
     ROTA_TRY(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
@@ -170,7 +184,7 @@ int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
 int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
                      size_t *head_bytes, char **body, size_t *bytes)
 {
-    struct rota_late *const l = x->wire[ROTA_SEND][m].late;
+    struct rota_late *const l = x->op[ROTA_SEND][m].late;
     const rota_block *const item = items(x, ROTA_SEND, m);
     const uint32_t n = n_items(x, ROTA_SEND, m);
 
@@ -195,24 +209,28 @@ size_t rota_late_header(const rota_exec *x, uint32_t m)
 
 int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
 
     ROTA_TRY(make_room(l, bytes));
     *data = l->data;
     return MPI_SUCCESS;
 }
 
-/* Bytes of the blocks of ranks below src, if they are known by now. */
+/* Bytes of the blocks of ranks below src, if they are known by now. What is known
+ * of one rank after the other is kept for the next question. */
 static bool find_offset(const rota_exec *x, int src, size_t *at)
 {
-    *at = 0;
-    for (int q = 0; q < src; q++) {
-        const bool own = q == x->s->me;
-        const rota_block b = own ? rota_src(x->s, q) : rota_dst(x->s, q);
+    struct rota_collected *const c = x->collected;
+
+    for (; c->known < src; c->known++) {
+        const bool own = c->known == x->s->me;
+        const rota_block b =
+            own ? rota_src(x->s, c->known) : rota_dst(x->s, c->known);
         if (!own && !x->place[b])
             return false;
-        *at += x->bytes[b];
+        c->begin[c->known + 1] = c->begin[c->known] + x->bytes[b];
     }
+    *at = c->begin[src];
     return true;
 }
 
@@ -222,24 +240,25 @@ static int find_place(rota_exec *x, rota_block b, size_t bytes, char **place)
 {
     const int src = (int)rota_block_slot(x->s, b), me = x->s->me;
     const size_t own = me > src ? x->bytes[rota_src(x->s, me)] : 0;
+    struct rota_collected *const c = x->collected;
     size_t at;
 
     *place = NULL;
-    if (!x->collect_early || !find_offset(x, src, &at))
+    if (!c || !c->early || !find_offset(x, src, &at))
         return MPI_SUCCESS;
-    if (!x->out_used)
-        ROTA_TRY(rota_grow(&x->out, &x->out_room, at + bytes + own,
+    if (!c->used)
+        ROTA_TRY(rota_grow(&c->out, &c->room, at + bytes + own,
                            "what an exchange receives"));
-    if (at + bytes > x->out_room)
+    if (at + bytes > c->room)
         return MPI_SUCCESS;
-    x->out_used = true;
-    *place = x->out + at;
+    c->used = true;
+    *place = c->out + at;
     return MPI_SUCCESS;
 }
 
 int rota_late_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const size_t head = rota_late_header(x, m);
 
@@ -259,8 +278,8 @@ static int post_two_phase(rota_exec *x, uint32_t m)
     char *body;
 
     ROTA_TRY(rota_late_gather(x, m, &head, &head_bytes, &body, &total));
-    ROTA_TRY(post_head(x, ROTA_SEND, m, x->wire[ROTA_SEND][m].late->data,
-                       head_bytes));
+    ROTA_TRY(
+        post_head(x, ROTA_SEND, m, x->op[ROTA_SEND][m].late->data, head_bytes));
     return total == head_bytes
                ? MPI_SUCCESS
                : post_bytes(x, ROTA_SEND, m, body, total - head_bytes,
@@ -269,7 +288,7 @@ static int post_two_phase(rota_exec *x, uint32_t m)
 
 static int post_send(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->wire[ROTA_SEND][m].late;
+    struct rota_late *const l = x->op[ROTA_SEND][m].late;
     size_t total;
     char *data;
 
@@ -288,7 +307,7 @@ static int test_send(rota_exec *x, uint32_t m, bool *done)
     int flag;
 
     ROTA_TRY(
-        MPI_Test(&x->wire[ROTA_SEND][m].late->head, &flag, MPI_STATUS_IGNORE));
+        MPI_Test(&x->op[ROTA_SEND][m].late->head, &flag, MPI_STATUS_IGNORE));
     if (!flag)
         return MPI_SUCCESS;
     ROTA_TRY(MPI_Test(&x->request[ROTA_SEND][m], &flag, MPI_STATUS_IGNORE));
@@ -300,7 +319,7 @@ static int test_send(rota_exec *x, uint32_t m, bool *done)
 
 static int post_recv(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
     const size_t head = n_items(x, ROTA_RECV, m) * sizeof(size_t);
 
     switch (x->metadata) {
@@ -332,14 +351,14 @@ static int probe(rota_exec *x, uint32_t m)
                          &flag, &message, &status));
     if (!flag)
         return MPI_SUCCESS;
-    x->wire[ROTA_RECV][m].late->await = AWAIT_DATA;
+    x->op[ROTA_RECV][m].late->await = AWAIT_DATA;
     return rota_late_receive(x, m, &message, &status);
 }
 
 /* The head has come: post what follows, of which it tells the length. */
 static int after_head(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
     const uint32_t n = n_items(x, ROTA_RECV, m);
     size_t following = 0;
     char *to;
@@ -382,7 +401,7 @@ static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
 
 int rota_late_unpack(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const uint32_t n = n_items(x, ROTA_RECV, m);
     const size_t *const cell = (const size_t *)(const void *)l->data;
@@ -404,7 +423,7 @@ int rota_late_unpack(rota_exec *x, uint32_t m)
 
 static int test_recv(rota_exec *x, uint32_t m, bool *done)
 {
-    struct rota_late *const l = x->wire[ROTA_RECV][m].late;
+    struct rota_late *const l = x->op[ROTA_RECV][m].late;
     int flag = 0;
 
     if (l->await == AWAIT_PROBE)

@@ -23,6 +23,16 @@ static inline size_t rota_late_bytes(size_t cell)
     return cell & ROTA_LEFT_OUT ? 0 : cell;
 }
 
+/* Where an exchange collects blocks. */
+struct rota_collected {
+    char *out; /* in rank order, end to end; grows */
+    size_t room;
+    bool early;    /* blocks may come there while the run lasts */
+    bool used;     /* one has, in this run */
+    size_t *begin; /* [P+1] of the blocks of ranks up to known */
+    int known;
+};
+
 /* Buffers for the messages that need a header. */
 int rota_late_bind(rota_exec *x);
 void rota_late_unbind(rota_exec *x);

@@ -213,7 +213,7 @@ int rota_gather_type(const rota_exec *x, const rota_block item[], uint32_t n,
 rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &x->s->msgs[dir];
-    const rota_wire *const w = &x->wire[dir][m];
+    const rota_op *const w = &x->op[dir][m];
     const rota_block first = l->item[l->msg[m].first];
     const rota_type *const t = rota_block_type(x, first);
     const size_t bytes = rota_message_bytes(x, dir, m);

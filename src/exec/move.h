@@ -5,6 +5,7 @@
 #include "exec/exec.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* The first byte of a block's data or, where its region has a datatype, the
  * origin that MPI wants. */
@@ -33,6 +34,21 @@ static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
 
 /* memcpy that avoids this. */
 void rota_copy_fast(void *to, const void *from, size_t bytes);
+
+/* memcpy for what is most often a word or two. */
+static inline void rota_copy_short(void *to, const void *from, size_t bytes)
+{
+    uint64_t first, last;
+
+    if (bytes < 8 || bytes > 16) {
+        rota_copy_fast(to, from, bytes);
+        return;
+    }
+    memcpy(&first, from, 8);
+    memcpy(&last, (const char *)from + bytes - 8, 8);
+    memcpy(to, &first, 8);
+    memcpy((char *)to + bytes - 8, &last, 8);
+}
 
 /* Between data of a datatype and plain bytes, for any number of bytes. comm
  * only tells MPI the representation. */

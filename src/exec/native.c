@@ -6,6 +6,7 @@
 #include "exec/native.h"
 
 #include "exec/move.h"
+#include "exec/steps.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct side {
 
 struct rota_native {
     side side[ROTA_N_DIRS];
+    MPI_Request request;
     bool large;  /* something does not fit an int */
     bool filled; /* and, in a fixed plan, filled for good */
 };
@@ -68,6 +70,7 @@ int rota_native_bind(rota_exec *x)
     if (!n)
         return rota_fail_mem("the arguments of MPI's all-to-all");
     x->native_args = n;
+    n->request = MPI_REQUEST_NULL;
     for (int i = 0; i < ROTA_N_DIRS; i++) {
         side *const s = &n->side[i];
         s->region = i == ROTA_SEND ? ROTA_SRC : ROTA_DST;
@@ -83,7 +86,7 @@ int rota_native_bind(rota_exec *x)
 
 void rota_native_unbind(rota_exec *x)
 {
-    if (x->native_request != MPI_REQUEST_NULL)
+    if (x->native_args && x->native_args->request != MPI_REQUEST_NULL)
         return; /* a run that failed: MPI may still read the arrays */
     for (int i = 0; x->native_args && i < ROTA_N_DIRS; i++) {
         side *const s = &x->native_args->side[i];
@@ -96,7 +99,7 @@ void rota_native_unbind(rota_exec *x)
     x->native_args = NULL;
 }
 
-int rota_native_post(rota_exec *x, const rota_phase *phase)
+static int post(rota_exec *x, const rota_phase *phase)
 {
     struct rota_native *const n = x->native_args;
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
@@ -110,16 +113,35 @@ int rota_native_post(rota_exec *x, const rota_phase *phase)
     if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
         return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
                              to + d->displ[0], d->small_count[0], dt, x->native,
-                             &x->native_request);
+                             &n->request);
     if (!n->large)
         return MPI_Ialltoallv(from, s->small_count, s->small_displ, st, to,
                               d->small_count, d->small_displ, dt, x->native,
-                              &x->native_request);
+                              &n->request);
 #if MPI_VERSION >= 4
     return MPI_Ialltoallv_c(from, s->count, s->displ, st, to, d->count,
-                            d->displ, dt, x->native, &x->native_request);
+                            d->displ, dt, x->native, &n->request);
 #else
     return rota_fail(MPI_ERR_COUNT, "MPI's own all-to-all with counts or "
                                     "displacements beyond 2^31 needs MPI 4");
 #endif
 }
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    ROTA_TRY(post(x, step->phase));
+    return rota_step_copies(x, step);
+}
+
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    int flag = 0;
+
+    (void)step;
+    ROTA_TRY(MPI_Test(&x->native_args->request, &flag, MPI_STATUS_IGNORE));
+    x->moved = x->moved || flag;
+    *done = flag;
+    return MPI_SUCCESS;
+}
+
+const rota_step_kind rota_step_collective = {.enter = enter, .poll = poll};

@@ -7,7 +7,4 @@
 int rota_native_bind(rota_exec *x);
 void rota_native_unbind(rota_exec *x);
 
-/* Post the phase's messages as a collective into x->native_request. */
-int rota_native_post(rota_exec *x, const rota_phase *phase);
-
 #endif /* ROTA_NATIVE_H */

@@ -1,8 +1,8 @@
 /* progress.c - see progress.h. */
 #define _GNU_SOURCE
 #include "exec/progress.h"
+#include "exec/active.h"
 #include "exec/arena.h"
-#include "exec/exec.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -20,19 +20,19 @@ enum { NAPS = 20, NAP_NS = 100000 };
 
 static void *help(void *unused)
 {
-    rota_bell *const bell = &rota_arena_own()->helper;
+    rota_doorbell *const bell = &rota_arena_own()->helper;
     int naps = 0;
 
     (void)unused;
     for (;;) {
-        const uint32_t armed_at = rota_bell_arm(bell, 1, false, 0);
+        const uint32_t armed_at = rota_doorbell_arm(bell, 1, 0);
         bool moved = false;
-        rota_bell_fence();
+        rota_doorbell_fence();
         if (atomic_load(&ends))
             return NULL;
-        const bool any = rota_exec_help(&moved);
+        const bool any = rota_active_help(&moved);
         const long limit = any && naps < NAPS ? NAP_NS : LONG_MAX;
-        if (moved || rota_bell_sleep(bell, armed_at, limit))
+        if (moved || rota_doorbell_sleep(bell, armed_at, limit))
             naps = 0;
         else
             naps++;
@@ -69,7 +69,7 @@ void rota_progress_let_go(void)
     pthread_mutex_lock(&hold_lock);
     if (--holders == 0) {
         atomic_store(&ends, true);
-        rota_bell_wake(&rota_arena_own()->helper);
+        rota_doorbell_wake(&rota_arena_own()->helper);
         pthread_join(thread, NULL);
     }
     pthread_mutex_unlock(&hold_lock);

@@ -1,8 +1,8 @@
 /* staging.c - see staging.h. */
 #include "exec/staging.h"
-#include "exec/arena.h"
 #include "exec/ipc.h"
 #include "exec/late.h"
+#include "exec/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,6 +185,8 @@ int rota_staging_make(rota_exec *x, const rota_device *device,
         err = line_up(x);
     if (err != MPI_SUCCESS)
         rota_staging_free(x);
+    else
+        rota_program_stage(x);
     return err;
 }
 
@@ -192,8 +194,7 @@ static void free_memory(struct rota_staging *g, mirror *m)
 {
     if (m->pinned)
         g->device->unpin(g->queue, m->memory);
-    if (!rota_arena_free(m->memory))
-        free(m->memory);
+    free(m->memory);
     m->memory = NULL;
     m->pinned = false;
     m->room = 0;
@@ -225,8 +226,7 @@ void rota_staging_free(rota_exec *x)
 
 /* ---- mirrors ------------------------------------------------------------------- */
 
-static int make_room(struct rota_staging *g, mirror *m, size_t bytes,
-                     bool shared)
+static int make_room(struct rota_staging *g, mirror *m, size_t bytes)
 {
     const size_t half = m->room + m->room / 2;
     const size_t wanted = bytes > half ? bytes : half;
@@ -236,10 +236,7 @@ static int make_room(struct rota_staging *g, mirror *m, size_t bytes,
         return MPI_SUCCESS;
     ROTA_TRY(g->device->queue_drain(g->queue));
     free_memory(g, m);
-    if (shared)
-        m->memory = rota_arena_alloc(more);
-    if (!m->memory)
-        m->memory = aligned_alloc(PAGE, more);
+    m->memory = aligned_alloc(PAGE, more);
     if (!m->memory)
         return rota_fail_mem("staging blocks of a device");
     m->room = more;
@@ -305,8 +302,7 @@ static size_t place_blocks(rota_exec *x, rota_region region)
 }
 
 int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
-                        const ptrdiff_t offset[], const rota_layout *layout,
-                        bool shared)
+                        const ptrdiff_t offset[], const rota_layout *layout)
 {
     mirror *const m = &x->staging->side[region];
     const size_t P = (size_t)x->s->P;
@@ -315,7 +311,7 @@ int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
     if (region == ROTA_SRC)
         cut_line(x);
     /* A page at least: no bytes are to be at some address, too. */
-    ROTA_TRY(make_room(x->staging, m, place_blocks(x, region) + 1, shared));
+    ROTA_TRY(make_room(x->staging, m, place_blocks(x, region) + 1));
     m->on = true;
     m->base = base;
     m->layout = layout;
@@ -461,6 +457,12 @@ static int look_up(struct rota_staging *g, bool *moved)
     return MPI_SUCCESS;
 }
 
+/* The run's. */
+static uint32_t phase_of(const rota_exec *x)
+{
+    return (uint32_t)(x->program.step[x->at].phase - x->s->phase);
+}
+
 /* Receives may be posted when what the run before received has been copied up:
  * it may have ended before that was done. Where MPI writes to the caller's
  * buffer, what is in the user's stream must be done, too. What the queue alone
@@ -468,8 +470,8 @@ static int look_up(struct rota_staging *g, bool *moved)
 int rota_staging_may_enter(rota_exec *x, bool *may, bool *moved)
 {
     struct rota_staging *const g = x->staging;
-    const uint32_t wanted = g->after_enter[x->phase];
-    const bool by_host = x->phase == 0 && !x->ipc;
+    const uint32_t wanted = g->after_enter[phase_of(x)];
+    const bool by_host = phase_of(x) == 0 && !x->ipc;
 
     if (g->rising && by_host)
         ROTA_TRY(look_up(g, moved));
@@ -585,7 +587,7 @@ int rota_staging_arrived(rota_exec *x, uint32_t m)
 
 int rota_staging_leave(rota_exec *x)
 {
-    const rota_phase *const phase = &x->s->phase[x->phase];
+    const rota_phase *const phase = &x->s->phase[phase_of(x)];
 
     if (!x->staging->side[ROTA_DST].on)
         return MPI_SUCCESS;
@@ -596,7 +598,7 @@ int rota_staging_leave(rota_exec *x)
         if (!is_straight(x, &x->s->copy[c]))
             note_arrival(x, x->s->copy[c].to,
                          rota_copy_bytes(x->s, &x->s->copy[c], x->bytes));
-    const bool last = x->phase + 1 == x->s->n_phases;
+    const bool last = phase_of(x) + 1 == x->s->n_phases;
     const size_t least = last ? 1 : PIECE;
     return x->staging->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
 }

@@ -33,11 +33,9 @@ void rota_staging_free(rota_exec *x);
 /* Mirror the blocks of region ROTA_SRC or ROTA_DST, which lie at base + offset[q]
  * as layout says and have the sizes in x->bytes: from now on the region is a
  * mirror's, of plain bytes. May wait for copies and allocates if the blocks need
- * more room than before; shared: in the arena, if there is room. offset: [P],
- * copied. layout is borrowed. */
+ * more room than before. offset: [P], copied. layout is borrowed. */
 int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
-                        const ptrdiff_t offset[], const rota_layout *layout,
-                        bool shared);
+                        const ptrdiff_t offset[], const rota_layout *layout);
 
 /* No region is mirrored any more; the owner sets x as it was. */
 void rota_staging_unmirror(rota_exec *x);

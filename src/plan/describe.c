@@ -1,5 +1,5 @@
 /* describe.c - what a plan is, in text or JSON. */
-#include "exec/shm.h"
+#include "exec/lines.h"
 #include "exec/staging.h"
 #include "plan/plan.h"
 
@@ -97,16 +97,42 @@ static bool add_cma(cJSON *o, const rota_plan *p)
     return add_text(o, "cross_memory", text);
 }
 
+/* Ranks of the node that share no memory with this one. */
+static int count_apart(const rota_plan *p)
+{
+    const rota_node *const node = p->comm->node;
+    int n = 0;
+
+    for (int i = 0; i < node->n; i++)
+        n += i != node->me && !node->near[i].peer;
+    return n;
+}
+
+/* What of that MPI carries on this rank, though not everywhere; NULL: nothing. */
+static const char *why_apart(const rota_plan *p)
+{
+    if (p->no_room)
+        return "no room in shared memory: MPI carries what this rank receives";
+    if (count_apart(p) == 0)
+        return NULL;
+    return p->comm->node_why[0] ? p->comm->node_why
+                                : "a rank of the node cannot share memory";
+}
+
 /* How messages travel within the node, and why. */
 static bool add_transport(cJSON *o, const rota_plan *p)
 {
-    if (p->node_why)
-        return add_text(o, "intranode", "p2p") &&
-               add_text(o, "intranode_why", p->node_why);
-    return add_text(o, "intranode", "shm") &&
-           add_number(o, "shared_bytes", (double)rota_shm_bytes(&p->exec)) &&
-           add_number(o, "copied_once_from", (double)p->exec.arena_from) &&
-           add_cma(o, p);
+    const bool shares = !p->node_why && count_apart(p) + 1 < p->comm->node->n;
+    const char *const why = p->node_why ? p->node_why : why_apart(p);
+
+    if (!add_text(o, "intranode", shares ? "shm" : "p2p") ||
+        (why && !add_text(o, "intranode_why", why)))
+        return false;
+    return !shares ||
+           (add_number(o, "ranks_apart", count_apart(p)) &&
+            add_number(o, "shared_bytes", (double)rota_lines_bytes(&p->exec)) &&
+            add_number(o, "copied_once_from", (double)p->exec.arena_from) &&
+            add_cma(o, p));
 }
 
 /* What moves messages on while the program is not in a call of Rota's. */

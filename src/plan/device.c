@@ -3,7 +3,6 @@
 
 #include "exec/ipc.h"
 #include "exec/late.h"
-#include "exec/shm.h"
 #include "exec/staging.h"
 
 #include <stdlib.h>
@@ -166,8 +165,7 @@ static int mirror(rota_plan *p, rota_region region, char *base,
                                                    : &p->problem.recv.type,
                                   p->comm->dup, layout));
     ROTA_TRY(need_staging(p, base));
-    return rota_staging_mirror(&p->exec, region, base, offset, layout,
-                               rota_shm_wants_arena(&p->exec));
+    return rota_staging_mirror(&p->exec, region, base, offset, layout);
 }
 
 static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)

@@ -76,6 +76,7 @@ static void set_counts(const rota_plan *p, probe *t)
 static int make_probe(const rota_plan *p, probe *t)
 {
     const size_t n = 2 * (size_t)p->comm->P;
+    rota_place at;
 
     *t = (probe){.comm = p->comm, .kind = p->kind};
     t->count = malloc(n * sizeof *t->count);
@@ -86,7 +87,7 @@ static int make_probe(const rota_plan *p, probe *t)
     /* Apart, as MPI wants them: some take equal addresses for in place. */
     const size_t apart = (t->sent / CACHE_LINE + 1) * CACHE_LINE;
     const size_t bytes = apart + t->received + 1;
-    if (rota_arena_holds(p->problem.send.base, 1))
+    if (rota_arena_find(p->problem.send.base, 1, &at))
         t->memory = rota_arena_alloc(bytes);
     if (!t->memory)
         t->memory = malloc(bytes);

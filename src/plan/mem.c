@@ -81,6 +81,7 @@ int rota_memory_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
     status = rota_agree(c, status, NULL);
     if (status != MPI_SUCCESS && *memory)
         rota_memory_free(*memory);
+    rota_comm_update_node(c); /* who cannot map it has it copied */
     return status;
 }
 

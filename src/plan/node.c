@@ -1,5 +1,6 @@
 /* node.c - ranks of a node find each other's memory. */
 #define _GNU_SOURCE
+#include "exec/pool.h"
 #include "plan/plan.h"
 
 #include <errno.h>
@@ -16,63 +17,70 @@
 /* What ranks of a node tell each other. */
 typedef struct card {
     rota_arena_card arena;
-    rota_arena_card heeded; /* whose yields the rank heeds */
-    uint64_t board, area;   /* offsets in arena; the latter for trials */
-    uint64_t gong;          /* its name, if the rank is the node's first */
+    rota_arena_card followed; /* whose yields the rank follows */
+    rota_place board, area;   /* the latter for trials */
+    uint64_t word;            /* its name, if the rank is the node's first */
 } card;
+
+/* What one rank finds of another. */
+typedef struct verdict {
+    bool mapped;   /* its memory */
+    bool may_read; /* what is private of it, too */
+} verdict;
 
 /* ---- yields -------------------------------------------------------------------- */
 
-/* Ranks of a host are to heed the same words (exec/yields.h), whatever
+/* Ranks of a host are to follow the same words (exec/yields.h), whatever
  * communicators they share: in a grid, those of its rows and columns. Hence
- * ranks that come together take over what the first of them heeds. */
+ * ranks that come together take over what the first of them follows. */
 static struct {
     pthread_mutex_t lock;
     rota_arena_card card;
-    rota_arena_head *head; /* NULL: those of nobody else */
-    int n_nodes;           /* that it is in */
-} heeded = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    rota_peer *peer; /* NULL: nobody else's */
+    int n_nodes;     /* that it is in */
+} followed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void drop_heeded(void)
+static void drop_followed(void)
 {
-    if (heeded.head && heeded.head != rota_arena_own())
-        rota_arena_drop(heeded.head);
-    heeded.head = NULL;
+    if (followed.peer)
+        rota_arena_drop(followed.peer);
+    followed.peer = NULL;
 }
 
 /* That process may be gone: then nothing changes. */
-static void heed(const rota_arena_card *card)
+static void follow(const rota_arena_card *card)
 {
-    rota_arena_head *head = rota_arena_own();
+    rota_peer *peer = rota_arena_self();
 
-    pthread_mutex_lock(&heeded.lock);
-    heeded.n_nodes++;
-    if (card->cookie == head->cookie ||
-        rota_arena_map(card, &head) == MPI_SUCCESS) {
-        rota_wait_share(&head->yields);
-        drop_heeded();
-        heeded.head = head;
-        heeded.card = *card;
+    pthread_mutex_lock(&followed.lock);
+    followed.n_nodes++;
+    if (card->cookie && rota_arena_own() &&
+        (card->cookie == peer->cookie ||
+         rota_arena_map(card, &peer) == MPI_SUCCESS)) {
+        rota_wait_share(&peer->head->yields);
+        drop_followed();
+        followed.peer = peer;
+        followed.card = *card;
     }
     rota_fail_clear();
-    pthread_mutex_unlock(&heeded.lock);
+    pthread_mutex_unlock(&followed.lock);
 }
 
 static void leave(void)
 {
-    pthread_mutex_lock(&heeded.lock);
-    if (--heeded.n_nodes == 0) {
+    pthread_mutex_lock(&followed.lock);
+    if (--followed.n_nodes == 0) {
         rota_wait_share(NULL);
-        drop_heeded();
+        drop_followed();
     }
-    pthread_mutex_unlock(&heeded.lock);
+    pthread_mutex_unlock(&followed.lock);
 }
 
-static rota_arena_card find_heeded(const rota_arena_card *own)
+static rota_arena_card find_followed(const rota_arena_card *own)
 {
-    pthread_mutex_lock(&heeded.lock);
-    const rota_arena_card card = heeded.head ? heeded.card : *own;
-    pthread_mutex_unlock(&heeded.lock);
+    pthread_mutex_lock(&followed.lock);
+    const rota_arena_card card = followed.peer ? followed.card : *own;
+    pthread_mutex_unlock(&followed.lock);
     return card;
 }
 
@@ -104,30 +112,44 @@ int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
     return err;
 }
 
-static int map_one(rota_node *node, int i, const card *theirs)
+/* The peer, if its memory and this rank's can be shared; its board. */
+static int map_one(rota_near *near, const card *theirs)
 {
-    rota_near *const near = &node->near[i];
-
     if (theirs->arena.cookie == 0)
         return rota_fail(MPI_ERR_NO_MEM, "a rank of the node has no memory to "
                                          "share");
-    if (i == node->me)
-        near->head = rota_arena_own();
+    if (theirs->arena.cookie == rota_arena_self()->cookie)
+        near->peer = rota_arena_self();
     else
-        ROTA_TRY(rota_arena_map(&theirs->arena, &near->head));
-    near->bell = &near->head->bell;
-    near->pid = theirs->arena.pid;
-    near->board = (uint64_t *)(void *)((char *)near->head + theirs->board);
-    return MPI_SUCCESS;
+        ROTA_TRY(rota_arena_map(&theirs->arena, &near->peer));
+    if (rota_place_segment(theirs->board) < near->peer->n_segments &&
+        rota_place_segment(theirs->area) < near->peer->n_segments) {
+        near->board = (void *)rota_peer_at(near->peer, theirs->board);
+        near->mapped = near->peer;
+        return MPI_SUCCESS;
+    }
+    rota_arena_drop(near->peer);
+    near->peer = NULL;
+    return rota_fail(MPI_ERR_NO_MEM, "memory of a rank of the node cannot be "
+                                     "mapped");
 }
 
+/* The first failure's text is kept. */
 static int map_all(rota_node *node, const card cards[])
 {
-    for (int i = 0; i < node->n; i++)
-        ROTA_TRY(map_one(node, i, &cards[i]));
-    node->gong = node->near[0].head->gong;
-    node->gong_name = cards[0].gong;
-    return MPI_SUCCESS;
+    char why[ROTA_ERR_TEXT] = "";
+    int failed = MPI_SUCCESS;
+
+    for (int i = 0; i < node->n; i++) {
+        const int err = i == node->me && node->near[i].peer
+                            ? MPI_SUCCESS
+                            : map_one(&node->near[i], &cards[i]);
+        if (err != MPI_SUCCESS && failed == MPI_SUCCESS)
+            snprintf(why, sizeof why, "%s", rota_fail_text());
+        failed = failed == MPI_SUCCESS ? err : failed;
+    }
+    rota_fail_clear();
+    return failed == MPI_SUCCESS ? MPI_SUCCESS : rota_fail(failed, "%s", why);
 }
 
 /* ---- cross-memory attach --------------------------------------------------------- */
@@ -242,8 +264,9 @@ static size_t crossing(trial *t)
     return from < 1e12 ? (size_t)from : SIZE_MAX;
 }
 
-/* May this rank read the memory of that process? */
-static bool may_read(const rota_near *near, const card *theirs)
+/* May this rank read the memory of that process? errno says why not; or the
+ * process is not the one that is known by this id. */
+static bool may_read(const card *theirs)
 {
     uint64_t cookie = 0;
     struct iovec here = {&cookie, sizeof cookie};
@@ -251,37 +274,58 @@ static bool may_read(const rota_near *near, const card *theirs)
                           sizeof cookie};
 
     errno = 0;
-    return process_vm_readv((pid_t)near->pid, &here, 1, &there, 1, 0) ==
+    return process_vm_readv((pid_t)theirs->arena.pid, &here, 1, &there, 1, 0) ==
                (ssize_t)sizeof cookie &&
            cookie == theirs->arena.cookie;
 }
 
 static trial_area *area_of(const rota_node *node, const card cards[], int i)
 {
-    return (trial_area *)(void *)((char *)node->near[i].head + cards[i].area);
+    return (void *)rota_peer_at(node->near[i].peer, cards[i].area);
 }
 
-/* Is it permitted, and from how many bytes on is it worth it? */
-static void examine_cma(rota_node *node, const card cards[], char *here)
+/* From how many bytes on is it worth it? A rank that has nobody to try it with
+ * has no opinion. */
+static size_t try_cma(const rota_node *node, const card cards[], char *here)
 {
     const int next = node->me ^ 1, other = next < node->n ? next : 0;
+
+    if (other == node->me || !node->near[other].peer ||
+        !node->near[node->me].peer)
+        return 0;
     trial t = {
-        .pid = node->near[other].pid,
+        .pid = node->near[other].peer->pid,
         .theirs = area_of(node, cards, other),
         .mine = area_of(node, cards, node->me),
         .address = cards[other].arena.address + cards[other].area,
         .here = here,
     };
+    return crossing(&t);
+}
 
+static void examine_cma(rota_node *node, const card cards[], char *here,
+                        verdict verdicts[])
+{
     node->cma_ok = true;
-    for (int i = 0; i < node->n && node->cma_ok; i++)
-        node->cma_ok = may_read(&node->near[i], &cards[i]);
-    if (!node->cma_ok) /* or the process is not the one we know by this id */
-        node->cma_error = errno ? errno : ESRCH;
-    node->cma_from = node->cma_ok ? crossing(&t) : SIZE_MAX;
+    for (int i = 0; i < node->n; i++) {
+        if (i == node->me || !node->near[i].peer)
+            continue;
+        verdicts[i].may_read = may_read(&cards[i]);
+        if (!verdicts[i].may_read && node->cma_ok)
+            node->cma_error = errno ? errno : ESRCH;
+        node->cma_ok = node->cma_ok && verdicts[i].may_read;
+    }
+    node->cma_from = node->cma_ok ? try_cma(node, cards, here) : 0;
 }
 
 /* ---- a communicator's node --------------------------------------------------------- */
+
+/* Plans that were made before may still use its memory. */
+static void forget_peer(rota_near *near)
+{
+    near->peer = NULL;
+    near->board = NULL;
+}
 
 void rota_node_free(rota_node *node)
 {
@@ -290,10 +334,11 @@ void rota_node_free(rota_node *node)
     if (node->joined)
         leave();
     for (int i = 0; node->near && i < node->n; i++) {
-        if (i == node->me)
-            rota_arena_free(node->near[i].board);
-        else if (node->near[i].head)
-            rota_arena_drop(node->near[i].head);
+        rota_near *const near = &node->near[i];
+        if (i == node->me && !rota_arena_free(near->board))
+            free(near->board);
+        if (near->mapped)
+            rota_arena_drop(near->mapped);
     }
     free(node->near);
     free(node->of);
@@ -323,77 +368,160 @@ static rota_node *new_node(const rota_comm *c)
 /* By this process, ever. */
 static _Atomic uint64_t nodes_joined;
 
+/* A rank without memory to share has a board that nobody sees. */
 static int make_board(rota_node *node, card *mine, char **area)
 {
-    const size_t bytes = (size_t)node->n * sizeof(uint64_t);
+    const size_t bytes = (size_t)node->n * sizeof(rota_board);
+    rota_near *const near = &node->near[node->me];
+    int err = rota_arena_open(&mine->arena);
 
-    ROTA_TRY(rota_arena_open(&mine->arena));
-    rota_topo_bind_memory(rota_arena_own(), mine->arena.bytes);
-    uint64_t *const board = rota_arena_alloc(bytes);
-    *area = rota_arena_alloc(sizeof(trial_area));
-    node->near[node->me].board = board;
-    if (!board || !*area) {
-        mine->arena = (rota_arena_card){0};
-        return rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
+    if (err == MPI_SUCCESS) {
+        rota_arena_bind(rota_topo_bind_memory);
+        rota_pool_allow(node->n);
+        near->board = rota_arena_alloc(bytes);
+        *area = rota_arena_alloc(sizeof(trial_area));
+        if (near->board && *area) {
+            near->peer = rota_arena_self();
+            mine->followed = find_followed(&mine->arena);
+            mine->word =
+                mine->arena.cookie + atomic_fetch_add(&nodes_joined, 1);
+            rota_arena_find(near->board, 1, &mine->board);
+            rota_arena_find(*area, 1, &mine->area);
+            return MPI_SUCCESS;
+        }
+        err = rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
     }
-    mine->heeded = find_heeded(&mine->arena);
-    mine->gong = mine->arena.cookie + atomic_fetch_add(&nodes_joined, 1);
-    mine->board = rota_arena_offset(board);
-    mine->area = rota_arena_offset(*area);
+    mine->arena = (rota_arena_card){0};
+    if (!near->board)
+        near->board = calloc((size_t)node->n, sizeof *near->board);
+    return near->board ? err : rota_fail_mem("a node");
+}
+
+/* What this rank finds. area receives memory that others try to read until all
+ * have settled. */
+static int look_around(rota_comm *c, rota_node *node, card cards[], char *here,
+                       char **area, verdict verdicts[])
+{
+    const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
+    rota_near *const near = node->near;
+    card mine = {0};
+    int err = make_board(node, &mine, area);
+
+    cards[node->me] = mine;
+    ROTA_TRY(rota_swap_cards(c, ranks, node->n,
+                             near[node->me].board ? MPI_SUCCESS : err, &mine,
+                             cards, sizeof mine));
+    if (err == MPI_SUCCESS)
+        err = map_all(node, cards);
+    for (int i = 0; i < node->n; i++) {
+        verdicts[i].mapped = near[i].peer != NULL;
+        if (near[i].peer)
+            near[node->me].board[i].slot = near[i].peer->slot;
+    }
+    examine_cma(node, cards, here, verdicts);
+    return err;
+}
+
+/* Two ranks share memory if both have mapped the other one's. */
+static int compare_verdicts(const rota_comm *c, rota_node *node,
+                            const verdict mine[])
+{
+    const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
+    const size_t n = (size_t)node->n;
+    verdict *const all = calloc(n * n, sizeof *all);
+    const int err = rota_swap_cards(c, ranks, node->n,
+                                    all ? MPI_SUCCESS : rota_fail_mem("a node"),
+                                    mine, all, n * sizeof *all);
+
+    for (int i = 0; err == MPI_SUCCESS && i < node->n; i++) {
+        const verdict *const theirs = &all[(size_t)i * n + (size_t)node->me];
+        node->near[i].may_attach = theirs->may_read;
+        if (i == node->me || theirs->mapped)
+            continue;
+        if (node->near[i].peer)
+            rota_fail(MPI_ERR_NO_MEM,
+                      "a rank of the node cannot map this one's memory");
+        forget_peer(&node->near[i]);
+    }
+    free(all);
+    return err;
+}
+
+/* In rota_vote.used. */
+enum { SOME_APART = 1, SOME_TOGETHER = 2 };
+
+static bool shares(const rota_node *node)
+{
+    for (int i = 0; i < node->n; i++)
+        if (i != node->me && node->near[i].peer)
+            return true;
+    return false;
+}
+
+static void keep_why(rota_comm *c)
+{
+    if (rota_fail_text() && !c->node_why[0])
+        snprintf(c->node_why, sizeof c->node_why, "%s", rota_fail_text());
+    rota_fail_clear();
+}
+
+/* Find out which pairs share memory; all ranks cross over to other ways of copying
+ * at the same sizes. Collective. */
+static int settle(rota_comm *c, rota_node *node, int status,
+                  const verdict verdicts[])
+{
+    rota_vote vote = {.used = (status != MPI_SUCCESS ? SOME_APART : 0) |
+                              (shares(node) ? SOME_TOGETHER : 0),
+                      .smallest =
+                          node->cma_ok ? UINT64_MAX : (uint64_t)node->cma_error,
+                      .largest = node->cma_from};
+
+    keep_why(c);
+    int err = rota_agree(c, MPI_SUCCESS, &vote);
+    for (int i = 0; i < node->n; i++)
+        node->near[i].may_attach = true;
+    if (err == MPI_SUCCESS &&
+        (vote.used & SOME_APART || vote.smallest != UINT64_MAX))
+        err = compare_verdicts(c, node, verdicts);
+    if (err != MPI_SUCCESS) {
+        rota_node_free(node);
+        return err;
+    }
+    keep_why(c);
+    for (int i = 0; i < node->n; i++)
+        if (node->near[i].peer)
+            node->near[i].peer->slot_there = node->near[i].board[node->me].slot;
+    node->cma_ok = vote.smallest == UINT64_MAX;
+    node->cma_error = node->cma_ok ? 0 : (int)vote.smallest;
+    node->cma_from = (size_t)vote.largest;
+    if (!(vote.used & SOME_TOGETHER)) {
+        if (!c->node_why[0])
+            snprintf(c->node_why, sizeof c->node_why, "no two ranks share it");
+        rota_node_free(node);
+    } else {
+        c->node = node;
+    }
     return MPI_SUCCESS;
 }
 
-/* Alone on its node a rank has nobody to share with, nor an opinion on
- * cross-memory attach. area receives memory that others try to read until all
- * have settled. */
-static int join_node(rota_comm *c, rota_node *node, card cards[], char *here,
-                     char **area)
+/* Ranks that all have the first one's memory sleep on its words. */
+static void join(rota_node *node, const card cards[])
 {
-    const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
-    card mine = {0};
-    const int err = make_board(node, &mine, area);
+    bool all = true;
 
-    cards[node->me] = mine;
-    ROTA_TRY(rota_swap_cards(c, ranks, node->n, MPI_SUCCESS, &mine, cards,
-                             sizeof mine));
-    ROTA_TRY(err);
-    ROTA_TRY(map_all(node, cards));
-    node->cma_ok = true;
-    if (node->n > 1)
-        examine_cma(node, cards, here);
-    return MPI_SUCCESS;
+    for (int i = 0; i < node->n; i++)
+        all = all && node->near[i].peer;
+    if (all) {
+        node->word = node->near[0].peer->head->word;
+        node->word_name = cards[0].word;
+    }
+    follow(&cards[0].followed);
+    node->joined = true;
 }
 
 static bool has_neighbours(const rota_topo *t)
 {
     return t->n_nodes < t->P;
-}
-
-/* All ranks use shared memory or none does; and they cross over to other ways
- * of copying at the same sizes. A sender must not have its memory read by one
- * that may not: what is forbidden to one rank is not done by any. */
-static int settle(rota_comm *c, rota_node *node, int status)
-{
-    rota_vote vote = {.clash = status != MPI_SUCCESS,
-                      .smallest =
-                          node->cma_ok ? UINT64_MAX : (uint64_t)node->cma_error,
-                      .largest = node->cma_from};
-
-    if (status != MPI_SUCCESS && rota_fail_text())
-        snprintf(c->node_why, sizeof c->node_why, "%s", rota_fail_text());
-    rota_fail_clear();
-    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
-    if (vote.clash) {
-        if (!c->node_why[0])
-            snprintf(c->node_why, sizeof c->node_why, "not all ranks have it");
-        rota_node_free(node);
-        return MPI_SUCCESS;
-    }
-    node->cma_ok = vote.smallest == UINT64_MAX;
-    node->cma_error = node->cma_ok ? 0 : (int)vote.smallest;
-    node->cma_from = (size_t)vote.largest;
-    c->node = node;
-    return MPI_SUCCESS;
 }
 
 int rota_comm_open_node(rota_comm *c)
@@ -407,20 +535,56 @@ int rota_comm_open_node(rota_comm *c)
         return MPI_SUCCESS;
     }
     rota_node *const node = new_node(c);
-    card *const cards = calloc(node ? (size_t)node->n : 1, sizeof *cards);
+    const size_t n = node ? (size_t)node->n : 1;
+    card *const cards = calloc(n, sizeof *cards);
+    verdict *const verdicts = calloc(n, sizeof *verdicts);
     char *const here = malloc(AREA), *area = NULL;
-    int err = node && cards && here ? MPI_SUCCESS : rota_fail_mem("a node");
-    int agreed = rota_agree(c, err, NULL);
-    if (agreed == MPI_SUCCESS)
-        agreed = settle(c, node, join_node(c, node, cards, here, &area));
+    int err = node && cards && verdicts && here ? MPI_SUCCESS
+                                                : rota_fail_mem("a node");
+    err = rota_agree(c, err, NULL);
+    if (err == MPI_SUCCESS)
+        err =
+            settle(c, node, look_around(c, node, cards, here, &area, verdicts),
+                   verdicts);
     else
         rota_node_free(node);
-    if (c->node) {
-        heed(&cards[0].heeded);
-        c->node->joined = true;
-    }
+    if (c->node)
+        join(c->node, cards);
     rota_arena_free(area);
     free(cards);
+    free(verdicts);
     free(here);
-    return agreed;
+    return err;
+}
+
+int rota_comm_part_node(rota_comm *c)
+{
+    rota_node *const node = c->node;
+    verdict *const verdicts = calloc((size_t)node->n, sizeof *verdicts);
+
+    for (int i = 0; verdicts && i < node->n; i++) {
+        const rota_near *const near = &node->near[i];
+        verdicts[i].mapped = near->peer && !near->peer->stuck;
+        verdicts[i].may_read = near->peer != NULL;
+    }
+    int err =
+        rota_agree(c, verdicts ? MPI_SUCCESS : rota_fail_mem("a node"), NULL);
+    if (err == MPI_SUCCESS)
+        err = compare_verdicts(c, node, verdicts);
+    for (int i = 0; err == MPI_SUCCESS && i < node->n; i++)
+        if (i != node->me && !verdicts[i].mapped)
+            forget_peer(&node->near[i]);
+    node->word = NULL;
+    free(verdicts);
+    return err;
+}
+
+bool rota_comm_update_node(const rota_comm *c)
+{
+    bool all = true;
+
+    for (int i = 0; c->node && i < c->node->n; i++)
+        if (c->node->near[i].peer)
+            all = rota_arena_update(c->node->near[i].peer) && all;
+    return all;
 }

@@ -4,8 +4,8 @@
  * before anything waits for a peer.
  */
 #include "plan/plan.h"
+#include "exec/lines.h"
 #include "exec/move.h"
-#include "exec/shm.h"
 #include "exec/sizes.h"
 
 #include <stdlib.h>
@@ -431,18 +431,20 @@ static int use_node(rota_plan *p, int status)
     if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
         x->cma_from = 1;
     if (status == MPI_SUCCESS)
-        status = rota_shm_reserve(x, &refused);
-    vote.largest = refused ? NO_ROOM : find_obstacle(p);
+        status = rota_lines_reserve(x, &refused);
+    /* Elsewhere MPI takes what this rank receives. */
+    vote.largest = refused && x->ipc ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, status, &vote));
+    p->no_room = refused;
     p->node_why = obstacle_text[vote.largest];
     x->by_thread = p->wants_thread && !p->node_why && !p->choice.algo->native &&
                    !(x->collect && rota_sched_is_sparse(x->s));
     /* Before the last agreement: behind it a rank may already have run and
      * freed the plan, and its communicator with the board. */
     if (p->node_why)
-        rota_shm_unbind(x);
+        rota_transport_lines.release(x);
     else
-        rota_shm_attach(x);
+        p->apart = !rota_lines_attach(x);
     return MPI_SUCCESS;
 }
 
@@ -515,11 +517,7 @@ static int make_scratch(rota_plan *p)
 {
     ROTA_TRY(rota_sched_place(&p->sched, p->choice.params.by_datatype, p->bytes,
                               p->offset, &p->room));
-    if (p->room.bytes > 0 && rota_shm_wants_arena(&p->exec))
-        p->scratch = rota_arena_take(p->room.bytes);
-    if (p->scratch)
-        memset(p->scratch, 0, p->room.bytes);
-    else if (p->room.bytes > 0)
+    if (p->room.bytes > 0)
         p->scratch = calloc(p->room.bytes, 1);
     p->exec.base[ROTA_TMP] = p->scratch;
     return p->scratch || p->room.bytes == 0 ? MPI_SUCCESS
@@ -562,9 +560,12 @@ static int bind(rota_plan *p, int status)
         ROTA_TRY(use_node(p, status));
     if (p->exec.ipc && p->node_why && p->comm->P > 1)
         ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
-    if (status == MPI_SUCCESS)
+    if (status == MPI_SUCCESS && !p->apart)
         status = bind_memory(p);
-    return rota_agree(p->comm, status, NULL);
+    rota_vote vote = {.clash = p->apart};
+    ROTA_TRY(rota_agree(p->comm, status, &vote));
+    p->apart = vote.clash; /* on any rank */
+    return MPI_SUCCESS;
 }
 
 /* Hand the plan over if all ranks have succeeded, else destroy it. */
@@ -599,9 +600,15 @@ int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
+    const int before = status;
     if (status == MPI_SUCCESS)
         status = prepare_fixed(p, args, hints);
-    return conclude(p, settle_fixed(p, hints, status), plan);
+    status = settle_fixed(p, hints, status);
+    if (status != MPI_SUCCESS || !p->apart)
+        return conclude(p, status, plan);
+    rota_plan_destroy(p);
+    ROTA_TRY(rota_comm_part_node(c));
+    return rota_plan_make_fixed(c, args, hints, before, plan);
 }
 
 /* An exchange puts blocks end to end by itself: elements must not reach beyond
@@ -656,9 +663,16 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
     p->max_block = max_block;
+    const int before = status;
     if (status == MPI_SUCCESS)
         status = prepare_varying(p, type, hints);
-    return conclude(p, settle_varying(p, hints, status), plan);
+    status = settle_varying(p, hints, status);
+    if (status != MPI_SUCCESS || !p->apart)
+        return conclude(p, status, plan);
+    rota_plan_destroy(p);
+    ROTA_TRY(rota_comm_part_node(c));
+    return rota_plan_make_varying(c, kind, max_block, type, hints, before,
+                                  plan);
 }
 
 void rota_plan_destroy(rota_plan *plan)
@@ -676,8 +690,7 @@ void rota_plan_destroy(rota_plan *plan)
     rota_topo_free(&plan->pretended);
     free(plan->bytes);
     free(plan->offset);
-    if (!rota_arena_put(plan->scratch))
-        free(plan->scratch);
+    free(plan->scratch);
     free(plan->stage);
     if (plan->has_id)
         rota_comm_id_drop(plan->comm, plan->id);

@@ -208,6 +208,13 @@ int rota_comm_native(rota_comm *c, int i, MPI_Comm *native);
 /* Map the memory of the ranks of the node, unless it has been tried. That it
  * cannot be done is no failure. Collective. */
 int rota_comm_open_node(rota_comm *c);
+
+/* Some ranks could not map what others have since added to their memory: from now
+ * on those pairs share none. Collective. */
+int rota_comm_part_node(rota_comm *c);
+
+/* Map what others have added. Returns whether all could be. Local. */
+bool rota_comm_update_node(const rota_comm *c);
 void rota_node_free(rota_node *node); /* node may be NULL */
 
 /* Give mine to n ranks, this one among them, and put theirs into cards, in
@@ -379,14 +386,16 @@ struct rota_plan {
     char *scratch;        /* region ROTA_TMP */
     rota_scratch room;    /* what it needs */
     const char *node_why; /* MPI carries messages within the node; else NULL */
-    char *stage;          /* in place: what is sent, moved out of the way */
+    bool no_room;         /* for what this rank receives within the node */
+    bool apart;  /* memory of another rank that it needs cannot be mapped */
+    char *stage; /* in place: what is sent, moved out of the way */
     size_t stage_bytes;
 
     /* Plans whose counts vary. */
     size_t max_block;
     rota_unit unit;
 
-    /* Exchanges: where blocks are collected, unless it is exec.out. */
+    /* Exchanges: where blocks are collected, unless it is the executor's. */
     char *user_out; /* the caller's, or NULL */
     size_t user_room;
 

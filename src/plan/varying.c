@@ -88,8 +88,9 @@ static void expect_nothing(rota_plan *p)
 {
     for (int q = 0; q < p->comm->P; q++)
         p->exec.place[rota_dst(&p->sched, q)] = NULL;
-    p->exec.out_used = false;
-    p->exec.collect_early =
+    p->exec.collected->used = false;
+    p->exec.collected->known = 0;
+    p->exec.collected->early =
         !p->user_out && rota_type_is_bytes(&p->problem.recv.type);
 }
 
@@ -162,16 +163,16 @@ static void find_offsets(rota_plan *p)
 static int grow_out(rota_plan *p, size_t bytes)
 {
     rota_exec *const x = &p->exec;
-    const uintptr_t was = (uintptr_t)x->out;
-    const size_t had = x->out_room;
+    struct rota_collected *const c = x->collected;
+    const uintptr_t was = (uintptr_t)c->out;
+    const size_t had = c->room;
 
-    ROTA_TRY(
-        rota_grow(&x->out, &x->out_room, bytes, "what an exchange receives"));
+    ROTA_TRY(rota_grow(&c->out, &c->room, bytes, "what an exchange receives"));
     for (int q = 0; q < p->comm->P; q++) {
         const rota_block b = rota_dst(&p->sched, q);
         const uintptr_t at = (uintptr_t)x->place[b] - was;
         if (at < had)
-            x->place[b] = x->out + at;
+            x->place[b] = c->out + at;
     }
     return MPI_SUCCESS;
 }
@@ -187,7 +188,7 @@ static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
     if (p->user_out)
         return MPI_SUCCESS;
     ROTA_TRY(grow_out(p, bytes));
-    *buffer = p->exec.out;
+    *buffer = p->exec.collected->out;
     return MPI_SUCCESS;
 }
 

@@ -13,7 +13,8 @@
  * until it is ended by MPI.
  */
 #define _GNU_SOURCE
-#include "exec/shm.h"
+#include "exec/lines.h"
+#include "exec/program.h"
 #include "harness.h"
 
 #include <signal.h>
@@ -31,29 +32,29 @@ static void die_at(const char *here)
         kill(getpid(), SIGKILL);
 }
 
-int __real_rota_arena_map(const rota_arena_card *card, rota_arena_head **head);
-int __wrap_rota_arena_map(const rota_arena_card *card, rota_arena_head **head);
-void __real_rota_shm_attach(rota_exec *x);
-void __wrap_rota_shm_attach(rota_exec *x);
-void __real_rota_shm_unbind(rota_exec *x);
-void __wrap_rota_shm_unbind(rota_exec *x);
+int __real_rota_arena_map(const rota_arena_card *card, rota_peer **peer);
+int __wrap_rota_arena_map(const rota_arena_card *card, rota_peer **peer);
+bool __real_rota_lines_attach(rota_exec *x);
+bool __wrap_rota_lines_attach(rota_exec *x);
+void __real_rota_program_free(rota_exec *x);
+void __wrap_rota_program_free(rota_exec *x);
 
-int __wrap_rota_arena_map(const rota_arena_card *card, rota_arena_head **head)
+int __wrap_rota_arena_map(const rota_arena_card *card, rota_peer **peer)
 {
     die_at("node");
-    return __real_rota_arena_map(card, head);
+    return __real_rota_arena_map(card, peer);
 }
 
-void __wrap_rota_shm_attach(rota_exec *x)
+bool __wrap_rota_lines_attach(rota_exec *x)
 {
     die_at("init");
-    __real_rota_shm_attach(x);
+    return __real_rota_lines_attach(x);
 }
 
-void __wrap_rota_shm_unbind(rota_exec *x)
+void __wrap_rota_program_free(rota_exec *x)
 {
     die_at("free");
-    __real_rota_shm_unbind(x);
+    __real_rota_program_free(x);
 }
 
 /* No handler: the signal kills. */

@@ -146,21 +146,31 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* On one rank, from the next of its kind but n on. */
-/* Have the arena let go of what it keeps for the next plan: more is asked for
- * than there is. */
-static void let_go(void)
-{
-    rota_arena_card card;
+/* ---- lines that are taken ------------------------------------------------------ */
 
-    if (rota_arena_own() && rota_arena_open(&card) == MPI_SUCCESS)
-        CHECK(!rota_arena_alloc(card.bytes));
+/* All that a plan could have without asking the system. */
+enum { MOST_LINES = 1 << 14 };
+static void *line[MOST_LINES];
+static int n_lines;
+
+static void take_lines(void)
+{
+    rota_place at;
+
+    while (n_lines < MOST_LINES && (line[n_lines] = rota_arena_take(
+                                        ROTA_ENTRIES, ROTA_CACHE_LINE, &at)))
+        n_lines++;
 }
 
+static void put_lines(void)
+{
+    while (n_lines > 0)
+        rota_arena_put(ROTA_ENTRIES, line[--n_lines]);
+}
+
+/* On one rank, from the next of its kind but n on. */
 static void refuse(refusal what, int rank, int n)
 {
-    if (what == FALLOCATE)
-        let_go();
     refused = rank == test_me ? what : NOTHING;
     after = n;
     times = 0;
@@ -341,23 +351,28 @@ static int count_mappings(void)
 }
 
 /* What others had not received yet when it was freed is given back by the next
- * plan. */
+ * plan. Lines and the pool grow to what is needed at once, and stay. */
 static account take_stock(void)
 {
+    enum { N = 4 };
     account a = {0};
     rota_arena_card card;
     struct stat state;
     MPI_Comm comm;
-    job j;
+    job j[N];
 
     test_barrier();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    if (!open_job(&j, comm, MPI_INFO_NULL))
-        CHECK(!"a plan");
-    close_job(&j);
+    for (int i = 0; i < N; i++)
+        if (!open_job(&j[i], comm, MPI_INFO_NULL))
+            CHECK(!"a plan");
+    for (int i = 0; i < N; i++)
+        close_job(&j[i]);
+    test_barrier();
+    if (open_job(&j[0], comm, MPI_INFO_NULL))
+        close_job(&j[0]);
     MPI_Comm_free(&comm);
     test_barrier();
-    let_go();
     a.heap = live;
     a.descriptors = count_descriptors();
     a.mappings = count_mappings();
@@ -383,18 +398,22 @@ static void check_stock(void)
 
 /* ---- parts ------------------------------------------------------------------- */
 
-/* While the communicator's ranks find each other: why, here and there. */
+/* While the communicator's ranks find each other: why, here and there. The rank
+ * shares memory with nobody then, and the others do with each other. */
 static void refuse_sharing(refusal what, const char *why, const char *there)
 {
     for (int rank = 0; rank < test_P; rank += test_P - 1) {
+        const bool alone = rank == test_me || test_P == 2;
         MPI_Comm comm;
         job j;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         refuse(what, rank, 0);
         CHECK(open_job(&j, comm, MPI_INFO_NULL));
         permit(rank);
-        STATES(&j, "intranode", "p2p");
+        STATES(&j, "intranode", alone ? "p2p" : "shm");
         STATES(&j, "intranode_why", rank == test_me ? why : there);
+        if (!alone)
+            STATES(&j, "ranks_apart", "1");
         run(&j);
         close_job(&j);
         MPI_Comm_free(&comm);
@@ -402,23 +421,27 @@ static void refuse_sharing(refusal what, const char *why, const char *there)
     check_stock();
 }
 
-/* Rings of one plan among others that have theirs. */
-static void refuse_rings(void)
+/* Lines of one plan among others that have theirs: MPI carries what comes to that
+ * rank, and nothing else. */
+static void refuse_lines(void)
 {
-    test_case = "no room for rings";
+    test_case = "no room for lines";
     for (int rank = 0; rank < test_P; rank += test_P - 1) {
         MPI_Comm comm;
         job j[3];
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         CHECK(open_job(&j[0], comm, MPI_INFO_NULL));
         refuse(FALLOCATE, rank, 0);
+        if (rank == test_me)
+            take_lines();
         CHECK(open_job(&j[1], comm, MPI_INFO_NULL));
         permit(rank);
+        put_lines();
         CHECK(open_job(&j[2], comm, MPI_INFO_NULL));
-        STATES(&j[0], "intranode", "shm");
-        STATES(&j[1], "intranode", "p2p");
-        STATES(&j[1], "intranode_why", "no room in shared memory");
-        STATES(&j[2], "intranode", "shm");
+        for (int i = 0; i < 3; i++)
+            STATES(&j[i], "intranode", "shm");
+        if (rank == test_me)
+            STATES(&j[1], "intranode_why", "no room in shared memory");
         for (int i = 0; i < 3; i++)
             run(&j[i]);
         for (int i = 0; i < 3; i++)
@@ -428,35 +451,35 @@ static void refuse_rings(void)
     check_stock();
 }
 
-/* Scratch and packing area are then on the heap of one rank. With fewer ranks
- * blocks go straight to where they belong. */
-static void refuse_scratch(void)
+/* What a rank has added to its memory cannot be mapped by another one: those two
+ * share none from then on. */
+static void refuse_growth(void)
 {
-    enum { LEAST_RANKS = 4 };
-    MPI_Info info =
-        test_info("rota_algorithm", "two_phase_bruck", "rota_radix", "2");
+    enum { BYTES = 8 << 20 };
 
-    test_case = "no room for scratch";
-    for (int rank = 0; rank < test_P && test_P >= LEAST_RANKS;
-         rank += test_P - 1) {
+    test_case = "no room for more mappings";
+    for (int rank = 0; rank < test_P; rank += test_P - 1) {
+        const bool alone = rank == test_me || test_P == 2;
         MPI_Comm comm;
-        job j;
+        void *memory;
+        job j[2];
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        CHECK(open_job(&j, comm, info));
-        close_job(&j);
-        refuse(FALLOCATE, rank, 1);
-        CHECK(open_job(&j, comm, info));
+        CHECK(open_job(&j[0], comm, MPI_INFO_NULL));
+        memory = rota_arena_alloc(BYTES + (size_t)rank * BYTES);
+        refuse(OPEN, rank, 0);
+        CHECK(open_job(&j[1], comm, MPI_INFO_NULL));
         permit(rank);
-        STATES(&j, "intranode", "shm");
-        run(&j);
-        close_job(&j);
+        STATES(&j[1], "intranode", alone ? "p2p" : "shm");
+        for (int i = 0; i < 2; i++)
+            run(&j[i]);
+        for (int i = 0; i < 2; i++)
+            close_job(&j[i]);
+        rota_arena_free(memory);
         MPI_Comm_free(&comm);
     }
-    check_stock();
-    MPI_Info_free(&info);
 }
 
-/* Reading the memory of others: rings then, for all. */
+/* Reading the memory of others. */
 static void refuse_reading(const char *intranode)
 {
     MPI_Info info = test_info("rota_intranode", intranode, NULL, NULL);
@@ -554,14 +577,15 @@ static void refuse_arena(refusal what, const char *why)
 
     test_case = why;
     refuse(what, rank, 0);
-    before = take_stock();
+    take_stock();
     permit(rank);
+    before = take_stock();
     for (int i = 0; i < 2; i++) {
         MPI_Comm comm;
         job j;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         CHECK(open_job(&j, comm, MPI_INFO_NULL));
-        STATES(&j, "intranode", "p2p");
+        STATES(&j, "intranode", rank == test_me || test_P == 2 ? "p2p" : "shm");
         STATES(&j, "intranode_why",
                rank == test_me ? why : "no memory to share");
         run(&j);
@@ -581,18 +605,20 @@ int main(int argc, char **argv)
     } else if (strcmp(first, "arena") == 0) {
         refuse_arena(FALLOCATE, "No space left on device");
     } else {
+        take_stock(); /* segments as they come */
         before = take_stock();
         test_case = "another's memory is not opened";
-        refuse_sharing(OPEN, "Permission denied", "not all ranks have it");
+        refuse_sharing(OPEN, "Permission denied",
+                       "cannot map this one's memory");
         test_case = "no room for the board";
         refuse_sharing(FALLOCATE, "no room in shared memory",
                        "no memory to share");
-        refuse_rings();
-        refuse_scratch();
+        refuse_lines();
         refuse_reading("auto");
         refuse_reading("cma");
         if (test_P == 2) /* so many communicators take more ranks long */
             refuse_heap();
+        refuse_growth();
     }
     return test_end();
 }

@@ -7,7 +7,7 @@
  * rank while another has not received its last messages, and new ones are made
  * at once in the same memory.
  */
-#include "exec/shm.h"
+#include "exec/lines.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -45,14 +45,14 @@ static void dawdle(void)
 
 static long attach_us; /* how late this rank attaches */
 
-void __real_rota_shm_attach(rota_exec *x);
-void __wrap_rota_shm_attach(rota_exec *x);
+bool __real_rota_lines_attach(rota_exec *x);
+bool __wrap_rota_lines_attach(rota_exec *x);
 
-void __wrap_rota_shm_attach(rota_exec *x)
+bool __wrap_rota_lines_attach(rota_exec *x)
 {
     if (attach_us > 0)
         stand_still(attach_us);
-    __real_rota_shm_attach(x);
+    return __real_rota_lines_attach(x);
 }
 
 /* ---- a plan and its data --------------------------------------------------- */

@@ -189,9 +189,10 @@ int __wrap_hwloc_set_area_membind(hwloc_topology_t topology, const void *memory,
                                   size_t bytes, hwloc_const_bitmap_t set,
                                   hwloc_membind_policy_t policy, int flags)
 {
+    rota_place at;
+
     (void)topology;
-    CHECK(memory == (void *)rota_arena_own());
-    CHECK(rota_arena_holds(memory, bytes));
+    CHECK(rota_arena_find(memory, bytes, &at));
     CHECK(policy == HWLOC_MEMBIND_BIND && flags & HWLOC_MEMBIND_BYNODESET);
     CHECK(hwloc_bitmap_weight(set) == 1);
     arena_domain = hwloc_bitmap_first(set);

@@ -2,12 +2,11 @@
 #include "sim/plan.h"
 #include "common/fakempi.h"
 #include "exec/late.h"
-#include "exec/shm.h"
+#include "exec/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TEXT = 300, GUARD = 64, GUARD_BYTE = 0x5c, GAP_BYTE = 0x3a };
 
@@ -464,11 +463,10 @@ static void make_nodes(sim_plan *plan)
     for (int i = 0; i < plan->spec.nodes; i++) {
         plan->near[i] = must(calloc((size_t)P, sizeof *plan->near[i]));
         for (int k = 0; k < P; k++)
-            plan->near[i][k] =
-                (rota_near){.head = rota_arena_own(),
-                            .bell = &rota_arena_own()->bell,
-                            .pid = getpid(),
-                            .board = must(calloc((size_t)P, sizeof(uint64_t)))};
+            plan->near[i][k] = (rota_near){
+                .peer = rota_arena_self(),
+                .may_attach = true,
+                .board = must(calloc((size_t)P, sizeof(rota_board)))};
     }
 }
 
@@ -509,7 +507,7 @@ static bool packs_in_vain(const sim_plan *plan, int rank)
            plan->rank[rank].x.area_bytes > 0;
 }
 
-static bool bind(sim_plan *plan, int rank, char *text)
+static bool reserve(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
     const bool in_place = plan->spec.mode == MODE_IN_PLACE;
@@ -543,13 +541,20 @@ static bool bind(sim_plan *plan, int rank, char *text)
         .collect = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
-    if (plan->spec.nodes > 0) {
-        bool refused;
-        join_node(plan, rank);
-        if (!ok(rota_shm_reserve(&r->x, &refused), text, rank, "reserve") ||
-            refused)
-            return tell(text, rank, "no room in shared memory");
-    }
+    if (plan->spec.nodes == 0)
+        return true;
+    bool refused;
+    join_node(plan, rank);
+    return ok(rota_lines_reserve(&r->x, &refused), text, rank, "reserve") &&
+           (!refused || tell(text, rank, "no room in shared memory"));
+}
+
+static bool bind(sim_plan *plan, int rank, char *text)
+{
+    rank_plan *const r = &plan->rank[rank];
+
+    if (plan->spec.nodes > 0 && !rota_lines_attach(&r->x))
+        return tell(text, rank, "memory that cannot be mapped");
     return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind") &&
            (!packs_in_vain(plan, rank) ||
             tell(text, rank, "packs what MPI could gather"));
@@ -618,9 +623,9 @@ bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text)
     if (plan->spec.nodes > 0)
         make_nodes(plan);
     for (int q = 0; q < P && good; q++)
+        good = reserve(plan, q, text);
+    for (int q = 0; q < P && good; q++)
         good = bind(plan, q, text);
-    for (int q = 0; q < P && good && plan->spec.nodes > 0; q++)
-        rota_shm_attach(&plan->rank[q].x);
     return good;
 }
 
@@ -746,7 +751,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
                             (plan->spec.mode == MODE_EXCHANGE ||
                              !rota_msg_is_direct(&r->s, ROTA_SEND, m));
         size_t bytes = 0;
-        if (r->x.wire[ROTA_SEND][m].parcel)
+        if (rota_lines_carry(&r->x, ROTA_SEND, m))
             continue;
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
             bytes += rota_late_bytes(r->bytes[l->item[i]]);

@@ -1,14 +1,18 @@
 /* race_shm.c - messages through shared memory between threads, for the thread
  * sanitizer.
  *
- * Every thread is a rank: an executor of its own, bound to a schedule of
- * several messages a pair, of which it posts and serves the messages as a run
- * does, standing still now and then. All share the process's arena. In some jobs
- * rank 0 runs as a process would, beside a progress thread. MPI is not called.
+ * Every thread is a rank: an executor of its own, bound to a schedule of one or
+ * several messages a pair, which it steps through as a run does, standing still
+ * now and then. Each has a head with a doorbell and flags of its own; all share
+ * the process's arena and pool. In some jobs rank 0 runs as a process would,
+ * beside a progress thread. MPI is not called.
  */
+#include "exec/active.h"
+#include "exec/lines.h"
 #include "exec/move.h"
+#include "exec/pool.h"
 #include "exec/progress.h"
-#include "exec/shm.h"
+#include "exec/run.h"
 #include "pattern.h"
 
 #include <pthread.h>
@@ -20,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RANKS = 4, REPEATS = 3 };
+enum { RANKS = 4 };
 
 /* Of a sleep in which no thread does anything, so that nobody is left to end it.
  * The library itself sleeps for 4 ms at most. */
@@ -36,22 +40,26 @@ typedef struct job {
     bool in_arena;
     int runs;
     bool by_thread; /* rank 0's part */
+    int repeats;    /* messages a pair and run */
 } job;
 
 static const job jobs[] = {
-    {8, false, false, 200, false},     {8, true, false, 500, false},
-    {700, false, false, 100, false},   {5000, false, true, 50, false},
-    {5000, true, true, 100, false},    {200000, false, false, 3, false},
-    {200000, false, true, 3, false},   {1200000, true, false, 2, false},
-    {1200000, false, false, 1, false}, {300, true, false, 200, false},
-    {8, false, false, 60, true},       {200000, false, true, 12, true},
-    {1200000, false, false, 6, true},
+    {8, false, false, 200, false, 3},     {8, true, false, 500, false, 3},
+    {8, false, false, 400, false, 1},     {700, false, false, 100, false, 1},
+    {700, false, false, 100, false, 3},   {5000, false, true, 50, false, 3},
+    {5000, true, true, 100, false, 3},    {200000, false, false, 3, false, 1},
+    {200000, false, true, 3, false, 3},   {1200000, true, false, 2, false, 3},
+    {1200000, false, false, 1, false, 3}, {300, true, false, 200, false, 3},
+    {8, false, false, 60, true, 3},       {200000, false, true, 12, true, 3},
+    {1200000, false, false, 6, true, 3},
 };
 
-static rota_near near[RANKS];
-static rota_bell bell[RANKS];
-static rota_gong gong[ROTA_GONGS];
-static uint64_t board[RANKS][RANKS];
+/* Each rank's, as all know it, and as seen by each. */
+static rota_arena_head head[RANKS];
+static rota_peer peer[RANKS][RANKS];
+static rota_near near[RANKS][RANKS];
+static rota_wake_word word[ROTA_WAKE_WORDS];
+static rota_board board[RANKS][RANKS];
 static pthread_barrier_t reserved, run_over, finished;
 
 typedef struct rank {
@@ -79,12 +87,12 @@ static size_t bytes_between(const job *j, int src, int dst)
     return src == dst || (j->one_way && src != 0) ? 0 : j->bytes;
 }
 
-/* Every pair's block goes REPEATS times, in one phase. */
-static void build(rank *r)
+/* Every pair's block goes so often, in one phase. */
+static void build(rank *r, const job *j)
 {
     must(rota_sched_init(&r->s, RANKS, r->me) == MPI_SUCCESS, "a schedule");
     rota_phase_begin(&r->s, 0);
-    for (int k = 0; k < REPEATS; k++)
+    for (int k = 0; k < j->repeats; k++)
         for (int i = 1; i < RANKS; i++) {
             const int src = (r->me + RANKS - i) % RANKS;
             const int dst = (r->me + i) % RANKS;
@@ -112,19 +120,34 @@ static void set_sides(rank *r, const job *j)
     rota_sched_fold(&r->s, r->bytes);
 }
 
+/* As many as the process has now, where it has them. */
+static void see_segments(const rank *r)
+{
+    const rota_peer *const self = rota_arena_self();
+
+    for (int i = 0; i < RANKS; i++) {
+        rota_peer *const p = &peer[r->me][i];
+        memcpy(p->segment, self->segment, sizeof p->segment);
+        p->n_segments = self->n_segments;
+        if (i == r->me && i > 0)
+            atomic_store(&p->head->n_segments, (uint32_t)self->n_segments);
+    }
+    pthread_barrier_wait(&reserved);
+}
+
 static void open_job(rank *r, const job *j)
 {
     static const rota_type byte = {MPI_BYTE, 1, 1};
     bool refused = true;
 
-    build(r);
+    build(r, j);
     set_sides(r, j);
     r->node = (rota_node){.n = RANKS,
                           .me = r->me,
                           .of = r->of,
-                          .near = near,
-                          .gong = gong,
-                          .gong_name = 1};
+                          .near = near[r->me],
+                          .word = word,
+                          .word_name = 1};
     r->x = (rota_exec){
         .s = &r->s,
         .node = &r->node,
@@ -137,11 +160,14 @@ static void open_job(rank *r, const job *j)
         .fixed = true,
         .by_thread = j->by_thread,
     };
-    must(rota_shm_reserve(&r->x, &refused) == MPI_SUCCESS && !refused, "rings");
-    must(rota_exec_bind(&r->x) == MPI_SUCCESS, "binding");
+    const int err = rota_lines_reserve(&r->x, &refused);
+    must(err == MPI_SUCCESS, "lines");
+    must(!refused || (j->one_way && r->me == 0), "room for lines");
     pthread_barrier_wait(&reserved);
-    rota_shm_attach(&r->x);
+    see_segments(r);
+    must(rota_lines_attach(&r->x), "attaching");
     pthread_barrier_wait(&reserved); /* before boards are written again */
+    must(rota_exec_bind(&r->x) == MPI_SUCCESS, "binding");
 }
 
 /* Others may still have messages of this rank to receive. */
@@ -178,33 +204,29 @@ static void dawdle(rank *r)
         sched_yield();
 }
 
-static void post_all(rank *r)
+static rota_doorbell *bell_of(const rank *r)
 {
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < r->s.msgs[dir].n; m++) {
-            must(rota_shm_post(&r->x, (rota_dir)dir, m) == MPI_SUCCESS, "post");
-            dawdle(r);
-        }
+    return &near[r->me][r->me].peer->head->bell;
 }
 
-/* One half of the ranks do so by the gong. */
-static bool sleeps_by_gong(const rank *r)
+/* One half of the ranks do so on the shared word. */
+static bool sleeps_on_word(const rank *r)
 {
     return r->me % 2 == 1;
 }
 
 static bool sleep_until(rank *r, uint32_t armed_at, long ns)
 {
-    return sleeps_by_gong(r)
-               ? rota_gong_sleep(rota_node_gong(&r->node, r->me),
-                                 rota_node_seat(r->me), near[r->me].bell, ns)
-               : rota_bell_sleep(near[r->me].bell, armed_at, ns);
+    return sleeps_on_word(r)
+               ? rota_wake_word_sleep(rota_node_word(&r->node, r->me),
+                                      rota_node_bit(r->me), bell_of(r), ns)
+               : rota_doorbell_sleep(bell_of(r), armed_at, ns);
 }
 
-/* All may stand still between the last mark and waking: once. */
+/* All may stand still between the last flag and waking: once. */
 static _Atomic int overslept;
 
-/* Until the bell is rung, however long others are kept from running: all of
+/* Until the doorbell is rung, however long others are kept from running: all of
  * them may have been, together, until this one ran again. */
 static void sleep_armed(rank *r, uint32_t armed_at)
 {
@@ -213,10 +235,10 @@ static void sleep_armed(rank *r, uint32_t armed_at)
 
     while (!sleep_until(r, armed_at, LIMIT_NS)) {
         limits = steps_done() == before ? limits + 1 : 0;
-        must(limits < 3, "rings were lost");
-        must(rota_bell_is_armed(near[r->me].bell) ||
+        must(limits < 3, "a wake-up was lost");
+        must(rota_doorbell_is_armed(bell_of(r)) ||
                  atomic_fetch_add(&overslept, 1) < RANKS,
-             "sleeps went on with all marks off");
+             "sleeps went on with all flags cleared");
         before = steps_done();
     }
 }
@@ -224,33 +246,37 @@ static void sleep_armed(rank *r, uint32_t armed_at)
 /* Rank 0 may not have started yet when it is called, so it is called again. */
 static void call(rank *r, uint32_t armed_at)
 {
-    rota_shm_call(&r->x);
+    rota_lines_call(&r->x);
     sleep_until(r, armed_at, 1000000);
 }
 
-/* As a wait does, asleep when nothing moves, but with no end in sight: a ring
- * that is lost is seen. */
-static void serve_all(rank *r)
+static uint32_t arm(rank *r)
+{
+    const int n = rota_lines_count(&r->x);
+
+    dawdle(r);
+    const uint32_t armed_at = rota_doorbell_arm(
+        bell_of(r), n, sleeps_on_word(r) ? r->node.word_name : 0);
+    dawdle(r);
+    rota_lines_await(&r->x);
+    rota_doorbell_fence();
+    dawdle(r);
+    return armed_at;
+}
+
+/* Advance the run as a wait does, asleep when nothing moves, but with no end in
+ * sight: a wake-up that is lost is seen. */
+static void run_alone(rank *r)
 {
     uint32_t armed_at = 0;
-    bool armed = false;
 
-    for (bool done = false; !done;) {
-        bool moved = false, takes = false;
-        if (armed) {
-            const int n = rota_shm_await(&r->x, &takes);
-            dawdle(r);
-            armed_at = rota_bell_arm(near[r->me].bell, n, takes,
-                                     sleeps_by_gong(r) ? r->node.gong_name : 0);
-            dawdle(r);
-            rota_shm_mark(&r->x);
-            rota_bell_fence();
-            dawdle(r);
-        }
-        must(rota_shm_serve(&r->x, &moved, &done) == MPI_SUCCESS, "serve");
-        rota_shm_flush(&r->x);
+    for (bool armed = false, done = false; !done;) {
+        if (armed)
+            armed_at = arm(r);
+        r->x.moved = false;
+        done = rota_run_advance(&r->x);
         dawdle(r);
-        if (done || moved) {
+        if (done || r->x.moved) {
             armed = false;
             continue;
         }
@@ -260,6 +286,7 @@ static void serve_all(rank *r)
             sleep_armed(r, armed_at);
         armed = !armed;
     }
+    must(r->x.err == MPI_SUCCESS, "a run");
 }
 
 static void fill(rank *r, const job *j, int iteration)
@@ -314,10 +341,9 @@ static void run_whole(rank *r, int run)
 
 static void run_parts(rank *r)
 {
-    rota_shm_begin(&r->x);
-    post_all(r);
-    rota_shm_flush(&r->x);
-    serve_all(r);
+    r->x.at = 0;
+    r->x.entered = false;
+    run_alone(r);
     if (r->x.by_thread)
         pthread_barrier_wait(&run_over);
 }
@@ -348,6 +374,22 @@ static void *live(void *arg)
     return NULL;
 }
 
+/* Rank i as rank q knows it. Rank 0's head is the process's, by whose doorbell a
+ * wait sleeps. */
+static void make_peer(int q, int i)
+{
+    rota_peer *const p = &peer[q][i];
+
+    *p = *rota_arena_self();
+    p->head = i == 0 ? rota_arena_own() : &head[i];
+    p->slot = i;
+    p->slot_there = q;
+    p->uses = 1; /* it stays */
+    for (int k = 0; k < RANKS; k++)
+        atomic_store(&p->head->mapped[k], ROTA_SEGMENTS);
+    near[q][i] = (rota_near){.peer = p, .board = board[i]};
+}
+
 int main(void)
 {
     static rank ranks[RANKS];
@@ -362,12 +404,13 @@ int main(void)
     pthread_barrier_init(&reserved, NULL, RANKS);
     pthread_barrier_init(&run_over, NULL, RANKS);
     pthread_barrier_init(&finished, NULL, RANKS + 1);
+    rota_pool_allow(RANKS);
+    rota_pool_reserve(SIZE_MAX); /* whoever maps it has all of it */
     for (int q = 0; q < RANKS; q++) {
-        near[q] = (rota_near){
-            .head = rota_arena_own(), .bell = &bell[q], .board = board[q]};
         ranks[q] = (rank){.me = q, .chance = (uint64_t)q};
+        for (int i = 0; i < RANKS; i++)
+            make_peer(q, i);
     }
-    near[0].bell = &rota_arena_own()->bell; /* on which a wait sleeps */
     for (int q = 0; q < RANKS; q++)
         must(pthread_create(&thread[q], NULL, live, &ranks[q]) == 0, "thread");
     pthread_barrier_wait(&finished);

@@ -17,7 +17,7 @@
 static size_t page;
 static rota_arena_card own;
 
-/* The arena is as large as files may be. */
+/* No larger may the arena grow. */
 enum { ARENA_BYTES = 1 << 24 };
 
 static int set_up(void **state)
@@ -66,16 +66,18 @@ static void opens_once(void **state)
 static void knows_its_own(void **state)
 {
     char *const p = take(2);
+    rota_place at;
     char other;
 
     (void)state;
-    assert_true(rota_arena_holds(p, 2 * page));
-    assert_true(rota_arena_holds(rota_arena_own(), own.bytes));
-    assert_false(rota_arena_holds(rota_arena_own(), own.bytes + 1));
-    assert_false(rota_arena_holds(p, SIZE_MAX));
-    assert_false(rota_arena_holds(&other, 1));
-    assert_false(rota_arena_holds(NULL, 0));
-    assert_int_equal(rota_arena_offset(p), p - (char *)rota_arena_own());
+    assert_true(rota_arena_find(p, 2 * page, &at));
+    assert_ptr_equal(rota_peer_at(rota_arena_self(), at), p);
+    assert_true(rota_arena_find(p + 5, 1, &at));
+    assert_ptr_equal(rota_peer_at(rota_arena_self(), at), p + 5);
+    assert_false(rota_arena_find(p, ARENA_BYTES, &at));
+    assert_false(rota_arena_find(p, SIZE_MAX, &at));
+    assert_false(rota_arena_find(&other, 1, &at));
+    assert_false(rota_arena_find(NULL, 0, &at));
     rota_arena_free(p);
 }
 
@@ -112,8 +114,7 @@ static void refuses(void **state)
 {
     (void)state;
     assert_null(rota_arena_alloc(0));
-    assert_null(rota_arena_alloc(own.bytes)); /* the head is in it */
-    assert_null(rota_arena_alloc(own.bytes + 1));
+    assert_null(rota_arena_alloc(ARENA_BYTES)); /* more than files may have */
     assert_null(rota_arena_alloc(SIZE_MAX));
     rota_arena_free(NULL);
     rota_arena_free(rota_arena_own()); /* which was never allocated */
@@ -178,8 +179,7 @@ static void fills_holes(void **state)
     rota_arena_free(whole);
 }
 
-/* Against a map of pages: no two allocations overlap, none is lost, and in the
- * end all is one range. */
+/* Against a map of pages: no two allocations overlap, and none is lost. */
 static void survives_chance(void **state)
 {
     enum { SLOTS = 24, ROUNDS = 3000 };
@@ -212,115 +212,143 @@ static void survives_chance(void **state)
     }
     for (int k = 0; k < SLOTS; k++)
         rota_arena_free(p[k]);
-    char *const whole = take(5 * SLOTS);
-    assert_ptr_equal(whole, first);
-    rota_arena_free(whole);
-}
-
-/* ---- kept ranges ------------------------------------------------------------ */
-
-static void is_handed_out_again(void **state)
-{
-    char *const a = rota_arena_take(3 * page), *const b = take(1);
-
-    (void)state;
-    memset(a, 0x5A, 3 * page);
-    assert_true(rota_arena_put(a));
-    assert_false(rota_arena_put(a));
-    assert_int_equal(backed(), 1 + 3 + 1);
-    char *const zeroed = take(3); /* not what is kept */
-    assert_ptr_not_equal(zeroed, a);
-    assert_int_equal(zeroed[0], 0);
-    char *const longer = rota_arena_take(4 * page);
-    assert_ptr_not_equal(longer, a);
-    char *const shorter = rota_arena_take(page); /* less than half */
-    assert_ptr_not_equal(shorter, a);
-    char *const again = rota_arena_take(2 * page + 1);
-    assert_ptr_equal(again, a);
-    assert_int_equal(again[0], 0x5A);
+    assert_int_equal(backed(), 1);
+    char *const again = take(1); /* the first idle page, as before */
+    assert_ptr_equal(again, first);
     rota_arena_free(again);
-    rota_arena_free(zeroed);
-    rota_arena_free(longer);
-    rota_arena_free(shorter);
-    rota_arena_free(b);
-    assert_int_equal(backed(), 1);
 }
 
-static void takes_the_smallest(void **state)
+/* ---- segments --------------------------------------------------------------- */
+
+/* Each is at least half of all before it; what there is does not move. */
+static void grows_by_segments(void **state)
 {
-    char *p[3];
+    enum { N = 24 };
+    char *p[N];
+    size_t bytes = 0, segments, is_backed;
 
     (void)state;
-    for (int i = 0; i < 3; i++)
-        p[i] = rota_arena_take((size_t)(6 - i) * page);
-    for (int i = 0; i < 3; i++)
-        rota_arena_put(p[i]);
-    for (int i = 2; i >= 0; i--)
-        assert_ptr_equal(rota_arena_take(4 * page), p[i]);
-    for (int i = 0; i < 3; i++)
+    const size_t before = rota_arena_bytes(&is_backed);
+    for (int i = 0; i < N; i++) {
+        p[i] = take(40);
+        memset(p[i], i + 1, 40 * page);
+        bytes += 40 * page;
+    }
+    segments = (size_t)rota_arena_self()->n_segments;
+    assert_true(segments < 12);
+    assert_int_equal(atomic_load(&rota_arena_own()->n_segments), segments);
+    assert_true(rota_arena_bytes(&is_backed) <= before + 2 * bytes);
+    for (int i = 0; i < N; i++) {
+        rota_place at;
+        assert_int_equal(p[i][40 * page - 1], i + 1);
+        assert_true(rota_arena_find(p[i], 40 * page, &at));
+        assert_true(rota_peer_has(rota_arena_self(), at));
         rota_arena_free(p[i]);
+    }
     assert_int_equal(backed(), 1);
 }
 
-/* Of 12 MiB put back, 8 stay; and they go when there is no other room. */
-static void keeps_so_much(void **state)
+/* As much as files may have, and not a byte more. */
+static void stops_at_the_limit(void **state)
 {
-    const size_t third = (size_t)1 << 22;
-    char *p[3];
+    size_t is_backed;
+    char *const most =
+        rota_arena_alloc(ARENA_BYTES - rota_arena_bytes(&is_backed));
 
     (void)state;
-    for (int i = 0; i < 3; i++)
-        assert_non_null(p[i] = rota_arena_take(third));
-    for (int i = 0; i < 3; i++)
-        assert_true(rota_arena_put(p[i]));
-    assert_int_equal(backed(), 1 + 2 * third / page);
-    char *const all = rota_arena_alloc(ARENA_BYTES - page);
-    assert_non_null(all);
-    assert_int_equal(backed(), ARENA_BYTES / page);
-    assert_null(rota_arena_take(third));
-    rota_arena_free(all);
-    assert_int_equal(backed(), 1);
+    assert_non_null(most);
+    assert_int_equal(rota_arena_bytes(&is_backed), ARENA_BYTES);
+    assert_null(rota_arena_alloc(ARENA_BYTES / 2 + page));
+    rota_arena_free(most);
+}
+
+/* ---- lines and counters ------------------------------------------------------ */
+
+static void hands_out_lines(void **state)
+{
+    enum { N = 50 };
+    char *p[N];
+    rota_place at[N];
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        p[i] = rota_arena_take(ROTA_ENTRIES, (size_t)(i + 1) * 40, &at[i]);
+        assert_non_null(p[i]);
+        assert_int_equal((uintptr_t)p[i] % ROTA_CACHE_LINE, 0);
+        assert_ptr_equal(rota_peer_at(rota_arena_self(), at[i]), p[i]);
+        memset(p[i], i, (size_t)(i + 1) * 40);
+    }
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < (i + 1) * 40; k++)
+            assert_int_equal(p[i][k], i);
+    for (int i = 0; i < N; i++)
+        rota_arena_put(ROTA_ENTRIES, p[i]);
+    char *const again = rota_arena_take(ROTA_ENTRIES, 40, &at[0]);
+    assert_ptr_equal(again, p[0]);
+    rota_arena_put(ROTA_ENTRIES, again);
+}
+
+/* A counter is nothing else, ever: its count is still there. */
+static void counters_stay(void **state)
+{
+    rota_place at, other;
+    uint64_t *const c = rota_arena_take(ROTA_COUNTERS, sizeof *c, &at);
+
+    (void)state;
+    assert_int_equal(*c, 0);
+    *c = 17;
+    rota_arena_put(ROTA_COUNTERS, c);
+    char *const lines = rota_arena_take(ROTA_ENTRIES, 1 << 15, &other);
+    memset(lines, 0x5A, 1 << 15);
+    uint64_t *const again = rota_arena_take(ROTA_COUNTERS, sizeof *c, &other);
+    assert_int_equal(other, at);
+    assert_int_equal(*again, 17);
+    rota_arena_put(ROTA_COUNTERS, again);
+    rota_arena_put(ROTA_ENTRIES, lines);
 }
 
 /* ---- the others ------------------------------------------------------------ */
 
 /* In another process, which has only the card; its exit status. */
-static int in_child(int (*run)(const rota_arena_card *card, uint64_t offset),
-                    const rota_arena_card *card, uint64_t offset)
+static int in_child(int (*run)(const rota_arena_card *card, uint64_t at),
+                    const rota_arena_card *card, uint64_t at)
 {
     int status = -1;
     const pid_t child = fork();
 
     assert_true(child >= 0);
     if (child == 0)
-        _exit(run(card, offset));
+        _exit(run(card, at));
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int answers(const rota_arena_card *card, uint64_t offset)
+/* A process does not map its own arena; one that has forked takes another name. */
+static int answers(const rota_arena_card *card, uint64_t at)
 {
-    rota_arena_head *head, *again;
+    rota_peer *peer, *again;
 
-    if (rota_arena_map(card, &head) != MPI_SUCCESS ||
+    if (rota_arena_map(card, &peer) != MPI_SUCCESS ||
         rota_arena_map(card, &again) != MPI_SUCCESS)
         return 1;
-    char *const p = (char *)head + offset;
-    if (head == rota_arena_own() || again != head || strcmp(p, "ping") != 0)
+    char *const p = rota_peer_at(peer, at);
+    if (peer == rota_arena_self() || again != peer || strcmp(p, "ping") != 0)
         return 2;
     rota_arena_drop(again);
     memcpy(p, "pong", 5); /* still mapped */
-    rota_arena_drop(head);
-    return 0;
+    rota_arena_drop(peer);
+    return peer->head ? 3 : 0;
 }
 
 static void is_seen_by_others(void **state)
 {
     char *const p = take(1);
+    rota_place at;
 
     (void)state;
     memcpy(p, "ping", 5);
-    assert_int_equal(in_child(answers, &own, rota_arena_offset(p)), 0);
+    assert_true(rota_arena_find(p, 5, &at));
+    assert_int_equal(in_child(answers, &own, at), 0);
     assert_string_equal(p, "pong");
     rota_arena_free(p);
 }
@@ -338,32 +366,48 @@ static int count_mappings(void)
     return n;
 }
 
-/* What is allocated later is there at once. */
-static void is_mapped_whole(void **state)
+/* What is added later is there after an update, and told. */
+static void is_mapped_as_it_grows(void **state)
 {
-    rota_arena_head *head;
+    rota_peer *peer;
+    rota_place at;
 
     (void)state;
     const int before = count_mappings();
-    assert_int_equal(rota_arena_map(&own, &head), MPI_SUCCESS);
-    assert_ptr_not_equal(head, rota_arena_own());
-    assert_int_equal(count_mappings(), before + 1);
-    char *const p = take(3);
+    assert_int_equal(rota_arena_map(&own, &peer), MPI_SUCCESS);
+    assert_ptr_not_equal(peer->head, rota_arena_own());
+    assert_int_equal(peer->n_segments, rota_arena_self()->n_segments);
+    const int slot = peer->slot, segments = peer->n_segments;
+    assert_true(slot > 0);
+    assert_int_equal(atomic_load(&rota_arena_own()->mapped[slot]), segments);
+    char *const p = rota_arena_alloc(3 << 20);
+    assert_non_null(p);
+    assert_true(rota_arena_find(p, 1, &at));
+    assert_int_equal(rota_place_segment(at), segments);
     p[2 * page] = 'x';
-    assert_int_equal(((char *)head + rota_arena_offset(p))[2 * page], 'x');
+    assert_true(rota_arena_update(peer));
+    assert_int_equal(atomic_load(&rota_arena_own()->mapped[slot]),
+                     segments + 1);
+    assert_int_equal(rota_peer_at(peer, at)[2 * page], 'x');
     rota_arena_free(p);
-    rota_arena_drop(head);
-    assert_int_equal(count_mappings(), before);
-    rota_arena_drop(head); /* unknown by now */
+    rota_arena_hold(peer);
+    rota_arena_drop(peer);
+    assert_non_null(peer->head);
+    rota_arena_drop(peer);
+    assert_int_equal(count_mappings(), before + 1); /* its own, grown */
+    assert_int_equal(atomic_load(&rota_arena_own()->mapped[slot]), 0);
+    assert_int_equal(rota_arena_map(&own, &peer), MPI_SUCCESS);
+    assert_int_equal(peer->slot, slot); /* a process that was met before */
+    rota_arena_drop(peer);
 }
 
 static void must_refuse(const rota_arena_card *card, const char *words)
 {
-    rota_arena_head *head = NULL;
+    rota_peer *peer = NULL;
     const int before = count_mappings();
 
     rota_fail_clear();
-    assert_int_equal(rota_arena_map(card, &head), MPI_ERR_NO_MEM);
+    assert_int_equal(rota_arena_map(card, &peer), MPI_ERR_NO_MEM);
     assert_non_null(strstr(rota_fail_text(), words));
     assert_int_equal(count_mappings(), before);
 }
@@ -377,8 +421,8 @@ static void refuses_what_it_is_not(void **state)
     card.cookie ^= 1;
     must_refuse(&card, "is another process's memory");
     card = own;
-    card.cookie ^= 1;
-    card.bytes -= page;
+    card.cookie ^= 3;
+    card.bytes = ARENA_BYTES + page; /* longer than it is */
     must_refuse(&card, "is another file");
     card = own;
     card.cookie ^= 2;
@@ -404,12 +448,13 @@ int main(void)
         cmocka_unit_test(joins_in_any_order),
         cmocka_unit_test(fills_holes),
         cmocka_unit_test(survives_chance),
-        cmocka_unit_test(is_handed_out_again),
-        cmocka_unit_test(takes_the_smallest),
-        cmocka_unit_test(keeps_so_much),
         cmocka_unit_test(is_seen_by_others),
-        cmocka_unit_test(is_mapped_whole),
+        cmocka_unit_test(grows_by_segments),
+        cmocka_unit_test(is_mapped_as_it_grows),
         cmocka_unit_test(refuses_what_it_is_not),
+        cmocka_unit_test(hands_out_lines),
+        cmocka_unit_test(counters_stay),
+        cmocka_unit_test(stops_at_the_limit),
     };
 
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -415,8 +415,8 @@ static void rebasing_keeps_packed_messages(void **state)
     fakempi_manual();
     for (int q = 0; q < 8; q++) {
         for (int m = 0; m < 3; m++)
-            packed += (size_t)w->x[q].wire[ROTA_RECV][m].packed +
-                      (size_t)w->x[q].wire[ROTA_SEND][m].packed;
+            packed += (size_t)w->x[q].op[ROTA_RECV][m].packed +
+                      (size_t)w->x[q].op[ROTA_SEND][m].packed;
         assert_int_equal(rota_exec_rebase(&w->x[q], send[q], recv[q]),
                          MPI_SUCCESS);
     }

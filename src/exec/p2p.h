@@ -1,0 +1,15 @@
+/* p2p.h - the transport by MPI's point-to-point messages. */
+#ifndef ROTA_P2P_H
+#define ROTA_P2P_H
+
+#include "exec/exec.h"
+
+extern const rota_transport rota_transport_p2p;
+
+/* Make persistent requests for what is known when x is bound. */
+int rota_p2p_bind(rota_exec *x);
+
+/* MPI has said that message m, which is not late, is complete. */
+int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m);
+
+#endif /* ROTA_P2P_H */

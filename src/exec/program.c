@@ -1,0 +1,243 @@
+/* program.c - see program.h. */
+#include "exec/program.h"
+#include "exec/lines.h"
+#include "exec/move.h"
+#include "exec/p2p.h"
+#include "exec/staging.h"
+#include "exec/steps.h"
+
+#include <stdlib.h>
+
+/* Messages go out before those come in that others send, and what MPI carries
+ * before what the node does, which is there at once. */
+static const struct {
+    const rota_transport *via;
+    rota_dir dir;
+} group[] = {
+    {&rota_transport_p2p, ROTA_RECV},
+    {&rota_transport_p2p, ROTA_SEND},
+    {&rota_transport_lines, ROTA_SEND},
+    {&rota_transport_lines, ROTA_RECV},
+};
+
+enum { N_GROUPS = sizeof group / sizeof *group };
+
+/* Where the next of each are written. */
+typedef struct writer {
+    rota_program *p;
+    uint32_t batch, message, copy;
+} writer;
+
+/* ---- batches ----------------------------------------------------------------- */
+
+/* Messages of one group in list order, a new batch where the kind changes: within
+ * a pair of ranks order is kept. */
+static void write_group(const rota_exec *x, const rota_phase *phase, int g,
+                        writer *w, rota_step *step)
+{
+    const rota_dir dir = group[g].dir;
+    rota_batch *b = NULL;
+
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const rota_op *const op = &x->op[dir][m];
+        if (op->via != group[g].via)
+            continue;
+        if (!b || b->kind != op->kind) {
+            b = &w->p->batch[w->batch++];
+            *b = (rota_batch){.via = op->via,
+                              .kind = op->kind,
+                              .dir = dir,
+                              .message = &w->p->message[w->message],
+                              .open = &w->p->open[w->message]};
+            step->n_batches++;
+        }
+        w->p->message[w->message++] = m;
+        b->n++;
+    }
+}
+
+/* ---- copies ------------------------------------------------------------------ */
+
+/* An exchange collects blocks later, from where they are. */
+static bool is_made(const rota_exec *x, const rota_copy *k)
+{
+    return !x->collect || rota_block_region(x->s, k->to) != ROTA_DST;
+}
+
+static bool is_plain(const rota_exec *x, const rota_copy *k)
+{
+    return x->fixed && rota_type_is_bytes(rota_block_type(x, k->from)) &&
+           rota_type_is_bytes(rota_block_type(x, k->to));
+}
+
+static void write_moves(const rota_exec *x, rota_step *step)
+{
+    for (uint32_t i = 0; i < step->n_copies; i++) {
+        const rota_copy *const k = &step->copy[i];
+        step->move[i] =
+            (rota_move){.to = rota_block_at(x, k->to),
+                        .from = rota_block_at(x, k->from),
+                        .bytes = rota_copy_bytes(x->s, k, x->bytes)};
+    }
+}
+
+static void write_copies(const rota_exec *x, const rota_phase *phase, writer *w,
+                         rota_step *step)
+{
+    bool plain = true;
+
+    step->copy = &w->p->copy[w->copy];
+    for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
+        if (!is_made(x, &x->s->copy[c]))
+            continue;
+        plain = plain && is_plain(x, &x->s->copy[c]);
+        w->p->copy[w->copy++] = x->s->copy[c];
+        step->n_copies++;
+    }
+    if (!plain)
+        return;
+    step->move = &w->p->move[w->copy - step->n_copies];
+    write_moves(x, step);
+}
+
+/* In place: what is to be sent lies where data will arrive. */
+static int move_out(rota_exec *x)
+{
+    for (int d = 0; d < x->s->P; d++) {
+        const rota_block to = rota_src(x->s, d), from = rota_dst(x->s, d);
+        if (x->bytes[to] > 0)
+            ROTA_TRY(rota_block_pack(x, from, rota_block_at(x, to)));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Where counts vary, each start may be in place or on a device. */
+static int prepare(rota_exec *x)
+{
+    if (x->stage_in)
+        ROTA_TRY(move_out(x));
+    return x->staging ? rota_staging_begin(x) : MPI_SUCCESS;
+}
+
+/* ---- steps ------------------------------------------------------------------- */
+
+static const rota_step_kind *kind_of(const rota_exec *x,
+                                     const rota_phase *phase)
+{
+    if (phase->native)
+        return &rota_step_collective;
+    if (phase->sparse && x->collect)
+        return &rota_step_consensus;
+    if (phase->flow)
+        return &rota_step_flow;
+    return phase->window > 0 && x->lanes ? &rota_step_window : &rota_step_bulk;
+}
+
+static void write_step(const rota_exec *x, const rota_phase *phase, writer *w,
+                       rota_step *step)
+{
+    *step = (rota_step){.kind = kind_of(x, phase),
+                        .phase = phase,
+                        .batch = &w->p->batch[w->batch]};
+    for (int g = 0; g < N_GROUPS && !rota_phase_is_whole(x, phase); g++)
+        write_group(x, phase, g, w, step);
+    write_copies(x, phase, w, step);
+}
+
+/* A program has room for one step more than phases, and there are no more batches
+ * than messages. */
+static int allocate(rota_exec *x)
+{
+    const size_t n = (size_t)x->s->msgs[ROTA_RECV].n + x->s->msgs[ROTA_SEND].n;
+    rota_program *const p = &x->program;
+
+    p->step = malloc(((size_t)x->s->n_phases + 1) * sizeof *p->step);
+    p->batch = malloc((n + 1) * sizeof *p->batch);
+    p->message = malloc((n + 1) * sizeof *p->message);
+    p->open = malloc((n + 1) * sizeof *p->open);
+    p->copy = malloc(((size_t)x->s->n_copies + 1) * sizeof *p->copy);
+    p->move = malloc(((size_t)x->s->n_copies + 1) * sizeof *p->move);
+    return p->step && p->batch && p->message && p->open && p->copy && p->move
+               ? MPI_SUCCESS
+               : rota_fail_mem("a program");
+}
+
+/* What batches were made for is known: give back what there is too much of. */
+static void shrink(rota_program *p, uint32_t n_batches)
+{
+    rota_batch *const fewer =
+        realloc(p->batch, ((size_t)n_batches + 1) * sizeof *p->batch);
+    const rota_batch *const before = p->batch;
+
+    if (!fewer)
+        return;
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        p->step[i].batch = fewer + (p->step[i].batch - before);
+    p->batch = fewer;
+}
+
+/* Only the last step can wait: what follows another one must get on. */
+static void resolve_all(rota_exec *x)
+{
+    for (uint32_t i = 0; i < x->program.n_steps; i++) {
+        rota_step *const step = &x->program.step[i];
+        bool all = step->kind == &rota_step_bulk && step->n_batches > 0;
+        for (uint32_t k = 0; k < step->n_batches; k++)
+            all = step->batch[k].via->resolve(x, &step->batch[k]) && all;
+        step->can_wait = all && i + 1 == x->program.n_steps;
+    }
+}
+
+int rota_program_make(rota_exec *x)
+{
+    writer w = {.p = &x->program};
+
+    ROTA_TRY(allocate(x));
+    x->program.n_steps = x->s->n_phases;
+    for (uint32_t i = 0; i < x->s->n_phases; i++)
+        write_step(x, &x->s->phase[i], &w, &x->program.step[i]);
+    shrink(&x->program, w.batch);
+    resolve_all(x);
+    x->prepare = !x->fixed || x->stage_in ? prepare : NULL;
+    if (x->staging)
+        rota_program_stage(x);
+    return MPI_SUCCESS;
+}
+
+void rota_program_free(rota_exec *x)
+{
+    rota_program *const p = &x->program;
+
+    free(p->step);
+    free(p->batch);
+    free(p->message);
+    free(p->open);
+    free(p->copy);
+    free(p->move);
+    *p = (rota_program){0};
+}
+
+void rota_program_stage(rota_exec *x)
+{
+    rota_program *const p = &x->program;
+
+    if (!p->step || p->n_steps > x->s->n_phases)
+        return;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        rota_step *const step = &p->step[i];
+        step->inner =
+            step->kind == &rota_step_bulk ? &rota_step_staged_bulk : step->kind;
+        step->kind = &rota_step_staged;
+        step->can_wait = false;
+        step->move = NULL; /* the device may make them */
+    }
+    p->step[p->n_steps++] = (rota_step){.kind = &rota_step_staged_end};
+    x->prepare = prepare;
+}
+
+void rota_program_rebase(rota_exec *x)
+{
+    for (uint32_t i = 0; i < x->program.n_steps; i++)
+        if (x->program.step[i].move)
+            write_moves(x, &x->program.step[i]);
+}

@@ -1,0 +1,147 @@
+/* waiting.c - see waiting.h. */
+#include "exec/waiting.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+
+/* Polls before the processor is given up, where every rank has a core of its
+ * own and where not. */
+enum { SPINS = 10000, SPINS_CROWDED = 0 };
+
+/* Yields before sleeps, and how long those are where nobody rings: never shorter
+ * than some 60 us. */
+enum { YIELDS = 2000, NAP_NS = 20000 };
+
+/* A sleep that a doorbell ends has a limit, since MPI has to be looked after
+ * meanwhile. A limit below the kernel's tick of 4 ms or so makes a switch of
+ * processes take twice as long, by a timer that is set and taken off again; so
+ * the limit is a tick, and less for some time after it was reached. */
+enum { SLEEP_NS = 4000000, WARY_SLEEP_NS = 500000, WARY = 16 };
+
+static _Atomic int spins = SPINS;
+static _Atomic int wary; /* sleeps until the limit is the longer one again */
+static rota_yields own_yields;
+
+/* Under the lock. */
+static rota_yields *yields = &own_yields; /* followed */
+static int64_t yielded_ns;                /* how long yields went well */
+static pthread_mutex_t yields_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* How one wait goes on. */
+typedef struct patience {
+    int n; /* polls in vain */
+    rota_outlook o;
+} patience;
+
+void rota_wait_set_crowded(void)
+{
+    atomic_store(&spins, SPINS_CROWDED);
+}
+
+void rota_wait_share(rota_yields *shared)
+{
+    pthread_mutex_lock(&yields_lock);
+    yields = shared ? shared : &own_yields;
+    pthread_mutex_unlock(&yields_lock);
+}
+
+int64_t rota_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool sleep_until(const rota_outlook *o, long ns)
+{
+    return o->word ? rota_wake_word_sleep(o->word, o->bit, o->bell, ns)
+                   : rota_doorbell_sleep(o->bell, o->armed_at, ns);
+}
+
+static void sleep_armed(const rota_outlook *o)
+{
+    const long limit = wary > 0 || o->alert ? WARY_SLEEP_NS : SLEEP_NS;
+
+    if (o->silent)
+        sleep_until(o, NAP_NS);
+    else if (!sleep_until(o, limit) && rota_doorbell_is_armed(o->bell))
+        wary = WARY;
+    else if (wary > 0)
+        wary--;
+}
+
+/* The first call has the doorbell armed, and there is one more poll before the
+ * second one sleeps. */
+static void doze(rota_outlook *o)
+{
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = NAP_NS};
+
+    if (!o->bell) {
+        nanosleep(&nap, NULL);
+        return;
+    }
+    if (o->arm)
+        sleep_armed(o);
+    o->arm = !o->arm;
+}
+
+static bool may_yield(int64_t now)
+{
+    pthread_mutex_lock(&yields_lock);
+    const bool pays = rota_yields_pay(yields, now);
+    if (!pays)
+        yielded_ns = 0;
+    pthread_mutex_unlock(&yields_lock);
+    return pays;
+}
+
+/* Yield if that is worth while at present. */
+static bool yield(void)
+{
+    const int64_t from = rota_now_ns();
+
+    if (!may_yield(from))
+        return false;
+    sched_yield();
+    const int64_t to = rota_now_ns();
+    pthread_mutex_lock(&yields_lock);
+    rota_yields_note(yields, from, to, &yielded_ns);
+    pthread_mutex_unlock(&yields_lock);
+    return true;
+}
+
+/* Give way to others after a poll in vain. */
+static void give_way(patience *p)
+{
+    const int polls = atomic_load_explicit(&spins, memory_order_relaxed);
+
+    if (p->n < polls) {
+        p->n++;
+    } else if (p->n < polls + YIELDS && yield()) {
+        p->n++;
+        p->o.arm = false;
+    } else {
+        doze(&p->o);
+    }
+}
+
+int rota_wait_for(int (*poll)(void *arg, rota_outlook *o), void *arg)
+{
+    patience p = {0};
+
+    for (;;) {
+        p.o.idle = p.n >= atomic_load_explicit(&spins, memory_order_relaxed);
+        const int err = poll(arg, &p.o);
+        if (p.o.done || err != MPI_SUCCESS)
+            return err;
+        if (p.o.moved)
+            p = (patience){.o = {.counted = p.o.counted}};
+        else
+            give_way(&p);
+    }
+}
