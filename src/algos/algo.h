@@ -4,7 +4,8 @@
  * A builder is pure: it sees only P, its rank, the topology and parameters,
  * the same on all ranks, and never sizes: those are cells of the schedule. It
  * posts no message and owns no memory. Adding an algorithm takes one file, a
- * line in algos/list.h and one in the build list.
+ * line in algos/list.h, one in the build list and, for tests, a row in
+ * tests/common/formulas.c.
  */
 #ifndef ROTA_ALGO_H
 #define ROTA_ALGO_H

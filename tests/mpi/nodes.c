@@ -10,6 +10,7 @@
  *
  * The program stands between the library and MPI, by its profiling interface.
  */
+#include "common/formulas.h"
 #include "harness.h"
 #include "plan/plan.h"
 
@@ -133,7 +134,6 @@ static void run_ints(ints *x)
 /* ---- where ranks are -------------------------------------------------------- */
 
 static int n_hosts, host[MOST_RANKS], host_size[MOST_RANKS];
-static bool in_domains; /* ranks are bound to different ones */
 
 /* Sets the above from the arguments. */
 static bool place_ranks(const char *numbers, bool deal)
@@ -200,9 +200,6 @@ static void check_topologies(void)
     test_case = "topology";
     open_ints(&x, MPI_COMM_WORLD, MPI_INFO_NULL);
     check_topology(&x.plan->comm->topo, host);
-    for (int q = 0; q < test_P; q++)
-        in_domains = in_domains || x.plan->comm->topo.domain[q] !=
-                                       x.plan->comm->topo.domain[0];
     MUST(rota_plan_free(&x.plan));
 
     test_case = "topology in reverse";
@@ -217,166 +214,7 @@ static void check_topologies(void)
 
 /* ---- messages to each node -------------------------------------------------- */
 
-/* How many messages this rank sends to a host, by definition of the algorithm;
- * ANY for what the definition leaves open. */
-enum { ANY = -1 };
-
-/* Every block travels alone. */
-static int one_a_rank(int h)
-{
-    return host_size[h] - (h == host[test_me]);
-}
-
-/* Logarithmic in radix 2, to the rank 2^x below or above. */
-static int one_a_power(int h, int sign)
-{
-    int n = 0;
-
-    for (int power = 1; power < test_P; power *= 2)
-        n += host[(test_me + sign * power + test_P) % test_P] == h;
-    return n;
-}
-
-static int one_a_power_down(int h)
-{
-    return one_a_power(h, -1);
-}
-
-static int one_a_power_up(int h)
-{
-    return one_a_power(h, 1);
-}
-
-/* This rank's number on its host. */
-static int local_number(void)
-{
-    int n = 0;
-
-    for (int q = 0; q < test_me; q++)
-        n += host[q] == host[test_me];
-    return n;
-}
-
-/* Columns for a host that this rank carries: those of the ranks there whose
- * number is its own, modulo the size of its own host. */
-static int columns_for(int h)
-{
-    const int Q = host_size[host[test_me]];
-    int n = 0;
-
-    for (int local = local_number(); local < host_size[h]; local += Q)
-        n++;
-    return n;
-}
-
-static int one_a_column(int h)
-{
-    return h == host[test_me] ? ANY : columns_for(h);
-}
-
-/* Where hosts have as many ranks each, one for every power of 2 as a distance
- * between hosts. */
-static int one_a_power_of_hosts(int h)
-{
-    const int here = host[test_me];
-    const int down = (here - h + n_hosts) % n_hosts;
-
-    for (int i = 0; i < n_hosts; i++)
-        if (host_size[i] != host_size[here])
-            return one_a_column(h);
-    return h == here ? ANY : (down & (down - 1)) == 0;
-}
-
-/* As many blocks as there are ranks here. */
-static int one_a_block(int h)
-{
-    const int here = host[test_me];
-
-    return h == here ? ANY : columns_for(h) * host_size[here];
-}
-
 enum { LEADERS = 2 };
-
-/* Offsets that leader l of L serves. */
-static int offsets_of(int l, int L)
-{
-    int n = 0;
-
-    for (int i = 1; i < n_hosts; i++)
-        n += i % L == l;
-    return n;
-}
-
-/* One message to each host at the offsets of a leader; here, every rank sends
- * the others their blocks, leaders what they serve, and is sent it by them,
- * all in one message each or one for each offset. Leaders are the first ranks
- * or, without domains, spread evenly. */
-static int by_leaders(int h, int leaders, bool spread, bool each)
-{
-    const int here = host[test_me], Q = host_size[here];
-    const int L = leaders < Q ? leaders : Q;
-    int mine = L, n = Q - 1;
-
-    for (int l = 0; l < L; l++)
-        if ((spread ? l * Q / L : l) == local_number())
-            mine = l;
-    if (h != here)
-        return (h - here + n_hosts) % n_hosts % L == mine;
-    for (int l = 0; l < L; l++) {
-        const int served = offsets_of(l, L);
-        n += (each ? served : served > 0) * (l == mine ? Q - 1 : 1);
-    }
-    return n;
-}
-
-static int one_leader(int h)
-{
-    return by_leaders(h, 1, false, false);
-}
-
-static int some_leaders(int h)
-{
-    return by_leaders(h, LEADERS, false, false);
-}
-
-static int spread_leaders(int h)
-{
-    return in_domains ? ANY : by_leaders(h, LEADERS, true, false);
-}
-
-static int overlapped_leaders(int h)
-{
-    return in_domains ? ANY : by_leaders(h, LEADERS, true, true);
-}
-
-/* Rows by name: one whose algorithm is not in the library says nothing. */
-static const struct {
-    const char *name;
-    int (*messages)(int h);
-} formula[] = {
-    {"linear", one_a_rank},
-    {"spread_out", one_a_rank},
-    {"pairwise", one_a_rank},
-    {"xor", one_a_rank},
-    {"scattered", one_a_rank},
-    {"multi_pair", one_a_rank},
-    {"consensus", one_a_rank},
-    {"parlogna", one_a_power_down},
-    {"two_phase_bruck", one_a_power_down},
-    {"sloav", one_a_power_down},
-    {"padded_bruck", one_a_power_down},
-    {"bruck_basic", one_a_power_up},
-    {"bruck_modified", one_a_power_down},
-    {"bruck_zero_rotation", one_a_power_down},
-    {"bruck_zero_copy", one_a_power_down},
-    {"parlinna_coalesced", one_a_column},
-    {"parlinna_staggered", one_a_block},
-    {"parlinna_logarithmic", one_a_power_of_hosts},
-    {"l_a2a", one_leader},
-    {"mpml", some_leaders},
-    {"nmpml", spread_leaders},
-    {"onmpml", overlapped_leaders},
-};
 
 static int stated_messages(const rota_plan *plan)
 {
@@ -386,21 +224,23 @@ static int stated_messages(const rota_plan *plan)
     return (int)n.messages;
 }
 
-static void check_formula(const rota_algo *algo, const int sent[],
-                          bool within_by_mpi)
+/* Hosts are numbered as nodes are. */
+static void check_formula(const rota_algo *algo, const rota_topo *t,
+                          const int sent[], bool within_by_mpi)
 {
-    const int rows = (int)(sizeof formula / sizeof formula[0]);
-    int i = 0;
+    const rota_params params = {.batch = 1, .radix = 2, .leaders = LEADERS};
 
-    while (i < rows && strcmp(formula[i].name, algo->name) != 0)
-        i++;
-    if (i == rows && test_me == 0)
-        printf("%s: no formula for messages between nodes\n", algo->name);
-    for (int h = 0; i < rows && h < n_hosts; h++) {
+    if (!formula_is_stated(algo)) {
+        test_fail(__FILE__, __LINE__, "there is no row in formulas.c");
+        return;
+    }
+    for (int h = 0; h < n_hosts; h++) {
         const bool here = h == host[test_me];
         const int expected =
-            here && !within_by_mpi ? 0 : formula[i].messages(h);
-        if (expected != ANY && sent[h] != expected)
+            here && !within_by_mpi
+                ? 0
+                : (int)formula_to_node(algo, t, &params, test_me, h);
+        if (sent[h] != expected)
             test_fail(__FILE__, __LINE__, "%d messages to host %d, not %d",
                       sent[h], h, expected);
     }
@@ -429,7 +269,7 @@ static void check_messages(const rota_algo *algo, const char *intranode)
     if (within_by_mpi && total != stated_messages(x.plan))
         test_fail(__FILE__, __LINE__, "%d messages, %d in the schedule", total,
                   stated_messages(x.plan));
-    check_formula(algo, sent, within_by_mpi);
+    check_formula(algo, &x.plan->comm->topo, sent, within_by_mpi);
     MUST(rota_plan_free(&x.plan));
     MPI_Info_free(&info);
 }

@@ -4,6 +4,7 @@
  *     sim_check [--quick] [--times]
  */
 #include "algos/algo.h"
+#include "common/formulas.h"
 #include "common/shapes.h"
 
 #include <stdio.h>
@@ -36,65 +37,17 @@ static bool fail(const rota_algo *algo, int P, int value, const char *what)
     return false;
 }
 
-/* ---- costs by formula ----------------------------------------------------- */
-
-/* Messages of the logarithmic exchange: digits z and positions x with
- * z r^x < P. */
-static size_t log_rounds(int P, int radix)
+/* Against formulas.c: all that needs no sizes. */
+static bool costs_right(const rota_algo *algo, const rota_topo *topo,
+                        const rota_params *params, const rota_sched *s)
 {
-    size_t n = 0;
-
-    for (int64_t power = 1; power < P; power *= radix)
-        for (int64_t z = 1; z < radix && z * power < P; z++)
-            n++;
-    return n;
-}
-
-static size_t log_phases(int P, int radix)
-{
-    size_t n = 0;
-
-    for (int64_t power = 1; power < P; power *= radix)
-        n++;
-    return n;
-}
-
-/* What the formula says; false if there is none here for the algorithm. */
-static bool cost_of(const rota_algo *algo, int P, int value, rota_counts *want,
-                    size_t *slots)
-{
-    const size_t steps = (size_t)P - 1;
-
-    *slots = 0;
-    *want = (rota_counts){.messages = steps, .rounds = P > 1};
-    if (algo == &rota_algo_parlogna) {
-        want->messages = log_rounds(P, value);
-        *slots = steps - want->messages;
-        want->rounds = log_phases(P, value);
-    } else if (algo->native) {
-        want->messages = 0;
-        want->rounds = 1;
-        *slots = algo == &rota_algo_padded_alltoall ? 2 * (size_t)P : 0;
-    } else if (algo == &rota_algo_pairwise || algo == &rota_algo_xor) {
-        want->rounds = steps;
-    } else if (algo == &rota_algo_scattered) {
-        want->rounds = (steps + (size_t)value - 1) / (size_t)value;
-    } else {
-        return algo == &rota_algo_linear || algo == &rota_algo_spread_out ||
-               algo == &rota_algo_multi_pair;
-    }
-    return true;
-}
-
-static bool costs_right(const rota_algo *algo, const rota_sched *s, int value)
-{
-    rota_counts got, want;
-    size_t slots;
+    const formula_cost want = formula_of(algo, topo, params, s->me);
+    rota_counts got;
 
     rota_sched_count(s, NULL, &got);
-    return !cost_of(algo, s->P, value, &want, &slots) ||
-           (got.messages == want.messages && s->n_slots == slots &&
-            got.rounds == want.rounds && got.bytes == 0);
+    return got.messages == want.messages && got.bytes == 0 &&
+           (want.rounds == FORMULA_OPEN || got.rounds == want.rounds) &&
+           (want.slots == FORMULA_OPEN || s->n_slots == want.slots);
 }
 
 /* May a plan have the algorithm's messages tell sizes? */
@@ -123,7 +76,7 @@ static bool check_form(const rota_algo *algo, const rota_topo *topo, int value)
         if (good && tells_sizes(algo) &&
             rota_sched_check_late(&s[q]) != MPI_SUCCESS)
             good = fail(algo, P, value, rota_fail_text());
-        if (good && !costs_right(algo, &s[q], value))
+        if (good && !costs_right(algo, topo, &params, &s[q]))
             good =
                 fail(algo, P, value, "the cost is not what the formula says");
     }
@@ -256,6 +209,11 @@ int main(int argc, char *argv[])
     if (!check_examples())
         return EXIT_FAILURE;
     for (int i = 0; rota_algo_table[i]; i++) {
+        if (!formula_is_stated(rota_algo_table[i])) {
+            printf("FAILED: %s has no row in formulas.c\n",
+                   rota_algo_table[i]->name);
+            return EXIT_FAILURE;
+        }
         for (int P = 1; P <= (quick ? 33 : 64); P++)
             if (!check_algo(rota_algo_table[i], P))
                 return EXIT_FAILURE;
