@@ -68,7 +68,8 @@ static void merge_prices(void *known, const void *more, size_t bytes)
             for (int part = 0; part < ROTA_N_PARTS; part++) {
                 uint64_t *const a = &into[i].ps[step][part];
                 const uint64_t b = from[i].ps[step][part];
-                *a = rota_part_is_own(part) ? larger(*a, b) : sum(*a, b);
+                *a = rota_part_is_own((rota_part)part) ? larger(*a, b)
+                                                       : sum(*a, b);
             }
 }
 

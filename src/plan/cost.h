@@ -105,7 +105,7 @@ rota_part rota_part_of(int term);
 
 /* Of several ranks, the largest counts of what each has to itself, the mean of
  * what they share. */
-static inline bool rota_part_is_own(int part)
+static inline bool rota_part_is_own(rota_part part)
 {
     return part <= ROTA_PART_BUSY;
 }

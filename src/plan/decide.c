@@ -30,7 +30,7 @@ static rota_decision_key make_key(const rota_plan *p, const rota_hints *hints,
 {
     return (rota_decision_key){
         .hints = rota_hints_hash(hints),
-        .kind = p->kind,
+        .kind = (int)p->kind,
         .how = 4 * (int)p->candidates.item[0].choice.metadata + 2 * p->ipc +
                native_free,
         .largest = rounded((double)p->stats.largest),

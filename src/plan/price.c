@@ -133,7 +133,8 @@ void rota_cost_add(rota_cost *all, const rota_cost *rank)
         for (int part = 0; part < ROTA_N_PARTS; part++) {
             double *const ns = &all->ns[i][part];
             const double more = rank->ns[i][part];
-            *ns = rota_part_is_own(part) ? rota_larger(*ns, more) : *ns + more;
+            *ns = rota_part_is_own((rota_part)part) ? rota_larger(*ns, more)
+                                                    : *ns + more;
         }
 }
 

@@ -365,7 +365,7 @@ static account take_stock(void)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < N; i++)
         if (!open_job(&j[i], comm, MPI_INFO_NULL))
-            CHECK(!"a plan");
+            test_fail(__FILE__, __LINE__, "no plan");
     for (int i = 0; i < N; i++)
         close_job(&j[i]);
     test_barrier();

@@ -41,7 +41,7 @@ static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
     bytes[rota_src(&s, 0)] = bytes[rota_dst(&s, 0)] = 0;
     const double load = (double)t->node_size / t->cores;
     const rota_run_kind how = {.topo = &topo,
-                               .density = t->density ? t->density : 1,
+                               .density = t->density > 0 ? t->density : 1,
                                .load = load > 1 ? load : 1,
                                .metadata = t->metadata,
                                .shared = t->shared};
