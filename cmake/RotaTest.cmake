@@ -2,7 +2,11 @@
 #
 # Labels choose among them (ctest -L): the folder of tests/ that a test is
 # registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that
-# kind sanitize and openmpi on all tests. Exit code 77 means skipped; print why.
+# kind sanitize and openmpi on all tests; long on those that tools/test.sh runs
+# with --full only. Exit code 77 means skipped; print why.
+#
+# ROTA_TEST_QUICK in the environment asks for the short form of those tests that
+# have two: tests/common/quick.h.
 
 find_program(ROTA_TIMEOUT timeout REQUIRED)
 find_program(ROTA_VALGRIND valgrind)
@@ -17,7 +21,7 @@ function(rota_test_properties name seconds processors)
         list(APPEND labels sanitize)
         # Slow builds take the smaller grids.
         set(environment
-            "ROTA_TEST_QUICK=1"
+            "ROTA_TEST_SLOW=1"
             "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
             "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
         # MPI leaks at every call of some; valgrind looks for ours.
@@ -34,6 +38,16 @@ function(rota_test_properties name seconds processors)
         LABELS "${labels}"
         ENVIRONMENT "${environment}"
         SKIP_RETURN_CODE 77)
+endfunction()
+
+# rota_long(TEST...): not without tools/test.sh --full. What is as distinct as
+# another algorithm, way, pattern or parity of P stays in a test that is not.
+function(rota_long)
+    foreach(name IN LISTS ARGN)
+        if(TEST ${name})
+            set_property(TEST ${name} APPEND PROPERTY LABELS long)
+        endif()
+    endforeach()
 endfunction()
 
 # rota_on_fakecuda(TEST): programs that load CUDA find libraries of ours by its

@@ -82,6 +82,7 @@ rota_look()
         rota_want "libsimgrid-dev" command -v smpicc
         rota_want "valgrind" command -v valgrind
         rota_want "clang-format" command -v clang-format
+        rota_want "clang" command -v clang
         rota_want "gnuplot-nox" command -v gnuplot
     fi
 }

@@ -1,19 +1,29 @@
 #!/bin/sh
-# test.sh - build Rota and run all its tests.
+# test.sh - build Rota and run its tests.
 #
-#   sh tools/test.sh [mpich] [sanitize] [openmpi]
+#   sh tools/test.sh [--full] [STAGE...]
 #
-# Without arguments, all of these in turn:
+# Stages; without any named, the first three in turn, with --full all:
 #   mpich     build/          everything, with MPICH; slow tools on small grids;
 #                             some on hosts of cluster.sh, where it makes any
 #   sanitize  build-sanitize/ the same but for the slow ones, with the address
 #                             and undefined-behaviour sanitizers and assertions
 #   openmpi   build-openmpi/  the tests under mpiexec again, with Open MPI;
-#                             left out where mpicc.openmpi is not installed
+#                             left out where mpicc.openmpi is not installed.
+#                             Without --full in build-openmpi-debug/: not
+#                             optimized and, where there is clang, by clang,
+#                             with the tests of one process
+#   clang     build-clang/    the tests of one process and a few others, with
+#                             MPICH, by clang, optimized
+#   debug     build-debug/    the same by the usual compiler, not optimized
 #
-# Installs what is missing (see setup.sh). Prints what fails and a summary; the
-# exit code is 0 if nothing failed. MPICC in the environment names another MPI
-# compiler for the first two.
+# --full runs what is before a release, for half an hour or more: tests in
+# their long form, and those with the label long. Without it every test that has
+# a short form takes that: fewer cases, of every kind.
+#
+# Installs what is missing (see setup.sh). Prints what fails, what is left out
+# and why, and a summary; the exit code is 0 if nothing failed. MPICC in the
+# environment names another MPI compiler for all but openmpi.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -22,6 +32,7 @@ rota_setup tests || exit 1
 
 test_jobs=$(nproc 2>/dev/null || echo 2)
 test_failed=
+test_summary=
 test_log=
 trap 'rm -f "$test_log"' EXIT
 test_log=$(mktemp "${TMPDIR:-/tmp}/rota-test.XXXXXX") || exit 1
@@ -34,8 +45,19 @@ run_quietly()
     return 1
 }
 
-# stage NAME FOLDER LABELS CMAKE-ARGUMENT...: configure, build, and run the
-# tests with one of the labels (a regular expression).
+# run_tests FOLDER LABELS: those with one of the labels (a regular expression).
+run_tests()
+{
+    set -- --test-dir "$1" -j "$test_jobs" -L "$2" --output-on-failure \
+        --no-tests=error
+    if [ -n "$test_full" ]; then
+        ctest "$@"
+    else
+        ROTA_TEST_QUICK=1 ctest "$@" -LE '^long$'
+    fi >"$test_log" 2>&1
+}
+
+# stage NAME FOLDER LABELS CMAKE-ARGUMENT...: configure, build and test.
 stage()
 {
     stage_name=$1
@@ -49,8 +71,8 @@ stage()
     if run_quietly cmake -S . -B "$stage_folder" -DROTA_BUILD_TESTS=ON "$@" &&
         run_quietly cmake --build "$stage_folder" --parallel "$test_jobs"; then
         echo "== $stage_name: testing"
-        if ctest --test-dir "$stage_folder" -j "$test_jobs" -L "$stage_labels" \
-            --output-on-failure --no-tests=error >"$test_log" 2>&1; then
+        stage_built=$(date +%s)
+        if run_tests "$stage_folder" "$stage_labels"; then
             stage_verdict=passed
         else
             stage_verdict=FAILED
@@ -58,19 +80,74 @@ stage()
         fi
         stage_count=$(sed -n 's/.*tests passed, .* out of \([0-9]*\)$/\1/p' \
             "$test_log")
+        stage_verdict="$stage_verdict, $((stage_built - stage_begin)) s to build"
         grep -E '\*\*\*(Skipped|Not Run)' "$test_log" |
             sed 's/^.*Test *#[0-9]*: \([^ ]*\).*/   skipped: \1/'
     else
         stage_verdict="FAILED to build"
         stage_count=0
     fi
-    [ "$stage_verdict" = passed ] || test_failed=yes
+    case $stage_verdict in FAILED*) test_failed=yes ;; esac
     test_summary="$test_summary
 $stage_name: $stage_count tests, $stage_verdict,\
- $(($(date +%s) - stage_begin)) s"
+ $(($(date +%s) - stage_begin)) s in all"
 }
 
-test_summary=
+# left_out NAME WHY
+left_out()
+{
+    test_summary="$test_summary
+$1: left out, $2"
+}
+
+has()
+{
+    command -v "$1" >/dev/null 2>&1
+}
+
+sanitized()
+{
+    stage sanitize build-sanitize '^(unit|sim|fuzz|mpi)$' "$@" \
+        -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
+        -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
+        -DROTA_BUILD_BENCH=OFF
+}
+
+with_openmpi()
+{
+    set -- -DMPI_C_COMPILER=mpicc.openmpi -DROTA_BUILD_EXAMPLES=OFF \
+        -DROTA_BUILD_BENCH=OFF
+    if [ -n "$test_full" ]; then
+        stage openmpi build-openmpi '^mpi$' "$@"
+        return
+    fi
+    if has clang; then
+        set -- "$@" -DCMAKE_C_COMPILER=clang
+    else
+        echo "   openmpi: clang is not installed, built by the usual compiler"
+    fi
+    stage openmpi build-openmpi-debug '^(unit|mpi)$' "$@" \
+        -DCMAKE_BUILD_TYPE=Debug
+}
+
+# few NAME FOLDER CMAKE-ARGUMENT...: builds all, and tests what takes little.
+few()
+{
+    few_name=$1
+    few_folder=$2
+    shift 2
+    few_full=$test_full
+    test_full=
+    stage "$few_name" "$few_folder" '^(unit|sim|fuzz|examples)$' "$@"
+    test_full=$few_full
+}
+
+test_full=
+if [ "${1:-}" = --full ]; then
+    test_full=yes
+    shift
+    [ "$#" -gt 0 ] || set -- mpich sanitize openmpi clang debug
+fi
 [ "$#" -gt 0 ] || set -- mpich sanitize openmpi
 for test_stage in "$@"; do
     set -- -DROTA_BUILD_EXAMPLES=ON -DROTA_BUILD_BENCH=ON
@@ -79,19 +156,21 @@ for test_stage in "$@"; do
     mpich)
         stage mpich build '.' "$@" ;;
     sanitize)
-        stage sanitize build-sanitize '^(unit|sim|fuzz|mpi)$' "$@" \
-            -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
-            -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
-            -DROTA_BUILD_BENCH=OFF ;;
+        sanitized "$@" ;;
     openmpi)
-        if command -v mpicc.openmpi >/dev/null 2>&1; then
-            stage openmpi build-openmpi '^mpi$' \
-                -DMPI_C_COMPILER=mpicc.openmpi -DROTA_BUILD_EXAMPLES=OFF \
-                -DROTA_BUILD_BENCH=OFF
+        if has mpicc.openmpi; then
+            with_openmpi
         else
-            test_summary="$test_summary
-openmpi: mpicc.openmpi is not installed, left out"
+            left_out openmpi "mpicc.openmpi is not installed"
         fi ;;
+    clang)
+        if has clang; then
+            few clang build-clang "$@" -DCMAKE_C_COMPILER=clang
+        else
+            left_out clang "clang is not installed"
+        fi ;;
+    debug)
+        few debug build-debug "$@" -DCMAKE_BUILD_TYPE=Debug ;;
     *)
         echo "test.sh: no such stage: $test_stage" >&2
         exit 2 ;;

@@ -8,6 +8,7 @@
  * that the mistakes have, and the communicator must do for the next case. Plans
  * that work are also started, freed and given buffers when they must not be.
  */
+#include "common/quick.h"
 #include "random_plan.h"
 
 #include <getopt.h>
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 1500, CASE_SECONDS = 60, MOST_CLASSES = 4 };
+enum { CASES = 1500, QUICK_CASES = 300, CASE_SECONDS = 60, MOST_CLASSES = 4 };
 
 static uint64_t seed; /* of the case */
 
@@ -371,7 +372,8 @@ int main(int argc, char **argv)
         {"cases", required_argument, NULL, 'n'},
         {NULL, 0, NULL, 0},
     };
-    uint64_t first = 1, cases = CASES;
+    uint64_t first = 1,
+             cases = test_is_quick() || test_is_slow() ? QUICK_CASES : CASES;
     MPI_Comm comm;
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);

@@ -4,7 +4,9 @@
  *
  * quick: fewer patterns, for slow tools; brief: still fewer and fewer starts,
  * and none of the MPI library's own collectives, which take long where many
- * ranks share a core; nodes: algorithms that heed nodes, on pretended ones
+ * ranks share a core; nodes: algorithms that heed nodes, on pretended ones. In the
+ * short form, four ranks and more do not run every pattern with every parameter
+ * and form, but all of each in turn.
  *
  * What each block holds follows from (source, destination, byte, iteration),
  * so every rank can say by itself what it must find. Blocks lie in permuted
@@ -13,6 +15,7 @@
  */
 #include "algos/algo.h"
 #include "buffers.h"
+#include "common/quick.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -242,6 +245,11 @@ static void run_fixed(MPI_Info info, pattern p, size_t largest, uint64_t seed)
  * what even and odd starts do differs. */
 static int leap = 1;
 
+/* Where only one in several is run, which: goes on with every algorithm and
+ * parameter. */
+static bool in_turn;
+static int turn;
+
 /* ---- varying counts --------------------------------------------------------- */
 
 static void varying_start(rota_plan *plan, exchange *e)
@@ -266,7 +274,7 @@ static void run_varying(MPI_Info info, size_t bound, size_t largest,
 
     MUST(rota_alltoallv_varying_init(bound, MPI_BYTE, MPI_COMM_WORLD, info,
                                      &plan));
-    for (int p = 0; plan && p < N_PATTERNS; p += leap) {
+    for (int p = turn % leap; plan && p < N_PATTERNS; p += leap) {
         exchange e = {.pattern = (pattern)p,
                       .seed = seed + (uint64_t)p,
                       .largest = largest,
@@ -335,7 +343,7 @@ static void run_exchange(MPI_Info info, size_t bound, size_t largest,
     rota_plan *plan = NULL;
 
     MUST(rota_exchange_init(bound, MPI_BYTE, MPI_COMM_WORLD, info, &plan));
-    for (int p = 0; plan && p < 2 * N_PATTERNS; p += leap) {
+    for (int p = turn % leap; plan && p < 2 * N_PATTERNS; p += leap) {
         exchange e = {.pattern = (pattern)(p % N_PATTERNS),
                       .seed = seed + (uint64_t)p,
                       .largest = largest};
@@ -371,7 +379,9 @@ static void run_late(const rota_algo *algo, const char *key, const char *value,
 {
     static const char *const forms[] = {"fused", "two_phase", "combined"};
 
-    for (int f = 0; f < 3; f += quick ? 2 : 1) {
+    for (int f = in_turn ? turn % 3 : 0; f < 3; f += in_turn ? 3
+                                                     : quick ? 2
+                                                             : 1) {
         MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
         MPI_Info_set(info, "rota_metadata", forms[f]);
         set_name(algo, key, value, forms[f]);
@@ -394,7 +404,7 @@ static bool is_uniform(pattern p)
 static void run_fixed_patterns(const rota_algo *algo, MPI_Info info,
                                const char *key, const char *value, int stride)
 {
-    for (int p = 0; p < N_PATTERNS; p += stride) {
+    for (int p = turn % stride; p < N_PATTERNS; p += stride) {
         if (algo->uniform && !is_uniform((pattern)p))
             continue;
         set_name(algo, key, value, pattern_name[p]);
@@ -406,8 +416,10 @@ static void run_algorithm(const rota_algo *algo, const char *key,
                           const char *value, bool quick)
 {
     MPI_Info info = test_info("rota_algorithm", algo->name, key, value);
-    const int stride = quick && leap == 1 ? 4 : leap;
+    int stride = quick && leap == 1 ? 4 : leap;
 
+    if (in_turn)
+        stride = algo->uniform ? 1 : 4;
     run_fixed_patterns(algo, info, key, value, stride);
     set_name(algo, key, value, "varying");
     if (!algo->uniform)
@@ -419,6 +431,7 @@ static void run_algorithm(const rota_algo *algo, const char *key,
     MPI_Info_free(&info);
     if (!algo->native && algo->sizes != ROTA_SIZES_PADDED)
         run_late(algo, key, value, quick);
+    turn += in_turn;
 }
 
 static void run_parameters(const rota_algo *algo, bool quick)
@@ -464,8 +477,11 @@ int main(int argc, char **argv)
     const int next = 1 + (quick || nodes);
     const char *const only = argc > next ? argv[next] : NULL;
 
-    if (brief)
-        leap = 7;
+    in_turn = test_is_quick() && !quick && test_P >= (test_is_slow() ? 3 : 4);
+    if (in_turn)
+        turn = test_P;
+    if (brief || in_turn)
+        leap = brief ? 7 : 3;
     for (int i = 0; rota_algo_table[i]; i++) {
         const rota_algo *const algo = rota_algo_table[i];
         if ((only && strcmp(only, algo->name) != 0) || (brief && algo->native))

@@ -5,6 +5,7 @@
  */
 #include "algos/algo.h"
 #include "common/formulas.h"
+#include "common/quick.h"
 #include "common/shapes.h"
 
 #include <stdio.h>
@@ -121,25 +122,27 @@ static int near_root(int P)
     return r;
 }
 
-static bool check_radices(const rota_algo *algo, int P)
+static bool check_radices(const rota_algo *algo, int P, bool quick)
 {
     const int some[] = {2, 3, 4, 7, 8, 16, near_root(P), P / 2, P - 1, P};
+    const int all = quick ? 33 : 64;
 
-    for (int r = 2; P <= 64 && r <= (P > 2 ? P : 2); r++)
+    for (int r = 2; P <= all && r <= (P > 2 ? P : 2); r++)
         if (!check_set(algo, P, r))
             return false;
-    for (size_t i = 0; P > 64 && i < sizeof some / sizeof some[0]; i++)
+    for (size_t i = 0; P > all && i < sizeof some / sizeof some[0]; i++)
         if (!check_set(algo, P, some[i]))
             return false;
     return true;
 }
 
-static bool check_batches(const rota_algo *algo, int P)
+static bool check_batches(const rota_algo *algo, int P, bool quick)
 {
     const int some[] = {1, 2, 3, 5, 8, P};
 
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++)
-        if ((P <= 256 || some[i] == 5) && !check_set(algo, P, some[i]))
+        if ((P <= (quick ? 64 : 256) || some[i] == 5) &&
+            !check_set(algo, P, some[i]))
             return false;
     return true;
 }
@@ -160,15 +163,34 @@ static bool check_nodes(const rota_algo *algo, int P)
     return true;
 }
 
-static bool check_algo(const rota_algo *algo, int P)
+static bool check_algo(const rota_algo *algo, int P, bool quick)
 {
     if (algo->nodes)
         return check_nodes(algo, P);
     if (algo->params & ROTA_P_RADIX)
-        return check_radices(algo, P);
+        return check_radices(algo, P, quick);
     if (algo->params & ROTA_P_BATCH)
-        return check_batches(algo, P);
+        return check_batches(algo, P, quick);
     return check_set(algo, P, 1);
+}
+
+static bool check_sizes(const rota_algo *algo, bool quick)
+{
+    static const int many[] = {100, 128, 255, 256, 500, 1000, 1023, 1024};
+    static const int few[] = {48, 63, 64, 100, 128, 255};
+    const int *const P = quick ? few : many;
+    const size_t n =
+        quick ? sizeof few / sizeof few[0] : sizeof many / sizeof many[0];
+
+    if (!formula_is_stated(algo))
+        return fail(algo, 0, 0, "there is no row in formulas.c");
+    for (int q = 1; q <= (quick ? 33 : 64); q++)
+        if (!check_algo(algo, q, quick))
+            return false;
+    for (size_t i = 0; i < n; i++)
+        if (!check_algo(algo, P[i], quick))
+            return false;
+    return true;
 }
 
 /* The worked examples of the literature: rounds K and slots B at P = 8. */
@@ -199,8 +221,7 @@ static bool check_examples(void)
 
 int main(int argc, char *argv[])
 {
-    static const int many[] = {100, 128, 255, 256, 500, 1000, 1023, 1024};
-    bool quick = getenv("ROTA_TEST_QUICK") != NULL;
+    bool quick = test_is_quick() || test_is_slow();
 
     for (int i = 1; i < argc; i++) {
         quick = quick || strcmp(argv[i], "--quick") == 0;
@@ -209,18 +230,8 @@ int main(int argc, char *argv[])
     if (!check_examples())
         return EXIT_FAILURE;
     for (int i = 0; rota_algo_table[i]; i++) {
-        if (!formula_is_stated(rota_algo_table[i])) {
-            printf("FAILED: %s has no row in formulas.c\n",
-                   rota_algo_table[i]->name);
+        if (!check_sizes(rota_algo_table[i], quick))
             return EXIT_FAILURE;
-        }
-        for (int P = 1; P <= (quick ? 33 : 64); P++)
-            if (!check_algo(rota_algo_table[i], P))
-                return EXIT_FAILURE;
-        for (size_t k = 0; k < sizeof many / sizeof many[0]; k++)
-            if (many[k] <= (quick ? 100 : 1024) &&
-                !check_algo(rota_algo_table[i], many[k]))
-                return EXIT_FAILURE;
         printf("%s: well\n", rota_algo_table[i]->name);
     }
     return EXIT_SUCCESS;

@@ -10,6 +10,7 @@
  * fused form always sends K.
  */
 #include "common/fakempi.h"
+#include "common/quick.h"
 #include "sim/plan.h"
 
 #include <stdio.h>
@@ -108,7 +109,7 @@ static bool check(const rota_algo *algo, int P, int radix)
 
 int main(int argc, char *argv[])
 {
-    const bool quick = getenv("ROTA_TEST_QUICK") != NULL ||
+    const bool quick = test_is_quick() || test_is_slow() ||
                        (argc > 1 && strcmp(argv[1], "--quick") == 0);
     const int step = quick ? 9 : 1;
 

@@ -5,6 +5,7 @@
  * with them is repeated here in short. The sleeps have no limit. That each of the
  * steps on which it depends is needed shows that its loss would be found.
  */
+#include "common/quick.h"
 #include "interleave.h"
 
 #include "exec/doorbell.c"
@@ -225,8 +226,7 @@ static void loses_no_wake(void **state)
 {
     (void)state;
     assert_true(all_end(2, 0, 0));
-    assert_true(getenv("ROTA_TEST_QUICK") ? all_end(1, 1, 0)
-                                          : all_end(2, 1, 0));
+    assert_true(test_is_slow() ? all_end(1, 1, 0) : all_end(2, 1, 0));
     assert_true(all_end(0, 0, 3));
     assert_true(all_end(1, 0, 2));
     assert_true(all_end(0, 1, 2));

@@ -7,6 +7,7 @@
  * where blocks come from. */
 #include "algos/algo.h"
 #include "common/pattern.h"
+#include "common/quick.h"
 #include "common/shapes.h"
 
 #include <setjmp.h>
@@ -240,20 +241,29 @@ static void place_algo(const rota_algo *algo, int P, int me, int radix,
     rota_topo_free(&topo);
 }
 
-/* For every P up to MAX_P, every radix, both ways of packing and the first and
- * the last rank. */
+/* Both ways of packing, and the first and the last rank, or one of them. */
+static void place_both(const rota_algo *algo, int P, int radix, bool quick)
+{
+    for (int k = 0; k < 2 * N_SIZES; k++)
+        for (int last = 0; last < 2; last++)
+            if (!quick || last == (P + radix + k / 2) % 2)
+                place_algo(algo, P, last ? P - 1 : 0, radix, k % 2,
+                           (sizes)(k / 2));
+}
+
+/* For every P up to MAX_P and every radix, or some. */
 static void keeps_what_is_alive(void **state)
 {
+    const bool quick = test_is_quick();
+
     (void)state;
     for (int i = 0; rota_algo_table[i]; i++) {
         const rota_algo *const algo = rota_algo_table[i];
         const bool radices = algo->params & ROTA_P_RADIX;
         for (int P = 1; P <= MAX_P; P++)
-            for (int r = 2; r <= (radices && P > 2 ? P : 2); r++)
-                for (int k = 0; k < 2 * N_SIZES; k++)
-                    for (int last = 0; last < 2; last++)
-                        place_algo(algo, P, last ? P - 1 : 0, r, k % 2,
-                                   (sizes)(k / 2));
+            for (int r = 2; r <= (radices && P > 2 ? P : 2);
+                 r += 1 + (quick ? r / 3 : 0))
+                place_both(algo, P, r, quick);
     }
 }
 
