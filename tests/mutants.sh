@@ -2,7 +2,10 @@
 # mutants.sh - are planted faults found, by the short form of the tests of one
 # process as well as by the long one?
 #
-#   sh tests/mutants.sh [--list] [NAME...]     of all faults, or of those named
+#   sh tests/mutants.sh [--list] [--only PROGRAM] [NAME...]
+#
+# Of all faults, or of those named; --list names them, with --only one program
+# (sim_run, say) is to find each by itself.
 #
 # For each fault a copy of the sources is changed by sed, what of the tests
 # depends on it is built, and then both forms are run, sim_check and sim_run of
@@ -26,7 +29,7 @@ linear_last|src/algos/linear.c|s/peer < s->P; peer++/peer < s->P - (s->P > 8); p
 step_direction|src/algos/step.h|s/dst = (s->me + i) % s->P/dst = (s->me + (i > 16 ? s->P - i : i)) % s->P/
 log_slot|src/algos/parlogna.c|s/position \* (r - 1) - i \/ power/position * (r - 1) - i \/ power - (r > 4)/
 log_index_last|src/algos/parlogna.c|s/i < run + power \&\& i < n/i < run + power \&\& i < n - (power > 8 \&\& z > 1)/
-log_land|src/algos/parlogna.c|s/const bool last = i < above/const bool last = i <= above/
+log_land|src/algos/parlogna.c|s/const bool last = i < above/const bool last = i + 1 < above/
 log_depth|src/algos/parlogna.c|s/depth_below(g, i - i % above)/depth_below(g, i - i % power)/
 bruck_bits|src/algos/bruck_zero_copy.c|s/bit <= i; bit \*= 2/bit < i; bit *= 2/
 bruck_region|src/algos/bruck_zero_copy.c|s/left % 2 ? rota_stay/left % 2 == 0 ? rota_stay/
@@ -47,7 +50,7 @@ place_copies|src/place.c|s/use(p, s->copy\[c\].to, begin, end)/use(p, s->copy[c]
 place_join|src/place.c|s/p->next\[g + p->before\[g + 1\]\] = p->live\[g\]/p->next[g + p->before[g]] = p->live[g]/
 fold_block|src/schedule.c|s/bytes\[l->item\[i\]\] > 0/bytes[l->item[i]] > 1/
 fold_message|src/schedule.c|s/if (\*n_items > kept)/if (*n_items >= kept)/
-fold_copy|src/schedule.c|s/bytes\[s->copy\[c\].to\] > 0/bytes[s->copy[c].from] > 0/
+fold_copy|src/schedule.c|s/bytes\[s->copy\[c\].to\] > 0/bytes[s->copy[c].to] > 2/
 fold_phase|src/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(void)0;/
 direct_message|src/schedule.c|s/if (msg\[1\].first - msg\[0\].first != 1)/if (msg[1].first - msg[0].first > 2)/
 grow_twice|src/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
@@ -66,9 +69,13 @@ END
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
 wanted=
-for word in "$@"; do
+only=
+while [ "$#" -gt 0 ]; do
+    word=$1
+    shift
     case $word in
     --list) faults | cut -d'|' -f1,2 | tr '|' '\t'; exit 0 ;;
+    --only) only=${1:?--only needs the name of a program}; shift ;;
     -*) echo "mutants.sh: no such option: $word" >&2; exit 2 ;;
     *)
         faults | grep -q "^$word|" ||
@@ -100,9 +107,11 @@ found_by()
 {
     case $1 in
     src/algos/*) set -- sim_check sim_run "sim_run --shm" unit_sched_check ;;
+    src/sched_check.c) set -- unit_sched_check ;;
     *) set -- unit_sched_check unit_place unit_schedule sim_check sim_run \
         "sim_run --shm" ;;
     esac
+    [ -z "$only" ] || set -- "$only"
     for program in "$@"; do
         # Split on purpose: the options of a program.
         # shellcheck disable=SC2086
