@@ -195,6 +195,17 @@ static bool is_received(const channel *c)
     return c->messages[ROTA_RECV] > 0;
 }
 
+/* Where entries of the stride begin, from there on: long ones in the middle of a
+ * page, as pieces of the pool do. */
+static size_t entries_at(size_t at, size_t stride)
+{
+    enum { LONG = 1024, HALF = ROTA_COPY_PAGE / 2 };
+
+    return stride < LONG
+               ? at
+               : (at + HALF - 1) / ROTA_COPY_PAGE * ROTA_COPY_PAGE + HALF;
+}
+
 /* Memory for all queues into this rank. Returns false if there is none. */
 static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
 {
@@ -205,10 +216,14 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
         if (!is_received(c))
             continue;
         c->line[ROTA_RECV].stride = stride_of(x, c);
-        lines->bytes[ROTA_ENTRIES] +=
-            ROTA_LINE_ENTRIES * c->line[ROTA_RECV].stride;
+        const size_t stride = c->line[ROTA_RECV].stride;
+        lines->bytes[ROTA_ENTRIES] =
+            entries_at(lines->bytes[ROTA_ENTRIES], stride) +
+            ROTA_LINE_ENTRIES * stride;
         lines->bytes[ROTA_COUNTERS] += sizeof(uint64_t);
     }
+    if (lines->long_bytes > 0) /* so that a page begins in it */
+        lines->bytes[ROTA_ENTRIES] += ROTA_COPY_PAGE;
     for (int use = 0; use < ROTA_N_USES && lines->bytes[use] > 0; use++) {
         lines->memory[use] =
             rota_arena_take((rota_use)use, lines->bytes[use], &at[use]);
@@ -225,7 +240,11 @@ static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
 {
     struct rota_lines *const lines = x->lines;
     rota_board *const board = x->node->near[x->node->me].board;
-    size_t entry = 0, counter = 0;
+    char *const memory = lines->memory[ROTA_ENTRIES];
+    const size_t page = lines->long_bytes > 0
+                            ? -(uintptr_t)memory % ROTA_COPY_PAGE
+                            : 0; /* bytes before one begins */
+    size_t entry = page, counter = 0;
 
     for (int i = 0; i < lines->n; i++) {
         channel *const c = &lines->channel[i];
@@ -233,9 +252,8 @@ static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
             continue;
         const size_t stride = c->line[ROTA_RECV].stride;
         void *const taken = (char *)lines->memory[ROTA_COUNTERS] + counter;
-        rota_line_make(&c->line[ROTA_RECV],
-                       (char *)lines->memory[ROTA_ENTRIES] + entry, taken,
-                       stride);
+        entry = page + entries_at(entry - page, stride);
+        rota_line_make(&c->line[ROTA_RECV], memory + entry, taken, stride);
         board[c->position].lines = at[ROTA_ENTRIES] + entry;
         board[c->position].taken = at[ROTA_COUNTERS] + counter;
         board[c->position].stride = (uint32_t)stride;
@@ -827,13 +845,15 @@ static int begin_send(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-/* The common case, one look at the queue: a message that fits its entry. */
+/* The common case, one look at the queue: a message that fits its entry, and that
+ * is not better copied from where it lies. */
 static bool send_now(rota_exec *x, line_op *op)
 {
     channel *const c = op->with;
     rota_line *const out = &c->line[ROTA_SEND];
 
-    if (op->bytes > rota_line_room(out) || !is_turn(op, ROTA_SEND))
+    if (op->bytes > rota_line_room(out) || op->bytes >= x->arena_from ||
+        !is_turn(op, ROTA_SEND))
         return false;
     rota_entry *const e = rota_line_begin(out);
     if (!e)

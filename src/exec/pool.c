@@ -5,6 +5,7 @@
  * slab's grains are bits of one word.
  */
 #include "exec/pool.h"
+#include "exec/move.h"
 
 #include <pthread.h>
 
@@ -45,13 +46,17 @@ void rota_pool_allow(int processes)
     pthread_mutex_unlock(&pool_lock);
 }
 
+/* Pieces begin in the middle of a page: buffers of programs begin with one or 16
+ * bytes behind, and copies between places that are alike in a page are slow
+ * (move.h). */
 static bool add_slab(void)
 {
     slab *const s = &pool.slab[pool.n];
+    char *const memory = rota_arena_alloc(ROTA_PIECE + ROTA_COPY_PAGE);
 
-    s->memory = rota_arena_alloc(ROTA_PIECE);
-    if (!s->memory)
+    if (!memory)
         return false;
+    s->memory = memory + ROTA_COPY_PAGE / 2;
     rota_arena_find(s->memory, ROTA_PIECE, &s->at);
     pool.n++;
     return true;

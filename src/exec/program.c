@@ -121,6 +121,15 @@ static int prepare(rota_exec *x)
 
 /* ---- steps ------------------------------------------------------------------- */
 
+/* A window that holds all messages of a phase is none. */
+static bool is_bounded(const rota_phase *phase)
+{
+    for (int dir = 0; phase->window > 0 && dir < ROTA_N_DIRS; dir++)
+        if (phase[1].msg[dir] - phase->msg[dir] > (uint32_t)phase->window)
+            return true;
+    return false;
+}
+
 static const rota_step_kind *kind_of(const rota_exec *x,
                                      const rota_phase *phase)
 {
@@ -130,7 +139,7 @@ static const rota_step_kind *kind_of(const rota_exec *x,
         return &rota_step_consensus;
     if (phase->flow)
         return &rota_step_flow;
-    return phase->window > 0 && x->lanes ? &rota_step_window : &rota_step_bulk;
+    return is_bounded(phase) ? &rota_step_window : &rota_step_bulk;
 }
 
 static void write_step(const rota_exec *x, const rota_phase *phase, writer *w,
