@@ -86,29 +86,45 @@ static rota_arena_card find_followed(const rota_arena_card *own)
 
 /* ---- finding each other -------------------------------------------------------- */
 
+/* One round: what has been gathered by now goes to the rank distance below, which
+ * lacks it, and as much comes from the one distance above. */
+static int gather_round(const rota_comm *c, const int rank[], int n, int at,
+                        int distance, char *gathered, size_t bytes)
+{
+    const int more = distance < n - distance ? distance : n - distance;
+    const int size = (int)((size_t)more * bytes);
+    MPI_Request request[2];
+
+    ROTA_TRY(MPI_Irecv(gathered + (size_t)distance * bytes, size, MPI_BYTE,
+                       rank[(at + distance) % n], ROTA_TAG_CARD, c->dup,
+                       &request[0]));
+    ROTA_TRY(MPI_Isend(gathered, size, MPI_BYTE, rank[(at + n - distance) % n],
+                       ROTA_TAG_CARD, c->dup, &request[1]));
+    return rota_wait_requests(2, request);
+}
+
+/* By doubling: a rank that talked to each of the others would have MPI connect
+ * them all, for this alone. */
 int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
                     const void *mine, void *cards, size_t bytes)
 {
-    MPI_Request *const request = malloc(2 * (size_t)n * sizeof(MPI_Request));
-    int err = status;
+    char *const gathered = malloc((size_t)n * bytes + 1);
+    int err = status, at = 0;
 
-    if (err == MPI_SUCCESS && !request)
-        err = rota_fail_mem("requests");
+    if (err == MPI_SUCCESS && !gathered)
+        err = rota_fail_mem("cards");
     /* A rank that cannot take part would leave the others waiting. */
     err = rota_agree(c, err, NULL);
-    if (err != MPI_SUCCESS) {
-        free(request);
-        return err;
-    }
-    for (int i = 0; i < n; i++) {
-        ROTA_TRY(MPI_Irecv((char *)cards + (size_t)i * bytes, (int)bytes,
-                           MPI_BYTE, rank[i], ROTA_TAG_CARD, c->dup,
-                           &request[2 * i]));
-        ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, rank[i], ROTA_TAG_CARD,
-                           c->dup, &request[2 * i + 1]));
-    }
-    err = rota_wait_requests(2 * n, request);
-    free(request);
+    while (rank[at] != c->me)
+        at++;
+    if (err == MPI_SUCCESS)
+        memcpy(gathered, mine, bytes);
+    for (int distance = 1; err == MPI_SUCCESS && distance < n; distance *= 2)
+        err = gather_round(c, rank, n, at, distance, gathered, bytes);
+    for (int i = 0; err == MPI_SUCCESS && i < n; i++)
+        memcpy((char *)cards + (size_t)((at + i) % n) * bytes,
+               gathered + (size_t)i * bytes, bytes);
+    free(gathered);
     return err;
 }
 
