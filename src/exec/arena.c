@@ -196,10 +196,12 @@ static bool add_segment(size_t bytes)
     put_back(&arena.idle, all);
     arena.bytes += bytes;
     self->segment[i] = base;
-    self->n_segments = i + 1;
-    if (i == 0) /* its head is not backed yet */
+    if (i == 0) { /* its head is not backed yet */
+        self->n_segments = 1;
         return true;
+    }
     self->head->segment[i].bytes = bytes;
+    self->n_segments = i + 1;
     atomic_store_explicit(&self->head->n_segments, (uint32_t)i + 1,
                           memory_order_release);
     atomic_store(&self->head->mapped[0], (uint8_t)(i + 1));
@@ -226,10 +228,10 @@ static range *take_pages(size_t bytes)
         r = cut(&arena.idle, bytes);
     if (!r)
         return NULL;
-    if (back(file_offset(r->at), r->bytes)) {
-        arena.backed += r->bytes;
+    arena.backed += r->bytes;
+    if (back(file_offset(r->at), r->bytes))
         return r;
-    }
+    discard(r); /* what of it is backed */
     put_back(&arena.idle, r);
     return NULL;
 }
@@ -417,7 +419,7 @@ static void trim(rota_use use)
     range *const pages = malloc(sizeof *pages), *const rest = malloc(sizeof *r);
     const rota_place begin = round_up(r->at, arena.page);
     const rota_place end = (r->at + r->bytes) / arena.page * arena.page;
-    if (!pages || !rest) {
+    if (!pages || !rest || end <= begin) {
         free(pages);
         free(rest);
         return;
@@ -489,7 +491,8 @@ static bool map_segment(rota_peer *peer, int fd, size_t at, size_t bytes)
         return false;
     }
     madvise(base, bytes, MADV_DONTDUMP);
-    peer->segment[peer->n_segments++] = base;
+    peer->segment[peer->n_segments] = base;
+    peer->n_segments++;
     return true;
 }
 
@@ -562,6 +565,7 @@ bool rota_arena_update(rota_peer *peer)
     pthread_mutex_lock(&arena_lock);
     const bool good = update(peer);
     pthread_mutex_unlock(&arena_lock);
+    rota_fail_clear(); /* it is no failure of the call */
     return good;
 }
 

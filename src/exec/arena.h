@@ -68,8 +68,8 @@ typedef struct rota_arena_head {
 typedef struct rota_peer {
     rota_arena_head *head; /* NULL: not mapped now */
     char *segment[ROTA_SEGMENTS];
-    int n_segments; /* mapped */
-    int slot;       /* of that process in this one's tables */
+    _Atomic int n_segments; /* mapped; stored after what it counts */
+    int slot;               /* of that process in this one's tables */
     int slot_there; /* of this process in that one's; -1: not known yet */
     int64_t pid;
     uint64_t cookie;
@@ -128,7 +128,7 @@ static inline bool rota_peer_has(const rota_peer *peer, rota_place at)
 {
     return rota_place_segment(at) <
            atomic_load_explicit(&peer->head->mapped[peer->slot_there],
-                                memory_order_relaxed);
+                                memory_order_acquire);
 }
 
 #endif /* ROTA_ARENA_H */

@@ -7,6 +7,7 @@
 #include "exec/line.h"
 #include "exec/move.h"
 #include "exec/pool.h"
+#include "exec/program.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +69,8 @@ struct rota_lines {
     line_op *op[ROTA_N_DIRS]; /* [n messages] */
     channel **touched;        /* [n] */
     int n_touched;
-    size_t piece;                          /* bytes of the longest */
+    bool hurry;   /* this process is about to sleep: none waits for a piece */
+    size_t piece; /* bytes of the longest */
     void *memory[ROTA_N_USES];             /* of all queues, in the arena */
     size_t bytes[ROTA_N_USES], long_bytes; /* of that */
     struct rota_lines *next; /* of those whose readers have not finished */
@@ -97,12 +99,6 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
     return x->max_block > SIZE_MAX / n - sizeof(size_t)
                ? SIZE_MAX
                : n * (sizeof(size_t) + x->max_block);
-}
-
-/* Messages of collectives go by MPI, and those found by consensus. */
-static bool is_by_mpi(const rota_exec *x, const rota_phase *phase)
-{
-    return phase->native || (phase->sparse && x->collect);
 }
 
 /* Position of the peer of message m, or -1: MPI carries it. */
@@ -144,7 +140,8 @@ static void enlist_all(rota_exec *x, int index[])
         index[i] = -1;
     for (uint32_t p = 0; p < x->s->n_phases; p++) {
         const rota_phase *const phase = &x->s->phase[p];
-        for (int dir = 0; dir < ROTA_N_DIRS && !is_by_mpi(x, phase); dir++)
+        for (int dir = 0; dir < ROTA_N_DIRS && !rota_phase_is_whole(x, phase);
+             dir++)
             for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
                 enlist(x, (rota_dir)dir, m, index);
     }
@@ -165,9 +162,10 @@ static void reserve_pool(const rota_exec *x)
     for (int i = 0; i < lines->n && !x->ipc; i++) {
         const channel *const c = &lines->channel[i];
         if (c->room[ROTA_SEND] > ROTA_LINE_ROOM &&
-            c->room[ROTA_SEND] < x->cma_from)
-            wanted += smaller(2 * c->room[ROTA_SEND],
-                              ROTA_LINE_ENTRIES * lines->piece);
+            !(x->fixed && c->near->may_attach &&
+              c->room[ROTA_SEND] >= x->cma_from))
+            wanted +=
+                ROTA_LINE_ENTRIES * smaller(c->room[ROTA_SEND], lines->piece);
     }
     rota_pool_reserve(wanted);
 }
@@ -690,8 +688,10 @@ static bool push_entry(rota_exec *x, line_op *op)
     if (p) {
         put_piece(x, op, e, p);
     } else {
-        if (left > room && op->attempts++ < ATTEMPTS)
+        if (left > room && !x->lines->hurry && op->attempts < ATTEMPTS) {
+            op->attempts++;
             return false;
+        }
         put_data(x, op, e, smaller(left, room));
     }
     return true;
@@ -823,6 +823,7 @@ static int begin_send(rota_exec *x, uint32_t m, bool *done)
     op->attempts = 0;
     if (op->with->paired)
         rota_line_prove(&op->with->line[ROTA_SEND]);
+    x->lines->hurry = false;
     switch (x->op[ROTA_SEND][m].kind) {
     case ROTA_OP_LATE:
         ROTA_TRY(rota_late_gather(x, m, &op->head, &op->head_bytes, &op->body,
@@ -1122,7 +1123,7 @@ static int advance_recv(rota_exec *x, uint32_t m, bool *done)
     ROTA_TRY(pull(x, m, op));
     if (op->moved < op->bytes)
         return MPI_SUCCESS;
-    if (op->foreign && x->op[ROTA_RECV][m].kind == ROTA_OP_PLAIN)
+    if (op->foreign && x->fixed)
         op->bytes = rota_message_bytes(x, ROTA_RECV, m);
     op->moved = 0;
     op->foreign = false;
@@ -1156,6 +1157,7 @@ static int begin_plain_sends(rota_exec *x, rota_batch *b)
             rota_line_prove(&op->with->line[ROTA_SEND]);
         if (send_now(x, op))
             continue;
+        x->lines->hurry = false;
         op->attempts = 0;
         if (!advance_send(x, op))
             b->open[b->n_open++] = m;
@@ -1292,8 +1294,7 @@ static const rota_step *bulk_step(const rota_exec *x)
 }
 
 /* Note whom the open messages of the step wait for. Is one of them under way, so
- * that its next part may be taken or written? Before this process sleeps, none
- * waits for a piece any longer. */
+ * that its next part may be taken or written? */
 static bool find_awaited(rota_exec *x, const rota_step *step)
 {
     bool under_way = false;
@@ -1302,9 +1303,9 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
         const rota_batch *const b = &step->batch[i];
         for (uint32_t k = 0; b->via == &rota_transport_lines && k < b->n_open;
              k++) {
-            line_op *const op = &x->lines->op[b->dir][open_messages(b)[k]];
+            const line_op *const op =
+                &x->lines->op[b->dir][open_messages(b)[k]];
             op->with->awaited = true;
-            op->attempts = ATTEMPTS;
             under_way = under_way || (op->moved > 0 && op->moved < op->bytes);
         }
     }
@@ -1325,6 +1326,7 @@ int rota_lines_count(rota_exec *x)
     bool all = false;
     int n = 0;
 
+    x->lines->hurry = true;
     if (step)
         all = !find_awaited(x, step);
     else

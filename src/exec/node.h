@@ -28,6 +28,7 @@ typedef struct rota_node {
         *word;          /* [ROTA_WAKE_WORDS] in the first one's arena, or NULL:
                              not all share memory */
     uint64_t word_name; /* the same for all of them, and for nobody else */
+    bool apart;         /* some pair of ranks of some node shares no memory */
     bool joined;        /* by all of them */
     bool cma_ok;        /* all of them may read each other's memory */
     int cma_error;      /* errno if not */

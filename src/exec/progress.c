@@ -58,7 +58,7 @@ static bool make_thread(void)
 bool rota_progress_hold(void)
 {
     pthread_mutex_lock(&hold_lock);
-    const bool there = holders > 0 || make_thread();
+    const bool there = holders > 0 || (rota_arena_own() && make_thread());
     holders += there;
     pthread_mutex_unlock(&hold_lock);
     return there;

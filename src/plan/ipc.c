@@ -70,6 +70,8 @@ void rota_plan_settle_ipc(rota_plan *p, const char *why, bool not_all)
         set_why(p, p->comm->node_why);
     else if (p->ipc && node && node->n < p->comm->P)
         set_why(p, "ranks are on several nodes");
+    else if (p->ipc && node && node->apart)
+        set_why(p, "not all ranks share memory");
 }
 
 /* ---- how they do -------------------------------------------------------------- */

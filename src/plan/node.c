@@ -451,7 +451,7 @@ static int compare_verdicts(const rota_comm *c, rota_node *node,
 
     for (int i = 0; err == MPI_SUCCESS && i < node->n; i++) {
         const verdict *const theirs = &all[(size_t)i * n + (size_t)node->me];
-        node->near[i].may_attach = theirs->may_read;
+        node->near[i].may_attach = node->near[i].may_attach && theirs->may_read;
         if (i == node->me || theirs->mapped)
             continue;
         if (node->near[i].peer)
@@ -507,9 +507,10 @@ static int settle(rota_comm *c, rota_node *node, int status,
     for (int i = 0; i < node->n; i++)
         if (node->near[i].peer)
             node->near[i].peer->slot_there = node->near[i].board[node->me].slot;
+    node->apart = vote.used & SOME_APART;
     node->cma_ok = vote.smallest == UINT64_MAX;
     node->cma_error = node->cma_ok ? 0 : (int)vote.smallest;
-    node->cma_from = (size_t)vote.largest;
+    node->cma_from = vote.largest > 0 ? (size_t)vote.largest : SIZE_MAX;
     if (!(vote.used & SOME_TOGETHER)) {
         if (!c->node_why[0])
             snprintf(c->node_why, sizeof c->node_why, "no two ranks share it");
@@ -590,7 +591,9 @@ int rota_comm_part_node(rota_comm *c)
     for (int i = 0; err == MPI_SUCCESS && i < node->n; i++)
         if (i != node->me && !verdicts[i].mapped)
             forget_peer(&node->near[i]);
+    node->apart = true;
     node->word = NULL;
+    node->word_name = 0; /* who last slept on it does not now */
     free(verdicts);
     return err;
 }
