@@ -1,32 +1,31 @@
 #!/bin/sh
 # choice.sh - is what a plan chooses by itself the best there is?
 #
-#   sh bench/choice.sh [--cases few|all|real] [--out FOLDER] [--limit SECONDS]
+#   sh bench/choice.sh [--cases few|all|real] [--out FOLDER]
 #
-# In simulations (scale.sh): for every machine, prices are made by rota-tune on
-# 4 nodes of 16 ranks. Then, for each number of ranks, nodes, distribution and
-# size, every algorithm runs by itself; rota-price tells which one a plan
-# chooses by these prices, and that runs as well if it is none of them. Prints a
-# table: the best, the time of the choice over its, MPI's time over the
-# choice's, and how well the expected order of algorithms agrees with the order
-# seen (Spearman's rank correlation), and how many cases are within 10 %.
-# What has been simulated before is taken from FOLDER (default
-# build-smpi/choice).
+# Simulated (rota-price --simulate), on the machines of bench/machines: for each
+# number of ranks, nodes, kind of plan, distribution and size everything that a
+# plan chooses from, with the time that it expects by the machine's prices and the
+# time that it takes. Every other case is for fitting: prices of path_byte and the
+# handicap of what forwards blocks were found there; the others judge. Prints a
+# table of all cases and, of both halves, how many are within 10 % of the best, how
+# many are more than 5 % behind MPICH's own algorithm, and what other handicaps
+# would give. What has been simulated before is taken from FOLDER (default
+# build/choice).
 #
 # real: measured on this machine, within one node, by rota-bench, which takes
 # algorithms in turns; the plan chooses for itself, by the user's tuning or the
 # usual prices. Takes some three minutes. MPIEXEC names mpiexec.
 #
-# Exit status: 0, 77 without SimGrid, 2 for a wrong command line, else 1.
+# Exit status: 0, 2 for a wrong command line, else 1.
 set -u
 export LC_ALL=C
 
-cases=all out=build-smpi/choice limit=300
+cases=all out=build/choice
 while [ $# -ge 2 ]; do
     case $1 in
     --cases) cases=$2 ;;
     --out) out=$2 ;;
-    --limit) limit=$2 ;;
     *) break ;;
     esac
     shift 2
@@ -34,8 +33,7 @@ done
 case $#,$cases in
 0,few | 0,all | 0,real) ;;
 *)
-    echo "usage: sh bench/choice.sh [--cases few|all|real] [--out FOLDER]" \
-        "[--limit SECONDS]" >&2
+    echo "usage: sh bench/choice.sh [--cases few|all|real] [--out FOLDER]" >&2
     exit 2 ;;
 esac
 mkdir -p "$out" || exit 1
@@ -119,163 +117,110 @@ fi
 
 # ---- simulated -----------------------------------------------------------------
 
-# What every case runs, on nodes of so many ranks, of so many in all.
-algos_for()
-{
-    printf 'multi_pair'
-    printf ',parlogna:radix=%s' 2 4 8 16 32
-    for radix in 2 4 8 16 32; do
-        [ "$radix" -gt "$1" ] || [ "$radix,$1" = 16,32 ] ||
-            printf ',parlinna_coalesced:radix=%s' "$radix"
-    done
-    for radix in 2 4 8; do # with two nodes it is the coalesced form
-        [ "$2" -le $((2 * $1)) ] ||
-            printf ',parlinna_logarithmic:radix=%s' "$radix"
-    done
-    printf ',parlinna_staggered:radix=%s,mpml:leaders=4,onmpml:leaders=4,mpi' "$1"
-}
+# Of each machine: ranks, those of a node, kind, distribution, sizes.
+few='64 32 fixed uniform 16,512'
+most='64 32 fixed uniform 16,64,512,2048,8192
+64 32 fixed powerlaw4096:0.99 64,512,8192
+64 32 fixed sparse:0.1 16,512,8192
+64 8 fixed uniform 16,512,8192
+64 16 varying uniform 16,512,2048
+64 16 exchange uniform 16,512,2048
+256 32 fixed uniform 16,64,512,2048
+256 32 fixed normal_mid 64,512
+256 32 fixed sparse:0.1 64,2048
+256 32 varying powerlaw4096:0.99 64,2048
+256 32 exchange uniform 16,512
+1024 32 fixed uniform 16,64,512
+1024 32 varying uniform 16,512
+1024 64 fixed uniform 16'
+machines='dragonfly torus fattree'
+[ "$cases" = all ] || machines=dragonfly shapes=$few
+[ "$cases" != all ] || shapes=$most
 
-# Of each machine: ranks, those of a node, distribution, sizes.
-few='64 32 uniform 16,512'
-most='64 32 uniform 16,64,512,2048,8192
-64 32 powerlaw:0.99 16,64,512,2048,8192
-64 32 sparse:0.1 16,64,512,2048,8192
-128 32 uniform 16,64,512,2048'
-shapes_of()
-{
-    case $cases,$1 in
-    few,*) echo "$few" ;;
-    *,fattree) echo "$most" | sed '/:/s/,8192//'
-        echo '64 16 uniform 16,64,512,2048' ;;
-    *) echo "$most"
-        echo '64 8 uniform 16,64,512,2048,8192' ;;
-    esac
-}
-machines=dragonfly
-[ "$cases" = few ] || machines='dragonfly torus fattree'
-
-# simulate MACHINE OPTION...
-simulate()
-{
-    machine=$1
-    shift
-    sh bench/scale.sh --machine "$machine" --limit "$limit" "$@" >"$out/log" 2>&1
-    status=$?
-    [ "$status" -ne 77 ] || { cat "$out/log"; exit 77; }
-    [ "$status" -eq 0 ] || grep -e late -e failed "$out/log" >&2
-}
-
-# expect MACHINE RANKS NODE DIST SIZE ALGOS: microseconds, as rows like those of
-# the simulations; the algorithms have the names that they have there.
-expect()
-{
-    "$price" --algos "$6" --ranks "$2" --node "$3" --size "$5" --dist "$4" \
-        --prices "$out/$1.json" --shared no |
-        awk -v key="$1 $2 $3 $4 $5" 'NR > 1 {
-            name = $1
-            if ($3 > 0) name = name ":radix=" $3
-            if ($4 > 0 && $4 != 32) name = name ":batch=" $4
-            if ($5 > 0) name = name ":leaders=" $5
-            print key, name, $6
-        }'
-}
-
-: >"$out/expected"
-: >"$out/chosen"
+rows=$out/rows
+touch "$rows" || exit 1
 for machine in $machines; do
-    [ -s "$out/$machine.json" ] ||
-        simulate "$machine" --ranks 64 --node 16 --sizes 16,512,2048,8192 \
-            --calibrate "$out/$machine.json"
-    shapes_of "$machine" | while read -r ranks node dist sizes; do
-        algos=$(algos_for "$node" "$ranks")
-        [ ! -t 2 ] || echo "$machine, $ranks ranks, $dist" >&2
-        simulate "$machine" --ranks "$ranks" --node "$node" --dist "$dist" \
-            --sizes "$sizes" --csv "$out/seen.csv" --reuse --algos "$algos"
+    echo "$shapes" | while read -r ranks node kind dist sizes; do
+        # Those take most of the time.
+        [ "$ranks" -lt 1024 ] || [ "$machine" = dragonfly ] || continue
         for size in $(echo "$sizes" | tr , ' '); do
-            expect "$machine" "$ranks" "$node" "$dist" "$size" "$algos" \
-                >>"$out/expected"
-            expect "$machine" "$ranks" "$node" "$dist" "$size" candidates |
-                head -n 1 >>"$out/chosen"
-            simulate "$machine" --ranks "$ranks" --node "$node" --dist "$dist" \
-                --sizes "$size" --csv "$out/seen.csv" --reuse \
-                --algos "$(tail -n 1 "$out/chosen" | cut -d ' ' -f 6)"
-        done
-    done || exit $?
+            key="$machine $ranks $node $kind $dist $size"
+            grep -q "^$key " "$rows" && continue
+            [ ! -t 2 ] || echo "$key" >&2
+            "$price" --simulate --kind "$kind" --node "$node" --ranks "$ranks" \
+                --size "$size" --dist "$dist" --algos mpich_scattered,candidates \
+                --prices "bench/machines/$machine.json" >"$out/one" || exit 1
+            awk -v key="$key" '
+                /^#/ { part = $(NF - 1) }
+                $1 == "mpich_scattered" { print key, "mpich", 0, $4, part }
+                candidates { print key, $1, $4, $5, part }
+                $1 == "candidate" { candidates = 1 }' "$out/one" >>"$rows"
+        done || exit 1
+    done || exit 1
 done
 
 awk '
-    function rank_of(list, n, i, k, less, same) {
-        less = same = 0
-        for (k = 1; k <= n; k++) {
-            less += list[k] < list[i]
-            same += list[k] == list[i]
+    # The choice of a case with handicaps for what forwards blocks, and for what
+    # overlaps all its steps.
+    function choose(k, forwards, flows,    i, best, least, t) {
+        for (i = 1; i <= n[k]; i++) {
+            t = expected[k, i]
+            if (name[k, i] ~ /^onmpml/) t *= flows
+            else if (name[k, i] !~ /^(multi_pair|mpi)/) t *= forwards
+            if (best == 0 || t < least) { best = i; least = t }
         }
-        return less + (same + 1) / 2
+        return best
     }
-    # Spearman: the correlation of ranks.
-    function agreement(n, x, y, i, a, b, sa, sb, saa, sbb, sab) {
-        sa = sb = saa = sbb = sab = 0
-        for (i = 1; i <= n; i++) {
-            a = rank_of(x, n, i)
-            b = rank_of(y, n, i)
-            sa += a; sb += b; saa += a * a; sbb += b * b; sab += a * b
+    function judge(half, forwards, flows,    k, i, near, behind, all, worst, over) {
+        for (k = 1; k <= cases; k++) {
+            if (k % 2 != half) continue
+            i = choose(k, forwards, flows)
+            all++
+            over = seen[k, i] / least[k]
+            if (over > worst) worst = over
+            near += over <= 1.1
+            behind += seen[k, i] > 1.05 * mpich[k]
         }
-        return (n * sab - sa * sb) / \
-            sqrt((n * saa - sa * sa) * (n * sbb - sb * sb))
-    }
-    FILENAME == ARGV[1] {
-        split($0, c, ",")
-        if (c[2] !~ /^[0-9]/ || c[8] == "") next
-        seen[c[1] " " c[2] " " c[3] " " c[5] " " c[6], c[7]] = c[8] + 0
-        next
-    }
-    { is = $1 " " $2 " " $3 " " $4 " " $5 }
-    FILENAME == ARGV[2] {
-        chosen[is] = $6
-        order[++cases] = is
-        next
+        return sprintf("%d of %d (%.1f %%) | %.2f | %d", near, all,
+            100 * near / all, worst, behind)
     }
     {
-        expected[is, $6] = $7
-        if (!($6 in index_of)) { index_of[$6] = ++algos; name[algos] = $6 }
+        key = $1 " " $2 " " $3 " " $4 " " $5 " " $6
+        if (!(key in number)) {
+            number[key] = ++cases
+            order[cases] = key
+        }
+        k = number[key]
+        part[k] = $10
+        if ($7 == "mpich") { mpich[k] = $9; next }
+        i = ++n[k]
+        name[k, i] = $7
+        expected[k, i] = $8
+        seen[k, i] = $9
+        if (!(k in least) || $9 < least[k]) { least[k] = $9; best[k] = i }
     }
     END {
-        print "| machine | P | node | distribution | S | best | us | chosen |" \
-            " us | over best | mpi over chosen | order kept |"
-        print "| --- | ---: | ---: | --- | ---: | --- | ---: | --- | ---: |" \
-            " ---: | ---: | ---: |"
+        print "| machine | P | node | kind | distribution | mean, S | S | best |" \
+            " us | chosen | us | over best | MPICH over chosen |"
+        print "| --- | ---: | ---: | --- | --- | ---: | ---: | --- | ---: |" \
+            " --- | ---: | ---: | ---: |"
         for (k = 1; k <= cases; k++) {
-            is = order[k]
-            if (!((is, chosen[is]) in seen && (is, "mpi") in seen)) {
-                print "no time of mpi or " chosen[is] ": " is >"/dev/stderr"
-                missing++
-                continue
-            }
-            best = chosen[is]
-            us = least = seen[is, best]
-            n = 0
-            for (i = 1; i <= algos; i++) {
-                if (!((is, name[i]) in seen && (is, name[i]) in expected))
-                    continue
-                x[++n] = seen[is, name[i]]
-                y[n] = expected[is, name[i]] + 0
-                if (x[n] < least) { best = name[i]; least = x[n] }
-            }
-            kept = agreement(n, x, y)
-            split(is, part, " ")
-            printf "| %s | %s | %s | %s | %s | `%s` | %.1f | `%s` | %.1f |" \
-                " %.2f | %.1f | %.2f |\n", part[1], part[2], part[3], part[4],
-                part[5], best, least, chosen[is], us, us / least,
-                seen[is, "mpi"] / us, kept
-            near += us <= 1.1 * least
-            behind += us > 1.1 * seen[is, "mpi"]
-            sum += kept
-            if (worst == "" || kept < worst) worst = kept
+            i = choose(k, 1.05, 1.15)
+            split(order[k], c, " ")
+            printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
+                " %.1f | %.2f%s | %.1f |\n", c[1], c[2], c[3], c[4], c[5],
+                part[k], c[6], name[k, best[k]], least[k], name[k, i],
+                seen[k, i], seen[k, i] / least[k], k % 2 ? "" : " *",
+                mpich[k] / seen[k, i]
         }
-        cases -= missing
-        printf "\n%d cases: the choice within 10 %% of the best in %d" \
-            " (%.0f %%), more than 10 %% behind MPI in %d; order kept %.2f in" \
-            " the mean, %.2f at worst.\n", cases, near, 100 * near / cases,
-            behind, sum / cases, worst
-        exit missing > 0
-    }' "$out/seen.csv" "$out/chosen" "$out/expected"
+        print "\n*: a case that judges.\n"
+        print "| forwards | overlaps | half | within 10 % of the best | worst" \
+            " | more than 5 % behind MPICH |"
+        print "| ---: | ---: | --- | --- | ---: | ---: |"
+        for (h = 0; h <= 10; h += 5)
+            for (f = h; f <= h + 15; f += 5)
+                for (half = 1; half >= 0; half--)
+                    print "| " h " % | " f " % | " \
+                        (half ? "fitting" : "judging") " | " \
+                        judge(half, 1 + h / 100, 1 + f / 100) " |"
+    }' "$rows"

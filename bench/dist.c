@@ -23,7 +23,12 @@ const char *const dist_help[] = {
     "window:N       [(100-N)% of S, S]; N = 100 is uniform, N = 0 all S",
     "normal         mean 1000/1024 S, deviation 240/1024 S; draws beyond three",
     "               deviations or above S are repeated",
-    "powerlaw:B     S * B^k, k drawn from [0, P), 0 < B < 1",
+    "normal_mid     mean S/2, deviation S/6; draws beyond three deviations are",
+    "               repeated",
+    "powerlaw:B     S * B^k, k drawn from [0, P), 0 < B < 1: a shape that "
+    "moves",
+    "               with P",
+    "powerlaw4096:B S * B^k, k drawn from [0, 4096), at any P",
     "fft1           FFT of ceil(25P/32) * ceil(5P/8) * 8 points: the first",
     "               ceil(5P/8) ranks send S to each of the first ceil(25P/32)",
     "               ranks, all other blocks are empty (S = 64 in the paper)",
@@ -46,6 +51,8 @@ static const type_row type_table[] = {
     {"uniform", DIST_UNIFORM, NULL, 0, 0},
     {"window", DIST_WINDOW, "percentage in [0, 100]", -1, 100},
     {"normal", DIST_NORMAL, NULL, 0, 0},
+    {"normal_mid", DIST_NORMAL_MID, NULL, 0, 0},
+    {"powerlaw4096", DIST_POWERLAW_4096, "base between 0 and 1", 0, 1},
     {"powerlaw", DIST_POWERLAW, "base between 0 and 1", 0, 1},
     {"fft1", DIST_FFT1, NULL, 0, 0},
     {"fft2", DIST_FFT2, NULL, 0, 0},
@@ -71,7 +78,10 @@ static int parse_number(const type_row *row, const char *text, double *value)
     if (end == text || *end != '\0' || !(*value > row->above) ||
         !(*value <= row->most) || *value < 0)
         return -1;
-    return row->type == DIST_POWERLAW && *value >= 1 ? -1 : 0;
+    return (row->type == DIST_POWERLAW || row->type == DIST_POWERLAW_4096) &&
+                   *value >= 1
+               ? -1
+               : 0;
 }
 
 int dist_parse(const char *text, dist *d, char *error, size_t errlen)
@@ -182,14 +192,15 @@ static double draw_unit(uint64_t random)
 
 /* The sum of twelve uniform numbers has variance 1 and, within three
  * deviations, differs from the normal density by under 0.01 everywhere. */
-static size_t draw_normal(uint64_t key, size_t max)
+static size_t draw_normal(uint64_t key, double mean, double deviation,
+                          size_t max)
 {
     for (uint64_t attempt = 0;; attempt++) {
         double z = -6, size;
 
         for (uint64_t i = 0; i < 12; i++)
             z += draw_unit(hash_draw(key, attempt * 12 + i));
-        size = (double)max * (1000 + 240 * z) / 1024;
+        size = (double)max * (mean + deviation * z) / 1024;
         if (z >= -3 && z <= 3 && size <= (double)max)
             return (size_t)size;
     }
@@ -247,9 +258,13 @@ size_t dist_bytes(const dist *d, size_t max, int P, uint64_t seed, int src,
         return draw_range(hash_draw(key, 0),
                           (size_t)((double)max * (100 - d->param) / 100), max);
     case DIST_NORMAL:
-        return draw_normal(key, max);
+        return draw_normal(key, 1000, 240, max);
+    case DIST_NORMAL_MID:
+        return draw_normal(key, 512, 512.0 / 3, max);
     case DIST_POWERLAW:
         return draw_powerlaw(hash_draw(key, 0), d->param, max, P);
+    case DIST_POWERLAW_4096:
+        return draw_powerlaw(hash_draw(key, 0), d->param, max, 4096);
     case DIST_FFT1:
         return row < ceil_32nds(P, 20) && column < ceil_32nds(P, 25) ? max : 0;
     case DIST_FFT2:

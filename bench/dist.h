@@ -9,7 +9,9 @@ typedef enum dist_type {
     DIST_UNIFORM,
     DIST_WINDOW,
     DIST_NORMAL,
+    DIST_NORMAL_MID,
     DIST_POWERLAW,
+    DIST_POWERLAW_4096, /* of the shape that DIST_POWERLAW has at 4096 ranks */
     DIST_FFT1,
     DIST_FFT2,
     DIST_SPARSE,

@@ -45,18 +45,38 @@ static void list_algorithms(void)
     fputc('\n', stderr);
 }
 
+static int metadata_named(const char *name)
+{
+    for (int i = 0; i < ROTA_N_METADATA; i++)
+        if (strcmp(name, rota_metadata_name((rota_metadata)i)) == 0)
+            return i;
+    inside_die("metadata: '%s' is none of once, fused, two_phase, combined",
+               name);
+}
+
 rota_hints inside_parse(char *text)
 {
-    rota_hints hints = {.metadata = -1};
+    char *const colon = strchr(text, ':');
+
+    if (colon)
+        *colon = '\0';
+    const rota_algo *const algo = rota_algo_find(text);
+    if (!algo) {
+        list_algorithms();
+        inside_die("no algorithm is called '%s'", text);
+    }
+    if (colon)
+        *colon = ':';
+    return inside_parse_as(algo, text);
+}
+
+rota_hints inside_parse_as(const rota_algo *algo, char *text)
+{
+    rota_hints hints = {.algo = algo, .metadata = -1};
     char *next = strchr(text, ':');
 
     if (next)
         *next++ = '\0';
-    hints.algo = rota_algo_find(text);
-    if (!hints.algo) {
-        list_algorithms();
-        inside_die("no algorithm is called '%s'", text);
-    }
     while (next) {
         char *const item = next;
         next = strchr(item, ':');
@@ -68,8 +88,14 @@ rota_hints inside_parse(char *text)
             hints.batch = inside_int("batch", item + 6, 1);
         else if (strncmp(item, "leaders=", 8) == 0)
             hints.leaders = inside_int("leaders", item + 8, 1);
+        else if (strncmp(item, "metadata=", 9) == 0)
+            hints.metadata = metadata_named(item + 9);
+        else if (strcmp(item, "intranode=shm") == 0)
+            hints.intranode = ROTA_INTRANODE_SHM;
         else
-            inside_die("'%s' is none of radix=R, batch=B, leaders=L", item);
+            inside_die("'%s' is none of radix=R, batch=B, leaders=L, "
+                       "metadata=HOW, intranode=shm",
+                       item);
     }
     return hints;
 }
@@ -86,8 +112,15 @@ rota_topo inside_topo(int P, int node_size)
 void inside_build(const rota_hints *hints, const rota_topo *topo, int me,
                   rota_sched *s, rota_choice *choice)
 {
+    inside_build_kind(hints, topo, ROTA_FIXED, SIZE_MAX, me, s, choice);
+}
+
+void inside_build_kind(const rota_hints *hints, const rota_topo *topo,
+                       rota_kind kind, size_t max_block, int me, rota_sched *s,
+                       rota_choice *choice)
+{
     const rota_plan_kind what = {
-        .topo = topo, .kind = ROTA_FIXED, .max_block = SIZE_MAX};
+        .topo = topo, .kind = kind, .max_block = max_block};
 
     if (rota_choose(hints, &what, choice) != MPI_SUCCESS ||
         rota_sched_init(s, topo->P, me) != MPI_SUCCESS ||

@@ -1,18 +1,15 @@
 /* rota_price.c - what a plan would cost at a number of ranks that need not be
- * here: the schedule of one rank, built, folded and placed without MPI.
- *
- * The sizes of blocks in transit are found by following the blocks. Where rank
- * p's schedule is rank 0's with all ranks shifted by p, which it is for direct
- * and for logarithmic algorithms, what rank 0 gets from rank f is what it
- * itself sends to rank -f, shifted by f: one schedule tells of all. That rank
- * 0 ends with the right block from everyone is checked; where it does not, the
- * algorithm is not of this kind and is refused.
+ * here: the schedule of one rank, built, folded and placed without MPI; what a plan
+ * expects of a run; and what a run takes when the schedules of all ranks are
+ * simulated (sim/).
  *
  * Expected times are had for all algorithms, with nodes, as a plan has them
  * when it chooses: blocks in transit count as the mean of all.
  */
 #include "dist.h"
 #include "inside.h"
+#include "sim/engine.h"
+#include "sim/equations.h"
 #include "util.h"
 
 #include <stdio.h>
@@ -22,10 +19,10 @@
 
 enum { REPEATS = 5, MAX_LIST = 64 };
 
-#define NO_MSG UINT32_MAX
-
 typedef struct options {
     rota_hints algo[MAX_LIST];
+    sim_form form[MAX_LIST];
+    char name[MAX_LIST][64];
     int ranks[MAX_LIST];
     int n_algos, n_ranks;
     bool candidates; /* also what a plan chooses from */
@@ -36,6 +33,8 @@ typedef struct options {
     const char *prices; /* a tuning file, "usual", or NULL: no times */
     int node;           /* ranks of one; 0: all */
     bool shared;        /* memory within nodes */
+    bool simulate, known, gaps, equations;
+    rota_kind kind;
 } options;
 
 static double now_ms(void)
@@ -46,95 +45,10 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* ---- following blocks ---------------------------------------------------- */
-
-/* Where a block comes from and goes to; from < 0: not known. */
+/* Where a block comes from and goes to. */
 typedef struct label {
     int from, to;
 } label;
-
-typedef struct tracer {
-    const rota_sched *s; /* of rank 0 */
-    label *at;           /* [n_blocks] */
-    uint32_t *head;      /* [P] first send to each rank not yet matched */
-    uint32_t *next;      /* [n sends] the next one to the same rank */
-} tracer;
-
-static _Noreturn void not_alike(void)
-{
-    inside_die("this algorithm is not the same on all ranks but for a shift "
-               "of ranks, and cannot be priced by one rank's schedule");
-}
-
-static void queue_sends(tracer *t)
-{
-    const rota_msgs *const sends = &t->s->msgs[ROTA_SEND];
-
-    for (int p = 0; p < t->s->P; p++)
-        t->head[p] = NO_MSG;
-    for (uint32_t m = sends->n; m-- > 0;) {
-        t->next[m] = t->head[sends->msg[m].peer];
-        t->head[sends->msg[m].peer] = m;
-    }
-}
-
-static void receive(tracer *t, uint32_t m)
-{
-    const int P = t->s->P;
-    const rota_msgs *const sends = &t->s->msgs[ROTA_SEND];
-    const rota_msgs *const recvs = &t->s->msgs[ROTA_RECV];
-    const int peer = recvs->msg[m].peer;
-    uint32_t *const head = &t->head[(P - peer) % P];
-    const uint32_t sent = *head;
-
-    if (sent == NO_MSG)
-        not_alike();
-    *head = t->next[sent];
-    const uint32_t a = sends->msg[sent].first, b = recvs->msg[m].first;
-    const uint32_t n = recvs->msg[m + 1].first - b;
-    if (sends->msg[sent + 1].first - a != n)
-        not_alike();
-    for (uint32_t i = 0; i < n; i++) {
-        const label l = t->at[sends->item[a + i]];
-        if (l.from < 0)
-            not_alike();
-        t->at[recvs->item[b + i]] =
-            (label){(l.from + peer) % P, (l.to + peer) % P};
-    }
-}
-
-static void run_phase(tracer *t, const rota_phase *phase)
-{
-    const rota_sched *const s = t->s;
-
-    for (uint32_t c = phase->copy; c < phase[1].copy; c++)
-        t->at[s->copy[c].to] = t->at[s->copy[c].from];
-    for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
-        receive(t, m);
-}
-
-static label *trace(const rota_sched *s)
-{
-    const size_t n_sends = (size_t)s->msgs[ROTA_SEND].n + 1;
-    tracer t = {.s = s};
-
-    t.at = inside_must(malloc(s->n_blocks * sizeof *t.at));
-    t.head = inside_must(malloc((size_t)s->P * sizeof *t.head));
-    t.next = inside_must(malloc(n_sends * sizeof *t.next));
-    for (rota_block b = 0; b < s->n_blocks; b++)
-        t.at[b] = b < (rota_block)s->P ? (label){0, (int)b} : (label){-1, -1};
-    queue_sends(&t);
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        run_phase(&t, &s->phase[p]);
-    for (int q = 0; q < s->P; q++) {
-        const label l = t.at[rota_dst(s, q)];
-        if (l.from != q || l.to != 0)
-            not_alike();
-    }
-    free(t.head);
-    free(t.next);
-    return t.at;
-}
 
 /* ---- packing ------------------------------------------------------------- */
 
@@ -176,13 +90,40 @@ static size_t size_of(const options *o, int P, label l)
                : dist_bytes(&o->dist, o->size, P, o->seed, l.from, l.to, 0);
 }
 
-static void find_sizes(priced *k, const options *o)
+/* What passes through rank 0, of whatever rank's. */
+static void find_sizes_in_transit(priced *k, const rota_hints *hints,
+                                  const rota_topo *topo, const options *o)
+{
+    sim_traffic t = {.topo = topo,
+                     .dist = o->equal ? NULL : &o->dist,
+                     .largest = o->size,
+                     .seed = o->seed};
+    rota_choice choice;
+
+    sim_traffic_init(&t, hints, ROTA_FIXED, &choice);
+    const sim_rep *const rep = &t.rep[0];
+    const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
+    for (uint32_t i = 0; i < l->n_items; i++)
+        k->bytes[l->item[i]] =
+            sim_block(&t, rep->label[i].from, rep->label[i].to);
+    for (uint32_t c = 0; c < rep->s.n_copies; c++)
+        k->bytes[rep->s.copy[c].to] =
+            sim_block(&t, rep->copied[c].from, rep->copied[c].to);
+    sim_traffic_free(&t);
+}
+
+static void find_sizes(priced *k, const rota_hints *hints,
+                       const rota_topo *topo, const options *o)
 {
     const int P = k->s.P;
-    label *const at = trace(&k->s);
 
-    for (rota_block b = 0; b < k->s.n_blocks; b++)
-        k->bytes[b] = size_of(o, P, at[b]);
+    if (hints->algo->sizes != ROTA_SIZES_STATED)
+        find_sizes_in_transit(k, hints, topo, o);
+    for (int q = 0; q < P; q++) {
+        const label sent = {0, q}, received = {q, 0};
+        k->bytes[rota_src(&k->s, q)] = size_of(o, P, sent);
+        k->bytes[rota_dst(&k->s, q)] = size_of(o, P, received);
+    }
     rota_sched_pad(&k->s, o->size, k->bytes);
 
     for (int side = 0; side < 2; side++) {
@@ -192,7 +133,6 @@ static void find_sizes(priced *k, const options *o)
             end += (ptrdiff_t)k->bytes[side * P + q];
         }
     }
-    free(at);
 }
 
 static void fold_and_place(priced *k)
@@ -218,9 +158,9 @@ static void price(priced *k, const rota_hints *hints, const rota_topo *topo,
         ms = now_ms() - begin;
         if (i == 0) {
             const size_t n = k->s.n_blocks;
-            k->bytes = inside_must(malloc(n * sizeof *k->bytes));
+            k->bytes = inside_must(calloc(n, sizeof *k->bytes));
             k->offset = inside_must(malloc(n * sizeof *k->offset));
-            find_sizes(k, o);
+            find_sizes(k, hints, topo, o);
         }
         begin = now_ms();
         fold_and_place(k);
@@ -232,48 +172,32 @@ static void price(priced *k, const rota_hints *hints, const rota_topo *topo,
 
 /* ---- expected times ------------------------------------------------------ */
 
-static rota_machine read_prices(const char *path)
-{
-    rota_tuning t;
-    FILE *const file = strcmp(path, "usual") == 0 ? NULL : fopen(path, "r");
-    enum { MOST = 1 << 24 };
-
-    if (strcmp(path, "usual") == 0)
-        return rota_machine_usual;
-    if (!file)
-        inside_die("--prices: cannot read %s", path);
-    char *const text = inside_must(malloc(MOST));
-    text[fread(text, 1, MOST - 1, file)] = '\0';
-    fclose(file);
-    if (rota_tuning_parse(text, &t) != MPI_SUCCESS)
-        inside_die("--prices: %s: %s", path, rota_fail_text());
-    free(text);
-    if (!t.has_machine)
-        inside_die("--prices: %s has no prices", path);
-    const rota_machine machine = t.machine;
-    rota_tuning_free(&t);
-    return machine;
-}
-
 /* What all-to-alls of P ranks are like: over all pairs or, if there are many, a
  * sample of the senders. */
 typedef struct likeness {
     double mean, density;
+    double share; /* of what a rank sends, in its largest block */
 } likeness;
 
 static likeness find_likeness(const options *o, int P)
 {
-    double sum = 0, filled = 0, n = 0;
+    double sum = 0, filled = 0, n = 0, share = 0, senders = 0;
 
-    for (int src = 0; src < P; src += bench_stride(P))
+    for (int src = 0; src < P; src += bench_stride(P)) {
+        double sent = 0, most = 0;
         for (int dst = 0; dst < P; dst++) {
             const label l = {src, dst};
             const size_t bytes = size_of(o, P, l);
-            sum += (double)bytes;
+            sent += (double)bytes;
+            most = rota_larger(most, (double)bytes);
             filled += bytes > 0;
             n++;
         }
-    return (likeness){sum / n, filled / n};
+        sum += sent;
+        share += sent > 0 ? most / sent : 0;
+        senders += sent > 0;
+    }
+    return (likeness){sum / n, filled / n, senders > 0 ? share / senders : 0};
 }
 
 /* Sizes of a rank's blocks; of those in transit the mean. */
@@ -296,7 +220,7 @@ static rota_choice count_rank(const rota_hints *hints, const options *o,
     rota_sched s;
     rota_choice choice;
 
-    inside_build(hints, topo, me, &s, &choice);
+    inside_build_kind(hints, topo, o->kind, o->size, me, &s, &choice);
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
     expect_sizes(&s, o, like->mean, bytes);
     const rota_run_kind how = {.topo = topo,
@@ -341,14 +265,23 @@ static void print_time(const rota_choice *c, int P, double us)
            c->algo->params & ROTA_P_LEADERS ? c->params.leaders : 0, us);
 }
 
-/* What a plan chooses from where nothing is said, its choice first. */
-static void print_candidates(const options *o, const rota_machine *machine,
-                             int P)
+static rota_hints hints_of(const rota_choice *c)
+{
+    return (rota_hints){.algo = c->algo,
+                        .metadata = -1,
+                        .radix = c->params.radix,
+                        .batch = c->params.batch,
+                        .leaders = c->params.leaders};
+}
+
+/* What a plan chooses from where nothing is said, with expected times. */
+static rota_candidates find_candidates(const options *o,
+                                       const rota_machine *machine, int P)
 {
     const rota_hints open = {.metadata = -1};
     rota_topo topo = inside_topo(P, o->node);
     const rota_plan_kind what = {.topo = &topo,
-                                 .kind = ROTA_FIXED,
+                                 .kind = o->kind,
                                  .max_block = o->size,
                                  .native_free = true};
     rota_candidates list;
@@ -357,15 +290,20 @@ static void print_candidates(const options *o, const rota_machine *machine,
         inside_die("%s", rota_fail_text());
     for (int i = 0; i < list.n; i++) {
         rota_choice *const c = &list.item[i].choice;
-        const rota_hints hints = {.algo = c->algo,
-                                  .metadata = -1,
-                                  .radix = c->params.radix,
-                                  .batch = c->params.batch,
-                                  .leaders = c->params.leaders};
+        const rota_hints hints = hints_of(c);
         list.item[i].predicted = 1e3 * expected_us(&hints, o, machine, P, c);
     }
     rota_topo_free(&topo);
+    return list;
+}
+
+/* The choice first. */
+static void print_candidates(const options *o, const rota_machine *machine,
+                             int P)
+{
+    const rota_candidates list = find_candidates(o, machine, P);
     const rota_candidate *const best = rota_candidates_best(&list);
+
     print_time(&best->choice, P, best->predicted / 1e3);
     for (int i = 0; i < list.n; i++)
         if (&list.item[i] != best)
@@ -374,7 +312,7 @@ static void print_candidates(const options *o, const rota_machine *machine,
 
 static void print_times(const options *o)
 {
-    const rota_machine machine = read_prices(o->prices);
+    const rota_machine machine = sim_machine_read(o->prices).prices;
 
     printf("%-20s %6s %5s %5s %7s %12s\n", "algorithm", "P", "radix", "batch",
            "leaders", "us");
@@ -387,6 +325,127 @@ static void print_times(const options *o)
         }
     for (int i = 0; o->candidates && i < o->n_ranks; i++)
         print_candidates(o, &machine, o->ranks[i]);
+}
+
+/* ---- simulated times ----------------------------------------------------- */
+
+static sim_case case_of(const options *o, const rota_hints *hints, int P)
+{
+    return (sim_case){
+        .form = {.algo = hints->algo, .cell = (int)sizeof(size_t)},
+        .hints = *hints,
+        .kind = o->kind,
+        .P = P,
+        .node = o->node,
+        .shared = o->shared || hints->intranode == ROTA_INTRANODE_SHM,
+        .known = o->known,
+        .gaps = o->gaps,
+        .dist = o->equal ? NULL : &o->dist,
+        .largest = o->size,
+        .seed = o->seed};
+}
+
+/* Candidates with expected and simulated times, the choice first. In the place of
+ * MPI's own stands what MPICH does. */
+static void simulate_candidate(const options *o, const sim_machine *m,
+                               const rota_candidate *k, int P)
+{
+    const bool native = k->choice.algo->native;
+    rota_hints hints = hints_of(&k->choice);
+
+    if (native)
+        hints =
+            (rota_hints){.algo = &rota_algo_mpich_scattered, .metadata = -1};
+    const sim_case c = case_of(o, &hints, P);
+    const rota_params *const p = &k->choice.params;
+    const unsigned heeds = k->choice.algo->params;
+    char name[100];
+    int n = snprintf(name, sizeof name, "%s", k->choice.algo->name);
+    if (heeds & ROTA_P_RADIX)
+        n += snprintf(name + n, sizeof name - (size_t)n, ":radix=%d", p->radix);
+    if (heeds & ROTA_P_BATCH)
+        n += snprintf(name + n, sizeof name - (size_t)n, ":batch=%d", p->batch);
+    if (heeds & ROTA_P_LEADERS)
+        snprintf(name + n, sizeof name - (size_t)n, ":leaders=%d", p->leaders);
+    printf("%-44s %6d %8zu %13.3f %13.3f\n", name, P, o->size,
+           k->predicted / 1e3, sim_run(&c, m).us);
+    fflush(stdout);
+}
+
+static void simulate_candidates(const options *o, const sim_machine *m, int P)
+{
+    const rota_candidates list = find_candidates(o, &m->prices, P);
+    const rota_candidate *const best = rota_candidates_best(&list);
+
+    printf("%-44s %6s %8s %13s %13s\n", "candidate", "P", "S", "expected, us",
+           "us");
+    simulate_candidate(o, m, best, P);
+    for (int i = 0; i < list.n; i++)
+        if (&list.item[i] != best)
+            simulate_candidate(o, m, &list.item[i], P);
+}
+
+/* What the schedule's price is and what its authors expect, and of padding and
+ * telling sizes which one inequality 3 has for faster. */
+static void print_expected(const options *o, const sim_case *c,
+                           const sim_machine *m, int P)
+{
+    const likeness like = find_likeness(o, P);
+    int number;
+    const double us = sim_equation(c, m, like.mean, &number);
+    rota_choice choice;
+
+    printf(" %13.3f", expected_us(&c->hints, o, &m->prices, P, &choice));
+    if (number == 0) {
+        printf(" %13s", "-");
+        return;
+    }
+    printf(" %13.3f (%d)", us, number);
+    if (number <= 2)
+        printf(" %s", sim_padding_pays(m, P, (double)o->size) ? "padded"
+                                                              : "two-phase");
+}
+
+static void simulate(const options *o, const sim_machine *m, int a, int P)
+{
+    sim_case c = case_of(o, &o->algo[a], P);
+
+    c.form = o->form[a];
+    const sim_result r = sim_run(&c, m);
+    printf("%-44s %6d %8zu %13.3f %12.0f %14.0f %14.0f", o->name[a], P, o->size,
+           r.us, r.messages, r.bytes, r.copied);
+    if (o->equations)
+        print_expected(o, &c, m, P);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* What the sizes are like: a line that tells them apart from others of the same
+ * largest size. */
+static void print_sizes(const options *o, int P)
+{
+    const likeness like = find_likeness(o, P);
+
+    printf("# %s, %d ranks: mean of a block as a part of S, and the largest "
+           "block's part of what its sender sends: %.4f %.6f\n",
+           o->equal ? "window:0" : o->dist.text, P,
+           o->size ? like.mean / (double)o->size : 0, like.share);
+}
+
+static void print_simulated(const options *o)
+{
+    const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
+
+    for (int i = 0; i < o->n_ranks; i++)
+        print_sizes(o, o->ranks[i]);
+    printf("%-44s %6s %8s %13s %12s %14s %14s%s\n", "algorithm", "P", "S", "us",
+           "messages", "sent", "copied",
+           o->equations ? "      priced      equation" : "");
+    for (int i = 0; i < o->n_ranks; i++)
+        for (int a = 0; a < o->n_algos; a++)
+            simulate(o, &m, a, o->ranks[i]);
+    for (int i = 0; o->candidates && i < o->n_ranks; i++)
+        simulate_candidates(o, &m, o->ranks[i]);
 }
 
 /* ---- what it takes ------------------------------------------------------- */
@@ -418,10 +477,13 @@ static void print_price(const priced *k)
 static void print_usage(void)
 {
     puts(
-        "usage: rota-price --algos NAME[:radix=R][:batch=B],... --ranks P,...\n"
-        "                  [--size BYTES] [--dist DISTRIBUTION] [--seed N]\n"
-        "                  [--prices FILE|usual [--node RANKS] [--shared "
-        "no]]\n"
+        "usage: rota-price --algos NAME[:radix=R][:batch=B][:leaders=L]"
+        "\n"
+        "                      [:metadata=HOW][:intranode=shm],...\n"
+        "                  --ranks P,... [--size BYTES] [--dist DISTRIBUTION]\n"
+        "                  [--seed N] [--node RANKS] [--shared no]\n"
+        "                  [--prices FILE|usual] [--simulate] [--kind KIND]\n"
+        "                  [--known yes] [--gaps yes] [--equations yes]\n"
         "\n"
         "What rank 0 has to do, send and hold in a plan for fixed counts, at\n"
         "any number of ranks, without MPI. --size is the size of the largest\n"
@@ -434,7 +496,25 @@ static void print_usage(void)
         "microseconds, by the prices of a tuning file or the usual ones, with\n"
         "--node ranks a node that share memory; candidates among --algos are\n"
         "all that a plan chooses from where nothing is said, its choice "
-        "first.");
+        "first.\n"
+        "With --simulate: what an exchange takes, in microseconds, when the\n"
+        "schedules of all ranks are run on a machine with these prices, the\n"
+        "messages of all ranks, the bytes in them and those copied. The\n"
+        "member \"network\" of the file's \"machine\" says what is between "
+        "nodes:\n"
+        "shape (flat, dragonfly, fattree, torus), group, dims, far, taper, "
+        "hop,\n"
+        "link_byte, posted_receive; files for some machines are installed in\n"
+        "share/rota/machines. --kind is fixed, varying or exchange; --known: "
+        "no\n"
+        "size is told of a block whose receiver has its count; --gaps: the\n"
+        "user's blocks do not lie end to end; --equations: also what the\n"
+        "schedule is expected to take, and what the equations of its authors\n"
+        "say: (1) to (3) of [Fan22], (6) to (10) of [Peng21]. Also for "
+        "--algos, as their\n"
+        "authors run them:");
+    for (const sim_form *f = sim_forms; f->name; f++)
+        printf("  %-30s %s\n", f->name, f->what);
 }
 
 static void parse_algos(options *o, char *list)
@@ -446,7 +526,9 @@ static void parse_algos(options *o, char *list)
         }
         if (o->n_algos == MAX_LIST)
             inside_die("--algos: more than %d", MAX_LIST);
-        o->algo[o->n_algos++] = inside_parse(item);
+        snprintf(o->name[o->n_algos], sizeof o->name[0], "%s", item);
+        o->form[o->n_algos] = sim_form_parse(item, &o->algo[o->n_algos]);
+        o->n_algos++;
     }
 }
 
@@ -470,6 +552,16 @@ static void parse_dist(options *o, const char *text)
     o->equal = false;
 }
 
+static void parse_kind(options *o, const char *text)
+{
+    for (int i = 0; i < ROTA_N_KINDS; i++)
+        if (strcmp(text, rota_kind_name((rota_kind)i)) == 0) {
+            o->kind = (rota_kind)i;
+            return;
+        }
+    inside_die("--kind: '%s' is none of fixed, varying, exchange", text);
+}
+
 static void parse_option(options *o, const char *name, char *value)
 {
     if (!value)
@@ -490,6 +582,14 @@ static void parse_option(options *o, const char *name, char *value)
         o->node = inside_int(name, value, 1);
     else if (strcmp(name, "--shared") == 0)
         o->shared = strcmp(value, "no") != 0;
+    else if (strcmp(name, "--known") == 0)
+        o->known = strcmp(value, "no") != 0;
+    else if (strcmp(name, "--equations") == 0)
+        o->equations = strcmp(value, "no") != 0;
+    else if (strcmp(name, "--gaps") == 0)
+        o->gaps = strcmp(value, "no") != 0;
+    else if (strcmp(name, "--kind") == 0)
+        parse_kind(o, value);
     else
         inside_die("no option is called %s", name);
 }
@@ -503,12 +603,21 @@ int main(int argc, char *argv[])
             print_usage();
             return EXIT_SUCCESS;
         }
+        if (strcmp(argv[i], "--simulate") == 0) {
+            o.simulate = true;
+            i--; /* it has no value */
+            continue;
+        }
         parse_option(&o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
     }
     if ((o.n_algos == 0 && !o.candidates) || o.n_ranks == 0)
         inside_die("--algos and --ranks are needed; see --help");
-    if (o.candidates && !o.prices)
+    if (o.candidates && !o.prices && !o.simulate)
         inside_die("--algos candidates needs --prices; see --help");
+    if (o.simulate) {
+        print_simulated(&o);
+        return EXIT_SUCCESS;
+    }
     if (o.prices) {
         print_times(&o);
         return EXIT_SUCCESS;

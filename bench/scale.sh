@@ -21,9 +21,10 @@ usage: sh bench/scale.sh [OPTION...]
   --ranks N          64 (default), 32 of them a node (see --node)
   --node N           ranks a node
   --sizes S,...      largest block in bytes (default 16,64,512,2048,8192)
-  --algos ALGO,...   as of rota-bench; mpi:HOW is MPI_Alltoallv as SMPI does it
+  --algos ALGO,...   as of rota-bench; smpi:HOW is MPI_Alltoallv as SMPI does it
                      by one of its selectors (mpich, ompi, mvapich2) or
-                     algorithms (pair, ring, bruck); mpi alone: mpich
+                     algorithms (pair, ring, bruck), which are not those of
+                     the libraries that they are named after
                      (default: parlogna in many radices, with and without a
                      message of sizes in every round, and what it competes with)
   --kind KIND        fixed (default), varying or exchange
@@ -110,13 +111,17 @@ default_algos()
             printf '%s,' "parlogna:radix=$radix" \
                 "parlogna:radix=$radix:metadata=two_phase"
     done
-    echo padded_bruck,scattered:batch=32,spread_out,mpi
+    echo padded_bruck,scattered:batch=32,spread_out,smpi:mpich
 }
 [ -n "$algos" ] || algos=$(default_algos)
 
 case $algos in
 *+* | *..*) wrong "--algos: each algorithm has a simulation of its own, not a" \
     "sweep of parameters" ;;
+esac
+
+case ,$algos, in
+*,mpi,* | *,mpi:*) wrong "--algos: mpi here is SMPI's, say which one: smpi:mpich" ;;
 esac
 
 # ---- build --------------------------------------------------------------------
@@ -178,7 +183,7 @@ copies=${TMPDIR:-/tmp}
 how()
 {
     case $1 in
-    mpi:*) echo "${1#mpi:}" ;;
+    smpi:*) echo "${1#smpi:}" ;;
     *) echo mpich ;;
     esac
 }
@@ -188,7 +193,7 @@ how()
 # would charge in another way than the rest, smpi/shim.c does. The collectives
 # named last are not timed: these are quick to simulate at many ranks.
 #
-# simulate HOW COMMAND...: HOW as of mpi:HOW.
+# simulate HOW COMMAND...: HOW as of smpi:HOW.
 simulate()
 {
     how=$1
@@ -215,7 +220,7 @@ simulate()
 run()
 {
     case $1 in
-    mpi:*) name=mpi ;;
+    smpi:*) name=mpi ;;
     *) name=$1 ;;
     esac
     simulate "$(how "$1")" "$build/bench/rota-bench" --kind "$kind" \

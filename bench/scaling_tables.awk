@@ -1,5 +1,5 @@
 # scaling_tables.awk - the page (second file) with its tables made anew from the
-# CSV of scale.sh (first file). What is in it: scaling_tables.sh.
+# CSV of simulate.sh or scale.sh (first file). What is in it: scaling_tables.sh.
 
 BEGIN { FS = "," }
 
@@ -10,24 +10,26 @@ NR == FNR && FNR == 1 {
     next
 }
 
-# The first seven columns say of what a row is; the fastest of each kind, for
-# the table of gains, of uniform sizes in fixed plans.
+# The first seven columns say of what a row is.
 NR == FNR {
     key = $1
     for (i = 2; i <= 7; i++) key = key FS $i
-    late = $column["verified"] == "late"
-    result[key] = late ? "late" : $column["median_us"]
-    if (!late && $4 == "fixed" && $5 == "uniform")
+    result[key] = $column["verified"] == "late" ? "late" : $column["median_us"]
+    like[$2, $5] = $column["mean_part"] " " $column["largest_share"]
+    # Fitted machines have a page of their own.
+    if ($4 == "fixed" && $5 == "uniform" && $1 != "theta" && $1 != "fugaku")
         compete($1, $2, $6, $7, $column["median_us"])
     next
 }
 
+# For the table of gains: the fastest of each kind.
 function compete(machine, P, S, name, time,    what) {
-    what = "plan"
-    if (name ~ /^mpi/) what = "mpi"
-    else if (name ~ /metadata=two_phase/)
-        what = name ~ /^parlinna/ ? "parlinna" : "parlogna"
-    else if (name !~ /^[a-z_]+(:(radix|batch|leaders)=[0-9]+)?$/) return
+    if (name ~ /:intranode=shm$/) what = "plan"
+    else if (name ~ /^parlogna_published/) what = "parlogna"
+    else if (name ~ /^parlinna_.*_published/) what = "parlinna"
+    else if (name ~ /^(l_a2a|mpml|nmpml|onmpml)_published/) what = "leaders"
+    else if (name == "mpich_scattered") what = "mpich"
+    else return
     if (!(machine in machines)) {
         machines[machine] = 1
         machine_named[++n_machines] = machine
@@ -87,7 +89,20 @@ function add_command(line,    word, n, i, o, algo, m, size, k, s, a, at) {
         for (s = 1; s <= k; s++) {
             is_size[size[s]] = 1
             cell[algo[a], size[s]] = result[at size[s] FS algo[a]]
+            if (inside == "dists")
+                by_dist[n_dists + 1, algo[a]] = result[at size[s] FS algo[a]]
         }
+    }
+}
+
+function add_dist(line,    word, n, i) {
+    add_command(line)
+    n_dists++
+    dist_named[n_dists] = "uniform"
+    n = split(line, word, " ")
+    for (i = 3; i < n; i += 2) {
+        if (word[i] == "--dist") dist_named[n_dists] = word[i + 1]
+        if (word[i] == "--ranks") dist_ranks[n_dists] = word[i + 1]
     }
 }
 
@@ -133,29 +148,57 @@ function against(at, what,    ours, theirs) {
 function print_gains(    n, m, size, ranks, i, k, s) {
     n = sort(all_sizes, size)
     m = sort(all_ranks, ranks)
-    print "| machine | ranks | S | fastest plan | us | ParLogNa | ParLinNa | MPI |"
-    print "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: |"
+    print "| machine | ranks | S | fastest plan | us | ParLogNa | ParLinNa |" \
+        " leaders | MPICH |"
+    print "| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |"
     for (i = 1; i <= n_machines; i++)
         for (k = 1; k <= m; k++)
             for (s = 1; s <= n; s++)
                 print_gain(machine_named[i], ranks[k], size[s])
 }
 
-function print_gain(machine, P, S,    at) {
+function print_gain(machine, P, S,    at, name) {
     at = machine SUBSEP P SUBSEP S
-    if (!((at SUBSEP "plan") in fastest) ||
-        (!((at SUBSEP "parlogna") in fastest) &&
-         !((at SUBSEP "parlinna") in fastest)))
+    if (!((at SUBSEP "plan") in fastest) || !((at SUBSEP "parlogna") in fastest))
         return
-    print "| " machine " | " whole(P) " | " whole(S) " | `" \
-        named[at SUBSEP "plan"] "` | " decimal(fastest[at SUBSEP "plan"]) \
-        " | " against(at, "parlogna") " | " against(at, "parlinna") " | " \
-        against(at, "mpi") " |"
+    name = named[at SUBSEP "plan"]
+    sub(/:intranode=shm$/, "", name)
+    print "| " machine " | " whole(P) " | " whole(S) " | `" name "` | " \
+        decimal(fastest[at SUBSEP "plan"]) " | " against(at, "parlogna") \
+        " | " against(at, "parlinna") " | " against(at, "leaders") " | " \
+        against(at, "mpich") " |"
 }
 
-/^<!-- (table|gains) -->$/ {
+# One row for each distribution that the commands of the table name.
+function print_dists(    r, d, text, part) {
+    text = "| sizes | mean, S | largest |"
+    for (r = 1; r <= n_rows; r++) text = text " `" row[r] "` |"
+    print text
+    text = "| --- | ---: | ---: |"
+    for (r = 1; r <= n_rows; r++) text = text " ---: |"
+    print text
+    for (d = 1; d <= n_dists; d++) {
+        split(like[dist_ranks[d], dist_named[d]], part, " ")
+        text = sprintf("| `%s` | %.3f | %.1f %% |", dist_named[d], part[1],
+            100 * part[2])
+        for (r = 1; r <= n_rows; r++)
+            text = text " " decimal(by_dist[d, row[r]]) " |"
+        print text
+    }
+}
+
+/^<!-- (gains|dists) -->$/ {
     if (inside) exit wrong("a table in a table")
-    inside = $0 ~ /gains/ ? "gains" : "table"
+    inside = $0 ~ /gains/ ? "gains" : "dists"
+    n_rows = n_rest = n_dists = 0
+    clear(is_row)
+    print
+    next
+}
+
+/^<!-- table -->$/ {
+    if (inside) exit wrong("a table in a table")
+    inside = "table"
     n_rows = n_rest = 0
     clear(is_row)
     clear(is_size)
@@ -167,6 +210,7 @@ function print_gain(machine, P, S,    at) {
 /^<!-- end -->$/ {
     if (!inside) exit wrong("an end without a beginning")
     if (inside == "gains") print_gains()
+    else if (inside == "dists") print_dists()
     else print_table()
     for (i = 1; i <= n_rest; i++) print rest[i]
     inside = ""
@@ -175,7 +219,10 @@ function print_gain(machine, P, S,    at) {
 inside && /^\|/ { next }
 
 inside {
-    if ($0 ~ /^    sh bench\/scale.sh /) add_command($0)
+    if ($0 ~ /^    sh bench\/(scale|simulate).sh /) {
+        if (inside == "dists") add_dist($0)
+        else add_command($0)
+    }
     rest[++n_rest] = $0
     next
 }

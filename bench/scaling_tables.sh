@@ -7,10 +7,11 @@
 # The page itself says what is in them. Between "<!-- table -->" and
 # "<!-- end -->" it has the commands, indented, whose results make a table: one
 # row for every algorithm, one column for every S. They are run where the CSV
-# (docs/scaling.csv) lacks results, one simulation at a time, so that what was
-# interrupted goes on where it was. The table between "<!-- gains -->" and
-# "<!-- end -->" compares the fastest plans with what they compete with, from
-# all of the CSV. Commands of bench/plot.sh, indented, are run as well.
+# (docs/simulated.csv) lacks results, one simulation at a time, so that what was
+# interrupted goes on where it was. Between "<!-- dists -->" and "<!-- end -->"
+# each command names a distribution, which is a row; the table between
+# "<!-- gains -->" and "<!-- end -->" compares the fastest plans with what they
+# compete with, from all of the CSV. Commands of bench/plot.sh, indented, are run as well.
 #
 # With --check nothing is run or written: is the page what would be made from
 # the CSV? Exit status: 0, 1 if not or if something failed, 77 if a simulation
@@ -19,7 +20,7 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 
-page=docs/scaling.md csv=docs/scaling.csv build=build-smpi check=
+page=docs/scaling.md csv=docs/simulated.csv build=build-smpi check=
 while [ $# -gt 0 ]; do
     case $1 in
     --check)
@@ -74,6 +75,17 @@ simulate()
     done <"$work/scale"
 }
 
+price()
+{
+    commands simulate.sh >"$work/simulate"
+    while read -r arguments; do
+        sound "$arguments" || return 1
+        echo "simulate.sh $arguments"
+        # shellcheck disable=SC2086 # several words
+        sh bench/simulate.sh $arguments --csv "$csv" </dev/null || return 1
+    done <"$work/simulate"
+}
+
 draw()
 {
     commands plot.sh >"$work/plot"
@@ -89,6 +101,7 @@ draw()
 
 if [ -z "$check" ]; then
     simulate || exit $?
+    price || exit 1
 fi
 awk -f bench/scaling_tables.awk "$csv" "$page" >"$work/page" || exit 1
 if [ -n "$check" ]; then

@@ -32,7 +32,7 @@ function wanted(value, asked) { return asked == "" || value == asked }
     time = field("median_us")
     P = field("P")
     S = field("max_bytes")
-    if (field("verified") != "true") next
+    if (field("verified") !~ /^(true|simulated)$/) next
     if (!wanted(field("machine"), machine) || !wanted(P, ranks) ||
         !wanted(field("dist"), dist) || !wanted(field("kind"), kind) ||
         (n_sizes > 0 && !(S in size_wanted)))

@@ -49,6 +49,8 @@ typedef struct rota_algo {
     bool only_fused;  /* sizes travel in no other way, whatever is asked */
     bool by_datatype; /* always as if asked for by rota_packing */
     bool native;      /* hands everything to the MPI library */
+    bool every_start; /* sizes travel in plans for fixed counts as well, unless
+                         asked otherwise */
     rota_metadata metadata; /* how sizes travel where counts vary, unless asked
                                otherwise; ROTA_META_ONCE: any way */
     /* Writes the schedule of the rank that s was initialised for. */

@@ -4,7 +4,7 @@
  * avoids. It is here as the baseline that others are compared with.
  * Cost per rank: P-1 messages in one phase; each byte crosses the network
  * once. Scratch: none. Parameters: none.
- * Source: Open MPI, coll/basic, alltoallv.
+ * Source: Open MPI, ompi/mca/coll/base/coll_base_alltoallv.c, basic_linear.
  */
 #include "algos/algo.h"
 
@@ -27,7 +27,7 @@ static int build(const rota_topo *topo, const rota_params *params,
 const rota_algo rota_algo_linear = {
     .name = "linear",
     .summary = "all messages at once, peers by ascending rank",
-    .source = "Open MPI, basic linear",
+    .source = "Open MPI, coll_base_alltoallv.c, basic_linear",
     .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

@@ -52,8 +52,13 @@ typedef enum rota_columns {
     ROTA_LOGARITHMIC
 } rota_columns;
 
+typedef struct rota_parlinna {
+    rota_columns columns;
+    bool published; /* rounds in turn, blocks in the order of the source */
+} rota_parlinna;
+
 int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
-                        rota_columns columns, rota_sched *s);
+                        const rota_parlinna *form, rota_sched *s);
 
 /* ---- leaders: mpml.c ----------------------------------------------------- */
 

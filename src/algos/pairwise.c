@@ -2,7 +2,8 @@
  *
  * Cost per rank: P-1 messages in P-1 phases; each byte crosses the network
  * once. Scratch: none. Parameters: none.
- * Source: [Nam25] algorithm 1.
+ * Source: [Nam25] algorithm 1; Open MPI, ompi/mca/coll/base/
+ * coll_base_alltoallv.c, pairwise.
  */
 #include "algos/step.h"
 
@@ -24,7 +25,7 @@ static int build(const rota_topo *topo, const rota_params *params,
 const rota_algo rota_algo_pairwise = {
     .name = "pairwise",
     .summary = "one step at a time: to p+i, from p-i",
-    .source = "[Nam25] algorithm 1",
+    .source = "[Nam25] algorithm 1; Open MPI, coll_base_alltoallv.c, pairwise",
     .sizes = ROTA_SIZES_STATED,
     .build = build,
 };

@@ -116,12 +116,20 @@ static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
 /* ---- between nodes ------------------------------------------------------- */
 
 /* A part of the columns that leave in a step and of the one that comes. Blocks
- * of a column are in order of origin, up from its carrier. */
+ * of a column are in order of origin, up from its carrier or, as published, from
+ * the first of its node. */
 typedef struct part {
+    bool published;
     int from, upto; /* blocks */
     int i;          /* columns go to the node at offset -i and come from i */
     uint32_t k;     /* number of the first column that leaves */
 } part;
+
+/* How far block i of a column is up from its carrier, of Q blocks. */
+static int up_of(const part *p, int i, int carrier, int Q)
+{
+    return p->published && p->upto - p->from > 1 ? (i + Q - carrier) % Q : i;
+}
 
 static void emit_column(rota_sched *s, const rota_home *home,
                         const rota_log_group *g, const part *p, int c)
@@ -130,10 +138,12 @@ static void emit_column(rota_sched *s, const rota_home *home,
     const int dst = column_rank(home, home->g, p->i, c);
 
     rota_emit_msg(s, ROTA_SEND, dst);
-    for (int up = p->from; up < p->upto && up < home->Q; up++)
+    for (int i = p->from; i < p->upto && i < home->Q; i++) {
+        const int up = up_of(p, i, home->g, home->Q);
         rota_emit_block(s, ROTA_SEND,
                         up == 0 ? rota_src(s, dst)
                                 : g->land[(uint32_t)up * g->width + k]);
+    }
 }
 
 static void emit_recv(rota_sched *s, const rota_home *home, const part *p)
@@ -144,10 +154,12 @@ static void emit_recv(rota_sched *s, const rota_home *home, const part *p)
     if (p->from >= Q)
         return;
     rota_emit_msg(s, ROTA_RECV, rota_node_rank(home->t, m, carrier));
-    for (int up = p->from; up < p->upto && up < Q; up++)
+    for (int i = p->from; i < p->upto && i < Q; i++) {
+        const int up = up_of(p, i, carrier, Q);
         rota_emit_block(
             s, ROTA_RECV,
             rota_dst(s, rota_node_rank(home->t, m, (carrier + up) % Q)));
+    }
 }
 
 /* Steps to and from the other nodes, in batches. */
@@ -163,6 +175,35 @@ static void emit_steps(rota_sched *s, const rota_home *home,
         emit_recv(s, home, &p);
         for (int c = 0; p.from < home->Q && c < n; c++)
             emit_column(s, home, g, &p, c);
+        p.k += (uint32_t)n;
+    }
+}
+
+/* As published: batches are of steps that begin with those of the own node, and
+ * staggered all blocks for one node go before those for the next, its carrier's
+ * own first, since that one's size may be known. */
+static void emit_published(rota_sched *s, const rota_home *home,
+                           const rota_log_group *g, rota_columns columns,
+                           int batch)
+{
+    const int longest = rota_topo_largest_node(home->t);
+    const int parts = columns == ROTA_STAGGERED ? longest : 1;
+    int64_t open = -1;
+    part p = {.published = true, .k = 1};
+
+    for (p.i = 1; p.i < home->t->n_nodes; p.i++) {
+        const int n = columns_to(home, home->g, p.i);
+        for (int b = 0; b < parts; b++) {
+            const int64_t now = ((int64_t)p.i * parts + b) / batch;
+            p.from = b;
+            p.upto = parts > 1 ? b + 1 : longest;
+            if (now > open)
+                rota_phase_begin(s, 0);
+            open = now;
+            emit_recv(s, home, &p);
+            for (int c = 0; p.from < home->Q && c < n; c++)
+                emit_column(s, home, g, &p, c);
+        }
         p.k += (uint32_t)n;
     }
 }
@@ -222,10 +263,11 @@ static void emit_between_log(rota_sched *s, const rota_home *home,
 }
 
 int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
-                        rota_columns columns, rota_sched *s)
+                        const rota_parlinna *how, rota_sched *s)
 {
     const rota_home home = rota_home_of(topo, s->me);
-    const rota_log_form form = {.radix = params->radix};
+    const rota_log_form form = {.radix = params->radix,
+                                .in_turn = how->published};
     rota_log_group g;
 
     rota_phase_begin(s, 0);
@@ -233,9 +275,11 @@ int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
     if (!make_group(s, &home, &g))
         return rota_sched_end(s);
     rota_emit_log(s, &form, &g);
-    if (columns == ROTA_LOGARITHMIC && rota_topo_even(topo))
+    if (how->published)
+        emit_published(s, &home, &g, how->columns, params->batch);
+    else if (how->columns == ROTA_LOGARITHMIC && rota_topo_even(topo))
         emit_between_log(s, &home, &form, &g);
     else
-        emit_between(s, &home, &g, columns, params->batch);
+        emit_between(s, &home, &g, how->columns, params->batch);
     return rota_sched_end(s);
 }

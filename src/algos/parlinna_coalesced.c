@@ -10,7 +10,9 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    return rota_build_parlinna(topo, params, ROTA_COALESCED, s);
+    const rota_parlinna form = {.columns = ROTA_COALESCED};
+
+    return rota_build_parlinna(topo, params, &form, s);
 }
 
 const rota_algo rota_algo_parlinna_coalesced = {

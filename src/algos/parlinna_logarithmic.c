@@ -12,7 +12,9 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    return rota_build_parlinna(topo, params, ROTA_LOGARITHMIC, s);
+    const rota_parlinna form = {.columns = ROTA_LOGARITHMIC};
+
+    return rota_build_parlinna(topo, params, &form, s);
 }
 
 const rota_algo rota_algo_parlinna_logarithmic = {

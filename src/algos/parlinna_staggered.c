@@ -11,7 +11,9 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    return rota_build_parlinna(topo, params, ROTA_STAGGERED, s);
+    const rota_parlinna form = {.columns = ROTA_STAGGERED};
+
+    return rota_build_parlinna(topo, params, &form, s);
 }
 
 const rota_algo rota_algo_parlinna_staggered = {

@@ -92,10 +92,11 @@ void rota_emit_log(rota_sched *s, const rota_log_form *form,
     const int r = form->radix;
 
     for (int64_t power = 1; power < g->n; power *= r) {
-        if (power > 1)
-            rota_phase_begin(s, 0);
-        for (int z = 1; z < r && z * power < g->n; z++)
+        for (int z = 1; z < r && z * power < g->n; z++) {
+            if (z == 1 ? power > 1 : form->in_turn)
+                rota_phase_begin(s, 0);
             emit_round(s, form, g, power, z);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
  * messages in flight. Also known as multi-pair blocking, or Waitall stride.
  * Cost per rank: P-1 messages in ceil((P-1)/batch) phases; each byte crosses
  * the network once. Scratch: none. Parameters: batch.
- * Source: MPICH, alltoallv scattered; [Nam25] section 3.
+ * Source: [Nam25] section 3; after MPICH, whose own is mpich_scattered.c.
  */
 #include "algos/step.h"
 
@@ -27,7 +27,7 @@ static int build(const rota_topo *topo, const rota_params *params,
 const rota_algo rota_algo_scattered = {
     .name = "scattered",
     .summary = "batches of steps, each complete before the next begins",
-    .source = "MPICH; [Nam25] multi-pair blocking",
+    .source = "[Nam25] multi-pair blocking, after MPICH",
     .params = ROTA_P_BATCH,
     .sizes = ROTA_SIZES_STATED,
     .build = build,

@@ -18,6 +18,9 @@ static const struct {
     /* [Nam25] polls with MPI_Testany where multi_pair blocks in MPI_Waitany;
      * an executor that never blocks makes them one. */
     {"multi_pair_test", &rota_algo_multi_pair},
+    /* Open MPI 4.1 and 5, ompi/mca/coll/base/coll_base_alltoallv.c. */
+    {"ompi_linear", &rota_algo_linear},
+    {"ompi_pairwise", &rota_algo_pairwise},
 };
 
 const rota_algo *rota_algo_find(const char *name)

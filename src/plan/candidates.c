@@ -10,7 +10,7 @@ static const rota_algo *const worth_a_look[] = {
     &rota_algo_parlinna_coalesced,
     &rota_algo_parlinna_logarithmic,
     &rota_algo_parlinna_staggered,
-    &rota_algo_mpml,
+    &rota_algo_nmpml,
     &rota_algo_onmpml,
     &rota_algo_mpi,
 };
@@ -61,7 +61,9 @@ static values radices(const rota_hints *hints, const rota_algo *algo,
     return v;
 }
 
-/* With fewer messages than a batch has, all batches are alike. */
+/* With fewer messages than a batch has, all batches are alike. Between nodes all
+ * messages at once were the fastest, or as fast as smaller batches, in every case
+ * that was simulated (docs/scaling.md). */
 static values batches(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
@@ -69,6 +71,10 @@ static values batches(const rota_hints *hints, const rota_algo *algo,
 
     if (!(algo->params & ROTA_P_BATCH) || hints->batch) {
         add_value(&v, hints->batch);
+        return v;
+    }
+    if (algo->nodes && topo->n_nodes - 1 > ROTA_USUAL_BATCH) {
+        add_value(&v, topo->n_nodes - 1);
         return v;
     }
     add_value(&v, ROTA_USUAL_BATCH);
@@ -80,7 +86,7 @@ static values batches(const rota_hints *hints, const rota_algo *algo,
 static values leaders(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
-    enum { MOST = 8, LARGE = 64 };
+    enum { MOST = 32, LARGE = 64 };
     const int node = rota_topo_largest_node(topo);
     values v = {0};
 
@@ -170,13 +176,16 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
 }
 
 /* Prices are wrong by some percent. Blocks that are forwarded take up memory on
- * the way, so that has to be expected to pay. */
+ * the way, so that has to be expected to pay; and that all steps overlap is
+ * expected to save more than it does. bench/choice.sh finds both. */
 static double handicapped(const rota_candidate *c)
 {
-    const double handicap = 1.05;
+    const double forwards = 1.05, overlaps = 1.15;
 
+    if (c->choice.algo->sizes == ROTA_SIZES_STATED)
+        return c->predicted;
     return c->predicted *
-           (c->choice.algo->sizes == ROTA_SIZES_STATED ? 1 : handicap);
+           (c->choice.algo == &rota_algo_onmpml ? overlaps : forwards);
 }
 
 const rota_candidate *rota_candidates_best(const rota_candidates *list)

@@ -38,7 +38,9 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
     const rota_algo *const algo = choice->algo;
     const bool known = algo->sizes == ROTA_SIZES_LEARNT ? kind == ROTA_FIXED
                                                         : kind != ROTA_EXCHANGE;
-    choice->metadata = known ? ROTA_META_ONCE : usual_metadata(algo, max_block);
+    choice->metadata = known && !algo->every_start
+                           ? ROTA_META_ONCE
+                           : usual_metadata(algo, max_block);
     if (hints->metadata < 0 || (known && algo->sizes != ROTA_SIZES_LEARNT))
         return MPI_SUCCESS;
     if (hints->metadata == ROTA_META_ONCE && !known)

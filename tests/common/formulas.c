@@ -49,6 +49,17 @@ static formula_cost direct_in_batches(const part *p)
     return c;
 }
 
+/* MPICH's batches are of steps from 0 on, that to itself among them; where it is
+ * alone in its batch there is no round. */
+static formula_cost direct_in_mpich_batches(const part *p)
+{
+    const size_t P = (size_t)p->t->P, batch = (size_t)p->params->batch;
+    formula_cost c = direct(p);
+
+    c.rounds = P > 1 ? divided_up(P, batch) - (batch == 1) : 0;
+    return c;
+}
+
 /* ---- logarithmic ------------------------------------------------------------ */
 
 /* Index i is what is for the rank i down, or up. It takes one hop for each of
@@ -150,6 +161,16 @@ static formula_cost in_radix(const part *p)
     return logarithmic(p->t->P, p->params->radix);
 }
 
+/* Round after round. That sizes double the messages is counted in runs. */
+static formula_cost in_radix_published(const part *p)
+{
+    formula_cost c = in_radix(p);
+
+    c.rounds = log_messages(p->t->P, p->params->radix);
+    c.scratch = FORMULA_OPEN;
+    return c;
+}
+
 static formula_cost binary(const part *p)
 {
     return logarithmic(p->t->P, 2);
@@ -249,6 +270,32 @@ static formula_cost staggered(const part *p)
         c.rounds +=
             divided_up(((size_t)p->Q - 1) * steps, (size_t)p->params->batch);
     return c;
+}
+
+/* [Fan25] algorithms 2 and 3: K rounds in the node, each of its own; between
+ * nodes parts of steps 1 to N-1, of N, in batches. */
+static formula_cost published(const part *p, size_t parts)
+{
+    const size_t N = (size_t)p->t->n_nodes, Q = (size_t)p->Q;
+    const size_t b = (size_t)p->params->batch;
+    formula_cost c = columns(p);
+
+    if (c.rounds == FORMULA_OPEN)
+        return c;
+    c.rounds = log_messages(p->Q, p->params->radix);
+    c.rounds += N > 1 ? (parts * N - 1) / b - parts / b + 1 : 0;
+    c.blocks += (N - 1) * Q;
+    return c;
+}
+
+static formula_cost coalesced_published(const part *p)
+{
+    return published(p, 1);
+}
+
+static formula_cost staggered_published(const part *p)
+{
+    return published(p, (size_t)p->Q);
 }
 
 static formula_cost columns_log(const part *p)
@@ -431,9 +478,12 @@ static const struct row {
     {"pairwise", direct_to, direct_in_steps},
     {"xor", direct_to, direct_in_steps},
     {"scattered", direct_to, direct_in_batches},
+    {"mpich_scattered", direct_to, direct_in_mpich_batches},
+    {"mpich_pairwise", direct_to, direct_in_steps},
     {"multi_pair", direct_to, direct},
     {"consensus", direct_to, direct},
     {"parlogna", radix_down_to, in_radix},
+    {"parlogna_published", radix_down_to, in_radix_published},
     {"two_phase_bruck", binary_down_to, binary},
     {"sloav", binary_down_to, binary},
     {"padded_bruck", binary_down_to, binary_copied},
@@ -443,6 +493,8 @@ static const struct row {
     {"bruck_zero_copy", binary_down_to, binary_in_turn},
     {"parlinna_coalesced", coalesced_to, coalesced},
     {"parlinna_staggered", staggered_to, staggered},
+    {"parlinna_coalesced_published", coalesced_to, coalesced_published},
+    {"parlinna_staggered_published", staggered_to, staggered_published},
     {"parlinna_logarithmic", columns_log_to, columns_log},
     {"l_a2a", leader_to, leader},
     {"mpml", leaders_to, first_leaders},

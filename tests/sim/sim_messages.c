@@ -119,7 +119,10 @@ int main(int argc, char *argv[])
             if (radices[i] >= 2 && radices[i] <= P &&
                 !check(&rota_algo_parlogna, P, radices[i]))
                 return EXIT_FAILURE;
-        if (!check(&rota_algo_two_phase_bruck, P, 2) ||
+        /* [Fan25] algorithm 1, [Fan22] algorithm 1: two messages a round. */
+        if (!check(&rota_algo_parlogna_published, P, 2) ||
+            !check(&rota_algo_parlogna_published, P, P > 4 ? 5 : 2) ||
+            !check(&rota_algo_two_phase_bruck, P, 2) ||
             !check(&rota_algo_sloav, P, 2))
             return EXIT_FAILURE;
     }

@@ -1,0 +1,1095 @@
+/* engine.c - see engine.h.
+ *
+ * Events are what touches something that ranks share: posting a message, entering
+ * a phase, finding a message complete where the next is posted then. A rank's own
+ * time runs ahead of the clock in between.
+ */
+#include "sim/engine.h"
+
+#include "sim/events.h"
+#include "sim/script.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+enum { ENTER, POST, AWAIT, SENT, CAME };
+
+/* What goes in a message. */
+typedef enum part { ALL, HEAD, BLOCKS, CELL } part;
+
+typedef struct transfer {
+    int from, to;
+    uint32_t m, rm; /* the sender's number and the receiver's; CELL: step */
+    part part;
+    sim_size size;
+} transfer;
+
+/* One that is posted by its sender only. */
+typedef struct pending {
+    transfer t;
+    uint32_t next;
+} pending;
+
+enum { BUCKETS = 1 << 20 };
+
+typedef struct flow {
+    uint32_t *wants;  /* [sends of the phase] still to come before each */
+    uint32_t *queue;  /* [sends of the phase] ready, in order */
+    uint32_t at, end; /* of queue */
+    bool posting;
+} flow;
+
+typedef struct rank {
+    double t;      /* its own time */
+    double taking; /* until when it takes messages through shared memory */
+    double last;   /* when the last of its sends was complete */
+    int32_t step;  /* that it has entered; -1: none */
+    uint32_t next; /* send to be posted */
+    uint32_t left; /* messages of the step that are not complete */
+    uint32_t at;   /* receive that is waited for, or of a window the next */
+    uint32_t n_pending;
+    bool posted, awaits, open; /* all is posted; an event is under way; the
+                                  blocks of receive at may come */
+    uint32_t room;
+    double *came; /* [receives of the step] when; NAN: not yet */
+    double *head; /* likewise of sizes */
+    float *cost;  /* what unpacking each takes; < 0: no blocks follow */
+    flow flow;
+} rank;
+
+/* Which sends of a flow wait for which receives, of a representative. */
+typedef struct waits {
+    uint32_t *begin; /* [n receives + 1] of those in send */
+    uint32_t *send;
+    uint32_t *wants; /* [n sends] */
+} waits;
+
+typedef struct sim {
+    const sim_case *c;
+    const sim_machine *m;
+    sim_traffic t;
+    rota_choice choice;
+    sim_script *script; /* [period] */
+    waits *waits;       /* [period] */
+    rank *rank;         /* [P] */
+    sim_wires wires;
+    sim_events events;
+    uint32_t *bucket; /* [BUCKETS] of pending */
+    pending *pool;
+    uint32_t n_pool, pool_room, spare;
+    int *node_here;      /* [n_nodes] ranks in its barrier */
+    double *node_latest; /* [n_nodes] */
+    sim_result result;
+} sim;
+
+/* ---- looking up ---------------------------------------------------------------- */
+
+static const sim_script *script_of(const sim *x, int r)
+{
+    return &x->script[r % x->t.period];
+}
+
+static const sim_step *step_of(const sim *x, int r)
+{
+    return &script_of(x, r)->step[x->rank[r].step];
+}
+
+static const rota_phase *phase_of(const sim *x, int r)
+{
+    return &sim_rep_of(&x->t, r)->s.phase[step_of(x, r)->phase];
+}
+
+static int node_of(const sim *x, int r)
+{
+    return x->t.topo->node[r];
+}
+
+static double price(const sim *x, int term)
+{
+    return x->m->prices.ns[term];
+}
+
+static uint32_t cells_of(const sim *x, int r, uint32_t rm)
+{
+    return script_of(x, r)->cells[rm];
+}
+
+static bool sizes_first(const sim *x)
+{
+    return x->choice.metadata == ROTA_META_TWO_PHASE ||
+           x->choice.metadata == ROTA_META_COMBINED;
+}
+
+static double copy_ns(sim *x, double bytes, double blocks)
+{
+    x->result.copied += bytes;
+    return bytes * price(x, ROTA_TERM_COPIED_BYTE) +
+           blocks * price(x, ROTA_TERM_COPIED_BLOCK);
+}
+
+/* ---- what goes in a message ---------------------------------------------------- */
+
+/* Send m of rank r, without its size. */
+static transfer send_of(const sim *x, int r, uint32_t m)
+{
+    const sim_rep *const rep = sim_rep_of(&x->t, r);
+    const int peer = rep->s.msgs[ROTA_SEND].msg[m].peer;
+
+    return (transfer){.from = r,
+                      .to = sim_peer(&x->t, r, peer),
+                      .m = m,
+                      .rm = rep->partner[ROTA_SEND][m]};
+}
+
+static double wire_bytes(const sim *x, const transfer *f)
+{
+    const uint32_t cells = f->part == CELL ? 0 : cells_of(x, f->to, f->rm);
+    const double told = (double)cells * x->c->form.cell;
+    const bool combined = x->choice.metadata == ROTA_META_COMBINED;
+
+    switch (f->part) {
+    case CELL:
+        return sizeof(uint64_t);
+    case HEAD:
+        return combined ? x->c->form.cell : told;
+    case BLOCKS:
+        return f->size.bytes + (combined ? told : 0);
+    default:
+        return f->size.bytes + told;
+    }
+}
+
+static uint32_t n_blocks(const sim *x, int r, uint32_t rm)
+{
+    const rota_msg *const m = &sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm];
+
+    return m[1].first - m[0].first;
+}
+
+/* Messages of more blocks are taken to have bytes, which is quicker to say. */
+enum { MANY = 64 };
+
+static bool has_bytes(const sim *x, const transfer *f)
+{
+    return f->size.n > 0 || n_blocks(x, f->to, f->rm) > MANY;
+}
+
+static bool brings_bytes(sim *x, int r, uint32_t rm)
+{
+    return n_blocks(x, r, rm) > MANY || sim_message(&x->t, r, rm).n > 0;
+}
+
+/* A message that has no bytes is not sent, unless it tells sizes. */
+static bool is_left_out(sim *x, int r, uint32_t rm)
+{
+    const sim_script *const k = script_of(x, r);
+
+    if (k->dropped[ROTA_RECV] && k->dropped[ROTA_RECV][rm])
+        return true;
+    return k->cells[rm] == 0 && !brings_bytes(x, r, rm);
+}
+
+static bool is_apart(const sim *x, int r, rota_dir dir, uint32_t m)
+{
+    const bool *const apart = sim_rep_of(&x->t, r)->apart[dir];
+
+    return apart && apart[m];
+}
+
+/* As authors do it, blocks are packed for every message, and come to their place
+ * between nodes. */
+static double pack_ns(sim *x, const transfer *f)
+{
+    const uint32_t n = n_blocks(x, f->to, f->rm);
+    const bool told = cells_of(x, f->to, f->rm) > 0;
+    const bool single = n == 1 && x->choice.metadata != ROTA_META_COMBINED &&
+                        x->choice.metadata != ROTA_META_FUSED;
+    bool packs = is_apart(x, f->from, ROTA_SEND, f->m);
+
+    if (x->c->form.pulled)
+        packs = x->c->form.overlapped;
+    else if (x->choice.metadata != ROTA_META_ONCE)
+        packs = told ? !single : n > 1;
+    return packs ? copy_ns(x, f->size.bytes, f->size.n) : 0;
+}
+
+static double unpack_ns(sim *x, const transfer *f)
+{
+    const bool near = node_of(x, f->from) == node_of(x, f->to);
+    const sim_size *const s = &f->size;
+
+    if (x->c->form.pulled)
+        return x->c->form.overlapped ? copy_ns(x, 2 * s->bytes, 2.0 * s->n) : 0;
+    if (x->choice.metadata == ROTA_META_ONCE)
+        return is_apart(x, f->to, ROTA_RECV, f->rm) ? copy_ns(x, s->bytes, s->n)
+                                                    : 0;
+    if (x->c->form.heads_apart)
+        return near || !x->c->form.within_told ? copy_ns(x, s->bytes, s->n) : 0;
+    if (n_blocks(x, f->to, f->rm) == 1 && cells_of(x, f->to, f->rm) == 0)
+        return 0;
+    return x->c->kind == ROTA_EXCHANGE ? 0 : copy_ns(x, s->lands, s->n_land);
+}
+
+/* Of either end: as authors do it, each size is looked up and noted. */
+static double cells_ns(const sim *x, const transfer *f)
+{
+    return cells_of(x, f->to, f->rm) * price(x, ROTA_TERM_COPIED_BLOCK);
+}
+
+/* What a message through shared memory takes of either end. */
+static double shared_ns(const sim *x, const transfer *f)
+{
+    const double bytes = wire_bytes(x, f);
+    const bool is_long = bytes > ROTA_LONG;
+    const rota_per_link message =
+        is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE;
+    const rota_per_link byte = is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE;
+
+    return price(x, rota_term(ROTA_LINK_DOMAIN, message)) +
+           bytes * price(x, rota_term(ROTA_LINK_DOMAIN, byte));
+}
+
+static bool is_shared(const sim *x, const transfer *f)
+{
+    return x->c->shared && node_of(x, f->from) == node_of(x, f->to);
+}
+
+/* Of the sender's time. */
+static double post_ns(const sim *x, const transfer *f)
+{
+    return is_shared(x, f) ? shared_ns(x, f) : price(x, ROTA_TERM_POSTED);
+}
+
+/* Through shared memory: the receiver takes one message after the other, while
+ * their senders write them. */
+static double take_shared(sim *x, const transfer *f, double now)
+{
+    double *const busy = &x->rank[f->to].taking;
+    const double ns = shared_ns(x, f);
+
+    *busy = rota_larger(*busy, now - ns) + ns;
+    return *busy + price(x, rota_term(ROTA_LINK_DOMAIN, ROTA_PER_PHASE));
+}
+
+/* ---- messages that wait for their receiver --------------------------------------- */
+
+static uint32_t bucket_of(int to, uint32_t rm, part part)
+{
+    uint64_t key = ((uint64_t)to << 34) ^ ((uint64_t)rm << 2) ^ (uint64_t)part;
+
+    key *= UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(key >> 44) % BUCKETS;
+}
+
+static void suspend(sim *x, const transfer *f)
+{
+    uint32_t *const head = &x->bucket[bucket_of(f->to, f->rm, f->part)];
+    uint32_t i = x->spare;
+
+    if (i != NONE) {
+        x->spare = x->pool[i].next;
+    } else {
+        if (x->n_pool == x->pool_room) {
+            x->pool_room = x->pool_room ? 2 * x->pool_room : 1024;
+            x->pool =
+                inside_must(realloc(x->pool, x->pool_room * sizeof *x->pool));
+        }
+        i = x->n_pool++;
+    }
+    x->pool[i] = (pending){*f, *head};
+    *head = i;
+    x->rank[f->to].n_pending++;
+}
+
+/* The one there is, if any, which then is not there any more. */
+static bool resume(sim *x, int to, uint32_t rm, part part, transfer *f)
+{
+    uint32_t *at = &x->bucket[bucket_of(to, rm, part)];
+
+    if (x->rank[to].n_pending == 0)
+        return false;
+    for (; *at != NONE; at = &x->pool[*at].next) {
+        pending *const p = &x->pool[*at];
+        if (p->t.to != to || p->t.rm != rm || p->t.part != part)
+            continue;
+        const uint32_t i = *at;
+        *f = p->t;
+        *at = p->next;
+        p->next = x->spare;
+        x->spare = i;
+        x->rank[to].n_pending--;
+        return true;
+    }
+    return false;
+}
+
+static bool is_awaited(const sim *x, const transfer *f)
+{
+    const rank *const k = &x->rank[f->to];
+    const sim_script *const s = script_of(x, f->to);
+
+    if (f->part == CELL)
+        return k->step == (int32_t)f->rm;
+    const uint32_t last = s->step_of[f->rm];
+    const bool early = f->part == HEAD && s->step[last].kind == SIM_BLOCKS;
+    if (k->step != (int32_t)(last - early))
+        return false;
+    if (s->step[last].kind == SIM_WINDOW)
+        return f->rm < k->at;
+    return f->part != BLOCKS || s->step[last].kind != SIM_WHOLE ||
+           (k->open && k->at == f->rm);
+}
+
+/* ---- delivering -------------------------------------------------------------------- */
+
+static void try_finish(sim *x, int r);
+static void post_next(sim *x, int r);
+
+static void leave(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+
+    k->posted = false; /* once only */
+    k->t = rota_larger(k->t, k->last);
+    sim_events_add(&x->events, k->t, r, ENTER, 0);
+}
+
+static void note_sent(sim *x, int r, double when)
+{
+    rank *const k = &x->rank[r];
+
+    if (step_of(x, r)->kind == SIM_WINDOW) {
+        sim_events_add(&x->events, when, r, SENT, 0);
+        return;
+    }
+    k->last = rota_larger(k->last, when);
+    k->left--;
+    try_finish(x, r);
+}
+
+static void note_came(sim *x, const transfer *f, double when)
+{
+    rank *const k = &x->rank[f->to];
+    const sim_step_kind kind = step_of(x, f->to)->kind;
+
+    if (kind == SIM_WINDOW || kind == SIM_FLOW) {
+        sim_events_add(&x->events, when, f->to, CAME, f->rm);
+        return;
+    }
+    if (f->part == CELL) {
+        k->last = rota_larger(k->last, when);
+    } else {
+        const uint32_t i = f->rm - phase_of(x, f->to)->msg[ROTA_RECV];
+        if (f->part == HEAD && kind == SIM_WHOLE) {
+            k->head[i] = when;
+            k->cost[i] = has_bytes(x, f) ? 0 : -1;
+        } else {
+            k->came[i] = when;
+            k->cost[i] =
+                (float)(f->part == HEAD ? cells_ns(x, f) : unpack_ns(x, f));
+        }
+    }
+    k->left--;
+    try_finish(x, f->to);
+}
+
+static void deliver(sim *x, const transfer *f, double now)
+{
+    const int a = node_of(x, f->from), b = node_of(x, f->to);
+    const double bytes = wire_bytes(x, f);
+    const double when = is_shared(x, f)
+                            ? take_shared(x, f, now)
+                            : sim_wires_send(&x->wires, a, b, now, bytes);
+
+    x->result.messages++;
+    x->result.bytes += bytes;
+    note_sent(x, f->from, when);
+    note_came(x, f, when);
+}
+
+static void start(sim *x, const transfer *f, double now)
+{
+    if (is_awaited(x, f))
+        deliver(x, f, now);
+    else
+        suspend(x, f);
+}
+
+/* ---- phases without a window --------------------------------------------------------- */
+
+/* Where several messages follow each other between the same two ranks. */
+static void make_room(rank *k, uint32_t n)
+{
+    if (n > k->room) {
+        k->came = inside_must(realloc(k->came, n * sizeof *k->came));
+        k->head = inside_must(realloc(k->head, n * sizeof *k->head));
+        k->cost = inside_must(realloc(k->cost, n * sizeof *k->cost));
+        k->room = n;
+    }
+}
+
+/* Sizes first, as the executor has it: blocks can come when their sizes have been
+ * seen, one receive after the other. */
+static bool is_in_turn(const sim *x, int r)
+{
+    return step_of(x, r)->kind == SIM_WHOLE && sizes_first(x);
+}
+
+static void release(sim *x, int r, uint32_t rm, part part, double now)
+{
+    transfer f;
+
+    if (resume(x, r, rm, part, &f))
+        deliver(x, &f, now);
+}
+
+/* What receive rm is of, in this step, or CELL for nothing. */
+static part part_of(sim *x, int r, uint32_t rm)
+{
+    const bool told = cells_of(x, r, rm) > 0;
+
+    switch (step_of(x, r)->kind) {
+    case SIM_HEADS:
+        return told ? HEAD : CELL;
+    case SIM_BLOCKS:
+        return brings_bytes(x, r, rm) ? BLOCKS : CELL;
+    default:
+        if (is_left_out(x, r, rm))
+            return CELL;
+        return told && sizes_first(x) ? HEAD : ALL;
+    }
+}
+
+static void enter_whole(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+    const uint32_t first = p->msg[ROTA_RECV], end = p[1].msg[ROTA_RECV];
+    const bool pending = k->n_pending > 0;
+
+    make_room(k, end - first);
+    k->left = 0;
+    k->posted = k->awaits = k->open = false;
+    k->at = first;
+    k->next = p->msg[ROTA_SEND];
+    for (uint32_t m = first; m < end; m++) {
+        const bool comes = part_of(x, r, m) != CELL;
+        k->came[m - first] = comes ? NAN : 0;
+        k->head[m - first] = NAN;
+        k->cost[m - first] = 0;
+        k->left += comes;
+    }
+    k->t = now + k->left * x->m->posted_receive;
+    for (uint32_t m = first; pending && m < end; m++)
+        if (isnan(k->came[m - first]))
+            release(x, r, m, part_of(x, r, m), now);
+    post_next(x, r);
+}
+
+/* Sends of the step, up to the first that is sent; NONE: none is left. */
+static uint32_t next_send(sim *x, int r, transfer *f)
+{
+    const sim_script *const k = script_of(x, r);
+    const sim_step_kind kind = step_of(x, r)->kind;
+    const uint32_t end = phase_of(x, r)[1].msg[ROTA_SEND];
+
+    for (uint32_t m = x->rank[r].next; m < end; m++) {
+        if (k->dropped[ROTA_SEND] && k->dropped[ROTA_SEND][m])
+            continue;
+        *f = send_of(x, r, m);
+        const bool told = cells_of(x, f->to, f->rm) > 0;
+        if (kind == SIM_HEADS) {
+            f->part = HEAD;
+            if (told)
+                return m;
+            continue;
+        }
+        f->size = sim_message(&x->t, f->to, f->rm);
+        f->part = told && sizes_first(x) ? HEAD : ALL;
+        if (kind == SIM_BLOCKS)
+            f->part = BLOCKS;
+        if (has_bytes(x, f) || (told && kind != SIM_BLOCKS))
+            return m;
+    }
+    return NONE;
+}
+
+static double phase_copies_ns(sim *x, int r)
+{
+    const sim_rep *const rep = sim_rep_of(&x->t, r);
+    const rota_phase *const p = phase_of(x, r);
+    const int shift = r - r % x->t.period, P = x->t.P;
+    double bytes = 0, n = 0;
+
+    for (uint32_t c = p->copy; c < p[1].copy; c++) {
+        const sim_label l = rep->copied[c];
+        const size_t size =
+            sim_block(&x->t, (l.from + shift) % P, (l.to + shift) % P);
+        bytes += (double)size;
+        n += size > 0;
+    }
+    return copy_ns(x, bytes, n);
+}
+
+static void post_next(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+    transfer f;
+
+    k->next = next_send(x, r, &f);
+    if (k->next != NONE) {
+        k->left++;
+        k->t += (step_of(x, r)->kind == SIM_HEADS ? cells_ns(x, &f)
+                                                  : pack_ns(x, &f)) +
+                post_ns(x, &f);
+        sim_events_add(&x->events, k->t, r, POST, f.part);
+        return;
+    }
+    if (step_of(x, r)->kind != SIM_HEADS)
+        k->t += phase_copies_ns(x, r);
+    k->posted = true;
+    try_finish(x, r);
+}
+
+/* The send is posted now: its sizes, or its blocks. */
+static void post(sim *x, int r, part part, double now)
+{
+    rank *const k = &x->rank[r];
+    transfer f;
+
+    k->next = next_send(x, r, &f);
+    f.part = part;
+    if (part == HEAD && is_in_turn(x, r) && has_bytes(x, &f)) {
+        k->left++;
+        k->t += price(x, ROTA_TERM_POSTED);
+        sim_events_add(&x->events, k->t, r, POST, BLOCKS);
+        start(x, &f, now);
+        return;
+    }
+    k->next++;
+    /* The next one is counted before this one may be the last to be complete. */
+    post_next(x, r);
+    start(x, &f, now);
+}
+
+/* Receives in list order as far as they have come. */
+static void finish_in_order(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+    const uint32_t n = p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
+
+    for (uint32_t i = 0; i < n; i++)
+        k->t = rota_larger(k->t, k->came[i]) + (double)k->cost[i];
+    leave(x, r);
+}
+
+static void go_on_in_turn(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+    const uint32_t first = p->msg[ROTA_RECV];
+
+    while (k->at < p[1].msg[ROTA_RECV] && !k->awaits) {
+        const uint32_t i = k->at - first;
+        const bool told = cells_of(x, r, k->at) > 0;
+        if (told && !k->open) {
+            if (isnan(k->head[i]))
+                return;
+            k->awaits = true;
+            sim_events_add(&x->events, rota_larger(k->t, k->head[i]), r, AWAIT,
+                           0);
+            return;
+        }
+        if (isnan(k->came[i]))
+            return;
+        k->t = rota_larger(k->t, k->came[i]) + (double)k->cost[i];
+        k->open = false;
+        k->at++;
+    }
+    if (!k->awaits && k->left == 0)
+        leave(x, r);
+}
+
+/* The sizes of receive at have been seen. */
+static void await_blocks(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+    const uint32_t i = k->at - phase_of(x, r)->msg[ROTA_RECV];
+
+    k->awaits = false;
+    k->t = now;
+    k->open = true;
+    k->left++;
+    if (k->cost[i] < 0) {
+        k->came[i] = now;
+        k->cost[i] = 0;
+        k->left--;
+        try_finish(x, r);
+        return;
+    }
+    release(x, r, k->at, BLOCKS, now);
+}
+
+static void finish_flow(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+
+    if (k->posted && k->left == 0)
+        leave(x, r);
+}
+
+static void try_finish(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+    const sim_step_kind kind = step_of(x, r)->kind;
+
+    if (!k->posted)
+        return;
+    if (kind == SIM_FLOW)
+        finish_flow(x, r);
+    else if (kind == SIM_REDUCE) {
+        if (k->left == 0)
+            leave(x, r);
+    } else if (is_in_turn(x, r))
+        go_on_in_turn(x, r);
+    else if (k->left == 0)
+        finish_in_order(x, r);
+}
+
+/* ---- phases with a window -------------------------------------------------------------- */
+
+/* Post the receives that fit in, those without bytes passed over. */
+static void open_window(sim *x, int r, uint32_t n, double now)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+
+    while (k->at < p[1].msg[ROTA_RECV] && n > 0) {
+        const uint32_t m = k->at++;
+        if (is_left_out(x, r, m))
+            continue;
+        n--;
+        k->left++;
+        release(x, r, m, ALL, now);
+    }
+}
+
+static void post_in_window(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+    transfer f;
+
+    k->next = next_send(x, r, &f);
+    if (k->next == NONE)
+        return;
+    k->left++;
+    k->t = rota_larger(k->t, now) + pack_ns(x, &f) + post_ns(x, &f);
+    sim_events_add(&x->events, k->t, r, POST, k->next++);
+}
+
+static void finish_window(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+
+    if (k->left == 0 && k->next == NONE &&
+        k->at == phase_of(x, r)[1].msg[ROTA_RECV])
+        leave(x, r);
+}
+
+static void enter_window(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+
+    k->left = 0;
+    k->at = p->msg[ROTA_RECV];
+    k->next = p->msg[ROTA_SEND];
+    open_window(x, r, (uint32_t)p->window, now);
+    for (int i = 0; i < p->window && k->next != NONE; i++)
+        post_in_window(x, r, now);
+    k->t += phase_copies_ns(x, r);
+    finish_window(x, r);
+}
+
+static void go_on_in_window(sim *x, int r, bool sent, double now)
+{
+    rank *const k = &x->rank[r];
+
+    k->left--;
+    k->t = rota_larger(k->t, now);
+    if (sent && k->next != NONE)
+        post_in_window(x, r, now);
+    else if (!sent)
+        open_window(x, r, 1, now);
+    finish_window(x, r);
+}
+
+/* ---- phases through which data flow ------------------------------------------------------ */
+
+static void post_ready(sim *x, int r)
+{
+    rank *const k = &x->rank[r];
+    flow *const q = &k->flow;
+    transfer f;
+
+    if (q->posting || q->at == q->end)
+        return;
+    const uint32_t m = q->queue[q->at];
+    f = send_of(x, r, m);
+    f.size = sim_message(&x->t, f.to, f.rm);
+    q->posting = true;
+    k->t += pack_ns(x, &f) + post_ns(x, &f);
+    sim_events_add(&x->events, k->t, r, POST, m);
+}
+
+static void enter_flow(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+    const rota_phase *const p = phase_of(x, r);
+    const waits *const w = &x->waits[r % x->t.period];
+    const uint32_t n = p[1].msg[ROTA_SEND] - p->msg[ROTA_SEND];
+    flow *const q = &k->flow;
+
+    *q = (flow){inside_must(malloc((n + 1ul) * sizeof *q->wants)),
+                inside_must(malloc((n + 1ul) * sizeof *q->queue)), 0, 0, false};
+    k->posted = true;
+    k->left = n + p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
+    k->t = now + phase_copies_ns(x, r);
+    for (uint32_t i = 0; i < n; i++) {
+        q->wants[i] = w->wants[p->msg[ROTA_SEND] + i];
+        if (q->wants[i] == 0)
+            q->queue[q->end++] = p->msg[ROTA_SEND] + i;
+    }
+    for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++)
+        release(x, r, m, ALL, now);
+    post_ready(x, r);
+    finish_flow(x, r);
+}
+
+static void post_in_flow(sim *x, int r, uint32_t m, double now)
+{
+    flow *const q = &x->rank[r].flow;
+    transfer f = send_of(x, r, m);
+
+    f.size = sim_message(&x->t, f.to, f.rm);
+    q->posting = false;
+    q->at++;
+    start(x, &f, now);
+    post_ready(x, r);
+}
+
+static void come_in_flow(sim *x, int r, uint32_t m, double now)
+{
+    rank *const k = &x->rank[r];
+    const waits *const w = &x->waits[r % x->t.period];
+    const uint32_t first = phase_of(x, r)->msg[ROTA_SEND];
+    const sim_rep *const rep = sim_rep_of(&x->t, r);
+    transfer f = {.from =
+                      sim_peer(&x->t, r, rep->s.msgs[ROTA_RECV].msg[m].peer),
+                  .to = r,
+                  .rm = m,
+                  .m = rep->partner[ROTA_RECV][m]};
+
+    f.size = sim_message(&x->t, r, m);
+    k->t = rota_larger(k->t, now) + unpack_ns(x, &f);
+    k->left--;
+    for (uint32_t i = w->begin[m]; i < w->begin[m + 1]; i++)
+        if (--k->flow.wants[w->send[i] - first] == 0)
+            k->flow.queue[k->flow.end++] = w->send[i];
+    post_ready(x, r);
+    finish_flow(x, r);
+}
+
+/* Which receive of its phase brings each block that a send needs. */
+static waits find_waits(const rota_sched *s)
+{
+    const rota_msgs *const in = &s->msgs[ROTA_RECV], *const out =
+                                                         &s->msgs[ROTA_SEND];
+    uint32_t *const brought =
+        inside_must(calloc(s->n_blocks, sizeof *brought)); /* 1 + receive */
+    uint32_t *const seen = inside_must(calloc(in->n + 1ul, sizeof *seen));
+    waits w = {inside_must(calloc(in->n + 2ul, sizeof *w.begin)), NULL,
+               inside_must(calloc(out->n + 1ul, sizeof *w.wants))};
+
+    for (uint32_t m = 0; m < in->n; m++)
+        for (uint32_t i = in->msg[m].first; i < in->msg[m + 1].first; i++)
+            brought[in->item[i]] = m + 1;
+    for (int pass = 0; pass < 2; pass++) {
+        memset(seen, 0, in->n * sizeof *seen);
+        for (uint32_t m = 0; m < out->n; m++)
+            for (uint32_t i = out->msg[m].first; i < out->msg[m + 1].first;
+                 i++) {
+                const uint32_t from = brought[out->item[i]];
+                if (from == 0 || seen[from - 1] == m + 1)
+                    continue;
+                seen[from - 1] = m + 1;
+                if (pass == 0)
+                    w.begin[from + 1]++;
+                else
+                    w.send[w.begin[from]++] = m;
+                w.wants[m] += pass == 0;
+            }
+        for (uint32_t m = 0; pass == 0 && m < in->n; m++)
+            w.begin[m + 2] += w.begin[m + 1];
+        if (pass == 0)
+            w.send = inside_must(
+                malloc((w.begin[in->n + 1] + 1ul) * sizeof *w.send));
+    }
+    free(brought);
+    free(seen);
+    return w;
+}
+
+/* ---- what forms have beside phases ---------------------------------------------------------- */
+
+/* A cell goes to the rank so far up, or to the one across where that pairs all. */
+static void enter_reduce(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+
+    k->left = 2;
+    k->posted = true;
+    k->t = now + x->m->posted_receive;
+    release(x, r, (uint32_t)k->step, CELL, now);
+    k->t += price(x, ROTA_TERM_POSTED);
+    sim_events_add(&x->events, k->t, r, POST, 0);
+}
+
+static void post_cell(sim *x, int r, double now)
+{
+    const int P = x->t.P, distance = (int)step_of(x, r)->phase;
+    const bool pairs = (P & (P - 1)) == 0;
+    const transfer f = {.from = r,
+                        .to = pairs ? r ^ distance : (r + distance) % P,
+                        .rm = (uint32_t)x->rank[r].step,
+                        .part = CELL};
+
+    start(x, &f, now);
+}
+
+static void enter_node(sim *x, int r, double now)
+{
+    const rota_topo *const t = x->t.topo;
+    const int n = node_of(x, r), Q = rota_topo_node_size(t, n);
+    const rota_link link = x->c->shared ? ROTA_LINK_DOMAIN : ROTA_LINK_P2P;
+    double *const latest = &x->node_latest[n];
+
+    *latest = rota_larger(*latest, now);
+    if (++x->node_here[n] < Q)
+        return;
+    const double end =
+        *latest + ceil(log2(Q)) * price(x, rota_term(link, ROTA_PER_PHASE));
+    x->node_here[n] = 0;
+    *latest = 0;
+    for (int i = 0; i < Q; i++)
+        sim_events_add(&x->events, end, t->ranks[t->first[n] + i], ENTER, 0);
+}
+
+/* Of all messages with other nodes; leader 0 sees to the own node as well. */
+static double leader_bytes(sim *x, int r, bool out)
+{
+    const rota_topo *const t = x->t.topo;
+    const sim_rep *const rep = sim_rep_of(&x->t, r);
+    const rota_msgs *const l = &rep->s.msgs[out ? ROTA_SEND : ROTA_RECV];
+    const int n = node_of(x, r), Q = rota_topo_node_size(t, n);
+    double bytes = 0;
+
+    for (uint32_t m = 0; m < l->n && !x->c->form.overlapped; m++) {
+        const transfer f = send_of(x, r, m);
+        if (t->node[l->msg[m].peer] != t->node[r % x->t.period])
+            bytes += (out ? sim_message(&x->t, f.to, f.rm)
+                          : sim_message(&x->t, r, m))
+                         .bytes;
+    }
+    for (int i = 0; i < Q * Q && t->local[r] == 0; i++)
+        bytes += (double)sim_block(&x->t, t->ranks[t->first[n] + i / Q],
+                                   t->ranks[t->first[n] + i % Q]);
+    return bytes;
+}
+
+static void enter_copy(sim *x, int r, double now)
+{
+    const sim_step *const s = step_of(x, r);
+    double bytes = 0;
+
+    if (s->copied == SIM_RECEIVED)
+        for (int q = 0; q < x->t.P; q++)
+            bytes += (double)sim_block(&x->t, q, r);
+    else
+        bytes = leader_bytes(x, r, s->copied == SIM_OUTBOUND) *
+                (s->times > 0 ? s->times : 1);
+    x->result.copied += bytes;
+    sim_events_add(&x->events,
+                   s->copied == SIM_RECEIVED
+                       ? now + bytes * price(x, ROTA_TERM_COPIED_BYTE)
+                       : sim_wires_copy(&x->wires, node_of(x, r), now, bytes),
+                   r, ENTER, 0);
+}
+
+/* ---- all together ------------------------------------------------------------------------------ */
+
+static void enter(sim *x, int r, double now)
+{
+    rank *const k = &x->rank[r];
+
+    k->step++;
+    k->t = now;
+    k->last = 0;
+    k->posted = false;
+    free(k->flow.wants);
+    free(k->flow.queue);
+    k->flow = (flow){0};
+    if (k->step == (int32_t)script_of(x, r)->n_steps) {
+        x->result.us = rota_larger(x->result.us, now / 1e3);
+        return;
+    }
+    switch (step_of(x, r)->kind) {
+    case SIM_WINDOW:
+        enter_window(x, r, now);
+        break;
+    case SIM_FLOW:
+        enter_flow(x, r, now);
+        break;
+    case SIM_REDUCE:
+        enter_reduce(x, r, now);
+        break;
+    case SIM_NODE:
+        enter_node(x, r, now);
+        break;
+    case SIM_COPY:
+        enter_copy(x, r, now);
+        break;
+    default:
+        enter_whole(x, r, now);
+    }
+}
+
+static void post_any(sim *x, const sim_event *e)
+{
+    transfer f;
+
+    switch (step_of(x, e->rank)->kind) {
+    case SIM_WINDOW:
+        f = send_of(x, e->rank, e->m);
+        f.size = sim_message(&x->t, f.to, f.rm);
+        start(x, &f, e->at);
+        break;
+    case SIM_FLOW:
+        post_in_flow(x, e->rank, e->m, e->at);
+        break;
+    case SIM_REDUCE:
+        post_cell(x, e->rank, e->at);
+        break;
+    default:
+        post(x, e->rank, (part)e->m, e->at);
+    }
+}
+
+static void handle(sim *x, const sim_event *e)
+{
+    switch (e->what) {
+    case ENTER:
+        enter(x, e->rank, e->at);
+        break;
+    case POST:
+        post_any(x, e);
+        break;
+    case AWAIT:
+        await_blocks(x, e->rank, e->at);
+        try_finish(x, e->rank);
+        break;
+    case SENT:
+        go_on_in_window(x, e->rank, true, e->at);
+        break;
+    default:
+        if (step_of(x, e->rank)->kind == SIM_FLOW)
+            come_in_flow(x, e->rank, e->m, e->at);
+        else
+            go_on_in_window(x, e->rank, false, e->at);
+    }
+}
+
+static void open_sim(sim *x, const rota_topo *topo)
+{
+    const size_t P = (size_t)topo->P, N = (size_t)topo->n_nodes;
+
+    x->t = (sim_traffic){.topo = topo,
+                         .dist = x->c->dist,
+                         .largest = x->c->largest,
+                         .seed = x->c->seed,
+                         .gaps = x->c->gaps};
+    sim_traffic_init(&x->t, &x->c->hints, x->c->kind, &x->choice);
+    const size_t n = (size_t)x->t.period;
+    x->script = inside_must(calloc(n, sizeof *x->script));
+    x->waits = inside_must(calloc(n, sizeof *x->waits));
+    for (int r = 0; r < x->t.period; r++) {
+        x->script[r] = sim_script_make(x->c, &x->t, &x->choice, r);
+        if (rota_sched_flows(&x->t.rep[r].s))
+            x->waits[r] = find_waits(&x->t.rep[r].s);
+    }
+    x->rank = inside_must(calloc(P, sizeof *x->rank));
+    x->bucket = inside_must(malloc(BUCKETS * sizeof *x->bucket));
+    memset(x->bucket, 0xff, BUCKETS * sizeof *x->bucket);
+    x->spare = NONE;
+    x->node_here = inside_must(calloc(N, sizeof *x->node_here));
+    x->node_latest = inside_must(calloc(N, sizeof *x->node_latest));
+    sim_wires_init(&x->wires, x->m, topo->n_nodes);
+}
+
+static void close_sim(sim *x)
+{
+    for (int r = 0; r < x->t.P; r++) {
+        free(x->rank[r].came);
+        free(x->rank[r].head);
+        free(x->rank[r].cost);
+    }
+    for (int r = 0; r < x->t.period; r++) {
+        sim_script_free(&x->script[r]);
+        free(x->waits[r].begin);
+        free(x->waits[r].send);
+        free(x->waits[r].wants);
+    }
+    free(x->script);
+    free(x->waits);
+    free(x->rank);
+    free(x->bucket);
+    free(x->pool);
+    free(x->node_here);
+    free(x->node_latest);
+    sim_wires_free(&x->wires);
+    sim_events_free(&x->events);
+    sim_traffic_free(&x->t);
+}
+
+static void check_all_through(const sim *x)
+{
+    for (int r = 0; r < x->t.P; r++)
+        if (x->rank[r].step != (int32_t)script_of(x, r)->n_steps)
+            inside_die("rank %d would wait for ever in step %d", r,
+                       (int)x->rank[r].step);
+}
+
+sim_result sim_run(const sim_case *c, const sim_machine *m)
+{
+    rota_topo topo = inside_topo(c->P, c->node);
+    sim x = {.c = c, .m = m};
+
+    open_sim(&x, &topo);
+    for (int r = 0; r < c->P; r++) {
+        x.rank[r].step = -1;
+        sim_events_add(&x.events, price(&x, ROTA_TERM_START), r, ENTER, 0);
+    }
+    while (x.events.n > 0) {
+        const sim_event e = sim_events_take(&x.events);
+        handle(&x, &e);
+    }
+    check_all_through(&x);
+    x.result.choice = x.choice;
+    close_sim(&x);
+    rota_topo_free(&topo);
+    return x.result;
+}

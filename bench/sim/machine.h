@@ -1,0 +1,74 @@
+/* machine.h - a machine on which schedules are simulated: what messages and
+ * copies take, and what they wait for.
+ *
+ * A message takes the latency of its path and the longest it waits, its own time
+ * included, at one of the queues that it passes: the port of a node each way, the
+ * links between, or the memory of the node. A queue serves at its rate and
+ * remembers until when it is busy. Prices are those of a tuning file:
+ *
+ *     net_per_phase      latency between nodes
+ *     net_per_message    gap of a port for each message, and per_byte
+ *     p2p_per_phase      latency of a message by MPI within the node
+ *     p2p_per_message    gap of the node's memory for each, and per_byte
+ *     domain_per_...     messages through shared memory: latency, and time of
+ *                        the sender
+ *     posted             a message posted, of its rank's time
+ *     copied_block, copied_byte
+ *
+ * A member "network" of "machine" says what is between the ports:
+ *
+ *     "shape"   "flat": nothing; "dragonfly": groups of "group" nodes, joined
+ *               all to all; "fattree": leaves of "group" nodes; "torus": links
+ *               to both neighbours in each of "dims" (3) dimensions
+ *     "far"     nanoseconds more beyond the group or leaf
+ *     "taper"   (0.5) of the rates of its ports a group or leaf has to others
+ *     "hop"     nanoseconds of each link of a torus
+ *     "link_byte"        of them for each byte
+ *     "posted_receive"   for a receive in the place of posted
+ */
+#ifndef BENCH_SIM_MACHINE_H
+#define BENCH_SIM_MACHINE_H
+
+#include "inside.h"
+
+#include <stdbool.h>
+
+typedef enum sim_shape {
+    SIM_FLAT,
+    SIM_DRAGONFLY,
+    SIM_FATTREE,
+    SIM_TORUS
+} sim_shape;
+
+enum { SIM_MOST_DIMS = 6 };
+
+typedef struct sim_machine {
+    rota_machine prices; /* nanoseconds, as all below */
+    sim_shape shape;
+    int group, dims;
+    double far, taper, hop, link_byte, posted_receive;
+} sim_machine;
+
+/* From a tuning file, or "usual" for the prices that a plan has without one.
+ * Dies if that cannot be had. */
+sim_machine sim_machine_read(const char *path);
+
+/* Its queues, for n_nodes nodes. */
+typedef struct sim_wires {
+    const sim_machine *m;
+    int n_nodes, n_groups;
+    int size[SIM_MOST_DIMS];   /* of a torus */
+    double *out, *in, *memory; /* [n_nodes] until when each is busy */
+    double *link;              /* between groups, of leaves or of the torus */
+} sim_wires;
+
+void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes);
+void sim_wires_free(sim_wires *w);
+
+/* When a message by MPI has arrived that leaves now. */
+double sim_wires_send(sim_wires *w, int from, int to, double now, double bytes);
+
+/* When so many bytes have been copied by one rank of the node from now on. */
+double sim_wires_copy(sim_wires *w, int node, double now, double bytes);
+
+#endif

@@ -1,0 +1,223 @@
+/* test_sim.c - simulated all-to-alls: what was worked out by hand, what the papers
+ * count, and that all algorithms end. */
+#include "sim/engine.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Every price a number of its own, so that a sum tells what is in it. */
+static sim_machine small_machine(void)
+{
+    sim_machine m = {.shape = SIM_FLAT, .group = 1, .dims = 3, .taper = 0.5};
+    double *const ns = m.prices.ns;
+
+    ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)] = 1000;
+    ns[rota_term(ROTA_LINK_NET, ROTA_PER_MESSAGE)] = 20;
+    ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)] = 0.5;
+    ns[rota_term(ROTA_LINK_P2P, ROTA_PER_PHASE)] = 300;
+    ns[rota_term(ROTA_LINK_P2P, ROTA_PER_MESSAGE)] = 5;
+    ns[rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE)] = 0.01;
+    ns[ROTA_TERM_POSTED] = 200;
+    ns[ROTA_TERM_COPIED_BYTE] = 0.25;
+    return m;
+}
+
+static sim_result run(const char *algo, sim_case c, const sim_machine *m)
+{
+    char text[100];
+
+    snprintf(text, sizeof text, "%s", algo);
+    c.form = sim_form_parse(text, &c.hints);
+    return sim_run(&c, m);
+}
+
+static void near(double a, double b)
+{
+    if (fabs(a - b) > 1e-6)
+        print_message("%f, not %f\n", a, b);
+    assert_true(fabs(a - b) < 1e-6);
+}
+
+/* Two ranks, blocks of 100 bytes, on two nodes: the own block is copied while the
+ * message is on its way. */
+static void two_ranks(void **state)
+{
+    const sim_machine m = small_machine();
+    const sim_case c = {.P = 2, .node = 1, .largest = 100};
+    const sim_case near_by = {.P = 2, .node = 2, .largest = 100};
+
+    (void)state;
+    near(run("spread_out", c, &m).us, 0.2 + 1.0 + 0.02 + 0.05);
+    near(run("spread_out", near_by, &m).us, 0.2 + 0.3 + 0.025);
+}
+
+/* The ports of a node serve one message after the other: three come to each rank,
+ * posted together. */
+static void ports_are_queues(void **state)
+{
+    sim_machine m = small_machine();
+    const sim_case c = {.P = 4, .node = 1, .largest = 1000};
+
+    (void)state;
+    m.prices.ns[ROTA_TERM_POSTED] = 0;
+    near(run("spread_out", c, &m).us, 1.0 + 3 * (0.02 + 0.5));
+    near(run("pairwise", c, &m).us, 3 * (1.0 + 0.02 + 0.5));
+    near(run("multi_pair:batch=1", c, &m).us, 3 * (1.0 + 0.02 + 0.5));
+}
+
+/* Sizes go before blocks, and are 8 bytes each in plans, 4 as published; there an
+ * Allreduce of a cell goes before. */
+static void sizes_take_time(void **state)
+{
+    sim_machine m = small_machine();
+    sim_case c = {.P = 2, .node = 1, .largest = 100, .kind = ROTA_EXCHANGE};
+    const double cell = 1.0 + 0.02;
+
+    (void)state;
+    m.prices.ns[ROTA_TERM_COPIED_BYTE] = 0;
+    near(run("parlogna:radix=2:metadata=two_phase", c, &m).us,
+         0.2 + cell + 0.004 + cell + 0.05);
+    near(run("parlogna:radix=2:metadata=fused", c, &m).us, 0.2 + cell + 0.054);
+    c.kind = ROTA_FIXED;
+    near(run("parlogna_published:radix=2", c, &m).us,
+         0.2 + cell + 0.004 + 0.2 + cell + 0.002 + 0.2 + cell + 0.05);
+}
+
+/* ---- what the papers count ------------------------------------------------- */
+
+static double log_of(int P, int radix, bool sizes)
+{
+    double rounds = 0, hops = 0;
+
+    for (int64_t power = 1; power < P; power *= radix)
+        for (int z = 1; z < radix && z * power < P; z++)
+            rounds++;
+    for (int i = 1; i < P; i++)
+        for (int d = i; d > 0; d /= radix)
+            hops += d % radix > 0;
+    return sizes ? hops : rounds;
+}
+
+static void as_published(void **state)
+{
+    enum { N = 8, Q = 4, P = N * Q, S = 10 };
+    const sim_machine m = small_machine();
+    const sim_case c = {.P = P, .node = Q, .largest = S};
+
+    (void)state;
+    for (int r = 2; r <= 6; r++) {
+        char name[60];
+        snprintf(name, sizeof name, "parlogna_published:radix=%d", r);
+        const sim_result one = run(name, c, &m);
+        near(one.messages, P * (2 * log_of(P, r, false) + 5));
+        near(one.bytes, P * (log_of(P, r, true) * (S + 4) + 5 * 8));
+    }
+    for (int r = 2; r <= Q; r++) {
+        char name[60];
+        const double in = 2 * log_of(Q, r, false);
+        const double bytes = N * log_of(Q, r, true) * (S + 4) + (P - Q) * S;
+        snprintf(name, sizeof name, "parlinna_coalesced_published:radix=%d", r);
+        sim_result two = run(name, c, &m);
+        near(two.messages, P * (in + N - 1));
+        near(two.bytes, P * bytes);
+        snprintf(name, sizeof name, "parlinna_staggered_published:radix=%d", r);
+        two = run(name, c, &m);
+        near(two.messages, P * (in + Q * (N - 1)));
+        near(two.bytes, P * bytes);
+    }
+    /* SLOAV: a length, then cells and blocks. */
+    const sim_result sloav = run("sloav_published", c, &m);
+    near(sloav.messages, P * 2 * 5);
+    near(sloav.bytes, P * (5 * 4 + log_of(P, 2, true) * (S + 4)));
+    /* Leaders: a matrix from every node to every other, and nothing else. */
+    const char *const leaders[] = {
+        "l_a2a_published", "mpml_published:leaders=2",
+        "nmpml_published:leaders=3", "onmpml_published:leaders=2"};
+    for (int i = 0; i < 4; i++) {
+        const sim_result led = run(leaders[i], c, &m);
+        near(led.messages, N * (N - 1));
+        near(led.bytes, N * (N - 1) * Q * Q * S);
+    }
+}
+
+/* ---- all end ----------------------------------------------------------------- */
+
+static void all_end(void **state)
+{
+    static const char *const metadata[] = {
+        "", ":metadata=fused", ":metadata=two_phase", ":metadata=combined"};
+    const sim_machine m = small_machine();
+    char why[100];
+    dist d;
+
+    (void)state;
+    assert_int_equal(dist_parse("sparse:0.3", &d, why, sizeof why), 0);
+    for (int a = 0; rota_algo_table[a]; a++)
+        for (int kind = 0; kind < ROTA_N_KINDS; kind++)
+            for (int P = 1; P <= 20; P += P < 7 ? 1 : 4)
+                for (int i = 0; i < 4; i++) {
+                    const rota_algo *const algo = rota_algo_table[a];
+                    char name[100];
+                    sim_case c = {.P = P,
+                                  .node = 1 + P / 3,
+                                  .largest = 100,
+                                  .kind = (rota_kind)kind,
+                                  .shared = i % 2 != 0,
+                                  .known = i > 1,
+                                  .dist = algo->uniform ? NULL : &d};
+                    if (algo->native || (kind != ROTA_FIXED && algo->uniform) ||
+                        (kind == ROTA_EXCHANGE &&
+                         algo->sizes == ROTA_SIZES_PADDED))
+                        continue;
+                    snprintf(name, sizeof name, "%s%s", algo->name,
+                             metadata[i]);
+                    const sim_result r = run(name, c, &m);
+                    assert_true(r.us >= 0);
+                    assert_true(run(name, c, &m).us <= r.us &&
+                                run(name, c, &m).us >= r.us);
+                }
+}
+
+/* A node's ranks stand for all where nodes are alike: the same as if none did. */
+static void few_stand_for_all(void **state)
+{
+    const sim_machine m = small_machine();
+    const rota_topo topo = inside_topo(24, 4);
+    char text[] = "parlinna_coalesced:radix=2", other[] = "xor",
+         third[] = "parlogna:radix=3";
+    rota_choice choice;
+    sim_traffic t = {.topo = &topo, .largest = 9};
+    rota_hints hints = inside_parse(text);
+
+    (void)state;
+    (void)m;
+    sim_traffic_init(&t, &hints, ROTA_FIXED, &choice);
+    assert_int_equal(t.period, 4);
+    sim_traffic_free(&t);
+    hints = inside_parse(other);
+    sim_traffic_init(&t, &hints, ROTA_FIXED, &choice);
+    assert_int_equal(t.period, 24);
+    sim_traffic_free(&t);
+    hints = inside_parse(third);
+    sim_traffic_init(&t, &hints, ROTA_FIXED, &choice);
+    assert_int_equal(t.period, 1);
+    sim_traffic_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_ranks),         cmocka_unit_test(ports_are_queues),
+        cmocka_unit_test(sizes_take_time),   cmocka_unit_test(as_published),
+        cmocka_unit_test(few_stand_for_all), cmocka_unit_test(all_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,512 @@
+#include "sim/traffic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/* ---- how many ranks stand for all ------------------------------------------- */
+
+static void build(const sim_traffic *t, const rota_hints *hints, rota_kind kind,
+                  int me, rota_sched *s, rota_choice *choice)
+{
+    inside_build_kind(hints, t->topo, kind, t->largest, me, s, choice);
+}
+
+static bool same_phase(const rota_phase *a, const rota_phase *b)
+{
+    return a->msg[0] == b->msg[0] && a->msg[1] == b->msg[1] &&
+           a->copy == b->copy && a->window == b->window &&
+           a->native == b->native && a->sparse == b->sparse &&
+           a->flow == b->flow;
+}
+
+static bool same_items(const rota_sched *a, const rota_sched *b, rota_dir dir,
+                       int shift)
+{
+    const rota_msgs *const x = &a->msgs[dir], *const y = &b->msgs[dir];
+    const rota_block P = (rota_block)a->P;
+
+    if (x->n != y->n || x->n_items != y->n_items)
+        return false;
+    for (uint32_t m = 0; m < x->n; m++)
+        if ((x->msg[m].peer + shift) % a->P != y->msg[m].peer ||
+            x->msg[m].first != y->msg[m].first)
+            return false;
+    for (uint32_t i = 0; i < x->n_items; i++) {
+        const rota_block p = x->item[i], q = y->item[i];
+        const bool user = p < 2 * P;
+        if (user ? p / P * P + (p + (rota_block)shift) % P != q : p != q)
+            return false;
+    }
+    return true;
+}
+
+/* Is the schedule of rank me that of the first of its kind? */
+static bool is_shifted(const sim_traffic *t, const rota_hints *hints,
+                       rota_kind kind, int me, int period)
+{
+    rota_choice choice;
+    rota_sched a, b;
+
+    build(t, hints, kind, me % period, &a, &choice);
+    build(t, hints, kind, me, &b, &choice);
+    bool same = a.n_phases == b.n_phases;
+    for (uint32_t p = 0; same && p < a.n_phases; p++)
+        same = same_phase(&a.phase[p], &b.phase[p]);
+    for (int dir = 0; same && dir < ROTA_N_DIRS; dir++)
+        same = same_items(&a, &b, (rota_dir)dir, me - me % period);
+    rota_sched_free(&a);
+    rota_sched_free(&b);
+    return same;
+}
+
+static int find_period(const sim_traffic *t, const rota_hints *hints,
+                       rota_kind kind)
+{
+    const int P = t->P, Q = rota_topo_largest_node(t->topo);
+    const int periods[] = {1, Q};
+
+    for (int i = 0; i < 2; i++) {
+        const int n = periods[i];
+        if (P % n == 0 && n < P && is_shifted(t, hints, kind, n, n) &&
+            is_shifted(t, hints, kind, P / 2 + n / 2, n) &&
+            is_shifted(t, hints, kind, P - 1, n))
+            return n;
+    }
+    return P;
+}
+
+/* ---- which receive is of which send ------------------------------------------ */
+
+/* The messages of each peer in order: head[peer] and then next[]. */
+static void chain(const rota_msgs *l, int P, uint32_t head[], uint32_t next[])
+{
+    for (int p = 0; p < P; p++)
+        head[p] = NONE;
+    for (uint32_t m = l->n; m-- > 0;) {
+        next[m] = head[l->msg[m].peer];
+        head[l->msg[m].peer] = m;
+    }
+}
+
+typedef struct chains {
+    uint32_t *head; /* [P] first send of the representative to each rank */
+    uint32_t *next; /* [n sends] */
+} chains;
+
+static void match(sim_traffic *t, int r, chains sends[])
+{
+    sim_rep *const rep = &t->rep[r];
+    const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
+
+    for (uint32_t m = 0; m < l->n; m++) {
+        const int peer = l->msg[m].peer, other = peer % t->period;
+        const int me = (int)(((int64_t)r - (peer - other) + t->P) % t->P);
+        uint32_t *const head = &sends[other].head[me];
+        const uint32_t sent = *head;
+        if (sent == NONE)
+            inside_die("no send for a receive of rank %d from %d", r, peer);
+        *head = sends[other].next[sent];
+        rep->partner[ROTA_RECV][m] = sent;
+        t->rep[other].partner[ROTA_SEND][sent] = m;
+    }
+}
+
+static void match_all(sim_traffic *t)
+{
+    chains *const sends =
+        inside_must(malloc((size_t)t->period * sizeof *sends));
+
+    for (int r = 0; r < t->period; r++) {
+        const rota_msgs *const l = &t->rep[r].s.msgs[ROTA_SEND];
+        sends[r].head = inside_must(malloc((size_t)t->P * sizeof(uint32_t)));
+        sends[r].next = inside_must(malloc((l->n + 1ul) * sizeof(uint32_t)));
+        chain(l, t->P, sends[r].head, sends[r].next);
+    }
+    for (int r = 0; r < t->period; r++)
+        match(t, r, sends);
+    for (int r = 0; r < t->period; r++) {
+        free(sends[r].head);
+        free(sends[r].next);
+    }
+    free(sends);
+}
+
+/* ---- following blocks -------------------------------------------------------- */
+
+/* What writes each block of a representative: an item of its receives, or a copy.
+ */
+typedef struct writers {
+    uint32_t *item, *copy; /* [n_blocks] or NONE */
+    uint32_t *msg_of;      /* [items of receives] */
+} writers;
+
+static writers find_writers(const rota_sched *s)
+{
+    const rota_msgs *const l = &s->msgs[ROTA_RECV];
+    const size_t blocks = s->n_blocks * sizeof(uint32_t);
+    const writers w = {
+        inside_must(malloc(blocks)), inside_must(malloc(blocks)),
+        inside_must(malloc((l->n_items + 1ul) * sizeof(uint32_t)))};
+
+    memset(w.item, 0xff, blocks);
+    memset(w.copy, 0xff, blocks);
+    for (uint32_t m = 0; m < l->n; m++)
+        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+            w.item[l->item[i]] = i;
+            w.msg_of[i] = m;
+        }
+    for (uint32_t c = 0; c < s->n_copies; c++)
+        w.copy[s->copy[c].to] = c;
+    return w;
+}
+
+static void free_writers(writers *w)
+{
+    free(w->item);
+    free(w->copy);
+    free(w->msg_of);
+}
+
+/* Back along its way to the send buffer that it comes from; labels of items that
+ * are known already end that. */
+static sim_label follow(const sim_traffic *t, const writers w[], int r,
+                        rota_block b)
+{
+    int shift = 0;
+
+    for (;;) {
+        const sim_rep *const rep = &t->rep[r];
+        if (b < (rota_block)t->P)
+            return (sim_label){(r + shift) % t->P, ((int)b + shift) % t->P};
+        const uint32_t i = w[r].item[b];
+        if (i == NONE) {
+            if (w[r].copy[b] == NONE)
+                inside_die("rank %d has a block that nobody sends", r);
+            b = rep->s.copy[w[r].copy[b]].from;
+            continue;
+        }
+        const sim_label known = rep->label[i];
+        if (known.from >= 0)
+            return (sim_label){(known.from + shift) % t->P,
+                               (known.to + shift) % t->P};
+        const uint32_t m = w[r].msg_of[i];
+        const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
+        const int peer = l->msg[m].peer, other = peer % t->period;
+        const rota_msgs *const sends = &t->rep[other].s.msgs[ROTA_SEND];
+        b = sends->item[sends->msg[rep->partner[ROTA_RECV][m]].first + i -
+                        l->msg[m].first];
+        shift = (int)(((int64_t)shift + peer - other) % t->P);
+        r = other;
+    }
+}
+
+static void label_rep(sim_traffic *t, const writers w[], int r)
+{
+    sim_rep *const rep = &t->rep[r];
+    const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
+    const rota_block P = (rota_block)t->P;
+
+    for (uint32_t i = 0; i < l->n_items; i++) {
+        const rota_block b = l->item[i];
+        rep->label[i] = follow(t, w, r, b);
+        rep->mark[i] =
+            (uint8_t)((b >= P && b < 2 * P ? SIM_LANDS : 0) |
+                      (rota_block_is_padded(&rep->s, b) ? SIM_PADDED : 0));
+        if (rep->mark[i] & SIM_LANDS &&
+            (rep->label[i].from != (int)(b - P) || rep->label[i].to != r))
+            inside_die("rank %d would get a wrong block", r);
+    }
+    for (uint32_t c = 0; c < rep->s.n_copies; c++)
+        rep->copied[c] = follow(t, w, r, rep->s.copy[c].from);
+}
+
+static void label_all(sim_traffic *t)
+{
+    writers *const w = inside_must(malloc((size_t)t->period * sizeof *w));
+
+    for (int r = 0; r < t->period; r++) {
+        sim_rep *const rep = &t->rep[r];
+        const size_t n = rep->s.msgs[ROTA_RECV].n_items + 1ul;
+        w[r] = find_writers(&rep->s);
+        rep->label = inside_must(malloc(n * sizeof *rep->label));
+        memset(rep->label, 0xff, n * sizeof *rep->label); /* -1: not known */
+        rep->mark = inside_must(malloc(n));
+        rep->copied =
+            inside_must(malloc((rep->s.n_copies + 1ul) * sizeof *rep->copied));
+    }
+    for (int r = 0; r < t->period; r++)
+        label_rep(t, w, r);
+    for (int r = 0; r < t->period; r++)
+        free_writers(&w[r]);
+    free(w);
+}
+
+/* ---- what lies end to end ---------------------------------------------------- */
+
+typedef struct places {
+    size_t *bytes;
+    ptrdiff_t *offset;
+} places;
+
+static void lay_out_user(const sim_traffic *t, int r, places *k)
+{
+    for (int side = 0; side < 2; side++) {
+        ptrdiff_t end = 0;
+        for (int q = 0; q < t->P; q++) {
+            const int b = side * t->P + q;
+            k->bytes[b] = side ? sim_block(t, q, r) : sim_block(t, r, q);
+            k->offset[b] = end;
+            end += (ptrdiff_t)k->bytes[b] + t->gaps;
+        }
+    }
+}
+
+/* Blocks without bytes are none. */
+static bool is_apart(const rota_sched *s, const places *k, rota_dir dir,
+                     uint32_t m)
+{
+    const rota_msgs *const l = &s->msgs[dir];
+    bool any = false;
+    rota_block before = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        const rota_block b = l->item[i];
+        if (k->bytes[b] == 0)
+            continue;
+        if (any &&
+            (rota_block_region(s, b) != rota_block_region(s, before) ||
+             k->offset[b] != k->offset[before] + (ptrdiff_t)k->bytes[before]))
+            return true;
+        any = true;
+        before = b;
+    }
+    return false;
+}
+
+/* Blocks that leave have the sizes of what came. */
+static void place_rep(sim_traffic *t, int r)
+{
+    sim_rep *const rep = &t->rep[r];
+    const rota_sched *const s = &rep->s;
+    const rota_msgs *const recvs = &s->msgs[ROTA_RECV];
+    places k = {inside_must(calloc(s->n_blocks, sizeof *k.bytes)),
+                inside_must(calloc(s->n_blocks, sizeof *k.offset))};
+    rota_scratch scratch;
+
+    for (uint32_t i = 0; i < recvs->n_items; i++)
+        k.bytes[recvs->item[i]] =
+            sim_block(t, rep->label[i].from, rep->label[i].to);
+    for (uint32_t c = 0; c < s->n_copies; c++)
+        k.bytes[s->copy[c].to] =
+            sim_block(t, rep->copied[c].from, rep->copied[c].to);
+    lay_out_user(t, r, &k);
+    rota_sched_pad(s, t->largest, k.bytes);
+    if (rota_sched_place(s, false, k.bytes, k.offset, &scratch) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const uint32_t n = s->msgs[dir].n;
+        rep->apart[dir] = inside_must(malloc(n + 1ul));
+        for (uint32_t m = 0; m < n; m++)
+            rep->apart[dir][m] = is_apart(s, &k, (rota_dir)dir, m);
+    }
+    free(k.bytes);
+    free(k.offset);
+}
+
+/* ---- all together ------------------------------------------------------------ */
+
+static void number_phases(sim_rep *rep)
+{
+    const rota_sched *const s = &rep->s;
+
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        for (uint32_t m = s->phase[p].msg[ROTA_RECV];
+             m < s->phase[p + 1].msg[ROTA_RECV]; m++)
+            rep->phase_of[m] = p;
+}
+
+static void make_table(sim_traffic *t, const rota_choice *choice);
+
+void sim_traffic_init(sim_traffic *t, const rota_hints *hints, rota_kind kind,
+                      rota_choice *choice)
+{
+    t->P = t->topo->P;
+    t->period = find_period(t, hints, kind);
+    t->rep = inside_must(calloc((size_t)t->period, sizeof *t->rep));
+    for (int r = 0; r < t->period; r++) {
+        sim_rep *const rep = &t->rep[r];
+        build(t, hints, kind, r, &rep->s, choice);
+        for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+            rep->partner[dir] = inside_must(
+                malloc((rep->s.msgs[dir].n + 1ul) * sizeof(uint32_t)));
+        rep->phase_of = inside_must(
+            malloc((rep->s.msgs[ROTA_RECV].n + 1ul) * sizeof(uint32_t)));
+        number_phases(rep);
+    }
+    match_all(t);
+    label_all(t);
+    for (int r = 0; r < t->period; r++)
+        if (choice->algo->sizes != ROTA_SIZES_STATED)
+            place_rep(t, r);
+    for (int r = 0; r < t->period; r++)
+        t->rep[r].sum = inside_must(
+            calloc(t->rep[r].s.msgs[ROTA_RECV].n + 1ul, sizeof *t->rep[r].sum));
+    make_table(t, choice);
+}
+
+void sim_traffic_free(sim_traffic *t)
+{
+    for (int r = 0; r < t->period; r++) {
+        sim_rep *const rep = &t->rep[r];
+        const uint32_t n = rep->s.msgs[ROTA_RECV].n;
+        rota_sched_free(&rep->s);
+        for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+            free(rep->partner[dir]);
+            free(rep->apart[dir]);
+        }
+        free(rep->phase_of);
+        free(rep->label);
+        free(rep->mark);
+        free(rep->copied);
+        for (uint32_t m = 0; m < n; m++)
+            free(rep->sum[m]);
+        free(rep->sum);
+    }
+    free(t->rep);
+    free(t->table);
+    t->rep = NULL;
+    t->table = NULL;
+}
+
+size_t sim_block(const sim_traffic *t, int from, int to)
+{
+    return t->dist ? dist_bytes(t->dist, t->largest, t->P, t->seed, from, to, 0)
+                   : t->largest;
+}
+
+/* ---- what messages add up to ------------------------------------------------- */
+
+/* Blocks are added up for all ranks that a representative stands for at once:
+ * those of one place in its messages lie end to end in the table. */
+#define DEFINE_ADD(type)                                                       \
+    static void add_##type(const type row[], uint32_t from, uint32_t n,        \
+                           uint32_t bytes[], uint32_t filled[])                \
+    {                                                                          \
+        for (uint32_t i = 0; i < n - from; i++) {                              \
+            bytes[i] += row[from + i];                                         \
+            filled[i] += row[from + i] > 0;                                    \
+        }                                                                      \
+        for (uint32_t i = 0; i < from; i++) {                                  \
+            bytes[n - from + i] += row[i];                                     \
+            filled[n - from + i] += row[i] > 0;                                \
+        }                                                                      \
+    }
+DEFINE_ADD(uint8_t)
+DEFINE_ADD(uint16_t)
+DEFINE_ADD(uint32_t)
+
+static void add_block(const sim_traffic *t, sim_label l, uint32_t bytes[],
+                      uint32_t filled[])
+{
+    const size_t P = (size_t)t->P, G = (size_t)t->period, N = P / G;
+    const size_t distance = (size_t)((l.to - l.from + t->P) % t->P);
+    const size_t row = distance * P + (size_t)l.from % G * N;
+    const uint32_t from = (uint32_t)((size_t)l.from / G), n = (uint32_t)N;
+
+    if (t->width == 1)
+        add_uint8_t((const uint8_t *)t->table + row, from, n, bytes, filled);
+    else if (t->width == 2)
+        add_uint16_t((const uint16_t *)t->table + row, from, n, bytes, filled);
+    else
+        add_uint32_t((const uint32_t *)t->table + row, from, n, bytes, filled);
+}
+
+static void put(const sim_traffic *t, size_t at, size_t bytes)
+{
+    if (t->width == 1)
+        ((uint8_t *)t->table)[at] = (uint8_t)bytes;
+    else if (t->width == 2)
+        ((uint16_t *)t->table)[at] = (uint16_t)bytes;
+    else
+        ((uint32_t *)t->table)[at] = (uint32_t)bytes;
+}
+
+/* Nothing is gained where every message is one block, or where sums would not fit.
+ */
+static void make_table(sim_traffic *t, const rota_choice *choice)
+{
+    const size_t P = (size_t)t->P, G = (size_t)t->period, N = P / G;
+
+    if (choice->algo->sizes == ROTA_SIZES_STATED || t->period == t->P ||
+        t->largest > UINT32_MAX / P || P > 1 << 15)
+        return;
+    t->width = t->largest <= UINT8_MAX ? 1 : t->largest <= UINT16_MAX ? 2 : 4;
+    t->table = inside_must(malloc(P * P * (size_t)t->width));
+    for (size_t d = 0; d < P; d++)
+        for (size_t from = 0; from < P; from++)
+            put(t, d * P + from % G * N + from / G,
+                sim_block(t, (int)from, (int)((from + d) % P)));
+}
+
+static sim_sum *add_up(const sim_traffic *t, const sim_rep *rep, uint32_t m)
+{
+    const rota_msg *const msg = &rep->s.msgs[ROTA_RECV].msg[m];
+    const size_t N = (size_t)(t->P / t->period);
+    sim_sum *const sum = inside_must(malloc(N * sizeof *sum));
+    uint32_t *const all = inside_must(calloc(4 * N, sizeof *all));
+    uint32_t padding = 0;
+
+    for (uint32_t i = msg[0].first; i < msg[1].first; i++) {
+        const size_t lands = rep->mark[i] & SIM_LANDS ? 2 * N : 0;
+        if (rep->mark[i] & SIM_PADDED)
+            padding++;
+        else
+            add_block(t, rep->label[i], all + lands, all + lands + N);
+    }
+    for (size_t k = 0; k < N; k++)
+        sum[k] = (sim_sum){
+            .bytes = all[k] + all[2 * N + k] + padding * (uint32_t)t->largest,
+            .lands = all[2 * N + k],
+            .n = all[N + k] + all[3 * N + k] + (t->largest ? padding : 0),
+            .n_land = all[3 * N + k]};
+    free(all);
+    return sum;
+}
+
+static sim_size draw_up(const sim_traffic *t, int rank, uint32_t m)
+{
+    const sim_rep *const rep = sim_rep_of(t, rank);
+    const rota_msg *const msg = &rep->s.msgs[ROTA_RECV].msg[m];
+    const int P = t->P, shift = rank - rank % t->period;
+    sim_size size = {0};
+
+    for (uint32_t i = msg[0].first; i < msg[1].first; i++) {
+        int from = rep->label[i].from + shift, to = rep->label[i].to + shift;
+        from -= from >= P ? P : 0;
+        to -= to >= P ? P : 0;
+        const size_t bytes =
+            rep->mark[i] & SIM_PADDED ? t->largest : sim_block(t, from, to);
+        size.bytes += (double)bytes;
+        size.n += bytes > 0;
+        if (rep->mark[i] & SIM_LANDS) {
+            size.lands += (double)bytes;
+            size.n_land += bytes > 0;
+        }
+    }
+    return size;
+}
+
+sim_size sim_message(sim_traffic *t, int rank, uint32_t m)
+{
+    sim_rep *const rep = &t->rep[rank % t->period];
+    const rota_msg *const msg = &rep->s.msgs[ROTA_RECV].msg[m];
+
+    if (!t->table || msg[1].first - msg[0].first == 1)
+        return draw_up(t, rank, m);
+    if (!rep->sum[m])
+        rep->sum[m] = add_up(t, rep, m);
+    const sim_sum *const s = &rep->sum[m][rank / t->period];
+    return (sim_size){s->bytes, s->lands, s->n, s->n_land};
+}
