@@ -264,7 +264,9 @@ static void print_usage(void)
          "3>5 is the block of rank 3 for rank 5. Where it is taken from and\n"
          "where it lands: S send buffer, R receive buffer, t2 slot 2 of\n"
          "scratch, r2 on its way in the receive buffer, in the place of\n"
-         "the block from rank 2.");
+         "the block from rank 2.\n"
+         "\n"
+         "example: rota-draw --algo parlogna --radix 2 --ranks 4");
 }
 
 static void parse_option(options *o, const char *name, char *value)

@@ -515,6 +515,8 @@ static void print_usage(void)
         "authors run them:");
     for (const sim_form *f = sim_forms; f->name; f++)
         printf("  %-30s %s\n", f->name, f->what);
+    puts("\nexample: rota-price --algos parlogna:radix=4,scattered --ranks "
+         "64,1024");
 }
 
 static void parse_algos(options *o, char *list)

@@ -56,6 +56,10 @@ static void help(FILE *out)
     fputs(
         "usage: mpiexec -n P rota-tune [OPTION...]\n"
         "\n"
+        "Measures which algorithm is fastest for which all-to-all on this\n"
+        "machine, and writes a tuning file that plans choose by. Run it once,\n"
+        "with as many ranks as programs will have.\n"
+        "\n"
         "  --output FILE      what to write, and to go on with if it is there\n"
         "                     (default: ROTA_TUNING_FILE, else the user's\n"
         "                     file, ~/.config/rota/tuning.json)\n"
@@ -74,7 +78,7 @@ static void help(FILE *out)
         "(default 100)\n"
         "  --budget SECONDS   begin nothing later than that\n"
         "  --seed N           of random distributions\n"
-        "  --help\n",
+        "  --help             print this\n",
         out);
 }
 

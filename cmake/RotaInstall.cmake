@@ -1,12 +1,12 @@
-# Installs the header, the libraries, rota-run, rota-tune and rota-info, manual
-# pages, and what CMake and pkg-config need to find them.
+# Installs the headers, the libraries, programs, manual pages, completion for
+# bash, and what CMake and pkg-config need to find them.
 
 include(CMakePackageConfigHelpers)
 
 set(rota_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rota)
 set(rota_pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(FILES include/rota.h TYPE INCLUDE)
+install(FILES include/rota.h include/rota.hpp TYPE INCLUDE)
 
 # Manual pages, made from the header.
 set(rota_man ${PROJECT_BINARY_DIR}/man)
@@ -34,14 +34,53 @@ if(TARGET rota_mpi)
     install(TARGETS rota_mpi)
     install(PROGRAMS ${PROJECT_BINARY_DIR}/src/mpi/rota-run TYPE BIN)
 endif()
-foreach(program IN ITEMS rota-tune rota-info rota-price)
-    if(TARGET ${program})
-        install(TARGETS ${program})
+
+# rota_program_page(NAME COMMAND SUMMARY): a page of section 1, from what COMMAND
+# prints for --help, and completion. No page where it does not run by itself.
+set(rota_pages "")
+set(rota_completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+function(rota_program_page name command summary)
+    if(CMAKE_CROSSCOMPILING OR ROTA_MPI_FLAVOUR STREQUAL "smpi")
+        return()
     endif()
-endforeach()
+    set(page ${PROJECT_BINARY_DIR}/man1/${name}.1)
+    add_custom_command(OUTPUT ${page}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man1
+        COMMAND ${command} --help > ${page}.txt
+        COMMAND ${ROTA_AWK} -v name=${name} -v summary=${summary}
+                -v version=${PROJECT_VERSION}
+                -v "also=rota(3) rota_hints(7)"
+                -f ${PROJECT_SOURCE_DIR}/tools/man1.awk ${page}.txt > ${page}
+        DEPENDS ${command} ${PROJECT_SOURCE_DIR}/tools/man1.awk
+        VERBATIM
+        COMMENT "Making the manual page of ${name}")
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${PROJECT_SOURCE_DIR}/packaging/rota-completion.bash
+            DESTINATION ${rota_completions} RENAME ${name})
+    set(rota_pages ${rota_pages} ${page} PARENT_SCOPE)
+endfunction()
+
+if(TARGET rota_mpi)
+    rota_program_page(rota-run ${PROJECT_BINARY_DIR}/src/mpi/rota-run
+        "run a program of MPI with its all-to-alls on Rota")
+endif()
+if(TARGET rota-bench)
+    install(TARGETS rota-bench rota-draw rota-info rota-price rota-tune)
+    rota_program_page(rota-bench rota-bench
+        "time all-to-all algorithms beside MPI's")
+    rota_program_page(rota-draw rota-draw
+        "draw what an all-to-all algorithm sends to whom")
+    rota_program_page(rota-info rota-info
+        "print the algorithms, hints and ranks that Rota finds")
+    rota_program_page(rota-price rota-price
+        "count what all-to-all algorithms cost at any number of ranks")
+    rota_program_page(rota-tune rota-tune
+        "measure which all-to-all algorithm is fastest")
+endif()
 if(TARGET rota-price)
     install(DIRECTORY bench/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/rota)
 endif()
+add_custom_target(rota_program_pages ALL DEPENDS ${rota_pages})
 install(EXPORT rota
     NAMESPACE rota:: FILE rotaTargets.cmake DESTINATION ${rota_cmake_dir})
 install(EXPORT rota_static
@@ -97,3 +136,23 @@ else()
 endif()
 configure_file(cmake/rota.pc.in ${PROJECT_BINARY_DIR}/rota.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rota.pc DESTINATION ${rota_pkgconfig_dir})
+
+# The Fortran modules, in the same way.
+if(ROTA_HAVE_FORTRAN)
+    set(rota_pc_modules "${ROTA_FORTRAN_MODULES}")
+    if(NOT IS_ABSOLUTE "${rota_pc_modules}")
+        set(rota_pc_modules "\${prefix}/${rota_pc_modules}")
+    endif()
+    set(rota_pc_fortran_cflags "")
+    foreach(dir IN LISTS MPI_Fortran_INCLUDE_DIRS)
+        string(APPEND rota_pc_fortran_cflags " -I${dir}")
+    endforeach()
+    # MPI's libraries without what they are linked with.
+    set(rota_pc_fortran_libs ${MPI_Fortran_LIBRARIES})
+    list(FILTER rota_pc_fortran_libs INCLUDE REGEX "mpi[^/]*$")
+    list(JOIN rota_pc_fortran_libs " " rota_pc_fortran_libs)
+    configure_file(cmake/rota-fortran.pc.in
+                   ${PROJECT_BINARY_DIR}/rota-fortran.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/rota-fortran.pc
+            DESTINATION ${rota_pkgconfig_dir})
+endif()

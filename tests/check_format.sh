@@ -1,8 +1,9 @@
 #!/bin/sh
-# check_format.sh ROOT - is all C code laid out as .clang-format says? Prints
+# check_format.sh ROOT - is all C and C++ laid out as .clang-format says? Prints
 # the files that are not. To lay all of it out:
 #
-#   clang-format -i $(find include src tests examples bench -name '*.[ch]')
+#   clang-format -i $(find include src cxx tests examples bench -name '*.[ch]' \
+#       -o -name '*.[ch]pp')
 #
 # Versions of clang-format differ in what they make of one .clang-format, so
 # only the one that the project uses is asked.
@@ -12,8 +13,9 @@ cd "${1:?}" || exit 1
 
 for program in "clang-format-$version" clang-format; do
     "$program" --version 2>/dev/null | grep -q "version $version\." || continue
-    found=$(find include src tests examples bench -name '*.[ch]' -exec \
-        "$program" --dry-run -Werror {} + 2>&1) && exit
+    found=$(find include src cxx tests examples bench \( -name '*.[ch]' \
+        -o -name '*.[ch]pp' \) -exec "$program" --dry-run -Werror {} + \
+        2>&1) && exit
     echo "$found" | sed -n 's/:.*clang-formatted.*//p' | sort -u |
         sed 's/^/not as clang-format lays it out: /'
     exit 1

@@ -5,6 +5,7 @@
 #   . tools/setup.sh
 #   rota_setup          what the library, examples and bench need
 #   rota_setup tests    and what the tests need
+#   rota_setup tests full   and what those need that take minutes
 #
 # What is missing is installed with apt-get, as root or through sudo; where
 # that is not possible, says what to install and returns 1. Does and prints
@@ -60,6 +61,21 @@ rota_ip_ok()
     command -v ip || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ]
 }
 
+# mpi4py of Debian is Open MPI's.
+rota_python_ok()
+{
+    command -v mpicc.openmpi || return 0
+    command -v meson && command -v ninja && command -v cython3 &&
+        /usr/bin/python3 -c 'import mpi4py, numpy'
+}
+
+rota_packages_ok()
+{
+    command -v dh && command -v lintian && command -v mmdebstrap &&
+        command -v dh_python3 && command -v python3-config &&
+        command -v mpicc.openmpi
+}
+
 # Sets rota_missing and rota_wanted.
 rota_look()
 {
@@ -84,6 +100,14 @@ rota_look()
         rota_want "clang-format" command -v clang-format
         rota_want "clang" command -v clang
         rota_want "gnuplot-nox" command -v gnuplot
+        rota_want "gfortran" command -v gfortran
+        rota_want "abigail-tools" command -v abidiff
+        rota_want "python3-mpi4py python3-numpy cython3 meson" rota_python_ok
+    fi
+    if [ "${2:-}" = full ]; then
+        rota_want "debhelper lintian mmdebstrap dh-python python3-dev \
+libopenmpi-dev" rota_packages_ok
+        rota_want "mkdocs" command -v mkdocs
     fi
 }
 

@@ -28,7 +28,7 @@ set -u
 
 cd "$(dirname "$0")/.." || exit 1
 . tools/setup.sh
-rota_setup tests || exit 1
+rota_setup tests ${1:+$([ "$1" != --full ] || echo full)} || exit 1
 
 test_jobs=$(nproc 2>/dev/null || echo 2)
 test_failed=

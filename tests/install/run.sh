@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh BUILD CMAKE MPIEXEC... - install Rota from the folder BUILD and
-# use it from there, in C and C++, by CMake and by pkg-config, with the shared
-# and with the static library. MPIEXEC... is a command line up to and including
+# use it from there, in C, C++ and Fortran, by CMake and by pkg-config, with the
+# shared and with the static library. MPIEXEC... is a command line up to and including
 # the option that takes the number of ranks.
 set -u
 build=${1:?}
@@ -43,6 +43,25 @@ for language in C CXX; do
             "$work/$language/with_$library"
     done
 done
+
+# Where it was built with a Fortran compiler.
+if [ -e "$pc/rota-fortran.pc" ]; then
+    step "configure Fortran" "$cmake" -S "$here" -B "$work/Fortran" \
+        -DCMAKE_PREFIX_PATH="$prefix" -DCONSUMER_LANGUAGE=Fortran
+    step "build Fortran" "$cmake" --build "$work/Fortran"
+    step "run Fortran, CMake" timeout 60 "$@" 2 "$work/Fortran/with_fortran"
+    fortran_flags()
+    {
+        PKG_CONFIG_PATH="$pc${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" \
+            pkg-config "$@" rota-fortran
+    }
+    # Split on purpose: lists of flags.
+    # shellcheck disable=SC2046
+    step "compile Fortran, pkg-config" "${FC:-gfortran}" -o "$work/fortran" \
+        $(fortran_flags --cflags) "$here/consumer.f90" \
+        $(fortran_flags --libs) -Wl,-rpath,"$libdir"
+    step "run Fortran, pkg-config" timeout 60 "$@" 2 "$work/fortran"
+fi
 
 # Beside a program that uses Rota itself.
 [ -s "$prefix/share/man/man3/rota_start.3" ] || { echo "no manual pages"; exit 1; }

@@ -1,0 +1,424 @@
+! test_fortran.F90 - every routine of the module FACE, rota or rota_f90, on any
+! number of ranks: results, what it makes of arguments, and errors.
+#ifdef FACE_rota
+#define MPI_MODULE mpi_f08
+#define TYPE_OF(handle) type(handle)
+#else
+#define MPI_MODULE mpi
+#define TYPE_OF(handle) integer
+#endif
+
+program test_fortran
+  use, intrinsic :: iso_c_binding
+  use MPI_MODULE
+  use FACE
+  implicit none
+
+  integer :: P, me, wrong, err
+  TYPE_OF(MPI_Comm) :: comm
+
+  call MPI_Init(err)
+  comm = MPI_COMM_WORLD
+  call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN, err)
+  call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN, err)
+  call MPI_Comm_size(comm, P, err)
+  call MPI_Comm_rank(comm, me, err)
+  wrong = 0
+
+  call test_fixed()
+  call test_in_place()
+  call test_same_counts()
+  call test_types()
+  call test_many()
+  call test_varying()
+  call test_exchange()
+  call test_memory()
+  call test_asking()
+  call test_tuning()
+  call test_errors()
+
+  call MPI_Allreduce(MPI_IN_PLACE, wrong, 1, MPI_INTEGER, MPI_SUM, comm, err)
+  if (me == 0) print '(a,i0,a,i0)', 'ranks ', P, ', wrong ', wrong
+  call MPI_Finalize(err)
+  if (wrong /= 0) error stop 1
+
+contains
+
+  subroutine check(holds, what)
+    logical, intent(in) :: holds
+    character(len=*), intent(in) :: what
+
+    if (holds) return
+    print '(a,i0,2a)', 'rank ', me, ': ', what
+    wrong = wrong + 1
+  end subroutine check
+
+  ! The class of a code is the one expected.
+  subroutine expect(code, class, what)
+    integer, intent(in) :: code, class
+    character(len=*), intent(in) :: what
+    integer :: found
+
+    call rota_error_class(code, found)
+    call check(found == class, what)
+  end subroutine expect
+
+  ! Rank r sends r + d + 1 numbers to rank d, which are as many as come.
+  subroutine lay_out(counts, displs, total)
+    integer, intent(out) :: counts(P), displs(P), total
+    integer :: q
+
+    total = 0
+    do q = 1, P
+      counts(q) = me + q
+      displs(q) = total
+      total = total + counts(q)
+    end do
+  end subroutine lay_out
+
+  pure integer function number(src, dst, i)
+    integer, intent(in) :: src, dst, i
+
+    number = (src * 31 + dst) * 31 + i
+  end function number
+
+  subroutine fill(buf, counts, displs)
+    integer, intent(out) :: buf(:)
+    integer, intent(in) :: counts(P), displs(P)
+    integer :: q, i
+
+    do q = 1, P
+      do i = 1, counts(q)
+        buf(displs(q) + i) = number(me, q - 1, i)
+      end do
+    end do
+  end subroutine fill
+
+  logical function arrived(buf, counts, displs)
+    integer, intent(in) :: buf(:), counts(P), displs(P)
+    integer :: q, i
+
+    arrived = .true.
+    do q = 1, P
+      do i = 1, counts(q)
+        arrived = arrived .and. buf(displs(q) + i) == number(q - 1, me, i)
+      end do
+    end do
+  end function arrived
+
+  subroutine test_fixed()
+    integer :: counts(P), displs(P), total, ierror
+    integer, allocatable, asynchronous :: a(:), b(:), c(:)
+    integer(MPI_COUNT_KIND) :: large(P)
+    integer(MPI_ADDRESS_KIND) :: far(P)
+    type(rota_plan) :: plan
+    logical :: flag
+
+    call lay_out(counts, displs, total)
+    allocate (a(total), b(total), c(total))
+    call fill(a, counts, displs)
+    b = -1
+    call rota_alltoallv_init(a, counts, displs, MPI_INTEGER, b, counts, &
+        displs, MPI_INTEGER, comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'alltoallv_init')
+    call rota_start(plan) ! no ierror: it is optional
+    call rota_wait(plan)
+    call check(arrived(b, counts, displs), 'alltoallv')
+    c = -1
+    call rota_plan_set_buffers(plan, a, c)
+    call rota_start(plan)
+    flag = .false.
+    do while (.not. flag)
+      call rota_test(plan, flag)
+    end do
+    call check(arrived(c, counts, displs), 'set_buffers and test')
+    call rota_plan_free(plan)
+    call check(.not. c_associated(plan%handle), 'plan_free')
+
+    large = counts
+    far = displs
+    b = -1
+    call rota_alltoallv_init(a, large, far, MPI_INTEGER, b, large, far, &
+        MPI_INTEGER, comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'alltoallv_init, large counts')
+    call rota_plan_set_stream(plan, ROTA_NO_STREAM, ierror)
+    call check(ierror == MPI_SUCCESS, 'plan_set_stream')
+    call rota_start(plan)
+    call rota_wait(plan)
+    call check(arrived(b, counts, displs), 'alltoallv, large counts')
+    call rota_plan_free(plan)
+  end subroutine test_fixed
+
+  subroutine test_in_place()
+    integer :: counts(P), displs(P), total, ierror
+    integer, allocatable, asynchronous :: a(:)
+    type(rota_plan) :: plan
+
+    call lay_out(counts, displs, total)
+    allocate (a(total))
+    call fill(a, counts, displs)
+    call rota_alltoallv_init(MPI_IN_PLACE, counts, displs, MPI_INTEGER, a, &
+        counts, displs, MPI_INTEGER, comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'in place')
+    if (ierror /= MPI_SUCCESS) return
+    call rota_start(plan)
+    call rota_wait(plan)
+    call check(arrived(a, counts, displs), 'in place, result')
+    call rota_plan_free(plan)
+  end subroutine test_in_place
+
+  subroutine test_same_counts()
+    integer, asynchronous :: a(2 * P), b(2 * P)
+    integer :: q
+    type(rota_plan) :: plan
+
+    a = [(number(me, (q - 1) / 2, mod(q - 1, 2)), q = 1, 2 * P)]
+    b = -1
+    call rota_alltoall_init(a, 2, MPI_INTEGER, b, 2, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan)
+    call rota_start(plan)
+    call rota_wait(plan)
+    call rota_plan_free(plan)
+    call check(all(b == [(number((q - 1) / 2, me, mod(q - 1, 2)), &
+        q = 1, 2 * P)]), 'alltoall')
+    b = -1
+    call rota_alltoall_init(a, 2_MPI_COUNT_KIND, MPI_INTEGER, b, &
+        2_MPI_COUNT_KIND, MPI_INTEGER, comm, MPI_INFO_NULL, plan)
+    call rota_start(plan)
+    call rota_wait(plan)
+    call rota_plan_free(plan)
+    call check(all(b == [(number((q - 1) / 2, me, mod(q - 1, 2)), &
+        q = 1, 2 * P)]), 'alltoall, large counts')
+  end subroutine test_same_counts
+
+  ! Rows of a matrix go, columns of one come.
+  subroutine test_types()
+    integer, asynchronous :: a(P, 3), b(3, P)
+    integer :: q, i, ierror
+    TYPE_OF(MPI_Datatype) :: row, placed
+    type(rota_plan) :: plan
+
+    do q = 1, P
+      a(q, :) = [(number(me, q - 1, i), i = 1, 3)]
+    end do
+    call MPI_Type_vector(3, 1, P, MPI_INTEGER, row, ierror)
+    call MPI_Type_create_resized(row, 0_MPI_ADDRESS_KIND, &
+        int(storage_size(1) / 8, MPI_ADDRESS_KIND), placed, ierror)
+    call MPI_Type_commit(placed, ierror)
+    call rota_alltoall_init(a, 1, placed, b, 3, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'types')
+    call MPI_Type_free(row, ierror)
+    call MPI_Type_free(placed, ierror)
+    call rota_start(plan)
+    call rota_wait(plan)
+    do q = 1, P
+      call check(all(b(:, q) == [(number(q - 1, me, i), i = 1, 3)]), &
+          'types, result')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_types
+
+  subroutine test_many()
+    integer, asynchronous :: a(P), b(P, 2)
+    integer :: k, q
+    type(rota_plan) :: plans(2)
+
+    a = [(number(me, q, 0), q = 0, P - 1)]
+    b = -1
+    do k = 1, 2
+      call rota_alltoall_init(a, 1, MPI_INTEGER, b(:, k), 1, MPI_INTEGER, &
+          comm, MPI_INFO_NULL, plans(k))
+    end do
+    call rota_startall(2, plans)
+    call rota_waitall(2, plans)
+    do k = 1, 2
+      call check(all(b(:, k) == [(number(q, me, 0), q = 0, P - 1)]), &
+          'startall and waitall')
+      call rota_plan_free(plans(k))
+    end do
+  end subroutine test_many
+
+  subroutine test_varying()
+    integer :: counts(P), displs(P), total, step
+    integer, allocatable, asynchronous :: a(:), b(:)
+    integer(MPI_COUNT_KIND) :: large(P)
+    integer(MPI_ADDRESS_KIND) :: far(P)
+    type(rota_plan) :: plan
+
+    call lay_out(counts, displs, total)
+    allocate (a(total), b(total))
+    call rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan)
+    do step = 1, 2
+      call fill(a, counts, displs)
+      b = -1
+      large = counts
+      far = displs
+      if (step == 1) then
+        call rota_alltoallv_start(plan, a, counts, displs, b, counts, displs)
+      else
+        call rota_alltoallv_start(plan, a, large, far, b, large, far)
+      end if
+      call rota_wait(plan)
+      call check(arrived(b, counts, displs), 'varying')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_varying
+
+  subroutine test_exchange()
+    integer :: counts(P), displs(P), total, step, ierror
+    integer :: came(P), places(P)
+    integer, allocatable, asynchronous :: a(:)
+    integer, allocatable, target, asynchronous :: mine(:)
+    integer, pointer :: got(:)
+    integer(MPI_COUNT_KIND) :: large(P)
+    integer(MPI_ADDRESS_KIND) :: far(P)
+    type(c_ptr) :: where
+    type(rota_plan) :: plan
+
+    call lay_out(counts, displs, total)
+    allocate (a(total), mine(total))
+    call fill(a, counts, displs)
+    call rota_exchange_init(ROTA_UNBOUNDED, MPI_INTEGER, comm, MPI_INFO_NULL, &
+        plan)
+    do step = 1, 4
+      large = counts
+      far = displs
+      if (step == 2) then
+        call rota_exchange_start(plan, a, large, far)
+        call rota_exchange_wait(plan, where, large, far)
+        came = int(large)
+        places = int(far)
+      else if (step == 3) then
+        call rota_exchange_set_buffer(plan, mine, &
+            int(total, c_size_t) * storage_size(1) / 8, ierror)
+        call check(ierror == MPI_SUCCESS, 'exchange_set_buffer')
+        call rota_exchange_start(plan, a, counts, displs)
+        call rota_exchange_wait(plan, where)
+        call check(c_associated(where, c_loc(mine)), 'exchange_set_buffer, own')
+        call rota_exchange_set_buffer(plan) ! the plan's again
+      else
+        call rota_exchange_start(plan, a, counts, displs)
+        call rota_exchange_wait(plan, where, came, places, ierror)
+        call check(ierror == MPI_SUCCESS, 'exchange_wait')
+      end if
+      call c_f_pointer(where, got, [total])
+      call check(all(came == counts) .and. all(places == displs), &
+          'exchange, counts')
+      call check(arrived(got, came, places), 'exchange, blocks')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_exchange
+
+  subroutine test_memory()
+    type(c_ptr) :: memory
+    integer, pointer, asynchronous :: a(:)
+    integer :: b(P), q, ierror
+    type(rota_plan) :: plan
+
+    call rota_mem_alloc(int(P, c_size_t) * storage_size(1) / 8, comm, &
+        MPI_INFO_NULL, memory, ierror)
+    call check(ierror == MPI_SUCCESS .and. c_associated(memory), 'mem_alloc')
+    call c_f_pointer(memory, a, [P])
+    a = [(number(me, q, 0), q = 0, P - 1)]
+    call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan)
+    call rota_start(plan)
+    call rota_wait(plan)
+    call check(all(b == [(number(q, me, 0), q = 0, P - 1)]), 'mem_alloc, used')
+    call rota_plan_free(plan)
+    call rota_mem_free(memory, ierror)
+    call check(ierror == MPI_SUCCESS .and. .not. c_associated(memory), &
+        'mem_free')
+  end subroutine test_memory
+
+  subroutine test_asking()
+    integer :: a(P), b(P)
+    character(len=:), allocatable :: text
+    type(rota_plan) :: plan
+
+    a = 0
+    call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan)
+    call rota_plan_describe(plan, ROTA_DESCRIBE_TEXT, text)
+    call check(index(text, 'algorithm') > 0, 'describe')
+    call rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text)
+    call check(text(1:1) == '{' .and. index(text, '}', back=.true.) > 1, &
+        'describe, JSON')
+    call rota_plan_free(plan)
+    call check(rota_version() == ROTA_VERSION_NUMBER, 'version')
+  end subroutine test_asking
+
+  subroutine test_tuning()
+    character(len=:), allocatable :: text
+    character(len=*), parameter :: file = 'test_fortran.FACE.json '
+    integer :: ierror, unit
+
+    call rota_tuning_forget(comm, ierror)
+    call check(ierror == MPI_SUCCESS, 'tuning_forget')
+    call rota_tuning_export_string(comm, text, ierror)
+    call check(ierror == MPI_SUCCESS .and. len(text) > 2, 'export_string')
+    call rota_tuning_import_string(text, comm, ierror)
+    call check(ierror == MPI_SUCCESS, 'import_string')
+    call rota_tuning_export(file, comm, ierror)
+    call check(ierror == MPI_SUCCESS, 'tuning_export')
+    call rota_tuning_import(file, comm, ierror)
+    call check(ierror == MPI_SUCCESS, 'tuning_import')
+    call rota_tuning_import(comm=comm, ierror=ierror) ! no file is no error
+    call check(ierror == MPI_SUCCESS, 'tuning_import, no path')
+    call rota_tuning_import('no such file', comm, ierror)
+    call expect(ierror, MPI_ERR_ARG, 'tuning_import of no file')
+    call MPI_Barrier(comm, ierror)
+    if (me == 0) then
+      open (newunit=unit, file=file, status='old')
+      close (unit, status='delete')
+    end if
+    call rota_tuning_forget(comm, ierror)
+  end subroutine test_tuning
+
+  subroutine test_errors()
+    integer :: a(2 * P), b(2 * P), ierror, length
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    type(rota_plan) :: plan
+
+    a = 0
+    call rota_start(ROTA_PLAN_NULL, ierror)
+    call expect(ierror, MPI_ERR_REQUEST, 'start of no plan')
+    call rota_alltoall_init(a, -1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan, ierror)
+    call expect(ierror, MPI_ERR_COUNT, 'negative count')
+    call check(.not. c_associated(plan%handle), 'no plan on errors')
+    call MPI_Error_string(ierror, text, length, ierror)
+    call check(index(text, 'rota_alltoall_init') > 0, 'text of an error')
+    ! Beyond 2^31: the error has it whole.
+    call rota_alltoall_init(a, 2_MPI_COUNT_KIND**33, MPI_BYTE, b, &
+        1_MPI_COUNT_KIND, MPI_BYTE, comm, MPI_INFO_NULL, plan, ierror)
+    call expect(ierror, MPI_ERR_COUNT, 'large count')
+    call MPI_Error_string(ierror, text, length, ierror)
+    call check(index(text, ' 8589934592 ') > 0, 'large count, its text')
+    call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, &
+        MPI_COMM_NULL, MPI_INFO_NULL, plan, ierror)
+    call expect(ierror, MPI_ERR_COMM, 'no communicator')
+    call rota_alltoall_init(a, 1, MPI_DATATYPE_NULL, b, 1, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan, ierror)
+    call expect(ierror, MPI_ERR_TYPE, 'no type')
+    ! A section with gaps, whatever the compiler would do with a copy of it.
+    call rota_alltoall_init(a(1:2 * P:2), 1, MPI_INTEGER, b, 1, MPI_INTEGER, &
+        comm, MPI_INFO_NULL, plan, ierror)
+    if (P > 1) call expect(ierror, MPI_ERR_BUFFER, 'a section with gaps')
+    if (ierror == MPI_SUCCESS) call rota_plan_free(plan)
+    call rota_alltoall_init(a(2:P + 1), 1, MPI_INTEGER, b, 1, MPI_INTEGER, &
+        comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'a section without gaps')
+    call rota_start(plan)
+    call rota_plan_free(plan, ierror)
+    call expect(ierror, MPI_ERR_REQUEST, 'free of an active plan')
+    call rota_wait(plan)
+    call rota_plan_free(plan)
+    call rota_alltoall_init(a, 1, MPI_INTEGER, MPI_IN_PLACE, 1, MPI_INTEGER, &
+        comm, MPI_INFO_NULL, plan, ierror)
+    call expect(ierror, MPI_ERR_BUFFER, 'MPI_IN_PLACE to receive')
+  end subroutine test_errors
+
+end program test_fortran

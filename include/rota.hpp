@@ -1,0 +1,673 @@
+/* rota.hpp - Rota in C++17: rota.h with plans that free themselves, buffers
+ * that know their datatypes, and errors that are thrown.
+ *
+ * Every function does what its namesake in rota.h does, and adds nothing to
+ * it but what is said here.
+ *
+ *   Errors. The last argument of every function, int *code, may be left out:
+ *   then an error is thrown as rota::error. Otherwise *code is set to the code,
+ *   or to MPI_SUCCESS, and nothing is thrown. Either way the error handler of
+ *   the communicator comes first, which ends the program unless it is
+ *   MPI_ERRORS_RETURN or the program's own.
+ *
+ *   Buffers. A contiguous range (std::vector, std::array, std::span) whose
+ *   elements have a datatype (rota::datatype), or a pointer and an MPI_Datatype
+ *   as rota::buffer{pointer, type}. Ranges are not copied and must outlive the
+ *   plan.
+ *
+ *   Counts and displacements. Contiguous ranges, of int both, or of MPI_Count
+ *   and MPI_Aint: then the large-count function is called. rota::packed makes
+ *   displacements of blocks that lie end to end.
+ *
+ *   Lifetime. Plans can be moved and not copied. The destructor of an active
+ *   plan waits for it, as its buffers are in use until then; after MPI_Finalize
+ *   it does nothing.
+ */
+#ifndef ROTA_HPP
+#define ROTA_HPP
+
+#include <rota.h>
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rota
+{
+
+/* -------------------------------------------------------------------------
+ * Errors
+ * ---------------------------------------------------------------------- */
+
+/* The MPI error class of a code. */
+inline int error_class(int code)
+{
+    int found = MPI_ERR_UNKNOWN;
+    rota_error_class(code, &found);
+    return found;
+}
+
+/* What MPI_Error_string says of a code. */
+inline std::string error_text(int code)
+{
+    std::array<char, MPI_MAX_ERROR_STRING> text;
+    int length = 0;
+    if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS)
+        return "unknown error";
+    return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+class error : public std::runtime_error
+{
+  public:
+    explicit error(int code)
+        : std::runtime_error(rota::error_text(code)), code_(code),
+          class_(rota::error_class(code))
+    {
+    }
+
+    int code() const noexcept
+    {
+        return code_;
+    }
+
+    /* MPI_ERR_COUNT and so on. */
+    int error_class() const noexcept
+    {
+        return class_;
+    }
+
+  private:
+    int code_, class_;
+};
+
+namespace detail
+{
+
+/* Returns whether a call succeeded; throws if nobody wants its code. */
+inline bool succeeded(int result, int *code)
+{
+    if (code)
+        *code = result;
+    else if (result != MPI_SUCCESS)
+        throw error(result);
+    return result == MPI_SUCCESS;
+}
+
+template <class Range>
+using element =
+    std::remove_pointer_t<decltype(std::data(std::declval<Range &>()))>;
+
+/* Whether counts and displacements are those of the large-count functions. */
+template <class Counts, class Displs> constexpr bool large()
+{
+    using count = std::remove_cv_t<element<const Counts>>;
+    using displ = std::remove_cv_t<element<const Displs>>;
+    constexpr bool wide =
+        std::is_same_v<count, MPI_Count> && std::is_same_v<displ, MPI_Aint>;
+    static_assert(
+        wide || (std::is_same_v<count, int> && std::is_same_v<displ, int>),
+        "counts and displacements are ranges of int, or of MPI_Count "
+        "and MPI_Aint");
+    return wide;
+}
+
+/* The one of two functions that takes the counts at hand. */
+template <bool large, class Small, class Large>
+constexpr auto pick([[maybe_unused]] Small small, [[maybe_unused]] Large wide)
+{
+    if constexpr (large)
+        return wide;
+    else
+        return small;
+}
+
+/* A text that a function writes once it knows how much room there is. */
+template <class Write> std::string text(Write write, int *code)
+{
+    std::size_t length = 0;
+    if (!succeeded(write(nullptr, &length), code))
+        return {};
+    std::string made(length, '\0');
+    if (!succeeded(write(made.data(), &length), code))
+        return {};
+    made.resize(length - 1); /* without the terminator */
+    return made;
+}
+
+} // namespace detail
+
+/* -------------------------------------------------------------------------
+ * Buffers
+ * ---------------------------------------------------------------------- */
+
+/* The datatype of T. Programs may add their own: a struct with a static
+ * function get, whose type lives as long as it is used. */
+template <class T, class = void> struct datatype;
+
+#define ROTA_DATATYPE(T, type)                                                 \
+    template <> struct datatype<T> {                                           \
+        static MPI_Datatype get()                                              \
+        {                                                                      \
+            return type;                                                       \
+        }                                                                      \
+    };
+ROTA_DATATYPE(char, MPI_CHAR)
+ROTA_DATATYPE(signed char, MPI_SIGNED_CHAR)
+ROTA_DATATYPE(unsigned char, MPI_UNSIGNED_CHAR)
+ROTA_DATATYPE(std::byte, MPI_BYTE)
+ROTA_DATATYPE(bool, MPI_C_BOOL)
+ROTA_DATATYPE(short, MPI_SHORT)
+ROTA_DATATYPE(unsigned short, MPI_UNSIGNED_SHORT)
+ROTA_DATATYPE(int, MPI_INT)
+ROTA_DATATYPE(unsigned, MPI_UNSIGNED)
+ROTA_DATATYPE(long, MPI_LONG)
+ROTA_DATATYPE(unsigned long, MPI_UNSIGNED_LONG)
+ROTA_DATATYPE(long long, MPI_LONG_LONG)
+ROTA_DATATYPE(unsigned long long, MPI_UNSIGNED_LONG_LONG)
+ROTA_DATATYPE(float, MPI_FLOAT)
+ROTA_DATATYPE(double, MPI_DOUBLE)
+ROTA_DATATYPE(long double, MPI_LONG_DOUBLE)
+ROTA_DATATYPE(std::complex<float>, MPI_C_FLOAT_COMPLEX)
+ROTA_DATATYPE(std::complex<double>, MPI_C_DOUBLE_COMPLEX)
+#undef ROTA_DATATYPE
+
+/* A buffer that is read (Void = const void) or written (void). */
+template <class Void> struct basic_buffer {
+    Void *data = nullptr;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+
+    basic_buffer(Void *where, MPI_Datatype of) : data(where), type(of)
+    {
+    }
+
+    template <class Range, class T = std::remove_cv_t<detail::element<Range>>,
+              class = decltype(datatype<T>::get())>
+    basic_buffer(Range &&range)
+        : data(std::data(range)), type(datatype<T>::get())
+    {
+    }
+};
+using buffer = basic_buffer<void>;
+using const_buffer = basic_buffer<const void>;
+
+/* In the place of a send buffer, with counts and displacements that are
+ * ignored: any, such as those to receive. */
+inline const_buffer in_place()
+{
+    return {MPI_IN_PLACE, MPI_DATATYPE_NULL};
+}
+
+/* The displacements of blocks that lie end to end. */
+template <class Counts> auto packed(const Counts &counts)
+{
+    using count = std::remove_cv_t<detail::element<const Counts>>;
+    using displ = std::conditional_t<std::is_same_v<count, int>, int, MPI_Aint>;
+    std::vector<displ> displs;
+    displ at = 0;
+    for (const count n : counts) {
+        displs.push_back(at);
+        at += static_cast<displ>(n);
+    }
+    return displs;
+}
+
+/* A part of somebody else's memory; std::span can be made of it. */
+template <class T> class view
+{
+  public:
+    view() = default;
+    view(T *data, std::size_t size) : data_(data), size_(size)
+    {
+    }
+
+    T *data() const noexcept
+    {
+        return data_;
+    }
+    std::size_t size() const noexcept
+    {
+        return size_;
+    }
+    bool empty() const noexcept
+    {
+        return size_ == 0;
+    }
+    T *begin() const noexcept
+    {
+        return data_;
+    }
+    T *end() const noexcept
+    {
+        return data_ + size_;
+    }
+    T &operator[](std::size_t i) const
+    {
+        return data_[i];
+    }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/* -------------------------------------------------------------------------
+ * Plans
+ * ---------------------------------------------------------------------- */
+
+/* What all plans have in common: rota_plan *, owned. */
+class basic_plan
+{
+  public:
+    basic_plan() = default;
+    explicit basic_plan(rota_plan *handle) noexcept : handle_(handle)
+    {
+    }
+    basic_plan(basic_plan &&other) noexcept
+        : handle_(std::exchange(other.handle_, nullptr))
+    {
+    }
+    basic_plan &operator=(basic_plan &&other) noexcept
+    {
+        if (this != &other) {
+            discard();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+    ~basic_plan()
+    {
+        discard();
+    }
+
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
+
+    /* For functions of rota.h; the plan stays the object's. */
+    rota_plan *handle() const noexcept
+    {
+        return handle_;
+    }
+
+    /* Whether the plan is complete, after moving all of the process on. */
+    bool test(int *code = nullptr)
+    {
+        int flag = 0;
+        detail::succeeded(rota_test(handle_, &flag), code);
+        return flag != 0;
+    }
+
+    void set_stream(void *stream, int *code = nullptr)
+    {
+        detail::succeeded(rota_plan_set_stream(handle_, stream), code);
+    }
+
+    std::string describe(int format = ROTA_DESCRIBE_TEXT,
+                         int *code = nullptr) const
+    {
+        return detail::text(
+            [&](char *buf, std::size_t *length) {
+                return rota_plan_describe(handle_, format, buf, length);
+            },
+            code);
+    }
+
+    /* Frees the plan, which must be inactive, before the destructor does. */
+    void free(int *code = nullptr)
+    {
+        detail::succeeded(rota_plan_free(&handle_), code);
+    }
+
+  protected:
+    rota_plan *handle_ = nullptr;
+
+  private:
+    void discard() noexcept
+    {
+        int finalized = 0;
+        MPI_Finalized(&finalized);
+        if (handle_ && !finalized) {
+            rota_wait(handle_);
+            rota_plan_free(&handle_);
+        }
+    }
+};
+
+/* A plan with fixed counts and buffers, made by alltoallv_init or
+ * alltoall_init. */
+class plan : public basic_plan
+{
+  public:
+    using basic_plan::basic_plan;
+
+    void start(int *code = nullptr)
+    {
+        detail::succeeded(rota_start(handle_), code);
+    }
+    void wait(int *code = nullptr)
+    {
+        detail::succeeded(rota_wait(handle_), code);
+    }
+
+    /* Of the buffers only the place is taken: types stay. */
+    void set_buffers(const_buffer send, buffer recv, int *code = nullptr)
+    {
+        detail::succeeded(rota_plan_set_buffers(handle_, send.data, recv.data),
+                          code);
+    }
+};
+
+template <class SendCounts, class SDispls, class RecvCounts, class RDispls>
+plan alltoallv_init(const_buffer send, const SendCounts &sendcounts,
+                    const SDispls &sdispls, buffer recv,
+                    const RecvCounts &recvcounts, const RDispls &rdispls,
+                    MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
+                    int *code = nullptr)
+{
+    constexpr bool large = detail::large<SendCounts, SDispls>();
+    static_assert(large == detail::large<RecvCounts, RDispls>(),
+                  "counts are of one kind on both sides");
+    rota_plan *made = nullptr;
+    detail::succeeded(
+        detail::pick<large>(rota_alltoallv_init, rota_alltoallv_init_c)(
+            send.data, std::data(sendcounts), std::data(sdispls), send.type,
+            recv.data, std::data(recvcounts), std::data(rdispls), recv.type,
+            comm, info, &made),
+        code);
+    return plan(made);
+}
+
+/* Counts of type int or MPI_Count. */
+template <class Count>
+plan alltoall_init(const_buffer send, Count sendcount, buffer recv,
+                   Count recvcount, MPI_Comm comm,
+                   MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+{
+    constexpr bool large = sizeof(Count) > sizeof(int);
+    rota_plan *made = nullptr;
+    detail::succeeded(
+        detail::pick<large>(rota_alltoall_init, rota_alltoall_init_c)(
+            send.data, sendcount, send.type, recv.data, recvcount, recv.type,
+            comm, info, &made),
+        code);
+    return plan(made);
+}
+
+/* Starts all of the plans given. */
+template <class... Plans> void startall(int *code, plan &first, Plans &...rest)
+{
+    rota_plan *const all[] = {first.handle(), rest.handle()...};
+    detail::succeeded(rota_startall(1 + int{sizeof...(rest)}, all), code);
+}
+template <class... Plans> void startall(plan &first, Plans &...rest)
+{
+    startall(nullptr, first, rest...);
+}
+
+/* Waits for all of the plans given. */
+template <class... Plans>
+void waitall(int *code, basic_plan &first, Plans &...rest)
+{
+    rota_plan *const all[] = {first.handle(), rest.handle()...};
+    detail::succeeded(rota_waitall(1 + int{sizeof...(rest)}, all), code);
+}
+template <class... Plans> void waitall(basic_plan &first, Plans &...rest)
+{
+    waitall(nullptr, first, rest...);
+}
+
+/* -------------------------------------------------------------------------
+ * Varying counts, and exchanges
+ * ---------------------------------------------------------------------- */
+
+/* A plan whose counts and buffers are given at each start. All blocks are of
+ * the type that it was made with; those of buffers are not looked at. */
+class varying_plan : public basic_plan
+{
+  public:
+    using basic_plan::basic_plan;
+
+    template <class SendCounts, class SDispls, class RecvCounts, class RDispls>
+    void start(const_buffer send, const SendCounts &sendcounts,
+               const SDispls &sdispls, buffer recv,
+               const RecvCounts &recvcounts, const RDispls &rdispls,
+               int *code = nullptr)
+    {
+        constexpr bool large = detail::large<SendCounts, SDispls>();
+        static_assert(large == detail::large<RecvCounts, RDispls>(),
+                      "counts are of one kind on both sides");
+        detail::succeeded(
+            detail::pick<large>(rota_alltoallv_start, rota_alltoallv_start_c)(
+                handle_, send.data, std::data(sendcounts), std::data(sdispls),
+                recv.data, std::data(recvcounts), std::data(rdispls)),
+            code);
+    }
+    void wait(int *code = nullptr)
+    {
+        detail::succeeded(rota_wait(handle_), code);
+    }
+};
+
+/* max_block in bytes, or ROTA_UNBOUNDED. */
+inline varying_plan alltoallv_varying_init(std::size_t max_block,
+                                           MPI_Datatype type, MPI_Comm comm,
+                                           MPI_Info info = MPI_INFO_NULL,
+                                           int *code = nullptr)
+{
+    rota_plan *made = nullptr;
+    detail::succeeded(
+        rota_alltoallv_varying_init(max_block, type, comm, info, &made), code);
+    return varying_plan(made);
+}
+
+/* What came in an exchange: all of it as a range, and the block of each rank.
+ * Valid until the exchange is started again, or moved from or destroyed. */
+template <class T> class received : public view<T>
+{
+  public:
+    received() = default;
+    received(T *data, const std::vector<MPI_Count> &counts,
+             const std::vector<MPI_Aint> &displs)
+        : view<T>(data, counts.empty() ? 0
+                                       : static_cast<std::size_t>(
+                                             displs.back() + counts.back())),
+          counts_(counts.data(), counts.size()),
+          displs_(displs.data(), displs.size())
+    {
+    }
+
+    view<T> from(int rank) const
+    {
+        const auto r = static_cast<std::size_t>(rank);
+        return {this->data() + displs_[r],
+                static_cast<std::size_t>(counts_[r])};
+    }
+    view<const MPI_Count> counts() const noexcept
+    {
+        return counts_;
+    }
+    view<const MPI_Aint> displs() const noexcept
+    {
+        return displs_;
+    }
+
+  private:
+    view<const MPI_Count> counts_;
+    view<const MPI_Aint> displs_;
+};
+
+/* An exchange: receivers know nothing beforehand. Collective over comm. */
+template <class T> class exchange : public basic_plan
+{
+  public:
+    explicit exchange(MPI_Comm comm, std::size_t max_block = ROTA_UNBOUNDED,
+                      MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+    {
+        int P = 0;
+        if (detail::succeeded(rota_exchange_init(max_block, datatype<T>::get(),
+                                                 comm, info, &handle_),
+                              code)) {
+            MPI_Comm_size(comm, &P);
+            counts_.resize(static_cast<std::size_t>(P));
+            displs_.resize(static_cast<std::size_t>(P));
+        }
+    }
+    exchange(exchange &&other) noexcept = default;
+    exchange &operator=(exchange &&other) noexcept
+    {
+        if (this != &other) {
+            settle();
+            basic_plan::operator=(std::move(other));
+            counts_ = std::move(other.counts_);
+            displs_ = std::move(other.displs_);
+            active_ = other.active_;
+        }
+        return *this;
+    }
+    ~exchange()
+    {
+        settle();
+    }
+
+    template <class Counts, class Displs>
+    void start(const_buffer send, const Counts &counts, const Displs &displs,
+               int *code = nullptr)
+    {
+        constexpr bool large = detail::large<Counts, Displs>();
+        active_ =
+            detail::succeeded(
+                detail::pick<large>(rota_exchange_start, rota_exchange_start_c)(
+                    handle_, send.data, std::data(counts), std::data(displs)),
+                code) ||
+            active_;
+    }
+
+    received<T> wait(int *code = nullptr)
+    {
+        void *where = nullptr;
+        const int result = rota_exchange_wait_c(handle_, &where, counts_.data(),
+                                                displs_.data());
+        const int found =
+            result == MPI_SUCCESS ? MPI_SUCCESS : error_class(result);
+        /* These two leave the plan active, for another wait. */
+        active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
+        /* With a block above the bound all else has come. */
+        if (!detail::succeeded(result, code) && found != MPI_ERR_COUNT)
+            return {};
+        return {static_cast<T *>(where), counts_, displs_};
+    }
+
+    /* Where blocks go from the next wait on; nullptr: the plan's own. */
+    void set_buffer(T *where, std::size_t elements, int *code = nullptr)
+    {
+        detail::succeeded(
+            rota_exchange_set_buffer(handle_, where, elements * sizeof(T)),
+            code);
+    }
+
+  private:
+    /* An active exchange cannot be freed. */
+    void settle() noexcept
+    {
+        int finalized = 0, code;
+        MPI_Finalized(&finalized);
+        if (handle_ && active_ && !finalized) {
+            set_buffer(nullptr, 0, &code);
+            wait(&code);
+        }
+        active_ = false;
+    }
+
+    std::vector<MPI_Count> counts_; /* [P] */
+    std::vector<MPI_Aint> displs_;  /* [P] */
+    bool active_ = false;
+};
+
+/* -------------------------------------------------------------------------
+ * Memory that the other ranks of a node reach directly
+ * ---------------------------------------------------------------------- */
+
+/* An array of rota_mem_alloc, a range of n elements that are not initialised.
+ * Collective over comm; no active plan may use it when it is destroyed. */
+template <class T> class memory : public view<T>
+{
+    static_assert(std::is_trivially_copyable_v<T>, "T is plain data");
+
+  public:
+    memory() = default;
+    memory(std::size_t n, MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
+           int *code = nullptr)
+    {
+        T *where = nullptr;
+        if (detail::succeeded(rota_mem_alloc(n * sizeof(T), comm, info, &where),
+                              code))
+            view<T>::operator=(view<T>(where, n));
+    }
+    memory(memory &&other) noexcept
+        : view<T>(std::exchange(static_cast<view<T> &>(other), view<T>()))
+    {
+    }
+    memory &operator=(memory &&other) noexcept
+    {
+        std::swap(static_cast<view<T> &>(*this), static_cast<view<T> &>(other));
+        return *this;
+    }
+    ~memory()
+    {
+        T *where = this->data();
+        rota_mem_free(&where);
+    }
+};
+
+/* -------------------------------------------------------------------------
+ * Tuning, and the version
+ * ---------------------------------------------------------------------- */
+
+/* path as for rota_tuning_import: nullptr looks for a file. */
+inline void tuning_import(const char *path, MPI_Comm comm, int *code = nullptr)
+{
+    detail::succeeded(rota_tuning_import(path, comm), code);
+}
+
+inline void tuning_import_string(const std::string &text, MPI_Comm comm,
+                                 int *code = nullptr)
+{
+    detail::succeeded(rota_tuning_import_string(text.c_str(), comm), code);
+}
+
+inline void tuning_export(const char *path, MPI_Comm comm, int *code = nullptr)
+{
+    detail::succeeded(rota_tuning_export(path, comm), code);
+}
+
+inline std::string tuning_export_string(MPI_Comm comm, int *code = nullptr)
+{
+    return detail::text(
+        [&](char *buf, std::size_t *length) {
+            return rota_tuning_export_string(comm, buf, length);
+        },
+        code);
+}
+
+inline void tuning_forget(MPI_Comm comm, int *code = nullptr)
+{
+    detail::succeeded(rota_tuning_forget(comm), code);
+}
+
+/* Of the library in use, as ROTA_VERSION_NUMBER. */
+inline int version()
+{
+    return rota_version();
+}
+
+} // namespace rota
+
+#endif /* ROTA_HPP */

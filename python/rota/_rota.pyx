@@ -1,0 +1,1070 @@
+# cython: language_level=3
+# _rota.pyx - Rota for programs of mpi4py.
+#
+# Only large-count functions are called: Python's integers have no bound, and
+# counts are converted in any case.
+cimport cython
+from cpython.buffer cimport (
+    PyBUF_ANY_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_FillInfo,
+    PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer)
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport Py_INCREF
+from libc.stdlib cimport free, malloc
+from mpi4py cimport MPI
+from mpi4py.libmpi cimport (
+    MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_ERR_BUFFER, MPI_ERR_COUNT,
+    MPI_ERR_NO_MEM, MPI_IN_PLACE, MPI_INFO_NULL, MPI_SUCCESS, MPI_Comm_size,
+    MPI_Finalized, MPI_Type_get_extent, MPI_Type_get_true_extent)
+from rota.librota cimport *
+
+import json
+import os
+import sys
+from operator import index as operator_index
+
+import numpy
+from mpi4py import MPI
+
+cdef extern from *:
+    """
+    #ifdef OPEN_MPI
+    #define ROTA_MPI_NAME "Open MPI"
+    #elif defined(MPICH_VERSION)
+    #define ROTA_MPI_NAME "MPICH"
+    #else
+    #define ROTA_MPI_NAME ""
+    #endif
+    """
+    const char *ROTA_MPI_NAME
+
+if ROTA_MPI_NAME.decode() not in MPI.Get_library_version():
+    raise ImportError(
+        f"rota was built with {ROTA_MPI_NAME.decode()}, mpi4py with "
+        f"{MPI.Get_library_version().splitlines()[0]}")
+
+UNBOUNDED = ROTA_UNBOUNDED
+
+
+# ---- errors -----------------------------------------------------------------
+
+def error_class(int code):
+    """The MPI error class of a code that Rota or MPI returned.
+
+    Parameters
+    ----------
+    code : int
+        An error code.
+
+    Returns
+    -------
+    int
+        Such as ``MPI.ERR_COUNT``. Of Rota's codes ``MPI.Get_error_class`` may
+        not know it.
+    """
+    cdef int found = 0
+    check(rota_error_class(code, &found))
+    return found
+
+
+class Error(MPI.Exception):
+    """An error of Rota's, with the library's text.
+
+    Attributes
+    ----------
+    blocks : Blocks or None
+        What came, where `Exchange.wait` reports a block above the bound.
+    """
+
+    blocks = None
+
+    def __init__(self, ierr=0):
+        super().__init__(ierr)
+        # MPI forgets texts of Rota's when there are many.
+        self._text = MPI.Get_error_string(ierr)
+        self._class = error_class(ierr)
+
+    def __str__(self):
+        return self._text
+
+    def Get_error_class(self):
+        return self._class
+
+    def Get_error_string(self):
+        return self._text
+
+    error_class = property(Get_error_class)
+    error_string = property(Get_error_string)
+
+
+cdef int check(int code) except -1:
+    if code != MPI_SUCCESS:
+        raise Error(code)
+    return 0
+
+
+include "_buffers.pxi"
+
+
+# ---- arguments --------------------------------------------------------------
+
+cdef MPI.Info as_info(info):
+    """An MPI.Info, to be freed if the argument was none."""
+    if isinstance(info, MPI.Info):
+        return info
+    if info is None:
+        return MPI.INFO_NULL
+    made = MPI.Info.Create()
+    for key, value in dict(info).items():
+        made.Set(key, str(value))
+    return made
+
+
+cdef int done_with(MPI.Info used, given) except -1:
+    if used is not given and given is not None:
+        used.Free()
+    return 0
+
+
+cdef int size_of(MPI.Comm comm) except -1:
+    """The ranks of a communicator; 0 where it is none, which Rota reports."""
+    cdef int P = 0
+    if comm is None:
+        raise TypeError("comm is None")
+    if comm.ob_mpi != MPI_COMM_NULL:
+        check(MPI_Comm_size(comm.ob_mpi, &P))
+    return P
+
+
+cdef void *as_stream(stream) except? NULL:
+    """The address of a CUDA stream: an integer or what has one as cupy's
+    (ptr), torch's (cuda_stream) or CUDA's own (__cuda_stream__) have it."""
+    if hasattr(stream, "__cuda_stream__"):
+        stream = stream.__cuda_stream__()[1]
+    elif hasattr(stream, "cuda_stream"):
+        stream = stream.cuda_stream
+    elif hasattr(stream, "ptr"):
+        stream = stream.ptr
+    return <void *><size_t>operator_index(stream)
+
+
+cdef str text_of_plan(const rota_plan *plan, int format):
+    cdef size_t length = 0
+    check(rota_plan_describe(plan, format, NULL, &length))
+    cdef bytearray text = bytearray(length)
+    check(rota_plan_describe(plan, format, text, &length))
+    return text[:length - 1].decode()
+
+
+# ---- plans ------------------------------------------------------------------
+
+@cython.no_gc_clear
+cdef class Plan:
+    """An all-to-all with fixed counts and buffers, planned once and run often.
+
+    Made by `alltoallv_init` and `alltoall_init`. It keeps its buffers alive.
+    In a ``with`` statement it is freed at the end, after it is complete.
+    """
+    cdef rota_plan *handle
+    cdef bint active
+    cdef Buffer send, recv   # in use, or None
+    cdef Py_ssize_t needs_send, needs_recv  # bytes
+    cdef object __weakref__
+
+    def __cinit__(self):
+        self.handle = NULL
+        self.active = False
+
+    def __dealloc__(self):
+        cdef int finalized = 0
+        MPI_Finalized(&finalized)
+        if self.handle == NULL or finalized:
+            return
+        if self.active:
+            # Other ranks may be using the buffers: they stay.
+            for buffer in (self.send, self.recv):
+                Py_INCREF(buffer)
+        else:
+            rota_plan_free(&self.handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None and self.active:
+            self.wait()
+        if not self.active:
+            self.free()
+
+    def __bool__(self):
+        return self.handle != NULL
+
+    def start(self):
+        """Start the plan on its current buffers.
+
+        Local; does not block. The send buffer must not be written and the
+        receive buffer not be touched until `wait`, or a `test` that is true.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for a plan that is active or freed.
+        """
+        cdef int code
+        with nogil:
+            code = rota_start(self.handle)
+        check(code)
+        self.active = True
+
+    def test(self):
+        """Advance all active plans of the process.
+
+        Returns
+        -------
+        bool
+            Whether this one is complete, and inactive.
+        """
+        cdef int flag = 0
+        cdef int code = rota_test(self.handle, &flag)
+        if code != MPI_SUCCESS or flag:
+            self.end()
+        check(code)
+        return flag != 0
+
+    def wait(self):
+        """Wait until the plan is complete.
+
+        Other threads of Python run meanwhile. Returns at once on an inactive
+        plan.
+        """
+        cdef int code
+        with nogil:
+            code = rota_wait(self.handle)
+        self.end()
+        check(code)
+
+    cdef int end(self) except -1:
+        """What is to be done when the plan is complete."""
+        self.active = False
+        return 0
+
+    def free(self):
+        """Free the plan and let go of its buffers.
+
+        Local. A plan that is freed already stays so.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for an active plan.
+        """
+        check(rota_plan_free(&self.handle))
+        self.send = self.recv = None
+
+    def set_buffers(self, sendbuf, recvbuf):
+        """Use other buffers from the next start on.
+
+        Local. Counts, displacements and datatypes stay.
+
+        Parameters
+        ----------
+        sendbuf : buffer or MPI.IN_PLACE
+            ``MPI.IN_PLACE`` if the plan was made with it, and only then.
+        recvbuf : buffer
+            As long as the one that the plan was made with, at least in what
+            its blocks cover.
+        """
+        cdef Buffer send = as_buffer(sendbuf, False)
+        cdef Buffer recv = as_buffer(recvbuf, True)
+        if not send.in_place and send.nbytes < self.needs_send or \
+                recv.nbytes < self.needs_recv:
+            raise ValueError(
+                f"buffers of {send.nbytes} and {recv.nbytes} bytes, where "
+                f"{self.needs_send} and {self.needs_recv} are needed")
+        check(rota_plan_set_buffers(self.handle, send.address, recv.address))
+        self.send, self.recv = send, recv
+
+    def set_stream(self, stream):
+        """Let a plan with buffers on a device take its place in a stream.
+
+        Local. See rota_plan_set_stream(3).
+
+        Parameters
+        ----------
+        stream : int, stream object or None
+            The address of a CUDA stream, or a stream of cupy or torch; None
+            for no stream.
+        """
+        check(rota_plan_set_stream(
+            self.handle,
+            ROTA_NO_STREAM if stream is None else as_stream(stream)))
+
+    def describe(self):
+        """What was chosen and why, rounds, messages, bytes and memory.
+
+        Returns
+        -------
+        dict
+            The keys are those of the text, which ``str(plan)`` gives.
+        """
+        return json.loads(text_of_plan(self.handle, ROTA_DESCRIBE_JSON))
+
+    def __str__(self):
+        if self.handle == NULL:
+            return "no plan"
+        return text_of_plan(self.handle, ROTA_DESCRIBE_TEXT)
+
+
+cdef class VaryingPlan(Plan):
+    """A plan whose counts and buffers are given at each start.
+
+    Made by `alltoallv_varying_init`.
+    """
+    cdef MPI.Datatype datatype
+    cdef int P
+    cdef Side out, into  # hold the arrays of counts
+
+    def start(self, sendbuf, recvbuf):
+        """Start with these counts and buffers.
+
+        Local; does not block.
+
+        Parameters
+        ----------
+        sendbuf, recvbuf : buffer specification
+            As for `alltoallv_init`, with the plan's datatype, so none is
+            said. `sendbuf` may be ``MPI.IN_PLACE``, on all ranks.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for an active plan, ERR_COUNT for a negative count. A
+            block above the bound is reported by `wait`.
+        """
+        cdef int code
+        if not self.active:
+            self.out.take(sendbuf, self.P, False, self.datatype)
+            self.into.take(recvbuf, self.P, True, self.datatype)
+        with nogil:
+            code = rota_alltoallv_start_c(
+                self.handle, self.out.buffer.address,
+                <const MPI_Count *>self.out.counts,
+                <const MPI_Aint *>self.out.displs, self.into.buffer.address,
+                <const MPI_Count *>self.into.counts,
+                <const MPI_Aint *>self.into.displs)
+        check(code)
+        self.send, self.recv = self.out.buffer, self.into.buffer
+        self.active = True
+
+    cdef int end(self) except -1:
+        self.active = False
+        self.send = self.recv = None
+        return 0
+
+    def set_buffers(self, sendbuf, recvbuf):
+        """Not for this kind of plan: `start` takes buffers."""
+        check(rota_plan_set_buffers(self.handle, NULL, NULL))
+
+
+# ---- memory -----------------------------------------------------------------
+
+@cython.no_gc_clear
+cdef class Memory:
+    """Memory with the buffer protocol, which stays as long as it is used.
+
+    Made by `mem_alloc`; ``numpy.frombuffer`` makes arrays of it.
+    """
+    cdef void *address
+    cdef readonly Py_ssize_t nbytes
+    """Size in bytes."""
+    cdef bint shared  # made by rota_mem_alloc, not by malloc
+    cdef int exports
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        if self.address == NULL:
+            raise BufferError("the memory is freed")
+        PyBuffer_FillInfo(view, self, self.address, self.nbytes, False, flags)
+        self.exports += 1
+
+    def __releasebuffer__(self, Py_buffer *view):
+        self.exports -= 1
+
+    def __dealloc__(self):
+        if self.shared:
+            rota_mem_free(&self.address)
+        else:
+            free(self.address)
+
+    def __len__(self):
+        return self.nbytes
+
+    def free(self):
+        """Free the memory now.
+
+        Raises
+        ------
+        BufferError
+            Where an array or a plan still uses it.
+        """
+        if self.exports > 0:
+            raise BufferError("the memory is in use")
+        check(rota_mem_free(&self.address))
+
+
+cdef Memory plain_memory(Py_ssize_t nbytes):
+    cdef Memory made = Memory()
+    made.address = malloc(nbytes)
+    if made.address == NULL:
+        raise MemoryError()
+    made.nbytes = nbytes
+    return made
+
+
+def mem_alloc(nbytes, MPI.Comm comm, info=None):
+    """Allocate memory that the other ranks of the node reach directly.
+
+    Collective over `comm`; blocks. See rota_mem_alloc(3).
+
+    Parameters
+    ----------
+    nbytes : int
+        Size of this rank's own allocation, which may differ among ranks.
+    comm : MPI.Comm
+        Intra-communicator.
+    info : MPI.Info or dict, optional
+        Hints.
+
+    Returns
+    -------
+    Memory
+        For ``numpy.frombuffer``, or as a buffer itself.
+    """
+    cdef Memory made = Memory()
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t wanted = max(1, nbytes)
+    size_of(comm)
+    try:
+        check(rota_mem_alloc(wanted, comm.ob_mpi, hints.ob_mpi, &made.address))
+    finally:
+        done_with(hints, info)
+    made.nbytes = nbytes
+    made.shared = True
+    return made
+
+
+def empty(shape, dtype, MPI.Comm comm, info=None):
+    """An array in memory of `mem_alloc`, not initialised.
+
+    Collective over `comm`; blocks.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        May differ among ranks.
+    dtype : dtype
+        Of its elements.
+    comm : MPI.Comm
+        Intra-communicator.
+    info : MPI.Info or dict, optional
+        Hints.
+
+    Returns
+    -------
+    numpy.ndarray
+        It keeps the memory alive.
+    """
+    dtype = numpy.dtype(dtype)
+    count = int(numpy.prod(shape, dtype=numpy.int64))
+    # One byte at least: numpy makes no array of an empty buffer.
+    memory = mem_alloc(max(1, count) * dtype.itemsize, comm, info)
+    return numpy.frombuffer(memory, dtype, count).reshape(shape)
+
+
+# ---- exchanges --------------------------------------------------------------
+
+class Blocks:
+    """What came in an exchange: a sequence with one array for each rank.
+
+    The arrays view the memory that blocks were received in, and keep it: they
+    stay as they are when the exchange is started again or freed.
+
+    Attributes
+    ----------
+    array : numpy.ndarray
+        All that came, in the order of ranks.
+    counts, displs : numpy.ndarray of int64
+        [P] How many elements came from each rank, and where they begin.
+    """
+
+    __slots__ = ("array", "counts", "displs")
+
+    def __init__(self, array, counts, displs):
+        self.array, self.counts, self.displs = array, counts, displs
+
+    def __len__(self):
+        return len(self.counts)
+
+    def __getitem__(self, rank):
+        """The array of what came from a rank."""
+        begin = self.displs[rank]
+        return self.array[begin:begin + self.counts[rank]]
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.array(self.array, dtype) if copy else \
+            numpy.asarray(self.array, dtype)
+
+
+cdef class Exchange(Plan):
+    """An all-to-all whose receivers know nothing beforehand.
+
+    Made by `exchange_init`.
+    """
+    cdef MPI.Datatype datatype
+    cdef object dtype
+    cdef MPI_Aint extent
+    cdef int P
+    cdef Side out
+    cdef object given     # the array to receive in, or None: memories
+    cdef Buffer given_buffer
+    cdef list memories    # to receive in
+    cdef Py_ssize_t room  # that the last blocks took, in bytes
+
+    def start(self, sendbuf):
+        """Start the exchange.
+
+        Local; does not block.
+
+        Parameters
+        ----------
+        sendbuf : buffer specification
+            ``[buf, counts]`` or ``[buf, (counts, displs)]``, with the plan's
+            datatype. `buf` stays in use until `wait`.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for an active plan, ERR_COUNT for a negative count,
+            ERR_BUFFER for ``MPI.IN_PLACE``.
+        """
+        cdef int code
+        if not self.active:
+            self.out.take(sendbuf, self.P, False, self.datatype)
+        with nogil:
+            code = rota_exchange_start_c(
+                self.handle, self.out.buffer.address,
+                <const MPI_Count *>self.out.counts,
+                <const MPI_Aint *>self.out.displs)
+        check(code)
+        self.send = self.out.buffer
+        self.active = True
+
+    def test(self):
+        """Advance all active plans of the process.
+
+        Returns
+        -------
+        bool
+            Whether `wait` would not block. The exchange stays active.
+        """
+        cdef int flag = 0
+        check(rota_test(self.handle, &flag))
+        return flag != 0
+
+    def wait(self):
+        """Wait for the exchange and collect its blocks.
+
+        Other threads of Python run meanwhile.
+
+        Returns
+        -------
+        Blocks
+            What came.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for a plan that is not active; ERR_COUNT for a block
+            above the bound: `Error.blocks` has the others; ERR_BUFFER where the
+            array of `set_buffer` is too short: the exchange stays active, for
+            another.
+        """
+        cdef void *where = NULL
+        cdef int code, found
+        cdef Memory memory = None
+        cdef Py_ssize_t total
+        counts = numpy.empty(self.P, numpy.int64)
+        displs = numpy.empty(self.P, numpy.int64)
+        cdef long[::1] c = counts, d = displs
+        cdef MPI_Count *came = <MPI_Count *>&c[0]
+        cdef MPI_Aint *places = <MPI_Aint *>&d[0]
+        cdef int last = self.P - 1
+        if self.given is None:
+            memory = self.free_memory()
+        while True:
+            if memory is not None:
+                check(rota_exchange_set_buffer(self.handle, memory.address,
+                                               memory.nbytes))
+            with nogil:
+                code = rota_exchange_wait_c(self.handle, &where, came, places)
+            if code == MPI_SUCCESS:
+                break
+            found = error_class(code)
+            if found != MPI_ERR_BUFFER or memory is None:
+                break
+            # Longer than ever; counts say how long.
+            memory = self.more_memory((d[last] + c[last]) * self.extent)
+        if code != MPI_SUCCESS and found != MPI_ERR_COUNT:
+            # After these two its blocks still wait for room.
+            if found != MPI_ERR_NO_MEM and found != MPI_ERR_BUFFER:
+                self.end()
+            check(code)
+        self.end()
+        total = d[last] + c[last]
+        array = self.given[:total] if memory is None else \
+            numpy.frombuffer(memory, self.dtype, total)
+        blocks = Blocks(array, counts, displs)
+        if code != MPI_SUCCESS:
+            error = Error(code)
+            error.blocks = blocks
+            raise error
+        return blocks
+
+    cdef int end(self) except -1:
+        self.active = False
+        self.send = None
+        return 0
+
+    cdef Memory free_memory(self):
+        """Memory that no array views any more."""
+        cdef Memory memory
+        for memory in self.memories:
+            if memory.exports == 0 and memory.nbytes >= self.room:
+                return memory
+        return self.more_memory(self.room)
+
+    cdef Memory more_memory(self, Py_ssize_t room):
+        """Somewhat more than that, in the place of what is of no use."""
+        cdef Memory memory
+        self.room = room
+        self.memories = [memory for memory in self.memories
+                         if memory.exports == 0 and memory.nbytes >= room][:2]
+        memory = plain_memory(max(4096, room + room // 4))
+        self.memories.append(memory)
+        return memory
+
+    def set_buffer(self, array):
+        """Receive in an array of the program's, from the next `wait` on.
+
+        Local.
+
+        Parameters
+        ----------
+        array : numpy.ndarray, array of a device, or None
+            Of one axis, with elements of the plan's datatype. What `wait`
+            returns are slices of it, which the next exchange overwrites. None:
+            memory of the exchange's own.
+        """
+        cdef Buffer buffer = as_buffer(array, True)
+        if array is not None and len(array) * self.extent != buffer.nbytes:
+            raise ValueError("not an array of one axis with elements of the "
+                             "plan's datatype")
+        check(rota_exchange_set_buffer(self.handle, buffer.address,
+                                       buffer.nbytes))
+        self.given, self.given_buffer = array, buffer
+
+    def set_buffers(self, sendbuf, recvbuf):
+        """Not for this kind of plan: `start` takes a buffer."""
+        check(rota_plan_set_buffers(self.handle, NULL, NULL))
+
+    def free(self):
+        super().free()
+        self.memories = []
+        self.given = self.given_buffer = None
+
+
+# ---- making plans -----------------------------------------------------------
+
+def alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
+    """Plan an all-to-all with fixed counts and buffers.
+
+    Collective over `comm`; blocks. See rota_alltoallv_init(3).
+
+    Parameters
+    ----------
+    sendbuf : buffer specification or MPI.IN_PLACE
+        As for ``MPI.Comm.Alltoallv``: ``buf``, ``[buf, counts]``,
+        ``[buf, (counts, displs)]``, ``[buf, counts, displs, datatype]`` and so
+        on, where `buf` has the buffer protocol (as numpy arrays do), the CUDA
+        array interface or DLPack, and `datatype` is an ``MPI.Datatype``, a
+        dtype or the name of one. [P] counts and displacements in elements.
+    recvbuf : buffer specification
+        Likewise.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Plan
+        Inactive.
+
+    Raises
+    ------
+    rota.Error
+        On all ranks alike; ERR_COUNT for counts that do not match, ERR_ARG
+        for blocks that overlap and for hints, and so on.
+    TypeError, ValueError
+        For a specification that is none; the other ranks raise `Error`.
+    """
+    cdef Side out = Side(), into = Side()
+    cdef Plan made = Plan()
+    cdef MPI.Info hints = as_info(info)
+    cdef int P = size_of(comm), code
+    failed = None
+    try:
+        out.take(sendbuf, P, False, None)
+        into.take(recvbuf, P, True, None)
+    except Exception as error:
+        failed = error
+    # Where this rank has no arguments, all are to fail: NULL is an error.
+    cdef long long *counts = NULL if failed is not None else into.counts
+    cdef MPI_Datatype sent = out.type(), received = into.type()
+    cdef void *source = out.address()
+    cdef void *target = into.address()
+    with nogil:
+        code = rota_alltoallv_init_c(
+            source, <const MPI_Count *>out.counts,
+            <const MPI_Aint *>out.displs, sent, target,
+            <const MPI_Count *>counts, <const MPI_Aint *>into.displs, received,
+            comm.ob_mpi, hints.ob_mpi, &made.handle)
+    done_with(hints, info)
+    return finish(made, code, failed, out, into, stream)
+
+
+cdef Plan finish(Plan made, int code, failed, Side out, Side into, stream):
+    """The plan, or the error."""
+    if failed is not None:
+        raise failed
+    check(code)
+    made.send, made.recv = out.buffer, into.buffer
+    made.needs_send, made.needs_recv = out.needed, into.needed
+    if stream is not None:
+        made.set_stream(stream)
+    return made
+
+
+def alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
+    """Plan an all-to-all with one count for all pairs of ranks.
+
+    Collective over `comm`; blocks. See rota_alltoall_init(3).
+
+    Parameters
+    ----------
+    sendbuf : buffer specification or MPI.IN_PLACE
+        As for ``MPI.Comm.Alltoall``: ``buf``, ``[buf, datatype]``,
+        ``[buf, count]`` or ``[buf, count, datatype]``, where the count is that
+        of one block.
+    recvbuf : buffer specification
+        Likewise.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Plan
+        Inactive.
+    """
+    cdef Side out = Side(), into = Side()
+    cdef Plan made = Plan()
+    cdef MPI.Info hints = as_info(info)
+    cdef int P = size_of(comm), code
+    cdef long long sent = 0, received = -1
+    failed = None
+    try:
+        sent = take_one_count(out, sendbuf, P, False)
+        received = take_one_count(into, recvbuf, P, True)
+    except Exception as error:
+        failed = error
+        received = -1  # an error on all ranks
+    cdef MPI_Datatype sendtype = out.type(), recvtype = into.type()
+    cdef void *source = out.address()
+    cdef void *target = into.address()
+    with nogil:
+        code = rota_alltoall_init_c(
+            source, sent, sendtype, target, received, recvtype, comm.ob_mpi,
+            hints.ob_mpi, &made.handle)
+    done_with(hints, info)
+    return finish(made, code, failed, out, into, stream)
+
+
+cdef long long take_one_count(Side side, spec, int P, bint writable) except? -2:
+    data, count, displs, datatype = split(spec)
+    if displs is not None:
+        raise ValueError("displacements are for alltoallv_init")
+    counts = None if count is None else [operator_index(count)] * P
+    side.take([data, counts, None, datatype], P, writable, None)
+    if P > 0 and side.counts[P - 1] != side.counts[0]:
+        raise ValueError("the buffer does not have as many elements for each "
+                         "rank")
+    return side.counts[0] if P > 0 else 0
+
+
+def alltoallv_varying_init(max_block, datatype, MPI.Comm comm, info=None,
+                           stream=None):
+    """Plan all-to-alls whose counts and buffers are given at each start.
+
+    Collective over `comm`; blocks. See rota_alltoallv_varying_init(3).
+
+    Parameters
+    ----------
+    max_block : int or None
+        No block is longer than this many bytes; None: no bound.
+    datatype : MPI.Datatype, dtype or str
+        Of all blocks.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    VaryingPlan
+        Inactive.
+    """
+    cdef VaryingPlan made = VaryingPlan()
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef int code
+    made.P = size_of(comm)
+    made.datatype = as_datatype(datatype)
+    made.out, made.into = Side(), Side()
+    made.out.reserve(made.P)
+    made.into.reserve(made.P)
+    with nogil:
+        code = rota_alltoallv_varying_init(
+            bound, made.datatype.ob_mpi, comm.ob_mpi, hints.ob_mpi,
+            &made.handle)
+    done_with(hints, info)
+    check(code)
+    if stream is not None:
+        made.set_stream(stream)
+    return made
+
+
+def exchange_init(max_block, datatype, MPI.Comm comm, info=None, stream=None):
+    """Plan all-to-alls whose receivers know nothing beforehand.
+
+    It takes the place of an Alltoall of the counts and an Alltoallv.
+    Collective over `comm`; blocks. See rota_exchange_init(3).
+
+    Parameters
+    ----------
+    max_block : int or None
+        No block is longer than this many bytes; None: no bound.
+    datatype : MPI.Datatype, dtype or str
+        Of all blocks.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Exchange
+        Inactive.
+    """
+    cdef Exchange made = Exchange()
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef MPI_Aint lower
+    cdef int code
+    made.P = size_of(comm)
+    made.datatype = as_datatype(datatype)
+    made.dtype = dtype_of(made.datatype)
+    check(MPI_Type_get_extent(made.datatype.ob_mpi, &lower, &made.extent))
+    made.memories = []
+    made.out = Side()
+    made.out.reserve(made.P)
+    with nogil:
+        code = rota_exchange_init(bound, made.datatype.ob_mpi, comm.ob_mpi,
+                                  hints.ob_mpi, &made.handle)
+    done_with(hints, info)
+    check(code)
+    if stream is not None:
+        made.set_stream(stream)
+    return made
+
+
+# ---- many plans -------------------------------------------------------------
+
+cdef rota_plan **handles(list plans) except NULL:
+    cdef rota_plan **made = <rota_plan **>malloc(
+        (len(plans) + 1) * sizeof(rota_plan *))
+    cdef Plan plan
+    if made == NULL:
+        raise MemoryError()
+    try:
+        for i, plan in enumerate(plans):
+            made[i] = plan.handle
+    except TypeError:
+        free(made)
+        raise
+    return made
+
+
+def startall(plans):
+    """Start fixed plans, in this order.
+
+    Local; does not block. Stops at the first error; the plans before it stay
+    active.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    """
+    cdef list listed = list(plans)
+    cdef Plan plan
+    cdef int n = len(listed), code
+    cdef rota_plan **all = handles(listed)
+    code = rota_startall(n, all)
+    free(all)
+    for plan in listed:
+        # After an error some may not be, for which to wait is harmless.
+        plan.active = True
+    check(code)
+
+
+def waitall(plans):
+    """Wait for plans, in any order of completion.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+        No exchanges, which have a `wait` of their own.
+    """
+    cdef list listed = list(plans)
+    cdef Plan plan
+    cdef int n = len(listed), code
+    cdef rota_plan **all = handles(listed)
+    with nogil:
+        code = rota_waitall(n, all)
+    free(all)
+    for plan in listed:
+        if not isinstance(plan, Exchange):
+            plan.end()
+    check(code)
+
+
+# ---- tuning -----------------------------------------------------------------
+
+cdef bytes as_path(path):
+    return None if path is None else os.fsencode(path)
+
+
+def tuning_import(path, MPI.Comm comm):
+    """Take a file's tuning in the place of what the communicator has.
+
+    Collective over `comm`; blocks. See rota_tuning_import(3).
+
+    Parameters
+    ----------
+    path : path or None
+        On rank 0; None: look for one as the first plan does.
+    comm : MPI.Comm
+        Intra-communicator.
+    """
+    cdef bytes name = as_path(path)
+    size_of(comm)
+    check(rota_tuning_import(NULL if name is None else <const char *>name,
+                             comm.ob_mpi))
+
+
+def tuning_import_string(text, MPI.Comm comm):
+    """As `tuning_import`, from a text, which rank 0 gives.
+
+    Parameters
+    ----------
+    text : str or None
+        Of JSON; elsewhere ignored.
+    comm : MPI.Comm
+        Intra-communicator.
+    """
+    cdef bytes given = None if text is None else text.encode()
+    size_of(comm)
+    check(rota_tuning_import_string(
+        NULL if given is None else <const char *>given, comm.ob_mpi))
+
+
+def tuning_export(path, MPI.Comm comm):
+    """Write the tuning of the communicator to a file.
+
+    Collective over `comm`; blocks.
+
+    Parameters
+    ----------
+    path : path or None
+        On rank 0; None: the user's file.
+    comm : MPI.Comm
+        Intra-communicator.
+    """
+    cdef bytes name = as_path(path)
+    size_of(comm)
+    check(rota_tuning_export(NULL if name is None else <const char *>name,
+                             comm.ob_mpi))
+
+
+def tuning_export_string(MPI.Comm comm):
+    """The tuning of the communicator. Local.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Intra-communicator.
+
+    Returns
+    -------
+    str
+        One object of JSON.
+    """
+    cdef size_t length = 0
+    size_of(comm)
+    check(rota_tuning_export_string(comm.ob_mpi, NULL, &length))
+    cdef bytearray text = bytearray(length)
+    check(rota_tuning_export_string(comm.ob_mpi, text, &length))
+    return text[:length - 1].decode()
+
+
+def tuning_forget(MPI.Comm comm):
+    """Have no tuning on the communicator, and look for no file any more.
+
+    Collective over `comm`.
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Intra-communicator.
+    """
+    size_of(comm)
+    check(rota_tuning_forget(comm.ob_mpi))
+
+
+def version():
+    """The version of the library in use.
+
+    Returns
+    -------
+    tuple of int
+        Such as ``(1, 2, 3)``.
+    """
+    cdef int number = rota_version()
+    return number >> 16, number >> 8 & 255, number & 255

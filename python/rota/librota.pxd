@@ -1,0 +1,64 @@
+# librota.pxd - rota.h for Cython.
+from mpi4py.libmpi cimport MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info
+
+cdef extern from "rota.h" nogil:
+    ctypedef struct rota_plan:
+        pass
+
+    const size_t ROTA_UNBOUNDED
+    void *ROTA_NO_STREAM
+    enum:
+        ROTA_DESCRIBE_TEXT
+        ROTA_DESCRIBE_JSON
+
+    int rota_alltoallv_init_c(
+        const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, MPI_Datatype sendtype, void *recvbuf,
+        const MPI_Count *recvcounts, const MPI_Aint *rdispls,
+        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, rota_plan **plan)
+    int rota_alltoall_init_c(
+        const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+        void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+        MPI_Comm comm, MPI_Info info, rota_plan **plan)
+    int rota_alltoallv_varying_init(
+        size_t max_block, MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
+    int rota_alltoallv_start_c(
+        rota_plan *plan, const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, void *recvbuf, const MPI_Count *recvcounts,
+        const MPI_Aint *rdispls)
+    int rota_exchange_init(
+        size_t max_block, MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
+    int rota_exchange_start_c(
+        rota_plan *plan, const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls)
+    int rota_exchange_wait_c(
+        rota_plan *plan, void **recvbuf, MPI_Count *recvcounts,
+        MPI_Aint *rdispls)
+    int rota_exchange_set_buffer(
+        rota_plan *plan, void *buffer, size_t capacity)
+
+    int rota_start(rota_plan *plan)
+    int rota_startall(int n, rota_plan **plans)
+    int rota_test(rota_plan *plan, int *flag)
+    int rota_wait(rota_plan *plan)
+    int rota_waitall(int n, rota_plan **plans)
+    int rota_plan_set_buffers(
+        rota_plan *plan, const void *sendbuf, void *recvbuf)
+    int rota_plan_set_stream(rota_plan *plan, void *stream)
+    int rota_plan_free(rota_plan **plan)
+
+    int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
+    int rota_mem_free(void *ptr)
+
+    int rota_tuning_import(const char *path, MPI_Comm comm)
+    int rota_tuning_import_string(const char *text, MPI_Comm comm)
+    int rota_tuning_export(const char *path, MPI_Comm comm)
+    int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
+    int rota_tuning_forget(MPI_Comm comm)
+
+    int rota_plan_describe(
+        const rota_plan *plan, int format, char *buf, size_t *len)
+    int rota_error_class(int code, int *errorclass)
+    int rota_version()

@@ -1,0 +1,467 @@
+"""test_rota.py - everything in the Python package, on any number of ranks.
+
+    mpiexec -n P python3 test_rota.py
+
+Exits with 77 where the package cannot be loaded for want of another.
+"""
+
+import ast
+import gc
+import os
+import re
+import sys
+import tempfile
+import threading
+import traceback
+import weakref
+
+try:
+    import numpy as np
+    from mpi4py import MPI
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+import rota
+
+comm = MPI.COMM_WORLD
+P, me = comm.size, comm.rank
+
+
+def amounts():
+    """Rank r sends r + d + 1 numbers to rank d, which are as many as come."""
+    counts = np.arange(P) + me + 1
+    return counts, np.cumsum(counts) - counts
+
+
+def number(src, dst, i):
+    return (src * 31 + dst) * 31 + i
+
+
+def filled(dtype="i4"):
+    counts, _ = amounts()
+    return np.array([number(me, q, i) for q in range(P)
+                     for i in range(counts[q])], dtype)
+
+
+def arrived(got):
+    counts, _ = amounts()
+    return np.array_equal(got, np.array(
+        [number(q, me, i) for q in range(P) for i in range(counts[q])],
+        got.dtype))
+
+
+def raises(kind, error_class, call, *args, **kwargs):
+    """The exception; an assertion if there is another or none."""
+    try:
+        call(*args, **kwargs)
+    except kind as error:
+        if error_class is not None:
+            assert error.Get_error_class() == error_class, (error, error_class)
+        return error
+    raise AssertionError(f"{kind} expected")
+
+
+# ---- fixed plans ------------------------------------------------------------
+
+def test_specifications():
+    counts, displs = amounts()
+    a, b = filled(), np.empty(counts.sum(), "i4")
+    for send, recv in [
+            ([a, counts, displs, MPI.INT], [b, counts, displs, MPI.INT]),
+            ([a, (counts, displs), "i4"], [b, (counts, displs), "<i4"]),
+            ([a, counts], [b, list(counts)]),
+            ([a, (list(counts), None), MPI.INT32_T],
+             [b, (tuple(counts), tuple(displs))]),
+            ([a, counts.astype("i4"), np.dtype("i4")], [b, counts, MPI.INT]),
+            ([memoryview(a), counts], [memoryview(b), counts])]:
+        b[:] = -1
+        plan = rota.alltoallv_init(send, recv, comm)
+        plan.start()
+        plan.wait()
+        assert arrived(b), (send, recv)
+        plan.free()
+
+
+def test_dtypes():
+    counts, _ = amounts()
+    for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8",
+                  "g", "c8", "c16"):
+        a, b = filled("i4").astype(dtype), np.zeros(counts.sum(), dtype)
+        with rota.alltoallv_init([a, counts], [b, counts], comm) as plan:
+            plan.start()
+        assert np.array_equal(
+            b, np.array([number(q, me, i) for q in range(P)
+                         for i in range(counts[q])]).astype(dtype)), dtype
+    raises(TypeError, None, rota.exchange_init, None, "datetime64[s]", comm)
+
+
+def test_life():
+    counts, _ = amounts()
+    a, b, c = filled(), np.empty(counts.sum(), "i4"), np.empty(counts.sum(), "i4")
+    with rota.alltoallv_init([a, counts], [b, counts], comm) as plan:
+        assert plan
+        plan.start()
+        raises(rota.Error, MPI.ERR_REQUEST, plan.start)
+        raises(rota.Error, MPI.ERR_REQUEST, plan.free)
+        while not plan.test():
+            pass
+        assert arrived(b)
+        plan.set_buffers(a, c)
+        raises(ValueError, None, plan.set_buffers, a, c[:0])
+        plan.set_stream(None)
+        plan.start()
+    assert arrived(c)
+    assert not plan
+    raises(rota.Error, MPI.ERR_REQUEST, plan.start)
+    plan.free()
+    # Buffers live as long as the plan.
+    source = bytearray(filled().tobytes())
+    plan = rota.alltoallv_init([source, counts, "i4"], [b, counts], comm)
+    raises(BufferError, None, source.append, 0)
+    plan.free()
+    source.append(0)
+
+
+def test_describe():
+    a, b = np.zeros(P), np.empty(P)
+    with rota.alltoall_init(a, b, comm, {"rota_algorithm": "spread_out"}) as plan:
+        assert plan.describe()["algorithm"] == "spread_out"
+        assert "spread_out" in str(plan)
+    assert rota.version() >= (0, 1, 0)
+
+
+def test_alltoall():
+    a, b = np.arange(2 * P) + 2 * P * me, np.empty(2 * P, int)
+    for send, recv in [(a, b), ([a, 2], [b, 2, MPI.LONG]), ([a, MPI.LONG], b)]:
+        b[:] = -1
+        plan = rota.alltoall_init(send, recv, comm)
+        plan.start()
+        plan.wait()
+        assert np.array_equal(b.reshape(P, 2)[:, 0],
+                              2 * P * np.arange(P) + 2 * me)
+    raises(rota.Error, MPI.ERR_COUNT, rota.alltoall_init, [a, 1], [b, 2], comm)
+
+
+def test_in_place():
+    counts, _ = amounts()
+    a = filled()
+    with rota.alltoallv_init(MPI.IN_PLACE, [a, counts], comm) as plan:
+        plan.start()
+    assert arrived(a)
+    plan = rota.alltoall_init(MPI.IN_PLACE, np.zeros(P), comm)
+    b = np.arange(P) + P * me + 0.5
+    plan.set_buffers(MPI.IN_PLACE, b)
+    plan.start()
+    plan.wait()
+    assert np.array_equal(b, P * np.arange(P) + me + 0.5)
+
+
+def test_types():
+    """Rows of a matrix go, columns of one come."""
+    a, b = np.empty((3, P), "i4"), np.empty((P, 3), "i4")
+    for q in range(P):
+        a[:, q] = [number(me, q, i) for i in range(3)]
+    column = MPI.INT.Create_vector(3, 1, P)
+    placed = column.Create_resized(0, 4).Commit()
+    plan = rota.alltoall_init([a, 1, placed], [b, 3, MPI.INT], comm)
+    column.Free()
+    placed.Free()
+    plan.start()
+    plan.wait()
+    assert all(b[q, i] == number(q, me, i) for q in range(P) for i in range(3))
+
+
+def test_many():
+    a = np.array([number(me, q, 0) for q in range(P)])
+    results = [np.empty(P, int) for _ in range(3)]
+    plans = [rota.alltoall_init(a, b, comm) for b in results]
+    rota.startall(plans)
+    raises(rota.Error, MPI.ERR_REQUEST, rota.startall, plans)
+    rota.waitall(plans)
+    for b in results:
+        assert np.array_equal(b, [number(q, me, 0) for q in range(P)])
+    raises(TypeError, None, rota.waitall, [1])
+
+
+# ---- kinds of buffers -------------------------------------------------------
+
+class Cuda:
+    """An array that says of host memory what a device's would say of its."""
+
+    def __init__(self, array, **more):
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "data": (array.ctypes.data, False), "shape": array.shape,
+            "typestr": array.dtype.str, "version": 3, "strides": None, **more}
+
+
+class DLPack:
+    """An array that gives itself by DLPack only."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+
+def test_interfaces():
+    counts, _ = amounts()
+    a, b = filled(), np.empty(counts.sum(), "i4")
+    for kind in (Cuda, DLPack):
+        b[:] = -1
+        with rota.alltoallv_init([kind(a), counts], [kind(b), counts],
+                                 comm) as plan:
+            plan.start()
+        assert arrived(b), kind
+    matrix = np.zeros((2 * P, 2 * P))
+    for wrong in (matrix[:, ::2], Cuda(matrix, strides=(16, 16)),
+                  DLPack(matrix[:, ::2])):
+        raises((BufferError, ValueError), None, rota.alltoall_init, wrong,
+               np.zeros(4 * P * P), comm)
+    plan = rota.alltoall_init(matrix.T, np.empty((P, 4 * P)), comm)
+    plan.free()
+    raises(TypeError, None, rota.alltoall_init, 3, np.zeros(P), comm)
+    read_only = np.zeros(P)
+    read_only.flags.writeable = False
+    raises((BufferError, ValueError), None, rota.alltoall_init, np.zeros(P),
+           read_only, comm)
+    raises(BufferError, None, rota.alltoall_init, np.zeros(P),
+           Cuda(read_only, data=(read_only.ctypes.data, True)), comm)
+
+
+# ---- varying plans and exchanges --------------------------------------------
+
+def test_varying():
+    counts, displs = amounts()
+    a, b = filled(), np.empty(counts.sum(), "i4")
+    with rota.alltoallv_varying_init(None, MPI.INT, comm) as plan:
+        for step in range(3):
+            b[:] = -1
+            plan.start([a, counts], [b, (counts, displs)])
+            raises(rota.Error, MPI.ERR_REQUEST, plan.start, [a, counts],
+                   [b, counts])
+            plan.wait()
+            assert arrived(b)
+        plan.start(MPI.IN_PLACE, [a, counts])
+        plan.wait()
+        assert arrived(a)
+        raises(rota.Error, MPI.ERR_REQUEST, plan.set_buffers, a, b)
+        raises(ValueError, None, plan.start, [a, counts[1:]], [b, counts])
+        raises(ValueError, None, plan.start, [a, counts + 1], [b, counts])
+
+
+def test_exchange():
+    counts, displs = amounts()
+    a = filled()
+    kept = []
+    with rota.exchange_init(None, "i4", comm) as plan:
+        for step in range(4):
+            plan.start([a + step, counts])
+            blocks = plan.wait()
+            assert np.array_equal(blocks.counts, counts)
+            assert np.array_equal(blocks.displs, displs)
+            assert arrived(blocks.array - step) and len(blocks) == P
+            for q, block in enumerate(blocks):
+                assert block[0] == number(q, me, 0) + step
+            kept.append(blocks)
+        plan.start([a, (counts, displs)])
+        while not plan.test():
+            pass
+        assert arrived(np.asarray(plan.wait()))
+        raises(rota.Error, MPI.ERR_REQUEST, plan.wait)
+    # Arrays stay as they were, and keep what they view.
+    gc.collect()
+    for step, blocks in enumerate(kept):
+        assert arrived(blocks.array - step)
+
+
+def test_exchange_memory():
+    """Memory is used again when nobody looks at it, and only then."""
+    counts, _ = amounts()
+    plan = rota.exchange_init(None, "i4", comm)
+    places = set()
+    for step in range(20):
+        plan.start([filled(), counts])
+        places.add(plan.wait().array.ctypes.data)
+    assert len(places) <= 2, places
+    last = weakref.ref(plan)
+    plan = None
+    gc.collect()
+    assert last() is None
+    # Blocks that grow, from a rank that sends to itself as well.
+    plan = rota.exchange_init(None, "u1", comm)
+    for size in (0, 10, 100000, 10):
+        plan.start([np.full(size * P, me, "u1"), [size] * P])
+        blocks = plan.wait()
+        assert blocks.counts.tolist() == [size] * P
+        assert all((blocks[q] == q).all() for q in range(P))
+
+
+def test_exchange_buffer():
+    """Blocks come in an array of the program's."""
+    counts, _ = amounts()
+    mine = np.zeros(counts.sum() + 3, "i4")
+    plan = rota.exchange_init(None, "i4", comm, stream=None)
+    plan.set_buffer(mine)
+    plan.start([filled(), counts])
+    blocks = plan.wait()
+    assert arrived(blocks.array) and np.shares_memory(blocks.array, mine)
+    plan.set_buffer(mine[:0])
+    plan.start([filled(), counts])
+    raises(rota.Error, MPI.ERR_BUFFER, plan.wait)
+    plan.set_buffer(None)
+    other = plan.wait()
+    assert arrived(other.array)
+    assert not np.shares_memory(other.array, mine)
+    raises(ValueError, None, plan.set_buffer, np.zeros((2, 2), "i4"))
+
+
+def test_bound():
+    counts, _ = amounts()
+    plan = rota.exchange_init(8, MPI.INT, comm)
+    plan.start([filled(), counts])
+    above = any(n > 2 for n in counts)
+    if above:
+        error = raises(rota.Error, MPI.ERR_COUNT, plan.wait)
+        assert error.blocks[me].size == (counts[me] if counts[me] <= 2 else 0)
+    else:
+        plan.wait()
+    plan.start([filled(), [0] * P])
+    assert plan.wait().array.size == 0
+    pair = MPI.INT.Create_contiguous(2).Commit()
+    pairs = rota.exchange_init(None, pair, comm)
+    pairs.start([np.arange(2 * P, dtype="i4"), [1] * P])
+    pair.Free()
+    assert pairs.wait().array.tobytes() == \
+        np.array([[2 * me, 2 * me + 1]] * P, "i4").tobytes()
+
+
+# ---- memory, tuning, errors -------------------------------------------------
+
+def test_memory():
+    a = rota.empty((P, 2), "f8", comm)
+    a[:] = me * P + np.arange(P)[:, None]
+    b = rota.empty(2 * P, "f8", comm)
+    with rota.alltoall_init(a, b, comm) as plan:
+        plan.start()
+    assert np.array_equal(b, np.repeat(np.arange(P) * P + me, 2))
+    memory = rota.mem_alloc(64, comm)
+    assert len(memory) == 64
+    view = np.frombuffer(memory, "u1")
+    raises(BufferError, None, memory.free)
+    del view
+    memory.free()
+    raises(BufferError, None, memoryview, memory)
+    assert rota.empty(0, "f8", comm).size == 0
+
+
+def test_tuning():
+    rota.tuning_forget(comm)
+    text = rota.tuning_export_string(comm)
+    rota.tuning_import_string(text if me == 0 else None, comm)
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "tuning.json") if me == 0 else None
+    rota.tuning_export(path, comm)
+    rota.tuning_import(path, comm)
+    if me == 0:
+        os.remove(path)
+    os.rmdir(folder)
+    raises(rota.Error, MPI.ERR_ARG, rota.tuning_import, "no such file", comm)
+    rota.tuning_forget(comm)
+
+
+def test_errors():
+    a = np.zeros(P)
+    ones = [1] * P
+    error = raises(rota.Error, MPI.ERR_COUNT, rota.alltoallv_init,
+                   [a, [-1] * P], [a.copy(), ones], comm)
+    assert isinstance(error, MPI.Exception)
+    assert "rota_alltoallv_init_c" in str(error), str(error)
+    assert rota.error_class(error.Get_error_code()) == MPI.ERR_COUNT
+    assert rota.error_class(MPI.ERR_TRUNCATE) == MPI.ERR_TRUNCATE
+    error = raises(rota.Error, MPI.ERR_ARG, rota.alltoall_init, a, a.copy(),
+                   comm, {"rota_algorithm": "none"})
+    assert "none" in str(error) and error.error_class == MPI.ERR_ARG
+    raises(rota.Error, MPI.ERR_COMM, rota.alltoall_init, a, a.copy(),
+           MPI.COMM_NULL)
+    raises(TypeError, None, rota.alltoall_init, a, a.copy(), None)
+    # What one rank finds before it calls Rota ends the call on all.
+    spec = [a, [5 * P] * P] if me == 0 else [a, ones]
+    kind = ValueError if me == 0 else rota.Error
+    raises(kind, None, rota.alltoallv_init, spec, [a.copy(), ones], comm)
+    raises(kind, None, rota.alltoall_init, [a, 5 if me == 0 else 1], a.copy(),
+           comm)
+    for wrong in ([a, ones, ones, MPI.DOUBLE, 1], [a, [1] * (P + 1)],
+                  [a, ["x"] * P], [a, ones, "no dtype"]):
+        raises((TypeError, ValueError), None, rota.alltoallv_init, wrong,
+               [a.copy(), ones], comm)
+
+
+def test_stubs():
+    """What the stubs declare is there, with a docstring that has its arguments;
+    and the other way round."""
+    path = os.path.join(os.path.dirname(rota.__file__), "__init__.pyi")
+    with open(path, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    declared = {node.name for node in tree.body
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    public = {name for name in rota.__all__
+              if callable(getattr(rota, name))}
+    assert declared == public, declared ^ public
+
+    def check(node, owner):
+        if node.name.startswith("__"):
+            return
+        there = getattr(owner, node.name)
+        assert there.__doc__, node.name
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef):
+                    check(inner, there)
+            return
+        for argument in node.args.args:
+            assert argument.arg == "self" or \
+                re.search(rf"^ +(\w+, )*{argument.arg}(, \w+)* : ",
+                          there.__doc__, re.M), (node.name, argument.arg)
+
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            check(node, rota)
+
+
+def test_threads():
+    """Other threads run while one waits."""
+    if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+        return
+    ran = threading.Event()
+    a, b = np.zeros(P), np.empty(P)
+    plan = rota.alltoall_init(a, b, comm)
+    plan.start()
+    thread = threading.Thread(target=ran.set)
+    thread.start()
+    plan.wait()
+    thread.join()
+    assert ran.is_set()
+
+
+def main():
+    failed = 0
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            try:
+                test()
+            except Exception:
+                failed += 1
+                print(f"rank {me}: {name}", flush=True)
+                traceback.print_exc()
+                sys.stderr.flush()
+                comm.Abort(1)  # the others may be waiting
+    gc.collect()
+    if comm.allreduce(failed) == 0 and me == 0:
+        print(f"ranks {P}, wrong 0")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
