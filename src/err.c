@@ -2,11 +2,16 @@
 #include "err.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 static _Thread_local char text[ROTA_ERR_TEXT];
 static _Thread_local bool pending;
+
+/* Any thread has failed, ever: until then there is nothing to forget, and no
+ * thread's memory need be found. */
+static _Atomic bool any_failed;
 
 int rota_fail(int errorclass, const char *format, ...)
 {
@@ -16,6 +21,7 @@ int rota_fail(int errorclass, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     pending = true;
+    atomic_store_explicit(&any_failed, true, memory_order_relaxed);
     return errorclass;
 }
 
@@ -44,5 +50,6 @@ const char *rota_fail_text(void)
 
 void rota_fail_clear(void)
 {
-    pending = false;
+    if (atomic_load_explicit(&any_failed, memory_order_relaxed))
+        pending = false;
 }

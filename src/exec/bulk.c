@@ -3,18 +3,31 @@
 #include "exec/staging.h"
 #include "exec/steps.h"
 
-int rota_step_copies(rota_exec *x, const rota_step *step)
+static void move_all(const rota_step *step)
 {
-    for (uint32_t i = 0; step->move && i < step->n_copies; i++)
-        rota_copy_short(step->move[i].to, step->move[i].from,
-                        step->move[i].bytes);
-    for (uint32_t i = 0; !step->move && i < step->n_copies; i++) {
+    const rota_move *const end = step->move + step->n_copies;
+
+    for (const rota_move *m = step->move; m < end; m++)
+        rota_copy_short(m->to, m->from, m->bytes);
+}
+
+static int copy_all(rota_exec *x, const rota_step *step)
+{
+    for (uint32_t i = 0; i < step->n_copies; i++) {
         bool taken = false;
         if (x->staging)
             ROTA_TRY(rota_staging_copy(x, &step->copy[i], &taken));
         if (!taken)
             ROTA_TRY(rota_block_copy(x, &step->copy[i]));
     }
+    return MPI_SUCCESS;
+}
+
+int rota_step_copies(rota_exec *x, const rota_step *step)
+{
+    if (!step->move)
+        return copy_all(x, step);
+    move_all(step);
     return MPI_SUCCESS;
 }
 

@@ -6,21 +6,21 @@
 
 #include <stdio.h>
 
-static void end_run(rota_exec *x, int err)
+static void fail_run(rota_exec *x, int err)
 {
-    x->err = err;
     x->err_text[0] = '\0';
-    if (err != MPI_SUCCESS && rota_fail_text()) {
+    if (rota_fail_text()) {
         snprintf(x->err_text, sizeof x->err_text, "%s", rota_fail_text());
         rota_fail_clear(); /* it may be another plan's call */
     }
-    x->broken = x->broken || err != MPI_SUCCESS;
+    x->err = err;
+    x->broken = true;
 }
 
 /* The result of a run that is over. */
 static int result(const rota_exec *x)
 {
-    return x->err_text[0] ? rota_fail(x->err, "%s", x->err_text) : x->err;
+    return x->err != MPI_SUCCESS && x->err_text[0] ? rota_fail(x->err, "%s", x->err_text) : x->err;
 }
 
 static int go_on(rota_exec *x, bool *done)
@@ -50,8 +50,8 @@ bool rota_run_advance(rota_exec *x)
 
     if (x->rings)
         rota_lines_flush(x);
-    if (done || err != MPI_SUCCESS)
-        end_run(x, err);
+    if (err != MPI_SUCCESS)
+        fail_run(x, err);
     return done || err != MPI_SUCCESS;
 }
 
@@ -65,7 +65,7 @@ bool rota_run_help(rota_exec *x)
     if (x->rings)
         rota_lines_flush(x);
     if (err != MPI_SUCCESS)
-        end_run(x, err);
+        fail_run(x, err);
     return err != MPI_SUCCESS;
 }
 
@@ -88,8 +88,7 @@ int rota_exec_start(rota_exec *x)
                                         "the plan can only be freed");
     if (x->prepare)
         ROTA_TRY(x->prepare(x));
-    x->at = 0;
-    x->entered = false;
+    x->at = 0; /* not entered, as the last run ended */
     x->err = MPI_SUCCESS;
     return rota_active_start(x) ? MPI_SUCCESS : result(x);
 }

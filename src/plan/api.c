@@ -428,17 +428,16 @@ int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
 static int conclude(const char *function, rota_plan *plan, int err)
 {
     const rota_exec *const x = &plan->exec;
-    const int me = plan->comm->me;
 
     plan->active = false;
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    if (x->note == ROTA_MISMATCH)
-        return leave_plan(plan, function,
-                          rota_fail_mismatch(x->note_peer, me, x->note_sent,
-                                             x->note_expected));
     if (x->note == ROTA_NOTHING)
         return MPI_SUCCESS;
+    if (x->note == ROTA_MISMATCH)
+        return leave_plan(plan, function,
+                          rota_fail_mismatch(x->note_peer, plan->comm->me,
+                                             x->note_sent, x->note_expected));
     rota_fail(MPI_ERR_COUNT,
               "a block with rank %d has %zu bytes, more than max_block = %zu",
               x->note_peer, x->note_sent, plan->max_block);
