@@ -1,15 +1,17 @@
 /* fallback.c - what the system refuses, plans do without.
  *
- * usage: fallback [memfd | arena]
+ * usage: fallback [memfd | arena | pool | unbounded]
  *
  * The program stands between the library and the system (by the linker's
  * --wrap) and refuses what it is told to on one rank. Every plan must work all
  * the same, on all ranks in the same way, and say why; and nothing may be left
  * in the heap, in shared memory, of descriptors or of mappings. memfd and arena
- * are refused when a process first shares memory, so in runs of their own.
+ * are refused when a process first shares memory, so in runs of their own; pool and
+ * unbounded look at the first plan of all.
  */
 #define _GNU_SOURCE
 #include "exec/arena.h"
+#include "exec/pool.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -595,6 +597,33 @@ static void refuse_arena(refusal what, const char *why)
     check_stock();
 }
 
+/* Long messages pass through the pool where nothing better is permitted, and where
+ * nobody knows how long they are: it must be there before they are. */
+static void need_pool(bool unbounded)
+{
+    rota_plan *plan = NULL;
+    MPI_Info info = test_info("rota_algorithm", "spread_out", NULL, NULL);
+    size_t most;
+    job j;
+
+    test_case = unbounded ? "pool, no bound" : "pool, no cross-memory attach";
+    refused = READV; /* to all ranks */
+    after = 0;
+    CHECK(rota_pool_bytes(&most) == 0);
+    if (unbounded) {
+        MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
+                                &plan));
+        MUST(rota_plan_free(&plan));
+    } else {
+        CHECK(open_job(&j, MPI_COMM_WORLD, info));
+        run(&j);
+        close_job(&j);
+    }
+    CHECK(rota_pool_bytes(&most) >= 2 * ROTA_PIECE);
+    refused = NOTHING;
+    MPI_Info_free(&info);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -604,6 +633,10 @@ int main(int argc, char **argv)
         refuse_arena(MEMFD, "memfd_create: Function not implemented");
     } else if (strcmp(first, "arena") == 0) {
         refuse_arena(FALLOCATE, "No space left on device");
+    } else if (strcmp(first, "pool") == 0) {
+        need_pool(false);
+    } else if (strcmp(first, "unbounded") == 0) {
+        need_pool(true);
     } else {
         take_stock(); /* segments as they come */
         before = take_stock();
