@@ -1,7 +1,7 @@
 /* ipc.h - messages that the receiver copies from the sender's memory of a device
  * to its own, without the host.
  *
- * A ring of the node's shared memory (shm.h) carries the place of a message: a
+ * A line of the node's shared memory (lines.h) carries the place of a message: a
  * handle of the allocation that it lies in, and where. Each rank has two marks
  * that all the others have opened:
  *
@@ -11,7 +11,7 @@
  *          a run ends
  *
  * A queue awaits what a mark was last put behind, so the mark must be put before
- * another process asks for that: the entry of the ring says that the one has
+ * another process asks for that: the entry of the line says that the one has
  * been put, and that the entry has been taken says it of the other. That mark
  * may have been put again since; then what is awaited is more, all of which had
  * been put in a queue before, so that nothing waits in a circle.
@@ -25,7 +25,7 @@
 #include "exec/device.h"
 #include "exec/exec.h"
 
-/* What a ring carries in the place of a message. */
+/* What an entry carries in the place of a message. */
 typedef struct rota_ipc_place {
     rota_handle memory;
     uint64_t at; /* bytes from its begin */

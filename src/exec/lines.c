@@ -36,8 +36,10 @@ typedef struct channel {
     uint32_t messages[ROTA_N_DIRS]; /* of the schedule */
     bool paired;  /* one message each way a run: each proves the other taken */
     bool touched; /* something was written or taken since the last flush */
-    bool flagged; /* its interest flag may be set */
-    bool awaited; /* is about to be */
+    bool
+        flagged; /* its interest flag was set, and may have been cleared by it */
+    bool
+        awaited; /* between rota_lines_count and rota_lines_await: will be set */
     rota_doorbell *bell;                 /* of the peer's process */
     rota_interest *interest;             /* of the peer in this process */
     rota_piece piece[ROTA_LINE_ENTRIES]; /* by entry */

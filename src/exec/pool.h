@@ -7,8 +7,8 @@
  * again. When no piece is left, the pool takes one back from a pair whose
  * receiver has read it.
  *
- * The pool grows as it is used, up to a bound that depends on how many processes
- * the node has. A pair that gets no piece sends through its own lines (line.h):
+ * The pool grows when plans are made, by what they may need, up to a bound that
+ * depends on how many processes the node has. A pair that gets no piece sends through its own lines (line.h):
  * pieces that nobody reads cannot stop another plan.
  */
 #ifndef ROTA_POOL_H

@@ -20,7 +20,9 @@ static void fail_run(rota_exec *x, int err)
 /* The result of a run that is over. */
 static int result(const rota_exec *x)
 {
-    return x->err != MPI_SUCCESS && x->err_text[0] ? rota_fail(x->err, "%s", x->err_text) : x->err;
+    return x->err != MPI_SUCCESS && x->err_text[0]
+               ? rota_fail(x->err, "%s", x->err_text)
+               : x->err;
 }
 
 static int go_on(rota_exec *x, bool *done)

@@ -13,7 +13,7 @@ static void count_side(const rota_sched *s, const double bytes[],
     terms->n[ROTA_TERM_STAGED_BYTE] += sum;
 }
 
-/* Receivers copy. What the host moves for a block is an entry of a ring. */
+/* Receivers copy. What the host moves for a block is an entry of a line. */
 static void count_ipc(const rota_sched *s, double bytes[], rota_terms *terms)
 {
     enum { ENTRY = 128 };

@@ -171,7 +171,7 @@ static int map_all(rota_node *node, const card cards[])
 /* ---- cross-memory attach --------------------------------------------------------- */
 
 /* Two ranks do in turn what an exchange of theirs would by either way: each
- * copies into memory of its own, as into a ring, the other one from there; and the
+ * copies into memory of its own, as into a piece of the pool, the other one from there; and the
  * other one has the kernel copy what this one has just written. Two lengths, side
  * by side, several rounds, so that all is in the caches where it is in an
  * exchange. */
@@ -187,7 +187,7 @@ static const size_t trial_at[N_LENGTHS + 1] = {AT_SHORT, AT_LONG, AREA};
 
 typedef struct trial_area {
     _Alignas(64) _Atomic int rounds; /* written */
-    _Alignas(64) char ring[AREA];
+    _Alignas(64) char piece[AREA];
     char block[AREA];
 } trial_area;
 
@@ -196,7 +196,7 @@ typedef struct trial {
     trial_area *theirs, *mine;
     uint64_t address;                        /* of theirs in that process */
     char *here;                              /* [AREA] */
-    int64_t ring[N_LENGTHS], cma[N_LENGTHS]; /* ns, the least so far */
+    int64_t pool[N_LENGTHS], cma[N_LENGTHS]; /* ns, the least so far */
 } trial;
 
 static size_t trial_bytes(int length)
@@ -214,7 +214,7 @@ static void write_anew(const trial *t, int round, int64_t in[N_LENGTHS])
     memset(t->here, round, AREA);
     for (int i = 0; i < N_LENGTHS; i++) {
         const int64_t begin = rota_now_ns();
-        memcpy(t->mine->ring + trial_at[i], t->here + trial_at[i],
+        memcpy(t->mine->piece + trial_at[i], t->here + trial_at[i],
                trial_bytes(i));
         in[i] = rota_now_ns() - begin;
     }
@@ -236,12 +236,12 @@ static bool read_both(trial *t, int length, int64_t in)
         bytes};
     const int64_t begin = rota_now_ns();
 
-    memcpy(t->here + at, t->theirs->ring + at, bytes);
+    memcpy(t->here + at, t->theirs->piece + at, bytes);
     const int64_t middle = rota_now_ns();
     const ssize_t got = process_vm_readv((pid_t)t->pid, &here, 1, &there, 1, 0);
     const int64_t end = rota_now_ns();
-    if (in + middle - begin < t->ring[length])
-        t->ring[length] = in + middle - begin;
+    if (in + middle - begin < t->pool[length])
+        t->pool[length] = in + middle - begin;
     if (end - middle < t->cma[length])
         t->cma[length] = end - middle;
     return got == (ssize_t)bytes;
@@ -250,7 +250,7 @@ static bool read_both(trial *t, int length, int64_t in)
 static bool run_trial(trial *t)
 {
     for (int i = 0; i < N_LENGTHS; i++)
-        t->ring[i] = t->cma[i] = INT64_MAX;
+        t->pool[i] = t->cma[i] = INT64_MAX;
     for (int round = 1; round <= ROUNDS; round++) {
         int64_t in[N_LENGTHS];
         write_anew(t, round, in);
@@ -270,8 +270,8 @@ static size_t crossing(trial *t)
 
     if (!run_trial(t))
         return SIZE_MAX;
-    const double ahead = (double)(t->cma[SHORT] - t->ring[SHORT]);
-    const double gain = (double)(t->ring[LONG] - t->ring[SHORT] - t->cma[LONG] +
+    const double ahead = (double)(t->cma[SHORT] - t->pool[SHORT]);
+    const double gain = (double)(t->pool[LONG] - t->pool[SHORT] - t->cma[LONG] +
                                  t->cma[SHORT]) /
                         (n[LONG] - n[SHORT]);
     if (ahead <= 0)

@@ -334,7 +334,7 @@ static int set_sides(rota_plan *p)
 
 /* Messages no shorter than this are copied from the sender's arena, where
  * nothing else is asked for or was measured here (rota-tune). Where the sender
- * has written them anew, that takes as long as the way through a ring from the
+ * has written them anew, that takes as long as the way through an entry from the
  * usual size to 4 KiB, and less above; where it has not, it is 1.3 to 1.7 times
  * as fast. It takes one synchronisation more, which is a switch of processes
  * where ranks share cores: there it pays from 8 to 16 KiB on
