@@ -30,6 +30,7 @@ static struct {
     size_t bytes, backed;
     rota_peer self;
     range *idle, *used;        /* pages */
+    range *head;               /* pages of the head, which are never free */
     range *parts[ROTA_N_USES]; /* idle parts of pages that are in use */
     range *taken[ROTA_N_USES]; /* parts that are not idle */
     void (*bind)(void *memory, size_t bytes);
@@ -264,7 +265,8 @@ static int make(void)
         return refuse("memfd_create");
     if (!add_segment(round_up(LEAST_SEGMENT, arena.page)))
         return refuse("no room in shared memory");
-    if (!take_pages(round_up(sizeof *self->head, arena.page)))
+    arena.head = take_pages(round_up(sizeof *self->head, arena.page));
+    if (!arena.head)
         return refuse("no room in shared memory");
     self->head->segment[0].bytes = arena.bytes;
     atomic_store(&self->head->n_segments, 1);

@@ -79,9 +79,10 @@ int rota_memory_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
         *memory = allocate_private(bytes);
     status = *memory ? MPI_SUCCESS : rota_fail_mem("a buffer");
     status = rota_agree(c, status, NULL);
-    if (status != MPI_SUCCESS && *memory)
+    if (status == MPI_SUCCESS)
+        rota_comm_update_node(c); /* who cannot map it has it copied */
+    else if (*memory)
         rota_memory_free(*memory);
-    rota_comm_update_node(c); /* who cannot map it has it copied */
     return status;
 }
 

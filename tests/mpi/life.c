@@ -220,9 +220,11 @@ static void steady_state(const rota_algo *algo, const char *intranode)
     }
     CHECK(n.heap == 0);
     CHECK(n.objects == 0);
-    CHECK(n.posted == 0);
-    /* As many come in. */
-    CHECK(n.started == (by_mpi ? 2 * STARTS * messages : 0));
+    /* As many come in; sizes that are told at every start are posted. */
+    if (!algo->every_start) {
+        CHECK(n.posted == 0);
+        CHECK(n.started == (by_mpi ? 2 * STARTS * messages : 0));
+    }
     close_ints(&x);
     MPI_Info_free(&info);
 }
