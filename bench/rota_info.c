@@ -82,24 +82,12 @@ static void print_hints(void)
     }
 }
 
-/* Those of librota_mpi are read by src/mpi/settings.c. */
 static void print_variables(void)
 {
-    static const char *const all[][2] = {
-        {"ROTA_EXPLAIN", "1: rank 0 says of each plan what was chosen and why"},
-        {"ROTA_MPI", "librota_mpi: on, off (usually on)"},
-        {"ROTA_MPI_ALLTOALLV_INIT", "likewise, for that function"},
-        {"ROTA_MPI_ALLTOALLV", "likewise"},
-        {"ROTA_MPI_IALLTOALLV", "likewise (usually off)"},
-        {"ROTA_MPI_AFTER", "calls that go to MPI first (usually 64)"},
-        {"ROTA_MPI_IN_FLIGHT", "MPI_Ialltoallv at a time (usually 8)"},
-        {"ROTA_STATS", "1, all: MPI_Finalize prints what was done"},
-    };
-
     printf("\nOther environment variables\n");
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        printf("  %-23s %s", all[i][0], all[i][1]);
-        print_value(all[i][0]);
+    for (const rota_variable *v = rota_variable_table; v->name; v++) {
+        printf("  %-23s %s", v->name, v->meaning);
+        print_value(v->name);
     }
 }
 

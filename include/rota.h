@@ -8,8 +8,9 @@
  * Rules that hold for every function here
  *
  *   Errors. Functions return MPI_SUCCESS or an MPI error code, after raising
- *   it through the error handler of the plan's communicator (of MPI_COMM_SELF
- *   where there is none; of MPI_COMM_WORLD before MPI 4). MPI_Error_string
+ *   it through the error handler of the communicator that was passed or that
+ *   the plan is of (of MPI_COMM_SELF where there is none or it was freed; of
+ *   MPI_COMM_WORLD before MPI 4). MPI_Error_string
  *   gives a text that names the function, the argument, the value and, but for
  *   NULL handles and what all ranks find alike, the rank, until eight more
  *   errors of the same class have occurred; rota_error_class gives the class.
@@ -96,9 +97,9 @@ enum { ROTA_DESCRIBE_TEXT = 0, ROTA_DESCRIBE_JSON = 1 };
  * sdispls     [P] displacements from sendbuf, in extents of sendtype
  * sendtype    committed datatype; its signature times sendcounts[d] equals
  *             the signature that rank d expects, the type maps may differ
- * recvbuf     start of the receive buffer, disjoint from the send buffer
- * recvcounts  [P], rdispls [P], recvtype: likewise; no byte of the receive
- *             buffer may be written by two blocks
+ * recvbuf     start of the receive buffer
+ * recvcounts  [P], rdispls [P], recvtype: likewise; no byte may be of two
+ *             receive blocks, or of a receive block and a send block
  * comm        intra-communicator of P ranks; may be freed after the call
  * info        hints (see "Hints" below), or MPI_INFO_NULL
  * plan        set to the new plan, inactive
@@ -116,9 +117,11 @@ enum { ROTA_DESCRIBE_TEXT = 0, ROTA_DESCRIBE_JSON = 1 };
  * arrays or plan, for overlapping receive blocks, for an unknown hint or value
  * and for ranks that disagree on hints or kind of plan; MPI_ERR_COUNT for a
  * negative count, for a pair of ranks whose counts do not match and for sizes
- * beyond the address space; MPI_ERR_BUFFER for a NULL buffer with data in it
- * and for MPI_IN_PLACE as recvbuf; MPI_ERR_TYPE for a null or uncommitted
- * type; MPI_ERR_NO_MEM; MPI_ERR_OTHER where MPI is not initialised. */
+ * beyond the address space (where the count is 0 no displacement is looked at);
+ * MPI_ERR_BUFFER for a NULL buffer with data in it, for a send and a receive
+ * block that overlap and for MPI_IN_PLACE as recvbuf; MPI_ERR_TYPE for a null or uncommitted
+ * type; MPI_ERR_NO_MEM; MPI_ERR_OTHER where MPI_Init was not called, with a text
+ * if comm comes from a session. */
 ROTA_API int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
                                  const int sdispls[], MPI_Datatype sendtype,
                                  void *recvbuf, const int recvcounts[],
@@ -187,8 +190,9 @@ ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not a varying
  * one; MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count, one
  * beyond the address space, and a rank's own block whose two counts differ;
- * MPI_ERR_BUFFER for a NULL buffer with data in it; MPI_ERR_NO_MEM where an
- * in-place start needs more staging memory than there is. Then nothing is
+ * MPI_ERR_BUFFER for a NULL buffer with data in it and, if sendbuf is recvbuf
+ * and rota_check is on, for a send and a receive block that overlap;
+ * MPI_ERR_NO_MEM where an in-place start needs more staging memory than there is. Then nothing is
  * started. */
 ROTA_API int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
                                   const int sendcounts[], const int sdispls[],
@@ -319,8 +323,9 @@ ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
  * made with it, and only then. Ranks may call it independently of each other.
  * Local; does not block.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or varying;
- * MPI_ERR_BUFFER for a NULL buffer with data in it, a misplaced MPI_IN_PLACE, or
- * memory of a kind that the plan cannot take. */
+ * MPI_ERR_BUFFER for a NULL buffer with data in it, a misplaced MPI_IN_PLACE,
+ * send and receive blocks that overlap (unless rota_check is off), or memory of a
+ * kind that the plan cannot take. */
 ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
                                    void *recvbuf);
 
@@ -374,6 +379,12 @@ ROTA_API int rota_plan_free(rota_plan **plan);
  * ptr    address of a pointer of any type, set to the memory, which begins on
  *        a page and is to be freed by rota_mem_free
  *
+ * A child that the process forks has the memory too, where it is shared: it
+ * reads what is there, and what it writes the process and the other ranks of the
+ * node see. It may call neither Rota nor MPI, must end by _exit or exec, and must
+ * not touch buffers of a plan that is active. Ordinary memory is copied when it
+ * forks, as any other.
+ *
  * Collective over comm; blocks.
  * Errors: MPI_ERR_COMM as for rota_alltoallv_init; MPI_ERR_ARG for a NULL ptr
  * and for hints; MPI_ERR_NO_MEM on all ranks if one of them has no memory. */
@@ -401,7 +412,8 @@ ROTA_API int rota_mem_free(void *ptr);
  * $XDG_CONFIG_HOME/rota/tuning.json (~/.config/rota/tuning.json), else
  * rota/tuning.json in the folder of the system's configuration. Where ranks
  * share no files those of rank 0 count. A file that nobody named and that
- * cannot be read is ignored.
+ * cannot be read is ignored. A program that runs with more rights than its
+ * caller has (setuid) heeds none of these variables. A tuning has at most 4 MiB.
  * ---------------------------------------------------------------------- */
 
 /* Take a file's tuning in the place of what the communicator has. On an error
@@ -482,8 +494,9 @@ ROTA_API int rota_version(void);
  * Hints
  *
  * Keys of an MPI_Info, each with an environment variable for programs that
- * cannot be changed; the info object wins. Values must be the same on all
- * ranks. An unknown key that begins with rota_, or an unknown value, is an
+ * cannot be changed; the info object wins, and a variable that is empty is as
+ * if it were not set. Rank 0 of the program prints once which variables that
+ * begin with ROTA_ there are not. Values must be the same on all ranks. An unknown key that begins with rota_, or an unknown value, is an
  * error that lists the valid ones; other keys are ignored, and so are values
  * that the algorithm or the kind of plan has no use for.
  *
@@ -588,8 +601,14 @@ ROTA_API int rota_version(void);
  *                                   ~/.config/rota/tuning.json, else the
  *                                   system's, if there is one
  *   rota_check      ROTA_CHECK      on (default) or off: whether init checks
- *                                   that counts match across ranks and receive
- *                                   blocks do not overlap
+ *                                   that counts match across ranks and no
+ *                                   receive block overlaps another block. (More
+ *                                   than 2^18 pieces of blocks on a rank, or
+ *                                   2^16 of a type, are not compared.) With off,
+ *                                   counts that do not match are undefined: an
+ *                                   algorithm that forwards blocks may give wrong
+ *                                   data even to ranks whose counts do match,
+ *                                   and rota_wait may succeed
  * ---------------------------------------------------------------------- */
 
 #ifdef __cplusplus

@@ -1,8 +1,6 @@
 /* alltoallv.c - MPI_Alltoallv, MPI_Ialltoallv, MPI_Alltoallv_init. */
 #include "mpi/shim.h"
 
-#include <pthread.h>
-
 /* ---- blocking --------------------------------------------------------------- */
 
 static int exchange(rota_mpi_run *run, const rota_mpi_args *args)
@@ -28,8 +26,9 @@ int rota_mpi_Alltoallv(const void *sendbuf, const int sendcounts[],
                        const int rdispls[], MPI_Datatype recvtype,
                        MPI_Comm comm)
 {
-    rota_mpi_run *const run = rota_mpi_comm_blocking(comm);
     const rota_mpi_args args = ARGS(false);
+    const bool refused = rota_mpi_refused(&args, comm);
+    rota_mpi_run *const run = refused ? NULL : rota_mpi_comm_blocking(comm);
 
     rota_mpi_count_call(ROTA_MPI_BLOCKING, run != NULL);
     return run ? exchange(run, &args)
@@ -43,8 +42,9 @@ int rota_mpi_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
                          const MPI_Aint rdispls[], MPI_Datatype recvtype,
                          MPI_Comm comm)
 {
-    rota_mpi_run *const run = rota_mpi_comm_blocking(comm);
     const rota_mpi_args args = ARGS(true);
+    const bool refused = rota_mpi_refused(&args, comm);
+    rota_mpi_run *const run = refused ? NULL : rota_mpi_comm_blocking(comm);
 
     rota_mpi_count_call(ROTA_MPI_BLOCKING, run != NULL);
     return run ? exchange(run, &args)
@@ -54,37 +54,18 @@ int rota_mpi_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
 
 /* ---- nonblocking ------------------------------------------------------------ */
 
-static int busy_code = MPI_ERR_OTHER;
-
-static void make_busy_code(void)
-{
-    int errorclass;
-
-    PMPI_Add_error_class(&errorclass);
-    PMPI_Add_error_code(errorclass, &busy_code);
-    PMPI_Add_error_string(busy_code,
-                          "MPI_Ialltoallv: a request was not completed before "
-                          "ROTA_MPI_IN_FLIGHT more calls on its communicator");
-}
-
-/* The run's turn has come on all ranks, so that this one cannot take another;
- * nor may it wait here. */
-static int refuse_busy(MPI_Comm comm)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, make_busy_code);
-    PMPI_Comm_call_errhandler(comm, busy_code);
-    return busy_code;
-}
-
 static int begin_exchange(rota_mpi_run *run, const rota_mpi_args *args,
                           MPI_Comm comm, MPI_Request *request)
 {
     rota_mpi_request *const r = run->request;
 
+    /* The run's turn has come on all ranks, so that this one cannot take
+     * another; nor may it wait here. */
     if (r->state != ROTA_MPI_INACTIVE)
-        return refuse_busy(comm);
+        return rota_error_raise(comm, MPI_ERR_OTHER,
+                                "a request was not completed before "
+                                "ROTA_MPI_IN_FLIGHT more calls on its "
+                                "communicator");
     const double begin = rota_mpi_time_begin();
     ROTA_MPI_TRY(rota_mpi_run_start(run, args));
     r->state = ROTA_MPI_ACTIVE;
@@ -99,8 +80,9 @@ int rota_mpi_Ialltoallv(const void *sendbuf, const int sendcounts[],
                         const int rdispls[], MPI_Datatype recvtype,
                         MPI_Comm comm, MPI_Request *request)
 {
-    rota_mpi_run *const run = rota_mpi_comm_nonblocking(comm);
     const rota_mpi_args args = ARGS(false);
+    const bool refused = rota_mpi_refused(&args, comm) || !request;
+    rota_mpi_run *const run = refused ? NULL : rota_mpi_comm_nonblocking(comm);
 
     rota_mpi_count_call(ROTA_MPI_NONBLOCKING, run != NULL);
     return run ? begin_exchange(run, &args, comm, request)
@@ -115,8 +97,9 @@ int rota_mpi_Ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
                           const MPI_Aint rdispls[], MPI_Datatype recvtype,
                           MPI_Comm comm, MPI_Request *request)
 {
-    rota_mpi_run *const run = rota_mpi_comm_nonblocking(comm);
     const rota_mpi_args args = ARGS(true);
+    const bool refused = rota_mpi_refused(&args, comm) || !request;
+    rota_mpi_run *const run = refused ? NULL : rota_mpi_comm_nonblocking(comm);
 
     rota_mpi_count_call(ROTA_MPI_NONBLOCKING, run != NULL);
     return run ? begin_exchange(run, &args, comm, request)

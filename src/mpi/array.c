@@ -7,27 +7,41 @@
 
 #include <sched.h>
 
-/* A list of ours in the order of the array. */
-static rota_mpi_request *hide(int n, MPI_Request requests[])
+static MPI_Request none = MPI_REQUEST_NULL;
+
+static void show(rota_mpi_request *ours, MPI_Request requests[])
+{
+    for (; ours; ours = ours->next) {
+        requests[ours->index] = ours->handle;
+        ours->hidden = false;
+    }
+}
+
+/* A list of ours in the order of the array. An error, and nothing hidden, where
+ * one of them comes twice. */
+static int hide(int n, MPI_Request requests[], rota_mpi_request **list)
 {
     rota_mpi_request *ours = NULL;
 
+    *list = NULL;
     for (int i = requests ? n - 1 : -1; i >= 0; i--) {
         rota_mpi_request *const r = rota_mpi_request_find(requests[i]);
         if (!r)
             continue;
+        if (r->hidden) {
+            show(ours, requests);
+            return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                    "a request of a collective comes twice in "
+                                    "the array");
+        }
         r->index = i;
         r->next = ours;
+        r->hidden = true;
         ours = r;
         requests[i] = MPI_REQUEST_NULL;
     }
-    return ours;
-}
-
-static void show(const rota_mpi_request *ours, MPI_Request requests[])
-{
-    for (; ours; ours = ours->next)
-        requests[ours->index] = ours->handle;
+    *list = ours;
+    return MPI_SUCCESS;
 }
 
 static bool any_active(const rota_mpi_request *ours)
@@ -94,8 +108,9 @@ static int conclude_all(rota_mpi_request *ours, int n, MPI_Request requests[],
 /* One by one: MPI would start a stand-in. */
 int rota_mpi_Startall(int n, MPI_Request requests[])
 {
-    rota_mpi_request *const ours = hide(n, requests);
+    rota_mpi_request *ours;
 
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     if (!ours)
         return PMPI_Startall(n, requests);
     show(ours, requests);
@@ -106,8 +121,11 @@ int rota_mpi_Startall(int n, MPI_Request requests[])
 
 int rota_mpi_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
-    rota_mpi_request *const ours = hide(n, requests);
+    rota_mpi_request *ours;
 
+    if (!statuses) /* which MPI refuses, but not on a stand-in */
+        return PMPI_Waitall(1, &none, statuses);
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     for (rota_mpi_request *r = ours; r; r = r->next)
         rota_mpi_request_wait(r);
     const int err = PMPI_Waitall(n, requests, statuses);
@@ -117,9 +135,12 @@ int rota_mpi_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 int rota_mpi_Testall(int n, MPI_Request requests[], int *flag,
                      MPI_Status statuses[])
 {
-    rota_mpi_request *const ours = hide(n, requests);
+    rota_mpi_request *ours;
     int err = MPI_SUCCESS;
 
+    if (!flag || !statuses)
+        return PMPI_Testall(1, &none, flag, statuses);
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     poll_ours(ours);
     const bool waits = any_active(ours);
     if (waits)
@@ -164,8 +185,11 @@ static int after_look(rota_mpi_request *ours, rota_mpi_request *done,
 int rota_mpi_Testany(int n, MPI_Request requests[], int *index, int *flag,
                      MPI_Status *status)
 {
-    rota_mpi_request *const ours = hide(n, requests), *done;
+    rota_mpi_request *ours = NULL, *done;
 
+    if (!index || !flag || !status)
+        return PMPI_Testany(1, &none, index, flag, status);
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     if (!ours)
         return PMPI_Testany(n, requests, index, flag, status);
     const int err = look(ours, n, requests, index, flag, status, &done);
@@ -178,9 +202,12 @@ enum { SPINS = 1000 };
 int rota_mpi_Waitany(int n, MPI_Request requests[], int *index,
                      MPI_Status *status)
 {
-    rota_mpi_request *const ours = hide(n, requests), *done = NULL;
+    rota_mpi_request *ours = NULL, *done = NULL;
     int err, flag = 0;
 
+    if (!index || !status)
+        return PMPI_Waitany(1, &none, index, status);
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     if (!ours)
         return PMPI_Waitany(n, requests, index, status);
     for (int looks = 0;; looks++) {
@@ -215,8 +242,11 @@ static int add_done(rota_mpi_request *ours, MPI_Request requests[],
 int rota_mpi_Testsome(int n, MPI_Request requests[], int *outcount,
                       int indices[], MPI_Status statuses[])
 {
-    rota_mpi_request *const ours = hide(n, requests);
+    rota_mpi_request *ours;
 
+    if (!outcount || !indices || !statuses)
+        return PMPI_Testsome(1, &none, outcount, indices, statuses);
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     poll_ours(ours);
     const int err = PMPI_Testsome(n, requests, outcount, indices, statuses);
     show(ours, requests);
@@ -228,8 +258,11 @@ int rota_mpi_Testsome(int n, MPI_Request requests[], int *outcount,
 int rota_mpi_Waitsome(int n, MPI_Request requests[], int *outcount,
                       int indices[], MPI_Status statuses[])
 {
-    rota_mpi_request *const ours = hide(n, requests);
+    rota_mpi_request *ours = NULL;
 
+    if (!outcount || !indices || !statuses)
+        return PMPI_Waitsome(1, &none, outcount, indices, statuses);
+    ROTA_MPI_TRY(hide(n, requests, &ours));
     show(ours, requests);
     if (!ours)
         return PMPI_Waitsome(n, requests, outcount, indices, statuses);

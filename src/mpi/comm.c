@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* uthash would end the program where it cannot allocate. */
 #define HASH_NONFATAL_OOM 1
@@ -16,6 +17,9 @@
 /* Communicators with plans, at a time. Rota duplicates each, and MPICH has
  * about 2,000 in all, which are the program's. */
 enum { MOST_TAKEN = 256 };
+
+/* Plans of communicators that were freed, for the next ones of their groups. */
+enum { MOST_RETIRED = 16 };
 
 typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
 
@@ -30,13 +34,25 @@ typedef struct comm_state {
     rota_mpi_run *blocking; /* of MPI_Alltoallv, or NULL */
     rota_mpi_run **pool;    /* [in_flight] of MPI_Ialltoallv, or NULL */
     long next;              /* in pool */
+    MPI_Group group;        /* once taken; else MPI_GROUP_NULL */
+    int64_t name;           /* of the plan, see retired */
     UT_hash_handle hh;
 } comm_state;
+
+/* A plan outlives its communicator, since Rota has one of its own under it. Its
+ * name is the same on all ranks of the group, and no other of theirs has it. */
+typedef struct retired {
+    MPI_Group group;
+    int64_t name;
+    rota_mpi_run *run;
+} retired;
 
 atomic_int rota_mpi_n_wishes;
 
 static comm_state *table;
 static int n_taken;
+static retired rest[MOST_RETIRED]; /* the newest last */
+static int n_retired;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -74,6 +90,73 @@ static rota_mpi_run **make_pool(int n, int P, bool with_requests)
     return NULL;
 }
 
+/* ---- plans of communicators that are gone ------------------------------------- */
+
+static void drop(retired *r)
+{
+    rota_mpi_run_destroy(r->run);
+    PMPI_Group_free(&r->group);
+}
+
+/* The run and the group of c, which is being freed. */
+static void retire(comm_state *c)
+{
+    retired oldest = {0};
+
+    pthread_mutex_lock(&table_lock);
+    if (n_retired == MOST_RETIRED) {
+        oldest = rest[0];
+        n_retired--;
+        memmove(rest, rest + 1, (size_t)n_retired * sizeof *rest);
+    }
+    rest[n_retired++] =
+        (retired){.group = c->group, .name = c->name, .run = c->blocking};
+    pthread_mutex_unlock(&table_lock);
+    if (oldest.run)
+        drop(&oldest);
+}
+
+static bool is_same(MPI_Group a, MPI_Group b)
+{
+    int result = MPI_UNEQUAL;
+
+    return PMPI_Group_compare(a, b, &result) == MPI_SUCCESS &&
+           result == MPI_IDENT;
+}
+
+/* The name of the newest plan of the group; 0: there is none. */
+static int64_t find_retired(MPI_Group group)
+{
+    int64_t name = 0;
+
+    pthread_mutex_lock(&table_lock);
+    for (int i = n_retired - 1; i >= 0 && !name; i--)
+        if (is_same(rest[i].group, group))
+            name = rest[i].name;
+    pthread_mutex_unlock(&table_lock);
+    return name;
+}
+
+/* All ranks have found this one. */
+static void take_retired(comm_state *c, int64_t name)
+{
+    int i = 0;
+
+    pthread_mutex_lock(&table_lock);
+    while (rest[i].name != name || !is_same(rest[i].group, c->group))
+        i++;
+    retired found = rest[i];
+    n_retired--;
+    memmove(rest + i, rest + i + 1, (size_t)(n_retired - i) * sizeof *rest);
+    pthread_mutex_unlock(&table_lock);
+    c->name = name;
+    c->blocking = found.run;
+    c->tried = true;
+    PMPI_Group_free(&found.group);
+    if (rota_plan_move(found.run->plan, c->comm) != MPI_SUCCESS)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+}
+
 /* ---- life ------------------------------------------------------------------- */
 
 static void set_wishing(comm_state *c, bool wishing)
@@ -95,7 +178,10 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     HASH_DEL(table, c);
     n_taken -= c->verdict == TAKEN;
     pthread_mutex_unlock(&table_lock);
-    rota_mpi_run_destroy(c->blocking);
+    if (c->blocking)
+        retire(c);
+    else if (c->group != MPI_GROUP_NULL)
+        PMPI_Group_free(&c->group);
     free_pool(c->pool, rota_mpi_settings_get()->in_flight);
     free(c);
     return MPI_SUCCESS;
@@ -147,6 +233,7 @@ static comm_state *find_or_make(MPI_Comm comm)
     if (!c)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     c->comm = comm;
+    c->group = MPI_GROUP_NULL;
     if (describe(c) != MPI_SUCCESS) {
         free(c);
         return NULL;
@@ -167,6 +254,8 @@ void rota_mpi_comm_end(void)
     {
         PMPI_Comm_delete_attr(c->comm, keyval);
     }
+    while (n_retired > 0)
+        drop(&rest[--n_retired]);
     if (keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&keyval);
 }
@@ -183,21 +272,65 @@ static bool all(MPI_Comm comm, bool mine)
            out;
 }
 
+static bool take_room(void)
+{
+    pthread_mutex_lock(&table_lock);
+    const bool room = n_taken < MOST_TAKEN;
+    n_taken += room;
+    pthread_mutex_unlock(&table_lock);
+    return room;
+}
+
+static void give_room_back(void)
+{
+    pthread_mutex_lock(&table_lock);
+    n_taken--;
+    pthread_mutex_unlock(&table_lock);
+}
+
+/* The next free name on this rank, which is to be at least this one. */
+static int64_t look_at_name(int64_t least)
+{
+    static int64_t next = 1;
+
+    pthread_mutex_lock(&table_lock);
+    next = next > least ? next : least;
+    const int64_t name = next;
+    pthread_mutex_unlock(&table_lock);
+    return name;
+}
+
+/* The first time: is there room on all ranks, and do all have the same plan of
+ * a communicator that is gone? */
+static void judge(comm_state *c)
+{
+    enum { ROOM, OFFER, NOT_OFFER, NOT_NAME, N };
+    int64_t in[N] = {0}, out[N];
+
+    if (PMPI_Comm_group(c->comm, &c->group) != MPI_SUCCESS)
+        c->group = MPI_GROUP_NULL;
+    in[ROOM] = c->group != MPI_GROUP_NULL && take_room();
+    in[OFFER] = in[ROOM] ? find_retired(c->group) : 0;
+    in[NOT_OFFER] = -in[OFFER];
+    in[NOT_NAME] = -look_at_name(0);
+    const bool agreed = PMPI_Allreduce(in, out, N, MPI_INT64_T, MPI_MIN,
+                                       c->comm) == MPI_SUCCESS;
+    c->verdict = agreed && out[ROOM] ? TAKEN : LEFT;
+    if (in[ROOM] && c->verdict == LEFT)
+        give_room_back();
+    if (c->verdict == LEFT)
+        return;
+    c->name = -out[NOT_NAME];
+    look_at_name(c->name + 1);
+    if (out[OFFER] > 0 && out[OFFER] == -out[NOT_OFFER])
+        take_retired(c, out[OFFER]);
+}
+
 /* Is there room for plans on this communicator? Collective the first time. */
 static bool takes(comm_state *c)
 {
-    if (c->verdict == OPEN) {
-        pthread_mutex_lock(&table_lock);
-        const bool room = n_taken < MOST_TAKEN;
-        n_taken += room;
-        pthread_mutex_unlock(&table_lock);
-        c->verdict = all(c->comm, room) ? TAKEN : LEFT;
-        if (room && c->verdict == LEFT) {
-            pthread_mutex_lock(&table_lock);
-            n_taken--;
-            pthread_mutex_unlock(&table_lock);
-        }
-    }
+    if (c->verdict == OPEN)
+        judge(c);
     return c->verdict == TAKEN;
 }
 
@@ -276,9 +409,26 @@ static rota_mpi_run **make_runs(comm_state *c, int n, bool with_requests,
     return NULL;
 }
 
+/* What overlaps and MPI takes is taken. */
+static int hint_unchecked(MPI_Info *info)
+{
+    ROTA_MPI_TRY(PMPI_Info_create(info));
+    return PMPI_Info_set(*info, "rota_check", "off");
+}
+
 static void make_blocking(comm_state *c)
 {
-    rota_mpi_run **const one = make_runs(c, 1, false, MPI_INFO_NULL);
+    if (!takes(c) || c->blocking) { /* of a communicator that is gone */
+        c->tried = true;
+        return;
+    }
+    MPI_Info info = MPI_INFO_NULL;
+    rota_mpi_run **one = NULL;
+
+    if (all(c->comm, hint_unchecked(&info) == MPI_SUCCESS))
+        one = make_runs(c, 1, false, info);
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_free(&info);
 
     c->tried = true;
     c->blocking = one ? *one : NULL;
@@ -291,7 +441,8 @@ static void make_nonblocking(comm_state *c)
 
     set_wishing(c, false);
     if (all(c->comm,
-            rota_mpi_hint_at_once(MPI_INFO_NULL, &info) == MPI_SUCCESS))
+            rota_mpi_hint_at_once(MPI_INFO_NULL, &info) == MPI_SUCCESS &&
+                PMPI_Info_set(info, "rota_check", "off") == MPI_SUCCESS))
         c->pool = make_runs(c, rota_mpi_settings_get()->in_flight, true, info);
     if (info != MPI_INFO_NULL)
         PMPI_Info_free(&info);

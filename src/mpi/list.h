@@ -71,6 +71,7 @@ ROTA_WRAP(Cancel, (MPI_Request * request), (request), rota_mpi_any_request())
 /* The rest. */
 ROTA_WRAP(Error_class, (int code, int *errorclass), (code, errorclass), true)
 ROTA_WRAP(Finalize, (void), (), true)
+ROTA_WRAP(Session_finalize, (MPI_Session * session), (session), true)
 
 /* Collectives in which MPI lets ranks wait for each other. */
 ROTA_MEET(Barrier, (MPI_Comm comm), (comm))

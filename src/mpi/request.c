@@ -121,12 +121,6 @@ rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
     return e ? &e->request : NULL;
 }
 
-int rota_mpi_raise(int errorclass)
-{
-    PMPI_Comm_call_errhandler(MPI_COMM_SELF, errorclass);
-    return errorclass;
-}
-
 /* ---- life of a request ------------------------------------------------------ */
 
 /* The plan is complete. */
@@ -179,6 +173,8 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
 
 /* ---- MPI's functions for one request ---------------------------------------- */
 
+static MPI_Request none = MPI_REQUEST_NULL;
+
 static rota_mpi_request *find_at(const MPI_Request *request)
 {
     return request ? rota_mpi_request_find(*request) : NULL;
@@ -190,8 +186,12 @@ int rota_mpi_Start(MPI_Request *request)
 
     if (!r)
         return PMPI_Start(request);
-    if (r->run || r->state == ROTA_MPI_DONE)
-        return rota_mpi_raise(MPI_ERR_REQUEST);
+    if (r->run)
+        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                "the request is not persistent");
+    if (r->state != ROTA_MPI_INACTIVE)
+        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                "the request is active");
     const double begin = rota_mpi_time_begin();
     ROTA_MPI_TRY(rota_start(r->plan));
     r->state = ROTA_MPI_ACTIVE;
@@ -206,6 +206,8 @@ int rota_mpi_Wait(MPI_Request *request, MPI_Status *status)
 
     if (!r)
         return PMPI_Wait(request, status);
+    if (!status) /* which MPI refuses, but not on a stand-in */
+        return PMPI_Wait(&none, status);
     rota_mpi_request_wait(r);
     return rota_mpi_request_conclude(r, request, status);
 }
@@ -214,8 +216,10 @@ int rota_mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     rota_mpi_request *const r = find_at(request);
 
-    if (!r || !flag)
+    if (!r)
         return PMPI_Test(request, flag, status);
+    if (!flag || !status)
+        return PMPI_Test(&none, flag, status);
     rota_mpi_request_poll(r);
     *flag = r->state != ROTA_MPI_ACTIVE;
     return *flag ? rota_mpi_request_conclude(r, request, status) : MPI_SUCCESS;
@@ -226,8 +230,8 @@ int rota_mpi_Request_get_status(MPI_Request request, int *flag,
 {
     rota_mpi_request *const r = rota_mpi_request_find(request);
 
-    if (!r || !flag)
-        return PMPI_Request_get_status(request, flag, status);
+    if (!r || !flag || !status)
+        return PMPI_Request_get_status(r ? none : request, flag, status);
     rota_mpi_request_poll(r);
     *flag = r->state != ROTA_MPI_ACTIVE;
     return *flag ? set_empty(status) : MPI_SUCCESS;
@@ -241,7 +245,12 @@ int rota_mpi_Request_free(MPI_Request *request)
     if (!r)
         return PMPI_Request_free(request);
     if (r->run)
-        return rota_mpi_raise(MPI_ERR_REQUEST);
+        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                "a collective that is not persistent cannot be "
+                                "freed");
+    if (r->state == ROTA_MPI_ACTIVE)
+        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                "the request is active");
     ROTA_MPI_TRY(rota_plan_free(&r->plan));
     rota_mpi_request_destroy(r);
     *request = MPI_REQUEST_NULL;
@@ -251,6 +260,8 @@ int rota_mpi_Request_free(MPI_Request *request)
 /* Collectives cannot be cancelled. */
 int rota_mpi_Cancel(MPI_Request *request)
 {
-    return find_at(request) ? rota_mpi_raise(MPI_ERR_REQUEST)
-                            : PMPI_Cancel(request);
+    return find_at(request)
+               ? rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
+                                  "collectives cannot be cancelled")
+               : PMPI_Cancel(request);
 }

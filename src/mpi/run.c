@@ -165,7 +165,8 @@ static int make_room(rota_mpi_side *s)
     const size_t room = s->total > half ? s->total : half;
     char *const stage = realloc(s->stage, room);
     if (!stage)
-        return rota_mpi_raise(MPI_ERR_NO_MEM);
+        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_NO_MEM,
+                                "no memory to pack elements of a type");
     s->stage = stage;
     s->room = room;
     return MPI_SUCCESS;
@@ -210,7 +211,8 @@ static int pack(const rota_mpi_side *s, int P)
                                  s->stage + s->offset[i], s->bytes[i], &at,
                                  MPI_COMM_SELF));
         if (at != s->bytes[i])
-            return rota_mpi_raise(MPI_ERR_INTERN);
+            return rota_error_raise(MPI_COMM_NULL, MPI_ERR_INTERN,
+                                    "packing gave another size");
     }
     return MPI_SUCCESS;
 }
@@ -248,9 +250,11 @@ int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *a)
 {
     const bool in_place = a->sendbuf == MPI_IN_PLACE;
     rota_mpi_side *const to = &run->recv;
+    /* MPI takes it where nothing comes. */
+    void *const recvbuf = a->recvbuf == MPI_IN_PLACE ? NULL : a->recvbuf;
 
-    ROTA_MPI_TRY(fill(to, run->P, a->recvbuf, a->recvcounts, a->rdispls,
-                      a->large, a->recvtype));
+    ROTA_MPI_TRY(fill(to, run->P, recvbuf, a->recvcounts, a->rdispls, a->large,
+                      a->recvtype));
     /* What MPI takes as const it does not write. */
     if (!in_place)
         ROTA_MPI_TRY(fill(&run->send, run->P, (char *)a->sendbuf, a->sendcounts,

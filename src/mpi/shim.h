@@ -1,6 +1,7 @@
 /* shim.h - the drop-in librota_mpi: MPI_Alltoallv and its kin on Rota plans,
  * for programs that are not changed. It takes the place of the functions in
- * list.h by MPI's profiling interface and uses Rota by its public interface.
+ * list.h by MPI's profiling interface and uses Rota by its public interface and
+ * inside.h.
  *
  * Rules
  *
@@ -9,6 +10,9 @@
  *   kind it has seen (collectives come in one order on all ranks), and what
  *   ranks have agreed on in a call that may block. Never for what one rank
  *   alone may know: counts, datatypes, buffers, memory.
+ *
+ *   Mistakes. Arguments that MPI refuses by itself, without a word to other
+ *   ranks, are left to it on the rank that has them (check.c).
  *
  *   Bytes. A varying plan has one datatype, and MPI_Alltoallv may have another
  *   on every rank. So plans for it move bytes; data that do not lie end to end
@@ -39,6 +43,8 @@
  */
 #ifndef ROTA_MPI_SHIM_H
 #define ROTA_MPI_SHIM_H
+
+#include "mpi/inside.h"
 
 #include <rota.h>
 
@@ -104,6 +110,7 @@ struct rota_mpi_request {
     int err;      /* of the run that is done */
     size_t bytes; /* that a start sends, for statistics */
     int index;    /* in the array that a call works on */
+    bool hidden;  /* in that array */
     rota_mpi_request *next;
 };
 
@@ -123,9 +130,6 @@ rota_mpi_request *rota_mpi_request_find(MPI_Request handle); /* NULL: MPI's */
 void rota_mpi_request_wait(rota_mpi_request *r);
 void rota_mpi_request_poll(rota_mpi_request *r);
 
-/* Raise an error that belongs to no communicator, and return it. */
-int rota_mpi_raise(int errorclass);
-
 /* Free what stand-ins are made of. */
 void rota_mpi_request_end(void);
 
@@ -133,18 +137,28 @@ void rota_mpi_request_end(void);
 int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
                               MPI_Status *status);
 
+/* ---- check.c ------------------------------------------------------------- */
+
+typedef struct rota_mpi_args rota_mpi_args;
+
+/* Does MPI refuse these arguments of MPI_Alltoallv or MPI_Ialltoallv, before it
+ * communicates? Then the call is MPI's, which says why: the same error from the
+ * first call to the last, and no call that other ranks count. Local. */
+bool rota_mpi_refused(const rota_mpi_args *args, MPI_Comm comm);
+void rota_mpi_check_end(void);
+
 /* ---- run.c: a varying plan behind MPI_Alltoallv or MPI_Ialltoallv -------- */
 
 /* Counts are of int and displacements too or, if large, of MPI_Count and
  * MPI_Aint. */
-typedef struct rota_mpi_args {
+struct rota_mpi_args {
     const void *sendbuf, *sendcounts, *sdispls;
     MPI_Datatype sendtype;
     void *recvbuf;
     const void *recvcounts, *rdispls;
     MPI_Datatype recvtype;
     bool large;
-} rota_mpi_args;
+};
 
 /* Bytes that valid arguments send. */
 size_t rota_mpi_args_bytes(const rota_mpi_args *args, MPI_Comm comm);
@@ -214,5 +228,6 @@ double rota_mpi_time_begin(void);
 void rota_mpi_time_end(double begin);
 
 void rota_mpi_stats_print(void);
+void rota_mpi_stats_print_session(void); /* where there is no MPI_Init */
 
 #endif /* ROTA_MPI_SHIM_H */

@@ -6,6 +6,7 @@
  */
 #include "mpi/shim.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ enum { NAMES = 32, NAME_ROOM = 32 };
 
 static atomic_llong calls[ROTA_MPI_FUNCTIONS], by_rota[ROTA_MPI_FUNCTIONS];
 static atomic_llong starts, bytes_sent, time_ns;
+static atomic_bool by_f08, printed;
 
 /* Plans by algorithm. Names are added by one thread at a time: making a plan
  * on two communicators at once may lose one of these. */
@@ -27,8 +29,45 @@ static bool wanted(void)
     return rota_mpi_settings_get()->stats;
 }
 
+/* MPI deletes this attribute of MPI_COMM_SELF first when it is finalized, in
+ * whatever language: mpi_f08 does not call MPI_Finalize. */
+static int on_end(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    rota_mpi_stats_print();
+    return MPI_SUCCESS;
+}
+
+static void watch_end(void)
+{
+    int key;
+
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_end, &key, NULL) ==
+        MPI_SUCCESS) {
+        PMPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+        PMPI_Comm_free_keyval(&key);
+    }
+}
+
+static bool has_world(void)
+{
+    int world = 0;
+
+    PMPI_Initialized(&world);
+    return world;
+}
+
 void rota_mpi_count_call(rota_mpi_function function, bool rota)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (wanted() && has_world())
+        pthread_once(&once, watch_end);
+    if (rota_mpi_in_f08())
+        by_f08 = true;
     atomic_fetch_add_explicit(&calls[function], 1, memory_order_relaxed);
     if (rota)
         atomic_fetch_add_explicit(&by_rota[function], 1, memory_order_relaxed);
@@ -95,6 +134,11 @@ static void print_rank(int rank)
                 "rota_mpi: rank %d: %s calls=%lld by_rota=%lld "
                 "passed_on=%lld\n",
                 rank, name[i], calls[i], by_rota[i], calls[i] - by_rota[i]);
+    if (by_f08)
+        fprintf(stderr,
+                "rota_mpi: rank %d: requests of mpi_f08 are MPI's: its "
+                "MPI_Wait does not come by librota_mpi\n",
+                rank);
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);
@@ -108,8 +152,26 @@ void rota_mpi_stats_print(void)
 {
     int rank;
 
-    if (!wanted() || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
+    if (!wanted() || !has_world() || atomic_exchange(&printed, true) ||
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
         return;
     if (rank == 0 || rota_mpi_settings_get()->stats_of_all)
         print_rank(rank);
+}
+
+/* Without MPI_COMM_WORLD a process has the number that the launcher gave it. */
+void rota_mpi_stats_print_session(void)
+{
+    const char *const number = getenv("PMI_RANK");
+
+    if (!wanted() || has_world() || atomic_exchange(&printed, true))
+        return;
+    const int rank = number ? atoi(number) : 0;
+    if (rank > 0 && !rota_mpi_settings_get()->stats_of_all)
+        return;
+    fprintf(stderr,
+            "rota_mpi: rank %d: exchanges go to MPI: there is a session, and "
+            "MPI_Init was not called\n",
+            rank);
+    print_rank(rank);
 }

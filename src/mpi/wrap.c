@@ -4,7 +4,10 @@
 #define ROTA_WRAP(name, parameters, arguments, gate)                           \
     ROTA_API int MPI_##name parameters                                         \
     {                                                                          \
-        return (gate) ? rota_mpi_##name arguments : PMPI_##name arguments;     \
+        if (!(gate))                                                           \
+            return PMPI_##name arguments;                                      \
+        rota_error_name("MPI_" #name);                                         \
+        return rota_mpi_##name arguments;                                      \
     }
 #define ROTA_MEET(name, parameters, arguments)                                 \
     ROTA_API int MPI_##name parameters                                         \
@@ -22,10 +25,17 @@ int rota_mpi_Error_class(int code, int *errorclass)
                       : PMPI_Error_class(code, errorclass);
 }
 
+int rota_mpi_Session_finalize(MPI_Session *session)
+{
+    rota_mpi_stats_print_session();
+    return PMPI_Session_finalize(session);
+}
+
 int rota_mpi_Finalize(void)
 {
     rota_mpi_stats_print();
     rota_mpi_comm_end();
     rota_mpi_request_end();
+    rota_mpi_check_end();
     return PMPI_Finalize();
 }

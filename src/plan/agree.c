@@ -182,6 +182,24 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
     return rota_fail(errorclass, "%s", text);
 }
 
+/* The first rank that has not what rank 0 has says so on all. */
+static int tell_difference(const rota_comm *c, const rota_alike *alike)
+{
+    uint64_t first[ROTA_MOST_ALIKE];
+    int i = 0, status = MPI_SUCCESS;
+
+    memcpy(first, alike->value, sizeof first);
+    ROTA_TRY(rota_spread(c, 0, first, sizeof first));
+    while (i < alike->n && alike->value[i] == first[i])
+        i++;
+    if (i < alike->n)
+        status = rota_fail(MPI_ERR_ARG,
+                           "ranks disagree: its %s is not that of rank 0",
+                           alike->what[i]);
+    ROTA_TRY(rota_agree(c, status, NULL));
+    return rota_fail(MPI_ERR_ARG, "ranks disagree");
+}
+
 int rota_agree(const rota_comm *c, int status, rota_vote *vote)
 {
     ballot mine = {0};
@@ -194,8 +212,8 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
             (uint64_t)errorclass << 32 | (uint64_t)(uint32_t)(c->P - c->me);
     }
     if (vote) {
-        b->hash = vote->hash;
-        b->not_hash = ~vote->hash;
+        b->hash = vote->alike ? rota_alike_hash(vote->alike) : 0;
+        b->not_hash = ~b->hash;
         b->clash = vote->clash;
         b->used = vote->used;
         b->no_ipc = vote->no_ipc;
@@ -212,9 +230,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     if (!vote)
         return MPI_SUCCESS;
     if (b->hash != ~b->not_hash)
-        return rota_fail(MPI_ERR_ARG,
-                         "ranks disagree on the kind of plan, its hints, "
-                         "MPI_IN_PLACE, max_block or the size of type");
+        return tell_difference(c, vote->alike);
     vote->clash = b->clash != 0;
     vote->used = b->used;
     vote->no_ipc = b->no_ipc != 0;

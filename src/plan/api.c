@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* Make a code of a status and raise it; MPI_SUCCESS passes. */
-static int leave(const rota_comm *c, const char *function, int status)
+/* Make a code of a status and raise it; MPI_SUCCESS passes. comm: that was
+ * passed, for which nothing may have been kept, or MPI_COMM_NULL. */
+static int leave(MPI_Comm comm, const char *function, int status)
 {
     return status == MPI_SUCCESS
                ? MPI_SUCCESS
-               : rota_raise(c, rota_error_code(function, status));
+               : rota_raise(comm, rota_error_code(function, status));
 }
 
 /* Make a code of what failed on this rank alone. */
@@ -21,9 +22,12 @@ static int code_of(const rota_plan *plan, const char *function, int status)
 
 static int leave_plan(const rota_plan *plan, const char *function, int status)
 {
-    return status == MPI_SUCCESS ? MPI_SUCCESS
-                                 : rota_raise(plan ? plan->comm : NULL,
-                                              code_of(plan, function, status));
+    const bool alive = plan && plan->comm->user_alive;
+
+    return status == MPI_SUCCESS
+               ? MPI_SUCCESS
+               : rota_raise(alive ? plan->comm->user : MPI_COMM_NULL,
+                            code_of(plan, function, status));
 }
 
 static int check_mpi(void)
@@ -36,6 +40,22 @@ static int check_mpi(void)
     return initialized && !finalized ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
+/* Where check_mpi fails there is no error handler to call, nor a text to be had
+ * from MPI; but who has made a communicator has a session. */
+static int leave_early(MPI_Comm comm, const char *function)
+{
+    int finalized = 0;
+
+    MPI_Finalized(&finalized);
+    if (finalized || comm == MPI_COMM_NULL || comm == MPI_COMM_WORLD ||
+        comm == MPI_COMM_SELF)
+        return MPI_ERR_OTHER;
+    return leave(comm, function,
+                 rota_fail(MPI_ERR_OTHER,
+                           "MPI_Init has not been called, and a session alone "
+                           "is not enough"));
+}
+
 /* ---- memory ----------------------------------------------------------------- */
 
 int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
@@ -45,7 +65,7 @@ int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
-        return err; /* there is no error handler to call */
+        return leave_early(comm, __func__);
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
         err = rota_memory_make(
@@ -53,7 +73,7 @@ int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
             ptr ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "ptr is NULL"), &memory);
     if (err == MPI_SUCCESS)
         memcpy(ptr, &memory, sizeof memory); /* a pointer of any type */
-    return leave(c, __func__, err);
+    return leave(comm, __func__, err);
 }
 
 int rota_mem_free(void *ptr)
@@ -62,11 +82,12 @@ int rota_mem_free(void *ptr)
 
     rota_fail_clear();
     if (!ptr)
-        return leave(NULL, __func__, rota_fail(MPI_ERR_ARG, "ptr is NULL"));
+        return leave(MPI_COMM_NULL, __func__,
+                     rota_fail(MPI_ERR_ARG, "ptr is NULL"));
     memcpy(&memory, ptr, sizeof memory);
     const int err = rota_memory_free(memory);
     if (err != MPI_SUCCESS)
-        return leave(NULL, __func__, err);
+        return leave(MPI_COMM_NULL, __func__, err);
     memory = NULL;
     memcpy(ptr, &memory, sizeof memory);
     return MPI_SUCCESS;
@@ -82,11 +103,11 @@ static int on_comm(const char *function, MPI_Comm comm, const char *text,
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
-        return err;
+        return leave_early(comm, function);
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
         err = act(c, text);
-    return leave(c, function, err);
+    return leave(comm, function, err);
 }
 
 int rota_tuning_import(const char *path, MPI_Comm comm)
@@ -130,14 +151,14 @@ int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
-        return err;
+        return leave_early(comm, __func__);
     err = rota_comm_find(comm, &c);
     if (err == MPI_SUCCESS)
         err = check_text_out(buf, len);
     if (err == MPI_SUCCESS)
         err = rota_text_give(rota_tuning_print(c ? &c->tuning : &none),
                              "tuning", buf, len);
-    return leave(c, __func__, err);
+    return leave(comm, __func__, err);
 }
 
 /* ---- making ----------------------------------------------------------------- */
@@ -163,14 +184,14 @@ static int make_fixed(const char *function, const rota_args *args,
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
-        return err; /* there is no error handler to call */
+        return leave_early(comm, function);
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
         err = rota_plan_make_fixed(c, args, &hints,
                                    check_making(plan, info, &hints), plan);
     if (err == MPI_SUCCESS)
         rota_explain(*plan);
-    return leave(c, function, err);
+    return leave(comm, function, err);
 }
 
 int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
@@ -260,14 +281,14 @@ static int make_varying(const char *function, rota_kind kind, size_t max_block,
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
-        return err;
+        return leave_early(comm, function);
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
         err = rota_plan_make_varying(c, kind, max_block, type, &hints,
                                      check_making(plan, info, &hints), plan);
     if (err == MPI_SUCCESS)
         rota_explain(*plan);
-    return leave(c, function, err);
+    return leave(comm, function, err);
 }
 
 int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
@@ -340,7 +361,7 @@ int rota_startall(int n, rota_plan *const plans[])
     const int err = check_array(n, plans);
 
     if (err != MPI_SUCCESS)
-        return leave(NULL, __func__, err);
+        return leave(MPI_COMM_NULL, __func__, err);
     for (int i = 0; i < n; i++)
         ROTA_TRY(start_fixed(__func__, plans[i]));
     return MPI_SUCCESS;
@@ -487,7 +508,7 @@ int rota_waitall(int n, rota_plan *const plans[])
     int first = check_array(n, plans);
 
     if (first != MPI_SUCCESS)
-        return leave(NULL, __func__, first);
+        return leave(MPI_COMM_NULL, __func__, first);
     for (int i = 0; i < n; i++) {
         const int err = wait_for(__func__, plans[i]);
         first = first == MPI_SUCCESS ? err : first;
@@ -573,7 +594,12 @@ static int check_buffers(const rota_plan *plan, const void *sendbuf,
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
     if (!recvbuf && received > 0 && !plan->problem.recv.null_ok)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
-    return MPI_SUCCESS;
+    if (!plan->checked || plan->problem.in_place)
+        return MPI_SUCCESS;
+    rota_side send = plan->problem.send, recv = plan->problem.recv;
+    send.base = (char *)sendbuf; /* only looked at */
+    recv.base = (char *)recvbuf;
+    return rota_check_overlap(P, &send, &recv, false, plan->comm->dup);
 }
 
 int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
@@ -600,7 +626,7 @@ int rota_plan_free(rota_plan **plan)
 {
     rota_fail_clear();
     if (!plan)
-        return leave(NULL, __func__, check_out(plan));
+        return leave(MPI_COMM_NULL, __func__, check_out(plan));
     if (!*plan)
         return MPI_SUCCESS;
     if (check_mpi() != MPI_SUCCESS)

@@ -5,6 +5,7 @@
  * still need an answer of a plan from another.
  */
 #include "exec/progress.h"
+#include "mpi/inside.h"
 #include "plan/plan.h"
 
 #include <pthread.h>
@@ -237,6 +238,7 @@ static int make(MPI_Comm user, rota_comm **c)
     (*c)->crowded = ranks_here(*c) > rota_topo_cores();
     if ((*c)->crowded)
         rota_wait_set_crowded();
+    rota_variables_check();
     return attach(*c);
 }
 
@@ -260,6 +262,25 @@ int rota_comm_get(MPI_Comm user, rota_comm **c)
 {
     ROTA_TRY(rota_comm_find(user, c));
     return *c ? MPI_SUCCESS : make(user, c);
+}
+
+int rota_plan_move(rota_plan *plan, MPI_Comm user)
+{
+    rota_comm *const c = plan->comm;
+    rota_comm *there = NULL;
+
+    ROTA_TRY(rota_comm_find(user, &there));
+    if (there || c->user_alive)
+        return MPI_SUCCESS; /* errors go on to where they went */
+    rota_comm_retain(c);
+    c->user = user;
+    c->user_alive = true;
+    const int err = MPI_Comm_set_attr(user, keyval, c);
+    if (err != MPI_SUCCESS) {
+        c->user_alive = false;
+        rota_comm_release(c);
+    }
+    return err;
 }
 
 /* ---- the progress thread ---------------------------------------------------- */

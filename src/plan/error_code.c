@@ -7,6 +7,7 @@
  * MPICH 4.0 accepts codes of predefined classes but then shows an unrelated
  * text for them; classes of our own are made where that is so.
  */
+#include "mpi/inside.h"
 #include "plan/plan.h"
 
 #include <pthread.h>
@@ -73,6 +74,13 @@ static int code_with_text(class_codes *c, const char *text)
     return code;
 }
 
+static _Thread_local const char *called; /* by the program; NULL: Rota's */
+
+void rota_error_name(const char *function)
+{
+    called = function;
+}
+
 int rota_error_code(const char *function, int status)
 {
     const char *const text = rota_fail_text();
@@ -81,7 +89,7 @@ int rota_error_code(const char *function, int status)
 
     if (status == MPI_SUCCESS || !text)
         return status;
-    snprintf(whole, sizeof whole, "%s: %s", function, text);
+    snprintf(whole, sizeof whole, "%s: %s", called ? called : function, text);
     pthread_mutex_lock(&table_lock);
     for (int i = 0; i < N_CLASSES; i++)
         if (table[i].errorclass == status)
@@ -90,7 +98,7 @@ int rota_error_code(const char *function, int status)
     return code;
 }
 
-int rota_raise(const rota_comm *c, int code)
+int rota_raise(MPI_Comm comm, int code)
 {
 #if MPI_VERSION >= 4
     const MPI_Comm nobodys = MPI_COMM_SELF;
@@ -98,8 +106,14 @@ int rota_raise(const rota_comm *c, int code)
     const MPI_Comm nobodys = MPI_COMM_WORLD;
 #endif
 
-    MPI_Comm_call_errhandler(c && c->user_alive ? c->user : nobodys, code);
+    MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? nobodys : comm, code);
     return code;
+}
+
+int rota_error_raise(MPI_Comm comm, int errorclass, const char *text)
+{
+    rota_fail(errorclass, "%s", text);
+    return rota_raise(comm, rota_error_code("rota", errorclass));
 }
 
 int rota_error_class(int code, int *errorclass)

@@ -1,7 +1,9 @@
 /* hints.c - wishes from MPI_Info and from the environment. */
 #include "plan/plan.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +36,9 @@ static int read_int(const char *key, const char *value, int lowest, int *result)
 
     errno = 0;
     const long n = strtol(value, &end, 10);
-    if (errno || end == value || *end || n < lowest || n > HIGHEST)
+    /* strtol skips spaces and takes a sign. */
+    if (errno || !isdigit((unsigned char)*value) || *end || n < lowest ||
+        n > HIGHEST)
         return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %d to %d", key, value,
                          lowest, HIGHEST);
     *result = (int)n;
@@ -228,12 +232,66 @@ const rota_hint rota_hint_table[] = {
 };
 #undef UP_TO
 
+/* Those of librota_mpi are read by src/mpi/settings.c. */
+const rota_variable rota_variable_table[] = {
+    {"ROTA_EXPLAIN", "1: rank 0 says of each plan what was chosen and why"},
+    {"ROTA_MPI", "librota_mpi: on, off (usually on)"},
+    {"ROTA_MPI_ALLTOALLV_INIT", "likewise, for that function"},
+    {"ROTA_MPI_ALLTOALLV", "likewise"},
+    {"ROTA_MPI_IALLTOALLV", "likewise (usually off)"},
+    {"ROTA_MPI_AFTER", "calls that go to MPI first (usually 64)"},
+    {"ROTA_MPI_IN_FLIGHT", "MPI_Ialltoallv at a time (usually 8)"},
+    {"ROTA_STATS", "1, all: MPI_Finalize prints what was done"},
+    {NULL, NULL},
+};
+
+/* Others may have these: who installed Rota, and its tests. */
+static bool is_of_others(const char *name)
+{
+    static const char *const all[] = {"ROTA_ROOT", "ROTA_DIR", "ROTA_HOME"};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(name, all[i]) == 0)
+            return true;
+    return strncmp(name, "ROTA_TEST_", strlen("ROTA_TEST_")) == 0;
+}
+
+static bool is_known(const char *name)
+{
+    for (const rota_hint *h = rota_hint_table; h->key; h++)
+        if (strcmp(name, h->variable) == 0)
+            return true;
+    for (const rota_variable *v = rota_variable_table; v->name; v++)
+        if (strcmp(name, v->name) == 0)
+            return true;
+    return is_of_others(name);
+}
+
+extern char **environ;
+
+void rota_variables_check(void)
+{
+    static atomic_bool done;
+    char name[60];
+    int rank = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank > 0 || atomic_exchange(&done, true))
+        return;
+    for (char **entry = environ; entry && *entry; entry++) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*entry, "="), *entry);
+        if (strncmp(name, "ROTA_", 5) == 0 && !is_known(name))
+            fprintf(stderr, "rota: there is no variable %s (see rota-info)\n",
+                    name);
+    }
+}
+
 /* But for the tuning file, which rank 0 looks for (tuning_file.c). */
 static int read_environment(rota_hints *hints)
 {
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         const char *const value = getenv(h->variable);
-        if (value && h->read != read_tuning_file)
+        if (value && *value && h->read != read_tuning_file)
             ROTA_TRY(h->read(h->variable, value, hints));
     }
     return MPI_SUCCESS;
@@ -291,22 +349,37 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return rota_mix(hash, 0);
 }
 
+void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } all[] = {
+        {"rota_algorithm", mix_text(0, hints->algo ? hints->algo->name : "")},
+        {"rota_batch", (uint64_t)hints->batch},
+        {"rota_radix", (uint64_t)hints->radix},
+        {"rota_leaders", (uint64_t)hints->leaders},
+        {"rota_node_size", (uint64_t)hints->node_size},
+        {"rota_metadata", (uint64_t)hints->metadata},
+        {"rota_packing", hints->by_datatype},
+        {"rota_check", hints->check},
+        {"rota_intranode", hints->intranode},
+        {"rota_copied_once_from", (uint64_t)hints->copied_once_from},
+        {"rota_progress", hints->by_thread},
+        {"rota_device", hints->device},
+        {"rota_choose", hints->measure},
+        {"rota_measure_ms", (uint64_t)hints->measure_ms},
+        {"rota_tuning_file", mix_text(0, hints->tuning_file)},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        rota_alike_add(alike, all[i].key, all[i].value);
+}
+
 uint64_t rota_hints_hash(const rota_hints *hints)
 {
-    uint64_t h = mix_text(0, hints->algo ? hints->algo->name : "");
+    rota_alike alike = {0};
 
-    h = rota_mix(h, (uint64_t)hints->batch);
-    h = rota_mix(h, (uint64_t)hints->radix);
-    h = rota_mix(h, (uint64_t)hints->leaders);
-    h = rota_mix(h, (uint64_t)hints->node_size);
-    h = rota_mix(h, (uint64_t)hints->metadata);
-    h = rota_mix(h, hints->by_datatype);
-    h = rota_mix(h, hints->check);
-    h = rota_mix(h, hints->intranode);
-    h = rota_mix(h, (uint64_t)hints->copied_once_from);
-    h = rota_mix(h, hints->by_thread);
-    h = rota_mix(h, hints->device);
-    h = rota_mix(h, hints->measure);
-    h = rota_mix(h, (uint64_t)hints->measure_ms);
-    return mix_text(h, hints->tuning_file);
+    rota_hints_alike(hints, &alike);
+    return rota_alike_hash(&alike);
 }

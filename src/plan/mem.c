@@ -57,11 +57,12 @@ static bool free_private(void *memory)
 static int open_node(rota_comm *c, MPI_Info info, int status)
 {
     rota_hints hints = {0};
-    rota_vote vote = {0};
+    rota_alike alike = {0};
+    rota_vote vote = {.alike = &alike};
 
     if (status == MPI_SUCCESS)
         status = rota_hints_read(info, &hints);
-    vote.hash = hints.intranode;
+    rota_alike_add(&alike, "rota_intranode", hints.intranode);
     ROTA_TRY(rota_agree(c, status, &vote));
     return hints.intranode == ROTA_INTRANODE_P2P ? MPI_SUCCESS
                                                  : rota_comm_open_node(c);

@@ -13,14 +13,18 @@
 
 /* ---- what must be the same on all ranks ----------------------------------- */
 
-static uint64_t hash_plan(const rota_plan *p, const rota_hints *hints)
+static rota_alike find_alike(const rota_plan *p, const rota_hints *hints)
 {
-    uint64_t h = rota_mix(rota_hints_hash(hints), p->kind);
+    rota_alike a = {0};
 
-    h = rota_mix(h, p->problem.in_place);
-    if (p->kind != ROTA_FIXED) /* counts are in elements of one size */
-        h = rota_mix(h, p->unit.element);
-    return rota_mix(h, p->max_block);
+    rota_alike_add(&a, "kind of plan", p->kind);
+    rota_alike_add(&a, "use of MPI_IN_PLACE", p->problem.in_place);
+    /* Counts that vary are in elements of one size. */
+    rota_alike_add(&a, "size of type",
+                   p->kind == ROTA_FIXED ? 0 : p->unit.element);
+    rota_alike_add(&a, "max_block", p->max_block);
+    rota_hints_alike(hints, &a);
+    return a;
 }
 
 static uint64_t add_up(const size_t bytes[], int P)
@@ -122,10 +126,11 @@ static void take_stats(rota_plan *p, const rota_vote *vote)
 static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
                          rota_vote *vote)
 {
+    const rota_alike alike = find_alike(p, hints);
     rota_comm *const c = p->comm;
     rota_vote found;
 
-    vote->hash = hash_plan(p, hints);
+    vote->alike = &alike;
     vote->used = c->native_used;
     measure_blocks(p, vote);
     p->id = c->next_id;
@@ -141,6 +146,7 @@ static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
     take_stats(p, &found);
     p->uniform = p->kind == ROTA_FIXED && found.smallest == found.largest;
     p->unmatched = found.unmatched != 0;
+    found.alike = NULL;
     *vote = found;
     return MPI_SUCCESS;
 }

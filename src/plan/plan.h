@@ -43,6 +43,17 @@ typedef struct rota_hint {
 
 extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
 
+/* Variables of the environment that are no hints. */
+typedef struct rota_variable {
+    const char *name, *meaning;
+} rota_variable;
+
+extern const rota_variable rota_variable_table[]; /* the last name is NULL */
+
+/* Have rank 0 of the program print, once, which variables of its environment
+ * look like Rota's and are not. Local. */
+void rota_variables_check(void);
+
 int rota_hints_read(MPI_Info info, rota_hints *hints);
 
 /* A hash with a value in it. */
@@ -62,8 +73,36 @@ static inline uint64_t rota_scramble(uint64_t x)
 /* Append to a list of names, in size bytes, as long as there is room. */
 void rota_append_name(char *list, size_t size, const char *name);
 
-/* All ranks must have the same. */
 uint64_t rota_hints_hash(const rota_hints *hints);
+
+/* What all ranks must have alike: as many values of the same names. */
+enum { ROTA_MOST_ALIKE = 24 };
+
+typedef struct rota_alike {
+    int n;
+    const char *what[ROTA_MOST_ALIKE]; /* borrowed */
+    uint64_t value[ROTA_MOST_ALIKE];
+} rota_alike;
+
+static inline void rota_alike_add(rota_alike *a, const char *what,
+                                  uint64_t value)
+{
+    ROTA_ASSERT(a->n < ROTA_MOST_ALIKE);
+    a->what[a->n] = what;
+    a->value[a->n++] = value;
+}
+
+static inline uint64_t rota_alike_hash(const rota_alike *a)
+{
+    uint64_t h = 0;
+
+    for (int i = 0; i < a->n; i++)
+        h = rota_mix(h, a->value[i]);
+    return h;
+}
+
+/* Add each hint, by its key. */
+void rota_hints_alike(const rota_hints *hints, rota_alike *alike);
 const char *rota_metadata_name(rota_metadata metadata);
 const char *rota_intranode_name(rota_intranode intranode);
 const char *rota_device_path_name(rota_device_path path);
@@ -264,8 +303,8 @@ void rota_topo_bind_memory(void *memory, size_t bytes);
 
 /* What ranks find out together when they agree. */
 typedef struct rota_vote {
-    uint64_t hash; /* in: of what must be the same everywhere */
-    bool clash;    /* in, out: some rank refuses the proposed id */
+    const rota_alike *alike; /* in: what must be; NULL on all ranks: nothing */
+    bool clash;              /* in, out: some rank refuses the proposed id */
     uint64_t used; /* in, out: native communicators in use on some rank */
     uint64_t smallest, largest; /* in, out: bytes of a block */
     uint64_t busiest;   /* in: bytes that the rank sends or receives, whichever
@@ -299,9 +338,9 @@ int rota_agree_costs(const rota_comm *c, int n, rota_cost cost[]);
 /* An MPI error code for a status, with a text that begins with function. */
 int rota_error_code(const char *function, int status);
 
-/* Raise a code through the error handler of c's communicator (c may be NULL)
- * and return it. */
-int rota_raise(const rota_comm *c, int code);
+/* Raise a code through the error handler of comm, or for MPI_COMM_NULL of the
+ * communicator that nobody's errors go to, and return it. */
+int rota_raise(MPI_Comm comm, int code);
 
 /* ---- measure.c ----------------------------------------------------------- */
 
@@ -326,6 +365,30 @@ typedef struct rota_unit {
 int rota_type_from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                        rota_type *type, rota_unit *unit);
 void rota_type_free(rota_type *type);
+
+/* ---- pieces.c: where the bytes of a datatype lie ------------------------- */
+
+/* Owned; zero: none. */
+typedef struct rota_pieces {
+    rota_strip *strip; /* [n] */
+    size_t n, room;
+    bool unknown;  /* too many, or of a kind that is not looked at */
+    bool overlaps; /* some bytes come twice */
+} rota_pieces;
+
+/* Add those of one element. comm as for MPI_Pack. */
+int rota_pieces_of(MPI_Datatype type, MPI_Comm comm, rota_pieces *l);
+/* n of all, step bytes apart. */
+int rota_pieces_repeat(rota_pieces *l, size_t n, ptrdiff_t step);
+int rota_pieces_add(rota_pieces *l, const rota_pieces *more, ptrdiff_t shift);
+void rota_pieces_free(rota_pieces *l);
+
+/* ---- overlap.c ----------------------------------------------------------- */
+
+/* No byte of a receive block may be of a send block (MPI_ERR_BUFFER), unless
+ * send is NULL, nor if received of another receive block (MPI_ERR_ARG). Local. */
+int rota_check_overlap(int P, const rota_side *send, const rota_side *recv,
+                       bool received, MPI_Comm comm);
 
 /* ---- validate.c ---------------------------------------------------------- */
 

@@ -1,17 +1,20 @@
 /* tuning_file.c - tuning in files. Rank 0 alone touches them; the others get
  * the text from it, and all read that.
  */
+#define _GNU_SOURCE /* secure_getenv */
 #include "plan/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Texts travel as one message, and the product is well within an int. */
-enum { MOST_BYTES = 64 << 20 };
+/* Parsing takes about ten times as much, on every rank. Thousands of rows have
+ * less. */
+enum { MOST_BYTES = 4 << 20 };
 
 /* What rank 0 has found. Owned; zero: nothing. */
 typedef struct found {
@@ -32,11 +35,11 @@ static char *join(const char *a, const char *b)
 }
 
 /* The user's file, whether it is there or not; *path is NULL if nothing says
- * where. */
+ * where. A program with more rights than who calls it takes nobody's word. */
 static int user_path(char **path)
 {
-    const char *const config = getenv("XDG_CONFIG_HOME");
-    const char *const home = getenv("HOME");
+    const char *const config = secure_getenv("XDG_CONFIG_HOME");
+    const char *const home = secure_getenv("HOME");
 
     *path = NULL;
     if (config && config[0] == '/') /* as its specification wants it */
@@ -86,7 +89,7 @@ static int read_file(const char *path, char **text)
     if (!S_ISREG(about.st_mode))
         return cannot("read", path, "it is not a regular file");
     if (about.st_size > MOST_BYTES)
-        return cannot("read", path, "it has more than 64 MiB");
+        return cannot("read", path, "it has more than 4 MiB");
     FILE *const file = fopen(path, "r");
     if (!file)
         return cannot("read", path, strerror(errno));
@@ -148,11 +151,18 @@ static int read_defaults(found *f)
     return try_default(ROTA_SYSCONFDIR "/rota/tuning.json", f);
 }
 
+static const char *given_path(void)
+{
+    const char *const path = secure_getenv("ROTA_TUNING_FILE");
+
+    return path && *path ? path : NULL;
+}
+
 /* On rank 0. */
 static int find(const char *path, found *f)
 {
     if (!path)
-        path = getenv("ROTA_TUNING_FILE");
+        path = given_path();
     return path ? read_asked(path, f) : read_defaults(f);
 }
 
@@ -220,6 +230,8 @@ static int copy_given(const char *text, found *f)
 {
     if (!text)
         return rota_fail(MPI_ERR_ARG, "text is NULL");
+    if (strnlen(text, MOST_BYTES + 1) > MOST_BYTES)
+        return rota_fail(MPI_ERR_ARG, "text has more than 4 MiB");
     f->text = join(text, "");
     return f->text ? MPI_SUCCESS : rota_fail_mem("tuning");
 }
@@ -265,16 +277,44 @@ static int make_folders(char *path)
     return MPI_SUCCESS;
 }
 
-/* draft: where; path: what to call it. */
-static int write_text(const char *draft, const char *path, const char *text)
+/* A new file beside path, and where to write it. What has that name already,
+ * or leads elsewhere, is left alone: another one is taken. */
+static int open_draft(const char *path, char **draft, FILE **file)
 {
-    FILE *const file = fopen(draft, "w");
+    enum { NAMES = 100 };
+    char suffix[40];
+    int fd = -1;
 
-    if (!file)
-        return cannot("write", path, strerror(errno));
+    *draft = NULL;
+    for (int i = 0; i < NAMES && fd < 0; i++) {
+        free(*draft);
+        snprintf(suffix, sizeof suffix, ".%ld.%d", (long)getpid(), i);
+        *draft = join(path, suffix);
+        if (!*draft)
+            return rota_fail_mem("the name of a tuning file");
+        fd = open(*draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (*file)
+        return MPI_SUCCESS;
+    const int err = cannot("write", path, strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        unlink(*draft);
+    }
+    free(*draft);
+    return err;
+}
+
+static int write_text(FILE *file, const char *path, const char *text)
+{
     const bool written = fputs(text, file) >= 0 && fputc('\n', file) >= 0 &&
                          fflush(file) == 0 && fsync(fileno(file)) == 0;
     const int why = errno;
+
     if (fclose(file) == 0 && written)
         return MPI_SUCCESS;
     return cannot("write", path, strerror(written ? errno : why));
@@ -283,13 +323,11 @@ static int write_text(const char *draft, const char *path, const char *text)
 /* Who reads path meanwhile sees the old file or the new one. */
 static int replace_file(const char *path, const char *text)
 {
-    char suffix[32];
+    char *draft;
+    FILE *file;
 
-    snprintf(suffix, sizeof suffix, ".%ld", (long)getpid());
-    char *const draft = join(path, suffix);
-    if (!draft)
-        return rota_fail_mem("the name of a tuning file");
-    int err = write_text(draft, path, text);
+    ROTA_TRY(open_draft(path, &draft, &file));
+    int err = write_text(file, path, text);
     if (err == MPI_SUCCESS && rename(draft, path) != 0)
         err = cannot("write", path, strerror(errno));
     if (err != MPI_SUCCESS)

@@ -50,6 +50,24 @@ static int grow_stage(rota_plan *p, size_t room)
     return MPI_SUCCESS;
 }
 
+/* Blocks of one buffer must not overlap; two buffers are trusted. */
+static int check_one_buffer(const rota_plan *p, char *send, char *recv)
+{
+    const size_t P = (size_t)p->comm->P;
+    const rota_side from = {.base = send,
+                            .type = p->problem.send.type,
+                            .bytes = p->bytes,
+                            .offset = p->offset};
+    const rota_side to = {.base = recv,
+                          .type = p->problem.recv.type,
+                          .bytes = p->bytes + P,
+                          .offset = p->offset + P};
+
+    if (send != recv || !p->checked)
+        return MPI_SUCCESS;
+    return rota_check_overlap(p->comm->P, &from, &to, false, p->comm->dup);
+}
+
 int rota_varying_start(rota_plan *p, const rota_args *args)
 {
     const int P = p->comm->P;
@@ -68,8 +86,10 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     else
         ROTA_TRY(rota_side_fill("send", P, args->sendbuf, &args->sendcounts,
                                 &args->sdispls, &p->unit, p->bytes, p->offset));
-    if (!in_place)
+    if (!in_place) {
         ROTA_TRY(rota_check_own(p));
+        ROTA_TRY(check_one_buffer(p, send, recv));
+    }
     leave_out(p);
     p->exec.stage_in = in_place;
     p->exec.type[ROTA_SRC] = in_place ? rota_type_bytes : p->problem.send.type;

@@ -5,6 +5,8 @@
  *                     4.0 reports errors where there are none
  *   dropin inactive   inactive requests, which MPICH 4.0 gets wrong
  *   dropin errors     mistakes, as librota_mpi reports them
+ *   dropin short      communicators that live for one call
+ *   dropin sessions   a session, and no MPI_Init
  *   dropin threads    two threads, each on its communicator
  *   dropin past       a request completed past librota_mpi: must not succeed
  *
@@ -1045,6 +1047,116 @@ static void errors(void)
     destroy(&x);
 }
 
+/* The error of a call is that of MPI, which is the same function by its other
+ * name; class and the function that the text names. */
+static void must_be_alike(int ours, int mpis, const char *name, int line)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int found = MPI_SUCCESS, wanted = MPI_SUCCESS, length;
+
+    if (ours != MPI_SUCCESS) {
+        MPI_Error_class(ours, &found);
+        MPI_Error_string(ours, text, &length);
+    }
+    if (mpis != MPI_SUCCESS)
+        PMPI_Error_class(mpis, &wanted);
+    if (found != wanted || (ours && !strstr(text, name)) ||
+        strstr(text, "rota_"))
+        fail(line, *text ? text : name);
+}
+
+#define ALIKE(...)                                                             \
+    do {                                                                       \
+        MPI_Request a_ = MPI_REQUEST_NULL, b_ = MPI_REQUEST_NULL;              \
+        const int blocking_ = PMPI_Alltoallv(__VA_ARGS__, MPI_COMM_WORLD);     \
+        must_be_alike(MPI_Alltoallv(__VA_ARGS__, MPI_COMM_WORLD), blocking_,   \
+                      "MPI_Alltoallv", __LINE__);                              \
+        const int started_ =                                                   \
+            PMPI_Ialltoallv(__VA_ARGS__, MPI_COMM_WORLD, &a_);                 \
+        PMPI_Wait(&a_, MPI_STATUS_IGNORE);                                     \
+        must_be_alike(MPI_Ialltoallv(__VA_ARGS__, MPI_COMM_WORLD, &b_),        \
+                      started_, "MPI_Ialltoallv", __LINE__);                   \
+        MUST(MPI_Wait(&b_, MPI_STATUS_IGNORE));                                \
+    } while (0)
+
+/* Whatever MPI says of arguments, librota_mpi says. */
+static void checks_alike(void)
+{
+    enum { MOST = 16 };
+    char from[8 * MOST] = "", to[8 * MOST];
+    int n[MOST], again[MOST], negative[MOST], none[MOST] = {0};
+    int at[MOST], beside[MOST];
+    MPI_Datatype raw;
+
+    test_case = "checks alike";
+    for (int i = 0; i < world_P; i++) {
+        n[i] = again[i] = negative[i] = 2;
+        at[i] = 8 * i;
+        beside[i] = 8 * i + 4;
+    }
+    negative[world_P - 1] = -2;
+    MUST(MPI_Type_contiguous(2, MPI_BYTE, &raw));
+    ALIKE(from, n, at, MPI_BYTE, to, n, at, MPI_BYTE);
+    ALIKE(from, negative, at, MPI_BYTE, to, n, at, MPI_BYTE);
+    ALIKE(from, n, at, MPI_BYTE, to, negative, at, MPI_BYTE);
+    ALIKE(from, n, at, MPI_DATATYPE_NULL, to, n, at, MPI_BYTE);
+    ALIKE(from, n, at, MPI_BYTE, to, n, at, MPI_DATATYPE_NULL);
+    ALIKE(from, n, at, raw, to, n, at, MPI_BYTE);
+    ALIKE(from, none, at, MPI_BYTE, to, none, at, raw);
+    ALIKE(from, n, at, MPI_BYTE, MPI_IN_PLACE, n, at, MPI_BYTE);
+    ALIKE(from, none, at, MPI_BYTE, MPI_IN_PLACE, none, at, MPI_BYTE);
+    ALIKE(to, n, at, MPI_BYTE, to, n, at, MPI_BYTE);
+    ALIKE(to, n, at, MPI_BYTE, to, again, beside, MPI_BYTE);
+    ALIKE(to, none, at, MPI_BYTE, to, none, at, MPI_BYTE);
+    ALIKE(NULL, n, at, MPI_BYTE, to, n, at, MPI_BYTE);
+    ALIKE(from, n, at, MPI_BYTE, NULL, n, at, MPI_BYTE);
+    ALIKE(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, to, n, at, MPI_BYTE);
+    must_be_alike(MPI_Ialltoallv(from, n, at, MPI_BYTE, to, n, at, MPI_BYTE,
+                                 MPI_COMM_WORLD, NULL),
+                  MPI_ERR_ARG, "MPI_Ialltoallv", __LINE__);
+    MUST(MPI_Type_free(&raw));
+}
+
+/* One request twice in an array, which MPI would wait for for ever; and what
+ * MPI says of the other arguments. */
+static void twice(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request r = init(&x), two[2];
+    MPI_Status status[2];
+    int flag = 0, index, count, indices[2];
+
+    test_case = "twice";
+    two[0] = two[1] = r;
+#define REFUSED(name, call) must_be_alike(call, MPI_ERR_REQUEST, name, __LINE__)
+    REFUSED("MPI_Startall: a request", MPI_Startall(2, two));
+    start(&x, &r, 1);
+    REFUSED("MPI_Waitall: a request", MPI_Waitall(2, two, status));
+    REFUSED("MPI_Waitany: a request", MPI_Waitany(2, two, &index, status));
+    REFUSED("MPI_Waitsome: a request",
+            MPI_Waitsome(2, two, &count, indices, status));
+    REFUSED("MPI_Testall: a request", MPI_Testall(2, two, &flag, status));
+    REFUSED("MPI_Testany: a request",
+            MPI_Testany(2, two, &index, &flag, status));
+    REFUSED("MPI_Testsome: a request",
+            MPI_Testsome(2, two, &count, indices, status));
+    REFUSED("MPI_Start: the request is active", MPI_Start(&r));
+    REFUSED("MPI_Request_free: the request is active", MPI_Request_free(&r));
+    REFUSED("MPI_Cancel: collectives", MPI_Cancel(&r));
+    CHECK(two[0] == r && two[1] == r);
+    must_be_alike(MPI_Wait(&r, NULL), MPI_ERR_ARG, "MPI_Wait", __LINE__);
+    must_be_alike(MPI_Waitall(1, &r, NULL), MPI_ERR_ARG, "MPI_Waitall",
+                  __LINE__);
+    must_be_alike(MPI_Waitall(-1, &r, status), MPI_ERR_COUNT, "MPI_Waitall",
+                  __LINE__);
+    must_be_alike(MPI_Test(&r, NULL, status), MPI_ERR_ARG, "MPI_Test",
+                  __LINE__);
+    MUST(MPI_Waitall(1, &r, status));
+    CHECK_DATA(&x, 1);
+    release(&r);
+    destroy(&x);
+}
+
 /* Rank 0 sends rank 1 more than the n ints that it has room for. */
 static void too_long(int n)
 {
@@ -1108,6 +1220,37 @@ static void too_many(void)
             CHECK_DATA(&x[i], i);
         destroy(&x[i]);
     }
+}
+
+/* Communicators that live for one call, of two groups, with errors of their own
+ * and one that lives longer: the plans of those before are used. */
+static void short_lived(void)
+{
+    enum { ROUNDS = 100 };
+    MPI_Comm pair, comm, stays;
+    exchange x;
+
+    test_case = "short lived";
+    MUST(MPI_Comm_split(MPI_COMM_WORLD, world_me / 2, -world_me, &pair));
+    MUST(MPI_Comm_dup(MPI_COMM_WORLD, &stays));
+    for (int i = 0; i < ROUNDS; i++) {
+        MUST(MPI_Comm_dup(i % 3 ? MPI_COMM_WORLD : pair, &comm));
+        x = make(comm, i, 10);
+        fill(&x, i);
+        MUST(MPI_Alltoallv(V(&x)));
+        CHECK_DATA(&x, i);
+        destroy(&x);
+        if (i % 10 == 0) {
+            x = make(stays, i, 5);
+            fill(&x, i);
+            MUST(MPI_Alltoallv(V(&x)));
+            CHECK_DATA(&x, i);
+            destroy(&x);
+        }
+        MUST(MPI_Comm_free(&comm));
+    }
+    MUST(MPI_Comm_free(&stays));
+    MUST(MPI_Comm_free(&pair));
 }
 
 /* ---- threads ---------------------------------------------------------------- */
@@ -1184,11 +1327,39 @@ static void common(void)
     print_expected();
 }
 
+/* A program that has a session and no MPI_Init. */
+static int sessions(void)
+{
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    int P, in[16], out[16], n[16], at[16], good = 1;
+
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "dropin", MPI_INFO_NULL,
+                               MPI_ERRORS_RETURN, &comm);
+    MPI_Comm_size(comm, &P);
+    for (int i = 0; i < P && i < 16; i++) {
+        n[i] = 1;
+        at[i] = in[i] = i;
+    }
+    MPI_Alltoallv(in, n, at, MPI_INT, out, n, at, MPI_INT, comm);
+    for (int i = 1; i < P; i++)
+        good = good && out[i] == out[0];
+    MPI_Group_free(&group);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    return !good;
+}
+
 int main(int argc, char **argv)
 {
     const char *const what = argc > 1 ? argv[1] : "";
     int all_failures = 0, mine, level;
 
+    if (strcmp(what, "sessions") == 0)
+        return sessions();
     plain = argc > 2 && strcmp(argv[2], "plain") == 0;
     MPI_Init_thread(&argc, &argv,
                     strcmp(what, "threads") ? MPI_THREAD_SINGLE
@@ -1204,6 +1375,8 @@ int main(int argc, char **argv)
         inactive();
     else if (strcmp(what, "errors") == 0) {
         errors();
+        twice();
+        checks_alike();
         if (world_P > 1) {
             too_many();
             too_long(11);
@@ -1213,6 +1386,8 @@ int main(int argc, char **argv)
         threads();
     else if (strcmp(what, "past") == 0)
         past();
+    else if (strcmp(what, "short") == 0)
+        short_lived();
     else
         fail(__LINE__, "common, inactive, errors, past; threads, if MPI can");
     mine = failures;

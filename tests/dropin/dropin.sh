@@ -40,7 +40,16 @@ grep -q '^rota_mpi: rank 0: algorithm spread_out plans=[1-9]' "$work/err" ||
 with "inactive" "$run" "$@" "$ranks" "$program" inactive || wrong "$what"
 with "errors" env ROTA_MPI_IN_FLIGHT=2 "$run" "$@" "$ranks" "$program" errors ||
     wrong "$what"
+# Two of a pair and three of all at a time: no more plans than that.
+with "short" "$run" "$@" "$ranks" "$program" short || wrong "$what"
+plans=$(sed -n 's/^rota_mpi: rank 0: algorithm .* plans=//p' "$work/err" |
+    awk '{ n += $1 } END { print n + 0 }')
+[ "$plans" -le 3 ] || wrong "$what: $plans plans"
 [ "$ranks" -eq 2 ] || exit 0
+
+with "sessions" "$run" "$@" "$ranks" "$program" sessions || wrong "$what"
+[ "$(grep -c '^rota_mpi: rank 0: exchanges go to MPI: there is a session' \
+    "$work/err")" -eq 1 ] || wrong "$what: not said once"
 
 # Once is enough for the rest. What ends in MPI_Abort is run without mpiexec,
 # which loses some of what is printed then.

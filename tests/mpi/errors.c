@@ -5,6 +5,7 @@
  *        errors late   a plan that is freed after MPI_Finalize, whose
  *                      communicators MPI has lost by then
  */
+#define _GNU_SOURCE /* MAP_NORESERVE */
 #include "harness.h"
 
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ROOM = 64 };
 
@@ -193,7 +195,7 @@ static void overlapping_blocks(void)
 /* Interleaved columns may lie within each other's bounds, not share bytes. */
 static void overlapping_columns(void)
 {
-    int one[ROOM], at[ROOM], matrix[6 * 64];
+    int one[ROOM], at[ROOM], matrix[6 * 64], other[6 * 64];
     MPI_Datatype plain, column;
     rota_plan *plan = NULL;
 
@@ -204,11 +206,11 @@ static void overlapping_columns(void)
         one[i] = 1;
         at[i] = i;
     }
-    MUST(init(matrix, one, at, column, matrix, one, at, column, MPI_COMM_WORLD,
+    MUST(init(other, one, at, column, matrix, one, at, column, MPI_COMM_WORLD,
               MPI_INFO_NULL, &plan));
     MUST(rota_plan_free(&plan));
     at[2] = 0;
-    MUST_FAIL(init(matrix, one, at, column, matrix, one, at, column,
+    MUST_FAIL(init(other, one, at, column, matrix, one, at, column,
                    MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
               MPI_ERR_ARG, "receive blocks from ranks 0 and 2 overlap");
     MUST_FAIL(init(NULL, one, at, column, matrix, one, at, column,
@@ -216,6 +218,103 @@ static void overlapping_columns(void)
               MPI_ERR_BUFFER, "sendbuf is NULL");
     MPI_Type_free(&plain);
     MPI_Type_free(&column);
+}
+
+/* To look for overlaps takes no memory of the matrix's size: there is not so
+ * much. */
+static void columns_of_a_huge_matrix(void)
+{
+    enum { ROWS = 1 << 17, PITCH = 1 << 16 }; /* 32 GiB of int */
+    int rows[ROOM], none[ROOM] = {0}, one[ROOM], at[ROOM];
+    MPI_Info info = test_info("rota_algorithm", "linear", NULL, NULL);
+    MPI_Datatype plain, column;
+    rota_plan *plan = NULL;
+    int *const sent = calloc(ROWS, sizeof *sent);
+    const size_t bytes = sizeof(int) * PITCH * (ROWS + 4UL);
+    void *const matrix =
+        mmap(NULL, bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    CHECK(matrix != MAP_FAILED);
+    MPI_Type_vector(ROWS, 1, PITCH, MPI_INT, &plain);
+    MPI_Type_create_resized(plain, 0, sizeof(int), &column);
+    MPI_Type_commit(&column);
+    for (int i = 0; i < test_P; i++) {
+        rows[i] = ROWS;
+        one[i] = 1;
+        at[i] = i;
+    }
+    MUST(init(sent, rows, none, MPI_INT, matrix, one, at, column,
+              MPI_COMM_WORLD, info, &plan));
+    MUST(rota_plan_free(&plan));
+    if (test_P > 1) {
+        at[1] = PITCH * 3; /* the first column, three rows down */
+        MUST_FAIL(init(sent, rows, none, MPI_INT, matrix, one, at, column,
+                       MPI_COMM_WORLD, info, &plan),
+                  MPI_ERR_ARG, "receive blocks from ranks 0 and 1 overlap");
+    }
+    MPI_Type_free(&plain);
+    MPI_Type_free(&column);
+    MPI_Info_free(&info);
+    munmap(matrix, bytes);
+    free(sent);
+}
+
+/* What is sent and what is received may be parts of one buffer, not the same. */
+static void one_buffer(void)
+{
+    const bool bad = test_me == test_P - 1;
+    char rank[100];
+    int other[ROOM], close[ROOM];
+    rota_plan *plan = NULL, *varying = NULL;
+
+    snprintf(rank, sizeof rank, "rank %d: the block to rank", test_P - 1);
+    for (int i = 0; i < test_P; i++) {
+        other[i] = displs[i] + 2;
+        close[i] = displs[i] + (bad && i == test_P - 1);
+    }
+    MUST_FAIL(init(bad ? to : from, counts, displs, MPI_BYTE, to, counts,
+                   displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_BUFFER, rank);
+    MUST_FAIL(init(bad ? to : from, counts, displs, MPI_BYTE, to, counts, close,
+                   MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_BUFFER, rank);
+    MUST(init(to, counts, displs, MPI_BYTE, to, counts, other, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST_FAIL(rota_plan_set_buffers(plan, to + 1, to), MPI_ERR_BUFFER,
+              "overlap");
+    MUST(rota_plan_set_buffers(plan, to, to));
+    MUST(rota_plan_free(&plan));
+    MUST(rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                     &varying));
+    MUST_FAIL(
+        rota_alltoallv_start(varying, to, counts, displs, to, counts, displs),
+        MPI_ERR_BUFFER, "overlap");
+    MUST(rota_alltoallv_start(varying, to, counts, displs, to, counts, other));
+    MUST(rota_wait(varying));
+    MUST(rota_plan_free(&varying));
+    /* nothing to find where it was not asked to look */
+    MPI_Info info = test_info("rota_check", "off", NULL, NULL);
+    MUST(init(to, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, info, &plan));
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+/* An empty block is nowhere. */
+static void places_of_empty_blocks(void)
+{
+    MPI_Count none[ROOM] = {0};
+    MPI_Aint nowhere[ROOM];
+    rota_plan *plan = NULL;
+
+    for (int i = 0; i < test_P; i++)
+        nowhere[i] = i % 2 ? PTRDIFF_MAX : PTRDIFF_MIN;
+    MUST(rota_alltoallv_init_c(from, none, nowhere, MPI_INT, to, none, nowhere,
+                               MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    MUST(rota_plan_free(&plan));
 }
 
 /* Types made of many elements are used for counts beyond int. */
@@ -242,16 +341,17 @@ static void ranks_that_disagree(void)
 
     MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
                    MPI_COMM_WORLD, info, &plan),
-              MPI_ERR_ARG, "ranks disagree");
+              MPI_ERR_ARG,
+              "rank 1: ranks disagree: its rota_batch is not that of rank 0");
     MUST_FAIL(rota_alltoallv_varying_init(test_me ? 8 : 9, MPI_BYTE,
                                           MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
-              MPI_ERR_ARG, "ranks disagree");
+              MPI_ERR_ARG, "rank 1: ranks disagree: its max_block is not");
     MUST_FAIL(rota_alltoallv_varying_init(8, test_me ? MPI_INT : MPI_DOUBLE,
                                           MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
               MPI_ERR_ARG, "ranks disagree");
     MUST_FAIL(rota_exchange_init(8, test_me ? MPI_INT : MPI_DOUBLE,
                                  MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
-              MPI_ERR_ARG, "the size of type");
+              MPI_ERR_ARG, "its size of type is not");
     MUST_FAIL(test_me ? rota_alltoallv_varying_init(8, MPI_BYTE, MPI_COMM_WORLD,
                                                     MPI_INFO_NULL, &plan)
                       : init(from, counts, displs, MPI_BYTE, to, counts, displs,
@@ -288,6 +388,8 @@ static void hints(void)
                "linear, ");
     wrong_hint("rota_batch", "0", "rota_batch = 0; valid: 1 to 1048576");
     wrong_hint("rota_batch", "4x", "rota_batch = 4x");
+    wrong_hint("rota_batch", " 3", "rota_batch =  3; valid");
+    wrong_hint("rota_batch", "+3", "rota_batch = +3; valid");
     wrong_hint("rota_radix", "1", "rota_radix = 1; valid: 2 to");
     wrong_hint("rota_leaders", "0", "rota_leaders = 0; valid: 1 to 1048576");
     wrong_hint("rota_check", "maybe", "rota_check = maybe; valid: on, off");
@@ -320,8 +422,76 @@ static void environment(void)
     MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
                    MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
               MPI_ERR_ARG, "ROTA_ALGORITHM = none");
+    setenv("ROTA_ALGORITHM", "", 1); /* as if it were not there */
+    setenv("ROTA_BATCH", "", 1);
+    MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+              MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    MUST(rota_plan_free(&plan));
     unsetenv("ROTA_ALGORITHM");
+    unsetenv("ROTA_BATCH");
     MPI_Info_free(&info);
+}
+
+static MPI_Comm seen_comm;
+static int seen_code;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    seen_comm = *comm;
+    seen_code = *code;
+}
+
+static void set_handler(MPI_Comm comm)
+{
+    MPI_Errhandler errhandler;
+
+    MPI_Comm_create_errhandler(handler, &errhandler);
+    MPI_Comm_set_errhandler(comm, errhandler);
+    MPI_Errhandler_free(&errhandler);
+}
+
+/* An error belongs to the communicator that was passed, of which nothing could
+ * be kept. */
+static void errors_of_a_communicator(MPI_Comm comm, int errorclass)
+{
+    rota_plan *plan = NULL;
+    void *memory = NULL;
+    size_t length = 0;
+
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    set_handler(comm);
+#define RAISES(call)                                                           \
+    do {                                                                       \
+        seen_comm = MPI_COMM_NULL;                                             \
+        MUST_FAIL(call, errorclass, "");                                       \
+        CHECK(seen_comm == comm);                                              \
+    } while (0)
+    RAISES(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
+                comm, MPI_INFO_NULL, &plan));
+    RAISES(rota_exchange_init(8, MPI_BYTE, comm, MPI_INFO_NULL, &plan));
+    RAISES(rota_mem_alloc(8, comm, MPI_INFO_NULL, &memory));
+    RAISES(rota_tuning_forget(comm));
+    if (errorclass == MPI_ERR_COMM) /* and not that there is no room */
+        RAISES(rota_tuning_export_string(comm, NULL, &length));
+#undef RAISES
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+}
+
+/* MPICH has about 2,000 communicators. Where MPI has more than are asked for
+ * here there is nothing to see. */
+static void no_more_communicators(void)
+{
+    enum { MOST = 3000 };
+    static MPI_Comm all[MOST];
+    int n = 0;
+
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    while (n < MOST && MPI_Comm_dup(MPI_COMM_WORLD, &all[n]) == MPI_SUCCESS)
+        n++;
+    if (n < MOST)
+        errors_of_a_communicator(all[0], MPI_ERR_OTHER);
+    for (int i = 0; i < n; i++)
+        MPI_Comm_free(&all[i]);
 }
 
 static void communicators(void)
@@ -332,14 +502,17 @@ static void communicators(void)
     MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
                    MPI_COMM_NULL, MPI_INFO_NULL, &plan),
               MPI_ERR_COMM, "MPI_COMM_NULL");
-    if (test_P < 2)
+    if (test_P < 2) {
+        no_more_communicators();
         return;
+    }
     MPI_Comm_split(MPI_COMM_WORLD, test_me % 2, test_me, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - test_me % 2, 5, &between);
     MPI_Comm_set_errhandler(between, MPI_ERRORS_RETURN);
     MUST_FAIL(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
                    between, MPI_INFO_NULL, &plan),
               MPI_ERR_COMM, "inter-communicator");
+    errors_of_a_communicator(between, MPI_ERR_COMM);
     MPI_Comm_free(&between);
     MPI_Comm_free(&half);
 }
@@ -645,24 +818,14 @@ static void descriptions(void)
     MUST(rota_plan_free(&plan));
 }
 
-static int seen_code;
-
-static void handler(MPI_Comm *comm, int *code, ...)
-{
-    (void)comm;
-    seen_code = *code;
-}
-
 /* Errors go through the handler of the user's communicator. */
 static void handlers(void)
 {
-    MPI_Errhandler errhandler;
     MPI_Comm comm;
     rota_plan *plan = NULL;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MPI_Comm_create_errhandler(handler, &errhandler);
-    MPI_Comm_set_errhandler(comm, errhandler);
+    set_handler(comm);
     MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
               comm, MPI_INFO_NULL, &plan));
     MUST(rota_start(plan));
@@ -671,7 +834,6 @@ static void handlers(void)
     CHECK(code != MPI_SUCCESS && seen_code == code);
     MUST(rota_wait(plan));
     MUST(rota_plan_free(&plan));
-    MPI_Errhandler_free(&errhandler);
     MPI_Comm_free(&comm);
 }
 
@@ -694,6 +856,9 @@ int main(int argc, char **argv)
         counts_that_do_not_match,
         overlapping_blocks,
         overlapping_columns,
+        columns_of_a_huge_matrix,
+        one_buffer,
+        places_of_empty_blocks,
         large_contiguous_type,
         ranks_that_disagree,
         hints,
@@ -715,6 +880,9 @@ int main(int argc, char **argv)
         "counts that do not match",
         "overlapping blocks",
         "overlapping columns",
+        "columns of a huge matrix",
+        "one buffer",
+        "places of empty blocks",
         "large contiguous type",
         "ranks that disagree",
         "hints",

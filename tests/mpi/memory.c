@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SHORT = 40, MIDDLE = 5000, LONG = 3000000 };
 
@@ -315,6 +317,43 @@ static void mistakes(void)
     MPI_Info_free(&bad);
 }
 
+/* A child of each rank reads what the plan has delivered, and what it writes is
+ * seen: the memory is shared. The plan goes on meanwhile. */
+static void forked(void)
+{
+    char *from = NULL, *to = NULL;
+    int status = -1;
+    rota_plan *plan = NULL;
+    const size_t bytes = 4096 * (size_t)test_P;
+
+    test_case = "forked";
+    MUST(rota_mem_alloc(bytes, MPI_COMM_WORLD, MPI_INFO_NULL, &from));
+    MUST(rota_mem_alloc(bytes, MPI_COMM_WORLD, MPI_INFO_NULL, &to));
+    MUST(rota_alltoall_init(from, 4096, MPI_BYTE, to, 4096, MPI_BYTE,
+                            MPI_COMM_WORLD, MPI_INFO_NULL, &plan));
+    for (int round = 1; round <= 2; round++) {
+        memset(from, 10 * round + test_me, bytes);
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        const pid_t child = fork();
+        if (child == 0) {
+            for (int q = 0; q < test_P; q++)
+                if (to[4096 * q] != 10 * round + q)
+                    _exit(1);
+            to[1] = 99;
+            _exit(0);
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(to[0] == 10 * round);
+        CHECK(to[1] == 99 || test_P == 1); /* alone, memory is ordinary */
+        test_barrier();
+    }
+    MUST(rota_plan_free(&plan));
+    MUST(rota_mem_free(&from));
+    MUST(rota_mem_free(&to));
+}
+
 int main(int argc, char **argv)
 {
     const int sizes[] = {SHORT, MIDDLE, LONG};
@@ -334,5 +373,6 @@ int main(int argc, char **argv)
     many("shm");
     many("p2p");
     mistakes();
+    forked();
     return test_end();
 }

@@ -160,6 +160,50 @@ static void files(void)
     MPI_Comm_free(&other);
 }
 
+/* Who may write to the folder must not choose what else is overwritten. */
+static void planted_links(void)
+{
+    MPI_Comm comm = new_comm();
+    char name[100];
+    struct stat about;
+
+    test_case = "planted links";
+    MUST(rota_tuning_import_string(TUNING(13), comm));
+    write_file("victim", "precious");
+    snprintf(name, sizeof name, "plain.%ld", (long)getpid());
+    if (test_me == 0 && symlink(in_folder("victim"), in_folder(name)) != 0)
+        test_fail(__FILE__, __LINE__, "cannot make a link");
+    snprintf(name, sizeof name, "plain.%ld.0", (long)getpid());
+    if (test_me == 0 && symlink(in_folder("victim"), in_folder(name)) != 0)
+        test_fail(__FILE__, __LINE__, "cannot make a link");
+    MUST(rota_tuning_export(of_rank_0("plain"), comm));
+    CHECK(test_me > 0 || (stat(in_folder("victim"), &about) == 0 &&
+                          about.st_size == (off_t)strlen("precious")));
+    MUST(rota_tuning_forget(comm));
+    MUST(rota_tuning_import(of_rank_0("plain"), comm));
+    CHECK(batch(comm) == 13);
+    MPI_Comm_free(&comm);
+}
+
+/* No line of a file that is none of ours, and none that takes much memory. */
+static void foreign_files(void)
+{
+    MPI_Comm comm = new_comm();
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+
+    test_case = "foreign files";
+    write_file("foreign", "root:secret:19000");
+    const int code = rota_tuning_import(of_rank_0("foreign"), comm);
+    MPI_Error_string(code, text, &length);
+    CHECK(strstr(text, "line 1: not JSON") && !strstr(text, "secret"));
+    if (test_me == 0 && truncate(in_folder("foreign"), (4 << 20) + 1) != 0)
+        test_fail(__FILE__, __LINE__, "cannot make a large file");
+    MUST_FAIL(rota_tuning_import(of_rank_0("foreign"), comm), MPI_ERR_ARG,
+              "/foreign: it has more than 4 MiB");
+    MPI_Comm_free(&comm);
+}
+
 /* Root may read everything, so that only others can be refused. */
 static void unreadable(void)
 {
@@ -231,6 +275,34 @@ static void defaults(void)
     found(12, "");
     write_file("home/.config/rota/tuning.json", "[]");
     found(0, "tuning.json: not a tuning of Rota");
+    MPI_Comm_free(&comm);
+}
+
+/* As the C library has it in a program with more rights than its caller. */
+static bool privileged;
+char *__real_secure_getenv(const char *name);
+char *__wrap_secure_getenv(const char *name)
+{
+    return privileged ? NULL : __real_secure_getenv(name);
+}
+
+static void more_rights(void)
+{
+    MPI_Comm comm = new_comm();
+
+    test_case = "more rights";
+    write_file("good", TUNING(7));
+    make_folder("xdg");
+    make_folder("xdg/rota");
+    write_file("xdg/rota/tuning.json", TUNING(11));
+    privileged = true;
+    set_on_rank_0("ROTA_TUNING_FILE", "good");
+    found(0, "");
+    set_on_rank_0("XDG_CONFIG_HOME", "xdg");
+    found(0, "");
+    MUST_FAIL(rota_tuning_export(NULL, comm), MPI_ERR_ARG, "no path");
+    privileged = false;
+    clear_environment();
     MPI_Comm_free(&comm);
 }
 
@@ -436,9 +508,12 @@ int main(int argc, char *argv[])
     folder = argc > 1 ? argv[1] : ".";
     texts();
     files();
+    planted_links();
+    foreign_files();
     unreadable();
     defaults();
     asked_by_environment();
+    more_rights();
     loading();
     set_counts();
     plans_by_rows();

@@ -161,8 +161,8 @@ static const struct {
 } bad[] = {
     {"", "line 1: not JSON, it ends too early"},
     {"{\"rota_tuning\": 1,\n\n \"rows\": [", "line 3: not JSON, it ends"},
-    {"{\"rota_tuning\": 1,\n x\n}", "line 2: not JSON:  x"},
-    {"{\"rota_tuning\": 1} x", "line 1: not JSON: {"},
+    {"{\"rota_tuning\": 1,\n x\n}", "line 2: not JSON"},
+    {"{\"rota_tuning\": 1} x", "line 1: not JSON"},
     {"{\"rota_tuning\": NaN}", "line 1: not JSON"},
     {"[1]", "key rota_tuning is missing"},
     {"3", "key rota_tuning is missing"},
