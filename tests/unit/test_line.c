@@ -206,7 +206,8 @@ static void takes_back_what_was_read(void **state)
     assert_false(get(&more, 1, &never, 1));
     read = 3;
     assert_true(get(&more, ROTA_PIECE, &never, 1));
-    assert_true(more.memory && !piece[3].memory == false);
+    assert_non_null(more.memory);
+    assert_non_null(piece[3].memory);
     rota_pool_put(&more);
     for (int i = 0; i < N; i++)
         rota_pool_put(&piece[i]);
