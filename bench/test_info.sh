@@ -39,12 +39,14 @@ says "^  node 0 .*of $np\$"
 says '^  file  *none found$'
 says '^  prices  *the usual ones$'
 
-# All algorithms, and all variables that the library looks at.
+# All algorithms, and all variables that the library looks at; it knows some that
+# are not its own.
 for name in $(sed -n 's/^ROTA_ALGO(\([a-z0-9_]*\)).*/\1/p' \
     "$root/src/algos/list.h"); do
     says "^  $name "
 done
-for name in $(grep -rhoE '"ROTA_[A-Z_]+"' "$root/src" | tr -d '"' | sort -u); do
+for name in $(grep -rhoE '"ROTA_[A-Z_]+"' "$root/src" | tr -d '"' |
+    grep -vxE 'ROTA_(ROOT|DIR|HOME|TEST_.*)' | sort -u); do
     says " $name "
 done
 
