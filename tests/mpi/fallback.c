@@ -408,6 +408,7 @@ static void refuse_sharing(refusal what, const char *why, const char *there)
         const bool alone = rank == test_me || test_P == 2;
         MPI_Comm comm;
         job j;
+        take_stock(); /* no plan before holds memory of others */
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         refuse(what, rank, 0);
         CHECK(open_job(&j, comm, MPI_INFO_NULL));

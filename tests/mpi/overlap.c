@@ -217,6 +217,12 @@ static void compare(void)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+#ifdef OPEN_MPI
+    puts("skipped: derived types are not compared with Open MPI (pieces.c)");
+    fflush(stdout);
+    MPI_Finalize();
+    return 77;
+#endif
     const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     const uint64_t end = argc > 1 ? first + 1 : CASES + 1;
     for (uint64_t i = first; i < end && !test_failures(); i++) {
