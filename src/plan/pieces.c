@@ -322,18 +322,6 @@ int rota_pieces_of(MPI_Datatype type, MPI_Comm comm, rota_pieces *l)
 {
     contents c = {0};
 
-#ifdef OPEN_MPI
-    /* Some types that Open MPI 4.1 takes apart overlap themselves by what it says
-     * they were made of, and do not by what it packs: none is looked at, so that no
-     * good one is refused. */
-    int n_ints, n_addresses, n_types, combiner;
-    ROTA_TRY(MPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                                   &combiner));
-    if (combiner != MPI_COMBINER_NAMED) {
-        l->unknown = true;
-        return MPI_SUCCESS;
-    }
-#endif
     ROTA_TRY(read_envelope(type, &c));
     if (c.combiner == MPI_COMBINER_NAMED || c.large)
         return add_whole(type, comm, l);
@@ -341,5 +329,10 @@ int rota_pieces_of(MPI_Datatype type, MPI_Comm comm, rota_pieces *l)
     if (err == MPI_SUCCESS)
         err = take_apart(&c, type, comm, l);
     free_contents(&c);
+#ifdef OPEN_MPI
+    /* Some types of Open MPI 4.1 overlap themselves by what it says they were made
+     * of, and do not by what it packs: none is refused for that. */
+    l->overlaps = false;
+#endif
     return err;
 }
