@@ -249,7 +249,6 @@ static void columns_of_a_huge_matrix(void)
     MUST(rota_plan_free(&plan));
     if (test_P > 1) {
         at[1] = PITCH * 3; /* the first column, three rows down */
-#ifndef OPEN_MPI           /* whose types are not looked at: pieces.c */
         MUST_FAIL(init(sent, rows, none, MPI_INT, matrix, one, at, column,
                        MPI_COMM_WORLD, info, &plan),
                   MPI_ERR_ARG, "receive blocks from ranks 0 and 1 overlap");
