@@ -215,8 +215,8 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
         channel *const c = &lines->channel[i];
         if (!is_received(c))
             continue;
-        c->line[ROTA_RECV].stride = stride_of(x, c);
-        const size_t stride = c->line[ROTA_RECV].stride;
+        const size_t stride = stride_of(x, c);
+        c->line[ROTA_RECV].stride = stride;
         lines->bytes[ROTA_ENTRIES] =
             entries_at(lines->bytes[ROTA_ENTRIES], stride) +
             ROTA_LINE_ENTRIES * stride;

@@ -45,16 +45,21 @@ static int go_on(rota_exec *x, bool *done)
     return MPI_SUCCESS;
 }
 
-bool rota_run_advance(rota_exec *x)
+/* Wake those for whom something was done. Returns whether the run has failed. */
+static bool settle(rota_exec *x, int err)
 {
-    bool done = false;
-    const int err = go_on(x, &done);
-
     if (x->rings)
         rota_lines_flush(x);
     if (err != MPI_SUCCESS)
         fail_run(x, err);
-    return done || err != MPI_SUCCESS;
+    return err != MPI_SUCCESS;
+}
+
+bool rota_run_advance(rota_exec *x)
+{
+    bool done = false;
+
+    return settle(x, go_on(x, &done)) || done;
 }
 
 bool rota_run_help(rota_exec *x)
@@ -63,12 +68,7 @@ bool rota_run_help(rota_exec *x)
 
     if (!x->entered || step->kind->one_by_one)
         return false;
-    const int err = rota_step_help(x, step);
-    if (x->rings)
-        rota_lines_flush(x);
-    if (err != MPI_SUCCESS)
-        fail_run(x, err);
-    return err != MPI_SUCCESS;
+    return settle(x, rota_step_help(x, step));
 }
 
 void rota_exec_note(rota_exec *x, rota_note note, int peer, size_t sent,

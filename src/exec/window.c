@@ -123,8 +123,7 @@ static int first_error(const MPI_Status status[], int n)
     return MPI_ERR_OTHER;
 }
 
-/* MPI has freed the ordinary requests among n completed lanes; all others are
- * complete, of which MPI has to be told. */
+/* MPI has freed the ordinary requests among n completed lanes. */
 static void forget_requests(rota_exec *x, int n)
 {
     const struct rota_lanes *const k = x->lanes;
