@@ -2,8 +2,8 @@
 #ifndef BENCH_CALIBRATE_H
 #define BENCH_CALIBRATE_H
 
+#include "choose/cost.h"
 #include "exchange.h"
-#include "plan/cost.h"
 #include "sync.h"
 #include "util.h"
 

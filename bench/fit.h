@@ -2,7 +2,7 @@
 #ifndef BENCH_FIT_H
 #define BENCH_FIT_H
 
-#include "plan/cost.h"
+#include "choose/cost.h"
 
 typedef struct fit_sample {
     rota_terms terms;

@@ -11,9 +11,9 @@
  * ranks.
  */
 #include "calibrate.h"
+#include "choose/tuning.h"
 #include "crossing.h"
 #include "nodes.h"
-#include "plan/tuning.h"
 #include "runners.h"
 #include "util.h"
 

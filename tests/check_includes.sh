@@ -2,12 +2,15 @@
 # check_includes.sh ROOT - who may include whom, and what builders may not call.
 #
 #   include/rota.h   mpi.h, stddef.h, stdint.h
-#   src/*            src/*, no MPI calls
-#   src/algos        src/*, src/algos; neither mpi.h, MPI calls, memory nor
+#   src/base         src/base; no MPI calls
+#   src/schedule     base; no MPI calls
+#   src/algos        base, schedule; neither mpi.h, MPI calls, memory nor
 #                    environment: builders are pure
-#   src/exec         src/*, src/exec; cuda.c alone sees CUDA
-#   src/plan         anything; the only folder to see hwloc and cJSON, and but
-#                    for src/mpi uthash
+#   src/choose       base, schedule, algos, plan, exec; sees cJSON
+#   src/exec         base, schedule, device
+#   src/device       base, exec; cuda.c alone sees CUDA
+#   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
+#                    uthash
 #   src/mpi          rota.h, src/mpi
 #   examples, bench  rota.h and what lies beside them; inside*, calibrate* and
 #                    fit* and the tools rota_price, rota_draw, rota_tune and
@@ -42,8 +45,8 @@ judge()
     inside=no
     [ -f "src/$2" ] && inside=yes
     case $1,$2 in
-    src/exec/cuda.c,*) ;;
-    src/*,cuda*.h | include/*,cuda*.h) echo "only exec/cuda.c sees CUDA" ;;
+    src/device/cuda.c,*) ;;
+    src/*,cuda*.h | include/*,cuda*.h) echo "only device/cuda.c sees CUDA" ;;
     esac
     case $1 in
     include/rota.h)
@@ -61,15 +64,20 @@ judge()
         esac ;;
     src/*)
         folder=${1#src/}
-        case $folder in
-        */*) folder=${folder%%/*} ;;
-        *) folder=. ;;
+        folder=${folder%%/*}
+        case $inside,$folder,${2%%/*} in
+        yes,schedule,base | yes,algos,base | yes,algos,schedule) ;;
+        yes,choose,base | yes,choose,schedule | yes,choose,algos) ;;
+        yes,choose,plan | yes,choose,exec) ;;
+        yes,exec,base | yes,exec,schedule | yes,exec,device) ;;
+        yes,device,base | yes,device,exec) ;;
+        yes,"$folder","$folder") ;;
+        yes,*) echo "src/$folder may not see ${2%%/*}" ;;
         esac
-        case $inside,$2 in
-        yes,"$folder"/*) ;;
-        yes,*/*) echo "src/$folder may not see ${2%%/*}" ;;
+        case $folder,$2 in
+        choose,cjson/* | choose,uthash.h) ;;
+        *) outside "$2" && echo "only src/plan sees this library" ;;
         esac
-        outside "$2" && echo "only src/plan sees this library"
         [ "$folder" = algos ] && [ "$2" = mpi.h ] &&
             echo "algorithms do not call MPI" ;;
     bench/inside.[ch] | bench/rota_price.c | bench/rota_draw*.[ch]) ;;
@@ -139,7 +147,8 @@ no_calls()
     done
 }
 mpi_call='P?MPI_[A-Z][a-z]+_[a-z_]+|P?MPI_(Abort|Allgather|Allreduce|Alltoall|Barrier|Bcast|Cancel|Gather|Iprobe|Irecv|Isend|Probe|Put|Get|Recv|Reduce|Send|Start|Startall|Test|Testall|Testany|Testsome|Wait|Waitall|Waitany|Waitsome|Wtime|Init|Finalize)[a-z]*'
-no_calls 'src/*.[ch]' "$mpi_call" "calls MPI"
+no_calls 'src/base/*.[ch]' "$mpi_call" "calls MPI"
+no_calls 'src/schedule/*.[ch]' "$mpi_call" "calls MPI"
 no_calls 'src/algos/*.[ch]' "$mpi_call" "an algorithm calls MPI"
 no_calls 'src/algos/*.[ch]' \
     'malloc|calloc|realloc|free|aligned_alloc|getenv|s?rand|time' \

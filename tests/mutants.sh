@@ -42,27 +42,27 @@ leaders_place|src/algos/mpml.c|s/l \* Q \/ L/(l * Q + 1) \/ L/
 leaders_flow|src/algos/mpml.c|s/one.in += size_at(o, -one.first);/one.in += size_at(o, one.first);/
 padded_copy|src/algos/padded_alltoall.c|s/rota_stay(s, P + q, ROTA_STAY_PADDED)/rota_stay(s, P + q, 0)/
 consensus_steps|src/algos/consensus.c|s/i < s->P; i++/i < s->P - (s->P % 2 \&\& s->P > 5); i++/
-place_halves|src/place.c|s/f->window == 0 \&\& !f->flow \&\& !f->native \&\& !by_datatype/f->window == 0 \&\& !f->flow \&\& !f->native/
-place_flow|src/place.c|s/f->window == 0 \&\& !f->flow/f->window == 0/
-place_bury|src/place.c|s/p->left\[p->live\[i\]\] < p->n_halves - half/p->left[p->live[i]] + 1 < p->n_halves - half/
-place_gap|src/place.c|s/p->widest\[2 \* node\] >= bytes/p->widest[2 * node] + 1 >= bytes/
-place_copies|src/place.c|s/use(p, s->copy\[c\].to, begin, end)/use(p, s->copy[c].to, end, end)/
-place_join|src/place.c|s/p->next\[g + p->before\[g + 1\]\] = p->live\[g\]/p->next[g + p->before[g]] = p->live[g]/
-fold_block|src/schedule.c|s/bytes\[l->item\[i\]\] > 0/bytes[l->item[i]] > 1/
-fold_message|src/schedule.c|s/if (\*n_items > kept)/if (*n_items >= kept)/
-fold_copy|src/schedule.c|s/bytes\[s->copy\[c\].to\] > 0/bytes[s->copy[c].to] > 2/
-fold_phase|src/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(void)0;/
-direct_message|src/schedule.c|s/if (msg\[1\].first - msg\[0\].first != 1)/if (msg[1].first - msg[0].first > 2)/
-grow_twice|src/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
-pad_largest|src/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
-check_slot|src/sched_check.c|s/clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u)/clash = RECEIVED | COPIED_FROM | COPIED_TO/
-check_twice|src/sched_check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
-check_place|src/sched_check.c|s/is_place(r->s, b) \&\& r->stay\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->stay[rota_block_place(r->s, b)] == NO_NODE/
-check_window|src/sched_check.c|s/r->open\[dir\] < window/r->open[dir] <= window/
-check_held|src/sched_check.c|s/f->held\[peer\] == f->scan ||/false \&\& f->held[peer] == f->scan ||/
-check_end|src/sched_check.c|s/if (c->rank\[q\].phase < c->rank\[q\].s->n_phases)/if (c->rank[q].phase + 1 < c->rank[q].s->n_phases)/
-check_order|src/sched_check.c|s/l->msg\[m\].peer > before/l->msg[m].peer >= 0/
-check_late|src/sched_check.c|s/phase->window == 0 \&\& !phase->sparse/phase->window == 0/
+place_halves|src/schedule/place.c|s/f->window == 0 \&\& !f->flow \&\& !f->native \&\& !by_datatype/f->window == 0 \&\& !f->flow \&\& !f->native/
+place_flow|src/schedule/place.c|s/f->window == 0 \&\& !f->flow/f->window == 0/
+place_bury|src/schedule/place.c|s/p->left\[p->live\[i\]\] < p->n_halves - half/p->left[p->live[i]] + 1 < p->n_halves - half/
+place_gap|src/schedule/place.c|s/p->widest\[2 \* node\] >= bytes/p->widest[2 * node] + 1 >= bytes/
+place_copies|src/schedule/place.c|s/use(p, s->copy\[c\].to, begin, end)/use(p, s->copy[c].to, end, end)/
+place_join|src/schedule/place.c|s/p->next\[g + p->before\[g + 1\]\] = p->live\[g\]/p->next[g + p->before[g]] = p->live[g]/
+fold_block|src/schedule/schedule.c|s/bytes\[l->item\[i\]\] > 0/bytes[l->item[i]] > 1/
+fold_message|src/schedule/schedule.c|s/if (\*n_items > kept)/if (*n_items >= kept)/
+fold_copy|src/schedule/schedule.c|s/bytes\[s->copy\[c\].to\] > 0/bytes[s->copy[c].to] > 2/
+fold_phase|src/schedule/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(void)0;/
+direct_message|src/schedule/schedule.c|s/if (msg\[1\].first - msg\[0\].first != 1)/if (msg[1].first - msg[0].first > 2)/
+grow_twice|src/schedule/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
+pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
+check_slot|src/schedule/check.c|s/clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u)/clash = RECEIVED | COPIED_FROM | COPIED_TO/
+check_twice|src/schedule/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
+check_place|src/schedule/check.c|s/is_place(r->s, b) \&\& r->stay\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->stay[rota_block_place(r->s, b)] == NO_NODE/
+check_window|src/schedule/check.c|s/r->open\[dir\] < window/r->open[dir] <= window/
+check_held|src/schedule/check.c|s/f->held\[peer\] == f->scan ||/false \&\& f->held[peer] == f->scan ||/
+check_end|src/schedule/check.c|s/if (c->rank\[q\].phase < c->rank\[q\].s->n_phases)/if (c->rank[q].phase + 1 < c->rank[q].s->n_phases)/
+check_order|src/schedule/check.c|s/l->msg\[m\].peer > before/l->msg[m].peer >= 0/
+check_late|src/schedule/check.c|s/phase->window == 0 \&\& !phase->sparse/phase->window == 0/
 END
 }
 
@@ -88,8 +88,11 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/rota-mutants.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir "$work/rota"
-for part in CMakeLists.txt cmake examples include src tests tools; do
-    cp -R "$root/$part" "$work/rota/" || exit 1
+for part in "$root"/*; do
+    case $part in
+    */build*) ;;
+    *) cp -R "$part" "$work/rota/" || exit 1 ;;
+    esac
 done
 
 targets="unit_sched_check unit_place unit_schedule sim_check sim_run"
@@ -107,7 +110,7 @@ found_by()
 {
     case $1 in
     src/algos/*) set -- sim_check sim_run "sim_run --shm" unit_sched_check ;;
-    src/sched_check.c) set -- unit_sched_check ;;
+    src/schedule/check.c) set -- unit_sched_check ;;
     *) set -- unit_sched_check unit_place unit_schedule sim_check sim_run \
         "sim_run --shm" ;;
     esac

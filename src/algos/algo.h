@@ -10,8 +10,8 @@
 #ifndef ROTA_ALGO_H
 #define ROTA_ALGO_H
 
-#include "schedule.h"
-#include "topo.h"
+#include "base/topo.h"
+#include "schedule/schedule.h"
 
 /* Parameters that algorithms take, as bits of rota_algo.params. */
 enum {

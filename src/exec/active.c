@@ -1,7 +1,7 @@
 /* active.c - see active.h. */
 #include "exec/active.h"
-#include "exec/lines.h"
 #include "exec/run.h"
+#include "exec/transport/lines.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,16 +1,16 @@
 /* bind.c - from a schedule to memory and requests. */
-#include "exec/consensus.h"
+#include "device/ipc.h"
+#include "device/staging.h"
 #include "exec/exec.h"
 #include "exec/flow.h"
-#include "exec/ipc.h"
 #include "exec/late.h"
-#include "exec/lines.h"
 #include "exec/move.h"
-#include "exec/native.h"
-#include "exec/p2p.h"
 #include "exec/program.h"
-#include "exec/staging.h"
 #include "exec/steps.h"
+#include "exec/transport/consensus.h"
+#include "exec/transport/lines.h"
+#include "exec/transport/native.h"
+#include "exec/transport/p2p.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* bulk.c - steps that post all their messages at once. */
+#include "device/staging.h"
 #include "exec/move.h"
-#include "exec/staging.h"
 #include "exec/steps.h"
 
 static void move_all(const rota_step *step)

@@ -12,10 +12,10 @@
 #ifndef ROTA_EXEC_H
 #define ROTA_EXEC_H
 
-#include "exec/node.h"
+#include "base/problem.h"
+#include "exec/transport/node.h"
 #include "exec/waiting.h"
-#include "problem.h"
-#include "schedule.h"
+#include "schedule/schedule.h"
 
 typedef struct rota_exec rota_exec;
 typedef struct rota_step rota_step;

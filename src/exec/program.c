@@ -1,10 +1,10 @@
 /* program.c - see program.h. */
 #include "exec/program.h"
-#include "exec/lines.h"
+#include "device/staging.h"
 #include "exec/move.h"
-#include "exec/p2p.h"
-#include "exec/staging.h"
 #include "exec/steps.h"
+#include "exec/transport/lines.h"
+#include "exec/transport/p2p.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "exec/progress.h"
 #include "exec/active.h"
-#include "exec/arena.h"
+#include "exec/transport/arena.h"
 
 #include <limits.h>
 #include <pthread.h>

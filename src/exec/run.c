@@ -1,8 +1,8 @@
 /* run.c - see run.h. */
 #include "exec/run.h"
 #include "exec/active.h"
-#include "exec/lines.h"
 #include "exec/steps.h"
+#include "exec/transport/lines.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* staged.c - steps of plans whose blocks are on a device. */
-#include "exec/staging.h"
+#include "device/staging.h"
 #include "exec/steps.h"
 
 /* ---- all at once, as far as what is sent is here --------------------------------- */

@@ -7,7 +7,7 @@
 #ifndef ROTA_WAITING_H
 #define ROTA_WAITING_H
 
-#include "exec/doorbell.h"
+#include "exec/transport/doorbell.h"
 #include "exec/yields.h"
 
 #include <stdbool.h>

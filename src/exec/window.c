@@ -1,7 +1,7 @@
 /* window.c - steps with so many messages in flight. */
-#include "exec/p2p.h"
-#include "exec/staging.h"
+#include "device/staging.h"
 #include "exec/steps.h"
+#include "exec/transport/p2p.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* describe.c - what a plan is, in text or JSON. */
-#include "exec/lines.h"
-#include "exec/staging.h"
+#include "device/staging.h"
+#include "exec/transport/lines.h"
 #include "plan/plan.h"
 
 #include <cjson/cJSON.h>

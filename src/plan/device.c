@@ -1,9 +1,9 @@
 /* device.c - plans whose buffers are memory of a device. */
 #include "plan/plan.h"
 
-#include "exec/ipc.h"
+#include "device/ipc.h"
+#include "device/staging.h"
 #include "exec/late.h"
-#include "exec/staging.h"
 
 #include <stdlib.h>
 #ifdef ROTA_MPI_HAS_CUDA_QUERY

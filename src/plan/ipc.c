@@ -1,6 +1,6 @@
 /* ipc.c - plans whose blocks go from device to device within the node. */
-#include "exec/ipc.h"
-#include "exec/staging.h"
+#include "device/ipc.h"
+#include "device/staging.h"
 #include "plan/plan.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* node.c - ranks of a node find each other's memory. */
 #define _GNU_SOURCE
-#include "exec/pool.h"
+#include "exec/transport/pool.h"
 #include "plan/plan.h"
 
 #include <errno.h>

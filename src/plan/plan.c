@@ -4,9 +4,9 @@
  * before anything waits for a peer.
  */
 #include "plan/plan.h"
-#include "exec/lines.h"
 #include "exec/move.h"
 #include "exec/sizes.h"
+#include "exec/transport/lines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,12 @@
 #define ROTA_PLAN_H
 
 #include "algos/algo.h"
+#include "base/problem.h"
+#include "base/topo.h"
+#include "choose/tuning.h"
+#include "device/layout.h"
 #include "exec/exec.h"
-#include "exec/layout.h"
-#include "plan/tuning.h"
-#include "problem.h"
 #include "rota.h"
-#include "topo.h"
 
 enum { ROTA_MAX_PRICES = 40 }; /* candidates that are compared */
 

@@ -1,7 +1,7 @@
 /* varying.c - starts with counts and buffers of their own. */
+#include "device/staging.h"
 #include "exec/late.h"
 #include "exec/move.h"
-#include "exec/staging.h"
 #include "plan/plan.h"
 
 #include <limits.h>

@@ -2,7 +2,7 @@
 #ifndef ROTA_TEST_SHAPES_H
 #define ROTA_TEST_SHAPES_H
 
-#include "topo.h"
+#include "base/topo.h"
 
 typedef enum shape {
     ONE_NODE,

@@ -2,7 +2,7 @@
 #ifndef ROTA_TEST_STANDIN_H
 #define ROTA_TEST_STANDIN_H
 
-#include "exec/device.h"
+#include "device/device.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * the key and lists what is valid. A key that begins with rota_ and is none is
  * refused, others are ignored.
  */
-#include "err.h"
+#include "base/err.h"
 #include "fuzz/fuzz.h"
 #include "plan/plan.h"
 

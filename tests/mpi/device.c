@@ -7,7 +7,7 @@
  * refused: no process can open memory of another
  */
 #include "algos/algo.h"
-#include "exec/layout.h"
+#include "device/layout.h"
 #include "harness.h"
 #include "pattern.h"
 #include "testdev.h"

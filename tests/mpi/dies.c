@@ -13,8 +13,8 @@
  * until it is ended by MPI.
  */
 #define _GNU_SOURCE
-#include "exec/lines.h"
 #include "exec/program.h"
+#include "exec/transport/lines.h"
 #include "harness.h"
 
 #include <signal.h>

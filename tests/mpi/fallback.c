@@ -10,8 +10,8 @@
  * unbounded look at the first plan of all.
  */
 #define _GNU_SOURCE
-#include "exec/arena.h"
-#include "exec/pool.h"
+#include "exec/transport/arena.h"
+#include "exec/transport/pool.h"
 #include "harness.h"
 #include "pattern.h"
 

@@ -16,9 +16,9 @@
  * whom is not.
  */
 #define _GNU_SOURCE
+#include "base/err.h"
 #include "common/quick.h"
-#include "err.h"
-#include "exec/arena.h"
+#include "exec/transport/arena.h"
 #include "random_plan.h"
 
 #include <getopt.h>

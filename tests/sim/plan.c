@@ -2,7 +2,7 @@
 #include "sim/plan.h"
 #include "common/fakempi.h"
 #include "exec/late.h"
-#include "exec/lines.h"
+#include "exec/transport/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,11 +8,11 @@
  * beside a progress thread. MPI is not called.
  */
 #include "exec/active.h"
-#include "exec/lines.h"
 #include "exec/move.h"
-#include "exec/pool.h"
 #include "exec/progress.h"
 #include "exec/run.h"
+#include "exec/transport/lines.h"
+#include "exec/transport/pool.h"
 #include "pattern.h"
 
 #include <pthread.h>

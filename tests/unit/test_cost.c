@@ -1,6 +1,6 @@
 /* test_cost.c - terms of schedules that can be counted by hand, and prices. */
 #include "algos/algo.h"
-#include "plan/cost.h"
+#include "choose/cost.h"
 
 #include <mpi.h>
 #include <setjmp.h>

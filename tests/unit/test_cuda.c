@@ -1,9 +1,9 @@
-/* test_cuda.c - does the driver have all functions that exec/cuda.c asks for? By
+/* test_cuda.c - does the driver have all functions that device/cuda.c asks for? By
  * the toolkit's stand-in for the driver's library, which has the same names.
  *
  * usage: test_cuda STUB
  */
-#include "exec/device.h"
+#include "device/device.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

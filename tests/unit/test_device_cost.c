@@ -1,6 +1,6 @@
 /* test_device_cost.c - what copies of a device count for. */
 #include "algos/algo.h"
-#include "plan/device_cost.h"
+#include "choose/device_cost.h"
 
 #include <mpi.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* test_err.c - the text that belongs to a failing status. */
-#include "err.h"
+#include "base/err.h"
 
 #include <pthread.h>
 #include <setjmp.h>

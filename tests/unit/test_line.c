@@ -1,6 +1,6 @@
 /* test_line.c - queues of two entries, and the pool's pieces. */
-#include "exec/line.h"
-#include "exec/pool.h"
+#include "exec/transport/line.h"
+#include "exec/transport/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

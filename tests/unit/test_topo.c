@@ -1,6 +1,6 @@
 /* test_topo.c - nodes and domains as builders see them. */
+#include "base/topo.h"
 #include "common/shapes.h"
-#include "topo.h"
 
 #include <mpi.h>
 #include <setjmp.h>

@@ -1,0 +1,254 @@
+/* cost.c - counting the terms of a schedule. */
+#include "choose/cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct counter {
+    const rota_sched *s;
+    const double *bytes;
+    const rota_run_kind *how;
+    rota_terms *step; /* [ROTA_STEPS] */
+    double *toward;   /* [n_nodes + 1] bytes of a phase to each node, and to the
+                         other half of them */
+} counter;
+
+static rota_link link_to(const counter *k, int peer, bool native)
+{
+    const rota_topo *const t = k->how->topo;
+    const int me = k->s->me;
+    const bool near = t->node[peer] == t->node[me];
+
+    if (native)
+        return near ? ROTA_LINK_NATIVE_NODE : ROTA_LINK_NATIVE_NET;
+    if (!near)
+        return ROTA_LINK_NET;
+    if (!k->how->shared)
+        return ROTA_LINK_P2P;
+    return t->domain[peer] == t->domain[me] ? ROTA_LINK_DOMAIN : ROTA_LINK_NODE;
+}
+
+/* Beside their data, messages may tell sizes, of 8 bytes each. */
+enum { CELL = 8 };
+
+static bool sizes_go_before(const counter *k)
+{
+    return k->how->metadata == ROTA_META_TWO_PHASE ||
+           k->how->metadata == ROTA_META_COMBINED;
+}
+
+static bool is_of_processor(int term)
+{
+    return term >= ROTA_TERM_POSTED && term <= ROTA_TERM_COPIED_BYTE;
+}
+
+static bool is_within_node(int term)
+{
+    const int link = term / ROTA_N_PER_LINK;
+
+    return link < ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NODE;
+}
+
+static void count_message(double n[], rota_link link, double how_often,
+                          double bytes)
+{
+    const bool is_long = bytes > ROTA_LONG * how_often;
+
+    if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
+        n[ROTA_TERM_POSTED] += how_often;
+    n[rota_term(link, is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE)] +=
+        how_often;
+    n[rota_term(link, is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE)] += bytes;
+}
+
+static void clear_path(const counter *k)
+{
+    for (int i = 0; i <= k->how->topo->n_nodes; i++)
+        k->toward[i] = 0;
+}
+
+/* Messages to one node share a path; all that cross from one half of the nodes
+ * to the other share the links between the halves. */
+static void count_path(const counter *k, int peer, double bytes, double n[])
+{
+    const rota_topo *const t = k->how->topo;
+    const int to = t->node[peer], half = (t->n_nodes + 1) / 2;
+    double *const most = &n[ROTA_TERM_PATH_BYTE];
+    double *const across = &k->toward[t->n_nodes];
+
+    k->toward[to] += bytes;
+    if ((to < half) != (t->node[k->s->me] < half))
+        *across += bytes;
+    *most = rota_larger(*most, rota_larger(k->toward[to], *across));
+}
+
+/* The bytes of a message, and how likely it is that it has any. */
+static double expect_message(const counter *k, const rota_msg *m,
+                             const rota_block item[], double *how_often)
+{
+    const rota_block stays = 2 * (rota_block)k->s->P;
+    double bytes = 0, none = 1;
+
+    for (uint32_t i = m[0].first; i < m[1].first; i++) {
+        bytes += k->bytes[item[i]];
+        if (k->bytes[item[i]] > 0)
+            none *= item[i] < stays || rota_block_is_padded(k->s, item[i])
+                        ? 0
+                        : 1 - k->how->density;
+    }
+    *how_often = 1 - none;
+    return bytes;
+}
+
+/* The messages of one direction of a phase, of which *slowest is the slowest
+ * link. Those without bytes are not sent, unless they tell sizes. Returns how
+ * many there are. */
+static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
+                              double n[], rota_link *slowest)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    const rota_msgs *const l = &k->s->msgs[dir];
+    const bool tells = k->how->metadata != ROTA_META_ONCE && !p->native;
+    double sent = 0;
+
+    clear_path(k);
+    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
+        const uint32_t blocks = l->msg[m + 1].first - l->msg[m].first;
+        const rota_link link = link_to(k, l->msg[m].peer, p->native != 0);
+        double often;
+        double bytes = expect_message(k, &l->msg[m], l->item, &often);
+        often = tells || p->native ? 1 : often;
+        if (often <= 0)
+            continue;
+        if (l->msg[m].peer == k->s->me) { /* in a collective of MPI's */
+            n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
+            continue;
+        }
+        if (blocks > 1 || (tells && dir == ROTA_RECV)) {
+            n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
+            n[ROTA_TERM_COPIED_BYTE] += bytes;
+        }
+        if (tells && sizes_go_before(k))
+            count_message(n, link, 1, (double)CELL * blocks);
+        else if (tells)
+            bytes += (double)CELL * blocks;
+        count_message(n, link, often, bytes);
+        if (link == ROTA_LINK_NET)
+            count_path(k, l->msg[m].peer, bytes, n);
+        *slowest = link > *slowest ? link : *slowest;
+        sent += often;
+    }
+    return sent;
+}
+
+/* MPI's own all-to-all has this many messages in flight. */
+enum { NATIVE_WINDOW = 32 };
+
+/* How often the phase waits for messages of which none is under way before. */
+static double batches(const counter *k, const rota_phase *p, double messages)
+{
+    const int window = p->native ? NATIVE_WINDOW : p->window;
+    double n = messages < 1 ? messages : 1;
+
+    if (window > 0 && messages > window)
+        n = ceil(messages / window);
+
+    return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
+}
+
+/* How much a term of this rank's counts: work is so much more where ranks share
+ * cores, and that of all ranks of the node together where they share the rest.
+ */
+static double weight(const counter *k, int term)
+{
+    const rota_topo *const t = k->how->topo;
+
+    switch (rota_part_of(term)) {
+    case ROTA_PART_WAIT:
+        return 1;
+    case ROTA_PART_BUSY:
+        return k->how->load;
+    default:
+        return rota_topo_node_size(t, t->node[k->s->me]);
+    }
+}
+
+/* Others of the core must be let in as often as a rank waits. */
+static void count_waits(const counter *k, const rota_phase *p, double waits,
+                        rota_link slowest, double n[])
+{
+    n[rota_term(slowest, ROTA_PER_PHASE)] += waits;
+    n[p->native                  ? ROTA_TERM_SWITCH_NATIVE
+      : slowest >= ROTA_LINK_P2P ? ROTA_TERM_SWITCH_MPI
+                                 : ROTA_TERM_SWITCH] +=
+        (k->how->load - 1) * waits;
+}
+
+/* Steps are phases or, if there are more, as many in a row. In a flow, where a
+ * message waits for another, what is sent within the node is a step of its own
+ * after the rest: one step more than there are phases. */
+static double *step_of(const counter *k, uint32_t phase, int term)
+{
+    const uint32_t n = k->s->n_phases + 1;
+    const uint32_t i =
+        phase + (k->s->phase[phase].flow && is_within_node(term));
+
+    return k->step[n <= ROTA_STEPS ? i : (uint64_t)i * ROTA_STEPS / n].n;
+}
+
+static void count_messages(const counter *k, uint32_t phase)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}};
+    rota_link slowest = ROTA_LINK_DOMAIN;
+    double most = 0;
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        most = rota_larger(
+            most, count_direction(k, phase, (rota_dir)dir, n[dir], &slowest));
+    /* The processor does both directions, links go both ways. */
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        step_of(k, phase, t)[t] +=
+            weight(k, t) * (is_of_processor(t) ? n[0][t] + n[1][t]
+                                               : rota_larger(n[0][t], n[1][t]));
+    if (most > 0)
+        count_waits(k, p, batches(k, p, most), slowest,
+                    step_of(k, phase, ROTA_TERM_START));
+}
+
+static void count_copies(const counter *k, uint32_t phase)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    double *const n = step_of(k, phase, ROTA_TERM_COPIED_BYTE);
+
+    for (uint32_t i = p->copy; i < p[1].copy; i++) {
+        const rota_copy *const copy = &k->s->copy[i];
+        const bool padded = rota_block_is_padded(k->s, copy->from);
+        n[ROTA_TERM_COPIED_BLOCK] += k->how->load;
+        n[ROTA_TERM_COPIED_BYTE] +=
+            k->how->load * k->bytes[padded ? copy->to : copy->from];
+    }
+}
+
+int rota_cost_count(const rota_sched *s, const double bytes[],
+                    const rota_run_kind *how, rota_terms step[ROTA_STEPS])
+{
+    const size_t paths = (size_t)how->topo->n_nodes + 1;
+    const counter k = {.s = s,
+                       .bytes = bytes,
+                       .how = how,
+                       .step = step,
+                       .toward = malloc(paths * sizeof *k.toward)};
+
+    if (!k.toward)
+        return rota_fail_mem("what a schedule costs");
+    memset(step, 0, ROTA_STEPS * sizeof *step);
+    step[0].n[ROTA_TERM_START] = how->load;
+    for (uint32_t p = 0; p < s->n_phases; p++) {
+        count_messages(&k, p);
+        count_copies(&k, p);
+    }
+    free(k.toward);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,13 @@
+/* device_cost.h - what copies of a device add to a run (cost.h). */
+#ifndef ROTA_DEVICE_COST_H
+#define ROTA_DEVICE_COST_H
+
+#include "choose/tuning.h"
+
+/* Add to terms. All blocks are on devices and go by ROTA_DEVICE_IPC or by way of
+ * the host. bytes: [n_blocks], as for rota_cost_count; they become those that
+ * are left to the host. */
+void rota_device_count(const rota_sched *s, double bytes[],
+                       rota_device_path path, rota_terms *terms);
+
+#endif /* ROTA_DEVICE_COST_H */

@@ -1,0 +1,165 @@
+/* price.c - what the terms of a schedule cost. */
+#include "choose/cost.h"
+
+/* In the order of rota_link and rota_per_link, and then of the other terms. */
+static const char *const names[ROTA_N_TERMS] = {
+#define LINK(link)                                                             \
+    link "_per_phase", link "_per_message", link "_per_byte",                  \
+        link "_per_long_message", link "_per_long_byte"
+    LINK("domain"),
+    LINK("node"),
+    LINK("p2p"),
+    LINK("net"),
+    LINK("native_node"),
+    LINK("native_net"),
+#undef LINK
+    "start",
+    "posted",
+    "copied_block",
+    "copied_byte",
+    "path_byte",
+    "switch",
+    "switch_mpi",
+    "switch_native",
+    "device_copy",
+    "device_byte",
+    "staged_side",
+    "staged_byte",
+};
+
+const char *rota_term_name(int term)
+{
+    return names[term];
+}
+
+/* Estimates, for where nobody has measured: within a node near what plans took
+ * on a machine with 2 cores, between nodes a network of 100 Gbit/s; devices
+ * 200 GB/s apart, and 25 GB/s from the host. */
+#define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
+const rota_machine rota_machine_usual = {
+    .ns = {
+        AT(DOMAIN, PHASE) = 100,
+        AT(DOMAIN, MESSAGE) = 30,
+        AT(DOMAIN, BYTE) = 0.15,
+        AT(DOMAIN, LONG_MESSAGE) = 300,
+        AT(DOMAIN, LONG_BYTE) = 0.12,
+        AT(NODE, PHASE) = 150,
+        AT(NODE, MESSAGE) = 45,
+        AT(NODE, BYTE) = 0.2,
+        AT(NODE, LONG_MESSAGE) = 400,
+        AT(NODE, LONG_BYTE) = 0.16,
+        AT(P2P, PHASE) = 250,
+        AT(P2P, MESSAGE) = 5,
+        AT(P2P, BYTE) = 0.1,
+        AT(P2P, LONG_MESSAGE) = 1500,
+        AT(P2P, LONG_BYTE) = 0.1,
+        AT(NET, PHASE) = 1500,
+        AT(NET, MESSAGE) = 20,
+        AT(NET, BYTE) = 0.08,
+        AT(NET, LONG_MESSAGE) = 200,
+        AT(NET, LONG_BYTE) = 0.08,
+        AT(NATIVE_NODE, PHASE) = 300,
+        AT(NATIVE_NODE, MESSAGE) = 120,
+        AT(NATIVE_NODE, BYTE) = 0.2,
+        AT(NATIVE_NODE, LONG_MESSAGE) = 3000,
+        AT(NATIVE_NODE, LONG_BYTE) = 0.2,
+        AT(NATIVE_NET, PHASE) = 1700,
+        AT(NATIVE_NET, MESSAGE) = 40,
+        AT(NATIVE_NET, BYTE) = 0.08,
+        AT(NATIVE_NET, LONG_MESSAGE) = 200,
+        AT(NATIVE_NET, LONG_BYTE) = 0.08,
+        [ROTA_TERM_START] = 60,
+        [ROTA_TERM_POSTED] = 80,
+        [ROTA_TERM_COPIED_BLOCK] = 8,
+        [ROTA_TERM_COPIED_BYTE] = 0.08,
+        [ROTA_TERM_PATH_BYTE] = 0,
+        [ROTA_TERM_SWITCH] = 15000,
+        [ROTA_TERM_SWITCH_MPI] = 15000,
+        [ROTA_TERM_SWITCH_NATIVE] = 5e6,
+        [ROTA_TERM_DEVICE_COPY] = 4000,
+        [ROTA_TERM_DEVICE_BYTE] = 0.005,
+        [ROTA_TERM_STAGED_SIDE] = 10000,
+        [ROTA_TERM_STAGED_BYTE] = 0.04,
+    }};
+#undef AT
+
+/* ---- prices ------------------------------------------------------------------ */
+
+rota_part rota_part_of(int term)
+{
+    switch (term) {
+    case ROTA_TERM_SWITCH:
+    case ROTA_TERM_SWITCH_MPI:
+    case ROTA_TERM_SWITCH_NATIVE:
+    case ROTA_TERM_DEVICE_COPY:
+    case ROTA_TERM_DEVICE_BYTE:
+    case ROTA_TERM_STAGED_SIDE:
+    case ROTA_TERM_STAGED_BYTE:
+        return ROTA_PART_WAIT;
+    case ROTA_TERM_PATH_BYTE:
+        return ROTA_PART_PATH;
+    default:
+        if (term >= ROTA_TERM_START)
+            return ROTA_PART_BUSY;
+    }
+    if (term % ROTA_N_PER_LINK == ROTA_PER_PHASE)
+        return ROTA_PART_WAIT;
+    switch (term / ROTA_N_PER_LINK) {
+    case ROTA_LINK_P2P:
+    case ROTA_LINK_NATIVE_NODE:
+        return ROTA_PART_MEMORY;
+    case ROTA_LINK_NET:
+    case ROTA_LINK_NATIVE_NET:
+        return ROTA_PART_PORT;
+    default:
+        return ROTA_PART_BUSY;
+    }
+}
+
+rota_cost rota_cost_of(const rota_machine *machine,
+                       const rota_terms step[ROTA_STEPS])
+{
+    rota_cost cost = {{{0}}};
+
+    for (int i = 0; i < ROTA_STEPS; i++)
+        for (int t = 0; t < ROTA_N_TERMS; t++)
+            cost.ns[i][rota_part_of(t)] += machine->ns[t] * step[i].n[t];
+    return cost;
+}
+
+void rota_cost_add(rota_cost *all, const rota_cost *rank)
+{
+    for (int i = 0; i < ROTA_STEPS; i++)
+        for (int part = 0; part < ROTA_N_PARTS; part++) {
+            double *const ns = &all->ns[i][part];
+            const double more = rank->ns[i][part];
+            *ns = rota_part_is_own((rota_part)part) ? rota_larger(*ns, more)
+                                                    : *ns + more;
+        }
+}
+
+rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n)
+{
+    rota_part longest = ROTA_PART_BUSY;
+    double most = ns[longest];
+
+    for (int part = ROTA_PART_MEMORY; part < ROTA_N_PARTS; part++)
+        if (ns[part] / n > most) {
+            most = ns[part] / n;
+            longest = (rota_part)part;
+        }
+    return longest;
+}
+
+double rota_cost_ns(const rota_cost *all, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < ROTA_STEPS; i++) {
+        const double *const ns = all->ns[i];
+        const rota_part longest = rota_cost_longest(ns, n);
+        sum += ns[ROTA_PART_WAIT] +
+               ns[longest] / (rota_part_is_own(longest) ? 1 : n);
+    }
+    return sum;
+}

@@ -1,0 +1,645 @@
+/* staging.c - see staging.h. */
+#include "device/staging.h"
+#include "device/ipc.h"
+#include "exec/late.h"
+#include "exec/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks are copied in pieces of at least so many bytes, each with a mark behind
+ * it, and up once so many have come: below that a copy costs its start, some
+ * microseconds, at the 10 GB/s and more of a bus. Not measured yet. */
+enum { PIECE = 1 << 16 };
+
+/* Marks of a run, at most: longer lines have larger pieces. */
+enum { MOST_MARKS = 32 };
+
+enum { PAGE = 4096 };
+
+/* The host's copy of one side. */
+typedef struct mirror {
+    bool on;
+    char *base;        /* the caller's memory */
+    ptrdiff_t *offset; /* [P] of the blocks in it */
+    const rota_layout *layout;
+    char *memory;
+    size_t room;
+    bool pinned;
+} mirror;
+
+/* The end of a piece of the line: a mark, and how many blocks are here when it
+ * is passed. */
+typedef struct stop {
+    rota_mark *mark;
+    uint32_t n;
+} stop;
+
+struct rota_staging {
+    const rota_device *device;
+    rota_queue *queue;
+    mirror side[2]; /* by ROTA_SRC and ROTA_DST */
+    bool straight;  /* see rota_staging_make */
+
+    uint32_t *line; /* [n_line] send blocks, each once */
+    uint32_t n_line;
+    uint32_t *queued; /* [n_line] the same, as they are copied: within a piece
+                         of the line in the order in which they lie */
+    uint32_t *after_enter; /* [n_phases] blocks of the line that it waits for */
+    uint32_t *after_send;  /* [n sends] likewise */
+
+    /* The run. */
+    stop stop[MOST_MARKS];
+    int n_stops, next_stop; /* the next one that is asked for */
+    uint32_t here;          /* blocks of the line that have come */
+    bool *arrived;          /* [P] receive blocks that are to be copied up */
+    size_t waiting;         /* bytes of those */
+    rota_mark *last;        /* behind all copies up */
+    bool rising; /* and it has been put, but not been seen to be passed */
+    bool ended;  /* all phases are complete */
+    bool follow; /* stream is the user's */
+    void *stream;
+    int64_t began, down, exchanged, up; /* nanoseconds of rota_now_ns */
+};
+
+/* ---- the line ------------------------------------------------------------------ */
+
+/* For making the line: where each send block stands in it, from 1 on; else 0. */
+typedef struct liner {
+    struct rota_staging *g;
+    uint32_t *place; /* [P] */
+} liner;
+
+/* Returns the place of a send block, which joins the line if it is new; 0 for
+ * other blocks. */
+static uint32_t stand_in_line(const liner *k, const rota_sched *s, rota_block b)
+{
+    if (rota_block_region(s, b) != ROTA_SRC)
+        return 0;
+    if (k->place[b] == 0) {
+        k->g->line[k->g->n_line++] = b;
+        k->place[b] = k->g->n_line;
+    }
+    return k->place[b];
+}
+
+static void line_up_send(const liner *k, const rota_sched *s, uint32_t m,
+                         bool *only_sends)
+{
+    const rota_msgs *const l = &s->msgs[ROTA_SEND];
+    uint32_t last = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        const uint32_t at = stand_in_line(k, s, l->item[i]);
+        *only_sends = *only_sends && at > 0;
+        last = at > last ? at : last;
+    }
+    k->g->after_send[m] = last;
+}
+
+/* From the caller's send buffer to his receive buffer. */
+static bool is_straight(const rota_exec *x, const rota_copy *k)
+{
+    const rota_block P = (rota_block)x->s->P;
+
+    return x->staging->straight && k->from < P && k->to >= P && k->to < 2 * P;
+}
+
+/* Copies come first: the phase waits for them. Returns how much of the line it
+ * waits for. */
+static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
+{
+    const rota_phase *const phase = &x->s->phase[p];
+    bool by_message =
+        !phase->native && !phase->flow && !(phase->sparse && x->collect);
+    uint32_t enter = 0, all;
+
+    for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
+        if (is_straight(x, &x->s->copy[c]))
+            continue;
+        const uint32_t at = stand_in_line(k, x->s, x->s->copy[c].from);
+        enter = at > enter ? at : enter;
+    }
+    all = enter;
+    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++) {
+        line_up_send(k, x->s, m, &by_message);
+        all = k->g->after_send[m] > all ? k->g->after_send[m] : all;
+    }
+    return by_message ? enter : all;
+}
+
+static int line_up(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+    const rota_sched *const s = x->s;
+    const liner k = {g, calloc((size_t)s->P, sizeof *k.place)};
+
+    g->line = malloc((size_t)s->P * sizeof *g->line);
+    g->queued = malloc((size_t)s->P * sizeof *g->queued);
+    g->after_enter = malloc(((size_t)s->n_phases + 1) * sizeof *g->after_enter);
+    g->after_send =
+        malloc(((size_t)s->msgs[ROTA_SEND].n + 1) * sizeof *g->after_send);
+    const bool good =
+        k.place && g->line && g->queued && g->after_enter && g->after_send;
+    for (uint32_t p = 0; good && p < s->n_phases; p++)
+        g->after_enter[p] = line_up_phase(&k, x, p);
+    free(k.place);
+    return good ? MPI_SUCCESS : rota_fail_mem("staging");
+}
+
+/* ---- making -------------------------------------------------------------------- */
+
+static int make_marks(struct rota_staging *g)
+{
+    ROTA_TRY(g->device->mark_make(g->queue, &g->last));
+    for (int i = 0; i < MOST_MARKS; i++)
+        ROTA_TRY(g->device->mark_make(g->queue, &g->stop[i].mark));
+    return MPI_SUCCESS;
+}
+
+static int make_sides(struct rota_staging *g, size_t P)
+{
+    g->arrived = calloc(P, sizeof *g->arrived);
+    for (int i = 0; i < 2; i++)
+        g->side[i].offset = malloc(P * sizeof *g->side[i].offset);
+    return g->arrived && g->side[0].offset && g->side[1].offset
+               ? MPI_SUCCESS
+               : rota_fail_mem("staging");
+}
+
+int rota_staging_make(rota_exec *x, const rota_device *device,
+                      rota_queue *queue, bool straight)
+{
+    x->staging = calloc(1, sizeof *x->staging);
+    if (!x->staging) {
+        device->queue_free(queue);
+        return rota_fail_mem("staging");
+    }
+    x->staging->device = device;
+    x->staging->queue = queue;
+    x->staging->straight = straight;
+    int err = make_marks(x->staging);
+    if (err == MPI_SUCCESS)
+        err = make_sides(x->staging, (size_t)x->s->P);
+    if (err == MPI_SUCCESS)
+        err = line_up(x);
+    if (err != MPI_SUCCESS)
+        rota_staging_free(x);
+    else
+        rota_program_stage(x);
+    return err;
+}
+
+static void free_memory(struct rota_staging *g, mirror *m)
+{
+    if (m->pinned)
+        g->device->unpin(g->queue, m->memory);
+    free(m->memory);
+    m->memory = NULL;
+    m->pinned = false;
+    m->room = 0;
+}
+
+void rota_staging_free(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+
+    if (!g)
+        return;
+    g->device->queue_drain(g->queue);
+    for (int i = 0; i < 2; i++) {
+        free_memory(g, &g->side[i]);
+        free(g->side[i].offset);
+    }
+    for (int i = 0; i < MOST_MARKS; i++)
+        g->device->mark_free(g->queue, g->stop[i].mark);
+    g->device->mark_free(g->queue, g->last);
+    g->device->queue_free(g->queue);
+    free(g->line);
+    free(g->queued);
+    free(g->after_enter);
+    free(g->after_send);
+    free(g->arrived);
+    free(g);
+    x->staging = NULL;
+}
+
+/* ---- mirrors ------------------------------------------------------------------- */
+
+static int make_room(struct rota_staging *g, mirror *m, size_t bytes)
+{
+    const size_t half = m->room + m->room / 2;
+    const size_t wanted = bytes > half ? bytes : half;
+    const size_t more = (wanted + PAGE - 1) / PAGE * PAGE;
+
+    if (bytes <= m->room)
+        return MPI_SUCCESS;
+    ROTA_TRY(g->device->queue_drain(g->queue));
+    free_memory(g, m);
+    m->memory = aligned_alloc(PAGE, more);
+    if (!m->memory)
+        return rota_fail_mem("staging blocks of a device");
+    m->room = more;
+    m->pinned = g->device->pin(g->queue, m->memory, more);
+    return MPI_SUCCESS;
+}
+
+/* By where they lie; in place, since starts of varying plans allocate nothing. */
+static void sort_blocks(uint32_t *block, uint32_t n, const ptrdiff_t offset[])
+{
+    for (uint32_t gap = n / 2; gap > 0; gap /= 2)
+        for (uint32_t i = gap; i < n; i++) {
+            const uint32_t b = block[i];
+            uint32_t at = i;
+
+            for (; at >= gap && offset[block[at - gap]] > offset[b]; at -= gap)
+                block[at] = block[at - gap];
+            block[at] = b;
+        }
+}
+
+/* A piece is a share of the whole, the last of which may be short: there is one
+ * mark to spare for it. */
+static void cut_line(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+    size_t total = 0, since = 0;
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i < g->n_line; i++)
+        total += rota_late_bytes(x->bytes[g->line[i]]);
+    const size_t share = total / (MOST_MARKS - 1) + 1;
+    const size_t piece = share > PIECE ? share : PIECE;
+    memcpy(g->queued, g->line, g->n_line * sizeof *g->line);
+    g->n_stops = 0;
+    for (uint32_t i = 0; i < g->n_line; i++) {
+        since += rota_late_bytes(x->bytes[g->line[i]]);
+        if (since < piece && i + 1 < g->n_line)
+            continue;
+        g->stop[g->n_stops++].n = i + 1;
+        sort_blocks(g->queued + first, i + 1 - first, g->side[ROTA_SRC].offset);
+        first = i + 1;
+        since = 0;
+    }
+}
+
+/* Send blocks lie in the order in which they come, so that neighbours there
+ * that are neighbours on the device are one copy. Blocks that no message or
+ * copy reads have no bytes, or stay. */
+static size_t place_blocks(rota_exec *x, rota_region region)
+{
+    const struct rota_staging *const g = x->staging;
+    const uint32_t P = (uint32_t)x->s->P;
+    const bool sends = region == ROTA_SRC;
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < (sends ? g->n_line : P); i++) {
+        const rota_block b = sends ? g->queued[i] : P + i;
+        x->offset[b] = (ptrdiff_t)at;
+        at += rota_late_bytes(x->bytes[b]);
+    }
+    return at;
+}
+
+int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
+                        const ptrdiff_t offset[], const rota_layout *layout)
+{
+    mirror *const m = &x->staging->side[region];
+    const size_t P = (size_t)x->s->P;
+
+    memcpy(m->offset, offset, P * sizeof *offset);
+    if (region == ROTA_SRC)
+        cut_line(x);
+    /* A page at least: no bytes are to be at some address, too. */
+    ROTA_TRY(make_room(x->staging, m, place_blocks(x, region) + 1));
+    m->on = true;
+    m->base = base;
+    m->layout = layout;
+    x->base[region] = m->memory;
+    x->type[region] = rota_type_bytes;
+    return MPI_SUCCESS;
+}
+
+void rota_staging_unmirror(rota_exec *x)
+{
+    x->staging->side[ROTA_SRC].on = x->staging->side[ROTA_DST].on = false;
+}
+
+bool rota_staging_mirrors(const rota_exec *x, rota_region region)
+{
+    return x->staging && x->staging->side[region].on;
+}
+
+void rota_staging_rebase(rota_exec *x, char *src, char *dst)
+{
+    x->staging->side[ROTA_SRC].base = src;
+    x->staging->side[ROTA_DST].base = dst;
+}
+
+void rota_staging_set_stream(rota_exec *x, bool follow, void *stream)
+{
+    x->staging->follow = follow;
+    x->staging->stream = stream;
+}
+
+size_t rota_staging_bytes(const rota_exec *x, bool *pinned)
+{
+    const mirror *const side = x->staging->side;
+
+    *pinned = (side[0].pinned || side[0].room == 0) &&
+              (side[1].pinned || side[1].room == 0);
+    return side[0].room + side[1].room;
+}
+
+void rota_staging_times(const rota_exec *x, double *down, double *exchange,
+                        double *up)
+{
+    const struct rota_staging *const g = x->staging;
+
+    *down = (double)(g->down - g->began) * 1e-3;
+    *exchange = (double)(g->exchanged - g->down) * 1e-3;
+    *up = (double)(g->up - g->exchanged) * 1e-3;
+}
+
+/* ---- down ---------------------------------------------------------------------- */
+
+/* Blocks from i on, to end - 1 at most, that follow each other on both sides.
+ * Returns where they end; *bytes is their sum. */
+static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
+                           size_t *bytes)
+{
+    const struct rota_staging *const g = x->staging;
+    const mirror *const m = &g->side[ROTA_SRC];
+    const rota_block first = g->queued[i];
+
+    *bytes = rota_late_bytes(x->bytes[first]);
+    for (i++; i < end && !m->layout->strip; i++) {
+        const rota_block b = g->queued[i];
+        const size_t more = rota_late_bytes(x->bytes[b]);
+        if (more > 0 && m->offset[b] != m->offset[first] + (ptrdiff_t)*bytes)
+            break;
+        *bytes += more;
+    }
+    return i;
+}
+
+/* The last mark, behind all that is in the queue. */
+static int put_last(struct rota_staging *g)
+{
+    g->rising = true;
+    return g->device->mark_put(g->queue, g->last);
+}
+
+static int copy_line(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+    const mirror *const m = &g->side[ROTA_SRC];
+    uint32_t i = 0;
+
+    for (int s = 0; s < g->n_stops; s++) {
+        while (i < g->stop[s].n) {
+            const rota_block b = g->queued[i];
+            size_t bytes;
+            i = end_of_run(x, i, g->stop[s].n, &bytes);
+            ROTA_TRY(rota_layout_pack(m->layout, g->device, g->queue,
+                                      m->base + m->offset[b], bytes,
+                                      m->memory + x->offset[b]));
+        }
+        ROTA_TRY(g->device->mark_put(g->queue, g->stop[s].mark));
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_staging_begin(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+
+    g->next_stop = g->side[ROTA_SRC].on ? 0 : g->n_stops;
+    g->here = g->side[ROTA_SRC].on ? 0 : g->n_line;
+    g->waiting = 0;
+    g->ended = false;
+    memset(g->arrived, 0, (size_t)x->s->P * sizeof *g->arrived);
+    g->began = g->down = rota_now_ns();
+    if (g->follow)
+        ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
+    if (x->ipc)
+        return rota_ipc_begin(x);
+    /* What is not mirrored is MPI's as soon as the stream has got here. */
+    if (g->follow && !(g->side[ROTA_SRC].on && g->side[ROTA_DST].on))
+        ROTA_TRY(put_last(g));
+    return g->side[ROTA_SRC].on ? copy_line(x) : MPI_SUCCESS;
+}
+
+/* See which copies have come. */
+static int look(struct rota_staging *g, bool *moved)
+{
+    while (g->next_stop < g->n_stops) {
+        const stop *const s = &g->stop[g->next_stop];
+        bool passed = false;
+        ROTA_TRY(g->device->mark_passed(g->queue, s->mark, &passed));
+        if (!passed)
+            return MPI_SUCCESS;
+        g->here = s->n;
+        g->next_stop++;
+        g->down = rota_now_ns();
+        *moved = true;
+    }
+    return MPI_SUCCESS;
+}
+
+static int look_up(struct rota_staging *g, bool *moved)
+{
+    bool passed = false;
+
+    ROTA_TRY(g->device->mark_passed(g->queue, g->last, &passed));
+    g->rising = !passed;
+    *moved = *moved || passed;
+    return MPI_SUCCESS;
+}
+
+/* The run's. */
+static uint32_t phase_of(const rota_exec *x)
+{
+    return (uint32_t)(x->program.step[x->at].phase - x->s->phase);
+}
+
+/* Receives may be posted when what the run before received has been copied up:
+ * it may have ended before that was done. Where MPI writes to the caller's
+ * buffer, what is in the user's stream must be done, too. What the queue alone
+ * writes to is in order. */
+int rota_staging_may_enter(rota_exec *x, bool *may, bool *moved)
+{
+    struct rota_staging *const g = x->staging;
+    const uint32_t wanted = g->after_enter[phase_of(x)];
+    const bool by_host = phase_of(x) == 0 && !x->ipc;
+
+    if (g->rising && by_host)
+        ROTA_TRY(look_up(g, moved));
+    if (g->here < wanted)
+        ROTA_TRY(look(g, moved));
+    *may = g->here >= wanted && !(g->rising && by_host);
+    return MPI_SUCCESS;
+}
+
+int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may, bool *moved)
+{
+    struct rota_staging *const g = x->staging;
+
+    if (g->here < g->after_send[m])
+        ROTA_TRY(look(g, moved));
+    *may = g->here >= g->after_send[m];
+    return MPI_SUCCESS;
+}
+
+/* ---- on the device --------------------------------------------------------- */
+
+/* Where the caller has a block. */
+static char *place_of(const rota_exec *x, rota_block b)
+{
+    const rota_block P = (rota_block)x->s->P;
+    const mirror *const m = &x->staging->side[b < P ? ROTA_SRC : ROTA_DST];
+
+    return m->on ? m->base + m->offset[b % P]
+                 : x->base[b < P ? ROTA_SRC : ROTA_DST] + x->offset[b];
+}
+
+int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
+{
+    struct rota_staging *const g = x->staging;
+    const size_t bytes = rota_late_bytes(x->bytes[k->from]);
+
+    *taken = is_straight(x, k);
+    if (!*taken || bytes == 0)
+        return MPI_SUCCESS;
+    const rota_rows rows = {.to = place_of(x, k->to),
+                            .from = place_of(x, k->from),
+                            .to_pitch = bytes,
+                            .from_pitch = bytes,
+                            .width = bytes,
+                            .n = 1};
+    ROTA_TRY(g->device->copy(g->queue, &rows));
+    return put_last(g);
+}
+
+/* ---- up ------------------------------------------------------------------------ */
+
+static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
+{
+    struct rota_staging *const g = x->staging;
+    const mirror *const m = &g->side[ROTA_DST];
+    const rota_block b = rota_dst(x->s, (int)q);
+
+    return rota_layout_unpack(m->layout, g->device, g->queue,
+                              m->memory + x->offset[b], bytes,
+                              m->base + m->offset[q]);
+}
+
+/* Neighbours on both sides are one copy. */
+static int copy_arrived(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+    const mirror *const m = &g->side[ROTA_DST];
+    const uint32_t P = (uint32_t)x->s->P;
+
+    for (uint32_t q = 0; q < P && g->waiting > 0; q++) {
+        const uint32_t first = q;
+        size_t bytes = 0;
+        while (q < P && g->arrived[q] &&
+               (q == first ||
+                (!m->layout->strip &&
+                 m->offset[q] == m->offset[first] + (ptrdiff_t)bytes))) {
+            g->arrived[q] = false;
+            bytes += rota_late_bytes(x->bytes[P + q]);
+            q++;
+        }
+        if (q == first)
+            continue;
+        ROTA_TRY(copy_up(x, first, bytes));
+        g->waiting -= bytes;
+        q--; /* the one that ended the run may begin another */
+    }
+    return put_last(g);
+}
+
+/* Block b lies where it belongs, if it is one that the caller is to have. Stays
+ * in the receive buffer have numbers of their own. */
+static void note_arrival(rota_exec *x, rota_block b, size_t bytes)
+{
+    struct rota_staging *const g = x->staging;
+    const rota_block P = (rota_block)x->s->P;
+
+    if (b < P || b >= 2 * P || g->arrived[b - P])
+        return;
+    g->arrived[b - P] = bytes > 0;
+    g->waiting += bytes;
+}
+
+int rota_staging_arrived(rota_exec *x, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+
+    if (!x->staging->side[ROTA_DST].on)
+        return MPI_SUCCESS;
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        note_arrival(x, l->item[i], rota_late_bytes(x->bytes[l->item[i]]));
+    return x->staging->waiting >= PIECE ? copy_arrived(x) : MPI_SUCCESS;
+}
+
+int rota_staging_leave(rota_exec *x)
+{
+    const rota_phase *const phase = &x->s->phase[phase_of(x)];
+
+    if (!x->staging->side[ROTA_DST].on)
+        return MPI_SUCCESS;
+    for (uint32_t m = phase->msg[ROTA_RECV];
+         phase->native && m < phase[1].msg[ROTA_RECV]; m++)
+        ROTA_TRY(rota_staging_arrived(x, m));
+    for (uint32_t c = phase->copy; c < phase[1].copy; c++)
+        if (!is_straight(x, &x->s->copy[c]))
+            note_arrival(x, x->s->copy[c].to,
+                         rota_copy_bytes(x->s, &x->s->copy[c], x->bytes));
+    const bool last = phase_of(x) + 1 == x->s->n_phases;
+    const size_t least = last ? 1 : PIECE;
+    return x->staging->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
+}
+
+static int end_ipc(rota_exec *x)
+{
+    ROTA_TRY(rota_ipc_end(x));
+    return put_last(x->staging);
+}
+
+int rota_staging_end(rota_exec *x, bool *done, bool *moved)
+{
+    struct rota_staging *const g = x->staging;
+
+    if (!g->ended) {
+        g->ended = true;
+        g->exchanged = rota_now_ns();
+        if (x->ipc)
+            ROTA_TRY(end_ipc(x));
+        if (g->follow && g->rising)
+            ROTA_TRY(g->device->queue_lead(g->queue, g->stream));
+    }
+    if (g->rising && !g->follow)
+        ROTA_TRY(look_up(g, moved));
+    *done = g->follow || !g->rising;
+    if (*done)
+        g->up = rota_now_ns();
+    return MPI_SUCCESS;
+}
+
+int rota_staging_deliver(rota_exec *x)
+{
+    struct rota_staging *const g = x->staging;
+    const rota_block P = (rota_block)x->s->P;
+
+    for (rota_block b = P; b < 2 * P; b++)
+        note_arrival(x, b, rota_late_bytes(x->bytes[b]));
+    if (g->waiting > 0)
+        ROTA_TRY(copy_arrived(x));
+    if (g->follow)
+        return g->device->queue_lead(g->queue, g->stream);
+    g->rising = false;
+    return g->device->queue_drain(g->queue);
+}

@@ -1,0 +1,181 @@
+/* p2p.c - see p2p.h. */
+#include "exec/transport/p2p.h"
+#include "exec/late.h"
+#include "exec/move.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- binding ----------------------------------------------------------------- */
+
+static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    rota_op *const op = &x->op[dir][m];
+
+    if (op->gathered)
+        ROTA_TRY(rota_gather_type(x, l->item + l->msg[m].first,
+                                  l->msg[m + 1].first - l->msg[m].first,
+                                  &op->type));
+    const rota_payload p = rota_payload_of(x, dir, m);
+    ROTA_TRY(rota_payload_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
+                               &x->request[dir][m]));
+    op->persistent = true;
+    return MPI_SUCCESS;
+}
+
+int rota_p2p_bind(rota_exec *x)
+{
+    for (int dir = 0; x->fixed && dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+            if (x->op[dir][m].via == &rota_transport_p2p)
+                ROTA_TRY(make_request(x, (rota_dir)dir, m));
+    return MPI_SUCCESS;
+}
+
+/* Does a message have to do with memory that has moved? */
+static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
+                     const bool moved[])
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+
+    if (x->op[dir][m].packed || !x->op[dir][m].persistent)
+        return false;
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        if (moved[rota_block_region(x->s, l->item[i])])
+            return true;
+    return false;
+}
+
+/* Requests of message m were bound to memory that has moved. */
+static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    rota_op *const op = &x->op[dir][m];
+
+    op->persistent = false;
+    ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
+    if (!op->gathered)
+        return MPI_SUCCESS;
+    ROTA_TRY(MPI_Type_free(&op->type));
+    return make_request(x, dir, m);
+}
+
+static int rebase(rota_exec *x, const bool moved[])
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+            if (is_moved(x, (rota_dir)dir, m, moved))
+                ROTA_TRY(bind_anew(x, (rota_dir)dir, m));
+    return MPI_SUCCESS;
+}
+
+/* Requests of a run that failed may still be active: receives are cancelled,
+ * so that nothing writes to memory that goes away. Not so inactive ones: to
+ * cancel one is an error, which belongs to no communicator and so would end
+ * the program. */
+static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
+{
+    int idle = true;
+
+    if (*request == MPI_REQUEST_NULL)
+        return;
+    if (x->broken && dir == ROTA_RECV)
+        MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
+    if (!idle)
+        MPI_Cancel(request);
+    MPI_Request_free(request);
+}
+
+static void release(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        for (uint32_t m = 0; x->request[dir] && m < x->s->msgs[dir].n; m++)
+            free_request(x, (rota_dir)dir, &x->request[dir][m]);
+        for (uint32_t m = 0; x->op[dir] && m < x->s->msgs[dir].n; m++)
+            if (x->op[dir][m].persistent && x->op[dir][m].gathered)
+                MPI_Type_free(&x->op[dir][m].type);
+    }
+}
+
+/* ---- messages ---------------------------------------------------------------- */
+
+/* Without bytes there is nothing to post: the request is then null, which MPI
+ * takes for complete. */
+static int post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_op *const op = &x->op[dir][m];
+
+    if (op->kind == ROTA_OP_LATE)
+        return rota_late_post(x, dir, m);
+    if (dir == ROTA_SEND && op->packed)
+        ROTA_TRY(rota_message_pack(x, m, x->area + op->stage));
+    if (op->persistent)
+        return MPI_Start(&x->request[dir][m]);
+    const rota_payload p = rota_payload_of(x, dir, m);
+    if (p.count == 0)
+        return MPI_SUCCESS;
+    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
+                             x->comm, &x->request[dir][m]);
+}
+
+int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_op *const op = &x->op[dir][m];
+
+    return dir == ROTA_RECV && op->packed
+               ? rota_message_unpack(x, m, x->area + op->stage)
+               : MPI_SUCCESS;
+}
+
+static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    const rota_op *const op = &x->op[dir][m];
+    int flag;
+
+    if (op->kind == ROTA_OP_LATE) {
+        ROTA_TRY(rota_late_test(x, dir, m, done));
+        x->moved = x->moved || *done;
+        return MPI_SUCCESS;
+    }
+    ROTA_TRY(MPI_Test(&x->request[dir][m], &flag, MPI_STATUS_IGNORE));
+    *done = flag;
+    x->moved = x->moved || flag;
+    return flag ? rota_p2p_finish(x, dir, m) : MPI_SUCCESS;
+}
+
+static int begin(rota_exec *x, rota_batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        ROTA_TRY(post(x, b->dir, b->message[i]));
+    return MPI_SUCCESS;
+}
+
+/* Testing in list order, each message until it is complete, costs one call a
+ * poll however many there are: a call makes progress on all of them. */
+static int advance(rota_exec *x, rota_batch *b)
+{
+    for (; b->n_open > 0; b->n_open--) {
+        bool complete = false;
+        ROTA_TRY(test(x, b->dir, b->message[b->n - b->n_open], &complete));
+        if (!complete)
+            return MPI_SUCCESS;
+    }
+    return MPI_SUCCESS;
+}
+
+static bool resolve(const rota_exec *x, rota_batch *b)
+{
+    (void)x;
+    b->begin = begin;
+    b->advance = advance;
+    return false;
+}
+
+const rota_transport rota_transport_p2p = {
+    .needs_mpi = true,
+    .resolve = resolve,
+    .post = post,
+    .test = test,
+    .rebase = rebase,
+    .release = release,
+};

@@ -1,0 +1,718 @@
+/* sched_check.c - prove that P schedules together are an all-to-all.
+ *
+ * All ranks are run against each other on labels: a block's label says from
+ * which rank it came and to which it goes. Every message is taken to be
+ * synchronous (it completes when both sides have posted it), which is the
+ * least that MPI promises. Completing more never disables anything, so one
+ * greedy run decides whether the set can deadlock.
+ *
+ * Where data flow through a phase, a send is posted when the last label that it
+ * waits for is there, and not before the sends ahead of it to the same rank.
+ */
+#include "schedule/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTHING UINT64_MAX /* label of a block that was never written */
+
+/* Where data flow through a phase. Lists are NULL if they do in none. */
+typedef struct stream {
+    uint32_t *due;  /* [n_blocks] 1 + the flow phase that receives it, or 0 */
+    uint32_t *want; /* [n sends] first item not known to be there, or POSTED */
+    uint32_t *held; /* [P] the last scan in which a send to it had to wait */
+    uint32_t scan;  /* counts looks at what may be posted */
+    uint32_t first; /* sends before this one are posted */
+} stream;
+
+#define POSTED UINT32_MAX
+
+typedef struct rank_state {
+    const rota_sched *s;
+    const size_t *bytes; /* [n_blocks], NULL if not folded */
+    uint64_t *label;     /* [n_blocks] origin * P + destination */
+    rota_block *stay;    /* [n_places] number of the block now in each place */
+    uint32_t phase;
+    uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
+    uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
+    uint32_t *mark; /* [n_places] who touches each place in a phase */
+    stream flow;
+    bool entered; /* the current phase's first posts are made */
+    bool called;  /* in a native phase that all ranks have reached */
+    bool queued;
+} rank_state;
+
+/* Messages of one ordered pair, posted and not yet matched. A list per pair
+ * would take P*P heads; pairs are found by hashing instead. */
+typedef struct pending {
+    uint64_t key; /* (src * P + dst) * 2 + dir, or NOTHING */
+    uint32_t head, tail;
+} pending;
+
+typedef struct posted_msg {
+    uint32_t msg, next;
+} posted_msg;
+
+typedef struct checker {
+    int P;
+    rank_state *rank; /* [P] */
+    pending *table;
+    size_t table_size; /* power of two */
+    size_t table_used;
+    posted_msg *node;
+    uint32_t n_nodes, node_room, free_node;
+    int *queue; /* [P] ranks that may be able to go on; a ring */
+    int queue_head, queue_n;
+    int in_native; /* ranks waiting in the k-th native phase */
+} checker;
+
+#define NO_NODE UINT32_MAX
+
+static void enqueue(checker *c, int rank)
+{
+    if (c->rank[rank].queued)
+        return;
+    c->rank[rank].queued = true;
+    c->queue[(c->queue_head + c->queue_n++) % c->P] = rank;
+}
+
+static int fault(const rank_state *r, const char *what, rota_block b)
+{
+    return rota_fail(MPI_ERR_INTERN,
+                     "schedule of rank %d, phase %u, block %u: %s", r->s->me,
+                     (unsigned)r->phase, (unsigned)b, what);
+}
+
+/* Places that may be taken by another block: slots of scratch and, where there
+ * are stays in it, the receive buffer. */
+static bool is_place(const rota_sched *s, rota_block b)
+{
+    return rota_block_region(s, b) != ROTA_SRC;
+}
+
+/* ---- reading and writing labels ----------------------------------------- */
+
+static int read_label(const rank_state *r, rota_block b, uint64_t *label)
+{
+    *label = r->label[b];
+    if (*label == NOTHING)
+        return fault(r, "read before it was written", b);
+    if (is_place(r->s, b) && r->stay[rota_block_place(r->s, b)] != b)
+        return fault(r, "read after its slot was taken", b);
+    return MPI_SUCCESS;
+}
+
+static int write_label(rank_state *r, rota_block b, uint64_t label)
+{
+    const int P = r->s->P;
+    const bool arrives = b >= (rota_block)P && b < 2 * (rota_block)P;
+
+    if (b < (rota_block)P)
+        return fault(r, "the send buffer is written", b);
+    if (r->label[b] != NOTHING)
+        return fault(r, "written twice", b);
+    if (arrives && label != (uint64_t)rota_block_slot(r->s, b) * (uint64_t)P +
+                                (uint64_t)r->s->me)
+        return fault(r, "holds another block than it should", b);
+    r->label[b] = label;
+    r->stay[rota_block_place(r->s, b)] = b;
+    return MPI_SUCCESS;
+}
+
+/* ---- what a phase reads and writes -------------------------------------- */
+
+enum { SENT = 1, RECEIVED = 2, COPIED_FROM = 4, COPIED_TO = 8 };
+
+/* Is the block received by the current phase, through which data flow? */
+static bool is_due(const rank_state *r, rota_block b)
+{
+    return r->s->phase[r->phase].flow && r->flow.due[b] == r->phase + 1;
+}
+
+/* Note that slot of block b is used, and refuse uses that collide. Marks of
+ * earlier phases are told apart by the phase number in the upper bits. */
+static int use_slot(rank_state *r, rota_block b, uint32_t use)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const bool at_once = phase->window > 0 || phase->flow;
+
+    if (b >= r->s->n_blocks)
+        return fault(r, "no such block", b);
+    if (!is_place(r->s, b))
+        return MPI_SUCCESS;
+    uint32_t *const mark = &r->mark[rota_block_place(r->s, b)];
+    const uint32_t tag = (r->phase + 1) << 4;
+    const uint32_t seen = (*mark & ~15u) == tag ? *mark & 15u : 0;
+    const uint32_t reads = SENT | COPIED_FROM;
+    uint32_t clash = 0;
+
+    if (use == SENT && is_due(r, b))
+        clash = COPIED_TO;
+    else if (use & reads)
+        clash = COPIED_TO | (at_once || use == COPIED_FROM ? RECEIVED : 0u);
+    else if (use == RECEIVED)
+        clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u);
+    else
+        clash = SENT | RECEIVED | COPIED_FROM | COPIED_TO;
+    *mark = tag | seen | use;
+    return seen & clash ? fault(r, "its slot is used twice in the phase", b)
+                        : MPI_SUCCESS;
+}
+
+/* Receives come first, so that what is due is known when sends are looked at.
+ */
+static int use_slots(rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &r->s->msgs[dir];
+        for (uint32_t i = l->msg[phase->msg[dir]].first;
+             i < l->msg[phase[1].msg[dir]].first; i++) {
+            const bool sent = dir == ROTA_SEND;
+            ROTA_TRY(use_slot(r, l->item[i], sent ? SENT : RECEIVED));
+            if (phase->flow && !sent)
+                r->flow.due[l->item[i]] = r->phase + 1;
+        }
+    }
+    for (uint32_t i = phase->copy; i < phase[1].copy; i++) {
+        ROTA_TRY(use_slot(r, r->s->copy[i].from, COPIED_FROM));
+        ROTA_TRY(use_slot(r, r->s->copy[i].to, COPIED_TO));
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- pending messages of a pair ----------------------------------------- */
+
+static pending *find(checker *c, uint64_t key)
+{
+    size_t at = (size_t)(key * 0x9e3779b97f4a7c15u >> 20) & (c->table_size - 1);
+
+    while (c->table[at].key != key && c->table[at].key != NOTHING)
+        at = (at + 1) & (c->table_size - 1);
+    return &c->table[at];
+}
+
+static int grow_table(checker *c)
+{
+    const size_t old_size = c->table_size;
+    pending *const old = c->table;
+
+    c->table_size = old_size ? 2 * old_size : 1024;
+    c->table = malloc(c->table_size * sizeof *c->table);
+    if (!c->table) {
+        c->table = old;
+        c->table_size = old_size;
+        return rota_fail_mem("checking a schedule");
+    }
+    for (size_t i = 0; i < c->table_size; i++)
+        c->table[i] = (pending){NOTHING, NO_NODE, NO_NODE};
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].key != NOTHING)
+            *find(c, old[i].key) = old[i];
+    free(old);
+    return MPI_SUCCESS;
+}
+
+static int new_node(checker *c, uint32_t msg, uint32_t *node)
+{
+    if (c->free_node != NO_NODE) {
+        *node = c->free_node;
+        c->free_node = c->node[*node].next;
+    } else {
+        if (c->n_nodes == c->node_room) {
+            const uint32_t room = c->node_room ? 2 * c->node_room : 1024;
+            posted_msg *const bigger = realloc(c->node, room * sizeof *bigger);
+            if (!bigger)
+                return rota_fail_mem("checking a schedule");
+            c->node = bigger;
+            c->node_room = room;
+        }
+        *node = c->n_nodes++;
+    }
+    c->node[*node] = (posted_msg){.msg = msg, .next = NO_NODE};
+    return MPI_SUCCESS;
+}
+
+static int push(checker *c, uint64_t key, uint32_t msg)
+{
+    uint32_t node = NO_NODE;
+
+    if (2 * (c->table_used + 1) > c->table_size)
+        ROTA_TRY(grow_table(c));
+    ROTA_TRY(new_node(c, msg, &node));
+    pending *const p = find(c, key);
+    if (p->key == NOTHING) {
+        p->key = key;
+        c->table_used++;
+    }
+    if (p->head == NO_NODE)
+        p->head = node;
+    else
+        c->node[p->tail].next = node;
+    p->tail = node;
+    return MPI_SUCCESS;
+}
+
+/* Take the oldest pending message of key; false if there is none. */
+static bool pop(checker *c, uint64_t key, uint32_t *msg)
+{
+    pending *const p = c->table_size ? find(c, key) : NULL;
+
+    if (!p || p->head == NO_NODE)
+        return false;
+    const uint32_t node = p->head;
+    *msg = c->node[node].msg;
+    p->head = c->node[node].next;
+    c->node[node].next = c->free_node;
+    c->free_node = node;
+    return true;
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+/* Move the labels of a matched pair of messages. */
+static int deliver(checker *c, int src, uint32_t sent, int dst,
+                   uint32_t received)
+{
+    rank_state *const from = &c->rank[src], *const to = &c->rank[dst];
+    const rota_msgs *const out = &from->s->msgs[ROTA_SEND];
+    const rota_msgs *const in = &to->s->msgs[ROTA_RECV];
+    const uint32_t a = out->msg[sent].first, b = in->msg[received].first;
+    const uint32_t n = out->msg[sent + 1].first - a;
+
+    if (n != in->msg[received + 1].first - b)
+        return rota_fail(
+            MPI_ERR_INTERN, "rank %d sends %u blocks, rank %d expects %u", src,
+            (unsigned)n, dst, (unsigned)(in->msg[received + 1].first - b));
+    for (uint32_t i = 0; i < n; i++) {
+        const rota_block sb = out->item[a + i], rb = in->item[b + i];
+        if (from->bytes && from->bytes[sb] != to->bytes[rb])
+            return rota_fail(MPI_ERR_INTERN,
+                             "rank %d sends %zu bytes, rank %d expects %zu",
+                             src, from->bytes[sb], dst, to->bytes[rb]);
+        /* Labels of what is sent were read when it was posted, and are kept:
+         * a number is written only once. */
+        ROTA_TRY(write_label(to, rb, from->label[sb]));
+    }
+    from->open[ROTA_SEND]--;
+    to->open[ROTA_RECV]--;
+    enqueue(c, src);
+    enqueue(c, dst);
+    return MPI_SUCCESS;
+}
+
+static int post(checker *c, rank_state *r, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &r->s->msgs[dir];
+    const int me = r->s->me, peer = l->msg[m].peer;
+    uint32_t other;
+
+    if (peer < 0 || peer >= c->P)
+        return rota_fail(MPI_ERR_INTERN, "rank %d has a message with rank %d",
+                         me, peer);
+    r->open[dir]++;
+    const int src = dir == ROTA_SEND ? me : peer;
+    const int dst = dir == ROTA_SEND ? peer : me;
+    const uint64_t pair = 2 * ((uint64_t)src * (uint64_t)c->P + (uint64_t)dst);
+    if (!pop(c, pair + !dir, &other))
+        return push(c, pair + (uint64_t)dir, m);
+    return dir == ROTA_SEND ? deliver(c, src, m, dst, other)
+                            : deliver(c, src, other, dst, m);
+}
+
+static int post_up_to_window(checker *c, rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const uint32_t window = phase->window > 0 ? (uint32_t)phase->window : ~0u;
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        while (r->posted[dir] < phase[1].msg[dir] && r->open[dir] < window)
+            ROTA_TRY(post(c, r, (rota_dir)dir, r->posted[dir]++));
+    return MPI_SUCCESS;
+}
+
+/* ---- data that flow through a phase --------------------------------------- */
+
+static void enter_flow(rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const rota_msgs *const l = &r->s->msgs[ROTA_SEND];
+
+    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
+        r->flow.want[m] = l->msg[m].first;
+    r->flow.first = phase->msg[ROTA_SEND];
+}
+
+/* Has all arrived that send m is to pass on? */
+static bool is_ready(rank_state *r, uint32_t m)
+{
+    const rota_msgs *const l = &r->s->msgs[ROTA_SEND];
+    uint32_t *const want = &r->flow.want[m];
+
+    for (; *want < l->msg[m + 1].first; ++*want)
+        if (is_due(r, l->item[*want]) && r->label[l->item[*want]] == NOTHING)
+            return false;
+    return true;
+}
+
+static int post_flow(checker *c, rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const uint32_t end = phase[1].msg[ROTA_SEND];
+    stream *const f = &r->flow;
+
+    while (r->posted[ROTA_RECV] < phase[1].msg[ROTA_RECV])
+        ROTA_TRY(post(c, r, ROTA_RECV, r->posted[ROTA_RECV]++));
+    f->scan++;
+    for (uint32_t m = f->first; m < end; m++) {
+        const int peer = r->s->msgs[ROTA_SEND].msg[m].peer;
+        const bool known = peer >= 0 && peer < c->P;
+        if (f->want[m] == POSTED)
+            continue;
+        if (known && (f->held[peer] == f->scan || !is_ready(r, m))) {
+            f->held[peer] = f->scan;
+            continue;
+        }
+        f->want[m] = POSTED;
+        r->posted[ROTA_SEND]++;
+        ROTA_TRY(post(c, r, ROTA_SEND, m));
+    }
+    while (f->first < end && f->want[f->first] == POSTED)
+        f->first++;
+    return MPI_SUCCESS;
+}
+
+/* ---- a rank --------------------------------------------------------------- */
+
+/* What is sent must be there when the phase begins, but for what flows through:
+ * no copy or receive of the same phase may provide it, and none may destroy it
+ * (see use_slot). */
+static int read_sends(const rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const rota_msgs *const l = &r->s->msgs[ROTA_SEND];
+    uint64_t label;
+
+    for (uint32_t i = l->msg[phase->msg[ROTA_SEND]].first;
+         i < l->msg[phase[1].msg[ROTA_SEND]].first; i++)
+        if (!is_due(r, l->item[i]))
+            ROTA_TRY(read_label(r, l->item[i], &label));
+    return MPI_SUCCESS;
+}
+
+/* Padding takes what is no larger. */
+static bool sizes_fit(const rank_state *r, const rota_copy *k)
+{
+    const size_t from = r->bytes[k->from], to = r->bytes[k->to];
+
+    return from == to || (from > to ? rota_block_is_padded(r->s, k->from)
+                                    : rota_block_is_padded(r->s, k->to));
+}
+
+static int make_copies(rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    uint64_t label;
+
+    for (uint32_t i = phase->copy; i < phase[1].copy; i++) {
+        const rota_copy *const k = &r->s->copy[i];
+        ROTA_TRY(read_label(r, k->from, &label));
+        ROTA_TRY(write_label(r, k->to, label));
+        if (r->bytes && !sizes_fit(r, k))
+            return fault(r, "is copied to a block of another size", k->from);
+    }
+    return MPI_SUCCESS;
+}
+
+static int enter_phase(checker *c, rank_state *r)
+{
+    r->entered = true;
+    ROTA_TRY(use_slots(r));
+    ROTA_TRY(read_sends(r));
+    /* Copies do not see what the phase receives, so they may be made first. */
+    ROTA_TRY(make_copies(r));
+    if (r->s->phase[r->phase].flow)
+        enter_flow(r);
+    c->in_native += r->s->phase[r->phase].native != ROTA_NOT_NATIVE;
+    return MPI_SUCCESS;
+}
+
+static bool phase_done(const rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+
+    return r->posted[0] == phase[1].msg[0] && r->posted[1] == phase[1].msg[1] &&
+           r->open[0] == 0 && r->open[1] == 0;
+}
+
+static rota_native_kind native_now(const rank_state *r)
+{
+    return r->s->phase[r->phase].native;
+}
+
+/* A collective begins when all ranks have called it. */
+static int call_native(checker *c)
+{
+    if (c->in_native < c->P)
+        return MPI_SUCCESS;
+    c->in_native = 0;
+    for (int q = 0; q < c->P; q++) {
+        if (native_now(&c->rank[q]) != native_now(&c->rank[0]))
+            return rota_fail(MPI_ERR_INTERN,
+                             "schedule of rank %d, phase %u: MPI's all-to-all "
+                             "is another one than rank 0's",
+                             q, (unsigned)c->rank[q].phase);
+        c->rank[q].called = true;
+        enqueue(c, q);
+    }
+    return MPI_SUCCESS;
+}
+
+static int advance(checker *c, rank_state *r)
+{
+    while (r->phase < r->s->n_phases) {
+        if (!r->entered)
+            ROTA_TRY(enter_phase(c, r));
+        if (r->s->phase[r->phase].native && !r->called) {
+            ROTA_TRY(call_native(c));
+            if (!r->called)
+                return MPI_SUCCESS;
+        }
+        ROTA_TRY(r->s->phase[r->phase].flow ? post_flow(c, r)
+                                            : post_up_to_window(c, r));
+        if (!phase_done(r))
+            return MPI_SUCCESS;
+        r->phase++;
+        r->entered = false;
+        r->called = false;
+    }
+    return MPI_SUCCESS;
+}
+
+/* A message that one side has posted and the other never does, if any. */
+static int stuck(const checker *c, int rank)
+{
+    const unsigned phase = (unsigned)c->rank[rank].phase;
+    const uint64_t P = (uint64_t)c->P;
+
+    for (size_t i = 0; i < c->table_size; i++) {
+        const pending *const p = &c->table[i];
+        const uint64_t pair = p->key / 2, src = pair / P, dst = pair % P;
+        if (p->head == NO_NODE ||
+            (src != (uint64_t)rank && dst != (uint64_t)rank))
+            continue;
+        return rota_fail(MPI_ERR_INTERN,
+                         "deadlock: rank %d never leaves phase %u: a message "
+                         "from rank %d to rank %d is only %s",
+                         rank, phase, (int)src, (int)dst,
+                         p->key % 2 == ROTA_SEND ? "sent" : "awaited");
+    }
+    return rota_fail(MPI_ERR_INTERN,
+                     "deadlock: rank %d never leaves phase %u: not all ranks "
+                     "call MPI's all-to-all",
+                     rank, phase);
+}
+
+static int check_end(const checker *c)
+{
+    for (int q = 0; q < c->P; q++)
+        if (c->rank[q].phase < c->rank[q].s->n_phases)
+            return stuck(c, q);
+    for (int q = 0; q < c->P; q++) {
+        const rank_state *const r = &c->rank[q];
+        for (int src = 0; src < c->P; src++) {
+            const rota_block b = rota_dst(r->s, src);
+            const bool empty = r->bytes && r->bytes[b] == 0;
+            if (!empty && (r->label[b] == NOTHING ||
+                           r->stay[rota_block_place(r->s, b)] != b))
+                return rota_fail(MPI_ERR_INTERN,
+                                 "rank %d never gets its block from rank %d", q,
+                                 src);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- what is wrong with one schedule by itself --------------------------- */
+
+/* One collective takes its blocks from one buffer; MPI's alltoall takes those
+ * of one size, end to end. */
+static bool lies_well(const rota_sched *s, rota_native_kind kind,
+                      const rota_msg *msg, rota_block b, rota_block first)
+{
+    return rota_block_region(s, b) == rota_block_region(s, first) &&
+           (kind != ROTA_NATIVE_ALLTOALL ||
+            (rota_block_is_padded(s, b) &&
+             rota_block_region(s, b) == ROTA_TMP &&
+             b == first + (rota_block)msg->peer));
+}
+
+static int check_phase(const rota_sched *s, uint32_t p)
+{
+    const rota_phase *const phase = &s->phase[p];
+    bool good = phase[1].copy == phase->copy;
+
+    if (!phase->native)
+        return MPI_SUCCESS;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &s->msgs[dir];
+        const rota_block *const first_item =
+            &l->item[l->msg[phase->msg[dir]].first];
+        int before = -1;
+        for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+            const rota_block *const item = &l->item[l->msg[m].first];
+            good =
+                good && l->msg[m].peer > before &&
+                l->msg[m + 1].first - l->msg[m].first == 1 &&
+                item[0] < s->n_blocks && first_item[0] < s->n_blocks &&
+                lies_well(s, phase->native, &l->msg[m], item[0], first_item[0]);
+            before = l->msg[m].peer;
+        }
+    }
+    return good ? MPI_SUCCESS
+                : rota_fail(MPI_ERR_INTERN,
+                            "schedule of rank %d, phase %u: MPI's all-to-all "
+                            "has copies, or not one block a rank in order, or "
+                            "blocks where it cannot find them",
+                            s->me, (unsigned)p);
+}
+
+static int check_shape(const rota_sched *s, int P, int rank)
+{
+    if (s->P != P || s->me != rank)
+        return rota_fail(MPI_ERR_INTERN, "schedule %d is of another rank",
+                         rank);
+    if (s->phase[0].copy > 0 || s->phase[0].msg[ROTA_RECV] > 0 ||
+        s->phase[0].msg[ROTA_SEND] > 0)
+        return rota_fail(MPI_ERR_INTERN,
+                         "schedule of rank %d: something is in no phase", rank);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < s->msgs[dir].n; m++)
+            if (s->msgs[dir].msg[m].first == s->msgs[dir].msg[m + 1].first)
+                return rota_fail(MPI_ERR_INTERN,
+                                 "schedule of rank %d: a message has no blocks",
+                                 rank);
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        ROTA_TRY(check_phase(s, p));
+    return MPI_SUCCESS;
+}
+
+static int init_stream(stream *f, const rota_sched *s)
+{
+    const size_t n_sends = (size_t)s->msgs[ROTA_SEND].n + 1;
+
+    f->due = calloc(s->n_blocks, sizeof *f->due);
+    f->want = malloc(n_sends * sizeof *f->want);
+    f->held = calloc((size_t)s->P, sizeof *f->held);
+    return f->due && f->want && f->held ? MPI_SUCCESS
+                                        : rota_fail_mem("checking a schedule");
+}
+
+static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
+{
+    *r = (rank_state){.s = s, .bytes = bytes};
+    r->label = malloc(s->n_blocks * sizeof *r->label);
+    r->stay = calloc(rota_sched_places(s), sizeof *r->stay);
+    r->mark = calloc(rota_sched_places(s), sizeof *r->mark);
+    if (!r->label || !r->stay || !r->mark)
+        return rota_fail_mem("checking a schedule");
+    for (rota_block b = 0; b < s->n_blocks; b++)
+        r->label[b] = b < (rota_block)s->P
+                          ? (uint64_t)s->me * (uint64_t)s->P + b
+                          : NOTHING;
+    return rota_sched_flows(s) ? init_stream(&r->flow, s) : MPI_SUCCESS;
+}
+
+static void free_checker(checker *c)
+{
+    for (int q = 0; c->rank && q < c->P; q++) {
+        free(c->rank[q].label);
+        free(c->rank[q].stay);
+        free(c->rank[q].mark);
+        free(c->rank[q].flow.due);
+        free(c->rank[q].flow.want);
+        free(c->rank[q].flow.held);
+    }
+    free(c->rank);
+    free(c->queue);
+    free(c->table);
+    free(c->node);
+}
+
+int rota_sched_check(const rota_sched *const set[], int P,
+                     const size_t *const bytes[])
+{
+    checker c = {.P = P, .free_node = NO_NODE};
+    int err = MPI_SUCCESS;
+
+    c.rank = calloc((size_t)P, sizeof *c.rank);
+    c.queue = malloc((size_t)P * sizeof *c.queue);
+    if (!c.rank || !c.queue)
+        err = rota_fail_mem("checking a schedule");
+    for (int q = 0; q < P && err == MPI_SUCCESS; q++) {
+        err = check_shape(set[q], P, q);
+        if (err == MPI_SUCCESS)
+            err = init_rank(&c.rank[q], set[q], bytes ? bytes[q] : NULL);
+    }
+    for (int q = 0; q < P && err == MPI_SUCCESS; q++)
+        enqueue(&c, q);
+    while (c.queue_n > 0 && err == MPI_SUCCESS) {
+        rank_state *const r = &c.rank[c.queue[c.queue_head]];
+        c.queue_head = (c.queue_head + 1) % P;
+        c.queue_n--;
+        r->queued = false;
+        err = advance(&c, r);
+    }
+    if (err == MPI_SUCCESS)
+        err = check_end(&c);
+    free_checker(&c);
+    return err;
+}
+
+/* ---- messages that tell sizes ------------------------------------------- */
+
+/* May message b come after message a of the same pair in a phase? Only in list
+ * order, and if none that may tell sizes is ahead of a direct one: what is
+ * posted for the latter would take the former. */
+static bool go_together(const rota_sched *s, const rota_phase *phase,
+                        rota_dir dir, uint32_t a, uint32_t b)
+{
+    return phase->window == 0 && !phase->sparse &&
+           rota_msg_is_direct(s, dir, a) >= rota_msg_is_direct(s, dir, b);
+}
+
+/* last: [P] 1 + the last message to or from each rank, or 0. */
+static int check_pairs(const rota_sched *s, uint32_t p, rota_dir dir,
+                       uint32_t last[])
+{
+    const rota_phase *const phase = &s->phase[p];
+    const rota_msgs *const l = &s->msgs[dir];
+
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const int peer = l->msg[m].peer;
+        const uint32_t before = last[peer];
+        if (before > phase->msg[dir] &&
+            !go_together(s, phase, dir, before - 1, m))
+            return rota_fail(MPI_ERR_INTERN,
+                             "schedule of rank %d, phase %u: messages with "
+                             "rank %d that must not share a phase",
+                             s->me, (unsigned)p, peer);
+        last[peer] = m + 1;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_sched_check_late(const rota_sched *s)
+{
+    uint32_t *const last = calloc(2 * (size_t)s->P, sizeof *last);
+    int err = last ? MPI_SUCCESS : rota_fail_mem("checking a schedule");
+
+    for (uint32_t p = 0; p < s->n_phases && err == MPI_SUCCESS; p++) {
+        err = check_pairs(s, p, ROTA_RECV, last);
+        if (err == MPI_SUCCESS)
+            err = check_pairs(s, p, ROTA_SEND, last + s->P);
+    }
+    free(last);
+    return err;
+}
