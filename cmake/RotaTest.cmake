@@ -116,7 +116,7 @@ endfunction()
 # HOSTS and skips where the machine permits no such hosts. NP: how many ranks
 # that makes. The test is called cluster_NAME.
 function(rota_cluster_test name target np)
-    set(seconds 120)
+    set(seconds 300)
     cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "HOSTS;ARGS")
     math(EXPR limit "${seconds} + 30")
     add_test(NAME cluster_${name}

@@ -352,9 +352,10 @@ contains
 
   subroutine test_tuning()
     character(len=:), allocatable :: text
-    character(len=*), parameter :: file = 'test_fortran.FACE.json '
+    character(len=64) :: file
     integer :: ierror, unit
 
+    write (file, '(3a, i0, a)') 'test_fortran_', FACE_NAME, '_', P, '.json'
     call rota_tuning_forget(comm, ierror)
     call check(ierror == MPI_SUCCESS, 'tuning_forget')
     call rota_tuning_export_string(comm, text, ierror)

@@ -35,6 +35,10 @@ static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
 /* memcpy that avoids this. */
 void rota_copy_fast(void *to, const void *from, size_t bytes);
 
+/* memcpy that leaves the destination in memory and not in the caches of this core,
+ * where the compiler has such stores. */
+void rota_copy_stream(void *to, const void *from, size_t bytes);
+
 /* memcpy for what is most often a word or two. */
 static inline void rota_copy_short(void *to, const void *from, size_t bytes)
 {

@@ -42,6 +42,8 @@ typedef enum refusal {
 static refusal refused;
 static int after, times;
 
+static int attempts, successes; /* reads of the memory of others */
+
 static int live; /* allocations of the library */
 
 static bool refuses(refusal what)
@@ -106,9 +108,13 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
                                 unsigned long n_here, const struct iovec *there,
                                 unsigned long n_there, unsigned long flags)
 {
-    if (!refuses(READV))
-        return __real_process_vm_readv(pid, here, n_here, there, n_there,
-                                       flags);
+    if (!refuses(READV)) {
+        const ssize_t got =
+            __real_process_vm_readv(pid, here, n_here, there, n_there, flags);
+        attempts++;
+        successes += got == (ssize_t)here->iov_len;
+        return got;
+    }
     errno = EPERM;
     return -1;
 }
@@ -505,6 +511,28 @@ static void refuse_reading(const char *intranode)
     MPI_Info_free(&info);
 }
 
+/* Where the memory of others may be read, every attempt is at an address that it
+ * has: also those of the trial that finds from how many bytes on it pays. */
+static void read_others(void)
+{
+    MPI_Comm comm;
+    job j;
+
+    test_case = "cross-memory attach is tried";
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    attempts = successes = 0;
+    CHECK(open_job(&j, comm, MPI_INFO_NULL));
+    if (attempts > 0 && successes == 0) {
+        if (test_me == 0)
+            printf("cross-memory attach is not permitted here: not tried\n");
+    } else {
+        CHECK(attempts > test_P - 1); /* more than whether it may */
+        CHECK(successes == attempts);
+    }
+    close_job(&j);
+    MPI_Comm_free(&comm);
+}
+
 /* The n-th allocation on the way to a plan fails, on one rank. Returns whether
  * there was one. All ranks have the plan then or none has, for lack of memory;
  * and the next one on the communicator is made. */
@@ -648,6 +676,7 @@ int main(int argc, char **argv)
         refuse_sharing(FALLOCATE, "no room in shared memory",
                        "no memory to share");
         refuse_lines();
+        read_others();
         refuse_reading("auto");
         refuse_reading("cma");
         if (test_P == 2) /* so many communicators take more ranks long */

@@ -596,8 +596,9 @@ static rota_piece *find_piece(rota_exec *x, line_op *op, size_t bytes)
     return rota_pool_take(p, bytes, c->peer) ? p : NULL;
 }
 
-/* Copy n bytes of head and body, from the one at moved on. */
-static void fill(const line_op *op, char *to, size_t n)
+/* Copy n bytes of head and body, from the one at moved on; those of the body past
+ * the caches. */
+static void fill(const line_op *op, char *to, size_t n, bool streams)
 {
     size_t at = op->moved;
 
@@ -609,13 +610,15 @@ static void fill(const line_op *op, char *to, size_t n)
         at += k;
         n -= k;
     }
-    if (n > 0)
+    if (streams)
+        rota_copy_stream(to, op->body + (at - op->head_bytes), n);
+    else if (n > 0)
         rota_copy_fast(to, op->body + (at - op->head_bytes), n);
 }
 
 static void put_data(rota_exec *x, line_op *op, rota_entry *e, size_t n)
 {
-    fill(op, e->data, n);
+    fill(op, e->data, n, false);
     put(x, op, ROTA_ENTRY_DATA);
     op->moved += n;
 }
@@ -635,7 +638,7 @@ static void put_piece(rota_exec *x, line_op *op, rota_entry *e, rota_piece *p)
 {
     const size_t n = smaller(op->bytes - op->moved, p->bytes);
 
-    fill(op, p->memory, n);
+    fill(op, p->memory, n, x->node->streams && n > LONG_ENTRY);
     name_piece(x, op, e, p, n);
 }
 

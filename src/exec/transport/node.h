@@ -34,6 +34,8 @@ typedef struct rota_node {
     int cma_error;      /* errno if not */
     size_t cma_from;    /* bytes from which that is faster than two copies;
                             SIZE_MAX: never */
+    bool streams; /* this rank writes long pieces past its caches: that was
+                     faster for it and its neighbour */
 } rota_node;
 
 /* The word that the rank at a position sleeps on, and its bit. */
