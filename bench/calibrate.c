@@ -7,7 +7,7 @@
 #include "calibrate.h"
 
 #include "fit.h"
-#include "plan/plan.h"
+#include "plan/describe.h"
 #include "runners.h"
 #include "util.h"
 
@@ -34,7 +34,7 @@ static const algo_spec specs[] = {
     {"parlinna_coalesced", "radix=32"},
     {"parlinna_staggered", "radix=2"},
     {"mpml", "leaders=2"},
-    {"mpml", "leaders=4"},
+    {"shared_leaders", "leaders=4"},
     {"onmpml", "leaders=4"},
     {"rota_mpi", ""},
     {"spread_out", "intranode=shm"},

@@ -165,7 +165,7 @@ awk '
     function choose(k, forwards, flows,    i, best, least, t) {
         for (i = 1; i <= n[k]; i++) {
             t = expected[k, i]
-            if (name[k, i] ~ /^onmpml/) t *= flows
+            if (name[k, i] ~ /^(onmpml|shared_leaders_overlapped)/) t *= flows
             else if (name[k, i] !~ /^(multi_pair|mpi)/) t *= forwards
             if (best == 0 || t < least) { best = i; least = t }
         }
@@ -205,7 +205,7 @@ awk '
         print "| --- | ---: | ---: | --- | --- | ---: | ---: | --- | ---: |" \
             " --- | ---: | ---: | ---: |"
         for (k = 1; k <= cases; k++) {
-            i = choose(k, 1.05, 1.15)
+            i = choose(k, 1.05, 1.2)
             split(order[k], c, " ")
             printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
                 " %.1f | %.2f%s | %.1f |\n", c[1], c[2], c[3], c[4], c[5],

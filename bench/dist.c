@@ -37,6 +37,8 @@ const char *const dist_help[] = {
     "sparse:D       a fraction D of the pairs draws from [1, S], 0 < D <= 1",
     "matrix:FILE    P x P integers, row = source: bytes, as they are without",
     "               --sizes, else scaled so that the largest becomes S",
+    "recorded:FOLDER  what ROTA_RECORD wrote there, as it is; --replay FOLDER",
+    "               is the same and sets the size",
     NULL,
 };
 
@@ -58,6 +60,7 @@ static const type_row type_table[] = {
     {"fft2", DIST_FFT2, NULL, 0, 0},
     {"sparse", DIST_SPARSE, "density in (0, 1]", 0, 1},
     {"matrix", DIST_MATRIX, "file name", 0, 0},
+    {"recorded", DIST_RECORDED, "folder", 0, 0},
     {NULL, DIST_UNIFORM, NULL, 0, 0},
 };
 
@@ -108,7 +111,7 @@ int dist_parse(const char *text, dist *d, char *error, size_t errlen)
                  row->name, row->param);
         return -1;
     }
-    if (row->type == DIST_MATRIX) {
+    if (row->type == DIST_MATRIX || row->type == DIST_RECORDED) {
         d->path = colon + 1;
     } else if (parse_number(row, colon + 1, &d->param) != 0) {
         snprintf(error, errlen, "distribution '%s': '%s' is not a %s",
@@ -273,6 +276,10 @@ size_t dist_bytes(const dist *d, size_t max, int P, uint64_t seed, int src,
         return draw_sparse(key, d->param, max);
     case DIST_MATRIX:
         return matrix_bytes(d, max, P, row, column);
+    case DIST_RECORDED:
+        return recording_bytes(
+            d->recorded, d->one ? d->first : recording_at(d->recorded, step),
+            src, dst);
     }
     return 0;
 }

@@ -2,6 +2,9 @@
 #ifndef BENCH_DIST_H
 #define BENCH_DIST_H
 
+#include "recording.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,16 +18,21 @@ typedef enum dist_type {
     DIST_FFT1,
     DIST_FFT2,
     DIST_SPARSE,
-    DIST_MATRIX
+    DIST_MATRIX,
+    DIST_RECORDED
 } dist_type;
 
 typedef struct dist {
     dist_type type;
     const char *text; /* as on the command line; borrowed */
-    const char *path; /* of a matrix, else NULL; points into text */
-    double param;     /* window: percent; powerlaw: base; sparse: density */
-    size_t *matrix;   /* [P*P] bytes, row = source, once read; else NULL */
+    const char
+        *path;      /* of a matrix or recording, else NULL; points into text */
+    double param;   /* window: percent; powerlaw: base; sparse: density */
+    size_t *matrix; /* [P*P] bytes, row = source, once read; else NULL */
     size_t matrix_max;
+    recording *recorded; /* set by who reads it; else NULL */
+    uint64_t first;      /* of its exchanges, in step 0 of a fixed plan */
+    bool one;            /* only that one */
 } dist;
 
 /* What the help says about each distribution, one line each. */

@@ -3,7 +3,7 @@
 #ifndef BENCH_INSIDE_H
 #define BENCH_INSIDE_H
 
-#include "plan/plan.h"
+#include "choose/candidates.h"
 
 /* Print "PROGRAM: text" and exit with 1. */
 _Noreturn void inside_die(const char *format, ...)

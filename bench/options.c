@@ -229,6 +229,15 @@ static int set_dists(options *o, const char *text, const problem *why)
     return for_each_item(o, copy, add_dist, why);
 }
 
+static int set_replay(options *o, const char *text, const problem *why)
+{
+    char name[4096];
+
+    if (snprintf(name, sizeof name, "recorded:%s", text) >= (int)sizeof name)
+        return fail(why, "the folder's name is too long");
+    return set_dists(o, name, why);
+}
+
 static int set_algos(options *o, const char *text, const problem *why)
 {
     o->n_algos = 0;
@@ -319,6 +328,10 @@ static const struct option_row {
      set_sizes},
     {"--dist", "DIST,...", "distributions of block sizes (default uniform)",
      set_dists},
+    {"--replay", "FOLDER",
+     "exchanges that ROTA_RECORD wrote, of as many ranks: with kind\n"
+     "                         fixed the one that moved most, else all of them",
+     set_replay},
     {"--algos", "ALGO,...", "what to compare (default auto,mpi,mpi_persistent)",
      set_algos},
     {"--bound", "BOUND",
@@ -442,6 +455,10 @@ void options_free(options *o)
     for (int i = 0; i < o->n_dists; i++) {
         free(o->dists[i].matrix);
         o->dists[i].matrix = NULL;
+        recording_close(o->dists[i].recorded);
+        free(o->recorded[i]);
+        o->dists[i].recorded = NULL;
+        o->recorded[i] = NULL;
     }
     free(o->storage);
     o->storage = NULL;

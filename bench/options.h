@@ -36,6 +36,7 @@ typedef struct options {
     int n_sizes;
     bool sizes_given; /* else they are the default, not for matrices */
     dist dists[OPTIONS_MAX_LIST];
+    void *recorded[OPTIONS_MAX_LIST]; /* what is read of them; owned */
     int n_dists;
     algo_spec algos[OPTIONS_MAX_LIST];
     int n_algos;

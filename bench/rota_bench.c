@@ -11,6 +11,7 @@
 #include "measure.h"
 #include "nodes.h"
 #include "options.h"
+#include "replay.h"
 #include "report.h"
 #include "util.h"
 
@@ -105,8 +106,12 @@ static int load_matrices(const bench_env *env, options *opt, char *error,
                          size_t errlen)
 {
     for (int i = 0; i < opt->n_dists; i++)
-        if (opt->dists[i].path != NULL &&
-            load_matrix(env, &opt->dists[i], error, errlen) != 0)
+        if (opt->dists[i].type == DIST_RECORDED
+                ? replay_load(&opt->dists[i], env->comm,
+                              opt->kind == KIND_FIXED, &opt->recorded[i], error,
+                              errlen) != 0
+                : opt->dists[i].path != NULL &&
+                      load_matrix(env, &opt->dists[i], error, errlen) != 0)
             return -1;
     return 0;
 }
@@ -117,7 +122,8 @@ static int run_dist(bench_env *env, report *out, const dist *d, char *error,
                     size_t errlen)
 {
     const options *opt = env->opt;
-    const bool as_it_is = d->matrix != NULL && !opt->sizes_given;
+    const bool as_it_is =
+        d->recorded != NULL || (d->matrix != NULL && !opt->sizes_given);
     const int n = as_it_is ? 1 : opt->n_sizes;
     bench_cell cell;
 

@@ -22,6 +22,8 @@ typedef struct options {
     rota_hints hints;
     int ranks, node_size, only;
     bool svg;
+    const char *trace; /* file for a time line, or NULL */
+    int plan, run;     /* in it; -1: the last */
 } options;
 
 /* ---- following blocks ---------------------------------------------------- */
@@ -255,18 +257,30 @@ static void free_drawing(drawing *d)
 
 static void print_usage(void)
 {
-    puts("usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
-         "                 [--leaders L] [--node-size Q] [--rank ONLY]\n"
-         "                 [--format text|svg]\n"
-         "\n"
-         "Draws who sends which blocks to whom, step by step, from the\n"
-         "schedules of all ranks; with --rank only what that rank sends.\n"
-         "3>5 is the block of rank 3 for rank 5. Where it is taken from and\n"
-         "where it lands: S send buffer, R receive buffer, t2 slot 2 of\n"
-         "scratch, r2 on its way in the receive buffer, in the place of\n"
-         "the block from rank 2.\n"
-         "\n"
-         "example: rota-draw --algo parlogna --radix 2 --ranks 4");
+    puts(
+        "usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
+        "                 [--leaders L] [--node-size Q] [--rank ONLY]\n"
+        "                 [--format text|svg]\n"
+        "       rota-draw --timeline FILE [--plan N] [--run N] [--format "
+        "text|svg]\n"
+        "\n"
+        "Draws who sends which blocks to whom, step by step, from the\n"
+        "schedules of all ranks; with --rank only what that rank sends.\n"
+        "3>5 is the block of rank 3 for rank 5. Where it is taken from and\n"
+        "where it lands: S send buffer, R receive buffer, t2 slot 2 of\n"
+        "scratch, r2 on its way in the receive buffer, in the place of\n"
+        "the block from rank 2.\n"
+        "\n"
+        "With --timeline: what ranks did and when in one run of a plan, the\n"
+        "last one unless said otherwise, from a file that was written with\n"
+        "ROTA_TRACE=FILE in the environment of all ranks. Copies, and "
+        "messages\n"
+        "by MPI from when they are posted until they are seen to be complete;\n"
+        "and of each rank how long the run took, the time in it that it\n"
+        "copied and that messages by MPI were under way, and the run over\n"
+        "the longer of the two.\n"
+        "\n"
+        "example: rota-draw --algo parlogna --radix 2 --ranks 4");
 }
 
 static void parse_option(options *o, const char *name, char *value)
@@ -287,6 +301,12 @@ static void parse_option(options *o, const char *name, char *value)
         o->node_size = inside_int(name, value, 1);
     else if (strcmp(name, "--rank") == 0)
         o->only = inside_int(name, value, 0);
+    else if (strcmp(name, "--timeline") == 0)
+        o->trace = value;
+    else if (strcmp(name, "--plan") == 0)
+        o->plan = inside_int(name, value, 0);
+    else if (strcmp(name, "--run") == 0)
+        o->run = inside_int(name, value, 0);
     else if (strcmp(name, "--format") == 0 && strcmp(value, "svg") == 0)
         o->svg = true;
     else if (strcmp(name, "--format") == 0 && strcmp(value, "text") == 0)
@@ -299,8 +319,10 @@ static void parse_options(options *o, int argc, char *argv[])
 {
     for (int i = 1; i < argc; i += 2)
         parse_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+    if (o->trace)
+        return;
     if (!o->algo || o->ranks == 0)
-        inside_die("--algo and --ranks are needed; see --help");
+        inside_die("--timeline, or --algo and --ranks are needed; see --help");
     if (o->ranks > MAX_RANKS)
         inside_die("--ranks: at most %d can be drawn", MAX_RANKS);
     if (o->only >= o->ranks)
@@ -317,7 +339,7 @@ static void parse_options(options *o, int argc, char *argv[])
 
 int main(int argc, char *argv[])
 {
-    options o = {.hints = {.metadata = -1}, .only = -1};
+    options o = {.hints = {.metadata = -1}, .only = -1, .plan = -1, .run = -1};
     drawing d;
 
     if (argc > 1 && strcmp(argv[1], "--help") == 0) {
@@ -325,6 +347,10 @@ int main(int argc, char *argv[])
         return EXIT_SUCCESS;
     }
     parse_options(&o, argc, argv);
+    if (o.trace) {
+        draw_timeline(o.trace, o.plan, o.run, o.svg);
+        return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
     make_drawing(&d, &o);
     if (o.svg)
         draw_svg(&d);

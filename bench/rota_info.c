@@ -4,7 +4,9 @@
  *   mpiexec -n P rota-info
  */
 #include "memory.h"
-#include "plan/plan.h"
+#include "plan/node.h"
+#include "plan/topo_detect.h"
+#include "rota.h"
 #include "util.h"
 
 #include <stdlib.h>
@@ -53,16 +55,23 @@ static void print_params(const rota_algo *algo)
     printf("%s", algo->params ? "; " : "");
 }
 
-static void print_algorithms(void)
+static void print_table(const rota_algo *const table[])
 {
-    printf("\nAlgorithms\n");
-    for (int i = 0; rota_algo_table[i]; i++) {
-        const rota_algo *const algo = rota_algo_table[i];
+    for (int i = 0; table[i]; i++) {
+        const rota_algo *const algo = table[i];
         printf("  %-20s %s\n  %-20s ", algo->name, algo->summary, "");
         print_params(algo);
         printf("%s%s%s\n", algo->source, algo->nodes ? "; heeds nodes" : "",
                algo->uniform ? "; for blocks of one size" : "");
     }
+}
+
+static void print_algorithms(void)
+{
+    printf("\nAlgorithms\n");
+    print_table(rota_algo_table);
+    printf("\nAlgorithms among neighbours\n");
+    print_table(rota_neighbor_table);
 }
 
 static void print_value(const char *variable)
@@ -181,12 +190,12 @@ static void print_tuning(const rota_comm *c, int err)
         return;
     }
     printf("  file             %s\n",
-           c->tuning_path ? c->tuning_path : "none found");
-    if (c->tuning_note[0])
-        printf("  ignored          %s\n", c->tuning_note);
-    print_prices(&c->tuning);
-    print_crossing(&c->tuning);
-    print_rows(&c->tuning);
+           c->learnt.path ? c->learnt.path : "none found");
+    if (c->learnt.note[0])
+        printf("  ignored          %s\n", c->learnt.note);
+    print_prices(&c->learnt.tuning);
+    print_crossing(&c->learnt.tuning);
+    print_rows(&c->learnt.tuning);
 }
 
 /* ---- all of it ------------------------------------------------------------- */

@@ -7,6 +7,7 @@
  * when it chooses: blocks in transit count as the mean of all.
  */
 #include "dist.h"
+#include "exec/exec.h"
 #include "inside.h"
 #include "sim/engine.h"
 #include "sim/equations.h"
@@ -26,10 +27,14 @@ typedef struct options {
     int ranks[MAX_LIST];
     int n_algos, n_ranks;
     bool candidates; /* also what a plan chooses from */
+    bool chosen;     /* only what it chooses */
+    bool bound;      /* also what no algorithm can go below */
     size_t size;
     uint64_t seed;
     bool equal; /* all blocks of that size, else by dist */
     dist dist;
+    const char *replay; /* a folder, or NULL */
+    void *recorded;     /* what was read of it */
     const char *prices; /* a tuning file, "usual", or NULL: no times */
     int node;           /* ranks of one; 0: all */
     bool shared;        /* memory within nodes */
@@ -65,13 +70,13 @@ typedef struct priced {
 /* As the executor decides when it binds the schedule. */
 static size_t packing(const priced *k)
 {
-    const rota_type plain = {MPI_BYTE, 1, 1};
-    rota_exec x = {.s = &k->s,
-                   .type = {plain, plain, plain},
-                   .bytes = k->bytes,
-                   .offset = k->offset,
-                   .fixed = true,
-                   .by_datatype = k->choice.params.by_datatype};
+    rota_exec x = {
+        .s = &k->s,
+        .types = {rota_types_bytes, rota_types_bytes, rota_types_bytes},
+        .bytes = k->bytes,
+        .offset = k->offset,
+        .fixed = true,
+        .by_datatype = k->choice.params.by_datatype};
     size_t room;
 
     if (rota_exec_packing(&x, &room) != MPI_SUCCESS)
@@ -227,6 +232,8 @@ static rota_choice count_rank(const rota_hints *hints, const options *o,
                                .density = like->density,
                                .load = 1,
                                .metadata = choice.metadata,
+                               .known = o->known && o->kind == ROTA_VARYING,
+                               .leaders = rota_leaders_of(&choice, topo),
                                .shared = o->shared};
     if (rota_cost_count(&s, bytes, &how, step) != MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
@@ -345,6 +352,38 @@ static sim_case case_of(const options *o, const rota_hints *hints, int P)
         .seed = o->seed};
 }
 
+/* Of a recording so many exchanges are simulated, spread over all of it; a program
+ * of more is like them. */
+enum { MOST_REPLAYED = 16 };
+
+/* The mean of them. */
+static sim_result replay(const sim_case *c, const sim_machine *m)
+{
+    const recording *const r = c->dist->recorded;
+    const uint64_t starts = recording_starts(r);
+    const uint64_t n = starts < MOST_REPLAYED ? starts : MOST_REPLAYED;
+    sim_result all = {.us = 0};
+    dist one = *c->dist;
+    sim_case each = *c;
+
+    each.dist = &one;
+    for (uint64_t i = 0; i < n; i++) {
+        one.first = recording_at(r, i);
+        const sim_result next = sim_run(&each, m);
+        all.choice = next.choice;
+        all.us += next.us / (double)n;
+        all.messages += next.messages / (double)n;
+        all.bytes += next.bytes / (double)n;
+        all.copied += next.copied / (double)n;
+    }
+    return all;
+}
+
+static sim_result run_case(const sim_case *c, const sim_machine *m)
+{
+    return c->dist && c->dist->recorded ? replay(c, m) : sim_run(c, m);
+}
+
 /* Candidates with expected and simulated times, the choice first. In the place of
  * MPI's own stands what MPICH does. */
 static void simulate_candidate(const options *o, const sim_machine *m,
@@ -368,7 +407,7 @@ static void simulate_candidate(const options *o, const sim_machine *m,
     if (heeds & ROTA_P_LEADERS)
         snprintf(name + n, sizeof name - (size_t)n, ":leaders=%d", p->leaders);
     printf("%-44s %6d %8zu %13.3f %13.3f\n", name, P, o->size,
-           k->predicted / 1e3, sim_run(&c, m).us);
+           k->predicted / 1e3, run_case(&c, m).us);
     fflush(stdout);
 }
 
@@ -380,7 +419,7 @@ static void simulate_candidates(const options *o, const sim_machine *m, int P)
     printf("%-44s %6s %8s %13s %13s\n", "candidate", "P", "S", "expected, us",
            "us");
     simulate_candidate(o, m, best, P);
-    for (int i = 0; i < list.n; i++)
+    for (int i = 0; i < list.n && !o->chosen; i++)
         if (&list.item[i] != best)
             simulate_candidate(o, m, &list.item[i], P);
 }
@@ -411,13 +450,23 @@ static void simulate(const options *o, const sim_machine *m, int a, int P)
     sim_case c = case_of(o, &o->algo[a], P);
 
     c.form = o->form[a];
-    const sim_result r = sim_run(&c, m);
+    const sim_result r = run_case(&c, m);
     printf("%-44s %6d %8zu %13.3f %12.0f %14.0f %14.0f", o->name[a], P, o->size,
            r.us, r.messages, r.bytes, r.copied);
     if (o->equations)
         print_expected(o, &c, m, P);
     putchar('\n');
     fflush(stdout);
+}
+
+static void simulate_bound(const options *o, const sim_machine *m, int P)
+{
+    const rota_hints none = {.metadata = -1};
+    const sim_case c = case_of(o, &none, P);
+    const sim_result r = sim_bound(&c, m);
+
+    printf("%-44s %6d %8zu %13.3f %12.0f %14.0f %14.0f\n", "bound", P, o->size,
+           r.us, r.messages, r.bytes, 0.0);
 }
 
 /* What the sizes are like: a line that tells them apart from others of the same
@@ -444,6 +493,8 @@ static void print_simulated(const options *o)
     for (int i = 0; i < o->n_ranks; i++)
         for (int a = 0; a < o->n_algos; a++)
             simulate(o, &m, a, o->ranks[i]);
+    for (int i = 0; o->bound && i < o->n_ranks; i++)
+        simulate_bound(o, &m, o->ranks[i]);
     for (int i = 0; o->candidates && i < o->n_ranks; i++)
         simulate_candidates(o, &m, o->ranks[i]);
 }
@@ -481,9 +532,10 @@ static void print_usage(void)
         "\n"
         "                      [:metadata=HOW][:intranode=shm],...\n"
         "                  --ranks P,... [--size BYTES] [--dist DISTRIBUTION]\n"
+        "                  [--replay FOLDER]\n"
         "                  [--seed N] [--node RANKS] [--shared no]\n"
         "                  [--prices FILE|usual] [--simulate] [--kind KIND]\n"
-        "                  [--known yes] [--gaps yes] [--equations yes]\n"
+        "                  [--known no] [--gaps yes] [--equations yes]\n"
         "\n"
         "What rank 0 has to do, send and hold in a plan for fixed counts, at\n"
         "any number of ranks, without MPI. --size is the size of the largest\n"
@@ -497,6 +549,10 @@ static void print_usage(void)
         "--node ranks a node that share memory; candidates among --algos are\n"
         "all that a plan chooses from where nothing is said, its choice "
         "first.\n"
+        "With --replay: exchanges that ROTA_RECORD wrote there, with "
+        "--simulate\n"
+        "the mean of 16 of them, which are spread over all; --ranks is not\n"
+        "needed.\n"
         "With --simulate: what an exchange takes, in microseconds, when the\n"
         "schedules of all ranks are run on a machine with these prices, the\n"
         "messages of all ranks, the bytes in them and those copied. The\n"
@@ -504,14 +560,16 @@ static void print_usage(void)
         "nodes:\n"
         "shape (flat, dragonfly, fattree, torus), group, dims, far, taper, "
         "hop,\n"
-        "link_byte, posted_receive; files for some machines are installed in\n"
-        "share/rota/machines. --kind is fixed, varying or exchange; --known: "
-        "no\n"
-        "size is told of a block whose receiver has its count; --gaps: the\n"
+        "link_byte, posted_receive, ports, domains; files for some machines\n"
+        "are installed in share/rota/machines. --kind is fixed, varying or\n"
+        "exchange; --known no: a size is told also of blocks whose receiver\n"
+        "has their count, which plans do not tell; --gaps: the\n"
         "user's blocks do not lie end to end; --equations: also what the\n"
         "schedule is expected to take, and what the equations of its authors\n"
-        "say: (1) to (3) of [Fan22], (6) to (10) of [Peng21]. Also for "
-        "--algos, as their\n"
+        "say: (1) to (3) of [Fan22], (6) to (10) of [Peng21]. Among "
+        "--algos chosen\n"
+        "is the first of the candidates, and bound what no algorithm can go\n"
+        "below: one message from node to node, all at once. Also, as their\n"
         "authors run them:");
     for (const sim_form *f = sim_forms; f->name; f++)
         printf("  %-30s %s\n", f->name, f->what);
@@ -524,6 +582,14 @@ static void parse_algos(options *o, char *list)
     for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
         if (strcmp(item, "candidates") == 0) {
             o->candidates = true;
+            continue;
+        }
+        if (strcmp(item, "chosen") == 0) {
+            o->candidates = o->chosen = true;
+            continue;
+        }
+        if (strcmp(item, "bound") == 0) {
+            o->bound = true;
             continue;
         }
         if (o->n_algos == MAX_LIST)
@@ -551,7 +617,39 @@ static void parse_dist(options *o, const char *text)
         inside_die("--dist: %s", why);
     if (o->dist.type == DIST_MATRIX)
         inside_die("--dist: a matrix is of one P; not here");
+    if (o->dist.type == DIST_RECORDED)
+        inside_die("--dist: a recording is given by --replay");
     o->equal = false;
+}
+
+/* The exchange that moved most stands for all where one is expected. */
+static void load_recording(options *o)
+{
+    char why[300];
+    size_t bytes;
+    void *const data = recording_load(o->replay, &bytes, why, sizeof why);
+    recording *const r =
+        data ? recording_open(data, bytes, o->n_ranks ? o->ranks[0] : 0, why,
+                              sizeof why)
+             : NULL;
+
+    if (!r)
+        inside_die("--replay: %s", why);
+    if (o->n_ranks > 1)
+        inside_die("--replay: a recording is of one number of ranks");
+    o->ranks[0] = recording_ranks(r);
+    o->n_ranks = 1;
+    o->size = recording_largest(r);
+    o->equal = false;
+    o->dist = (dist){.type = DIST_RECORDED,
+                     .text = o->replay,
+                     .recorded = r,
+                     .first = recording_busiest(r),
+                     .one = true};
+    o->recorded = data;
+    printf("# %s: %d ranks, %llu starts of %zu different exchanges\n",
+           o->replay, o->ranks[0], (unsigned long long)recording_starts(r),
+           recording_count(r));
 }
 
 static void parse_kind(options *o, const char *text)
@@ -578,6 +676,8 @@ static void parse_option(options *o, const char *name, char *value)
         o->seed = (uint64_t)inside_int(name, value, 0);
     else if (strcmp(name, "--dist") == 0)
         parse_dist(o, value);
+    else if (strcmp(name, "--replay") == 0)
+        o->replay = value;
     else if (strcmp(name, "--prices") == 0)
         o->prices = value;
     else if (strcmp(name, "--node") == 0)
@@ -598,7 +698,8 @@ static void parse_option(options *o, const char *name, char *value)
 
 int main(int argc, char *argv[])
 {
-    options o = {.size = 64, .seed = 1, .equal = true, .shared = true};
+    options o = {
+        .size = 64, .seed = 1, .equal = true, .shared = true, .known = true};
 
     for (int i = 1; i < argc; i += 2) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -612,7 +713,9 @@ int main(int argc, char *argv[])
         }
         parse_option(&o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
     }
-    if ((o.n_algos == 0 && !o.candidates) || o.n_ranks == 0)
+    if (o.replay)
+        load_recording(&o);
+    if ((o.n_algos == 0 && !o.candidates && !o.bound) || o.n_ranks == 0)
         inside_die("--algos and --ranks are needed; see --help");
     if (o.candidates && !o.prices && !o.simulate)
         inside_die("--algos candidates needs --prices; see --help");

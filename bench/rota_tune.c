@@ -14,6 +14,7 @@
 #include "choose/tuning.h"
 #include "crossing.h"
 #include "nodes.h"
+#include "replay.h"
 #include "runners.h"
 #include "util.h"
 
@@ -67,6 +68,11 @@ static void help(FILE *out)
         "  --dist DIST,...    of fixed plans (default uniform,sparse:0.1; as "
         "of\n"
         "                     rota-bench)\n"
+        "  --replay FOLDER    what ROTA_RECORD wrote, of as many ranks: fixed "
+        "plans\n"
+        "                     for the exchange that moved most, others for "
+        "its\n"
+        "                     largest block\n"
         "  --kinds KIND,...   fixed, varying, exchange (default all)\n"
         "  --quick            fewer sizes, one distribution, shorter "
         "measurements\n"
@@ -152,7 +158,7 @@ static bool take_flag(job *j, const char *option)
 static bool is_of_bench(const char *option)
 {
     return strcmp(option, "--sizes") == 0 || strcmp(option, "--dist") == 0 ||
-           strcmp(option, "--seed") == 0;
+           strcmp(option, "--seed") == 0 || strcmp(option, "--replay") == 0;
 }
 
 /* rest: [argc] what options_parse is to be given. */
@@ -200,7 +206,7 @@ static int parse_all(char *program, char *given[], int n_given, options *opt,
         all[N_FIRST + i] = given[i];
     int status = options_parse(N_FIRST + n_given, all, 1, opt, error, errlen);
     for (int i = 0; status == 0 && i < opt->n_dists; i++)
-        if (opt->dists[i].path) {
+        if (opt->dists[i].path && opt->dists[i].type != DIST_RECORDED) {
             snprintf(error, errlen, "--dist: no matrices here");
             status = -1;
         }
@@ -532,14 +538,42 @@ static int sweep(job *j, char *error, size_t errlen)
     return 0;
 }
 
+/* A recording says what sizes there are, once prices are known. */
+static int load_replay(job *j, char *error, size_t errlen)
+{
+    options *const opt = &j->env.opt;
+
+    for (int i = 0; i < opt->n_dists; i++) {
+        dist *const d = &opt->dists[i];
+        if (d->type != DIST_RECORDED)
+            continue;
+        if (replay_load(d, j->env.comm, true, &opt->recorded[i], error,
+                        errlen) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void take_sizes(options *opt)
+{
+    for (int i = 0; i < opt->n_dists; i++)
+        if (opt->dists[i].recorded) {
+            opt->sizes[0] = opt->dists[i].matrix_max;
+            opt->n_sizes = 1;
+        }
+}
+
 /* ---- all of it ------------------------------------------------------------- */
 
 static int tune(job *j, char *error, size_t errlen)
 {
     env_create(j);
-    int status = begin_with(j, error, errlen);
+    int status = load_replay(j, error, errlen);
+    if (status == 0)
+        status = begin_with(j, error, errlen);
     if (status == 0)
         status = make_prices(j, error, errlen);
+    take_sizes(&j->env.opt);
     if (status == 0 && !j->calibrate_only)
         status = sweep(j, error, errlen);
     env_destroy(&j->env);

@@ -1,5 +1,6 @@
 #include "runners.h"
 
+#include "sparse.h"
 #include "sync.h"
 #include "util.h"
 
@@ -358,6 +359,17 @@ static const runner_ops runner_table[] = {
      .init = rma_init,
      .run = rma_run,
      .free = rma_free},
+    {.name = "mpi_nbx",
+     .kinds = KIND_EXCHANGE,
+     .init = nbx_init,
+     .run = nbx_run,
+     .free = nbx_free},
+    {.name = "sparse",
+     .kinds = KIND_EXCHANGE,
+     .has_init = true,
+     .init = sparse_init,
+     .run = sparse_run,
+     .free = sparse_free},
     {.name = "copy_bound",
      .kinds = KIND_FIXED | KIND_VARYING,
      .init = copy_init,
@@ -473,6 +485,11 @@ void runners_help(FILE *out)
         "                  --kind fixed)\n"
         "  mpi_rma         MPI_Put of every block between two MPI_Win_fence "
         "(--kind fixed)\n"
+        "  mpi_nbx         non-blocking consensus by MPI_Issend, MPI_Iprobe "
+        "and "
+        "MPI_Ibarrier\n"
+        "                  (--kind exchange)\n"
+        "  sparse          rota, a sparse exchange (--kind exchange)\n"
         "  copy_bound      no exchange but a lower bound of one: after the "
         "barrier every\n"
         "                  rank copies as many bytes as it would receive, from "

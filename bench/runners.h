@@ -42,7 +42,8 @@ struct runner {
     unsigned char *source;           /* owned: of a bare copy */
     double lap_us, part_us[N_PARTS]; /* of the last run, where no plan says */
     MPI_Win window;                  /* of one-sided messages */
-    int *there; /* [P] owned: where this rank's blocks go */
+    int *there;                /* [P] owned: where this rank's blocks go */
+    struct partners *partners; /* owned: of sparse exchanges */
 };
 
 /* Facts of a plan, the largest over all ranks; negative if not known. */

@@ -41,7 +41,7 @@ says '^  prices  *the usual ones$'
 
 # All algorithms, and all variables that the library looks at; it knows some that
 # are not its own.
-for name in $(sed -n 's/^ROTA_ALGO(\([a-z0-9_]*\)).*/\1/p' \
+for name in $(sed -n 's/^ROTA_\(NEIGHBOR_\)*ALGO(\([a-z0-9_]*\)).*/\2/p' \
     "$root/src/algos/list.h"); do
     says "^  $name "
 done

@@ -1,17 +1,19 @@
 # Accelerators that buffers may lie on.
 #
-# CUDA is compiled in where its headers are, which takes neither a GPU nor the
-# CUDA compiler. Nothing of it is linked: at run time the driver is found in
-# processes that have loaded it.
+# CUDA and HIP are compiled in where their headers are, which takes neither a GPU
+# nor their compilers. Nothing of them is linked: at run time they are found in
+# processes that have loaded them.
 #
 #   ROTA_CUDA          AUTO (where cudaTypedefs.h is found), ON (an error where
 #                      it is not) or OFF
+#   ROTA_HIP           the same for AMD's HIP (hip/hip_runtime_api.h)
 #   CUDAToolkit_ROOT   where the toolkit is, if not where it mostly is
 #
 # Sets, besides what the user may:
 #   ROTA_CUDA_INCLUDE_DIR   its headers, if it is compiled in
 #   ROTA_CUDA_STUB          the toolkit's stand-in for the driver's library, by
 #                           which tests see that all functions are in it
+#   ROTA_HIP_INCLUDE_DIR    HIP's headers, if it is compiled in
 #   ROTA_CUFFT_VERSION      of cuFFT's library, if its header is there, too
 
 set(ROTA_CUDA AUTO CACHE STRING "Buffers in memory of CUDA: AUTO, ON or OFF")
@@ -43,3 +45,22 @@ if(ROTA_CUDA)
     endif()
 endif()
 message(STATUS "Buffers in memory of CUDA: ${ROTA_HAVE_CUDA}")
+
+set(ROTA_HIP AUTO CACHE STRING "Buffers in memory of HIP: AUTO, ON or OFF")
+set_property(CACHE ROTA_HIP PROPERTY STRINGS AUTO ON OFF)
+
+set(ROTA_HAVE_HIP OFF)
+if(ROTA_HIP)
+    find_path(ROTA_HIP_INCLUDE_DIR hip/hip_runtime_api.h
+              HINTS ENV ROCM_PATH /opt/rocm PATH_SUFFIXES include
+              DOC "Folder of HIP's headers")
+    mark_as_advanced(ROTA_HIP_INCLUDE_DIR)
+    if(ROTA_HIP_INCLUDE_DIR)
+        set(ROTA_HAVE_HIP ON)
+    elseif(NOT ROTA_HIP STREQUAL "AUTO")
+        message(FATAL_ERROR "ROTA_HIP is on, but hip/hip_runtime_api.h is not "
+                            "found; the environment variable ROCM_PATH says "
+                            "where")
+    endif()
+endif()
+message(STATUS "Buffers in memory of HIP: ${ROTA_HAVE_HIP}")

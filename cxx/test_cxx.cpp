@@ -1,6 +1,7 @@
 // test_cxx.cpp - everything in rota.hpp, on any number of ranks.
 #include <rota.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -71,6 +72,62 @@ template <class Range> bool arrived(const Range &got)
     return at == got.end();
 }
 
+// A ring: what goes down arrives from above.
+MPI_Comm make_ring()
+{
+    const int periodic = 1;
+    MPI_Comm made = MPI_COMM_NULL;
+
+    MPI_Cart_create(comm, 1, &P, &periodic, 0, &made);
+    MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+    return made;
+}
+
+template <class Count> void test_neighbors()
+{
+    const int down = (me + P - 1) % P, up = (me + 1) % P;
+    const std::vector<Count> counts{1, 1};
+    const auto displs = rota::packed(counts);
+    const std::vector<int> a{number(me, down, 0), number(me, up, 1)};
+    const std::vector<int> wanted{number(down, me, 1), number(up, me, 0)};
+    std::vector<int> b(2), c(2), d(2);
+    MPI_Comm ring = make_ring();
+
+    auto plan = rota::neighbor_alltoallv_init(a, counts, displs, b, counts,
+                                              displs, ring);
+    auto same = rota::neighbor_alltoall_init(a, Count{1}, c, Count{1}, ring);
+    rota::startall(plan, same);
+    rota::waitall(plan, same);
+    check(b == wanted && c == wanted, "neighbor_alltoallv");
+    const std::vector<MPI_Aint> places{0, sizeof(int)};
+    const std::vector<MPI_Datatype> types(2, MPI_INT);
+    std::vector<int> e(2);
+    auto typed = rota::neighbor_alltoallw_init(
+        a.data(), counts, places, types, e.data(), counts, places, types, ring);
+    typed.start();
+    typed.wait();
+    check(e == wanted, "neighbor_alltoallw");
+    auto varying =
+        rota::neighbor_alltoallv_varying_init(sizeof(int), MPI_INT, ring);
+    varying.start(a, counts, displs, d, counts, displs);
+    varying.wait();
+    check(d == wanted, "neighbor_alltoallv_varying");
+    rota::neighbor_exchange<int> exchange(ring);
+    exchange.start(a, counts, displs);
+    const auto got = exchange.wait();
+    check(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end()),
+          "neighbor_exchange");
+    expect(MPI_ERR_TOPOLOGY, "no topology", [&](int *code) {
+        rota::neighbor_alltoall_init(a, Count{1}, c, Count{1}, comm,
+                                     MPI_INFO_NULL, code);
+    });
+    plan.free();
+    same.free();
+    typed.free();
+    varying.free();
+    MPI_Comm_free(&ring);
+}
+
 template <class Count> void test_fixed()
 {
     const auto counts = amounts<Count>();
@@ -116,6 +173,43 @@ template <class Count> void test_fixed()
               "alltoall");
     same = std::move(again); // frees the one, keeps the other
     same.start();            // and is waited for by its destructor
+}
+
+// A type for each block: columns of a matrix go, its width by turns in one
+// element or three, and rows of another come.
+template <class Count> void test_own_types()
+{
+    using Displ = std::conditional_t<std::is_same_v<Count, int>, int, MPI_Aint>;
+    const auto size = static_cast<std::size_t>(P);
+    std::vector<int> a(3 * size), b(a.size());
+    std::vector<MPI_Datatype> sendtypes, recvtypes;
+    std::vector<Count> sendcounts(size, 1), recvcounts;
+    std::vector<Displ> sdispls, rdispls;
+    MPI_Datatype column, three;
+    MPI_Type_vector(3, 1, P, MPI_INT, &column);
+    MPI_Type_commit(&column);
+    MPI_Type_contiguous(3, MPI_INT, &three);
+    MPI_Type_commit(&three);
+    for (int q = 0; q < P; q++) {
+        for (int i = 0; i < 3; i++)
+            a[static_cast<std::size_t>(i * P + q)] = number(me, q, i);
+        sendtypes.push_back(column);
+        sdispls.push_back(static_cast<Displ>(sizeof(int)) * q);
+        recvtypes.push_back(q % 2 ? three : MPI_INT);
+        recvcounts.push_back(q % 2 ? 1 : 3);
+        rdispls.push_back(static_cast<Displ>(3 * sizeof(int)) * q);
+    }
+    auto plan =
+        rota::alltoallw_init(a.data(), sendcounts, sdispls, sendtypes, b.data(),
+                             recvcounts, rdispls, recvtypes, comm);
+    MPI_Type_free(&column);
+    MPI_Type_free(&three);
+    plan.start();
+    plan.wait();
+    for (int q = 0; q < P; q++)
+        for (int i = 0; i < 3; i++)
+            check(b[static_cast<std::size_t>(3 * q + i)] == number(q, me, i),
+                  "alltoallw");
 }
 
 // Rows of a matrix go, columns of one come.
@@ -192,6 +286,47 @@ template <class Count> void test_exchange()
     const auto cut = other.wait(&code); // blocks of one number only
     check(P == 1 || rota::error_class(code) == MPI_ERR_COUNT, "bound");
     check(cut.size() == (me == 0 ? 1u : 0u), "all else came");
+}
+
+// Each rank sends to the next one and, but for the last, to itself.
+template <class Count> void test_sparse()
+{
+    using displ = std::conditional_t<std::is_same_v<Count, int>, int, MPI_Aint>;
+    const bool both = P > 1 && me != P - 1;
+    std::vector<int> dests{(me + 1) % P}, a{7, 10 * me, 10 * me + 1, me};
+    std::vector<Count> counts{2};
+    std::vector<displ> displs{1};
+    if (both) {
+        dests.push_back(me);
+        counts.push_back(1);
+        displs.push_back(3);
+    }
+    rota::sparse_exchange<int> exchange(comm);
+    for (int step = 0; step < 3; step++) {
+        exchange.start(a, dests, counts, displs);
+        while (step == 1 && !exchange.test())
+            continue;
+        const auto got = exchange.wait();
+        const int from = (me + P - 1) % P;
+        check(got.sources().size() == (both ? 2u : 1u) &&
+                  got.size() == (both ? 3u : 2u),
+              "sources");
+        for (std::size_t i = 0; i < got.sources().size(); i++) {
+            const auto block = got.block(i);
+            const bool own = both && got.sources()[i] == me;
+            check(own ? block.size() == 1 && block[0] == me
+                      : got.sources()[i] == from && block.size() == 2 &&
+                            block[1] == 10 * from + 1,
+                  "block of a source");
+        }
+    }
+    int one = 0, code;
+    exchange.set_buffer(&one, 1);
+    exchange.start(a, dests, counts, displs);
+    exchange.wait(&code);
+    check(rota::error_class(code) == MPI_ERR_BUFFER, "no room");
+    rota::sparse_exchange<int> other = std::move(exchange);
+    other = rota::sparse_exchange<int>(comm); // after waiting for the other
 }
 
 void test_memory()
@@ -272,11 +407,17 @@ int main(int argc, char **argv)
 
     test_fixed<int>();
     test_fixed<MPI_Count>();
+    test_neighbors<int>();
+    test_neighbors<MPI_Count>();
+    test_own_types<int>();
+    test_own_types<MPI_Count>();
     test_types();
     test_varying<int>();
     test_varying<MPI_Count>();
     test_exchange<int>();
     test_exchange<MPI_Count>();
+    test_sparse<int>();
+    test_sparse<MPI_Count>();
     test_memory();
     test_tuning();
     test_errors();

@@ -132,6 +132,21 @@ def count_array(arg, ctype, constant):
     arg.c = [f"{'const ' if constant else ''}{ctype} {arg.name}[]"]
 
 
+def pointer_argument(arg, ctype):
+    """const int **: an array of the library's, as long as the argument before
+    it, n_sources, says."""
+    name = arg.name
+    user, kind = COUNTS[ctype]
+    arg.user = [f"{user}, pointer, intent(out) :: {name}(:)"]
+    arg.bind = [f"type(c_ptr), intent(out) :: {name}"]
+    arg.passed = [f"c_{name}"]
+    arg.c = [f"const {ctype} **{name}"]
+    arg.local = [f"type(c_ptr) :: c_{name}"]
+    arg.before = [f"nullify ({name})"]
+    arg.after = [f"if (err == 0) call c_f_pointer(c_{name}, {name}, "
+                 "[n_sources])"]
+
+
 def flag_argument(arg):
     arg.user = [f"logical, intent(out) :: {arg.name}"]
     arg.bind = [f"integer(c_int), intent(out) :: {arg.name}"]
@@ -177,6 +192,8 @@ def argument(function, item):
         handle_argument(arg, ctype)
     elif item.type == "const char *":
         string_argument(arg, optional)
+    elif constant and ctype.endswith(" **") and ctype[:-3] in COUNTS:
+        pointer_argument(arg, ctype[:-3])
     elif item.type == "int *" and item.name == "flag":
         flag_argument(arg)
     elif item.type == "int *":

@@ -28,10 +28,13 @@ program test_fortran
   call test_fixed()
   call test_in_place()
   call test_same_counts()
+  call test_own_types()
   call test_types()
   call test_many()
   call test_varying()
+  call test_neighbors()
   call test_exchange()
+  call test_sparse()
   call test_memory()
   call test_asking()
   call test_tuning()
@@ -191,6 +194,56 @@ contains
         q = 1, 2 * P)]), 'alltoall, large counts')
   end subroutine test_same_counts
 
+  ! A type for each block: rows of a matrix go, columns of another come.
+  subroutine test_own_types()
+    integer, asynchronous :: a(P, 3), b(3, P)
+    integer :: ones(P), threes(P), sdispls(P), rdispls(P), q, i, ierror
+    TYPE_OF(MPI_Datatype) :: row, sendtypes(P), recvtypes(P)
+    integer(MPI_COUNT_KIND) :: large_ones(P), large_threes(P)
+    integer(MPI_ADDRESS_KIND) :: sfar(P), rfar(P)
+    integer, parameter :: bytes = storage_size(1) / 8
+    type(rota_plan) :: plan
+
+    do q = 1, P
+      a(q, :) = [(number(me, q - 1, i), i = 1, 3)]
+    end do
+    call MPI_Type_vector(3, 1, P, MPI_INTEGER, row, ierror)
+    call MPI_Type_commit(row, ierror)
+    sendtypes = row
+    recvtypes = MPI_INTEGER
+    ones = 1
+    threes = 3
+    sdispls = [(bytes * (q - 1), q = 1, P)]
+    rdispls = 3 * sdispls
+    b = -1
+    call rota_alltoallw_init(a, ones, sdispls, sendtypes, b, threes, rdispls, &
+        recvtypes, comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'alltoallw_init')
+    call rota_start(plan)
+    call rota_wait(plan)
+    call rota_plan_free(plan)
+    do q = 1, P
+      call check(all(b(:, q) == [(number(q - 1, me, i), i = 1, 3)]), &
+          'alltoallw')
+    end do
+    large_ones = ones
+    large_threes = threes
+    sfar = sdispls
+    rfar = rdispls
+    b = -1
+    call rota_alltoallw_init(a, large_ones, sfar, sendtypes, b, large_threes, &
+        rfar, recvtypes, comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'alltoallw_init, large counts')
+    call MPI_Type_free(row, ierror)
+    call rota_start(plan)
+    call rota_wait(plan)
+    call rota_plan_free(plan)
+    do q = 1, P
+      call check(all(b(:, q) == [(number(q - 1, me, i), i = 1, 3)]), &
+          'alltoallw, large counts')
+    end do
+  end subroutine test_own_types
+
   ! Rows of a matrix go, columns of one come.
   subroutine test_types()
     integer, asynchronous :: a(P, 3), b(3, P)
@@ -266,6 +319,80 @@ contains
     call rota_plan_free(plan)
   end subroutine test_varying
 
+  ! One run, of which the result is known.
+  subroutine run(plan, b, wanted)
+    type(rota_plan), intent(inout) :: plan
+    integer, asynchronous :: b(:)
+    integer, intent(in) :: wanted(:)
+
+    b = -1
+    call rota_start(plan)
+    call rota_wait(plan)
+    call check(all(b == wanted), 'neighbours')
+    call rota_plan_free(plan)
+  end subroutine run
+
+  ! A ring: what goes down arrives from above.
+  subroutine test_neighbors()
+    type(rota_plan) :: plan
+    TYPE_OF(MPI_Comm) :: ring
+    integer :: a(2), b(2), wanted(2), down, up, ierror
+    integer, dimension(2) :: counts, displs
+    integer(MPI_COUNT_KIND) :: large(2)
+    integer(MPI_ADDRESS_KIND) :: far(2), places(2)
+    TYPE_OF(MPI_Datatype) :: types(2)
+    type(c_ptr) :: where
+    integer, pointer :: found(:)
+
+    down = modulo(me - 1, P)
+    up = modulo(me + 1, P)
+    counts = 1
+    displs = [0, 1]
+    large = counts
+    far = displs
+    a = [100 * me + 10 * down, 100 * me + 10 * up + 1]
+    wanted = [100 * down + 10 * me + 1, 100 * up + 10 * me]
+    call MPI_Cart_create(comm, 1, [P], [.true.], .false., ring, ierror)
+    call rota_neighbor_alltoallv_init(a, counts, displs, MPI_INTEGER, b, &
+                                      counts, displs, MPI_INTEGER, ring, &
+                                      MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallv_init(a, large, far, MPI_INTEGER, b, large, &
+                                      far, MPI_INTEGER, ring, MPI_INFO_NULL, &
+                                      plan)
+    call run(plan, b, wanted)
+    places = [0, 4]
+    types = MPI_INTEGER
+    call rota_neighbor_alltoallw_init(a, counts, places, types, b, counts, &
+                                      places, types, ring, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallw_init(a, large, places, types, b, large, &
+                                      places, types, ring, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, &
+                                     ring, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoall_init(a, 1_MPI_COUNT_KIND, MPI_INTEGER, b, &
+                                     1_MPI_COUNT_KIND, MPI_INTEGER, ring, &
+                                     MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_INTEGER, &
+                                              ring, MPI_INFO_NULL, plan)
+    b = -1
+    call rota_alltoallv_start(plan, a, counts, displs, b, counts, displs)
+    call rota_wait(plan)
+    call check(all(b == wanted), 'neighbours, varying')
+    call rota_plan_free(plan)
+    call rota_neighbor_exchange_init(ROTA_UNBOUNDED, MPI_INTEGER, ring, &
+                                     MPI_INFO_NULL, plan)
+    call rota_exchange_start(plan, a, counts, displs)
+    call rota_exchange_wait(plan, where, counts, displs)
+    call c_f_pointer(where, found, [2])
+    call check(all(found == wanted), 'neighbours, exchange')
+    call rota_plan_free(plan)
+    call MPI_Comm_free(ring, ierror)
+  end subroutine test_neighbors
+
   subroutine test_exchange()
     integer :: counts(P), displs(P), total, step, ierror
     integer :: came(P), places(P)
@@ -310,6 +437,43 @@ contains
     end do
     call rota_plan_free(plan)
   end subroutine test_exchange
+
+  ! Each rank sends two numbers to the next one.
+  subroutine test_sparse()
+    integer :: n, step, from, ierror
+    integer, pointer :: sources(:), counts(:), displs(:), got(:)
+    integer(MPI_COUNT_KIND), pointer :: large(:)
+    integer(MPI_ADDRESS_KIND), pointer :: far(:)
+    integer, asynchronous :: a(3)
+    type(c_ptr) :: where
+    type(rota_plan) :: plan
+
+    from = modulo(me - 1, P)
+    call rota_exchange_init_sparse(MPI_INTEGER, comm, MPI_INFO_NULL, plan)
+    do step = 1, 4
+      a = [-1, 10 * me, 10 * me + step]
+      if (modulo(step, 2) == 0) then
+        call rota_exchange_start_sparse(plan, a, 1, [modulo(me + 1, P)], &
+            [2_MPI_COUNT_KIND], [1_MPI_ADDRESS_KIND])
+        call rota_exchange_wait_sparse(plan, where, n, sources, large, far)
+        call check(n == 1 .and. large(1) == 2 .and. far(1) == 0, &
+            'exchange_wait_sparse, large counts')
+      else
+        call rota_exchange_start_sparse(plan, a, 1, [modulo(me + 1, P)], [2], &
+            [1], ierror)
+        call check(ierror == MPI_SUCCESS, 'exchange_start_sparse')
+        call rota_exchange_wait_sparse(plan, where, n, sources, counts, displs)
+        call check(n == 1 .and. counts(1) == 2 .and. displs(1) == 0, &
+            'exchange_wait_sparse')
+      end if
+      call check(size(sources) == 1 .and. sources(1) == from, &
+          'exchange_wait_sparse, sources')
+      call c_f_pointer(where, got, [2])
+      call check(got(1) == 10 * from .and. got(2) == 10 * from + step, &
+          'exchange_wait_sparse, blocks')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_sparse
 
   subroutine test_memory()
     type(c_ptr) :: memory

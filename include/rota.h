@@ -26,12 +26,21 @@
  *   Progress. Plans move only inside Rota calls: rota_test and rota_wait on
  *   any plan, and the functions that make plans, advance every active plan of
  *   the process. Calls of MPI do not, so a rank that waits in MPI for a rank
- *   that waits for it in Rota waits for ever, unless the hint rota_progress =
- *   thread is given.
+ *   that waits for it in Rota waits for ever, unless the hint rota_progress is
+ *   given: it says which plans go on then.
  *
  *   Waiting spins briefly and then gives the processor up, so that more ranks
  *   than cores do not starve each other: it yields as long as all ranks of the
- *   node do and that is fast, and else sleeps until it is woken.
+ *   node do and that is fast, and else sleeps until it is woken. Where nothing
+ *   has got on for ROTA_STALL_S seconds (an environment variable; 60 unless set,
+ *   0: never), one of the ranks that wait on a host says so on standard error,
+ *   once: in which plan, algorithm and phase, for which ranks and, of those on
+ *   its node, whether they sleep in a wait of Rota's, do not, or are gone.
+ *
+ *   Ranks that die. Where the process of a rank of the node is killed, waits and
+ *   tests of plans that may need it fail within some seconds (MPI_ERR_OTHER, with
+ *   the rank), if node memory carries messages of the plan; such a plan can only be
+ *   freed. Of other ranks Rota knows what MPI reports.
  *
  *   Threads. One thread at a time per plan. Under MPI_THREAD_MULTIPLE
  *   different threads may use different plans; under the lower levels Rota
@@ -151,6 +160,128 @@ ROTA_API int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
                                   MPI_Comm comm, MPI_Info info,
                                   rota_plan **plan);
 
+/* Plan an all-to-all in which each block has a datatype of its own. Arguments and
+ * meaning are those of MPI_Alltoallw_init.
+ *
+ * sendbuf, sendcounts  as for rota_alltoallv_init, in elements of the block's type
+ * sdispls     [P] displacements from sendbuf, in bytes
+ * sendtypes   [P] committed datatypes; where the count is 0 any handle will do
+ * recvbuf, recvcounts [P], rdispls [P], recvtypes [P]: likewise
+ * comm, info, plan  as for rota_alltoallv_init
+ *
+ * Arrays may be reused and types freed as soon as the call returns. With
+ * MPI_IN_PLACE, sendcounts, sdispls and sendtypes are ignored. A buffer may be
+ * MPI_BOTTOM where types or displacements have addresses in them. Types that are
+ * given for several blocks are kept once.
+ *
+ * All ranks of comm call this function and not rota_alltoallv_init. Collective
+ * over comm; blocks. Cost: as rota_alltoallv_init, and a look at each type.
+ * Errors: as rota_alltoallv_init. */
+ROTA_API int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
+                                 const int sdispls[],
+                                 const MPI_Datatype sendtypes[], void *recvbuf,
+                                 const int recvcounts[], const int rdispls[],
+                                 const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                 MPI_Info info, rota_plan **plan);
+
+/* As rota_alltoallw_init, with counts and displacements beyond 2^31. */
+ROTA_API int
+rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+                      const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                      void *recvbuf, const MPI_Count recvcounts[],
+                      const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                      MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* -------------------------------------------------------------------------
+ * Making plans: neighbours
+ *
+ * Plans among the neighbours of a process topology: distributed graphs
+ * (MPI_Dist_graph_create_adjacent, MPI_Dist_graph_create), graphs
+ * (MPI_Graph_create) and Cartesian grids (MPI_Cart_create). A rank has S
+ * destinations, to which it sends a block each, and R sources, in the order in
+ * which MPI's inquiry functions list them; in a grid of n dimensions S = R = 2n,
+ * and neighbours 2d and 2d + 1 are those below and above along dimension d. A
+ * rank may be listed several times, and may be its own neighbour. Of several
+ * blocks from one rank to another the first in the list of destinations is the
+ * first in the list of sources; in a grid what goes down a dimension arrives
+ * from above, also where a dimension has one rank or two. Where a grid ends
+ * there is no neighbour (MPI_PROC_NULL): its blocks are neither sent nor
+ * touched, whatever their counts.
+ *
+ * A plan holds nothing that grows with the number of ranks, and making one takes
+ * O(log P) small messages of agreement besides those among neighbours.
+ * ---------------------------------------------------------------------- */
+
+/* Plan an exchange among neighbours with fixed counts and buffers. Arguments and
+ * meaning are those of MPI_Neighbor_alltoallv_init.
+ *
+ * sendbuf     start of the send buffer; blocks of it may overlap, and its
+ *             address may change through rota_plan_set_buffers. May be NULL if
+ *             nothing is sent. MPI_IN_PLACE is not allowed
+ * sendcounts  [S] elements of sendtype for each destination
+ * sdispls     [S] displacements from sendbuf, in extents of sendtype
+ * recvcounts  [R], rdispls [R], recvtype: likewise, of each source
+ * comm        intra-communicator with a process topology; may be freed after the
+ *             call
+ * sendtype, recvbuf, info, plan  as for rota_alltoallv_init
+ *
+ * Collective over comm; blocks. Cost: O(log P) small messages to agree and,
+ * unless rota_check is off, to check counts; memory O(S + R), and where messages
+ * are put together for other nodes O(S + R) of all ranks of the node.
+ *
+ * Errors: as rota_alltoallv_init; MPI_ERR_TOPOLOGY for a communicator without a
+ * process topology, and for a rank that has another as its destination more
+ * often than that has it as a source, or less often; MPI_ERR_BUFFER also for
+ * MPI_IN_PLACE. */
+ROTA_API int
+rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
+                             const int sdispls[], MPI_Datatype sendtype,
+                             void *recvbuf, const int recvcounts[],
+                             const int rdispls[], MPI_Datatype recvtype,
+                             MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallv_init, with counts and displacements beyond 2^31. */
+ROTA_API int rota_neighbor_alltoallv_init_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, rota_plan **plan);
+
+/* Plan an exchange among neighbours with a datatype for each block. Arguments and
+ * meaning are those of MPI_Neighbor_alltoallw_init: sendtypes [S] and recvtypes
+ * [R], and displacements in bytes, of type MPI_Aint in both forms. Otherwise as
+ * rota_neighbor_alltoallv_init; types of blocks without elements are not looked
+ * at. */
+ROTA_API int rota_neighbor_alltoallw_init(
+    const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallw_init, with counts beyond 2^31. */
+ROTA_API int rota_neighbor_alltoallw_init_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    MPI_Info info, rota_plan **plan);
+
+/* Plan an exchange among neighbours with one count for all. Arguments and meaning
+ * are those of MPI_Neighbor_alltoall_init; the rest as for
+ * rota_neighbor_alltoallv_init. */
+ROTA_API int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
+                                         MPI_Datatype sendtype, void *recvbuf,
+                                         int recvcount, MPI_Datatype recvtype,
+                                         MPI_Comm comm, MPI_Info info,
+                                         rota_plan **plan);
+
+/* As rota_neighbor_alltoall_init, with counts beyond 2^31. */
+ROTA_API int rota_neighbor_alltoall_init_c(const void *sendbuf,
+                                           MPI_Count sendcount,
+                                           MPI_Datatype sendtype, void *recvbuf,
+                                           MPI_Count recvcount,
+                                           MPI_Datatype recvtype, MPI_Comm comm,
+                                           MPI_Info info, rota_plan **plan);
+
 /* -------------------------------------------------------------------------
  * Making plans: varying counts
  * ---------------------------------------------------------------------- */
@@ -162,7 +293,8 @@ ROTA_API int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
  * type       datatype of all blocks, on both sides; the same on all ranks
  * comm, info, plan  as for rota_alltoallv_init
  *
- * Collective over comm; blocks. Cost: O(log P) small messages.
+ * Collective over comm; blocks. Cost: O(log P) small messages and, for algorithms
+ * that forward blocks, one run with 8 bytes a block.
  * Errors: as rota_alltoallv_init; MPI_ERR_ARG also for ranks that disagree on
  * max_block or on the size of type. */
 ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
@@ -183,9 +315,11 @@ ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
  * the error handler, and the plan can be started again.
  *
  * Counts of two ranks that do not match are a mistake, as in MPI. Where Rota
- * sees it, wait or test fails on the receiver with MPI_ERR_COUNT; where MPI
- * carries the block, one that is too long is an error of MPI's, and one that is
- * too short may go unnoticed.
+ * sees it, wait or test fails on the receiver with MPI_ERR_COUNT, whose text has
+ * the sizes of the block or, where several come in one message, their sum and the
+ * rank that sent the message. Where MPI carries a block by itself, one that is too
+ * long is an error of MPI's, and one that is too short may go unnoticed; so may
+ * blocks of one message that are wrong but not in sum.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not a varying
  * one; MPI_ERR_ARG for NULL arrays; MPI_ERR_COUNT for a negative count, one
@@ -206,6 +340,15 @@ ROTA_API int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
                                     const MPI_Count recvcounts[],
                                     const MPI_Aint rdispls[]);
 
+/* As rota_alltoallv_varying_init, among the neighbours of comm's process
+ * topology: the arrays of a start have entries for S destinations and R sources,
+ * and sendbuf is not MPI_IN_PLACE. Errors: also MPI_ERR_TOPOLOGY, as
+ * rota_neighbor_alltoallv_init. */
+ROTA_API int rota_neighbor_alltoallv_varying_init(size_t max_block,
+                                                  MPI_Datatype type,
+                                                  MPI_Comm comm, MPI_Info info,
+                                                  rota_plan **plan);
+
 /* -------------------------------------------------------------------------
  * Exchanges: receive counts unknown
  * ---------------------------------------------------------------------- */
@@ -225,6 +368,14 @@ ROTA_API int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
  * Collective over comm; blocks. Errors: as rota_alltoallv_varying_init. */
 ROTA_API int rota_exchange_init(size_t max_block, MPI_Datatype type,
                                 MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* As rota_exchange_init, among the neighbours of comm's process topology: a
+ * start gives counts for S destinations, and a wait has those of R sources,
+ * whose blocks are packed in the order of the list. Errors: also
+ * MPI_ERR_TOPOLOGY, as rota_neighbor_alltoallv_init. */
+ROTA_API int rota_neighbor_exchange_init(size_t max_block, MPI_Datatype type,
+                                         MPI_Comm comm, MPI_Info info,
+                                         rota_plan **plan);
 
 /* Start an exchange. sendbuf, sendcounts [P] and sdispls [P] as for
  * MPI_Alltoallv; MPI_IN_PLACE is not allowed. The send buffer stays in use
@@ -263,7 +414,8 @@ ROTA_API int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
  * raising the error handler: MPI_ERR_BUFFER where the blocks do not fit the
  * caller's buffer (arrays are set, the text has the size needed), MPI_ERR_COUNT
  * where a count does not fit an int, MPI_ERR_NO_MEM; after these three the plan
- * stays active with its blocks, for another buffer or rota_exchange_wait_c;
+ * stays active with its blocks, for another buffer, rota_exchange_wait_c, or
+ * another wait when there is memory, for which other ranks may have to wait;
  * and MPI_ERR_COUNT for a block above the bound, with all else delivered. */
 ROTA_API int rota_exchange_wait(rota_plan *plan, void **recvbuf,
                                 int recvcounts[], int rdispls[]);
@@ -273,10 +425,104 @@ ROTA_API int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
                                   MPI_Count recvcounts[], MPI_Aint rdispls[]);
 
 /* Have blocks put into a buffer of the caller's, capacity bytes long, from the
- * next rota_exchange_wait on; NULL returns to the plan's own. Local.
- * Errors: MPI_ERR_REQUEST for a plan that is NULL or not an exchange. */
+ * next rota_exchange_wait or rota_exchange_wait_sparse on; NULL returns to the
+ * plan's own. Local.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL or no exchange of either
+ * kind. */
 ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
                                       size_t capacity);
+
+/* -------------------------------------------------------------------------
+ * Sparse exchanges: few partners, which change and do not know each other
+ * ---------------------------------------------------------------------- */
+
+/* Plan exchanges in which each rank lists the few ranks it sends to, anew at
+ * each start, and each wait lists those that have sent to it. No argument has P
+ * entries. For sends to most ranks rota_exchange_init is faster.
+ *
+ * type  datatype of all blocks; the same size on all ranks; its data lie between
+ *       0 and its extent
+ * comm, info, plan  as for rota_alltoallv_init. There is one algorithm,
+ *       consensus, whatever rota_algorithm says: ranks that share memory count
+ *       themselves in there, and others find out by messages of MPI that
+ *       nothing more can come. rota_node_size divides the ranks of a node.
+ *
+ * Collective over comm; blocks. Cost: O(log P) small messages, O(P) time; memory
+ * of 64 KiB and O(ranks of the node).
+ * Errors: as rota_alltoallv_varying_init. */
+ROTA_API int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm,
+                                       MPI_Info info, rota_plan **plan);
+
+/* Start a sparse exchange.
+ *
+ * sendbuf     start of the send buffer, in memory of the host; MPI_IN_PLACE is
+ *             not allowed
+ * n           ranks to send to; 0 is allowed, and then all that follows may be
+ *             NULL
+ * dests       [n] ranks, each once, in any order; this rank may be one of them
+ * sendcounts  [n] elements for each. With 0 elements the receiver learns of the
+ *             block as of any other: leave out those who need not know.
+ * sdispls     [n] displacements from sendbuf, in extents of the type
+ *
+ * A block is what the sender makes of it: a tag or a step's number goes in front
+ * of the data, in a type of structs or of bytes.
+ *
+ * The send buffer stays in use until rota_exchange_wait_sparse; arrays may be
+ * reused at once. Local; does not block. Cost: O(n), or O(n log n) for dests out
+ * of order, and the posting of the messages. Starts with more blocks than any
+ * before allocate memory. All ranks must start, also those that send nothing.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not a sparse
+ * exchange; MPI_ERR_ARG for NULL arrays, a rank in dests that there is not or
+ * that comes twice; MPI_ERR_COUNT for a negative n or count, or one beyond the
+ * address space; MPI_ERR_BUFFER for a NULL buffer with data in it, memory of a
+ * device or MPI_IN_PLACE; MPI_ERR_NO_MEM. Then nothing is started. */
+ROTA_API int rota_exchange_start_sparse(rota_plan *plan, const void *sendbuf,
+                                        int n, const int dests[],
+                                        const int sendcounts[],
+                                        const int sdispls[]);
+
+/* As rota_exchange_start_sparse, with counts and displacements beyond 2^31. */
+ROTA_API int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf,
+                                          int n, const int dests[],
+                                          const MPI_Count sendcounts[],
+                                          const MPI_Aint sdispls[]);
+
+/* Wait for a sparse exchange and collect its blocks. It returns when all ranks
+ * have started the exchange and all blocks for this one are here.
+ *
+ * recvbuf     set to the buffer the blocks are in, end to end by rank; it is the
+ *             plan's own or that of rota_exchange_set_buffer. May be set to NULL
+ *             where nothing came.
+ * n_sources   set to how many ranks have sent a block
+ * sources     set to an array of these ranks, ascending, or NULL
+ * recvcounts  set to an array of the elements from each, or NULL
+ * rdispls     set to an array of the places of their blocks, in extents of the
+ *             type from recvbuf, or NULL
+ *
+ * The arrays, of n_sources entries, are the plan's; they and the plan's own
+ * buffer are valid until its next start or end.
+ *
+ * Local but for the waiting. rota_test tells whether it would block; the plan
+ * stays active until this call. Cost: O(blocks) copies, sorting their ranks.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not a sparse
+ * exchange; MPI_ERR_ARG for NULL recvbuf or n_sources; what MPI reported.
+ * Returned without raising the error handler: MPI_ERR_BUFFER where the blocks do
+ * not fit the caller's buffer (n_sources and the arrays are set, the text has the
+ * size needed), MPI_ERR_COUNT where a count does not fit an int, MPI_ERR_NO_MEM;
+ * after these three the plan stays active with its blocks, for another buffer or
+ * rota_exchange_wait_sparse_c. */
+ROTA_API int rota_exchange_wait_sparse(rota_plan *plan, void **recvbuf,
+                                       int *n_sources, const int **sources,
+                                       const int **recvcounts,
+                                       const int **rdispls);
+
+/* As rota_exchange_wait_sparse, with counts and displacements beyond 2^31. */
+ROTA_API int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf,
+                                         int *n_sources, const int **sources,
+                                         const MPI_Count **recvcounts,
+                                         const MPI_Aint **rdispls);
 
 /* -------------------------------------------------------------------------
  * Running plans
@@ -300,14 +546,18 @@ ROTA_API int rota_startall(int n, rota_plan *const plans[]);
  * is 1. Local; does not block.
  * Errors: MPI_ERR_REQUEST for a NULL plan; MPI_ERR_ARG for a NULL flag; what
  * MPI reported for a message of this plan, then it is inactive; MPI_ERR_COUNT
- * for a block above the bound (see rota_alltoallv_start). */
+ * for a block above the bound (see rota_alltoallv_start); MPI_ERR_NO_MEM,
+ * returned without raising the error handler, where a varying plan needs more
+ * memory than there is: the plan stays active, and goes on in the next call
+ * that finds memory. */
 ROTA_API int rota_test(rota_plan *plan, int *flag);
 
 /* Wait until the plan is complete; then it is inactive. Returns at once on an
  * inactive plan. A rank's wait returns when its own blocks have arrived and
  * its send buffer may be reused; it says nothing of other ranks. Blocks.
  * Errors: as rota_test; MPI_ERR_REQUEST also for an active exchange, which is
- * for rota_exchange_wait. */
+ * for rota_exchange_wait or rota_exchange_wait_sparse. See "Ranks that die"
+ * above. */
 ROTA_API int rota_wait(rota_plan *plan);
 
 /* Wait for n plans, in any order of completion. Returns the first error found,
@@ -472,7 +722,13 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  *         terminator; larger than the size given means it was cut short
  *
  * With ROTA_EXPLAIN=1 in the environment, rank 0 prints the text of every new
- * plan on standard error.
+ * plan on standard error. With ROTA_TRACE=FILE in that of all ranks, they write
+ * what their runs do and when to FILE when they end, in the JSON form that
+ * Perfetto and Chrome read; rota-draw --timeline draws it. FILE must be on a file
+ * system that all of them reach and that appends whole.
+ *
+ * With ROTA_RECORD=FOLDER the counts of all starts are written to that folder,
+ * for rota-bench, rota-price and rota-tune --replay (docs/guide.md).
  *
  * Local; does not block; allocates.
  * Errors: MPI_ERR_REQUEST for a NULL plan; MPI_ERR_ARG for NULL len, NULL buf
@@ -483,8 +739,8 @@ ROTA_API int rota_plan_describe(const rota_plan *plan, int format, char *buf,
 /* The MPI error class (MPI_ERR_COUNT and so on) of a code that a Rota function
  * returned, or of any other MPI error code. Use it instead of MPI_Error_class:
  * MPICH 4.0 cannot attach a text to a code of a predefined class, so there
- * Rota's codes belong to classes of its own. Local. Errors: those of
- * MPI_Error_class, for a code that is none and a NULL errorclass. */
+ * Rota's codes belong to classes of its own. Local. Errors: MPI_ERR_ARG for a NULL
+ * errorclass; those of MPI_Error_class, for a code that is none. */
 ROTA_API int rota_error_class(int code, int *errorclass);
 
 /* Version of the library in use, as ROTA_VERSION_NUMBER. */
@@ -547,30 +803,43 @@ ROTA_API int rota_version(void);
  *                                   1..2^20; default: as the tuning says, else
  *                                   1536, or 8192 where the node has fewer cores
  *                                   than ranks
- *   rota_progress   ROTA_PROGRESS   what moves messages within a node: calls
- *                                   (default: of Rota's functions only), thread
- *                                   (also a thread of the process, when another
- *                                   rank of the node has waited for it, half a
- *                                   millisecond in wait or some dozens of
- *                                   tests; so once a rank has started a plan, it
- *                                   may block in MPI or compute, and the others
- *                                   go on).
- *                                   While no rank waits, nothing moves by it.
- *                                   The thread is the only one of the process,
- *                                   sleeps when it is not called, calls no MPI,
- *                                   works under every level of threads, and goes
- *                                   with the last communicator that has had such
- *                                   a plan; from then on all Rota calls take a
- *                                   lock, some 10 ns. MPI carries messages to
- *                                   other nodes and, as by p2p, all where the
- *                                   thread cannot be: elements of a type that
- *                                   are not contiguous, a process that uses a
- *                                   device, no thread to be had. A plan of which
- *                                   MPI carries messages still needs Rota calls
- *                                   if it has more than one round, more messages
- *                                   than may be in flight (rota_batch), or data
- *                                   that flow through it (onmpml); and so does
- *                                   an exchange by consensus
+ *   rota_progress   ROTA_PROGRESS   what moves a plan on once it is started:
+ *                                   calls (default: of Rota's functions only),
+ *                                   mpi (also calls of MPI: so once a rank has
+ *                                   started a plan, it may block in MPI, and the
+ *                                   others go on. All messages go by MPI, as by
+ *                                   rota_intranode = p2p, in one round, by
+ *                                   spread_out unless rota_algorithm is given;
+ *                                   for an exchange only if it has a max_block),
+ *                                   thread (also a thread of the process: once a
+ *                                   rank has started a plan it may block in MPI,
+ *                                   compute, sleep, or handle a signal that has
+ *                                   not interrupted a call of Rota's, and the
+ *                                   others go on).
+ *                                   The thread is the only one of the process and
+ *                                   goes with the last communicator that has had
+ *                                   such a plan; while it is there all Rota calls
+ *                                   take a lock, some 10 to 20 ns. It moves
+ *                                   messages within the node when another rank
+ *                                   has waited for them, half a millisecond in
+ *                                   wait or some dozens of tests, sleeps when it
+ *                                   is not called, and works under every level of
+ *                                   threads. MPI carries messages to other nodes
+ *                                   and, as by p2p, all where the thread cannot
+ *                                   be: a process that uses a device, no thread
+ *                                   to be had and, unless under
+ *                                   MPI_THREAD_MULTIPLE, elements of a type that
+ *                                   are not contiguous.
+ *                                   Under MPI_THREAD_MULTIPLE, on all ranks, it
+ *                                   calls MPI, too, and moves plans of all kinds
+ *                                   without a device; it wakes every few
+ *                                   milliseconds for that. Under other levels it
+ *                                   does not: of a plan of which MPI carries
+ *                                   messages these go on in calls of MPI if it
+ *                                   has one round of no more messages than may be
+ *                                   in flight (rota_batch) and is no exchange;
+ *                                   else it needs Rota calls.
+ *                                   The guide has a table of all this
  *   rota_device     ROTA_DEVICE     how blocks in memory of a device travel:
  *                                   copy_to_cpu (by way of the host), cuda_aware
  *                                   (MPI takes them from there; an error where it

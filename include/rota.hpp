@@ -341,8 +341,8 @@ class basic_plan
     }
 };
 
-/* A plan with fixed counts and buffers, made by alltoallv_init or
- * alltoall_init. */
+/* A plan with fixed counts and buffers, made by alltoallv_init, alltoallw_init
+ * or alltoall_init. */
 class plan : public basic_plan
 {
   public:
@@ -385,6 +385,31 @@ plan alltoallv_init(const_buffer send, const SendCounts &sendcounts,
     return plan(made);
 }
 
+/* A datatype for each block, in contiguous ranges, and displacements in bytes.
+ * The send buffer may be MPI_IN_PLACE, with counts, displacements and types that
+ * are ignored. */
+template <class SendCounts, class SDispls, class SendTypes, class RecvCounts,
+          class RDispls, class RecvTypes>
+plan alltoallw_init(const void *send, const SendCounts &sendcounts,
+                    const SDispls &sdispls, const SendTypes &sendtypes,
+                    void *recv, const RecvCounts &recvcounts,
+                    const RDispls &rdispls, const RecvTypes &recvtypes,
+                    MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
+                    int *code = nullptr)
+{
+    constexpr bool large = detail::large<SendCounts, SDispls>();
+    static_assert(large == detail::large<RecvCounts, RDispls>(),
+                  "counts are of one kind on both sides");
+    rota_plan *made = nullptr;
+    detail::succeeded(
+        detail::pick<large>(rota_alltoallw_init, rota_alltoallw_init_c)(
+            send, std::data(sendcounts), std::data(sdispls),
+            std::data(sendtypes), recv, std::data(recvcounts),
+            std::data(rdispls), std::data(recvtypes), comm, info, &made),
+        code);
+    return plan(made);
+}
+
 /* Counts of type int or MPI_Count. */
 template <class Count>
 plan alltoall_init(const_buffer send, Count sendcount, buffer recv,
@@ -398,6 +423,65 @@ plan alltoall_init(const_buffer send, Count sendcount, buffer recv,
             send.data, sendcount, send.type, recv.data, recvcount, recv.type,
             comm, info, &made),
         code);
+    return plan(made);
+}
+
+/* Among the neighbours of comm's process topology. */
+template <class SendCounts, class SDispls, class RecvCounts, class RDispls>
+plan neighbor_alltoallv_init(const_buffer send, const SendCounts &sendcounts,
+                             const SDispls &sdispls, buffer recv,
+                             const RecvCounts &recvcounts,
+                             const RDispls &rdispls, MPI_Comm comm,
+                             MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+{
+    constexpr bool large = detail::large<SendCounts, SDispls>();
+    static_assert(large == detail::large<RecvCounts, RDispls>(),
+                  "counts are of one kind on both sides");
+    rota_plan *made = nullptr;
+    detail::succeeded(detail::pick<large>(rota_neighbor_alltoallv_init,
+                                          rota_neighbor_alltoallv_init_c)(
+                          send.data, std::data(sendcounts), std::data(sdispls),
+                          send.type, recv.data, std::data(recvcounts),
+                          std::data(rdispls), recv.type, comm, info, &made),
+                      code);
+    return plan(made);
+}
+
+template <class Count>
+plan neighbor_alltoall_init(const_buffer send, Count sendcount, buffer recv,
+                            Count recvcount, MPI_Comm comm,
+                            MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+{
+    constexpr bool large = sizeof(Count) > sizeof(int);
+    rota_plan *made = nullptr;
+    detail::succeeded(detail::pick<large>(rota_neighbor_alltoall_init,
+                                          rota_neighbor_alltoall_init_c)(
+                          send.data, sendcount, send.type, recv.data, recvcount,
+                          recv.type, comm, info, &made),
+                      code);
+    return plan(made);
+}
+
+/* Likewise with a type for each block, and displacements in bytes, of MPI_Aint. */
+template <class SendCounts, class SDispls, class SendTypes, class RecvCounts,
+          class RDispls, class RecvTypes>
+plan neighbor_alltoallw_init(const void *send, const SendCounts &sendcounts,
+                             const SDispls &sdispls, const SendTypes &sendtypes,
+                             void *recv, const RecvCounts &recvcounts,
+                             const RDispls &rdispls, const RecvTypes &recvtypes,
+                             MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
+                             int *code = nullptr)
+{
+    constexpr bool large =
+        sizeof(detail::element<const SendCounts>) > sizeof(int);
+    rota_plan *made = nullptr;
+    detail::succeeded(detail::pick<large>(rota_neighbor_alltoallw_init,
+                                          rota_neighbor_alltoallw_init_c)(
+                          send, std::data(sendcounts), std::data(sdispls),
+                          std::data(sendtypes), recv, std::data(recvcounts),
+                          std::data(rdispls), std::data(recvtypes), comm, info,
+                          &made),
+                      code);
     return plan(made);
 }
 
@@ -468,6 +552,43 @@ inline varying_plan alltoallv_varying_init(std::size_t max_block,
     return varying_plan(made);
 }
 
+/* Among the neighbours of comm's process topology. */
+inline varying_plan
+neighbor_alltoallv_varying_init(std::size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
+                                int *code = nullptr)
+{
+    rota_plan *made = nullptr;
+    detail::succeeded(rota_neighbor_alltoallv_varying_init(max_block, type,
+                                                           comm, info, &made),
+                      code);
+    return varying_plan(made);
+}
+
+namespace detail
+{
+
+/* How many sources a rank has in comm's process topology. */
+inline int count_sources(MPI_Comm comm)
+{
+    int kind = MPI_UNDEFINED, sources = 0, destinations = 0, weighted = 0;
+    MPI_Topo_test(comm, &kind);
+    if (kind == MPI_CART) {
+        MPI_Cartdim_get(comm, &sources);
+        sources *= 2;
+    } else if (kind == MPI_GRAPH) {
+        int me = 0;
+        MPI_Comm_rank(comm, &me);
+        MPI_Graph_neighbors_count(comm, me, &sources);
+    } else if (kind == MPI_DIST_GRAPH) {
+        MPI_Dist_graph_neighbors_count(comm, &sources, &destinations,
+                                       &weighted);
+    }
+    return sources;
+}
+
+} // namespace detail
+
 /* What came in an exchange: all of it as a range, and the block of each rank.
  * Valid until the exchange is started again, or moved from or destroyed. */
 template <class T> class received : public view<T>
@@ -516,8 +637,7 @@ template <class T> class exchange : public basic_plan
                                                  comm, info, &handle_),
                               code)) {
             MPI_Comm_size(comm, &P);
-            counts_.resize(static_cast<std::size_t>(P));
-            displs_.resize(static_cast<std::size_t>(P));
+            make_room(P);
         }
     }
     exchange(exchange &&other) noexcept = default;
@@ -573,6 +693,16 @@ template <class T> class exchange : public basic_plan
             code);
     }
 
+  protected:
+    exchange() = default; /* none yet */
+
+    /* For blocks of so many sources. */
+    void make_room(int n)
+    {
+        counts_.resize(static_cast<std::size_t>(n));
+        displs_.resize(static_cast<std::size_t>(n));
+    }
+
   private:
     /* An active exchange cannot be freed. */
     void settle() noexcept
@@ -586,8 +716,160 @@ template <class T> class exchange : public basic_plan
         active_ = false;
     }
 
-    std::vector<MPI_Count> counts_; /* [P] */
-    std::vector<MPI_Aint> displs_;  /* [P] */
+    std::vector<MPI_Count> counts_; /* [P], or of each source */
+    std::vector<MPI_Aint> displs_;  /* likewise */
+    bool active_ = false;
+};
+
+/* An exchange among the neighbours of comm's process topology. Blocks are those
+ * of its sources, in the order of the list. */
+template <class T> class neighbor_exchange : public exchange<T>
+{
+  public:
+    explicit neighbor_exchange(MPI_Comm comm,
+                               std::size_t max_block = ROTA_UNBOUNDED,
+                               MPI_Info info = MPI_INFO_NULL,
+                               int *code = nullptr)
+    {
+        if (detail::succeeded(
+                rota_neighbor_exchange_init(max_block, datatype<T>::get(), comm,
+                                            info, &this->handle_),
+                code))
+            this->make_room(detail::count_sources(comm));
+    }
+};
+
+/* -------------------------------------------------------------------------
+ * Sparse exchanges
+ * ---------------------------------------------------------------------- */
+
+/* What came in a sparse exchange: all of it as a range, and a block for each
+ * source. Valid until the exchange is started again, moved from or destroyed. */
+template <class T> class sparse_received : public view<T>
+{
+  public:
+    sparse_received() = default;
+    sparse_received(T *data, std::size_t n, const int *sources,
+                    const MPI_Count *counts, const MPI_Aint *displs)
+        : view<T>(data, n == 0 ? 0
+                               : static_cast<std::size_t>(displs[n - 1] +
+                                                          counts[n - 1])),
+          sources_(sources, n), counts_(counts, n), displs_(displs, n)
+    {
+    }
+
+    /* Ranks in ascending order; the others are by the same index. */
+    view<const int> sources() const noexcept
+    {
+        return sources_;
+    }
+    view<const MPI_Count> counts() const noexcept
+    {
+        return counts_;
+    }
+    view<const MPI_Aint> displs() const noexcept
+    {
+        return displs_;
+    }
+    view<T> block(std::size_t i) const
+    {
+        return {this->data() + displs_[i],
+                static_cast<std::size_t>(counts_[i])};
+    }
+
+  private:
+    view<const int> sources_;
+    view<const MPI_Count> counts_;
+    view<const MPI_Aint> displs_;
+};
+
+/* An exchange in which each start lists the ranks that it sends to. Collective
+ * over comm. */
+template <class T> class sparse_exchange : public basic_plan
+{
+  public:
+    explicit sparse_exchange(MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
+                             int *code = nullptr)
+    {
+        detail::succeeded(
+            rota_exchange_init_sparse(datatype<T>::get(), comm, info, &handle_),
+            code);
+    }
+    sparse_exchange(sparse_exchange &&other) noexcept
+        : basic_plan(std::move(other)),
+          active_(std::exchange(other.active_, false))
+    {
+    }
+    sparse_exchange &operator=(sparse_exchange &&other) noexcept
+    {
+        if (this != &other) {
+            settle();
+            basic_plan::operator=(std::move(other));
+            active_ = std::exchange(other.active_, false);
+        }
+        return *this;
+    }
+    ~sparse_exchange()
+    {
+        settle();
+    }
+
+    /* dests is a range of int, as long as counts and displs. */
+    template <class Dests, class Counts, class Displs>
+    void start(const_buffer send, const Dests &dests, const Counts &counts,
+               const Displs &displs, int *code = nullptr)
+    {
+        constexpr bool large = detail::large<Counts, Displs>();
+        active_ =
+            detail::succeeded(
+                detail::pick<large>(rota_exchange_start_sparse,
+                                    rota_exchange_start_sparse_c)(
+                    handle_, send.data, static_cast<int>(std::size(dests)),
+                    std::data(dests), std::data(counts), std::data(displs)),
+                code) ||
+            active_;
+    }
+
+    sparse_received<T> wait(int *code = nullptr)
+    {
+        void *where = nullptr;
+        int n = 0;
+        const int *sources = nullptr;
+        const MPI_Count *counts = nullptr;
+        const MPI_Aint *displs = nullptr;
+        const int result = rota_exchange_wait_sparse_c(
+            handle_, &where, &n, &sources, &counts, &displs);
+        const int found =
+            result == MPI_SUCCESS ? MPI_SUCCESS : error_class(result);
+        /* These two leave the plan active, for another wait. */
+        active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
+        if (!detail::succeeded(result, code))
+            return {};
+        return {static_cast<T *>(where), static_cast<std::size_t>(n), sources,
+                counts, displs};
+    }
+
+    /* Where blocks go from the next wait on; nullptr: the plan's own. */
+    void set_buffer(T *where, std::size_t elements, int *code = nullptr)
+    {
+        detail::succeeded(
+            rota_exchange_set_buffer(handle_, where, elements * sizeof(T)),
+            code);
+    }
+
+  private:
+    /* An active exchange cannot be freed. */
+    void settle() noexcept
+    {
+        int finalized = 0, code;
+        MPI_Finalized(&finalized);
+        if (handle_ && active_ && !finalized) {
+            set_buffer(nullptr, 0, &code);
+            wait(&code);
+        }
+        active_ = false;
+    }
+
     bool active_ = false;
 };
 

@@ -8,17 +8,18 @@ _rota_options()
     rota-bench)
         echo --kind --sizes --dist --algos --bound --mem --iters --warmup \
             --inits --block --starts --seed --time-limit --json --csv \
-            --check-json --help ;;
+            --check-json --replay --help ;;
     rota-draw)
         echo --algo --ranks --radix --batch --leaders --node-size --rank \
-            --format --help ;;
+            --format --plan --run --help ;;
     rota-info) echo --help ;;
     rota-price)
         echo --algos --ranks --size --dist --seed --prices --node --shared \
-            --simulate --kind --known --gaps --equations --help ;;
+            --simulate --kind --known --gaps --equations \
+            --replay --help ;;
     rota-tune)
         echo --output --sizes --dist --kinds --quick --calibrate-only --runs \
-            --budget --seed --help ;;
+            --budget --seed --replay --help ;;
     esac
 }
 
@@ -27,7 +28,8 @@ bruck_zero_rotation consensus l_a2a linear mpi mpml mpich_pairwise \
 mpich_scattered multi_pair nmpml onmpml \
 padded_alltoall padded_bruck pairwise parlinna_coalesced \
 parlinna_coalesced_published parlinna_logarithmic parlinna_staggered \
-parlinna_staggered_published parlogna parlogna_published scattered sloav \
+parlinna_staggered_published parlogna parlogna_published scattered \
+shared_leaders shared_leaders_overlapped sloav \
 spread_out two_phase_bruck xor"
 
 _rota()

@@ -27,7 +27,7 @@ wrong()
 
 # ---- sections ---------------------------------------------------------------
 
-sed -n 's/^ROTA_ALGO(\([a-z0-9_]*\)).*/\1/p' "$list" | sort >"$work/listed"
+sed -n 's/^ROTA_\(NEIGHBOR_\)*ALGO(\([a-z0-9_]*\)).*/\2/p' "$list" | sort >"$work/listed"
 sed -n 's/^##* .*`\([a-z0-9_]*\)`.*/\1/p' "$page" | sort >"$work/sections"
 for name in $(comm -23 "$work/listed" "$work/sections"); do
     wrong "$page: no section on $name"

@@ -6,9 +6,9 @@
 #   src/schedule     base; no MPI calls
 #   src/algos        base, schedule; neither mpi.h, MPI calls, memory nor
 #                    environment: builders are pure
-#   src/choose       base, schedule, algos, plan, exec; sees cJSON
-#   src/exec         base, schedule, device
-#   src/device       base, exec; cuda.c alone sees CUDA
+#   src/choose       base, schedule, algos; sees cJSON
+#   src/exec         base, schedule
+#   src/device       base, schedule, exec; cuda.c alone sees CUDA, hip.c HIP
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
 #   src/mpi          rota.h, src/mpi
@@ -16,7 +16,7 @@
 #                    fit* and the tools rota_price, rota_draw, rota_tune and
 #                    rota_info in bench may see src
 #
-# Headers include each other in no circle. Prints what breaks a rule.
+# check_calls.sh says who may call whom. Headers include each other in no circle. Prints what breaks a rule.
 set -u
 export LC_ALL=C
 cd "${1:?}" || exit 1
@@ -45,8 +45,9 @@ judge()
     inside=no
     [ -f "src/$2" ] && inside=yes
     case $1,$2 in
-    src/device/cuda.c,*) ;;
+    src/device/cuda.c,* | src/device/hip.c,*) ;;
     src/*,cuda*.h | include/*,cuda*.h) echo "only device/cuda.c sees CUDA" ;;
+    src/*,hip/* | include/*,hip/*) echo "only device/hip.c sees HIP" ;;
     esac
     case $1 in
     include/rota.h)
@@ -68,9 +69,8 @@ judge()
         case $inside,$folder,${2%%/*} in
         yes,schedule,base | yes,algos,base | yes,algos,schedule) ;;
         yes,choose,base | yes,choose,schedule | yes,choose,algos) ;;
-        yes,choose,plan | yes,choose,exec) ;;
-        yes,exec,base | yes,exec,schedule | yes,exec,device) ;;
-        yes,device,base | yes,device,exec) ;;
+        yes,exec,base | yes,exec,schedule) ;;
+        yes,device,base | yes,device,schedule | yes,device,exec) ;;
         yes,"$folder","$folder") ;;
         yes,*) echo "src/$folder may not see ${2%%/*}" ;;
         esac

@@ -55,6 +55,9 @@ fold_phase|src/schedule/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(
 direct_message|src/schedule/schedule.c|s/if (msg\[1\].first - msg\[0\].first != 1)/if (msg[1].first - msg[0].first > 2)/
 grow_twice|src/schedule/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
 pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
+late_sum|src/exec/late.c|s/as \&\& total == expected/as \&\& total >= expected/
+late_order|src/exec/late.c|s/!= land)$/!= land \&\& n > 2)/
+sizes_landing|src/exec/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
 check_slot|src/schedule/check.c|s/clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u)/clash = RECEIVED | COPIED_FROM | COPIED_TO/
 check_twice|src/schedule/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
 check_place|src/schedule/check.c|s/is_place(r->s, b) \&\& r->stay\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->stay[rota_block_place(r->s, b)] == NO_NODE/

@@ -107,6 +107,18 @@ static int node_of(const sim *x, int r)
     return x->t.topo->node[r];
 }
 
+/* Leaders that are spread over a node have ports of their own. */
+static sim_place place_of(const sim *x, int r)
+{
+    const rota_topo *const t = x->t.topo;
+    const int n = t->node[r], Q = rota_topo_node_size(t, n);
+
+    return (sim_place){.node = n,
+                       .port = ((t->local[r] + 1) * x->m->ports - 1) / Q %
+                               x->m->ports,
+                       .domain = t->domain[r]};
+}
+
 static double price(const sim *x, int term)
 {
     return x->m->prices.ns[term];
@@ -199,6 +211,43 @@ static bool is_apart(const sim *x, int r, rota_dir dir, uint32_t m)
     return apart && apart[m];
 }
 
+static bool is_shared(const sim *x, const transfer *f)
+{
+    return x->c->shared && node_of(x, f->from) == node_of(x, f->to);
+}
+
+/* Through shared memory. */
+static rota_link link_of(const sim *x, const transfer *f)
+{
+    const rota_topo *const t = x->t.topo;
+
+    return t->domain[f->from] == t->domain[f->to] ? ROTA_LINK_DOMAIN
+                                                  : ROTA_LINK_NODE;
+}
+
+/* Only a flag goes to the receiver. */
+static bool is_handed(const sim *x, const transfer *f)
+{
+    return is_shared(x, f) && x->choice.metadata == ROTA_META_ONCE &&
+           sim_rep_of(&x->t, f->from)->s.msgs[ROTA_SEND].msg[f->m].handed;
+}
+
+/* The end that does not lend its stays copies. */
+static double hand_ns(sim *x, const transfer *f, rota_dir dir)
+{
+    const bool sent = dir == ROTA_SEND;
+    const rota_sched *const s = &sim_rep_of(&x->t, sent ? f->from : f->to)->s;
+    const double byte = price(x, rota_term(ROTA_LINK_NODE, ROTA_PER_BYTE)) / 2;
+
+    if (rota_msg_lends(s, dir, sent ? f->m : f->rm))
+        return 0;
+    const double ns = copy_ns(x, f->size.bytes, f->size.n);
+    const double farther = byte - price(x, ROTA_TERM_COPIED_BYTE);
+    return ns + (link_of(x, f) == ROTA_LINK_NODE && farther > 0
+                     ? f->size.bytes * farther
+                     : 0);
+}
+
 /* As authors do it, blocks are packed for every message, and come to their place
  * between nodes. */
 static double pack_ns(sim *x, const transfer *f)
@@ -209,6 +258,8 @@ static double pack_ns(sim *x, const transfer *f)
                         x->choice.metadata != ROTA_META_FUSED;
     bool packs = is_apart(x, f->from, ROTA_SEND, f->m);
 
+    if (is_handed(x, f))
+        return hand_ns(x, f, ROTA_SEND);
     if (x->c->form.pulled)
         packs = x->c->form.overlapped;
     else if (x->choice.metadata != ROTA_META_ONCE)
@@ -221,6 +272,8 @@ static double unpack_ns(sim *x, const transfer *f)
     const bool near = node_of(x, f->from) == node_of(x, f->to);
     const sim_size *const s = &f->size;
 
+    if (is_handed(x, f))
+        return hand_ns(x, f, ROTA_RECV);
     if (x->c->form.pulled)
         return x->c->form.overlapped ? copy_ns(x, 2 * s->bytes, 2.0 * s->n) : 0;
     if (x->choice.metadata == ROTA_META_ONCE)
@@ -242,19 +295,14 @@ static double cells_ns(const sim *x, const transfer *f)
 /* What a message through shared memory takes of either end. */
 static double shared_ns(const sim *x, const transfer *f)
 {
-    const double bytes = wire_bytes(x, f);
+    const double bytes = is_handed(x, f) ? 0 : wire_bytes(x, f);
     const bool is_long = bytes > ROTA_LONG;
     const rota_per_link message =
         is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE;
     const rota_per_link byte = is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE;
 
-    return price(x, rota_term(ROTA_LINK_DOMAIN, message)) +
-           bytes * price(x, rota_term(ROTA_LINK_DOMAIN, byte));
-}
-
-static bool is_shared(const sim *x, const transfer *f)
-{
-    return x->c->shared && node_of(x, f->from) == node_of(x, f->to);
+    return price(x, rota_term(link_of(x, f), message)) +
+           bytes * price(x, rota_term(link_of(x, f), byte));
 }
 
 /* Of the sender's time. */
@@ -271,7 +319,7 @@ static double take_shared(sim *x, const transfer *f, double now)
     const double ns = shared_ns(x, f);
 
     *busy = rota_larger(*busy, now - ns) + ns;
-    return *busy + price(x, rota_term(ROTA_LINK_DOMAIN, ROTA_PER_PHASE));
+    return *busy + price(x, rota_term(link_of(x, f), ROTA_PER_PHASE));
 }
 
 /* ---- messages that wait for their receiver --------------------------------------- */
@@ -398,14 +446,14 @@ static void note_came(sim *x, const transfer *f, double when)
 
 static void deliver(sim *x, const transfer *f, double now)
 {
-    const int a = node_of(x, f->from), b = node_of(x, f->to);
     const double bytes = wire_bytes(x, f);
     const double when = is_shared(x, f)
                             ? take_shared(x, f, now)
-                            : sim_wires_send(&x->wires, a, b, now, bytes);
+                            : sim_wires_send(&x->wires, place_of(x, f->from),
+                                             place_of(x, f->to), now, bytes);
 
-    x->result.messages++;
-    x->result.bytes += bytes;
+    x->result.messages += !is_handed(x, f);
+    x->result.bytes += is_handed(x, f) ? 0 : bytes;
     note_sent(x, f->from, when);
     note_came(x, f, when);
 }
@@ -730,6 +778,24 @@ static void go_on_in_window(sim *x, int r, bool sent, double now)
 
 /* ---- phases through which data flow ------------------------------------------------------ */
 
+/* What is handed over by copying can wait for what has come meanwhile. */
+static bool is_given(const sim *x, int r, uint32_t m)
+{
+    const transfer f = send_of(x, r, m);
+
+    return is_handed(x, &f) &&
+           !rota_msg_lends(&sim_rep_of(&x->t, r)->s, ROTA_SEND, m);
+}
+
+static void put_first(flow *q, uint32_t i)
+{
+    const uint32_t m = q->queue[i];
+
+    memmove(q->queue + q->at + 1, q->queue + q->at,
+            (i - q->at) * sizeof *q->queue);
+    q->queue[q->at] = m;
+}
+
 static void post_ready(sim *x, int r)
 {
     rank *const k = &x->rank[r];
@@ -738,6 +804,11 @@ static void post_ready(sim *x, int r)
 
     if (q->posting || q->at == q->end)
         return;
+    for (uint32_t i = q->at; i < q->end; i++)
+        if (!is_given(x, r, q->queue[i])) {
+            put_first(q, i);
+            break;
+        }
     const uint32_t m = q->queue[q->at];
     f = send_of(x, r, m);
     f.size = sim_message(&x->t, f.to, f.rm);
@@ -926,7 +997,7 @@ static void enter_copy(sim *x, int r, double now)
     sim_events_add(&x->events,
                    s->copied == SIM_RECEIVED
                        ? now + bytes * price(x, ROTA_TERM_COPIED_BYTE)
-                       : sim_wires_copy(&x->wires, node_of(x, r), now, bytes),
+                       : sim_wires_copy(&x->wires, place_of(x, r), now, bytes),
                    r, ENTER, 0);
 }
 
@@ -1078,6 +1149,7 @@ sim_result sim_run(const sim_case *c, const sim_machine *m)
     rota_topo topo = inside_topo(c->P, c->node);
     sim x = {.c = c, .m = m};
 
+    rota_topo_spread(&topo, m->domains);
     open_sim(&x, &topo);
     for (int r = 0; r < c->P; r++) {
         x.rank[r].step = -1;
@@ -1092,4 +1164,51 @@ sim_result sim_run(const sim_case *c, const sim_machine *m)
     close_sim(&x);
     rota_topo_free(&topo);
     return x.result;
+}
+
+/* ---- what ports and links alone take ---------------------------------------------------------- */
+
+static double bytes_between(const sim_traffic *t, int a, int b)
+{
+    const rota_topo *const topo = t->topo;
+    const int n = rota_topo_node_size(topo, a),
+              k = rota_topo_node_size(topo, b);
+    double bytes = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < k; j++)
+            bytes += (double)sim_block(t, topo->ranks[topo->first[a] + i],
+                                       topo->ranks[topo->first[b] + j]);
+    return bytes;
+}
+
+sim_result sim_bound(const sim_case *c, const sim_machine *m)
+{
+    rota_topo topo = inside_topo(c->P, c->node);
+    const sim_traffic t = {.topo = &topo,
+                           .P = c->P,
+                           .dist = c->dist,
+                           .largest = c->largest,
+                           .seed = c->seed};
+    const int N = topo.n_nodes;
+    sim_result r = {.us = 0};
+    sim_wires wires;
+
+    sim_wires_init(&wires, m, N);
+    for (int up = 1; up < N; up++)
+        for (int a = 0; a < N; a++) {
+            const int b = (a + up) % N;
+            const double bytes = bytes_between(&t, a, b);
+            if (bytes <= 0)
+                continue;
+            const int port = up % m->ports;
+            const sim_place from = {a, port, 0}, to = {b, port, 0};
+            r.us = rota_larger(
+                r.us, sim_wires_send(&wires, from, to, 0, bytes) / 1e3);
+            r.messages++;
+            r.bytes += bytes;
+        }
+    sim_wires_free(&wires);
+    rota_topo_free(&topo);
+    return r;
 }

@@ -40,8 +40,8 @@ typedef struct sim_case {
     rota_kind kind;
     int P, node; /* node: ranks of one; 0: all */
     bool shared; /* memory within nodes */
-    bool known;  /* of blocks that land in the receive buffer no size is told
-                    where counts are known */
+    bool known;  /* where counts are known, of blocks that land in the receive
+                    buffer their sum is told only, as plans do */
     bool gaps;   /* between the blocks of the user's buffers */
     const dist *dist; /* NULL: all blocks of the largest size */
     size_t largest;
@@ -59,5 +59,9 @@ typedef struct sim_result {
 
 /* Dies where memory is short or the case is none. */
 sim_result sim_run(const sim_case *c, const sim_machine *m);
+
+/* What no algorithm can go below: all that a node has for another is one message,
+ * which leaves at once, and nothing is done besides. Of c no form is looked at. */
+sim_result sim_bound(const sim_case *c, const sim_machine *m);
 
 #endif

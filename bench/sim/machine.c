@@ -46,9 +46,9 @@ static sim_shape shape_of(const cJSON *network)
 
 static void check_keys(const cJSON *network)
 {
-    static const char *const known[] = {"shape",     "group",          "dims",
-                                        "far",       "taper",          "hop",
-                                        "link_byte", "posted_receive", NULL};
+    static const char *const known[] = {
+        "shape",     "group",          "dims",  "far",     "taper", "hop",
+        "link_byte", "posted_receive", "ports", "domains", NULL};
 
     for (const cJSON *item = network->child; item; item = item->next) {
         int i = 0;
@@ -65,11 +65,15 @@ static void read_network(const cJSON *network, sim_machine *m)
     m->shape = shape_of(network);
     m->group = (int)number_of(network, "group", 1 << 20);
     m->dims = (int)number_of(network, "dims", m->dims);
+    m->ports = (int)number_of(network, "ports", 1);
+    m->domains = (int)number_of(network, "domains", 1);
     m->far = number_of(network, "far", 0);
     m->taper = number_of(network, "taper", m->taper);
     m->hop = number_of(network, "hop", 0);
     m->link_byte = number_of(network, "link_byte", 0);
     m->posted_receive = number_of(network, "posted_receive", m->posted_receive);
+    if (m->ports < 1 || m->domains < 1)
+        inside_die("--prices: network: ports and domains are from 1");
     if (m->group < 1 || m->dims < 1 || m->dims > SIM_MOST_DIMS || m->taper <= 0)
         inside_die("--prices: network: group and dims are from 1, dims to %d, "
                    "and taper is above 0",
@@ -79,7 +83,11 @@ static void read_network(const cJSON *network, sim_machine *m)
 /* The network is no matter of the library's, and taken out before. */
 sim_machine sim_machine_read(const char *path)
 {
-    sim_machine m = {.prices = rota_machine_usual, .taper = 0.5, .dims = 3};
+    sim_machine m = {.prices = rota_machine_usual,
+                     .taper = 0.5,
+                     .dims = 3,
+                     .ports = 1,
+                     .domains = 1};
     rota_tuning t = {0};
 
     m.posted_receive = m.prices.ns[ROTA_TERM_POSTED];
@@ -140,9 +148,9 @@ void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes)
     const size_t links = m->shape == SIM_TORUS     ? 2 * (size_t)m->dims * n
                          : m->shape == SIM_FATTREE ? 2 * groups
                                                    : groups * groups;
-    w->out = inside_must(calloc(n, sizeof *w->out));
-    w->in = inside_must(calloc(n, sizeof *w->in));
-    w->memory = inside_must(calloc(n, sizeof *w->memory));
+    w->out = inside_must(calloc(n * (size_t)m->ports, sizeof *w->out));
+    w->in = inside_must(calloc(n * (size_t)m->ports, sizeof *w->in));
+    w->memory = inside_must(calloc(n * (size_t)m->domains, sizeof *w->memory));
     w->link = inside_must(calloc(links + 1, sizeof *w->link));
 }
 
@@ -224,30 +232,41 @@ static void cross(sim_wires *w, int from, int to, message *m)
     }
 }
 
-double sim_wires_send(sim_wires *w, int from, int to, double now, double bytes)
+static double *memory_of(sim_wires *w, sim_place at)
+{
+    return &w->memory[at.node * w->m->domains + at.domain];
+}
+
+static size_t port_of(const sim_wires *w, sim_place at)
+{
+    return (size_t)(at.node * w->m->ports + at.port);
+}
+
+double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
+                      double bytes)
 {
     const rota_machine *const p = &w->m->prices;
     message m = {.now = now, .bytes = bytes};
 
-    if (from == to) {
+    if (from.node == to.node) {
         m.latency = p->ns[rota_term(ROTA_LINK_P2P, ROTA_PER_PHASE)];
         m.slowest = bytes * p->ns[ROTA_TERM_COPIED_BYTE];
-        pass(&m, &w->memory[from], work_of(w->m, ROTA_LINK_P2P, bytes));
+        pass(&m, memory_of(w, to), work_of(w->m, ROTA_LINK_P2P, bytes));
     } else {
         const double work = work_of(w->m, ROTA_LINK_NET, bytes);
         m.latency = p->ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)];
-        pass(&m, &w->out[from], work);
-        pass(&m, &w->in[to], work);
-        cross(w, from, to, &m);
+        pass(&m, &w->out[port_of(w, from)], work);
+        pass(&m, &w->in[port_of(w, to)], work);
+        cross(w, from.node, to.node, &m);
     }
     return now + m.latency + m.slowest;
 }
 
-double sim_wires_copy(sim_wires *w, int node, double now, double bytes)
+double sim_wires_copy(sim_wires *w, sim_place at, double now, double bytes)
 {
     message m = {.now = now, .bytes = bytes};
 
     m.slowest = bytes * w->m->prices.ns[ROTA_TERM_COPIED_BYTE];
-    pass(&m, &w->memory[node], bytes * per_byte(w->m, ROTA_LINK_P2P, bytes));
+    pass(&m, memory_of(w, at), bytes * per_byte(w->m, ROTA_LINK_P2P, bytes));
     return now + m.slowest;
 }

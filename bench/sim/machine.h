@@ -25,6 +25,10 @@
  *     "hop"     nanoseconds of each link of a torus
  *     "link_byte"        of them for each byte
  *     "posted_receive"   for a receive in the place of posted
+ *     "ports"   (1) of a node, each with a queue: its ranks are spread over
+ *               them in order
+ *     "domains" (1) of a node, each with memory of its own: its ranks are spread
+ *               over them in order, and what leaders copy takes that of theirs
  */
 #ifndef BENCH_SIM_MACHINE_H
 #define BENCH_SIM_MACHINE_H
@@ -45,7 +49,7 @@ enum { SIM_MOST_DIMS = 6 };
 typedef struct sim_machine {
     rota_machine prices; /* nanoseconds, as all below */
     sim_shape shape;
-    int group, dims;
+    int group, dims, ports, domains;
     double far, taper, hop, link_byte, posted_receive;
 } sim_machine;
 
@@ -57,18 +61,25 @@ sim_machine sim_machine_read(const char *path);
 typedef struct sim_wires {
     const sim_machine *m;
     int n_nodes, n_groups;
-    int size[SIM_MOST_DIMS];   /* of a torus */
-    double *out, *in, *memory; /* [n_nodes] until when each is busy */
-    double *link;              /* between groups, of leaves or of the torus */
+    int size[SIM_MOST_DIMS]; /* of a torus */
+    double *out, *in;        /* [n_nodes * ports] until when each is busy */
+    double *memory;          /* [n_nodes * domains] likewise */
+    double *link;            /* between groups, of leaves or of the torus */
 } sim_wires;
 
 void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes);
 void sim_wires_free(sim_wires *w);
 
-/* When a message by MPI has arrived that leaves now. */
-double sim_wires_send(sim_wires *w, int from, int to, double now, double bytes);
+/* Where a rank is. */
+typedef struct sim_place {
+    int node, port, domain;
+} sim_place;
 
-/* When so many bytes have been copied by one rank of the node from now on. */
-double sim_wires_copy(sim_wires *w, int node, double now, double bytes);
+/* When a message by MPI has arrived that leaves now. */
+double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
+                      double bytes);
+
+/* When so many bytes have been copied by one rank from now on. */
+double sim_wires_copy(sim_wires *w, sim_place at, double now, double bytes);
 
 #endif

@@ -29,9 +29,10 @@ static uint32_t cells_of(const sim_case *c, const sim_traffic *t,
         return n;
     if (counted && rota_msg_is_direct(&rep->s, ROTA_RECV, m))
         return 0;
+    uint32_t land = 0;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        n -= c->known && counted && rep->mark[i] & SIM_LANDS;
-    return n;
+        land += c->known && counted && rep->mark[i] & SIM_LANDS;
+    return land > 1 ? n - land + 1 : n;
 }
 
 /* ---- what copies do instead -------------------------------------------------- */

@@ -15,7 +15,12 @@
 /* Every price a number of its own, so that a sum tells what is in it. */
 static sim_machine small_machine(void)
 {
-    sim_machine m = {.shape = SIM_FLAT, .group = 1, .dims = 3, .taper = 0.5};
+    sim_machine m = {.shape = SIM_FLAT,
+                     .group = 1,
+                     .dims = 3,
+                     .taper = 0.5,
+                     .ports = 1,
+                     .domains = 1};
     double *const ns = m.prices.ns;
 
     ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)] = 1000;
@@ -147,6 +152,46 @@ static void as_published(void **state)
     }
 }
 
+/* What is handed over is no message: in a node only blocks for its own ranks are.
+ * Those for others are copied at their origin and at their destination. */
+static void handed_over(void **state)
+{
+    enum { N = 4, Q = 3, P = N * Q, S = 100 };
+    const sim_machine m = small_machine();
+    const sim_case c = {.P = P, .node = Q, .largest = S, .shared = true};
+    const char *const forms[] = {"shared_leaders:leaders=2",
+                                 "shared_leaders_overlapped:leaders=2"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const sim_result r = run(forms[i], c, &m);
+        near(r.messages, N * (N - 1) + P * (Q - 1));
+        near(r.bytes, (N * (N - 1) * Q * Q + P * (Q - 1)) * S);
+        near(r.copied, (2 * P * (P - Q) + P) * S);
+    }
+}
+
+/* Two leaders side by side share the memory of their domain, not those that are
+ * spread over domains; and ports serve one leader each. */
+static void leaders_share(void **state)
+{
+    sim_machine m = small_machine();
+    const sim_case c = {.P = 32, .node = 8, .largest = 10000, .shared = true};
+
+    (void)state;
+    m.prices.ns[rota_term(ROTA_LINK_P2P, ROTA_PER_LONG_BYTE)] = 1;
+    const double before = run("mpml_published:leaders=2", c, &m).us;
+    near(run("nmpml_published:leaders=2", c, &m).us, before);
+    m.domains = 2;
+    near(run("mpml_published:leaders=2", c, &m).us, before);
+    assert_true(run("nmpml_published:leaders=2", c, &m).us < 0.8 * before);
+    m = small_machine();
+    m.prices.ns[rota_term(ROTA_LINK_NET, ROTA_PER_LONG_BYTE)] = 2;
+    const double one_port = run("shared_leaders:leaders=3", c, &m).us;
+    m.ports = 3;
+    assert_true(run("shared_leaders:leaders=3", c, &m).us < 0.6 * one_port);
+}
+
 /* ---- all end ----------------------------------------------------------------- */
 
 static void all_end(void **state)
@@ -217,6 +262,7 @@ int main(void)
         cmocka_unit_test(two_ranks),         cmocka_unit_test(ports_are_queues),
         cmocka_unit_test(sizes_take_time),   cmocka_unit_test(as_published),
         cmocka_unit_test(few_stand_for_all), cmocka_unit_test(all_end),
+        cmocka_unit_test(handed_over),       cmocka_unit_test(leaders_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,8 @@ static bool same_items(const rota_sched *a, const rota_sched *b, rota_dir dir,
         return false;
     for (uint32_t m = 0; m < x->n; m++)
         if ((x->msg[m].peer + shift) % a->P != y->msg[m].peer ||
-            x->msg[m].first != y->msg[m].first)
+            x->msg[m].first != y->msg[m].first ||
+            x->msg[m].handed != y->msg[m].handed)
             return false;
     for (uint32_t i = 0; i < x->n_items; i++) {
         const rota_block p = x->item[i], q = y->item[i];

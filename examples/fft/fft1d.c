@@ -34,6 +34,9 @@ static const char help[] =
     "  --points N         N points (65536), as a matrix as square as the\n"
     "                     divisors of N allow, rows and columns dealt out\n"
     "                     evenly\n"
+    "  --memory MIB       instead, the greatest power of two of points for "
+    "which\n"
+    "                     arrays take so many MiB on a rank\n"
     "  --shape WHICH      instead, one of the sizes in section 6.1 of Fan et\n"
     "                     al., \"Parameterized algorithms for non-uniform\n"
     "                     all-to-all\", 2025:\n"
@@ -46,14 +49,16 @@ static const char help[] =
     "  --steps N          there and back in a round (20)\n"
     "  --verify           compare with a transform of all points on each rank\n"
     "  --help             this text\n"
-    "\n" CONTEST_HELP_TABLE
+    "\n" CONTEST_HELP_TABLE "GFlop/s are of all ranks by the rule of the HPC "
+    "Challenge benchmarks, 5 N\n"
+    "log2 N operations a transform, of which a step has two.\n"
     "That the way back gives what was put in is always checked. Exit code: 0\n"
     "if all went well, 1 for a wrong result, 2 for a wrong command line.\n";
 
 typedef struct {
     const char *shape;
     contest_options contest;
-    size_t points;
+    size_t points, memory;
     matrix_shape matrix;
     int verify;
 } options;
@@ -97,14 +102,30 @@ static matrix_shape n2_shape(int P)
     return (matrix_shape){((size_t)P - 1) * 32 + 8, (size_t)P, 32, 1};
 }
 
+/* Vector, transform and twiddle factors. */
+static size_t fitting_points(size_t mib, int P)
+{
+    const double fit =
+        (double)mib * (1 << 20) * P / (3 * (double)sizeof(double complex));
+    size_t n = 1;
+
+    while ((double)n * 2 <= fit)
+        n *= 2;
+    return n;
+}
+
 static int choose_shape(options *o, int P)
 {
     matrix_shape *s = &o->matrix;
 
+    if (o->points > 0 && o->shape != NULL)
+        return usage_error("both --points and --shape given");
+    if (o->memory > 0 && (o->points > 0 || o->shape != NULL))
+        return usage_error("--memory does not go with --points or --shape");
+    if (o->memory > 0)
+        o->points = fitting_points(o->memory, P);
     if (o->shape == NULL)
         *s = square_shape(o->points > 0 ? o->points : 65536, P);
-    else if (o->points > 0)
-        return usage_error("both --points and --shape given");
     else if (strcmp(o->shape, "n1") == 0)
         *s = n1_shape(P);
     else if (strcmp(o->shape, "n2") == 0)
@@ -296,6 +317,15 @@ static void print_head(const options *o, const matrix_shape *s, int P)
     fflush(stdout);
 }
 
+static void print_rates(const entrant e[], int n, const matrix_shape *s)
+{
+    const double N = (double)s->rows * (double)s->cols;
+
+    for (int i = 0; i < n; i++)
+        printf("GFlop/s, %s: %.4g\n", e[i].way->name,
+               2 * 5 * N * log2(N) / e[i].step_s * 1e-9);
+}
+
 static int run(const options *o, int rank, int P)
 {
     const matrix_shape *s = &o->matrix;
@@ -310,8 +340,10 @@ static int run(const options *o, int rank, int P)
         enter(&e[i], s);
     contest_run(e, n, &o->contest, MPI_COMM_WORLD);
     err = check(o, s, e, n);
-    if (rank == 0)
+    if (rank == 0) {
         contest_print(e, n);
+        print_rates(e, n, s);
+    }
     contest_close(e, n);
     return err;
 }
@@ -319,6 +351,7 @@ static int run(const options *o, int rank, int P)
 static int parse(int argc, char **argv, int P, options *o)
 {
     const option table[] = {{"--points", OPTION_NUMBER, &o->points, 1, 1e12, 1},
+                            {"--memory", OPTION_NUMBER, &o->memory, 1, 1e6, 1},
                             {"--shape", OPTION_WORD, &o->shape, 0, 0, 0},
                             CONTEST_OPTIONS(&o->contest),
                             {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},

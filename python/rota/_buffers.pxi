@@ -248,6 +248,22 @@ cdef tuple split(spec):
     return data, counts, displs, datatype
 
 
+cdef tuple split_types(spec):
+    """(buffer, counts, displacements, datatypes) where each block has a datatype
+    of its own; None for what is not said."""
+    if spec is MPI.IN_PLACE or spec is None:
+        return spec, None, None, []
+    if not isinstance(spec, (list, tuple)) or not 2 <= len(spec) <= 4:
+        raise ValueError("not [buf, types], [buf, (counts, displs), types] or "
+                         "[buf, counts, displs, types]")
+    counts = displs = None
+    if len(spec) == 4:
+        counts, displs = spec[1:3]
+    elif len(spec) == 3 and spec[1] is not None:
+        counts, displs = spec[1]
+    return spec[0], counts, displs, spec[-1]
+
+
 cdef class Side:
     """One side of an all-to-all with P blocks: buffer, counts, displacements
     and datatype."""
@@ -339,4 +355,60 @@ cdef class Side:
                 raise ValueError(f"block {i} is bytes {begin} to {end} of a "
                                  f"buffer of {self.buffer.nbytes}")
             self.needed = max(self.needed, end)
+        return 0
+
+
+cdef class TypesSide(Side):
+    """One side whose blocks have a datatype each and lie bytes apart."""
+    cdef MPI_Datatype *types  # [P]
+    cdef list datatypes       # the same, as long as they are needed
+
+    def __dealloc__(self):
+        free(self.types)
+
+    cdef int take_types(self, spec, int P, bint writable) except -1:
+        data, counts, displs, types = split_types(spec)
+        self.buffer = as_buffer(data, writable)
+        self.reserve(P)
+        self.types = <MPI_Datatype *>malloc((P + 1) * sizeof(MPI_Datatype))
+        if self.types == NULL:
+            raise MemoryError()
+        nothing = self.buffer.in_place or data is None
+        for i in range(P):
+            self.counts[i] = 0 if nothing else 1
+            self.displs[i] = 0
+            self.types[i] = MPI_DATATYPE_NULL
+        if nothing:
+            return 0
+        if counts is not None:
+            load(counts, self.counts, P, "counts")
+        if displs is not None:
+            load(displs, self.displs, P, "displacements")
+        return self.take_datatypes(types, P)
+
+    cdef int take_datatypes(self, types, int P) except -1:
+        cdef MPI.Datatype datatype
+        if len(types) != P:
+            raise ValueError(f"{len(types)} datatypes for {P} ranks")
+        self.datatypes = [as_datatype(each) for each in types]
+        self.needed = 0
+        for i in range(P):
+            datatype = self.datatypes[i]
+            self.types[i] = datatype.ob_mpi
+            if self.counts[i] > 0 and datatype != MPI.DATATYPE_NULL:
+                self.check_block(i)
+        return 0
+
+    cdef int check_block(self, int i) except -1:
+        """It lies in the buffer."""
+        cdef MPI_Aint lower, extent, true_extent
+        cdef Py_ssize_t begin, end
+        check(MPI_Type_get_extent(self.types[i], &lower, &extent))
+        check(MPI_Type_get_true_extent(self.types[i], &lower, &true_extent))
+        begin = self.displs[i] + lower
+        end = begin + (self.counts[i] - 1) * extent + true_extent
+        if begin < 0 or end > self.buffer.nbytes:
+            raise ValueError(f"block {i} is bytes {begin} to {end} of a buffer "
+                             f"of {self.buffer.nbytes}")
+        self.needed = max(self.needed, end)
         return 0

@@ -135,6 +135,14 @@ cdef int size_of(MPI.Comm comm) except -1:
     return P
 
 
+cdef (int, int) degrees_of(MPI.Comm comm):
+    """Its destinations and sources; none where there is no topology, which Rota
+    reports."""
+    if not isinstance(comm, MPI.Topocomm):
+        return 0, 0
+    return comm.outdegree, comm.indegree
+
+
 cdef void *as_stream(stream) except? NULL:
     """The address of a CUDA stream: an integer or what has one as cupy's
     (ptr), torch's (cuda_stream) or CUDA's own (__cuda_stream__) have it."""
@@ -161,7 +169,8 @@ cdef str text_of_plan(const rota_plan *plan, int format):
 cdef class Plan:
     """An all-to-all with fixed counts and buffers, planned once and run often.
 
-    Made by `alltoallv_init` and `alltoall_init`. It keeps its buffers alive.
+    Made by `alltoallv_init`, `alltoallw_init` and `alltoall_init`. It keeps its
+    buffers alive.
     In a ``with`` statement it is freed at the end, after it is complete.
     """
     cdef rota_plan *handle
@@ -320,7 +329,7 @@ cdef class VaryingPlan(Plan):
     Made by `alltoallv_varying_init`.
     """
     cdef MPI.Datatype datatype
-    cdef int P
+    cdef int n_send, n_recv  # blocks
     cdef Side out, into  # hold the arrays of counts
 
     def start(self, sendbuf, recvbuf):
@@ -342,8 +351,8 @@ cdef class VaryingPlan(Plan):
         """
         cdef int code
         if not self.active:
-            self.out.take(sendbuf, self.P, False, self.datatype)
-            self.into.take(recvbuf, self.P, True, self.datatype)
+            self.out.take(sendbuf, self.n_send, False, self.datatype)
+            self.into.take(recvbuf, self.n_recv, True, self.datatype)
         with nogil:
             code = rota_alltoallv_start_c(
                 self.handle, self.out.buffer.address,
@@ -521,7 +530,7 @@ cdef class Exchange(Plan):
     cdef MPI.Datatype datatype
     cdef object dtype
     cdef MPI_Aint extent
-    cdef int P
+    cdef int n_send, n_recv  # blocks
     cdef Side out
     cdef object given     # the array to receive in, or None: memories
     cdef Buffer given_buffer
@@ -547,7 +556,7 @@ cdef class Exchange(Plan):
         """
         cdef int code
         if not self.active:
-            self.out.take(sendbuf, self.P, False, self.datatype)
+            self.out.take(sendbuf, self.n_send, False, self.datatype)
         with nogil:
             code = rota_exchange_start_c(
                 self.handle, self.out.buffer.address,
@@ -591,12 +600,13 @@ cdef class Exchange(Plan):
         cdef int code, found
         cdef Memory memory = None
         cdef Py_ssize_t total
-        counts = numpy.empty(self.P, numpy.int64)
-        displs = numpy.empty(self.P, numpy.int64)
+        # One entry more: where nobody sends, the last one is still there.
+        counts = numpy.zeros(self.n_recv + 1, numpy.int64)
+        displs = numpy.zeros(self.n_recv + 1, numpy.int64)
         cdef long[::1] c = counts, d = displs
         cdef MPI_Count *came = <MPI_Count *>&c[0]
         cdef MPI_Aint *places = <MPI_Aint *>&d[0]
-        cdef int last = self.P - 1
+        cdef int last = max(self.n_recv - 1, 0)
         if self.given is None:
             memory = self.free_memory()
         while True:
@@ -621,7 +631,7 @@ cdef class Exchange(Plan):
         total = d[last] + c[last]
         array = self.given[:total] if memory is None else \
             numpy.frombuffer(memory, self.dtype, total)
-        blocks = Blocks(array, counts, displs)
+        blocks = Blocks(array, counts[:self.n_recv], displs[:self.n_recv])
         if code != MPI_SUCCESS:
             error = Error(code)
             error.blocks = blocks
@@ -679,6 +689,131 @@ cdef class Exchange(Plan):
         super().free()
         self.memories = []
         self.given = self.given_buffer = None
+
+
+class SparseBlocks:
+    """What came in a sparse exchange: a sequence of pairs of a source and the
+    array that it sent, by ascending ranks.
+
+    The arrays view the memory that blocks were received in, and keep it: they
+    stay as they are when the exchange is started again or freed.
+
+    Attributes
+    ----------
+    array : numpy.ndarray
+        All that came, in the order of ranks.
+    sources, counts, displs : numpy.ndarray
+        Of each block the rank that sent it, how many elements it has, and where
+        it begins.
+    """
+
+    __slots__ = ("array", "sources", "counts", "displs")
+
+    def __init__(self, array, sources, counts, displs):
+        self.array, self.sources = array, sources
+        self.counts, self.displs = counts, displs
+
+    def __len__(self):
+        return len(self.sources)
+
+    def __getitem__(self, i):
+        """The source of block i, and its array."""
+        begin = self.displs[i]
+        return int(self.sources[i]), self.array[begin:begin + self.counts[i]]
+
+
+cdef class SparseExchange(Exchange):
+    """An exchange in which each start lists the ranks that it sends to.
+
+    Made by `exchange_init_sparse`.
+    """
+
+    def start(self, sendbuf, dests):
+        """Start the exchange. All ranks do, also those that send nothing.
+
+        Local; does not block.
+
+        Parameters
+        ----------
+        sendbuf : buffer specification
+            ``[buf, counts]`` or ``[buf, (counts, displs)]``, with the plan's
+            datatype and a count for each of `dests`. `buf` stays in use until
+            `wait`. None where `dests` is empty.
+        dests : sequence of int
+            Ranks, each once, in any order. Those whose count is 0 learn of it.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for an active plan, ERR_ARG for a rank that there is not
+            or that comes twice, ERR_COUNT for a negative count, ERR_BUFFER for
+            ``MPI.IN_PLACE``.
+        """
+        cdef int code, n = len(dests)
+        cdef Side out = Side()
+        ranks = numpy.array([operator_index(d) for d in dests] + [0],
+                            numpy.intc)
+        cdef int[::1] to = ranks
+        out.take(sendbuf if n > 0 else [None, []], n, False, self.datatype)
+        with nogil:
+            code = rota_exchange_start_sparse_c(
+                self.handle, out.buffer.address, n, &to[0],
+                <const MPI_Count *>out.counts, <const MPI_Aint *>out.displs)
+        check(code)
+        self.send = out.buffer
+        self.active = True
+
+    def wait(self):
+        """Wait for the exchange and collect its blocks.
+
+        Other threads of Python run meanwhile.
+
+        Returns
+        -------
+        SparseBlocks
+            What came, and from whom.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for a plan that is not active; ERR_BUFFER where the array
+            of `set_buffer` is too short: the exchange stays active, for another.
+        """
+        cdef void *where = NULL
+        cdef int code, found, n = 0
+        cdef const int *from_whom = NULL
+        cdef const MPI_Count *came = NULL
+        cdef const MPI_Aint *places = NULL
+        cdef Memory memory = None
+        cdef Py_ssize_t total
+        if self.given is None:
+            memory = self.free_memory()
+        while True:
+            if memory is not None:
+                check(rota_exchange_set_buffer(self.handle, memory.address,
+                                               memory.nbytes))
+            with nogil:
+                code = rota_exchange_wait_sparse_c(
+                    self.handle, &where, &n, &from_whom, &came, &places)
+            if code == MPI_SUCCESS:
+                break
+            found = error_class(code)
+            if found != MPI_ERR_BUFFER or memory is None:
+                # After these two its blocks still wait for room.
+                if found != MPI_ERR_NO_MEM and found != MPI_ERR_BUFFER:
+                    self.end()
+                check(code)
+            # Longer than ever; counts say how long.
+            memory = self.more_memory((places[n - 1] + came[n - 1])
+                                      * self.extent)
+        self.end()
+        sources = numpy.array([from_whom[i] for i in range(n)], numpy.intc)
+        counts = numpy.array([came[i] for i in range(n)], numpy.int64)
+        displs = numpy.array([places[i] for i in range(n)], numpy.int64)
+        total = displs[n - 1] + counts[n - 1] if n > 0 else 0
+        array = self.given[:total] if memory is None else \
+            numpy.frombuffer(memory, self.dtype, total)
+        return SparseBlocks(array, sources, counts, displs)
 
 
 # ---- making plans -----------------------------------------------------------
@@ -739,6 +874,56 @@ def alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
             <const MPI_Aint *>out.displs, sent, target,
             <const MPI_Count *>counts, <const MPI_Aint *>into.displs, received,
             comm.ob_mpi, hints.ob_mpi, &made.handle)
+    done_with(hints, info)
+    return finish(made, code, failed, out, into, stream)
+
+
+def alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
+    """Plan an all-to-all in which each block has a datatype of its own.
+
+    Collective over `comm`; blocks. See rota_alltoallw_init(3).
+
+    Parameters
+    ----------
+    sendbuf : buffer specification or MPI.IN_PLACE
+        As for ``MPI.Comm.Alltoallw``: ``[buf, types]``,
+        ``[buf, (counts, displs), types]`` or ``[buf, counts, displs, types]``.
+        [P] counts in elements, 1 if not given; [P] displacements in bytes, 0 if
+        not given; [P] datatypes.
+    recvbuf : buffer specification
+        Likewise.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Plan
+        Inactive.
+    """
+    cdef TypesSide out = TypesSide(), into = TypesSide()
+    cdef Plan made = Plan()
+    cdef MPI.Info hints = as_info(info)
+    cdef int P = size_of(comm), code
+    failed = None
+    try:
+        out.take_types(sendbuf, P, False)
+        into.take_types(recvbuf, P, True)
+    except Exception as error:
+        failed = error
+    # Where this rank has no arguments, all are to fail: NULL is an error.
+    cdef long long *counts = NULL if failed is not None else into.counts
+    cdef void *source = out.address()
+    cdef void *target = into.address()
+    with nogil:
+        code = rota_alltoallw_init_c(
+            source, <const MPI_Count *>out.counts,
+            <const MPI_Aint *>out.displs, out.types, target,
+            <const MPI_Count *>counts, <const MPI_Aint *>into.displs,
+            into.types, comm.ob_mpi, hints.ob_mpi, &made.handle)
     done_with(hints, info)
     return finish(made, code, failed, out, into, stream)
 
@@ -843,11 +1028,7 @@ def alltoallv_varying_init(max_block, datatype, MPI.Comm comm, info=None,
     cdef MPI.Info hints = as_info(info)
     cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
     cdef int code
-    made.P = size_of(comm)
-    made.datatype = as_datatype(datatype)
-    made.out, made.into = Side(), Side()
-    made.out.reserve(made.P)
-    made.into.reserve(made.P)
+    set_up_varying(made, datatype, size_of(comm), size_of(comm))
     with nogil:
         code = rota_alltoallv_varying_init(
             bound, made.datatype.ob_mpi, comm.ob_mpi, hints.ob_mpi,
@@ -886,15 +1067,8 @@ def exchange_init(max_block, datatype, MPI.Comm comm, info=None, stream=None):
     cdef Exchange made = Exchange()
     cdef MPI.Info hints = as_info(info)
     cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
-    cdef MPI_Aint lower
     cdef int code
-    made.P = size_of(comm)
-    made.datatype = as_datatype(datatype)
-    made.dtype = dtype_of(made.datatype)
-    check(MPI_Type_get_extent(made.datatype.ob_mpi, &lower, &made.extent))
-    made.memories = []
-    made.out = Side()
-    made.out.reserve(made.P)
+    set_up_exchange(made, datatype, size_of(comm), size_of(comm))
     with nogil:
         code = rota_exchange_init(bound, made.datatype.ob_mpi, comm.ob_mpi,
                                   hints.ob_mpi, &made.handle)
@@ -902,6 +1076,293 @@ def exchange_init(max_block, datatype, MPI.Comm comm, info=None, stream=None):
     check(code)
     if stream is not None:
         made.set_stream(stream)
+    return made
+
+
+cdef int set_up_varying(VaryingPlan made, datatype, int n_send, int n_recv) \
+        except -1:
+    made.n_send, made.n_recv = n_send, n_recv
+    made.datatype = as_datatype(datatype)
+    made.out, made.into = Side(), Side()
+    made.out.reserve(n_send)
+    made.into.reserve(n_recv)
+    return 0
+
+
+cdef int set_up_exchange(Exchange made, datatype, int n_send, int n_recv) \
+        except -1:
+    cdef MPI_Aint lower
+    made.n_send, made.n_recv = n_send, n_recv
+    made.datatype = as_datatype(datatype)
+    made.dtype = dtype_of(made.datatype)
+    check(MPI_Type_get_extent(made.datatype.ob_mpi, &lower, &made.extent))
+    made.memories = []
+    made.out = Side()
+    made.out.reserve(n_send)
+    return 0
+
+
+# ---- neighbours -------------------------------------------------------------
+
+def neighbor_alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
+                            stream=None):
+    """Plan an exchange among neighbours with fixed counts and buffers.
+
+    Collective over `comm`; blocks. See rota_neighbor_alltoallv_init(3).
+
+    Parameters
+    ----------
+    sendbuf : buffer specification
+        As for `alltoallv_init`, with counts and displacements of each
+        destination.
+    recvbuf : buffer specification
+        Likewise, of each source.
+    comm : MPI.Comm
+        Intra-communicator with a process topology.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Plan
+        Inactive.
+
+    Raises
+    ------
+    rota.Error
+        As `alltoallv_init`; ERR_TOPOLOGY without a topology.
+    """
+    cdef Side out = Side(), into = Side()
+    cdef Plan made = Plan()
+    cdef MPI.Info hints = as_info(info)
+    cdef int S, R, code
+    cdef rota_plan **where = &made.handle
+    S, R = degrees_of(comm)
+    failed = None
+    try:
+        out.take(sendbuf, S, False, None)
+        into.take(recvbuf, R, True, None)
+    except Exception as error:
+        failed = error
+        where = NULL  # an error on all ranks
+    cdef MPI_Datatype sent = out.type(), received = into.type()
+    cdef void *source = out.address()
+    cdef void *target = into.address()
+    with nogil:
+        code = rota_neighbor_alltoallv_init_c(
+            source, <const MPI_Count *>out.counts,
+            <const MPI_Aint *>out.displs, sent, target,
+            <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
+            received, comm.ob_mpi, hints.ob_mpi, where)
+    done_with(hints, info)
+    return finish(made, code, failed, out, into, stream)
+
+
+def neighbor_alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
+                            stream=None):
+    """Plan an exchange among neighbours in which each block has a datatype of
+    its own.
+
+    Collective over `comm`; blocks. See rota_neighbor_alltoallw_init(3).
+
+    Parameters
+    ----------
+    sendbuf : buffer specification
+        As for `alltoallw_init`, of each destination.
+    recvbuf : buffer specification
+        Likewise, of each source.
+    comm : MPI.Comm
+        Intra-communicator with a process topology.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Plan
+        Inactive.
+    """
+    cdef TypesSide out = TypesSide(), into = TypesSide()
+    cdef Plan made = Plan()
+    cdef MPI.Info hints = as_info(info)
+    cdef int S, R, code
+    cdef rota_plan **where = &made.handle
+    S, R = degrees_of(comm)
+    failed = None
+    try:
+        out.take_types(sendbuf, S, False)
+        into.take_types(recvbuf, R, True)
+    except Exception as error:
+        failed = error
+        where = NULL  # an error on all ranks
+    cdef void *source = out.address()
+    cdef void *target = into.address()
+    with nogil:
+        code = rota_neighbor_alltoallw_init_c(
+            source, <const MPI_Count *>out.counts,
+            <const MPI_Aint *>out.displs, out.types, target,
+            <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
+            into.types, comm.ob_mpi, hints.ob_mpi, where)
+    done_with(hints, info)
+    return finish(made, code, failed, out, into, stream)
+
+
+def neighbor_alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
+                           stream=None):
+    """Plan an exchange among neighbours with one count for all.
+
+    Collective over `comm`; blocks. See rota_neighbor_alltoall_init(3).
+
+    Parameters
+    ----------
+    sendbuf : buffer specification
+        As for `alltoall_init`, of each destination.
+    recvbuf : buffer specification
+        Likewise, of each source.
+    comm : MPI.Comm
+        Intra-communicator with a process topology.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+    stream : optional
+        As for `Plan.set_stream`.
+
+    Returns
+    -------
+    Plan
+        Inactive.
+    """
+    cdef Side out = Side(), into = Side()
+    cdef Plan made = Plan()
+    cdef MPI.Info hints = as_info(info)
+    cdef int S, R, code
+    cdef long long sent = 0, received = 0
+    cdef rota_plan **where = &made.handle
+    S, R = degrees_of(comm)
+    failed = None
+    try:
+        sent = take_one_count(out, sendbuf, S, False)
+        received = take_one_count(into, recvbuf, R, True)
+    except Exception as error:
+        failed = error
+        where = NULL  # an error on all ranks
+    cdef MPI_Datatype sendtype = out.type(), recvtype = into.type()
+    cdef void *source = out.address()
+    cdef void *target = into.address()
+    with nogil:
+        code = rota_neighbor_alltoall_init_c(
+            source, sent, sendtype, target, received, recvtype, comm.ob_mpi,
+            hints.ob_mpi, where)
+    done_with(hints, info)
+    return finish(made, code, failed, out, into, stream)
+
+
+def neighbor_alltoallv_varying_init(max_block, datatype, MPI.Comm comm,
+                                    info=None, stream=None):
+    """Plan exchanges among neighbours whose counts and buffers are given at
+    each start.
+
+    Collective over `comm`; blocks. See rota_neighbor_alltoallv_varying_init(3).
+
+    Parameters
+    ----------
+    max_block, datatype, info, stream : optional
+        As for `alltoallv_varying_init`.
+    comm : MPI.Comm
+        Intra-communicator with a process topology.
+
+    Returns
+    -------
+    VaryingPlan
+        Inactive.
+    """
+    cdef VaryingPlan made = VaryingPlan()
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef int S, R, code
+    S, R = degrees_of(comm)
+    set_up_varying(made, datatype, S, R)
+    with nogil:
+        code = rota_neighbor_alltoallv_varying_init(
+            bound, made.datatype.ob_mpi, comm.ob_mpi, hints.ob_mpi,
+            &made.handle)
+    done_with(hints, info)
+    check(code)
+    if stream is not None:
+        made.set_stream(stream)
+    return made
+
+
+def neighbor_exchange_init(max_block, datatype, MPI.Comm comm, info=None,
+                           stream=None):
+    """Plan exchanges among neighbours whose receivers know nothing beforehand.
+
+    Collective over `comm`; blocks. See rota_neighbor_exchange_init(3).
+
+    Parameters
+    ----------
+    max_block, datatype, info, stream : optional
+        As for `exchange_init`.
+    comm : MPI.Comm
+        Intra-communicator with a process topology.
+
+    Returns
+    -------
+    Exchange
+        Inactive.
+    """
+    cdef Exchange made = Exchange()
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef int S, R, code
+    S, R = degrees_of(comm)
+    set_up_exchange(made, datatype, S, R)
+    with nogil:
+        code = rota_neighbor_exchange_init(bound, made.datatype.ob_mpi,
+                                           comm.ob_mpi, hints.ob_mpi,
+                                           &made.handle)
+    done_with(hints, info)
+    check(code)
+    if stream is not None:
+        made.set_stream(stream)
+    return made
+
+
+def exchange_init_sparse(datatype, MPI.Comm comm, info=None):
+    """Plan exchanges between few partners, which change and do not know each
+    other.
+
+    Collective over `comm`; blocks. See rota_exchange_init_sparse(3).
+
+    Parameters
+    ----------
+    datatype : MPI.Datatype, dtype or str
+        Of all blocks.
+    comm : MPI.Comm
+        Intra-communicator.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+
+    Returns
+    -------
+    SparseExchange
+        Inactive.
+    """
+    cdef SparseExchange made = SparseExchange()
+    cdef MPI.Info hints = as_info(info)
+    cdef MPI_Aint lower
+    cdef int code
+    made.datatype = as_datatype(datatype)
+    made.dtype = dtype_of(made.datatype)
+    check(MPI_Type_get_extent(made.datatype.ob_mpi, &lower, &made.extent))
+    made.memories = []
+    with nogil:
+        code = rota_exchange_init_sparse(made.datatype.ob_mpi, comm.ob_mpi,
+                                         hints.ob_mpi, &made.handle)
+    done_with(hints, info)
+    check(code)
     return made
 
 

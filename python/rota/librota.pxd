@@ -16,11 +16,38 @@ cdef extern from "rota.h" nogil:
         const MPI_Aint *sdispls, MPI_Datatype sendtype, void *recvbuf,
         const MPI_Count *recvcounts, const MPI_Aint *rdispls,
         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, rota_plan **plan)
+    int rota_alltoallw_init_c(
+        const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf,
+        const MPI_Count *recvcounts, const MPI_Aint *rdispls,
+        const MPI_Datatype *recvtypes, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
     int rota_alltoall_init_c(
         const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
         void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
         MPI_Comm comm, MPI_Info info, rota_plan **plan)
     int rota_alltoallv_varying_init(
+        size_t max_block, MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
+    int rota_neighbor_alltoallv_init_c(
+        const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, MPI_Datatype sendtype, void *recvbuf,
+        const MPI_Count *recvcounts, const MPI_Aint *rdispls,
+        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, rota_plan **plan)
+    int rota_neighbor_alltoallw_init_c(
+        const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf,
+        const MPI_Count *recvcounts, const MPI_Aint *rdispls,
+        const MPI_Datatype *recvtypes, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
+    int rota_neighbor_alltoall_init_c(
+        const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+        void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+        MPI_Comm comm, MPI_Info info, rota_plan **plan)
+    int rota_neighbor_alltoallv_varying_init(
+        size_t max_block, MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
+    int rota_neighbor_exchange_init(
         size_t max_block, MPI_Datatype type, MPI_Comm comm, MPI_Info info,
         rota_plan **plan)
     int rota_alltoallv_start_c(
@@ -36,6 +63,14 @@ cdef extern from "rota.h" nogil:
     int rota_exchange_wait_c(
         rota_plan *plan, void **recvbuf, MPI_Count *recvcounts,
         MPI_Aint *rdispls)
+    int rota_exchange_init_sparse(
+        MPI_Datatype type, MPI_Comm comm, MPI_Info info, rota_plan **plan)
+    int rota_exchange_start_sparse_c(
+        rota_plan *plan, const void *sendbuf, int n, const int *dests,
+        const MPI_Count *sendcounts, const MPI_Aint *sdispls)
+    int rota_exchange_wait_sparse_c(
+        rota_plan *plan, void **recvbuf, int *n_sources, const int **sources,
+        const MPI_Count **recvcounts, const MPI_Aint **rdispls)
     int rota_exchange_set_buffer(
         rota_plan *plan, void *buffer, size_t capacity)
 

@@ -171,6 +171,44 @@ def test_types():
     assert all(b[q, i] == number(q, me, i) for q in range(P) for i in range(3))
 
 
+def test_own_types():
+    """Axis 0 of an array is gathered, axis 1 distributed, as FFTs do it."""
+    a = np.empty((2, 3 * P), "i4")
+    b, c = np.empty((2 * P, 3), "i4"), np.empty((2 * P, 3), "i4")
+    for i in range(2):
+        for k in range(3 * P):
+            a[i, k] = number(me, k, i)
+    send = [MPI.INT.Create_subarray(a.shape, (2, 3), (0, 3 * q)).Commit()
+            for q in range(P)]
+    recv = [MPI.INT.Create_subarray(b.shape, (2, 3), (2 * q, 0)).Commit()
+            for q in range(P)]
+    plan = rota.alltoallw_init([a, send], [b, recv], comm)
+    other = rota.alltoallw_init([a, ([1] * P, [0] * P), send],
+                                [c, [6] * P, [24 * q for q in range(P)],
+                                 ["i4"] * P], comm)
+    raises(ValueError, None, rota.alltoallw_init,
+           [a, send[1:]], [b, recv], comm)
+    raises(ValueError, None, rota.alltoallw_init, [a, send], [b[:1], recv],
+           comm)
+    for datatype in send + recv:
+        datatype.Free()
+    for each in plan, other:
+        each.start()
+        each.wait()
+    want = [[number(q, 3 * me + k, i) for k in range(3)]
+            for q in range(P) for i in range(2)]
+    assert np.array_equal(b, want) and np.array_equal(c, want)
+    raises(rota.Error, MPI.ERR_TYPE, rota.alltoallw_init,
+           [a, [MPI.DATATYPE_NULL] * P], [b, [MPI.INT] * P], comm)
+    in_place = rota.alltoallw_init(MPI.IN_PLACE, [c[:P], ([1] * P,
+                                   [12 * q for q in range(P)]), ["i4"] * P],
+                                   comm)
+    c[:, 0] = np.arange(2 * P) + 100 * me
+    in_place.start()
+    in_place.wait()
+    assert np.array_equal(c[:P, 0], 100 * np.arange(P) + me)
+
+
 def test_many():
     a = np.array([number(me, q, 0) for q in range(P)])
     results = [np.empty(P, int) for _ in range(3)]
@@ -274,6 +312,72 @@ def test_exchange():
     gc.collect()
     for step, blocks in enumerate(kept):
         assert arrived(blocks.array - step)
+
+
+def test_neighbors():
+    """A ring: what goes down arrives from above."""
+    ring = comm.Create_cart([P], periods=[True])
+    down, up = (me - 1) % P, (me + 1) % P
+    a = np.array([number(me, down, 0), number(me, up, 1)], "i4")
+    wanted = [number(down, me, 1), number(up, me, 0)]
+    b, c, d, e = (np.zeros(2, "i4") for _ in range(4))
+    plans = [rota.neighbor_alltoallv_init([a, [1, 1]], [b, [1, 1]], ring),
+             rota.neighbor_alltoall_init(a, c, ring),
+             rota.neighbor_alltoallw_init(
+                 [a, [1, 1], [0, 4], [MPI.INT] * 2],
+                 [e, [1, 1], [0, 4], [MPI.INT] * 2], ring)]
+    rota.startall(plans)
+    rota.waitall(plans)
+    assert list(b) == list(c) == list(e) == wanted
+    varying = rota.neighbor_alltoallv_varying_init(None, "i4", ring)
+    varying.start([a, [1, 1]], [d, [1, 1]])
+    varying.wait()
+    assert list(d) == wanted
+    exchange = rota.neighbor_exchange_init(None, "i4", ring)
+    exchange.start([a, [1, 1]])
+    assert list(np.array(exchange.wait())) == wanted
+    raises(rota.Error, MPI.ERR_TOPOLOGY, rota.neighbor_alltoall_init, a, c,
+           comm)
+    # Nobody has neighbours.
+    empty = comm.Create_dist_graph_adjacent([], [])
+    exchange = rota.neighbor_exchange_init(None, "i4", empty)
+    exchange.start([a, []])
+    assert len(exchange.wait()) == 0
+    empty.Free()
+    ring.Free()
+def test_exchange_sparse():
+    """Each rank sends its number to the next one, and to itself but for one."""
+    dests = [(me + 1) % P] + ([me] if P > 1 and me != 1 else [])
+    a = np.full(2, me, "i4")
+    kept = []
+    with rota.exchange_init_sparse("i4", comm) as plan:
+        for step in range(4):
+            plan.start([a + 100 * step, (np.ones(len(dests), int),
+                                         range(len(dests)))], dests)
+            while step == 2 and not plan.test():
+                pass
+            kept.append(plan.wait())
+        mine = np.zeros(2, "i4")
+        plan.set_buffer(mine)
+        plan.start([a[:1], [1]], dests[:1])
+        blocks = plan.wait()
+        assert np.shares_memory(blocks.array, mine)
+        assert blocks[0][0] == (me - 1) % P and mine[0] == (me - 1) % P
+        plan.set_buffer(None)
+        plan.start(None, [])
+        assert len(plan.wait()) == 0
+        error = raises(rota.Error, MPI.ERR_ARG, plan.start, [a, [1]], [P])
+        assert f"dests[0] = {P}" in str(error)
+        # Longer than what there is memory for.
+        plan.start([np.full(10000, me, "i4"), [10000]], dests[:1])
+        blocks = plan.wait()
+        assert (blocks.array == (me - 1) % P).all() and len(blocks.array) == 10000
+    expected = sorted({(me - 1) % P} | ({me} if P > 1 and me != 1 else set()))
+    gc.collect()
+    for step, blocks in enumerate(kept):
+        assert blocks.sources.tolist() == expected
+        for source, array in blocks:
+            assert array.tolist() == [source + 100 * step]
 
 
 def test_exchange_memory():

@@ -25,6 +25,8 @@ typedef struct rota_params {
     int batch;   /* messages in flight in each direction, or steps of a batch */
     int radix;   /* 2..P */
     int leaders; /* of a node, or all its ranks if they are fewer */
+    bool told;   /* sizes travel with blocks: only what comes in a message
+                         may stay on the way, no copy */
     bool by_datatype; /* MPI gathers the blocks of a message; no builder's
                          concern */
 } rota_params;
@@ -43,6 +45,7 @@ typedef struct rota_algo {
     const char *source;  /* where it was published */
     unsigned params;     /* ROTA_P_... it heeds */
     rota_sizes_kind sizes;
+    bool neighbors;   /* for neighbours, and not for all-to-alls */
     bool nodes;       /* heeds nodes; its radix is that of exchanges in them */
     bool between;     /* and of those between them */
     bool uniform;     /* only for blocks of one size */
@@ -65,11 +68,15 @@ static inline bool rota_algo_is_direct(const rota_algo *algo)
 }
 
 #define ROTA_ALGO(name) extern const rota_algo rota_algo_##name;
+#define ROTA_NEIGHBOR_ALGO(name) ROTA_ALGO(name)
 #include "algos/list.h"
+#undef ROTA_NEIGHBOR_ALGO
 #undef ROTA_ALGO
 
-/* All algorithms, each once; the last entry is NULL. */
+/* All algorithms for all-to-alls and for neighbours, each once; the last entry is
+ * NULL. */
 extern const rota_algo *const rota_algo_table[];
+extern const rota_algo *const rota_neighbor_table[];
 
 /* By name or alias, or NULL. */
 const rota_algo *rota_algo_find(const char *name);

@@ -1,5 +1,6 @@
 /* list.h - the registry: one line an algorithm. No include guard: included
- * with different meanings of ROTA_ALGO. */
+ * with different meanings of ROTA_ALGO, for all-to-alls, and
+ * ROTA_NEIGHBOR_ALGO, for neighbours. */
 ROTA_ALGO(linear)
 ROTA_ALGO(spread_out)
 ROTA_ALGO(pairwise)
@@ -27,5 +28,9 @@ ROTA_ALGO(l_a2a)
 ROTA_ALGO(mpml)
 ROTA_ALGO(nmpml)
 ROTA_ALGO(onmpml)
+ROTA_ALGO(shared_leaders)
+ROTA_ALGO(shared_leaders_overlapped)
 ROTA_ALGO(consensus)
 ROTA_ALGO(mpi)
+ROTA_NEIGHBOR_ALGO(neighbor)
+ROTA_NEIGHBOR_ALGO(neighbor_node)

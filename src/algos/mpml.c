@@ -33,31 +33,28 @@ static int member_by_domain(const rota_topo *t, int node, int place)
     return 0; /* there is no such place */
 }
 
-static int count_leaders(const rota_topo *t, const rota_leaders *leaders,
-                         int node)
+int rota_leaders_of(const rota_topo *t, const rota_leaders *leaders, int node)
 {
     const int Q = rota_topo_node_size(t, node);
 
     return leaders->n < Q ? leaders->n : Q;
 }
 
-/* The number in its node of leader l of L. */
-static int leader_at(const rota_topo *t, const rota_leaders *leaders, int node,
-                     int l)
+int rota_leader_at(const rota_topo *t, const rota_leaders *leaders, int node,
+                   int l)
 {
     const int64_t Q = rota_topo_node_size(t, node);
-    const int L = count_leaders(t, leaders, node);
+    const int L = rota_leaders_of(t, leaders, node);
 
     return leaders->spread ? member_by_domain(t, node, (int)(l * Q / L)) : l;
 }
 
-/* The rank that serves offset i on a node. */
-static int leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
-                     int i)
+int rota_leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
+                   int i)
 {
-    const int l = i % count_leaders(t, leaders, node);
+    const int l = i % rota_leaders_of(t, leaders, node);
 
-    return rota_node_rank(t, node, leader_at(t, leaders, node, l));
+    return rota_node_rank(t, node, rota_leader_at(t, leaders, node, l));
 }
 
 /* ---- what a leader has to do --------------------------------------------- */
@@ -105,8 +102,8 @@ static office open_office(rota_sched *s, const rota_topo *t,
     office o = {.home = rota_home_of(t, s->me), .leaders = leaders};
     const uint32_t others = (uint32_t)o.home.Q - 1;
 
-    o.L = count_leaders(t, leaders, o.home.n);
-    while (o.l < o.L && leader_at(t, leaders, o.home.n, o.l) != o.home.g)
+    o.L = rota_leaders_of(t, leaders, o.home.n);
+    while (o.l < o.L && rota_leader_at(t, leaders, o.home.n, o.l) != o.home.g)
         o.l++;
     if (o.l == o.L)
         return o;
@@ -165,7 +162,7 @@ static void emit_gather(rota_sched *s, const office *o, offsets served)
         return;
     if (l != o->l)
         emit_gather_send(s, o, served,
-                         leader_at(home->t, o->leaders, home->n, l));
+                         rota_leader_at(home->t, o->leaders, home->n, l));
     for (int q = 0; l == o->l && q < home->Q; q++)
         if (q != home->g)
             emit_gather_recv(s, o, served, q);
@@ -179,7 +176,7 @@ static void emit_matrix_send(rota_sched *s, const office *o, int i,
     const rota_home *const home = &o->home;
     const int m = rota_node_at(home, i);
 
-    rota_emit_msg(s, ROTA_SEND, leader_of(home->t, o->leaders, m, i));
+    rota_emit_msg(s, ROTA_SEND, rota_leader_of(home->t, o->leaders, m, i));
     for (uint32_t d = 0; d < size_at(o, i); d++)
         for (int q = 0; q < home->Q; q++)
             rota_emit_block(
@@ -193,7 +190,7 @@ static void emit_matrix_recv(rota_sched *s, const office *o, int i, uint32_t in)
     const rota_home *const home = &o->home;
     const int m = rota_node_at(home, -i);
 
-    rota_emit_msg(s, ROTA_RECV, leader_of(home->t, o->leaders, m, i));
+    rota_emit_msg(s, ROTA_RECV, rota_leader_of(home->t, o->leaders, m, i));
     for (int q = 0; q < home->Q; q++)
         for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
             rota_emit_block(
@@ -253,7 +250,7 @@ static void emit_scatter(rota_sched *s, const office *o, offsets served)
         return;
     if (l != o->l)
         emit_scatter_recv(s, o, served,
-                          leader_at(home->t, o->leaders, home->n, l));
+                          rota_leader_at(home->t, o->leaders, home->n, l));
     for (int q = 0; l == o->l && q < home->Q; q++)
         if (q != home->g)
             emit_scatter_send(s, o, served, q);

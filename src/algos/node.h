@@ -68,7 +68,20 @@ typedef struct rota_leaders {
     bool flow;   /* node by node in one phase; else step by step */
 } rota_leaders;
 
+/* How many a node has; the number in its node of leader l; the rank that serves
+ * offset i on a node. */
+int rota_leaders_of(const rota_topo *t, const rota_leaders *leaders, int node);
+int rota_leader_at(const rota_topo *t, const rota_leaders *leaders, int node,
+                   int l);
+int rota_leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
+                   int i);
+
 int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,
                        rota_sched *s);
+
+/* ---- leaders with shared memory: shared_leaders.c ------------------------ */
+
+int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
+                              bool flow, rota_sched *s);
 
 #endif /* ROTA_NODE_H */

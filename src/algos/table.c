@@ -5,7 +5,18 @@
 
 const rota_algo *const rota_algo_table[] = {
 #define ROTA_ALGO(name) &rota_algo_##name,
+#define ROTA_NEIGHBOR_ALGO(name)
 #include "algos/list.h"
+#undef ROTA_NEIGHBOR_ALGO
+#undef ROTA_ALGO
+    NULL,
+};
+
+const rota_algo *const rota_neighbor_table[] = {
+#define ROTA_ALGO(name)
+#define ROTA_NEIGHBOR_ALGO(name) &rota_algo_##name,
+#include "algos/list.h"
+#undef ROTA_NEIGHBOR_ALGO
 #undef ROTA_ALGO
     NULL,
 };
@@ -28,6 +39,9 @@ const rota_algo *rota_algo_find(const char *name)
     for (int i = 0; rota_algo_table[i]; i++)
         if (strcmp(rota_algo_table[i]->name, name) == 0)
             return rota_algo_table[i];
+    for (int i = 0; rota_neighbor_table[i]; i++)
+        if (strcmp(rota_neighbor_table[i]->name, name) == 0)
+            return rota_neighbor_table[i];
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
         if (strcmp(aliases[i].alias, name) == 0)
             return aliases[i].algo;

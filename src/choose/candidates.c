@@ -1,5 +1,5 @@
 /* candidates.c - which algorithms and parameters are worth a look. */
-#include "plan/plan.h"
+#include "choose/candidates.h"
 
 /* What is looked at where nobody asks for an algorithm: those that are best
  * somewhere. The first wins a tie. Others are the same schedules under other
@@ -10,9 +10,11 @@ static const rota_algo *const worth_a_look[] = {
     &rota_algo_parlinna_coalesced,
     &rota_algo_parlinna_logarithmic,
     &rota_algo_parlinna_staggered,
-    &rota_algo_nmpml,
-    &rota_algo_onmpml,
+    &rota_algo_shared_leaders,
+    &rota_algo_shared_leaders_overlapped,
     &rota_algo_mpi,
+    &rota_algo_neighbor,
+    &rota_algo_neighbor_node,
 };
 enum { N_WORTH = sizeof worth_a_look / sizeof worth_a_look[0] };
 
@@ -94,6 +96,11 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, hints->leaders);
         return v;
     }
+    if (algo->neighbors) { /* all but the last together, and each for itself */
+        add_powers(&v, 1, node);
+        add_value(&v, node);
+        return v;
+    }
     /* On large nodes a few leaders have schedules of millions of stays. */
     add_powers(&v, node > LARGE ? MOST / 2 : 1,
                node < MOST ? node + 1 : MOST + 1);
@@ -134,6 +141,8 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
 {
     const rota_topo *const t = what->topo;
 
+    if (algo->neighbors != what->neighbors)
+        return false;
     /* What is not to pass through the host does not stop on the way. */
     if (hints->device == ROTA_DEVICE_AWARE && algo->sizes != ROTA_SIZES_STATED)
         return false;
@@ -152,7 +161,7 @@ static int why_not(const rota_hints *hints, const rota_plan_kind *what)
     rota_hints wish = *hints;
     rota_choice choice;
 
-    wish.algo = worth_a_look[0];
+    wish.algo = what->neighbors ? &rota_algo_neighbor : worth_a_look[0];
     return rota_choose(&wish, what, &choice);
 }
 
@@ -180,12 +189,13 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
  * expected to save more than it does. bench/choice.sh finds both. */
 static double handicapped(const rota_candidate *c)
 {
-    const double forwards = 1.05, overlaps = 1.15;
+    const double forwards = 1.05, overlaps = 1.2;
 
     if (c->choice.algo->sizes == ROTA_SIZES_STATED)
         return c->predicted;
     return c->predicted *
-           (c->choice.algo == &rota_algo_onmpml ? overlaps : forwards);
+           (c->choice.algo == &rota_algo_shared_leaders_overlapped ? overlaps
+                                                                   : forwards);
 }
 
 const rota_candidate *rota_candidates_best(const rota_candidates *list)

@@ -1,5 +1,6 @@
 /* choose.c - how an algorithm is used: parameters, and how sizes travel. */
-#include "plan/plan.h"
+#include "choose/choose.h"
+#include "rota.h"
 
 /* What [Peng21] measures to be best on its machines, among 1, 2 and 4. */
 enum { DEFAULT_LEADERS = 4 };
@@ -38,8 +39,9 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
     const rota_algo *const algo = choice->algo;
     const bool known = algo->sizes == ROTA_SIZES_LEARNT ? kind == ROTA_FIXED
                                                         : kind != ROTA_EXCHANGE;
-    choice->metadata = known && !algo->every_start
-                           ? ROTA_META_ONCE
+    choice->metadata = known && !algo->every_start ? ROTA_META_ONCE
+                       : hints->progress == ROTA_PROGRESS_MPI
+                           ? ROTA_META_FUSED /* nothing is posted later */
                            : usual_metadata(algo, max_block);
     if (hints->metadata < 0 || (known && algo->sizes != ROTA_SIZES_LEARNT))
         return MPI_SUCCESS;
@@ -54,8 +56,15 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
 }
 
 /* Kinds of plan that an algorithm is not for. */
-static int check_kind(const rota_algo *algo, rota_kind kind, size_t max_block)
+static int check_kind(const rota_algo *algo, const rota_plan_kind *what)
 {
+    const rota_kind kind = what->kind;
+    const size_t max_block = what->max_block;
+
+    if (algo->neighbors != what->neighbors)
+        return rota_fail(MPI_ERR_ARG, "algorithm %s is for %s", algo->name,
+                         algo->neighbors ? "neighbours, not for all-to-alls"
+                                         : "all-to-alls, not for neighbours");
     if (kind == ROTA_EXCHANGE &&
         (algo->native || algo->sizes == ROTA_SIZES_PADDED))
         return rota_fail(MPI_ERR_ARG, "algorithm %s cannot find receive counts",
@@ -117,6 +126,8 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
     choice->params.by_datatype =
         algo->by_datatype || (hints->by_datatype && what->kind == ROTA_FIXED &&
                               algo->params & ROTA_P_PACKING);
-    ROTA_TRY(check_kind(algo, what->kind, what->max_block));
-    return choose_metadata(hints, what->kind, what->max_block, choice);
+    ROTA_TRY(check_kind(algo, what));
+    ROTA_TRY(choose_metadata(hints, what->kind, what->max_block, choice));
+    choice->params.told = choice->metadata != ROTA_META_ONCE;
+    return MPI_SUCCESS;
 }

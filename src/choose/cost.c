@@ -77,17 +77,47 @@ static void count_path(const counter *k, int peer, double bytes, double n[])
     double *const most = &n[ROTA_TERM_PATH_BYTE];
     double *const across = &k->toward[t->n_nodes];
 
-    k->toward[to] += bytes;
+    k->toward[to] += k->how->leaders > 0 ? bytes / k->how->leaders : bytes;
     if ((to < half) != (t->node[k->s->me] < half))
         *across += bytes;
     *most = rota_larger(*most, rota_larger(k->toward[to], *across));
+}
+
+/* The rank that does not lend stays copies every block; beyond a domain that
+ * takes as much as one of the two copies of a message that goes there. */
+static void count_handed(const counter *k, rota_dir dir, uint32_t m,
+                         rota_link link, double how_often, double bytes,
+                         double n[])
+{
+    const rota_msg *const msg = &k->s->msgs[dir].msg[m];
+
+    count_message(n, link, how_often, 0);
+    if (rota_msg_lends(k->s, dir, m))
+        return;
+    n[ROTA_TERM_COPIED_BLOCK] +=
+        (msg[1].first - msg[0].first) * k->how->density;
+    if (link == ROTA_LINK_NODE)
+        n[rota_term(link, ROTA_PER_BYTE)] += bytes / 2;
+    else
+        n[ROTA_TERM_COPIED_BYTE] += bytes;
+}
+
+/* Do the blocks of a message lie end to end? Those that have numbers in a row do,
+ * if the user's do. Where sizes are told they are put behind them. */
+static bool is_packed(const counter *k, const rota_block item[], uint32_t n)
+{
+    bool in_a_row = k->how->metadata == ROTA_META_ONCE;
+
+    for (uint32_t i = 1; i < n && in_a_row; i++)
+        in_a_row = item[i] == item[i - 1] + 1;
+    return n > 1 && !in_a_row;
 }
 
 /* The bytes of a message, and how likely it is that it has any. */
 static double expect_message(const counter *k, const rota_msg *m,
                              const rota_block item[], double *how_often)
 {
-    const rota_block stays = 2 * (rota_block)k->s->P;
+    const rota_block stays = rota_stays(k->s);
     double bytes = 0, none = 1;
 
     for (uint32_t i = m[0].first; i < m[1].first; i++) {
@@ -101,6 +131,37 @@ static double expect_message(const counter *k, const rota_msg *m,
     return bytes;
 }
 
+/* Sizes that go with receive m: none where it is known what comes, and one for all
+ * blocks that this rank keeps where it knows theirs. */
+static double received_cells(const counter *k, uint32_t m)
+{
+    const rota_msgs *const l = &k->s->msgs[ROTA_RECV];
+    const rota_block P = (rota_block)k->s->P;
+    uint32_t land = 0;
+
+    if (k->how->known && rota_msg_is_direct(k->s, ROTA_RECV, m))
+        return 0;
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        land += l->item[i] >= P && l->item[i] < 2 * P;
+    const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
+    return k->how->known && land > 1 ? n - land + 1 : n;
+}
+
+/* Sizes per block of a phase's messages. A sender does not know what its blocks
+ * are to their receivers: it is taken to send as many sizes as it receives. */
+static double cells_per_block(const counter *k, uint32_t phase)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    const rota_msg *const msg = k->s->msgs[ROTA_RECV].msg;
+    double cells = 0;
+
+    for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++)
+        cells += received_cells(k, m);
+    const uint32_t n =
+        msg[p[1].msg[ROTA_RECV]].first - msg[p->msg[ROTA_RECV]].first;
+    return n > 0 ? cells / n : 1;
+}
+
 /* The messages of one direction of a phase, of which *slowest is the slowest
  * link. Those without bytes are not sent, unless they tell sizes. Returns how
  * many there are. */
@@ -110,6 +171,7 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
     const rota_phase *const p = &k->s->phase[phase];
     const rota_msgs *const l = &k->s->msgs[dir];
     const bool tells = k->how->metadata != ROTA_META_ONCE && !p->native;
+    const double per_block = tells ? cells_per_block(k, phase) : 0;
     double sent = 0;
 
     clear_path(k);
@@ -125,14 +187,23 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
             n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
             continue;
         }
-        if (blocks > 1 || (tells && dir == ROTA_RECV)) {
+        if (l->msg[m].handed && link <= ROTA_LINK_NODE && !tells) {
+            count_handed(k, dir, m, link, often, bytes, n);
+            if (dir == ROTA_RECV) { /* who gives does not wait */
+                *slowest = link > *slowest ? link : *slowest;
+                sent += often;
+            }
+            continue;
+        }
+        if (is_packed(k, l->item + l->msg[m].first, blocks) ||
+            (tells && dir == ROTA_RECV)) {
             n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
             n[ROTA_TERM_COPIED_BYTE] += bytes;
         }
-        if (tells && sizes_go_before(k))
-            count_message(n, link, 1, (double)CELL * blocks);
+        if (tells && per_block > 0 && sizes_go_before(k))
+            count_message(n, link, 1, CELL * per_block * blocks);
         else if (tells)
-            bytes += (double)CELL * blocks;
+            bytes += CELL * per_block * blocks;
         count_message(n, link, often, bytes);
         if (link == ROTA_LINK_NET)
             count_path(k, l->msg[m].peer, bytes, n);
@@ -197,6 +268,29 @@ static double *step_of(const counter *k, uint32_t phase, int term)
     return k->step[n <= ROTA_STEPS ? i : (uint64_t)i * ROTA_STEPS / n].n;
 }
 
+/* Of the copies of a phase the first message's are made before anything is under
+ * way, and the last one's when nothing is any more: while the phases before and
+ * after it go on, if at all. */
+static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
+                       double share, double n[])
+{
+    static const int copies[] = {ROTA_TERM_COPIED_BYTE, ROTA_TERM_COPIED_BLOCK};
+
+    if ((dir == ROTA_SEND && phase == 0) || k->s->phase[phase].flow)
+        return;
+    for (int i = 0; i < 2; i++) {
+        const int t = copies[i];
+        const uint32_t beside = dir == ROTA_SEND ? phase - 1 : phase + 1;
+        const uint32_t steps = k->s->n_phases + 1;
+        double *const there =
+            k->step[steps <= ROTA_STEPS ? beside
+                                        : (uint64_t)beside * ROTA_STEPS / steps]
+                .n;
+        there[t] += weight(k, t) * share * n[t];
+        n[t] -= share * n[t];
+    }
+}
+
 static void count_messages(const counter *k, uint32_t phase)
 {
     const rota_phase *const p = &k->s->phase[phase];
@@ -207,6 +301,8 @@ static void count_messages(const counter *k, uint32_t phase)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         most = rota_larger(
             most, count_direction(k, phase, (rota_dir)dir, n[dir], &slowest));
+    for (int dir = 0; most > 0 && dir < ROTA_N_DIRS; dir++)
+        count_ends(k, phase, (rota_dir)dir, 1 / rota_larger(most, 1), n[dir]);
     /* The processor does both directions, links go both ways. */
     for (int t = 0; t < ROTA_N_TERMS; t++)
         step_of(k, phase, t)[t] +=

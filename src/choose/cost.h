@@ -78,8 +78,12 @@ typedef struct rota_terms {
 typedef struct rota_run_kind {
     const rota_topo *topo;
     rota_metadata metadata;
-    bool shared;    /* shared memory carries messages within nodes */
-    double load;    /* ranks of a node for each of its cores, at least 1 */
+    bool known;  /* metadata is not once: of blocks that a rank keeps, their
+                       sum is told only */
+    int leaders; /* not 0: so many ranks of a node send to different nodes all
+                       that it has for them; else all ranks do alike */
+    bool shared; /* shared memory carries messages within nodes */
+    double load; /* ranks of a node for each of its cores, at least 1 */
     double density; /* part of the blocks in transit that have any bytes; 1
                        where that is known of each */
 } rota_run_kind;

@@ -1,8 +1,8 @@
 /* decide.c - which of the candidates it is to be. */
 #define _GNU_SOURCE
+#include "choose/decide.h"
+#include "base/crossing.h"
 #include "choose/device_cost.h"
-#include "exec/late.h"
-#include "plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,44 +25,37 @@ static int rounded(double x)
                  : INT32_MIN;
 }
 
-static rota_decision_key make_key(const rota_plan *p, const rota_hints *hints,
-                                  bool native_free)
+static rota_decision_key make_key(const rota_wanted *w,
+                                  const rota_candidates *list)
 {
     return (rota_decision_key){
-        .hints = rota_hints_hash(hints),
-        .kind = (int)p->kind,
-        .how = 4 * (int)p->candidates.item[0].choice.metadata + 2 * p->ipc +
-               native_free,
-        .largest = rounded((double)p->stats.largest),
-        .mean = rounded(p->stats.mean),
-        .density = rounded(p->stats.density),
-        .imbalance = rounded(p->stats.imbalance),
+        .hints = rota_hints_hash(w->hints),
+        .kind = (int)w->what.kind,
+        .how = 8 * (int)list->item[0].choice.metadata + 4 * w->what.neighbors +
+               2 * w->what.ipc + w->what.native_free,
+        .largest = rounded((double)w->stats.largest),
+        .mean = rounded(w->stats.mean),
+        .density = rounded(w->stats.density),
+        .imbalance = rounded(w->stats.imbalance),
     };
 }
 
-static void remember(const rota_plan *p, const rota_decision_key *key)
+static void remember(rota_learnt *l, const rota_decision_key *key,
+                     const rota_decision *d)
 {
-    rota_comm *const c = p->comm;
-    rota_decision *const d = &c->decision[c->n_decisions % ROTA_DECISIONS];
+    const unsigned i = l->n_before++ % ROTA_DECISIONS;
 
-    d->key = *key;
-    d->choice = p->choice;
-    d->why = p->why;
-    d->candidates = p->candidates;
-    c->n_decisions++;
+    l->before[i].key = *key;
+    l->before[i].decision = *d;
 }
 
-static bool recall(rota_plan *p, const rota_decision_key *key)
+static bool recall(const rota_learnt *l, const rota_decision_key *key,
+                   rota_decision *d)
 {
-    const rota_comm *const c = p->comm;
-
-    for (unsigned i = 0; i < c->n_decisions && i < ROTA_DECISIONS; i++) {
-        const rota_decision *const d = &c->decision[i];
-        if (memcmp(&d->key, key, sizeof *key) != 0)
+    for (unsigned i = 0; i < l->n_before && i < ROTA_DECISIONS; i++) {
+        if (memcmp(&l->before[i].key, key, sizeof *key) != 0)
             continue;
-        p->choice = d->choice;
-        p->why = d->why;
-        p->candidates = d->candidates;
+        *d = l->before[i].decision;
         return true;
     }
     return false;
@@ -72,101 +65,76 @@ static bool recall(rota_plan *p, const rota_decision_key *key)
 
 /* Sizes of blocks, as far as this rank knows them; the rest is as on
  * average. */
-static double *expect_sizes(const rota_plan *p, const rota_sched *s)
+static double *expect_sizes(const rota_wanted *w, const rota_sched *s)
 {
-    const rota_problem *const problem = &p->problem;
-    const size_t *const sent = rota_problem_sent(problem);
-    double *const bytes = malloc(s->n_blocks * sizeof *bytes);
+    const rota_problem *const problem = w->problem;
+    double *const bytes = malloc(((size_t)s->n_blocks + 1) * sizeof *bytes);
 
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
-        bytes[b] = rota_block_is_padded(s, b) ? (double)p->stats.largest
-                                              : p->stats.mean;
-    for (int q = 0; bytes && p->kind == ROTA_FIXED && q < s->P; q++) {
-        bytes[rota_src(s, q)] = (double)sent[q];
-        bytes[rota_dst(s, q)] = (double)problem->recv.bytes[q];
-    }
+        bytes[b] = rota_block_is_padded(s, b) ? (double)w->stats.largest
+                                              : w->stats.mean;
+    if (!bytes || w->what.kind != ROTA_FIXED)
+        return bytes;
+    for (rota_block b = rota_stays(s); s->crossing && b < s->n_blocks; b++)
+        bytes[b] =
+            (double)rota_crossing_bytes(s->crossing, rota_block_slot(s, b));
+    for (int i = 0; i < s->n_send; i++)
+        bytes[rota_src(s, i)] = (double)rota_problem_sent(problem)[i];
+    for (int i = 0; i < s->n_recv; i++)
+        bytes[rota_dst(s, i)] = (double)problem->recv.bytes[i];
     return bytes;
 }
 
-static bool may_share(const rota_plan *p, const rota_choice *choice)
+static bool may_share(const rota_wanted *w, const rota_choice *choice)
 {
-    return p->comm->node && choice->intranode != ROTA_INTRANODE_P2P &&
+    return w->shares && choice->intranode != ROTA_INTRANODE_P2P &&
            choice->device != ROTA_DEVICE_AWARE;
 }
 
-/* Copies of devices, where all blocks are on one, go before the rest, and bytes
- * become those that are left to the host. */
-static int count_terms(const rota_plan *p, const rota_choice *choice,
-                       const rota_sched *s, double bytes[], bool shared,
-                       double density, rota_terms step[])
-{
-    const double load =
-        (double)rota_topo_largest_node(&p->comm->topo) / p->comm->cores;
-    const rota_run_kind how = {.topo = p->topo,
-                               .metadata = choice->metadata,
-                               .shared = shared,
-                               .load = load > 1 ? load : 1,
-                               .density = density};
-    rota_terms copies = {{0}};
-
-    if (p->ipc)
-        rota_device_count(s, bytes, choice->device, &copies);
-    ROTA_TRY(rota_cost_count(s, bytes, &how, step));
-    for (int t = 0; t < ROTA_N_TERMS; t++)
-        step[0].n[t] += copies.n[t];
-    return MPI_SUCCESS;
-}
-
-static const rota_machine *machine(const rota_plan *p)
-{
-    return p->comm->tuning.has_machine ? &p->comm->tuning.machine
-                                       : &rota_machine_usual;
-}
-
 /* Of this rank; HUGE_VAL if it cannot be told. */
-static rota_cost price(const rota_plan *p, const rota_choice *choice)
+static rota_cost price(const rota_wanted *w, const rota_machine *machine,
+                       const rota_ranks *ranks, const rota_choice *choice)
 {
+    const rota_run_kind how = {.topo = w->what.topo,
+                               .metadata = choice->metadata,
+                               .known = w->what.kind == ROTA_VARYING,
+                               .leaders = rota_leaders_of(choice, w->what.topo),
+                               .shared = may_share(w, choice),
+                               .load = w->load,
+                               .density = w->stats.density};
     rota_cost cost = {{{HUGE_VAL}}};
     rota_terms step[ROTA_STEPS];
     double *bytes = NULL;
     rota_sched s;
 
-    if (rota_sched_init(&s, p->comm->P, p->comm->me) == MPI_SUCCESS &&
-        choice->algo->build(p->topo, &choice->params, &s) == MPI_SUCCESS)
-        bytes = expect_sizes(p, &s);
-    if (bytes && count_terms(p, choice, &s, bytes, may_share(p, choice),
-                             p->stats.density, step) == MPI_SUCCESS)
-        cost = rota_cost_of(machine(p), step);
+    if (rota_sched_init_among(&s, ranks->P, ranks->me, w->problem->neighbors) ==
+        MPI_SUCCESS) {
+        rota_sched_set_crossing(&s, w->problem->crossing, choice->metadata);
+        if (choice->algo->build(w->what.topo, &choice->params, &s) ==
+            MPI_SUCCESS)
+            bytes = expect_sizes(w, &s);
+    }
+    if (bytes && rota_choice_count(choice, w->what.ipc, &s, bytes, &how,
+                                   step) == MPI_SUCCESS)
+        cost = rota_cost_of(machine, step);
     free(bytes);
     rota_sched_free(&s);
     return cost;
 }
 
 /* Every rank prices its own part. */
-static int price_all(const rota_plan *p, rota_candidates *list)
+static int price_all(const rota_wanted *w, const rota_machine *machine,
+                     const rota_ranks *ranks, rota_candidates *list)
 {
     rota_cost cost[ROTA_MAX_PRICES];
 
     for (int i = 0; i < list->n; i++)
-        cost[i] = price(p, &list->item[i].choice);
+        cost[i] = price(w, machine, ranks, &list->item[i].choice);
     rota_fail_clear();
-    ROTA_TRY(rota_agree_costs(p->comm, list->n, cost));
+    ROTA_TRY(ranks->agree_costs(ranks->arg, list->n, cost));
     for (int i = 0; i < list->n; i++)
-        list->item[i].predicted = rota_cost_ns(&cost[i], p->comm->P);
+        list->item[i].predicted = rota_cost_ns(&cost[i], ranks->P);
     return MPI_SUCCESS;
-}
-
-void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
-{
-    const rota_sched *const s = &p->sched;
-    double *const bytes = malloc(s->n_blocks * sizeof *bytes);
-
-    for (rota_block b = 0; bytes && b < s->n_blocks; b++)
-        bytes[b] = (double)rota_late_bytes(p->bytes[b]);
-    if (!bytes || count_terms(p, &p->choice, s, bytes, !p->node_why, 1, step) !=
-                      MPI_SUCCESS)
-        memset(step, 0, ROTA_STEPS * sizeof *step);
-    free(bytes);
 }
 
 /* ---- deciding --------------------------------------------------------------- */
@@ -181,41 +149,48 @@ static bool leaves_all_open(const rota_hints *hints)
 }
 
 /* What is measured lies in memory of the host. */
-static bool is_measurable(const rota_plan *p, const rota_hints *hints)
+static bool is_measurable(const rota_wanted *w)
 {
-    return !p->ipc && hints->device != ROTA_DEVICE_IPC;
+    return !w->what.ipc && w->hints->device != ROTA_DEVICE_IPC;
+}
+
+/* The row's choice as hints. */
+static rota_hints wish_of(const rota_tuning_row *row, const rota_hints *hints)
+{
+    return (rota_hints){
+        .algo = row->choice.algo,
+        .batch = row->choice.params.batch,
+        .radix = row->choice.params.radix,
+        .leaders = row->choice.params.leaders,
+        .by_datatype = row->choice.params.by_datatype,
+        .metadata = (int)row->choice.metadata,
+        .intranode = hints->intranode != ROTA_INTRANODE_AUTO
+                         ? hints->intranode
+                         : row->choice.intranode,
+    };
 }
 
 /* A row of the tuning, if there is one and what it names can be had. */
-static bool take_row(rota_plan *p, const rota_hints *hints,
-                     const rota_plan_kind *what)
+static bool take_row(const rota_wanted *w, const rota_learnt *l,
+                     rota_decision *d)
 {
     const rota_tuning_row *const row =
-        leaves_all_open(hints) && !hints->measure && is_measurable(p, hints)
-            ? rota_tuning_find(&p->comm->tuning, &p->stats)
+        leaves_all_open(w->hints) && !w->hints->measure && is_measurable(w)
+            ? rota_tuning_find(&l->tuning, &w->stats)
             : NULL;
-    rota_hints wish = {0};
 
-    if (!row || (row->choice.algo->native && !what->native_free) ||
-        (row->choice.algo->uniform && !p->uniform))
+    if (!row || (row->choice.algo->native && !w->what.native_free) ||
+        (row->choice.algo->uniform && !w->uniform))
         return false;
-    wish.algo = row->choice.algo;
-    wish.batch = row->choice.params.batch;
-    wish.radix = row->choice.params.radix;
-    wish.leaders = row->choice.params.leaders;
-    wish.by_datatype = row->choice.params.by_datatype;
-    wish.metadata = (int)row->choice.metadata;
-    wish.intranode = hints->intranode != ROTA_INTRANODE_AUTO
-                         ? hints->intranode
-                         : row->choice.intranode;
+    const rota_hints wish = wish_of(row, w->hints);
     rota_candidate only = {.predicted = -1, .measured = 1e3 * row->us};
-    if (rota_choose(&wish, what, &only.choice) != MPI_SUCCESS) {
+    if (rota_choose(&wish, &w->what, &only.choice) != MPI_SUCCESS) {
         rota_fail_clear(); /* not for this kind of plan */
         return false;
     }
-    p->candidates = (rota_candidates){.item = {only}, .n = 1};
-    p->choice = only.choice;
-    p->why = "a row of the tuning";
+    *d = (rota_decision){.choice = only.choice,
+                         .why = "a row of the tuning",
+                         .candidates = {.item = {only}, .n = 1}};
     return true;
 }
 
@@ -247,9 +222,9 @@ static void describe_origin(char machine[], size_t n, char date[], size_t m)
 }
 
 /* All ranks have the same rows or, for want of memory on one, none. */
-static int record(const rota_plan *p, const rota_candidate *best)
+static int record(rota_learnt *l, const rota_stats *s, const rota_ranks *ranks,
+                  const rota_candidate *best)
 {
-    const rota_stats *const s = &p->stats;
     char machine[64], date[16], command[] = "rota_choose=measure";
 
     describe_origin(machine, sizeof machine, date, sizeof date);
@@ -267,54 +242,53 @@ static int record(const rota_plan *p, const rota_candidate *best)
         .us = best->measured / 1e3,
         .from = {machine, date, command},
     };
-    const int err = rota_tuning_put(&p->comm->tuning, &row);
-    const int agreed = rota_agree(p->comm, err, NULL);
+    const int agreed =
+        ranks->agree(ranks->arg, rota_tuning_put(&l->tuning, &row));
     if (agreed != MPI_SUCCESS)
-        rota_comm_forget_tuning(p->comm);
+        rota_learnt_forget(l);
     return agreed;
 }
 
-static int weigh(rota_plan *p, const rota_hints *hints)
+static int weigh(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
+                 const rota_trials *trials, rota_decision *d)
 {
-    rota_candidates *const list = &p->candidates;
-    const bool measure = hints->measure && is_measurable(p, hints);
+    const rota_hints *const hints = w->hints;
+    const bool measure = hints->measure && is_measurable(w);
 
-    ROTA_TRY(price_all(p, list));
-    p->why = p->comm->tuning.has_machine
-                 ? "the cheapest by this machine's prices"
-                 : "the cheapest by the usual prices";
+    ROTA_TRY(price_all(
+        w, l->tuning.has_machine ? &l->tuning.machine : &rota_machine_usual,
+        ranks, &d->candidates));
+    d->why = l->tuning.has_machine ? "the cheapest by this machine's prices"
+                                   : "the cheapest by the usual prices";
     if (measure) {
-        ROTA_TRY(rota_measure(p, hints, list));
-        p->why = "the fastest of those measured";
+        ROTA_TRY(rota_measure(trials, ranks, hints, &d->candidates));
+        d->why = "the fastest of those measured";
     }
-    const rota_candidate *const best = rota_candidates_best(list);
-    p->choice = best->choice;
+    const rota_candidate *const best = rota_candidates_best(&d->candidates);
+    d->choice = best->choice;
     return measure && leaves_all_open(hints) &&
                    hints->intranode == ROTA_INTRANODE_AUTO
-               ? record(p, best)
+               ? record(l, &w->stats, ranks, best)
                : MPI_SUCCESS;
 }
 
-int rota_decide(rota_plan *p, const rota_hints *hints, bool native_free)
+int rota_decide(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
+                const rota_trials *trials, rota_decision *d)
 {
-    const rota_plan_kind what = {.topo = p->topo,
-                                 .kind = p->kind,
-                                 .max_block = p->max_block,
-                                 .native_free = native_free,
-                                 .ipc = p->ipc};
+    const rota_hints *const hints = w->hints;
 
-    ROTA_TRY(rota_candidates_find(hints, &what, &p->candidates));
-    if (p->candidates.n == 1 && hints->algo) {
-        p->choice = p->candidates.item[0].choice;
-        p->why = "asked for by a hint";
+    ROTA_TRY(rota_candidates_find(hints, &w->what, &d->candidates));
+    if (d->candidates.n == 1 && hints->algo) {
+        d->choice = d->candidates.item[0].choice;
+        d->why = "asked for by a hint";
         return MPI_SUCCESS;
     }
-    ROTA_TRY(rota_comm_load_tuning(
-        p->comm, hints->tuning_file[0] ? hints->tuning_file : NULL));
-    const rota_decision_key key = make_key(p, hints, native_free);
-    if (take_row(p, hints, &what) || recall(p, &key))
+    ROTA_TRY(rota_tuning_load(
+        l, ranks, hints->tuning_file[0] ? hints->tuning_file : NULL));
+    const rota_decision_key key = make_key(w, &d->candidates);
+    if (take_row(w, l, d) || recall(l, &key, d))
         return MPI_SUCCESS;
-    ROTA_TRY(weigh(p, hints));
-    remember(p, &key);
+    ROTA_TRY(weigh(w, l, ranks, trials, d));
+    remember(l, &key, d);
     return MPI_SUCCESS;
 }

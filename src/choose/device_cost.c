@@ -1,13 +1,13 @@
 /* device_cost.c - see device_cost.h. */
 #include "choose/device_cost.h"
 
-/* P blocks, all as one. */
-static void count_side(const rota_sched *s, const double bytes[],
-                       rota_block first, rota_terms *terms)
+/* n blocks, all as one. */
+static void count_side(const double bytes[], rota_block first, int n,
+                       rota_terms *terms)
 {
     double sum = 0;
 
-    for (rota_block b = first; b < first + (rota_block)s->P; b++)
+    for (rota_block b = first; b < first + (rota_block)n; b++)
         sum += bytes[b];
     terms->n[ROTA_TERM_STAGED_SIDE] += sum > 0;
     terms->n[ROTA_TERM_STAGED_BYTE] += sum;
@@ -18,7 +18,7 @@ static void count_ipc(const rota_sched *s, double bytes[], rota_terms *terms)
 {
     enum { ENTRY = 128 };
 
-    for (int q = 0; q < s->P; q++) {
+    for (int q = 0; q < s->n_recv; q++) {
         double *const here = &bytes[rota_dst(s, q)];
         terms->n[ROTA_TERM_DEVICE_COPY] += *here > 0;
         terms->n[ROTA_TERM_DEVICE_BYTE] += *here;
@@ -34,6 +34,20 @@ void rota_device_count(const rota_sched *s, double bytes[],
         count_ipc(s, bytes, terms);
         return;
     }
-    count_side(s, bytes, rota_src(s, 0), terms);
-    count_side(s, bytes, rota_dst(s, 0), terms);
+    count_side(bytes, rota_src(s, 0), s->n_send, terms);
+    count_side(bytes, rota_dst(s, 0), s->n_recv, terms);
+}
+
+int rota_choice_count(const rota_choice *choice, bool on_device,
+                      const rota_sched *s, double bytes[],
+                      const rota_run_kind *how, rota_terms step[ROTA_STEPS])
+{
+    rota_terms copies = {{0}};
+
+    if (on_device)
+        rota_device_count(s, bytes, choice->device, &copies);
+    ROTA_TRY(rota_cost_count(s, bytes, how, step));
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        step[0].n[t] += copies.n[t];
+    return MPI_SUCCESS;
 }

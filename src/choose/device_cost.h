@@ -10,4 +10,10 @@
 void rota_device_count(const rota_sched *s, double bytes[],
                        rota_device_path path, rota_terms *terms);
 
+/* The terms of a run of a schedule that was built for a choice, as
+ * rota_cost_count has them; on_device: and those copies. */
+int rota_choice_count(const rota_choice *choice, bool on_device,
+                      const rota_sched *s, double bytes[],
+                      const rota_run_kind *how, rota_terms step[ROTA_STEPS]);
+
 #endif /* ROTA_DEVICE_COST_H */

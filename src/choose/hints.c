@@ -1,5 +1,5 @@
 /* hints.c - wishes from MPI_Info and from the environment. */
-#include "plan/plan.h"
+#include "choose/hints.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,6 +26,8 @@ static int read_algorithm(const char *key, const char *value, rota_hints *hints)
         return MPI_SUCCESS;
     for (int i = 0; rota_algo_table[i]; i++)
         rota_append_name(names, sizeof names, rota_algo_table[i]->name);
+    for (int i = 0; rota_neighbor_table[i]; i++)
+        rota_append_name(names, sizeof names, rota_neighbor_table[i]->name);
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
 }
 
@@ -122,13 +124,37 @@ static int read_intranode(const char *key, const char *value, rota_hints *hints)
     return MPI_SUCCESS;
 }
 
+/* In the order of rota_progress. */
+static const char *const progress_name[ROTA_N_PROGRESS] = {
+    "calls",
+    "thread",
+    "mpi",
+};
+
+const char *rota_progress_name(rota_progress progress)
+{
+    return progress_name[progress];
+}
+
 static int read_progress(const char *key, const char *value, rota_hints *hints)
 {
-    hints->by_thread = strcmp(value, "thread") == 0;
-    if (!hints->by_thread && strcmp(value, "calls") != 0)
-        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: calls, thread", key,
-                         value);
+    int found;
+
+    ROTA_TRY(read_name(key, value, progress_name, ROTA_N_PROGRESS, &found));
+    hints->progress = (rota_progress)found;
     return MPI_SUCCESS;
+}
+
+/* What MPI is to move on alone are messages that are all posted at the start, by
+ * MPI. Hints that say otherwise count. */
+static void imply(rota_hints *hints)
+{
+    if (hints->progress != ROTA_PROGRESS_MPI)
+        return;
+    if (!hints->algo)
+        hints->algo = &rota_algo_spread_out;
+    if (hints->intranode == ROTA_INTRANODE_AUTO)
+        hints->intranode = ROTA_INTRANODE_P2P;
 }
 
 /* In the order of rota_device_path. */
@@ -221,7 +247,8 @@ const rota_hint rota_hint_table[] = {
      read_intranode},
     {"rota_copied_once_from", "ROTA_COPIED_ONCE_FROM", "1" UP_TO,
      "by tuning, else 1536", read_copied_once_from},
-    {"rota_progress", "ROTA_PROGRESS", "calls, thread", "calls", read_progress},
+    {"rota_progress", "ROTA_PROGRESS", "calls, thread, mpi", "calls",
+     read_progress},
     {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware, cuda_ipc",
      "auto", read_device},
     {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
@@ -235,12 +262,21 @@ const rota_hint rota_hint_table[] = {
 /* Those of librota_mpi are read by src/mpi/settings.c. */
 const rota_variable rota_variable_table[] = {
     {"ROTA_EXPLAIN", "1: rank 0 says of each plan what was chosen and why"},
+    {"ROTA_RECORD", "a folder: the counts of all exchanges are written there"},
+    {"ROTA_STALL_S", "seconds after which a wait in which nothing gets on is "
+                     "told; 0: never (usually 60)"},
     {"ROTA_MPI", "librota_mpi: on, off (usually on)"},
-    {"ROTA_MPI_ALLTOALLV_INIT", "likewise, for that function"},
+    {"ROTA_MPI_ALLTOALL", "likewise, for that function"},
+    {"ROTA_MPI_IALLTOALL", "likewise (usually off)"},
+    {"ROTA_MPI_ALLTOALL_INIT", "likewise"},
     {"ROTA_MPI_ALLTOALLV", "likewise"},
     {"ROTA_MPI_IALLTOALLV", "likewise (usually off)"},
-    {"ROTA_MPI_AFTER", "calls that go to MPI first (usually 64)"},
-    {"ROTA_MPI_IN_FLIGHT", "MPI_Ialltoallv at a time (usually 8)"},
+    {"ROTA_MPI_ALLTOALLV_INIT", "likewise"},
+    {"ROTA_MPI_ALLTOALLW", "likewise"},
+    {"ROTA_MPI_ALLTOALLW_INIT", "likewise"},
+    {"ROTA_MPI_AFTER", "calls that go to MPI first (usually by cost)"},
+    {"ROTA_MPI_IN_FLIGHT", "nonblocking exchanges at a time (usually 8)"},
+    {"ROTA_TRACE", "a file for a time line of all runs (Perfetto, rota-draw)"},
     {"ROTA_STATS", "1, all: MPI_Finalize prints what was done"},
     {NULL, NULL},
 };
@@ -269,6 +305,22 @@ static bool is_known(const char *name)
 
 extern char **environ;
 
+/* There is no call whose error a bad value could be. */
+int rota_stall_seconds(bool tell)
+{
+    enum { USUAL = 60 };
+    static const char name[] = "ROTA_STALL_S";
+    const char *const value = getenv(name);
+    int seconds = USUAL;
+
+    if (!value || !*value || read_int(name, value, 0, &seconds) == MPI_SUCCESS)
+        return seconds;
+    if (tell)
+        fprintf(stderr, "rota: %s\n", rota_fail_text());
+    rota_fail_clear();
+    return USUAL;
+}
+
 void rota_variables_check(void)
 {
     static atomic_bool done;
@@ -278,6 +330,7 @@ void rota_variables_check(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank > 0 || atomic_exchange(&done, true))
         return;
+    rota_stall_seconds(true);
     for (char **entry = environ; entry && *entry; entry++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(*entry, "="), *entry);
         if (strncmp(name, "ROTA_", 5) == 0 && !is_known(name))
@@ -331,14 +384,14 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
     *hints = (rota_hints){
         .metadata = -1, .check = true, .measure_ms = USUAL_MEASURE_MS};
     ROTA_TRY(read_environment(hints));
-    if (info == MPI_INFO_NULL)
-        return MPI_SUCCESS;
-    ROTA_TRY(MPI_Info_get_nkeys(info, &n));
+    if (info != MPI_INFO_NULL)
+        ROTA_TRY(MPI_Info_get_nkeys(info, &n));
     for (int i = 0; i < n; i++) {
         ROTA_TRY(MPI_Info_get_nthkey(info, i, key));
         if (strncmp(key, "rota_", 5) == 0)
             ROTA_TRY(read_entry(info, key, hints));
     }
+    imply(hints);
     return MPI_SUCCESS;
 }
 
@@ -365,7 +418,7 @@ void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
         {"rota_check", hints->check},
         {"rota_intranode", hints->intranode},
         {"rota_copied_once_from", (uint64_t)hints->copied_once_from},
-        {"rota_progress", hints->by_thread},
+        {"rota_progress", hints->progress},
         {"rota_device", hints->device},
         {"rota_choose", hints->measure},
         {"rota_measure_ms", (uint64_t)hints->measure_ms},

@@ -42,7 +42,8 @@ static bool is_for(const rota_tuning_row *row, const rota_stats *stats)
     for (int i = 0; i < N_RANGES; i++)
         if (!(value[i] >= range[i].least && value[i] <= range[i].most))
             return false;
-    return row->kind == stats->kind;
+    return row->kind == stats->kind &&
+           row->choice.algo->neighbors == stats->neighbors;
 }
 
 static bool for_the_same(const rota_tuning_row *a, const rota_tuning_row *b)
@@ -55,7 +56,8 @@ static bool for_the_same(const rota_tuning_row *a, const rota_tuning_row *b)
         if (of_a[i].least < of_b[i].least || of_a[i].least > of_b[i].least ||
             of_a[i].most < of_b[i].most || of_a[i].most > of_b[i].most)
             return false;
-    return a->kind == b->kind;
+    return a->kind == b->kind &&
+           a->choice.algo->neighbors == b->choice.algo->neighbors;
 }
 
 static void free_provenance(rota_provenance *from)

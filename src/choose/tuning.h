@@ -37,6 +37,16 @@ typedef struct rota_choice {
     rota_device_path device;
 } rota_choice;
 
+/* Ranks of a full node that send all that it has for others; 0: no such form. */
+static inline int rota_leaders_of(const rota_choice *c, const rota_topo *topo)
+{
+    const int Q = rota_topo_largest_node(topo);
+
+    if (!c->algo->nodes || !(c->algo->params & ROTA_P_LEADERS))
+        return 0;
+    return c->params.leaders < Q ? c->params.leaders : Q;
+}
+
 /* Where something was measured; texts are owned and never NULL once read. Of
  * what a rank measures itself the machine is the rank's own. */
 typedef struct rota_provenance {
@@ -53,7 +63,8 @@ typedef struct rota_range {
 #define ROTA_TUNING_ANY ((rota_range){0, ROTA_TUNING_UNBOUNDED})
 
 typedef struct rota_tuning_row {
-    /* What it is for, by the fields of rota_stats. */
+    /* What it is for, by the fields of rota_stats; neighbours, if its algorithm
+     * is for them. */
     rota_kind kind;
     rota_range ranks, nodes, node_size, cores, largest, mean, density,
         imbalance;

@@ -2,7 +2,7 @@
  * the text from it, and all read that.
  */
 #define _GNU_SOURCE /* secure_getenv */
-#include "plan/plan.h"
+#include "choose/learnt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -168,48 +168,48 @@ static int find(const char *path, found *f)
 
 /* ---- to all ranks ---------------------------------------------------------- */
 
-static int spread_text(const rota_comm *c, size_t size, char **text)
+static int spread_text(const rota_ranks *r, size_t size, char **text)
 {
     int err = MPI_SUCCESS;
 
     if (size == 0)
         return MPI_SUCCESS;
-    if (c->me > 0) {
+    if (r->me > 0) {
         *text = malloc(size);
         err = *text ? MPI_SUCCESS : rota_fail_mem("a tuning file");
     }
-    ROTA_TRY(rota_agree(c, err, NULL));
-    return rota_spread(c, 0, *text, size);
+    ROTA_TRY(r->agree(r->arg, err));
+    return r->spread(r->arg, *text, size);
 }
 
 /* Rank 0's find, on all. Collective; every failure is agreed on. */
-static int spread_found(const rota_comm *c, found *f, int status)
+static int spread_found(const rota_ranks *r, found *f, int status)
 {
     uint64_t size[2] = {0};
 
-    ROTA_TRY(rota_agree(c, status, NULL));
+    ROTA_TRY(r->agree(r->arg, status));
     size[0] = f->path ? strlen(f->path) + 1 : 0;
     size[1] = f->text ? strlen(f->text) + 1 : 0;
-    ROTA_TRY(rota_spread(c, 0, size, sizeof size));
-    ROTA_TRY(rota_spread(c, 0, f->note, sizeof f->note));
-    ROTA_TRY(spread_text(c, size[0], &f->path));
-    return spread_text(c, size[1], &f->text);
+    ROTA_TRY(r->spread(r->arg, size, sizeof size));
+    ROTA_TRY(r->spread(r->arg, f->note, sizeof f->note));
+    ROTA_TRY(spread_text(r, size[0], &f->path));
+    return spread_text(r, size[1], &f->text);
 }
 
 /* In the place of what there is, on all ranks or on none. Collective. */
-static int take(rota_comm *c, found *f, int status)
+static int take(rota_learnt *l, const rota_ranks *r, found *f, int status)
 {
     rota_tuning t = {0};
-    int err = spread_found(c, f, status);
+    int err = spread_found(r, f, status);
 
     if (err == MPI_SUCCESS)
-        err = rota_agree(
-            c, f->text ? rota_tuning_parse(f->text, &t) : MPI_SUCCESS, NULL);
+        err = r->agree(r->arg,
+                       f->text ? rota_tuning_parse(f->text, &t) : MPI_SUCCESS);
     if (err == MPI_SUCCESS) {
-        rota_comm_forget_tuning(c);
-        c->tuning = t;
-        c->tuning_path = f->path;
-        snprintf(c->tuning_note, sizeof c->tuning_note, "%s", f->note);
+        rota_learnt_forget(l);
+        l->tuning = t;
+        l->path = f->path;
+        snprintf(l->note, sizeof l->note, "%s", f->note);
         f->path = NULL;
     } else {
         rota_tuning_free(&t);
@@ -219,11 +219,11 @@ static int take(rota_comm *c, found *f, int status)
     return err;
 }
 
-int rota_comm_read_tuning(rota_comm *c, const char *path)
+int rota_tuning_read(rota_learnt *l, const rota_ranks *r, const char *path)
 {
     found f = {0};
 
-    return take(c, &f, c->me == 0 ? find(path, &f) : MPI_SUCCESS);
+    return take(l, r, &f, r->me == 0 ? find(path, &f) : MPI_SUCCESS);
 }
 
 static int copy_given(const char *text, found *f)
@@ -236,29 +236,28 @@ static int copy_given(const char *text, found *f)
     return f->text ? MPI_SUCCESS : rota_fail_mem("tuning");
 }
 
-int rota_comm_take_tuning(rota_comm *c, const char *text)
+int rota_tuning_take(rota_learnt *l, const rota_ranks *r, const char *text)
 {
     found f = {0};
 
-    return take(c, &f, c->me == 0 ? copy_given(text, &f) : MPI_SUCCESS);
+    return take(l, r, &f, r->me == 0 ? copy_given(text, &f) : MPI_SUCCESS);
 }
 
-int rota_comm_load_tuning(rota_comm *c, const char *path)
+int rota_tuning_load(rota_learnt *l, const rota_ranks *r, const char *path)
 {
-    if (path ? c->tuning_path && strcmp(path, c->tuning_path) == 0
-             : c->tuning_tried)
+    if (path ? l->path && strcmp(path, l->path) == 0 : l->tried)
         return MPI_SUCCESS;
-    return rota_comm_read_tuning(c, path);
+    return rota_tuning_read(l, r, path);
 }
 
-void rota_comm_forget_tuning(rota_comm *c)
+void rota_learnt_forget(rota_learnt *l)
 {
-    rota_tuning_free(&c->tuning);
-    free(c->tuning_path);
-    c->tuning_path = NULL;
-    c->tuning_note[0] = '\0';
-    c->tuning_tried = true;
-    c->n_decisions = 0;
+    rota_tuning_free(&l->tuning);
+    free(l->path);
+    l->path = NULL;
+    l->note[0] = '\0';
+    l->tried = true;
+    l->n_before = 0;
 }
 
 /* ---- writing --------------------------------------------------------------- */
@@ -363,8 +362,8 @@ static int write_tuning(const rota_tuning *t, const char *path)
     return err;
 }
 
-int rota_comm_write_tuning(rota_comm *c, const char *path)
+int rota_tuning_write(rota_learnt *l, const rota_ranks *r, const char *path)
 {
-    return rota_agree(
-        c, c->me == 0 ? write_tuning(&c->tuning, path) : MPI_SUCCESS, NULL);
+    return r->agree(r->arg,
+                    r->me == 0 ? write_tuning(&l->tuning, path) : MPI_SUCCESS);
 }

@@ -11,7 +11,7 @@
  * Objects are read by tables of their keys. "where" says which object it is,
  * for errors.
  */
-#include "plan/plan.h"
+#include "choose/hints.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -149,6 +149,8 @@ static int read_algorithm(const char *where, const cJSON *item, void *into)
     }
     for (int i = 0; rota_algo_table[i]; i++)
         rota_append_name(names, sizeof names, rota_algo_table[i]->name);
+    for (int i = 0; rota_neighbor_table[i]; i++)
+        rota_append_name(names, sizeof names, rota_neighbor_table[i]->name);
     return wrong(where, item, names);
 }
 

@@ -1,22 +1,17 @@
 /* cuda.c - CUDA as a rota_device.
  *
- * The driver's library is not linked: a process that has memory of a GPU has
- * loaded it, whichever runtime it uses and however that was linked, and a
- * process that has not needs nothing from here. Types and names of its
- * functions, with the version in them, are those of the headers that this file
- * is compiled with.
+ * The driver's library is not linked (driver.h), whichever runtime the process
+ * uses and however that was linked. Types and names of its functions, with the
+ * version in them, are those of the headers that this file is compiled with.
  *
  * Pointers belong to contexts. Each call here makes the one of its queue current
  * and then the one before it, so that it does not matter what the thread uses.
  */
-#define _GNU_SOURCE
 #include "device/device.h"
+#include "device/driver.h"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
-#include <dlfcn.h>
-#include <link.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,21 +60,7 @@ struct rota_queue {
 #define NAME(function) TEXT(function)
 #define ENTRY(function, version) {NAME(function), &cu.function},
 
-static bool load(void *library)
-{
-    const struct {
-        const char *name;
-        void *to; /* a pointer to a function of some type */
-    } entry[] = {FUNCTIONS(ENTRY)};
-
-    for (size_t i = 0; i < sizeof entry / sizeof entry[0]; i++) {
-        void *const found = dlsym(library, entry[i].name);
-        if (!found)
-            return false;
-        memcpy(entry[i].to, &found, sizeof found);
-    }
-    return true;
-}
+static const rota_driver_entry entries[] = {FUNCTIONS(ENTRY)};
 
 /* What a call failed with. what: e.g. "a copy". */
 static int check(CUresult result, const char *what)
@@ -436,41 +417,11 @@ static const rota_device cuda = {
     .mark_await = mark_await,
 };
 
-static int note_loads(struct dl_phdr_info *any, size_t size, void *loads)
-{
-    (void)size;
-    *(unsigned long long *)loads = any->dlpi_adds;
-    return 1; /* every object tells the same */
-}
-
-/* How many objects the process has loaded so far. */
-static unsigned long long count_loads(void)
-{
-    unsigned long long loads = 0;
-
-    dl_iterate_phdr(note_loads, &loads);
-    return loads;
-}
-
-/* Without RTLD_NOLOAD the driver would be loaded into processes that do not
- * use it. A look in vain searches the file system; there need not be another one
- * before something more has been loaded. */
 const rota_device *rota_cuda_in_use(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static unsigned long long looked_at; /* loads when it was not there */
-    static bool loaded;
+    static rota_driver driver = {.library = "libcuda.so.1",
+                                 .entry = entries,
+                                 .n = sizeof entries / sizeof entries[0]};
 
-    pthread_mutex_lock(&lock);
-    const unsigned long long loads = loaded ? 0 : count_loads();
-    if (!loaded && loads != looked_at) {
-        void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-        loaded = library && load(library);
-        if (library && !loaded)
-            dlclose(library);
-        looked_at = loads;
-    }
-    const bool found = loaded;
-    pthread_mutex_unlock(&lock);
-    return found ? &cuda : NULL;
+    return rota_driver_in_use(&driver) ? &cuda : NULL;
 }

@@ -1,6 +1,6 @@
 /* device.h - memory of an accelerator, and copies between it and the host.
  *
- * There is one file for each kind of accelerator: cuda.c. It fills a
+ * There is one file for each kind of accelerator: cuda.c, hip.c. It fills a
  * rota_device, and nothing else in the library knows which one it is.
  */
 #ifndef ROTA_DEVICE_H
@@ -102,9 +102,13 @@ const rota_device *rota_device_in_use(void);
 /* Why rota_device_in_use finds none. */
 const char *rota_device_why_none(void);
 
+/* One file each. NULL if the process has not loaded CUDA's driver, or HIP's
+ * runtime. */
 #ifdef ROTA_HAVE_CUDA
-/* NULL if the process has not loaded CUDA's driver. */
 const rota_device *rota_cuda_in_use(void);
+#endif
+#ifdef ROTA_HAVE_HIP
+const rota_device *rota_hip_in_use(void);
 #endif
 
 #endif /* ROTA_DEVICE_H */

@@ -28,12 +28,18 @@ typedef struct own_mark {
 } own_mark;
 
 struct rota_ipc {
+    rota_handover handover; /* first: the executor has its address */
     const rota_device *device;
     rota_queue *queue;
     own_mark *ready, *taken;
     rota_allocation sent; /* where the send blocks lie */
     peer *peer;           /* [P] */
 };
+
+static struct rota_ipc *ipc_of(const rota_exec *x)
+{
+    return (void *)x->handover;
+}
 
 /* ---- of the process --------------------------------------------------------- */
 
@@ -161,6 +167,72 @@ static void put_back_mark(own_mark *m)
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- messages ------------------------------------------------------------------ */
+
+static void tell(rota_exec *x, int to, const char *body, void *place)
+{
+    struct rota_ipc *const g = ipc_of(x);
+    const rota_ipc_place told = {g->sent.handle,
+                                 (uint64_t)(body - g->sent.base)};
+
+    g->peer[to].reads = true;
+    memcpy(place, &told, sizeof told);
+}
+
+static int open_memory(const struct rota_ipc *g, const rota_handle *handle,
+                       window *w)
+{
+    void *base;
+
+    ROTA_TRY(open_shared(g, false, handle, &base));
+    *w = (window){*handle, base};
+    return MPI_SUCCESS;
+}
+
+static bool is_window(const window *w, const rota_handle *handle)
+{
+    return w->base && memcmp(&w->handle, handle, sizeof *handle) == 0;
+}
+
+/* Have what the handle names in the first window. */
+static int turn_to(const struct rota_ipc *g, peer *p, const rota_handle *handle)
+{
+    const window first = p->window[0], last = p->window[KEPT - 1];
+
+    if (is_window(&first, handle))
+        return MPI_SUCCESS;
+    if (is_window(&last, handle)) {
+        p->window[0] = last;
+    } else {
+        if (last.base)
+            ROTA_TRY(g->device->queue_drain(g->queue));
+        ROTA_TRY(open_memory(g, handle, &p->window[0]));
+        close_shared(g, last.base);
+    }
+    p->window[KEPT - 1] = first;
+    return MPI_SUCCESS;
+}
+
+static int fetch(rota_exec *x, int from, const void *place, char *to,
+                 size_t bytes)
+{
+    const struct rota_ipc *const g = ipc_of(x);
+    peer *const p = &g->peer[from];
+    rota_ipc_place told;
+
+    memcpy(&told, place, sizeof told);
+    ROTA_TRY(turn_to(g, p, &told.memory));
+    const rota_rows rows = {.to = to,
+                            .from = p->window[0].base + told.at,
+                            .to_pitch = bytes,
+                            .from_pitch = bytes,
+                            .width = bytes,
+                            .n = 1};
+    ROTA_TRY(g->device->mark_await(g->queue, p->ready));
+    ROTA_TRY(g->device->copy(g->queue, &rows));
+    return g->device->mark_put(g->queue, g->taken->mark);
+}
+
 /* ---- making ------------------------------------------------------------------- */
 
 const char *rota_ipc_share(const rota_device *device, int P, const char *base,
@@ -196,17 +268,17 @@ static bool sends_any(const rota_exec *x)
 int rota_ipc_rebase(rota_exec *x, const char *base)
 {
     rota_allocation sent = {0};
-    const char *const why = sends_any(x)
-                                ? rota_ipc_share(x->ipc->device, x->s->P, base,
-                                                 x->bytes, x->offset, &sent)
-                                : NULL;
+    const char *const why =
+        sends_any(x) ? rota_ipc_share(ipc_of(x)->device, x->s->P, base,
+                                      x->bytes, x->offset, &sent)
+                     : NULL;
 
     if (why)
         return rota_fail(MPI_ERR_BUFFER,
                          "%s, and other ranks are to copy from there "
                          "(rota_device = cuda_ipc); copy_to_cpu works",
                          why);
-    x->ipc->sent = sent;
+    ipc_of(x)->sent = sent;
     return MPI_SUCCESS;
 }
 
@@ -217,9 +289,13 @@ int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
 
     if (!g)
         return rota_fail_mem("copies from device to device");
-    x->ipc = g;
-    g->device = device;
-    g->queue = queue;
+    x->handover = &g->handover;
+    *g = (struct rota_ipc){.handover = {.place_bytes = sizeof(rota_ipc_place),
+                                        .tell = tell,
+                                        .fetch = fetch,
+                                        .release = rota_ipc_free},
+                           .device = device,
+                           .queue = queue};
     g->peer = calloc((size_t)x->s->P, sizeof *g->peer);
     if (!g->peer)
         return rota_fail_mem("copies from device to device");
@@ -230,16 +306,6 @@ int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
                             .memory = g->sent.handle,
                             .ready = g->ready->handle,
                             .taken = g->taken->handle};
-    return MPI_SUCCESS;
-}
-
-static int open_memory(const struct rota_ipc *g, const rota_handle *handle,
-                       window *w)
-{
-    void *base;
-
-    ROTA_TRY(open_shared(g, false, handle, &base));
-    *w = (window){*handle, base};
     return MPI_SUCCESS;
 }
 
@@ -255,7 +321,7 @@ static int open_mark(const struct rota_ipc *g, const rota_handle *handle,
 
 int rota_ipc_open(rota_exec *x, const rota_ipc_card cards[])
 {
-    struct rota_ipc *const g = x->ipc;
+    struct rota_ipc *const g = ipc_of(x);
 
     for (int q = 0; q < x->s->P; q++) {
         peer *const p = &g->peer[q];
@@ -279,7 +345,7 @@ static void free_peer(const struct rota_ipc *g, const peer *p)
 
 void rota_ipc_free(rota_exec *x)
 {
-    struct rota_ipc *const g = x->ipc;
+    struct rota_ipc *const g = ipc_of(x);
 
     if (!g)
         return;
@@ -290,68 +356,20 @@ void rota_ipc_free(rota_exec *x)
     put_back_mark(g->taken);
     free(g->peer);
     free(g);
-    x->ipc = NULL;
+    x->handover = NULL;
 }
 
 /* ---- a run ---------------------------------------------------------------------- */
 
 int rota_ipc_begin(rota_exec *x)
 {
-    return x->ipc->device->mark_put(x->ipc->queue, x->ipc->ready->mark);
-}
-
-rota_ipc_place rota_ipc_tell(const rota_exec *x, int to, const char *body)
-{
-    x->ipc->peer[to].reads = true;
-    return (rota_ipc_place){x->ipc->sent.handle,
-                            (uint64_t)(body - x->ipc->sent.base)};
-}
-
-static bool is_window(const window *w, const rota_handle *handle)
-{
-    return w->base && memcmp(&w->handle, handle, sizeof *handle) == 0;
-}
-
-/* Have what the handle names in the first window. */
-static int turn_to(const struct rota_ipc *g, peer *p, const rota_handle *handle)
-{
-    const window first = p->window[0], last = p->window[KEPT - 1];
-
-    if (is_window(&first, handle))
-        return MPI_SUCCESS;
-    if (is_window(&last, handle)) {
-        p->window[0] = last;
-    } else {
-        if (last.base)
-            ROTA_TRY(g->device->queue_drain(g->queue));
-        ROTA_TRY(open_memory(g, handle, &p->window[0]));
-        close_shared(g, last.base);
-    }
-    p->window[KEPT - 1] = first;
-    return MPI_SUCCESS;
-}
-
-int rota_ipc_fetch(rota_exec *x, int from, const rota_ipc_place *place,
-                   char *to, size_t bytes)
-{
-    const struct rota_ipc *const g = x->ipc;
-    peer *const p = &g->peer[from];
-
-    ROTA_TRY(turn_to(g, p, &place->memory));
-    const rota_rows rows = {.to = to,
-                            .from = p->window[0].base + place->at,
-                            .to_pitch = bytes,
-                            .from_pitch = bytes,
-                            .width = bytes,
-                            .n = 1};
-    ROTA_TRY(g->device->mark_await(g->queue, p->ready));
-    ROTA_TRY(g->device->copy(g->queue, &rows));
-    return g->device->mark_put(g->queue, g->taken->mark);
+    return ipc_of(x)->device->mark_put(ipc_of(x)->queue,
+                                       ipc_of(x)->ready->mark);
 }
 
 int rota_ipc_end(rota_exec *x)
 {
-    const struct rota_ipc *const g = x->ipc;
+    const struct rota_ipc *const g = ipc_of(x);
 
     for (int q = 0; q < x->s->P; q++) {
         if (g->peer[q].reads)

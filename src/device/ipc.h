@@ -49,25 +49,17 @@ int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
                   rota_ipc_card *card);
 int rota_ipc_open(rota_exec *x, const rota_ipc_card cards[]); /* [P] */
 
-/* Waits for the queue; x->ipc may be NULL. */
+/* Waits for the queue; there may be none of it. */
 void rota_ipc_free(rota_exec *x);
 
 /* Send blocks lie at base + x->offset[] from now on. Fails where others cannot
  * open that. */
 int rota_ipc_rebase(rota_exec *x, const char *base);
 
-/* ---- for the executor, whose ipc is not NULL ------------------------------ */
+/* ---- for staging, of an executor that has it ------------------------------ */
 
 /* A run: what is in the queue comes before what is sent. */
 int rota_ipc_begin(rota_exec *x);
-
-/* Where rank to finds the message at body. */
-rota_ipc_place rota_ipc_tell(const rota_exec *x, int to, const char *body);
-
-/* Queue the copy of a message of rank from. Allocates and may wait for the queue
- * if that rank has other memory than in its last runs. */
-int rota_ipc_fetch(rota_exec *x, int from, const rota_ipc_place *place,
-                   char *to, size_t bytes);
 
 /* All messages have been taken: what is put in the queue comes behind that. */
 int rota_ipc_end(rota_exec *x);

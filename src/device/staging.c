@@ -2,7 +2,7 @@
 #include "device/staging.h"
 #include "device/ipc.h"
 #include "exec/late.h"
-#include "exec/program.h"
+#include "exec/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +21,8 @@ enum { PAGE = 4096 };
 typedef struct mirror {
     bool on;
     char *base;        /* the caller's memory */
-    ptrdiff_t *offset; /* [P] of the blocks in it */
-    const rota_layout *layout;
+    ptrdiff_t *offset; /* [n_send] or [n_recv] of the blocks in it */
+    rota_types types;  /* of blocks; borrowed */
     char *memory;
     size_t room;
     bool pinned;
@@ -36,6 +36,7 @@ typedef struct stop {
 } stop;
 
 struct rota_staging {
+    rota_hooks hooks; /* first: the executor has its address */
     const rota_device *device;
     rota_queue *queue;
     mirror side[2]; /* by ROTA_SRC and ROTA_DST */
@@ -52,7 +53,7 @@ struct rota_staging {
     stop stop[MOST_MARKS];
     int n_stops, next_stop; /* the next one that is asked for */
     uint32_t here;          /* blocks of the line that have come */
-    bool *arrived;          /* [P] receive blocks that are to be copied up */
+    bool *arrived;          /* [n_recv] blocks that are to be copied up */
     size_t waiting;         /* bytes of those */
     rota_mark *last;        /* behind all copies up */
     bool rising; /* and it has been put, but not been seen to be passed */
@@ -62,12 +63,17 @@ struct rota_staging {
     int64_t began, down, exchanged, up; /* nanoseconds of rota_now_ns */
 };
 
+static struct rota_staging *staging_of(const rota_exec *x)
+{
+    return (void *)x->hooks;
+}
+
 /* ---- the line ------------------------------------------------------------------ */
 
 /* For making the line: where each send block stands in it, from 1 on; else 0. */
 typedef struct liner {
     struct rota_staging *g;
-    uint32_t *place; /* [P] */
+    uint32_t *place; /* [n_send] */
 } liner;
 
 /* Returns the place of a send block, which joins the line if it is new; 0 for
@@ -100,9 +106,8 @@ static void line_up_send(const liner *k, const rota_sched *s, uint32_t m,
 /* From the caller's send buffer to his receive buffer. */
 static bool is_straight(const rota_exec *x, const rota_copy *k)
 {
-    const rota_block P = (rota_block)x->s->P;
-
-    return x->staging->straight && k->from < P && k->to >= P && k->to < 2 * P;
+    return staging_of(x)->straight && k->from < (rota_block)x->s->n_send &&
+           rota_block_arrives(x->s, k->to);
 }
 
 /* Copies come first: the phase waits for them. Returns how much of the line it
@@ -130,12 +135,13 @@ static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 
 static int line_up(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     const rota_sched *const s = x->s;
-    const liner k = {g, calloc((size_t)s->P, sizeof *k.place)};
+    const size_t n = (size_t)s->n_send + 1;
+    const liner k = {g, calloc(n, sizeof *k.place)};
 
-    g->line = malloc((size_t)s->P * sizeof *g->line);
-    g->queued = malloc((size_t)s->P * sizeof *g->queued);
+    g->line = malloc(n * sizeof *g->line);
+    g->queued = malloc(n * sizeof *g->queued);
     g->after_enter = malloc(((size_t)s->n_phases + 1) * sizeof *g->after_enter);
     g->after_send =
         malloc(((size_t)s->msgs[ROTA_SEND].n + 1) * sizeof *g->after_send);
@@ -157,36 +163,47 @@ static int make_marks(struct rota_staging *g)
     return MPI_SUCCESS;
 }
 
-static int make_sides(struct rota_staging *g, size_t P)
+static size_t n_blocks(const rota_exec *x, rota_region region)
 {
-    g->arrived = calloc(P, sizeof *g->arrived);
-    for (int i = 0; i < 2; i++)
-        g->side[i].offset = malloc(P * sizeof *g->side[i].offset);
+    return (size_t)(region == ROTA_SRC ? x->s->n_send : x->s->n_recv);
+}
+
+static int make_sides(const rota_exec *x)
+{
+    struct rota_staging *const g = staging_of(x);
+
+    g->arrived = calloc(n_blocks(x, ROTA_DST) + 1, sizeof *g->arrived);
+    for (int i = 0; i < 2; i++) {
+        mirror *const m = &g->side[i];
+        m->offset =
+            malloc((n_blocks(x, (rota_region)i) + 1) * sizeof *m->offset);
+    }
     return g->arrived && g->side[0].offset && g->side[1].offset
                ? MPI_SUCCESS
                : rota_fail_mem("staging");
 }
 
-int rota_staging_make(rota_exec *x, const rota_device *device,
-                      rota_queue *queue, bool straight)
+int rota_staging_open(rota_exec *x, const rota_device *device,
+                      rota_queue *queue, bool straight, const rota_hooks *hooks)
 {
-    x->staging = calloc(1, sizeof *x->staging);
-    if (!x->staging) {
+    struct rota_staging *const g = calloc(1, sizeof *g);
+
+    if (!g) {
         device->queue_free(queue);
         return rota_fail_mem("staging");
     }
-    x->staging->device = device;
-    x->staging->queue = queue;
-    x->staging->straight = straight;
-    int err = make_marks(x->staging);
+    g->hooks = *hooks;
+    g->device = device;
+    g->queue = queue;
+    g->straight = straight;
+    x->hooks = &g->hooks;
+    int err = make_marks(g);
     if (err == MPI_SUCCESS)
-        err = make_sides(x->staging, (size_t)x->s->P);
+        err = make_sides(x);
     if (err == MPI_SUCCESS)
         err = line_up(x);
     if (err != MPI_SUCCESS)
         rota_staging_free(x);
-    else
-        rota_program_stage(x);
     return err;
 }
 
@@ -202,7 +219,7 @@ static void free_memory(struct rota_staging *g, mirror *m)
 
 void rota_staging_free(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
 
     if (!g)
         return;
@@ -221,7 +238,7 @@ void rota_staging_free(rota_exec *x)
     free(g->after_send);
     free(g->arrived);
     free(g);
-    x->staging = NULL;
+    x->hooks = NULL;
 }
 
 /* ---- mirrors ------------------------------------------------------------------- */
@@ -262,7 +279,7 @@ static void sort_blocks(uint32_t *block, uint32_t n, const ptrdiff_t offset[])
  * mark to spare for it. */
 static void cut_line(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     size_t total = 0, since = 0;
     uint32_t first = 0;
 
@@ -288,13 +305,13 @@ static void cut_line(rota_exec *x)
  * copy reads have no bytes, or stay. */
 static size_t place_blocks(rota_exec *x, rota_region region)
 {
-    const struct rota_staging *const g = x->staging;
-    const uint32_t P = (uint32_t)x->s->P;
+    const struct rota_staging *const g = staging_of(x);
     const bool sends = region == ROTA_SRC;
+    const uint32_t n = sends ? g->n_line : (uint32_t)x->s->n_recv;
     size_t at = 0;
 
-    for (uint32_t i = 0; i < (sends ? g->n_line : P); i++) {
-        const rota_block b = sends ? g->queued[i] : P + i;
+    for (uint32_t i = 0; i < n; i++) {
+        const rota_block b = sends ? g->queued[i] : rota_dst(x->s, (int)i);
         x->offset[b] = (ptrdiff_t)at;
         at += rota_late_bytes(x->bytes[b]);
     }
@@ -302,49 +319,48 @@ static size_t place_blocks(rota_exec *x, rota_region region)
 }
 
 int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
-                        const ptrdiff_t offset[], const rota_layout *layout)
+                        const ptrdiff_t offset[], const rota_types *types)
 {
-    mirror *const m = &x->staging->side[region];
-    const size_t P = (size_t)x->s->P;
+    mirror *const m = &staging_of(x)->side[region];
 
-    memcpy(m->offset, offset, P * sizeof *offset);
+    memcpy(m->offset, offset, n_blocks(x, region) * sizeof *offset);
     if (region == ROTA_SRC)
         cut_line(x);
     /* A page at least: no bytes are to be at some address, too. */
-    ROTA_TRY(make_room(x->staging, m, place_blocks(x, region) + 1));
+    ROTA_TRY(make_room(staging_of(x), m, place_blocks(x, region) + 1));
     m->on = true;
     m->base = base;
-    m->layout = layout;
+    m->types = *types;
     x->base[region] = m->memory;
-    x->type[region] = rota_type_bytes;
+    x->types[region] = rota_types_bytes;
     return MPI_SUCCESS;
 }
 
 void rota_staging_unmirror(rota_exec *x)
 {
-    x->staging->side[ROTA_SRC].on = x->staging->side[ROTA_DST].on = false;
+    staging_of(x)->side[ROTA_SRC].on = staging_of(x)->side[ROTA_DST].on = false;
 }
 
 bool rota_staging_mirrors(const rota_exec *x, rota_region region)
 {
-    return x->staging && x->staging->side[region].on;
+    return x->hooks && staging_of(x)->side[region].on;
 }
 
 void rota_staging_rebase(rota_exec *x, char *src, char *dst)
 {
-    x->staging->side[ROTA_SRC].base = src;
-    x->staging->side[ROTA_DST].base = dst;
+    staging_of(x)->side[ROTA_SRC].base = src;
+    staging_of(x)->side[ROTA_DST].base = dst;
 }
 
 void rota_staging_set_stream(rota_exec *x, bool follow, void *stream)
 {
-    x->staging->follow = follow;
-    x->staging->stream = stream;
+    staging_of(x)->follow = follow;
+    staging_of(x)->stream = stream;
 }
 
 size_t rota_staging_bytes(const rota_exec *x, bool *pinned)
 {
-    const mirror *const side = x->staging->side;
+    const mirror *const side = staging_of(x)->side;
 
     *pinned = (side[0].pinned || side[0].room == 0) &&
               (side[1].pinned || side[1].room == 0);
@@ -354,7 +370,7 @@ size_t rota_staging_bytes(const rota_exec *x, bool *pinned)
 void rota_staging_times(const rota_exec *x, double *down, double *exchange,
                         double *up)
 {
-    const struct rota_staging *const g = x->staging;
+    const struct rota_staging *const g = staging_of(x);
 
     *down = (double)(g->down - g->began) * 1e-3;
     *exchange = (double)(g->exchanged - g->down) * 1e-3;
@@ -363,20 +379,26 @@ void rota_staging_times(const rota_exec *x, double *down, double *exchange,
 
 /* ---- down ---------------------------------------------------------------------- */
 
+static bool is_plain(const mirror *m, uint32_t block)
+{
+    return rota_type_is_bytes(rota_types_at(&m->types, block));
+}
+
 /* Blocks from i on, to end - 1 at most, that follow each other on both sides.
  * Returns where they end; *bytes is their sum. */
 static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
                            size_t *bytes)
 {
-    const struct rota_staging *const g = x->staging;
+    const struct rota_staging *const g = staging_of(x);
     const mirror *const m = &g->side[ROTA_SRC];
     const rota_block first = g->queued[i];
 
     *bytes = rota_late_bytes(x->bytes[first]);
-    for (i++; i < end && !m->layout->strip; i++) {
+    for (i++; i < end && is_plain(m, first); i++) {
         const rota_block b = g->queued[i];
         const size_t more = rota_late_bytes(x->bytes[b]);
-        if (more > 0 && m->offset[b] != m->offset[first] + (ptrdiff_t)*bytes)
+        if (more > 0 && (!is_plain(m, b) ||
+                         m->offset[b] != m->offset[first] + (ptrdiff_t)*bytes))
             break;
         *bytes += more;
     }
@@ -392,7 +414,7 @@ static int put_last(struct rota_staging *g)
 
 static int copy_line(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     const mirror *const m = &g->side[ROTA_SRC];
     uint32_t i = 0;
 
@@ -401,8 +423,8 @@ static int copy_line(rota_exec *x)
             const rota_block b = g->queued[i];
             size_t bytes;
             i = end_of_run(x, i, g->stop[s].n, &bytes);
-            ROTA_TRY(rota_layout_pack(m->layout, g->device, g->queue,
-                                      m->base + m->offset[b], bytes,
+            ROTA_TRY(rota_device_pack(rota_types_at(&m->types, b), g->device,
+                                      g->queue, m->base + m->offset[b], bytes,
                                       m->memory + x->offset[b]));
         }
         ROTA_TRY(g->device->mark_put(g->queue, g->stop[s].mark));
@@ -412,17 +434,17 @@ static int copy_line(rota_exec *x)
 
 int rota_staging_begin(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
 
     g->next_stop = g->side[ROTA_SRC].on ? 0 : g->n_stops;
     g->here = g->side[ROTA_SRC].on ? 0 : g->n_line;
     g->waiting = 0;
     g->ended = false;
-    memset(g->arrived, 0, (size_t)x->s->P * sizeof *g->arrived);
+    memset(g->arrived, 0, n_blocks(x, ROTA_DST) * sizeof *g->arrived);
     g->began = g->down = rota_now_ns();
     if (g->follow)
         ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
-    if (x->ipc)
+    if (x->handover)
         return rota_ipc_begin(x);
     /* What is not mirrored is MPI's as soon as the stream has got here. */
     if (g->follow && !(g->side[ROTA_SRC].on && g->side[ROTA_DST].on))
@@ -467,26 +489,26 @@ static uint32_t phase_of(const rota_exec *x)
  * it may have ended before that was done. Where MPI writes to the caller's
  * buffer, what is in the user's stream must be done, too. What the queue alone
  * writes to is in order. */
-int rota_staging_may_enter(rota_exec *x, bool *may, bool *moved)
+int rota_staging_may_enter(rota_exec *x, bool *may)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     const uint32_t wanted = g->after_enter[phase_of(x)];
-    const bool by_host = phase_of(x) == 0 && !x->ipc;
+    const bool by_host = phase_of(x) == 0 && !x->handover;
 
     if (g->rising && by_host)
-        ROTA_TRY(look_up(g, moved));
+        ROTA_TRY(look_up(g, &x->moved));
     if (g->here < wanted)
-        ROTA_TRY(look(g, moved));
+        ROTA_TRY(look(g, &x->moved));
     *may = g->here >= wanted && !(g->rising && by_host);
     return MPI_SUCCESS;
 }
 
-int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may, bool *moved)
+int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
 
     if (g->here < g->after_send[m])
-        ROTA_TRY(look(g, moved));
+        ROTA_TRY(look(g, &x->moved));
     *may = g->here >= g->after_send[m];
     return MPI_SUCCESS;
 }
@@ -496,16 +518,16 @@ int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may, bool *moved)
 /* Where the caller has a block. */
 static char *place_of(const rota_exec *x, rota_block b)
 {
-    const rota_block P = (rota_block)x->s->P;
-    const mirror *const m = &x->staging->side[b < P ? ROTA_SRC : ROTA_DST];
+    const rota_region region = rota_block_region(x->s, b);
+    const mirror *const m = &staging_of(x)->side[region];
 
-    return m->on ? m->base + m->offset[b % P]
-                 : x->base[b < P ? ROTA_SRC : ROTA_DST] + x->offset[b];
+    return m->on ? m->base + m->offset[rota_block_slot(x->s, b)]
+                 : x->base[region] + x->offset[b];
 }
 
 int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     const size_t bytes = rota_late_bytes(x->bytes[k->from]);
 
     *taken = is_straight(x, k);
@@ -525,11 +547,11 @@ int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
 
 static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     const mirror *const m = &g->side[ROTA_DST];
     const rota_block b = rota_dst(x->s, (int)q);
 
-    return rota_layout_unpack(m->layout, g->device, g->queue,
+    return rota_device_unpack(rota_types_at(&m->types, q), g->device, g->queue,
                               m->memory + x->offset[b], bytes,
                               m->base + m->offset[q]);
 }
@@ -537,19 +559,19 @@ static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
 /* Neighbours on both sides are one copy. */
 static int copy_arrived(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
     const mirror *const m = &g->side[ROTA_DST];
-    const uint32_t P = (uint32_t)x->s->P;
+    const uint32_t n = (uint32_t)x->s->n_recv;
 
-    for (uint32_t q = 0; q < P && g->waiting > 0; q++) {
+    for (uint32_t q = 0; q < n && g->waiting > 0; q++) {
         const uint32_t first = q;
         size_t bytes = 0;
-        while (q < P && g->arrived[q] &&
+        while (q < n && g->arrived[q] &&
                (q == first ||
-                (!m->layout->strip &&
+                (is_plain(m, first) && is_plain(m, q) &&
                  m->offset[q] == m->offset[first] + (ptrdiff_t)bytes))) {
             g->arrived[q] = false;
-            bytes += rota_late_bytes(x->bytes[P + q]);
+            bytes += rota_late_bytes(x->bytes[rota_dst(x->s, (int)q)]);
             q++;
         }
         if (q == first)
@@ -565,12 +587,11 @@ static int copy_arrived(rota_exec *x)
  * in the receive buffer have numbers of their own. */
 static void note_arrival(rota_exec *x, rota_block b, size_t bytes)
 {
-    struct rota_staging *const g = x->staging;
-    const rota_block P = (rota_block)x->s->P;
+    struct rota_staging *const g = staging_of(x);
 
-    if (b < P || b >= 2 * P || g->arrived[b - P])
+    if (!rota_block_arrives(x->s, b) || g->arrived[rota_block_slot(x->s, b)])
         return;
-    g->arrived[b - P] = bytes > 0;
+    g->arrived[rota_block_slot(x->s, b)] = bytes > 0;
     g->waiting += bytes;
 }
 
@@ -578,18 +599,18 @@ int rota_staging_arrived(rota_exec *x, uint32_t m)
 {
     const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
 
-    if (!x->staging->side[ROTA_DST].on)
+    if (!staging_of(x)->side[ROTA_DST].on)
         return MPI_SUCCESS;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
         note_arrival(x, l->item[i], rota_late_bytes(x->bytes[l->item[i]]));
-    return x->staging->waiting >= PIECE ? copy_arrived(x) : MPI_SUCCESS;
+    return staging_of(x)->waiting >= PIECE ? copy_arrived(x) : MPI_SUCCESS;
 }
 
 int rota_staging_leave(rota_exec *x)
 {
     const rota_phase *const phase = &x->s->phase[phase_of(x)];
 
-    if (!x->staging->side[ROTA_DST].on)
+    if (!staging_of(x)->side[ROTA_DST].on)
         return MPI_SUCCESS;
     for (uint32_t m = phase->msg[ROTA_RECV];
          phase->native && m < phase[1].msg[ROTA_RECV]; m++)
@@ -600,29 +621,29 @@ int rota_staging_leave(rota_exec *x)
                          rota_copy_bytes(x->s, &x->s->copy[c], x->bytes));
     const bool last = phase_of(x) + 1 == x->s->n_phases;
     const size_t least = last ? 1 : PIECE;
-    return x->staging->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
+    return staging_of(x)->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
 }
 
 static int end_ipc(rota_exec *x)
 {
     ROTA_TRY(rota_ipc_end(x));
-    return put_last(x->staging);
+    return put_last(staging_of(x));
 }
 
-int rota_staging_end(rota_exec *x, bool *done, bool *moved)
+int rota_staging_end(rota_exec *x, bool *done)
 {
-    struct rota_staging *const g = x->staging;
+    struct rota_staging *const g = staging_of(x);
 
     if (!g->ended) {
         g->ended = true;
         g->exchanged = rota_now_ns();
-        if (x->ipc)
+        if (x->handover)
             ROTA_TRY(end_ipc(x));
         if (g->follow && g->rising)
             ROTA_TRY(g->device->queue_lead(g->queue, g->stream));
     }
     if (g->rising && !g->follow)
-        ROTA_TRY(look_up(g, moved));
+        ROTA_TRY(look_up(g, &x->moved));
     *done = g->follow || !g->rising;
     if (*done)
         g->up = rota_now_ns();
@@ -631,10 +652,9 @@ int rota_staging_end(rota_exec *x, bool *done, bool *moved)
 
 int rota_staging_deliver(rota_exec *x)
 {
-    struct rota_staging *const g = x->staging;
-    const rota_block P = (rota_block)x->s->P;
+    struct rota_staging *const g = staging_of(x);
 
-    for (rota_block b = P; b < 2 * P; b++)
+    for (rota_block b = rota_dst(x->s, 0); b < rota_stays(x->s); b++)
         note_arrival(x, b, rota_late_bytes(x->bytes[b]));
     if (g->waiting > 0)
         ROTA_TRY(copy_arrived(x));

@@ -12,7 +12,7 @@
  * they lie; other phases wait for all that they read.
  *
  * Without mirrors it is the order of the queue that is kept here, for copies on
- * the device and those between devices (x->ipc).
+ * the device and those between devices (ipc.h).
  */
 #ifndef ROTA_STAGING_H
 #define ROTA_STAGING_H
@@ -20,22 +20,23 @@
 #include "device/layout.h"
 #include "exec/exec.h"
 
-/* Let x stage, whose schedule will not change any more. queue is the staging's
+/* staged.c: let x stage, whose schedule will not change any more. queue is the staging's
  * from now on, also after a failure. straight: copies from a send block to a
  * receive block are made by the device, from where the caller has the one to
  * where he has the other, both of plain bytes. */
 int rota_staging_make(rota_exec *x, const rota_device *device,
                       rota_queue *queue, bool straight);
 
-/* Waits for copies that are under way; x->staging may be NULL. */
+/* Waits for copies that are under way; there may be no staging. */
 void rota_staging_free(rota_exec *x);
 
 /* Mirror the blocks of region ROTA_SRC or ROTA_DST, which lie at base + offset[q]
- * as layout says and have the sizes in x->bytes: from now on the region is a
+ * as their types say and have the sizes in x->bytes: from now on the region is a
  * mirror's, of plain bytes. May wait for copies and allocates if the blocks need
- * more room than before. offset: [P], copied. layout is borrowed. */
+ * more room than before. offset: [P], copied. types: of which the layouts
+ * are known; borrowed. */
 int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
-                        const ptrdiff_t offset[], const rota_layout *layout);
+                        const ptrdiff_t offset[], const rota_types *types);
 
 /* No region is mirrored any more; the owner sets x as it was. */
 void rota_staging_unmirror(rota_exec *x);
@@ -62,26 +63,26 @@ void rota_staging_times(const rota_exec *x, double *down, double *exchange,
  * there is a stream to see to that, wait until they are there. */
 int rota_staging_deliver(rota_exec *x);
 
-/* ---- for the executor, whose staging is not NULL -------------------------- */
+/* ---- for staged.c ----------------------------------------------------------- */
 
-int rota_staging_begin(rota_exec *x); /* a run: queue the copies down */
+/* What rota_staging_make makes, but for the program's steps. */
+int rota_staging_open(rota_exec *x, const rota_device *device,
+                      rota_queue *queue, bool straight,
+                      const rota_hooks *hooks);
 
-/* May the current phase be entered? *moved is set if copies have come. */
-int rota_staging_may_enter(rota_exec *x, bool *may, bool *moved);
-
-/* Have the blocks of send m come? */
-int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may, bool *moved);
-
-/* Is this copy the device's? Then it is queued. */
+/* As in rota_hooks. */
+int rota_staging_begin(rota_exec *x); /* queues the copies down */
+int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may);
+int rota_staging_arrived(rota_exec *x, uint32_t m);
 int rota_staging_copy(rota_exec *x, const rota_copy *copy, bool *taken);
 
-/* Receive m is complete. */
-int rota_staging_arrived(rota_exec *x, uint32_t m);
+/* May the current phase be entered? */
+int rota_staging_may_enter(rota_exec *x, bool *may);
 
 /* The current phase is complete: copy up what it has received and written. */
 int rota_staging_leave(rota_exec *x);
 
 /* All phases are complete: is the run? */
-int rota_staging_end(rota_exec *x, bool *done, bool *moved);
+int rota_staging_end(rota_exec *x, bool *done);
 
 #endif /* ROTA_STAGING_H */

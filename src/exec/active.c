@@ -1,41 +1,30 @@
 /* active.c - see active.h. */
 #include "exec/active.h"
+#include "exec/lock.h"
 #include "exec/run.h"
+#include "exec/stall.h"
+#include "exec/trace.h"
 #include "exec/transport/lines.h"
+#include "exec/transport/sparse.h"
 
 #include <limits.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 /* Under the lock. */
 static rota_exec *active_list;
-static int on_mpi;    /* active executors and waits that need MPI */
-static int on_device; /* active executors that need copies of a device */
+static int on_others; /* active executors and waits that need MPI or a device,
+                         which ring no doorbell */
 static int on_thread; /* those that the progress thread may move on */
 static int asleep;    /* threads that are, or about to be, by the doorbell */
 static unsigned polls_in_vain;
-
-static _Atomic bool threaded;
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void rota_exec_set_threaded(void)
-{
-    threaded = true;
-}
-
-void rota_active_lock(void)
-{
-    if (atomic_load_explicit(&threaded, memory_order_relaxed))
-        pthread_mutex_lock(&list_lock);
-}
-
-void rota_active_unlock(void)
-{
-    if (atomic_load_explicit(&threaded, memory_order_relaxed))
-        pthread_mutex_unlock(&list_lock);
-}
+static int64_t vain_since_ns; /* nothing has got on; 0: not known yet */
 
 /* ---- the list ---------------------------------------------------------------- */
+
+/* May it wait for MPI or a device? */
+static bool needs_others(const rota_exec *x)
+{
+    return x->program.by_mpi | (x->hooks != NULL);
+}
 
 static void link_active(rota_exec *x)
 {
@@ -45,8 +34,8 @@ static void link_active(rota_exec *x)
         active_list->prev_active = x;
     active_list = x;
     x->active = true;
-    on_mpi += x->by_mpi;
-    on_device += x->staging != NULL;
+    x->waits_for_others = needs_others(x);
+    on_others += x->waits_for_others;
     on_thread += x->by_thread;
 }
 
@@ -59,8 +48,7 @@ static void unlink_active(rota_exec *x)
     if (x->next_active)
         x->next_active->prev_active = x->prev_active;
     x->active = false;
-    on_mpi -= x->by_mpi;
-    on_device -= x->staging != NULL;
+    on_others -= x->waits_for_others;
     on_thread -= x->by_thread;
 }
 
@@ -68,7 +56,12 @@ static void unlink_active(rota_exec *x)
 static bool advance(rota_exec *x)
 {
     x->moved = false;
-    if (rota_run_advance(x))
+    const bool over = rota_run_advance(x);
+    if (x->sparse) { /* a block may go by MPI */
+        on_others += needs_others(x) - x->waits_for_others;
+        x->waits_for_others = needs_others(x);
+    }
+    if (over)
         unlink_active(x);
     return x->moved;
 }
@@ -79,17 +72,16 @@ static bool advance(rota_exec *x)
  * here, while plans call MPI seldom or, as long as they wait within the node
  * only, not at all. So it is called every so often: after so many polls or,
  * where a wait sleeps between them, so much time. */
-static void let_mpi_work(bool idle)
+static void let_mpi_work(bool often, int64_t now)
 {
-    enum { POLLS = 64, IDLE_NS = 1000000 }; /* 250 us: 3 % at 16 ranks */
+    enum { IDLE_NS = 1000000 }; /* 250 us: 3 % at 16 ranks */
     static int64_t worked_ns;
     int flag;
 
     if (!active_list)
         return;
-    if (++polls_in_vain % POLLS) {
-        const int64_t now = idle ? rota_now_ns() : 0;
-        if (!idle || now - worked_ns < IDLE_NS)
+    if (!often) {
+        if (now - worked_ns < IDLE_NS)
             return;
         worked_ns = now;
     }
@@ -112,7 +104,7 @@ static void call_others(void)
     if (now < call_at_ns)
         return;
     for (rota_exec *x = first_look ? NULL : active_list; x; x = x->next_active)
-        if (x->by_thread)
+        if (x->by_thread && x->lines)
             rota_lines_call(x);
     if (first_look)
         call_after_ns = FIRST_CALL_NS;
@@ -125,25 +117,61 @@ static void call_others(void)
 static void note_progress(void)
 {
     call_at_ns = 0;
+    vain_since_ns = 0;
     if (asleep > 0)
         rota_doorbell_wake(&rota_arena_own()->bell);
 }
 
-static void after_poll(bool moved, bool idle)
+/* What waits for a process that has died fails. */
+static void check_peers(void)
 {
-    enum { POLLS = 16 }; /* between two looks at the clock */
-    static unsigned polls;
+    for (rota_exec *x = active_list, *next; x; x = next) {
+        next = x->next_active;
+        const int err = rota_stall_check(x);
+        if (err == MPI_SUCCESS)
+            continue;
+        rota_status_fail(&x->status, err);
+        unlink_active(x);
+    }
+}
+
+/* x: what is waited for, or NULL. A process that has not looked for long has not
+ * waited either. */
+static void look_for_stalls(const rota_exec *x, int64_t now)
+{
+    enum { SECOND = 1000000000 };
+    static int64_t looked_ns, checked_ns;
+
+    if (vain_since_ns == 0 || now - looked_ns > SECOND)
+        vain_since_ns = checked_ns = now;
+    looked_ns = now;
+    if (now - checked_ns < SECOND)
+        return;
+    checked_ns = now;
+    rota_stall_tell(x ? x : active_list, now, now - vain_since_ns);
+    check_peers();
+}
+
+/* x: what is waited for. The clock is looked at where time is to spare. */
+static void after_poll(const rota_exec *x, bool moved, bool idle)
+{
+    enum { POLLS = 64, CALL_POLLS = 16 };
 
     if (moved) {
         note_progress();
         return;
     }
-    let_mpi_work(idle);
-    if (on_thread > 0 && (idle || ++polls % POLLS == 0))
+    const bool often = ++polls_in_vain % POLLS == 0;
+    const int64_t now = idle || often ? rota_now_ns() : 0;
+    if (now > 0) {
+        let_mpi_work(often, now);
+        look_for_stalls(x, now);
+    }
+    if (on_thread > 0 && (idle || polls_in_vain % CALL_POLLS == 0))
         call_others();
 }
 
-static bool advance_all(bool idle)
+static bool advance_all(const rota_exec *waited, bool idle)
 {
     bool moved = false;
 
@@ -151,14 +179,14 @@ static bool advance_all(bool idle)
         next = x->next_active;
         moved = advance(x) || moved;
     }
-    after_poll(moved, idle);
+    after_poll(waited, moved, idle);
     return moved;
 }
 
 /* As far as it goes without MPI. */
 static bool advance_shared(rota_exec *x)
 {
-    if (!x->by_mpi)
+    if (!x->program.by_mpi || rota_lock_is_multiple())
         return advance(x);
     x->moved = false;
     if (rota_run_help(x))
@@ -178,67 +206,105 @@ static bool advance_all_shared(void)
     return moved;
 }
 
-/* Another thread that has the lock advances them itself. */
-bool rota_active_help(bool *moved)
+static rota_help what_is_left(void)
 {
-    enum { POLLS = 500 }; /* in vain; some 30 us */
-    bool any = true;
+    if (on_thread == 0)
+        return ROTA_HELP_NONE;
+    return rota_lock_is_multiple() && on_others > 0 ? ROTA_HELP_SILENT
+                                                    : ROTA_HELP_CALLED;
+}
 
-    for (int vain = 0; any && vain < POLLS; vain++) {
-        if (pthread_mutex_trylock(&list_lock) != 0)
+/* Another thread that has the lock advances them itself. */
+rota_help rota_active_help(bool *moved)
+{
+    enum { POLLS = 500, MPI_POLLS = 20 }; /* in vain; some 30 us */
+    rota_help left = ROTA_HELP_CALLED;
+
+    for (int vain = 0;
+         left && vain < (left == ROTA_HELP_SILENT ? MPI_POLLS : POLLS);
+         vain++) {
+        if (!rota_lock_try())
             continue;
-        any = on_thread > 0;
+        left = what_is_left();
         if (advance_all_shared()) {
             *moved = true;
             vain = 0;
             note_progress();
         }
-        rota_active_unlock();
+        rota_unlock();
     }
-    return any;
+    return left;
 }
 
 /* ---- starting and testing ------------------------------------------------------- */
 
-bool rota_active_start(rota_exec *x)
+int rota_exec_start(rota_exec *x)
 {
-    rota_active_lock();
+    if (x->status.broken)
+        return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
+                                        "the plan can only be freed");
+    if (x->program.prepare)
+        ROTA_TRY(x->program.prepare(x));
+    x->at = 0; /* not entered, as the last run ended */
+    x->status.err = MPI_SUCCESS;
+    if (x->trace)
+        x->trace->run = rota_trace_now(x);
+    rota_lock();
     link_active(x);
     advance(x);
     /* Once unlocked, another thread's test may finish it. */
     const bool active = x->active;
-    rota_active_unlock();
-    return active;
+    rota_unlock();
+    return active ? MPI_SUCCESS : rota_status_result(&x->status);
 }
 
-bool rota_active_test(const rota_exec *x)
+/* How far a run is. */
+typedef enum standing { UNDER_WAY, STARVED, OVER } standing;
+
+static standing standing_of(const rota_exec *x)
 {
-    rota_active_lock();
-    advance_all(false);
-    const bool done = !x->active;
-    rota_active_unlock();
-    return done;
+    if (!x->active)
+        return OVER;
+    return x->status.starved ? STARVED : UNDER_WAY;
+}
+
+/* Advance all. How far is x? */
+static standing test(const rota_exec *x)
+{
+    rota_lock();
+    advance_all(x, false);
+    const standing found = standing_of(x);
+    rota_unlock();
+    return found;
+}
+
+static int conclude(const rota_exec *x, standing standing, bool *done)
+{
+    *done = standing == OVER;
+    if (*done)
+        return rota_status_result(&x->status);
+    return standing == STARVED ? rota_fail(MPI_ERR_NO_MEM, "%s", x->status.text)
+                               : MPI_SUCCESS;
+}
+
+int rota_exec_test(rota_exec *x, bool *done)
+{
+    return conclude(x, test(x), done);
 }
 
 /* ---- waiting ------------------------------------------------------------------ */
-
-/* Is MPI or a device waited for, which ring no doorbell? */
-static bool is_silent(void)
-{
-    return on_mpi + on_device > 0;
-}
 
 /* Is only a node waited for, and by this thread alone? Its ranks may then wake it
  * together with others. */
 static const rota_node *find_node(void)
 {
-    const rota_node *const node = active_list ? active_list->node : NULL;
+    const rota_node *const node =
+        active_list ? rota_shared_node(active_list) : NULL;
 
-    if (atomic_load_explicit(&threaded, memory_order_relaxed) || is_silent() ||
-        !node || !node->word)
+    if (rota_lock_is_threaded() || on_others > 0 || !node || !node->word)
         return NULL;
     for (const rota_exec *x = active_list; x; x = x->next_active)
-        if (!x->lines || x->node != node)
+        if (rota_shared_node(x) != node)
             return NULL;
     return node;
 }
@@ -253,7 +319,7 @@ static void arm(rota_outlook *o)
         const int n = x->lines ? rota_lines_count(x) : 1;
         least = n < least ? n : least;
     }
-    if (is_silent() || !active_list)
+    if (on_others > 0 || !active_list)
         least = 1;
     o->word = node ? rota_node_word(node, node->me) : NULL;
     o->bit = node ? rota_node_bit(node->me) : 0;
@@ -261,6 +327,8 @@ static void arm(rota_outlook *o)
     for (rota_exec *x = active_list; x; x = x->next_active)
         if (x->lines)
             rota_lines_await(x);
+        else if (x->sparse)
+            rota_sparse_await(x);
     rota_doorbell_fence();
 }
 
@@ -268,46 +336,82 @@ static void arm(rota_outlook *o)
 typedef struct condition {
     int (*done)(void *arg, bool *flag);
     void *arg;
+    const rota_exec *x; /* or NULL: not for one plan alone */
 } condition;
+
+/* Others may ask whether somebody sleeps here. */
+static void count_asleep(int change)
+{
+    asleep += change;
+    if (change && rota_arena_own())
+        atomic_store_explicit(&rota_arena_own()->sleepers, asleep,
+                              memory_order_relaxed);
+}
 
 static int poll(void *arg, rota_outlook *o)
 {
     const condition *const c = arg;
 
-    rota_active_lock();
-    asleep -= o->counted;
+    rota_lock();
+    count_asleep(-(int)o->counted);
     o->bell = rota_arena_own() ? &rota_arena_own()->bell : NULL;
     if (o->arm && o->bell)
         arm(o);
-    o->moved = advance_all(o->idle);
+    o->moved = advance_all(c->x, o->idle);
     const int err = c->done(c->arg, &o->done);
-    o->silent = is_silent();
+    if (o->done)
+        vain_since_ns = 0;
+    o->silent = on_others > 0;
     o->alert = on_thread > 0;
     o->counted = !o->moved && o->arm && !o->done && err == MPI_SUCCESS;
-    asleep += o->counted;
-    rota_active_unlock();
+    count_asleep(o->counted);
+    rota_unlock();
     return err;
 }
 
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
 {
-    condition c = {done, arg};
+    condition c = {done, arg, NULL};
 
     return rota_wait_for(poll, &c);
 }
 
-static int is_inactive(void *arg, bool *flag)
-{
-    const rota_exec *const x = arg;
+typedef struct ending {
+    const rota_exec *x;
+    standing standing;
+} ending;
 
-    *flag = !x->active;
+static int has_ended(void *arg, bool *flag)
+{
+    ending *const e = arg;
+
+    e->standing = standing_of(e->x);
+    *flag = e->standing != UNDER_WAY;
     return MPI_SUCCESS;
 }
 
 /* Often there is nothing to wait for any more. */
-int rota_active_wait(rota_exec *x)
+int rota_exec_await(rota_exec *x, bool *done)
 {
-    return rota_active_test(x) ? MPI_SUCCESS : rota_wait_until(is_inactive, x);
+    const standing now = test(x);
+
+    if (now != UNDER_WAY)
+        return conclude(x, now, done);
+    ending e = {x, now};
+    *done = true;
+    ROTA_TRY(rota_wait_for(poll, &(condition){has_ended, &e, x}));
+    return conclude(x, e.standing, done);
+}
+
+int rota_exec_wait(rota_exec *x)
+{
+    for (;;) {
+        bool done;
+        const int err = rota_exec_await(x, &done);
+        if (done)
+            return err;
+        rota_fail_clear();
+    }
 }
 
 typedef struct requests {
@@ -330,19 +434,19 @@ static int test_requests(void *arg, bool *flag)
     return MPI_SUCCESS;
 }
 
-static void count_on_mpi(int change)
+static void count_on_others(int change)
 {
-    rota_active_lock();
-    on_mpi += change;
-    rota_active_unlock();
+    rota_lock();
+    on_others += change;
+    rota_unlock();
 }
 
 int rota_wait_requests(int n, MPI_Request request[])
 {
     requests r = {.n = n, .request = request};
 
-    count_on_mpi(1);
+    count_on_others(1);
     const int err = rota_wait_until(test_requests, &r);
-    count_on_mpi(-1);
+    count_on_others(-1);
     return err;
 }

@@ -1,16 +1,9 @@
 /* bind.c - from a schedule to memory and requests. */
-#include "device/ipc.h"
-#include "device/staging.h"
 #include "exec/exec.h"
-#include "exec/flow.h"
 #include "exec/late.h"
 #include "exec/move.h"
 #include "exec/program.h"
-#include "exec/steps.h"
-#include "exec/transport/consensus.h"
-#include "exec/transport/lines.h"
-#include "exec/transport/native.h"
-#include "exec/transport/p2p.h"
+#include "exec/transport/sparse.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -121,7 +114,7 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
 
     if (n == 1)
         return true;
-    if (!x->fixed || !rota_type_is_bytes(&x->type[region]))
+    if (!x->fixed || !rota_types_are_bytes(&x->types[region]))
         return false;
     for (uint32_t i = 1; i < n; i++)
         if (rota_block_region(x->s, item[i]) != region ||
@@ -135,8 +128,25 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
  * provided that their number is known. */
 static bool is_typed(const rota_exec *x, const rota_op *op, rota_block b)
 {
-    return op->via == &rota_transport_lines && x->fixed &&
+    return !op->via->needs_mpi && x->fixed &&
            !rota_type_is_bytes(rota_block_type(x, b));
+}
+
+/* Elements whose layouts are known need no packing area. */
+static bool has_layouts(const rota_exec *x, const rota_op *op,
+                        const rota_block item[], uint32_t n)
+{
+    bool typed = false;
+
+    if (op->via->needs_mpi || !x->fixed)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const rota_type *const t = rota_block_type(x, item[i]);
+        if (!rota_type_is_bytes(t) && !t->layout)
+            return false;
+        typed = typed || t->layout;
+    }
+    return typed;
 }
 
 /* May MPI gather the blocks, by a datatype that says where they lie? */
@@ -166,15 +176,17 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             const size_t bytes = rota_message_bytes(x, (rota_dir)dir, m);
-            rota_op *const w = &x->op[dir][m];
+            rota_op *const w = &x->program.op[dir][m];
             const bool shares =
                 !s->phase[phase].flow &&
                 shares_place(x, item, n, use->by[!dir], use->n[!dir]);
-            const bool apart = !w->late && (!end_to_end(x, item, n) || shares ||
-                                            is_typed(x, w, item[0]));
-            w->gathered = apart && !shares && w->via == &rota_transport_p2p &&
+            const bool apart =
+                !w->late && !rota_message_is_handed(x, (rota_dir)dir, m) &&
+                (!end_to_end(x, item, n) || shares || is_typed(x, w, item[0]));
+            w->gathered = apart && !shares && w->via->needs_mpi &&
                           may_gather(x, item, n, bytes);
-            w->packed = apart && !w->gathered;
+            w->typed = apart && !shares && has_layouts(x, w, item, n);
+            w->packed = apart && !w->gathered && !w->typed;
             if (!w->packed)
                 continue;
             w->stage = used;
@@ -214,20 +226,31 @@ static int lay_out(rota_exec *x)
     }
     free(use.by[ROTA_RECV]);
     free(use.by[ROTA_SEND]);
-    x->copy_stage = room;
+    x->program.copy_stage = room;
     return err;
 }
 
 static int make_area(rota_exec *x)
 {
     ROTA_TRY(lay_out(x));
-    x->copy_step = copy_room(x);
-    x->area_bytes = x->copy_stage + x->copy_step;
-    if (x->area_bytes == 0)
+    x->program.copy_step = copy_room(x);
+    x->program.area_bytes = x->program.copy_stage + x->program.copy_step;
+    if (x->program.area_bytes == 0)
         return MPI_SUCCESS;
-    x->area = aligned_alloc(CACHE_LINE, (x->area_bytes + CACHE_LINE - 1) /
-                                            CACHE_LINE * CACHE_LINE);
-    return x->area ? MPI_SUCCESS : rota_fail_mem("the packing area");
+    x->program.area =
+        aligned_alloc(CACHE_LINE, (x->program.area_bytes + CACHE_LINE - 1) /
+                                      CACHE_LINE * CACHE_LINE);
+    return x->program.area ? MPI_SUCCESS : rota_fail_mem("the packing area");
+}
+
+static void choose_transport(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    int i = ROTA_N_TRANSPORTS - 1;
+
+    while (!rota_transports[i]->carries(x, dir, m))
+        i--;
+    x->program.op[dir][m].via = rota_transports[i];
+    x->program.by_mpi = x->program.by_mpi || rota_transports[i]->needs_mpi;
 }
 
 /* What carries each message. */
@@ -235,18 +258,14 @@ static int make_ops(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const size_t n = (size_t)x->s->msgs[dir].n + 1;
-        x->op[dir] = calloc(n, sizeof *x->op[dir]);
-        x->request[dir] = malloc(n * sizeof *x->request[dir]);
-        for (size_t m = 0; x->request[dir] && m < n; m++)
-            x->request[dir][m] = MPI_REQUEST_NULL;
-        if (!x->op[dir] || !x->request[dir])
+        x->program.op[dir] = calloc(n, sizeof *x->program.op[dir]);
+        x->program.request[dir] = malloc(n * sizeof *x->program.request[dir]);
+        for (size_t m = 0; x->program.request[dir] && m < n; m++)
+            x->program.request[dir][m] = MPI_REQUEST_NULL;
+        if (!x->program.op[dir] || !x->program.request[dir])
             return rota_fail_mem("requests");
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
-            const bool near = rota_lines_carry(x, (rota_dir)dir, m);
-            x->op[dir][m].via =
-                near ? &rota_transport_lines : &rota_transport_p2p;
-            x->by_mpi = x->by_mpi || !near;
-        }
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+            choose_transport(x, (rota_dir)dir, m);
     }
     return MPI_SUCCESS;
 }
@@ -256,38 +275,18 @@ static void choose_kinds(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
-            rota_op *const op = &x->op[dir][m];
-            const bool by_lines = op->via == &rota_transport_lines;
+            rota_op *const op = &x->program.op[dir][m];
             if (op->late)
                 op->kind = ROTA_OP_LATE;
-            else if (by_lines && x->ipc)
-                op->kind = ROTA_OP_DEVICE;
-            else if (op->packed)
+            else if (!op->via->needs_mpi && x->handover)
+                op->kind = ROTA_OP_HANDOVER;
+            else if (op->packed || rota_message_is_handed(x, (rota_dir)dir, m))
                 op->kind = ROTA_OP_GATHERED;
+            else if (op->typed)
+                op->kind = ROTA_OP_TYPED;
             else
                 op->kind = x->fixed ? ROTA_OP_PLAIN : ROTA_OP_VARYING;
         }
-}
-
-static bool has_native(const rota_sched *s)
-{
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        if (s->phase[p].native)
-            return true;
-    return false;
-}
-
-/* Parts that only some schedules need. */
-static int bind_parts(rota_exec *x)
-{
-    ROTA_TRY(rota_lanes_make(x));
-    if (has_native(x->s))
-        ROTA_TRY(rota_native_bind(x));
-    if (x->collect && rota_sched_is_sparse(x->s))
-        ROTA_TRY(rota_consensus_bind(x));
-    if (rota_sched_flows(x->s))
-        ROTA_TRY(rota_flow_bind(x));
-    return MPI_SUCCESS;
 }
 
 static int bind(rota_exec *x)
@@ -297,10 +296,8 @@ static int bind(rota_exec *x)
         ROTA_TRY(rota_late_bind(x));
     ROTA_TRY(make_area(x));
     choose_kinds(x);
-    ROTA_TRY(bind_parts(x));
-    ROTA_TRY(rota_p2p_bind(x));
-    if (x->lines)
-        rota_lines_bind(x);
+    for (int i = 0; i < ROTA_N_TRANSPORTS; i++)
+        ROTA_TRY(rota_transports[i]->bind(x));
     return rota_program_make(x);
 }
 
@@ -313,31 +310,17 @@ int rota_exec_bind(rota_exec *x)
     return err;
 }
 
-static const rota_transport *const transports[] = {&rota_transport_p2p,
-                                                   &rota_transport_lines};
-
-enum { N_TRANSPORTS = sizeof transports / sizeof *transports };
-
 void rota_exec_unbind(rota_exec *x)
 {
-    for (int i = 0; i < N_TRANSPORTS; i++)
-        transports[i]->release(x);
+    for (int i = 0; i < ROTA_N_TRANSPORTS; i++)
+        rota_transports[i]->release(x);
     rota_late_unbind(x);
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        free(x->request[dir]);
-        free(x->op[dir]);
-        x->request[dir] = NULL;
-        x->op[dir] = NULL;
-    }
-    rota_native_unbind(x);
-    rota_consensus_unbind(x);
-    rota_flow_unbind(x);
-    rota_lanes_free(x);
     rota_program_free(x);
-    free(x->area);
-    x->area = NULL;
-    rota_ipc_free(x);
-    rota_staging_free(x);
+    rota_sparse_free(x);
+    if (x->handover)
+        x->handover->release(x);
+    if (x->hooks)
+        x->hooks->release(x);
 }
 
 int rota_exec_packing(rota_exec *x, size_t *room)
@@ -347,7 +330,7 @@ int rota_exec_packing(rota_exec *x, size_t *room)
     if (err == MPI_SUCCESS)
         err = lay_out(x);
     if (err == MPI_SUCCESS)
-        *room = x->copy_stage;
+        *room = x->program.copy_stage;
     rota_exec_unbind(x);
     return err;
 }
@@ -362,9 +345,10 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
     x->base[ROTA_SRC] = src;
     x->base[ROTA_DST] = dst;
     int err = MPI_SUCCESS;
-    for (int i = 0; i < N_TRANSPORTS && err == MPI_SUCCESS; i++)
-        err = transports[i]->rebase(x, moved);
+    for (int i = 0; i < ROTA_N_TRANSPORTS && err == MPI_SUCCESS; i++)
+        err = rota_transports[i]->rebase(x, moved);
     rota_program_rebase(x);
-    x->broken = x->broken || err != MPI_SUCCESS; /* requests are missing */
+    x->status.broken =
+        x->status.broken || err != MPI_SUCCESS; /* requests are missing */
     return err;
 }

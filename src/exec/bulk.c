@@ -1,7 +1,7 @@
 /* bulk.c - steps that post all their messages at once. */
-#include "device/staging.h"
 #include "exec/move.h"
 #include "exec/steps.h"
+#include "exec/trace.h"
 
 static void move_all(const rota_step *step)
 {
@@ -15,31 +15,43 @@ static int copy_all(rota_exec *x, const rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_copies; i++) {
         bool taken = false;
-        if (x->staging)
-            ROTA_TRY(rota_staging_copy(x, &step->copy[i], &taken));
+        if (x->hooks)
+            ROTA_TRY(x->hooks->copy(x, &step->copy[i], &taken));
         if (!taken)
             ROTA_TRY(rota_block_copy(x, &step->copy[i]));
     }
     return MPI_SUCCESS;
 }
 
+static inline int copies(rota_exec *x, const rota_step *step)
+{
+    const int64_t begin = x->trace ? rota_trace_now(x) : 0;
+    int err = MPI_SUCCESS;
+
+    if (step->move)
+        move_all(step);
+    else
+        err = copy_all(x, step);
+    if (x->trace && step->n_copies > 0)
+        rota_trace_note(x, ROTA_TRACE_COPY, begin, -1, 0);
+    return err;
+}
+
 int rota_step_copies(rota_exec *x, const rota_step *step)
 {
-    if (!step->move)
-        return copy_all(x, step);
-    move_all(step);
-    return MPI_SUCCESS;
+    return copies(x, step);
 }
 
 static int enter(rota_exec *x, rota_step *step)
 {
-    for (uint32_t i = 0; i < step->n_batches; i++) {
-        rota_batch *const b = &step->batch[i];
+    rota_batch *const end = step->batch + step->n_batches;
+
+    for (rota_batch *b = step->batch; b < end; b++) {
         b->n_open = b->n;
         if (b->begin)
             ROTA_TRY(b->begin(x, b));
     }
-    return rota_step_copies(x, step);
+    return copies(x, step);
 }
 
 /* One call of MPI makes progress on all its messages: no second one where the
@@ -73,4 +85,18 @@ int rota_step_help(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
-const rota_step_kind rota_step_bulk = {.enter = enter, .poll = poll};
+/* What MPI carries is complete in list order (p2p.c). */
+void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    for (uint32_t i = 0; i < step->n_batches; i++) {
+        const rota_batch *const b = &step->batch[i];
+        const uint32_t *const open = b->via->needs_mpi || b->n_open == b->n
+                                         ? b->message + (b->n - b->n_open)
+                                         : b->open;
+        for (uint32_t k = 0; k < b->n_open; k++)
+            awaited[x->s->msgs[b->dir].msg[open[k]].peer] = true;
+    }
+}
+
+const rota_step_kind rota_step_bulk = {
+    .enter = enter, .poll = poll, .whom = rota_step_whom};

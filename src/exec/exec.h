@@ -2,8 +2,8 @@
  *
  * An executor binds a schedule to memory, datatypes and requests once, which
  * gives a program, and then runs the program again and again. It is the only
- * code that moves blocks. Nothing here blocks but rota_exec_wait and
- * rota_wait_until.
+ * code that moves blocks. Nothing here blocks but rota_exec_wait,
+ * rota_exec_await and rota_wait_until.
  *
  * A program is a list of steps, mostly one for each phase. What a step does is
  * decided when it is bound: its kind is a pair of functions, and its messages
@@ -13,7 +13,8 @@
 #define ROTA_EXEC_H
 
 #include "base/problem.h"
-#include "exec/transport/node.h"
+#include "exec/hooks.h"
+#include "exec/status.h"
 #include "exec/waiting.h"
 #include "schedule/schedule.h"
 
@@ -27,13 +28,27 @@ typedef enum rota_op_kind {
                          By MPI: or MPI finds it by a datatype */
     ROTA_OP_VARYING,  /* one block of plain bytes, known when a run starts */
     ROTA_OP_GATHERED, /* is packed and unpacked on the way */
-    ROTA_OP_LATE,     /* tells the sizes of its blocks (late.h) */
-    ROTA_OP_DEVICE,   /* goes from device to device (ipc.h) */
+    ROTA_OP_TYPED, /* elements of datatypes whose layouts are known: is packed
+                         and unpacked in parts, or copied as it lies */
+    ROTA_OP_LATE,  /* tells the sizes of its blocks (late.h) */
+    ROTA_OP_HANDOVER, /* is told of, and taken from where it lies (hooks.h) */
 } rota_op_kind;
 
 /* What carries messages. */
 typedef struct rota_transport {
-    bool needs_mpi; /* the progress thread must not call it */
+    bool
+        needs_mpi; /* its messages are MPI's, which takes datatypes as they are;
+                       the progress thread must not call it */
+    rota_dir first; /* of a step's messages: this direction is posted first */
+
+    /* Does message m go this way? Asked before anything is bound. */
+    bool (*carries)(const rota_exec *x, rota_dir dir, uint32_t m);
+
+    /* Is it handed over, and needs no room? NULL: none is. */
+    bool (*hands)(const rota_exec *x, rota_dir dir, uint32_t m);
+
+    /* Make what is known of its messages before a run, whose kinds are chosen. */
+    int (*bind)(rota_exec *x);
 
     /* Choose how the messages of a batch are posted and advanced: b->begin and
      * b->advance. Returns whether nobody gains by advancing them before they are
@@ -55,6 +70,7 @@ typedef struct rota_op {
     const rota_transport *via;
     rota_op_kind kind;
     bool packed;            /* goes through the packing area */
+    bool typed;             /* it is one of elements whose layouts are known */
     bool gathered;          /* its blocks are described by type */
     bool persistent;        /* request[] holds a persistent request for it */
     size_t stage;           /* if packed: offset of its place in the area */
@@ -89,16 +105,23 @@ typedef struct rota_move {
 typedef struct rota_step_kind {
     bool
         one_by_one; /* a message may let another one go: posts and tests each */
+
+    /* Make step->own, of which the step has been filled, and free it; NULL: there
+     * is none. */
+    int (*bind)(rota_exec *x, rota_step *step);
+    void (*unbind)(rota_exec *x, rota_step *step);
+
     int (*enter)(rota_exec *x, rota_step *step); /* post, as far as it goes */
     int (*poll)(rota_exec *x, rota_step *step, bool *done);
+    /* Mark the ranks that it waits for, having been entered; may be NULL. */
+    void (*whom)(const rota_exec *x, const rota_step *step, bool awaited[]);
 } rota_step_kind;
 
 struct rota_step {
     const rota_step_kind *kind;
-    const rota_step_kind *inner; /* of a staged step: what is staged */
-    bool entered;                /* of a staged step: inner is */
-    const rota_phase *phase;     /* NULL: it belongs to none */
-    rota_batch *batch;           /* [n_batches] */
+    void *own;               /* the kind's, or NULL */
+    const rota_phase *phase; /* NULL: it belongs to none */
+    rota_batch *batch;       /* [n_batches] */
     uint32_t n_batches;
     rota_move *move;       /* [n_copies] if all copies are of plain bytes */
     const rota_copy *copy; /* [n_copies] */
@@ -108,41 +131,59 @@ struct rota_step {
                       waited for */
 };
 
+/* What a schedule becomes when it is bound. */
 typedef struct rota_program {
-    rota_step *step; /* [n_steps] */
+    int (*prepare)(
+        rota_exec *x); /* before a run; NULL: nothing is to be done */
+    bool by_mpi;       /* some step needs MPI */
+    rota_step *step;   /* [n_steps] */
     uint32_t n_steps;
-    rota_batch *batch; /* [all] */
-    uint32_t *message; /* [all messages] by batch */
-    uint32_t *open;    /* [all messages] likewise */
-    rota_copy *copy;   /* [all copies] that are made */
-    rota_move *move;   /* [all copies] likewise */
+    rota_batch *batch;                 /* [all] */
+    uint32_t *message;                 /* [all messages] by batch */
+    uint32_t *open;                    /* [all messages] likewise */
+    rota_copy *copy;                   /* [all copies] that are made */
+    rota_move *move;                   /* [all copies] likewise */
+    rota_op *op[ROTA_N_DIRS];          /* [n messages] */
+    MPI_Request *request[ROTA_N_DIRS]; /* [n messages] */
+    char *area;                        /* packing area */
+    size_t area_bytes;
+    size_t copy_stage; /* where in it copies between datatypes pass */
+    size_t copy_step;  /* bytes of it that they use at a time */
 } rota_program;
+
+/* Blocks that came in messages with a header, and where an exchange collects
+ * them. */
+typedef struct rota_arrivals {
+    char **place; /* [n_blocks] where it is; NULL: it has not come this way */
+    char *out;    /* in order, end to end; grows */
+    size_t room;
+    bool early;    /* blocks may come there while the run lasts */
+    bool used;     /* one has, in this run */
+    size_t *begin; /* [n_recv+1] of the blocks up to known */
+    int known;
+} rota_arrivals;
 
 /* Tags of no plan: 0 to 3 on a communicator, of which the last two carry
  * nothing, so that looking for messages there finds none. */
 enum { ROTA_TAG_AGREE, ROTA_TAG_CARD, ROTA_TAG_NOTHING };
 
-/* What a run has to report though nothing failed. */
-typedef enum rota_note {
-    ROTA_NOTHING,
-    ROTA_ABOVE_BOUND, /* a block was left out: peer, its size */
-    ROTA_MISMATCH,    /* peer sent one size, another was expected */
-} rota_note;
-
 struct rota_exec {
     /* Set by the owner before rota_exec_bind. */
     const rota_sched *s;
-    MPI_Comm comm; /* the library's own; errors are returned */
+    const char *title, *algorithm; /* of the plan, for people; or NULL */
+    MPI_Comm comm;                 /* the library's own; errors are returned */
     int tag; /* no other live plan on comm has it, nor the next three, which
                 are for what goes before data and for consensus */
     MPI_Comm native; /* for a native phase, this plan's alone; else null */
-    const rota_node *node; /* whose memory carries messages; NULL: MPI does */
-    size_t arena_from;     /* bytes from which a message in the sender's arena
-                              is copied from there */
-    size_t cma_from; /* likewise from its private memory; SIZE_MAX: never */
+    bool hands;      /* what the schedule says is handed over, if it is fixed */
+    bool lends;      /* scratch lies in this process's arena, for that */
+    void *lent;      /* the same, once others know of it: then it is freed with
+                        lines, when all have been read */
     bool by_thread;  /* the progress thread may move it on (progress.h): what
-                        goes within the node needs nothing of MPI */
-    rota_type type[ROTA_N_REGIONS];
+                        goes within the node needs nothing of MPI, or any
+                        thread may call that */
+    rota_types types[ROTA_N_REGIONS]; /* of blocks by slot; borrowed */
+    bool own_types;                   /* as in rota_problem */
     char *base[ROTA_N_REGIONS];
     size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
     ptrdiff_t *offset; /* [n_blocks] from the region's base, the owner's */
@@ -150,49 +191,36 @@ struct rota_exec {
     bool by_datatype;  /* fixed: let MPI gather blocks instead of packing */
     rota_metadata metadata;
     size_t max_block; /* unless ROTA_META_ONCE: SIZE_MAX for no bound */
-    bool collect;     /* sizes of receive blocks are not known before a run:
-                         blocks stay in place[], for the owner to collect */
-    bool stage_in;    /* in place: send blocks are first copied from the
+    rota_block *landing[ROTA_N_DIRS]; /* [n_items] not 0: of a block whose size
+                                         its receiver knows, by the receive
+                                         block of that number; the owner's
+                                         (rota_sizes_landing). NULL: none */
+    bool collect;  /* sizes of receive blocks are not known before a run:
+                         blocks stay in arrivals, for the owner to collect */
+    bool stage_in; /* in place: send blocks are first copied from the
                           receive buffer; base[ROTA_SRC] is the plan's own */
 
-    /* Made when it is bound. */
+    /* Made when it is bound; the last five only where they are needed. */
     rota_program program;
-    int (*prepare)(
-        rota_exec *x);        /* before a run; NULL: nothing is to be done */
-    rota_op *op[ROTA_N_DIRS]; /* [n messages] */
-    MPI_Request *request[ROTA_N_DIRS]; /* [n messages] */
-    char *area;                        /* packing area */
-    size_t area_bytes;
-    size_t copy_stage; /* where in it copies between datatypes pass */
-    size_t copy_step;  /* bytes of it that they use at a time */
-    char **place; /* [n_blocks] unless ROTA_META_ONCE: where a block is that
-                     came in a message with a header; else NULL */
-    struct rota_collected *collected; /* of an exchange; else NULL */
-    struct rota_consensus *consensus; /* NULL without a sparse phase */
-    struct rota_lines *lines;     /* messages within the node, or NULL: made by
-                             rota_lines_reserve before rota_exec_bind */
-    struct rota_staging *staging; /* blocks on a device, or NULL: made by
-                             rota_staging_make, of a fixed plan before
-                             rota_exec_bind */
-    struct rota_ipc *ipc; /* all messages go from device to device, or NULL:
-                             made by rota_ipc_make before rota_lines_reserve */
-    struct rota_native *native_args; /* NULL without a native phase */
-    struct rota_flow *flow;   /* NULL without a phase that data flow through */
-    struct rota_lanes *lanes; /* NULL without a phase with a window */
-    bool by_mpi;              /* some step needs MPI */
+    rota_arrivals *arrivals;    /* unless ROTA_META_ONCE */
+    struct rota_lines *lines;   /* messages within the node: made by
+                                 rota_lines_reserve before rota_exec_bind */
+    struct rota_sparse *sparse; /* of a step by consensus: made by
+                                   rota_sparse_make before rota_exec_bind */
+    rota_hooks *hooks; /* blocks on a device: made by rota_staging_make, of a
+                          fixed plan before rota_exec_bind */
+    rota_handover *handover;  /* all messages go from device to device: made by
+                                rota_ipc_make before rota_lines_reserve */
+    struct rota_trace *trace; /* NULL: what it does is not written down */
 
     /* The run. */
     uint32_t at; /* step */
     bool entered;
     bool active;
-    bool moved;  /* a message has got on since this was cleared */
-    bool rings;  /* somebody may have to be woken: rota_lines_flush */
-    bool broken; /* MPI reported an error: requests may hang about */
-    int err;     /* of the run, with its text */
-    char err_text[ROTA_ERR_TEXT]; /* if it is one of rota_fail */
-    rota_note note;               /* of the run, the first one, with: */
-    int note_peer;
-    size_t note_sent, note_expected;
+    bool waits_for_others; /* as counted: than those who ring its doorbell */
+    bool moved;            /* a message has got on since this was cleared */
+    bool rings;            /* somebody may have to be woken: rota_lines_flush */
+    rota_status status;
     struct rota_exec *prev_active, *next_active;
 };
 
@@ -210,17 +238,16 @@ int rota_exec_packing(rota_exec *x, size_t *room);
  * gathers their blocks. x is inactive. */
 int rota_exec_rebase(rota_exec *x, char *src, char *dst);
 
-/* Keep a run's first note; of those on the bound the one of the largest block.
- * The owner clears x->note before a start. */
-void rota_exec_note(rota_exec *x, rota_note note, int peer, size_t sent,
-                    size_t expected);
-
 /* Begin a run; x is inactive. Does not block. */
 int rota_exec_start(rota_exec *x);
 
 /* Advance all active executors; done tells whether this one is inactive now,
- * and then the result is that of its run. */
+ * and then the result is that of its run. Where it is MPI_ERR_NO_MEM and x is
+ * active still, the run goes on with the next call if there is memory then. */
 int rota_exec_test(rota_exec *x, bool *done);
+int rota_exec_await(rota_exec *x, bool *done);
+
+/* The same until it is inactive, whatever memory there is. */
 int rota_exec_wait(rota_exec *x);
 
 /* Advance all active executors until done(arg) is true, giving the processor
@@ -229,10 +256,5 @@ int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg);
 
 /* Wait for ordinary requests while active executors advance. */
 int rota_wait_requests(int n, MPI_Request request[]);
-
-/* From now on the list of active executors is shared between threads: under
- * MPI_THREAD_MULTIPLE, or with the progress thread. Otherwise there is no lock
- * but a branch. */
-void rota_exec_set_threaded(void);
 
 #endif /* ROTA_EXEC_H */

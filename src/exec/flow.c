@@ -1,4 +1,5 @@
-/* flow.c - see flow.h.
+/* flow.c - phases through which data flow: a send is posted when what it passes
+ * on has arrived.
  *
  * A send waits for the receives of its phase that bring its blocks, and for the
  * send before it to the same rank to be posted. A receive is posted at once but
@@ -6,8 +7,12 @@
  * tell sizes, what follows a header can only be posted in turn. How many
  * messages each waits for, and which wait for it, is found when the schedule is
  * bound; in a run each counts down.
+ *
+ * Messages are counted here from the first one of the phase and direction.
  */
-#include "exec/flow.h"
+#include "exec/late.h"
+#include "exec/move.h"
+#include "exec/program.h"
 #include "exec/steps.h"
 
 #include <stdlib.h>
@@ -20,105 +25,109 @@ typedef struct open_msg {
     uint32_t m;
 } open_msg;
 
-struct rota_flow {
-    uint32_t *wants[ROTA_N_DIRS]; /* [n messages] how many it waits for */
-    uint32_t *next[ROTA_N_DIRS];  /* [n messages] with its peer, or NO_MSG */
+typedef struct flow {
+    uint32_t n[ROTA_N_DIRS];      /* messages */
+    uint32_t *wants[ROTA_N_DIRS]; /* [n] how many it waits for */
+    uint32_t *next[ROTA_N_DIRS];  /* [n] with its peer, or NO_MSG */
     uint32_t *left;   /* [n sends] of wants, still to come in a run */
     uint32_t *end;    /* [n receives] of those in waiter that wait for each */
     uint32_t *waiter; /* sends, by the receive that they wait for */
-    open_msg *open;   /* [most messages of a phase] to be tested */
+    open_msg *open;   /* [n receives + n sends] to be tested */
     uint32_t n_open;
-};
+    uint32_t *held; /* [n sends] to be posted when there is memory for them */
+    uint32_t n_held;
+    uint32_t *give; /* [n sends] that are handed over by copying; those from
+                       given on are still to be */
+    uint32_t n_give, given;
+} flow;
 
 /* ---- who waits for whom ------------------------------------------------------ */
 
 /* For binding only. */
 typedef struct finder {
+    const rota_sched *s;
+    const rota_phase *phase;
     uint32_t *from; /* [n_blocks] 1 + the receive that brings it, or 0 */
     uint32_t *seen; /* [n receives] 1 + the last send found to wait for it */
     uint32_t *last; /* [P] 1 + the last message with each peer */
 } finder;
 
-static void chain_peers(rota_exec *x, const rota_phase *phase, rota_dir dir,
-                        uint32_t last[])
+/* The message as the schedule has it. */
+static const rota_msg *msg_of(const finder *k, rota_dir dir, uint32_t m)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    return &k->s->msgs[dir].msg[k->phase->msg[dir] + m];
+}
 
-    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
-        uint32_t *const before = &last[l->msg[m].peer];
-        x->flow->next[dir][m] = NO_MSG;
-        if (*before > phase->msg[dir]) {
-            x->flow->next[dir][*before - 1] = m;
-            x->flow->wants[dir][m]++;
+static void chain_peers(flow *f, const finder *k, rota_dir dir)
+{
+    memset(k->last, 0, (size_t)k->s->P * sizeof *k->last);
+    for (uint32_t m = 0; m < f->n[dir]; m++) {
+        uint32_t *const before = &k->last[msg_of(k, dir, m)->peer];
+        f->next[dir][m] = NO_MSG;
+        if (*before > 0) {
+            f->next[dir][*before - 1] = m;
+            f->wants[dir][m]++;
         }
         *before = m + 1;
     }
 }
 
-static void find_sources(const rota_sched *s, const rota_phase *phase,
-                         uint32_t from[])
+static void find_sources(const flow *f, const finder *k)
 {
-    const rota_msgs *const l = &s->msgs[ROTA_RECV];
+    const rota_block *const item = k->s->msgs[ROTA_RECV].item;
 
-    for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
-        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-            from[l->item[i]] = m + 1;
+    for (uint32_t m = 0; m < f->n[ROTA_RECV]; m++) {
+        const rota_msg *const msg = msg_of(k, ROTA_RECV, m);
+        for (uint32_t i = msg[0].first; i < msg[1].first; i++)
+            k->from[item[i]] = m + 1;
+    }
 }
 
-/* Add to end[r] the sends of the phase that wait for receive r, each once, and
- * enter them in waiter there if it is not NULL. */
-static void find_waiters(const rota_sched *s, const rota_phase *phase,
-                         const finder *k, uint32_t end[], uint32_t waiter[])
+/* Add to end[r] the sends that wait for receive r, each once, and enter them in
+ * waiter there if it is not NULL. */
+static void find_waiters(flow *f, const finder *k)
 {
-    const rota_msgs *const l = &s->msgs[ROTA_SEND];
+    const rota_block *const item = k->s->msgs[ROTA_SEND].item;
 
-    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
-        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-            const uint32_t from = k->from[l->item[i]];
-            if (from <= phase->msg[ROTA_RECV] || k->seen[from - 1] == m + 1)
+    memset(k->seen, 0, f->n[ROTA_RECV] * sizeof *k->seen);
+    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++) {
+        const rota_msg *const msg = msg_of(k, ROTA_SEND, m);
+        for (uint32_t i = msg[0].first; i < msg[1].first; i++) {
+            const uint32_t from = k->from[item[i]];
+            if (from == 0 || k->seen[from - 1] == m + 1)
                 continue;
             k->seen[from - 1] = m + 1;
-            if (waiter)
-                waiter[end[from - 1]] = m;
-            end[from - 1]++;
+            if (f->waiter)
+                f->waiter[f->end[from - 1]] = m;
+            f->end[from - 1]++;
         }
+    }
 }
 
-static uint32_t find_all_waiters(rota_exec *x, const finder *k)
+/* Where the first waiter of each will be entered. Returns how many there are. */
+static uint32_t place_waiters(flow *f)
 {
-    const uint32_t n_recvs = x->s->msgs[ROTA_RECV].n;
-    struct rota_flow *const f = x->flow;
     uint32_t sum = 0;
 
-    for (uint32_t p = 0; p < x->s->n_phases; p++)
-        if (x->s->phase[p].flow)
-            find_waiters(x->s, &x->s->phase[p], k, f->end, f->waiter);
-    memset(k->seen, 0, n_recvs * sizeof *k->seen);
-    for (uint32_t r = 0; r < n_recvs && !f->waiter; r++) {
+    for (uint32_t r = 0; r < f->n[ROTA_RECV]; r++) {
         const uint32_t n = f->end[r];
-        f->end[r] = sum; /* where the first will be entered */
+        f->end[r] = sum;
         sum += n;
     }
     return sum;
 }
 
-static int find_waits(rota_exec *x, const finder *k)
+static int find_waits(flow *f, const finder *k)
 {
-    struct rota_flow *const f = x->flow;
-
-    for (uint32_t p = 0; p < x->s->n_phases; p++) {
-        const rota_phase *const phase = &x->s->phase[p];
-        if (!phase->flow)
-            continue;
-        chain_peers(x, phase, ROTA_RECV, k->last);
-        chain_peers(x, phase, ROTA_SEND, k->last + x->s->P);
-        find_sources(x->s, phase, k->from);
-    }
-    const uint32_t n = find_all_waiters(x, k);
+    chain_peers(f, k, ROTA_RECV);
+    chain_peers(f, k, ROTA_SEND);
+    find_sources(f, k);
+    find_waiters(f, k);
+    const uint32_t n = place_waiters(f);
     f->waiter = malloc(((size_t)n + 1) * sizeof *f->waiter);
     if (!f->waiter)
         return rota_fail_mem("who waits for whom");
-    find_all_waiters(x, k);
+    find_waiters(f, k);
     for (uint32_t i = 0; i < n; i++)
         f->wants[ROTA_SEND][f->waiter[i]]++;
     return MPI_SUCCESS;
@@ -126,53 +135,59 @@ static int find_waits(rota_exec *x, const finder *k)
 
 /* ---- binding ----------------------------------------------------------------- */
 
-static int make_lists(struct rota_flow *f, const rota_sched *s)
+static int make_lists(flow *f)
 {
-    const size_t n_recvs = s->msgs[ROTA_RECV].n;
-    const size_t n_open = n_recvs + s->msgs[ROTA_SEND].n;
     bool good = true;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const size_t n = (size_t)s->msgs[dir].n + 1;
+        const size_t n = (size_t)f->n[dir] + 1;
         f->wants[dir] = calloc(n, sizeof *f->wants[dir]);
         f->next[dir] = malloc(n * sizeof *f->next[dir]);
         good = good && f->wants[dir] && f->next[dir];
     }
-    f->left = malloc(((size_t)s->msgs[ROTA_SEND].n + 1) * sizeof *f->left);
-    f->end = calloc(n_recvs + 1, sizeof *f->end);
-    f->open = malloc((n_open + 1) * sizeof *f->open);
-    return good && f->left && f->end && f->open
+    const size_t recvs = f->n[ROTA_RECV], sends = f->n[ROTA_SEND];
+    f->left = malloc((sends + 1) * sizeof *f->left);
+    f->end = calloc(recvs + 1, sizeof *f->end);
+    f->open = malloc((recvs + sends + 1) * sizeof *f->open);
+    f->held = malloc((sends + 1) * sizeof *f->held);
+    f->give = malloc((sends + 1) * sizeof *f->give);
+    return good && f->left && f->end && f->open && f->held && f->give
                ? MPI_SUCCESS
                : rota_fail_mem("who waits for whom");
 }
 
-int rota_flow_bind(rota_exec *x)
+static int bind(rota_exec *x, rota_step *step)
 {
     const rota_sched *const s = x->s;
-    finder k = {
-        .from = calloc(s->n_blocks, sizeof *k.from),
-        .seen = calloc((size_t)s->msgs[ROTA_RECV].n + 1, sizeof *k.seen),
-        .last = calloc(2 * (size_t)s->P, sizeof *k.last),
-    };
-    int err = MPI_SUCCESS;
+    const rota_phase *const phase = step->phase;
+    flow *const f = step->own = calloc(1, sizeof *f);
 
-    x->flow = calloc(1, sizeof *x->flow);
-    if (!x->flow || !k.from || !k.seen || !k.last)
-        err = rota_fail_mem("who waits for whom");
+    if (!f)
+        return rota_fail_mem("who waits for whom");
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        f->n[dir] = phase[1].msg[dir] - phase->msg[dir];
+    const finder k = {
+        .s = s,
+        .phase = phase,
+        .from = calloc(s->n_blocks, sizeof *k.from),
+        .seen = malloc(((size_t)f->n[ROTA_RECV] + 1) * sizeof *k.seen),
+        .last = malloc((size_t)s->P * sizeof *k.last),
+    };
+    int err = k.from && k.seen && k.last ? make_lists(f)
+                                         : rota_fail_mem("who waits for whom");
     if (err == MPI_SUCCESS)
-        err = make_lists(x->flow, s);
-    if (err == MPI_SUCCESS)
-        err = find_waits(x, &k);
+        err = find_waits(f, &k);
     free(k.from);
     free(k.seen);
     free(k.last);
     return err;
 }
 
-void rota_flow_unbind(rota_exec *x)
+static void unbind(rota_exec *x, rota_step *step)
 {
-    struct rota_flow *const f = x->flow;
+    flow *const f = step->own;
 
+    (void)x;
     if (!f)
         return;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -183,85 +198,168 @@ void rota_flow_unbind(rota_exec *x)
     free(f->end);
     free(f->waiter);
     free(f->open);
+    free(f->held);
+    free(f->give);
     free(f);
-    x->flow = NULL;
 }
 
 /* ---- a run ------------------------------------------------------------------- */
 
-static void open_message(struct rota_flow *f, rota_dir dir, uint32_t m)
+static void open_message(flow *f, rota_dir dir, uint32_t m)
 {
     f->open[f->n_open++] = (open_msg){dir, m};
 }
 
+/* Is send m handed over by this rank's copying it? */
+static bool is_given(const rota_exec *x, const rota_step *step, uint32_t m)
+{
+    m += step->phase->msg[ROTA_SEND];
+    return x->s->msgs[ROTA_SEND].msg[m].handed &&
+           !rota_msg_lends(x->s, ROTA_SEND, m) &&
+           rota_message_is_handed(x, ROTA_SEND, m);
+}
+
 /* Send m waits for nothing any more, and then perhaps nor do those behind it.
  */
-static int post_sends(rota_exec *x, uint32_t m)
+static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
 {
-    struct rota_flow *const f = x->flow;
+    flow *const f = step->own;
 
     do {
+        int err = rota_late_reserve_one(x, step->phase->msg[ROTA_SEND] + m);
+        if (rota_status_postpone(&x->status, &err)) {
+            f->held[f->n_held++] = m;
+            return MPI_SUCCESS;
+        }
+        ROTA_TRY(err);
         open_message(f, ROTA_SEND, m);
-        ROTA_TRY(rota_message_post(x, ROTA_SEND, m));
+        ROTA_TRY(
+            rota_message_post(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m));
         m = f->next[ROTA_SEND][m];
-    } while (m != NO_MSG && --f->left[m] == 0);
+    } while (m != NO_MSG && --f->left[m] == 0 && !is_given(x, step, m));
+    if (m != NO_MSG && f->left[m] == 0)
+        f->give[f->n_give++] = m;
+    return MPI_SUCCESS;
+}
+
+/* What waits for nothing: what is to be copied can wait for other messages. */
+static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
+{
+    flow *const f = step->own;
+
+    if (!is_given(x, step, m))
+        return post_sends(x, step, m);
+    f->give[f->n_give++] = m;
+    return MPI_SUCCESS;
+}
+
+/* Hand over some of what there is to be, before what has come meanwhile is looked
+ * at. */
+static int give_some(rota_exec *x, const rota_step *step)
+{
+    enum { SOME = 1 << 16 }; /* bytes: some 10 us */
+    flow *const f = step->own;
+    size_t bytes = 0;
+
+    while (f->given < f->n_give && bytes < SOME) {
+        const uint32_t m = f->give[f->given++];
+        bytes +=
+            rota_message_bytes(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m);
+        ROTA_TRY(post_sends(x, step, m));
+    }
+    return MPI_SUCCESS;
+}
+
+static int post_held(rota_exec *x, const rota_step *step)
+{
+    flow *const f = step->own;
+    const uint32_t n = f->n_held;
+
+    f->n_held = 0; /* those that must wait again are put where others were */
+    for (uint32_t i = 0; i < n; i++)
+        ROTA_TRY(post_sends(x, step, f->held[i]));
     return MPI_SUCCESS;
 }
 
 /* Receive m is complete. */
-static int go_on(rota_exec *x, uint32_t m)
+static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
 {
-    struct rota_flow *const f = x->flow;
+    flow *const f = step->own;
     const uint32_t next = f->next[ROTA_RECV][m];
 
     if (next != NO_MSG)
         open_message(f, ROTA_RECV, next);
     for (uint32_t i = m > 0 ? f->end[m - 1] : 0; i < f->end[m]; i++)
         if (--f->left[f->waiter[i]] == 0)
-            ROTA_TRY(post_sends(x, f->waiter[i]));
+            ROTA_TRY(release_send(x, step, f->waiter[i]));
     return MPI_SUCCESS;
 }
 
 static int enter(rota_exec *x, rota_step *step)
 {
-    const rota_phase *const phase = step->phase;
-    struct rota_flow *const f = x->flow;
-    const uint32_t *const begin = phase->msg, *const end = phase[1].msg;
+    const uint32_t *const first = step->phase->msg;
+    flow *const f = step->own;
 
-    f->n_open = 0;
-    for (uint32_t m = begin[ROTA_RECV]; m < end[ROTA_RECV]; m++) {
-        ROTA_TRY(rota_message_post(x, ROTA_RECV, m));
+    f->n_open = f->n_held = f->n_give = f->given = 0;
+    for (uint32_t m = 0; m < f->n[ROTA_RECV]; m++) {
+        ROTA_TRY(rota_message_post(x, ROTA_RECV, first[ROTA_RECV] + m));
         if (f->wants[ROTA_RECV][m] == 0)
             open_message(f, ROTA_RECV, m);
     }
-    for (uint32_t m = begin[ROTA_SEND]; m < end[ROTA_SEND]; m++)
-        f->left[m] = f->wants[ROTA_SEND][m];
-    for (uint32_t m = begin[ROTA_SEND]; m < end[ROTA_SEND]; m++)
+    memcpy(f->left, f->wants[ROTA_SEND], f->n[ROTA_SEND] * sizeof *f->left);
+    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++)
         if (f->wants[ROTA_SEND][m] == 0)
-            ROTA_TRY(post_sends(x, m));
+            ROTA_TRY(release_send(x, step, m));
     return rota_step_copies(x, step);
 }
 
-static int poll(rota_exec *x, rota_step *step, bool *done)
+static int test_open(rota_exec *x, const rota_step *step)
 {
-    struct rota_flow *const f = x->flow;
+    const uint32_t *const first = step->phase->msg;
+    flow *const f = step->own;
 
-    (void)step;
     for (uint32_t i = 0; i < f->n_open;) {
         const open_msg o = f->open[i];
         bool complete = false;
-        ROTA_TRY(rota_message_test(x, o.dir, o.m, &complete));
+        ROTA_TRY(rota_message_test(x, o.dir, first[o.dir] + o.m, &complete));
         if (!complete) {
             i++;
             continue;
         }
         f->open[i] = f->open[--f->n_open];
         if (o.dir == ROTA_RECV)
-            ROTA_TRY(go_on(x, o.m));
+            ROTA_TRY(go_on(x, step, o.m));
     }
-    *done = f->n_open == 0;
     return MPI_SUCCESS;
 }
 
-const rota_step_kind rota_step_flow = {
-    .one_by_one = true, .enter = enter, .poll = poll};
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    const flow *const f = step->own;
+
+    ROTA_TRY(post_held(x, step));
+    do {
+        ROTA_TRY(give_some(x, step));
+        ROTA_TRY(test_open(x, step));
+    } while (f->given < f->n_give);
+    *done = f->n_open == 0 && f->n_held == 0;
+    return MPI_SUCCESS;
+}
+
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    const flow *const f = step->own;
+
+    for (uint32_t i = 0; i < f->n_open; i++) {
+        const rota_dir dir = f->open[i].dir;
+        const uint32_t m = step->phase->msg[dir] + f->open[i].m;
+        awaited[x->s->msgs[dir].msg[m].peer] = true;
+    }
+}
+
+const rota_step_kind rota_step_flow = {.one_by_one = true,
+                                       .bind = bind,
+                                       .unbind = unbind,
+                                       .enter = enter,
+                                       .poll = poll,
+                                       .whom = whom};

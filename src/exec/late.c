@@ -6,14 +6,17 @@
 #include <stdlib.h>
 
 /* Where the message stands. */
-enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_DATA };
+enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_ROOM, AWAIT_DATA };
 
 struct rota_late {
+    uint32_t cells;   /* of the header */
     char *data;       /* header and blocks */
     size_t room;      /* bytes of data */
     char *body;       /* of a receive: blocks that are not in data, or NULL */
     uint64_t length;  /* ROTA_META_COMBINED: of the message that follows */
     MPI_Request head; /* of what goes before the data */
+    MPI_Message message; /* that was found, while there is no room for it */
+    MPI_Status status;   /* of that */
     int await;
 };
 
@@ -34,6 +37,26 @@ static uint32_t n_items(const rota_exec *x, rota_dir dir, uint32_t m)
 static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     return x->s->msgs[dir].item + x->s->msgs[dir].msg[m].first;
+}
+
+/* Does the receiver of message m know the size of its i-th block, which has no
+ * cell of its own then? */
+static rota_block landing(const rota_exec *x, rota_dir dir, uint32_t m,
+                          uint32_t i)
+{
+    return x->landing[dir] ? x->landing[dir][x->s->msgs[dir].msg[m].first + i]
+                           : 0;
+}
+
+/* One for each block that has its own, and one for all others together. */
+static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const uint32_t n = n_items(x, dir, m);
+    uint32_t known = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        known += landing(x, dir, m, i) != 0;
+    return n - known + (known > 0);
 }
 
 /* ---- memory ---------------------------------------------------------------- */
@@ -60,10 +83,12 @@ static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
     struct rota_late *const l = calloc(1, sizeof *l);
     size_t room = sizeof(size_t);
 
-    x->op[dir][m].late = l;
+    x->program.op[dir][m].late = l;
     if (!l)
         return rota_fail_mem("a message of blocks");
     l->head = MPI_REQUEST_NULL;
+    l->message = MPI_MESSAGE_NULL;
+    l->cells = n_cells(x, dir, m);
     if (!phase->sparse) /* there, few of them will ever be used */
         ROTA_TRY(first_room(x, n_items(x, dir, m), &room));
     return make_room(l, room);
@@ -78,32 +103,31 @@ static int bind_phase(rota_exec *x, const rota_phase *phase)
     return MPI_SUCCESS;
 }
 
-static int make_collected(rota_exec *x)
+static int make_arrivals(rota_exec *x)
 {
-    x->collected = calloc(1, sizeof *x->collected);
-    if (x->collected)
-        x->collected->begin =
-            calloc((size_t)x->s->P + 1, sizeof *x->collected->begin);
-    return x->collected && x->collected->begin
-               ? MPI_SUCCESS
-               : rota_fail_mem("what an exchange receives");
+    rota_arrivals *const a = x->arrivals = calloc(1, sizeof *a);
+
+    if (!a)
+        return rota_fail_mem("places of blocks");
+    a->place = calloc(x->s->n_blocks, sizeof *a->place);
+    a->begin = calloc((size_t)x->s->n_recv + 1, sizeof *a->begin);
+    return a->place && a->begin ? MPI_SUCCESS
+                                : rota_fail_mem("places of blocks");
 }
 
 int rota_late_bind(rota_exec *x)
 {
-    x->place = calloc(x->s->n_blocks, sizeof *x->place);
-    if (!x->place)
-        return rota_fail_mem("places of blocks");
+    ROTA_TRY(make_arrivals(x));
     for (uint32_t p = 0; p < x->s->n_phases; p++)
         ROTA_TRY(bind_phase(x, &x->s->phase[p]));
-    return x->collect ? make_collected(x) : MPI_SUCCESS;
+    return MPI_SUCCESS;
 }
 
 void rota_late_unbind(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; x->op[dir] && m < x->s->msgs[dir].n; m++) {
-            struct rota_late *const l = x->op[dir][m].late;
+        for (uint32_t m = 0; x->program.op[dir] && m < x->s->msgs[dir].n; m++) {
+            struct rota_late *const l = x->program.op[dir][m].late;
             if (!l)
                 continue;
             if (l->head != MPI_REQUEST_NULL) { /* a run that failed */
@@ -114,14 +138,13 @@ void rota_late_unbind(rota_exec *x)
             free(l->data);
             free(l);
         }
-    free(x->place);
-    x->place = NULL;
-    if (x->collected) {
-        free(x->collected->out);
-        free(x->collected->begin);
-        free(x->collected);
+    if (x->arrivals) {
+        free(x->arrivals->place);
+        free(x->arrivals->out);
+        free(x->arrivals->begin);
     }
-    x->collected = NULL;
+    free(x->arrivals);
+    x->arrivals = NULL;
 }
 
 /* ---- sending ---------------------------------------------------------------- */
@@ -142,54 +165,120 @@ static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
     const rota_payload p = {head, bytes, MPI_BYTE};
 
     return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag + 1,
-                             x->comm, &x->op[dir][m].late->head);
+                             x->comm, &x->program.op[dir][m].late->head);
+}
+
+/* Bytes of header and blocks. */
+static size_t total_bytes(const rota_exec *x, uint32_t m)
+{
+    return x->program.op[ROTA_SEND][m].late->cells * sizeof(size_t) +
+           rota_message_bytes(x, ROTA_SEND, m);
+}
+
+size_t rota_late_told(const rota_exec *x)
+{
+    size_t cells = 0;
+
+    for (uint32_t m = 0; m < x->s->msgs[ROTA_SEND].n; m++)
+        if (x->program.op[ROTA_SEND][m].late)
+            cells += x->program.op[ROTA_SEND][m].late->cells;
+    return cells * sizeof(size_t);
+}
+
+/* Is a single block sent from where it lies? */
+static bool goes_as_it_is(const rota_exec *x, uint32_t m)
+{
+    return n_items(x, ROTA_SEND, m) == 1 &&
+           rota_type_is_bytes(rota_block_type(x, items(x, ROTA_SEND, m)[0]));
+}
+
+static bool may_go_as_it_is(const rota_exec *x, uint32_t m)
+{
+    const bool by_mpi = x->program.op[ROTA_SEND][m].via->needs_mpi;
+
+    return goes_as_it_is(x, m) &&
+           !(by_mpi && x->metadata != ROTA_META_TWO_PHASE);
+}
+
+int rota_late_reserve_one(rota_exec *x, uint32_t m)
+{
+    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
+
+    return !l || may_go_as_it_is(x, m) ? MPI_SUCCESS
+                                       : make_room(l, total_bytes(x, m));
+}
+
+/* In a sparse phase what is empty is not sent. */
+int rota_late_reserve(rota_exec *x, const rota_phase *phase)
+{
+    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
+        if (!phase->sparse || x->bytes[items(x, ROTA_SEND, m)[0]] > 0)
+            ROTA_TRY(rota_late_reserve_one(x, m));
+    return MPI_SUCCESS;
+}
+
+/* Those blocks of message m that land, or that do not, end to end; *to moves
+ * behind them. Their sizes go to cell[] or, if they land, their sum. */
+static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
+                     char **to)
+{
+    const rota_block *const item = items(x, ROTA_SEND, m);
+    const uint32_t n = n_items(x, ROTA_SEND, m);
+    const char *const begin = *to;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t bytes = rota_late_bytes(x->bytes[item[i]]);
+        if ((landing(x, ROTA_SEND, m, i) != 0) != land)
+            continue;
+        if (!land)
+            *(*cell)++ = x->bytes[item[i]];
+        if (bytes > 0)
+            ROTA_TRY(rota_block_pack(x, item[i], *to));
+        *to += bytes;
+    }
+    if (land)
+        **cell = (size_t)(*to - begin);
+    return MPI_SUCCESS;
 }
 
 int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 {
-    struct rota_late *const l = x->op[ROTA_SEND][m].late;
-    const rota_block *const item = items(x, ROTA_SEND, m);
-    const uint32_t n = n_items(x, ROTA_SEND, m);
-    size_t total = n * sizeof(size_t);
+    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
+    const size_t total = total_bytes(x, m);
 
-    for (uint32_t i = 0; i < n; i++)
-        total += rota_late_bytes(x->bytes[item[i]]);
     ROTA_TRY(make_room(l, total));
-    size_t *const cell = (size_t *)(void *)l->data;
-    char *to = l->data + n * sizeof *cell;
-    for (uint32_t i = 0; i < n; i++) {
-        cell[i] = x->bytes[item[i]];
-        if (rota_late_bytes(cell[i]) > 0)
-            ROTA_TRY(rota_block_pack(x, item[i], to));
-        to += rota_late_bytes(cell[i]);
-    }
+    size_t *cell = (size_t *)(void *)l->data;
+    char *to = l->data + l->cells * sizeof *cell;
+    const size_t *const end = cell + l->cells;
+    ROTA_TRY(pack_some(x, m, false, &cell, &to));
+    if (cell < end)
+        ROTA_TRY(pack_some(x, m, true, &cell, &to));
     *data = l->data;
     *bytes = total;
     return MPI_SUCCESS;
 }
 
-int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
-                      const MPI_Status *status)
+static int receive(rota_exec *x, uint32_t m, MPI_Message *message,
+                   const MPI_Status *status)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
     MPI_Count bytes;
 
     ROTA_TRY(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
     ROTA_TRY(make_room(l, (size_t)bytes));
     return rota_matched_post(l->data, (size_t)bytes, message,
-                             &x->request[ROTA_RECV][m]);
+                             &x->program.request[ROTA_RECV][m]);
 }
 
 /* A single block of plain bytes can be sent from where it lies. */
 int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
                      size_t *head_bytes, char **body, size_t *bytes)
 {
-    struct rota_late *const l = x->op[ROTA_SEND][m].late;
+    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
     const rota_block *const item = items(x, ROTA_SEND, m);
-    const uint32_t n = n_items(x, ROTA_SEND, m);
 
-    *head_bytes = n * sizeof(size_t);
-    if (n > 1 || !rota_type_is_bytes(rota_block_type(x, item[0]))) {
+    *head_bytes = l->cells * sizeof(size_t);
+    if (!goes_as_it_is(x, m)) {
         ROTA_TRY(rota_late_pack(x, m, body, bytes));
         *head = *body;
         *body += *head_bytes;
@@ -204,67 +293,82 @@ int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
 
 size_t rota_late_header(const rota_exec *x, uint32_t m)
 {
-    return n_items(x, ROTA_RECV, m) * sizeof(size_t);
+    return x->program.op[ROTA_RECV][m].late->cells * sizeof(size_t);
 }
 
 int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
 
     ROTA_TRY(make_room(l, bytes));
     *data = l->data;
     return MPI_SUCCESS;
 }
 
-/* Bytes of the blocks of ranks below src, if they are known by now. What is known
- * of one rank after the other is kept for the next question. */
-static bool find_offset(const rota_exec *x, int src, size_t *at)
+/* Does no message bring receive block i? */
+static bool is_here(const rota_exec *x, int i)
 {
-    struct rota_collected *const c = x->collected;
+    const int from = rota_from(x->s, i);
 
-    for (; c->known < src; c->known++) {
-        const bool own = c->known == x->s->me;
-        const rota_block b =
-            own ? rota_src(x->s, c->known) : rota_dst(x->s, c->known);
-        if (!own && !x->place[b])
+    return from == x->s->me || from == ROTA_NOBODY;
+}
+
+/* Bytes of the receive blocks before block i, if they are known by now. What is
+ * known of one after the other is kept for the next question. */
+static bool find_offset(const rota_exec *x, int i, size_t *at)
+{
+    rota_arrivals *const c = x->arrivals;
+
+    for (; c->known < i; c->known++) {
+        const rota_block b = rota_dst(x->s, c->known);
+        if (!is_here(x, c->known) && !c->place[b])
             return false;
         c->begin[c->known + 1] = c->begin[c->known] + x->bytes[b];
     }
-    *at = c->begin[src];
+    *at = c->begin[i];
     return true;
+}
+
+/* Bytes of the rank's own blocks behind receive block i. */
+static size_t own_behind(const rota_exec *x, int i)
+{
+    size_t bytes = 0;
+
+    for (int k = 0; k < rota_n_own(x->s); k++) {
+        const int own = rota_own_block(x->s, k).recv;
+        bytes += own > i ? x->bytes[rota_dst(x->s, own)] : 0;
+    }
+    return bytes;
 }
 
 /* Where block b is collected, or NULL if it cannot come there yet. As long as
  * there is nothing in it the buffer may grow, for what is known to come. */
-static int find_place(rota_exec *x, rota_block b, size_t bytes, char **place)
+static char *find_place(rota_exec *x, rota_block b, size_t bytes)
 {
-    const int src = (int)rota_block_slot(x->s, b), me = x->s->me;
-    const size_t own = me > src ? x->bytes[rota_src(x->s, me)] : 0;
-    struct rota_collected *const c = x->collected;
+    const int i = (int)rota_block_slot(x->s, b);
+    rota_arrivals *const c = x->arrivals;
     size_t at;
 
-    *place = NULL;
-    if (!c || !c->early || !find_offset(x, src, &at))
-        return MPI_SUCCESS;
-    if (!c->used)
-        ROTA_TRY(rota_grow(&c->out, &c->room, at + bytes + own,
-                           "what an exchange receives"));
+    if (!c->early || !find_offset(x, i, &at))
+        return NULL;
+    if (!c->used && rota_grow(&c->out, &c->room, at + bytes + own_behind(x, i),
+                              "what an exchange receives") != MPI_SUCCESS)
+        rota_fail_clear(); /* it will be collected later */
     if (at + bytes > c->room)
-        return MPI_SUCCESS;
+        return NULL;
     c->used = true;
-    *place = c->out + at;
-    return MPI_SUCCESS;
+    return c->out + at;
 }
 
 int rota_late_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const size_t head = rota_late_header(x, m);
 
     if (n_items(x, ROTA_RECV, m) == 1 &&
         rota_block_region(x->s, item[0]) == ROTA_DST)
-        ROTA_TRY(find_place(x, item[0], bytes, &l->body));
+        l->body = find_place(x, item[0], bytes);
     if (!l->body)
         ROTA_TRY(make_room(l, head + bytes));
     *body = l->body ? l->body : l->data + head;
@@ -278,17 +382,17 @@ static int post_two_phase(rota_exec *x, uint32_t m)
     char *body;
 
     ROTA_TRY(rota_late_gather(x, m, &head, &head_bytes, &body, &total));
-    ROTA_TRY(
-        post_head(x, ROTA_SEND, m, x->op[ROTA_SEND][m].late->data, head_bytes));
+    ROTA_TRY(post_head(x, ROTA_SEND, m, x->program.op[ROTA_SEND][m].late->data,
+                       head_bytes));
     return total == head_bytes
                ? MPI_SUCCESS
                : post_bytes(x, ROTA_SEND, m, body, total - head_bytes,
-                            &x->request[ROTA_SEND][m]);
+                            &x->program.request[ROTA_SEND][m]);
 }
 
 static int post_send(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->op[ROTA_SEND][m].late;
+    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
     size_t total;
     char *data;
 
@@ -299,18 +403,20 @@ static int post_send(rota_exec *x, uint32_t m)
         l->length = total;
         ROTA_TRY(post_head(x, ROTA_SEND, m, &l->length, sizeof l->length));
     }
-    return post_bytes(x, ROTA_SEND, m, data, total, &x->request[ROTA_SEND][m]);
+    return post_bytes(x, ROTA_SEND, m, data, total,
+                      &x->program.request[ROTA_SEND][m]);
 }
 
 static int test_send(rota_exec *x, uint32_t m, bool *done)
 {
     int flag;
 
-    ROTA_TRY(
-        MPI_Test(&x->op[ROTA_SEND][m].late->head, &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(MPI_Test(&x->program.op[ROTA_SEND][m].late->head, &flag,
+                      MPI_STATUS_IGNORE));
     if (!flag)
         return MPI_SUCCESS;
-    ROTA_TRY(MPI_Test(&x->request[ROTA_SEND][m], &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(
+        MPI_Test(&x->program.request[ROTA_SEND][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
     return MPI_SUCCESS;
 }
@@ -319,8 +425,8 @@ static int test_send(rota_exec *x, uint32_t m, bool *done)
 
 static int post_recv(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
-    const size_t head = n_items(x, ROTA_RECV, m) * sizeof(size_t);
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    const size_t head = rota_late_header(x, m);
 
     switch (x->metadata) {
     case ROTA_META_TWO_PHASE:
@@ -336,106 +442,146 @@ static int post_recv(rota_exec *x, uint32_t m)
         }
         l->await = AWAIT_DATA;
         return post_bytes(x, ROTA_RECV, m, l->data, l->room,
-                          &x->request[ROTA_RECV][m]);
+                          &x->program.request[ROTA_RECV][m]);
     }
 }
 
 /* Without a bound the message itself says how long it is. */
 static int probe(rota_exec *x, uint32_t m)
 {
-    MPI_Message message;
-    MPI_Status status;
-    int flag;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    int flag = 1;
 
-    ROTA_TRY(MPI_Improbe(x->s->msgs[ROTA_RECV].msg[m].peer, x->tag, x->comm,
-                         &flag, &message, &status));
+    if (l->message == MPI_MESSAGE_NULL)
+        ROTA_TRY(MPI_Improbe(x->s->msgs[ROTA_RECV].msg[m].peer, x->tag, x->comm,
+                             &flag, &l->message, &l->status));
     if (!flag)
         return MPI_SUCCESS;
-    x->op[ROTA_RECV][m].late->await = AWAIT_DATA;
-    return rota_late_receive(x, m, &message, &status);
+    int err = receive(x, m, &l->message, &l->status);
+    if (!rota_status_postpone(&x->status, &err))
+        l->await = AWAIT_DATA;
+    return err;
 }
 
-/* The head has come: post what follows, of which it tells the length. */
+/* Room for what follows the head, which tells its length. */
+static int room_after_head(rota_exec *x, uint32_t m, char **to,
+                           size_t *following)
+{
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+
+    *following = 0;
+    if (x->metadata == ROTA_META_COMBINED)
+        return rota_late_room(x, m, *following = l->length, to);
+    for (uint32_t i = 0; i < l->cells; i++)
+        *following +=
+            rota_late_bytes(((const size_t *)(const void *)l->data)[i]);
+    return rota_late_body(x, m, *following, to);
+}
+
+/* The head has come: post what follows. */
 static int after_head(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
-    const uint32_t n = n_items(x, ROTA_RECV, m);
-    size_t following = 0;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    size_t following;
     char *to;
+    int err = room_after_head(x, m, &to, &following);
 
+    if (rota_status_postpone(&x->status, &err) || err != MPI_SUCCESS)
+        return err;
     l->await = AWAIT_DATA;
-    if (x->metadata == ROTA_META_COMBINED) {
-        following = l->length;
-        ROTA_TRY(make_room(l, following));
-        to = l->data;
-    } else {
-        for (uint32_t i = 0; i < n; i++)
-            following +=
-                rota_late_bytes(((const size_t *)(const void *)l->data)[i]);
-        ROTA_TRY(rota_late_body(x, m, following, &to));
-    }
     return following == 0 ? MPI_SUCCESS
                           : post_bytes(x, ROTA_RECV, m, to, following,
-                                       &x->request[ROTA_RECV][m]);
+                                       &x->program.request[ROTA_RECV][m]);
 }
 
 /* A block that has come to its destination. If the receiver stated its size,
  * it is put in place, provided that the two ends agree. */
 static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
 {
-    const int src = (int)rota_block_slot(x->s, b);
+    const int src = rota_from(x->s, (int)rota_block_slot(x->s, b));
 
     if (cell & ROTA_LEFT_OUT) {
-        rota_exec_note(x, ROTA_ABOVE_BOUND, src, cell & ~ROTA_LEFT_OUT, 0);
+        rota_status_note(&x->status, ROTA_ABOVE_BOUND, src,
+                         cell & ~ROTA_LEFT_OUT, 0);
         cell = 0;
     } else if (!x->collect && cell != x->bytes[b]) {
-        rota_exec_note(x, ROTA_MISMATCH, src, cell, x->bytes[b]);
+        rota_status_note(&x->status, ROTA_MISMATCH, src, cell, x->bytes[b]);
         return MPI_SUCCESS;
     }
     if (!x->collect)
         return cell > 0 ? rota_block_unpack(x, data, b) : MPI_SUCCESS;
     x->bytes[b] = cell;
-    x->place[b] = data;
+    x->arrivals->place[b] = data;
+    return MPI_SUCCESS;
+}
+
+static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
+{
+    char *const at = *from;
+
+    *from += rota_late_bytes(cell);
+    if (rota_block_region(x->s, b) == ROTA_DST)
+        return arrive(x, b, cell, at);
+    x->bytes[b] = cell;
+    x->arrivals->place[b] = at;
+    return MPI_SUCCESS;
+}
+
+/* Blocks that land, total bytes of them. If that is not what this rank expects,
+ * where each begins is not known: they are left out. */
+static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
+{
+    const rota_block *const item = items(x, ROTA_RECV, m);
+    const uint32_t n = n_items(x, ROTA_RECV, m);
+    size_t expected = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (landing(x, ROTA_RECV, m, i))
+            expected += x->bytes[landing(x, ROTA_RECV, m, i)];
+    if (total != expected)
+        rota_status_note(&x->status, ROTA_MISMATCH,
+                         x->s->msgs[ROTA_RECV].msg[m].peer, total, expected);
+    for (uint32_t i = 0; i < n; i++) {
+        const rota_block as = landing(x, ROTA_RECV, m, i);
+        if (as && total == expected)
+            ROTA_TRY(unpack_one(x, item[i], x->bytes[as], &from));
+    }
     return MPI_SUCCESS;
 }
 
 int rota_late_unpack(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const uint32_t n = n_items(x, ROTA_RECV, m);
-    const size_t *const cell = (const size_t *)(const void *)l->data;
-    char *from = l->body ? l->body : l->data + n * sizeof *cell;
+    const size_t *cell = (const size_t *)(const void *)l->data;
+    const size_t *const end = cell + l->cells;
+    char *from = l->body ? l->body : l->data + rota_late_header(x, m);
 
     l->body = NULL;
-    for (uint32_t i = 0; i < n; i++) {
-        const rota_block b = item[i];
-        if (rota_block_region(x->s, b) == ROTA_DST) {
-            ROTA_TRY(arrive(x, b, cell[i], from));
-        } else {
-            x->bytes[b] = cell[i];
-            x->place[b] = from;
-        }
-        from += rota_late_bytes(cell[i]);
-    }
-    return MPI_SUCCESS;
+    for (uint32_t i = 0; i < n; i++)
+        if (!landing(x, ROTA_RECV, m, i))
+            ROTA_TRY(unpack_one(x, item[i], *cell++, &from));
+    return cell < end ? unpack_landing(x, m, *cell, from) : MPI_SUCCESS;
 }
 
 static int test_recv(rota_exec *x, uint32_t m, bool *done)
 {
-    struct rota_late *const l = x->op[ROTA_RECV][m].late;
+    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
     int flag = 0;
 
     if (l->await == AWAIT_PROBE)
         ROTA_TRY(probe(x, m));
     if (l->await == AWAIT_HEAD) {
         ROTA_TRY(MPI_Test(&l->head, &flag, MPI_STATUS_IGNORE));
-        if (flag)
-            ROTA_TRY(after_head(x, m));
+        l->await = flag ? AWAIT_ROOM : AWAIT_HEAD;
     }
+    if (l->await == AWAIT_ROOM)
+        ROTA_TRY(after_head(x, m));
     if (l->await != AWAIT_DATA)
         return MPI_SUCCESS;
-    ROTA_TRY(MPI_Test(&x->request[ROTA_RECV][m], &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(
+        MPI_Test(&x->program.request[ROTA_RECV][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
     return flag ? rota_late_unpack(x, m) : MPI_SUCCESS;
 }

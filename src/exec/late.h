@@ -1,12 +1,15 @@
 /* late.h - messages whose receiver learns the sizes of their blocks from them.
  *
  * Such a message is a header, a cell for every block, and the blocks packed end
- * to end behind it. How the two travel is the plan's rota_metadata. What comes
+ * to end behind it. Where counts are known, blocks that the receiver keeps for
+ * itself need none: if a message has several of them, they share one cell, which
+ * has their sum, and come last. How header and blocks travel is the plan's
+ * rota_metadata. What comes
  * in stays where it was received until the run is over, so blocks that go on
  * to another rank are packed from there and those that have arrived are
  * unpacked from there: nothing is copied on the way. A block that is to be
  * collected comes to its place at once if it goes apart from its header and
- * those of lower ranks are known: those of the last ones need not wait.
+ * those before it are known: the last ones need not wait.
  */
 #ifndef ROTA_LATE_H
 #define ROTA_LATE_H
@@ -23,26 +26,23 @@ static inline size_t rota_late_bytes(size_t cell)
     return cell & ROTA_LEFT_OUT ? 0 : cell;
 }
 
-/* Where an exchange collects blocks. */
-struct rota_collected {
-    char *out; /* in rank order, end to end; grows */
-    size_t room;
-    bool early;    /* blocks may come there while the run lasts */
-    bool used;     /* one has, in this run */
-    size_t *begin; /* [P+1] of the blocks of ranks up to known */
-    int known;
-};
-
 /* Buffers for the messages that need a header. */
 int rota_late_bind(rota_exec *x);
 void rota_late_unbind(rota_exec *x);
 
+/* Bytes of all headers that a run sends. */
+size_t rota_late_told(const rota_exec *x);
+
+/* Where there is no memory for a message, it is left as it is, for a later poll
+ * (rota_exec_postpone). Room beforehand for what the phase sends, or the flow's send
+ * m, whose blocks are here. */
+int rota_late_reserve(rota_exec *x, const rota_phase *phase);
+int rota_late_reserve_one(rota_exec *x, uint32_t m);
+
 /* The parts of it, for consensus. Header and blocks into the buffer of send m,
- * *bytes in all; a message that was matched into the buffer of receive m; what
- * is in it to its places. */
+ * *bytes in all; what is in the buffer of receive m (rota_late_room) to its
+ * places. */
 int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes);
-int rota_late_receive(rota_exec *x, uint32_t m, MPI_Message *message,
-                      const MPI_Status *status);
 int rota_late_unpack(rota_exec *x, uint32_t m);
 
 /* The same for messages that do not go by MPI. The header and a body that may

@@ -1,62 +1,11 @@
 /* move.c - see move.h. */
 #include "exec/move.h"
 #include "exec/late.h"
+#include "exec/strided.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-/* Pieces so short are copied by other instructions: 16 us for 256 KiB. */
-enum { SHORT_PIECE = 1 << 10 };
-
-void rota_copy_fast(void *to, const void *from, size_t bytes)
-{
-    const size_t step =
-        rota_copy_is_slow(to, (uintptr_t)from) ? SHORT_PIECE : bytes;
-
-    for (size_t at = 0; at < bytes; at += step)
-        memcpy((char *)to + at, (const char *)from + at,
-               step < bytes - at ? step : bytes - at);
-}
-
-#ifdef __SSE2__
-/* n bytes, whole cache lines, to where one begins. */
-static void stream_lines(char *to, const char *from, size_t n)
-{
-    for (size_t at = 0; at < n; at += 4 * sizeof(__m128i)) {
-        const __m128i *const f = (const void *)(from + at);
-        __m128i *const t = (void *)(to + at);
-        const __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1);
-        const __m128i c = _mm_loadu_si128(f + 2), d = _mm_loadu_si128(f + 3);
-
-        _mm_stream_si128(t, a);
-        _mm_stream_si128(t + 1, b);
-        _mm_stream_si128(t + 2, c);
-        _mm_stream_si128(t + 3, d);
-    }
-    _mm_sfence();
-}
-
-void rota_copy_stream(void *to, const void *from, size_t bytes)
-{
-    const size_t line = 64, ahead = -(uintptr_t)to % line;
-    const size_t first = ahead < bytes ? ahead : bytes;
-    const size_t n = (bytes - first) / line * line;
-
-    memcpy(to, from, first);
-    stream_lines((char *)to + first, (const char *)from + first, n);
-    memcpy((char *)to + first + n, (const char *)from + first + n,
-           bytes - first - n);
-}
-#else
-void rota_copy_stream(void *to, const void *from, size_t bytes)
-{
-    rota_copy_fast(to, from, bytes);
-}
-#endif
 
 /* Elements given to one MPI_Pack, whose position is an int. */
 static size_t pack_chunk(const rota_type *t)
@@ -71,6 +20,10 @@ int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
 {
     if (rota_type_is_bytes(t)) {
         rota_copy_fast(packed, data, bytes);
+        return MPI_SUCCESS;
+    }
+    if (t->layout) {
+        rota_strided_pack(t, data, 0, bytes, false, packed);
         return MPI_SUCCESS;
     }
     const size_t chunk = pack_chunk(t);
@@ -90,6 +43,10 @@ int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
 {
     if (rota_type_is_bytes(t)) {
         rota_copy_fast(data, packed, bytes);
+        return MPI_SUCCESS;
+    }
+    if (t->layout) {
+        rota_strided_unpack(t, packed, 0, bytes, data);
         return MPI_SUCCESS;
     }
     const size_t chunk = pack_chunk(t);
@@ -151,6 +108,68 @@ int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed)
     return MPI_SUCCESS;
 }
 
+/* Of plain bytes, or of elements whose layout is known. */
+static void pack_part(const rota_type *t, const char *data, size_t begin,
+                      size_t end, bool streams, char *packed)
+{
+    if (!rota_type_is_bytes(t))
+        rota_strided_pack(t, data, begin, end, streams, packed);
+    else if (streams)
+        rota_copy_stream(packed, data + begin, end - begin);
+    else
+        rota_copy_fast(packed, data + begin, end - begin);
+}
+
+static void unpack_part(const rota_type *t, char *data, size_t begin,
+                        size_t end, const char *packed)
+{
+    if (rota_type_is_bytes(t))
+        rota_copy_fast(data + begin, packed, end - begin);
+    else
+        rota_strided_unpack(t, packed, begin, end, data);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
+                            size_t end, bool streams, char *packed)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
+    size_t at = 0;
+
+    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
+        const size_t stop = smaller(end, at + x->bytes[*i]);
+        if (begin < stop) {
+            pack_part(rota_block_type(x, *i), rota_block_at(x, *i), begin - at,
+                      stop - at, streams, packed);
+            packed += stop - begin;
+            begin = stop;
+        }
+        at += x->bytes[*i];
+    }
+}
+
+void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,
+                              size_t end, const char *packed)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    size_t at = 0;
+
+    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
+        const size_t stop = smaller(end, at + x->bytes[*i]);
+        if (begin < stop) {
+            unpack_part(rota_block_type(x, *i), rota_block_at(x, *i),
+                        begin - at, stop - at, packed);
+            packed += stop - begin;
+            begin = stop;
+        }
+        at += x->bytes[*i];
+    }
+}
+
 int rota_grow(char **memory, size_t *room, size_t bytes, const char *what)
 {
     const size_t half = *room + *room / 2;
@@ -180,18 +199,24 @@ size_t rota_copy_step(const rota_type *a, const rota_type *b)
     return both < COMFORTABLE ? COMFORTABLE / both * both : both;
 }
 
-/* Between two datatypes, piece by piece through the packing area. */
+/* Between two datatypes: straight, or piece by piece through the packing area. */
 static int copy_typed(const rota_exec *x, rota_block from, rota_block to,
                       size_t bytes)
 {
     const rota_type *const a = rota_block_type(x, from);
     const rota_type *const b = rota_block_type(x, to);
-    char *const stage = x->area + x->copy_stage;
+    rota_strided straight;
+    char *const stage = x->program.area + x->program.copy_stage;
     const char *source = rota_block_at(x, from);
     char *target = rota_block_at(x, to);
 
+    if (rota_strided_match(b, a, bytes, &straight)) {
+        rota_strided_copy(&straight, target, source);
+        return MPI_SUCCESS;
+    }
     for (size_t left = bytes; left > 0;) {
-        const size_t n = left < x->copy_step ? left : x->copy_step;
+        const size_t n =
+            left < x->program.copy_step ? left : x->program.copy_step;
         ROTA_TRY(rota_type_pack(a, source, n, stage, x->comm));
         ROTA_TRY(rota_type_unpack(b, stage, n, target, x->comm));
         source += (ptrdiff_t)(n / a->size) * a->extent;
@@ -252,7 +277,7 @@ int rota_gather_type(const rota_exec *x, const rota_block item[], uint32_t n,
 rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &x->s->msgs[dir];
-    const rota_op *const w = &x->op[dir][m];
+    const rota_op *const w = &x->program.op[dir][m];
     const rota_block first = l->item[l->msg[m].first];
     const rota_type *const t = rota_block_type(x, first);
     const size_t bytes = rota_message_bytes(x, dir, m);
@@ -260,7 +285,7 @@ rota_payload rota_payload_of(const rota_exec *x, rota_dir dir, uint32_t m)
     if (w->gathered)
         return (rota_payload){MPI_BOTTOM, 1, w->type};
     if (w->packed)
-        return (rota_payload){x->area + w->stage, bytes, MPI_BYTE};
+        return (rota_payload){x->program.area + w->stage, bytes, MPI_BYTE};
     return (rota_payload){rota_block_at(x, first), bytes / t->size, t->mpi};
 }
 

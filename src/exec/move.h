@@ -2,6 +2,7 @@
 #ifndef ROTA_MOVE_H
 #define ROTA_MOVE_H
 
+#include "exec/copy.h"
 #include "exec/exec.h"
 
 #include <stdint.h>
@@ -11,47 +12,16 @@
  * origin that MPI wants. */
 static inline char *rota_block_at(const rota_exec *x, rota_block b)
 {
-    if (x->place && x->place[b])
-        return x->place[b];
+    if (x->arrivals && x->arrivals->place[b])
+        return x->arrivals->place[b];
     return x->base[rota_block_region(x->s, b)] + x->offset[b];
 }
 
 static inline const rota_type *rota_block_type(const rota_exec *x, rota_block b)
 {
-    return &x->type[rota_block_region(x->s, b)];
-}
+    const rota_types *const t = &x->types[rota_block_region(x->s, b)];
 
-/* "rep movsb", by which the C library and the kernel copy much, is up to ten
- * times slower on AMD's Zen 3 where the destination begins 1 to 31 bytes behind
- * the source, modulo the page (256 KiB on one core: 88 us for 8). Arrays of whole
- * pages that malloc lays one behind the other are 16 bytes apart in this way. */
-enum { ROTA_COPY_PAGE = 1 << 12 };
-
-static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
-{
-    return ((uintptr_t)to - from - 1) % ROTA_COPY_PAGE < 31;
-}
-
-/* memcpy that avoids this. */
-void rota_copy_fast(void *to, const void *from, size_t bytes);
-
-/* memcpy that leaves the destination in memory and not in the caches of this core,
- * where the compiler has such stores. */
-void rota_copy_stream(void *to, const void *from, size_t bytes);
-
-/* memcpy for what is most often a word or two. */
-static inline void rota_copy_short(void *to, const void *from, size_t bytes)
-{
-    uint64_t first, last;
-
-    if (bytes < 8 || bytes > 16) {
-        rota_copy_fast(to, from, bytes);
-        return;
-    }
-    memcpy(&first, from, 8);
-    memcpy(&last, (const char *)from + bytes - 8, 8);
-    memcpy(to, &first, 8);
-    memcpy((char *)to + bytes - 8, &last, 8);
+    return t->of ? &t->type[t->of[rota_block_slot(x->s, b)]] : t->type;
 }
 
 /* Between data of a datatype and plain bytes, for any number of bytes. comm
@@ -70,6 +40,13 @@ int rota_block_copy(const rota_exec *x, const rota_copy *copy);
 size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m);
 int rota_message_pack(const rota_exec *x, uint32_t m, char *packed);
 int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed);
+
+/* Bytes begin to end of them, whose layouts are known; streams: packed past the
+ * caches. */
+void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
+                            size_t end, bool streams, char *packed);
+void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,
+                              size_t end, const char *packed);
 
 /* Room for bytes in memory that is kept from run to run: it grows by half at
  * least, so that a run like the one before allocates nothing. What it holds is

@@ -1,26 +1,18 @@
 /* program.c - see program.h. */
 #include "exec/program.h"
-#include "device/staging.h"
 #include "exec/move.h"
 #include "exec/steps.h"
 #include "exec/transport/lines.h"
 #include "exec/transport/p2p.h"
+#include "exec/transport/sparse.h"
 
 #include <stdlib.h>
 
-/* Messages go out before those come in that others send, and what MPI carries
- * before what the node does, which is there at once. */
-static const struct {
-    const rota_transport *via;
-    rota_dir dir;
-} group[] = {
-    {&rota_transport_p2p, ROTA_RECV},
-    {&rota_transport_p2p, ROTA_SEND},
-    {&rota_transport_lines, ROTA_SEND},
-    {&rota_transport_lines, ROTA_RECV},
+/* What MPI carries comes before what the node does, which is there at once. */
+const rota_transport *const rota_transports[ROTA_N_TRANSPORTS] = {
+    &rota_transport_p2p,
+    &rota_transport_lines,
 };
-
-enum { N_GROUPS = sizeof group / sizeof *group };
 
 /* Where the next of each are written. */
 typedef struct writer {
@@ -30,17 +22,17 @@ typedef struct writer {
 
 /* ---- batches ----------------------------------------------------------------- */
 
-/* Messages of one group in list order, a new batch where the kind changes: within
+/* Messages of one transport and direction in list order, a new batch where the kind changes: within
  * a pair of ranks order is kept. */
-static void write_group(const rota_exec *x, const rota_phase *phase, int g,
-                        writer *w, rota_step *step)
+static void write_group(const rota_exec *x, const rota_phase *phase,
+                        const rota_transport *via, rota_dir dir, writer *w,
+                        rota_step *step)
 {
-    const rota_dir dir = group[g].dir;
     rota_batch *b = NULL;
 
     for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
-        const rota_op *const op = &x->op[dir][m];
-        if (op->via != group[g].via)
+        const rota_op *const op = &x->program.op[dir][m];
+        if (op->via != via)
             continue;
         if (!b || b->kind != op->kind) {
             b = &w->p->batch[w->batch++];
@@ -103,7 +95,7 @@ static void write_copies(const rota_exec *x, const rota_phase *phase, writer *w,
 /* In place: what is to be sent lies where data will arrive. */
 static int move_out(rota_exec *x)
 {
-    for (int d = 0; d < x->s->P; d++) {
+    for (int d = 0; d < x->s->n_send; d++) {
         const rota_block to = rota_src(x->s, d), from = rota_dst(x->s, d);
         if (x->bytes[to] > 0)
             ROTA_TRY(rota_block_pack(x, from, rota_block_at(x, to)));
@@ -111,12 +103,13 @@ static int move_out(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-/* Where counts vary, each start may be in place or on a device. */
-static int prepare(rota_exec *x)
+int rota_program_prepare(rota_exec *x)
 {
     if (x->stage_in)
         ROTA_TRY(move_out(x));
-    return x->staging ? rota_staging_begin(x) : MPI_SUCCESS;
+    if (x->sparse)
+        rota_sparse_prepare(x);
+    return x->hooks ? x->hooks->begin(x) : MPI_SUCCESS;
 }
 
 /* ---- steps ------------------------------------------------------------------- */
@@ -136,7 +129,7 @@ static const rota_step_kind *kind_of(const rota_exec *x,
     if (phase->native)
         return &rota_step_collective;
     if (phase->sparse && x->collect)
-        return &rota_step_consensus;
+        return x->arrivals ? &rota_step_consensus : &rota_step_sparse;
     if (phase->flow)
         return &rota_step_flow;
     return is_bounded(phase) ? &rota_step_window : &rota_step_bulk;
@@ -148,19 +141,56 @@ static void write_step(const rota_exec *x, const rota_phase *phase, writer *w,
     *step = (rota_step){.kind = kind_of(x, phase),
                         .phase = phase,
                         .batch = &w->p->batch[w->batch]};
-    for (int g = 0; g < N_GROUPS && !rota_phase_is_whole(x, phase); g++)
-        write_group(x, phase, g, w, step);
+    for (int i = 0; i < ROTA_N_TRANSPORTS && !rota_phase_is_whole(x, phase);
+         i++) {
+        const rota_transport *const via = rota_transports[i];
+        write_group(x, phase, via, via->first, w, step);
+        write_group(x, phase, via, (rota_dir)!via->first, w, step);
+    }
     write_copies(x, phase, w, step);
 }
 
-/* A program has room for one step more than phases, and there are no more batches
+bool rota_step_is_at_once(const rota_step *step)
+{
+    return step->kind == &rota_step_bulk || step->kind == &rota_step_collective;
+}
+
+/* Does the phase receive into shared stays what is not handed over? */
+static bool fills_shared(const rota_exec *x, const rota_phase *phase)
+{
+    for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
+        if (rota_msg_lends(x->s, ROTA_RECV, m) &&
+            !rota_message_is_handed(x, ROTA_RECV, m))
+            return true;
+    return false;
+}
+
+static void write_steps(rota_exec *x, writer *w)
+{
+    rota_program *const p = &x->program;
+    const bool lends = rota_lines_lend(x);
+    bool reclaimed = !lends;
+
+    for (uint32_t i = 0; i < x->s->n_phases; i++) {
+        const rota_phase *const phase = &x->s->phase[i];
+        if (!reclaimed && fills_shared(x, phase)) {
+            p->step[p->n_steps++] = (rota_step){.kind = &rota_step_reclaim};
+            reclaimed = true;
+        }
+        write_step(x, phase, w, &p->step[p->n_steps++]);
+    }
+    if (lends)
+        p->step[p->n_steps++] = (rota_step){.kind = &rota_step_finish};
+}
+
+/* A program has room for two steps more than phases, and there are no more batches
  * than messages. */
 static int allocate(rota_exec *x)
 {
     const size_t n = (size_t)x->s->msgs[ROTA_RECV].n + x->s->msgs[ROTA_SEND].n;
     rota_program *const p = &x->program;
 
-    p->step = malloc(((size_t)x->s->n_phases + 1) * sizeof *p->step);
+    p->step = calloc((size_t)x->s->n_phases + 2, sizeof *p->step);
     p->batch = malloc((n + 1) * sizeof *p->batch);
     p->message = malloc((n + 1) * sizeof *p->message);
     p->open = malloc((n + 1) * sizeof *p->open);
@@ -181,7 +211,8 @@ static void shrink(rota_program *p, uint32_t n_batches)
     if (!fewer)
         return;
     for (uint32_t i = 0; i < p->n_steps; i++)
-        p->step[i].batch = fewer + (p->step[i].batch - before);
+        if (p->step[i].batch)
+            p->step[i].batch = fewer + (p->step[i].batch - before);
     p->batch = fewer;
 }
 
@@ -202,46 +233,35 @@ int rota_program_make(rota_exec *x)
     writer w = {.p = &x->program};
 
     ROTA_TRY(allocate(x));
-    x->program.n_steps = x->s->n_phases;
-    for (uint32_t i = 0; i < x->s->n_phases; i++)
-        write_step(x, &x->s->phase[i], &w, &x->program.step[i]);
+    write_steps(x, &w);
     shrink(&x->program, w.batch);
+    for (uint32_t i = 0; i < x->program.n_steps; i++)
+        if (x->program.step[i].kind->bind)
+            ROTA_TRY(x->program.step[i].kind->bind(x, &x->program.step[i]));
     resolve_all(x);
-    x->prepare = !x->fixed || x->stage_in ? prepare : NULL;
-    if (x->staging)
-        rota_program_stage(x);
-    return MPI_SUCCESS;
+    x->program.prepare = !x->fixed || x->stage_in ? rota_program_prepare : NULL;
+    return x->hooks ? x->hooks->bound(x) : MPI_SUCCESS;
 }
 
 void rota_program_free(rota_exec *x)
 {
     rota_program *const p = &x->program;
 
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        if (p->step[i].kind && p->step[i].kind->unbind)
+            p->step[i].kind->unbind(x, &p->step[i]);
     free(p->step);
     free(p->batch);
     free(p->message);
     free(p->open);
     free(p->copy);
     free(p->move);
-    *p = (rota_program){0};
-}
-
-void rota_program_stage(rota_exec *x)
-{
-    rota_program *const p = &x->program;
-
-    if (!p->step || p->n_steps > x->s->n_phases)
-        return;
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        rota_step *const step = &p->step[i];
-        step->inner =
-            step->kind == &rota_step_bulk ? &rota_step_staged_bulk : step->kind;
-        step->kind = &rota_step_staged;
-        step->can_wait = false;
-        step->move = NULL; /* the device may make them */
+    free(p->area);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        free(p->op[dir]);
+        free(p->request[dir]);
     }
-    p->step[p->n_steps++] = (rota_step){.kind = &rota_step_staged_end};
-    x->prepare = prepare;
+    *p = (rota_program){0};
 }
 
 void rota_program_rebase(rota_exec *x)

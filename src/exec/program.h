@@ -4,13 +4,18 @@
 
 #include "exec/exec.h"
 
-/* Make x->program; x->op says what carries each message, and how. */
+enum { ROTA_N_TRANSPORTS = 2 };
+
+/* In the order in which a step posts; a message goes by the last one that carries
+ * it. */
+extern const rota_transport *const rota_transports[ROTA_N_TRANSPORTS];
+
+/* Make x->program; x->program.op says what carries each message, and how. */
 int rota_program_make(rota_exec *x);
 void rota_program_free(rota_exec *x);
 
-/* x has got staging: from now on its steps are staged. Nothing is done while
- * there is no program. */
-void rota_program_stage(rota_exec *x);
+/* What comes before a run that may be in place or on a device. */
+int rota_program_prepare(rota_exec *x);
 
 /* Buffers have moved. */
 void rota_program_rebase(rota_exec *x);
@@ -21,6 +26,15 @@ static inline bool rota_phase_is_whole(const rota_exec *x,
                                        const rota_phase *phase)
 {
     return phase->native || (phase->sparse && x->collect);
+}
+
+/* Is message m handed over, by what carries it? */
+static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,
+                                          uint32_t m)
+{
+    const rota_transport *const via = x->program.op[dir][m].via;
+
+    return via->hands && via->hands(x, dir, m);
 }
 
 #endif /* ROTA_PROGRAM_H */

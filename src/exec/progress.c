@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "exec/progress.h"
 #include "exec/active.h"
+#include "exec/lock.h"
 #include "exec/transport/arena.h"
 
 #include <limits.h>
@@ -18,9 +19,29 @@ static _Atomic bool ends;
  * called again, and how long they are. */
 enum { NAPS = 20, NAP_NS = 100000 };
 
+/* Nobody calls for what MPI carries, nor says that there is some again. */
+enum { MPI_NAP_NS = 1000000, LOOK_NS = 4000000 };
+
+/* Where there is no arena nobody calls. */
+static rota_doorbell own_bell;
+
+static rota_doorbell *find_bell(void)
+{
+    return rota_arena_own() ? &rota_arena_own()->helper : &own_bell;
+}
+
+static long nap_of(rota_help left, int naps)
+{
+    if (left != ROTA_HELP_NONE && naps < NAPS)
+        return NAP_NS;
+    if (left == ROTA_HELP_SILENT)
+        return MPI_NAP_NS;
+    return rota_lock_is_multiple() ? LOOK_NS : LONG_MAX;
+}
+
 static void *help(void *unused)
 {
-    rota_doorbell *const bell = &rota_arena_own()->helper;
+    rota_doorbell *const bell = find_bell();
     int naps = 0;
 
     (void)unused;
@@ -30,12 +51,11 @@ static void *help(void *unused)
         rota_doorbell_fence();
         if (atomic_load(&ends))
             return NULL;
-        const bool any = rota_active_help(&moved);
-        const long limit = any && naps < NAPS ? NAP_NS : LONG_MAX;
+        const long limit = nap_of(rota_active_help(&moved), naps);
         if (moved || rota_doorbell_sleep(bell, armed_at, limit))
             naps = 0;
         else
-            naps++;
+            naps += naps < NAPS;
     }
 }
 
@@ -44,7 +64,7 @@ static bool make_thread(void)
 {
     sigset_t all, before;
 
-    rota_exec_set_threaded();
+    rota_lock_set_threaded();
     atomic_store(&ends, false);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -57,8 +77,12 @@ static bool make_thread(void)
 
 bool rota_progress_hold(void)
 {
+    rota_arena_card card;
+
+    if (rota_arena_open(&card) != MPI_SUCCESS)
+        rota_fail_clear();
     pthread_mutex_lock(&hold_lock);
-    const bool there = holders > 0 || (rota_arena_own() && make_thread());
+    const bool there = holders > 0 || make_thread();
     holders += there;
     pthread_mutex_unlock(&hold_lock);
     return there;
@@ -69,7 +93,7 @@ void rota_progress_let_go(void)
     pthread_mutex_lock(&hold_lock);
     if (--holders == 0) {
         atomic_store(&ends, true);
-        rota_doorbell_wake(&rota_arena_own()->helper);
+        rota_doorbell_wake(find_bell());
         pthread_join(thread, NULL);
     }
     pthread_mutex_unlock(&hold_lock);

@@ -8,6 +8,9 @@
  * then x->err says how. */
 bool rota_run_advance(rota_exec *x);
 
+/* The run ends by an error whose text waits. */
+void rota_run_fail(rota_exec *x, int err);
+
 /* The same as far as no MPI is needed, in the present step. */
 bool rota_run_help(rota_exec *x);
 

@@ -49,6 +49,17 @@ void rota_wait_share(rota_yields *shared)
     pthread_mutex_unlock(&yields_lock);
 }
 
+bool rota_wait_is_first(int64_t now_ns, int64_t ns)
+{
+    pthread_mutex_lock(&yields_lock);
+    int64_t told = atomic_load(&yields->told_ns);
+    const bool first =
+        (told == 0 || now_ns - told >= ns) &&
+        atomic_compare_exchange_strong(&yields->told_ns, &told, now_ns);
+    pthread_mutex_unlock(&yields_lock);
+    return first;
+}
+
 int64_t rota_now_ns(void)
 {
     struct timespec t;

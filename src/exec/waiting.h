@@ -42,6 +42,10 @@ void rota_wait_set_crowded(void);
  * process alone. */
 void rota_wait_share(rota_yields *yields);
 
+/* Is nobody of those who follow the same words known to have told of a wait within
+ * ns? Then the caller does. */
+bool rota_wait_is_first(int64_t now_ns, int64_t ns);
+
 /* Nanoseconds of a clock that only goes forward. */
 int64_t rota_now_ns(void);
 

@@ -1,5 +1,4 @@
 /* window.c - steps with so many messages in flight. */
-#include "device/staging.h"
 #include "exec/steps.h"
 #include "exec/transport/p2p.h"
 
@@ -9,7 +8,7 @@
 #define NO_MSG UINT32_MAX
 
 /* What is in flight: receives first, then sends. */
-struct rota_lanes {
+typedef struct lanes {
     MPI_Request *request; /* [2 * widest window] */
     uint32_t *msg;        /* [2 * widest window] its message */
     int *done;            /* [2 * widest window] */
@@ -17,32 +16,31 @@ struct rota_lanes {
     int n, recvs, in_flight;
     uint32_t next[ROTA_N_DIRS]; /* first not posted */
     bool by_mpi;                /* all of the step's, each by one request */
-};
+} lanes;
 
 /* ---- messages one by one ------------------------------------------------------- */
 
 int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->op[dir][m].via->post(x, dir, m);
+    return x->program.op[dir][m].via->post(x, dir, m);
 }
 
 int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
-    ROTA_TRY(x->op[dir][m].via->test(x, dir, m, done));
-    return *done && dir == ROTA_RECV && x->staging ? rota_staging_arrived(x, m)
-                                                   : MPI_SUCCESS;
+    ROTA_TRY(x->program.op[dir][m].via->test(x, dir, m, done));
+    return *done && dir == ROTA_RECV && x->hooks ? x->hooks->arrived(x, m)
+                                                 : MPI_SUCCESS;
 }
 
 int rota_message_may_go(rota_exec *x, uint32_t m, bool *may)
 {
     *may = true;
-    return x->staging ? rota_staging_may_send(x, m, may, &x->moved)
-                      : MPI_SUCCESS;
+    return x->hooks ? x->hooks->may_send(x, m, may) : MPI_SUCCESS;
 }
 
 /* ---- lanes --------------------------------------------------------------------- */
 
-static rota_dir lane_dir(const struct rota_lanes *k, int lane)
+static rota_dir lane_dir(const lanes *k, int lane)
 {
     return lane < k->recvs ? ROTA_RECV : ROTA_SEND;
 }
@@ -50,17 +48,18 @@ static rota_dir lane_dir(const struct rota_lanes *k, int lane)
 /* Has a message that was posted nothing to wait for? */
 static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_op *const op = &x->op[dir][m];
+    const rota_op *const op = &x->program.op[dir][m];
 
     return op->via->needs_mpi && op->kind != ROTA_OP_LATE &&
-           x->request[dir][m] == MPI_REQUEST_NULL;
+           x->program.request[dir][m] == MPI_REQUEST_NULL;
 }
 
 /* Post the next message of the lane's direction that has bytes, if what it sends
  * is here. */
-static int refill(rota_exec *x, const rota_phase *phase, int lane)
+static int refill(rota_exec *x, const rota_step *step, int lane)
 {
-    struct rota_lanes *const k = x->lanes;
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own;
     const rota_dir dir = lane_dir(k, lane);
 
     k->request[lane] = MPI_REQUEST_NULL;
@@ -75,7 +74,7 @@ static int refill(rota_exec *x, const rota_phase *phase, int lane)
         ROTA_TRY(rota_message_post(x, dir, m));
         if (is_nothing(x, dir, m))
             continue;
-        k->request[lane] = x->request[dir][m];
+        k->request[lane] = x->program.request[dir][m];
         k->msg[lane] = m;
         k->in_flight++;
         break;
@@ -90,13 +89,13 @@ static bool is_by_mpi(const rota_exec *x, const rota_step *step)
         if (!step->batch[i].via->needs_mpi ||
             step->batch[i].kind == ROTA_OP_LATE)
             return false;
-    return !x->staging;
+    return !x->hooks;
 }
 
 static int enter(rota_exec *x, rota_step *step)
 {
     const rota_phase *const phase = step->phase;
-    struct rota_lanes *const k = x->lanes;
+    lanes *const k = step->own;
     int n[ROTA_N_DIRS];
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -110,7 +109,7 @@ static int enter(rota_exec *x, rota_step *step)
     k->in_flight = 0;
     k->by_mpi = is_by_mpi(x, step);
     for (int lane = 0; lane < k->n; lane++)
-        ROTA_TRY(refill(x, phase, lane));
+        ROTA_TRY(refill(x, step, lane));
     return rota_step_copies(x, step);
 }
 
@@ -124,27 +123,26 @@ static int first_error(const MPI_Status status[], int n)
 }
 
 /* MPI has freed the ordinary requests among n completed lanes. */
-static void forget_requests(rota_exec *x, int n)
+static void forget_requests(rota_exec *x, const lanes *k, int n)
 {
-    const struct rota_lanes *const k = x->lanes;
-
     for (int i = 0; i < n; i++) {
         const rota_dir dir = lane_dir(k, k->done[i]);
         const uint32_t m = k->msg[k->done[i]];
-        if (!x->op[dir][m].persistent)
-            x->request[dir][m] = MPI_REQUEST_NULL;
+        if (!x->program.op[dir][m].persistent)
+            x->program.request[dir][m] = MPI_REQUEST_NULL;
     }
 }
 
 /* Messages that tell sizes take more than one request, one after the other,
  * those within the node take none, and lanes may wait for what they send. */
-static int poll_each(rota_exec *x, const rota_phase *phase, bool *done)
+static int poll_each(rota_exec *x, const rota_step *step, bool *done)
 {
-    struct rota_lanes *const k = x->lanes;
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own;
 
     for (int lane = 0; lane < k->n; lane++) {
         if (k->msg[lane] == NO_MSG)
-            ROTA_TRY(refill(x, phase, lane));
+            ROTA_TRY(refill(x, step, lane));
         while (k->msg[lane] != NO_MSG) {
             bool complete = false;
             ROTA_TRY(rota_message_test(x, lane_dir(k, lane), k->msg[lane],
@@ -152,7 +150,7 @@ static int poll_each(rota_exec *x, const rota_phase *phase, bool *done)
             if (!complete)
                 break;
             k->in_flight--;
-            ROTA_TRY(refill(x, phase, lane));
+            ROTA_TRY(refill(x, step, lane));
         }
     }
     *done = k->in_flight == 0 && k->next[ROTA_SEND] == phase[1].msg[ROTA_SEND];
@@ -161,14 +159,14 @@ static int poll_each(rota_exec *x, const rota_phase *phase, bool *done)
 
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
-    struct rota_lanes *const k = x->lanes;
+    lanes *const k = step->own;
 
     if (!k->by_mpi)
-        return poll_each(x, step->phase, done);
+        return poll_each(x, step, done);
     while (k->in_flight > 0) {
         int n = 0;
         const int err = MPI_Testsome(k->n, k->request, &n, k->done, k->status);
-        forget_requests(x, n);
+        forget_requests(x, k, n);
         if (err != MPI_SUCCESS)
             return n > 0 ? first_error(k->status, n) : err;
         if (n == 0)
@@ -178,53 +176,60 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
             const int lane = k->done[i];
             k->in_flight--;
             ROTA_TRY(rota_p2p_finish(x, lane_dir(k, lane), k->msg[lane]));
-            ROTA_TRY(refill(x, step->phase, lane));
+            ROTA_TRY(refill(x, step, lane));
         }
     }
     *done = true;
     return MPI_SUCCESS;
 }
 
-const rota_step_kind rota_step_window = {
-    .one_by_one = true, .enter = enter, .poll = poll};
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    const lanes *const k = step->own;
+
+    for (int lane = 0; lane < k->n; lane++)
+        if (k->msg[lane] != NO_MSG)
+            awaited[x->s->msgs[lane_dir(k, lane)].msg[k->msg[lane]].peer] =
+                true;
+}
 
 /* ---- making -------------------------------------------------------------------- */
 
-int rota_lanes_make(rota_exec *x)
+static int make(rota_exec *x, rota_step *step)
 {
-    size_t widest = 0;
+    const rota_phase *const phase = step->phase;
+    const size_t n = 2 * (size_t)phase->window;
+    lanes *const k = step->own = calloc(1, sizeof *k);
 
-    for (uint32_t p = 0; p < x->s->n_phases; p++) {
-        const rota_phase *const phase = &x->s->phase[p];
-        for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-            const size_t n = phase[1].msg[dir] - phase->msg[dir];
-            const size_t w =
-                (size_t)phase->window < n ? (size_t)phase->window : n;
-            widest = w > widest ? w : widest;
-        }
-    }
-    if (widest == 0)
-        return MPI_SUCCESS;
-    struct rota_lanes *const k = x->lanes = calloc(1, sizeof *x->lanes);
+    (void)x;
     if (!k)
         return rota_fail_mem("messages in flight");
-    k->request = malloc(2 * widest * sizeof *k->request);
-    k->msg = malloc(2 * widest * sizeof *k->msg);
-    k->done = malloc(2 * widest * sizeof *k->done);
-    k->status = malloc(2 * widest * sizeof *k->status);
+    k->request = malloc(n * sizeof *k->request);
+    k->msg = malloc(n * sizeof *k->msg);
+    k->done = malloc(n * sizeof *k->done);
+    k->status = malloc(n * sizeof *k->status);
     return k->request && k->msg && k->done && k->status
                ? MPI_SUCCESS
                : rota_fail_mem("messages in flight");
 }
 
-void rota_lanes_free(rota_exec *x)
+static void release(rota_exec *x, rota_step *step)
 {
-    if (!x->lanes)
+    lanes *const k = step->own;
+
+    (void)x;
+    if (!k)
         return;
-    free(x->lanes->request);
-    free(x->lanes->msg);
-    free(x->lanes->done);
-    free(x->lanes->status);
-    free(x->lanes);
-    x->lanes = NULL;
+    free(k->request);
+    free(k->msg);
+    free(k->done);
+    free(k->status);
+    free(k);
 }
+
+const rota_step_kind rota_step_window = {.one_by_one = true,
+                                         .bind = make,
+                                         .unbind = release,
+                                         .enter = enter,
+                                         .poll = poll,
+                                         .whom = whom};

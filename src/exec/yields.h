@@ -31,6 +31,7 @@
 typedef struct rota_yields {
     _Alignas(64) _Atomic int64_t again_ns; /* all sleep until then */
     _Atomic int64_t pause_ns;              /* how long, the last time */
+    _Atomic int64_t told_ns; /* when a wait that lasts was told (stall.h) */
 } rota_yields;
 
 static inline bool rota_yields_pay(rota_yields *y, int64_t now_ns)

@@ -4,6 +4,7 @@
 #include "mpi/shim.h"
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* MPI can be asked whether a type is committed only by an error. */
 static MPI_Comm quiet = MPI_COMM_NULL;
@@ -30,21 +31,43 @@ static bool is_committed(MPI_Datatype type)
 {
     const MPI_Comm comm = get_quiet();
     char none;
-    int n_ints, n_addresses, n_types, combiner, at = 0;
+    int at = 0;
 
-    if (PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                               &combiner) != MPI_SUCCESS)
-        return false;
-    return combiner == MPI_COMBINER_NAMED || comm == MPI_COMM_NULL ||
+    return comm == MPI_COMM_NULL ||
            PMPI_Pack(&none, 0, type, &none, 1, &at, comm) == MPI_SUCCESS;
 }
 
-/* Types seen good last: most programs have one. Predefined ones are never
- * freed. */
+/* Predefined types, which are never freed, that were seen good, by a hash of
+ * their handles. */
+static _Atomic(MPI_Datatype) seen[64];
+
+static _Atomic(MPI_Datatype) *place_of(MPI_Datatype type)
+{
+    return &seen[(uintptr_t)type % 64];
+}
+
+static bool is_named(MPI_Datatype type, bool *valid)
+{
+    int n_ints, n_addresses, n_types, combiner;
+
+    *valid = PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
+                                    &combiner) == MPI_SUCCESS;
+    return *valid && combiner == MPI_COMBINER_NAMED;
+}
+
 static bool is_good_type(MPI_Datatype type)
 {
-    return type == MPI_BYTE || type == MPI_INT || type == MPI_DOUBLE ||
-           (type != MPI_DATATYPE_NULL && is_committed(type));
+    bool valid;
+
+    if (type == MPI_DATATYPE_NULL)
+        return false;
+    if (atomic_load_explicit(place_of(type), memory_order_relaxed) == type)
+        return true;
+    if (is_named(type, &valid)) {
+        atomic_store_explicit(place_of(type), type, memory_order_relaxed);
+        return true;
+    }
+    return valid && is_committed(type);
 }
 
 /* NULL is an address for types that have addresses in them. */
@@ -56,36 +79,44 @@ static bool needs_buffer(MPI_Datatype type)
     return true_lb == 0 && true_extent > 0;
 }
 
-static bool is_refused(const void *buffer, const void *counts, bool large,
-                       int P, MPI_Datatype type)
+static bool is_block_refused(const rota_mpi_blocks *b, MPI_Count n,
+                             MPI_Datatype type)
 {
-    bool any = false;
-
-    if (!is_good_type(type))
-        return true;
-    for (int i = 0; counts && i < P; i++) {
-        const MPI_Count n =
-            large ? ((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
-        if (n < 0)
-            return true;
-        any = any || n > 0;
-    }
-    return any && (buffer == MPI_IN_PLACE || (!buffer && needs_buffer(type)));
+    return n < 0 || (n > 0 && (b->buffer == MPI_IN_PLACE ||
+                               (!b->buffer && needs_buffer(type))));
 }
 
-bool rota_mpi_refused(const rota_mpi_args *a, MPI_Comm comm)
+static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b, int P)
 {
-    const bool sends = a->sendbuf != MPI_IN_PLACE;
-    int P = 0, inter = 0, world = 0;
+    const int n = a->shape == ROTA_MPI_ONE ? 1 : P;
+    bool bad = !b->types && !is_good_type(b->type);
 
-    PMPI_Initialized(&world);
-    if (!world || comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &inter) ||
-        inter || PMPI_Comm_size(comm, &P))
+    for (int i = 0; b->counts && i < n && !bad; i++) {
+        const MPI_Count count = rota_mpi_count_at(a, b->counts, i);
+        const MPI_Datatype type = rota_mpi_type_at(b, i);
+        bad = (b->types && count > 0 && !is_good_type(type)) ||
+              is_block_refused(b, count, type);
+    }
+    return bad;
+}
+
+/* One buffer for both, and all that MPI compares the same? */
+static bool is_aliased(const rota_mpi_args *a)
+{
+    if (a->send.buffer != a->recv.buffer || a->send.type != a->recv.type ||
+        a->send.types != a->recv.types)
+        return false;
+    if (a->shape != ROTA_MPI_ONE)
+        return a->send.counts == a->recv.counts;
+    const MPI_Count n = rota_mpi_count_at(a, a->send.counts, 0);
+    return n == rota_mpi_count_at(a, a->recv.counts, 0) && n != 0;
+}
+
+bool rota_mpi_refused(const rota_mpi_args *a, int P)
+{
+    const bool sends = a->send.buffer != MPI_IN_PLACE;
+
+    if (sends && (is_aliased(a) || is_refused(a, &a->send, P)))
         return true;
-    if (sends && a->sendbuf == a->recvbuf && a->sendcounts == a->recvcounts &&
-        a->sendtype == a->recvtype)
-        return true;
-    return (sends &&
-            is_refused(a->sendbuf, a->sendcounts, a->large, P, a->sendtype)) ||
-           is_refused(a->recvbuf, a->recvcounts, a->large, P, a->recvtype);
+    return is_refused(a, &a->recv, P);
 }

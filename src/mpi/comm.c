@@ -1,4 +1,5 @@
-/* comm.c - what is known of a communicator, and its plans.
+/* comm.c - what is known of a communicator, and its plans for nonblocking
+ * exchanges.
  *
  * All decisions here are the same on all ranks of the communicator: see the
  * rules in shim.h.
@@ -8,53 +9,44 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* uthash would end the program where it cannot allocate. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
-/* Communicators with plans, at a time. Rota duplicates each, and MPICH has
- * about 2,000 in all, which are the program's. */
+/* Communicators with plans of their own, at a time. Rota duplicates each, and
+ * MPICH has about 2,000 in all, which are the program's. */
 enum { MOST_TAKEN = 256 };
 
-/* Plans of communicators that were freed, for the next ones of their groups. */
-enum { MOST_RETIRED = 16 };
+/* Nonblocking calls that go to MPI before plans for them are wished for, if
+ * ROTA_MPI_AFTER does not say. */
+enum { AFTER = 64 };
 
 typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
 
-typedef struct comm_state {
+struct rota_mpi_comm {
     MPI_Comm comm;
     int P;
-    bool foreign;    /* to Rota: an intercommunicator, or no MPI_Init */
-    verdict verdict; /* agreed on when first needed */
-    long calls[ROTA_MPI_FUNCTIONS];
-    bool wishing;           /* for a pool, at the next blocking collective */
-    bool tried;             /* to make the plan of MPI_Alltoallv */
-    rota_mpi_run *blocking; /* of MPI_Alltoallv, or NULL */
-    rota_mpi_run **pool;    /* [in_flight] of MPI_Ialltoallv, or NULL */
-    long next;              /* in pool */
-    MPI_Group group;        /* once taken; else MPI_GROUP_NULL */
-    int64_t name;           /* of the plan, see retired */
-    UT_hash_handle hh;
-} comm_state;
-
-/* A plan outlives its communicator, since Rota has one of its own under it. Its
- * name is the same on all ranks of the group, and no other of theirs has it. */
-typedef struct retired {
-    MPI_Group group;
-    int64_t name;
-    rota_mpi_run *run;
-} retired;
+    bool foreign;          /* to Rota: an intercommunicator */
+    rota_mpi_group *group; /* of blocking calls; NULL before the first */
+    verdict verdict;       /* room for other plans, agreed on when needed */
+    long nonblocking;      /* calls */
+    bool wishing;          /* for a pool, at the next blocking collective */
+    rota_mpi_run **pool;   /* [in_flight] of nonblocking exchanges, or NULL */
+    long next;             /* in pool */
+    rota_mpi_comm *before, *after; /* in the list */
+};
 
 atomic_int rota_mpi_n_wishes;
 
-static comm_state *table;
+static rota_mpi_comm *list; /* of all, the last one first */
 static int n_taken;
-static retired rest[MOST_RETIRED]; /* the newest last */
-static int n_retired;
 static int keyval = MPI_KEYVAL_INVALID;
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The communicator that this thread has used last, unless one was freed since:
+ * n_freed tells. */
+static _Thread_local struct {
+    rota_mpi_comm *c;
+    unsigned n_freed;
+} last;
+static atomic_uint n_freed;
 
 /* ---- pools ------------------------------------------------------------------ */
 
@@ -75,13 +67,13 @@ static void free_pool(rota_mpi_run **pool, int n)
 }
 
 /* NULL without memory. */
-static rota_mpi_run **make_pool(int n, int P, bool with_requests)
+static rota_mpi_run **make_pool(int n, int P)
 {
     rota_mpi_run **const pool = calloc((size_t)n, sizeof *pool);
     bool ok = pool != NULL;
 
     for (int i = 0; i < n && ok; i++) {
-        pool[i] = rota_mpi_run_make(P, with_requests);
+        pool[i] = rota_mpi_run_make(P, false, true);
         ok = pool[i] != NULL;
     }
     if (ok)
@@ -90,98 +82,51 @@ static rota_mpi_run **make_pool(int n, int P, bool with_requests)
     return NULL;
 }
 
-/* ---- plans of communicators that are gone ------------------------------------- */
-
-static void drop(retired *r)
-{
-    rota_mpi_run_destroy(r->run);
-    PMPI_Group_free(&r->group);
-}
-
-/* The run and the group of c, which is being freed. */
-static void retire(comm_state *c)
-{
-    retired oldest = {0};
-
-    pthread_mutex_lock(&table_lock);
-    if (n_retired == MOST_RETIRED) {
-        oldest = rest[0];
-        n_retired--;
-        memmove(rest, rest + 1, (size_t)n_retired * sizeof *rest);
-    }
-    rest[n_retired++] =
-        (retired){.group = c->group, .name = c->name, .run = c->blocking};
-    pthread_mutex_unlock(&table_lock);
-    if (oldest.run)
-        drop(&oldest);
-}
-
-static bool is_same(MPI_Group a, MPI_Group b)
-{
-    int result = MPI_UNEQUAL;
-
-    return PMPI_Group_compare(a, b, &result) == MPI_SUCCESS &&
-           result == MPI_IDENT;
-}
-
-/* The name of the newest plan of the group; 0: there is none. */
-static int64_t find_retired(MPI_Group group)
-{
-    int64_t name = 0;
-
-    pthread_mutex_lock(&table_lock);
-    for (int i = n_retired - 1; i >= 0 && !name; i--)
-        if (is_same(rest[i].group, group))
-            name = rest[i].name;
-    pthread_mutex_unlock(&table_lock);
-    return name;
-}
-
-/* All ranks have found this one. */
-static void take_retired(comm_state *c, int64_t name)
-{
-    int i = 0;
-
-    pthread_mutex_lock(&table_lock);
-    while (rest[i].name != name || !is_same(rest[i].group, c->group))
-        i++;
-    retired found = rest[i];
-    n_retired--;
-    memmove(rest + i, rest + i + 1, (size_t)(n_retired - i) * sizeof *rest);
-    pthread_mutex_unlock(&table_lock);
-    c->name = name;
-    c->blocking = found.run;
-    c->tried = true;
-    PMPI_Group_free(&found.group);
-    if (rota_plan_move(found.run->plan, c->comm) != MPI_SUCCESS)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-}
-
 /* ---- life ------------------------------------------------------------------- */
 
-static void set_wishing(comm_state *c, bool wishing)
+static void set_wishing(rota_mpi_comm *c, bool wishing)
 {
     atomic_fetch_add(&rota_mpi_n_wishes, wishing - c->wishing);
     c->wishing = wishing;
 }
 
+static void add_to_list(rota_mpi_comm *c)
+{
+    pthread_mutex_lock(&list_lock);
+    c->after = list;
+    if (list)
+        list->before = c;
+    list = c;
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* With the lock. */
+static void remove_from_list(rota_mpi_comm *c)
+{
+    if (c->before)
+        c->before->after = c->after;
+    else
+        list = c->after;
+    if (c->after)
+        c->after->before = c->before;
+}
+
 /* The program frees the communicator. */
 static int on_free(MPI_Comm comm, int key, void *value, void *extra)
 {
-    comm_state *const c = value;
+    rota_mpi_comm *const c = value;
 
     (void)comm;
     (void)key;
     (void)extra;
     set_wishing(c, false);
-    pthread_mutex_lock(&table_lock);
-    HASH_DEL(table, c);
+    pthread_mutex_lock(&list_lock);
+    remove_from_list(c);
     n_taken -= c->verdict == TAKEN;
-    pthread_mutex_unlock(&table_lock);
-    if (c->blocking)
-        retire(c);
-    else if (c->group != MPI_GROUP_NULL)
-        PMPI_Group_free(&c->group);
+    atomic_fetch_add(&n_freed, 1);
+    pthread_mutex_unlock(&list_lock);
+    if (c->group)
+        rota_mpi_group_leave(c->group);
     free_pool(c->pool, rota_mpi_settings_get()->in_flight);
     free(c);
     return MPI_SUCCESS;
@@ -191,79 +136,87 @@ static int make_keyval(void)
 {
     int err = MPI_SUCCESS;
 
-    pthread_mutex_lock(&table_lock);
+    pthread_mutex_lock(&list_lock);
     if (keyval == MPI_KEYVAL_INVALID)
         err = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval,
                                       NULL);
-    pthread_mutex_unlock(&table_lock);
+    pthread_mutex_unlock(&list_lock);
     return err;
 }
 
-static int describe(comm_state *c)
+/* Not so before MPI_Init or where there is a session instead. */
+static bool is_running(void)
 {
-    int inter = 0, world = 0; /* or sessions, which have no MPI_COMM_SELF */
+    int begun = 0, ended = 0;
+
+    PMPI_Initialized(&begun);
+    PMPI_Finalized(&ended);
+    return begun && !ended;
+}
+
+static int describe(rota_mpi_comm *c)
+{
+    int inter = 0;
 
     ROTA_MPI_TRY(PMPI_Comm_test_inter(c->comm, &inter));
     ROTA_MPI_TRY(PMPI_Comm_size(c->comm, &c->P));
-    ROTA_MPI_TRY(PMPI_Initialized(&world));
-    c->foreign = inter || !world;
+    c->foreign = inter;
     return make_keyval();
 }
 
-static comm_state *find(MPI_Comm comm)
+static rota_mpi_comm *find(MPI_Comm comm)
 {
-    comm_state *c;
+    const unsigned freed = atomic_load(&n_freed);
+    rota_mpi_comm *c = NULL;
+    int found = 0;
 
-    pthread_mutex_lock(&table_lock);
-    HASH_FIND(hh, table, &comm, sizeof comm, c);
-    pthread_mutex_unlock(&table_lock);
+    if (last.c && last.n_freed == freed && last.c->comm == comm)
+        return last.c;
+    if (keyval == MPI_KEYVAL_INVALID ||
+        PMPI_Comm_get_attr(comm, keyval, &c, &found) != MPI_SUCCESS || !found)
+        return NULL;
+    last.c = c;
+    last.n_freed = freed;
     return c;
 }
 
-/* Local: MPI_Ialltoallv may be first. NULL for what is no communicator, and
- * then MPI says so. No memory here would be beyond agreement, as MPI itself
+/* Local: a nonblocking exchange may be first. NULL for what is no communicator,
+ * and then MPI says so. No memory here would be beyond agreement, as MPI itself
  * would find a moment later: it ends the program. */
-static comm_state *find_or_make(MPI_Comm comm)
+static rota_mpi_comm *find_or_make(MPI_Comm comm)
 {
-    comm_state *c = comm == MPI_COMM_NULL ? NULL : find(comm);
+    rota_mpi_comm *c;
 
-    if (c || comm == MPI_COMM_NULL)
+    if (comm == MPI_COMM_NULL || !is_running())
+        return NULL;
+    c = find(comm);
+    if (c)
         return c;
     c = calloc(1, sizeof *c);
     if (!c)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     c->comm = comm;
-    c->group = MPI_GROUP_NULL;
     if (describe(c) != MPI_SUCCESS) {
         free(c);
         return NULL;
     }
-    pthread_mutex_lock(&table_lock);
-    HASH_ADD(hh, table, comm, sizeof c->comm, c);
-    pthread_mutex_unlock(&table_lock);
-    if (!c->hh.tbl || PMPI_Comm_set_attr(comm, keyval, c) != MPI_SUCCESS)
+    if (PMPI_Comm_set_attr(comm, keyval, c) != MPI_SUCCESS)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    add_to_list(c);
     return c;
 }
 
 void rota_mpi_comm_end(void)
 {
-    comm_state *c, *next;
-
-    HASH_ITER(hh, table, c, next)
-    {
-        PMPI_Comm_delete_attr(c->comm, keyval);
-    }
-    while (n_retired > 0)
-        drop(&rest[--n_retired]);
+    while (list)
+        PMPI_Comm_delete_attr(list->comm, keyval); /* which removes it */
     if (keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&keyval);
 }
 
 /* ---- agreeing --------------------------------------------------------------- */
 
-/* Is it true on all ranks? Collective. */
-static bool all(MPI_Comm comm, bool mine)
+bool rota_mpi_all(MPI_Comm comm, bool mine)
 {
     int in = mine, out = 0;
 
@@ -274,71 +227,36 @@ static bool all(MPI_Comm comm, bool mine)
 
 static bool take_room(void)
 {
-    pthread_mutex_lock(&table_lock);
+    pthread_mutex_lock(&list_lock);
     const bool room = n_taken < MOST_TAKEN;
     n_taken += room;
-    pthread_mutex_unlock(&table_lock);
+    pthread_mutex_unlock(&list_lock);
     return room;
 }
 
 static void give_room_back(void)
 {
-    pthread_mutex_lock(&table_lock);
+    pthread_mutex_lock(&list_lock);
     n_taken--;
-    pthread_mutex_unlock(&table_lock);
-}
-
-/* The next free name on this rank, which is to be at least this one. */
-static int64_t look_at_name(int64_t least)
-{
-    static int64_t next = 1;
-
-    pthread_mutex_lock(&table_lock);
-    next = next > least ? next : least;
-    const int64_t name = next;
-    pthread_mutex_unlock(&table_lock);
-    return name;
-}
-
-/* The first time: is there room on all ranks, and do all have the same plan of
- * a communicator that is gone? */
-static void judge(comm_state *c)
-{
-    enum { ROOM, OFFER, NOT_OFFER, NOT_NAME, N };
-    int64_t in[N] = {0}, out[N];
-
-    if (PMPI_Comm_group(c->comm, &c->group) != MPI_SUCCESS)
-        c->group = MPI_GROUP_NULL;
-    in[ROOM] = c->group != MPI_GROUP_NULL && take_room();
-    in[OFFER] = in[ROOM] ? find_retired(c->group) : 0;
-    in[NOT_OFFER] = -in[OFFER];
-    in[NOT_NAME] = -look_at_name(0);
-    const bool agreed = PMPI_Allreduce(in, out, N, MPI_INT64_T, MPI_MIN,
-                                       c->comm) == MPI_SUCCESS;
-    c->verdict = agreed && out[ROOM] ? TAKEN : LEFT;
-    if (in[ROOM] && c->verdict == LEFT)
-        give_room_back();
-    if (c->verdict == LEFT)
-        return;
-    c->name = -out[NOT_NAME];
-    look_at_name(c->name + 1);
-    if (out[OFFER] > 0 && out[OFFER] == -out[NOT_OFFER])
-        take_retired(c, out[OFFER]);
+    pthread_mutex_unlock(&list_lock);
 }
 
 /* Is there room for plans on this communicator? Collective the first time. */
-static bool takes(comm_state *c)
+static bool takes(rota_mpi_comm *c)
 {
-    if (c->verdict == OPEN)
-        judge(c);
+    if (c->verdict == OPEN) {
+        const bool mine = take_room();
+        c->verdict = rota_mpi_all(c->comm, mine) ? TAKEN : LEFT;
+        if (mine && c->verdict == LEFT)
+            give_room_back();
+    }
     return c->verdict == TAKEN;
 }
 
 bool rota_mpi_comm_takes_init(MPI_Comm comm)
 {
-    if (!rota_mpi_settings_get()->on[ROTA_MPI_INIT] || rota_mpi_in_f08())
-        return false;
-    comm_state *const c = find_or_make(comm);
+    rota_mpi_comm *const c = find_or_make(comm);
+
     return c && !c->foreign && takes(c);
 }
 
@@ -352,35 +270,38 @@ int rota_mpi_hint_at_once(MPI_Info user, MPI_Info *info)
     return PMPI_Info_set(*info, "rota_algorithm", "spread_out");
 }
 
-/* Rota says the same on all ranks. What it says is no error of the program's:
- * the error handler is not to hear of it. */
-static int make_plan(MPI_Comm comm, MPI_Info info, rota_plan **plan)
+int rota_mpi_make_varying(MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    MPI_Errhandler handler;
-
-    ROTA_MPI_TRY(PMPI_Comm_get_errhandler(comm, &handler));
-    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    const int err =
-        rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan);
-    PMPI_Comm_set_errhandler(comm, handler);
-    PMPI_Errhandler_free(&handler);
-    if (err == MPI_SUCCESS)
-        rota_mpi_count_plan(*plan);
-    return err;
+    return rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, comm, info,
+                                       plan);
 }
 
 static int make_plans(MPI_Comm comm, rota_mpi_run **pool, int n, MPI_Info info)
 {
     for (int i = 0; i < n; i++) {
-        ROTA_MPI_TRY(make_plan(comm, info, &pool[i]->plan));
-        if (pool[i]->request)
-            pool[i]->request->plan = pool[i]->plan;
+        ROTA_MPI_TRY(rota_mpi_make_varying(comm, info, &pool[i]->plan));
+        rota_mpi_count_plan(pool[i]->plan);
+        pool[i]->request->plan = pool[i]->plan;
     }
     return MPI_SUCCESS;
 }
 
-/* Why Rota does not take a communicator whose turn has come; once is enough. */
-static void explain(MPI_Comm comm, int code)
+/* Rota says the same on all ranks. What it says is no error of the program's:
+ * the error handler is not to hear of it. */
+static int make_plans_quietly(MPI_Comm comm, rota_mpi_run **pool, int n,
+                              MPI_Info info)
+{
+    MPI_Errhandler handler;
+
+    ROTA_MPI_TRY(PMPI_Comm_get_errhandler(comm, &handler));
+    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    const int err = make_plans(comm, pool, n, info);
+    PMPI_Comm_set_errhandler(comm, handler);
+    PMPI_Errhandler_free(&handler);
+    return err;
+}
+
+void rota_mpi_explain(MPI_Comm comm, int code)
 {
     static atomic_bool said;
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -393,57 +314,32 @@ static void explain(MPI_Comm comm, int code)
 }
 
 /* n runs with plans; NULL on all ranks if one cannot. Collective. */
-static rota_mpi_run **make_runs(comm_state *c, int n, bool with_requests,
-                                MPI_Info info)
+static rota_mpi_run **make_runs(rota_mpi_comm *c, int n, MPI_Info info)
 {
     if (!takes(c))
         return NULL;
-    rota_mpi_run **const pool = make_pool(n, c->P, with_requests);
-    int err = all(c->comm, pool != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    rota_mpi_run **const pool = make_pool(n, c->P);
+    int err =
+        rota_mpi_all(c->comm, pool != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (err == MPI_SUCCESS)
-        err = make_plans(c->comm, pool, n, info);
+        err = make_plans_quietly(c->comm, pool, n, info);
     if (err == MPI_SUCCESS)
         return pool;
-    explain(c->comm, err);
+    rota_mpi_explain(c->comm, err);
     free_pool(pool, n);
     return NULL;
 }
 
-/* What overlaps and MPI takes is taken. */
-static int hint_unchecked(MPI_Info *info)
-{
-    ROTA_MPI_TRY(PMPI_Info_create(info));
-    return PMPI_Info_set(*info, "rota_check", "off");
-}
-
-static void make_blocking(comm_state *c)
-{
-    if (!takes(c) || c->blocking) { /* of a communicator that is gone */
-        c->tried = true;
-        return;
-    }
-    MPI_Info info = MPI_INFO_NULL;
-    rota_mpi_run **one = NULL;
-
-    if (all(c->comm, hint_unchecked(&info) == MPI_SUCCESS))
-        one = make_runs(c, 1, false, info);
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_free(&info);
-
-    c->tried = true;
-    c->blocking = one ? *one : NULL;
-    free(one);
-}
-
-static void make_nonblocking(comm_state *c)
+static void make_nonblocking(rota_mpi_comm *c)
 {
     MPI_Info info = MPI_INFO_NULL;
 
     set_wishing(c, false);
-    if (all(c->comm,
-            rota_mpi_hint_at_once(MPI_INFO_NULL, &info) == MPI_SUCCESS &&
-                PMPI_Info_set(info, "rota_check", "off") == MPI_SUCCESS))
-        c->pool = make_runs(c, rota_mpi_settings_get()->in_flight, true, info);
+    if (rota_mpi_all(c->comm, rota_mpi_hint_at_once(MPI_INFO_NULL, &info) ==
+                                      MPI_SUCCESS &&
+                                  PMPI_Info_set(info, "rota_check", "off") ==
+                                      MPI_SUCCESS))
+        c->pool = make_runs(c, rota_mpi_settings_get()->in_flight, info);
     if (info != MPI_INFO_NULL)
         PMPI_Info_free(&info);
 }
@@ -451,49 +347,40 @@ static void make_nonblocking(comm_state *c)
 /* ---- what a call uses ------------------------------------------------------- */
 
 /* Alone on a communicator MPI only copies. */
-static comm_state *count(MPI_Comm comm, rota_mpi_function function)
+rota_mpi_comm *rota_mpi_comm_get(MPI_Comm comm, int *P)
 {
-    if (!rota_mpi_settings_get()->on[function])
-        return NULL;
-    comm_state *const c = find_or_make(comm);
+    rota_mpi_comm *const c = find_or_make(comm);
+
     if (!c || c->foreign || c->P == 1)
         return NULL;
-    c->calls[function]++;
+    *P = c->P;
     return c;
 }
 
-rota_mpi_run *rota_mpi_comm_blocking(MPI_Comm comm)
+rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c)
 {
-    comm_state *const c = count(comm, ROTA_MPI_BLOCKING);
-
-    if (!c)
-        return NULL;
     if (c->wishing)
         make_nonblocking(c);
-    if (!c->tried &&
-        c->calls[ROTA_MPI_BLOCKING] > rota_mpi_settings_get()->after)
-        make_blocking(c);
-    return c->blocking;
+    if (!c->group)
+        c->group = rota_mpi_group_get(c->comm, c->P);
+    return c->group;
 }
 
-rota_mpi_run *rota_mpi_comm_nonblocking(MPI_Comm comm)
+rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c)
 {
-    if (rota_mpi_in_f08())
-        return NULL;
-    comm_state *const c = count(comm, ROTA_MPI_NONBLOCKING);
-    if (!c)
-        return NULL;
+    const rota_mpi_settings *const s = rota_mpi_settings_get();
+    const long after = s->after == ROTA_MPI_BY_COST ? AFTER : s->after;
+
     if (c->pool)
-        return c->pool[c->next++ % rota_mpi_settings_get()->in_flight];
-    const long after = rota_mpi_settings_get()->after;
-    if (c->calls[ROTA_MPI_NONBLOCKING] == (after > 0 ? after : 1))
+        return c->pool[c->next++ % s->in_flight];
+    if (++c->nonblocking == (after > 0 ? after : 1))
         set_wishing(c, true);
     return NULL;
 }
 
 void rota_mpi_comm_meet(MPI_Comm comm)
 {
-    comm_state *const c = find(comm);
+    rota_mpi_comm *const c = find(comm);
 
     if (c && c->wishing)
         make_nonblocking(c);

@@ -1,10 +1,12 @@
 /* f08.c - calls of Fortran's module mpi_f08.
  *
  * MPICH's mpi_f08 takes functions with buffers to the names that programs
- * call, and those without, such as MPI_Start and MPI_Wait, straight to PMPI. A
- * request made here would be lost on the latter, so calls that make one are
- * marked on their way and passed on. mpif.h and the module mpi need none of
- * this.
+ * call, and those without, such as MPI_Start and MPI_Wait, straight to PMPI.
+ * Programs import both kinds from MPI's Fortran library, and the latter are
+ * taken here: all that see requests of ours, and what else the drop-in must
+ * hear of. mpif.h and the module mpi need none of this.
+ *
+ * In MPICH handles and statuses of mpi_f08 are laid out as in C.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "mpi/shim.h"
@@ -13,18 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static _Thread_local bool inside;
+/* ---- MPI's Fortran library ---------------------------------------------------- */
 
-bool rota_mpi_in_f08(void)
-{
-    return inside;
-}
-
-/* Arguments come by reference: buffers and arrays as descriptors. */
-typedef void marked(void *, void *, void *, void *, void *, void *, void *,
-                    void *, void *, void *, void *, void *);
-
-static marked *original(const char *name)
+static void *original(const char *name)
 {
     void *const found = dlsym(RTLD_NEXT, name);
 
@@ -32,31 +25,214 @@ static marked *original(const char *name)
         fprintf(stderr, "rota_mpi: no %s in MPI's Fortran library\n", name);
         PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    /* POSIX lets a data pointer of dlsym be a function's. */
-    union {
-        void *data;
-        marked *function;
-    } const cast = {.data = found};
-    return cast.function;
+    return found;
 }
 
-/* The last parameters of MPI_Ialltoallv are request and ierror, and nothing;
- * of MPI_Alltoallv_init info, request and ierror. An argument too many does no
- * harm in the calling conventions that MPICH is built for. */
-#define ROTA_F08(name)                                                         \
-    ROTA_API marked name;                                                      \
-    void name(void *sendbuf, void *sendcounts, void *sdispls, void *sendtype,  \
-              void *recvbuf, void *recvcounts, void *rdispls, void *recvtype,  \
-              void *comm, void *a, void *b, void *c)                           \
+/* MPI_STATUS_IGNORE is an object in Fortran, known by its address. */
+static MPI_Status *one(MPI_Status *status)
+{
+    static void *ignore;
+
+    if (!ignore)
+        ignore = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+    return (void *)status == ignore ? MPI_STATUS_IGNORE : status;
+}
+
+static MPI_Status *many(MPI_Status statuses[])
+{
+    static void *ignore;
+
+    if (!ignore)
+        ignore = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
+    return (void *)statuses == ignore ? MPI_STATUSES_IGNORE : statuses;
+}
+
+/* ---- indices ------------------------------------------------------------------ */
+
+static int nothing(void *state, MPI_Status *status)
+{
+    (void)state;
+    return PMPI_Status_set_elements(status, MPI_BYTE, 0);
+}
+
+static int freed(void *state)
+{
+    (void)state;
+    return MPI_SUCCESS;
+}
+
+static int cancelled(void *state, int complete)
+{
+    (void)state;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* The index of the first request of an array, which is 1 in Fortran and 0 with
+ * the mpi_f08 of MPICH 4.0: programs see what they would see without us. */
+static int find_first(void)
+{
+    union {
+        void *data; /* POSIX lets a data pointer of dlsym be a function's */
+        void (*function)(const int *, MPI_Request *, int *, MPI_Status *,
+                         int *);
+    } const waitany = {.data = original("mpi_waitany_f08_")};
+    const int n = 1;
+    int index = 1, err;
+    MPI_Request request;
+    MPI_Status status;
+
+    PMPI_Grequest_start(nothing, freed, cancelled, NULL, &request);
+    PMPI_Grequest_complete(request);
+    waitany.function(&n, &request, &index, &status, &err);
+    return index;
+}
+
+static int from_first(int index)
+{
+    static int first = -1;
+
+    if (first < 0)
+        first = find_first();
+    return index == MPI_UNDEFINED ? index : index + first;
+}
+
+static void all_from_first(int n, int indices[])
+{
+    for (int i = 0; i < n; i++) /* none for MPI_UNDEFINED, which is negative */
+        indices[i] = from_first(indices[i]);
+}
+
+/* ---- functions whose indices differ ------------------------------------------- */
+
+static int waitany(int n, MPI_Request r[], int *index, MPI_Status *status)
+{
+    const int err = rota_mpi_Waitany(n, r, index, one(status));
+
+    *index = from_first(*index);
+    return err;
+}
+
+static int testany(int n, MPI_Request r[], int *index, int *flag,
+                   MPI_Status *status)
+{
+    const int err = rota_mpi_Testany(n, r, index, flag, one(status));
+
+    if (*flag)
+        *index = from_first(*index);
+    return err;
+}
+
+static int waitsome(int n, MPI_Request r[], int *count, int indices[],
+                    MPI_Status statuses[])
+{
+    const int err = rota_mpi_Waitsome(n, r, count, indices, many(statuses));
+
+    all_from_first(*count, indices);
+    return err;
+}
+
+static int testsome(int n, MPI_Request r[], int *count, int indices[],
+                    MPI_Status statuses[])
+{
+    const int err = rota_mpi_Testsome(n, r, count, indices, many(statuses));
+
+    all_from_first(*count, indices);
+    return err;
+}
+
+static int barrier(MPI_Comm comm)
+{
+    if (atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed))
+        rota_mpi_comm_meet(comm);
+    return PMPI_Barrier(comm);
+}
+
+/* ---- the names that programs call --------------------------------------------- */
+
+/* Without requests of ours there is nothing to look for: then the call is the
+ * original's. name_c is what errors say. */
+#define ROTA_F08(name, name_c, parameters, arguments, gate, call)              \
+    ROTA_API void name parameters;                                             \
+    void name parameters                                                       \
     {                                                                          \
-        marked *const call = original(#name);                                  \
-        inside = true;                                                         \
-        call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,      \
-             rdispls, recvtype, comm, a, b, c);                                \
-        inside = false;                                                        \
+        static _Atomic(void *) found;                                          \
+        union {                                                                \
+            void *data;                                                        \
+            void(*function) parameters;                                        \
+        } f;                                                                   \
+        if (gate) {                                                            \
+            rota_error_name(name_c);                                           \
+            const int err = (call);                                            \
+            if (ierror)                                                        \
+                *ierror = err;                                                 \
+            return;                                                            \
+        }                                                                      \
+        f.data = atomic_load_explicit(&found, memory_order_relaxed);           \
+        if (!f.data)                                                           \
+            atomic_store_explicit(&found, f.data = original(#name),            \
+                                  memory_order_relaxed);                       \
+        f.function arguments;                                                  \
     }
 
-ROTA_F08(mpi_alltoallv_init_f08ts_)
-ROTA_F08(mpi_alltoallv_init_f08ts_large_)
-ROTA_F08(mpi_ialltoallv_f08ts_)
-ROTA_F08(mpi_ialltoallv_f08ts_large_)
+#define ANY rota_mpi_any_request()
+#define ARRAY const int *n, MPI_Request r[]
+#define SOME int *count, int indices[], MPI_Status statuses[]
+
+ROTA_F08(mpi_start_f08_, "MPI_Start", (MPI_Request * r, int *ierror),
+         (r, ierror), ANY, rota_mpi_Start(r))
+ROTA_F08(mpi_startall_f08_, "MPI_Startall", (ARRAY, int *ierror),
+         (n, r, ierror), ANY, rota_mpi_Startall(*n, r))
+ROTA_F08(mpi_wait_f08_, "MPI_Wait",
+         (MPI_Request * r, MPI_Status *status, int *ierror),
+         (r, status, ierror), ANY, rota_mpi_Wait(r, one(status)))
+ROTA_F08(mpi_waitall_f08_, "MPI_Waitall",
+         (ARRAY, MPI_Status statuses[], int *ierror), (n, r, statuses, ierror),
+         ANY, rota_mpi_Waitall(*n, r, many(statuses)))
+ROTA_F08(mpi_waitany_f08_, "MPI_Waitany",
+         (ARRAY, int *index, MPI_Status *status, int *ierror),
+         (n, r, index, status, ierror), ANY, waitany(*n, r, index, status))
+ROTA_F08(mpi_waitsome_f08_, "MPI_Waitsome", (ARRAY, SOME, int *ierror),
+         (n, r, count, indices, statuses, ierror), ANY,
+         waitsome(*n, r, count, indices, statuses))
+ROTA_F08(mpi_test_f08_, "MPI_Test",
+         (MPI_Request * r, int *flag, MPI_Status *status, int *ierror),
+         (r, flag, status, ierror), ANY, rota_mpi_Test(r, flag, one(status)))
+ROTA_F08(mpi_testall_f08_, "MPI_Testall",
+         (ARRAY, int *flag, MPI_Status statuses[], int *ierror),
+         (n, r, flag, statuses, ierror), ANY,
+         rota_mpi_Testall(*n, r, flag, many(statuses)))
+ROTA_F08(mpi_testany_f08_, "MPI_Testany",
+         (ARRAY, int *index, int *flag, MPI_Status *status, int *ierror),
+         (n, r, index, flag, status, ierror), ANY,
+         testany(*n, r, index, flag, status))
+ROTA_F08(mpi_testsome_f08_, "MPI_Testsome", (ARRAY, SOME, int *ierror),
+         (n, r, count, indices, statuses, ierror), ANY,
+         testsome(*n, r, count, indices, statuses))
+ROTA_F08(mpi_request_free_f08_, "MPI_Request_free",
+         (MPI_Request * r, int *ierror), (r, ierror), ANY,
+         rota_mpi_Request_free(r))
+ROTA_F08(mpi_request_get_status_f08_, "MPI_Request_get_status",
+         (const MPI_Request *r, int *flag, MPI_Status *status, int *ierror),
+         (r, flag, status, ierror), ANY,
+         rota_mpi_Request_get_status(*r, flag, one(status)))
+ROTA_F08(mpi_cancel_f08_, "MPI_Cancel", (MPI_Request * r, int *ierror),
+         (r, ierror), ANY, rota_mpi_Cancel(r))
+
+ROTA_F08(mpi_init_f08_, "MPI_Init", (int *ierror), (ierror), true,
+         rota_mpi_Init(NULL, NULL))
+ROTA_F08(mpi_init_thread_f08_, "MPI_Init_thread",
+         (const int *required, int *provided, int *ierror),
+         (required, provided, ierror), true,
+         rota_mpi_Init_thread(NULL, NULL, *required, provided))
+ROTA_F08(mpi_finalize_f08_, "MPI_Finalize", (int *ierror), (ierror), true,
+         rota_mpi_Finalize())
+ROTA_F08(mpi_session_finalize_f08_, "MPI_Session_finalize",
+         (MPI_Session * session, int *ierror), (session, ierror), true,
+         rota_mpi_Session_finalize(session))
+ROTA_F08(mpi_barrier_f08_, "MPI_Barrier", (const MPI_Comm *comm, int *ierror),
+         (comm, ierror), true, barrier(*comm))
+ROTA_F08(mpi_error_class_f08_, "MPI_Error_class",
+         (const int *code, int *errorclass, int *ierror),
+         (code, errorclass, ierror), true,
+         rota_mpi_Error_class(*code, errorclass))

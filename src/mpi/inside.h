@@ -4,6 +4,8 @@
 
 #include <rota.h>
 
+#include <stdbool.h>
+
 /* From now on texts of this thread's errors name this function, which the
  * program called, instead of Rota's. Borrowed; NULL: Rota's. */
 void rota_error_name(const char *function);
@@ -11,9 +13,9 @@ void rota_error_name(const char *function);
 /* Raise an error on comm, or on none for MPI_COMM_NULL, and return its code. */
 int rota_error_raise(MPI_Comm comm, int errorclass, const char *text);
 
-/* The plan's communicator was freed: another one of the same ranks, in the same
- * order, and of which Rota keeps nothing yet, takes its place. Local; all ranks
- * must do so. */
-int rota_plan_move(rota_plan *plan, MPI_Comm user);
+/* Is ROTA_RECORD set, and a file there? A call that goes to MPI: what this rank
+ * sends to each, bytes [P], for that file. Local. */
+bool rota_record_wanted(void);
+void rota_record_call(MPI_Comm comm, const size_t bytes[]);
 
 #endif /* ROTA_MPI_INSIDE_H */

@@ -1,21 +1,29 @@
 /* list.h - the functions of MPI that the drop-in takes the place of:
  *
+ *   ROTA_CALLS(name, lower, shape, displ)
+ *       an exchange: MPI_name, MPI_Ilower and MPI_name_init, and the _c form of
+ *       each. Its plans are made by rota_lower_init. shape says what its
+ *       arguments look like (wrap.c), displ is the type of a displacement in
+ *       the forms without _c.
  *   ROTA_WRAP(name, parameters, arguments, gate)
  *       MPI_name goes to rota_mpi_name where gate is true, else to PMPI_name.
  *   ROTA_MEET(name, parameters, arguments)
  *       MPI_name is PMPI_name, a blocking collective in which plans for
- *       MPI_Ialltoallv may be made before.
+ *       nonblocking exchanges may be made before.
  *
- * Everything about a wrapper is made from its line, here and nowhere else.
+ * Everything about a wrapper is made from its line, here and nowhere else. Who
+ * includes this defines the macros that it needs.
  */
+#ifndef ROTA_CALLS
+#define ROTA_CALLS(name, lower, shape, displ)
+#endif
+#ifndef ROTA_WRAP
+#define ROTA_WRAP(name, parameters, arguments, gate)
+#endif
+#ifndef ROTA_MEET
+#define ROTA_MEET(name, parameters, arguments)
+#endif
 
-#define ROTA_ALLTOALLV_(count, displ)                                          \
-    const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
-        MPI_Datatype sendtype, void *recvbuf, const count recvcounts[],        \
-        const displ rdispls[], MPI_Datatype recvtype, MPI_Comm comm
-#define ROTA_ARGS_                                                             \
-    sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,      \
-        recvtype, comm
 #define ROTA_ONE_(count)                                                       \
     const void *sendbuf, count sendcount, MPI_Datatype sendtype,               \
         void *recvbuf, count recvcount, MPI_Datatype recvtype, MPI_Comm comm
@@ -26,21 +34,9 @@
 #define ROTA_INDICES_ int *outcount, int indices[], MPI_Status statuses[]
 
 /* Exchanges. */
-ROTA_WRAP(Alltoallv, (ROTA_ALLTOALLV_(int, int)), (ROTA_ARGS_), true)
-ROTA_WRAP(Alltoallv_c, (ROTA_ALLTOALLV_(MPI_Count, MPI_Aint)), (ROTA_ARGS_),
-          true)
-ROTA_WRAP(Ialltoallv, (ROTA_ALLTOALLV_(int, int), MPI_Request *request),
-          (ROTA_ARGS_, request), true)
-ROTA_WRAP(Ialltoallv_c,
-          (ROTA_ALLTOALLV_(MPI_Count, MPI_Aint), MPI_Request *request),
-          (ROTA_ARGS_, request), true)
-ROTA_WRAP(Alltoallv_init,
-          (ROTA_ALLTOALLV_(int, int), MPI_Info info, MPI_Request *request),
-          (ROTA_ARGS_, info, request), true)
-ROTA_WRAP(Alltoallv_init_c,
-          (ROTA_ALLTOALLV_(MPI_Count, MPI_Aint), MPI_Info info,
-           MPI_Request *request),
-          (ROTA_ARGS_, info, request), true)
+ROTA_CALLS(Alltoall, alltoall, ONE, int)
+ROTA_CALLS(Alltoallv, alltoallv, V, int)
+ROTA_CALLS(Alltoallw, alltoallw, W, int)
 
 /* Requests: without any of ours there is nothing to look for. */
 ROTA_WRAP(Start, (MPI_Request * request), (request), rota_mpi_any_request())
@@ -69,6 +65,9 @@ ROTA_WRAP(Request_get_status,
 ROTA_WRAP(Cancel, (MPI_Request * request), (request), rota_mpi_any_request())
 
 /* The rest. */
+ROTA_WRAP(Init, (int *argc, char ***argv), (argc, argv), true)
+ROTA_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
+          (argc, argv, required, provided), true)
 ROTA_WRAP(Error_class, (int code, int *errorclass), (code, errorclass), true)
 ROTA_WRAP(Finalize, (void), (), true)
 ROTA_WRAP(Session_finalize, (MPI_Session * session), (session), true)
@@ -79,20 +78,15 @@ ROTA_MEET(Allreduce, (ROTA_REDUCE_(int)),
           (sendbuf, recvbuf, n, datatype, op, comm))
 ROTA_MEET(Allreduce_c, (ROTA_REDUCE_(MPI_Count)),
           (sendbuf, recvbuf, n, datatype, op, comm))
-ROTA_MEET(Alltoall, (ROTA_ONE_(int)),
-          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
-ROTA_MEET(Alltoall_c, (ROTA_ONE_(MPI_Count)),
-          (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 ROTA_MEET(Allgather, (ROTA_ONE_(int)),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 ROTA_MEET(Allgather_c, (ROTA_ONE_(MPI_Count)),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-#undef ROTA_ALLTOALLV_
-#undef ROTA_ARGS_
 #undef ROTA_ONE_
 #undef ROTA_REDUCE_
 #undef ROTA_ARRAY_
 #undef ROTA_INDICES_
+#undef ROTA_CALLS
 #undef ROTA_WRAP
 #undef ROTA_MEET

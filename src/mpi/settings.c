@@ -5,20 +5,16 @@
  */
 #include "mpi/shim.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Where all ranks have a core of their own, the first plan on a communicator
- * costs what some hundred small exchanges of MPI's cost, and a small exchange
- * saves a third (rota-bench --kind varying --sizes 8 --algos auto,mpi). A
- * program that has made this many is about to make more. */
-enum { AFTER = 64 };
-
 enum { IN_FLIGHT = 8, MOST_IN_FLIGHT = 1024 };
+
+_Atomic(const rota_mpi_settings *) rota_mpi_settings_known;
 
 static rota_mpi_settings settings;
 
@@ -69,25 +65,36 @@ static void read_stats(rota_mpi_settings *s)
         refuse("ROTA_STATS", value, "0, 1 or all");
 }
 
+/* ROTA_MPI_ALLTOALL for MPI_Alltoall, and so on. */
+static bool read_call(rota_mpi_call call, rota_mpi_kind kind)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "ROTA_%s", rota_mpi_call_name(call, kind));
+    for (char *c = name; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return read_switch(name, kind != ROTA_MPI_NONBLOCKING);
+}
+
 static void read_all(void)
 {
     rota_mpi_settings *const s = &settings;
     const bool on = read_switch("ROTA_MPI", true);
 
-    s->on[ROTA_MPI_INIT] = read_switch("ROTA_MPI_ALLTOALLV_INIT", true) && on;
-    s->on[ROTA_MPI_BLOCKING] = read_switch("ROTA_MPI_ALLTOALLV", true) && on;
-    s->on[ROTA_MPI_NONBLOCKING] =
-        read_switch("ROTA_MPI_IALLTOALLV", false) && on;
-    s->after = read_number("ROTA_MPI_AFTER", AFTER, 0, LONG_MAX);
+    for (int call = 0; call < ROTA_MPI_CALLS; call++)
+        for (int kind = 0; kind < ROTA_MPI_KINDS; kind++)
+            s->on[call][kind] = read_call(call, kind) && on;
+    s->after = read_number("ROTA_MPI_AFTER", ROTA_MPI_BY_COST, 0, LONG_MAX);
     s->in_flight =
         (int)read_number("ROTA_MPI_IN_FLIGHT", IN_FLIGHT, 1, MOST_IN_FLIGHT);
     read_stats(s);
 }
 
-const rota_mpi_settings *rota_mpi_settings_get(void)
+const rota_mpi_settings *rota_mpi_settings_read(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, read_all);
+    rota_mpi_settings_known = &settings;
     return &settings;
 }

@@ -1,7 +1,7 @@
-/* shim.h - the drop-in librota_mpi: MPI_Alltoallv and its kin on Rota plans,
- * for programs that are not changed. It takes the place of the functions in
- * list.h by MPI's profiling interface and uses Rota by its public interface and
- * inside.h.
+/* shim.h - the drop-in librota_mpi: MPI_Alltoall, MPI_Alltoallv and their kin
+ * on Rota plans, for programs that are not changed. It takes the place of the
+ * functions in list.h by MPI's profiling interface and uses Rota by its public
+ * interface and inside.h.
  *
  * Rules
  *
@@ -9,22 +9,31 @@
  *   environment, the kind and size of the communicator, how many calls of the
  *   kind it has seen (collectives come in one order on all ranks), and what
  *   ranks have agreed on in a call that may block. Never for what one rank
- *   alone may know: counts, datatypes, buffers, memory.
+ *   alone may know: its counts, datatypes, buffers, memory, times.
  *
  *   Mistakes. Arguments that MPI refuses by itself, without a word to other
  *   ranks, are left to it on the rank that has them (check.c).
  *
+ *   Groups. What is known of calls, and plans for blocking ones, belong to the
+ *   group of processes: all communicators of the same processes in the same
+ *   order share it. So blocking calls must come in one order on all ranks of
+ *   the group, whatever its communicator. They do where one thread at a time
+ *   calls MPI, since any of them may wait for all ranks; under
+ *   MPI_THREAD_MULTIPLE every communicator is a group of its own.
+ *
  *   Bytes. A varying plan has one datatype, and MPI_Alltoallv may have another
- *   on every rank. So plans for it move bytes; data that do not lie end to end
- *   are packed by the rank that has them.
+ *   on every rank. So plans for blocking calls move bytes; data that do not lie
+ *   end to end are packed by the rank that has them. Where every block has a
+ *   type of its own, a plan is fixed, and ranks agree at each call on whether
+ *   they all have its arguments (same.c).
  *
  *   Progress. Rota plans move in Rota calls only, but MPI lets a program block
  *   anywhere while a request is active. So plans behind requests are of one
  *   phase and have a progress thread (rota_progress = thread): what they send
  *   within the node is moved by it when another rank waits for that, and all
  *   else are requests of MPI's, which moves them in whatever call the program
- *   blocks. So no other call needs to be wrapped. A blocking MPI_Alltoallv waits
- *   in Rota and may use any algorithm.
+ *   blocks. So no other call needs to be wrapped. A blocking call waits in Rota
+ *   and may use any algorithm.
  *
  *   Requests. The handle that the program holds is a stand-in: a receive of
  *   MPI's whose message is too long for it. A table maps it to the plan, and
@@ -35,8 +44,8 @@
  *   Communicators. An attribute tells when one is freed, whatever function
  *   frees it.
  *
- *   Blocking. MPI_Ialltoallv must not wait for other ranks, so its plans are
- *   made in a blocking collective on the communicator.
+ *   Blocking. A nonblocking exchange must not wait for other ranks, so its
+ *   plans are made in a blocking collective on the communicator.
  *
  * Inside librota_mpi, Rota's own calls of MPI are bound to PMPI
  * (CMakeLists.txt), so that they do not come back here.
@@ -48,13 +57,13 @@
 
 #include <rota.h>
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 /* Handlers. */
 #define ROTA_WRAP(name, parameters, arguments, gate)                           \
     int rota_mpi_##name parameters;
-#define ROTA_MEET(name, parameters, arguments)
 #include "mpi/list.h"
 
 #define ROTA_MPI_TRY(call)                                                     \
@@ -64,31 +73,118 @@
             return try_err;                                                    \
     } while (0)
 
-/* ---- settings.c ---------------------------------------------------------- */
+/* ---- exchanges and their arguments --------------------------------------- */
 
-typedef enum rota_mpi_function {
-    ROTA_MPI_INIT,
+#define ROTA_CALLS(name, lower, shape, displ) ROTA_MPI_CALL_##name,
+typedef enum rota_mpi_call {
+#include "mpi/list.h"
+    ROTA_MPI_CALLS
+} rota_mpi_call;
+
+typedef enum rota_mpi_kind {
     ROTA_MPI_BLOCKING,
     ROTA_MPI_NONBLOCKING,
-    ROTA_MPI_FUNCTIONS
-} rota_mpi_function;
+    ROTA_MPI_INIT,
+    ROTA_MPI_KINDS
+} rota_mpi_kind;
+
+/* "MPI_Alltoall", "MPI_Ialltoall", "MPI_Alltoall_init", and so on. */
+const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind);
+
+/* ONE: one count and one type for all blocks, which lie end to end. V: a count
+ * and a displacement a block. W: a type as well; displacements are in bytes. */
+typedef enum rota_mpi_shape {
+    ROTA_MPI_ONE,
+    ROTA_MPI_V,
+    ROTA_MPI_W
+} rota_mpi_shape;
+
+/* The blocks that a rank sends, or receives. */
+typedef struct rota_mpi_blocks {
+    void *buffer;       /* of what MPI takes as const nothing is written */
+    const void *counts; /* ONE: of one element */
+    const void *displs; /* ONE: NULL */
+    MPI_Datatype type;  /* but for W */
+    const MPI_Datatype *types; /* of W; else NULL */
+} rota_mpi_blocks;
+
+/* Counts are of int and displacements too or, if large, of MPI_Count and
+ * MPI_Aint. */
+typedef struct rota_mpi_args {
+    rota_mpi_call call;
+    rota_mpi_shape shape;
+    bool large;
+    rota_mpi_blocks send, recv;
+    MPI_Comm comm;
+} rota_mpi_args;
+
+/* A fixed plan for these arguments, by the function of rota.h of that name. */
+int rota_mpi_make_plan(const rota_mpi_args *args, MPI_Info info,
+                       rota_plan **plan);
+
+/* n * size, or a size beyond all memory, which Rota refuses. */
+MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size);
+
+static inline MPI_Datatype rota_mpi_type_at(const rota_mpi_blocks *b, int i)
+{
+    return b->types ? b->types[i] : b->type;
+}
+
+/* Element i of counts. */
+static inline MPI_Count rota_mpi_count_at(const rota_mpi_args *a,
+                                          const void *counts, int i)
+{
+    const int at = a->shape == ROTA_MPI_ONE ? 0 : i;
+
+    return a->large ? ((const MPI_Count *)counts)[at]
+                    : ((const int *)counts)[at];
+}
+
+/* ---- exchange.c: what the wrappers of list.h do --------------------------- */
+
+typedef struct rota_mpi_usage rota_mpi_usage;
+
+/* What became of a blocking call. */
+typedef struct rota_mpi_turn {
+    int err;
+    rota_mpi_usage *timed; /* if MPI's time is wanted */
+    size_t bytes;
+    double begin;
+} rota_mpi_turn;
+
+/* True: done, with turn->err. False: MPI is to do it, and passed is to be told. */
+bool rota_mpi_exchange(const rota_mpi_args *args, rota_mpi_turn *turn);
+void rota_mpi_passed(const rota_mpi_turn *turn);
+
+/* True: done, with *err. False: MPI is to do it. */
+bool rota_mpi_begin(const rota_mpi_args *args, MPI_Request *request, int *err);
+bool rota_mpi_init(const rota_mpi_args *args, MPI_Info info,
+                   MPI_Request *request, int *err);
+
+/* ---- settings.c ---------------------------------------------------------- */
 
 typedef struct rota_mpi_settings {
-    bool on[ROTA_MPI_FUNCTIONS];
-    long after;    /* calls on a communicator that go to MPI before the first
-                      that goes to Rota */
-    int in_flight; /* MPI_Ialltoallv at a time on a communicator */
+    bool on[ROTA_MPI_CALLS][ROTA_MPI_KINDS];
+    long after;    /* calls that go to MPI before the first that goes to Rota;
+                      ROTA_MPI_BY_COST: as many as it takes to pay */
+    int in_flight; /* nonblocking exchanges at a time on a communicator */
     bool stats, stats_of_all;
 } rota_mpi_settings;
 
+enum { ROTA_MPI_BY_COST = -1 };
+
 /* From the environment; a value that is none ends the program. */
-const rota_mpi_settings *rota_mpi_settings_get(void);
+const rota_mpi_settings *rota_mpi_settings_read(void);
 
-/* ---- f08.c --------------------------------------------------------------- */
+extern _Atomic(const rota_mpi_settings *) rota_mpi_settings_known;
 
-/* Is this thread in a call of the module mpi_f08, whose other functions do not
- * come by here? */
-bool rota_mpi_in_f08(void);
+static inline const rota_mpi_settings *rota_mpi_settings_get(void)
+{
+    const rota_mpi_settings *const known =
+        atomic_load_explicit(&rota_mpi_settings_known, memory_order_acquire);
+
+    return known ? known : rota_mpi_settings_read();
+}
 
 /* ---- request.c ----------------------------------------------------------- */
 
@@ -105,7 +201,7 @@ typedef struct rota_mpi_run rota_mpi_run;
 struct rota_mpi_request {
     MPI_Request handle; /* the stand-in */
     rota_plan *plan;
-    rota_mpi_run *run; /* of MPI_Ialltoallv; NULL: persistent */
+    rota_mpi_run *run; /* of a nonblocking exchange; NULL: persistent */
     rota_mpi_state state;
     int err;      /* of the run that is done */
     size_t bytes; /* that a start sends, for statistics */
@@ -139,36 +235,28 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
 
 /* ---- check.c ------------------------------------------------------------- */
 
-typedef struct rota_mpi_args rota_mpi_args;
-
-/* Does MPI refuse these arguments of MPI_Alltoallv or MPI_Ialltoallv, before it
+/* Does MPI refuse these arguments on an intra-communicator of P ranks, before it
  * communicates? Then the call is MPI's, which says why: the same error from the
  * first call to the last, and no call that other ranks count. Local. */
-bool rota_mpi_refused(const rota_mpi_args *args, MPI_Comm comm);
+bool rota_mpi_refused(const rota_mpi_args *args, int P);
 void rota_mpi_check_end(void);
 
-/* ---- run.c: a varying plan behind MPI_Alltoallv or MPI_Ialltoallv -------- */
+/* ---- run.c: a plan of bytes behind a call --------------------------------- */
 
-/* Counts are of int and displacements too or, if large, of MPI_Count and
- * MPI_Aint. */
-struct rota_mpi_args {
-    const void *sendbuf, *sendcounts, *sdispls;
-    MPI_Datatype sendtype;
-    void *recvbuf;
-    const void *recvcounts, *rdispls;
-    MPI_Datatype recvtype;
-    bool large;
-};
+/* A predefined type, or MPI_DATATYPE_NULL, with what is known of it. */
+typedef struct rota_mpi_type {
+    MPI_Datatype type;
+    MPI_Count size;
+    MPI_Aint extent;
+    bool plain; /* elements are bytes end to end */
+} rota_mpi_type;
 
-/* Bytes that valid arguments send. */
-size_t rota_mpi_args_bytes(const rota_mpi_args *args, MPI_Comm comm);
-
-/* One side of an exchange, in bytes. */
+/* One side of an exchange, in n blocks of bytes. */
 typedef struct rota_mpi_side {
-    MPI_Count *bytes; /* [P] as Rota is told, as is offset */
-    MPI_Aint *offset; /* [P] */
-    MPI_Count *count; /* [P] elements, if packed */
-    MPI_Aint *place;  /* [P] bytes from the program's buffer, if packed */
+    MPI_Count *bytes; /* [n] as Rota is told, as is offset */
+    MPI_Aint *offset; /* [n] */
+    MPI_Count *count; /* [n] elements, if packed */
+    MPI_Aint *place;  /* [n] bytes from the program's buffer, if packed */
     char *user;       /* the program's buffer */
     char *stage;      /* what is packed */
     size_t room;      /* bytes of stage */
@@ -176,40 +264,152 @@ typedef struct rota_mpi_side {
     bool given;       /* arrays are not NULL */
     bool packed;      /* by way of stage */
     MPI_Datatype type;
-    MPI_Datatype known; /* a predefined type: size and extent were asked for */
-    MPI_Count size;
-    MPI_Aint extent;
-    bool plain; /* elements are bytes end to end */
+    rota_mpi_type known;
 } rota_mpi_side;
 
+/* The plan is a varying one or, if uniform, one of rota_alltoall_init: then all
+ * blocks of a side count as one. */
 struct rota_mpi_run {
-    int P;
+    int P, n;
+    bool uniform;
     rota_plan *plan;
+    struct rota_mpi_same *same; /* in its place, for W; else NULL */
     rota_mpi_side send, recv;
-    rota_mpi_request *request; /* of MPI_Ialltoallv; else NULL */
+    const void *plan_send, *plan_recv; /* that a uniform plan has */
+    rota_mpi_request *request; /* of a nonblocking exchange; else NULL */
     bool orphan;               /* its communicator is freed */
 };
 
 /* Local; without a plan. NULL without memory. */
-rota_mpi_run *rota_mpi_run_make(int P, bool with_request);
+rota_mpi_run *rota_mpi_run_make(int P, bool uniform, bool with_request);
 void rota_mpi_run_destroy(rota_mpi_run *run); /* may be NULL */
 
 int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *args);
 int rota_mpi_run_finish(rota_mpi_run *run, int err); /* the plan is complete */
 
+/* ---- same.c: fixed plans behind calls with types of their own ------------- */
+
+typedef struct rota_mpi_same rota_mpi_same;
+
+rota_mpi_same *rota_mpi_same_make(int P);     /* NULL without memory */
+void rota_mpi_same_destroy(rota_mpi_same *s); /* may be NULL */
+void rota_mpi_same_end(void);
+
+/* False, on all ranks: MPI is to do it. ours is the group's communicator.
+ * Collective. */
+bool rota_mpi_same_exchange(rota_mpi_same *s, const rota_mpi_args *args,
+                            MPI_Comm ours, int *err);
+
+/* Bytes that valid arguments send, and of one block where there is one count. */
+size_t rota_mpi_args_bytes(const rota_mpi_args *args);
+
+/* A call that goes to MPI, for ROTA_RECORD. */
+void rota_mpi_record(const rota_mpi_args *args);
+
+MPI_Count rota_mpi_block_bytes(const rota_mpi_args *args);
+
+/* ---- worth.c: when a plan pays ------------------------------------------- */
+
+typedef enum rota_mpi_verdict {
+    ROTA_MPI_OPEN,  /* MPI, so far */
+    ROTA_MPI_TRIAL, /* Rota, on trial */
+    ROTA_MPI_TAKEN, /* Rota */
+    ROTA_MPI_LEFT   /* MPI, for good */
+} rota_mpi_verdict;
+
+enum { ROTA_MPI_BINS = 12, ROTA_MPI_SAMPLES = 8 };
+
+/* Calls of about one size by MPI [0] and by Rota [1]: how many were timed, and
+ * the seconds of the last ones. */
+typedef struct rota_mpi_bin {
+    unsigned n[2];
+    float seconds[2][ROTA_MPI_SAMPLES];
+} rota_mpi_bin;
+
+/* Blocking calls of one kind by one group: the same on all its ranks, but for
+ * times. */
+struct rota_mpi_usage {
+    rota_mpi_call call;
+    MPI_Count bytes; /* of a block, for ONE; else 0 */
+    bool in_place;   /* likewise */
+    rota_mpi_verdict verdict;
+    long calls;                       /* up to now */
+    long next;                        /* at this many, ranks decide */
+    long trial;                       /* at this many, it began */
+    rota_mpi_run *run;                /* or NULL */
+    rota_mpi_bin *bin[ROTA_MPI_BINS]; /* by the bytes that this rank sends, or
+                                         NULL */
+};
+
+typedef struct rota_mpi_group rota_mpi_group;
+
+/* Calls of one kind; NULL without memory. */
+rota_mpi_usage *rota_mpi_usage_make(rota_mpi_call call);
+void rota_mpi_usage_destroy(rota_mpi_usage *u); /* may be NULL */
+
+/* Count a call. Does it go by Rota? Collective at times. */
+bool rota_mpi_usage_takes(rota_mpi_usage *u, rota_mpi_group *group,
+                          const rota_mpi_args *args);
+
+/* Is this call's time wanted? And the time. */
+bool rota_mpi_usage_is_timed(const rota_mpi_usage *u);
+void rota_mpi_usage_time(rota_mpi_usage *u, bool rota, size_t bytes,
+                         double seconds);
+
+/* ---- group.c: processes that call together ------------------------------- */
+
+struct rota_mpi_group; /* for all communicators of the same processes */
+
+/* After MPI_Init, collective over MPI_COMM_WORLD. */
+void rota_mpi_group_begin(void);
+void rota_mpi_group_end(void);
+
+/* The group of an intra-communicator of P ranks, for as long as that lives.
+ * Local. */
+rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P);
+void rota_mpi_group_leave(rota_mpi_group *group);
+
+/* What is known of these calls. Local. */
+rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *group,
+                                     const rota_mpi_args *args);
+
+/* Is there room here for plans of this group? Local. */
+bool rota_mpi_group_has_room(const rota_mpi_group *group);
+
+/* Has it plans, or had? */
+bool rota_mpi_group_has_plans(const rota_mpi_group *group);
+
+/* The communicator of its plans. */
+MPI_Comm rota_mpi_group_comm(const rota_mpi_group *group);
+
+/* Make the plan for these calls, on a communicator of the group's own.
+ * Collective; fails on all ranks or none. */
+int rota_mpi_group_make(rota_mpi_group *group, rota_mpi_usage *u,
+                        const rota_mpi_args *args);
+
 /* ---- comm.c: what is known of a communicator ----------------------------- */
 
-/* May this call of MPI_Alltoallv_init go to Rota? Collective. */
+typedef struct rota_mpi_comm rota_mpi_comm;
+
+/* A communicator of P ranks; NULL: its calls are MPI's, or it is none. Local. */
+rota_mpi_comm *rota_mpi_comm_get(MPI_Comm comm, int *P);
+
+/* The group of its blocking calls. Makes plans that nonblocking calls have asked
+ * for. Collective. */
+rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c);
+
+/* What a nonblocking call is to use; NULL: MPI. */
+rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c);
+
+/* May a persistent plan be made on this communicator? Collective. */
 bool rota_mpi_comm_takes_init(MPI_Comm comm);
 
-/* What this call of MPI_Alltoallv or MPI_Ialltoallv is to use; NULL: MPI. The
- * first is collective. */
-rota_mpi_run *rota_mpi_comm_blocking(MPI_Comm comm);
-rota_mpi_run *rota_mpi_comm_nonblocking(MPI_Comm comm);
-
-/* Make plans that MPI_Ialltoallv has asked for. Collective. */
+/* Make plans that nonblocking calls have asked for. Collective. */
 extern atomic_int rota_mpi_n_wishes;
 void rota_mpi_comm_meet(MPI_Comm comm);
+
+/* Is it true on all ranks? Collective. */
+bool rota_mpi_all(MPI_Comm comm, bool mine);
 
 /* Forget all communicators. */
 void rota_mpi_comm_end(void);
@@ -217,9 +417,18 @@ void rota_mpi_comm_end(void);
 /* Hints for plans that are done without Rota: one phase, nothing held back. */
 int rota_mpi_hint_at_once(MPI_Info user, MPI_Info *info);
 
+/* Hints for blocking calls: what overlaps and MPI takes is taken. */
+int rota_mpi_hint_unchecked(MPI_Info *info);
+
+/* A plan for blocks of bytes whose counts vary. Collective. */
+int rota_mpi_make_varying(MPI_Comm comm, MPI_Info info, rota_plan **plan);
+
+/* Say, once, why Rota does not take exchanges whose turn has come. */
+void rota_mpi_explain(MPI_Comm comm, int code);
+
 /* ---- stats.c ------------------------------------------------------------- */
 
-void rota_mpi_count_call(rota_mpi_function function, bool by_rota);
+void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool by_rota);
 void rota_mpi_count_plan(const rota_plan *plan);
 void rota_mpi_count_start(size_t bytes);
 

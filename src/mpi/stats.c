@@ -6,16 +6,17 @@
  */
 #include "mpi/shim.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NAMES = 32, NAME_ROOM = 32 };
 
-static atomic_llong calls[ROTA_MPI_FUNCTIONS], by_rota[ROTA_MPI_FUNCTIONS];
+typedef atomic_llong counts[ROTA_MPI_CALLS][ROTA_MPI_KINDS];
+
+static counts calls, by_rota;
 static atomic_llong starts, bytes_sent, time_ns;
-static atomic_bool by_f08, printed;
+static atomic_bool printed;
 
 /* Plans by algorithm. Names are added by one thread at a time: making a plan
  * on two communicators at once may lose one of these. */
@@ -29,29 +30,6 @@ static bool wanted(void)
     return rota_mpi_settings_get()->stats;
 }
 
-/* MPI deletes this attribute of MPI_COMM_SELF first when it is finalized, in
- * whatever language: mpi_f08 does not call MPI_Finalize. */
-static int on_end(MPI_Comm comm, int key, void *value, void *extra)
-{
-    (void)comm;
-    (void)key;
-    (void)value;
-    (void)extra;
-    rota_mpi_stats_print();
-    return MPI_SUCCESS;
-}
-
-static void watch_end(void)
-{
-    int key;
-
-    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_end, &key, NULL) ==
-        MPI_SUCCESS) {
-        PMPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
-        PMPI_Comm_free_keyval(&key);
-    }
-}
-
 static bool has_world(void)
 {
     int world = 0;
@@ -60,17 +38,14 @@ static bool has_world(void)
     return world;
 }
 
-void rota_mpi_count_call(rota_mpi_function function, bool rota)
+void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool rota)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    if (wanted() && has_world())
-        pthread_once(&once, watch_end);
-    if (rota_mpi_in_f08())
-        by_f08 = true;
-    atomic_fetch_add_explicit(&calls[function], 1, memory_order_relaxed);
+    if (!wanted())
+        return;
+    atomic_fetch_add_explicit(&calls[call][kind], 1, memory_order_relaxed);
     if (rota)
-        atomic_fetch_add_explicit(&by_rota[function], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&by_rota[call][kind], 1,
+                                  memory_order_relaxed);
 }
 
 void rota_mpi_count_start(size_t bytes)
@@ -121,24 +96,22 @@ void rota_mpi_count_plan(const rota_plan *plan)
     }
 }
 
-static void print_rank(int rank)
+static void print_call(int rank, rota_mpi_call call, rota_mpi_kind kind)
 {
-    static const char *const name[ROTA_MPI_FUNCTIONS] = {
-        [ROTA_MPI_INIT] = "MPI_Alltoallv_init",
-        [ROTA_MPI_BLOCKING] = "MPI_Alltoallv",
-        [ROTA_MPI_NONBLOCKING] = "MPI_Ialltoallv",
-    };
+    const long long all = calls[call][kind], ours = by_rota[call][kind];
 
-    for (int i = 0; i < ROTA_MPI_FUNCTIONS; i++)
+    if (all > 0)
         fprintf(stderr,
                 "rota_mpi: rank %d: %s calls=%lld by_rota=%lld "
                 "passed_on=%lld\n",
-                rank, name[i], calls[i], by_rota[i], calls[i] - by_rota[i]);
-    if (by_f08)
-        fprintf(stderr,
-                "rota_mpi: rank %d: requests of mpi_f08 are MPI's: its "
-                "MPI_Wait does not come by librota_mpi\n",
-                rank);
+                rank, rota_mpi_call_name(call, kind), all, ours, all - ours);
+}
+
+static void print_rank(int rank)
+{
+    for (int call = 0; call < ROTA_MPI_CALLS; call++)
+        for (int kind = 0; kind < ROTA_MPI_KINDS; kind++)
+            print_call(rank, call, kind);
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);

@@ -1,6 +1,127 @@
 /* wrap.c - the functions of list.h, under the names that programs call. */
 #include "mpi/shim.h"
 
+/* ---- shapes of arguments ------------------------------------------------------
+ *
+ * For each shape of list.h: the parameters, these as arguments, these as
+ * rota_mpi_blocks, and blocks as arguments again. */
+
+#define PARAMETERS_ONE(count, displ)                                           \
+    const void *sendbuf, count sendcount, MPI_Datatype sendtype,               \
+        void *recvbuf, count recvcount, MPI_Datatype recvtype, MPI_Comm comm
+#define ARGUMENTS_ONE                                                          \
+    sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
+#define BLOCKS_ONE                                                             \
+    .send = {(void *)sendbuf, &sendcount, NULL, sendtype},                     \
+    .recv = {recvbuf, &recvcount, NULL, recvtype}
+#define GIVE_ONE(count, displ)                                                 \
+    a->send.buffer, *(const count *)a->send.counts, a->send.type,              \
+        a->recv.buffer, *(const count *)a->recv.counts, a->recv.type
+
+#define PARAMETERS_V(count, displ)                                             \
+    const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
+        MPI_Datatype sendtype, void *recvbuf, const count recvcounts[],        \
+        const displ rdispls[], MPI_Datatype recvtype, MPI_Comm comm
+#define ARGUMENTS_V                                                            \
+    sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,      \
+        recvtype, comm
+#define BLOCKS_V                                                               \
+    .send = {(void *)sendbuf, sendcounts, sdispls, sendtype},                  \
+    .recv = {recvbuf, recvcounts, rdispls, recvtype}
+#define GIVE_V(count, displ)                                                   \
+    a->send.buffer, a->send.counts, a->send.displs, a->send.type,              \
+        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.type
+
+#define PARAMETERS_W(count, displ)                                             \
+    const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
+        const MPI_Datatype sendtypes[], void *recvbuf,                         \
+        const count recvcounts[], const displ rdispls[],                       \
+        const MPI_Datatype recvtypes[], MPI_Comm comm
+#define ARGUMENTS_W                                                            \
+    sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,     \
+        recvtypes, comm
+#define BLOCKS_W                                                               \
+    .send = {(void *)sendbuf, sendcounts, sdispls, .types = sendtypes},        \
+    .recv = {recvbuf, recvcounts, rdispls, .types = recvtypes}
+#define GIVE_W(count, displ)                                                   \
+    a->send.buffer, a->send.counts, a->send.displs, a->send.types,             \
+        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.types
+
+/* ---- exchanges ---------------------------------------------------------------- */
+
+#define ARGS(name, shape_, large_)                                             \
+    {                                                                          \
+        .call = ROTA_MPI_CALL_##name, .shape = ROTA_MPI_##shape_,              \
+        .large = (large_), BLOCKS_##shape_, .comm = comm,                      \
+    }
+
+#define FORMS(name, lower, shape, large, count, displ, c)                      \
+    ROTA_API int MPI_##name##c(PARAMETERS_##shape(count, displ))               \
+    {                                                                          \
+        const rota_mpi_args args = ARGS(name, shape, large);                   \
+        rota_mpi_turn turn;                                                    \
+        if (rota_mpi_exchange(&args, &turn))                                   \
+            return turn.err;                                                   \
+        turn.err = PMPI_##name##c(ARGUMENTS_##shape);                          \
+        rota_mpi_passed(&turn);                                                \
+        return turn.err;                                                       \
+    }                                                                          \
+    ROTA_API int MPI_I##lower##c(PARAMETERS_##shape(count, displ),             \
+                                 MPI_Request *request)                         \
+    {                                                                          \
+        const rota_mpi_args args = ARGS(name, shape, large);                   \
+        int err;                                                               \
+        return rota_mpi_begin(&args, request, &err)                            \
+                   ? err                                                       \
+                   : PMPI_I##lower##c(ARGUMENTS_##shape, request);             \
+    }                                                                          \
+    ROTA_API int MPI_##name##_init##c(PARAMETERS_##shape(count, displ),        \
+                                      MPI_Info info, MPI_Request *request)     \
+    {                                                                          \
+        const rota_mpi_args args = ARGS(name, shape, large);                   \
+        int err;                                                               \
+        return rota_mpi_init(&args, info, request, &err)                       \
+                   ? err                                                       \
+                   : PMPI_##name##_init##c(ARGUMENTS_##shape, info, request);  \
+    }
+
+#define ROTA_CALLS(name, lower, shape, displ)                                  \
+    FORMS(name, lower, shape, false, int, displ, )                             \
+    FORMS(name, lower, shape, true, MPI_Count, MPI_Aint, _c)                   \
+    static int make_##lower(const rota_mpi_args *a, MPI_Info info,             \
+                            rota_plan **plan)                                  \
+    {                                                                          \
+        return a->large                                                        \
+                   ? rota_##lower##_init_c(GIVE_##shape(MPI_Count, MPI_Aint),  \
+                                           a->comm, info, plan)                \
+                   : rota_##lower##_init(GIVE_##shape(int, displ), a->comm,    \
+                                         info, plan);                          \
+    }
+#include "mpi/list.h"
+
+int rota_mpi_make_plan(const rota_mpi_args *args, MPI_Info info,
+                       rota_plan **plan)
+{
+#define ROTA_CALLS(name, lower, shape, displ) make_##lower,
+    static int (*const make[])(const rota_mpi_args *, MPI_Info,
+                               rota_plan **) = {
+#include "mpi/list.h"
+    };
+    return make[args->call](args, info, plan);
+}
+
+const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind)
+{
+#define ROTA_CALLS(name, lower, shape, displ)                                  \
+    {"MPI_" #name, "MPI_I" #lower, "MPI_" #name "_init"},
+    static const char *const names[ROTA_MPI_CALLS][ROTA_MPI_KINDS] = {
+#include "mpi/list.h"
+    };
+    return names[call][kind];
+}
+
+/* ---- the others --------------------------------------------------------------- */
+
 #define ROTA_WRAP(name, parameters, arguments, gate)                           \
     ROTA_API int MPI_##name parameters                                         \
     {                                                                          \
@@ -17,6 +138,20 @@
         return PMPI_##name arguments;                                          \
     }
 #include "mpi/list.h"
+
+int rota_mpi_Init(int *argc, char ***argv)
+{
+    ROTA_MPI_TRY(PMPI_Init(argc, argv));
+    rota_mpi_group_begin();
+    return MPI_SUCCESS;
+}
+
+int rota_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    ROTA_MPI_TRY(PMPI_Init_thread(argc, argv, required, provided));
+    rota_mpi_group_begin();
+    return MPI_SUCCESS;
+}
 
 /* Rota's error codes may be of classes of its own. */
 int rota_mpi_Error_class(int code, int *errorclass)
@@ -35,7 +170,9 @@ int rota_mpi_Finalize(void)
 {
     rota_mpi_stats_print();
     rota_mpi_comm_end();
+    rota_mpi_group_end();
     rota_mpi_request_end();
     rota_mpi_check_end();
+    rota_mpi_same_end();
     return PMPI_Finalize();
 }

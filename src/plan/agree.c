@@ -7,7 +7,9 @@
  * once, and after ceil(log2 P) rounds, of one message each, all know all, at
  * any P. Waiting gives the processor up, which MPI's own reductions do not.
  */
-#include "plan/plan.h"
+#include "plan/agree.h"
+#include "exec/exec.h"
+#include "rota.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +20,8 @@ typedef struct ballot {
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
     uint64_t clash, used, no_ipc;
     uint64_t not_smallest, largest, busiest;
-    uint64_t total, filled; /* sums */
-    uint64_t unmatched;     /* likewise, modulo 2^64 */
+    uint64_t total, filled, blocks; /* sums */
+    uint64_t unmatched;             /* likewise, modulo 2^64 */
 } ballot;
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -50,6 +52,7 @@ static void merge_ballots(void *known, const void *more, size_t bytes)
     into->busiest = larger(into->busiest, from->busiest);
     into->total = sum(into->total, from->total);
     into->filled = sum(into->filled, from->filled);
+    into->blocks = sum(into->blocks, from->blocks);
     into->unmatched += from->unmatched;
 }
 
@@ -222,6 +225,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
         b->busiest = vote->busiest;
         b->total = vote->total;
         b->filled = vote->filled;
+        b->blocks = vote->blocks;
         b->unmatched = vote->unmatched;
     }
     ROTA_TRY(reduce(c, &mine, sizeof mine, merge_ballots));
@@ -239,6 +243,7 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     vote->busiest = b->busiest;
     vote->total = b->total;
     vote->filled = b->filled;
+    vote->blocks = b->blocks;
     vote->unmatched = b->unmatched;
     return MPI_SUCCESS;
 }
@@ -253,7 +258,7 @@ static double to_nanoseconds(uint64_t ps)
     return ps < UINT64_MAX ? (double)ps / 1e3 : HUGE_VAL;
 }
 
-int rota_agree_costs(const rota_comm *c, int n, rota_cost cost[])
+static int agree_costs(const void *arg, int n, rota_cost cost[])
 {
     price mine[ROTA_MAX_PRICES];
 
@@ -261,7 +266,7 @@ int rota_agree_costs(const rota_comm *c, int n, rota_cost cost[])
         for (int step = 0; step < ROTA_STEPS; step++)
             for (int part = 0; part < ROTA_N_PARTS; part++)
                 mine[i].ps[step][part] = to_picoseconds(cost[i].ns[step][part]);
-    ROTA_TRY(reduce(c, mine, (size_t)n * sizeof *mine, merge_prices));
+    ROTA_TRY(reduce(arg, mine, (size_t)n * sizeof *mine, merge_prices));
     for (int i = 0; i < n; i++)
         for (int step = 0; step < ROTA_STEPS; step++)
             for (int part = 0; part < ROTA_N_PARTS; part++)
@@ -269,14 +274,35 @@ int rota_agree_costs(const rota_comm *c, int n, rota_cost cost[])
     return MPI_SUCCESS;
 }
 
-int rota_agree_times(const rota_comm *c, int n, double ns[])
+static int agree_times(const void *arg, int n, double ns[])
 {
     uint64_t ps[ROTA_MAX_PRICES];
 
     for (int i = 0; i < n; i++)
         ps[i] = to_picoseconds(ns[i]);
-    ROTA_TRY(reduce(c, ps, (size_t)n * sizeof *ps, merge_times));
+    ROTA_TRY(reduce(arg, ps, (size_t)n * sizeof *ps, merge_times));
     for (int i = 0; i < n; i++)
         ns[i] = to_nanoseconds(ps[i]);
     return MPI_SUCCESS;
+}
+
+static int agree_status(const void *arg, int status)
+{
+    return rota_agree(arg, status, NULL);
+}
+
+static int spread_from_first(const void *arg, void *data, size_t bytes)
+{
+    return rota_spread(arg, 0, data, bytes);
+}
+
+rota_ranks rota_comm_ranks(const rota_comm *c)
+{
+    return (rota_ranks){.arg = c,
+                        .P = c->P,
+                        .me = c->me,
+                        .agree = agree_status,
+                        .spread = spread_from_first,
+                        .agree_times = agree_times,
+                        .agree_costs = agree_costs};
 }

@@ -1,5 +1,14 @@
 /* api.c - the public entry points: check the handle, call, map the error. */
-#include "plan/plan.h"
+#include "plan/agree.h"
+#include "plan/comm.h"
+#include "plan/describe.h"
+#include "plan/device.h"
+#include "plan/error_code.h"
+#include "plan/mem.h"
+#include "plan/neighbors.h"
+#include "plan/overlap.h"
+#include "plan/sparse.h"
+#include "plan/varying.h"
 
 #include <string.h>
 
@@ -97,7 +106,8 @@ int rota_mem_free(void *ptr)
 
 /* What is done with a communicator and a text. */
 static int on_comm(const char *function, MPI_Comm comm, const char *text,
-                   int (*act)(rota_comm *c, const char *text))
+                   int (*act)(rota_learnt *l, const rota_ranks *ranks,
+                              const char *text))
 {
     rota_comm *c = NULL;
     int err = check_mpi();
@@ -105,30 +115,33 @@ static int on_comm(const char *function, MPI_Comm comm, const char *text,
     if (err != MPI_SUCCESS)
         return leave_early(comm, function);
     err = rota_comm_get(comm, &c);
-    if (err == MPI_SUCCESS)
-        err = act(c, text);
+    if (err == MPI_SUCCESS) {
+        const rota_ranks ranks = rota_comm_ranks(c);
+        err = act(&c->learnt, &ranks, text);
+    }
     return leave(comm, function, err);
 }
 
 int rota_tuning_import(const char *path, MPI_Comm comm)
 {
-    return on_comm(__func__, comm, path, rota_comm_read_tuning);
+    return on_comm(__func__, comm, path, rota_tuning_read);
 }
 
 int rota_tuning_import_string(const char *text, MPI_Comm comm)
 {
-    return on_comm(__func__, comm, text, rota_comm_take_tuning);
+    return on_comm(__func__, comm, text, rota_tuning_take);
 }
 
 int rota_tuning_export(const char *path, MPI_Comm comm)
 {
-    return on_comm(__func__, comm, path, rota_comm_write_tuning);
+    return on_comm(__func__, comm, path, rota_tuning_write);
 }
 
-static int forget(rota_comm *c, const char *unused)
+static int forget(rota_learnt *l, const rota_ranks *ranks, const char *unused)
 {
+    (void)ranks;
     (void)unused;
-    rota_comm_forget_tuning(c);
+    rota_learnt_forget(l);
     return MPI_SUCCESS;
 }
 
@@ -156,7 +169,7 @@ int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
     if (err == MPI_SUCCESS)
         err = check_text_out(buf, len);
     if (err == MPI_SUCCESS)
-        err = rota_text_give(rota_tuning_print(c ? &c->tuning : &none),
+        err = rota_text_give(rota_tuning_print(c ? &c->learnt.tuning : &none),
                              "tuning", buf, len);
     return leave(comm, __func__, err);
 }
@@ -176,7 +189,25 @@ static int check_making(rota_plan *const *plan, MPI_Info info,
     return rota_hints_read(info, hints);
 }
 
-static int make_fixed(const char *function, const rota_args *args,
+/* To who asked for it by the environment. */
+static void show_plan(rota_plan *plan)
+{
+    plan->record = rota_record_open(plan->comm->dup, plan->kind);
+    rota_explain(plan);
+}
+
+/* Whom blocks are for. */
+typedef enum whom { ALL, NEIGHBORS } whom;
+
+/* What all ranks find alike of the communicator and each of its arguments. */
+static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
+                   rota_hints *hints)
+{
+    ROTA_TRY(check_making(plan, info, hints));
+    return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
+}
+
+static int make_fixed(const char *function, whom w, const rota_args *args,
                       MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
     rota_comm *c = NULL;
@@ -186,11 +217,13 @@ static int make_fixed(const char *function, const rota_args *args,
     if (err != MPI_SUCCESS)
         return leave_early(comm, function);
     err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS) {
+        const int status = prepare(c, w, plan, info, &hints);
+        err = rota_plan_make_fixed(c, w == NEIGHBORS ? &c->neighbors : NULL,
+                                   args, &hints, status, plan);
+    }
     if (err == MPI_SUCCESS)
-        err = rota_plan_make_fixed(c, args, &hints,
-                                   check_making(plan, info, &hints), plan);
-    if (err == MPI_SUCCESS)
-        rota_explain(*plan);
+        show_plan(*plan);
     return leave(comm, function, err);
 }
 
@@ -211,7 +244,7 @@ int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
         .recvtype = recvtype,
     };
 
-    return make_fixed(__func__, &args, comm, info, plan);
+    return make_fixed(__func__, ALL, &args, comm, info, plan);
 }
 
 int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
@@ -231,10 +264,10 @@ int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
         .recvtype = recvtype,
     };
 
-    return make_fixed(__func__, &args, comm, info, plan);
+    return make_fixed(__func__, ALL, &args, comm, info, plan);
 }
 
-static int make_uniform(const char *function, const void *sendbuf,
+static int make_uniform(const char *function, whom w, const void *sendbuf,
                         MPI_Count sendcount, MPI_Datatype sendtype,
                         void *recvbuf, MPI_Count recvcount,
                         MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
@@ -251,7 +284,7 @@ static int make_uniform(const char *function, const void *sendbuf,
         .recvtype = recvtype,
     };
 
-    return make_fixed(function, &args, comm, info, plan);
+    return make_fixed(function, w, &args, comm, info, plan);
 }
 
 int rota_alltoall_init(const void *sendbuf, int sendcount,
@@ -259,7 +292,7 @@ int rota_alltoall_init(const void *sendbuf, int sendcount,
                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                        rota_plan **plan)
 {
-    return make_uniform(__func__, sendbuf, sendcount, sendtype, recvbuf,
+    return make_uniform(__func__, ALL, sendbuf, sendcount, sendtype, recvbuf,
                         recvcount, recvtype, comm, info, plan);
 }
 
@@ -268,13 +301,57 @@ int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
                          MPI_Count recvcount, MPI_Datatype recvtype,
                          MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    return make_uniform(__func__, sendbuf, sendcount, sendtype, recvbuf,
+    return make_uniform(__func__, ALL, sendbuf, sendcount, sendtype, recvbuf,
                         recvcount, recvtype, comm, info, plan);
 }
 
-static int make_varying(const char *function, rota_kind kind, size_t max_block,
-                        MPI_Datatype type, MPI_Comm comm, MPI_Info info,
-                        rota_plan **plan)
+int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
+                        const int sdispls[], const MPI_Datatype sendtypes[],
+                        void *recvbuf, const int recvcounts[],
+                        const int rdispls[], const MPI_Datatype recvtypes[],
+                        MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_INTS, sdispls, 0},
+        .sendtypes = sendtypes,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_INTS, recvcounts, 0},
+        .rdispls = {ROTA_INTS, rdispls, 0},
+        .recvtypes = recvtypes,
+        .own_types = true,
+    };
+
+    return make_fixed(__func__, ALL, &args, comm, info, plan);
+}
+
+int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+                          const MPI_Aint sdispls[],
+                          const MPI_Datatype sendtypes[], void *recvbuf,
+                          const MPI_Count recvcounts[],
+                          const MPI_Aint rdispls[],
+                          const MPI_Datatype recvtypes[], MPI_Comm comm,
+                          MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .sendtypes = sendtypes,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+        .recvtypes = recvtypes,
+        .own_types = true,
+    };
+
+    return make_fixed(__func__, ALL, &args, comm, info, plan);
+}
+
+static int make_varying(const char *function, whom w, rota_kind kind,
+                        size_t max_block, MPI_Datatype type, MPI_Comm comm,
+                        MPI_Info info, rota_plan **plan)
 {
     rota_comm *c = NULL;
     rota_hints hints = {0};
@@ -283,26 +360,154 @@ static int make_varying(const char *function, rota_kind kind, size_t max_block,
     if (err != MPI_SUCCESS)
         return leave_early(comm, function);
     err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS) {
+        const int status = prepare(c, w, plan, info, &hints);
+        err =
+            rota_plan_make_varying(c, w == NEIGHBORS ? &c->neighbors : NULL,
+                                   kind, max_block, type, &hints, status, plan);
+    }
     if (err == MPI_SUCCESS)
-        err = rota_plan_make_varying(c, kind, max_block, type, &hints,
-                                     check_making(plan, info, &hints), plan);
-    if (err == MPI_SUCCESS)
-        rota_explain(*plan);
+        show_plan(*plan);
     return leave(comm, function, err);
 }
 
 int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    return make_varying(__func__, ROTA_VARYING, max_block, type, comm, info,
-                        plan);
+    return make_varying(__func__, ALL, ROTA_VARYING, max_block, type, comm,
+                        info, plan);
 }
 
 int rota_exchange_init(size_t max_block, MPI_Datatype type, MPI_Comm comm,
                        MPI_Info info, rota_plan **plan)
 {
-    return make_varying(__func__, ROTA_EXCHANGE, max_block, type, comm, info,
-                        plan);
+    return make_varying(__func__, ALL, ROTA_EXCHANGE, max_block, type, comm,
+                        info, plan);
+}
+
+int rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
+                                 const int sdispls[], MPI_Datatype sendtype,
+                                 void *recvbuf, const int recvcounts[],
+                                 const int rdispls[], MPI_Datatype recvtype,
+                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_INTS, sdispls, 0},
+        .sendtype = sendtype,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_INTS, recvcounts, 0},
+        .rdispls = {ROTA_INTS, rdispls, 0},
+        .recvtype = recvtype,
+    };
+
+    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+}
+
+int rota_neighbor_alltoallv_init_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .sendtype = sendtype,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+        .recvtype = recvtype,
+    };
+
+    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+}
+
+int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
+                                MPI_Datatype sendtype, void *recvbuf,
+                                int recvcount, MPI_Datatype recvtype,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_uniform(__func__, NEIGHBORS, sendbuf, sendcount, sendtype,
+                        recvbuf, recvcount, recvtype, comm, info, plan);
+}
+
+int rota_neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
+                                  MPI_Datatype sendtype, void *recvbuf,
+                                  MPI_Count recvcount, MPI_Datatype recvtype,
+                                  MPI_Comm comm, MPI_Info info,
+                                  rota_plan **plan)
+{
+    return make_uniform(__func__, NEIGHBORS, sendbuf, sendcount, sendtype,
+                        recvbuf, recvcount, recvtype, comm, info, plan);
+}
+
+int rota_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
+                                 const MPI_Aint sdispls[],
+                                 const MPI_Datatype sendtypes[], void *recvbuf,
+                                 const int recvcounts[],
+                                 const MPI_Aint rdispls[],
+                                 const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                 MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .sendtypes = sendtypes,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_INTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+        .recvtypes = recvtypes,
+        .own_types = true,
+    };
+
+    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+}
+
+int rota_neighbor_alltoallw_init_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .sendtypes = sendtypes,
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+        .recvtypes = recvtypes,
+        .own_types = true,
+    };
+
+    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+}
+
+int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
+                                         MPI_Comm comm, MPI_Info info,
+                                         rota_plan **plan)
+{
+    return make_varying(__func__, NEIGHBORS, ROTA_VARYING, max_block, type,
+                        comm, info, plan);
+}
+
+int rota_neighbor_exchange_init(size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_varying(__func__, NEIGHBORS, ROTA_EXCHANGE, max_block, type,
+                        comm, info, plan);
+}
+
+int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+                              rota_plan **plan)
+{
+    return make_varying(__func__, ALL, ROTA_SPARSE, ROTA_UNBOUNDED, type, comm,
+                        info, plan);
 }
 
 /* ---- running ---------------------------------------------------------------- */
@@ -314,7 +519,14 @@ static int check_handle(const rota_plan *plan)
 }
 
 static const char *const kind_name[] = {"a fixed one", "a varying one",
-                                        "an exchange"};
+                                        "an exchange", "a sparse exchange"};
+
+static int check_kind(const rota_plan *plan, rota_kind kind)
+{
+    return plan->kind == kind ? MPI_SUCCESS
+                              : rota_fail(MPI_ERR_REQUEST, "the plan is %s",
+                                          kind_name[plan->kind]);
+}
 
 /* May this plan be started by a function for plans of this kind? */
 static int check_start(const rota_plan *plan, rota_kind kind)
@@ -322,10 +534,7 @@ static int check_start(const rota_plan *plan, rota_kind kind)
     ROTA_TRY(check_handle(plan));
     if (plan->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is active");
-    if (plan->kind != kind)
-        return rota_fail(MPI_ERR_REQUEST, "the plan is %s",
-                         kind_name[plan->kind]);
-    return MPI_SUCCESS;
+    return check_kind(plan, kind);
 }
 
 static int start_fixed(const char *function, rota_plan *plan)
@@ -333,12 +542,14 @@ static int start_fixed(const char *function, rota_plan *plan)
     int err = check_start(plan, ROTA_FIXED);
 
     if (err == MPI_SUCCESS) {
-        plan->exec.note = ROTA_NOTHING;
+        plan->exec.status.note = ROTA_NOTHING;
         err = rota_exec_start(&plan->exec);
     }
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
+    if (plan->record)
+        rota_record_start(plan->record, rota_problem_sent(&plan->problem));
     return MPI_SUCCESS;
 }
 
@@ -378,6 +589,8 @@ static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
+    if (plan->record)
+        rota_record_start(plan->record, plan->bytes);
     return MPI_SUCCESS;
 }
 
@@ -441,6 +654,50 @@ int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
     return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
 }
 
+static int start_sparse(const char *function, rota_plan *plan,
+                        const rota_sparse_args *args)
+{
+    int err = check_start(plan, ROTA_SPARSE);
+
+    if (err == MPI_SUCCESS)
+        err = rota_sparse_start(plan, args);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    plan->active = true;
+    return MPI_SUCCESS;
+}
+
+int rota_exchange_start_sparse(rota_plan *plan, const void *sendbuf, int n,
+                               const int dests[], const int sendcounts[],
+                               const int sdispls[])
+{
+    const rota_sparse_args args = {
+        .sendbuf = sendbuf,
+        .n = n,
+        .dests = dests,
+        .counts = {ROTA_INTS, sendcounts, 0},
+        .displs = {ROTA_INTS, sdispls, 0},
+    };
+
+    return start_sparse(__func__, plan, &args);
+}
+
+int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
+                                 const int dests[],
+                                 const MPI_Count sendcounts[],
+                                 const MPI_Aint sdispls[])
+{
+    const rota_sparse_args args = {
+        .sendbuf = sendbuf,
+        .n = n,
+        .dests = dests,
+        .counts = {ROTA_COUNTS, sendcounts, 0},
+        .displs = {ROTA_AINTS, sdispls, 0},
+    };
+
+    return start_sparse(__func__, plan, &args);
+}
+
 /* ---- completing --------------------------------------------------------------- */
 
 /* The plan is inactive from here on; err is the result of its run. A block
@@ -453,16 +710,26 @@ static int conclude(const char *function, rota_plan *plan, int err)
     plan->active = false;
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    if (x->note == ROTA_NOTHING)
+    if (x->status.note == ROTA_NOTHING)
         return MPI_SUCCESS;
-    if (x->note == ROTA_MISMATCH)
+    if (x->status.note == ROTA_MISMATCH)
         return leave_plan(plan, function,
-                          rota_fail_mismatch(x->note_peer, plan->comm->me,
-                                             x->note_sent, x->note_expected));
+                          rota_fail_mismatch(x->status.peer, plan->comm->me,
+                                             x->status.sent,
+                                             x->status.expected));
     rota_fail(MPI_ERR_COUNT,
               "a block with rank %d has %zu bytes, more than max_block = %zu",
-              x->note_peer, x->note_sent, plan->max_block);
+              x->status.peer, x->status.sent, plan->max_block);
     return code_of(plan, function, MPI_ERR_COUNT);
+}
+
+/* Memory has run out, and the plan stays active. Whoever waits for an exchange
+ * is told at once. */
+static int starve(const rota_plan *plan, const char *function, int err,
+                  int *flag)
+{
+    *flag = plan->kind == ROTA_EXCHANGE;
+    return *flag ? MPI_SUCCESS : code_of(plan, function, err);
 }
 
 int rota_test(rota_plan *plan, int *flag)
@@ -476,10 +743,13 @@ int rota_test(rota_plan *plan, int *flag)
         return leave_plan(plan, __func__, err);
     if (plan->active)
         err = rota_exec_test(&plan->exec, &done);
+    if (!done && err != MPI_SUCCESS)
+        return starve(plan, __func__, err, flag);
     if (err == MPI_SUCCESS)
         *flag = done;
     /* An exchange stays active until its blocks are collected. */
-    return done && plan->active && plan->kind != ROTA_EXCHANGE
+    return done && plan->active &&
+                   (plan->kind < ROTA_EXCHANGE || err != MPI_SUCCESS)
                ? conclude(__func__, plan, err)
                : leave_plan(plan, __func__, err);
 }
@@ -487,15 +757,19 @@ int rota_test(rota_plan *plan, int *flag)
 static int wait_for(const char *function, rota_plan *plan)
 {
     int err = check_handle(plan);
+    bool done;
 
-    if (err == MPI_SUCCESS && plan->active && plan->kind == ROTA_EXCHANGE)
-        err = rota_fail(MPI_ERR_REQUEST,
-                        "the plan is an exchange, for rota_exchange_wait");
+    if (err == MPI_SUCCESS && plan->active && plan->kind >= ROTA_EXCHANGE)
+        err = rota_fail(
+            MPI_ERR_REQUEST, "the plan is %s, for %s", kind_name[plan->kind],
+            plan->kind == ROTA_EXCHANGE ? "rota_exchange_wait"
+                                        : "rota_exchange_wait_sparse");
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     if (!plan->active)
         return MPI_SUCCESS;
-    return conclude(function, plan, rota_exec_wait(&plan->exec));
+    err = rota_exec_await(&plan->exec, &done);
+    return done ? conclude(function, plan, err) : code_of(plan, function, err);
 }
 
 int rota_wait(rota_plan *plan)
@@ -516,24 +790,29 @@ int rota_waitall(int n, rota_plan *const plans[])
     return first;
 }
 
+static int check_collect(const rota_plan *plan, rota_kind kind,
+                         void *const *recvbuf)
+{
+    ROTA_TRY(check_handle(plan));
+    ROTA_TRY(check_kind(plan, kind));
+    if (!plan->active)
+        return rota_fail(MPI_ERR_REQUEST, "the plan is not active");
+    return recvbuf ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
+}
+
 static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
                          rota_found *found)
 {
-    int err = check_handle(plan);
+    int err = check_collect(plan, ROTA_EXCHANGE, recvbuf);
+    bool done;
 
-    if (err == MPI_SUCCESS && plan->kind != ROTA_EXCHANGE)
-        err =
-            rota_fail(MPI_ERR_REQUEST, "the plan is %s", kind_name[plan->kind]);
-    if (err == MPI_SUCCESS && !plan->active)
-        err = rota_fail(MPI_ERR_REQUEST, "the plan is not active");
-    if (err == MPI_SUCCESS && !recvbuf)
-        err = rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    err = rota_exec_wait(&plan->exec);
-    if (err != MPI_SUCCESS)
+    err = rota_exec_await(&plan->exec, &done);
+    if (done && err != MPI_SUCCESS)
         return conclude(function, plan, err);
-    err = rota_exchange_collect(plan, found);
+    if (err == MPI_SUCCESS)
+        err = rota_exchange_collect(plan, found);
     if (err != MPI_SUCCESS) /* the plan stays active, its blocks are kept */
         return code_of(plan, function, err);
     *recvbuf = found->buffer;
@@ -556,13 +835,77 @@ int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
     return wait_exchange(__func__, plan, recvbuf, &found);
 }
 
+/* On success; and of blocks that do not fit the caller's buffer, without it. */
+static void give_sources(const rota_sparse_result *r, int *n_sources,
+                         const int **sources)
+{
+    *n_sources = r->n;
+    if (sources)
+        *sources = r->sources;
+}
+
+static int wait_sparse(const char *function, rota_plan *plan, void **recvbuf,
+                       const int *n_sources, rota_sparse_result *r)
+{
+    int err = check_collect(plan, ROTA_SPARSE, recvbuf);
+    bool done;
+
+    if (err == MPI_SUCCESS && !n_sources)
+        err = rota_fail(MPI_ERR_ARG, "n_sources is NULL");
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    err = rota_exec_await(&plan->exec, &done);
+    if (done && err != MPI_SUCCESS)
+        return conclude(function, plan, err);
+    if (err == MPI_SUCCESS)
+        err = rota_sparse_collect(plan, r);
+    if (err != MPI_SUCCESS) /* the plan stays active, its blocks are kept */
+        return code_of(plan, function, err);
+    *recvbuf = r->buffer;
+    return conclude(function, plan, MPI_SUCCESS);
+}
+
+int rota_exchange_wait_sparse(rota_plan *plan, void **recvbuf, int *n_sources,
+                              const int **sources, const int **recvcounts,
+                              const int **rdispls)
+{
+    rota_sparse_result r = {.n = -1};
+    const int err = wait_sparse(__func__, plan, recvbuf, n_sources, &r);
+
+    if (r.n < 0)
+        return err;
+    give_sources(&r, n_sources, sources);
+    if (recvcounts)
+        *recvcounts = r.counts;
+    if (rdispls)
+        *rdispls = r.displs;
+    return err;
+}
+
+int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf, int *n_sources,
+                                const int **sources,
+                                const MPI_Count **recvcounts,
+                                const MPI_Aint **rdispls)
+{
+    rota_sparse_result r = {.n = -1, .large = true};
+    const int err = wait_sparse(__func__, plan, recvbuf, n_sources, &r);
+
+    if (r.n < 0)
+        return err;
+    give_sources(&r, n_sources, sources);
+    if (recvcounts)
+        *recvcounts = r.counts;
+    if (rdispls)
+        *rdispls = r.displs;
+    return err;
+}
+
 int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
 {
     int err = check_handle(plan);
 
-    if (err == MPI_SUCCESS && plan->kind != ROTA_EXCHANGE)
-        err =
-            rota_fail(MPI_ERR_REQUEST, "the plan is %s", kind_name[plan->kind]);
+    if (err == MPI_SUCCESS && plan->kind < ROTA_EXCHANGE)
+        err = check_kind(plan, ROTA_EXCHANGE);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);
     plan->user_out = buffer;
@@ -576,7 +919,8 @@ static int check_buffers(const rota_plan *plan, const void *sendbuf,
                          const void *recvbuf)
 {
     ROTA_TRY(check_start(plan, ROTA_FIXED));
-    const int P = plan->comm->P;
+    const rota_sched *const s = &plan->sched;
+    rota_problem problem = plan->problem;
     size_t sent = 0, received = 0;
 
     if (recvbuf == MPI_IN_PLACE)
@@ -586,20 +930,19 @@ static int check_buffers(const rota_plan *plan, const void *sendbuf,
                          plan->problem.in_place
                              ? "the plan is in place, sendbuf is not"
                              : "sendbuf is MPI_IN_PLACE, the plan is not");
-    for (int q = 0; q < P; q++) {
-        sent += plan->bytes[q];
-        received += plan->bytes[P + q];
-    }
+    for (int i = 0; i < s->n_send; i++)
+        sent += plan->bytes[rota_src(s, i)];
+    for (int i = 0; i < s->n_recv; i++)
+        received += plan->bytes[rota_dst(s, i)];
     if (!sendbuf && sent > 0 && !plan->problem.send.null_ok)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
     if (!recvbuf && received > 0 && !plan->problem.recv.null_ok)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
     if (!plan->checked || plan->problem.in_place)
         return MPI_SUCCESS;
-    rota_side send = plan->problem.send, recv = plan->problem.recv;
-    send.base = (char *)sendbuf; /* only looked at */
-    recv.base = (char *)recvbuf;
-    return rota_check_overlap(P, &send, &recv, false, plan->comm->dup);
+    problem.send.base = (char *)sendbuf; /* only looked at */
+    problem.recv.base = (char *)recvbuf;
+    return rota_check_overlap(&problem, false);
 }
 
 int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)

@@ -4,9 +4,18 @@
  * for while active plans advance: behind it all ranks are here, and none can
  * still need an answer of a plan from another.
  */
+#include "plan/comm.h"
+#include "exec/exec.h"
+#include "exec/lock.h"
 #include "exec/progress.h"
+#include "exec/stall.h"
+#include "exec/trace.h"
+#include "exec/waiting.h"
 #include "mpi/inside.h"
+#include "plan/agree.h"
+#include "plan/node.h"
 #include "plan/plan.h"
+#include "plan/topo_detect.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -88,7 +97,8 @@ static void destroy(rota_comm *c)
         rota_progress_let_go();
     rota_node_free(c->node);
     rota_topo_free(&c->topo);
-    rota_comm_forget_tuning(c);
+    rota_neighbors_free(&c->neighbors);
+    rota_learnt_forget(&c->learnt);
 }
 
 void rota_comm_release(rota_comm *c)
@@ -167,8 +177,10 @@ static int open_dup(rota_comm *draft)
     int level;
 
     ROTA_TRY(MPI_Query_thread(&level));
-    if (level == MPI_THREAD_MULTIPLE)
-        rota_exec_set_threaded();
+    if (level == MPI_THREAD_MULTIPLE) {
+        rota_lock_set_threaded();
+        rota_lock_set_multiple(true);
+    }
     ROTA_TRY(meet(draft->user));
     ROTA_TRY(MPI_Comm_dup(draft->user, &draft->dup));
     ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
@@ -239,6 +251,10 @@ static int make(MPI_Comm user, rota_comm **c)
     if ((*c)->crowded)
         rota_wait_set_crowded();
     rota_variables_check();
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rota_trace_open(rank, (*c)->topo.node[(*c)->me]);
+    rota_stall_set(rota_stall_seconds(false));
     return attach(*c);
 }
 
@@ -264,29 +280,43 @@ int rota_comm_get(MPI_Comm user, rota_comm **c)
     return *c ? MPI_SUCCESS : make(user, c);
 }
 
-int rota_plan_move(rota_plan *plan, MPI_Comm user)
-{
-    rota_comm *const c = plan->comm;
-    rota_comm *there = NULL;
+/* ---- the progress thread ---------------------------------------------------- */
 
-    ROTA_TRY(rota_comm_find(user, &there));
-    if (there || c->user_alive)
-        return MPI_SUCCESS; /* errors go on to where they went */
-    rota_comm_retain(c);
-    c->user = user;
-    c->user_alive = true;
-    const int err = MPI_Comm_set_attr(user, keyval, c);
-    if (err != MPI_SUCCESS) {
-        c->user_alive = false;
-        rota_comm_release(c);
-    }
+/* MPI is about to end, whatever plans are left. */
+static int on_finalize(MPI_Comm self, int key, void *value, void *extra)
+{
+    (void)self;
+    (void)key;
+    (void)value;
+    (void)extra;
+    rota_lock_set_multiple(false);
+    return MPI_SUCCESS;
+}
+
+/* Once. */
+static int watch_finalize(void)
+{
+    static bool watched;
+    int key = MPI_KEYVAL_INVALID, err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&state_lock);
+    if (!watched)
+        err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &key,
+                                     NULL);
+    if (!watched && err == MPI_SUCCESS)
+        err = MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    watched = err == MPI_SUCCESS;
+    if (key != MPI_KEYVAL_INVALID)
+        MPI_Comm_free_keyval(&key);
+    pthread_mutex_unlock(&state_lock);
     return err;
 }
 
-/* ---- the progress thread ---------------------------------------------------- */
-
 bool rota_comm_hold_thread(rota_comm *c)
 {
+    if (!c->has_thread && rota_lock_is_multiple() &&
+        watch_finalize() != MPI_SUCCESS)
+        return false;
     c->has_thread = c->has_thread || rota_progress_hold();
     return c->has_thread;
 }

@@ -1,7 +1,11 @@
 /* describe.c - what a plan is, in text or JSON. */
+#include "plan/describe.h"
+#include "choose/device_cost.h"
 #include "device/staging.h"
+#include "exec/late.h"
 #include "exec/transport/lines.h"
-#include "plan/plan.h"
+#include "exec/transport/sparse.h"
+#include "plan/topo_detect.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -34,22 +38,24 @@ static bool add_params(cJSON *o, const rota_choice *choice)
     return ok;
 }
 
-const char *rota_kind_name(rota_kind kind)
-{
-    static const char *const name[ROTA_N_KINDS] = {"fixed", "varying",
-                                                   "exchange"};
-
-    return name[kind];
-}
-
 static bool add_choice(cJSON *o, const rota_plan *p)
 {
     return add_text(o, "kind", rota_kind_name(p->kind)) &&
            add_text(o, "algorithm", p->choice.algo->name) &&
            add_text(o, "summary", p->choice.algo->summary) &&
            add_text(o, "source", p->choice.algo->source) &&
-           add_text(o, "chosen", p->why) && add_params(o, &p->choice) &&
+           add_text(o, "chosen", p->decision.why) &&
+           add_params(o, &p->choice) &&
            add_text(o, "metadata", rota_metadata_name(p->choice.metadata));
+}
+
+/* Where its blocks go and come from, if it is not an all-to-all. */
+static bool add_neighbors(cJSON *o, const rota_plan *p)
+{
+    const rota_neighbors *const n = p->problem.neighbors;
+
+    return !n || (add_number(o, "destinations", n->n_sent) &&
+                  add_number(o, "sources", n->n_received));
 }
 
 static int smallest_node(const rota_topo *t)
@@ -90,10 +96,11 @@ static bool add_cma(cJSON *o, const rota_plan *p)
         snprintf(text, sizeof text, "not permitted: %s",
                  p->comm->node->cma_error ? strerror(p->comm->node->cma_error)
                                           : "to another rank");
-    else if (p->exec.cma_from == SIZE_MAX)
+    else if (rota_lines_reach(&p->exec)->cma_from == SIZE_MAX)
         snprintf(text, sizeof text, "not used");
     else
-        snprintf(text, sizeof text, "from %zu bytes", p->exec.cma_from);
+        snprintf(text, sizeof text, "from %zu bytes",
+                 rota_lines_reach(&p->exec)->cma_from);
     return add_text(o, "cross_memory", text);
 }
 
@@ -130,22 +137,23 @@ static bool add_transport(cJSON *o, const rota_plan *p)
         return false;
     return !shares ||
            (add_number(o, "ranks_apart", count_apart(p)) &&
-            add_number(o, "shared_bytes", (double)rota_lines_bytes(&p->exec)) &&
-            add_number(o, "copied_once_from", (double)p->exec.arena_from) &&
-            add_cma(o, p));
+            add_number(o, "shared_bytes",
+                       (double)(rota_lines_bytes(&p->exec) +
+                                rota_sparse_bytes(&p->exec))) &&
+            (!p->exec.lines ||
+             (add_number(o, "copied_once_from",
+                         (double)rota_lines_reach(&p->exec)->arena_from) &&
+              add_cma(o, p))));
 }
 
 /* What moves messages on while the program is not in a call of Rota's. */
 static bool add_progress(cJSON *o, const rota_plan *p)
 {
-    if (p->exec.by_thread)
-        return add_text(o, "progress", "thread") &&
-               add_text(o, "progress_why", "asked for by a hint");
-    return add_text(o, "progress", "calls") &&
-           add_text(o, "progress_why",
-                    p->wants_thread ? "MPI carries messages or the algorithm "
-                                      "needs calls"
-                                    : "no hint asks for a thread");
+    const char *const needed = rota_plan_needs_calls(p);
+    const rota_progress found = needed ? ROTA_PROGRESS_CALLS : p->progress;
+
+    return add_text(o, "progress", rota_progress_name(found)) &&
+           add_text(o, "progress_why", needed ? needed : "asked for by a hint");
 }
 
 /* "multi_pair:batch=32" */
@@ -186,11 +194,34 @@ static bool add_candidates(cJSON *o, const rota_plan *p)
 {
     cJSON *const list = cJSON_AddArrayToObject(o, "candidates");
 
-    for (int i = 0; list && i < p->candidates.n; i++)
-        if (!add_candidate(list, &p->candidates.item[i]))
+    for (int i = 0; list && i < p->decision.candidates.n; i++)
+        if (!add_candidate(list, &p->decision.candidates.item[i]))
             return false;
-    return list && (p->comm->tuning_note[0] == '\0' ||
-                    add_text(o, "tuning_ignored", p->comm->tuning_note));
+    return list && (p->comm->learnt.note[0] == '\0' ||
+                    add_text(o, "tuning_ignored", p->comm->learnt.note));
+}
+
+void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
+{
+    const rota_sched *const s = &p->sched;
+    const rota_run_kind how = {.topo = p->topo,
+                               .metadata = p->choice.metadata,
+                               .known = p->kind == ROTA_VARYING,
+                               .leaders = rota_leaders_of(&p->choice, p->topo),
+                               .shared = !p->node_why,
+                               .load = rota_comm_load(p->comm),
+                               .density = 1};
+    double *const bytes =
+        p->kind == ROTA_SPARSE /* which names no block */
+            ? NULL
+            : malloc(((size_t)s->n_blocks + 1) * sizeof *bytes);
+
+    for (rota_block b = 0; bytes && b < s->n_blocks; b++)
+        bytes[b] = (double)rota_late_bytes(p->bytes[b]);
+    if (!bytes || rota_choice_count(&p->choice, p->ipc, s, bytes, &how, step) !=
+                      MPI_SUCCESS)
+        memset(step, 0, ROTA_STEPS * sizeof *step);
+    free(bytes);
 }
 
 /* How often this rank does what a machine has a price for. */
@@ -254,14 +285,15 @@ static bool add_device(cJSON *o, const rota_plan *p)
            add_text(o, "device_buffers", sides[on]) &&
            add_text(o, "device_path", rota_device_path_name(path)) &&
            add_text(o, "device_why", why_this_path(p)) &&
-           (!p->exec.staging || add_staging(o, p));
+           (!p->exec.hooks || add_staging(o, p));
 }
 
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
     rota_counts n;
-    const size_t scratch = p->room.bytes + p->stage_bytes + p->exec.area_bytes;
+    const size_t scratch =
+        p->room.bytes + p->stage_bytes + p->exec.program.area_bytes;
 
     rota_sched_count(&p->sched, p->kind == ROTA_FIXED ? p->bytes : NULL, &n);
     return add_number(o, "rounds", (double)n.rounds) &&
@@ -269,9 +301,11 @@ static bool add_work(cJSON *o, const rota_plan *p)
            (p->kind != ROTA_FIXED ||
             (add_number(o, "bytes_sent", (double)n.bytes) &&
              add_number(o, "bytes_copied", (double)n.copied))) &&
+           (!p->exec.arrivals ||
+            add_number(o, "told_bytes", (double)rota_late_told(&p->exec))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
            add_number(o, "scratch_slots", (double)p->room.slots) &&
-           add_number(o, "packing_bytes", (double)p->exec.area_bytes) &&
+           add_number(o, "packing_bytes", (double)p->exec.program.area_bytes) &&
            add_number(o, "schedule_bytes",
                       (double)rota_sched_memory(&p->sched));
 }
@@ -290,9 +324,10 @@ static cJSON *collect(const rota_plan *p)
 {
     cJSON *const o = cJSON_CreateObject();
 
-    if (o && add_choice(o, p) && add_place(o, p) && add_transport(o, p) &&
-        add_progress(o, p) && add_device(o, p) && add_work(o, p) &&
-        add_bound(o, p) && add_candidates(o, p) && add_terms(o, p))
+    if (o && add_choice(o, p) && add_neighbors(o, p) && add_place(o, p) &&
+        add_transport(o, p) && add_progress(o, p) && add_device(o, p) &&
+        add_work(o, p) && add_bound(o, p) && add_candidates(o, p) &&
+        add_terms(o, p))
         return o;
     cJSON_Delete(o);
     return NULL;

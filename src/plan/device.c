@@ -1,6 +1,5 @@
 /* device.c - plans whose buffers are memory of a device. */
-#include "plan/plan.h"
-
+#include "plan/device.h"
 #include "device/ipc.h"
 #include "device/staging.h"
 #include "exec/late.h"
@@ -12,15 +11,26 @@
 
 /* ---- which memory is it? ------------------------------------------------------ */
 
+/* Of the side's blocks, as the caller has them. */
+static const rota_types *types_of(const rota_plan *p, rota_region side)
+{
+    return side == ROTA_SRC ? rota_problem_sent_types(&p->problem)
+                            : &p->problem.recv.types;
+}
+
 /* Is the first block that has bytes on a device? Only its own address is sure to
- * be one. bytes, offset: [P], from base. type: the side whose it is. */
+ * be one. bytes, offset: of the side type, from base. */
 static bool is_on_device(const rota_plan *p, const char *base,
                          const size_t bytes[], const ptrdiff_t offset[],
                          rota_region type)
 {
-    for (int q = 0; p->device && q < p->comm->P; q++)
+    const int n = type == ROTA_SRC ? p->sched.n_send : p->sched.n_recv;
+
+    for (int q = 0; p->device && q < n; q++)
         if (rota_late_bytes(bytes[q]) > 0)
-            return p->device->holds(base + offset[q] + p->first_byte[type]);
+            return p->device->holds(
+                base + offset[q] +
+                rota_types_at(types_of(p, type), (size_t)q)->lb);
     return false;
 }
 
@@ -80,12 +90,12 @@ int rota_plan_check_device(const rota_plan *p)
         what = "this MPI does not say that it takes memory of a device";
     else if (p->choice.algo->sizes != ROTA_SIZES_STATED)
         what = "this algorithm moves blocks through memory of the host";
-    else if (p->kind == ROTA_EXCHANGE)
+    else if (p->kind >= ROTA_EXCHANGE)
         what = "an exchange collects blocks in memory of the host";
     else if (problem->in_place)
         what = "the plan is in place";
-    else if (!rota_type_is_bytes(&problem->recv.type) ||
-             !rota_type_is_bytes(&problem->send.type))
+    else if (!rota_types_are_bytes(&problem->recv.types) ||
+             !rota_types_are_bytes(rota_problem_sent_types(problem)))
         what = "elements of a type are not contiguous";
     return what ? rota_fail(MPI_ERR_ARG,
                             "rota_device = cuda_aware, but %s; copy_to_cpu "
@@ -107,8 +117,9 @@ static bool has_no_mirrors(const rota_plan *p)
  * if both its places are known to be there. */
 static bool is_straight(const rota_plan *p)
 {
-    const bool plain = rota_type_is_bytes(&p->problem.send.type) &&
-                       rota_type_is_bytes(&p->problem.recv.type);
+    const bool plain =
+        rota_types_are_bytes(rota_problem_sent_types(&p->problem)) &&
+        rota_types_are_bytes(&p->problem.recv.types);
 
     return has_no_mirrors(p) ||
            (p->kind == ROTA_FIXED && !p->problem.in_place && plain &&
@@ -128,58 +139,32 @@ static int need_staging(rota_plan *p, const char *near)
 {
     rota_queue *queue;
 
-    return p->exec.staging
+    return p->exec.hooks
                ? MPI_SUCCESS
                : rota_plan_make_staging(p, near, is_straight(p), &queue);
-}
-
-static int find_first_byte(const rota_type *type, ptrdiff_t *at)
-{
-    MPI_Aint true_lb, true_extent;
-
-    if (rota_type_is_bytes(type))
-        return MPI_SUCCESS;
-    ROTA_TRY(MPI_Type_get_true_extent(type->mpi, &true_lb, &true_extent));
-    *at = true_lb;
-    return MPI_SUCCESS;
-}
-
-int rota_plan_find_first_bytes(rota_plan *p)
-{
-    if (!p->device)
-        return MPI_SUCCESS;
-    if (!p->problem.in_place)
-        ROTA_TRY(
-            find_first_byte(&p->problem.send.type, &p->first_byte[ROTA_SRC]));
-    return find_first_byte(&p->problem.recv.type, &p->first_byte[ROTA_DST]);
 }
 
 /* Blocks of a region, which are of the type of a side: in place another one. */
 static int mirror(rota_plan *p, rota_region region, char *base,
                   const ptrdiff_t offset[], rota_region type)
 {
-    rota_layout *const layout = &p->layout[type];
-
-    if (layout->size == 0)
-        ROTA_TRY(rota_layout_make(type == ROTA_SRC ? &p->problem.send.type
-                                                   : &p->problem.recv.type,
-                                  p->comm->dup, layout));
     ROTA_TRY(need_staging(p, base));
-    return rota_staging_mirror(&p->exec, region, base, offset, layout);
+    return rota_staging_mirror(&p->exec, region, base, offset,
+                               types_of(p, type));
 }
 
 static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
 {
-    const size_t P = (size_t)p->comm->P;
+    const size_t S = (size_t)p->sched.n_send;
     rota_exec *const x = &p->exec;
 
     if (p->on_device[ROTA_SRC] && in_place)
-        ROTA_TRY(mirror(p, ROTA_SRC, recv, p->offset + P, ROTA_DST));
+        ROTA_TRY(mirror(p, ROTA_SRC, recv, p->offset + S, ROTA_DST));
     else if (p->on_device[ROTA_SRC])
         ROTA_TRY(mirror(p, ROTA_SRC, send, p->offset, ROTA_SRC));
     x->stage_in = x->stage_in && !p->on_device[ROTA_SRC];
     return p->on_device[ROTA_DST]
-               ? mirror(p, ROTA_DST, recv, p->offset + P, ROTA_DST)
+               ? mirror(p, ROTA_DST, recv, p->offset + S, ROTA_DST)
                : MPI_SUCCESS;
 }
 
@@ -187,21 +172,21 @@ static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
  * what is sent: that is out of the way. */
 int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
 {
-    const size_t P = (size_t)p->comm->P;
+    const size_t S = (size_t)p->sched.n_send;
     if (!p->device)
         return MPI_SUCCESS;
     const bool down =
-        in_place ? is_on_device(p, recv, p->bytes, p->offset + P, ROTA_DST)
+        in_place ? is_on_device(p, recv, p->bytes, p->offset + S, ROTA_DST)
                  : is_on_device(p, send, p->bytes, p->offset, ROTA_SRC);
     const bool up =
-        is_on_device(p, recv, p->bytes + P, p->offset + P, ROTA_DST);
+        is_on_device(p, recv, p->bytes + S, p->offset + S, ROTA_DST);
     if (has_no_mirrors(p) && in_place && up)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which plans "
                                          "with rota_device = cuda_aware "
                                          "cannot be on a device");
     p->on_device[ROTA_SRC] = down;
     p->on_device[ROTA_DST] = up;
-    if (p->exec.staging)
+    if (p->exec.hooks)
         rota_staging_unmirror(&p->exec);
     if (!has_no_mirrors(p))
         return stage_by_host(p, send, recv, in_place);
@@ -226,7 +211,7 @@ int rota_plan_stage_fixed(rota_plan *p)
 static int rebase_by_host(rota_plan *p, char *send, char *recv)
 {
     rota_exec *const x = &p->exec;
-    const size_t P = (size_t)p->comm->P;
+    const size_t S = (size_t)p->sched.n_send;
     const bool in_place = p->problem.in_place;
     char *src = in_place ? p->stage : send, *dst = recv;
 
@@ -236,9 +221,9 @@ static int rebase_by_host(rota_plan *p, char *send, char *recv)
         return no_staging("sendbuf");
     if (rota_staging_mirrors(x, ROTA_DST))
         dst = x->base[ROTA_DST];
-    else if (is_on_device(p, dst, p->bytes + P, p->offset + P, ROTA_DST))
+    else if (is_on_device(p, dst, p->bytes + S, p->offset + S, ROTA_DST))
         return no_staging("recvbuf");
-    if (x->staging)
+    if (x->hooks)
         rota_staging_rebase(x, in_place ? recv : send, recv);
     return rota_exec_rebase(x, src, dst);
 }
@@ -250,7 +235,7 @@ int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
 
     if (!has_no_mirrors(p))
         return rebase_by_host(p, send, recvbuf);
-    if (p->exec.ipc)
+    if (p->exec.handover)
         ROTA_TRY(rota_ipc_rebase(&p->exec, send));
     ROTA_TRY(rota_plan_stage(p, send, recvbuf, false));
     return rota_exec_rebase(&p->exec, send, recvbuf);
@@ -258,25 +243,19 @@ int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
 
 int rota_plan_stage_found(rota_plan *p, char *buffer)
 {
-    const size_t P = (size_t)p->comm->P;
+    const size_t S = (size_t)p->sched.n_send;
 
     p->exec.base[ROTA_DST] = buffer;
-    p->exec.type[ROTA_DST] = p->problem.recv.type;
-    if (!is_on_device(p, buffer, p->bytes + P, p->offset + P, ROTA_DST))
+    p->exec.types[ROTA_DST] = p->problem.recv.types;
+    if (!is_on_device(p, buffer, p->bytes + S, p->offset + S, ROTA_DST))
         return MPI_SUCCESS;
-    return mirror(p, ROTA_DST, buffer, p->offset + P, ROTA_DST);
+    return mirror(p, ROTA_DST, buffer, p->offset + S, ROTA_DST);
 }
 
 void rota_plan_follow(rota_plan *p, bool follow, void *stream)
 {
     p->follow = follow;
     p->stream = stream;
-    if (p->exec.staging)
+    if (p->exec.hooks)
         rota_staging_set_stream(&p->exec, follow, stream);
-}
-
-void rota_plan_forget_device(rota_plan *p)
-{
-    for (int i = 0; i < 2; i++)
-        rota_layout_free(&p->layout[i]);
 }

@@ -7,8 +7,9 @@
  * MPICH 4.0 accepts codes of predefined classes but then shows an unrelated
  * text for them; classes of our own are made where that is so.
  */
-#include "mpi/inside.h"
-#include "plan/plan.h"
+#include "plan/error_code.h"
+#include "base/err.h"
+#include "rota.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static class_codes table[] = {
     {.errorclass = MPI_ERR_BUFFER},  {.errorclass = MPI_ERR_TYPE},
     {.errorclass = MPI_ERR_COMM},    {.errorclass = MPI_ERR_NO_MEM},
     {.errorclass = MPI_ERR_REQUEST}, {.errorclass = MPI_ERR_OTHER},
-    {.errorclass = MPI_ERR_INTERN},
+    {.errorclass = MPI_ERR_INTERN},  {.errorclass = MPI_ERR_TOPOLOGY},
 };
 enum { N_CLASSES = sizeof table / sizeof table[0] };
 
@@ -118,6 +119,11 @@ int rota_error_raise(MPI_Comm comm, int errorclass, const char *text)
 
 int rota_error_class(int code, int *errorclass)
 {
+    if (!errorclass) /* of which MPIs make more than an error */
+        return rota_raise(
+            MPI_COMM_NULL,
+            rota_error_code(__func__,
+                            rota_fail(MPI_ERR_ARG, "errorclass is NULL")));
     ROTA_TRY(MPI_Error_class(code, errorclass));
     for (int i = 0; i < N_CLASSES; i++)
         if (table[i].n > 0 && table[i].used_class == *errorclass)

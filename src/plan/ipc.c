@@ -1,7 +1,10 @@
 /* ipc.c - plans whose blocks go from device to device within the node. */
+#include "plan/ipc.h"
 #include "device/ipc.h"
 #include "device/staging.h"
-#include "plan/plan.h"
+#include "plan/agree.h"
+#include "plan/device.h"
+#include "plan/node.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +46,12 @@ const char *rota_plan_why_no_ipc(const rota_plan *p, const rota_hints *hints)
         return "another way is asked for";
     if (p->kind != ROTA_FIXED)
         return "the plan's counts vary";
+    if (problem->neighbors)
+        return "the plan is of neighbours";
     if (problem->in_place)
         return "the plan is in place";
-    if (!rota_type_is_bytes(&problem->recv.type) ||
-        !rota_type_is_bytes(&problem->send.type))
+    if (!rota_types_are_bytes(&problem->recv.types) ||
+        !rota_types_are_bytes(&problem->send.types))
         return "elements of a type are not contiguous";
     if (hints->intranode == ROTA_INTRANODE_P2P)
         return "rota_intranode leaves messages within the node to MPI";

@@ -1,5 +1,7 @@
 /* mem.c - memory for the caller's buffers. */
-#include "plan/plan.h"
+#include "plan/mem.h"
+#include "plan/agree.h"
+#include "plan/node.h"
 
 #include <pthread.h>
 #include <stdint.h>

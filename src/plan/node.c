@@ -1,12 +1,16 @@
 /* node.c - ranks of a node find each other's memory. */
 #define _GNU_SOURCE
+#include "plan/node.h"
+#include "exec/exec.h"
 #include "exec/move.h"
 #include "exec/transport/pool.h"
-#include "plan/plan.h"
+#include "plan/agree.h"
+#include "plan/topo_detect.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -327,9 +331,12 @@ static trial_area *area_of(const rota_node *node, const card cards[], int i)
 }
 
 /* Find from how many bytes on it is worth it, and how pieces are written. A rank
- * that has nobody to try it with has no opinion. */
+ * that has nobody to try it with has no opinion. It is tried once a process: it
+ * takes 5 ms, and programs make hundreds of communicators. */
 static void try_ways(rota_node *node, const card cards[], char *here)
 {
+    static atomic_size_t from;
+    static atomic_bool streams, known;
     const int next = node->me ^ 1, other = next < node->n ? next : 0;
 
     if (other == node->me || !node->near[other].peer ||
@@ -342,8 +349,14 @@ static void try_ways(rota_node *node, const card cards[], char *here)
         .address = cards[other].address,
         .here = here,
     };
-    node->cma_from = run_trial(&t) ? crossing(&t) : SIZE_MAX;
-    node->streams = is_streamed(&t);
+    if (!known) {
+        const bool ran = run_trial(&t);
+        from = ran ? crossing(&t) : SIZE_MAX;
+        streams = is_streamed(&t);
+        known = ran;
+    }
+    node->cma_from = from;
+    node->streams = streams;
 }
 
 static void examine_cma(rota_node *node, const card cards[], char *here,

@@ -5,7 +5,7 @@
  * strips are apart, so that a strip is one rectangle or two, whatever it has of
  * rows. Going down the rows, the columns that are taken are counted.
  */
-#include "plan/plan.h"
+#include "plan/overlap.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,9 +14,15 @@
 /* Strips, and rectangles, of all blocks: up to 30 MB while it is looked. */
 enum { MOST = 1 << 18 };
 
+/* Rows that are equally far apart, upwards. */
+typedef struct rows {
+    ptrdiff_t at, pitch; /* from one to the next, if there are several */
+    size_t width, n;
+} rows;
+
 typedef struct part {
-    rota_strip strip; /* at: an address */
-    int block;        /* q: from rank q; P + q: to rank q */
+    rows strip; /* at: an address */
+    int block;  /* q < n_recv: received; n_recv + q: sent */
 } part;
 
 typedef struct tile {
@@ -25,9 +31,10 @@ typedef struct tile {
 } tile;
 
 typedef struct search {
-    int P;
+    int n_recv;
+    bool listed;   /* blocks are of neighbours: a rank may have several */
     bool received; /* no byte may be received twice */
-    int only;      /* block that is looked at; -1: all */
+    bool alone;    /* one block of each type is enough */
     part *part;
     tile *tile;           /* in order of their first rows */
     tile *by_end;         /* the same, in order of their ends */
@@ -52,24 +59,21 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Bounds of the blocks that have bytes; returns how many those are. */
-static int measure_spans(const rota_side *side, int P, span spans[], int *n)
+static int measure_spans(const rota_side *side, span spans[])
 {
-    MPI_Aint true_lb, true_extent;
+    int n = 0;
 
-    ROTA_TRY(MPI_Type_get_true_extent(side->type.mpi, &true_lb, &true_extent));
-    *n = 0;
-    for (int q = 0; q < P; q++) {
+    for (int q = 0; q < side->n; q++) {
+        const rota_type *const type = rota_types_at(&side->types, (size_t)q);
         if (side->bytes[q] == 0)
             continue;
         const ptrdiff_t last =
-            (ptrdiff_t)(side->bytes[q] / side->type.size - 1) *
-            side->type.extent;
-        const ptrdiff_t at =
-            (ptrdiff_t)(intptr_t)side->base + side->offset[q] + true_lb;
-        spans[(*n)++] = (span){at + (last < 0 ? last : 0),
-                               at + (last < 0 ? 0 : last) + true_extent};
+            (ptrdiff_t)(side->bytes[q] / type->size - 1) * type->extent;
+        const ptrdiff_t at = (ptrdiff_t)(intptr_t)side->base + side->offset[q];
+        spans[n++] = (span){at + (last < 0 ? last : 0) + type->lb,
+                            at + (last < 0 ? 0 : last) + type->ub};
     }
-    return MPI_SUCCESS;
+    return n;
 }
 
 static span bounds(const span spans[], int n)
@@ -85,44 +89,49 @@ static span bounds(const span spans[], int n)
 
 /* Could a send and a receive block overlap? Most often bounds say that none
  * can. */
-static int sides_meet(int P, const rota_side *send, const rota_side *recv,
-                      span spans[], bool *meet)
+static bool sides_meet(const rota_side *send, const rota_side *recv,
+                       span spans[])
 {
-    int n;
+    const span sent = bounds(spans, measure_spans(send, spans));
+    const span received = bounds(spans, measure_spans(recv, spans));
 
-    ROTA_TRY(measure_spans(send, P, spans, &n));
-    const span sent = bounds(spans, n);
-    ROTA_TRY(measure_spans(recv, P, spans, &n));
-    const span received = bounds(spans, n);
-    *meet = sent.begin < received.end && received.begin < sent.end;
-    return MPI_SUCCESS;
+    return sent.begin < received.end && received.begin < sent.end;
 }
 
-static int blocks_meet(int P, const rota_side *side, span spans[], bool *meet)
+static bool blocks_meet(const rota_side *side, span spans[])
 {
-    int n;
+    const int n = measure_spans(side, spans);
 
-    ROTA_TRY(measure_spans(side, P, spans, &n));
     qsort(spans, (size_t)n, sizeof *spans, compare_spans);
-    *meet = false;
-    for (int i = 1; i < n && !*meet; i++)
-        *meet = spans[i].begin < spans[i - 1].end;
-    return MPI_SUCCESS;
-}
-
-static int largest(const rota_side *side, int P)
-{
-    int most = 0;
-
-    for (int q = 1; q < P; q++)
-        most = side->bytes[q] > side->bytes[most] ? q : most;
-    return most;
+    for (int i = 1; i < n; i++)
+        if (spans[i].begin < spans[i - 1].end)
+            return true;
+    return false;
 }
 
 /* ---- errors ------------------------------------------------------------------ */
 
-static int tell(int P, int a, int b)
+/* In a list of neighbours blocks have numbers of their own. */
+static int tell_listed(const search *s, int a, int b)
 {
+    const int low = a < b ? a : b, high = a < b ? b : a;
+
+    if (high >= s->n_recv)
+        return rota_fail(MPI_ERR_BUFFER,
+                         "send block %d and receive block %d overlap",
+                         high - s->n_recv, low);
+    if (a == b)
+        return rota_fail(MPI_ERR_ARG, "receive block %d overlaps itself", a);
+    return rota_fail(MPI_ERR_ARG, "receive blocks %d and %d overlap", low,
+                     high);
+}
+
+static int tell(const search *s, int a, int b)
+{
+    const int P = s->n_recv;
+
+    if (s->listed)
+        return tell_listed(s, a, b);
     if (a >= P || b >= P)
         return rota_fail(MPI_ERR_BUFFER,
                          "the block to rank %d and the block from rank %d "
@@ -137,40 +146,151 @@ static int tell(int P, int a, int b)
 
 /* ---- blocks to strips ---------------------------------------------------------- */
 
-static void add_parts(search *s, const rota_pieces *pieces, int block)
+/* Dimensions of a nest and of the elements of a block, the smallest step first. */
+enum { MOST_DIMS = ROTA_NEST_DEPTH + 1 };
+
+typedef struct grid {
+    ptrdiff_t at;
+    size_t width;
+    int n;
+    rota_dim dim[MOST_DIMS];
+} grid;
+
+static void add_dim(grid *g, size_t n, ptrdiff_t step)
 {
-    s->unknown = s->unknown || pieces->unknown || MOST - s->n_parts < pieces->n;
-    for (size_t i = 0; i < pieces->n && !s->unknown; i++)
-        s->part[s->n_parts++] = (part){pieces->strip[i], block};
+    int i = g->n;
+
+    if (n <= 1)
+        return;
+    if (step < 0) { /* the same bytes from the other end */
+        g->at += (ptrdiff_t)(n - 1) * step;
+        step = -step;
+    }
+    for (; i > 0 && g->dim[i - 1].step > step; i--)
+        g->dim[i] = g->dim[i - 1];
+    g->dim[i] = (rota_dim){n, step};
+    g->n++;
+}
+
+/* Rows that lie end to end, or overlap, are one. Returns whether some overlap. */
+static bool join_rows(grid *g)
+{
+    bool overlap = false;
+    int from = 0;
+
+    for (; from < g->n && g->dim[from].step <= (ptrdiff_t)g->width; from++) {
+        const rota_dim *const d = &g->dim[from];
+        overlap = overlap || d->step < (ptrdiff_t)g->width;
+        g->width += (d->n - 1) * (size_t)d->step;
+    }
+    g->n -= from;
+    memmove(g->dim, g->dim + from, (size_t)g->n * sizeof g->dim[0]);
+    return overlap;
+}
+
+/* As few strips as there can be: equal steps are joined, and the dimension that
+ * has most goes first. */
+static void order(grid *g)
+{
+    int most = 0, n = 0;
+
+    for (int d = 1; d < g->n; d++)
+        if (g->dim[d].step == (ptrdiff_t)g->dim[n].n * g->dim[n].step)
+            g->dim[n].n *= g->dim[d].n;
+        else
+            g->dim[++n] = g->dim[d];
+    g->n = g->n > 0 ? n + 1 : 0;
+    for (int d = 1; d < g->n; d++)
+        most = g->dim[d].n > g->dim[most].n ? d : most;
+    const rota_dim first = g->dim[0];
+    g->dim[0] = g->dim[most];
+    g->dim[most] = first;
+}
+
+/* Strips of the first dimension, one for each place in the others. */
+static void add_strips(search *s, const grid *g, int d, ptrdiff_t at, int block)
+{
+    if (d > 0) {
+        for (size_t i = 0; i < g->dim[d].n && !s->unknown; i++)
+            add_strips(s, g, d - 1, at + (ptrdiff_t)i * g->dim[d].step, block);
+        return;
+    }
+    s->unknown = s->unknown || s->n_parts == MOST;
+    if (s->unknown)
+        return;
+    const rota_dim first = g->n > 0 ? g->dim[0] : (rota_dim){1, 0};
+    s->part[s->n_parts++] = (part){{at, first.step, g->width, first.n}, block};
+}
+
+/* Returns whether some bytes are known to come twice. */
+static bool add_nest(search *s, const rota_nest *nest, ptrdiff_t at, size_t n,
+                     ptrdiff_t extent, int block)
+{
+    grid g = {.at = at + nest->at, .width = nest->width};
+
+    for (int d = 0; d < nest->depth; d++)
+        add_dim(&g, nest->dim[d].n, nest->dim[d].step);
+    add_dim(&g, n, extent);
+    const bool overlap = join_rows(&g);
+    order(&g);
+    add_strips(s, &g, g.n - 1, g.at, block);
+    return overlap;
 }
 
 static int add_block(search *s, const rota_side *side, int q, int block,
-                     const rota_pieces *element)
+                     const rota_layout *element)
 {
-    const size_t n = side->bytes[q] / side->type.size;
-    rota_pieces pieces = {0};
+    const rota_type *const type = rota_types_at(&side->types, (size_t)q);
+    const size_t n = side->bytes[q] / type->size;
+    const ptrdiff_t at = (ptrdiff_t)(intptr_t)side->base + side->offset[q];
+    bool overlaps = element->overlaps;
 
-    int err = rota_pieces_add(
-        &pieces, element, (ptrdiff_t)(intptr_t)side->base + side->offset[q]);
-    if (err == MPI_SUCCESS)
-        err = rota_pieces_repeat(&pieces, n, side->type.extent);
-    if (err == MPI_SUCCESS && pieces.overlaps && block < s->P && s->received)
-        err = tell(s->P, block, block);
-    if (err == MPI_SUCCESS)
-        add_parts(s, &pieces, block);
-    rota_pieces_free(&pieces);
-    return err;
+    s->unknown = s->unknown || element->unknown;
+    for (size_t i = 0; i < element->n && !s->unknown; i++)
+        if (add_nest(s, &element->nest[i], at, n, type->extent, block))
+            overlaps = true;
+    return overlaps && block < s->n_recv && s->received ? tell(s, block, block)
+                                                        : MPI_SUCCESS;
 }
 
-static int add_side(search *s, const rota_side *side, int first, MPI_Comm comm)
+/* Of each type, a block that has most elements. most: [n types] */
+static void find_largest(const rota_side *side, int most[])
 {
-    rota_pieces element = {0};
+    for (size_t i = 0; i < side->types.n; i++)
+        most[i] = -1;
+    for (int q = 0; q < side->n; q++) {
+        int *const m = &most[side->types.of ? side->types.of[q] : 0];
+        if (*m < 0 || side->bytes[q] > side->bytes[*m])
+            *m = q;
+    }
+}
 
-    int err = rota_pieces_of(side->type.mpi, comm, &element);
-    for (int q = 0; q < s->P && err == MPI_SUCCESS && !s->unknown; q++)
-        if (side->bytes[q] > 0 && (s->only < 0 || s->only == q))
-            err = add_block(s, side, q, first + q, &element);
-    rota_pieces_free(&element);
+/* Where the data of one element lie. */
+static const rota_layout *layout_of(const rota_type *type)
+{
+    static rota_nest byte = {.width = 1};
+    static const rota_layout bytes = {.nest = &byte, .n = 1},
+                             unknown = {.unknown = true};
+
+    if (rota_type_is_bytes(type))
+        return &bytes;
+    return type->layout ? type->layout : &unknown;
+}
+
+static int add_side(search *s, const rota_side *side, int first)
+{
+    int *const most = malloc(side->types.n * sizeof *most);
+    int err = most ? MPI_SUCCESS : rota_fail_mem("looking for overlaps");
+
+    if (most)
+        find_largest(side, most);
+    for (int q = 0; q < side->n && err == MPI_SUCCESS && !s->unknown; q++) {
+        const size_t t = side->types.of ? side->types.of[q] : 0;
+        if (side->bytes[q] > 0 && (!s->alone || most[t] == q))
+            err = add_block(s, side, q, first + q,
+                            layout_of(&side->types.type[t]));
+    }
+    free(most);
     return err;
 }
 
@@ -202,7 +322,7 @@ static void add_run(search *s, ptrdiff_t at, size_t width, int block)
 
 static void add_strip(search *s, const part *p)
 {
-    const rota_strip *const strip = &p->strip;
+    const rows *const strip = &p->strip;
     const size_t place = (size_t)(strip->at - s->origin);
     const size_t pitch = (size_t)s->pitch, row = place / pitch;
     const size_t from = place % pitch, to = from + strip->width;
@@ -220,15 +340,15 @@ static void add_strip(search *s, const part *p)
 
 static void add_tiles(search *s)
 {
-    size_t rows = 1;
+    size_t most = 1;
 
     s->origin = PTRDIFF_MAX;
     s->pitch = PTRDIFF_MAX;
     for (size_t i = 0; i < s->n_parts; i++) {
-        const rota_strip *const strip = &s->part[i].strip;
+        const rows *const strip = &s->part[i].strip;
         s->origin = strip->at < s->origin ? strip->at : s->origin;
-        if (strip->n > rows) {
-            rows = strip->n;
+        if (strip->n > most) {
+            most = strip->n;
             s->pitch = strip->pitch;
         }
     }
@@ -290,7 +410,7 @@ static int64_t sum_before(const search *s, int which, size_t i)
 
 static void take(search *s, const tile *t, int64_t n)
 {
-    const int which = t->block >= s->P;
+    const int which = t->block >= s->n_recv;
 
     add_from(s, which, find_column(s, t->from), n);
     add_from(s, which, find_column(s, t->to), -n);
@@ -305,7 +425,7 @@ static bool has(const search *s, int which, size_t from, size_t to)
 static bool is_taken(const search *s, const tile *t)
 {
     const size_t from = find_column(s, t->from), to = find_column(s, t->to);
-    const bool sent = t->block >= s->P;
+    const bool sent = t->block >= s->n_recv;
 
     return ((sent || s->received) && has(s, 0, from, to)) ||
            (!sent && has(s, 1, from, to));
@@ -356,8 +476,8 @@ static int prepare(search *s)
 
 static bool clashes(const search *s, const tile *a, const tile *b)
 {
-    const bool sent = a->block >= s->P;
-    const bool alike = sent == (b->block >= s->P);
+    const bool sent = a->block >= s->n_recv;
+    const bool alike = sent == (b->block >= s->n_recv);
 
     return a->row_end > b->row && a->from < b->to && b->from < a->to &&
            (!alike || (!sent && s->received));
@@ -369,19 +489,19 @@ static int name_clash(const search *s, const tile *t)
 
     while (other < t && !clashes(s, other, t))
         other++;
-    return tell(s->P, other->block, t->block);
+    return tell(s, other->block, t->block);
 }
 
 static int compare_pieces(search *s, const rota_side *send,
-                          const rota_side *recv, MPI_Comm comm)
+                          const rota_side *recv)
 {
     s->part = malloc(MOST * sizeof *s->part);
     s->tile = malloc(MOST * sizeof *s->tile);
     if (!s->part || !s->tile)
         return rota_fail_mem("looking for overlaps");
-    ROTA_TRY(add_side(s, recv, 0, comm));
+    ROTA_TRY(add_side(s, recv, 0));
     if (send)
-        ROTA_TRY(add_side(s, send, s->P, comm));
+        ROTA_TRY(add_side(s, send, s->n_recv));
     if (!s->unknown)
         add_tiles(s);
     if (s->unknown)
@@ -401,24 +521,27 @@ static void free_search(search *s)
         free(s->taken[i / 2][i % 2]);
 }
 
-int rota_check_overlap(int P, const rota_side *send, const rota_side *recv,
-                       bool received, MPI_Comm comm)
+int rota_check_overlap(const rota_problem *problem, bool received)
 {
-    span *const spans = malloc((size_t)P * sizeof *spans);
-    search s = {.P = P, .received = received, .only = -1};
+    const rota_side *const send = problem->in_place ? NULL : &problem->send;
+    const rota_side *const recv = &problem->recv;
+    const int n = send && send->n > recv->n ? send->n : recv->n;
+    span *const spans = malloc(((size_t)n + 1) * sizeof *spans);
+    search s = {.n_recv = recv->n,
+                .listed = problem->neighbors != NULL,
+                .received = received};
     bool meet = false;
     int err = spans ? MPI_SUCCESS : rota_fail_mem("looking for overlaps");
 
-    if (err == MPI_SUCCESS && send)
-        err = sides_meet(P, send, recv, spans, &meet);
-    if (err == MPI_SUCCESS && received && !meet)
-        err = blocks_meet(P, recv, spans, &meet);
+    if (spans && send)
+        meet = sides_meet(send, recv, spans);
+    if (spans && received && !meet)
+        meet = blocks_meet(recv, spans);
     free(spans);
     /* Apart from each other, blocks may still overlap themselves. */
-    if (!meet && received && !rota_type_is_bytes(&recv->type))
-        s.only = largest(recv, P);
-    if (err == MPI_SUCCESS && (meet || s.only >= 0))
-        err = compare_pieces(&s, s.only < 0 ? send : NULL, recv, comm);
+    s.alone = !meet && received && !rota_types_are_bytes(&recv->types);
+    if (err == MPI_SUCCESS && (meet || s.alone))
+        err = compare_pieces(&s, s.alone ? NULL : send, recv);
     free_search(&s);
     return err;
 }

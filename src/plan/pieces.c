@@ -1,102 +1,70 @@
 /* pieces.c - where the bytes of a datatype lie, by the way it was made: rows of
  * equal width, equally far apart. The matrix that a column is in costs nothing.
  */
-#include "plan/plan.h"
+#include "plan/pieces.h"
 
 #include <stdlib.h>
-
-/* More strips than any type needs that somebody wrote down; a type that lists
- * more is not looked at. */
-enum { MOST_STRIPS = 1 << 16 };
 
 /* What is not taken apart here is packed once, up to this true extent. */
 enum { PROBE_LIMIT = 1 << 20 };
 
-/* ---- lists of strips --------------------------------------------------------- */
+/* ---- by packing --------------------------------------------------------------- */
 
-void rota_pieces_free(rota_pieces *l)
+/* For every byte of an element's data, in order, its place: found by packing an
+ * element whose every byte holds a byte of its own place, as often as a place
+ * has bytes. place: [size], from the true lower bound. */
+static int find_places(MPI_Datatype type, size_t size, MPI_Comm comm,
+                       MPI_Aint true_lb, size_t true_extent, size_t place[])
 {
-    free(l->strip);
-    *l = (rota_pieces){0};
+    unsigned char *const image = malloc(true_extent + size);
+    unsigned char *const packed = image + true_extent;
+    int err = image ? MPI_SUCCESS : rota_fail_mem("looking at a datatype");
+
+    for (size_t i = 0; i < size; i++)
+        place[i] = 0;
+    for (int shift = 0;
+         err == MPI_SUCCESS && shift < 64 && (true_extent - 1) >> shift > 0;
+         shift += 8) {
+        int position = 0;
+        for (size_t i = 0; i < true_extent; i++)
+            image[i] = (unsigned char)(i >> shift & 0xff);
+        err = MPI_Pack(image - true_lb, 1, type, packed, (int)size, &position,
+                       comm);
+        for (size_t i = 0; i < size; i++)
+            place[i] |= (size_t)packed[i] << shift;
+    }
+    free(image);
+    return err;
 }
 
-static int add(rota_pieces *l, rota_strip s)
+/* Bytes that lie end to end from place[0] on. */
+static size_t run_of(const size_t place[], size_t n)
 {
-    rota_strip *const last = l->n > 0 ? &l->strip[l->n - 1] : NULL;
+    size_t run = 1;
 
-    if (s.width == 0 || l->unknown)
-        return MPI_SUCCESS;
-    if (last && last->n == 1 && s.n == 1 &&
-        last->at + (ptrdiff_t)last->width == s.at) {
-        last->width += s.width;
-        return MPI_SUCCESS;
-    }
-    if (l->n == MOST_STRIPS) {
-        l->unknown = true;
-        return MPI_SUCCESS;
-    }
-    if (l->n == l->room) {
-        const size_t room = l->room ? 2 * l->room : 4;
-        rota_strip *const strip = realloc(l->strip, room * sizeof *strip);
-        if (!strip)
-            return rota_fail_mem("pieces of a datatype");
-        l->strip = strip;
-        l->room = room;
-    }
-    l->strip[l->n++] = s;
-    return MPI_SUCCESS;
+    while (run < n && place[run] == place[0] + run)
+        run++;
+    return run;
 }
 
-/* n of a strip, step apart, as one strip; false if that is none. */
-static bool widen(rota_strip *s, size_t n, ptrdiff_t step, bool *overlaps)
+int rota_layout_probe(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
 {
-    const ptrdiff_t far = (ptrdiff_t)(n - 1) * step;
-    const ptrdiff_t at = s->at + (step < 0 ? far : 0);
-    const size_t gap = (size_t)(step < 0 ? -step : step);
-    const size_t width = (n - 1) * gap + s->width;
+    MPI_Aint true_lb, true_extent;
+    MPI_Count size;
 
-    if (s->n == 1 && gap > s->width) {
-        *s = (rota_strip){at, (ptrdiff_t)gap, s->width, n};
-        return true;
+    ROTA_TRY(MPI_Type_size_x(type, &size));
+    ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
+    const size_t n = (size_t)size;
+    size_t *const place = malloc((n + 1) * sizeof *place);
+    int err =
+        place ? find_places(type, n, comm, true_lb, (size_t)true_extent, place)
+              : rota_fail_mem("looking at a datatype");
+    for (size_t i = 0, run; i < n && err == MPI_SUCCESS; i += run) {
+        run = run_of(place + i, n - i);
+        err = rota_layout_add_row(l, true_lb + (ptrdiff_t)place[i], run);
     }
-    if (s->n == 1 || (gap <= s->width && width <= (size_t)s->pitch)) {
-        *overlaps = *overlaps || gap < s->width;
-        *s = (rota_strip){at, s->pitch, width, s->n};
-        return true;
-    }
-    if (gap != s->n * (size_t)s->pitch)
-        return false;
-    *s = (rota_strip){at, s->pitch, s->width, s->n * n};
-    return true;
-}
-
-int rota_pieces_repeat(rota_pieces *l, size_t n, ptrdiff_t step)
-{
-    const size_t before = n > 0 ? l->n : 0;
-
-    l->n = before;
-    for (size_t i = 0; i < before && n > 1; i++) {
-        if (widen(&l->strip[i], n, step, &l->overlaps))
-            continue;
-        for (size_t k = 1; k < n && !l->unknown; k++) {
-            rota_strip s = l->strip[i];
-            s.at += (ptrdiff_t)k * step;
-            ROTA_TRY(add(l, s));
-        }
-    }
-    return MPI_SUCCESS;
-}
-
-int rota_pieces_add(rota_pieces *l, const rota_pieces *more, ptrdiff_t shift)
-{
-    l->unknown = l->unknown || more->unknown;
-    l->overlaps = l->overlaps || more->overlaps;
-    for (size_t i = 0; i < more->n; i++) {
-        rota_strip s = more->strip[i];
-        s.at += shift;
-        ROTA_TRY(add(l, s));
-    }
-    return MPI_SUCCESS;
+    free(place);
+    return err;
 }
 
 /* ---- how a type was made ------------------------------------------------------ */
@@ -156,20 +124,20 @@ static void free_contents(contents *c)
 /* ---- from one type to its pieces ---------------------------------------------- */
 
 /* n elements of an inner type, end to end, at a place. */
-static int add_run(rota_pieces *l, MPI_Datatype type, MPI_Comm comm, int n,
+static int add_run(rota_layout *l, MPI_Datatype type, MPI_Comm comm, int n,
                    ptrdiff_t at)
 {
-    rota_pieces inner = {0};
+    rota_layout inner = {0};
     MPI_Aint lb, extent;
 
     int err = MPI_Type_get_extent(type, &lb, &extent);
     if (err == MPI_SUCCESS)
-        err = rota_pieces_of(type, comm, &inner);
+        err = rota_layout_find(type, comm, &inner);
     if (err == MPI_SUCCESS)
-        err = rota_pieces_repeat(&inner, (size_t)n, extent);
+        err = rota_layout_repeat(&inner, (size_t)n, extent);
     if (err == MPI_SUCCESS)
-        err = rota_pieces_add(l, &inner, at);
-    rota_pieces_free(&inner);
+        err = rota_layout_add(l, &inner, at);
+    rota_layout_free(&inner);
     return err;
 }
 
@@ -182,20 +150,25 @@ static int inner_extent(const contents *c, ptrdiff_t *extent)
     return MPI_SUCCESS;
 }
 
-static int add_vector(rota_pieces *l, const contents *c, MPI_Comm comm)
+static int add_vector(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const bool in_bytes = c->combiner == MPI_COMBINER_HVECTOR;
     ptrdiff_t extent;
 
     ROTA_TRY(inner_extent(c, &extent));
     ROTA_TRY(add_run(l, c->types[0], comm, c->ints[1], 0));
-    return rota_pieces_repeat(l, (size_t)c->ints[0],
-                              in_bytes ? (ptrdiff_t)c->addresses[0]
-                                       : c->ints[2] * extent);
+    const ptrdiff_t step =
+        in_bytes ? (ptrdiff_t)c->addresses[0] : c->ints[2] * extent;
+#ifdef OPEN_MPI
+    /* Open MPI 4.1 packs vectors whose stride is -1 byte as if they were
+     * contiguous. */
+    l->unknown = l->unknown || step == -1;
+#endif
+    return rota_layout_repeat(l, (size_t)c->ints[0], step);
 }
 
 /* Blocks of elements: lengths, or one for all, and places in extents or bytes. */
-static int add_indexed(rota_pieces *l, const contents *c, MPI_Comm comm)
+static int add_indexed(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const int n = c->ints[0];
     const bool one_length = c->combiner == MPI_COMBINER_INDEXED_BLOCK ||
@@ -213,7 +186,7 @@ static int add_indexed(rota_pieces *l, const contents *c, MPI_Comm comm)
     return MPI_SUCCESS;
 }
 
-static int add_struct(rota_pieces *l, const contents *c, MPI_Comm comm)
+static int add_struct(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     for (int i = 0; i < c->ints[0] && !l->unknown; i++)
         ROTA_TRY(
@@ -221,79 +194,59 @@ static int add_struct(rota_pieces *l, const contents *c, MPI_Comm comm)
     return MPI_SUCCESS;
 }
 
-static int add_subarray(rota_pieces *l, const contents *c, MPI_Comm comm)
+static int add_subarray(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const int n = c->ints[0];
     const int *const sizes = c->ints + 1, *const subsizes = sizes + n;
     const int *const starts = subsizes + n;
     const bool rows = c->ints[1 + 3 * n] == MPI_ORDER_C;
-    rota_pieces inner = {0};
+    rota_layout inner = {0};
     ptrdiff_t step, at = 0;
 
     ROTA_TRY(inner_extent(c, &step));
-    int err = rota_pieces_of(c->types[0], comm, &inner);
+    int err = rota_layout_find(c->types[0], comm, &inner);
     for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
         const int d = rows ? n - 1 - i : i;
-        err = rota_pieces_repeat(&inner, (size_t)subsizes[d], step);
+        err = rota_layout_repeat(&inner, (size_t)subsizes[d], step);
         at += starts[d] * step;
         step *= sizes[d];
     }
     if (err == MPI_SUCCESS)
-        err = rota_pieces_add(l, &inner, at);
-    rota_pieces_free(&inner);
+        err = rota_layout_add(l, &inner, at);
+    rota_layout_free(&inner);
     return err;
 }
 
-/* As packing found them: in any order, bytes may come twice. */
-static int add_rows(rota_pieces *l, const rota_strip *rows)
+/* What a type is made of need not be committed. */
+static int pack_one(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
 {
-    rota_pieces one = {0};
+    MPI_Datatype copy;
 
-    int err = add(&one, (rota_strip){rows->at, 0, rows->width, 1});
+    ROTA_TRY(MPI_Type_dup(type, &copy));
+    int err = MPI_Type_commit(&copy);
     if (err == MPI_SUCCESS)
-        err = rota_pieces_repeat(&one, rows->n, rows->pitch);
-    if (err == MPI_SUCCESS)
-        err = rota_pieces_add(l, &one, 0);
-    rota_pieces_free(&one);
-    return err;
-}
-
-/* By packing one element. What a type is made of need not be committed. */
-static int pack_one(MPI_Datatype type, const rota_type *whole, MPI_Comm comm,
-                    rota_pieces *l)
-{
-    rota_type copy = *whole;
-    rota_layout layout = {0};
-
-    ROTA_TRY(MPI_Type_dup(type, &copy.mpi));
-    int err = MPI_Type_commit(&copy.mpi);
-    if (err == MPI_SUCCESS)
-        err = rota_layout_make(&copy, comm, &layout);
-    for (size_t i = 0; i < layout.n_strips && err == MPI_SUCCESS; i++)
-        err = add_rows(l, &layout.strip[i]);
-    rota_layout_free(&layout);
-    MPI_Type_free(&copy.mpi);
+        err = rota_layout_probe(copy, comm, l);
+    MPI_Type_free(&copy);
     return err;
 }
 
 /* A type that is not taken apart. */
-static int add_whole(MPI_Datatype type, MPI_Comm comm, rota_pieces *l)
+static int add_whole(MPI_Datatype type, int combiner, MPI_Comm comm,
+                     rota_layout *l)
 {
-    MPI_Aint lb, extent, true_lb, true_extent;
+    MPI_Aint true_lb, true_extent;
     MPI_Count size;
 
     ROTA_TRY(MPI_Type_size_x(type, &size));
-    ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
     ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
-    if (size == true_extent)
-        return add(l, (rota_strip){true_lb, 0, (size_t)size, 1});
+    if (size == true_extent && combiner == MPI_COMBINER_NAMED)
+        return rota_layout_add_row(l, true_lb, (size_t)size);
     l->unknown = l->unknown || true_extent > PROBE_LIMIT;
-    const rota_type whole = {type, (size_t)size, extent};
-    return l->unknown ? MPI_SUCCESS : pack_one(type, &whole, comm, l);
+    return l->unknown ? MPI_SUCCESS : pack_one(type, comm, l);
 }
 
 static int take_apart(const contents *c, MPI_Datatype type, MPI_Comm comm,
-                      rota_pieces *l)
+                      rota_layout *l)
 {
     switch (c->combiner) {
     case MPI_COMBINER_DUP:
@@ -314,25 +267,20 @@ static int take_apart(const contents *c, MPI_Datatype type, MPI_Comm comm,
     case MPI_COMBINER_SUBARRAY:
         return add_subarray(l, c, comm);
     default:
-        return add_whole(type, comm, l);
+        return add_whole(type, c->combiner, comm, l);
     }
 }
 
-int rota_pieces_of(MPI_Datatype type, MPI_Comm comm, rota_pieces *l)
+int rota_layout_find(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
 {
     contents c = {0};
 
     ROTA_TRY(read_envelope(type, &c));
     if (c.combiner == MPI_COMBINER_NAMED || c.large)
-        return add_whole(type, comm, l);
+        return add_whole(type, c.combiner, comm, l);
     int err = read_contents(type, &c);
     if (err == MPI_SUCCESS)
         err = take_apart(&c, type, comm, l);
     free_contents(&c);
-#ifdef OPEN_MPI
-    /* Some types of Open MPI 4.1 overlap themselves by what it says they were made
-     * of, and do not by what it packs: none is refused for that. */
-    l->overlaps = false;
-#endif
     return err;
 }

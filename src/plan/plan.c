@@ -4,9 +4,22 @@
  * before anything waits for a peer.
  */
 #include "plan/plan.h"
+#include "choose/decide.h"
+#include "exec/lock.h"
 #include "exec/move.h"
 #include "exec/sizes.h"
+#include "exec/steps.h"
+#include "exec/trace.h"
 #include "exec/transport/lines.h"
+#include "exec/transport/sparse.h"
+#include "plan/agree.h"
+#include "plan/crossing.h"
+#include "plan/device.h"
+#include "plan/ipc.h"
+#include "plan/neighbors.h"
+#include "plan/node.h"
+#include "plan/sparse.h"
+#include "plan/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +30,10 @@ static rota_alike find_alike(const rota_plan *p, const rota_hints *hints)
 {
     rota_alike a = {0};
 
-    rota_alike_add(&a, "kind of plan", p->kind);
+    rota_alike_add(&a, "kind of plan",
+                   p->kind + (p->problem.neighbors ? 2 * ROTA_N_KINDS : 0));
     rota_alike_add(&a, "use of MPI_IN_PLACE", p->problem.in_place);
+    rota_alike_add(&a, "use of a type for each rank", p->problem.own_types);
     /* Counts that vary are in elements of one size. */
     rota_alike_add(&a, "size of type",
                    p->kind == ROTA_FIXED ? 0 : p->unit.element);
@@ -27,11 +42,11 @@ static rota_alike find_alike(const rota_plan *p, const rota_hints *hints)
     return a;
 }
 
-static uint64_t add_up(const size_t bytes[], int P)
+static uint64_t add_up(const size_t bytes[], int n)
 {
     uint64_t all = 0;
 
-    for (int q = 0; q < P; q++)
+    for (int q = 0; q < n; q++)
         all = all + bytes[q] < all ? UINT64_MAX : all + bytes[q];
     return all;
 }
@@ -63,20 +78,24 @@ static void measure_blocks(const rota_plan *p, rota_vote *vote)
 {
     const rota_problem *const problem = &p->problem;
     const size_t *const bytes = rota_problem_sent(problem);
-    const int P = p->comm->P;
+    const rota_neighbors *const among = problem->neighbors;
+    const int n = among ? among->n_send : p->comm->P;
 
     vote->smallest = UINT64_MAX;
+    vote->blocks = (uint64_t)(among ? among->n_sent : n);
+    vote->unmatched = among ? rota_edges_unmatched(p) : 0;
     if (!bytes)
         return;
-    for (int d = 0; d < P; d++) {
+    for (int d = 0; d < n; d++) {
         vote->smallest = bytes[d] < vote->smallest ? bytes[d] : vote->smallest;
         vote->largest = bytes[d] > vote->largest ? bytes[d] : vote->largest;
         vote->filled += bytes[d] > 0;
     }
-    const uint64_t received = add_up(problem->recv.bytes, P);
-    vote->total = add_up(bytes, P);
+    const uint64_t received = add_up(problem->recv.bytes, problem->recv.n);
+    vote->total = add_up(bytes, n);
     vote->busiest = vote->total > received ? vote->total : received;
-    vote->unmatched = p->checked ? find_unmatched(problem) : 0;
+    if (p->checked && !among)
+        vote->unmatched = find_unmatched(problem);
 }
 
 /* What all ranks find at once: blocks that differ where they must not. */
@@ -99,16 +118,19 @@ enum { USUAL_BLOCK = 1024 };
 static void take_stats(rota_plan *p, const rota_vote *vote)
 {
     const double P = p->comm->P;
+    const double blocks = vote->blocks > 0 ? (double)vote->blocks : 1;
     rota_stats *const stats = &p->stats;
 
     *stats = (rota_stats){.kind = p->kind,
+                          .neighbors = p->problem.neighbors != NULL,
+                          .degree = (double)vote->blocks / P,
                           .P = p->comm->P,
                           .n_nodes = p->topo->n_nodes,
                           .node_size = rota_topo_largest_node(p->topo),
                           .cores = p->comm->cores,
                           .largest = vote->largest,
-                          .mean = (double)vote->total / (P * P),
-                          .density = (double)vote->filled / (P * P),
+                          .mean = (double)vote->total / blocks,
+                          .density = (double)vote->filled / blocks,
                           .imbalance = 1};
     if (vote->total > 0)
         stats->imbalance = (double)vote->busiest * P / (double)vote->total;
@@ -146,6 +168,8 @@ static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
     take_stats(p, &found);
     p->uniform = p->kind == ROTA_FIXED && found.smallest == found.largest;
     p->unmatched = found.unmatched != 0;
+    if (p->unmatched && p->problem.neighbors)
+        return rota_tell_mismatch(p);
     found.alike = NULL;
     *vote = found;
     return MPI_SUCCESS;
@@ -158,6 +182,49 @@ static int find_free_native(const rota_vote *vote)
     while (i < ROTA_MAX_NATIVE && vote->used >> i & 1)
         i++;
     return i;
+}
+
+/* There is one way, whatever hints say of algorithms. */
+static void choose_sparse(rota_plan *p, const rota_hints *hints)
+{
+    p->decision.why = "for sparse exchanges there is no other";
+    p->decision.choice = (rota_choice){.algo = &rota_algo_consensus,
+                                       .metadata = ROTA_META_FUSED,
+                                       .intranode = hints->intranode,
+                                       .device = ROTA_DEVICE_COPY};
+}
+
+static int choose(rota_plan *p, const rota_hints *hints, bool native_free)
+{
+    rota_comm *const c = p->comm;
+    const rota_wanted wanted = {.hints = hints,
+                                .what = {.topo = p->topo,
+                                         .neighbors = p->stats.neighbors,
+                                         .kind = p->kind,
+                                         .max_block = p->max_block,
+                                         .native_free = native_free,
+                                         .ipc = p->ipc},
+                                .stats = p->stats,
+                                .uniform = p->uniform,
+                                .shares = c->node != NULL,
+                                .load = rota_comm_load(c),
+                                .problem = &p->problem};
+    const rota_ranks ranks = rota_comm_ranks(c);
+    rota_trial trial;
+    const rota_trials trials = rota_trial_of(&trial, p);
+
+    return rota_decide(&wanted, &c->learnt, &ranks, &trials, &p->decision);
+}
+
+/* Could what goes from node to node be put together? */
+static bool may_heed_nodes(const rota_plan *p, const rota_hints *hints)
+{
+    const rota_topo *const t = p->topo;
+
+    if (!p->problem.neighbors)
+        return false;
+    return hints->algo ? hints->algo->nodes
+                       : t->n_nodes > 1 && t->n_nodes < t->P;
 }
 
 /* Agree, find where the node's memory is, and choose. Collective; every failure
@@ -175,7 +242,14 @@ static int decide(rota_plan *p, const rota_hints *hints, int status,
         ROTA_TRY(rota_comm_open_node(p->comm));
     p->device_asked = hints->device != ROTA_DEVICE_AUTO;
     rota_plan_settle_ipc(p, why_no_ipc, vote.no_ipc);
-    return rota_decide(p, hints, *free_native < ROTA_MAX_NATIVE);
+    if (may_heed_nodes(p, hints))
+        ROTA_TRY(rota_plan_find_crossing(p));
+    if (p->kind == ROTA_SPARSE)
+        choose_sparse(p, hints);
+    else
+        ROTA_TRY(choose(p, hints, *free_native < ROTA_MAX_NATIVE));
+    p->choice = p->decision.choice;
+    return MPI_SUCCESS;
 }
 
 static int take_native(rota_plan *p, int free_native)
@@ -211,43 +285,38 @@ enum { CHECK_RADIX = 8 };
 
 static int compare_counts(const rota_plan *p, const size_t cell[])
 {
-    for (int src = 0; src < p->comm->P; src++) {
-        const size_t sent = cell[rota_dst(&p->sched, src)];
-        const size_t expected = p->problem.recv.bytes[src];
+    for (int i = 0; i < p->sched.n_recv; i++) {
+        const size_t sent = cell[rota_dst(&p->sched, i)];
+        const size_t expected = p->problem.recv.bytes[i];
         if (sent != expected)
-            return rota_fail_mismatch(src, p->comm->me, sent, expected);
+            return rota_fail_mismatch(rota_from(&p->sched, i), p->comm->me,
+                                      sent, expected);
     }
     return MPI_SUCCESS;
 }
 
-int rota_fail_mismatch(int src, int dst, size_t sent, size_t expected)
-{
-    return rota_fail(MPI_ERR_COUNT,
-                     "rank %d sends %zu bytes to rank %d, which expects %zu",
-                     src, sent, dst, expected);
-}
-
 int rota_check_own(const rota_plan *p)
 {
-    const int me = p->comm->me;
-    const size_t sent = p->bytes[rota_src(&p->sched, me)];
-    const size_t expected = p->bytes[rota_dst(&p->sched, me)];
+    const rota_sched *const s = &p->sched;
 
-    return sent == expected ? MPI_SUCCESS
-                            : rota_fail_mismatch(me, me, sent, expected);
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        const size_t sent = p->bytes[rota_src(s, own.send)];
+        const size_t expected = p->bytes[rota_dst(s, own.recv)];
+        if (sent != expected)
+            return rota_fail_mismatch(s->me, s->me, sent, expected);
+    }
+    return MPI_SUCCESS;
 }
 
-/* Run s on sizes. Collective: a rank that cannot take part must not leave the
+/* Run s on send_bytes. Collective: a rank that cannot take part must not leave the
  * others waiting, so all agree before they begin. */
 static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
-                     rota_sizes *z)
+                     const size_t send_bytes[], rota_sizes *z)
 {
-    const rota_problem *const problem = &p->problem;
-
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
-        status = rota_sizes_init(z, s, p->comm->dup, 4 * p->id,
-                                 rota_problem_sent(problem));
+        status = rota_sizes_init(z, s, p->comm->dup, 4 * p->id, send_bytes);
     status = rota_agree(p->comm, status, NULL);
     if (status == MPI_SUCCESS)
         status = rota_exec_start(&z->x);
@@ -261,11 +330,11 @@ static int learn_from(rota_plan *p, const rota_sched *s, int status)
 {
     rota_sizes z;
 
-    status = run_sizes(p, s, status, &z);
+    status = run_sizes(p, s, status, rota_problem_sent(&p->problem), &z);
     if (status == MPI_SUCCESS && p->checked)
         status = compare_counts(p, z.cell);
     if (status == MPI_SUCCESS && s == &p->sched) {
-        const size_t stays = 2 * (size_t)s->P;
+        const size_t stays = rota_stays(s);
         memcpy(p->bytes + stays, z.cell + stays,
                (s->n_blocks - stays) * sizeof *p->bytes);
     }
@@ -299,6 +368,27 @@ static int learn_sizes(rota_plan *p, int status)
     return err;
 }
 
+/* Where counts vary but are known: which blocks of messages that tell sizes need
+ * none. Collective; every failure is agreed on. */
+static int learn_landing(rota_plan *p, int status)
+{
+    const int P = p->comm->P;
+    size_t *const label = malloc((size_t)P * sizeof *label);
+    rota_sizes z;
+
+    if (status == MPI_SUCCESS && !label)
+        status = rota_fail_mem("which blocks land");
+    if (label)
+        rota_sizes_label(P, p->comm->me, label);
+    status = run_sizes(p, &p->sched, status, label, &z);
+    if (status == MPI_SUCCESS)
+        status = rota_sizes_landing(&z, p->exec.landing);
+    if (z.cell)
+        rota_sizes_free(&z);
+    free(label);
+    return rota_agree(p->comm, status, NULL);
+}
+
 /* ---- binding ---------------------------------------------------------------- */
 
 static int allocate(char **memory, size_t bytes, const char *what)
@@ -326,15 +416,15 @@ static int make_stage(rota_plan *p)
 /* The part of a plan that comes from the arguments of one rank. */
 static int set_sides(rota_plan *p)
 {
-    const size_t P = (size_t)p->comm->P;
+    const size_t S = (size_t)p->sched.n_send, R = (size_t)p->sched.n_recv;
     const rota_problem *const problem = &p->problem;
 
-    memcpy(p->bytes + P, problem->recv.bytes, P * sizeof *p->bytes);
-    memcpy(p->offset + P, problem->recv.offset, P * sizeof *p->offset);
+    memcpy(p->bytes + S, problem->recv.bytes, R * sizeof *p->bytes);
+    memcpy(p->offset + S, problem->recv.offset, R * sizeof *p->offset);
     if (problem->in_place)
         return make_stage(p);
-    memcpy(p->bytes, problem->send.bytes, P * sizeof *p->bytes);
-    memcpy(p->offset, problem->send.offset, P * sizeof *p->offset);
+    memcpy(p->bytes, problem->send.bytes, S * sizeof *p->bytes);
+    memcpy(p->offset, problem->send.offset, S * sizeof *p->offset);
     return rota_check_own(p);
 }
 
@@ -350,36 +440,65 @@ enum { USUAL_ARENA_FROM = 1536, CROWDED_ARENA_FROM = 8192 };
 static size_t find_arena_from(const rota_plan *p)
 {
     const rota_comm *const c = p->comm;
-    const int wish = p->copied_once_from > 0 ? p->copied_once_from
-                                             : c->tuning.copied_once_from;
+    const int wish = p->copied_once_from > 0
+                         ? p->copied_once_from
+                         : c->learnt.tuning.copied_once_from;
 
     if (wish > 0)
         return (size_t)wish;
     return c->crowded ? CROWDED_ARENA_FROM : USUAL_ARENA_FROM;
 }
 
+/* Do ranks find out together who sends to whom? */
+static bool by_consensus(const rota_plan *p)
+{
+    return p->kind >= ROTA_EXCHANGE && p->choice.algo == &rota_algo_consensus;
+}
+
+static rota_reach find_reach(const rota_plan *p)
+{
+    const rota_node *const node = p->comm->node;
+    rota_reach reach = {.node = node,
+                        .arena_from = find_arena_from(p),
+                        .cma_from = node->cma_from};
+
+    if (p->choice.intranode == ROTA_INTRANODE_SHM)
+        reach.cma_from = SIZE_MAX;
+    else if (p->choice.intranode == ROTA_INTRANODE_CMA && node->cma_ok)
+        reach.cma_from = 1;
+    return reach;
+}
+
 static void set_exec(rota_plan *p)
 {
+    static const char *const title[] = {"a plan with fixed counts",
+                                        "a plan with varying counts",
+                                        "an exchange", "a sparse exchange"};
     rota_exec *const x = &p->exec;
 
     x->s = &p->sched;
+    x->title = title[p->kind];
+    x->algorithm = p->choice.algo->name;
     x->comm = p->comm->dup;
     x->tag = 4 * p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;
     x->by_datatype = p->choice.params.by_datatype;
-    x->metadata = p->choice.metadata;
+    x->metadata = /* a sparse exchange has no messages to be bound */
+        p->kind == ROTA_SPARSE ? ROTA_META_ONCE : p->choice.metadata;
     x->fixed = p->kind == ROTA_FIXED && x->metadata == ROTA_META_ONCE;
     x->max_block = p->max_block;
-    x->collect = p->kind == ROTA_EXCHANGE;
+    x->collect = p->kind >= ROTA_EXCHANGE;
     x->stage_in = p->problem.in_place;
     x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
     x->base[ROTA_DST] = p->problem.recv.base;
     x->base[ROTA_TMP] = p->scratch;
-    x->type[ROTA_SRC] =
-        p->problem.in_place ? rota_type_bytes : p->problem.send.type;
-    x->type[ROTA_DST] = p->problem.recv.type;
-    x->type[ROTA_TMP] = rota_type_bytes;
+    x->types[ROTA_SRC] = p->problem.in_place
+                             ? rota_types_bytes
+                             : *rota_problem_sent_types(&p->problem);
+    x->types[ROTA_DST] = p->problem.recv.types;
+    x->types[ROTA_TMP] = rota_types_bytes;
+    x->own_types = p->problem.own_types;
 }
 
 /* What keeps shared memory from carrying messages, on any rank. Where there is to
@@ -402,14 +521,38 @@ static const char *const obstacle_text[] = {
 
 static obstacle find_obstacle(const rota_plan *p)
 {
-    if (!p->wants_thread)
+    if (p->progress != ROTA_PROGRESS_THREAD)
         return NO_OBSTACLE;
-    if (!rota_type_is_bytes(&p->problem.recv.type) ||
-        !rota_type_is_bytes(&p->exec.type[ROTA_SRC]))
+    if (!rota_lock_is_multiple() &&
+        (!rota_types_are_bytes(&p->problem.recv.types) ||
+         !rota_types_are_bytes(&p->exec.types[ROTA_SRC])))
         return THREAD_TYPE;
     if (p->device)
         return THREAD_DEVICE;
     return rota_comm_hold_thread(p->comm) ? NO_OBSTACLE : NO_THREAD;
+}
+
+const char *rota_plan_needs_calls(const rota_plan *p)
+{
+    const rota_exec *const x = &p->exec;
+
+    if (p->progress == ROTA_PROGRESS_CALLS)
+        return "no hint asks for more";
+    if (p->progress == ROTA_PROGRESS_THREAD)
+        return x->by_thread ? NULL
+                            : "MPI carries messages or the algorithm needs "
+                              "calls";
+    if (!p->node_why && !x->lines)
+        return NULL; /* a rank alone */
+    if (!p->node_why)
+        return "not all messages go by MPI";
+    if (x->program.n_steps > 1 ||
+        (x->program.n_steps == 1 && !rota_step_is_at_once(x->program.step)))
+        return "the algorithm has more than one round";
+    return x->collect && (p->max_block == ROTA_UNBOUNDED ||
+                          p->choice.metadata != ROTA_META_FUSED)
+               ? "receives wait for sizes: there is no bound"
+               : NULL;
 }
 
 /* Does anything that all ranks know leave messages within the node to MPI? */
@@ -419,7 +562,38 @@ static const char *why_by_mpi(const rota_plan *p)
         return "asked for by a hint";
     if (p->choice.device == ROTA_DEVICE_AWARE)
         return "rota_device = cuda_aware: MPI takes all messages";
+    if (p->comm->node && by_consensus(p) && p->comm->node->apart)
+        return "some ranks of a node share no memory";
     return p->comm->node ? NULL : p->comm->node_why;
+}
+
+static int make_scratch(rota_plan *p);
+
+/* May messages be handed over, and by this rank's scratch? No device reads or
+ * writes the blocks of others. */
+static int lend_scratch(rota_plan *p)
+{
+    rota_exec *const x = &p->exec;
+
+    x->hands = x->fixed && !p->device;
+    if (!x->hands || !rota_sched_shares(x->s))
+        return MPI_SUCCESS;
+    x->lends = true;
+    return make_scratch(p);
+}
+
+/* What is between ranks of the node, in shared memory. */
+static int reserve_node(rota_plan *p, const rota_reach *reach, bool *refused)
+{
+    rota_sparse_reap();
+    return by_consensus(p) ? rota_sparse_reserve(&p->exec, refused)
+                           : rota_lines_reserve(&p->exec, reach, refused);
+}
+
+static bool attach_node(rota_plan *p)
+{
+    return by_consensus(p) ? rota_sparse_attach(&p->exec)
+                           : rota_lines_attach(&p->exec);
 }
 
 /* Let shared memory carry what goes from rank to rank within the node, if nothing
@@ -427,42 +601,45 @@ static const char *why_by_mpi(const rota_plan *p)
 static int use_node(rota_plan *p, int status)
 {
     rota_exec *const x = &p->exec;
-    const rota_intranode mode = p->choice.intranode;
     rota_vote vote = {0};
     bool refused = false;
 
-    x->node = p->comm->node;
-    x->arena_from = find_arena_from(p);
-    x->cma_from = mode == ROTA_INTRANODE_SHM ? SIZE_MAX : x->node->cma_from;
-    if (mode == ROTA_INTRANODE_CMA && x->node->cma_ok)
-        x->cma_from = 1;
+    const rota_reach reach = find_reach(p);
     if (status == MPI_SUCCESS)
-        status = rota_lines_reserve(x, &refused);
+        status = lend_scratch(p);
+    if (status == MPI_SUCCESS)
+        status = reserve_node(p, &reach, &refused);
     /* Elsewhere MPI takes what this rank receives. */
-    vote.largest = refused && x->ipc ? NO_ROOM : find_obstacle(p);
+    vote.largest =
+        refused && (x->handover || x->sparse) ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, status, &vote));
     p->no_room = refused;
     p->node_why = obstacle_text[vote.largest];
-    x->by_thread = p->wants_thread && !p->node_why && !p->choice.algo->native &&
+    x->by_thread = p->progress == ROTA_PROGRESS_THREAD && !p->node_why &&
+                   !p->choice.algo->native &&
                    !(x->collect && rota_sched_is_sparse(x->s));
     /* Before the last agreement: behind it a rank may already have run and
      * freed the plan, and its communicator with the board. */
-    if (p->node_why)
+    if (p->node_why) {
         rota_transport_lines.release(x);
-    else
-        p->apart = !rota_lines_attach(x);
+        return MPI_SUCCESS;
+    }
+    x->lent = x->lends ? p->scratch : NULL;
+    p->apart = !attach_node(p);
     return MPI_SUCCESS;
 }
 
 /* ---- making ----------------------------------------------------------------- */
 
-static rota_plan *new_plan(rota_comm *c, rota_kind kind)
+static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
+                           rota_kind kind)
 {
     rota_plan *const p = calloc(1, sizeof *p);
 
     if (!p)
         return NULL;
     p->comm = c;
+    p->problem.neighbors = neighbors;
     p->topo = &c->topo;
     rota_comm_retain(c);
     p->kind = kind;
@@ -486,11 +663,16 @@ static int pretend(rota_plan *p, int node_size)
 /* Build; allocate what has an entry for every block. */
 static int build(rota_plan *p)
 {
+    if (p->kind == ROTA_SPARSE)
+        return rota_sparse_build(p);
     ROTA_TRY(rota_plan_check_device(p));
-    ROTA_TRY(rota_sched_init(&p->sched, p->comm->P, p->comm->me));
+    ROTA_TRY(rota_sched_init_among(&p->sched, p->comm->P, p->comm->me,
+                                   p->problem.neighbors));
+    rota_sched_set_crossing(&p->sched, p->problem.crossing, p->choice.metadata);
     ROTA_TRY(p->choice.algo->build(p->topo, &p->choice.params, &p->sched));
-    p->bytes = calloc(p->sched.n_blocks, sizeof *p->bytes);
-    p->offset = calloc(p->sched.n_blocks, sizeof *p->offset);
+    const size_t n = (size_t)p->sched.n_blocks + 1;
+    p->bytes = calloc(n, sizeof *p->bytes);
+    p->offset = calloc(n, sizeof *p->offset);
     return p->bytes && p->offset ? MPI_SUCCESS
                                  : rota_fail_mem("sizes and places of blocks");
 }
@@ -499,7 +681,7 @@ static int build(rota_plan *p)
 static void keep_hints(rota_plan *p, const rota_hints *hints)
 {
     p->checked = hints->check;
-    p->wants_thread = hints->by_thread;
+    p->progress = hints->progress;
     p->copied_once_from = hints->copied_once_from;
 }
 
@@ -507,7 +689,8 @@ static int prepare_fixed(rota_plan *p, const rota_args *args,
                          const rota_hints *hints)
 {
     keep_hints(p, hints);
-    ROTA_TRY(rota_problem_make(args, p->comm, hints->check, &p->problem));
+    ROTA_TRY(rota_problem_make(args, p->comm, p->problem.neighbors,
+                               hints->check, &p->problem));
     return pretend(p, hints->node_size);
 }
 
@@ -523,7 +706,10 @@ static int make_scratch(rota_plan *p)
 {
     ROTA_TRY(rota_sched_place(&p->sched, p->choice.params.by_datatype, p->bytes,
                               p->offset, &p->room));
-    if (p->room.bytes > 0)
+    if (p->room.bytes > 0 && p->exec.lends)
+        p->scratch = rota_arena_alloc(p->room.bytes);
+    p->exec.lends = p->scratch != NULL;
+    if (p->room.bytes > 0 && !p->scratch)
         p->scratch = calloc(p->room.bytes, 1);
     p->exec.base[ROTA_TMP] = p->scratch;
     return p->scratch || p->room.bytes == 0 ? MPI_SUCCESS
@@ -533,11 +719,13 @@ static int make_scratch(rota_plan *p)
 /* May fail on one rank alone. */
 static int bind_memory(rota_plan *p)
 {
-    ROTA_TRY(rota_plan_find_first_bytes(p));
     if (p->kind == ROTA_FIXED)
         ROTA_TRY(rota_plan_stage_fixed(p));
-    if (p->choice.metadata == ROTA_META_ONCE)
+    if (p->choice.metadata == ROTA_META_ONCE && !p->scratch)
         ROTA_TRY(make_scratch(p));
+    if (p->exec.lines)
+        ROTA_TRY(rota_lines_meet(&p->exec));
+    ROTA_TRY(rota_trace_bind(&p->exec));
     return rota_exec_bind(&p->exec);
 }
 
@@ -562,10 +750,16 @@ static int bind(rota_plan *p, int status)
         ROTA_TRY(rota_plan_use_ipc(p));
     }
     p->node_why = why_by_mpi(p);
+    if (by_consensus(p) && status == MPI_SUCCESS)
+        status = rota_sparse_group(p);
     if (!p->node_why)
         ROTA_TRY(use_node(p, status));
-    if (p->exec.ipc && p->node_why && p->comm->P > 1)
+    if (p->exec.handover && p->node_why && p->comm->P > 1)
         ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
+    if (by_consensus(p) && status == MPI_SUCCESS && p->node_why)
+        status = rota_sparse_group(p); /* each rank by itself */
+    if (p->progress == ROTA_PROGRESS_THREAD && rota_lock_is_multiple())
+        p->exec.by_thread = !p->device && rota_comm_hold_thread(p->comm);
     if (status == MPI_SUCCESS && !p->apart)
         status = bind_memory(p);
     rota_vote vote = {.clash = p->apart};
@@ -599,10 +793,11 @@ static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
     return bind(p, status);
 }
 
-int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
-                         const rota_hints *hints, int status, rota_plan **plan)
+int rota_plan_make_fixed(rota_comm *c, const rota_neighbors *neighbors,
+                         const rota_args *args, const rota_hints *hints,
+                         int status, rota_plan **plan)
 {
-    rota_plan *const p = new_plan(c, ROTA_FIXED);
+    rota_plan *const p = new_plan(c, neighbors, ROTA_FIXED);
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
@@ -614,7 +809,7 @@ int rota_plan_make_fixed(rota_comm *c, const rota_args *args,
         return conclude(p, status, plan);
     rota_plan_destroy(p);
     ROTA_TRY(rota_comm_part_node(c));
-    return rota_plan_make_fixed(c, args, hints, before, plan);
+    return rota_plan_make_fixed(c, neighbors, args, hints, before, plan);
 }
 
 /* An exchange puts blocks end to end by itself: elements must not reach beyond
@@ -636,16 +831,10 @@ static int prepare_varying(rota_plan *p, MPI_Datatype type,
                            const rota_hints *hints)
 {
     keep_hints(p, hints);
-    ROTA_TRY(rota_type_from_mpi(type, "type", p->comm->dup,
-                                &p->problem.recv.type, &p->unit));
-    if (p->kind == ROTA_EXCHANGE)
+    ROTA_TRY(rota_types_make(type, "type", p->comm->dup, &p->problem.recv.types,
+                             &p->unit));
+    if (p->kind >= ROTA_EXCHANGE)
         ROTA_TRY(check_extent(type));
-    p->problem.send.type = rota_type_bytes;
-    if (!rota_type_is_bytes(&p->problem.recv.type)) {
-        p->problem.send.type = p->problem.recv.type;
-        ROTA_TRY(
-            MPI_Type_dup(p->problem.recv.type.mpi, &p->problem.send.type.mpi));
-    }
     return pretend(p, hints->node_size);
 }
 
@@ -657,14 +846,19 @@ static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build(p);
+    /* Labels name pairs of ranks, and neighbours may have several edges. */
+    if (p->kind == ROTA_VARYING && p->choice.metadata != ROTA_META_ONCE &&
+        !p->sched.neighbors)
+        ROTA_TRY(learn_landing(p, status));
     return bind(p, status);
 }
 
-int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
-                           MPI_Datatype type, const rota_hints *hints,
-                           int status, rota_plan **plan)
+int rota_plan_make_varying(rota_comm *c, const rota_neighbors *neighbors,
+                           rota_kind kind, size_t max_block, MPI_Datatype type,
+                           const rota_hints *hints, int status,
+                           rota_plan **plan)
 {
-    rota_plan *const p = new_plan(c, kind);
+    rota_plan *const p = new_plan(c, neighbors, kind);
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
@@ -677,8 +871,8 @@ int rota_plan_make_varying(rota_comm *c, rota_kind kind, size_t max_block,
         return conclude(p, status, plan);
     rota_plan_destroy(p);
     ROTA_TRY(rota_comm_part_node(c));
-    return rota_plan_make_varying(c, kind, max_block, type, hints, before,
-                                  plan);
+    return rota_plan_make_varying(c, neighbors, kind, max_block, type, hints,
+                                  before, plan);
 }
 
 void rota_plan_destroy(rota_plan *plan)
@@ -687,16 +881,25 @@ void rota_plan_destroy(rota_plan *plan)
         return;
     /* MPI may still write to what messages of a run that failed are bound to,
      * and may still match its tag: all of that is left as it is. */
-    if (plan->exec.broken)
+    if (plan->exec.status.broken)
         return;
+    rota_trace_unbind(&plan->exec);
+    const bool lent = plan->exec.lent != NULL;
+    rota_record_close(plan->record);
     rota_exec_unbind(&plan->exec);
-    rota_plan_forget_device(plan);
+    rota_sparse_forget(plan);
     rota_sched_free(&plan->sched);
     rota_problem_free(&plan->problem);
     rota_topo_free(&plan->pretended);
+    rota_crossing_free(&plan->crossing);
     free(plan->bytes);
     free(plan->offset);
-    free(plan->scratch);
+    free(plan->exec.landing[ROTA_RECV]);
+    free(plan->exec.landing[ROTA_SEND]);
+    if (!plan->exec.lends)
+        free(plan->scratch);
+    else if (!lent)
+        rota_arena_free(plan->scratch);
     free(plan->stage);
     if (plan->has_id)
         rota_comm_id_drop(plan->comm, plan->id);

@@ -5,7 +5,8 @@
  * another machine (HWLOC_SYNTHETIC, HWLOC_XMLFILE) bindings mean nothing there,
  * and ranks are spread over its domains by their position in the node.
  */
-#include "plan/plan.h"
+#include "plan/topo_detect.h"
+#include "base/err.h"
 
 #include <hwloc.h>
 #include <limits.h>

@@ -1,8 +1,16 @@
 /* types.c - datatypes: checked, and recognised where they are plain bytes. */
-#include "plan/plan.h"
+#include "plan/types.h"
+#include "base/err.h"
+#include "device/device.h"
+#include "plan/pieces.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+/* uthash would end the program where it cannot allocate. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
 
 /* Elements up to this many bytes are looked at; no contiguous type of this
  * size is worth the time. */
@@ -102,14 +110,46 @@ static int is_plain(MPI_Datatype type, size_t size, MPI_Aint extent,
     return *plain ? probe_order(type, size, true_lb, comm, plain) : MPI_SUCCESS;
 }
 
-int rota_type_from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
-                       rota_type *type, rota_unit *unit)
+static void free_layout(const rota_layout *layout)
+{
+    rota_layout *const l = (rota_layout *)layout; /* ours */
+
+    if (l)
+        rota_layout_free(l);
+    free(l);
+}
+
+/* NULL if it is not known: devices cannot do without. */
+static int find_layout(MPI_Datatype mpi, MPI_Comm comm,
+                       const rota_layout **layout)
+{
+    rota_layout *const l = calloc(1, sizeof *l);
+
+    if (!l)
+        return rota_fail_mem("the layout of a datatype");
+    int err = rota_layout_find(mpi, comm, l);
+    if (err == MPI_SUCCESS && l->unknown && rota_device_in_use()) {
+        rota_layout_free(l);
+        err = rota_layout_probe(mpi, comm, l);
+    }
+    *layout = NULL;
+    if (err != MPI_SUCCESS || l->unknown) {
+        free_layout(l);
+        return err;
+    }
+    rota_layout_seal(l);
+    *layout = l;
+    return MPI_SUCCESS;
+}
+
+static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
+                    rota_type *type, rota_unit *unit)
 {
     MPI_Count size;
     MPI_Aint lb, extent, true_lb, true_extent;
     bool plain = true;
 
-    *type = (rota_type){.mpi = MPI_BYTE, .size = 1, .extent = 1};
+    *type = rota_type_bytes;
     if (!usable(mpi, comm))
         return rota_fail(MPI_ERR_TYPE, "%s is null or not committed", name);
     ROTA_TRY(MPI_Type_size_x(mpi, &size));
@@ -120,25 +160,187 @@ int rota_type_from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                           &plain));
     *unit = (rota_unit){.element = (size_t)size,
                         .spacing = extent,
+                        .displ = extent,
                         .true_lb = plain ? true_lb : 0,
                         .null_ok = true_lb != 0};
     if (plain)
         return MPI_SUCCESS;
-    if (size > INT_MAX)
-        return rota_fail(MPI_ERR_TYPE,
-                         "%s: elements of %lld bytes that are not contiguous "
-                         "are beyond MPI_Pack",
-                         name, (long long)size);
-    MPI_Datatype copy;
-    ROTA_TRY(MPI_Type_dup(mpi, &copy));
-    *type = (rota_type){.mpi = copy, .size = (size_t)size, .extent = extent};
+    rota_type made = {.size = (size_t)size,
+                      .extent = extent,
+                      .lb = true_lb,
+                      .ub = true_lb + true_extent};
+    ROTA_TRY(find_layout(mpi, comm, &made.layout));
+    const int err = made.layout || size <= INT_MAX
+                        ? MPI_Type_dup(mpi, &made.mpi)
+                        : rota_fail(MPI_ERR_TYPE,
+                                    "%s: elements of %lld bytes that are not "
+                                    "contiguous are beyond MPI_Pack",
+                                    name, (long long)size);
+    if (err == MPI_SUCCESS)
+        *type = made;
+    else
+        free_layout(made.layout);
+    return err;
+}
+
+static void free_type(rota_type *type)
+{
+    if (rota_type_is_bytes(type))
+        return;
+    MPI_Type_free(&type->mpi);
+    free_layout(type->layout);
+}
+
+/* ---- sets of types ------------------------------------------------------------ */
+
+typedef struct rota_known {
+    MPI_Datatype mpi; /* the caller's handle */
+    uint32_t index;
+    UT_hash_handle hh;
+} rota_known;
+
+static int make_room(rota_type_set *set)
+{
+    const uint32_t room = set->room ? 2 * set->room : 1;
+
+    if (set->n < set->room)
+        return MPI_SUCCESS;
+    rota_type *const type = realloc(set->type, room * sizeof *type);
+    if (type)
+        set->type = type;
+    rota_unit *const unit = realloc(set->unit, room * sizeof *unit);
+    if (unit)
+        set->unit = unit;
+    if (!type || !unit)
+        return rota_fail_mem("datatypes of blocks");
+    set->room = room;
     return MPI_SUCCESS;
 }
 
-void rota_type_free(rota_type *type)
+static int remember(rota_type_set *set, MPI_Datatype mpi)
 {
-    /* size 0: never set. */
-    if (type->size > 0 && !rota_type_is_bytes(type))
-        MPI_Type_free(&type->mpi);
-    *type = (rota_type){.mpi = MPI_BYTE, .size = 1, .extent = 1};
+    rota_known *const known = calloc(1, sizeof *known);
+
+    if (!known)
+        return rota_fail_mem("datatypes of blocks");
+    known->mpi = mpi;
+    known->index = set->n;
+    HASH_ADD(hh, set->known, mpi, sizeof known->mpi, known);
+    if (known->hh.tbl)
+        return MPI_SUCCESS;
+    free(known);
+    return rota_fail_mem("datatypes of blocks");
+}
+
+int rota_type_set_add(rota_type_set *set, MPI_Datatype mpi, const char *name,
+                      MPI_Comm comm, uint32_t *index)
+{
+    rota_known *known;
+
+    HASH_FIND(hh, set->known, &mpi, sizeof mpi, known);
+    *index = known ? known->index : set->n;
+    if (known)
+        return MPI_SUCCESS;
+    ROTA_TRY(make_room(set));
+    ROTA_TRY(from_mpi(mpi, name, comm, &set->type[set->n], &set->unit[set->n]));
+    const int err = remember(set, mpi);
+    if (err != MPI_SUCCESS)
+        free_type(&set->type[set->n]);
+    else
+        set->n++;
+    return err;
+}
+
+/* Those that are plain bytes are one. place: [n] of each in types. */
+static void merge(rota_type_set *set, rota_type type[], uint32_t place[],
+                  size_t *n)
+{
+    size_t bytes = SIZE_MAX;
+
+    *n = 0;
+    for (uint32_t i = 0; i < set->n; i++) {
+        const bool plain = rota_type_is_bytes(&set->type[i]);
+        if (plain && bytes != SIZE_MAX) {
+            place[i] = (uint32_t)bytes;
+            continue;
+        }
+        bytes = plain ? *n : bytes;
+        place[i] = (uint32_t)*n;
+        type[(*n)++] = set->type[i];
+    }
+    if (*n == 0)
+        type[(*n)++] = rota_type_bytes;
+    set->n = 0;
+}
+
+int rota_type_set_give(rota_type_set *set, const uint32_t of[], size_t n,
+                       rota_types *types)
+{
+    uint32_t *const place = malloc(((size_t)set->n + 1) * sizeof *place);
+    rota_type *const type = malloc(((size_t)set->n + 1) * sizeof *type);
+    uint32_t *index = malloc((n + 1) * sizeof *index);
+    const bool good = place && type && index;
+
+    if (good) {
+        place[0] = 0;
+        merge(set, type, place, &types->n);
+        for (size_t q = 0; q < n; q++)
+            index[q] = place[of[q]];
+    }
+    if (!good || types->n == 1) {
+        free(index);
+        index = NULL;
+    }
+    free(place);
+    if (!good) {
+        free(type);
+        return rota_fail_mem("datatypes of blocks");
+    }
+    types->type = type;
+    types->of = index;
+    return MPI_SUCCESS;
+}
+
+void rota_type_set_free(rota_type_set *set)
+{
+    rota_known *known, *next;
+
+    HASH_ITER(hh, set->known, known, next)
+    {
+        HASH_DEL(set->known, known);
+        free(known);
+    }
+    for (uint32_t i = 0; i < set->n; i++)
+        free_type(&set->type[i]);
+    free(set->type);
+    free(set->unit);
+    *set = (rota_type_set){0};
+}
+
+/* ---- types of blocks ----------------------------------------------------------- */
+
+int rota_types_make(MPI_Datatype mpi, const char *name, MPI_Comm comm,
+                    rota_types *types, rota_unit *unit)
+{
+    rota_type *const type = malloc(sizeof *type);
+
+    if (!type)
+        return rota_fail_mem("the datatype of blocks");
+    const int err = from_mpi(mpi, name, comm, type, unit);
+    if (err == MPI_SUCCESS)
+        *types = (rota_types){.type = type, .n = 1};
+    else
+        free(type);
+    return err;
+}
+
+void rota_types_free(rota_types *types)
+{
+    rota_type *const type = (rota_type *)types->type; /* ours */
+
+    for (size_t i = 0; i < types->n; i++)
+        free_type(&type[i]);
+    free(type);
+    free((uint32_t *)types->of);
+    *types = (rota_types){0};
 }

@@ -1,8 +1,9 @@
 /* validate.c - from an MPI argument list to a problem in bytes. */
-#include "plan/plan.h"
+#include "plan/validate.h"
+#include "plan/overlap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static MPI_Count entry(const rota_vector *v, int i)
 {
@@ -21,9 +22,10 @@ static MPI_Count entry(const rota_vector *v, int i)
     return 0;
 }
 
-static bool is_missing(const rota_vector *v)
+static bool is_missing(const rota_vector *v, int n)
 {
-    return !v->array && v->form != ROTA_SAME && v->form != ROTA_MULTIPLES;
+    return n > 0 && !v->array && v->form != ROTA_SAME &&
+           v->form != ROTA_MULTIPLES;
 }
 
 /* How many elements, of size bytes or as far apart, stay within the address
@@ -35,108 +37,228 @@ static MPI_Count most(ptrdiff_t size)
     return size == 0 ? limit : limit / (size > 0 ? size : -size);
 }
 
-static int negative(const char *name, const rota_vector *counts, int i,
-                    MPI_Count n)
+static int negative(const rota_side_args *a, int i, MPI_Count n)
 {
-    if (counts->form == ROTA_SAME)
-        return rota_fail(MPI_ERR_COUNT, "%scount = %lld is negative", name,
+    if (a->counts.form == ROTA_SAME)
+        return rota_fail(MPI_ERR_COUNT, "%scount = %lld is negative", a->name,
                          (long long)n);
-    return rota_fail(MPI_ERR_COUNT, "%scounts[%d] = %lld is negative", name, i,
-                     (long long)n);
+    return rota_fail(MPI_ERR_COUNT, "%scounts[%d] = %lld is negative", a->name,
+                     i, (long long)n);
 }
 
-static int beyond(const char *name, const rota_vector *counts, int i,
-                  MPI_Count n, MPI_Count d)
+static int beyond(const rota_side_args *a, int i, MPI_Count n, MPI_Count d)
 {
-    if (counts->form == ROTA_SAME)
+    if (a->counts.form == ROTA_SAME)
         return rota_fail(MPI_ERR_COUNT,
                          "%scount = %lld for each rank is beyond the address "
                          "space",
-                         name, (long long)n);
+                         a->name, (long long)n);
     return rota_fail(MPI_ERR_COUNT,
                      "%scounts[%d] = %lld at %cdispls[%d] = %lld is beyond the "
                      "address space",
-                     name, i, (long long)n, name[0], i, (long long)d);
+                     a->name, i, (long long)n, a->name[0], i, (long long)d);
 }
 
-int rota_side_fill(const char *name, int P, const void *base,
-                   const rota_vector *counts, const rota_vector *displs,
-                   const rota_unit *unit, size_t bytes[], ptrdiff_t offset[])
+/* One block that has elements. Returns false if it is beyond the address
+ * space. */
+static bool fill_block(const rota_unit *unit, MPI_Count n, MPI_Count d,
+                       size_t *bytes, ptrdiff_t *offset)
 {
-    const MPI_Count most_apart = most(unit->spacing);
     const MPI_Count most_elements = most((ptrdiff_t)unit->element);
-    bool any = false;
+    const MPI_Count most_apart = most(unit->displ);
 
-    if (is_missing(counts))
-        return rota_fail(MPI_ERR_ARG, "%scounts is NULL", name);
-    if (is_missing(displs))
-        return rota_fail(MPI_ERR_ARG, "%cdispls is NULL", name[0]);
-    if (displs->form == ROTA_MULTIPLES && displs->each > most_apart / P)
-        return beyond(name, counts, P - 1, displs->each, displs->each);
-    for (int i = 0; i < P; i++) {
-        const MPI_Count n = entry(counts, i), d = entry(displs, i);
-        if (n < 0)
-            return negative(name, counts, i, n);
+    if (n > most_elements || n > most(unit->spacing) || d > most_apart ||
+        d < -most_apart)
+        return false;
+    *bytes = (size_t)n * unit->element;
+    *offset = (ptrdiff_t)d * unit->displ + unit->true_lb;
+    return true;
+}
+
+/* Is the buffer to be an address? With a type that has addresses in it, or a
+ * displacement in bytes that is one, it may be MPI_BOTTOM. */
+static bool needs_base(const rota_side_args *a, int i, size_t bytes)
+{
+    return bytes > 0 && !a->unit[a->of ? a->of[i] : 0].null_ok &&
+           (!a->of || entry(&a->displs, i) == 0);
+}
+
+static int check_arrays(const rota_side_args *a)
+{
+    if (is_missing(&a->counts, a->n))
+        return rota_fail(MPI_ERR_ARG, "%scounts is NULL", a->name);
+    if (is_missing(&a->displs, a->n))
+        return rota_fail(MPI_ERR_ARG, "%cdispls is NULL", a->name[0]);
+    return MPI_SUCCESS;
+}
+
+int rota_side_fill(const rota_side_args *a, size_t bytes[], ptrdiff_t offset[])
+{
+    bool no_base = false;
+
+    ROTA_TRY(check_arrays(a));
+    if (a->displs.form == ROTA_MULTIPLES && a->n > 0 &&
+        a->displs.each > most(a->unit->displ) / a->n)
+        return beyond(a, a->n - 1, a->displs.each, a->displs.each);
+    for (int i = 0; i < a->n; i++) {
+        const rota_unit *const unit = &a->unit[a->of ? a->of[i] : 0];
+        const MPI_Count n = entry(&a->counts, i), d = entry(&a->displs, i);
         bytes[i] = 0;
         offset[i] = 0; /* an empty block is nowhere */
-        if (n == 0)
-            continue;
-        if (n > most_elements || n > most_apart || d > most_apart ||
-            d < -most_apart)
-            return beyond(name, counts, i, n, d);
-        bytes[i] = (size_t)n * unit->element;
-        offset[i] = (ptrdiff_t)d * unit->spacing + unit->true_lb;
-        any = any || n > 0;
+        if (n < 0)
+            return negative(a, i, n);
+        if (n > 0 && !fill_block(unit, n, d, &bytes[i], &offset[i]))
+            return beyond(a, i, n, d);
+        no_base = no_base || (!a->base && needs_base(a, i, bytes[i]));
     }
-    if (!base && any && unit->element > 0 && !unit->null_ok)
-        return rota_fail(MPI_ERR_BUFFER, "%sbuf is NULL", name);
-    return MPI_SUCCESS;
+    return no_base ? rota_fail(MPI_ERR_BUFFER, "%sbuf is NULL", a->name)
+                   : MPI_SUCCESS;
 }
 
 /* ---- problems --------------------------------------------------------------- */
 
-static int make_side(rota_side *side, const char *name, const rota_comm *c,
-                     void *base, const rota_vector *counts,
-                     const rota_vector *displs, MPI_Datatype type)
+static int fill(rota_side *side, const rota_side_args *a)
 {
-    char type_name[16];
-    rota_unit unit;
+    const size_t n = (size_t)a->n + 1;
 
-    strcpy(type_name, name);
-    strcat(type_name, "type");
-    side->base = base;
-    side->bytes = malloc((size_t)c->P * sizeof *side->bytes);
-    side->offset = malloc((size_t)c->P * sizeof *side->offset);
+    side->base =
+        (char *)a->base; /* what MPI takes as const it does not write */
+    side->n = a->n;
+    side->bytes = calloc(n, sizeof *side->bytes);
+    side->offset = malloc(n * sizeof *side->offset);
     if (!side->bytes || !side->offset)
         return rota_fail_mem("counts and displacements");
-    ROTA_TRY(rota_type_from_mpi(type, type_name, c->dup, &side->type, &unit));
-    side->null_ok = unit.null_ok;
-    return rota_side_fill(name, c->P, base, counts, displs, &unit, side->bytes,
-                          side->offset);
+    return rota_side_fill(a, side->bytes, side->offset);
 }
 
-int rota_problem_make(const rota_args *args, const rota_comm *c, bool check,
+/* One type for all blocks. */
+static int make_alike(rota_side *side, const rota_comm *c, rota_side_args *a,
+                      MPI_Datatype type)
+{
+    char name[16];
+    rota_unit unit;
+
+    snprintf(name, sizeof name, "%stype", a->name);
+    ROTA_TRY(rota_types_make(type, name, c->dup, &side->types, &unit));
+    side->null_ok = unit.null_ok;
+    a->unit = &unit;
+    return fill(side, a);
+}
+
+/* Find the types of those that have elements. of: [n] */
+static int collect_types(const rota_comm *c, const rota_side_args *a,
+                         const MPI_Datatype types[], rota_type_set *set,
+                         uint32_t of[])
+{
+    char name[32];
+
+    for (int i = 0; i < a->n; i++) {
+        of[i] = 0;
+        if (entry(&a->counts, i) <= 0)
+            continue;
+        snprintf(name, sizeof name, "%stypes[%d]", a->name, i);
+        ROTA_TRY(rota_type_set_add(set, types[i], name, c->dup, &of[i]));
+        set->unit[of[i]].displ = 1;
+    }
+    return MPI_SUCCESS;
+}
+
+static int make_apart_from(rota_side *side, const rota_comm *c,
+                           rota_side_args *a, rota_type_set *set,
+                           const MPI_Datatype types[], uint32_t of[])
+{
+    static const rota_unit unused = {0};
+
+    ROTA_TRY(check_arrays(a));
+    if (!types && a->n > 0)
+        return rota_fail(MPI_ERR_ARG, "%stypes is NULL", a->name);
+    ROTA_TRY(collect_types(c, a, types, set, of));
+    a->unit = set->n > 0 ? set->unit : &unused;
+    a->of = of;
+    ROTA_TRY(fill(side, a));
+    side->null_ok = true;
+    for (int i = 0; i < a->n; i++)
+        side->null_ok = side->null_ok && !needs_base(a, i, side->bytes[i]);
+    return rota_type_set_give(set, of, (size_t)a->n, &side->types);
+}
+
+/* A type for each block. */
+static int make_apart(rota_side *side, const rota_comm *c, rota_side_args *a,
+                      const MPI_Datatype types[])
+{
+    uint32_t *const of = malloc(((size_t)a->n + 1) * sizeof *of);
+    rota_type_set set = {0};
+
+    const int err = of ? make_apart_from(side, c, a, &set, types, of)
+                       : rota_fail_mem("datatypes of blocks");
+    rota_type_set_free(&set);
+    free(of);
+    return err;
+}
+
+static int make_recv(const rota_args *args, const rota_comm *c,
+                     rota_problem *problem)
+{
+    const rota_neighbors *const n = problem->neighbors;
+    rota_side_args a = {.name = "recv",
+                        .n = n ? n->n_recv : c->P,
+                        .base = args->recvbuf,
+                        .counts = args->recvcounts,
+                        .displs = args->rdispls};
+
+    return args->own_types ? make_apart(&problem->recv, c, &a, args->recvtypes)
+                           : make_alike(&problem->recv, c, &a, args->recvtype);
+}
+
+static int make_send(const rota_args *args, const rota_comm *c,
+                     rota_problem *problem)
+{
+    const rota_neighbors *const n = problem->neighbors;
+    rota_side_args a = {.name = "send",
+                        .n = n ? n->n_send : c->P,
+                        .base = args->sendbuf,
+                        .counts = args->sendcounts,
+                        .displs = args->sdispls};
+
+    return args->own_types ? make_apart(&problem->send, c, &a, args->sendtypes)
+                           : make_alike(&problem->send, c, &a, args->sendtype);
+}
+
+/* What goes beyond a border goes nowhere. */
+static void drop_nobody(rota_side *side, const int peer[])
+{
+    for (int i = 0; i < side->n; i++)
+        if (peer[i] == ROTA_NOBODY)
+            side->bytes[i] = 0;
+}
+
+int rota_problem_make(const rota_args *args, const rota_comm *c,
+                      const rota_neighbors *neighbors, bool check,
                       rota_problem *problem)
 {
-    *problem = (rota_problem){
-        .P = c->P, .me = c->me, .in_place = args->sendbuf == MPI_IN_PLACE};
+    *problem = (rota_problem){.P = c->P,
+                              .me = c->me,
+                              .neighbors = neighbors,
+                              .in_place = args->sendbuf == MPI_IN_PLACE,
+                              .own_types = args->own_types};
     if (args->recvbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
-    ROTA_TRY(make_side(&problem->recv, "recv", c, args->recvbuf,
-                       &args->recvcounts, &args->rdispls, args->recvtype));
-    /* What MPI takes as const it does not write. */
+    if (problem->in_place && neighbors)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which is "
+                                         "not for neighbours");
+    ROTA_TRY(make_recv(args, c, problem));
     if (!problem->in_place)
-        ROTA_TRY(make_side(&problem->send, "send", c, (void *)args->sendbuf,
-                           &args->sendcounts, &args->sdispls, args->sendtype));
-    return check ? rota_check_overlap(c->P,
-                                      problem->in_place ? NULL : &problem->send,
-                                      &problem->recv, true, c->dup)
-                 : MPI_SUCCESS;
+        ROTA_TRY(make_send(args, c, problem));
+    if (neighbors) {
+        drop_nobody(&problem->send, neighbors->to);
+        drop_nobody(&problem->recv, neighbors->from);
+    }
+    return check ? rota_check_overlap(problem, true) : MPI_SUCCESS;
 }
 
 static void free_side(rota_side *side)
 {
-    rota_type_free(&side->type);
+    rota_types_free(&side->types);
     free(side->bytes);
     free(side->offset);
     *side = (rota_side){0};
@@ -146,4 +268,11 @@ void rota_problem_free(rota_problem *problem)
 {
     free_side(&problem->send);
     free_side(&problem->recv);
+}
+
+int rota_fail_mismatch(int src, int dst, size_t sent, size_t expected)
+{
+    return rota_fail(MPI_ERR_COUNT,
+                     "rank %d sends %zu bytes to rank %d, which expects %zu",
+                     src, sent, dst, expected);
 }

@@ -1,8 +1,10 @@
 /* varying.c - starts with counts and buffers of their own. */
+#include "plan/varying.h"
 #include "device/staging.h"
 #include "exec/late.h"
 #include "exec/move.h"
-#include "plan/plan.h"
+#include "plan/device.h"
+#include "plan/overlap.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -12,16 +14,20 @@
  * take them for empty; else the size, marked, goes where the block would. */
 static void leave_out(rota_plan *p)
 {
-    const int P = p->comm->P, me = p->comm->me;
+    const rota_sched *const s = &p->sched;
     const bool told = p->choice.metadata != ROTA_META_ONCE;
 
-    p->exec.note = ROTA_NOTHING;
-    for (int b = 0; b < 2 * P; b++) {
+    p->exec.status.note = ROTA_NOTHING;
+    for (rota_block b = 0; b < rota_stays(s); b++) {
+        const bool sent = b < (rota_block)s->n_send;
+        const int i = (int)rota_block_slot(s, b);
+        const int peer = sent ? rota_to(s, i) : rota_from(s, i);
         if (p->bytes[b] <= p->max_block)
             continue;
-        rota_exec_note(&p->exec, ROTA_ABOVE_BOUND, b % P, p->bytes[b], 0);
+        rota_status_note(&p->exec.status, ROTA_ABOVE_BOUND, peer, p->bytes[b],
+                         0);
         p->bytes[b] =
-            told && b < P && b != me ? p->bytes[b] | ROTA_LEFT_OUT : 0;
+            told && sent && peer != s->me ? p->bytes[b] | ROTA_LEFT_OUT : 0;
     }
 }
 
@@ -53,24 +59,72 @@ static int grow_stage(rota_plan *p, size_t room)
 /* Blocks of one buffer must not overlap; two buffers are trusted. */
 static int check_one_buffer(const rota_plan *p, char *send, char *recv)
 {
-    const size_t P = (size_t)p->comm->P;
-    const rota_side from = {.base = send,
-                            .type = p->problem.send.type,
-                            .bytes = p->bytes,
-                            .offset = p->offset};
-    const rota_side to = {.base = recv,
-                          .type = p->problem.recv.type,
-                          .bytes = p->bytes + P,
-                          .offset = p->offset + P};
+    const rota_sched *const s = &p->sched;
+    const rota_problem problem = {
+        .neighbors = p->problem.neighbors,
+        .send = {.base = send,
+                 .n = s->n_send,
+                 .types = p->problem.recv.types,
+                 .bytes = p->bytes,
+                 .offset = p->offset},
+        .recv = {.base = recv,
+                 .n = s->n_recv,
+                 .types = p->problem.recv.types,
+                 .bytes = p->bytes + s->n_send,
+                 .offset = p->offset + s->n_send},
+    };
 
     if (send != recv || !p->checked)
         return MPI_SUCCESS;
-    return rota_check_overlap(p->comm->P, &from, &to, false, p->comm->dup);
+    return rota_check_overlap(&problem, false);
+}
+
+/* What goes beyond a border goes nowhere. */
+static void drop_nobody(const rota_neighbors *n, rota_plan *p, bool sent)
+{
+    const int *const peer = sent ? n->to : n->from;
+    size_t *const bytes = sent ? p->bytes : p->bytes + n->n_send;
+    const int blocks = sent ? n->n_send : n->n_recv;
+
+    for (int i = 0; i < blocks; i++)
+        if (peer[i] == ROTA_NOBODY)
+            bytes[i] = 0;
+}
+
+static int fill_recv(rota_plan *p, const rota_args *args)
+{
+    const rota_sched *const s = &p->sched;
+    const rota_side_args a = {.name = "recv",
+                              .base = args->recvbuf,
+                              .n = s->n_recv,
+                              .counts = args->recvcounts,
+                              .displs = args->rdispls,
+                              .unit = &p->unit};
+
+    ROTA_TRY(rota_side_fill(&a, p->bytes + s->n_send, p->offset + s->n_send));
+    if (s->neighbors)
+        drop_nobody(s->neighbors, p, false);
+    return MPI_SUCCESS;
+}
+
+static int fill_send(rota_plan *p, const rota_args *args)
+{
+    const rota_sched *const s = &p->sched;
+    const rota_side_args a = {.name = "send",
+                              .base = args->sendbuf,
+                              .n = s->n_send,
+                              .counts = args->sendcounts,
+                              .displs = args->sdispls,
+                              .unit = &p->unit};
+
+    ROTA_TRY(rota_side_fill(&a, p->bytes, p->offset));
+    if (s->neighbors)
+        drop_nobody(s->neighbors, p, true);
+    return MPI_SUCCESS;
 }
 
 int rota_varying_start(rota_plan *p, const rota_args *args)
 {
-    const int P = p->comm->P;
     const bool in_place = args->sendbuf == MPI_IN_PLACE;
     /* What MPI takes as const it does not write. */
     char *const send = (char *)args->sendbuf, *const recv = args->recvbuf;
@@ -78,24 +132,25 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
 
     if (args->recvbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
-    ROTA_TRY(rota_side_fill("recv", P, args->recvbuf, &args->recvcounts,
-                            &args->rdispls, &p->unit, p->bytes + P,
-                            p->offset + P));
+    if (in_place && p->sched.neighbors)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which is "
+                                         "not for neighbours");
+    ROTA_TRY(fill_recv(p, args));
     if (in_place)
         room = lay_out_stage(p);
     else
-        ROTA_TRY(rota_side_fill("send", P, args->sendbuf, &args->sendcounts,
-                                &args->sdispls, &p->unit, p->bytes, p->offset));
+        ROTA_TRY(fill_send(p, args));
     if (!in_place) {
         ROTA_TRY(rota_check_own(p));
         ROTA_TRY(check_one_buffer(p, send, recv));
     }
     leave_out(p);
     p->exec.stage_in = in_place;
-    p->exec.type[ROTA_SRC] = in_place ? rota_type_bytes : p->problem.send.type;
+    p->exec.types[ROTA_SRC] =
+        in_place ? rota_types_bytes : p->problem.recv.types;
     p->exec.base[ROTA_SRC] = send;
     p->exec.base[ROTA_DST] = recv;
-    p->exec.type[ROTA_DST] = p->problem.recv.type;
+    p->exec.types[ROTA_DST] = p->problem.recv.types;
     ROTA_TRY(rota_plan_stage(p, send, recv, in_place));
     if (p->exec.stage_in)
         ROTA_TRY(grow_stage(p, room));
@@ -106,29 +161,32 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
  * another one than the present. */
 static void expect_nothing(rota_plan *p)
 {
-    for (int q = 0; q < p->comm->P; q++)
-        p->exec.place[rota_dst(&p->sched, q)] = NULL;
-    p->exec.collected->used = false;
-    p->exec.collected->known = 0;
-    p->exec.collected->early =
-        !p->user_out && rota_type_is_bytes(&p->problem.recv.type);
+    for (int i = 0; i < p->sched.n_recv; i++)
+        p->exec.arrivals->place[rota_dst(&p->sched, i)] = NULL;
+    p->exec.arrivals->used = false;
+    p->exec.arrivals->known = 0;
+    p->exec.arrivals->early =
+        !p->user_out && rota_types_are_bytes(&p->problem.recv.types);
 }
 
 int rota_exchange_begin(rota_plan *p, const rota_args *args)
 {
-    const int P = p->comm->P;
+    const rota_sched *const s = &p->sched;
 
     if (args->sendbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
-    ROTA_TRY(rota_side_fill("send", P, args->sendbuf, &args->sendcounts,
-                            &args->sdispls, &p->unit, p->bytes, p->offset));
-    for (int q = 0; q < P; q++)
-        p->bytes[P + q] = 0;
+    ROTA_TRY(fill_send(p, args));
+    for (int i = 0; i < s->n_recv; i++)
+        p->bytes[rota_dst(s, i)] = 0;
     leave_out(p);
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        p->bytes[rota_dst(s, own.recv)] = p->bytes[rota_src(s, own.send)];
+    }
     expect_nothing(p);
     /* What MPI takes as const it does not write. */
     p->exec.base[ROTA_SRC] = (char *)args->sendbuf;
-    p->exec.type[ROTA_SRC] = p->problem.send.type;
+    p->exec.types[ROTA_SRC] = p->problem.recv.types;
     ROTA_TRY(rota_plan_stage(p, (char *)args->sendbuf, NULL, false));
     return rota_exec_start(&p->exec);
 }
@@ -147,7 +205,7 @@ static int tell_counts(const rota_plan *p, const rota_found *found,
     size_t at = 0;
     bool fit = true;
 
-    for (int q = 0; q < p->comm->P; q++) {
+    for (int q = 0; q < p->sched.n_recv; q++) {
         const size_t n = elements(p, rota_dst(&p->sched, q));
         if (found->counts)
             found->counts[q] = (int)n;
@@ -172,7 +230,7 @@ static void find_offsets(rota_plan *p)
 {
     size_t at = 0;
 
-    for (int q = 0; q < p->comm->P; q++) {
+    for (int q = 0; q < p->sched.n_recv; q++) {
         const rota_block b = rota_dst(&p->sched, q);
         p->offset[b] = (ptrdiff_t)at * p->unit.spacing + p->unit.true_lb;
         at += elements(p, b);
@@ -183,16 +241,16 @@ static void find_offsets(rota_plan *p)
 static int grow_out(rota_plan *p, size_t bytes)
 {
     rota_exec *const x = &p->exec;
-    struct rota_collected *const c = x->collected;
+    rota_arrivals *const c = x->arrivals;
     const uintptr_t was = (uintptr_t)c->out;
     const size_t had = c->room;
 
     ROTA_TRY(rota_grow(&c->out, &c->room, bytes, "what an exchange receives"));
-    for (int q = 0; q < p->comm->P; q++) {
+    for (int q = 0; q < p->sched.n_recv; q++) {
         const rota_block b = rota_dst(&p->sched, q);
-        const uintptr_t at = (uintptr_t)x->place[b] - was;
+        const uintptr_t at = (uintptr_t)x->arrivals->place[b] - was;
         if (at < had)
-            x->place[b] = c->out + at;
+            x->arrivals->place[b] = c->out + at;
     }
     return MPI_SUCCESS;
 }
@@ -208,7 +266,7 @@ static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
     if (p->user_out)
         return MPI_SUCCESS;
     ROTA_TRY(grow_out(p, bytes));
-    *buffer = p->exec.collected->out;
+    *buffer = p->exec.arrivals->out;
     return MPI_SUCCESS;
 }
 
@@ -216,32 +274,38 @@ static int put_in_place(rota_plan *p, rota_block b)
 {
     rota_exec *const x = &p->exec;
     char *const to = x->base[ROTA_DST] + p->offset[b];
-    const int src = (int)rota_block_slot(&p->sched, b);
 
-    if (elements(p, b) == 0)
+    if (elements(p, b) == 0 || !x->arrivals->place[b] ||
+        x->arrivals->place[b] == to)
         return MPI_SUCCESS;
-    if (src == p->comm->me)
-        return rota_block_copy(
-            x, &(rota_copy){.from = rota_src(&p->sched, src), .to = b});
-    if (x->place[b] == to)
-        return MPI_SUCCESS;
-    return rota_type_unpack(&x->type[ROTA_DST], x->place[b], p->bytes[b], to,
-                            x->comm);
+    return rota_type_unpack(x->types[ROTA_DST].type, x->arrivals->place[b],
+                            p->bytes[b], to, x->comm);
+}
+
+static int copy_own(rota_plan *p, rota_block from, rota_block to)
+{
+    return elements(p, to) == 0
+               ? MPI_SUCCESS
+               : rota_block_copy(&p->exec,
+                                 &(rota_copy){.from = from, .to = to});
 }
 
 int rota_exchange_collect(rota_plan *p, rota_found *found)
 {
-    const int P = p->comm->P, me = p->comm->me;
+    const rota_sched *const s = &p->sched;
     size_t total;
     char *buffer;
 
-    p->bytes[rota_dst(&p->sched, me)] = p->bytes[rota_src(&p->sched, me)];
     ROTA_TRY(tell_counts(p, found, &total));
     find_offsets(p);
     ROTA_TRY(choose_buffer(p, total * (size_t)p->unit.spacing, &buffer));
     ROTA_TRY(rota_plan_stage_found(p, buffer));
-    for (int q = 0; q < P; q++)
-        ROTA_TRY(put_in_place(p, rota_dst(&p->sched, q)));
+    for (int i = 0; i < s->n_recv; i++)
+        ROTA_TRY(put_in_place(p, rota_dst(s, i)));
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        ROTA_TRY(copy_own(p, rota_src(s, own.send), rota_dst(s, own.recv)));
+    }
     if (rota_staging_mirrors(&p->exec, ROTA_DST))
         ROTA_TRY(rota_staging_deliver(&p->exec));
     found->buffer = buffer;

@@ -1,7 +1,8 @@
-/* sched_check.c - prove that P schedules together are an all-to-all.
+/* check.c - prove that P schedules together are an all-to-all, or an exchange
+ * among neighbours.
  *
- * All ranks are run against each other on labels: a block's label says from
- * which rank it came and to which it goes. Every message is taken to be
+ * All ranks are run against each other on labels: a block's label says which
+ * send block of which rank it is. Every message is taken to be
  * synchronous (it completes when both sides have posted it), which is the
  * least that MPI promises. Completing more never disables anything, so one
  * greedy run decides whether the set can deadlock.
@@ -30,12 +31,14 @@ typedef struct stream {
 typedef struct rank_state {
     const rota_sched *s;
     const size_t *bytes; /* [n_blocks], NULL if not folded */
-    uint64_t *label;     /* [n_blocks] origin * P + destination */
+    uint64_t *label;     /* [n_blocks] rank << 32 | send block */
+    uint64_t *wanted;    /* [n_recv] labels of what is to arrive */
     rota_block *stay;    /* [n_places] number of the block now in each place */
     uint32_t phase;
     uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
     uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
     uint32_t *mark; /* [n_places] who touches each place in a phase */
+    bool *handed;   /* [n_blocks] shared stays that others have written */
     stream flow;
     bool entered; /* the current phase's first posts are made */
     bool called;  /* in a native phase that all ranks have reached */
@@ -104,15 +107,16 @@ static int read_label(const rank_state *r, rota_block b, uint64_t *label)
 
 static int write_label(rank_state *r, rota_block b, uint64_t label)
 {
-    const int P = r->s->P;
-    const bool arrives = b >= (rota_block)P && b < 2 * (rota_block)P;
-
-    if (b < (rota_block)P)
+    if (b < (rota_block)r->s->n_send)
         return fault(r, "the send buffer is written", b);
     if (r->label[b] != NOTHING)
         return fault(r, "written twice", b);
-    if (arrives && label != (uint64_t)rota_block_slot(r->s, b) * (uint64_t)P +
-                                (uint64_t)r->s->me)
+    const rota_block before = r->stay[rota_block_place(r->s, b)];
+    if (before != 0 &&
+        (rota_block_is_shared(r->s, b) || rota_block_is_shared(r->s, before)))
+        return fault(r, "the place of a shared stay is taken twice", b);
+    if (rota_block_arrives(r->s, b) &&
+        label != r->wanted[rota_block_slot(r->s, b)])
         return fault(r, "holds another block than it should", b);
     r->label[b] = label;
     r->stay[rota_block_place(r->s, b)] = b;
@@ -271,6 +275,43 @@ static bool pop(checker *c, uint64_t key, uint32_t *msg)
 
 /* ---- running ------------------------------------------------------------ */
 
+/* Are all blocks of message m shared stays, or none? */
+static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &s->msgs[dir];
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        if (rota_block_is_shared(s, l->item[i]) != rota_msg_lends(s, dir, m))
+            return false;
+    return true;
+}
+
+/* What is handed over is copied once, by the end that does not lend the stays,
+ * which may be at any time: no stay is handed to a rank and on to another. */
+static int hand_over(rank_state *from, uint32_t sent, rank_state *to,
+                     uint32_t received)
+{
+    const rota_msgs *const out = &from->s->msgs[ROTA_SEND];
+    const rota_msgs *const in = &to->s->msgs[ROTA_RECV];
+
+    if (out->msg[sent].handed != in->msg[received].handed ||
+        !all_alike(from->s, ROTA_SEND, sent) ||
+        !all_alike(to->s, ROTA_RECV, received) ||
+        rota_msg_lends(from->s, ROTA_SEND, sent) ==
+            rota_msg_lends(to->s, ROTA_RECV, received))
+        return rota_fail(MPI_ERR_INTERN,
+                         "what rank %d hands over to rank %d is not all in "
+                         "shared stays of one of them",
+                         from->s->me, to->s->me);
+    for (uint32_t i = out->msg[sent].first; i < out->msg[sent + 1].first; i++)
+        if (from->handed[out->item[i]])
+            return fault(from, "is handed over twice", out->item[i]);
+    for (uint32_t i = in->msg[received].first; i < in->msg[received + 1].first;
+         i++)
+        to->handed[in->item[i]] = rota_block_is_shared(to->s, in->item[i]);
+    return MPI_SUCCESS;
+}
+
 /* Move the labels of a matched pair of messages. */
 static int deliver(checker *c, int src, uint32_t sent, int dst,
                    uint32_t received)
@@ -285,6 +326,8 @@ static int deliver(checker *c, int src, uint32_t sent, int dst,
         return rota_fail(
             MPI_ERR_INTERN, "rank %d sends %u blocks, rank %d expects %u", src,
             (unsigned)n, dst, (unsigned)(in->msg[received + 1].first - b));
+    if (out->msg[sent].handed || in->msg[received].handed)
+        ROTA_TRY(hand_over(from, sent, to, received));
     for (uint32_t i = 0; i < n; i++) {
         const rota_block sb = out->item[a + i], rb = in->item[b + i];
         if (from->bytes && from->bytes[sb] != to->bytes[rb])
@@ -521,14 +564,15 @@ static int check_end(const checker *c)
             return stuck(c, q);
     for (int q = 0; q < c->P; q++) {
         const rank_state *const r = &c->rank[q];
-        for (int src = 0; src < c->P; src++) {
-            const rota_block b = rota_dst(r->s, src);
-            const bool empty = r->bytes && r->bytes[b] == 0;
+        for (int i = 0; i < r->s->n_recv; i++) {
+            const rota_block b = rota_dst(r->s, i);
+            const bool empty = (r->bytes && r->bytes[b] == 0) ||
+                               rota_from(r->s, i) == ROTA_NOBODY;
             if (!empty && (r->label[b] == NOTHING ||
                            r->stay[rota_block_place(r->s, b)] != b))
                 return rota_fail(MPI_ERR_INTERN,
                                  "rank %d never gets its block from rank %d", q,
-                                 src);
+                                 rota_from(r->s, i));
         }
     }
     return MPI_SUCCESS;
@@ -609,27 +653,66 @@ static int init_stream(stream *f, const rota_sched *s)
                                         : rota_fail_mem("checking a schedule");
 }
 
+static uint64_t label_of(const rota_sched *s, int block)
+{
+    const int first = s->alike ? s->alike[block] : block;
+
+    return (uint64_t)s->me << 32 | (uint32_t)first;
+}
+
 static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
 {
     *r = (rank_state){.s = s, .bytes = bytes};
-    r->label = malloc(s->n_blocks * sizeof *r->label);
-    r->stay = calloc(rota_sched_places(s), sizeof *r->stay);
-    r->mark = calloc(rota_sched_places(s), sizeof *r->mark);
-    if (!r->label || !r->stay || !r->mark)
+    const size_t n = (size_t)s->n_blocks + 1;
+    const size_t places = (size_t)rota_sched_places(s) + 1;
+    r->label = malloc(n * sizeof *r->label);
+    r->wanted = malloc(((size_t)s->n_recv + 1) * sizeof *r->wanted);
+    r->stay = calloc(places, sizeof *r->stay);
+    r->mark = calloc(places, sizeof *r->mark);
+    r->handed = calloc(n, sizeof *r->handed);
+    if (!r->label || !r->wanted || !r->stay || !r->mark || !r->handed)
         return rota_fail_mem("checking a schedule");
     for (rota_block b = 0; b < s->n_blocks; b++)
-        r->label[b] = b < (rota_block)s->P
-                          ? (uint64_t)s->me * (uint64_t)s->P + b
-                          : NOTHING;
+        r->label[b] = b < (rota_block)s->n_send ? label_of(s, (int)b) : NOTHING;
+    for (int i = 0; i < s->n_recv && !s->neighbors; i++)
+        r->wanted[i] = (uint64_t)i << 32 | (uint32_t)s->me;
     return rota_sched_flows(s) ? init_stream(&r->flow, s) : MPI_SUCCESS;
 }
+
+/* ---- neighbours ------------------------------------------------------------ */
+
+/* What each receive block of a rank is to be. */
+static int want(const rota_sched *const set[], int P, rank_state *r)
+{
+    const rota_neighbors *const n = r->s->neighbors;
+
+    for (int i = 0; i < n->n_received; i++) {
+        const rota_edge *const e = &n->received[i];
+        const rota_neighbors *const there =
+            e->peer >= 0 && e->peer < P ? set[e->peer]->neighbors : NULL;
+        const int block =
+            there ? rota_edge_find(there->sent, there->n_sent, r->s->me, e->nth)
+                  : -1;
+        if (block < 0)
+            return rota_fail(MPI_ERR_INTERN,
+                             "rank %d expects a block from rank %d, which "
+                             "sends it none",
+                             r->s->me, e->peer);
+        r->wanted[e->block] = label_of(set[e->peer], block);
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- all of it ------------------------------------------------------------- */
 
 static void free_checker(checker *c)
 {
     for (int q = 0; c->rank && q < c->P; q++) {
         free(c->rank[q].label);
+        free(c->rank[q].wanted);
         free(c->rank[q].stay);
         free(c->rank[q].mark);
+        free(c->rank[q].handed);
         free(c->rank[q].flow.due);
         free(c->rank[q].flow.want);
         free(c->rank[q].flow.held);
@@ -655,6 +738,8 @@ int rota_sched_check(const rota_sched *const set[], int P,
         if (err == MPI_SUCCESS)
             err = init_rank(&c.rank[q], set[q], bytes ? bytes[q] : NULL);
     }
+    for (int q = 0; q < P && err == MPI_SUCCESS && set[q]->neighbors; q++)
+        err = want(set, P, &c.rank[q]);
     for (int q = 0; q < P && err == MPI_SUCCESS; q++)
         enqueue(&c, q);
     while (c.queue_n > 0 && err == MPI_SUCCESS) {

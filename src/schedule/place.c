@@ -46,7 +46,7 @@ typedef struct placing {
 
 static bool needs_place(const placing *p, uint32_t stay)
 {
-    const rota_block b = 2 * (rota_block)p->s->P + stay;
+    const rota_block b = rota_stays(p->s) + stay;
 
     return p->born[stay] != NEVER && p->bytes[b] > 0 &&
            rota_block_region(p->s, b) == ROTA_TMP;
@@ -55,7 +55,7 @@ static bool needs_place(const placing *p, uint32_t stay)
 /* Block b is used from one half to another. */
 static void use(placing *p, rota_block b, uint32_t from, uint32_t to)
 {
-    const rota_block first = 2 * (rota_block)p->s->P;
+    const rota_block first = rota_stays(p->s);
 
     if (b < first)
         return;
@@ -78,6 +78,16 @@ static void use_always(placing *p, uint32_t phase)
              i < l->msg[f[1].msg[dir]].first; i++)
             use(p, l->item[i], 0, p->n_halves - 1);
     }
+}
+
+/* Others write to shared stays and read from them whenever they like. */
+static void use_shared(placing *p)
+{
+    const rota_block first = rota_stays(p->s);
+
+    for (rota_block b = first; b < p->s->n_blocks; b++)
+        if (rota_block_is_shared(p->s, b) && p->born[b - first] != NEVER)
+            use(p, b, 0, p->n_halves - 1);
 }
 
 /* What a phase receives is there from its second half on, and what it sends
@@ -115,6 +125,7 @@ static void find_lives(placing *p, bool by_datatype)
         if (p->s->phase[f].native == ROTA_NATIVE_ALLTOALL)
             use_always(p, f);
     }
+    use_shared(p);
 }
 
 /* ---- order --------------------------------------------------------------- */
@@ -164,12 +175,12 @@ static void count_most(placing *p)
 
 static size_t bytes_of(const placing *p, uint32_t stay)
 {
-    return p->bytes[2 * (size_t)p->s->P + stay];
+    return p->bytes[rota_stays(p->s) + stay];
 }
 
 static ptrdiff_t *offset_of(const placing *p, uint32_t stay)
 {
-    return &p->offset[2 * (size_t)p->s->P + stay];
+    return &p->offset[rota_stays(p->s) + stay];
 }
 
 static void bury(placing *p, uint32_t half)
@@ -323,7 +334,7 @@ static void free_placing(placing *p)
 
 static void place_in_dst(const rota_sched *s, ptrdiff_t offset[])
 {
-    for (rota_block b = 2 * (rota_block)s->P; b < s->n_blocks; b++)
+    for (rota_block b = rota_stays(s); b < s->n_blocks; b++)
         offset[b] = rota_block_region(s, b) == ROTA_DST
                         ? offset[rota_dst(s, (int)rota_block_slot(s, b))]
                         : 0;
@@ -337,7 +348,7 @@ int rota_sched_place(const rota_sched *s, bool by_datatype,
                  .bytes = bytes,
                  .offset = offset,
                  .n_halves = 2 * s->n_phases,
-                 .n_stays = s->n_blocks - 2 * (uint32_t)s->P};
+                 .n_stays = s->n_blocks - rota_stays(s)};
     int err = make_lists(&p);
 
     place_in_dst(s, offset);

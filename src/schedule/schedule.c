@@ -1,5 +1,6 @@
 /* schedule.c - writing, folding, counting and printing schedules. */
 #include "schedule/schedule.h"
+#include "base/crossing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,18 @@ static void close_lists(rota_sched *s)
 
 int rota_sched_init(rota_sched *s, int P, int me)
 {
-    *s = (rota_sched){.P = P, .me = me, .n_blocks = 2 * (uint32_t)P};
+    return rota_sched_init_among(s, P, me, NULL);
+}
+
+int rota_sched_init_among(rota_sched *s, int P, int me,
+                          const rota_neighbors *neighbors)
+{
+    *s = (rota_sched){.P = P,
+                      .me = me,
+                      .n_send = neighbors ? neighbors->n_send : P,
+                      .n_recv = neighbors ? neighbors->n_recv : P,
+                      .neighbors = neighbors};
+    s->n_blocks = rota_stays(s);
     int err = grow(&s->phase, 0, &s->phase_room, sizeof *s->phase);
     for (int dir = 0; dir < ROTA_N_DIRS && err == MPI_SUCCESS; dir++)
         err = grow(&s->msgs[dir].msg, 0, &s->msgs[dir].msg_room,
@@ -61,6 +73,13 @@ void rota_sched_free(rota_sched *s)
     *s = (rota_sched){0};
 }
 
+void rota_sched_set_crossing(rota_sched *s, const rota_crossing *crossing,
+                             rota_metadata metadata)
+{
+    s->crossing = crossing;
+    s->alike = crossing && metadata == ROTA_META_ONCE ? crossing->alike : NULL;
+}
+
 /* ---- emitters: each latches the first error in s->status ---------------- */
 
 static bool latch(rota_sched *s, int err)
@@ -72,7 +91,7 @@ static bool latch(rota_sched *s, int err)
 
 rota_block rota_stay(rota_sched *s, uint32_t slot, uint32_t marks)
 {
-    const uint32_t stay = s->n_blocks - 2 * (uint32_t)s->P;
+    const uint32_t stay = s->n_blocks - rota_stays(s);
 
     if (!latch(s, grow(&s->slot, stay, &s->slot_room, sizeof *s->slot)))
         return 0;
@@ -154,8 +173,18 @@ void rota_emit_msg(rota_sched *s, rota_dir dir, int peer)
 
     if (!latch(s, grow(&l->msg, l->n + 1, &l->msg_room, sizeof *l->msg)))
         return;
-    l->msg[l->n++].peer = peer;
+    l->msg[l->n].peer = peer;
+    l->msg[l->n++].handed = false;
     close_lists(s);
+}
+
+void rota_emit_handed(rota_sched *s, rota_dir dir, int peer)
+{
+    rota_msgs *const l = &s->msgs[dir];
+
+    rota_emit_msg(s, dir, peer);
+    if (s->status == MPI_SUCCESS)
+        l->msg[l->n - 1].handed = true;
 }
 
 void rota_emit_block(rota_sched *s, rota_dir dir, rota_block block)
@@ -193,7 +222,9 @@ static void fold_msgs(rota_msgs *l, uint32_t begin, uint32_t end, uint32_t *n,
             if (bytes[l->item[i]] > 0)
                 l->item[(*n_items)++] = l->item[i];
         if (*n_items > kept)
-            l->msg[(*n)++] = (rota_msg){.peer = l->msg[m].peer, .first = kept};
+            l->msg[(*n)++] = (rota_msg){.peer = l->msg[m].peer,
+                                        .first = kept,
+                                        .handed = l->msg[m].handed};
     }
 }
 
@@ -237,7 +268,7 @@ void rota_sched_fold(rota_sched *s, const size_t bytes[])
 
 void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[])
 {
-    for (rota_block b = 2 * (rota_block)s->P; b < s->n_blocks; b++)
+    for (rota_block b = rota_stays(s); b < s->n_blocks; b++)
         if (rota_block_is_padded(s, b))
             bytes[b] = largest;
 }
@@ -252,8 +283,42 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
     if (msg[1].first - msg[0].first != 1)
         return false;
     const rota_block b = l->item[msg->first];
-    return b ==
-           (dir == ROTA_SEND ? rota_src(s, msg->peer) : rota_dst(s, msg->peer));
+    const int i = (int)rota_block_slot(s, b);
+    if (dir == ROTA_SEND)
+        return b < (rota_block)s->n_send && rota_to(s, i) == msg->peer;
+    return rota_block_arrives(s, b) && rota_from(s, i) == msg->peer;
+}
+
+bool rota_sched_shares(const rota_sched *s)
+{
+    for (rota_block b = rota_stays(s); b < s->n_blocks; b++)
+        if (rota_block_is_shared(s, b))
+            return true;
+    return false;
+}
+
+static size_t bytes_of(const rota_msgs *l, uint32_t m, const size_t bytes[])
+{
+    size_t sum = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        sum += bytes[l->item[i]];
+    return sum;
+}
+
+static void count_bytes(const rota_sched *s, const size_t bytes[],
+                        rota_counts *counts)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &s->msgs[dir];
+        for (uint32_t m = 0; m < l->n; m++)
+            if (!l->msg[m].handed)
+                counts->bytes += dir == ROTA_SEND ? bytes_of(l, m, bytes) : 0;
+            else if (!rota_msg_lends(s, (rota_dir)dir, m))
+                counts->copied += bytes_of(l, m, bytes);
+    }
+    for (uint32_t c = 0; c < s->n_copies; c++)
+        counts->copied += rota_copy_bytes(s, &s->copy[c], bytes);
 }
 
 void rota_sched_count(const rota_sched *s, const size_t bytes[],
@@ -264,18 +329,15 @@ void rota_sched_count(const rota_sched *s, const size_t bytes[],
     *counts = (rota_counts){0};
     for (uint32_t p = 0; p < s->n_phases; p++) {
         const rota_phase *const phase = &s->phase[p];
-        if (!phase->native)
-            counts->messages += phase[1].msg[ROTA_SEND] - phase->msg[ROTA_SEND];
+        for (uint32_t m = phase->msg[ROTA_SEND];
+             m < phase[1].msg[ROTA_SEND] && !phase->native; m++)
+            ++*(sends->msg[m].handed ? &counts->handed : &counts->messages);
         counts->rounds += phase->native ||
                           phase[1].msg[ROTA_SEND] > phase->msg[ROTA_SEND] ||
                           phase[1].msg[ROTA_RECV] > phase->msg[ROTA_RECV];
     }
-    if (!bytes)
-        return;
-    for (uint32_t i = 0; i < sends->n_items; i++)
-        counts->bytes += bytes[sends->item[i]];
-    for (uint32_t c = 0; c < s->n_copies; c++)
-        counts->copied += rota_copy_bytes(s, &s->copy[c], bytes);
+    if (bytes)
+        count_bytes(s, bytes, counts);
 }
 
 size_t rota_sched_memory(const rota_sched *s)
@@ -309,8 +371,11 @@ static void print_msgs(const rota_sched *s, rota_dir dir,
     const rota_msgs *const l = &s->msgs[dir];
 
     for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
-        fprintf(out, "  %s %d:", dir == ROTA_RECV ? "recv from" : "send to",
-                l->msg[m].peer);
+        const char *const what =
+            l->msg[m].handed   ? dir == ROTA_RECV ? "take from" : "hand to"
+            : dir == ROTA_RECV ? "recv from"
+                               : "send to";
+        fprintf(out, "  %s %d:", what, l->msg[m].peer);
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
             print_block(s, l->item[i], bytes, out);
         fputc('\n', out);

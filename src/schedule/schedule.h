@@ -1,13 +1,16 @@
-/* schedule.h - what one rank does in an all-to-all, as data.
+/* schedule.h - what one rank does in an exchange of blocks, as data.
  *
- * A schedule moves blocks. Block d of the send buffer, block s of the receive
- * buffer and every stay of a block in scratch memory have a number each, the
- * same number naming the block's place and its size cell:
+ * A schedule moves blocks. Each of the S blocks of the send buffer, of the R
+ * blocks of the receive buffer and every stay of a block in scratch memory has a
+ * number, the same number naming the block's place and its size cell:
  *
- *     0 .. P-1     send block for rank d          (region ROTA_SRC, slot d)
- *     P .. 2P-1    receive block from rank s      (region ROTA_DST, slot s)
- *     2P ..        a stay on the way              (region ROTA_TMP, slot t, or
- *                  ROTA_DST: where the receive block from rank s will lie)
+ *     0 .. S-1      send block i            (region ROTA_SRC, slot i)
+ *     S .. S+R-1    receive block i         (region ROTA_DST, slot i)
+ *     S+R ..        a stay on the way       (region ROTA_TMP, slot t, or
+ *                   ROTA_DST: where receive block i will lie)
+ *
+ * In an all-to-all of P ranks S = R = P and block i is to, or from, rank i. In a
+ * neighbourhood they are as rota_neighbors lists them.
  *
  * Numbers are written once: a slot of scratch may hold many blocks one after
  * the other, each under a number of its own. Slots are the builder's; where
@@ -19,6 +22,14 @@
  * A message is a list of blocks; sender and receiver list them in the same
  * order. Where the blocks of a message do not lie end to end it is packed and
  * unpacked on the way, which is the executor's business.
+ *
+ * Stays may be shared: in memory that the ranks of a node reach. A message
+ * between two of them whose blocks are shared stays at one end, and none at the
+ * other, may be handed over: where the two do share memory, the rank at the other
+ * end copies, right to where the stays lie when it sends, or from there when it
+ * receives, and all that goes from one to the other is a flag. Elsewhere it is a
+ * message like others. Nothing else ever lies where a shared stay does; one is
+ * not handed over twice.
  *
  * A schedule is a list of phases, run one after the other:
  *
@@ -61,6 +72,7 @@
 #define ROTA_SCHEDULE_H
 
 #include "base/err.h"
+#include "base/neighbors.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,6 +102,7 @@ typedef enum rota_dir { ROTA_RECV, ROTA_SEND, ROTA_N_DIRS } rota_dir;
 typedef struct rota_msg {
     int peer;
     uint32_t first; /* its blocks are item[first] up to the next one's first */
+    bool handed;    /* over, if the two ranks share memory */
 } rota_msg;
 
 /* All messages of one direction, in the order in which they are posted. */
@@ -122,10 +135,15 @@ typedef struct rota_phase {
 
 typedef struct rota_sched {
     int P, me;
+    int n_send, n_recv;              /* S and R */
+    const rota_neighbors *neighbors; /* NULL: all ranks, in order; borrowed */
+    const rota_crossing *crossing;   /* if the builder heeds nodes; borrowed */
+    const int *alike;  /* [n_send] the first send block that has the same memory
+                         and may travel in its stead; NULL: none has; borrowed */
     int status;        /* first error of an emitter */
-    uint32_t n_blocks; /* 2P + stays */
+    uint32_t n_blocks; /* S + R + stays */
     uint32_t n_slots;  /* slots of scratch */
-    uint32_t *slot;    /* [n_blocks-2P] slot of each stay, ROTA_STAY_... */
+    uint32_t *slot;    /* [n_blocks-S-R] slot of each stay, ROTA_STAY_... */
     rota_msgs msgs[ROTA_N_DIRS];
     rota_copy *copy;   /* [n_copies] */
     rota_phase *phase; /* [n_phases+1], the last one only closes */
@@ -137,29 +155,70 @@ typedef struct rota_sched {
 
 /* ---- writing ------------------------------------------------------------ */
 
+/* For an all-to-all, or among neighbours (NULL: of all-to-all), which are kept
+ * until s is freed. */
 int rota_sched_init(rota_sched *s, int P, int me);
+int rota_sched_init_among(rota_sched *s, int P, int me,
+                          const rota_neighbors *neighbors);
 void rota_sched_free(rota_sched *s);
+
+/* Let the builder know of other nodes; crossing may be NULL. Blocks with the same
+ * memory go together only where messages tell no sizes. */
+void rota_sched_set_crossing(rota_sched *s, const rota_crossing *crossing,
+                             rota_metadata metadata);
 
 /* The last call of a builder, whose status it returns. */
 int rota_sched_end(rota_sched *s);
 
-static inline rota_block rota_src(const rota_sched *s, int dst)
+/* Send block and receive block i. */
+static inline rota_block rota_src(const rota_sched *s, int i)
 {
     (void)s;
-    return (rota_block)dst;
+    return (rota_block)i;
 }
 
-static inline rota_block rota_dst(const rota_sched *s, int src)
+static inline rota_block rota_dst(const rota_sched *s, int i)
 {
-    return (rota_block)(s->P + src);
+    return (rota_block)(s->n_send + i);
+}
+
+/* The number of the first stay. */
+static inline rota_block rota_stays(const rota_sched *s)
+{
+    return (rota_block)(s->n_send + s->n_recv);
+}
+
+/* Whom send block i is for and receive block i comes from; ROTA_NOBODY: they
+ * are never sent. */
+static inline int rota_to(const rota_sched *s, int i)
+{
+    return s->neighbors ? s->neighbors->to[i] : i;
+}
+
+static inline int rota_from(const rota_sched *s, int i)
+{
+    return s->neighbors ? s->neighbors->from[i] : i;
+}
+
+/* Blocks that the rank sends itself: how many, and the k-th. */
+static inline int rota_n_own(const rota_sched *s)
+{
+    return s->neighbors ? s->neighbors->n_own : 1;
+}
+
+static inline rota_own rota_own_block(const rota_sched *s, int k)
+{
+    return s->neighbors ? s->neighbors->own[k] : (rota_own){s->me, s->me};
 }
 
 /* Marks in rota_sched.slot. */
 #define ROTA_STAY_PADDED (1u << 31)
 #define ROTA_STAY_IN_DST (1u << 30)
+#define ROTA_STAY_SHARED (1u << 29)
+#define ROTA_STAY_MARKS (ROTA_STAY_PADDED | ROTA_STAY_IN_DST | ROTA_STAY_SHARED)
 
 /* A new stay in a slot of scratch, ending whatever stay was there. marks: 0 or
- * some of ROTA_STAY_..., with the second of which slot is a rank. */
+ * some of ROTA_STAY_..., with the second of which slot is a receive block. */
 rota_block rota_stay(rota_sched *s, uint32_t slot, uint32_t marks);
 static inline rota_block rota_tmp(rota_sched *s, uint32_t slot)
 {
@@ -180,6 +239,8 @@ void rota_emit_copy(rota_sched *s, rota_block from, rota_block to);
 /* A message of the current phase, whose blocks follow by rota_emit_block. The
  * two directions have a message open each, so they may be written in turn. */
 void rota_emit_msg(rota_sched *s, rota_dir dir, int peer);
+/* The same, one that is handed over. */
+void rota_emit_handed(rota_sched *s, rota_dir dir, int peer);
 void rota_emit_block(rota_sched *s, rota_dir dir, rota_block block);
 
 /* Messages of a single block. */
@@ -194,21 +255,27 @@ void rota_sched_fold(rota_sched *s, const size_t bytes[]);
 
 static inline rota_region rota_block_region(const rota_sched *s, rota_block b)
 {
-    const rota_block P = (rota_block)s->P;
+    const rota_block stays = rota_stays(s);
 
-    if (b < 2 * P)
-        return b < P ? ROTA_SRC : ROTA_DST;
-    return s->slot[b - 2 * P] & ROTA_STAY_IN_DST ? ROTA_DST : ROTA_TMP;
+    if (b < stays)
+        return b < (rota_block)s->n_send ? ROTA_SRC : ROTA_DST;
+    return s->slot[b - stays] & ROTA_STAY_IN_DST ? ROTA_DST : ROTA_TMP;
 }
 
-/* The block's rank (send and receive blocks) or slot (stays in scratch). */
+/* The block's place in its buffer, or slot (stays in scratch). */
 static inline uint32_t rota_block_slot(const rota_sched *s, rota_block b)
 {
-    const rota_block P = (rota_block)s->P;
+    const rota_block S = (rota_block)s->n_send, stays = rota_stays(s);
 
-    if (b < 2 * P)
-        return b < P ? b : b - P;
-    return s->slot[b - 2 * P] & ~(ROTA_STAY_PADDED | ROTA_STAY_IN_DST);
+    if (b < stays)
+        return b < S ? b : b - S;
+    return s->slot[b - stays] & ~ROTA_STAY_MARKS;
+}
+
+/* Is it one that the caller is to have? */
+static inline bool rota_block_arrives(const rota_sched *s, rota_block b)
+{
+    return b >= (rota_block)s->n_send && b < rota_stays(s);
 }
 
 /* A number for the slot of a block that another block may take: slots of
@@ -223,15 +290,33 @@ static inline uint32_t rota_block_place(const rota_sched *s, rota_block b)
 
 static inline uint32_t rota_sched_places(const rota_sched *s)
 {
-    return s->n_slots + (uint32_t)s->P;
+    return s->n_slots + (uint32_t)s->n_recv;
 }
 
 static inline bool rota_block_is_padded(const rota_sched *s, rota_block b)
 {
-    const rota_block P = (rota_block)s->P;
+    const rota_block stays = rota_stays(s);
 
-    return b >= 2 * P && s->slot[b - 2 * P] & ROTA_STAY_PADDED;
+    return b >= stays && s->slot[b - stays] & ROTA_STAY_PADDED;
 }
+
+static inline bool rota_block_is_shared(const rota_sched *s, rota_block b)
+{
+    const rota_block stays = rota_stays(s);
+
+    return b >= stays && s->slot[b - stays] & ROTA_STAY_SHARED;
+}
+
+/* Of a message that is handed over: are the shared stays this rank's? */
+static inline bool rota_msg_lends(const rota_sched *s, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &s->msgs[dir];
+
+    return rota_block_is_shared(s, l->item[l->msg[m].first]);
+}
+
+/* Has the rank any shared stays? */
+bool rota_sched_shares(const rota_sched *s);
 
 /* Bytes that a copy moves: padding is left behind. */
 static inline size_t rota_copy_bytes(const rota_sched *s, const rota_copy *k,
@@ -284,9 +369,11 @@ int rota_sched_place(const rota_sched *s, bool by_datatype,
 
 typedef struct rota_counts {
     size_t rounds;   /* phases that wait for a message */
-    size_t messages; /* sent by this rank */
+    size_t messages; /* sent by this rank, but for those handed over */
+    size_t handed;   /* over, from this rank */
     size_t bytes;    /* sent by this rank to others */
-    size_t copied;   /* bytes of copies within the rank */
+    size_t copied;   /* bytes of copies that this rank makes: its own, and of
+                        what is handed over to others and from them */
 } rota_counts;
 
 /* bytes as for rota_sched_fold; NULL counts messages only. */
@@ -300,8 +387,8 @@ void rota_sched_print(const rota_sched *s, const size_t bytes[], FILE *out);
 
 /* ---- checking ----------------------------------------------------------- */
 
-/* Prove that the schedules of all P ranks together are an all-to-all: every
- * block is delivered once, from the right place to the right place; nothing is
+/* Prove that the schedules of all P ranks together are an all-to-all, or an
+ * exchange among the neighbours that they have: every block is delivered once, from the right place to the right place; nothing is
  * read after its slot was taken or while it is being written; messages match
  * in number, order and size per ordered pair; none waits for ever, even if
  * no message is buffered. set: [P]. bytes: [P][n_blocks] sizes of folded

@@ -238,8 +238,10 @@ static formula_cost columns(const part *p)
     const size_t K = log_messages(p->Q, p->params->radix);
 
     if (!rota_topo_even(p->t))
-        return (formula_cost){FORMULA_OPEN, FORMULA_OPEN, FORMULA_OPEN,
-                              FORMULA_OPEN, FORMULA_OPEN};
+        return (formula_cost){.rounds = FORMULA_OPEN,
+                              .blocks = FORMULA_OPEN,
+                              .slots = FORMULA_OPEN,
+                              .scratch = FORMULA_OPEN};
     return (formula_cost){
         .rounds = formula_digits(p->Q, p->params->radix),
         .blocks = formula_hops(p->Q, p->params->radix) * N,
@@ -442,6 +444,43 @@ static formula_cost overlapped_leaders(const part *p)
     return c;
 }
 
+/* Leaders that have what they exchange in shared memory hand over, and are
+ * handed, all but what goes between nodes and each rank's blocks for its own. */
+static formula_cost shared_leaders(const part *p)
+{
+    const leaders l = leaders_of(p, p->params->leaders, true);
+    const size_t Q = (size_t)p->Q;
+    const int N = p->t->n_nodes;
+    const bool leads = l.which < l.n && offsets_of(p, &l, l.which) > 0;
+    formula_cost c = {.rounds = p->t->P > 1, .scratch = FORMULA_OPEN};
+
+    c.handed =
+        by_leaders_to(p, p->node, p->params->leaders, true, false) - (Q - 1);
+    if (N > 1)
+        c.rounds = Q == 1 ? 1 : leads ? 3 : 2;
+    c.blocks = Q - 1;
+    for (int i = 1; i < N; i++) {
+        const size_t out = (size_t)rota_topo_node_size(p->t, (p->node + i) % N);
+        const size_t in =
+            (size_t)rota_topo_node_size(p->t, (p->node + N - i) % N);
+        if (i % l.n != l.which)
+            continue;
+        c.blocks += Q * out;
+        c.slots += Q * (out + in);
+    }
+    return c;
+}
+
+static formula_cost shared_leaders_overlapped(const part *p)
+{
+    formula_cost c = shared_leaders(p);
+
+    c.handed = by_leaders_to(p, p->node, p->params->leaders, true, true) -
+               ((size_t)p->Q - 1);
+    c.rounds = p->t->P > 1;
+    return c;
+}
+
 /* ---- the MPI library's ------------------------------------------------------ */
 
 static size_t none_to(const part *p, int node)
@@ -500,6 +539,9 @@ static const struct row {
     {"mpml", leaders_to, first_leaders},
     {"nmpml", spread_leaders_to, spread_leaders},
     {"onmpml", overlapped_leaders_to, overlapped_leaders},
+    {"shared_leaders", spread_leaders_to, shared_leaders},
+    {"shared_leaders_overlapped", overlapped_leaders_to,
+     shared_leaders_overlapped},
     {"padded_alltoall", none_to, native_padded},
     {"mpi", none_to, native},
 };

@@ -12,9 +12,11 @@
 #define FORMULA_OPEN SIZE_MAX /* the definition does not say */
 
 typedef struct formula_cost {
-    size_t messages; /* sent */
+    size_t messages; /* sent, and handed over where that can be */
+    size_t handed;   /* of them */
     size_t rounds;   /* phases that wait for a message */
-    size_t blocks;   /* in the messages sent: a block counts once a hop */
+    size_t blocks;   /* in the messages sent, but for those handed over: a block
+                        counts once a hop */
     size_t slots;    /* that the builder numbers */
     size_t scratch;  /* blocks in the scratch of a plan that packs, where all
                         blocks have one size */

@@ -6,6 +6,7 @@
  *   dropin inactive   inactive requests, which MPICH 4.0 gets wrong
  *   dropin errors     mistakes, as librota_mpi reports them
  *   dropin short      communicators that live for one call
+ *   dropin reshape    likewise, with as much to send as makes a plan pay
  *   dropin sessions   a session, and no MPI_Init
  *   dropin threads    two threads, each on its communicator
  *   dropin past       a request completed past librota_mpi: must not succeed
@@ -43,7 +44,18 @@ static void fail(int line, const char *what)
 
 /* ---- what librota_mpi should count ------------------------------------------ */
 
-enum { INIT, BLOCKING, NONBLOCKING, FUNCTIONS };
+enum {
+    ONE_BLOCKING,
+    ONE_NONBLOCKING,
+    ONE_INIT,
+    BLOCKING,
+    NONBLOCKING,
+    INIT,
+    TYPES_BLOCKING,
+    TYPES_NONBLOCKING,
+    TYPES_INIT,
+    FUNCTIONS
+};
 static _Atomic int calls[FUNCTIONS], by_rota[FUNCTIONS];
 
 static void expect(int function, int rota)
@@ -54,12 +66,15 @@ static void expect(int function, int rota)
 
 static void print_expected(void)
 {
-    static const char *const name[] = {"MPI_Alltoallv_init", "MPI_Alltoallv",
-                                       "MPI_Ialltoallv"};
+    static const char *const name[] = {
+        "MPI_Alltoall",  "MPI_Ialltoall",  "MPI_Alltoall_init",
+        "MPI_Alltoallv", "MPI_Ialltoallv", "MPI_Alltoallv_init",
+        "MPI_Alltoallw", "MPI_Ialltoallw", "MPI_Alltoallw_init"};
 
     for (int i = 0; i < FUNCTIONS && world_me == 0; i++)
-        printf("rank 0: %s calls=%d by_rota=%d passed_on=%d\n", name[i],
-               calls[i], by_rota[i], calls[i] - by_rota[i]);
+        if (calls[i] > 0)
+            printf("rank 0: %s calls=%d by_rota=%d passed_on=%d\n", name[i],
+                   calls[i], by_rota[i], calls[i] - by_rota[i]);
 }
 
 /* ---- exchanges of ints ------------------------------------------------------ */
@@ -397,6 +412,328 @@ static void types(void)
         MPI_Type_free(&p.type[0]);
         MPI_Type_free(&p.type[1]);
     }
+}
+
+/* ---- one size for all blocks ------------------------------------------------ */
+
+/* Blocks of n pairs of ints: see make_type. The first int of a buffer is a
+ * guard. */
+typedef struct equal {
+    int n, layout[2];
+    int *data[2];
+    MPI_Datatype type[2];
+} equal;
+
+static int *int_of_equal(const equal *x, int side, int q, int element, int i)
+{
+    return x->data[side] + 1 + (q * x->n + element) * spacing(x->layout[side]) +
+           place(x->layout[side], i);
+}
+
+static void fill_equal(const equal *x, int side, int round)
+{
+    for (int q = 0; q < world_P; q++)
+        for (int e = 0; e < x->n; e++)
+            for (int i = 0; i < 2; i++)
+                *int_of_equal(x, side, q, e, i) =
+                    value(world_me, q, 2 * e + i, round);
+}
+
+static equal make_equal(int n, int round)
+{
+    equal x = {.n = n};
+    const size_t ints = (size_t)(n * world_P * PAIR + 2);
+
+    for (int side = 0; side < 2; side++) {
+        x.layout[side] = (world_me * (1 - side) + round / (1 + side)) % LAYOUTS;
+        x.data[side] = malloc(ints * sizeof(int));
+        memset(x.data[side], 0x55, ints * sizeof(int));
+        x.type[side] = make_type(x.layout[side]);
+    }
+    fill_equal(&x, 0, round);
+    return x;
+}
+
+static void free_types(equal *x)
+{
+    for (int side = 0; side < 2; side++)
+        MUST(MPI_Type_free(&x->type[side]));
+}
+
+static void check_equal(const equal *x, int round, int line)
+{
+    const int after = 1 + world_P * x->n * spacing(x->layout[1]);
+    int wrong = 0;
+
+    for (int q = 0; q < world_P; q++)
+        for (int e = 0; e < x->n; e++)
+            for (int i = 0; i < 2; i++)
+                wrong += *int_of_equal(x, 1, q, e, i) !=
+                         value(q, world_me, 2 * e + i, round);
+    wrong += x->data[1][0] != 0x55555555 || x->data[1][after] != 0x55555555;
+    if (wrong)
+        fail(line, "wrong data");
+}
+
+static void free_equal(equal *x)
+{
+    free(x->data[0]);
+    free(x->data[1]);
+}
+
+#define E(x)                                                                   \
+    (x)->data[0] + 1, (x)->n, (x)->type[0], (x)->data[1] + 1, (x)->n,          \
+        (x)->type[1], MPI_COMM_WORLD
+
+static void equal_blocks(void)
+{
+    test_case = "equal blocks";
+    for (int round = 0; round < 12; round++) {
+        equal x = make_equal(round % 4 * 50, round);
+        expect(ONE_BLOCKING, world_P > 1 && x.n > 0);
+        if (round % 2)
+            MUST(MPI_Alltoall_c(E(&x)));
+        else
+            MUST(MPI_Alltoall(E(&x)));
+        check_equal(&x, round, __LINE__);
+        free_types(&x);
+        free_equal(&x);
+    }
+}
+
+static void equal_in_place(void)
+{
+    test_case = "equal blocks in place";
+    for (int round = 0; round < 6; round++) {
+        equal x = make_equal(10, round);
+        fill_equal(&x, 1, round);
+        expect(ONE_BLOCKING, world_P > 1);
+        MUST(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x.data[1] + 1,
+                          x.n, x.type[1], MPI_COMM_WORLD));
+        check_equal(&x, round, __LINE__);
+        free_types(&x);
+        free_equal(&x);
+    }
+}
+
+/* More sizes than are remembered at a time, some of them again. */
+static void equal_sizes(void)
+{
+    enum { SIZES = 80 };
+
+    test_case = "sizes";
+    for (int round = 0; round < 2 * SIZES; round++) {
+        const int n = round % 3 ? round % SIZES + 1 : 7;
+        equal x = make_equal(n, round);
+        expect(ONE_BLOCKING, world_P > 1);
+        MUST(MPI_Alltoall(E(&x)));
+        check_equal(&x, round, __LINE__);
+        free_types(&x);
+        free_equal(&x);
+    }
+}
+
+static void equal_persistent(void)
+{
+    test_case = "equal blocks, persistent";
+    for (int round = 0; round < 6; round++) {
+        equal x = make_equal(round * 40, round);
+        MPI_Request r;
+        expect(ONE_INIT, 1);
+        if (round % 2)
+            MUST(MPI_Alltoall_init_c(E(&x), MPI_INFO_NULL, &r));
+        else
+            MUST(MPI_Alltoall_init(E(&x), MPI_INFO_NULL, &r));
+        for (int again = 0; again < 3; again++) {
+            fill_equal(&x, 0, again);
+            MUST(MPI_Start(&r));
+            MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            check_equal(&x, again, __LINE__);
+        }
+        MUST(MPI_Request_free(&r));
+        free_types(&x);
+        free_equal(&x);
+    }
+}
+
+/* Plans were made in nonblocking(). */
+static void equal_nonblocking(void)
+{
+    test_case = "equal blocks, nonblocking";
+    for (int round = 0; round < 12; round++) {
+        equal x = make_equal(round % 3 * 50, round);
+        MPI_Request r;
+        expect(ONE_NONBLOCKING, world_P > 1);
+        if (round % 2)
+            MUST(MPI_Ialltoall_c(E(&x), &r));
+        else
+            MUST(MPI_Ialltoall(E(&x), &r));
+        free_types(&x);
+        MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        check_equal(&x, round, __LINE__);
+        free_equal(&x);
+    }
+}
+
+/* ---- a type for each block -------------------------------------------------- */
+
+/* Blocks of n pairs of ints; layouts differ by rank, peer and seed. */
+typedef struct typed {
+    int n, seed;
+    int *data[2];
+    int counts[2][64], displs[2][64];
+    MPI_Count counts_c[2][64];
+    MPI_Aint displs_c[2][64];
+    MPI_Datatype type[2][64];
+} typed;
+
+static int layout_of(const typed *x, int side, int q)
+{
+    return (world_me + (side + 1) * q + x->seed + side) % LAYOUTS;
+}
+
+static int *int_of_typed(const typed *x, int side, int q, int element, int i)
+{
+    const int layout = layout_of(x, side, q);
+
+    return x->data[side] + 1 + q * (x->n + 1) * PAIR +
+           element * spacing(layout) + place(layout, i);
+}
+
+static void make_types(typed *x)
+{
+    for (int side = 0; side < 2; side++)
+        for (int q = 0; q < world_P; q++)
+            x->type[side][q] = make_type(layout_of(x, side, q));
+}
+
+static void free_typed_types(typed *x)
+{
+    for (int side = 0; side < 2; side++)
+        for (int q = 0; q < world_P; q++)
+            MUST(MPI_Type_free(&x->type[side][q]));
+}
+
+static typed make_typed(int n, int seed)
+{
+    typed x = {.n = n, .seed = seed};
+
+    for (int side = 0; side < 2; side++) {
+        x.data[side] =
+            malloc((size_t)(world_P * (n + 1) * PAIR + 2) * sizeof(int));
+        for (int q = 0; q < world_P; q++) {
+            x.counts[side][q] = n;
+            x.displs[side][q] = (1 + q * (n + 1) * PAIR) * (int)sizeof(int);
+            x.counts_c[side][q] = x.counts[side][q];
+            x.displs_c[side][q] = x.displs[side][q];
+        }
+    }
+    make_types(&x);
+    return x;
+}
+
+static void fill_typed(const typed *x, int round)
+{
+    memset(x->data[1], 0x55,
+           (size_t)(world_P * (x->n + 1) * PAIR + 2) * sizeof(int));
+    for (int q = 0; q < world_P; q++)
+        for (int e = 0; e < x->n; e++)
+            for (int i = 0; i < 2; i++)
+                *int_of_typed(x, 0, q, e, i) =
+                    value(world_me, q, 2 * e + i, round);
+}
+
+static void check_typed(const typed *x, int round, int line)
+{
+    int wrong = 0;
+
+    for (int q = 0; q < world_P; q++) {
+        for (int e = 0; e < x->n; e++)
+            for (int i = 0; i < 2; i++)
+                wrong += *int_of_typed(x, 1, q, e, i) !=
+                         value(q, world_me, 2 * e + i, round);
+        /* behind the block */
+        wrong += x->data[1][1 + (q * (x->n + 1) + x->n) * PAIR] != 0x55555555;
+    }
+    if (wrong)
+        fail(line, "wrong data");
+}
+
+static void destroy_typed(typed *x)
+{
+    free_typed_types(x);
+    free(x->data[0]);
+    free(x->data[1]);
+}
+
+#define W(x)                                                                   \
+    (x)->data[0], (x)->counts[0], (x)->displs[0], (x)->type[0], (x)->data[1],  \
+        (x)->counts[1], (x)->displs[1], (x)->type[1], MPI_COMM_WORLD
+#define W_C(x)                                                                 \
+    (x)->data[0], (x)->counts_c[0], (x)->displs_c[0], (x)->type[0],            \
+        (x)->data[1], (x)->counts_c[1], (x)->displs_c[1], (x)->type[1],        \
+        MPI_COMM_WORLD
+
+/* Other layouts from now on. Every second time they have the handles of those
+ * before, since MPICH gives out first what was freed last. */
+static void change_types(typed x[2])
+{
+    for (int i = 0; i < 2; i++)
+        free_typed_types(&x[i]);
+    for (int i = 0; i < 2; i++) {
+        x[i].seed = (x[i].seed + 1) % LAYOUTS;
+        make_types(&x[i]);
+    }
+}
+
+/* Two sets of arguments in turn; then types are freed, and their handles are
+ * those of other types. On one rank alone, some of the time. */
+static void typed_blocks(void)
+{
+    test_case = "a type a block";
+    typed x[2] = {make_typed(5, 0), make_typed(5, 1)};
+    for (int round = 0; round < 16; round++) {
+        typed *const now = &x[round % 2];
+        if (round >= 8 && (round < 12 || world_me == 0))
+            change_types(x);
+        fill_typed(now, round);
+        expect(TYPES_BLOCKING, world_P > 1);
+        if (round % 3)
+            MUST(MPI_Alltoallw(W(now)));
+        else
+            MUST(MPI_Alltoallw_c(W_C(now)));
+        check_typed(now, round, __LINE__);
+    }
+    destroy_typed(&x[0]);
+    destroy_typed(&x[1]);
+}
+
+static void typed_requests(void)
+{
+    typed x = make_typed(20, 2);
+    MPI_Request r;
+
+    test_case = "a type a block, requests";
+    for (int round = 0; round < 4; round++) {
+        expect(TYPES_INIT, 1);
+        if (round % 2)
+            MUST(MPI_Alltoallw_init_c(W_C(&x), MPI_INFO_NULL, &r));
+        else
+            MUST(MPI_Alltoallw_init(W(&x), MPI_INFO_NULL, &r));
+        for (int again = 0; again < 3; again++) {
+            fill_typed(&x, again);
+            MUST(MPI_Start(&r));
+            MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            check_typed(&x, again, __LINE__);
+        }
+        MUST(MPI_Request_free(&r));
+        fill_typed(&x, 9);
+        expect(TYPES_NONBLOCKING, 0);
+        MUST(MPI_Ialltoallw(W(&x), &r));
+        MUST(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        check_typed(&x, 9, __LINE__);
+    }
+    destroy_typed(&x);
 }
 
 /* ---- persistent ------------------------------------------------------------- */
@@ -1065,19 +1402,35 @@ static void must_be_alike(int ours, int mpis, const char *name, int line)
         fail(line, *text ? text : name);
 }
 
-#define ALIKE(...)                                                             \
+#define ALIKE_BUT_INIT(name, lower, ...)                                       \
     do {                                                                       \
         MPI_Request a_ = MPI_REQUEST_NULL, b_ = MPI_REQUEST_NULL;              \
-        const int blocking_ = PMPI_Alltoallv(__VA_ARGS__, MPI_COMM_WORLD);     \
-        must_be_alike(MPI_Alltoallv(__VA_ARGS__, MPI_COMM_WORLD), blocking_,   \
-                      "MPI_Alltoallv", __LINE__);                              \
-        const int started_ =                                                   \
-            PMPI_Ialltoallv(__VA_ARGS__, MPI_COMM_WORLD, &a_);                 \
+        const int blocking_ = PMPI_##name(__VA_ARGS__, MPI_COMM_WORLD);        \
+        must_be_alike(MPI_##name(__VA_ARGS__, MPI_COMM_WORLD), blocking_,      \
+                      "MPI_" #name, __LINE__);                                 \
+        const int started_ = PMPI_I##lower(__VA_ARGS__, MPI_COMM_WORLD, &a_);  \
         PMPI_Wait(&a_, MPI_STATUS_IGNORE);                                     \
-        must_be_alike(MPI_Ialltoallv(__VA_ARGS__, MPI_COMM_WORLD, &b_),        \
-                      started_, "MPI_Ialltoallv", __LINE__);                   \
+        must_be_alike(MPI_I##lower(__VA_ARGS__, MPI_COMM_WORLD, &b_),          \
+                      started_, "MPI_I" #lower, __LINE__);                     \
         MUST(MPI_Wait(&b_, MPI_STATUS_IGNORE));                                \
     } while (0)
+#define ALIKE_BY(name, lower, ...)                                             \
+    do {                                                                       \
+        MPI_Request c_ = MPI_REQUEST_NULL, d_ = MPI_REQUEST_NULL;              \
+        ALIKE_BUT_INIT(name, lower, __VA_ARGS__);                              \
+        const int made_ = PMPI_##name##_init(__VA_ARGS__, MPI_COMM_WORLD,      \
+                                             MPI_INFO_NULL, &c_);              \
+        must_be_alike(MPI_##name##_init(__VA_ARGS__, MPI_COMM_WORLD,           \
+                                        MPI_INFO_NULL, &d_),                   \
+                      made_, "MPI_" #name "_init", __LINE__);                  \
+        if (c_ != MPI_REQUEST_NULL)                                            \
+            MUST(PMPI_Request_free(&c_));                                      \
+        if (d_ != MPI_REQUEST_NULL)                                            \
+            MUST(MPI_Request_free(&d_));                                       \
+    } while (0)
+#define ALIKE(...) ALIKE_BY(Alltoallv, alltoallv, __VA_ARGS__)
+#define ALIKE_W(...) ALIKE_BY(Alltoallw, alltoallw, __VA_ARGS__)
+#define ALIKE_ONE(...) ALIKE_BY(Alltoall, alltoall, __VA_ARGS__)
 
 /* Whatever MPI says of arguments, librota_mpi says. */
 static void checks_alike(void)
@@ -1107,10 +1460,42 @@ static void checks_alike(void)
     ALIKE(from, none, at, MPI_BYTE, MPI_IN_PLACE, none, at, MPI_BYTE);
     ALIKE(to, n, at, MPI_BYTE, to, n, at, MPI_BYTE);
     ALIKE(to, n, at, MPI_BYTE, to, again, beside, MPI_BYTE);
-    ALIKE(to, none, at, MPI_BYTE, to, none, at, MPI_BYTE);
+    /* Where there is nothing, Rota sees nothing wrong. */
+    ALIKE_BUT_INIT(Alltoallv, alltoallv, to, none, at, MPI_BYTE, to, none, at,
+                   MPI_BYTE);
     ALIKE(NULL, n, at, MPI_BYTE, to, n, at, MPI_BYTE);
     ALIKE(from, n, at, MPI_BYTE, NULL, n, at, MPI_BYTE);
     ALIKE(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, to, n, at, MPI_BYTE);
+    ALIKE_ONE(from, 1, MPI_BYTE, to, 1, MPI_BYTE);
+    ALIKE_ONE(from, -1, MPI_BYTE, to, 1, MPI_BYTE);
+    ALIKE_ONE(from, 1, MPI_BYTE, to, -1, MPI_BYTE);
+    ALIKE_ONE(from, 1, MPI_DATATYPE_NULL, to, 1, MPI_BYTE);
+    ALIKE_ONE(from, 1, MPI_BYTE, to, 1, MPI_DATATYPE_NULL);
+    ALIKE_ONE(from, 1, raw, to, 2, MPI_BYTE);
+    ALIKE_ONE(from, 0, MPI_BYTE, to, 0, raw);
+    ALIKE_ONE(from, 1, MPI_BYTE, MPI_IN_PLACE, 1, MPI_BYTE);
+    ALIKE_ONE(from, 0, MPI_BYTE, MPI_IN_PLACE, 0, MPI_BYTE);
+    ALIKE_ONE(to, 1, MPI_BYTE, to, 1, MPI_BYTE);
+    ALIKE_ONE(to, 0, MPI_BYTE, to, 0, MPI_BYTE);
+    ALIKE_ONE(NULL, 1, MPI_BYTE, to, 1, MPI_BYTE);
+    ALIKE_ONE(from, 1, MPI_BYTE, NULL, 1, MPI_BYTE);
+    ALIKE_ONE(NULL, 0, MPI_BYTE, NULL, 0, MPI_BYTE);
+    ALIKE_ONE(MPI_IN_PLACE, 1, MPI_DATATYPE_NULL, to, 1, MPI_BYTE);
+    MPI_Datatype bytes[MOST], mixed[MOST], bad[MOST];
+    for (int i = 0; i < world_P; i++)
+        bytes[i] = mixed[i] = bad[i] = MPI_BYTE;
+    mixed[0] = MPI_CHAR;
+    bad[world_P - 1] = MPI_DATATYPE_NULL;
+    ALIKE_W(from, n, at, bytes, to, n, at, bytes);
+    ALIKE_W(from, n, at, bytes, to, n, at, mixed);
+    ALIKE_W(from, negative, at, bytes, to, n, at, bytes);
+    ALIKE_W(from, n, at, bytes, to, negative, at, bytes);
+    ALIKE_W(from, n, at, bad, to, n, at, bytes);
+    ALIKE_W(from, n, at, bytes, to, n, at, bad);
+    ALIKE_W(from, n, at, bytes, MPI_IN_PLACE, n, at, bytes);
+    ALIKE_W(to, n, at, bytes, to, n, at, bytes);
+    ALIKE_W(NULL, n, at, bytes, to, n, at, bytes);
+    ALIKE_W(MPI_IN_PLACE, NULL, NULL, NULL, to, n, at, bytes);
     must_be_alike(MPI_Ialltoallv(from, n, at, MPI_BYTE, to, n, at, MPI_BYTE,
                                  MPI_COMM_WORLD, NULL),
                   MPI_ERR_ARG, "MPI_Ialltoallv", __LINE__);
@@ -1253,6 +1638,23 @@ static void short_lived(void)
     MUST(MPI_Comm_free(&pair));
 }
 
+static void reshape(void)
+{
+    enum { ROUNDS = 400, SCALE = 50000 };
+    MPI_Comm comm;
+
+    test_case = "reshape";
+    for (int i = 0; i < ROUNDS; i++) {
+        MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        exchange x = make(comm, i, SCALE);
+        fill(&x, i);
+        MUST(MPI_Alltoallv(V(&x)));
+        CHECK_DATA(&x, i);
+        destroy(&x);
+        MUST(MPI_Comm_free(&comm));
+    }
+}
+
 /* ---- threads ---------------------------------------------------------------- */
 
 static void *run_thread(void *arg)
@@ -1313,12 +1715,19 @@ static void common(void)
     blocking();
     in_place();
     types();
+    equal_blocks();
+    equal_in_place();
+    equal_sizes();
+    equal_persistent();
+    typed_blocks();
+    typed_requests();
     persistent();
     get_status();
     arrays();
     ours_alone();
     nonblocking();
     nonblocking_types();
+    equal_nonblocking();
     freed_comm();
     comm_again();
     intercomm();
@@ -1388,6 +1797,8 @@ int main(int argc, char **argv)
         past();
     else if (strcmp(what, "short") == 0)
         short_lived();
+    else if (strcmp(what, "reshape") == 0)
+        reshape();
     else
         fail(__LINE__, "common, inactive, errors, past; threads, if MPI can");
     mine = failures;

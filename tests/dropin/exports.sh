@@ -11,7 +11,9 @@ trap 'rm -rf "$work"' EXIT
 {
     sed -n 's/^ROTA_\(WRAP\|MEET\)(\([A-Za-z_]*\),.*/MPI_\2/p' \
         "$root/src/mpi/list.h"
-    sed -n 's/^ROTA_F08(\([a-z0-9_]*\))$/\1/p' "$root/src/mpi/f08.c"
+    sed -n 's/^ROTA_CALLS(\([A-Za-z_]*\), \([a-z_]*\),.*/MPI_\1 MPI_I\2 MPI_\1_init/p' \
+        "$root/src/mpi/list.h" | tr ' ' '\n' | sed 'p; s/$/_c/'
+    sed -n 's/^ROTA_F08(\([a-z0-9_]*\),.*/\1/p' "$root/src/mpi/f08.c"
 } | sort >"$work/listed"
 nm -D --defined-only "$library" | awk '$2 ~ /[A-Z]/ { print $3 }' |
     sort >"$work/exported"

@@ -54,6 +54,10 @@ case_options()
         --verify
     fails '--shape wants n1 or n2, not "n3"' 2 --shape n3
     fails 'both --points and --shape' 1 --shape n1 --points 8
+    fails '--memory does not go with' 1 --shape n1 --memory 8
+    succeeds 2 --memory 1 --steps 1 --rounds 1 --exchange rota
+    has '32768 points, 128 rows' || complain "$ran: points of 1 MiB"
+    has 'GFlop/s, rota:' || complain "$ran: rate"
     fails '--steps wants a whole number from 1' 1 --steps 0
     fails 'unknown exchange: tcp' 2 --exchange tcp
     succeeds 1 --help

@@ -6,8 +6,8 @@
  * refused, others are ignored.
  */
 #include "base/err.h"
+#include "choose/hints.h"
 #include "fuzz/fuzz.h"
-#include "plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

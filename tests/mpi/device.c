@@ -10,6 +10,7 @@
 #include "device/layout.h"
 #include "harness.h"
 #include "pattern.h"
+#include "plan/pieces.h"
 #include "testdev.h"
 
 #include <stdio.h>
@@ -580,7 +581,7 @@ static void check_layout(MPI_Datatype type, int count, const char *what)
     static char memory[2][ROOM], packed[2][ROOM];
     int size, position = 0;
     MPI_Aint lb, extent;
-    rota_layout l;
+    rota_layout l = {0};
     rota_queue *q;
     const rota_device *const device = rota_device_in_use();
     char *const there = testdev_alloc(ROOM);
@@ -589,21 +590,22 @@ static void check_layout(MPI_Datatype type, int count, const char *what)
     MPI_Type_commit(&type);
     MPI_Type_size(type, &size);
     MPI_Type_get_extent(type, &lb, &extent);
-    const rota_type t = {type, (size_t)size, extent};
     const size_t bytes = (size_t)size * (size_t)count;
     for (size_t i = 0; i < ROOM; i++)
         memory[0][i] = (char)test_hash(i);
     testdev_put(there, memory[0], ROOM);
-    MUST(rota_layout_make(&t, MPI_COMM_WORLD, &l));
+    MUST(rota_layout_find(type, MPI_COMM_WORLD, &l));
+    const rota_type t = {
+        .mpi = type, .size = (size_t)size, .extent = extent, .layout = &l};
     MUST(device->queue_make(there, &q));
-    MUST(rota_layout_pack(&l, device, q, there + BEFORE, bytes, packed[0]));
+    MUST(rota_device_pack(&t, device, q, there + BEFORE, bytes, packed[0]));
     MUST(device->queue_drain(q));
     MPI_Pack(memory[0] + BEFORE, count, type, packed[1], ROOM, &position,
              MPI_COMM_WORLD);
     CHECK(memcmp(packed[0], packed[1], bytes) == 0);
     memset(memory[0], 0, ROOM);
     testdev_put(there, memory[0], ROOM);
-    MUST(rota_layout_unpack(&l, device, q, packed[1], bytes, there + BEFORE));
+    MUST(rota_device_unpack(&t, device, q, packed[1], bytes, there + BEFORE));
     MUST(device->queue_drain(q));
     position = 0;
     MPI_Unpack(packed[1], (int)bytes, &position, memory[0] + BEFORE, count,

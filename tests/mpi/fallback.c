@@ -18,6 +18,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -230,7 +231,7 @@ static int make_plan(job *j, MPI_Comm comm, MPI_Info info)
 
 /* Buffers are on the heap as it is, so that live counts only what the library
  * has. */
-static int open_kind(job *j, kind of, MPI_Comm comm, MPI_Info info)
+static void lay_out(job *j, kind of, size_t spread)
 {
     int sent = 0, received = 0;
 
@@ -243,9 +244,14 @@ static int open_kind(job *j, kind of, MPI_Comm comm, MPI_Info info)
         received += j->recv_count[q];
     }
     j->kind = of;
-    j->send = __real_malloc((size_t)sent);
-    j->recv = __real_malloc((size_t)received);
+    j->send = __real_malloc(spread * (size_t)sent);
+    j->recv = __real_malloc(spread * (size_t)received);
     j->plan = NULL;
+}
+
+static int open_kind(job *j, kind of, MPI_Comm comm, MPI_Info info)
+{
+    lay_out(j, of, 1);
     return make_plan(j, comm, info);
 }
 
@@ -288,22 +294,32 @@ static unsigned char *finish(job *j)
     return found;
 }
 
+/* Elements are bytes that lie so far apart. */
+static void fill(job *j, int k, int spread)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < j->send_count[q]; i++)
+            j->send[spread * (j->send_at[q] + i)] =
+                payload(test_me, q, (size_t)i, k);
+}
+
+static void check(const job *j, const unsigned char *found, int k, int spread)
+{
+    for (int q = 0; q < test_P; q++) {
+        int i = 0;
+        while (i < j->recv_count[q] && found[spread * (j->recv_at[q] + i)] ==
+                                           payload(q, test_me, (size_t)i, k))
+            i++;
+        CHECK(i == j->recv_count[q]);
+    }
+}
+
 static void run(job *j)
 {
     for (int k = 1; k <= 3; k++) {
-        for (int q = 0; q < test_P; q++)
-            for (int i = 0; i < j->send_count[q]; i++)
-                j->send[j->send_at[q] + i] = payload(test_me, q, (size_t)i, k);
+        fill(j, k, 1);
         MUST(start(j));
-        const unsigned char *const found = finish(j);
-        for (int q = 0; q < test_P; q++) {
-            int i = 0;
-            while (i < j->recv_count[q] &&
-                   found[j->recv_at[q] + i] ==
-                       payload(q, test_me, (size_t)i, k))
-                i++;
-            CHECK(i == j->recv_count[q]);
-        }
+        check(j, finish(j), k, 1);
     }
 }
 
@@ -533,6 +549,185 @@ static void read_others(void)
     MPI_Comm_free(&comm);
 }
 
+/* ---- refused while plans run --------------------------------------------------- */
+
+/* Pieces of the pool, all that a rank may have. */
+enum { MOST_PIECES = 1 << 12 };
+static rota_piece piece[MOST_PIECES];
+static int n_pieces;
+
+static bool is_never_taken(void *owner, uint64_t entry)
+{
+    (void)owner;
+    (void)entry;
+    return false;
+}
+
+static void take_pieces(void)
+{
+    for (; n_pieces < MOST_PIECES; n_pieces++) {
+        piece[n_pieces] = (rota_piece){.is_taken = is_never_taken};
+        if (!rota_pool_take(&piece[n_pieces], ROTA_PIECE, rota_arena_self()))
+            break;
+    }
+}
+
+static void put_pieces(void)
+{
+    while (n_pieces > 0)
+        rota_pool_put(&piece[--n_pieces]);
+}
+
+/* Memory that could be read when the plan was made: on each rank in turn, for
+ * every kind of plan, with pieces in the pool and without. */
+static void stop_reading(void)
+{
+    MPI_Info info =
+        test_info("rota_intranode", "cma", "rota_algorithm", "spread_out");
+
+    test_case = "no cross-memory attach any more";
+    for (int i = 0; i < 6 * test_P; i++) {
+        const int rank = i / 6;
+        MPI_Comm comm;
+        job j;
+        take_stock(); /* no plan before holds memory of others */
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MUST(open_kind(&j, (kind)(i % 3), comm, info));
+        refuse(READV, rank, 0);
+        if (i % 2 && rank != test_me)
+            take_pieces();
+        run(&j);
+        put_pieces();
+        permit(rank);
+        run(&j); /* and never tries again */
+        close_job(&j);
+        MPI_Comm_free(&comm);
+    }
+    check_stock();
+    MPI_Info_free(&info);
+}
+
+typedef struct hungry {
+    kind kind;
+    const char *algorithm, *metadata;
+    bool by_mpi, typed;
+} hungry;
+
+static MPI_Datatype hungry_type(const hungry *f)
+{
+    MPI_Datatype type = MPI_BYTE;
+
+    if (f->typed) {
+        MPI_Type_create_resized(MPI_BYTE, 0, 2, &type);
+        MPI_Type_commit(&type);
+    }
+    return type;
+}
+
+/* One wait; false: memory has run out, and the plan is as active as before. */
+static bool finish_once(job *j, void **found)
+{
+    int errorclass, flag = 0;
+    const int err = j->kind == EXCHANGE
+                        ? rota_exchange_wait(j->plan, found, NULL, NULL)
+                        : rota_wait(j->plan);
+
+    *found = j->kind == EXCHANGE ? *found : j->recv;
+    if (err == MPI_SUCCESS)
+        return true;
+    rota_error_class(err, &errorclass);
+    CHECK(errorclass == MPI_ERR_NO_MEM);
+    if (errorclass != MPI_ERR_NO_MEM)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MUST_FAIL(rota_plan_free(&j->plan), MPI_ERR_REQUEST, "active");
+    rota_test(j->plan, &flag);
+    return false;
+}
+
+/* From the n-th allocation of a run on there is no memory, on one rank, until a
+ * wait has said so. Returns whether it came to that. */
+static bool starve_one(const hungry *f, MPI_Comm comm, MPI_Info info, int n)
+{
+    const int rank = n % test_P, spread = f->typed ? 2 : 1;
+    MPI_Datatype type = hungry_type(f);
+    void *found = NULL;
+    int said = 0;
+    job j;
+
+    lay_out(&j, f->kind, (size_t)spread);
+    if (f->kind == EXCHANGE)
+        MUST(rota_exchange_init(ROTA_UNBOUNDED, type, comm, info, &j.plan));
+    else
+        MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, type, comm, info,
+                                         &j.plan));
+    fill(&j, n, spread);
+    refuse(HEAP, rank, n);
+    MUST(start(&j));
+    while (!finish_once(&j, &found)) {
+        said++;
+        refused = NOTHING;
+    }
+    refused = NOTHING;
+    check(&j, found, n, spread);
+    CHECK(said <= 1);
+    close_job(&j);
+    if (f->typed)
+        MPI_Type_free(&type);
+    return test_max(said);
+}
+
+/* Runs that need memory: what they have begun is finished when there is some. */
+static void starve_all(bool warm)
+{
+    static const hungry form[] = {
+        {EXCHANGE, "spread_out", "fused", false, false},
+        {EXCHANGE, "spread_out", "fused", true, false},
+        {EXCHANGE, "spread_out", "two_phase", true, true},
+        {EXCHANGE, "spread_out", "combined", true, false},
+        {EXCHANGE, "spread_out", "two_phase", false, true},
+        {EXCHANGE, "scattered", "fused", true, false},
+        {EXCHANGE, "consensus", NULL, false, false},
+        {EXCHANGE, "parlogna", "fused", false, false},
+        {EXCHANGE, "parlogna", "combined", true, false},
+        {EXCHANGE, "onmpml", NULL, false, false},
+        {EXCHANGE, "onmpml", NULL, true, false},
+        {VARYING, "parlogna", "fused", true, false},
+        {VARYING, "two_phase_bruck", NULL, false, true},
+    };
+
+    for (size_t i = 0; i < sizeof form / sizeof form[0]; i++) {
+        int n = 0;
+        MPI_Comm comm;
+        MPI_Info info = test_info("rota_algorithm", form[i].algorithm,
+                                  form[i].metadata ? "rota_metadata" : NULL,
+                                  form[i].metadata);
+        MPI_Info_set(info, "rota_radix", "2");
+        if (form[i].by_mpi)
+            MPI_Info_set(info, "rota_intranode", "p2p");
+        test_case = form[i].algorithm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (warm) /* nothing is refused: lines and the pool grow */
+            starve_one(&form[i], comm, info, INT_MAX);
+        while (!warm && starve_one(&form[i], comm, info, n))
+            n++;
+        if (!warm && n == 0 && (form[i].kind == EXCHANGE || test_P > 3))
+            test_fail(__FILE__, __LINE__, "form %zu needs no memory", i);
+        MPI_Comm_free(&comm);
+        MPI_Info_free(&info);
+    }
+}
+
+static void starve(void)
+{
+    starve_all(true);
+    before = take_stock();
+    starve_all(false);
+    test_case = "starved";
+    check_stock();
+}
+
+/* ---- refused while plans are made ------------------------------------------------ */
+
 /* The n-th allocation on the way to a plan fails, on one rank. Returns whether
  * there was one. All ranks have the plan then or none has, for lack of memory;
  * and the next one on the communicator is made. */
@@ -667,7 +862,8 @@ int main(int argc, char **argv)
     } else if (strcmp(first, "unbounded") == 0) {
         need_pool(true);
     } else {
-        take_stock(); /* segments as they come */
+        read_others(); /* the process's first plan */
+        take_stock();  /* segments as they come */
         before = take_stock();
         test_case = "another's memory is not opened";
         refuse_sharing(OPEN, "Permission denied",
@@ -676,9 +872,10 @@ int main(int argc, char **argv)
         refuse_sharing(FALLOCATE, "no room in shared memory",
                        "no memory to share");
         refuse_lines();
-        read_others();
         refuse_reading("auto");
         refuse_reading("cma");
+        starve();
+        stop_reading();  /* after which nobody reads by attach */
         if (test_P == 2) /* so many communicators take more ranks long */
             refuse_heap();
         refuse_growth();

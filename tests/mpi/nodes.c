@@ -221,7 +221,7 @@ static int stated_messages(const rota_plan *plan)
     rota_counts n;
 
     rota_sched_count(&plan->sched, NULL, &n);
-    return (int)n.messages;
+    return (int)(n.messages + n.handed);
 }
 
 /* Hosts are numbered as nodes are. */

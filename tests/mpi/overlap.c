@@ -3,10 +3,13 @@
  *
  * usage: overlap [SEED]
  */
+#include "common/quick.h"
 #include "harness.h"
 #include "pattern.h"
 
-#include "plan/plan.h"
+#include "plan/overlap.h"
+#include "plan/pieces.h"
+#include "plan/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +62,10 @@ static MPI_Datatype make_darray(MPI_Datatype inner)
     const int by[2] = {1, MPI_DISTRIBUTE_DFLT_DARG};
     MPI_Datatype type;
 
-    MPI_Type_create_darray(4, draw(4), 2, size, how, by, grid, MPI_ORDER_C,
-                           inner, &type);
+    /* Open MPI 4.1 refuses some. */
+    if (MPI_Type_create_darray(4, draw(4), 2, size, how, by, grid, MPI_ORDER_C,
+                               inner, &type) != MPI_SUCCESS)
+        MPI_Type_dup(inner, &type);
     return type;
 }
 
@@ -141,29 +146,86 @@ static MPI_Datatype make_type(int depth)
 
 /* ---- one case ------------------------------------------------------------------ */
 
-/* Is a byte of a receive block also of another block? */
+/* Mark a row; is one of its bytes also of another block, or comes twice? */
+static bool mark_row(ptrdiff_t at, size_t width, int bit)
+{
+    bool clash = false;
+
+    for (size_t b = 0; b < width; b++) {
+        unsigned char *const byte = &image[MIDDLE + at + (ptrdiff_t)b];
+        clash = clash || (*byte && (bit == 1 || *byte & 1));
+        *byte |= (unsigned char)bit;
+    }
+    return clash;
+}
+
+/* Packing finds rows in nests of one dimension at most. */
+static bool mark_element(const rota_layout *l, ptrdiff_t at, int bit)
+{
+    bool clash = false;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const rota_nest *const nest = &l->nest[i];
+        const rota_dim rows = nest->depth ? nest->dim[0] : (rota_dim){1, 0};
+        for (size_t k = 0; k < rows.n; k++)
+            if (mark_row(at + nest->at + (ptrdiff_t)k * rows.step, nest->width,
+                         bit))
+                clash = true;
+    }
+    return clash;
+}
+
 static bool mark(const rota_side *side, const rota_layout *l, int bit)
 {
-    const rota_strip whole = {0, 0, 1, 1};
-    const rota_strip *const strips = l->n_strips ? l->strip : &whole;
-    const size_t n_strips = l->n_strips ? l->n_strips : 1;
+    const rota_type *const type = side->types.type;
     bool clash = false;
 
     for (int q = 0; q < P; q++)
-        for (size_t e = 0; e < side->bytes[q] / side->type.size; e++)
-            for (size_t i = 0; i < n_strips; i++)
-                for (size_t k = 0; k < strips[i].n; k++)
-                    for (size_t b = 0; b < strips[i].width; b++) {
-                        unsigned char *const at =
-                            &image[MIDDLE + side->offset[q] +
-                                   (ptrdiff_t)e * side->type.extent +
-                                   strips[i].at +
-                                   (ptrdiff_t)k * strips[i].pitch +
-                                   (ptrdiff_t)b];
-                        clash = clash || (*at && (bit == 1 || *at & 1));
-                        *at |= (unsigned char)bit;
-                    }
+        for (size_t e = 0; e < side->bytes[q] / type->size; e++)
+            if (mark_element(l, side->offset[q] + (ptrdiff_t)e * type->extent,
+                             bit))
+                clash = true;
     return clash;
+}
+
+/* The places of an element's bytes in the order of packing, so many at most. */
+enum { PLACES = 1 << 12 };
+
+static size_t add_places(const rota_nest *nest, int d, ptrdiff_t at,
+                         ptrdiff_t place[], size_t n)
+{
+    if (d == nest->depth) {
+        for (size_t i = 0; i < nest->width && n < PLACES; i++)
+            place[n++] = at + (ptrdiff_t)i;
+        return n;
+    }
+    for (size_t i = 0; i < nest->dim[d].n; i++)
+        n = add_places(nest, d + 1, at + (ptrdiff_t)i * nest->dim[d].step,
+                       place, n);
+    return n;
+}
+
+/* What a type is made of says the same as how MPI packs it. */
+static void compare_layouts(void)
+{
+    static ptrdiff_t place[2][PLACES];
+    rota_layout l[2] = {{0}};
+    size_t n[2] = {0};
+    MPI_Datatype type = make_type(1 + draw(2));
+
+    MPI_Type_commit(&type);
+    MUST(rota_layout_find(type, MPI_COMM_SELF, &l[0]));
+    MUST(rota_layout_probe(type, MPI_COMM_SELF, &l[1]));
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < l[k].n; i++)
+            n[k] =
+                add_places(&l[k].nest[i], 0, l[k].nest[i].at, place[k], n[k]);
+    if (!l[0].unknown)
+        CHECK(n[0] == n[1] &&
+              memcmp(place[0], place[1], n[0] * sizeof place[0][0]) == 0);
+    for (int k = 0; k < 2; k++)
+        rota_layout_free(&l[k]);
+    MPI_Type_free(&type);
 }
 
 static void make_side(rota_side *side, size_t bytes[], ptrdiff_t offset[])
@@ -176,7 +238,7 @@ static void make_side(rota_side *side, size_t bytes[], ptrdiff_t offset[])
         MPI_Type_commit(&type);
     *side = (rota_side){
         .base = (char *)image + MIDDLE, .bytes = bytes, .offset = offset};
-    MUST(rota_type_from_mpi(type, "type", MPI_COMM_SELF, &side->type, &unit));
+    MUST(rota_types_make(type, "type", MPI_COMM_SELF, &side->types, &unit));
     if (type != MPI_BYTE)
         MPI_Type_free(&type);
     for (int q = 0; q < P; q++) {
@@ -185,24 +247,36 @@ static void make_side(rota_side *side, size_t bytes[], ptrdiff_t offset[])
     }
 }
 
+/* With Open MPI the layouts of some types are not (pieces.c). */
+static bool is_known(const rota_side *side)
+{
+    return rota_types_are_bytes(&side->types) || side->types.type->layout;
+}
+
 static void compare(void)
 {
     size_t bytes[2][P];
     ptrdiff_t offset[2][P];
     rota_side send, recv;
+    rota_problem problem = {.P = P};
     rota_layout l[2] = {{0}};
     const bool both = draw(2);
 
     make_side(&recv, bytes[0], offset[0]);
     make_side(&send, bytes[1], offset[1]);
-    MUST(rota_layout_make(&recv.type, MPI_COMM_SELF, &l[0]));
-    MUST(rota_layout_make(&send.type, MPI_COMM_SELF, &l[1]));
+    MUST(rota_layout_probe(recv.types.type->mpi, MPI_COMM_SELF, &l[0]));
+    MUST(rota_layout_probe(send.types.type->mpi, MPI_COMM_SELF, &l[1]));
     memset(image, 0, sizeof image);
     const bool received = mark(&recv, &l[0], 1);
     const bool sent = both && mark(&send, &l[1], 2);
-    const int found =
-        rota_check_overlap(P, both ? &send : NULL, &recv, true, MPI_COMM_SELF);
-    if (received || sent)
+    problem.in_place = !both;
+    problem.send = send;
+    problem.recv = recv;
+    problem.send.n = problem.recv.n = P;
+    const int found = rota_check_overlap(&problem, true);
+    if (!is_known(&recv) || !is_known(&send))
+        CHECK(found == MPI_SUCCESS || received || sent);
+    else if (received || sent)
         CHECK((found == MPI_ERR_ARG && received) ||
               (found == MPI_ERR_BUFFER && sent));
     else
@@ -210,25 +284,21 @@ static void compare(void)
     rota_fail_clear();
     for (int i = 0; i < 2; i++)
         rota_layout_free(&l[i]);
-    rota_type_free(&recv.type);
-    rota_type_free(&send.type);
+    rota_types_free(&recv.types);
+    rota_types_free(&send.types);
 }
 
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-#ifdef OPEN_MPI
-    puts("skipped: Open MPI tells other layouts than it packs (pieces.c)");
-    fflush(stdout);
-    MPI_Finalize();
-    return 77;
-#endif
     const uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    const uint64_t end = argc > 1 ? first + 1 : CASES + 1;
+    const uint64_t cases = test_is_slow() ? CASES / 20 : CASES;
+    const uint64_t end = argc > 1 ? first + 1 : cases + 1;
     for (uint64_t i = first; i < end && !test_failures(); i++) {
         seed = i << 32;
         snprintf(again, sizeof again, "seed %llu", (unsigned long long)i);
         test_case = again;
+        compare_layouts();
         compare();
     }
     return test_end();

@@ -3,6 +3,10 @@
  *   progress            under MPI_THREAD_SINGLE
  *   progress multiple   under MPI_THREAD_MULTIPLE
  *   progress nodes      what several nodes can: MPI moves the rest
+ *   progress nodes multiple
+ *   progress combinations [funneled | serialized | multiple]
+ *                       every kind of plan, way of messages, hint and place of the
+ *                       others that docs/guide.md says is safe
  *
  * All ranks start a plan. One of them completes it, and only then may the others
  * leave where they are: in a call of MPI, asleep, or busy. Where nothing moves
@@ -12,6 +16,7 @@
 #include "pattern.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +29,7 @@
 static _Atomic int *rounds_done;
 static int rounds;
 static MPI_Comm aside;
+static bool multiple; /* MPI_THREAD_MULTIPLE */
 
 static void share_rounds(MPI_Win *window)
 {
@@ -40,9 +46,26 @@ static void share_rounds(MPI_Win *window)
 
 /* ---- where the others are ---------------------------------------------------- */
 
-typedef enum place { RECEIVING, AT_BARRIER, ASLEEP, BUSY, N_PLACES } place;
+typedef enum place {
+    RECEIVING,
+    AT_BARRIER,
+    ASLEEP,
+    BUSY,
+    N_PLACES,
+    IN_HANDLER = N_PLACES, /* of a signal */
+    ALL_PLACES
+} place;
 
 static int n_places = N_PLACES; /* that are tried */
+
+static void on_signal(int number)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+
+    (void)number;
+    while (atomic_load(rounds_done) < rounds)
+        nanosleep(&nap, NULL);
+}
 
 static void stay(place where, int until)
 {
@@ -55,6 +78,10 @@ static void stay(place where, int until)
         break;
     case AT_BARRIER:
         MUST(MPI_Barrier(aside));
+        break;
+    case IN_HANDLER:
+        signal(SIGUSR1, on_signal);
+        raise(SIGUSR1);
         break;
     default:
         while (atomic_load(rounds_done) < rounds)
@@ -109,12 +136,15 @@ static void lay_out(job *j)
     j->recv = malloc((size_t)at[1]);
 }
 
-static job open_job(kind kind, const char *algorithm, size_t largest)
+static job open_with(kind kind, const char *algorithm, size_t largest,
+                     const char *progress, const char *intranode)
 {
     job j = {.kind = kind, .algorithm = algorithm, .largest = largest};
-    MPI_Info info =
-        test_info("rota_algorithm", algorithm, "rota_progress", "thread");
+    MPI_Info info = test_info("rota_progress", progress,
+                              algorithm ? "rota_algorithm" : NULL, algorithm);
 
+    if (intranode)
+        MPI_Info_set(info, "rota_intranode", intranode);
     lay_out(&j);
     if (kind == FIXED)
         MUST(rota_alltoallv_init(j.send, j.count[0], j.displ[0], MPI_BYTE,
@@ -124,10 +154,16 @@ static job open_job(kind kind, const char *algorithm, size_t largest)
         MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE,
                                          MPI_COMM_WORLD, info, &j.plan));
     else
-        MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
-                                &j.plan));
+        MUST(rota_exchange_init(strcmp(progress, "mpi") == 0 ? largest
+                                                             : ROTA_UNBOUNDED,
+                                MPI_BYTE, MPI_COMM_WORLD, info, &j.plan));
     MPI_Info_free(&info);
     return j;
+}
+
+static job open_job(kind kind, const char *algorithm, size_t largest)
+{
+    return open_with(kind, algorithm, largest, "thread", NULL);
 }
 
 static void close_job(job *j)
@@ -302,8 +338,12 @@ static void description(void)
     MUST(MPI_Type_vector(2, 1, 2, MPI_INT, &type));
     MUST(MPI_Type_commit(&type));
     check_description(MPI_BYTE, "\"progress\":\"thread\"");
-    check_description(type, "\"progress\":\"calls\"");
-    check_description(type, "MPI packs elements of a type");
+    if (multiple) { /* the thread may call MPI */
+        check_description(type, "\"progress\":\"thread\"");
+    } else {
+        check_description(type, "\"progress\":\"calls\"");
+        check_description(type, "MPI packs elements of a type");
+    }
     MUST(MPI_Type_free(&type));
 }
 
@@ -341,13 +381,95 @@ static void left_behind(void)
     go_round(&j, 1, ASLEEP);
 }
 
+/* ---- combinations ---------------------------------------------------------------- */
+
+/* How messages within the node go; between nodes they go by MPI. */
+typedef struct way {
+    const char *name, *intranode;
+    size_t largest;
+    bool by_mpi;
+} way;
+
+static const way lines = {"lines", NULL, 40, false};
+static const way pool = {"pool", "shm", 150000, false};
+static const way mpi_short = {"MPI", "p2p", 40, true};
+static const way mpi_long = {"MPI, long", "p2p", 150000, true};
+
+/* What docs/guide.md says. */
+static bool is_safe(const char *progress, bool by_mpi, kind kind, bool rounds,
+                    place where)
+{
+    const bool in_mpi = where == RECEIVING || where == AT_BARRIER;
+
+    if (strcmp(progress, "mpi") == 0)
+        return in_mpi && !rounds;
+    return multiple || !by_mpi || (in_mpi && !rounds && kind != EXCHANGE);
+}
+
+static bool is_called(const job *j, const char *progress)
+{
+    char text[8192], words[40];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(j->plan, ROTA_DESCRIBE_JSON, text, &length));
+    snprintf(words, sizeof words, "\"progress\":\"%s\"", progress);
+    return strstr(text, words) != NULL;
+}
+
+/* One plan with all others in each place where that is safe. */
+static void combine(const char *progress, const way *w, kind kind, bool rounds,
+                    int places)
+{
+    const char *const algorithm = rounds                         ? "parlogna"
+                                  : strcmp(progress, "mpi") == 0 ? NULL
+                                                                 : "spread_out";
+    job j = open_with(kind, algorithm, w->largest, progress,
+                      strcmp(progress, "mpi") == 0 ? NULL : w->intranode);
+    char text[100];
+
+    snprintf(text, sizeof text, "%s, %s, kind %d, %s", progress, w->name,
+             (int)kind, rounds ? "rounds" : "one round");
+    test_case = text;
+    if (multiple || strcmp(progress, "mpi") == 0)
+        CHECK(is_called(&j, progress) ||
+              !is_safe(progress, w->by_mpi, kind, rounds, AT_BARRIER));
+    for (int where = 0; where < places; where++)
+        for (int i = 0; i < test_P; i++)
+            if (is_safe(progress, w->by_mpi, kind, rounds, (place)where))
+                go_round(&j, 1, (place)where);
+    close_job(&j);
+    test_case = "";
+}
+
+static void combine_all(const way *const ways[], int n_ways, int places)
+{
+    for (int i = 0; i < n_ways; i++)
+        for (int k = FIXED; k <= EXCHANGE; k++) {
+            combine("mpi", ways[i], (kind)k, false, places);
+            for (int rounds = 0; rounds < 2; rounds++)
+                combine("thread", ways[i], (kind)k, rounds, places);
+        }
+}
+
+static void combinations(void)
+{
+    static const way *const all[] = {&lines, &pool, &mpi_short, &mpi_long};
+    MPI_Win window;
+
+    share_rounds(&window);
+    combine_all(all, 4, ALL_PLACES);
+    MUST(MPI_Win_free(&window));
+}
+
 static void across_nodes(void)
 {
+    static const way *const all[] = {&mpi_short, &mpi_long};
     static _Atomic int mine;
 
     rounds_done = &mine;
     n_places = ASLEEP; /* those in MPI */
     every_size();
+    combine_all(all, 2, ASLEEP);
 }
 
 static void in_one_node(void)
@@ -365,16 +487,28 @@ static void in_one_node(void)
     MUST(MPI_Win_free(&window));
 }
 
+static int level_of(const char *name)
+{
+    if (strcmp(name, "multiple") == 0)
+        return MPI_THREAD_MULTIPLE;
+    if (strcmp(name, "serialized") == 0)
+        return MPI_THREAD_SERIALIZED;
+    return strcmp(name, "funneled") == 0 ? MPI_THREAD_FUNNELED
+                                         : MPI_THREAD_SINGLE;
+}
+
 int main(int argc, char **argv)
 {
     const char *const what = argc > 1 ? argv[1] : "";
+    const int level = level_of(argc > 1 ? argv[argc - 1] : "");
 
-    test_begin(&argc, &argv,
-               strcmp(what, "multiple") == 0 ? MPI_THREAD_MULTIPLE
-                                             : MPI_THREAD_SINGLE);
+    test_begin(&argc, &argv, level);
+    multiple = level == MPI_THREAD_MULTIPLE;
     MUST(MPI_Comm_dup(MPI_COMM_WORLD, &aside));
     if (strcmp(what, "nodes") == 0)
         across_nodes();
+    else if (strcmp(what, "combinations") == 0)
+        combinations();
     else
         in_one_node();
     MUST(MPI_Comm_free(&aside));

@@ -1,10 +1,13 @@
 /* random_plan.c - see random_plan.h. */
+#define _GNU_SOURCE
 #include "random_plan.h"
 #include "algos/algo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { GAP_BYTE = 0x3a, TAIL = 64 };
 
@@ -46,21 +49,85 @@ static bool above_bound(const random_plan *r, int src, int dst)
            (size_t)random_plan_count(r, src, dst) * element(r) > r->max_block;
 }
 
-/* The last one has holes. */
+/* Two ints, one place free behind each, or not behind the second one. */
+static MPI_Datatype construct(uint64_t how)
+{
+    const int ones[] = {1, 1}, places[] = {0, 2}, two = 2;
+    const int sizes[] = {2, 2}, subsizes[] = {2, 1}, starts[] = {0, 0};
+    const int none[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK};
+    const int usual[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+    const int grid[] = {1, 2};
+    const MPI_Aint bytes[] = {0, 8};
+    const MPI_Datatype types[] = {MPI_INT, MPI_INT};
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+
+    switch (how) {
+    case 0:
+        MPI_Type_vector(two, 1, 2, MPI_INT, &made);
+        break;
+    case 1:
+        MPI_Type_create_hvector(two, 1, bytes[1], MPI_INT, &made);
+        break;
+    case 2:
+        MPI_Type_indexed(two, ones, places, MPI_INT, &made);
+        break;
+    case 3:
+        MPI_Type_create_hindexed(two, ones, bytes, MPI_INT, &made);
+        break;
+    case 4:
+        MPI_Type_create_indexed_block(two, 1, places, MPI_INT, &made);
+        break;
+    case 5:
+        MPI_Type_create_hindexed_block(two, 1, bytes, MPI_INT, &made);
+        break;
+    case 6:
+        MPI_Type_create_struct(two, ones, bytes, types, &made);
+        break;
+    case 7:
+        MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C,
+                                 MPI_INT, &made);
+        break;
+    default:
+        MPI_Type_create_darray(2, 0, 2, sizes, none, usual, grid, MPI_ORDER_C,
+                               MPI_INT, &made);
+    }
+    return made;
+}
+
+/* Of that, by every constructor, some of which take the others' types. */
+static random_layout make_holes(const random_plan *r)
+{
+    enum { CONSTRUCTORS = 9 };
+    random_layout l = {MPI_DATATYPE_NULL, 2, 4, 8, 16};
+    MPI_Datatype inner = construct(draw(r, 21, CONSTRUCTORS)), outer;
+
+    if (draw(r, 22, 2)) {
+        MPI_Type_dup(inner, &outer);
+        MPI_Type_free(&inner);
+        inner = outer;
+    }
+    MPI_Type_create_resized(inner, 0, l.extent, &outer);
+    MPI_Type_free(&inner);
+    if (draw(r, 23, 2)) { /* two of them are one */
+        l.pieces = 4;
+        l.extent *= 2;
+        MPI_Type_contiguous(2, outer, &l.type);
+        MPI_Type_free(&outer);
+    } else {
+        l.type = outer;
+    }
+    MPI_Type_commit(&l.type);
+    return l;
+}
+
+/* Most are end to end. */
 static random_layout draw_layout(const random_plan *r)
 {
     switch (draw(r, 1, 4)) {
     case 0:
         return (random_layout){MPI_DOUBLE, 1, 8, 8, 8};
-    case 1: {
-        random_layout l = {MPI_DATATYPE_NULL, 2, 4, 8, 16};
-        MPI_Datatype holes;
-        MPI_Type_vector(2, 1, 2, MPI_INT, &holes);
-        MPI_Type_create_resized(holes, 0, l.extent, &l.type);
-        MPI_Type_commit(&l.type);
-        MPI_Type_free(&holes);
-        return l;
-    }
+    case 1:
+        return make_holes(r);
     default:
         return (random_layout){MPI_BYTE, 1, 1, 1, 1};
     }
@@ -158,10 +225,22 @@ void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm)
 
 /* ---- buffers ------------------------------------------------------------------- */
 
+static void drop_mapping(random_memory *m)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (m->mapped) {
+        munmap(m->data, (m->size + page - 1) / page * page);
+        m->data = NULL;
+    }
+    m->mapped = false;
+}
+
 static void make_room(random_memory *m, size_t size)
 {
     if (size <= m->size)
         return;
+    drop_mapping(m);
     m->data = realloc(m->data, size);
     m->wanted = realloc(m->wanted, size);
     if (!m->data || !m->wanted)
@@ -342,8 +421,57 @@ static int start_exchange(const random_plan *r)
     return rota_exchange_start(r->plan, a->sendbuf, n.sendcounts, n.sdispls);
 }
 
+/* ---- memory that changes ---------------------------------------------------------- */
+
+/* Other memory, or other pages at the same address. */
+static void renew(random_memory *m, uint64_t chance)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t room = (m->size + page - 1) / page * page;
+    unsigned char *const before = m->data;
+
+    if (!m->mapped || chance % 2) {
+        m->data = chance % 4 < 2 ? malloc(room)
+                                 : mmap(NULL, room, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memcpy(m->data, before, m->size);
+        if (m->mapped)
+            munmap(before, room);
+        else
+            free(before);
+        m->mapped = chance % 4 >= 2;
+        return;
+    }
+    unsigned char *const kept = malloc(room);
+    memcpy(kept, before, m->size);
+    munmap(before, room);
+    if (mmap(before, room, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    memcpy(before, kept, m->size);
+    free(kept);
+}
+
+/* On this rank alone. */
+static void renew_buffers(random_plan *r)
+{
+    random_args *const a = &r->args;
+    const uint64_t chance =
+        mix(r->seed + (uint64_t)test_me, (uint64_t)r->run) >> 8;
+
+    if (!r->renews || r->active || r->shared || chance % 4 == 0)
+        return;
+    renew(&r->send, chance / 4);
+    renew(&r->recv, chance / 64);
+    a->sendbuf = r->in_place ? MPI_IN_PLACE : r->send.data;
+    a->recvbuf = r->recv.data;
+    if (!varies(r))
+        MUST(rota_plan_set_buffers(r->plan, a->sendbuf, a->recvbuf));
+}
+
 int random_plan_start(random_plan *r)
 {
+    renew_buffers(r);
     const int err = r->kind == RANDOM_VARYING    ? start_varying(r)
                     : r->kind == RANDOM_EXCHANGE ? start_exchange(r)
                                                  : rota_start(r->plan);
@@ -439,6 +567,8 @@ void random_plan_free(random_plan *r)
         MUST(rota_mem_free(&r->send.data));
         MUST(rota_mem_free(&r->recv.data));
     }
+    drop_mapping(&r->send);
+    drop_mapping(&r->recv);
     free(r->send.data);
     free(r->recv.data);
     free(r->send.wanted);

@@ -44,6 +44,7 @@ typedef struct random_args {
 typedef struct random_memory {
     unsigned char *data, *wanted; /* [size] what is there, what should be */
     size_t size;
+    bool mapped; /* data by mmap */
 } random_memory;
 
 typedef struct random_plan {
@@ -55,6 +56,7 @@ typedef struct random_plan {
     size_t max_block;      /* bytes, of varying plans and exchanges */
     bool large;            /* MPI_Count in calls */
     bool in_place, shared; /* buffers of rota_mem_alloc */
+    bool renews;           /* others come in their place between starts */
     bool may_refuse; /* hints may be for plans of other kinds, or too few */
     const char *key[RANDOM_HINTS];
     char value[RANDOM_HINTS][40];

@@ -6,8 +6,10 @@
  * A generation has a seed of its own, S + i, and is some dozens of rounds on
  * plans of random_plan.h. In a round some of them are started, on every rank in
  * an order of its own, and some are completed; others stay active through later
- * rounds, and while plans are freed and made. All data are checked. In the end
- * all is freed, and what the process holds is written down: allocations of the
+ * rounds, and while plans are freed and made. Between starts buffers give way to
+ * others, or their pages to others at the same address; receives of the program's
+ * own are open for messages from anybody. All data are checked. In the end all is
+ * freed, and what the process holds is written down: allocations of the
  * library and of this program (by the linker's --wrap), shared memory, mappings
  * and descriptors, of which there must be as many as after the first ones; and
  * resident memory, which must not grow but for what MPI keeps.
@@ -23,6 +25,7 @@
 
 #include <getopt.h>
 #include <malloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +89,7 @@ static void make(random_plan *r, uint64_t seed)
     MPI_Comm comm = s.comm[seed % COMMS];
 
     random_plan_draw(r, seed, comm);
+    r->renews = true;
     random_plan_print(r, text, sizeof text);
     test_case = text;
     const int err = random_plan_init(r, comm);
@@ -140,18 +144,64 @@ static void run_round(uint64_t round)
             complete(&s.plan[order[i]]);
 }
 
+/* ---- other messages --------------------------------------------------------------- */
+
+/* The program's own receives, from anybody, on the communicators that plans are of:
+ * no message of a plan may come to them. */
+typedef struct own_message {
+    MPI_Request request;
+    int token;
+} own_message;
+
+static own_message own[COMMS];
+
+static void expect_own(int i)
+{
+    own[i].token = -1;
+    MUST(MPI_Irecv(&own[i].token, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                   s.comm[i], &own[i].request));
+}
+
+static void look_for_strangers(int i)
+{
+    int flag;
+
+    MUST(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, s.comm[i], &flag,
+                    MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    CHECK(own[i].token == -1);
+}
+
+static void send_own(int i)
+{
+    const int to = (test_me + 1) % test_P,
+              from = (test_me + test_P - 1) % test_P;
+    MPI_Status status;
+
+    test_barrier(); /* before one of them can be seen by a look */
+    MUST(MPI_Send(&test_me, 1, MPI_INT, to, i, s.comm[i]));
+    for (int done = 0; !done; sched_yield())
+        MUST(MPI_Test(&own[i].request, &done, &status));
+    CHECK(own[i].token == from && status.MPI_SOURCE == from &&
+          status.MPI_TAG == i);
+}
+
 /* MPI does not move plans: none may be active on this rank when it waits in
  * MPI. */
 static void renew_comm(int i)
 {
     for (int k = 0; k < PLANS; k++)
         complete(&s.plan[k]);
+    send_own(i);
     MPI_Comm_free(&s.comm[i]); /* its plans live on */
     MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
+    expect_own(i);
 }
 
 static void run_generation(void)
 {
+    for (int i = 0; i < COMMS; i++)
+        expect_own(i);
     for (int i = 0; i < PLANS; i++)
         make(&s.plan[i], mix(s.seed, (uint64_t)i) >> 8);
     for (int round = 0; round < s.rounds; round++) {
@@ -162,6 +212,8 @@ static void run_generation(void)
                  (unsigned long long)s.seed, s.rounds);
         test_watch(again, ROUND_SECONDS);
         run_round((uint64_t)round);
+        for (int i = 0; i < COMMS; i++)
+            look_for_strangers(i);
         if (chance / 16 % 4 > 0) {
             drop(r);
             make(r, chance >> 8);
@@ -171,6 +223,8 @@ static void run_generation(void)
     }
     for (int i = 0; i < PLANS; i++)
         drop(&s.plan[i]);
+    for (int i = 0; i < COMMS; i++)
+        send_own(i);
 }
 
 /* ---- memory ---------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
  * All ranks are expected on one node.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
-#include "exec/exec.h"
+#include "exec/transport/arena.h"
 #include "harness.h"
 
 #include <hwloc.h>

@@ -3,7 +3,8 @@
  */
 #include "harness.h"
 
-#include "plan/plan.h"
+#include "plan/agree.h"
+#include "plan/topo_detect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,8 +247,8 @@ static void found(int expected, const char *note)
 
     MUST(rota_tuning_import(NULL, comm));
     CHECK(batch(comm) == expected);
-    CHECK(strstr(state(comm)->tuning_note, note));
-    CHECK((state(comm)->tuning_note[0] == '\0') == (note[0] == '\0'));
+    CHECK(strstr(state(comm)->learnt.note, note));
+    CHECK((state(comm)->learnt.note[0] == '\0') == (note[0] == '\0'));
     MPI_Comm_free(&comm);
 }
 
@@ -335,19 +336,20 @@ static void loading(void)
     write_file("second", TUNING(14));
     MUST(rota_tuning_import(NULL, comm));
     rota_comm *const c = state(comm);
-    MUST(rota_comm_load_tuning(c, good));
+    const rota_ranks ranks = rota_comm_ranks(c);
+    MUST(rota_tuning_load(&c->learnt, &ranks, good));
     CHECK(batch(comm) == 13);
     write_file("good", TUNING(15));
-    MUST(rota_comm_load_tuning(c, good));
-    MUST(rota_comm_load_tuning(c, NULL));
+    MUST(rota_tuning_load(&c->learnt, &ranks, good));
+    MUST(rota_tuning_load(&c->learnt, &ranks, NULL));
     CHECK(batch(comm) == 13);
-    CHECK(strcmp(c->tuning_path, good) == 0);
-    MUST(rota_comm_load_tuning(c, second));
+    CHECK(strcmp(c->learnt.path, good) == 0);
+    MUST(rota_tuning_load(&c->learnt, &ranks, second));
     CHECK(batch(comm) == 14);
-    MUST(rota_comm_load_tuning(c, good));
+    MUST(rota_tuning_load(&c->learnt, &ranks, good));
     CHECK(batch(comm) == 15);
     MUST(rota_tuning_forget(comm));
-    MUST(rota_comm_load_tuning(c, NULL));
+    MUST(rota_tuning_load(&c->learnt, &ranks, NULL));
     CHECK(batch(comm) == 0);
     MPI_Comm_free(&comm);
 }

@@ -256,6 +256,133 @@ static void run_varying(const rota_algo *algo, int which)
     MPI_Type_free(&type);
 }
 
+/* ---- a type for each block ----------------------------------------------------- */
+
+/* Blocks of up to three elements, each at a place of its own. */
+typedef struct blocks {
+    int count[ROOM], displ[ROOM];
+    MPI_Datatype type[ROOM];
+} blocks;
+
+enum { APART = 512 }; /* bytes from one block to the next */
+
+static void make_blocks(blocks *b, bool receives, int first)
+{
+    for (int q = 0; q < test_P; q++) {
+        b->count[q] = receives ? count_of(q, test_me, false)
+                               : count_of(test_me, q, false);
+        b->displ[q] = (test_P - 1 - q) * APART;
+        /* Elements of the last two interleave. */
+        const int n = receives && b->count[q] > 1 ? 7 : N_TYPES;
+        const int which = (first + q * (receives ? 5 : 3)) % n;
+        b->type[q] = MPI_DATATYPE_NULL; /* which is nobody's business */
+        if (b->count[q] > 0)
+            b->type[q] = make_type(which);
+        /* Twice the same handle is one type. */
+        if (q > 0 && q % 3 == 0 && b->count[q] > 0 &&
+            b->count[q - 1] >= b->count[q]) {
+            MPI_Type_free(&b->type[q]);
+            b->type[q] = b->type[q - 1];
+        }
+    }
+}
+
+static void free_blocks(blocks *b)
+{
+    for (int q = 0; q < test_P; q++) {
+        const MPI_Datatype mine = b->type[q];
+        for (int k = q + 1; k < test_P; k++)
+            if (b->type[k] == mine)
+                b->type[k] = MPI_DATATYPE_NULL;
+        if (mine != MPI_DATATYPE_NULL)
+            MPI_Type_free(&b->type[q]);
+    }
+}
+
+static void naive_each(const buffers *b, const blocks *s, const blocks *r)
+{
+    MPI_Request request[2 * ROOM];
+    MPI_Status status[2 * ROOM];
+    int n = 0;
+
+    for (int q = 0; q < test_P; q++) {
+        if (r->count[q] > 0)
+            MPI_Irecv(b->reference_at + r->displ[q], r->count[q], r->type[q], q,
+                      7, MPI_COMM_WORLD, &request[n++]);
+        if (s->count[q] > 0)
+            MPI_Isend(b->send_at + s->displ[q], s->count[q], s->type[q], q, 7,
+                      MPI_COMM_WORLD, &request[n++]);
+    }
+    for (int done = 0; !done; sched_yield())
+        MPI_Testall(n, request, &done, status);
+}
+
+static void start_each(rota_plan *plan, const buffers *b, const char *what)
+{
+    for (int i = 0; plan && i < 3; i++) {
+        memset(b->recv, 0x5A, b->bytes);
+        test_buffer_put(b->recv_there, b->recv, b->bytes);
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        compare(b, what);
+    }
+}
+
+static void run_each(const rota_algo *algo, int first)
+{
+    static char name[100];
+    MPI_Info info = test_info("rota_algorithm", algo->name, "rota_radix", "2");
+    blocks s, r;
+    buffers b = make_buffers(1 << 14);
+    rota_plan *plan = NULL;
+
+    snprintf(name, sizeof name, "%s, a type for each block, from %d on",
+             algo->name, first);
+    test_case = name;
+    make_blocks(&s, false, first);
+    make_blocks(&r, true, first + 4);
+    MUST(rota_alltoallw_init(send_arg(&b), s.count, s.displ, s.type,
+                             recv_arg(&b), r.count, r.displ, r.type,
+                             MPI_COMM_WORLD, info, &plan));
+    naive_each(&b, &s, &r);
+    free_blocks(&s);
+    free_blocks(&r);
+    start_each(plan, &b, "a type for each block");
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free_buffers(&b);
+}
+
+/* As many elements as of the block that is sent in its place. */
+static void run_each_in_place(const rota_algo *algo, int first)
+{
+    MPI_Info info = test_info("rota_algorithm", algo->name, NULL, NULL);
+    blocks r;
+    buffers b = make_buffers(1 << 14);
+    rota_plan *plan = NULL;
+
+    test_case = algo->name;
+    make_blocks(&r, true, first);
+    free_blocks(&r);
+    for (int q = 0; q < test_P; q++) {
+        r.count[q] = algo->uniform ? 2 : (q + test_me) % 3;
+        r.type[q] = make_type((first + test_me + q) % 7);
+    }
+    memcpy(b.recv, b.send, b.bytes);
+    memcpy(b.reference, b.send, b.bytes);
+    naive_each(&b, &r, &r);
+    MUST(rota_alltoallw_init(MPI_IN_PLACE, NULL, NULL, NULL, recv_arg(&b),
+                             r.count, r.displ, r.type, MPI_COMM_WORLD, info,
+                             &plan));
+    free_blocks(&r);
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    compare(&b, "in place, a type for each block");
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free_buffers(&b);
+}
+
 /* One count for all pairs, and columns of a matrix: a transpose. */
 static void run_uniform(const rota_algo *algo)
 {
@@ -295,6 +422,11 @@ int main(int argc, char **argv)
             run_in_place(algo, which);
             if (!algo->uniform)
                 run_varying(algo, which);
+        }
+        for (int first = 0; first < N_TYPES; first++) {
+            if (!algo->uniform)
+                run_each(algo, first);
+            run_each_in_place(algo, first);
         }
         if (test_P <= 8)
             run_uniform(algo);

@@ -2,7 +2,7 @@
 #include "sim/plan.h"
 #include "common/fakempi.h"
 #include "exec/late.h"
-#include "exec/transport/lines.h"
+#include "exec/transport/sparse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,13 +101,15 @@ static size_t max_block(const sim_plan *plan)
 /* Both sides have 6 bytes in an element, differently strewn. */
 static void choose_layouts(sim_plan *plan)
 {
-    static const layout bytes = {{MPI_BYTE, 1, 1}, 1, 1, 1};
+    static const layout bytes = {{MPI_BYTE, 1, 1, 0, 1, NULL}, 1, 1, 1};
 
     plan->side[0] = plan->side[1] = bytes;
     if (!plan->spec.typed)
         return;
-    plan->side[0] = (layout){{fakempi_vector(2, 3, 5, 9), 6, 9}, 2, 3, 5};
-    plan->side[1] = (layout){{fakempi_vector(3, 2, 4, 12), 6, 12}, 3, 2, 4};
+    plan->side[0] =
+        (layout){{fakempi_vector(2, 3, 5, 9), 6, 9, 0, 8, NULL}, 2, 3, 5};
+    plan->side[1] =
+        (layout){{fakempi_vector(3, 2, 4, 12), 6, 12, 0, 10, NULL}, 3, 2, 4};
 }
 
 /* ---- data ---------------------------------------------------------------- */
@@ -176,22 +178,51 @@ static bool is_left_out(const sim_plan *plan, int run, int src, int dst)
     return plan->matrix[run][src * plan->spec.P + dst] > plan->max_block;
 }
 
+/* What the receiver states beside the truth, in elements: -1, 0 or 1. Of blocks
+ * of which only the sum is told, all in one direction: lies that make up for each
+ * other would not be found. */
+static int lie_about(const sim_plan *plan, int run, int src, int dst)
+{
+    const int P = plan->spec.P;
+    const rank_plan *const r = &plan->rank[dst];
+    const bool less =
+        mix(plan->spec.seed, r->sum[src] ? r->sum[src] : (uint64_t)src) % 2;
+
+    if (!plan->spec.lies || !r->told[src] ||
+        mix(plan->spec.seed, (uint64_t)(run * 4096 + src * 64 + dst)) % 3)
+        return 0;
+    if (!less)
+        return 1;
+    if (plan->matrix[run][src * P + dst] > 0)
+        return -1;
+    return r->sum[src] ? 0 : 1;
+}
+
 static bool is_lied_about(const sim_plan *plan, int run, int src, int dst)
 {
-    return plan->spec.lies && plan->rank[dst].told[src] &&
-           mix(plan->spec.seed, (uint64_t)(run * 4096 + src * 64 + dst)) % 3 ==
-               0;
+    return lie_about(plan, run, src, dst) != 0;
+}
+
+/* Is there a lie in the message that brings the block? */
+static bool is_withheld(const sim_plan *plan, int run, int src, int dst)
+{
+    const uint32_t *const sum = plan->rank[dst].sum;
+    bool withheld = is_lied_about(plan, run, src, dst);
+
+    for (int q = 0; sum[src] && q < plan->spec.P; q++)
+        withheld = withheld ||
+                   (sum[q] == sum[src] && is_lied_about(plan, run, q, dst));
+    return withheld;
 }
 
 static size_t stated(const sim_plan *plan, int run, int src, int dst)
 {
     const size_t bytes = plan->matrix[run][src * plan->spec.P + dst];
+    const int lie = lie_about(plan, run, src, dst);
 
-    if (!is_lied_about(plan, run, src, dst))
-        return bytes;
-    return bytes > 0 && mix(plan->spec.seed, (uint64_t)src) % 2
-               ? bytes - plan->side[1].type.size
-               : bytes + plan->side[1].type.size;
+    if (lie < 0)
+        return bytes - plan->side[1].type.size;
+    return lie > 0 ? bytes + plan->side[1].type.size : bytes;
 }
 
 /* Sizes and places of the user's blocks for a run. */
@@ -232,20 +263,20 @@ static void leave_out(sim_plan *plan, int rank, int run)
     const int P = plan->spec.P;
     const bool told = plan->spec.metadata != ROTA_META_ONCE;
 
-    r->note = r->x.note = ROTA_NOTHING;
+    r->note = r->x.status.note = ROTA_NOTHING;
     r->note_size = 0;
     for (int q = 0; q < P; q++) {
         size_t *const out = &r->bytes[q], *const in = &r->bytes[P + q];
         const size_t sent = *out, comes = plan->matrix[run][q * P + rank];
         if (is_left_out(plan, run, rank, q)) {
             expect(r, ROTA_ABOVE_BOUND, sent);
-            rota_exec_note(&r->x, ROTA_ABOVE_BOUND, q, sent, 0);
+            rota_status_note(&r->x.status, ROTA_ABOVE_BOUND, q, sent, 0);
             *out = told && q != rank ? sent | ROTA_LEFT_OUT : 0;
         }
         if (is_left_out(plan, run, q, rank)) {
             expect(r, ROTA_ABOVE_BOUND, comes);
             if (plan->spec.mode != MODE_EXCHANGE)
-                rota_exec_note(&r->x, ROTA_ABOVE_BOUND, q, *in, 0);
+                rota_status_note(&r->x.status, ROTA_ABOVE_BOUND, q, *in, 0);
             *in = 0;
         }
         if (is_lied_about(plan, run, q, rank))
@@ -279,7 +310,7 @@ static void fill(sim_plan *plan, int rank)
                   at + r->offset[side * P + q]);
         if (plan->spec.mode != MODE_EXCHANGE &&
             !is_left_out(plan, run, q, rank) &&
-            !is_lied_about(plan, run, q, rank))
+            !is_withheld(plan, run, q, rank))
             put_block(plan, run, q, rank, &plan->side[1],
                       in->wanted + r->offset[P + q]);
     }
@@ -302,17 +333,40 @@ static bool guards_intact(const rank_plan *r)
 
 /* ---- making -------------------------------------------------------------- */
 
+/* Do receivers know sizes that nevertheless are told? */
+static bool knows_counts(const spec *c)
+{
+    return varies(c) && c->mode != MODE_EXCHANGE &&
+           c->metadata != ROTA_META_ONCE;
+}
+
+static uint32_t count_landing(const rank_plan *r, uint32_t m)
+{
+    const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
+    uint32_t n = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        n += rota_block_region(&r->s, l->item[i]) == ROTA_DST;
+    return n;
+}
+
 /* Which blocks reach their destination in a message with a header? */
 static void find_told(const sim_plan *plan, rank_plan *r)
 {
     const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
 
     r->told = must(calloc((size_t)plan->spec.P, sizeof *r->told));
-    for (uint32_t m = 0; m < l->n; m++)
-        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-            if (rota_block_region(&r->s, l->item[i]) == ROTA_DST)
-                r->told[rota_block_slot(&r->s, l->item[i])] =
-                    !rota_msg_is_direct(&r->s, ROTA_RECV, m);
+    r->sum = must(calloc((size_t)plan->spec.P, sizeof *r->sum));
+    for (uint32_t m = 0; m < l->n; m++) {
+        const bool sums = knows_counts(&plan->spec) && count_landing(r, m) > 1;
+        for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+            if (rota_block_region(&r->s, l->item[i]) != ROTA_DST)
+                continue;
+            const uint32_t src = rota_block_slot(&r->s, l->item[i]);
+            r->told[src] = !rota_msg_is_direct(&r->s, ROTA_RECV, m);
+            r->sum[src] = sums ? m + 1 : 0;
+        }
+    }
 }
 
 static bool build(sim_plan *plan, char *text)
@@ -379,7 +433,7 @@ static bool learn(sim_plan *plan, char *text)
     for (int q = 0; q < P && good; q++) {
         rank_plan *const r = &plan->rank[q];
         good =
-            ok(r->sizes.x.err, text, q, "learning sizes") &&
+            ok(r->sizes.x.status.err, text, q, "learning sizes") &&
             (sizes_are_right(plan, q) || tell(text, q, "learnt wrong sizes"));
         memcpy(r->bytes, r->sizes.cell, r->s.n_blocks * sizeof *r->bytes);
     }
@@ -387,6 +441,54 @@ static bool learn(sim_plan *plan, char *text)
         if (plan->rank[q].sizes.cell)
             rota_sizes_free(&plan->rank[q].sizes);
     return good;
+}
+
+/* Which blocks land where they are received, all ranks together. */
+static bool learn_landing(sim_plan *plan, char *text)
+{
+    const int P = plan->spec.P;
+    size_t *const label = must(malloc((size_t)P * sizeof *label));
+    bool good = true;
+
+    for (int q = 0; q < P && good; q++) {
+        rank_plan *const r = &plan->rank[q];
+        rota_sizes_label(P, q, label);
+        good = ok(rota_sizes_init(&r->sizes, &r->s, fakempi_comm(0, q),
+                                  plan->index * PLAN_TAGS, label),
+                  text, q, "rota_sizes_init") &&
+               ok(rota_exec_start(&r->sizes.x), text, q, "start of labels");
+    }
+    free(label);
+    good = good && all_learnt(plan, text);
+    for (int q = 0; q < P; q++) {
+        rank_plan *const r = &plan->rank[q];
+        good = good && ok(rota_sizes_landing(&r->sizes, r->landing), text, q,
+                          "rota_sizes_landing");
+        if (r->sizes.cell)
+            rota_sizes_free(&r->sizes);
+    }
+    return good;
+}
+
+/* Of what lands in a message with others the sum is told, of the rest each size.
+ */
+static bool headers_are_right(const sim_plan *plan, char *text)
+{
+    size_t sent = 0, cells = 0;
+
+    for (int q = 0; q < plan->spec.P; q++) {
+        const rank_plan *const r = &plan->rank[q];
+        const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
+        sent += rota_late_told(&r->x);
+        for (uint32_t m = 0; m < l->n; m++) {
+            const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
+            const uint32_t land = count_landing(r, m);
+            if (!rota_msg_is_direct(&r->s, ROTA_RECV, m))
+                cells += land > 1 ? n - land + 1 : n;
+        }
+    }
+    return sent == cells * sizeof(size_t) ||
+           tell(text, 0, "headers of another length");
 }
 
 static bool check(const sim_plan *plan, bool with_sizes, char *text)
@@ -480,6 +582,30 @@ static void free_nodes(sim_plan *plan)
     free(plan->near);
 }
 
+/* Are partners found by consensus? */
+static bool is_sparse(const sim_plan *plan, const rank_plan *r)
+{
+    return plan->spec.mode == MODE_EXCHANGE && r->s.n_phases > 0 &&
+           r->s.phase[0].sparse;
+}
+
+/* Each rank by itself. */
+static int join_groups(const sim_plan *plan, rank_plan *r)
+{
+    const int P = plan->spec.P, me = r->s.me;
+    rota_groups g = {.n = P, .size = 1, .leader = me};
+
+    for (int d = 1; d < P; d *= 2)
+        g.rounds++;
+    g.to = must(malloc((2 * (size_t)g.rounds + 1) * sizeof *g.to));
+    g.from = g.to + g.rounds;
+    for (int i = 0, d = 1; d < P; i++, d *= 2) {
+        g.to[i] = (me + d) % P;
+        g.from[i] = (me + P - d) % P;
+    }
+    return rota_sparse_make(&r->x, &g, NULL);
+}
+
 /* Messages of few bytes may be copied by the receiver, as only long ones are
  * in earnest. */
 static void join_node(sim_plan *plan, int rank)
@@ -494,9 +620,9 @@ static void join_node(sim_plan *plan, int rank)
         r->node.me = q == rank ? r->node.n : r->node.me;
         r->node.of[q] = node_of(plan, q) == mine ? r->node.n++ : -1;
     }
-    r->x.node = &r->node;
-    r->x.arena_from = chance % 2 ? 2048 : 24;
-    r->x.cma_from = chance / 2 % 2 ? SIZE_MAX : 40;
+    r->reach = (rota_reach){.node = &r->node,
+                            .arena_from = chance % 2 ? 2048 : 24,
+                            .cma_from = chance / 2 % 2 ? SIZE_MAX : 40};
 }
 
 /* By datatype nothing is packed, provided that data are plain bytes. */
@@ -504,14 +630,13 @@ static bool packs_in_vain(const sim_plan *plan, int rank)
 {
     return plan->spec.params.by_datatype && sim_plan_is_persistent(plan) &&
            plan->spec.nodes == 0 && !plan->spec.typed &&
-           plan->rank[rank].x.area_bytes > 0;
+           plan->rank[rank].x.program.area_bytes > 0;
 }
 
 static bool reserve(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
     const bool in_place = plan->spec.mode == MODE_IN_PLACE;
-    static const rota_type byte = {MPI_BYTE, 1, 1};
 
     /* Of all runs, so that no buffer moves later. */
     for (int run = varies(&plan->spec) ? RUNS - 1 : 0; run >= 0; run--)
@@ -528,8 +653,10 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .comm = fakempi_comm(0, rank),
         .tag = plan->index * PLAN_TAGS,
         .native = fakempi_comm(1 + plan->index, rank),
-        .type = {in_place ? byte : plan->side[0].type, plan->side[1].type,
-                 byte},
+        .types = {in_place ? rota_types_bytes
+                           : (rota_types){&plan->side[0].type, NULL, 1},
+                  {&plan->side[1].type, NULL, 1},
+                  rota_types_bytes},
         .base = {in_place ? r->stage : r->send[0].data, r->recv[0].data,
                  r->scratch_room + GUARD},
         .bytes = r->bytes,
@@ -538,14 +665,18 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .by_datatype = plan->spec.params.by_datatype,
         .metadata = plan->spec.metadata,
         .max_block = plan->max_block,
+        .landing = {r->landing[ROTA_RECV], r->landing[ROTA_SEND]},
         .collect = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
+    if (is_sparse(plan, r))
+        return ok(join_groups(plan, r), text, rank, "rota_sparse_make");
     if (plan->spec.nodes == 0)
         return true;
     bool refused;
     join_node(plan, rank);
-    return ok(rota_lines_reserve(&r->x, &refused), text, rank, "reserve") &&
+    return ok(rota_lines_reserve(&r->x, &r->reach, &refused), text, rank,
+              "reserve") &&
            (!refused || tell(text, rank, "no room in shared memory"));
 }
 
@@ -553,7 +684,7 @@ static bool bind(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
 
-    if (plan->spec.nodes > 0 && !rota_lines_attach(&r->x))
+    if (r->x.lines && !rota_lines_attach(&r->x))
         return tell(text, rank, "memory that cannot be mapped");
     return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind") &&
            (!packs_in_vain(plan, rank) ||
@@ -595,6 +726,7 @@ static void adapt(spec *c)
     } else if (!learnt) {
         c->metadata = ROTA_META_ONCE;
     }
+    c->params.told = c->metadata != ROTA_META_ONCE;
     if (algo->only_fused && c->metadata != ROTA_META_ONCE)
         c->metadata = ROTA_META_FUSED;
     c->lies =
@@ -620,12 +752,16 @@ bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text)
         good = sim_plan_is_persistent(plan)
                    ? fold(plan, text)
                    : check(plan, false, text) && make_scratch(plan, text);
+    if (good && knows_counts(&plan->spec))
+        good = learn_landing(plan, text);
     if (plan->spec.nodes > 0)
         make_nodes(plan);
     for (int q = 0; q < P && good; q++)
         good = reserve(plan, q, text);
     for (int q = 0; q < P && good; q++)
         good = bind(plan, q, text);
+    if (good && knows_counts(&plan->spec))
+        good = headers_are_right(plan, text);
     return good;
 }
 
@@ -649,6 +785,9 @@ void sim_plan_free(sim_plan *plan)
             memory_free(&r->recv[k]);
         }
         free(r->told);
+        free(r->sum);
+        free(r->landing[ROTA_RECV]);
+        free(r->landing[ROTA_SEND]);
         free(r->stage);
         if (plan->spec.nodes > 0)
             rota_arena_free(r->scratch_room);
@@ -697,29 +836,51 @@ static const char *compare_found(const sim_plan *plan, int rank)
         if (r->bytes[b] != bytes)
             return "found a wrong size";
         for (size_t i = 0; i < bytes; i++)
-            if ((unsigned char)r->x.place[b][i] !=
+            if ((unsigned char)r->x.arrivals->place[b][i] !=
                 payload(src, rank, i, iteration))
                 return "found wrong data";
     }
     return NULL;
 }
 
+/* Of several blocks only the sum is known to be wrong. */
+static bool is_sum_of_lies(const sim_plan *plan, int rank)
+{
+    const rank_plan *const r = &plan->rank[rank];
+    const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
+    const int P = plan->spec.P;
+
+    for (uint32_t m = 0; m < l->n; m++) {
+        size_t sent = 0, expected = 0;
+        for (int q = 0; q < P; q++)
+            if (r->sum[q] == m + 1) {
+                sent += plan->matrix[r->runs][q * P + rank];
+                expected += stated(plan, r->runs, q, rank);
+            }
+        if (r->x.status.peer == l->msg[m].peer && r->x.status.sent == sent &&
+            r->x.status.expected == expected && sent != expected)
+            return true;
+    }
+    return false;
+}
+
 static bool note_is_right(const sim_plan *plan, int rank)
 {
     const rank_plan *const r = &plan->rank[rank];
     const rota_exec *const x = &r->x;
-    const int run = r->runs, q = x->note_peer, P = plan->spec.P;
+    const int run = r->runs, q = x->status.peer, P = plan->spec.P;
 
-    if (x->note != r->note)
+    if (x->status.note != r->note)
         return false;
-    if (x->note == ROTA_ABOVE_BOUND)
-        return x->note_sent == r->note_size &&
+    if (x->status.note == ROTA_ABOVE_BOUND)
+        return x->status.sent == r->note_size &&
                (plan->matrix[run][q * P + rank] == r->note_size ||
                 plan->matrix[run][rank * P + q] == r->note_size);
-    return x->note == ROTA_NOTHING ||
+    return x->status.note == ROTA_NOTHING ||
            (is_lied_about(plan, run, q, rank) &&
-            x->note_sent == plan->matrix[run][q * P + rank] &&
-            x->note_expected == stated(plan, run, q, rank));
+            x->status.sent == plan->matrix[run][q * P + rank] &&
+            x->status.expected == stated(plan, run, q, rank)) ||
+           is_sum_of_lies(plan, rank);
 }
 
 /* Where partners are found by consensus: messages that have something, and
@@ -742,7 +903,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
     const rota_metadata metadata = plan->spec.metadata;
     const rota_msgs *const l = &r->s.msgs[ROTA_SEND];
 
-    if (plan->spec.mode == MODE_EXCHANGE && r->s.phase[0].sparse) {
+    if (is_sparse(plan, r)) {
         count_sparse(plan, r);
         return;
     }
@@ -751,7 +912,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
                             (plan->spec.mode == MODE_EXCHANGE ||
                              !rota_msg_is_direct(&r->s, ROTA_SEND, m));
         size_t bytes = 0;
-        if (rota_lines_carry(&r->x, ROTA_SEND, m))
+        if (rota_transport_lines.carries(&r->x, ROTA_SEND, m))
             continue;
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
             bytes += rota_late_bytes(r->bytes[l->item[i]]);
@@ -794,7 +955,7 @@ bool sim_plan_finish(sim_plan *plan, int rank, char *text)
     count_sent(plan, r);
     r->running = false;
     r->runs++;
-    if (!ok(r->x.err, text, rank, "the run"))
+    if (!ok(r->x.status.err, text, rank, "the run"))
         return false;
     return !wrong || tell(text, rank, wrong);
 }

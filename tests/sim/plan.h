@@ -10,6 +10,7 @@
 #include "common/shapes.h"
 #include "exec/exec.h"
 #include "exec/sizes.h"
+#include "exec/transport/lines.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,7 +74,9 @@ typedef struct rank_plan {
     rota_sched s;
     rota_sizes sizes;
     rota_exec x;
+    rota_block *landing[ROTA_N_DIRS]; /* as a plan finds them, or NULL */
     rota_node node;
+    rota_reach reach;
     size_t *bytes;           /* [n_blocks] */
     ptrdiff_t *offset;       /* [n_blocks] */
     memory send[2], recv[2]; /* rebase swaps to the second ones */
@@ -82,8 +85,10 @@ typedef struct rank_plan {
     rota_scratch scratch;
     rota_note note; /* what the run should report, with: */
     size_t note_size;
-    bool *told; /* [P] the receive block comes with a header */
-    int runs;   /* complete ones */
+    bool *told;    /* [P] the receive block comes with a header */
+    uint32_t *sum; /* [P] and then 1 + the message in which several land, of
+                      which only the sum is told; else 0 */
+    int runs;      /* complete ones */
     bool running;
 } rank_plan;
 

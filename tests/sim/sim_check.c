@@ -46,7 +46,8 @@ static bool costs_right(const rota_algo *algo, const rota_topo *topo,
     rota_counts got;
 
     rota_sched_count(s, NULL, &got);
-    return got.messages == want.messages && got.bytes == 0 &&
+    return got.messages + got.handed == want.messages &&
+           got.handed == want.handed && got.bytes == 0 &&
            (want.rounds == FORMULA_OPEN || got.rounds == want.rounds) &&
            (want.slots == FORMULA_OPEN || s->n_slots == want.slots);
 }

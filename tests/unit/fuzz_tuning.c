@@ -4,7 +4,7 @@
  * and printed the same. Case i of a seed is the same on every machine, and is
  * case 0 of seed + i.
  */
-#include "plan/plan.h"
+#include "choose/hints.h"
 
 #include <stdint.h>
 #include <stdio.h>

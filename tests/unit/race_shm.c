@@ -5,9 +5,12 @@
  * several messages a pair, which it steps through as a run does, standing still
  * now and then. Each has a head with a doorbell and flags of its own; all share
  * the process's arena and pool. In some jobs rank 0 runs as a process would,
- * beside a progress thread. MPI is not called.
+ * beside a progress thread. Before that, threads of a process whose first plans
+ * are made at once do so: what begins once begins there, while others wait, and
+ * nothing but the library orders them. MPI is not called.
  */
 #include "exec/active.h"
+#include "exec/lock.h"
 #include "exec/move.h"
 #include "exec/progress.h"
 #include "exec/run.h"
@@ -137,7 +140,6 @@ static void see_segments(const rank *r)
 
 static void open_job(rank *r, const job *j)
 {
-    static const rota_type byte = {MPI_BYTE, 1, 1};
     bool refused = true;
 
     build(r, j);
@@ -150,17 +152,16 @@ static void open_job(rank *r, const job *j)
                           .word_name = 1};
     r->x = (rota_exec){
         .s = &r->s,
-        .node = &r->node,
-        .arena_from = 2048,
-        .cma_from = SIZE_MAX,
-        .type = {byte, byte, byte},
+        .types = {rota_types_bytes, rota_types_bytes, rota_types_bytes},
         .base = {r->buffer[0], r->buffer[1], NULL},
         .bytes = r->bytes,
         .offset = r->offset,
         .fixed = true,
         .by_thread = j->by_thread,
     };
-    const int err = rota_lines_reserve(&r->x, &refused);
+    const rota_reach reach = {
+        .node = &r->node, .arena_from = 2048, .cma_from = SIZE_MAX};
+    const int err = rota_lines_reserve(&r->x, &reach, &refused);
     must(err == MPI_SUCCESS, "lines");
     must(!refused || (j->one_way && r->me == 0), "room for lines");
     pthread_barrier_wait(&reserved);
@@ -286,7 +287,7 @@ static void run_alone(rank *r)
             sleep_armed(r, armed_at);
         armed = !armed;
     }
-    must(r->x.err == MPI_SUCCESS, "a run");
+    must(r->x.status.err == MPI_SUCCESS, "a run");
 }
 
 static void fill(rank *r, const job *j, int iteration)
@@ -374,6 +375,58 @@ static void *live(void *arg)
     return NULL;
 }
 
+/* ---- beginning ----------------------------------------------------------------- */
+
+/* Threads that have found that there is an arena. By no order in memory. */
+static _Atomic int have_arena;
+
+static int all_have_it(void *unused, bool *flag)
+{
+    (void)unused;
+    *flag = atomic_load_explicit(&have_arena, memory_order_relaxed) == RANKS;
+    return MPI_SUCCESS;
+}
+
+/* As a thread that makes a plan, and one that runs another meanwhile. */
+static void *begin(void *arg)
+{
+    static _Atomic bool refused;
+    rota_arena_card card;
+    rota_place at;
+    char here;
+
+    for (int i = 0; i < 100; i++) {
+        must(!rota_arena_find(&here, 1, &at), "a stack in the arena");
+        sched_yield();
+    }
+    if (arg && rota_arena_open(&card) != MPI_SUCCESS)
+        refused = true;
+    if (arg)
+        rota_wait_set_crowded();
+    while (!rota_arena_own() && !refused)
+        sched_yield();
+    if (!refused)
+        must(rota_arena_find(rota_arena_own(), 1, &at), "the arena's head");
+    atomic_fetch_add_explicit(&have_arena, 1, memory_order_relaxed);
+    must(rota_wait_until(all_have_it, NULL) == MPI_SUCCESS, "a wait");
+    pthread_barrier_wait(&finished);
+    for (;;)
+        pause(); /* see live */
+    return NULL;
+}
+
+static void begin_together(void)
+{
+    static char yes;
+    pthread_t thread[RANKS];
+
+    rota_lock_set_threaded();
+    for (int q = 0; q < RANKS; q++)
+        must(pthread_create(&thread[q], NULL, begin, q % 2 ? &yes : NULL) == 0,
+             "thread");
+    pthread_barrier_wait(&finished);
+}
+
 /* Rank i as rank q knows it. Rank 0's head is the process's, by whose doorbell a
  * wait sleeps. */
 static void make_peer(int q, int i)
@@ -396,6 +449,8 @@ int main(void)
     pthread_t thread[RANKS];
     rota_arena_card card;
 
+    pthread_barrier_init(&finished, NULL, RANKS + 1);
+    begin_together();
     if (rota_arena_open(&card) != MPI_SUCCESS) {
         printf("skipped: %s\n", rota_fail_text());
         return 77;
@@ -403,7 +458,6 @@ int main(void)
     must(rota_progress_hold(), "the progress thread");
     pthread_barrier_init(&reserved, NULL, RANKS);
     pthread_barrier_init(&run_over, NULL, RANKS);
-    pthread_barrier_init(&finished, NULL, RANKS + 1);
     rota_pool_allow(RANKS);
     rota_pool_reserve(SIZE_MAX); /* whoever maps it has all of it */
     for (int q = 0; q < RANKS; q++) {

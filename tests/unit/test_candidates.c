@@ -1,5 +1,5 @@
 /* test_candidates.c - what a plan chooses from, and which it takes. */
-#include "plan/plan.h"
+#include "choose/candidates.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

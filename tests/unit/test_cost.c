@@ -23,16 +23,18 @@ typedef struct task {
     bool shared;
     double block;
     double density; /* 0: 1 */
+    bool known;
+    int leaders, me;
 } task;
 
-/* Rank 0's part, all blocks of one size but its own, which has none. */
+/* One rank's part, all blocks of one size but its own, which has none. */
 static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
 {
     rota_topo topo;
     rota_sched s;
 
     assert_int_equal(rota_topo_make(&topo, t->P, t->node_size, 1), MPI_SUCCESS);
-    assert_int_equal(rota_sched_init(&s, t->P, 0), MPI_SUCCESS);
+    assert_int_equal(rota_sched_init(&s, t->P, t->me), MPI_SUCCESS);
     assert_int_equal(t->algo->build(&topo, &t->params, &s), MPI_SUCCESS);
     double *const bytes = malloc(s.n_blocks * sizeof *bytes);
     assert_non_null(bytes);
@@ -44,6 +46,8 @@ static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
                                .density = t->density > 0 ? t->density : 1,
                                .load = load > 1 ? load : 1,
                                .metadata = t->metadata,
+                               .known = t->known,
+                               .leaders = t->leaders,
                                .shared = t->shared};
     assert_int_equal(rota_cost_count(&s, bytes, &how, step), MPI_SUCCESS);
     free(bytes);
@@ -124,6 +128,27 @@ static void paths(void **state)
     t.node_size = t.cores = 4;
     n = count(&t);
     assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 4 * 4 * BLOCK, 1e-9);
+}
+
+/* Of 5 nodes of 4 ranks, which all lead: the second one of node 1 serves offset 1,
+ * to and from nodes of the same half, and what it sends is all that goes there. */
+static void led(void **state)
+{
+    task t = {.algo = &rota_algo_nmpml,
+              .params = {.leaders = 4},
+              .P = 20,
+              .me = 5,
+              .node_size = 4,
+              .cores = 4,
+              .shared = true,
+              .block = BLOCK};
+    rota_terms n = count(&t);
+
+    (void)state;
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 4 * 16 * BLOCK, 1e-9);
+    t.leaders = 4;
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 16 * BLOCK, 1e-9);
 }
 
 /* Phases are steps of their own as long as there are no more than steps. */
@@ -215,13 +240,19 @@ static void logarithmic(void **state)
 
     (void)state;
     expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK);
-    assert_float_equal(n.n[ROTA_TERM_COPIED_BYTE], 24 * BLOCK, 1e-9);
+    /* What is sent at last lies end to end. */
+    assert_float_equal(n.n[ROTA_TERM_COPIED_BYTE], 20 * BLOCK, 1e-9);
     t.metadata = ROTA_META_TWO_PHASE;
     n = count(&t);
     expect(&n, ROTA_LINK_NET, 6, 6, 12 * BLOCK + 12 * 8);
     t.metadata = ROTA_META_FUSED;
     n = count(&t);
     expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK + 12 * 8);
+    /* Of those that land, two and four in the last phases, only the sum is told.
+     */
+    t.known = true;
+    n = count(&t);
+    expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK + (4 + 3 + 1) * 8);
 }
 
 /* Four ranks for each core: work is so much more, and in every phase others
@@ -266,7 +297,7 @@ static void sparse(void **state)
     (void)state;
     expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK); /* own blocks are in each */
     /* Half of those that are packed, and the rank's own block. */
-    assert_float_equal(n.n[ROTA_TERM_COPIED_BLOCK], 24 * 0.5 + 1, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_COPIED_BLOCK], 20 * 0.5 + 1, 1e-9);
 }
 
 /* What has no bytes is not sent. */
@@ -329,8 +360,8 @@ int main(void)
         cmocka_unit_test(logarithmic), cmocka_unit_test(long_messages),
         cmocka_unit_test(crowded),     cmocka_unit_test(nothing),
         cmocka_unit_test(sparse),      cmocka_unit_test(prices),
-        cmocka_unit_test(paths),       cmocka_unit_test(steps),
-        cmocka_unit_test(flow),
+        cmocka_unit_test(paths),       cmocka_unit_test(led),
+        cmocka_unit_test(steps),       cmocka_unit_test(flow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,7 +102,8 @@ static void check_row(const rota_algo *algo, const rota_topo *t, int me,
     for (int n = 0; n < t->n_nodes && !algo->native; n++)
         assert_int_equal(count_to_node(&s, t, n),
                          formula_to_node(algo, t, &params, me, n));
-    assert_stated(c.n.messages, want.messages);
+    assert_stated(c.n.messages + c.n.handed, want.messages);
+    assert_stated(c.n.handed, want.handed);
     assert_stated(c.n.rounds, want.rounds);
     assert_stated(c.slots, want.slots);
     assert_stated(c.scratch.slots, want.scratch);
@@ -288,6 +289,8 @@ static void leaders(void **state)
                 check_leaders(&rota_algo_mpml, &t, L);
                 check_leaders(&rota_algo_nmpml, &t, L);
                 check_leaders(&rota_algo_onmpml, &t, L);
+                check_leaders(&rota_algo_shared_leaders, &t, L);
+                check_leaders(&rota_algo_shared_leaders_overlapped, &t, L);
             }
             rota_topo_free(&t);
         }

@@ -1,7 +1,8 @@
-/* test_cuda.c - does the driver have all functions that device/cuda.c asks for? By
- * the toolkit's stand-in for the driver's library, which has the same names.
+/* test_cuda.c - does the driver have all functions that device/cuda.c asks for, or
+ * HIP's runtime those of device/hip.c? By the toolkit's stand-in for the driver's
+ * library, which has the same names, or by the runtime's library.
  *
- * usage: test_cuda STUB
+ * usage: test_cuda LIBRARY
  */
 #include "device/device.h"
 
@@ -17,7 +18,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (argc < 2 || !dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL)) {
-        printf("skipped: %s\n", argc < 2 ? "CUDA has no stub" : dlerror());
+        printf("skipped: %s\n", argc < 2 ? "there is no library" : dlerror());
         return 77;
     }
     if (!rota_device_in_use()) {

@@ -43,7 +43,6 @@ static void build(world *w, const rota_algo *algo, int parameter)
 
 static void prepare(world *w, int q, bool fixed)
 {
-    static const rota_type byte = {MPI_BYTE, 1, 1};
     rota_sched *const s = &w->s[q];
     rota_scratch scratch;
 
@@ -64,7 +63,7 @@ static void prepare(world *w, int q, bool fixed)
         .comm = fakempi_comm(0, q),
         .tag = TAG,
         .native = fakempi_comm(1, q),
-        .type = {byte, byte, byte},
+        .types = {rota_types_bytes, rota_types_bytes, rota_types_bytes},
         .base = {w->send[q], w->recv[q], w->scratch[q]},
         .bytes = w->bytes[q],
         .offset = w->offset[q],
@@ -333,8 +332,8 @@ static void packs_nothing_twice(void **state)
     (void)state;
     world *const w = make(&rota_algo_onmpml, 6, 1, true);
     bind_all(w);
-    assert_int_equal(w->x[0].area_bytes, 4 * 64);
-    assert_int_equal(w->x[1].area_bytes, 0);
+    assert_int_equal(w->x[0].program.area_bytes, 4 * 64);
+    assert_int_equal(w->x[1].program.area_bytes, 0);
     start_all(w);
     finish(w);
     discard(w);
@@ -415,8 +414,8 @@ static void rebasing_keeps_packed_messages(void **state)
     fakempi_manual();
     for (int q = 0; q < 8; q++) {
         for (int m = 0; m < 3; m++)
-            packed += (size_t)w->x[q].op[ROTA_RECV][m].packed +
-                      (size_t)w->x[q].op[ROTA_SEND][m].packed;
+            packed += (size_t)w->x[q].program.op[ROTA_RECV][m].packed +
+                      (size_t)w->x[q].program.op[ROTA_SEND][m].packed;
         assert_int_equal(rota_exec_rebase(&w->x[q], send[q], recv[q]),
                          MPI_SUCCESS);
     }
@@ -524,7 +523,7 @@ static bool run_with_failure(world *w, int n)
     for (int q = 0; q < w->P; q++) {
         bound[q] = rota_exec_bind(&w->x[q]) == MPI_SUCCESS;
         failed = failed || !bound[q];
-        assert_true(bound[q] || !w->x[q].request[0]);
+        assert_true(bound[q] || !w->x[q].program.request[0]);
     }
     for (int q = 0; q < w->P; q++)
         failed =
@@ -532,11 +531,11 @@ static bool run_with_failure(world *w, int n)
     for (int i = 0; i < 1000 && n_active(w) > 0 && !failed; i++) {
         sweep(w);
         for (int q = 0; q < w->P; q++)
-            failed = failed || w->x[q].err != MPI_SUCCESS;
+            failed = failed || w->x[q].status.err != MPI_SUCCESS;
     }
     fail_the_rest(w);
     for (int q = 0; q < w->P; q++)
-        if (bound[q] && w->x[q].broken)
+        if (bound[q] && w->x[q].status.broken)
             assert_int_equal(rota_exec_start(&w->x[q]), MPI_ERR_OTHER);
     fakempi_fail_after(-1, MPI_SUCCESS);
     return failed;

@@ -1,5 +1,5 @@
 /* test_hints.c - what the table of hints says of them is so. */
-#include "plan/plan.h"
+#include "choose/hints.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

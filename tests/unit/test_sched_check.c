@@ -587,6 +587,85 @@ static void finds_destroyed_stay(void **state)
     assert_fault(&w, "read after its slot was taken");
 }
 
+/* ---- handed over ------------------------------------------------------------ */
+
+typedef enum handing {
+    SOUND,
+    AT_ONE_END, /* rank 0 does not know that it is handed anything */
+    BY_BOTH,    /* rank 1 sends from a shared stay */
+    BY_NONE,    /* rank 0 receives in no shared stay */
+    MIXED,      /* nor all of it */
+    TAKEN,      /* another stay takes the place */
+    HANDED_ON,  /* what rank 1 handed over goes back to it as it is */
+} handing;
+
+/* Two ranks, of which rank 0 lends stays for the block that it gets, and for the
+ * one that it sends. */
+static void make_handed(world *w, handing how)
+{
+    const uint32_t mark = how == BY_NONE ? 0 : ROTA_STAY_SHARED;
+
+    make_empty(w, 2);
+    rota_sched *const a = &w->s[0], *const b = &w->s[1];
+    const rota_block in = rota_stay(a, 0, mark);
+    const rota_block out = rota_stay(a, 1, ROTA_STAY_SHARED);
+    const rota_block other = rota_stay(a, how == TAKEN ? 0 : 2, 0);
+    const rota_block own = rota_stay(b, 0, ROTA_STAY_SHARED);
+
+    rota_phase_begin(a, 0);
+    rota_emit_copy(a, rota_src(a, 0), rota_dst(a, 0));
+    rota_emit_copy(a, rota_src(a, 1), out);
+    if (how == AT_ONE_END)
+        rota_emit_msg(a, ROTA_RECV, 1);
+    else
+        rota_emit_handed(a, ROTA_RECV, 1);
+    rota_emit_block(a, ROTA_RECV, in);
+    if (how == MIXED)
+        rota_emit_block(a, ROTA_RECV, other);
+    rota_phase_begin(a, 0);
+    rota_emit_copy(a, in, rota_dst(a, 1));
+    rota_emit_handed(a, ROTA_SEND, 1);
+    rota_emit_block(a, ROTA_SEND, how == HANDED_ON ? in : out);
+    rota_phase_begin(a, 0);
+    if (how != MIXED)
+        rota_emit_copy(a, rota_src(a, 0), other);
+
+    rota_phase_begin(b, 0);
+    rota_emit_copy(b, rota_src(b, 1), rota_dst(b, 1));
+    rota_emit_copy(b, rota_src(b, 0), own);
+    rota_phase_begin(b, 0);
+    rota_emit_handed(b, ROTA_SEND, 0);
+    rota_emit_block(b, ROTA_SEND, how == BY_BOTH ? own : rota_src(b, 0));
+    if (how == MIXED)
+        rota_emit_block(b, ROTA_SEND, rota_src(b, 1));
+    rota_phase_begin(b, 0);
+    rota_emit_handed(b, ROTA_RECV, 0);
+    rota_emit_block(b, ROTA_RECV,
+                    how == HANDED_ON ? rota_tmp(b, 1) : rota_dst(b, 0));
+}
+
+static void finds_bad_handing_over(void **state)
+{
+    const char *const of_one = "not all in shared stays of one of them";
+    world w;
+
+    (void)state;
+    make_handed(&w, SOUND);
+    assert_sound(&w);
+    make_handed(&w, AT_ONE_END);
+    assert_fault(&w, of_one);
+    make_handed(&w, BY_BOTH);
+    assert_fault(&w, of_one);
+    make_handed(&w, BY_NONE);
+    assert_fault(&w, of_one);
+    make_handed(&w, MIXED);
+    assert_fault(&w, of_one);
+    make_handed(&w, TAKEN);
+    assert_fault(&w, "the place of a shared stay is taken twice");
+    make_handed(&w, HANDED_ON);
+    assert_fault(&w, "is handed over twice");
+}
+
 /* ---- before it is there ---------------------------------------------------- */
 
 static void finds_early_reads(void **state)
@@ -944,6 +1023,7 @@ int main(void)
         cmocka_unit_test(finds_copy_into_used_slot),
         cmocka_unit_test(finds_stay_that_destroys),
         cmocka_unit_test(finds_destroyed_stay),
+        cmocka_unit_test(finds_bad_handing_over),
         cmocka_unit_test(finds_early_reads),
         cmocka_unit_test(finds_forwarding_within_phase),
         cmocka_unit_test(lets_blocks_flow),

@@ -1,5 +1,5 @@
 /* test_tuning.c - tuning as text and as rows. */
-#include "plan/plan.h"
+#include "choose/hints.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

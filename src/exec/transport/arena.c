@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct range {
@@ -20,9 +23,11 @@ typedef struct range {
     struct range *next; /* by place */
 } range;
 
-/* Under the lock. */
+/* Under the lock; but once it is open, anybody may read what does not change:
+ * card, where segments are, and their lengths. */
 static struct {
     bool tried;
+    _Atomic bool open;
     char why[ROTA_ERR_TEXT]; /* there is none */
     rota_arena_card card;
     int fd;
@@ -293,14 +298,20 @@ int rota_arena_open(rota_arena_card *card)
     }
     arena.tried = true;
     *card = arena.card;
+    atomic_store_explicit(&arena.open, card->cookie != 0, memory_order_release);
     pthread_mutex_unlock(&arena_lock);
     return card->cookie ? MPI_SUCCESS
                         : rota_fail(MPI_ERR_NO_MEM, "%s", arena.why);
 }
 
+static bool is_open(void)
+{
+    return atomic_load_explicit(&arena.open, memory_order_acquire);
+}
+
 rota_arena_head *rota_arena_own(void)
 {
-    return arena.card.cookie ? arena.self.head : NULL;
+    return is_open() ? arena.self.head : NULL;
 }
 
 rota_peer *rota_arena_self(void)
@@ -349,7 +360,7 @@ static bool find(const void *p, size_t bytes, rota_place *at)
 /* Segments are added, never changed. */
 bool rota_arena_find(const void *p, size_t bytes, rota_place *at)
 {
-    return arena.card.cookie && find(p, bytes, at);
+    return is_open() && find(p, bytes, at);
 }
 
 bool rota_arena_free(void *memory)
@@ -457,6 +468,14 @@ size_t rota_arena_bytes(size_t *backed)
     *backed = arena.backed;
     pthread_mutex_unlock(&arena_lock);
     return bytes;
+}
+
+/* A process that is killed does not come here, nor is a child that was forked the
+ * arena's. */
+__attribute__((destructor)) static void note_end(void)
+{
+    if (rota_arena_own() && getpid() == arena.self.pid)
+        atomic_store(&arena.self.head->ended, true);
 }
 
 /* ---- those of others -------------------------------------------------------- */
@@ -628,6 +647,22 @@ void rota_arena_drop(rota_peer *peer)
         unmap_all(peer);
         tell_mapped(peer);
         peer->stuck = false;
+        peer->blind = false;
     }
     pthread_mutex_unlock(&arena_lock);
+}
+
+/* By a descriptor, that of a process that nobody has waited for yet can be read.
+ * Where the system has none, only who has left no trace is gone. */
+bool rota_peer_is_gone(const rota_peer *peer)
+{
+    const int fd = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+
+    if (fd < 0)
+        return errno == ESRCH ||
+               (kill((pid_t)peer->pid, 0) < 0 && errno == ESRCH);
+    const bool gone = poll(&end, 1, 0) == 1;
+    close(fd);
+    return gone;
 }

@@ -56,8 +56,11 @@ typedef struct rota_arena_head {
     struct {
         uint64_t at, bytes; /* in the file */
     } segment[ROTA_SEGMENTS];
-    rota_doorbell bell;                   /* of the process */
-    rota_doorbell helper;                 /* of its progress thread */
+    rota_doorbell bell;   /* of the process */
+    rota_doorbell helper; /* of its progress thread */
+    _Atomic int
+        sleepers; /* threads of it that sleep in a wait, or are about to */
+    _Atomic bool ended;                   /* it has, by itself */
     rota_wake_word word[ROTA_WAKE_WORDS]; /* of nodes whose first rank it is */
     rota_yields yields; /* of the host: those of one process are followed */
     _Atomic uint8_t mapped[ROTA_PEERS]; /* segments of the other one's arena */
@@ -70,12 +73,15 @@ typedef struct rota_peer {
     char *segment[ROTA_SEGMENTS];
     _Atomic int n_segments; /* mapped; stored after what it counts */
     int slot;               /* of that process in this one's tables */
-    int slot_there; /* of this process in that one's; -1: not known yet */
+    _Atomic int slot_there; /* of this process in that one's; -1: not known
+                               yet; every communicator finds the same */
     int64_t pid;
     uint64_t cookie;
+    _Atomic bool blind; /* it could not read what is private of this one */
     /* For arena.c. */
     int64_t fd;
-    bool stuck; /* a segment could not be mapped: no other one will be */
+    _Atomic bool
+        stuck; /* a segment could not be mapped: no other one will be */
     int uses;
     struct rota_peer *next;
 } rota_peer;
@@ -115,6 +121,9 @@ void rota_arena_drop(rota_peer *peer);
 
 /* Map the segments that it has made since. False: not all of them can be. */
 bool rota_arena_update(rota_peer *peer);
+
+/* Has its process died, or ended? */
+bool rota_peer_is_gone(const rota_peer *peer);
 
 /* Memory of a peer. Its segment is mapped. */
 static inline char *rota_peer_at(const rota_peer *peer, rota_place at)

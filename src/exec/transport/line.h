@@ -20,25 +20,35 @@
 
 /* What an entry holds. */
 typedef enum rota_entry_kind {
-    ROTA_ENTRY_DATA,  /* a part of the message, as much as fits */
-    ROTA_ENTRY_PIECE, /* rota_part: a part of it in a piece of the pool */
-    ROTA_ENTRY_ARENA, /* rota_place of all of it, behind it a header */
-    ROTA_ENTRY_CMA,   /* its address in the sender's memory, likewise */
-    ROTA_ENTRY_IPC,   /* a rota_ipc_place */
+    ROTA_ENTRY_DATA,     /* a part of the message, as much as fits */
+    ROTA_ENTRY_PIECE,    /* rota_part: a part of it in a piece of the pool */
+    ROTA_ENTRY_ARENA,    /* rota_place of all of it, behind it a header */
+    ROTA_ENTRY_CMA,      /* its address in the sender's memory, likewise */
+    ROTA_ENTRY_HANDOVER, /* a place as of rota_handover */
+    ROTA_ENTRY_REFUSED,  /* by the receiver: it cannot read there */
+    ROTA_ENTRY_ANSWER,   /* by the sender, to that: rota_part, of which at is 0
+                            if the bytes follow it */
+    ROTA_ENTRY_HANDED,   /* nothing: all of it lies in shared stays */
+    ROTA_ENTRY_TYPED,    /* rota_place of its first byte: it lies there as the
+                            layout says that was told */
+    ROTA_ENTRY_KINDS
 } rota_entry_kind;
 
 enum {
     ROTA_LINE_ENTRIES = 2,
+    ROTA_KIND_BITS = 4, /* of a flag */
     ROTA_ENTRY_HEAD = 2 * sizeof(uint64_t),
     ROTA_LINE_ROOM = 64 - ROTA_ENTRY_HEAD, /* bytes in an entry of one line */
 };
+
+_Static_assert(ROTA_ENTRY_KINDS <= 1 << ROTA_KIND_BITS, "kinds in a flag");
 
 typedef struct rota_part {
     uint64_t at, bytes;
 } rota_part;
 
 typedef struct rota_entry {
-    _Alignas(64) _Atomic uint64_t flag; /* number * 8 + kind */
+    _Alignas(64) _Atomic uint64_t flag; /* its number, and the kind below */
     uint64_t bytes;                     /* of the whole message */
     char data[ROTA_LINE_ROOM];          /* and on */
 } rota_entry;
@@ -124,7 +134,7 @@ static inline void rota_line_put(rota_line *l, rota_entry_kind kind,
     rota_entry *const e = rota_line_entry(l, l->next++);
 
     e->bytes = bytes;
-    atomic_store_explicit(&e->flag, l->next << 3 | (uint64_t)kind,
+    atomic_store_explicit(&e->flag, l->next << ROTA_KIND_BITS | (uint64_t)kind,
                           memory_order_release);
 }
 
@@ -134,14 +144,31 @@ static inline rota_entry *rota_line_look(const rota_line *l)
     rota_entry *const e = rota_line_entry(l, l->next);
     const uint64_t flag = atomic_load_explicit(&e->flag, memory_order_acquire);
 
-    return flag >> 3 == l->next + 1 ? e : NULL;
+    return flag >> ROTA_KIND_BITS == l->next + 1 ? e : NULL;
 }
 
 static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
 {
-    return (
-        rota_entry_kind)(atomic_load_explicit(&e->flag, memory_order_relaxed) &
-                         7);
+    const uint64_t flag = atomic_load_explicit(&e->flag, memory_order_relaxed);
+
+    return (rota_entry_kind)(flag & ((1u << ROTA_KIND_BITS) - 1));
+}
+
+/* The entry, numbered from 1 on, goes to the other end once more: of another kind,
+ * and still not taken. */
+static inline void rota_line_turn(const rota_line *l, uint64_t number,
+                                  rota_entry_kind kind)
+{
+    atomic_store_explicit(&rota_line_entry(l, number - 1)->flag,
+                          number << ROTA_KIND_BITS | (uint64_t)kind,
+                          memory_order_release);
+}
+
+static inline bool rota_line_is_refused(const rota_line *l, uint64_t number)
+{
+    return atomic_load_explicit(&rota_line_entry(l, number - 1)->flag,
+                                memory_order_acquire) ==
+           (number << ROTA_KIND_BITS | ROTA_ENTRY_REFUSED);
 }
 
 static inline void rota_line_take(rota_line *l)

@@ -12,9 +12,11 @@
  *                   receiver copies it from there: one copy, two
  *                   synchronisations. For data end to end in the arena.
  *   by cross-memory likewise, but the receiver has the kernel copy it from the
- *   attach          sender's private memory.
- *   by IPC          an entry says where in the sender's memory of a device it
- *                   lies, and the receiver has its device copy it (ipc.h).
+ *   attach          sender's private memory. If the kernel refuses that, though
+ *                   it did not before, the receiver says so in the entry, and
+ *                   the sender puts one part after the other there.
+ *   by handover     an entry says where it lies in memory that the host does
+ *                   not touch, and the receiver has it copied (hooks.h).
  *
  * Where the pool has no piece left, a message goes through the pair's entries,
  * as much at a time as they hold: whatever others leave unread, it gets on.
@@ -30,24 +32,40 @@
 #define ROTA_LINES_H
 
 #include "exec/exec.h"
+#include "exec/transport/node.h"
 
 extern const rota_transport rota_transport_lines;
 
-/* Make the queues in which ranks of x->node write to this one, and tell them by
+/* Whose memory carries messages, and which are copied from where they lie. */
+typedef struct rota_reach {
+    const rota_node *node;
+    size_t arena_from; /* bytes from which a message in the sender's arena is
+                          copied from there */
+    size_t cma_from;   /* likewise from its private memory; SIZE_MAX: never */
+} rota_reach;
+
+/* Make the queues in which ranks of the node write to this one, and tell them by
  * their boards. *refused: there is no room in shared memory, and MPI carries what
  * this rank receives. Local; x has everything that rota_exec_bind needs. */
-int rota_lines_reserve(rota_exec *x, bool *refused);
+int rota_lines_reserve(rota_exec *x, const rota_reach *reach, bool *refused);
 
 /* Open those of the others, all of which have reserved theirs since. Returns
  * false if memory of some rank could not be mapped: then all ranks must know,
  * and begin anew without that pair. */
 bool rota_lines_attach(rota_exec *x);
 
-/* Does message m go this way, and as what kind of operation? */
-bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m);
+/* When all have attached: find out what is handed over. Fails for want of memory
+ * only. */
+int rota_lines_meet(rota_exec *x);
 
-/* Find where messages lie, when they are known to go this way. */
-void rota_lines_bind(rota_exec *x);
+/* Is this rank a lender? Of one: has all been taken that was handed on to others? The run is over:
+ * others may write to shared stays again. */
+bool rota_lines_lend(const rota_exec *x);
+bool rota_lines_are_taken(rota_exec *x);
+void rota_lines_finish(rota_exec *x);
+
+/* As given; there are lines. */
+const rota_reach *rota_lines_reach(const rota_exec *x);
 
 /* Bytes of shared memory that the plan keeps. */
 size_t rota_lines_bytes(const rota_exec *x);

@@ -1,10 +1,8 @@
-/* native.c - MPI_Ialltoallv on the plan's own communicator.
+/* native.c - MPI_Ialltoallv or MPI_Ialltoallw on the plan's own communicator.
  *
  * Not the persistent form: an inactive MPI_Alltoallv_init request is not to be
  * trusted in MPICH 4.0 (its test says not done, its wait hangs).
  */
-#include "exec/transport/native.h"
-
 #include "exec/move.h"
 #include "exec/steps.h"
 
@@ -12,24 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One direction's arguments, in elements of its region's datatype. Messages
- * without bytes may have been folded away: their counts are 0. */
+/* One direction's arguments, in elements of its region's datatype; where blocks
+ * have types of their own displacements are in bytes. Messages without bytes may
+ * have been folded away: their counts are 0. */
 typedef struct side {
-    MPI_Count *count; /* [P] */
-    MPI_Aint *displ;  /* [P] */
-    int *small_count; /* [P] the same where they fit an int */
-    int *small_displ; /* [P] */
+    MPI_Count *count;   /* [P] */
+    MPI_Aint *displ;    /* [P] */
+    MPI_Datatype *type; /* [P], or NULL: all have one */
+    int *small_count;   /* [P] the same where they fit an int */
+    int *small_displ;   /* [P] */
     rota_region region;
 } side;
 
-struct rota_native {
+typedef struct native {
     side side[ROTA_N_DIRS];
     MPI_Request request;
     bool large;  /* something does not fit an int */
     bool filled; /* and, in a fixed plan, filled for good */
-};
+} native;
 
-static void fill_side(struct rota_native *n, const rota_exec *x, rota_dir dir,
+static void fill_side(native *n, const rota_exec *x, rota_dir dir,
                       const rota_phase *phase)
 {
     const rota_msgs *const l = &x->s->msgs[dir];
@@ -38,13 +38,19 @@ static void fill_side(struct rota_native *n, const rota_exec *x, rota_dir dir,
 
     memset(to->count, 0, P * sizeof *to->count);
     memset(to->displ, 0, P * sizeof *to->displ);
+    for (size_t q = 0; to->type && q < P; q++)
+        to->type[q] = MPI_BYTE;
     for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
         const rota_block b = l->item[l->msg[m].first];
         const rota_type *const t = rota_block_type(x, b);
         const int q = l->msg[m].peer;
         to->region = rota_block_region(x->s, b);
         to->count[q] = (MPI_Count)(x->bytes[b] / t->size);
-        to->displ[q] = t->extent ? x->offset[b] / t->extent : 0;
+        to->displ[q] = x->offset[b];
+        if (to->type)
+            to->type[q] = t->mpi;
+        else
+            to->displ[q] = t->extent ? x->offset[b] / t->extent : 0;
     }
     for (size_t q = 0; q < P; q++) {
         to->small_count[q] = (int)to->count[q];
@@ -54,22 +60,21 @@ static void fill_side(struct rota_native *n, const rota_exec *x, rota_dir dir,
     }
 }
 
-static void fill(struct rota_native *n, const rota_exec *x,
-                 const rota_phase *phase)
+static void fill(native *n, const rota_exec *x, const rota_phase *phase)
 {
     n->large = false;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         fill_side(n, x, (rota_dir)dir, phase);
 }
 
-int rota_native_bind(rota_exec *x)
+static int bind(rota_exec *x, rota_step *step)
 {
     const size_t P = (size_t)x->s->P;
-    struct rota_native *const n = calloc(1, sizeof *n);
+    native *const n = calloc(1, sizeof *n);
 
     if (!n)
         return rota_fail_mem("the arguments of MPI's all-to-all");
-    x->native_args = n;
+    step->own = n;
     n->request = MPI_REQUEST_NULL;
     for (int i = 0; i < ROTA_N_DIRS; i++) {
         side *const s = &n->side[i];
@@ -78,42 +83,76 @@ int rota_native_bind(rota_exec *x)
         s->displ = malloc(P * sizeof *s->displ);
         s->small_count = malloc(P * sizeof *s->small_count);
         s->small_displ = malloc(P * sizeof *s->small_displ);
-        if (!s->count || !s->displ || !s->small_count || !s->small_displ)
+        s->type = x->own_types ? malloc(P * sizeof *s->type) : NULL;
+        if (!s->count || !s->displ || !s->small_count || !s->small_displ ||
+            (x->own_types && !s->type))
             return rota_fail_mem("the arguments of MPI's all-to-all");
     }
     return MPI_SUCCESS;
 }
 
-void rota_native_unbind(rota_exec *x)
+static void unbind(rota_exec *x, rota_step *step)
 {
-    if (x->native_args && x->native_args->request != MPI_REQUEST_NULL)
+    native *const n = step->own;
+
+    (void)x;
+    if (n && n->request != MPI_REQUEST_NULL)
         return; /* a run that failed: MPI may still read the arrays */
-    for (int i = 0; x->native_args && i < ROTA_N_DIRS; i++) {
-        side *const s = &x->native_args->side[i];
+    for (int i = 0; n && i < ROTA_N_DIRS; i++) {
+        side *const s = &n->side[i];
         free(s->count);
         free(s->displ);
         free(s->small_count);
         free(s->small_displ);
+        free(s->type);
     }
-    free(x->native_args);
-    x->native_args = NULL;
+    free(n);
 }
 
-static int post(rota_exec *x, const rota_phase *phase)
+#if MPI_VERSION < 4
+static int refuse_large(void)
 {
-    struct rota_native *const n = x->native_args;
+    return rota_fail(MPI_ERR_COUNT, "MPI's own all-to-all with counts or "
+                                    "displacements beyond 2^31 needs MPI 4");
+}
+#endif
+
+/* Each block has a type of its own. */
+static int post_types(rota_exec *x, native *n)
+{
+    const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
+    char *const from = x->base[s->region], *const to = x->base[d->region];
+
+    if (!n->large)
+        return MPI_Ialltoallw(from, s->small_count, s->small_displ, s->type, to,
+                              d->small_count, d->small_displ, d->type,
+                              x->native, &n->request);
+#if MPI_VERSION >= 4
+    return MPI_Ialltoallw_c(from, s->count, s->displ, s->type, to, d->count,
+                            d->displ, d->type, x->native, &n->request);
+#else
+    return refuse_large();
+#endif
+}
+
+static int post(rota_exec *x, const rota_step *step)
+{
+    const rota_phase *const phase = step->phase;
+    native *const n = step->own;
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
 
     if (!x->fixed || !n->filled)
         fill(n, x, phase);
     n->filled = true;
-    const MPI_Datatype st = x->type[s->region].mpi;
-    const MPI_Datatype dt = x->type[d->region].mpi;
+    const MPI_Datatype st = x->types[s->region].type->mpi;
+    const MPI_Datatype dt = x->types[d->region].type->mpi;
     char *const from = x->base[s->region], *const to = x->base[d->region];
     if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
         return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
                              to + d->displ[0], d->small_count[0], dt, x->native,
                              &n->request);
+    if (x->own_types)
+        return post_types(x, n);
     if (!n->large)
         return MPI_Ialltoallv(from, s->small_count, s->small_displ, st, to,
                               d->small_count, d->small_displ, dt, x->native,
@@ -122,26 +161,33 @@ static int post(rota_exec *x, const rota_phase *phase)
     return MPI_Ialltoallv_c(from, s->count, s->displ, st, to, d->count,
                             d->displ, dt, x->native, &n->request);
 #else
-    return rota_fail(MPI_ERR_COUNT, "MPI's own all-to-all with counts or "
-                                    "displacements beyond 2^31 needs MPI 4");
+    return refuse_large();
 #endif
 }
 
 static int enter(rota_exec *x, rota_step *step)
 {
-    ROTA_TRY(post(x, step->phase));
+    ROTA_TRY(post(x, step));
     return rota_step_copies(x, step);
 }
 
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
+    native *const n = step->own;
     int flag = 0;
 
-    (void)step;
-    ROTA_TRY(MPI_Test(&x->native_args->request, &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(MPI_Test(&n->request, &flag, MPI_STATUS_IGNORE));
     x->moved = x->moved || flag;
     *done = flag;
     return MPI_SUCCESS;
 }
 
-const rota_step_kind rota_step_collective = {.enter = enter, .poll = poll};
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    (void)step;
+    for (int q = 0; q < x->s->P; q++)
+        awaited[q] = q != x->s->me;
+}
+
+const rota_step_kind rota_step_collective = {
+    .bind = bind, .unbind = unbind, .enter = enter, .poll = poll, .whom = whom};

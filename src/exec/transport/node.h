@@ -8,8 +8,12 @@
 typedef struct rota_board {
     rota_place lines; /* of a plan: where the other one writes; 0: nowhere */
     rota_place taken; /* and the count of what was taken */
+    rota_place told;  /* where the layout of its block for the other one is; 0:
+                         not told */
     uint32_t stride;  /* bytes of an entry there */
     int32_t slot;     /* of the other process in this one's tables */
+    rota_place table; /* a rota_loan_table for the other one; 0: none */
+    bool hands;       /* this one can take what is handed over */
 } rota_board;
 
 typedef struct rota_near {

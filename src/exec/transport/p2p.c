@@ -2,6 +2,7 @@
 #include "exec/transport/p2p.h"
 #include "exec/late.h"
 #include "exec/move.h"
+#include "exec/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &x->s->msgs[dir];
-    rota_op *const op = &x->op[dir][m];
+    rota_op *const op = &x->program.op[dir][m];
 
     if (op->gathered)
         ROTA_TRY(rota_gather_type(x, l->item + l->msg[m].first,
@@ -19,16 +20,26 @@ static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
                                   &op->type));
     const rota_payload p = rota_payload_of(x, dir, m);
     ROTA_TRY(rota_payload_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
-                               &x->request[dir][m]));
+                               &x->program.request[dir][m]));
     op->persistent = true;
     return MPI_SUCCESS;
 }
 
-int rota_p2p_bind(rota_exec *x)
+/* MPI takes what nobody else does. */
+static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    (void)x;
+    (void)dir;
+    (void)m;
+    return true;
+}
+
+/* Persistent requests. */
+static int bind(rota_exec *x)
 {
     for (int dir = 0; x->fixed && dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
-            if (x->op[dir][m].via == &rota_transport_p2p)
+            if (x->program.op[dir][m].via == &rota_transport_p2p)
                 ROTA_TRY(make_request(x, (rota_dir)dir, m));
     return MPI_SUCCESS;
 }
@@ -39,7 +50,7 @@ static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
 {
     const rota_msgs *const l = &x->s->msgs[dir];
 
-    if (x->op[dir][m].packed || !x->op[dir][m].persistent)
+    if (x->program.op[dir][m].packed || !x->program.op[dir][m].persistent)
         return false;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
         if (moved[rota_block_region(x->s, l->item[i])])
@@ -50,10 +61,10 @@ static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
 /* Requests of message m were bound to memory that has moved. */
 static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    rota_op *const op = &x->op[dir][m];
+    rota_op *const op = &x->program.op[dir][m];
 
     op->persistent = false;
-    ROTA_TRY(MPI_Request_free(&x->request[dir][m]));
+    ROTA_TRY(MPI_Request_free(&x->program.request[dir][m]));
     if (!op->gathered)
         return MPI_SUCCESS;
     ROTA_TRY(MPI_Type_free(&op->type));
@@ -79,7 +90,7 @@ static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 
     if (*request == MPI_REQUEST_NULL)
         return;
-    if (x->broken && dir == ROTA_RECV)
+    if (x->status.broken && dir == ROTA_RECV)
         MPI_Request_get_status(*request, &idle, MPI_STATUS_IGNORE);
     if (!idle)
         MPI_Cancel(request);
@@ -89,11 +100,13 @@ static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 static void release(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        for (uint32_t m = 0; x->request[dir] && m < x->s->msgs[dir].n; m++)
-            free_request(x, (rota_dir)dir, &x->request[dir][m]);
-        for (uint32_t m = 0; x->op[dir] && m < x->s->msgs[dir].n; m++)
-            if (x->op[dir][m].persistent && x->op[dir][m].gathered)
-                MPI_Type_free(&x->op[dir][m].type);
+        for (uint32_t m = 0; x->program.request[dir] && m < x->s->msgs[dir].n;
+             m++)
+            free_request(x, (rota_dir)dir, &x->program.request[dir][m]);
+        for (uint32_t m = 0; x->program.op[dir] && m < x->s->msgs[dir].n; m++)
+            if (x->program.op[dir][m].persistent &&
+                x->program.op[dir][m].gathered)
+                MPI_Type_free(&x->program.op[dir][m].type);
     }
 }
 
@@ -103,41 +116,46 @@ static void release(rota_exec *x)
  * takes for complete. */
 static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_op *const op = &x->op[dir][m];
+    const rota_op *const op = &x->program.op[dir][m];
 
+    rota_trace_post(x, dir, m);
     if (op->kind == ROTA_OP_LATE)
         return rota_late_post(x, dir, m);
     if (dir == ROTA_SEND && op->packed)
-        ROTA_TRY(rota_message_pack(x, m, x->area + op->stage));
+        ROTA_TRY(rota_message_pack(x, m, x->program.area + op->stage));
     if (op->persistent)
-        return MPI_Start(&x->request[dir][m]);
+        return MPI_Start(&x->program.request[dir][m]);
     const rota_payload p = rota_payload_of(x, dir, m);
     if (p.count == 0)
         return MPI_SUCCESS;
     return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
-                             x->comm, &x->request[dir][m]);
+                             x->comm, &x->program.request[dir][m]);
 }
 
 int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_op *const op = &x->op[dir][m];
+    const rota_op *const op = &x->program.op[dir][m];
 
+    if (x->trace)
+        rota_trace_message(x, dir, m);
     return dir == ROTA_RECV && op->packed
-               ? rota_message_unpack(x, m, x->area + op->stage)
+               ? rota_message_unpack(x, m, x->program.area + op->stage)
                : MPI_SUCCESS;
 }
 
 static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
-    const rota_op *const op = &x->op[dir][m];
+    const rota_op *const op = &x->program.op[dir][m];
     int flag;
 
     if (op->kind == ROTA_OP_LATE) {
         ROTA_TRY(rota_late_test(x, dir, m, done));
         x->moved = x->moved || *done;
+        if (*done && x->trace)
+            rota_trace_message(x, dir, m);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(MPI_Test(&x->request[dir][m], &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(MPI_Test(&x->program.request[dir][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
     x->moved = x->moved || flag;
     return flag ? rota_p2p_finish(x, dir, m) : MPI_SUCCESS;
@@ -173,6 +191,9 @@ static bool resolve(const rota_exec *x, rota_batch *b)
 
 const rota_transport rota_transport_p2p = {
     .needs_mpi = true,
+    .first = ROTA_RECV, /* before messages come in for which none is posted */
+    .carries = carries,
+    .bind = bind,
     .resolve = resolve,
     .post = post,
     .test = test,

@@ -6,9 +6,6 @@
 
 extern const rota_transport rota_transport_p2p;
 
-/* Make persistent requests for what is known when x is bound. */
-int rota_p2p_bind(rota_exec *x);
-
 /* MPI has said that message m, which is not late, is complete. */
 int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m);
 

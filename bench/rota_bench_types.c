@@ -1,0 +1,336 @@
+/* rota_bench_types.c - transposes of 3-D arrays whose blocks are subarrays:
+ * MPI_Alltoallw, Rota's plans, and a plain copy of the same bytes, in turns.
+ *
+ *   mpiexec -n P rota-bench-types [--sizes N,...] [--memory heap,malloc]
+ *           [--shapes 0-1,1-0,...] [--seconds S] [--json FILE]
+ *
+ * An array of N x N x N doubles is distributed over one axis and is to be over
+ * another: in shape 0-1 each rank has a slab of axis 0 before and one of axis 1
+ * after. In 1-2 and 2-1 the slabs are pencils, an array being distributed over
+ * axis 0 as well, among ranks that have nothing to do with each other. heap is
+ * memory of rota_mem_alloc. A time is that of the slowest rank, from a barrier on;
+ * the median of at least five is told. The plain copy is one memcpy of what a rank
+ * has, by all ranks at once. Results are checked before they are timed.
+ */
+#include "sync.h"
+#include "util.h"
+
+#include <rota.h>
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 2000, LEAST = 5, ROOM = 1024, LIST = 200 };
+
+typedef enum way { BY_MPI, BY_ROTA, BY_COPY, N_WAYS } way;
+
+typedef struct options {
+    char sizes[LIST], memory[LIST], shapes[LIST];
+    double seconds; /* for each case, about */
+    const char *json;
+} options;
+
+static int P, me;
+
+/* ---- an array and its blocks ----------------------------------------------------- */
+
+/* One side: this rank's part of the array, and its blocks. */
+typedef struct side {
+    int part[3];  /* extents of the rank's part */
+    int first[3]; /* where it begins in the array */
+    double *data;
+    size_t bytes;
+    MPI_Datatype type[ROOM];
+} side;
+
+typedef struct transpose {
+    int n, from, to; /* axes: distributed before, and after */
+    side before, after;
+    int counts[ROOM], displs[ROOM];
+    rota_plan *plan;
+} transpose;
+
+static int begin_of(int n, int q)
+{
+    return (int)((long)n * q / P);
+}
+
+/* The side is distributed over one axis; its blocks are chunks of the other. */
+static void make_side(side *s, int n, int distributed, int cut, bool heap)
+{
+    int sizes[3], starts[3] = {0};
+
+    for (int i = 0; i < 3; i++) {
+        s->part[i] = n;
+        s->first[i] = 0;
+    }
+    s->first[distributed] = begin_of(n, me);
+    s->part[distributed] = begin_of(n, me + 1) - s->first[distributed];
+    memcpy(sizes, s->part, sizeof sizes);
+    for (int q = 0; q < P; q++) {
+        starts[cut] = begin_of(n, q);
+        sizes[cut] = begin_of(n, q + 1) - starts[cut];
+        bench_must(MPI_Type_create_subarray(3, s->part, sizes, starts,
+                                            MPI_ORDER_C, MPI_DOUBLE,
+                                            &s->type[q]),
+                   "MPI_Type_create_subarray");
+        bench_must(MPI_Type_commit(&s->type[q]), "MPI_Type_commit");
+    }
+    s->bytes = sizeof(double) * (size_t)s->part[0] * (size_t)s->part[1] *
+               (size_t)s->part[2];
+    if (heap)
+        bench_must(
+            rota_mem_alloc(s->bytes, MPI_COMM_WORLD, MPI_INFO_NULL, &s->data),
+            "rota_mem_alloc");
+    else
+        s->data = bench_calloc(s->bytes, 1);
+    memset(s->data, 0, s->bytes);
+}
+
+static void free_side(side *s, bool heap)
+{
+    for (int q = 0; q < P; q++)
+        MPI_Type_free(&s->type[q]);
+    if (heap)
+        rota_mem_free(&s->data);
+    else
+        free(s->data);
+}
+
+/* Each number tells its place in the array. Returns whether all do, if they are
+ * only to be looked at. */
+static bool number(side *s, int n, bool look)
+{
+    double *at = s->data;
+    bool right = true;
+
+    for (int i = 0; i < s->part[0]; i++)
+        for (int j = 0; j < s->part[1]; j++)
+            for (int k = 0; k < s->part[2]; k++, at++) {
+                const double value =
+                    ((double)(s->first[0] + i) * n + (s->first[1] + j)) * n +
+                    (s->first[2] + k);
+                if (look)
+                    right = right && *at == value;
+                else
+                    *at = value;
+            }
+    return right;
+}
+
+static void make_transpose(transpose *t, int n, int from, int to, bool heap)
+{
+    *t = (transpose){.n = n, .from = from, .to = to};
+    make_side(&t->before, n, from, to, heap);
+    make_side(&t->after, n, to, from, heap);
+    for (int q = 0; q < P; q++)
+        t->counts[q] = 1;
+    bench_must(rota_alltoallw_init(t->before.data, t->counts, t->displs,
+                                   t->before.type, t->after.data, t->counts,
+                                   t->displs, t->after.type, MPI_COMM_WORLD,
+                                   MPI_INFO_NULL, &t->plan),
+               "rota_alltoallw_init");
+}
+
+static void free_transpose(transpose *t, bool heap)
+{
+    bench_must(rota_plan_free(&t->plan), "rota_plan_free");
+    free_side(&t->before, heap);
+    free_side(&t->after, heap);
+}
+
+/* ---- the three ways -------------------------------------------------------------- */
+
+static void go(transpose *t, way w)
+{
+    switch (w) {
+    case BY_MPI:
+        bench_must(MPI_Alltoallw(t->before.data, t->counts, t->displs,
+                                 t->before.type, t->after.data, t->counts,
+                                 t->displs, t->after.type, MPI_COMM_WORLD),
+                   "MPI_Alltoallw");
+        break;
+    case BY_ROTA:
+        bench_must(rota_start(t->plan), "rota_start");
+        bench_must(rota_wait(t->plan), "rota_wait");
+        break;
+    default:
+        memcpy(t->after.data, t->before.data,
+               t->before.bytes < t->after.bytes ? t->before.bytes
+                                                : t->after.bytes);
+    }
+}
+
+static bool check(transpose *t, way w, bench_sync *sync)
+{
+    number(&t->before, t->n, false);
+    memset(t->after.data, 0, t->after.bytes);
+    sync_barrier(sync, false);
+    go(t, w);
+    return !sync_barrier(sync, !number(&t->after, t->n, true));
+}
+
+static void measure(transpose *t, bench_sync *sync, double seconds,
+                    double us[N_WAYS])
+{
+    static double all[N_WAYS][MOST];
+    const double begin = sync_now_us();
+    int n = 0;
+
+    for (bool enough = false; !enough; n++) {
+        for (int w = 0; w < N_WAYS; w++) {
+            sync_barrier(sync, false);
+            const double start = sync_now_us();
+            go(t, (way)w);
+            all[w][n] = sync_now_us() - start;
+        }
+        enough = sync_barrier(
+            sync, n + 1 >= LEAST &&
+                      (n + 1 == MOST || sync_now_us() - begin > seconds * 1e6));
+    }
+    for (int w = 0; w < N_WAYS; w++) {
+        bench_must(MPI_Allreduce(MPI_IN_PLACE, all[w], n, MPI_DOUBLE, MPI_MAX,
+                                 MPI_COMM_WORLD),
+                   "MPI_Allreduce");
+        us[w] = bench_median(all[w], n);
+    }
+}
+
+/* ---- telling --------------------------------------------------------------------- */
+
+static void tell(const options *o, const transpose *t, const char *memory,
+                 const double us[N_WAYS])
+{
+    FILE *const file = o->json ? fopen(o->json, "a") : NULL;
+
+    printf("%4d  %d-%d  %-7s %10.1f %10.1f %10.1f  %6.2f %6.2f\n", t->n,
+           t->from, t->to, memory, us[BY_MPI], us[BY_ROTA], us[BY_COPY],
+           us[BY_MPI] / us[BY_ROTA], us[BY_ROTA] / us[BY_COPY]);
+    fflush(stdout);
+    if (o->json && !file)
+        bench_die("%s cannot be written", o->json);
+    if (!file)
+        return;
+    fprintf(file,
+            "{\"n\":%d,\"from\":%d,\"to\":%d,\"mem\":\"%s\",\"P\":%d,"
+            "\"mpi_us\":%.1f,\"rota_us\":%.1f,\"copy_us\":%.1f}\n",
+            t->n, t->from, t->to, memory, P, us[BY_MPI], us[BY_ROTA],
+            us[BY_COPY]);
+    fclose(file);
+}
+
+static void run_case(const options *o, bench_sync *sync, int n,
+                     const char *shape, const char *memory)
+{
+    const bool heap = strcmp(memory, "heap") == 0;
+    double us[N_WAYS];
+    transpose t;
+    int from, to;
+
+    if (sscanf(shape, "%d-%d", &from, &to) != 2 || from == to || from < 0 ||
+        to < 0 || from > 2 || to > 2)
+        bench_die("%s is no shape", shape);
+    make_transpose(&t, n, from, to, heap);
+    if (!check(&t, BY_MPI, sync) || !check(&t, BY_ROTA, sync))
+        bench_die("wrong numbers for n = %d, shape %s", n, shape);
+    measure(&t, sync, o->seconds, us);
+    if (me == 0)
+        tell(o, &t, memory, us);
+    free_transpose(&t, heap);
+}
+
+/* The next word of a list, or NULL; the list is shortened. */
+static char *next_word(char **list)
+{
+    char *const word = *list;
+
+    if (!word || !*word)
+        return NULL;
+    *list = strchr(word, ',');
+    if (*list)
+        *(*list)++ = '\0';
+    return word;
+}
+
+static void run_all(const options *o, bench_sync *sync)
+{
+    char memories[LIST], sizes[LIST], shapes[LIST];
+
+    strcpy(memories, o->memory);
+    for (char *m = memories, *memory; (memory = next_word(&m));) {
+        strcpy(sizes, o->sizes);
+        for (char *s = sizes, *size; (size = next_word(&s));) {
+            strcpy(shapes, o->shapes);
+            for (char *h = shapes, *shape; (shape = next_word(&h));)
+                run_case(o, sync, atoi(size), shape, memory);
+        }
+    }
+}
+
+static void set_list(char list[LIST], const char *value)
+{
+    if (strlen(value) >= LIST)
+        bench_die("%s is too long", value);
+    strcpy(list, value);
+}
+
+static options read_options(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"sizes", required_argument, NULL, 's'},
+        {"memory", required_argument, NULL, 'm'},
+        {"shapes", required_argument, NULL, 'h'},
+        {"seconds", required_argument, NULL, 't'},
+        {"json", required_argument, NULL, 'j'},
+        {NULL, 0, NULL, 0}};
+    options o = {.sizes = "64,128,256",
+                 .memory = "heap,malloc",
+                 .shapes = "0-1,1-0,0-2,2-0,1-2,2-1",
+                 .seconds = 0.5};
+
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
+        switch (c) {
+        case 's':
+            set_list(o.sizes, optarg);
+            break;
+        case 'm':
+            set_list(o.memory, optarg);
+            break;
+        case 'h':
+            set_list(o.shapes, optarg);
+            break;
+        case 't':
+            o.seconds = atof(optarg);
+            break;
+        case 'j':
+            o.json = optarg;
+            break;
+        default:
+            bench_die("see the beginning of rota_bench_types.c");
+        }
+    return o;
+}
+
+int main(int argc, char **argv)
+{
+    bench_sync sync;
+
+    bench_program = "rota-bench-types";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &P);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    if (P > ROOM)
+        bench_die("more than %d ranks", ROOM);
+    const options o = read_options(argc, argv);
+    sync_create(&sync, MPI_COMM_WORLD, false, true);
+    if (me == 0)
+        printf("   n  axes memory     MPI [us]  Rota [us]  copy [us]  "
+               "gain   over copy\n");
+    run_all(&o, &sync);
+    sync_destroy(&sync);
+    MPI_Finalize();
+    return 0;
+}

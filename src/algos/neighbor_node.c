@@ -1,0 +1,295 @@
+/* neighbor_node.c - blocks between two nodes travel together.
+ *
+ * The ranks of a node are in L groups, in order. What the ranks of one group have
+ * for the ranks of another node is gathered by a member of the group, goes to the
+ * other node in one message, and is scattered there by the member that receives
+ * it. Members take turns by node. Blocks of one rank that have the same memory
+ * and go to the same node are gathered and sent once. What stays in the node goes
+ * directly, with the messages between nodes. Three phases: gather, exchange,
+ * scatter.
+ *
+ * With L = 1 there is one message for two nodes: the three-step form. With L as
+ * many as ranks all send what is theirs themselves, and nothing is gathered: the
+ * two-step form.
+ *
+ * Cost: for each other node that some rank of group k has a neighbour on, a
+ * message from the group. A rank sends at most a message to each other member to
+ * gather and one to scatter. Scratch: at most what a rank gathers and scatters
+ * for others, each block once. Parameters: leaders, the groups.
+ * Source: A. Bienz, W. Gropp, L. Olson, "Node aware sparse matrix-vector
+ * multiplication", J. Parallel Distrib. Comput. 130, 2019 (three steps; all
+ * groups are one); S. Lockhart, A. Bienz, W. Gropp, L. Olson, "Performance
+ * analysis and optimal node-aware communication for enlarged conjugate gradient
+ * methods", ACM Trans. Parallel Comput. 10(1), 2023 (two steps).
+ */
+#include "algos/node.h"
+#include "base/crossing.h"
+
+typedef struct builder {
+    rota_sched *s;
+    rota_home home;
+    const rota_crossing *c;
+    int leaders;
+    bool shares;     /* blocks with the same memory go once */
+    rota_block *out; /* [c->out.n] the stay of an edge that is gathered here */
+    rota_block *in;  /* [c->in.n] likewise scattered */
+} builder;
+
+/* ---- who does it ----------------------------------------------------------- */
+
+static int count_groups(const builder *b, int node)
+{
+    const int Q = rota_topo_node_size(b->home.t, node);
+
+    return b->leaders < Q ? b->leaders : Q;
+}
+
+static int group_of(const builder *b, int rank)
+{
+    const rota_topo *const t = b->home.t;
+    const int node = t->node[rank];
+    const int64_t Q = rota_topo_node_size(t, node);
+
+    return (int)((int64_t)t->local[rank] * count_groups(b, node) / Q);
+}
+
+/* The member of a group of a node whose turn it is. */
+static int member(const builder *b, int node, int group, int turn)
+{
+    const rota_topo *const t = b->home.t;
+    const int64_t Q = rota_topo_node_size(t, node), L = count_groups(b, node);
+    const int first = (int)((group * Q + L - 1) / L);
+    const int end = (int)(((group + 1) * Q + L - 1) / L);
+
+    return rota_node_rank(t, node, first + turn % (end - first));
+}
+
+/* How far it is from the source's node to the destination's. */
+static int offset_of(const builder *b, const rota_cross *e)
+{
+    const rota_topo *const t = b->home.t;
+
+    return (t->node[e->dst] - t->node[e->src] + t->n_nodes) % t->n_nodes;
+}
+
+static int sender_of(const builder *b, const rota_cross *e)
+{
+    return member(b, b->home.t->node[e->src], group_of(b, e->src),
+                  offset_of(b, e));
+}
+
+static int receiver_of(const builder *b, const rota_cross *e)
+{
+    const int node = b->home.t->node[e->dst];
+    const int group = group_of(b, e->src) % count_groups(b, node);
+
+    return member(b, node, group, offset_of(b, e));
+}
+
+/* ---- which blocks ----------------------------------------------------------- */
+
+static bool is_first(const builder *b, const rota_cross *e)
+{
+    return !b->shares || e->alike == 0;
+}
+
+/* Is the next edge of this direction, if there is one, alike to none before it,
+ * and this one alike to none, too? */
+static bool is_alone(const builder *b, const rota_crosses *c, int e)
+{
+    const rota_cross *const edge = c->edge;
+
+    if (!b->shares)
+        return true;
+    if (edge[e].alike > 0)
+        return false;
+    for (int i = e + 1; i < c->n && edge[i].there == edge[e].there &&
+                        edge[i].src == edge[e].src;
+         i++)
+        if (edge[i].alike == i - e)
+            return false;
+    return true;
+}
+
+/* The block of an edge that this rank sends to another node. */
+static rota_block outgoing(const builder *b, int e)
+{
+    const rota_cross *const edge = &b->c->out.edge[e];
+
+    return edge->src == b->s->me ? rota_src(b->s, edge->block) : b->out[e];
+}
+
+/* Where an edge's block comes to on the rank that receives it from another node,
+ * this one. Slots are numbers of edges, those that are received after those that
+ * are sent. */
+static rota_block incoming(const builder *b, int e)
+{
+    const rota_crosses *const in = &b->c->in;
+
+    if (in->edge[e].dst == b->s->me && is_alone(b, in, e))
+        return b->in[e] = rota_dst(b->s, in->edge[e].block);
+    return b->in[e] = rota_tmp(b->s, (uint32_t)(b->c->out.n + e));
+}
+
+/* The edge whose block stands for this one's. */
+static int first_of(const builder *b, const rota_crosses *c, int e)
+{
+    return b->shares ? e - c->edge[e].alike : e;
+}
+
+/* ---- phases ------------------------------------------------------------------ */
+
+/* What this rank has for others to send, and they for it. */
+static void gather(const builder *b)
+{
+    const rota_crosses *const out = &b->c->out;
+    rota_sched *const s = b->s;
+
+    rota_phase_begin(s, 0);
+    for (int i = 1; i < b->home.Q; i++) {
+        const int g = (b->home.g + b->home.Q - i) % b->home.Q;
+        bool open = false;
+        for (int k = out->own[g]; k < out->own[g + 1]; k++) {
+            const int e = out->by_own[k];
+            if (!is_first(b, &out->edge[e]) ||
+                sender_of(b, &out->edge[e]) != s->me)
+                continue;
+            if (!open)
+                rota_emit_msg(s, ROTA_RECV, b->home.ranks[g]);
+            open = true;
+            b->out[e] = rota_tmp(s, (uint32_t)e);
+            rota_emit_block(s, ROTA_RECV, b->out[e]);
+        }
+    }
+    for (int i = 1; i < b->home.Q; i++) {
+        const int to = b->home.ranks[(b->home.g + i) % b->home.Q];
+        bool open = false;
+        for (int k = out->own[b->home.g]; k < out->own[b->home.g + 1]; k++) {
+            const rota_cross *const e = &out->edge[out->by_own[k]];
+            if (!is_first(b, e) || sender_of(b, e) != to)
+                continue;
+            if (!open)
+                rota_emit_msg(s, ROTA_SEND, to);
+            open = true;
+            rota_emit_block(s, ROTA_SEND, rota_src(s, e->block));
+        }
+    }
+}
+
+/* What goes from group to node, or comes: edges of two nodes and one group have
+ * one sender and one receiver, and one pair of ranks has no others. */
+static void exchange(const builder *b, rota_dir dir)
+{
+    const rota_crosses *const c = dir == ROTA_SEND ? &b->c->out : &b->c->in;
+    rota_sched *const s = b->s;
+    int node = -1;
+
+    for (int e = 0; e < c->n; e++) {
+        const rota_cross *const edge = &c->edge[e];
+        const int from = sender_of(b, edge), to = receiver_of(b, edge);
+        if ((dir == ROTA_SEND ? from : to) != s->me || !is_first(b, edge))
+            continue;
+        /* A receiver may have several groups of one node. */
+        const int peer = dir == ROTA_SEND ? to : from;
+        if (node != peer)
+            rota_emit_msg(s, dir, peer);
+        node = peer;
+        rota_emit_block(s, dir,
+                        dir == ROTA_SEND ? outgoing(b, e) : incoming(b, e));
+    }
+}
+
+static void emit_members(const builder *b)
+{
+    rota_sched *const s = b->s;
+    const int *const node = b->home.t->node;
+
+    for (int k = 0; k < rota_n_own(s); k++)
+        rota_emit_copy(s, rota_src(s, rota_own_block(s, k).send),
+                       rota_dst(s, rota_own_block(s, k).recv));
+    for (int i = 0; i < s->n_recv; i++) {
+        const int block = rota_neighbors_turn(s->neighbors, i);
+        const int from = rota_from(s, block);
+        if (from != s->me && from != ROTA_NOBODY && node[from] == b->home.n)
+            rota_emit_recv(s, from, rota_dst(s, block));
+    }
+    for (int i = 0; i < s->n_send; i++) {
+        const int to = rota_to(s, i);
+        if (to != s->me && to != ROTA_NOBODY && node[to] == b->home.n)
+            rota_emit_send(s, to, rota_src(s, i));
+    }
+}
+
+/* What has come for others of the node, and from others for this rank. */
+static void scatter(const builder *b)
+{
+    const rota_crosses *const in = &b->c->in;
+    rota_sched *const s = b->s;
+
+    rota_phase_begin(s, 0);
+    for (int i = 1; i < b->home.Q; i++) {
+        const int from = b->home.ranks[(b->home.g + b->home.Q - i) % b->home.Q];
+        bool open = false;
+        for (int k = in->own[b->home.g]; k < in->own[b->home.g + 1]; k++) {
+            const rota_cross *const e = &in->edge[in->by_own[k]];
+            if (receiver_of(b, e) != from)
+                continue;
+            if (!open)
+                rota_emit_msg(s, ROTA_RECV, from);
+            open = true;
+            rota_emit_block(s, ROTA_RECV, rota_dst(s, e->block));
+        }
+    }
+    for (int i = 0; i < b->home.Q; i++) {
+        const int g = (b->home.g + i) % b->home.Q;
+        bool open = false;
+        for (int k = in->own[g]; k < in->own[g + 1]; k++) {
+            const int e = in->by_own[k];
+            const rota_block at = b->in[first_of(b, in, e)];
+            if (receiver_of(b, &in->edge[e]) != s->me)
+                continue;
+            if (i == 0) {
+                if (at != rota_dst(s, in->edge[e].block))
+                    rota_emit_copy(s, at, rota_dst(s, in->edge[e].block));
+                continue;
+            }
+            if (!open)
+                rota_emit_msg(s, ROTA_SEND, b->home.ranks[g]);
+            open = true;
+            rota_emit_block(s, ROTA_SEND, at);
+        }
+    }
+}
+
+static int build(const rota_topo *topo, const rota_params *params,
+                 rota_sched *s)
+{
+    const rota_crossing *const c = s->crossing;
+    builder b = {.s = s,
+                 .home = rota_home_of(topo, s->me),
+                 .c = c,
+                 .leaders = params->leaders,
+                 .shares = s->alike != NULL};
+
+    b.out = rota_sched_scratchpad(s, (size_t)c->out.n + (size_t)c->in.n + 1);
+    if (!b.out)
+        return rota_sched_end(s);
+    b.in = b.out + c->out.n;
+    gather(&b);
+    rota_phase_begin(s, 0);
+    exchange(&b, ROTA_RECV);
+    exchange(&b, ROTA_SEND);
+    emit_members(&b);
+    scatter(&b);
+    return rota_sched_end(s);
+}
+
+const rota_algo rota_algo_neighbor_node = {
+    .name = "neighbor_node",
+    .summary = "neighbours: what goes from node to node travels together",
+    .source = "Bienz, Gropp, Olson 2019; Lockhart et al. 2023",
+    .params = ROTA_P_LEADERS,
+    .neighbors = true,
+    .nodes = true,
+    .build = build,
+};

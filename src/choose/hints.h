@@ -1,0 +1,76 @@
+/* hints.h - wishes of the user, from MPI_Info and from the environment. */
+#ifndef ROTA_HINTS_H
+#define ROTA_HINTS_H
+
+#include "base/alike.h"
+#include "choose/tuning.h"
+
+#include <mpi.h>
+
+enum { ROTA_PATH = 512 }; /* bytes of a path, with terminator */
+
+/* What moves plans on. */
+typedef enum rota_progress {
+    ROTA_PROGRESS_CALLS,  /* of Rota's functions alone */
+    ROTA_PROGRESS_THREAD, /* the progress thread, too */
+    ROTA_PROGRESS_MPI,    /* calls of MPI, too */
+    ROTA_N_PROGRESS
+} rota_progress;
+
+const char *rota_progress_name(rota_progress progress);
+
+typedef struct rota_hints {
+    const rota_algo *algo; /* NULL: no wish */
+    int batch;             /* 0: no wish, as for radix and leaders */
+    int radix;
+    int leaders;
+    int node_size; /* 0: nodes as they are */
+    int metadata;  /* rota_metadata, or -1: no wish */
+    bool by_datatype;
+    bool check;
+    rota_intranode intranode;
+    int copied_once_from; /* bytes; 0: no wish */
+    rota_progress progress;
+    rota_device_path device;
+    bool measure;                /* candidates, not only price them */
+    int measure_ms;              /* for about that long */
+    char tuning_file[ROTA_PATH]; /* "": the usual ones */
+} rota_hints;
+
+typedef struct rota_hint {
+    const char *key, *variable; /* of MPI_Info and of the environment */
+    const char *values;         /* that are valid, as errors list them */
+    const char *usual;
+    int (*read)(const char *key, const char *value, rota_hints *hints);
+} rota_hint;
+
+extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
+
+/* Variables of the environment that are no hints. */
+typedef struct rota_variable {
+    const char *name, *meaning;
+} rota_variable;
+
+extern const rota_variable rota_variable_table[]; /* the last name is NULL */
+
+/* Have rank 0 of the program print, once, which variables of its environment
+ * look like Rota's and are not. Local. */
+void rota_variables_check(void);
+
+/* ROTA_STALL_S. tell: on standard error, if it is none. */
+int rota_stall_seconds(bool tell);
+
+int rota_hints_read(MPI_Info info, rota_hints *hints);
+
+/* Append to a list of names, in size bytes, as long as there is room. */
+void rota_append_name(char *list, size_t size, const char *name);
+
+uint64_t rota_hints_hash(const rota_hints *hints);
+
+/* Add each hint, by its key. */
+void rota_hints_alike(const rota_hints *hints, rota_alike *alike);
+const char *rota_metadata_name(rota_metadata metadata);
+const char *rota_intranode_name(rota_intranode intranode);
+const char *rota_device_path_name(rota_device_path path);
+
+#endif /* ROTA_HINTS_H */

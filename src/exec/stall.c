@@ -1,0 +1,130 @@
+/* stall.c - see stall.h. */
+#include "exec/stall.h"
+#include "exec/transport/lines.h"
+#include "exec/transport/sparse.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_SECONDS = 60, MOST_NAMED = 16, TEXT = 1000 };
+
+static _Atomic int64_t limit_ns = USUAL_SECONDS * (int64_t)1000000000;
+
+void rota_stall_set(int seconds)
+{
+    atomic_store(&limit_ns, seconds * (int64_t)1000000000);
+}
+
+/* ---- whom it waits for --------------------------------------------------------- */
+
+/* The ranks that messages of the present step are open with; NULL: no memory. */
+static bool *find_awaited(const rota_exec *x)
+{
+    bool *const awaited = calloc((size_t)x->s->P, sizeof *awaited);
+    const rota_step *const step = &x->program.step[x->at];
+
+    if (awaited && x->entered && step->kind->whom)
+        step->kind->whom(x, step, awaited);
+    return awaited;
+}
+
+/* The rank's process, if it shares memory with this one. */
+static const rota_peer *peer_of(const rota_exec *x, int rank)
+{
+    const rota_node *const node = rota_shared_node(x);
+    const int i = node ? node->of[rank] : -1;
+
+    return i >= 0 ? node->near[i].peer : NULL;
+}
+
+/* Who has ended as programs do may have sent all that this one waits for. */
+int rota_stall_check(const rota_exec *x)
+{
+    bool *const awaited = rota_shared_node(x) ? find_awaited(x) : NULL;
+    int dead = -1;
+
+    for (int q = 0; awaited && dead < 0 && q < x->s->P; q++) {
+        const rota_peer *const peer = q == x->s->me ? NULL : peer_of(x, q);
+        if (peer && rota_peer_is_gone(peer) &&
+            (awaited[q] || !atomic_load(&peer->head->ended)))
+            dead = q;
+    }
+    free(awaited);
+    return dead < 0 ? MPI_SUCCESS
+                    : rota_fail(MPI_ERR_OTHER,
+                                "the process of rank %d, on this node, has "
+                                "died",
+                                dead);
+}
+
+/* ---- telling ------------------------------------------------------------------- */
+
+static const char *whereabouts(const rota_exec *x, int rank)
+{
+    const rota_peer *const peer = peer_of(x, rank);
+
+    if (!peer)
+        return "";
+    if (rota_peer_is_gone(peer))
+        return " (gone)";
+    return atomic_load(&peer->head->sleepers) > 0
+               ? " (which waits in Rota, too)"
+               : " (which waits for nothing in Rota)";
+}
+
+static void append(char *text, const char *format, int n, const char *more)
+{
+    const size_t used = strlen(text);
+
+    snprintf(text + used, TEXT - used, format, n, more);
+}
+
+static void name_ranks(const rota_exec *x, char *text)
+{
+    bool *const awaited = find_awaited(x);
+    int n = 0;
+
+    for (int q = 0; awaited && q < x->s->P; q++) {
+        if (!awaited[q])
+            continue;
+        if (n++ < MOST_NAMED)
+            append(text, n > 1 ? ", %d%s" : " for rank %d%s", q,
+                   whereabouts(x, q));
+    }
+    if (n > MOST_NAMED)
+        append(text, " and %d more%s", n - MOST_NAMED, "");
+    free(awaited);
+}
+
+static void describe(const rota_exec *x, int64_t ns, char *text)
+{
+    const int seconds = (int)(ns / 1000000000);
+
+    if (!x) {
+        snprintf(text, TEXT,
+                 "rota: a rank has waited %d s for the others to call a "
+                 "collective function of Rota's",
+                 seconds);
+        return;
+    }
+    snprintf(text, TEXT,
+             "rota: rank %d of %d has waited %d s in %s, algorithm %s, phase "
+             "%u of %u",
+             x->s->me, x->s->P, seconds, x->title ? x->title : "a plan",
+             x->algorithm ? x->algorithm : "unknown", x->at + 1,
+             x->program.n_steps);
+    name_ranks(x, text);
+}
+
+void rota_stall_tell(const rota_exec *x, int64_t now_ns, int64_t ns)
+{
+    const int64_t limit = atomic_load(&limit_ns);
+    char text[TEXT];
+
+    if (limit == 0 || ns < limit || !rota_wait_is_first(now_ns, limit))
+        return;
+    describe(x, ns, text);
+    fprintf(stderr, "%s (ROTA_STALL_S)\n", text);
+}

@@ -1,0 +1,533 @@
+/* strided.c - see strided.h. */
+#include "exec/strided.h"
+#include "exec/copy.h"
+
+#include <stdint.h>
+#include <string.h>
+#if defined __x86_64__ && defined __GNUC__
+#include <immintrin.h>
+#endif
+
+/* ---- from two layouts to one copy ---------------------------------------------- */
+
+/* A block as one nest, its bytes themselves the first dimension. */
+typedef struct grid {
+    ptrdiff_t at;
+    int n;
+    rota_dim dim[ROTA_NEST_DEPTH + 2]; /* [n] the innermost first */
+} grid;
+
+static bool make_grid(const rota_type *type, size_t bytes, grid *g)
+{
+    const rota_layout *const l = type->layout;
+
+    *g = (grid){.n = 1, .dim = {{bytes, 1}}};
+    if (rota_type_is_bytes(type))
+        return true;
+    if (!l || l->n != 1)
+        return false;
+    const rota_nest *const nest = &l->nest[0];
+    g->at = nest->at;
+    g->dim[0].n = nest->width;
+    for (int d = nest->depth - 1; d >= 0; d--)
+        g->dim[g->n++] = nest->dim[d];
+    if (bytes > type->size)
+        g->dim[g->n++] = (rota_dim){bytes / type->size, type->extent};
+    return true;
+}
+
+/* A loop around the others, of one with it where it goes on as that does. */
+static void add_loop(rota_strided *c, size_t n, ptrdiff_t to, ptrdiff_t from)
+{
+    rota_loop *const last = c->depth > 0 ? &c->loop[c->depth - 1] : NULL;
+
+    if (n == 1)
+        return;
+    if (!last && c->width == 0 && to == 1 && from == 1)
+        c->width = n;
+    else if (!last && to == (ptrdiff_t)c->width && from == to && c->width > 0)
+        c->width *= n;
+    else if (last && to == (ptrdiff_t)last->n * last->to &&
+             from == (ptrdiff_t)last->n * last->from)
+        last->n *= n;
+    else
+        c->loop[c->depth++] = (rota_loop){n, to, from};
+}
+
+bool rota_strided_match(const rota_type *to, const rota_type *from,
+                        size_t bytes, rota_strided *c)
+{
+    grid a, b;
+    int ia = 0, ib = 0;
+
+    if (!make_grid(to, bytes, &a) || !make_grid(from, bytes, &b))
+        return false;
+    *c = (rota_strided){.to = a.at, .from = b.at};
+    while (ia < a.n && ib < b.n) {
+        rota_dim *const x = &a.dim[ia], *const y = &b.dim[ib];
+        const size_t n = x->n < y->n ? x->n : y->n;
+        if (x->n % n != 0 || y->n % n != 0)
+            return false;
+        add_loop(c, n, x->step, y->step);
+        x->step *= (ptrdiff_t)n;
+        y->step *= (ptrdiff_t)n;
+        x->n /= n;
+        y->n /= n;
+        ia += x->n == 1;
+        ib += y->n == 1;
+    }
+    c->width = c->width ? c->width : 1;
+    return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------ */
+
+/* From this many bytes on memcpy may take instructions that are slow between some
+ * places (move.h). */
+enum { LONG_ROW = 1024 };
+
+static inline void copy_short_row(char *to, const char *from, size_t width)
+{
+    if (width >= 16) { /* up to 32 */
+        memcpy(to, from, 16);
+        memcpy(to + width - 16, from + width - 16, 16);
+    } else if (width >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + width - 8, from + width - 8, 8);
+    } else if (width >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + width - 4, from + width - 4, 4);
+    } else {
+        for (size_t i = 0; i < width; i++)
+            to[i] = from[i];
+    }
+}
+
+static inline void copy_row(char *to, const char *from, size_t width)
+{
+    if (width <= 32)
+        copy_short_row(to, from, width);
+    else if (width < LONG_ROW)
+        memcpy(to, from, width);
+    else
+        rota_copy_fast(to, from, width);
+}
+
+#if defined __x86_64__ && defined __GNUC__
+#define HAS_WIDE 1
+
+/* Rows of at least a step, the last step of each from its end. The next rows are
+ * asked for: where they are apart the processor does not do so by itself. Of 64 x
+ * 64 x 64 doubles, rows of 256 bytes, it takes two thirds of the time of memcpy. */
+enum { WIDE = 32, FEW_ROWS = 4 };
+
+__attribute__((target("avx2"))) static void
+copy_wide(const rota_loop *l, size_t width, char *to, const char *from)
+{
+    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from) {
+        const char *const ahead = from + FEW_ROWS * l->from;
+        size_t at = 0;
+        for (; at + 2 * WIDE <= width; at += 2 * WIDE) {
+            const __m256i *const f = (const void *)(from + at);
+            __m256i *const t = (void *)(to + at);
+            _mm_prefetch(ahead + at, _MM_HINT_T0);
+            const __m256i a = _mm256_loadu_si256(f);
+            const __m256i b = _mm256_loadu_si256(f + 1);
+            _mm256_storeu_si256(t, a);
+            _mm256_storeu_si256(t + 1, b);
+        }
+        if (at + WIDE <= width)
+            _mm256_storeu_si256((void *)(to + at),
+                                _mm256_loadu_si256((const void *)(from + at)));
+        _mm256_storeu_si256(
+            (void *)(to + width - WIDE),
+            _mm256_loadu_si256((const void *)(from + width - WIDE)));
+    }
+}
+
+/* The same past the caches, to rows that are aligned and whole steps. */
+__attribute__((target("avx2"))) static void
+stream_wide(const rota_loop *l, size_t width, char *to, const char *from)
+{
+    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)
+        for (size_t at = 0; at < width; at += 2 * WIDE) {
+            const __m256i *const f = (const void *)(from + at);
+            __m256i *const t = (void *)(to + at);
+            const __m256i a = _mm256_loadu_si256(f);
+            const __m256i b = _mm256_loadu_si256(f + 1);
+            _mm256_stream_si256(t, a);
+            _mm256_stream_si256(t + 1, b);
+        }
+    _mm_sfence();
+}
+
+static bool is_wide(size_t width)
+{
+    return width >= 2 * WIDE && width < 2 * LONG_ROW &&
+           __builtin_cpu_supports("avx2");
+}
+
+/* Is what is written aligned? */
+static bool may_stream(const rota_loop *l, size_t width, const char *to)
+{
+    return width % (2 * WIDE) == 0 && l->to % (2 * WIDE) == 0 &&
+           (uintptr_t)to % (2 * WIDE) == 0;
+}
+#else
+#define HAS_WIDE 0
+#endif
+
+/* Rows of more than some moves. */
+static void copy_long(const rota_loop *l, size_t width, bool streams, char *to,
+                      const char *from)
+{
+#if HAS_WIDE
+    if (is_wide(width)) {
+        if (streams && may_stream(l, width, to))
+            stream_wide(l, width, to, from);
+        else
+            copy_wide(l, width, to, from);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)
+        if (streams && width >= LONG_ROW)
+            rota_copy_stream(to, from, width);
+        else
+            copy_row(to, from, width);
+}
+
+/* With a width that is known when it is compiled each row is some moves. */
+#define ROWS(bytes)                                                            \
+    case bytes:                                                                \
+        for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)        \
+            memcpy(to, from, bytes);                                           \
+        break
+
+static void copy_rows(const rota_loop *l, size_t width, bool streams, char *to,
+                      const char *from)
+{
+    switch (width) {
+        ROWS(1);
+        ROWS(2);
+        ROWS(4);
+        ROWS(8);
+        ROWS(16);
+        ROWS(32);
+    default:
+        copy_long(l, width, streams, to, from);
+    }
+}
+
+/* ---- transposes ------------------------------------------------------------------ */
+
+/* Elements side by side in the destination are rows apart in the source, and the
+ * other way round. Tiles are a cache line of either; source rows are read through
+ * for so many elements before the next ones, so that no more pages than that are
+ * written at a time. */
+enum { TILE = 8, PAGES = 128 };
+
+typedef struct transpose {
+    rota_loop across; /* end to end in the destination */
+    rota_loop down;   /* end to end in the source */
+} transpose;
+
+#define TRANSPOSE(name, bytes)                                                 \
+    static void name(const transpose *t, size_t a, size_t n_a, size_t d,       \
+                     size_t n_d, char *to, const char *from)                   \
+    {                                                                          \
+        to += (ptrdiff_t)a * bytes + (ptrdiff_t)d * t->down.to;                \
+        from += (ptrdiff_t)a * t->across.from + (ptrdiff_t)d * bytes;          \
+        for (size_t i = 0; i < n_d; i++)                                       \
+            for (size_t k = 0; k < n_a; k++)                                   \
+                memcpy(to + (ptrdiff_t)i * t->down.to + k * bytes,             \
+                       from + (ptrdiff_t)k * t->across.from + i * bytes,       \
+                       bytes);                                                 \
+    }
+TRANSPOSE(tile_4, 4)
+TRANSPOSE(tile_8, 8)
+TRANSPOSE(tile_16, 16)
+
+typedef void tile_fn(const transpose *t, size_t a, size_t n_a, size_t d,
+                     size_t n_d, char *to, const char *from);
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void copy_tiles(const transpose *t, tile_fn *tile, char *to,
+                       const char *from)
+{
+    for (size_t first = 0; first < t->down.n; first += PAGES) {
+        const size_t end = smaller(first + PAGES, t->down.n);
+        for (size_t a = 0; a < t->across.n; a += TILE)
+            for (size_t d = first; d < end; d += TILE)
+                tile(t, a, smaller(TILE, t->across.n - a), d,
+                     smaller(TILE, end - d), to, from);
+    }
+}
+
+/* ---- copies ---------------------------------------------------------------------- */
+
+/* Copies of so many bytes are made past the caches where that is faster: 128 x 128
+ * x 128 doubles and more, by two ranks, of which one row is written here and one
+ * there (0.7 of the time). */
+enum { STREAMED = 1 << 22 };
+
+typedef struct plan {
+    size_t width;
+    int depth;
+    rota_loop loop[ROTA_LOOPS]; /* [depth] the outermost first */
+    bool streams;               /* it is too long for the caches */
+    tile_fn *tile;              /* of the innermost two; NULL: no transpose */
+    transpose transpose;
+} plan;
+
+static size_t reach(const rota_loop *l)
+{
+    return (size_t)(l->to < 0 ? -l->to : l->to) +
+           (size_t)(l->from < 0 ? -l->from : l->from);
+}
+
+/* Take the loop out whose steps are as long as rows on one side. */
+static bool take_adjacent(plan *p, bool in_from, rota_loop *found)
+{
+    for (int i = 0; i < p->depth; i++) {
+        const ptrdiff_t step = in_from ? p->loop[i].from : p->loop[i].to;
+        if (step != (ptrdiff_t)p->width)
+            continue;
+        *found = p->loop[i];
+        memmove(&p->loop[i], &p->loop[i + 1],
+                (size_t)(--p->depth - i) * sizeof p->loop[0]);
+        return true;
+    }
+    return false;
+}
+
+static tile_fn *find_tile(size_t width)
+{
+    switch (width) {
+    case 4:
+        return tile_4;
+    case 8:
+        return tile_8;
+    case 16:
+        return tile_16;
+    default:
+        return NULL;
+    }
+}
+
+static void find_transpose(plan *p)
+{
+    plan found = *p;
+
+    found.tile = find_tile(p->width);
+    if (found.tile && take_adjacent(&found, false, &found.transpose.across) &&
+        take_adjacent(&found, true, &found.transpose.down))
+        *p = found;
+}
+
+/* Is what is read end to end, and what is written apart? */
+static bool is_scattered(const plan *p)
+{
+    const rota_loop *const rows = &p->loop[p->depth - 1];
+
+    return p->depth > 0 && rows->from == (ptrdiff_t)p->width &&
+           rows->to != rows->from && p->width < 2 * LONG_ROW;
+}
+
+/* Loops that reach farther go around the others. */
+static void order(const rota_strided *c, plan *p)
+{
+    size_t bytes = c->width;
+
+    *p = (plan){.width = c->width};
+    for (int k = 0; k < c->depth; k++) {
+        int i = p->depth++;
+        for (; i > 0 && reach(&p->loop[i - 1]) < reach(&c->loop[k]); i--)
+            p->loop[i] = p->loop[i - 1];
+        p->loop[i] = c->loop[k];
+        bytes *= c->loop[k].n;
+    }
+    find_transpose(p);
+    p->streams = c->streams || (bytes >= STREAMED && is_scattered(p));
+}
+
+static void run(const plan *p, int d, char *to, const char *from)
+{
+    if (d == p->depth && p->tile) {
+        copy_tiles(&p->transpose, p->tile, to, from);
+        return;
+    }
+    if (d == p->depth) {
+        copy_long(&(rota_loop){.n = 1}, p->width, p->streams, to, from);
+        return;
+    }
+    const rota_loop *const l = &p->loop[d];
+    if (d + 1 == p->depth && !p->tile) {
+        copy_rows(l, p->width, p->streams, to, from);
+        return;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        run(p, d + 1, to + (ptrdiff_t)i * l->to, from + (ptrdiff_t)i * l->from);
+}
+
+void rota_strided_copy(const rota_strided *c, char *to, const char *from)
+{
+    plan p;
+
+    order(c, &p);
+    run(&p, 0, to + c->to, from + c->from);
+}
+
+/* ---- packing --------------------------------------------------------------------- */
+
+/* A nest and its elements, of which a range of packed bytes is copied. */
+typedef struct packing {
+    bool unpacks, streams;
+    size_t width;
+    int depth;
+    rota_dim dim[ROTA_NEST_DEPTH + 1]; /* [depth] the outermost first */
+    size_t bytes[ROTA_NEST_DEPTH + 1]; /* [depth] in one of each */
+} packing;
+
+static void make_packing(packing *p, const rota_nest *nest, size_t n,
+                         ptrdiff_t extent)
+{
+    size_t bytes = nest->width;
+
+    p->width = nest->width;
+    p->depth = 0;
+    if (n > 1)
+        p->dim[p->depth++] = (rota_dim){n, extent};
+    for (int d = 0; d < nest->depth; d++)
+        p->dim[p->depth++] = nest->dim[d];
+    for (int d = p->depth - 1; d >= 0; d--) {
+        p->bytes[d] = bytes;
+        bytes *= p->dim[d].n;
+    }
+}
+
+static void copy_either(const packing *p, char *block, char *packed, size_t n)
+{
+    if (p->unpacks)
+        copy_row(block, packed, n);
+    else if (p->streams && n >= LONG_ROW)
+        rota_copy_stream(packed, block, n);
+    else
+        copy_row(packed, block, n);
+}
+
+/* n whole ones of dimension d. */
+static void pack_whole(const packing *p, int d, size_t n, char *block,
+                       char *packed)
+{
+    rota_strided c = {.width = p->width, .streams = p->streams};
+
+    for (int i = p->depth - 1; i >= d; i--) {
+        const ptrdiff_t step = p->dim[i].step, near = (ptrdiff_t)p->bytes[i];
+        add_loop(&c, i == d ? n : p->dim[i].n, p->unpacks ? step : near,
+                 p->unpacks ? near : step);
+    }
+    rota_strided_copy(&c, p->unpacks ? block : packed,
+                      p->unpacks ? packed : block);
+}
+
+/* Bytes begin to end of dimension d and what is within; the first is packed at
+ * packed. */
+static void pack_range(const packing *p, int d, size_t begin, size_t end,
+                       char *block, char *packed)
+{
+    if (d == p->depth) {
+        copy_either(p, block + begin, packed, end - begin);
+        return;
+    }
+    const size_t one = p->bytes[d];
+    block += (ptrdiff_t)(begin / one) * p->dim[d].step;
+    if (begin % one > 0) {
+        const size_t first = begin / one * one;
+        const size_t stop = smaller(end, first + one);
+        pack_range(p, d + 1, begin - first, stop - first, block, packed);
+        packed += stop - begin;
+        block += p->dim[d].step;
+        begin = stop;
+    }
+    const size_t n = (end - begin) / one;
+    if (n > 0)
+        pack_whole(p, d, n, block, packed);
+    if (begin + n * one < end)
+        pack_range(p, d + 1, 0, end - begin - n * one,
+                   block + (ptrdiff_t)n * p->dim[d].step, packed + n * one);
+}
+
+/* The last nest of an element that begins at or before this byte of it. */
+static size_t find_nest(const rota_layout *l, size_t at)
+{
+    size_t begin = 0, end = l->n;
+
+    while (end - begin > 1) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (l->nest[middle].before <= at)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* Bytes begin to end of one element, nest by nest. */
+static void pack_element(packing *p, const rota_type *type, size_t begin,
+                         size_t end, char *block, char *packed)
+{
+    const rota_layout *const l = type->layout;
+
+    for (size_t i = find_nest(l, begin); begin < end; i++) {
+        const rota_nest *const nest = &l->nest[i];
+        const size_t after = nest->before + rota_nest_bytes(nest);
+        const size_t stop = smaller(end, after);
+        make_packing(p, nest, 1, 0);
+        pack_range(p, 0, begin - nest->before, stop - nest->before,
+                   block + nest->at, packed);
+        packed += stop - begin;
+        begin = stop;
+    }
+}
+
+/* What is read is not written: one function serves both directions. */
+static void pack(packing *p, const rota_type *type, char *block, size_t begin,
+                 size_t end, char *packed)
+{
+    const rota_layout *const l = type->layout;
+
+    if (l->n == 1) {
+        make_packing(p, &l->nest[0], end / type->size + 1, type->extent);
+        pack_range(p, 0, begin, end, block + l->nest[0].at, packed);
+        return;
+    }
+    while (begin < end) {
+        const size_t e = begin / type->size, first = e * type->size;
+        const size_t stop = smaller(end, first + type->size);
+        pack_element(p, type, begin - first, stop - first,
+                     block + (ptrdiff_t)e * type->extent, packed);
+        packed += stop - begin;
+        begin = stop;
+    }
+}
+
+void rota_strided_pack(const rota_type *type, const char *block, size_t begin,
+                       size_t end, bool streams, char *packed)
+{
+    packing p = {.streams = streams};
+
+    pack(&p, type, (char *)block, begin, end, packed);
+}
+
+void rota_strided_unpack(const rota_type *type, const char *packed,
+                         size_t begin, size_t end, char *block)
+{
+    packing p = {.unpacks = true};
+
+    pack(&p, type, block, begin, end, (char *)packed);
+}

@@ -1,0 +1,753 @@
+/* sparse.c - see sparse.h.
+ *
+ * A fast rank may be one start ahead of a slow one that has not collected its
+ * blocks: mailboxes, areas and tags are used in turn by odd and even starts. It
+ * cannot be two ahead: nobody is through with a start that the slow one has not
+ * entered, and that one enters no start before it has collected the one before.
+ *
+ * Order of memory. A sender writes a block and links it (release), then counts
+ * itself in (release). A rank that sees the full count (acquire) sees all links
+ * and, by taking the list (acquire), the blocks.
+ */
+#include "exec/transport/sparse.h"
+
+#include "exec/lock.h"
+#include "exec/move.h"
+#include "exec/steps.h"
+#include "exec/transport/lines.h"
+#include "exec/transport/waking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a rank's area for the blocks of one start. */
+enum { AREA = 1 << 15 };
+
+/* Room for a message by MPI, at least. */
+enum { SHORT = 256 };
+
+/* What a block is announced by, in its sender's memory; its bytes follow, unless
+ * MPI carries them. */
+typedef struct mail {
+    uint64_t next; /* as in a mailbox */
+    uint64_t bytes;
+    int32_t source;
+    int32_t by_mpi;
+} mail;
+
+/* The newest mail to a rank in odd and even starts: 1 + position of its sender
+ * in the node << 32 | place in the memory of that one; 0: there is none. */
+typedef struct mailbox {
+    _Alignas(ROTA_CACHE_LINE) _Atomic uint64_t newest[2];
+} mailbox;
+
+typedef struct counter {
+    _Atomic uint64_t n;
+    char others[ROTA_CACHE_LINE - sizeof(uint64_t)];
+} counter;
+
+/* Of a group, from start to start. */
+enum {
+    ENTERED,  /* ranks counted in */
+    THROUGH,  /* starts that all groups have entered */
+    FINISHED, /* ranks that have collected a start's blocks */
+    N_COUNTERS
+};
+
+/* A message that MPI brings. */
+typedef struct incoming {
+    rota_sparse_block block; /* its data are owned */
+    size_t room;
+    MPI_Request request;
+} incoming;
+
+struct rota_sparse {
+    rota_groups groups;
+    const rota_node *node;     /* whose memory ranks share, or NULL */
+    counter alone[N_COUNTERS]; /* of a group of one rank */
+
+    /* The group's memory. */
+    counter *count;              /* [N_COUNTERS] */
+    uint64_t before[N_COUNTERS]; /* they were when the plan was made */
+    char **memory;               /* [node n] of its ranks, NULL for others */
+    void *taken[ROTA_N_USES];    /* of this rank, in the arena */
+    size_t taken_bytes;
+    rota_peer *leader; /* its process */
+    int leader_at;     /* its position in the node */
+
+    /* The run. */
+    uint64_t starts; /* so far, with this one */
+    size_t area_used, n_notes;
+    rota_sparse_block *send, *found;
+    size_t n_sends, send_room, n_found, found_room; /* rooms in bytes */
+    MPI_Request *request; /* [n_requests] of sends by MPI */
+    size_t n_requests, request_room, first_request;
+    incoming *in; /* [n_in], others are kept for later runs */
+    size_t n_in, in_room, in_made, first_in;
+    bool probes;         /* messages of MPI may come */
+    MPI_Message message; /* matched, while there is no room for it */
+    MPI_Status status;   /* of that */
+    size_t longest;      /* message received so far, bytes */
+    uint64_t mail;       /* taken so far, as in a mailbox */
+    size_t n_mail;
+    bool counted_in;
+    bool known; /* what was found */
+    int round;  /* of the leaders' barrier */
+    MPI_Request token[2];
+    char token_byte[2];
+
+    struct rota_sparse *next; /* of those whose blocks others still read */
+};
+
+/* ---- arrays that grow ----------------------------------------------------------- */
+
+static int more_blocks(rota_sparse_block **block, size_t *room, size_t n)
+{
+    char *memory = (char *)*block;
+
+    ROTA_TRY(rota_grow(&memory, room, n * sizeof **block,
+                       "the blocks of a sparse exchange"));
+    *block = (rota_sparse_block *)(void *)memory;
+    return MPI_SUCCESS;
+}
+
+static int more_requests(struct rota_sparse *c, size_t n)
+{
+    char *memory = (char *)c->request;
+
+    ROTA_TRY(rota_grow(&memory, &c->request_room, n * sizeof *c->request,
+                       "the messages of a sparse exchange"));
+    c->request = (MPI_Request *)(void *)memory;
+    return MPI_SUCCESS;
+}
+
+static int more_incoming(struct rota_sparse *c, incoming **in)
+{
+    char *memory = (char *)c->in;
+
+    ROTA_TRY(rota_grow(&memory, &c->in_room, (c->n_in + 1) * sizeof *c->in,
+                       "the messages of a sparse exchange"));
+    c->in = (incoming *)(void *)memory;
+    for (; c->in_made <= c->n_in; c->in_made++)
+        c->in[c->in_made] = (incoming){.request = MPI_REQUEST_NULL};
+    *in = &c->in[c->n_in];
+    return MPI_SUCCESS;
+}
+
+/* ---- making ------------------------------------------------------------------- */
+
+int rota_sparse_make(rota_exec *x, const rota_groups *groups,
+                     const rota_node *node)
+{
+    rota_sparse_free(x);
+    struct rota_sparse *const c = calloc(1, sizeof *c);
+
+    if (!c) {
+        free(groups->to);
+        return rota_fail_mem("a sparse exchange");
+    }
+    c->groups = *groups;
+    c->node = node;
+    c->count = c->alone;
+    c->token[0] = c->token[1] = MPI_REQUEST_NULL;
+    c->message = MPI_MESSAGE_NULL;
+    x->sparse = c;
+    return MPI_SUCCESS;
+}
+
+/* A mailbox, areas for two starts, and room for a note to each of the group. */
+static size_t area_bytes(const struct rota_sparse *c)
+{
+    return AREA + (size_t)c->groups.size * sizeof(mail);
+}
+
+static bool is_leader(const rota_exec *x)
+{
+    return x->sparse->groups.leader == x->s->me;
+}
+
+int rota_sparse_reserve(rota_exec *x, bool *refused)
+{
+    struct rota_sparse *const c = x->sparse;
+    const rota_node *const node = x->sparse->node;
+    rota_board *const board = node->near[node->me].board;
+    rota_place at[ROTA_N_USES] = {0};
+
+    *refused = false;
+    if (c->groups.size == 1)
+        return MPI_SUCCESS;
+    c->memory = calloc((size_t)node->n, sizeof *c->memory);
+    if (!c->memory)
+        return rota_fail_mem("a sparse exchange");
+    c->taken_bytes = sizeof(mailbox) + 2 * area_bytes(c);
+    c->taken[ROTA_ENTRIES] =
+        rota_arena_take(ROTA_ENTRIES, c->taken_bytes, &at[ROTA_ENTRIES]);
+    if (is_leader(x))
+        c->taken[ROTA_COUNTERS] = rota_arena_take(
+            ROTA_COUNTERS, N_COUNTERS * sizeof(counter), &at[ROTA_COUNTERS]);
+    *refused =
+        !c->taken[ROTA_ENTRIES] || (is_leader(x) && !c->taken[ROTA_COUNTERS]);
+    if (*refused)
+        return MPI_SUCCESS;
+    memset(c->taken[ROTA_ENTRIES], 0, sizeof(mailbox));
+    for (int i = 0; i < node->n; i++) {
+        board[i].lines = at[ROTA_ENTRIES];
+        board[i].taken = at[ROTA_COUNTERS];
+    }
+    return MPI_SUCCESS;
+}
+
+static bool is_member(const rota_exec *x, int rank)
+{
+    const rota_groups *const g = &x->sparse->groups;
+
+    return g->size > 1 && g->of[rank] == g->of[x->s->me] &&
+           x->sparse->node->of[rank] >= 0;
+}
+
+static bool open_member(rota_exec *x, int rank)
+{
+    struct rota_sparse *const c = x->sparse;
+    const int i = x->sparse->node->of[rank];
+    rota_peer *const peer = x->sparse->node->near[i].peer;
+    const rota_board *const b =
+        &x->sparse->node->near[i].board[x->sparse->node->me];
+
+    if (!rota_arena_update(peer))
+        return false;
+    c->memory[i] = rota_peer_at(peer, b->lines);
+    if (rank != c->groups.leader)
+        return true;
+    c->leader = peer;
+    c->leader_at = i;
+    c->count = (counter *)(void *)rota_peer_at(peer, b->taken);
+    for (int k = 0; k < N_COUNTERS; k++)
+        c->before[k] = atomic_load(&c->count[k].n);
+    return true;
+}
+
+bool rota_sparse_attach(rota_exec *x)
+{
+    bool all = true;
+
+    for (int q = 0; q < x->s->P && all; q++)
+        if (is_member(x, q))
+            all = open_member(x, q);
+    return all;
+}
+
+size_t rota_sparse_bytes(const rota_exec *x)
+{
+    return x->sparse ? x->sparse->taken_bytes : 0;
+}
+
+/* ---- memory that others may still read ------------------------------------------ */
+
+static struct rota_sparse *lingering; /* under the lock of active executors */
+
+static bool is_read(const struct rota_sparse *c)
+{
+    return atomic_load_explicit(&c->count[FINISHED].n, memory_order_acquire) -
+               c->before[FINISHED] >=
+           c->starts * (uint64_t)c->groups.size;
+}
+
+static void put_memory(struct rota_sparse *c)
+{
+    for (int use = 0; use < ROTA_N_USES; use++)
+        rota_arena_put((rota_use)use, c->taken[use]);
+    free(c);
+}
+
+void rota_sparse_reap(void)
+{
+    rota_lock();
+    for (struct rota_sparse **link = &lingering; *link;) {
+        struct rota_sparse *const c = *link;
+        if (!is_read(c)) {
+            link = &c->next;
+            continue;
+        }
+        *link = c->next;
+        rota_arena_drop(c->leader);
+        put_memory(c);
+    }
+    rota_unlock();
+}
+
+/* Others of the group may read this rank's blocks, and the leader's counts, later
+ * than this rank frees the plan. */
+static void leave_memory(struct rota_sparse *c)
+{
+    if (!c->leader || is_read(c)) {
+        put_memory(c);
+        return;
+    }
+    rota_arena_hold(c->leader);
+    rota_lock();
+    c->next = lingering;
+    lingering = c;
+    rota_unlock();
+}
+
+void rota_sparse_free(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!c)
+        return;
+    x->sparse = NULL;
+    for (size_t i = 0; i < c->in_made; i++)
+        free(c->in[i].block.data);
+    free(c->in);
+    free(c->request);
+    free(c->send);
+    free(c->found);
+    free(c->memory);
+    free(c->groups.to);
+    leave_memory(c);
+}
+
+const rota_node *rota_shared_node(const rota_exec *x)
+{
+    if (x->lines)
+        return rota_lines_reach(x)->node;
+    return x->sparse && x->sparse->memory ? x->sparse->node : NULL;
+}
+
+/* ---- waking ------------------------------------------------------------------- */
+
+static void ring(const rota_exec *x, int i, rota_waking *w)
+{
+    const rota_near *const near = &x->sparse->node->near[i];
+
+    rota_waking_ring(w, i, &near->peer->head->bell,
+                     &near->peer->head->interest[near->peer->slot_there]);
+}
+
+static void ring_group(const rota_exec *x)
+{
+    rota_waking w = {.node = x->sparse->node};
+
+    rota_doorbell_fence();
+    for (int i = 0; x->sparse->memory && i < x->sparse->node->n; i++)
+        if (x->sparse->memory[i] && i != x->sparse->node->me)
+            ring(x, i, &w);
+    rota_waking_carry_out(&w);
+}
+
+static void ring_one(const rota_exec *x, int i)
+{
+    rota_waking w = {.node = x->sparse->node};
+
+    rota_doorbell_fence();
+    ring(x, i, &w);
+    rota_waking_carry_out(&w);
+}
+
+void rota_sparse_await(rota_exec *x)
+{
+    const rota_node *const node = x->sparse->node;
+
+    for (int i = 0; x->sparse->memory && i < node->n; i++)
+        if (x->sparse->memory[i] && i != node->me)
+            atomic_store_explicit(
+                &node->near[node->me]
+                     .peer->head->interest[node->near[i].peer->slot],
+                1, memory_order_release);
+}
+
+/* ---- sending ------------------------------------------------------------------ */
+
+static int parity(const struct rota_sparse *c)
+{
+    return (int)(c->starts & 1);
+}
+
+static int data_tag(const rota_exec *x)
+{
+    return x->tag + 2 * parity(x->sparse);
+}
+
+static size_t area_at(const struct rota_sparse *c)
+{
+    return sizeof(mailbox) + (size_t)parity(c) * area_bytes(c);
+}
+
+/* The mail at this place of the sender's memory is for the rank at position i. */
+static void link_mail(const rota_exec *x, int i, mail *m, size_t place)
+{
+    struct rota_sparse *const c = x->sparse;
+    mailbox *const box = (mailbox *)(void *)c->memory[i];
+    _Atomic uint64_t *const newest = &box->newest[parity(c)];
+    const uint64_t here = (uint64_t)(x->sparse->node->me + 1) << 32 | place;
+
+    m->next = atomic_load_explicit(newest, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(
+        newest, &m->next, here, memory_order_release, memory_order_relaxed))
+        continue;
+}
+
+/* Copy a block to the area. Returns false if it has no room there. */
+static bool send_by_area(rota_exec *x, const rota_sparse_block *b, int i)
+{
+    struct rota_sparse *const c = x->sparse;
+    const size_t place = area_at(c) + c->area_used;
+    const size_t left = AREA - c->area_used;
+
+    if (left < sizeof(mail) || b->bytes > left - sizeof(mail))
+        return false;
+    mail *const m = (mail *)(void *)(c->memory[x->sparse->node->me] + place);
+    *m = (mail){.bytes = b->bytes, .source = x->s->me};
+    if (b->bytes > 0)
+        rota_copy_fast(m + 1, b->data, b->bytes);
+    const size_t step = sizeof(mail) + (b->bytes + 7) / 8 * 8;
+    c->area_used += step < left ? step : left;
+    link_mail(x, i, m, place);
+    return true;
+}
+
+/* Have a member that does not look for messages of MPI look for one. */
+static void announce(rota_exec *x, int i)
+{
+    struct rota_sparse *const c = x->sparse;
+    const size_t place = area_at(c) + AREA + c->n_notes++ * sizeof(mail);
+    mail *const m = (mail *)(void *)(c->memory[x->sparse->node->me] + place);
+
+    *m = (mail){.source = x->s->me, .by_mpi = true};
+    link_mail(x, i, m, place);
+    ring_one(x, i);
+}
+
+static int send_by_mpi(rota_exec *x, const rota_sparse_block *b)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    x->program.by_mpi = true;
+    ROTA_TRY(rota_synchronous_post(b->data, b->bytes, b->rank, data_tag(x),
+                                   x->comm, &c->request[c->n_requests]));
+    c->n_requests++;
+    return MPI_SUCCESS;
+}
+
+static int send(rota_exec *x, const rota_sparse_block *b)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (b->rank == x->s->me) /* stays where it is */
+        return MPI_SUCCESS;
+    if (!is_member(x, b->rank))
+        return send_by_mpi(x, b);
+    const int i = x->sparse->node->of[b->rank];
+    if (send_by_area(x, b, i))
+        return MPI_SUCCESS;
+    if (c->groups.n == 1)
+        announce(x, i);
+    return send_by_mpi(x, b);
+}
+
+int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    ROTA_TRY(more_blocks(&c->send, &c->send_room, n));
+    ROTA_TRY(more_requests(c, n));
+    c->n_sends = n;
+    *send = c->send;
+    return MPI_SUCCESS;
+}
+
+/* Within one group only blocks too long for it may need MPI. */
+void rota_sparse_prepare(rota_exec *x)
+{
+    x->program.by_mpi = x->sparse->groups.n > 1;
+}
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    (void)step;
+    c->starts++;
+    c->area_used = c->n_notes = 0;
+    c->n_requests = c->first_request = c->n_in = c->first_in = 0;
+    c->mail = c->n_mail = 0;
+    c->counted_in = c->known = false;
+    c->probes = c->groups.n > 1;
+    c->round = -1;
+    for (size_t i = 0; i < c->n_sends; i++)
+        ROTA_TRY(send(x, &c->send[i]));
+    return MPI_SUCCESS;
+}
+
+/* ---- receiving ---------------------------------------------------------------- */
+
+static mail *mail_at(const struct rota_sparse *c, uint64_t at)
+{
+    return (mail *)(void *)(c->memory[(at >> 32) - 1] + (uint32_t)at);
+}
+
+/* A block that is here, or a message that MPI will bring. */
+static void accept_mail(rota_exec *x, uint64_t at, mail *m)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (m->by_mpi) {
+        x->program.by_mpi = true;
+        c->probes = true;
+        return;
+    }
+    m->next = c->mail;
+    c->mail = at;
+    c->n_mail++;
+}
+
+static void take_mail(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!c->memory)
+        return;
+    mailbox *const box = (mailbox *)(void *)c->memory[x->sparse->node->me];
+    _Atomic uint64_t *const newest = &box->newest[parity(c)];
+    if (atomic_load_explicit(newest, memory_order_relaxed) == 0)
+        return;
+    uint64_t at = atomic_exchange_explicit(newest, 0, memory_order_acquire);
+    x->moved = true;
+    while (at != 0) {
+        mail *const m = mail_at(c, at);
+        const uint64_t next = m->next;
+        accept_mail(x, at, m);
+        at = next;
+    }
+}
+
+/* The message that was matched. */
+static int receive(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+    MPI_Count bytes;
+    incoming *in;
+
+    ROTA_TRY(MPI_Get_elements_x(&c->status, MPI_BYTE, &bytes));
+    ROTA_TRY(more_incoming(c, &in));
+    /* Messages come in any order: each finds room for the longest so far. */
+    c->longest = (size_t)bytes > c->longest ? (size_t)bytes : c->longest;
+    ROTA_TRY(rota_grow(&in->block.data, &in->room,
+                       c->longest > SHORT ? c->longest : SHORT,
+                       "what a sparse exchange receives"));
+    in->block.rank = c->status.MPI_SOURCE;
+    in->block.bytes = (size_t)bytes;
+    c->n_in++;
+    x->moved = true;
+    return rota_matched_post(in->block.data, (size_t)bytes, &c->message,
+                             &in->request);
+}
+
+/* Match whatever MPI has brought. */
+static int probe(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    while (c->probes) {
+        int flag = 1;
+        if (c->message == MPI_MESSAGE_NULL)
+            ROTA_TRY(MPI_Improbe(MPI_ANY_SOURCE, data_tag(x), x->comm, &flag,
+                                 &c->message, &c->status));
+        if (!flag)
+            return MPI_SUCCESS;
+        int err = receive(x);
+        if (rota_status_postpone(&x->status, &err) || err != MPI_SUCCESS)
+            return err;
+    }
+    return MPI_SUCCESS;
+}
+
+static int test_in_turn(rota_exec *x, MPI_Request *request, bool *done)
+{
+    int flag = 0;
+
+    ROTA_TRY(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
+    x->moved = x->moved || flag;
+    *done = flag;
+    return MPI_SUCCESS;
+}
+
+static int test_recvs(rota_exec *x, bool *done)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    for (*done = true; *done && c->first_in < c->n_in;) {
+        ROTA_TRY(test_in_turn(x, &c->in[c->first_in].request, done));
+        c->first_in += *done;
+    }
+    return MPI_SUCCESS;
+}
+
+static int test_sends(rota_exec *x, bool *done)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    for (*done = true; *done && c->first_request < c->n_requests;) {
+        ROTA_TRY(test_in_turn(x, &c->request[c->first_request], done));
+        c->first_request += *done;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- consensus ------------------------------------------------------------------ */
+
+/* Has a counter come as far as it does in this start, by so much in each? */
+static bool has_come(const struct rota_sparse *c, int which, int each)
+{
+    return atomic_load_explicit(&c->count[which].n, memory_order_acquire) -
+               c->before[which] >=
+           c->starts * (uint64_t)each;
+}
+
+static bool is_through(const struct rota_sparse *c)
+{
+    return c->groups.n == 1 ? has_come(c, ENTERED, c->groups.size)
+                            : has_come(c, THROUGH, 1);
+}
+
+/* The last one to be counted in lets the others know, or the leader. */
+static void count_in(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    atomic_fetch_add_explicit(&c->count[ENTERED].n, 1, memory_order_acq_rel);
+    c->counted_in = x->moved = true;
+    if (!c->memory || !has_come(c, ENTERED, c->groups.size))
+        return;
+    if (c->groups.n == 1)
+        ring_group(x);
+    else if (!is_leader(x))
+        ring_one(x, c->leader_at);
+}
+
+static int post_round(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+    const rota_groups *const g = &c->groups;
+    const int tag = data_tag(x) + 1;
+
+    ROTA_TRY(MPI_Irecv(&c->token_byte[0], 1, MPI_BYTE, g->from[c->round], tag,
+                       x->comm, &c->token[0]));
+    return MPI_Isend(&c->token_byte[1], 1, MPI_BYTE, g->to[c->round], tag,
+                     x->comm, &c->token[1]);
+}
+
+/* The leader's part: one round after the other, then let the group through. */
+static int go_round(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    while (c->round < c->groups.rounds) {
+        bool done = true;
+        for (int i = 0; i < 2 && done && c->round >= 0; i++)
+            ROTA_TRY(test_in_turn(x, &c->token[i], &done));
+        if (!done)
+            return MPI_SUCCESS;
+        if (++c->round < c->groups.rounds)
+            ROTA_TRY(post_round(x));
+    }
+    if (is_through(c))
+        return MPI_SUCCESS;
+    atomic_fetch_add_explicit(&c->count[THROUGH].n, 1, memory_order_release);
+    x->moved = true;
+    ring_group(x);
+    return MPI_SUCCESS;
+}
+
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    struct rota_sparse *const c = x->sparse;
+    bool sent, received;
+
+    (void)step;
+    ROTA_TRY(probe(x));
+    ROTA_TRY(test_sends(x, &sent));
+    if (sent && !c->counted_in)
+        count_in(x);
+    if (c->groups.n > 1 && c->counted_in && is_leader(x) &&
+        has_come(c, ENTERED, c->groups.size))
+        ROTA_TRY(go_round(x));
+    const bool through = is_through(c);
+    take_mail(x); /* if through, the last */
+    ROTA_TRY(test_recvs(x, &received));
+    *done = through && received && c->message == MPI_MESSAGE_NULL;
+    return MPI_SUCCESS;
+}
+
+/* Those that have not matched what was sent, then who of the group is not here,
+ * then the leader or whom it hears from. */
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    const struct rota_sparse *const c = x->sparse;
+    const bool full = has_come(c, ENTERED, c->groups.size);
+
+    (void)step;
+    for (size_t i = 0; i < c->n_sends && !c->counted_in; i++)
+        awaited[c->send[i].rank] = true;
+    for (int q = 0; q < x->s->P && c->counted_in && !full; q++)
+        awaited[q] = is_member(x, q);
+    if (full && !is_leader(x))
+        awaited[c->groups.leader] = true;
+    else if (full && c->round >= 0 && c->round < c->groups.rounds)
+        awaited[c->groups.from[c->round]] = true;
+    awaited[x->s->me] = false;
+}
+
+const rota_step_kind rota_step_sparse = {
+    .enter = enter, .poll = poll, .whom = whom};
+
+/* ---- what has come ---------------------------------------------------------------- */
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const rota_sparse_block *const x = a, *const y = b;
+
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Blocks of the group, by MPI, and of this rank to itself. */
+static int gather(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+    rota_sparse_block *to;
+
+    ROTA_TRY(more_blocks(&c->found, &c->found_room, c->n_mail + c->n_in + 1));
+    to = c->found;
+    for (uint64_t at = c->mail; at != 0; at = mail_at(c, at)->next) {
+        mail *const m = mail_at(c, at);
+        *to++ = (rota_sparse_block){m->source, m->bytes, (char *)(m + 1)};
+    }
+    for (size_t i = 0; i < c->n_in; i++)
+        *to++ = c->in[i].block;
+    for (size_t i = 0; i < c->n_sends; i++)
+        if (c->send[i].rank == x->s->me)
+            *to++ = c->send[i];
+    c->n_found = (size_t)(to - c->found);
+    return MPI_SUCCESS;
+}
+
+int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!c->known) {
+        ROTA_TRY(gather(x));
+        qsort(c->found, c->n_found, sizeof *c->found, compare_ranks);
+        c->known = true;
+    }
+    *found = c->found;
+    *n = c->n_found;
+    return MPI_SUCCESS;
+}
+
+void rota_sparse_finish(rota_exec *x)
+{
+    atomic_fetch_add_explicit(&x->sparse->count[FINISHED].n, 1,
+                              memory_order_release);
+}

@@ -1,0 +1,212 @@
+/* same.c - blocking exchanges whose blocks have types of their own, by fixed
+ * plans: one for each set of arguments that comes again.
+ *
+ * A rank sees whether its own arguments are those of a plan; whether all ranks'
+ * are of the same plan they tell each other at each call, in a reduction of two
+ * numbers. Buffers may be others each time.
+ */
+#include "mpi/shim.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Plans at a time, and calls in a row that had none before they are MPI's. */
+enum { PLANS = 8, MOST_MISSES = 16 };
+
+/* A block, as it is compared. */
+typedef struct block {
+    int64_t count, displ, type;
+} block;
+
+typedef struct entry {
+    rota_plan *plan; /* or NULL */
+    const void *send, *recv;
+    bool in_place;
+    block *blocks; /* [2 P] to send and to receive */
+} entry;
+
+struct rota_mpi_same {
+    int P;
+    entry entries[PLANS];
+    unsigned made;
+    int misses;
+    block *now; /* [2 P] */
+};
+
+/* ---- types -------------------------------------------------------------------- */
+
+static int keyval = MPI_KEYVAL_INVALID;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Handles are used again for other types, so a type has a number, which is an
+ * attribute of its. 0: it cannot be told from others. */
+static int64_t number(MPI_Datatype type)
+{
+    static intptr_t last;
+    void *known = NULL;
+    int found = 0;
+
+    pthread_mutex_lock(&lock);
+    if (keyval == MPI_KEYVAL_INVALID)
+        PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN,
+                                &keyval, NULL);
+    if (keyval == MPI_KEYVAL_INVALID ||
+        PMPI_Type_get_attr(type, keyval, &known, &found) != MPI_SUCCESS)
+        known = NULL;
+    if (!found && keyval != MPI_KEYVAL_INVALID &&
+        PMPI_Type_set_attr(type, keyval, (void *)(last + 1)) == MPI_SUCCESS)
+        known = (void *)++last;
+    pthread_mutex_unlock(&lock);
+    return (intptr_t)known;
+}
+
+void rota_mpi_same_end(void)
+{
+    if (keyval != MPI_KEYVAL_INVALID)
+        PMPI_Type_free_keyval(&keyval);
+}
+
+/* ---- arguments ---------------------------------------------------------------- */
+
+/* False where they cannot be compared. */
+static bool read_side(const rota_mpi_args *a, const rota_mpi_blocks *b, int P,
+                      block *blocks)
+{
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int64_t known = 0;
+    bool good = b->counts && b->displs && b->types;
+
+    for (int i = 0; i < P && b->counts && b->displs && b->types; i++) {
+        const MPI_Count n = rota_mpi_count_at(a, b->counts, i);
+        blocks[i] = (block){.count = n};
+        if (n == 0)
+            continue;
+        if (type != b->types[i]) {
+            type = b->types[i];
+            known = number(type);
+        }
+        good = good && known;
+        blocks[i].type = known;
+        blocks[i].displ = a->large ? ((const MPI_Aint *)b->displs)[i]
+                                   : ((const int *)b->displs)[i];
+    }
+    return good;
+}
+
+static int find(rota_mpi_same *s, const rota_mpi_args *a)
+{
+    const bool in_place = a->send.buffer == MPI_IN_PLACE;
+    const size_t P = (size_t)s->P;
+    bool good = read_side(a, &a->recv, s->P, s->now + P);
+
+    memset(s->now, 0, P * sizeof *s->now);
+    if (!in_place)
+        good = read_side(a, &a->send, s->P, s->now) && good;
+    for (int i = 0; i < PLANS && good; i++)
+        if (s->entries[i].plan && s->entries[i].in_place == in_place &&
+            !memcmp(s->entries[i].blocks, s->now, 2 * P * sizeof *s->now))
+            return i;
+    return -1;
+}
+
+/* ---- plans -------------------------------------------------------------------- */
+
+rota_mpi_same *rota_mpi_same_make(int P)
+{
+    rota_mpi_same *const s = calloc(1, sizeof *s);
+    const size_t bytes = 2 * (size_t)P * sizeof *s->now;
+    bool ok = s && (s->now = malloc(bytes));
+
+    for (int i = 0; i < PLANS && ok; i++)
+        ok = (s->entries[i].blocks = malloc(bytes)) != NULL;
+    if (ok) {
+        s->P = P;
+        return s;
+    }
+    rota_mpi_same_destroy(s);
+    return NULL;
+}
+
+void rota_mpi_same_destroy(rota_mpi_same *s)
+{
+    for (int i = 0; i < PLANS && s; i++) {
+        if (s->entries[i].plan)
+            rota_plan_free(&s->entries[i].plan);
+        free(s->entries[i].blocks);
+    }
+    if (s)
+        free(s->now);
+    free(s);
+}
+
+/* The plan that was made first makes room. */
+static entry *make(rota_mpi_same *s, const rota_mpi_args *args, MPI_Comm ours)
+{
+    entry *const e = &s->entries[s->made++ % PLANS];
+    rota_mpi_args a = *args;
+    MPI_Info info = MPI_INFO_NULL;
+
+    if (e->plan)
+        rota_plan_free(&e->plan);
+    a.comm = ours;
+    if (a.recv.buffer == MPI_IN_PLACE) /* MPI takes it where nothing comes */
+        a.recv.buffer = NULL;
+    const bool ready = rota_mpi_hint_unchecked(&info) == MPI_SUCCESS;
+    const int err = rota_mpi_make_plan(&a, info, ready ? &e->plan : NULL);
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_free(&info);
+    if (err != MPI_SUCCESS) {
+        e->plan = NULL;
+        rota_mpi_explain(args->comm, err);
+        return NULL;
+    }
+    rota_mpi_count_plan(e->plan);
+    memcpy(e->blocks, s->now, 2 * (size_t)s->P * sizeof *s->now);
+    e->in_place = args->send.buffer == MPI_IN_PLACE;
+    e->send = a.send.buffer;
+    e->recv = a.recv.buffer;
+    return e;
+}
+
+static entry *find_or_make(rota_mpi_same *s, const rota_mpi_args *args,
+                           MPI_Comm ours)
+{
+    const int mine = find(s, args);
+    const int in[2] = {mine, -mine};
+    int out[2] = {-1, 0};
+
+    if (PMPI_Allreduce(in, out, 2, MPI_INT, MPI_MIN, ours) != MPI_SUCCESS)
+        return NULL;
+    if (out[0] >= 0 && out[0] == -out[1]) {
+        s->misses = 0;
+        return &s->entries[out[0]];
+    }
+    if (s->misses == MOST_MISSES)
+        return NULL;
+    s->misses++;
+    return make(s, args, ours);
+}
+
+bool rota_mpi_same_exchange(rota_mpi_same *s, const rota_mpi_args *args,
+                            MPI_Comm ours, int *err)
+{
+    void *const to =
+        args->recv.buffer == MPI_IN_PLACE ? NULL : args->recv.buffer;
+    entry *const e = find_or_make(s, args, ours);
+
+    if (!e)
+        return false;
+    *err = MPI_SUCCESS;
+    if (args->send.buffer != e->send || to != e->recv)
+        *err = rota_plan_set_buffers(e->plan, args->send.buffer, to);
+    e->send = args->send.buffer;
+    e->recv = to;
+    if (*err == MPI_SUCCESS)
+        *err = rota_start(e->plan);
+    if (*err == MPI_SUCCESS)
+        *err = rota_wait(e->plan);
+    rota_mpi_count_start(rota_mpi_args_bytes(args));
+    return true;
+}

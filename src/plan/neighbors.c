@@ -1,0 +1,214 @@
+/* neighbors.c - the neighbours of a communicator, and whether both ends of each
+ * edge agree.
+ *
+ * That all do is found by one sum over ranks, with the vote on a plan. Only if
+ * some do not it is looked for which, by halving where it can be: so nobody waits
+ * for a message that another rank does not know of.
+ */
+#include "plan/neighbors.h"
+#include "base/alike.h"
+#include "plan/agree.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* ---- lists --------------------------------------------------------------------- */
+
+static int from_graph(MPI_Comm comm, int me, rota_neighbors *n)
+{
+    int degree;
+
+    ROTA_TRY(MPI_Graph_neighbors_count(comm, me, &degree));
+    ROTA_TRY(rota_neighbors_alloc(n, degree, degree));
+    ROTA_TRY(MPI_Graph_neighbors(comm, me, degree, n->to));
+    for (int i = 0; i < degree; i++)
+        n->from[i] = n->to[i];
+    return MPI_SUCCESS;
+}
+
+/* MPI wants room for weights, too. */
+static int from_dist_graph(MPI_Comm comm, rota_neighbors *n)
+{
+    int sources, destinations, weighted;
+
+    ROTA_TRY(MPI_Dist_graph_neighbors_count(comm, &sources, &destinations,
+                                            &weighted));
+    ROTA_TRY(rota_neighbors_alloc(n, destinations, sources));
+    const size_t most = (size_t)sources + (size_t)destinations + 1;
+    int *const weight = malloc(most * sizeof *weight);
+    if (!weight)
+        return rota_fail_mem("neighbours");
+    const int err = MPI_Dist_graph_neighbors(
+        comm, sources, n->from, weight, destinations, n->to, weight + sources);
+    free(weight);
+    return err;
+}
+
+static int from_grid(MPI_Comm comm, rota_neighbors *n)
+{
+    int dims;
+
+    ROTA_TRY(MPI_Cartdim_get(comm, &dims));
+    ROTA_TRY(rota_neighbors_alloc(n, 2 * dims, 2 * dims));
+    n->crossed = true;
+    for (int d = 0; d < dims; d++)
+        ROTA_TRY(MPI_Cart_shift(comm, d, 1, &n->to[2 * d], &n->to[2 * d + 1]));
+    for (int i = 0; i < 2 * dims; i++) {
+        n->to[i] = n->to[i] == MPI_PROC_NULL ? ROTA_NOBODY : n->to[i];
+        n->from[i] = n->to[i];
+    }
+    return MPI_SUCCESS;
+}
+
+/* On our duplicate, which has the topology and returns errors. */
+static int find_lists(const rota_comm *c, rota_neighbors *n)
+{
+    int kind;
+
+    ROTA_TRY(MPI_Topo_test(c->dup, &kind));
+    switch (kind) {
+    case MPI_CART:
+        return from_grid(c->dup, n);
+    case MPI_GRAPH:
+        return from_graph(c->dup, c->me, n);
+    case MPI_DIST_GRAPH:
+        return from_dist_graph(c->dup, n);
+    default:
+        return rota_fail(MPI_ERR_TOPOLOGY,
+                         "comm has no process topology, so no neighbours");
+    }
+}
+
+int rota_comm_find_neighbors(rota_comm *c)
+{
+    rota_neighbors n = {0};
+    int err = MPI_SUCCESS;
+
+    if (c->has_neighbors)
+        return MPI_SUCCESS;
+    err = find_lists(c, &n);
+    if (err == MPI_SUCCESS)
+        err = rota_neighbors_close(&n, c->me);
+    if (err == MPI_SUCCESS)
+        c->neighbors = n;
+    else
+        rota_neighbors_free(&n);
+    c->has_neighbors = err == MPI_SUCCESS;
+    return err;
+}
+
+/* ---- both ends --------------------------------------------------------------- */
+
+/* Edges: those from ranks, to ranks and of a turn, from the first of these to
+ * the second. */
+typedef struct box {
+    int from[2], to[2], nth[2];
+} box;
+
+static bool is_in(const box *b, int src, int dst, int nth)
+{
+    return src >= b->from[0] && src <= b->from[1] && dst >= b->to[0] &&
+           dst <= b->to[1] && nth >= b->nth[0] && nth <= b->nth[1];
+}
+
+/* Such that the sum of many tells them all. No two sizes of an edge have the same,
+ * and an edge of no bytes is more than none. */
+static uint64_t digest(int src, int dst, int nth, size_t bytes)
+{
+    const uint64_t pair = (uint64_t)src << 32 | (uint32_t)dst;
+
+    return rota_scramble(
+        rota_scramble(rota_scramble(pair + 1) + (uint64_t)nth) ^ bytes);
+}
+
+/* What counts of a block: without checks, and where counts vary, only that it is
+ * there. */
+static size_t size_of(const rota_plan *p, const rota_side *side, int block)
+{
+    return p->checked && side->bytes ? side->bytes[block] : 0;
+}
+
+static uint64_t digest_edges(const rota_plan *p, const box *b)
+{
+    const rota_neighbors *const n = p->problem.neighbors;
+    const int me = p->comm->me;
+    uint64_t sum = 0;
+
+    for (int i = 0; i < n->n_sent; i++) {
+        const rota_edge *const e = &n->sent[i];
+        if (is_in(b, me, e->peer, e->nth))
+            sum += digest(me, e->peer, e->nth,
+                          size_of(p, &p->problem.send, e->block));
+    }
+    for (int i = 0; i < n->n_received; i++) {
+        const rota_edge *const e = &n->received[i];
+        if (is_in(b, e->peer, me, e->nth))
+            sum -= digest(e->peer, me, e->nth,
+                          size_of(p, &p->problem.recv, e->block));
+    }
+    return sum;
+}
+
+uint64_t rota_edges_unmatched(const rota_plan *p)
+{
+    const box all = {{0, INT_MAX}, {0, INT_MAX}, {0, INT_MAX}};
+
+    return digest_edges(p, &all);
+}
+
+/* Halve a range of the box until it is one number. */
+static int narrow(const rota_plan *p, box *b, int range[2])
+{
+    while (range[0] < range[1]) {
+        const int end = range[1], middle = range[0] + (end - range[0]) / 2;
+        range[1] = middle;
+        rota_vote vote = {.unmatched = digest_edges(p, b)};
+        ROTA_TRY(rota_agree(p->comm, MPI_SUCCESS, &vote));
+        if (vote.unmatched == 0) {
+            range[0] = middle + 1;
+            range[1] = end;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* Its bytes and one, or 0 if this rank has no such edge. */
+static uint64_t told(const rota_plan *p, const box *b, bool sent)
+{
+    const rota_neighbors *const n = p->problem.neighbors;
+    const int mine = sent ? b->from[0] : b->to[0];
+    const int peer = sent ? b->to[0] : b->from[0];
+    int block = -1;
+
+    if (mine == p->comm->me)
+        block =
+            sent ? rota_edge_find(n->sent, n->n_sent, peer, b->nth[0])
+                 : rota_edge_find(n->received, n->n_received, peer, b->nth[0]);
+    return block < 0
+               ? 0
+               : size_of(p, sent ? &p->problem.send : &p->problem.recv, block) +
+                     (uint64_t)1;
+}
+
+int rota_tell_mismatch(const rota_plan *p)
+{
+    box b = {{0, p->comm->P - 1}, {0, p->comm->P - 1}, {0, INT_MAX}};
+
+    ROTA_TRY(narrow(p, &b, b.from));
+    ROTA_TRY(narrow(p, &b, b.to));
+    ROTA_TRY(narrow(p, &b, b.nth));
+    rota_vote vote = {.total = told(p, &b, true), .filled = told(p, &b, false)};
+    ROTA_TRY(rota_agree(p->comm, MPI_SUCCESS, &vote));
+    if (vote.total > 0 && vote.filled > 0)
+        return rota_fail_mismatch(b.from[0], b.to[0], (size_t)vote.total - 1,
+                                  (size_t)vote.filled - 1);
+    if (vote.total > 0)
+        return rota_fail(MPI_ERR_TOPOLOGY,
+                         "rank %d has rank %d as a destination more often than "
+                         "that has it as a source",
+                         b.from[0], b.to[0]);
+    return rota_fail(MPI_ERR_TOPOLOGY,
+                     "rank %d has rank %d as a source more often than that has "
+                     "it as a destination",
+                     b.to[0], b.from[0]);
+}

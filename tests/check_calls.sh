@@ -1,0 +1,101 @@
+#!/bin/sh
+# check_calls.sh ROOT OBJECTS - who calls whom, from the symbols of object files.
+#
+# OBJECTS names a file with the path of an object in each line. A file calls
+# another if it needs a symbol, function or table, that the other one has.
+#
+#   src/base       itself
+#   src/schedule   base
+#   src/algos      base, schedule
+#   src/choose     base, schedule, algos
+#   src/exec       base, schedule; its transport
+#   src/exec/transport
+#                  base, schedule; of exec what moves blocks and tells how a run
+#                  ended: $blocks
+#   src/device     base, schedule, exec
+#   src/plan       anything
+#
+# No files call each other in a circle, of one folder or of several, but those of
+# $circles. Prints what breaks a rule.
+set -u
+export LC_ALL=C
+cd "${1:?}" || exit 1
+objects=${2:?}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+blocks='bulk copy late lock move status strided trace'
+
+# CALLER CALLED, without which there is no circle: measuring makes plans.
+circles='plan/plan plan/trial'
+
+# The path of a source, without "src/" and ".c": the end of the object's.
+source_of()
+{
+    path=${1%.o*}
+    path=${path%.c}
+    while [ ! -f "src/$path.c" ]; do
+        case $path in
+        */*) path=${path#*/} ;;
+        *) echo "no source of $1" && return 1 ;;
+        esac
+    done
+    echo "$path"
+}
+
+while read -r object; do
+    source=$(source_of "$object") || { echo "$source"; exit 1; }
+    nm -P "$object" | while read -r symbol type rest; do
+        echo "$source $symbol $type"
+    done
+done <"$objects" >"$work/symbols" || exit 1
+awk '
+$3 ~ /^[TDRBCVW]$/ { home[$2] = $1 }
+$3 ~ /^[Uw]$/ { needs[$1 " " $2] }
+END {
+    for (n in needs) {
+        split(n, part, " ")
+        if (part[2] in home && home[part[2]] != part[1])
+            print part[1], home[part[2]], part[2]
+    }
+}' "$work/symbols" | sort >"$work/calls"
+[ -s "$work/calls" ] || { echo "no calls between files: wrong objects?"; exit 1; }
+
+# judge CALLER CALLED: prints why it must not call, if so.
+judge()
+{
+    from=${1%/*} to=${2%/*}
+    case $from,$to in
+    plan,* | "$from,$from" | *,base) ;;
+    base,*) echo "src/base calls nobody" ;;
+    algos,schedule | choose,schedule | choose,algos) ;;
+    exec,schedule | exec,exec/transport | exec/transport,schedule) ;;
+    exec/transport,exec)
+        case " $blocks " in
+        *" ${2##*/} "*) ;;
+        *) echo "a transport is below it" ;;
+        esac ;;
+    device,schedule | device,exec) ;;
+    *) echo "src/$from may not call src/$to" ;;
+    esac
+}
+
+while read -r caller called symbol; do
+    why=$(judge "$caller" "$called")
+    [ -z "$why" ] ||
+        echo "$caller.c calls $symbol of $called.c: $why"
+done <"$work/calls" >"$work/wrong"
+
+cut -d ' ' -f 1,2 "$work/calls" | sort -u >"$work/files"
+echo "$circles" | sort >"$work/circles"
+comm -13 "$work/files" "$work/circles" | sed 's/$/: no such calls any more/' \
+    >>"$work/wrong"
+comm -23 "$work/files" "$work/circles" >"$work/rest"
+if ! tsort "$work/rest" >/dev/null 2>"$work/circle"; then
+    {
+        echo "files call each other in a circle:"
+        sed -n '/loop/d; s/^tsort: /  /p' "$work/circle"
+    } >>"$work/wrong"
+fi
+cat "$work/wrong"
+[ ! -s "$work/wrong" ]

@@ -1,0 +1,415 @@
+/* alltoallw.c - blocks with datatypes of their own, of every shape, against one
+ * MPI message per pair.
+ *
+ * usage: alltoallw [--seed S] [--cases N]
+ *
+ * Case S + i draws shapes, sizes, kinds of memory and hints, the same on all
+ * ranks. Both ends of a pair have types of one signature and different maps. All
+ * of the receive buffer is compared, holes included.
+ */
+#include "algos/algo.h"
+#include "common/quick.h"
+#include "harness.h"
+#include "pattern.h"
+
+#include <getopt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASES = 400, QUICK_CASES = 80, ROOM = 64, SHAPES = 14, LEAST = 96 };
+
+static uint64_t seed; /* of the case */
+
+static int draw(uint64_t i, int bound)
+{
+    return (int)(test_hash(seed * 1000003 + i) % (uint64_t)bound);
+}
+
+/* ---- types ----------------------------------------------------------------------- */
+
+/* All make n ints, a multiple of LEAST, of a type; old ones are freed. */
+
+static MPI_Datatype freed(MPI_Datatype old, MPI_Datatype type)
+{
+    MPI_Type_free(&old);
+    return type;
+}
+
+static MPI_Datatype subarray(int n, int order)
+{
+    const int sizes[3] = {n / 24 + 1, 6, 9}, parts[3] = {n / 24, 4, 6};
+    const int starts[3] = {1, 1, 2};
+    MPI_Datatype type;
+
+    MPI_Type_create_subarray(3, sizes, parts, starts, order, MPI_INT, &type);
+    return type;
+}
+
+/* Columns of a matrix of unit ints an element, one after the other. */
+static MPI_Datatype columns(int n, int unit)
+{
+    const int rows = 6, width = n / unit / rows;
+    MPI_Datatype element, column, narrow, type;
+
+    MPI_Type_contiguous(unit, MPI_INT, &element);
+    MPI_Type_vector(rows, 1, width, element, &column);
+    MPI_Type_create_resized(column, 0, 4 * unit, &narrow);
+    MPI_Type_contiguous(width, narrow, &type);
+    MPI_Type_free(&element);
+    MPI_Type_free(&column);
+    return freed(narrow, type);
+}
+
+/* Pieces of 1, 2 and 3 ints, or of 2; forwards or backwards. */
+static MPI_Datatype listed(int n, int which)
+{
+    const int blocks = n / 2;
+    int *const lengths = malloc((size_t)blocks * sizeof *lengths);
+    int *const places = malloc((size_t)blocks * sizeof *places);
+    MPI_Aint *const bytes = malloc((size_t)blocks * sizeof *bytes);
+    MPI_Datatype type;
+
+    for (int i = 0; i < blocks; i++) {
+        lengths[i] = i % 3 + 1;
+        places[i] = 5 * (which == 1 ? blocks - i : i) + i % 2;
+        bytes[i] = 20 * (MPI_Aint)i + 4 * (i % 2);
+    }
+    switch (which) {
+    case 0:
+        MPI_Type_indexed(blocks, lengths, places, MPI_INT, &type);
+        break;
+    case 1:
+        MPI_Type_create_indexed_block(blocks, 2, places, MPI_INT, &type);
+        break;
+    default:
+        MPI_Type_create_hindexed_block(blocks, 2, bytes, MPI_INT, &type);
+        break;
+    }
+    free(lengths);
+    free(places);
+    free(bytes);
+    return type;
+}
+
+/* Half of them one way, half another. */
+static MPI_Datatype structure(int n)
+{
+    const int ones[2] = {1, 1};
+    MPI_Datatype parts[2] = {subarray(n / 2, MPI_ORDER_C), columns(n / 2, 1)};
+    MPI_Aint lb, extent, places[2] = {8, 0};
+    MPI_Datatype type;
+
+    MPI_Type_get_extent(parts[0], &lb, &extent);
+    places[1] = 8 + extent + 4;
+    MPI_Type_create_struct(2, ones, places, parts, &type);
+    MPI_Type_free(&parts[0]);
+    return freed(parts[1], type);
+}
+
+static MPI_Datatype make(int shape, int n)
+{
+    MPI_Datatype type, inner;
+
+    switch (shape) {
+    case 0:
+        MPI_Type_contiguous(n, MPI_INT, &type);
+        return type;
+    case 1:
+        MPI_Type_vector(n / 4, 4, 7, MPI_INT, &type);
+        return type;
+    case 2:
+        return subarray(n, MPI_ORDER_C);
+    case 3:
+        return subarray(n, MPI_ORDER_FORTRAN);
+    case 4:
+        return columns(n, 1);
+    case 5:
+        return columns(n, 2);
+    case 6:
+        return columns(n, 4);
+    case 7:
+        return listed(n, 0);
+    case 8:
+        return listed(n, 1);
+    case 9:
+        return listed(n, 2);
+    case 10:
+        return structure(n);
+    case 11:
+        inner = subarray(n, MPI_ORDER_C);
+        MPI_Type_dup(inner, &type);
+        return freed(inner, type);
+    case 12:
+        MPI_Type_contiguous(n, MPI_INT, &inner);
+        MPI_Type_create_resized(inner, -12, 4 * n + 40, &type);
+        return freed(inner, type);
+    default:
+        MPI_Type_create_hvector(n / 3, 3, -20, MPI_INT, &type);
+        return type;
+    }
+}
+
+/* Spaced so that elements do not interleave. */
+static MPI_Datatype make_apart(int shape, int n)
+{
+    MPI_Datatype type = make(shape, n), apart;
+    MPI_Aint lb, extent;
+
+    MPI_Type_get_true_extent(type, &lb, &extent);
+    MPI_Type_create_resized(type, lb, extent + 4 * (n % 3), &apart);
+    MPI_Type_commit(&apart);
+    return freed(type, apart);
+}
+
+/* ---- blocks ---------------------------------------------------------------------- */
+
+typedef struct side {
+    int count[ROOM];
+    MPI_Aint displ[ROOM]; /* of the elements' origins, in bytes */
+    MPI_Datatype type[ROOM];
+    size_t bytes; /* from the buffer's start */
+} side;
+
+/* Ints that one rank sends another; in place as many as come back. */
+static int amount(int src, int dst, bool in_place)
+{
+    static const int most[] = {1, 3, 40, 700};
+    const int low = in_place && dst < src ? dst : src;
+    const int high = in_place && dst < src ? src : dst;
+    const uint64_t i = 100 + (uint64_t)(low * ROOM + high);
+
+    if (draw(1, 3) == 0 && draw(i, 3) == 0)
+        return 0;
+    return 2 * LEAST * (1 + draw(2 * i, most[draw(2, 4)]));
+}
+
+static void make_block(side *s, int q, int n, int salt, size_t *at)
+{
+    const uint64_t i = (uint64_t)(salt * 10000 + test_me * ROOM + q) + 500000;
+    MPI_Aint lb, extent, apart;
+
+    s->count[q] = 0;
+    s->displ[q] = 0;
+    s->type[q] = MPI_DATATYPE_NULL;
+    if (n == 0)
+        return;
+    s->count[q] = 1 + draw(i, 2);
+    s->type[q] = make_apart(draw(3 * i, SHAPES), n / s->count[q]);
+    MPI_Type_get_true_extent(s->type[q], &lb, &extent);
+    MPI_Type_get_extent(s->type[q], &apart, &apart);
+    s->displ[q] = (MPI_Aint)*at - lb;
+    *at += (size_t)(extent + (s->count[q] - 1) * apart) + 4 * (size_t)(q % 3);
+}
+
+static void make_side(side *s, bool receives, bool in_place)
+{
+    size_t at = 64;
+
+    for (int k = 0; k < test_P; k++) {
+        const int q = (k + 2) % test_P;
+        make_block(s, q,
+                   receives ? amount(q, test_me, in_place)
+                            : amount(test_me, q, in_place),
+                   receives, &at);
+    }
+    s->bytes = at + 64;
+}
+
+static void free_side(side *s)
+{
+    for (int q = 0; q < test_P; q++)
+        if (s->type[q] != MPI_DATATYPE_NULL)
+            MPI_Type_free(&s->type[q]);
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+static bool is_shared(uint64_t which)
+{
+    return draw(10 + which, 2);
+}
+
+static char *make_memory(uint64_t which, size_t bytes)
+{
+    char *memory = NULL;
+
+    if (is_shared(which))
+        MUST(rota_mem_alloc(bytes, MPI_COMM_WORLD, MPI_INFO_NULL, &memory));
+    else
+        memory = malloc(bytes);
+    return memory;
+}
+
+static void free_memory(uint64_t which, char *memory)
+{
+    if (is_shared(which))
+        MUST(rota_mem_free(&memory));
+    else
+        free(memory);
+}
+
+static void scramble(char *memory, size_t bytes, int salt)
+{
+    for (size_t i = 0; i < bytes; i++)
+        memory[i] =
+            (char)(test_hash(seed + i / 8 * 31 + (uint64_t)salt) >> i % 8 * 8);
+}
+
+/* ---- a case ---------------------------------------------------------------------- */
+
+static void naive(char *from, const side *s, char *to, const side *r)
+{
+    MPI_Request request[2 * ROOM];
+    MPI_Status status[2 * ROOM];
+    int n = 0;
+
+    for (int q = 0; q < test_P; q++) {
+        if (r->count[q] > 0)
+            MPI_Irecv(to + r->displ[q], r->count[q], r->type[q], q, 7,
+                      MPI_COMM_WORLD, &request[n++]);
+        if (s->count[q] > 0)
+            MPI_Isend(from + s->displ[q], s->count[q], s->type[q], q, 7,
+                      MPI_COMM_WORLD, &request[n++]);
+    }
+    for (int done = 0; !done; sched_yield())
+        MPI_Testall(n, request, &done, status);
+}
+
+static MPI_Info draw_hints(void)
+{
+    static const char *const intranode[] = {"auto", "shm", "cma", "p2p"};
+    int n_algos = 0;
+    MPI_Info info =
+        test_info("rota_intranode", intranode[draw(20, 4)], NULL, NULL);
+
+    while (rota_algo_table[n_algos])
+        n_algos++;
+    const rota_algo *const algo = rota_algo_table[draw(21, n_algos)];
+    if (draw(22, 3) == 0 && !algo->uniform)
+        MPI_Info_set(info, "rota_algorithm", algo->name);
+    if (draw(23, 3) == 0)
+        MPI_Info_set(info, "rota_copied_once_from", draw(24, 2) ? "1" : "4096");
+    if (draw(25, 4) == 0)
+        MPI_Info_set(info, "rota_progress", "thread");
+    return info;
+}
+
+typedef struct run {
+    side send, recv;
+    char *from, *to, *want; /* the send and receive buffer, what is to come */
+    rota_plan *plan;
+    bool in_place;
+} run;
+
+/* Both forms of the call, by turns. */
+static void make_plan(run *r, MPI_Info info)
+{
+    const void *const from = r->in_place ? MPI_IN_PLACE : (void *)r->from;
+    MPI_Count sc[ROOM], rc[ROOM];
+    int sd[ROOM], rd[ROOM];
+
+    for (int q = 0; q < test_P; q++) {
+        sc[q] = r->send.count[q];
+        rc[q] = r->recv.count[q];
+        sd[q] = (int)r->send.displ[q];
+        rd[q] = (int)r->recv.displ[q];
+    }
+    if (seed % 2)
+        MUST(rota_alltoallw_init(from, r->send.count, sd, r->send.type, r->to,
+                                 r->recv.count, rd, r->recv.type,
+                                 MPI_COMM_WORLD, info, &r->plan));
+    else
+        MUST(rota_alltoallw_init_c(from, sc, r->send.displ, r->send.type, r->to,
+                                   rc, r->recv.displ, r->recv.type,
+                                   MPI_COMM_WORLD, info, &r->plan));
+}
+
+static void start(run *r, int salt)
+{
+    scramble(r->from, r->send.bytes, salt);
+    if (r->in_place)
+        memcpy(r->to, r->from, r->recv.bytes);
+    else
+        memset(r->to, 0x5A, r->recv.bytes);
+    memcpy(r->want, r->to, r->recv.bytes);
+    naive(r->from, &r->send, r->want, &r->recv);
+    MUST(rota_start(r->plan));
+    MUST(rota_wait(r->plan));
+    if (memcmp(r->to, r->want, r->recv.bytes) != 0)
+        test_fail(__FILE__, __LINE__, "receive buffer differs");
+}
+
+/* The last start is on other buffers, which may be of another kind of memory. */
+static void run_starts(run *r)
+{
+    char *const from = r->from, *const to = r->to;
+
+    for (int i = 0; r->plan && i < 2; i++)
+        start(r, i);
+    r->from = make_memory(2, r->send.bytes);
+    r->to = make_memory(3, r->recv.bytes);
+    if (r->plan) {
+        MUST(rota_plan_set_buffers(
+            r->plan, r->in_place ? MPI_IN_PLACE : (void *)r->from, r->to));
+        start(r, 2);
+    }
+    MUST(rota_plan_free(&r->plan));
+    free_memory(2, r->from);
+    free_memory(3, r->to);
+    r->from = from;
+    r->to = to;
+}
+
+static void run_case(void)
+{
+    run r = {.in_place = draw(3, 6) == 0};
+    MPI_Info info = draw_hints();
+
+    make_side(&r.recv, true, r.in_place);
+    if (r.in_place)
+        r.send = r.recv;
+    else
+        make_side(&r.send, false, false);
+    r.from = make_memory(0, r.send.bytes);
+    r.to = make_memory(1, r.recv.bytes);
+    r.want = malloc(r.recv.bytes);
+    make_plan(&r, info);
+    run_starts(&r);
+    free_memory(0, r.from);
+    free_memory(1, r.to);
+    free(r.want);
+    free_side(&r.recv);
+    if (!r.in_place)
+        free_side(&r.send);
+    MPI_Info_free(&info);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"seed", required_argument, NULL, 's'},
+        {"cases", required_argument, NULL, 'c'},
+        {NULL, 0, NULL, 0}};
+    static char name[40];
+    uint64_t first = 1;
+    int cases, option;
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    cases = test_is_quick() ? QUICK_CASES : CASES;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == 's')
+            first = strtoull(optarg, NULL, 10);
+        else if (option == 'c')
+            cases = atoi(optarg);
+    }
+    for (int i = 0; i < cases; i++) {
+        seed = first + (uint64_t)i;
+        snprintf(name, sizeof name, "--seed %llu --cases 1",
+                 (unsigned long long)seed);
+        test_case = name;
+        run_case();
+    }
+    return test_end();
+}

@@ -1,0 +1,623 @@
+/* attack.c - each error that rota.h promises, of each function, made by one rank,
+ * by some, or by all, with rota_check on and off.
+ *
+ * usage: attack [--table]
+ *
+ * A collective function must return the class on all ranks if one of them is
+ * wrong, a local one on those that are; and then a plan on the same communicator
+ * must move right data, and a plan that the attack was on go on. With --table rank
+ * 0 prints what was tried, how often, and what came of it (docs/attacks.md).
+ */
+#include "harness.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANKS = 16, N = 5 }; /* ints of a block */
+
+/* What a call is made with. */
+typedef struct fixture {
+    MPI_Comm comm;
+    MPI_Info info;
+    int count[MOST_RANKS], displ[MOST_RANKS];
+    int rcount[MOST_RANKS], rdispl[MOST_RANKS];
+    MPI_Count count_c[MOST_RANKS];
+    MPI_Aint displ_c[MOST_RANKS];
+    int send[MOST_RANKS * N], recv[MOST_RANKS * N];
+    rota_plan *fixed, *varying, *exchange;
+    rota_plan *made; /* by the attack */
+    MPI_Datatype raw;
+} fixture;
+
+static const int *const no_ints;
+
+/* ---- making plans -------------------------------------------------------------- */
+
+/* All arguments, one of which may be spoilt. */
+typedef struct making {
+    const void *sendbuf;
+    const int *sendcounts, *sdispls, *recvcounts, *rdispls;
+    void *recvbuf;
+    MPI_Datatype sendtype, recvtype;
+    rota_plan **plan;
+} making;
+
+static making sound(fixture *f)
+{
+    return (making){f->send, f->count, f->displ, f->rcount, f->rdispl,
+                    f->recv, MPI_INT,  MPI_INT,  &f->made};
+}
+
+static int init(const fixture *f, const making *m)
+{
+    return rota_alltoallv_init(
+        m->sendbuf, m->sendcounts, m->sdispls, m->sendtype, m->recvbuf,
+        m->recvcounts, m->rdispls, m->recvtype, f->comm, f->info, m->plan);
+}
+
+#define MAKING(name, spoil)                                                    \
+    static int name(fixture *f, bool wrong)                                    \
+    {                                                                          \
+        making m = sound(f);                                                   \
+        if (wrong) {                                                           \
+            spoil;                                                             \
+        }                                                                      \
+        return init(f, &m);                                                    \
+    }
+
+MAKING(null_sendcounts, m.sendcounts = no_ints)
+MAKING(null_sdispls, m.sdispls = no_ints)
+MAKING(null_recvcounts, m.recvcounts = no_ints)
+MAKING(null_rdispls, m.rdispls = no_ints)
+MAKING(null_plan, m.plan = NULL)
+MAKING(null_sendbuf, m.sendbuf = NULL)
+MAKING(null_recvbuf, m.recvbuf = NULL)
+MAKING(recvbuf_in_place, m.recvbuf = MPI_IN_PLACE)
+MAKING(in_place_apart, m.sendbuf = MPI_IN_PLACE)
+MAKING(null_sendtype, m.sendtype = MPI_DATATYPE_NULL)
+MAKING(null_recvtype, m.recvtype = MPI_DATATYPE_NULL)
+MAKING(uncommitted, m.recvtype = f->raw)
+MAKING(negative_sendcount, f->count[test_P - 1] = -1)
+MAKING(negative_recvcount, f->rcount[0] = -1)
+MAKING(one_less, f->count[0]--)
+MAKING(blocks_overlap, f->rdispl[test_P - 1] = f->rdispl[0] + N - 1)
+MAKING(buffers_overlap, m.recvbuf = f->send + 1)
+MAKING(unknown_hint, MPI_Info_set(f->info, "rota_nonsense", "1"))
+MAKING(bad_value, MPI_Info_set(f->info, "rota_batch", "none"))
+MAKING(other_hint, MPI_Info_set(f->info, "rota_batch", "3"))
+MAKING(null_comm, f->comm = MPI_COMM_NULL)
+
+static int beyond_memory(fixture *f, bool wrong)
+{
+    MPI_Datatype type = MPI_INT;
+
+    for (int q = 0; wrong && q < test_P; q++)
+        f->count_c[q] = LLONG_MAX / 2;
+    return rota_alltoallv_init_c(f->send, f->count_c, f->displ_c, type, f->recv,
+                                 f->count_c, f->displ_c, type, f->comm, f->info,
+                                 &f->made);
+}
+
+static int uniform_negative(fixture *f, bool wrong)
+{
+    return rota_alltoall_init(f->send, wrong ? -1 : N, MPI_INT, f->recv, N,
+                              MPI_INT, f->comm, f->info, &f->made);
+}
+
+static int uniform_null(fixture *f, bool wrong)
+{
+    return rota_alltoall_init_c(wrong ? NULL : f->send, N, MPI_INT, f->recv, N,
+                                MPI_INT, f->comm, f->info, &f->made);
+}
+
+static int uniform_less(fixture *f, bool wrong)
+{
+    return rota_alltoall_init(f->send, wrong ? N - 1 : N, MPI_INT, f->recv, N,
+                              MPI_INT, f->comm, f->info, &f->made);
+}
+
+static int varying_type(fixture *f, bool wrong)
+{
+    return rota_alltoallv_varying_init(64, wrong ? MPI_DATATYPE_NULL : MPI_INT,
+                                       f->comm, f->info, &f->made);
+}
+
+static int varying_raw(fixture *f, bool wrong)
+{
+    return rota_alltoallv_varying_init(64, wrong ? f->raw : MPI_INT, f->comm,
+                                       f->info, &f->made);
+}
+
+static int varying_bound(fixture *f, bool wrong)
+{
+    return rota_alltoallv_varying_init(wrong ? 65 : 64, MPI_INT, f->comm,
+                                       f->info, &f->made);
+}
+
+static int varying_size(fixture *f, bool wrong)
+{
+    return rota_alltoallv_varying_init(64, wrong ? MPI_DOUBLE : MPI_INT,
+                                       f->comm, f->info, &f->made);
+}
+
+static int other_kind(fixture *f, bool wrong)
+{
+    return wrong ? rota_exchange_init(64, MPI_INT, f->comm, f->info, &f->made)
+                 : rota_alltoallv_varying_init(64, MPI_INT, f->comm, f->info,
+                                               &f->made);
+}
+
+static int exchange_type(fixture *f, bool wrong)
+{
+    return rota_exchange_init(64, wrong ? MPI_DATATYPE_NULL : MPI_INT, f->comm,
+                              f->info, &f->made);
+}
+
+static int exchange_null(fixture *f, bool wrong)
+{
+    return rota_exchange_init(64, MPI_INT, f->comm, f->info,
+                              wrong ? NULL : &f->made);
+}
+
+/* ---- running them -------------------------------------------------------------- */
+
+#define LOCAL(name, right, spoilt)                                             \
+    static int name(fixture *f, bool wrong)                                    \
+    {                                                                          \
+        (void)f;                                                               \
+        return wrong ? (spoilt) : (right);                                     \
+    }
+
+static void *found;
+static int flag;
+static size_t length;
+static char text[20000];
+
+static int describe(const rota_plan *p, int format, char *to, bool with_length)
+{
+    length = sizeof text;
+    return rota_plan_describe(p, format, to, with_length ? &length : NULL);
+}
+
+static int start_v(const fixture *f, rota_plan *p, const int *counts,
+                   const int *displs, const void *send, void *recv)
+{
+    return rota_alltoallv_start(p, send, counts, displs, recv, f->rcount,
+                                f->rdispl);
+}
+
+static int negative_start(fixture *f, bool wrong)
+{
+    if (wrong)
+        f->count[0] = -5;
+    return wrong ? start_v(f, f->varying, f->count, f->displ, f->send, f->recv)
+                 : MPI_SUCCESS;
+}
+
+static int own_start(fixture *f, bool wrong)
+{
+    if (wrong)
+        f->count[test_me]--;
+    return wrong ? start_v(f, f->varying, f->count, f->displ, f->send, f->recv)
+                 : MPI_SUCCESS;
+}
+
+static int negative_exchange(fixture *f, bool wrong)
+{
+    if (wrong)
+        f->count[0] = INT_MIN;
+    return wrong ? rota_exchange_start(f->exchange, f->send, f->count, f->displ)
+                 : MPI_SUCCESS;
+}
+
+LOCAL(start_null, 0, rota_start(NULL))
+LOCAL(start_active, 0, rota_start(f->fixed))
+LOCAL(start_varying, 0, rota_start(f->varying))
+LOCAL(startall_negative, 0, rota_startall(-1, &f->fixed))
+LOCAL(startall_null, 0, rota_startall(1, NULL))
+LOCAL(startall_active, 0, rota_startall(1, &f->fixed))
+LOCAL(v_null, 0, start_v(f, NULL, f->count, f->displ, f->send, f->recv))
+LOCAL(v_fixed, 0, start_v(f, f->fixed, f->count, f->displ, f->send, f->recv))
+LOCAL(v_arrays, 0, start_v(f, f->varying, NULL, f->displ, f->send, f->recv))
+LOCAL(v_displs, 0, start_v(f, f->varying, f->count, NULL, f->send, f->recv))
+LOCAL(v_buffer, 0, start_v(f, f->varying, f->count, f->displ, NULL, f->recv))
+LOCAL(v_to_null, 0, start_v(f, f->varying, f->count, f->displ, f->send, NULL))
+LOCAL(v_in_place, 0,
+      start_v(f, f->varying, f->count, f->displ, f->send, MPI_IN_PLACE))
+LOCAL(v_overlap, 0,
+      start_v(f, f->varying, f->count, f->displ, f->send, f->send))
+LOCAL(x_null, 0, rota_exchange_start(NULL, f->send, f->count, f->displ))
+LOCAL(x_fixed, 0, rota_exchange_start(f->fixed, f->send, f->count, f->displ))
+LOCAL(x_arrays, 0, rota_exchange_start(f->exchange, f->send, NULL, f->displ))
+LOCAL(x_buffer, 0, rota_exchange_start(f->exchange, NULL, f->count, f->displ))
+LOCAL(x_in_place, 0,
+      rota_exchange_start(f->exchange, MPI_IN_PLACE, f->count, f->displ))
+LOCAL(x_active, 0,
+      rota_exchange_start(f->exchange, f->send, f->count, f->displ))
+LOCAL(x_wait_null, 0, rota_exchange_wait(NULL, &found, NULL, NULL))
+LOCAL(x_wait_inactive, 0, rota_exchange_wait(f->exchange, &found, NULL, NULL))
+LOCAL(x_wait_fixed, 0, rota_exchange_wait(f->fixed, &found, NULL, NULL))
+LOCAL(x_wait_to_null, 0, rota_exchange_wait(f->exchange, NULL, NULL, NULL))
+LOCAL(x_wait_c_null, 0, rota_exchange_wait_c(f->exchange, NULL, NULL, NULL))
+LOCAL(x_set_null, 0, rota_exchange_set_buffer(NULL, f->recv, 4))
+LOCAL(x_set_fixed, 0, rota_exchange_set_buffer(f->fixed, f->recv, 4))
+LOCAL(test_null, 0, rota_test(NULL, &flag))
+LOCAL(test_no_flag, 0, rota_test(f->fixed, NULL))
+LOCAL(wait_null, 0, rota_wait(NULL))
+LOCAL(wait_exchange, 0, rota_wait(f->exchange))
+LOCAL(waitall_negative, 0, rota_waitall(-1, &f->fixed))
+LOCAL(waitall_null, 0, rota_waitall(1, NULL))
+LOCAL(set_null, 0, rota_plan_set_buffers(NULL, f->send, f->recv))
+LOCAL(set_active, 0, rota_plan_set_buffers(f->fixed, f->send, f->recv))
+LOCAL(set_varying, 0, rota_plan_set_buffers(f->varying, f->send, f->recv))
+LOCAL(set_to_null, 0, rota_plan_set_buffers(f->fixed, NULL, f->recv))
+LOCAL(set_in_place, 0, rota_plan_set_buffers(f->fixed, MPI_IN_PLACE, f->recv))
+LOCAL(set_overlap, 0, rota_plan_set_buffers(f->fixed, f->send, f->send + 1))
+LOCAL(stream_null, 0, rota_plan_set_stream(NULL, NULL))
+LOCAL(stream_active, 0, rota_plan_set_stream(f->fixed, NULL))
+LOCAL(free_null, 0, rota_plan_free(NULL))
+LOCAL(free_active, 0, rota_plan_free(&f->fixed))
+LOCAL(describe_null, 0, describe(NULL, 0, text, true))
+LOCAL(describe_no_length, 0, describe(f->fixed, 0, text, false))
+LOCAL(describe_no_buffer, 0, describe(f->fixed, 0, NULL, true))
+LOCAL(describe_format, 0, describe(f->fixed, 7, text, true))
+LOCAL(class_to_null, 0, rota_error_class(MPI_SUCCESS, NULL))
+
+/* ---- memory and tuning ------------------------------------------------------------ */
+
+static int alloc_to_null(fixture *f, bool wrong)
+{
+    void *memory = NULL;
+    const int err =
+        rota_mem_alloc(100, f->comm, f->info, wrong ? NULL : &memory);
+
+    if (memory)
+        rota_mem_free(&memory);
+    return err;
+}
+
+static int alloc_too_much(fixture *f, bool wrong)
+{
+    void *memory = NULL;
+    const int err =
+        rota_mem_alloc(wrong ? (size_t)-1 / 4 : 100, f->comm, f->info, &memory);
+
+    if (memory)
+        rota_mem_free(&memory);
+    return err;
+}
+
+static int alloc_hint(fixture *f, bool wrong)
+{
+    if (wrong)
+        MPI_Info_set(f->info, "rota_intranode", "air");
+    return alloc_to_null(f, false);
+}
+
+static int free_foreign(fixture *f, bool wrong)
+{
+    void *memory = f->send;
+
+    return wrong ? rota_mem_free(&memory) : MPI_SUCCESS;
+}
+
+LOCAL(mem_free_null, 0, rota_mem_free(NULL))
+
+LOCAL(import_nothing, rota_tuning_import_string("{}", f->comm),
+      rota_tuning_import("/nowhere/at/all", f->comm))
+LOCAL(import_null, rota_tuning_import_string(NULL, f->comm),
+      rota_tuning_import_string(NULL, f->comm))
+LOCAL(import_words, rota_tuning_import_string("[1,2", f->comm),
+      rota_tuning_import_string("[1,2", f->comm))
+LOCAL(export_nowhere, rota_tuning_export("/nowhere/at/all", f->comm),
+      rota_tuning_export("/nowhere/at/all", f->comm))
+LOCAL(export_to_null, 0, rota_tuning_export_string(f->comm, NULL, NULL))
+LOCAL(forget_null, 0, rota_tuning_forget(MPI_COMM_NULL))
+
+/* ---- the table ------------------------------------------------------------------- */
+
+/* Of an attack. */
+enum {
+    COLLECTIVE = 1,
+    BY_ALL = 2,     /* only: nothing can be agreed on otherwise */
+    NOT_BY_ALL = 4, /* then it would be none */
+    BY_ROOT = 8,    /* only rank 0's arguments count */
+    IF_CHECKED = 16,
+    ACTIVE = 32,   /* the plans are */
+    TOGETHER = 64, /* not where a rank is alone */
+};
+
+typedef struct attack {
+    const char *function, *what;
+    int errorclass;
+    int flags;
+    int (*call)(fixture *f, bool wrong);
+} attack;
+
+#define V "rota_alltoallv_init"
+static const attack attacks[] = {
+    {V, "NULL sendcounts", MPI_ERR_ARG, COLLECTIVE, null_sendcounts},
+    {V, "NULL sdispls", MPI_ERR_ARG, COLLECTIVE, null_sdispls},
+    {V, "NULL recvcounts", MPI_ERR_ARG, COLLECTIVE, null_recvcounts},
+    {V, "NULL rdispls", MPI_ERR_ARG, COLLECTIVE, null_rdispls},
+    {V, "NULL plan", MPI_ERR_ARG, COLLECTIVE, null_plan},
+    {V, "NULL sendbuf", MPI_ERR_BUFFER, COLLECTIVE, null_sendbuf},
+    {V, "NULL recvbuf", MPI_ERR_BUFFER, COLLECTIVE, null_recvbuf},
+    {V, "recvbuf in place", MPI_ERR_BUFFER, COLLECTIVE, recvbuf_in_place},
+    {V, "in place on some ranks", MPI_ERR_ARG, COLLECTIVE | NOT_BY_ALL,
+     in_place_apart},
+    {V, "null sendtype", MPI_ERR_TYPE, COLLECTIVE, null_sendtype},
+    {V, "null recvtype", MPI_ERR_TYPE, COLLECTIVE, null_recvtype},
+    {V, "uncommitted type", MPI_ERR_TYPE, COLLECTIVE, uncommitted},
+    {V, "negative sendcount", MPI_ERR_COUNT, COLLECTIVE, negative_sendcount},
+    {V, "negative recvcount", MPI_ERR_COUNT, COLLECTIVE, negative_recvcount},
+    {V, "counts that do not match", MPI_ERR_COUNT, COLLECTIVE | IF_CHECKED,
+     one_less},
+    {V, "receive blocks that overlap", MPI_ERR_ARG,
+     COLLECTIVE | IF_CHECKED | TOGETHER, blocks_overlap},
+    {V, "buffers that overlap", MPI_ERR_BUFFER, COLLECTIVE | IF_CHECKED,
+     buffers_overlap},
+    {V, "unknown hint", MPI_ERR_ARG, COLLECTIVE, unknown_hint},
+    {V, "bad value of a hint", MPI_ERR_ARG, COLLECTIVE, bad_value},
+    {V, "hints that differ", MPI_ERR_ARG, COLLECTIVE | NOT_BY_ALL, other_hint},
+    {V, "null communicator", MPI_ERR_COMM, COLLECTIVE | BY_ALL, null_comm},
+    {V "_c", "sizes beyond the address space", MPI_ERR_COUNT, COLLECTIVE,
+     beyond_memory},
+    {"rota_alltoall_init", "negative count", MPI_ERR_COUNT, COLLECTIVE,
+     uniform_negative},
+    {"rota_alltoall_init", "counts that do not match", MPI_ERR_COUNT,
+     COLLECTIVE | IF_CHECKED, uniform_less},
+    {"rota_alltoall_init_c", "NULL sendbuf", MPI_ERR_BUFFER, COLLECTIVE,
+     uniform_null},
+    {"rota_alltoallv_varying_init", "null type", MPI_ERR_TYPE, COLLECTIVE,
+     varying_type},
+    {"rota_alltoallv_varying_init", "uncommitted type", MPI_ERR_TYPE,
+     COLLECTIVE, varying_raw},
+    {"rota_alltoallv_varying_init", "bounds that differ", MPI_ERR_ARG,
+     COLLECTIVE | NOT_BY_ALL, varying_bound},
+    {"rota_alltoallv_varying_init", "sizes of type that differ", MPI_ERR_ARG,
+     COLLECTIVE | NOT_BY_ALL, varying_size},
+    {"rota_alltoallv_varying_init", "another function", MPI_ERR_ARG,
+     COLLECTIVE | NOT_BY_ALL, other_kind},
+    {"rota_exchange_init", "null type", MPI_ERR_TYPE, COLLECTIVE,
+     exchange_type},
+    {"rota_exchange_init", "NULL plan", MPI_ERR_ARG, COLLECTIVE, exchange_null},
+    {"rota_start", "NULL", MPI_ERR_REQUEST, 0, start_null},
+    {"rota_start", "active", MPI_ERR_REQUEST, ACTIVE, start_active},
+    {"rota_start", "varying", MPI_ERR_REQUEST, 0, start_varying},
+    {"rota_startall", "negative n", MPI_ERR_COUNT, 0, startall_negative},
+    {"rota_startall", "NULL array", MPI_ERR_ARG, 0, startall_null},
+    {"rota_startall", "active", MPI_ERR_REQUEST, ACTIVE, startall_active},
+    {"rota_alltoallv_start", "NULL", MPI_ERR_REQUEST, 0, v_null},
+    {"rota_alltoallv_start", "fixed", MPI_ERR_REQUEST, 0, v_fixed},
+    {"rota_alltoallv_start", "NULL counts", MPI_ERR_ARG, 0, v_arrays},
+    {"rota_alltoallv_start", "NULL displacements", MPI_ERR_ARG, 0, v_displs},
+    {"rota_alltoallv_start", "NULL sendbuf", MPI_ERR_BUFFER, 0, v_buffer},
+    {"rota_alltoallv_start", "NULL recvbuf", MPI_ERR_BUFFER, 0, v_to_null},
+    {"rota_alltoallv_start", "recvbuf in place", MPI_ERR_BUFFER, 0, v_in_place},
+    {"rota_alltoallv_start", "one buffer", MPI_ERR_BUFFER, IF_CHECKED,
+     v_overlap},
+    {"rota_alltoallv_start", "negative count", MPI_ERR_COUNT, 0,
+     negative_start},
+    {"rota_alltoallv_start", "own counts that differ", MPI_ERR_COUNT, 0,
+     own_start},
+    {"rota_exchange_start", "NULL", MPI_ERR_REQUEST, 0, x_null},
+    {"rota_exchange_start", "fixed", MPI_ERR_REQUEST, 0, x_fixed},
+    {"rota_exchange_start", "active", MPI_ERR_REQUEST, ACTIVE, x_active},
+    {"rota_exchange_start", "NULL counts", MPI_ERR_ARG, 0, x_arrays},
+    {"rota_exchange_start", "NULL sendbuf", MPI_ERR_BUFFER, 0, x_buffer},
+    {"rota_exchange_start", "in place", MPI_ERR_BUFFER, 0, x_in_place},
+    {"rota_exchange_start", "negative count", MPI_ERR_COUNT, 0,
+     negative_exchange},
+    {"rota_exchange_wait", "NULL", MPI_ERR_REQUEST, 0, x_wait_null},
+    {"rota_exchange_wait", "not active", MPI_ERR_REQUEST, 0, x_wait_inactive},
+    {"rota_exchange_wait", "fixed", MPI_ERR_REQUEST, ACTIVE, x_wait_fixed},
+    {"rota_exchange_wait", "NULL recvbuf", MPI_ERR_ARG, ACTIVE, x_wait_to_null},
+    {"rota_exchange_wait_c", "NULL recvbuf", MPI_ERR_ARG, ACTIVE,
+     x_wait_c_null},
+    {"rota_exchange_set_buffer", "NULL", MPI_ERR_REQUEST, 0, x_set_null},
+    {"rota_exchange_set_buffer", "fixed", MPI_ERR_REQUEST, 0, x_set_fixed},
+    {"rota_test", "NULL", MPI_ERR_REQUEST, 0, test_null},
+    {"rota_test", "NULL flag", MPI_ERR_ARG, ACTIVE, test_no_flag},
+    {"rota_wait", "NULL", MPI_ERR_REQUEST, 0, wait_null},
+    {"rota_wait", "active exchange", MPI_ERR_REQUEST, ACTIVE, wait_exchange},
+    {"rota_waitall", "negative n", MPI_ERR_COUNT, 0, waitall_negative},
+    {"rota_waitall", "NULL array", MPI_ERR_ARG, 0, waitall_null},
+    {"rota_plan_set_buffers", "NULL", MPI_ERR_REQUEST, 0, set_null},
+    {"rota_plan_set_buffers", "active", MPI_ERR_REQUEST, ACTIVE, set_active},
+    {"rota_plan_set_buffers", "varying", MPI_ERR_REQUEST, 0, set_varying},
+    {"rota_plan_set_buffers", "NULL sendbuf", MPI_ERR_BUFFER, 0, set_to_null},
+    {"rota_plan_set_buffers", "in place", MPI_ERR_BUFFER, 0, set_in_place},
+    {"rota_plan_set_buffers", "buffers that overlap", MPI_ERR_BUFFER,
+     IF_CHECKED, set_overlap},
+    {"rota_plan_set_stream", "NULL", MPI_ERR_REQUEST, 0, stream_null},
+    {"rota_plan_set_stream", "active", MPI_ERR_REQUEST, ACTIVE, stream_active},
+    {"rota_plan_free", "NULL", MPI_ERR_ARG, 0, free_null},
+    {"rota_plan_free", "active", MPI_ERR_REQUEST, ACTIVE, free_active},
+    {"rota_plan_describe", "NULL", MPI_ERR_REQUEST, 0, describe_null},
+    {"rota_plan_describe", "NULL len", MPI_ERR_ARG, 0, describe_no_length},
+    {"rota_plan_describe", "NULL buf", MPI_ERR_ARG, ACTIVE, describe_no_buffer},
+    {"rota_plan_describe", "unknown format", MPI_ERR_ARG, 0, describe_format},
+    {"rota_mem_alloc", "NULL ptr", MPI_ERR_ARG, COLLECTIVE, alloc_to_null},
+    {"rota_mem_alloc", "more than there is", MPI_ERR_NO_MEM, COLLECTIVE,
+     alloc_too_much},
+    {"rota_mem_alloc", "bad value of a hint", MPI_ERR_ARG, COLLECTIVE,
+     alloc_hint},
+    {"rota_mem_free", "NULL", MPI_ERR_ARG, 0, mem_free_null},
+    {"rota_mem_free", "other memory", MPI_ERR_ARG, 0, free_foreign},
+    {"rota_tuning_import", "no such file", MPI_ERR_ARG, COLLECTIVE | BY_ROOT,
+     import_nothing},
+    {"rota_tuning_import_string", "NULL", MPI_ERR_ARG, COLLECTIVE | BY_ALL,
+     import_null},
+    {"rota_tuning_import_string", "no tuning", MPI_ERR_ARG, COLLECTIVE | BY_ALL,
+     import_words},
+    {"rota_tuning_export", "no such folder", MPI_ERR_ARG, COLLECTIVE | BY_ALL,
+     export_nowhere},
+    {"rota_tuning_export_string", "NULL len", MPI_ERR_ARG, 0, export_to_null},
+    {"rota_tuning_forget", "null communicator", MPI_ERR_COMM, BY_ALL,
+     forget_null},
+    {"rota_error_class", "NULL", MPI_ERR_ARG, 0, class_to_null},
+};
+#undef V
+
+/* ---- attacking ------------------------------------------------------------------- */
+
+typedef enum who { FIRST, LAST, EVERY_OTHER, ALL, N_WHO } who;
+
+static bool is_wrong(who w, int rank)
+{
+    switch (w) {
+    case FIRST:
+        return rank == 0;
+    case LAST:
+        return rank == test_P - 1;
+    case EVERY_OTHER:
+        return rank % 2 == 1;
+    default:
+        return true;
+    }
+}
+
+/* Is the attack of any use with these, of whom nobody or everybody may be wrong? */
+static bool applies(const attack *a, who w, bool checked)
+{
+    int n = 0;
+
+    for (int q = 0; q < test_P; q++)
+        n += is_wrong(w, q);
+    if (n == 0 || (a->flags & TOGETHER && test_P == 1) ||
+        (a->flags & IF_CHECKED && !checked) ||
+        (a->flags & BY_ROOT && !is_wrong(w, 0)))
+        return false;
+    return a->flags & BY_ALL ? n == test_P
+                             : !(a->flags & NOT_BY_ALL) || n < test_P;
+}
+
+static void fill(fixture *f)
+{
+    for (int q = 0; q < test_P; q++) {
+        f->count[q] = f->rcount[q] = N;
+        f->displ[q] = f->rdispl[q] = q * N;
+        f->count_c[q] = N;
+        f->displ_c[q] = q * N;
+        for (int i = 0; i < N; i++)
+            f->send[q * N + i] = 1000 * test_me + 10 * q + i;
+    }
+    memset(f->recv, 0, sizeof f->recv);
+}
+
+static void open_fixture(fixture *f, bool checked)
+{
+    memset(f, 0, sizeof *f);
+    f->comm = MPI_COMM_WORLD;
+    f->info = test_info("rota_check", checked ? "on" : "off", NULL, NULL);
+    fill(f);
+    MPI_Type_contiguous(1, MPI_INT, &f->raw);
+    MUST(rota_alltoallv_init(f->send, f->count, f->displ, MPI_INT, f->recv,
+                             f->rcount, f->rdispl, MPI_INT, MPI_COMM_WORLD,
+                             f->info, &f->fixed));
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_INT, MPI_COMM_WORLD,
+                                     f->info, &f->varying));
+    MUST(
+        rota_exchange_init(64, MPI_INT, MPI_COMM_WORLD, f->info, &f->exchange));
+}
+
+static void start_all(fixture *f, bool varying)
+{
+    MUST(rota_start(f->fixed));
+    MUST(rota_exchange_start(f->exchange, f->send, f->count, f->displ));
+    if (varying)
+        MUST(start_v(f, f->varying, f->count, f->displ, f->send, f->recv));
+}
+
+static void check(const int *got)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < N; i++)
+            CHECK(got[q * N + i] == 1000 * q + 10 * test_me + i);
+}
+
+static void finish_all(fixture *f, bool varying)
+{
+    void *blocks = NULL;
+
+    MUST(rota_exchange_wait(f->exchange, &blocks, NULL, NULL));
+    if (blocks)
+        check(blocks);
+    MUST(rota_wait(f->fixed));
+    if (varying)
+        MUST(rota_wait(f->varying));
+    check(f->recv);
+}
+
+static void close_fixture(fixture *f)
+{
+    MUST(rota_plan_free(&f->fixed));
+    MUST(rota_plan_free(&f->varying));
+    MUST(rota_plan_free(&f->exchange));
+    MPI_Type_free(&f->raw);
+    MPI_Info_free(&f->info);
+}
+
+static void carry_out(fixture *f, const attack *a, who w)
+{
+    const bool wrong = is_wrong(w, test_me);
+    const int err = a->call(f, wrong);
+
+    if (wrong || a->flags & COLLECTIVE)
+        MUST_FAIL(err, a->errorclass, "");
+    else
+        MUST(err);
+    CHECK(f->made == NULL);
+    CHECK(f->fixed && f->varying && f->exchange);
+}
+
+/* Then all must be as good as before. */
+static void try(const attack *a, who w, bool checked)
+{
+    const bool active = a->flags & ACTIVE;
+    fixture f;
+
+    open_fixture(&f, checked);
+    if (active)
+        start_all(&f, false);
+    carry_out(&f, a, w);
+    if (active)
+        finish_all(&f, false);
+    fill(&f);
+    start_all(&f, true);
+    finish_all(&f, true);
+    close_fixture(&f);
+}
+
+int main(int argc, char **argv)
+{
+    enum { TIMES = sizeof attacks / sizeof attacks[0] };
+    const bool table = argc > 1 && strcmp(argv[1], "--table") == 0;
+    int all = 0;
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    for (int i = 0; i < TIMES; i++) {
+        const attack *const a = &attacks[i];
+        char name[100];
+        int n = 0;
+        snprintf(name, sizeof name, "%s: %s", a->function, a->what);
+        test_case = name;
+        for (int k = 0; k < 2 * N_WHO; k++)
+            if (applies(a, (who)(k / 2), k % 2)) {
+                try(a, (who)(k / 2), k % 2);
+                n++;
+            }
+        all += n;
+        if (table && test_me == 0)
+            printf("| `%s` | %s | %d | %s |\n", a->function, a->what, n,
+                   a->flags & COLLECTIVE ? "on all ranks" : "there");
+        test_case = "";
+    }
+    if (test_me == 0)
+        printf("%d attacks\n", all);
+    return test_end();
+}

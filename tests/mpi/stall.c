@@ -1,0 +1,166 @@
+/* stall.c - waits in which nothing gets on; stall.sh reads what is printed.
+ *
+ * usage: stall told | never | died
+ *
+ *   told, never  rank 0 comes seconds late, and that late to make a plan
+ *   died         the last rank is killed; the others, which the launcher leaves
+ *                alone, must find that out in plans of all kinds
+ */
+#include "harness.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BYTES = 40, LONG = 100000, MOST_RANKS = 8 };
+
+typedef enum kind { FIXED, VARYING, EXCHANGE } kind;
+
+typedef struct job {
+    kind kind;
+    int bytes;
+    rota_plan *plan;
+    char *send, *recv;
+    int count[MOST_RANKS], displ[MOST_RANKS];
+} job;
+
+static job open_job(kind kind, int bytes, const char *algorithm)
+{
+    job j = {.kind = kind, .bytes = bytes};
+    MPI_Info info = test_info("rota_algorithm", algorithm, NULL, NULL);
+
+    for (int q = 0; q < test_P; q++) {
+        j.count[q] = bytes;
+        j.displ[q] = q * bytes;
+    }
+    j.send = calloc((size_t)test_P, (size_t)bytes);
+    j.recv = calloc((size_t)test_P, (size_t)bytes);
+    if (kind == FIXED)
+        MUST(rota_alltoall_init(j.send, bytes, MPI_BYTE, j.recv, bytes,
+                                MPI_BYTE, MPI_COMM_WORLD, info, &j.plan));
+    else if (kind == VARYING)
+        MUST(rota_alltoallv_varying_init((size_t)bytes, MPI_BYTE,
+                                         MPI_COMM_WORLD, info, &j.plan));
+    else
+        MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
+                                &j.plan));
+    MPI_Info_free(&info);
+    return j;
+}
+
+static void start(job *j)
+{
+    if (j->kind == FIXED)
+        MUST(rota_start(j->plan));
+    else if (j->kind == VARYING)
+        MUST(rota_alltoallv_start(j->plan, j->send, j->count, j->displ, j->recv,
+                                  j->count, j->displ));
+    else
+        MUST(rota_exchange_start(j->plan, j->send, j->count, j->displ));
+}
+
+static int finish(job *j, bool by_test)
+{
+    void *found;
+    int flag = 0, err = MPI_SUCCESS;
+
+    while (by_test && !flag && err == MPI_SUCCESS)
+        err = rota_test(j->plan, &flag);
+    if (err != MPI_SUCCESS)
+        return err;
+    return j->kind == EXCHANGE ? rota_exchange_wait(j->plan, &found, NULL, NULL)
+                               : rota_wait(j->plan);
+}
+
+static void close_job(job *j)
+{
+    MUST(rota_plan_free(&j->plan));
+    free(j->send);
+    free(j->recv);
+}
+
+/* ---- a rank that is late ------------------------------------------------------- */
+
+static void come_late(int seconds)
+{
+    job j = open_job(EXCHANGE, BYTES, "parlogna"), k;
+
+    start(&j);
+    MUST(finish(&j, false));
+    if (test_me == 0)
+        sleep((unsigned)seconds);
+    start(&j);
+    MUST(finish(&j, false));
+    if (test_me == 0)
+        sleep((unsigned)seconds);
+    k = open_job(FIXED, BYTES, "spread_out");
+    if (test_me == 1)
+        sleep((unsigned)seconds);
+    start(&j);
+    MUST(finish(&j, true));
+    /* Who computes does not wait. */
+    start(&j);
+    if (test_me == 1)
+        sleep((unsigned)seconds);
+    MUST(finish(&j, true));
+    close_job(&j);
+    close_job(&k);
+}
+
+/* ---- a rank that dies ---------------------------------------------------------- */
+
+static void kill_the_last(void)
+{
+    static const struct {
+        kind kind;
+        int bytes;
+        const char *algorithm;
+        bool by_test;
+    } form[] = {
+        {FIXED, BYTES, "spread_out", false}, {FIXED, LONG, "scattered", true},
+        {FIXED, BYTES, "parlogna", false},   {VARYING, LONG, "pairwise", false},
+        {EXCHANGE, BYTES, "parlogna", true}, {EXCHANGE, LONG, "onmpml", false},
+    };
+    enum { N = sizeof form / sizeof *form };
+    char words[80];
+    job j[N];
+
+    for (int i = 0; i < N; i++) {
+        j[i] = open_job(form[i].kind, form[i].bytes, form[i].algorithm);
+        start(&j[i]);
+        MUST(finish(&j[i], form[i].by_test));
+    }
+    test_barrier();
+    if (test_me == test_P - 1)
+        kill(getpid(), SIGKILL);
+    snprintf(words, sizeof words, "the process of rank %d, on this node, has",
+             test_P - 1);
+    for (int i = 0; i < N; i++) {
+        test_case = form[i].algorithm;
+        start(&j[i]);
+        MUST_FAIL(finish(&j[i], form[i].by_test), MPI_ERR_OTHER, words);
+        if (form[i].kind == FIXED)
+            MUST_FAIL(rota_start(j[i].plan), MPI_ERR_OTHER, "can only be");
+        MUST(rota_plan_free(&j[i].plan));
+    }
+    if (test_failures() == 0)
+        printf("rank %d has seen it\n", test_me);
+    fflush(stdout);
+    sleep(3);            /* the others are to see the last one's death */
+    _exit(EXIT_SUCCESS); /* MPI_Finalize would wait for it */
+}
+
+int main(int argc, char **argv)
+{
+    const char *const what = argc > 1 ? argv[1] : "";
+
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    if (strcmp(what, "died") == 0)
+        kill_the_last();
+    come_late(3);
+    return test_end();
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# stall.sh STALL FLAVOUR MPIEXEC ARGUMENT... - what waits that last print, and whether they
+# end when a rank has died. STALL is the program of stall.c;
+# ARGUMENT is all that goes before the number of ranks.
+set -u
+stall=${1:?}
+flavour=${2:?}
+mpiexec=${3:?}
+shift 3
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=no
+
+wrong()
+{
+    echo "$*"
+    cat "$work/output"
+    failed=yes
+}
+
+lines()
+{
+    grep -c "$1" "$work/output"
+}
+
+# once WORDS: one line of the output has them.
+once()
+{
+    [ "$(lines "$1")" -eq 1 ] || wrong "not once: $1"
+}
+
+ROTA_STALL_S=2 timeout -k 5 60 "$mpiexec" "$@" 3 "$stall" told >"$work/output" 2>&1 ||
+    wrong "told: fails"
+once 'rota: rank [12] of 3 has waited 2 s in an exchange, algorithm parlogna, phase 1 of [12] for rank.* 0 (which waits for nothing in Rota)'
+once 'rota: a rank has waited 2 s for the others to call a collective function'
+once 'rota: rank [02] of 3 has waited 2 s in an exchange, .* for rank.* 1 (which waits for nothing in Rota)'
+[ "$(lines ROTA_STALL_S)" -eq 3 ] || wrong "not three lines"
+
+for never in 0 20; do
+    ROTA_STALL_S=$never timeout -k 5 60 "$mpiexec" "$@" 3 "$stall" never >"$work/output" 2>&1 ||
+        wrong "never: fails"
+    [ "$(lines ROTA_STALL_S)" -eq 0 ] || wrong "told with ROTA_STALL_S=$never"
+done
+ROTA_STALL_S=long timeout -k 5 60 "$mpiexec" "$@" 2 "$stall" never >"$work/output" 2>&1
+once 'rota: ROTA_STALL_S = long; valid: 0 to'
+
+if [ "$flavour" = mpich ]; then
+    # Under a shell that lives on, or the launcher would end the others. The
+    # second one leaves a zombie.
+    for run in '"$0" died; sleep 20' '"$0" died & sleep 20'; do
+        timeout -k 5 60 "$mpiexec" "$@" 3 sh -c "$run" "$stall" >"$work/output" 2>&1
+        [ "$(lines 'has seen it')" -eq 2 ] || wrong "a wait for a rank that has died"
+    done
+else
+    echo "died is not tried: this MPI ends the other ranks"
+fi
+[ "$failed" = no ]

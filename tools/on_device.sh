@@ -1,0 +1,334 @@
+#!/bin/sh
+# on_device.sh - measure and test all that a machine with many cores and a CUDA GPU
+# is needed for, in one go.
+#
+#   sh tools/on_device.sh [OPTION...] [PART...]
+#
+# Parts, in this order if none is named:
+#   build       install and compile
+#   tables      rota-bench on 2, 4, 8 and 16 ranks, with MPICH and Open MPI
+#   programs    rota-tune, and the applications among the examples
+#   cuda        the tests that need a GPU
+#   sanitizer   the same under compute-sanitizer
+#   gpu         the commands of docs/gpu.md
+#   strategies  the seven strategies of [Nam25] (docs/algorithms.md), in its sizes
+#
+# Options:
+#   --packages FOLDER  install the .deb files in it, if MPICH, CMake or a library is
+#                      missing; nothing is fetched from elsewhere
+#   --build FOLDER     where to compile (default build-device; beside it, for Open
+#                      MPI, the same name with -openmpi)
+#   --out FOLDER       where results go (default on-device-results)
+#   --minutes N        stop after that long (default 40)
+#   --crowded          tables also with more ranks than cores
+#   --quick            few iterations and sizes: does all of it run?
+#
+# Each step has a time limit and leaves FOLDER/STEP.log; tables leave a .csv, too.
+# FOLDER/summary.txt says of every step whether it was done, failed, ran out of
+# time or was left out, and why. What needs a GPU, a core for each rank or a tool
+# that is not there is left out. Exit status: 0, 1 if a step failed, 2 for a wrong
+# command line.
+set -u
+export LC_ALL=C
+
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+packages='' build=$root/build-device out=on-device-results minutes=40
+crowded='' quick='' parts=''
+all='build tables programs cuda sanitizer gpu strategies'
+
+misused()
+{
+    echo "on_device.sh: $*" >&2
+    sed -n '/^#   sh/s/^# *//p' "$0" >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --packages | --build | --out | --minutes)
+        [ $# -gt 1 ] || misused "$1 needs a value"
+        case $1 in
+        --packages) packages=$2 ;;
+        --build) build=$2 ;;
+        --out) out=$2 ;;
+        --minutes) minutes=$2 ;;
+        esac
+        shift ;;
+    --crowded) crowded=yes ;;
+    --quick) quick=yes ;;
+    --help)
+        sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"
+        exit 0 ;;
+    -*) misused "no option $1" ;;
+    *)
+        case " $all " in
+        *" $1 "*) parts="$parts $1" ;;
+        *) misused "no part $1" ;;
+        esac ;;
+    esac
+    shift
+done
+case $minutes in '' | *[!0-9]*) misused "--minutes $minutes is no number" ;; esac
+mkdir -p "$out" || exit 1
+out=$(cd "$out" && pwd)
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+cd "$root" || exit 1
+
+# ---- steps ------------------------------------------------------------------------
+
+summary=$out/summary.txt
+deadline=$(($(date +%s) + 60 * minutes))
+failed=no
+cores=$(nproc)
+: >"$summary"
+
+tell()
+{
+    printf '%-10s %-28s %s\n' "$1" "$2" "$3" | tee -a "$summary"
+}
+
+left_out()
+{
+    tell 'left out' "$1" "$2"
+}
+
+# step NAME SECONDS COMMAND...
+step()
+{
+    name=$1 limit=$2
+    shift 2
+    begin=$(date +%s)
+    left=$((deadline - begin))
+    [ "$left" -gt 5 ] || { left_out "$name" 'no time is left'; return 1; }
+    [ "$limit" -lt "$left" ] || limit=$left
+    { echo "\$ $*"; timeout -k 10 "$limit" "$@"; } >"$out/$name.log" 2>&1
+    result=$?
+    took=$(($(date +%s) - begin))
+    case $result in
+    0) tell 'done' "$name" "$took s" ;;
+    77) left_out "$name" "$(tail -n 1 "$out/$name.log")" ;;
+    124 | 137)
+        tell 'no time' "$name" "ended after $took s"
+        failed=yes ;;
+    *)
+        tell failed "$name" "status $result after $took s; see $name.log"
+        failed=yes ;;
+    esac
+    return $result
+}
+
+has()
+{
+    command -v "$1" >/dev/null 2>&1
+}
+
+has_gpu()
+{
+    if has nvidia-smi; then
+        nvidia-smi -L 2>/dev/null | grep -q GPU
+    else
+        [ -e /dev/nvidia0 ]
+    fi
+}
+
+# As has_gpu, and says of a part that it is left out.
+needs_gpu()
+{
+    has_gpu && return
+    left_out "$1" 'no CUDA device'
+    return 1
+}
+
+needs_build()
+{
+    [ -x "$build/bench/rota-bench" ] && return
+    left_out "$1" "there is no $build/bench/rota-bench: part build makes it"
+    return 1
+}
+
+# ranks_fit STEP P
+ranks_fit()
+{
+    [ "$2" -le "$cores" ] || [ -n "$crowded" ] && return
+    left_out "$1" "$2 ranks on $cores cores (--crowded runs it)"
+    return 1
+}
+
+# ---- parts ------------------------------------------------------------------------
+
+machine()
+{
+    uname -a
+    lscpu
+    free -h
+    nvidia-smi 2>&1
+    mpichversion 2>&1 | head -n 3
+    mpiexec.openmpi --version 2>&1 | head -n 1
+}
+
+install_packages()
+{
+    has mpicc.mpich && has cmake && pkg-config --exists hwloc libcjson && return
+    [ -n "$packages" ] || {
+        echo "MPICH, CMake, hwloc or cJSON is missing and --packages is not given"
+        return 1
+    }
+    dpkg -i "$packages"/*.deb
+}
+
+# compile STEP MPICC FOLDER
+compile()
+{
+    step "$1" 900 sh -c "cmake -S '$root' -B '$3' -DMPI_C_COMPILER=$2 \
+        -DROTA_BUILD_TESTS=ON && cmake --build '$3' -j $cores"
+}
+
+part_build()
+{
+    install_packages >"$out/packages.log" 2>&1 ||
+        { tell failed packages 'see packages.log'; failed=yes; }
+    machine >"$out/machine.txt" 2>&1
+    compile build-mpich mpicc.mpich "$build"
+    if has mpicc.openmpi; then
+        compile build-openmpi mpicc.openmpi "$build-openmpi"
+    else
+        left_out build-openmpi 'mpicc.openmpi is not installed'
+    fi
+}
+
+sizes=8,64,512,4096,65536,1048576
+iters=200
+table_s=60
+[ -z "$quick" ] || { sizes=8,4096 iters=10 table_s=20; }
+
+# table NAME P BENCH-OPTION...: with MPICH, its CSV beside it.
+table()
+{
+    name=$1 ranks=$2
+    shift 2
+    ranks_fit "$name" "$ranks" || return
+    step "$name" $((2 * table_s)) mpiexec.mpich -n "$ranks" \
+        "$build/bench/rota-bench" --iters "$iters" --time-limit "$table_s" \
+        --csv "$out/$name.csv" "$@"
+}
+
+part_tables()
+{
+    needs_build tables || return
+    for P in 2 4 8 16; do
+        for mem in malloc heap; do
+            table "fixed-p$P-$mem" $P --mem $mem --sizes $sizes \
+                --algos auto,mpi,mpi_persistent,copy_bound
+            table "row-p$P-$mem" $P --mem $mem --sizes $sizes --starts 20 \
+                --algos auto,mpi,mpi_persistent,copy_bound
+        done
+        for kind in varying exchange; do
+            table "$kind-p$P" $P --kind $kind --sizes $sizes \
+                --algos auto,mpi,copy_bound
+        done
+        table "sparse-p$P" $P --kind exchange --dist sparse:0.2 --sizes $sizes \
+            --algos auto,consensus,sparse,mpi_nbx,mpi
+        ranks_fit "openmpi-p$P" $P || continue
+        [ -x "$build-openmpi/bench/rota-bench" ] || {
+            left_out "openmpi-p$P" 'there is no build with Open MPI'
+            continue
+        }
+        step "openmpi-p$P" $((2 * table_s)) env OMPI_ALLOW_RUN_AS_ROOT=1 \
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec.openmpi --oversubscribe \
+            -n $P "$build-openmpi/bench/rota-bench" --iters "$iters" \
+            --time-limit "$table_s" --csv "$out/openmpi-p$P.csv" \
+            --sizes $sizes --algos auto,mpi,copy_bound
+    done
+}
+
+part_programs()
+{
+    needs_build programs || return
+    most=$cores
+    [ "$most" -le 16 ] || most=16
+    step tune 300 mpiexec.mpich -n "$most" "$build/bench/rota-tune" \
+        --output "$out/tuning.json"
+    for program in 'kcfa --rounds 11 --k 4 --program worst:4:16' \
+        'fft1d --shape n1' 'fft3d --decompose pencil --overlap' \
+        'navier_stokes'; do
+        name=${program%% *}
+        if [ -x "$build/examples/$name" ]; then
+            # shellcheck disable=SC2086 # words
+            step "example-$name" 120 mpiexec.mpich -n "$most" \
+                "$build/examples/"$program
+        else
+            left_out "example-$name" 'not built'
+        fi
+    done
+}
+
+part_cuda()
+{
+    needs_build cuda && needs_gpu cuda || return
+    step cuda-tests 900 ctest --test-dir "$build" -R cuda --output-on-failure
+}
+
+part_sanitizer()
+{
+    needs_build sanitizer && needs_gpu sanitizer || return
+    has compute-sanitizer ||
+        { left_out sanitizer 'compute-sanitizer is not installed'; return; }
+    for test in device types; do
+        step "sanitizer-$test" 300 mpiexec.mpich -n 2 compute-sanitizer \
+            --error-exitcode 1 "$build/tests/mpi/mpi_${test}_cuda"
+    done
+    step sanitizer-grid 600 mpiexec.mpich -n 2 compute-sanitizer \
+        --error-exitcode 1 "$build/tests/mpi/mpi_grid_cuda" quick
+}
+
+device_sizes=2048,8192,32768,131072,524288,2097152,8388608
+[ -z "$quick" ] || device_sizes=2048,131072
+
+part_gpu()
+{
+    needs_build gpu && needs_gpu gpu || return
+    for how in slab pencil; do
+        step "gpu-fft3d-verify-$how" 120 mpiexec.mpich -n 4 \
+            "$build/examples/fft3d" --device cuda --verify --grid 96x80x72 \
+            --decompose $how
+        step "gpu-fft3d-$how" 180 mpiexec.mpich -n 4 "$build/examples/fft3d" \
+            --device cuda --grid 256x256x256 --decompose $how --rounds 11
+    done
+    for P in 2 4 8 16; do
+        table "gpu-p$P" $P --mem cuda --sizes $device_sizes --algos \
+            auto,multi_pair:device=cuda_ipc,multi_pair:device=copy_to_cpu,mpi_naive,mpi,stage_bound,device_bound
+    done
+    table gpu-small 16 --mem cuda --sizes 64,512,2048 \
+        --algos multi_pair:device=copy_to_cpu,stage_bound
+}
+
+# By the names of the paper: Copy-to-CPU Nonblocking, Pairwise and MPI; CUDA-Aware
+# Waitany Stride, Waitall Stride, Pairwise and MPI.
+copied=multi_pair:device=copy_to_cpu:batch=5,pairwise:device=copy_to_cpu,rota_mpi:device=copy_to_cpu
+aware=multi_pair:device=cuda_aware:batch=5,scattered:device=cuda_aware:batch=5,pairwise:device=cuda_aware,rota_mpi:device=cuda_aware
+
+part_strategies()
+{
+    needs_build strategies && needs_gpu strategies || return
+    seven=$copied
+    if timeout 60 mpiexec.mpich -n 2 "$build/bench/rota-bench" --mem cuda \
+        --sizes 2048 --iters 1 --algos $aware >"$out/aware.log" 2>&1; then
+        seven=$copied,$aware
+    else
+        left_out strategies-aware 'this MPI takes no memory of a device: aware.log'
+    fi
+    for P in 2 4 8 16; do
+        table "strategies-p$P" $P --mem cuda --sizes $device_sizes \
+            --algos "$seven,auto,mpi_naive"
+        [ -s "$out/strategies-p$P.csv" ] && has gnuplot &&
+            step "picture-p$P" 60 sh bench/plot.sh sizes \
+                --csv "$out/strategies-p$P.csv" \
+                --out "$out/strategies-p$P.svg" --algos "$seven,auto"
+    done
+}
+
+for part in ${parts:-$all}; do
+    "part_$part"
+done
+echo "results: $out"
+[ $failed = no ]
