@@ -227,24 +227,64 @@ static int make_fixed(const char *function, whom w, const rota_args *args,
     return leave(comm, function, err);
 }
 
+/* Buffers, counts and displacements in the two forms that callers have them in. */
+static rota_args as_ints(const void *sendbuf, const int sendcounts[],
+                         const int sdispls[], void *recvbuf,
+                         const int recvcounts[], const int rdispls[])
+{
+    return (rota_args){.sendbuf = sendbuf,
+                       .sendcounts = {ROTA_INTS, sendcounts, 0},
+                       .sdispls = {ROTA_INTS, sdispls, 0},
+                       .recvbuf = recvbuf,
+                       .recvcounts = {ROTA_INTS, recvcounts, 0},
+                       .rdispls = {ROTA_INTS, rdispls, 0}};
+}
+
+static rota_args as_counts(const void *sendbuf, const MPI_Count sendcounts[],
+                           const MPI_Aint sdispls[], void *recvbuf,
+                           const MPI_Count recvcounts[],
+                           const MPI_Aint rdispls[])
+{
+    return (rota_args){.sendbuf = sendbuf,
+                       .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+                       .sdispls = {ROTA_AINTS, sdispls, 0},
+                       .recvbuf = recvbuf,
+                       .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+                       .rdispls = {ROTA_AINTS, rdispls, 0}};
+}
+
+/* All blocks of a side have one type. */
+static int make_type(const char *function, whom w, rota_args args,
+                     MPI_Datatype sendtype, MPI_Datatype recvtype,
+                     MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    args.sendtype = sendtype;
+    args.recvtype = recvtype;
+    return make_fixed(function, w, &args, comm, info, plan);
+}
+
+/* Each block has a type of its own. */
+static int make_types(const char *function, whom w, rota_args args,
+                      const MPI_Datatype sendtypes[],
+                      const MPI_Datatype recvtypes[], MPI_Comm comm,
+                      MPI_Info info, rota_plan **plan)
+{
+    args.own_types = true;
+    args.sendtypes = sendtypes;
+    args.recvtypes = recvtypes;
+    return make_fixed(function, w, &args, comm, info, plan);
+}
+
 int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
                         const int sdispls[], MPI_Datatype sendtype,
                         void *recvbuf, const int recvcounts[],
                         const int rdispls[], MPI_Datatype recvtype,
                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_INTS, sendcounts, 0},
-        .sdispls = {ROTA_INTS, sdispls, 0},
-        .sendtype = sendtype,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_INTS, recvcounts, 0},
-        .rdispls = {ROTA_INTS, rdispls, 0},
-        .recvtype = recvtype,
-    };
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, ALL, &args, comm, info, plan);
+    return make_type(__func__, ALL, args, sendtype, recvtype, comm, info, plan);
 }
 
 int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
@@ -253,18 +293,10 @@ int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
                           const MPI_Aint rdispls[], MPI_Datatype recvtype,
                           MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-        .sendtype = sendtype,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
-        .rdispls = {ROTA_AINTS, rdispls, 0},
-        .recvtype = recvtype,
-    };
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, ALL, &args, comm, info, plan);
+    return make_type(__func__, ALL, args, sendtype, recvtype, comm, info, plan);
 }
 
 static int make_uniform(const char *function, whom w, const void *sendbuf,
@@ -277,14 +309,12 @@ static int make_uniform(const char *function, whom w, const void *sendbuf,
         .sendbuf = sendbuf,
         .sendcounts = {ROTA_SAME, NULL, sendcount},
         .sdispls = {ROTA_MULTIPLES, NULL, sendcount},
-        .sendtype = sendtype,
         .recvbuf = recvbuf,
         .recvcounts = {ROTA_SAME, NULL, recvcount},
         .rdispls = {ROTA_MULTIPLES, NULL, recvcount},
-        .recvtype = recvtype,
     };
 
-    return make_fixed(function, w, &args, comm, info, plan);
+    return make_type(function, w, args, sendtype, recvtype, comm, info, plan);
 }
 
 int rota_alltoall_init(const void *sendbuf, int sendcount,
@@ -311,19 +341,11 @@ int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
                         const int rdispls[], const MPI_Datatype recvtypes[],
                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_INTS, sendcounts, 0},
-        .sdispls = {ROTA_INTS, sdispls, 0},
-        .sendtypes = sendtypes,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_INTS, recvcounts, 0},
-        .rdispls = {ROTA_INTS, rdispls, 0},
-        .recvtypes = recvtypes,
-        .own_types = true,
-    };
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, ALL, &args, comm, info, plan);
+    return make_types(__func__, ALL, args, sendtypes, recvtypes, comm, info,
+                      plan);
 }
 
 int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
@@ -334,19 +356,11 @@ int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
                           const MPI_Datatype recvtypes[], MPI_Comm comm,
                           MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-        .sendtypes = sendtypes,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
-        .rdispls = {ROTA_AINTS, rdispls, 0},
-        .recvtypes = recvtypes,
-        .own_types = true,
-    };
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, ALL, &args, comm, info, plan);
+    return make_types(__func__, ALL, args, sendtypes, recvtypes, comm, info,
+                      plan);
 }
 
 static int make_varying(const char *function, whom w, rota_kind kind,
@@ -391,18 +405,11 @@ int rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
                                  const int rdispls[], MPI_Datatype recvtype,
                                  MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_INTS, sendcounts, 0},
-        .sdispls = {ROTA_INTS, sdispls, 0},
-        .sendtype = sendtype,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_INTS, recvcounts, 0},
-        .rdispls = {ROTA_INTS, rdispls, 0},
-        .recvtype = recvtype,
-    };
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+    return make_type(__func__, NEIGHBORS, args, sendtype, recvtype, comm, info,
+                     plan);
 }
 
 int rota_neighbor_alltoallv_init_c(
@@ -411,18 +418,11 @@ int rota_neighbor_alltoallv_init_c(
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-        .sendtype = sendtype,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
-        .rdispls = {ROTA_AINTS, rdispls, 0},
-        .recvtype = recvtype,
-    };
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+    return make_type(__func__, NEIGHBORS, args, sendtype, recvtype, comm, info,
+                     plan);
 }
 
 int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
@@ -456,15 +456,13 @@ int rota_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
         .sendbuf = sendbuf,
         .sendcounts = {ROTA_INTS, sendcounts, 0},
         .sdispls = {ROTA_AINTS, sdispls, 0},
-        .sendtypes = sendtypes,
         .recvbuf = recvbuf,
         .recvcounts = {ROTA_INTS, recvcounts, 0},
         .rdispls = {ROTA_AINTS, rdispls, 0},
-        .recvtypes = recvtypes,
-        .own_types = true,
     };
 
-    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+    return make_types(__func__, NEIGHBORS, args, sendtypes, recvtypes, comm,
+                      info, plan);
 }
 
 int rota_neighbor_alltoallw_init_c(
@@ -473,19 +471,11 @@ int rota_neighbor_alltoallw_init_c(
     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
     MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-        .sendtypes = sendtypes,
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
-        .rdispls = {ROTA_AINTS, rdispls, 0},
-        .recvtypes = recvtypes,
-        .own_types = true,
-    };
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return make_fixed(__func__, NEIGHBORS, &args, comm, info, plan);
+    return make_types(__func__, NEIGHBORS, args, sendtypes, recvtypes, comm,
+                      info, plan);
 }
 
 int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
@@ -599,14 +589,8 @@ int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
                          void *recvbuf, const int recvcounts[],
                          const int rdispls[])
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_INTS, sendcounts, 0},
-        .sdispls = {ROTA_INTS, sdispls, 0},
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_INTS, recvcounts, 0},
-        .rdispls = {ROTA_INTS, rdispls, 0},
-    };
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
     return start_varying(__func__, plan, ROTA_VARYING, &args);
 }
@@ -617,14 +601,8 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
                            const MPI_Count recvcounts[],
                            const MPI_Aint rdispls[])
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_COUNTS, recvcounts, 0},
-        .rdispls = {ROTA_AINTS, rdispls, 0},
-    };
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
     return start_varying(__func__, plan, ROTA_VARYING, &args);
 }
@@ -632,11 +610,8 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
 int rota_exchange_start(rota_plan *plan, const void *sendbuf,
                         const int sendcounts[], const int sdispls[])
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_INTS, sendcounts, 0},
-        .sdispls = {ROTA_INTS, sdispls, 0},
-    };
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
 
     return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
 }
@@ -645,11 +620,8 @@ int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
                           const MPI_Count sendcounts[],
                           const MPI_Aint sdispls[])
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-    };
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
 
     return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
 }
