@@ -5,6 +5,8 @@
  * A halo of 27 points in a closed grid of P ranks: faces of BYTES bytes, edges and
  * corners of less. Medians, in microseconds, of the slowest rank.
  */
+#include "util.h"
+
 #include <rota.h>
 
 #include <mpi.h>
@@ -48,19 +50,6 @@ static MPI_Comm make_halo(int bytes)
     return halo;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double took[], int n)
-{
-    qsort(took, (size_t)n, sizeof *took, compare);
-    return took[n / 2];
-}
-
 int main(int argc, char **argv)
 {
     static double took[2][MOST_ROUNDS];
@@ -94,8 +83,8 @@ int main(int argc, char **argv)
                        MPI_COMM_WORLD);
         }
     if (me == 0) {
-        const double mpi = median(took[0], rounds),
-                     rota = median(took[1], rounds);
+        const double mpi = bench_median(took[0], rounds),
+                     rota = bench_median(took[1], rounds);
         printf("faces %d B: MPI %.2f us, Rota %.2f us, %.2f times as fast\n",
                bytes, mpi, rota, mpi / rota);
     }

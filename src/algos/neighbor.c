@@ -7,7 +7,7 @@
  * senders post them, so that of several blocks from one rank to another each
  * meets its own.
  */
-#include "algos/algo.h"
+#include "algos/step.h"
 
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
@@ -15,9 +15,7 @@ static int build(const rota_topo *topo, const rota_params *params,
     (void)topo;
     (void)params;
     rota_phase_begin(s, 0);
-    for (int k = 0; k < rota_n_own(s); k++)
-        rota_emit_copy(s, rota_src(s, rota_own_block(s, k).send),
-                       rota_dst(s, rota_own_block(s, k).recv));
+    rota_emit_self(s);
     for (int i = 0; i < s->n_recv; i++) {
         const int block = rota_neighbors_turn(s->neighbors, i);
         const int from = rota_from(s, block);

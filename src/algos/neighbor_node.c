@@ -23,6 +23,7 @@
  * methods", ACM Trans. Parallel Comput. 10(1), 2023 (two steps).
  */
 #include "algos/node.h"
+#include "algos/step.h"
 #include "base/crossing.h"
 
 typedef struct builder {
@@ -204,9 +205,7 @@ static void emit_members(const builder *b)
     rota_sched *const s = b->s;
     const int *const node = b->home.t->node;
 
-    for (int k = 0; k < rota_n_own(s); k++)
-        rota_emit_copy(s, rota_src(s, rota_own_block(s, k).send),
-                       rota_dst(s, rota_own_block(s, k).recv));
+    rota_emit_self(s);
     for (int i = 0; i < s->n_recv; i++) {
         const int block = rota_neighbors_turn(s->neighbors, i);
         const int from = rota_from(s, block);

@@ -15,10 +15,12 @@ static inline void rota_emit_step(rota_sched *s, int i)
     rota_emit_send(s, dst, rota_src(s, dst));
 }
 
-/* The rank's own block, moved while the messages of the phase travel. */
+/* What the rank sends itself, moved while the messages of the phase travel. */
 static inline void rota_emit_self(rota_sched *s)
 {
-    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
+    for (int k = 0; k < rota_n_own(s); k++)
+        rota_emit_copy(s, rota_src(s, rota_own_block(s, k).send),
+                       rota_dst(s, rota_own_block(s, k).recv));
 }
 
 #endif /* ROTA_STEP_H */

@@ -91,3 +91,10 @@ int rota_edge_find(const rota_edge edge[], int n, int peer, int nth)
 
     return found ? found->block : -1;
 }
+
+void rota_neighbors_drop(int n, const int peer[], size_t bytes[])
+{
+    for (int i = 0; i < n; i++)
+        if (peer[i] == ROTA_NOBODY)
+            bytes[i] = 0;
+}

@@ -10,6 +10,7 @@
 #define ROTA_NEIGHBORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { ROTA_NOBODY = -1 }; /* beyond the border of a Cartesian topology */
 
@@ -52,6 +53,10 @@ static inline int rota_neighbors_turn(const rota_neighbors *n, int i)
 int rota_neighbors_alloc(rota_neighbors *n, int n_send, int n_recv);
 int rota_neighbors_close(rota_neighbors *n, int me);
 void rota_neighbors_free(rota_neighbors *n); /* n may be zero */
+
+/* What goes beyond a border goes nowhere: clear the bytes of such blocks. peer,
+ * bytes: [n]. */
+void rota_neighbors_drop(int n, const int peer[], size_t bytes[]);
 
 /* The block of the nth edge with a peer, of [n] sorted ones, or -1. */
 int rota_edge_find(const rota_edge edge[], int n, int peer, int nth);

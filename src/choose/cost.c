@@ -94,8 +94,7 @@ static void count_handed(const counter *k, rota_dir dir, uint32_t m,
     count_message(n, link, how_often, 0);
     if (rota_msg_lends(k->s, dir, m))
         return;
-    n[ROTA_TERM_COPIED_BLOCK] +=
-        (msg[1].first - msg[0].first) * k->how->density;
+    n[ROTA_TERM_COPIED_BLOCK] += rota_msg_blocks(msg) * k->how->density;
     if (link == ROTA_LINK_NODE)
         n[rota_term(link, ROTA_PER_BYTE)] += bytes / 2;
     else
@@ -143,7 +142,7 @@ static double received_cells(const counter *k, uint32_t m)
         return 0;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
         land += l->item[i] >= P && l->item[i] < 2 * P;
-    const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
+    const uint32_t n = rota_msg_blocks(&l->msg[m]);
     return k->how->known && land > 1 ? n - land + 1 : n;
 }
 
@@ -176,7 +175,7 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
 
     clear_path(k);
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
-        const uint32_t blocks = l->msg[m + 1].first - l->msg[m].first;
+        const uint32_t blocks = rota_msg_blocks(&l->msg[m]);
         const rota_link link = link_to(k, l->msg[m].peer, p->native != 0);
         double often;
         double bytes = expect_message(k, &l->msg[m], l->item, &often);

@@ -174,7 +174,7 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
         for (uint32_t m = s->phase[phase].msg[dir];
              m < s->phase[phase + 1].msg[dir]; m++) {
             const rota_block *const item = l->item + l->msg[m].first;
-            const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
+            const uint32_t n = rota_msg_blocks(&l->msg[m]);
             const size_t bytes = rota_message_bytes(x, (rota_dir)dir, m);
             rota_op *const w = &x->program.op[dir][m];
             const bool shares =

@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
+static inline size_t rota_smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* "rep movsb", by which the C library and the kernel copy much, is up to ten
  * times slower on AMD's Zen 3 where the destination begins 1 to 31 bytes behind
  * the source, modulo the page (256 KiB on one core: 88 us for 8). Arrays of whole

@@ -27,13 +27,6 @@ static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
     return x->collect || !rota_msg_is_direct(x->s, dir, m);
 }
 
-static uint32_t n_items(const rota_exec *x, rota_dir dir, uint32_t m)
-{
-    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
-
-    return msg[1].first - msg[0].first;
-}
-
 static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     return x->s->msgs[dir].item + x->s->msgs[dir].msg[m].first;
@@ -51,7 +44,7 @@ static rota_block landing(const rota_exec *x, rota_dir dir, uint32_t m,
 /* One for each block that has its own, and one for all others together. */
 static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const uint32_t n = n_items(x, dir, m);
+    const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
     uint32_t known = 0;
 
     for (uint32_t i = 0; i < n; i++)
@@ -90,7 +83,8 @@ static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
     l->message = MPI_MESSAGE_NULL;
     l->cells = n_cells(x, dir, m);
     if (!phase->sparse) /* there, few of them will ever be used */
-        ROTA_TRY(first_room(x, n_items(x, dir, m), &room));
+        ROTA_TRY(
+            first_room(x, rota_msg_blocks(&x->s->msgs[dir].msg[m]), &room));
     return make_room(l, room);
 }
 
@@ -188,7 +182,7 @@ size_t rota_late_told(const rota_exec *x)
 /* Is a single block sent from where it lies? */
 static bool goes_as_it_is(const rota_exec *x, uint32_t m)
 {
-    return n_items(x, ROTA_SEND, m) == 1 &&
+    return rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]) == 1 &&
            rota_type_is_bytes(rota_block_type(x, items(x, ROTA_SEND, m)[0]));
 }
 
@@ -223,7 +217,7 @@ static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
                      char **to)
 {
     const rota_block *const item = items(x, ROTA_SEND, m);
-    const uint32_t n = n_items(x, ROTA_SEND, m);
+    const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]);
     const char *const begin = *to;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -366,7 +360,7 @@ int rota_late_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
     const rota_block *const item = items(x, ROTA_RECV, m);
     const size_t head = rota_late_header(x, m);
 
-    if (n_items(x, ROTA_RECV, m) == 1 &&
+    if (rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]) == 1 &&
         rota_block_region(x->s, item[0]) == ROTA_DST)
         l->body = find_place(x, item[0], bytes);
     if (!l->body)
@@ -532,7 +526,7 @@ static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
 static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
 {
     const rota_block *const item = items(x, ROTA_RECV, m);
-    const uint32_t n = n_items(x, ROTA_RECV, m);
+    const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]);
     size_t expected = 0;
 
     for (uint32_t i = 0; i < n; i++)
@@ -553,7 +547,7 @@ int rota_late_unpack(rota_exec *x, uint32_t m)
 {
     struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
     const rota_block *const item = items(x, ROTA_RECV, m);
-    const uint32_t n = n_items(x, ROTA_RECV, m);
+    const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]);
     const size_t *cell = (const size_t *)(const void *)l->data;
     const size_t *const end = cell + l->cells;
     char *from = l->body ? l->body : l->data + rota_late_header(x, m);

@@ -129,11 +129,6 @@ static void unpack_part(const rota_type *t, char *data, size_t begin,
         rota_strided_unpack(t, packed, begin, end, data);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
                             size_t end, bool streams, char *packed)
 {
@@ -141,7 +136,7 @@ void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
     size_t at = 0;
 
     for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
-        const size_t stop = smaller(end, at + x->bytes[*i]);
+        const size_t stop = rota_smaller(end, at + x->bytes[*i]);
         if (begin < stop) {
             pack_part(rota_block_type(x, *i), rota_block_at(x, *i), begin - at,
                       stop - at, streams, packed);
@@ -159,7 +154,7 @@ void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,
     size_t at = 0;
 
     for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
-        const size_t stop = smaller(end, at + x->bytes[*i]);
+        const size_t stop = rota_smaller(end, at + x->bytes[*i]);
         if (begin < stop) {
             unpack_part(rota_block_type(x, *i), rota_block_at(x, *i),
                         begin - at, stop - at, packed);

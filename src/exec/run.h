@@ -5,11 +5,8 @@
 #include "exec/exec.h"
 
 /* Go on as far as possible without waiting. Returns whether the run is over, and
- * then x->err says how. */
+ * then x->status says how. */
 bool rota_run_advance(rota_exec *x);
-
-/* The run ends by an error whose text waits. */
-void rota_run_fail(rota_exec *x, int err);
 
 /* The same as far as no MPI is needed, in the present step. */
 bool rota_run_help(rota_exec *x);

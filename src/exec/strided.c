@@ -251,20 +251,15 @@ TRANSPOSE(tile_16, 16)
 typedef void tile_fn(const transpose *t, size_t a, size_t n_a, size_t d,
                      size_t n_d, char *to, const char *from);
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static void copy_tiles(const transpose *t, tile_fn *tile, char *to,
                        const char *from)
 {
     for (size_t first = 0; first < t->down.n; first += PAGES) {
-        const size_t end = smaller(first + PAGES, t->down.n);
+        const size_t end = rota_smaller(first + PAGES, t->down.n);
         for (size_t a = 0; a < t->across.n; a += TILE)
             for (size_t d = first; d < end; d += TILE)
-                tile(t, a, smaller(TILE, t->across.n - a), d,
-                     smaller(TILE, end - d), to, from);
+                tile(t, a, rota_smaller(TILE, t->across.n - a), d,
+                     rota_smaller(TILE, end - d), to, from);
     }
 }
 
@@ -448,7 +443,7 @@ static void pack_range(const packing *p, int d, size_t begin, size_t end,
     block += (ptrdiff_t)(begin / one) * p->dim[d].step;
     if (begin % one > 0) {
         const size_t first = begin / one * one;
-        const size_t stop = smaller(end, first + one);
+        const size_t stop = rota_smaller(end, first + one);
         pack_range(p, d + 1, begin - first, stop - first, block, packed);
         packed += stop - begin;
         block += p->dim[d].step;
@@ -486,7 +481,7 @@ static void pack_element(packing *p, const rota_type *type, size_t begin,
     for (size_t i = find_nest(l, begin); begin < end; i++) {
         const rota_nest *const nest = &l->nest[i];
         const size_t after = nest->before + rota_nest_bytes(nest);
-        const size_t stop = smaller(end, after);
+        const size_t stop = rota_smaller(end, after);
         make_packing(p, nest, 1, 0);
         pack_range(p, 0, begin - nest->before, stop - nest->before,
                    block + nest->at, packed);
@@ -508,7 +503,7 @@ static void pack(packing *p, const rota_type *type, char *block, size_t begin,
     }
     while (begin < end) {
         const size_t e = begin / type->size, first = e * type->size;
-        const size_t stop = smaller(end, first + type->size);
+        const size_t stop = rota_smaller(end, first + type->size);
         pack_element(p, type, begin - first, stop - first,
                      block + (ptrdiff_t)e * type->extent, packed);
         packed += stop - begin;

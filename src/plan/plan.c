@@ -750,7 +750,7 @@ static int bind(rota_plan *p, int status)
         ROTA_TRY(rota_plan_use_ipc(p));
     }
     p->node_why = why_by_mpi(p);
-    if (by_consensus(p) && status == MPI_SUCCESS)
+    if (by_consensus(p) && status == MPI_SUCCESS && !p->node_why)
         status = rota_sparse_group(p);
     if (!p->node_why)
         ROTA_TRY(use_node(p, status));

@@ -224,14 +224,6 @@ static int make_send(const rota_args *args, const rota_comm *c,
                            : make_alike(&problem->send, c, &a, args->sendtype);
 }
 
-/* What goes beyond a border goes nowhere. */
-static void drop_nobody(rota_side *side, const int peer[])
-{
-    for (int i = 0; i < side->n; i++)
-        if (peer[i] == ROTA_NOBODY)
-            side->bytes[i] = 0;
-}
-
 int rota_problem_make(const rota_args *args, const rota_comm *c,
                       const rota_neighbors *neighbors, bool check,
                       rota_problem *problem)
@@ -250,8 +242,10 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
     if (!problem->in_place)
         ROTA_TRY(make_send(args, c, problem));
     if (neighbors) {
-        drop_nobody(&problem->send, neighbors->to);
-        drop_nobody(&problem->recv, neighbors->from);
+        rota_neighbors_drop(problem->send.n, neighbors->to,
+                            problem->send.bytes);
+        rota_neighbors_drop(problem->recv.n, neighbors->from,
+                            problem->recv.bytes);
     }
     return check ? rota_check_overlap(problem, true) : MPI_SUCCESS;
 }

@@ -79,18 +79,6 @@ static int check_one_buffer(const rota_plan *p, char *send, char *recv)
     return rota_check_overlap(&problem, false);
 }
 
-/* What goes beyond a border goes nowhere. */
-static void drop_nobody(const rota_neighbors *n, rota_plan *p, bool sent)
-{
-    const int *const peer = sent ? n->to : n->from;
-    size_t *const bytes = sent ? p->bytes : p->bytes + n->n_send;
-    const int blocks = sent ? n->n_send : n->n_recv;
-
-    for (int i = 0; i < blocks; i++)
-        if (peer[i] == ROTA_NOBODY)
-            bytes[i] = 0;
-}
-
 static int fill_recv(rota_plan *p, const rota_args *args)
 {
     const rota_sched *const s = &p->sched;
@@ -103,7 +91,8 @@ static int fill_recv(rota_plan *p, const rota_args *args)
 
     ROTA_TRY(rota_side_fill(&a, p->bytes + s->n_send, p->offset + s->n_send));
     if (s->neighbors)
-        drop_nobody(s->neighbors, p, false);
+        rota_neighbors_drop(s->n_recv, s->neighbors->from,
+                            p->bytes + s->n_send);
     return MPI_SUCCESS;
 }
 
@@ -119,7 +108,7 @@ static int fill_send(rota_plan *p, const rota_args *args)
 
     ROTA_TRY(rota_side_fill(&a, p->bytes, p->offset));
     if (s->neighbors)
-        drop_nobody(s->neighbors, p, true);
+        rota_neighbors_drop(s->n_send, s->neighbors->to, p->bytes);
     return MPI_SUCCESS;
 }
 

@@ -320,12 +320,13 @@ static int deliver(checker *c, int src, uint32_t sent, int dst,
     const rota_msgs *const out = &from->s->msgs[ROTA_SEND];
     const rota_msgs *const in = &to->s->msgs[ROTA_RECV];
     const uint32_t a = out->msg[sent].first, b = in->msg[received].first;
-    const uint32_t n = out->msg[sent + 1].first - a;
+    const uint32_t n = rota_msg_blocks(&out->msg[sent]);
+    const uint32_t expected = rota_msg_blocks(&in->msg[received]);
 
-    if (n != in->msg[received + 1].first - b)
-        return rota_fail(
-            MPI_ERR_INTERN, "rank %d sends %u blocks, rank %d expects %u", src,
-            (unsigned)n, dst, (unsigned)(in->msg[received + 1].first - b));
+    if (n != expected)
+        return rota_fail(MPI_ERR_INTERN,
+                         "rank %d sends %u blocks, rank %d expects %u", src,
+                         (unsigned)n, dst, (unsigned)expected);
     if (out->msg[sent].handed || in->msg[received].handed)
         ROTA_TRY(hand_over(from, sent, to, received));
     for (uint32_t i = 0; i < n; i++) {
@@ -608,8 +609,8 @@ static int check_phase(const rota_sched *s, uint32_t p)
             const rota_block *const item = &l->item[l->msg[m].first];
             good =
                 good && l->msg[m].peer > before &&
-                l->msg[m + 1].first - l->msg[m].first == 1 &&
-                item[0] < s->n_blocks && first_item[0] < s->n_blocks &&
+                rota_msg_blocks(&l->msg[m]) == 1 && item[0] < s->n_blocks &&
+                first_item[0] < s->n_blocks &&
                 lies_well(s, phase->native, &l->msg[m], item[0], first_item[0]);
             before = l->msg[m].peer;
         }

@@ -280,7 +280,7 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
     const rota_msgs *const l = &s->msgs[dir];
     const rota_msg *const msg = &l->msg[m];
 
-    if (msg[1].first - msg[0].first != 1)
+    if (rota_msg_blocks(msg) != 1)
         return false;
     const rota_block b = l->item[msg->first];
     const int i = (int)rota_block_slot(s, b);

@@ -105,6 +105,12 @@ typedef struct rota_msg {
     bool handed;    /* over, if the two ranks share memory */
 } rota_msg;
 
+/* Blocks of a message of a list. */
+static inline uint32_t rota_msg_blocks(const rota_msg *m)
+{
+    return m[1].first - m[0].first;
+}
+
 /* All messages of one direction, in the order in which they are posted. */
 typedef struct rota_msgs {
     rota_msg *msg;    /* [n+1], the last one only closes the item list */

@@ -1640,7 +1640,7 @@ static void short_lived(void)
 
 static void reshape(void)
 {
-    enum { ROUNDS = 400, SCALE = 50000 };
+    enum { ROUNDS = 400, SCALE = 400000 };
     MPI_Comm comm;
 
     test_case = "reshape";

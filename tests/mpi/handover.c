@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BYTES = 200, MOST = 16 };
 
@@ -42,14 +41,6 @@ typedef struct blocks {
     unsigned char send[MOST * BYTES], recv[MOST * BYTES];
     int sent[MOST], received[MOST], at[MOST];
 } blocks;
-
-static void stand_still(long us)
-{
-    const struct timespec nap = {.tv_sec = us / 1000000,
-                                 .tv_nsec = us % 1000000 * 1000};
-
-    nanosleep(&nap, NULL);
-}
 
 static void fill(blocks *b, int iteration)
 {
@@ -79,7 +70,7 @@ static void run(rota_plan *plan, blocks *b, int starts)
         fill(b, k);
         MUST(rota_start(plan));
         if (k % test_P == test_me)
-            stand_still(2000);
+            test_stand_still(2000);
         MUST(rota_wait(plan));
         if (!is_right(b, k)) {
             test_fail(__FILE__, __LINE__, "wrong bytes in start %d", k);

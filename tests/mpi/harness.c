@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 int test_P, test_me;
@@ -150,6 +151,14 @@ static void exchange(int *mine, int *theirs, int distance)
     MPI_Isend(mine, 1, MPI_INT, to, 0, MPI_COMM_WORLD, &request[1]);
     for (int done = 0; !done; sched_yield())
         MPI_Testall(2, request, &done, status);
+}
+
+void test_stand_still(long us)
+{
+    const struct timespec nap = {.tv_sec = us / 1000000,
+                                 .tv_nsec = us % 1000000 * 1000};
+
+    nanosleep(&nap, NULL);
 }
 
 void test_barrier(void)

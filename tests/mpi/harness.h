@@ -45,6 +45,9 @@ void test_barrier(void);
 void test_watch(const char *again, unsigned seconds);
 void test_watch_end(void);
 
+/* Leave the processor to others for so many microseconds. */
+void test_stand_still(long us);
+
 /* The largest value of all ranks, which wait for each other likewise. */
 int test_max(int value);
 

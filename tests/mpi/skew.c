@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- standing still -------------------------------------------------------- */
 
@@ -26,21 +25,13 @@ static uint64_t draw(void)
     return chance_state = test_hash(chance_state + 1);
 }
 
-static void stand_still(long us)
-{
-    const struct timespec nap = {.tv_sec = us / 1000000,
-                                 .tv_nsec = us % 1000000 * 1000};
-
-    nanosleep(&nap, NULL);
-}
-
 /* Most often not at all; now and then longer than any wait spins. */
 static void dawdle(void)
 {
     const uint64_t n = draw() % 16;
 
     if (n >= 12)
-        stand_still(n == 15 ? 3000 : 100);
+        test_stand_still(n == 15 ? 3000 : 100);
 }
 
 static long attach_us; /* how late this rank attaches */
@@ -51,7 +42,7 @@ bool __wrap_rota_lines_attach(rota_exec *x);
 bool __wrap_rota_lines_attach(rota_exec *x)
 {
     if (attach_us > 0)
-        stand_still(attach_us);
+        test_stand_still(attach_us);
     return __real_rota_lines_attach(x);
 }
 
@@ -246,7 +237,7 @@ static void free_early(void)
         for (int k = 0; k < 3; k++) {
             start(j);
             if (test_me != 0 && k == 0)
-                stand_still(i % 8 == 0 ? 3000 : 200);
+                test_stand_still(i % 8 == 0 ? 3000 : 200);
             finish(j, false);
         }
         close_job(j);
@@ -336,10 +327,10 @@ static void oversleep(void)
                             "pairwise");
     for (int i = 0; i < 2 * test_P; i++) {
         if (i % test_P == test_me)
-            stand_still(30000);
+            test_stand_still(30000);
         start(j);
         if (i % test_P == (test_me + 1) % test_P)
-            stand_still(10000);
+            test_stand_still(10000);
         finish(j, false);
     }
     close_job(j);
@@ -366,7 +357,7 @@ static void send_meanwhile(void)
             MUST(MPI_Isend(message, LONG, MPI_BYTE, to, 1, MPI_COMM_WORLD,
                            &request));
         if (test_me == to && to != from) {
-            stand_still(150000);
+            test_stand_still(150000);
             MUST(MPI_Recv(message, LONG, MPI_BYTE, from, 1, MPI_COMM_WORLD,
                           MPI_STATUS_IGNORE));
         }

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- between the library and others ------------------------------------------- */
 
@@ -79,21 +78,13 @@ static uint64_t draw_together(void)
     return shared_state = test_hash(shared_state + 7);
 }
 
-static void stand_still(long us)
-{
-    const struct timespec nap = {.tv_sec = us / 1000000,
-                                 .tv_nsec = us % 1000000 * 1000};
-
-    nanosleep(&nap, NULL);
-}
-
 /* Most often not at all. */
 static void dawdle(void)
 {
     const uint64_t n = draw() % 16;
 
     if (n >= 13)
-        stand_still(n == 15 ? 3000 : 100);
+        test_stand_still(n == 15 ? 3000 : 100);
 }
 
 /* ---- a plan and its data --------------------------------------------------------- */
@@ -374,10 +365,10 @@ static void oversleep(void)
     make_plan(j);
     for (int i = 0; i < 2 * test_P; i++) {
         if (i % test_P == test_me)
-            stand_still(20000);
+            test_stand_still(20000);
         start(j);
         if (i % test_P == (test_me + 1) % test_P)
-            stand_still(10000);
+            test_stand_still(10000);
         finish(j);
     }
     close_job(j);
@@ -476,7 +467,7 @@ static void short_lives(void)
         MPI_Comm_free(&comm);
         if (i % 3) {
             if (test_me == i % test_P)
-                stand_still(1000);
+                test_stand_still(1000);
             finish(j);
         }
         close_job(j);

@@ -97,18 +97,13 @@ struct rota_lines {
 /* Of long entries of all plans of the process. */
 static _Atomic size_t long_entries;
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- making ------------------------------------------------------------------ */
 
 /* Bytes of a message in an entry. */
 static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
-    const size_t n = msg[1].first - msg[0].first;
+    const size_t n = rota_msg_blocks(msg);
 
     if (msg->handed && x->hands)
         return 0;
@@ -197,8 +192,8 @@ static void reserve_pool(const rota_exec *x)
         if (c->room[ROTA_SEND] > ROTA_LINE_ROOM &&
             !(x->fixed && c->near->may_attach && !c->typed &&
               c->room[ROTA_SEND] >= x->lines->reach.cma_from))
-            wanted +=
-                ROTA_LINE_ENTRIES * smaller(c->room[ROTA_SEND], lines->piece);
+            wanted += ROTA_LINE_ENTRIES *
+                      rota_smaller(c->room[ROTA_SEND], lines->piece);
     }
     rota_pool_reserve(wanted);
 }
@@ -341,7 +336,7 @@ static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
     const rota_block b = first_block(x, dir, m);
 
-    return x->fixed && !x->handover && msg[1].first - msg[0].first == 1 &&
+    return x->fixed && !x->handover && rota_msg_blocks(msg) == 1 &&
            b == (dir == ROTA_SEND ? rota_src(x->s, msg->peer)
                                   : rota_dst(x->s, msg->peer));
 }
@@ -525,8 +520,7 @@ static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
     const bool lends = rota_msg_lends(x->s, dir, m);
     const rota_loan_table *const table = lends ? NULL : table_of(x, c);
     uint64_t *const at = &used[c - x->lines->channel];
-    const uint32_t n =
-        x->s->msgs[dir].msg[m + 1].first - x->s->msgs[dir].msg[m].first;
+    const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
 
     if (lends && x->lines->tables &&
         c->near->board[x->lines->reach.node->me].hands) {
@@ -731,7 +725,7 @@ static void claim(const rota_line *l, size_t bytes)
 {
     const char *const next = (const char *)rota_line_entry(l, l->next);
     const size_t n =
-        bytes <= MOST_CLAIMED ? smaller(bytes, rota_line_room(l)) : 0;
+        bytes <= MOST_CLAIMED ? rota_smaller(bytes, rota_line_room(l)) : 0;
 
     if (l->next - l->seen >= ROTA_LINE_ENTRIES)
         return;
@@ -769,7 +763,7 @@ static bool take_piece(const rota_exec *x, channel *c, rota_piece *p,
 {
     p->is_taken = is_piece_taken;
     p->owner = c;
-    return rota_pool_take(p, smaller(bytes, x->lines->piece), c->peer);
+    return rota_pool_take(p, rota_smaller(bytes, x->lines->piece), c->peer);
 }
 
 /* A piece for the next entry, of up to bytes; NULL: there is none now. The one
@@ -780,7 +774,7 @@ static rota_piece *find_piece(rota_exec *x, line_op *op, size_t bytes)
     rota_piece *const p =
         &c->piece[c->line[ROTA_SEND].next % ROTA_LINE_ENTRIES];
 
-    bytes = smaller(bytes, x->lines->piece);
+    bytes = rota_smaller(bytes, x->lines->piece);
     if (p->memory && p->bytes >= bytes)
         return p;
     if (p->memory)
@@ -796,7 +790,7 @@ static void fill(const line_op *op, char *to, size_t n, bool streams)
 
     if (at < op->head_bytes) {
         const size_t left = op->head_bytes - at;
-        const size_t k = smaller(n, left);
+        const size_t k = rota_smaller(n, left);
         memcpy(to, op->head + at, k);
         to += k;
         at += k;
@@ -840,7 +834,7 @@ static void name_piece(rota_exec *x, line_op *op, rota_entry *e, rota_piece *p,
 
 static void put_piece(rota_exec *x, line_op *op, rota_entry *e, rota_piece *p)
 {
-    const size_t n = smaller(op->bytes - op->moved, p->bytes);
+    const size_t n = rota_smaller(op->bytes - op->moved, p->bytes);
 
     fill_next(x, op, p->memory, n,
               x->lines->reach.node->streams && n > LONG_ENTRY);
@@ -919,7 +913,7 @@ static bool push_entry(rota_exec *x, line_op *op)
             op->attempts++;
             return false;
         }
-        put_data(x, op, e, smaller(left, room));
+        put_data(x, op, e, rota_smaller(left, room));
     }
     return true;
 }
@@ -954,11 +948,11 @@ static void answer(rota_exec *x, line_op *op)
         op->moved = op->head_bytes;
     const size_t left = op->bytes - op->moved;
     if (p->memory || take_piece(x, c, p, left)) {
-        part = (rota_part){p->at, smaller(left, p->bytes)};
+        part = (rota_part){p->at, rota_smaller(left, p->bytes)};
         p->entry = op->entry;
         fill(op, p->memory, part.bytes, false);
     } else {
-        part.bytes = smaller(left, rota_line_room(out) - sizeof part);
+        part.bytes = rota_smaller(left, rota_line_room(out) - sizeof part);
         fill(op, e->data + sizeof part, part.bytes, false);
     }
     memcpy(e->data, &part, sizeof part);
@@ -1266,7 +1260,7 @@ static bool read_private(const rota_peer *peer, uint64_t at, char *to, size_t n)
     if (!rota_copy_is_slow(to, at))
         return read_directly(peer, at, to, n);
     for (size_t done = 0; done < n; done += ROOM) {
-        const size_t k = smaller(n - done, ROOM);
+        const size_t k = rota_smaller(n - done, ROOM);
         if (!read_directly(peer, at + done, way, k))
             return false;
         memcpy(to + done, way, k);
@@ -1292,7 +1286,7 @@ static void fetch_to_elements(rota_exec *x, uint32_t m, uint64_t from)
     char way[AT_ONCE];
 
     for (size_t at = 0, n; at < op->bytes; at += n) {
-        n = smaller(AT_ONCE, op->bytes - at);
+        n = rota_smaller(AT_ONCE, op->bytes - at);
         if (!read_directly(op->with->peer, from + at, way, n))
             return;
         rota_message_unpack_part(x, m, at, at + n, way);
@@ -1317,7 +1311,7 @@ static void copy_elements(rota_exec *x, uint32_t m, const char *first)
         return;
     }
     for (size_t at = 0, n; at < op->bytes; at += n) {
-        n = smaller(AT_ONCE, op->bytes - at);
+        n = rota_smaller(AT_ONCE, op->bytes - at);
         rota_strided_pack(op->source, from, at, at + n, false, way);
         if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED)
             rota_message_unpack_part(x, m, at, at + n, way);
@@ -1411,9 +1405,10 @@ static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
 
     switch (kind) {
     case ROTA_ENTRY_DATA:
-        return take_part(x, m, e->data,
-                         smaller(op->bytes - op->moved,
-                                 rota_line_room(&op->with->line[ROTA_RECV])));
+        return take_part(
+            x, m, e->data,
+            rota_smaller(op->bytes - op->moved,
+                         rota_line_room(&op->with->line[ROTA_RECV])));
     case ROTA_ENTRY_PIECE:
         memcpy(&part, e->data, sizeof part);
         return take_part(x, m, rota_peer_at(op->with->peer, part.at),

@@ -7,13 +7,6 @@
 
 /* ---- what is lent ------------------------------------------------------------ */
 
-static uint32_t length(const rota_exec *x, rota_dir dir, uint32_t m)
-{
-    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
-
-    return msg[1].first - msg[0].first;
-}
-
 static bool is_lent(const rota_exec *x, rota_dir dir, uint32_t m, int peer)
 {
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
@@ -28,7 +21,7 @@ uint32_t rota_loan_count(const rota_exec *x, int peer)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
             if (is_lent(x, (rota_dir)dir, m, peer))
-                n += length(x, (rota_dir)dir, m);
+                n += rota_msg_blocks(&x->s->msgs[dir].msg[m]);
     return n;
 }
 
@@ -55,7 +48,7 @@ static rota_loan *make(const rota_exec *x, rota_dir dir, uint32_t m)
 
     if (!h)
         return NULL;
-    h->n = length(x, dir, m);
+    h->n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
     h->bytes = rota_message_bytes(x, dir, m);
     return h;
 }

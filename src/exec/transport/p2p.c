@@ -16,8 +16,7 @@ static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
 
     if (op->gathered)
         ROTA_TRY(rota_gather_type(x, l->item + l->msg[m].first,
-                                  l->msg[m + 1].first - l->msg[m].first,
-                                  &op->type));
+                                  rota_msg_blocks(&l->msg[m]), &op->type));
     const rota_payload p = rota_payload_of(x, dir, m);
     ROTA_TRY(rota_payload_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
                                &x->program.request[dir][m]));
