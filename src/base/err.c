@@ -9,9 +9,7 @@
 static _Thread_local char text[ROTA_ERR_TEXT];
 static _Thread_local bool pending;
 
-/* Any thread has failed, ever: until then there is nothing to forget, and no
- * thread's memory need be found. */
-static _Atomic bool any_failed;
+_Atomic bool rota_fail_any;
 
 int rota_fail(int errorclass, const char *format, ...)
 {
@@ -21,7 +19,7 @@ int rota_fail(int errorclass, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     pending = true;
-    atomic_store_explicit(&any_failed, true, memory_order_relaxed);
+    atomic_store_explicit(&rota_fail_any, true, memory_order_relaxed);
     return errorclass;
 }
 
@@ -48,8 +46,7 @@ const char *rota_fail_text(void)
     return pending ? text : NULL;
 }
 
-void rota_fail_clear(void)
+void rota_fail_forget(void)
 {
-    if (atomic_load_explicit(&any_failed, memory_order_relaxed))
-        pending = false;
+    pending = false;
 }

@@ -247,8 +247,6 @@ int rota_exec_start(rota_exec *x)
         ROTA_TRY(x->program.prepare(x));
     x->at = 0; /* not entered, as the last run ended */
     x->status.err = MPI_SUCCESS;
-    if (x->trace)
-        x->trace->run = rota_trace_now(x);
     rota_lock();
     link_active(x);
     advance(x);

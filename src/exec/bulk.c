@@ -3,7 +3,7 @@
 #include "exec/steps.h"
 #include "exec/trace.h"
 
-static void move_all(const rota_step *step)
+static inline void move_all(const rota_step *step)
 {
     const rota_move *const end = step->move + step->n_copies;
 
@@ -25,21 +25,30 @@ static int copy_all(rota_exec *x, const rota_step *step)
 
 static inline int copies(rota_exec *x, const rota_step *step)
 {
-    const int64_t begin = x->trace ? rota_trace_now(x) : 0;
-    int err = MPI_SUCCESS;
+    if (!step->move)
+        return copy_all(x, step);
+    move_all(step);
+    return MPI_SUCCESS;
+}
 
-    if (step->move)
-        move_all(step);
-    else
-        err = copy_all(x, step);
-    if (x->trace && step->n_copies > 0)
+ROTA_RARE static int copies_traced(rota_exec *x, const rota_step *step)
+{
+    const int64_t begin = rota_trace_now(x);
+    const int err = copies(x, step);
+
+    if (step->n_copies > 0)
         rota_trace_note(x, ROTA_TRACE_COPY, begin, -1, 0);
     return err;
 }
 
+static inline int copy_blocks(rota_exec *x, const rota_step *step)
+{
+    return x->trace ? copies_traced(x, step) : copies(x, step);
+}
+
 int rota_step_copies(rota_exec *x, const rota_step *step)
 {
-    return copies(x, step);
+    return copy_blocks(x, step);
 }
 
 static int enter(rota_exec *x, rota_step *step)
@@ -51,7 +60,7 @@ static int enter(rota_exec *x, rota_step *step)
         if (b->begin)
             ROTA_TRY(b->begin(x, b));
     }
-    return copies(x, step);
+    return copy_blocks(x, step);
 }
 
 /* One call of MPI makes progress on all its messages: no second one where the

@@ -13,7 +13,7 @@ static void end_run(rota_exec *x)
 
 /* Make room for what the step sends, whose messages tell sizes. Where there is no
  * memory x is starved. */
-static int make_room(rota_exec *x, const rota_step *step)
+ROTA_RARE static int make_room(rota_exec *x, const rota_step *step)
 {
     int err = MPI_SUCCESS;
 
@@ -23,12 +23,12 @@ static int make_room(rota_exec *x, const rota_step *step)
     return err;
 }
 
-static int go_on(rota_exec *x)
+/* trace: x->trace, or NULL by a constant: then nothing here looks at it. */
+static inline int go_on(rota_exec *x, struct rota_trace *trace)
 {
-    struct rota_trace *const trace = x->trace;
+    rota_step *const end = x->program.step + x->program.n_steps;
 
-    for (; x->at < x->program.n_steps; x->at++) {
-        rota_step *const step = &x->program.step[x->at];
+    for (rota_step *step = x->program.step + x->at; step < end; step++) {
         bool complete = false;
         if (!x->entered) {
             if (x->arrivals) {
@@ -47,12 +47,20 @@ static int go_on(rota_exec *x)
         if (!complete)
             return MPI_SUCCESS;
         x->entered = false;
+        x->at++;
         if (trace)
             rota_trace_note(x, ROTA_TRACE_STEP, trace->step, -1, 0);
     }
     if (trace)
         end_run(x);
     return MPI_SUCCESS;
+}
+
+ROTA_RARE static int go_on_traced(rota_exec *x)
+{
+    if (x->at == 0 && !x->entered)
+        x->trace->run = rota_trace_now(x);
+    return go_on(x, x->trace);
 }
 
 /* Wake those for whom something was done. Returns whether the run has failed. */
@@ -68,7 +76,8 @@ static bool settle(rota_exec *x, int err)
 bool rota_run_advance(rota_exec *x)
 {
     x->status.starved = false;
-    return settle(x, go_on(x)) || x->at == x->program.n_steps;
+    return settle(x, x->trace ? go_on_traced(x) : go_on(x, NULL)) ||
+           x->at == x->program.n_steps;
 }
 
 bool rota_run_help(rota_exec *x)

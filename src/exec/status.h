@@ -31,15 +31,15 @@ void rota_status_note(rota_status *status, rota_note note, int peer,
                       size_t sent, size_t expected);
 
 /* The run has failed. */
-void rota_status_fail(rota_status *status, int err);
+void rota_status_fail(rota_status *status, int err) ROTA_RARE;
 
 /* In a run: is *err that this process has no memory? Then it is MPI_SUCCESS from
  * here on, and the caller leaves all as it was, to be tried again at the next
  * poll. */
-bool rota_status_postpone(rota_status *status, int *err);
+bool rota_status_postpone(rota_status *status, int *err) ROTA_RARE;
 
 /* Fail as the run did. */
-int rota_status_error(const rota_status *status);
+int rota_status_error(const rota_status *status) ROTA_RARE;
 
 /* The result of a run that is over. */
 static inline int rota_status_result(const rota_status *status)

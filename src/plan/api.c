@@ -29,7 +29,8 @@ static int code_of(const rota_plan *plan, const char *function, int status)
     return rota_error_code(function, status);
 }
 
-static int leave_plan(const rota_plan *plan, const char *function, int status)
+ROTA_RARE static int leave_plan(const rota_plan *plan, const char *function,
+                                int status)
 {
     const bool alive = plan && plan->comm->user_alive;
 
@@ -519,7 +520,7 @@ static int check_kind(const rota_plan *plan, rota_kind kind)
 }
 
 /* May this plan be started by a function for plans of this kind? */
-static int check_start(const rota_plan *plan, rota_kind kind)
+static inline int check_start(const rota_plan *plan, rota_kind kind)
 {
     ROTA_TRY(check_handle(plan));
     if (plan->active)
@@ -675,7 +676,7 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
 /* The plan is inactive from here on; err is the result of its run. A block
  * above the bound is reported without the error handler: the other blocks
  * arrived and the plan is good for another start. */
-static int conclude(const char *function, rota_plan *plan, int err)
+static inline int conclude(const char *function, rota_plan *plan, int err)
 {
     const rota_exec *const x = &plan->exec;
 

@@ -1634,12 +1634,10 @@ static int advance_plain_recvs(rota_exec *x, rota_batch *b)
         const rota_entry *const e =
             rota_line_look(&ops[m].with->line[ROTA_RECV]);
         bool complete = false;
-        if (e && !receive_now(x, &ops[m], e)) {
-            if (err == MPI_SUCCESS)
-                err = advance_recv(x, m, &complete);
-        } else {
-            complete = e;
-        }
+        if (e && receive_now(x, &ops[m], e))
+            continue;
+        if (e && err == MPI_SUCCESS)
+            err = advance_recv(x, m, &complete);
         if (!complete)
             b->open[left++] = m;
     }
