@@ -3,7 +3,8 @@
 # Labels choose among them (ctest -L): the folder of tests/ that a test is
 # registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that
 # kind sanitize and openmpi on all tests; long on those that tools/test.sh runs
-# with --full only. Exit code 77 means skipped; print why.
+# with --full only; again on those that differ from another one by the number of
+# ranks alone, of which one rank is not such a number. Exit code 77 means skipped; print why.
 #
 # ROTA_TEST_QUICK in the environment asks for the short form of those tests that
 # have two: tests/common/quick.h.
@@ -13,9 +14,21 @@ find_program(ROTA_VALGRIND valgrind)
 mark_as_advanced(ROTA_TIMEOUT ROTA_VALGRIND)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
-# rota_test_properties(NAME SECONDS PROCESSORS LABEL...)
-function(rota_test_properties name seconds processors)
+# Preloaded by tests of several ranks: tests/common/yield.c.
+if(ROTA_MPI_FLAVOUR STREQUAL "mpich")
+    add_library(rota_test_yield MODULE ${PROJECT_SOURCE_DIR}/tests/common/yield.c)
+    target_link_libraries(rota_test_yield PRIVATE ${CMAKE_DL_LIBS})
+endif()
+
+# rota_test_properties(NAME SECONDS RANKS LABEL...)
+#
+# Ranks that wait give way, so a few of them take no more than one processor.
+function(rota_test_properties name seconds ranks)
     set(labels ${ARGN})
+    set(processors 1)
+    if(ranks GREATER 4)
+        set(processors 2)
+    endif()
     set(environment "")
     if(ROTA_SANITIZE)
         list(APPEND labels sanitize)
@@ -26,7 +39,7 @@ function(rota_test_properties name seconds processors)
             "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
         # MPI leaks at every call of some; valgrind looks for ours.
         if("mpi" IN_LIST labels)
-            list(APPEND environment "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1")
+            list(APPEND environment "ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0")
         endif()
     endif()
     if(ROTA_MPI_FLAVOUR STREQUAL "openmpi")
@@ -38,6 +51,10 @@ function(rota_test_properties name seconds processors)
         LABELS "${labels}"
         ENVIRONMENT "${environment}"
         SKIP_RETURN_CODE 77)
+    if(TARGET rota_test_yield AND ranks GREATER 1)
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT_MODIFICATION
+            LD_PRELOAD=path_list_append:$<TARGET_FILE:rota_test_yield>)
+    endif()
 endfunction()
 
 # rota_long(TEST...): not without tools/test.sh --full. What is as distinct as
@@ -55,7 +72,7 @@ endfunction()
 # an error here.
 function(rota_on_fakecuda name)
     set_property(TEST ${name} PROPERTY SKIP_RETURN_CODE)
-    set_property(TEST ${name} PROPERTY ENVIRONMENT_MODIFICATION
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT_MODIFICATION
         ROTA_TEST_DEVICE=set:1
         LD_LIBRARY_PATH=path_list_prepend:${PROJECT_BINARY_DIR}/tests/fakecuda)
 endfunction()
@@ -108,6 +125,18 @@ function(rota_mpi_test name target np)
              COMMAND ${ROTA_TIMEOUT} -k 10 ${seconds} ${ROTA_MPIEXEC} ${np}
                      $<TARGET_FILE:mpi_${target}> ${arg_ARGS})
     rota_test_properties(mpi_${name}_p${np} ${limit} ${np} mpi)
+    # Once, on 3 ranks where it can be, for builds that look at something else;
+    # and alone.
+    get_property(first GLOBAL PROPERTY rota_mpi_test_${name})
+    if(np EQUAL 1)
+    elseif(NOT first)
+        set_property(GLOBAL PROPERTY rota_mpi_test_${name} mpi_${name}_p${np})
+    elseif(np EQUAL 3)
+        set_property(TEST ${first} APPEND PROPERTY LABELS again)
+        set_property(GLOBAL PROPERTY rota_mpi_test_${name} mpi_${name}_p${np})
+    else()
+        set_property(TEST mpi_${name}_p${np} APPEND PROPERTY LABELS again)
+    endif()
 endfunction()
 
 # rota_cluster_test(NAME TARGET NP HOSTS argument... [ARGS argument...])

@@ -6,8 +6,9 @@
 # Stages; without any named, the first three in turn, with --full all:
 #   mpich     build/          everything, with MPICH; slow tools on small grids;
 #                             some on hosts of cluster.sh, where it makes any
-#   sanitize  build-sanitize/ the same but for the slow ones, with the address
-#                             and undefined-behaviour sanitizers and assertions
+#   sanitize  build-sanitize/ the same but for the slow ones, on one number of
+#                             ranks, with the address and undefined-behaviour
+#                             sanitizers and assertions
 #   openmpi   build-openmpi/  the tests under mpiexec again, with Open MPI;
 #                             left out where mpicc.openmpi is not installed.
 #                             Without --full in build-openmpi-debug/: not
@@ -18,8 +19,9 @@
 #   debug     build-debug/    the same by the usual compiler, not optimized
 #
 # --full runs what is before a release, for half an hour or more: tests in
-# their long form, and those with the label long. Without it every test that has
-# a short form takes that: fewer cases, of every kind.
+# their long form, those with the labels long and again (cmake/RotaTest.cmake),
+# and MPICH as it is, which does not give way while it waits. Without it every
+# test that has a short form takes that: fewer cases, of every kind.
 #
 # Installs what is missing (see setup.sh). Prints what fails, what is left out
 # and why, and a summary; the exit code is 0 if nothing failed. MPICC in the
@@ -45,15 +47,17 @@ run_quietly()
     return 1
 }
 
-# run_tests FOLDER LABELS: those with one of the labels (a regular expression).
+# run_tests FOLDER LABELS: those with one of the labels (a regular expression),
+# and without --full none of $test_without.
 run_tests()
 {
-    set -- --test-dir "$1" -j "$test_jobs" -L "$2" --output-on-failure \
+    # One more than there are cores: some sleep, some start processes.
+    set -- --test-dir "$1" -j $((test_jobs + 1)) -L "$2" --output-on-failure \
         --no-tests=error
     if [ -n "$test_full" ]; then
-        ctest "$@"
+        ROTA_TEST_SPIN=1 ctest "$@"
     else
-        ROTA_TEST_QUICK=1 ctest "$@" -LE '^long$'
+        ROTA_TEST_QUICK=1 ctest "$@" -LE "$test_without"
     fi >"$test_log" 2>&1
 }
 
@@ -107,6 +111,7 @@ has()
 
 sanitized()
 {
+    test_without='^(long|again)$'
     stage sanitize build-sanitize '^(unit|sim|fuzz|mpi)$' "$@" \
         -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
         -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
@@ -115,6 +120,7 @@ sanitized()
 
 with_openmpi()
 {
+    test_without='^(long|again)$'
     set -- -DMPI_C_COMPILER=mpicc.openmpi -DROTA_BUILD_EXAMPLES=OFF \
         -DROTA_BUILD_BENCH=OFF
     if [ -n "$test_full" ]; then
@@ -150,6 +156,7 @@ if [ "${1:-}" = --full ]; then
 fi
 [ "$#" -gt 0 ] || set -- mpich sanitize openmpi
 for test_stage in "$@"; do
+    test_without='^long$'
     set -- -DROTA_BUILD_EXAMPLES=ON -DROTA_BUILD_BENCH=ON
     [ -z "${MPICC:-}" ] || set -- "$@" "-DMPI_C_COMPILER=$MPICC"
     case $test_stage in

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 400, QUICK_CASES = 80, ROOM = 64, SHAPES = 14, LEAST = 96 };
+enum { CASES = 400, QUICK_CASES = 50, ROOM = 64, SHAPES = 14, LEAST = 96 };
 
 static uint64_t seed; /* of the case */
 
