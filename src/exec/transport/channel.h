@@ -42,10 +42,13 @@ typedef struct rota_line_op {
     size_t bytes, moved; /* in all, so far: 0 when a run is over */
     uint32_t order;      /* among the messages of the pair and direction */
     uint16_t attempts;   /* to find a piece */
-    bool foreign;        /* received: not of the expected length */
-    bool done;           /* sent one by one: complete before it was asked for */
-    bool unpacked;       /* sent: there was no memory to gather it in */
-    const char *head;    /* sent first, head_bytes of it, and then body */
+    bool
+        in_entry; /* sent, plain: it fits its entry and is not better copied from
+                      where it lies */
+    bool foreign;     /* received: not of the expected length */
+    bool done;        /* sent one by one: complete before it was asked for */
+    bool unpacked;    /* sent: there was no memory to gather it in */
+    const char *head; /* sent first, head_bytes of it, and then body */
     size_t head_bytes;
     char *rest;     /* received: where a message goes that could not be read */
     uint64_t entry; /* sent: not 0: complete when this one is taken */

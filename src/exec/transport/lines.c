@@ -187,20 +187,34 @@ void rota_lines_call(rota_exec *x)
 
 /* ---- the transport ------------------------------------------------------------ */
 
+/* A receiver reads neither what is short nor what it cannot. */
+static bool fits_entry(const rota_exec *x, const rota_line_op *op)
+{
+    const rota_reach *const reach = &x->lines->reach;
+    rota_place at;
+
+    return op->bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
+           (op->bytes < reach->arena_from ||
+            (op->bytes < reach->cma_from &&
+             !rota_arena_find(op->body, op->bytes, &at)));
+}
+
 /* Where what is known when x is bound lies. */
 static void resolve_all(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
             const rota_op_kind kind = x->program.op[dir][m].kind;
+            rota_line_op *const op = &x->lines->op[dir][m];
             if (x->program.op[dir][m].via != &rota_transport_lines)
                 continue;
             if (kind == ROTA_OP_PLAIN || kind == ROTA_OP_TYPED ||
                 kind == ROTA_OP_HANDOVER)
                 rota_lines_resolve(x, (rota_dir)dir, m);
-            if (x->lines->op[dir][m].hand)
-                rota_loan_resolve(x, (rota_dir)dir, m,
-                                  x->lines->op[dir][m].hand);
+            op->in_entry =
+                kind == ROTA_OP_PLAIN && dir == ROTA_SEND && fits_entry(x, op);
+            if (op->hand)
+                rota_loan_resolve(x, (rota_dir)dir, m, op->hand);
         }
 }
 

@@ -380,16 +380,13 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-/* The common case, one look at the queue: a message that fits its entry, and that
- * is not better copied from where it lies. */
+/* The common case, one look at the queue. */
 static bool send_now(rota_exec *x, rota_line_op *op)
 {
     rota_channel *const c = op->with;
     rota_line *const out = &c->line[ROTA_SEND];
 
-    if (op->bytes > rota_line_room(out) ||
-        op->bytes >= x->lines->reach.arena_from ||
-        !rota_line_op_is_turn(op, ROTA_SEND))
+    if (!op->in_entry || !rota_line_op_is_turn(op, ROTA_SEND))
         return false;
     rota_entry *const e = rota_line_begin(out);
     if (!e)
