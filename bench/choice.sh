@@ -131,7 +131,9 @@ most='64 32 fixed uniform 16,64,512,2048,8192
 256 32 varying powerlaw4096:0.99 64,2048
 256 32 exchange uniform 16,512
 1024 32 fixed uniform 16,64,512
+1024 32 fixed powerlaw4096:0.99 512
 1024 32 varying uniform 16,512
+1024 32 exchange uniform 64
 1024 64 fixed uniform 16'
 machines='dragonfly torus fattree'
 [ "$cases" = all ] || machines=dragonfly shapes=$few
@@ -139,10 +141,8 @@ machines='dragonfly torus fattree'
 
 rows=$out/rows
 touch "$rows" || exit 1
-for machine in $machines; do
-    echo "$shapes" | while read -r ranks node kind dist sizes; do
-        # Those take most of the time.
-        [ "$ranks" -lt 1024 ] || [ "$machine" = dragonfly ] || continue
+echo "$shapes" | while read -r ranks node kind dist sizes; do
+    for machine in $machines; do
         for size in $(echo "$sizes" | tr , ' '); do
             key="$machine $ranks $node $kind $dist $size"
             grep -q "^$key " "$rows" && continue
@@ -157,7 +157,7 @@ for machine in $machines; do
                 $1 == "candidate" { candidates = 1 }' "$out/one" >>"$rows"
         done || exit 1
     done || exit 1
-done
+done || exit 1
 
 awk '
     # The choice of a case with handicaps for what forwards blocks, and for what
@@ -205,7 +205,7 @@ awk '
         print "| --- | ---: | ---: | --- | --- | ---: | ---: | --- | ---: |" \
             " --- | ---: | ---: | ---: |"
         for (k = 1; k <= cases; k++) {
-            i = choose(k, 1.05, 1.2)
+            i = choose(k, 1.05, 1.1)
             split(order[k], c, " ")
             printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
                 " %.1f | %.2f%s | %.1f |\n", c[1], c[2], c[3], c[4], c[5],

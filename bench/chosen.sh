@@ -27,8 +27,9 @@ done
 touch "$out" || exit 1
 
 for machine in dragonfly torus fattree; do
-    for ranks in 1024 4096; do
+    for ranks in 1024 4096 16384; do
         for size in 16 64 512; do
+            [ "$ranks" -lt 16384 ] || [ "$size" -eq 16 ] || continue # hours
             key="$machine $ranks $size"
             grep -q "^$key " "$out" && continue
             "$price" --simulate --node 32 --ranks "$ranks" --size "$size" \

@@ -88,13 +88,15 @@ rota_hints inside_parse_as(const rota_algo *algo, char *text)
             hints.batch = inside_int("batch", item + 6, 1);
         else if (strncmp(item, "leaders=", 8) == 0)
             hints.leaders = inside_int("leaders", item + 8, 1);
+        else if (strncmp(item, "pieces=", 7) == 0)
+            hints.pieces = inside_int("pieces", item + 7, 1);
         else if (strncmp(item, "metadata=", 9) == 0)
             hints.metadata = metadata_named(item + 9);
         else if (strcmp(item, "intranode=shm") == 0)
             hints.intranode = ROTA_INTRANODE_SHM;
         else
             inside_die("'%s' is none of radix=R, batch=B, leaders=L, "
-                       "metadata=HOW, intranode=shm",
+                       "pieces=D, metadata=HOW, intranode=shm",
                        item);
     }
     return hints;

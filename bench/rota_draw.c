@@ -259,8 +259,8 @@ static void print_usage(void)
 {
     puts(
         "usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
-        "                 [--leaders L] [--node-size Q] [--rank ONLY]\n"
-        "                 [--format text|svg]\n"
+        "                 [--leaders L] [--pieces D] [--node-size Q]\n"
+        "                 [--rank ONLY] [--format text|svg]\n"
         "       rota-draw --timeline FILE [--plan N] [--run N] [--format "
         "text|svg]\n"
         "\n"
@@ -297,6 +297,8 @@ static void parse_option(options *o, const char *name, char *value)
         o->hints.batch = inside_int(name, value, 1);
     else if (strcmp(name, "--leaders") == 0)
         o->hints.leaders = inside_int(name, value, 1);
+    else if (strcmp(name, "--pieces") == 0)
+        o->hints.pieces = inside_int(name, value, 1);
     else if (strcmp(name, "--node-size") == 0)
         o->node_size = inside_int(name, value, 1);
     else if (strcmp(name, "--rank") == 0)
@@ -335,6 +337,8 @@ static void parse_options(options *o, int argc, char *argv[])
         o->hints.batch = named.batch;
     if (named.leaders)
         o->hints.leaders = named.leaders;
+    if (named.pieces)
+        o->hints.pieces = named.pieces;
 }
 
 int main(int argc, char *argv[])

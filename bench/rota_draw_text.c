@@ -35,6 +35,8 @@ void draw_title(const drawing *d, char *text, size_t size)
         add_param(params, sizeof params, "batch", c->params.batch);
     if (c->algo->params & ROTA_P_LEADERS)
         add_param(params, sizeof params, "leaders", c->params.leaders);
+    if (c->algo->params & ROTA_P_PIECES)
+        add_param(params, sizeof params, "pieces", c->params.pieces);
     for (int q = 0; q < d->P; q++)
         slots = d->sched[q].n_slots > slots ? d->sched[q].n_slots : slots;
     snprintf(text, size, "%s%s, %d ranks: %d steps, %zu messages, %u slots",

@@ -39,9 +39,8 @@ static void print_params(const rota_algo *algo)
         unsigned bit;
         const char *name;
     } all[] = {
-        {ROTA_P_RADIX, "radix"},
-        {ROTA_P_BATCH, "batch"},
-        {ROTA_P_LEADERS, "leaders"},
+        {ROTA_P_RADIX, "radix"},     {ROTA_P_BATCH, "batch"},
+        {ROTA_P_LEADERS, "leaders"}, {ROTA_P_PIECES, "pieces"},
         {ROTA_P_PACKING, "packing"},
     };
     const char *before = "parameters: ";

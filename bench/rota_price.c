@@ -37,6 +37,7 @@ typedef struct options {
     void *recorded;     /* what was read of it */
     const char *prices; /* a tuning file, "usual", or NULL: no times */
     int node;           /* ranks of one; 0: all */
+    int domains;        /* of a node, as the machine has them */
     bool shared;        /* memory within nodes */
     bool simulate, known, gaps, equations;
     rota_kind kind;
@@ -252,6 +253,7 @@ static double expected_us(const rota_hints *hints, const options *o,
     rota_cost all = {{{0}}};
     int n = 0, me = 0;
 
+    rota_topo_spread(&topo, o->domains);
     do {
         rota_terms step[ROTA_STEPS];
         *choice = count_rank(hints, o, &topo, &like, me, step);
@@ -278,7 +280,8 @@ static rota_hints hints_of(const rota_choice *c)
                         .metadata = -1,
                         .radix = c->params.radix,
                         .batch = c->params.batch,
-                        .leaders = c->params.leaders};
+                        .leaders = c->params.leaders,
+                        .pieces = c->params.pieces};
 }
 
 /* What a plan chooses from where nothing is said, with expected times. */
@@ -293,6 +296,7 @@ static rota_candidates find_candidates(const options *o,
                                  .native_free = true};
     rota_candidates list;
 
+    rota_topo_spread(&topo, o->domains);
     if (rota_candidates_find(&open, &what, &list) != MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
     for (int i = 0; i < list.n; i++) {
@@ -317,10 +321,12 @@ static void print_candidates(const options *o, const rota_machine *machine,
             print_time(&list.item[i].choice, P, list.item[i].predicted / 1e3);
 }
 
-static void print_times(const options *o)
+static void print_times(options *o)
 {
-    const rota_machine machine = sim_machine_read(o->prices).prices;
+    const sim_machine m = sim_machine_read(o->prices);
+    const rota_machine machine = m.prices;
 
+    o->domains = m.domains;
     printf("%-20s %6s %5s %5s %7s %12s\n", "algorithm", "P", "radix", "batch",
            "leaders", "us");
     for (int a = 0; a < o->n_algos; a++)
@@ -405,7 +411,10 @@ static void simulate_candidate(const options *o, const sim_machine *m,
     if (heeds & ROTA_P_BATCH)
         n += snprintf(name + n, sizeof name - (size_t)n, ":batch=%d", p->batch);
     if (heeds & ROTA_P_LEADERS)
-        snprintf(name + n, sizeof name - (size_t)n, ":leaders=%d", p->leaders);
+        n += snprintf(name + n, sizeof name - (size_t)n, ":leaders=%d",
+                      p->leaders);
+    if (heeds & ROTA_P_PIECES)
+        snprintf(name + n, sizeof name - (size_t)n, ":pieces=%d", p->pieces);
     printf("%-44s %6d %8zu %13.3f %13.3f\n", name, P, o->size,
            k->predicted / 1e3, run_case(&c, m).us);
     fflush(stdout);
@@ -481,10 +490,11 @@ static void print_sizes(const options *o, int P)
            o->size ? like.mean / (double)o->size : 0, like.share);
 }
 
-static void print_simulated(const options *o)
+static void print_simulated(options *o)
 {
     const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
 
+    o->domains = m.domains;
     for (int i = 0; i < o->n_ranks; i++)
         print_sizes(o, o->ranks[i]);
     printf("%-44s %6s %8s %13s %12s %14s %14s%s\n", "algorithm", "P", "S", "us",
@@ -530,7 +540,7 @@ static void print_usage(void)
     puts(
         "usage: rota-price --algos NAME[:radix=R][:batch=B][:leaders=L]"
         "\n"
-        "                      [:metadata=HOW][:intranode=shm],...\n"
+        "                      [:pieces=D][:metadata=HOW][:intranode=shm],...\n"
         "                  --ranks P,... [--size BYTES] [--dist DISTRIBUTION]\n"
         "                  [--replay FOLDER]\n"
         "                  [--seed N] [--node RANKS] [--shared no]\n"
@@ -560,9 +570,10 @@ static void print_usage(void)
         "nodes:\n"
         "shape (flat, dragonfly, fattree, torus), group, dims, far, taper, "
         "hop,\n"
-        "link_byte, posted_receive, ports, domains; files for some machines\n"
-        "are installed in share/rota/machines. --kind is fixed, varying or\n"
-        "exchange; --known no: a size is told also of blocks whose receiver\n"
+        "link_byte, posted_receive, short, past_short, ports, domains; files\n"
+        "for some machines are installed in share/rota/machines. --kind is\n"
+        "fixed, varying or exchange; --known no: a size is told also of blocks "
+        "whose receiver\n"
         "has their count, which plans do not tell; --gaps: the\n"
         "user's blocks do not lie end to end; --equations: also what the\n"
         "schedule is expected to take, and what the equations of its authors\n"
@@ -698,8 +709,12 @@ static void parse_option(options *o, const char *name, char *value)
 
 int main(int argc, char *argv[])
 {
-    options o = {
-        .size = 64, .seed = 1, .equal = true, .shared = true, .known = true};
+    options o = {.size = 64,
+                 .seed = 1,
+                 .domains = 1,
+                 .equal = true,
+                 .shared = true,
+                 .known = true};
 
     for (int i = 1; i < argc; i += 2) {
         if (strcmp(argv[i], "--help") == 0) {

@@ -113,6 +113,68 @@ if [ -x "$build/examples/closure_traffic" ]; then
         die "closure: $ran bytes sent, $found found"
 fi
 
+# bytes_of FILE: that all starts send, blocks that they have, and starts.
+bytes_of()
+{
+    entries "$1" | awk '
+        $1 == 4294967295 { getline; next }
+        $1 == 4294967294 { runs = $3; bytes = blocks = 0; starts++
+                           if (runs == 0) next; left = runs; next }
+        left > 0 { bytes += $2 * $3; blocks += $2; left--
+                   if (left == 0) { sum += bytes; all += blocks } next }
+        $1 == 4294967293 { sum += $3 * bytes; all += $3 * blocks
+                           starts += $3 }
+        END { print sum + 0, all + 0, starts + 0 }'
+}
+
+# A sparse exchange: 20,000 vertices of two neighbours, the first one, and a header
+# a block, of 8 bytes each.
+if [ -x "$build/examples/sparse" ]; then
+    ROTA_RECORD=$work/sparse run "$build/examples/sparse" ||
+        die "$(cat "$work/out")"
+    for rank in 0 1 2; do
+        bytes_of "$work/sparse/$rank.rota"
+    done >"$work/starts"
+    awk '{ bytes += $1; blocks += $2 } NR > 1 && $3 != starts { exit bad = 1 }
+        { starts = $3 } END { exit bad || bytes != 8 * (40001 + blocks) }' \
+        "$work/starts" || die "sparse: $(cat "$work/starts")"
+fi
+
+# Neighbours, of which a rank has several times the same: 6 faces of 8 bytes, 12
+# edges of one, 8 corners of 8.
+ROTA_RECORD=$work/halo run "$build/bench/rota-halo" 8 2 || die "$(cat "$work/out")"
+bytes_of "$work/halo/1.rota" | awk '{ exit $3 < 20 || $1 != 124 * $3 }' ||
+    die "halo: $(bytes_of "$work/halo/1.rota")"
+
+# What kcfa_traffic finds is what the ranks of kcfa send, in the plan for counts that
+# vary.
+if [ -x "$build/examples/kcfa_traffic" ]; then
+    program='--program worst:3:4 --k 3'
+    # shellcheck disable=SC2086 # several words
+    ROTA_RECORD=$work/kcfa run "$build/examples/kcfa" --exchange rota $program ||
+        die "$(cat "$work/out")"
+    # shellcheck disable=SC2086
+    "$build/examples/kcfa_traffic" --ranks 2,3 --keep 1000 --out "$work/facts" \
+        $program >"$work/out" 2>&1 || die "$(cat "$work/out")"
+    # Bytes, each times a number that tells whence and where.
+    for folder in kcfa facts/3; do
+        cat "$work/$folder"/*.rota >"$work/all"
+        entries "$work/all" | awk '
+            $1 == 4294967295 { plan = $2; getline; me = $2; kind[plan] = $3; next }
+            $1 == 4294967294 { plan = $2; n = $3; last[plan] = 0; next }
+            $1 == 4294967293 { if (kind[$2]) all += $3 * last[$2]; next }
+            n > 0 {
+                sum = (me + 1) * $2 * (2 * $1 + $2 + 1) / 2 * $3
+                last[plan] += sum
+                if (kind[plan]) all += sum
+                n--
+            }
+            END { print all + 0 }'
+    done >"$work/sums"
+    [ "$(uniq "$work/sums" | wc -l)" -eq 1 ] && ! grep -qx 0 "$work/sums" ||
+        die "kcfa: $(cat "$work/sums")"
+fi
+
 # As the guide has it.
 if python=$(command -v python3) && "$python" -c 'import numpy' 2>/dev/null; then
     "$python" - "$work/fixed/1.rota" <<'END' || die "numpy"

@@ -90,10 +90,9 @@ configure_package_config_file(
     cmake/rotaConfig.cmake.in ${PROJECT_BINARY_DIR}/rotaConfig.cmake
     INSTALL_DESTINATION ${rota_cmake_dir}
     NO_SET_AND_CHECK_MACRO)
-# Before 1.0 every minor version may break programs.
 write_basic_package_version_file(
     ${PROJECT_BINARY_DIR}/rotaConfigVersion.cmake
-    COMPATIBILITY SameMinorVersion)
+    COMPATIBILITY SameMajorVersion)
 install(FILES
     ${PROJECT_BINARY_DIR}/rotaConfig.cmake
     ${PROJECT_BINARY_DIR}/rotaConfigVersion.cmake

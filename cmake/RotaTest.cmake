@@ -118,7 +118,7 @@ function(rota_mpi_test name target np)
     cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "ARGS")
     list(POP_FRONT arg_UNPARSED_ARGUMENTS seconds)
     if(NOT seconds)
-        set(seconds 120)
+        set(seconds 300)
     endif()
     math(EXPR limit "${seconds} + 30")
     add_test(NAME mpi_${name}_p${np}

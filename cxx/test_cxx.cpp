@@ -171,6 +171,22 @@ template <class Count> void test_fixed()
         check(e[static_cast<std::size_t>(q)] == q * P + me &&
                   f[static_cast<std::size_t>(q)] == q * P + me,
               "alltoall");
+    const auto wanted = e;
+    std::fill(e.begin(), e.end(), -1);
+    std::fill(f.begin(), f.end(), -1);
+    std::vector<rota::plan> all(2);
+    all[0] = std::move(same);
+    all[1] = std::move(again);
+    all[0].set_buffers(d.data(), f.data());
+    all[1].set_buffers(rota::const_buffer(d), e.data());
+    rota::startall(all);
+    int code = MPI_SUCCESS;
+    rota::startall(all, &code);
+    check(rota::error_class(code) == MPI_ERR_REQUEST, "startall, active");
+    rota::waitall(all, &code);
+    check(code == MPI_SUCCESS && e == wanted && f == wanted, "range of plans");
+    same = std::move(all[0]);
+    again = std::move(all[1]);
     same = std::move(again); // frees the one, keeps the other
     same.start();            // and is waited for by its destructor
 }
@@ -256,8 +272,10 @@ template <class Count> void test_exchange()
     const auto displs = rota::packed(counts);
     const auto a = filled();
     std::vector<int> mine(a.size());
-    rota::exchange<int> exchange(comm);
+    rota::exchange<int> exchange;
 
+    check(!exchange, "no exchange yet");
+    exchange = rota::exchange<int>(comm);
     for (int step = 0; step < 3; step++) {
         if (step == 1)
             exchange.set_buffer(mine.data(), mine.size());

@@ -1,6 +1,9 @@
 """fft_pencils.py - a three-dimensional FFT by numpy, whose transposes are plans
 of Rota, beside the same by MPI.Comm.Alltoallw.
 
+ByAlltoallw is what mpi4py-fft does; ByTypes is that with a plan in the place of
+the call, and ByRota packs.
+
     mpiexec -n P python3 fft_pencils.py [N [steps]]
 
 The field is N by N by N, in pencils on a grid of ranks: one axis is whole, two
@@ -44,6 +47,7 @@ class Transfer:
     @staticmethod
     def part(axis, piece):
         return tuple(piece if a == axis else slice(None) for a in range(3))
+
 
 class ByRota(Transfer):
     """Blocks are packed end to end, in memory that other ranks copy from, but
@@ -104,6 +108,26 @@ class ByAlltoallw(Transfer):
             datatype.Free()
 
 
+class ByTypes(ByAlltoallw):
+    """The same types, planned once, and whatever arrays."""
+
+    plan = None
+
+    def __call__(self, a, b):
+        if self.plan is None:
+            self.plan = rota.alltoallw_init([a, self.types[0]],
+                                            [b, self.types[1]], self.comm)
+        else:
+            self.plan.set_buffers(a, b)
+        self.plan.start()
+        self.plan.wait()
+
+    def free(self):
+        super().free()
+        if self.plan is not None:
+            self.plan.free()
+
+
 def fft(field, transfers):
     """The transform of a pencil along axis 0, as one along axis 2, and the
     seconds spent in transfers."""
@@ -131,7 +155,7 @@ def main():
     whole = np.random.default_rng(1).random((n, n, n)) + 0j
     field = whole[piece].copy()
     ways = {}
-    for kind in (ByAlltoallw, ByRota):
+    for kind in (ByAlltoallw, ByTypes, ByRota):
         ways[kind.__name__] = [
             kind(first, (n, n, field.shape[2]), 0, 1),
             kind(second, (share(n, first.size, first.rank).stop -

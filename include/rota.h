@@ -38,9 +38,10 @@
  *   its node, whether they sleep in a wait of Rota's, do not, or are gone.
  *
  *   Ranks that die. Where the process of a rank of the node is killed, waits and
- *   tests of plans that may need it fail within some seconds (MPI_ERR_OTHER, with
- *   the rank), if node memory carries messages of the plan; such a plan can only be
- *   freed. Of other ranks Rota knows what MPI reports.
+ *   tests of the communicator's plans fail within some seconds (MPI_ERR_OTHER, with
+ *   the rank), also where MPI carries their messages, if the two ranks share node
+ *   memory by any plan on it; such a plan can only be freed. Of other ranks Rota
+ *   knows what MPI reports.
  *
  *   Threads. One thread at a time per plan. Under MPI_THREAD_MULTIPLE
  *   different threads may use different plans; under the lower levels Rota
@@ -65,8 +66,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROTA_VERSION_MAJOR 0
-#define ROTA_VERSION_MINOR 1
+#define ROTA_VERSION_MAJOR 1
+#define ROTA_VERSION_MINOR 0
 #define ROTA_VERSION_PATCH 0
 /* 0x00MMmmpp; rota_version gives the same of the library in use. */
 #define ROTA_VERSION_NUMBER                                                    \
@@ -562,6 +563,8 @@ ROTA_API int rota_wait(rota_plan *plan);
 
 /* Wait for n plans, in any order of completion. Returns the first error found,
  * in order of the array, after all are complete.
+ * Exchanges are waited for one by one, in any order: each wait advances all that is
+ * active.
  * Errors: as rota_wait; MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for a NULL
  * array. */
 ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
@@ -774,6 +777,11 @@ ROTA_API int rota_version(void);
  *   rota_leaders    ROTA_LEADERS    leaders of a node in algorithms that have
  *                                   several, 1..2^20; all its ranks
  *                                   if they are fewer
+ *   rota_pieces     ROTA_PIECES     messages in which leaders send what they have
+ *                                   for another node, in algorithms that
+ *                                   gather one while another is under way,
+ *                                   1..2^20; one for each rank there if they
+ *                                   are fewer
  *   rota_node_size  ROTA_NODE_SIZE  let algorithms take every so many ranks, in
  *                                   order, for a node, 1..2^20, as if there
  *                                   were more nodes than there are or fewer;

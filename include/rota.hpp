@@ -10,16 +10,17 @@
  *   the communicator comes first, which ends the program unless it is
  *   MPI_ERRORS_RETURN or the program's own.
  *
- *   Buffers. A contiguous range (std::vector, std::array, std::span) whose
- *   elements have a datatype (rota::datatype), or a pointer and an MPI_Datatype
- *   as rota::buffer{pointer, type}. Ranges are not copied and must outlive the
- *   plan.
+ *   Buffers. A contiguous range (std::vector, std::array, std::span), or a
+ *   pointer, whose elements have a datatype (rota::datatype); or a pointer and an
+ *   MPI_Datatype as rota::buffer{pointer, type}. Buffers are not copied and must
+ *   outlive the plan.
  *
  *   Counts and displacements. Contiguous ranges, of int both, or of MPI_Count
  *   and MPI_Aint: then the large-count function is called. rota::packed makes
  *   displacements of blocks that lie end to end.
  *
- *   Lifetime. Plans can be moved and not copied. The destructor of an active
+ *   Lifetime. Plans can be moved and not copied; one that is made without
+ *   arguments is none, to be assigned to. The destructor of an active
  *   plan waits for it, as its buffers are in use until then; after MPI_Finalize
  *   it does nothing.
  */
@@ -117,6 +118,14 @@ template <class Counts, class Displs> constexpr bool large()
         "and MPI_Aint");
     return wide;
 }
+template <class SendCounts, class SDispls, class RecvCounts, class RDispls>
+constexpr bool large()
+{
+    constexpr bool wide = large<SendCounts, SDispls>();
+    static_assert(wide == large<RecvCounts, RDispls>(),
+                  "counts are of one kind on both sides");
+    return wide;
+}
 
 /* The one of two functions that takes the counts at hand. */
 template <bool large, class Small, class Large>
@@ -126,6 +135,16 @@ constexpr auto pick([[maybe_unused]] Small small, [[maybe_unused]] Large wide)
         return wide;
     else
         return small;
+}
+
+/* The plan of a rota_..._init function, whose arguments these are but for the
+ * last; nullptr where it fails and the code is wanted. */
+template <class Init, class... Arguments>
+rota_plan *make(int *code, Init init, Arguments... arguments)
+{
+    rota_plan *made = nullptr;
+    succeeded(init(arguments..., &made), code);
+    return made;
 }
 
 /* A text that a function writes once it knows how much room there is. */
@@ -191,6 +210,12 @@ template <class Void> struct basic_buffer {
               class = decltype(datatype<T>::get())>
     basic_buffer(Range &&range)
         : data(std::data(range)), type(datatype<T>::get())
+    {
+    }
+
+    template <class T, class = decltype(datatype<std::remove_cv_t<T>>::get())>
+    basic_buffer(T *where)
+        : data(where), type(datatype<std::remove_cv_t<T>>::get())
     {
     }
 };
@@ -372,17 +397,13 @@ plan alltoallv_init(const_buffer send, const SendCounts &sendcounts,
                     MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
                     int *code = nullptr)
 {
-    constexpr bool large = detail::large<SendCounts, SDispls>();
-    static_assert(large == detail::large<RecvCounts, RDispls>(),
-                  "counts are of one kind on both sides");
-    rota_plan *made = nullptr;
-    detail::succeeded(
-        detail::pick<large>(rota_alltoallv_init, rota_alltoallv_init_c)(
-            send.data, std::data(sendcounts), std::data(sdispls), send.type,
-            recv.data, std::data(recvcounts), std::data(rdispls), recv.type,
-            comm, info, &made),
-        code);
-    return plan(made);
+    constexpr bool large =
+        detail::large<SendCounts, SDispls, RecvCounts, RDispls>();
+    return plan(detail::make(
+        code, detail::pick<large>(rota_alltoallv_init, rota_alltoallv_init_c),
+        send.data, std::data(sendcounts), std::data(sdispls), send.type,
+        recv.data, std::data(recvcounts), std::data(rdispls), recv.type, comm,
+        info));
 }
 
 /* A datatype for each block, in contiguous ranges, and displacements in bytes.
@@ -397,17 +418,13 @@ plan alltoallw_init(const void *send, const SendCounts &sendcounts,
                     MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
                     int *code = nullptr)
 {
-    constexpr bool large = detail::large<SendCounts, SDispls>();
-    static_assert(large == detail::large<RecvCounts, RDispls>(),
-                  "counts are of one kind on both sides");
-    rota_plan *made = nullptr;
-    detail::succeeded(
-        detail::pick<large>(rota_alltoallw_init, rota_alltoallw_init_c)(
-            send, std::data(sendcounts), std::data(sdispls),
-            std::data(sendtypes), recv, std::data(recvcounts),
-            std::data(rdispls), std::data(recvtypes), comm, info, &made),
-        code);
-    return plan(made);
+    constexpr bool large =
+        detail::large<SendCounts, SDispls, RecvCounts, RDispls>();
+    return plan(detail::make(
+        code, detail::pick<large>(rota_alltoallw_init, rota_alltoallw_init_c),
+        send, std::data(sendcounts), std::data(sdispls), std::data(sendtypes),
+        recv, std::data(recvcounts), std::data(rdispls), std::data(recvtypes),
+        comm, info));
 }
 
 /* Counts of type int or MPI_Count. */
@@ -417,13 +434,10 @@ plan alltoall_init(const_buffer send, Count sendcount, buffer recv,
                    MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
 {
     constexpr bool large = sizeof(Count) > sizeof(int);
-    rota_plan *made = nullptr;
-    detail::succeeded(
-        detail::pick<large>(rota_alltoall_init, rota_alltoall_init_c)(
-            send.data, sendcount, send.type, recv.data, recvcount, recv.type,
-            comm, info, &made),
-        code);
-    return plan(made);
+    return plan(detail::make(
+        code, detail::pick<large>(rota_alltoall_init, rota_alltoall_init_c),
+        send.data, sendcount, send.type, recv.data, recvcount, recv.type, comm,
+        info));
 }
 
 /* Among the neighbours of comm's process topology. */
@@ -434,17 +448,15 @@ plan neighbor_alltoallv_init(const_buffer send, const SendCounts &sendcounts,
                              const RDispls &rdispls, MPI_Comm comm,
                              MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
 {
-    constexpr bool large = detail::large<SendCounts, SDispls>();
-    static_assert(large == detail::large<RecvCounts, RDispls>(),
-                  "counts are of one kind on both sides");
-    rota_plan *made = nullptr;
-    detail::succeeded(detail::pick<large>(rota_neighbor_alltoallv_init,
-                                          rota_neighbor_alltoallv_init_c)(
-                          send.data, std::data(sendcounts), std::data(sdispls),
-                          send.type, recv.data, std::data(recvcounts),
-                          std::data(rdispls), recv.type, comm, info, &made),
-                      code);
-    return plan(made);
+    constexpr bool large =
+        detail::large<SendCounts, SDispls, RecvCounts, RDispls>();
+    return plan(
+        detail::make(code,
+                     detail::pick<large>(rota_neighbor_alltoallv_init,
+                                         rota_neighbor_alltoallv_init_c),
+                     send.data, std::data(sendcounts), std::data(sdispls),
+                     send.type, recv.data, std::data(recvcounts),
+                     std::data(rdispls), recv.type, comm, info));
 }
 
 template <class Count>
@@ -453,13 +465,11 @@ plan neighbor_alltoall_init(const_buffer send, Count sendcount, buffer recv,
                             MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
 {
     constexpr bool large = sizeof(Count) > sizeof(int);
-    rota_plan *made = nullptr;
-    detail::succeeded(detail::pick<large>(rota_neighbor_alltoall_init,
-                                          rota_neighbor_alltoall_init_c)(
-                          send.data, sendcount, send.type, recv.data, recvcount,
-                          recv.type, comm, info, &made),
-                      code);
-    return plan(made);
+    return plan(detail::make(code,
+                             detail::pick<large>(rota_neighbor_alltoall_init,
+                                                 rota_neighbor_alltoall_init_c),
+                             send.data, sendcount, send.type, recv.data,
+                             recvcount, recv.type, comm, info));
 }
 
 /* Likewise with a type for each block, and displacements in bytes, of MPI_Aint. */
@@ -474,16 +484,27 @@ plan neighbor_alltoallw_init(const void *send, const SendCounts &sendcounts,
 {
     constexpr bool large =
         sizeof(detail::element<const SendCounts>) > sizeof(int);
-    rota_plan *made = nullptr;
-    detail::succeeded(detail::pick<large>(rota_neighbor_alltoallw_init,
-                                          rota_neighbor_alltoallw_init_c)(
-                          send, std::data(sendcounts), std::data(sdispls),
-                          std::data(sendtypes), recv, std::data(recvcounts),
-                          std::data(rdispls), std::data(recvtypes), comm, info,
-                          &made),
-                      code);
-    return plan(made);
+    return plan(
+        detail::make(code,
+                     detail::pick<large>(rota_neighbor_alltoallw_init,
+                                         rota_neighbor_alltoallw_init_c),
+                     send, std::data(sendcounts), std::data(sdispls),
+                     std::data(sendtypes), recv, std::data(recvcounts),
+                     std::data(rdispls), std::data(recvtypes), comm, info));
 }
+
+namespace detail
+{
+
+template <class Range> std::vector<rota_plan *> handles(Range &plans)
+{
+    std::vector<rota_plan *> all;
+    for (const auto &one : plans)
+        all.push_back(one.handle());
+    return all;
+}
+
+} // namespace detail
 
 /* Starts all of the plans given. */
 template <class... Plans> void startall(int *code, plan &first, Plans &...rest)
@@ -496,6 +517,15 @@ template <class... Plans> void startall(plan &first, Plans &...rest)
     startall(nullptr, first, rest...);
 }
 
+/* Starts all plans of a contiguous range, such as std::vector<rota::plan>. */
+template <class Range, class = detail::element<Range>>
+void startall(Range &plans, int *code = nullptr)
+{
+    const auto all = detail::handles(plans);
+    detail::succeeded(rota_startall(static_cast<int>(all.size()), all.data()),
+                      code);
+}
+
 /* Waits for all of the plans given. */
 template <class... Plans>
 void waitall(int *code, basic_plan &first, Plans &...rest)
@@ -506,6 +536,15 @@ void waitall(int *code, basic_plan &first, Plans &...rest)
 template <class... Plans> void waitall(basic_plan &first, Plans &...rest)
 {
     waitall(nullptr, first, rest...);
+}
+
+/* Waits for all plans of a contiguous range. */
+template <class Range, class = detail::element<Range>>
+void waitall(Range &plans, int *code = nullptr)
+{
+    const auto all = detail::handles(plans);
+    detail::succeeded(rota_waitall(static_cast<int>(all.size()), all.data()),
+                      code);
 }
 
 /* -------------------------------------------------------------------------
@@ -525,9 +564,8 @@ class varying_plan : public basic_plan
                const RecvCounts &recvcounts, const RDispls &rdispls,
                int *code = nullptr)
     {
-        constexpr bool large = detail::large<SendCounts, SDispls>();
-        static_assert(large == detail::large<RecvCounts, RDispls>(),
-                      "counts are of one kind on both sides");
+        constexpr bool large =
+            detail::large<SendCounts, SDispls, RecvCounts, RDispls>();
         detail::succeeded(
             detail::pick<large>(rota_alltoallv_start, rota_alltoallv_start_c)(
                 handle_, send.data, std::data(sendcounts), std::data(sdispls),
@@ -546,10 +584,8 @@ inline varying_plan alltoallv_varying_init(std::size_t max_block,
                                            MPI_Info info = MPI_INFO_NULL,
                                            int *code = nullptr)
 {
-    rota_plan *made = nullptr;
-    detail::succeeded(
-        rota_alltoallv_varying_init(max_block, type, comm, info, &made), code);
-    return varying_plan(made);
+    return varying_plan(detail::make(code, rota_alltoallv_varying_init,
+                                     max_block, type, comm, info));
 }
 
 /* Among the neighbours of comm's process topology. */
@@ -558,11 +594,8 @@ neighbor_alltoallv_varying_init(std::size_t max_block, MPI_Datatype type,
                                 MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
                                 int *code = nullptr)
 {
-    rota_plan *made = nullptr;
-    detail::succeeded(rota_neighbor_alltoallv_varying_init(max_block, type,
-                                                           comm, info, &made),
-                      code);
-    return varying_plan(made);
+    return varying_plan(detail::make(code, rota_neighbor_alltoallv_varying_init,
+                                     max_block, type, comm, info));
 }
 
 namespace detail
@@ -625,36 +658,113 @@ template <class T> class received : public view<T>
     view<const MPI_Aint> displs_;
 };
 
-/* An exchange: receivers know nothing beforehand. Collective over comm. */
-template <class T> class exchange : public basic_plan
+namespace detail
+{
+
+/* What exchanges have in common: an active one cannot be freed, so its destructor
+ * lets Finish collect its blocks. */
+template <class T, int (*Finish)(rota_plan *)>
+class basic_exchange : public basic_plan
 {
   public:
-    explicit exchange(MPI_Comm comm, std::size_t max_block = ROTA_UNBOUNDED,
-                      MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+    basic_exchange() = default;
+    basic_exchange(basic_exchange &&other) noexcept
+        : basic_plan(std::move(other)),
+          active_(std::exchange(other.active_, false))
     {
-        int P = 0;
-        if (detail::succeeded(rota_exchange_init(max_block, datatype<T>::get(),
-                                                 comm, info, &handle_),
-                              code)) {
-            MPI_Comm_size(comm, &P);
-            make_room(P);
-        }
     }
-    exchange(exchange &&other) noexcept = default;
-    exchange &operator=(exchange &&other) noexcept
+    basic_exchange &operator=(basic_exchange &&other) noexcept
     {
         if (this != &other) {
             settle();
             basic_plan::operator=(std::move(other));
-            counts_ = std::move(other.counts_);
-            displs_ = std::move(other.displs_);
-            active_ = other.active_;
+            active_ = std::exchange(other.active_, false);
         }
         return *this;
     }
-    ~exchange()
+    ~basic_exchange()
     {
         settle();
+    }
+
+    /* Where blocks go from the next wait on; nullptr: the plan's own. */
+    void set_buffer(T *where, std::size_t elements, int *code = nullptr)
+    {
+        succeeded(
+            rota_exchange_set_buffer(handle_, where, elements * sizeof(T)),
+            code);
+    }
+
+  protected:
+    explicit basic_exchange(rota_plan *handle) noexcept : basic_plan(handle)
+    {
+    }
+
+    void started(int result, int *code)
+    {
+        active_ = succeeded(result, code) || active_;
+    }
+
+    /* Whether a wait with that result has blocks. */
+    bool waited(int result, int *code)
+    {
+        const int found =
+            result == MPI_SUCCESS ? MPI_SUCCESS : rota::error_class(result);
+        /* These two leave the plan active, for another wait. */
+        active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
+        /* With a block above the bound all else has come. */
+        return succeeded(result, code) || found == MPI_ERR_COUNT;
+    }
+
+  private:
+    void settle() noexcept
+    {
+        int finalized = 0, code;
+        MPI_Finalized(&finalized);
+        if (handle_ && active_ && !finalized) {
+            set_buffer(nullptr, 0, &code);
+            Finish(handle_);
+        }
+        active_ = false;
+    }
+
+    bool active_ = false;
+};
+
+inline int finish_exchange(rota_plan *plan)
+{
+    void *where = nullptr;
+    return rota_exchange_wait_c(plan, &where, nullptr, nullptr);
+}
+
+inline int finish_sparse(rota_plan *plan)
+{
+    void *where = nullptr;
+    int n = 0;
+    return rota_exchange_wait_sparse_c(plan, &where, &n, nullptr, nullptr,
+                                       nullptr);
+}
+
+} // namespace detail
+
+/* An exchange: receivers know nothing beforehand. Collective over comm. */
+template <class T>
+class exchange : public detail::basic_exchange<T, detail::finish_exchange>
+{
+    using base = detail::basic_exchange<T, detail::finish_exchange>;
+
+  public:
+    exchange() = default;
+    explicit exchange(MPI_Comm comm, std::size_t max_block = ROTA_UNBOUNDED,
+                      MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+        : base(detail::make(code, rota_exchange_init, max_block,
+                            datatype<T>::get(), comm, info))
+    {
+        int P = 0;
+        if (*this) {
+            MPI_Comm_size(comm, &P);
+            make_room(P);
+        }
     }
 
     template <class Counts, class Displs>
@@ -662,39 +772,26 @@ template <class T> class exchange : public basic_plan
                int *code = nullptr)
     {
         constexpr bool large = detail::large<Counts, Displs>();
-        active_ =
-            detail::succeeded(
-                detail::pick<large>(rota_exchange_start, rota_exchange_start_c)(
-                    handle_, send.data, std::data(counts), std::data(displs)),
-                code) ||
-            active_;
+        this->started(
+            detail::pick<large>(rota_exchange_start, rota_exchange_start_c)(
+                this->handle_, send.data, std::data(counts), std::data(displs)),
+            code);
     }
 
     received<T> wait(int *code = nullptr)
     {
         void *where = nullptr;
-        const int result = rota_exchange_wait_c(handle_, &where, counts_.data(),
-                                                displs_.data());
-        const int found =
-            result == MPI_SUCCESS ? MPI_SUCCESS : error_class(result);
-        /* These two leave the plan active, for another wait. */
-        active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
-        /* With a block above the bound all else has come. */
-        if (!detail::succeeded(result, code) && found != MPI_ERR_COUNT)
+        const int result = rota_exchange_wait_c(this->handle_, &where,
+                                                counts_.data(), displs_.data());
+        if (!this->waited(result, code))
             return {};
         return {static_cast<T *>(where), counts_, displs_};
     }
 
-    /* Where blocks go from the next wait on; nullptr: the plan's own. */
-    void set_buffer(T *where, std::size_t elements, int *code = nullptr)
-    {
-        detail::succeeded(
-            rota_exchange_set_buffer(handle_, where, elements * sizeof(T)),
-            code);
-    }
-
   protected:
-    exchange() = default; /* none yet */
+    explicit exchange(rota_plan *handle) noexcept : base(handle)
+    {
+    }
 
     /* For blocks of so many sources. */
     void make_room(int n)
@@ -704,21 +801,8 @@ template <class T> class exchange : public basic_plan
     }
 
   private:
-    /* An active exchange cannot be freed. */
-    void settle() noexcept
-    {
-        int finalized = 0, code;
-        MPI_Finalized(&finalized);
-        if (handle_ && active_ && !finalized) {
-            set_buffer(nullptr, 0, &code);
-            wait(&code);
-        }
-        active_ = false;
-    }
-
     std::vector<MPI_Count> counts_; /* [P], or of each source */
     std::vector<MPI_Aint> displs_;  /* likewise */
-    bool active_ = false;
 };
 
 /* An exchange among the neighbours of comm's process topology. Blocks are those
@@ -726,15 +810,15 @@ template <class T> class exchange : public basic_plan
 template <class T> class neighbor_exchange : public exchange<T>
 {
   public:
+    neighbor_exchange() = default;
     explicit neighbor_exchange(MPI_Comm comm,
                                std::size_t max_block = ROTA_UNBOUNDED,
                                MPI_Info info = MPI_INFO_NULL,
                                int *code = nullptr)
+        : exchange<T>(detail::make(code, rota_neighbor_exchange_init, max_block,
+                                   datatype<T>::get(), comm, info))
     {
-        if (detail::succeeded(
-                rota_neighbor_exchange_init(max_block, datatype<T>::get(), comm,
-                                            info, &this->handle_),
-                code))
+        if (*this)
             this->make_room(detail::count_sources(comm));
     }
 };
@@ -785,33 +869,18 @@ template <class T> class sparse_received : public view<T>
 
 /* An exchange in which each start lists the ranks that it sends to. Collective
  * over comm. */
-template <class T> class sparse_exchange : public basic_plan
+template <class T>
+class sparse_exchange : public detail::basic_exchange<T, detail::finish_sparse>
 {
+    using base = detail::basic_exchange<T, detail::finish_sparse>;
+
   public:
+    sparse_exchange() = default;
     explicit sparse_exchange(MPI_Comm comm, MPI_Info info = MPI_INFO_NULL,
                              int *code = nullptr)
+        : base(detail::make(code, rota_exchange_init_sparse, datatype<T>::get(),
+                            comm, info))
     {
-        detail::succeeded(
-            rota_exchange_init_sparse(datatype<T>::get(), comm, info, &handle_),
-            code);
-    }
-    sparse_exchange(sparse_exchange &&other) noexcept
-        : basic_plan(std::move(other)),
-          active_(std::exchange(other.active_, false))
-    {
-    }
-    sparse_exchange &operator=(sparse_exchange &&other) noexcept
-    {
-        if (this != &other) {
-            settle();
-            basic_plan::operator=(std::move(other));
-            active_ = std::exchange(other.active_, false);
-        }
-        return *this;
-    }
-    ~sparse_exchange()
-    {
-        settle();
     }
 
     /* dests is a range of int, as long as counts and displs. */
@@ -820,14 +889,12 @@ template <class T> class sparse_exchange : public basic_plan
                const Displs &displs, int *code = nullptr)
     {
         constexpr bool large = detail::large<Counts, Displs>();
-        active_ =
-            detail::succeeded(
-                detail::pick<large>(rota_exchange_start_sparse,
-                                    rota_exchange_start_sparse_c)(
-                    handle_, send.data, static_cast<int>(std::size(dests)),
-                    std::data(dests), std::data(counts), std::data(displs)),
-                code) ||
-            active_;
+        this->started(detail::pick<large>(rota_exchange_start_sparse,
+                                          rota_exchange_start_sparse_c)(
+                          this->handle_, send.data,
+                          static_cast<int>(std::size(dests)), std::data(dests),
+                          std::data(counts), std::data(displs)),
+                      code);
     }
 
     sparse_received<T> wait(int *code = nullptr)
@@ -838,39 +905,12 @@ template <class T> class sparse_exchange : public basic_plan
         const MPI_Count *counts = nullptr;
         const MPI_Aint *displs = nullptr;
         const int result = rota_exchange_wait_sparse_c(
-            handle_, &where, &n, &sources, &counts, &displs);
-        const int found =
-            result == MPI_SUCCESS ? MPI_SUCCESS : error_class(result);
-        /* These two leave the plan active, for another wait. */
-        active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
-        if (!detail::succeeded(result, code))
+            this->handle_, &where, &n, &sources, &counts, &displs);
+        if (!this->waited(result, code))
             return {};
         return {static_cast<T *>(where), static_cast<std::size_t>(n), sources,
                 counts, displs};
     }
-
-    /* Where blocks go from the next wait on; nullptr: the plan's own. */
-    void set_buffer(T *where, std::size_t elements, int *code = nullptr)
-    {
-        detail::succeeded(
-            rota_exchange_set_buffer(handle_, where, elements * sizeof(T)),
-            code);
-    }
-
-  private:
-    /* An active exchange cannot be freed. */
-    void settle() noexcept
-    {
-        int finalized = 0, code;
-        MPI_Finalized(&finalized);
-        if (handle_ && active_ && !finalized) {
-            set_buffer(nullptr, 0, &code);
-            wait(&code);
-        }
-        active_ = false;
-    }
-
-    bool active_ = false;
 };
 
 /* -------------------------------------------------------------------------

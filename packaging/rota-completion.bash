@@ -10,7 +10,8 @@ _rota_options()
             --inits --block --starts --seed --time-limit --json --csv \
             --check-json --replay --help ;;
     rota-draw)
-        echo --algo --ranks --radix --batch --leaders --node-size --rank \
+        echo --algo --ranks --radix --batch --leaders --pieces \
+            --node-size --rank \
             --format --plan --run --help ;;
     rota-info) echo --help ;;
     rota-price)

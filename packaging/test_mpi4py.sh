@@ -2,7 +2,7 @@
 # test_mpi4py.sh ROOT CMAKE MPICC MPIEXEC... - the Python package with an mpi4py
 # built from source for the MPI of MPICC, as Debian's is for one MPI only.
 #
-# The source is a folder that ROTA_MPI4PY_SOURCE in the environment names, or is
+# The source is a folder that ROTA_TEST_MPI4PY_SOURCE in the environment names, or is
 # got by pip. Exit code 77, with the reason: skipped.
 set -u
 root=$(cd "${1:?}" && pwd) || exit 1
@@ -19,14 +19,14 @@ python=${PYTHON:-/usr/bin/python3}
 }
 command -v meson >/dev/null || { echo "skipped: meson is not installed"; exit 77; }
 mkdir "$work/mpi4py"
-if [ -n "${ROTA_MPI4PY_SOURCE:-}" ]; then
-    cp -R "$ROTA_MPI4PY_SOURCE"/. "$work/mpi4py" || exit 1
+if [ -n "${ROTA_TEST_MPI4PY_SOURCE:-}" ]; then
+    cp -R "$ROTA_TEST_MPI4PY_SOURCE"/. "$work/mpi4py" || exit 1
 elif "$python" -m pip download -q --no-deps --no-build-isolation --retries 0 \
     --timeout 10 --no-binary :all: -d "$work" mpi4py==3.1.6 >"$work/out" 2>&1
 then
     tar xzf "$work"/mpi4py-*.tar.gz --strip-components 1 -C "$work/mpi4py"
 else
-    echo "skipped: no source of mpi4py: ROTA_MPI4PY_SOURCE names none, and pip" \
+    echo "skipped: no source of mpi4py: ROTA_TEST_MPI4PY_SOURCE names none, and pip" \
         "gets none"
     exit 77
 fi

@@ -56,7 +56,7 @@ fi
 mkdir "$work/rota"
 cp "$root"/tests/install/consumer.* "$root/python/tests/test_rota.py" \
     "$work/rota"
-for package in librota0.1 librota-dev librota-fortran0.1 librota-fortran-dev \
+for package in librota1 librota-dev librota-fortran1 librota-fortran-dev \
     rota-tools python3-rota; do
     cp "$packages/${package}"_*.deb "$work/rota" || exit 1
 done
@@ -90,7 +90,7 @@ rota-draw --algo parlogna --radix 2 --ranks 4 >/dev/null
 timeout 60 mpiexec.mpich -n 2 rota-bench --sizes 8 --iters 5 >/dev/null
 test -s /usr/share/man/man1/rota-bench.1.gz
 test -s /usr/share/bash-completion/completions/rota-draw
-apt-get purge -q -y librota0.1 rota-tools python3-rota
+apt-get purge -q -y librota1 rota-tools python3-rota
 ! find /usr -name '*rota*' -not -path '*rotat*' | grep -E 'librota|/rota'
 END
 step "fresh Debian" mmdebstrap --variant=minbase \

@@ -83,7 +83,7 @@ def spack():
 
 
 def easybuild():
-    names = {"SHLIB_EXT": "so"}
+    names = {"SHLIB_EXT": "so", "SOURCELOWER_TAR_GZ": "rota.tar.gz"}
     exec(compile(read("packaging/easybuild/rota.eb"), "rota.eb", "exec"), names)
     for wanted in ("easyblock", "name", "version", "homepage", "description",
                    "toolchain", "sources", "sanity_check_paths", "moduleclass"):

@@ -4,8 +4,8 @@
 #
 # Programs that were linked with a library of the same soname go on working only
 # if what they use stays as it is. So what is removed or changed takes another
-# soname, a new minor version before 1.0 (src/CMakeLists.txt); what is added does
-# not. Either is to be meant: --write records it.
+# soname, that is a new major version (docs/stability.md); what is added does not.
+# Either is to be meant: --write records it.
 set -u
 export LC_ALL=C
 root=${1:?}
@@ -41,7 +41,7 @@ fi
 diff -u "$record" "$work/now" >"$work/diff" && exit 0
 sed -n '4,$p' "$work/diff"
 if grep -q '^-[^-]' "$work/diff" && ! grep -q '^-soname' "$work/diff"; then
-    echo "changed under the same soname; a new minor version is needed"
+    echo "changed under the same soname; a new major version is needed"
 fi
 echo "to record it: sh tests/check_abi.sh . build/src/librota.so --write"
 exit 1

@@ -36,8 +36,9 @@ typedef struct pending {
 enum { BUCKETS = 1 << 20 };
 
 typedef struct flow {
-    uint32_t *wants;  /* [sends of the phase] still to come before each */
-    uint32_t *queue;  /* [sends of the phase] ready, in order */
+    uint32_t *wants; /* [sends of the phase] still to come before each */
+    uint32_t *queue; /* sends of the schedule and, their number added, groups of
+                         copies: ready, in order */
     uint32_t at, end; /* of queue */
     bool posting;
 } flow;
@@ -60,11 +61,14 @@ typedef struct rank {
     flow flow;
 } rank;
 
-/* Which sends of a flow wait for which receives, of a representative. */
+/* Which sends of a flow wait for which receives, of a representative, and groups
+ * of copies with the messages that they are of. */
 typedef struct waits {
     uint32_t *begin; /* [n receives + 1] of those in send */
     uint32_t *send;
-    uint32_t *wants; /* [n sends] */
+    uint32_t *wants;    /* [n sends] */
+    rota_group *group;  /* copies of the schedule */
+    uint32_t *of_phase; /* [n phases + 1] its first group */
 } waits;
 
 typedef struct sim {
@@ -308,7 +312,11 @@ static double shared_ns(const sim *x, const transfer *f)
 /* Of the sender's time. */
 static double post_ns(const sim *x, const transfer *f)
 {
-    return is_shared(x, f) ? shared_ns(x, f) : price(x, ROTA_TERM_POSTED);
+    if (is_shared(x, f))
+        return shared_ns(x, f);
+    const bool far = node_of(x, f->from) != node_of(x, f->to);
+    const bool past = far && wire_bytes(x, f) > x->m->short_bytes;
+    return price(x, ROTA_TERM_POSTED) + (past ? x->m->past_short : 0);
 }
 
 /* Through shared memory: the receiver takes one message after the other, while
@@ -511,6 +519,14 @@ static part part_of(sim *x, int r, uint32_t rm)
     }
 }
 
+static bool comes_shared(const sim *x, int r, uint32_t rm)
+{
+    const int peer = sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm].peer;
+
+    return x->c->shared &&
+           node_of(x, sim_peer(&x->t, r, peer)) == node_of(x, r);
+}
+
 static void enter_whole(sim *x, int r, double now)
 {
     rank *const k = &x->rank[r];
@@ -519,18 +535,20 @@ static void enter_whole(sim *x, int r, double now)
     const bool pending = k->n_pending > 0;
 
     make_room(k, end - first);
+    uint32_t by_mpi = 0;
     k->left = 0;
     k->posted = k->awaits = k->open = false;
     k->at = first;
     k->next = p->msg[ROTA_SEND];
     for (uint32_t m = first; m < end; m++) {
         const bool comes = part_of(x, r, m) != CELL;
+        by_mpi += comes && !comes_shared(x, r, m);
         k->came[m - first] = comes ? NAN : 0;
         k->head[m - first] = NAN;
         k->cost[m - first] = 0;
         k->left += comes;
     }
-    k->t = now + k->left * x->m->posted_receive;
+    k->t = now + by_mpi * x->m->posted_receive;
     for (uint32_t m = first; pending && m < end; m++)
         if (isnan(k->came[m - first]))
             release(x, r, m, part_of(x, r, m), now);
@@ -565,14 +583,14 @@ static uint32_t next_send(sim *x, int r, transfer *f)
     return NONE;
 }
 
-static double phase_copies_ns(sim *x, int r)
+/* Of copies from first on before end. */
+static double copies_ns(sim *x, int r, uint32_t first, uint32_t end)
 {
     const sim_rep *const rep = sim_rep_of(&x->t, r);
-    const rota_phase *const p = phase_of(x, r);
     const int shift = r - r % x->t.period, P = x->t.P;
     double bytes = 0, n = 0;
 
-    for (uint32_t c = p->copy; c < p[1].copy; c++) {
+    for (uint32_t c = first; c < end; c++) {
         const sim_label l = rep->copied[c];
         const size_t size =
             sim_block(&x->t, (l.from + shift) % P, (l.to + shift) % P);
@@ -580,6 +598,13 @@ static double phase_copies_ns(sim *x, int r)
         n += size > 0;
     }
     return copy_ns(x, bytes, n);
+}
+
+static double phase_copies_ns(sim *x, int r)
+{
+    const rota_phase *const p = phase_of(x, r);
+
+    return copies_ns(x, r, p->copy, p[1].copy);
 }
 
 static void post_next(sim *x, int r)
@@ -611,8 +636,11 @@ static void post(sim *x, int r, part part, double now)
     k->next = next_send(x, r, &f);
     f.part = part;
     if (part == HEAD && is_in_turn(x, r) && has_bytes(x, &f)) {
+        transfer blocks = f;
+        blocks.part = BLOCKS;
         k->left++;
-        k->t += price(x, ROTA_TERM_POSTED);
+        k->t +=
+            is_shared(x, &f) ? price(x, ROTA_TERM_POSTED) : post_ns(x, &blocks);
         sim_events_add(&x->events, k->t, r, POST, BLOCKS);
         start(x, &f, now);
         return;
@@ -778,9 +806,16 @@ static void go_on_in_window(sim *x, int r, bool sent, double now)
 
 /* ---- phases through which data flow ------------------------------------------------------ */
 
-/* What is handed over by copying can wait for what has come meanwhile. */
+static uint32_t n_sends(const sim *x, int r)
+{
+    return sim_rep_of(&x->t, r)->s.msgs[ROTA_SEND].n;
+}
+
+/* What is copied or handed over by copying can wait for what has come meanwhile. */
 static bool is_given(const sim *x, int r, uint32_t m)
 {
+    if (m >= n_sends(x, r))
+        return true;
     const transfer f = send_of(x, r, m);
 
     return is_handed(x, &f) &&
@@ -810,11 +845,29 @@ static void post_ready(sim *x, int r)
             break;
         }
     const uint32_t m = q->queue[q->at];
-    f = send_of(x, r, m);
-    f.size = sim_message(&x->t, f.to, f.rm);
     q->posting = true;
-    k->t += pack_ns(x, &f) + post_ns(x, &f);
+    if (m >= n_sends(x, r)) {
+        const rota_group *const g =
+            &x->waits[r % x->t.period].group[m - n_sends(x, r)];
+        k->t += copies_ns(x, r, g->first, g->end);
+    } else {
+        f = send_of(x, r, m);
+        f.size = sim_message(&x->t, f.to, f.rm);
+        k->t += pack_ns(x, &f) + post_ns(x, &f);
+    }
     sim_events_add(&x->events, k->t, r, POST, m);
+}
+
+/* The groups of a message, or of none, can be copied. */
+static void add_groups(sim *x, int r, rota_dir dir, uint32_t m)
+{
+    const waits *const w = &x->waits[r % x->t.period];
+    const uint32_t *const of = &w->of_phase[step_of(x, r)->phase];
+    flow *const q = &x->rank[r].flow;
+
+    for (uint32_t g = of[0]; g < of[1]; g++)
+        if (w->group[g].dir == dir && w->group[g].m == m)
+            q->queue[q->end++] = n_sends(x, r) + g;
 }
 
 static void enter_flow(sim *x, int r, double now)
@@ -823,20 +876,48 @@ static void enter_flow(sim *x, int r, double now)
     const rota_phase *const p = phase_of(x, r);
     const waits *const w = &x->waits[r % x->t.period];
     const uint32_t n = p[1].msg[ROTA_SEND] - p->msg[ROTA_SEND];
+    const uint32_t *const of = &w->of_phase[step_of(x, r)->phase];
+    const uint32_t groups = of[1] - of[0];
     flow *const q = &k->flow;
 
     *q = (flow){inside_must(malloc((n + 1ul) * sizeof *q->wants)),
-                inside_must(malloc((n + 1ul) * sizeof *q->queue)), 0, 0, false};
+                inside_must(malloc((n + groups + 1ul) * sizeof *q->queue)), 0,
+                0, false};
     k->posted = true;
-    k->left = n + p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
-    k->t = now + phase_copies_ns(x, r);
+    k->left = n + groups + p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
+    k->t = now;
     for (uint32_t i = 0; i < n; i++) {
+        add_groups(x, r, ROTA_SEND, p->msg[ROTA_SEND] + i);
         q->wants[i] = w->wants[p->msg[ROTA_SEND] + i];
         if (q->wants[i] == 0)
             q->queue[q->end++] = p->msg[ROTA_SEND] + i;
     }
+    add_groups(x, r, ROTA_SEND, ROTA_NO_MSG);
     for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++)
         release(x, r, m, ALL, now);
+    post_ready(x, r);
+    finish_flow(x, r);
+}
+
+/* A send of the flow has one less to wait for. */
+static void let_go(sim *x, int r, uint32_t m)
+{
+    flow *const q = &x->rank[r].flow;
+
+    if (--q->wants[m - phase_of(x, r)->msg[ROTA_SEND]] == 0)
+        q->queue[q->end++] = m;
+}
+
+static void finish_group(sim *x, int r, uint32_t g)
+{
+    const rota_group *const group = &x->waits[r % x->t.period].group[g];
+    flow *const q = &x->rank[r].flow;
+
+    q->posting = false;
+    q->at++;
+    x->rank[r].left--;
+    if (group->dir == ROTA_SEND && group->m != ROTA_NO_MSG)
+        let_go(x, r, group->m);
     post_ready(x, r);
     finish_flow(x, r);
 }
@@ -844,8 +925,12 @@ static void enter_flow(sim *x, int r, double now)
 static void post_in_flow(sim *x, int r, uint32_t m, double now)
 {
     flow *const q = &x->rank[r].flow;
-    transfer f = send_of(x, r, m);
 
+    if (m >= n_sends(x, r)) {
+        finish_group(x, r, m - n_sends(x, r));
+        return;
+    }
+    transfer f = send_of(x, r, m);
     f.size = sim_message(&x->t, f.to, f.rm);
     q->posting = false;
     q->at++;
@@ -857,7 +942,6 @@ static void come_in_flow(sim *x, int r, uint32_t m, double now)
 {
     rank *const k = &x->rank[r];
     const waits *const w = &x->waits[r % x->t.period];
-    const uint32_t first = phase_of(x, r)->msg[ROTA_SEND];
     const sim_rep *const rep = sim_rep_of(&x->t, r);
     transfer f = {.from =
                       sim_peer(&x->t, r, rep->s.msgs[ROTA_RECV].msg[m].peer),
@@ -868,11 +952,45 @@ static void come_in_flow(sim *x, int r, uint32_t m, double now)
     f.size = sim_message(&x->t, r, m);
     k->t = rota_larger(k->t, now) + unpack_ns(x, &f);
     k->left--;
+    add_groups(x, r, ROTA_RECV, m);
     for (uint32_t i = w->begin[m]; i < w->begin[m + 1]; i++)
-        if (--k->flow.wants[w->send[i] - first] == 0)
-            k->flow.queue[k->flow.end++] = w->send[i];
+        let_go(x, r, w->send[i]);
     post_ready(x, r);
     finish_flow(x, r);
+}
+
+/* Groups of copies of every flow. */
+static void find_groups(const rota_sched *s, waits *w)
+{
+    uint32_t *in[ROTA_N_DIRS];
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        in[dir] = inside_must(calloc(s->n_blocks, sizeof *in[dir]));
+    w->group = inside_must(malloc((s->n_copies + 1ul) * sizeof *w->group));
+    w->of_phase = inside_must(calloc(s->n_phases + 1ul, sizeof *w->of_phase));
+    for (uint32_t i = 0; i < s->n_phases; i++) {
+        const rota_phase *const p = &s->phase[i];
+        rota_group *const group = w->group + w->of_phase[i];
+        w->of_phase[i + 1] = w->of_phase[i];
+        if (!p->flow)
+            continue;
+        for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+            for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++)
+                for (uint32_t k = s->msgs[dir].msg[m].first;
+                     k < s->msgs[dir].msg[m + 1].first; k++)
+                    in[dir][s->msgs[dir].item[k]] = m + 1;
+        const uint32_t n =
+            rota_flow_groups(s->copy + p->copy, p[1].copy - p->copy, in, group);
+        for (uint32_t g = 0; g < n; g++) {
+            group[g].first += p->copy;
+            group[g].end += p->copy;
+            if (group[g].dir == ROTA_SEND && group[g].m != ROTA_NO_MSG)
+                w->wants[group[g].m]++;
+        }
+        w->of_phase[i + 1] += n;
+    }
+    free(in[0]);
+    free(in[1]);
 }
 
 /* Which receive of its phase brings each block that a send needs. */
@@ -883,8 +1001,8 @@ static waits find_waits(const rota_sched *s)
     uint32_t *const brought =
         inside_must(calloc(s->n_blocks, sizeof *brought)); /* 1 + receive */
     uint32_t *const seen = inside_must(calloc(in->n + 1ul, sizeof *seen));
-    waits w = {inside_must(calloc(in->n + 2ul, sizeof *w.begin)), NULL,
-               inside_must(calloc(out->n + 1ul, sizeof *w.wants))};
+    waits w = {.begin = inside_must(calloc(in->n + 2ul, sizeof *w.begin)),
+               .wants = inside_must(calloc(out->n + 1ul, sizeof *w.wants))};
 
     for (uint32_t m = 0; m < in->n; m++)
         for (uint32_t i = in->msg[m].first; i < in->msg[m + 1].first; i++)
@@ -912,6 +1030,7 @@ static waits find_waits(const rota_sched *s)
     }
     free(brought);
     free(seen);
+    find_groups(s, &w);
     return w;
 }
 
@@ -946,7 +1065,8 @@ static void enter_node(sim *x, int r, double now)
 {
     const rota_topo *const t = x->t.topo;
     const int n = node_of(x, r), Q = rota_topo_node_size(t, n);
-    const rota_link link = x->c->shared ? ROTA_LINK_DOMAIN : ROTA_LINK_P2P;
+    const bool shared = x->c->shared || x->c->form.pulled;
+    const rota_link link = shared ? ROTA_LINK_DOMAIN : ROTA_LINK_P2P;
     double *const latest = &x->node_latest[n];
 
     *latest = rota_larger(*latest, now);
@@ -1123,6 +1243,8 @@ static void close_sim(sim *x)
         free(x->waits[r].begin);
         free(x->waits[r].send);
         free(x->waits[r].wants);
+        free(x->waits[r].group);
+        free(x->waits[r].of_phase);
     }
     free(x->script);
     free(x->waits);

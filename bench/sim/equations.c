@@ -29,7 +29,7 @@ static terms terms_of(const sim_case *c, const sim_machine *m, double sz)
                    .M = ceil((double)c->P / node),
                    .ppn = node,
                    .ln = leaders < node ? leaders : node,
-                   .n1 = node, /* of one NUMA domain */
+                   .n1 = (double)node / m->domains,
                    .sz = sz};
 }
 

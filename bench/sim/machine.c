@@ -47,8 +47,10 @@ static sim_shape shape_of(const cJSON *network)
 static void check_keys(const cJSON *network)
 {
     static const char *const known[] = {
-        "shape",     "group",          "dims",  "far",     "taper", "hop",
-        "link_byte", "posted_receive", "ports", "domains", NULL};
+        "shape", "group",   "dims",      "far",
+        "taper", "hop",     "link_byte", "posted_receive",
+        "ports", "domains", "short",     "past_short",
+        NULL};
 
     for (const cJSON *item = network->child; item; item = item->next) {
         int i = 0;
@@ -72,6 +74,8 @@ static void read_network(const cJSON *network, sim_machine *m)
     m->hop = number_of(network, "hop", 0);
     m->link_byte = number_of(network, "link_byte", 0);
     m->posted_receive = number_of(network, "posted_receive", m->posted_receive);
+    m->short_bytes = number_of(network, "short", 0);
+    m->past_short = number_of(network, "past_short", 0);
     if (m->ports < 1 || m->domains < 1)
         inside_die("--prices: network: ports and domains are from 1");
     if (m->group < 1 || m->dims < 1 || m->dims > SIM_MOST_DIMS || m->taper <= 0)

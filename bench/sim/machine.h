@@ -25,6 +25,8 @@
  *     "hop"     nanoseconds of each link of a torus
  *     "link_byte"        of them for each byte
  *     "posted_receive"   for a receive in the place of posted
+ *     "short"   bytes that a message between nodes may have, and
+ *     "past_short"       nanoseconds that posting a longer one takes besides
  *     "ports"   (1) of a node, each with a queue: its ranks are spread over
  *               them in order
  *     "domains" (1) of a node, each with memory of its own: its ranks are spread
@@ -51,6 +53,7 @@ typedef struct sim_machine {
     sim_shape shape;
     int group, dims, ports, domains;
     double far, taper, hop, link_byte, posted_receive;
+    double short_bytes, past_short;
 } sim_machine;
 
 /* From a tuning file, or "usual" for the prices that a plan has without one.

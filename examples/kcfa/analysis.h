@@ -16,12 +16,8 @@
 #ifndef ANALYSIS_H
 #define ANALYSIS_H
 
-#include "facts.h"
+#include "joins.h"
 #include "loop.h"
-#include "program.h"
-
-/* Values of 64 bits in a fact about p. */
-size_t analysis_width(const program *p);
 
 /* What is found, on all ranks together. */
 typedef struct {
@@ -36,12 +32,5 @@ analysis_counts analysis_count(const program *p, const fact_set *facts);
  * counts. Collective; blocks. */
 void analysis_run(const program *p, loop_entrant *e, loop_result *result,
                   analysis_counts *counts);
-
-/* The fact that lambda l is entered in env [n_env]. */
-void state_fact(const program *p, int l, const uint64_t env[], uint64_t *fact);
-
-/* The contours that a lambda written in the body of l captures from env. */
-void capture(const program *p, int l, const uint64_t env[], int inner,
-             uint64_t *to);
 
 #endif

@@ -11,11 +11,10 @@
 #include "graph.h"
 #include "must.h"
 #include "options.h"
+#include "traffic.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static const char help[] =
     "What transitive_closure sends at P ranks, found in one process.\n"
@@ -27,23 +26,7 @@ static const char help[] =
     "ROTA_RECORD\n"
     "writes it, for rota-price --replay FOLDER.\n";
 
-/* Of the files (src/plan/record.h). */
-#define MAGIC UINT32_C(0x524f5441)
-#define PLAN UINT32_C(0xffffffff)
-#define START UINT32_C(0xfffffffe)
-enum { EXCHANGE = 2, ONE_FILE = 1 };
 #define ODD UINT64_C(0x9e3779b97f4a7c15)
-
-typedef struct {
-    uint32_t a, b;
-    uint64_t c;
-} entry;
-
-/* Of one iteration: pairs of src and dst, each as often as there is something,
- * sorted. */
-typedef struct {
-    u64_vec way;
-} traffic;
 
 typedef struct {
     const char *generate, *out, *file;
@@ -56,7 +39,7 @@ typedef struct {
     size_t *first;        /* [n_vertices+1] edges of each vertex */
     pair_set known, sent; /* T, and what which rank has sent */
     u64_vec delta, found;
-    traffic *step; /* [n_steps] */
+    u64_vec *step; /* [n_steps] who sends to whom */
     size_t n_steps;
 } run;
 
@@ -100,8 +83,8 @@ static int iterate(run *r)
     if (r->delta.n == 0)
         return 0;
     r->step = must_realloc(r->step, r->n_steps + 1, sizeof *r->step);
-    r->step[r->n_steps] = (traffic){{0}};
-    join(r, &r->step[r->n_steps++].way);
+    r->step[r->n_steps] = (u64_vec){0};
+    join(r, &r->step[r->n_steps++]);
     r->delta.n = 0;
     for (size_t i = 0; i < r->found.n; i++)
         if (pair_set_add(&r->known, r->found.at[i]))
@@ -118,74 +101,6 @@ static void close_over(run *r, size_t iterations)
         ;
 }
 
-/* ---- writing ---------------------------------------------------------------- */
-
-static void put(FILE *out, uint32_t a, uint32_t b, uint64_t c)
-{
-    const entry e = {a, b, c};
-
-    fwrite(&e, sizeof e, 1, out);
-}
-
-/* The end of what goes from at on to the same rank. */
-static size_t end_of(const u64_vec *way, size_t at)
-{
-    size_t end = at + 1;
-
-    while (end < way->n && way->at[end] == way->at[at])
-        end++;
-    return end;
-}
-
-/* What rank src sends, from *at on, where that of the next rank begins then. */
-static void write_start(FILE *out, const u64_vec *way, uint32_t src, size_t *at)
-{
-    size_t end = *at;
-    uint64_t n = 0;
-
-    for (; end < way->n && pair_first(way->at[end]) == src;
-         end = end_of(way, end))
-        n++;
-    put(out, START, 0, n);
-    for (size_t i = *at; i < end; i = end_of(way, i))
-        put(out, pair_second(way->at[i]), 1,
-            (end_of(way, i) - i) * sizeof(uint64_t));
-    *at = end;
-}
-
-static void write_all(const run *r, FILE *out)
-{
-    size_t *const at = must_realloc(NULL, r->n_steps + 1, sizeof *at);
-
-    memset(at, 0, (r->n_steps + 1) * sizeof *at);
-    for (uint32_t q = 0; q < (uint32_t)r->P; q++) {
-        put(out, MAGIC, 1, ONE_FILE);
-        put(out, PLAN, 0, 1);
-        put(out, (uint32_t)r->P, q, EXCHANGE);
-        for (size_t i = 0; i < r->n_steps; i++)
-            write_start(out, &r->step[i].way, q, &at[i]);
-    }
-    free(at);
-}
-
-static int save(const run *r, const char *folder)
-{
-    char path[4096];
-    FILE *out = NULL;
-
-    if (mkdir(folder, 0777) == 0 || errno == EEXIST) {
-        snprintf(path, sizeof path, "%s/0.rota", folder);
-        out = fopen(path, "wb");
-    }
-    if (out)
-        write_all(r, out);
-    if (!out || ferror(out) | (fclose(out) != 0)) {
-        fprintf(stderr, "closure_traffic: %s: %s\n", folder, strerror(errno));
-        return EXIT_WRONG;
-    }
-    return 0;
-}
-
 /* ---- all of it --------------------------------------------------------------- */
 
 static void print_result(const run *r)
@@ -193,7 +108,7 @@ static void print_result(const run *r)
     uint64_t pairs = 0;
 
     for (size_t i = 0; i < r->n_steps; i++)
-        pairs += r->step[i].way.n;
+        pairs += r->step[i].n;
     printf("ranks        %d\niterations   %zu\nfacts        %zu\n"
            "pairs sent   %llu\n",
            r->P, r->n_steps, r->known.n, (unsigned long long)pairs);
@@ -229,9 +144,13 @@ static int find(const settings *s)
     index_edges(&r);
     close_over(&r, s->iterations);
     print_result(&r);
-    const int err = save(&r, s->out);
+    const traffic t = {.P = r.P,
+                       .unit = sizeof(uint64_t),
+                       .n_steps = r.n_steps,
+                       .step = r.step};
+    const int err = traffic_save(&t, s->out);
     for (size_t i = 0; i < r.n_steps; i++)
-        u64_vec_free(&r.step[i].way);
+        u64_vec_free(&r.step[i]);
     free(r.step);
     free(r.first);
     pair_set_free(&r.known);

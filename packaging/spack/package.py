@@ -1,5 +1,11 @@
-# Recipe of Rota for Spack 1.0 and later: put it into a folder packages/rota of a
-# repository of yours, or of Spack's.
+# Recipe of Rota for Spack 1.0 and later, for a folder packages/rota of a repository
+# of yours.
+#
+# The tarball is the one that make dist writes; Spack takes it from the folder that
+# it is called in. Where a release is published, url and the checksum that
+# `spack checksum` prints take the place of this.
+
+import os
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
@@ -10,13 +16,12 @@ class Rota(CMakePackage):
     """Persistent plans for non-uniform all-to-all exchanges on top of MPI, in
     C, C++, Fortran and Python."""
 
-    homepage = "https://example.org/rota"
-    url = "https://example.org/rota/rota-0.1.0.tar.gz"
+    manual_download = True
+    url = "file://{0}/rota-1.0.0.tar.gz".format(os.getcwd())
 
     license("BSD-3-Clause")
 
-    # The checksum is that of the tarball that make dist writes.
-    version("0.1.0")
+    version("1.0.0")
 
     variant("fortran", default=True, description="Build the Fortran modules")
     variant("python", default=False, description="Build the Python package")
@@ -34,6 +39,7 @@ class Rota(CMakePackage):
     depends_on("cjson")
     depends_on("cuda@11.3:", when="+cuda")
     depends_on("python@3.9:", type="build", when="+fortran")
+
     with when("+python"):
         extends("python")
         depends_on("python@3.9:", type=("build", "run"))
@@ -61,7 +67,9 @@ class Rota(CMakePackage):
         meson = which("meson", required=True)
         with set_env(PKG_CONFIG_PATH=join_path(self.prefix.lib, "pkgconfig")):
             meson(
-                "setup", "python-build", join_path(self.stage.source_path, "python"),
+                "setup",
+                "python-build",
+                join_path(self.stage.source_path, "python"),
                 "--prefix={0}".format(self.prefix),
                 "-Dpython={0}".format(self.spec["python"].command.path),
             )

@@ -18,13 +18,15 @@ enum {
     ROTA_P_BATCH = 1,
     ROTA_P_RADIX = 2,
     ROTA_P_PACKING = 4,
-    ROTA_P_LEADERS = 8
+    ROTA_P_LEADERS = 8,
+    ROTA_P_PIECES = 16
 };
 
 typedef struct rota_params {
     int batch;   /* messages in flight in each direction, or steps of a batch */
     int radix;   /* 2..P */
     int leaders; /* of a node, or all its ranks if they are fewer */
+    int pieces;  /* messages in which a leader sends what it has for a node */
     bool told;   /* sizes travel with blocks: only what comes in a message
                          may stay on the way, no copy */
     bool by_datatype; /* MPI gathers the blocks of a message; no builder's

@@ -79,13 +79,6 @@ static offsets served_by(const office *o, int l)
     return (offsets){.first = l > 0 ? l : o->L, .step = o->L};
 }
 
-static uint32_t size_at(const office *o, int i)
-{
-    const rota_topo *const t = o->home.t;
-
-    return (uint32_t)rota_topo_node_size(t, rota_node_at(&o->home, i));
-}
-
 static rota_block make_stays(rota_sched *s, uint32_t n)
 {
     const rota_block first = s->n_blocks;
@@ -109,8 +102,8 @@ static office open_office(rota_sched *s, const rota_topo *t,
         return o;
     const offsets mine = served_by(&o, o.l);
     for (int i = mine.first; i < t->n_nodes; i += mine.step) {
-        o.n_out += size_at(&o, i);
-        o.n_in += size_at(&o, -i);
+        o.n_out += rota_size_at(&o.home, i);
+        o.n_in += rota_size_at(&o.home, -i);
     }
     o.out = make_stays(s, others * o.n_out);
     o.in = make_stays(s, others * o.n_in);
@@ -133,7 +126,7 @@ static void emit_gather_send(rota_sched *s, const office *o, offsets served,
 
     rota_emit_msg(s, ROTA_SEND, home->ranks[leader]);
     for (int i = served.first; i < home->t->n_nodes; i += served.step)
-        for (uint32_t d = 0; d < size_at(o, i); d++)
+        for (uint32_t d = 0; d < rota_size_at(&o->home, i); d++)
             rota_emit_block(
                 s, ROTA_SEND,
                 rota_src(
@@ -147,7 +140,7 @@ static void emit_gather_recv(rota_sched *s, const office *o, offsets served,
 
     rota_emit_msg(s, ROTA_RECV, o->home.ranks[member]);
     for (int i = served.first; i < o->home.t->n_nodes; i += served.step)
-        for (uint32_t d = 0; d < size_at(o, i); d++)
+        for (uint32_t d = 0; d < rota_size_at(&o->home, i); d++)
             rota_emit_block(s, ROTA_RECV,
                             stay_of(o, o->out, o->n_out, member, k++));
 }
@@ -177,7 +170,7 @@ static void emit_matrix_send(rota_sched *s, const office *o, int i,
     const int m = rota_node_at(home, i);
 
     rota_emit_msg(s, ROTA_SEND, rota_leader_of(home->t, o->leaders, m, i));
-    for (uint32_t d = 0; d < size_at(o, i); d++)
+    for (uint32_t d = 0; d < rota_size_at(&o->home, i); d++)
         for (int q = 0; q < home->Q; q++)
             rota_emit_block(
                 s, ROTA_SEND,
@@ -192,7 +185,7 @@ static void emit_matrix_recv(rota_sched *s, const office *o, int i, uint32_t in)
 
     rota_emit_msg(s, ROTA_RECV, rota_leader_of(home->t, o->leaders, m, i));
     for (int q = 0; q < home->Q; q++)
-        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+        for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
             rota_emit_block(
                 s, ROTA_RECV,
                 q == home->g
@@ -208,8 +201,8 @@ static void emit_matrices(rota_sched *s, const office *o)
     for (int i = mine.first; i < o->home.t->n_nodes; i += mine.step) {
         emit_matrix_recv(s, o, i, mine.in);
         emit_matrix_send(s, o, i, mine.out);
-        mine.out += size_at(o, i);
-        mine.in += size_at(o, -i);
+        mine.out += rota_size_at(&o->home, i);
+        mine.in += rota_size_at(&o->home, -i);
     }
 }
 
@@ -222,7 +215,7 @@ static void emit_scatter_recv(rota_sched *s, const office *o, offsets served,
 
     rota_emit_msg(s, ROTA_RECV, home->ranks[leader]);
     for (int i = served.first; i < home->t->n_nodes; i += served.step)
-        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+        for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
             rota_emit_block(
                 s, ROTA_RECV,
                 rota_dst(s, rota_node_rank(home->t, rota_node_at(home, -i),
@@ -236,7 +229,7 @@ static void emit_scatter_send(rota_sched *s, const office *o, offsets served,
 
     rota_emit_msg(s, ROTA_SEND, o->home.ranks[member]);
     for (int i = served.first; i < o->home.t->n_nodes; i += served.step)
-        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+        for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
             rota_emit_block(s, ROTA_SEND,
                             stay_of(o, o->in, o->n_in, member, k++));
 }
@@ -267,8 +260,8 @@ static void emit_each(rota_sched *s, const office *o,
     for (one.first = 1; one.first < o->home.t->n_nodes; one.first++) {
         emit(s, o, one);
         if (one.first % o->L == o->l) {
-            one.out += size_at(o, one.first);
-            one.in += size_at(o, -one.first);
+            one.out += rota_size_at(&o->home, one.first);
+            one.in += rota_size_at(&o->home, -one.first);
         }
     }
 }

@@ -40,6 +40,12 @@ static inline int rota_node_at(const rota_home *h, int i)
     return (h->n + N + i) % N;
 }
 
+/* Ranks of that node. */
+static inline uint32_t rota_size_at(const rota_home *h, int i)
+{
+    return (uint32_t)rota_topo_node_size(h->t, rota_node_at(h, i));
+}
+
 /* Members of the own node get their blocks directly, in the phase at hand. */
 void rota_emit_members(rota_sched *s, const rota_home *h);
 
@@ -66,6 +72,7 @@ typedef struct rota_leaders {
     int n;       /* of each node, fewer where it has fewer ranks */
     bool spread; /* over its domains; else its first ranks */
     bool flow;   /* node by node in one phase; else step by step */
+    int pieces;  /* with shared memory: messages to each node, at most */
 } rota_leaders;
 
 /* How many a node has; the number in its node of leader l; the rank that serves

@@ -36,9 +36,11 @@ typedef struct office {
     rota_block stays[2]; /* of a leader: the first for what leaves, comes */
 } office;
 
-/* What a leader has for offsets that it serves, one after the other. */
+/* What a leader has for offsets that it serves, one after the other: a piece of
+ * each. */
 typedef struct offsets {
     int first, step, end;
+    int piece;
     rota_block out, in; /* first stays of the next offset */
 } offsets;
 
@@ -49,13 +51,6 @@ static offsets served_by(const office *o, int l)
                      .end = o->home.t->n_nodes,
                      .out = o->stays[ROTA_SEND],
                      .in = o->stays[ROTA_RECV]};
-}
-
-static uint32_t size_at(const office *o, int i)
-{
-    const rota_topo *const t = o->home.t;
-
-    return (uint32_t)rota_topo_node_size(t, rota_node_at(&o->home, i));
 }
 
 static rota_block rank_at(const office *o, int i, uint32_t local)
@@ -91,32 +86,67 @@ static office open_office(rota_sched *s, const rota_topo *t,
     if (mine.first >= mine.end)
         o.l = o.L;
     for (int i = mine.first; o.l < o.L && i < mine.end; i += mine.step) {
-        n[ROTA_SEND] += size_at(&o, i) * (uint32_t)o.home.Q;
-        n[ROTA_RECV] += size_at(&o, -i) * (uint32_t)o.home.Q;
+        n[ROTA_SEND] += rota_size_at(&o.home, i) * (uint32_t)o.home.Q;
+        n[ROTA_RECV] += rota_size_at(&o.home, -i) * (uint32_t)o.home.Q;
     }
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         o.stays[dir] = make_stays(s, n[dir]);
     return o;
 }
 
-/* The blocks of a leader's own stays that are of member q, for or from offset
- * i; the next offset's stays follow. */
-static rota_block out_stay(const office *o, const offsets *at, int i, int q,
-                           uint32_t d)
-{
-    return at->out + (rota_block)q * size_at(o, i) + d;
-}
-
-static rota_block in_stay(const office *o, const offsets *at, int q,
-                          uint32_t origin)
-{
-    return at->in + origin * (rota_block)o->home.Q + (rota_block)q;
-}
-
 static void step_on(const office *o, offsets *at, int i)
 {
-    at->out += size_at(o, i) * (rota_block)o->home.Q;
-    at->in += size_at(o, -i) * (rota_block)o->home.Q;
+    at->out += rota_size_at(&o->home, i) * (rota_block)o->home.Q;
+    at->in += rota_size_at(&o->home, -i) * (rota_block)o->home.Q;
+}
+
+/* ---- pieces ------------------------------------------------------------------ */
+
+/* Members of a node for which one message is: no piece is empty but those beyond
+ * the members. */
+typedef struct piece {
+    uint32_t first, end;
+} piece;
+
+static piece piece_of(const office *o, uint32_t members, int k)
+{
+    const uint32_t most = (uint32_t)o->leaders->pieces, number = (uint32_t)k;
+    const uint32_t n = most < members ? most : members;
+
+    return number < n
+               ? (piece){number * members / n, (number + 1) * members / n}
+               : (piece){members, members};
+}
+
+static piece piece_out(const office *o, const offsets *at, int i)
+{
+    return piece_of(o, rota_size_at(&o->home, i), at->piece);
+}
+
+static piece piece_in(const office *o, const offsets *at)
+{
+    return piece_of(o, (uint32_t)o->home.Q, at->piece);
+}
+
+static bool is_in(piece p, int q)
+{
+    return (uint32_t)q >= p.first && (uint32_t)q < p.end;
+}
+
+/* A leader's own stay for the block of member q for rank d of offset i, and for
+ * that of rank origin of offset -i for member q. */
+static rota_block out_stay(const office *o, const offsets *at, piece p, int q,
+                           uint32_t d)
+{
+    return at->out + p.first * (rota_block)o->home.Q +
+           (rota_block)q * (p.end - p.first) + d - p.first;
+}
+
+static rota_block in_stay(const office *o, const offsets *at, piece p, int i,
+                          int q, uint32_t origin)
+{
+    return at->in + p.first * rota_size_at(&o->home, -i) +
+           origin * (p.end - p.first) + (rota_block)q - p.first;
 }
 
 /* ---- handing over ------------------------------------------------------------ */
@@ -125,38 +155,48 @@ static void step_on(const office *o, offsets *at, int i)
 static void emit_give(rota_sched *s, const office *o, offsets at, int l)
 {
     rota_emit_handed(s, ROTA_SEND, o->home.ranks[number_of(o, l)]);
-    for (int i = at.first; i < at.end; i += at.step)
-        for (uint32_t d = 0; d < size_at(o, i); d++)
+    for (int i = at.first; i < at.end; i += at.step) {
+        const piece p = piece_out(o, &at, i);
+        for (uint32_t d = p.first; d < p.end; d++)
             rota_emit_block(s, ROTA_SEND, rank_at(o, i, d));
+    }
 }
 
 /* Likewise, at the leader, by member q. */
 static void emit_given(rota_sched *s, const office *o, offsets at, int q)
 {
     rota_emit_handed(s, ROTA_RECV, o->home.ranks[q]);
-    for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step)
-        for (uint32_t d = 0; d < size_at(o, i); d++)
-            rota_emit_block(s, ROTA_RECV, out_stay(o, &at, i, q, d));
+    for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step) {
+        const piece p = piece_out(o, &at, i);
+        for (uint32_t d = p.first; d < p.end; d++)
+            rota_emit_block(s, ROTA_RECV, out_stay(o, &at, p, q, d));
+    }
 }
 
 static void emit_take(rota_sched *s, const office *o, offsets at, int l)
 {
+    if (!is_in(piece_in(o, &at), o->home.g))
+        return;
     rota_emit_handed(s, ROTA_RECV, o->home.ranks[number_of(o, l)]);
     for (int i = at.first; i < at.end; i += at.step)
-        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
+        for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
             rota_emit_block(s, ROTA_RECV,
                             rota_dst(s, (int)rank_at(o, -i, origin)));
 }
 
 static void emit_taken(rota_sched *s, const office *o, offsets at, int q)
 {
+    const piece p = piece_in(o, &at);
+
+    if (!is_in(p, q))
+        return;
     rota_emit_handed(s, ROTA_SEND, o->home.ranks[q]);
     for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step)
-        for (uint32_t origin = 0; origin < size_at(o, -i); origin++)
-            rota_emit_block(s, ROTA_SEND, in_stay(o, &at, q, origin));
+        for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
+            rota_emit_block(s, ROTA_SEND, in_stay(o, &at, p, i, q, origin));
 }
 
-/* One end of each leader's exchange with the members: member is this rank's at
+/* One end of a leader's exchange with the members: member is this rank's at
  * other leaders, leader's that of other members here. */
 static void
 emit_node(rota_sched *s, const office *o, int l, offsets at,
@@ -165,68 +205,60 @@ emit_node(rota_sched *s, const office *o, int l, offsets at,
 {
     if (at.first >= at.end)
         return;
-    if (l != o->l && member)
+    if (l != o->l)
         member(s, o, at, l);
     for (int q = 0; l == o->l && q < o->home.Q; q++)
         if (q != o->home.g)
             leader(s, o, at, q);
 }
 
-static void emit_gather(rota_sched *s, const office *o)
+/* A leader's own blocks, to messages or from there. */
+static void emit_own(rota_sched *s, const office *o, offsets at, rota_dir dir)
 {
-    for (int l = 0; l < o->L; l++)
-        emit_node(s, o, l, served_by(o, l), emit_give, emit_given);
-}
+    const int g = o->home.g;
 
-static void emit_scatter(rota_sched *s, const office *o)
-{
-    for (int l = 0; l < o->L; l++)
-        emit_node(s, o, l, served_by(o, l), emit_take, emit_taken);
-}
-
-/* A leader's own blocks, to the message or from there. */
-static void emit_own(rota_sched *s, const office *o, rota_dir dir)
-{
-    const uint32_t g = (uint32_t)o->home.g;
-    offsets at = served_by(o, o->l);
-
-    if (o->l == o->L)
-        return;
-    for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step)
-        for (uint32_t k = 0; k < size_at(o, dir == ROTA_SEND ? i : -i); k++)
-            if (dir == ROTA_SEND)
-                rota_emit_copy(s, rank_at(o, i, k),
-                               out_stay(o, &at, i, (int)g, k));
-            else
-                rota_emit_copy(s, in_stay(o, &at, (int)g, k),
-                               rota_dst(s, (int)rank_at(o, -i, k)));
+    for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step) {
+        const piece out = piece_out(o, &at, i), in = piece_in(o, &at);
+        for (uint32_t d = out.first; dir == ROTA_SEND && d < out.end; d++)
+            rota_emit_copy(s, rank_at(o, i, d), out_stay(o, &at, out, g, d));
+        for (uint32_t origin = 0; dir == ROTA_RECV && is_in(in, g) &&
+                                  origin < rota_size_at(&o->home, -i);
+             origin++)
+            rota_emit_copy(s, in_stay(o, &at, in, i, g, origin),
+                           rota_dst(s, (int)rank_at(o, -i, origin)));
+    }
 }
 
 /* ---- between leaders --------------------------------------------------------- */
 
-static void emit_all(rota_sched *s, rota_dir dir, rota_block first, uint32_t n)
+/* A message of n stays that lie end to end, with the leader on the node at offset
+ * there that serves offset i. */
+static void emit_matrix(rota_sched *s, const office *o, rota_dir dir, int there,
+                        int i, rota_block first, uint32_t n)
 {
+    const rota_home *const home = &o->home;
+
+    if (n == 0)
+        return;
+    rota_emit_msg(
+        s, dir,
+        rota_leader_of(home->t, o->leaders, rota_node_at(home, there), i));
     for (uint32_t k = 0; k < n; k++)
         rota_emit_block(s, dir, first + k);
 }
 
-static void emit_matrices(rota_sched *s, const office *o)
+static void emit_matrices(rota_sched *s, const office *o, offsets at,
+                          rota_dir dir)
 {
-    const rota_home *const home = &o->home;
-    const uint32_t Q = (uint32_t)home->Q;
-    offsets at = served_by(o, o->l);
-
-    if (o->l == o->L)
-        return;
     for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step) {
-        rota_emit_msg(
-            s, ROTA_RECV,
-            rota_leader_of(home->t, o->leaders, rota_node_at(home, -i), i));
-        emit_all(s, ROTA_RECV, at.in, size_at(o, -i) * Q);
-        rota_emit_msg(
-            s, ROTA_SEND,
-            rota_leader_of(home->t, o->leaders, rota_node_at(home, i), i));
-        emit_all(s, ROTA_SEND, at.out, size_at(o, i) * Q);
+        const piece out = piece_out(o, &at, i), in = piece_in(o, &at);
+        if (dir == ROTA_SEND)
+            emit_matrix(s, o, dir, i, i, out_stay(o, &at, out, 0, out.first),
+                        (out.end - out.first) * (uint32_t)o->home.Q);
+        else
+            emit_matrix(s, o, dir, -i, i,
+                        in_stay(o, &at, in, i, (int)in.first, 0),
+                        (in.end - in.first) * rota_size_at(&o->home, -i));
     }
 }
 
@@ -236,58 +268,78 @@ static void emit_matrices(rota_sched *s, const office *o)
  * nobody. */
 static void emit_in_turn(rota_sched *s, const office *o)
 {
+    const bool leads = o->l < o->L;
+    const offsets mine = served_by(o, o->l);
+
     rota_phase_begin(s, 0);
     rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
-    emit_own(s, o, ROTA_SEND);
-    emit_gather(s, o);
+    if (leads)
+        emit_own(s, o, mine, ROTA_SEND);
+    for (int l = 0; l < o->L; l++)
+        emit_node(s, o, l, served_by(o, l), emit_give, emit_given);
     rota_phase_begin(s, 0);
-    emit_matrices(s, o);
+    for (int dir = 0; leads && dir < ROTA_N_DIRS; dir++)
+        emit_matrices(s, o, mine, (rota_dir)dir);
     rota_emit_members(s, &o->home);
-    if (o->l < o->L)
+    if (leads) {
         rota_phase_begin(s, 0);
-    emit_own(s, o, ROTA_RECV);
-    emit_scatter(s, o);
+        emit_own(s, o, mine, ROTA_RECV);
+    }
+    for (int l = 0; l < o->L; l++)
+        emit_node(s, o, l, served_by(o, l), emit_take, emit_taken);
 }
 
-/* By what is for, or from, one node at a time. */
-static void
-emit_each(rota_sched *s, const office *o,
-          void (*member)(rota_sched *, const office *, offsets, int),
-          void (*leader)(rota_sched *, const office *, offsets, int))
+/* What leaves for one offset, a piece of it, or what comes from there. */
+static void emit_one(rota_sched *s, const office *o, const offsets *one,
+                     rota_dir dir)
 {
-    offsets at = served_by(o, o->l);
+    const bool leads = one->first % o->L == o->l, sent = dir == ROTA_SEND;
+    const piece out = piece_out(o, one, one->first);
+
+    if (leads && !sent)
+        emit_matrices(s, o, *one, dir);
+    if (leads)
+        emit_own(s, o, *one, dir);
+    if (!sent || out.first < out.end)
+        emit_node(s, o, one->first % o->L, *one, sent ? emit_give : emit_take,
+                  sent ? emit_given : emit_taken);
+    if (leads && sent)
+        emit_matrices(s, o, *one, dir);
+}
+
+static void emit_each(rota_sched *s, const office *o, rota_dir dir)
+{
+    offsets one = served_by(o, o->l);
 
     for (int i = 1; i < o->home.t->n_nodes; i++) {
-        offsets one = at;
         one.first = i;
         one.end = i + 1;
-        emit_node(s, o, i % o->L, one, member, leader);
+        for (one.piece = 0; one.piece < o->leaders->pieces; one.piece++)
+            emit_one(s, o, &one, dir);
         if (i % o->L == o->l)
-            step_on(o, &at, i);
+            step_on(o, &one, i);
     }
 }
 
-/* A leader's own blocks are in its messages before the others come and leave
- * them after. What is direct comes first: a pair of ranks may have both. */
+/* A rank fills its part of one message after the other, its own or another
+ * leader's. What is direct comes first: a pair of ranks may have both. */
 static void emit_flow(rota_sched *s, const office *o)
 {
-    rota_phase_begin(s, 0);
-    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
-    emit_own(s, o, ROTA_SEND);
     rota_flow_begin(s);
     rota_emit_members(s, &o->home);
-    emit_each(s, o, emit_give, emit_given);
-    emit_matrices(s, o);
-    emit_each(s, o, emit_take, emit_taken);
-    rota_phase_begin(s, 0);
-    emit_own(s, o, ROTA_RECV);
+    emit_each(s, o, ROTA_SEND);
+    emit_each(s, o, ROTA_RECV);
+    rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
 }
 
 int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
                               bool flow, rota_sched *s)
 {
     const rota_leaders leaders = {
-        .n = params->leaders, .spread = true, .flow = flow};
+        .n = params->leaders,
+        .spread = true,
+        .flow = flow,
+        .pieces = flow && params->pieces > 0 ? params->pieces : 1};
 
     if (params->told)
         return rota_build_leaders(topo, &leaders, s);

@@ -22,7 +22,7 @@ const rota_algo rota_algo_shared_leaders_overlapped = {
     .summary = "as shared_leaders, each node's blocks sent as soon as all are "
                "there",
     .source = "after [Peng21] algorithm 5",
-    .params = ROTA_P_LEADERS,
+    .params = ROTA_P_LEADERS | ROTA_P_PIECES,
     .nodes = true,
     .build = build,
 };

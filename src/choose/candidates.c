@@ -107,6 +107,22 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
     return v;
 }
 
+/* With many nodes a message to each is piece enough. */
+static values pieces(const rota_hints *hints, const rota_algo *algo,
+                     const rota_topo *topo)
+{
+    enum { FEW_NODES = 8, SEVERAL = 4 };
+    const int node = rota_topo_largest_node(topo);
+    values v = {0};
+
+    add_value(
+        &v, algo->params & ROTA_P_PIECES && !hints->pieces ? 1 : hints->pieces);
+    if (algo->params & ROTA_P_PIECES && !hints->pieces &&
+        topo->n_nodes <= FEW_NODES)
+        add_value(&v, node < SEVERAL ? node : SEVERAL);
+    return v;
+}
+
 static void add_one(const rota_hints *wish, const rota_plan_kind *what,
                     rota_candidates *list)
 {
@@ -123,17 +139,20 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
     const values radix = radices(hints, algo, what->topo);
     const values batch = batches(hints, algo, what->topo);
     const values leader = leaders(hints, algo, what->topo);
+    const values piece = pieces(hints, algo, what->topo);
     rota_hints wish = *hints;
 
     wish.algo = algo;
     for (int r = 0; r < radix.n; r++)
         for (int b = 0; b < batch.n; b++)
-            for (int l = 0; l < leader.n; l++) {
-                wish.radix = radix.value[r];
-                wish.batch = batch.value[b];
-                wish.leaders = leader.value[l];
-                add_one(&wish, what, list);
-            }
+            for (int l = 0; l < leader.n; l++)
+                for (int p = 0; p < piece.n; p++) {
+                    wish.radix = radix.value[r];
+                    wish.batch = batch.value[b];
+                    wish.leaders = leader.value[l];
+                    wish.pieces = piece.value[p];
+                    add_one(&wish, what, list);
+                }
 }
 
 static bool fits(const rota_hints *hints, const rota_algo *algo,
@@ -189,7 +208,7 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
  * expected to save more than it does. bench/choice.sh finds both. */
 static double handicapped(const rota_candidate *c)
 {
-    const double forwards = 1.05, overlaps = 1.2;
+    const double forwards = 1.05, overlaps = 1.1;
 
     if (c->choice.algo->sizes == ROTA_SIZES_STATED)
         return c->predicted;

@@ -118,8 +118,8 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
         .algo = algo,
         .params = {.batch = hints->batch ? hints->batch : ROTA_USUAL_BATCH,
                    .radix = choose_radix(hints, algo, what->topo),
-                   .leaders =
-                       hints->leaders ? hints->leaders : DEFAULT_LEADERS},
+                   .leaders = hints->leaders ? hints->leaders : DEFAULT_LEADERS,
+                   .pieces = hints->pieces ? hints->pieces : 1},
         .intranode = hints->intranode,
         .device = choose_device(hints, what->ipc),
     };

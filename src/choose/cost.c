@@ -43,6 +43,19 @@ static bool is_of_processor(int term)
     return term >= ROTA_TERM_POSTED && term <= ROTA_TERM_COPIED_BYTE;
 }
 
+/* Of what is sent and received. The processor does both, links go both ways. What
+ * ranks share is busy with what all of them send, or receive, together: as much,
+ * though each for itself may do more of the one. */
+static double both_ways(int term, double sent, double received)
+{
+    const rota_part part = rota_part_of(term);
+
+    if (is_of_processor(term))
+        return sent + received;
+    return part >= ROTA_PART_MEMORY ? (sent + received) / 2
+                                    : rota_larger(sent, received);
+}
+
 static bool is_within_node(int term)
 {
     const int link = term / ROTA_N_PER_LINK;
@@ -135,13 +148,12 @@ static double expect_message(const counter *k, const rota_msg *m,
 static double received_cells(const counter *k, uint32_t m)
 {
     const rota_msgs *const l = &k->s->msgs[ROTA_RECV];
-    const rota_block P = (rota_block)k->s->P;
     uint32_t land = 0;
 
     if (k->how->known && rota_msg_is_direct(k->s, ROTA_RECV, m))
         return 0;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        land += l->item[i] >= P && l->item[i] < 2 * P;
+        land += rota_block_arrives(k->s, l->item[i]);
     const uint32_t n = rota_msg_blocks(&l->msg[m]);
     return k->how->known && land > 1 ? n - land + 1 : n;
 }
@@ -269,17 +281,19 @@ static double *step_of(const counter *k, uint32_t phase, int term)
 
 /* Of the copies of a phase the first message's are made before anything is under
  * way, and the last one's when nothing is any more: while the phases before and
- * after it go on, if at all. */
+ * after it go on, if at all. Those of a flow are put with what is sent within the
+ * node. */
 static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
                        double share, double n[])
 {
     static const int copies[] = {ROTA_TERM_COPIED_BYTE, ROTA_TERM_COPIED_BLOCK};
+    const bool before = dir == ROTA_SEND && !k->s->phase[phase].flow;
 
-    if ((dir == ROTA_SEND && phase == 0) || k->s->phase[phase].flow)
+    if (before && phase == 0)
         return;
     for (int i = 0; i < 2; i++) {
         const int t = copies[i];
-        const uint32_t beside = dir == ROTA_SEND ? phase - 1 : phase + 1;
+        const uint32_t beside = before ? phase - 1 : phase + 1;
         const uint32_t steps = k->s->n_phases + 1;
         double *const there =
             k->step[steps <= ROTA_STEPS ? beside
@@ -290,23 +304,56 @@ static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
     }
 }
 
+/* Those that data flow through between nodes: what is handed over is a part of
+ * one, and so are copies. */
+static double pieces_of(const counter *k, const rota_phase *p, rota_dir dir)
+{
+    const rota_msgs *const l = &k->s->msgs[dir];
+    double n = 0;
+
+    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++)
+        n += l->msg[m].handed
+                 ? !rota_msg_lends(k->s, dir, m)
+                 : link_to(k, l->msg[m].peer, false) == ROTA_LINK_NET;
+    return n;
+}
+
+/* In a flow copies are made for messages, or after them. */
+static void count_flow_copies(const counter *k, uint32_t phase, rota_dir dir,
+                              double n[])
+{
+    const rota_phase *const p = &k->s->phase[phase];
+
+    for (uint32_t i = p->copy; i < p[1].copy; i++) {
+        const rota_copy *const copy = &k->s->copy[i];
+        const bool taken = copy->to >= rota_stays(k->s);
+        if (taken != (dir == ROTA_SEND))
+            continue;
+        n[ROTA_TERM_COPIED_BLOCK]++;
+        n[ROTA_TERM_COPIED_BYTE] += k->bytes[copy->from];
+    }
+}
+
 static void count_messages(const counter *k, uint32_t phase)
 {
     const rota_phase *const p = &k->s->phase[phase];
-    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}};
+    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}}, pieces[ROTA_N_DIRS] = {0};
     rota_link slowest = ROTA_LINK_DOMAIN;
     double most = 0;
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         most = rota_larger(
             most, count_direction(k, phase, (rota_dir)dir, n[dir], &slowest));
+        if (p->flow)
+            count_flow_copies(k, phase, (rota_dir)dir, n[dir]);
+        pieces[dir] = p->flow ? pieces_of(k, p, (rota_dir)dir) : 0;
+    }
     for (int dir = 0; most > 0 && dir < ROTA_N_DIRS; dir++)
-        count_ends(k, phase, (rota_dir)dir, 1 / rota_larger(most, 1), n[dir]);
-    /* The processor does both directions, links go both ways. */
+        count_ends(k, phase, (rota_dir)dir,
+                   1 / rota_larger(p->flow ? pieces[dir] : most, 1), n[dir]);
     for (int t = 0; t < ROTA_N_TERMS; t++)
         step_of(k, phase, t)[t] +=
-            weight(k, t) * (is_of_processor(t) ? n[0][t] + n[1][t]
-                                               : rota_larger(n[0][t], n[1][t]));
+            weight(k, t) * both_ways(t, n[ROTA_SEND][t], n[ROTA_RECV][t]);
     if (most > 0)
         count_waits(k, p, batches(k, p, most), slowest,
                     step_of(k, phase, ROTA_TERM_START));
@@ -317,7 +364,7 @@ static void count_copies(const counter *k, uint32_t phase)
     const rota_phase *const p = &k->s->phase[phase];
     double *const n = step_of(k, phase, ROTA_TERM_COPIED_BYTE);
 
-    for (uint32_t i = p->copy; i < p[1].copy; i++) {
+    for (uint32_t i = p->copy; !p->flow && i < p[1].copy; i++) {
         const rota_copy *const copy = &k->s->copy[i];
         const bool padded = rota_block_is_padded(k->s, copy->from);
         n[ROTA_TERM_COPIED_BLOCK] += k->how->load;

@@ -144,7 +144,7 @@ static int price_all(const rota_wanted *w, const rota_machine *machine,
 static bool leaves_all_open(const rota_hints *hints)
 {
     return !hints->algo && !hints->radix && !hints->batch && !hints->leaders &&
-           hints->metadata < 0 && !hints->by_datatype &&
+           !hints->pieces && hints->metadata < 0 && !hints->by_datatype &&
            hints->device == ROTA_DEVICE_AUTO;
 }
 
@@ -162,6 +162,7 @@ static rota_hints wish_of(const rota_tuning_row *row, const rota_hints *hints)
         .batch = row->choice.params.batch,
         .radix = row->choice.params.radix,
         .leaders = row->choice.params.leaders,
+        .pieces = row->choice.params.pieces,
         .by_datatype = row->choice.params.by_datatype,
         .metadata = (int)row->choice.metadata,
         .intranode = hints->intranode != ROTA_INTRANODE_AUTO
@@ -254,10 +255,12 @@ static int weigh(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
 {
     const rota_hints *const hints = w->hints;
     const bool measure = hints->measure && is_measurable(w);
+    rota_machine usual = rota_machine_usual;
 
-    ROTA_TRY(price_all(
-        w, l->tuning.has_machine ? &l->tuning.machine : &rota_machine_usual,
-        ranks, &d->candidates));
+    if (!l->tuning.has_machine)
+        ROTA_TRY(ranks->try_network(ranks->arg, &usual));
+    ROTA_TRY(price_all(w, l->tuning.has_machine ? &l->tuning.machine : &usual,
+                       ranks, &d->candidates));
     d->why = l->tuning.has_machine ? "the cheapest by this machine's prices"
                                    : "the cheapest by the usual prices";
     if (measure) {

@@ -78,6 +78,11 @@ static int read_leaders(const char *key, const char *value, rota_hints *hints)
     return read_int(key, value, 1, &hints->leaders);
 }
 
+static int read_pieces(const char *key, const char *value, rota_hints *hints)
+{
+    return read_int(key, value, 1, &hints->pieces);
+}
+
 static int read_node_size(const char *key, const char *value, rota_hints *hints)
 {
     return read_int(key, value, 1, &hints->node_size);
@@ -237,6 +242,7 @@ const rota_hint rota_hint_table[] = {
     {"rota_batch", "ROTA_BATCH", "1" UP_TO, "by price", read_batch},
     {"rota_radix", "ROTA_RADIX", "2" UP_TO, "by price", read_radix},
     {"rota_leaders", "ROTA_LEADERS", "1" UP_TO, "by price", read_leaders},
+    {"rota_pieces", "ROTA_PIECES", "1" UP_TO, "by price", read_pieces},
     {"rota_node_size", "ROTA_NODE_SIZE", "1" UP_TO, "as they are",
      read_node_size},
     {"rota_metadata", "ROTA_METADATA", "once, fused, two_phase, combined",
@@ -273,7 +279,17 @@ const rota_variable rota_variable_table[] = {
     {"ROTA_MPI_IALLTOALLV", "likewise (usually off)"},
     {"ROTA_MPI_ALLTOALLV_INIT", "likewise"},
     {"ROTA_MPI_ALLTOALLW", "likewise"},
+    {"ROTA_MPI_IALLTOALLW", "likewise (usually off)"},
     {"ROTA_MPI_ALLTOALLW_INIT", "likewise"},
+    {"ROTA_MPI_NEIGHBOR_ALLTOALL", "likewise"},
+    {"ROTA_MPI_INEIGHBOR_ALLTOALL", "likewise (usually off)"},
+    {"ROTA_MPI_NEIGHBOR_ALLTOALL_INIT", "likewise"},
+    {"ROTA_MPI_NEIGHBOR_ALLTOALLV", "likewise"},
+    {"ROTA_MPI_INEIGHBOR_ALLTOALLV", "likewise (usually off)"},
+    {"ROTA_MPI_NEIGHBOR_ALLTOALLV_INIT", "likewise"},
+    {"ROTA_MPI_NEIGHBOR_ALLTOALLW", "likewise"},
+    {"ROTA_MPI_INEIGHBOR_ALLTOALLW", "likewise (usually off)"},
+    {"ROTA_MPI_NEIGHBOR_ALLTOALLW_INIT", "likewise"},
     {"ROTA_MPI_AFTER", "calls that go to MPI first (usually by cost)"},
     {"ROTA_MPI_IN_FLIGHT", "nonblocking exchanges at a time (usually 8)"},
     {"ROTA_TRACE", "a file for a time line of all runs (Perfetto, rota-draw)"},
@@ -412,6 +428,7 @@ void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
         {"rota_batch", (uint64_t)hints->batch},
         {"rota_radix", (uint64_t)hints->radix},
         {"rota_leaders", (uint64_t)hints->leaders},
+        {"rota_pieces", (uint64_t)hints->pieces},
         {"rota_node_size", (uint64_t)hints->node_size},
         {"rota_metadata", (uint64_t)hints->metadata},
         {"rota_packing", hints->by_datatype},

@@ -90,6 +90,7 @@ static int make_plans(const rota_hints *hints, const rota_candidates *list,
         wish.batch = choice->params.batch;
         wish.radix = choice->params.radix;
         wish.leaders = choice->params.leaders;
+        wish.pieces = choice->params.pieces;
         err = t->trials->make(t->trials->arg, made, &wish);
         if (err != MPI_SUCCESS)
             continue;

@@ -8,7 +8,7 @@
 
 #include "choose/cost.h"
 
-enum { ROTA_MAX_PRICES = 40 }; /* candidates that are compared */
+enum { ROTA_MAX_PRICES = 48 }; /* candidates that are compared */
 
 typedef struct rota_ranks {
     const void *arg;
@@ -26,6 +26,10 @@ typedef struct rota_ranks {
 
     /* Of each of n <= ROTA_MAX_PRICES costs, all ranks' added up. */
     int (*agree_costs)(const void *arg, int n, rota_cost cost[]);
+
+    /* Put what messages between nodes take into prices that nobody has
+     * calibrated; they stay as they are if there is but one node. */
+    int (*try_network)(const void *arg, rota_machine *machine);
 } rota_ranks;
 
 #endif /* ROTA_RANKS_H */

@@ -296,6 +296,7 @@ static const object_key row_keys[] = {
     CHOICE("batch", read_count, params.batch, false),
     CHOICE("radix", read_radix, params.radix, false),
     CHOICE("leaders", read_count, params.leaders, false),
+    CHOICE("pieces", read_count, params.pieces, false),
     CHOICE("packing", read_packing, params.by_datatype, false),
     CHOICE("metadata", read_metadata, metadata, true),
     CHOICE("intranode", read_intranode, intranode, false),
@@ -312,9 +313,8 @@ static unsigned parameter(const char *key)
         const char *key;
         unsigned bit;
     } all[] = {
-        {"batch", ROTA_P_BATCH},
-        {"radix", ROTA_P_RADIX},
-        {"leaders", ROTA_P_LEADERS},
+        {"batch", ROTA_P_BATCH},     {"radix", ROTA_P_RADIX},
+        {"leaders", ROTA_P_LEADERS}, {"pieces", ROTA_P_PIECES},
         {"packing", ROTA_P_PACKING},
     };
 
@@ -549,6 +549,8 @@ static bool add_choice(cJSON *o, const rota_choice *choice)
             add_number(o, "radix", choice->params.radix)) &&
            (!(params & ROTA_P_LEADERS) ||
             add_number(o, "leaders", choice->params.leaders)) &&
+           (!(params & ROTA_P_PIECES) ||
+            add_number(o, "pieces", choice->params.pieces)) &&
            (!(params & ROTA_P_PACKING) ||
             add_text(o, "packing", packing_name[choice->params.by_datatype])) &&
            add_text(o, "metadata", rota_metadata_name(choice->metadata)) &&

@@ -3,17 +3,19 @@
 #include "exec/steps.h"
 #include "exec/trace.h"
 
-static inline void move_all(const rota_step *step)
+static inline void move_some(const rota_step *step, uint32_t first,
+                             uint32_t end)
 {
-    const rota_move *const end = step->move + step->n_copies;
+    const rota_move *const last = step->move + end;
 
-    for (const rota_move *m = step->move; m < end; m++)
+    for (const rota_move *m = step->move + first; m < last; m++)
         rota_copy_short(m->to, m->from, m->bytes);
 }
 
-static int copy_all(rota_exec *x, const rota_step *step)
+static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
+                     uint32_t end)
 {
-    for (uint32_t i = 0; i < step->n_copies; i++) {
+    for (uint32_t i = first; i < end; i++) {
         bool taken = false;
         if (x->hooks)
             ROTA_TRY(x->hooks->copy(x, &step->copy[i], &taken));
@@ -23,32 +25,42 @@ static int copy_all(rota_exec *x, const rota_step *step)
     return MPI_SUCCESS;
 }
 
-static inline int copies(rota_exec *x, const rota_step *step)
+static inline int copies(rota_exec *x, const rota_step *step, uint32_t first,
+                         uint32_t end)
 {
     if (!step->move)
-        return copy_all(x, step);
-    move_all(step);
+        return copy_some(x, step, first, end);
+    move_some(step, first, end);
     return MPI_SUCCESS;
 }
 
-ROTA_RARE static int copies_traced(rota_exec *x, const rota_step *step)
+ROTA_RARE static int copies_traced(rota_exec *x, const rota_step *step,
+                                   uint32_t first, uint32_t end)
 {
     const int64_t begin = rota_trace_now(x);
-    const int err = copies(x, step);
+    const int err = copies(x, step, first, end);
 
-    if (step->n_copies > 0)
+    if (first < end)
         rota_trace_note(x, ROTA_TRACE_COPY, begin, -1, 0);
     return err;
 }
 
-static inline int copy_blocks(rota_exec *x, const rota_step *step)
+static inline int copy_blocks(rota_exec *x, const rota_step *step,
+                              uint32_t first, uint32_t end)
 {
-    return x->trace ? copies_traced(x, step) : copies(x, step);
+    return x->trace ? copies_traced(x, step, first, end)
+                    : copies(x, step, first, end);
 }
 
 int rota_step_copies(rota_exec *x, const rota_step *step)
 {
-    return copy_blocks(x, step);
+    return copy_blocks(x, step, 0, step->n_copies);
+}
+
+int rota_step_copy(rota_exec *x, const rota_step *step, uint32_t first,
+                   uint32_t end)
+{
+    return copy_blocks(x, step, first, end);
 }
 
 static int enter(rota_exec *x, rota_step *step)
@@ -60,7 +72,7 @@ static int enter(rota_exec *x, rota_step *step)
         if (b->begin)
             ROTA_TRY(b->begin(x, b));
     }
-    return copy_blocks(x, step);
+    return copy_blocks(x, step, 0, step->n_copies);
 }
 
 /* One call of MPI makes progress on all its messages: no second one where the

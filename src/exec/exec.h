@@ -18,6 +18,8 @@
 #include "exec/waiting.h"
 #include "schedule/schedule.h"
 
+struct rota_node;
+
 typedef struct rota_exec rota_exec;
 typedef struct rota_step rota_step;
 typedef struct rota_batch rota_batch;
@@ -179,7 +181,10 @@ struct rota_exec {
     bool lends;      /* scratch lies in this process's arena, for that */
     void *lent;      /* the same, once others know of it: then it is freed with
                         lines, when all have been read */
-    bool by_thread;  /* the progress thread may move it on (progress.h): what
+    const struct rota_node
+        *mates;     /* ranks of the node whose processes are known,
+                                      whatever carries messages; or NULL */
+    bool by_thread; /* the progress thread may move it on (progress.h): what
                         goes within the node needs nothing of MPI, or any
                         thread may call that */
     rota_types types[ROTA_N_REGIONS]; /* of blocks by slot; borrowed */

@@ -8,6 +8,11 @@
  * messages each waits for, and which wait for it, is found when the schedule is
  * bound; in a run each counts down.
  *
+ * Copies are made in groups: a send waits for those that give it blocks, and
+ * those of what a receive brings wait for it. They and what is handed over by
+ * copying are jobs, done one after the other while messages are under way: those
+ * of a send in the place where that stands.
+ *
  * Messages are counted here from the first one of the phase and direction.
  */
 #include "exec/late.h"
@@ -18,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_MSG UINT32_MAX
+#define NO_MSG ROTA_NO_MSG
 
 typedef struct open_msg {
     rota_dir dir;
@@ -36,9 +41,14 @@ typedef struct flow {
     uint32_t n_open;
     uint32_t *held; /* [n sends] to be posted when there is memory for them */
     uint32_t n_held;
-    uint32_t *give; /* [n sends] that are handed over by copying; those from
-                       given on are still to be */
-    uint32_t n_give, given;
+    rota_group *group; /* [n_groups] of copies */
+    uint32_t n_groups;
+    uint32_t *behind;            /* [n_groups] the next of the same message */
+    uint32_t *head[ROTA_N_DIRS]; /* [n] the first of each, or NO_MSG */
+    uint32_t *job; /* [n sends + n_groups] sends that are handed over by
+                      copying and, n sends added, groups; those from done on
+                      are still to be done */
+    uint32_t n_jobs, done;
 } flow;
 
 /* ---- who waits for whom ------------------------------------------------------ */
@@ -47,7 +57,8 @@ typedef struct flow {
 typedef struct finder {
     const rota_sched *s;
     const rota_phase *phase;
-    uint32_t *from; /* [n_blocks] 1 + the receive that brings it, or 0 */
+    uint32_t
+        *in[ROTA_N_DIRS]; /* [n_blocks] 1 + the message that it is in, or 0 */
     uint32_t *seen; /* [n receives] 1 + the last send found to wait for it */
     uint32_t *last; /* [P] 1 + the last message with each peer */
 } finder;
@@ -72,14 +83,32 @@ static void chain_peers(flow *f, const finder *k, rota_dir dir)
     }
 }
 
-static void find_sources(const flow *f, const finder *k)
+static void find_messages(const flow *f, const finder *k, rota_dir dir)
 {
-    const rota_block *const item = k->s->msgs[ROTA_RECV].item;
+    const rota_block *const item = k->s->msgs[dir].item;
 
-    for (uint32_t m = 0; m < f->n[ROTA_RECV]; m++) {
-        const rota_msg *const msg = msg_of(k, ROTA_RECV, m);
+    for (uint32_t m = 0; m < f->n[dir]; m++) {
+        const rota_msg *const msg = msg_of(k, dir, m);
         for (uint32_t i = msg[0].first; i < msg[1].first; i++)
-            k->from[item[i]] = m + 1;
+            k->in[dir][item[i]] = m + 1;
+    }
+}
+
+/* The groups of each message, in order. */
+static void find_groups(flow *f, const finder *k, const rota_step *step)
+{
+    f->n_groups = rota_flow_groups(step->copy, step->n_copies, k->in, f->group);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < f->n[dir]; m++)
+            f->head[dir][m] = NO_MSG;
+    for (uint32_t g = f->n_groups; g-- > 0;) {
+        const rota_group *const group = &f->group[g];
+        if (group->m == NO_MSG)
+            continue;
+        f->behind[g] = f->head[group->dir][group->m];
+        f->head[group->dir][group->m] = g;
+        if (group->dir == ROTA_SEND)
+            f->wants[ROTA_SEND][group->m]++;
     }
 }
 
@@ -93,7 +122,7 @@ static void find_waiters(flow *f, const finder *k)
     for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++) {
         const rota_msg *const msg = msg_of(k, ROTA_SEND, m);
         for (uint32_t i = msg[0].first; i < msg[1].first; i++) {
-            const uint32_t from = k->from[item[i]];
+            const uint32_t from = k->in[ROTA_RECV][item[i]];
             if (from == 0 || k->seen[from - 1] == m + 1)
                 continue;
             k->seen[from - 1] = m + 1;
@@ -117,11 +146,13 @@ static uint32_t place_waiters(flow *f)
     return sum;
 }
 
-static int find_waits(flow *f, const finder *k)
+static int find_waits(flow *f, const finder *k, const rota_step *step)
 {
-    chain_peers(f, k, ROTA_RECV);
-    chain_peers(f, k, ROTA_SEND);
-    find_sources(f, k);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        chain_peers(f, k, (rota_dir)dir);
+        find_messages(f, k, (rota_dir)dir);
+    }
+    find_groups(f, k, step);
     find_waiters(f, k);
     const uint32_t n = place_waiters(f);
     f->waiter = malloc(((size_t)n + 1) * sizeof *f->waiter);
@@ -135,7 +166,7 @@ static int find_waits(flow *f, const finder *k)
 
 /* ---- binding ----------------------------------------------------------------- */
 
-static int make_lists(flow *f)
+static int make_lists(flow *f, size_t copies)
 {
     bool good = true;
 
@@ -143,15 +174,19 @@ static int make_lists(flow *f)
         const size_t n = (size_t)f->n[dir] + 1;
         f->wants[dir] = calloc(n, sizeof *f->wants[dir]);
         f->next[dir] = malloc(n * sizeof *f->next[dir]);
-        good = good && f->wants[dir] && f->next[dir];
+        f->head[dir] = malloc(n * sizeof *f->head[dir]);
+        good = good && f->wants[dir] && f->next[dir] && f->head[dir];
     }
     const size_t recvs = f->n[ROTA_RECV], sends = f->n[ROTA_SEND];
     f->left = malloc((sends + 1) * sizeof *f->left);
     f->end = calloc(recvs + 1, sizeof *f->end);
     f->open = malloc((recvs + sends + 1) * sizeof *f->open);
     f->held = malloc((sends + 1) * sizeof *f->held);
-    f->give = malloc((sends + 1) * sizeof *f->give);
-    return good && f->left && f->end && f->open && f->held && f->give
+    f->group = malloc((copies + 1) * sizeof *f->group);
+    f->behind = malloc((copies + 1) * sizeof *f->behind);
+    f->job = malloc((sends + copies + 1) * sizeof *f->job);
+    return good && f->left && f->end && f->open && f->held && f->group &&
+                   f->behind && f->job
                ? MPI_SUCCESS
                : rota_fail_mem("who waits for whom");
 }
@@ -169,15 +204,18 @@ static int bind(rota_exec *x, rota_step *step)
     const finder k = {
         .s = s,
         .phase = phase,
-        .from = calloc(s->n_blocks, sizeof *k.from),
+        .in = {calloc(s->n_blocks, sizeof *k.in[0]),
+               calloc(s->n_blocks, sizeof *k.in[1])},
         .seen = malloc(((size_t)f->n[ROTA_RECV] + 1) * sizeof *k.seen),
         .last = malloc((size_t)s->P * sizeof *k.last),
     };
-    int err = k.from && k.seen && k.last ? make_lists(f)
-                                         : rota_fail_mem("who waits for whom");
+    int err = k.in[0] && k.in[1] && k.seen && k.last
+                  ? make_lists(f, step->n_copies)
+                  : rota_fail_mem("who waits for whom");
     if (err == MPI_SUCCESS)
-        err = find_waits(f, &k);
-    free(k.from);
+        err = find_waits(f, &k, step);
+    free(k.in[0]);
+    free(k.in[1]);
     free(k.seen);
     free(k.last);
     return err;
@@ -193,13 +231,16 @@ static void unbind(rota_exec *x, rota_step *step)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         free(f->wants[dir]);
         free(f->next[dir]);
+        free(f->head[dir]);
     }
     free(f->left);
     free(f->end);
     free(f->waiter);
     free(f->open);
     free(f->held);
-    free(f->give);
+    free(f->group);
+    free(f->behind);
+    free(f->job);
     free(f);
 }
 
@@ -238,7 +279,7 @@ static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
         m = f->next[ROTA_SEND][m];
     } while (m != NO_MSG && --f->left[m] == 0 && !is_given(x, step, m));
     if (m != NO_MSG && f->left[m] == 0)
-        f->give[f->n_give++] = m;
+        f->job[f->n_jobs++] = m;
     return MPI_SUCCESS;
 }
 
@@ -249,23 +290,48 @@ static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
 
     if (!is_given(x, step, m))
         return post_sends(x, step, m);
-    f->give[f->n_give++] = m;
+    f->job[f->n_jobs++] = m;
     return MPI_SUCCESS;
 }
 
-/* Hand over some of what there is to be, before what has come meanwhile is looked
- * at. */
-static int give_some(rota_exec *x, const rota_step *step)
+/* The groups of message m can be copied. */
+static void add_groups(flow *f, rota_dir dir, uint32_t m)
+{
+    for (uint32_t g = f->head[dir][m]; g != NO_MSG; g = f->behind[g])
+        f->job[f->n_jobs++] = f->n[ROTA_SEND] + g;
+}
+
+static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
+                      size_t *bytes)
+{
+    flow *const f = step->own;
+    const rota_group *const group = &f->group[g];
+
+    for (uint32_t i = group->first; i < group->end; i++)
+        *bytes += rota_copy_bytes(x->s, &step->copy[i], x->bytes);
+    ROTA_TRY(rota_step_copy(x, step, group->first, group->end));
+    return group->dir == ROTA_SEND && group->m != NO_MSG &&
+                   --f->left[group->m] == 0
+               ? release_send(x, step, group->m)
+               : MPI_SUCCESS;
+}
+
+/* Do some of the jobs before what has come meanwhile is looked at. */
+static int do_some(rota_exec *x, const rota_step *step)
 {
     enum { SOME = 1 << 16 }; /* bytes: some 10 us */
     flow *const f = step->own;
     size_t bytes = 0;
 
-    while (f->given < f->n_give && bytes < SOME) {
-        const uint32_t m = f->give[f->given++];
+    while (f->done < f->n_jobs && bytes < SOME) {
+        const uint32_t job = f->job[f->done++];
+        if (job >= f->n[ROTA_SEND]) {
+            ROTA_TRY(copy_group(x, step, job - f->n[ROTA_SEND], &bytes));
+            continue;
+        }
         bytes +=
-            rota_message_bytes(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m);
-        ROTA_TRY(post_sends(x, step, m));
+            rota_message_bytes(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + job);
+        ROTA_TRY(post_sends(x, step, job));
     }
     return MPI_SUCCESS;
 }
@@ -289,6 +355,7 @@ static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
 
     if (next != NO_MSG)
         open_message(f, ROTA_RECV, next);
+    add_groups(f, ROTA_RECV, m);
     for (uint32_t i = m > 0 ? f->end[m - 1] : 0; i < f->end[m]; i++)
         if (--f->left[f->waiter[i]] == 0)
             ROTA_TRY(release_send(x, step, f->waiter[i]));
@@ -300,17 +367,22 @@ static int enter(rota_exec *x, rota_step *step)
     const uint32_t *const first = step->phase->msg;
     flow *const f = step->own;
 
-    f->n_open = f->n_held = f->n_give = f->given = 0;
+    f->n_open = f->n_held = f->n_jobs = f->done = 0;
     for (uint32_t m = 0; m < f->n[ROTA_RECV]; m++) {
         ROTA_TRY(rota_message_post(x, ROTA_RECV, first[ROTA_RECV] + m));
         if (f->wants[ROTA_RECV][m] == 0)
             open_message(f, ROTA_RECV, m);
     }
     memcpy(f->left, f->wants[ROTA_SEND], f->n[ROTA_SEND] * sizeof *f->left);
-    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++)
+    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++) {
+        add_groups(f, ROTA_SEND, m);
         if (f->wants[ROTA_SEND][m] == 0)
             ROTA_TRY(release_send(x, step, m));
-    return rota_step_copies(x, step);
+    }
+    for (uint32_t g = 0; g < f->n_groups; g++)
+        if (f->group[g].m == NO_MSG)
+            f->job[f->n_jobs++] = f->n[ROTA_SEND] + g;
+    return MPI_SUCCESS;
 }
 
 static int test_open(rota_exec *x, const rota_step *step)
@@ -339,9 +411,9 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
 
     ROTA_TRY(post_held(x, step));
     do {
-        ROTA_TRY(give_some(x, step));
+        ROTA_TRY(do_some(x, step));
         ROTA_TRY(test_open(x, step));
-    } while (f->given < f->n_give);
+    } while (f->done < f->n_jobs);
     *done = f->n_open == 0 && f->n_held == 0;
     return MPI_SUCCESS;
 }

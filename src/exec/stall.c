@@ -30,25 +30,26 @@ static bool *find_awaited(const rota_exec *x)
     return awaited;
 }
 
-/* The rank's process, if it shares memory with this one. */
+/* The rank's process, if it shares memory with this one, whatever the plan does. */
 static const rota_peer *peer_of(const rota_exec *x, int rank)
 {
-    const rota_node *const node = rota_shared_node(x);
-    const int i = node ? node->of[rank] : -1;
+    const int i = x->mates ? x->mates->of[rank] : -1;
 
-    return i >= 0 ? node->near[i].peer : NULL;
+    return i >= 0 ? x->mates->near[i].peer : NULL;
 }
 
-/* Who has ended as programs do may have sent all that this one waits for. */
+/* Who has ended as programs do may have sent all that this one waits for, and MPI
+ * may not have brought it yet. */
 int rota_stall_check(const rota_exec *x)
 {
-    bool *const awaited = rota_shared_node(x) ? find_awaited(x) : NULL;
+    bool *const awaited = x->mates ? find_awaited(x) : NULL;
+    const bool by_memory = rota_shared_node(x) != NULL;
     int dead = -1;
 
     for (int q = 0; awaited && dead < 0 && q < x->s->P; q++) {
         const rota_peer *const peer = q == x->s->me ? NULL : peer_of(x, q);
         if (peer && rota_peer_is_gone(peer) &&
-            (awaited[q] || !atomic_load(&peer->head->ended)))
+            ((by_memory && awaited[q]) || !atomic_load(&peer->head->ended)))
             dead = q;
     }
     free(awaited);

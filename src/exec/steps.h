@@ -19,8 +19,10 @@ bool rota_step_is_at_once(const rota_step *step);
 extern const rota_step_kind rota_step_reclaim;
 extern const rota_step_kind rota_step_finish;
 
-/* Make the copies of a step. */
+/* Make the copies of a step, or those of them from first on before end. */
 int rota_step_copies(rota_exec *x, const rota_step *step);
+int rota_step_copy(rota_exec *x, const rota_step *step, uint32_t first,
+                   uint32_t end);
 
 /* Advance what needs no MPI of a step that is entered. */
 int rota_step_help(rota_exec *x, rota_step *step);

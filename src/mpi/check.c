@@ -86,15 +86,18 @@ static bool is_block_refused(const rota_mpi_blocks *b, MPI_Count n,
                                (!b->buffer && needs_buffer(type))));
 }
 
-static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b, int P)
+/* Among neighbours MPICH looks at a type where it has a count for it. */
+static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b)
 {
-    const int n = a->shape == ROTA_MPI_ONE ? 1 : P;
-    bool bad = !b->types && !is_good_type(b->type);
+    const bool one = a->shape == ROTA_MPI_ONE;
+    const bool each = b->types || (one && a->neighbors);
+    const int n = one ? 1 : b->n;
+    bool bad = !each && !is_good_type(b->type);
 
     for (int i = 0; b->counts && i < n && !bad; i++) {
         const MPI_Count count = rota_mpi_count_at(a, b->counts, i);
         const MPI_Datatype type = rota_mpi_type_at(b, i);
-        bad = (b->types && count > 0 && !is_good_type(type)) ||
+        bad = (each && count > 0 && !is_good_type(type)) ||
               is_block_refused(b, count, type);
     }
     return bad;
@@ -112,11 +115,11 @@ static bool is_aliased(const rota_mpi_args *a)
     return n == rota_mpi_count_at(a, a->recv.counts, 0) && n != 0;
 }
 
-bool rota_mpi_refused(const rota_mpi_args *a, int P)
+bool rota_mpi_refused(const rota_mpi_args *a)
 {
-    const bool sends = a->send.buffer != MPI_IN_PLACE;
+    const bool sends = a->neighbors || a->send.buffer != MPI_IN_PLACE;
 
-    if (sends && (is_aliased(a) || is_refused(a, &a->send, P)))
+    if (sends && ((!a->neighbors && is_aliased(a)) || is_refused(a, &a->send)))
         return true;
-    return is_refused(a, &a->recv, P);
+    return is_refused(a, &a->recv);
 }

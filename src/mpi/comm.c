@@ -20,33 +20,41 @@ enum { AFTER = 64 };
 
 typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
 
+/* Nonblocking calls of one sort. */
+typedef struct pool {
+    long calls;
+    bool wished;        /* for plans, at the next blocking collective */
+    rota_mpi_run **run; /* [in_flight], or NULL */
+    long next;
+} pool;
+
 struct rota_mpi_comm {
     MPI_Comm comm;
     int P;
-    bool foreign;          /* to Rota: an intercommunicator */
-    rota_mpi_group *group; /* of blocking calls; NULL before the first */
-    verdict verdict;       /* room for other plans, agreed on when needed */
-    long nonblocking;      /* calls */
-    bool wishing;          /* for a pool, at the next blocking collective */
-    rota_mpi_run **pool;   /* [in_flight] of nonblocking exchanges, or NULL */
-    long next;             /* in pool */
+    bool foreign;                /* to Rota: an intercommunicator */
+    bool looked;                 /* for a topology */
+    rota_mpi_topology *topology; /* or NULL */
+
+    /* Of calls among all ranks, and among neighbours. */
+    rota_mpi_group *group[2]; /* of blocking ones; NULL before the first */
+    pool pool[2];
+    verdict verdict; /* room for plans of others, agreed on when needed */
     rota_mpi_comm *before, *after; /* in the list */
 };
 
 atomic_int rota_mpi_n_wishes;
+atomic_uint rota_mpi_n_freed;
 
 static rota_mpi_comm *list; /* of all, the last one first */
 static int n_taken;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The communicator that this thread has used last, unless one was freed since:
- * n_freed tells. */
+/* The communicator that this thread has used last, unless one was freed since. */
 static _Thread_local struct {
     rota_mpi_comm *c;
     unsigned n_freed;
 } last;
-static atomic_uint n_freed;
 
 /* ---- pools ------------------------------------------------------------------ */
 
@@ -59,35 +67,35 @@ static void let_go(rota_mpi_run *run)
         rota_mpi_run_destroy(run);
 }
 
-static void free_pool(rota_mpi_run **pool, int n)
+static void free_runs(rota_mpi_run **run, int n)
 {
-    for (int i = 0; pool && i < n; i++)
-        let_go(pool[i]);
-    free(pool);
+    for (int i = 0; run && i < n; i++)
+        let_go(run[i]);
+    free(run);
 }
 
 /* NULL without memory. */
-static rota_mpi_run **make_pool(int n, int P)
+static rota_mpi_run **alloc_runs(int n, const rota_mpi_args *args)
 {
-    rota_mpi_run **const pool = calloc((size_t)n, sizeof *pool);
-    bool ok = pool != NULL;
+    rota_mpi_run **const run = calloc((size_t)n, sizeof *run);
+    bool ok = run != NULL;
 
     for (int i = 0; i < n && ok; i++) {
-        pool[i] = rota_mpi_run_make(P, false, true);
-        ok = pool[i] != NULL;
+        run[i] = rota_mpi_run_make(args, false, true);
+        ok = run[i] != NULL;
     }
     if (ok)
-        return pool;
-    free_pool(pool, n);
+        return run;
+    free_runs(run, n);
     return NULL;
 }
 
 /* ---- life ------------------------------------------------------------------- */
 
-static void set_wishing(rota_mpi_comm *c, bool wishing)
+static void set_wished(pool *p, bool wished)
 {
-    atomic_fetch_add(&rota_mpi_n_wishes, wishing - c->wishing);
-    c->wishing = wishing;
+    atomic_fetch_add(&rota_mpi_n_wishes, wished - p->wished);
+    p->wished = wished;
 }
 
 static void add_to_list(rota_mpi_comm *c)
@@ -119,15 +127,18 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     (void)comm;
     (void)key;
     (void)extra;
-    set_wishing(c, false);
     pthread_mutex_lock(&list_lock);
     remove_from_list(c);
     n_taken -= c->verdict == TAKEN;
-    atomic_fetch_add(&n_freed, 1);
+    atomic_fetch_add(&rota_mpi_n_freed, 1);
     pthread_mutex_unlock(&list_lock);
-    if (c->group)
-        rota_mpi_group_leave(c->group);
-    free_pool(c->pool, rota_mpi_settings_get()->in_flight);
+    for (int among = 1; among >= 0; among--) { /* neighbours first */
+        if (c->group[among])
+            rota_mpi_group_leave(c->group[among]);
+        set_wished(&c->pool[among], false);
+        free_runs(c->pool[among].run, rota_mpi_settings_get()->in_flight);
+    }
+    rota_mpi_topology_free(c->topology);
     free(c);
     return MPI_SUCCESS;
 }
@@ -166,7 +177,7 @@ static int describe(rota_mpi_comm *c)
 
 static rota_mpi_comm *find(MPI_Comm comm)
 {
-    const unsigned freed = atomic_load(&n_freed);
+    const unsigned freed = atomic_load(&rota_mpi_n_freed);
     rota_mpi_comm *c = NULL;
     int found = 0;
 
@@ -253,49 +264,77 @@ static bool takes(rota_mpi_comm *c)
     return c->verdict == TAKEN;
 }
 
-bool rota_mpi_comm_takes_init(MPI_Comm comm)
+/* Set the numbers of blocks. False: there are no neighbours for them. Where
+ * there are none, on no rank there are. */
+static bool set_blocks(rota_mpi_comm *c, rota_mpi_args *args)
 {
-    rota_mpi_comm *const c = find_or_make(comm);
+    if (!args->neighbors) {
+        args->send.n = args->recv.n = c->P;
+        return true;
+    }
+    if (!c->looked)
+        c->topology = rota_mpi_topology_get(c->comm);
+    c->looked = true;
+    if (!c->topology)
+        return false;
+    args->send.n = c->topology->n_to;
+    args->send.peers = c->topology->to;
+    args->recv.n = c->topology->n_from;
+    args->recv.peers = c->topology->from;
+    args->recv.slots = c->topology->slot[args->shape == ROTA_MPI_ONE];
+    return true;
+}
 
-    return c && !c->foreign && takes(c);
+bool rota_mpi_comm_takes_init(rota_mpi_args *args)
+{
+    rota_mpi_comm *const c = find_or_make(args->comm);
+
+    return c && !c->foreign && set_blocks(c, args) && takes(c);
 }
 
 /* ---- making plans ----------------------------------------------------------- */
 
-int rota_mpi_hint_at_once(MPI_Info user, MPI_Info *info)
+int rota_mpi_hint_at_once(MPI_Info user, bool neighbors, MPI_Info *info)
 {
     ROTA_MPI_TRY(user == MPI_INFO_NULL ? PMPI_Info_create(info)
                                        : PMPI_Info_dup(user, info));
     ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_progress", "thread"));
-    return PMPI_Info_set(*info, "rota_algorithm", "spread_out");
+    return PMPI_Info_set(*info, "rota_algorithm",
+                         neighbors ? "neighbor" : "spread_out");
 }
 
-int rota_mpi_make_varying(MPI_Comm comm, MPI_Info info, rota_plan **plan)
+int rota_mpi_make_varying(MPI_Comm comm, bool neighbors, MPI_Info info,
+                          rota_plan **plan)
 {
-    return rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, comm, info,
-                                       plan);
+    return neighbors ? rota_neighbor_alltoallv_varying_init(
+                           ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan)
+                     : rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE,
+                                                   comm, info, plan);
 }
 
-static int make_plans(MPI_Comm comm, rota_mpi_run **pool, int n, MPI_Info info)
+static int make_plans(const rota_mpi_args *args, rota_mpi_run **run, int n,
+                      MPI_Info info)
 {
     for (int i = 0; i < n; i++) {
-        ROTA_MPI_TRY(rota_mpi_make_varying(comm, info, &pool[i]->plan));
-        rota_mpi_count_plan(pool[i]->plan);
-        pool[i]->request->plan = pool[i]->plan;
+        ROTA_MPI_TRY(rota_mpi_make_varying(args->comm, args->neighbors, info,
+                                           &run[i]->plan));
+        rota_mpi_count_plan(run[i]->plan);
+        run[i]->request->plan = run[i]->plan;
     }
     return MPI_SUCCESS;
 }
 
 /* Rota says the same on all ranks. What it says is no error of the program's:
  * the error handler is not to hear of it. */
-static int make_plans_quietly(MPI_Comm comm, rota_mpi_run **pool, int n,
-                              MPI_Info info)
+static int make_plans_quietly(const rota_mpi_args *args, rota_mpi_run **run,
+                              int n, MPI_Info info)
 {
+    const MPI_Comm comm = args->comm;
     MPI_Errhandler handler;
 
     ROTA_MPI_TRY(PMPI_Comm_get_errhandler(comm, &handler));
     ROTA_MPI_TRY(PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    const int err = make_plans(comm, pool, n, info);
+    const int err = make_plans(args, run, n, info);
     PMPI_Comm_set_errhandler(comm, handler);
     PMPI_Errhandler_free(&handler);
     return err;
@@ -314,67 +353,82 @@ void rota_mpi_explain(MPI_Comm comm, int code)
 }
 
 /* n runs with plans; NULL on all ranks if one cannot. Collective. */
-static rota_mpi_run **make_runs(rota_mpi_comm *c, int n, MPI_Info info)
+static rota_mpi_run **make_runs(rota_mpi_comm *c, bool neighbors, int n,
+                                MPI_Info info)
 {
-    if (!takes(c))
+    rota_mpi_args args = {.neighbors = neighbors, .comm = c->comm};
+
+    if (!set_blocks(c, &args) || !takes(c))
         return NULL;
-    rota_mpi_run **const pool = make_pool(n, c->P);
-    int err =
-        rota_mpi_all(c->comm, pool != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    rota_mpi_run **const run = alloc_runs(n, &args);
+    int err = rota_mpi_all(c->comm, run != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (err == MPI_SUCCESS)
-        err = make_plans_quietly(c->comm, pool, n, info);
+        err = make_plans_quietly(&args, run, n, info);
     if (err == MPI_SUCCESS)
-        return pool;
+        return run;
     rota_mpi_explain(c->comm, err);
-    free_pool(pool, n);
+    free_runs(run, n);
     return NULL;
 }
 
-static void make_nonblocking(rota_mpi_comm *c)
+static void make_pool(rota_mpi_comm *c, bool neighbors)
 {
+    pool *const p = &c->pool[neighbors];
     MPI_Info info = MPI_INFO_NULL;
 
-    set_wishing(c, false);
-    if (rota_mpi_all(c->comm, rota_mpi_hint_at_once(MPI_INFO_NULL, &info) ==
-                                      MPI_SUCCESS &&
+    set_wished(p, false);
+    if (rota_mpi_all(c->comm, rota_mpi_hint_at_once(MPI_INFO_NULL, neighbors,
+                                                    &info) == MPI_SUCCESS &&
                                   PMPI_Info_set(info, "rota_check", "off") ==
                                       MPI_SUCCESS))
-        c->pool = make_runs(c, rota_mpi_settings_get()->in_flight, info);
+        p->run =
+            make_runs(c, neighbors, rota_mpi_settings_get()->in_flight, info);
     if (info != MPI_INFO_NULL)
         PMPI_Info_free(&info);
+}
+
+static void make_wished(rota_mpi_comm *c)
+{
+    for (int among = 0; among < 2; among++)
+        if (c->pool[among].wished)
+            make_pool(c, among);
 }
 
 /* ---- what a call uses ------------------------------------------------------- */
 
 /* Alone on a communicator MPI only copies. */
-rota_mpi_comm *rota_mpi_comm_get(MPI_Comm comm, int *P)
+rota_mpi_comm *rota_mpi_comm_get(rota_mpi_args *args, bool *known)
 {
-    rota_mpi_comm *const c = find_or_make(comm);
+    rota_mpi_comm *const c = find_or_make(args->comm);
 
-    if (!c || c->foreign || c->P == 1)
-        return NULL;
-    *P = c->P;
-    return c;
+    *known = c != NULL;
+    return c && !c->foreign && set_blocks(c, args) && c->P > 1 ? c : NULL;
 }
 
-rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c)
+rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c,
+                                       const rota_mpi_args *args)
 {
-    if (c->wishing)
-        make_nonblocking(c);
-    if (!c->group)
-        c->group = rota_mpi_group_get(c->comm, c->P);
-    return c->group;
+    rota_mpi_group **const group = c->group;
+
+    make_wished(c);
+    if (!group[0])
+        group[0] = rota_mpi_group_get(c->comm, c->P);
+    if (args->neighbors && !group[1])
+        group[1] = rota_mpi_group_with(group[0], c->comm, c->topology);
+    return group[args->neighbors];
 }
 
-rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c)
+rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c,
+                                        const rota_mpi_args *args)
 {
     const rota_mpi_settings *const s = rota_mpi_settings_get();
     const long after = s->after == ROTA_MPI_BY_COST ? AFTER : s->after;
+    pool *const p = &c->pool[args->neighbors];
 
-    if (c->pool)
-        return c->pool[c->next++ % s->in_flight];
-    if (++c->nonblocking == (after > 0 ? after : 1))
-        set_wishing(c, true);
+    if (p->run)
+        return p->run[p->next++ % s->in_flight];
+    if (++p->calls == (after > 0 ? after : 1))
+        set_wished(p, true);
     return NULL;
 }
 
@@ -382,6 +436,6 @@ void rota_mpi_comm_meet(MPI_Comm comm)
 {
     rota_mpi_comm *const c = find(comm);
 
-    if (c && c->wishing)
-        make_nonblocking(c);
+    if (c)
+        make_wished(c);
 }

@@ -3,12 +3,11 @@
  */
 #include "mpi/shim.h"
 
-/* Nonblocking calls have plans of bytes, in which there is no place for a type of
- * each block. */
+_Thread_local rota_mpi_recent rota_mpi_recently = {.comm = MPI_COMM_NULL};
+
 static bool is_on(const rota_mpi_args *args, rota_mpi_kind kind)
 {
-    return rota_mpi_settings_get()->on[args->call][kind] &&
-           (args->shape != ROTA_MPI_W || kind != ROTA_MPI_NONBLOCKING);
+    return rota_mpi_settings_get()->on[args->call][kind];
 }
 
 static void name_errors(const rota_mpi_args *args, rota_mpi_kind kind)
@@ -44,23 +43,67 @@ static bool run(rota_mpi_run *r, const rota_mpi_args *args, MPI_Comm ours,
     return done;
 }
 
-/* What is known of this call; NULL: it is MPI's. Alike on all ranks, but for
- * those that MPI refuses. */
-static rota_mpi_usage *find_usage(const rota_mpi_args *args,
-                                  rota_mpi_group **group)
+/* A type whose size never changes. */
+static void remember_type(rota_mpi_recent *r, const rota_mpi_args *a)
 {
-    int P;
-    rota_mpi_comm *const c = is_on(args, ROTA_MPI_BLOCKING)
-                                 ? rota_mpi_comm_get(args->comm, &P)
-                                 : NULL;
+    const MPI_Datatype type =
+        a->send.buffer == MPI_IN_PLACE ? a->recv.type : a->send.type;
+    int n_ints, n_addresses, n_types, combiner;
 
-    if (!c || rota_mpi_refused(args, P))
-        return NULL;
-    *group = rota_mpi_comm_blocking(c);
-    return rota_mpi_group_usage(*group, args);
+    if (r->type == type)
+        return;
+    r->type = MPI_DATATYPE_NULL;
+    if (PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
+                               &combiner) == MPI_SUCCESS &&
+        combiner == MPI_COMBINER_NAMED &&
+        PMPI_Type_size_x(type, &r->type_bytes) == MPI_SUCCESS)
+        r->type = type;
 }
 
-bool rota_mpi_exchange(const rota_mpi_args *args, rota_mpi_turn *turn)
+/* What counts calls like this one that go to MPI. u is NULL where all do. */
+static void remember(const rota_mpi_args *args, const rota_mpi_group *group,
+                     rota_mpi_usage *u)
+{
+    rota_mpi_recent *const r = &rota_mpi_recently;
+    const unsigned n_freed = atomic_load(&rota_mpi_n_freed);
+
+    if (rota_mpi_settings_get()->stats || rota_record_wanted())
+        return;
+    if (r->comm != args->comm || r->n_freed != n_freed)
+        *r = (rota_mpi_recent){.comm = args->comm,
+                               .n_freed = n_freed,
+                               .type = MPI_DATATYPE_NULL,
+                               .passed = {.plain = LONG_MAX}};
+    if (!u) {
+        r->tally[args->call] = &r->passed;
+    } else if (args->shape == ROTA_MPI_ONE && !args->neighbors) {
+        r->size = rota_mpi_group_last_size(group);
+        remember_type(r, args);
+    } else {
+        r->tally[args->call] = &u->tally;
+    }
+}
+
+/* What is known of this call; NULL: it is MPI's. Alike on all ranks, but for
+ * those that MPI refuses. */
+static rota_mpi_usage *find_usage(rota_mpi_args *args, rota_mpi_group **group)
+{
+    const bool on = is_on(args, ROTA_MPI_BLOCKING);
+    bool known = true;
+    rota_mpi_comm *const c = on ? rota_mpi_comm_get(args, &known) : NULL;
+
+    if (!c && known)
+        remember(args, NULL, NULL);
+    if (!c || rota_mpi_refused(args))
+        return NULL;
+    *group = rota_mpi_comm_blocking(c, args);
+    rota_mpi_usage *const u = rota_mpi_group_usage(*group, args);
+    if (u)
+        remember(args, *group, u);
+    return u;
+}
+
+bool rota_mpi_exchange(rota_mpi_args *args, rota_mpi_turn *turn)
 {
     rota_mpi_group *group;
     rota_mpi_usage *const u = find_usage(args, &group);
@@ -89,6 +132,17 @@ void rota_mpi_passed(const rota_mpi_turn *turn)
                             PMPI_Wtime() - turn->begin);
 }
 
+void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally)
+{
+    bool known;
+
+    /* An error handler may have freed the communicator. */
+    if (rota_mpi_is_recent(args->comm) &&
+        (tally == &rota_mpi_recently.passed ||
+         (rota_mpi_comm_get(args, &known) && !rota_mpi_refused(args))))
+        tally->calls++;
+}
+
 /* ---- nonblocking ------------------------------------------------------------ */
 
 static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
@@ -112,16 +166,16 @@ static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
     return MPI_SUCCESS;
 }
 
-bool rota_mpi_begin(const rota_mpi_args *args, MPI_Request *request, int *err)
+bool rota_mpi_begin(rota_mpi_args *args, MPI_Request *request, int *err)
 {
     rota_mpi_comm *c = NULL;
     rota_mpi_run *r = NULL;
-    int P;
+    bool known;
 
     if (is_on(args, ROTA_MPI_NONBLOCKING) && request)
-        c = rota_mpi_comm_get(args->comm, &P);
-    if (c && !rota_mpi_refused(args, P))
-        r = rota_mpi_comm_nonblocking(c);
+        c = rota_mpi_comm_get(args, &known);
+    if (c && !rota_mpi_refused(args))
+        r = rota_mpi_comm_nonblocking(c, args);
     rota_mpi_count_call(args->call, ROTA_MPI_NONBLOCKING, r != NULL);
     if (r)
         *err = start_request(r, args, request);
@@ -132,6 +186,18 @@ bool rota_mpi_begin(const rota_mpi_args *args, MPI_Request *request, int *err)
 
 /* ---- persistent ------------------------------------------------------------- */
 
+/* Among neighbours MPI looks at nothing else where a count is 0. */
+static void take_what_mpi_takes(rota_mpi_args *args)
+{
+    rota_mpi_blocks *const side[2] = {&args->send, &args->recv};
+
+    if (args->send.buffer == MPI_IN_PLACE)
+        args->send.buffer = NULL;
+    for (int i = 0; i < 2 && args->shape == ROTA_MPI_ONE; i++)
+        if (rota_mpi_count_at(args, side[i]->counts, 0) == 0)
+            side[i]->type = MPI_BYTE;
+}
+
 /* A rank that fails here takes part without a place for the plan, which Rota
  * refuses on all ranks. */
 static int make_request(rota_mpi_request *r, const rota_mpi_args *from,
@@ -139,21 +205,26 @@ static int make_request(rota_mpi_request *r, const rota_mpi_args *from,
 {
     rota_mpi_args args = *from;
     MPI_Info info = MPI_INFO_NULL;
-    const bool ready = r && rota_mpi_hint_at_once(user, &info) == MPI_SUCCESS;
+    const bool ready =
+        r && rota_mpi_hint_at_once(user, args.neighbors, &info) == MPI_SUCCESS;
 
     if (args.recv.buffer == MPI_IN_PLACE) /* MPI takes it where nothing comes */
         args.recv.buffer = NULL;
-    const int err = rota_mpi_make_plan(&args, info, ready ? &r->plan : NULL);
+    if (args.neighbors)
+        take_what_mpi_takes(&args);
+    rota_plan **const plan = ready ? &r->plan : NULL;
+    const int err = args.recv.slots ? rota_mpi_make_reordered(&args, info, plan)
+                                    : rota_mpi_make_plan(&args, info, plan);
     if (info != MPI_INFO_NULL)
         PMPI_Info_free(&info);
     return err;
 }
 
-bool rota_mpi_init(const rota_mpi_args *args, MPI_Info info,
-                   MPI_Request *request, int *err)
+bool rota_mpi_init(rota_mpi_args *args, MPI_Info info, MPI_Request *request,
+                   int *err)
 {
     const bool rota =
-        is_on(args, ROTA_MPI_INIT) && rota_mpi_comm_takes_init(args->comm);
+        is_on(args, ROTA_MPI_INIT) && rota_mpi_comm_takes_init(args);
 
     rota_mpi_count_call(args->call, ROTA_MPI_INIT, rota);
     if (!rota)

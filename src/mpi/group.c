@@ -1,5 +1,6 @@
 /* group.c - processes that call together: what is known of their calls, and
- * their plans, whatever communicator they use.
+ * their plans, whatever communicator they use. For calls among neighbours there
+ * is a group for each topology that these processes have.
  *
  * Programs make a communicator, exchange on it once and free it again. So
  * nothing here belongs to a communicator: plans are made on one of ours.
@@ -25,6 +26,10 @@ enum { MOST_GROUPS = 256 };
  * is forgotten, with its plan. */
 enum { MOST_SIZES = 32 };
 
+/* Topologies that are known of the same processes; then the one that came first
+ * is forgotten. */
+enum { MOST_TOPOLOGIES = 16 };
+
 /* Which processes, in which order: two hashes of their ranks in
  * MPI_COMM_WORLD. */
 typedef struct members {
@@ -41,7 +46,13 @@ struct rota_mpi_group {
     rota_mpi_usage *size[MOST_SIZES]; /* of calls with one, the last first */
     int n_sizes;
     rota_mpi_usage *other[ROTA_MPI_CALLS]; /* or NULL */
+    rota_mpi_group *with[MOST_TOPOLOGIES]; /* groups of neighbours, or NULL */
+    long n_with;                           /* that there have been */
     UT_hash_handle hh;
+
+    /* Of neighbours. */
+    rota_mpi_topology *topology; /* else NULL */
+    int users;                   /* communicators that have it */
 };
 
 static rota_mpi_group *table;
@@ -82,6 +93,10 @@ static void destroy(rota_mpi_group *g)
         rota_mpi_usage_destroy(g->size[i]);
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
         rota_mpi_usage_destroy(g->other[call]);
+    for (int i = 0; i < MOST_TOPOLOGIES; i++)
+        if (g->with[i])
+            destroy(g->with[i]);
+    rota_mpi_topology_free(g->topology);
     if (g->comm != MPI_COMM_NULL)
         PMPI_Comm_free(&g->comm);
     pthread_mutex_lock(&table_lock);
@@ -92,7 +107,9 @@ static void destroy(rota_mpi_group *g)
 
 void rota_mpi_group_leave(rota_mpi_group *g)
 {
-    if (!g->shared)
+    if (g->topology)
+        g->users--;
+    if (!g->shared && g->users == 0)
         destroy(g);
 }
 
@@ -171,6 +188,66 @@ rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
     return g;
 }
 
+/* ---- neighbours ------------------------------------------------------------- */
+
+/* Those that are the same to this rank: a bit each. */
+static unsigned same_here(const rota_mpi_group *g, const rota_mpi_topology *t)
+{
+    unsigned same = 0;
+
+    for (int i = 0; i < MOST_TOPOLOGIES; i++)
+        if (g->with[i] && rota_mpi_topology_same(g->with[i]->topology, t))
+            same |= 1u << i;
+    return same;
+}
+
+/* One that is the same to all ranks, or -1. A rank sees only its own neighbours,
+ * which may be the same where those of other ranks are not. */
+static int find_on_all(const rota_mpi_group *g, MPI_Comm comm,
+                       const rota_mpi_topology *t)
+{
+    const unsigned mine = same_here(g, t);
+    unsigned all = 0;
+    int i = 0;
+
+    if (g->n_with == 0 || PMPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BAND,
+                                         comm) != MPI_SUCCESS)
+        return -1;
+    while (i < MOST_TOPOLOGIES && !(all >> i & 1))
+        i++;
+    return i < MOST_TOPOLOGIES ? i : -1;
+}
+
+/* One that is used goes with the last communicator that has it. */
+static void forget(rota_mpi_group *g)
+{
+    g->shared = false;
+    if (g->users == 0)
+        destroy(g);
+}
+
+static rota_mpi_group *add(rota_mpi_group *g, const rota_mpi_topology *t)
+{
+    rota_mpi_group **const place = &g->with[g->n_with++ % MOST_TOPOLOGIES];
+
+    if (*place)
+        forget(*place);
+    *place = make(g->P);
+    (*place)->topology = rota_mpi_topology_copy(t);
+    (*place)->shared = true;
+    return *place;
+}
+
+rota_mpi_group *rota_mpi_group_with(rota_mpi_group *g, MPI_Comm comm,
+                                    const rota_mpi_topology *t)
+{
+    const int i = find_on_all(g, comm, t);
+    rota_mpi_group *const with = i >= 0 ? g->with[i] : add(g, t);
+
+    with->users++;
+    return with;
+}
+
 /* ---- usages ----------------------------------------------------------------- */
 
 static rota_mpi_usage *make_usage(rota_mpi_call call)
@@ -226,11 +303,16 @@ static rota_mpi_usage *of_size(rota_mpi_group *g, const rota_mpi_args *args)
 rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *g,
                                      const rota_mpi_args *args)
 {
-    if (args->shape == ROTA_MPI_ONE)
+    if (args->shape == ROTA_MPI_ONE && !args->neighbors)
         return of_size(g, args);
     if (!g->other[args->call])
         g->other[args->call] = make_usage(args->call);
     return g->other[args->call];
+}
+
+rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *g)
+{
+    return &g->size[0];
 }
 
 /* ---- plans ------------------------------------------------------------------ */
@@ -261,17 +343,24 @@ static void take_place(rota_mpi_group *g)
     pthread_mutex_unlock(&table_lock);
 }
 
-/* Without what the program keeps with its communicator: attributes, topology,
- * hints, names. */
-static int make_comm(MPI_Comm from, MPI_Comm *comm)
+/* Without what the program keeps with its communicator: attributes, hints, names
+ * and, unless it is asked for, the topology. */
+static int make_comm(MPI_Comm from, const rota_mpi_topology *topology,
+                     MPI_Comm *comm)
 {
-    MPI_Comm made = MPI_COMM_NULL;
+    MPI_Comm made = MPI_COMM_NULL, bare;
     MPI_Group group;
 
     ROTA_MPI_TRY(PMPI_Comm_group(from, &group));
-    const int err = PMPI_Comm_create(from, group, &made);
+    int err = PMPI_Comm_create(from, group, &made);
     PMPI_Group_free(&group);
     ROTA_MPI_TRY(err);
+    if (topology) {
+        bare = made;
+        err = rota_mpi_topology_give(topology, from, bare, &made);
+        PMPI_Comm_free(&bare);
+        ROTA_MPI_TRY(err);
+    }
     ROTA_MPI_TRY(PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
     *comm = made;
     return MPI_SUCCESS;
@@ -279,13 +368,14 @@ static int make_comm(MPI_Comm from, MPI_Comm *comm)
 
 /* What Rota says while plans are made is no error of the program's: the error
  * handler is not to hear of it. */
-static int make_comm_quietly(MPI_Comm from, MPI_Comm *comm)
+static int make_comm_quietly(MPI_Comm from, const rota_mpi_topology *topology,
+                             MPI_Comm *comm)
 {
     MPI_Errhandler handler;
 
     ROTA_MPI_TRY(PMPI_Comm_get_errhandler(from, &handler));
     ROTA_MPI_TRY(PMPI_Comm_set_errhandler(from, MPI_ERRORS_RETURN));
-    const int err = make_comm(from, comm);
+    const int err = make_comm(from, topology, comm);
     PMPI_Comm_set_errhandler(from, handler);
     PMPI_Errhandler_free(&handler);
     return err;
@@ -319,7 +409,8 @@ static int make_plan(const rota_mpi_group *g, const rota_mpi_usage *u,
 
     if (rota_mpi_all(g->comm, ready))
         err = u->bytes > 0 ? make_uniform(g->comm, info, args, u->bytes, plan)
-                           : rota_mpi_make_varying(g->comm, info, plan);
+                           : rota_mpi_make_varying(g->comm, g->topology != NULL,
+                                                   info, plan);
     if (info != MPI_INFO_NULL)
         PMPI_Info_free(&info);
     if (err == MPI_SUCCESS)
@@ -341,9 +432,9 @@ int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
 {
     take_place(g);
     if (g->comm == MPI_COMM_NULL)
-        ROTA_MPI_TRY(make_comm_quietly(args->comm, &g->comm));
-    rota_mpi_run *const run = rota_mpi_run_make(g->P, u->bytes > 0, false);
-    const int err = args->shape == ROTA_MPI_W
+        ROTA_MPI_TRY(make_comm_quietly(args->comm, g->topology, &g->comm));
+    rota_mpi_run *const run = rota_mpi_run_make(args, u->bytes > 0, false);
+    const int err = args->shape == ROTA_MPI_W && !args->neighbors
                         ? make_same(g, run)
                         : make_plan(g, u, args, run ? &run->plan : NULL);
     if (err != MPI_SUCCESS) {

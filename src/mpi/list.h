@@ -1,10 +1,10 @@
 /* list.h - the functions of MPI that the drop-in takes the place of:
  *
- *   ROTA_CALLS(name, lower, shape, displ)
+ *   ROTA_CALLS(name, lower, shape, displ, among)
  *       an exchange: MPI_name, MPI_Ilower and MPI_name_init, and the _c form of
  *       each. Its plans are made by rota_lower_init. shape says what its
  *       arguments look like (wrap.c), displ is the type of a displacement in
- *       the forms without _c.
+ *       the forms without _c, among whether blocks are for RANKS or NEIGHBORS.
  *   ROTA_WRAP(name, parameters, arguments, gate)
  *       MPI_name goes to rota_mpi_name where gate is true, else to PMPI_name.
  *   ROTA_MEET(name, parameters, arguments)
@@ -15,7 +15,7 @@
  * includes this defines the macros that it needs.
  */
 #ifndef ROTA_CALLS
-#define ROTA_CALLS(name, lower, shape, displ)
+#define ROTA_CALLS(name, lower, shape, displ, among)
 #endif
 #ifndef ROTA_WRAP
 #define ROTA_WRAP(name, parameters, arguments, gate)
@@ -34,9 +34,12 @@
 #define ROTA_INDICES_ int *outcount, int indices[], MPI_Status statuses[]
 
 /* Exchanges. */
-ROTA_CALLS(Alltoall, alltoall, ONE, int)
-ROTA_CALLS(Alltoallv, alltoallv, V, int)
-ROTA_CALLS(Alltoallw, alltoallw, W, int)
+ROTA_CALLS(Alltoall, alltoall, ONE, int, RANKS)
+ROTA_CALLS(Alltoallv, alltoallv, V, int, RANKS)
+ROTA_CALLS(Alltoallw, alltoallw, W, int, RANKS)
+ROTA_CALLS(Neighbor_alltoall, neighbor_alltoall, ONE, int, NEIGHBORS)
+ROTA_CALLS(Neighbor_alltoallv, neighbor_alltoallv, V, int, NEIGHBORS)
+ROTA_CALLS(Neighbor_alltoallw, neighbor_alltoallw, W, MPI_Aint, NEIGHBORS)
 
 /* Requests: without any of ours there is nothing to look for. */
 ROTA_WRAP(Start, (MPI_Request * request), (request), rota_mpi_any_request())

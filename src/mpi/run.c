@@ -12,14 +12,18 @@
 
 /* ---- making ----------------------------------------------------------------- */
 
-static bool make_side(rota_mpi_side *s, size_t n)
+static bool make_side(rota_mpi_side *s, int n_blocks)
 {
+    const size_t n = (size_t)n_blocks + 1; /* some memory for none, too */
+
+    s->n = n_blocks;
     s->known.type = MPI_DATATYPE_NULL;
     s->bytes = malloc(n * sizeof *s->bytes);
     s->offset = malloc(n * sizeof *s->offset);
     s->count = malloc(n * sizeof *s->count);
     s->place = malloc(n * sizeof *s->place);
-    return s->bytes && s->offset && s->count && s->place;
+    s->type = malloc(n * sizeof *s->type);
+    return s->bytes && s->offset && s->count && s->place && s->type;
 }
 
 static void destroy_side(rota_mpi_side *s)
@@ -28,20 +32,21 @@ static void destroy_side(rota_mpi_side *s)
     free(s->offset);
     free(s->count);
     free(s->place);
+    free(s->type);
     free(s->stage);
 }
 
-rota_mpi_run *rota_mpi_run_make(int P, bool uniform, bool with_request)
+rota_mpi_run *rota_mpi_run_make(const rota_mpi_args *args, bool uniform,
+                                bool with_request)
 {
     rota_mpi_run *const run = calloc(1, sizeof *run);
 
     if (!run)
         return NULL;
-    run->P = P;
-    run->n = uniform ? 1 : P;
+    run->P = args->send.n;
     run->uniform = uniform;
-    const bool send_ok = make_side(&run->send, (size_t)run->n);
-    const bool recv_ok = make_side(&run->recv, (size_t)run->n);
+    const bool send_ok = make_side(&run->send, uniform ? 1 : args->send.n);
+    const bool recv_ok = make_side(&run->recv, uniform ? 1 : args->recv.n);
     if (with_request)
         run->request = rota_mpi_request_make();
     if (!send_ok || !recv_ok || (with_request && !run->request)) {
@@ -140,12 +145,26 @@ static MPI_Aint displaced(MPI_Aint n, MPI_Aint extent)
 
 static MPI_Aint displ_at(const rota_mpi_args *a, const void *displs, int i)
 {
-    return a->large ? ((const MPI_Aint *)displs)[i] : ((const int *)displs)[i];
+    return a->far ? ((const MPI_Aint *)displs)[i] : ((const int *)displs)[i];
+}
+
+/* What is for nobody is not touched. */
+static MPI_Count moved_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
+                          int i)
+{
+    return b->peers && b->peers[i] == MPI_PROC_NULL
+               ? 0
+               : rota_mpi_count_at(a, b->counts, i);
+}
+
+static bool is_in_place(const rota_mpi_args *a)
+{
+    return a->send.buffer == MPI_IN_PLACE && !a->neighbors;
 }
 
 static const rota_mpi_blocks *sent(const rota_mpi_args *a)
 {
-    return a->send.buffer == MPI_IN_PLACE ? &a->recv : &a->send;
+    return is_in_place(a) ? &a->recv : &a->send;
 }
 
 MPI_Count rota_mpi_block_bytes(const rota_mpi_args *a)
@@ -163,11 +182,9 @@ size_t rota_mpi_args_bytes(const rota_mpi_args *a)
     const rota_mpi_blocks *const b = sent(a);
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Count bytes = 0, size = 0;
-    int P = 0;
 
-    PMPI_Comm_size(a->comm, &P);
-    for (int i = 0; i < P && b->counts; i++) {
-        const MPI_Count n = rota_mpi_count_at(a, b->counts, i);
+    for (int i = 0; i < b->n && b->counts; i++) {
+        const MPI_Count n = moved_at(a, b, i);
         if (n == 0)
             continue;
         if (type != rota_mpi_type_at(b, i)) {
@@ -179,20 +196,29 @@ size_t rota_mpi_args_bytes(const rota_mpi_args *a)
     return (size_t)bytes;
 }
 
-void rota_mpi_record(const rota_mpi_args *a)
+void rota_mpi_record(rota_mpi_args *a)
 {
     const rota_mpi_blocks *const b = sent(a);
     MPI_Count size = 0;
+    bool known;
     int P = 0;
 
     if (!rota_record_wanted() || a->comm == MPI_COMM_NULL || !b->counts ||
-        PMPI_Comm_size(a->comm, &P) != MPI_SUCCESS || rota_mpi_refused(a, P))
+        PMPI_Comm_size(a->comm, &P) != MPI_SUCCESS)
         return;
-    PMPI_Type_size_x(b->type, &size);
-    size_t *const bytes = malloc((size_t)P * sizeof *bytes);
-    for (int i = 0; bytes && i < P; i++)
-        bytes[i] =
-            (size_t)rota_mpi_scaled(rota_mpi_count_at(a, b->counts, i), size);
+    if (b->n == 0) /* nobody has asked for it */
+        rota_mpi_comm_get(a, &known);
+    if (rota_mpi_refused(a))
+        return;
+    size_t *const bytes = calloc((size_t)P, sizeof *bytes);
+    for (int i = 0; bytes && i < b->n; i++) {
+        const MPI_Count n = moved_at(a, b, i);
+        if (n > 0)
+            PMPI_Type_size_x(rota_mpi_type_at(b, i), &size);
+        if (n > 0)
+            bytes[b->peers ? b->peers[i] : i] +=
+                (size_t)rota_mpi_scaled(n, size);
+    }
     if (bytes)
         rota_record_call(a->comm, bytes);
     free(bytes);
@@ -221,41 +247,72 @@ static int fill_one(rota_mpi_side *s, const rota_mpi_args *a,
     s->place[0] = s->offset[0] = 0;
     s->bytes[0] = rota_mpi_scaled(s->count[0], s->known.size);
     s->total = (size_t)s->bytes[0];
+    s->type[0] = b->type;
     s->packed = !s->known.plain && b->buffer != MPI_IN_PLACE;
     return s->packed ? make_room(s) : MPI_SUCCESS;
 }
 
-/* NULL arrays, negative counts and other mistakes are left for Rota to find:
- * then nothing is packed. A count for all blocks becomes one for each. */
-static int fill_each(rota_mpi_side *s, const rota_mpi_args *a,
-                     const rota_mpi_blocks *b, int P)
+/* Bytes from the buffer to block i, of the type that is known. */
+static MPI_Aint place_of(const rota_mpi_side *s, const rota_mpi_args *a,
+                         const rota_mpi_blocks *b, int i)
 {
-    const bool one = a->shape == ROTA_MPI_ONE;
-    bool valid = b->buffer != MPI_IN_PLACE;
+    if (a->shape == ROTA_MPI_W)
+        return displ_at(a, b->displs, i);
+    if (a->shape == ROTA_MPI_V)
+        return displaced(displ_at(a, b->displs, i), s->known.extent);
+    return displaced(i * rota_mpi_count_at(a, b->counts, i), s->known.extent);
+}
 
-    s->given = b->counts && (b->displs || one);
-    s->total = 0;
-    for (int i = 0; i < P && s->given; i++) {
-        s->count[i] = rota_mpi_count_at(a, b->counts, i);
-        s->place[i] = displaced(
-            one ? i * s->count[i] : displ_at(a, b->displs, i), s->known.extent);
-        s->bytes[i] = rota_mpi_scaled(s->count[i], s->known.size);
-        s->offset[i] = s->known.plain ? s->place[i] : (MPI_Aint)s->total;
-        valid = valid && s->bytes[i] >= 0 && s->bytes[i] < PTRDIFF_MAX / P;
-        s->total += valid ? (size_t)s->bytes[i] : 0;
+/* Blocks of a side that is packed lie end to end. */
+static void line_up(rota_mpi_side *s)
+{
+    MPI_Aint at = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        s->offset[i] = at;
+        at += s->bytes[i];
     }
-    s->packed = s->given && valid && !s->known.plain;
-    return s->packed ? make_room(s) : MPI_SUCCESS;
+}
+
+/* NULL arrays, negative counts and other mistakes are left for Rota to find:
+ * then nothing is packed. A count for all blocks becomes one for each. The type
+ * of a block without elements may be any handle. */
+static int fill_each(rota_mpi_side *s, const rota_mpi_args *a,
+                     const rota_mpi_blocks *b)
+{
+    bool valid = b->buffer != MPI_IN_PLACE, plain = true;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+
+    s->given = b->counts && (b->displs || a->shape == ROTA_MPI_ONE) &&
+               (b->types || a->shape != ROTA_MPI_W);
+    s->total = 0;
+    for (int i = 0; i < s->n && s->given; i++) {
+        const int at = b->slots ? b->slots[i] : i;
+        const MPI_Count n = s->count[at] = moved_at(a, b, i);
+        s->type[at] = n ? rota_mpi_type_at(b, i) : MPI_DATATYPE_NULL;
+        if (n && type != s->type[at])
+            ROTA_MPI_TRY(know_type(&s->known, type = s->type[at]));
+        s->place[at] = s->offset[at] = n ? place_of(s, a, b, i) : 0;
+        s->bytes[at] = n ? rota_mpi_scaled(n, s->known.size) : 0;
+        plain = plain && (!n || s->known.plain);
+        valid = valid && s->bytes[at] >= 0 && s->bytes[at] < PTRDIFF_MAX / s->n;
+        s->total += valid ? (size_t)s->bytes[at] : 0;
+    }
+    s->packed = s->given && valid && !plain;
+    if (!s->packed)
+        return MPI_SUCCESS;
+    line_up(s);
+    return make_room(s);
 }
 
 static int fill(rota_mpi_side *s, const rota_mpi_run *run,
                 const rota_mpi_args *a, const rota_mpi_blocks *b)
 {
-    ROTA_MPI_TRY(know_type(&s->known, b->type));
     s->user = b->buffer;
-    s->type = b->type;
-    return run->uniform ? fill_one(s, a, b, run->P)
-                        : fill_each(s, a, b, run->P);
+    if (!run->uniform)
+        return fill_each(s, a, b);
+    ROTA_MPI_TRY(know_type(&s->known, b->type));
+    return fill_one(s, a, b, run->P);
 }
 
 static char *base(const rota_mpi_side *s)
@@ -263,13 +320,13 @@ static char *base(const rota_mpi_side *s)
     return s->packed ? s->stage : s->user;
 }
 
-static int pack(const rota_mpi_side *s, int n)
+static int pack(const rota_mpi_side *s)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
         if (s->bytes[i] == 0)
             continue;
-        ROTA_MPI_TRY(PMPI_Pack_c(s->user + s->place[i], s->count[i], s->type,
+        ROTA_MPI_TRY(PMPI_Pack_c(s->user + s->place[i], s->count[i], s->type[i],
                                  s->stage + s->offset[i], s->bytes[i], &at,
                                  MPI_COMM_SELF));
         if (at != s->bytes[i])
@@ -279,14 +336,14 @@ static int pack(const rota_mpi_side *s, int n)
     return MPI_SUCCESS;
 }
 
-static int unpack(const rota_mpi_side *s, int n)
+static int unpack(const rota_mpi_side *s)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
         if (s->bytes[i] > 0)
             ROTA_MPI_TRY(PMPI_Unpack_c(s->stage + s->offset[i], s->bytes[i],
                                        &at, s->user + s->place[i], s->count[i],
-                                       s->type, MPI_COMM_SELF));
+                                       s->type[i], MPI_COMM_SELF));
     }
     return MPI_SUCCESS;
 }
@@ -309,7 +366,7 @@ static int start(rota_mpi_run *run, bool in_place)
     const void *const buffer = in_place ? MPI_IN_PLACE : base(from);
 
     if (from->packed)
-        ROTA_MPI_TRY(pack(from, run->n));
+        ROTA_MPI_TRY(pack(from));
     if (run->uniform)
         ROTA_MPI_TRY(start_uniform(run, buffer, base(to)));
     else
@@ -320,23 +377,64 @@ static int start(rota_mpi_run *run, bool in_place)
     return MPI_SUCCESS;
 }
 
+/* Of blocks in a row with one type. */
+static bool is_last_of_type(const rota_mpi_side *s, int i)
+{
+    return i == s->n - 1 || s->type[i] != s->type[i + 1];
+}
+
+static int free_types(rota_mpi_side *s)
+{
+    int err = MPI_SUCCESS;
+
+    for (int i = 0; i < s->n; i++)
+        if (s->type[i] != MPI_DATATYPE_NULL && is_last_of_type(s, i)) {
+            MPI_Datatype type = s->type[i];
+            const int freed = PMPI_Type_free(&type);
+            err = err == MPI_SUCCESS ? freed : err;
+        }
+    return err;
+}
+
+/* The program may free types before the exchange is complete. */
+static int keep_types(rota_mpi_side *s)
+{
+    MPI_Datatype before = MPI_DATATYPE_NULL, kept = MPI_DATATYPE_NULL;
+    int err = MPI_SUCCESS;
+
+    for (int i = 0; i < s->n; i++) {
+        const MPI_Datatype type = s->type[i];
+        s->type[i] = MPI_DATATYPE_NULL;
+        if (type == MPI_DATATYPE_NULL || err != MPI_SUCCESS)
+            before = MPI_DATATYPE_NULL;
+        else if (type != before)
+            err = PMPI_Type_dup(before = type, &kept);
+        if (type != MPI_DATATYPE_NULL && err == MPI_SUCCESS)
+            s->type[i] = kept;
+    }
+    if (err != MPI_SUCCESS)
+        free_types(s);
+    return err;
+}
+
 int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *a)
 {
-    const bool in_place = a->send.buffer == MPI_IN_PLACE;
+    const bool in_place = is_in_place(a);
     rota_mpi_side *const to = &run->recv;
-    rota_mpi_blocks recv = a->recv;
+    rota_mpi_blocks recv = a->recv, send = a->send;
 
     if (recv.buffer == MPI_IN_PLACE) /* MPI takes it where nothing comes */
         recv.buffer = NULL;
+    if (send.buffer == MPI_IN_PLACE) /* and among neighbours likewise */
+        send.buffer = NULL;
     ROTA_MPI_TRY(fill(to, run, a, &recv));
     if (!in_place)
-        ROTA_MPI_TRY(fill(&run->send, run, a, &a->send));
-    /* The program may free the type before the exchange is complete. */
+        ROTA_MPI_TRY(fill(&run->send, run, a, &send));
     if (to->packed && run->request)
-        ROTA_MPI_TRY(PMPI_Type_dup(to->type, &to->type));
+        ROTA_MPI_TRY(keep_types(to));
     const int err = start(run, in_place);
     if (err != MPI_SUCCESS && to->packed && run->request)
-        PMPI_Type_free(&to->type);
+        free_types(to);
     return err;
 }
 
@@ -346,7 +444,69 @@ int rota_mpi_run_finish(rota_mpi_run *run, int err)
 
     if (!to->packed)
         return err;
-    const int unpacked = err == MPI_SUCCESS ? unpack(to, run->n) : err;
-    const int freed = run->request ? PMPI_Type_free(&to->type) : MPI_SUCCESS;
+    const int unpacked = err == MPI_SUCCESS ? unpack(to) : err;
+    const int freed = run->request ? free_types(to) : MPI_SUCCESS;
     return unpacked == MPI_SUCCESS ? freed : unpacked;
+}
+
+/* ---- persistent, with receive blocks in another order -------------------------- */
+
+/* Arguments again, in arrays of MPI_Count and MPI_Aint. */
+typedef struct arrays {
+    MPI_Count *counts;
+    MPI_Aint *displs;
+    MPI_Datatype *types;
+} arrays;
+
+static void free_arrays(arrays *x)
+{
+    free(x->counts);
+    free(x->displs);
+    free(x->types);
+}
+
+/* Where the caller has no array there is none here. */
+static bool make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
+{
+    const size_t n = (size_t)b->n + 1;
+    const bool one = a->shape == ROTA_MPI_ONE;
+
+    *x = (arrays){malloc(n * sizeof *x->counts), malloc(n * sizeof *x->displs),
+                  malloc(n * sizeof *x->types)};
+    if (!x->counts || !x->displs || !x->types)
+        return false;
+    for (int i = 0; i < b->n; i++) {
+        const int at = b->slots ? b->slots[i] : i;
+        const MPI_Count count =
+            b->counts ? rota_mpi_count_at(a, b->counts, i) : 0;
+        x->counts[at] = count;
+        x->displs[at] = one         ? (MPI_Aint)rota_mpi_scaled(count, i)
+                        : b->displs ? displ_at(a, b->displs, i)
+                                    : 0;
+        x->types[at] = b->types ? b->types[i] : MPI_DATATYPE_NULL;
+    }
+    b->counts = b->counts ? x->counts : NULL;
+    b->displs = b->displs || one ? x->displs : NULL;
+    b->types = b->types ? x->types : NULL;
+    return true;
+}
+
+int rota_mpi_make_reordered(const rota_mpi_args *from, MPI_Info info,
+                            rota_plan **plan)
+{
+    rota_mpi_args a = *from;
+    arrays send = {0}, recv = {0};
+    const bool made =
+        make_arrays(&send, from, &a.send) && make_arrays(&recv, from, &a.recv);
+
+    /* Rota refuses what has no place for a plan, on all ranks. */
+    a.large = a.far = true;
+    if (made && a.shape == ROTA_MPI_ONE) {
+        a.shape = ROTA_MPI_V;
+        a.call = ROTA_MPI_CALL_Neighbor_alltoallv;
+    }
+    const int err = rota_mpi_make_plan(&a, info, made ? plan : NULL);
+    free_arrays(&send);
+    free_arrays(&recv);
+    return err;
 }

@@ -89,8 +89,8 @@ static bool read_side(const rota_mpi_args *a, const rota_mpi_blocks *b, int P,
         }
         good = good && known;
         blocks[i].type = known;
-        blocks[i].displ = a->large ? ((const MPI_Aint *)b->displs)[i]
-                                   : ((const int *)b->displs)[i];
+        blocks[i].displ = a->far ? ((const MPI_Aint *)b->displs)[i]
+                                 : ((const int *)b->displs)[i];
     }
     return good;
 }

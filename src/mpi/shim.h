@@ -21,11 +21,15 @@
  *   calls MPI, since any of them may wait for all ranks; under
  *   MPI_THREAD_MULTIPLE every communicator is a group of its own.
  *
+ *   Neighbours. Processes with one topology after another have a group for each.
+ *   Which of them a communicator is of no rank can tell alone, so they agree on
+ *   it in its first blocking call, if there have been others.
+ *
  *   Bytes. A varying plan has one datatype, and MPI_Alltoallv may have another
- *   on every rank. So plans for blocking calls move bytes; data that do not lie
- *   end to end are packed by the rank that has them. Where every block has a
- *   type of its own, a plan is fixed, and ranks agree at each call on whether
- *   they all have its arguments (same.c).
+ *   on every rank. So plans move bytes; data that do not lie end to end are packed
+ *   by the rank that has them. A plan for MPI_Alltoallw is fixed, and ranks agree
+ *   at each call on whether they all have its arguments (same.c): among
+ *   neighbours that would cost more than packing.
  *
  *   Progress. Rota plans move in Rota calls only, but MPI lets a program block
  *   anywhere while a request is active. So plans behind requests are of one
@@ -75,7 +79,7 @@
 
 /* ---- exchanges and their arguments --------------------------------------- */
 
-#define ROTA_CALLS(name, lower, shape, displ) ROTA_MPI_CALL_##name,
+#define ROTA_CALLS(name, lower, shape, displ, among) ROTA_MPI_CALL_##name,
 typedef enum rota_mpi_call {
 #include "mpi/list.h"
     ROTA_MPI_CALLS
@@ -99,21 +103,28 @@ typedef enum rota_mpi_shape {
     ROTA_MPI_W
 } rota_mpi_shape;
 
-/* The blocks that a rank sends, or receives. */
+enum { ROTA_MPI_RANKS = false, ROTA_MPI_NEIGHBORS = true };
+
+/* The blocks that a rank sends, or receives. How many there are and whom they
+ * are for is known with the communicator (rota_mpi_comm_get); before, n is 0. */
 typedef struct rota_mpi_blocks {
     void *buffer;       /* of what MPI takes as const nothing is written */
     const void *counts; /* ONE: of one element */
     const void *displs; /* ONE: NULL */
     MPI_Datatype type;  /* but for W */
     const MPI_Datatype *types; /* of W; else NULL */
+    int n;
+    const int *peers; /* [n] neighbours, or MPI_PROC_NULL; NULL: all ranks */
+    const int *slots; /* [n] numbers that Rota has for them; NULL: the same */
 } rota_mpi_blocks;
 
-/* Counts are of int and displacements too or, if large, of MPI_Count and
- * MPI_Aint. */
+/* Counts are of int or, if large, of MPI_Count; displacements of int or, if far,
+ * of MPI_Aint. */
 typedef struct rota_mpi_args {
     rota_mpi_call call;
     rota_mpi_shape shape;
-    bool large;
+    bool large, far;
+    bool neighbors; /* blocks are for those of the process topology */
     rota_mpi_blocks send, recv;
     MPI_Comm comm;
 } rota_mpi_args;
@@ -143,6 +154,7 @@ static inline MPI_Count rota_mpi_count_at(const rota_mpi_args *a,
 /* ---- exchange.c: what the wrappers of list.h do --------------------------- */
 
 typedef struct rota_mpi_usage rota_mpi_usage;
+typedef struct rota_mpi_tally rota_mpi_tally;
 
 /* What became of a blocking call. */
 typedef struct rota_mpi_turn {
@@ -153,13 +165,16 @@ typedef struct rota_mpi_turn {
 } rota_mpi_turn;
 
 /* True: done, with turn->err. False: MPI is to do it, and passed is to be told. */
-bool rota_mpi_exchange(const rota_mpi_args *args, rota_mpi_turn *turn);
+bool rota_mpi_exchange(rota_mpi_args *args, rota_mpi_turn *turn);
 void rota_mpi_passed(const rota_mpi_turn *turn);
 
+/* MPI has failed in a call that was passed on at once: does it count? */
+void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally);
+
 /* True: done, with *err. False: MPI is to do it. */
-bool rota_mpi_begin(const rota_mpi_args *args, MPI_Request *request, int *err);
-bool rota_mpi_init(const rota_mpi_args *args, MPI_Info info,
-                   MPI_Request *request, int *err);
+bool rota_mpi_begin(rota_mpi_args *args, MPI_Request *request, int *err);
+bool rota_mpi_init(rota_mpi_args *args, MPI_Info info, MPI_Request *request,
+                   int *err);
 
 /* ---- settings.c ---------------------------------------------------------- */
 
@@ -235,10 +250,10 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
 
 /* ---- check.c ------------------------------------------------------------- */
 
-/* Does MPI refuse these arguments on an intra-communicator of P ranks, before it
+/* Does MPI refuse these arguments, on an intra-communicator, before it
  * communicates? Then the call is MPI's, which says why: the same error from the
  * first call to the last, and no call that other ranks count. Local. */
-bool rota_mpi_refused(const rota_mpi_args *args, int P);
+bool rota_mpi_refused(const rota_mpi_args *args);
 void rota_mpi_check_end(void);
 
 /* ---- run.c: a plan of bytes behind a call --------------------------------- */
@@ -253,41 +268,48 @@ typedef struct rota_mpi_type {
 
 /* One side of an exchange, in n blocks of bytes. */
 typedef struct rota_mpi_side {
-    MPI_Count *bytes; /* [n] as Rota is told, as is offset */
-    MPI_Aint *offset; /* [n] */
-    MPI_Count *count; /* [n] elements, if packed */
-    MPI_Aint *place;  /* [n] bytes from the program's buffer, if packed */
-    char *user;       /* the program's buffer */
-    char *stage;      /* what is packed */
-    size_t room;      /* bytes of stage */
-    size_t total;     /* bytes of all blocks */
-    bool given;       /* arrays are not NULL */
-    bool packed;      /* by way of stage */
-    MPI_Datatype type;
+    int n;
+    MPI_Count *bytes;   /* [n] as Rota is told, as is offset */
+    MPI_Aint *offset;   /* [n] */
+    MPI_Count *count;   /* [n] elements, if packed */
+    MPI_Aint *place;    /* [n] bytes from the program's buffer, if packed */
+    char *user;         /* the program's buffer */
+    char *stage;        /* what is packed */
+    size_t room;        /* bytes of stage */
+    size_t total;       /* bytes of all blocks */
+    bool given;         /* arrays are not NULL */
+    bool packed;        /* by way of stage */
+    MPI_Datatype *type; /* [n] if packed; MPI_DATATYPE_NULL of empty blocks */
     rota_mpi_type known;
 } rota_mpi_side;
 
 /* The plan is a varying one or, if uniform, one of rota_alltoall_init: then all
  * blocks of a side count as one. */
 struct rota_mpi_run {
-    int P, n;
     bool uniform;
+    int P; /* if uniform */
     rota_plan *plan;
-    struct rota_mpi_same *same; /* in its place, for W; else NULL */
+    struct rota_mpi_same *same; /* in its place, or NULL */
     rota_mpi_side send, recv;
     const void *plan_send, *plan_recv; /* that a uniform plan has */
     rota_mpi_request *request; /* of a nonblocking exchange; else NULL */
     bool orphan;               /* its communicator is freed */
 };
 
-/* Local; without a plan. NULL without memory. */
-rota_mpi_run *rota_mpi_run_make(int P, bool uniform, bool with_request);
+/* For exchanges of so many blocks as these args have; without a plan. NULL
+ * without memory. Local. */
+rota_mpi_run *rota_mpi_run_make(const rota_mpi_args *args, bool uniform,
+                                bool with_request);
 void rota_mpi_run_destroy(rota_mpi_run *run); /* may be NULL */
+
+/* A fixed plan for receive blocks that Rota has in another order. Collective. */
+int rota_mpi_make_reordered(const rota_mpi_args *args, MPI_Info info,
+                            rota_plan **plan);
 
 int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *args);
 int rota_mpi_run_finish(rota_mpi_run *run, int err); /* the plan is complete */
 
-/* ---- same.c: fixed plans behind calls with types of their own ------------- */
+/* ---- same.c: fixed plans behind MPI_Alltoallw ----------------------------- */
 
 typedef struct rota_mpi_same rota_mpi_same;
 
@@ -304,7 +326,7 @@ bool rota_mpi_same_exchange(rota_mpi_same *s, const rota_mpi_args *args,
 size_t rota_mpi_args_bytes(const rota_mpi_args *args);
 
 /* A call that goes to MPI, for ROTA_RECORD. */
-void rota_mpi_record(const rota_mpi_args *args);
+void rota_mpi_record(rota_mpi_args *args);
 
 MPI_Count rota_mpi_block_bytes(const rota_mpi_args *args);
 
@@ -326,14 +348,20 @@ typedef struct rota_mpi_bin {
     float seconds[2][ROTA_MPI_SAMPLES];
 } rota_mpi_bin;
 
+/* How many calls there were, and which come next. */
+struct rota_mpi_tally {
+    long calls; /* up to now */
+    long plain; /* calls below this number go to MPI, untimed */
+};
+
 /* Blocking calls of one kind by one group: the same on all its ranks, but for
  * times. */
 struct rota_mpi_usage {
+    rota_mpi_tally tally;
     rota_mpi_call call;
     MPI_Count bytes; /* of a block, for ONE; else 0 */
     bool in_place;   /* likewise */
     rota_mpi_verdict verdict;
-    long calls;                       /* up to now */
     long next;                        /* at this many, ranks decide */
     long trial;                       /* at this many, it began */
     rota_mpi_run *run;                /* or NULL */
@@ -356,9 +384,35 @@ bool rota_mpi_usage_is_timed(const rota_mpi_usage *u);
 void rota_mpi_usage_time(rota_mpi_usage *u, bool rota, size_t bytes,
                          double seconds);
 
+/* ---- topology.c: whom neighbourhood calls are among ----------------------- */
+
+/* As one rank sees it. */
+typedef struct rota_mpi_topology {
+    bool grid; /* of MPI_Cart_create */
+    int n_to, n_from;
+    int *to, *from; /* [n_to], [n_from] ranks, or MPI_PROC_NULL */
+
+    /* [n_from] Rota's numbers of receive blocks, or NULL: the same. In
+     * MPI_Neighbor_alltoall [1] and in the others [0]. */
+    int *slot[2];
+} rota_mpi_topology;
+
+/* NULL: there is none. Local. */
+rota_mpi_topology *rota_mpi_topology_get(MPI_Comm comm);
+rota_mpi_topology *rota_mpi_topology_copy(const rota_mpi_topology *t);
+void rota_mpi_topology_free(rota_mpi_topology *t); /* may be NULL */
+bool rota_mpi_topology_same(const rota_mpi_topology *a,
+                            const rota_mpi_topology *b);
+
+/* The processes of bare with the topology t, which from has. Collective. */
+int rota_mpi_topology_give(const rota_mpi_topology *t, MPI_Comm from,
+                           MPI_Comm bare, MPI_Comm *comm);
+
 /* ---- group.c: processes that call together ------------------------------- */
 
-struct rota_mpi_group; /* for all communicators of the same processes */
+/* For all communicators of the same processes and, in calls among neighbours,
+ * with the same process topology. */
+struct rota_mpi_group;
 
 /* After MPI_Init, collective over MPI_COMM_WORLD. */
 void rota_mpi_group_begin(void);
@@ -367,11 +421,20 @@ void rota_mpi_group_end(void);
 /* The group of an intra-communicator of P ranks, for as long as that lives.
  * Local. */
 rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P);
+
+/* The group of those processes with the topology of the communicator, likewise.
+ * Collective if they have had another before. */
+rota_mpi_group *rota_mpi_group_with(rota_mpi_group *group, MPI_Comm comm,
+                                    const rota_mpi_topology *topology);
 void rota_mpi_group_leave(rota_mpi_group *group);
 
 /* What is known of these calls. Local. */
 rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *group,
                                      const rota_mpi_args *args);
+
+/* Where the usage for calls of one size is that came last; none before the first.
+ * Local. */
+rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *group);
 
 /* Is there room here for plans of this group? Local. */
 bool rota_mpi_group_has_room(const rota_mpi_group *group);
@@ -391,22 +454,29 @@ int rota_mpi_group_make(rota_mpi_group *group, rota_mpi_usage *u,
 
 typedef struct rota_mpi_comm rota_mpi_comm;
 
-/* A communicator of P ranks; NULL: its calls are MPI's, or it is none. Local. */
-rota_mpi_comm *rota_mpi_comm_get(MPI_Comm comm, int *P);
+/* The communicator of a call, whose numbers of blocks are set; NULL: the call is
+ * MPI's or, if not known, there is none. Local. */
+rota_mpi_comm *rota_mpi_comm_get(rota_mpi_args *args, bool *known);
 
-/* The group of its blocking calls. Makes plans that nonblocking calls have asked
+/* The group of a blocking call. Makes plans that nonblocking calls have asked
  * for. Collective. */
-rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c);
+rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c,
+                                       const rota_mpi_args *args);
 
 /* What a nonblocking call is to use; NULL: MPI. */
-rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c);
+rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c,
+                                        const rota_mpi_args *args);
 
-/* May a persistent plan be made on this communicator? Collective. */
-bool rota_mpi_comm_takes_init(MPI_Comm comm);
+/* May a persistent plan be made on this communicator? Sets numbers of blocks.
+ * Collective. */
+bool rota_mpi_comm_takes_init(rota_mpi_args *args);
 
 /* Make plans that nonblocking calls have asked for. Collective. */
 extern atomic_int rota_mpi_n_wishes;
 void rota_mpi_comm_meet(MPI_Comm comm);
+
+/* Communicators freed so far: handles that were known may mean others since. */
+extern atomic_uint rota_mpi_n_freed;
 
 /* Is it true on all ranks? Collective. */
 bool rota_mpi_all(MPI_Comm comm, bool mine);
@@ -415,16 +485,83 @@ bool rota_mpi_all(MPI_Comm comm, bool mine);
 void rota_mpi_comm_end(void);
 
 /* Hints for plans that are done without Rota: one phase, nothing held back. */
-int rota_mpi_hint_at_once(MPI_Info user, MPI_Info *info);
+int rota_mpi_hint_at_once(MPI_Info user, bool neighbors, MPI_Info *info);
 
 /* Hints for blocking calls: what overlaps and MPI takes is taken. */
 int rota_mpi_hint_unchecked(MPI_Info *info);
 
 /* A plan for blocks of bytes whose counts vary. Collective. */
-int rota_mpi_make_varying(MPI_Comm comm, MPI_Info info, rota_plan **plan);
+int rota_mpi_make_varying(MPI_Comm comm, bool neighbors, MPI_Info info,
+                          rota_plan **plan);
 
 /* Say, once, why Rota does not take exchanges whose turn has come. */
 void rota_mpi_explain(MPI_Comm comm, int code);
+
+/* ---- calls that go to MPI at once -----------------------------------------
+ *
+ * Where MPI takes an exchange, a call is to cost a few dozen instructions more than
+ * MPI's. So a thread keeps, of the communicator that it has used last, what counts
+ * calls on it. MPI looks at their arguments itself: a call that it refuses does not
+ * count (rota_mpi_failed). */
+
+typedef struct rota_mpi_recent {
+    MPI_Comm comm;
+    unsigned n_freed;                      /* rota_mpi_n_freed then */
+    rota_mpi_tally *tally[ROTA_MPI_CALLS]; /* or NULL: not known */
+    rota_mpi_usage *const *size;           /* for ONE: where the last one is */
+    MPI_Datatype type;                     /* likewise: predefined, or null */
+    MPI_Count type_bytes;
+    rota_mpi_tally passed; /* of calls that are always MPI's */
+} rota_mpi_recent;
+
+extern _Thread_local rota_mpi_recent rota_mpi_recently;
+
+static inline bool rota_mpi_is_recent(MPI_Comm comm)
+{
+    return rota_mpi_recently.comm == comm &&
+           rota_mpi_recently.n_freed ==
+               atomic_load_explicit(&rota_mpi_n_freed, memory_order_relaxed) &&
+           atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed) == 0;
+}
+
+/* NULL if the next call is to be looked at. */
+static inline rota_mpi_tally *rota_mpi_if_plain(rota_mpi_tally *t)
+{
+    return t && t->calls < t->plain ? t : NULL;
+}
+
+/* What counts a blocking call that goes to MPI at once; NULL: none is known. */
+static inline rota_mpi_tally *rota_mpi_plain(rota_mpi_call call, MPI_Comm comm)
+{
+    return rota_mpi_is_recent(comm)
+               ? rota_mpi_if_plain(rota_mpi_recently.tally[call])
+               : NULL;
+}
+
+/* The same where each size has its own. Usages are in the order in which they came,
+ * the same on all ranks: only the one in front is used here. */
+static inline rota_mpi_tally *
+rota_mpi_plain_one(rota_mpi_call call, const void *sendbuf, MPI_Count sendcount,
+                   MPI_Datatype sendtype, MPI_Count recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm)
+{
+    const rota_mpi_recent *const r = &rota_mpi_recently;
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    const MPI_Count n = in_place ? recvcount : sendcount;
+
+    if (!rota_mpi_is_recent(comm))
+        return NULL;
+    if (r->tally[call])
+        return rota_mpi_if_plain(r->tally[call]);
+    if (!r->size || (in_place ? recvtype : sendtype) != r->type || n < 0 ||
+        n > INT_MAX)
+        return NULL;
+    rota_mpi_usage *const u = *r->size;
+    return u->call == call && u->in_place == in_place &&
+                   u->bytes == n * r->type_bytes
+               ? rota_mpi_if_plain(&u->tally)
+               : NULL;
+}
 
 /* ---- stats.c ------------------------------------------------------------- */
 

@@ -17,12 +17,12 @@
 enum { WARM_UP = 1 };
 
 /* Calls up to the first decision; on trial, and from one look at that to the
- * next. */
-enum { FIRST = 3, TRIAL = 12, LOOK = 3 };
+ * next; and to an early look, when one was timed. */
+enum { FIRST = 3, TRIAL = 12, LOOK = 3, EARLY = WARM_UP + 1 };
 
 /* Of calls that go to MPI the first few are timed and then every SPARSE-th: to
  * look at the clock takes 50 ns a call, a small exchange 1 us. */
-enum { DENSE = 4, SPARSE = 64 };
+enum { DENSE = 4, SPARSE = 256 };
 
 /* No more calls than this factor from one decision to the next. */
 enum { PATIENCE = 32 };
@@ -71,7 +71,7 @@ void rota_mpi_usage_destroy(rota_mpi_usage *u)
 
 bool rota_mpi_usage_is_timed(const rota_mpi_usage *u)
 {
-    const long before = u->calls - 1; /* this one */
+    const long before = u->tally.calls - 1; /* this one */
 
     if (u->next == LONG_MAX || before < WARM_UP || !is_by_cost())
         return false;
@@ -196,7 +196,7 @@ static void make(rota_mpi_usage *u, rota_mpi_group *group,
         learn_cost(which, PMPI_Wtime() - begin);
         u->verdict = ROTA_MPI_TRIAL;
         u->trial = u->next;
-        u->next += LOOK;
+        u->next += EARLY;
     } else {
         settle(u, ROTA_MPI_TAKEN);
     }
@@ -238,31 +238,59 @@ static void consider(rota_mpi_usage *u, rota_mpi_group *group,
         postpone(u, enough / out[TIME]);
 }
 
+/* What may be lost, of what MPI would have taken. One call may have been
+ * interrupted: it may lose what Rota would have won in all before. */
+static double may_lose(const rota_mpi_usage *u)
+{
+    const long on_trial = u->next - u->trial;
+
+    return on_trial == EARLY   ? gain * (double)u->trial
+           : on_trial == TRIAL ? slack
+                               : slack_at_first;
+}
+
 /* On trial: a plan that is far slower is dropped before others are lost by it. */
 static void judge(rota_mpi_usage *u, MPI_Comm comm)
 {
     enum { SPENT, SAVED, N };
-    const bool last = u->next == u->trial + TRIAL;
+    const long on_trial = u->next - u->trial;
     double in[N], out[N] = {0};
 
     compare(u, &in[SPENT], &in[SAVED]);
     if (PMPI_Allreduce(in, out, N, MPI_DOUBLE, MPI_SUM, comm) != MPI_SUCCESS ||
-        out[SAVED] < -(last ? slack : slack_at_first) * out[SPENT])
+        out[SAVED] < -may_lose(u) * out[SPENT])
         settle(u, ROTA_MPI_LEFT);
-    else if (last)
+    else if (on_trial == TRIAL)
         settle(u, ROTA_MPI_TAKEN);
     else
-        u->next += LOOK;
+        u->next = u->trial + (on_trial / LOOK + 1) * LOOK;
+}
+
+/* The next call that is decided on or timed. */
+static long next_to_look_at(const rota_mpi_usage *u)
+{
+    const long calls = u->tally.calls;
+    const long rest = calls % SPARSE;
+    const long timed = rest ? calls + SPARSE - rest : calls;
+
+    if (u->verdict == ROTA_MPI_TRIAL || u->verdict == ROTA_MPI_TAKEN)
+        return calls;
+    if (!is_by_cost() || u->next == LONG_MAX)
+        return u->next;
+    if (calls < WARM_UP + DENSE)
+        return calls;
+    return timed < u->next ? timed : u->next;
 }
 
 bool rota_mpi_usage_takes(rota_mpi_usage *u, rota_mpi_group *group,
                           const rota_mpi_args *args)
 {
-    if (u->calls++ == u->next) {
+    if (u->tally.calls++ == u->next) {
         if (u->verdict == ROTA_MPI_OPEN)
             consider(u, group, args);
         else
             judge(u, args->comm);
     }
+    u->tally.plain = next_to_look_at(u);
     return u->verdict == ROTA_MPI_TRIAL || u->verdict == ROTA_MPI_TAKEN;
 }

@@ -4,7 +4,8 @@
 /* ---- shapes of arguments ------------------------------------------------------
  *
  * For each shape of list.h: the parameters, these as arguments, these as
- * rota_mpi_blocks, and blocks as arguments again. */
+ * rota_mpi_blocks, blocks as arguments again, and what counts a call that goes to
+ * MPI at once. */
 
 #define PARAMETERS_ONE(count, displ)                                           \
     const void *sendbuf, count sendcount, MPI_Datatype sendtype,               \
@@ -17,6 +18,10 @@
 #define GIVE_ONE(count, displ)                                                 \
     a->send.buffer, *(const count *)a->send.counts, a->send.type,              \
         a->recv.buffer, *(const count *)a->recv.counts, a->recv.type
+
+#define PLAIN_ONE(call)                                                        \
+    rota_mpi_plain_one(call, sendbuf, sendcount, sendtype, recvcount,          \
+                       recvtype, comm)
 
 #define PARAMETERS_V(count, displ)                                             \
     const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
@@ -31,6 +36,8 @@
 #define GIVE_V(count, displ)                                                   \
     a->send.buffer, a->send.counts, a->send.displs, a->send.type,              \
         a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.type
+
+#define PLAIN_V(call) rota_mpi_plain(call, comm)
 
 #define PARAMETERS_W(count, displ)                                             \
     const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
@@ -47,18 +54,36 @@
     a->send.buffer, a->send.counts, a->send.displs, a->send.types,             \
         a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.types
 
+#define PLAIN_W(call) rota_mpi_plain(call, comm)
+
 /* ---- exchanges ---------------------------------------------------------------- */
 
-#define ARGS(name, shape_, large_)                                             \
+#define ARGS(name, shape_, large_, displ, among)                               \
     {                                                                          \
         .call = ROTA_MPI_CALL_##name, .shape = ROTA_MPI_##shape_,              \
-        .large = (large_), BLOCKS_##shape_, .comm = comm,                      \
+        .large = (large_), .far = sizeof(displ) == sizeof(MPI_Aint),           \
+        .neighbors = ROTA_MPI_##among, BLOCKS_##shape_, .comm = comm,          \
     }
 
-#define FORMS(name, lower, shape, large, count, displ, c)                      \
+#define FORMS(name, lower, shape, large, count, displ, among, c)               \
+    static int pass_##lower##c(rota_mpi_tally *tally,                          \
+                               PARAMETERS_##shape(count, displ))               \
+    {                                                                          \
+        const int err = PMPI_##name##c(ARGUMENTS_##shape);                     \
+        if (err == MPI_SUCCESS) {                                              \
+            tally->calls++;                                                    \
+        } else {                                                               \
+            rota_mpi_args args = ARGS(name, shape, large, displ, among);       \
+            rota_mpi_failed(&args, tally);                                     \
+        }                                                                      \
+        return err;                                                            \
+    }                                                                          \
     ROTA_API int MPI_##name##c(PARAMETERS_##shape(count, displ))               \
     {                                                                          \
-        const rota_mpi_args args = ARGS(name, shape, large);                   \
+        rota_mpi_tally *const tally = PLAIN_##shape(ROTA_MPI_CALL_##name);     \
+        if (tally)                                                             \
+            return pass_##lower##c(tally, ARGUMENTS_##shape);                  \
+        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
         rota_mpi_turn turn;                                                    \
         if (rota_mpi_exchange(&args, &turn))                                   \
             return turn.err;                                                   \
@@ -69,7 +94,7 @@
     ROTA_API int MPI_I##lower##c(PARAMETERS_##shape(count, displ),             \
                                  MPI_Request *request)                         \
     {                                                                          \
-        const rota_mpi_args args = ARGS(name, shape, large);                   \
+        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
         int err;                                                               \
         return rota_mpi_begin(&args, request, &err)                            \
                    ? err                                                       \
@@ -78,16 +103,16 @@
     ROTA_API int MPI_##name##_init##c(PARAMETERS_##shape(count, displ),        \
                                       MPI_Info info, MPI_Request *request)     \
     {                                                                          \
-        const rota_mpi_args args = ARGS(name, shape, large);                   \
+        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
         int err;                                                               \
         return rota_mpi_init(&args, info, request, &err)                       \
                    ? err                                                       \
                    : PMPI_##name##_init##c(ARGUMENTS_##shape, info, request);  \
     }
 
-#define ROTA_CALLS(name, lower, shape, displ)                                  \
-    FORMS(name, lower, shape, false, int, displ, )                             \
-    FORMS(name, lower, shape, true, MPI_Count, MPI_Aint, _c)                   \
+#define ROTA_CALLS(name, lower, shape, displ, among)                           \
+    FORMS(name, lower, shape, false, int, displ, among, )                      \
+    FORMS(name, lower, shape, true, MPI_Count, MPI_Aint, among, _c)            \
     static int make_##lower(const rota_mpi_args *a, MPI_Info info,             \
                             rota_plan **plan)                                  \
     {                                                                          \
@@ -102,7 +127,7 @@
 int rota_mpi_make_plan(const rota_mpi_args *args, MPI_Info info,
                        rota_plan **plan)
 {
-#define ROTA_CALLS(name, lower, shape, displ) make_##lower,
+#define ROTA_CALLS(name, lower, shape, displ, among) make_##lower,
     static int (*const make[])(const rota_mpi_args *, MPI_Info,
                                rota_plan **) = {
 #include "mpi/list.h"
@@ -112,7 +137,7 @@ int rota_mpi_make_plan(const rota_mpi_args *args, MPI_Info info,
 
 const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind)
 {
-#define ROTA_CALLS(name, lower, shape, displ)                                  \
+#define ROTA_CALLS(name, lower, shape, displ, among)                           \
     {"MPI_" #name, "MPI_I" #lower, "MPI_" #name "_init"},
     static const char *const names[ROTA_MPI_CALLS][ROTA_MPI_KINDS] = {
 #include "mpi/list.h"

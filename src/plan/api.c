@@ -528,6 +528,23 @@ static inline int check_start(const rota_plan *plan, rota_kind kind)
     return check_kind(plan, kind);
 }
 
+/* What a start sends, for ROTA_RECORD; of neighbours, in order of blocks. */
+static void record_start(const rota_plan *plan, const size_t bytes[])
+{
+    const rota_sched *const s = &plan->sched;
+
+    if (!plan->record)
+        return;
+    if (!s->neighbors) {
+        rota_record_start(plan->record, bytes);
+        return;
+    }
+    rota_record_begin(plan->record);
+    for (int i = 0; i < s->n_send; i++)
+        rota_record_add(plan->record, s->neighbors->to[i], bytes[i]);
+    rota_record_end(plan->record);
+}
+
 static int start_fixed(const char *function, rota_plan *plan)
 {
     int err = check_start(plan, ROTA_FIXED);
@@ -539,8 +556,7 @@ static int start_fixed(const char *function, rota_plan *plan)
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
-    if (plan->record)
-        rota_record_start(plan->record, rota_problem_sent(&plan->problem));
+    record_start(plan, rota_problem_sent(&plan->problem));
     return MPI_SUCCESS;
 }
 
@@ -580,8 +596,7 @@ static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
-    if (plan->record)
-        rota_record_start(plan->record, plan->bytes);
+    record_start(plan, plan->bytes);
     return MPI_SUCCESS;
 }
 
@@ -701,7 +716,7 @@ static inline int conclude(const char *function, rota_plan *plan, int err)
 static int starve(const rota_plan *plan, const char *function, int err,
                   int *flag)
 {
-    *flag = plan->kind == ROTA_EXCHANGE;
+    *flag = plan->kind >= ROTA_EXCHANGE;
     return *flag ? MPI_SUCCESS : code_of(plan, function, err);
 }
 

@@ -32,6 +32,8 @@ static bool add_params(cJSON *o, const rota_choice *choice)
         ok = ok && add_number(o, "radix", choice->params.radix);
     if (choice->algo->params & ROTA_P_LEADERS)
         ok = ok && add_number(o, "leaders", choice->params.leaders);
+    if (choice->algo->params & ROTA_P_PIECES)
+        ok = ok && add_number(o, "pieces", choice->params.pieces);
     if (choice->algo->params & ROTA_P_PACKING)
         ok = ok && add_text(o, "packing",
                             choice->params.by_datatype ? "datatype" : "pack");
@@ -169,7 +171,10 @@ static void name_choice(const rota_choice *choice, char *text, size_t size)
         n += (size_t)snprintf(text + n, size - n, ":batch=%d",
                               choice->params.batch);
     if (has & ROTA_P_LEADERS && n < size)
-        snprintf(text + n, size - n, ":leaders=%d", choice->params.leaders);
+        n += (size_t)snprintf(text + n, size - n, ":leaders=%d",
+                              choice->params.leaders);
+    if (has & ROTA_P_PIECES && n < size)
+        snprintf(text + n, size - n, ":pieces=%d", choice->params.pieces);
 }
 
 static bool add_candidate(cJSON *list, const rota_candidate *candidate)

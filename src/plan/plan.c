@@ -17,6 +17,7 @@
 #include "plan/device.h"
 #include "plan/ipc.h"
 #include "plan/neighbors.h"
+#include "plan/network.h"
 #include "plan/node.h"
 #include "plan/sparse.h"
 #include "plan/trial.h"
@@ -209,10 +210,11 @@ static int choose(rota_plan *p, const rota_hints *hints, bool native_free)
                                 .shares = c->node != NULL,
                                 .load = rota_comm_load(c),
                                 .problem = &p->problem};
-    const rota_ranks ranks = rota_comm_ranks(c);
+    rota_ranks ranks = rota_comm_ranks(c);
     rota_trial trial;
     const rota_trials trials = rota_trial_of(&trial, p);
 
+    ranks.try_network = rota_network_try;
     return rota_decide(&wanted, &c->learnt, &ranks, &trials, &p->decision);
 }
 
@@ -480,6 +482,7 @@ static void set_exec(rota_plan *p)
     x->title = title[p->kind];
     x->algorithm = p->choice.algo->name;
     x->comm = p->comm->dup;
+    x->mates = p->comm->node;
     x->tag = 4 * p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;

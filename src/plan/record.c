@@ -36,6 +36,7 @@ struct rota_record {
     int P;
     uint32_t plan;
     size_t *last; /* [P] of the last start, if any */
+    size_t *now;  /* [P] of one that is told block by block, behind last */
     bool any;
     uint64_t again; /* starts like it that are not yet written */
     rota_record *next, *prev;
@@ -217,15 +218,17 @@ static rota_record *make(int P, int rank, rota_kind kind, uint64_t key)
     if (!r)
         return NULL;
     r->P = P;
-    r->last = malloc((size_t)P * sizeof *r->last);
+    r->last = malloc(2 * (size_t)P * sizeof *r->last);
     if (!r->last || !reserve(2)) {
         free(r->last);
         free(r);
         return NULL;
     }
+    r->now = r->last + P;
     r->plan = out.plans++;
     put(RECORD_PLAN, r->plan, key);
-    put((uint32_t)P, (uint32_t)rank, (uint64_t)kind);
+    put((uint32_t)P, (uint32_t)rank,
+        (uint64_t)(kind == ROTA_SPARSE ? ROTA_EXCHANGE : kind));
     r->next = out.live;
     if (out.live)
         out.live->prev = r;
@@ -322,6 +325,22 @@ void rota_record_start(rota_record *r, const size_t bytes[])
     put_again(r);
     write_start(r);
     pthread_mutex_unlock(&lock);
+}
+
+void rota_record_begin(rota_record *r)
+{
+    memset(r->now, 0, (size_t)r->P * sizeof *r->now);
+}
+
+void rota_record_add(rota_record *r, int rank, size_t bytes)
+{
+    if (rank >= 0)
+        r->now[rank] += rota_late_bytes(bytes);
+}
+
+void rota_record_end(rota_record *r)
+{
+    rota_record_start(r, r->now);
 }
 
 void rota_record_call(MPI_Comm comm, const size_t bytes[])

@@ -10,7 +10,8 @@
  *     0xffffffff, plan, key                       a plan, from 0 on in each file;
  *                                                 all its ranks have the same key
  *     P, rank, kind                               follows: of its communicator;
- *                                                 0 fixed, 1 varying, 2 exchange
+ *                                                 0 fixed, 1 varying, 2 exchange,
+ *                                                 sparse ones too
  *     0xfffffffe, plan, n                         a start, of which n entries tell
  *     first, ranks, bytes                         the blocks: so many to each of
  *                                                 so many ranks; none to others
@@ -39,6 +40,12 @@ rota_record *rota_record_open(MPI_Comm comm, rota_kind kind);
 
 /* bytes: [P] of what a start sends. */
 void rota_record_start(rota_record *r, const size_t bytes[]);
+
+/* The same block by block; there may be several for a rank, and those for none, a
+ * negative one, do not count. */
+void rota_record_begin(rota_record *r);
+void rota_record_add(rota_record *r, int rank, size_t bytes);
+void rota_record_end(rota_record *r);
 void rota_record_close(rota_record *r); /* r may be NULL */
 
 #endif /* ROTA_RECORD_H */

@@ -233,6 +233,16 @@ static int fill_blocks(rota_plan *p, const rota_sparse_args *args,
     return MPI_SUCCESS;
 }
 
+static void record(const rota_plan *p, int n, const rota_sparse_block block[])
+{
+    if (!p->record)
+        return;
+    rota_record_begin(p->record);
+    for (int i = 0; i < n; i++)
+        rota_record_add(p->record, block[i].rank, block[i].bytes);
+    rota_record_end(p->record);
+}
+
 int rota_sparse_start(rota_plan *p, const rota_sparse_args *args)
 {
     rota_sparse_block *block;
@@ -247,6 +257,7 @@ int rota_sparse_start(rota_plan *p, const rota_sparse_args *args)
     if (args->n > 0)
         ROTA_TRY(fill_blocks(p, args, block));
     ROTA_TRY(pack(p, args->n, block));
+    record(p, args->n, block);
     return rota_exec_start(&p->exec);
 }
 

@@ -8,7 +8,8 @@
  * greedy run decides whether the set can deadlock.
  *
  * Where data flow through a phase, a send is posted when the last label that it
- * waits for is there, and not before the sends ahead of it to the same rank.
+ * waits for is there, and not before the sends ahead of it to the same rank; what
+ * the phase receives is copied when it has come.
  */
 #include "schedule/schedule.h"
 
@@ -19,11 +20,13 @@
 
 /* Where data flow through a phase. Lists are NULL if they do in none. */
 typedef struct stream {
-    uint32_t *due;  /* [n_blocks] 1 + the flow phase that receives it, or 0 */
-    uint32_t *want; /* [n sends] first item not known to be there, or POSTED */
-    uint32_t *held; /* [P] the last scan in which a send to it had to wait */
-    uint32_t scan;  /* counts looks at what may be posted */
-    uint32_t first; /* sends before this one are posted */
+    uint32_t *due;   /* [n_blocks] 1 + the flow phase that receives it, or 0 */
+    uint32_t *made;  /* likewise: that copies to it what was there before */
+    uint32_t copied; /* copies of the phase that have been made */
+    uint32_t *want;  /* [n sends] first item not known to be there, or POSTED */
+    uint32_t *held;  /* [P] the last scan in which a send to it had to wait */
+    uint32_t scan;   /* counts looks at what may be posted */
+    uint32_t first;  /* sends before this one are posted */
 } stream;
 
 #define POSTED UINT32_MAX
@@ -133,6 +136,12 @@ static bool is_due(const rank_state *r, rota_block b)
     return r->s->phase[r->phase].flow && r->flow.due[b] == r->phase + 1;
 }
 
+/* Is the block a copy that the current phase makes and may send on? */
+static bool is_made(const rank_state *r, rota_block b)
+{
+    return r->s->phase[r->phase].flow && r->flow.made[b] == r->phase + 1;
+}
+
 /* Note that slot of block b is used, and refuse uses that collide. Marks of
  * earlier phases are told apart by the phase number in the upper bits. */
 static int use_slot(rank_state *r, rota_block b, uint32_t use)
@@ -150,7 +159,9 @@ static int use_slot(rank_state *r, rota_block b, uint32_t use)
     const uint32_t reads = SENT | COPIED_FROM;
     uint32_t clash = 0;
 
-    if (use == SENT && is_due(r, b))
+    if (use == SENT && is_made(r, b))
+        clash = RECEIVED;
+    else if (use & reads && is_due(r, b))
         clash = COPIED_TO;
     else if (use & reads)
         clash = COPIED_TO | (at_once || use == COPIED_FROM ? RECEIVED : 0u);
@@ -163,27 +174,41 @@ static int use_slot(rank_state *r, rota_block b, uint32_t use)
                         : MPI_SUCCESS;
 }
 
-/* Receives come first, so that what is due is known when sends are looked at.
- */
-static int use_slots(rank_state *r)
+static int use_messages(rank_state *r, rota_dir dir)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const rota_msgs *const l = &r->s->msgs[dir];
+    const bool sent = dir == ROTA_SEND;
+
+    for (uint32_t i = l->msg[phase->msg[dir]].first;
+         i < l->msg[phase[1].msg[dir]].first; i++) {
+        ROTA_TRY(use_slot(r, l->item[i], sent ? SENT : RECEIVED));
+        if (phase->flow && !sent)
+            r->flow.due[l->item[i]] = r->phase + 1;
+    }
+    return MPI_SUCCESS;
+}
+
+static int use_copies(rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &r->s->msgs[dir];
-        for (uint32_t i = l->msg[phase->msg[dir]].first;
-             i < l->msg[phase[1].msg[dir]].first; i++) {
-            const bool sent = dir == ROTA_SEND;
-            ROTA_TRY(use_slot(r, l->item[i], sent ? SENT : RECEIVED));
-            if (phase->flow && !sent)
-                r->flow.due[l->item[i]] = r->phase + 1;
-        }
-    }
     for (uint32_t i = phase->copy; i < phase[1].copy; i++) {
-        ROTA_TRY(use_slot(r, r->s->copy[i].from, COPIED_FROM));
-        ROTA_TRY(use_slot(r, r->s->copy[i].to, COPIED_TO));
+        const rota_copy *const k = &r->s->copy[i];
+        ROTA_TRY(use_slot(r, k->from, COPIED_FROM));
+        ROTA_TRY(use_slot(r, k->to, COPIED_TO));
+        if (phase->flow && !is_due(r, k->from))
+            r->flow.made[k->to] = r->phase + 1;
     }
     return MPI_SUCCESS;
+}
+
+/* Receives come first, and sends last, so that what is due or made is known. */
+static int use_slots(rank_state *r)
+{
+    ROTA_TRY(use_messages(r, ROTA_RECV));
+    ROTA_TRY(use_copies(r));
+    return use_messages(r, ROTA_SEND);
 }
 
 /* ---- pending messages of a pair ----------------------------------------- */
@@ -400,6 +425,8 @@ static bool is_ready(rank_state *r, uint32_t m)
     return true;
 }
 
+static int copy_due(rank_state *r);
+
 static int post_flow(checker *c, rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -408,6 +435,7 @@ static int post_flow(checker *c, rank_state *r)
 
     while (r->posted[ROTA_RECV] < phase[1].msg[ROTA_RECV])
         ROTA_TRY(post(c, r, ROTA_RECV, r->posted[ROTA_RECV]++));
+    ROTA_TRY(copy_due(r));
     f->scan++;
     for (uint32_t m = f->first; m < end; m++) {
         const int peer = r->s->msgs[ROTA_SEND].msg[m].peer;
@@ -430,7 +458,7 @@ static int post_flow(checker *c, rank_state *r)
 /* ---- a rank --------------------------------------------------------------- */
 
 /* What is sent must be there when the phase begins, but for what flows through:
- * no copy or receive of the same phase may provide it, and none may destroy it
+ * else no copy or receive of the same phase may provide it, and none may destroy it
  * (see use_slot). */
 static int read_sends(const rank_state *r)
 {
@@ -440,7 +468,7 @@ static int read_sends(const rank_state *r)
 
     for (uint32_t i = l->msg[phase->msg[ROTA_SEND]].first;
          i < l->msg[phase[1].msg[ROTA_SEND]].first; i++)
-        if (!is_due(r, l->item[i]))
+        if (!is_due(r, l->item[i]) && !is_made(r, l->item[i]))
             ROTA_TRY(read_label(r, l->item[i], &label));
     return MPI_SUCCESS;
 }
@@ -454,17 +482,42 @@ static bool sizes_fit(const rank_state *r, const rota_copy *k)
                                     : rota_block_is_padded(r->s, k->to));
 }
 
+static int make_copy(rank_state *r, const rota_copy *k)
+{
+    uint64_t label;
+
+    ROTA_TRY(read_label(r, k->from, &label));
+    ROTA_TRY(write_label(r, k->to, label));
+    r->flow.copied++;
+    return r->bytes && !sizes_fit(r, k)
+               ? fault(r, "is copied to a block of another size", k->from)
+               : MPI_SUCCESS;
+}
+
+/* All but those of what is still to come. */
 static int make_copies(rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
-    uint64_t label;
 
-    for (uint32_t i = phase->copy; i < phase[1].copy; i++) {
+    r->flow.copied = 0;
+    for (uint32_t i = phase->copy; i < phase[1].copy; i++)
+        if (!is_due(r, r->s->copy[i].from))
+            ROTA_TRY(make_copy(r, &r->s->copy[i]));
+    return MPI_SUCCESS;
+}
+
+/* Those of what has come. */
+static int copy_due(rank_state *r)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const uint32_t n = phase[1].copy - phase->copy;
+
+    for (uint32_t i = phase->copy; i < phase[1].copy && r->flow.copied < n;
+         i++) {
         const rota_copy *const k = &r->s->copy[i];
-        ROTA_TRY(read_label(r, k->from, &label));
-        ROTA_TRY(write_label(r, k->to, label));
-        if (r->bytes && !sizes_fit(r, k))
-            return fault(r, "is copied to a block of another size", k->from);
+        if (is_due(r, k->from) && r->label[k->from] != NOTHING &&
+            r->label[k->to] == NOTHING)
+            ROTA_TRY(make_copy(r, k));
     }
     return MPI_SUCCESS;
 }
@@ -487,7 +540,8 @@ static bool phase_done(const rank_state *r)
     const rota_phase *const phase = &r->s->phase[r->phase];
 
     return r->posted[0] == phase[1].msg[0] && r->posted[1] == phase[1].msg[1] &&
-           r->open[0] == 0 && r->open[1] == 0;
+           r->open[0] == 0 && r->open[1] == 0 &&
+           r->flow.copied == phase[1].copy - phase->copy;
 }
 
 static rota_native_kind native_now(const rank_state *r)
@@ -648,10 +702,12 @@ static int init_stream(stream *f, const rota_sched *s)
     const size_t n_sends = (size_t)s->msgs[ROTA_SEND].n + 1;
 
     f->due = calloc(s->n_blocks, sizeof *f->due);
+    f->made = calloc(s->n_blocks, sizeof *f->made);
     f->want = malloc(n_sends * sizeof *f->want);
     f->held = calloc((size_t)s->P, sizeof *f->held);
-    return f->due && f->want && f->held ? MPI_SUCCESS
-                                        : rota_fail_mem("checking a schedule");
+    return f->due && f->made && f->want && f->held
+               ? MPI_SUCCESS
+               : rota_fail_mem("checking a schedule");
 }
 
 static uint64_t label_of(const rota_sched *s, int block)
@@ -715,6 +771,7 @@ static void free_checker(checker *c)
         free(c->rank[q].mark);
         free(c->rank[q].handed);
         free(c->rank[q].flow.due);
+        free(c->rank[q].flow.made);
         free(c->rank[q].flow.want);
         free(c->rank[q].flow.held);
     }

@@ -289,6 +289,38 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
     return rota_block_arrives(s, b) && rota_from(s, i) == msg->peer;
 }
 
+/* No copy is of two messages. */
+static rota_group group_of(const rota_copy *k,
+                           uint32_t *const message[ROTA_N_DIRS])
+{
+    const uint32_t taken = message[ROTA_SEND][k->to];
+    const uint32_t brought = message[ROTA_RECV][k->from];
+
+    return (rota_group){.dir = brought > 0 ? ROTA_RECV : ROTA_SEND,
+                        .m = brought > 0 ? brought - 1
+                             : taken > 0 ? taken - 1
+                                         : ROTA_NO_MSG};
+}
+
+uint32_t rota_flow_groups(const rota_copy copy[], uint32_t n,
+                          uint32_t *const message[ROTA_N_DIRS],
+                          rota_group group[])
+{
+    uint32_t n_groups = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        rota_group next = group_of(&copy[i], message);
+        rota_group *const last = n_groups > 0 ? &group[n_groups - 1] : NULL;
+        next.first = i;
+        next.end = i + 1;
+        if (last && last->dir == next.dir && last->m == next.m)
+            last->end = next.end;
+        else
+            group[n_groups++] = next;
+    }
+    return n_groups;
+}
+
 bool rota_sched_shares(const rota_sched *s)
 {
     for (rota_block b = rota_stays(s); b < s->n_blocks; b++)

@@ -55,9 +55,10 @@
  *               it that this very phase receives have arrived and all earlier
  *               sends of the phase to the same peer are posted. Messages with
  *               different peers complete in any order. That a send waits for a
- *               receive is said by the number of a block that both have. No
- *               slot may be left by one block and taken by another, and copies
- *               are no part of the flow: they touch nothing that is received.
+ *               receive is said by the number of a block that both have, and
+ *               so is that it waits for a copy, which gives it a block, or a
+ *               copy for a receive, which gives that its block; no copy does
+ *               both. No slot may be left by one block and taken by another.
  *
  * A batch that must complete before the next is started is a phase of its own.
  * Per ordered pair of ranks, the sequence of messages sent is the sequence
@@ -338,6 +339,21 @@ void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
  * its source to the receive buffer of its destination: both ends know its size
  * whenever counts are known. */
 bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
+
+/* Copies of a phase through which data flow, in a row, of the same message. */
+typedef struct rota_group {
+    uint32_t first, end;
+    rota_dir dir; /* SEND: the message takes them along; RECV: brings them */
+    uint32_t m;   /* ROTA_NO_MSG: no message of the phase does */
+} rota_group;
+
+#define ROTA_NO_MSG UINT32_MAX
+
+/* Group n copies, the number of groups being returned. message[dir]: [n_blocks] of
+ * each block 1 + the message of the phase that has it, or 0. */
+uint32_t rota_flow_groups(const rota_copy copy[], uint32_t n,
+                          uint32_t *const message[ROTA_N_DIRS],
+                          rota_group group[]);
 
 /* Is there a phase whose partners are found by consensus? */
 static inline bool rota_sched_is_sparse(const rota_sched *s)

@@ -471,12 +471,37 @@ static formula_cost shared_leaders(const part *p)
     return c;
 }
 
+/* Messages to another node are cut, of members there at most one by one; what is
+ * for a leader is handed over piece by piece, and every member takes its blocks out
+ * of one piece. */
+static size_t pieces_to(const part *p, int node)
+{
+    const int Q = rota_topo_node_size(p->t, node);
+    const int most = p->params->pieces > 1 ? p->params->pieces : 1;
+
+    return (size_t)(most < Q ? most : Q);
+}
+
+static size_t shared_leaders_overlapped_to(const part *p, int node)
+{
+    const leaders l = leaders_of(p, p->params->leaders, true);
+    const int N = p->t->n_nodes;
+    const size_t others = (size_t)p->Q - 1;
+    size_t n = others;
+
+    if (node != p->node)
+        return by_leaders_to(p, node, p->params->leaders, true, true) *
+               pieces_to(p, node);
+    for (int i = 1; i < N; i++)
+        n += i % l.n == l.which ? others : pieces_to(p, (p->node + i) % N);
+    return n;
+}
+
 static formula_cost shared_leaders_overlapped(const part *p)
 {
     formula_cost c = shared_leaders(p);
 
-    c.handed = by_leaders_to(p, p->node, p->params->leaders, true, true) -
-               ((size_t)p->Q - 1);
+    c.handed = shared_leaders_overlapped_to(p, p->node) - ((size_t)p->Q - 1);
     c.rounds = p->t->P > 1;
     return c;
 }
@@ -540,7 +565,7 @@ static const struct row {
     {"nmpml", spread_leaders_to, spread_leaders},
     {"onmpml", overlapped_leaders_to, overlapped_leaders},
     {"shared_leaders", spread_leaders_to, shared_leaders},
-    {"shared_leaders_overlapped", overlapped_leaders_to,
+    {"shared_leaders_overlapped", shared_leaders_overlapped_to,
      shared_leaders_overlapped},
     {"padded_alltoall", none_to, native_padded},
     {"mpi", none_to, native},

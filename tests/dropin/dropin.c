@@ -7,6 +7,7 @@
  *   dropin errors     mistakes, as librota_mpi reports them
  *   dropin short      communicators that live for one call
  *   dropin reshape    likewise, with as much to send as makes a plan pay
+ *   dropin passing    calls that go to MPI at once, and some that it refuses
  *   dropin sessions   a session, and no MPI_Init
  *   dropin threads    two threads, each on its communicator
  *   dropin past       a request completed past librota_mpi: must not succeed
@@ -1655,6 +1656,60 @@ static void reshape(void)
     }
 }
 
+/* MPI refuses this on rank 0, which is not to count the call. */
+static void refused(exchange *x, int round)
+{
+    int none[4] = {0};
+
+    if (x->me != 0)
+        return;
+    x->sendcounts[x->P - 1] = -1;
+    CHECK(MPI_Alltoallv(V(x)) != MPI_SUCCESS);
+    set_counts(x, round);
+    CHECK(MPI_Alltoall(none, -1, MPI_INT, none, -1, MPI_INT, x->comm) !=
+          MPI_SUCCESS);
+}
+
+static void pass_equal(MPI_Comm comm, int P, int n)
+{
+    int *const from = malloc((size_t)(n * P) * sizeof *from);
+    int *const to = malloc((size_t)(n * P) * sizeof *to);
+
+    for (int i = 0; i < n * P; i++)
+        from[i] = i / n;
+    MUST(MPI_Alltoall(from, n, MPI_INT, to, n, MPI_INT, comm));
+    for (int i = 1; i < n * P; i++)
+        CHECK(to[i] == to[0]);
+    free(from);
+    free(to);
+}
+
+/* On communicators whose handles come back for other processes. Ranks that do not
+ * count alike wait for each other for ever. */
+static void passing(void)
+{
+    enum { ROUNDS = 60, CALLS = 6 };
+    MPI_Comm half, comm;
+
+    test_case = "passing";
+    MUST(MPI_Comm_split(MPI_COMM_WORLD, world_me % 2, world_me, &half));
+    for (int i = 0; i < ROUNDS; i++) {
+        MUST(MPI_Comm_dup(i % 3 ? MPI_COMM_WORLD : half, &comm));
+        for (int k = 0; k < CALLS; k++) {
+            exchange x = make(comm, i, 10);
+            if ((i + k) % 4 == 0)
+                refused(&x, i);
+            fill(&x, i + k);
+            MUST(MPI_Alltoallv(V(&x)));
+            CHECK_DATA(&x, i + k);
+            pass_equal(comm, x.P, 1 + k / 2);
+            destroy(&x);
+        }
+        MUST(MPI_Comm_free(&comm));
+    }
+    MUST(MPI_Comm_free(&half));
+}
+
 /* ---- threads ---------------------------------------------------------------- */
 
 static void *run_thread(void *arg)
@@ -1799,6 +1854,8 @@ int main(int argc, char **argv)
         short_lived();
     else if (strcmp(what, "reshape") == 0)
         reshape();
+    else if (strcmp(what, "passing") == 0)
+        passing();
     else
         fail(__LINE__, "common, inactive, errors, past; threads, if MPI can");
     mine = failures;

@@ -46,6 +46,11 @@ with "short" "$run" "$@" "$ranks" "$program" short || wrong "$what"
 plans=$(sed -n 's/^rota_mpi: rank 0: algorithm .* plans=//p' "$work/err" |
     awk '{ n += $1 } END { print n + 0 }')
 [ "$plans" -le 3 ] || wrong "$what: $plans plans"
+# Statistics are off: they have each call looked at.
+with "passing" env -u ROTA_STATS ROTA_MPI_AFTER=50 ROTA_EXPLAIN=1 "$run" "$@" \
+    "$ranks" "$program" passing || wrong "$what"
+[ "$ranks" -eq 1 ] || grep -q 'algorithm ' "$work/err" ||
+    wrong "$what: no plans"
 [ "$ranks" -eq 2 ] || exit 0
 
 # Calls on communicators of their own are counted together, and a plan pays.

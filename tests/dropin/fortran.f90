@@ -1,20 +1,33 @@
 ! fortran.f90 - every kind of exchange, and every way to wait for one, by the
-! module MODULE.
+! module MODULE, or by mpif.h.
 #ifdef REQUEST_OF_mpi_f08
 #define REQUEST type(MPI_Request)
+#define COMM type(MPI_Comm)
+#define DATATYPE type(MPI_Datatype)
 #define STATUS(n) type(MPI_Status) :: n
 #define SOURCE(s) s%MPI_SOURCE
 #else
 #define REQUEST integer
+#define COMM integer
+#define DATATYPE integer
 #define STATUS(n) integer :: n(MPI_STATUS_SIZE)
 #define SOURCE(s) s(MPI_SOURCE)
 #endif
 program exchanges
+#ifdef REQUEST_OF_mpif
+  implicit none
+  include 'mpif.h'
+#else
   use MODULE
   implicit none
+#endif
   integer, parameter :: WAYS = 9
   integer :: ierr, P, me, i, round, wrong, second
-  REQUEST :: persistent, equal, once, pair(2)
+  REQUEST :: persistent, equal, once, pair(2), around(3)
+  COMM :: ring
+  DATATYPE :: ints(2)
+  integer, asynchronous :: mine(2), beside(2, 3)
+  integer(MPI_ADDRESS_KIND) :: places(2)
   integer, allocatable, asynchronous :: sent(:), got(:), other(:)
   integer, allocatable :: counts(:), displs(:)
 
@@ -30,6 +43,7 @@ program exchanges
       displs, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, persistent, ierr)
   call MPI_Alltoall_init(sent, 1, MPI_INTEGER, other, 1, MPI_INTEGER, &
       MPI_COMM_WORLD, MPI_INFO_NULL, equal, ierr)
+  call open_ring()
   do round = 1, WAYS
     sent = [(1000 * round + 10 * me + i, i = 0, P - 1)]
     got = -1
@@ -53,10 +67,14 @@ program exchanges
         MPI_COMM_WORLD, once, ierr)
     call MPI_Wait(once, MPI_STATUS_IGNORE, ierr)
     call check(got)
+    call neighbors()
   end do
   call MPI_Request_free(persistent, ierr)
   call MPI_Request_free(equal, ierr)
   call must(equal == MPI_REQUEST_NULL)
+  do i = 1, 3
+    call MPI_Request_free(around(i), ierr)
+  end do
   print *, 'wrong', wrong
   call MPI_Finalize(ierr)
 
@@ -72,6 +90,56 @@ contains
     wrong = wrong + &
         count(received /= [(1000 * round + 10 * i + me, i = 0, P - 1)])
     received = -1
+  end subroutine
+
+  ! A ring, in which both neighbours of a rank may be the same one. With the
+  ! mpi_f08 of MPICH 4.0, MPI_Neighbor_alltoallw takes no grids.
+  subroutine open_ring()
+    integer :: next_to(2)
+    next_to = [modulo(me - 1, P), modulo(me + 1, P)]
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, next_to, &
+        MPI_UNWEIGHTED, 2, next_to, MPI_UNWEIGHTED, MPI_INFO_NULL, .false., &
+        ring, ierr)
+    ints = MPI_INTEGER
+    places = [0, 4]
+    call MPI_Neighbor_alltoall_init(mine, 1, MPI_INTEGER, beside(:, 1), 1, &
+        MPI_INTEGER, ring, MPI_INFO_NULL, around(1), ierr)
+    call MPI_Neighbor_alltoallv_init(mine, [1, 1], [0, 1], MPI_INTEGER, &
+        beside(:, 2), [1, 1], [0, 1], MPI_INTEGER, ring, MPI_INFO_NULL, &
+        around(2), ierr)
+    call MPI_Neighbor_alltoallw_init(mine, [1, 1], places, ints, &
+        beside(:, 3), [1, 1], places, ints, ring, MPI_INFO_NULL, around(3), &
+        ierr)
+  end subroutine
+
+  subroutine check_beside(i)
+    integer, intent(in) :: i
+    call must(all(beside(:, i) == 1000 * round + &
+        [modulo(me - 1, P), modulo(me + 1, P)]))
+    beside(:, i) = -1
+  end subroutine
+
+  subroutine neighbors()
+    mine = 1000 * round + me
+    beside = -1
+    call MPI_Neighbor_alltoall(mine, 1, MPI_INTEGER, beside(:, 1), 1, &
+        MPI_INTEGER, ring, ierr)
+    call MPI_Neighbor_alltoallv(mine, [1, 1], [0, 1], MPI_INTEGER, &
+        beside(:, 2), [1, 1], [0, 1], MPI_INTEGER, ring, ierr)
+    call MPI_Neighbor_alltoallw(mine, [1, 1], places, ints, beside(:, 3), &
+        [1, 1], places, ints, ring, ierr)
+    do i = 1, 3
+      call check_beside(i)
+    end do
+    call MPI_Ineighbor_alltoallv(mine, [1, 1], [0, 1], MPI_INTEGER, &
+        beside(:, 2), [1, 1], [0, 1], MPI_INTEGER, ring, once, ierr)
+    call MPI_Wait(once, MPI_STATUS_IGNORE, ierr)
+    call check_beside(2)
+    call MPI_Startall(3, around, ierr)
+    call MPI_Waitall(3, around, MPI_STATUSES_IGNORE, ierr)
+    do i = 1, 3
+      call check_beside(i)
+    end do
   end subroutine
 
   ! The index of the second request of an array: not 2 with every mpi_f08.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # fortran.sh RUN COMPILER MPIEXEC... - fortran.f90 under librota_mpi, with the
-# modules mpi and mpi_f08. Arguments as for dropin.sh.
+# modules mpi and mpi_f08 and with mpif.h. Arguments as for dropin.sh.
 set -u
 run=${1:?}
 compiler=${2:?}
@@ -9,14 +9,14 @@ source=$(cd "$(dirname "$0")" && pwd)/fortran.f90
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export ROTA_MPI_AFTER=0 ROTA_MPI_IALLTOALL=on ROTA_MPI_IALLTOALLV=on
-export ROTA_STATS=1
+export ROTA_MPI_INEIGHBOR_ALLTOALLV=on ROTA_STATS=1
 
 command -v "$compiler" >/dev/null || {
     echo "no Fortran compiler of MPI: $compiler"
     exit 77
 }
 cd "$work" || exit 1
-for module in mpi mpi_f08; do
+for module in mpi mpi_f08 mpif; do
     "$compiler" -cpp -fallow-argument-mismatch -DMODULE=$module \
         "-DREQUEST_OF_$module" -o $module "$source" >out 2>&1 || {
         cat out
@@ -29,7 +29,11 @@ for module in mpi mpi_f08; do
         exit 1
     }
     for line in MPI_Alltoall:9:9 MPI_Ialltoall:9:8 MPI_Alltoall_init:1:1 \
-        MPI_Alltoallv:9:9 MPI_Ialltoallv:9:8 MPI_Alltoallv_init:1:1; do
+        MPI_Alltoallv:9:9 MPI_Ialltoallv:9:8 MPI_Alltoallv_init:1:1 \
+        MPI_Neighbor_alltoall:9:9 MPI_Neighbor_alltoall_init:1:1 \
+        MPI_Neighbor_alltoallv:9:9 MPI_Neighbor_alltoallv_init:1:1 \
+        MPI_Neighbor_alltoallw:9:9 MPI_Neighbor_alltoallw_init:1:1 \
+        MPI_Ineighbor_alltoallv:9:8; do
         calls=${line#*:}
         grep -q "${line%%:*} calls=${calls%:*} by_rota=${calls#*:} " out &&
             continue

@@ -79,7 +79,7 @@ typedef struct program {
 static void call(program *p, rota_mpi_usage *u)
 {
     const bool rota = rota_mpi_usage_takes(u, NULL, &args);
-    const double pause = u->calls % 10 == 0 ? 1 : 0;
+    const double pause = u->tally.calls % 10 == 0 ? 1 : 0;
 
     p->taken += rota;
     CHECK(!rota || u->run);
@@ -133,13 +133,31 @@ static void slow_plan(void)
     rota_mpi_usage_destroy(u);
 }
 
-/* Far slower: dropped at once. */
+/* Far slower: dropped at once, by the first call that is timed or, if that may
+ * have been interrupted, by two. */
 static void hopeless_plan(void)
 {
     program p = {.mpi = 0.1, .rota = 0.4, .bytes = 1000};
 
     rota_mpi_usage_destroy(run(&p, 1000));
-    CHECK(made == 1 && destroyed == 1 && p.taken > 0 && p.taken < 4);
+    CHECK(made == 1 && destroyed == 1 && p.taken == 2);
+    p.rota = 0.15;
+    rota_mpi_usage_destroy(run(&p, 1000));
+    CHECK(made == 1 && destroyed == 1 && p.taken == 3);
+}
+
+/* Interrupted in the first call that is timed, for less than was to be won. */
+static void unlucky_plan(void)
+{
+    rota_mpi_usage *const u = rota_mpi_usage_make(0);
+    program p = {.mpi = 1e-3, .bytes = 1000};
+
+    for (long i = 0; i < 1000; i++) {
+        p.rota = p.taken == 1 ? 1.8e-3 : 5e-4;
+        call(&p, u);
+    }
+    CHECK(p.taken > 800 && u->verdict == ROTA_MPI_TAKEN);
+    rota_mpi_usage_destroy(u);
 }
 
 /* As fast as MPI within the noise: kept. Where there is no call of the size of
@@ -211,6 +229,7 @@ int main(int argc, char **argv)
     short_calls();
     slow_plan();
     hopeless_plan();
+    unlucky_plan();
     no_difference();
     sizes();
     refusals();

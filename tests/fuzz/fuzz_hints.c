@@ -24,6 +24,7 @@ static const hint hints[] = {
     {"rota_batch", "ROTA_BATCH", {"1", "32", "1048576", "7"}},
     {"rota_radix", "ROTA_RADIX", {"2", "3", "1048576", "64"}},
     {"rota_leaders", "ROTA_LEADERS", {"1", "4", "1048576", "9"}},
+    {"rota_pieces", "ROTA_PIECES", {"1", "4", "1048576", "9"}},
     {"rota_node_size", "ROTA_NODE_SIZE", {"1", "4", "1048576", "9"}},
     {"rota_metadata",
      "ROTA_METADATA",
@@ -121,7 +122,8 @@ static void check_range(const rota_hints *h, const given g[], int n)
 
     if (h->batch < 0 || h->batch > MOST || h->radix < 0 || h->radix == 1 ||
         h->radix > MOST || h->leaders < 0 || h->leaders > MOST ||
-        h->node_size < 0 || h->node_size > MOST || h->copied_once_from < 0 ||
+        h->pieces < 0 || h->pieces > MOST || h->node_size < 0 ||
+        h->node_size > MOST || h->copied_once_from < 0 ||
         h->copied_once_from > MOST || h->metadata < -1 ||
         h->metadata >= ROTA_N_METADATA || h->intranode >= ROTA_N_INTRANODE)
         wrong("read out of range", g, n);

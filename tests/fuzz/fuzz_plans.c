@@ -44,6 +44,7 @@ static spec draw_spec(fuzz_bytes *b)
     c.params.batch = 1 + (int)fuzz_draw(b, 2 * P);
     c.params.radix = c.P > 2 ? 2 + (int)fuzz_draw(b, P - 1) : 2;
     c.params.leaders = 1 + (int)fuzz_draw(b, 2 * P);
+    c.params.pieces = 1 + (int)fuzz_draw(b, 4);
     c.params.by_datatype = fuzz_draw(b, 2);
     c.pattern = (pattern)fuzz_draw(b, N_PATTERNS);
     c.mode = (mode)fuzz_draw(b, N_MODES);

@@ -289,6 +289,8 @@ static MPI_Info draw_hints(void)
     const rota_algo *const algo = rota_algo_table[draw(21, n_algos)];
     if (draw(22, 3) == 0 && !algo->uniform)
         MPI_Info_set(info, "rota_algorithm", algo->name);
+    if (draw(26, 3) == 0) /* leaders, of blocks with types of their own */
+        MPI_Info_set(info, "rota_node_size", "2");
     if (draw(23, 3) == 0)
         MPI_Info_set(info, "rota_copied_once_from", draw(24, 2) ? "1" : "4096");
     if (draw(25, 4) == 0)

@@ -343,7 +343,7 @@ static void run_case(MPI_Comm comm)
     char text[400];
     random_plan r;
 
-    random_plan_draw(&r, mix(seed, 29), comm);
+    random_plan_draw(&r, mix(seed, 29), comm, NULL);
     random_plan_print(&r, text, sizeof text);
     const random_plan whole = r;
     if (!takes_buffers(&r))
@@ -357,7 +357,7 @@ static void run_case(MPI_Comm comm)
     if (allowed.n == 0 || (allowed.n == 1 && r.may_refuse))
         allow(&allowed, MPI_SUCCESS);
     test_case = text;
-    const int err = random_plan_init(&r, comm);
+    const int err = random_plan_init(&r);
     check_error(err, &allowed);
     restore(&r, &whole);
     if (err == MPI_SUCCESS && test_failures() == 0)

@@ -527,6 +527,33 @@ static void refuse_reading(const char *intranode)
     MPI_Info_free(&info);
 }
 
+/* 4 MiB to the next rank is not passed on in pieces. */
+static void read_far(MPI_Comm comm)
+{
+    enum { BYTES = 4 << 20 };
+    const int next = (test_me + 1) % test_P,
+              before = (test_me + test_P - 1) % test_P;
+    int *const n = calloc(3 * (size_t)test_P, sizeof *n);
+    char *const out = malloc(BYTES), *const in = calloc(BYTES, 1);
+    rota_plan *plan = NULL;
+
+    MUST(n && out && in ? MPI_SUCCESS : MPI_ERR_NO_MEM);
+    memset(out, test_me + 1, BYTES);
+    n[next] = n[test_P + before] = BYTES;
+    MUST(rota_alltoallv_init(out, n, n + 2 * test_P, MPI_BYTE, in, n + test_P,
+                             n + 2 * test_P, MPI_BYTE, comm, MPI_INFO_NULL,
+                             &plan));
+    attempts = successes = 0;
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    CHECK(attempts > 0 && successes == attempts);
+    CHECK(in[0] == before + 1 && in[BYTES - 1] == before + 1);
+    MUST(rota_plan_free(&plan));
+    free(n);
+    free(out);
+    free(in);
+}
+
 /* Where the memory of others may be read, every attempt is at an address that it
  * has: also those of the trial that finds from how many bytes on it pays. */
 static void read_others(void)
@@ -544,6 +571,7 @@ static void read_others(void)
     } else {
         CHECK(attempts > test_P - 1); /* more than whether it may */
         CHECK(successes == attempts);
+        read_far(comm);
     }
     close_job(&j);
     MPI_Comm_free(&comm);

@@ -93,6 +93,7 @@ static void check(const char *algo, const char *leaders, int node_size,
              leaders, node_size, traffic_name[t]);
     test_case = name;
     MPI_Info_set(info, "rota_node_size", size);
+    MPI_Info_set(info, "rota_pieces", t == ALL ? "2" : "1");
     for (int q = 0; q < test_P; q++) {
         b.at[q] = q * BYTES;
         b.sent[q] = has_bytes(t, node_size, test_me, q) ? BYTES - q : 0;

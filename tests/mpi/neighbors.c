@@ -393,17 +393,32 @@ static void run_uniform(const topology *t, MPI_Info info)
     MUST(rota_plan_free(&plan));
 }
 
+/* Even short blocks are copied from where they lie, in memory of rota_mem_alloc. */
+static MPI_Info read_at_once(MPI_Info info)
+{
+    MPI_Info more;
+
+    if (info == MPI_INFO_NULL)
+        MPI_Info_create(&more);
+    else
+        MPI_Info_dup(info, &more);
+    MPI_Info_set(more, "rota_copied_once_from", "1");
+    return more;
+}
+
 /* Every other block is of every other byte, on one side or both. */
 static void run_types(const topology *t, MPI_Info info)
 {
     enum { N = 20, ROOM = 2 * N };
-    unsigned char send[ROOM * MOST], recv[ROOM * MOST];
+    unsigned char *send = NULL, recv[ROOM * MOST];
     int counts[2][MOST];
     MPI_Count larges[2][MOST];
     MPI_Aint displ[MOST];
     MPI_Datatype apart, to[MOST], from[MOST];
     rota_plan *plan = NULL;
 
+    MPI_Info once = read_at_once(info);
+    MUST(rota_mem_alloc(ROOM * MOST, t->comm, MPI_INFO_NULL, &send));
     MPI_Type_vector(N, 1, 2, MPI_BYTE, &apart);
     MPI_Type_commit(&apart);
     memset(recv, GUARD, sizeof recv);
@@ -423,12 +438,12 @@ static void run_types(const topology *t, MPI_Info info)
         }
     if (t->grid)
         MUST(rota_neighbor_alltoallw_init(send, counts[0], displ, to, recv,
-                                          counts[1], displ, from, t->comm, info,
+                                          counts[1], displ, from, t->comm, once,
                                           &plan));
     else
         MUST(rota_neighbor_alltoallw_init_c(send, larges[0], displ, to, recv,
                                             larges[1], displ, from, t->comm,
-                                            info, &plan));
+                                            once, &plan));
     MPI_Type_free(&apart);
     for (int start = 0; plan && start < 2; start++) {
         MUST(rota_start(plan));
@@ -444,6 +459,8 @@ static void run_types(const topology *t, MPI_Info info)
     for (int i = 0; i < ROOM * MOST; i++)
         CHECK(recv[i] == GUARD);
     MUST(rota_plan_free(&plan));
+    MUST(rota_mem_free(&send));
+    MPI_Info_free(&once);
 }
 
 /* Blocks of two kinds, each of one place for all destinations, that overlap. */

@@ -214,7 +214,7 @@ static void check_topologies(void)
 
 /* ---- messages to each node -------------------------------------------------- */
 
-enum { LEADERS = 2 };
+enum { LEADERS = 2, PIECES = 2 };
 
 static int stated_messages(const rota_plan *plan)
 {
@@ -228,7 +228,8 @@ static int stated_messages(const rota_plan *plan)
 static void check_formula(const rota_algo *algo, const rota_topo *t,
                           const int sent[], bool within_by_mpi)
 {
-    const rota_params params = {.batch = 1, .radix = 2, .leaders = LEADERS};
+    const rota_params params = {
+        .batch = 1, .radix = 2, .leaders = LEADERS, .pieces = PIECES};
 
     if (!formula_is_stated(algo)) {
         test_fail(__FILE__, __LINE__, "there is no row in formulas.c");
@@ -255,11 +256,13 @@ static void check_messages(const rota_algo *algo, const char *intranode)
     MPI_Info info = test_info("rota_algorithm", algo->name, "rota_radix", "2");
     const bool within_by_mpi = strcmp(intranode, "p2p") == 0;
     int sent[MOST_RANKS] = {0}, total = 0;
-    char leaders[12];
+    char number[12];
     ints x;
 
-    snprintf(leaders, sizeof leaders, "%d", LEADERS);
-    MPI_Info_set(info, "rota_leaders", leaders);
+    snprintf(number, sizeof number, "%d", LEADERS);
+    MPI_Info_set(info, "rota_leaders", number);
+    snprintf(number, sizeof number, "%d", PIECES);
+    MPI_Info_set(info, "rota_pieces", number);
     MPI_Info_set(info, "rota_intranode", intranode);
     test_case = algo->name;
     open_ints(&x, MPI_COMM_WORLD, info);

@@ -11,8 +11,8 @@
 
 enum { GAP_BYTE = 0x3a, TAIL = 64 };
 
-static const char *const kind_name[RANDOM_KINDS] = {"fixed", "uniform",
-                                                    "varying", "exchange"};
+const char *const random_kind_name[RANDOM_KINDS] = {
+    "fixed", "uniform", "varying", "exchange", "types", "sparse"};
 
 /* ---- what is drawn ------------------------------------------------------------ */
 
@@ -24,7 +24,14 @@ static uint64_t draw(const random_plan *r, uint64_t i, uint64_t bound)
 
 static bool varies(const random_plan *r)
 {
-    return r->kind == RANDOM_VARYING || r->kind == RANDOM_EXCHANGE;
+    return r->kind == RANDOM_VARYING || r->kind == RANDOM_EXCHANGE ||
+           r->kind == RANDOM_SPARSE;
+}
+
+/* What comes is collected by Rota. */
+static bool finds(const random_plan *r)
+{
+    return r->kind == RANDOM_EXCHANGE || r->kind == RANDOM_SPARSE;
 }
 
 MPI_Count random_plan_count(const random_plan *r, int src, int dst)
@@ -41,6 +48,26 @@ MPI_Count random_plan_count(const random_plan *r, int src, int dst)
 static size_t element(const random_plan *r)
 {
     return (size_t)(r->layout.pieces * r->layout.piece_bytes);
+}
+
+/* Of the block from src to dst, at one of its ends. */
+static const random_layout *layout_at(const random_plan *r, bool sends, int src,
+                                      int dst)
+{
+    if (r->kind != RANDOM_TYPES)
+        return &r->layout;
+    const bool here = sends && !r->in_place;
+    return &r->kept[mix(r->seed + here, (uint64_t)(src * RANDOM_RANKS + dst)) %
+                    RANDOM_TYPES_KEPT];
+}
+
+/* Does a sparse exchange have it? Of those without bytes a few. */
+static bool is_sent(const random_plan *r, int src, int dst)
+{
+    const uint64_t pair = (uint64_t)(src * RANDOM_RANKS + dst);
+
+    return random_plan_count(r, src, dst) > 0 ||
+           mix(mix(r->seed, (uint64_t)r->run), pair) % 16 == 0;
 }
 
 static bool above_bound(const random_plan *r, int src, int dst)
@@ -94,21 +121,23 @@ static MPI_Datatype construct(uint64_t how)
     return made;
 }
 
-/* Of that, by every constructor, some of which take the others' types. */
-static random_layout make_holes(const random_plan *r)
+/* Of that, by every constructor, some of which take the others' types. Two of
+ * them may be one. */
+static random_layout make_holes(const random_plan *r, uint64_t salt,
+                                bool doubled)
 {
     enum { CONSTRUCTORS = 9 };
     random_layout l = {MPI_DATATYPE_NULL, 2, 4, 8, 16};
-    MPI_Datatype inner = construct(draw(r, 21, CONSTRUCTORS)), outer;
+    MPI_Datatype inner = construct(draw(r, salt, CONSTRUCTORS)), outer;
 
-    if (draw(r, 22, 2)) {
+    if (draw(r, salt + 1, 2)) {
         MPI_Type_dup(inner, &outer);
         MPI_Type_free(&inner);
         inner = outer;
     }
     MPI_Type_create_resized(inner, 0, l.extent, &outer);
     MPI_Type_free(&inner);
-    if (draw(r, 23, 2)) { /* two of them are one */
+    if (doubled) {
         l.pieces = 4;
         l.extent *= 2;
         MPI_Type_contiguous(2, outer, &l.type);
@@ -127,10 +156,33 @@ static random_layout draw_layout(const random_plan *r)
     case 0:
         return (random_layout){MPI_DOUBLE, 1, 8, 8, 8};
     case 1:
-        return make_holes(r);
+        return make_holes(r, 21, draw(r, 23, 2));
     default:
         return (random_layout){MPI_BYTE, 1, 1, 1, 1};
     }
+}
+
+/* Each block has one of these at each end, whose data are the same. */
+static void draw_types(random_plan *r)
+{
+    r->layout = r->kept[0] = (random_layout){MPI_DATATYPE_NULL, 1, 8, 8, 8};
+    MPI_Type_contiguous(2, MPI_INT, &r->kept[0].type);
+    MPI_Type_commit(&r->kept[0].type);
+    r->kept[1] = make_holes(r, 24, false);
+    r->kept[2] = make_holes(r, 26, false);
+    r->args.sendtypes = calloc(RANDOM_RANKS, sizeof(MPI_Datatype));
+    r->args.recvtypes = calloc(RANDOM_RANKS, sizeof(MPI_Datatype));
+}
+
+static void free_types(random_plan *r)
+{
+    if (r->kind == RANDOM_TYPES)
+        for (int i = 0; i < RANDOM_TYPES_KEPT; i++)
+            MPI_Type_free(&r->kept[i].type);
+    else if (r->layout.pieces > 1)
+        MPI_Type_free(&r->layout.type);
+    free(r->args.sendtypes);
+    free(r->args.recvtypes);
 }
 
 static void add_hint(random_plan *r, const char *key, const char *value)
@@ -147,15 +199,17 @@ static void draw_hints(random_plan *r)
     static const char *const metadata[] = {"once", "fused", "two_phase",
                                            "combined"};
     static const char *const intranode[] = {"auto", "shm", "cma", "p2p"};
+    const rota_algo *const *const table =
+        r->neighbors ? rota_neighbor_table : rota_algo_table;
     uint64_t n_algos = 0;
     char text[20];
 
-    while (rota_algo_table[n_algos])
+    while (table[n_algos])
         n_algos++;
     if (draw(r, 2, 2))
         return;
     r->may_refuse = true;
-    add_hint(r, "rota_algorithm", rota_algo_table[draw(r, 3, n_algos)]->name);
+    add_hint(r, "rota_algorithm", table[draw(r, 3, n_algos)]->name);
     if (draw(r, 4, 2)) {
         snprintf(text, sizeof text, "%d",
                  2 + (int)draw(r, 5, draw(r, 6, 4) ? 6 : 1 << 19));
@@ -169,14 +223,17 @@ static void draw_hints(random_plan *r)
         add_hint(r, "rota_progress", "thread");
 }
 
+/* Many ranks have small blocks: all of them are on one machine. */
 static void draw_sizes(random_plan *r)
 {
     static const size_t largest[] = {1, 3, 8, 60, 500, 2000, 9000, 70000};
+    const bool small = test_P > 12;
 
     r->pattern = (pattern)draw(r, 12, N_PATTERNS);
-    r->largest = largest[draw(r, 13, r->pattern == HUGE_SINGLE ? 6 : 8)];
+    r->largest =
+        largest[draw(r, 13, small || r->pattern == HUGE_SINGLE ? 6 : 8)];
     r->max_block = ROTA_UNBOUNDED;
-    if (varies(r) && draw(r, 14, 2))
+    if (varies(r) && r->kind != RANDOM_SPARSE && draw(r, 14, 2))
         r->max_block = r->largest * element(r) * (draw(r, 15, 2) ? 64 : 1) /
                        (draw(r, 16, 4) == 0 ? 2 : 1);
 }
@@ -190,25 +247,52 @@ static void make_info(random_plan *r)
         MPI_Info_set(r->args.info, r->key[i], r->value[i]);
 }
 
-void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm)
+static void draw_kind(random_plan *r, MPI_Comm comm, const random_graph *graph)
 {
-    const size_t P = (size_t)test_P;
+    enum { FIRST_FOUR = 4 };
 
+    r->kind = (random_kind)draw(r, 0, graph ? RANDOM_KINDS : FIRST_FOUR);
+    r->neighbors = graph && r->kind != RANDOM_SPARSE && draw(r, 28, 3) == 0;
+    r->comm = r->neighbors ? graph->comm : comm;
+    if (r->neighbors) {
+        r->to = graph->to;
+        r->from = graph->from;
+        return;
+    }
+    r->to.n = r->from.n = test_P;
+    for (int q = 0; q < test_P; q++)
+        r->to.rank[q] = r->from.rank[q] = q;
+}
+
+static void make_shared(random_plan *r)
+{
+    free(r->send.data);
+    free(r->recv.data);
+    MUST(rota_mem_alloc(r->send.size, r->comm, MPI_INFO_NULL, &r->send.data));
+    MUST(rota_mem_alloc(r->recv.size, r->comm, MPI_INFO_NULL, &r->recv.data));
+}
+
+void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm,
+                      const random_graph *graph)
+{
     *r = (random_plan){.seed = seed};
-    r->kind = (random_kind)draw(r, 0, RANDOM_KINDS);
-    r->layout = draw_layout(r);
+    draw_kind(r, comm, graph);
+    if (r->kind == RANDOM_TYPES)
+        draw_types(r);
+    else
+        r->layout = draw_layout(r);
     draw_hints(r);
     draw_sizes(r);
     r->large = draw(r, 17, 2);
-    r->in_place = r->kind != RANDOM_EXCHANGE && draw(r, 18, 8) == 0;
-    r->args = (random_args){.sendcounts = calloc(P, sizeof(MPI_Count)),
-                            .sdispls = calloc(P, sizeof(MPI_Aint)),
-                            .sendtype = r->layout.type,
-                            .recvcounts = calloc(P, sizeof(MPI_Count)),
-                            .rdispls = calloc(P, sizeof(MPI_Aint)),
-                            .recvtype = r->layout.type,
-                            .max_block = r->max_block,
-                            .plan = &r->plan};
+    r->in_place = !finds(r) && !r->neighbors && draw(r, 18, 8) == 0;
+    r->collects = finds(r) && graph && draw(r, 29, 3) == 0;
+    r->args.sendcounts = calloc(RANDOM_RANKS, sizeof(MPI_Count));
+    r->args.sdispls = calloc(RANDOM_RANKS, sizeof(MPI_Aint));
+    r->args.recvcounts = calloc(RANDOM_RANKS, sizeof(MPI_Count));
+    r->args.rdispls = calloc(RANDOM_RANKS, sizeof(MPI_Aint));
+    r->args.sendtype = r->args.recvtype = r->layout.type;
+    r->args.max_block = r->max_block;
+    r->args.plan = &r->plan;
     make_info(r);
     if (varies(r))
         return;
@@ -216,11 +300,35 @@ void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm)
     random_plan_fill(r); /* sizes, for good */
     if (!r->shared)
         return;
-    free(r->send.data);
-    free(r->recv.data);
-    MUST(rota_mem_alloc(r->send.size, comm, MPI_INFO_NULL, &r->send.data));
-    MUST(rota_mem_alloc(r->recv.size, comm, MPI_INFO_NULL, &r->recv.data));
+    make_shared(r);
     random_plan_fill(r);
+}
+
+/* ---- graphs ---------------------------------------------------------------------- */
+
+/* On average three from each rank; a rank in eight has none. */
+static bool is_edge(uint64_t seed, int src, int dst)
+{
+    const uint64_t pair = (uint64_t)(src * RANDOM_RANKS + dst);
+
+    return mix(seed, 1000 + (uint64_t)src) % 8 > 0 &&
+           mix(seed + 1, pair) % (uint64_t)test_P < 4;
+}
+
+/* Lists are in an order of each rank's own. */
+void random_graph_make(random_graph *g, uint64_t seed, MPI_Comm comm)
+{
+    *g = (random_graph){.comm = MPI_COMM_NULL};
+    for (int k = 0; k < test_P; k++) {
+        const int d = (k + test_me) % test_P, s = (2 * test_P - k) % test_P;
+        if (is_edge(seed, test_me, d))
+            g->to.rank[g->to.n++] = d;
+        if (is_edge(seed, s, test_me))
+            g->from.rank[g->from.n++] = s;
+    }
+    MUST(MPI_Dist_graph_create_adjacent(
+        comm, g->from.n, g->from.rank, MPI_UNWEIGHTED, g->to.n, g->to.rank,
+        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g->comm));
 }
 
 /* ---- buffers ------------------------------------------------------------------- */
@@ -248,25 +356,40 @@ static void make_room(random_memory *m, size_t size)
     m->size = size;
 }
 
-/* Blocks one after the other, with gaps unless they are all alike. Returns
- * bytes. */
-static size_t lay_out(const random_plan *r, const MPI_Count count[],
-                      MPI_Aint displ[])
+/* What a displacement of one is, in bytes. */
+static int unit(const random_plan *r)
 {
-    MPI_Aint at = 0;
-
-    for (int q = 0; q < test_P; q++) {
-        displ[q] = at;
-        at += (MPI_Aint)count[q];
-        if (r->kind != RANDOM_UNIFORM)
-            at += (MPI_Aint)draw(r, 40 + (uint64_t)(q + test_me), 3);
-    }
-    return (size_t)at * (size_t)r->layout.extent + TAIL;
+    return r->kind == RANDOM_TYPES ? 1 : r->layout.extent;
 }
 
-static void put_block(const random_plan *r, unsigned char *at, int src, int dst)
+/* Blocks one after the other, with gaps unless they are all alike. Returns
+ * bytes. */
+static size_t lay_out(const random_plan *r, bool sends, MPI_Count count[],
+                      MPI_Aint displ[])
 {
-    const random_layout *const l = &r->layout;
+    const random_peers *const peers = sends ? &r->to : &r->from;
+    const int gap = r->kind == RANDOM_TYPES ? 16 : 1;
+    MPI_Aint at = 0;
+
+    for (int k = 0; k < peers->n; k++) {
+        const int q = peers->rank[k], src = sends ? test_me : q,
+                  dst = sends ? q : test_me;
+        count[k] = random_plan_count(r, src, dst);
+        displ[k] = at;
+        at += (MPI_Aint)count[k] *
+              (layout_at(r, sends, src, dst)->extent / unit(r));
+        if (r->kind != RANDOM_UNIFORM)
+            at += gap * (MPI_Aint)draw(r, 40 + (uint64_t)(q + test_me), 3);
+    }
+    return (size_t)at * (size_t)unit(r) + TAIL;
+}
+
+static void put_block(const random_plan *r, bool sends, unsigned char *at,
+                      int src, int dst)
+{
+    const random_layout *const l = r->in_place && sends
+                                       ? layout_at(r, false, dst, src)
+                                       : layout_at(r, sends, src, dst);
     const MPI_Count n = random_plan_count(r, src, dst);
     size_t i = 0;
 
@@ -276,149 +399,59 @@ static void put_block(const random_plan *r, unsigned char *at, int src, int dst)
                 at[k * l->stride + b] = payload(src, dst, i++, r->run);
 }
 
-static unsigned char *block_at(const random_plan *r, unsigned char *base,
-                               const MPI_Aint displ[], int q)
-{
-    return base + displ[q] * r->layout.extent;
-}
-
 static void fill_data(random_plan *r)
 {
-    random_args *const a = &r->args;
+    const random_args *const a = &r->args;
     random_memory *const out = r->in_place ? &r->recv : &r->send;
     const MPI_Aint *const out_at = r->in_place ? a->rdispls : a->sdispls;
 
     memset(r->send.data, GAP_BYTE, r->send.size);
     memset(r->recv.data, GAP_BYTE + 1, r->recv.size);
     memset(r->recv.wanted, GAP_BYTE + 1, r->recv.size);
-    for (int q = 0; q < test_P; q++)
-        put_block(r, block_at(r, out->data, out_at, q), test_me, q);
+    for (int k = 0; k < r->to.n; k++)
+        put_block(r, true, out->data + out_at[k] * unit(r), test_me,
+                  r->to.rank[k]);
     memcpy(r->send.wanted, r->send.data, r->send.size);
-    for (int q = 0; q < test_P && r->kind != RANDOM_EXCHANGE; q++)
+    for (int k = 0; k < r->from.n && !finds(r); k++) {
+        const int q = r->from.rank[k];
+        unsigned char *const at = r->recv.wanted + a->rdispls[k] * unit(r);
         if (!above_bound(r, q, test_me))
-            put_block(r, block_at(r, r->recv.wanted, a->rdispls, q), q,
-                      test_me);
+            put_block(r, false, at, q, test_me);
         else if (r->in_place) /* what was to be sent stays */
-            put_block(r, block_at(r, r->recv.wanted, a->rdispls, q), test_me,
-                      q);
+            put_block(r, true, at, test_me, q);
+    }
+}
+
+/* Who has a block in this run, from the rank after this one on. */
+static void draw_partners(random_plan *r)
+{
+    r->to.n = r->from.n = 0;
+    for (int k = 0; k < test_P; k++) {
+        const int d = (test_me + k) % test_P;
+        if (is_sent(r, test_me, d))
+            r->to.rank[r->to.n++] = d;
+        if (is_sent(r, k, test_me))
+            r->from.rank[r->from.n++] = k;
+    }
 }
 
 void random_plan_fill(random_plan *r)
 {
     random_args *const a = &r->args;
 
-    for (int q = 0; q < test_P; q++) {
-        a->sendcounts[q] = random_plan_count(r, test_me, q);
-        a->recvcounts[q] = random_plan_count(r, q, test_me);
-    }
-    make_room(&r->send, lay_out(r, a->sendcounts, a->sdispls));
-    make_room(&r->recv, lay_out(r, a->recvcounts, a->rdispls));
+    if (r->kind == RANDOM_SPARSE)
+        draw_partners(r);
+    make_room(&r->send, lay_out(r, true, a->sendcounts, a->sdispls));
+    make_room(&r->recv, lay_out(r, false, a->recvcounts, a->rdispls));
+    if (r->kind == RANDOM_UNIFORM) /* also without neighbours */
+        a->sendcounts[0] = a->recvcounts[0] = (MPI_Count)r->largest;
+    for (int k = 0; k < r->to.n && a->sendtypes; k++)
+        a->sendtypes[k] = layout_at(r, true, test_me, r->to.rank[k])->type;
+    for (int k = 0; k < r->from.n && a->recvtypes; k++)
+        a->recvtypes[k] = layout_at(r, false, r->from.rank[k], test_me)->type;
     a->sendbuf = r->in_place ? MPI_IN_PLACE : r->send.data;
     a->recvbuf = r->recv.data;
     fill_data(r);
-}
-
-/* ---- calls --------------------------------------------------------------------- */
-
-/* Of the int form of a call. */
-typedef struct ints {
-    int array[4][64];
-    const int *sendcounts, *sdispls, *recvcounts, *rdispls;
-} ints;
-
-static const int *counts_as_ints(int to[], const MPI_Count from[])
-{
-    for (int i = 0; i < test_P && from; i++)
-        to[i] = (int)from[i];
-    return from ? to : NULL;
-}
-
-static const int *displs_as_ints(int to[], const MPI_Aint from[])
-{
-    for (int i = 0; i < test_P && from; i++)
-        to[i] = (int)from[i];
-    return from ? to : NULL;
-}
-
-static ints *as_ints(const random_args *a, ints *n)
-{
-    n->sendcounts = counts_as_ints(n->array[0], a->sendcounts);
-    n->sdispls = displs_as_ints(n->array[1], a->sdispls);
-    n->recvcounts = counts_as_ints(n->array[2], a->recvcounts);
-    n->rdispls = displs_as_ints(n->array[3], a->rdispls);
-    return n;
-}
-
-static int init_fixed(const random_plan *r, MPI_Comm comm)
-{
-    const random_args *const a = &r->args;
-    ints n;
-
-    if (r->large)
-        return rota_alltoallv_init_c(
-            a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf,
-            a->recvcounts, a->rdispls, a->recvtype, comm, a->info, a->plan);
-    as_ints(a, &n);
-    return rota_alltoallv_init(a->sendbuf, n.sendcounts, n.sdispls, a->sendtype,
-                               a->recvbuf, n.recvcounts, n.rdispls, a->recvtype,
-                               comm, a->info, a->plan);
-}
-
-static int init_uniform(const random_plan *r, MPI_Comm comm)
-{
-    const random_args *const a = &r->args;
-
-    if (r->large)
-        return rota_alltoall_init_c(a->sendbuf, a->sendcounts[0], a->sendtype,
-                                    a->recvbuf, a->recvcounts[0], a->recvtype,
-                                    comm, a->info, a->plan);
-    return rota_alltoall_init(a->sendbuf, (int)a->sendcounts[0], a->sendtype,
-                              a->recvbuf, (int)a->recvcounts[0], a->recvtype,
-                              comm, a->info, a->plan);
-}
-
-int random_plan_init(random_plan *r, MPI_Comm comm)
-{
-    const random_args *const a = &r->args;
-
-    switch (r->kind) {
-    case RANDOM_FIXED:
-        return init_fixed(r, comm);
-    case RANDOM_UNIFORM:
-        return init_uniform(r, comm);
-    case RANDOM_VARYING:
-        return rota_alltoallv_varying_init(a->max_block, a->recvtype, comm,
-                                           a->info, a->plan);
-    default:
-        return rota_exchange_init(a->max_block, a->recvtype, comm, a->info,
-                                  a->plan);
-    }
-}
-
-static int start_varying(const random_plan *r)
-{
-    const random_args *const a = &r->args;
-    ints n;
-
-    if (r->large)
-        return rota_alltoallv_start_c(r->plan, a->sendbuf, a->sendcounts,
-                                      a->sdispls, a->recvbuf, a->recvcounts,
-                                      a->rdispls);
-    as_ints(a, &n);
-    return rota_alltoallv_start(r->plan, a->sendbuf, n.sendcounts, n.sdispls,
-                                a->recvbuf, n.recvcounts, n.rdispls);
-}
-
-static int start_exchange(const random_plan *r)
-{
-    const random_args *const a = &r->args;
-    ints n;
-
-    if (r->large)
-        return rota_exchange_start_c(r->plan, a->sendbuf, a->sendcounts,
-                                     a->sdispls);
-    as_ints(a, &n);
-    return rota_exchange_start(r->plan, a->sendbuf, n.sendcounts, n.sdispls);
 }
 
 /* ---- memory that changes ---------------------------------------------------------- */
@@ -472,9 +505,9 @@ static void renew_buffers(random_plan *r)
 int random_plan_start(random_plan *r)
 {
     renew_buffers(r);
-    const int err = r->kind == RANDOM_VARYING    ? start_varying(r)
-                    : r->kind == RANDOM_EXCHANGE ? start_exchange(r)
-                                                 : rota_start(r->plan);
+    if (r->collects && !r->active)
+        MUST(rota_exchange_set_buffer(r->plan, r->recv.data, r->recv.size));
+    const int err = random_plan_call_start(r);
 
     r->active = r->active || err == MPI_SUCCESS;
     return err;
@@ -482,55 +515,70 @@ int random_plan_start(random_plan *r)
 
 /* ---- the end of a run ------------------------------------------------------------ */
 
-static void check_found(const random_plan *r, unsigned char *found,
-                        const MPI_Count count[], const MPI_Aint displ[])
+static size_t count_bad(const random_plan *r, const unsigned char *at, int src,
+                        MPI_Count n)
 {
     const random_layout *const l = &r->layout;
+    size_t i = 0, bad = 0;
+
+    for (MPI_Count e = 0; e < n; e++, at += l->extent)
+        for (int k = 0; k < l->pieces; k++)
+            for (int b = 0; b < l->piece_bytes; b++)
+                bad +=
+                    at[k * l->stride + b] != payload(src, test_me, i++, r->run);
+    return bad;
+}
+
+static void check_found(const random_plan *r, const random_found *f)
+{
+    const unsigned char *const data = f->data;
     MPI_Aint at = 0;
 
-    for (int q = 0; q < test_P; q++) {
+    CHECK(f->n == r->from.n);
+    CHECK(!r->collects || !f->data || f->data == r->recv.data);
+    for (int k = 0; k < r->from.n && f->n == r->from.n; k++) {
+        const int q = r->from.rank[k];
         const MPI_Count n =
             above_bound(r, q, test_me) ? 0 : random_plan_count(r, q, test_me);
-        unsigned char *to = block_at(r, found, displ, q);
-        size_t i = 0, bad = 0;
-        CHECK(count[q] == n && displ[q] == at);
-        for (MPI_Count e = 0; e < n && count[q] == n; e++, to += l->extent)
-            for (int k = 0; k < l->pieces; k++)
-                for (int b = 0; b < l->piece_bytes; b++)
-                    bad += to[k * l->stride + b] !=
-                           payload(q, test_me, i++, r->run);
-        CHECK(bad == 0);
+        CHECK(f->source[k] == q && f->count[k] == n && f->displ[k] == at);
+        if (n > 0 && f->count[k] == n)
+            CHECK(count_bad(r, data + f->displ[k] * r->layout.extent, q, n) ==
+                  0);
         at += (MPI_Aint)n;
     }
 }
 
-static int wait_exchange(random_plan *r)
+static int wait_and_look(random_plan *r)
 {
-    MPI_Count count[64];
-    MPI_Aint displ[64];
-    void *found;
-    const int err = rota_exchange_wait_c(r->plan, &found, count, displ);
+    random_found found = {.n = -1};
+    const int err = random_plan_call_wait(r, &found);
     int class = MPI_ERR_COUNT;
 
     if (err != MPI_SUCCESS)
         rota_error_class(err, &class);
-    if (class == MPI_ERR_COUNT) /* all else is delivered */
-        check_found(r, found, count, displ);
+    if (finds(r) && class == MPI_ERR_COUNT) /* all else is delivered */
+        check_found(r, &found);
     return err;
+}
+
+static bool any_above_bound(const random_plan *r)
+{
+    bool above = false;
+
+    for (int k = 0; k < r->from.n; k++)
+        above = above || above_bound(r, r->from.rank[k], test_me);
+    for (int k = 0; k < r->to.n; k++)
+        above = above || above_bound(r, test_me, r->to.rank[k]);
+    return above;
 }
 
 static void finish(random_plan *r, int err)
 {
-    bool above = false;
-
-    for (int q = 0; q < test_P; q++)
-        above =
-            above || above_bound(r, q, test_me) || above_bound(r, test_me, q);
-    if (above)
+    if (any_above_bound(r))
         MUST_FAIL(err, MPI_ERR_COUNT, "");
     else
         MUST(err);
-    if (r->kind != RANDOM_EXCHANGE)
+    if (!finds(r))
         CHECK(memcmp(r->recv.data, r->recv.wanted, r->recv.size) == 0);
     CHECK(memcmp(r->send.data, r->send.wanted, r->send.size) == 0);
     r->active = false;
@@ -539,8 +587,7 @@ static void finish(random_plan *r, int err)
 
 void random_plan_wait(random_plan *r)
 {
-    finish(r,
-           r->kind == RANDOM_EXCHANGE ? wait_exchange(r) : rota_wait(r->plan));
+    finish(r, wait_and_look(r));
 }
 
 bool random_plan_test(random_plan *r)
@@ -548,7 +595,7 @@ bool random_plan_test(random_plan *r)
     int done = 0;
     const int err = rota_test(r->plan, &done);
 
-    if (r->kind == RANDOM_EXCHANGE) {
+    if (finds(r)) {
         MUST(err);
         if (done)
             random_plan_wait(r);
@@ -579,18 +626,18 @@ void random_plan_free(random_plan *r)
     free(r->args.rdispls);
     if (r->args.info != MPI_INFO_NULL)
         MPI_Info_free(&r->args.info);
-    if (r->layout.pieces > 1)
-        MPI_Type_free(&r->layout.type);
+    free_types(r);
     *r = (random_plan){0};
 }
 
 void random_plan_print(const random_plan *r, char *text, size_t size)
 {
-    int n = snprintf(text, size, "%s%s%s%s, %s to %zu elements of %zu bytes",
-                     kind_name[r->kind], r->large ? ", _c" : "",
-                     r->in_place ? ", in place" : "",
-                     r->shared ? ", rota_mem_alloc" : "",
-                     pattern_name[r->pattern], r->largest, element(r));
+    int n =
+        snprintf(text, size, "%s%s%s%s%s, %s to %zu elements of %zu bytes",
+                 random_kind_name[r->kind], r->neighbors ? ", neighbours" : "",
+                 r->large ? ", _c" : "", r->in_place ? ", in place" : "",
+                 r->shared ? ", rota_mem_alloc" : "", pattern_name[r->pattern],
+                 r->largest, element(r));
 
     for (int i = 0; i < r->n_hints && n >= 0 && (size_t)n < size; i++)
         n += snprintf(text + n, size - (size_t)n, ", %s = %s", r->key[i],

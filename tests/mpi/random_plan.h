@@ -14,10 +14,28 @@ typedef enum random_kind {
     RANDOM_UNIFORM, /* rota_alltoall_init */
     RANDOM_VARYING,
     RANDOM_EXCHANGE,
+    RANDOM_TYPES, /* rota_alltoallw_init */
+    RANDOM_SPARSE,
     RANDOM_KINDS
 } random_kind;
 
-enum { RANDOM_HINTS = 5 };
+extern const char *const random_kind_name[RANDOM_KINDS];
+
+enum { RANDOM_HINTS = 5, RANDOM_RANKS = 64, RANDOM_TYPES_KEPT = 3 };
+
+/* Ranks that have a block from this one, or for it, in the order of blocks. */
+typedef struct random_peers {
+    int n, rank[RANDOM_RANKS];
+} random_peers;
+
+/* A distributed graph. */
+typedef struct random_graph {
+    MPI_Comm comm;
+    random_peers to, from;
+} random_graph;
+
+/* Collective; blocks in MPI. The plans of a graph may outlive it. */
+void random_graph_make(random_graph *g, uint64_t seed, MPI_Comm comm);
 
 /* pieces x piece_bytes of data, stride apart; the next element extent away */
 typedef struct random_layout {
@@ -29,13 +47,14 @@ typedef struct random_layout {
  * NULL in all forms of the call. */
 typedef struct random_args {
     const void *sendbuf;
-    MPI_Count *sendcounts; /* [P] */
-    MPI_Aint *sdispls;     /* [P] */
+    MPI_Count *sendcounts; /* [to.n] */
+    MPI_Aint *sdispls;     /* likewise; bytes for RANDOM_TYPES */
     MPI_Datatype sendtype;
     void *recvbuf;
-    MPI_Count *recvcounts; /* [P] */
-    MPI_Aint *rdispls;     /* [P] */
+    MPI_Count *recvcounts; /* [from.n] */
+    MPI_Aint *rdispls;
     MPI_Datatype recvtype;
+    MPI_Datatype *sendtypes, *recvtypes; /* of RANDOM_TYPES */
     size_t max_block;
     MPI_Info info;
     rota_plan **plan;
@@ -50,13 +69,18 @@ typedef struct random_memory {
 typedef struct random_plan {
     uint64_t seed;
     random_kind kind;
+    MPI_Comm comm;
+    bool neighbors; /* in place of all ranks */
     random_layout layout;
+    random_layout kept[RANDOM_TYPES_KEPT]; /* of RANDOM_TYPES: 8 bytes each */
+    random_peers to, from;
     pattern pattern;
     size_t largest;        /* elements of a block, but for HUGE_SINGLE */
     size_t max_block;      /* bytes, of varying plans and exchanges */
     bool large;            /* MPI_Count in calls */
     bool in_place, shared; /* buffers of rota_mem_alloc */
     bool renews;           /* others come in their place between starts */
+    bool collects;         /* an exchange, to a buffer of its own */
     bool may_refuse; /* hints may be for plans of other kinds, or too few */
     const char *key[RANDOM_HINTS];
     char value[RANDOM_HINTS][40];
@@ -71,16 +95,30 @@ typedef struct random_plan {
 /* Elements of the block from src to dst in the next run. */
 MPI_Count random_plan_count(const random_plan *r, int src, int dst);
 
-/* Draw all but the plan; args are ready for random_plan_init. */
-void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm);
+/* Draw all but the plan; args are ready for random_plan_init. Plans are of all
+ * kinds or, where graph is NULL, of the first four among all ranks. */
+void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm,
+                      const random_graph *graph);
 
 /* The function that r->kind asks for, with r->args. */
-int random_plan_init(random_plan *r, MPI_Comm comm);
+int random_plan_init(const random_plan *r);
 
 /* Start the next run, on fresh data: first r->args are filled, then used.
  * The second may be called again with others. */
 void random_plan_fill(random_plan *r);
 int random_plan_start(random_plan *r);
+
+/* Of an exchange: what came. */
+typedef struct random_found {
+    void *data;
+    int n, source[RANDOM_RANKS];
+    MPI_Count count[RANDOM_RANKS];
+    MPI_Aint displ[RANDOM_RANKS];
+} random_found;
+
+/* The bare calls (random_call.c). */
+int random_plan_call_start(const random_plan *r);
+int random_plan_call_wait(const random_plan *r, random_found *f);
 
 /* Wait, or test and say whether it is complete; then check all data. */
 void random_plan_wait(random_plan *r);

@@ -15,7 +15,11 @@
  * resident memory, which must not grow but for what MPI keeps.
  *
  * What is drawn is the same when a generation is run again; who is faster than
- * whom is not.
+ * whom is not. An hour of it, at one number of ranks after the other:
+ *
+ *   for P in 1 2 3 4 5 6 7 8 9 16 33; do
+ *       mpiexec -n $P build/tests/mpi/mpi_soak --seed ${P}000000 --seconds 330
+ *   done
  */
 #define _GNU_SOURCE
 #include "base/err.h"
@@ -42,18 +46,21 @@ enum {
     WARM = 10
 };
 enum { LEAST = 3 }; /* generations, however long they take */
-enum { ROUND_SECONDS = 100 };
+enum { ROUND_SECONDS = 100, LONG_ROUND_SECONDS = 600 }; /* beside other work */
 
 typedef struct soak {
     uint64_t seed; /* of the generation */
     uint64_t own;  /* of this rank's next draw */
     int rounds;
+    unsigned patience; /* seconds for a round */
     MPI_Comm comm[COMMS];
+    random_graph graph[COMMS];
     random_plan plan[PLANS]; /* no plan where args.plan is NULL */
     long made, refused, started;
+    long of_kind[RANDOM_KINDS][2]; /* starts: among all ranks, neighbours */
 } soak;
 
-static soak s = {.seed = 1, .rounds = ROUNDS};
+static soak s = {.seed = 1, .rounds = ROUNDS, .patience = ROUND_SECONDS};
 
 /* ---- plans --------------------------------------------------------------------- */
 
@@ -86,13 +93,13 @@ static void drop(random_plan *r)
 static void make(random_plan *r, uint64_t seed)
 {
     static char text[400];
-    MPI_Comm comm = s.comm[seed % COMMS];
+    const int i = (int)(seed % COMMS);
 
-    random_plan_draw(r, seed, comm);
+    random_plan_draw(r, seed, s.comm[i], &s.graph[i]);
     r->renews = true;
     random_plan_print(r, text, sizeof text);
     test_case = text;
-    const int err = random_plan_init(r, comm);
+    const int err = random_plan_init(r);
     if (err == MPI_SUCCESS) {
         s.made++;
         return;
@@ -115,6 +122,7 @@ static void start(random_plan *r)
     random_plan_fill(r);
     MUST(random_plan_start(r));
     s.started++;
+    s.of_kind[r->kind][r->neighbors]++;
     random_plan *const other = &s.plan[draw_own(PLANS)];
     if (other->active)
         random_plan_test(other);
@@ -186,6 +194,19 @@ static void send_own(int i)
           status.MPI_TAG == i);
 }
 
+/* A communicator, and the graph of neighbours on it. */
+static void make_comm(int i)
+{
+    MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
+    random_graph_make(&s.graph[i], mix(s.seed, 1000 + (uint64_t)i), s.comm[i]);
+}
+
+static void free_comm(int i)
+{
+    MPI_Comm_free(&s.comm[i]);
+    MPI_Comm_free(&s.graph[i].comm);
+}
+
 /* MPI does not move plans: none may be active on this rank when it waits in
  * MPI. */
 static void renew_comm(int i)
@@ -193,8 +214,8 @@ static void renew_comm(int i)
     for (int k = 0; k < PLANS; k++)
         complete(&s.plan[k]);
     send_own(i);
-    MPI_Comm_free(&s.comm[i]); /* its plans live on */
-    MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
+    free_comm(i); /* its plans live on */
+    make_comm(i);
     expect_own(i);
 }
 
@@ -210,7 +231,7 @@ static void run_generation(void)
         random_plan *const r = &s.plan[chance % PLANS];
         snprintf(again, sizeof again, "--seed %llu --seconds 0 --rounds %d",
                  (unsigned long long)s.seed, s.rounds);
-        test_watch(again, ROUND_SECONDS);
+        test_watch(again, s.patience);
         run_round((uint64_t)round);
         for (int i = 0; i < COMMS; i++)
             look_for_strangers(i);
@@ -377,6 +398,18 @@ static void check_resident(const sample *warm, const sample *last)
     CHECK(last->resident <= warm->resident + more + SLACK);
 }
 
+static void print_counts(int generations)
+{
+    printf("%d generations, to seed %llu, %ld plans made, %ld refused, %ld "
+           "starts",
+           generations, (unsigned long long)s.seed - 1, s.made, s.refused,
+           s.started);
+    for (int k = 0; k < RANDOM_KINDS; k++)
+        printf(", %s %ld + %ld", random_kind_name[k], s.of_kind[k][0],
+               s.of_kind[k][1]);
+    printf(" (all ranks + neighbours)\n");
+}
+
 /* ---- all of it -------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
@@ -401,12 +434,16 @@ int main(int argc, char **argv)
             s.rounds = atoi(optarg);
         else
             MPI_Abort(MPI_COMM_WORLD, 2); /* getopt has said why */
+    if (seconds > SECONDS)
+        s.patience = LONG_ROUND_SECONDS;
     const time_t begin = time(NULL);
-    for (int i = 0; i < COMMS; i++)
-        MPI_Comm_dup(MPI_COMM_WORLD, &s.comm[i]);
     do {
+        for (int i = 0; i < COMMS; i++)
+            make_comm(i);
         run_generation();
         settle();
+        for (int i = 0; i < COMMS; i++)
+            free_comm(i);
         now = take_sample();
         if (n == 0)
             first = now;
@@ -417,11 +454,8 @@ int main(int argc, char **argv)
     } while (test_max(test_failures()) == 0 &&
              test_max(n < LEAST || time(NULL) - begin < seconds));
     test_watch_end();
-    for (int i = 0; i < COMMS; i++)
-        MPI_Comm_free(&s.comm[i]);
     check_resident(&warm, &now);
     if (test_me == 0)
-        printf("%d generations, %ld plans made, %ld refused, %ld starts\n", n,
-               s.made, s.refused, s.started);
+        print_counts(n);
     return test_end();
 }

@@ -28,10 +28,12 @@ typedef struct job {
     int count[MOST_RANKS], displ[MOST_RANKS];
 } job;
 
-static job open_job(kind kind, int bytes, const char *algorithm)
+static job open_job(kind kind, int bytes, const char *algorithm,
+                    const char *intranode)
 {
     job j = {.kind = kind, .bytes = bytes};
-    MPI_Info info = test_info("rota_algorithm", algorithm, NULL, NULL);
+    MPI_Info info =
+        test_info("rota_algorithm", algorithm, "rota_intranode", intranode);
 
     for (int q = 0; q < test_P; q++) {
         j.count[q] = bytes;
@@ -87,7 +89,7 @@ static void close_job(job *j)
 
 static void come_late(int seconds)
 {
-    job j = open_job(EXCHANGE, BYTES, "parlogna"), k;
+    job j = open_job(EXCHANGE, BYTES, "parlogna", "auto"), k;
 
     start(&j);
     MUST(finish(&j, false));
@@ -97,7 +99,7 @@ static void come_late(int seconds)
     MUST(finish(&j, false));
     if (test_me == 0)
         sleep((unsigned)seconds);
-    k = open_job(FIXED, BYTES, "spread_out");
+    k = open_job(FIXED, BYTES, "spread_out", "auto");
     if (test_me == 1)
         sleep((unsigned)seconds);
     start(&j);
@@ -115,22 +117,32 @@ static void come_late(int seconds)
 
 static void kill_the_last(void)
 {
+    /* All share memory by the first plan, also where MPI carries messages. */
     static const struct {
         kind kind;
         int bytes;
-        const char *algorithm;
+        const char *algorithm, *intranode;
         bool by_test;
     } form[] = {
-        {FIXED, BYTES, "spread_out", false}, {FIXED, LONG, "scattered", true},
-        {FIXED, BYTES, "parlogna", false},   {VARYING, LONG, "pairwise", false},
-        {EXCHANGE, BYTES, "parlogna", true}, {EXCHANGE, LONG, "onmpml", false},
+        {FIXED, BYTES, "spread_out", "auto", false},
+        {FIXED, LONG, "scattered", "auto", true},
+        {FIXED, BYTES, "parlogna", "auto", false},
+        {VARYING, LONG, "pairwise", "auto", false},
+        {EXCHANGE, BYTES, "parlogna", "auto", true},
+        {EXCHANGE, LONG, "onmpml", "auto", false},
+        {EXCHANGE, BYTES, "consensus", "auto", false},
+        {FIXED, BYTES, "spread_out", "p2p", false},
+        {FIXED, LONG, "parlogna", "p2p", true},
+        {EXCHANGE, BYTES, "consensus", "p2p", false},
+        {FIXED, BYTES, "mpi", "auto", true},
     };
     enum { N = sizeof form / sizeof *form };
     char words[80];
     job j[N];
 
     for (int i = 0; i < N; i++) {
-        j[i] = open_job(form[i].kind, form[i].bytes, form[i].algorithm);
+        j[i] = open_job(form[i].kind, form[i].bytes, form[i].algorithm,
+                        form[i].intranode);
         start(&j[i]);
         MUST(finish(&j[i], form[i].by_test));
     }
@@ -139,9 +151,10 @@ static void kill_the_last(void)
         kill(getpid(), SIGKILL);
     snprintf(words, sizeof words, "the process of rank %d, on this node, has",
              test_P - 1);
+    for (int i = 0; i < N; i++)
+        start(&j[i]);
     for (int i = 0; i < N; i++) {
         test_case = form[i].algorithm;
-        start(&j[i]);
         MUST_FAIL(finish(&j[i], form[i].by_test), MPI_ERR_OTHER, words);
         if (form[i].kind == FIXED)
             MUST_FAIL(rota_start(j[i].plan), MPI_ERR_OTHER, "can only be");

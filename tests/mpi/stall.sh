@@ -47,7 +47,7 @@ once 'rota: ROTA_STALL_S = long; valid: 0 to'
 if [ "$flavour" = mpich ]; then
     # Under a shell that lives on, or the launcher would end the others. The
     # second one leaves a zombie.
-    for run in '"$0" died; sleep 8' '"$0" died & sleep 8'; do
+    for run in '"$0" died; sleep 20' '"$0" died & sleep 20'; do
         timeout -k 5 60 "$mpiexec" "$@" 3 sh -c "$run" "$stall" >"$work/output" 2>&1
         [ "$(lines 'has seen it')" -eq 2 ] || wrong "a wait for a rank that has died"
     done

@@ -4,6 +4,8 @@
  * usage: topology        ranks are spread over domains
  *        topology bound  3 ranks, bound to processor 0, to 1, and to both,
  *                        which hwloc is told are domains
+ *        topology domains
+ *                        4 ranks, bound to real domains, if there are several
  *        topology grid   2 columns of ranks that share no communicator but those
  *                        of rows and columns
  * All ranks are expected on one node.
@@ -173,6 +175,14 @@ static bool bind_to(size_t first, size_t last)
 /* The domain that the arena was bound to, or -1. */
 static int arena_domain = -1;
 
+/* Are bindings real? Then this is what was bound. */
+static bool binds;
+static const void *bound_memory;
+
+int __real_hwloc_set_area_membind(hwloc_topology_t topology, const void *memory,
+                                  size_t bytes, hwloc_const_bitmap_t set,
+                                  hwloc_membind_policy_t policy, int flags);
+
 int __wrap_hwloc_set_area_membind(hwloc_topology_t topology, const void *memory,
                                   size_t bytes, hwloc_const_bitmap_t set,
                                   hwloc_membind_policy_t policy, int flags);
@@ -183,7 +193,10 @@ int __wrap_hwloc_set_area_membind(hwloc_topology_t topology, const void *memory,
 {
     rota_place at;
 
-    (void)topology;
+    bound_memory = memory;
+    if (binds)
+        return __real_hwloc_set_area_membind(topology, memory, bytes, set,
+                                             policy, flags);
     CHECK(rota_arena_find(memory, bytes, &at));
     CHECK(policy == HWLOC_MEMBIND_BIND && flags & HWLOC_MEMBIND_BYNODESET);
     CHECK(hwloc_bitmap_weight(set) == 1);
@@ -208,6 +221,56 @@ static void bound(void)
     states_number(plan, "domain", domain[test_me]);
     CHECK(arena_domain == domain[test_me]);
     MUST(rota_plan_free(&plan));
+}
+
+static void skip(const char *why)
+{
+    if (test_me == 0)
+        printf("skipped: %s\n", why);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 77);
+}
+
+/* Is the page there, and on that domain alone? */
+static bool lies_on(hwloc_topology_t topology, const void *memory,
+                    hwloc_const_nodeset_t nodes)
+{
+    hwloc_bitmap_t at = hwloc_bitmap_alloc();
+    const bool good =
+        hwloc_get_area_memlocation(topology, memory, 1, at,
+                                   HWLOC_MEMBIND_BYNODESET) == 0 &&
+        !hwloc_bitmap_iszero(at) && hwloc_bitmap_isincluded(at, nodes);
+
+    hwloc_bitmap_free(at);
+    return good;
+}
+
+/* Ranks take turns at the domains; pools and what leaders lend lie there. */
+static void real_domains(void)
+{
+    hwloc_topology_t topology;
+    MPI_Info info =
+        test_info("rota_algorithm", "shared_leaders", "rota_node_size", "2");
+    rota_plan *plan = NULL;
+
+    test_case = "real domains";
+    CHECK(hwloc_topology_init(&topology) == 0 &&
+          hwloc_topology_load(topology) == 0);
+    const int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+    if (n < 2)
+        skip("this machine has one NUMA domain");
+    const hwloc_obj_t mine = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE,
+                                                   (unsigned)(test_me % n));
+    if (hwloc_set_cpubind(topology, mine->cpuset, HWLOC_CPUBIND_THREAD) != 0)
+        skip("ranks cannot be bound to domains");
+    binds = true;
+    MUST(init(info, &plan));
+    states_number(plan, "domain", test_me % n);
+    run(plan);
+    CHECK(bound_memory && lies_on(topology, bound_memory, mine->nodeset));
+    MUST(rota_plan_free(&plan));
+    hwloc_topology_destroy(topology);
+    MPI_Info_free(&info);
 }
 
 /* What waits heed. */
@@ -280,11 +343,15 @@ static void grid(void)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    setenv("HWLOC_SYNTHETIC", "numa:2 core:1 pu:1", 1);
     for (int q = 0; q < test_P; q++) {
         counts[q] = 1;
         displs[q] = q;
     }
+    if (argc > 1 && strcmp(argv[1], "domains") == 0) {
+        real_domains();
+        return test_end();
+    }
+    setenv("HWLOC_SYNTHETIC", "numa:2 core:1 pu:1", 1);
     if (argc > 1 && strcmp(argv[1], "bound") == 0) {
         bound();
         return test_end();

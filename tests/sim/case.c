@@ -34,6 +34,7 @@ static spec draw_spec(const spec *first)
     c.params.batch = 1 + (int)(c.seed / 262144 % (uint64_t)c.P);
     c.params.radix = 2 + (int)(mix(c.seed, 1) % (uint64_t)c.P);
     c.params.leaders = 1 + (int)(mix(c.seed, 3) % (uint64_t)c.P);
+    c.params.pieces = 1 + (int)(mix(c.seed, 4) % 4);
     if (c.params.radix > c.P)
         c.params.radix = 2;
     sim_draw_form(&c);
@@ -47,11 +48,11 @@ static bool blame(int i, const spec *c, char *text)
 
     memcpy(what, text, sizeof what);
     snprintf(text, TEXT,
-             "plan %d (%s, %s, %s, batch %d, radix %d, leaders %d, %s, %s, "
-             "bound %s%s%s%s): %.100s",
+             "plan %d (%s, %s, %s, batch %d, radix %d, leaders %d, pieces %d, "
+             "%s, %s, bound %s%s%s%s): %.100s",
              i, c->algo->name, pattern_name[c->pattern], shape_name[c->shape],
              c->params.batch, c->params.radix, c->params.leaders,
-             mode_name[c->mode], metadata_name[c->metadata],
+             c->params.pieces, mode_name[c->mode], metadata_name[c->metadata],
              bound_name[c->bound], c->lies ? ", lies" : "",
              c->params.by_datatype ? ", by datatype" : "",
              c->typed ? ", typed" : "", what);
@@ -146,14 +147,15 @@ static bool check_traffic(const sim_plan plan[], const fakempi_counts before[],
 static void print_case(const spec *c, const char *text)
 {
     printf("FAILED: --algo %s --ranks %d --shape %s --pattern %s --mode %s "
-           "--typed %d --batch %d --radix %d --leaders %d --metadata %s "
-           "--bound %s --lies %d --datatype %d --nodes %d --scale %d "
+           "--typed %d --batch %d --radix %d --leaders %d --pieces %d "
+           "--metadata %s --bound %s --lies %d --datatype %d --nodes %d "
+           "--scale %d "
            "--seed %llu\n    %s\n",
            c->algo->name, c->P, shape_name[c->shape], pattern_name[c->pattern],
            mode_name[c->mode], c->typed, c->params.batch, c->params.radix,
-           c->params.leaders, metadata_name[c->metadata], bound_name[c->bound],
-           c->lies, c->params.by_datatype, c->nodes, c->scale,
-           (unsigned long long)c->seed, text);
+           c->params.leaders, c->params.pieces, metadata_name[c->metadata],
+           bound_name[c->bound], c->lies, c->params.by_datatype, c->nodes,
+           c->scale, (unsigned long long)c->seed, text);
 }
 
 bool sim_case_run(const spec *first)

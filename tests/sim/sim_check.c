@@ -62,9 +62,11 @@ static bool tells_sizes(const rota_algo *algo)
 
 static bool check_form(const rota_algo *algo, const rota_topo *topo, int value)
 {
-    const rota_params params = {
-        .batch = value, .radix = value > 1 ? value : 2, .leaders = value};
     const int P = topo->P;
+    const rota_params params = {.batch = value,
+                                .radix = value > 1 ? value : 2,
+                                .leaders = value,
+                                .pieces = 1 + (P + value) % 4};
     rota_sched *const s = must(calloc((size_t)P, sizeof *s));
     const rota_sched **const set = must(malloc((size_t)P * sizeof *set));
     const double begin = now();

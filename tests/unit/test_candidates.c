@@ -30,7 +30,8 @@ static bool alike(const rota_choice *a, const rota_choice *b)
     return a->algo == b->algo &&
            (!(heeded & ROTA_P_RADIX) || p->radix == q->radix) &&
            (!(heeded & ROTA_P_BATCH) || p->batch == q->batch) &&
-           (!(heeded & ROTA_P_LEADERS) || p->leaders == q->leaders);
+           (!(heeded & ROTA_P_LEADERS) || p->leaders == q->leaders) &&
+           (!(heeded & ROTA_P_PIECES) || p->pieces == q->pieces);
 }
 
 /* MPI's own is the last of the list, so it is there if there was room for all.

@@ -25,6 +25,7 @@ typedef struct task {
     double density; /* 0: 1 */
     bool known;
     int leaders, me;
+    bool silent; /* it sends nothing */
 } task;
 
 /* One rank's part, all blocks of one size but its own, which has none. */
@@ -41,6 +42,8 @@ static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
     for (rota_block b = 0; b < s.n_blocks; b++)
         bytes[b] = t->block;
     bytes[rota_src(&s, 0)] = bytes[rota_dst(&s, 0)] = 0;
+    for (int q = 0; q < t->P && t->silent; q++)
+        bytes[rota_src(&s, q)] = 0;
     const double load = (double)t->node_size / t->cores;
     const rota_run_kind how = {.topo = &topo,
                                .density = t->density > 0 ? t->density : 1,
@@ -105,6 +108,25 @@ static void direct(void **state)
     expect(&n, ROTA_LINK_P2P, 0, 3 * 2, 3 * 2 * BLOCK);
 }
 
+/* What goes out of one node comes into another: a port has the mean of what ranks
+ * send and receive, the processor both. */
+static void one_way(void **state)
+{
+    const task t = {.algo = &rota_algo_spread_out,
+                    .P = 6,
+                    .node_size = 3,
+                    .cores = 6,
+                    .shared = true,
+                    .silent = true,
+                    .block = BLOCK};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_DOMAIN, 0, 2, 2 * BLOCK);
+    expect(&n, ROTA_LINK_NET, 1, 3 * 3 / 2.0, 3 * 3 * BLOCK / 2.0);
+    assert_float_equal(n.n[ROTA_TERM_POSTED], 3, 1e-9);
+}
+
 /* Of 5 nodes of 2 ranks, numbers 0 to 2 are one half, 3 and 4 the other. */
 static void paths(void **state)
 {
@@ -145,10 +167,11 @@ static void led(void **state)
     rota_terms n = count(&t);
 
     (void)state;
-    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 4 * 16 * BLOCK, 1e-9);
+    /* It sends 16 blocks and receives 15: rank 0 has none for it. */
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 4 * 15.5 * BLOCK, 1e-9);
     t.leaders = 4;
     n = count(&t);
-    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 16 * BLOCK, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 15.5 * BLOCK, 1e-9);
 }
 
 /* Phases are steps of their own as long as there are no more than steps. */
@@ -194,6 +217,43 @@ static void flow(void **state)
     assert_float_equal(of(&step[0], ROTA_LINK_P2P, ROTA_PER_BYTE), 0, 1e-9);
     assert_true(of(&step[1], ROTA_LINK_P2P, ROTA_PER_BYTE) > 0);
     assert_float_equal(of(&step[1], ROTA_LINK_NET, ROTA_PER_BYTE), 0, 1e-9);
+}
+
+/* A rank copies what it hands to a leader of another domain there, and takes what
+ * comes from there: half of the bytes of messages that cross. Domains as those of
+ * numa:2 core:2 with 4 ranks a node; the one leader is rank 0. */
+static void crosses_domains(void **state)
+{
+    const rota_params params = {.leaders = 1};
+    rota_topo topo;
+
+    (void)state;
+    assert_int_equal(rota_topo_make(&topo, 8, 4, 1), MPI_SUCCESS);
+    rota_topo_spread(&topo, 2);
+    for (int me = 0; me < 4; me++) {
+        rota_terms step[ROTA_STEPS];
+        double crossing = 0, bytes[64], copied = 0;
+        rota_sched s;
+        const rota_run_kind how = {
+            .topo = &topo, .density = 1, .load = 1, .shared = true};
+        assert_int_equal(rota_sched_init(&s, 8, me), MPI_SUCCESS);
+        assert_int_equal(rota_algo_shared_leaders.build(&topo, &params, &s),
+                         MPI_SUCCESS);
+        assert_true(s.n_blocks <= 64);
+        for (rota_block b = 0; b < s.n_blocks; b++)
+            bytes[b] = BLOCK;
+        assert_int_equal(rota_cost_count(&s, bytes, &how, step), MPI_SUCCESS);
+        for (int i = 0; i < ROTA_STEPS; i++) {
+            crossing += of(&step[i], ROTA_LINK_NODE, ROTA_PER_BYTE);
+            copied += step[i].n[ROTA_TERM_COPIED_BYTE];
+        }
+        /* Its blocks for other nodes, and from there. */
+        const int handed = topo.domain[me] == 1 ? 4 * BLOCK : 0;
+        assert_true(crossing == 2 * BLOCK + handed);
+        assert_float_equal(copied, (me < 2 ? 8 : 0) * BLOCK + BLOCK, 1e-9);
+        rota_sched_free(&s);
+    }
+    rota_topo_free(&topo);
 }
 
 static void batches(void **state)
@@ -356,12 +416,13 @@ static void prices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(direct),      cmocka_unit_test(batches),
-        cmocka_unit_test(logarithmic), cmocka_unit_test(long_messages),
-        cmocka_unit_test(crowded),     cmocka_unit_test(nothing),
-        cmocka_unit_test(sparse),      cmocka_unit_test(prices),
-        cmocka_unit_test(paths),       cmocka_unit_test(led),
-        cmocka_unit_test(steps),       cmocka_unit_test(flow),
+        cmocka_unit_test(direct),        cmocka_unit_test(one_way),
+        cmocka_unit_test(batches),       cmocka_unit_test(logarithmic),
+        cmocka_unit_test(long_messages), cmocka_unit_test(crowded),
+        cmocka_unit_test(nothing),       cmocka_unit_test(sparse),
+        cmocka_unit_test(prices),        cmocka_unit_test(paths),
+        cmocka_unit_test(led),           cmocka_unit_test(steps),
+        cmocka_unit_test(flow),          cmocka_unit_test(crosses_domains),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,50 @@ static void overlapped_leaders(void **state)
     rota_topo_free(&t);
 }
 
+/* Phases in which a rank waits for others of its node to hand something over. */
+static int waits_for_flags(const rota_sched *s)
+{
+    const rota_msgs *const l = &s->msgs[ROTA_RECV];
+    int n = 0;
+
+    for (uint32_t p = 0; p < s->n_phases; p++) {
+        bool waits = false;
+        for (uint32_t m = s->phase[p].msg[ROTA_RECV];
+             m < s->phase[p + 1].msg[ROTA_RECV]; m++)
+            waits = waits || l->msg[m].handed;
+        n += waits;
+    }
+    return n;
+}
+
+/* Leaders for what the others hand them, and everybody for what leaders hand on:
+ * no rank of a node waits for others more than twice a start, and one that leads
+ * nobody once. */
+static void shared_leaders_meet_twice(void **state)
+{
+    static const rota_algo *const form[] = {
+        &rota_algo_shared_leaders, &rota_algo_shared_leaders_overlapped};
+
+    (void)state;
+    for (int f = 0; f < 2; f++)
+        for (int N = 2; N <= 5; N++)
+            for (int Q = 2; Q <= 6; Q++)
+                for (int L = 1; L <= Q; L++) {
+                    rota_topo t;
+                    assert_int_equal(rota_topo_make(&t, N * Q, Q, 1),
+                                     MPI_SUCCESS);
+                    for (int me = 0; me < N * Q; me++) {
+                        rota_sched s = build(form[f], &t, me, L);
+                        const bool sends = count_outbound(&s, &t).messages > 0;
+                        const int n = waits_for_flags(&s);
+                        assert_true(n <= 1 + (sends && f == 0));
+                        assert_true(n >= 1);
+                        rota_sched_free(&s);
+                    }
+                    rota_topo_free(&t);
+                }
+}
+
 static bool leads(const rota_algo *algo, const rota_topo *t, int me, int L)
 {
     rota_sched s = build(algo, t, me, L);
@@ -391,6 +435,7 @@ int main(void)
         cmocka_unit_test(columns_to_uneven_nodes),
         cmocka_unit_test(leaders),
         cmocka_unit_test(overlapped_leaders),
+        cmocka_unit_test(shared_leaders_meet_twice),
         cmocka_unit_test(leaders_by_domain),
     };
 

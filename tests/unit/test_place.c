@@ -86,7 +86,8 @@ static void run_phase(placed *w, uint32_t phase)
 
     if (!packed_first)
         each_in(w, phase, ROTA_RECV, write_block);
-    each_in(w, phase, ROTA_SEND, read_block);
+    if (!p->flow) /* or they wait for copies, too */
+        each_in(w, phase, ROTA_SEND, read_block);
     copies(w, phase, true);
     each_in(w, phase, ROTA_SEND, read_block);
     if (packed_first)

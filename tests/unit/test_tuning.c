@@ -139,8 +139,9 @@ static void prints_every_algorithm(void **state)
         const rota_tuning_row row = {
             .ranks = {i, i},
             .largest = ROTA_TUNING_ANY,
-            .choice = {.algo = rota_algo_table[i],
-                       .params = {.batch = 1, .radix = 2, .leaders = 3}},
+            .choice =
+                {.algo = rota_algo_table[i],
+                 .params = {.batch = 1, .radix = 2, .leaders = 3, .pieces = 4}},
         };
         assert_int_equal(rota_tuning_put(&t, &row), MPI_SUCCESS);
     }

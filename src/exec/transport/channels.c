@@ -379,13 +379,15 @@ static void make_tables(rota_exec *x)
 }
 
 /* Is it the block from the one rank to the other, alone, in a plan whose blocks
- * stay where they are? */
+ * stay where they are? Both ends must find the same: neighbours, which number
+ * blocks each in its own way and may have several of a pair, would not. */
 static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
     const rota_block b = rota_lines_block(x, dir, m);
 
-    return x->fixed && !x->handover && rota_msg_blocks(msg) == 1 &&
+    return x->fixed && !x->handover && !x->s->neighbors &&
+           rota_msg_blocks(msg) == 1 &&
            b == (dir == ROTA_SEND ? rota_src(x->s, msg->peer)
                                   : rota_dst(x->s, msg->peer));
 }

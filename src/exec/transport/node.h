@@ -36,7 +36,7 @@ typedef struct rota_node {
     bool joined;        /* by all of them */
     bool cma_ok;        /* all of them may read each other's memory */
     int cma_error;      /* errno if not */
-    size_t cma_from;    /* bytes from which that is faster than two copies;
+    size_t cma_from;    /* bytes from which that is better than two copies;
                             SIZE_MAX: never */
     bool streams; /* this rank writes long pieces past its caches: that was
                      faster for it and its neighbour */

@@ -1,0 +1,231 @@
+/* topology.c - process topologies: the neighbours of a rank, which block from a
+ * neighbour is which, and communicators that have the same.
+ *
+ * Where a rank sends several blocks to another, Rota delivers them as the
+ * standard says: the first in the list of destinations is the first in the list
+ * of sources, and in grids what goes down arrives from above. MPICH 4.0 has the
+ * first be the last in MPI_Neighbor_alltoall, and in the others the first be the
+ * first in grids, too. A program gets what MPI does, which is asked once.
+ */
+#include "mpi/shim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void rota_mpi_topology_free(rota_mpi_topology *t)
+{
+    if (!t)
+        return;
+    free(t->to);
+    free(t->from);
+    free(t->slot[0]);
+    free(t->slot[1]);
+    free(t);
+}
+
+/* Without memory the program ends, as ranks could not go on alike. */
+static rota_mpi_topology *make(bool grid, int n_to, int n_from)
+{
+    rota_mpi_topology *const t = calloc(1, sizeof *t);
+
+    if (t) {
+        *t = (rota_mpi_topology){.grid = grid, .n_to = n_to, .n_from = n_from};
+        t->to = malloc(((size_t)n_to + 1) * sizeof *t->to);
+        t->from = malloc(((size_t)n_from + 1) * sizeof *t->from);
+    }
+    if (!t || !t->to || !t->from)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    return t;
+}
+
+static void copy(int to[], const int from[], int n)
+{
+    memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+rota_mpi_topology *rota_mpi_topology_copy(const rota_mpi_topology *t)
+{
+    rota_mpi_topology *const made = make(t->grid, t->n_to, t->n_from);
+
+    copy(made->to, t->to, t->n_to);
+    copy(made->from, t->from, t->n_from);
+    return made;
+}
+
+bool rota_mpi_topology_same(const rota_mpi_topology *a,
+                            const rota_mpi_topology *b)
+{
+    return a->grid == b->grid && a->n_to == b->n_to && a->n_from == b->n_from &&
+           !memcmp(a->to, b->to, (size_t)a->n_to * sizeof *a->to) &&
+           !memcmp(a->from, b->from, (size_t)a->n_from * sizeof *a->from);
+}
+
+/* ---- which block is which ----------------------------------------------------- */
+
+/* The order in which receive blocks from one rank meet those that it sends. */
+typedef enum order { IN_ORDER, REVERSED, CROSSED } order;
+
+/* What MPI makes of blocks that a process sends itself: two in a graph, four in a
+ * grid of two dimensions. */
+static order find_order(bool grid, bool equal)
+{
+    static const int one[4] = {1, 1, 1, 1}, self[2] = {0, 0};
+    const int n = grid ? 4 : 2, sent[4] = {0, 1, 2, 3};
+    int got[4] = {0};
+    MPI_Comm comm = MPI_COMM_NULL;
+
+    if (grid)
+        PMPI_Cart_create(MPI_COMM_SELF, 2, one, one, 0, &comm);
+    else
+        PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 2, self, MPI_UNWEIGHTED,
+                                        2, self, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                        0, &comm);
+    if (equal)
+        PMPI_Neighbor_alltoall(sent, 1, MPI_INT, got, 1, MPI_INT, comm);
+    else
+        PMPI_Neighbor_alltoallv(sent, one, sent, MPI_INT, got, one, sent,
+                                MPI_INT, comm);
+    PMPI_Comm_free(&comm);
+    return got[0] == 0 ? IN_ORDER : got[0] == n - 1 ? REVERSED : CROSSED;
+}
+
+/* equal: in MPI_Neighbor_alltoall. */
+static order order_of_mpi(bool grid, bool equal)
+{
+    static _Atomic int known[2][2]; /* 0: not yet */
+
+    if (known[grid][equal] == 0)
+        known[grid][equal] = 1 + (int)find_order(grid, equal);
+    return (order)(known[grid][equal] - 1);
+}
+
+/* A receive block, and its turn among those from its peer. */
+typedef struct turn {
+    int peer, turn, block;
+} turn;
+
+static int by_turn(const void *a, const void *b)
+{
+    const turn *const x = a, *const y = b;
+
+    if (x->peer != y->peer)
+        return x->peer < y->peer ? -1 : 1;
+    return (x->turn > y->turn) - (x->turn < y->turn);
+}
+
+static void sort_turns(const rota_mpi_topology *t, order o, turn turns[])
+{
+    for (int i = 0; i < t->n_from; i++)
+        turns[i] = (turn){t->from[i],
+                          o == CROSSED    ? i ^ 1
+                          : o == REVERSED ? -i
+                                          : i,
+                          i};
+    qsort(turns, (size_t)t->n_from, sizeof *turns, by_turn);
+}
+
+/* MPI's n-th from a peer takes the place of Rota's n-th. */
+static int *find_slots(const rota_mpi_topology *t, bool equal)
+{
+    const size_t n = (size_t)t->n_from + 1;
+    turn *const mpis = malloc(n * sizeof *mpis);
+    turn *const rotas = malloc(n * sizeof *rotas);
+    int *slot = malloc(n * sizeof *slot);
+    bool same = true;
+
+    if (!mpis || !rotas || !slot)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    sort_turns(t, order_of_mpi(t->grid, equal), mpis);
+    sort_turns(t, t->grid ? CROSSED : IN_ORDER, rotas);
+    for (int i = 0; i < t->n_from; i++) {
+        slot[mpis[i].block] = rotas[i].block;
+        same = same && mpis[i].block == rotas[i].block;
+    }
+    free(mpis);
+    free(rotas);
+    if (!same)
+        return slot;
+    free(slot);
+    return NULL;
+}
+
+/* ---- of a communicator ------------------------------------------------------- */
+
+static rota_mpi_topology *from_grid(MPI_Comm comm)
+{
+    int n = 0;
+
+    PMPI_Cartdim_get(comm, &n);
+    rota_mpi_topology *const t = make(true, 2 * n, 2 * n);
+    for (int d = 0; d < n; d++)
+        PMPI_Cart_shift(comm, d, 1, &t->to[2 * d], &t->to[2 * d + 1]);
+    copy(t->from, t->to, 2 * n);
+    return t;
+}
+
+static rota_mpi_topology *from_graph(MPI_Comm comm)
+{
+    int me = 0, n = 0;
+
+    PMPI_Comm_rank(comm, &me);
+    PMPI_Graph_neighbors_count(comm, me, &n);
+    rota_mpi_topology *const t = make(false, n, n);
+    PMPI_Graph_neighbors(comm, me, n, t->to);
+    copy(t->from, t->to, n);
+    return t;
+}
+
+/* MPI wants room for weights, too. */
+static rota_mpi_topology *from_dist_graph(MPI_Comm comm)
+{
+    int n_from = 0, n_to = 0, weighted;
+
+    PMPI_Dist_graph_neighbors_count(comm, &n_from, &n_to, &weighted);
+    rota_mpi_topology *const t = make(false, n_to, n_from);
+    rota_mpi_topology *const weights = make(false, n_to, n_from);
+    PMPI_Dist_graph_neighbors(comm, n_from, t->from, weights->from, n_to, t->to,
+                              weights->to);
+    rota_mpi_topology_free(weights);
+    return t;
+}
+
+rota_mpi_topology *rota_mpi_topology_get(MPI_Comm comm)
+{
+    int kind = MPI_UNDEFINED;
+
+    PMPI_Topo_test(comm, &kind);
+    rota_mpi_topology *const t = kind == MPI_CART    ? from_grid(comm)
+                                 : kind == MPI_GRAPH ? from_graph(comm)
+                                 : kind == MPI_DIST_GRAPH
+                                     ? from_dist_graph(comm)
+                                     : NULL;
+    for (int equal = 0; equal < 2 && t; equal++)
+        t->slot[equal] = find_slots(t, equal);
+    return t;
+}
+
+/* ---- given to another -------------------------------------------------------- */
+
+static int give_grid(int n, MPI_Comm from, MPI_Comm bare, MPI_Comm *comm)
+{
+    int *const of = malloc(3 * ((size_t)n + 1) * sizeof *of);
+    int *const sizes = of, *const periods = of + n, *const me = of + 2 * n;
+
+    if (!of)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    int err = PMPI_Cart_get(from, n, sizes, periods, me);
+    if (err == MPI_SUCCESS)
+        err = PMPI_Cart_create(bare, n, sizes, periods, 0, comm);
+    free(of);
+    return err;
+}
+
+int rota_mpi_topology_give(const rota_mpi_topology *t, MPI_Comm from,
+                           MPI_Comm bare, MPI_Comm *comm)
+{
+    if (t->grid)
+        return give_grid(t->n_to / 2, from, bare, comm);
+    return PMPI_Dist_graph_create_adjacent(
+        bare, t->n_from, t->from, MPI_UNWEIGHTED, t->n_to, t->to,
+        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, comm);
+}

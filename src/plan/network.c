@@ -1,0 +1,161 @@
+/* network.c - see network.h.
+ *
+ * Nodes are tried two by two. Their first ranks exchange a short message and a
+ * long one; then some ranks of the one exchange short messages with as many of the
+ * other, all at once: to different ranks, since messages to one may travel
+ * together. The least of some rounds counts, and of all pairs the largest, so that
+ * all ranks have the same prices. Ranks without a partner wait for the others.
+ */
+#include "plan/network.h"
+#include "exec/exec.h"
+#include "exec/waiting.h"
+#include "plan/agree.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHORT = 8, PEERS = 4, ALONE = 8, LONG = 1 << 19, ROUNDS = 6 };
+
+/* What is found, in nanoseconds: what one short message each way takes, many, and
+ * a long one. */
+enum { ONE, MANY, LARGE, N_FOUND };
+
+/* By this process; 0: not yet. */
+static _Atomic double found_before[N_FOUND];
+
+/* Ranks of a node that take part. */
+static int members_of(const rota_topo *t, int node)
+{
+    const int Q = rota_topo_node_size(t, node);
+
+    return Q < PEERS ? Q : PEERS;
+}
+
+/* The node that this rank tries its own with, or -1. */
+static int partner_of(const rota_comm *c)
+{
+    const rota_topo *const t = &c->topo;
+    const int mine = t->node[c->me], other = mine ^ 1;
+
+    return other < t->n_nodes && t->local[c->me] < members_of(t, mine) ? other
+                                                                       : -1;
+}
+
+/* n messages of so many bytes each way at once, to the first ranks of a node in
+ * turn; ns: how long that took, if it is less. */
+static int exchange(const rota_comm *c, int node, int n, int bytes, char *area,
+                    double *ns)
+{
+    const rota_topo *const t = &c->topo;
+    MPI_Request request[2 * ALONE];
+    char *const from = area + LONG;
+
+    const int64_t begin = rota_now_ns();
+    for (int i = 0; i < n; i++) {
+        const int peer = t->ranks[t->first[node] + i % members_of(t, node)];
+        ROTA_TRY(MPI_Irecv(area + i * bytes, bytes, MPI_BYTE, peer,
+                           ROTA_TAG_CARD, c->dup, &request[2 * i]));
+        ROTA_TRY(MPI_Isend(from + i * bytes, bytes, MPI_BYTE, peer,
+                           ROTA_TAG_CARD, c->dup, &request[2 * i + 1]));
+    }
+    ROTA_TRY(rota_wait_requests(2 * n, request));
+    const double took = (double)(rota_now_ns() - begin);
+    *ns = *ns == 0 || took < *ns ? took : *ns;
+    return MPI_SUCCESS;
+}
+
+/* How many messages are many: where a node has one rank, several to that. */
+static int many(const rota_comm *c, int node)
+{
+    const rota_topo *const t = &c->topo;
+    const int here = members_of(t, t->node[c->me]);
+    const int there = members_of(t, node);
+
+    return here == 1 && there == 1 ? ALONE : there;
+}
+
+static int try_node(const rota_comm *c, int node, char *area,
+                    double found[N_FOUND])
+{
+    const bool first = c->topo.local[c->me] == 0;
+
+    for (int i = 0; first && i < ROUNDS; i++)
+        ROTA_TRY(exchange(c, node, 1, SHORT, area, &found[ONE]));
+    for (int i = 0; first && i < 2; i++)
+        ROTA_TRY(exchange(c, node, 1, LONG, area, &found[LARGE]));
+    for (int i = 0; i < ROUNDS; i++)
+        ROTA_TRY(exchange(c, node, many(c, node), SHORT, area, &found[MANY]));
+    return MPI_SUCCESS;
+}
+
+static int try_all(const rota_comm *c, double found[N_FOUND])
+{
+    const rota_ranks ranks = rota_comm_ranks(c);
+    const int node = partner_of(c);
+    char *const area = node < 0 ? NULL : malloc(2 * LONG);
+    int err = node < 0 || area ? MPI_SUCCESS
+                               : rota_fail_mem("a trial of the network");
+
+    err = rota_agree(c, err, NULL);
+    if (err == MPI_SUCCESS && area) {
+        memset(area, 0, 2 * LONG);
+        err = try_node(c, node, area, found);
+    }
+    free(area);
+    ROTA_TRY(rota_agree(c, err, NULL));
+    return ranks.agree_times(c, N_FOUND, found);
+}
+
+/* Does every rank know? Then the largest. */
+static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
+{
+    const rota_ranks ranks = rota_comm_ranks(c);
+    rota_vote vote = {0};
+
+    for (int i = 0; i < N_FOUND; i++)
+        found[i] = found_before[i];
+    vote.smallest = found[ONE] > 0;
+    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
+    *known = vote.smallest > 0;
+    return *known ? ranks.agree_times(c, N_FOUND, found) : MPI_SUCCESS;
+}
+
+/* Posting is half of sending, half of receiving a message. */
+static void put_in(const rota_comm *c, const double found[N_FOUND], double ns[])
+{
+    const int Q = rota_topo_largest_node(&c->topo);
+    const int n = Q == 1 ? ALONE : Q < PEERS ? Q : PEERS;
+    const double byte = rota_larger(found[LARGE] - found[ONE], 1) / LONG;
+
+    const double posted = rota_larger(found[MANY] - found[ONE], 1) / (2 * n);
+
+    ns[ROTA_TERM_POSTED] = posted;
+    ns[rota_term(ROTA_LINK_NATIVE_NET, ROTA_PER_MESSAGE)] = 2 * posted;
+    ns[rota_term(ROTA_LINK_NATIVE_NET, ROTA_PER_LONG_MESSAGE)] = 2 * posted;
+    for (int native = 0; native < 2; native++) {
+        const rota_link link = native ? ROTA_LINK_NATIVE_NET : ROTA_LINK_NET;
+        ns[rota_term(link, ROTA_PER_PHASE)] = found[ONE];
+        ns[rota_term(link, ROTA_PER_BYTE)] = byte;
+        ns[rota_term(link, ROTA_PER_LONG_BYTE)] = byte;
+    }
+}
+
+int rota_network_try(const void *comm, rota_machine *machine)
+{
+    const rota_comm *const c = comm;
+    double found[N_FOUND] = {0};
+    bool known = false;
+
+    if (c->topo.n_nodes == 1)
+        return MPI_SUCCESS;
+    ROTA_TRY(recall(c, found, &known));
+    if (!known) {
+        memset(found, 0, sizeof found);
+        ROTA_TRY(try_all(c, found));
+        for (int i = 0; i < N_FOUND; i++)
+            found_before[i] = found[i];
+    }
+    put_in(c, found, machine->ns);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,216 @@
+/* random_call.c - the calls of random_plan.h. */
+#include "random_plan.h"
+
+/* Of the int form of a call. */
+typedef struct ints {
+    int array[4][RANDOM_RANKS];
+    const int *sendcounts, *sdispls, *recvcounts, *rdispls;
+} ints;
+
+static const int *counts_as_ints(int to[], const MPI_Count from[], int n)
+{
+    for (int i = 0; i < n && from; i++)
+        to[i] = (int)from[i];
+    return from ? to : NULL;
+}
+
+static const int *displs_as_ints(int to[], const MPI_Aint from[], int n)
+{
+    for (int i = 0; i < n && from; i++)
+        to[i] = (int)from[i];
+    return from ? to : NULL;
+}
+
+static ints *as_ints(const random_plan *r, ints *n)
+{
+    const random_args *const a = &r->args;
+
+    n->sendcounts = counts_as_ints(n->array[0], a->sendcounts, r->to.n);
+    n->sdispls = displs_as_ints(n->array[1], a->sdispls, r->to.n);
+    n->recvcounts = counts_as_ints(n->array[2], a->recvcounts, r->from.n);
+    n->rdispls = displs_as_ints(n->array[3], a->rdispls, r->from.n);
+    return n;
+}
+
+/* ---- making ------------------------------------------------------------------- */
+
+static int init_fixed(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+    ints n;
+
+    as_ints(r, &n);
+    if (r->large)
+        return (r->neighbors ? rota_neighbor_alltoallv_init_c
+                             : rota_alltoallv_init_c)(
+            a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf,
+            a->recvcounts, a->rdispls, a->recvtype, r->comm, a->info, a->plan);
+    return (r->neighbors ? rota_neighbor_alltoallv_init : rota_alltoallv_init)(
+        a->sendbuf, n.sendcounts, n.sdispls, a->sendtype, a->recvbuf,
+        n.recvcounts, n.rdispls, a->recvtype, r->comm, a->info, a->plan);
+}
+
+static int init_uniform(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+
+    if (r->large)
+        return (r->neighbors ? rota_neighbor_alltoall_init_c
+                             : rota_alltoall_init_c)(
+            a->sendbuf, a->sendcounts[0], a->sendtype, a->recvbuf,
+            a->recvcounts[0], a->recvtype, r->comm, a->info, a->plan);
+    return (r->neighbors ? rota_neighbor_alltoall_init : rota_alltoall_init)(
+        a->sendbuf, (int)a->sendcounts[0], a->sendtype, a->recvbuf,
+        (int)a->recvcounts[0], a->recvtype, r->comm, a->info, a->plan);
+}
+
+static int init_types(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+    ints n;
+
+    as_ints(r, &n);
+    if (r->large)
+        return (r->neighbors ? rota_neighbor_alltoallw_init_c
+                             : rota_alltoallw_init_c)(
+            a->sendbuf, a->sendcounts, a->sdispls, a->sendtypes, a->recvbuf,
+            a->recvcounts, a->rdispls, a->recvtypes, r->comm, a->info, a->plan);
+    if (r->neighbors)
+        return rota_neighbor_alltoallw_init(
+            a->sendbuf, n.sendcounts, a->sdispls, a->sendtypes, a->recvbuf,
+            n.recvcounts, a->rdispls, a->recvtypes, r->comm, a->info, a->plan);
+    return rota_alltoallw_init(
+        a->sendbuf, n.sendcounts, n.sdispls, a->sendtypes, a->recvbuf,
+        n.recvcounts, n.rdispls, a->recvtypes, r->comm, a->info, a->plan);
+}
+
+int random_plan_init(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+
+    switch (r->kind) {
+    case RANDOM_FIXED:
+        return init_fixed(r);
+    case RANDOM_UNIFORM:
+        return init_uniform(r);
+    case RANDOM_TYPES:
+        return init_types(r);
+    case RANDOM_SPARSE:
+        return rota_exchange_init_sparse(a->recvtype, r->comm, a->info,
+                                         a->plan);
+    case RANDOM_VARYING:
+        return (r->neighbors ? rota_neighbor_alltoallv_varying_init
+                             : rota_alltoallv_varying_init)(
+            a->max_block, a->recvtype, r->comm, a->info, a->plan);
+    default:
+        return (r->neighbors ? rota_neighbor_exchange_init
+                             : rota_exchange_init)(a->max_block, a->recvtype,
+                                                   r->comm, a->info, a->plan);
+    }
+}
+
+/* ---- starting ----------------------------------------------------------------- */
+
+static int start_varying(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+    ints n;
+
+    as_ints(r, &n);
+    return r->large ? rota_alltoallv_start_c(r->plan, a->sendbuf, a->sendcounts,
+                                             a->sdispls, a->recvbuf,
+                                             a->recvcounts, a->rdispls)
+                    : rota_alltoallv_start(r->plan, a->sendbuf, n.sendcounts,
+                                           n.sdispls, a->recvbuf, n.recvcounts,
+                                           n.rdispls);
+}
+
+static int start_exchange(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+    ints n;
+
+    as_ints(r, &n);
+    return r->large ? rota_exchange_start_c(r->plan, a->sendbuf, a->sendcounts,
+                                            a->sdispls)
+                    : rota_exchange_start(r->plan, a->sendbuf, n.sendcounts,
+                                          n.sdispls);
+}
+
+static int start_sparse(const random_plan *r)
+{
+    const random_args *const a = &r->args;
+    ints n;
+
+    as_ints(r, &n);
+    return r->large ? rota_exchange_start_sparse_c(r->plan, a->sendbuf, r->to.n,
+                                                   r->to.rank, a->sendcounts,
+                                                   a->sdispls)
+                    : rota_exchange_start_sparse(r->plan, a->sendbuf, r->to.n,
+                                                 r->to.rank, n.sendcounts,
+                                                 n.sdispls);
+}
+
+int random_plan_call_start(const random_plan *r)
+{
+    switch (r->kind) {
+    case RANDOM_VARYING:
+        return start_varying(r);
+    case RANDOM_EXCHANGE:
+        return start_exchange(r);
+    case RANDOM_SPARSE:
+        return start_sparse(r);
+    default:
+        return rota_start(r->plan);
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------------ */
+
+static int wait_exchange(const random_plan *r, random_found *f)
+{
+    int counts[RANDOM_RANKS] = {0}, displs[RANDOM_RANKS] = {0};
+
+    f->n = r->from.n;
+    for (int k = 0; k < f->n; k++)
+        f->source[k] = r->from.rank[k];
+    if (r->large)
+        return rota_exchange_wait_c(r->plan, &f->data, f->count, f->displ);
+    const int err = rota_exchange_wait(r->plan, &f->data, counts, displs);
+    for (int k = 0; k < f->n; k++) {
+        f->count[k] = counts[k];
+        f->displ[k] = displs[k];
+    }
+    return err;
+}
+
+static int wait_sparse(const random_plan *r, random_found *f)
+{
+    const MPI_Count *counts_c = NULL;
+    const MPI_Aint *displs_c = NULL;
+    const int *sources, *counts = NULL, *displs = NULL;
+    const int err =
+        r->large ? rota_exchange_wait_sparse_c(r->plan, &f->data, &f->n,
+                                               &sources, &counts_c, &displs_c)
+                 : rota_exchange_wait_sparse(r->plan, &f->data, &f->n, &sources,
+                                             &counts, &displs);
+
+    for (int k = 0; err == MPI_SUCCESS && k < f->n; k++) {
+        f->source[k] = sources[k];
+        f->count[k] = r->large ? counts_c[k] : counts[k];
+        f->displ[k] = r->large ? displs_c[k] : displs[k];
+    }
+    return err;
+}
+
+int random_plan_call_wait(const random_plan *r, random_found *f)
+{
+    switch (r->kind) {
+    case RANDOM_EXCHANGE:
+        return wait_exchange(r, f);
+    case RANDOM_SPARSE:
+        return wait_sparse(r, f);
+    default:
+        return rota_wait(r->plan);
+    }
+}
