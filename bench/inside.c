@@ -70,6 +70,20 @@ rota_hints inside_parse(char *text)
     return inside_parse_as(algo, text);
 }
 
+/* "radix=3", if item is of that kind. */
+static bool take_param(const char *item, rota_params *params)
+{
+    for (int i = 0; i < ROTA_N_PARAMS; i++) {
+        const rota_param *const p = &rota_param_table[i];
+        const size_t n = strlen(p->name);
+        if (strncmp(item, p->name, n) != 0 || item[n] != '=')
+            continue;
+        *rota_param_of(params, p) = inside_int(p->name, item + n + 1, p->least);
+        return true;
+    }
+    return false;
+}
+
 rota_hints inside_parse_as(const rota_algo *algo, char *text)
 {
     rota_hints hints = {.algo = algo, .metadata = -1};
@@ -82,15 +96,9 @@ rota_hints inside_parse_as(const rota_algo *algo, char *text)
         next = strchr(item, ':');
         if (next)
             *next++ = '\0';
-        if (strncmp(item, "radix=", 6) == 0)
-            hints.radix = inside_int("radix", item + 6, 2);
-        else if (strncmp(item, "batch=", 6) == 0)
-            hints.batch = inside_int("batch", item + 6, 1);
-        else if (strncmp(item, "leaders=", 8) == 0)
-            hints.leaders = inside_int("leaders", item + 8, 1);
-        else if (strncmp(item, "pieces=", 7) == 0)
-            hints.pieces = inside_int("pieces", item + 7, 1);
-        else if (strncmp(item, "metadata=", 9) == 0)
+        if (take_param(item, &hints.params))
+            continue;
+        if (strncmp(item, "metadata=", 9) == 0)
             hints.metadata = metadata_named(item + 9);
         else if (strcmp(item, "intranode=shm") == 0)
             hints.intranode = ROTA_INTRANODE_SHM;

@@ -291,14 +291,9 @@ static void parse_option(options *o, const char *name, char *value)
         o->algo = value;
     else if (strcmp(name, "--ranks") == 0)
         o->ranks = inside_int(name, value, 1);
-    else if (strcmp(name, "--radix") == 0)
-        o->hints.radix = inside_int(name, value, 2);
-    else if (strcmp(name, "--batch") == 0)
-        o->hints.batch = inside_int(name, value, 1);
-    else if (strcmp(name, "--leaders") == 0)
-        o->hints.leaders = inside_int(name, value, 1);
-    else if (strcmp(name, "--pieces") == 0)
-        o->hints.pieces = inside_int(name, value, 1);
+    else if (rota_param_find(name + 2))
+        *rota_param_of(&o->hints.params, rota_param_find(name + 2)) =
+            inside_int(name, value, rota_param_find(name + 2)->least);
     else if (strcmp(name, "--node-size") == 0)
         o->node_size = inside_int(name, value, 1);
     else if (strcmp(name, "--rank") == 0)
@@ -331,14 +326,10 @@ static void parse_options(options *o, int argc, char *argv[])
         inside_die("--rank: there are ranks 0 to %d", o->ranks - 1);
     const rota_hints named = inside_parse(o->algo);
     o->hints.algo = named.algo;
-    if (named.radix)
-        o->hints.radix = named.radix;
-    if (named.batch)
-        o->hints.batch = named.batch;
-    if (named.leaders)
-        o->hints.leaders = named.leaders;
-    if (named.pieces)
-        o->hints.pieces = named.pieces;
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        if (rota_param_value(&named.params, &rota_param_table[i]) > 0)
+            *rota_param_of(&o->hints.params, &rota_param_table[i]) =
+                rota_param_value(&named.params, &rota_param_table[i]);
 }
 
 int main(int argc, char *argv[])

@@ -29,14 +29,10 @@ void draw_title(const drawing *d, char *text, size_t size)
     char params[60] = "";
     uint32_t slots = 0;
 
-    if (c->algo->params & ROTA_P_RADIX)
-        add_param(params, sizeof params, "radix", c->params.radix);
-    if (c->algo->params & ROTA_P_BATCH)
-        add_param(params, sizeof params, "batch", c->params.batch);
-    if (c->algo->params & ROTA_P_LEADERS)
-        add_param(params, sizeof params, "leaders", c->params.leaders);
-    if (c->algo->params & ROTA_P_PIECES)
-        add_param(params, sizeof params, "pieces", c->params.pieces);
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        if (c->algo->params & rota_param_table[i].bit)
+            add_param(params, sizeof params, rota_param_table[i].name,
+                      rota_param_value(&c->params, &rota_param_table[i]));
     for (int q = 0; q < d->P; q++)
         slots = d->sched[q].n_slots > slots ? d->sched[q].n_slots : slots;
     snprintf(text, size, "%s%s, %d ranks: %d steps, %zu messages, %u slots",

@@ -35,20 +35,14 @@ static void print_library(void)
 
 static void print_params(const rota_algo *algo)
 {
-    static const struct {
-        unsigned bit;
-        const char *name;
-    } all[] = {
-        {ROTA_P_RADIX, "radix"},     {ROTA_P_BATCH, "batch"},
-        {ROTA_P_LEADERS, "leaders"}, {ROTA_P_PIECES, "pieces"},
-        {ROTA_P_PACKING, "packing"},
-    };
     const char *before = "parameters: ";
 
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (!(algo->params & all[i].bit))
+    for (int i = 0; i <= ROTA_N_PARAMS; i++) {
+        const bool number = i < ROTA_N_PARAMS;
+        if (!(algo->params &
+              (number ? rota_param_table[i].bit : ROTA_P_PACKING)))
             continue;
-        printf("%s%s", before, all[i].name);
+        printf("%s%s", before, number ? rota_param_table[i].name : "packing");
         before = ", ";
     }
     printf("%s", algo->params ? "; " : "");

@@ -276,12 +276,7 @@ static void print_time(const rota_choice *c, int P, double us)
 
 static rota_hints hints_of(const rota_choice *c)
 {
-    return (rota_hints){.algo = c->algo,
-                        .metadata = -1,
-                        .radix = c->params.radix,
-                        .batch = c->params.batch,
-                        .leaders = c->params.leaders,
-                        .pieces = c->params.pieces};
+    return (rota_hints){.algo = c->algo, .metadata = -1, .params = c->params};
 }
 
 /* What a plan chooses from where nothing is said, with expected times. */
@@ -402,19 +397,8 @@ static void simulate_candidate(const options *o, const sim_machine *m,
         hints =
             (rota_hints){.algo = &rota_algo_mpich_scattered, .metadata = -1};
     const sim_case c = case_of(o, &hints, P);
-    const rota_params *const p = &k->choice.params;
-    const unsigned heeds = k->choice.algo->params;
     char name[100];
-    int n = snprintf(name, sizeof name, "%s", k->choice.algo->name);
-    if (heeds & ROTA_P_RADIX)
-        n += snprintf(name + n, sizeof name - (size_t)n, ":radix=%d", p->radix);
-    if (heeds & ROTA_P_BATCH)
-        n += snprintf(name + n, sizeof name - (size_t)n, ":batch=%d", p->batch);
-    if (heeds & ROTA_P_LEADERS)
-        n += snprintf(name + n, sizeof name - (size_t)n, ":leaders=%d",
-                      p->leaders);
-    if (heeds & ROTA_P_PIECES)
-        snprintf(name + n, sizeof name - (size_t)n, ":pieces=%d", p->pieces);
+    rota_choice_name(&k->choice, name, sizeof name);
     printf("%-44s %6d %8zu %13.3f %13.3f\n", name, P, o->size,
            k->predicted / 1e3, run_case(&c, m).us);
     fflush(stdout);

@@ -17,7 +17,8 @@ static double at(const sim_machine *m, rota_link link, rota_per_link what)
 static terms terms_of(const sim_case *c, const sim_machine *m, double sz)
 {
     const int node = c->node > 0 && c->node < c->P ? c->node : c->P;
-    const int leaders = c->hints.leaders > 0 ? c->hints.leaders : 4;
+    const int leaders =
+        c->hints.params.leaders > 0 ? c->hints.params.leaders : 4;
 
     return (terms){.L = at(m, ROTA_LINK_NET, ROTA_PER_PHASE),
                    .o = m->prices.ns[ROTA_TERM_POSTED],
@@ -106,7 +107,7 @@ double sim_equation(const sim_case *c, const sim_machine *m, double mean,
     if (is(c, "padded_bruck") || is(c, "padded_bruck_published"))
         return *number = 1, padded(&t, N) / 1e3;
     if (is(c, "two_phase_bruck") ||
-        (is(c, "parlogna_published") && c->hints.radix == 2))
+        (is(c, "parlogna_published") && c->hints.params.radix == 2))
         return *number = 2, two_phase(&t, N) / 1e3;
     if (is(c, "pairwise") || is(c, "mpich_scattered"))
         return *number = 6, direct(&t) / 1e3;

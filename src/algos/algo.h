@@ -13,25 +13,55 @@
 #include "base/topo.h"
 #include "schedule/schedule.h"
 
-/* Parameters that algorithms take, as bits of rota_algo.params. */
+/* Parameters that algorithms take, as bits of rota_algo.params: ROTA_P_RADIX and so
+ * on, of params.h, and how blocks of a message are packed. */
 enum {
-    ROTA_P_BATCH = 1,
-    ROTA_P_RADIX = 2,
-    ROTA_P_PACKING = 4,
-    ROTA_P_LEADERS = 8,
-    ROTA_P_PIECES = 16
+#define ROTA_PARAM(name, NAME, least) ROTA_NUMBER_##NAME,
+#include "algos/params.h"
+#undef ROTA_PARAM
+    ROTA_N_PARAMS
+};
+
+enum {
+#define ROTA_PARAM(name, NAME, least) ROTA_P_##NAME = 1 << ROTA_NUMBER_##NAME,
+#include "algos/params.h"
+#undef ROTA_PARAM
+    ROTA_P_PACKING = 1 << ROTA_N_PARAMS
 };
 
 typedef struct rota_params {
-    int batch;   /* messages in flight in each direction, or steps of a batch */
-    int radix;   /* 2..P */
-    int leaders; /* of a node, or all its ranks if they are fewer */
-    int pieces;  /* messages in which a leader sends what it has for a node */
-    bool told;   /* sizes travel with blocks: only what comes in a message
+#define ROTA_PARAM(name, NAME, least) int name;
+#include "algos/params.h"
+#undef ROTA_PARAM
+    bool told;        /* sizes travel with blocks: only what comes in a message
                          may stay on the way, no copy */
     bool by_datatype; /* MPI gathers the blocks of a message; no builder's
                          concern */
 } rota_params;
+
+/* Each of params.h, in its order; bit: of rota_algo.params. */
+typedef struct rota_param {
+    const char *name;
+    unsigned bit;
+    int least;
+    size_t at; /* in rota_params */
+} rota_param;
+
+extern const rota_param rota_param_table[ROTA_N_PARAMS];
+
+/* NULL: there is none of that name, in small letters or large ones. */
+const rota_param *rota_param_find(const char *name);
+
+static inline int *rota_param_of(rota_params *params, const rota_param *p)
+{
+    return (int *)(void *)((char *)params + p->at);
+}
+
+static inline int rota_param_value(const rota_params *params,
+                                   const rota_param *p)
+{
+    return *(const int *)(const void *)((const char *)params + p->at);
+}
 
 /* How the two ends of a message come to know the sizes of its blocks, beyond
  * those that the caller states. */

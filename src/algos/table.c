@@ -1,7 +1,9 @@
 /* table.c - the registry of algorithms. */
 #include "algos/algo.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 const rota_algo *const rota_algo_table[] = {
 #define ROTA_ALGO(name) &rota_algo_##name,
@@ -33,6 +35,21 @@ static const struct {
     {"ompi_linear", &rota_algo_linear},
     {"ompi_pairwise", &rota_algo_pairwise},
 };
+
+const rota_param rota_param_table[ROTA_N_PARAMS] = {
+#define ROTA_PARAM(name, NAME, least)                                          \
+    {#name, ROTA_P_##NAME, least, offsetof(rota_params, name)},
+#include "algos/params.h"
+#undef ROTA_PARAM
+};
+
+const rota_param *rota_param_find(const char *name)
+{
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        if (strcasecmp(rota_param_table[i].name, name) == 0)
+            return &rota_param_table[i];
+    return NULL;
+}
 
 const rota_algo *rota_algo_find(const char *name)
 {

@@ -49,8 +49,8 @@ static values radices(const rota_hints *hints, const rota_algo *algo,
     const int n = rota_largest_radix(algo, topo);
     values v = {0};
 
-    if (!(algo->params & ROTA_P_RADIX) || hints->radix)
-        add_value(&v, hints->radix);
+    if (!(algo->params & ROTA_P_RADIX) || hints->params.radix)
+        add_value(&v, hints->params.radix);
     else if (algo == &rota_algo_parlinna_staggered && !hints->algo)
         add_value(&v, n); /* for blocks too large to forward */
     else {
@@ -71,8 +71,8 @@ static values batches(const rota_hints *hints, const rota_algo *algo,
 {
     values v = {0};
 
-    if (!(algo->params & ROTA_P_BATCH) || hints->batch) {
-        add_value(&v, hints->batch);
+    if (!(algo->params & ROTA_P_BATCH) || hints->params.batch) {
+        add_value(&v, hints->params.batch);
         return v;
     }
     if (algo->nodes && topo->n_nodes - 1 > ROTA_USUAL_BATCH) {
@@ -92,8 +92,8 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
     const int node = rota_topo_largest_node(topo);
     values v = {0};
 
-    if (!(algo->params & ROTA_P_LEADERS) || hints->leaders) {
-        add_value(&v, hints->leaders);
+    if (!(algo->params & ROTA_P_LEADERS) || hints->params.leaders) {
+        add_value(&v, hints->params.leaders);
         return v;
     }
     if (algo->neighbors) { /* all but the last together, and each for itself */
@@ -115,9 +115,10 @@ static values pieces(const rota_hints *hints, const rota_algo *algo,
     const int node = rota_topo_largest_node(topo);
     values v = {0};
 
-    add_value(
-        &v, algo->params & ROTA_P_PIECES && !hints->pieces ? 1 : hints->pieces);
-    if (algo->params & ROTA_P_PIECES && !hints->pieces &&
+    add_value(&v, algo->params & ROTA_P_PIECES && !hints->params.pieces
+                      ? 1
+                      : hints->params.pieces);
+    if (algo->params & ROTA_P_PIECES && !hints->params.pieces &&
         topo->n_nodes <= FEW_NODES)
         add_value(&v, node < SEVERAL ? node : SEVERAL);
     return v;
@@ -147,10 +148,10 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
         for (int b = 0; b < batch.n; b++)
             for (int l = 0; l < leader.n; l++)
                 for (int p = 0; p < piece.n; p++) {
-                    wish.radix = radix.value[r];
-                    wish.batch = batch.value[b];
-                    wish.leaders = leader.value[l];
-                    wish.pieces = piece.value[p];
+                    wish.params.radix = radix.value[r];
+                    wish.params.batch = batch.value[b];
+                    wish.params.leaders = leader.value[l];
+                    wish.params.pieces = piece.value[p];
                     add_one(&wish, what, list);
                 }
 }

@@ -2,6 +2,8 @@
 #include "choose/choose.h"
 #include "rota.h"
 
+#include <stdio.h>
+
 /* What [Peng21] measures to be best on its machines, among 1, 2 and 4. */
 enum { DEFAULT_LEADERS = 4 };
 
@@ -95,7 +97,8 @@ static int choose_radix(const rota_hints *hints, const rota_algo *algo,
                         const rota_topo *topo)
 {
     const int n = rota_largest_radix(algo, topo);
-    const int radix = hints->radix ? hints->radix : rota_usual_radix(n);
+    const int radix =
+        hints->params.radix ? hints->params.radix : rota_usual_radix(n);
 
     return radix <= n ? radix : n;
 }
@@ -109,6 +112,17 @@ static rota_device_path choose_device(const rota_hints *hints, bool ipc)
                : hints->device;
 }
 
+void rota_choice_name(const rota_choice *choice, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "%s", choice->algo->name);
+
+    for (int i = 0; i < ROTA_N_PARAMS && n < size; i++)
+        if (choice->algo->params & rota_param_table[i].bit)
+            n += (size_t)snprintf(
+                text + n, size - n, ":%s=%d", rota_param_table[i].name,
+                rota_param_value(&choice->params, &rota_param_table[i]));
+}
+
 int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
                 rota_choice *choice)
 {
@@ -116,10 +130,12 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
 
     *choice = (rota_choice){
         .algo = algo,
-        .params = {.batch = hints->batch ? hints->batch : ROTA_USUAL_BATCH,
+        .params = {.batch = hints->params.batch ? hints->params.batch
+                                                : ROTA_USUAL_BATCH,
                    .radix = choose_radix(hints, algo, what->topo),
-                   .leaders = hints->leaders ? hints->leaders : DEFAULT_LEADERS,
-                   .pieces = hints->pieces ? hints->pieces : 1},
+                   .leaders = hints->params.leaders ? hints->params.leaders
+                                                    : DEFAULT_LEADERS,
+                   .pieces = hints->params.pieces ? hints->params.pieces : 1},
         .intranode = hints->intranode,
         .device = choose_device(hints, what->ipc),
     };

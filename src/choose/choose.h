@@ -24,6 +24,9 @@ typedef struct rota_plan_kind {
     bool ipc;         /* blocks can go from device to device */
 } rota_plan_kind;
 
+/* "multi_pair:batch=32", as far as there is room. */
+void rota_choice_name(const rota_choice *choice, char *text, size_t size);
+
 /* All that hints say of an algorithm, hints->algo, and what is usual for the
  * rest. Fails if it is not for this kind of plan. */
 int rota_choose(const rota_hints *hints, const rota_plan_kind *what,

@@ -143,8 +143,10 @@ static int price_all(const rota_wanted *w, const rota_machine *machine,
  * that. */
 static bool leaves_all_open(const rota_hints *hints)
 {
-    return !hints->algo && !hints->radix && !hints->batch && !hints->leaders &&
-           !hints->pieces && hints->metadata < 0 && !hints->by_datatype &&
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        if (rota_param_value(&hints->params, &rota_param_table[i]) > 0)
+            return false;
+    return !hints->algo && hints->metadata < 0 && !hints->by_datatype &&
            hints->device == ROTA_DEVICE_AUTO;
 }
 
@@ -159,10 +161,7 @@ static rota_hints wish_of(const rota_tuning_row *row, const rota_hints *hints)
 {
     return (rota_hints){
         .algo = row->choice.algo,
-        .batch = row->choice.params.batch,
-        .radix = row->choice.params.radix,
-        .leaders = row->choice.params.leaders,
-        .pieces = row->choice.params.pieces,
+        .params = row->choice.params,
         .by_datatype = row->choice.params.by_datatype,
         .metadata = (int)row->choice.metadata,
         .intranode = hints->intranode != ROTA_INTRANODE_AUTO

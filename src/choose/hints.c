@@ -63,24 +63,12 @@ static int read_name(const char *key, const char *value,
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
 }
 
-static int read_batch(const char *key, const char *value, rota_hints *hints)
+/* rota_radix, ROTA_RADIX and so on. */
+static int read_param(const char *key, const char *value, rota_hints *hints)
 {
-    return read_int(key, value, 1, &hints->batch);
-}
+    const rota_param *const p = rota_param_find(key + strlen("rota_"));
 
-static int read_radix(const char *key, const char *value, rota_hints *hints)
-{
-    return read_int(key, value, 2, &hints->radix);
-}
-
-static int read_leaders(const char *key, const char *value, rota_hints *hints)
-{
-    return read_int(key, value, 1, &hints->leaders);
-}
-
-static int read_pieces(const char *key, const char *value, rota_hints *hints)
-{
-    return read_int(key, value, 1, &hints->pieces);
+    return read_int(key, value, p->least, rota_param_of(&hints->params, p));
 }
 
 static int read_node_size(const char *key, const char *value, rota_hints *hints)
@@ -239,10 +227,10 @@ static int read_tuning_file(const char *key, const char *value,
 const rota_hint rota_hint_table[] = {
     {"rota_algorithm", "ROTA_ALGORITHM", "an algorithm", "by price",
      read_algorithm},
-    {"rota_batch", "ROTA_BATCH", "1" UP_TO, "by price", read_batch},
-    {"rota_radix", "ROTA_RADIX", "2" UP_TO, "by price", read_radix},
-    {"rota_leaders", "ROTA_LEADERS", "1" UP_TO, "by price", read_leaders},
-    {"rota_pieces", "ROTA_PIECES", "1" UP_TO, "by price", read_pieces},
+#define ROTA_PARAM(name, NAME, least)                                          \
+    {"rota_" #name, "ROTA_" #NAME, #least UP_TO, "by price", read_param},
+#include "algos/params.h"
+#undef ROTA_PARAM
     {"rota_node_size", "ROTA_NODE_SIZE", "1" UP_TO, "as they are",
      read_node_size},
     {"rota_metadata", "ROTA_METADATA", "once, fused, two_phase, combined",
@@ -425,10 +413,6 @@ void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
         uint64_t value;
     } all[] = {
         {"rota_algorithm", mix_text(0, hints->algo ? hints->algo->name : "")},
-        {"rota_batch", (uint64_t)hints->batch},
-        {"rota_radix", (uint64_t)hints->radix},
-        {"rota_leaders", (uint64_t)hints->leaders},
-        {"rota_pieces", (uint64_t)hints->pieces},
         {"rota_node_size", (uint64_t)hints->node_size},
         {"rota_metadata", (uint64_t)hints->metadata},
         {"rota_packing", hints->by_datatype},
@@ -444,6 +428,11 @@ void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         rota_alike_add(alike, all[i].key, all[i].value);
+    /* They follow rota_algorithm in the table. */
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        rota_alike_add(
+            alike, rota_hint_table[1 + i].key,
+            (uint64_t)rota_param_value(&hints->params, &rota_param_table[i]));
 }
 
 uint64_t rota_hints_hash(const rota_hints *hints)

@@ -21,12 +21,9 @@ const char *rota_progress_name(rota_progress progress);
 
 typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
-    int batch;             /* 0: no wish, as for the next three */
-    int radix;
-    int leaders;
-    int pieces;
-    int node_size; /* 0: nodes as they are */
-    int metadata;  /* rota_metadata, or -1: no wish */
+    rota_params params;    /* numbers alone; 0: no wish */
+    int node_size;         /* 0: nodes as they are */
+    int metadata;          /* rota_metadata, or -1: no wish */
     bool by_datatype;
     bool check;
     rota_intranode intranode;

@@ -87,10 +87,7 @@ static int make_plans(const rota_hints *hints, const rota_candidates *list,
     for (int i = 0; i < t->n; i++) {
         const rota_choice *const choice = &list->item[t->candidate[i]].choice;
         wish.algo = choice->algo;
-        wish.batch = choice->params.batch;
-        wish.radix = choice->params.radix;
-        wish.leaders = choice->params.leaders;
-        wish.pieces = choice->params.pieces;
+        wish.params = choice->params;
         err = t->trials->make(t->trials->arg, made, &wish);
         if (err != MPI_SUCCESS)
             continue;

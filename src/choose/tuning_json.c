@@ -61,9 +61,10 @@ static int read_count(const char *where, const cJSON *item, void *into)
     return read_int(where, item, 1, into);
 }
 
-static int read_radix(const char *where, const cJSON *item, void *into)
+/* Of params.h. */
+static int read_param(const char *where, const cJSON *item, void *into)
 {
-    return read_int(where, item, 2, into);
+    return read_int(where, item, rota_param_find(item->string)->least, into);
 }
 
 static int read_amount(const char *where, const cJSON *item, void *into)
@@ -293,10 +294,10 @@ static const object_key row_keys[] = {
     RANGE(density),
     RANGE(imbalance),
     CHOICE("algorithm", read_algorithm, algo, true),
-    CHOICE("batch", read_count, params.batch, false),
-    CHOICE("radix", read_radix, params.radix, false),
-    CHOICE("leaders", read_count, params.leaders, false),
-    CHOICE("pieces", read_count, params.pieces, false),
+#define ROTA_PARAM(name, NAME, least)                                          \
+    CHOICE(#name, read_param, params.name, false),
+#include "algos/params.h"
+#undef ROTA_PARAM
     CHOICE("packing", read_packing, params.by_datatype, false),
     CHOICE("metadata", read_metadata, metadata, true),
     CHOICE("intranode", read_intranode, intranode, false),
@@ -309,19 +310,9 @@ static const object_key row_keys[] = {
 /* The bit of rota_algo.params for a key of a row, or 0. */
 static unsigned parameter(const char *key)
 {
-    static const struct {
-        const char *key;
-        unsigned bit;
-    } all[] = {
-        {"batch", ROTA_P_BATCH},     {"radix", ROTA_P_RADIX},
-        {"leaders", ROTA_P_LEADERS}, {"pieces", ROTA_P_PIECES},
-        {"packing", ROTA_P_PACKING},
-    };
+    const rota_param *const p = rota_param_find(key);
 
-    for (int i = 0; i < N_KEYS(all); i++)
-        if (strcmp(all[i].key, key) == 0)
-            return all[i].bit;
-    return 0;
+    return p ? p->bit : strcmp(key, "packing") == 0 ? ROTA_P_PACKING : 0;
 }
 
 /* A row has the parameters that its algorithm takes: no others and, but for
@@ -541,16 +532,14 @@ static bool add_ranges(cJSON *o, const rota_tuning_row *row)
 static bool add_choice(cJSON *o, const rota_choice *choice)
 {
     const unsigned params = choice->algo->params;
+    bool ok = add_text(o, "algorithm", choice->algo->name);
 
-    return add_text(o, "algorithm", choice->algo->name) &&
-           (!(params & ROTA_P_BATCH) ||
-            add_number(o, "batch", choice->params.batch)) &&
-           (!(params & ROTA_P_RADIX) ||
-            add_number(o, "radix", choice->params.radix)) &&
-           (!(params & ROTA_P_LEADERS) ||
-            add_number(o, "leaders", choice->params.leaders)) &&
-           (!(params & ROTA_P_PIECES) ||
-            add_number(o, "pieces", choice->params.pieces)) &&
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        if (params & rota_param_table[i].bit)
+            ok = ok && add_number(o, rota_param_table[i].name,
+                                  rota_param_value(&choice->params,
+                                                   &rota_param_table[i]));
+    return ok &&
            (!(params & ROTA_P_PACKING) ||
             add_text(o, "packing", packing_name[choice->params.by_datatype])) &&
            add_text(o, "metadata", rota_metadata_name(choice->metadata)) &&

@@ -26,14 +26,11 @@ static bool add_params(cJSON *o, const rota_choice *choice)
 {
     bool ok = true;
 
-    if (choice->algo->params & ROTA_P_BATCH)
-        ok = ok && add_number(o, "batch", choice->params.batch);
-    if (choice->algo->params & ROTA_P_RADIX)
-        ok = ok && add_number(o, "radix", choice->params.radix);
-    if (choice->algo->params & ROTA_P_LEADERS)
-        ok = ok && add_number(o, "leaders", choice->params.leaders);
-    if (choice->algo->params & ROTA_P_PIECES)
-        ok = ok && add_number(o, "pieces", choice->params.pieces);
+    for (int i = 0; i < ROTA_N_PARAMS; i++)
+        if (choice->algo->params & rota_param_table[i].bit)
+            ok = ok && add_number(o, rota_param_table[i].name,
+                                  rota_param_value(&choice->params,
+                                                   &rota_param_table[i]));
     if (choice->algo->params & ROTA_P_PACKING)
         ok = ok && add_text(o, "packing",
                             choice->params.by_datatype ? "datatype" : "pack");
@@ -158,31 +155,12 @@ static bool add_progress(cJSON *o, const rota_plan *p)
            add_text(o, "progress_why", needed ? needed : "asked for by a hint");
 }
 
-/* "multi_pair:batch=32" */
-static void name_choice(const rota_choice *choice, char *text, size_t size)
-{
-    const unsigned has = choice->algo->params;
-    size_t n = (size_t)snprintf(text, size, "%s", choice->algo->name);
-
-    if (has & ROTA_P_RADIX && n < size)
-        n += (size_t)snprintf(text + n, size - n, ":radix=%d",
-                              choice->params.radix);
-    if (has & ROTA_P_BATCH && n < size)
-        n += (size_t)snprintf(text + n, size - n, ":batch=%d",
-                              choice->params.batch);
-    if (has & ROTA_P_LEADERS && n < size)
-        n += (size_t)snprintf(text + n, size - n, ":leaders=%d",
-                              choice->params.leaders);
-    if (has & ROTA_P_PIECES && n < size)
-        snprintf(text + n, size - n, ":pieces=%d", choice->params.pieces);
-}
-
 static bool add_candidate(cJSON *list, const rota_candidate *candidate)
 {
     cJSON *const o = cJSON_CreateObject();
     char name[80];
 
-    name_choice(&candidate->choice, name, sizeof name);
+    rota_choice_name(&candidate->choice, name, sizeof name);
     if (!o || !cJSON_AddItemToArray(list, o)) {
         cJSON_Delete(o);
         return false;

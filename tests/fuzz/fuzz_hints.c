@@ -120,10 +120,13 @@ static void check_range(const rota_hints *h, const given g[], int n)
 {
     enum { MOST = 1 << 20 };
 
-    if (h->batch < 0 || h->batch > MOST || h->radix < 0 || h->radix == 1 ||
-        h->radix > MOST || h->leaders < 0 || h->leaders > MOST ||
-        h->pieces < 0 || h->pieces > MOST || h->node_size < 0 ||
-        h->node_size > MOST || h->copied_once_from < 0 ||
+    for (int i = 0; i < ROTA_N_PARAMS; i++) {
+        const rota_param *const p = &rota_param_table[i];
+        const int value = rota_param_value(&h->params, p);
+        if (value != 0 && (value < p->least || value > MOST))
+            wrong("read out of range", g, n);
+    }
+    if (h->node_size < 0 || h->node_size > MOST || h->copied_once_from < 0 ||
         h->copied_once_from > MOST || h->metadata < -1 ||
         h->metadata >= ROTA_N_METADATA || h->intranode >= ROTA_N_INTRANODE)
         wrong("read out of range", g, n);
