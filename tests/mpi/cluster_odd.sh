@@ -6,8 +6,10 @@
 #
 #   pid    each rank has a PID namespace and a /proc of its own, as in a container:
 #          all are process 1
-#   proc   the second host has nothing in /proc
 #   memfd  the second host's kernel has no memfd_create
+#
+# Without /proc UCX, and so MPICH, does not start; that files of other processes
+# cannot be opened is tried by fallback.c.
 set -u
 root=${1:?}
 soak=${2:?}
@@ -26,11 +28,10 @@ shift 2
 [ "$case" = pid ] &&
     exec unshare --pid --fork --kill-child --mount-proc "$@"
 [ "$(hostname)" = host1 ] || exec "$@"
-[ "$case" = memfd ] && exec env LD_PRELOAD="$LD_PRELOAD:$no_memfd" "$@"
-exec unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+exec env LD_PRELOAD="$LD_PRELOAD:$no_memfd" "$@"
 END
 
-for case in pid proc memfd; do
+for case in pid memfd; do
     env LD_PRELOAD="$preload" sh "$root/tools/cluster.sh" --limit 60 2 2 \
         sh "$work/rank" "$case" "$no_memfd" "$soak" --seconds 0 --rounds 4 \
         >"$work/output" 2>&1
