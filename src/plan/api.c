@@ -529,12 +529,10 @@ static inline int check_start(const rota_plan *plan, rota_kind kind)
 }
 
 /* What a start sends, for ROTA_RECORD; of neighbours, in order of blocks. */
-static void record_start(const rota_plan *plan, const size_t bytes[])
+ROTA_RARE static void record_start(const rota_plan *plan, const size_t bytes[])
 {
     const rota_sched *const s = &plan->sched;
 
-    if (!plan->record)
-        return;
     if (!s->neighbors) {
         rota_record_start(plan->record, bytes);
         return;
@@ -556,7 +554,8 @@ static int start_fixed(const char *function, rota_plan *plan)
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
-    record_start(plan, rota_problem_sent(&plan->problem));
+    if (plan->record)
+        record_start(plan, rota_problem_sent(&plan->problem));
     return MPI_SUCCESS;
 }
 
@@ -596,7 +595,8 @@ static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
-    record_start(plan, plan->bytes);
+    if (plan->record)
+        record_start(plan, plan->bytes);
     return MPI_SUCCESS;
 }
 
