@@ -9,42 +9,21 @@ plain=${2:?}
 program=${3:?}
 ranks=${4:?}
 shift 4
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+limit=60
+. "$(dirname "$0")/common.sh"
 export ROTA_MPI_AFTER=0 ROTA_MPI_IALLTOALL=on ROTA_MPI_IALLTOALLV=on
-export ROTA_STATS=1
-
-wrong()
-{
-    echo "$ranks ranks: $*"
-    cat "$work/out" "$work/err"
-    exit 1
-}
-
-# with WHAT COMMAND...: run it, output in $work/out and $work/err.
-with()
-{
-    what=$1
-    shift
-    timeout -k 5 60 "$@" >"$work/out" 2>"$work/err"
-}
 
 with "common, MPI alone" "$@" "$ranks" "$plain" common plain || wrong "$what"
 
 with "common" "$run" "$@" "$ranks" "$program" common || wrong "$what"
-sed -n 's/^rota_mpi: \(.*calls=\)/\1/p' "$work/err" >"$work/counted"
-grep '^rank 0: ' "$work/out" >"$work/expected"
-cmp -s "$work/expected" "$work/counted" || wrong "$what: calls are not as counted"
-grep -q '^rota_mpi: rank 0: algorithm spread_out plans=[1-9]' "$work/err" ||
-    wrong "$what: no plans"
+check_calls spread_out
 
 with "inactive" "$run" "$@" "$ranks" "$program" inactive || wrong "$what"
 with "errors" env ROTA_MPI_IN_FLIGHT=2 "$run" "$@" "$ranks" "$program" errors ||
     wrong "$what"
 # Two of a pair and three of all at a time: no more plans than that.
 with "short" "$run" "$@" "$ranks" "$program" short || wrong "$what"
-plans=$(sed -n 's/^rota_mpi: rank 0: algorithm .* plans=//p' "$work/err" |
-    awk '{ n += $1 } END { print n + 0 }')
+plans=$(count_plans)
 [ "$plans" -le 3 ] || wrong "$what: $plans plans"
 # Statistics are off: they have each call looked at.
 with "passing" env -u ROTA_STATS ROTA_MPI_AFTER=50 ROTA_EXPLAIN=1 "$run" "$@" \
