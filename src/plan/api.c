@@ -739,7 +739,8 @@ int rota_test(rota_plan *plan, int *flag)
     return done && plan->active &&
                    (plan->kind < ROTA_EXCHANGE || err != MPI_SUCCESS)
                ? conclude(__func__, plan, err)
-               : leave_plan(plan, __func__, err);
+           : err == MPI_SUCCESS ? MPI_SUCCESS
+                                : leave_plan(plan, __func__, err);
 }
 
 static int wait_for(const char *function, rota_plan *plan)
