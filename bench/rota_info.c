@@ -54,7 +54,7 @@ static void print_table(const rota_algo *const table[])
         const rota_algo *const algo = table[i];
         printf("  %-20s %s\n  %-20s ", algo->name, algo->summary, "");
         print_params(algo);
-        printf("%s%s%s\n", algo->source, algo->nodes ? "; heeds nodes" : "",
+        printf("%s%s%s\n", algo->source, algo->nodes ? "; follows nodes" : "",
                algo->uniform ? "; for blocks of one size" : "");
     }
 }

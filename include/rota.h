@@ -666,7 +666,7 @@ ROTA_API int rota_mem_free(void *ptr);
  * rota/tuning.json in the folder of the system's configuration. Where ranks
  * share no files those of rank 0 count. A file that nobody named and that
  * cannot be read is ignored. A program that runs with more rights than its
- * caller has (setuid) heeds none of these variables. A tuning has at most 4 MiB.
+ * caller has (setuid) follows none of these variables. A tuning has at most 4 MiB.
  * ---------------------------------------------------------------------- */
 
 /* Take a file's tuning in the place of what the communicator has. On an error

@@ -32,7 +32,7 @@ log_index_last|src/algos/parlogna.c|s/i < run + power \&\& i < n/i < run + power
 log_land|src/algos/parlogna.c|s/const bool last = i < above/const bool last = i + 1 < above/
 log_depth|src/algos/parlogna.c|s/depth_below(g, i - i % above)/depth_below(g, i - i % power)/
 bruck_bits|src/algos/bruck_zero_copy.c|s/bit <= i; bit \*= 2/bit < i; bit *= 2/
-bruck_region|src/algos/bruck_zero_copy.c|s/left % 2 ? rota_stay/left % 2 == 0 ? rota_stay/
+bruck_region|src/algos/bruck_zero_copy.c|s/left % 2 ? rota_tmp_marked/left % 2 == 0 ? rota_tmp_marked/
 columns_ragged|src/algos/parlinna.c|s/(size - member + home->Q - 1) \/ home->Q/size \/ home->Q + (member < size % home->Q - 1)/
 columns_carrier|src/algos/parlinna.c|s/carrier = home->g % Q;/carrier = home->g < Q ? home->g : 0;/
 columns_staggered|src/algos/parlinna.c|s/for (int up = 1; up < longest; up++)/for (int up = 1; up < home->Q; up++)/
@@ -40,7 +40,7 @@ leaders_in|src/algos/mpml.c|s/o.n_in += size_at(\&o, -i)/o.n_in += size_at(\&o, 
 leaders_offset|src/algos/mpml.c|s/const int l = i % count_leaders(t, leaders, node);/const int l = i % leaders->n % count_leaders(t, leaders, node);/
 leaders_place|src/algos/mpml.c|s/l \* Q \/ L/(l * Q + 1) \/ L/
 leaders_flow|src/algos/mpml.c|s/one.in += size_at(o, -one.first);/one.in += size_at(o, one.first);/
-padded_copy|src/algos/padded_alltoall.c|s/rota_stay(s, P + q, ROTA_STAY_PADDED)/rota_stay(s, P + q, 0)/
+padded_copy|src/algos/padded_alltoall.c|s/rota_tmp_marked(s, P + q, ROTA_TMP_PADDED)/rota_tmp_marked(s, P + q, 0)/
 consensus_steps|src/algos/consensus.c|s/i < s->P; i++/i < s->P - (s->P % 2 \&\& s->P > 5); i++/
 place_halves|src/schedule/place.c|s/f->window == 0 \&\& !f->flow \&\& !f->native \&\& !by_datatype/f->window == 0 \&\& !f->flow \&\& !f->native/
 place_flow|src/schedule/place.c|s/f->window == 0 \&\& !f->flow/f->window == 0/
@@ -55,8 +55,8 @@ fold_phase|src/schedule/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(
 direct_message|src/schedule/schedule.c|s/if (msg\[1\].first - msg\[0\].first != 1)/if (msg[1].first - msg[0].first > 2)/
 grow_twice|src/schedule/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
 pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
-late_sum|src/exec/late.c|s/as \&\& total == expected/as \&\& total >= expected/
-late_order|src/exec/late.c|s/!= land)$/!= land \&\& n > 2)/
+varlen_sum|src/exec/varlen.c|s/as \&\& total == expected/as \&\& total >= expected/
+varlen_order|src/exec/varlen.c|s/!= land)$/!= land \&\& n > 2)/
 sizes_landing|src/exec/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
 check_slot|src/schedule/check.c|s/clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u)/clash = RECEIVED | COPIED_FROM | COPIED_TO/
 check_twice|src/schedule/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
@@ -65,7 +65,7 @@ check_window|src/schedule/check.c|s/r->open\[dir\] < window/r->open[dir] <= wind
 check_held|src/schedule/check.c|s/f->held\[peer\] == f->scan ||/false \&\& f->held[peer] == f->scan ||/
 check_end|src/schedule/check.c|s/if (c->rank\[q\].phase < c->rank\[q\].s->n_phases)/if (c->rank[q].phase + 1 < c->rank[q].s->n_phases)/
 check_order|src/schedule/check.c|s/l->msg\[m\].peer > before/l->msg[m].peer >= 0/
-check_late|src/schedule/check.c|s/phase->window == 0 \&\& !phase->sparse/phase->window == 0/
+check_varlen|src/schedule/check.c|s/phase->window == 0 \&\& !phase->sparse/phase->window == 0/
 END
 }
 

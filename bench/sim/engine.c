@@ -236,7 +236,7 @@ static bool is_handed(const sim *x, const transfer *f)
            sim_rep_of(&x->t, f->from)->s.msgs[ROTA_SEND].msg[f->m].handed;
 }
 
-/* The end that does not lend its stays copies. */
+/* The end that does not lend its temporary blocks copies. */
 static double hand_ns(sim *x, const transfer *f, rota_dir dir)
 {
     const bool sent = dir == ROTA_SEND;

@@ -1,10 +1,10 @@
-/* traffic.h - the schedules of all ranks, of which as few are kept as differ, and
- * who sends what in their messages.
+/* traffic.h - the schedules of all ranks, of which as few are kept as differ,
+ * and who sends what in their messages.
  *
- * Where rank p's schedule is rank (p mod period)'s with all ranks shifted by the
- * difference, modulo P, the first period ranks stand for all: one does for direct
- * and logarithmic algorithms, those of a node do where nodes of one size are
- * heeded. Whether it is so is found by comparing.
+ * Where rank p's schedule is rank (p mod period)'s with all ranks shifted by
+ * the difference, modulo P, the first period ranks stand for all: one does for
+ * direct and logarithmic algorithms, those of a node do where nodes of one size
+ * are honoured. Whether it is so is found by comparing.
  */
 #ifndef BENCH_SIM_TRAFFIC_H
 #define BENCH_SIM_TRAFFIC_H

@@ -68,20 +68,20 @@ static inline int rota_param_value(const rota_params *params,
 typedef enum rota_sizes_kind {
     ROTA_SIZES_LEARNT, /* from each other */
     ROTA_SIZES_STATED, /* every block goes straight to its destination */
-    ROTA_SIZES_PADDED, /* every message is of padded stays */
+    ROTA_SIZES_PADDED, /* every message is of padded blocks */
 } rota_sizes_kind;
 
 typedef struct rota_algo {
     const char *name;
     const char *summary; /* one line */
     const char *source;  /* where it was published */
-    unsigned params;     /* ROTA_P_... it heeds */
+    unsigned params;     /* ROTA_P_... it takes */
     rota_sizes_kind sizes;
-    bool neighbors;   /* for neighbours, and not for all-to-alls */
-    bool nodes;       /* heeds nodes; its radix is that of exchanges in them */
-    bool between;     /* and of those between them */
-    bool uniform;     /* only for blocks of one size */
-    bool only_fused;  /* sizes travel in no other way, whatever is asked */
+    bool neighbors;  /* for neighbours, and not for all-to-alls */
+    bool nodes;      /* follows nodes; its radix is that of exchanges in them */
+    bool between;    /* and of those between them */
+    bool uniform;    /* only for blocks of one size */
+    bool only_fused; /* sizes travel in no other way, whatever is asked */
     bool by_datatype; /* always as if asked for by rota_packing */
     bool native;      /* hands everything to the MPI library */
     bool every_start; /* sizes travel in plans for fixed counts as well, unless

@@ -14,7 +14,7 @@
 
 static rota_block rest(rota_sched *s, int i)
 {
-    return rota_stay(s, (uint32_t)(i - 1), ROTA_STAY_PADDED);
+    return rota_tmp_marked(s, (uint32_t)(i - 1), ROTA_TMP_PADDED);
 }
 
 static int build(const rota_topo *topo, const rota_params *params,

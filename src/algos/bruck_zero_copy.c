@@ -30,9 +30,9 @@ static rota_block landing(rota_sched *s, int i, int bit)
 
     if (left == 1)
         return rota_dst(s, origin);
-    return left % 2 ? rota_stay(s, (uint32_t)origin,
-                                ROTA_STAY_IN_DST | ROTA_STAY_PADDED)
-                    : rota_stay(s, (uint32_t)(i - 1), ROTA_STAY_PADDED);
+    return left % 2 ? rota_tmp_marked(s, (uint32_t)origin,
+                                      ROTA_TMP_IN_DST | ROTA_TMP_PADDED)
+                    : rota_tmp_marked(s, (uint32_t)(i - 1), ROTA_TMP_PADDED);
 }
 
 static int build(const rota_topo *topo, const rota_params *params,

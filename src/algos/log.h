@@ -8,7 +8,7 @@ typedef struct rota_log_form {
     int radix;
     bool copy_in;  /* all blocks are first copied to scratch */
     bool copy_out; /* and at last from scratch to the receive buffer */
-    bool padded;   /* stays are padded */
+    bool padded;   /* temporary blocks are padded */
     bool in_turn;  /* every round is a phase of its own */
 } rota_log_form;
 

@@ -59,14 +59,15 @@ int rota_leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
 
 /* ---- what a leader has to do --------------------------------------------- */
 
-typedef struct office {
+typedef struct role {
     rota_home home;
     const rota_leaders *leaders;
-    int L;                /* leaders of this node */
-    int l;                /* which of them this rank is; L if none */
-    rota_block out, in;   /* first stays of what is gathered and scattered */
+    int L; /* leaders of this node */
+    int l; /* which of them this rank is; L if none */
+    rota_block out,
+        in; /* first temporary blocks of what is gathered and scattered */
     uint32_t n_out, n_in; /* of them for each other member */
-} office;
+} role;
 
 /* Offsets that one leader serves, and where in n_out and n_in they begin. */
 typedef struct offsets {
@@ -74,12 +75,12 @@ typedef struct offsets {
     uint32_t out, in;
 } offsets;
 
-static offsets served_by(const office *o, int l)
+static offsets served_by(const role *o, int l)
 {
     return (offsets){.first = l > 0 ? l : o->L, .step = o->L};
 }
 
-static rota_block make_stays(rota_sched *s, uint32_t n)
+static rota_block make_tmps(rota_sched *s, uint32_t n)
 {
     const rota_block first = s->n_blocks;
     const uint32_t slot = s->n_slots;
@@ -89,10 +90,10 @@ static rota_block make_stays(rota_sched *s, uint32_t n)
     return first;
 }
 
-static office open_office(rota_sched *s, const rota_topo *t,
-                          const rota_leaders *leaders)
+static role role_of(rota_sched *s, const rota_topo *t,
+                    const rota_leaders *leaders)
 {
-    office o = {.home = rota_home_of(t, s->me), .leaders = leaders};
+    role o = {.home = rota_home_of(t, s->me), .leaders = leaders};
     const uint32_t others = (uint32_t)o.home.Q - 1;
 
     o.L = rota_leaders_of(t, leaders, o.home.n);
@@ -105,21 +106,21 @@ static office open_office(rota_sched *s, const rota_topo *t,
         o.n_out += rota_size_at(&o.home, i);
         o.n_in += rota_size_at(&o.home, -i);
     }
-    o.out = make_stays(s, others * o.n_out);
-    o.in = make_stays(s, others * o.n_in);
+    o.out = make_tmps(s, others * o.n_out);
+    o.in = make_tmps(s, others * o.n_in);
     return o;
 }
 
-/* Place k of another member's n stays, from first on. */
-static rota_block stay_of(const office *o, rota_block first, uint32_t n,
-                          int member, uint32_t k)
+/* Place k of another member's n temporary blocks, from first on. */
+static rota_block tmp_of(const role *o, rota_block first, uint32_t n,
+                         int member, uint32_t k)
 {
     return first + (uint32_t)(member - (member > o->home.g)) * n + k;
 }
 
 /* ---- gathering ----------------------------------------------------------- */
 
-static void emit_gather_send(rota_sched *s, const office *o, offsets served,
+static void emit_gather_send(rota_sched *s, const role *o, offsets served,
                              int leader)
 {
     const rota_home *const home = &o->home;
@@ -133,7 +134,7 @@ static void emit_gather_send(rota_sched *s, const office *o, offsets served,
                     s, rota_node_rank(home->t, rota_node_at(home, i), (int)d)));
 }
 
-static void emit_gather_recv(rota_sched *s, const office *o, offsets served,
+static void emit_gather_recv(rota_sched *s, const role *o, offsets served,
                              int member)
 {
     uint32_t k = served.out;
@@ -142,11 +143,11 @@ static void emit_gather_recv(rota_sched *s, const office *o, offsets served,
     for (int i = served.first; i < o->home.t->n_nodes; i += served.step)
         for (uint32_t d = 0; d < rota_size_at(&o->home, i); d++)
             rota_emit_block(s, ROTA_RECV,
-                            stay_of(o, o->out, o->n_out, member, k++));
+                            tmp_of(o, o->out, o->n_out, member, k++));
 }
 
 /* To the leader that serves the offsets. */
-static void emit_gather(rota_sched *s, const office *o, offsets served)
+static void emit_gather(rota_sched *s, const role *o, offsets served)
 {
     const rota_home *const home = &o->home;
     const int l = served.first % o->L;
@@ -163,8 +164,7 @@ static void emit_gather(rota_sched *s, const office *o, offsets served)
 
 /* ---- between leaders ----------------------------------------------------- */
 
-static void emit_matrix_send(rota_sched *s, const office *o, int i,
-                             uint32_t out)
+static void emit_matrix_send(rota_sched *s, const role *o, int i, uint32_t out)
 {
     const rota_home *const home = &o->home;
     const int m = rota_node_at(home, i);
@@ -175,10 +175,10 @@ static void emit_matrix_send(rota_sched *s, const office *o, int i,
             rota_emit_block(
                 s, ROTA_SEND,
                 q == home->g ? rota_src(s, rota_node_rank(home->t, m, (int)d))
-                             : stay_of(o, o->out, o->n_out, q, out + d));
+                             : tmp_of(o, o->out, o->n_out, q, out + d));
 }
 
-static void emit_matrix_recv(rota_sched *s, const office *o, int i, uint32_t in)
+static void emit_matrix_recv(rota_sched *s, const role *o, int i, uint32_t in)
 {
     const rota_home *const home = &o->home;
     const int m = rota_node_at(home, -i);
@@ -190,10 +190,10 @@ static void emit_matrix_recv(rota_sched *s, const office *o, int i, uint32_t in)
                 s, ROTA_RECV,
                 q == home->g
                     ? rota_dst(s, rota_node_rank(home->t, m, (int)origin))
-                    : stay_of(o, o->in, o->n_in, q, in + origin));
+                    : tmp_of(o, o->in, o->n_in, q, in + origin));
 }
 
-static void emit_matrices(rota_sched *s, const office *o)
+static void emit_matrices(rota_sched *s, const role *o)
 {
     if (o->l == o->L)
         return;
@@ -208,7 +208,7 @@ static void emit_matrices(rota_sched *s, const office *o)
 
 /* ---- scattering ---------------------------------------------------------- */
 
-static void emit_scatter_recv(rota_sched *s, const office *o, offsets served,
+static void emit_scatter_recv(rota_sched *s, const role *o, offsets served,
                               int leader)
 {
     const rota_home *const home = &o->home;
@@ -222,7 +222,7 @@ static void emit_scatter_recv(rota_sched *s, const office *o, offsets served,
                                            (int)origin)));
 }
 
-static void emit_scatter_send(rota_sched *s, const office *o, offsets served,
+static void emit_scatter_send(rota_sched *s, const role *o, offsets served,
                               int member)
 {
     uint32_t k = served.in;
@@ -231,10 +231,10 @@ static void emit_scatter_send(rota_sched *s, const office *o, offsets served,
     for (int i = served.first; i < o->home.t->n_nodes; i += served.step)
         for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
             rota_emit_block(s, ROTA_SEND,
-                            stay_of(o, o->in, o->n_in, member, k++));
+                            tmp_of(o, o->in, o->n_in, member, k++));
 }
 
-static void emit_scatter(rota_sched *s, const office *o, offsets served)
+static void emit_scatter(rota_sched *s, const role *o, offsets served)
 {
     const rota_home *const home = &o->home;
     const int l = served.first % o->L;
@@ -252,8 +252,8 @@ static void emit_scatter(rota_sched *s, const office *o, offsets served)
 /* ---- all together -------------------------------------------------------- */
 
 /* Gather or scatter, by what is for, or from, one node at a time. */
-static void emit_each(rota_sched *s, const office *o,
-                      void (*emit)(rota_sched *, const office *, offsets))
+static void emit_each(rota_sched *s, const role *o,
+                      void (*emit)(rota_sched *, const role *, offsets))
 {
     offsets one = {.step = o->home.t->n_nodes};
 
@@ -268,7 +268,7 @@ static void emit_each(rota_sched *s, const office *o,
 
 /* What is direct comes first, and then what is gathered: a rank may send both
  * and also what it scatters to the same other one. */
-static void emit_flow(rota_sched *s, const office *o)
+static void emit_flow(rota_sched *s, const role *o)
 {
     rota_flow_begin(s);
     rota_emit_copy(s, rota_src(s, s->me), rota_dst(s, s->me));
@@ -278,7 +278,7 @@ static void emit_flow(rota_sched *s, const office *o)
     emit_each(s, o, emit_scatter);
 }
 
-static void emit_in_turn(rota_sched *s, const office *o)
+static void emit_in_turn(rota_sched *s, const role *o)
 {
     rota_phase_begin(s, 0);
     for (int l = 0; l < o->L; l++)
@@ -295,7 +295,7 @@ static void emit_in_turn(rota_sched *s, const office *o)
 int rota_build_leaders(const rota_topo *topo, const rota_leaders *leaders,
                        rota_sched *s)
 {
-    const office o = open_office(s, topo, leaders);
+    const role o = role_of(s, topo, leaders);
 
     if (leaders->flow)
         emit_flow(s, &o);

@@ -31,9 +31,10 @@ typedef struct builder {
     rota_home home;
     const rota_crossing *c;
     int leaders;
-    bool shares;     /* blocks with the same memory go once */
-    rota_block *out; /* [c->out.n] the stay of an edge that is gathered here */
-    rota_block *in;  /* [c->in.n] likewise scattered */
+    bool shares; /* blocks with the same memory go once */
+    rota_block *
+        out; /* [c->out.n] the temporary block of an edge that is gathered here */
+    rota_block *in; /* [c->in.n] likewise scattered */
 } builder;
 
 /* ---- who does it ----------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* node.h - arithmetic of ranks, nodes and places in them, and what algorithms
- * that heed nodes have in common.
+ * that follow nodes have in common.
  *
  * Nodes are counted modulo their number: the node at offset i is i further on.
  */

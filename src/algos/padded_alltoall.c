@@ -20,13 +20,13 @@ static int build(const rota_topo *topo, const rota_params *params,
         return rota_sched_end(s);
     rota_phase_begin(s, 0);
     for (uint32_t q = 0; q < P; q++) {
-        at[q] = rota_stay(s, q, ROTA_STAY_PADDED);
+        at[q] = rota_tmp_marked(s, q, ROTA_TMP_PADDED);
         rota_emit_copy(s, rota_src(s, (int)q), at[q]);
     }
     rota_native_begin(s, ROTA_NATIVE_ALLTOALL);
     for (uint32_t q = 0; q < P; q++) {
         rota_emit_send(s, (int)q, at[q]);
-        at[q] = rota_stay(s, P + q, ROTA_STAY_PADDED);
+        at[q] = rota_tmp_marked(s, P + q, ROTA_TMP_PADDED);
         rota_emit_recv(s, (int)q, at[q]);
     }
     rota_phase_begin(s, 0);

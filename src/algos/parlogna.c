@@ -31,14 +31,14 @@ static uint32_t slot_of(int i, int r)
 }
 
 /* Where block k of index i rests after its next hop. */
-static rota_block next_stay(rota_sched *s, const rota_log_form *form,
-                            const rota_log_group *g, int i, uint32_t k)
+static rota_block next_tmp(rota_sched *s, const rota_log_form *form,
+                           const rota_log_group *g, int i, uint32_t k)
 {
     const bool all = form->copy_in || form->copy_out;
     const uint32_t slot = all ? (uint32_t)(i - 1) : slot_of(i, form->radix);
 
-    return rota_stay(s, g->first_slot + slot * g->width + k,
-                     form->padded ? ROTA_STAY_PADDED : 0);
+    return rota_tmp_marked(s, g->first_slot + slot * g->width + k,
+                           form->padded ? ROTA_TMP_PADDED : 0);
 }
 
 static int rank_of(const rota_log_group *g, int member)
@@ -67,7 +67,7 @@ static void emit_index(rota_sched *s, const rota_log_form *form,
         rota_emit_block(s, ROTA_SEND, at[k]);
     for (uint32_t k = 0; k < in; k++) {
         at[k] = last ? g->land[(uint32_t)i * g->width + k]
-                     : next_stay(s, form, g, i, k);
+                     : next_tmp(s, form, g, i, k);
         rota_emit_block(s, ROTA_RECV, at[k]);
     }
 }
@@ -114,7 +114,7 @@ static void begin(rota_sched *s, const rota_log_form *form,
         g->land[i] = rota_dst(s, (s->me + i) % P);
         if (!form->copy_in)
             continue;
-        g->at[i] = next_stay(s, form, g, i, 0);
+        g->at[i] = next_tmp(s, form, g, i, 0);
         rota_emit_copy(s, src, g->at[i]);
     }
     if (form->copy_in && P > 1)

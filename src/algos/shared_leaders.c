@@ -2,7 +2,7 @@
  * their nodes reach.
  *
  * As nmpml.c, but no rank packs for another one. What a leader sends to another
- * node lies end to end in shared stays, and so does what it receives. Every
+ * node lies end to end in shared blocks, and so does what it receives. Every
  * rank hands leaders its blocks, copying them right into those messages, and
  * takes its own out of those that have come: in the node go but flags, and all
  * ranks copy at the same time. Memory of the caller need not be shared.
@@ -13,70 +13,71 @@
  *
  * Members of a node send each other their own blocks directly, meanwhile.
  *
- * Where sizes travel with blocks no stay has a place before they come: then this
- * is nmpml.
+ * Where sizes travel with blocks no temporary block has a place before they
+ * come: then this is nmpml.
  *
  * Cost, where all N nodes have Q ranks: a node sends N-1 messages of Q Q blocks
  * to others, of each leader's (N-1)/L, rounded. In the node every rank hands
  * something to each leader, and each leader to every other rank; all of them
  * send Q-1 messages of one block. Each block for another node is copied twice,
  * at its origin and at its destination. Scratch of a leader that serves k
- * offsets: 2 k Q Q slots. Parameters: leaders.
- * Source: after [Peng21], whose leaders copy what members have in a shared heap.
+ * offsets: 2 k Q Q slots. Parameters: leaders. Source: after [Peng21], whose
+ * leaders copy what members have in a shared heap.
  */
 #include "algos/node.h"
 
 /* What a rank knows of itself. */
-typedef struct office {
+typedef struct role {
     rota_home home;
     const rota_leaders *leaders;
-    int L;               /* leaders of this node */
-    int l;               /* which of them this rank is; L if none, or if
+    int L; /* leaders of this node */
+    int l; /* which of them this rank is; L if none, or if
                                it serves no offset */
-    rota_block stays[2]; /* of a leader: the first for what leaves, comes */
-} office;
+    rota_block
+        first[2]; /* of a leader: temporary block of what leaves, comes */
+} role;
 
 /* What a leader has for offsets that it serves, one after the other: a piece of
  * each. */
 typedef struct offsets {
     int first, step, end;
     int piece;
-    rota_block out, in; /* first stays of the next offset */
+    rota_block out, in; /* first temporary blocks of the next offset */
 } offsets;
 
-static offsets served_by(const office *o, int l)
+static offsets served_by(const role *o, int l)
 {
     return (offsets){.first = l > 0 ? l : o->L,
                      .step = o->L,
                      .end = o->home.t->n_nodes,
-                     .out = o->stays[ROTA_SEND],
-                     .in = o->stays[ROTA_RECV]};
+                     .out = o->first[ROTA_SEND],
+                     .in = o->first[ROTA_RECV]};
 }
 
-static rota_block rank_at(const office *o, int i, uint32_t local)
+static rota_block rank_at(const role *o, int i, uint32_t local)
 {
     return (rota_block)rota_node_rank(o->home.t, rota_node_at(&o->home, i),
                                       (int)local);
 }
 
-static int number_of(const office *o, int l)
+static int number_of(const role *o, int l)
 {
     return rota_leader_at(o->home.t, o->leaders, o->home.n, l);
 }
 
-static rota_block make_stays(rota_sched *s, uint32_t n)
+static rota_block make_tmps(rota_sched *s, uint32_t n)
 {
     const rota_block first = s->n_blocks;
 
     for (uint32_t i = 0; i < n; i++)
-        rota_stay(s, s->n_slots, ROTA_STAY_SHARED);
+        rota_tmp_marked(s, s->n_slots, ROTA_TMP_SHARED);
     return first;
 }
 
-static office open_office(rota_sched *s, const rota_topo *t,
-                          const rota_leaders *leaders)
+static role role_of(rota_sched *s, const rota_topo *t,
+                    const rota_leaders *leaders)
 {
-    office o = {.home = rota_home_of(t, s->me), .leaders = leaders};
+    role o = {.home = rota_home_of(t, s->me), .leaders = leaders};
     uint32_t n[ROTA_N_DIRS] = {0};
 
     o.L = rota_leaders_of(t, leaders, o.home.n);
@@ -90,11 +91,11 @@ static office open_office(rota_sched *s, const rota_topo *t,
         n[ROTA_RECV] += rota_size_at(&o.home, -i) * (uint32_t)o.home.Q;
     }
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        o.stays[dir] = make_stays(s, n[dir]);
+        o.first[dir] = make_tmps(s, n[dir]);
     return o;
 }
 
-static void step_on(const office *o, offsets *at, int i)
+static void step_on(const role *o, offsets *at, int i)
 {
     at->out += rota_size_at(&o->home, i) * (rota_block)o->home.Q;
     at->in += rota_size_at(&o->home, -i) * (rota_block)o->home.Q;
@@ -108,7 +109,7 @@ typedef struct piece {
     uint32_t first, end;
 } piece;
 
-static piece piece_of(const office *o, uint32_t members, int k)
+static piece piece_of(const role *o, uint32_t members, int k)
 {
     const uint32_t most = (uint32_t)o->leaders->pieces, number = (uint32_t)k;
     const uint32_t n = most < members ? most : members;
@@ -118,12 +119,12 @@ static piece piece_of(const office *o, uint32_t members, int k)
                : (piece){members, members};
 }
 
-static piece piece_out(const office *o, const offsets *at, int i)
+static piece piece_out(const role *o, const offsets *at, int i)
 {
     return piece_of(o, rota_size_at(&o->home, i), at->piece);
 }
 
-static piece piece_in(const office *o, const offsets *at)
+static piece piece_in(const role *o, const offsets *at)
 {
     return piece_of(o, (uint32_t)o->home.Q, at->piece);
 }
@@ -133,17 +134,17 @@ static bool is_in(piece p, int q)
     return (uint32_t)q >= p.first && (uint32_t)q < p.end;
 }
 
-/* A leader's own stay for the block of member q for rank d of offset i, and for
- * that of rank origin of offset -i for member q. */
-static rota_block out_stay(const office *o, const offsets *at, piece p, int q,
-                           uint32_t d)
+/* A leader's own temporary block for the block of member q for rank d of offset
+ * i, and for that of rank origin of offset -i for member q. */
+static rota_block out_tmp(const role *o, const offsets *at, piece p, int q,
+                          uint32_t d)
 {
     return at->out + p.first * (rota_block)o->home.Q +
            (rota_block)q * (p.end - p.first) + d - p.first;
 }
 
-static rota_block in_stay(const office *o, const offsets *at, piece p, int i,
-                          int q, uint32_t origin)
+static rota_block in_tmp(const role *o, const offsets *at, piece p, int i,
+                         int q, uint32_t origin)
 {
     return at->in + p.first * rota_size_at(&o->home, -i) +
            origin * (p.end - p.first) + (rota_block)q - p.first;
@@ -152,7 +153,7 @@ static rota_block in_stay(const office *o, const offsets *at, piece p, int i,
 /* ---- handing over ------------------------------------------------------------ */
 
 /* To leader l what is for the offsets. */
-static void emit_give(rota_sched *s, const office *o, offsets at, int l)
+static void emit_give(rota_sched *s, const role *o, offsets at, int l)
 {
     rota_emit_handed(s, ROTA_SEND, o->home.ranks[number_of(o, l)]);
     for (int i = at.first; i < at.end; i += at.step) {
@@ -163,17 +164,17 @@ static void emit_give(rota_sched *s, const office *o, offsets at, int l)
 }
 
 /* Likewise, at the leader, by member q. */
-static void emit_given(rota_sched *s, const office *o, offsets at, int q)
+static void emit_given(rota_sched *s, const role *o, offsets at, int q)
 {
     rota_emit_handed(s, ROTA_RECV, o->home.ranks[q]);
     for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step) {
         const piece p = piece_out(o, &at, i);
         for (uint32_t d = p.first; d < p.end; d++)
-            rota_emit_block(s, ROTA_RECV, out_stay(o, &at, p, q, d));
+            rota_emit_block(s, ROTA_RECV, out_tmp(o, &at, p, q, d));
     }
 }
 
-static void emit_take(rota_sched *s, const office *o, offsets at, int l)
+static void emit_take(rota_sched *s, const role *o, offsets at, int l)
 {
     if (!is_in(piece_in(o, &at), o->home.g))
         return;
@@ -184,7 +185,7 @@ static void emit_take(rota_sched *s, const office *o, offsets at, int l)
                             rota_dst(s, (int)rank_at(o, -i, origin)));
 }
 
-static void emit_taken(rota_sched *s, const office *o, offsets at, int q)
+static void emit_taken(rota_sched *s, const role *o, offsets at, int q)
 {
     const piece p = piece_in(o, &at);
 
@@ -193,15 +194,14 @@ static void emit_taken(rota_sched *s, const office *o, offsets at, int q)
     rota_emit_handed(s, ROTA_SEND, o->home.ranks[q]);
     for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step)
         for (uint32_t origin = 0; origin < rota_size_at(&o->home, -i); origin++)
-            rota_emit_block(s, ROTA_SEND, in_stay(o, &at, p, i, q, origin));
+            rota_emit_block(s, ROTA_SEND, in_tmp(o, &at, p, i, q, origin));
 }
 
 /* One end of a leader's exchange with the members: member is this rank's at
  * other leaders, leader's that of other members here. */
-static void
-emit_node(rota_sched *s, const office *o, int l, offsets at,
-          void (*member)(rota_sched *, const office *, offsets, int),
-          void (*leader)(rota_sched *, const office *, offsets, int))
+static void emit_node(rota_sched *s, const role *o, int l, offsets at,
+                      void (*member)(rota_sched *, const role *, offsets, int),
+                      void (*leader)(rota_sched *, const role *, offsets, int))
 {
     if (at.first >= at.end)
         return;
@@ -213,27 +213,27 @@ emit_node(rota_sched *s, const office *o, int l, offsets at,
 }
 
 /* A leader's own blocks, to messages or from there. */
-static void emit_own(rota_sched *s, const office *o, offsets at, rota_dir dir)
+static void emit_own(rota_sched *s, const role *o, offsets at, rota_dir dir)
 {
     const int g = o->home.g;
 
     for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step) {
         const piece out = piece_out(o, &at, i), in = piece_in(o, &at);
         for (uint32_t d = out.first; dir == ROTA_SEND && d < out.end; d++)
-            rota_emit_copy(s, rank_at(o, i, d), out_stay(o, &at, out, g, d));
+            rota_emit_copy(s, rank_at(o, i, d), out_tmp(o, &at, out, g, d));
         for (uint32_t origin = 0; dir == ROTA_RECV && is_in(in, g) &&
                                   origin < rota_size_at(&o->home, -i);
              origin++)
-            rota_emit_copy(s, in_stay(o, &at, in, i, g, origin),
+            rota_emit_copy(s, in_tmp(o, &at, in, i, g, origin),
                            rota_dst(s, (int)rank_at(o, -i, origin)));
     }
 }
 
 /* ---- between leaders --------------------------------------------------------- */
 
-/* A message of n stays that lie end to end, with the leader on the node at offset
- * there that serves offset i. */
-static void emit_matrix(rota_sched *s, const office *o, rota_dir dir, int there,
+/* A message of n temporary blocks that lie end to end, with the leader on the
+ * node at offset there that serves offset i. */
+static void emit_matrix(rota_sched *s, const role *o, rota_dir dir, int there,
                         int i, rota_block first, uint32_t n)
 {
     const rota_home *const home = &o->home;
@@ -247,17 +247,17 @@ static void emit_matrix(rota_sched *s, const office *o, rota_dir dir, int there,
         rota_emit_block(s, dir, first + k);
 }
 
-static void emit_matrices(rota_sched *s, const office *o, offsets at,
+static void emit_matrices(rota_sched *s, const role *o, offsets at,
                           rota_dir dir)
 {
     for (int i = at.first; i < at.end; step_on(o, &at, i), i += at.step) {
         const piece out = piece_out(o, &at, i), in = piece_in(o, &at);
         if (dir == ROTA_SEND)
-            emit_matrix(s, o, dir, i, i, out_stay(o, &at, out, 0, out.first),
+            emit_matrix(s, o, dir, i, i, out_tmp(o, &at, out, 0, out.first),
                         (out.end - out.first) * (uint32_t)o->home.Q);
         else
             emit_matrix(s, o, dir, -i, i,
-                        in_stay(o, &at, in, i, (int)in.first, 0),
+                        in_tmp(o, &at, in, i, (int)in.first, 0),
                         (in.end - in.first) * rota_size_at(&o->home, -i));
     }
 }
@@ -266,7 +266,7 @@ static void emit_matrices(rota_sched *s, const office *o, offsets at,
 
 /* A rank that leads nobody has two phases, in the first of which it waits for
  * nobody. */
-static void emit_in_turn(rota_sched *s, const office *o)
+static void emit_in_turn(rota_sched *s, const role *o)
 {
     const bool leads = o->l < o->L;
     const offsets mine = served_by(o, o->l);
@@ -290,7 +290,7 @@ static void emit_in_turn(rota_sched *s, const office *o)
 }
 
 /* What leaves for one offset, a piece of it, or what comes from there. */
-static void emit_one(rota_sched *s, const office *o, const offsets *one,
+static void emit_one(rota_sched *s, const role *o, const offsets *one,
                      rota_dir dir)
 {
     const bool leads = one->first % o->L == o->l, sent = dir == ROTA_SEND;
@@ -307,7 +307,7 @@ static void emit_one(rota_sched *s, const office *o, const offsets *one,
         emit_matrices(s, o, *one, dir);
 }
 
-static void emit_each(rota_sched *s, const office *o, rota_dir dir)
+static void emit_each(rota_sched *s, const role *o, rota_dir dir)
 {
     offsets one = served_by(o, o->l);
 
@@ -323,7 +323,7 @@ static void emit_each(rota_sched *s, const office *o, rota_dir dir)
 
 /* A rank fills its part of one message after the other, its own or another
  * leader's. What is direct comes first: a pair of ranks may have both. */
-static void emit_flow(rota_sched *s, const office *o)
+static void emit_flow(rota_sched *s, const role *o)
 {
     rota_flow_begin(s);
     rota_emit_members(s, &o->home);
@@ -343,7 +343,7 @@ int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
 
     if (params->told)
         return rota_build_leaders(topo, &leaders, s);
-    const office o = open_office(s, topo, &leaders);
+    const role o = role_of(s, topo, &leaders);
     if (flow)
         emit_flow(s, &o);
     else

@@ -101,7 +101,8 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, node);
         return v;
     }
-    /* On large nodes a few leaders have schedules of millions of stays. */
+    /* On large nodes a few leaders have schedules of millions of temporary
+     * blocks. */
     add_powers(&v, node > LARGE ? MOST / 2 : 1,
                node < MOST ? node + 1 : MOST + 1);
     return v;

@@ -96,8 +96,9 @@ static void count_path(const counter *k, int peer, double bytes, double n[])
     *most = rota_larger(*most, rota_larger(k->toward[to], *across));
 }
 
-/* The rank that does not lend stays copies every block; beyond a domain that
- * takes as much as one of the two copies of a message that goes there. */
+/* The rank that does not lend temporary blocks copies every block; beyond a
+ * domain that takes as much as one of the two copies of a message that goes
+ * there. */
 static void count_handed(const counter *k, rota_dir dir, uint32_t m,
                          rota_link link, double how_often, double bytes,
                          double n[])
@@ -129,13 +130,13 @@ static bool is_packed(const counter *k, const rota_block item[], uint32_t n)
 static double expect_message(const counter *k, const rota_msg *m,
                              const rota_block item[], double *how_often)
 {
-    const rota_block stays = rota_stays(k->s);
+    const rota_block first_tmp = rota_first_tmp(k->s);
     double bytes = 0, none = 1;
 
     for (uint32_t i = m[0].first; i < m[1].first; i++) {
         bytes += k->bytes[item[i]];
         if (k->bytes[item[i]] > 0)
-            none *= item[i] < stays || rota_block_is_padded(k->s, item[i])
+            none *= item[i] < first_tmp || rota_block_is_padded(k->s, item[i])
                         ? 0
                         : 1 - k->how->density;
     }
@@ -326,7 +327,7 @@ static void count_flow_copies(const counter *k, uint32_t phase, rota_dir dir,
 
     for (uint32_t i = p->copy; i < p[1].copy; i++) {
         const rota_copy *const copy = &k->s->copy[i];
-        const bool taken = copy->to >= rota_stays(k->s);
+        const bool taken = copy->to >= rota_first_tmp(k->s);
         if (taken != (dir == ROTA_SEND))
             continue;
         n[ROTA_TERM_COPIED_BLOCK]++;

@@ -75,7 +75,7 @@ static double *expect_sizes(const rota_wanted *w, const rota_sched *s)
                                               : w->stats.mean;
     if (!bytes || w->what.kind != ROTA_FIXED)
         return bytes;
-    for (rota_block b = rota_stays(s); s->crossing && b < s->n_blocks; b++)
+    for (rota_block b = rota_first_tmp(s); s->crossing && b < s->n_blocks; b++)
         bytes[b] =
             (double)rota_crossing_bytes(s->crossing, rota_block_slot(s, b));
     for (int i = 0; i < s->n_send; i++)

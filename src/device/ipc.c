@@ -283,7 +283,7 @@ int rota_ipc_rebase(rota_exec *x, const char *base)
 }
 
 int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
-                  rota_ipc_card *card)
+                  rota_ipc_address *address)
 {
     struct rota_ipc *const g = calloc(1, sizeof *g);
 
@@ -302,10 +302,10 @@ int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
     ROTA_TRY(take_mark(g, &g->ready));
     ROTA_TRY(take_mark(g, &g->taken));
     ROTA_TRY(rota_ipc_rebase(x, x->base[ROTA_SRC]));
-    *card = (rota_ipc_card){.sends = sends_any(x),
-                            .memory = g->sent.handle,
-                            .ready = g->ready->handle,
-                            .taken = g->taken->handle};
+    *address = (rota_ipc_address){.sends = sends_any(x),
+                                  .memory = g->sent.handle,
+                                  .ready = g->ready->handle,
+                                  .taken = g->taken->handle};
     return MPI_SUCCESS;
 }
 
@@ -319,7 +319,7 @@ static int open_mark(const struct rota_ipc *g, const rota_handle *handle,
     return MPI_SUCCESS;
 }
 
-int rota_ipc_open(rota_exec *x, const rota_ipc_card cards[])
+int rota_ipc_open(rota_exec *x, const rota_ipc_address addresses[])
 {
     struct rota_ipc *const g = ipc_of(x);
 
@@ -327,10 +327,10 @@ int rota_ipc_open(rota_exec *x, const rota_ipc_card cards[])
         peer *const p = &g->peer[q];
         if (q == x->s->me)
             continue;
-        if (cards[q].sends)
-            ROTA_TRY(open_memory(g, &cards[q].memory, &p->window[0]));
-        ROTA_TRY(open_mark(g, &cards[q].ready, &p->ready));
-        ROTA_TRY(open_mark(g, &cards[q].taken, &p->taken));
+        if (addresses[q].sends)
+            ROTA_TRY(open_memory(g, &addresses[q].memory, &p->window[0]));
+        ROTA_TRY(open_mark(g, &addresses[q].ready, &p->ready));
+        ROTA_TRY(open_mark(g, &addresses[q].taken, &p->taken));
     }
     return MPI_SUCCESS;
 }

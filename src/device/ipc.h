@@ -32,10 +32,10 @@ typedef struct rota_ipc_place {
 } rota_ipc_place;
 
 /* What ranks tell each other when a plan is made. */
-typedef struct rota_ipc_card {
+typedef struct rota_ipc_address {
     bool sends; /* it has bytes to send: memory is set */
     rota_handle memory, ready, taken;
-} rota_ipc_card;
+} rota_ipc_address;
 
 /* The allocation that holds all of P blocks. Returns NULL, or why other
  * processes cannot open it. At least one block has bytes. */
@@ -43,11 +43,12 @@ const char *rota_ipc_share(const rota_device *device, int P, const char *base,
                            const size_t bytes[], const ptrdiff_t offset[],
                            rota_allocation *allocation);
 
-/* Let all messages of x, which are of one block each, go this way: all ranks are
- * in x->node, and are to open each other's cards. queue is borrowed. Local. */
+/* Let all messages of x, which are of one block each, go this way: all ranks
+ * are in x->node, and are to open each other's addresses. queue is borrowed.
+ * Local. */
 int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
-                  rota_ipc_card *card);
-int rota_ipc_open(rota_exec *x, const rota_ipc_card cards[]); /* [P] */
+                  rota_ipc_address *address);
+int rota_ipc_open(rota_exec *x, const rota_ipc_address addresses[]); /* [P] */
 
 /* Waits for the queue; there may be none of it. */
 void rota_ipc_free(rota_exec *x);

@@ -1,7 +1,7 @@
 /* staging.c - see staging.h. */
 #include "device/staging.h"
 #include "device/ipc.h"
-#include "exec/late.h"
+#include "exec/varlen.h"
 #include "exec/waiting.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { MOST_MARKS = 32 };
 enum { PAGE = 4096 };
 
 /* The host's copy of one side. */
-typedef struct mirror {
+typedef struct bounce {
     bool on;
     char *base;        /* the caller's memory */
     ptrdiff_t *offset; /* [n_send] or [n_recv] of the blocks in it */
@@ -26,7 +26,7 @@ typedef struct mirror {
     char *memory;
     size_t room;
     bool pinned;
-} mirror;
+} bounce;
 
 /* The end of a piece of the line: a mark, and how many blocks are here when it
  * is passed. */
@@ -39,7 +39,7 @@ struct rota_staging {
     rota_hooks hooks; /* first: the executor has its address */
     const rota_device *device;
     rota_queue *queue;
-    mirror side[2]; /* by ROTA_SRC and ROTA_DST */
+    bounce side[2]; /* by ROTA_SRC and ROTA_DST */
     bool straight;  /* see rota_staging_make */
 
     uint32_t *line; /* [n_line] send blocks, each once */
@@ -116,7 +116,7 @@ static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 {
     const rota_phase *const phase = &x->s->phase[p];
     bool by_message =
-        !phase->native && !phase->flow && !(phase->sparse && x->collect);
+        !phase->native && !phase->flow && !(phase->sparse && x->counts_unknown);
     uint32_t enter = 0, all;
 
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
@@ -174,7 +174,7 @@ static int make_sides(const rota_exec *x)
 
     g->arrived = calloc(n_blocks(x, ROTA_DST) + 1, sizeof *g->arrived);
     for (int i = 0; i < 2; i++) {
-        mirror *const m = &g->side[i];
+        bounce *const m = &g->side[i];
         m->offset =
             malloc((n_blocks(x, (rota_region)i) + 1) * sizeof *m->offset);
     }
@@ -207,7 +207,7 @@ int rota_staging_open(rota_exec *x, const rota_device *device,
     return err;
 }
 
-static void free_memory(struct rota_staging *g, mirror *m)
+static void free_memory(struct rota_staging *g, bounce *m)
 {
     if (m->pinned)
         g->device->unpin(g->queue, m->memory);
@@ -241,9 +241,9 @@ void rota_staging_free(rota_exec *x)
     x->hooks = NULL;
 }
 
-/* ---- mirrors ------------------------------------------------------------------- */
+/* ---- bounce buffers ----------------------------------------------------------- */
 
-static int make_room(struct rota_staging *g, mirror *m, size_t bytes)
+static int make_room(struct rota_staging *g, bounce *m, size_t bytes)
 {
     const size_t half = m->room + m->room / 2;
     const size_t wanted = bytes > half ? bytes : half;
@@ -284,13 +284,13 @@ static void cut_line(rota_exec *x)
     uint32_t first = 0;
 
     for (uint32_t i = 0; i < g->n_line; i++)
-        total += rota_late_bytes(x->bytes[g->line[i]]);
+        total += rota_varlen_bytes(x->bytes[g->line[i]]);
     const size_t share = total / (MOST_MARKS - 1) + 1;
     const size_t piece = share > PIECE ? share : PIECE;
     memcpy(g->queued, g->line, g->n_line * sizeof *g->line);
     g->n_stops = 0;
     for (uint32_t i = 0; i < g->n_line; i++) {
-        since += rota_late_bytes(x->bytes[g->line[i]]);
+        since += rota_varlen_bytes(x->bytes[g->line[i]]);
         if (since < piece && i + 1 < g->n_line)
             continue;
         g->stop[g->n_stops++].n = i + 1;
@@ -313,15 +313,15 @@ static size_t place_blocks(rota_exec *x, rota_region region)
     for (uint32_t i = 0; i < n; i++) {
         const rota_block b = sends ? g->queued[i] : rota_dst(x->s, (int)i);
         x->offset[b] = (ptrdiff_t)at;
-        at += rota_late_bytes(x->bytes[b]);
+        at += rota_varlen_bytes(x->bytes[b]);
     }
     return at;
 }
 
-int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
+int rota_staging_bounce(rota_exec *x, rota_region region, char *base,
                         const ptrdiff_t offset[], const rota_types *types)
 {
-    mirror *const m = &staging_of(x)->side[region];
+    bounce *const m = &staging_of(x)->side[region];
 
     memcpy(m->offset, offset, n_blocks(x, region) * sizeof *offset);
     if (region == ROTA_SRC)
@@ -336,12 +336,12 @@ int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
     return MPI_SUCCESS;
 }
 
-void rota_staging_unmirror(rota_exec *x)
+void rota_staging_unbounce(rota_exec *x)
 {
     staging_of(x)->side[ROTA_SRC].on = staging_of(x)->side[ROTA_DST].on = false;
 }
 
-bool rota_staging_mirrors(const rota_exec *x, rota_region region)
+bool rota_staging_bounces(const rota_exec *x, rota_region region)
 {
     return x->hooks && staging_of(x)->side[region].on;
 }
@@ -360,7 +360,7 @@ void rota_staging_set_stream(rota_exec *x, bool follow, void *stream)
 
 size_t rota_staging_bytes(const rota_exec *x, bool *pinned)
 {
-    const mirror *const side = staging_of(x)->side;
+    const bounce *const side = staging_of(x)->side;
 
     *pinned = (side[0].pinned || side[0].room == 0) &&
               (side[1].pinned || side[1].room == 0);
@@ -379,7 +379,7 @@ void rota_staging_times(const rota_exec *x, double *down, double *exchange,
 
 /* ---- down ---------------------------------------------------------------------- */
 
-static bool is_plain(const mirror *m, uint32_t block)
+static bool is_plain(const bounce *m, uint32_t block)
 {
     return rota_type_is_bytes(rota_types_at(&m->types, block));
 }
@@ -390,13 +390,13 @@ static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
                            size_t *bytes)
 {
     const struct rota_staging *const g = staging_of(x);
-    const mirror *const m = &g->side[ROTA_SRC];
+    const bounce *const m = &g->side[ROTA_SRC];
     const rota_block first = g->queued[i];
 
-    *bytes = rota_late_bytes(x->bytes[first]);
+    *bytes = rota_varlen_bytes(x->bytes[first]);
     for (i++; i < end && is_plain(m, first); i++) {
         const rota_block b = g->queued[i];
-        const size_t more = rota_late_bytes(x->bytes[b]);
+        const size_t more = rota_varlen_bytes(x->bytes[b]);
         if (more > 0 && (!is_plain(m, b) ||
                          m->offset[b] != m->offset[first] + (ptrdiff_t)*bytes))
             break;
@@ -415,7 +415,7 @@ static int put_last(struct rota_staging *g)
 static int copy_line(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
-    const mirror *const m = &g->side[ROTA_SRC];
+    const bounce *const m = &g->side[ROTA_SRC];
     uint32_t i = 0;
 
     for (int s = 0; s < g->n_stops; s++) {
@@ -446,7 +446,7 @@ int rota_staging_begin(rota_exec *x)
         ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
     if (x->handover)
         return rota_ipc_begin(x);
-    /* What is not mirrored is MPI's as soon as the stream has got here. */
+    /* What has no bounce buffer is MPI's as soon as the stream has got here. */
     if (g->follow && !(g->side[ROTA_SRC].on && g->side[ROTA_DST].on))
         ROTA_TRY(put_last(g));
     return g->side[ROTA_SRC].on ? copy_line(x) : MPI_SUCCESS;
@@ -519,7 +519,7 @@ int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may)
 static char *place_of(const rota_exec *x, rota_block b)
 {
     const rota_region region = rota_block_region(x->s, b);
-    const mirror *const m = &staging_of(x)->side[region];
+    const bounce *const m = &staging_of(x)->side[region];
 
     return m->on ? m->base + m->offset[rota_block_slot(x->s, b)]
                  : x->base[region] + x->offset[b];
@@ -528,7 +528,7 @@ static char *place_of(const rota_exec *x, rota_block b)
 int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
 {
     struct rota_staging *const g = staging_of(x);
-    const size_t bytes = rota_late_bytes(x->bytes[k->from]);
+    const size_t bytes = rota_varlen_bytes(x->bytes[k->from]);
 
     *taken = is_straight(x, k);
     if (!*taken || bytes == 0)
@@ -548,7 +548,7 @@ int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
 static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
 {
     struct rota_staging *const g = staging_of(x);
-    const mirror *const m = &g->side[ROTA_DST];
+    const bounce *const m = &g->side[ROTA_DST];
     const rota_block b = rota_dst(x->s, (int)q);
 
     return rota_device_unpack(rota_types_at(&m->types, q), g->device, g->queue,
@@ -560,7 +560,7 @@ static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
 static int copy_arrived(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
-    const mirror *const m = &g->side[ROTA_DST];
+    const bounce *const m = &g->side[ROTA_DST];
     const uint32_t n = (uint32_t)x->s->n_recv;
 
     for (uint32_t q = 0; q < n && g->waiting > 0; q++) {
@@ -571,7 +571,7 @@ static int copy_arrived(rota_exec *x)
                 (is_plain(m, first) && is_plain(m, q) &&
                  m->offset[q] == m->offset[first] + (ptrdiff_t)bytes))) {
             g->arrived[q] = false;
-            bytes += rota_late_bytes(x->bytes[rota_dst(x->s, (int)q)]);
+            bytes += rota_varlen_bytes(x->bytes[rota_dst(x->s, (int)q)]);
             q++;
         }
         if (q == first)
@@ -583,8 +583,8 @@ static int copy_arrived(rota_exec *x)
     return put_last(g);
 }
 
-/* Block b lies where it belongs, if it is one that the caller is to have. Stays
- * in the receive buffer have numbers of their own. */
+/* Block b lies where it belongs, if it is one that the caller is to have.
+ * Temporary blocks in the receive buffer have numbers of their own. */
 static void note_arrival(rota_exec *x, rota_block b, size_t bytes)
 {
     struct rota_staging *const g = staging_of(x);
@@ -602,7 +602,7 @@ int rota_staging_arrived(rota_exec *x, uint32_t m)
     if (!staging_of(x)->side[ROTA_DST].on)
         return MPI_SUCCESS;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        note_arrival(x, l->item[i], rota_late_bytes(x->bytes[l->item[i]]));
+        note_arrival(x, l->item[i], rota_varlen_bytes(x->bytes[l->item[i]]));
     return staging_of(x)->waiting >= PIECE ? copy_arrived(x) : MPI_SUCCESS;
 }
 
@@ -654,8 +654,8 @@ int rota_staging_deliver(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
 
-    for (rota_block b = rota_dst(x->s, 0); b < rota_stays(x->s); b++)
-        note_arrival(x, b, rota_late_bytes(x->bytes[b]));
+    for (rota_block b = rota_dst(x->s, 0); b < rota_first_tmp(x->s); b++)
+        note_arrival(x, b, rota_varlen_bytes(x->bytes[b]));
     if (g->waiting > 0)
         ROTA_TRY(copy_arrived(x));
     if (g->follow)

@@ -1,18 +1,18 @@
 /* staging.h - blocks in memory of a device, exchanged by way of the host.
  *
  * Whatever the executor does, it does to memory of the host. A side of the
- * exchange that lies on a device is mirrored there: send blocks are copied down
- * when a run starts, receive blocks are copied up when they have arrived, by a
- * queue of the device's, while messages travel.
+ * exchange that lies on a device has a bounce buffer there: send blocks are
+ * copied down when a run starts, receive blocks are copied up when they have
+ * arrived, by a queue of the device's, while messages travel.
  *
  * Send blocks stand in line in the order in which the schedule reads them, and
  * come in that order, piece by piece. So how far the line has got says which
  * messages may leave and which phases may begin. What may leave before all of a
- * phase is here are messages of send blocks alone, since nothing is written where
- * they lie; other phases wait for all that they read.
+ * phase is here are messages of send blocks alone, since nothing is written
+ * where they lie; other phases wait for all that they read.
  *
- * Without mirrors it is the order of the queue that is kept here, for copies on
- * the device and those between devices (ipc.h).
+ * Without bounce buffers it is the order of the queue that is kept here, for
+ * copies on the device and those between devices (ipc.h).
  */
 #ifndef ROTA_STAGING_H
 #define ROTA_STAGING_H
@@ -30,20 +30,21 @@ int rota_staging_make(rota_exec *x, const rota_device *device,
 /* Waits for copies that are under way; there may be no staging. */
 void rota_staging_free(rota_exec *x);
 
-/* Mirror the blocks of region ROTA_SRC or ROTA_DST, which lie at base + offset[q]
- * as their types say and have the sizes in x->bytes: from now on the region is a
- * mirror's, of plain bytes. May wait for copies and allocates if the blocks need
- * more room than before. offset: [P], copied. types: of which the layouts
- * are known; borrowed. */
-int rota_staging_mirror(rota_exec *x, rota_region region, char *base,
+/* A bounce buffer for the blocks of region ROTA_SRC or ROTA_DST, which lie at
+ * base + offset[q] as their types say and have the sizes in x->bytes: from now
+ * on the region is a bounce buffer's, of plain bytes. May wait for copies and
+ * allocates if the blocks need more room than before. offset: [P], copied.
+ * types: of which the layouts are known; borrowed. */
+int rota_staging_bounce(rota_exec *x, rota_region region, char *base,
                         const ptrdiff_t offset[], const rota_types *types);
 
-/* No region is mirrored any more; the owner sets x as it was. */
-void rota_staging_unmirror(rota_exec *x);
+/* No region has a bounce buffer any more; the owner sets x as it was. */
+void rota_staging_unbounce(rota_exec *x);
 
-bool rota_staging_mirrors(const rota_exec *x, rota_region region);
+bool rota_staging_bounces(const rota_exec *x, rota_region region);
 
-/* The caller's blocks of regions that are mirrored lie at other bases. */
+/* The caller's blocks of regions that have bounce buffers lie at other bases.
+ */
 void rota_staging_rebase(rota_exec *x, char *src, char *dst);
 
 /* Copies come after what is in this stream of the user's when a run starts, and
@@ -51,7 +52,7 @@ void rota_staging_rebase(rota_exec *x, char *src, char *dst);
  * copies are queued, not when they are made. */
 void rota_staging_set_stream(rota_exec *x, bool follow, void *stream);
 
-/* Bytes of mirrors; are all of them page-locked? */
+/* Bytes of bounce buffers; are all of them page-locked? */
 size_t rota_staging_bytes(const rota_exec *x, bool *pinned);
 
 /* Microseconds of the last run: until the last send block had come, until the
@@ -59,8 +60,8 @@ size_t rota_staging_bytes(const rota_exec *x, bool *pinned);
 void rota_staging_times(const rota_exec *x, double *down, double *exchange,
                         double *up);
 
-/* All receive blocks lie in the mirror, x is inactive: copy them up and, unless
- * there is a stream to see to that, wait until they are there. */
+/* All receive blocks lie in the bounce buffer, x is inactive: copy them up and,
+ * unless there is a stream to see to that, wait until they are there. */
 int rota_staging_deliver(rota_exec *x);
 
 /* ---- for staged.c ----------------------------------------------------------- */

@@ -1,9 +1,9 @@
 /* bind.c - from a schedule to memory and requests. */
 #include "exec/exec.h"
-#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/program.h"
 #include "exec/transport/sparse.h"
+#include "exec/varlen.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -181,7 +181,7 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
                 !s->phase[phase].flow &&
                 shares_place(x, item, n, use->by[!dir], use->n[!dir]);
             const bool apart =
-                !w->late && !rota_message_is_handed(x, (rota_dir)dir, m) &&
+                !w->varlen && !rota_message_is_handed(x, (rota_dir)dir, m) &&
                 (!end_to_end(x, item, n) || shares || is_typed(x, w, item[0]));
             w->gathered = apart && !shares && w->via->needs_mpi &&
                           may_gather(x, item, n, bytes);
@@ -276,8 +276,8 @@ static void choose_kinds(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
             rota_op *const op = &x->program.op[dir][m];
-            if (op->late)
-                op->kind = ROTA_OP_LATE;
+            if (op->varlen)
+                op->kind = ROTA_OP_VARLEN;
             else if (!op->via->needs_mpi && x->handover)
                 op->kind = ROTA_OP_HANDOVER;
             else if (op->packed || rota_message_is_handed(x, (rota_dir)dir, m))
@@ -293,7 +293,7 @@ static int bind(rota_exec *x)
 {
     ROTA_TRY(make_ops(x));
     if (x->metadata != ROTA_META_ONCE)
-        ROTA_TRY(rota_late_bind(x));
+        ROTA_TRY(rota_varlen_bind(x));
     ROTA_TRY(make_area(x));
     choose_kinds(x);
     for (int i = 0; i < ROTA_N_TRANSPORTS; i++)
@@ -314,7 +314,7 @@ void rota_exec_unbind(rota_exec *x)
 {
     for (int i = 0; i < ROTA_N_TRANSPORTS; i++)
         rota_transports[i]->release(x);
-    rota_late_unbind(x);
+    rota_varlen_unbind(x);
     rota_program_free(x);
     rota_sparse_free(x);
     if (x->handover)

@@ -30,9 +30,9 @@ typedef enum rota_op_kind {
                          By MPI: or MPI finds it by a datatype */
     ROTA_OP_VARYING,  /* one block of plain bytes, known when a run starts */
     ROTA_OP_GATHERED, /* is packed and unpacked on the way */
-    ROTA_OP_TYPED, /* elements of datatypes whose layouts are known: is packed
+    ROTA_OP_TYPED,  /* elements of datatypes whose layouts are known: is packed
                          and unpacked in parts, or copied as it lies */
-    ROTA_OP_LATE,  /* tells the sizes of its blocks (late.h) */
+    ROTA_OP_VARLEN, /* tells the sizes of its blocks (varlen.h) */
     ROTA_OP_HANDOVER, /* is told of, and taken from where it lies (hooks.h) */
 } rota_op_kind;
 
@@ -71,13 +71,13 @@ typedef struct rota_transport {
 typedef struct rota_op {
     const rota_transport *via;
     rota_op_kind kind;
-    bool packed;            /* goes through the packing area */
-    bool typed;             /* it is one of elements whose layouts are known */
-    bool gathered;          /* its blocks are described by type */
-    bool persistent;        /* request[] holds a persistent request for it */
-    size_t stage;           /* if packed: offset of its place in the area */
-    MPI_Datatype type;      /* from MPI_BOTTOM, if gathered */
-    struct rota_late *late; /* if it tells sizes; else NULL */
+    bool packed;       /* goes through the packing area */
+    bool typed;        /* it is one of elements whose layouts are known */
+    bool gathered;     /* its blocks are described by type */
+    bool persistent;   /* request[] holds a persistent request for it */
+    size_t stage;      /* if packed: offset of its place in the area */
+    MPI_Datatype type; /* from MPI_BOTTOM, if gathered */
+    struct rota_varlen *varlen; /* if it tells sizes; else NULL */
 } rota_op;
 
 /* Messages of a step that have one direction, transport and kind. */
@@ -167,7 +167,7 @@ typedef struct rota_arrivals {
 
 /* Tags of no plan: 0 to 3 on a communicator, of which the last two carry
  * nothing, so that looking for messages there finds none. */
-enum { ROTA_TAG_AGREE, ROTA_TAG_CARD, ROTA_TAG_NOTHING };
+enum { ROTA_TAG_AGREE, ROTA_TAG_ADDRESS, ROTA_TAG_NOTHING };
 
 struct rota_exec {
     /* Set by the owner before rota_exec_bind. */
@@ -190,7 +190,8 @@ struct rota_exec {
     rota_types types[ROTA_N_REGIONS]; /* of blocks by slot; borrowed */
     bool own_types;                   /* as in rota_problem */
     char *base[ROTA_N_REGIONS];
-    size_t *bytes;     /* [n_blocks], the owner's; scratch is late if !fixed */
+    size_t *
+        bytes; /* [n_blocks], the owner's; of scratch: known in the run if !fixed */
     ptrdiff_t *offset; /* [n_blocks] from the region's base, the owner's */
     bool fixed;        /* bytes and offset will not change any more */
     bool by_datatype;  /* fixed: let MPI gather blocks instead of packing */
@@ -200,9 +201,9 @@ struct rota_exec {
                                          its receiver knows, by the receive
                                          block of that number; the owner's
                                          (rota_sizes_landing). NULL: none */
-    bool collect;  /* sizes of receive blocks are not known before a run:
+    bool counts_unknown; /* sizes of receive blocks are not known before a run:
                          blocks stay in arrivals, for the owner to collect */
-    bool stage_in; /* in place: send blocks are first copied from the
+    bool stage_in;       /* in place: send blocks are first copied from the
                           receive buffer; base[ROTA_SRC] is the plan's own */
 
     /* Made when it is bound; the last five only where they are needed. */

@@ -15,10 +15,10 @@
  *
  * Messages are counted here from the first one of the phase and direction.
  */
-#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/program.h"
 #include "exec/steps.h"
+#include "exec/varlen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,7 +267,7 @@ static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
     flow *const f = step->own;
 
     do {
-        int err = rota_late_reserve_one(x, step->phase->msg[ROTA_SEND] + m);
+        int err = rota_varlen_reserve_one(x, step->phase->msg[ROTA_SEND] + m);
         if (rota_status_postpone(&x->status, &err)) {
             f->held[f->n_held++] = m;
             return MPI_SUCCESS;

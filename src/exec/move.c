@@ -1,7 +1,7 @@
 /* move.c - see move.h. */
 #include "exec/move.h"
-#include "exec/late.h"
 #include "exec/strided.h"
+#include "exec/varlen.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
     size_t bytes = 0;
 
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        bytes += rota_late_bytes(x->bytes[l->item[i]]);
+        bytes += rota_varlen_bytes(x->bytes[l->item[i]]);
     return bytes;
 }
 
@@ -89,7 +89,7 @@ int rota_message_pack(const rota_exec *x, uint32_t m, char *packed)
     const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
 
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        const size_t bytes = rota_late_bytes(x->bytes[l->item[i]]);
+        const size_t bytes = rota_varlen_bytes(x->bytes[l->item[i]]);
         if (bytes > 0)
             ROTA_TRY(rota_block_pack(x, l->item[i], packed));
         packed += bytes;

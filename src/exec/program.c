@@ -53,7 +53,7 @@ static void write_group(const rota_exec *x, const rota_phase *phase,
 /* An exchange collects blocks later, from where they are. */
 static bool is_made(const rota_exec *x, const rota_copy *k)
 {
-    return !x->collect || rota_block_region(x->s, k->to) != ROTA_DST;
+    return !x->counts_unknown || rota_block_region(x->s, k->to) != ROTA_DST;
 }
 
 static bool is_plain(const rota_exec *x, const rota_copy *k)
@@ -128,7 +128,7 @@ static const rota_step_kind *kind_of(const rota_exec *x,
 {
     if (phase->native)
         return &rota_step_collective;
-    if (phase->sparse && x->collect)
+    if (phase->sparse && x->counts_unknown)
         return x->arrivals ? &rota_step_consensus : &rota_step_sparse;
     if (phase->flow)
         return &rota_step_flow;
@@ -155,7 +155,7 @@ bool rota_step_is_at_once(const rota_step *step)
     return step->kind == &rota_step_bulk || step->kind == &rota_step_collective;
 }
 
-/* Does the phase receive into shared stays what is not handed over? */
+/* Does the phase receive into shared blocks what is not handed over? */
 static bool fills_shared(const rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)

@@ -25,7 +25,7 @@ void rota_program_rebase(rota_exec *x);
 static inline bool rota_phase_is_whole(const rota_exec *x,
                                        const rota_phase *phase)
 {
-    return phase->native || (phase->sparse && x->collect);
+    return phase->native || (phase->sparse && x->counts_unknown);
 }
 
 /* Is message m handed over, by what carries it? */

@@ -77,9 +77,9 @@ static bool make_thread(void)
 
 bool rota_progress_hold(void)
 {
-    rota_arena_card card;
+    rota_arena_address address;
 
-    if (rota_arena_open(&card) != MPI_SUCCESS)
+    if (rota_arena_open(&address) != MPI_SUCCESS)
         rota_fail_clear();
     pthread_mutex_lock(&hold_lock);
     const bool there = holders > 0 || make_thread();

@@ -1,9 +1,9 @@
 /* run.c - see run.h. */
 #include "exec/run.h"
-#include "exec/late.h"
 #include "exec/steps.h"
 #include "exec/trace.h"
 #include "exec/transport/lines.h"
+#include "exec/varlen.h"
 
 static void end_run(rota_exec *x)
 {
@@ -18,7 +18,7 @@ ROTA_RARE static int make_room(rota_exec *x, const rota_step *step)
     int err = MPI_SUCCESS;
 
     if (step->phase && !step->phase->flow)
-        err = rota_late_reserve(x, step->phase);
+        err = rota_varlen_reserve(x, step->phase);
     rota_status_postpone(&x->status, &err);
     return err;
 }

@@ -14,7 +14,7 @@ extern const rota_step_kind rota_step_sparse;     /* sparse.c */
 /* Is all that the step does posted when it is entered, so that MPI moves it on by
  * itself? */
 bool rota_step_is_at_once(const rota_step *step);
-/* lent.c: before a rank receives into shared stays, all that it handed on has
+/* lent.c: before a rank receives into shared blocks, all that it handed on has
  * been taken; and what comes last: others may write to them again. */
 extern const rota_step_kind rota_step_reclaim;
 extern const rota_step_kind rota_step_finish;

@@ -16,7 +16,7 @@ typedef enum rota_trace_kind {
     ROTA_TRACE_RUN,
     ROTA_TRACE_STEP,
     ROTA_TRACE_COPY,    /* from block to block of the rank */
-    ROTA_TRACE_GATHER,  /* to stays of another rank */
+    ROTA_TRACE_GATHER,  /* to temporary blocks of another rank */
     ROTA_TRACE_SCATTER, /* from there */
     ROTA_TRACE_PACK,    /* for a message within the node */
     ROTA_TRACE_UNPACK,

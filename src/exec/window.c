@@ -50,7 +50,7 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
 
-    return op->via->needs_mpi && op->kind != ROTA_OP_LATE &&
+    return op->via->needs_mpi && op->kind != ROTA_OP_VARLEN &&
            x->program.request[dir][m] == MPI_REQUEST_NULL;
 }
 
@@ -87,7 +87,7 @@ static bool is_by_mpi(const rota_exec *x, const rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_batches; i++)
         if (!step->batch[i].via->needs_mpi ||
-            step->batch[i].kind == ROTA_OP_LATE)
+            step->batch[i].kind == ROTA_OP_VARLEN)
             return false;
     return !x->hooks;
 }

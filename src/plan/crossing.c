@@ -56,10 +56,10 @@ static int pass_on(const members *m, const int count[], rota_cross edge[])
         const size_t in = bytes_of(m, count, d, n);
         MPI_Request request[2];
         ROTA_TRY(MPI_Irecv((char *)edge + have, (int)in, MPI_BYTE,
-                           m->rank[(m->me + d) % m->n], ROTA_TAG_CARD,
+                           m->rank[(m->me + d) % m->n], ROTA_TAG_ADDRESS,
                            m->c->dup, &request[0]));
         ROTA_TRY(MPI_Isend(edge, (int)out, MPI_BYTE,
-                           m->rank[(m->me + m->n - d) % m->n], ROTA_TAG_CARD,
+                           m->rank[(m->me + m->n - d) % m->n], ROTA_TAG_ADDRESS,
                            m->c->dup, &request[1]));
         ROTA_TRY(rota_wait_requests(2, request));
     }
@@ -150,9 +150,9 @@ static int tell_node(talk *k, rota_dir dir, int there, rota_cross edge[], int n)
     const int peer = talker(t, there, turn);
     const int bytes = (int)((size_t)n * sizeof *edge);
 
-    return sent ? MPI_Isend(edge, bytes, MPI_BYTE, peer, ROTA_TAG_CARD,
+    return sent ? MPI_Isend(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
                             k->m->c->dup, &k->request[k->n_requests++])
-                : MPI_Irecv(edge, bytes, MPI_BYTE, peer, ROTA_TAG_CARD,
+                : MPI_Irecv(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
                             k->m->c->dup, &k->request[k->n_requests++]);
 }
 
@@ -288,8 +288,8 @@ static int find_all(rota_plan *p, const members *m, int status, tally all[],
 
     if (status == MPI_SUCCESS)
         status = find_own(p, &mine, &alike);
-    ROTA_TRY(rota_swap_cards(p->comm, m->rank, m->n, status, &mine, all,
-                             sizeof mine));
+    ROTA_TRY(rota_swap_addresses(p->comm, m->rank, m->n, status, &mine, all,
+                                 sizeof mine));
     rota_vote vote = {.largest = (uint64_t)alike};
     ROTA_TRY(rota_agree(p->comm, make_room(p, m, all, count), &vote));
     ROTA_TRY(pass_on(m, count[ROTA_SEND], p->crossing.out.edge));

@@ -2,9 +2,9 @@
 #include "plan/describe.h"
 #include "choose/device_cost.h"
 #include "device/staging.h"
-#include "exec/late.h"
 #include "exec/transport/lines.h"
 #include "exec/transport/sparse.h"
+#include "exec/varlen.h"
 #include "plan/topo_detect.h"
 
 #include <cjson/cJSON.h>
@@ -95,11 +95,11 @@ static bool add_cma(cJSON *o, const rota_plan *p)
         snprintf(text, sizeof text, "not permitted: %s",
                  p->comm->node->cma_error ? strerror(p->comm->node->cma_error)
                                           : "to another rank");
-    else if (rota_lines_reach(&p->exec)->cma_from == SIZE_MAX)
+    else if (rota_lines_reach(&p->exec)->cma_threshold == SIZE_MAX)
         snprintf(text, sizeof text, "not used");
     else
         snprintf(text, sizeof text, "from %zu bytes",
-                 rota_lines_reach(&p->exec)->cma_from);
+                 rota_lines_reach(&p->exec)->cma_threshold);
     return add_text(o, "cross_memory", text);
 }
 
@@ -141,7 +141,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
                                 rota_sparse_bytes(&p->exec))) &&
             (!p->exec.lines ||
              (add_number(o, "copied_once_from",
-                         (double)rota_lines_reach(&p->exec)->arena_from) &&
+                         (double)rota_lines_reach(&p->exec)->arena_threshold) &&
               add_cma(o, p))));
 }
 
@@ -200,7 +200,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
             : malloc(((size_t)s->n_blocks + 1) * sizeof *bytes);
 
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
-        bytes[b] = (double)rota_late_bytes(p->bytes[b]);
+        bytes[b] = (double)rota_varlen_bytes(p->bytes[b]);
     if (!bytes || rota_choice_count(&p->choice, p->ipc, s, bytes, &how, step) !=
                       MPI_SUCCESS)
         memset(step, 0, ROTA_STEPS * sizeof *step);
@@ -285,7 +285,7 @@ static bool add_work(cJSON *o, const rota_plan *p)
             (add_number(o, "bytes_sent", (double)n.bytes) &&
              add_number(o, "bytes_copied", (double)n.copied))) &&
            (!p->exec.arrivals ||
-            add_number(o, "told_bytes", (double)rota_late_told(&p->exec))) &&
+            add_number(o, "told_bytes", (double)rota_varlen_told(&p->exec))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
            add_number(o, "scratch_slots", (double)p->room.slots) &&
            add_number(o, "packing_bytes", (double)p->exec.program.area_bytes) &&

@@ -2,7 +2,7 @@
 #include "plan/device.h"
 #include "device/ipc.h"
 #include "device/staging.h"
-#include "exec/late.h"
+#include "exec/varlen.h"
 
 #include <stdlib.h>
 #ifdef ROTA_MPI_HAS_CUDA_QUERY
@@ -27,7 +27,7 @@ static bool is_on_device(const rota_plan *p, const char *base,
     const int n = type == ROTA_SRC ? p->sched.n_send : p->sched.n_recv;
 
     for (int q = 0; p->device && q < n; q++)
-        if (rota_late_bytes(bytes[q]) > 0)
+        if (rota_varlen_bytes(bytes[q]) > 0)
             return p->device->holds(
                 base + offset[q] +
                 rota_types_at(types_of(p, type), (size_t)q)->lb);
@@ -106,22 +106,23 @@ int rota_plan_check_device(const rota_plan *p)
 
 /* ---- staging ------------------------------------------------------------------- */
 
-/* Do messages take blocks from where they are? Then there are no mirrors. */
-static bool has_no_mirrors(const rota_plan *p)
+/* Do messages take blocks from where they are? Then there are no bounce
+ * buffers. */
+static bool has_no_bounce_buffers(const rota_plan *p)
 {
     return p->choice.device == ROTA_DEVICE_AWARE ||
            p->choice.device == ROTA_DEVICE_IPC;
 }
 
-/* Without mirrors the rank's own block is copied on the device. Otherwise it is
- * if both its places are known to be there. */
+/* Without bounce buffers the rank's own block is copied on the device.
+ * Otherwise it is if both its places are known to be there. */
 static bool is_straight(const rota_plan *p)
 {
     const bool plain =
         rota_types_are_bytes(rota_problem_sent_types(&p->problem)) &&
         rota_types_are_bytes(&p->problem.recv.types);
 
-    return has_no_mirrors(p) ||
+    return has_no_bounce_buffers(p) ||
            (p->kind == ROTA_FIXED && !p->problem.in_place && plain &&
             p->on_device[ROTA_SRC] && p->on_device[ROTA_DST]);
 }
@@ -145,11 +146,11 @@ static int need_staging(rota_plan *p, const char *near)
 }
 
 /* Blocks of a region, which are of the type of a side: in place another one. */
-static int mirror(rota_plan *p, rota_region region, char *base,
+static int bounce(rota_plan *p, rota_region region, char *base,
                   const ptrdiff_t offset[], rota_region type)
 {
     ROTA_TRY(need_staging(p, base));
-    return rota_staging_mirror(&p->exec, region, base, offset,
+    return rota_staging_bounce(&p->exec, region, base, offset,
                                types_of(p, type));
 }
 
@@ -159,17 +160,17 @@ static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
     rota_exec *const x = &p->exec;
 
     if (p->on_device[ROTA_SRC] && in_place)
-        ROTA_TRY(mirror(p, ROTA_SRC, recv, p->offset + S, ROTA_DST));
+        ROTA_TRY(bounce(p, ROTA_SRC, recv, p->offset + S, ROTA_DST));
     else if (p->on_device[ROTA_SRC])
-        ROTA_TRY(mirror(p, ROTA_SRC, send, p->offset, ROTA_SRC));
+        ROTA_TRY(bounce(p, ROTA_SRC, send, p->offset, ROTA_SRC));
     x->stage_in = x->stage_in && !p->on_device[ROTA_SRC];
     return p->on_device[ROTA_DST]
-               ? mirror(p, ROTA_DST, recv, p->offset + S, ROTA_DST)
+               ? bounce(p, ROTA_DST, recv, p->offset + S, ROTA_DST)
                : MPI_SUCCESS;
 }
 
-/* In place, what is sent is copied from where data will arrive to the mirror of
- * what is sent: that is out of the way. */
+/* In place, what is sent is copied from where data will arrive to the bounce
+ * buffer of what is sent: that is out of the way. */
 int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
 {
     const size_t S = (size_t)p->sched.n_send;
@@ -180,15 +181,15 @@ int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
                  : is_on_device(p, send, p->bytes, p->offset, ROTA_SRC);
     const bool up =
         is_on_device(p, recv, p->bytes + S, p->offset + S, ROTA_DST);
-    if (has_no_mirrors(p) && in_place && up)
+    if (has_no_bounce_buffers(p) && in_place && up)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which plans "
                                          "with rota_device = cuda_aware "
                                          "cannot be on a device");
     p->on_device[ROTA_SRC] = down;
     p->on_device[ROTA_DST] = up;
     if (p->exec.hooks)
-        rota_staging_unmirror(&p->exec);
-    if (!has_no_mirrors(p))
+        rota_staging_unbounce(&p->exec);
+    if (!has_no_bounce_buffers(p))
         return stage_by_host(p, send, recv, in_place);
     return down || up ? need_staging(p, down ? send : recv) : MPI_SUCCESS;
 }
@@ -207,7 +208,7 @@ int rota_plan_stage_fixed(rota_plan *p)
     return MPI_SUCCESS;
 }
 
-/* Sides that are mirrored stay so, wherever the new buffers are. */
+/* Sides that have bounce buffers stay so, wherever the new buffers are. */
 static int rebase_by_host(rota_plan *p, char *send, char *recv)
 {
     rota_exec *const x = &p->exec;
@@ -215,11 +216,11 @@ static int rebase_by_host(rota_plan *p, char *send, char *recv)
     const bool in_place = p->problem.in_place;
     char *src = in_place ? p->stage : send, *dst = recv;
 
-    if (rota_staging_mirrors(x, ROTA_SRC))
+    if (rota_staging_bounces(x, ROTA_SRC))
         src = x->base[ROTA_SRC];
     else if (!in_place && is_on_device(p, src, p->bytes, p->offset, ROTA_SRC))
         return no_staging("sendbuf");
-    if (rota_staging_mirrors(x, ROTA_DST))
+    if (rota_staging_bounces(x, ROTA_DST))
         dst = x->base[ROTA_DST];
     else if (is_on_device(p, dst, p->bytes + S, p->offset + S, ROTA_DST))
         return no_staging("recvbuf");
@@ -233,7 +234,7 @@ int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
     char *const send = (char *)sendbuf; /* what MPI takes as const it does not
                                            write */
 
-    if (!has_no_mirrors(p))
+    if (!has_no_bounce_buffers(p))
         return rebase_by_host(p, send, recvbuf);
     if (p->exec.handover)
         ROTA_TRY(rota_ipc_rebase(&p->exec, send));
@@ -249,7 +250,7 @@ int rota_plan_stage_found(rota_plan *p, char *buffer)
     p->exec.types[ROTA_DST] = p->problem.recv.types;
     if (!is_on_device(p, buffer, p->bytes + S, p->offset + S, ROTA_DST))
         return MPI_SUCCESS;
-    return mirror(p, ROTA_DST, buffer, p->offset + S, ROTA_DST);
+    return bounce(p, ROTA_DST, buffer, p->offset + S, ROTA_DST);
 }
 
 void rota_plan_follow(rota_plan *p, bool follow, void *stream)

@@ -19,15 +19,15 @@ int rota_plan_make_staging(rota_plan *plan, const char *near, bool straight,
 
 int rota_plan_stage_fixed(rota_plan *plan);
 
-/* From the next start on, heed a stream of the user's or none. */
+/* From the next start on, follow a stream of the user's or none. */
 void rota_plan_follow(rota_plan *plan, bool follow, void *stream);
 
 /* rota_plan_set_buffers. */
 int rota_plan_rebase(rota_plan *plan, const void *sendbuf, void *recvbuf);
 
-/* Let the blocks of an exchange go to buffer, or to a mirror of it if it is on a
- * device: then rota_staging_deliver is to follow. Their sizes and offsets from
- * buffer are set. */
+/* Let the blocks of an exchange go to buffer, or to a bounce buffer of it if it
+ * is on a device: then rota_staging_deliver is to follow. Their sizes and
+ * offsets from buffer are set. */
 int rota_plan_stage_found(rota_plan *plan, char *buffer);
 
 #endif /* ROTA_PLAN_DEVICE_H */

@@ -81,7 +81,7 @@ void rota_plan_settle_ipc(rota_plan *p, const char *why, bool not_all)
 
 /* ---- how they do -------------------------------------------------------------- */
 
-static int make_own(rota_plan *p, rota_ipc_card *card)
+static int make_own(rota_plan *p, rota_ipc_address *address)
 {
     const rota_problem *const problem = &p->problem;
     const int P = p->comm->P;
@@ -93,19 +93,19 @@ static int make_own(rota_plan *p, rota_ipc_card *card)
     else if (has_bytes(problem->recv.bytes, P))
         near = problem->recv.base;
     ROTA_TRY(rota_plan_make_staging(p, near, true, &queue));
-    return rota_ipc_make(&p->exec, p->device, queue, card);
+    return rota_ipc_make(&p->exec, p->device, queue, address);
 }
 
 /* Every failure is agreed on. */
-static int open_each_other(rota_plan *p, rota_ipc_card cards[])
+static int open_each_other(rota_plan *p, rota_ipc_address addresses[])
 {
     const rota_comm *const c = p->comm;
-    rota_ipc_card mine = {0};
-    int err = cards ? make_own(p, &mine) : rota_fail_mem("cards");
+    rota_ipc_address mine = {0};
+    int err = addresses ? make_own(p, &mine) : rota_fail_mem("addresses");
 
-    ROTA_TRY(rota_swap_cards(c, c->topo.ranks, c->P, err, &mine, cards,
-                             sizeof mine));
-    err = rota_ipc_open(&p->exec, cards);
+    ROTA_TRY(rota_swap_addresses(c, c->topo.ranks, c->P, err, &mine, addresses,
+                                 sizeof mine));
+    err = rota_ipc_open(&p->exec, addresses);
     return rota_agree(c, err, NULL);
 }
 
@@ -122,9 +122,10 @@ int rota_plan_give_up_ipc(rota_plan *p, const char *why)
 
 int rota_plan_use_ipc(rota_plan *p)
 {
-    rota_ipc_card *const cards = calloc((size_t)p->comm->P, sizeof *cards);
-    int err = open_each_other(p, cards);
-    free(cards);
+    rota_ipc_address *const addresses =
+        calloc((size_t)p->comm->P, sizeof *addresses);
+    int err = open_each_other(p, addresses);
+    free(addresses);
     if (err != MPI_SUCCESS && !p->device_asked) {
         char why[ROTA_ERR_TEXT];
         snprintf(why, sizeof why, "%s",

@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 /* What ranks of a node tell each other. */
-typedef struct card {
-    rota_arena_card arena;
-    rota_arena_card followed; /* whose yields the rank follows */
-    rota_place board, area;   /* the latter for trials */
-    uint64_t address;         /* of the latter in its process */
-    uint64_t word;            /* its name, if the rank is the node's first */
-} card;
+typedef struct address {
+    rota_arena_address arena;
+    rota_arena_address followed; /* whose yields the rank follows */
+    rota_place endpoints, area;  /* the latter for trials */
+    uint64_t area_address;       /* of the latter in its process */
+    uint64_t word;               /* its name, if the rank is the node's first */
+} address;
 
 /* What one rank finds of another. */
 typedef struct verdict {
@@ -41,7 +41,7 @@ typedef struct verdict {
  * ranks that come together take over what the first of them follows. */
 static struct {
     pthread_mutex_t lock;
-    rota_arena_card card;
+    rota_arena_address address;
     rota_peer *peer; /* NULL: nobody else's */
     int n_nodes;     /* that it is in */
 } followed = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -54,19 +54,19 @@ static void drop_followed(void)
 }
 
 /* That process may be gone: then nothing changes. */
-static void follow(const rota_arena_card *card)
+static void follow(const rota_arena_address *address)
 {
     rota_peer *peer = rota_arena_self();
 
     pthread_mutex_lock(&followed.lock);
     followed.n_nodes++;
-    if (card->cookie && rota_arena_own() &&
-        (card->cookie == peer->cookie ||
-         rota_arena_map(card, &peer) == MPI_SUCCESS)) {
+    if (address->cookie && rota_arena_own() &&
+        (address->cookie == peer->cookie ||
+         rota_arena_map(address, &peer) == MPI_SUCCESS)) {
         rota_wait_share(&peer->head->yields);
         drop_followed();
         followed.peer = peer;
-        followed.card = *card;
+        followed.address = *address;
     }
     rota_fail_clear();
     pthread_mutex_unlock(&followed.lock);
@@ -82,12 +82,12 @@ static void leave(void)
     pthread_mutex_unlock(&followed.lock);
 }
 
-static rota_arena_card find_followed(const rota_arena_card *own)
+static rota_arena_address find_followed(const rota_arena_address *own)
 {
     pthread_mutex_lock(&followed.lock);
-    const rota_arena_card card = followed.peer ? followed.card : *own;
+    const rota_arena_address address = followed.peer ? followed.address : *own;
     pthread_mutex_unlock(&followed.lock);
-    return card;
+    return address;
 }
 
 /* ---- finding each other -------------------------------------------------------- */
@@ -102,23 +102,23 @@ static int gather_round(const rota_comm *c, const int rank[], int n, int at,
     MPI_Request request[2];
 
     ROTA_TRY(MPI_Irecv(gathered + (size_t)distance * bytes, size, MPI_BYTE,
-                       rank[(at + distance) % n], ROTA_TAG_CARD, c->dup,
+                       rank[(at + distance) % n], ROTA_TAG_ADDRESS, c->dup,
                        &request[0]));
     ROTA_TRY(MPI_Isend(gathered, size, MPI_BYTE, rank[(at + n - distance) % n],
-                       ROTA_TAG_CARD, c->dup, &request[1]));
+                       ROTA_TAG_ADDRESS, c->dup, &request[1]));
     return rota_wait_requests(2, request);
 }
 
 /* By doubling: a rank that talked to each of the others would have MPI connect
  * them all, for this alone. */
-int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
-                    const void *mine, void *cards, size_t bytes)
+int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
+                        const void *mine, void *addresses, size_t bytes)
 {
     char *const gathered = malloc((size_t)n * bytes + 1);
     int err = status, at = 0;
 
     if (err == MPI_SUCCESS && !gathered)
-        err = rota_fail_mem("cards");
+        err = rota_fail_mem("addresses");
     /* A rank that cannot take part would leave the others waiting. */
     err = rota_agree(c, err, NULL);
     while (rank[at] != c->me)
@@ -128,14 +128,14 @@ int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
     for (int distance = 1; err == MPI_SUCCESS && distance < n; distance *= 2)
         err = gather_round(c, rank, n, at, distance, gathered, bytes);
     for (int i = 0; err == MPI_SUCCESS && i < n; i++)
-        memcpy((char *)cards + (size_t)((at + i) % n) * bytes,
+        memcpy((char *)addresses + (size_t)((at + i) % n) * bytes,
                gathered + (size_t)i * bytes, bytes);
     free(gathered);
     return err;
 }
 
-/* The peer, if its memory and this rank's can be shared; its board. */
-static int map_one(rota_near *near, const card *theirs)
+/* The peer, if its memory and this rank's can be shared; its endpoints. */
+static int map_one(rota_near *near, const address *theirs)
 {
     if (theirs->arena.cookie == 0)
         return rota_fail(MPI_ERR_NO_MEM, "a rank of the node has no memory to "
@@ -144,9 +144,9 @@ static int map_one(rota_near *near, const card *theirs)
         near->peer = rota_arena_self();
     else
         ROTA_TRY(rota_arena_map(&theirs->arena, &near->peer));
-    if (rota_place_segment(theirs->board) < near->peer->n_segments &&
+    if (rota_place_segment(theirs->endpoints) < near->peer->n_segments &&
         rota_place_segment(theirs->area) < near->peer->n_segments) {
-        near->board = (void *)rota_peer_at(near->peer, theirs->board);
+        near->endpoints = (void *)rota_peer_at(near->peer, theirs->endpoints);
         near->mapped = near->peer;
         return MPI_SUCCESS;
     }
@@ -157,7 +157,7 @@ static int map_one(rota_near *near, const card *theirs)
 }
 
 /* The first failure's text is kept. */
-static int map_all(rota_node *node, const card cards[])
+static int map_all(rota_node *node, const address addresses[])
 {
     char why[ROTA_ERR_TEXT] = "";
     int failed = MPI_SUCCESS;
@@ -165,7 +165,7 @@ static int map_all(rota_node *node, const card cards[])
     for (int i = 0; i < node->n; i++) {
         const int err = i == node->me && node->near[i].peer
                             ? MPI_SUCCESS
-                            : map_one(&node->near[i], &cards[i]);
+                            : map_one(&node->near[i], &addresses[i]);
         if (err != MPI_SUCCESS && failed == MPI_SUCCESS)
             snprintf(why, sizeof why, "%s", rota_fail_text());
         failed = failed == MPI_SUCCESS ? err : failed;
@@ -201,8 +201,8 @@ typedef struct trial_area {
 typedef struct trial {
     int64_t pid;
     trial_area *theirs, *mine;
-    uint64_t address; /* of theirs in that process */
-    char *here;       /* [AREA] */
+    uint64_t area_address; /* of theirs in that process */
+    char *here;            /* [AREA] */
     /* ns, the least so far */
     int64_t pool[N_STORES][N_LENGTHS], cma[N_LENGTHS];
 } trial;
@@ -252,7 +252,7 @@ static bool read_all(trial *t, int length, int64_t in[N_STORES][N_LENGTHS])
     const size_t at = trial_at[length], bytes = trial_bytes(length);
     struct iovec here = {t->here + at, bytes};
     struct iovec there = {
-        (void *)(uintptr_t)(t->address + offsetof(trial_area, block) + at),
+        (void *)(uintptr_t)(t->area_address + offsetof(trial_area, block) + at),
         bytes};
 
     for (int how = 0; how < N_STORES; how++) {
@@ -312,7 +312,7 @@ static size_t crossing(const trial *t)
 
 /* May this rank read the memory of that process? errno says why not; or the
  * process is not the one that is known by this id. */
-static bool may_read(const card *theirs)
+static bool may_read(const address *theirs)
 {
     uint64_t cookie = 0;
     struct iovec here = {&cookie, sizeof cookie};
@@ -325,15 +325,16 @@ static bool may_read(const card *theirs)
            cookie == theirs->arena.cookie;
 }
 
-static trial_area *area_of(const rota_node *node, const card cards[], int i)
+static trial_area *area_of(const rota_node *node, const address addresses[],
+                           int i)
 {
-    return (void *)rota_peer_at(node->near[i].peer, cards[i].area);
+    return (void *)rota_peer_at(node->near[i].peer, addresses[i].area);
 }
 
 /* Find from how many bytes on it is worth it, and how pieces are written. A rank
  * that has nobody to try it with has no opinion. It is tried once a process: it
  * takes 5 ms, and programs make hundreds of communicators. */
-static void try_ways(rota_node *node, const card cards[], char *here)
+static void try_ways(rota_node *node, const address addresses[], char *here)
 {
     static atomic_size_t from;
     static atomic_bool streams, known;
@@ -344,9 +345,9 @@ static void try_ways(rota_node *node, const card cards[], char *here)
         return;
     trial t = {
         .pid = node->near[other].peer->pid,
-        .theirs = area_of(node, cards, other),
-        .mine = area_of(node, cards, node->me),
-        .address = cards[other].address,
+        .theirs = area_of(node, addresses, other),
+        .mine = area_of(node, addresses, node->me),
+        .area_address = addresses[other].area_address,
         .here = here,
     };
     if (!known) {
@@ -355,24 +356,24 @@ static void try_ways(rota_node *node, const card cards[], char *here)
         streams = is_streamed(&t);
         known = ran;
     }
-    node->cma_from = from;
+    node->cma_threshold = from;
     node->streams = streams;
 }
 
-static void examine_cma(rota_node *node, const card cards[], char *here,
+static void examine_cma(rota_node *node, const address addresses[], char *here,
                         verdict verdicts[])
 {
     node->cma_ok = true;
     for (int i = 0; i < node->n; i++) {
         if (i == node->me || !node->near[i].peer)
             continue;
-        verdicts[i].may_read = may_read(&cards[i]);
+        verdicts[i].may_read = may_read(&addresses[i]);
         if (!verdicts[i].may_read && node->cma_ok)
             node->cma_error = errno ? errno : ESRCH;
         node->cma_ok = node->cma_ok && verdicts[i].may_read;
     }
     if (node->cma_ok)
-        try_ways(node, cards, here);
+        try_ways(node, addresses, here);
 }
 
 /* ---- a communicator's node --------------------------------------------------------- */
@@ -381,7 +382,7 @@ static void examine_cma(rota_node *node, const card cards[], char *here,
 static void forget_peer(rota_near *near)
 {
     near->peer = NULL;
-    near->board = NULL;
+    near->endpoints = NULL;
 }
 
 void rota_node_free(rota_node *node)
@@ -392,8 +393,8 @@ void rota_node_free(rota_node *node)
         leave();
     for (int i = 0; node->near && i < node->n; i++) {
         rota_near *const near = &node->near[i];
-        if (i == node->me && !rota_arena_free(near->board))
-            free(near->board);
+        if (i == node->me && !rota_arena_free(near->endpoints))
+            free(near->endpoints);
         if (near->mapped)
             rota_arena_drop(near->mapped);
     }
@@ -425,58 +426,58 @@ static rota_node *new_node(const rota_comm *c)
 /* By this process, ever. */
 static _Atomic uint64_t nodes_joined;
 
-/* A rank without memory to share has a board that nobody sees. */
-static int make_board(rota_node *node, card *mine, char **area)
+/* A rank without memory to share has a endpoints that nobody sees. */
+static int make_endpoints(rota_node *node, address *mine, char **area)
 {
-    const size_t bytes = (size_t)node->n * sizeof(rota_board);
+    const size_t bytes = (size_t)node->n * sizeof(rota_endpoint);
     rota_near *const near = &node->near[node->me];
     int err = rota_arena_open(&mine->arena);
 
     if (err == MPI_SUCCESS) {
         rota_arena_bind(rota_topo_bind_memory);
         rota_pool_allow(node->n);
-        near->board = rota_arena_alloc(bytes);
+        near->endpoints = rota_arena_alloc(bytes);
         *area = rota_arena_alloc(sizeof(trial_area));
-        if (near->board && *area) {
+        if (near->endpoints && *area) {
             near->peer = rota_arena_self();
             mine->followed = find_followed(&mine->arena);
             mine->word =
                 mine->arena.cookie + atomic_fetch_add(&nodes_joined, 1);
-            rota_arena_find(near->board, 1, &mine->board);
+            rota_arena_find(near->endpoints, 1, &mine->endpoints);
             rota_arena_find(*area, 1, &mine->area);
-            mine->address = (uint64_t)(uintptr_t)*area;
+            mine->area_address = (uint64_t)(uintptr_t)*area;
             return MPI_SUCCESS;
         }
         err = rota_fail(MPI_ERR_NO_MEM, "no room in shared memory");
     }
-    mine->arena = (rota_arena_card){0};
-    if (!near->board)
-        near->board = calloc((size_t)node->n, sizeof *near->board);
-    return near->board ? err : rota_fail_mem("a node");
+    mine->arena = (rota_arena_address){0};
+    if (!near->endpoints)
+        near->endpoints = calloc((size_t)node->n, sizeof *near->endpoints);
+    return near->endpoints ? err : rota_fail_mem("a node");
 }
 
 /* What this rank finds. area receives memory that others try to read until all
  * have settled. */
-static int look_around(rota_comm *c, rota_node *node, card cards[], char *here,
-                       char **area, verdict verdicts[])
+static int look_around(rota_comm *c, rota_node *node, address addresses[],
+                       char *here, char **area, verdict verdicts[])
 {
     const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
     rota_near *const near = node->near;
-    card mine = {0};
-    int err = make_board(node, &mine, area);
+    address mine = {0};
+    int err = make_endpoints(node, &mine, area);
 
-    cards[node->me] = mine;
-    ROTA_TRY(rota_swap_cards(c, ranks, node->n,
-                             near[node->me].board ? MPI_SUCCESS : err, &mine,
-                             cards, sizeof mine));
+    addresses[node->me] = mine;
+    ROTA_TRY(rota_swap_addresses(c, ranks, node->n,
+                                 near[node->me].endpoints ? MPI_SUCCESS : err,
+                                 &mine, addresses, sizeof mine));
     if (err == MPI_SUCCESS)
-        err = map_all(node, cards);
+        err = map_all(node, addresses);
     for (int i = 0; i < node->n; i++) {
         verdicts[i].mapped = near[i].peer != NULL;
         if (near[i].peer)
-            near[node->me].board[i].slot = near[i].peer->slot;
+            near[node->me].endpoints[i].slot = near[i].peer->slot;
     }
-    examine_cma(node, cards, here, verdicts);
+    examine_cma(node, addresses, here, verdicts);
     return err;
 }
 
@@ -487,9 +488,9 @@ static int compare_verdicts(const rota_comm *c, rota_node *node,
     const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
     const size_t n = (size_t)node->n;
     verdict *const all = calloc(n * n, sizeof *all);
-    const int err = rota_swap_cards(c, ranks, node->n,
-                                    all ? MPI_SUCCESS : rota_fail_mem("a node"),
-                                    mine, all, n * sizeof *all);
+    const int err = rota_swap_addresses(
+        c, ranks, node->n, all ? MPI_SUCCESS : rota_fail_mem("a node"), mine,
+        all, n * sizeof *all);
 
     for (int i = 0; err == MPI_SUCCESS && i < node->n; i++) {
         const verdict *const theirs = &all[(size_t)i * n + (size_t)node->me];
@@ -539,7 +540,7 @@ static int settle(rota_comm *c, rota_node *node, int status,
                               (shares(node) ? SOME_TOGETHER : 0),
                       .smallest =
                           node->cma_ok ? UINT64_MAX : (uint64_t)node->cma_error,
-                      .largest = node->cma_from};
+                      .largest = node->cma_threshold};
 
     keep_why(c);
     int err = rota_agree(c, MPI_SUCCESS, &vote);
@@ -555,13 +556,14 @@ static int settle(rota_comm *c, rota_node *node, int status,
     keep_why(c);
     for (int i = 0; i < node->n; i++)
         if (node->near[i].peer)
-            node->near[i].peer->slot_there = node->near[i].board[node->me].slot;
+            node->near[i].peer->slot_there =
+                node->near[i].endpoints[node->me].slot;
     node->apart = vote.used & SOME_APART;
     node->cma_ok = vote.smallest == UINT64_MAX;
     node->cma_error = node->cma_ok ? 0 : (int)vote.smallest;
-    node->cma_from = vote.largest > 0 ? (size_t)vote.largest : SIZE_MAX;
-    if (node->cma_ok && node->cma_from > FAR)
-        node->cma_from = FAR;
+    node->cma_threshold = vote.largest > 0 ? (size_t)vote.largest : SIZE_MAX;
+    if (node->cma_ok && node->cma_threshold > FAR)
+        node->cma_threshold = FAR;
     if (!(vote.used & SOME_TOGETHER)) {
         if (!c->node_why[0])
             snprintf(c->node_why, sizeof c->node_why, "no two ranks share it");
@@ -573,7 +575,7 @@ static int settle(rota_comm *c, rota_node *node, int status,
 }
 
 /* Ranks that all have the first one's memory sleep on its words. */
-static void join(rota_node *node, const card cards[])
+static void join(rota_node *node, const address addresses[])
 {
     bool all = true;
 
@@ -581,9 +583,9 @@ static void join(rota_node *node, const card cards[])
         all = all && node->near[i].peer;
     if (all) {
         node->word = node->near[0].peer->head->word;
-        node->word_name = cards[0].word;
+        node->word_name = addresses[0].word;
     }
-    follow(&cards[0].followed);
+    follow(&addresses[0].followed);
     node->joined = true;
 }
 
@@ -604,22 +606,22 @@ int rota_comm_open_node(rota_comm *c)
     }
     rota_node *const node = new_node(c);
     const size_t n = node ? (size_t)node->n : 1;
-    card *const cards = calloc(n, sizeof *cards);
+    address *const addresses = calloc(n, sizeof *addresses);
     verdict *const verdicts = calloc(n, sizeof *verdicts);
     char *const here = malloc(AREA), *area = NULL;
-    int err = node && cards && verdicts && here ? MPI_SUCCESS
-                                                : rota_fail_mem("a node");
+    int err = node && addresses && verdicts && here ? MPI_SUCCESS
+                                                    : rota_fail_mem("a node");
     err = rota_agree(c, err, NULL);
     if (err == MPI_SUCCESS)
-        err =
-            settle(c, node, look_around(c, node, cards, here, &area, verdicts),
-                   verdicts);
+        err = settle(c, node,
+                     look_around(c, node, addresses, here, &area, verdicts),
+                     verdicts);
     else
         rota_node_free(node);
     if (c->node)
-        join(c->node, cards);
+        join(c->node, addresses);
     rota_arena_free(area);
-    free(cards);
+    free(addresses);
     free(verdicts);
     free(here);
     return err;

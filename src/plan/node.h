@@ -16,10 +16,10 @@ int rota_comm_part_node(rota_comm *c);
 bool rota_comm_update_node(const rota_comm *c);
 void rota_node_free(rota_node *node); /* node may be NULL */
 
-/* Give mine to n ranks, this one among them, and put theirs into cards, in
+/* Give mine to n ranks, this one among them, and put theirs into addresses, in
  * their order; bytes each. If the status is an error on one rank, all fail.
  * Collective over c, whose ranks may do so in groups. */
-int rota_swap_cards(const rota_comm *c, const int rank[], int n, int status,
-                    const void *mine, void *cards, size_t bytes);
+int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
+                        const void *mine, void *addresses, size_t bytes);
 
 #endif /* ROTA_PLAN_NODE_H */

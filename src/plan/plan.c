@@ -219,7 +219,7 @@ static int choose(rota_plan *p, const rota_hints *hints, bool native_free)
 }
 
 /* Could what goes from node to node be put together? */
-static bool may_heed_nodes(const rota_plan *p, const rota_hints *hints)
+static bool may_follow_nodes(const rota_plan *p, const rota_hints *hints)
 {
     const rota_topo *const t = p->topo;
 
@@ -244,7 +244,7 @@ static int decide(rota_plan *p, const rota_hints *hints, int status,
         ROTA_TRY(rota_comm_open_node(p->comm));
     p->device_asked = hints->device != ROTA_DEVICE_AUTO;
     rota_plan_settle_ipc(p, why_no_ipc, vote.no_ipc);
-    if (may_heed_nodes(p, hints))
+    if (may_follow_nodes(p, hints))
         ROTA_TRY(rota_plan_find_crossing(p));
     if (p->kind == ROTA_SPARSE)
         choose_sparse(p, hints);
@@ -336,9 +336,9 @@ static int learn_from(rota_plan *p, const rota_sched *s, int status)
     if (status == MPI_SUCCESS && p->checked)
         status = compare_counts(p, z.cell);
     if (status == MPI_SUCCESS && s == &p->sched) {
-        const size_t stays = rota_stays(s);
-        memcpy(p->bytes + stays, z.cell + stays,
-               (s->n_blocks - stays) * sizeof *p->bytes);
+        const size_t first_tmp = rota_first_tmp(s);
+        memcpy(p->bytes + first_tmp, z.cell + first_tmp,
+               (s->n_blocks - first_tmp) * sizeof *p->bytes);
     }
     if (z.cell)
         rota_sizes_free(&z);
@@ -439,7 +439,7 @@ static int set_sides(rota_plan *p)
  * (docs/measurements.md). */
 enum { USUAL_ARENA_FROM = 1536, CROWDED_ARENA_FROM = 8192 };
 
-static size_t find_arena_from(const rota_plan *p)
+static size_t find_arena_threshold(const rota_plan *p)
 {
     const rota_comm *const c = p->comm;
     const int wish = p->copied_once_from > 0
@@ -461,13 +461,13 @@ static rota_reach find_reach(const rota_plan *p)
 {
     const rota_node *const node = p->comm->node;
     rota_reach reach = {.node = node,
-                        .arena_from = find_arena_from(p),
-                        .cma_from = node->cma_from};
+                        .arena_threshold = find_arena_threshold(p),
+                        .cma_threshold = node->cma_threshold};
 
     if (p->choice.intranode == ROTA_INTRANODE_SHM)
-        reach.cma_from = SIZE_MAX;
+        reach.cma_threshold = SIZE_MAX;
     else if (p->choice.intranode == ROTA_INTRANODE_CMA && node->cma_ok)
-        reach.cma_from = 1;
+        reach.cma_threshold = 1;
     return reach;
 }
 
@@ -491,7 +491,7 @@ static void set_exec(rota_plan *p)
         p->kind == ROTA_SPARSE ? ROTA_META_ONCE : p->choice.metadata;
     x->fixed = p->kind == ROTA_FIXED && x->metadata == ROTA_META_ONCE;
     x->max_block = p->max_block;
-    x->collect = p->kind >= ROTA_EXCHANGE;
+    x->counts_unknown = p->kind >= ROTA_EXCHANGE;
     x->stage_in = p->problem.in_place;
     x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
     x->base[ROTA_DST] = p->problem.recv.base;
@@ -552,8 +552,8 @@ const char *rota_plan_needs_calls(const rota_plan *p)
     if (x->program.n_steps > 1 ||
         (x->program.n_steps == 1 && !rota_step_is_at_once(x->program.step)))
         return "the algorithm has more than one round";
-    return x->collect && (p->max_block == ROTA_UNBOUNDED ||
-                          p->choice.metadata != ROTA_META_FUSED)
+    return x->counts_unknown && (p->max_block == ROTA_UNBOUNDED ||
+                                 p->choice.metadata != ROTA_META_FUSED)
                ? "receives wait for sizes: there is no bound"
                : NULL;
 }
@@ -588,7 +588,7 @@ static int lend_scratch(rota_plan *p)
 /* What is between ranks of the node, in shared memory. */
 static int reserve_node(rota_plan *p, const rota_reach *reach, bool *refused)
 {
-    rota_sparse_reap();
+    rota_sparse_free_deferred();
     return by_consensus(p) ? rota_sparse_reserve(&p->exec, refused)
                            : rota_lines_reserve(&p->exec, reach, refused);
 }
@@ -620,9 +620,9 @@ static int use_node(rota_plan *p, int status)
     p->node_why = obstacle_text[vote.largest];
     x->by_thread = p->progress == ROTA_PROGRESS_THREAD && !p->node_why &&
                    !p->choice.algo->native &&
-                   !(x->collect && rota_sched_is_sparse(x->s));
+                   !(x->counts_unknown && rota_sched_is_sparse(x->s));
     /* Before the last agreement: behind it a rank may already have run and
-     * freed the plan, and its communicator with the board. */
+     * freed the plan, and its communicator with the endpoints. */
     if (p->node_why) {
         rota_transport_lines.release(x);
         return MPI_SUCCESS;

@@ -1,8 +1,8 @@
 /* varying.c - starts with counts and buffers of their own. */
 #include "plan/varying.h"
 #include "device/staging.h"
-#include "exec/late.h"
 #include "exec/move.h"
+#include "exec/varlen.h"
 #include "plan/device.h"
 #include "plan/overlap.h"
 
@@ -18,7 +18,7 @@ static void leave_out(rota_plan *p)
     const bool told = p->choice.metadata != ROTA_META_ONCE;
 
     p->exec.status.note = ROTA_NOTHING;
-    for (rota_block b = 0; b < rota_stays(s); b++) {
+    for (rota_block b = 0; b < rota_first_tmp(s); b++) {
         const bool sent = b < (rota_block)s->n_send;
         const int i = (int)rota_block_slot(s, b);
         const int peer = sent ? rota_to(s, i) : rota_from(s, i);
@@ -184,7 +184,8 @@ int rota_exchange_begin(rota_plan *p, const rota_args *args)
 
 static size_t elements(const rota_plan *p, rota_block b)
 {
-    return p->unit.element ? rota_late_bytes(p->bytes[b]) / p->unit.element : 0;
+    return p->unit.element ? rota_varlen_bytes(p->bytes[b]) / p->unit.element
+                           : 0;
 }
 
 /* Counts and displacements, in elements; total receives their sum. */
@@ -295,7 +296,7 @@ int rota_exchange_collect(rota_plan *p, rota_found *found)
         const rota_own own = rota_own_block(s, k);
         ROTA_TRY(copy_own(p, rota_src(s, own.send), rota_dst(s, own.recv)));
     }
-    if (rota_staging_mirrors(&p->exec, ROTA_DST))
+    if (rota_staging_bounces(&p->exec, ROTA_DST))
         ROTA_TRY(rota_staging_deliver(&p->exec));
     found->buffer = buffer;
     return MPI_SUCCESS;

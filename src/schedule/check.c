@@ -36,12 +36,12 @@ typedef struct rank_state {
     const size_t *bytes; /* [n_blocks], NULL if not folded */
     uint64_t *label;     /* [n_blocks] rank << 32 | send block */
     uint64_t *wanted;    /* [n_recv] labels of what is to arrive */
-    rota_block *stay;    /* [n_places] number of the block now in each place */
+    rota_block *tmp;     /* [n_places] number of the block now in each place */
     uint32_t phase;
     uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
     uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
     uint32_t *mark; /* [n_places] who touches each place in a phase */
-    bool *handed;   /* [n_blocks] shared stays that others have written */
+    bool *handed;   /* [n_blocks] shared blocks that others have written */
     stream flow;
     bool entered; /* the current phase's first posts are made */
     bool called;  /* in a native phase that all ranks have reached */
@@ -90,7 +90,7 @@ static int fault(const rank_state *r, const char *what, rota_block b)
 }
 
 /* Places that may be taken by another block: slots of scratch and, where there
- * are stays in it, the receive buffer. */
+ * are temporary blocks in it, the receive buffer. */
 static bool is_place(const rota_sched *s, rota_block b)
 {
     return rota_block_region(s, b) != ROTA_SRC;
@@ -103,7 +103,7 @@ static int read_label(const rank_state *r, rota_block b, uint64_t *label)
     *label = r->label[b];
     if (*label == NOTHING)
         return fault(r, "read before it was written", b);
-    if (is_place(r->s, b) && r->stay[rota_block_place(r->s, b)] != b)
+    if (is_place(r->s, b) && r->tmp[rota_block_place(r->s, b)] != b)
         return fault(r, "read after its slot was taken", b);
     return MPI_SUCCESS;
 }
@@ -114,15 +114,15 @@ static int write_label(rank_state *r, rota_block b, uint64_t label)
         return fault(r, "the send buffer is written", b);
     if (r->label[b] != NOTHING)
         return fault(r, "written twice", b);
-    const rota_block before = r->stay[rota_block_place(r->s, b)];
+    const rota_block before = r->tmp[rota_block_place(r->s, b)];
     if (before != 0 &&
         (rota_block_is_shared(r->s, b) || rota_block_is_shared(r->s, before)))
-        return fault(r, "the place of a shared stay is taken twice", b);
+        return fault(r, "the place of a shared block is taken twice", b);
     if (rota_block_arrives(r->s, b) &&
         label != r->wanted[rota_block_slot(r->s, b)])
         return fault(r, "holds another block than it should", b);
     r->label[b] = label;
-    r->stay[rota_block_place(r->s, b)] = b;
+    r->tmp[rota_block_place(r->s, b)] = b;
     return MPI_SUCCESS;
 }
 
@@ -300,7 +300,7 @@ static bool pop(checker *c, uint64_t key, uint32_t *msg)
 
 /* ---- running ------------------------------------------------------------ */
 
-/* Are all blocks of message m shared stays, or none? */
+/* Are all blocks of message m shared, or none? */
 static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &s->msgs[dir];
@@ -311,8 +311,9 @@ static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
     return true;
 }
 
-/* What is handed over is copied once, by the end that does not lend the stays,
- * which may be at any time: no stay is handed to a rank and on to another. */
+/* What is handed over is copied once, by the end that does not lend the
+ * temporary blocks, which may be at any time: no temporary block is handed to a
+ * rank and on to another. */
 static int hand_over(rank_state *from, uint32_t sent, rank_state *to,
                      uint32_t received)
 {
@@ -326,7 +327,7 @@ static int hand_over(rank_state *from, uint32_t sent, rank_state *to,
             rota_msg_lends(to->s, ROTA_RECV, received))
         return rota_fail(MPI_ERR_INTERN,
                          "what rank %d hands over to rank %d is not all in "
-                         "shared stays of one of them",
+                         "shared blocks of one of them",
                          from->s->me, to->s->me);
     for (uint32_t i = out->msg[sent].first; i < out->msg[sent + 1].first; i++)
         if (from->handed[out->item[i]])
@@ -624,7 +625,7 @@ static int check_end(const checker *c)
             const bool empty = (r->bytes && r->bytes[b] == 0) ||
                                rota_from(r->s, i) == ROTA_NOBODY;
             if (!empty && (r->label[b] == NOTHING ||
-                           r->stay[rota_block_place(r->s, b)] != b))
+                           r->tmp[rota_block_place(r->s, b)] != b))
                 return rota_fail(MPI_ERR_INTERN,
                                  "rank %d never gets its block from rank %d", q,
                                  rota_from(r->s, i));
@@ -724,10 +725,10 @@ static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
     const size_t places = (size_t)rota_sched_places(s) + 1;
     r->label = malloc(n * sizeof *r->label);
     r->wanted = malloc(((size_t)s->n_recv + 1) * sizeof *r->wanted);
-    r->stay = calloc(places, sizeof *r->stay);
+    r->tmp = calloc(places, sizeof *r->tmp);
     r->mark = calloc(places, sizeof *r->mark);
     r->handed = calloc(n, sizeof *r->handed);
-    if (!r->label || !r->wanted || !r->stay || !r->mark || !r->handed)
+    if (!r->label || !r->wanted || !r->tmp || !r->mark || !r->handed)
         return rota_fail_mem("checking a schedule");
     for (rota_block b = 0; b < s->n_blocks; b++)
         r->label[b] = b < (rota_block)s->n_send ? label_of(s, (int)b) : NOTHING;
@@ -767,7 +768,7 @@ static void free_checker(checker *c)
     for (int q = 0; c->rank && q < c->P; q++) {
         free(c->rank[q].label);
         free(c->rank[q].wanted);
-        free(c->rank[q].stay);
+        free(c->rank[q].tmp);
         free(c->rank[q].mark);
         free(c->rank[q].handed);
         free(c->rank[q].flow.due);
@@ -846,7 +847,7 @@ static int check_pairs(const rota_sched *s, uint32_t p, rota_dir dir,
     return MPI_SUCCESS;
 }
 
-int rota_sched_check_late(const rota_sched *s)
+int rota_sched_check_varlen(const rota_sched *s)
 {
     uint32_t *const last = calloc(2 * (size_t)s->P, sizeof *last);
     int err = last ? MPI_SUCCESS : rota_fail_mem("checking a schedule");

@@ -1,14 +1,14 @@
-/* place.c - where stays lie in scratch.
+/* place.c - where temporary blocks lie in scratch.
  *
- * Time is counted in halves of phases. A stay lives from the half that writes
- * it to the last half that reads it, both included, and its bytes are nobody
- * else's for so long. Halves are gone through in order: what has died is taken
- * away, and what is born goes into the first gap that it fits in.
+ * Time is counted in halves of phases. A temporary block lives from the half
+ * that writes it to the last half that reads it, both included, and its bytes
+ * are nobody else's for so long. Halves are gone through in order: what has
+ * died is taken away, and what is born goes into the first gap that it fits in.
  *
  * Of those born together, those that live on the longest go first. So they die
- * side by side, and gaps are few and large. Where all stays have one size,
- * gaps are of whole stays, and scratch is as large as the most that are alive
- * at once.
+ * side by side, and gaps are few and large. Where all temporary blocks have one
+ * size, gaps are of whole temporary blocks, and scratch is as large as the most
+ * that are alive at once.
  */
 #include "schedule/schedule.h"
 
@@ -23,20 +23,21 @@ typedef struct placing {
     const rota_sched *s;
     const size_t *bytes; /* [n_blocks] */
     ptrdiff_t *offset;   /* [n_blocks] */
-    uint32_t n_halves, n_stays;
-    uint32_t *born;  /* [n_stays] half, or NEVER */
-    uint32_t *left;  /* [n_stays] halves left when it has died */
-    uint32_t *order; /* [n_stays] by time of birth, then by left */
-    uint32_t *rest;  /* [n_stays] for sorting */
+    uint32_t n_halves, n_tmps;
+    uint32_t *born;  /* [n_tmps] half, or NEVER */
+    uint32_t *left;  /* [n_tmps] halves left when it has died */
+    uint32_t *order; /* [n_tmps] by time of birth, then by left */
+    uint32_t *rest;  /* [n_tmps] for sorting */
     uint32_t *count; /* [n_halves + 1] for sorting */
-    size_t most;     /* stays that are alive at once */
+    size_t most;     /* temporary blocks that are alive at once */
 
     /* At the half at hand. */
-    uint32_t *live, *next; /* [most] stays in order of their places */
-    uint32_t *in;          /* [most] of those born, the gap */
-    gap *gap;              /* [most + 1] before each in live, and behind all */
-    uint32_t *before;      /* [most + 2] born into the gaps before this one */
-    size_t *widest;        /* [2 * leaves] tree: most room in a range of gaps */
+    uint32_t *live,
+        *next;        /* [most] temporary blocks in order of their places */
+    uint32_t *in;     /* [most] of those born, the gap */
+    gap *gap;         /* [most + 1] before each in live, and behind all */
+    uint32_t *before; /* [most + 2] born into the gaps before this one */
+    size_t *widest;   /* [2 * leaves] tree: most room in a range of gaps */
     uint32_t n_live, leaves;
 } placing;
 
@@ -44,18 +45,18 @@ typedef struct placing {
 
 /* ---- lives --------------------------------------------------------------- */
 
-static bool needs_place(const placing *p, uint32_t stay)
+static bool needs_place(const placing *p, uint32_t tmp)
 {
-    const rota_block b = rota_stays(p->s) + stay;
+    const rota_block b = rota_first_tmp(p->s) + tmp;
 
-    return p->born[stay] != NEVER && p->bytes[b] > 0 &&
+    return p->born[tmp] != NEVER && p->bytes[b] > 0 &&
            rota_block_region(p->s, b) == ROTA_TMP;
 }
 
 /* Block b is used from one half to another. */
 static void use(placing *p, rota_block b, uint32_t from, uint32_t to)
 {
-    const rota_block first = rota_stays(p->s);
+    const rota_block first = rota_first_tmp(p->s);
 
     if (b < first)
         return;
@@ -80,10 +81,10 @@ static void use_always(placing *p, uint32_t phase)
     }
 }
 
-/* Others write to shared stays and read from them whenever they like. */
+/* Others write to shared blocks and read from them whenever they like. */
 static void use_shared(placing *p)
 {
-    const rota_block first = rota_stays(p->s);
+    const rota_block first = rota_first_tmp(p->s);
 
     for (rota_block b = first; b < p->s->n_blocks; b++)
         if (rota_block_is_shared(p->s, b) && p->born[b - first] != NEVER)
@@ -118,7 +119,7 @@ static void use_phase(placing *p, uint32_t phase, bool by_datatype)
 
 static void find_lives(placing *p, bool by_datatype)
 {
-    for (uint32_t i = 0; i < p->n_stays; i++)
+    for (uint32_t i = 0; i < p->n_tmps; i++)
         p->born[i] = p->left[i] = NEVER;
     for (uint32_t f = 0; f < p->s->n_phases; f++) {
         use_phase(p, f, by_datatype);
@@ -148,12 +149,12 @@ static void put_in_order(placing *p)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < p->n_stays; i++)
+    for (uint32_t i = 0; i < p->n_tmps; i++)
         if (needs_place(p, i))
             p->order[n++] = i;
     sort_by(p->left, p->order, n, p->rest, p->count, p->n_halves);
     sort_by(p->born, p->rest, n, p->order, p->count, p->n_halves);
-    p->n_stays = n;
+    p->n_tmps = n;
 }
 
 static void count_most(placing *p)
@@ -161,9 +162,9 @@ static void count_most(placing *p)
     size_t live = 0;
 
     memset(p->count, 0, ((size_t)p->n_halves + 1) * sizeof *p->count);
-    for (uint32_t i = 0; i < p->n_stays; i++)
+    for (uint32_t i = 0; i < p->n_tmps; i++)
         p->count[p->n_halves - p->left[p->order[i]]]++;
-    for (uint32_t i = 0, half = 0; i < p->n_stays; i++) {
+    for (uint32_t i = 0, half = 0; i < p->n_tmps; i++) {
         for (; half <= p->born[p->order[i]]; half++)
             live -= p->count[half];
         live++;
@@ -173,14 +174,14 @@ static void count_most(placing *p)
 
 /* ---- gaps ---------------------------------------------------------------- */
 
-static size_t bytes_of(const placing *p, uint32_t stay)
+static size_t bytes_of(const placing *p, uint32_t tmp)
 {
-    return p->bytes[rota_stays(p->s) + stay];
+    return p->bytes[rota_first_tmp(p->s) + tmp];
 }
 
-static ptrdiff_t *offset_of(const placing *p, uint32_t stay)
+static ptrdiff_t *offset_of(const placing *p, uint32_t tmp)
 {
-    return &p->offset[rota_stays(p->s) + stay];
+    return &p->offset[rota_first_tmp(p->s) + tmp];
 }
 
 static void bury(placing *p, uint32_t half)
@@ -252,16 +253,16 @@ static void join(placing *p, const uint32_t born[], uint32_t n)
     p->n_live += n;
 }
 
-/* Place all stays in order; returns the bytes of scratch. */
+/* Place all temporary blocks in order; returns the bytes of scratch. */
 static size_t place_all(placing *p)
 {
     size_t end = 0;
 
-    for (uint32_t i = 0, n; i < p->n_stays; i += n) {
+    for (uint32_t i = 0, n; i < p->n_tmps; i += n) {
         const uint32_t *const born = &p->order[i];
         bury(p, p->born[born[0]]);
         find_gaps(p);
-        for (n = 0; i + n < p->n_stays && p->born[born[n]] == p->born[born[0]];
+        for (n = 0; i + n < p->n_tmps && p->born[born[n]] == p->born[born[0]];
              n++)
             p->in[n] = take(p, bytes_of(p, born[n]), offset_of(p, born[n]));
         join(p, born, n);
@@ -274,12 +275,12 @@ static size_t place_all(placing *p)
 
 /* ---- all together -------------------------------------------------------- */
 
-/* Padded stays are as large as a bound, which may be beyond all memory. */
+/* Padded blocks are as large as a bound, which may be beyond all memory. */
 static bool can_be_added(const placing *p)
 {
     size_t sum = 0;
 
-    for (uint32_t i = 0; i < p->n_stays; i++) {
+    for (uint32_t i = 0; i < p->n_tmps; i++) {
         const size_t bytes = bytes_of(p, p->order[i]);
         if (bytes > PTRDIFF_MAX - sum)
             return false;
@@ -290,7 +291,7 @@ static bool can_be_added(const placing *p)
 
 static int make_lists(placing *p)
 {
-    const size_t n = (size_t)p->n_stays + 1;
+    const size_t n = (size_t)p->n_tmps + 1;
 
     p->born = malloc(n * sizeof *p->born);
     p->left = malloc(n * sizeof *p->left);
@@ -334,7 +335,7 @@ static void free_placing(placing *p)
 
 static void place_in_dst(const rota_sched *s, ptrdiff_t offset[])
 {
-    for (rota_block b = rota_stays(s); b < s->n_blocks; b++)
+    for (rota_block b = rota_first_tmp(s); b < s->n_blocks; b++)
         offset[b] = rota_block_region(s, b) == ROTA_DST
                         ? offset[rota_dst(s, (int)rota_block_slot(s, b))]
                         : 0;
@@ -348,7 +349,7 @@ int rota_sched_place(const rota_sched *s, bool by_datatype,
                  .bytes = bytes,
                  .offset = offset,
                  .n_halves = 2 * s->n_phases,
-                 .n_stays = s->n_blocks - rota_stays(s)};
+                 .n_tmps = s->n_blocks - rota_first_tmp(s)};
     int err = make_lists(&p);
 
     place_in_dst(s, offset);

@@ -47,7 +47,7 @@ int rota_sched_init_among(rota_sched *s, int P, int me,
                       .n_send = neighbors ? neighbors->n_send : P,
                       .n_recv = neighbors ? neighbors->n_recv : P,
                       .neighbors = neighbors};
-    s->n_blocks = rota_stays(s);
+    s->n_blocks = rota_first_tmp(s);
     int err = grow(&s->phase, 0, &s->phase_room, sizeof *s->phase);
     for (int dir = 0; dir < ROTA_N_DIRS && err == MPI_SUCCESS; dir++)
         err = grow(&s->msgs[dir].msg, 0, &s->msgs[dir].msg_room,
@@ -89,14 +89,14 @@ static bool latch(rota_sched *s, int err)
     return s->status == MPI_SUCCESS;
 }
 
-rota_block rota_stay(rota_sched *s, uint32_t slot, uint32_t marks)
+rota_block rota_tmp_marked(rota_sched *s, uint32_t slot, uint32_t marks)
 {
-    const uint32_t stay = s->n_blocks - rota_stays(s);
+    const uint32_t tmp = s->n_blocks - rota_first_tmp(s);
 
-    if (!latch(s, grow(&s->slot, stay, &s->slot_room, sizeof *s->slot)))
+    if (!latch(s, grow(&s->slot, tmp, &s->slot_room, sizeof *s->slot)))
         return 0;
-    s->slot[stay] = slot | marks;
-    if (!(marks & ROTA_STAY_IN_DST) && slot >= s->n_slots)
+    s->slot[tmp] = slot | marks;
+    if (!(marks & ROTA_TMP_IN_DST) && slot >= s->n_slots)
         s->n_slots = slot + 1;
     return s->n_blocks++;
 }
@@ -268,7 +268,7 @@ void rota_sched_fold(rota_sched *s, const size_t bytes[])
 
 void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[])
 {
-    for (rota_block b = rota_stays(s); b < s->n_blocks; b++)
+    for (rota_block b = rota_first_tmp(s); b < s->n_blocks; b++)
         if (rota_block_is_padded(s, b))
             bytes[b] = largest;
 }
@@ -323,7 +323,7 @@ uint32_t rota_flow_groups(const rota_copy copy[], uint32_t n,
 
 bool rota_sched_shares(const rota_sched *s)
 {
-    for (rota_block b = rota_stays(s); b < s->n_blocks; b++)
+    for (rota_block b = rota_first_tmp(s); b < s->n_blocks; b++)
         if (rota_block_is_shared(s, b))
             return true;
     return false;

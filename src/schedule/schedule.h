@@ -1,35 +1,35 @@
 /* schedule.h - what one rank does in an exchange of blocks, as data.
  *
  * A schedule moves blocks. Each of the S blocks of the send buffer, of the R
- * blocks of the receive buffer and every stay of a block in scratch memory has a
- * number, the same number naming the block's place and its size cell:
+ * blocks of the receive buffer and every temporary block in scratch memory has
+ * a number, the same number naming the block's place and its size cell:
  *
  *     0 .. S-1      send block i            (region ROTA_SRC, slot i)
  *     S .. S+R-1    receive block i         (region ROTA_DST, slot i)
- *     S+R ..        a stay on the way       (region ROTA_TMP, slot t, or
+ *     S+R ..        a temporary block                  (region ROTA_TMP, slot t, or
  *                   ROTA_DST: where receive block i will lie)
  *
- * In an all-to-all of P ranks S = R = P and block i is to, or from, rank i. In a
- * neighbourhood they are as rota_neighbors lists them.
+ * In an all-to-all of P ranks S = R = P and block i is to, or from, rank i. In
+ * a neighbourhood they are as rota_neighbors lists them.
  *
  * Numbers are written once: a slot of scratch may hold many blocks one after
  * the other, each under a number of its own. Slots are the builder's; where
- * sizes are known rota_sched_place finds places that are closer together. So sizes can be learnt by running
- * the very same schedule on 8-byte cells, one per number, instead of blocks.
- * A padded stay has the size of the largest block of all ranks, whatever is in
- * it; its size is never learnt.
+ * sizes are known rota_sched_place finds places that are closer together. So
+ * sizes can be learnt by running the very same schedule on 8-byte cells, one
+ * per number, instead of blocks. A padded block has the size of the largest
+ * block of all ranks, whatever is in it; its size is never learnt.
  *
  * A message is a list of blocks; sender and receiver list them in the same
  * order. Where the blocks of a message do not lie end to end it is packed and
  * unpacked on the way, which is the executor's business.
  *
- * Stays may be shared: in memory that the ranks of a node reach. A message
- * between two of them whose blocks are shared stays at one end, and none at the
- * other, may be handed over: where the two do share memory, the rank at the other
- * end copies, right to where the stays lie when it sends, or from there when it
- * receives, and all that goes from one to the other is a flag. Elsewhere it is a
- * message like others. Nothing else ever lies where a shared stay does; one is
- * not handed over twice.
+ * Temporary blocks may be shared: in memory that the ranks of a node reach. A
+ * message between two of them whose blocks are shared at one end, and none at
+ * the other, may be handed over: where the two do share memory, the rank at the
+ * other end copies, right to where the temporary blocks lie when it sends, or
+ * from there when it receives, and all that goes from one to the other is a
+ * flag. Elsewhere it is a message like others. Nothing else ever lies where a
+ * shared block does; one is not handed over twice.
  *
  * A schedule is a list of phases, run one after the other:
  *
@@ -63,7 +63,7 @@
  * A batch that must complete before the next is started is a phase of its own.
  * Per ordered pair of ranks, the sequence of messages sent is the sequence
  * received: one tag does for a plan. Where messages tell sizes, those that are
- * direct may go without: see rota_sched_check_late.
+ * direct may go without: see rota_sched_check_varlen.
  *
  * A builder writes a schedule through the emitters, which latch the first
  * error. After folding (empty blocks, messages and phases dropped) it is only
@@ -128,7 +128,7 @@ typedef struct rota_copy {
 typedef enum rota_native_kind {
     ROTA_NOT_NATIVE,
     ROTA_NATIVE_ALLTOALLV,
-    ROTA_NATIVE_ALLTOALL, /* padded stays, end to end in order of rank */
+    ROTA_NATIVE_ALLTOALL, /* padded blocks, end to end in order of rank */
 } rota_native_kind;
 
 typedef struct rota_phase {
@@ -144,13 +144,14 @@ typedef struct rota_sched {
     int P, me;
     int n_send, n_recv;              /* S and R */
     const rota_neighbors *neighbors; /* NULL: all ranks, in order; borrowed */
-    const rota_crossing *crossing;   /* if the builder heeds nodes; borrowed */
+    const rota_crossing *crossing; /* if the builder follows nodes; borrowed */
     const int *alike;  /* [n_send] the first send block that has the same memory
                          and may travel in its stead; NULL: none has; borrowed */
     int status;        /* first error of an emitter */
-    uint32_t n_blocks; /* S + R + stays */
+    uint32_t n_blocks; /* S + R + temporary blocks */
     uint32_t n_slots;  /* slots of scratch */
-    uint32_t *slot;    /* [n_blocks-S-R] slot of each stay, ROTA_STAY_... */
+    uint32_t
+        *slot; /* [n_blocks-S-R] slot of each temporary block, ROTA_TMP_... */
     rota_msgs msgs[ROTA_N_DIRS];
     rota_copy *copy;   /* [n_copies] */
     rota_phase *phase; /* [n_phases+1], the last one only closes */
@@ -189,8 +190,8 @@ static inline rota_block rota_dst(const rota_sched *s, int i)
     return (rota_block)(s->n_send + i);
 }
 
-/* The number of the first stay. */
-static inline rota_block rota_stays(const rota_sched *s)
+/* The number of the first temporary block. */
+static inline rota_block rota_first_tmp(const rota_sched *s)
 {
     return (rota_block)(s->n_send + s->n_recv);
 }
@@ -219,17 +220,18 @@ static inline rota_own rota_own_block(const rota_sched *s, int k)
 }
 
 /* Marks in rota_sched.slot. */
-#define ROTA_STAY_PADDED (1u << 31)
-#define ROTA_STAY_IN_DST (1u << 30)
-#define ROTA_STAY_SHARED (1u << 29)
-#define ROTA_STAY_MARKS (ROTA_STAY_PADDED | ROTA_STAY_IN_DST | ROTA_STAY_SHARED)
+#define ROTA_TMP_PADDED (1u << 31)
+#define ROTA_TMP_IN_DST (1u << 30)
+#define ROTA_TMP_SHARED (1u << 29)
+#define ROTA_TMP_MARKS (ROTA_TMP_PADDED | ROTA_TMP_IN_DST | ROTA_TMP_SHARED)
 
-/* A new stay in a slot of scratch, ending whatever stay was there. marks: 0 or
- * some of ROTA_STAY_..., with the second of which slot is a receive block. */
-rota_block rota_stay(rota_sched *s, uint32_t slot, uint32_t marks);
+/* A new temporary block in a slot of scratch; the one that was there ends.
+ * marks: 0 or some of ROTA_TMP_...; with ROTA_TMP_IN_DST slot is a receive
+ * block. */
+rota_block rota_tmp_marked(rota_sched *s, uint32_t slot, uint32_t marks);
 static inline rota_block rota_tmp(rota_sched *s, uint32_t slot)
 {
-    return rota_stay(s, slot, 0);
+    return rota_tmp_marked(s, slot, 0);
 }
 
 /* Room for n block numbers until rota_sched_end; NULL latches the error. */
@@ -262,27 +264,27 @@ void rota_sched_fold(rota_sched *s, const size_t bytes[]);
 
 static inline rota_region rota_block_region(const rota_sched *s, rota_block b)
 {
-    const rota_block stays = rota_stays(s);
+    const rota_block first_tmp = rota_first_tmp(s);
 
-    if (b < stays)
+    if (b < first_tmp)
         return b < (rota_block)s->n_send ? ROTA_SRC : ROTA_DST;
-    return s->slot[b - stays] & ROTA_STAY_IN_DST ? ROTA_DST : ROTA_TMP;
+    return s->slot[b - first_tmp] & ROTA_TMP_IN_DST ? ROTA_DST : ROTA_TMP;
 }
 
-/* The block's place in its buffer, or slot (stays in scratch). */
+/* The block's place in its buffer, or slot (temporary blocks in scratch). */
 static inline uint32_t rota_block_slot(const rota_sched *s, rota_block b)
 {
-    const rota_block S = (rota_block)s->n_send, stays = rota_stays(s);
+    const rota_block S = (rota_block)s->n_send, first_tmp = rota_first_tmp(s);
 
-    if (b < stays)
+    if (b < first_tmp)
         return b < S ? b : b - S;
-    return s->slot[b - stays] & ~ROTA_STAY_MARKS;
+    return s->slot[b - first_tmp] & ~ROTA_TMP_MARKS;
 }
 
 /* Is it one that the caller is to have? */
 static inline bool rota_block_arrives(const rota_sched *s, rota_block b)
 {
-    return b >= (rota_block)s->n_send && b < rota_stays(s);
+    return b >= (rota_block)s->n_send && b < rota_first_tmp(s);
 }
 
 /* A number for the slot of a block that another block may take: slots of
@@ -302,19 +304,19 @@ static inline uint32_t rota_sched_places(const rota_sched *s)
 
 static inline bool rota_block_is_padded(const rota_sched *s, rota_block b)
 {
-    const rota_block stays = rota_stays(s);
+    const rota_block first_tmp = rota_first_tmp(s);
 
-    return b >= stays && s->slot[b - stays] & ROTA_STAY_PADDED;
+    return b >= first_tmp && s->slot[b - first_tmp] & ROTA_TMP_PADDED;
 }
 
 static inline bool rota_block_is_shared(const rota_sched *s, rota_block b)
 {
-    const rota_block stays = rota_stays(s);
+    const rota_block first_tmp = rota_first_tmp(s);
 
-    return b >= stays && s->slot[b - stays] & ROTA_STAY_SHARED;
+    return b >= first_tmp && s->slot[b - first_tmp] & ROTA_TMP_SHARED;
 }
 
-/* Of a message that is handed over: are the shared stays this rank's? */
+/* Of a message that is handed over: are the shared blocks this rank's? */
 static inline bool rota_msg_lends(const rota_sched *s, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &s->msgs[dir];
@@ -322,7 +324,7 @@ static inline bool rota_msg_lends(const rota_sched *s, rota_dir dir, uint32_t m)
     return rota_block_is_shared(s, l->item[l->msg[m].first]);
 }
 
-/* Has the rank any shared stays? */
+/* Has the rank any shared blocks? */
 bool rota_sched_shares(const rota_sched *s);
 
 /* Bytes that a copy moves: padding is left behind. */
@@ -332,7 +334,7 @@ static inline size_t rota_copy_bytes(const rota_sched *s, const rota_copy *k,
     return bytes[rota_block_is_padded(s, k->from) ? k->to : k->from];
 }
 
-/* Give padded stays their size. bytes: [n_blocks]. */
+/* Give padded blocks their size. bytes: [n_blocks]. */
 void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
 
 /* True if message m is one block that travels straight from the send buffer of
@@ -375,16 +377,17 @@ static inline bool rota_sched_flows(const rota_sched *s)
 
 typedef struct rota_scratch {
     size_t bytes;
-    size_t slots; /* stays with bytes in it at once, at most */
+    size_t slots; /* temporary blocks with bytes in it at once, at most */
 } rota_scratch;
 
-/* Place stays in scratch, each where no other is from the phase that writes it
- * to the last that reads it; the builder's slots do not matter here. Where all
- * have one size, scratch is no larger than what is alive at once. by_datatype:
- * messages may be gathered by MPI, so that no stay takes the place of one that
- * is sent in the same phase. bytes, offset: [n_blocks]; offset is written for
- * stays only. Stays of MPI's alltoall keep their places throughout, end to end
- * in order of their numbers. */
+/* Place temporary blocks in scratch, each where no other is from the phase that
+ * writes it to the last that reads it; the builder's slots do not matter here.
+ * Where all have one size, scratch is no larger than what is alive at once.
+ * by_datatype: messages may be gathered by MPI, so that no temporary block
+ * takes the place of one that is sent in the same phase. bytes, offset:
+ * [n_blocks]; offset is written for temporary blocks only. Temporary blocks of
+ * MPI's alltoall keep their places throughout, end to end in order of their
+ * numbers. */
 int rota_sched_place(const rota_sched *s, bool by_datatype,
                      const size_t bytes[], ptrdiff_t offset[],
                      rota_scratch *scratch);
@@ -423,6 +426,6 @@ int rota_sched_check(const rota_sched *const set[], int P,
  * are posted otherwise than direct ones, which do not, and later than their
  * turn. So within a phase an ordered pair of ranks has several messages only
  * without a window, and then the direct ones first. */
-int rota_sched_check_late(const rota_sched *s);
+int rota_sched_check_varlen(const rota_sched *s);
 
 #endif /* ROTA_SCHEDULE_H */

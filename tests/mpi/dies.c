@@ -32,17 +32,17 @@ static void die_at(const char *here)
         kill(getpid(), SIGKILL);
 }
 
-int __real_rota_arena_map(const rota_arena_card *card, rota_peer **peer);
-int __wrap_rota_arena_map(const rota_arena_card *card, rota_peer **peer);
+int __real_rota_arena_map(const rota_arena_address *address, rota_peer **peer);
+int __wrap_rota_arena_map(const rota_arena_address *address, rota_peer **peer);
 bool __real_rota_lines_attach(rota_exec *x);
 bool __wrap_rota_lines_attach(rota_exec *x);
 void __real_rota_program_free(rota_exec *x);
 void __wrap_rota_program_free(rota_exec *x);
 
-int __wrap_rota_arena_map(const rota_arena_card *card, rota_peer **peer)
+int __wrap_rota_arena_map(const rota_arena_address *address, rota_peer **peer)
 {
     die_at("node");
-    return __real_rota_arena_map(card, peer);
+    return __real_rota_arena_map(address, peer);
 }
 
 bool __wrap_rota_lines_attach(rota_exec *x)

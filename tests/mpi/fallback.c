@@ -380,7 +380,7 @@ static account take_stock(void)
 {
     enum { N = 4 };
     account a = {0};
-    rota_arena_card card;
+    rota_arena_address address;
     struct stat state;
     MPI_Comm comm;
     job j[N];
@@ -400,8 +400,8 @@ static account take_stock(void)
     a.heap = live;
     a.descriptors = count_descriptors();
     a.mappings = count_mappings();
-    if (rota_arena_open(&card) == MPI_SUCCESS &&
-        fstat((int)card.fd, &state) == 0)
+    if (rota_arena_open(&address) == MPI_SUCCESS &&
+        fstat((int)address.fd, &state) == 0)
         a.blocks = (long)state.st_blocks;
     return a;
 }
@@ -896,7 +896,7 @@ int main(int argc, char **argv)
         test_case = "another's memory is not opened";
         refuse_sharing(OPEN, "Permission denied",
                        "cannot map this one's memory");
-        test_case = "no room for the board";
+        test_case = "no room for the endpoints";
         refuse_sharing(FALLOCATE, "no room in shared memory",
                        "no memory to share");
         refuse_lines();

@@ -4,9 +4,9 @@
  *
  * quick: fewer patterns, for slow tools; brief: still fewer and fewer starts,
  * and none of the MPI library's own collectives, which take long where many
- * ranks share a core; nodes: algorithms that heed nodes, on pretended ones. In the
- * short form, four ranks and more do not run every pattern with every parameter
- * and form, but all of each in turn.
+ * ranks share a core; nodes: algorithms that follow nodes, on pretended ones.
+ * In the short form, four ranks and more do not run every pattern with every
+ * parameter and form, but all of each in turn.
  *
  * What each block holds follows from (source, destination, byte, iteration),
  * so every rank can say by itself what it must find. Blocks lie in permuted
@@ -374,8 +374,8 @@ static void set_name(const rota_algo *algo, const char *key, const char *value,
 }
 
 /* How sizes may travel. The bound is that of the patterns. */
-static void run_late(const rota_algo *algo, const char *key, const char *value,
-                     bool quick)
+static void run_varlen(const rota_algo *algo, const char *key,
+                       const char *value, bool quick)
 {
     static const char *const forms[] = {"fused", "two_phase", "combined"};
 
@@ -430,7 +430,7 @@ static void run_algorithm(const rota_algo *algo, const char *key,
     }
     MPI_Info_free(&info);
     if (!algo->native && algo->sizes != ROTA_SIZES_PADDED)
-        run_late(algo, key, value, quick);
+        run_varlen(algo, key, value, quick);
     turn += in_turn;
 }
 

@@ -551,7 +551,7 @@ static void run_exchange(const topology *t, MPI_Info info, size_t bound)
     MUST(rota_plan_free(&plan));
 }
 
-static void run_late(const topology *t, MPI_Info info, const char *hint)
+static void run_varlen(const topology *t, MPI_Info info, const char *hint)
 {
     static const char *const forms[] = {"fused", "two_phase", "combined"};
 
@@ -579,7 +579,7 @@ static void run_all(const topology *t, MPI_Info info, const char *hint,
     run_alike(t, info);
     MPI_Info_set(info, "rota_metadata", "fused");
     run_alike(t, info);
-    run_late(t, info, hint);
+    run_varlen(t, info, hint);
 }
 
 /* ---- errors ---------------------------------------------------------------- */

@@ -344,8 +344,8 @@ static void settle(void)
 
 static sample take_sample(void)
 {
-    rota_arena_card card;
-    const int err = rota_arena_open(&card);
+    rota_arena_address address;
+    const int err = rota_arena_open(&address);
     sample now = {.descriptor = dup(0), /* the lowest that is free */
                   .mappings = count_mappings(),
                   .live = live,
@@ -354,7 +354,7 @@ static sample take_sample(void)
     struct stat state;
 
     close((int)now.descriptor);
-    if (err == MPI_SUCCESS && fstat((int)card.fd, &state) == 0)
+    if (err == MPI_SUCCESS && fstat((int)address.fd, &state) == 0)
         now.shared_blocks = (long)state.st_blocks;
     rota_fail_clear();
     return now;

@@ -273,7 +273,7 @@ static void real_domains(void)
     MPI_Info_free(&info);
 }
 
-/* What waits heed. */
+/* What waits follow. */
 static rota_yields *shared;
 
 void __wrap_rota_wait_share(rota_yields *yields);
@@ -283,7 +283,7 @@ void __wrap_rota_wait_share(rota_yields *yields)
     shared = yields;
 }
 
-/* Of the process in whose memory those are that this rank heeds; 0: none. */
+/* Of the process in whose memory those are that this rank follows; 0: none. */
 static uint64_t cookie_of_shared(void)
 {
     return shared ? ((rota_arena_head *)(void *)((char *)shared -
@@ -317,7 +317,7 @@ static MPI_Comm part(int color)
     return comm;
 }
 
-/* All ranks heed the same, though rows have nothing to do with each other and
+/* All ranks follow the same, though rows have nothing to do with each other and
  * columns neither. */
 static void grid(void)
 {

@@ -303,7 +303,7 @@ static bool check_set(const world *w, const rota_algo *algo, int leaders,
         s[q].crossing = &w->crossing[w->topo.node[q]];
         s[q].alike = shares ? w->alike[q] : NULL;
         try(algo->build(&w->topo, &params, &s[q]));
-        if (!shares && rota_sched_check_late(&s[q]) != MPI_SUCCESS)
+        if (!shares && rota_sched_check_varlen(&s[q]) != MPI_SUCCESS)
             good = fail(algo, leaders, rota_fail_text());
     }
     if (good && rota_sched_check(set, w->P, NULL) != MPI_SUCCESS)

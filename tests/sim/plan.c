@@ -1,8 +1,8 @@
 /* plan.c - see plan.h. */
 #include "sim/plan.h"
 #include "common/fakempi.h"
-#include "exec/late.h"
 #include "exec/transport/sparse.h"
+#include "exec/varlen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -479,7 +479,7 @@ static bool headers_are_right(const sim_plan *plan, char *text)
     for (int q = 0; q < plan->spec.P; q++) {
         const rank_plan *const r = &plan->rank[q];
         const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
-        sent += rota_late_told(&r->x);
+        sent += rota_varlen_told(&r->x);
         for (uint32_t m = 0; m < l->n; m++) {
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             const uint32_t land = count_landing(r, m);
@@ -557,9 +557,9 @@ static int node_of(const sim_plan *plan, int rank)
 static void make_nodes(sim_plan *plan)
 {
     const int P = plan->spec.P;
-    rota_arena_card card;
+    rota_arena_address address;
 
-    if (rota_arena_open(&card) != MPI_SUCCESS)
+    if (rota_arena_open(&address) != MPI_SUCCESS)
         abort();
     plan->near = must(calloc((size_t)plan->spec.nodes, sizeof *plan->near));
     for (int i = 0; i < plan->spec.nodes; i++) {
@@ -568,7 +568,7 @@ static void make_nodes(sim_plan *plan)
             plan->near[i][k] = (rota_near){
                 .peer = rota_arena_self(),
                 .may_attach = true,
-                .board = must(calloc((size_t)P, sizeof(rota_board)))};
+                .endpoints = must(calloc((size_t)P, sizeof(rota_endpoint)))};
     }
 }
 
@@ -576,7 +576,7 @@ static void free_nodes(sim_plan *plan)
 {
     for (int i = 0; plan->near && i < plan->spec.nodes; i++) {
         for (int k = 0; k < plan->spec.P; k++)
-            free(plan->near[i][k].board);
+            free(plan->near[i][k].endpoints);
         free(plan->near[i]);
     }
     free(plan->near);
@@ -621,8 +621,8 @@ static void join_node(sim_plan *plan, int rank)
         r->node.of[q] = node_of(plan, q) == mine ? r->node.n++ : -1;
     }
     r->reach = (rota_reach){.node = &r->node,
-                            .arena_from = chance % 2 ? 2048 : 24,
-                            .cma_from = chance / 2 % 2 ? SIZE_MAX : 40};
+                            .arena_threshold = chance % 2 ? 2048 : 24,
+                            .cma_threshold = chance / 2 % 2 ? SIZE_MAX : 40};
 }
 
 /* By datatype nothing is packed, provided that data are plain bytes. */
@@ -666,7 +666,7 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .metadata = plan->spec.metadata,
         .max_block = plan->max_block,
         .landing = {r->landing[ROTA_RECV], r->landing[ROTA_SEND]},
-        .collect = plan->spec.mode == MODE_EXCHANGE,
+        .counts_unknown = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
     if (is_sparse(plan, r))
@@ -915,7 +915,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
         if (rota_transport_lines.carries(&r->x, ROTA_SEND, m))
             continue;
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-            bytes += rota_late_bytes(r->bytes[l->item[i]]);
+            bytes += rota_varlen_bytes(r->bytes[l->item[i]]);
         plan->messages +=
             bytes > 0 || (header && metadata != ROTA_META_TWO_PHASE);
         plan->messages += header && metadata != ROTA_META_FUSED;

@@ -78,7 +78,7 @@ static bool check_form(const rota_algo *algo, const rota_topo *topo, int value)
         good = rota_sched_init(&s[q], P, q) == MPI_SUCCESS &&
                algo->build(topo, &params, &s[q]) == MPI_SUCCESS;
         if (good && tells_sizes(algo) &&
-            rota_sched_check_late(&s[q]) != MPI_SUCCESS)
+            rota_sched_check_varlen(&s[q]) != MPI_SUCCESS)
             good = fail(algo, P, value, rota_fail_text());
         if (good && !costs_right(algo, topo, &params, &s[q]))
             good =

@@ -116,7 +116,7 @@ static bool skipped_above(const tally *t, int P, int n)
 }
 
 /* Up to 17 ranks everything. Fewer in a quick run or through shared memory, and
- * of algorithms that heed nodes, which have few cases of their own above. */
+ * of algorithms that follow nodes, which have few cases of their own above. */
 static bool skipped(const tally *t, const rota_algo *algo, int P, int pattern,
                     int value)
 {

@@ -62,7 +62,7 @@ static rota_arena_head head[RANKS];
 static rota_peer peer[RANKS][RANKS];
 static rota_near near[RANKS][RANKS];
 static rota_wake_word word[ROTA_WAKE_WORDS];
-static rota_board board[RANKS][RANKS];
+static rota_endpoint endpoints[RANKS][RANKS];
 static pthread_barrier_t reserved, run_over, finished;
 
 typedef struct rank {
@@ -160,14 +160,14 @@ static void open_job(rank *r, const job *j)
         .by_thread = j->by_thread,
     };
     const rota_reach reach = {
-        .node = &r->node, .arena_from = 2048, .cma_from = SIZE_MAX};
+        .node = &r->node, .arena_threshold = 2048, .cma_threshold = SIZE_MAX};
     const int err = rota_lines_reserve(&r->x, &reach, &refused);
     must(err == MPI_SUCCESS, "lines");
     must(!refused || (j->one_way && r->me == 0), "room for lines");
     pthread_barrier_wait(&reserved);
     see_segments(r);
     must(rota_lines_attach(&r->x), "attaching");
-    pthread_barrier_wait(&reserved); /* before boards are written again */
+    pthread_barrier_wait(&reserved); /* before endpoints are written again */
     must(rota_exec_bind(&r->x) == MPI_SUCCESS, "binding");
 }
 
@@ -391,7 +391,7 @@ static int all_have_it(void *unused, bool *flag)
 static void *begin(void *arg)
 {
     static _Atomic bool refused;
-    rota_arena_card card;
+    rota_arena_address address;
     rota_place at;
     char here;
 
@@ -399,7 +399,7 @@ static void *begin(void *arg)
         must(!rota_arena_find(&here, 1, &at), "a stack in the arena");
         sched_yield();
     }
-    if (arg && rota_arena_open(&card) != MPI_SUCCESS)
+    if (arg && rota_arena_open(&address) != MPI_SUCCESS)
         refused = true;
     if (arg)
         rota_wait_set_crowded();
@@ -440,18 +440,18 @@ static void make_peer(int q, int i)
     p->uses = 1; /* it stays */
     for (int k = 0; k < RANKS; k++)
         atomic_store(&p->head->mapped[k], ROTA_SEGMENTS);
-    near[q][i] = (rota_near){.peer = p, .board = board[i]};
+    near[q][i] = (rota_near){.peer = p, .endpoints = endpoints[i]};
 }
 
 int main(void)
 {
     static rank ranks[RANKS];
     pthread_t thread[RANKS];
-    rota_arena_card card;
+    rota_arena_address address;
 
     pthread_barrier_init(&finished, NULL, RANKS + 1);
     begin_together();
-    if (rota_arena_open(&card) != MPI_SUCCESS) {
+    if (rota_arena_open(&address) != MPI_SUCCESS) {
         printf("skipped: %s\n", rota_fail_text());
         return 77;
     }

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 static size_t page;
-static rota_arena_card own;
+static rota_arena_address own;
 
 /* No larger may the arena grow. */
 enum { ARENA_BYTES = 1 << 24 };
@@ -52,7 +52,7 @@ static char *take(size_t pages)
 
 static void opens_once(void **state)
 {
-    rota_arena_card again;
+    rota_arena_address again;
 
     (void)state;
     assert_int_equal(rota_arena_open(&again), MPI_SUCCESS);
@@ -309,27 +309,27 @@ static void counters_stay(void **state)
 
 /* ---- the others ------------------------------------------------------------ */
 
-/* In another process, which has only the card; its exit status. */
-static int in_child(int (*run)(const rota_arena_card *card, uint64_t at),
-                    const rota_arena_card *card, uint64_t at)
+/* In another process, which has only the address; its exit status. */
+static int in_child(int (*run)(const rota_arena_address *address, uint64_t at),
+                    const rota_arena_address *address, uint64_t at)
 {
     int status = -1;
     const pid_t child = fork();
 
     assert_true(child >= 0);
     if (child == 0)
-        _exit(run(card, at));
+        _exit(run(address, at));
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* A process does not map its own arena; one that has forked takes another name. */
-static int answers(const rota_arena_card *card, uint64_t at)
+static int answers(const rota_arena_address *address, uint64_t at)
 {
     rota_peer *peer, *again;
 
-    if (rota_arena_map(card, &peer) != MPI_SUCCESS ||
-        rota_arena_map(card, &again) != MPI_SUCCESS)
+    if (rota_arena_map(address, &peer) != MPI_SUCCESS ||
+        rota_arena_map(address, &again) != MPI_SUCCESS)
         return 1;
     char *const p = rota_peer_at(peer, at);
     if (peer == rota_arena_self() || again != peer || strcmp(p, "ping") != 0)
@@ -401,40 +401,40 @@ static void is_mapped_as_it_grows(void **state)
     rota_arena_drop(peer);
 }
 
-static void must_refuse(const rota_arena_card *card, const char *words)
+static void must_refuse(const rota_arena_address *address, const char *words)
 {
     rota_peer *peer = NULL;
     const int before = count_mappings();
 
     rota_fail_clear();
-    assert_int_equal(rota_arena_map(card, &peer), MPI_ERR_NO_MEM);
+    assert_int_equal(rota_arena_map(address, &peer), MPI_ERR_NO_MEM);
     assert_non_null(strstr(rota_fail_text(), words));
     assert_int_equal(count_mappings(), before);
 }
 
 static void refuses_what_it_is_not(void **state)
 {
-    rota_arena_card card = own;
+    rota_arena_address address = own;
     int pipes[2];
 
     (void)state;
-    card.cookie ^= 1;
-    must_refuse(&card, "is another process's memory");
-    card = own;
-    card.cookie ^= 3;
-    card.bytes = ARENA_BYTES + page; /* longer than it is */
-    must_refuse(&card, "is another file");
-    card = own;
-    card.cookie ^= 2;
-    card.fd = 9999;
-    must_refuse(&card, "No such file");
+    address.cookie ^= 1;
+    must_refuse(&address, "is another process's memory");
+    address = own;
+    address.cookie ^= 3;
+    address.bytes = ARENA_BYTES + page; /* longer than it is */
+    must_refuse(&address, "is another file");
+    address = own;
+    address.cookie ^= 2;
+    address.fd = 9999;
+    must_refuse(&address, "No such file");
     assert_int_equal(pipe(pipes), 0);
-    card.fd = pipes[0];
-    must_refuse(&card, "is another file");
+    address.fd = pipes[0];
+    must_refuse(&address, "is another file");
     close(pipes[0]);
     close(pipes[1]);
-    card.pid = 1 << 30;
-    must_refuse(&card, "No such file");
+    address.pid = 1 << 30;
+    must_refuse(&address, "No such file");
 }
 
 int main(void)

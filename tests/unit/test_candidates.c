@@ -25,13 +25,13 @@ static rota_candidates find(int P, int node_size)
 static bool alike(const rota_choice *a, const rota_choice *b)
 {
     const rota_params *const p = &a->params, *const q = &b->params;
-    const unsigned heeded = a->algo->params;
+    const unsigned taken = a->algo->params;
 
     return a->algo == b->algo &&
-           (!(heeded & ROTA_P_RADIX) || p->radix == q->radix) &&
-           (!(heeded & ROTA_P_BATCH) || p->batch == q->batch) &&
-           (!(heeded & ROTA_P_LEADERS) || p->leaders == q->leaders) &&
-           (!(heeded & ROTA_P_PIECES) || p->pieces == q->pieces);
+           (!(taken & ROTA_P_RADIX) || p->radix == q->radix) &&
+           (!(taken & ROTA_P_BATCH) || p->batch == q->batch) &&
+           (!(taken & ROTA_P_LEADERS) || p->leaders == q->leaders) &&
+           (!(taken & ROTA_P_PIECES) || p->pieces == q->pieces);
 }
 
 /* MPI's own is the last of the list, so it is there if there was room for all.

@@ -161,7 +161,7 @@ static int next(int value, bool every)
     return value + 1 + (every ? 0 : value / 4);
 }
 
-/* On one node: algorithms that heed none. */
+/* On one node: algorithms that follow none. */
 static void check_flat(const rota_algo *algo, int P, int most)
 {
     const bool radix = algo->params & ROTA_P_RADIX;
@@ -176,13 +176,13 @@ static void check_flat(const rota_algo *algo, int P, int most)
 
 static void flat_ones(void **state)
 {
-    const unsigned heeded = ROTA_P_RADIX | ROTA_P_BATCH;
+    const unsigned taken = ROTA_P_RADIX | ROTA_P_BATCH;
 
     (void)state;
     for (int i = 0; rota_algo_table[i]; i++)
         for (int P = 1; P <= MAX_P && !rota_algo_table[i]->nodes; P++)
             check_flat(rota_algo_table[i], P,
-                       rota_algo_table[i]->params & heeded ? MAX_P : 1);
+                       rota_algo_table[i]->params & taken ? MAX_P : 1);
 }
 
 /* Nothing is copied but a rank's own block. */
@@ -196,7 +196,7 @@ static void direct_ones(void **state)
                                  BLOCK);
 }
 
-/* ---- algorithms that heed nodes -------------------------------------------- */
+/* ---- algorithms that follow nodes -------------------------------------------- */
 
 static void check_nodes(const rota_topo *t, int value, int step)
 {

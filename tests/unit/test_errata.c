@@ -89,7 +89,7 @@ static int build_zero_copy(rota_sched *s, slip printed)
             else if (left == 1)
                 at[i] = rota_dst(s, from);
             else
-                at[i] = rota_stay(s, (uint32_t)from, ROTA_STAY_IN_DST);
+                at[i] = rota_tmp_marked(s, (uint32_t)from, ROTA_TMP_IN_DST);
             rota_emit_block(s, ROTA_RECV, at[i]);
         }
     }

@@ -471,7 +471,7 @@ static void trade_places(bool by_datatype, bool in_dst)
         assert_int_equal(rota_sched_init(s, 2, q), MPI_SUCCESS);
         rota_phase_begin(s, 0);
         const rota_block out =
-            in_dst ? rota_stay(s, (uint32_t)!q, ROTA_STAY_IN_DST)
+            in_dst ? rota_tmp_marked(s, (uint32_t)!q, ROTA_TMP_IN_DST)
                    : rota_tmp(s, 0);
         rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
         rota_emit_copy(s, rota_src(s, !q), out);

@@ -144,10 +144,10 @@ static bool get(rota_piece *p, size_t bytes, uint64_t *owner, uint64_t entry)
 
 static int open_pool(void **state)
 {
-    rota_arena_card card;
+    rota_arena_address address;
 
     (void)state;
-    if (rota_arena_open(&card) != MPI_SUCCESS)
+    if (rota_arena_open(&address) != MPI_SUCCESS)
         return -1;
     rota_pool_allow(256); /* 512 KiB */
     return 0;

@@ -1,5 +1,5 @@
-/* test_place.c - where rota_sched_place puts stays, against a map of the bytes
- * of scratch that says whose each is.
+/* test_place.c - where rota_sched_place puts temporary blocks, against a map of
+ * the bytes of scratch that says whose each is.
  *
  * A schedule is gone through on the map, in the order in which a run may read
  * and write that is worst for it. Whatever is read must be all there. Sizes are
@@ -198,8 +198,8 @@ static size_t size_of(sizes kind, uint64_t draw)
     }
 }
 
-/* Shared stays keep their places. */
-static size_t all_stays(const placed *w)
+/* Shared blocks keep their places. */
+static size_t all_tmps(const placed *w)
 {
     size_t sum = 0;
 
@@ -226,7 +226,7 @@ static void place_and_run(placed *w, sizes kind, uint64_t seed)
                      MPI_SUCCESS);
     run(w);
     const size_t least =
-        rota_sched_shares(&w->s) ? all_stays(w) : alive_at_once(w);
+        rota_sched_shares(&w->s) ? all_tmps(w) : alive_at_once(w);
     assert_true(w->scratch.bytes >= least);
     if (kind == EQUAL) {
         assert_int_equal(w->scratch.bytes, least);
@@ -281,16 +281,16 @@ static void keeps_what_is_alive(void **state)
 
 /* ---- schedules that no algorithm has ------------------------------------- */
 
-/* Phases of every kind; stays come and go by messages and by copies, and may be
- * read many times. */
+/* Phases of every kind; temporary blocks come and go by messages and by copies,
+ * and may be read many times. */
 static void build_any(rota_sched *s, uint64_t seed)
 {
-    enum { STAYS = 40, PHASES = 7 };
-    rota_block at[STAYS];
-    uint32_t written[STAYS];
+    enum { TMPS = 40, PHASES = 7 };
+    rota_block at[TMPS];
+    uint32_t written[TMPS];
 
     assert_int_equal(rota_sched_init(s, 2, 0), MPI_SUCCESS);
-    for (uint32_t i = 0; i < STAYS; i++) {
+    for (uint32_t i = 0; i < TMPS; i++) {
         at[i] = rota_tmp(s, i);
         written[i] = (uint32_t)(test_hash(seed + i) % PHASES);
     }
@@ -302,7 +302,7 @@ static void build_any(rota_sched *s, uint64_t seed)
             rota_flow_begin(s);
         else
             rota_phase_begin(s, kind == 1);
-        for (uint32_t i = 0; i < STAYS; i++) {
+        for (uint32_t i = 0; i < TMPS; i++) {
             const uint64_t draw = test_hash(seed + 1000 * (p + 1) + i);
             const bool by_copy = kind > 0 && draw % 3 == 0;
             const bool passed_on = kind == 2 && !by_copy;

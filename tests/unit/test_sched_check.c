@@ -439,7 +439,7 @@ static void finds_native_blocks_out_of_place(void **state)
     assert_fault(&w, text);
     make(&w, "padded_alltoall", 3, 0);
     const rota_sched *const s = &w.s[1];
-    s->slot[s->msgs[ROTA_SEND].item[2] - 6] &= ~ROTA_STAY_PADDED;
+    s->slot[s->msgs[ROTA_SEND].item[2] - 6] &= ~ROTA_TMP_PADDED;
     assert_fault(&w, text);
     make(&w, "padded_alltoall", 3, 0);
     swap_blocks(&w.s[1].msgs[ROTA_RECV].item[1],
@@ -534,7 +534,7 @@ static void finds_copy_into_used_slot(void **state)
 
 /* Two ranks, each with a stay in the receive buffer, where the block from the
  * rank itself will lie or lies already. */
-static void make_stays_in_dst(world *w, bool destroys)
+static void make_tmps_in_dst(world *w, bool destroys)
 {
     make_empty(w, 2);
     for (int q = 0; q < 2; q++) {
@@ -543,10 +543,10 @@ static void make_stays_in_dst(world *w, bool destroys)
         if (destroys)
             rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
         rota_phase_begin(s, 0);
-        const rota_block stay = rota_stay(s, (uint32_t)q, ROTA_STAY_IN_DST);
-        rota_emit_copy(s, rota_src(s, !q), stay);
+        const rota_block tmp = rota_tmp_marked(s, (uint32_t)q, ROTA_TMP_IN_DST);
+        rota_emit_copy(s, rota_src(s, !q), tmp);
         rota_phase_begin(s, 0);
-        rota_emit_send(s, !q, stay);
+        rota_emit_send(s, !q, tmp);
         rota_emit_recv(s, !q, rota_dst(s, !q));
         rota_phase_begin(s, 0);
         if (!destroys)
@@ -554,23 +554,23 @@ static void make_stays_in_dst(world *w, bool destroys)
     }
 }
 
-static void finds_stay_that_destroys(void **state)
+static void finds_tmp_that_destroys(void **state)
 {
     world w;
 
     (void)state;
-    make_stays_in_dst(&w, false);
+    make_tmps_in_dst(&w, false);
     assert_sound(&w);
-    make_stays_in_dst(&w, true);
+    make_tmps_in_dst(&w, true);
     assert_fault(&w, "rank 0 never gets its block from rank 0");
     make(&w, "linear", 4, 0); /* in the phase in which it arrives */
     rota_sched *const s = &w.s[2];
-    rota_emit_copy(s, rota_src(s, 0), rota_stay(s, 1, ROTA_STAY_IN_DST));
+    rota_emit_copy(s, rota_src(s, 0), rota_tmp_marked(s, 1, ROTA_TMP_IN_DST));
     assert_fault(&w, "its slot is used twice in the phase");
 }
 
 /* A stay in the receive buffer is taken by what arrives, and then read. */
-static void finds_destroyed_stay(void **state)
+static void finds_destroyed_tmp(void **state)
 {
     world w;
 
@@ -578,12 +578,12 @@ static void finds_destroyed_stay(void **state)
     make_empty(&w, 1);
     rota_sched *const s = &w.s[0];
     rota_phase_begin(s, 0);
-    const rota_block stay = rota_stay(s, 0, ROTA_STAY_IN_DST);
-    rota_emit_copy(s, rota_src(s, 0), stay);
+    const rota_block tmp = rota_tmp_marked(s, 0, ROTA_TMP_IN_DST);
+    rota_emit_copy(s, rota_src(s, 0), tmp);
     rota_phase_begin(s, 0);
     rota_emit_copy(s, rota_src(s, 0), rota_dst(s, 0));
     rota_phase_begin(s, 0);
-    rota_emit_copy(s, stay, rota_tmp(s, 0));
+    rota_emit_copy(s, tmp, rota_tmp(s, 0));
     assert_fault(&w, "read after its slot was taken");
 }
 
@@ -592,25 +592,25 @@ static void finds_destroyed_stay(void **state)
 typedef enum handing {
     SOUND,
     AT_ONE_END, /* rank 0 does not know that it is handed anything */
-    BY_BOTH,    /* rank 1 sends from a shared stay */
-    BY_NONE,    /* rank 0 receives in no shared stay */
+    BY_BOTH,    /* rank 1 sends from a shared block */
+    BY_NONE,    /* rank 0 receives in no shared block */
     MIXED,      /* nor all of it */
-    TAKEN,      /* another stay takes the place */
+    TAKEN,      /* another temporary block takes the place */
     HANDED_ON,  /* what rank 1 handed over goes back to it as it is */
 } handing;
 
-/* Two ranks, of which rank 0 lends stays for the block that it gets, and for the
- * one that it sends. */
+/* Two ranks, of which rank 0 lends temporary blocks for the block that it gets,
+ * and for the one that it sends. */
 static void make_handed(world *w, handing how)
 {
-    const uint32_t mark = how == BY_NONE ? 0 : ROTA_STAY_SHARED;
+    const uint32_t mark = how == BY_NONE ? 0 : ROTA_TMP_SHARED;
 
     make_empty(w, 2);
     rota_sched *const a = &w->s[0], *const b = &w->s[1];
-    const rota_block in = rota_stay(a, 0, mark);
-    const rota_block out = rota_stay(a, 1, ROTA_STAY_SHARED);
-    const rota_block other = rota_stay(a, how == TAKEN ? 0 : 2, 0);
-    const rota_block own = rota_stay(b, 0, ROTA_STAY_SHARED);
+    const rota_block in = rota_tmp_marked(a, 0, mark);
+    const rota_block out = rota_tmp_marked(a, 1, ROTA_TMP_SHARED);
+    const rota_block other = rota_tmp_marked(a, how == TAKEN ? 0 : 2, 0);
+    const rota_block own = rota_tmp_marked(b, 0, ROTA_TMP_SHARED);
 
     rota_phase_begin(a, 0);
     rota_emit_copy(a, rota_src(a, 0), rota_dst(a, 0));
@@ -646,7 +646,7 @@ static void make_handed(world *w, handing how)
 
 static void finds_bad_handing_over(void **state)
 {
-    const char *const of_one = "not all in shared stays of one of them";
+    const char *const of_one = "not all in shared blocks of one of them";
     world w;
 
     (void)state;
@@ -661,7 +661,7 @@ static void finds_bad_handing_over(void **state)
     make_handed(&w, MIXED);
     assert_fault(&w, of_one);
     make_handed(&w, TAKEN);
-    assert_fault(&w, "the place of a shared stay is taken twice");
+    assert_fault(&w, "the place of a shared block is taken twice");
     make_handed(&w, HANDED_ON);
     assert_fault(&w, "is handed over twice");
 }
@@ -674,7 +674,8 @@ static void finds_early_reads(void **state)
 
     (void)state;
     make(&w, "parlogna", 8, 2);
-    w.s[6].msgs[ROTA_SEND].item[0] = 2 * 8; /* the first stay in scratch */
+    w.s[6].msgs[ROTA_SEND].item[0] =
+        2 * 8; /* the first temporary block in scratch */
     assert_fault(&w, "read before it was written");
     make(&w, "parlogna", 8, 2);
     w.s[6].msgs[ROTA_SEND].item[0] = w.s[6].n_blocks;
@@ -714,11 +715,11 @@ static void finds_forwarding_within_phase(void **state)
 /* ---- data that flow through a phase ----------------------------------------- */
 
 /* Three ranks send each other their blocks directly, but for that of rank 0 for
- * rank 2, which rank 1 passes on. Returns its stay there. */
+ * rank 2, which rank 1 passes on. Returns its temporary block there. */
 static rota_block make_detour(world *w, bool flow)
 {
     make_empty(w, 3);
-    const rota_block stay = rota_tmp(&w->s[1], 0);
+    const rota_block tmp = rota_tmp(&w->s[1], 0);
     for (int q = 0; q < 3; q++) {
         rota_sched *const s = &w->s[q];
         if (flow)
@@ -735,10 +736,10 @@ static rota_block make_detour(world *w, bool flow)
         }
     }
     rota_emit_send(&w->s[0], 1, rota_src(&w->s[0], 2));
-    rota_emit_recv(&w->s[1], 0, stay);
-    rota_emit_send(&w->s[1], 2, stay);
+    rota_emit_recv(&w->s[1], 0, tmp);
+    rota_emit_send(&w->s[1], 2, tmp);
     rota_emit_recv(&w->s[2], 1, rota_dst(&w->s[2], 0));
-    return stay;
+    return tmp;
 }
 
 static rota_block *last_item(rota_sched *s, rota_dir dir)
@@ -791,9 +792,9 @@ static void lets_copies_flow(void **state)
     *last_item(&w.s[0], ROTA_SEND) = before;
     *last_item(&w.s[2], ROTA_RECV) = after;
     assert_sound(&w);
-    const rota_block stay = make_detour(&w, true);
+    const rota_block tmp = make_detour(&w, true);
     const rota_block again = rota_tmp(&w.s[1], 1);
-    rota_emit_copy(&w.s[1], stay, again);
+    rota_emit_copy(&w.s[1], tmp, again);
     *last_item(&w.s[1], ROTA_SEND) = again;
     assert_fault(&w, "its slot is used twice in the phase");
     make_detour(&w, true);
@@ -812,8 +813,8 @@ static void finds_slot_shared_in_flow(void **state)
     make_detour(&w, true);
     w.s[1].msgs[ROTA_SEND].item[1] = rota_tmp(&w.s[1], 0);
     assert_fault(&w, text);
-    const rota_block stay = make_detour(&w, true);
-    w.s[1].copy[0].to = stay;
+    const rota_block tmp = make_detour(&w, true);
+    w.s[1].copy[0].to = tmp;
     assert_fault(&w, text);
 }
 
@@ -824,14 +825,14 @@ static void finds_flow_into_written_block(void **state)
     (void)state;
     make_empty(&w, 1);
     rota_sched *const s = &w.s[0];
-    const rota_block stay = rota_tmp(s, 0);
+    const rota_block tmp = rota_tmp(s, 0);
     rota_phase_begin(s, 0);
-    rota_emit_copy(s, rota_src(s, 0), stay);
+    rota_emit_copy(s, rota_src(s, 0), tmp);
     rota_flow_begin(s);
-    rota_emit_recv(s, 0, stay);
+    rota_emit_recv(s, 0, tmp);
     rota_emit_recv(s, 0, rota_dst(s, 0));
     rota_emit_send(s, 0, rota_src(s, 0));
-    rota_emit_send(s, 0, stay);
+    rota_emit_send(s, 0, tmp);
     assert_fault(&w, "written twice");
 }
 
@@ -882,7 +883,7 @@ static void finds_cyclic_flow(void **state)
     make_empty(&w, 2);
     for (int q = 0; q < 2; q++) { /* each passes on what the other one does */
         rota_sched *const s = &w.s[q];
-        const rota_block stay = rota_tmp(s, 0);
+        const rota_block tmp = rota_tmp(s, 0);
         rota_flow_begin(s);
         rota_emit_copy(s, rota_src(s, q), rota_dst(s, q));
         for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -890,7 +891,7 @@ static void finds_cyclic_flow(void **state)
             rota_emit_block(s, (rota_dir)dir,
                             dir == ROTA_SEND ? rota_src(s, !q)
                                              : rota_dst(s, !q));
-            rota_emit_block(s, (rota_dir)dir, stay);
+            rota_emit_block(s, (rota_dir)dir, tmp);
         }
     }
     assert_fault(&w, "deadlock: rank 0 never leaves phase 0");
@@ -915,7 +916,7 @@ static void finds_bad_shape(void **state)
 }
 
 /* Two messages to rank 1: the block for it, or for the other rank. */
-static int check_late(int window, int first, int second)
+static int check_varlen(int window, int first, int second)
 {
     rota_sched s;
 
@@ -924,7 +925,7 @@ static int check_late(int window, int first, int second)
     rota_emit_send(&s, 1, rota_src(&s, first));
     rota_emit_send(&s, 2, rota_src(&s, 2));
     rota_emit_send(&s, 1, rota_src(&s, second));
-    const int err = rota_sched_check_late(&s);
+    const int err = rota_sched_check_varlen(&s);
     rota_sched_free(&s);
     return err;
 }
@@ -934,14 +935,14 @@ static void finds_what_cannot_tell_sizes(void **state)
     world w;
 
     (void)state;
-    assert_int_equal(check_late(0, 1, 1), MPI_SUCCESS);
-    assert_int_equal(check_late(0, 2, 2), MPI_SUCCESS);
-    assert_int_equal(check_late(0, 1, 2), MPI_SUCCESS);
-    assert_int_equal(check_late(0, 2, 1), MPI_ERR_INTERN);
-    assert_int_equal(check_late(3, 2, 2), MPI_ERR_INTERN);
+    assert_int_equal(check_varlen(0, 1, 1), MPI_SUCCESS);
+    assert_int_equal(check_varlen(0, 2, 2), MPI_SUCCESS);
+    assert_int_equal(check_varlen(0, 1, 2), MPI_SUCCESS);
+    assert_int_equal(check_varlen(0, 2, 1), MPI_ERR_INTERN);
+    assert_int_equal(check_varlen(3, 2, 2), MPI_ERR_INTERN);
     make(&w, "scattered", 5, 2); /* a phase has nothing to do with others */
     for (int q = 0; q < 5; q++)
-        assert_int_equal(rota_sched_check_late(&w.s[q]), MPI_SUCCESS);
+        assert_int_equal(rota_sched_check_varlen(&w.s[q]), MPI_SUCCESS);
     discard(&w);
 }
 
@@ -991,7 +992,7 @@ static void finds_bad_padding(void **state)
         assert_fault(&w, "is copied to a block of another size");
         make_padded(&w, algo[i]); /* a block that arrives is not padded */
         rota_block *const at = &w.s[0].msgs[ROTA_RECV].item[1];
-        w.s[0].slot[*at - 8] &= ~(i == 0 ? ROTA_STAY_PADDED : 0);
+        w.s[0].slot[*at - 8] &= ~(i == 0 ? ROTA_TMP_PADDED : 0);
         w.bytes[0][*at] = 5;
         assert_fault(&w, "sends 8 bytes, rank 0 expects 5");
     }
@@ -1048,8 +1049,8 @@ int main(void)
         cmocka_unit_test(finds_slot_shared_in_window),
         cmocka_unit_test(finds_slot_received_twice),
         cmocka_unit_test(finds_copy_into_used_slot),
-        cmocka_unit_test(finds_stay_that_destroys),
-        cmocka_unit_test(finds_destroyed_stay),
+        cmocka_unit_test(finds_tmp_that_destroys),
+        cmocka_unit_test(finds_destroyed_tmp),
         cmocka_unit_test(finds_bad_handing_over),
         cmocka_unit_test(finds_early_reads),
         cmocka_unit_test(finds_forwarding_within_phase),

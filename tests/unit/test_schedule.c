@@ -226,9 +226,9 @@ static void folds_blocks_messages_phases(void **state)
     rota_flow_begin(&s);
     rota_emit_recv(&s, 0, rota_tmp(&s, 2));
     rota_emit_send(&s, 0, 10);
-    rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV); /* stays */
+    rota_native_begin(&s, ROTA_NATIVE_ALLTOALLV); /* temporary blocks */
     bytes[rota_src(&s, 2)] = 6;
-    bytes[8] = bytes[10] = 1; /* stays */
+    bytes[8] = bytes[10] = 1; /* temporary blocks */
     rota_sched_fold(&s, bytes);
 
     assert_int_equal(s.n_phases, 4);

@@ -24,12 +24,12 @@ typedef struct range {
 } range;
 
 /* Under the lock; but once it is open, anybody may read what does not change:
- * card, where segments are, and their lengths. */
+ * address, where segments are, and their lengths. */
 static struct {
     bool tried;
     _Atomic bool open;
     char why[ROTA_ERR_TEXT]; /* there is none */
-    rota_arena_card card;
+    rota_arena_address address;
     int fd;
     size_t page;
     size_t bytes, backed;
@@ -280,15 +280,16 @@ static int make(void)
     self->fd = arena.fd;
     self->cookie = self->head->cookie = make_cookie();
     arena.n_peers = 1; /* slot 0 is its own */
-    arena.card = (rota_arena_card){.cookie = self->cookie,
-                                   .bytes = arena.bytes,
-                                   .pid = self->pid,
-                                   .fd = arena.fd,
-                                   .address = (uint64_t)(uintptr_t)self->head};
+    arena.address =
+        (rota_arena_address){.cookie = self->cookie,
+                             .bytes = arena.bytes,
+                             .pid = self->pid,
+                             .fd = arena.fd,
+                             .address = (uint64_t)(uintptr_t)self->head};
     return MPI_SUCCESS;
 }
 
-int rota_arena_open(rota_arena_card *card)
+int rota_arena_open(rota_arena_address *address)
 {
     pthread_mutex_lock(&arena_lock);
     if (!arena.tried && make() != MPI_SUCCESS) {
@@ -297,11 +298,12 @@ int rota_arena_open(rota_arena_card *card)
             close(arena.fd);
     }
     arena.tried = true;
-    *card = arena.card;
-    atomic_store_explicit(&arena.open, card->cookie != 0, memory_order_release);
+    *address = arena.address;
+    atomic_store_explicit(&arena.open, address->cookie != 0,
+                          memory_order_release);
     pthread_mutex_unlock(&arena_lock);
-    return card->cookie ? MPI_SUCCESS
-                        : rota_fail(MPI_ERR_NO_MEM, "%s", arena.why);
+    return address->cookie ? MPI_SUCCESS
+                           : rota_fail(MPI_ERR_NO_MEM, "%s", arena.why);
 }
 
 static bool is_open(void)
@@ -533,28 +535,29 @@ static void unmap_all(rota_peer *peer)
     peer->head = NULL;
 }
 
-/* The length of the first segment is told by the card, those of others by it. */
-static int map_head(rota_peer *peer, const rota_arena_card *card)
+/* The length of the first segment is told by the address, those of others by
+ * it. */
+static int map_head(rota_peer *peer, const rota_arena_address *address)
 {
-    peer->pid = card->pid;
-    peer->fd = card->fd;
-    const int fd = open_file(peer, card->bytes);
+    peer->pid = address->pid;
+    peer->fd = address->fd;
+    const int fd = open_file(peer, address->bytes);
     if (fd < 0)
         return MPI_ERR_NO_MEM;
-    const bool mapped = map_segment(peer, fd, 0, card->bytes);
+    const bool mapped = map_segment(peer, fd, 0, address->bytes);
     close(fd);
     if (!mapped)
         return MPI_ERR_NO_MEM;
     peer->head = (rota_arena_head *)(void *)peer->segment[0];
-    if (peer->head->cookie == card->cookie)
+    if (peer->head->cookie == address->cookie)
         return MPI_SUCCESS;
-    munmap(peer->segment[0], card->bytes);
+    munmap(peer->segment[0], address->bytes);
     peer->n_segments = 0;
     peer->head = NULL;
     return rota_fail(MPI_ERR_NO_MEM,
                      "/proc/%lld/fd/%lld is another process's "
                      "memory",
-                     (long long)card->pid, (long long)card->fd);
+                     (long long)address->pid, (long long)address->fd);
 }
 
 static bool update(rota_peer *peer)
@@ -612,14 +615,14 @@ static int meet(uint64_t cookie, rota_peer **peer)
     return MPI_SUCCESS;
 }
 
-int rota_arena_map(const rota_arena_card *card, rota_peer **peer)
+int rota_arena_map(const rota_arena_address *address, rota_peer **peer)
 {
     int err;
 
     pthread_mutex_lock(&arena_lock);
-    err = meet(card->cookie, peer);
+    err = meet(address->cookie, peer);
     if (err == MPI_SUCCESS && !(*peer)->head)
-        err = map_head(*peer, card);
+        err = map_head(*peer, address);
     if (err == MPI_SUCCESS) {
         (*peer)->uses++;
         update(*peer);

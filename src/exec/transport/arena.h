@@ -24,14 +24,14 @@
 #include <stdint.h>
 
 /* By which others find the arena. All zero: there is none. */
-typedef struct rota_arena_card {
+typedef struct rota_arena_address {
     uint64_t
         cookie;     /* also at its beginning, so that the right one is mapped */
     uint64_t bytes; /* of the first segment */
     int64_t pid;
     int64_t fd;       /* of that process */
     uint64_t address; /* where that process has the head */
-} rota_arena_card;
+} rota_arena_address;
 
 enum {
     ROTA_SEGMENTS = 64,   /* of an arena, at most */
@@ -88,7 +88,7 @@ typedef struct rota_peer {
 
 /* Make this process's arena unless it is there. Fails with a text that says
  * what the system refuses; it is not tried again. */
-int rota_arena_open(rota_arena_card *card);
+int rota_arena_open(rota_arena_address *address);
 rota_arena_head *rota_arena_own(void); /* NULL before it is open */
 rota_peer *rota_arena_self(void);
 
@@ -115,7 +115,7 @@ size_t rota_arena_bytes(size_t *backed);
 
 /* Another process's arena, mapped here until it is dropped as often as it was
  * mapped. */
-int rota_arena_map(const rota_arena_card *card, rota_peer **peer);
+int rota_arena_map(const rota_arena_address *address, rota_peer **peer);
 void rota_arena_hold(rota_peer *peer); /* one that is mapped, once more */
 void rota_arena_drop(rota_peer *peer);
 

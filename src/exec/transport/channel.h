@@ -19,8 +19,9 @@ typedef struct rota_channel {
     uint32_t turn[ROTA_N_DIRS];     /* messages complete in this run */
     uint32_t messages[ROTA_N_DIRS]; /* of the schedule */
     bool paired; /* one message each way a run: each proves the other taken */
-    bool lends[ROTA_N_DIRS]; /* messages are handed over by this rank's stays */
-    bool touched; /* something was written or taken since the last flush */
+    bool lends
+        [ROTA_N_DIRS]; /* messages are handed over by this rank's temporary blocks */
+    bool touched;      /* something was written or taken since the last flush */
     bool
         flagged; /* its interest flag was set, and may have been cleared by it */
     bool typed;  /* elements are sent, by way of pieces */

@@ -1,10 +1,10 @@
 /* channels.c - making the queues of a plan, and freeing them: channel.h. */
-#include "exec/late.h"
 #include "exec/lock.h"
 #include "exec/move.h"
 #include "exec/program.h"
 #include "exec/transport/channel.h"
 #include "exec/transport/told.h"
+#include "exec/varlen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void put_memory(struct rota_lines *lines)
     memset(lines->bytes, 0, sizeof lines->bytes);
 }
 
-static struct rota_lines *lingering; /* under the lock of active executors */
+static struct rota_lines *deferred; /* under the lock of active executors */
 
 static bool all_read(struct rota_lines *lines)
 {
@@ -99,32 +99,32 @@ static void destroy(struct rota_lines *lines)
 }
 
 /* The peers' counts are looked at until they say that all has been taken. */
-static void linger(struct rota_lines *lines)
+static void defer_free(struct rota_lines *lines)
 {
     for (int i = 0; i < lines->n; i++)
         rota_arena_hold(lines->channel[i].peer);
-    lines->next = lingering;
-    lingering = lines;
+    lines->next = deferred;
+    deferred = lines;
 }
 
-static void end_linger(struct rota_lines *lines)
+static void end_deferred(struct rota_lines *lines)
 {
     for (int i = 0; i < lines->n; i++)
         rota_arena_drop(lines->channel[i].peer);
     destroy(lines);
 }
 
-static void reap(void)
+static void free_deferred(void)
 {
     rota_lock();
-    for (struct rota_lines **link = &lingering; *link;) {
+    for (struct rota_lines **link = &deferred; *link;) {
         struct rota_lines *const lines = *link;
         if (!all_read(lines)) {
             link = &lines->next;
             continue;
         }
         *link = lines->next;
-        end_linger(lines);
+        end_deferred(lines);
     }
     rota_unlock();
 }
@@ -152,7 +152,7 @@ void rota_lines_release(rota_exec *x)
     if (!lines->channel || all_read(lines))
         destroy(lines);
     else
-        linger(lines);
+        defer_free(lines);
     rota_unlock();
 }
 
@@ -240,7 +240,7 @@ static void reserve_pool(const rota_exec *x)
         const rota_channel *const c = &lines->channel[i];
         if (c->room[ROTA_SEND] > ROTA_LINE_ROOM &&
             !(x->fixed && c->near->may_attach && !c->typed &&
-              c->room[ROTA_SEND] >= x->lines->reach.cma_from))
+              c->room[ROTA_SEND] >= x->lines->reach.cma_threshold))
             wanted += ROTA_LINE_ENTRIES *
                       rota_smaller(c->room[ROTA_SEND], lines->piece);
     }
@@ -316,8 +316,8 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
 static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
 {
     struct rota_lines *const lines = x->lines;
-    rota_board *const board =
-        x->lines->reach.node->near[x->lines->reach.node->me].board;
+    rota_endpoint *const endpoints =
+        x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
     char *const memory = lines->memory[ROTA_ENTRIES];
     const size_t page = lines->long_bytes > 0
                             ? -(uintptr_t)memory % ROTA_COPY_PAGE
@@ -332,9 +332,9 @@ static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
         void *const taken = (char *)lines->memory[ROTA_COUNTERS] + counter;
         entry = page + entries_at(entry - page, stride);
         rota_line_make(&c->line[ROTA_RECV], memory + entry, taken, stride);
-        board[c->position].lines = at[ROTA_ENTRIES] + entry;
-        board[c->position].taken = at[ROTA_COUNTERS] + counter;
-        board[c->position].stride = (uint32_t)stride;
+        endpoints[c->position].lines = at[ROTA_ENTRIES] + entry;
+        endpoints[c->position].taken = at[ROTA_COUNTERS] + counter;
+        endpoints[c->position].stride = (uint32_t)stride;
         entry += ROTA_LINE_ENTRIES * stride;
         counter += sizeof(uint64_t);
     }
@@ -348,13 +348,13 @@ static size_t table_bytes(const rota_exec *x, const rota_channel *c)
     return n > 0 ? sizeof(rota_loan_table) + n * sizeof(uint64_t) : 0;
 }
 
-/* Tell the others where this rank's shared stays lie. Who is not told hands
+/* Tell the others where this rank's shared blocks lie. Who is not told hands
  * nothing over. */
 static void make_tables(rota_exec *x)
 {
     struct rota_lines *const lines = x->lines;
-    rota_board *const board =
-        x->lines->reach.node->near[x->lines->reach.node->me].board;
+    rota_endpoint *const endpoints =
+        x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
     rota_place at, scratch, finished;
     size_t bytes = 0;
 
@@ -373,7 +373,7 @@ static void make_tables(rota_exec *x)
         table->scratch = scratch;
         table->finished = finished;
         rota_loan_tell(x, c->rank, table);
-        board[c->position].table = at + begin;
+        endpoints[c->position].table = at + begin;
         begin += n;
     }
 }
@@ -399,7 +399,7 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
 
     return op->with && is_direct(x, ROTA_SEND, m) &&
                    rota_message_bytes(x, ROTA_SEND, m) >=
-                       x->lines->reach.arena_from
+                       x->lines->reach.arena_threshold
                ? rota_told_bytes(rota_lines_type(x, ROTA_SEND, m))
                : 0;
 }
@@ -408,8 +408,8 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
  * memory they are sent in pieces. */
 static void tell_layouts(rota_exec *x)
 {
-    rota_board *const board =
-        x->lines->reach.node->near[x->lines->reach.node->me].board;
+    rota_endpoint *const endpoints =
+        x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
     const uint32_t n = x->s->msgs[ROTA_SEND].n;
     size_t bytes = 0;
     rota_place at;
@@ -425,7 +425,7 @@ static void tell_layouts(rota_exec *x)
         if (more == 0)
             continue;
         rota_told_write(rota_lines_type(x, ROTA_SEND, m), memory);
-        board[op->with->position].told = at;
+        endpoints[op->with->position].told = at;
         op->told = true;
         memory += more;
         at += more;
@@ -440,7 +440,7 @@ int rota_lines_hear(rota_exec *x)
         if (!op->with || !is_direct(x, ROTA_RECV, m))
             continue;
         const rota_place at =
-            op->with->near->board[x->lines->reach.node->me].told;
+            op->with->near->endpoints[x->lines->reach.node->me].told;
         if (at == 0)
             continue;
         op->source = rota_told_read(rota_peer_at(op->with->peer, at));
@@ -473,19 +473,20 @@ static int make_channels(rota_exec *x)
 
 int rota_lines_reserve(rota_exec *x, const rota_reach *reach, bool *refused)
 {
-    rota_board *const board = reach->node->near[reach->node->me].board;
+    rota_endpoint *const endpoints =
+        reach->node->near[reach->node->me].endpoints;
     rota_place at[ROTA_N_USES];
 
     *refused = false;
-    reap();
+    free_deferred();
     x->lines = calloc(1, sizeof *x->lines);
     if (!x->lines)
         return rota_fail_mem("messages within the node");
     x->lines->reach = *reach;
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {
-        board[i].lines = board[i].table = board[i].told = 0;
-        board[i].hands = x->hands;
+        endpoints[i].lines = endpoints[i].table = endpoints[i].told = 0;
+        endpoints[i].hands = x->hands;
     }
     reserve_pool(x);
     *refused = !take_memory(x, at);
@@ -502,7 +503,8 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach, bool *refused)
 static void open_channel(const rota_exec *x, rota_channel *c)
 {
     const rota_peer *const peer = c->peer;
-    const rota_board *const b = &c->near->board[x->lines->reach.node->me];
+    const rota_endpoint *const b =
+        &c->near->endpoints[x->lines->reach.node->me];
 
     c->bell = &peer->head->bell;
     c->interest = &peer->head->interest[peer->slot_there];
@@ -530,7 +532,7 @@ bool rota_lines_attach(rota_exec *x)
 static const rota_loan_table *table_of(const rota_exec *x,
                                        const rota_channel *c)
 {
-    const rota_place at = c->near->board[x->lines->reach.node->me].table;
+    const rota_place at = c->near->endpoints[x->lines->reach.node->me].table;
 
     if (!x->hands || at == 0 || rota_place_segment(at) >= c->peer->n_segments)
         return NULL;
@@ -541,7 +543,7 @@ static const rota_loan_table *table_of(const rota_exec *x,
                : NULL;
 }
 
-/* Is message m handed over, and by stays of this rank's? */
+/* Is message m handed over, and by temporary blocks of this rank's? */
 static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 {
     rota_line_op *const op = &x->lines->op[dir][m];
@@ -552,7 +554,7 @@ static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
     const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
 
     if (lends && x->lines->tables &&
-        c->near->board[x->lines->reach.node->me].hands) {
+        c->near->endpoints[x->lines->reach.node->me].hands) {
         c->lends[dir] = true;
         op->hand = rota_loan_lend(x, dir, m);
     } else if (table && *at + n <= table->n) {

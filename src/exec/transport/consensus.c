@@ -2,9 +2,9 @@
  * out together (sparse.h). A block is a message with the size of the schedule's
  * block in front.
  */
-#include "exec/late.h"
 #include "exec/steps.h"
 #include "exec/transport/sparse.h"
+#include "exec/varlen.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int enter(rota_exec *x, rota_step *step)
         if (x->bytes[l->item[l->msg[m].first]] == 0)
             continue;
         block[n].rank = l->msg[m].peer;
-        ROTA_TRY(rota_late_pack(x, m, &block[n].data, &block[n].bytes));
+        ROTA_TRY(rota_varlen_pack(x, m, &block[n].data, &block[n].bytes));
         n++;
     }
     ROTA_TRY(rota_sparse_blocks(x, n, &block)); /* that many in all */
@@ -57,9 +57,9 @@ static int take_blocks(rota_exec *x, const rota_phase *phase)
     for (size_t i = 0; i < n; i++) {
         const uint32_t m = message_from(x, phase, found[i].rank);
         char *data;
-        ROTA_TRY(rota_late_room(x, m, found[i].bytes, &data));
+        ROTA_TRY(rota_varlen_room(x, m, found[i].bytes, &data));
         memcpy(data, found[i].data, found[i].bytes);
-        ROTA_TRY(rota_late_unpack(x, m));
+        ROTA_TRY(rota_varlen_unpack(x, m));
     }
     return MPI_SUCCESS;
 }

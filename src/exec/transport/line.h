@@ -28,7 +28,7 @@ typedef enum rota_entry_kind {
     ROTA_ENTRY_REFUSED,  /* by the receiver: it cannot read there */
     ROTA_ENTRY_ANSWER,   /* by the sender, to that: rota_part, of which at is 0
                             if the bytes follow it */
-    ROTA_ENTRY_HANDED,   /* nothing: all of it lies in shared stays */
+    ROTA_ENTRY_HANDED,   /* nothing: all of it lies in shared blocks */
     ROTA_ENTRY_TYPED,    /* rota_place of its first byte: it lies there as the
                             layout says that was told */
     ROTA_ENTRY_KINDS

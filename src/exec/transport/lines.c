@@ -194,8 +194,8 @@ static bool fits_entry(const rota_exec *x, const rota_line_op *op)
     rota_place at;
 
     return op->bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
-           (op->bytes < reach->arena_from ||
-            (op->bytes < reach->cma_from &&
+           (op->bytes < reach->arena_threshold ||
+            (op->bytes < reach->cma_threshold &&
              !rota_arena_find(op->body, op->bytes, &at)));
 }
 
@@ -238,7 +238,7 @@ static void find_pairs(rota_exec *x)
     }
     for (int dir = 0; dir < ROTA_N_DIRS && !x->fixed; dir++)
         for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
-            if (x->lines->op[dir][m].with && !x->program.op[dir][m].late)
+            if (x->lines->op[dir][m].with && !x->program.op[dir][m].varlen)
                 x->lines->op[dir][m].with->paired = false;
 }
 

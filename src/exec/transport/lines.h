@@ -39,14 +39,17 @@ extern const rota_transport rota_transport_lines;
 /* Whose memory carries messages, and which are copied from where they lie. */
 typedef struct rota_reach {
     const rota_node *node;
-    size_t arena_from; /* bytes from which a message in the sender's arena is
+    size_t
+        arena_threshold; /* bytes from which a message in the sender's arena is
                           copied from there */
-    size_t cma_from;   /* likewise from its private memory; SIZE_MAX: never */
+    size_t
+        cma_threshold; /* likewise from its private memory; SIZE_MAX: never */
 } rota_reach;
 
-/* Make the queues in which ranks of the node write to this one, and tell them by
- * their boards. *refused: there is no room in shared memory, and MPI carries what
- * this rank receives. Local; x has everything that rota_exec_bind needs. */
+/* Make the queues in which ranks of the node write to this one, and tell them
+ * by their endpoints. *refused: there is no room in shared memory, and MPI
+ * carries what this rank receives. Local; x has everything that rota_exec_bind
+ * needs. */
 int rota_lines_reserve(rota_exec *x, const rota_reach *reach, bool *refused);
 
 /* Open those of the others, all of which have reserved theirs since. Returns
@@ -58,8 +61,8 @@ bool rota_lines_attach(rota_exec *x);
  * only. */
 int rota_lines_meet(rota_exec *x);
 
-/* Is this rank a lender? Of one: has all been taken that was handed on to others? The run is over:
- * others may write to shared stays again. */
+/* Is this rank a lender? Of one: has all been taken that was handed on to
+ * others? The run is over: others may write to shared blocks again. */
 bool rota_lines_lend(const rota_exec *x);
 bool rota_lines_are_taken(rota_exec *x);
 void rota_lines_finish(rota_exec *x);

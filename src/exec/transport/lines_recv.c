@@ -1,11 +1,11 @@
 /* lines_recv.c - what this rank receives within the node: channel.h. */
 #define _GNU_SOURCE /* process_vm_readv */
-#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/strided.h"
 #include "exec/trace.h"
 #include "exec/transport/channel.h"
 #include "exec/transport/told.h"
+#include "exec/varlen.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -32,16 +32,16 @@ static int land(rota_exec *x, uint32_t m, char *from)
         return MPI_SUCCESS;
     }
     rota_copy_fast(op->body, from, op->bytes);
-    return x->program.op[ROTA_RECV][m].kind == ROTA_OP_LATE
-               ? rota_late_unpack(x, m)
+    return x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN
+               ? rota_varlen_unpack(x, m)
                : MPI_SUCCESS;
 }
 
 /* All parts have been put together in body. */
 static int finish(rota_exec *x, uint32_t m)
 {
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_LATE)
-        return rota_late_unpack(x, m);
+    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN)
+        return rota_varlen_unpack(x, m);
     return rota_lines_is_gathered(x, ROTA_RECV, m)
                ? rota_message_unpack(x, m, x->lines->op[ROTA_RECV][m].body)
                : MPI_SUCCESS;
@@ -64,12 +64,12 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
     const rota_op_kind kind = x->program.op[ROTA_RECV][m].kind;
 
-    if (kind == ROTA_OP_LATE) {
+    if (kind == ROTA_OP_VARLEN) {
         const bool placed = rota_entry_kind_of(e) == ROTA_ENTRY_ARENA ||
                             rota_entry_kind_of(e) == ROTA_ENTRY_CMA;
         op->bytes = e->bytes;
-        return rota_late_room(x, m, placed ? rota_late_header(x, m) : op->bytes,
-                              &op->body);
+        return rota_varlen_room(
+            x, m, placed ? rota_varlen_header(x, m) : op->bytes, &op->body);
     }
     op->foreign = e->bytes != op->bytes;
     if (op->foreign) {
@@ -180,8 +180,8 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
     const rota_peer *const peer = op->with->peer;
-    const bool late = x->program.op[ROTA_RECV][m].kind == ROTA_OP_LATE;
-    const size_t head = late ? rota_late_header(x, m) : 0;
+    const bool varlen = x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN;
+    const size_t head = varlen ? rota_varlen_header(x, m) : 0;
     char *to = op->body;
     rota_place at;
 
@@ -191,7 +191,7 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
         copy_elements(x, m, rota_peer_at(peer, at));
         return MPI_SUCCESS;
     }
-    if (!late && kind == ROTA_ENTRY_ARENA) {
+    if (!varlen && kind == ROTA_ENTRY_ARENA) {
         op->moved = op->bytes;
         return land(x, m, rota_peer_at(peer, at));
     }
@@ -200,9 +200,9 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
         fetch_to_elements(x, m, at);
         return MPI_SUCCESS;
     }
-    if (late) {
+    if (varlen) {
         memcpy(op->body, e->data + sizeof at, head);
-        ROTA_TRY(rota_late_body(x, m, op->bytes - head, &to));
+        ROTA_TRY(rota_varlen_body(x, m, op->bytes - head, &to));
     }
     op->moved = head;
     op->rest = to;
@@ -385,7 +385,7 @@ int rota_lines_begin_recv(rota_exec *x, uint32_t m)
     op->foreign = false;
     op->moved = 0;
     switch (x->program.op[ROTA_RECV][m].kind) {
-    case ROTA_OP_LATE: /* at least a header comes */
+    case ROTA_OP_VARLEN: /* at least a header comes */
         op->bytes = 1;
         break;
     case ROTA_OP_GATHERED:

@@ -1,10 +1,10 @@
 /* lines_send.c - what this rank sends within the node: channel.h. */
-#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/strided.h"
 #include "exec/trace.h"
 #include "exec/transport/channel.h"
 #include "exec/transport/told.h"
+#include "exec/varlen.h"
 
 #include <string.h>
 
@@ -131,7 +131,8 @@ static bool is_readable(const rota_exec *x, const rota_line_op *op,
     *kind = ROTA_ENTRY_TYPED;
     if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
         return is_readable_typed(x, m, op, at);
-    if (body < x->lines->reach.arena_from && body < x->lines->reach.cma_from)
+    if (body < x->lines->reach.arena_threshold &&
+        body < x->lines->reach.cma_threshold)
         return false;
     if (sizeof *at + op->head_bytes >
         rota_line_room(&op->with->line[ROTA_SEND]))
@@ -139,10 +140,11 @@ static bool is_readable(const rota_exec *x, const rota_line_op *op,
     *kind = ROTA_ENTRY_ARENA;
     if (rota_arena_find(op->body, body, at) &&
         rota_peer_has(op->with->peer, *at))
-        return body >= x->lines->reach.arena_from;
+        return body >= x->lines->reach.arena_threshold;
     *kind = ROTA_ENTRY_CMA;
     *at = (uint64_t)(uintptr_t)op->body;
-    return body >= x->lines->reach.cma_from && op->with->near->may_attach &&
+    return body >= x->lines->reach.cma_threshold &&
+           op->with->near->may_attach &&
            !atomic_load_explicit(&op->with->peer->blind, memory_order_relaxed);
 }
 
@@ -359,9 +361,9 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
     if (op->hand)
         return begin_handed(x, m, op, done);
     switch (x->program.op[ROTA_SEND][m].kind) {
-    case ROTA_OP_LATE:
-        ROTA_TRY(rota_late_gather(x, m, &op->head, &op->head_bytes, &op->body,
-                                  &op->bytes));
+    case ROTA_OP_VARLEN:
+        ROTA_TRY(rota_varlen_gather(x, m, &op->head, &op->head_bytes, &op->body,
+                                    &op->bytes));
         break;
     case ROTA_OP_GATHERED:
         ROTA_TRY(begin_gathered(x, m, op, done));

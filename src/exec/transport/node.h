@@ -5,7 +5,7 @@
 #include "exec/transport/arena.h"
 
 /* What a rank tells one of the others, in its arena. */
-typedef struct rota_board {
+typedef struct rota_endpoint {
     rota_place lines; /* of a plan: where the other one writes; 0: nowhere */
     rota_place taken; /* and the count of what was taken */
     rota_place told;  /* where the layout of its block for the other one is; 0:
@@ -14,13 +14,13 @@ typedef struct rota_board {
     int32_t slot;     /* of the other process in this one's tables */
     rota_place table; /* a rota_loan_table for the other one; 0: none */
     bool hands;       /* this one can take what is handed over */
-} rota_board;
+} rota_endpoint;
 
 typedef struct rota_near {
     rota_peer *peer;   /* its process; NULL: the two share no memory */
     rota_peer *mapped; /* the same, also when only earlier plans share memory */
-    rota_board *board; /* [n] in its arena */
-    bool may_attach;   /* its process may read this one's private memory */
+    rota_endpoint *endpoints; /* [n] in its arena */
+    bool may_attach; /* its process may read this one's private memory */
 } rota_near;
 
 typedef struct rota_node {
@@ -36,7 +36,7 @@ typedef struct rota_node {
     bool joined;        /* by all of them */
     bool cma_ok;        /* all of them may read each other's memory */
     int cma_error;      /* errno if not */
-    size_t cma_from;    /* bytes from which that is better than two copies;
+    size_t cma_threshold; /* bytes from which that is better than two copies;
                             SIZE_MAX: never */
     bool streams; /* this rank writes long pieces past its caches: that was
                      faster for it and its neighbour */

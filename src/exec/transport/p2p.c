@@ -1,8 +1,8 @@
 /* p2p.c - see p2p.h. */
 #include "exec/transport/p2p.h"
-#include "exec/late.h"
 #include "exec/move.h"
 #include "exec/trace.h"
+#include "exec/varlen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +118,8 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
     const rota_op *const op = &x->program.op[dir][m];
 
     rota_trace_post(x, dir, m);
-    if (op->kind == ROTA_OP_LATE)
-        return rota_late_post(x, dir, m);
+    if (op->kind == ROTA_OP_VARLEN)
+        return rota_varlen_post(x, dir, m);
     if (dir == ROTA_SEND && op->packed)
         ROTA_TRY(rota_message_pack(x, m, x->program.area + op->stage));
     if (op->persistent)
@@ -147,8 +147,8 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     const rota_op *const op = &x->program.op[dir][m];
     int flag;
 
-    if (op->kind == ROTA_OP_LATE) {
-        ROTA_TRY(rota_late_test(x, dir, m, done));
+    if (op->kind == ROTA_OP_VARLEN) {
+        ROTA_TRY(rota_varlen_test(x, dir, m, done));
         x->moved = x->moved || *done;
         if (*done && x->trace)
             rota_trace_message(x, dir, m);

@@ -170,7 +170,7 @@ int rota_sparse_reserve(rota_exec *x, bool *refused)
 {
     struct rota_sparse *const c = x->sparse;
     const rota_node *const node = x->sparse->node;
-    rota_board *const board = node->near[node->me].board;
+    rota_endpoint *const endpoints = node->near[node->me].endpoints;
     rota_place at[ROTA_N_USES] = {0};
 
     *refused = false;
@@ -191,8 +191,8 @@ int rota_sparse_reserve(rota_exec *x, bool *refused)
         return MPI_SUCCESS;
     memset(c->taken[ROTA_ENTRIES], 0, sizeof(mailbox));
     for (int i = 0; i < node->n; i++) {
-        board[i].lines = at[ROTA_ENTRIES];
-        board[i].taken = at[ROTA_COUNTERS];
+        endpoints[i].lines = at[ROTA_ENTRIES];
+        endpoints[i].taken = at[ROTA_COUNTERS];
     }
     return MPI_SUCCESS;
 }
@@ -210,8 +210,8 @@ static bool open_member(rota_exec *x, int rank)
     struct rota_sparse *const c = x->sparse;
     const int i = x->sparse->node->of[rank];
     rota_peer *const peer = x->sparse->node->near[i].peer;
-    const rota_board *const b =
-        &x->sparse->node->near[i].board[x->sparse->node->me];
+    const rota_endpoint *const b =
+        &x->sparse->node->near[i].endpoints[x->sparse->node->me];
 
     if (!rota_arena_update(peer))
         return false;
@@ -243,7 +243,7 @@ size_t rota_sparse_bytes(const rota_exec *x)
 
 /* ---- memory that others may still read ------------------------------------------ */
 
-static struct rota_sparse *lingering; /* under the lock of active executors */
+static struct rota_sparse *deferred; /* under the lock of active executors */
 
 static bool is_read(const struct rota_sparse *c)
 {
@@ -259,10 +259,10 @@ static void put_memory(struct rota_sparse *c)
     free(c);
 }
 
-void rota_sparse_reap(void)
+void rota_sparse_free_deferred(void)
 {
     rota_lock();
-    for (struct rota_sparse **link = &lingering; *link;) {
+    for (struct rota_sparse **link = &deferred; *link;) {
         struct rota_sparse *const c = *link;
         if (!is_read(c)) {
             link = &c->next;
@@ -285,8 +285,8 @@ static void leave_memory(struct rota_sparse *c)
     }
     rota_arena_hold(c->leader);
     rota_lock();
-    c->next = lingering;
-    lingering = c;
+    c->next = deferred;
+    deferred = c;
     rota_unlock();
 }
 

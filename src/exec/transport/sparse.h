@@ -58,7 +58,7 @@ const rota_node *rota_shared_node(const rota_exec *x);
 size_t rota_sparse_bytes(const rota_exec *x);
 
 /* Give back what plans have left because others were still reading it. */
-void rota_sparse_reap(void);
+void rota_sparse_free_deferred(void);
 
 /* Before a run. */
 void rota_sparse_prepare(rota_exec *x);

@@ -1,5 +1,5 @@
-/* late.c - see late.h. */
-#include "exec/late.h"
+/* varlen.c - see varlen.h. */
+#include "exec/varlen.h"
 
 #include "exec/move.h"
 
@@ -8,7 +8,7 @@
 /* Where the message stands. */
 enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_ROOM, AWAIT_DATA };
 
-struct rota_late {
+struct rota_varlen {
     uint32_t cells;   /* of the header */
     char *data;       /* header and blocks */
     size_t room;      /* bytes of data */
@@ -24,7 +24,7 @@ struct rota_late {
  * and those that are if receivers do not know their counts. */
 static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->collect || !rota_msg_is_direct(x->s, dir, m);
+    return x->counts_unknown || !rota_msg_is_direct(x->s, dir, m);
 }
 
 static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
@@ -54,7 +54,7 @@ static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
 
 /* ---- memory ---------------------------------------------------------------- */
 
-static int make_room(struct rota_late *l, size_t bytes)
+static int make_room(struct rota_varlen *l, size_t bytes)
 {
     return rota_grow(&l->data, &l->room, bytes, "a message of blocks");
 }
@@ -73,10 +73,10 @@ static int first_room(const rota_exec *x, uint32_t n, size_t *room)
 static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
                         uint32_t m)
 {
-    struct rota_late *const l = calloc(1, sizeof *l);
+    struct rota_varlen *const l = calloc(1, sizeof *l);
     size_t room = sizeof(size_t);
 
-    x->program.op[dir][m].late = l;
+    x->program.op[dir][m].varlen = l;
     if (!l)
         return rota_fail_mem("a message of blocks");
     l->head = MPI_REQUEST_NULL;
@@ -109,7 +109,7 @@ static int make_arrivals(rota_exec *x)
                                 : rota_fail_mem("places of blocks");
 }
 
-int rota_late_bind(rota_exec *x)
+int rota_varlen_bind(rota_exec *x)
 {
     ROTA_TRY(make_arrivals(x));
     for (uint32_t p = 0; p < x->s->n_phases; p++)
@@ -117,11 +117,11 @@ int rota_late_bind(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-void rota_late_unbind(rota_exec *x)
+void rota_varlen_unbind(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; x->program.op[dir] && m < x->s->msgs[dir].n; m++) {
-            struct rota_late *const l = x->program.op[dir][m].late;
+            struct rota_varlen *const l = x->program.op[dir][m].varlen;
             if (!l)
                 continue;
             if (l->head != MPI_REQUEST_NULL) { /* a run that failed */
@@ -159,23 +159,23 @@ static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
     const rota_payload p = {head, bytes, MPI_BYTE};
 
     return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag + 1,
-                             x->comm, &x->program.op[dir][m].late->head);
+                             x->comm, &x->program.op[dir][m].varlen->head);
 }
 
 /* Bytes of header and blocks. */
 static size_t total_bytes(const rota_exec *x, uint32_t m)
 {
-    return x->program.op[ROTA_SEND][m].late->cells * sizeof(size_t) +
+    return x->program.op[ROTA_SEND][m].varlen->cells * sizeof(size_t) +
            rota_message_bytes(x, ROTA_SEND, m);
 }
 
-size_t rota_late_told(const rota_exec *x)
+size_t rota_varlen_told(const rota_exec *x)
 {
     size_t cells = 0;
 
     for (uint32_t m = 0; m < x->s->msgs[ROTA_SEND].n; m++)
-        if (x->program.op[ROTA_SEND][m].late)
-            cells += x->program.op[ROTA_SEND][m].late->cells;
+        if (x->program.op[ROTA_SEND][m].varlen)
+            cells += x->program.op[ROTA_SEND][m].varlen->cells;
     return cells * sizeof(size_t);
 }
 
@@ -194,20 +194,20 @@ static bool may_go_as_it_is(const rota_exec *x, uint32_t m)
            !(by_mpi && x->metadata != ROTA_META_TWO_PHASE);
 }
 
-int rota_late_reserve_one(rota_exec *x, uint32_t m)
+int rota_varlen_reserve_one(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_SEND][m].varlen;
 
     return !l || may_go_as_it_is(x, m) ? MPI_SUCCESS
                                        : make_room(l, total_bytes(x, m));
 }
 
 /* In a sparse phase what is empty is not sent. */
-int rota_late_reserve(rota_exec *x, const rota_phase *phase)
+int rota_varlen_reserve(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
         if (!phase->sparse || x->bytes[items(x, ROTA_SEND, m)[0]] > 0)
-            ROTA_TRY(rota_late_reserve_one(x, m));
+            ROTA_TRY(rota_varlen_reserve_one(x, m));
     return MPI_SUCCESS;
 }
 
@@ -221,7 +221,7 @@ static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
     const char *const begin = *to;
 
     for (uint32_t i = 0; i < n; i++) {
-        const size_t bytes = rota_late_bytes(x->bytes[item[i]]);
+        const size_t bytes = rota_varlen_bytes(x->bytes[item[i]]);
         if ((landing(x, ROTA_SEND, m, i) != 0) != land)
             continue;
         if (!land)
@@ -235,9 +235,9 @@ static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
     return MPI_SUCCESS;
 }
 
-int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
+int rota_varlen_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 {
-    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_SEND][m].varlen;
     const size_t total = total_bytes(x, m);
 
     ROTA_TRY(make_room(l, total));
@@ -255,7 +255,7 @@ int rota_late_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 static int receive(rota_exec *x, uint32_t m, MPI_Message *message,
                    const MPI_Status *status)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     MPI_Count bytes;
 
     ROTA_TRY(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
@@ -265,15 +265,15 @@ static int receive(rota_exec *x, uint32_t m, MPI_Message *message,
 }
 
 /* A single block of plain bytes can be sent from where it lies. */
-int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
-                     size_t *head_bytes, char **body, size_t *bytes)
+int rota_varlen_gather(rota_exec *x, uint32_t m, const char **head,
+                       size_t *head_bytes, char **body, size_t *bytes)
 {
-    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_SEND][m].varlen;
     const rota_block *const item = items(x, ROTA_SEND, m);
 
     *head_bytes = l->cells * sizeof(size_t);
     if (!goes_as_it_is(x, m)) {
-        ROTA_TRY(rota_late_pack(x, m, body, bytes));
+        ROTA_TRY(rota_varlen_pack(x, m, body, bytes));
         *head = *body;
         *body += *head_bytes;
         return MPI_SUCCESS;
@@ -281,18 +281,18 @@ int rota_late_gather(rota_exec *x, uint32_t m, const char **head,
     *(size_t *)(void *)l->data = x->bytes[item[0]];
     *head = l->data;
     *body = rota_block_at(x, item[0]);
-    *bytes = *head_bytes + rota_late_bytes(x->bytes[item[0]]);
+    *bytes = *head_bytes + rota_varlen_bytes(x->bytes[item[0]]);
     return MPI_SUCCESS;
 }
 
-size_t rota_late_header(const rota_exec *x, uint32_t m)
+size_t rota_varlen_header(const rota_exec *x, uint32_t m)
 {
-    return x->program.op[ROTA_RECV][m].late->cells * sizeof(size_t);
+    return x->program.op[ROTA_RECV][m].varlen->cells * sizeof(size_t);
 }
 
-int rota_late_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
+int rota_varlen_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
 
     ROTA_TRY(make_room(l, bytes));
     *data = l->data;
@@ -354,11 +354,11 @@ static char *find_place(rota_exec *x, rota_block b, size_t bytes)
     return c->out + at;
 }
 
-int rota_late_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
+int rota_varlen_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     const rota_block *const item = items(x, ROTA_RECV, m);
-    const size_t head = rota_late_header(x, m);
+    const size_t head = rota_varlen_header(x, m);
 
     if (rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]) == 1 &&
         rota_block_region(x->s, item[0]) == ROTA_DST)
@@ -375,9 +375,9 @@ static int post_two_phase(rota_exec *x, uint32_t m)
     const char *head;
     char *body;
 
-    ROTA_TRY(rota_late_gather(x, m, &head, &head_bytes, &body, &total));
-    ROTA_TRY(post_head(x, ROTA_SEND, m, x->program.op[ROTA_SEND][m].late->data,
-                       head_bytes));
+    ROTA_TRY(rota_varlen_gather(x, m, &head, &head_bytes, &body, &total));
+    ROTA_TRY(post_head(x, ROTA_SEND, m,
+                       x->program.op[ROTA_SEND][m].varlen->data, head_bytes));
     return total == head_bytes
                ? MPI_SUCCESS
                : post_bytes(x, ROTA_SEND, m, body, total - head_bytes,
@@ -386,13 +386,13 @@ static int post_two_phase(rota_exec *x, uint32_t m)
 
 static int post_send(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->program.op[ROTA_SEND][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_SEND][m].varlen;
     size_t total;
     char *data;
 
     if (x->metadata == ROTA_META_TWO_PHASE)
         return post_two_phase(x, m);
-    ROTA_TRY(rota_late_pack(x, m, &data, &total));
+    ROTA_TRY(rota_varlen_pack(x, m, &data, &total));
     if (x->metadata == ROTA_META_COMBINED) {
         l->length = total;
         ROTA_TRY(post_head(x, ROTA_SEND, m, &l->length, sizeof l->length));
@@ -405,7 +405,7 @@ static int test_send(rota_exec *x, uint32_t m, bool *done)
 {
     int flag;
 
-    ROTA_TRY(MPI_Test(&x->program.op[ROTA_SEND][m].late->head, &flag,
+    ROTA_TRY(MPI_Test(&x->program.op[ROTA_SEND][m].varlen->head, &flag,
                       MPI_STATUS_IGNORE));
     if (!flag)
         return MPI_SUCCESS;
@@ -419,8 +419,8 @@ static int test_send(rota_exec *x, uint32_t m, bool *done)
 
 static int post_recv(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
-    const size_t head = rota_late_header(x, m);
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
+    const size_t head = rota_varlen_header(x, m);
 
     switch (x->metadata) {
     case ROTA_META_TWO_PHASE:
@@ -443,7 +443,7 @@ static int post_recv(rota_exec *x, uint32_t m)
 /* Without a bound the message itself says how long it is. */
 static int probe(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     int flag = 1;
 
     if (l->message == MPI_MESSAGE_NULL)
@@ -461,21 +461,21 @@ static int probe(rota_exec *x, uint32_t m)
 static int room_after_head(rota_exec *x, uint32_t m, char **to,
                            size_t *following)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
 
     *following = 0;
     if (x->metadata == ROTA_META_COMBINED)
-        return rota_late_room(x, m, *following = l->length, to);
+        return rota_varlen_room(x, m, *following = l->length, to);
     for (uint32_t i = 0; i < l->cells; i++)
         *following +=
-            rota_late_bytes(((const size_t *)(const void *)l->data)[i]);
-    return rota_late_body(x, m, *following, to);
+            rota_varlen_bytes(((const size_t *)(const void *)l->data)[i]);
+    return rota_varlen_body(x, m, *following, to);
 }
 
 /* The head has come: post what follows. */
 static int after_head(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     size_t following;
     char *to;
     int err = room_after_head(x, m, &to, &following);
@@ -498,11 +498,11 @@ static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
         rota_status_note(&x->status, ROTA_ABOVE_BOUND, src,
                          cell & ~ROTA_LEFT_OUT, 0);
         cell = 0;
-    } else if (!x->collect && cell != x->bytes[b]) {
+    } else if (!x->counts_unknown && cell != x->bytes[b]) {
         rota_status_note(&x->status, ROTA_MISMATCH, src, cell, x->bytes[b]);
         return MPI_SUCCESS;
     }
-    if (!x->collect)
+    if (!x->counts_unknown)
         return cell > 0 ? rota_block_unpack(x, data, b) : MPI_SUCCESS;
     x->bytes[b] = cell;
     x->arrivals->place[b] = data;
@@ -513,7 +513,7 @@ static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
 {
     char *const at = *from;
 
-    *from += rota_late_bytes(cell);
+    *from += rota_varlen_bytes(cell);
     if (rota_block_region(x->s, b) == ROTA_DST)
         return arrive(x, b, cell, at);
     x->bytes[b] = cell;
@@ -543,14 +543,14 @@ static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
     return MPI_SUCCESS;
 }
 
-int rota_late_unpack(rota_exec *x, uint32_t m)
+int rota_varlen_unpack(rota_exec *x, uint32_t m)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]);
     const size_t *cell = (const size_t *)(const void *)l->data;
     const size_t *const end = cell + l->cells;
-    char *from = l->body ? l->body : l->data + rota_late_header(x, m);
+    char *from = l->body ? l->body : l->data + rota_varlen_header(x, m);
 
     l->body = NULL;
     for (uint32_t i = 0; i < n; i++)
@@ -561,7 +561,7 @@ int rota_late_unpack(rota_exec *x, uint32_t m)
 
 static int test_recv(rota_exec *x, uint32_t m, bool *done)
 {
-    struct rota_late *const l = x->program.op[ROTA_RECV][m].late;
+    struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     int flag = 0;
 
     if (l->await == AWAIT_PROBE)
@@ -577,15 +577,15 @@ static int test_recv(rota_exec *x, uint32_t m, bool *done)
     ROTA_TRY(
         MPI_Test(&x->program.request[ROTA_RECV][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
-    return flag ? rota_late_unpack(x, m) : MPI_SUCCESS;
+    return flag ? rota_varlen_unpack(x, m) : MPI_SUCCESS;
 }
 
-int rota_late_post(rota_exec *x, rota_dir dir, uint32_t m)
+int rota_varlen_post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     return dir == ROTA_SEND ? post_send(x, m) : post_recv(x, m);
 }
 
-int rota_late_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+int rota_varlen_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
     return dir == ROTA_SEND ? test_send(x, m, done) : test_recv(x, m, done);
 }
