@@ -2,10 +2,11 @@
 # mutants.sh - are planted faults found, by the short form of the tests of one
 # process as well as by the long one?
 #
-#   sh tests/mutants.sh [--list] [--only PROGRAM] [NAME...]
+#   sh tests/mutants.sh [--list] [--places] [--only PROGRAM] [NAME...]
 #
-# Of all faults, or of those named; --list names them, with --only one program
-# (sim_run, say) is to find each by itself.
+# Of all faults, or of those named; --list names them, --places only looks whether
+# each still has its place in the sources, with --only one program (sim_run, say)
+# is to find each by itself.
 #
 # For each fault a copy of the sources is changed by sed, what of the tests
 # depends on it is built, and then both forms are run, sim_check and sim_run of
@@ -36,10 +37,10 @@ bruck_region|src/algos/bruck_zero_copy.c|s/left % 2 ? rota_tmp_marked/left % 2 =
 columns_ragged|src/algos/parlinna.c|s/(size - member + home->Q - 1) \/ home->Q/size \/ home->Q + (member < size % home->Q - 1)/
 columns_carrier|src/algos/parlinna.c|s/carrier = home->g % Q;/carrier = home->g < Q ? home->g : 0;/
 columns_staggered|src/algos/parlinna.c|s/for (int up = 1; up < longest; up++)/for (int up = 1; up < home->Q; up++)/
-leaders_in|src/algos/mpml.c|s/o.n_in += size_at(\&o, -i)/o.n_in += size_at(\&o, i)/
-leaders_offset|src/algos/mpml.c|s/const int l = i % count_leaders(t, leaders, node);/const int l = i % leaders->n % count_leaders(t, leaders, node);/
+leaders_in|src/algos/mpml.c|s/o.n_in += rota_size_at(\&o.home, -i)/o.n_in += rota_size_at(\&o.home, i)/
+leaders_offset|src/algos/mpml.c|s/const int l = i % rota_leaders_of(t, leaders, node);/const int l = i % leaders->n % rota_leaders_of(t, leaders, node);/
 leaders_place|src/algos/mpml.c|s/l \* Q \/ L/(l * Q + 1) \/ L/
-leaders_flow|src/algos/mpml.c|s/one.in += size_at(o, -one.first);/one.in += size_at(o, one.first);/
+leaders_flow|src/algos/mpml.c|s/one.in += rota_size_at(\&o->home, -one.first)/one.in += rota_size_at(\&o->home, one.first)/
 padded_copy|src/algos/padded_alltoall.c|s/rota_tmp_marked(s, P + q, ROTA_TMP_PADDED)/rota_tmp_marked(s, P + q, 0)/
 consensus_steps|src/algos/consensus.c|s/i < s->P; i++/i < s->P - (s->P % 2 \&\& s->P > 5); i++/
 place_halves|src/schedule/place.c|s/f->window == 0 \&\& !f->flow \&\& !f->native \&\& !by_datatype/f->window == 0 \&\& !f->flow \&\& !f->native/
@@ -52,7 +53,7 @@ fold_block|src/schedule/schedule.c|s/bytes\[l->item\[i\]\] > 0/bytes[l->item[i]]
 fold_message|src/schedule/schedule.c|s/if (\*n_items > kept)/if (*n_items >= kept)/
 fold_copy|src/schedule/schedule.c|s/bytes\[s->copy\[c\].to\] > 0/bytes[s->copy[c].to] > 2/
 fold_phase|src/schedule/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(void)0;/
-direct_message|src/schedule/schedule.c|s/if (msg\[1\].first - msg\[0\].first != 1)/if (msg[1].first - msg[0].first > 2)/
+direct_message|src/schedule/schedule.c|s/if (rota_msg_blocks(msg) != 1)/if (rota_msg_blocks(msg) > 2)/
 grow_twice|src/schedule/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
 pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
 varlen_sum|src/exec/varlen.c|s/as \&\& total == expected/as \&\& total >= expected/
@@ -60,7 +61,7 @@ varlen_order|src/exec/varlen.c|s/!= land)$/!= land \&\& n > 2)/
 sizes_landing|src/exec/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
 check_slot|src/schedule/check.c|s/clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u)/clash = RECEIVED | COPIED_FROM | COPIED_TO/
 check_twice|src/schedule/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
-check_place|src/schedule/check.c|s/is_place(r->s, b) \&\& r->stay\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->stay[rota_block_place(r->s, b)] == NO_NODE/
+check_place|src/schedule/check.c|s/is_place(r->s, b) \&\& r->tmp\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->tmp[rota_block_place(r->s, b)] == NO_NODE/
 check_window|src/schedule/check.c|s/r->open\[dir\] < window/r->open[dir] <= window/
 check_held|src/schedule/check.c|s/f->held\[peer\] == f->scan ||/false \&\& f->held[peer] == f->scan ||/
 check_end|src/schedule/check.c|s/if (c->rank\[q\].phase < c->rank\[q\].s->n_phases)/if (c->rank[q].phase + 1 < c->rank[q].s->n_phases)/
@@ -70,6 +71,16 @@ END
 }
 
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+
+# places: those whose place is gone from the sources.
+places()
+{
+    faults | while IFS='|' read -r name file change; do
+        sed "$change" "$root/$file" | cmp -s - "$root/$file" &&
+            echo "$name: its place is not in $file"
+    done
+}
+
 jobs=$(nproc 2>/dev/null || echo 2)
 wanted=
 only=
@@ -78,6 +89,7 @@ while [ "$#" -gt 0 ]; do
     shift
     case $word in
     --list) faults | cut -d'|' -f1,2 | tr '|' '\t'; exit 0 ;;
+    --places) places | grep . && exit 1; exit 0 ;;
     --only) only=${1:?--only needs the name of a program}; shift ;;
     -*) echo "mutants.sh: no such option: $word" >&2; exit 2 ;;
     *)

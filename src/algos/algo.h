@@ -3,9 +3,7 @@
  *
  * A builder is pure: it sees only P, its rank, the topology and parameters,
  * the same on all ranks, and never sizes: those are cells of the schedule. It
- * posts no message and owns no memory. Adding an algorithm takes one file, a
- * line in algos/list.h, one in the build list and, for tests, a row in
- * tests/common/formulas.c.
+ * posts no message and owns no memory. docs/extending.md adds one, line by line.
  */
 #ifndef ROTA_ALGO_H
 #define ROTA_ALGO_H
@@ -16,21 +14,22 @@
 /* Parameters that algorithms take, as bits of rota_algo.params: ROTA_P_RADIX and so
  * on, of params.h, and how blocks of a message are packed. */
 enum {
-#define ROTA_PARAM(name, NAME, least) ROTA_NUMBER_##NAME,
+#define ROTA_PARAM(name, NAME, least, usual) ROTA_NUMBER_##NAME,
 #include "algos/params.h"
 #undef ROTA_PARAM
     ROTA_N_PARAMS
 };
 
 enum {
-#define ROTA_PARAM(name, NAME, least) ROTA_P_##NAME = 1 << ROTA_NUMBER_##NAME,
+#define ROTA_PARAM(name, NAME, least, usual)                                   \
+    ROTA_P_##NAME = 1 << ROTA_NUMBER_##NAME,
 #include "algos/params.h"
 #undef ROTA_PARAM
     ROTA_P_PACKING = 1 << ROTA_N_PARAMS
 };
 
 typedef struct rota_params {
-#define ROTA_PARAM(name, NAME, least) int name;
+#define ROTA_PARAM(name, NAME, least, usual) int name;
 #include "algos/params.h"
 #undef ROTA_PARAM
     bool told;        /* sizes travel with blocks: only what comes in a message
@@ -44,6 +43,7 @@ typedef struct rota_param {
     const char *name;
     unsigned bit;
     int least;
+    int usual; /* where nobody says; 0: depends on the ranks */
     size_t at; /* in rota_params */
 } rota_param;
 

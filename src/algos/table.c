@@ -37,8 +37,8 @@ static const struct {
 };
 
 const rota_param rota_param_table[ROTA_N_PARAMS] = {
-#define ROTA_PARAM(name, NAME, least)                                          \
-    {#name, ROTA_P_##NAME, least, offsetof(rota_params, name)},
+#define ROTA_PARAM(name, NAME, least, usual)                                   \
+    {#name, ROTA_P_##NAME, least, usual, offsetof(rota_params, name)},
 #include "algos/params.h"
 #undef ROTA_PARAM
 };

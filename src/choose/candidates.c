@@ -69,18 +69,19 @@ static values radices(const rota_hints *hints, const rota_algo *algo,
 static values batches(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
+    const int usual = rota_param_table[ROTA_NUMBER_BATCH].usual;
     values v = {0};
 
     if (!(algo->params & ROTA_P_BATCH) || hints->params.batch) {
         add_value(&v, hints->params.batch);
         return v;
     }
-    if (algo->nodes && topo->n_nodes - 1 > ROTA_USUAL_BATCH) {
+    if (algo->nodes && topo->n_nodes - 1 > usual) {
         add_value(&v, topo->n_nodes - 1);
         return v;
     }
-    add_value(&v, ROTA_USUAL_BATCH);
-    if (!algo->nodes && topo->P - 1 > ROTA_USUAL_BATCH)
+    add_value(&v, usual);
+    if (!algo->nodes && topo->P - 1 > usual)
         add_value(&v, topo->P - 1);
     return v;
 }

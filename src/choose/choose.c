@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-/* What [Peng21] measures to be best on its machines, among 1, 2 and 4. */
-enum { DEFAULT_LEADERS = 4 };
-
 int rota_usual_radix(int P)
 {
     int r = 2;
@@ -93,6 +90,18 @@ int rota_largest_radix(const rota_algo *algo, const rota_topo *topo)
     return n > 2 ? n : 2;
 }
 
+static rota_params choose_params(const rota_hints *hints)
+{
+    rota_params params = {0};
+
+    for (int i = 0; i < ROTA_N_PARAMS; i++) {
+        const rota_param *const p = &rota_param_table[i];
+        const int asked = rota_param_value(&hints->params, p);
+        *rota_param_of(&params, p) = asked > 0 ? asked : p->usual;
+    }
+    return params;
+}
+
 static int choose_radix(const rota_hints *hints, const rota_algo *algo,
                         const rota_topo *topo)
 {
@@ -130,15 +139,11 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
 
     *choice = (rota_choice){
         .algo = algo,
-        .params = {.batch = hints->params.batch ? hints->params.batch
-                                                : ROTA_USUAL_BATCH,
-                   .radix = choose_radix(hints, algo, what->topo),
-                   .leaders = hints->params.leaders ? hints->params.leaders
-                                                    : DEFAULT_LEADERS,
-                   .pieces = hints->params.pieces ? hints->params.pieces : 1},
+        .params = choose_params(hints),
         .intranode = hints->intranode,
         .device = choose_device(hints, what->ipc),
     };
+    choice->params.radix = choose_radix(hints, algo, what->topo);
     choice->params.by_datatype =
         algo->by_datatype || (hints->by_datatype && what->kind == ROTA_FIXED &&
                               algo->params & ROTA_P_PACKING);

@@ -4,10 +4,6 @@
 
 #include "choose/hints.h"
 
-/* Messages in flight in each direction when nobody asks otherwise: what MPICH
- * allows itself in its scattered exchange. */
-enum { ROTA_USUAL_BATCH = 32 };
-
 int rota_usual_radix(int P); /* about sqrt(P): two phases */
 
 /* The largest radix that makes a difference: how many ranks there are, members

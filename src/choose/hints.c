@@ -227,7 +227,7 @@ static int read_tuning_file(const char *key, const char *value,
 const rota_hint rota_hint_table[] = {
     {"rota_algorithm", "ROTA_ALGORITHM", "an algorithm", "by price",
      read_algorithm},
-#define ROTA_PARAM(name, NAME, least)                                          \
+#define ROTA_PARAM(name, NAME, least, usual)                                   \
     {"rota_" #name, "ROTA_" #NAME, #least UP_TO, "by price", read_param},
 #include "algos/params.h"
 #undef ROTA_PARAM

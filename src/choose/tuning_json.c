@@ -294,7 +294,7 @@ static const object_key row_keys[] = {
     RANGE(density),
     RANGE(imbalance),
     CHOICE("algorithm", read_algorithm, algo, true),
-#define ROTA_PARAM(name, NAME, least)                                          \
+#define ROTA_PARAM(name, NAME, least, usual)                                   \
     CHOICE(#name, read_param, params.name, false),
 #include "algos/params.h"
 #undef ROTA_PARAM
