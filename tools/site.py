@@ -34,6 +34,7 @@ PAGES = {
     "docs/papers.md": ("papers.md", "Papers"),
     "docs/attacks.md": ("attacks.md", "Attacks"),
     "docs/design.md": ("design.md", "Design"),
+    "docs/extending.md": ("extending.md", "Extending"),
     "docs/stability.md": ("stability.md", "What stays"),
     "CHANGELOG.md": ("changelog.md", "Changes"),
     "CONTRIBUTING.md": ("contributing.md", "Contributing"),
