@@ -48,7 +48,7 @@ static void list_algorithms(void)
 static int metadata_named(const char *name)
 {
     for (int i = 0; i < ROTA_N_METADATA; i++)
-        if (strcmp(name, rota_metadata_name((rota_metadata)i)) == 0)
+        if (strcmp(name, rota_metadata_words.word[i]) == 0)
             return i;
     inside_die("metadata: '%s' is none of once, fused, two_phase, combined",
                name);

@@ -78,7 +78,9 @@ static void print_hints(void)
 {
     printf("\nHints: keys of MPI_Info, and environment variables\n");
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
-        printf("  %-21s %-21s %s (usually %s)", h->key, h->variable, h->values,
+        char values[100];
+        rota_hint_values(h, values, sizeof values);
+        printf("  %-21s %-21s %s (usually %s)", h->key, h->variable, values,
                h->usual);
         print_value(h->variable);
     }

@@ -4,9 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { HIGHEST = 1 << 20 };
 
 /* ---- values ---------------------------------------------------------------- */
 
@@ -17,7 +20,59 @@ void rota_append_name(char *list, size_t size, const char *name)
     snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
 }
 
-static int read_algorithm(const char *key, const char *value, rota_hints *hints)
+void rota_hint_values(const rota_hint *hint, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (hint->what)
+        snprintf(text, size, "%s", hint->what);
+    else if (hint->words)
+        for (int i = 0; i < hint->words->n; i++)
+            rota_append_name(text, size, hint->words->word[i]);
+    else
+        snprintf(text, size, "%d to %d", hint->least, HIGHEST);
+}
+
+static int *number_of(const rota_hint *hint, rota_hints *hints)
+{
+    return (int *)(void *)((char *)hints + hint->at);
+}
+
+/* name: of the hint as the user has it, a key or a variable. */
+static int invalid(const char *name, const char *value, const rota_hint *hint)
+{
+    char values[ROTA_ERR_TEXT - 60];
+
+    rota_hint_values(hint, values, sizeof values);
+    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", name, value, values);
+}
+
+/* Is it a number from least to HIGHEST? */
+static bool is_number(const char *value, int least, int *result)
+{
+    char *end;
+
+    errno = 0;
+    const long n = strtol(value, &end, 10);
+    /* strtol skips spaces and takes a sign. */
+    if (errno || !isdigit((unsigned char)*value) || *end || n < least ||
+        n > HIGHEST)
+        return false;
+    *result = (int)n;
+    return true;
+}
+
+static bool is_word(const char *value, const rota_words *words, int *result)
+{
+    for (int i = 0; i < words->n; i++)
+        if (strcmp(value, words->word[i]) == 0) {
+            *result = i;
+            return true;
+        }
+    return false;
+}
+
+static int read_algorithm(const char *name, const char *value,
+                          rota_hints *hints)
 {
     char names[ROTA_ERR_TEXT - 60] = "";
 
@@ -28,114 +83,33 @@ static int read_algorithm(const char *key, const char *value, rota_hints *hints)
         rota_append_name(names, sizeof names, rota_algo_table[i]->name);
     for (int i = 0; rota_neighbor_table[i]; i++)
         rota_append_name(names, sizeof names, rota_neighbor_table[i]->name);
-    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
+    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", name, value, names);
 }
 
-static int read_int(const char *key, const char *value, int lowest, int *result)
+static int read_path(const char *name, const char *value, rota_hints *hints)
 {
-    enum { HIGHEST = 1 << 20 };
-    char *end;
-
-    errno = 0;
-    const long n = strtol(value, &end, 10);
-    /* strtol skips spaces and takes a sign. */
-    if (errno || !isdigit((unsigned char)*value) || *end || n < lowest ||
-        n > HIGHEST)
-        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %d to %d", key, value,
-                         lowest, HIGHEST);
-    *result = (int)n;
+    if (strlen(value) >= sizeof hints->tuning_file)
+        return rota_fail(MPI_ERR_ARG, "%s = %.30s...; valid: up to %zu bytes",
+                         name, value, sizeof hints->tuning_file - 1);
+    snprintf(hints->tuning_file, sizeof hints->tuning_file, "%s", value);
     return MPI_SUCCESS;
 }
 
-/* One of n names. */
-static int read_name(const char *key, const char *value,
-                     const char *const name[], int n, int *result)
+static bool is_path(const rota_hint *hint)
 {
-    char names[80] = "";
-
-    for (int i = 0; i < n; i++) {
-        if (strcmp(value, name[i]) == 0) {
-            *result = i;
-            return MPI_SUCCESS;
-        }
-        rota_append_name(names, sizeof names, name[i]);
-    }
-    return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", key, value, names);
+    return hint->at == offsetof(rota_hints, tuning_file);
 }
 
-/* rota_radix, ROTA_RADIX and so on. */
-static int read_param(const char *key, const char *value, rota_hints *hints)
+static int read_hint(const rota_hint *hint, const char *name, const char *value,
+                     rota_hints *hints)
 {
-    const rota_param *const p = rota_param_find(key + strlen("rota_"));
-
-    return read_int(key, value, p->least, rota_param_of(&hints->params, p));
-}
-
-static int read_node_size(const char *key, const char *value, rota_hints *hints)
-{
-    return read_int(key, value, 1, &hints->node_size);
-}
-
-/* In the order of rota_metadata. */
-static const char *const metadata_name[ROTA_N_METADATA] = {
-    "once",
-    "fused",
-    "two_phase",
-    "combined",
-};
-
-const char *rota_metadata_name(rota_metadata metadata)
-{
-    return metadata_name[metadata];
-}
-
-static int read_metadata(const char *key, const char *value, rota_hints *hints)
-{
-    return read_name(key, value, metadata_name, ROTA_N_METADATA,
-                     &hints->metadata);
-}
-
-/* In the order of rota_intranode. */
-static const char *const intranode_name[ROTA_N_INTRANODE] = {
-    "auto",
-    "shm",
-    "cma",
-    "p2p",
-};
-
-const char *rota_intranode_name(rota_intranode intranode)
-{
-    return intranode_name[intranode];
-}
-
-static int read_intranode(const char *key, const char *value, rota_hints *hints)
-{
-    int found;
-
-    ROTA_TRY(read_name(key, value, intranode_name, ROTA_N_INTRANODE, &found));
-    hints->intranode = (rota_intranode)found;
-    return MPI_SUCCESS;
-}
-
-/* In the order of rota_progress. */
-static const char *const progress_name[ROTA_N_PROGRESS] = {
-    "calls",
-    "thread",
-    "mpi",
-};
-
-const char *rota_progress_name(rota_progress progress)
-{
-    return progress_name[progress];
-}
-
-static int read_progress(const char *key, const char *value, rota_hints *hints)
-{
-    int found;
-
-    ROTA_TRY(read_name(key, value, progress_name, ROTA_N_PROGRESS, &found));
-    hints->progress = (rota_progress)found;
-    return MPI_SUCCESS;
+    if (hint->what)
+        return is_path(hint) ? read_path(name, value, hints)
+                             : read_algorithm(name, value, hints);
+    int *const into = number_of(hint, hints);
+    const bool good = hint->words ? is_word(value, hint->words, into)
+                                  : is_number(value, hint->least, into);
+    return good ? MPI_SUCCESS : invalid(name, value, hint);
 }
 
 /* What MPI is to move on alone are messages that are all posted at the start, by
@@ -150,108 +124,56 @@ static void imply(rota_hints *hints)
         hints->intranode = ROTA_INTRANODE_P2P;
 }
 
-/* In the order of rota_device_path. */
-static const char *const device_path_name[ROTA_N_DEVICE_PATHS] = {
-    "auto",
-    "copy_to_cpu",
-    "cuda_aware",
-    "cuda_ipc",
-};
-
-const char *rota_device_path_name(rota_device_path path)
-{
-    return device_path_name[path];
-}
-
-static int read_device(const char *key, const char *value, rota_hints *hints)
-{
-    int found;
-
-    ROTA_TRY(
-        read_name(key, value, device_path_name, ROTA_N_DEVICE_PATHS, &found));
-    hints->device = (rota_device_path)found;
-    return MPI_SUCCESS;
-}
-
-static int read_packing(const char *key, const char *value, rota_hints *hints)
-{
-    hints->by_datatype = strcmp(value, "datatype") == 0;
-    if (!hints->by_datatype && strcmp(value, "pack") != 0)
-        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: pack, datatype", key,
-                         value);
-    return MPI_SUCCESS;
-}
-
-static int read_check(const char *key, const char *value, rota_hints *hints)
-{
-    hints->check = strcmp(value, "off") != 0;
-    if (hints->check && strcmp(value, "on") != 0)
-        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: on, off", key, value);
-    return MPI_SUCCESS;
-}
-
-static int read_choose(const char *key, const char *value, rota_hints *hints)
-{
-    hints->measure = strcmp(value, "measure") == 0;
-    if (!hints->measure && strcmp(value, "model") != 0)
-        return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: model, measure", key,
-                         value);
-    return MPI_SUCCESS;
-}
-
-static int read_measure_ms(const char *key, const char *value,
-                           rota_hints *hints)
-{
-    return read_int(key, value, 1, &hints->measure_ms);
-}
-
-static int read_copied_once_from(const char *key, const char *value,
-                                 rota_hints *hints)
-{
-    return read_int(key, value, 1, &hints->copied_once_from);
-}
-
-static int read_tuning_file(const char *key, const char *value,
-                            rota_hints *hints)
-{
-    if (strlen(value) >= sizeof hints->tuning_file)
-        return rota_fail(MPI_ERR_ARG, "%s = %.30s...; valid: up to %zu bytes",
-                         key, value, sizeof hints->tuning_file - 1);
-    snprintf(hints->tuning_file, sizeof hints->tuning_file, "%s", value);
-    return MPI_SUCCESS;
-}
-
 /* ---- keys ------------------------------------------------------------------ */
 
-#define UP_TO " to 1048576"
+const rota_words rota_metadata_words = {
+    ROTA_N_METADATA, {"once", "fused", "two_phase", "combined"}};
+const rota_words rota_intranode_words = {ROTA_N_INTRANODE,
+                                         {"auto", "shm", "cma", "p2p"}};
+const rota_words rota_progress_words = {ROTA_N_PROGRESS,
+                                        {"calls", "thread", "mpi"}};
+const rota_words rota_device_words = {
+    ROTA_N_DEVICE_PATHS, {"auto", "copy_to_cpu", "cuda_aware", "cuda_ipc"}};
+const rota_words rota_packing_words = {2, {"pack", "datatype"}};
+static const rota_words check_words = {2, {"off", "on"}};
+static const rota_words choose_words = {2, {"model", "measure"}};
+
+#define HINT(name, NAME, member, usual, ...)                                   \
+    {                                                                          \
+        "rota_" #name, "ROTA_" #NAME, usual, offsetof(rota_hints, member),     \
+            __VA_ARGS__                                                        \
+    }
+#define ROTA_PARAM(name, NAME, lowest, usual)                                  \
+    HINT(name, NAME, params.name, "by price", .least = lowest),
+
 const rota_hint rota_hint_table[] = {
-    {"rota_algorithm", "ROTA_ALGORITHM", "an algorithm", "by price",
-     read_algorithm},
-#define ROTA_PARAM(name, NAME, least, usual)                                   \
-    {"rota_" #name, "ROTA_" #NAME, #least UP_TO, "by price", read_param},
+    HINT(algorithm, ALGORITHM, algo, "by price", .what = "an algorithm"),
 #include "algos/params.h"
-#undef ROTA_PARAM
-    {"rota_node_size", "ROTA_NODE_SIZE", "1" UP_TO, "as they are",
-     read_node_size},
-    {"rota_metadata", "ROTA_METADATA", "once, fused, two_phase, combined",
-     "as the algorithm has it", read_metadata},
-    {"rota_packing", "ROTA_PACKING", "pack, datatype", "pack", read_packing},
-    {"rota_check", "ROTA_CHECK", "on, off", "on", read_check},
-    {"rota_intranode", "ROTA_INTRANODE", "auto, shm, cma, p2p", "auto",
-     read_intranode},
-    {"rota_copied_once_from", "ROTA_COPIED_ONCE_FROM", "1" UP_TO,
-     "by tuning, else 1536", read_copied_once_from},
-    {"rota_progress", "ROTA_PROGRESS", "calls, thread, mpi", "calls",
-     read_progress},
-    {"rota_device", "ROTA_DEVICE", "auto, copy_to_cpu, cuda_aware, cuda_ipc",
-     "auto", read_device},
-    {"rota_choose", "ROTA_CHOOSE", "model, measure", "model", read_choose},
-    {"rota_measure_ms", "ROTA_MEASURE_MS", "1" UP_TO, "100", read_measure_ms},
-    {"rota_tuning_file", "ROTA_TUNING_FILE", "a path",
-     "the user's, the system's", read_tuning_file},
-    {NULL, NULL, NULL, NULL, NULL},
+    HINT(node_size, NODE_SIZE, node_size, "as they are", .least = 1),
+    HINT(metadata, METADATA, metadata, "as the algorithm has it",
+         .words = &rota_metadata_words),
+    HINT(packing, PACKING, by_datatype, "pack", .words = &rota_packing_words),
+    HINT(check, CHECK, check, "on", .words = &check_words),
+    HINT(intranode, INTRANODE, intranode, "auto",
+         .words = &rota_intranode_words),
+    HINT(copied_once_from, COPIED_ONCE_FROM, copied_once_from,
+         "by tuning, else 1536", .least = 1),
+    HINT(progress, PROGRESS, progress, "calls", .words = &rota_progress_words),
+    HINT(device, DEVICE, device, "auto", .words = &rota_device_words),
+    HINT(choose, CHOOSE, measure, "model", .words = &choose_words),
+    HINT(measure_ms, MEASURE_MS, measure_ms, "100", .least = 1),
+    HINT(tuning_file, TUNING_FILE, tuning_file, "the user's, the system's",
+         .what = "a path"),
+    {.key = NULL},
 };
-#undef UP_TO
+#undef ROTA_PARAM
+#undef HINT
+
+/* They are read as ints. */
+_Static_assert(sizeof(rota_intranode) == sizeof(int) &&
+                   sizeof(rota_progress) == sizeof(int) &&
+                   sizeof(rota_device_path) == sizeof(int),
+               "enumerations in rota_hints");
 
 /* Those of librota_mpi are read by src/mpi/settings.c. */
 const rota_variable rota_variable_table[] = {
@@ -317,12 +239,10 @@ int rota_stall_seconds(bool tell)
     const char *const value = getenv(name);
     int seconds = USUAL;
 
-    if (!value || !*value || read_int(name, value, 0, &seconds) == MPI_SUCCESS)
-        return seconds;
-    if (tell)
-        fprintf(stderr, "rota: %s\n", rota_fail_text());
-    rota_fail_clear();
-    return USUAL;
+    if (value && *value && !is_number(value, 0, &seconds) && tell)
+        fprintf(stderr, "rota: %s = %.30s; valid: 0 to %d\n", name, value,
+                HIGHEST);
+    return seconds;
 }
 
 void rota_variables_check(void)
@@ -348,8 +268,8 @@ static int read_environment(rota_hints *hints)
 {
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         const char *const value = getenv(h->variable);
-        if (value && *value && h->read != read_tuning_file)
-            ROTA_TRY(h->read(h->variable, value, hints));
+        if (value && *value && !is_path(h))
+            ROTA_TRY(read_hint(h, h->variable, value, hints));
     }
     return MPI_SUCCESS;
 }
@@ -372,7 +292,7 @@ static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
         if (strcmp(key, h->key) != 0)
             continue;
         ROTA_TRY(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found));
-        return found ? h->read(key, value, hints) : MPI_SUCCESS;
+        return found ? read_hint(h, key, value, hints) : MPI_SUCCESS;
     }
     return unknown_key(key);
 }
@@ -386,7 +306,7 @@ int rota_hints_read(MPI_Info info, rota_hints *hints)
     int n = 0;
 
     *hints = (rota_hints){
-        .metadata = -1, .check = true, .measure_ms = USUAL_MEASURE_MS};
+        .metadata = -1, .check = 1, .measure_ms = USUAL_MEASURE_MS};
     ROTA_TRY(read_environment(hints));
     if (info != MPI_INFO_NULL)
         ROTA_TRY(MPI_Info_get_nkeys(info, &n));
@@ -408,31 +328,16 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 
 void rota_hints_alike(const rota_hints *hints, rota_alike *alike)
 {
-    const struct {
-        const char *key;
-        uint64_t value;
-    } all[] = {
-        {"rota_algorithm", mix_text(0, hints->algo ? hints->algo->name : "")},
-        {"rota_node_size", (uint64_t)hints->node_size},
-        {"rota_metadata", (uint64_t)hints->metadata},
-        {"rota_packing", hints->by_datatype},
-        {"rota_check", hints->check},
-        {"rota_intranode", hints->intranode},
-        {"rota_copied_once_from", (uint64_t)hints->copied_once_from},
-        {"rota_progress", hints->progress},
-        {"rota_device", hints->device},
-        {"rota_choose", hints->measure},
-        {"rota_measure_ms", (uint64_t)hints->measure_ms},
-        {"rota_tuning_file", mix_text(0, hints->tuning_file)},
-    };
-
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        rota_alike_add(alike, all[i].key, all[i].value);
-    /* They follow rota_algorithm in the table. */
-    for (int i = 0; i < ROTA_N_PARAMS; i++)
-        rota_alike_add(
-            alike, rota_hint_table[1 + i].key,
-            (uint64_t)rota_param_value(&hints->params, &rota_param_table[i]));
+    for (const rota_hint *h = rota_hint_table; h->key; h++) {
+        int number;
+        memcpy(&number, (const char *)hints + h->at, sizeof number);
+        uint64_t value = (uint64_t)number;
+        if (h->what)
+            value = mix_text(0, is_path(h)    ? hints->tuning_file
+                                : hints->algo ? hints->algo->name
+                                              : "");
+        rota_alike_add(alike, h->key, value);
+    }
 }
 
 uint64_t rota_hints_hash(const rota_hints *hints)

@@ -17,29 +17,40 @@ typedef enum rota_progress {
     ROTA_N_PROGRESS
 } rota_progress;
 
-const char *rota_progress_name(rota_progress progress);
+/* The words for the values of an enumeration, in its order. */
+typedef struct rota_words {
+    int n;
+    const char *word[5];
+} rota_words;
+
+extern const rota_words rota_metadata_words, rota_intranode_words,
+    rota_progress_words, rota_device_words, rota_packing_words;
 
 typedef struct rota_hints {
     const rota_algo *algo; /* NULL: no wish */
     rota_params params;    /* numbers alone; 0: no wish */
     int node_size;         /* 0: nodes as they are */
     int metadata;          /* rota_metadata, or -1: no wish */
-    bool by_datatype;
-    bool check;
+    int by_datatype;       /* 0 or 1, as are check and measure */
+    int check;
     rota_intranode intranode;
     int copied_once_from; /* bytes; 0: no wish */
     rota_progress progress;
     rota_device_path device;
-    bool measure;                /* candidates, not only price them */
+    int measure;                 /* candidates, not only price them */
     int measure_ms;              /* for about that long */
     char tuning_file[ROTA_PATH]; /* "": the usual ones */
 } rota_hints;
 
 typedef struct rota_hint {
     const char *key, *variable; /* of MPI_Info and of the environment */
-    const char *values;         /* that are valid, as errors list them */
-    const char *usual;
-    int (*read)(const char *key, const char *value, rota_hints *hints);
+    const char *usual;          /* what counts where there is no hint */
+    size_t at; /* in rota_hints, of an int but for what is said below */
+
+    /* One of these says what is valid. */
+    const rota_words *words;
+    int least;        /* of a number; 0: it is none */
+    const char *what; /* "an algorithm", "a path" */
 } rota_hint;
 
 extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
@@ -63,12 +74,12 @@ int rota_hints_read(MPI_Info info, rota_hints *hints);
 /* Append to a list of names, in size bytes, as long as there is room. */
 void rota_append_name(char *list, size_t size, const char *name);
 
+/* What values a hint may have, for people. */
+void rota_hint_values(const rota_hint *hint, char *text, size_t size);
+
 uint64_t rota_hints_hash(const rota_hints *hints);
 
 /* Add each hint, by its key. */
 void rota_hints_alike(const rota_hints *hints, rota_alike *alike);
-const char *rota_metadata_name(rota_metadata metadata);
-const char *rota_intranode_name(rota_intranode intranode);
-const char *rota_device_path_name(rota_device_path path);
 
 #endif /* ROTA_HINTS_H */

@@ -104,36 +104,29 @@ static int read_kind(const char *where, const cJSON *item, void *into)
 
 static int read_metadata(const char *where, const cJSON *item, void *into)
 {
-    const char *name[ROTA_N_METADATA];
     int found;
 
-    for (int i = 0; i < ROTA_N_METADATA; i++)
-        name[i] = rota_metadata_name((rota_metadata)i);
-    ROTA_TRY(read_name(where, item, name, ROTA_N_METADATA, &found));
+    ROTA_TRY(read_name(where, item, rota_metadata_words.word, ROTA_N_METADATA,
+                       &found));
     *(rota_metadata *)into = (rota_metadata)found;
     return MPI_SUCCESS;
 }
 
 static int read_intranode(const char *where, const cJSON *item, void *into)
 {
-    const char *name[ROTA_N_INTRANODE];
     int found;
 
-    for (int i = 0; i < ROTA_N_INTRANODE; i++)
-        name[i] = rota_intranode_name((rota_intranode)i);
-    ROTA_TRY(read_name(where, item, name, ROTA_N_INTRANODE, &found));
+    ROTA_TRY(read_name(where, item, rota_intranode_words.word, ROTA_N_INTRANODE,
+                       &found));
     *(rota_intranode *)into = (rota_intranode)found;
     return MPI_SUCCESS;
 }
-
-/* In the order of false and true. */
-static const char *const packing_name[] = {"pack", "datatype"};
 
 static int read_packing(const char *where, const cJSON *item, void *into)
 {
     int found;
 
-    ROTA_TRY(read_name(where, item, packing_name, 2, &found));
+    ROTA_TRY(read_name(where, item, rota_packing_words.word, 2, &found));
     *(bool *)into = found != 0;
     return MPI_SUCCESS;
 }
@@ -541,9 +534,12 @@ static bool add_choice(cJSON *o, const rota_choice *choice)
                                                    &rota_param_table[i]));
     return ok &&
            (!(params & ROTA_P_PACKING) ||
-            add_text(o, "packing", packing_name[choice->params.by_datatype])) &&
-           add_text(o, "metadata", rota_metadata_name(choice->metadata)) &&
-           add_text(o, "intranode", rota_intranode_name(choice->intranode));
+            add_text(o, "packing",
+                     rota_packing_words.word[choice->params.by_datatype])) &&
+           add_text(o, "metadata",
+                    rota_metadata_words.word[choice->metadata]) &&
+           add_text(o, "intranode",
+                    rota_intranode_words.word[choice->intranode]);
 }
 
 static bool add_row(cJSON *rows, const rota_tuning_row *row)

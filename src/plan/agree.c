@@ -18,10 +18,7 @@
 typedef struct ballot {
     uint64_t failure;        /* 0, or error class << 32 | P - rank */
     uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
-    uint64_t clash, used, no_ipc;
-    uint64_t not_smallest, largest, busiest;
-    uint64_t total, filled, blocks; /* sums */
-    uint64_t unmatched;             /* likewise, modulo 2^64 */
+    rota_vote vote; /* but for smallest, of which the complement is here */
 } ballot;
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -35,6 +32,20 @@ static uint64_t sum(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
+static void merge_votes(rota_vote *into, const rota_vote *from)
+{
+    into->clash |= from->clash;
+    into->no_ipc |= from->no_ipc;
+    into->used |= from->used;
+    into->smallest = larger(into->smallest, from->smallest);
+    into->largest = larger(into->largest, from->largest);
+    into->busiest = larger(into->busiest, from->busiest);
+    into->total = sum(into->total, from->total);
+    into->filled = sum(into->filled, from->filled);
+    into->blocks = sum(into->blocks, from->blocks);
+    into->unmatched += from->unmatched; /* modulo 2^64 */
+}
+
 static void merge_ballots(void *known, const void *more, size_t bytes)
 {
     ballot *const into = known;
@@ -44,16 +55,7 @@ static void merge_ballots(void *known, const void *more, size_t bytes)
     into->failure = larger(into->failure, from->failure);
     into->hash = larger(into->hash, from->hash);
     into->not_hash = larger(into->not_hash, from->not_hash);
-    into->clash |= from->clash;
-    into->used |= from->used;
-    into->no_ipc |= from->no_ipc;
-    into->not_smallest = larger(into->not_smallest, from->not_smallest);
-    into->largest = larger(into->largest, from->largest);
-    into->busiest = larger(into->busiest, from->busiest);
-    into->total = sum(into->total, from->total);
-    into->filled = sum(into->filled, from->filled);
-    into->blocks = sum(into->blocks, from->blocks);
-    into->unmatched += from->unmatched;
+    merge_votes(&into->vote, &from->vote);
 }
 
 /* In picoseconds: whole numbers, whose sum is the same in any order. */
@@ -217,16 +219,9 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     if (vote) {
         b->hash = vote->alike ? rota_alike_hash(vote->alike) : 0;
         b->not_hash = ~b->hash;
-        b->clash = vote->clash;
-        b->used = vote->used;
-        b->no_ipc = vote->no_ipc;
-        b->not_smallest = ~vote->smallest;
-        b->largest = vote->largest;
-        b->busiest = vote->busiest;
-        b->total = vote->total;
-        b->filled = vote->filled;
-        b->blocks = vote->blocks;
-        b->unmatched = vote->unmatched;
+        b->vote = *vote;
+        b->vote.alike = NULL;
+        b->vote.smallest = ~vote->smallest;
     }
     ROTA_TRY(reduce(c, &mine, sizeof mine, merge_ballots));
     if (b->failure)
@@ -235,16 +230,10 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
         return MPI_SUCCESS;
     if (b->hash != ~b->not_hash)
         return tell_difference(c, vote->alike);
-    vote->clash = b->clash != 0;
-    vote->used = b->used;
-    vote->no_ipc = b->no_ipc != 0;
-    vote->smallest = ~b->not_smallest;
-    vote->largest = b->largest;
-    vote->busiest = b->busiest;
-    vote->total = b->total;
-    vote->filled = b->filled;
-    vote->blocks = b->blocks;
-    vote->unmatched = b->unmatched;
+    const rota_alike *const alike = vote->alike;
+    *vote = b->vote;
+    vote->alike = alike;
+    vote->smallest = ~b->vote.smallest;
     return MPI_SUCCESS;
 }
 

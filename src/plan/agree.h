@@ -9,7 +9,7 @@
 /* What ranks find out together when they agree. */
 typedef struct rota_vote {
     const rota_alike *alike; /* in: what must be; NULL on all ranks: nothing */
-    bool clash;              /* in, out: some rank refuses the proposed id */
+    uint64_t clash;          /* in, out: some rank refuses the proposed id */
     uint64_t used; /* in, out: native communicators in use on some rank */
     uint64_t smallest, largest; /* in, out: bytes of a block */
     uint64_t busiest;   /* in: bytes that the rank sends or receives, whichever
@@ -19,7 +19,7 @@ typedef struct rota_vote {
     uint64_t blocks;    /* likewise all blocks */
     uint64_t unmatched; /* in: what the rank sends less what it expects, in
                            digests of counts; out: 0 if that is the same */
-    bool no_ipc;        /* in, out: some rank's blocks cannot go from device to
+    uint64_t no_ipc;    /* in, out: some rank's blocks cannot go from device to
                     device */
 } rota_vote;
 

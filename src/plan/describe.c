@@ -45,7 +45,8 @@ static bool add_choice(cJSON *o, const rota_plan *p)
            add_text(o, "source", p->choice.algo->source) &&
            add_text(o, "chosen", p->decision.why) &&
            add_params(o, &p->choice) &&
-           add_text(o, "metadata", rota_metadata_name(p->choice.metadata));
+           add_text(o, "metadata",
+                    rota_metadata_words.word[p->choice.metadata]);
 }
 
 /* Where its blocks go and come from, if it is not an all-to-all. */
@@ -151,7 +152,7 @@ static bool add_progress(cJSON *o, const rota_plan *p)
     const char *const needed = rota_plan_needs_calls(p);
     const rota_progress found = needed ? ROTA_PROGRESS_CALLS : p->progress;
 
-    return add_text(o, "progress", rota_progress_name(found)) &&
+    return add_text(o, "progress", rota_progress_words.word[found]) &&
            add_text(o, "progress_why", needed ? needed : "asked for by a hint");
 }
 
@@ -266,7 +267,7 @@ static bool add_device(cJSON *o, const rota_plan *p)
                add_text(o, "device_why", rota_device_why_none());
     return add_text(o, "device", p->device->name) &&
            add_text(o, "device_buffers", sides[on]) &&
-           add_text(o, "device_path", rota_device_path_name(path)) &&
+           add_text(o, "device_path", rota_device_words.word[path]) &&
            add_text(o, "device_why", why_this_path(p)) &&
            (!p->exec.hooks || add_staging(o, p));
 }

@@ -392,7 +392,7 @@ static void hints(void)
     wrong_hint("rota_batch", "+3", "rota_batch = +3; valid");
     wrong_hint("rota_radix", "1", "rota_radix = 1; valid: 2 to");
     wrong_hint("rota_leaders", "0", "rota_leaders = 0; valid: 1 to 1048576");
-    wrong_hint("rota_check", "maybe", "rota_check = maybe; valid: on, off");
+    wrong_hint("rota_check", "maybe", "rota_check = maybe; valid: off, on");
     MUST(init(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
               MPI_COMM_WORLD, others, &plan));
     MUST(rota_plan_free(&plan));
