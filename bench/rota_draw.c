@@ -257,30 +257,29 @@ static void free_drawing(drawing *d)
 
 static void print_usage(void)
 {
-    puts(
-        "usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
-        "                 [--leaders L] [--pieces D] [--node-size Q]\n"
-        "                 [--rank ONLY] [--format text|svg]\n"
-        "       rota-draw --timeline FILE [--plan N] [--run N] [--format "
-        "text|svg]\n"
-        "\n"
-        "Draws who sends which blocks to whom, step by step, from the\n"
-        "schedules of all ranks; with --rank only what that rank sends.\n"
-        "3>5 is the block of rank 3 for rank 5. Where it is taken from and\n"
-        "where it lands: S send buffer, R receive buffer, t2 slot 2 of\n"
-        "scratch, r2 on its way in the receive buffer, in the place of\n"
-        "the block from rank 2.\n"
-        "\n"
-        "With --timeline: what ranks did and when in one run of a plan, the\n"
-        "last one unless said otherwise, from a file that was written with\n"
-        "ROTA_TRACE=FILE in the environment of all ranks. Copies, and "
-        "messages\n"
-        "by MPI from when they are posted until they are seen to be complete;\n"
-        "and of each rank how long the run took, the time in it that it\n"
-        "copied and that messages by MPI were under way, and the run over\n"
-        "the longer of the two.\n"
-        "\n"
-        "example: rota-draw --algo parlogna --radix 2 --ranks 4");
+    puts("usage: rota-draw --algo NAME --ranks P [--radix R] [--batch B]\n"
+         "                 [--leaders L] [--pieces D] [--node-size Q]\n"
+         "                 [--rank ONLY] [--format text|svg]\n"
+         "       rota-draw --timeline FILE [--plan N] [--run N]\n"
+         "                 [--format text|svg]\n"
+         "\n"
+         "Draws who sends which blocks to whom, step by step, from the\n"
+         "schedules of all ranks. With --rank it draws only what that rank\n"
+         "sends. 3>5 is the block of rank 3 for rank 5. After it come the\n"
+         "place it is taken from and the place it is put into: S is the send\n"
+         "buffer, R the receive buffer, t2 slot 2 of scratch, and r2 the\n"
+         "place of the block from rank 2 in the receive buffer, where\n"
+         "another block rests in transit.\n"
+         "\n"
+         "With --timeline it draws what ranks did, and when, in one run of a\n"
+         "plan (by default the last), from a file written with\n"
+         "ROTA_TRACE=FILE in the environment of all ranks. It shows copies,\n"
+         "and MPI messages from posting until they were seen to be complete.\n"
+         "For each rank it gives the time of the run, the time spent\n"
+         "copying, the time in which MPI messages were in flight, and the\n"
+         "time of the run divided by the longer of these two.\n"
+         "\n"
+         "example: rota-draw --algo parlogna --radix 2 --ranks 4");
 }
 
 static void parse_option(options *o, const char *name, char *value)

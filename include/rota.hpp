@@ -1,28 +1,28 @@
 /* rota.hpp - Rota in C++17: rota.h with plans that free themselves, buffers
  * that know their datatypes, and errors that are thrown.
  *
- * Every function does what its namesake in rota.h does, and adds nothing to
- * it but what is said here.
+ * Every function does what its namesake in rota.h does. Only the differences
+ * are described here.
  *
- *   Errors. The last argument of every function, int *code, may be left out:
- *   then an error is thrown as rota::error. Otherwise *code is set to the code,
- *   or to MPI_SUCCESS, and nothing is thrown. Either way the error handler of
- *   the communicator comes first, which ends the program unless it is
- *   MPI_ERRORS_RETURN or the program's own.
+ *   Errors. The last argument of every function, int *code, is optional. If it
+ *   is left out, an error is thrown as rota::error. Otherwise *code is set to
+ *   the error code or to MPI_SUCCESS, and nothing is thrown. In both cases the
+ *   communicator's error handler is called first; it ends the program unless it
+ *   is MPI_ERRORS_RETURN or the program's own.
  *
- *   Buffers. A contiguous range (std::vector, std::array, std::span), or a
- *   pointer, whose elements have a datatype (rota::datatype); or a pointer and an
- *   MPI_Datatype as rota::buffer{pointer, type}. Buffers are not copied and must
- *   outlive the plan.
+ *   Buffers. A buffer is a contiguous range (std::vector, std::array,
+ *   std::span) or a pointer, whose elements have a datatype (rota::datatype).
+ *   For other datatypes, pass rota::buffer{pointer, type}. Buffers are not
+ *   copied and must outlive the plan.
  *
- *   Counts and displacements. Contiguous ranges, of int both, or of MPI_Count
- *   and MPI_Aint: then the large-count function is called. rota::packed makes
- *   displacements of blocks that lie end to end.
+ *   Counts and displacements. These are contiguous ranges of int. If counts are
+ *   MPI_Count and displacements MPI_Aint, the large-count function is called.
+ *   rota::packed returns the displacements of blocks that lie end to end.
  *
- *   Lifetime. Plans can be moved and not copied; one that is made without
- *   arguments is none, to be assigned to. The destructor of an active
- *   plan waits for it, as its buffers are in use until then; after MPI_Finalize
- *   it does nothing.
+ *   Lifetime. Plans can be moved, not copied. A default-constructed plan is
+ *   empty; assign another to it. The destructor of an active plan waits for the
+ *   plan, because its buffers are in use until then. After MPI_Finalize the
+ *   destructor does nothing.
  */
 #ifndef ROTA_HPP
 #define ROTA_HPP
@@ -54,7 +54,7 @@ inline int error_class(int code)
     return found;
 }
 
-/* What MPI_Error_string says of a code. */
+/* The text that MPI_Error_string has for a code. */
 inline std::string error_text(int code)
 {
     std::array<char, MPI_MAX_ERROR_STRING> text;
@@ -127,7 +127,7 @@ constexpr bool large()
     return wide;
 }
 
-/* The one of two functions that takes the counts at hand. */
+/* Returns the function of the two that takes counts of this size. */
 template <bool large, class Small, class Large>
 constexpr auto pick([[maybe_unused]] Small small, [[maybe_unused]] Large wide)
 {
@@ -147,7 +147,7 @@ rota_plan *make(int *code, Init init, Arguments... arguments)
     return made;
 }
 
-/* A text that a function writes once it knows how much room there is. */
+/* The text of a function that must be asked for its length first. */
 template <class Write> std::string text(Write write, int *code)
 {
     std::size_t length = 0;
@@ -166,8 +166,8 @@ template <class Write> std::string text(Write write, int *code)
  * Buffers
  * ---------------------------------------------------------------------- */
 
-/* The datatype of T. Programs may add their own: a struct with a static
- * function get, whose type lives as long as it is used. */
+/* The datatype of T. Programs may specialise it: a struct with a static
+ * function get, which returns a type that lives as long as it is used. */
 template <class T, class = void> struct datatype;
 
 #define ROTA_DATATYPE(T, type)                                                 \
@@ -222,8 +222,8 @@ template <class Void> struct basic_buffer {
 using buffer = basic_buffer<void>;
 using const_buffer = basic_buffer<const void>;
 
-/* In the place of a send buffer, with counts and displacements that are
- * ignored: any, such as those to receive. */
+/* Takes the place of a send buffer. Its counts and displacements are ignored;
+ * pass any, such as those of the receive buffer. */
 inline const_buffer in_place()
 {
     return {MPI_IN_PLACE, MPI_DATATYPE_NULL};
@@ -243,7 +243,7 @@ template <class Counts> auto packed(const Counts &counts)
     return displs;
 }
 
-/* A part of somebody else's memory; std::span can be made of it. */
+/* A view of memory owned by another object; converts to std::span. */
 template <class T> class view
 {
   public:
@@ -286,7 +286,7 @@ template <class T> class view
  * Plans
  * ---------------------------------------------------------------------- */
 
-/* What all plans have in common: rota_plan *, owned. */
+/* Base of all plans: owns a rota_plan *. */
 class basic_plan
 {
   public:
@@ -316,13 +316,14 @@ class basic_plan
         return handle_ != nullptr;
     }
 
-    /* For functions of rota.h; the plan stays the object's. */
+    /* For functions of rota.h. The object keeps ownership. */
     rota_plan *handle() const noexcept
     {
         return handle_;
     }
 
-    /* Whether the plan is complete, after moving all of the process on. */
+    /* Advances all plans of the process; returns whether this one is
+     * complete. */
     bool test(int *code = nullptr)
     {
         int flag = 0;
@@ -345,7 +346,7 @@ class basic_plan
             code);
     }
 
-    /* Frees the plan, which must be inactive, before the destructor does. */
+    /* Frees the plan early. It must be inactive. */
     void free(int *code = nullptr)
     {
         detail::succeeded(rota_plan_free(&handle_), code);
@@ -382,7 +383,7 @@ class plan : public basic_plan
         detail::succeeded(rota_wait(handle_), code);
     }
 
-    /* Of the buffers only the place is taken: types stay. */
+    /* Only the addresses of the buffers change; their types do not. */
     void set_buffers(const_buffer send, buffer recv, int *code = nullptr)
     {
         detail::succeeded(rota_plan_set_buffers(handle_, send.data, recv.data),
@@ -406,9 +407,9 @@ plan alltoallv_init(const_buffer send, const SendCounts &sendcounts,
         info));
 }
 
-/* A datatype for each block, in contiguous ranges, and displacements in bytes.
- * The send buffer may be MPI_IN_PLACE, with counts, displacements and types that
- * are ignored. */
+/* Takes a datatype for each block, in contiguous ranges, and displacements
+ * in bytes. The send buffer may be MPI_IN_PLACE; its counts, displacements
+ * and types are then ignored. */
 template <class SendCounts, class SDispls, class SendTypes, class RecvCounts,
           class RDispls, class RecvTypes>
 plan alltoallw_init(const void *send, const SendCounts &sendcounts,
@@ -472,7 +473,8 @@ plan neighbor_alltoall_init(const_buffer send, Count sendcount, buffer recv,
                              recvcount, recv.type, comm, info));
 }
 
-/* Likewise with a type for each block, and displacements in bytes, of MPI_Aint. */
+/* Likewise with a datatype for each block, and displacements in bytes
+ * (MPI_Aint). */
 template <class SendCounts, class SDispls, class SendTypes, class RecvCounts,
           class RDispls, class RecvTypes>
 plan neighbor_alltoallw_init(const void *send, const SendCounts &sendcounts,
@@ -551,8 +553,8 @@ void waitall(Range &plans, int *code = nullptr)
  * Varying counts, and exchanges
  * ---------------------------------------------------------------------- */
 
-/* A plan whose counts and buffers are given at each start. All blocks are of
- * the type that it was made with; those of buffers are not looked at. */
+/* A plan whose counts and buffers are given at each start. All blocks have the
+ * type that the plan was made with; types of the buffers are ignored. */
 class varying_plan : public basic_plan
 {
   public:
@@ -622,8 +624,9 @@ inline int count_sources(MPI_Comm comm)
 
 } // namespace detail
 
-/* What came in an exchange: all of it as a range, and the block of each rank.
- * Valid until the exchange is started again, or moved from or destroyed. */
+/* The blocks received in an exchange: all of them as one range, and the
+ * block of each rank. Valid until the exchange is started again, moved from
+ * or destroyed. */
 template <class T> class received : public view<T>
 {
   public:
@@ -661,7 +664,7 @@ template <class T> class received : public view<T>
 namespace detail
 {
 
-/* What exchanges have in common: an active one cannot be freed, so its destructor
+/* Base of all exchanges. An active exchange cannot be freed, so the destructor
  * lets Finish collect its blocks. */
 template <class T, int (*Finish)(rota_plan *)>
 class basic_exchange : public basic_plan
@@ -687,7 +690,8 @@ class basic_exchange : public basic_plan
         settle();
     }
 
-    /* Where blocks go from the next wait on; nullptr: the plan's own. */
+    /* Sets where blocks go from the next wait on; nullptr: the plan's
+     * buffer. */
     void set_buffer(T *where, std::size_t elements, int *code = nullptr)
     {
         succeeded(
@@ -705,14 +709,14 @@ class basic_exchange : public basic_plan
         active_ = succeeded(result, code) || active_;
     }
 
-    /* Whether a wait with that result has blocks. */
+    /* Whether a wait with this result delivers blocks. */
     bool waited(int result, int *code)
     {
         const int found =
             result == MPI_SUCCESS ? MPI_SUCCESS : rota::error_class(result);
-        /* These two leave the plan active, for another wait. */
+        /* These two leave the plan active; wait again. */
         active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
-        /* With a block above the bound all else has come. */
+        /* Only a block above the bound is missing. */
         return succeeded(result, code) || found == MPI_ERR_COUNT;
     }
 
@@ -747,7 +751,8 @@ inline int finish_sparse(rota_plan *plan)
 
 } // namespace detail
 
-/* An exchange: receivers know nothing beforehand. Collective over comm. */
+/* An exchange, whose receivers know nothing beforehand. Collective over
+ * comm. */
 template <class T>
 class exchange : public detail::basic_exchange<T, detail::finish_exchange>
 {
@@ -793,7 +798,7 @@ class exchange : public detail::basic_exchange<T, detail::finish_exchange>
     {
     }
 
-    /* For blocks of so many sources. */
+    /* Makes room for the blocks of this many sources. */
     void make_room(int n)
     {
         counts_.resize(static_cast<std::size_t>(n));
@@ -805,8 +810,8 @@ class exchange : public detail::basic_exchange<T, detail::finish_exchange>
     std::vector<MPI_Aint> displs_;  /* likewise */
 };
 
-/* An exchange among the neighbours of comm's process topology. Blocks are those
- * of its sources, in the order of the list. */
+/* An exchange among the neighbours of comm's process topology. Blocks come from
+ * its sources, in the order of the list. */
 template <class T> class neighbor_exchange : public exchange<T>
 {
   public:
@@ -827,8 +832,9 @@ template <class T> class neighbor_exchange : public exchange<T>
  * Sparse exchanges
  * ---------------------------------------------------------------------- */
 
-/* What came in a sparse exchange: all of it as a range, and a block for each
- * source. Valid until the exchange is started again, moved from or destroyed. */
+/* The blocks received in a sparse exchange: all of them as one range, and a
+ * block for each source. Valid until the exchange is started again, moved
+ * from or destroyed. */
 template <class T> class sparse_received : public view<T>
 {
   public:
@@ -842,7 +848,7 @@ template <class T> class sparse_received : public view<T>
     {
     }
 
-    /* Ranks in ascending order; the others are by the same index. */
+    /* Ranks in ascending order. The other members use the same index. */
     view<const int> sources() const noexcept
     {
         return sources_;
@@ -883,7 +889,7 @@ class sparse_exchange : public detail::basic_exchange<T, detail::finish_sparse>
     {
     }
 
-    /* dests is a range of int, as long as counts and displs. */
+    /* dests is a range of int, of the same length as counts and displs. */
     template <class Dests, class Counts, class Displs>
     void start(const_buffer send, const Dests &dests, const Counts &counts,
                const Displs &displs, int *code = nullptr)
@@ -917,8 +923,8 @@ class sparse_exchange : public detail::basic_exchange<T, detail::finish_sparse>
  * Memory that the other ranks of a node reach directly
  * ---------------------------------------------------------------------- */
 
-/* An array of rota_mem_alloc, a range of n elements that are not initialised.
- * Collective over comm; no active plan may use it when it is destroyed. */
+/* An array in memory of rota_mem_alloc: a range of n uninitialised elements.
+ * Collective over comm. No active plan may use it when it is destroyed. */
 template <class T> class memory : public view<T>
 {
     static_assert(std::is_trivially_copyable_v<T>, "T is plain data");
@@ -953,7 +959,7 @@ template <class T> class memory : public view<T>
  * Tuning, and the version
  * ---------------------------------------------------------------------- */
 
-/* path as for rota_tuning_import: nullptr looks for a file. */
+/* As rota_tuning_import: nullptr looks for a file. */
 inline void tuning_import(const char *path, MPI_Comm comm, int *code = nullptr)
 {
     detail::succeeded(rota_tuning_import(path, comm), code);
@@ -984,7 +990,7 @@ inline void tuning_forget(MPI_Comm comm, int *code = nullptr)
     detail::succeeded(rota_tuning_forget(comm), code);
 }
 
-/* Of the library in use, as ROTA_VERSION_NUMBER. */
+/* The version of the library in use, in the form of ROTA_VERSION_NUMBER. */
 inline int version()
 {
     return rota_version();

@@ -1,9 +1,9 @@
 /* bruck_basic.c - the uniform exchange in radix 2, rotated before and after.
  *
- * Blocks are copied to scratch so that slot i holds the block for rank p + i;
- * in round k what has bit k set in its slot's number moves 2^k ranks up, into
- * the same slot. At last slot i holds the block from rank p - i, and is copied
- * to its place.
+ * Blocks are copied to scratch so that slot i holds the block for rank p + i.
+ * In round k, every slot whose number has bit k set moves 2^k ranks up, into
+ * the same slot there. At the end slot i holds the block from rank p - i, which
+ * is copied to its place.
  * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
  * often as its index has nonzero bits, after one copy and before another.
  * Scratch: P - 1 blocks; by datatype also those that a phase receives.

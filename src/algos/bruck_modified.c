@@ -1,7 +1,7 @@
-/* bruck_modified.c - the uniform exchange in radix 2, rotated at first only.
+/* bruck_modified.c - the uniform exchange in radix 2, rotated only at first.
  *
- * Blocks are copied to scratch in the order of their indices; data then travel
- * downwards, so that after the last round every block is where it belongs.
+ * Blocks are copied to scratch in the order of their indices. Data then travel
+ * downwards, so that after the last round every block is in its place.
  * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
  * often as its index has nonzero bits, after one copy. Scratch: P - 1 blocks;
  * by datatype also those that a phase receives. Parameters: packing.

@@ -1,16 +1,15 @@
 /* bruck_zero_copy.c - the uniform exchange in radix 2 without copies.
  *
- * Data travel downwards as in bruck_modified. A block of which b bits have yet
- * to be moved is received into its place of the receive buffer if b is odd and
- * into scratch if b is even, so that it never leaves and enters one place in
- * the same round, and its last hop ends in the receive buffer. Its first hop
- * leaves from the send buffer. MPI gathers and scatters the blocks of a
- * message by a datatype.
+ * Data travel downwards as in bruck_modified. A block with b bits still to move
+ * is received into its place in the receive buffer if b is odd, and into
+ * scratch if b is even. So it never leaves and enters one place in the same
+ * round, and its last hop ends in the receive buffer. Its first hop leaves from
+ * the send buffer. MPI gathers and scatters the blocks of a message by a
+ * datatype.
  * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
- * often as its index has nonzero bits; nothing is copied but the rank's own
- * block. Scratch: a block for every index with more than one bit.
- * Parameters: none.
- * Source: [Fan22] section 2.2, with the parity printed there turned round.
+ * often as its index has nonzero bits; only the rank's own block is copied.
+ * Scratch: a block for every index with more than one bit. Parameters: none.
+ * Source: [Fan22] section 2.2, with its parity reversed.
  */
 #include "algos/algo.h"
 
@@ -23,7 +22,7 @@ static int bits_from(int i, int bit)
     return n;
 }
 
-/* Where index i is received in the round of bit. */
+/* Where the block of index i lands in the round of bit. */
 static rota_block landing(rota_sched *s, int i, int bit)
 {
     const int origin = (s->me + i) % s->P, left = bits_from(i, bit);

@@ -1,9 +1,9 @@
 /* bruck_zero_rotation.c - the uniform exchange with rotated indices, in any
  * radix.
  *
- * No data are rotated, neither before nor after: only the indices by which
- * blocks are found. The schedule is that of parlogna; since all blocks have one
- * size, there is nothing to learn.
+ * No data are rotated, before or after; only the indices of the blocks are. The
+ * schedule is that of parlogna. Since all blocks have one size, no size need be
+ * learnt.
  * Cost per rank: K <= w(r-1) messages in w = ceil(log_r P) phases; a block is
  * sent as often as its index has nonzero digits. Scratch: as parlogna.
  * Parameters: radix, packing.

@@ -1,10 +1,10 @@
 /* consensus.c - an exchange between few partners that do not know each other.
  *
- * Every rank sends to those it has something for, by messages that complete
- * only when they are received, and takes what comes from whomever. When its own
- * messages are complete it enters a barrier; when the barrier is through, all
- * messages of all ranks have been received. Where both ends know the counts,
- * messages without bytes are dropped anyway, and this is spread_out.
+ * Every rank sends to the ranks it has data for, by messages that complete only
+ * when they are received, and receives from any rank. When its own messages are
+ * complete it enters a barrier. When the barrier completes, all messages of all
+ * ranks have been received. Where both ends know the counts, messages without
+ * bytes are dropped anyway, and this is spread_out.
  * Cost per rank, for k receivers: k messages, and ceil(log2 P) empty ones for
  * the barrier. Scratch: none. Parameters: none.
  * Source: [Hoefler10], non-blocking consensus.

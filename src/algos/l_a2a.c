@@ -1,9 +1,8 @@
-/* l_a2a.c - one leader a node exchanges what it gathers: mpml.c with a single
- * leader.
+/* l_a2a.c - one leader per node gathers and exchanges: mpml.c with one leader.
  *
- * Cost for N nodes of Q ranks: a node sends N-1 messages of Q Q blocks to
- * others; a member sends one to its leader, gets one, and sends Q-1 directly.
- * Scratch of a leader: 2 (N-1) Q (Q-1) slots. Parameters: none.
+ * Cost for N nodes of Q ranks: a node sends N-1 messages of Q Q blocks to other
+ * nodes; a member sends one message to its leader, gets one, and sends Q-1
+ * directly. Scratch of a leader: 2 (N-1) Q (Q-1) slots. Parameters: none.
  * Source: [Peng21] algorithm 1.
  */
 #include "algos/node.h"

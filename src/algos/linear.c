@@ -1,9 +1,9 @@
 /* linear.c - everything at once, peers in ascending order of rank.
  *
- * All ranks address rank 0 first, then rank 1: the order that spread_out
- * avoids. It is here as the baseline that others are compared with.
- * Cost per rank: P-1 messages in one phase; each byte crosses the network
- * once. Scratch: none. Parameters: none.
+ * All ranks address rank 0 first, then rank 1, and so on: the order that
+ * spread_out avoids. A baseline to compare others with.
+ * Cost per rank: P-1 messages in one phase; each byte crosses the network once.
+ * Scratch: none. Parameters: none.
  * Source: Open MPI, ompi/mca/coll/base/coll_base_alltoallv.c, basic_linear.
  */
 #include "algos/algo.h"

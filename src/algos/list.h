@@ -1,6 +1,8 @@
-/* list.h - the registry: one line an algorithm. No include guard: included
- * with different meanings of ROTA_ALGO, for all-to-alls, and
- * ROTA_NEIGHBOR_ALGO, for neighbours. */
+/* list.h - the registry: one line per algorithm.
+ *
+ * ROTA_ALGO lists those for all-to-alls, ROTA_NEIGHBOR_ALGO those for
+ * neighbours. There is no include guard: files include it with different
+ * definitions of both. */
 ROTA_ALGO(linear)
 ROTA_ALGO(spread_out)
 ROTA_ALGO(pairwise)

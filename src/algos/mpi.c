@@ -1,4 +1,4 @@
-/* mpi.c - the MPI library's own alltoallv, as a plan like any other.
+/* mpi.c - the MPI library's own MPI_Alltoallv, as a plan like any other.
  *
  * Cost: the MPI library's. Scratch: none of ours. Parameters: none.
  */

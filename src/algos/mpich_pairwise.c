@@ -1,9 +1,9 @@
-/* mpich_pairwise.c - what MPICH does for MPI_Alltoallv in place: one exchange at
- * a time, with peers by ascending rank.
+/* mpich_pairwise.c - MPICH's MPI_Alltoallv in place: one exchange at a time,
+ * with peers in ascending order of rank.
  *
- * All pairs are gone through in one order, (0,1), (0,2), ..., (1,2), ..., and a
- * rank takes part in those that it is in. So a rank can only begin with rank 1
- * when rank 1 has done with rank 0.
+ * All ranks run through the pairs in one order, (0,1), (0,2), ..., (1,2), ...,
+ * and each takes part in its own. So a rank begins with rank 1 only after rank
+ * 1 is done with rank 0.
  * Cost per rank: P-1 messages in P-1 phases; each byte crosses the network
  * once. Scratch: none. Parameters: none.
  * Source: MPICH 4, src/mpi/coll/alltoallv/

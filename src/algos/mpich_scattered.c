@@ -1,11 +1,11 @@
-/* mpich_scattered.c - what MPICH does for MPI_Alltoallv.
+/* mpich_scattered.c - MPICH's MPI_Alltoallv.
  *
  * As scattered.c, with two differences: step i sends to p - i and receives from
- * p + i, and the rank's own block is the first step of the first batch, so that
- * others have one step less there.
+ * p + i, and the rank's own block is step 0 of the first batch, which therefore
+ * has one message less.
  * Cost per rank: P-1 messages in ceil(P / batch) phases; each byte crosses the
- * network once. Scratch: none. Parameters: batch, which MPICH calls
- * MPIR_CVAR_ALLTOALL_THROTTLE and has 32 of.
+ * network once. Scratch: none. Parameters: batch; MPICH's is
+ * MPIR_CVAR_ALLTOALL_THROTTLE, 32 by default.
  * Source: MPICH 4, src/mpi/coll/alltoallv/alltoallv_intra_scattered.c.
  */
 #include "algos/step.h"

@@ -1,28 +1,30 @@
-/* mpml.c - leaders exchange what their nodes have for each other.
+/* mpml.c - several leaders per node exchange what their nodes have for each
+ * other.
  *
- * Leader l of a node sends what the node has for those at offsets l, l + L,
- * ..., and takes what comes from as many nodes at the other side: offsets
- * instead of nodes, so that all leaders receive alike. First the leaders
- * gather; then they exchange, while members of a node send each other what is
- * for the own node directly; then they scatter. Each is a phase. A leader's own
- * blocks are sent from the send buffer and received into the receive buffer.
+ * Leader l of L sends what its node has for the nodes at offsets l, l + L, ...,
+ * and receives from as many nodes on the other side. Offsets, not node numbers,
+ * so that all leaders receive equally much. Three phases: the leaders gather;
+ * the leaders exchange, while members of a node send each other their own
+ * blocks directly; the leaders scatter. A leader's own blocks leave from the
+ * send buffer and arrive in the receive buffer.
  *
- * Blocks of a message between nodes are in order of destination, then of
- * origin; what is gathered lies by origin, what is scattered by destination.
- * So gathering and scattering move what lies end to end, and packing the
- * message between is the transposition.
+ * A message between nodes has its blocks sorted by destination, then by origin.
+ * Gathered blocks lie by origin, blocks to scatter by destination. So gathering
+ * and scattering move blocks that lie end to end, and packing the message
+ * between them transposes.
  *
  * Cost, where all N nodes have Q ranks: a node sends N-1 messages of Q Q blocks
- * to others, of each leader's (N-1)/L, rounded. Every member sends each leader
- * a message and gets one, and sends one to every other member. Scratch of a
- * leader that serves k offsets: 2 k Q (Q-1) slots. Parameters: leaders.
+ * to others; each leader sends (N-1)/L of them, rounded. Every member sends
+ * each leader a message and gets one, and sends one to every other member.
+ * Scratch of a leader that serves k offsets: 2 k Q (Q-1) slots. Parameters:
+ * leaders.
  * Source: [Peng21] algorithms 2 and 3.
  */
 #include "algos/node.h"
 
 /* ---- who leads ----------------------------------------------------------- */
 
-/* The member that is number `place` when they are sorted by domain. */
+/* The local number of the member in this place when sorted by domain. */
 static int member_by_domain(const rota_topo *t, int node, int place)
 {
     for (int domain = -1; domain < t->n_domains; domain++)
@@ -57,19 +59,19 @@ int rota_leader_of(const rota_topo *t, const rota_leaders *leaders, int node,
     return rota_node_rank(t, node, rota_leader_at(t, leaders, node, l));
 }
 
-/* ---- what a leader has to do --------------------------------------------- */
+/* ---- what a leader does -------------------------------------------------- */
 
 typedef struct role {
     rota_home home;
     const rota_leaders *leaders;
-    int L; /* leaders of this node */
-    int l; /* which of them this rank is; L if none */
-    rota_block out,
-        in; /* first temporary blocks of what is gathered and scattered */
-    uint32_t n_out, n_in; /* of them for each other member */
+    int L;                /* leaders of this node */
+    int l;                /* which of them this rank is; L: none */
+    rota_block out, in;   /* first temporary block to gather, to scatter */
+    uint32_t n_out, n_in; /* how many for each other member */
 } role;
 
-/* Offsets that one leader serves, and where in n_out and n_in they begin. */
+/* Offsets that one leader serves, and their first places among a member's
+ * temporary blocks. */
 typedef struct offsets {
     int first, step;
     uint32_t out, in;
@@ -111,7 +113,7 @@ static role role_of(rota_sched *s, const rota_topo *t,
     return o;
 }
 
-/* Place k of another member's n temporary blocks, from first on. */
+/* Temporary block k of another member, which has n of them from first on. */
 static rota_block tmp_of(const role *o, rota_block first, uint32_t n,
                          int member, uint32_t k)
 {
@@ -146,7 +148,7 @@ static void emit_gather_recv(rota_sched *s, const role *o, offsets served,
                             tmp_of(o, o->out, o->n_out, member, k++));
 }
 
-/* To the leader that serves the offsets. */
+/* Gather at the leader that serves these offsets. */
 static void emit_gather(rota_sched *s, const role *o, offsets served)
 {
     const rota_home *const home = &o->home;
@@ -251,7 +253,7 @@ static void emit_scatter(rota_sched *s, const role *o, offsets served)
 
 /* ---- all together -------------------------------------------------------- */
 
-/* Gather or scatter, by what is for, or from, one node at a time. */
+/* Gather or scatter by one message per node. */
 static void emit_each(rota_sched *s, const role *o,
                       void (*emit)(rota_sched *, const role *, offsets))
 {
@@ -266,8 +268,8 @@ static void emit_each(rota_sched *s, const role *o,
     }
 }
 
-/* What is direct comes first, and then what is gathered: a rank may send both
- * and also what it scatters to the same other one. */
+/* Direct messages come first, then gathered ones, then scattered ones: one rank
+ * may send all three to another. */
 static void emit_flow(rota_sched *s, const role *o)
 {
     rota_flow_begin(s);

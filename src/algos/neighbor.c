@@ -3,9 +3,9 @@
  * Cost per rank: a message for each block sent and each received, in one phase;
  * each byte crosses the network once. Scratch: none. Parameters: none.
  *
- * Sends are posted in the order of the list and receives in that in which their
- * senders post them, so that of several blocks from one rank to another each
- * meets its own.
+ * Sends are posted in list order. Receives are posted in the order in which
+ * their senders post them, so that several blocks from one rank to another each
+ * match the right receive.
  */
 #include "algos/step.h"
 

@@ -1,19 +1,17 @@
 /* neighbor_node.c - blocks between two nodes travel together.
  *
- * The ranks of a node are in L groups, in order. What the ranks of one group have
- * for the ranks of another node is gathered by a member of the group, goes to the
- * other node in one message, and is scattered there by the member that receives
- * it. Members take turns by node. Blocks of one rank that have the same memory
- * and go to the same node are gathered and sent once. What stays in the node goes
- * directly, with the messages between nodes. Three phases: gather, exchange,
- * scatter.
+ * The ranks of a node form L groups, in order. One member of a group gathers
+ * what the group has for another node and sends it there in one message; the
+ * rank that receives it scatters it. Members take turns by node. If a rank
+ * sends the same memory to several ranks of one node, it is gathered and sent
+ * once. Blocks within the node go directly, along with the messages between
+ * nodes. There are three phases: gather, exchange, scatter.
  *
- * With L = 1 there is one message for two nodes: the three-step form. With L as
- * many as ranks all send what is theirs themselves, and nothing is gathered: the
- * two-step form.
+ * With L = 1, one message goes from node to node: the three-step form. With L =
+ * Q, every rank sends its own blocks and gathers none: the two-step form.
  *
- * Cost: for each other node that some rank of group k has a neighbour on, a
- * message from the group. A rank sends at most a message to each other member to
+ * Cost: a message from each group to each other node on which one of its ranks
+ * has a neighbour. A rank sends at most one message to each other member to
  * gather and one to scatter. Scratch: at most what a rank gathers and scatters
  * for others, each block once. Parameters: leaders, the groups.
  * Source: A. Bienz, W. Gropp, L. Olson, "Node aware sparse matrix-vector
@@ -31,13 +29,14 @@ typedef struct builder {
     rota_home home;
     const rota_crossing *c;
     int leaders;
-    bool shares; /* blocks with the same memory go once */
-    rota_block *
-        out; /* [c->out.n] the temporary block of an edge that is gathered here */
-    rota_block *in; /* [c->in.n] likewise scattered */
+    bool shares; /* blocks with the same memory are sent once */
+    rota_block
+        *out;       /* [c->out.n] where the block of each edge sent here lies */
+    rota_block *in; /* [c->in.n] where the block of each edge received here
+                       lies */
 } builder;
 
-/* ---- who does it ----------------------------------------------------------- */
+/* ---- who sends and receives ---------------------------------------------- */
 
 static int count_groups(const builder *b, int node)
 {
@@ -55,7 +54,7 @@ static int group_of(const builder *b, int rank)
     return (int)((int64_t)t->local[rank] * count_groups(b, node) / Q);
 }
 
-/* The member of a group of a node whose turn it is. */
+/* The rank of a node's group that serves this turn. */
 static int member(const builder *b, int node, int group, int turn)
 {
     const rota_topo *const t = b->home.t;
@@ -66,7 +65,7 @@ static int member(const builder *b, int node, int group, int turn)
     return rota_node_rank(t, node, first + turn % (end - first));
 }
 
-/* How far it is from the source's node to the destination's. */
+/* The offset from the source's node to the destination's. */
 static int offset_of(const builder *b, const rota_cross *e)
 {
     const rota_topo *const t = b->home.t;
@@ -88,15 +87,14 @@ static int receiver_of(const builder *b, const rota_cross *e)
     return member(b, node, group, offset_of(b, e));
 }
 
-/* ---- which blocks ----------------------------------------------------------- */
+/* ---- which blocks -------------------------------------------------------- */
 
 static bool is_first(const builder *b, const rota_cross *e)
 {
     return !b->shares || e->alike == 0;
 }
 
-/* Is the next edge of this direction, if there is one, alike to none before it,
- * and this one alike to none, too? */
+/* Does no other edge of this direction take the same memory as edge e? */
 static bool is_alone(const builder *b, const rota_crosses *c, int e)
 {
     const rota_cross *const edge = c->edge;
@@ -113,7 +111,7 @@ static bool is_alone(const builder *b, const rota_crosses *c, int e)
     return true;
 }
 
-/* The block of an edge that this rank sends to another node. */
+/* The block that this rank sends to another node for an edge. */
 static rota_block outgoing(const builder *b, int e)
 {
     const rota_cross *const edge = &b->c->out.edge[e];
@@ -121,9 +119,8 @@ static rota_block outgoing(const builder *b, int e)
     return edge->src == b->s->me ? rota_src(b->s, edge->block) : b->out[e];
 }
 
-/* Where an edge's block comes to on the rank that receives it from another node,
- * this one. Slots are numbers of edges, those that are received after those that
- * are sent. */
+/* Where this rank receives an edge's block from another node. A slot is the
+ * number of an edge: sent edges first, then received ones. */
 static rota_block incoming(const builder *b, int e)
 {
     const rota_crosses *const in = &b->c->in;
@@ -133,15 +130,15 @@ static rota_block incoming(const builder *b, int e)
     return b->in[e] = rota_tmp(b->s, (uint32_t)(b->c->out.n + e));
 }
 
-/* The edge whose block stands for this one's. */
+/* The first edge that takes the same memory, whose block serves for both. */
 static int first_of(const builder *b, const rota_crosses *c, int e)
 {
     return b->shares ? e - c->edge[e].alike : e;
 }
 
-/* ---- phases ------------------------------------------------------------------ */
+/* ---- phases -------------------------------------------------------------- */
 
-/* What this rank has for others to send, and they for it. */
+/* Members hand their blocks to those that send them to other nodes. */
 static void gather(const builder *b)
 {
     const rota_crosses *const out = &b->c->out;
@@ -178,8 +175,8 @@ static void gather(const builder *b)
     }
 }
 
-/* What goes from group to node, or comes: edges of two nodes and one group have
- * one sender and one receiver, and one pair of ranks has no others. */
+/* Messages between nodes. All edges from one group to one node have the same
+ * sender and receiver, and share a message. */
 static void exchange(const builder *b, rota_dir dir)
 {
     const rota_crosses *const c = dir == ROTA_SEND ? &b->c->out : &b->c->in;
@@ -191,7 +188,7 @@ static void exchange(const builder *b, rota_dir dir)
         const int from = sender_of(b, edge), to = receiver_of(b, edge);
         if ((dir == ROTA_SEND ? from : to) != s->me || !is_first(b, edge))
             continue;
-        /* A receiver may have several groups of one node. */
+        /* A rank may receive from several groups of one node. */
         const int peer = dir == ROTA_SEND ? to : from;
         if (node != peer)
             rota_emit_msg(s, dir, peer);
@@ -220,7 +217,7 @@ static void emit_members(const builder *b)
     }
 }
 
-/* What has come for others of the node, and from others for this rank. */
+/* Members get their blocks from those that received them from other nodes. */
 static void scatter(const builder *b)
 {
     const rota_crosses *const in = &b->c->in;

@@ -1,7 +1,7 @@
-/* nmpml.c - leaders exchange, and are spread over the domains of a node.
+/* nmpml.c - leaders exchange; they are spread over the NUMA domains of a node.
  *
- * As mpml.c, with leader l of L the member number floor(l Q / L) of a node's Q
- * when they are sorted by NUMA domain: gathering and scattering then load the
+ * As mpml.c, except for who leads: of a node's Q ranks, sorted by NUMA domain,
+ * leader l of L is number floor(l Q / L). So gathering and scattering load the
  * memory of all domains. Cost, scratch and parameters are those of mpml.
  * Source: [Peng21] algorithm 4, whose distance floor(Q / L) leaves the last
  * domains without leaders where L does not divide Q.

@@ -1,19 +1,20 @@
-/* node.h - arithmetic of ranks, nodes and places in them, and what algorithms
- * that follow nodes have in common.
+/* node.h - arithmetic on ranks and nodes, and what algorithms that follow nodes
+ * share.
  *
- * Nodes are counted modulo their number: the node at offset i is i further on.
+ * Nodes are counted modulo their number N: from node n, the node at offset i is
+ * (n + i) mod N.
  */
 #ifndef ROTA_NODE_H
 #define ROTA_NODE_H
 
 #include "algos/algo.h"
 
-/* This rank's place. */
+/* Where a rank is. */
 typedef struct rota_home {
     const rota_topo *t;
-    int n, g;         /* its node, its number there */
-    int Q;            /* ranks of the node */
-    const int *ranks; /* [Q] them */
+    int n, g;         /* its node; its number in the node */
+    int Q;            /* number of ranks of the node */
+    const int *ranks; /* [Q] the ranks of the node */
 } rota_home;
 
 static inline rota_home rota_home_of(const rota_topo *t, int rank)
@@ -40,18 +41,19 @@ static inline int rota_node_at(const rota_home *h, int i)
     return (h->n + N + i) % N;
 }
 
-/* Ranks of that node. */
+/* The number of ranks of the node at offset i. */
 static inline uint32_t rota_size_at(const rota_home *h, int i)
 {
     return (uint32_t)rota_topo_node_size(h->t, rota_node_at(h, i));
 }
 
-/* Members of the own node get their blocks directly, in the phase at hand. */
+/* Emit direct messages between the members of this node, in the current
+ * phase. */
 void rota_emit_members(rota_sched *s, const rota_home *h);
 
 /* ---- columns: parlinna.c ------------------------------------------------- */
 
-/* How the blocks that a rank has gathered for one of another node travel. */
+/* How the blocks travel that a rank has gathered for a rank of another node. */
 typedef enum rota_columns {
     ROTA_COALESCED,
     ROTA_STAGGERED,
@@ -60,7 +62,7 @@ typedef enum rota_columns {
 
 typedef struct rota_parlinna {
     rota_columns columns;
-    bool published; /* rounds in turn, blocks in the order of the source */
+    bool published; /* a phase per round; blocks in the order of the paper */
 } rota_parlinna;
 
 int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
@@ -69,14 +71,14 @@ int rota_build_parlinna(const rota_topo *topo, const rota_params *params,
 /* ---- leaders: mpml.c ----------------------------------------------------- */
 
 typedef struct rota_leaders {
-    int n;       /* of each node, fewer where it has fewer ranks */
-    bool spread; /* over its domains; else its first ranks */
-    bool flow;   /* node by node in one phase; else step by step */
-    int pieces;  /* with shared memory: messages to each node, at most */
+    int n;       /* leaders of a node; a smaller node has all its ranks */
+    bool spread; /* spread over the NUMA domains; else a node's first ranks */
+    bool flow;   /* one flow phase, node by node; else a phase per step */
+    int pieces;  /* with shared memory: most messages to a node */
 } rota_leaders;
 
-/* How many a node has; the number in its node of leader l; the rank that serves
- * offset i on a node. */
+/* The number of leaders of a node; the number in its node of leader l; the rank
+ * of a node that serves offset i. */
 int rota_leaders_of(const rota_topo *t, const rota_leaders *leaders, int node);
 int rota_leader_at(const rota_topo *t, const rota_leaders *leaders, int node,
                    int l);

@@ -1,11 +1,11 @@
-/* onmpml.c - leaders exchange, and overlap what they do for one node with what
- * they do for others.
+/* onmpml.c - leaders exchange, and overlap the work for one node with that for
+ * others.
  *
- * As nmpml.c, but all is one phase through which data flow, and members hand
- * over what is for one node at a time: a leader sends what its node has for
- * another as soon as it is gathered, and scatters what comes as soon as it has
- * arrived. Cost as for mpml, but that there is one phase, and that a leader that
- * serves k offsets exchanges k messages with every member. Parameters: leaders.
+ * As nmpml.c, but in one flow phase, with a message per node between members
+ * and leaders. A leader sends what its node has for another node as soon as it
+ * is gathered, and scatters what another node sent as soon as it arrives.
+ * Cost as mpml, but in one phase; a leader that serves k offsets exchanges k
+ * messages with every member. Parameters: leaders.
  * Source: [Peng21] algorithm 5.
  */
 #include "algos/node.h"

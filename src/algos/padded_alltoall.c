@@ -1,5 +1,5 @@
-/* padded_alltoall.c - every block padded to the largest, then the MPI library's
- * own MPI_Alltoall, which unlike its alltoallv has forms for small blocks.
+/* padded_alltoall.c - pads every block to the largest and calls MPI_Alltoall,
+ * which, unlike MPI_Alltoallv, has algorithms for small blocks.
  *
  * Cost per rank: two copies of the data, and the MPI library's cost for P
  * blocks of the largest size (where counts vary: of max_block). Scratch: 2 P

@@ -1,11 +1,11 @@
-/* padded_bruck.c - every block padded to the largest, then the uniform form.
+/* padded_bruck.c - pads every block to the largest, then runs the uniform form.
  *
- * No sizes travel: all blocks on the way are as long as the largest of all
- * ranks (where counts vary: as max_block). Padding is added in the first copy
- * and left behind in the last.
+ * No sizes travel: every temporary block is as long as the largest block of all
+ * ranks (where counts vary: as max_block). The first copy adds the padding, the
+ * last one leaves it behind.
  * Cost per rank: ceil(log2 P) messages in as many phases; a block is sent as
- * often as its index has nonzero bits, at the size of the largest. Scratch:
- * P - 1 blocks of that size. Parameters: none.
+ * often as its index has nonzero bits, at the size of the largest. Scratch: P -
+ * 1 blocks of that size. Parameters: none.
  * Source: [Fan22] section 3.1.
  */
 #include "algos/log.h"

@@ -1,6 +1,5 @@
-/* params.h - the numbers that algorithms take, one line each: name, least value,
- * and the value where nobody says (0: it depends on the ranks). No include guard:
- * included with different meanings of ROTA_PARAM.
+/* params.h - the parameters of algorithms, one per line: name, least value,
+ * default (0: it depends on the number of ranks).
  *
  *   radix    up to P
  *   batch    messages in flight in each direction, or steps of a batch; usually as
@@ -8,6 +7,9 @@
  *   leaders  of a node, or all its ranks if they are fewer; usually the best of
  *            1, 2 and 4 on the machines of [Peng21]
  *   pieces   messages in which a leader sends what it has for a node
+ *
+ * There is no include guard: files include it with different definitions of
+ * ROTA_PARAM.
  */
 ROTA_PARAM(radix, RADIX, 2, 0)
 ROTA_PARAM(batch, BATCH, 1, 32)

@@ -1,32 +1,33 @@
-/* parlinna.c - in each node logarithmically, then between nodes: three forms.
+/* parlinna.c - logarithmic within nodes, then between nodes: three forms.
  *
- * Rank (m,h) is number h on node m, and Q_n ranks are on node n. What node n
- * sends to (m,h) is a column of Q_n blocks; member h mod Q_n of node n, its
- * carrier, gathers it. So every rank carries a share, and where nodes are of
- * one size, (n,g) carries to (m,g). The members of a node exchange what each
- * carries by the logarithmic exchange of parlogna.c, all columns of a carrier
- * together; its own node's, the first, is then at its destination. After that
- * the carrier sends its other columns to where they belong, into the receive
- * buffer. The carrier's own blocks never leave the send buffer before that.
+ * Rank (m,h) is number h on node m; node n has Q_n ranks. The blocks from node
+ * n to (m,h) are a column of Q_n blocks. Its carrier, member h mod Q_n of node
+ * n, gathers it. So all ranks carry a share; where nodes are of one size, (n,g)
+ * carries to (m,g). Within a node, the logarithmic exchange of parlogna.c
+ * brings the blocks to their carriers, all columns of a carrier together. Each
+ * carrier's first column is its own node's, which has then arrived. The carrier
+ * sends the other columns on, into the receive buffers. The carrier's own
+ * blocks stay in the send buffer until then.
  *
- * Coalesced: a message a column. Staggered: a message a block, for all nodes
- * the carrier's own, then that of the member above, and so on. Either way a
- * step is waited for with those of its batch. In step i blocks go i nodes back
- * and come from i nodes on; as every rank has a column from every node, steps
- * are the same on all ranks.
+ * Coalesced: one message per column. Staggered: one message per block; first
+ * the carrier's own blocks for all nodes, then those of the member above, and
+ * so on. Both wait for the steps of a batch together. In step i, blocks go i
+ * nodes back and come from i nodes on; since every rank has a column from every
+ * node, all ranks have the same steps.
  *
- * Logarithmic: a column goes from node to node as a block goes from member to
- * member, among the carriers of one number. Nodes of unlike sizes have no such
- * groups; there the form is the coalesced one.
+ * Logarithmic: a column travels between the carriers of one number as a block
+ * travels between members. Nodes of different sizes have no such groups; there
+ * the coalesced form is used.
  *
- * Cost per rank, where all N nodes have Q ranks: K messages of N blocks an
- * index in w = ceil(log_r Q) phases in the node, K being the number of pairs
- * of a position x and a value z > 0 with z r^x < Q; between nodes N-1 messages
- * of Q blocks in ceil((N-1) / batch) phases; staggered, Q(N-1) of one in
- * ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch); logarithmic, as many as K and
- * w are with N for Q, of Q blocks an index. Scratch: (N-1)(Q-1) slots for
- * columns, N(Q-1-K) on the way to them and, logarithmic, as many as those with
- * N and Q exchanged. Parameters: radix, batch.
+ * Cost per rank, where all N nodes have Q ranks: within the node, K messages of
+ * N blocks an index in w = ceil(log_r Q) phases, where K is the number of pairs
+ * of a position x and a value z > 0 with z r^x < Q. Between nodes, coalesced:
+ * N-1 messages of Q blocks in ceil((N-1) / batch) phases; staggered: Q(N-1)
+ * messages of one block in ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch)
+ * phases; logarithmic: K and w as above with N in place of Q, with Q blocks an
+ * index. Scratch: (N-1)(Q-1) slots for columns, N(Q-1-K) on the way to them
+ * and, if logarithmic, as many again with N and Q exchanged. Parameters: radix,
+ * batch.
  * Source: [Fan25] algorithms 2 and 3, for nodes of one size.
  */
 #include "algos/log.h"
@@ -34,8 +35,8 @@
 
 /* ---- what a member carries ----------------------------------------------- */
 
-/* Columns that a member of the own node carries to the node at offset -i: to
- * the ranks there with its number, and so on in steps of Q. */
+/* The number of columns that a member of this node carries to the node at
+ * offset -i: one for its own number there, and one for each Q numbers more. */
 static int columns_to(const rota_home *home, int member, int i)
 {
     const int size = rota_topo_node_size(home->t, rota_node_at(home, -i));
@@ -60,8 +61,8 @@ static uint32_t count_columns(const rota_home *home, int member)
 
 /* ---- in the node --------------------------------------------------------- */
 
-/* Where the block of column k of this rank comes to that is from the member up
- * from it. Columns but the first rest in slots of their own, in this order. */
+/* Where this rank receives the block of its column k from the member up places
+ * above it. Blocks of all columns but the first have slots of their own. */
 static rota_block landing(rota_sched *s, const rota_home *home, uint32_t k,
                           int up)
 {
@@ -71,8 +72,8 @@ static rota_block landing(rota_sched *s, const rota_home *home, uint32_t k,
                   : rota_tmp(s, (k - 1) * others + (uint32_t)up - 1);
 }
 
-/* Index i: where blocks for the member i down are, and where those from the
- * member i up will be. */
+/* Fill in index i: where the blocks for the member i places down are, and where
+ * those from the member i places up will be. */
 static void fill_index(rota_sched *s, const rota_home *home,
                        const rota_log_group *g, int i)
 {
@@ -86,11 +87,12 @@ static void fill_index(rota_sched *s, const rota_home *home,
         g->land[(uint32_t)i * g->width + k] = landing(s, home, k, i);
 }
 
-/* The scratchpad has Q depths, then at and land, here and between nodes. */
+/* The scratchpad holds Q depths, then at and land for the node, then at and
+ * land for the exchange between nodes. */
 static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
 {
     const uint32_t Q = (uint32_t)home->Q;
-    const uint32_t width = count_columns(home, 0); /* as many as any has */
+    const uint32_t width = count_columns(home, 0); /* member 0 has the most */
     const size_t room = (size_t)Q * width;
     const size_t between = (size_t)home->t->n_nodes * Q;
     rota_block *const pad = rota_sched_scratchpad(s, Q + 2 * (room + between));
@@ -115,17 +117,19 @@ static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
 
 /* ---- between nodes ------------------------------------------------------- */
 
-/* A part of the columns that leave in a step and of the one that comes. Blocks
- * of a column are in order of origin, up from its carrier or, as published, from
- * the first of its node. */
+/* Which blocks of the columns travel in a step. The blocks of a column are
+ * sorted by origin, starting with its carrier or, if published, with the first
+ * rank of its node. */
 typedef struct part {
     bool published;
-    int from, upto; /* blocks */
-    int i;          /* columns go to the node at offset -i and come from i */
+    int from, upto; /* blocks from up to, but without, upto */
+    int i;          /* columns go to the node at offset -i, one comes from
+                       offset i */
     uint32_t k;     /* number of the first column that leaves */
 } part;
 
-/* How far block i of a column is up from its carrier, of Q blocks. */
+/* How far the origin of block i of a column is above its carrier; Q: blocks of
+ * the column. */
 static int up_of(const part *p, int i, int carrier, int Q)
 {
     return p->published && p->upto - p->from > 1 ? (i + Q - carrier) % Q : i;
@@ -162,7 +166,7 @@ static void emit_recv(rota_sched *s, const rota_home *home, const part *p)
     }
 }
 
-/* Steps to and from the other nodes, in batches. */
+/* Emit the steps to and from the other nodes, in batches. */
 static void emit_steps(rota_sched *s, const rota_home *home,
                        const rota_log_group *g, part p, int64_t *step,
                        int batch)
@@ -179,9 +183,9 @@ static void emit_steps(rota_sched *s, const rota_home *home,
     }
 }
 
-/* As published: batches are of steps that begin with those of the own node, and
- * staggered all blocks for one node go before those for the next, its carrier's
- * own first, since that one's size may be known. */
+/* The published form counts batches from the steps of the own node on.
+ * Staggered, all blocks for one node go before those for the next. Its
+ * carrier's own block is first, since the receiver may know its size. */
 static void emit_published(rota_sched *s, const rota_home *home,
                            const rota_log_group *g, rota_columns columns,
                            int batch)
@@ -208,9 +212,9 @@ static void emit_published(rota_sched *s, const rota_home *home,
     }
 }
 
-/* Staggered, carriers' own blocks have batches of their own: they go straight
- * to their destination, which may know their sizes, and a pair must not have
- * messages of both kinds in a phase. */
+/* Staggered, the carriers' own blocks form batches of their own. They are
+ * direct, so the receiver may know their sizes, and no pair may have messages
+ * of both kinds in one phase. */
 static void emit_between(rota_sched *s, const rota_home *home,
                          const rota_log_group *g, rota_columns columns,
                          int batch)
@@ -229,9 +233,9 @@ static void emit_between(rota_sched *s, const rota_home *home,
                    batch);
 }
 
-/* Columns logarithmically: the members of the group are nodes. Where a column
- * starts is a carrier's own matter, so index i has the blocks in order of
- * origin, up from it. The scratchpad follows that of make_group. */
+/* Move columns logarithmically; the members of the group are nodes. The blocks
+ * of index i are sorted by origin, starting with the carrier's. The scratchpad
+ * follows that of make_group. */
 static void emit_between_log(rota_sched *s, const rota_home *home,
                              const rota_log_form *form,
                              const rota_log_group *in)

@@ -1,8 +1,8 @@
-/* parlinna_coalesced.c - two levels, a message for every pair of nodes and
- * rank.
+/* parlinna_coalesced.c - two levels, one message per column between nodes.
  *
- * See parlinna.c. Cost per rank for N nodes of Q ranks: K + N-1 messages in
- * ceil(log_r Q) + ceil((N-1) / batch) phases. Parameters: radix, batch.
+ * See parlinna.c.
+ * Cost per rank for N nodes of Q ranks: K + N-1 messages in ceil(log_r Q) +
+ * ceil((N-1) / batch) phases. Parameters: radix, batch.
  * Source: [Fan25] algorithm 2.
  */
 #include "algos/node.h"

@@ -1,12 +1,12 @@
 /* parlinna_coalesced_published.c - parlinna_coalesced as its authors run it.
  *
- * In the node every round is a phase of its own, and a message of sizes goes
- * before that of blocks at every start, of plans for fixed counts too. Between
- * nodes blocks are in order of their origin, and batches are counted from the
+ * Within a node, every round is a phase of its own, and at every start, even of
+ * a plan for fixed counts, a message of sizes goes before that of blocks.
+ * Between nodes, blocks are sorted by origin, and batches are counted from the
  * own node's steps on.
- * Cost per rank for N nodes of Q ranks: 2 K messages in K phases in the node,
- * N-1 between nodes in at most ceil(N / batch) phases. Scratch as parlinna_coalesced.
- * Parameters: radix, batch.
+ * Cost per rank for N nodes of Q ranks: 2 K messages in K phases within the
+ * node, N-1 between nodes in at most ceil(N / batch) phases. Scratch as
+ * parlinna_coalesced. Parameters: radix, batch.
  * Source: [Fan25] algorithm 2.
  */
 #include "algos/node.h"

@@ -1,10 +1,11 @@
-/* parlinna_logarithmic.c - two levels, both of them logarithmic.
+/* parlinna_logarithmic.c - two levels, both logarithmic.
  *
- * See parlinna.c. Cost per rank for N nodes of Q ranks, K(n) being the number
- * of pairs of a position x and a value z > 0 with z r^x < n: K(Q) + K(N)
- * messages in ceil(log_r Q) + ceil(log_r N) phases. Parameters: radix; batch
- * only where nodes are of unlike sizes.
- * Source: [Fan25] algorithm 2, with algorithm 1 in the place of its exchange
+ * See parlinna.c.
+ * Cost per rank for N nodes of Q ranks, where K(n) is the number of pairs of a
+ * position x and a value z > 0 with z r^x < n: K(Q) + K(N) messages in
+ * ceil(log_r Q) + ceil(log_r N) phases. Parameters: radix; batch only where
+ * nodes differ in size.
+ * Source: [Fan25] algorithm 2, with algorithm 1 in place of its exchange
  * between nodes.
  */
 #include "algos/node.h"

@@ -1,8 +1,9 @@
-/* parlinna_staggered.c - two levels, a message for every block between nodes.
+/* parlinna_staggered.c - two levels, one message per block between nodes.
  *
- * See parlinna.c. Cost per rank for N nodes of Q ranks: K + Q(N-1) messages in
- * ceil(log_r Q) + ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch) phases.
- * Parameters: radix, batch.
+ * See parlinna.c.
+ * Cost per rank for N nodes of Q ranks: K + Q(N-1) messages in ceil(log_r Q) +
+ * ceil((N-1) / batch) + ceil((Q-1)(N-1) / batch) phases. Parameters: radix,
+ * batch.
  * Source: [Fan25] algorithm 3, which sends all blocks for one node before those
  * for the next.
  */

@@ -1,12 +1,12 @@
 /* parlinna_staggered_published.c - parlinna_staggered as its authors run it.
  *
- * In the node every round is a phase of its own, and a message of sizes goes
- * before that of blocks at every start, of plans for fixed counts too. Between
- * nodes blocks are in order of their origin, and batches are counted from the
+ * Within a node, every round is a phase of its own, and at every start, even of
+ * a plan for fixed counts, a message of sizes goes before that of blocks.
+ * Between nodes, blocks are sorted by origin, and batches are counted from the
  * own node's steps on.
- * Cost per rank for N nodes of Q ranks: 2 K messages in K phases in the node,
- * Q(N-1) between nodes in at most ceil(QN / batch) phases. Scratch as parlinna_staggered.
- * Parameters: radix, batch.
+ * Cost per rank for N nodes of Q ranks: 2 K messages in K phases within the
+ * node, Q(N-1) between nodes in at most ceil(QN / batch) phases. Scratch as
+ * parlinna_staggered. Parameters: radix, batch.
  * Source: [Fan25] algorithm 3.
  */
 #include "algos/node.h"

@@ -1,26 +1,27 @@
 /* parlogna.c - logarithmic exchange in any radix, without rotation.
  *
- * A block with relative index i = (slot - p) mod P at rank p has yet to move
- * down by the part of i that has not been moved. For digit x of i in radix r,
- * every block whose digit is z > 0 moves from p to p - z r^x. A block whose
- * lower digits are all zero makes its first hop, from the send buffer; one
- * whose higher digits are all zero makes its last, into the receive buffer,
- * where index i means: from rank p + i. Others rest in scratch; a slot for
- * every index with more than one nonzero digit, B = P - (K+1) of them. They are
- * not there all at once: in a plan for fixed counts and blocks of one size
- * scratch is the largest of P + 1 - r^x - ceil(P / r^x) blocks, 0 < x < w.
+ * At rank p, a slot has the index i = (slot - p) mod P. A block's index says
+ * how far it must move down; its digits in radix r are moved one after the
+ * other. For digit x, every block whose digit is z > 0 moves from p to
+ * p - z r^x. A block whose lower digits are all zero makes its first hop, from
+ * the send buffer. One whose higher digits are all zero makes its last, into
+ * the receive buffer, where index i means: from rank p + i. All others rest in
+ * scratch, in one slot for each index with more than one nonzero digit:
+ * B = P - (K+1) slots. They are not all there at once: in a plan for fixed
+ * counts and blocks of one size, scratch is the largest of
+ * P + 1 - r^x - ceil(P / r^x) blocks, 0 < x < w.
  *
  * The messages of one digit move disjoint sets of blocks and share a phase.
  * Cost per rank: K <= w(r-1) messages in w = ceil(log_r P) phases; a block is
- * sent as often as its index has nonzero digits. Parameters: radix; with
- * r >= P every block makes one hop.
+ * sent as often as its index has nonzero digits. Parameters: radix; with r >= P
+ * every block makes one hop.
  * Source: [Fan25] algorithm 1, with line 15's test corrected.
  */
 #include "algos/log.h"
 
-/* Scratch slot of index i: indices with a single nonzero digit need none and
- * are left out of the numbering. Of the indices below i, r-1 have a single
- * nonzero digit for each lower position, and i / r^x at its own. */
+/* The scratch slot of index i. Indices with a single nonzero digit need no slot
+ * and are not counted. Below i there are r-1 of them for each lower position,
+ * and i / r^x for i's own highest position x. */
 static uint32_t slot_of(int i, int r)
 {
     int power = 1, position = 0;
@@ -46,14 +47,14 @@ static int rank_of(const rota_log_group *g, int member)
     return g->rank ? g->rank[member * g->stride] : member;
 }
 
-/* How many blocks are bound for the member that is so far down. */
+/* The number of blocks bound for the member `distance` places down. */
 static uint32_t depth_below(const rota_log_group *g, int64_t distance)
 {
     return g->depth ? g->depth[(g->me + g->n - distance) % g->n] : g->width;
 }
 
-/* The blocks of index i leave, and others of that index come in. What has been
- * moved of an index are the digits below power before, below above after. */
+/* Send the blocks of index i and receive others of that index. The digits below
+ * power have moved before this round, those below above after it. */
 static void emit_index(rota_sched *s, const rota_log_form *form,
                        const rota_log_group *g, int i, int64_t power,
                        int64_t above)
@@ -72,7 +73,7 @@ static void emit_index(rota_sched *s, const rota_log_form *form,
     }
 }
 
-/* Move what has digit z at the position of weight power (r^x). */
+/* Move all blocks with digit z at the position of weight power = r^x. */
 static void emit_round(rota_sched *s, const rota_log_form *form,
                        const rota_log_group *g, int64_t power, int z)
 {
@@ -100,7 +101,8 @@ void rota_emit_log(rota_sched *s, const rota_log_form *form,
     }
 }
 
-/* The rank's own block, and all others if the form wants them in scratch. */
+/* Copy the rank's own block, and all others to scratch if the form wants
+ * that. */
 static void begin(rota_sched *s, const rota_log_form *form,
                   const rota_log_group *g)
 {

@@ -1,10 +1,10 @@
 /* parlogna_published.c - parlogna as its authors run it.
  *
- * Every round is a phase of its own, also those of one digit, and a message of
- * sizes goes before that of blocks at every start, of plans for fixed counts
- * too. The published form also finds the largest block of all ranks by an
- * MPI_Allreduce in every call, for the size of its scratch memory: here the plan
- * has that; rota-bench and rota-price put it back.
+ * Every round is a phase of its own, even those of one digit. At every start,
+ * even of a plan for fixed counts, a message of sizes goes before that of
+ * blocks. To size its scratch memory, the published form also finds the largest
+ * block of all ranks by an MPI_Allreduce in every call. Here the plan knows it;
+ * rota-bench and rota-price add the call.
  * Cost per rank: 2 K messages in K phases, with K as for parlogna; bytes and
  * scratch likewise. Parameters: radix.
  * Source: [Fan25] algorithm 1; in radix 2 [Fan22] algorithm 1.

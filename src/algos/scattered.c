@@ -1,15 +1,15 @@
 /* scattered.c - spread-out in batches.
  *
- * A batch of steps is complete before the next begins, which bounds the
+ * A batch of steps completes before the next one begins, which bounds the
  * messages in flight. Also known as multi-pair blocking, or Waitall stride.
  * Cost per rank: P-1 messages in ceil((P-1)/batch) phases; each byte crosses
  * the network once. Scratch: none. Parameters: batch.
- * Source: [Nam25] section 3; after MPICH, whose own is mpich_scattered.c.
+ * Source: [Nam25] section 3; after MPICH, whose own form is mpich_scattered.c.
  */
 #include "algos/step.h"
 
-/* A batch is a range of steps, the same on all ranks, whatever blocks turn out
- * to be empty: waiting for a number of messages instead could deadlock. */
+/* A batch is a range of steps, the same on all ranks, even if blocks are empty.
+ * If ranks waited for a number of messages instead, they could deadlock. */
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {

@@ -1,28 +1,29 @@
-/* shared_leaders.c - leaders exchange what lies in memory that all ranks of
- * their nodes reach.
+/* shared_leaders.c - leaders exchange messages that lie in memory which all
+ * ranks of the node can reach.
  *
- * As nmpml.c, but no rank packs for another one. What a leader sends to another
- * node lies end to end in shared blocks, and so does what it receives. Every
- * rank hands leaders its blocks, copying them right into those messages, and
- * takes its own out of those that have come: in the node go but flags, and all
- * ranks copy at the same time. Memory of the caller need not be shared.
+ * As nmpml.c, but no rank packs for another. A leader's messages to and from
+ * other nodes lie in shared blocks, end to end. Every rank copies its blocks
+ * straight into the outgoing messages, and its own out of those that arrived.
+ * So only flags pass within the node, and all ranks copy at the same time. The
+ * caller's memory need not be shared.
  *
- * The blocks of a message are in order of origin, then of destination. So what
- * one rank writes lies end to end, and no two ranks write to the same lines of
- * the caches, but for the first and the last; what a rank takes is strided.
+ * The blocks of a message are sorted by origin, then by destination. So what
+ * one rank writes lies end to end, and two ranks write to the same cache line
+ * only where their parts meet. What a rank reads is strided.
  *
- * Members of a node send each other their own blocks directly, meanwhile.
+ * Meanwhile, members of a node send each other their own blocks directly.
  *
- * Where sizes travel with blocks no temporary block has a place before they
- * come: then this is nmpml.
+ * Where sizes travel with blocks, temporary blocks have no place before they
+ * arrive: then this is nmpml.
  *
  * Cost, where all N nodes have Q ranks: a node sends N-1 messages of Q Q blocks
- * to others, of each leader's (N-1)/L, rounded. In the node every rank hands
- * something to each leader, and each leader to every other rank; all of them
- * send Q-1 messages of one block. Each block for another node is copied twice,
- * at its origin and at its destination. Scratch of a leader that serves k
- * offsets: 2 k Q Q slots. Parameters: leaders. Source: after [Peng21], whose
- * leaders copy what members have in a shared heap.
+ * to others; each leader sends (N-1)/L of them, rounded. In the node, every
+ * rank hands over one message to each leader, each leader one to every other
+ * rank, and all ranks send Q-1 messages of one block. Each block for another
+ * node is copied twice, at its origin and at its destination. Scratch of a
+ * leader that serves k offsets: 2 k Q Q slots. Parameters: leaders.
+ * Source: after [Peng21], whose leaders copy what members have in a shared
+ * heap.
  */
 #include "algos/node.h"
 
@@ -31,18 +32,16 @@ typedef struct role {
     rota_home home;
     const rota_leaders *leaders;
     int L; /* leaders of this node */
-    int l; /* which of them this rank is; L if none, or if
-                               it serves no offset */
-    rota_block
-        first[2]; /* of a leader: temporary block of what leaves, comes */
+    int l; /* which of them this rank is; L: none, or it serves no offset */
+    rota_block first[2]; /* [dir] a leader's first temporary block */
 } role;
 
-/* What a leader has for offsets that it serves, one after the other: a piece of
- * each. */
+/* The offsets that a leader serves, and which piece of the message of each. */
 typedef struct offsets {
     int first, step, end;
     int piece;
-    rota_block out, in; /* first temporary blocks of the next offset */
+    rota_block out, in; /* first temporary block sent, received, of offset
+                           first */
 } offsets;
 
 static offsets served_by(const role *o, int l)
@@ -101,10 +100,10 @@ static void step_on(const role *o, offsets *at, int i)
     at->in += rota_size_at(&o->home, -i) * (rota_block)o->home.Q;
 }
 
-/* ---- pieces ------------------------------------------------------------------ */
+/* ---- pieces -------------------------------------------------------------- */
 
-/* Members of a node for which one message is: no piece is empty but those beyond
- * the members. */
+/* The members of a node whose blocks are in one message. Only pieces beyond the
+ * number of members are empty. */
 typedef struct piece {
     uint32_t first, end;
 } piece;
@@ -134,8 +133,8 @@ static bool is_in(piece p, int q)
     return (uint32_t)q >= p.first && (uint32_t)q < p.end;
 }
 
-/* A leader's own temporary block for the block of member q for rank d of offset
- * i, and for that of rank origin of offset -i for member q. */
+/* A leader's own temporary blocks: that of member q for rank d of the node at
+ * offset i, and that of rank origin of the node at offset -i for member q. */
 static rota_block out_tmp(const role *o, const offsets *at, piece p, int q,
                           uint32_t d)
 {
@@ -150,9 +149,9 @@ static rota_block in_tmp(const role *o, const offsets *at, piece p, int i,
            origin * (p.end - p.first) + (rota_block)q - p.first;
 }
 
-/* ---- handing over ------------------------------------------------------------ */
+/* ---- handing over -------------------------------------------------------- */
 
-/* To leader l what is for the offsets. */
+/* Hand leader l this rank's blocks for the offsets. */
 static void emit_give(rota_sched *s, const role *o, offsets at, int l)
 {
     rota_emit_handed(s, ROTA_SEND, o->home.ranks[number_of(o, l)]);
@@ -163,7 +162,7 @@ static void emit_give(rota_sched *s, const role *o, offsets at, int l)
     }
 }
 
-/* Likewise, at the leader, by member q. */
+/* The same at the leader: receive what member q hands over. */
 static void emit_given(rota_sched *s, const role *o, offsets at, int q)
 {
     rota_emit_handed(s, ROTA_RECV, o->home.ranks[q]);
@@ -197,8 +196,8 @@ static void emit_taken(rota_sched *s, const role *o, offsets at, int q)
             rota_emit_block(s, ROTA_SEND, in_tmp(o, &at, p, i, q, origin));
 }
 
-/* One end of a leader's exchange with the members: member is this rank's at
- * other leaders, leader's that of other members here. */
+/* One end of a leader's exchange with the members. `member` emits this rank's
+ * part at another leader, `leader` a leader's part for another member. */
 static void emit_node(rota_sched *s, const role *o, int l, offsets at,
                       void (*member)(rota_sched *, const role *, offsets, int),
                       void (*leader)(rota_sched *, const role *, offsets, int))
@@ -212,7 +211,7 @@ static void emit_node(rota_sched *s, const role *o, int l, offsets at,
             leader(s, o, at, q);
 }
 
-/* A leader's own blocks, to messages or from there. */
+/* Copy a leader's own blocks into its messages, or out of them. */
 static void emit_own(rota_sched *s, const role *o, offsets at, rota_dir dir)
 {
     const int g = o->home.g;
@@ -229,10 +228,10 @@ static void emit_own(rota_sched *s, const role *o, offsets at, rota_dir dir)
     }
 }
 
-/* ---- between leaders --------------------------------------------------------- */
+/* ---- between leaders ----------------------------------------------------- */
 
-/* A message of n temporary blocks that lie end to end, with the leader on the
- * node at offset there that serves offset i. */
+/* Emit a message of n temporary blocks that lie end to end. Its peer is the
+ * rank, on the node at offset `there`, that leads for offset i. */
 static void emit_matrix(rota_sched *s, const role *o, rota_dir dir, int there,
                         int i, rota_block first, uint32_t n)
 {
@@ -262,10 +261,10 @@ static void emit_matrices(rota_sched *s, const role *o, offsets at,
     }
 }
 
-/* ---- all together ------------------------------------------------------------ */
+/* ---- all together -------------------------------------------------------- */
 
-/* A rank that leads nobody has two phases, in the first of which it waits for
- * nobody. */
+/* A rank that is no leader has two phases, and waits for nobody in the
+ * first. */
 static void emit_in_turn(rota_sched *s, const role *o)
 {
     const bool leads = o->l < o->L;
@@ -289,7 +288,7 @@ static void emit_in_turn(rota_sched *s, const role *o)
         emit_node(s, o, l, served_by(o, l), emit_take, emit_taken);
 }
 
-/* What leaves for one offset, a piece of it, or what comes from there. */
+/* Emit one piece of what goes to one offset, or of what comes from it. */
 static void emit_one(rota_sched *s, const role *o, const offsets *one,
                      rota_dir dir)
 {
@@ -322,7 +321,7 @@ static void emit_each(rota_sched *s, const role *o, rota_dir dir)
 }
 
 /* A rank fills its part of one message after the other, its own or another
- * leader's. What is direct comes first: a pair of ranks may have both. */
+ * leader's. Direct messages come first: a pair of ranks may have both. */
 static void emit_flow(rota_sched *s, const role *o)
 {
     rota_flow_begin(s);

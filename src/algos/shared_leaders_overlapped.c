@@ -1,12 +1,12 @@
-/* shared_leaders_overlapped.c - leaders exchange what lies in shared memory, and
- * overlap what they do for one node with what they do for others.
+/* shared_leaders_overlapped.c - leaders exchange messages in shared memory, and
+ * overlap the work for one node with that for others.
  *
- * As shared_leaders.c, but ranks hand over what is for one node at a time: a
- * leader sends what its node has for another as soon as it is there, and hands
- * on what comes as soon as it has come. Where sizes travel with blocks this is
- * onmpml. Cost as there, but that a rank hands
- * each leader that serves k offsets k messages, and takes as many. Parameters:
- * leaders.
+ * As shared_leaders.c, but ranks hand over a message per node. A leader sends
+ * what its node has for another as soon as it is there, and hands on what
+ * arrives as soon as it has arrived. Where sizes travel with blocks, this is
+ * onmpml.
+ * Cost as shared_leaders, but a rank hands over k messages to each leader that
+ * serves k offsets, and takes as many. Parameters: leaders.
  * Source: after [Peng21] algorithm 5.
  */
 #include "algos/node.h"

@@ -1,9 +1,9 @@
 /* spread_out.c - everything at once, peers in round-robin order.
  *
- * Rank p addresses p+1, p+2, ... in turn, so that at any moment the ranks
+ * Rank p addresses p+1, p+2, ... in turn, so that at any moment all ranks
  * address different targets.
- * Cost per rank: P-1 messages in one phase; each byte crosses the network
- * once. Scratch: none. Parameters: none.
+ * Cost per rank: P-1 messages in one phase; each byte crosses the network once.
+ * Scratch: none. Parameters: none.
  * Source: [Fan22] section 4.
  */
 #include "algos/step.h"

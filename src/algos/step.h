@@ -1,12 +1,12 @@
-/* step.h - one step of a direct exchange. */
+/* step.h - one step of a direct exchange, and a rank's own block. */
 #ifndef ROTA_STEP_H
 #define ROTA_STEP_H
 
 #include "algos/algo.h"
 
-/* Step i of 1..P-1 pairs this rank with a receiver i places up and a sender i
- * places down, so that in one step every rank is the target of exactly one
- * sender: my step-i send is the peer's step-i receive. */
+/* Step i, 1 <= i < P, sends to the rank i places up and receives from the rank
+ * i places down. So each rank has exactly one sender per step, and this rank's
+ * send of step i matches the peer's receive of step i. */
 static inline void rota_emit_step(rota_sched *s, int i)
 {
     const int src = (s->me + s->P - i) % s->P, dst = (s->me + i) % s->P;
@@ -15,7 +15,7 @@ static inline void rota_emit_step(rota_sched *s, int i)
     rota_emit_send(s, dst, rota_src(s, dst));
 }
 
-/* What the rank sends itself, moved while the messages of the phase travel. */
+/* Copy the rank's own blocks, while the messages of the phase travel. */
 static inline void rota_emit_self(rota_sched *s)
 {
     for (int k = 0; k < rota_n_own(s); k++)

@@ -23,13 +23,13 @@ const rota_algo *const rota_neighbor_table[] = {
     NULL,
 };
 
-/* Names in the literature for what is the same schedule here. */
+/* Other names, from the literature, for schedules that are the same here. */
 static const struct {
     const char *alias;
     const rota_algo *algo;
 } aliases[] = {
-    /* [Nam25] polls with MPI_Testany where multi_pair blocks in MPI_Waitany;
-     * an executor that never blocks makes them one. */
+    /* [Nam25] polls with MPI_Testany here, and blocks in MPI_Waitany in
+     * multi_pair. Our executor never blocks, so the two are one. */
     {"multi_pair_test", &rota_algo_multi_pair},
     /* Open MPI 4.1 and 5, ompi/mca/coll/base/coll_base_alltoallv.c. */
     {"ompi_linear", &rota_algo_linear},

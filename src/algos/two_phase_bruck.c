@@ -1,8 +1,8 @@
 /* two_phase_bruck.c - the logarithmic exchange in radix 2, sizes first.
  *
- * In every round a message of sizes goes before the message of blocks. Only
- * where counts vary: a fixed plan learns sizes once and is then parlogna in
- * radix 2, unless rota_metadata asks for the published form.
+ * In every round, a message of sizes goes before the message of blocks. Only
+ * where counts vary: a plan for fixed counts learns sizes once and is then
+ * parlogna in radix 2, unless rota_metadata asks for the published form.
  * Cost per rank: 2 ceil(log2 P) messages in ceil(log2 P) phases; a block is
  * sent as often as its index has nonzero bits. Scratch: P - ceil(log2 P) - 1
  * blocks. Parameters: none.

@@ -1,7 +1,8 @@
 /* xor.c - pairwise exchange with peer p XOR i.
  *
  * In step i both ranks of a pair exchange their blocks. i runs to the next
- * power of two; at other P a rank sits out the steps whose peer is no rank.
+ * power of two; if P is no power of two, a rank sits out the steps that have no
+ * peer.
  * Cost per rank: P-1 messages in P-1 phases; each byte crosses the network
  * once. Scratch: none. Parameters: none.
  * Source: [Fan25] section 5.3.
@@ -11,7 +12,7 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    int end = 1; /* smallest power of two that is not below P */
+    int end = 1; /* smallest power of two >= P */
 
     (void)topo;
     (void)params;

@@ -1,4 +1,5 @@
-/* alike.h - hashes, and lists of named values that all ranks must have alike. */
+/* alike.h - hashes, and lists of named values that must be equal on all
+ * ranks. */
 #ifndef ROTA_ALIKE_H
 #define ROTA_ALIKE_H
 
@@ -6,13 +7,13 @@
 
 #include <stdint.h>
 
-/* A hash with a value in it. */
+/* Mix a value into a hash. */
 static inline uint64_t rota_mix(uint64_t hash, uint64_t value)
 {
     return (hash ^ value) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
 }
 
-/* Another number for each, in which every bit depends on all (splitmix64). */
+/* A bijection in which every bit depends on all others (splitmix64). */
 static inline uint64_t rota_scramble(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -20,12 +21,12 @@ static inline uint64_t rota_scramble(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* As many values of the same names on every rank. */
+/* Every rank has the same number of values, with the same names. */
 enum { ROTA_MOST_ALIKE = 24 };
 
 typedef struct rota_alike {
     int n;
-    const char *what[ROTA_MOST_ALIKE]; /* borrowed */
+    const char *what[ROTA_MOST_ALIKE]; /* names; borrowed */
     uint64_t value[ROTA_MOST_ALIKE];
 } rota_alike;
 

@@ -40,7 +40,7 @@ int rota_cross_list(const rota_neighbors *n, const rota_topo *t, int me,
     return found;
 }
 
-/* An edge and where its block lies. */
+/* An edge, with where its block lies in memory. */
 typedef struct where {
     int there, place;
     uint32_t type;
@@ -105,7 +105,7 @@ void rota_cross_sort(rota_cross edge[], int n)
     qsort(edge, (size_t)n, sizeof *edge, compare);
 }
 
-/* Counting sort by the rank of this node. */
+/* Counting sort of by_own by the rank of this node. */
 int rota_crosses_close(rota_crosses *c, const rota_topo *t, int node, bool sent)
 {
     const int Q = rota_topo_node_size(t, node);

@@ -1,8 +1,9 @@
-/* crossing.h - the edges between the ranks of one node and those of others.
+/* crossing.h - the edges between the ranks of one node and those of other
+ * nodes.
  *
- * What is known of them to every rank of the node, so that its ranks can send for
- * each other. Edges stand in one order on both nodes: by the node at the other
- * end, and those of two nodes by source, destination and nth.
+ * Every rank of a node knows them, so that ranks can send for each other. Both
+ * nodes keep edges in the same order: by the node at the other end, then by
+ * source, destination and nth.
  */
 #ifndef ROTA_CROSSING_H
 #define ROTA_CROSSING_H
@@ -14,47 +15,47 @@
 typedef struct rota_cross {
     int there; /* the node at the other end */
     int src, dst, nth;
-    int block;    /* of the rank of this node */
-    int alike;    /* how far ahead the first edge stands that takes the same
-                     memory to the same node; 0: there is none */
-    size_t bytes; /* of the block; 0 where counts vary */
+    int block;    /* number of the block at the rank of this node */
+    int alike;    /* how many edges back the first edge stands that takes the
+                     same memory to the same node; 0: this is the first */
+    size_t bytes; /* bytes of the block; 0 where counts vary */
 } rota_cross;
 
-/* Those in one direction. */
+/* The edges of one direction. */
 typedef struct rota_crosses {
     rota_cross *edge; /* [n] */
-    int *by_own;      /* [n] places in edge, by the rank of this node and, for
-                         each, in order */
-    int *own;         /* [Q+1] where those of each rank of the node begin in
-                         by_own */
+    int *by_own;      /* [n] indices in edge, sorted by the rank of this node */
+    int *own;         /* [Q+1] where each rank of the node begins in by_own */
     int n;
 } rota_crosses;
 
 struct rota_crossing {
     rota_crosses out, in;
-    int *alike; /* [n_send] of this rank: the first of the send blocks that have
-                   the same memory and go to the same other node; NULL: on no
-                   rank are there any, or counts vary */
+    int *alike; /* [n_send] for each send block of this rank, the first one that
+                   takes the same memory to the same other node; NULL: no rank
+                   of the node has two such blocks, or counts vary */
 };
 
-/* This rank's edges to other nodes, or from them, in order. edge: [n_sent] or
- * [n_received]; bytes: of the blocks, or NULL. Returns how many. */
+/* List this rank's edges to other nodes (sent), or from them, in order. edge:
+ * [n_sent] or [n_received]; bytes: of each block, or NULL. Returns their
+ * number. */
 int rota_cross_list(const rota_neighbors *n, const rota_topo *t, int me,
                     bool sent, const size_t bytes[], rota_cross edge[]);
 
-/* Which of n edges from rota_cross_list take the same memory; alike: [n_send] as
- * in rota_crossing. Returns how many have one ahead, or -1 for want of
- * memory. */
+/* Find which of n edges from rota_cross_list take the same memory. alike:
+ * [n_send] as in rota_crossing. Returns how many edges repeat an earlier one,
+ * or -1 if there is no memory. */
 int rota_cross_find_alike(const rota_side *send, rota_cross edge[], int n,
                           int alike[]);
 
 void rota_cross_sort(rota_cross edge[], int n);
 
-/* c->edge and c->n are there, of all ranks of the node: put them in order. */
+/* Sort c->edge, which holds c->n edges of all ranks of the node, and fill in
+ * the rest of c. */
 int rota_crosses_close(rota_crosses *c, const rota_topo *t, int node,
                        bool sent);
-/* Bytes of the edge whose number is a slot of neighbor_node: those that are sent
- * come first. */
+/* Bytes of the edge that has a slot number in neighbor_node.c: sent edges
+ * first, then received ones. */
 static inline size_t rota_crossing_bytes(const rota_crossing *c, uint32_t slot)
 {
     const uint32_t n = (uint32_t)c->out.n;

@@ -1,8 +1,8 @@
 /* err.h - how functions inside the library fail.
  *
- * A status is MPI_SUCCESS, an MPI error class from rota_fail (whose text waits
- * in a buffer of the thread until an API function makes an error code of it),
- * or an error code that an MPI call returned, passed up unchanged.
+ * A status is one of three: MPI_SUCCESS; an MPI error class from rota_fail,
+ * whose text waits in a buffer of the thread until an API function makes an
+ * error code of it; or an error code from an MPI call, passed up unchanged.
  */
 #ifndef ROTA_ERR_H
 #define ROTA_ERR_H
@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* What is seldom called: a path that leads there is laid aside, and no registers
- * are saved for it on the others. */
+/* For functions that are seldom called. The compiler moves paths that lead to
+ * them out of line, and saves no registers for them on the others. */
 #define ROTA_RARE __attribute__((cold, noinline))
 
 enum { ROTA_ERR_TEXT = 400 }; /* bytes of an error text, with terminator */
@@ -22,18 +22,18 @@ enum { ROTA_ERR_TEXT = 400 }; /* bytes of an error text, with terminator */
 int rota_fail(int errorclass, const char *format, ...)
     __attribute__((format(printf, 2, 3))) ROTA_RARE;
 
-/* MPI_ERR_NO_MEM, naming what could not be allocated. */
+/* Fail with MPI_ERR_NO_MEM; what names the object that needed memory. */
 int rota_fail_mem(const char *what) ROTA_RARE;
 
-/* Have the text begin with the rank that failed, unless it names one already. */
+/* Prefix the text with the rank that failed, unless it names a rank already. */
 void rota_fail_at(int rank);
 
-/* The text of the last rota_fail of this thread, or NULL if there was none
- * since rota_fail_clear: then a status is a code of MPI's. */
+/* The text of this thread's last rota_fail; NULL if there was none since
+ * rota_fail_clear: then a status is an MPI error code. */
 const char *rota_fail_text(void);
 
-/* Any thread has failed, ever: until then there is nothing to forget, and no
- * thread's memory need be found. For the functions here alone. */
+/* Has any thread ever failed? Until then there is nothing to clear, and no
+ * thread-local memory is looked up. Only for the functions here. */
 extern _Atomic bool rota_fail_any;
 void rota_fail_forget(void) ROTA_RARE;
 
@@ -51,7 +51,7 @@ static inline void rota_fail_clear(void)
             return rota_try_;                                                  \
     } while (0)
 
-/* Invariants of ours, never of the user: checked in debug builds. */
+/* Checks an invariant of the library, never of the user; debug builds only. */
 #ifdef NDEBUG
 #define ROTA_ASSERT(condition) ((void)0)
 #else

@@ -28,8 +28,8 @@ static int append(rota_layout *l, const rota_nest *nest)
     return MPI_SUCCESS;
 }
 
-/* A row that goes on where the last one ends, or that is one more of rows equally
- * far apart. */
+/* Extend the last nest by a row that starts where it ends, or that continues
+ * its rows at their distance. Returns false if the row does neither. */
 static bool extend(rota_nest *last, ptrdiff_t at, size_t width)
 {
     const ptrdiff_t apart = at - last->at;
@@ -83,7 +83,8 @@ int rota_layout_add(rota_layout *l, const rota_layout *more, ptrdiff_t shift)
     return MPI_SUCCESS;
 }
 
-/* n of a nest as one. Returns false if it would be too deep. */
+/* Make one nest of n copies of a nest. Returns false if it would be too
+ * deep. */
 static bool deepen(rota_nest *nest, size_t n, ptrdiff_t step)
 {
     if (nest->depth == 0 && step == (ptrdiff_t)nest->width) {
@@ -104,7 +105,7 @@ static bool deepen(rota_nest *nest, size_t n, ptrdiff_t step)
     return true;
 }
 
-/* All that there is once more, n - 1 times. */
+/* Append n - 1 copies of all nests. */
 static int write_out(rota_layout *l, size_t n, ptrdiff_t step)
 {
     const size_t before = l->n;

@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Nests that are deeper are written out; a layout has at most so many. */
+/* A deeper nest is written out as several; a layout has at most
+ * ROTA_MOST_NESTS. */
 enum { ROTA_NEST_DEPTH = 4, ROTA_MOST_NESTS = 1 << 16 };
 
-/* So many of what is within, from each to the next so many bytes. */
+/* A loop: n copies of the inner level, step bytes apart. */
 typedef struct rota_dim {
     size_t n; /* at least 2 */
     ptrdiff_t step;
@@ -22,16 +23,18 @@ typedef struct rota_nest {
     ptrdiff_t at; /* bytes from the origin to the first row */
     size_t width; /* bytes of a row */
     int depth;
-    rota_dim dim[ROTA_NEST_DEPTH]; /* [depth] the outermost first */
-    size_t before; /* bytes of data in all nests before it, once sealed */
+    rota_dim dim[ROTA_NEST_DEPTH]; /* [depth] outermost first */
+    size_t before;                 /* bytes of data in all earlier nests; set by
+                      rota_layout_seal */
 } rota_nest;
 
-/* Owned; zero: no data. */
+/* The nests of a datatype. The layout owns them; a zero layout has no data. */
 typedef struct rota_layout {
     rota_nest *nest; /* [n] */
     size_t n, room;
-    bool unknown;  /* too many, or of a kind that is not looked at */
-    bool overlaps; /* some bytes come twice */
+    bool unknown;  /* too many nests, or a datatype that cannot be taken
+                      apart */
+    bool overlaps; /* some bytes occur twice */
 } rota_layout;
 
 /* Bytes of data in a nest. */
@@ -44,13 +47,13 @@ static inline size_t rota_nest_bytes(const rota_nest *nest)
     return bytes;
 }
 
-/* Add a row behind what there is. */
+/* Append a row. */
 int rota_layout_add_row(rota_layout *l, ptrdiff_t at, size_t width);
-/* Add another layout, shift bytes from where it is. */
+/* Append another layout, shifted by shift bytes. */
 int rota_layout_add(rota_layout *l, const rota_layout *more, ptrdiff_t shift);
-/* n of all, step bytes apart; of none nothing is left. */
+/* Make n copies of the whole layout, step bytes apart; n = 0 empties it. */
 int rota_layout_repeat(rota_layout *l, size_t n, ptrdiff_t step);
-/* Nothing will be added any more. */
+/* Finish the layout: nothing may be added afterwards. */
 void rota_layout_seal(rota_layout *l);
 void rota_layout_free(rota_layout *l);
 

@@ -37,7 +37,8 @@ static int compare(const void *a, const void *b)
     return (x->nth > y->nth) - (x->nth < y->nth);
 }
 
-/* Edges are numbered throughout at first, which keeps the order of a pair's. */
+/* On entry nth is an edge's index, so that sorting keeps the order of each
+ * pair. */
 static void sort(rota_edge edge[], int n)
 {
     qsort(edge, (size_t)n, sizeof *edge, compare);
@@ -47,7 +48,8 @@ static void sort(rota_edge edge[], int n)
     }
 }
 
-/* The nth block sent to oneself is the nth received from there. */
+/* Match the nth block that the rank sends to itself with the nth it
+ * receives. */
 static int find_own(rota_neighbors *n, int me)
 {
     n->own = malloc(((size_t)n->n_sent + 1) * sizeof *n->own);

@@ -1,8 +1,7 @@
-/* topo.h - who shares a node with whom, and where in it: the same on all
+/* topo.h - which ranks share a node, and where in it they are: the same on all
  * ranks.
  *
- * Nodes may have any number of ranks each, and the ranks of a node need not
- * follow each other.
+ * Nodes may differ in size, and the ranks of a node need not be consecutive.
  */
 #ifndef ROTA_TOPO_H
 #define ROTA_TOPO_H
@@ -12,8 +11,9 @@
 typedef struct rota_topo {
     int P;
     int n_nodes;
-    int n_domains; /* NUMA domains of the node that has most of them */
-    int *node;     /* [P] node of each rank, 0..n_nodes-1 by lowest rank */
+    int n_domains; /* NUMA domains of the node that has the most */
+    int *node;     /* [P] node of each rank; nodes are numbered by lowest
+                      rank */
     int *local;    /* [P] position of each rank among the ranks of its node */
     int *domain;   /* [P] NUMA domain within the node, 0..n_domains-1; -1 for a
                       rank that is not bound to one */
@@ -21,20 +21,20 @@ typedef struct rota_topo {
     int *first;    /* [n_nodes+1] where each node begins in ranks */
 } rota_topo;
 
-/* Memory for P ranks, none of them placed yet. */
+/* Allocate memory for P ranks, not yet placed. */
 int rota_topo_alloc(rota_topo *t, int P);
 void rota_topo_free(rota_topo *t); /* t may be zero */
 
 /* Number the nodes and sort the ranks into them. lowest: [P] lowest rank of
- * each rank's node; may be t->ranks. Domains: one, with all ranks in it. */
+ * each rank's node; may be t->ranks. All ranks are put into one domain. */
 void rota_topo_arrange(rota_topo *t, const int lowest[]);
 
-/* As if each node had n domains and its ranks were spread over them evenly, in
- * order. */
+/* Pretend that every node has n domains, over which its ranks are spread evenly
+ * and in order. */
 void rota_topo_spread(rota_topo *t, int n);
 
-/* Nodes of node_size ranks in order, the last one of what is left, each with
- * n_domains domains. To be freed. */
+/* Make nodes of node_size consecutive ranks (the last takes the rest), each
+ * with n_domains domains. The caller frees t. */
 int rota_topo_make(rota_topo *t, int P, int node_size, int n_domains);
 
 static inline int rota_topo_node_size(const rota_topo *t, int node)

@@ -9,16 +9,16 @@
 
 #include <limits.h>
 
-/* Under the lock. */
+/* The following are guarded by the lock. */
 static rota_exec *active_list;
 static int on_others; /* active executors and waits that need MPI or a device,
-                         which ring no doorbell */
-static int on_thread; /* those that the progress thread may move on */
-static int asleep;    /* threads that are, or about to be, by the doorbell */
+                         neither of which rings a doorbell */
+static int on_thread; /* executors that the progress thread may advance */
+static int asleep;    /* threads that sleep by the doorbell, or are about to */
 static unsigned polls_in_vain;
-static int64_t vain_since_ns; /* nothing has got on; 0: not known yet */
+static int64_t vain_since_ns; /* when things last moved; 0: not known yet */
 
-/* ---- the list ---------------------------------------------------------------- */
+/* ---- the list ------------------------------------------------------------ */
 
 /* May it wait for MPI or a device? */
 static bool needs_others(const rota_exec *x)
@@ -52,12 +52,13 @@ static void unlink_active(rota_exec *x)
     on_thread -= x->by_thread;
 }
 
-/* Go on as far as possible without waiting. Returns whether anything moved. */
+/* Advance x as far as possible without waiting. Returns whether anything
+ * moved. */
 static bool advance(rota_exec *x)
 {
     x->moved = false;
     const bool over = rota_run_advance(x);
-    if (x->sparse) { /* a block may go by MPI */
+    if (x->sparse) { /* MPI may carry a block */
         on_others += needs_others(x) - x->waits_for_others;
         x->waits_for_others = needs_others(x);
     }
@@ -66,12 +67,12 @@ static bool advance(rota_exec *x)
     return x->moved;
 }
 
-/* ---- polling ------------------------------------------------------------------ */
+/* ---- polling ------------------------------------------------------------- */
 
-/* Another rank may wait for a message of the user's that MPI has to see to
- * here, while plans call MPI seldom or, as long as they wait within the node
- * only, not at all. So it is called every so often: after so many polls or,
- * where a wait sleeps between them, so much time. */
+/* Call MPI now and then. Another rank may wait for a message of the user's on
+ * which MPI has to work here, and plans call MPI seldom, or never if they wait
+ * within the node only. A call is made every so many polls or, where a wait
+ * sleeps between polls, every so often. */
 static void let_mpi_work(bool often, int64_t now)
 {
     enum { IDLE_NS = 1000000 }; /* 250 us: 3 % at 16 ranks */
@@ -89,13 +90,14 @@ static void let_mpi_work(bool often, int64_t now)
                MPI_STATUS_IGNORE);
 }
 
-/* When this rank calls those it waits for, in nanoseconds: 0 while messages get
- * on, and after each call in vain twice as late. */
+/* When this rank next calls those it waits for, in nanoseconds; 0: messages get
+ * on. The first call comes after FIRST_CALL_NS; later intervals double. */
 enum { FIRST_CALL_NS = 500000, MOST_CALL_NS = 8000000 };
 
 static int64_t call_at_ns, call_after_ns;
 
-/* Nothing gets on: the programs of the others may be anywhere. */
+/* Nothing moves. The ranks waited for may be busy outside Rota: call their
+ * progress threads. */
 static void call_others(void)
 {
     const bool first_look = call_at_ns == 0;
@@ -113,7 +115,8 @@ static void call_others(void)
     call_at_ns = now + call_after_ns;
 }
 
-/* Something has got on. Another thread may sleep whose flag is gone by this. */
+/* Something moved. Wake the threads that sleep here: the flag that one waits
+ * for may be gone now. */
 static void note_progress(void)
 {
     call_at_ns = 0;
@@ -122,7 +125,7 @@ static void note_progress(void)
         rota_doorbell_wake(&rota_arena_own()->bell);
 }
 
-/* What waits for a process that has died fails. */
+/* Fail the executors that wait for a process that has died. */
 static void check_peers(void)
 {
     for (rota_exec *x = active_list, *next; x; x = next) {
@@ -135,8 +138,9 @@ static void check_peers(void)
     }
 }
 
-/* x: what is waited for, or NULL. A process that has not looked for long has not
- * waited either. */
+/* Look for stalls, once a second. x: the executor waited for, or NULL. If the
+ * process has not polled for a second, it was not waiting, and time starts
+ * anew. */
 static void look_for_stalls(const rota_exec *x, int64_t now)
 {
     enum { SECOND = 1000000000 };
@@ -152,7 +156,8 @@ static void look_for_stalls(const rota_exec *x, int64_t now)
     check_peers();
 }
 
-/* x: what is waited for. The clock is looked at where time is to spare. */
+/* What to do after a poll. x: the executor waited for. The clock is read only
+ * if there is time to spare. */
 static void after_poll(const rota_exec *x, bool moved, bool idle)
 {
     enum { POLLS = 64, CALL_POLLS = 16 };
@@ -183,7 +188,8 @@ static bool advance_all(const rota_exec *waited, bool idle)
     return moved;
 }
 
-/* As far as it goes without MPI. */
+/* Advance x as far as this thread may: without MPI, unless any thread may call
+ * it. */
 static bool advance_shared(rota_exec *x)
 {
     if (!x->program.by_mpi || rota_lock_is_multiple())
@@ -214,10 +220,13 @@ static rota_help what_is_left(void)
                                                     : ROTA_HELP_CALLED;
 }
 
-/* Another thread that has the lock advances them itself. */
+/* If another thread has the lock, it advances the executors itself. */
 rota_help rota_active_help(bool *moved)
 {
-    enum { POLLS = 500, MPI_POLLS = 20 }; /* in vain; some 30 us */
+    enum {
+        POLLS = 500,
+        MPI_POLLS = 20
+    }; /* polls in vain before it gives up; some 30 us */
     rota_help left = ROTA_HELP_CALLED;
 
     for (int vain = 0;
@@ -236,7 +245,7 @@ rota_help rota_active_help(bool *moved)
     return left;
 }
 
-/* ---- starting and testing ------------------------------------------------------- */
+/* ---- starting and testing ------------------------------------------------ */
 
 int rota_exec_start(rota_exec *x)
 {
@@ -245,18 +254,19 @@ int rota_exec_start(rota_exec *x)
                                         "the plan can only be freed");
     if (x->program.prepare)
         ROTA_TRY(x->program.prepare(x));
-    x->at = 0; /* not entered, as the last run ended */
+    x->at = 0; /* not entered, as at the end of a run */
     x->status.err = MPI_SUCCESS;
     rota_lock();
     link_active(x);
     advance(x);
-    /* Once unlocked, another thread's test may finish it. */
+    /* Read now: once the lock is free, another thread's test may finish the
+     * run. */
     const bool active = x->active;
     rota_unlock();
     return active ? MPI_SUCCESS : rota_status_result(&x->status);
 }
 
-/* How far a run is. */
+/* The state of a run; STARVED: out of memory, to be tried again. */
 typedef enum standing { UNDER_WAY, STARVED, OVER } standing;
 
 static standing standing_of(const rota_exec *x)
@@ -266,7 +276,7 @@ static standing standing_of(const rota_exec *x)
     return x->status.starved ? STARVED : UNDER_WAY;
 }
 
-/* Advance all. How far is x? */
+/* Advance all executors. Returns the state of x. */
 static standing test(const rota_exec *x)
 {
     rota_lock();
@@ -290,10 +300,11 @@ int rota_exec_test(rota_exec *x, bool *done)
     return conclude(x, test(x), done);
 }
 
-/* ---- waiting ------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
-/* Is only a node waited for, and by this thread alone? Its ranks may then wake it
- * together with others. */
+/* The node, if its ranks are all that is waited for and this is the only
+ * thread. Its ranks may then wake this one together with others by a shared
+ * wake word. */
 static const rota_node *find_node(void)
 {
     const rota_node *const node =
@@ -307,7 +318,7 @@ static const rota_node *find_node(void)
     return node;
 }
 
-/* Have the doorbell rung when something active can get on. */
+/* Arm the doorbell: ranks ring it when an active executor can move on. */
 static void arm(rota_outlook *o)
 {
     const rota_node *const node = find_node();
@@ -330,14 +341,14 @@ static void arm(rota_outlook *o)
     rota_doorbell_fence();
 }
 
-/* What a wait is for. */
+/* What a wait waits for. */
 typedef struct condition {
     int (*done)(void *arg, bool *flag);
     void *arg;
-    const rota_exec *x; /* or NULL: not for one plan alone */
+    const rota_exec *x; /* executor waited for; NULL: none in particular */
 } condition;
 
-/* Others may ask whether somebody sleeps here. */
+/* Keep the number of sleepers, which other ranks may read. */
 static void count_asleep(int change)
 {
     asleep += change;
@@ -388,7 +399,7 @@ static int has_ended(void *arg, bool *flag)
     return MPI_SUCCESS;
 }
 
-/* Often there is nothing to wait for any more. */
+/* Test first: often the run is over already. */
 int rota_exec_await(rota_exec *x, bool *done)
 {
     const standing now = test(x);

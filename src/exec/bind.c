@@ -1,4 +1,4 @@
-/* bind.c - from a schedule to memory and requests. */
+/* bind.c - binds a schedule to memory and requests. */
 #include "exec/exec.h"
 #include "exec/move.h"
 #include "exec/program.h"
@@ -8,21 +8,21 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Packed messages begin on cache lines of their own. */
+/* Packed messages start on cache lines of their own. */
 enum { CACHE_LINE = 64 };
 
-/* Memory that a block leaves to others or takes: bytes of scratch, or one below
- * zero for a block of the receive buffer. */
+/* Memory of a block: bytes of scratch, or negative numbers, one for each block
+ * of the receive buffer. */
 typedef struct span {
     ptrdiff_t begin, end;
 } span;
 
-/* Which memory the messages of a phase use. Where one block leaves it and
- * another takes it in the same phase, that is safe only if both messages are
- * packed: data may arrive before what leaves has been packed, and what leaves
- * may still be on its way when data arrive. */
+/* The memory that the messages of a phase use. Where one block leaves memory
+ * that another takes in the same phase, both messages must be packed: data may
+ * arrive before what leaves is packed, and what leaves may still be on its way
+ * when data arrive. */
 typedef struct place_use {
-    span *by[ROTA_N_DIRS]; /* in order; those of a direction do not overlap */
+    span *by[ROTA_N_DIRS]; /* sorted; spans of one direction do not overlap */
     uint32_t n[ROTA_N_DIRS];
 } place_use;
 
@@ -67,9 +67,10 @@ static void find_places(const rota_exec *x, uint32_t phase, place_use *use)
                   compare_spans);
 }
 
-/* Does a message in the other direction of this phase use some of its memory?
- * If so, then the last one that begins before the end. Where data flow through,
- * that is of the same block, which leaves after it came. */
+/* Do blocks of a message use memory that the other direction of the phase uses?
+ * For each block, look at the last span that begins before the block's end. Not
+ * for flow phases, where both directions use a block's memory for the same
+ * block. */
 static bool shares_place(const rota_exec *x, const rota_block item[],
                          uint32_t n, const span other[], uint32_t n_other)
 {
@@ -89,7 +90,7 @@ static bool shares_place(const rota_exec *x, const rota_block item[],
     return false;
 }
 
-/* Room for the busiest phase. */
+/* Allocate for the phase with the most blocks. */
 static int make_place_use(const rota_sched *s, place_use *use)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -124,15 +125,16 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
     return true;
 }
 
-/* MPI sends elements of a datatype from where they lie; else they are packed,
- * provided that their number is known. */
+/* Is the block of a datatype that must be packed? MPI sends elements from where
+ * they lie; other transports pack them if their number is known. */
 static bool is_typed(const rota_exec *x, const rota_op *op, rota_block b)
 {
     return !op->via->needs_mpi && x->fixed &&
            !rota_type_is_bytes(rota_block_type(x, b));
 }
 
-/* Elements whose layouts are known need no packing area. */
+/* Are the layouts of all types in the message known? Then it needs no room in
+ * the packing area. */
 static bool has_layouts(const rota_exec *x, const rota_op *op,
                         const rota_block item[], uint32_t n)
 {
@@ -149,7 +151,7 @@ static bool has_layouts(const rota_exec *x, const rota_op *op,
     return typed;
 }
 
-/* May MPI gather the blocks, by a datatype that says where they lie? */
+/* May MPI gather the blocks by a datatype? */
 static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n,
                        size_t bytes)
 {
@@ -196,7 +198,8 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
     return used;
 }
 
-/* Copies between two datatypes go through the packing area as well. */
+/* Room for copies between two datatypes, which pass through the packing
+ * area. */
 static size_t copy_room(const rota_exec *x)
 {
     size_t room = 0;
@@ -253,7 +256,7 @@ static void choose_transport(rota_exec *x, rota_dir dir, uint32_t m)
     x->program.by_mpi = x->program.by_mpi || rota_transports[i]->needs_mpi;
 }
 
-/* What carries each message. */
+/* Choose the transport of each message. */
 static int make_ops(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -270,7 +273,7 @@ static int make_ops(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-/* What kind of operation it is, when it is known what is packed. */
+/* Choose the kind of each operation, once it is known which are packed. */
 static void choose_kinds(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
@@ -349,6 +352,6 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
         err = rota_transports[i]->rebase(x, moved);
     rota_program_rebase(x);
     x->status.broken =
-        x->status.broken || err != MPI_SUCCESS; /* requests are missing */
+        x->status.broken || err != MPI_SUCCESS; /* some requests do not exist */
     return err;
 }

@@ -75,8 +75,8 @@ static int enter(rota_exec *x, rota_step *step)
     return copy_blocks(x, step, 0, step->n_copies);
 }
 
-/* One call of MPI makes progress on all its messages: no second one where the
- * first was in vain. */
+/* One MPI call progresses all messages of MPI. So once a batch of them is found
+ * incomplete, no other is tested. */
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
     rota_batch *const end = step->batch + step->n_batches;
@@ -106,7 +106,7 @@ int rota_step_help(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
-/* What MPI carries is complete in list order (p2p.c). */
+/* MPI's messages complete in list order (p2p.c), so the open ones are known. */
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     for (uint32_t i = 0; i < step->n_batches; i++) {

@@ -5,7 +5,8 @@
 #include <emmintrin.h>
 #endif
 
-/* Pieces so short are copied by other instructions: 16 us for 256 KiB. */
+/* Pieces as short as this are copied by other instructions: 16 us for 256
+ * KiB. */
 enum { SHORT_PIECE = 1 << 10 };
 
 void rota_copy_fast(void *to, const void *from, size_t bytes)
@@ -19,7 +20,7 @@ void rota_copy_fast(void *to, const void *from, size_t bytes)
 }
 
 #ifdef __SSE2__
-/* n bytes, whole cache lines, to where one begins. */
+/* Copy n bytes, in whole cache lines, to the beginning of a cache line. */
 static void stream_lines(char *to, const char *from, size_t n)
 {
     for (size_t at = 0; at < n; at += 4 * sizeof(__m128i)) {

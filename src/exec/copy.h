@@ -12,10 +12,11 @@ static inline size_t rota_smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* "rep movsb", by which the C library and the kernel copy much, is up to ten
- * times slower on AMD's Zen 3 where the destination begins 1 to 31 bytes behind
- * the source, modulo the page (256 KiB on one core: 88 us for 8). Arrays of whole
- * pages that malloc lays one behind the other are 16 bytes apart in this way. */
+/* "rep movsb", with which the C library and the kernel copy large amounts, is
+ * up to ten times slower on AMD's Zen 3 if the destination begins 1 to 31 bytes
+ * behind the source, modulo the page size (256 KiB on one core: 88 us, not 8).
+ * Arrays of whole pages that malloc lays one behind the other are 16 bytes
+ * apart in this way. */
 enum { ROTA_COPY_PAGE = 1 << 12 };
 
 static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
@@ -23,14 +24,14 @@ static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
     return ((uintptr_t)to - from - 1) % ROTA_COPY_PAGE < 31;
 }
 
-/* memcpy that avoids this. */
+/* memcpy that avoids the slow case. */
 void rota_copy_fast(void *to, const void *from, size_t bytes);
 
-/* memcpy that leaves the destination in memory and not in the caches of this core,
- * where the compiler has such stores. */
+/* memcpy that writes past the caches of this core, where the compiler has such
+ * stores. */
 void rota_copy_stream(void *to, const void *from, size_t bytes);
 
-/* memcpy for what is most often a word or two. */
+/* memcpy for copies of mostly a word or two. */
 static inline void rota_copy_short(void *to, const void *from, size_t bytes)
 {
     uint64_t first, last;

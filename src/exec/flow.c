@@ -1,19 +1,19 @@
-/* flow.c - phases through which data flow: a send is posted when what it passes
- * on has arrived.
+/* flow.c - flow phases: a send is posted as soon as what it passes on has
+ * arrived.
  *
  * A send waits for the receives of its phase that bring its blocks, and for the
- * send before it to the same rank to be posted. A receive is posted at once but
- * tested when the one before it from the same rank is complete: where messages
- * tell sizes, what follows a header can only be posted in turn. How many
- * messages each waits for, and which wait for it, is found when the schedule is
- * bound; in a run each counts down.
+ * previous send to the same rank to be posted. A receive is posted at once, but
+ * tested only when the previous one from the same rank is complete: where
+ * messages carry sizes, what follows a header must be posted in turn. Binding
+ * finds how many others each message waits for, and which ones wait for it. A
+ * run counts down.
  *
- * Copies are made in groups: a send waits for those that give it blocks, and
- * those of what a receive brings wait for it. They and what is handed over by
- * copying are jobs, done one after the other while messages are under way: those
- * of a send in the place where that stands.
+ * Copies are made in groups. A send waits for the groups that write its blocks;
+ * groups that read what a receive brings wait for it. Copies, and messages
+ * handed over by a copy of this rank, are jobs, done one after the other while
+ * other messages are under way.
  *
- * Messages are counted here from the first one of the phase and direction.
+ * Messages are numbered here from the first one of the phase and direction.
  */
 #include "exec/move.h"
 #include "exec/program.h"
@@ -31,39 +31,39 @@ typedef struct open_msg {
 } open_msg;
 
 typedef struct flow {
-    uint32_t n[ROTA_N_DIRS];      /* messages */
-    uint32_t *wants[ROTA_N_DIRS]; /* [n] how many it waits for */
-    uint32_t *next[ROTA_N_DIRS];  /* [n] with its peer, or NO_MSG */
-    uint32_t *left;   /* [n sends] of wants, still to come in a run */
-    uint32_t *end;    /* [n receives] of those in waiter that wait for each */
-    uint32_t *waiter; /* sends, by the receive that they wait for */
-    open_msg *open;   /* [n receives + n sends] to be tested */
+    uint32_t n[ROTA_N_DIRS];      /* number of messages */
+    uint32_t *wants[ROTA_N_DIRS]; /* [n] how many others each waits for */
+    uint32_t *next[ROTA_N_DIRS];  /* [n] the next with its peer, or NO_MSG */
+    uint32_t *left;   /* [n sends] how many of these are still to come */
+    uint32_t *end;    /* [n receives] end of each receive's part of waiter */
+    uint32_t *waiter; /* sends that wait for receives, by receive */
+    open_msg *open;   /* [n receives + n sends] messages to be tested */
     uint32_t n_open;
-    uint32_t *held; /* [n sends] to be posted when there is memory for them */
+    uint32_t *held; /* [n sends] sends that wait for memory */
     uint32_t n_held;
-    rota_group *group; /* [n_groups] of copies */
+    rota_group *group; /* [n_groups] groups of copies */
     uint32_t n_groups;
-    uint32_t *behind;            /* [n_groups] the next of the same message */
-    uint32_t *head[ROTA_N_DIRS]; /* [n] the first of each, or NO_MSG */
-    uint32_t *job; /* [n sends + n_groups] sends that are handed over by
-                      copying and, n sends added, groups; those from done on
-                      are still to be done */
+    uint32_t *behind;            /* [n_groups] next group of the same message */
+    uint32_t *head[ROTA_N_DIRS]; /* [n] each one's first group, or NO_MSG */
+    /* [n sends + n_groups] queue: m for a send handed over by a copy, n sends +
+     * g for group g; job[done] is the next. */
+    uint32_t *job;
     uint32_t n_jobs, done;
 } flow;
 
-/* ---- who waits for whom ------------------------------------------------------ */
+/* ---- who waits for whom -------------------------------------------------- */
 
-/* For binding only. */
+/* Working memory of binding. */
 typedef struct finder {
     const rota_sched *s;
     const rota_phase *phase;
-    uint32_t
-        *in[ROTA_N_DIRS]; /* [n_blocks] 1 + the message that it is in, or 0 */
+    /* [n_blocks] 1 + the message with the block, or 0. */
+    uint32_t *in[ROTA_N_DIRS];
     uint32_t *seen; /* [n receives] 1 + the last send found to wait for it */
     uint32_t *last; /* [P] 1 + the last message with each peer */
 } finder;
 
-/* The message as the schedule has it. */
+/* Message m of the phase, in the schedule. */
 static const rota_msg *msg_of(const finder *k, rota_dir dir, uint32_t m)
 {
     return &k->s->msgs[dir].msg[k->phase->msg[dir] + m];
@@ -94,7 +94,7 @@ static void find_messages(const flow *f, const finder *k, rota_dir dir)
     }
 }
 
-/* The groups of each message, in order. */
+/* Find the groups of copies, and list those of each message in order. */
 static void find_groups(flow *f, const finder *k, const rota_step *step)
 {
     f->n_groups = rota_flow_groups(step->copy, step->n_copies, k->in, f->group);
@@ -112,8 +112,8 @@ static void find_groups(flow *f, const finder *k, const rota_step *step)
     }
 }
 
-/* Add to end[r] the sends that wait for receive r, each once, and enter them in
- * waiter there if it is not NULL. */
+/* Count in end[r] the sends that wait for receive r, each once. If waiter is
+ * not NULL, end[r] is where to write them. */
 static void find_waiters(flow *f, const finder *k)
 {
     const rota_block *const item = k->s->msgs[ROTA_SEND].item;
@@ -133,7 +133,7 @@ static void find_waiters(flow *f, const finder *k)
     }
 }
 
-/* Where the first waiter of each will be entered. Returns how many there are. */
+/* Turn counts in end into starting places in waiter. Returns their sum. */
 static uint32_t place_waiters(flow *f)
 {
     uint32_t sum = 0;
@@ -164,7 +164,7 @@ static int find_waits(flow *f, const finder *k, const rota_step *step)
     return MPI_SUCCESS;
 }
 
-/* ---- binding ----------------------------------------------------------------- */
+/* ---- binding ------------------------------------------------------------- */
 
 static int make_lists(flow *f, size_t copies)
 {
@@ -244,14 +244,14 @@ static void unbind(rota_exec *x, rota_step *step)
     free(f);
 }
 
-/* ---- a run ------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 static void open_message(flow *f, rota_dir dir, uint32_t m)
 {
     f->open[f->n_open++] = (open_msg){dir, m};
 }
 
-/* Is send m handed over by this rank's copying it? */
+/* Does this rank hand over send m by copying it? */
 static bool is_given(const rota_exec *x, const rota_step *step, uint32_t m)
 {
     m += step->phase->msg[ROTA_SEND];
@@ -260,8 +260,8 @@ static bool is_given(const rota_exec *x, const rota_step *step, uint32_t m)
            rota_message_is_handed(x, ROTA_SEND, m);
 }
 
-/* Send m waits for nothing any more, and then perhaps nor do those behind it.
- */
+/* Post send m, which waits for nothing any more, and then those behind it for
+ * the same peer, if they do not either. */
 static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
 {
     flow *const f = step->own;
@@ -283,7 +283,8 @@ static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
     return MPI_SUCCESS;
 }
 
-/* What waits for nothing: what is to be copied can wait for other messages. */
+/* Send m waits for nothing any more: post it or, if it takes a copy, queue a
+ * job. */
 static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
 {
     flow *const f = step->own;
@@ -294,7 +295,7 @@ static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
     return MPI_SUCCESS;
 }
 
-/* The groups of message m can be copied. */
+/* Queue the groups of message m. */
 static void add_groups(flow *f, rota_dir dir, uint32_t m)
 {
     for (uint32_t g = f->head[dir][m]; g != NO_MSG; g = f->behind[g])
@@ -316,10 +317,10 @@ static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
                : MPI_SUCCESS;
 }
 
-/* Do some of the jobs before what has come meanwhile is looked at. */
+/* Do jobs for some 10 us, so that messages are tested in between. */
 static int do_some(rota_exec *x, const rota_step *step)
 {
-    enum { SOME = 1 << 16 }; /* bytes: some 10 us */
+    enum { SOME = 1 << 16 }; /* bytes copied in some 10 us */
     flow *const f = step->own;
     size_t bytes = 0;
 
@@ -341,13 +342,13 @@ static int post_held(rota_exec *x, const rota_step *step)
     flow *const f = step->own;
     const uint32_t n = f->n_held;
 
-    f->n_held = 0; /* those that must wait again are put where others were */
+    f->n_held = 0; /* post_sends adds those that must wait again */
     for (uint32_t i = 0; i < n; i++)
         ROTA_TRY(post_sends(x, step, f->held[i]));
     return MPI_SUCCESS;
 }
 
-/* Receive m is complete. */
+/* Receive m is complete: release what waited for it. */
 static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
 {
     flow *const f = step->own;

@@ -1,4 +1,4 @@
-/* lent.c - steps of ranks whose scratch others read and write: transport/loan.h. */
+/* lent.c - steps of ranks that lend scratch to others: see transport/loan.h. */
 #include "exec/steps.h"
 #include "exec/transport/lines.h"
 

@@ -1,5 +1,5 @@
-/* lock.h - the lock of all that runs: the list of active executors, the executors
- * in it, and what they share within the process. */
+/* lock.h - the lock that guards all runs: the list of active executors, the
+ * executors in it, and what they share within the process. */
 #ifndef ROTA_LOCK_H
 #define ROTA_LOCK_H
 
@@ -7,18 +7,19 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* For the functions here alone. */
+/* Only for the functions here. */
 extern _Atomic bool rota_lock_threaded;
 extern pthread_mutex_t rota_lock_mutex;
 
-/* From now on more than one thread may come here: under MPI_THREAD_MULTIPLE, or
- * with the progress thread. Before that there is no lock but a branch. */
+/* From now on several threads may take the lock: under MPI_THREAD_MULTIPLE, or
+ * with the progress thread. Before that, locking is only a branch. */
 static inline void rota_lock_set_threaded(void)
 {
     rota_lock_threaded = true;
 }
 
-/* May any thread call MPI, until that is finalised? Then the progress thread does. */
+/* May any thread call MPI until MPI is finalised? If so, the progress thread
+ * does. */
 void rota_lock_set_multiple(bool multiple);
 bool rota_lock_is_multiple(void);
 
@@ -33,7 +34,7 @@ static inline void rota_lock(void)
         pthread_mutex_lock(&rota_lock_mutex);
 }
 
-/* Threaded. */
+/* Take the lock if it is free; only once there are threads. */
 static inline bool rota_lock_try(void)
 {
     return pthread_mutex_trylock(&rota_lock_mutex) == 0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements given to one MPI_Pack, whose position is an int. */
+/* How many elements to give to one MPI_Pack, whose position is an int. */
 static size_t pack_chunk(const rota_type *t)
 {
     const size_t chunk = ((size_t)1 << 30) / t->size;
@@ -108,7 +108,7 @@ int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed)
     return MPI_SUCCESS;
 }
 
-/* Of plain bytes, or of elements whose layout is known. */
+/* Pack part of a block of plain bytes, or of elements with a known layout. */
 static void pack_part(const rota_type *t, const char *data, size_t begin,
                       size_t end, bool streams, char *packed)
 {
@@ -182,7 +182,7 @@ int rota_grow(char **memory, size_t *room, size_t bytes, const char *what)
 
 size_t rota_copy_step(const rota_type *a, const rota_type *b)
 {
-    enum { COMFORTABLE = 1 << 16 }; /* within the second-level cache */
+    enum { COMFORTABLE = 1 << 16 }; /* fits a second-level cache */
     size_t x = a->size, y = b->size;
 
     while (y > 0) {
@@ -194,7 +194,8 @@ size_t rota_copy_step(const rota_type *a, const rota_type *b)
     return both < COMFORTABLE ? COMFORTABLE / both * both : both;
 }
 
-/* Between two datatypes: straight, or piece by piece through the packing area. */
+/* Copy between two datatypes: directly, or piece by piece through the packing
+ * area. */
 static int copy_typed(const rota_exec *x, rota_block from, rota_block to,
                       size_t bytes)
 {
@@ -323,8 +324,8 @@ int rota_matched_post(void *data, size_t bytes, MPI_Message *message,
 
 #else
 
-/* A datatype for count elements, more than an int holds: whole chunks of 2^30
- * elements and a rest. */
+/* Make a datatype of count elements, more than an int holds: whole chunks of
+ * 2^30 elements and the rest. */
 static int big_type(size_t count, MPI_Datatype element, MPI_Datatype *type)
 {
     const size_t chunk = (size_t)1 << 30;
@@ -352,7 +353,7 @@ static int big_type(size_t count, MPI_Datatype element, MPI_Datatype *type)
 typedef int init_fn(void *data, int count, MPI_Datatype type, int peer, int tag,
                     MPI_Comm comm, MPI_Request *request);
 
-/* MPI 3 declares what is sent const, what is received not. */
+/* MPI 3 declares the data of a send const, those of a receive not. */
 static int send_init(void *data, int count, MPI_Datatype type, int peer,
                      int tag, MPI_Comm comm, MPI_Request *request)
 {

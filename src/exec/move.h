@@ -1,4 +1,4 @@
-/* move.h - moving blocks within a rank, and counts of any size to MPI. */
+/* move.h - moving blocks within a rank, and messages of any size by MPI. */
 #ifndef ROTA_MOVE_H
 #define ROTA_MOVE_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The first byte of a block's data or, where its region has a datatype, the
- * origin that MPI wants. */
+ * origin that MPI expects. */
 static inline char *rota_block_at(const rota_exec *x, rota_block b)
 {
     if (x->arrivals && x->arrivals->place[b])
@@ -24,44 +24,45 @@ static inline const rota_type *rota_block_type(const rota_exec *x, rota_block b)
     return t->of ? &t->type[t->of[rota_block_slot(x->s, b)]] : t->type;
 }
 
-/* Between data of a datatype and plain bytes, for any number of bytes. comm
- * only tells MPI the representation. */
+/* Copy any number of bytes between data of a datatype and plain bytes. comm
+ * only tells MPI the data representation. */
 int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
                    char *packed, MPI_Comm comm);
 int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
                      char *data, MPI_Comm comm);
 
-/* Block to bytes, bytes to block, block to block. */
+/* Copy a block to bytes, bytes to a block, a block to a block. */
 int rota_block_pack(const rota_exec *x, rota_block b, char *packed);
 int rota_block_unpack(const rota_exec *x, const char *packed, rota_block b);
 int rota_block_copy(const rota_exec *x, const rota_copy *copy);
 
-/* The blocks of a message: their bytes, to bytes, from bytes. */
+/* The blocks of a message: count their bytes, copy them to bytes, or from
+ * bytes. */
 size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m);
 int rota_message_pack(const rota_exec *x, uint32_t m, char *packed);
 int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed);
 
-/* Bytes begin to end of them, whose layouts are known; streams: packed past the
- * caches. */
+/* Pack bytes begin to end of a message whose layouts are known. streams: write
+ * past the caches. */
 void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
                             size_t end, bool streams, char *packed);
 void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,
                               size_t end, const char *packed);
 
-/* Room for bytes in memory that is kept from run to run: it grows by half at
- * least, so that a run like the one before allocates nothing. What it holds is
- * kept. what: for the error. */
+/* Make room for bytes in memory that is kept from run to run. It grows by at
+ * least half, so that a run like an earlier one allocates nothing. Contents are
+ * kept. what: named in the error. */
 int rota_grow(char **memory, size_t *room, size_t bytes, const char *what);
 
-/* Bytes of staging that a copy between two datatypes needs: a whole number of
- * elements of both. */
+/* Bytes of staging memory that a copy between two datatypes needs: a whole
+ * number of elements of both. */
 size_t rota_copy_step(const rota_type *a, const rota_type *b);
 
-/* A committed datatype that gathers n blocks from MPI_BOTTOM. */
+/* Make and commit a datatype that gathers n blocks, relative to MPI_BOTTOM. */
 int rota_gather_type(const rota_exec *x, const rota_block item[], uint32_t n,
                      MPI_Datatype *type);
 
-/* What to hand to MPI for one message. */
+/* The arguments of an MPI call for one message. */
 typedef struct rota_payload {
     void *data;
     size_t count; /* elements of type */

@@ -8,22 +8,23 @@
 
 #include <stdlib.h>
 
-/* What MPI carries comes before what the node does, which is there at once. */
+/* MPI's messages come first, since those within the node are there at once. */
 const rota_transport *const rota_transports[ROTA_N_TRANSPORTS] = {
     &rota_transport_p2p,
     &rota_transport_lines,
 };
 
-/* Where the next of each are written. */
+/* Where the next entry of each array is written. */
 typedef struct writer {
     rota_program *p;
     uint32_t batch, message, copy;
 } writer;
 
-/* ---- batches ----------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------- */
 
-/* Messages of one transport and direction in list order, a new batch where the kind changes: within
- * a pair of ranks order is kept. */
+/* Write batches for the messages of one transport and direction, in list order.
+ * A new batch begins where the kind changes, which keeps the order of each
+ * pair. */
 static void write_group(const rota_exec *x, const rota_phase *phase,
                         const rota_transport *via, rota_dir dir, writer *w,
                         rota_step *step)
@@ -48,9 +49,10 @@ static void write_group(const rota_exec *x, const rota_phase *phase,
     }
 }
 
-/* ---- copies ------------------------------------------------------------------ */
+/* ---- copies -------------------------------------------------------------- */
 
-/* An exchange collects blocks later, from where they are. */
+/* Is the copy made in the run? An exchange collects its receive blocks later,
+ * from where they are. */
 static bool is_made(const rota_exec *x, const rota_copy *k)
 {
     return !x->counts_unknown || rota_block_region(x->s, k->to) != ROTA_DST;
@@ -92,7 +94,7 @@ static void write_copies(const rota_exec *x, const rota_phase *phase, writer *w,
     write_moves(x, step);
 }
 
-/* In place: what is to be sent lies where data will arrive. */
+/* In place: move the send blocks out of the way of arriving data. */
 static int move_out(rota_exec *x)
 {
     for (int d = 0; d < x->s->n_send; d++) {
@@ -112,9 +114,10 @@ int rota_program_prepare(rota_exec *x)
     return x->hooks ? x->hooks->begin(x) : MPI_SUCCESS;
 }
 
-/* ---- steps ------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
-/* A window that holds all messages of a phase is none. */
+/* Does the window bound anything? One that holds all messages of a phase does
+ * not. */
 static bool is_bounded(const rota_phase *phase)
 {
     for (int dir = 0; phase->window > 0 && dir < ROTA_N_DIRS; dir++)
@@ -155,7 +158,8 @@ bool rota_step_is_at_once(const rota_step *step)
     return step->kind == &rota_step_bulk || step->kind == &rota_step_collective;
 }
 
-/* Does the phase receive into shared blocks what is not handed over? */
+/* Does the phase receive messages into shared blocks that are not handed
+ * over? */
 static bool fills_shared(const rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
@@ -183,8 +187,8 @@ static void write_steps(rota_exec *x, writer *w)
         p->step[p->n_steps++] = (rota_step){.kind = &rota_step_finish};
 }
 
-/* A program has room for two steps more than phases, and there are no more batches
- * than messages. */
+/* A program has at most two steps more than phases, and at most as many batches
+ * as messages. */
 static int allocate(rota_exec *x)
 {
     const size_t n = (size_t)x->s->msgs[ROTA_RECV].n + x->s->msgs[ROTA_SEND].n;
@@ -201,7 +205,7 @@ static int allocate(rota_exec *x)
                : rota_fail_mem("a program");
 }
 
-/* What batches were made for is known: give back what there is too much of. */
+/* The number of batches is known: give back surplus memory. */
 static void shrink(rota_program *p, uint32_t n_batches)
 {
     rota_batch *const fewer =
@@ -216,7 +220,8 @@ static void shrink(rota_program *p, uint32_t n_batches)
     p->batch = fewer;
 }
 
-/* Only the last step can wait: what follows another one must get on. */
+/* Only the last step can wait: any other must move on for the next one to
+ * begin. */
 static void resolve_all(rota_exec *x)
 {
     for (uint32_t i = 0; i < x->program.n_steps; i++) {

@@ -1,4 +1,4 @@
-/* program.h - from a schedule whose messages are bound to the steps of a run. */
+/* program.h - makes the steps of a run from a schedule with bound messages. */
 #ifndef ROTA_PROGRAM_H
 #define ROTA_PROGRAM_H
 
@@ -6,21 +6,22 @@
 
 enum { ROTA_N_TRANSPORTS = 2 };
 
-/* In the order in which a step posts; a message goes by the last one that carries
- * it. */
+/* In the order in which a step posts them. The last transport that carries a
+ * message gets it. */
 extern const rota_transport *const rota_transports[ROTA_N_TRANSPORTS];
 
-/* Make x->program; x->program.op says what carries each message, and how. */
+/* Make x->program from x->program.op, which says what carries each message and
+ * how. */
 int rota_program_make(rota_exec *x);
 void rota_program_free(rota_exec *x);
 
-/* What comes before a run that may be in place or on a device. */
+/* Prepare a run in place, or on a device. */
 int rota_program_prepare(rota_exec *x);
 
-/* Buffers have moved. */
+/* Adapt the program to buffers that have moved. */
 void rota_program_rebase(rota_exec *x);
 
-/* Does a collective of MPI's carry the messages of the phase, or are they found by
+/* Is the phase carried out as a whole, by a collective of MPI or by
  * consensus? */
 static inline bool rota_phase_is_whole(const rota_exec *x,
                                        const rota_phase *phase)
@@ -28,7 +29,7 @@ static inline bool rota_phase_is_whole(const rota_exec *x,
     return phase->native || (phase->sparse && x->counts_unknown);
 }
 
-/* Is message m handed over, by what carries it? */
+/* Does the transport of message m hand it over? */
 static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,
                                           uint32_t m)
 {

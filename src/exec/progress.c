@@ -15,14 +15,15 @@ static int holders;
 static pthread_t thread;
 static _Atomic bool ends;
 
-/* Who has called is likely to wait for more: naps before it sleeps until it is
- * called again, and how long they are. */
+/* A rank that called is likely to wait again soon. So the thread takes some
+ * naps before it sleeps until the next call. */
 enum { NAPS = 20, NAP_NS = 100000 };
 
-/* Nobody calls for what MPI carries, nor says that there is some again. */
+/* Nobody calls the thread for messages that MPI carries, nor when there are
+ * some again: it wakes by itself. */
 enum { MPI_NAP_NS = 1000000, LOOK_NS = 4000000 };
 
-/* Where there is no arena nobody calls. */
+/* Without an arena, nobody calls. */
 static rota_doorbell own_bell;
 
 static rota_doorbell *find_bell(void)
@@ -59,7 +60,7 @@ static void *help(void *unused)
     }
 }
 
-/* Signals are for the program's threads. */
+/* Block all signals: they are for the program's threads. */
 static bool make_thread(void)
 {
     sigset_t all, before;

@@ -11,8 +11,8 @@ static void end_run(rota_exec *x)
     x->trace->runs++;
 }
 
-/* Make room for what the step sends, whose messages tell sizes. Where there is no
- * memory x is starved. */
+/* Make room for the step's sends that carry sizes. Without memory x is
+ * starved. */
 ROTA_RARE static int make_room(rota_exec *x, const rota_step *step)
 {
     int err = MPI_SUCCESS;
@@ -23,7 +23,8 @@ ROTA_RARE static int make_room(rota_exec *x, const rota_step *step)
     return err;
 }
 
-/* trace: x->trace, or NULL by a constant: then nothing here looks at it. */
+/* trace: x->trace, or a constant NULL, with which the compiler drops all
+ * tracing. */
 static inline int go_on(rota_exec *x, struct rota_trace *trace)
 {
     rota_step *const end = x->program.step + x->program.n_steps;
@@ -63,7 +64,8 @@ ROTA_RARE static int go_on_traced(rota_exec *x)
     return go_on(x, x->trace);
 }
 
-/* Wake those for whom something was done. Returns whether the run has failed. */
+/* Wake the ranks for which something was done. Returns whether the run has
+ * failed. */
 static bool settle(rota_exec *x, int err)
 {
     if (x->rings)

@@ -1,14 +1,14 @@
-/* run.h - stepping through a program. */
+/* run.h - steps through a program. */
 #ifndef ROTA_RUN_H
 #define ROTA_RUN_H
 
 #include "exec/exec.h"
 
-/* Go on as far as possible without waiting. Returns whether the run is over, and
- * then x->status says how. */
+/* Advance x as far as possible without waiting. Returns whether the run is
+ * over; x->status then says how it ended. */
 bool rota_run_advance(rota_exec *x);
 
-/* The same as far as no MPI is needed, in the present step. */
+/* The same, but only within the current step and without MPI. */
 bool rota_run_help(rota_exec *x);
 
 #endif /* ROTA_RUN_H */

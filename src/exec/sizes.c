@@ -45,7 +45,7 @@ void rota_sizes_free(rota_sizes *z)
     z->offset = NULL;
 }
 
-/* ---- labels ----------------------------------------------------------------- */
+/* ---- labels -------------------------------------------------------------- */
 
 void rota_sizes_label(int P, int me, size_t send_bytes[])
 {
@@ -53,7 +53,7 @@ void rota_sizes_label(int P, int me, size_t send_bytes[])
         send_bytes[d] = (size_t)me * (size_t)P + (size_t)d;
 }
 
-/* Those blocks of message m whose destination is its receiver. */
+/* Find the blocks of message m whose destination is the receiver. */
 static void find_landing(const rota_sizes *z, rota_dir dir, uint32_t m,
                          rota_block landing[])
 {

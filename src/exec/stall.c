@@ -17,9 +17,10 @@ void rota_stall_set(int seconds)
     atomic_store(&limit_ns, seconds * (int64_t)1000000000);
 }
 
-/* ---- whom it waits for --------------------------------------------------------- */
+/* ---- the ranks waited for ------------------------------------------------ */
 
-/* The ranks that messages of the present step are open with; NULL: no memory. */
+/* The ranks with which messages of the current step are open; NULL: no
+ * memory. */
 static bool *find_awaited(const rota_exec *x)
 {
     bool *const awaited = calloc((size_t)x->s->P, sizeof *awaited);
@@ -30,7 +31,8 @@ static bool *find_awaited(const rota_exec *x)
     return awaited;
 }
 
-/* The rank's process, if it shares memory with this one, whatever the plan does. */
+/* The rank's process, if it shares memory with this one, whether or not the
+ * plan uses it. */
 static const rota_peer *peer_of(const rota_exec *x, int rank)
 {
     const int i = x->mates ? x->mates->of[rank] : -1;
@@ -38,8 +40,9 @@ static const rota_peer *peer_of(const rota_exec *x, int rank)
     return i >= 0 ? x->mates->near[i].peer : NULL;
 }
 
-/* Who has ended as programs do may have sent all that this one waits for, and MPI
- * may not have brought it yet. */
+/* A process that has ended normally may have sent all that this one waits for,
+ * though MPI may not have delivered it yet. So it counts as dead only if this
+ * rank waits for it through shared memory. */
 int rota_stall_check(const rota_exec *x)
 {
     bool *const awaited = x->mates ? find_awaited(x) : NULL;
@@ -60,7 +63,7 @@ int rota_stall_check(const rota_exec *x)
                                 dead);
 }
 
-/* ---- telling ------------------------------------------------------------------- */
+/* ---- reporting ----------------------------------------------------------- */
 
 static const char *whereabouts(const rota_exec *x, int rank)
 {

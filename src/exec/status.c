@@ -15,7 +15,7 @@ void rota_status_note(rota_status *s, rota_note note, int peer, size_t sent,
     s->expected = expected;
 }
 
-/* The call may be another plan's. */
+/* Keep the text here: the current call may be for another plan. */
 static void keep_text(rota_status *s)
 {
     s->text[0] = '\0';

@@ -6,39 +6,37 @@
 
 #include <stddef.h>
 
-/* What a run has to report though nothing failed. */
+/* What a run reports even though nothing failed. */
 typedef enum rota_note {
     ROTA_NOTHING,
-    ROTA_ABOVE_BOUND, /* a block was left out: peer, its size */
-    ROTA_MISMATCH,    /* peer sent one size, another was expected */
+    ROTA_ABOVE_BOUND, /* peer left out a block above the bound */
+    ROTA_MISMATCH,    /* peer sent another size than expected */
 } rota_note;
 
 typedef struct rota_status {
-    bool broken; /* MPI reported an error: requests may hang about */
-    int err;     /* of the run, with its text */
-    char
-        text[ROTA_ERR_TEXT]; /* if it is one of rota_fail, or of what ran out */
-    bool starved;   /* memory ran out when the run was last advanced: what needs
-                     it is tried again */
-    rota_note note; /* of the run, the first one, with: */
+    bool broken; /* MPI reported an error: requests may still be pending */
+    int err;     /* status of the run */
+    char text[ROTA_ERR_TEXT]; /* the text of err, or of a lack of memory */
+    bool starved;   /* out of memory in the last poll; the next tries again */
+    rota_note note; /* the run's first note, with: */
     int peer;
     size_t sent, expected;
 } rota_status;
 
-/* Keep a run's first note; of those on the bound the one of the largest block.
- * The owner clears status->note before a start. */
+/* Keep a run's first note; of notes on the bound, the one with the largest
+ * block. The owner clears status->note before a start. */
 void rota_status_note(rota_status *status, rota_note note, int peer,
                       size_t sent, size_t expected);
 
-/* The run has failed. */
+/* Record that the run has failed. */
 void rota_status_fail(rota_status *status, int err) ROTA_RARE;
 
-/* In a run: is *err that this process has no memory? Then it is MPI_SUCCESS from
- * here on, and the caller leaves all as it was, to be tried again at the next
- * poll. */
+/* If *err says that this process is out of memory, set it to MPI_SUCCESS and
+ * return true: the caller leaves all as it was, and the next poll tries
+ * again. */
 bool rota_status_postpone(rota_status *status, int *err) ROTA_RARE;
 
-/* Fail as the run did. */
+/* Return the run's error, with its text. */
 int rota_status_error(const rota_status *status) ROTA_RARE;
 
 /* The result of a run that is over. */

@@ -1,5 +1,5 @@
 /* trace.c - see trace.h. */
-#define _GNU_SOURCE /* secure_getenv */
+#define _GNU_SOURCE /* for secure_getenv */
 #include "exec/trace.h"
 #include "exec/move.h"
 
@@ -19,7 +19,7 @@ typedef struct event {
     size_t bytes;
 } event;
 
-/* More are not kept: some 60 MB. */
+/* Events kept at most: some 60 MB. */
 enum { MOST_EVENTS = 1 << 20 };
 
 static struct {
@@ -38,7 +38,7 @@ static const char *const name_of[] = {
     [ROTA_TRACE_RECEIVE] = "receive",
 };
 
-/* ---- the file ---------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------ */
 
 static double us(int64_t ns)
 {
@@ -92,7 +92,7 @@ static void write_all(FILE *out)
     fputc('\n', out);
 }
 
-/* All of it in one call, so that what several ranks append does not mix. */
+/* Write text in one call, so that the ranks' output does not mix. */
 static void append(const char *text, size_t bytes)
 {
     const int fd = open(all.path, O_WRONLY | O_APPEND);
@@ -135,7 +135,7 @@ static int64_t time_of_day_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Rank 0 begins the file; the others find it when they end. */
+/* Rank 0 begins the file; the others append when they end. */
 void rota_trace_open(int rank, int node)
 {
     const char *const path = secure_getenv("ROTA_TRACE");
@@ -156,7 +156,7 @@ void rota_trace_open(int rank, int node)
     atexit(write_file);
 }
 
-/* ---- events ------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------- */
 
 int rota_trace_bind(rota_exec *x)
 {

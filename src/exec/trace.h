@@ -1,11 +1,10 @@
-/* trace.h - what runs do and when, in a file: ROTA_TRACE.
+/* trace.h - records what runs do, and when, in a file: ROTA_TRACE.
  *
- * The file is in the JSON form of Chrome's about:tracing, which Perfetto reads
- * as well: a process is a node, a thread a rank. Spans of a rank are runs, steps
- * of a program and copies in them; messages by MPI are asynchronous events, from
- * when they are posted until they are seen to be complete. All ranks append to
- * one file when they end. Time is the host's, in microseconds
- * since midnight, UTC.
+ * The file has the JSON form of Chrome's about:tracing, which Perfetto also
+ * reads. A process is a node, a thread a rank. A rank has spans for runs, steps
+ * and copies; messages by MPI are asynchronous events, from their posting until
+ * their completion is seen. All ranks append to one file when they end. Times
+ * are the host's, in microseconds since midnight UTC.
  */
 #ifndef ROTA_TRACE_H
 #define ROTA_TRACE_H
@@ -15,35 +14,35 @@
 typedef enum rota_trace_kind {
     ROTA_TRACE_RUN,
     ROTA_TRACE_STEP,
-    ROTA_TRACE_COPY,    /* from block to block of the rank */
+    ROTA_TRACE_COPY,    /* between blocks of the rank */
     ROTA_TRACE_GATHER,  /* to temporary blocks of another rank */
-    ROTA_TRACE_SCATTER, /* from there */
+    ROTA_TRACE_SCATTER, /* from temporary blocks of another rank */
     ROTA_TRACE_PACK,    /* for a message within the node */
     ROTA_TRACE_UNPACK,
-    ROTA_TRACE_SEND, /* from here on messages by MPI */
+    ROTA_TRACE_SEND, /* from here on: messages by MPI */
     ROTA_TRACE_RECEIVE,
 } rota_trace_kind;
 
-/* Of one executor, which is NULL where nothing is traced. */
+/* The trace of one executor. */
 typedef struct rota_trace {
-    int64_t run, step;            /* when they began */
-    uint64_t runs;                /* before the present one */
-    int64_t *posted[ROTA_N_DIRS]; /* [n messages] */
+    int64_t run, step;            /* when the current ones began */
+    uint64_t runs;                /* number of runs before the current one */
+    int64_t *posted[ROTA_N_DIRS]; /* [n messages] when each was posted */
 } rota_trace;
 
-/* Trace from now on if the environment names a file. rank: of all ranks; node:
- * the number of its node. Local; calls after the first do nothing. */
+/* Begin to trace if the environment names a file. rank: in MPI_COMM_WORLD;
+ * node: its number. Local; later calls do nothing. */
 void rota_trace_open(int rank, int node);
 
-/* Have x traced, if anything is. */
+/* Trace x, if tracing is on. */
 int rota_trace_bind(rota_exec *x);
 void rota_trace_unbind(rota_exec *x);
 
-/* Now, in nanoseconds, if x is traced. */
+/* The time in nanoseconds, if x is traced. */
 int64_t rota_trace_now(const rota_exec *x);
 
-/* It has taken from begin until now. peer: -1 for none. Under the lock of active
- * executors. */
+/* Record an event that lasted from begin until now. peer: a rank, or -1. Called
+ * under the lock of active executors. */
 void rota_trace_note(const rota_exec *x, rota_trace_kind kind, int64_t begin,
                      int peer, size_t bytes);
 
@@ -53,7 +52,7 @@ static inline void rota_trace_post(rota_exec *x, rota_dir dir, uint32_t m)
         x->trace->posted[dir][m] = rota_trace_now(x);
 }
 
-/* Message m by MPI is complete. */
+/* Record that message m, carried by MPI, is complete. */
 void rota_trace_message(const rota_exec *x, rota_dir dir, uint32_t m);
 
 #endif /* ROTA_TRACE_H */

@@ -5,23 +5,23 @@
 
 #include <stdlib.h>
 
-/* Where the message stands. */
+/* The state of a message. */
 enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_ROOM, AWAIT_DATA };
 
 struct rota_varlen {
-    uint32_t cells;   /* of the header */
-    char *data;       /* header and blocks */
-    size_t room;      /* bytes of data */
-    char *body;       /* of a receive: blocks that are not in data, or NULL */
-    uint64_t length;  /* ROTA_META_COMBINED: of the message that follows */
-    MPI_Request head; /* of what goes before the data */
-    MPI_Message message; /* that was found, while there is no room for it */
-    MPI_Status status;   /* of that */
+    uint32_t cells;      /* number of cells in the header */
+    char *data;          /* header and blocks */
+    size_t room;         /* bytes of data */
+    char *body;          /* a receive's blocks, if not in data; or NULL */
+    uint64_t length;     /* ROTA_META_COMBINED: length of the next message */
+    MPI_Request head;    /* request of what goes before the data */
+    MPI_Message message; /* found by a probe, waits for memory */
+    MPI_Status status;   /* status of that message */
     int await;
 };
 
-/* Both ends agree on which messages have headers: those that are not direct,
- * and those that are if receivers do not know their counts. */
+/* Has message m a header? Both ends decide alike: messages that are not direct
+ * have one, and so have direct ones whose receivers do not know the counts. */
 static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     return x->counts_unknown || !rota_msg_is_direct(x->s, dir, m);
@@ -32,8 +32,8 @@ static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
     return x->s->msgs[dir].item + x->s->msgs[dir].msg[m].first;
 }
 
-/* Does the receiver of message m know the size of its i-th block, which has no
- * cell of its own then? */
+/* The receive block that tells the receiver the size of message m's block i,
+ * which then has no cell of its own; 0: none. */
 static rota_block landing(const rota_exec *x, rota_dir dir, uint32_t m,
                           uint32_t i)
 {
@@ -41,7 +41,8 @@ static rota_block landing(const rota_exec *x, rota_dir dir, uint32_t m,
                            : 0;
 }
 
-/* One for each block that has its own, and one for all others together. */
+/* One cell for each block that needs its own, and one for all others
+ * together. */
 static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
@@ -52,14 +53,14 @@ static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
     return n - known + (known > 0);
 }
 
-/* ---- memory ---------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static int make_room(struct rota_varlen *l, size_t bytes)
 {
     return rota_grow(&l->data, &l->room, bytes, "a message of blocks");
 }
 
-/* The header's room and, where blocks are bounded, theirs. */
+/* Room for the header and, if blocks are bounded, for them. */
 static int first_room(const rota_exec *x, uint32_t n, size_t *room)
 {
     const size_t bound = x->max_block == SIZE_MAX ? 0 : x->max_block;
@@ -82,7 +83,7 @@ static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
     l->head = MPI_REQUEST_NULL;
     l->message = MPI_MESSAGE_NULL;
     l->cells = n_cells(x, dir, m);
-    if (!phase->sparse) /* there, few of them will ever be used */
+    if (!phase->sparse) /* a sparse phase uses few of them */
         ROTA_TRY(
             first_room(x, rota_msg_blocks(&x->s->msgs[dir].msg[m]), &room));
     return make_room(l, room);
@@ -124,7 +125,7 @@ void rota_varlen_unbind(rota_exec *x)
             struct rota_varlen *const l = x->program.op[dir][m].varlen;
             if (!l)
                 continue;
-            if (l->head != MPI_REQUEST_NULL) { /* a run that failed */
+            if (l->head != MPI_REQUEST_NULL) { /* left over by a failed run */
                 if (dir == ROTA_RECV)
                     MPI_Cancel(&l->head);
                 MPI_Request_free(&l->head);
@@ -141,7 +142,7 @@ void rota_varlen_unbind(rota_exec *x)
     x->arrivals = NULL;
 }
 
-/* ---- sending ---------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 static int post_bytes(const rota_exec *x, rota_dir dir, uint32_t m, void *data,
                       size_t bytes, MPI_Request *request)
@@ -152,7 +153,7 @@ static int post_bytes(const rota_exec *x, rota_dir dir, uint32_t m, void *data,
                              x->comm, request);
 }
 
-/* What goes before the data has a tag of its own. */
+/* What goes before the data has its own tag. */
 static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
                      size_t bytes)
 {
@@ -162,7 +163,7 @@ static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
                              x->comm, &x->program.op[dir][m].varlen->head);
 }
 
-/* Bytes of header and blocks. */
+/* Bytes of the header and the blocks. */
 static size_t total_bytes(const rota_exec *x, uint32_t m)
 {
     return x->program.op[ROTA_SEND][m].varlen->cells * sizeof(size_t) +
@@ -179,7 +180,7 @@ size_t rota_varlen_told(const rota_exec *x)
     return cells * sizeof(size_t);
 }
 
-/* Is a single block sent from where it lies? */
+/* Is the message one block that may be sent from where it lies? */
 static bool goes_as_it_is(const rota_exec *x, uint32_t m)
 {
     return rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]) == 1 &&
@@ -202,7 +203,7 @@ int rota_varlen_reserve_one(rota_exec *x, uint32_t m)
                                        : make_room(l, total_bytes(x, m));
 }
 
-/* In a sparse phase what is empty is not sent. */
+/* A sparse phase does not send empty blocks. */
 int rota_varlen_reserve(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
@@ -211,8 +212,9 @@ int rota_varlen_reserve(rota_exec *x, const rota_phase *phase)
     return MPI_SUCCESS;
 }
 
-/* Those blocks of message m that land, or that do not, end to end; *to moves
- * behind them. Their sizes go to cell[] or, if they land, their sum. */
+/* Pack the blocks of message m whose size the receiver knows (land), or the
+ * others, end to end at *to, which moves on. The sizes of the others go to
+ * cells; of the known ones, only the sum. */
 static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
                      char **to)
 {
@@ -264,7 +266,7 @@ static int receive(rota_exec *x, uint32_t m, MPI_Message *message,
                              &x->program.request[ROTA_RECV][m]);
 }
 
-/* A single block of plain bytes can be sent from where it lies. */
+/* Only a single block of plain bytes is sent from where it lies. */
 int rota_varlen_gather(rota_exec *x, uint32_t m, const char **head,
                        size_t *head_bytes, char **body, size_t *bytes)
 {
@@ -299,7 +301,7 @@ int rota_varlen_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
     return MPI_SUCCESS;
 }
 
-/* Does no message bring receive block i? */
+/* Does receive block i come without a message? */
 static bool is_here(const rota_exec *x, int i)
 {
     const int from = rota_from(x->s, i);
@@ -307,8 +309,8 @@ static bool is_here(const rota_exec *x, int i)
     return from == x->s->me || from == ROTA_NOBODY;
 }
 
-/* Bytes of the receive blocks before block i, if they are known by now. What is
- * known of one after the other is kept for the next question. */
+/* Find the offset of receive block i in out, if the sizes of all blocks before
+ * it are known. Offsets found are kept for later calls. */
 static bool find_offset(const rota_exec *x, int i, size_t *at)
 {
     rota_arrivals *const c = x->arrivals;
@@ -323,7 +325,7 @@ static bool find_offset(const rota_exec *x, int i, size_t *at)
     return true;
 }
 
-/* Bytes of the rank's own blocks behind receive block i. */
+/* Bytes of the rank's own blocks that lie behind receive block i. */
 static size_t own_behind(const rota_exec *x, int i)
 {
     size_t bytes = 0;
@@ -335,8 +337,8 @@ static size_t own_behind(const rota_exec *x, int i)
     return bytes;
 }
 
-/* Where block b is collected, or NULL if it cannot come there yet. As long as
- * there is nothing in it the buffer may grow, for what is known to come. */
+/* Where block b will be collected, or NULL if it cannot be received there yet.
+ * The buffer may grow only while it is empty. */
 static char *find_place(rota_exec *x, rota_block b, size_t bytes)
 {
     const int i = (int)rota_block_slot(x->s, b);
@@ -347,7 +349,7 @@ static char *find_place(rota_exec *x, rota_block b, size_t bytes)
         return NULL;
     if (!c->used && rota_grow(&c->out, &c->room, at + bytes + own_behind(x, i),
                               "what an exchange receives") != MPI_SUCCESS)
-        rota_fail_clear(); /* it will be collected later */
+        rota_fail_clear(); /* the block will be collected later */
     if (at + bytes > c->room)
         return NULL;
     c->used = true;
@@ -415,7 +417,7 @@ static int test_send(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-/* ---- receiving --------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 static int post_recv(rota_exec *x, uint32_t m)
 {
@@ -440,7 +442,7 @@ static int post_recv(rota_exec *x, uint32_t m)
     }
 }
 
-/* Without a bound the message itself says how long it is. */
+/* Without a bound, only a probe tells how long a message is. */
 static int probe(rota_exec *x, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
@@ -457,7 +459,7 @@ static int probe(rota_exec *x, uint32_t m)
     return err;
 }
 
-/* Room for what follows the head, which tells its length. */
+/* Make room for what follows the head, which tells its length. */
 static int room_after_head(rota_exec *x, uint32_t m, char **to,
                            size_t *following)
 {
@@ -472,7 +474,7 @@ static int room_after_head(rota_exec *x, uint32_t m, char **to,
     return rota_varlen_body(x, m, *following, to);
 }
 
-/* The head has come: post what follows. */
+/* The head has arrived: post what follows. */
 static int after_head(rota_exec *x, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
@@ -488,8 +490,8 @@ static int after_head(rota_exec *x, uint32_t m)
                                        &x->program.request[ROTA_RECV][m]);
 }
 
-/* A block that has come to its destination. If the receiver stated its size,
- * it is put in place, provided that the two ends agree. */
+/* Block b has arrived at its destination. If the receiver stated its size and
+ * the two ends agree, unpack it. */
 static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
 {
     const int src = rota_from(x->s, (int)rota_block_slot(x->s, b));
@@ -521,8 +523,9 @@ static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
     return MPI_SUCCESS;
 }
 
-/* Blocks that land, total bytes of them. If that is not what this rank expects,
- * where each begins is not known: they are left out. */
+/* Unpack the blocks that share a cell, total bytes together. If the receiver
+ * expects another sum, it cannot tell where each block begins, and drops
+ * them. */
 static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
 {
     const rota_block *const item = items(x, ROTA_RECV, m);

@@ -8,30 +8,30 @@
 #include <stddef.h>
 #include <time.h>
 
-/* Polls before the processor is given up, where every rank has a core of its
- * own and where not. */
+/* Polls before a waiter gives up the processor, where every rank has a core of
+ * its own and where not. */
 enum { SPINS = 10000, SPINS_CROWDED = 0 };
 
-/* Yields before sleeps, and how long those are where nobody rings: never shorter
- * than some 60 us. */
+/* Yields before a waiter sleeps, and how long it sleeps where nobody rings: in
+ * fact at least 60 us. */
 enum { YIELDS = 2000, NAP_NS = 20000 };
 
-/* A sleep that a doorbell ends has a limit, since MPI has to be looked after
- * meanwhile. A limit below the kernel's tick of 4 ms or so makes a switch of
- * processes take twice as long, by a timer that is set and taken off again; so
- * the limit is a tick, and less for some time after it was reached. */
+/* Longest sleep by a doorbell: MPI needs attention meanwhile. With limits below
+ * the kernel's tick of about 4 ms, a process switch takes twice as long, since
+ * a timer is set and cancelled. So the limit is a tick, and shorter for a while
+ * after a sleep has reached it. */
 enum { SLEEP_NS = 4000000, WARY_SLEEP_NS = 500000, WARY = 16 };
 
 static _Atomic int spins = SPINS;
-static _Atomic int wary; /* sleeps until the limit is the longer one again */
+static _Atomic int wary; /* sleeps left with the shorter limit */
 static rota_yields own_yields;
 
-/* Under the lock. */
-static rota_yields *yields = &own_yields; /* followed */
-static int64_t yielded_ns;                /* how long yields went well */
+/* The following are guarded by yields_lock. */
+static rota_yields *yields = &own_yields; /* the words that waits follow */
+static int64_t yielded_ns;                /* how long yields have gone well */
 static pthread_mutex_t yields_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* How one wait goes on. */
+/* The state of one wait. */
 typedef struct patience {
     int n; /* polls in vain */
     rota_outlook o;
@@ -86,8 +86,8 @@ static void sleep_armed(const rota_outlook *o)
         wary--;
 }
 
-/* The first call has the doorbell armed, and there is one more poll before the
- * second one sleeps. */
+/* Every other call sleeps: the one before asks for an armed doorbell, so that a
+ * poll comes between. */
 static void doze(rota_outlook *o)
 {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = NAP_NS};
@@ -111,7 +111,7 @@ static bool may_yield(int64_t now)
     return pays;
 }
 
-/* Yield if that is worth while at present. */
+/* Yield, if yields pay at present. */
 static bool yield(void)
 {
     const int64_t from = rota_now_ns();
@@ -126,7 +126,7 @@ static bool yield(void)
     return true;
 }
 
-/* Give way to others after a poll in vain. */
+/* Give way to other processes after a poll in vain. */
 static void give_way(patience *p)
 {
     const int polls = atomic_load_explicit(&spins, memory_order_relaxed);

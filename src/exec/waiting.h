@@ -1,8 +1,7 @@
-/* waiting.h - how a process waits: it polls, then yields the processor, then
- * sleeps.
+/* waiting.h - how a process waits: it polls, then yields, then sleeps.
  *
- * The waiter knows neither plans nor messages. It is given a function that polls
- * and that says what the waiter may sleep on.
+ * A waiter knows neither plans nor messages. It is given a function that polls
+ * and says what the waiter may sleep on.
  */
 #ifndef ROTA_WAITING_H
 #define ROTA_WAITING_H
@@ -13,40 +12,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Between a waiter and what it polls; starts as zeros. */
+/* Shared by a waiter and its poll; begins as zeros. */
 typedef struct rota_outlook {
-    /* Set by the waiter before a poll. */
-    bool arm;  /* the next thing is a sleep: have the doorbell armed first */
-    bool idle; /* the waiter gives the processor up between polls */
+    /* The waiter sets these before a poll. */
+    bool arm;  /* a sleep comes next: arm the doorbell first */
+    bool idle; /* the waiter gives up the processor between polls */
 
-    /* Set by the poll. */
+    /* The poll sets these. */
     bool done;   /* the wait is over */
-    bool moved;  /* something has got on */
-    bool silent; /* something is waited for that rings no doorbell */
-    bool alert; /* sleep for short times only: somebody may have to be called */
-    rota_doorbell *bell; /* NULL: there is none */
+    bool moved;  /* something has moved */
+    bool silent; /* something waited for rings no doorbell */
+    bool alert;  /* sleep briefly only: somebody may have to be called */
+    rota_doorbell *bell; /* NULL: none */
     uint32_t armed_at;
-    rota_wake_word *word; /* on which the waiter sleeps, or NULL: on bell */
+    rota_wake_word *word; /* what the waiter sleeps on; NULL: bell */
     int bit;
-    bool counted; /* the poll's own */
+    bool counted; /* for the poll's own use */
 } rota_outlook;
 
-/* Poll until that is done or fails, which is then the result. */
+/* Poll until the poll sets done, or fails, which is then the result. */
 int rota_wait_for(int (*poll)(void *arg, rota_outlook *o), void *arg);
 
-/* From now on waits give the processor up almost at once: there are more ranks
- * than cores. */
+/* There are more ranks than cores: from now on, waits give up the processor
+ * almost at once. */
 void rota_wait_set_crowded(void);
 
-/* From now on waits follow these words, and no others; NULL: those of this
- * process alone. */
+/* From now on, waits follow these shared words; NULL: this process's own. */
 void rota_wait_share(rota_yields *yields);
 
-/* Is nobody of those who follow the same words known to have told of a wait within
- * ns? Then the caller does. */
+/* Returns true if no process that follows the same words has reported a wait
+ * within ns. Then the caller reports its wait. */
 bool rota_wait_is_first(int64_t now_ns, int64_t ns);
 
-/* Nanoseconds of a clock that only goes forward. */
+/* A monotonic clock, in nanoseconds. */
 int64_t rota_now_ns(void);
 
 #endif /* ROTA_WAITING_H */

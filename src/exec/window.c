@@ -1,24 +1,24 @@
-/* window.c - steps with so many messages in flight. */
+/* window.c - steps with a bounded number of messages in flight. */
 #include "exec/steps.h"
 #include "exec/transport/p2p.h"
 
 #include <stdlib.h>
 
-/* A lane without a message. */
+/* a lane without a message */
 #define NO_MSG UINT32_MAX
 
-/* What is in flight: receives first, then sends. */
+/* The messages in flight: lanes for receives first, then for sends. */
 typedef struct lanes {
     MPI_Request *request; /* [2 * widest window] */
-    uint32_t *msg;        /* [2 * widest window] its message */
+    uint32_t *msg;        /* [2 * widest window] the lane's message */
     int *done;            /* [2 * widest window] */
     MPI_Status *status;
     int n, recvs, in_flight;
-    uint32_t next[ROTA_N_DIRS]; /* first not posted */
-    bool by_mpi;                /* all of the step's, each by one request */
+    uint32_t next[ROTA_N_DIRS]; /* first message not posted */
+    bool by_mpi;                /* each message is one MPI request */
 } lanes;
 
-/* ---- messages one by one ------------------------------------------------------- */
+/* ---- messages one by one ------------------------------------------------- */
 
 int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
 {
@@ -38,14 +38,14 @@ int rota_message_may_go(rota_exec *x, uint32_t m, bool *may)
     return x->hooks ? x->hooks->may_send(x, m, may) : MPI_SUCCESS;
 }
 
-/* ---- lanes --------------------------------------------------------------------- */
+/* ---- lanes --------------------------------------------------------------- */
 
 static rota_dir lane_dir(const lanes *k, int lane)
 {
     return lane < k->recvs ? ROTA_RECV : ROTA_SEND;
 }
 
-/* Has a message that was posted nothing to wait for? */
+/* Was message m complete as soon as it was posted? */
 static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
@@ -54,8 +54,8 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
            x->program.request[dir][m] == MPI_REQUEST_NULL;
 }
 
-/* Post the next message of the lane's direction that has bytes, if what it sends
- * is here. */
+/* Post the next message of the lane's direction that has bytes, provided that
+ * the blocks it sends are here. */
 static int refill(rota_exec *x, const rota_step *step, int lane)
 {
     const rota_phase *const phase = step->phase;
@@ -82,7 +82,7 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
     return MPI_SUCCESS;
 }
 
-/* Can MPI say which of all messages are complete? */
+/* Can MPI tell which messages are complete? */
 static bool is_by_mpi(const rota_exec *x, const rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_batches; i++)
@@ -122,7 +122,7 @@ static int first_error(const MPI_Status status[], int n)
     return MPI_ERR_OTHER;
 }
 
-/* MPI has freed the ordinary requests among n completed lanes. */
+/* Forget the ordinary requests among n completed lanes, which MPI has freed. */
 static void forget_requests(rota_exec *x, const lanes *k, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -133,8 +133,9 @@ static void forget_requests(rota_exec *x, const lanes *k, int n)
     }
 }
 
-/* Messages that tell sizes take more than one request, one after the other,
- * those within the node take none, and lanes may wait for what they send. */
+/* Test messages one by one. Those that carry sizes take several requests, one
+ * after the other; those within the node take none; lanes may wait for their
+ * blocks. */
 static int poll_each(rota_exec *x, const rota_step *step, bool *done)
 {
     const rota_phase *const phase = step->phase;
@@ -193,7 +194,7 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
                 true;
 }
 
-/* ---- making -------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static int make(rota_exec *x, rota_step *step)
 {

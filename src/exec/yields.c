@@ -1,8 +1,8 @@
 /* yields.c - see yields.h. */
 #include "exec/yields.h"
 
-/* A yield longer than LONG_NS went to a process that does not yield, or did not
- * yet; a round among a few dozen ranks takes less. */
+/* A yield that takes longer than LONG_NS went to a process that does not yield,
+ * or not yet. A round among a few dozen ranks takes less. */
 enum { LONG_NS = 500000, WELL_NS = 500000, FIRST_NS = 1000000, TIMES = 4 };
 enum { MOST_NS = 1000000000 };
 
@@ -13,7 +13,7 @@ static int64_t next_pause(int64_t last, int64_t well)
     return TIMES * last < MOST_NS ? TIMES * last : MOST_NS;
 }
 
-/* Of several that come back late from the same trial one counts. */
+/* If several ranks come back late from the same trial, only one counts. */
 static void pause_all(rota_yields *y, int64_t from_ns, int64_t to_ns,
                       int64_t well_ns)
 {

@@ -1,15 +1,15 @@
 /* check.c - prove that P schedules together are an all-to-all, or an exchange
  * among neighbours.
  *
- * All ranks are run against each other on labels: a block's label says which
- * send block of which rank it is. Every message is taken to be
- * synchronous (it completes when both sides have posted it), which is the
- * least that MPI promises. Completing more never disables anything, so one
- * greedy run decides whether the set can deadlock.
+ * All ranks are run against each other on labels; a label names a rank and one
+ * of its send blocks. Every message is synchronous (it completes when both
+ * sides have posted it), which is the least that MPI promises. Completing more
+ * never disables anything, so one greedy run decides whether the schedules can
+ * deadlock.
  *
- * Where data flow through a phase, a send is posted when the last label that it
- * waits for is there, and not before the sends ahead of it to the same rank; what
- * the phase receives is copied when it has come.
+ * In a flow phase, a send is posted when the last label that it waits for is
+ * there, but not before the earlier sends to the same rank; a copy of a block
+ * that the phase receives is made when the block has arrived.
  */
 #include "schedule/schedule.h"
 
@@ -18,15 +18,16 @@
 
 #define NOTHING UINT64_MAX /* label of a block that was never written */
 
-/* Where data flow through a phase. Lists are NULL if they do in none. */
+/* State of flow phases. The arrays are NULL if the schedule has none. */
 typedef struct stream {
     uint32_t *due;   /* [n_blocks] 1 + the flow phase that receives it, or 0 */
-    uint32_t *made;  /* likewise: that copies to it what was there before */
-    uint32_t copied; /* copies of the phase that have been made */
-    uint32_t *want;  /* [n sends] first item not known to be there, or POSTED */
+    uint32_t *made;  /* [n_blocks] 1 + the flow phase that makes it by a copy
+                        which waits for no receive, or 0 */
+    uint32_t copied; /* copies of the phase made so far */
+    uint32_t *want;  /* [n sends] first item that may be missing, or POSTED */
     uint32_t *held;  /* [P] the last scan in which a send to it had to wait */
-    uint32_t scan;   /* counts looks at what may be posted */
-    uint32_t first;  /* sends before this one are posted */
+    uint32_t scan;   /* number of the current scan over the unposted sends */
+    uint32_t first;  /* all sends before this one are posted */
 } stream;
 
 #define POSTED UINT32_MAX
@@ -35,21 +36,21 @@ typedef struct rank_state {
     const rota_sched *s;
     const size_t *bytes; /* [n_blocks], NULL if not folded */
     uint64_t *label;     /* [n_blocks] rank << 32 | send block */
-    uint64_t *wanted;    /* [n_recv] labels of what is to arrive */
+    uint64_t *wanted;    /* [n_recv] label that each receive block is to get */
     rota_block *tmp;     /* [n_places] number of the block now in each place */
     uint32_t phase;
-    uint32_t posted[ROTA_N_DIRS]; /* messages before this one are posted */
-    uint32_t open[ROTA_N_DIRS];   /* posted and not completed */
-    uint32_t *mark; /* [n_places] who touches each place in a phase */
-    bool *handed;   /* [n_blocks] shared blocks that others have written */
+    uint32_t posted[ROTA_N_DIRS]; /* all messages before this one are posted */
+    uint32_t open[ROTA_N_DIRS];   /* messages posted and not completed */
+    uint32_t *mark; /* [n_places] phase << 4 | what it does with the place */
+    bool *handed;   /* [n_blocks] shared blocks that another rank has written */
     stream flow;
-    bool entered; /* the current phase's first posts are made */
-    bool called;  /* in a native phase that all ranks have reached */
+    bool entered; /* the current phase has begun */
+    bool called;  /* all ranks have reached the current native phase */
     bool queued;
 } rank_state;
 
-/* Messages of one ordered pair, posted and not yet matched. A list per pair
- * would take P*P heads; pairs are found by hashing instead. */
+/* Messages of one ordered pair, posted and not yet matched. Pairs are found by
+ * hashing, since an array of pairs would take P * P entries. */
 typedef struct pending {
     uint64_t key; /* (src * P + dst) * 2 + dir, or NOTHING */
     uint32_t head, tail;
@@ -67,9 +68,9 @@ typedef struct checker {
     size_t table_used;
     posted_msg *node;
     uint32_t n_nodes, node_room, free_node;
-    int *queue; /* [P] ranks that may be able to go on; a ring */
+    int *queue; /* [P] ring of ranks that may be able to go on */
     int queue_head, queue_n;
-    int in_native; /* ranks waiting in the k-th native phase */
+    int in_native; /* ranks waiting in the current native phase */
 } checker;
 
 #define NO_NODE UINT32_MAX
@@ -89,8 +90,8 @@ static int fault(const rank_state *r, const char *what, rota_block b)
                      (unsigned)r->phase, (unsigned)b, what);
 }
 
-/* Places that may be taken by another block: slots of scratch and, where there
- * are temporary blocks in it, the receive buffer. */
+/* May blocks take the place of b in turn? So it is with slots of scratch and,
+ * as temporary blocks may lie in it, with the receive buffer. */
 static bool is_place(const rota_sched *s, rota_block b)
 {
     return rota_block_region(s, b) != ROTA_SRC;
@@ -130,20 +131,22 @@ static int write_label(rank_state *r, rota_block b, uint64_t label)
 
 enum { SENT = 1, RECEIVED = 2, COPIED_FROM = 4, COPIED_TO = 8 };
 
-/* Is the block received by the current phase, through which data flow? */
+/* Does the current phase, a flow phase, receive the block? */
 static bool is_due(const rank_state *r, rota_block b)
 {
     return r->s->phase[r->phase].flow && r->flow.due[b] == r->phase + 1;
 }
 
-/* Is the block a copy that the current phase makes and may send on? */
+/* Does the current phase, a flow phase, make the block by a copy that it may
+ * send on? */
 static bool is_made(const rank_state *r, rota_block b)
 {
     return r->s->phase[r->phase].flow && r->flow.made[b] == r->phase + 1;
 }
 
-/* Note that slot of block b is used, and refuse uses that collide. Marks of
- * earlier phases are told apart by the phase number in the upper bits. */
+/* Record a use of block b's place, and refuse one that clashes with another of
+ * the phase. The phase number in the upper bits tells marks of earlier phases
+ * apart. */
 static int use_slot(rank_state *r, rota_block b, uint32_t use)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -203,7 +206,7 @@ static int use_copies(rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* Receives come first, and sends last, so that what is due or made is known. */
+/* Receives first and sends last, so that sends know what is due or made. */
 static int use_slots(rank_state *r)
 {
     ROTA_TRY(use_messages(r, ROTA_RECV));
@@ -300,7 +303,7 @@ static bool pop(checker *c, uint64_t key, uint32_t *msg)
 
 /* ---- running ------------------------------------------------------------ */
 
-/* Are all blocks of message m shared, or none? */
+/* Are all blocks of message m shared, or none of them? */
 static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &s->msgs[dir];
@@ -311,9 +314,8 @@ static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
     return true;
 }
 
-/* What is handed over is copied once, by the end that does not lend the
- * temporary blocks, which may be at any time: no temporary block is handed to a
- * rank and on to another. */
+/* The rank without the shared blocks copies what is handed over, once and at
+ * any time. So a shared block that one rank wrote is not handed to a third. */
 static int hand_over(rank_state *from, uint32_t sent, rank_state *to,
                      uint32_t received)
 {
@@ -361,8 +363,8 @@ static int deliver(checker *c, int src, uint32_t sent, int dst,
             return rota_fail(MPI_ERR_INTERN,
                              "rank %d sends %zu bytes, rank %d expects %zu",
                              src, from->bytes[sb], dst, to->bytes[rb]);
-        /* Labels of what is sent were read when it was posted, and are kept:
-         * a number is written only once. */
+        /* The sender's labels were read when it posted the message. They still
+         * hold: a number is written only once. */
         ROTA_TRY(write_label(to, rb, from->label[sb]));
     }
     from->open[ROTA_SEND]--;
@@ -402,7 +404,7 @@ static int post_up_to_window(checker *c, rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* ---- data that flow through a phase --------------------------------------- */
+/* ---- flow phases --------------------------------------------------------- */
 
 static void enter_flow(rank_state *r)
 {
@@ -414,7 +416,7 @@ static void enter_flow(rank_state *r)
     r->flow.first = phase->msg[ROTA_SEND];
 }
 
-/* Has all arrived that send m is to pass on? */
+/* Are all blocks there that send m waits for? */
 static bool is_ready(rank_state *r, uint32_t m)
 {
     const rota_msgs *const l = &r->s->msgs[ROTA_SEND];
@@ -456,11 +458,11 @@ static int post_flow(checker *c, rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* ---- a rank --------------------------------------------------------------- */
+/* ---- a rank -------------------------------------------------------------- */
 
-/* What is sent must be there when the phase begins, but for what flows through:
- * else no copy or receive of the same phase may provide it, and none may destroy it
- * (see use_slot). */
+/* What a phase sends must be there when it begins, except what a flow phase
+ * receives or makes. Otherwise no receive or copy of the phase may provide a
+ * block that it sends, or destroy one (see use_slot). */
 static int read_sends(const rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -474,7 +476,7 @@ static int read_sends(const rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* Padding takes what is no larger. */
+/* Do the two sizes match? Padding may exceed the data. */
 static bool sizes_fit(const rank_state *r, const rota_copy *k)
 {
     const size_t from = r->bytes[k->from], to = r->bytes[k->to];
@@ -495,7 +497,7 @@ static int make_copy(rank_state *r, const rota_copy *k)
                : MPI_SUCCESS;
 }
 
-/* All but those of what is still to come. */
+/* Make all copies but those that wait for a receive. */
 static int make_copies(rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -507,7 +509,7 @@ static int make_copies(rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* Those of what has come. */
+/* Make the copies whose block has arrived. */
 static int copy_due(rank_state *r)
 {
     const rota_phase *const phase = &r->s->phase[r->phase];
@@ -589,7 +591,8 @@ static int advance(checker *c, rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* A message that one side has posted and the other never does, if any. */
+/* Report why the rank is stuck: a message that only one side has posted, or a
+ * collective that not all ranks call. */
 static int stuck(const checker *c, int rank)
 {
     const unsigned phase = (unsigned)c->rank[rank].phase;
@@ -634,10 +637,10 @@ static int check_end(const checker *c)
     return MPI_SUCCESS;
 }
 
-/* ---- what is wrong with one schedule by itself --------------------------- */
+/* ---- faults within one schedule ----------------------------------------- */
 
-/* One collective takes its blocks from one buffer; MPI's alltoall takes those
- * of one size, end to end. */
+/* Does block b lie where the collective can find it? A collective takes all its
+ * blocks from one buffer; MPI_Alltoall takes blocks of one size, end to end. */
 static bool lies_well(const rota_sched *s, rota_native_kind kind,
                       const rota_msg *msg, rota_block b, rota_block first)
 {
@@ -737,9 +740,9 @@ static int init_rank(rank_state *r, const rota_sched *s, const size_t *bytes)
     return rota_sched_flows(s) ? init_stream(&r->flow, s) : MPI_SUCCESS;
 }
 
-/* ---- neighbours ------------------------------------------------------------ */
+/* ---- neighbours ---------------------------------------------------------- */
 
-/* What each receive block of a rank is to be. */
+/* Fill in the labels that a rank's receive blocks are to get. */
 static int want(const rota_sched *const set[], int P, rank_state *r)
 {
     const rota_neighbors *const n = r->s->neighbors;
@@ -761,7 +764,7 @@ static int want(const rota_sched *const set[], int P, rank_state *r)
     return MPI_SUCCESS;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 static void free_checker(checker *c)
 {
@@ -816,9 +819,9 @@ int rota_sched_check(const rota_sched *const set[], int P,
 
 /* ---- messages that tell sizes ------------------------------------------- */
 
-/* May message b come after message a of the same pair in a phase? Only in list
- * order, and if none that may tell sizes is ahead of a direct one: what is
- * posted for the latter would take the former. */
+/* May message b follow message a of the same pair in a phase? Only where
+ * messages go in list order, and never a direct one behind one with sizes: the
+ * receive posted for the direct one would match the other. */
 static bool go_together(const rota_sched *s, const rota_phase *phase,
                         rota_dir dir, uint32_t a, uint32_t b)
 {

@@ -1,14 +1,15 @@
 /* place.c - where temporary blocks lie in scratch.
  *
  * Time is counted in halves of phases. A temporary block lives from the half
- * that writes it to the last half that reads it, both included, and its bytes
- * are nobody else's for so long. Halves are gone through in order: what has
- * died is taken away, and what is born goes into the first gap that it fits in.
+ * that writes it to the last half that reads it, both included; until then no
+ * other block takes its bytes. Halves are visited in order: blocks that have
+ * died are removed, and each newborn block goes into the first gap that is
+ * large enough.
  *
- * Of those born together, those that live on the longest go first. So they die
- * side by side, and gaps are few and large. Where all temporary blocks have one
- * size, gaps are of whole temporary blocks, and scratch is as large as the most
- * that are alive at once.
+ * Of the blocks born in one half, those that live longest are placed first. So
+ * blocks that die together lie side by side, and gaps are few and large. If all
+ * temporary blocks have one size, every gap is a multiple of it, and scratch is
+ * as large as the most blocks alive at once.
  */
 #include "schedule/schedule.h"
 
@@ -24,20 +25,21 @@ typedef struct placing {
     const size_t *bytes; /* [n_blocks] */
     ptrdiff_t *offset;   /* [n_blocks] */
     uint32_t n_halves, n_tmps;
-    uint32_t *born;  /* [n_tmps] half, or NEVER */
-    uint32_t *left;  /* [n_tmps] halves left when it has died */
-    uint32_t *order; /* [n_tmps] by time of birth, then by left */
+    uint32_t *born;  /* [n_tmps] first half of its life, or NEVER */
+    uint32_t *left;  /* [n_tmps] halves that remain after its death */
+    uint32_t *order; /* [n_tmps] blocks by time of birth, then by left */
     uint32_t *rest;  /* [n_tmps] for sorting */
     uint32_t *count; /* [n_halves + 1] for sorting */
-    size_t most;     /* temporary blocks that are alive at once */
+    size_t most;     /* most temporary blocks alive at once */
 
-    /* At the half at hand. */
-    uint32_t *live,
-        *next;        /* [most] temporary blocks in order of their places */
-    uint32_t *in;     /* [most] of those born, the gap */
-    gap *gap;         /* [most + 1] before each in live, and behind all */
-    uint32_t *before; /* [most + 2] born into the gaps before this one */
-    size_t *widest;   /* [2 * leaves] tree: most room in a range of gaps */
+    /* State of the current half. */
+    uint32_t *live, *next; /* [most] living blocks, by offset */
+    uint32_t *in;          /* [most] the gap that each new block went into */
+    gap *gap;         /* [most + 1] the gap before each of live, and the one
+                       * after all */
+    uint32_t *before; /* [most + 2] new blocks in the gaps before this one */
+    size_t *widest;   /* [2 * leaves] tree: the largest room in a range of
+                       * gaps */
     uint32_t n_live, leaves;
 } placing;
 
@@ -53,7 +55,7 @@ static bool needs_place(const placing *p, uint32_t tmp)
            rota_block_region(p->s, b) == ROTA_TMP;
 }
 
-/* Block b is used from one half to another. */
+/* Block b is in use from half `from` to half `to`. */
 static void use(placing *p, rota_block b, uint32_t from, uint32_t to)
 {
     const rota_block first = rota_first_tmp(p->s);
@@ -67,8 +69,8 @@ static void use(placing *p, rota_block b, uint32_t from, uint32_t to)
     *left = after < *left ? after : *left;
 }
 
-/* MPI's alltoall wants its blocks end to end. What lives throughout is placed
- * first, and in order of its numbers. */
+/* MPI_Alltoall wants its blocks end to end. Blocks that live throughout are
+ * placed first, in order of their numbers. */
 static void use_always(placing *p, uint32_t phase)
 {
     const rota_phase *const f = &p->s->phase[phase];
@@ -81,7 +83,7 @@ static void use_always(placing *p, uint32_t phase)
     }
 }
 
-/* Others write to shared blocks and read from them whenever they like. */
+/* Other ranks may read and write shared blocks at any time. */
 static void use_shared(placing *p)
 {
     const rota_block first = rota_first_tmp(p->s);
@@ -91,11 +93,10 @@ static void use_shared(placing *p)
             use(p, b, 0, p->n_halves - 1);
 }
 
-/* What a phase receives is there from its second half on, and what it sends
- * until its first, if all is packed before anything is unpacked. Otherwise, as
- * where data flow through,
- * both are in use throughout, and so is always what is copied: messages may
- * come and go while copies are made. */
+/* If a phase packs everything before it unpacks anything, what it sends is in
+ * use in its first half only, and what it receives in its second half only.
+ * Otherwise, as in a flow phase, both are in use throughout. What it copies
+ * always is: messages may come and go while copies are made. */
 static void use_phase(placing *p, uint32_t phase, bool by_datatype)
 {
     const rota_sched *const s = p->s;
@@ -131,7 +132,7 @@ static void find_lives(placing *p, bool by_datatype)
 
 /* ---- order --------------------------------------------------------------- */
 
-/* Counting sort, stable. count: [n_halves + 1]. */
+/* Stable counting sort. count: [n_keys + 1]. */
 static void sort_by(const uint32_t key[], const uint32_t in[], uint32_t n,
                     uint32_t out[], uint32_t count[], uint32_t n_keys)
 {
@@ -144,7 +145,7 @@ static void sort_by(const uint32_t key[], const uint32_t in[], uint32_t n,
         out[count[key[in[i]]]++] = in[i];
 }
 
-/* Order those that need a place. */
+/* Sort the blocks that need a place. */
 static void put_in_order(placing *p)
 {
     uint32_t n = 0;
@@ -219,7 +220,8 @@ static void find_gaps(placing *p)
         p->widest[node] = wider(p, node);
 }
 
-/* Take bytes from the first gap that has so many; returns its number. */
+/* Take bytes from the first gap that is large enough; returns the gap's
+ * number. */
 static uint32_t take(placing *p, size_t bytes, ptrdiff_t *offset)
 {
     uint32_t node = 1;
@@ -235,7 +237,7 @@ static uint32_t take(placing *p, size_t bytes, ptrdiff_t *offset)
     return g;
 }
 
-/* Those born go among the living, each behind those in its gap already. */
+/* Merge the new blocks into live: each goes behind those already in its gap. */
 static void join(placing *p, const uint32_t born[], uint32_t n)
 {
     memset(p->before, 0, ((size_t)p->n_live + 2) * sizeof *p->before);
@@ -275,7 +277,7 @@ static size_t place_all(placing *p)
 
 /* ---- all together -------------------------------------------------------- */
 
-/* Padded blocks are as large as a bound, which may be beyond all memory. */
+/* Padded blocks are as large as a bound, which may exceed all memory. */
 static bool can_be_added(const placing *p)
 {
     size_t sum = 0;

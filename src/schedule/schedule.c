@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for one more entry than *room allows; doubles. */
+/* Make room for entry n, doubling the array if it is full. */
 static int grow(void *array, uint32_t n, uint32_t *room, size_t size)
 {
     void **const p = array;
@@ -211,7 +211,8 @@ void rota_emit_send(rota_sched *s, int dst, rota_block block)
 
 /* ---- folding: each list is compacted in place --------------------------- */
 
-/* Keep messages [begin, end) that have bytes, with those blocks that have. */
+/* Keep the messages in [begin, end) that have bytes, with their blocks that
+ * have. */
 static void fold_msgs(rota_msgs *l, uint32_t begin, uint32_t end, uint32_t *n,
                       uint32_t *n_items, const size_t bytes[])
 {
@@ -289,7 +290,7 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
     return rota_block_arrives(s, b) && rota_from(s, i) == msg->peer;
 }
 
-/* No copy is of two messages. */
+/* A copy belongs to at most one message. */
 static rota_group group_of(const rota_copy *k,
                            uint32_t *const message[ROTA_N_DIRS])
 {
