@@ -329,34 +329,34 @@ static const struct option_row {
     {"--dist", "DIST,...", "distributions of block sizes (default uniform)",
      set_dists},
     {"--replay", "FOLDER",
-     "exchanges that ROTA_RECORD wrote, of as many ranks: with kind\n"
-     "                         fixed the one that moved most, else all of them",
+     "exchanges that ROTA_RECORD wrote with as many ranks; with\n"
+     "                         --kind fixed only the one that moved most",
      set_replay},
     {"--algos", "ALGO,...", "what to compare (default auto,mpi,mpi_persistent)",
      set_algos},
     {"--bound", "BOUND",
-     "known (default): plans of kind varying and exchange are told\n"
-     "                         the largest block, or none: they are not",
+     "known (default): varying plans and exchanges know the largest\n"
+     "                         block; none: they do not",
      set_bound},
     {"--mem", "MEM", "malloc (default), heap or cuda: the user's buffers",
      set_mem},
     {"--iters", "N", "timed iterations (default 200)", set_iters},
-    {"--warmup", "N", "iterations before them, not timed (default 10)",
+    {"--warmup", "N", "untimed iterations before them (default 10)",
      set_warmup},
     {"--inits", "N", "timed pairs of init and free (default 5)", set_inits},
     {"--block", "N",
-     "iterations of one algorithm before the next takes its turn;\n"
-     "                         from 2 on the first of them is not counted\n"
+     "iterations of an algorithm before the next takes its turn;\n"
+     "                         if there are several, the first is not counted\n"
      "                         (default 1, or 50 with more ranks than cores)",
      set_block},
     {"--starts", "N",
-     "exchanges of one iteration, without a barrier between them;\n"
-     "                         figures are of one of them (default 1)",
+     "exchanges per iteration, without a barrier between them;\n"
+     "                         figures are per exchange (default 1)",
      set_starts},
-    {"--seed", "N", "of sizes and of the order of algorithms (default 1)",
-     set_seed},
-    {"--time-limit", "SECONDS", "end a table early, with what was measured",
-     set_time_limit},
+    {"--seed", "N",
+     "seed for sizes and for the order of algorithms (default 1)", set_seed},
+    {"--time-limit", "SECONDS",
+     "end a table after this time, with what was measured", set_time_limit},
     {"--json", "FILE", "write one JSON object per line and result", set_json},
     {"--csv", "FILE", "write the same as comma-separated values", set_csv},
     {"--check-json", "FILE",
@@ -492,13 +492,14 @@ void options_help(FILE *out)
         fprintf(out, "  %-12s %-9s %s\n", row->name,
                 row->value != NULL ? row->value : "", row->help);
     }
-    fprintf(out, "\nALGO, a name or name:key=value:key=value. A value may be "
-                 "several, each of which\nmakes an entry: radix=2+8 or "
-                 "radix=2..8+P, where P is the number of ranks\n");
+    fprintf(out, "\nALGO is a name or name:key=value:key=value. A key may have "
+                 "several values,\neach of which makes an entry: radix=2+8 "
+                 "or radix=2..8+P, where P is the\nnumber of ranks\n");
     runners_help(out);
-    fprintf(out, "\nDIST, with S from --sizes, drawn anew in every iteration "
-                 "of --kind varying\nand exchange (matrices and FFT shapes are "
-                 "shifted along the diagonal instead)\n");
+    fprintf(out,
+            "\nDIST, with S from --sizes. With --kind varying and exchange "
+            "sizes are drawn\nanew in every iteration (matrices and FFT "
+            "shapes are shifted along the\ndiagonal instead)\n");
     for (int i = 0; dist_help[i] != NULL; i++)
         fprintf(out, "  %s\n", dist_help[i]);
 }

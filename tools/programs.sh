@@ -4,18 +4,23 @@
 #   sh tools/programs.sh FOLDER [BUILD [NAME...]]
 #
 # Builds what it finds of these in FOLDER, runs each by MPI alone and by rota-run in
-# turn, and prints a row of a Markdown table for each: medians and the least of the
-# times that the program says it took, calls made and taken by Rota, and whether the answers are
-# the same. A program that is not there is named. BUILD is where Rota is built
-# (default: build).
+# turn, and prints a row of a Markdown table for each: of the times that the program
+# says it took the median, the least and the most; of the ratios of two runs that
+# follow each other the same; calls made and taken by Rota; and whether the answers
+# are the same. A program that is not there is named. BUILD is where Rota is
+# built (default: build).
 #
 #   FOLDER/heffte    github.com/icl-utk-edu/heffte
-#   FOLDER/npb       NAS Parallel Benchmarks 3.4, the folder with IS and FT
-#   FOLDER/combblas  github.com/PASSIONLab/CombBLAS, of which psort-1.0 is built
 #   FOLDER/fftw      made by tests/dropin/build_fftw.sh
+#   FOLDER/2decomp   github.com/2decomp-fft/2decomp-fft
+#   FOLDER/npb       NAS Parallel Benchmarks 3.4, the folder with IS and FT
+#   FOLDER/petsc     gitlab.com/petsc/petsc, of which vectors and scatters are built
+#   FOLDER/combblas  github.com/PASSIONLab/CombBLAS, of which a breadth-first search
+#                    (4 ranks, or another square) and the sort of psort-1.0 are built
 #
 # Of the environment: ROUNDS (5), RANKS (2), MPIEXEC (mpiexec.mpich or mpiexec),
-# MPI_SUFFIX of compilers (.mpich where there is mpicc.mpich), LIMIT (120 s a run).
+# MPI_SUFFIX of compilers (.mpich where there is mpicc.mpich), LIMIT (120 s a run),
+# QUIETLY (a command that each run is given to, as "taskset -c 0,1").
 set -u
 
 usage()
@@ -30,13 +35,14 @@ folder=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${2:-$root/build}" && pwd) || exit 2
 [ $# -lt 2 ] && shift || shift 2
-[ $# -gt 0 ] || set -- heffte npb combblas fftw
+[ $# -gt 0 ] || set -- heffte fftw 2decomp npb petsc combblas
 
 run=$build/src/mpi/rota-run
 [ -x "$run" ] || { echo "$run is not built"; exit 2; }
 rounds=${ROUNDS:-5}
 ranks=${RANKS:-2}
 limit=${LIMIT:-120}
+quietly=${QUIETLY:-}
 if [ -z "${MPI_SUFFIX+set}" ]; then
     MPI_SUFFIX=
     ! command -v mpicc.mpich >/dev/null || MPI_SUFFIX=.mpich
@@ -50,21 +56,12 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/files" # that programs write
 failed=0
 
-# middle FILE, least FILE: of the numbers there.
-middle()
+# spread FORMAT FILE: the median of the numbers there, the least and the most.
+spread()
 {
-    sort -g "$1" | awk '{t[NR] = $1} END {
-        if (NR) printf "%.3g", (t[int((NR + 1) / 2)] + t[int(NR / 2) + 1]) / 2}'
-}
-
-least()
-{
-    sort -g "$1" | awk 'NR == 1 {printf "%.3g", $1}'
-}
-
-ratio()
-{
-    echo "$1 $2" | awk '$2 > 0 {printf "%.2f", $1 / $2}'
+    sort -g "$2" | awk -v f="$1" '{t[NR] = $1} END {
+        if (NR) printf f " (" f "-" f ")",
+            (t[int((NR + 1) / 2)] + t[int(NR / 2) + 1]) / 2, t[1], t[NR]}'
 }
 
 # calls FILE: every function with its calls made and taken.
@@ -84,7 +81,8 @@ once()
         cd "$work/files" || exit 1
         set -- "$mpiexec" -n "$ranks" "$@"
         [ "$way" = mpi ] || set -- env ROTA_STATS=1 "$run" "$@"
-        exec timeout -k 5 "$limit" "$@"
+        # shellcheck disable=SC2086 # several words
+        exec $quietly timeout -k 5 "$limit" "$@"
     ) >"$work/$way" 2>&1
     code=$?
     echo "elapsed $begin $(date +%s.%N)" |
@@ -112,10 +110,10 @@ compare()
         cmp -s "$work/mpi.answer" "$work/rota.answer" || same=no
     done
     [ "$same" = yes ] || failed=1
-    mpi=$(middle "$work/mpi.times") mpi_least=$(least "$work/mpi.times")
-    rota=$(middle "$work/rota.times") rota_least=$(least "$work/rota.times")
-    echo "| $title | $mpi, $mpi_least | $rota, $rota_least |" \
-        "$(ratio "$mpi" "$rota"), $(ratio "$mpi_least" "$rota_least") |" \
+    paste "$work/mpi.times" "$work/rota.times" |
+        awk '$2 > 0 {print $1 / $2}' >"$work/ratios"
+    echo "| $title | $ranks | $(spread %.3g "$work/mpi.times") |" \
+        "$(spread %.3g "$work/rota.times") | $(spread %.2f "$work/ratios") |" \
         "$(calls "$work/rota") | $same |"
 }
 
@@ -139,12 +137,16 @@ build_heffte()
         cmake --build build --target speed3d_c2c
 }
 
-# A transform's time; the error is that of rounding, which FFTW's plans decide.
+# A transform's time; the error is that of rounding, which FFTW's plans decide. Ranks
+# that share processors take milliseconds for what takes others microseconds.
 run_heffte()
 {
     make_of heffte build/benchmarks/speed3d_c2c build_heffte || return
-    for arguments in "64 64 64 -a2a" "64 64 64 -a2av" "64 64 64 -p2p" \
-        "32 32 32 -a2av -nruns400" "32 32 32 -a2a -nruns400"; do
+    runs=3000
+    [ "$ranks" -le "$(nproc)" ] || runs=50
+    for arguments in "32 32 32 -a2a -nruns$runs" "32 32 32 -a2av -nruns$runs" \
+        "32 32 32 -p2p -nruns$runs" "64 64 64 -a2a -nruns$((runs / 10))" \
+        "64 64 64 -a2av -nruns$((runs / 10))" "64 64 64 -a2a" "64 64 64 -a2av"; do
         # shellcheck disable=SC2086 # several words
         compare "HeFFTe \`speed3d_c2c fftw double $arguments\`, a transform" \
             '/Time per run/ {print $4}' \
@@ -169,13 +171,13 @@ BINDIR = ../bin
 RAND = randi8
 EOF
     mkdir -p bin
-    make ft CLASS=A && make is CLASS=B
+    make ft CLASS=A && make ft CLASS=B && make is CLASS=B && make is CLASS=C
 }
 
 run_npb()
 {
-    make_of npb bin/is.B.x build_npb || return
-    for program in ft.A is.B; do
+    make_of npb bin/is.C.x build_npb || return
+    for program in ft.A ft.B is.B is.C; do
         compare "NPB 3.4 \`$program.x\`" '/Time in seconds/ {print $5}' \
             '/Verification *=/ {print $3} /SUCCESSFUL/ {print "ok"}' \
             "$folder/npb/bin/$program.x"
@@ -188,13 +190,43 @@ build_psort()
         psort-1.0/driver/psort_driver.cc -o psort
 }
 
-# The whole run: on some machines psort's clock is wrong.
+# Objects of C and of C++ have the same names here.
+build_search()
+{
+    generator=graph500-1.2/generator
+    mkdir -p objects && "$cc" -O2 -w -c -D_GNU_SOURCE -Iinclude \
+        -DGRAPHGEN_DISTRIBUTED_MEMORY -I$generator/include \
+        -I$generator/include/graph500/generator src/mmio.c \
+        $generator/btrd_binomial_distribution.c $generator/graph_generator.c \
+        $generator/make_graph.c $generator/mrg_transitions.c \
+        $generator/permutation_gen.c $generator/scramble_edges.c \
+        $generator/splittable_mrg.c $generator/utils.c &&
+        mv ./*.o objects && "$cxx" -std=c++17 -O2 -w -Iinclude -Iinclude/CombBLAS \
+        -Ipsort-1.0/include -Iusort/include -I$generator/include \
+        Applications/TopDownBFS.cpp src/CommGrid.cpp src/MPIType.cpp src/MPIOp.cpp \
+        src/MemoryPool.cpp src/hash.cpp objects/*.o -o tdbfs
+}
+
+is_square()
+{
+    awk -v n="$1" 'BEGIN {exit int(sqrt(n) + 0.5) ^ 2 != n}'
+}
+
+# Whole runs: on some machines psort's clock is wrong. The search begins at other
+# places each time, so that what it checks itself has to do.
 run_combblas()
 {
-    make_of combblas psort build_psort || return
-    compare "psort of CombBLAS \`psort 4000000 u m t\`, all" \
-        '/^elapsed / {print $2}' '/sorted/' \
-        "$folder/combblas/psort" 4000000 u m t
+    make_of combblas psort build_psort &&
+        compare "psort of CombBLAS \`psort 4000000 u m t\`, all" \
+            '/^elapsed / {print $2}' '/sorted/' \
+            "$folder/combblas/psort" 4000000 u m t
+    if ! is_square "$ranks"; then
+        echo "combblas: the search takes 1, 4, 9 ... ranks"
+    elif make_of combblas tdbfs build_search; then
+        compare "CombBLAS \`tdbfs Force 14 FastGen\`, median of the searches" \
+            '/^Median time:/ {print $3}' '/^Number of vertices found|^Median nedges:/' \
+            env OMP_NUM_THREADS=1 "$folder/combblas/tdbfs" Force 14 FastGen
+    fi
 }
 
 build_fftw()
@@ -206,13 +238,60 @@ build_fftw()
 run_fftw()
 {
     make_of fftw transforms build_fftw || return
-    compare "FFTW 3.3.10, transposes of \`tests/dropin/fftw.c\`" \
+    transforms=20000
+    [ "$ranks" -le "$(nproc)" ] || transforms=200
+    compare "FFTW 3.3.10, transposes of \`tests/dropin/fftw.c\`, a transform" \
         '/transforms/ {print $5 * 1e-6}' '/transforms/ {print $1, $3}' \
-        "$folder/fftw/transforms"
+        "$folder/fftw/transforms" "$transforms"
 }
 
-echo "| program | MPI, s | drop-in, s | MPI / drop-in | calls made → taken | same answers |"
-echo "| --- | --- | --- | --- | --- | --- |"
+build_2decomp()
+{
+    cmake -S . -B build -DCMAKE_Fortran_COMPILER="$fortran" \
+        -DMPI_Fortran_COMPILER="$fortran" && cmake --build build &&
+        "$fortran" -O2 -Ibuild/include examples/fft_physical_x/fft_c2c_x.f90 \
+            build/lib/libdecomp2d.a -o build/fft_c2c_x
+}
+
+# Its own transforms, forward and back; it ends with an error if they are wrong.
+run_2decomp()
+{
+    make_of 2decomp build/fft_c2c_x build_2decomp || return
+    times=2000
+    [ "$ranks" -le "$(nproc)" ] || times=50
+    compare "2DECOMP&FFT \`fft_c2c_x 1 $ranks 48 48 48 $times\`, a transform" \
+        '/Avg time/ {print $4 + $5}' '/completed/ {print $1}' \
+        "$folder/2decomp/build/fft_c2c_x" 1 "$ranks" 48 48 48 "$times"
+}
+
+# Only what scatters need: a minute rather than ten. PETSc looks for neighbour calls that
+# are persistent, and takes them with an option.
+build_petsc()
+{
+    python3 ./configure --with-cc="$cc" --with-cxx=0 --with-fc=0 --with-debugging=0 \
+        --with-x=0 --with-pthread=0 --with-ssl=0 --with-hwloc=0 PETSC_ARCH=mpich &&
+        make -f gmakefile PETSC_DIR="$PWD" PETSC_ARCH=mpich pkgs="sys vec" \
+            mpich/lib/libpetsc.so &&
+        "$cc" -O2 -Iinclude -Impich/include "$root/tests/dropin/petsc.c" \
+            -Lmpich/lib "-Wl,-rpath,$PWD/mpich/lib" -lpetsc -lm -o scatters
+}
+
+run_petsc()
+{
+    make_of petsc scatters build_petsc || return
+    scatters=200000
+    [ "$ranks" -le "$(nproc)" ] || scatters=500
+    for type in "neighbor -sf_neighbor_persistent 1" \
+        "neighbor -sf_neighbor_persistent 0" basic; do
+        # shellcheck disable=SC2086 # several words
+        compare "PETSc, \`tests/dropin/petsc.c\` \`$scatters 512 -sf_type $type\`, a scatter" \
+            '/ scatters,/ {print $5 * 1e-6}' '/ scatters,/ {print $1, $3}' \
+            "$folder/petsc/scatters" "$scatters" 512 -sf_type $type
+    done
+}
+echo "| program | ranks | MPI, s | drop-in, s | MPI / drop-in |" \
+    "calls made → taken | same answers |"
+echo "| --- | --- | --- | --- | --- | --- | --- |"
 for name; do
     if [ -d "$folder/$name" ]; then
         "run_$name"

@@ -13,9 +13,10 @@ enum { STEP, EXCHANGE, PACK, MEASURES };
 /* ---- Who takes part ---- */
 
 /* Whether --exchange WHICH takes a way. */
-static int takes(const char *which, int on_device, const traffic_way *way)
+static int takes(const char *which, contest_kinds kinds, const traffic_way *way)
 {
-    return (way->memory == MEMORY_DEVICE) == on_device &&
+    return (way->memory == MEMORY_DEVICE) == kinds.on_device &&
+           (!way->typed || kinds.types) &&
            (strcmp(which, "all") == 0 || strcmp(which, way->name) == 0);
 }
 
@@ -27,8 +28,7 @@ static void enter(const traffic_way *way, int overlap, entrant **e, int *n)
         (*e)[(*n)++] = (entrant){.way = way, .overlapped = 1};
 }
 
-int contest_enter(const char *which, int on_device, int overlap, entrant **e,
-                  int *n)
+int contest_enter(const char *which, contest_kinds kinds, entrant **e, int *n)
 {
     int known = 0;
 
@@ -37,11 +37,11 @@ int contest_enter(const char *which, int on_device, int overlap, entrant **e,
     for (int i = 0; traffic_ways[i] != NULL; i++) {
         const traffic_way *way = traffic_ways[i];
 
-        if (!takes(which, on_device, way))
+        if (!takes(which, kinds, way))
             continue;
         known = 1;
         if (way->available)
-            enter(way, overlap, e, n);
+            enter(way, kinds.overlap, e, n);
         else
             complain("no %s: this MPI library is older than MPI 4", way->name);
     }
@@ -130,10 +130,11 @@ void contest_run(entrant e[], int n, const contest_options *o, MPI_Comm comm)
 /* ---- Table ---- */
 
 /* Starts until plans have paid, against the first entrant if that is MPI's
- * call without a plan. */
+ * call without a plan. One that is typed saves packing, too. */
 static void print_break_even(const entrant e[], int i)
 {
-    const double saved = e[0].exchange_s - e[i].exchange_s;
+    const double saved =
+        e[0].exchange_s - e[i].exchange_s + (e[i].way->typed ? e[0].pack_s : 0);
 
     if (!e[0].way->baseline)
         printf(" %12s", "-");

@@ -52,12 +52,15 @@ typedef struct {
     double starts; /* a step, on this rank */
 } entrant;
 
-/* Enter the ways that WHICH asks for, "all" those that this MPI library has, for
- * buffers on a device or for others, and with overlap those that can overlap a
- * second time. 0, or EXIT_USAGE after saying what is wrong; then there are
+/* Whom to enter: ways for buffers on a device or for others, with types also
+ * those that are typed, with overlap those that can overlap a second time. */
+typedef struct {
+    int on_device, types, overlap;
+} contest_kinds;
+
+/* Enter the ways that WHICH asks for, "all" those that this MPI library has. 0, or EXIT_USAGE after saying what is wrong; then there are
  * none. */
-int contest_enter(const char *which, int on_device, int overlap, entrant **e,
-                  int *n);
+int contest_enter(const char *which, contest_kinds kinds, entrant **e, int *n);
 
 /* Steps of all entrants, rounds times; the first round is not timed. States
  * must have been made with &e[i].cost. Collective. */

@@ -330,7 +330,7 @@ static int run(const options *o, int rank, int P)
 {
     const matrix_shape *s = &o->matrix;
     entrant *e;
-    int n, err = contest_enter(o->contest.exchange, 0, 0, &e, &n);
+    int n, err = contest_enter(o->contest.exchange, (contest_kinds){0}, &e, &n);
 
     if (err != 0)
         return err;

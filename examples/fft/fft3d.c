@@ -31,6 +31,12 @@ static const char help[] =
     "                     while the next one is computed (not with mpi, whose\n"
     "                     call returns when all is done)\n"
     "  --batches N        of a transpose with --overlap (4)\n"
+    "  --types            also with transposes from array to array, without\n"
+    "                     packing: each block is a datatype. WHICH may then\n"
+    "                     also be\n"
+    "                       mpi_types       MPI_Alltoallw\n"
+    "                       rota_types      Rota plans of datatypes\n"
+    "                       rota_types_mem  on arrays of rota_mem_alloc\n"
     "  --device cuda      the grid lies on a GPU for each rank, transforms "
     "are\n"
     "                     by cuFFT. WHICH is then\n"
@@ -56,7 +62,7 @@ typedef struct {
     const char *decompose, *device;
     contest_options contest;
     size_t ranks[2], batches;
-    int overlap, verify;
+    int overlap, types, verify;
 } options;
 
 /* ---- Command line ---- */
@@ -104,6 +110,7 @@ static int parse(int argc, char **argv, int P, options *o)
         {"--ranks", OPTION_SIZES, o->ranks, 1, INT_MAX, 2},
         {"--device", OPTION_WORD, &o->device, 0, 0, 0},
         {"--overlap", OPTION_FLAG, &o->overlap, 0, 0, 0},
+        {"--types", OPTION_FLAG, &o->types, 0, 0, 0},
         {"--batches", OPTION_NUMBER, &o->batches, 2, 1024, 1},
         CONTEST_OPTIONS(&o->contest),
         {"--verify", OPTION_FLAG, &o->verify, 0, 0, 0},
@@ -121,6 +128,8 @@ static int parse(int argc, char **argv, int P, options *o)
         err = check_size(o);
     if (err == 0 && o->device != NULL && o->overlap)
         err = usage_error("--overlap is not for --device");
+    if (err == 0 && o->device != NULL && o->types)
+        err = usage_error("--types is not for --device");
     return err;
 }
 
@@ -285,8 +294,10 @@ static void print_head(const options *o, int P)
 static int run(const options *o, int rank, int P)
 {
     entrant *e;
-    int n, err = contest_enter(o->contest.exchange, o->device != NULL,
-                               o->overlap, &e, &n);
+    const contest_kinds kinds = {.on_device = o->device != NULL,
+                                 .types = o->types,
+                                 .overlap = o->overlap};
+    int n, err = contest_enter(o->contest.exchange, kinds, &e, &n);
 
     if (err != 0)
         return err;

@@ -67,7 +67,7 @@ static void to_points(flow *f, int n)
         if (i > 0)
             reshape_wait(r);
         if (i < n)
-            reshape_start(r, 0, i);
+            reshape_start(r, 0, i, f->at_points[i]);
         if (i > 0) {
             reshape_unpack(r, 0, i - 1, f->at_points[i - 1]);
             transform_rows(f, f->at_points[i - 1], BACKWARD);

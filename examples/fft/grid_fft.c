@@ -23,6 +23,7 @@ typedef struct {
     reshape there_to[GRID_RESHAPES], back_from[GRID_RESHAPES];
     MPI_Comm row, col;        /* ranks of this row, of this column */
     double complex *array[2]; /* stages alternate between them */
+    const traffic_way *way;
     double scale;
 } grid_fft;
 
@@ -86,11 +87,12 @@ typedef struct {
     int row, col; /* of this rank */
 } maker;
 
-/* Between two distributions that differ in what is dealt out by the rows, the
- * ranks of a column exchange, else those of a row. */
-static void make_reshape(const maker *m, const distribution *from,
-                         const distribution *to, reshape *r)
+/* Between two stages that differ in what is dealt out by the rows, the ranks of a
+ * column exchange, else those of a row. */
+static void make_reshape(const maker *m, int before, int after, reshape *r)
 {
+    const distribution *from = &distributions(m->spec)[before];
+    const distribution *to = &distributions(m->spec)[after];
     const int in_column = from->by_row != to->by_row;
     const int P = in_column ? m->spec->rows : m->spec->cols;
     box *boxes = must_realloc(NULL, 2 * (size_t)P, sizeof *boxes);
@@ -100,7 +102,9 @@ static void make_reshape(const maker *m, const distribution *from,
                          .from = boxes,
                          .to = boxes + P,
                          .n_batches = m->spec->n_batches,
-                         .n_pairs = m->spec->n_batches > 1 ? 2 : 1};
+                         .n_pairs = m->spec->n_batches > 1 ? 2 : 1,
+                         .from_at = m->g->array[before % 2],
+                         .to_at = m->g->array[after % 2]};
 
     for (int q = 0; q < P; q++) {
         const int row = in_column ? q : m->row, col = in_column ? m->col : q;
@@ -158,7 +162,7 @@ static void run_stage(const grid_stage *s, double complex *from,
         reshape_pack(r, k, k % r->n_pairs, from);
         if (k > 0)
             reshape_wait(r);
-        reshape_start(r, k, k % r->n_pairs);
+        reshape_start(r, k, k % r->n_pairs, to);
         if (k > 0)
             reshape_unpack(r, k - 1, (k - 1) % r->n_pairs, to);
     }
@@ -168,7 +172,7 @@ static void run_stage(const grid_stage *s, double complex *from,
 
 /* ---- All of it ---- */
 
-static void make_stages(const maker *m)
+static void place_stages(const maker *m)
 {
     const distribution *d = distributions(m->spec);
     grid_fft *g = m->g;
@@ -176,26 +180,39 @@ static void make_stages(const maker *m)
     for (int i = 0; i < g->n_stages; i++) {
         g->has[i] = box_of(m->spec, &d[i], m->row, m->col);
         memcpy(g->order[i], d[i].order, sizeof g->order[i]);
+    }
+}
+
+static void make_stages(const maker *m)
+{
+    grid_fft *g = m->g;
+
+    for (int i = 0; i < g->n_stages; i++) {
         make_stage(m, i, FFTW_FORWARD, &g->there[i]);
         make_stage(m, i, FFTW_BACKWARD, &g->back[i]);
     }
     for (int i = 0; i + 1 < g->n_stages; i++) {
-        make_reshape(m, &d[i], &d[i + 1], &g->there_to[i]);
-        make_reshape(m, &d[i + 1], &d[i], &g->back_from[i]);
+        make_reshape(m, i, i + 1, &g->there_to[i]);
+        make_reshape(m, i + 1, i, &g->back_from[i]);
         g->there[i].next = &g->there_to[i];
         g->back[i + 1].next = &g->back_from[i];
     }
 }
 
-static void make_arrays(grid_fft *g)
+/* Datatypes say where blocks lie in them, and other ranks of the node may copy
+ * from there. */
+static void make_arrays(const maker *m, MPI_Comm comm)
 {
+    grid_fft *g = m->g;
     size_t points = 0;
 
     for (int i = 0; i < g->n_stages; i++)
         if (box_points(g->has[i]) > points)
             points = box_points(g->has[i]);
     for (int i = 0; i < 2; i++)
-        g->array[i] = must_pages(points, sizeof(double complex));
+        g->array[i] = m->way->typed
+                          ? traffic_buffer(m->way, points, comm)
+                          : must_pages(points, sizeof(double complex));
 }
 
 static void *open_grid(const grid_spec *spec, const traffic_way *way,
@@ -208,13 +225,14 @@ static void *open_grid(const grid_spec *spec, const traffic_way *way,
     MUST(MPI_Comm_rank(comm, &me));
     m.row = me / spec->cols;
     m.col = me % spec->cols;
-    *g = (grid_fft){.n_stages = grid_reshapes(spec) + 1};
+    *g = (grid_fft){.n_stages = grid_reshapes(spec) + 1, .way = way};
     g->scale =
         1 / ((double)spec->n[X] * (double)spec->n[Y] * (double)spec->n[Z]);
     MUST(MPI_Comm_split(comm, m.row, m.col, &g->row));
     MUST(MPI_Comm_split(comm, m.col, m.row, &g->col));
+    place_stages(&m);
+    make_arrays(&m, comm);
     make_stages(&m);
-    make_arrays(g);
     return g;
 }
 
@@ -271,8 +289,11 @@ static void close_grid(void *state)
         reshape_close(&g->there_to[i]);
         reshape_close(&g->back_from[i]);
     }
-    free(g->array[0]);
-    free(g->array[1]);
+    for (int i = 0; i < 2; i++)
+        if (g->way->typed)
+            traffic_buffer_free(g->way, g->array[i]);
+        else
+            free(g->array[i]);
     MUST(MPI_Comm_free(&g->row));
     MUST(MPI_Comm_free(&g->col));
 }

@@ -108,6 +108,48 @@ static size_t corner(box b, const size_t stride[3])
     return b.lo[0] * stride[0] + b.lo[1] * stride[1] + b.lo[2] * stride[2];
 }
 
+/* One element: the numbers of a box in an array, in that order of axes. */
+static MPI_Datatype box_type(box b, const int order[3], const size_t stride[3])
+{
+    const MPI_Aint at = (MPI_Aint)(corner(b, stride) * sizeof(double complex));
+    MPI_Datatype type = MPI_C_DOUBLE_COMPLEX, old = type;
+
+    for (int i = 2; i >= -1; i--) {
+        old = type;
+        if (i >= 0)
+            MUST(MPI_Type_create_hvector(
+                (int)b.n[order[i]], 1,
+                (MPI_Aint)(stride[order[i]] * sizeof(double complex)), old,
+                &type));
+        else
+            MUST(MPI_Type_create_hindexed_block(1, 1, &at, old, &type));
+        if (old != MPI_C_DOUBLE_COMPLEX)
+            MUST(MPI_Type_free(&old));
+    }
+    MUST(MPI_Type_commit(&type));
+    return type;
+}
+
+static MPI_Datatype *box_types(const reshape *r, const box boxes[],
+                               const size_t stride[3])
+{
+    MPI_Datatype *types = must_realloc(NULL, (size_t)r->P, sizeof *types);
+
+    for (int q = 0; q < r->P; q++)
+        types[q] = box_points(boxes[q]) == 0
+                       ? MPI_C_DOUBLE_COMPLEX
+                       : box_type(boxes[q], r->order, stride);
+    return types;
+}
+
+static void free_types(MPI_Datatype types[], int P)
+{
+    for (int q = 0; types != NULL && q < P; q++)
+        if (types[q] != MPI_C_DOUBLE_COMPLEX)
+            MUST(MPI_Type_free(&types[q]));
+    free(types);
+}
+
 /* ---- Lots ---- */
 
 static void lot_open(lot *l, reshape *r, const reshape_spec *spec, int me,
@@ -134,13 +176,21 @@ static void lot_open(lot *l, reshape *r, const reshape_spec *spec, int me,
                          .n_pairs = r->n_pairs};
     memcpy(l->moves.send, r->send, sizeof r->send);
     memcpy(l->moves.recv, r->recv, sizeof r->recv);
+    if (spec->way->typed) {
+        l->moves.out.types = box_types(r, l->out, r->from_stride);
+        l->moves.in.types = box_types(r, l->in, r->to_stride);
+        l->moves.send[0] = spec->from_at;
+        l->moves.recv[0] = spec->to_at;
+    }
     traffic_open(&l->moves, sent, sent + P);
     free(sent);
 }
 
-static void lot_close(lot *l)
+static void lot_close(lot *l, int P)
 {
     traffic_close(&l->moves);
+    free_types(l->moves.out.types, P);
+    free_types(l->moves.in.types, P);
     free(l->out);
     free(l->in);
 }
@@ -204,7 +254,8 @@ void reshape_open(reshape *r, const reshape_spec *spec)
     memcpy(r->order, spec->to_order, sizeof r->order);
     box_strides(spec->from[me], spec->from_order, r->from_stride);
     box_strides(spec->to[me], spec->to_order, r->to_stride);
-    make_buffers(r, spec->from[me], spec->to[me], spec->comm);
+    if (!r->way->typed)
+        make_buffers(r, spec->from[me], spec->to[me], spec->comm);
     for (int k = 0; k < r->n_batches; k++) {
         const size_t first = (size_t)k * n;
         lot *l = find_lot(r, spec, first, n);
@@ -229,6 +280,9 @@ void reshape_pack(reshape *r, int batch, int pair, const double complex *from)
     const traffic_side *out = &b->lot->moves.out;
     const double began = MPI_Wtime();
 
+    r->from = from;
+    if (r->way->typed)
+        return;
     for (int q = 0; q < r->P; q++) {
         const box block = b->lot->out[q];
         size_t packed[3];
@@ -249,6 +303,8 @@ void reshape_unpack(reshape *r, int batch, int pair, double complex *to)
     const traffic_side *in = &b->lot->moves.in;
     const double began = MPI_Wtime();
 
+    if (r->way->typed)
+        return;
     for (int q = 0; q < r->P; q++) {
         const box block = b->lot->in[q];
         size_t packed[3];
@@ -263,9 +319,15 @@ void reshape_unpack(reshape *r, int batch, int pair, double complex *to)
     r->cost->pack_s += MPI_Wtime() - began;
 }
 
-void reshape_start(reshape *r, int batch, int pair)
+void reshape_start(reshape *r, int batch, int pair, double complex *to)
 {
-    r->active = &r->batch[batch].lot->moves;
+    const reshape_batch *b = &r->batch[batch];
+
+    r->active = &b->lot->moves;
+    if (r->way->typed) {
+        r->active->send[pair] = (double complex *)r->from + b->shift_from;
+        r->active->recv[pair] = to + b->shift_to;
+    }
     traffic_start(r->active, pair);
 }
 
@@ -285,7 +347,7 @@ void reshape_run(reshape *r, const double complex *from, double complex *to)
 {
     for (int k = 0; k < r->n_batches; k++) {
         reshape_pack(r, k, 0, from);
-        reshape_start(r, k, 0);
+        reshape_start(r, k, 0, to);
         reshape_wait(r);
         reshape_unpack(r, k, 0, to);
     }
@@ -294,8 +356,8 @@ void reshape_run(reshape *r, const double complex *from, double complex *to)
 void reshape_close(reshape *r)
 {
     for (int i = 0; i < r->n_lots; i++)
-        lot_close(&r->lots[i]);
-    for (int i = 0; i < r->n_pairs; i++) {
+        lot_close(&r->lots[i], r->P);
+    for (int i = 0; i < r->n_pairs && !r->way->typed; i++) {
         traffic_buffer_free(r->way, r->send[i]);
         traffic_buffer_free(r->way, r->recv[i]);
     }

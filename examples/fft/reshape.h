@@ -5,7 +5,8 @@
  * Each rank holds a box of the array, the part that lies in a range of every
  * axis. What goes from one rank to another is where the box that the first has
  * and the box that the second is to have meet; it is packed, exchanged, and
- * unpacked in the order that is asked for. */
+ * unpacked in the order that is asked for. Where the way is typed datatypes say
+ * all that, and nothing is packed. */
 #ifndef RESHAPE_H
 #define RESHAPE_H
 
@@ -42,6 +43,7 @@ typedef struct {
     int from_order[3], to_order[3]; /* in memory, slowest axis first */
     int n_batches;
     int n_pairs; /* 2 if one batch is packed while another is under way */
+    double complex *from_at, *to_at; /* typed: the arrays, to begin with */
 } reshape_spec;
 
 typedef struct {
@@ -63,16 +65,18 @@ typedef struct {
     traffic *active;
     traffic_cost *cost;
     double complex *send[TRAFFIC_PAIRS], *recv[TRAFFIC_PAIRS];
+    const double complex *from; /* typed: array of the batch to be started */
 } reshape;
 
 /* Collective over spec->comm, which must outlive the reshape. */
 void reshape_open(reshape *r, const reshape_spec *spec);
 
 /* The steps of one batch: pack it from the array, start its exchange, wait for
- * it, unpack it. Between start and wait of one batch another can be packed to
+ * it, unpack it. to: where it will be unpacked; where the way is typed it comes
+ * there by itself, from the array, which stays as it is until then. Between start and wait of one batch another can be packed to
  * or unpacked from the other pair, and reshape_test lets the exchange move. */
 void reshape_pack(reshape *r, int batch, int pair, const double complex *from);
-void reshape_start(reshape *r, int batch, int pair);
+void reshape_start(reshape *r, int batch, int pair, double complex *to);
 void reshape_test(reshape *r);
 void reshape_wait(reshape *r);
 void reshape_unpack(reshape *r, int batch, int pair, double complex *to);

@@ -115,7 +115,8 @@ static void persistent_close(traffic *t)
 
 static void rota_open(traffic *t)
 {
-    t->plan_pair = 0;
+    t->plan_send = t->send[0];
+    t->plan_recv = t->recv[0];
     MUST(rota_alltoallv_init(t->send[0], t->out.counts, t->out.displs,
                              MPI_C_DOUBLE_COMPLEX, t->recv[0], t->in.counts,
                              t->in.displs, MPI_C_DOUBLE_COMPLEX, t->comm,
@@ -126,9 +127,10 @@ static void rota_open(traffic *t)
 
 static void rota_way_start(traffic *t, int pair)
 {
-    if (pair != t->plan_pair)
+    if (t->send[pair] != t->plan_send || t->recv[pair] != t->plan_recv)
         MUST(rota_plan_set_buffers(t->plan, t->send[pair], t->recv[pair]));
-    t->plan_pair = pair;
+    t->plan_send = t->send[pair];
+    t->plan_recv = t->recv[pair];
     MUST(rota_start(t->plan));
 }
 
@@ -147,6 +149,25 @@ static void rota_way_wait(traffic *t)
 static void rota_close(traffic *t)
 {
     MUST(rota_plan_free(&t->plan));
+}
+
+/* ---- Blocks that lie in arrays: nothing is packed ---- */
+
+static void mpi_types_start(traffic *t, int pair)
+{
+    MUST(MPI_Alltoallw(t->send[pair], t->out.counts, t->out.displs,
+                       t->out.types, t->recv[pair], t->in.counts, t->in.displs,
+                       t->in.types, t->comm));
+}
+
+static void rota_types_open(traffic *t)
+{
+    t->plan_send = t->send[0];
+    t->plan_recv = t->recv[0];
+    MUST(rota_alltoallw_init(t->send[0], t->out.counts, t->out.displs,
+                             t->out.types, t->recv[0], t->in.counts,
+                             t->in.displs, t->in.types, t->comm, MPI_INFO_NULL,
+                             &t->plan));
 }
 
 static const traffic_way mpi_way = {.name = "mpi",
@@ -187,6 +208,37 @@ static const traffic_way rota_mem_way = {
     .test = rota_way_test,
     .wait = rota_way_wait,
     .close = rota_close};
+static const traffic_way mpi_types_way = {.name = "mpi_types",
+                                          .calls = "MPI_Alltoallw",
+                                          .typed = 1,
+                                          .available = 1,
+                                          .open = mpi_open,
+                                          .start = mpi_types_start,
+                                          .test = mpi_nothing,
+                                          .wait = mpi_nothing,
+                                          .close = mpi_nothing};
+static const traffic_way rota_types_way = {.name = "rota_types",
+                                           .calls = "rota_alltoallw_init",
+                                           .typed = 1,
+                                           .available = 1,
+                                           .overlaps = 1,
+                                           .open = rota_types_open,
+                                           .start = rota_way_start,
+                                           .test = rota_way_test,
+                                           .wait = rota_way_wait,
+                                           .close = rota_close};
+static const traffic_way rota_types_mem_way = {
+    .name = "rota_types_mem",
+    .calls = "rota_alltoallw_init, rota_mem_alloc",
+    .typed = 1,
+    .available = 1,
+    .overlaps = 1,
+    .memory = MEMORY_NODE,
+    .open = rota_types_open,
+    .start = rota_way_start,
+    .test = rota_way_test,
+    .wait = rota_way_wait,
+    .close = rota_close};
 static const traffic_way naive_way = {
     .name = "mpi",
     .calls = "allocate, copy, MPI_Alltoallv, copy, free",
@@ -218,9 +270,17 @@ static const traffic_way rota_device_way = {
     .wait = rota_way_wait,
     .close = rota_close};
 
-const traffic_way *const traffic_ways[] = {
-    &mpi_way,   &persistent_way, &rota_way,        &rota_mem_way,
-    &naive_way, &kept_way,       &rota_device_way, NULL};
+const traffic_way *const traffic_ways[] = {&mpi_way,
+                                           &persistent_way,
+                                           &rota_way,
+                                           &rota_mem_way,
+                                           &mpi_types_way,
+                                           &rota_types_way,
+                                           &rota_types_mem_way,
+                                           &naive_way,
+                                           &kept_way,
+                                           &rota_device_way,
+                                           NULL};
 
 /* ---- All ways ---- */
 
@@ -233,8 +293,8 @@ static void side_make(traffic_side *side, const size_t counts[], int P)
         if (counts[q] > INT_MAX - side->total)
             die("more than %d numbers to exchange at once; use more ranks",
                 INT_MAX);
-        side->counts[q] = (int)counts[q];
-        side->displs[q] = (int)side->total;
+        side->counts[q] = side->types != NULL ? counts[q] > 0 : (int)counts[q];
+        side->displs[q] = side->types != NULL ? 0 : (int)side->total;
         side->total += counts[q];
     }
 }

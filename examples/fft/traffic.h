@@ -30,6 +30,7 @@ typedef struct {
     int baseline;  /* what a program does that keeps nothing */
     int available; /* in this MPI library */
     int overlaps;  /* start returns before the data are there */
+    int typed;     /* blocks lie where they are in arrays, as datatypes say */
     void (*open)(traffic *t);
     void (*start)(traffic *t, int pair);
     void (*test)(traffic *t);
@@ -47,9 +48,12 @@ typedef struct {
     long starts;
 } traffic_cost;
 
-/* One buffer's counts and displacements, in complex numbers. */
+/* One buffer's counts and displacements, in complex numbers. Of a way that is
+ * typed each block is one element of a datatype that has its place in the array,
+ * or nothing. */
 typedef struct {
     int *counts, *displs; /* [P] */
+    MPI_Datatype *types;  /* [P] the caller's; NULL unless typed */
     size_t total;
 } traffic_side;
 
@@ -64,7 +68,8 @@ struct traffic {
     double complex *send[TRAFFIC_PAIRS], *recv[TRAFFIC_PAIRS];
     int pair; /* under way, or -1 */
     rota_plan *plan;
-    int plan_pair; /* that the plan has the buffers of */
+    const void *plan_send; /* what the plan has */
+    void *plan_recv;
     MPI_Request request[TRAFFIC_PAIRS];
     void *host[2]; /* what is sent and received, where MPI takes it */
 };
@@ -76,8 +81,9 @@ void traffic_buffer_free(const traffic_way *way, double complex *buffer);
 
 /* Set way, cost, comm, n_pairs, send and recv before, and for buffers of a device
  * that and the stream that they are written and read in; they hold at least
- * the sums of the counts and stay the caller's. The communicator must outlive
- * the traffic. Collective. */
+ * the sums of the counts and stay the caller's. Where the way is typed set types,
+ * and send[0] and recv[0] to the arrays; these may change before each start. The
+ * communicator must outlive the traffic. Collective. */
 void traffic_open(traffic *t, const size_t sent[], const size_t received[]);
 
 /* Exchange what is in send[pair]; one at a time. */

@@ -1,6 +1,6 @@
 """Rota: plan an all-to-all once, run it thousands of times.
 
-For programs of mpi4py. A plan holds everything about a non-uniform all-to-all
+For programs that use mpi4py. A plan holds everything about a non-uniform all-to-all
 that does not change from one execution to the next::
 
     plan = rota.alltoallv_init([a, counts, displs, MPI.DOUBLE],

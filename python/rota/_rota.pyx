@@ -48,7 +48,7 @@ UNBOUNDED = ROTA_UNBOUNDED
 # ---- errors -----------------------------------------------------------------
 
 def error_class(int code):
-    """The MPI error class of a code that Rota or MPI returned.
+    """Return the MPI error class of a code that Rota or MPI returned.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def error_class(int code):
     Returns
     -------
     int
-        Such as ``MPI.ERR_COUNT``. Of Rota's codes ``MPI.Get_error_class`` may
-        not know it.
+        Such as ``MPI.ERR_COUNT``. ``MPI.Get_error_class`` may return another
+        class for Rota's codes.
     """
     cdef int found = 0
     check(rota_error_class(code, &found))
@@ -67,12 +67,12 @@ def error_class(int code):
 
 
 class Error(MPI.Exception):
-    """An error of Rota's, with the library's text.
+    """An error from Rota, with the library's text.
 
     Attributes
     ----------
     blocks : Blocks or None
-        What came, where `Exchange.wait` reports a block above the bound.
+        The blocks that arrived, if `Exchange.wait` reports one above the bound.
     """
 
     blocks = None
@@ -210,8 +210,8 @@ cdef class Plan:
     def start(self):
         """Start the plan on its current buffers.
 
-        Local; does not block. The send buffer must not be written and the
-        receive buffer not be touched until `wait`, or a `test` that is true.
+        Local; does not block. Do not write the send buffer and do not touch the
+        receive buffer until `wait`, or until `test` returns True.
 
         Raises
         ------
@@ -230,7 +230,7 @@ cdef class Plan:
         Returns
         -------
         bool
-            Whether this one is complete, and inactive.
+            Whether this plan is complete; it is then inactive.
         """
         cdef int flag = 0
         cdef int code = rota_test(self.handle, &flag)
@@ -242,7 +242,7 @@ cdef class Plan:
     def wait(self):
         """Wait until the plan is complete.
 
-        Other threads of Python run meanwhile. Returns at once on an inactive
+        Other Python threads run meanwhile. Returns at once for an inactive
         plan.
         """
         cdef int code
@@ -257,9 +257,9 @@ cdef class Plan:
         return 0
 
     def free(self):
-        """Free the plan and let go of its buffers.
+        """Free the plan and release its buffers.
 
-        Local. A plan that is freed already stays so.
+        Local. Freeing a plan again does nothing.
 
         Raises
         ------
@@ -272,15 +272,14 @@ cdef class Plan:
     def set_buffers(self, sendbuf, recvbuf):
         """Use other buffers from the next start on.
 
-        Local. Counts, displacements and datatypes stay.
+        Local. Counts, displacements and datatypes stay the same.
 
         Parameters
         ----------
         sendbuf : buffer or MPI.IN_PLACE
             ``MPI.IN_PLACE`` if the plan was made with it, and only then.
         recvbuf : buffer
-            As long as the one that the plan was made with, at least in what
-            its blocks cover.
+            Long enough for the blocks of the plan.
         """
         cdef Buffer send = as_buffer(sendbuf, False)
         cdef Buffer recv = as_buffer(recvbuf, True)
@@ -293,7 +292,7 @@ cdef class Plan:
         self.send, self.recv = send, recv
 
     def set_stream(self, stream):
-        """Let a plan with buffers on a device take its place in a stream.
+        """Order a plan whose buffers are on a device within a stream.
 
         Local. See rota_plan_set_stream(3).
 
@@ -308,7 +307,7 @@ cdef class Plan:
             ROTA_NO_STREAM if stream is None else as_stream(stream)))
 
     def describe(self):
-        """What was chosen and why, rounds, messages, bytes and memory.
+        """Return what was chosen and why, rounds, messages, bytes and memory.
 
         Returns
         -------
@@ -340,8 +339,8 @@ cdef class VaryingPlan(Plan):
         Parameters
         ----------
         sendbuf, recvbuf : buffer specification
-            As for `alltoallv_init`, with the plan's datatype, so none is
-            said. `sendbuf` may be ``MPI.IN_PLACE``, on all ranks.
+            As for `alltoallv_init`, but without a datatype, since the plan has
+            one. `sendbuf` may be ``MPI.IN_PLACE``, on all ranks.
 
         Raises
         ------
@@ -378,7 +377,7 @@ cdef class VaryingPlan(Plan):
 
 @cython.no_gc_clear
 cdef class Memory:
-    """Memory with the buffer protocol, which stays as long as it is used.
+    """Memory with the buffer protocol, kept as long as it is used.
 
     Made by `mem_alloc`; ``numpy.frombuffer`` makes arrays of it.
     """
@@ -412,7 +411,7 @@ cdef class Memory:
         Raises
         ------
         BufferError
-            Where an array or a plan still uses it.
+            If an array or a plan still uses it.
         """
         if self.exports > 0:
             raise BufferError("the memory is in use")
@@ -429,7 +428,7 @@ cdef Memory plain_memory(Py_ssize_t nbytes):
 
 
 def mem_alloc(nbytes, MPI.Comm comm, info=None):
-    """Allocate memory that the other ranks of the node reach directly.
+    """Allocate memory that the other ranks of the node can access directly.
 
     Collective over `comm`; blocks. See rota_mem_alloc(3).
 
@@ -461,7 +460,7 @@ def mem_alloc(nbytes, MPI.Comm comm, info=None):
 
 
 def empty(shape, dtype, MPI.Comm comm, info=None):
-    """An array in memory of `mem_alloc`, not initialised.
+    """Return an uninitialised array in memory of `mem_alloc`.
 
     Collective over `comm`; blocks.
 
@@ -470,7 +469,7 @@ def empty(shape, dtype, MPI.Comm comm, info=None):
     shape : int or tuple of int
         May differ among ranks.
     dtype : dtype
-        Of its elements.
+        The type of the elements.
     comm : MPI.Comm
         Intra-communicator.
     info : MPI.Info or dict, optional
@@ -491,17 +490,17 @@ def empty(shape, dtype, MPI.Comm comm, info=None):
 # ---- exchanges --------------------------------------------------------------
 
 class Blocks:
-    """What came in an exchange: a sequence with one array for each rank.
+    """The blocks received in an exchange: a sequence of one array per rank.
 
-    The arrays view the memory that blocks were received in, and keep it: they
-    stay as they are when the exchange is started again or freed.
+    The arrays are views of the memory that received the blocks, and keep it:
+    their contents stay when the exchange is started again or freed.
 
     Attributes
     ----------
     array : numpy.ndarray
-        All that came, in the order of ranks.
+        All elements received, in rank order.
     counts, displs : numpy.ndarray of int64
-        [P] How many elements came from each rank, and where they begin.
+        [P] How many elements each rank sent, and where they begin.
     """
 
     __slots__ = ("array", "counts", "displs")
@@ -513,7 +512,7 @@ class Blocks:
         return len(self.counts)
 
     def __getitem__(self, rank):
-        """The array of what came from a rank."""
+        """The array that a rank sent."""
         begin = self.displs[rank]
         return self.array[begin:begin + self.counts[rank]]
 
@@ -581,7 +580,7 @@ cdef class Exchange(Plan):
     def wait(self):
         """Wait for the exchange and collect its blocks.
 
-        Other threads of Python run meanwhile.
+        Other Python threads run meanwhile.
 
         Returns
         -------
@@ -592,9 +591,9 @@ cdef class Exchange(Plan):
         ------
         rota.Error
             ERR_REQUEST for a plan that is not active; ERR_COUNT for a block
-            above the bound: `Error.blocks` has the others; ERR_BUFFER where the
-            array of `set_buffer` is too short: the exchange stays active, for
-            another.
+            above the bound (`Error.blocks` has the others); ERR_BUFFER if the
+            array of `set_buffer` is too short (the exchange stays active; set
+            another).
         """
         cdef void *where = NULL
         cdef int code, found
@@ -662,16 +661,16 @@ cdef class Exchange(Plan):
         return memory
 
     def set_buffer(self, array):
-        """Receive in an array of the program's, from the next `wait` on.
+        """Receive into an array of the program, from the next `wait` on.
 
         Local.
 
         Parameters
         ----------
         array : numpy.ndarray, array of a device, or None
-            Of one axis, with elements of the plan's datatype. What `wait`
-            returns are slices of it, which the next exchange overwrites. None:
-            memory of the exchange's own.
+            An array of one axis, with elements of the plan's datatype. `wait`
+            then returns slices of it, which the next exchange overwrites. None:
+            use the exchange's own memory.
         """
         cdef Buffer buffer = as_buffer(array, True)
         if array is not None and len(array) * self.extent != buffer.nbytes:
@@ -692,19 +691,19 @@ cdef class Exchange(Plan):
 
 
 class SparseBlocks:
-    """What came in a sparse exchange: a sequence of pairs of a source and the
-    array that it sent, by ascending ranks.
+    """The blocks received in a sparse exchange: a sequence of pairs of a source
+    and the array that it sent, in rank order.
 
-    The arrays view the memory that blocks were received in, and keep it: they
-    stay as they are when the exchange is started again or freed.
+    The arrays are views of the memory that received the blocks, and keep it:
+    their contents stay when the exchange is started again or freed.
 
     Attributes
     ----------
     array : numpy.ndarray
-        All that came, in the order of ranks.
+        All elements received, in rank order.
     sources, counts, displs : numpy.ndarray
-        Of each block the rank that sent it, how many elements it has, and where
-        it begins.
+        For each block, the rank that sent it, how many elements it has, and
+        where it begins.
     """
 
     __slots__ = ("array", "sources", "counts", "displs")
@@ -729,7 +728,7 @@ cdef class SparseExchange(Exchange):
     """
 
     def start(self, sendbuf, dests):
-        """Start the exchange. All ranks do, also those that send nothing.
+        """Start the exchange. All ranks must, even those that send nothing.
 
         Local; does not block.
 
@@ -738,16 +737,17 @@ cdef class SparseExchange(Exchange):
         sendbuf : buffer specification
             ``[buf, counts]`` or ``[buf, (counts, displs)]``, with the plan's
             datatype and a count for each of `dests`. `buf` stays in use until
-            `wait`. None where `dests` is empty.
+            `wait`. None if `dests` is empty.
         dests : sequence of int
-            Ranks, each once, in any order. Those whose count is 0 learn of it.
+            Ranks, each once, in any order. A rank whose count is 0 receives an
+            empty block.
 
         Raises
         ------
         rota.Error
-            ERR_REQUEST for an active plan, ERR_ARG for a rank that there is not
-            or that comes twice, ERR_COUNT for a negative count, ERR_BUFFER for
-            ``MPI.IN_PLACE``.
+            ERR_REQUEST for an active plan, ERR_ARG for a rank that does not
+            exist or is listed twice, ERR_COUNT for a negative count, ERR_BUFFER
+            for ``MPI.IN_PLACE``.
         """
         cdef int code, n = len(dests)
         cdef Side out = Side()
@@ -766,18 +766,18 @@ cdef class SparseExchange(Exchange):
     def wait(self):
         """Wait for the exchange and collect its blocks.
 
-        Other threads of Python run meanwhile.
+        Other Python threads run meanwhile.
 
         Returns
         -------
         SparseBlocks
-            What came, and from whom.
+            The blocks and their sources.
 
         Raises
         ------
         rota.Error
-            ERR_REQUEST for a plan that is not active; ERR_BUFFER where the array
-            of `set_buffer` is too short: the exchange stays active, for another.
+            ERR_REQUEST for a plan that is not active; ERR_BUFFER if the array of
+            `set_buffer` is too short (the exchange stays active; set another).
         """
         cdef void *where = NULL
         cdef int code, found, n = 0
@@ -848,10 +848,10 @@ def alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
     Raises
     ------
     rota.Error
-        On all ranks alike; ERR_COUNT for counts that do not match, ERR_ARG
+        On all ranks; ERR_COUNT for counts that do not match, ERR_ARG
         for blocks that overlap and for hints, and so on.
     TypeError, ValueError
-        For a specification that is none; the other ranks raise `Error`.
+        For an invalid specification; the other ranks raise `Error`.
     """
     cdef Side out = Side(), into = Side()
     cdef Plan made = Plan()
@@ -879,7 +879,7 @@ def alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
 
 
 def alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
-    """Plan an all-to-all in which each block has a datatype of its own.
+    """Plan an all-to-all in which each block has its own datatype.
 
     Collective over `comm`; blocks. See rota_alltoallw_init(3).
 
@@ -941,7 +941,7 @@ cdef Plan finish(Plan made, int code, failed, Side out, Side into, stream):
 
 
 def alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
-    """Plan an all-to-all with one count for all pairs of ranks.
+    """Plan an all-to-all with the same count for all pairs of ranks.
 
     Collective over `comm`; blocks. See rota_alltoall_init(3).
 
@@ -1009,9 +1009,9 @@ def alltoallv_varying_init(max_block, datatype, MPI.Comm comm, info=None,
     Parameters
     ----------
     max_block : int or None
-        No block is longer than this many bytes; None: no bound.
+        No block has more than this many bytes. None: no bound.
     datatype : MPI.Datatype, dtype or str
-        Of all blocks.
+        The datatype of all blocks.
     comm : MPI.Comm
         Intra-communicator of P ranks.
     info : MPI.Info or dict, optional
@@ -1043,15 +1043,15 @@ def alltoallv_varying_init(max_block, datatype, MPI.Comm comm, info=None,
 def exchange_init(max_block, datatype, MPI.Comm comm, info=None, stream=None):
     """Plan all-to-alls whose receivers know nothing beforehand.
 
-    It takes the place of an Alltoall of the counts and an Alltoallv.
+    It replaces an Alltoall of the counts and an Alltoallv.
     Collective over `comm`; blocks. See rota_exchange_init(3).
 
     Parameters
     ----------
     max_block : int or None
-        No block is longer than this many bytes; None: no bound.
+        No block has more than this many bytes. None: no bound.
     datatype : MPI.Datatype, dtype or str
-        Of all blocks.
+        The datatype of all blocks.
     comm : MPI.Comm
         Intra-communicator of P ranks.
     info : MPI.Info or dict, optional
@@ -1162,8 +1162,7 @@ def neighbor_alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
 
 def neighbor_alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
                             stream=None):
-    """Plan an exchange among neighbours in which each block has a datatype of
-    its own.
+    """Plan an exchange among neighbours in which each block has its own datatype.
 
     Collective over `comm`; blocks. See rota_neighbor_alltoallw_init(3).
 
@@ -1339,7 +1338,7 @@ def exchange_init_sparse(datatype, MPI.Comm comm, info=None):
     Parameters
     ----------
     datatype : MPI.Datatype, dtype or str
-        Of all blocks.
+        The datatype of all blocks.
     comm : MPI.Comm
         Intra-communicator.
     info : MPI.Info or dict, optional

@@ -45,7 +45,7 @@ typedef struct rota_param {
     const char *name;
     unsigned bit;
     int least;
-    int usual; /* the default; 0: it depends on the number of ranks */
+    int usual; /* default value; 0: it depends on the ranks */
     size_t at; /* offset in rota_params */
 } rota_param;
 

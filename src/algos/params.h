@@ -1,10 +1,10 @@
-/* params.h - the parameters of algorithms, one per line: name, least value,
- * default (0: it depends on the number of ranks).
+/* params.h - the parameters of algorithms, one per line: name, least value, and
+ * default value (0: it depends on the ranks).
  *
  *   radix    up to P
- *   batch    messages in flight in each direction, or steps of a batch; usually as
- *            many as MPICH allows itself in its scattered exchange
- *   leaders  of a node, or all its ranks if they are fewer; usually the best of
+ *   batch    messages in flight in each direction, or steps of a batch; default:
+ *            as in MPICH's scattered exchange
+ *   leaders  of a node, or all its ranks if they are fewer; default: the best of
  *            1, 2 and 4 on the machines of [Peng21]
  *   pieces   messages in which a leader sends what it has for a node
  *

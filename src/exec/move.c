@@ -46,7 +46,7 @@ int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
         return MPI_SUCCESS;
     }
     if (t->layout) {
-        rota_strided_unpack(t, packed, 0, bytes, data);
+        rota_strided_unpack(t, packed, 0, bytes, false, data);
         return MPI_SUCCESS;
     }
     const size_t chunk = pack_chunk(t);
@@ -121,12 +121,14 @@ static void pack_part(const rota_type *t, const char *data, size_t begin,
 }
 
 static void unpack_part(const rota_type *t, char *data, size_t begin,
-                        size_t end, const char *packed)
+                        size_t end, bool streams, const char *packed)
 {
-    if (rota_type_is_bytes(t))
-        rota_copy_fast(data + begin, packed, end - begin);
+    if (!rota_type_is_bytes(t))
+        rota_strided_unpack(t, packed, begin, end, streams, data);
+    else if (streams)
+        rota_copy_stream(data + begin, packed, end - begin);
     else
-        rota_strided_unpack(t, packed, begin, end, data);
+        rota_copy_fast(data + begin, packed, end - begin);
 }
 
 void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
@@ -148,7 +150,7 @@ void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
 }
 
 void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,
-                              size_t end, const char *packed)
+                              size_t end, bool streams, const char *packed)
 {
     const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
     size_t at = 0;
@@ -157,7 +159,7 @@ void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,
         const size_t stop = rota_smaller(end, at + x->bytes[*i]);
         if (begin < stop) {
             unpack_part(rota_block_type(x, *i), rota_block_at(x, *i),
-                        begin - at, stop - at, packed);
+                        begin - at, stop - at, streams, packed);
             packed += stop - begin;
             begin = stop;
         }

@@ -116,21 +116,49 @@ static inline void copy_row(char *to, const char *from, size_t width)
 #if defined __x86_64__ && defined __GNUC__
 #define HAS_WIDE 1
 
-/* Rows of at least a step, the last step of each from its end. The next rows are
- * asked for: where they are apart the processor does not do so by itself. Of 64 x
- * 64 x 64 doubles, rows of 256 bytes, it takes two thirds of the time of memcpy. */
-enum { WIDE = 32, FEW_ROWS = 4 };
+/* What lies so far ahead is asked for: where rows are apart the processor does not
+ * do so by itself. Of 64 x 64 x 64 doubles, rows of 256 bytes, it takes two thirds
+ * of the time of memcpy. */
+enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 12 };
 
-__attribute__((target("avx2"))) static void
-copy_wide(const rota_loop *l, size_t width, char *to, const char *from)
+/* What is asked for while row i is read: the same place so many rows on, or in
+ * this one. After these rows others are read from next on. */
+static inline const char *ahead_of(const rota_loop *l, size_t i, size_t rows,
+                                   const char *row, const char *next)
 {
+    if (rows == 0)
+        return row + AHEAD;
+    return i + rows < l->n ? row + (ptrdiff_t)rows * l->from
+                           : next + (ptrdiff_t)(i + rows - l->n) * l->from;
+}
+
+/* What is taken from the caches of others and from memory, to be written, where
+ * that is apart as well. */
+static inline const char *claimed_of(const rota_loop *l, size_t i, size_t rows,
+                                     size_t width, const char *row)
+{
+    return l->to != (ptrdiff_t)width && i + rows < l->n
+               ? row + (ptrdiff_t)rows * l->to
+               : row;
+}
+
+/* Rows of at least a line, the last step of each from its end. */
+__attribute__((target("avx2"))) static void copy_wide(const rota_loop *l,
+                                                      size_t width, char *to,
+                                                      const char *from,
+                                                      const char *next)
+{
+    const size_t rows = AHEAD / width;
+
     for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from) {
-        const char *const ahead = from + FEW_ROWS * l->from;
+        const char *const ahead = ahead_of(l, i, rows, from, next);
+        const char *const claimed = claimed_of(l, i, rows, width, to);
         size_t at = 0;
-        for (; at + 2 * WIDE <= width; at += 2 * WIDE) {
+        for (; at + LINE <= width; at += LINE) {
             const __m256i *const f = (const void *)(from + at);
             __m256i *const t = (void *)(to + at);
             _mm_prefetch(ahead + at, _MM_HINT_T0);
+            __asm__ volatile("prefetchw %0" : : "m"(claimed[at]));
             const __m256i a = _mm256_loadu_si256(f);
             const __m256i b = _mm256_loadu_si256(f + 1);
             _mm256_storeu_si256(t, a);
@@ -145,50 +173,62 @@ copy_wide(const rota_loop *l, size_t width, char *to, const char *from)
     }
 }
 
-/* The same past the caches, to rows that are aligned and whole steps. */
-__attribute__((target("avx2"))) static void
-stream_wide(const rota_loop *l, size_t width, char *to, const char *from)
+/* The same past the caches, but for lines that a row has only a part of. */
+__attribute__((target("avx2"))) static void stream_wide(const rota_loop *l,
+                                                        size_t width, char *to,
+                                                        const char *from,
+                                                        const char *next)
 {
-    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)
-        for (size_t at = 0; at < width; at += 2 * WIDE) {
+    const size_t rows = AHEAD / width;
+
+    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from) {
+        const char *const ahead = ahead_of(l, i, rows, from, next);
+        size_t at = -(uintptr_t)to % LINE;
+        memcpy(to, from, at);
+        for (; at + LINE <= width; at += LINE) {
             const __m256i *const f = (const void *)(from + at);
             __m256i *const t = (void *)(to + at);
+            _mm_prefetch(ahead + at, _MM_HINT_T0);
             const __m256i a = _mm256_loadu_si256(f);
             const __m256i b = _mm256_loadu_si256(f + 1);
             _mm256_stream_si256(t, a);
             _mm256_stream_si256(t + 1, b);
         }
+        memcpy(to + at, from + at, width - at);
+    }
     _mm_sfence();
 }
 
-static bool is_wide(size_t width)
+static bool has_wide(void)
 {
-    return width >= 2 * WIDE && width < 2 * LONG_ROW &&
-           __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2");
 }
 
-/* Is what is written aligned? */
+/* Parts of lines cost more than is gained where there are few whole ones. */
 static bool may_stream(const rota_loop *l, size_t width, const char *to)
 {
-    return width % (2 * WIDE) == 0 && l->to % (2 * WIDE) == 0 &&
-           (uintptr_t)to % (2 * WIDE) == 0;
+    return width >= 8 * LINE || (width % LINE == 0 && l->to % LINE == 0 &&
+                                 (uintptr_t)to % LINE == 0);
 }
 #else
 #define HAS_WIDE 0
 #endif
 
-/* Rows of more than some moves. */
+/* Rows of more than some moves, after which others are read from next on. */
 static void copy_long(const rota_loop *l, size_t width, bool streams, char *to,
-                      const char *from)
+                      const char *from, const char *next)
 {
 #if HAS_WIDE
-    if (is_wide(width)) {
-        if (streams && may_stream(l, width, to))
-            stream_wide(l, width, to, from);
-        else
-            copy_wide(l, width, to, from);
+    if (width >= LINE && has_wide() && streams && may_stream(l, width, to)) {
+        stream_wide(l, width, to, from, next);
         return;
     }
+    if (width >= LINE && width < 2 * LONG_ROW && has_wide()) {
+        copy_wide(l, width, to, from, next);
+        return;
+    }
+#else
+    (void)next;
 #endif
     for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)
         if (streams && width >= LONG_ROW)
@@ -205,7 +245,7 @@ static void copy_long(const rota_loop *l, size_t width, bool streams, char *to,
         break
 
 static void copy_rows(const rota_loop *l, size_t width, bool streams, char *to,
-                      const char *from)
+                      const char *from, const char *next)
 {
     switch (width) {
         ROWS(1);
@@ -215,7 +255,7 @@ static void copy_rows(const rota_loop *l, size_t width, bool streams, char *to,
         ROWS(16);
         ROWS(32);
     default:
-        copy_long(l, width, streams, to, from);
+        copy_long(l, width, streams, to, from, next);
     }
 }
 
@@ -264,11 +304,6 @@ static void copy_tiles(const transpose *t, tile_fn *tile, char *to,
 }
 
 /* ---- copies ---------------------------------------------------------------------- */
-
-/* Copies of so many bytes are made past the caches where that is faster: 128 x 128
- * x 128 doubles and more, by two ranks, of which one row is written here and one
- * there (0.7 of the time). */
-enum { STREAMED = 1 << 22 };
 
 typedef struct plan {
     size_t width;
@@ -324,15 +359,6 @@ static void find_transpose(plan *p)
         *p = found;
 }
 
-/* Is what is read end to end, and what is written apart? */
-static bool is_scattered(const plan *p)
-{
-    const rota_loop *const rows = &p->loop[p->depth - 1];
-
-    return p->depth > 0 && rows->from == (ptrdiff_t)p->width &&
-           rows->to != rows->from && p->width < 2 * LONG_ROW;
-}
-
 /* Loops that reach farther go around the others. */
 static void order(const rota_strided *c, plan *p)
 {
@@ -347,26 +373,35 @@ static void order(const rota_strided *c, plan *p)
         bytes *= c->loop[k].n;
     }
     find_transpose(p);
-    p->streams = c->streams || (bytes >= STREAMED && is_scattered(p));
+    p->streams = c->streams || bytes >= ROTA_STREAMED;
 }
 
-static void run(const plan *p, int d, char *to, const char *from)
+/* Bytes from where a copy begins to read to where it would go on. */
+static ptrdiff_t after(const plan *p)
+{
+    return p->depth > 0 ? (ptrdiff_t)p->loop[0].n * p->loop[0].from
+                        : (ptrdiff_t)p->width;
+}
+
+/* next: where more of the same is read after this. */
+static void run(const plan *p, int d, char *to, const char *from,
+                const char *next)
 {
     if (d == p->depth && p->tile) {
         copy_tiles(&p->transpose, p->tile, to, from);
         return;
     }
     if (d == p->depth) {
-        copy_long(&(rota_loop){.n = 1}, p->width, p->streams, to, from);
+        copy_long(&(rota_loop){.n = 1}, p->width, p->streams, to, from, next);
         return;
     }
     const rota_loop *const l = &p->loop[d];
     if (d + 1 == p->depth && !p->tile) {
-        copy_rows(l, p->width, p->streams, to, from);
+        copy_rows(l, p->width, p->streams, to, from, next);
         return;
     }
-    for (size_t i = 0; i < l->n; i++)
-        run(p, d + 1, to + (ptrdiff_t)i * l->to, from + (ptrdiff_t)i * l->from);
+    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)
+        run(p, d + 1, to, from, i + 1 < l->n ? from + l->from : next);
 }
 
 void rota_strided_copy(const rota_strided *c, char *to, const char *from)
@@ -374,7 +409,8 @@ void rota_strided_copy(const rota_strided *c, char *to, const char *from)
     plan p;
 
     order(c, &p);
-    run(&p, 0, to + c->to, from + c->from);
+    from += c->from;
+    run(&p, 0, to + c->to, from, from + after(&p));
 }
 
 /* ---- packing --------------------------------------------------------------------- */
@@ -407,12 +443,13 @@ static void make_packing(packing *p, const rota_nest *nest, size_t n,
 
 static void copy_either(const packing *p, char *block, char *packed, size_t n)
 {
-    if (p->unpacks)
-        copy_row(block, packed, n);
-    else if (p->streams && n >= LONG_ROW)
-        rota_copy_stream(packed, block, n);
+    char *const to = p->unpacks ? block : packed;
+    const char *const from = p->unpacks ? packed : block;
+
+    if (p->streams && n >= LONG_ROW)
+        rota_copy_stream(to, from, n);
     else
-        copy_row(packed, block, n);
+        copy_row(to, from, n);
 }
 
 /* n whole ones of dimension d. */
@@ -520,9 +557,9 @@ void rota_strided_pack(const rota_type *type, const char *block, size_t begin,
 }
 
 void rota_strided_unpack(const rota_type *type, const char *packed,
-                         size_t begin, size_t end, char *block)
+                         size_t begin, size_t end, bool streams, char *block)
 {
-    packing p = {.unpacks = true};
+    packing p = {.unpacks = true, .streams = streams};
 
     pack(&p, type, block, begin, end, (char *)packed);
 }

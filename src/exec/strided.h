@@ -8,6 +8,10 @@
  * where either's end. */
 enum { ROTA_LOOPS = 2 * (ROTA_NEST_DEPTH + 2) };
 
+/* What a run moves is written past the caches from so many bytes on: two ranks
+ * with 128 x 128 x 128 doubles and more. */
+enum { ROTA_STREAMED = 1 << 22 };
+
 /* So many of what is within, from each to the next so many bytes on both sides. */
 typedef struct rota_loop {
     size_t n;
@@ -35,6 +39,6 @@ void rota_strided_copy(const rota_strided *c, char *to, const char *from);
 void rota_strided_pack(const rota_type *type, const char *block, size_t begin,
                        size_t end, bool streams, char *packed);
 void rota_strided_unpack(const rota_type *type, const char *packed,
-                         size_t begin, size_t end, char *block);
+                         size_t begin, size_t end, bool streams, char *block);
 
 #endif /* ROTA_STRIDED_H */

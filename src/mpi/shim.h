@@ -364,6 +364,7 @@ struct rota_mpi_usage {
     rota_mpi_verdict verdict;
     long next;                        /* at this many, ranks decide */
     long trial;                       /* at this many, it began */
+    int trials;                       /* that MPI has won */
     rota_mpi_run *run;                /* or NULL */
     rota_mpi_bin *bin[ROTA_MPI_BINS]; /* by the bytes that this rank sends, or
                                          NULL */
@@ -568,6 +569,9 @@ rota_mpi_plain_one(rota_mpi_call call, const void *sendbuf, MPI_Count sendcount,
 void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool by_rota);
 void rota_mpi_count_plan(const rota_plan *plan);
 void rota_mpi_count_start(size_t bytes);
+
+/* Seconds. */
+double rota_mpi_clock(void);
 
 /* Time in exchanges: begin gives what end is to be told. */
 double rota_mpi_time_begin(void);

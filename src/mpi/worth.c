@@ -1,11 +1,17 @@
 /* worth.c - when a plan pays: what it costs to make, and what it gives.
  *
- * Some calls go to MPI first and are timed. When the time that MPI took in them
- * is so long that Rota might have saved what a plan costs, a plan is made: so
- * at the worst as much is lost as could have been won. The first calls by Rota
- * are timed too, and if they take longer than MPI's of the same size, calls go
- * to MPI from then on. Times differ among ranks, so ranks decide together, at
- * calls that were agreed on before.
+ * Calls go to MPI first, and some are timed. A plan is made when two things hold:
+ *
+ *   It pays. Rota might have saved as much of the time that MPI took so far as
+ *   the plan costs: what is lost at the worst is what could have been won.
+ *
+ *   It cannot hurt. All that plans and trials have cost this process, with this
+ *   one, stays within a share of the time since its first exchange.
+ *
+ * The first calls by Rota are on trial: they are timed too, and if MPI was faster
+ * at the same size, calls go to MPI again. What they saved is what is expected of
+ * plans for calls of that size from then on. Times differ among ranks, so ranks
+ * decide together, at calls that were agreed on before.
  */
 #include "mpi/shim.h"
 
@@ -17,8 +23,9 @@
 enum { WARM_UP = 1 };
 
 /* Calls up to the first decision; on trial, and from one look at that to the
- * next; and to an early look, when one was timed. */
-enum { FIRST = 3, TRIAL = 12, LOOK = 3, EARLY = WARM_UP + 1 };
+ * next; to an early look, when one was timed; and trials at all, as one may have
+ * been disturbed. */
+enum { FIRST = 16, TRIAL = 12, LOOK = 3, EARLY = WARM_UP + 1, TRIALS = 3 };
 
 /* Of calls that go to MPI the first few are timed and then every SPARSE-th: to
  * look at the clock takes 50 ns a call, a small exchange 1 us. */
@@ -27,18 +34,32 @@ enum { DENSE = 4, SPARSE = 256 };
 /* No more calls than this factor from one decision to the next. */
 enum { PATIENCE = 32 };
 
-/* Rota saves a third of the time and more (rota-dropin-cost on 2 cores). */
-static const double gain = 1.0 / 3;
+/* Of the time since the first exchange, plans and trials may take this. Before a
+ * trial as much as risk calls counts as lost. */
+static const double share = 1.0 / 64, risk = 0.5;
 
 /* Slower by less than this is noise, in the end and before. */
 static const double slack = 0.02, slack_at_first = 0.25;
 
-/* Seconds that a plan takes: the first of the process, which looks at the
- * machine, the first of a group, and others. On 2 cores these, later what it
- * took in this process, to a factor of 2 a time, as single times are far off. */
+/* Of MPI's time Rota saves a third and more (rota-dropin-cost on 2 cores), but in
+ * exchanges so large that memory is the limit of both. From the first trial on,
+ * by the size of calls, what it saved. */
+enum { LARGE = 6 }; /* bin: from 2 MiB a rank */
+static const double usual_gain = 1.0 / 3, large_gain = 0.05;
+static const double least_gain = 0.02;
+static _Atomic double known_gain[ROTA_MPI_BINS]; /* 0: not known */
+
+/* A plan takes so many steps of all ranks, each as long as a barrier, and so many
+ * seconds besides: the first of the process, which looks at the machine, the first
+ * of a group, and others. Seconds are those of 2 cores, later what they were
+ * in this process, to a factor of 2 a time, as single times are far off. */
 enum { OF_PROCESS, OF_GROUP, OTHER, COSTS };
-static _Atomic double plan_cost[COSTS] = {2e-2, 1e-3, 2e-4};
+static const double steps[COSTS] = {20, 15, 6};
+static _Atomic double seconds_of_plan[COSTS] = {6e-3, 2e-3, 2e-4};
 static atomic_bool any_plan;
+
+/* Since when there are exchanges, and what plans and trials have cost. */
+static _Atomic double began = -1, spent;
 
 static bool is_by_cost(void)
 {
@@ -52,6 +73,8 @@ rota_mpi_usage *rota_mpi_usage_make(rota_mpi_call call)
 
     if (!u)
         return NULL;
+    if (began < 0)
+        began = rota_mpi_clock();
     u->call = call;
     u->next = is_by_cost() ? FIRST : after;
     return u;
@@ -153,6 +176,67 @@ static void compare(const rota_mpi_usage *u, double *spent, double *saved)
     }
 }
 
+/* The sizes that most calls by MPI had. */
+static int usual_bin(const rota_mpi_usage *u)
+{
+    int most = 0;
+
+    for (int i = 1; i < ROTA_MPI_BINS; i++)
+        if (u->bin[i] &&
+            (!u->bin[most] || u->bin[i]->n[0] > u->bin[most]->n[0]))
+            most = i;
+    return most;
+}
+
+static double gain_of(const rota_mpi_usage *u)
+{
+    const int bin = usual_bin(u);
+    const double known = known_gain[bin];
+
+    return known > 0 ? known : bin < LARGE ? usual_gain : large_gain;
+}
+
+static void learn_gain(const rota_mpi_usage *u, double gain)
+{
+    known_gain[usual_bin(u)] = gain > least_gain ? gain : least_gain;
+}
+
+/* ---- costs ------------------------------------------------------------------ */
+
+static int kind_of_plan(const rota_mpi_group *group)
+{
+    return !any_plan                          ? OF_PROCESS
+           : !rota_mpi_group_has_plans(group) ? OF_GROUP
+                                              : OTHER;
+}
+
+static void learn_cost(int kind, double seconds, double step)
+{
+    const double known = seconds_of_plan[kind];
+    const double mine = seconds - steps[kind] * step;
+
+    any_plan = true;
+    spent = spent + seconds;
+    seconds_of_plan[kind] = mine > 2 * known   ? 2 * known
+                            : mine < known / 2 ? known / 2
+                                               : mine;
+}
+
+/* Seconds that may yet be spent. */
+static double spare(void)
+{
+    return share * (rota_mpi_clock() - began) - spent;
+}
+
+/* Seconds that a step takes which all ranks begin at once. */
+static double time_step(MPI_Comm comm)
+{
+    PMPI_Barrier(comm);
+    const double begin = rota_mpi_clock();
+    PMPI_Barrier(comm);
+    return rota_mpi_clock() - begin;
+}
+
 /* ---- deciding --------------------------------------------------------------- */
 
 static void settle(rota_mpi_usage *u, rota_mpi_verdict verdict)
@@ -165,40 +249,33 @@ static void settle(rota_mpi_usage *u, rota_mpi_verdict verdict)
     }
 }
 
-static int cost_of(const rota_mpi_group *group)
+static void begin_trial(rota_mpi_usage *u)
 {
-    return !any_plan                          ? OF_PROCESS
-           : !rota_mpi_group_has_plans(group) ? OF_GROUP
-                                              : OTHER;
+    u->verdict = ROTA_MPI_TRIAL;
+    u->trial = u->next;
+    u->next += EARLY;
+    for (int i = 0; i < ROTA_MPI_BINS; i++)
+        if (u->bin[i])
+            u->bin[i]->n[1] = 0;
 }
 
-static void learn_cost(int which, double seconds)
-{
-    const double known = plan_cost[which];
-
-    any_plan = true;
-    plan_cost[which] = seconds > 2 * known   ? 2 * known
-                       : seconds < known / 2 ? known / 2
-                                             : seconds;
-}
-
+/* step is 0 where no trial is asked for. */
 static void make(rota_mpi_usage *u, rota_mpi_group *group,
-                 const rota_mpi_args *args, bool on_trial)
+                 const rota_mpi_args *args, double step)
 {
-    const int which = cost_of(group);
-    const double begin = PMPI_Wtime();
-    const int err = rota_mpi_group_make(group, u, args);
+    const int kind = kind_of_plan(group);
+    const double begin = rota_mpi_clock();
+    const int err = u->run ? MPI_SUCCESS : rota_mpi_group_make(group, u, args);
 
     if (err != MPI_SUCCESS) {
         rota_mpi_explain(args->comm, err);
         settle(u, ROTA_MPI_LEFT);
-    } else if (on_trial) {
-        learn_cost(which, PMPI_Wtime() - begin);
-        u->verdict = ROTA_MPI_TRIAL;
-        u->trial = u->next;
-        u->next += EARLY;
-    } else {
+    } else if (!is_by_cost()) {
         settle(u, ROTA_MPI_TAKEN);
+    } else {
+        if (u->trials == 0)
+            learn_cost(kind, rota_mpi_clock() - begin, step);
+        begin_trial(u);
     }
 }
 
@@ -210,57 +287,99 @@ static void postpone(rota_mpi_usage *u, double call)
     if (u->next > LONG_MAX / PATIENCE)
         settle(u, ROTA_MPI_LEFT);
     else
-        u->next = call > (double)most    ? most
-                  : call < (double)least ? least
-                                         : (long)call;
+        u->next = !(call > (double)least) ? least
+                  : call < (double)most   ? (long)call
+                                          : most;
 }
 
-/* The rank that came last to a call waited for nobody: its time is the call's. */
+/* What ranks agree on: of each the least. The rank that came last to a call
+ * waited for nobody: its time is the call's. */
+enum { ROOM, TIME, SAVING, NOT_COST, SPARE, N_TERMS };
+
+static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
+                  MPI_Comm comm, double step, double out[N_TERMS])
+{
+    const int kind = kind_of_plan(group);
+    const double time = time_of_mpi(u);
+    const double in[N_TERMS] = {
+        rota_mpi_group_has_room(group), time, time * gain_of(u),
+        u->run ? 0 : -(seconds_of_plan[kind] + steps[kind] * step), spare()};
+
+    return PMPI_Allreduce(in, out, N_TERMS, MPI_DOUBLE, MPI_MIN, comm) ==
+               MPI_SUCCESS &&
+           out[ROOM] >= 1;
+}
+
+static bool pays(const rota_mpi_usage *u, const double out[N_TERMS])
+{
+    const double cost = -out[NOT_COST];
+
+    return (double)u->next * out[SAVING] >= cost &&
+           out[SPARE] >= cost + risk * out[TIME];
+}
+
 static void consider(rota_mpi_usage *u, rota_mpi_group *group,
                      const rota_mpi_args *args)
 {
-    enum { ROOM, TIME, NOT_COST, N };
     const bool by_cost = is_by_cost();
-    double in[N] = {rota_mpi_group_has_room(group), time_of_mpi(u),
-                    -plan_cost[cost_of(group)]};
-    double out[N] = {0};
+    double step = 0, out[N_TERMS];
+    bool room = agree(u, group, args->comm, step, out);
 
-    if (PMPI_Allreduce(in, out, N, MPI_DOUBLE, MPI_MIN, args->comm) !=
-            MPI_SUCCESS ||
-        out[ROOM] < 1) {
-        settle(u, ROTA_MPI_LEFT);
-        return;
+    if (room && by_cost && pays(u, out)) {
+        step = time_step(args->comm);
+        room = agree(u, group, args->comm, step, out);
     }
-    const double enough = -out[NOT_COST] / gain;
-    if (!by_cost || (double)u->next * out[TIME] >= enough)
-        make(u, group, args, by_cost);
+    if (!room)
+        settle(u, ROTA_MPI_LEFT);
+    else if (!by_cost || pays(u, out))
+        make(u, group, args, step);
     else
-        postpone(u, enough / out[TIME]);
+        postpone(u, -out[NOT_COST] / out[SAVING]);
 }
 
-/* What may be lost, of what MPI would have taken. One call may have been
- * interrupted: it may lose what Rota would have won in all before. */
-static double may_lose(const rota_mpi_usage *u)
+/* MPI was faster: it may have been chance. The plan is there. Calls that were not
+ * timed lost as much as others. */
+static void try_later(rota_mpi_usage *u, double lost)
 {
-    const long on_trial = u->next - u->trial;
+    const double on_trial = (double)(u->next - u->trial);
 
-    return on_trial == EARLY   ? gain * (double)u->trial
-           : on_trial == TRIAL ? slack
-                               : slack_at_first;
+    if (lost > 0)
+        spent = spent + lost * on_trial / (on_trial - WARM_UP);
+    u->verdict = ROTA_MPI_OPEN;
+    postpone(u, 0);
+    if (++u->trials == TRIALS)
+        settle(u, ROTA_MPI_LEFT);
 }
 
-/* On trial: a plan that is far slower is dropped before others are lost by it. */
+/* How many seconds may be lost up to this look, of what MPI would have taken. One
+ * call says little of others. */
+static double may_lose(long on_trial, double of, double spare_of_all)
+{
+    const double most = slack_at_first * of;
+
+    return on_trial >= TRIAL                          ? slack * of
+           : on_trial <= EARLY || most > spare_of_all ? spare_of_all
+                                                      : most;
+}
+
+/* On trial: what loses too much is given up before others are lost by it. */
 static void judge(rota_mpi_usage *u, MPI_Comm comm)
 {
-    enum { SPENT, SAVED, N };
+    enum { SPENT, SAVED, SPARE_OF_ALL, N };
     const long on_trial = u->next - u->trial;
     double in[N], out[N] = {0};
 
     compare(u, &in[SPENT], &in[SAVED]);
-    if (PMPI_Allreduce(in, out, N, MPI_DOUBLE, MPI_SUM, comm) != MPI_SUCCESS ||
-        out[SAVED] < -may_lose(u) * out[SPENT])
-        settle(u, ROTA_MPI_LEFT);
-    else if (on_trial == TRIAL)
+    in[SPARE_OF_ALL] = spare();
+    const bool agreed =
+        PMPI_Allreduce(in, out, N, MPI_DOUBLE, MPI_SUM, comm) == MPI_SUCCESS;
+    const bool ends = on_trial >= TRIAL;
+    if (agreed && ends && out[SPENT] > 0)
+        learn_gain(u, out[SAVED] / out[SPENT]);
+    if (!agreed ||
+        -out[SAVED] > may_lose(on_trial, out[SPENT], out[SPARE_OF_ALL]))
+        try_later(u, -in[SAVED]);
+    else if (ends)
         settle(u, ROTA_MPI_TAKEN);
     else
         u->next = u->trial + (on_trial / LOOK + 1) * LOOK;

@@ -75,12 +75,25 @@ static void look_at(hwloc_topology_t topology)
     hwloc_bitmap_free(bound);
 }
 
+/* Only what is looked at, and without a visit of this thread to each processor:
+ * where another rank is busy on it, each takes a turn of the scheduler's. */
+static void ask_for_little(hwloc_topology_t topology)
+{
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE,
+                                   HWLOC_TYPE_FILTER_KEEP_ALL);
+#if HWLOC_API_VERSION >= 0x00020500
+    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+#endif
+}
+
 static void load(void)
 {
     hwloc_topology_t topology;
 
     if (hwloc_topology_init(&topology) < 0)
         return;
+    ask_for_little(topology);
     if (hwloc_topology_load(topology) == 0)
         look_at(topology);
     if (machine.nodeset)

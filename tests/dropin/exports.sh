@@ -1,6 +1,7 @@
 #!/bin/sh
 # exports.sh ROOT LIBRARY - librota_mpi exports the functions of its lists and
-# nothing else, and calls MPI by no name that would come back to it.
+# nothing else, and calls MPI by no name that would come back to it. The manual and
+# rota-run name every exchange.
 set -u
 export LC_ALL=C
 root=${1:?}
@@ -24,4 +25,11 @@ nm -D --undefined-only "$library" |
 comm -23 "$work/listed" "$work/exported" | sed 's/^/not exported: /'
 comm -13 "$work/listed" "$work/exported" | sed 's/^/not in a list: /'
 sed 's/^/calls, not by its PMPI name: /' "$work/called"
-cmp -s "$work/listed" "$work/exported" && [ ! -s "$work/called" ]
+sed -n 's/^ROTA_CALLS(\([A-Za-z_]*\), \([a-z_]*\),.*/MPI_\1 MPI_I\2 MPI_\1_init/p' \
+    "$root/src/mpi/list.h" | tr ' ' '\n' | while read -r name; do
+    for file in docs/dropin.md src/mpi/rota-run.in; do
+        grep -qw "$name" "$root/$file" || echo "$name: not in $file"
+    done
+done | tee "$work/unnamed"
+cmp -s "$work/listed" "$work/exported" && [ ! -s "$work/called" ] &&
+    [ ! -s "$work/unnamed" ]

@@ -48,6 +48,29 @@ case_pencil()
     right rota_mem 3 --decompose pencil --grid 7x5x6 --batches 3
 }
 
+# Transposes by datatypes alone; numbers of ranks that make no square, too.
+case_types()
+{
+    typed='mpi_types rota_types rota_types_mem'
+    for ranks in 1 2 3 4 6 9; do
+        # shellcheck disable=SC2086
+        succeeds "$ranks" --types $short --grid 7x5x6 --exchange rota_types
+        # shellcheck disable=SC2086
+        succeeds "$ranks" --types $short --grid 7x9x8 --decompose pencil \
+            --exchange rota_types_mem --overlap --batches 3
+        has 'forward, rota_types_mem, overlap: greatest error' ||
+            complain "$ran: no overlap"
+    done
+    for what in slab pencil; do
+        # shellcheck disable=SC2086
+        succeeds 2 --types $short --grid 12x10x16 --decompose "$what"
+        for way in mpi rota rota_mem $typed; do
+            has "there and back, $way: greatest error" ||
+                complain "$ran: $way"
+        done
+    done
+}
+
 # device P ARGUMENT...: there and back on a device, where there is one.
 device()
 {
@@ -96,6 +119,8 @@ case_options()
     fails '--ranks 2x2 is not 2 ranks' 2 --decompose pencil --ranks 2x2
     fails 'unknown exchange: tcp' 2 --exchange tcp
     fails '--overlap is not for --device' 2 --device cuda --overlap
+    fails '--types is not for --device' 2 --device cuda --types
+    fails 'unknown exchange: rota_types' 2 --exchange rota_types
     fails 'no --device disk: the only kind is cuda' 2 --device disk
     fails 'unknown exchange: mpi_kept' 2 --exchange mpi_kept
     succeeds 1 --help

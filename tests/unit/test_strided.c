@@ -136,7 +136,8 @@ static void check_packing(const drawn *t)
     clear();
     for (size_t i = first; i < end; i++)
         want[MIDDLE + place_of(t, i)] = a[i - first];
-    rota_strided_unpack(&t->type, (char *)a, first, end, (char *)b + MIDDLE);
+    rota_strided_unpack(&t->type, (char *)a, first, end, draw(2),
+                        (char *)b + MIDDLE);
     assert_memory_equal(b, want, ROOM);
 }
 
@@ -149,6 +150,7 @@ static void check_copy(const drawn *to, const drawn *from, size_t bytes)
     clear();
     for (size_t i = 0; i < bytes; i++)
         want[MIDDLE + place_of(to, i)] = a[MIDDLE + place_of(from, i)];
+    c.streams = draw(2);
     rota_strided_copy(&c, (char *)b + MIDDLE, (char *)a + MIDDLE);
     assert_memory_equal(b, want, ROOM);
 }
@@ -162,13 +164,14 @@ static void free_drawn(drawn *t)
 
 static void boxes(void **unused)
 {
-    static const size_t units[] = {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 100};
+    static const size_t units[] = {1,  2,  3,  4,   8,   12,   16,
+                                   24, 32, 64, 100, 600, 1000, 2100};
 
     (void)unused;
     for (state = 0; state < CASES;) {
         const uint64_t next = state + 1;
         static drawn t, other;
-        const size_t unit = units[draw(11)];
+        const size_t unit = units[draw(14)];
         size_t n[3] = {1 + draw(5), 1 + draw(4), 1 + draw(4)};
         if (draw(2) && unit < 24) { /* so that tiles are whole, and not */
             n[draw(3)] = 1 + draw(20);

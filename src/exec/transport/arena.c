@@ -20,32 +20,32 @@
 typedef struct range {
     rota_place at;
     size_t bytes;
-    struct range *next; /* by place */
+    struct range *next; /* next by place */
 } range;
 
-/* Under the lock; but once it is open, anybody may read what does not change:
- * address, where segments are, and their lengths. */
+/* Guarded by arena_lock. Once the arena is open, what never changes may be read
+ * without it: the address, where segments are, and their lengths. */
 static struct {
     bool tried;
     _Atomic bool open;
-    char why[ROTA_ERR_TEXT]; /* there is none */
+    char why[ROTA_ERR_TEXT]; /* why there is none */
     rota_arena_address address;
     int fd;
     size_t page;
     size_t bytes, backed;
     rota_peer self;
-    range *idle, *used;        /* pages */
-    range *head;               /* pages of the head, which are never free */
-    range *parts[ROTA_N_USES]; /* idle parts of pages that are in use */
-    range *taken[ROTA_N_USES]; /* parts that are not idle */
+    range *idle, *used;        /* ranges of pages */
+    range *head;               /* pages of the head, never free */
+    range *parts[ROTA_N_USES]; /* idle parts of pages in use */
+    range *taken[ROTA_N_USES]; /* parts in use */
     void (*bind)(void *memory, size_t bytes);
-    rota_peer *peers; /* met so far */
+    rota_peer *peers; /* all processes met so far */
     int n_peers;
 } arena = {.fd = -1};
 
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Segments are no shorter than this: what a process has for a few plans. */
+/* Least length of a segment: enough for a few plans of a process. */
 enum { LEAST_SEGMENT = 1 << 16 };
 
 static size_t round_up(size_t bytes, size_t unit)
@@ -53,10 +53,10 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* ---- ranges ----------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------- */
 
-/* Join a range to what follows it. Segments never touch: a place tells them
- * apart. */
+/* Join a range to the next one if they touch. Ranges of different segments
+ * never do: their places differ. */
 static void join(range *r)
 {
     range *const next = r->next;
@@ -89,7 +89,7 @@ static void put_back(range **list, range *r)
         join(before);
 }
 
-/* Cut bytes from the first range that has them, or return NULL. */
+/* Cut bytes from the first range that is large enough, or return NULL. */
 static range *cut(range **list, size_t bytes)
 {
     while (*list && (*list)->bytes < bytes)
@@ -110,7 +110,7 @@ static range *cut(range **list, size_t bytes)
     return part;
 }
 
-/* Take the range that begins there out of a list, or return NULL. */
+/* Remove the range that begins at `at` from a list, or return NULL. */
 static range *take_out(range **list, rota_place at)
 {
     while (*list && (*list)->at != at)
@@ -121,10 +121,10 @@ static range *take_out(range **list, rota_place at)
     return r;
 }
 
-/* ---- segments --------------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------ */
 
-/* Back memory piece by piece: a signal interrupts the call, which then begins
- * anew. */
+/* Back memory piece by piece, because a signal interrupts the call, which then
+ * starts again. */
 static bool back(size_t at, size_t bytes)
 {
     enum { PIECE = 1 << 20 };
@@ -156,7 +156,8 @@ static void discard(const range *r)
     arena.backed -= r->bytes;
 }
 
-/* A file that grows beyond the limit on files ends the process. */
+/* May the file grow? Beyond the limit on file sizes, a signal would end the
+ * process. */
 static bool may_grow(size_t bytes)
 {
     struct rlimit limit;
@@ -167,7 +168,7 @@ static bool may_grow(size_t bytes)
            arena.bytes + bytes <= limit.rlim_cur;
 }
 
-/* Make the file longer and map what is new. */
+/* Extend the file and map the new part. */
 static char *extend(size_t bytes)
 {
     if (!may_grow(bytes) ||
@@ -182,7 +183,7 @@ static char *extend(size_t bytes)
     return base;
 }
 
-/* A segment of so many bytes, all idle. */
+/* Add a segment, all of it idle. */
 static bool add_segment(size_t bytes)
 {
     rota_peer *const self = &arena.self;
@@ -216,7 +217,7 @@ static bool add_segment(size_t bytes)
     return true;
 }
 
-/* More at once than is asked for, where the system allows it. */
+/* Add more than is asked for, if the system allows it. */
 static bool grow(size_t bytes)
 {
     const size_t half = round_up(arena.bytes / 2, arena.page);
@@ -225,7 +226,7 @@ static bool grow(size_t bytes)
     return (bytes < more && add_segment(more)) || add_segment(bytes);
 }
 
-/* Pages from idle ones, backed; NULL if there are none. */
+/* Take idle pages and back them; NULL if there are none. */
 static range *take_pages(size_t bytes)
 {
     range *r = cut(&arena.idle, bytes);
@@ -237,12 +238,12 @@ static range *take_pages(size_t bytes)
     arena.backed += r->bytes;
     if (back(file_offset(r->at), r->bytes))
         return r;
-    discard(r); /* what of it is backed */
+    discard(r); /* give back the part that was backed */
     put_back(&arena.idle, r);
     return NULL;
 }
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static int refuse(const char *what)
 {
@@ -279,7 +280,7 @@ static int make(void)
     self->pid = getpid();
     self->fd = arena.fd;
     self->cookie = self->head->cookie = make_cookie();
-    arena.n_peers = 1; /* slot 0 is its own */
+    arena.n_peers = 1; /* slot 0 is this process's own */
     arena.address =
         (rota_arena_address){.cookie = self->cookie,
                              .bytes = arena.bytes,
@@ -331,7 +332,7 @@ void rota_arena_bind(void (*bind)(void *memory, size_t bytes))
     pthread_mutex_unlock(&arena_lock);
 }
 
-/* ---- allocating --------------------------------------------------------------- */
+/* ---- allocating ---------------------------------------------------------- */
 
 void *rota_arena_alloc(size_t bytes)
 {
@@ -359,7 +360,7 @@ static bool find(const void *p, size_t bytes, rota_place *at)
     return false;
 }
 
-/* Segments are added, never changed. */
+/* Needs no lock: segments are added, never changed. */
 bool rota_arena_find(const void *p, size_t bytes, rota_place *at)
 {
     return is_open() && find(p, bytes, at);
@@ -381,7 +382,7 @@ bool rota_arena_free(void *memory)
     return r != NULL;
 }
 
-/* An idle range, if there is anything in it. */
+/* Put back an idle range, or free it if it is empty. */
 static void put_part(rota_use use, range *r)
 {
     if (r->bytes > 0)
@@ -390,7 +391,8 @@ static void put_part(rota_use use, range *r)
         free(r);
 }
 
-/* More of them than are asked for, but not so many that they go unused. */
+/* Cut a part from pages in use. If more pages are needed, take somewhat more
+ * than is asked for. */
 static range *cut_part(rota_use use, size_t bytes)
 {
     enum { LEAST = 1 << 14 };
@@ -420,8 +422,8 @@ void *rota_arena_take(rota_use use, size_t bytes, rota_place *at)
     return r ? rota_peer_at(&arena.self, *at) : NULL;
 }
 
-/* Give back whole pages of idle entries, when there are many: a plan of many ranks
- * may have had them. Counters stay. */
+/* Give back whole pages of idle entries if there are many, as after a plan of
+ * many ranks. Counters stay. */
 static void trim(rota_use use)
 {
     enum { LEAST = 1 << 16 };
@@ -472,17 +474,17 @@ size_t rota_arena_bytes(size_t *backed)
     return bytes;
 }
 
-/* A process that is killed does not come here, nor is a child that was forked the
- * arena's. */
+/* Runs when the process ends normally, not when it is killed. A forked child
+ * does not own the arena. */
 __attribute__((destructor)) static void note_end(void)
 {
     if (rota_arena_own() && getpid() == arena.self.pid)
         atomic_store(&arena.self.head->ended, true);
 }
 
-/* ---- those of others -------------------------------------------------------- */
+/* ---- those of others ----------------------------------------------------- */
 
-/* Its file, which /proc knows under a path of that process. */
+/* Open the peer's arena file, by its path in /proc. */
 static int open_file(const rota_peer *peer, size_t bytes)
 {
     char path[64];
@@ -530,13 +532,13 @@ static void unmap_all(rota_peer *peer)
     while (peer->n_segments > 0) {
         const int i = --peer->n_segments;
         const size_t bytes = (size_t)peer->head->segment[i].bytes;
-        munmap(peer->segment[i], bytes); /* the head last */
+        munmap(peer->segment[i], bytes); /* the head goes last */
     }
     peer->head = NULL;
 }
 
-/* The length of the first segment is told by the address, those of others by
- * it. */
+/* The address has the length of the first segment; that segment has those of
+ * the others. */
 static int map_head(rota_peer *peer, const rota_arena_address *address)
 {
     peer->pid = address->pid;
@@ -589,11 +591,11 @@ bool rota_arena_update(rota_peer *peer)
     pthread_mutex_lock(&arena_lock);
     const bool good = update(peer);
     pthread_mutex_unlock(&arena_lock);
-    rota_fail_clear(); /* it is no failure of the call */
+    rota_fail_clear(); /* not an error of the caller's */
     return good;
 }
 
-/* A process that was met before keeps its slot. */
+/* Find a process, or enter it. One that was met before keeps its slot. */
 static int meet(uint64_t cookie, rota_peer **peer)
 {
     *peer = arena.peers;
@@ -655,8 +657,8 @@ void rota_arena_drop(rota_peer *peer)
     pthread_mutex_unlock(&arena_lock);
 }
 
-/* By a descriptor, that of a process that nobody has waited for yet can be read.
- * Where the system has none, only who has left no trace is gone. */
+/* With a pidfd, a dead process that nobody has waited for counts as gone. On
+ * systems without pidfds, it is gone only when it has left no trace. */
 bool rota_peer_is_gone(const rota_peer *peer)
 {
     const int fd = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);

@@ -1,6 +1,8 @@
-/* channel.h - what the files of the transport between ranks of a node share: the
- * messages of a plan and the queues that carry them. channels.c makes them,
- * lines_send.c and lines_recv.c move what is in them, lines.c is the transport.
+/* channel.h - what the files of the transport within a node share: the messages
+ * of a plan and the queues that carry them.
+ *
+ * channels.c makes them, lines_send.c and lines_recv.c move messages, lines.c
+ * is the transport.
  */
 #ifndef ROTA_CHANNEL_H
 #define ROTA_CHANNEL_H
@@ -10,72 +12,69 @@
 #include "exec/transport/loan.h"
 #include "exec/transport/pool.h"
 
-/* Bytes of the longest entry. */
+/* Most bytes of an entry. */
 enum { ROTA_LONG_ENTRY = 1 << 13 };
 
-/* The messages between this rank and another one of its node. */
+/* The messages between this rank and a peer on its node. */
 typedef struct rota_channel {
     rota_line line[ROTA_N_DIRS];    /* in: this rank's; out: the peer's */
     uint32_t turn[ROTA_N_DIRS];     /* messages complete in this run */
-    uint32_t messages[ROTA_N_DIRS]; /* of the schedule */
-    bool paired; /* one message each way a run: each proves the other taken */
-    bool lends
-        [ROTA_N_DIRS]; /* messages are handed over by this rank's temporary blocks */
-    bool touched;      /* something was written or taken since the last flush */
-    bool
-        flagged; /* its interest flag was set, and may have been cleared by it */
-    bool typed;  /* elements are sent, by way of pieces */
-    bool
-        awaited; /* between rota_lines_count and rota_lines_await: will be set */
-    rota_doorbell *bell;                 /* of the peer's process */
-    rota_interest *interest;             /* of the peer in this process */
-    rota_piece piece[ROTA_LINE_ENTRIES]; /* by entry */
-    const rota_near *near;               /* the communicator's */
+    uint32_t messages[ROTA_N_DIRS]; /* number of messages in the schedule */
+    bool paired; /* one message each way: each proves the other was taken */
+    /* This rank's shared blocks have messages handed over. */
+    bool lends[ROTA_N_DIRS];
+    bool touched; /* written or taken from since the last flush */
+    bool flagged; /* its interest flag was set; the peer may have cleared it */
+    bool typed;   /* elements are sent, in pieces of the pool */
+    bool awaited; /* rota_lines_await will set the interest flag */
+    rota_doorbell *bell;                 /* the peer's doorbell */
+    rota_interest *interest;             /* its interest in this process */
+    rota_piece piece[ROTA_LINE_ENTRIES]; /* piece of each entry */
+    const rota_near *near;               /* the communicator's, of the peer */
     rota_peer *peer;
-    int position, rank;       /* of the peer in the node, in all */
+    int position, rank;       /* the peer's position in the node; its rank */
     size_t room[ROTA_N_DIRS]; /* bytes of the longest message */
 } rota_channel;
 
-/* A message. */
+/* The state of a message. */
 typedef struct rota_line_op {
-    rota_channel *with;  /* NULL: it goes by MPI */
-    char *body;          /* of what is sent or received */
-    size_t bytes, moved; /* in all, so far: 0 when a run is over */
-    uint32_t order;      /* among the messages of the pair and direction */
-    uint16_t attempts;   /* to find a piece */
-    bool
-        in_entry; /* sent, plain: it fits its entry and is not better copied from
-                      where it lies */
-    bool foreign;     /* received: not of the expected length */
-    bool done;        /* sent one by one: complete before it was asked for */
-    bool unpacked;    /* sent: there was no memory to gather it in */
-    const char *head; /* sent first, head_bytes of it, and then body */
+    rota_channel *with;  /* NULL: MPI carries it */
+    char *body;          /* where its data are, or go to */
+    size_t bytes, moved; /* in all; so far in this run (0 between runs) */
+    uint32_t order;      /* its turn among those of the pair and direction */
+    uint16_t attempts;   /* failed attempts to get a piece */
+    bool in_entry; /* send, plain: fits an entry, and reading it in place would
+                      be no better */
+    bool foreign;  /* receive: its length is not the expected one */
+    bool done;     /* send, one by one: complete before it was tested */
+    bool unpacked; /* send: memory to gather it was missing */
+    const char *head; /* send: header of head_bytes bytes, sent before body */
     size_t head_bytes;
-    char *rest;     /* received: where a message goes that could not be read */
-    uint64_t entry; /* sent: not 0: complete when this one is taken */
-    char *own;      /* staging of elements, where counts vary */
+    char *rest;     /* receive: where an unreadable message goes on */
+    uint64_t entry; /* send: if not 0, complete when this entry is taken */
+    char *own;      /* staging memory for elements, where counts vary */
     size_t own_room;
-    rota_loan *hand;   /* NULL: it is not handed over */
-    bool told;         /* sent: the receiver knows the layout of its block */
-    rota_type *source; /* received: what was told of it, or NULL */
+    rota_loan *hand;   /* NULL: not handed over */
+    bool told;         /* send: the receiver knows the layout of its block */
+    rota_type *source; /* receive: the layout the sender told, or NULL */
 } rota_line_op;
 
 struct rota_lines {
     rota_reach reach;
-    rota_channel *channel; /* [n] of the ranks that it has messages with */
+    rota_channel *channel; /* [n] one for each rank with messages */
     int n;
     rota_line_op *op[ROTA_N_DIRS]; /* [n messages] */
-    rota_channel **touched;        /* [n] */
+    rota_channel **touched;        /* [n_touched] touched channels */
     int n_touched;
-    bool hurry;   /* this process is about to sleep: none waits for a piece */
-    size_t piece; /* bytes of the longest */
-    void *told;   /* in the arena: layouts of blocks to others, or NULL */
+    bool hurry;   /* about to sleep: do not wait for pieces */
+    size_t piece; /* bytes of the longest piece to use */
+    void *told;   /* layouts of blocks for others, in the arena; or NULL */
     void *memory[ROTA_N_USES];             /* of all queues, in the arena */
-    size_t bytes[ROTA_N_USES], long_bytes; /* of that */
-    char *tables;               /* for others, if scratch is lent to them */
-    _Atomic uint64_t *finished; /* likewise: runs */
-    void *lent;                 /* scratch, when the plan is freed */
-    struct rota_lines *next;    /* of those whose readers have not finished */
+    size_t bytes[ROTA_N_USES], long_bytes; /* bytes of that */
+    char *tables;               /* tables for others, if scratch is lent */
+    _Atomic uint64_t *finished; /* if so: runs finished */
+    void *lent;                 /* scratch to free, once the plan is freed */
+    struct rota_lines *next;    /* next in the list of deferred frees */
 };
 
 static inline rota_block rota_lines_block(const rota_exec *x, rota_dir dir,
@@ -90,8 +89,8 @@ static inline const rota_type *rota_lines_type(const rota_exec *x, rota_dir dir,
     return rota_block_type(x, rota_lines_block(x, dir, m));
 }
 
-/* Something was written or taken: whoever waits for it is woken by the next
- * rota_lines_flush. */
+/* Note that an entry was written or taken. The next rota_lines_flush wakes a
+ * peer that waits for it. */
 static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
 {
     if (c->touched)
@@ -100,7 +99,8 @@ static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
     x->lines->touched[x->lines->n_touched++] = c;
 }
 
-/* The next message of the direction may go, or the next run begin. */
+/* Let the next message of the direction go or, after the last, the next run
+ * begin. */
 static inline void rota_channel_end_turn(rota_channel *c, rota_dir dir)
 {
     if (++c->turn[dir] == c->messages[dir])
@@ -120,55 +120,55 @@ static inline bool rota_channel_is_read(rota_channel *c)
     return !out->entries || rota_line_taken(out, out->next);
 }
 
-/* Those that are open: all of them, until one is complete. */
+/* The open messages of a batch: all of them, until one is complete. */
 static inline const uint32_t *rota_batch_open(const rota_batch *b)
 {
     return b->n_open == b->n ? b->message : b->open;
 }
 
-/* ---- channels.c --------------------------------------------------------------- */
+/* ---- channels.c ---------------------------------------------------------- */
 
-/* Do the queues carry message m, and is it handed over? As rota_transport. */
+/* Do the queues carry message m? Is it handed over? As in rota_transport. */
 bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m);
 bool rota_lines_hand(const rota_exec *x, rota_dir dir, uint32_t m);
 
-/* Keep what the others have told of their blocks. */
+/* Read the layouts that the others have told. */
 int rota_lines_hear(rota_exec *x);
 
-/* Are the message's blocks elements of a datatype, or apart from each other? Where
- * counts vary, buffers do, too. */
+/* Must the message be gathered: elements of a datatype, or blocks that are not
+ * end to end? Where counts vary, buffers vary, too. */
 bool rota_lines_is_gathered(const rota_exec *x, rota_dir dir, uint32_t m);
 
 /* Memory to gather a message in. */
 int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
                      char **memory);
 
-/* The one block of the message, where it lies in this run. */
+/* Set body and bytes of a message of one block for this run. */
 void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m);
 
-/* What is lent to others, which read it later than this rank frees the plan, is
- * left; all that was sent to it has been taken. */
+/* Free the queues. Memory that others may read after this rank has freed the
+ * plan is freed later. Everything sent to this rank has been taken. */
 void rota_lines_release(rota_exec *x);
 
-/* ---- lines_send.c ------------------------------------------------------------- */
+/* ---- lines_send.c -------------------------------------------------------- */
 
-/* Post one send of any kind, and go on with it. */
+/* Post a send of any kind, and advance it. */
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done);
 
-/* As rota_batch: of any kind, and of plain bytes. */
+/* For rota_batch: sends of any kind, and of plain bytes. */
 int rota_lines_begin_sends(rota_exec *x, rota_batch *b);
 int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b);
 
-/* ---- lines_recv.c ------------------------------------------------------------- */
+/* ---- lines_recv.c -------------------------------------------------------- */
 
-/* Likewise of what is received. */
+/* The same for receives. */
 int rota_lines_begin_recv(rota_exec *x, uint32_t m);
 int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_begin_recvs(rota_exec *x, rota_batch *b);
 
-/* Receives of plain bytes: only those are looked at further for which something
- * has come. */
+/* Advance receives of plain bytes: look further only at those with a full
+ * entry. */
 int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b);
 
 #endif /* ROTA_CHANNEL_H */

@@ -1,4 +1,4 @@
-/* channels.c - making the queues of a plan, and freeing them: channel.h. */
+/* channels.c - makes and frees the queues of a plan: see channel.h. */
 #include "exec/lock.h"
 #include "exec/move.h"
 #include "exec/program.h"
@@ -9,17 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries are longer than a line, so that messages fit them, on nodes of at most
- * FEW_RANKS, up to ROTA_LONG_ENTRY bytes each and LONG_ENTRIES of a process for all
- * its plans: a message that is found by one look is 10 to 15 % faster than one
- * whose piece is found by its entry (512 B to 4 KiB, P = 2, rota-bench --starts
- * 20). */
+/* On nodes of at most FEW_RANKS, entries are as long as the messages, up to
+ * ROTA_LONG_ENTRY bytes each, and up to LONG_ENTRIES bytes for all plans of a
+ * process. A message in its entry is 10 to 15 % faster than one in a piece that
+ * the entry names (512 B to 4 KiB, P = 2, rota-bench --starts 20). */
 enum { FEW_RANKS = 16, LONG_ENTRIES = 1 << 20 };
 
-/* Of long entries of all plans of the process. */
+/* Bytes of long entries in all plans of the process. */
 static _Atomic size_t long_entries;
 
-/* ---- messages ----------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 bool rota_lines_is_gathered(const rota_exec *x, rota_dir dir, uint32_t m)
 {
@@ -61,7 +60,7 @@ void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m)
     op->body = rota_block_at(x, l->item[l->msg[m].first]);
 }
 
-/* ---- memory that others may still read ------------------------------------------ */
+/* ---- memory that others may still read ----------------------------------- */
 
 static void put_memory(struct rota_lines *lines)
 {
@@ -71,13 +70,13 @@ static void put_memory(struct rota_lines *lines)
     lines->told = NULL;
     for (int use = 0; use < ROTA_N_USES; use++)
         rota_arena_put((rota_use)use, lines->memory[use]);
-    if (lines->memory[ROTA_COUNTERS]) /* the last that was taken */
+    if (lines->memory[ROTA_COUNTERS]) /* allocated last */
         atomic_fetch_sub(&long_entries, lines->long_bytes);
     memset(lines->memory, 0, sizeof lines->memory);
     memset(lines->bytes, 0, sizeof lines->bytes);
 }
 
-static struct rota_lines *deferred; /* under the lock of active executors */
+static struct rota_lines *deferred; /* guarded by rota_lock */
 
 static bool all_read(struct rota_lines *lines)
 {
@@ -98,7 +97,7 @@ static void destroy(struct rota_lines *lines)
     free(lines);
 }
 
-/* The peers' counts are looked at until they say that all has been taken. */
+/* Free later, when the peers' counts say that all has been taken. */
 static void defer_free(struct rota_lines *lines)
 {
     for (int i = 0; i < lines->n; i++)
@@ -156,9 +155,9 @@ void rota_lines_release(rota_exec *x)
     rota_unlock();
 }
 
-/* ---- making ------------------------------------------------------------------ */
+/* ---- making -------------------------------------------------------------- */
 
-/* Bytes of a message in an entry. */
+/* Most bytes that a message may need in an entry. */
 static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
@@ -175,7 +174,7 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
                : n * (sizeof(size_t) + x->max_block);
 }
 
-/* Position of the peer of message m, or -1: MPI carries it. */
+/* The position in the node of message m's peer; -1: MPI carries the message. */
 static int position_of(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const int i = x->lines->reach.node->of[x->s->msgs[dir].msg[m].peer];
@@ -224,8 +223,8 @@ static void enlist_all(rota_exec *x, int index[])
     }
 }
 
-/* Bytes of the pool that messages of one run may take, those that are copied
- * from where they lie left out, and how long their pieces are to be. */
+/* Choose how long pieces are, and reserve pool memory for the messages of a
+ * run, except those that are read where they lie. */
 static void reserve_pool(const rota_exec *x)
 {
     struct rota_lines *const lines = x->lines;
@@ -247,7 +246,7 @@ static void reserve_pool(const rota_exec *x)
     rota_pool_reserve(wanted);
 }
 
-/* Bytes of an entry for messages to this rank. */
+/* Bytes of an entry of the queue into this rank. */
 static size_t stride_of(const rota_exec *x, const rota_channel *c)
 {
     const size_t room = c->room[ROTA_RECV];
@@ -270,8 +269,8 @@ static bool is_received(const rota_channel *c)
     return c->messages[ROTA_RECV] > 0;
 }
 
-/* Where entries of the stride begin, from there on: long ones in the middle of a
- * page, as pieces of the pool do. */
+/* The first offset from `at` on for entries of this stride. Long entries begin
+ * in the middle of a page, as pieces of the pool do. */
 static size_t entries_at(size_t at, size_t stride)
 {
     enum { LONG = 1024, HALF = ROTA_COPY_PAGE / 2 };
@@ -281,7 +280,7 @@ static size_t entries_at(size_t at, size_t stride)
                : (at + HALF - 1) / ROTA_COPY_PAGE * ROTA_COPY_PAGE + HALF;
 }
 
-/* Memory for all queues into this rank. Returns false if there is none. */
+/* Allocate all queues into this rank. Returns false if there is no memory. */
 static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
 {
     struct rota_lines *const lines = x->lines;
@@ -297,7 +296,7 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
             ROTA_LINE_ENTRIES * stride;
         lines->bytes[ROTA_COUNTERS] += sizeof(uint64_t);
     }
-    if (lines->long_bytes > 0) /* so that a page begins in it */
+    if (lines->long_bytes > 0) /* so that the entries can begin at a page */
         lines->bytes[ROTA_ENTRIES] += ROTA_COPY_PAGE;
     if (x->lends)
         lines->bytes[ROTA_COUNTERS] += sizeof(uint64_t);
@@ -311,8 +310,7 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
     return true;
 }
 
-/* Set up the queues and tell the others where they are. Whoever is not told has
- * none. */
+/* Set up the queues into this rank and tell the peers where they are. */
 static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
 {
     struct rota_lines *const lines = x->lines;
@@ -321,7 +319,7 @@ static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
     char *const memory = lines->memory[ROTA_ENTRIES];
     const size_t page = lines->long_bytes > 0
                             ? -(uintptr_t)memory % ROTA_COPY_PAGE
-                            : 0; /* bytes before one begins */
+                            : 0; /* bytes before the first page begins */
     size_t entry = page, counter = 0;
 
     for (int i = 0; i < lines->n; i++) {
@@ -348,8 +346,8 @@ static size_t table_bytes(const rota_exec *x, const rota_channel *c)
     return n > 0 ? sizeof(rota_loan_table) + n * sizeof(uint64_t) : 0;
 }
 
-/* Tell the others where this rank's shared blocks lie. Who is not told hands
- * nothing over. */
+/* Tell the peers where this rank's shared blocks lie, so that they can hand
+ * over messages. */
 static void make_tables(rota_exec *x)
 {
     struct rota_lines *const lines = x->lines;
@@ -378,9 +376,9 @@ static void make_tables(rota_exec *x)
     }
 }
 
-/* Is it the block from the one rank to the other, alone, in a plan whose blocks
- * stay where they are? Both ends must find the same: neighbours, which number
- * blocks each in its own way and may have several of a pair, would not. */
+/* Is the message just the block from one rank to the other, in a plan whose
+ * blocks stay in place? Both ends must agree. So neighbours are left out: each
+ * numbers blocks in its own way, and may have several for one pair. */
 static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
@@ -392,7 +390,8 @@ static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
                                   : rota_dst(x->s, msg->peer));
 }
 
-/* What the layout takes of a block that can be copied from where it lies. */
+/* Bytes to tell the layout of a block that may be read where it lies; 0: not
+ * told. */
 static size_t told_bytes(const rota_exec *x, uint32_t m)
 {
     const rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
@@ -404,8 +403,8 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
                : 0;
 }
 
-/* Tell others where the elements that this rank sends them lie. Where there is no
- * memory they are sent in pieces. */
+/* Tell peers the layouts of the elements that they receive. Without memory for
+ * this, the elements go in pieces. */
 static void tell_layouts(rota_exec *x)
 {
     rota_endpoint *const endpoints =
@@ -432,7 +431,7 @@ static void tell_layouts(rota_exec *x)
     }
 }
 
-/* Keep what the others have told. */
+/* Read the layouts that the peers have told. */
 int rota_lines_hear(rota_exec *x)
 {
     for (uint32_t m = 0; m < x->s->msgs[ROTA_RECV].n; m++) {
@@ -515,7 +514,7 @@ static void open_channel(const rota_exec *x, rota_channel *c)
                        (void *)rota_peer_at(peer, b->taken), b->stride);
 }
 
-/* A peer that has no queue for this rank receives by MPI or expects nothing,
+/* A peer without a queue for this rank receives by MPI or expects nothing,
  * whatever this rank sends: counts that were not checked may differ. */
 bool rota_lines_attach(rota_exec *x)
 {
@@ -528,7 +527,7 @@ bool rota_lines_attach(rota_exec *x)
     return all;
 }
 
-/* The table that the rank at the other end has made for this one. */
+/* The table that the peer has made for this rank; NULL: none. */
 static const rota_loan_table *table_of(const rota_exec *x,
                                        const rota_channel *c)
 {
@@ -543,7 +542,7 @@ static const rota_loan_table *table_of(const rota_exec *x,
                : NULL;
 }
 
-/* Is message m handed over, and by temporary blocks of this rank's? */
+/* Find out whether message m is handed over, and which end lends. */
 static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 {
     rota_line_op *const op = &x->lines->op[dir][m];
@@ -568,7 +567,7 @@ static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 int rota_lines_meet(rota_exec *x)
 {
     uint64_t *const used = calloc((size_t)x->lines->n + 1, sizeof *used);
-    /* In a lender's table what comes to it is before what goes out. */
+    /* A lender's table lists what comes to it first, then what goes out. */
     const rota_dir order[] = {ROTA_SEND, ROTA_RECV};
     int err = used ? MPI_SUCCESS : rota_fail_mem("what is handed over");
 
@@ -606,7 +605,7 @@ bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m)
     return c && c->line[dir].entries;
 }
 
-/* ---- lending ------------------------------------------------------------------ */
+/* ---- lending ------------------------------------------------------------- */
 
 bool rota_lines_lend(const rota_exec *x)
 {

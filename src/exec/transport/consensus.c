@@ -1,6 +1,5 @@
-/* consensus.c - the sparse phase of an exchange: who sends to this rank is found
- * out together (sparse.h). A block is a message with the size of the schedule's
- * block in front.
+/* consensus.c - the sparse phase of a schedule: the ranks find out together who
+ * sends to whom (sparse.h). Each block travels with its size in front.
  */
 #include "exec/steps.h"
 #include "exec/transport/sparse.h"
@@ -8,7 +7,7 @@
 
 #include <string.h>
 
-/* Room for as many blocks as there may be. */
+/* Make room for as many blocks as there may be. */
 static int bind(rota_exec *x, rota_step *step)
 {
     rota_sparse_block *block;
@@ -32,7 +31,7 @@ static int enter(rota_exec *x, rota_step *step)
         ROTA_TRY(rota_varlen_pack(x, m, &block[n].data, &block[n].bytes));
         n++;
     }
-    ROTA_TRY(rota_sparse_blocks(x, n, &block)); /* that many in all */
+    ROTA_TRY(rota_sparse_blocks(x, n, &block)); /* their final number */
     return rota_step_sparse.enter(x, step);
 }
 

@@ -1,4 +1,5 @@
-/* doorbell.c - see doorbell.h. A futex in shared memory, so not a private one. */
+/* doorbell.c - see doorbell.h. Futexes in shared memory, so not private
+ * ones. */
 #define _GNU_SOURCE
 #include "exec/transport/doorbell.h"
 
@@ -11,7 +12,8 @@
 
 enum { SECOND = 1000000000 };
 
-/* A process that decrements the counter sees all that was stored before. */
+/* Release: a process that decrements the counter sees all that was stored
+ * before. */
 uint32_t rota_doorbell_arm(rota_doorbell *bell, int n, uint64_t shared)
 {
     const uint32_t wakes = atomic_load(&bell->wakes);
@@ -42,8 +44,8 @@ static struct timespec after(long ns)
     return t;
 }
 
-/* The word may be woken for others, before the owner sleeps or, where more
- * ranks than bits share it, later. */
+/* The shared word may be woken for other ranks, before the owner sleeps or, if
+ * several ranks share its bit, later. */
 bool rota_wake_word_sleep(rota_wake_word *word, int bit, rota_doorbell *bell,
                           long ns)
 {

@@ -1,13 +1,13 @@
 /* line.h - a queue of two entries from one process to another.
  *
- * The receiver owns the memory: the entries, and a word in which it counts what
- * it has taken. An entry is full once its flag holds its number, which is
- * written after all else in it; a small message and its flag share a cache line,
- * which changes hands once. The sender reads the count only when it must know
- * whether an entry is free or a message has been read.
+ * The receiver owns the memory: the entries, and a word in which it counts the
+ * entries it has taken. An entry is full when its flag holds its number; the
+ * flag is written last. A small message and its flag share a cache line, so one
+ * transfer between caches delivers both. The sender reads the count only when
+ * it must know whether an entry is free or a message has been read.
  *
- * Where two ranks send each other exactly one message a start, the count need
- * not be read for a free entry: the peer's message of one start proves that the
+ * Two ranks that send each other exactly one message a start need not read the
+ * count to find a free entry: the peer's message of one start proves that the
  * peer has completed the start before (rota_line_prove).
  */
 #ifndef ROTA_LINE_H
@@ -20,23 +20,23 @@
 
 /* What an entry holds. */
 typedef enum rota_entry_kind {
-    ROTA_ENTRY_DATA,     /* a part of the message, as much as fits */
-    ROTA_ENTRY_PIECE,    /* rota_part: a part of it in a piece of the pool */
-    ROTA_ENTRY_ARENA,    /* rota_place of all of it, behind it a header */
-    ROTA_ENTRY_CMA,      /* its address in the sender's memory, likewise */
-    ROTA_ENTRY_HANDOVER, /* a place as of rota_handover */
-    ROTA_ENTRY_REFUSED,  /* by the receiver: it cannot read there */
-    ROTA_ENTRY_ANSWER,   /* by the sender, to that: rota_part, of which at is 0
-                            if the bytes follow it */
-    ROTA_ENTRY_HANDED,   /* nothing: all of it lies in shared blocks */
-    ROTA_ENTRY_TYPED,    /* rota_place of its first byte: it lies there as the
-                            layout says that was told */
+    ROTA_ENTRY_DATA,     /* part of the message, as much as fits */
+    ROTA_ENTRY_PIECE,    /* rota_part: part of it, in a piece of the pool */
+    ROTA_ENTRY_ARENA,    /* rota_place of the whole, then any header */
+    ROTA_ENTRY_CMA,      /* the same, with an address in the sender's memory */
+    ROTA_ENTRY_HANDOVER, /* a descriptor from rota_handover */
+    ROTA_ENTRY_REFUSED,  /* the receiver answers that it cannot read there */
+    ROTA_ENTRY_ANSWER,   /* the sender's reply to that: rota_part; if its at is
+                            0, the bytes follow */
+    ROTA_ENTRY_HANDED,   /* nothing: all data are in shared blocks */
+    ROTA_ENTRY_TYPED,    /* rota_place of the first byte; the layout that the
+                            sender told says where the rest lies */
     ROTA_ENTRY_KINDS
 } rota_entry_kind;
 
 enum {
     ROTA_LINE_ENTRIES = 2,
-    ROTA_KIND_BITS = 4, /* of a flag */
+    ROTA_KIND_BITS = 4, /* bits of a flag */
     ROTA_ENTRY_HEAD = 2 * sizeof(uint64_t),
     ROTA_LINE_ROOM = 64 - ROTA_ENTRY_HEAD, /* bytes in an entry of one line */
 };
@@ -48,22 +48,22 @@ typedef struct rota_part {
 } rota_part;
 
 typedef struct rota_entry {
-    _Alignas(64) _Atomic uint64_t flag; /* its number, and the kind below */
-    uint64_t bytes;                     /* of the whole message */
-    char data[ROTA_LINE_ROOM];          /* and on */
+    _Alignas(64) _Atomic uint64_t flag; /* number << ROTA_KIND_BITS | kind */
+    uint64_t bytes;                     /* length of the whole message */
+    char data[ROTA_LINE_ROOM];          /* continues to the end of the entry */
 } rota_entry;
 
 /* One end of a queue. */
 typedef struct rota_line {
     char *entries;           /* NULL: there is no queue */
     _Atomic uint64_t *taken; /* the receiver's count, in its memory */
-    size_t stride;           /* bytes of an entry, whole cache lines */
-    uint64_t next;           /* entries put or taken so far at this end */
-    uint64_t seen;           /* sender: known to have been taken */
-    uint64_t before; /* sender: put before the message of the last start */
+    size_t stride;           /* bytes of an entry, a multiple of a cache line */
+    uint64_t next;           /* entries put or taken so far, at this end */
+    uint64_t seen;           /* sender: entries known to have been taken */
+    uint64_t before; /* sender: entries put before the last start's message */
 } rota_line;
 
-/* Bytes of an entry for so many bytes of data. */
+/* Bytes of an entry with room for `room` bytes of data. */
 static inline size_t rota_line_stride(size_t room)
 {
     return (ROTA_ENTRY_HEAD + room + 63) / 64 * 64;
@@ -79,7 +79,7 @@ static inline rota_entry *rota_line_entry(const rota_line *l, uint64_t number)
     return (rota_entry *)(void *)(l->entries + (number & 1) * l->stride);
 }
 
-/* One end. Numbers go on from what was counted there before. */
+/* Open one end. Numbers continue from the count found there. */
 static inline void rota_line_open(rota_line *l, char *entries,
                                   _Atomic uint64_t *taken, size_t stride)
 {
@@ -93,7 +93,7 @@ static inline void rota_line_open(rota_line *l, char *entries,
                      .before = n};
 }
 
-/* The receiver's, before the sender opens the other one. */
+/* Open the receiver's end, before the sender opens the other. */
 static inline void rota_line_make(rota_line *l, char *entries,
                                   _Atomic uint64_t *taken, size_t stride)
 {
@@ -102,7 +102,7 @@ static inline void rota_line_make(rota_line *l, char *entries,
         atomic_store(&rota_line_entry(l, i)->flag, 0);
 }
 
-/* Has the receiver taken entry number, from 1 on? */
+/* Has the receiver taken this entry? Numbers begin with 1. */
 static inline bool rota_line_taken(rota_line *l, uint64_t number)
 {
     if (l->seen < number)
@@ -110,7 +110,7 @@ static inline bool rota_line_taken(rota_line *l, uint64_t number)
     return l->seen >= number;
 }
 
-/* The peer is known to have taken what was put before the message of the last
+/* Record that the peer has taken what was put before the message of the last
  * start but one. Called once a start, before its message is put. */
 static inline void rota_line_prove(rota_line *l)
 {
@@ -119,7 +119,7 @@ static inline void rota_line_prove(rota_line *l)
     l->before = l->next;
 }
 
-/* The entry to fill next, or NULL while none is free. */
+/* The entry to fill next; NULL: none is free. */
 static inline rota_entry *rota_line_begin(rota_line *l)
 {
     return l->next - l->seen < ROTA_LINE_ENTRIES ||
@@ -138,7 +138,7 @@ static inline void rota_line_put(rota_line *l, rota_entry_kind kind,
                           memory_order_release);
 }
 
-/* The entry to take next, or NULL while it is not full. */
+/* The entry to take next; NULL: it is not full. */
 static inline rota_entry *rota_line_look(const rota_line *l)
 {
     rota_entry *const e = rota_line_entry(l, l->next);
@@ -154,8 +154,8 @@ static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
     return (rota_entry_kind)(flag & ((1u << ROTA_KIND_BITS) - 1));
 }
 
-/* The entry, numbered from 1 on, goes to the other end once more: of another kind,
- * and still not taken. */
+/* Return an entry to the other end with another kind; it still counts as not
+ * taken. */
 static inline void rota_line_turn(const rota_line *l, uint64_t number,
                                   rota_entry_kind kind)
 {

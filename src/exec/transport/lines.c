@@ -4,7 +4,7 @@
 #include "exec/transport/channel.h"
 #include "exec/transport/waking.h"
 
-/* ---- batches ----------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------- */
 
 static int advance_one(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
@@ -29,7 +29,7 @@ static int advance_each(rota_exec *x, rota_batch *b)
     return err;
 }
 
-/* Does each message come in one entry, which its sender has done with? */
+/* Does every message come in one entry that its sender need not wait for? */
 static bool come_at_once(const rota_exec *x, const rota_batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
@@ -56,7 +56,7 @@ static bool choose(const rota_exec *x, rota_batch *b)
     return plain && come_at_once(x, b);
 }
 
-/* One message, posted by itself. */
+/* Post one message by itself. */
 static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     rota_line_op *const op = &x->lines->op[dir][m];
@@ -78,7 +78,7 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     return *done ? MPI_SUCCESS : advance_one(x, dir, m, done);
 }
 
-/* ---- waking ------------------------------------------------------------------ */
+/* ---- waking -------------------------------------------------------------- */
 
 /* This process's interest in the peer. */
 static rota_interest *flag_of(const rota_exec *x, const rota_channel *c)
@@ -103,7 +103,7 @@ void rota_lines_flush(rota_exec *x)
     rota_waking_carry_out(&w);
 }
 
-/* The step that the run is in, if its messages are all posted at once. */
+/* The current step, if it posts all its messages at once; else NULL. */
 static const rota_step *bulk_step(const rota_exec *x)
 {
     const rota_step *const step = &x->program.step[x->at];
@@ -111,8 +111,8 @@ static const rota_step *bulk_step(const rota_exec *x)
     return step->kind->one_by_one ? NULL : step;
 }
 
-/* Note whom the open messages of the step wait for. Is one of them under way, so
- * that its next part may be taken or written? */
+/* Mark the channels with open messages of the step. Returns whether part of one
+ * has moved, so that the rest may at any time. */
 static bool find_awaited(rota_exec *x, const rota_step *step)
 {
     bool under_way = false;
@@ -130,8 +130,8 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
     return under_way;
 }
 
-/* Where each message that comes may let another one go, any of them may be what
- * the run waits for. */
+/* Mark all channels: if each message may release another one, the run may wait
+ * for any. */
 static void find_all_awaited(rota_exec *x)
 {
     for (int i = 0; i < x->lines->n; i++)
@@ -185,9 +185,10 @@ void rota_lines_call(rota_exec *x)
     }
 }
 
-/* ---- the transport ------------------------------------------------------------ */
+/* ---- the transport ------------------------------------------------------- */
 
-/* A receiver reads neither what is short nor what it cannot. */
+/* Does the message go in its entry? It must fit, and it must not be one that is
+ * better, and can be, read where it lies. */
 static bool fits_entry(const rota_exec *x, const rota_line_op *op)
 {
     const rota_reach *const reach = &x->lines->reach;
@@ -199,7 +200,7 @@ static bool fits_entry(const rota_exec *x, const rota_line_op *op)
              !rota_arena_find(op->body, op->bytes, &at)));
 }
 
-/* Where what is known when x is bound lies. */
+/* Find the data of all messages that are known when x is bound. */
 static void resolve_all(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
@@ -226,8 +227,8 @@ static int rebase(rota_exec *x, const bool moved[])
     return MPI_SUCCESS;
 }
 
-/* Each proves the other taken where both always come: not where a message may have
- * no bytes. */
+/* Find the pairs in which each message proves that the other was taken: both
+ * must come in every run. So messages that may have no bytes do not count. */
 static void find_pairs(rota_exec *x)
 {
     for (int i = 0; i < x->lines->n; i++) {
@@ -252,7 +253,7 @@ static int bind(rota_exec *x)
 }
 
 const rota_transport rota_transport_lines = {
-    .first = ROTA_SEND, /* before those come in that others send */
+    .first = ROTA_SEND, /* others should have their messages early */
     .carries = rota_lines_carry,
     .hands = rota_lines_hand,
     .bind = bind,

@@ -1,5 +1,5 @@
-/* lines_recv.c - what this rank receives within the node: channel.h. */
-#define _GNU_SOURCE /* process_vm_readv */
+/* lines_recv.c - receives messages within the node: see channel.h. */
+#define _GNU_SOURCE /* for process_vm_readv */
 #include "exec/move.h"
 #include "exec/strided.h"
 #include "exec/trace.h"
@@ -10,11 +10,21 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Of a longer message only the first line is claimed ahead: more lines than a
- * core may have under way keep it from other work (4 KiB: 2 to 10 %). */
+/* A longer message has only the first line of its next entry claimed ahead: a
+ * core can fetch only so many lines at a time, and more delay its other work (4
+ * KiB: 2 to 10 %). */
 enum { MOST_CLAIMED = 1 << 11 };
 
-/* The message lies in one piece at from. */
+/* Bytes begin to end of a message of elements. */
+static void unpack_part(rota_exec *x, uint32_t m, size_t begin, size_t end,
+                        const char *from)
+{
+    rota_message_unpack_part(x, m, begin, end,
+                             x->lines->op[ROTA_RECV][m].bytes >= ROTA_STREAMED,
+                             from);
+}
+
+/* Put the whole message, which lies at from, in its place. */
 static int land(rota_exec *x, uint32_t m, char *from)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
@@ -28,7 +38,7 @@ static int land(rota_exec *x, uint32_t m, char *from)
         return err;
     }
     if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        rota_message_unpack_part(x, m, 0, op->bytes, from);
+        unpack_part(x, m, 0, op->bytes, from);
         return MPI_SUCCESS;
     }
     rota_copy_fast(op->body, from, op->bytes);
@@ -37,7 +47,7 @@ static int land(rota_exec *x, uint32_t m, char *from)
                : MPI_SUCCESS;
 }
 
-/* All parts have been put together in body. */
+/* All parts are together in body: unpack them if need be. */
 static int finish(rota_exec *x, uint32_t m)
 {
     if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN)
@@ -58,7 +68,7 @@ static bool is_whole(const rota_line *in, const rota_entry *e)
     return rota_entry_kind_of(e) == ROTA_ENTRY_PIECE && part.bytes == e->bytes;
 }
 
-/* The first entry is here: where do the parts go? */
+/* The first entry is here: decide where the parts go. */
 static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
@@ -86,7 +96,7 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
                : MPI_SUCCESS;
 }
 
-/* False: the kernel refuses it. */
+/* Have the kernel copy. Returns false if it refuses. */
 static bool read_directly(const rota_peer *peer, uint64_t at, char *to,
                           size_t n)
 {
@@ -103,8 +113,8 @@ static bool read_directly(const rota_peer *peer, uint64_t at, char *to,
     return true;
 }
 
-/* Where the kernel would copy slowly (move.h), by way of memory that is half a
- * page away from both ends. */
+/* The same; but where the kernel would be slow (copy.h), by way of memory half
+ * a page away from both ends. */
 static bool read_private(const rota_peer *peer, uint64_t at, char *to, size_t n)
 {
     enum { ROOM = 8 * ROTA_COPY_PAGE };
@@ -123,7 +133,7 @@ static bool read_private(const rota_peer *peer, uint64_t at, char *to, size_t n)
     return true;
 }
 
-/* That it has begun is enough for the sender to know. */
+/* The sender need only know that the copy has begun. */
 static int fetch_handover(rota_exec *x, uint32_t m, const rota_entry *e)
 {
     const rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
@@ -132,8 +142,8 @@ static int fetch_handover(rota_exec *x, uint32_t m, const rota_entry *e)
                               op->body, op->bytes);
 }
 
-/* From the sender's private memory, where it lies end to end, to elements. If it
- * cannot be read, nothing counts as read. */
+/* Read data that lie end to end in the sender's private memory into elements.
+ * If that fails, none of it counts as read. */
 static void fetch_to_elements(rota_exec *x, uint32_t m, uint64_t from)
 {
     enum { AT_ONCE = 1 << 15 };
@@ -144,13 +154,13 @@ static void fetch_to_elements(rota_exec *x, uint32_t m, uint64_t from)
         n = rota_smaller(AT_ONCE, op->bytes - at);
         if (!read_directly(op->with->peer, from + at, way, n))
             return;
-        rota_message_unpack_part(x, m, at, at + n, way);
+        unpack_part(x, m, at, at + n, way);
     }
     op->moved = op->bytes;
 }
 
-/* From the layout that the sender told, of which first is the first byte, to this
- * rank's. */
+/* Copy from the layout that the sender told, whose first byte is at first, to
+ * this rank's. */
 static void copy_elements(rota_exec *x, uint32_t m, const char *first)
 {
     enum { AT_ONCE = 1 << 15 };
@@ -169,13 +179,13 @@ static void copy_elements(rota_exec *x, uint32_t m, const char *first)
         n = rota_smaller(AT_ONCE, op->bytes - at);
         rota_strided_pack(op->source, from, at, at + n, false, way);
         if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED)
-            rota_message_unpack_part(x, m, at, at + n, way);
+            unpack_part(x, m, at, at + n, way);
         else
             rota_copy_fast(op->body + at, way, n);
     }
 }
 
-/* The entry says where the message lies. */
+/* Fetch the message from where the entry says. */
 static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
@@ -214,7 +224,8 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
     return finish(x, m);
 }
 
-/* The sender's part of a message that could not be read. */
+/* Take the next part of a message that could not be read, as the sender put
+ * it. */
 static int take_answer(rota_exec *x, uint32_t m, const rota_entry *e)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
@@ -225,7 +236,7 @@ static int take_answer(rota_exec *x, uint32_t m, const rota_entry *e)
         part.at ? rota_peer_at(op->with->peer, part.at) : e->data + sizeof part;
     op->moved += part.bytes;
     if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        rota_message_unpack_part(x, m, op->moved - part.bytes, op->moved, from);
+        unpack_part(x, m, op->moved - part.bytes, op->moved, from);
         return MPI_SUCCESS;
     }
     memcpy(op->rest, from, part.bytes);
@@ -233,7 +244,7 @@ static int take_answer(rota_exec *x, uint32_t m, const rota_entry *e)
     return op->moved == op->bytes ? finish(x, m) : MPI_SUCCESS;
 }
 
-/* A part of the message, n bytes from there. */
+/* Take a part of the message, n bytes at from. */
 static int take_part(rota_exec *x, uint32_t m, char *from, size_t n)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
@@ -245,7 +256,7 @@ static int take_part(rota_exec *x, uint32_t m, char *from, size_t n)
     if (n == op->bytes)
         return land(x, m, from);
     if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        rota_message_unpack_part(x, m, before, op->moved, from);
+        unpack_part(x, m, before, op->moved, from);
         return MPI_SUCCESS;
     }
     rota_copy_fast(op->body + before, from, n);
@@ -285,19 +296,19 @@ static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
     }
 }
 
-/* Take a line from the caches of others, without waiting for it. */
+/* Request a cache line for writing, without waiting for it. */
 static void claim_line(const char *line)
 {
-#if defined __x86_64__ /* for which GCC by itself only prefetches for reading */
+#if defined __x86_64__ /* GCC by itself would prefetch only for reading */
     __asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
     __builtin_prefetch(line, 1);
 #endif
 }
 
-/* Take the lines of the next entry back from the receiver's cache, for a message
- * as long as this one, if it is known to have read them. When they are written,
- * the sender need not wait for them. */
+/* Request the cache lines of the next entry for a message as long as this one,
+ * if the receiver is known to have read them. Writing them is then not
+ * delayed. */
 static void claim(const rota_line *l, size_t bytes)
 {
     const char *const next = (const char *)rota_line_entry(l, l->next);
@@ -310,7 +321,8 @@ static void claim(const rota_line *l, size_t bytes)
         claim_line(next + at);
 }
 
-/* Having the peer's message, claim the entry for the next one to it. */
+/* The peer's message proves that its entry is free: claim the next one to
+ * it. */
 static void claim_next(rota_channel *c)
 {
     rota_line *const out = &c->line[ROTA_SEND];
@@ -320,15 +332,16 @@ static void claim_next(rota_channel *c)
     claim(out, c->room[ROTA_SEND]);
 }
 
-/* Does the entry, which has been looked at, stay for what is missing? */
+/* Does the entry stay, for parts of the message that are still missing? */
 static bool is_kept(const rota_line_op *op, rota_entry_kind kind)
 {
     return op->moved < op->bytes &&
            (kind == ROTA_ENTRY_CMA || kind == ROTA_ENTRY_ANSWER);
 }
 
-/* Take entries as long as there are any. A sender may wait for each but the only
- * one of its only message. Where there is no memory for what comes, it stays. */
+/* Take all entries that are full. The sender may wait for each, unless it is
+ * the only one of a pair's message. If there is no memory for an entry, it
+ * stays. */
 static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
 {
     rota_line *const in = &op->with->line[ROTA_RECV];
@@ -357,7 +370,7 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
     return err;
 }
 
-/* The common case: a message that is all in this entry, as expected. */
+/* The common case: the entry holds the whole message, as expected. */
 static bool receive_now(rota_exec *x, rota_line_op *op, const rota_entry *e)
 {
     rota_channel *const c = op->with;
@@ -421,7 +434,7 @@ int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-/* ---- batches ------------------------------------------------------------------ */
+/* ---- batches ------------------------------------------------------------- */
 
 int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
 {

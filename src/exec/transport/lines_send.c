@@ -1,4 +1,4 @@
-/* lines_send.c - what this rank sends within the node: channel.h. */
+/* lines_send.c - sends messages within the node: see channel.h. */
 #include "exec/move.h"
 #include "exec/strided.h"
 #include "exec/trace.h"
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Attempts in vain to find a piece before a message goes through entries: the
- * receivers of others may give theirs back. */
+/* How often to look for a piece before the message goes through entries: other
+ * receivers may free theirs meanwhile. */
 enum { ATTEMPTS = 200 };
 
 static inline void put(rota_exec *x, rota_line_op *op, rota_entry_kind kind)
@@ -33,7 +33,7 @@ static bool take_piece(const rota_exec *x, rota_channel *c, rota_piece *p,
     return rota_pool_take(p, rota_smaller(bytes, x->lines->piece), c->peer);
 }
 
-/* A piece for the next entry, of up to bytes; NULL: there is none now. The one
+/* Get a piece of up to `bytes` for the next entry; NULL: none now. The piece
  * that the entry had last is the sender's again. */
 static rota_piece *find_piece(rota_exec *x, rota_line_op *op, size_t bytes)
 {
@@ -49,8 +49,8 @@ static rota_piece *find_piece(rota_exec *x, rota_line_op *op, size_t bytes)
     return take_piece(x, c, p, bytes) ? p : NULL;
 }
 
-/* Copy n bytes of head and body, from the one at moved on; those of the body past
- * the caches. */
+/* Copy the next n bytes of head and body; body bytes past the caches if
+ * streams. */
 static void fill(const rota_line_op *op, char *to, size_t n, bool streams)
 {
     size_t at = op->moved;
@@ -69,7 +69,7 @@ static void fill(const rota_line_op *op, char *to, size_t n, bool streams)
         rota_copy_fast(to, op->body + (at - op->head_bytes), n);
 }
 
-/* The next n bytes of a message of any kind. */
+/* The same for a message of any kind. */
 static void fill_next(const rota_exec *x, const rota_line_op *op, char *to,
                       size_t n, bool streams)
 {
@@ -109,7 +109,8 @@ static void put_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
     name_piece(x, op, e, p, n);
 }
 
-/* The same of elements whose layout it was told. */
+/* May the receiver read these elements, whose layout it was told, where they
+ * lie? */
 static bool is_readable_typed(const rota_exec *x, uint32_t m,
                               const rota_line_op *op, rota_place *at)
 {
@@ -148,7 +149,7 @@ static bool is_readable(const rota_exec *x, const rota_line_op *op,
            !atomic_load_explicit(&op->with->peer->blind, memory_order_relaxed);
 }
 
-/* Tell where the message lies, and what goes before it. */
+/* Write an entry that says where the message lies, with the header. */
 static void put_place(rota_exec *x, rota_line_op *op, rota_entry *e,
                       rota_place at, rota_entry_kind kind)
 {
@@ -160,7 +161,7 @@ static void put_place(rota_exec *x, rota_line_op *op, rota_entry *e,
     op->entry = op->with->line[ROTA_SEND].next;
 }
 
-/* Write one entry. Returns false while there is neither an entry nor a piece. */
+/* Write one entry. Returns false if there is no entry, or no piece. */
 static bool push_entry(rota_exec *x, rota_line_op *op)
 {
     rota_line *const out = &op->with->line[ROTA_SEND];
@@ -194,15 +195,15 @@ static void push(rota_exec *x, rota_line_op *op)
         x->moved = true;
 }
 
-/* Is the message done with, at this end? Its turn is. */
+/* Is the message complete at this end, after its turn? */
 static bool is_sent(rota_line_op *op)
 {
     return op->entry == 0 ||
            rota_line_taken(&op->with->line[ROTA_SEND], op->entry);
 }
 
-/* The receiver could not read the message: put the next part into its entry, or
- * into a piece. From now on it is not asked to any more. */
+/* If the receiver could not read the message, put the next part into its entry,
+ * or into a piece. This peer is not asked to read private memory again. */
 static void answer(rota_exec *x, rota_line_op *op)
 {
     rota_channel *const c = op->with;
@@ -232,7 +233,7 @@ static void answer(rota_exec *x, rota_line_op *op)
     x->moved = true;
 }
 
-/* All of a message that waits for its turn or for room. */
+/* Advance a message that waits for its turn or for room. */
 static bool advance_send(rota_exec *x, rota_line_op *op)
 {
     if (op->entry == 0) {
@@ -253,8 +254,8 @@ static bool advance_send(rota_exec *x, rota_line_op *op)
     return true;
 }
 
-/* Pack a message right into the entry or piece that is to carry all of it.
- * Returns false if there is none. */
+/* Pack a message right into the entry or piece that carries all of it; *done:
+ * there was one. */
 static int pack_into(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     rota_channel *const c = op->with;
@@ -302,7 +303,7 @@ static int begin_gathered(rota_exec *x, uint32_t m, rota_line_op *op,
     return MPI_SUCCESS;
 }
 
-/* Where there was no memory to gather it in, a message is not posted yet. */
+/* Post a message now that could not be gathered before for want of memory. */
 static int pack_at_last(rota_exec *x, uint32_t m, bool *done)
 {
     rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
@@ -329,7 +330,7 @@ static int begin_handover(rota_exec *x, rota_line_op *op, bool *done)
     return MPI_SUCCESS;
 }
 
-/* Hand a message over. */
+/* Hand over a message by shared blocks. */
 static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     rota_loan *const h = op->hand;
@@ -348,7 +349,7 @@ static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     return MPI_SUCCESS;
 }
 
-/* Post one send of any kind. */
+/* Post a send of any kind. */
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
 {
     rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
@@ -382,7 +383,7 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-/* The common case, one look at the queue. */
+/* The common case: a single look at the queue. */
 static bool send_now(rota_exec *x, rota_line_op *op)
 {
     rota_channel *const c = op->with;
@@ -414,7 +415,7 @@ int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-/* ---- batches ------------------------------------------------------------------ */
+/* ---- batches ------------------------------------------------------------- */
 
 int rota_lines_begin_sends(rota_exec *x, rota_batch *b)
 {

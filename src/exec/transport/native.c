@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One direction's arguments, in elements of its region's datatype; where blocks
- * have types of their own displacements are in bytes. Messages without bytes may
- * have been folded away: their counts are 0. */
+/* One direction's arguments, in elements of its region's datatype. If blocks
+ * have types of their own, displacements are in bytes. Folding may have dropped
+ * messages without bytes: their counts are 0. */
 typedef struct side {
     MPI_Count *count;   /* [P] */
     MPI_Aint *displ;    /* [P] */
-    MPI_Datatype *type; /* [P], or NULL: all have one */
-    int *small_count;   /* [P] the same where they fit an int */
+    MPI_Datatype *type; /* [P], or NULL: all have one type */
+    int *small_count;   /* [P] the same as int, if all fit */
     int *small_displ;   /* [P] */
     rota_region region;
 } side;
@@ -26,7 +26,7 @@ typedef struct native {
     side side[ROTA_N_DIRS];
     MPI_Request request;
     bool large;  /* something does not fit an int */
-    bool filled; /* and, in a fixed plan, filled for good */
+    bool filled; /* filled, in a fixed plan for good */
 } native;
 
 static void fill_side(native *n, const rota_exec *x, rota_dir dir,
@@ -97,7 +97,7 @@ static void unbind(rota_exec *x, rota_step *step)
 
     (void)x;
     if (n && n->request != MPI_REQUEST_NULL)
-        return; /* a run that failed: MPI may still read the arrays */
+        return; /* after a failed run, MPI may still read the arrays */
     for (int i = 0; n && i < ROTA_N_DIRS; i++) {
         side *const s = &n->side[i];
         free(s->count);
@@ -117,7 +117,7 @@ static int refuse_large(void)
 }
 #endif
 
-/* Each block has a type of its own. */
+/* For blocks with types of their own. */
 static int post_types(rota_exec *x, native *n)
 {
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- binding ----------------------------------------------------------------- */
+/* ---- binding ------------------------------------------------------------- */
 
 static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
 {
@@ -24,7 +24,7 @@ static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
     return MPI_SUCCESS;
 }
 
-/* MPI takes what nobody else does. */
+/* MPI carries every message; other transports come first (program.h). */
 static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     (void)x;
@@ -33,7 +33,7 @@ static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
     return true;
 }
 
-/* Persistent requests. */
+/* Make persistent requests. */
 static int bind(rota_exec *x)
 {
     for (int dir = 0; x->fixed && dir < ROTA_N_DIRS; dir++)
@@ -43,7 +43,7 @@ static int bind(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-/* Does a message have to do with memory that has moved? */
+/* Does the message use memory that has moved? */
 static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
                      const bool moved[])
 {
@@ -57,7 +57,7 @@ static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
     return false;
 }
 
-/* Requests of message m were bound to memory that has moved. */
+/* Bind message m again: its requests were bound to memory that has moved. */
 static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
 {
     rota_op *const op = &x->program.op[dir][m];
@@ -79,9 +79,9 @@ static int rebase(rota_exec *x, const bool moved[])
     return MPI_SUCCESS;
 }
 
-/* Requests of a run that failed may still be active: receives are cancelled,
- * so that nothing writes to memory that goes away. Not so inactive ones: to
- * cancel one is an error, which belongs to no communicator and so would end
+/* Free a request. After a failed run it may be active; then a receive is
+ * cancelled, so that nothing writes to memory that is freed. An inactive one
+ * must not be cancelled: that error belongs to no communicator, and would end
  * the program. */
 static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 {
@@ -109,10 +109,10 @@ static void release(rota_exec *x)
     }
 }
 
-/* ---- messages ---------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
-/* Without bytes there is nothing to post: the request is then null, which MPI
- * takes for complete. */
+/* A message without bytes is not posted. Its request stays null, which counts
+ * as complete. */
 static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
@@ -167,8 +167,9 @@ static int begin(rota_exec *x, rota_batch *b)
     return MPI_SUCCESS;
 }
 
-/* Testing in list order, each message until it is complete, costs one call a
- * poll however many there are: a call makes progress on all of them. */
+/* Test messages in list order, each until it is complete. That costs one call a
+ * poll, however many messages there are, because a call progresses all of
+ * them. */
 static int advance(rota_exec *x, rota_batch *b)
 {
     for (; b->n_open > 0; b->n_open--) {
@@ -190,7 +191,7 @@ static bool resolve(const rota_exec *x, rota_batch *b)
 
 const rota_transport rota_transport_p2p = {
     .needs_mpi = true,
-    .first = ROTA_RECV, /* before messages come in for which none is posted */
+    .first = ROTA_RECV, /* so that few messages arrive unexpected */
     .carries = carries,
     .bind = bind,
     .resolve = resolve,

@@ -6,7 +6,7 @@
 
 extern const rota_transport rota_transport_p2p;
 
-/* MPI has said that message m, which is not of unknown length, is complete. */
+/* MPI has completed message m, which is not ROTA_OP_VARLEN: do the rest. */
 int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m);
 
 #endif /* ROTA_P2P_H */

@@ -1,8 +1,8 @@
 /* pool.c - see pool.h.
  *
  * The pool consists of slabs of 64 KiB, each cut into grains of 1 KiB. A piece
- * is a power of two of grains and lies at a multiple of its length, so that one
- * slab's grains are bits of one word.
+ * is a power of two of grains, aligned to its length, so that the grains of a
+ * slab are bits of one word.
  */
 #include "exec/transport/pool.h"
 #include "exec/move.h"
@@ -13,22 +13,22 @@ enum {
     GRAIN = 1 << 10,
     MOST_SLABS = 64,      /* 4 MiB */
     NODE_POOL = 1 << 27,  /* bytes of all pools of a node */
-    LEAST_POOL = 1 << 18, /* bytes of one, whatever the node */
+    LEAST_POOL = 1 << 18, /* least bytes of one pool */
 };
 
 typedef struct slab {
     char *memory;
     rota_place at;
-    uint64_t used;                         /* a bit for each grain */
+    uint64_t used;                         /* a bit per grain */
     rota_piece *owner[ROTA_PIECE / GRAIN]; /* by the first grain of a piece */
 } slab;
 
-/* Under the lock. */
+/* Guarded by pool_lock. */
 static struct {
     slab slab[MOST_SLABS];
     int n, most;
-    int next;  /* slab in which the next search begins */
-    int sweep; /* slab in which the next search for what is taken begins */
+    int next;  /* slab where the next search begins */
+    int sweep; /* slab where the next sweep begins */
 } pool;
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,9 +46,9 @@ void rota_pool_allow(int processes)
     pthread_mutex_unlock(&pool_lock);
 }
 
-/* Pieces begin in the middle of a page: buffers of programs begin with one or 16
- * bytes behind, and copies between places that are alike in a page are slow
- * (move.h). */
+/* Pieces begin in the middle of a page. User buffers tend to begin at a page,
+ * or 16 bytes behind, and copies between addresses that are nearly equal modulo
+ * the page size are slow (copy.h). */
 static bool add_slab(void)
 {
     slab *const s = &pool.slab[pool.n];
@@ -71,7 +71,7 @@ void rota_pool_reserve(size_t bytes)
     pthread_mutex_unlock(&pool_lock);
 }
 
-/* n grains, as bits from the first one on. */
+/* The first n grains, as bits. */
 static uint64_t bits(int n)
 {
     return n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
@@ -120,7 +120,7 @@ static void put(rota_piece *piece)
     piece->memory = NULL;
 }
 
-/* Take back from their owners the pieces of one slab that have been read. */
+/* Take pieces of a slab back from their owners, if they have been read. */
 static bool sweep(slab *s)
 {
     bool any = false;

@@ -12,9 +12,9 @@ typedef struct told {
     rota_nest nest[]; /* [n] */
 } told;
 
-/* What is made of it. */
+/* The type made from a told layout. */
 typedef struct copy {
-    rota_type type; /* first: who frees it frees all */
+    rota_type type; /* first, so that free of the type frees all */
     rota_layout layout;
     rota_nest nest[];
 } copy;

@@ -1,11 +1,11 @@
-/* waking.h - waking ranks of the node that sleep until something is written for
- * them, those on a shared wake word together. */
+/* waking.h - wakes ranks of the node that sleep until something is written for
+ * them; those on one shared wake word together. */
 #ifndef ROTA_WAKING_H
 #define ROTA_WAKING_H
 
 #include "exec/transport/node.h"
 
-/* Bits of a wake word that is to be woken. Starts with the node alone. */
+/* A wake word to be woken, and the bits. Only node is set at first. */
 typedef struct rota_waking {
     const rota_node *node;
     rota_wake_word *word;
@@ -19,9 +19,9 @@ static inline void rota_waking_carry_out(rota_waking *w)
     w->bits = 0;
 }
 
-/* Wake the rank at position i, at once or with others. One that since it was
- * counted down has begun to wait for other ranks than those of the node sleeps
- * until its limit. */
+/* Wake the rank at position i, now or together with others. If it has begun to
+ * wait for ranks of other nodes since it was counted down, it sleeps until its
+ * limit. */
 static inline void rota_waking_add(rota_waking *w, int i, rota_doorbell *bell)
 {
     if (rota_doorbell_shared(bell) == 0) {
@@ -34,9 +34,9 @@ static inline void rota_waking_add(rota_waking *w, int i, rota_doorbell *bell)
     w->bits |= (uint32_t)1 << rota_node_bit(i);
 }
 
-/* After a fence: something has been written for the rank at position i, whose
- * process has this doorbell and, for this process, this interest flag. Whoever
- * sleeps on a word that ranks of the node do not know is left to its limit. */
+/* Call after writing something for the rank at position i, and a fence. bell is
+ * its process's doorbell, interest its flag for this process. A rank that
+ * sleeps on another node's word is left to its limit. */
 static inline void rota_waking_ring(rota_waking *w, int i, rota_doorbell *bell,
                                     rota_interest *interest)
 {
