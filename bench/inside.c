@@ -125,6 +125,15 @@ void inside_build(const rota_hints *hints, const rota_topo *topo, int me,
     inside_build_kind(hints, topo, ROTA_FIXED, SIZE_MAX, me, s, choice);
 }
 
+static void build(const rota_hints *hints, const rota_plan_kind *what,
+                  rota_sched *s, rota_choice *choice)
+{
+    if (rota_choose(hints, what, choice) != MPI_SUCCESS ||
+        choice->algo->build(what->topo, &choice->params, s) != MPI_SUCCESS)
+        inside_die("%s, %d ranks: %s", hints->algo->name, what->topo->P,
+                   rota_fail_text() ? rota_fail_text() : "build failed");
+}
+
 void inside_build_kind(const rota_hints *hints, const rota_topo *topo,
                        rota_kind kind, size_t max_block, int me, rota_sched *s,
                        rota_choice *choice)
@@ -132,9 +141,23 @@ void inside_build_kind(const rota_hints *hints, const rota_topo *topo,
     const rota_plan_kind what = {
         .topo = topo, .kind = kind, .max_block = max_block};
 
-    if (rota_choose(hints, &what, choice) != MPI_SUCCESS ||
-        rota_sched_init(s, topo->P, me) != MPI_SUCCESS ||
-        choice->algo->build(topo, &choice->params, s) != MPI_SUCCESS)
-        inside_die("%s, %d ranks: %s", hints->algo->name, topo->P,
-                   rota_fail_text() ? rota_fail_text() : "build failed");
+    if (rota_sched_init(s, topo->P, me) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
+    build(hints, &what, s, choice);
+}
+
+void inside_build_among(const rota_hints *hints, const rota_topo *topo,
+                        const rota_neighbors *neighbors,
+                        const rota_crossing *crossing, int me, rota_sched *s,
+                        rota_choice *choice)
+{
+    const rota_plan_kind what = {.topo = topo,
+                                 .neighbors = true,
+                                 .kind = ROTA_FIXED,
+                                 .max_block = SIZE_MAX};
+
+    if (rota_sched_init_among(s, topo->P, me, neighbors) != MPI_SUCCESS)
+        inside_die("%s", rota_fail_text());
+    rota_sched_set_crossing(s, crossing, ROTA_META_ONCE);
+    build(hints, &what, s, choice);
 }

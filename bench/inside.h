@@ -36,4 +36,11 @@ void inside_build_kind(const rota_hints *hints, const rota_topo *topo,
                        rota_kind kind, size_t max_block, int me, rota_sched *s,
                        rota_choice *choice);
 
+/* As a plan for fixed counts among neighbours would. neighbors, crossing: of rank
+ * me, kept until s is freed. */
+void inside_build_among(const rota_hints *hints, const rota_topo *topo,
+                        const rota_neighbors *neighbors,
+                        const rota_crossing *crossing, int me, rota_sched *s,
+                        rota_choice *choice);
+
 #endif

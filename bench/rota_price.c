@@ -11,6 +11,7 @@
 #include "inside.h"
 #include "sim/engine.h"
 #include "sim/equations.h"
+#include "sim/pulled.h"
 #include "util.h"
 
 #include <stdio.h>
@@ -33,6 +34,9 @@ typedef struct options {
     uint64_t seed;
     bool equal; /* all blocks of that size, else by dist */
     dist dist;
+    const char *among; /* neighbours, as in neighborhood.h, or NULL */
+    neighborhood neighbors;
+    sim_world world;    /* of them, on world.P ranks */
     const char *replay; /* a folder, or NULL */
     void *recorded;     /* what was read of it */
     const char *prices; /* a tuning file, "usual", or NULL: no times */
@@ -55,6 +59,39 @@ static double now_ms(void)
 typedef struct label {
     int from, to;
 } label;
+
+/* ---- neighbours ---------------------------------------------------------- */
+
+/* Those of P ranks; NULL: it is an all-to-all. */
+static const sim_world *world_of(options *o, int P)
+{
+    char why[300];
+
+    if (!o->among || o->world.P == P)
+        return o->among ? &o->world : NULL;
+    sim_world_free(&o->world);
+    neighborhood_free(&o->neighbors);
+    if (neighborhood_make(&o->neighbors, o->among, P, o->size, why,
+                          sizeof why) != 0)
+        inside_die("--among: %s", why);
+    rota_topo topo = inside_topo(P, o->node);
+    sim_world_make(&o->world, &o->neighbors, &topo);
+    rota_topo_free(&topo);
+    return &o->world;
+}
+
+/* The schedule of rank me; all that differs is whom blocks are for. */
+static void build(options *o, const rota_hints *hints, const rota_topo *topo,
+                  int me, rota_sched *s, rota_choice *choice)
+{
+    const sim_world *const w = world_of(o, topo->P);
+
+    if (w)
+        inside_build_among(hints, topo, &w->of[me],
+                           &w->crossing[topo->node[me]], me, s, choice);
+    else
+        inside_build_kind(hints, topo, o->kind, o->size, me, s, choice);
+}
 
 /* ---- packing ------------------------------------------------------------- */
 
@@ -96,12 +133,23 @@ static size_t size_of(const options *o, int P, label l)
                : dist_bytes(&o->dist, o->size, P, o->seed, l.from, l.to, 0);
 }
 
+/* Of the i-th block that a rank sends, or receives. */
+static size_t user_size(options *o, const rota_sched *s, int side, int i)
+{
+    const label sent = {s->me, i}, received = {i, s->me};
+
+    if (s->neighbors)
+        return sim_world_bytes(world_of(o, s->P), side, s->me, i);
+    return size_of(o, s->P, side ? received : sent);
+}
+
 /* What passes through rank 0, of whatever rank's. */
 static void find_sizes_in_transit(priced *k, const rota_hints *hints,
-                                  const rota_topo *topo, const options *o)
+                                  const rota_topo *topo, options *o)
 {
     sim_traffic t = {.topo = topo,
                      .dist = o->equal ? NULL : &o->dist,
+                     .world = world_of(o, topo->P),
                      .largest = o->size,
                      .seed = o->seed};
     rota_choice choice;
@@ -119,26 +167,22 @@ static void find_sizes_in_transit(priced *k, const rota_hints *hints,
 }
 
 static void find_sizes(priced *k, const rota_hints *hints,
-                       const rota_topo *topo, const options *o)
+                       const rota_topo *topo, options *o)
 {
-    const int P = k->s.P;
+    const rota_sched *const s = &k->s;
 
     if (hints->algo->sizes != ROTA_SIZES_STATED)
         find_sizes_in_transit(k, hints, topo, o);
-    for (int q = 0; q < P; q++) {
-        const label sent = {0, q}, received = {q, 0};
-        k->bytes[rota_src(&k->s, q)] = size_of(o, P, sent);
-        k->bytes[rota_dst(&k->s, q)] = size_of(o, P, received);
-    }
-    rota_sched_pad(&k->s, o->size, k->bytes);
-
     for (int side = 0; side < 2; side++) {
         ptrdiff_t end = 0;
-        for (int q = 0; q < P; q++) {
-            k->offset[side * P + q] = end;
-            end += (ptrdiff_t)k->bytes[side * P + q];
+        for (int i = 0; i < (side ? s->n_recv : s->n_send); i++) {
+            const rota_block b = side ? rota_dst(s, i) : rota_src(s, i);
+            k->bytes[b] = user_size(o, s, side, i);
+            k->offset[b] = end;
+            end += (ptrdiff_t)k->bytes[b];
         }
     }
+    rota_sched_pad(s, o->size, k->bytes);
 }
 
 static void fold_and_place(priced *k)
@@ -151,8 +195,9 @@ static void fold_and_place(priced *k)
 
 /* Once with sizes, and again for the time. */
 static void price(priced *k, const rota_hints *hints, const rota_topo *topo,
-                  const options *o)
+                  options *o)
 {
+    world_of(o, topo->P); /* before the clock runs */
     if (hints->algo->uniform && !o->equal)
         inside_die("%s is for blocks of one size: no --dist",
                    hints->algo->name);
@@ -160,7 +205,7 @@ static void price(priced *k, const rota_hints *hints, const rota_topo *topo,
         double begin = now_ms(), ms;
         if (i > 0)
             rota_sched_free(&k->s);
-        inside_build(hints, topo, 0, &k->s, &k->choice);
+        build(o, hints, topo, 0, &k->s, &k->choice);
         ms = now_ms() - begin;
         if (i == 0) {
             const size_t n = k->s.n_blocks;
@@ -185,15 +230,17 @@ typedef struct likeness {
     double share; /* of what a rank sends, in its largest block */
 } likeness;
 
-static likeness find_likeness(const options *o, int P)
+static likeness find_likeness(options *o, int P)
 {
+    const sim_world *const w = world_of(o, P);
     double sum = 0, filled = 0, n = 0, share = 0, senders = 0;
 
     for (int src = 0; src < P; src += bench_stride(P)) {
         double sent = 0, most = 0;
-        for (int dst = 0; dst < P; dst++) {
-            const label l = {src, dst};
-            const size_t bytes = size_of(o, P, l);
+        for (int i = 0; i < (w ? w->of[src].n_send : P); i++) {
+            const label l = {src, i};
+            const size_t bytes =
+                w ? sim_world_bytes(w, 0, src, i) : size_of(o, P, l);
             sent += (double)bytes;
             most = rota_larger(most, (double)bytes);
             filled += bytes > 0;
@@ -203,30 +250,33 @@ static likeness find_likeness(const options *o, int P)
         share += sent > 0 ? most / sent : 0;
         senders += sent > 0;
     }
+    n = n > 0 ? n : 1;
     return (likeness){sum / n, filled / n, senders > 0 ? share / senders : 0};
 }
 
-/* Sizes of a rank's blocks; of those in transit the mean. */
-static void expect_sizes(const rota_sched *s, const options *o, double mean,
+/* Sizes of a rank's blocks; of those in transit the mean, unless it knows them. */
+static void expect_sizes(const rota_sched *s, options *o, double mean,
                          double bytes[])
 {
-    for (int q = 0; q < s->P; q++) {
-        const label sent = {s->me, q}, received = {q, s->me};
-        bytes[rota_src(s, q)] = (double)size_of(o, s->P, sent);
-        bytes[rota_dst(s, q)] = (double)size_of(o, s->P, received);
-    }
-    for (rota_block b = 2 * (rota_block)s->P; b < s->n_blocks; b++)
-        bytes[b] = rota_block_is_padded(s, b) ? (double)o->size : mean;
+    for (int i = 0; i < s->n_send; i++)
+        bytes[rota_src(s, i)] = (double)user_size(o, s, 0, i);
+    for (int i = 0; i < s->n_recv; i++)
+        bytes[rota_dst(s, i)] = (double)user_size(o, s, 1, i);
+    for (rota_block b = rota_first_tmp(s); b < s->n_blocks; b++)
+        bytes[b] = s->crossing ? (double)rota_crossing_bytes(
+                                     s->crossing, rota_block_slot(s, b))
+                   : rota_block_is_padded(s, b) ? (double)o->size
+                                                : mean;
 }
 
-static rota_choice count_rank(const rota_hints *hints, const options *o,
+static rota_choice count_rank(const rota_hints *hints, options *o,
                               const rota_topo *topo, const likeness *like,
                               int me, rota_terms step[])
 {
     rota_sched s;
     rota_choice choice;
 
-    inside_build_kind(hints, topo, o->kind, o->size, me, &s, &choice);
+    build(o, hints, topo, me, &s, &choice);
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
     expect_sizes(&s, o, like->mean, bytes);
     const rota_run_kind how = {.topo = topo,
@@ -243,10 +293,23 @@ static rota_choice count_rank(const rota_hints *hints, const options *o,
     return choice;
 }
 
-/* Microseconds, of a sample of the ranks if there are many. */
-static double expected_us(const rota_hints *hints, const options *o,
-                          const rota_machine *machine, int P,
-                          rota_choice *choice)
+/* Work of every rank's beside the step that keeps ports busy the longest. */
+static void add_beside(rota_cost *all, double ns)
+{
+    int most = 0;
+
+    for (int i = 1; i < ROTA_STEPS; i++)
+        if (all->ns[i][ROTA_PART_PORT] > all->ns[most][ROTA_PART_PORT])
+            most = i;
+    all->ns[most][ROTA_PART_BUSY] += ns;
+}
+
+/* Microseconds, of a sample of the ranks if there are many; beside: nanoseconds
+ * that a rank is busy while it sends between nodes, which are not in its schedule.
+ */
+static double expected_with(const rota_hints *hints, options *o,
+                            const rota_machine *machine, int P, double beside,
+                            rota_choice *choice)
 {
     rota_topo topo = inside_topo(P, o->node);
     const likeness like = find_likeness(o, P);
@@ -263,7 +326,15 @@ static double expected_us(const rota_hints *hints, const options *o,
         me += bench_stride(P);
     } while (me < P);
     rota_topo_free(&topo);
+    add_beside(&all, beside);
     return rota_cost_ns(&all, n) / 1e3;
+}
+
+static double expected_us(const rota_hints *hints, options *o,
+                          const rota_machine *machine, int P,
+                          rota_choice *choice)
+{
+    return expected_with(hints, o, machine, P, 0, choice);
 }
 
 static void print_time(const rota_choice *c, int P, double us)
@@ -280,12 +351,13 @@ static rota_hints hints_of(const rota_choice *c)
 }
 
 /* What a plan chooses from where nothing is said, with expected times. */
-static rota_candidates find_candidates(const options *o,
-                                       const rota_machine *machine, int P)
+static rota_candidates find_candidates(options *o, const rota_machine *machine,
+                                       int P)
 {
     const rota_hints open = {.metadata = -1};
     rota_topo topo = inside_topo(P, o->node);
     const rota_plan_kind what = {.topo = &topo,
+                                 .neighbors = o->among != NULL,
                                  .kind = o->kind,
                                  .max_block = o->size,
                                  .native_free = true};
@@ -304,8 +376,7 @@ static rota_candidates find_candidates(const options *o,
 }
 
 /* The choice first. */
-static void print_candidates(const options *o, const rota_machine *machine,
-                             int P)
+static void print_candidates(options *o, const rota_machine *machine, int P)
 {
     const rota_candidates list = find_candidates(o, machine, P);
     const rota_candidate *const best = rota_candidates_best(&list);
@@ -337,7 +408,7 @@ static void print_times(options *o)
 
 /* ---- simulated times ----------------------------------------------------- */
 
-static sim_case case_of(const options *o, const rota_hints *hints, int P)
+static sim_case case_of(options *o, const rota_hints *hints, int P)
 {
     return (sim_case){
         .form = {.algo = hints->algo, .cell = (int)sizeof(size_t)},
@@ -349,6 +420,7 @@ static sim_case case_of(const options *o, const rota_hints *hints, int P)
         .known = o->known,
         .gaps = o->gaps,
         .dist = o->equal ? NULL : &o->dist,
+        .world = world_of(o, P),
         .largest = o->size,
         .seed = o->seed};
 }
@@ -387,7 +459,7 @@ static sim_result run_case(const sim_case *c, const sim_machine *m)
 
 /* Candidates with expected and simulated times, the choice first. In the place of
  * MPI's own stands what MPICH does. */
-static void simulate_candidate(const options *o, const sim_machine *m,
+static void simulate_candidate(options *o, const sim_machine *m,
                                const rota_candidate *k, int P)
 {
     const bool native = k->choice.algo->native;
@@ -404,7 +476,7 @@ static void simulate_candidate(const options *o, const sim_machine *m,
     fflush(stdout);
 }
 
-static void simulate_candidates(const options *o, const sim_machine *m, int P)
+static void simulate_candidates(options *o, const sim_machine *m, int P)
 {
     const rota_candidates list = find_candidates(o, &m->prices, P);
     const rota_candidate *const best = rota_candidates_best(&list);
@@ -417,17 +489,29 @@ static void simulate_candidates(const options *o, const sim_machine *m, int P)
             simulate_candidate(o, m, &list.item[i], P);
 }
 
+/* Of a form that is no plan's schedule, with what it does beside. */
+static double expected_form_us(options *o, const sim_case *c,
+                               const sim_machine *m, double mean)
+{
+    rota_choice choice;
+
+    if (!c->form.pulled)
+        return expected_us(&c->hints, o, &m->prices, c->P, &choice);
+    const sim_pulled k = sim_pulled_price(c, m, mean);
+    return k.before / 1e3 +
+           expected_with(&c->hints, o, &k.between, c->P, k.beside, &choice);
+}
+
 /* What the schedule's price is and what its authors expect, and of padding and
  * telling sizes which one inequality 3 has for faster. */
-static void print_expected(const options *o, const sim_case *c,
-                           const sim_machine *m, int P)
+static void print_expected(options *o, const sim_case *c, const sim_machine *m,
+                           int P)
 {
     const likeness like = find_likeness(o, P);
     int number;
     const double us = sim_equation(c, m, like.mean, &number);
-    rota_choice choice;
 
-    printf(" %13.3f", expected_us(&c->hints, o, &m->prices, P, &choice));
+    printf(" %13.3f", expected_form_us(o, c, m, like.mean));
     if (number == 0) {
         printf(" %13s", "-");
         return;
@@ -438,7 +522,7 @@ static void print_expected(const options *o, const sim_case *c,
                                                               : "two-phase");
 }
 
-static void simulate(const options *o, const sim_machine *m, int a, int P)
+static void simulate(options *o, const sim_machine *m, int a, int P)
 {
     sim_case c = case_of(o, &o->algo[a], P);
 
@@ -452,7 +536,7 @@ static void simulate(const options *o, const sim_machine *m, int a, int P)
     fflush(stdout);
 }
 
-static void simulate_bound(const options *o, const sim_machine *m, int P)
+static void simulate_bound(options *o, const sim_machine *m, int P)
 {
     const rota_hints none = {.metadata = -1};
     const sim_case c = case_of(o, &none, P);
@@ -464,14 +548,16 @@ static void simulate_bound(const options *o, const sim_machine *m, int P)
 
 /* What the sizes are like: a line that tells them apart from others of the same
  * largest size. */
-static void print_sizes(const options *o, int P)
+static void print_sizes(options *o, int P)
 {
     const likeness like = find_likeness(o, P);
 
     printf("# %s, %d ranks: mean of a block as a part of S, and the largest "
            "block's part of what its sender sends: %.4f %.6f\n",
-           o->equal ? "window:0" : o->dist.text, P,
-           o->size ? like.mean / (double)o->size : 0, like.share);
+           o->among   ? o->among
+           : o->equal ? "window:0"
+                      : o->dist.text,
+           P, o->size ? like.mean / (double)o->size : 0, like.share);
 }
 
 static void print_simulated(options *o)
@@ -487,6 +573,8 @@ static void print_simulated(options *o)
     for (int i = 0; i < o->n_ranks; i++)
         for (int a = 0; a < o->n_algos; a++)
             simulate(o, &m, a, o->ranks[i]);
+    if (o->bound && o->among)
+        inside_die("--algos bound is for all-to-alls, not for --among");
     for (int i = 0; o->bound && i < o->n_ranks; i++)
         simulate_bound(o, &m, o->ranks[i]);
     for (int i = 0; o->candidates && i < o->n_ranks; i++)
@@ -517,6 +605,22 @@ static void print_price(const priced *k)
            k->s.n_blocks * (sizeof *k->bytes + sizeof *k->offset), k->ms);
 }
 
+static void print_prices(options *o)
+{
+    print_heading();
+    for (int a = 0; a < o->n_algos; a++)
+        for (int i = 0; i < o->n_ranks; i++) {
+            rota_topo topo = inside_topo(o->ranks[i], o->among ? o->node : 0);
+            priced k = {0};
+            price(&k, &o->algo[a], &topo, o);
+            print_price(&k);
+            rota_sched_free(&k.s);
+            free(k.bytes);
+            free(k.offset);
+            rota_topo_free(&topo);
+        }
+}
+
 /* ---- command line -------------------------------------------------------- */
 
 static void print_usage(void)
@@ -525,7 +629,7 @@ static void print_usage(void)
         "usage: rota-price --algos NAME[:radix=R][:batch=B][:leaders=L]\n"
         "                      [:pieces=D][:metadata=HOW][:intranode=shm],...\n"
         "                  --ranks P,... [--size BYTES] [--dist DISTRIBUTION]\n"
-        "                  [--replay FOLDER]\n"
+        "                  [--replay FOLDER] [--among halo|FILE]\n"
         "                  [--seed N] [--node RANKS] [--shared no]\n"
         "                  [--prices FILE|usual] [--simulate] [--kind KIND]\n"
         "                  [--known no] [--gaps yes] [--equations yes]\n"
@@ -547,6 +651,12 @@ static void print_usage(void)
         "algorithm can go below: one message from node to node, all at\n"
         "once.\n"
         "\n"
+        "With --among: plans for fixed counts among neighbours. halo is 27\n"
+        "points in a closed grid of the ranks: faces of --size bytes, edges\n"
+        "of a sixteenth and 1, corners of 8. FILE is a graph, two vertices a\n"
+        "line; ranks have ranges of its vertices and get --size bytes for\n"
+        "each vertex of others that has an edge to one of their own.\n"
+        "\n"
         "With --replay: exchanges that ROTA_RECORD wrote to the folder,\n"
         "with --simulate the mean of 16 of them, spread over all; --ranks\n"
         "is not needed.\n"
@@ -557,8 +667,9 @@ static void print_usage(void)
         "copied. The member \"network\" of the file's \"machine\" describes\n"
         "what is between nodes: shape (flat, dragonfly, fattree, torus),\n"
         "group, dims, far, taper, hop, link_byte, posted_receive, short,\n"
-        "past_short, ports, domains. Files for some machines are installed\n"
-        "in share/rota/machines. --kind is fixed, varying or exchange.\n"
+        "past_short, past_short_gap, ports, domains. Files for some machines\n"
+        "are installed in share/rota/machines. --kind is fixed, varying or\n"
+        "exchange.\n"
         "--known no: send the size of a block even if its receiver knows\n"
         "the count, which plans do not do. --gaps yes: the user's blocks do\n"
         "not lie end to end. --equations yes: also print the time expected\n"
@@ -673,6 +784,8 @@ static void parse_option(options *o, const char *name, char *value)
         parse_dist(o, value);
     else if (strcmp(name, "--replay") == 0)
         o->replay = value;
+    else if (strcmp(name, "--among") == 0)
+        o->among = value;
     else if (strcmp(name, "--prices") == 0)
         o->prices = value;
     else if (strcmp(name, "--node") == 0)
@@ -718,25 +831,15 @@ int main(int argc, char *argv[])
         inside_die("--algos and --ranks are needed; see --help");
     if (o.candidates && !o.prices && !o.simulate)
         inside_die("--algos candidates needs --prices; see --help");
-    if (o.simulate) {
+    if (o.among && (!o.equal || o.replay || o.kind != ROTA_FIXED))
+        inside_die("--among goes with no --dist, --replay or other --kind");
+    if (o.simulate)
         print_simulated(&o);
-        return EXIT_SUCCESS;
-    }
-    if (o.prices) {
+    else if (o.prices)
         print_times(&o);
-        return EXIT_SUCCESS;
-    }
-    print_heading();
-    for (int a = 0; a < o.n_algos; a++)
-        for (int i = 0; i < o.n_ranks; i++) {
-            rota_topo topo = inside_topo(o.ranks[i], 0);
-            priced k = {0};
-            price(&k, &o.algo[a], &topo, &o);
-            print_price(&k);
-            rota_sched_free(&k.s);
-            free(k.bytes);
-            free(k.offset);
-            rota_topo_free(&topo);
-        }
+    else
+        print_prices(&o);
+    sim_world_free(&o.world);
+    neighborhood_free(&o.neighbors);
     return EXIT_SUCCESS;
 }

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "dist.h"
 #include "exchange.h"
+#include "neighborhood.h"
 #include "options.h"
 #include "util.h"
 
@@ -411,6 +413,70 @@ static void mistakes_are_named(void **state)
     }
 }
 
+/* -- neighbours ----------------------------------------------------------- */
+
+/* The k-th block from p to q is the k-th that q has from p, on both sides. */
+static void check_sides(const neighborhood *n)
+{
+    for (int p = 0; p < n->P; p++)
+        for (size_t i = n->first[0][p]; i < n->first[0][p + 1]; i++) {
+            const int q = n->peer[0][i];
+            size_t nth = 0, j = n->first[1][q];
+            for (size_t k = n->first[0][p]; k < i; k++)
+                nth += n->peer[0][k] == q;
+            for (;; j++) {
+                assert_in_range(j, n->first[1][q], n->first[1][q + 1] - 1);
+                if (n->peer[1][j] == p && nth-- == 0)
+                    break;
+            }
+            assert_int_equal(n->bytes[0][i], n->bytes[1][j]);
+        }
+}
+
+static void halos_have_two_sides(void **state)
+{
+    char why[100];
+    neighborhood n;
+
+    (void)state;
+    for (int P = 1; P <= 30; P++) {
+        assert_int_equal(neighborhood_make(&n, "halo", P, 32, why, sizeof why),
+                         0);
+        assert_int_equal(n.first[0][P], 26 * P);
+        check_sides(&n);
+        neighborhood_free(&n);
+    }
+}
+
+/* Vertices 0 1 | 2 3 | 4 5: rank 0 needs 2, rank 1 needs 0, 1 and 4, rank 2
+ * needs 3. */
+static void graphs_are_dealt(void **state)
+{
+    static const int sent_to[] = {1, 0, 2, 1}, count[] = {2, 1, 1, 1};
+    char name[] = "/tmp/rota_graph_XXXXXX", why[100];
+    const int fd = mkstemp(name);
+    FILE *const file = fdopen(fd, "w");
+    neighborhood n;
+
+    (void)state;
+    assert_non_null(file);
+    fputs("# a path and more\n0 2\n1 2 0.5\n2 1\n3 4\n5 5\n", file);
+    fclose(file);
+    assert_int_equal(neighborhood_make(&n, name, 3, 8, why, sizeof why), 0);
+    assert_int_equal(n.first[0][3], 4);
+    assert_int_equal(neighborhood_degree(&n, 0, 1), 2);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(n.peer[0][i], sent_to[i]);
+        assert_int_equal(n.bytes[0][i], 8 * count[i]);
+    }
+    check_sides(&n);
+    neighborhood_free(&n);
+    unlink(name);
+    assert_int_equal(neighborhood_make(&n, name, 3, 8, why, sizeof why), -1);
+    assert_non_null(strstr(why, "cannot be read"));
+    neighborhood_free(&n);
+}
+
 /* -- samples -------------------------------------------------------------- */
 
 static void samples_are_small_and_odd(void **state)
@@ -441,6 +507,8 @@ int main(int argc, char *argv[])
         cmocka_unit_test(options_are_understood),
         cmocka_unit_test(sweeps_make_entries),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(halos_have_two_sides),
+        cmocka_unit_test(graphs_are_dealt),
         cmocka_unit_test(samples_are_small_and_odd),
     };
     int failed;

@@ -43,8 +43,9 @@
  *   of the communicator's plans fail within seconds, with MPI_ERR_OTHER and the
  *   rank in the text. This includes plans whose messages MPI carries, provided
  *   that the two ranks share node memory through any plan on the communicator.
- *   Such a plan can only be freed. For ranks of other nodes Rota knows only
- *   what MPI reports.
+ *   Such a plan can only be freed. On the ranks of that node collective
+ *   functions on the communicator then fail likewise. For ranks of other nodes
+ *   Rota knows only what MPI reports.
  *
  *   Threads. Only one thread at a time may use a plan. Under
  *   MPI_THREAD_MULTIPLE different threads may use different plans; under lower
@@ -456,10 +457,13 @@ ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
  *
  * type  datatype of all blocks; its size must be the same on all ranks, and its
  *       data must lie between 0 and its extent
- * comm, info, plan  as for rota_alltoallv_init. The algorithm is always
- *       consensus, whatever rota_algorithm says: ranks that share memory count
- *       one another there, and MPI messages tell ranks of different nodes that
- *       nothing more can come. rota_node_size divides the ranks of a node
+ * comm, info, plan  as for rota_alltoallv_init. There are two algorithms. In
+ *       consensus, ranks that share memory count one another there, and MPI
+ *       messages tell ranks of different nodes that nothing more can come. In
+ *       consensus_node, short blocks for one node also travel together; it is the
+ *       default where messages between nodes cost more than copies. Other values
+ *       of rota_algorithm have no effect. rota_node_size divides the ranks of a
+ *       node
  *
  * Collective over comm; blocks. Cost: O(log P) small messages and O(P) time.
  * Memory is 64 KiB and O(ranks of the node).
@@ -735,7 +739,11 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * ---------------------------------------------------------------------- */
 
 /* Describe a plan as the calling rank sees it: what was chosen and why, rounds,
- * messages, bytes, memory.
+ * messages, bytes, memory. Where some datatypes are not plain bytes: how many
+ * there are (types_sent, types_received), how many of a kind that MPI must pack
+ * (types_unknown), and of a plan for fixed counts how the bytes that this rank
+ * receives come to their places: bytes_straight from one layout to the other,
+ * bytes_by_layout packed by Rota on the way, bytes_by_mpi packed by MPI.
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms
@@ -810,6 +818,10 @@ ROTA_API int rota_version(void);
  *       Messages in which a leader sends what it has for another node, in
  *       algorithms that gather one message while another is under way: 1..2^20.
  *       If that node has fewer ranks, one message for each.
+ *
+ *   rota_bundle  ROTA_BUNDLE
+ *       Bytes of the longest block that travels with others from node to node, in
+ *       consensus_node and neighbor_node: 0..2^20. 0: blocks of any length.
  *
  *   rota_node_size  ROTA_NODE_SIZE
  *       Let algorithms treat every so many ranks, in order, as a node: 1..2^20.

@@ -217,7 +217,8 @@ static bool is_apart(const sim *x, int r, rota_dir dir, uint32_t m)
 
 static bool is_shared(const sim *x, const transfer *f)
 {
-    return x->c->shared && node_of(x, f->from) == node_of(x, f->to);
+    return x->c->shared && !x->c->form.by_mpi &&
+           node_of(x, f->from) == node_of(x, f->to);
 }
 
 /* Through shared memory. */
@@ -523,7 +524,7 @@ static bool comes_shared(const sim *x, int r, uint32_t rm)
 {
     const int peer = sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm].peer;
 
-    return x->c->shared &&
+    return x->c->shared && !x->c->form.by_mpi &&
            node_of(x, sim_peer(&x->t, r, peer)) == node_of(x, r);
 }
 
@@ -587,13 +588,12 @@ static uint32_t next_send(sim *x, int r, transfer *f)
 static double copies_ns(sim *x, int r, uint32_t first, uint32_t end)
 {
     const sim_rep *const rep = sim_rep_of(&x->t, r);
-    const int shift = r - r % x->t.period, P = x->t.P;
+    const int shift = r - r % x->t.period;
     double bytes = 0, n = 0;
 
     for (uint32_t c = first; c < end; c++) {
-        const sim_label l = rep->copied[c];
-        const size_t size =
-            sim_block(&x->t, (l.from + shift) % P, (l.to + shift) % P);
+        const sim_label l = sim_shifted(&x->t, rep->copied[c], shift);
+        const size_t size = sim_block(&x->t, l.from, l.to);
         bytes += (double)size;
         n += size > 0;
     }
@@ -1210,6 +1210,7 @@ static void open_sim(sim *x, const rota_topo *topo)
 
     x->t = (sim_traffic){.topo = topo,
                          .dist = x->c->dist,
+                         .world = x->c->world,
                          .largest = x->c->largest,
                          .seed = x->c->seed,
                          .gaps = x->c->gaps};

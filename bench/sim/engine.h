@@ -25,6 +25,7 @@ typedef struct sim_form {
     bool scanned;     /* what has come is copied once more at last */
     bool pulled;      /* leaders read members' memory and write to it */
     bool overlapped;  /* and do so node by node */
+    bool by_mpi;      /* messages within nodes, too */
 } sim_form;
 
 /* Forms that are not just algorithms, last name NULL. */
@@ -43,7 +44,9 @@ typedef struct sim_case {
     bool known;  /* where counts are known, of blocks that land in the receive
                     buffer their sum is told only, as plans do */
     bool gaps;   /* between the blocks of the user's buffers */
-    const dist *dist; /* NULL: all blocks of the largest size */
+    const dist *dist;       /* NULL: all blocks of the largest size */
+    const sim_world *world; /* neighbours, with their sizes; NULL: an
+                               all-to-all */
     size_t largest;
     uint64_t seed;
 } sim_case;

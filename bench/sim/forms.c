@@ -56,6 +56,13 @@ const sim_form sim_forms[] = {
      .what = "[Peng21] algorithm 5, on a shared heap",
      .pulled = true,
      .overlapped = true},
+    /* MPIR_Neighbor_alltoallv_allcomm_nb is the nonblocking one and a wait, that
+     * (..._sched_linear) a schedule of all sends and all receives at once:
+     * src/mpi/coll/neighbor_alltoallv, ineighbor_alltoallv. */
+    {.name = "mpich_neighbor",
+     .algo = &rota_algo_neighbor,
+     .what = "MPICH 4.0's MPI_Neighbor_alltoallv, less its preparation",
+     .by_mpi = true},
     {.name = NULL},
 };
 

@@ -47,10 +47,9 @@ static sim_shape shape_of(const cJSON *network)
 static void check_keys(const cJSON *network)
 {
     static const char *const known[] = {
-        "shape", "group",   "dims",      "far",
-        "taper", "hop",     "link_byte", "posted_receive",
-        "ports", "domains", "short",     "past_short",
-        NULL};
+        "shape", "group",      "dims",           "far",   "taper",
+        "hop",   "link_byte",  "posted_receive", "ports", "domains",
+        "short", "past_short", "past_short_gap", NULL};
 
     for (const cJSON *item = network->child; item; item = item->next) {
         int i = 0;
@@ -76,6 +75,7 @@ static void read_network(const cJSON *network, sim_machine *m)
     m->posted_receive = number_of(network, "posted_receive", m->posted_receive);
     m->short_bytes = number_of(network, "short", 0);
     m->past_short = number_of(network, "past_short", 0);
+    m->past_short_gap = number_of(network, "past_short_gap", 0);
     if (m->ports < 1 || m->domains < 1)
         inside_die("--prices: network: ports and domains are from 1");
     if (m->group < 1 || m->dims < 1 || m->dims > SIM_MOST_DIMS || m->taper <= 0)
@@ -257,7 +257,8 @@ double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
         m.slowest = bytes * p->ns[ROTA_TERM_COPIED_BYTE];
         pass(&m, memory_of(w, to), work_of(w->m, ROTA_LINK_P2P, bytes));
     } else {
-        const double work = work_of(w->m, ROTA_LINK_NET, bytes);
+        const double gap = bytes > w->m->short_bytes ? w->m->past_short_gap : 0;
+        const double work = work_of(w->m, ROTA_LINK_NET, bytes) + gap;
         m.latency = p->ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)];
         pass(&m, &w->out[port_of(w, from)], work);
         pass(&m, &w->in[port_of(w, to)], work);

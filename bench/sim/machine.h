@@ -26,7 +26,8 @@
  *     "link_byte"        of them for each byte
  *     "posted_receive"   for a receive in the place of posted
  *     "short"   bytes that a message between nodes may have, and
- *     "past_short"       nanoseconds that posting a longer one takes besides
+ *     "past_short"       nanoseconds that posting a longer one takes besides,
+ *     "past_short_gap"   and those that it keeps a port busy besides
  *     "ports"   (1) of a node, each with a queue: its ranks are spread over
  *               them in order
  *     "domains" (1) of a node, each with memory of its own: its ranks are spread
@@ -53,7 +54,7 @@ typedef struct sim_machine {
     sim_shape shape;
     int group, dims, ports, domains;
     double far, taper, hop, link_byte, posted_receive;
-    double short_bytes, past_short;
+    double short_bytes, past_short, past_short_gap;
 } sim_machine;
 
 /* From a tuning file, or "usual" for the prices that a plan has without one.

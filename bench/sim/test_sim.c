@@ -1,6 +1,7 @@
 /* test_sim.c - simulated all-to-alls: what was worked out by hand, what the papers
  * count, and that all algorithms end. */
 #include "sim/engine.h"
+#include "sim/pulled.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -48,6 +49,24 @@ static void near(double a, double b)
     if (fabs(a - b) > 1e-6)
         print_message("%f, not %f\n", a, b);
     assert_true(fabs(a - b) < 1e-6);
+}
+
+/* Two nodes of two ranks, one leader each, which reads 800 bytes twice, and writes
+ * as many: what it is expected to take is what it takes. */
+static void copies_of_leaders(void **state)
+{
+    sim_machine m = small_machine();
+    sim_case c = {.P = 4, .node = 2, .largest = 100};
+    char text[] = "l_a2a_published";
+    const double message = 1000 + 20 + 0.5 * 400 + 200;
+    (void)state;
+
+    m.prices.ns[rota_term(ROTA_LINK_DOMAIN, ROTA_PER_PHASE)] = 7;
+    c.form = sim_form_parse(text, &c.hints);
+    const sim_pulled k = sim_pulled_price(&c, &m, 100);
+    near(k.before, 2 * 7 + 4 * 800 * 0.25);
+    near(k.beside, 0);
+    near(sim_run(&c, &m).us, (k.before + message) / 1e3);
 }
 
 /* Two ranks, blocks of 100 bytes, on two nodes: the own block is copied while the
@@ -256,13 +275,76 @@ static void few_stand_for_all(void **state)
     sim_traffic_free(&t);
 }
 
+/* ---- neighbours -------------------------------------------------------------- */
+
+/* Messages from node to node in the schedules of all ranks. */
+static double count_between(const rota_topo *topo, const sim_world *world,
+                            const char *algo)
+{
+    sim_traffic t = {.topo = topo, .world = world};
+    rota_choice choice;
+    double n = 0;
+    char text[100];
+
+    snprintf(text, sizeof text, "%s", algo);
+    const rota_hints hints = inside_parse(text);
+    sim_traffic_init(&t, &hints, ROTA_FIXED, &choice);
+    for (int r = 0; r < topo->P; r++) {
+        const rota_msgs *const l = &t.rep[r].s.msgs[ROTA_SEND];
+        for (uint32_t m = 0; m < l->n; m++)
+            n += topo->node[l->msg[m].peer] != topo->node[r];
+    }
+    sim_traffic_free(&t);
+    return n;
+}
+
+/* A halo on nodes that are rows of the grid, or two rows side by side: each has
+ * eight nodes around it, a rank 2 or 5 neighbours on its own. */
+static void halo(int P, int node, int own)
+{
+    const sim_machine m = small_machine();
+    rota_topo topo = inside_topo(P, node);
+    neighborhood n;
+    sim_world world;
+    char why[100];
+
+    assert_int_equal(neighborhood_make(&n, "halo", P, 160, why, sizeof why), 0);
+    sim_world_make(&world, &n, &topo);
+    const sim_case c = {
+        .P = P, .node = node, .shared = true, .world = &world, .largest = 160};
+    const sim_result r = run("mpich_neighbor", c, &m);
+    near(r.messages, 26.0 * P);
+    near(r.bytes, P * (6 * 160 + 12 * 11 + 8 * 8.0));
+    near(count_between(&topo, &world, "neighbor"), (26.0 - own) * P);
+    near(count_between(&topo, &world, "neighbor_node:leaders=1"),
+         8.0 * P / node);
+    assert_true(run("neighbor_node:leaders=1", c, &m).us < r.us);
+    sim_world_free(&world);
+    neighborhood_free(&n);
+    rota_topo_free(&topo);
+}
+
+static void neighbors(void **state)
+{
+    (void)state;
+    halo(64, 4, 2);
+    halo(1024, 8, 2);
+    halo(16384, 32, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_ranks),         cmocka_unit_test(ports_are_queues),
-        cmocka_unit_test(sizes_take_time),   cmocka_unit_test(as_published),
-        cmocka_unit_test(few_stand_for_all), cmocka_unit_test(all_end),
-        cmocka_unit_test(handed_over),       cmocka_unit_test(leaders_share),
+        cmocka_unit_test(copies_of_leaders),
+        cmocka_unit_test(two_ranks),
+        cmocka_unit_test(ports_are_queues),
+        cmocka_unit_test(sizes_take_time),
+        cmocka_unit_test(as_published),
+        cmocka_unit_test(few_stand_for_all),
+        cmocka_unit_test(all_end),
+        cmocka_unit_test(handed_over),
+        cmocka_unit_test(leaders_share),
+        cmocka_unit_test(neighbors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

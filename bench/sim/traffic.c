@@ -10,7 +10,14 @@
 static void build(const sim_traffic *t, const rota_hints *hints, rota_kind kind,
                   int me, rota_sched *s, rota_choice *choice)
 {
-    inside_build_kind(hints, t->topo, kind, t->largest, me, s, choice);
+    if (!t->world) {
+        inside_build_kind(hints, t->topo, kind, t->largest, me, s, choice);
+        return;
+    }
+    if (kind != ROTA_FIXED)
+        inside_die("neighbours: only plans for fixed counts are simulated");
+    inside_build_among(hints, t->topo, &t->world->of[me],
+                       &t->world->crossing[t->topo->node[me]], me, s, choice);
 }
 
 static bool same_phase(const rota_phase *a, const rota_phase *b)
@@ -68,7 +75,7 @@ static int find_period(const sim_traffic *t, const rota_hints *hints,
     const int P = t->P, Q = rota_topo_largest_node(t->topo);
     const int periods[] = {1, Q};
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && !t->world; i++) {
         const int n = periods[i];
         if (P % n == 0 && n < P && is_shifted(t, hints, kind, n, n) &&
             is_shifted(t, hints, kind, P / 2 + n / 2, n) &&
@@ -80,57 +87,77 @@ static int find_period(const sim_traffic *t, const rota_hints *hints,
 
 /* ---- which receive is of which send ------------------------------------------ */
 
-/* The messages of each peer in order: head[peer] and then next[]. */
-static void chain(const rota_msgs *l, int P, uint32_t head[], uint32_t next[])
+/* A send of a representative, by whom it is for. */
+typedef struct order {
+    int peer;
+    uint32_t m;
+    uint32_t taken; /* of the first one for a peer: how many have met theirs */
+} order;
+
+static int compare(const void *a, const void *b)
 {
-    for (int p = 0; p < P; p++)
-        head[p] = NONE;
-    for (uint32_t m = l->n; m-- > 0;) {
-        next[m] = head[l->msg[m].peer];
-        head[l->msg[m].peer] = m;
-    }
+    const order *const x = a, *const y = b;
+
+    if (x->peer != y->peer)
+        return x->peer < y->peer ? -1 : 1;
+    return (x->m > y->m) - (x->m < y->m);
 }
 
-typedef struct chains {
-    uint32_t *head; /* [P] first send of the representative to each rank */
-    uint32_t *next; /* [n sends] */
-} chains;
+static order *sort_sends(const rota_msgs *l)
+{
+    order *const send = inside_must(malloc((l->n + 1ul) * sizeof *send));
 
-static void match(sim_traffic *t, int r, chains sends[])
+    for (uint32_t m = 0; m < l->n; m++)
+        send[m] = (order){l->msg[m].peer, m, 0};
+    qsort(send, l->n, sizeof *send, compare);
+    send[l->n].peer = -1;
+    return send;
+}
+
+/* The first of n to a peer, or NULL. */
+static order *find_sends(order *send, uint32_t n, int peer)
+{
+    uint32_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (send[mid].peer < peer)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return send[lo].peer == peer ? &send[lo] : NULL;
+}
+
+/* Receive m of representative r. */
+static void match(sim_traffic *t, int r, uint32_t m, order *const sends[])
 {
     sim_rep *const rep = &t->rep[r];
-    const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
+    const int peer = rep->s.msgs[ROTA_RECV].msg[m].peer,
+              other = peer % t->period;
+    const int me = (int)(((int64_t)r - (peer - other) + t->P) % t->P);
+    order *const first =
+        find_sends(sends[other], t->rep[other].s.msgs[ROTA_SEND].n, me);
 
-    for (uint32_t m = 0; m < l->n; m++) {
-        const int peer = l->msg[m].peer, other = peer % t->period;
-        const int me = (int)(((int64_t)r - (peer - other) + t->P) % t->P);
-        uint32_t *const head = &sends[other].head[me];
-        const uint32_t sent = *head;
-        if (sent == NONE)
-            inside_die("no send for a receive of rank %d from %d", r, peer);
-        *head = sends[other].next[sent];
-        rep->partner[ROTA_RECV][m] = sent;
-        t->rep[other].partner[ROTA_SEND][sent] = m;
-    }
+    if (!first || first[first->taken].peer != me)
+        inside_die("no send for a receive of rank %d from %d", r, peer);
+    const uint32_t sent = first[first->taken++].m;
+    rep->partner[ROTA_RECV][m] = sent;
+    t->rep[other].partner[ROTA_SEND][sent] = m;
 }
 
 static void match_all(sim_traffic *t)
 {
-    chains *const sends =
+    order **const sends =
         inside_must(malloc((size_t)t->period * sizeof *sends));
 
-    for (int r = 0; r < t->period; r++) {
-        const rota_msgs *const l = &t->rep[r].s.msgs[ROTA_SEND];
-        sends[r].head = inside_must(malloc((size_t)t->P * sizeof(uint32_t)));
-        sends[r].next = inside_must(malloc((l->n + 1ul) * sizeof(uint32_t)));
-        chain(l, t->P, sends[r].head, sends[r].next);
-    }
     for (int r = 0; r < t->period; r++)
-        match(t, r, sends);
-    for (int r = 0; r < t->period; r++) {
-        free(sends[r].head);
-        free(sends[r].next);
-    }
+        sends[r] = sort_sends(&t->rep[r].s.msgs[ROTA_SEND]);
+    for (int r = 0; r < t->period; r++)
+        for (uint32_t m = 0; m < t->rep[r].s.msgs[ROTA_RECV].n; m++)
+            match(t, r, m, sends);
+    for (int r = 0; r < t->period; r++)
+        free(sends[r]);
     free(sends);
 }
 
@@ -179,8 +206,8 @@ static sim_label follow(const sim_traffic *t, const writers w[], int r,
 
     for (;;) {
         const sim_rep *const rep = &t->rep[r];
-        if (b < (rota_block)t->P)
-            return (sim_label){(r + shift) % t->P, ((int)b + shift) % t->P};
+        if (b < (rota_block)rep->s.n_send)
+            return sim_shifted(t, (sim_label){r, (int)b}, shift);
         const uint32_t i = w[r].item[b];
         if (i == NONE) {
             if (w[r].copy[b] == NONE)
@@ -190,8 +217,7 @@ static sim_label follow(const sim_traffic *t, const writers w[], int r,
         }
         const sim_label known = rep->label[i];
         if (known.from >= 0)
-            return (sim_label){(known.from + shift) % t->P,
-                               (known.to + shift) % t->P};
+            return sim_shifted(t, known, shift);
         const uint32_t m = w[r].msg_of[i];
         const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
         const int peer = l->msg[m].peer, other = peer % t->period;
@@ -203,20 +229,31 @@ static sim_label follow(const sim_traffic *t, const writers w[], int r,
     }
 }
 
+/* Is it the block that rank r expects as its i-th? */
+static bool is_right(const sim_traffic *t, sim_label l, int r, int i)
+{
+    if (!t->world)
+        return l.from == i && l.to == r;
+    return t->world->of[r].from[i] == l.from &&
+           t->world->of[l.from].to[l.to] == r &&
+           sim_world_bytes(t->world, 1, r, i) ==
+               sim_world_bytes(t->world, 0, l.from, l.to);
+}
+
 static void label_rep(sim_traffic *t, const writers w[], int r)
 {
     sim_rep *const rep = &t->rep[r];
     const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
-    const rota_block P = (rota_block)t->P;
 
     for (uint32_t i = 0; i < l->n_items; i++) {
         const rota_block b = l->item[i];
+        const bool lands = rota_block_arrives(&rep->s, b);
         rep->label[i] = follow(t, w, r, b);
         rep->mark[i] =
-            (uint8_t)((b >= P && b < 2 * P ? SIM_LANDS : 0) |
+            (uint8_t)((lands ? SIM_LANDS : 0) |
                       (rota_block_is_padded(&rep->s, b) ? SIM_PADDED : 0));
-        if (rep->mark[i] & SIM_LANDS &&
-            (rep->label[i].from != (int)(b - P) || rep->label[i].to != r))
+        if (lands &&
+            !is_right(t, rep->label[i], r, (int)b - (int)rep->s.n_send))
             inside_die("rank %d would get a wrong block", r);
     }
     for (uint32_t c = 0; c < rep->s.n_copies; c++)
@@ -251,13 +288,23 @@ typedef struct places {
     ptrdiff_t *offset;
 } places;
 
+/* Of the i-th block that rank r sends, or receives. */
+static size_t user_bytes(const sim_traffic *t, int side, int r, int i)
+{
+    if (t->world)
+        return sim_world_bytes(t->world, side, r, i);
+    return side ? sim_block(t, i, r) : sim_block(t, r, i);
+}
+
 static void lay_out_user(const sim_traffic *t, int r, places *k)
 {
+    const rota_sched *const s = &t->rep[r].s;
+
     for (int side = 0; side < 2; side++) {
         ptrdiff_t end = 0;
-        for (int q = 0; q < t->P; q++) {
-            const int b = side * t->P + q;
-            k->bytes[b] = side ? sim_block(t, q, r) : sim_block(t, r, q);
+        for (int i = 0; i < (side ? s->n_recv : s->n_send); i++) {
+            const int b = side * s->n_send + i;
+            k->bytes[b] = user_bytes(t, side, r, i);
             k->offset[b] = end;
             end += (ptrdiff_t)k->bytes[b] + t->gaps;
         }
@@ -383,6 +430,8 @@ void sim_traffic_free(sim_traffic *t)
 
 size_t sim_block(const sim_traffic *t, int from, int to)
 {
+    if (t->world)
+        return sim_world_bytes(t->world, 0, from, to);
     return t->dist ? dist_bytes(t->dist, t->largest, t->P, t->seed, from, to, 0)
                    : t->largest;
 }
@@ -480,15 +529,13 @@ static sim_size draw_up(const sim_traffic *t, int rank, uint32_t m)
 {
     const sim_rep *const rep = sim_rep_of(t, rank);
     const rota_msg *const msg = &rep->s.msgs[ROTA_RECV].msg[m];
-    const int P = t->P, shift = rank - rank % t->period;
+    const int shift = rank - rank % t->period;
     sim_size size = {0};
 
     for (uint32_t i = msg[0].first; i < msg[1].first; i++) {
-        int from = rep->label[i].from + shift, to = rep->label[i].to + shift;
-        from -= from >= P ? P : 0;
-        to -= to >= P ? P : 0;
+        const sim_label l = sim_shifted(t, rep->label[i], shift);
         const size_t bytes =
-            rep->mark[i] & SIM_PADDED ? t->largest : sim_block(t, from, to);
+            rep->mark[i] & SIM_PADDED ? t->largest : sim_block(t, l.from, l.to);
         size.bytes += (double)bytes;
         size.n += bytes > 0;
         if (rep->mark[i] & SIM_LANDS) {

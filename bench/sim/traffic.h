@@ -11,8 +11,10 @@
 
 #include "dist.h"
 #include "inside.h"
+#include "sim/world.h"
 
-/* Where a block comes from and goes to. */
+/* A block: where it comes from and goes to or, among neighbours, its number among
+ * those that it is sent with. */
 typedef struct sim_label {
     int from, to;
 } sim_label;
@@ -48,7 +50,9 @@ typedef struct sim_traffic {
     int P, period;
     sim_rep *rep; /* [period] */
     const dist *dist;
-    size_t largest; /* S */
+    const sim_world *world; /* neighbours, which have the sizes; NULL: an
+                               all-to-all */
+    size_t largest;         /* S */
     uint64_t seed;
     bool gaps; /* between the blocks of the user's buffers */
     void
@@ -57,7 +61,7 @@ typedef struct sim_traffic {
     int width;
 } sim_traffic;
 
-/* t->topo, dist, largest, seed and gaps are given. Dies where memory is short.
+/* t->topo, dist, world, largest, seed and gaps are given. Dies where memory is short.
  * hints, choice: as inside_build takes and gives them; fixed: sizes are known
  * before the start. */
 void sim_traffic_init(sim_traffic *t, const rota_hints *hints, rota_kind kind,
@@ -76,7 +80,21 @@ static inline int sim_peer(const sim_traffic *t, int rank, int peer)
     return (int)(((int64_t)rank - rank % t->period + peer) % t->P);
 }
 
+/* Bytes of a block. */
 size_t sim_block(const sim_traffic *t, int from, int to);
+
+/* As seen from a rank whose number is larger by shift, a multiple of the
+ * period. */
+static inline sim_label sim_shifted(const sim_traffic *t, sim_label l,
+                                    int shift)
+{
+    const int from = l.from + shift, to = l.to + shift;
+
+    if (shift == 0)
+        return l;
+    return (sim_label){from >= t->P ? from - t->P : from,
+                       to >= t->P ? to - t->P : to};
+}
 
 /* Of message m that rank receives. */
 sim_size sim_message(sim_traffic *t, int rank, uint32_t m);

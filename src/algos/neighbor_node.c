@@ -5,15 +5,16 @@
  * rank that receives it scatters it. Members take turns by node. If a rank
  * sends the same memory to several ranks of one node, it is gathered and sent
  * once. Blocks within the node go directly, along with the messages between
- * nodes. There are three phases: gather, exchange, scatter.
+ * nodes, and so do those of more than a number of bytes, if counts are fixed.
+ * There are three phases: gather, exchange, scatter.
  *
  * With L = 1, one message goes from node to node: the three-step form. With L =
  * Q, every rank sends its own blocks and gathers none: the two-step form.
  *
  * Cost: a message from each group to each other node on which one of its ranks
- * has a neighbour. A rank sends at most one message to each other member to
+ * has a neighbour, and one for each long block. A rank sends at most one message to each other member to
  * gather and one to scatter. Scratch: at most what a rank gathers and scatters
- * for others, each block once. Parameters: leaders, the groups.
+ * for others, each block once. Parameters: leaders, the groups; bundle, bytes.
  * Source: A. Bienz, W. Gropp, L. Olson, "Node aware sparse matrix-vector
  * multiplication", J. Parallel Distrib. Comput. 130, 2019 (three steps; all
  * groups are one); S. Lockhart, A. Bienz, W. Gropp, L. Olson, "Performance
@@ -29,6 +30,7 @@ typedef struct builder {
     rota_home home;
     const rota_crossing *c;
     int leaders;
+    size_t most; /* bytes of a block that travels with others */
     bool shares; /* blocks with the same memory are sent once */
     rota_block
         *out;       /* [c->out.n] where the block of each edge sent here lies */
@@ -89,9 +91,15 @@ static int receiver_of(const builder *b, const rota_cross *e)
 
 /* ---- which blocks -------------------------------------------------------- */
 
+static bool is_short(const builder *b, const rota_cross *e)
+{
+    return e->bytes <= b->most;
+}
+
+/* Is it a block that travels with others, and none of the same memory before? */
 static bool is_first(const builder *b, const rota_cross *e)
 {
-    return !b->shares || e->alike == 0;
+    return is_short(b, e) && (!b->shares || e->alike == 0);
 }
 
 /* Does no other edge of this direction take the same memory as edge e? */
@@ -198,6 +206,24 @@ static void exchange(const builder *b, rota_dir dir)
     }
 }
 
+/* Long blocks: both ends have the edges of a pair in the same order, and behind
+ * the message that blocks share. */
+static void exchange_long(const builder *b, rota_dir dir)
+{
+    const bool sent = dir == ROTA_SEND;
+    const rota_crosses *const c = sent ? &b->c->out : &b->c->in;
+
+    for (int k = c->own[b->home.g]; k < c->own[b->home.g + 1]; k++) {
+        const rota_cross *const e = &c->edge[c->by_own[k]];
+        if (is_short(b, e))
+            continue;
+        if (sent)
+            rota_emit_send(b->s, e->dst, rota_src(b->s, e->block));
+        else
+            rota_emit_recv(b->s, e->src, rota_dst(b->s, e->block));
+    }
+}
+
 static void emit_members(const builder *b)
 {
     rota_sched *const s = b->s;
@@ -229,7 +255,7 @@ static void scatter(const builder *b)
         bool open = false;
         for (int k = in->own[b->home.g]; k < in->own[b->home.g + 1]; k++) {
             const rota_cross *const e = &in->edge[in->by_own[k]];
-            if (receiver_of(b, e) != from)
+            if (!is_short(b, e) || receiver_of(b, e) != from)
                 continue;
             if (!open)
                 rota_emit_msg(s, ROTA_RECV, from);
@@ -242,9 +268,10 @@ static void scatter(const builder *b)
         bool open = false;
         for (int k = in->own[g]; k < in->own[g + 1]; k++) {
             const int e = in->by_own[k];
-            const rota_block at = b->in[first_of(b, in, e)];
-            if (receiver_of(b, &in->edge[e]) != s->me)
+            if (!is_short(b, &in->edge[e]) ||
+                receiver_of(b, &in->edge[e]) != s->me)
                 continue;
+            const rota_block at = b->in[first_of(b, in, e)];
             if (i == 0) {
                 if (at != rota_dst(s, in->edge[e].block))
                     rota_emit_copy(s, at, rota_dst(s, in->edge[e].block));
@@ -266,6 +293,7 @@ static int build(const rota_topo *topo, const rota_params *params,
                  .home = rota_home_of(topo, s->me),
                  .c = c,
                  .leaders = params->leaders,
+                 .most = params->bundle > 0 ? (size_t)params->bundle : SIZE_MAX,
                  .shares = s->alike != NULL};
 
     b.out = rota_sched_scratchpad(s, (size_t)c->out.n + (size_t)c->in.n + 1);
@@ -275,7 +303,9 @@ static int build(const rota_topo *topo, const rota_params *params,
     gather(&b);
     rota_phase_begin(s, 0);
     exchange(&b, ROTA_RECV);
+    exchange_long(&b, ROTA_RECV);
     exchange(&b, ROTA_SEND);
+    exchange_long(&b, ROTA_SEND);
     emit_members(&b);
     scatter(&b);
     return rota_sched_end(s);
@@ -285,7 +315,7 @@ const rota_algo rota_algo_neighbor_node = {
     .name = "neighbor_node",
     .summary = "neighbours: what goes from node to node travels together",
     .source = "Bienz, Gropp, Olson 2019; Lockhart et al. 2023",
-    .params = ROTA_P_LEADERS,
+    .params = ROTA_P_LEADERS | ROTA_P_BUNDLE,
     .neighbors = true,
     .nodes = true,
     .build = build,

@@ -7,6 +7,7 @@
  *   leaders  of a node, or all its ranks if they are fewer; default: the best of
  *            1, 2 and 4 on the machines of [Peng21]
  *   pieces   messages in which a leader sends what it has for a node
+ *   bundle   bytes of the longest block that travels with others; 0: any
  *
  * There is no include guard: files include it with different definitions of
  * ROTA_PARAM.
@@ -15,3 +16,4 @@ ROTA_PARAM(radix, RADIX, 2, 0)
 ROTA_PARAM(batch, BATCH, 1, 32)
 ROTA_PARAM(leaders, LEADERS, 1, 4)
 ROTA_PARAM(pieces, PIECES, 1, 1)
+ROTA_PARAM(bundle, BUNDLE, 0, 0)

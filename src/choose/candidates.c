@@ -1,9 +1,10 @@
-/* candidates.c - which algorithms and parameters are worth a look. */
+/* candidates.c - which algorithms and parameters to consider. */
 #include "choose/candidates.h"
 
-/* What is looked at where nobody asks for an algorithm: those that are best
- * somewhere. The first wins a tie. Others are the same schedules under other
- * names, forms that a plan has no need of, or for blocks of one size only. */
+/* The algorithms to consider if nobody asks for one: those that are best
+ * somewhere. On a tie the first one wins. The others are the same schedules
+ * under other names, forms that a plan does not need, or only for blocks of one
+ * size. */
 static const rota_algo *const worth_a_look[] = {
     &rota_algo_multi_pair,
     &rota_algo_parlogna,
@@ -18,7 +19,7 @@ static const rota_algo *const worth_a_look[] = {
 };
 enum { N_WORTH = sizeof worth_a_look / sizeof worth_a_look[0] };
 
-/* Values of one parameter. */
+/* Values of one parameter to try. */
 enum { MAX_VALUES = 12 };
 typedef struct values {
     int n, value[MAX_VALUES];
@@ -33,7 +34,7 @@ static void add_value(values *v, int value)
         v->value[v->n++] = value;
 }
 
-/* Powers of two below n, up to a limit: from there on an algorithm is close to
+/* Add powers of two below n, up to a limit: beyond it an algorithm is close to
  * one that sends directly. */
 static void add_powers(values *v, int from, int n)
 {
@@ -63,9 +64,9 @@ static values radices(const rota_hints *hints, const rota_algo *algo,
     return v;
 }
 
-/* With fewer messages than a batch has, all batches are alike. Between nodes all
- * messages at once were the fastest, or as fast as smaller batches, in every case
- * that was simulated (docs/scaling.md). */
+/* A batch larger than the number of messages changes nothing. Between nodes,
+ * all messages at once were fastest, or as fast as smaller batches, in every
+ * simulated case (docs/scaling.md). */
 static values batches(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
@@ -97,19 +98,19 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, hints->params.leaders);
         return v;
     }
-    if (algo->neighbors) { /* all but the last together, and each for itself */
+    if (algo->neighbors) { /* from one group to as many as ranks */
         add_powers(&v, 1, node);
         add_value(&v, node);
         return v;
     }
-    /* On large nodes a few leaders have schedules of millions of temporary
+    /* On large nodes, few leaders mean schedules of millions of temporary
      * blocks. */
     add_powers(&v, node > LARGE ? MOST / 2 : 1,
                node < MOST ? node + 1 : MOST + 1);
     return v;
 }
 
-/* With many nodes a message to each is piece enough. */
+/* With many nodes, one message per node is a small enough piece. */
 static values pieces(const rota_hints *hints, const rota_algo *algo,
                      const rota_topo *topo)
 {
@@ -123,6 +124,23 @@ static values pieces(const rota_hints *hints, const rota_algo *algo,
     if (algo->params & ROTA_P_PIECES && !hints->params.pieces &&
         topo->n_nodes <= FEW_NODES)
         add_value(&v, node < SEVERAL ? node : SEVERAL);
+    return v;
+}
+
+/* Where sizes are known: what costs less as part of a message than as one, from
+ * fast networks to slow ones (rota_cost_bundle). */
+static values bundles(const rota_hints *hints, const rota_algo *algo,
+                      const rota_plan_kind *what)
+{
+    enum { LITTLE = 256, MUCH = 4096 };
+    values v = {0};
+
+    add_value(&v, hints->params.bundle);
+    if (algo->neighbors && algo->params & ROTA_P_BUNDLE &&
+        !hints->params.bundle && what->kind == ROTA_FIXED) {
+        add_value(&v, LITTLE);
+        add_value(&v, MUCH);
+    }
     return v;
 }
 
@@ -143,6 +161,7 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
     const values batch = batches(hints, algo, what->topo);
     const values leader = leaders(hints, algo, what->topo);
     const values piece = pieces(hints, algo, what->topo);
+    const values bundle = bundles(hints, algo, what);
     rota_hints wish = *hints;
 
     wish.algo = algo;
@@ -154,7 +173,10 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
                     wish.params.batch = batch.value[b];
                     wish.params.leaders = leader.value[l];
                     wish.params.pieces = piece.value[p];
-                    add_one(&wish, what, list);
+                    for (int k = 0; k < bundle.n; k++) {
+                        wish.params.bundle = bundle.value[k];
+                        add_one(&wish, what, list);
+                    }
                 }
 }
 
@@ -165,14 +187,14 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
 
     if (algo->neighbors != what->neighbors)
         return false;
-    /* What is not to pass through the host does not stop on the way. */
+    /* Blocks that must not pass through the host must not be forwarded. */
     if (hints->device == ROTA_DEVICE_AWARE && algo->sizes != ROTA_SIZES_STATED)
         return false;
     if (hints->device == ROTA_DEVICE_IPC && !rota_algo_is_direct(algo))
         return false;
     if (algo == &rota_algo_parlinna_logarithmic &&
         (!rota_topo_even(t) || t->n_nodes < 3))
-        return false; /* the coalesced form by another name */
+        return false; /* the same as the coalesced form */
     if (algo->nodes)
         return t->n_nodes > 1 && t->n_nodes < t->P;
     return !algo->native || what->native_free;
@@ -200,15 +222,15 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
     for (int i = 0; i < N_WORTH; i++)
         if (fits(hints, worth_a_look[i], what))
             add(hints, what, worth_a_look[i], list);
-    if (list->n == 0) /* by hints that go together for none */
+    if (list->n == 0) /* hints that contradict each other */
         return why_not(hints, what);
-    rota_fail_clear(); /* some are not for this kind of plan */
+    rota_fail_clear(); /* some candidates are not for this kind of plan */
     return MPI_SUCCESS;
 }
 
-/* Prices are wrong by some percent. Blocks that are forwarded take up memory on
- * the way, so that has to be expected to pay; and that all steps overlap is
- * expected to save more than it does. bench/choice.sh finds both. */
+/* Prices are some percent off. Forwarded blocks take up memory on the way, so
+ * forwarding must promise to pay for it. The price of overlapping all steps
+ * promises more than it keeps. bench/choice.sh finds both factors. */
 static double handicapped(const rota_candidate *c)
 {
     const double forwards = 1.05, overlaps = 1.1;

@@ -1,4 +1,4 @@
-/* candidates.h - which algorithms and parameters are worth a look. */
+/* candidates.h - which algorithms and parameters to consider. */
 #ifndef ROTA_CANDIDATES_H
 #define ROTA_CANDIDATES_H
 
@@ -7,7 +7,7 @@
 
 typedef struct rota_candidate {
     rota_choice choice;
-    double predicted, measured; /* nanoseconds; negative: not known */
+    double predicted, measured; /* nanoseconds; negative: unknown */
 } rota_candidate;
 
 typedef struct rota_candidates {
@@ -15,11 +15,11 @@ typedef struct rota_candidates {
     int n; /* at least 1 */
 } rota_candidates;
 
-/* Choices that hints leave open. Local; the same on all ranks. */
+/* List the choices that hints leave open. Local; the same on all ranks. */
 int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
                          rota_candidates *list);
 
-/* Which it is to be: what was measured counts more than what was priced. */
+/* The best candidate: a measured time counts before a predicted one. */
 const rota_candidate *rota_candidates_best(const rota_candidates *list);
 
 #endif /* ROTA_CANDIDATES_H */

@@ -1,4 +1,4 @@
-/* choose.c - how an algorithm is used: parameters, and how sizes travel. */
+/* choose.c - how an algorithm is used: its parameters, and how sizes travel. */
 #include "choose/choose.h"
 #include "rota.h"
 
@@ -13,14 +13,14 @@ int rota_usual_radix(int P)
     return r;
 }
 
-/* Bytes of max_block above which a direct exchange sends sizes first: the block
- * then goes from where it lies, which is worth a message. Measured at P = 2 by
- * rota-bench --kind exchange --sizes 512,65536 --algos
+/* Bytes of max_block above which a direct exchange sends sizes first. The block
+ * is then sent from where it lies, which is worth another message. Measured at
+ * P = 2 by rota-bench --kind exchange --sizes 512,65536 --algos
  * multi_pair:metadata=fused,multi_pair:metadata=two_phase: 0.71 and 0.94 us at
  * 512 B, 15.1 and 11.2 us at 64 KiB. */
 enum { SIZES_FIRST = 8192 };
 
-/* How sizes travel if they must and nobody asks for a way. */
+/* How sizes travel if they must and no hint says how. */
 static rota_metadata usual_metadata(const rota_algo *algo, size_t max_block)
 {
     if (algo->metadata != ROTA_META_ONCE)
@@ -31,7 +31,7 @@ static rota_metadata usual_metadata(const rota_algo *algo, size_t max_block)
                : ROTA_META_FUSED;
 }
 
-/* How sizes travel: not at all if both ends know them. */
+/* Choose how sizes travel: not at all if both ends know them. */
 static int choose_metadata(const rota_hints *hints, rota_kind kind,
                            size_t max_block, rota_choice *choice)
 {
@@ -40,7 +40,7 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
                                                         : kind != ROTA_EXCHANGE;
     choice->metadata = known && !algo->every_start ? ROTA_META_ONCE
                        : hints->progress == ROTA_PROGRESS_MPI
-                           ? ROTA_META_FUSED /* nothing is posted later */
+                           ? ROTA_META_FUSED /* nothing is posted after it */
                            : usual_metadata(algo, max_block);
     if (hints->metadata < 0 || (known && algo->sizes != ROTA_SIZES_LEARNT))
         return MPI_SUCCESS;
@@ -54,7 +54,7 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
     return MPI_SUCCESS;
 }
 
-/* Kinds of plan that an algorithm is not for. */
+/* Refuse kinds of plan for which the algorithm is not. */
 static int check_kind(const rota_algo *algo, const rota_plan_kind *what)
 {
     const rota_kind kind = what->kind;
@@ -112,7 +112,7 @@ static int choose_radix(const rota_hints *hints, const rota_algo *algo,
     return radix <= n ? radix : n;
 }
 
-/* From device to device, if nobody asks otherwise. */
+/* Unless a hint says otherwise, blocks go from device to device. */
 static rota_device_path choose_device(const rota_hints *hints, bool ipc)
 {
     return hints->device == ROTA_DEVICE_AUTO && ipc &&

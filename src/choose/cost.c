@@ -11,7 +11,7 @@ typedef struct counter {
     const rota_run_kind *how;
     rota_terms *step; /* [ROTA_STEPS] */
     double *toward;   /* [n_nodes + 1] bytes of a phase to each node, and to the
-                         other half of them */
+                         nodes of the other half */
 } counter;
 
 static rota_link link_to(const counter *k, int peer, bool native)
@@ -29,7 +29,7 @@ static rota_link link_to(const counter *k, int peer, bool native)
     return t->domain[peer] == t->domain[me] ? ROTA_LINK_DOMAIN : ROTA_LINK_NODE;
 }
 
-/* Beside their data, messages may tell sizes, of 8 bytes each. */
+/* Messages may carry sizes beside their data: this many bytes each. */
 enum { CELL = 8 };
 
 static bool sizes_go_before(const counter *k)
@@ -43,9 +43,10 @@ static bool is_of_processor(int term)
     return term >= ROTA_TERM_POSTED && term <= ROTA_TERM_COPIED_BYTE;
 }
 
-/* Of what is sent and received. The processor does both, links go both ways. What
- * ranks share is busy with what all of them send, or receive, together: as much,
- * though each for itself may do more of the one. */
+/* Combine what is sent and what is received. The processor does both, one after
+ * the other. A rank's link works both ways at once. What ranks share carries
+ * what all of them send, which is also what all receive: the mean of the
+ * two. */
 static double both_ways(int term, double sent, double received)
 {
     const rota_part part = rota_part_of(term);
@@ -81,8 +82,8 @@ static void clear_path(const counter *k)
         k->toward[i] = 0;
 }
 
-/* Messages to one node share a path; all that cross from one half of the nodes
- * to the other share the links between the halves. */
+/* Messages to one node share a path. All that go to the other half of the nodes
+ * share the links between the halves. */
 static void count_path(const counter *k, int peer, double bytes, double n[])
 {
     const rota_topo *const t = k->how->topo;
@@ -96,8 +97,8 @@ static void count_path(const counter *k, int peer, double bytes, double n[])
     *most = rota_larger(*most, rota_larger(k->toward[to], *across));
 }
 
-/* The rank that does not lend temporary blocks copies every block; beyond a
- * domain that takes as much as one of the two copies of a message that goes
+/* The rank without the shared blocks copies every block. To or from another
+ * domain, that takes as long as one of the two copies of an ordinary message
  * there. */
 static void count_handed(const counter *k, rota_dir dir, uint32_t m,
                          rota_link link, double how_often, double bytes,
@@ -115,8 +116,9 @@ static void count_handed(const counter *k, rota_dir dir, uint32_t m,
         n[ROTA_TERM_COPIED_BYTE] += bytes;
 }
 
-/* Do the blocks of a message lie end to end? Those that have numbers in a row do,
- * if the user's do. Where sizes are told they are put behind them. */
+/* Is the message packed? Blocks with consecutive numbers are taken to lie end
+ * to end, as the user's often do. If the message carries sizes, it always
+ * is. */
 static bool is_packed(const counter *k, const rota_block item[], uint32_t n)
 {
     bool in_a_row = k->how->metadata == ROTA_META_ONCE;
@@ -126,7 +128,8 @@ static bool is_packed(const counter *k, const rota_block item[], uint32_t n)
     return n > 1 && !in_a_row;
 }
 
-/* The bytes of a message, and how likely it is that it has any. */
+/* The expected bytes of a message; *how_often: the probability that it has
+ * any. */
 static double expect_message(const counter *k, const rota_msg *m,
                              const rota_block item[], double *how_often)
 {
@@ -144,8 +147,8 @@ static double expect_message(const counter *k, const rota_msg *m,
     return bytes;
 }
 
-/* Sizes that go with receive m: none where it is known what comes, and one for all
- * blocks that this rank keeps where it knows theirs. */
+/* The number of sizes that receive m carries. A direct message of known size
+ * has none. Blocks that this rank keeps share one if it knows their sizes. */
 static double received_cells(const counter *k, uint32_t m)
 {
     const rota_msgs *const l = &k->s->msgs[ROTA_RECV];
@@ -159,8 +162,9 @@ static double received_cells(const counter *k, uint32_t m)
     return k->how->known && land > 1 ? n - land + 1 : n;
 }
 
-/* Sizes per block of a phase's messages. A sender does not know what its blocks
- * are to their receivers: it is taken to send as many sizes as it receives. */
+/* Sizes per block in the phase's messages. A sender does not know which of its
+ * blocks a receiver keeps, so it is taken to send as many sizes as it
+ * receives. */
 static double cells_per_block(const counter *k, uint32_t phase)
 {
     const rota_phase *const p = &k->s->phase[phase];
@@ -174,9 +178,9 @@ static double cells_per_block(const counter *k, uint32_t phase)
     return n > 0 ? cells / n : 1;
 }
 
-/* The messages of one direction of a phase, of which *slowest is the slowest
- * link. Those without bytes are not sent, unless they tell sizes. Returns how
- * many there are. */
+/* Count the messages of one direction of a phase. Those without bytes are not
+ * sent, unless they carry sizes. Returns their number; *slowest: the slowest
+ * link. */
 static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
                               double n[], rota_link *slowest)
 {
@@ -195,13 +199,13 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
         often = tells || p->native ? 1 : often;
         if (often <= 0)
             continue;
-        if (l->msg[m].peer == k->s->me) { /* in a collective of MPI's */
+        if (l->msg[m].peer == k->s->me) { /* its own block, in a native phase */
             n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
             continue;
         }
         if (l->msg[m].handed && link <= ROTA_LINK_NODE && !tells) {
             count_handed(k, dir, m, link, often, bytes, n);
-            if (dir == ROTA_RECV) { /* who gives does not wait */
+            if (dir == ROTA_RECV) { /* the giving end does not wait */
                 *slowest = link > *slowest ? link : *slowest;
                 sent += often;
             }
@@ -225,10 +229,10 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
     return sent;
 }
 
-/* MPI's own all-to-all has this many messages in flight. */
+/* MPI's own all-to-all keeps this many messages in flight. */
 enum { NATIVE_WINDOW = 32 };
 
-/* How often the phase waits for messages of which none is under way before. */
+/* How often the phase waits with no message under way. */
 static double batches(const counter *k, const rota_phase *p, double messages)
 {
     const int window = p->native ? NATIVE_WINDOW : p->window;
@@ -240,8 +244,8 @@ static double batches(const counter *k, const rota_phase *p, double messages)
     return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
 }
 
-/* How much a term of this rank's counts: work is so much more where ranks share
- * cores, and that of all ranks of the node together where they share the rest.
+/* The weight of this rank's count of a term. Work counts more where ranks share
+ * cores. What the ranks of a node share counts as if all of them did as much.
  */
 static double weight(const counter *k, int term)
 {
@@ -257,7 +261,8 @@ static double weight(const counter *k, int term)
     }
 }
 
-/* Others of the core must be let in as often as a rank waits. */
+/* Each time a rank waits, it pays a latency and lets the others of its core
+ * run. */
 static void count_waits(const counter *k, const rota_phase *p, double waits,
                         rota_link slowest, double n[])
 {
@@ -268,9 +273,10 @@ static void count_waits(const counter *k, const rota_phase *p, double waits,
         (k->how->load - 1) * waits;
 }
 
-/* Steps are phases or, if there are more, as many in a row. In a flow, where a
- * message waits for another, what is sent within the node is a step of its own
- * after the rest: one step more than there are phases. */
+/* The step that a term of a phase belongs to. A step is a phase or, if there
+ * are too many, several in a row. In a flow phase, messages within the node
+ * make a step of their own, after the rest; so there is one step more than
+ * phases. */
 static double *step_of(const counter *k, uint32_t phase, int term)
 {
     const uint32_t n = k->s->n_phases + 1;
@@ -280,10 +286,10 @@ static double *step_of(const counter *k, uint32_t phase, int term)
     return k->step[n <= ROTA_STEPS ? i : (uint64_t)i * ROTA_STEPS / n].n;
 }
 
-/* Of the copies of a phase the first message's are made before anything is under
- * way, and the last one's when nothing is any more: while the phases before and
- * after it go on, if at all. Those of a flow are put with what is sent within the
- * node. */
+/* Move a share of a phase's copies to a neighbouring step. The first message's
+ * copies are made before anything is under way, the last one's when nothing is
+ * any more: at most the phases before and after are going on then. Copies of a
+ * flow phase go with messages within the node. */
 static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
                        double share, double n[])
 {
@@ -305,8 +311,8 @@ static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
     }
 }
 
-/* Those that data flow through between nodes: what is handed over is a part of
- * one, and so are copies. */
+/* The pieces in which data flow between nodes: a message that is handed over is
+ * part of one, and so is a copy. */
 static double pieces_of(const counter *k, const rota_phase *p, rota_dir dir)
 {
     const rota_msgs *const l = &k->s->msgs[dir];
@@ -319,7 +325,7 @@ static double pieces_of(const counter *k, const rota_phase *p, rota_dir dir)
     return n;
 }
 
-/* In a flow copies are made for messages, or after them. */
+/* Count copies of a flow phase, which are made for sends, or after receives. */
 static void count_flow_copies(const counter *k, uint32_t phase, rota_dir dir,
                               double n[])
 {

@@ -1,10 +1,10 @@
-/* cost.h - what a run of a schedule is expected to take.
+/* cost.h - how long a run of a schedule is expected to take.
  *
- * Phase by phase, a schedule is counted in terms: messages and bytes by the
- * link that they take, blocks and bytes that are copied. A machine has a price
- * for each term. A phase takes its latency and, since processors, memory, ports
- * and paths between nodes work at the same time, as long as the one of them
- * that has most to do: LogGP, with gaps of what ranks share.
+ * A schedule is counted phase by phase, in terms: messages and bytes by the
+ * link that they use, blocks and bytes that are copied. A machine has a price
+ * for each term. A phase takes its latency plus the time of its busiest part,
+ * since processors, memory, ports and paths between nodes work at the same
+ * time. This is LogGP, with gaps of what ranks share.
  */
 #ifndef ROTA_COST_H
 #define ROTA_COST_H
@@ -16,40 +16,40 @@
 typedef enum rota_link {
     ROTA_LINK_DOMAIN,      /* shared memory, same NUMA domain */
     ROTA_LINK_NODE,        /* shared memory, another domain of the node */
-    ROTA_LINK_P2P,         /* by MPI, in the node */
+    ROTA_LINK_P2P,         /* by MPI, within the node */
     ROTA_LINK_NET,         /* by MPI, between nodes */
-    ROTA_LINK_NATIVE_NODE, /* in a collective of MPI's, in the node */
-    ROTA_LINK_NATIVE_NET,  /* in a collective of MPI's, between nodes */
+    ROTA_LINK_NATIVE_NODE, /* in MPI's own all-to-all, within the node */
+    ROTA_LINK_NATIVE_NET,  /* in MPI's own all-to-all, between nodes */
     ROTA_N_LINKS
 } rota_link;
 
 /* What is counted for a link. */
 typedef enum rota_per_link {
-    ROTA_PER_PHASE, /* a phase, or batch of a window, whose slowest link it is:
-                       latency */
+    ROTA_PER_PHASE, /* latency: phases, or batches of a window, in which it is
+                       the slowest link */
     ROTA_PER_MESSAGE,
     ROTA_PER_BYTE,
-    ROTA_PER_LONG_MESSAGE, /* those of more than ROTA_LONG bytes, */
-    ROTA_PER_LONG_BYTE,    /* which are not in the two before */
+    ROTA_PER_LONG_MESSAGE, /* messages of more than ROTA_LONG bytes, */
+    ROTA_PER_LONG_BYTE,    /* which the two before leave out */
     ROTA_N_PER_LINK
 } rota_per_link;
 
 enum { ROTA_LONG = 32768 };
 
-/* Terms: those of links, rota_term(link, what), and these. */
+/* The terms of links, rota_term(link, what), come first; then these. */
 enum {
     ROTA_TERM_START = ROTA_N_LINKS * ROTA_N_PER_LINK, /* a run */
-    ROTA_TERM_POSTED,        /* a message by MPI, in either direction */
-    ROTA_TERM_COPIED_BLOCK,  /* packed, unpacked or copied in the rank */
-    ROTA_TERM_COPIED_BYTE,   /* likewise */
-    ROTA_TERM_PATH_BYTE,     /* on the paths between nodes that have most */
-    ROTA_TERM_SWITCH,        /* a phase, for each rank more than cores */
-    ROTA_TERM_SWITCH_MPI,    /* a phase with messages by MPI, likewise */
-    ROTA_TERM_SWITCH_NATIVE, /* a phase that is MPI's collective, likewise */
-    ROTA_TERM_DEVICE_COPY,   /* from device to device, by the receiver's */
-    ROTA_TERM_DEVICE_BYTE,   /* likewise */
+    ROTA_TERM_POSTED,        /* a message by MPI, sent or received */
+    ROTA_TERM_COPIED_BLOCK,  /* a block packed, unpacked or copied here */
+    ROTA_TERM_COPIED_BYTE,   /* a byte of these */
+    ROTA_TERM_PATH_BYTE,     /* a byte on the busiest path between nodes */
+    ROTA_TERM_SWITCH,        /* a phase, for each rank beyond one per core */
+    ROTA_TERM_SWITCH_MPI,    /* the same, if MPI carries messages */
+    ROTA_TERM_SWITCH_NATIVE, /* the same, if it is MPI's all-to-all */
+    ROTA_TERM_DEVICE_COPY,   /* a copy from device to device, by the receiver */
+    ROTA_TERM_DEVICE_BYTE,   /* a byte of these */
     ROTA_TERM_STAGED_SIDE,   /* a side's blocks down to the host, or up */
-    ROTA_TERM_STAGED_BYTE,   /* likewise */
+    ROTA_TERM_STAGED_BYTE,   /* a byte of these */
     ROTA_N_TERMS
 };
 
@@ -58,18 +58,18 @@ static inline int rota_term(rota_link link, rota_per_link what)
     return (int)link * ROTA_N_PER_LINK + (int)what;
 }
 
-/* "net_per_byte", "copied_byte", ... */
+/* The name of a term: "net_per_byte", "copied_byte", ... */
 const char *rota_term_name(int term);
 
 typedef struct rota_machine {
-    double ns[ROTA_N_TERMS]; /* nanoseconds for one of each term, never < 0 */
+    double ns[ROTA_N_TERMS]; /* nanoseconds of each term, never < 0 */
 } rota_machine;
 
-/* For a machine that nobody has calibrated. */
+/* Estimates for a machine that nobody has calibrated. */
 extern const rota_machine rota_machine_usual;
 
-/* How often each term occurs in a step of one rank's schedule: a phase or,
- * where there are ROTA_STEPS phases or more, several in a row. */
+/* How often each term occurs in a step of a rank's schedule. A step is a phase
+ * or, from ROTA_STEPS phases on, several in a row. */
 enum { ROTA_STEPS = 8 };
 typedef struct rota_terms {
     double n[ROTA_N_TERMS];
@@ -78,37 +78,37 @@ typedef struct rota_terms {
 typedef struct rota_run_kind {
     const rota_topo *topo;
     rota_metadata metadata;
-    bool known;  /* metadata is not once: of blocks that a rank keeps, their
-                       sum is told only */
-    int leaders; /* not 0: so many ranks of a node send to different nodes all
-                       that it has for them; else all ranks do alike */
+    bool known;  /* metadata is not once: only the sum of the blocks that a rank
+                    keeps is told */
+    int leaders; /* if not 0: so many ranks of a node each send all that it has
+                    for some of the nodes; else all ranks do alike */
     bool shared; /* shared memory carries messages within nodes */
-    double load; /* ranks of a node for each of its cores, at least 1 */
-    double density; /* part of the blocks in transit that have any bytes; 1
-                       where that is known of each */
+    double load; /* ranks per core of a node, at least 1 */
+    double density; /* share of the blocks in transit that have bytes; 1 if each
+                       one's size is known */
 } rota_run_kind;
 
-/* bytes: [n_blocks], expected ones where they are not known. Fails for want of
- * memory only. */
+/* Count the terms of a run. bytes: [n_blocks], expected ones if unknown. Fails
+ * only for want of memory. */
 int rota_cost_count(const rota_sched *s, const double bytes[],
                     const rota_run_kind *how, rota_terms step[ROTA_STEPS]);
 
-/* What a term takes up: nothing but time, this rank's processor, or what the
- * ranks of a node share. Of that a rank counts as much as all ranks of its node
- * would take that have as much to do. */
+/* What a term keeps busy: nothing, this rank's processor, or something that the
+ * ranks of a node share. For the last, a rank counts as much time as all ranks
+ * of its node would take together if each had as much to do. */
 typedef enum rota_part {
-    ROTA_PART_WAIT,   /* latencies */
-    ROTA_PART_BUSY,   /* the processor: copies, messages */
-    ROTA_PART_MEMORY, /* through which MPI moves bytes in the node */
-    ROTA_PART_PORT,   /* of the node to others */
-    ROTA_PART_PATH,   /* from node to node */
+    ROTA_PART_WAIT,   /* nothing: latencies */
+    ROTA_PART_BUSY,   /* the processor: copies and messages */
+    ROTA_PART_MEMORY, /* memory through which MPI moves bytes within the node */
+    ROTA_PART_PORT,   /* the node's port to others */
+    ROTA_PART_PATH,   /* the path from node to node */
     ROTA_N_PARTS
 } rota_part;
 
 rota_part rota_part_of(int term);
 
-/* Of several ranks, the largest counts of what each has to itself, the mean of
- * what they share. */
+/* Does each rank have one of its own? Then the largest of several ranks' times
+ * counts; of what ranks share, the mean. */
 static inline bool rota_part_is_own(rota_part part)
 {
     return part <= ROTA_PART_BUSY;
@@ -119,7 +119,7 @@ typedef struct rota_cost {
     double ns[ROTA_STEPS][ROTA_N_PARTS];
 } rota_cost;
 
-/* Of one rank. */
+/* The cost of one rank. */
 rota_cost rota_cost_of(const rota_machine *machine,
                        const rota_terms step[ROTA_STEPS]);
 
@@ -128,14 +128,19 @@ static inline double rota_larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Add a rank to others, none at first. */
+/* Add a rank to the sum of others, which starts as zeros. */
 void rota_cost_add(rota_cost *all, const rota_cost *rank);
 
-/* What takes longest in a step of n ranks, which were added up, besides
- * waiting. */
+/* The part, besides waiting, that takes longest in a step of n ranks added
+ * up. */
 rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
 
-/* Nanoseconds that a run takes of n ranks, which were added up. */
+/* Bytes up to which a block is better off in a message with many others: it is
+ * copied three times more, and neither posted, nor received, nor a message between
+ * nodes by itself. */
+size_t rota_cost_bundle(const rota_machine *machine);
+
+/* Nanoseconds that a run of n ranks takes, whose costs were added up. */
 double rota_cost_ns(const rota_cost *all, int n);
 
 #endif /* ROTA_COST_H */

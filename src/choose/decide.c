@@ -1,4 +1,4 @@
-/* decide.c - which of the candidates it is to be. */
+/* decide.c - decides between the candidates. */
 #define _GNU_SOURCE
 #include "choose/decide.h"
 #include "base/crossing.h"
@@ -11,15 +11,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- what was decided before ------------------------------------------------ */
+/* ---- earlier decisions --------------------------------------------------- */
 
-/* By exponent and the first bits of the fraction: exact, hence alike on
- * machines that compute differently. */
+/* Round to an exponent and the first bits of the fraction. This is exact, so
+ * that machines that compute differently agree. */
 static int rounded(double x)
 {
     enum { STEPS = 4 };
     int exponent;
-    const double fraction = frexp(x, &exponent); /* 0 or 0.5 to 1 */
+    const double fraction = frexp(x, &exponent); /* 0, or 0.5 <= fraction < 1 */
 
     return x > 0 ? exponent * STEPS + (int)((fraction - 0.5) * 2 * STEPS)
                  : INT32_MIN;
@@ -61,10 +61,9 @@ static bool recall(const rota_learnt *l, const rota_decision_key *key,
     return false;
 }
 
-/* ---- by price --------------------------------------------------------------- */
+/* ---- by price ------------------------------------------------------------ */
 
-/* Sizes of blocks, as far as this rank knows them; the rest is as on
- * average. */
+/* The sizes of blocks: those that this rank knows, the mean for the rest. */
 static double *expect_sizes(const rota_wanted *w, const rota_sched *s)
 {
     const rota_problem *const problem = w->problem;
@@ -91,7 +90,7 @@ static bool may_share(const rota_wanted *w, const rota_choice *choice)
            choice->device != ROTA_DEVICE_AWARE;
 }
 
-/* Of this rank; HUGE_VAL if it cannot be told. */
+/* This rank's cost; HUGE_VAL if it cannot be found. */
 static rota_cost price(const rota_wanted *w, const rota_machine *machine,
                        const rota_ranks *ranks, const rota_choice *choice)
 {
@@ -122,7 +121,7 @@ static rota_cost price(const rota_wanted *w, const rota_machine *machine,
     return cost;
 }
 
-/* Every rank prices its own part. */
+/* Price all candidates; every rank prices its own part of the run. */
 static int price_all(const rota_wanted *w, const rota_machine *machine,
                      const rota_ranks *ranks, rota_candidates *list)
 {
@@ -137,10 +136,10 @@ static int price_all(const rota_wanted *w, const rota_machine *machine,
     return MPI_SUCCESS;
 }
 
-/* ---- deciding --------------------------------------------------------------- */
+/* ---- deciding ------------------------------------------------------------ */
 
-/* A row says all but by which way messages travel within nodes, if a hint does
- * that. */
+/* Do hints leave open all that a row decides? They may say how messages travel
+ * within nodes. */
 static bool leaves_all_open(const rota_hints *hints)
 {
     for (int i = 0; i < ROTA_N_PARAMS; i++)
@@ -156,7 +155,7 @@ static bool is_measurable(const rota_wanted *w)
     return !w->what.ipc && w->hints->device != ROTA_DEVICE_IPC;
 }
 
-/* The row's choice as hints. */
+/* The row's choice, as hints. */
 static rota_hints wish_of(const rota_tuning_row *row, const rota_hints *hints)
 {
     return (rota_hints){
@@ -170,7 +169,7 @@ static rota_hints wish_of(const rota_tuning_row *row, const rota_hints *hints)
     };
 }
 
-/* A row of the tuning, if there is one and what it names can be had. */
+/* Take a row of the tuning, if one matches and its algorithm can be used. */
 static bool take_row(const rota_wanted *w, const rota_learnt *l,
                      rota_decision *d)
 {
@@ -194,12 +193,12 @@ static bool take_row(const rota_wanted *w, const rota_learnt *l,
     return true;
 }
 
-/* ---- what measuring teaches -------------------------------------------------- */
+/* ---- what measuring teaches ---------------------------------------------- */
 
-/* Around a size, as far as the next row would be as good. */
+/* The sizes around x for which a row made for x should do. */
 static rota_range around(double x)
 {
-    enum { ROOM = 2 }; /* from one end to the other, as a factor */
+    enum { ROOM = 2 }; /* largest / smallest */
 
     return (rota_range){x / sqrt(ROOM), x * sqrt(ROOM)};
 }
@@ -221,7 +220,8 @@ static void describe_origin(char machine[], size_t n, char date[], size_t m)
         snprintf(date, m, "unknown");
 }
 
-/* All ranks have the same rows or, for want of memory on one, none. */
+/* Record a measured decision as a row. All ranks get the same rows or, if one
+ * has no memory, none. */
 static int record(rota_learnt *l, const rota_stats *s, const rota_ranks *ranks,
                   const rota_candidate *best)
 {
@@ -293,4 +293,50 @@ int rota_decide(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
     ROTA_TRY(weigh(w, l, ranks, trials, d));
     remember(l, &key, d);
     return MPI_SUCCESS;
+}
+
+/* ---- sparse exchanges --------------------------------------------------------- */
+
+static int weigh_bundles(const rota_wanted *w, rota_learnt *l,
+                         const rota_ranks *ranks, rota_decision *d)
+{
+    rota_machine machine = rota_machine_usual;
+
+    ROTA_TRY(rota_tuning_load(
+        l, ranks, w->hints->tuning_file[0] ? w->hints->tuning_file : NULL));
+    if (l->tuning.has_machine)
+        machine = l->tuning.machine;
+    else
+        ROTA_TRY(ranks->try_network(ranks->arg, &machine));
+    const size_t most = rota_cost_bundle(&machine);
+    if (most == 0)
+        return MPI_SUCCESS;
+    d->choice.algo = &rota_algo_consensus_node;
+    d->choice.params.bundle = (int)most;
+    d->why = l->tuning.has_machine
+                 ? "short blocks travel together, by this machine's prices"
+                 : "short blocks travel together, by the usual prices";
+    return MPI_SUCCESS;
+}
+
+int rota_decide_sparse(const rota_wanted *w, rota_learnt *l,
+                       const rota_ranks *ranks, rota_decision *d)
+{
+    const rota_hints *const hints = w->hints;
+    const rota_topo *const t = w->what.topo;
+    const bool asked = hints->algo == &rota_algo_consensus ||
+                       hints->algo == &rota_algo_consensus_node;
+
+    *d = (rota_decision){
+        .why = asked ? "asked for by a hint"
+                     : "for sparse exchanges there is no other",
+        .choice = {.algo = asked ? hints->algo : &rota_algo_consensus,
+                   .params = hints->params,
+                   .metadata = ROTA_META_FUSED,
+                   .intranode = hints->intranode,
+                   .device = ROTA_DEVICE_COPY}};
+    if (asked || !w->shares || hints->intranode == ROTA_INTRANODE_P2P ||
+        t->n_nodes == 1 || t->n_nodes == t->P)
+        return MPI_SUCCESS;
+    return weigh_bundles(w, l, ranks, d);
 }

@@ -1,4 +1,4 @@
-/* decide.h - which of the candidates it is to be. */
+/* decide.h - decides between the candidates. */
 #ifndef ROTA_DECIDE_H
 #define ROTA_DECIDE_H
 
@@ -6,22 +6,27 @@
 #include "choose/learnt.h"
 #include "choose/measure.h"
 
-/* What a choice is asked for; the same on all ranks but for problem. */
+/* What to choose for; the same on all ranks, except problem. */
 typedef struct rota_wanted {
     const rota_hints *hints;
     rota_plan_kind what;
     rota_stats stats;
     bool uniform;                /* all blocks of all ranks have one size */
     bool shares;                 /* ranks of a node share memory */
-    double load;                 /* as of rota_run_kind */
-    const rota_problem *problem; /* its blocks, if what.kind is fixed */
+    double load;                 /* as in rota_run_kind */
+    const rota_problem *problem; /* has this rank's blocks, if fixed */
 } rota_wanted;
 
-/* Choose what hints leave open: as the tuning says, as was chosen before for the
- * like, by measurement if asked for (whatever the tuning says), or by price.
- * Collective; every failure is agreed on. */
+/* Decide what hints leave open: by a row of the tuning, unless hints ask for
+ * measurement; else as in an earlier like case; else by measurement, if asked
+ * for; else by price. Collective; the ranks agree on every failure. */
 int rota_decide(const rota_wanted *wanted, rota_learnt *learnt,
                 const rota_ranks *ranks, const rota_trials *trials,
                 rota_decision *decision);
+
+/* The same for a sparse exchange, of which nothing is known but the ranks: shall
+ * short blocks travel from node to node together? */
+int rota_decide_sparse(const rota_wanted *wanted, rota_learnt *learnt,
+                       const rota_ranks *ranks, rota_decision *decision);
 
 #endif /* ROTA_DECIDE_H */

@@ -1,7 +1,7 @@
 /* device_cost.c - see device_cost.h. */
 #include "choose/device_cost.h"
 
-/* n blocks, all as one. */
+/* Count n blocks of a side, copied as one. */
 static void count_side(const double bytes[], rota_block first, int n,
                        rota_terms *terms)
 {
@@ -13,7 +13,7 @@ static void count_side(const double bytes[], rota_block first, int n,
     terms->n[ROTA_TERM_STAGED_BYTE] += sum;
 }
 
-/* Receivers copy. What the host moves for a block is an entry of a line. */
+/* Receivers copy. For a block, the host moves only an entry of a line. */
 static void count_ipc(const rota_sched *s, double bytes[], rota_terms *terms)
 {
     enum { ENTRY = 128 };

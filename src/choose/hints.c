@@ -1,4 +1,4 @@
-/* hints.c - wishes from MPI_Info and from the environment. */
+/* hints.c - reads hints from MPI_Info and from the environment. */
 #include "choose/hints.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { HIGHEST = 1 << 20 };
 
-/* ---- values ---------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 void rota_append_name(char *list, size_t size, const char *name)
 {
@@ -37,7 +37,7 @@ static int *number_of(const rota_hint *hint, rota_hints *hints)
     return (int *)(void *)((char *)hints + hint->at);
 }
 
-/* name: of the hint as the user has it, a key or a variable. */
+/* name: of the hint as the user gave it, a key or a variable. */
 static int invalid(const char *name, const char *value, const rota_hint *hint)
 {
     char values[ROTA_ERR_TEXT - 60];
@@ -46,14 +46,14 @@ static int invalid(const char *name, const char *value, const rota_hint *hint)
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", name, value, values);
 }
 
-/* Is it a number from least to HIGHEST? */
+/* Is value a number from least to HIGHEST? */
 static bool is_number(const char *value, int least, int *result)
 {
     char *end;
 
     errno = 0;
     const long n = strtol(value, &end, 10);
-    /* strtol skips spaces and takes a sign. */
+    /* strtol would skip spaces and take a sign. */
     if (errno || !isdigit((unsigned char)*value) || *end || n < least ||
         n > HIGHEST)
         return false;
@@ -112,8 +112,9 @@ static int read_hint(const rota_hint *hint, const char *name, const char *value,
     return good ? MPI_SUCCESS : invalid(name, value, hint);
 }
 
-/* What MPI is to move on alone are messages that are all posted at the start, by
- * MPI. Hints that say otherwise count. */
+/* MPI progresses by itself only what is posted at the start, by MPI. So
+ * rota_progress=mpi implies such an algorithm, unless other hints say
+ * otherwise. */
 static void imply(rota_hints *hints)
 {
     if (hints->progress != ROTA_PROGRESS_MPI)
@@ -124,7 +125,7 @@ static void imply(rota_hints *hints)
         hints->intranode = ROTA_INTRANODE_P2P;
 }
 
-/* ---- keys ------------------------------------------------------------------ */
+/* ---- keys ---------------------------------------------------------------- */
 
 const rota_words rota_metadata_words = {
     ROTA_N_METADATA, {"once", "fused", "two_phase", "combined"}};
@@ -169,13 +170,13 @@ const rota_hint rota_hint_table[] = {
 #undef ROTA_PARAM
 #undef HINT
 
-/* They are read as ints. */
+/* Hints are read as ints. */
 _Static_assert(sizeof(rota_intranode) == sizeof(int) &&
                    sizeof(rota_progress) == sizeof(int) &&
                    sizeof(rota_device_path) == sizeof(int),
                "enumerations in rota_hints");
 
-/* Those of librota_mpi are read by src/mpi/settings.c. */
+/* src/mpi/settings.c reads those of librota_mpi. */
 const rota_variable rota_variable_table[] = {
     {"ROTA_EXPLAIN", "1: rank 0 says of each plan what was chosen and why"},
     {"ROTA_RECORD", "a folder: the counts of all exchanges are written there"},
@@ -207,7 +208,7 @@ const rota_variable rota_variable_table[] = {
     {NULL, NULL},
 };
 
-/* Others may have these: who installed Rota, and its tests. */
+/* Is it a variable that packagers or Rota's tests use? */
 static bool is_of_others(const char *name)
 {
     static const char *const all[] = {"ROTA_ROOT", "ROTA_DIR", "ROTA_HOME"};
@@ -231,7 +232,7 @@ static bool is_known(const char *name)
 
 extern char **environ;
 
-/* There is no call whose error a bad value could be. */
+/* No call could return a bad value as its error: it is printed instead. */
 int rota_stall_seconds(bool tell)
 {
     enum { USUAL = 60 };
@@ -263,7 +264,8 @@ void rota_variables_check(void)
     }
 }
 
-/* But for the tuning file, which rank 0 looks for (tuning_file.c). */
+/* Read all hints but the tuning file, which rank 0 looks for
+ * (tuning_file.c). */
 static int read_environment(rota_hints *hints)
 {
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
@@ -297,7 +299,7 @@ static int read_entry(MPI_Info info, const char *key, rota_hints *hints)
     return unknown_key(key);
 }
 
-/* Milliseconds that measuring candidates may take. */
+/* Default of the milliseconds that measuring may take. */
 enum { USUAL_MEASURE_MS = 100 };
 
 int rota_hints_read(MPI_Info info, rota_hints *hints)

@@ -1,4 +1,4 @@
-/* hints.h - wishes of the user, from MPI_Info and from the environment. */
+/* hints.h - the user's hints, from MPI_Info and from the environment. */
 #ifndef ROTA_HINTS_H
 #define ROTA_HINTS_H
 
@@ -7,13 +7,13 @@
 
 #include <mpi.h>
 
-enum { ROTA_PATH = 512 }; /* bytes of a path, with terminator */
+enum { ROTA_PATH = 512 }; /* bytes of a path, with its terminator */
 
-/* What moves plans on. */
+/* What advances plans. */
 typedef enum rota_progress {
-    ROTA_PROGRESS_CALLS,  /* of Rota's functions alone */
-    ROTA_PROGRESS_THREAD, /* the progress thread, too */
-    ROTA_PROGRESS_MPI,    /* calls of MPI, too */
+    ROTA_PROGRESS_CALLS,  /* calls of Rota's functions only */
+    ROTA_PROGRESS_THREAD, /* the progress thread as well */
+    ROTA_PROGRESS_MPI,    /* calls of MPI as well */
     ROTA_N_PROGRESS
 } rota_progress;
 
@@ -27,59 +27,59 @@ extern const rota_words rota_metadata_words, rota_intranode_words,
     rota_progress_words, rota_device_words, rota_packing_words;
 
 typedef struct rota_hints {
-    const rota_algo *algo; /* NULL: no wish */
-    rota_params params;    /* numbers alone; 0: no wish */
-    int node_size;         /* 0: nodes as they are */
-    int metadata;          /* rota_metadata, or -1: no wish */
-    int by_datatype;       /* 0 or 1, as are check and measure */
+    const rota_algo *algo; /* NULL: not given */
+    rota_params params;    /* only numbers; 0: not given */
+    int node_size;         /* 0: real nodes */
+    int metadata;          /* a rota_metadata; -1: not given */
+    int by_datatype;       /* 0 or 1; check and measure likewise */
     int check;
     rota_intranode intranode;
-    int copied_once_from; /* bytes; 0: no wish */
+    int copied_once_from; /* bytes; 0: not given */
     rota_progress progress;
     rota_device_path device;
-    int measure;                 /* candidates, not only price them */
-    int measure_ms;              /* for about that long */
-    char tuning_file[ROTA_PATH]; /* "": the usual ones */
+    int measure;                 /* run candidates, not only price them */
+    int measure_ms;              /* for about so long */
+    char tuning_file[ROTA_PATH]; /* "": the usual places */
 } rota_hints;
 
 typedef struct rota_hint {
-    const char *key, *variable; /* of MPI_Info and of the environment */
-    const char *usual;          /* what counts where there is no hint */
-    size_t at; /* in rota_hints, of an int but for what is said below */
+    const char *key, *variable; /* in MPI_Info and in the environment */
+    const char *usual;          /* the default, as text */
+    size_t at; /* offset in rota_hints: of an int, except for algo and a path */
 
-    /* One of these says what is valid. */
+    /* One of these says which values are valid. */
     const rota_words *words;
-    int least;        /* of a number; 0: it is none */
-    const char *what; /* "an algorithm", "a path" */
+    int least;        /* least number; 0: not a number */
+    const char *what; /* else, in words: "an algorithm", "a path" */
 } rota_hint;
 
 extern const rota_hint rota_hint_table[]; /* the last entry's key is NULL */
 
-/* Variables of the environment that are no hints. */
+/* A variable of the environment that is no hint. */
 typedef struct rota_variable {
     const char *name, *meaning;
 } rota_variable;
 
 extern const rota_variable rota_variable_table[]; /* the last name is NULL */
 
-/* Have rank 0 of the program print, once, which variables of its environment
- * look like Rota's and are not. Local. */
+/* Print, once and on rank 0 of the program, which variables of its environment
+ * look like Rota's but are not. Local. */
 void rota_variables_check(void);
 
-/* ROTA_STALL_S. tell: on standard error, if it is none. */
+/* Read ROTA_STALL_S. tell: print an error if the value is invalid. */
 int rota_stall_seconds(bool tell);
 
 int rota_hints_read(MPI_Info info, rota_hints *hints);
 
-/* Append to a list of names, in size bytes, as long as there is room. */
+/* Append a name to a list of `size` bytes, as far as there is room. */
 void rota_append_name(char *list, size_t size, const char *name);
 
-/* What values a hint may have, for people. */
+/* Describe the values that a hint may have. */
 void rota_hint_values(const rota_hint *hint, char *text, size_t size);
 
 uint64_t rota_hints_hash(const rota_hints *hints);
 
-/* Add each hint, by its key. */
+/* Add all hints, by their keys. */
 void rota_hints_alike(const rota_hints *hints, rota_alike *alike);
 
 #endif /* ROTA_HINTS_H */

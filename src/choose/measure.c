@@ -1,21 +1,21 @@
-/* measure.c - candidates tried out: who is tried, and how long it takes. */
+/* measure.c - measures candidates: which, and how. */
 #include "choose/measure.h"
 
 #include <stdlib.h>
 
 enum {
-    IN_A_ROW = 4,    /* runs of one candidate, of which the first is left out */
-    MOST_ROUNDS = 64 /* in which each has its turn */
+    IN_A_ROW = 4,    /* runs of a candidate in a row; the first is ignored */
+    MOST_ROUNDS = 64 /* most rounds; every candidate has a turn in each */
 };
 
-/* What is not within this factor of the lowest price is not tried. */
+/* Only candidates within this factor of the lowest price are measured. */
 #define PROMISING 4.0
 
 typedef struct probe {
     const rota_trials *trials;
     const rota_ranks *ranks;
     int n;
-    int candidate[ROTA_MOST_TRIED]; /* its place in the list */
+    int candidate[ROTA_MOST_TRIED]; /* index in the list */
     double *ns[ROTA_MOST_TRIED];    /* [MOST_ROUNDS * (IN_A_ROW - 1)] */
     int n_ns;
 } probe;
@@ -38,7 +38,7 @@ static void free_probe(probe *t)
         free(t->ns[i]);
 }
 
-/* ---- who is tried -------------------------------------------------------------- */
+/* ---- which candidates ---------------------------------------------------- */
 
 static bool is_tried(const probe *t, int candidate)
 {
@@ -48,7 +48,7 @@ static bool is_tried(const probe *t, int candidate)
     return false;
 }
 
-/* The cheapest of those that are not tried yet, or -1. */
+/* The cheapest candidate not taken yet, or -1. */
 static int cheapest(const probe *t, const rota_candidates *list)
 {
     int best = -1;
@@ -75,8 +75,8 @@ static void select_promising(probe *t, const rota_candidates *list)
             t->candidate[t->n++] = i;
 }
 
-/* Collective. A candidate that cannot be made is left out, on all ranks; the
- * last one's error counts if none can. */
+/* Make a plan for each candidate. One that cannot be made is dropped on all
+ * ranks; if none can, the last error counts. Collective. */
 static int make_plans(const rota_hints *hints, const rota_candidates *list,
                       probe *t)
 {
@@ -92,7 +92,7 @@ static int make_plans(const rota_hints *hints, const rota_candidates *list,
         if (err != MPI_SUCCESS)
             continue;
         t->candidate[made++] = t->candidate[i];
-        wish.check = false; /* counts match */
+        wish.check = false; /* counts are known to match */
     }
     t->n = made;
     if (made == 0)
@@ -101,9 +101,9 @@ static int make_plans(const rota_hints *hints, const rota_candidates *list,
     return MPI_SUCCESS;
 }
 
-/* ---- how long it takes ----------------------------------------------------------- */
+/* ---- how long they take -------------------------------------------------- */
 
-/* took: nanoseconds of all. */
+/* Run each candidate IN_A_ROW times. took: nanoseconds of all runs. */
 static int run_round(probe *t, double *took)
 {
     const rota_trials *const trials = t->trials;
@@ -123,7 +123,8 @@ static int run_round(probe *t, double *took)
     return MPI_SUCCESS;
 }
 
-/* As many rounds as there is time for; the first tells, and does not count. */
+/* Run as many rounds as time allows. The first round tells how many, and does
+ * not count. */
 static int run_all(probe *t, int ms)
 {
     double took, ignored;
@@ -146,7 +147,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Medians; of the slowest rank. */
+/* Each candidate's time: the median run, on the slowest rank. */
 static int conclude(probe *t, rota_candidates *list)
 {
     double ns[ROTA_MAX_PRICES];
@@ -161,8 +162,8 @@ static int conclude(probe *t, rota_candidates *list)
     return MPI_SUCCESS;
 }
 
-/* A failure in a run may have left messages about, and no rank waits for
- * another any more. */
+/* If a run fails, messages may be left over, and no rank waits for another any
+ * more. */
 static int try_out(const rota_hints *hints, probe *t, rota_candidates *list)
 {
     select_promising(t, list);

@@ -1,32 +1,32 @@
-/* measure.h - candidates tried out. */
+/* measure.h - measures candidates. */
 #ifndef ROTA_MEASURE_H
 #define ROTA_MEASURE_H
 
 #include "choose/candidates.h"
 
-enum { ROTA_MOST_TRIED = 9 }; /* MPI's own among them */
+enum { ROTA_MOST_TRIED = 9 }; /* MPI's own all-to-all included */
 
-/* Plans like the one that is wanted, by whoever can make plans
- * (plan/trial.c). arg is the caller's. */
+/* How to make and run plans like the one wanted, for whoever can
+ * (plan/trial.c). arg: the provider's. */
 typedef struct rota_trials {
     void *arg;
 
-    /* Allocate what they move. Local. */
+    /* Allocate buffers. Local. */
     int (*begin)(void *arg);
 
-    /* Make plan i, below ROTA_MOST_TRIED, as hints say. Collective; every failure
-     * is agreed on. */
+    /* Make plan i, i < ROTA_MOST_TRIED, as the hints say. Collective; the ranks
+     * agree on every failure. */
     int (*make)(void *arg, int i, const rota_hints *wish);
 
-    /* Run plan i once; ns: how long that took. Collective. */
+    /* Run plan i once. ns: how long it took. Collective. */
     int (*run)(void *arg, int i, double *ns);
 
-    /* Destroy all of it, also if begin has failed. Local. */
+    /* Free everything, even if begin failed. Local. */
     void (*end)(void *arg);
 } rota_trials;
 
-/* Have the most promising candidates run for a while. Collective; every failure
- * is agreed on. */
+/* Run the most promising candidates for a while and record their times.
+ * Collective; the ranks agree on every failure. */
 int rota_measure(const rota_trials *trials, const rota_ranks *ranks,
                  const rota_hints *hints, rota_candidates *list);
 

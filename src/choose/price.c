@@ -1,7 +1,7 @@
-/* price.c - what the terms of a schedule cost. */
+/* price.c - the price of each term, and of a counted schedule. */
 #include "choose/cost.h"
 
-/* In the order of rota_link and rota_per_link, and then of the other terms. */
+/* In the order of rota_link and rota_per_link, then the other terms. */
 static const char *const names[ROTA_N_TERMS] = {
 #define LINK(link)                                                             \
     link "_per_phase", link "_per_message", link "_per_byte",                  \
@@ -32,9 +32,9 @@ const char *rota_term_name(int term)
     return names[term];
 }
 
-/* Estimates, for where nobody has measured: within a node near what plans took
- * on a machine with 2 cores, between nodes a network of 100 Gbit/s; devices
- * 200 GB/s apart, and 25 GB/s from the host. */
+/* Estimates. Within a node: about what plans took on a machine with 2 cores.
+ * Between nodes: a network of 100 Gbit/s. Devices: 200 GB/s between them, 25
+ * GB/s to and from the host. */
 #define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
 const rota_machine rota_machine_usual = {
     .ns = {
@@ -83,7 +83,7 @@ const rota_machine rota_machine_usual = {
     }};
 #undef AT
 
-/* ---- prices ------------------------------------------------------------------ */
+/* ---- prices -------------------------------------------------------------- */
 
 rota_part rota_part_of(int term)
 {
@@ -162,4 +162,18 @@ double rota_cost_ns(const rota_cost *all, int n)
                ns[longest] / (rota_part_is_own(longest) ? 1 : n);
     }
     return sum;
+}
+
+size_t rota_cost_bundle(const rota_machine *machine)
+{
+    enum { COPIES = 3, MOST = 1 << 20 };
+    const double *const ns = machine->ns;
+    const double saved = 2 * ns[ROTA_TERM_POSTED] +
+                         ns[rota_term(ROTA_LINK_NET, ROTA_PER_MESSAGE)] -
+                         COPIES * ns[ROTA_TERM_COPIED_BLOCK];
+    const double byte = COPIES * ns[ROTA_TERM_COPIED_BYTE];
+
+    if (saved <= 0)
+        return 0;
+    return saved < byte * MOST ? (size_t)(saved / byte) : MOST;
 }

@@ -1,34 +1,34 @@
-/* ranks.h - how ranks settle what must be the same on all of them.
+/* ranks.h - how ranks agree on what must be the same everywhere.
  *
- * Whoever asks for a choice brings these functions (plan/agree.c). All are
- * collective, and fail with the same error on all ranks. arg is the caller's.
+ * Whoever asks for a choice provides these functions (plan/agree.c). All are
+ * collective, and fail with the same error on all ranks. arg: the provider's.
  */
 #ifndef ROTA_RANKS_H
 #define ROTA_RANKS_H
 
 #include "choose/cost.h"
 
-enum { ROTA_MAX_PRICES = 48 }; /* candidates that are compared */
+enum { ROTA_MAX_PRICES = 48 }; /* most candidates that are compared */
 
 typedef struct rota_ranks {
     const void *arg;
     int P, me;
 
-    /* MPI_SUCCESS if all ranks bring it, else the error of one of them. */
+    /* MPI_SUCCESS if all ranks pass it, else the error of one of them. */
     int (*agree)(const void *arg, int status);
 
-    /* Pass bytes, the same number everywhere, on from rank 0 to all. */
+    /* Broadcast bytes from rank 0; the same number on all ranks. */
     int (*spread)(const void *arg, void *data, size_t bytes);
 
-    /* Of each of n <= ROTA_MAX_PRICES times, in nanoseconds and not negative,
-     * the largest over ranks. */
+    /* Replace each of n <= ROTA_MAX_PRICES times (nanoseconds, not negative) by
+     * its maximum over ranks. */
     int (*agree_times)(const void *arg, int n, double ns[]);
 
-    /* Of each of n <= ROTA_MAX_PRICES costs, all ranks' added up. */
+    /* Replace each of n <= ROTA_MAX_PRICES costs by its sum over ranks. */
     int (*agree_costs)(const void *arg, int n, rota_cost cost[]);
 
-    /* Put what messages between nodes take into prices that nobody has
-     * calibrated; they stay as they are if there is but one node. */
+    /* Measure the network, and set its prices in a machine that nobody has
+     * calibrated. With only one node they stay as they are. */
     int (*try_network)(const void *arg, rota_machine *machine);
 } rota_ranks;
 

@@ -1,13 +1,14 @@
-/* tuning.c - rows of tuning: found, put, freed. */
+/* tuning.c - rows of tuning: find, put, free. */
 #include "choose/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The ranges of a row. */
+/* The number of ranges in a row. */
 enum { N_RANGES = 8 };
 
-/* Nothing is above what text can say. */
+/* Copy the ranges of a row. Bounds beyond what text can say become
+ * unbounded. */
 static void ranges_of(const rota_tuning_row *row, rota_range range[N_RANGES])
 {
     const rota_range all[N_RANGES] = {
@@ -93,7 +94,7 @@ static bool copy_provenance(const rota_provenance *from, rota_provenance *to)
     return to->machine && to->date && to->command;
 }
 
-/* Rows that are for the same as row. */
+/* Drop the rows for the same case as row. */
 static void drop(rota_tuning *t, const rota_tuning_row *row)
 {
     int kept = 0;

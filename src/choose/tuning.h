@@ -1,7 +1,7 @@
 /* tuning.h - what measurements have taught: the prices of a machine, and rows
  * that say which algorithm was best for which kind of all-to-all.
  *
- * Kept with a communicator, the same on all its ranks; text is JSON.
+ * A communicator keeps its tuning, the same on all ranks. As text it is JSON.
  */
 #ifndef ROTA_TUNING_H
 #define ROTA_TUNING_H
@@ -12,23 +12,23 @@
 
 /* How messages between ranks of a node travel. */
 typedef enum rota_intranode {
-    ROTA_INTRANODE_AUTO, /* as is fastest */
+    ROTA_INTRANODE_AUTO, /* the fastest way */
     ROTA_INTRANODE_SHM,  /* shared memory */
-    ROTA_INTRANODE_CMA,  /* private memory is read by the receiver */
+    ROTA_INTRANODE_CMA,  /* the receiver reads the sender's private memory */
     ROTA_INTRANODE_P2P,  /* by MPI */
     ROTA_N_INTRANODE
 } rota_intranode;
 
 /* How blocks on a device travel. */
 typedef enum rota_device_path {
-    ROTA_DEVICE_AUTO,  /* as is fastest; once chosen: by way of the host */
+    ROTA_DEVICE_AUTO,  /* the fastest way; in a choice: by way of the host */
     ROTA_DEVICE_COPY,  /* by way of the host */
-    ROTA_DEVICE_AWARE, /* MPI takes them from the device */
+    ROTA_DEVICE_AWARE, /* MPI takes them from device memory */
     ROTA_DEVICE_IPC,   /* receivers copy them from the sender's device */
     ROTA_N_DEVICE_PATHS
 } rota_device_path;
 
-/* All that a plan's builder and executor are told. */
+/* What a plan's builder and executor need to know. */
 typedef struct rota_choice {
     const rota_algo *algo;
     rota_params params;
@@ -37,7 +37,8 @@ typedef struct rota_choice {
     rota_device_path device;
 } rota_choice;
 
-/* Ranks of a full node that send all that it has for others; 0: no such form. */
+/* The number of ranks of a full node that send what it has for others; 0: not
+ * such an algorithm. */
 static inline int rota_leaders_of(const rota_choice *c, const rota_topo *topo)
 {
     const int Q = rota_topo_largest_node(topo);
@@ -47,29 +48,28 @@ static inline int rota_leaders_of(const rota_choice *c, const rota_topo *topo)
     return c->params.leaders < Q ? c->params.leaders : Q;
 }
 
-/* Where something was measured; texts are owned and never NULL once read. Of
- * what a rank measures itself the machine is the rank's own. */
+/* Where something was measured. The texts are owned, and never NULL once read.
+ * For measurements by this rank, machine is its host. */
 typedef struct rota_provenance {
     char *machine, *date, *command;
 } rota_provenance;
 
 typedef struct rota_range {
-    double least, most; /* both belong to it */
+    double least, most; /* both inclusive */
 } rota_range;
 
-/* "unbounded": more than anything that can be counted, and what UINT64_MAX
- * bytes count as. */
+/* No bound: more than anything can be. UINT64_MAX bytes count as this. */
 #define ROTA_TUNING_UNBOUNDED 0x1p64
 #define ROTA_TUNING_ANY ((rota_range){0, ROTA_TUNING_UNBOUNDED})
 
 typedef struct rota_tuning_row {
-    /* What it is for, by the fields of rota_stats; neighbours, if its algorithm
-     * is for them. */
+    /* The case it is for, by the fields of rota_stats; for neighbours if its
+     * algorithm is. */
     rota_kind kind;
     rota_range ranks, nodes, node_size, cores, largest, mean, density,
         imbalance;
-    /* What is best there, and what it took, in microseconds. Of the parameters
-     * only those that the algorithm takes count. */
+    /* The best choice there, and its time in microseconds. Only parameters that
+     * the algorithm takes count. */
     rota_choice choice;
     double us;
     rota_provenance from;
@@ -78,32 +78,32 @@ typedef struct rota_tuning_row {
 typedef struct rota_tuning {
     bool has_machine;
     rota_machine machine;
-    int copied_once_from; /* bytes from which a message in the sender's arena
-                             is copied once; 0: not known */
+    int copied_once_from; /* bytes from which a message in the sender's arena is
+                             copied once; 0: unknown */
     rota_provenance machine_from;
-    rota_tuning_row *row; /* [n_rows], the first that matches counts */
+    rota_tuning_row *row; /* [n_rows]; the first that matches counts */
     int n_rows;
 } rota_tuning;
 
 /* ---- tuning.c: all local ------------------------------------------------- */
 
-void rota_tuning_free(rota_tuning *t); /* t may be zero; is after it */
+void rota_tuning_free(rota_tuning *t); /* t may be zero, and is afterwards */
 
-/* The first row for such an all-to-all, or NULL. */
+/* The first row that matches, or NULL. */
 const rota_tuning_row *rota_tuning_find(const rota_tuning *t,
                                         const rota_stats *stats);
 
-/* Put a copy of row, whose texts may be NULL, before all others, in place of
- * those that are for the very same. Fails for want of memory only. */
+/* Put a copy of row, whose texts may be NULL, first, in place of rows for the
+ * same case. Fails only for want of memory. */
 int rota_tuning_put(rota_tuning *t, const rota_tuning_row *row);
 
 /* ---- tuning_json.c: local ------------------------------------------------ */
 
-/* Fails with MPI_ERR_ARG and a text that says what is wrong where. t is to be
- * freed in either case. Prices that the text leaves out are the usual ones. */
+/* Parse a text. Fails with MPI_ERR_ARG and a text that says what is wrong, and
+ * where. Free t in either case. Missing prices get the usual values. */
 int rota_tuning_parse(const char *text, rota_tuning *t);
 
-/* To be freed by the caller; NULL if there is no memory. */
+/* The tuning as text, which the caller frees; NULL: no memory. */
 char *rota_tuning_print(const rota_tuning *t);
 
 #endif /* ROTA_TUNING_H */

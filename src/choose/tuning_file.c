@@ -1,7 +1,7 @@
-/* tuning_file.c - tuning in files. Rank 0 alone touches them; the others get
- * the text from it, and all read that.
+/* tuning_file.c - tuning in files. Only rank 0 reads or writes files. The
+ * others get the text from it, and every rank parses that.
  */
-#define _GNU_SOURCE /* secure_getenv */
+#define _GNU_SOURCE /* for secure_getenv */
 #include "choose/learnt.h"
 
 #include <errno.h>
@@ -12,17 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Parsing takes about ten times as much, on every rank. Thousands of rows have
- * less. */
+/* Most bytes of a file. Thousands of rows have fewer. Parsing takes about ten
+ * times as much memory, on every rank. */
 enum { MOST_BYTES = 4 << 20 };
 
-/* What rank 0 has found. Owned; zero: nothing. */
+/* What rank 0 has found. Owns its texts; zero: nothing. */
 typedef struct found {
     char *text, *path;
     char note[ROTA_ERR_TEXT];
 } found;
 
-/* ---- paths ----------------------------------------------------------------- */
+/* ---- paths --------------------------------------------------------------- */
 
 static char *join(const char *a, const char *b)
 {
@@ -34,15 +34,16 @@ static char *join(const char *a, const char *b)
     return text;
 }
 
-/* The user's file, whether it is there or not; *path is NULL if nothing says
- * where. A program with more rights than who calls it takes nobody's word. */
+/* The path of the user's file, which need not exist; *path is NULL if the
+ * environment has none. A program with more rights than its caller ignores the
+ * environment. */
 static int user_path(char **path)
 {
     const char *const config = secure_getenv("XDG_CONFIG_HOME");
     const char *const home = secure_getenv("HOME");
 
     *path = NULL;
-    if (config && config[0] == '/') /* as its specification wants it */
+    if (config && config[0] == '/') /* as the XDG specification demands */
         *path = join(config, "/rota/tuning.json");
     else if (home && home[0])
         *path = join(home, "/.config/rota/tuning.json");
@@ -51,7 +52,7 @@ static int user_path(char **path)
     return *path ? MPI_SUCCESS : rota_fail_mem("the name of a tuning file");
 }
 
-/* ---- reading --------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static int cannot(const char *what, const char *path, const char *why)
 {
@@ -79,7 +80,7 @@ static int read_stream(FILE *file, const char *path, size_t bytes, char **text)
     return MPI_SUCCESS;
 }
 
-/* Of a directory or a pipe there is no telling when reading it would end. */
+/* Only regular files: reading a directory or a pipe may never end. */
 static int read_file(const char *path, char **text)
 {
     struct stat about;
@@ -98,7 +99,7 @@ static int read_file(const char *path, char **text)
     return err;
 }
 
-/* Is it a tuning? */
+/* Check that the text is a tuning. */
 static int check_text(const char *path, const char *text)
 {
     rota_tuning t;
@@ -122,7 +123,8 @@ static int read_asked(const char *path, found *f)
     return check_text(path, f->text);
 }
 
-/* A file that is not there is none; one that is no good is noted. */
+/* Try a default file. One that does not exist is skipped, a bad one gets a
+ * note. */
 static int try_default(const char *path, found *f)
 {
     if (f->text || access(path, F_OK) != 0)
@@ -158,7 +160,7 @@ static const char *given_path(void)
     return path && *path ? path : NULL;
 }
 
-/* On rank 0. */
+/* Find the file. On rank 0. */
 static int find(const char *path, found *f)
 {
     if (!path)
@@ -166,7 +168,7 @@ static int find(const char *path, found *f)
     return path ? read_asked(path, f) : read_defaults(f);
 }
 
-/* ---- to all ranks ---------------------------------------------------------- */
+/* ---- to all ranks -------------------------------------------------------- */
 
 static int spread_text(const rota_ranks *r, size_t size, char **text)
 {
@@ -182,7 +184,8 @@ static int spread_text(const rota_ranks *r, size_t size, char **text)
     return r->spread(r->arg, *text, size);
 }
 
-/* Rank 0's find, on all. Collective; every failure is agreed on. */
+/* Send what rank 0 has found to all ranks. Collective; the ranks agree on every
+ * failure. */
 static int spread_found(const rota_ranks *r, found *f, int status)
 {
     uint64_t size[2] = {0};
@@ -196,7 +199,7 @@ static int spread_found(const rota_ranks *r, found *f, int status)
     return spread_text(r, size[1], &f->text);
 }
 
-/* In the place of what there is, on all ranks or on none. Collective. */
+/* Replace the tuning on all ranks, or on none. Collective. */
 static int take(rota_learnt *l, const rota_ranks *r, found *f, int status)
 {
     rota_tuning t = {0};
@@ -260,9 +263,9 @@ void rota_learnt_forget(rota_learnt *l)
     l->n_before = 0;
 }
 
-/* ---- writing --------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
-/* The folders that path lies in. */
+/* Make the folders of path. */
 static int make_folders(char *path)
 {
     for (char *c = strchr(path + 1, '/'); c; c = strchr(c + 1, '/')) {
@@ -276,8 +279,8 @@ static int make_folders(char *path)
     return MPI_SUCCESS;
 }
 
-/* A new file beside path, and where to write it. What has that name already,
- * or leads elsewhere, is left alone: another one is taken. */
+/* Create a new file beside path. If its name is taken, whatever has it is left
+ * alone, and the next name is tried. */
 static int open_draft(const char *path, char **draft, FILE **file)
 {
     enum { NAMES = 100 };
@@ -319,7 +322,7 @@ static int write_text(FILE *file, const char *path, const char *text)
     return cannot("write", path, strerror(written ? errno : why));
 }
 
-/* Who reads path meanwhile sees the old file or the new one. */
+/* Replace the file at once: readers see the old or the new one. */
 static int replace_file(const char *path, const char *text)
 {
     char *draft;

@@ -21,7 +21,7 @@
 
 enum { VERSION = 1, MOST_PARAM = 1 << 20 };
 
-/* ---- errors ---------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static int wrong(const char *where, const cJSON *item, const char *valid)
 {
@@ -34,7 +34,7 @@ static int wrong(const char *where, const cJSON *item, const char *valid)
     return err;
 }
 
-/* ---- values ---------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 typedef int read_value(const char *where, const cJSON *item, void *into);
 
@@ -61,7 +61,7 @@ static int read_count(const char *where, const cJSON *item, void *into)
     return read_int(where, item, 1, into);
 }
 
-/* Of params.h. */
+/* A parameter of params.h. */
 static int read_param(const char *where, const cJSON *item, void *into)
 {
     return read_int(where, item, rota_param_find(item->string)->least, into);
@@ -75,7 +75,7 @@ static int read_amount(const char *where, const cJSON *item, void *into)
     return MPI_SUCCESS;
 }
 
-/* One of n names. */
+/* Read one of n names. */
 static int read_name(const char *where, const cJSON *item,
                      const char *const name[], int n, int *found)
 {
@@ -183,12 +183,12 @@ static int read_text(const char *where, const cJSON *item, void *into)
     return *text ? MPI_SUCCESS : rota_fail_mem("tuning");
 }
 
-/* ---- objects --------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------- */
 
 typedef struct object_key {
     const char *name;
     read_value *read;
-    size_t at; /* where the value goes, from the begin of the structure */
+    size_t at; /* where the value goes: offset in the structure */
     bool required;
 } object_key;
 
@@ -266,7 +266,7 @@ static int init_from(rota_provenance *from)
                : rota_fail_mem("tuning");
 }
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 #define RANGE(name)                                                            \
     {                                                                          \
@@ -300,7 +300,7 @@ static const object_key row_keys[] = {
 #undef RANGE
 #undef CHOICE
 
-/* The bit of rota_algo.params for a key of a row, or 0. */
+/* The bit in rota_algo.params of a row's key; 0: not a parameter. */
 static unsigned parameter(const char *key)
 {
     const rota_param *const p = rota_param_find(key);
@@ -308,8 +308,8 @@ static unsigned parameter(const char *key)
     return p ? p->bit : strcmp(key, "packing") == 0 ? ROTA_P_PACKING : 0;
 }
 
-/* A row has the parameters that its algorithm takes: no others and, but for
- * the packing, all of them. */
+/* A row must have all parameters that its algorithm takes (packing is
+ * optional), and no others. */
 static int check_params(const char *where, const cJSON *object,
                         const rota_algo *algo)
 {
@@ -373,7 +373,7 @@ static int read_rows(const char *where, const cJSON *array, void *into)
     return MPI_SUCCESS;
 }
 
-/* ---- the machine ----------------------------------------------------------- */
+/* ---- the machine --------------------------------------------------------- */
 
 static int read_prices(const char *where, const cJSON *item, void *into)
 {
@@ -404,9 +404,9 @@ static int read_machine(const char *where, const cJSON *item, void *into)
     return read_object("machine", item, machine_keys, N_KEYS(machine_keys), t);
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
-/* First, since nothing is known of the keys of another version. */
+/* Check this first, since the keys of another version are unknown. */
 static int check_version(const cJSON *object)
 {
     const cJSON *const version =
@@ -424,7 +424,7 @@ static int check_version(const cJSON *object)
     return MPI_SUCCESS;
 }
 
-/* Looked at before. */
+/* check_version has looked at it. */
 static int read_version(const char *where, const cJSON *item, void *into)
 {
     (void)where;
@@ -439,7 +439,7 @@ static const object_key tuning_keys[] = {
     {"rows", read_rows, 0, false},
 };
 
-/* The line in which reading came to an end. */
+/* Fail with the line where parsing stopped. */
 static int not_json(const char *text, const char *end)
 {
     int line = 1;
@@ -449,7 +449,7 @@ static int not_json(const char *text, const char *end)
     if (*end == '\0')
         return rota_fail(MPI_ERR_ARG, "line %d: not JSON, it ends too early",
                          line);
-    /* Of a file that may be none of ours no line is shown to anybody. */
+    /* The file may be anything, so none of it is shown. */
     return rota_fail(MPI_ERR_ARG, "line %d: not JSON", line);
 }
 
@@ -471,7 +471,7 @@ int rota_tuning_parse(const char *text, rota_tuning *t)
     return err;
 }
 
-/* ---- printing -------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 static bool add_text(cJSON *o, const char *key, const char *value)
 {
@@ -501,7 +501,7 @@ static bool add_end(cJSON *array, double end)
     return item && cJSON_AddItemToArray(array, item);
 }
 
-/* One that says nothing is left out. */
+/* Print a range, unless it is unbounded. */
 static bool add_range(cJSON *o, const char *key, const rota_range *range)
 {
     if (range->least <= 0 && range->most >= ROTA_TUNING_UNBOUNDED)

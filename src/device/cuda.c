@@ -1,11 +1,11 @@
 /* cuda.c - CUDA as a rota_device.
  *
  * The driver's library is not linked (driver.h), whichever runtime the process
- * uses and however that was linked. Types and names of its functions, with the
- * version in them, are those of the headers that this file is compiled with.
+ * uses, and however it links that. The types and versioned names of its
+ * functions are those of the headers that this file is compiled with.
  *
- * Pointers belong to contexts. Each call here makes the one of its queue current
- * and then the one before it, so that it does not matter what the thread uses.
+ * Pointers belong to contexts. Each call here makes its queue's context
+ * current, and then restores the thread's, which therefore does not matter.
  */
 #include "device/device.h"
 #include "device/driver.h"
@@ -43,7 +43,8 @@
 
 #define MEMBER(function, version) PFN_##function##_v##version function;
 
-/* The headers rename functions to their newest version: so are the members. */
+/* The headers rename functions to their newest versions, and so these
+ * members. */
 static struct {
     FUNCTIONS(MEMBER)
 } cu;
@@ -51,10 +52,10 @@ static struct {
 struct rota_queue {
     CUcontext context;
     CUstream stream;
-    CUevent order; /* for following and leading */
+    CUevent order; /* for queue_follow and queue_lead */
 };
 
-/* ---- loading ----------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------- */
 
 #define TEXT(token) #token
 #define NAME(function) TEXT(function)
@@ -62,7 +63,7 @@ struct rota_queue {
 
 static const rota_driver_entry entries[] = {FUNCTIONS(ENTRY)};
 
-/* What a call failed with. what: e.g. "a copy". */
+/* Turn a failed result into an error. what: the action, such as "a copy". */
 static int check(CUresult result, const char *what)
 {
     const char *name = "an unknown error";
@@ -73,11 +74,11 @@ static int check(CUresult result, const char *what)
     return rota_fail(MPI_ERR_OTHER, "CUDA: %s: %s", what, name);
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 typedef struct place {
     CUcontext context;
-    unsigned type; /* CUmemorytype, 0: not CUDA's */
+    unsigned type; /* a CUmemorytype; 0: not CUDA's memory */
     unsigned managed;
 } place;
 
@@ -95,8 +96,8 @@ static place place_of(const void *p)
     return at;
 }
 
-/* The host may read managed memory, but not while it migrates, and nobody says
- * whether MPI and the kernel's copies between processes may. */
+/* The host could read managed memory, but not while it migrates. Whether MPI,
+ * and the kernel's copies between processes, may read it is not documented. */
 static bool holds(const void *p)
 {
     const place at = p ? place_of(p) : (place){0};
@@ -104,14 +105,14 @@ static bool holds(const void *p)
     return at.type == CU_MEMORYTYPE_DEVICE || at.managed;
 }
 
-/* ---- queues ------------------------------------------------------------------ */
+/* ---- queues -------------------------------------------------------------- */
 
 static int enter(const rota_queue *q)
 {
     return check(cu.cuCtxPushCurrent(q->context), "making a context current");
 }
 
-/* result is the status of what was done since enter. */
+/* result: the status of the calls since enter. */
 static int leave(int result)
 {
     CUcontext context;
@@ -142,7 +143,8 @@ static void queue_free(rota_queue *q)
     free(q);
 }
 
-/* Memory that was allocated without a context has none: then the thread's. */
+/* Find the context of memory. Memory allocated without one has none: then use
+ * the thread's. */
 static int find_context(const void *near, CUcontext *context)
 {
     *context = place_of(near).context;
@@ -228,9 +230,9 @@ static void unpin(rota_queue *q, void *memory)
     leave(MPI_SUCCESS);
 }
 
-/* ---- order ------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
-/* What is put in after comes behind what is now in before. */
+/* Order what is put in `after` from now on behind what is in `before` now. */
 static int put_in_order(const rota_queue *q, CUstream before, CUstream after)
 {
     ROTA_TRY(check(cu.cuEventRecord(q->order, before), "marking a stream"));
@@ -285,13 +287,13 @@ static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
                      : check(result, "asking for copies"));
 }
 
-/* ---- between processes ------------------------------------------------------- */
+/* ---- between processes --------------------------------------------------- */
 
 _Static_assert(sizeof(CUipcMemHandle) == sizeof(rota_handle) &&
                    sizeof(CUipcEventHandle) == sizeof(rota_handle),
                "handles of CUDA fit");
 
-/* Memory that is not of cuMemAlloc has no handle of this kind. */
+/* Only memory from cuMemAlloc has a handle of this kind. */
 static const char *memory_share(const void *p, rota_allocation *allocation)
 {
     static const char cannot[] =

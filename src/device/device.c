@@ -1,7 +1,7 @@
 /* device.c - see device.h. */
 #include "device/device.h"
 
-/* The first that is in use counts. */
+/* The first kind in use counts. */
 static const rota_device *(*const in_use[])(void) = {
 #ifdef ROTA_HAVE_CUDA
     rota_cuda_in_use,

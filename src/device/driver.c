@@ -22,10 +22,10 @@ static int note_loads(struct dl_phdr_info *any, size_t size, void *loads)
 {
     (void)size;
     *(unsigned long long *)loads = any->dlpi_adds;
-    return 1; /* every object tells the same */
+    return 1; /* every object reports the same numbers */
 }
 
-/* How many objects the process has loaded so far. */
+/* The number of objects that the process has loaded so far. */
 static unsigned long long count_loads(void)
 {
     unsigned long long loads = 0;
@@ -34,9 +34,9 @@ static unsigned long long count_loads(void)
     return loads;
 }
 
-/* Without RTLD_NOLOAD the library would be loaded into processes that do not
- * use it. A look in vain searches the file system; there need not be another one
- * before something more has been loaded. */
+/* RTLD_NOLOAD: do not load the library into processes that do not use it. A
+ * failed look searches the file system, so it is repeated only after more
+ * objects have been loaded. */
 bool rota_driver_in_use(rota_driver *d)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

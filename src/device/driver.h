@@ -1,6 +1,6 @@
-/* driver.h - libraries of accelerators, which are not linked: a process that has
- * memory of one has loaded its library, whichever way, and a process that has not
- * needs nothing of it.
+/* driver.h - libraries of accelerators. Rota does not link them: a process that
+ * has device memory has loaded the library in some way, and any other needs
+ * nothing from it.
  */
 #ifndef ROTA_DEVICE_DRIVER_H
 #define ROTA_DEVICE_DRIVER_H
@@ -10,7 +10,7 @@
 
 typedef struct rota_driver_entry {
     const char *name;
-    void *to; /* a pointer to a function of some type */
+    void *to; /* a pointer to a function pointer */
 } rota_driver_entry;
 
 typedef struct rota_driver {
@@ -18,13 +18,13 @@ typedef struct rota_driver {
     const rota_driver_entry *entry; /* [n] */
     size_t n;
 
-    /* The library's state; starts as zeros. */
-    unsigned long long looked_at; /* loads when it was not there */
+    /* State; begins as zeros. */
+    unsigned long long looked_at; /* loads when it was last found missing */
     bool loaded;
 } rota_driver;
 
-/* Has the process loaded the library? Then all entries are set, from the first
- * call on that finds it. */
+/* Has the process loaded the library? The first call that finds it sets all
+ * entries. */
 bool rota_driver_in_use(rota_driver *d);
 
 #endif /* ROTA_DEVICE_DRIVER_H */

@@ -1,12 +1,12 @@
 /* hip.c - AMD's HIP as a rota_device.
  *
- * The runtime's library is not linked (driver.h). Only the one of the major
- * version that this file is compiled with is used, as its structs differ between
+ * The runtime's library is not linked (driver.h). It must have the major
+ * version that this file is compiled with, because structs differ between
  * versions.
  *
  * Streams and events belong to the device that was the thread's when they were
- * made. Each call here makes the one of its queue the thread's and then the one
- * before it.
+ * made. Each call here makes its queue's device the thread's, and then restores
+ * the previous one.
  */
 #include "device/device.h"
 #include "device/driver.h"
@@ -55,10 +55,10 @@ static const rota_driver_entry entries[] = {FUNCTIONS(ENTRY)};
 struct rota_queue {
     int device;
     hipStream_t stream;
-    hipEvent_t order; /* for following and leading */
+    hipEvent_t order; /* for queue_follow and queue_lead */
 };
 
-/* What a call failed with. what: e.g. "a copy". */
+/* Turn a failed result into an error. what: the action, such as "a copy". */
 static int check(hipError_t result, const char *what)
 {
     return result == hipSuccess ? MPI_SUCCESS
@@ -66,7 +66,7 @@ static int check(hipError_t result, const char *what)
                                             hip.hipGetErrorName(result));
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 typedef struct place {
     bool on_device, managed;
@@ -96,7 +96,7 @@ static bool holds(const void *p)
     return at.on_device || at.managed;
 }
 
-/* ---- queues ------------------------------------------------------------------ */
+/* ---- queues -------------------------------------------------------------- */
 
 /* *before receives the thread's device, for leave. */
 static int enter(const rota_queue *q, int *before)
@@ -105,7 +105,7 @@ static int enter(const rota_queue *q, int *before)
     return check(hip.hipSetDevice(q->device), "making a device current");
 }
 
-/* result is the status of what was done since enter. */
+/* result: the status of the calls since enter. */
 static int leave(int before, int result)
 {
     (void)hip.hipSetDevice(before);
@@ -206,9 +206,9 @@ static void unpin(rota_queue *q, void *memory)
     leave(before, MPI_SUCCESS);
 }
 
-/* ---- order ------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------- */
 
-/* What is put in after comes behind what is now in before. */
+/* Order what is put in `after` from now on behind what is in `before` now. */
 static int put_in_order(const rota_queue *q, hipStream_t before,
                         hipStream_t after)
 {
@@ -277,7 +277,7 @@ static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
                              : check(result, "asking for copies"));
 }
 
-/* ---- between processes ------------------------------------------------------- */
+/* ---- between processes --------------------------------------------------- */
 
 _Static_assert(sizeof(hipIpcMemHandle_t) == sizeof(rota_handle) &&
                    sizeof(hipIpcEventHandle_t) == sizeof(rota_handle),
@@ -307,7 +307,7 @@ static const char *memory_share(const void *p, rota_allocation *allocation)
     return NULL;
 }
 
-/* One for each device: any address that is the same for its queues alone. */
+/* One home per device: an address that all its queues share, and no others. */
 static const void *queue_home(const rota_queue *q)
 {
     return (const void *)((uintptr_t)q->device + 1);

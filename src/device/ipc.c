@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a sender that changes its buffer from run to run so many stay open. */
+/* Allocations of a sender that stay open, as its buffer may change between
+ * runs. */
 enum { KEPT = 2 };
 
 typedef struct window {
@@ -14,17 +15,17 @@ typedef struct window {
 } window;
 
 typedef struct peer {
-    window window[KEPT]; /* the one of the last message first */
+    window window[KEPT]; /* the last message's first */
     rota_mark *ready, *taken;
-    bool reads; /* in this run it has been told of a message */
+    bool reads; /* it has been told of a message in this run */
 } peer;
 
-/* A mark of this process for others to open. */
+/* A mark of this process that others can open. */
 typedef struct own_mark {
     rota_mark *mark;
     rota_handle handle;
     const void *home;
-    struct own_mark *next; /* of those that no plan uses */
+    struct own_mark *next; /* next of those that no plan uses */
 } own_mark;
 
 struct rota_ipc {
@@ -32,7 +33,7 @@ struct rota_ipc {
     const rota_device *device;
     rota_queue *queue;
     own_mark *ready, *taken;
-    rota_allocation sent; /* where the send blocks lie */
+    rota_allocation sent; /* the allocation with the send blocks */
     peer *peer;           /* [P] */
 };
 
@@ -41,13 +42,13 @@ static struct rota_ipc *ipc_of(const rota_exec *x)
     return (void *)x->handover;
 }
 
-/* ---- of the process --------------------------------------------------------- */
+/* ---- of the process ------------------------------------------------------ */
 
-/* Plans share what they open. */
+/* Memory or a mark that this process has opened; plans share it. */
 typedef struct opened {
     rota_handle handle;
     const void *home;
-    void *what; /* memory, or a rota_mark */
+    void *what; /* the memory, or a rota_mark */
     bool is_mark;
     int uses;
     struct opened *next;
@@ -167,7 +168,7 @@ static void put_back_mark(own_mark *m)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- messages ------------------------------------------------------------------ */
+/* ---- messages ------------------------------------------------------------ */
 
 static void tell(rota_exec *x, int to, const char *body, void *place)
 {
@@ -194,7 +195,7 @@ static bool is_window(const window *w, const rota_handle *handle)
     return w->base && memcmp(&w->handle, handle, sizeof *handle) == 0;
 }
 
-/* Have what the handle names in the first window. */
+/* Open the allocation of the handle, if need be, as the first window. */
 static int turn_to(const struct rota_ipc *g, peer *p, const rota_handle *handle)
 {
     const window first = p->window[0], last = p->window[KEPT - 1];
@@ -233,7 +234,7 @@ static int fetch(rota_exec *x, int from, const void *place, char *to,
     return g->device->mark_put(g->queue, g->taken->mark);
 }
 
-/* ---- making ------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 const char *rota_ipc_share(const rota_device *device, int P, const char *base,
                            const size_t bytes[], const ptrdiff_t offset[],
@@ -359,7 +360,7 @@ void rota_ipc_free(rota_exec *x)
     x->handover = NULL;
 }
 
-/* ---- a run ---------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------- */
 
 int rota_ipc_begin(rota_exec *x)
 {

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Pitches above this are beyond what devices copy as rows. */
+/* Devices do not copy rows with larger pitches. */
 enum { MOST_PITCH = INT32_MAX };
 
 typedef struct copier {
@@ -12,8 +12,8 @@ typedef struct copier {
     bool unpacks;
 } copier;
 
-/* A dimension of what is copied: so many, so many bytes apart in the block and
- * packed. */
+/* A dimension to copy: n steps, and their bytes in the block and in packed
+ * data. */
 typedef struct dim {
     size_t n;
     ptrdiff_t step;
@@ -22,7 +22,7 @@ typedef struct dim {
 
 enum { MOST_DIMS = ROTA_NEST_DEPTH + 1 };
 
-/* Rows of a block, step apart, and packed, packed_step apart. */
+/* Copy n rows: step bytes apart in the block, packed_step bytes when packed. */
 static int copy_rows(const copier *c, char *block, ptrdiff_t step, char *packed,
                      size_t packed_step, size_t width, size_t n)
 {
@@ -30,7 +30,7 @@ static int copy_rows(const copier *c, char *block, ptrdiff_t step, char *packed,
         n == 1 || (step >= (ptrdiff_t)width && step <= MOST_PITCH &&
                    packed_step <= MOST_PITCH);
     const size_t at_once = regular ? n : 1;
-    /* Of a single row no pitch is used. */
+    /* A single row has no pitch. */
     const size_t pitch = regular && n > 1 ? (size_t)step : width;
     const size_t packed_pitch = at_once > 1 ? packed_step : width;
 
@@ -50,7 +50,7 @@ static int copy_rows(const copier *c, char *block, ptrdiff_t step, char *packed,
     return MPI_SUCCESS;
 }
 
-/* Rows along the first dimension, at all places in the others. */
+/* Copy rows along the first dimension, for all positions in the others. */
 static int copy_dims(const copier *c, const dim d[], int n, size_t width,
                      char *block, char *packed)
 {
@@ -64,7 +64,7 @@ static int copy_dims(const copier *c, const dim d[], int n, size_t width,
     return MPI_SUCCESS;
 }
 
-/* A nest of each of n elements. */
+/* Copy a nest in each of n elements. */
 static int copy_nest(const copier *c, const rota_type *type,
                      const rota_nest *nest, size_t n, char *block, char *packed)
 {
@@ -103,7 +103,7 @@ static int copy_block(const copier *c, const rota_type *type, char *block,
     return MPI_SUCCESS;
 }
 
-/* What is read is not written: one function serves both directions. */
+/* One function serves both directions: what is only read is not written. */
 int rota_device_pack(const rota_type *type, const rota_device *device,
                      rota_queue *q, const char *block, size_t bytes,
                      char *packed)

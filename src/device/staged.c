@@ -1,14 +1,14 @@
-/* staged.c - steps of plans whose blocks are on a device: messages wait for what
- * they send to come from there. */
+/* staged.c - steps of plans with blocks on a device: messages wait until what
+ * they send has been copied to the host. */
 #include "device/staging.h"
 #include "exec/program.h"
 #include "exec/steps.h"
 
 #include <stdlib.h>
 
-/* ---- all at once, as far as what is sent is here --------------------------------- */
+/* ---- all at once, as far as what is sent is here ------------------------- */
 
-/* In list order, as far as they may go. */
+/* Post messages in list order, as far as their blocks are here. */
 static int post_some(rota_exec *x, rota_batch *b)
 {
     while (b->n_posted < b->n) {
@@ -34,7 +34,7 @@ static int enter_bulk(rota_exec *x, rota_step *step)
     return rota_step_copies(x, step);
 }
 
-/* By MPI one test in vain is enough for all. */
+/* One test in vain is enough for all messages of MPI. */
 static int test_open(rota_exec *x, rota_batch *b)
 {
     bool in_vain = false;
@@ -71,13 +71,13 @@ static const rota_step_kind staged_bulk = {.one_by_one = true,
                                            .poll = poll_bulk,
                                            .whom = rota_step_whom};
 
-/* ---- around a step --------------------------------------------------------------- */
+/* ---- around a step ------------------------------------------------------- */
 
-/* The step's kind while it is staged. */
+/* A step's kind while the step is staged. */
 typedef struct around {
     rota_step_kind kind; /* first: the step has its address */
     const rota_step_kind *inner;
-    bool entered; /* inner is */
+    bool entered; /* inner has been entered */
 } around;
 
 static around *around_of(const rota_step *step)
@@ -139,11 +139,11 @@ static int wrap(rota_step *step)
     };
     step->kind = &a->kind;
     step->can_wait = false;
-    step->move = NULL; /* the device may make them */
+    step->move = NULL; /* the device may make the copies */
     return MPI_SUCCESS;
 }
 
-/* ---- what comes last ------------------------------------------------------------- */
+/* ---- what comes last ----------------------------------------------------- */
 
 static int begin_end(rota_exec *x, rota_step *step)
 {
@@ -161,9 +161,9 @@ static int poll_end(rota_exec *x, rota_step *step, bool *done)
 static const rota_step_kind staged_end = {
     .one_by_one = true, .enter = begin_end, .poll = poll_end};
 
-/* ---- making ---------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
-/* A program has room for one step more than there are phases. */
+/* A program has at most one step more than phases. */
 static int bound(rota_exec *x)
 {
     rota_program *const p = &x->program;

@@ -7,29 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks are copied in pieces of at least so many bytes, each with a mark behind
- * it, and up once so many have come: below that a copy costs its start, some
- * microseconds, at the 10 GB/s and more of a bus. Not measured yet. */
+/* Blocks are copied down in pieces of at least this many bytes, each with a
+ * mark behind it, and up once this many have arrived. Below that, starting a
+ * copy takes some microseconds, as long as the data at the 10 GB/s or more of a
+ * bus. Not measured yet. */
 enum { PIECE = 1 << 16 };
 
-/* Marks of a run, at most: longer lines have larger pieces. */
+/* Most marks of a run: longer lines have larger pieces. */
 enum { MOST_MARKS = 32 };
 
 enum { PAGE = 4096 };
 
-/* The host's copy of one side. */
+/* The host's copy of one side of the exchange. */
 typedef struct bounce {
     bool on;
-    char *base;        /* the caller's memory */
-    ptrdiff_t *offset; /* [n_send] or [n_recv] of the blocks in it */
-    rota_types types;  /* of blocks; borrowed */
+    char *base;        /* the caller's buffer */
+    ptrdiff_t *offset; /* [n_send] or [n_recv] offsets of the blocks in base */
+    rota_types types;  /* types of the blocks; borrowed */
     char *memory;
     size_t room;
     bool pinned;
 } bounce;
 
-/* The end of a piece of the line: a mark, and how many blocks are here when it
- * is passed. */
+/* The end of a piece of the line: its mark, and how many blocks are here once
+ * the mark is passed. */
 typedef struct stop {
     rota_mark *mark;
     uint32_t n;
@@ -39,28 +40,27 @@ struct rota_staging {
     rota_hooks hooks; /* first: the executor has its address */
     const rota_device *device;
     rota_queue *queue;
-    bounce side[2]; /* by ROTA_SRC and ROTA_DST */
+    bounce side[2]; /* [ROTA_SRC] and [ROTA_DST] */
     bool straight;  /* see rota_staging_make */
 
-    uint32_t *line; /* [n_line] send blocks, each once */
+    uint32_t *line; /* [n_line] send blocks, each once, in the order needed */
     uint32_t n_line;
-    uint32_t *queued; /* [n_line] the same, as they are copied: within a piece
-                         of the line in the order in which they lie */
-    uint32_t *after_enter; /* [n_phases] blocks of the line that it waits for */
-    uint32_t *after_send;  /* [n sends] likewise */
+    uint32_t *queued;      /* [n_line] as copied: within a piece, by address */
+    uint32_t *after_enter; /* [n_phases] how much of the line each waits for */
+    uint32_t *after_send;  /* [n sends] how much of the line each waits for */
 
-    /* The run. */
+    /* State of the run. */
     stop stop[MOST_MARKS];
-    int n_stops, next_stop; /* the next one that is asked for */
-    uint32_t here;          /* blocks of the line that have come */
-    bool *arrived;          /* [n_recv] blocks that are to be copied up */
-    size_t waiting;         /* bytes of those */
-    rota_mark *last;        /* behind all copies up */
-    bool rising; /* and it has been put, but not been seen to be passed */
+    int n_stops, next_stop; /* number of stops; the next to be passed */
+    uint32_t here;          /* blocks of the line that are here */
+    bool *arrived;          /* [n_recv] blocks to be copied up */
+    size_t waiting;         /* bytes of these */
+    rota_mark *last;        /* mark behind all copies up */
+    bool rising; /* last has been put, and was not yet seen to be passed */
     bool ended;  /* all phases are complete */
     bool follow; /* stream is the user's */
     void *stream;
-    int64_t began, down, exchanged, up; /* nanoseconds of rota_now_ns */
+    int64_t began, down, exchanged, up; /* times of the run, by rota_now_ns */
 };
 
 static struct rota_staging *staging_of(const rota_exec *x)
@@ -68,16 +68,17 @@ static struct rota_staging *staging_of(const rota_exec *x)
     return (void *)x->hooks;
 }
 
-/* ---- the line ------------------------------------------------------------------ */
+/* ---- the line ------------------------------------------------------------ */
 
-/* For making the line: where each send block stands in it, from 1 on; else 0. */
+/* For making the line: the place of each send block in it, from 1; 0: not in
+ * it. */
 typedef struct liner {
     struct rota_staging *g;
     uint32_t *place; /* [n_send] */
 } liner;
 
-/* Returns the place of a send block, which joins the line if it is new; 0 for
- * other blocks. */
+/* The place of a send block, which joins the line if it is new; 0 for other
+ * blocks. */
 static uint32_t stand_in_line(const liner *k, const rota_sched *s, rota_block b)
 {
     if (rota_block_region(s, b) != ROTA_SRC)
@@ -103,15 +104,15 @@ static void line_up_send(const liner *k, const rota_sched *s, uint32_t m,
     k->g->after_send[m] = last;
 }
 
-/* From the caller's send buffer to his receive buffer. */
+/* Is it a copy from the caller's send buffer to the caller's receive buffer? */
 static bool is_straight(const rota_exec *x, const rota_copy *k)
 {
     return staging_of(x)->straight && k->from < (rota_block)x->s->n_send &&
            rota_block_arrives(x->s, k->to);
 }
 
-/* Copies come first: the phase waits for them. Returns how much of the line it
- * waits for. */
+/* Line up what a phase needs: copies first, since the phase waits for them.
+ * Returns how much of the line it waits for. */
 static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 {
     const rota_phase *const phase = &x->s->phase[p];
@@ -153,7 +154,7 @@ static int line_up(rota_exec *x)
     return good ? MPI_SUCCESS : rota_fail_mem("staging");
 }
 
-/* ---- making -------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static int make_marks(struct rota_staging *g)
 {
@@ -241,7 +242,7 @@ void rota_staging_free(rota_exec *x)
     x->hooks = NULL;
 }
 
-/* ---- bounce buffers ----------------------------------------------------------- */
+/* ---- bounce buffers ------------------------------------------------------ */
 
 static int make_room(struct rota_staging *g, bounce *m, size_t bytes)
 {
@@ -261,7 +262,7 @@ static int make_room(struct rota_staging *g, bounce *m, size_t bytes)
     return MPI_SUCCESS;
 }
 
-/* By where they lie; in place, since starts of varying plans allocate nothing. */
+/* Sort by address, in place: starts of varying plans allocate nothing. */
 static void sort_blocks(uint32_t *block, uint32_t n, const ptrdiff_t offset[])
 {
     for (uint32_t gap = n / 2; gap > 0; gap /= 2)
@@ -275,8 +276,8 @@ static void sort_blocks(uint32_t *block, uint32_t n, const ptrdiff_t offset[])
         }
 }
 
-/* A piece is a share of the whole, the last of which may be short: there is one
- * mark to spare for it. */
+/* Cut the line into pieces of equal shares. The last may be short, and has a
+ * spare mark. */
 static void cut_line(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
@@ -300,9 +301,10 @@ static void cut_line(rota_exec *x)
     }
 }
 
-/* Send blocks lie in the order in which they come, so that neighbours there
- * that are neighbours on the device are one copy. Blocks that no message or
- * copy reads have no bytes, or stay. */
+/* Place the blocks in a bounce buffer. Send blocks lie in the order in which
+ * they come, so that neighbours there that are neighbours on the device need
+ * one copy. Blocks that no message or copy reads have no bytes, or stay on the
+ * device. */
 static size_t place_blocks(rota_exec *x, rota_region region)
 {
     const struct rota_staging *const g = staging_of(x);
@@ -326,7 +328,7 @@ int rota_staging_bounce(rota_exec *x, rota_region region, char *base,
     memcpy(m->offset, offset, n_blocks(x, region) * sizeof *offset);
     if (region == ROTA_SRC)
         cut_line(x);
-    /* A page at least: no bytes are to be at some address, too. */
+    /* At least a page: even no bytes need an address. */
     ROTA_TRY(make_room(staging_of(x), m, place_blocks(x, region) + 1));
     m->on = true;
     m->base = base;
@@ -377,15 +379,15 @@ void rota_staging_times(const rota_exec *x, double *down, double *exchange,
     *up = (double)(g->up - g->exchanged) * 1e-3;
 }
 
-/* ---- down ---------------------------------------------------------------------- */
+/* ---- down ---------------------------------------------------------------- */
 
 static bool is_plain(const bounce *m, uint32_t block)
 {
     return rota_type_is_bytes(rota_types_at(&m->types, block));
 }
 
-/* Blocks from i on, to end - 1 at most, that follow each other on both sides.
- * Returns where they end; *bytes is their sum. */
+/* The end of a run of blocks, from i on, that are neighbours on both sides; at
+ * most end. *bytes: their sum. */
 static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
                            size_t *bytes)
 {
@@ -405,7 +407,7 @@ static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
     return i;
 }
 
-/* The last mark, behind all that is in the queue. */
+/* Put the last mark, behind all that is in the queue. */
 static int put_last(struct rota_staging *g)
 {
     g->rising = true;
@@ -446,13 +448,14 @@ int rota_staging_begin(rota_exec *x)
         ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
     if (x->handover)
         return rota_ipc_begin(x);
-    /* What has no bounce buffer is MPI's as soon as the stream has got here. */
+    /* Without a bounce buffer, MPI may use the memory once the stream has got
+     * here. */
     if (g->follow && !(g->side[ROTA_SRC].on && g->side[ROTA_DST].on))
         ROTA_TRY(put_last(g));
     return g->side[ROTA_SRC].on ? copy_line(x) : MPI_SUCCESS;
 }
 
-/* See which copies have come. */
+/* Find out which copies have been made. */
 static int look(struct rota_staging *g, bool *moved)
 {
     while (g->next_stop < g->n_stops) {
@@ -479,16 +482,16 @@ static int look_up(struct rota_staging *g, bool *moved)
     return MPI_SUCCESS;
 }
 
-/* The run's. */
+/* The current phase of the run. */
 static uint32_t phase_of(const rota_exec *x)
 {
     return (uint32_t)(x->program.step[x->at].phase - x->s->phase);
 }
 
-/* Receives may be posted when what the run before received has been copied up:
- * it may have ended before that was done. Where MPI writes to the caller's
- * buffer, what is in the user's stream must be done, too. What the queue alone
- * writes to is in order. */
+/* Receives may be posted once the last run's blocks have been copied up: it may
+ * have ended before. If MPI writes to the caller's buffer, the user's stream
+ * must have got here, too. Memory that only the queue writes is in order
+ * anyway. */
 int rota_staging_may_enter(rota_exec *x, bool *may)
 {
     struct rota_staging *const g = staging_of(x);
@@ -513,9 +516,9 @@ int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may)
     return MPI_SUCCESS;
 }
 
-/* ---- on the device --------------------------------------------------------- */
+/* ---- on the device ------------------------------------------------------- */
 
-/* Where the caller has a block. */
+/* The caller's place for a block. */
 static char *place_of(const rota_exec *x, rota_block b)
 {
     const rota_region region = rota_block_region(x->s, b);
@@ -543,7 +546,7 @@ int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
     return put_last(g);
 }
 
-/* ---- up ------------------------------------------------------------------------ */
+/* ---- up ------------------------------------------------------------------ */
 
 static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
 {
@@ -556,7 +559,7 @@ static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
                               m->base + m->offset[q]);
 }
 
-/* Neighbours on both sides are one copy. */
+/* Copy up what has arrived; neighbours on both sides are one copy. */
 static int copy_arrived(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
@@ -578,13 +581,13 @@ static int copy_arrived(rota_exec *x)
             continue;
         ROTA_TRY(copy_up(x, first, bytes));
         g->waiting -= bytes;
-        q--; /* the one that ended the run may begin another */
+        q--; /* the block that ended this run may begin another */
     }
     return put_last(g);
 }
 
-/* Block b lies where it belongs, if it is one that the caller is to have.
- * Temporary blocks in the receive buffer have numbers of their own. */
+/* Note that block b is in its place, if it is a receive block. A temporary
+ * block in the receive buffer has another number. */
 static void note_arrival(rota_exec *x, rota_block b, size_t bytes)
 {
     struct rota_staging *const g = staging_of(x);

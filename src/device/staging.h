@@ -1,18 +1,18 @@
-/* staging.h - blocks in memory of a device, exchanged by way of the host.
+/* staging.h - blocks in device memory, exchanged by way of the host.
  *
- * Whatever the executor does, it does to memory of the host. A side of the
- * exchange that lies on a device has a bounce buffer there: send blocks are
- * copied down when a run starts, receive blocks are copied up when they have
- * arrived, by a queue of the device's, while messages travel.
+ * The executor works on host memory only. A side of the exchange that is on a
+ * device has a bounce buffer there. A queue of the device copies send blocks
+ * down when a run starts, and receive blocks up when they have arrived, while
+ * messages travel.
  *
  * Send blocks stand in line in the order in which the schedule reads them, and
- * come in that order, piece by piece. So how far the line has got says which
- * messages may leave and which phases may begin. What may leave before all of a
- * phase is here are messages of send blocks alone, since nothing is written
- * where they lie; other phases wait for all that they read.
+ * come in that order, piece by piece. So the line's progress says which
+ * messages may leave and which phases may begin. Only messages of send blocks
+ * alone may leave before all blocks of their phase are here, because nothing is
+ * written where they lie. All other phases wait for all that they read.
  *
- * Without bounce buffers it is the order of the queue that is kept here, for
- * copies on the device and those between devices (ipc.h).
+ * Without bounce buffers, only the order of the queue is kept here, for copies
+ * on the device and for those between devices (ipc.h).
  */
 #ifndef ROTA_STAGING_H
 #define ROTA_STAGING_H
@@ -20,53 +20,52 @@
 #include "device/layout.h"
 #include "exec/exec.h"
 
-/* staged.c: let x stage, whose schedule will not change any more. queue is the staging's
- * from now on, also after a failure. straight: copies from a send block to a
- * receive block are made by the device, from where the caller has the one to
- * where he has the other, both of plain bytes. */
+/* staged.c. Let x stage; its schedule must be final. queue belongs to the
+ * staging from now on, even after a failure. straight: the device makes copies
+ * from send blocks to receive blocks directly between the caller's buffers,
+ * both of plain bytes. */
 int rota_staging_make(rota_exec *x, const rota_device *device,
                       rota_queue *queue, bool straight);
 
-/* Waits for copies that are under way; there may be no staging. */
+/* Wait for copies under way and free all. Does nothing if x does not stage. */
 void rota_staging_free(rota_exec *x);
 
-/* A bounce buffer for the blocks of region ROTA_SRC or ROTA_DST, which lie at
- * base + offset[q] as their types say and have the sizes in x->bytes: from now
- * on the region is a bounce buffer's, of plain bytes. May wait for copies and
- * allocates if the blocks need more room than before. offset: [P], copied.
- * types: of which the layouts are known; borrowed. */
+/* Give a region, ROTA_SRC or ROTA_DST, a bounce buffer of plain bytes. Its
+ * blocks lie at base + offset[q], as their types say, with sizes x->bytes. May
+ * wait for copies; allocates if the blocks need more room than before. offset:
+ * [P], copied. types: with known layouts; borrowed. */
 int rota_staging_bounce(rota_exec *x, rota_region region, char *base,
                         const ptrdiff_t offset[], const rota_types *types);
 
-/* No region has a bounce buffer any more; the owner sets x as it was. */
+/* Take the bounce buffers away again; the owner resets x. */
 void rota_staging_unbounce(rota_exec *x);
 
 bool rota_staging_bounces(const rota_exec *x, rota_region region);
 
-/* The caller's blocks of regions that have bounce buffers lie at other bases.
+/* The caller's blocks of regions with bounce buffers have new bases.
  */
 void rota_staging_rebase(rota_exec *x, char *src, char *dst);
 
-/* Copies come after what is in this stream of the user's when a run starts, and
- * what is put in it after a run comes after them: then a run ends when the last
- * copies are queued, not when they are made. */
+/* From now on, copies come after what is in this stream of the user's when a
+ * run starts, and what is put in it after a run comes after them. So a run ends
+ * when the last copies are queued, not when they are made. */
 void rota_staging_set_stream(rota_exec *x, bool follow, void *stream);
 
 /* Bytes of bounce buffers; are all of them page-locked? */
 size_t rota_staging_bytes(const rota_exec *x, bool *pinned);
 
-/* Microseconds of the last run: until the last send block had come, until the
- * last message had arrived after that, and until all was copied up. */
+/* Microseconds of the last run: until the last send block was here, from then
+ * until the last message had arrived, and from then until all was copied up. */
 void rota_staging_times(const rota_exec *x, double *down, double *exchange,
                         double *up);
 
-/* All receive blocks lie in the bounce buffer, x is inactive: copy them up and,
- * unless there is a stream to see to that, wait until they are there. */
+/* Copy up all receive blocks, which are in the bounce buffer, and wait for that
+ * unless a stream orders it. x is inactive. */
 int rota_staging_deliver(rota_exec *x);
 
-/* ---- for staged.c ----------------------------------------------------------- */
+/* ---- for staged.c -------------------------------------------------------- */
 
-/* What rota_staging_make makes, but for the program's steps. */
+/* What rota_staging_make does, without the program's steps. */
 int rota_staging_open(rota_exec *x, const rota_device *device,
                       rota_queue *queue, bool straight,
                       const rota_hooks *hooks);

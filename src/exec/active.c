@@ -17,6 +17,7 @@ static int on_thread; /* executors that the progress thread may advance */
 static int asleep;    /* threads that sleep by the doorbell, or are about to */
 static unsigned polls_in_vain;
 static int64_t vain_since_ns; /* when things last moved; 0: not known yet */
+static unsigned checks;       /* how often dead processes were looked for */
 
 /* ---- the list ------------------------------------------------------------ */
 
@@ -154,6 +155,7 @@ static void look_for_stalls(const rota_exec *x, int64_t now)
     checked_ns = now;
     rota_stall_tell(x ? x : active_list, now, now - vain_since_ns);
     check_peers();
+    checks++;
 }
 
 /* What to do after a poll. x: the executor waited for. The clock is read only
@@ -346,6 +348,8 @@ typedef struct condition {
     int (*done)(void *arg, bool *flag);
     void *arg;
     const rota_exec *x; /* executor waited for; NULL: none in particular */
+    rota_node *mates;   /* none of these may die; or NULL */
+    unsigned checks;    /* as of the last look at mates */
 } condition;
 
 /* Keep the number of sleepers, which other ranks may read. */
@@ -357,9 +361,17 @@ static void count_asleep(int change)
                               memory_order_relaxed);
 }
 
+static int check_mates(condition *c)
+{
+    if (!c->mates || c->checks == checks)
+        return MPI_SUCCESS;
+    c->checks = checks;
+    return rota_stall_check_mates(c->mates);
+}
+
 static int poll(void *arg, rota_outlook *o)
 {
-    const condition *const c = arg;
+    condition *const c = arg;
 
     rota_lock();
     count_asleep(-(int)o->counted);
@@ -367,9 +379,11 @@ static int poll(void *arg, rota_outlook *o)
     if (o->arm && o->bell)
         arm(o);
     o->moved = advance_all(c->x, o->idle);
-    const int err = c->done(c->arg, &o->done);
+    int err = c->done(c->arg, &o->done);
     if (o->done)
         vain_since_ns = 0;
+    else if (err == MPI_SUCCESS)
+        err = check_mates(c);
     o->silent = on_others > 0;
     o->alert = on_thread > 0;
     o->counted = !o->moved && o->arm && !o->done && err == MPI_SUCCESS;
@@ -380,7 +394,7 @@ static int poll(void *arg, rota_outlook *o)
 
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg)
 {
-    condition c = {done, arg, NULL};
+    condition c = {.done = done, .arg = arg};
 
     return rota_wait_for(poll, &c);
 }
@@ -408,7 +422,7 @@ int rota_exec_await(rota_exec *x, bool *done)
         return conclude(x, now, done);
     ending e = {x, now};
     *done = true;
-    ROTA_TRY(rota_wait_for(poll, &(condition){has_ended, &e, x}));
+    ROTA_TRY(rota_wait_for(poll, &(condition){has_ended, &e, x, NULL, 0}));
     return conclude(x, e.standing, done);
 }
 
@@ -443,19 +457,40 @@ static int test_requests(void *arg, bool *flag)
     return MPI_SUCCESS;
 }
 
-static void count_on_others(int change)
+/* Returns how often dead processes were looked for by then. */
+static unsigned count_on_others(int change)
 {
     rota_lock();
     on_others += change;
+    const unsigned so_far = checks;
     rota_unlock();
+    return so_far;
 }
 
-int rota_wait_requests(int n, MPI_Request request[])
+/* A receive that MPI has begun already goes on. */
+static void cancel(int n, MPI_Request request[])
+{
+    for (int i = 0; i < n; i++) {
+        if (request[i] == MPI_REQUEST_NULL)
+            continue;
+        MPI_Cancel(&request[i]);
+        MPI_Request_free(&request[i]);
+    }
+}
+
+int rota_wait_requests(rota_node *mates, int n_recvs, int n,
+                       MPI_Request request[])
 {
     requests r = {.n = n, .request = request};
+    condition c = {.done = test_requests, .arg = &r, .mates = mates};
 
-    count_on_others(1);
-    const int err = rota_wait_until(test_requests, &r);
-    count_on_others(-1);
+    int err = rota_stall_recall_mates(mates);
+    if (err == MPI_SUCCESS) {
+        c.checks = count_on_others(1);
+        err = rota_wait_for(poll, &c);
+        count_on_others(-1);
+    }
+    if (err != MPI_SUCCESS)
+        cancel(n_recvs, request);
     return err;
 }

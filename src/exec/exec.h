@@ -2,7 +2,8 @@
  *
  * The executor binds a schedule to memory, datatypes and requests once. The
  * result is a program, which it runs again and again. It is the only code that
- * moves blocks. Only rota_exec_wait, rota_exec_await and rota_wait_until block.
+ * moves blocks. Only rota_exec_wait, rota_exec_await, rota_wait_until and
+ * rota_wait_requests block.
  *
  * A program is a list of steps, mostly one for each phase. A step's kind,
  * chosen when it is bound, is a table of functions. Its messages are in
@@ -165,13 +166,16 @@ typedef struct rota_arrivals {
  * last two, so a probe for them finds nothing. */
 enum { ROTA_TAG_AGREE, ROTA_TAG_ADDRESS, ROTA_TAG_NOTHING };
 
+/* Tags of a plan. */
+enum { ROTA_TAGS = 6 };
+
 struct rota_exec {
     /* The owner sets these before rota_exec_bind. */
     const rota_sched *s;
     const char *title, *algorithm; /* names for error texts; or NULL */
     MPI_Comm comm;                 /* Rota's own, which returns errors */
-    int tag; /* this tag and the next three are the plan's alone on comm; the
-                others are for headers and consensus */
+    int tag; /* the first of ROTA_TAGS that are the plan's alone on comm: for
+                data, headers and consensus */
     MPI_Comm native; /* this plan's communicator for native phases; else null */
     bool hands;      /* fixed plans: hand over the messages so marked */
     bool lends;      /* scratch is in this process's arena, to be lent */
@@ -257,7 +261,11 @@ int rota_exec_wait(rota_exec *x);
  * wait. */
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg);
 
-/* Wait for ordinary requests while active executors advance. */
-int rota_wait_requests(int n, MPI_Request request[]);
+/* Wait for n requests of MPI while active executors advance. The first n_recvs
+ * are receives; after an error they are cancelled, so that MPI does not write to
+ * memory that is freed. mates: ranks of the node that must take part, or NULL.
+ * If one of them dies, the wait fails. */
+int rota_wait_requests(struct rota_node *mates, int n_recvs, int n,
+                       MPI_Request request[]);
 
 #endif /* ROTA_EXEC_H */

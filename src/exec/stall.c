@@ -40,6 +40,12 @@ static const rota_peer *peer_of(const rota_exec *x, int rank)
     return i >= 0 ? x->mates->near[i].peer : NULL;
 }
 
+static int fail_dead(int rank)
+{
+    return rota_fail(MPI_ERR_OTHER,
+                     "the process of rank %d, on this node, has died", rank);
+}
+
 /* A process that has ended normally may have sent all that this one waits for,
  * though MPI may not have delivered it yet. So it counts as dead only if this
  * rank waits for it through shared memory. */
@@ -56,11 +62,29 @@ int rota_stall_check(const rota_exec *x)
             dead = q;
     }
     free(awaited);
-    return dead < 0 ? MPI_SUCCESS
-                    : rota_fail(MPI_ERR_OTHER,
-                                "the process of rank %d, on this node, has "
-                                "died",
-                                dead);
+    return dead < 0 ? MPI_SUCCESS : fail_dead(dead);
+}
+
+int rota_stall_recall_mates(const rota_node *mates)
+{
+    const int dead = mates ? atomic_load(&mates->dead) : 0;
+
+    return dead > 0 ? fail_dead(dead - 1) : MPI_SUCCESS;
+}
+
+int rota_stall_check_mates(rota_node *mates)
+{
+    for (int q = 0, left = mates ? mates->n : 0; left > 0; q++) {
+        const int i = mates->of[q];
+        if (i < 0)
+            continue;
+        left--;
+        const rota_peer *const peer =
+            i == mates->me ? NULL : mates->near[i].peer;
+        if (peer && !atomic_load(&peer->head->ended) && rota_peer_is_gone(peer))
+            atomic_store(&mates->dead, q + 1);
+    }
+    return rota_stall_recall_mates(mates);
 }
 
 /* ---- reporting ----------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #define ROTA_STALL_H
 
 #include "exec/exec.h"
+#include "exec/transport/node.h"
 
 /* Report waits that last this many seconds; 0: never. */
 void rota_stall_set(int seconds);
@@ -20,5 +21,11 @@ void rota_stall_tell(const rota_exec *x, int64_t now_ns, int64_t ns);
 /* Fail, with a text that names the rank, if one that x may wait for has
  * died. */
 int rota_stall_check(const rota_exec *x);
+
+/* Look whether one of these ranks has died. If so fail, now and from then on.
+ * mates may be NULL. */
+int rota_stall_check_mates(rota_node *mates);
+/* Fail if that was found before. */
+int rota_stall_recall_mates(const rota_node *mates);
 
 #endif /* ROTA_STALL_H */

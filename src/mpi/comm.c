@@ -46,6 +46,8 @@ atomic_int rota_mpi_n_wishes;
 atomic_uint rota_mpi_n_freed;
 
 static rota_mpi_comm *list; /* of all, the last one first */
+static rota_mpi_comm
+    *spare; /* of one that was freed, for the next one, or NULL */
 static int n_taken;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -69,7 +71,9 @@ static void let_go(rota_mpi_run *run)
 
 static void free_runs(rota_mpi_run **run, int n)
 {
-    for (int i = 0; run && i < n; i++)
+    if (!run)
+        return;
+    for (int i = 0; i < n; i++)
         let_go(run[i]);
     free(run);
 }
@@ -108,6 +112,28 @@ static void add_to_list(rota_mpi_comm *c)
     pthread_mutex_unlock(&list_lock);
 }
 
+/* Cleared. Programs make communicators that live for one call. */
+static rota_mpi_comm *take_record(void)
+{
+    pthread_mutex_lock(&list_lock);
+    rota_mpi_comm *const c = spare;
+    spare = NULL;
+    pthread_mutex_unlock(&list_lock);
+    if (!c)
+        return calloc(1, sizeof *c);
+    *c = (rota_mpi_comm){0};
+    return c;
+}
+
+/* With the lock. */
+static void put_record(rota_mpi_comm *c)
+{
+    if (spare)
+        free(c);
+    else
+        spare = c;
+}
+
 /* With the lock. */
 static void remove_from_list(rota_mpi_comm *c)
 {
@@ -131,15 +157,17 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     remove_from_list(c);
     n_taken -= c->verdict == TAKEN;
     atomic_fetch_add(&rota_mpi_n_freed, 1);
+    const rota_mpi_comm gone = *c;
+    put_record(c);
     pthread_mutex_unlock(&list_lock);
     for (int among = 1; among >= 0; among--) { /* neighbours first */
-        if (c->group[among])
-            rota_mpi_group_leave(c->group[among]);
-        set_wished(&c->pool[among], false);
-        free_runs(c->pool[among].run, rota_mpi_settings_get()->in_flight);
+        if (gone.group[among])
+            rota_mpi_group_leave(gone.group[among]);
+        if (gone.pool[among].wished)
+            atomic_fetch_sub(&rota_mpi_n_wishes, 1);
+        free_runs(gone.pool[among].run, rota_mpi_settings_get()->in_flight);
     }
-    rota_mpi_topology_free(c->topology);
-    free(c);
+    rota_mpi_topology_free(gone.topology);
     return MPI_SUCCESS;
 }
 
@@ -203,7 +231,7 @@ static rota_mpi_comm *find_or_make(MPI_Comm comm)
     c = find(comm);
     if (c)
         return c;
-    c = calloc(1, sizeof *c);
+    c = take_record();
     if (!c)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     c->comm = comm;
@@ -221,6 +249,8 @@ void rota_mpi_comm_end(void)
 {
     while (list)
         PMPI_Comm_delete_attr(list->comm, keyval); /* which removes it */
+    free(spare);
+    spare = NULL;
     if (keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&keyval);
 }

@@ -176,13 +176,14 @@ rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
 
     if (!sharing || !number(comm, P, &m))
         return make(P);
-    HASH_FIND(hh, table, &m, sizeof m, g);
+    const unsigned hash = (unsigned)m.hash[0]; /* which is one already */
+    HASH_FIND_BYHASHVALUE(hh, table, &m, sizeof m, hash, g);
     if (g)
         return g;
     g = make(P);
     g->key = m;
     g->shared = true;
-    HASH_ADD(hh, table, key, sizeof m, g);
+    HASH_ADD_BYHASHVALUE(hh, table, key, sizeof m, hash, g);
     if (!g->hh.tbl)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     return g;

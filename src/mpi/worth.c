@@ -58,8 +58,9 @@ static const double steps[COSTS] = {20, 15, 6};
 static _Atomic double seconds_of_plan[COSTS] = {6e-3, 2e-3, 2e-4};
 static atomic_bool any_plan;
 
-/* Since when there are exchanges, and what plans and trials have cost. */
-static _Atomic double began = -1, spent;
+/* Since when there are exchanges, what plans and trials have cost, and how long a
+ * step took last. */
+static _Atomic double began = -1, spent, last_step;
 
 static bool is_by_cost(void)
 {
@@ -234,7 +235,8 @@ static double time_step(MPI_Comm comm)
     PMPI_Barrier(comm);
     const double begin = rota_mpi_clock();
     PMPI_Barrier(comm);
-    return rota_mpi_clock() - begin;
+    last_step = rota_mpi_clock() - begin;
+    return last_step;
 }
 
 /* ---- deciding --------------------------------------------------------------- */
@@ -294,47 +296,57 @@ static void postpone(rota_mpi_usage *u, double call)
 
 /* What ranks agree on: of each the least. The rank that came last to a call
  * waited for nobody: its time is the call's. */
-enum { ROOM, TIME, SAVING, NOT_COST, SPARE, N_TERMS };
+enum { ROOM, TIME, SAVING, NOT_COST, SPARE, GROWTH, N_TERMS };
 
 static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
                   MPI_Comm comm, double step, double out[N_TERMS])
 {
     const int kind = kind_of_plan(group);
     const double time = time_of_mpi(u);
+    const double plan = seconds_of_plan[kind] + steps[kind] * step;
     const double in[N_TERMS] = {
-        rota_mpi_group_has_room(group), time, time * gain_of(u),
-        u->run ? 0 : -(seconds_of_plan[kind] + steps[kind] * step), spare()};
+        [ROOM] = rota_mpi_group_has_room(group),
+        [TIME] = time,
+        [SAVING] = time * gain_of(u),
+        [NOT_COST] = u->run ? 0 : -plan,
+        [SPARE] = spare(),
+        [GROWTH] = share * (rota_mpi_clock() - began) / (double)u->next,
+    };
 
     return PMPI_Allreduce(in, out, N_TERMS, MPI_DOUBLE, MPI_MIN, comm) ==
                MPI_SUCCESS &&
            out[ROOM] >= 1;
 }
 
-static bool pays(const rota_mpi_usage *u, const double out[N_TERMS])
+/* At which call it pays and cannot hurt, by what is known now. */
+static double when(const rota_mpi_usage *u, const double out[N_TERMS])
 {
-    const double cost = -out[NOT_COST];
+    const double cost = -out[NOT_COST],
+                 lacks = cost + risk * out[TIME] - out[SPARE];
+    const double pays = cost / out[SAVING];
+    const double harmless =
+        lacks > 0 ? (double)u->next + lacks / out[GROWTH] : 0;
 
-    return (double)u->next * out[SAVING] >= cost &&
-           out[SPARE] >= cost + risk * out[TIME];
+    return pays > harmless ? pays : harmless;
 }
 
 static void consider(rota_mpi_usage *u, rota_mpi_group *group,
                      const rota_mpi_args *args)
 {
     const bool by_cost = is_by_cost();
-    double step = 0, out[N_TERMS];
+    double step = last_step, out[N_TERMS];
     bool room = agree(u, group, args->comm, step, out);
 
-    if (room && by_cost && pays(u, out)) {
+    if (room && by_cost && when(u, out) <= (double)u->next) {
         step = time_step(args->comm);
         room = agree(u, group, args->comm, step, out);
     }
     if (!room)
         settle(u, ROTA_MPI_LEFT);
-    else if (!by_cost || pays(u, out))
+    else if (!by_cost || when(u, out) <= (double)u->next)
         make(u, group, args, step);
     else
-        postpone(u, -out[NOT_COST] / out[SAVING]);
+        postpone(u, when(u, out));
 }
 
 /* MPI was faster: it may have been chance. The plan is there. Calls that were not

@@ -100,7 +100,7 @@ static int swap(const rota_comm *c, int distance, const char mine[],
                        c->dup, &request[0]));
     ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
                        &request[1]));
-    return rota_wait_requests(2, request);
+    return rota_wait_requests(c->node, 1, 2, request);
 }
 
 /* Merge what all ranks bring, bytes each, a multiple of 8. Nothing merged with
@@ -147,14 +147,14 @@ int rota_spread(const rota_comm *c, int root, void *data, size_t bytes)
         const int from = (c->me - bit + c->P) % c->P;
         ROTA_TRY(MPI_Irecv(data, (int)bytes, MPI_BYTE, from, ROTA_TAG_AGREE,
                            c->dup, &request));
-        ROTA_TRY(rota_wait_requests(1, &request));
+        ROTA_TRY(rota_wait_requests(c->node, 1, 1, &request));
     }
     for (bit /= 2; bit > 0; bit /= 2) {
         if (place + bit >= c->P)
             continue;
         ROTA_TRY(MPI_Isend(data, (int)bytes, MPI_BYTE, (c->me + bit) % c->P,
                            ROTA_TAG_AGREE, c->dup, &request));
-        ROTA_TRY(rota_wait_requests(1, &request));
+        ROTA_TRY(rota_wait_requests(c->node, 0, 1, &request));
     }
     return MPI_SUCCESS;
 }

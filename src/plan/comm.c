@@ -146,12 +146,12 @@ static int largest_tag(MPI_Comm comm)
 }
 
 /* All ranks are here. */
-static int meet(MPI_Comm comm)
+static int meet(MPI_Comm comm, rota_node *mates)
 {
     MPI_Request request;
 
     ROTA_TRY(MPI_Ibarrier(comm, &request));
-    return rota_wait_requests(1, &request);
+    return rota_wait_requests(mates, 0, 1, &request);
 }
 
 /* Ranks on this node: of the communicator or, where the launcher tells, of the
@@ -181,12 +181,12 @@ static int open_dup(rota_comm *draft)
         rota_lock_set_threaded();
         rota_lock_set_multiple(true);
     }
-    ROTA_TRY(meet(draft->user));
+    ROTA_TRY(meet(draft->user, NULL));
     ROTA_TRY(MPI_Comm_dup(draft->user, &draft->dup));
     ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
     ROTA_TRY(MPI_Comm_size(draft->dup, &draft->P));
     ROTA_TRY(MPI_Comm_rank(draft->dup, &draft->me));
-    draft->max_id = (largest_tag(draft->dup) - 3) / 4;
+    draft->max_id = (largest_tag(draft->dup) - ROTA_TAGS + 1) / ROTA_TAGS;
     return MPI_SUCCESS;
 }
 
@@ -327,7 +327,7 @@ static int make_native(rota_comm *c, int i)
 {
     MPI_Comm made = MPI_COMM_NULL;
 
-    ROTA_TRY(meet(c->dup));
+    ROTA_TRY(meet(c->dup, c->node));
     int err = MPI_Comm_dup(c->dup, &made);
     if (err == MPI_SUCCESS)
         err = MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);

@@ -54,8 +54,8 @@ static inline double rota_comm_load(const rota_comm *c)
 }
 
 /* The plan's id: proposed by all ranks alike, refused by those on which a
- * plan that has not been freed yet holds it. Its messages have the tags 4 id
- * to 4 id + 3. Local. */
+ * plan that has not been freed yet holds it. Its messages have the tags from
+ * ROTA_TAGS id on. Local. */
 bool rota_comm_id_taken(rota_comm *c, int id);
 int rota_comm_id_take(rota_comm *c, int id);
 void rota_comm_id_drop(rota_comm *c, int id);

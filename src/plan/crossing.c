@@ -61,7 +61,7 @@ static int pass_on(const members *m, const int count[], rota_cross edge[])
         ROTA_TRY(MPI_Isend(edge, (int)out, MPI_BYTE,
                            m->rank[(m->me + m->n - d) % m->n], ROTA_TAG_ADDRESS,
                            m->c->dup, &request[1]));
-        ROTA_TRY(rota_wait_requests(2, request));
+        ROTA_TRY(rota_wait_requests(m->c->node, 1, 2, request));
     }
     return MPI_SUCCESS;
 }
@@ -209,8 +209,9 @@ static int share_alike(const members *m, rota_crossing *c, rota_cross list[],
     int told, heard;
 
     ROTA_TRY(talk_all(&k, ROTA_RECV, &c->in, list, &heard));
+    const int n_recvs = k.n_requests;
     ROTA_TRY(talk_all(&k, ROTA_SEND, &c->out, NULL, &told));
-    ROTA_TRY(rota_wait_requests(k.n_requests, request));
+    ROTA_TRY(rota_wait_requests(m->c->node, n_recvs, k.n_requests, request));
     count_heard(m, &c->in, count);
     ROTA_TRY(pass_on(m, count, list));
     take_alike(&c->in, list);

@@ -4,6 +4,7 @@
 #include "device/staging.h"
 #include "exec/transport/lines.h"
 #include "exec/transport/sparse.h"
+#include "exec/typed.h"
 #include "exec/varlen.h"
 #include "plan/topo_detect.h"
 
@@ -294,6 +295,38 @@ static bool add_work(cJSON *o, const rota_plan *p)
                       (double)rota_sched_memory(&p->sched));
 }
 
+static int count_types(const rota_types *t, bool unknown)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        n +=
+            !rota_type_is_bytes(&t->type[i]) && !(unknown && t->type[i].layout);
+    return n;
+}
+
+/* Datatypes that are not plain bytes, and how their elements travel. */
+static bool add_types(cJSON *o, const rota_plan *p)
+{
+    const rota_types *const sent = rota_problem_sent_types(&p->problem);
+    const rota_types *const received = &p->problem.recv.types;
+    const int n = count_types(sent, false) + count_types(received, false);
+
+    if (n == 0)
+        return true;
+    if (!add_number(o, "types_sent", count_types(sent, false)) ||
+        !add_number(o, "types_received", count_types(received, false)) ||
+        !add_number(o, "types_unknown",
+                    count_types(sent, true) + count_types(received, true)))
+        return false;
+    if (p->kind != ROTA_FIXED || p->exec.hooks || p->exec.handover)
+        return true;
+    const rota_typed_bytes by = rota_typed_count(&p->exec);
+    return add_number(o, "bytes_straight", (double)by.straight) &&
+           add_number(o, "bytes_by_layout", (double)by.by_layout) &&
+           add_number(o, "bytes_by_mpi", (double)by.by_mpi);
+}
+
 static bool add_bound(cJSON *o, const rota_plan *p)
 {
     if (p->kind == ROTA_FIXED)
@@ -310,8 +343,8 @@ static cJSON *collect(const rota_plan *p)
 
     if (o && add_choice(o, p) && add_neighbors(o, p) && add_place(o, p) &&
         add_transport(o, p) && add_progress(o, p) && add_device(o, p) &&
-        add_work(o, p) && add_bound(o, p) && add_candidates(o, p) &&
-        add_terms(o, p))
+        add_work(o, p) && add_types(o, p) && add_bound(o, p) &&
+        add_candidates(o, p) && add_terms(o, p))
         return o;
     cJSON_Delete(o);
     return NULL;

@@ -55,11 +55,11 @@ static int exchange(const rota_comm *c, int node, int n, int bytes, char *area,
     for (int i = 0; i < n; i++) {
         const int peer = t->ranks[t->first[node] + i % members_of(t, node)];
         ROTA_TRY(MPI_Irecv(area + i * bytes, bytes, MPI_BYTE, peer,
-                           ROTA_TAG_ADDRESS, c->dup, &request[2 * i]));
+                           ROTA_TAG_ADDRESS, c->dup, &request[i]));
         ROTA_TRY(MPI_Isend(from + i * bytes, bytes, MPI_BYTE, peer,
-                           ROTA_TAG_ADDRESS, c->dup, &request[2 * i + 1]));
+                           ROTA_TAG_ADDRESS, c->dup, &request[n + i]));
     }
-    ROTA_TRY(rota_wait_requests(2 * n, request));
+    ROTA_TRY(rota_wait_requests(c->node, n, 2 * n, request));
     const double took = (double)(rota_now_ns() - begin);
     *ns = *ns == 0 || took < *ns ? took : *ns;
     return MPI_SUCCESS;

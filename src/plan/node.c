@@ -106,7 +106,7 @@ static int gather_round(const rota_comm *c, const int rank[], int n, int at,
                        &request[0]));
     ROTA_TRY(MPI_Isend(gathered, size, MPI_BYTE, rank[(at + n - distance) % n],
                        ROTA_TAG_ADDRESS, c->dup, &request[1]));
-    return rota_wait_requests(2, request);
+    return rota_wait_requests(c->node, 1, 2, request);
 }
 
 /* By doubling: a rank that talked to each of the others would have MPI connect

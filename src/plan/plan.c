@@ -185,16 +185,6 @@ static int find_free_native(const rota_vote *vote)
     return i;
 }
 
-/* There is one way, whatever hints say of algorithms. */
-static void choose_sparse(rota_plan *p, const rota_hints *hints)
-{
-    p->decision.why = "for sparse exchanges there is no other";
-    p->decision.choice = (rota_choice){.algo = &rota_algo_consensus,
-                                       .metadata = ROTA_META_FUSED,
-                                       .intranode = hints->intranode,
-                                       .device = ROTA_DEVICE_COPY};
-}
-
 static int choose(rota_plan *p, const rota_hints *hints, bool native_free)
 {
     rota_comm *const c = p->comm;
@@ -215,6 +205,8 @@ static int choose(rota_plan *p, const rota_hints *hints, bool native_free)
     const rota_trials trials = rota_trial_of(&trial, p);
 
     ranks.try_network = rota_network_try;
+    if (p->kind == ROTA_SPARSE)
+        return rota_decide_sparse(&wanted, &c->learnt, &ranks, &p->decision);
     return rota_decide(&wanted, &c->learnt, &ranks, &trials, &p->decision);
 }
 
@@ -246,10 +238,7 @@ static int decide(rota_plan *p, const rota_hints *hints, int status,
     rota_plan_settle_ipc(p, why_no_ipc, vote.no_ipc);
     if (may_follow_nodes(p, hints))
         ROTA_TRY(rota_plan_find_crossing(p));
-    if (p->kind == ROTA_SPARSE)
-        choose_sparse(p, hints);
-    else
-        ROTA_TRY(choose(p, hints, *free_native < ROTA_MAX_NATIVE));
+    ROTA_TRY(choose(p, hints, *free_native < ROTA_MAX_NATIVE));
     p->choice = p->decision.choice;
     return MPI_SUCCESS;
 }
@@ -318,8 +307,10 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
 {
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
-        status = rota_sizes_init(z, s, p->comm->dup, 4 * p->id, send_bytes);
+        status =
+            rota_sizes_init(z, s, p->comm->dup, ROTA_TAGS * p->id, send_bytes);
     status = rota_agree(p->comm, status, NULL);
+    z->x.mates = p->comm->node;
     if (status == MPI_SUCCESS)
         status = rota_exec_start(&z->x);
     if (status == MPI_SUCCESS)
@@ -454,7 +445,9 @@ static size_t find_arena_threshold(const rota_plan *p)
 /* Do ranks find out together who sends to whom? */
 static bool by_consensus(const rota_plan *p)
 {
-    return p->kind >= ROTA_EXCHANGE && p->choice.algo == &rota_algo_consensus;
+    return p->kind >= ROTA_EXCHANGE &&
+           (p->choice.algo == &rota_algo_consensus ||
+            p->choice.algo == &rota_algo_consensus_node);
 }
 
 static rota_reach find_reach(const rota_plan *p)
@@ -483,7 +476,7 @@ static void set_exec(rota_plan *p)
     x->algorithm = p->choice.algo->name;
     x->comm = p->comm->dup;
     x->mates = p->comm->node;
-    x->tag = 4 * p->id;
+    x->tag = ROTA_TAGS * p->id;
     x->bytes = p->bytes;
     x->offset = p->offset;
     x->by_datatype = p->choice.params.by_datatype;

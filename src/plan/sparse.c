@@ -91,6 +91,19 @@ static int make_singles(const rota_plan *p, rota_groups *g)
     return find_partners(g, NULL, p->comm->me);
 }
 
+/* Agents are found by the topology: no node of it may be on several hosts. */
+static void set_bundles(const rota_plan *p, rota_groups *g)
+{
+    const rota_topo *const t = p->topo;
+    const int most = p->choice.params.bundle;
+
+    if (p->choice.algo != &rota_algo_consensus_node || g->n != t->n_nodes ||
+        g->n == 1 || g->n == t->P)
+        return;
+    g->nodes = t;
+    g->bundled = most > 0 ? (size_t)most : SIZE_MAX;
+}
+
 static int make_groups(const rota_plan *p, rota_groups *g)
 {
     const size_t P = (size_t)p->comm->P;
@@ -103,6 +116,7 @@ static int make_groups(const rota_plan *p, rota_groups *g)
     if (err == MPI_SUCCESS) {
         g->n = find_leaders(p, at, leader, &mine, &g->size);
         g->leader = leader[mine];
+        set_bundles(p, g);
         err = find_partners(g, leader, mine);
     }
     free(at);

@@ -546,6 +546,7 @@ static const struct row {
     {"mpich_pairwise", direct_to, direct_in_steps},
     {"multi_pair", direct_to, direct},
     {"consensus", direct_to, direct},
+    {"consensus_node", direct_to, direct},
     {"parlogna", radix_down_to, in_radix},
     {"parlogna_published", radix_down_to, in_radix_published},
     {"two_phase_bruck", binary_down_to, binary},

@@ -388,6 +388,110 @@ static void run_case(void)
     MPI_Info_free(&info);
 }
 
+/* ---- what plans say of it --------------------------------------------------------- */
+
+/* A number of a plan's description; -1: there is none. */
+static long described(const rota_plan *plan, const char *key)
+{
+    static char text[1 << 16];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    CHECK(length <= sizeof text);
+    const char *const at = strstr(text, key);
+    return at ? strtol(at + strlen(key) + 1, NULL, 10) : -1;
+}
+
+/* Blocks are squares: columns of a matrix, or end to end. */
+enum { SQUARE = 64, CELLS = SQUARE * SQUARE };
+
+typedef struct squares {
+    int displ[ROOM];
+    MPI_Datatype type[ROOM];
+    char *memory;
+} squares;
+
+static void make_squares(squares *s, bool columns, bool shared)
+{
+    const int whole[2] = {SQUARE, SQUARE * test_P};
+    const int part[2] = {SQUARE, SQUARE};
+    const size_t bytes = 4 * CELLS * (size_t)test_P;
+
+    for (int q = 0; q < test_P; q++) {
+        const int start[2] = {0, SQUARE * q};
+        s->displ[q] = columns ? 0 : 4 * CELLS * q;
+        if (columns)
+            MPI_Type_create_subarray(2, whole, part, start, MPI_ORDER_C,
+                                     MPI_INT, &s->type[q]);
+        else
+            MPI_Type_contiguous(CELLS, MPI_INT, &s->type[q]);
+        MPI_Type_commit(&s->type[q]);
+    }
+    if (shared)
+        MUST(rota_mem_alloc(bytes, MPI_COMM_WORLD, MPI_INFO_NULL, &s->memory));
+    else
+        s->memory = malloc(bytes);
+}
+
+static void free_squares(squares *s, bool shared)
+{
+    for (int q = 0; q < test_P; q++)
+        MPI_Type_free(&s->type[q]);
+    if (shared)
+        MUST(rota_mem_free(&s->memory));
+    else
+        free(s->memory);
+}
+
+/* What a plan says that goes from columns, or to columns, if there are types. */
+static void check_description(const char *intranode, bool shared, bool from,
+                              bool to, const long want[3])
+{
+    static const char *const key[3] = {
+        "\"bytes_straight\"", "\"bytes_by_layout\"", "\"bytes_by_mpi\""};
+    MPI_Info info =
+        test_info("rota_intranode", intranode, "rota_algorithm", "spread_out");
+    int counts[ROOM];
+    squares send, recv;
+    rota_plan *plan = NULL;
+
+    for (int q = 0; q < test_P; q++)
+        counts[q] = 1;
+    make_squares(&send, from, shared);
+    make_squares(&recv, to, shared);
+    MUST(rota_alltoallw_init(send.memory, counts, send.displ, send.type,
+                             recv.memory, counts, recv.displ, recv.type,
+                             MPI_COMM_WORLD, info, &plan));
+    if (from || to) {
+        CHECK(described(plan, "\"types_sent\"") == (from ? test_P : 0));
+        CHECK(described(plan, "\"types_received\"") == (to ? test_P : 0));
+        CHECK(described(plan, "\"types_unknown\"") == 0);
+    } else {
+        CHECK(described(plan, "\"types_sent\"") == -1);
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK(described(plan, key[i]) == want[i]);
+    MUST(rota_plan_free(&plan));
+    free_squares(&send, shared);
+    free_squares(&recv, shared);
+    MPI_Info_free(&info);
+}
+
+/* A rank's own block is copied straight whatever the others' are. */
+static void check_descriptions(void)
+{
+    const long own = 4 * CELLS, others = own * (test_P - 1);
+
+    test_case = "descriptions";
+    check_description("shm", true, false, false, (long[]){-1, -1, -1});
+    if (test_P == 1) /* then columns are all of the matrix */
+        return;
+    check_description("shm", true, true, true, (long[]){own + others, 0, 0});
+    check_description("shm", true, true, false, (long[]){own + others, 0, 0});
+    check_description("shm", false, false, true, (long[]){own, others, 0});
+    check_description("p2p", true, true, true, (long[]){own, 0, others});
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -413,5 +517,6 @@ int main(int argc, char **argv)
         test_case = name;
         run_case();
     }
+    check_descriptions();
     return test_end();
 }

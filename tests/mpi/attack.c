@@ -8,29 +8,12 @@
  * must move right data, and a plan that the attack was on go on. With --table rank
  * 0 prints what was tried, how often, and what came of it (docs/attacks.md).
  */
-#include "harness.h"
+#include "attack.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_RANKS = 16, N = 5 }; /* ints of a block */
-
-/* What a call is made with. */
-typedef struct fixture {
-    MPI_Comm comm;
-    MPI_Info info;
-    int count[MOST_RANKS], displ[MOST_RANKS];
-    int rcount[MOST_RANKS], rdispl[MOST_RANKS];
-    MPI_Count count_c[MOST_RANKS];
-    MPI_Aint displ_c[MOST_RANKS];
-    int send[MOST_RANKS * N], recv[MOST_RANKS * N];
-    rota_plan *fixed, *varying, *exchange;
-    rota_plan *made; /* by the attack */
-    MPI_Datatype raw;
-} fixture;
 
 static const int *const no_ints;
 
@@ -164,13 +147,6 @@ static int exchange_null(fixture *f, bool wrong)
 
 /* ---- running them -------------------------------------------------------------- */
 
-#define LOCAL(name, right, spoilt)                                             \
-    static int name(fixture *f, bool wrong)                                    \
-    {                                                                          \
-        (void)f;                                                               \
-        return wrong ? (spoilt) : (right);                                     \
-    }
-
 static void *found;
 static int flag;
 static size_t length;
@@ -213,58 +189,79 @@ static int negative_exchange(fixture *f, bool wrong)
                  : MPI_SUCCESS;
 }
 
-LOCAL(start_null, 0, rota_start(NULL))
-LOCAL(start_active, 0, rota_start(f->fixed))
-LOCAL(start_varying, 0, rota_start(f->varying))
-LOCAL(startall_negative, 0, rota_startall(-1, &f->fixed))
-LOCAL(startall_null, 0, rota_startall(1, NULL))
-LOCAL(startall_active, 0, rota_startall(1, &f->fixed))
-LOCAL(v_null, 0, start_v(f, NULL, f->count, f->displ, f->send, f->recv))
-LOCAL(v_fixed, 0, start_v(f, f->fixed, f->count, f->displ, f->send, f->recv))
-LOCAL(v_arrays, 0, start_v(f, f->varying, NULL, f->displ, f->send, f->recv))
-LOCAL(v_displs, 0, start_v(f, f->varying, f->count, NULL, f->send, f->recv))
-LOCAL(v_buffer, 0, start_v(f, f->varying, f->count, f->displ, NULL, f->recv))
-LOCAL(v_to_null, 0, start_v(f, f->varying, f->count, f->displ, f->send, NULL))
-LOCAL(v_in_place, 0,
+static int beyond_start_c(fixture *f, bool wrong)
+{
+    if (wrong)
+        f->count_c[0] = LLONG_MAX / 2;
+    return wrong ? rota_exchange_start_c(f->exchange, f->send, f->count_c,
+                                         f->displ_c)
+                 : MPI_SUCCESS;
+}
+
+/* The plan keeps its blocks, for the buffer that it had before. */
+static int no_room(fixture *f, bool wrong)
+{
+    if (!wrong)
+        return MPI_SUCCESS;
+    MUST(rota_exchange_set_buffer(f->exchange, f->recv, 1));
+    const int err = rota_exchange_wait(f->exchange, &found, NULL, NULL);
+    MUST(rota_exchange_set_buffer(f->exchange, NULL, 0));
+    return err;
+}
+
+LOCAL(start_null, rota_start(NULL))
+LOCAL(start_active, rota_start(f->fixed))
+LOCAL(start_varying, rota_start(f->varying))
+LOCAL(startall_negative, rota_startall(-1, &f->fixed))
+LOCAL(startall_null, rota_startall(1, NULL))
+LOCAL(startall_active, rota_startall(1, &f->fixed))
+LOCAL(v_null, start_v(f, NULL, f->count, f->displ, f->send, f->recv))
+LOCAL(v_fixed, start_v(f, f->fixed, f->count, f->displ, f->send, f->recv))
+LOCAL(v_arrays, start_v(f, f->varying, NULL, f->displ, f->send, f->recv))
+LOCAL(v_displs, start_v(f, f->varying, f->count, NULL, f->send, f->recv))
+LOCAL(v_buffer, start_v(f, f->varying, f->count, f->displ, NULL, f->recv))
+LOCAL(v_to_null, start_v(f, f->varying, f->count, f->displ, f->send, NULL))
+LOCAL(v_in_place,
       start_v(f, f->varying, f->count, f->displ, f->send, MPI_IN_PLACE))
-LOCAL(v_overlap, 0,
-      start_v(f, f->varying, f->count, f->displ, f->send, f->send))
-LOCAL(x_null, 0, rota_exchange_start(NULL, f->send, f->count, f->displ))
-LOCAL(x_fixed, 0, rota_exchange_start(f->fixed, f->send, f->count, f->displ))
-LOCAL(x_arrays, 0, rota_exchange_start(f->exchange, f->send, NULL, f->displ))
-LOCAL(x_buffer, 0, rota_exchange_start(f->exchange, NULL, f->count, f->displ))
-LOCAL(x_in_place, 0,
+LOCAL(v_overlap, start_v(f, f->varying, f->count, f->displ, f->send, f->send))
+LOCAL(x_null, rota_exchange_start(NULL, f->send, f->count, f->displ))
+LOCAL(x_fixed, rota_exchange_start(f->fixed, f->send, f->count, f->displ))
+LOCAL(x_arrays, rota_exchange_start(f->exchange, f->send, NULL, f->displ))
+LOCAL(x_buffer, rota_exchange_start(f->exchange, NULL, f->count, f->displ))
+LOCAL(x_in_place,
       rota_exchange_start(f->exchange, MPI_IN_PLACE, f->count, f->displ))
-LOCAL(x_active, 0,
-      rota_exchange_start(f->exchange, f->send, f->count, f->displ))
-LOCAL(x_wait_null, 0, rota_exchange_wait(NULL, &found, NULL, NULL))
-LOCAL(x_wait_inactive, 0, rota_exchange_wait(f->exchange, &found, NULL, NULL))
-LOCAL(x_wait_fixed, 0, rota_exchange_wait(f->fixed, &found, NULL, NULL))
-LOCAL(x_wait_to_null, 0, rota_exchange_wait(f->exchange, NULL, NULL, NULL))
-LOCAL(x_wait_c_null, 0, rota_exchange_wait_c(f->exchange, NULL, NULL, NULL))
-LOCAL(x_set_null, 0, rota_exchange_set_buffer(NULL, f->recv, 4))
-LOCAL(x_set_fixed, 0, rota_exchange_set_buffer(f->fixed, f->recv, 4))
-LOCAL(test_null, 0, rota_test(NULL, &flag))
-LOCAL(test_no_flag, 0, rota_test(f->fixed, NULL))
-LOCAL(wait_null, 0, rota_wait(NULL))
-LOCAL(wait_exchange, 0, rota_wait(f->exchange))
-LOCAL(waitall_negative, 0, rota_waitall(-1, &f->fixed))
-LOCAL(waitall_null, 0, rota_waitall(1, NULL))
-LOCAL(set_null, 0, rota_plan_set_buffers(NULL, f->send, f->recv))
-LOCAL(set_active, 0, rota_plan_set_buffers(f->fixed, f->send, f->recv))
-LOCAL(set_varying, 0, rota_plan_set_buffers(f->varying, f->send, f->recv))
-LOCAL(set_to_null, 0, rota_plan_set_buffers(f->fixed, NULL, f->recv))
-LOCAL(set_in_place, 0, rota_plan_set_buffers(f->fixed, MPI_IN_PLACE, f->recv))
-LOCAL(set_overlap, 0, rota_plan_set_buffers(f->fixed, f->send, f->send + 1))
-LOCAL(stream_null, 0, rota_plan_set_stream(NULL, NULL))
-LOCAL(stream_active, 0, rota_plan_set_stream(f->fixed, NULL))
-LOCAL(free_null, 0, rota_plan_free(NULL))
-LOCAL(free_active, 0, rota_plan_free(&f->fixed))
-LOCAL(describe_null, 0, describe(NULL, 0, text, true))
-LOCAL(describe_no_length, 0, describe(f->fixed, 0, text, false))
-LOCAL(describe_no_buffer, 0, describe(f->fixed, 0, NULL, true))
-LOCAL(describe_format, 0, describe(f->fixed, 7, text, true))
-LOCAL(class_to_null, 0, rota_error_class(MPI_SUCCESS, NULL))
+LOCAL(x_active, rota_exchange_start(f->exchange, f->send, f->count, f->displ))
+LOCAL(x_wait_null, rota_exchange_wait(NULL, &found, NULL, NULL))
+LOCAL(x_wait_inactive, rota_exchange_wait(f->exchange, &found, NULL, NULL))
+LOCAL(x_wait_fixed, rota_exchange_wait(f->fixed, &found, NULL, NULL))
+LOCAL(x_wait_to_null, rota_exchange_wait(f->exchange, NULL, NULL, NULL))
+LOCAL(x_wait_c_null, rota_exchange_wait_c(f->exchange, NULL, NULL, NULL))
+LOCAL(v_c_arrays, rota_alltoallv_start_c(f->varying, f->send, NULL, f->displ_c,
+                                         f->recv, f->count_c, f->displ_c))
+LOCAL(x_c_arrays, rota_exchange_start_c(f->exchange, f->send, f->count_c, NULL))
+LOCAL(x_set_null, rota_exchange_set_buffer(NULL, f->recv, 4))
+LOCAL(x_set_fixed, rota_exchange_set_buffer(f->fixed, f->recv, 4))
+LOCAL(test_null, rota_test(NULL, &flag))
+LOCAL(test_no_flag, rota_test(f->fixed, NULL))
+LOCAL(wait_null, rota_wait(NULL))
+LOCAL(wait_exchange, rota_wait(f->exchange))
+LOCAL(waitall_negative, rota_waitall(-1, &f->fixed))
+LOCAL(waitall_null, rota_waitall(1, NULL))
+LOCAL(set_null, rota_plan_set_buffers(NULL, f->send, f->recv))
+LOCAL(set_active, rota_plan_set_buffers(f->fixed, f->send, f->recv))
+LOCAL(set_varying, rota_plan_set_buffers(f->varying, f->send, f->recv))
+LOCAL(set_to_null, rota_plan_set_buffers(f->fixed, NULL, f->recv))
+LOCAL(set_in_place, rota_plan_set_buffers(f->fixed, MPI_IN_PLACE, f->recv))
+LOCAL(set_overlap, rota_plan_set_buffers(f->fixed, f->send, f->send + 1))
+LOCAL(stream_null, rota_plan_set_stream(NULL, NULL))
+LOCAL(stream_active, rota_plan_set_stream(f->fixed, NULL))
+LOCAL(free_null, rota_plan_free(NULL))
+LOCAL(free_active, rota_plan_free(&f->fixed))
+LOCAL(describe_null, describe(NULL, 0, text, true))
+LOCAL(describe_no_length, describe(f->fixed, 0, text, false))
+LOCAL(describe_no_buffer, describe(f->fixed, 0, NULL, true))
+LOCAL(describe_format, describe(f->fixed, 7, text, true))
+LOCAL(class_to_null, rota_error_class(MPI_SUCCESS, NULL))
 
 /* ---- memory and tuning ------------------------------------------------------------ */
 
@@ -304,38 +301,40 @@ static int free_foreign(fixture *f, bool wrong)
     return wrong ? rota_mem_free(&memory) : MPI_SUCCESS;
 }
 
-LOCAL(mem_free_null, 0, rota_mem_free(NULL))
+LOCAL(mem_free_null, rota_mem_free(NULL))
 
-LOCAL(import_nothing, rota_tuning_import_string("{}", f->comm),
-      rota_tuning_import("/nowhere/at/all", f->comm))
-LOCAL(import_null, rota_tuning_import_string(NULL, f->comm),
-      rota_tuning_import_string(NULL, f->comm))
-LOCAL(import_words, rota_tuning_import_string("[1,2", f->comm),
-      rota_tuning_import_string("[1,2", f->comm))
-LOCAL(export_nowhere, rota_tuning_export("/nowhere/at/all", f->comm),
-      rota_tuning_export("/nowhere/at/all", f->comm))
-LOCAL(export_to_null, 0, rota_tuning_export_string(f->comm, NULL, NULL))
-LOCAL(forget_null, 0, rota_tuning_forget(MPI_COMM_NULL))
+static int import_nothing(fixture *f, bool wrong)
+{
+    return wrong ? rota_tuning_import("/nowhere/at/all", f->comm)
+                 : rota_tuning_import_string("{}", f->comm);
+}
+
+static int import_null(fixture *f, bool wrong)
+{
+    (void)wrong;
+    return rota_tuning_import_string(NULL, f->comm);
+}
+
+static int import_words(fixture *f, bool wrong)
+{
+    (void)wrong;
+    return rota_tuning_import_string("[1,2", f->comm);
+}
+
+static int export_nowhere(fixture *f, bool wrong)
+{
+    (void)wrong;
+    return rota_tuning_export("/nowhere/at/all", f->comm);
+}
+
+LOCAL(import_no_comm, rota_tuning_import(NULL, MPI_COMM_NULL))
+LOCAL(export_no_comm, rota_tuning_export(NULL, MPI_COMM_NULL))
+LOCAL(export_string_no_comm,
+      rota_tuning_export_string(MPI_COMM_NULL, text, &length))
+LOCAL(export_to_null, rota_tuning_export_string(f->comm, NULL, NULL))
+LOCAL(forget_null, rota_tuning_forget(MPI_COMM_NULL))
 
 /* ---- the table ------------------------------------------------------------------- */
-
-/* Of an attack. */
-enum {
-    COLLECTIVE = 1,
-    BY_ALL = 2,     /* only: nothing can be agreed on otherwise */
-    NOT_BY_ALL = 4, /* then it would be none */
-    BY_ROOT = 8,    /* only rank 0's arguments count */
-    IF_CHECKED = 16,
-    ACTIVE = 32,   /* the plans are */
-    TOGETHER = 64, /* not where a rank is alone */
-};
-
-typedef struct attack {
-    const char *function, *what;
-    int errorclass;
-    int flags;
-    int (*call)(fixture *f, bool wrong);
-} attack;
 
 #define V "rota_alltoallv_init"
 static const attack attacks[] = {
@@ -404,6 +403,7 @@ static const attack attacks[] = {
      negative_start},
     {"rota_alltoallv_start", "own counts that differ", MPI_ERR_COUNT, 0,
      own_start},
+    {"rota_alltoallv_start_c", "NULL counts", MPI_ERR_ARG, 0, v_c_arrays},
     {"rota_exchange_start", "NULL", MPI_ERR_REQUEST, 0, x_null},
     {"rota_exchange_start", "fixed", MPI_ERR_REQUEST, 0, x_fixed},
     {"rota_exchange_start", "active", MPI_ERR_REQUEST, ACTIVE, x_active},
@@ -412,10 +412,15 @@ static const attack attacks[] = {
     {"rota_exchange_start", "in place", MPI_ERR_BUFFER, 0, x_in_place},
     {"rota_exchange_start", "negative count", MPI_ERR_COUNT, 0,
      negative_exchange},
+    {"rota_exchange_start_c", "NULL displacements", MPI_ERR_ARG, 0, x_c_arrays},
+    {"rota_exchange_start_c", "beyond the address space", MPI_ERR_COUNT, 0,
+     beyond_start_c},
     {"rota_exchange_wait", "NULL", MPI_ERR_REQUEST, 0, x_wait_null},
     {"rota_exchange_wait", "not active", MPI_ERR_REQUEST, 0, x_wait_inactive},
     {"rota_exchange_wait", "fixed", MPI_ERR_REQUEST, ACTIVE, x_wait_fixed},
     {"rota_exchange_wait", "NULL recvbuf", MPI_ERR_ARG, ACTIVE, x_wait_to_null},
+    {"rota_exchange_wait", "too small a buffer", MPI_ERR_BUFFER, ACTIVE,
+     no_room},
     {"rota_exchange_wait_c", "NULL recvbuf", MPI_ERR_ARG, ACTIVE,
      x_wait_c_null},
     {"rota_exchange_set_buffer", "NULL", MPI_ERR_REQUEST, 0, x_set_null},
@@ -450,12 +455,18 @@ static const attack attacks[] = {
     {"rota_mem_free", "other memory", MPI_ERR_ARG, 0, free_foreign},
     {"rota_tuning_import", "no such file", MPI_ERR_ARG, COLLECTIVE | BY_ROOT,
      import_nothing},
+    {"rota_tuning_import", "null communicator", MPI_ERR_COMM, BY_ALL,
+     import_no_comm},
     {"rota_tuning_import_string", "NULL", MPI_ERR_ARG, COLLECTIVE | BY_ALL,
      import_null},
     {"rota_tuning_import_string", "no tuning", MPI_ERR_ARG, COLLECTIVE | BY_ALL,
      import_words},
     {"rota_tuning_export", "no such folder", MPI_ERR_ARG, COLLECTIVE | BY_ALL,
      export_nowhere},
+    {"rota_tuning_export", "null communicator", MPI_ERR_COMM, BY_ALL,
+     export_no_comm},
+    {"rota_tuning_export_string", "null communicator", MPI_ERR_COMM, 0,
+     export_string_no_comm},
     {"rota_tuning_export_string", "NULL len", MPI_ERR_ARG, 0, export_to_null},
     {"rota_tuning_forget", "null communicator", MPI_ERR_COMM, BY_ALL,
      forget_null},
@@ -496,41 +507,66 @@ static bool applies(const attack *a, who w, bool checked)
                              : !(a->flags & NOT_BY_ALL) || n < test_P;
 }
 
-static void fill(fixture *f)
+/* The arguments of calls, good again. */
+static void fill(fixture *f, bool checked)
 {
-    for (int q = 0; q < test_P; q++) {
+    f->comm = MPI_COMM_WORLD;
+    f->ring = f->good_ring;
+    f->to = (test_me + 1) % test_P;
+    f->info = test_info("rota_check", checked ? "on" : "off", NULL, NULL);
+    for (int q = 0; q < test_P || q < RING; q++) {
         f->count[q] = f->rcount[q] = N;
         f->displ[q] = f->rdispl[q] = q * N;
-        f->count_c[q] = N;
+        f->at[q] = f->rat[q] = q * N * (int)sizeof(int);
+        f->count_c[q] = f->rcount_c[q] = N;
         f->displ_c[q] = q * N;
-        for (int i = 0; i < N; i++)
-            f->send[q * N + i] = 1000 * test_me + 10 * q + i;
+        f->at_c[q] = f->rat_c[q] = f->at[q];
+        f->type[q] = f->rtype[q] = MPI_INT;
     }
-    memset(f->recv, 0, sizeof f->recv);
+}
+
+/* Block 0 goes to the next rank, and block 1 to the one before. */
+static MPI_Comm make_ring(void)
+{
+    const int next = (test_me + 1) % test_P,
+              last = (test_me + test_P - 1) % test_P;
+    MPI_Comm ring;
+
+    MUST(MPI_Dist_graph_create_adjacent(
+        MPI_COMM_WORLD, RING, (int[RING]){last, next}, MPI_UNWEIGHTED, RING,
+        (int[RING]){next, last}, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring));
+    return ring;
 }
 
 static void open_fixture(fixture *f, bool checked)
 {
     memset(f, 0, sizeof *f);
-    f->comm = MPI_COMM_WORLD;
-    f->info = test_info("rota_check", checked ? "on" : "off", NULL, NULL);
-    fill(f);
+    f->good_ring = make_ring();
+    for (int i = 0; i < MOST_RANKS * N; i++)
+        f->send[i] = 1000 * test_me + i / N * 10 + i % N;
+    fill(f, checked);
     MPI_Type_contiguous(1, MPI_INT, &f->raw);
-    MUST(rota_alltoallv_init(f->send, f->count, f->displ, MPI_INT, f->recv,
+    MUST(rota_alltoallv_init(f->send, f->count, f->displ, MPI_INT, f->to_fixed,
                              f->rcount, f->rdispl, MPI_INT, MPI_COMM_WORLD,
                              f->info, &f->fixed));
     MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_INT, MPI_COMM_WORLD,
                                      f->info, &f->varying));
     MUST(
         rota_exchange_init(64, MPI_INT, MPI_COMM_WORLD, f->info, &f->exchange));
+    attack_open_more(f);
+    MPI_Info_free(&f->info);
 }
 
 static void start_all(fixture *f, bool varying)
 {
+    memset(f->to_fixed, 0, sizeof f->to_fixed);
+    memset(f->to_varying, 0, sizeof f->to_varying);
     MUST(rota_start(f->fixed));
     MUST(rota_exchange_start(f->exchange, f->send, f->count, f->displ));
     if (varying)
-        MUST(start_v(f, f->varying, f->count, f->displ, f->send, f->recv));
+        MUST(
+            start_v(f, f->varying, f->count, f->displ, f->send, f->to_varying));
+    attack_start_more(f);
 }
 
 static void check(const int *got)
@@ -544,13 +580,16 @@ static void finish_all(fixture *f, bool varying)
 {
     void *blocks = NULL;
 
+    attack_finish_more(f);
     MUST(rota_exchange_wait(f->exchange, &blocks, NULL, NULL));
     if (blocks)
         check(blocks);
     MUST(rota_wait(f->fixed));
-    if (varying)
+    check(f->to_fixed);
+    if (varying) {
         MUST(rota_wait(f->varying));
-    check(f->recv);
+        check(f->to_varying);
+    }
 }
 
 static void close_fixture(fixture *f)
@@ -558,8 +597,9 @@ static void close_fixture(fixture *f)
     MUST(rota_plan_free(&f->fixed));
     MUST(rota_plan_free(&f->varying));
     MUST(rota_plan_free(&f->exchange));
+    attack_close_more(f);
     MPI_Type_free(&f->raw);
-    MPI_Info_free(&f->info);
+    MPI_Comm_free(&f->good_ring);
 }
 
 static void carry_out(fixture *f, const attack *a, who w)
@@ -572,52 +612,71 @@ static void carry_out(fixture *f, const attack *a, who w)
     else
         MUST(err);
     CHECK(f->made == NULL);
-    CHECK(f->fixed && f->varying && f->exchange);
 }
 
 /* Then all must be as good as before. */
-static void try(const attack *a, who w, bool checked)
+static void try(const attack *a, fixture *f, who w, bool checked)
 {
     const bool active = a->flags & ACTIVE;
-    fixture f;
 
-    open_fixture(&f, checked);
+    fill(f, checked);
     if (active)
-        start_all(&f, false);
-    carry_out(&f, a, w);
+        start_all(f, false);
+    carry_out(f, a, w);
+    MPI_Info_free(&f->info);
+    fill(f, checked);
     if (active)
-        finish_all(&f, false);
-    fill(&f);
-    start_all(&f, true);
-    finish_all(&f, true);
-    close_fixture(&f);
+        finish_all(f, false);
+    start_all(f, true);
+    finish_all(f, true);
+    MPI_Info_free(&f->info);
+}
+
+/* Attack in all ways that there are; how many were they? */
+static int try_all(const attack *a, fixture f[2])
+{
+    char name[100];
+    int n = 0;
+
+    snprintf(name, sizeof name, "%s: %s", a->function, a->what);
+    test_case = name;
+    for (int k = 0; k < 2 * N_WHO; k++)
+        if (applies(a, (who)(k / 2), k % 2)) {
+            try(a, &f[k % 2], (who)(k / 2), k % 2);
+            n++;
+        }
+    test_case = "";
+    return n;
+}
+
+static int attack_each(const attack *a, int n, fixture f[2], bool table)
+{
+    int all = 0;
+
+    for (int i = 0; i < n; i++) {
+        const int times = try_all(&a[i], f);
+        all += times;
+        if (table && test_me == 0)
+            printf("| `%s` | %s | %d | %s |\n", a[i].function, a[i].what, times,
+                   a[i].flags & COLLECTIVE ? "on all ranks" : "there");
+    }
+    return all;
 }
 
 int main(int argc, char **argv)
 {
-    enum { TIMES = sizeof attacks / sizeof attacks[0] };
+    enum { ATTACKS = sizeof attacks / sizeof attacks[0] };
     const bool table = argc > 1 && strcmp(argv[1], "--table") == 0;
-    int all = 0;
+    static fixture f[2]; /* rota_check off, on */
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int i = 0; i < TIMES; i++) {
-        const attack *const a = &attacks[i];
-        char name[100];
-        int n = 0;
-        snprintf(name, sizeof name, "%s: %s", a->function, a->what);
-        test_case = name;
-        for (int k = 0; k < 2 * N_WHO; k++)
-            if (applies(a, (who)(k / 2), k % 2)) {
-                try(a, (who)(k / 2), k % 2);
-                n++;
-            }
-        all += n;
-        if (table && test_me == 0)
-            printf("| `%s` | %s | %d | %s |\n", a->function, a->what, n,
-                   a->flags & COLLECTIVE ? "on all ranks" : "there");
-        test_case = "";
-    }
+    for (int k = 0; k < 2; k++)
+        open_fixture(&f[k], k);
+    int n = attack_each(attacks, ATTACKS, f, table);
+    n += attack_each(attacks_on_more, n_attacks_on_more, f, table);
+    for (int k = 0; k < 2; k++)
+        close_fixture(&f[k]);
     if (test_me == 0)
-        printf("%d attacks\n", all);
+        printf("%d attacks\n", n);
     return test_end();
 }

@@ -1,9 +1,12 @@
 #!/bin/sh
 # cluster_cut.sh ROOT SOAK PRELOAD - what becomes of plans when a host is cut off
-# from the others? SOAK is the program of soak.c, which checks all data; PRELOAD
-# the library of finalize.c. Hosts are those of tools/cluster.sh.
+# from the others, or a rank there stands still? SOAK is the program of soak.c,
+# which checks all data; PRELOAD the library of finalize.c. Hosts are those of
+# tools/cluster.sh.
 #
-# Cut off for some seconds: TCP sends again what was lost, and the run ends well.
+# Cut off for some seconds: TCP sends again what was lost, so messages come seconds
+# late. Stopped for some seconds: so do all of that rank's. The run ends well, and
+# those who wait say so.
 # For good: MPICH 4.0 reports nothing, on either side, so plans wait, as MPI's own
 # calls do, until the launcher's time limit. Whatever ends the run, nobody may
 # have received wrong data or ended well, and no process may be left.
@@ -26,7 +29,8 @@ wrong()
 }
 
 # What every rank does before it becomes SOAK. That of the second host takes it
-# off the net once all have had time to begin, for CUT_SECONDS if that is not 0.
+# off the net once all have had time to begin, for CUT_SECONDS if that is not 0;
+# and then that long the rank is stopped.
 cat >"$work/rank" <<'END'
 cut_off()
 {
@@ -35,6 +39,10 @@ cut_off()
     [ "$CUT_SECONDS" -gt 0 ] || return
     sleep "$CUT_SECONDS"
     ip link set eth0 up
+    sleep 1
+    kill -s STOP $$ && : >"$1/stopped"
+    sleep "$CUT_SECONDS"
+    kill -s CONT $$
 }
 work=$1
 shift
@@ -45,7 +53,7 @@ END
 # run LIMIT SECONDS: sets status.
 run()
 {
-    rm -f "$work/cut"
+    rm -f "$work/cut" "$work/stopped"
     env CLUSTER_MARK="$mark" sh "$root/tools/cluster.sh" --limit "$1" \
         --ranks 2,1 sh "$work/rank" "$work" env LD_PRELOAD="$preload" "$soak" \
         --seconds "$2" >"$work/output" 2>&1
@@ -62,9 +70,11 @@ run()
 }
 
 case="for two seconds"
-export CUT_SECONDS=2
+export CUT_SECONDS=2 ROTA_STALL_S=1
 run 80 10
 [ "$status" -eq 0 ] || wrong "ended with $status"
+[ -e "$work/stopped" ] || wrong "no rank was stopped"
+grep -q '^rota: .* has waited 1 s ' "$work/output" || wrong "no word of it"
 
 case="for good"
 export CUT_SECONDS=0

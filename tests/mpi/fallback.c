@@ -1,13 +1,14 @@
 /* fallback.c - what the system refuses, plans do without.
  *
- * usage: fallback [memfd | arena | pool | unbounded]
+ * usage: fallback [memfd | arena | pool | unbounded | unreadable]
  *
  * The program stands between the library and the system (by the linker's
  * --wrap) and refuses what it is told to on one rank. Every plan must work all
  * the same, on all ranks in the same way, and say why; and nothing may be left
  * in the heap, in shared memory, of descriptors or of mappings. memfd and arena
  * are refused when a process first shares memory, so in runs of their own; pool and
- * unbounded look at the first plan of all.
+ * unbounded look at the first plan of all. In a run with unreadable it is the
+ * system itself that refuses, once a process does not want to be looked into.
  */
 #define _GNU_SOURCE
 #include "exec/transport/arena.h"
@@ -19,13 +20,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* ---- refusing ---------------------------------------------------------------- */
 
@@ -635,6 +640,75 @@ static void stop_reading(void)
     MPI_Info_free(&info);
 }
 
+/* Who may look into any process is not stopped by what that one wishes. */
+static void give_up_ptrace(void)
+{
+    struct __user_cap_header_struct head = {.version =
+                                                _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
+
+    CHECK(syscall(SYS_capget, &head, set) == 0);
+    set[0].effective &= ~(1u << CAP_SYS_PTRACE);
+    set[0].permitted &= ~(1u << CAP_SYS_PTRACE);
+    CHECK(syscall(SYS_capset, &head, set) == 0);
+}
+
+/* All ranks: whether a rank's memory may be read. */
+static void set_readable(int rank, int readable)
+{
+    test_barrier();
+    if (rank == test_me)
+        CHECK(prctl(PR_SET_DUMPABLE, readable) == 0);
+    test_barrier();
+    attempts = successes = 0;
+}
+
+/* A message that is good, of a rank that cannot be read from now on. Returns how
+ * many attempts at it were refused to this rank, or -1 where none has ever gone
+ * well. */
+static int run_unreadable(kind of, int rank)
+{
+    MPI_Info info =
+        test_info("rota_intranode", "cma", "rota_algorithm", "spread_out");
+    MPI_Comm comm;
+    job j;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MUST(open_kind(&j, of, comm, info));
+    attempts = successes = 0;
+    run(&j);
+    const bool ever = successes > 0;
+    set_readable(rank, 0);
+    run(&j);
+    const int refusals = attempts - successes;
+    set_readable(rank, 1);
+    run(&j);
+    close_job(&j);
+    MPI_Comm_free(&comm);
+    MPI_Info_free(&info);
+    return ever ? refusals : -1;
+}
+
+/* Returns CTest's code for "not run" where nothing is ever read or refused. */
+static int become_unreadable(void)
+{
+    int refusals = 0;
+
+    test_case = "a rank becomes unreadable";
+    give_up_ptrace();
+    for (int i = 0; i < 3 * test_P; i++) {
+        const int n = run_unreadable((kind)(i % 3), i / 3);
+        CHECK(n <= 0 || test_me == (i / 3 + 1) % test_P);
+        refusals += n > 0;
+    }
+    if (test_max(refusals) > 0)
+        return test_end();
+    if (test_me == 0)
+        printf("skipped: no rank here is read, or may refuse to be\n");
+    const int failed = test_end();
+    return failed ? failed : 77;
+}
+
 typedef struct hungry {
     kind kind;
     const char *algorithm, *metadata;
@@ -881,6 +955,8 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     const char *const first = argc > 1 ? argv[1] : "";
 
+    if (strcmp(first, "unreadable") == 0)
+        return become_unreadable();
     if (strcmp(first, "memfd") == 0) {
         refuse_arena(MEMFD, "memfd_create: Function not implemented");
     } else if (strcmp(first, "arena") == 0) {

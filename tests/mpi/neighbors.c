@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "pattern.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,8 +228,8 @@ static int named(int rank, int key)
     return rank + 32 * key;
 }
 
-/* In an order of their own, with gaps. Beyond a border there is a count all the
- * same. */
+/* In an order of their own, with gaps. Beyond a border there are a count and a
+ * place all the same, which mean nothing. */
 static void lay_out(const exchange *e, side *s, bool sends)
 {
     const topology *const t = e->t;
@@ -238,11 +239,13 @@ static void lay_out(const exchange *e, side *s, bool sends)
     for (int k = s->n - 1; k >= 0; k--) {
         const int peer = sends ? t->to[k] : t->from[k];
         const int key = sends ? t->to_key[k] : t->from_key[k];
-        s->count[k] = peer < 0 ? 3
-                      : sends  ? count_of(e, test_me, peer, key)
-                               : count_of(e, peer, test_me, key);
-        s->displ[k] = at;
-        at += s->count[k] + (int)(test_hash((uint64_t)(e->seed + k)) % 5);
+        const bool nobody = peer < 0;
+        s->count[k] = nobody  ? k % 2 ? INT_MAX : 3
+                      : sends ? count_of(e, test_me, peer, key)
+                              : count_of(e, peer, test_me, key);
+        s->displ[k] = nobody ? -k * 1000000 : at;
+        at += (nobody ? 0 : s->count[k]) +
+              (int)(test_hash((uint64_t)(e->seed + k)) % 5);
     }
     s->bytes = (size_t)at + 2 * MARGIN;
     s->memory = malloc(2 * s->bytes);

@@ -8,7 +8,9 @@
  */
 #include "harness.h"
 #include "pattern.h"
+#include "plan/plan.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,11 +139,16 @@ static job *open_job(MPI_Comm comm, traffic *elements, const void *arg)
     return j;
 }
 
+static void make_plan_as(job *j, MPI_Info info)
+{
+    if (MUST(rota_exchange_init_sparse(j->type, j->comm, info, &j->plan)) !=
+        MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 static void make_plan(job *j)
 {
-    if (MUST(rota_exchange_init_sparse(j->type, j->comm, MPI_INFO_NULL,
-                                       &j->plan)) != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    make_plan_as(j, MPI_INFO_NULL);
 }
 
 static void close_job(job *j)
@@ -574,31 +581,95 @@ static void steady(void)
     close_job(j);
 }
 
-/* How messages go: within one node none by MPI, nor more than there are blocks. */
+/* ---- messages ----------------------------------------------------------------------------- */
+
+/* Has a rank of the node of this one a block of at most so many bytes for any of
+ * node b? */
+static bool has_short_one(const job *j, int b, int most)
+{
+    const rota_topo *const t = j->plan->topo;
+
+    for (int p = 0; p < j->P; p++)
+        for (int q = 0; q < j->P; q++) {
+            if (t->node[p] != t->node[j->me] || t->node[q] != b)
+                continue;
+            const int n = j->elements(j->arg, p, q, j->starts);
+            if (n != NOT_SENT && n <= most)
+                return true;
+        }
+    return false;
+}
+
+/* What this rank sends by MPI: blocks for other groups and, in bundles, one
+ * message for each node that it is the agent for and that anything short goes
+ * to. */
+static int count_expected(const job *j)
+{
+    const rota_plan *const p = j->plan;
+    const rota_topo *const t = p->topo;
+    const bool bundles =
+        p->choice.algo == &rota_algo_consensus_node && !p->node_why;
+    const int most = !bundles                      ? -1
+                     : p->choice.params.bundle > 0 ? p->choice.params.bundle
+                                                   : INT_MAX;
+    int count = 0;
+
+    for (int q = 0; q < j->P; q++) {
+        const int n = j->elements(j->arg, j->me, q, j->starts);
+        const bool apart =
+            p->node_why ? q != j->me : t->node[q] != t->node[j->me];
+        count += apart && n != NOT_SENT && n > most;
+    }
+    for (int b = 0; b < t->n_nodes && bundles; b++) {
+        const int away = (b - t->node[j->me] + t->n_nodes) % t->n_nodes;
+        const int here = rota_topo_node_size(t, t->node[j->me]);
+        if (away > 0 && t->local[j->me] == away % here)
+            count += has_short_one(j, b, most);
+    }
+    return count;
+}
+
+static void count_messages(MPI_Info info, traffic *elements, const void *arg)
+{
+    job *const j = open_job(MPI_COMM_WORLD, elements, arg);
+
+    make_plan_as(j, info);
+    for (int k = 0; k < 4; k++) {
+        const int before = synchronous;
+        start(j);
+        finish(j);
+        if (synchronous - before != count_expected(j))
+            test_fail(__FILE__, __LINE__,
+                      "start %d: %d messages by MPI, not %d", j->starts,
+                      synchronous - before, count_expected(j));
+    }
+    close_job(j);
+}
+
+/* Between nodes there are no more than the formula says, within them none. */
 static void messages(void)
 {
-    const char *const intranode = getenv("ROTA_INTRANODE");
-    const char *const size = getenv("ROTA_NODE_SIZE");
-    const bool by_mpi = intranode && strcmp(intranode, "p2p") == 0;
-    const int group = by_mpi ? 1 : size ? atoi(size) : test_P;
-    int apart = 0;
+    static const char *const hints[][2] = {
+        {NULL, NULL},
+        {"consensus", "0"},
+        {"consensus_node", "0"},
+        {"consensus_node", "50"},
+    };
+    const mixture m = {.pattern = SPARSE, .largest = 100, .P = test_P};
+    const mixture many = {.pattern = RANDOM, .largest = 100, .P = test_P};
 
     test_case = "messages";
-    if (getenv("CLUSTER_HOSTS"))
-        return;
-    job *const j = open_job(MPI_COMM_WORLD, NULL, NULL);
-    make_plan(j);
-    start(j);
-    finish(j);
-    const int before = synchronous;
-    start(j);
-    finish(j);
-    for (int q = 0; q < test_P; q++)
-        apart += q / group != test_me / group;
-    if (synchronous - before != apart)
-        test_fail(__FILE__, __LINE__, "%d messages by MPI, not %d",
-                  synchronous - before, apart);
-    close_job(j);
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        MPI_Info info = MPI_INFO_NULL;
+        if (hints[i][0])
+            info = test_info("rota_algorithm", hints[i][0], "rota_bundle",
+                             hints[i][1]);
+        count_messages(info, NULL, NULL);
+        count_messages(info, by_pattern, &m);
+        count_messages(info, by_pattern, &many);
+        if (info != MPI_INFO_NULL)
+            MPI_Info_free(&info);
+    }
 }
 
 /* ---- mistakes ------------------------------------------------------------------------------ */

@@ -1,10 +1,12 @@
 /* stall.c - waits in which nothing gets on; stall.sh reads what is printed.
  *
- * usage: stall told | never | died
+ * usage: stall told | never | value | died | making
  *
  *   told, never  rank 0 comes seconds late, and that late to make a plan
+ *   value        the same, without being late
  *   died         the last rank is killed; the others, which the launcher leaves
  *                alone, must find that out in plans of all kinds
+ *   making       the same, and first as they make plans
  */
 #include "harness.h"
 
@@ -115,7 +117,28 @@ static void come_late(int seconds)
 
 /* ---- a rank that dies ---------------------------------------------------------- */
 
-static void kill_the_last(void)
+/* What all ranks must take part in. */
+static void fail_to_make(const char *words)
+{
+    char on_stack, *const untouched = &on_stack, *memory = untouched;
+    int block[MOST_RANKS] = {0};
+    rota_plan *plan = NULL;
+
+    test_case = "making";
+    MUST_FAIL(rota_alltoall_init(block, 1, MPI_INT, block + test_P, 1, MPI_INT,
+                                 MPI_COMM_WORLD, MPI_INFO_NULL, &plan),
+              MPI_ERR_OTHER, words);
+    MUST_FAIL(rota_exchange_init(ROTA_UNBOUNDED, MPI_INT, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &plan),
+              MPI_ERR_OTHER, words);
+    MUST_FAIL(rota_mem_alloc(100, MPI_COMM_WORLD, MPI_INFO_NULL, &memory),
+              MPI_ERR_OTHER, words);
+    MUST_FAIL(rota_tuning_import_string("{}", MPI_COMM_WORLD), MPI_ERR_OTHER,
+              words);
+    CHECK(plan == NULL && memory == untouched);
+}
+
+static void kill_the_last(bool making)
 {
     /* All share memory by the first plan, also where MPI carries messages. */
     static const struct {
@@ -151,6 +174,8 @@ static void kill_the_last(void)
         kill(getpid(), SIGKILL);
     snprintf(words, sizeof words, "the process of rank %d, on this node, has",
              test_P - 1);
+    if (making)
+        fail_to_make(words); /* it is found there first */
     for (int i = 0; i < N; i++)
         start(&j[i]);
     for (int i = 0; i < N; i++) {
@@ -160,6 +185,7 @@ static void kill_the_last(void)
             MUST_FAIL(rota_start(j[i].plan), MPI_ERR_OTHER, "can only be");
         MUST(rota_plan_free(&j[i].plan));
     }
+    fail_to_make(words);
     if (test_failures() == 0)
         printf("rank %d has seen it\n", test_me);
     fflush(stdout);
@@ -172,8 +198,8 @@ int main(int argc, char **argv)
     const char *const what = argc > 1 ? argv[1] : "";
 
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
-    if (strcmp(what, "died") == 0)
-        kill_the_last();
-    come_late(3);
+    if (strcmp(what, "died") == 0 || strcmp(what, "making") == 0)
+        kill_the_last(strcmp(what, "making") == 0);
+    come_late(strcmp(what, "value") == 0 ? 0 : 3);
     return test_end();
 }

@@ -121,6 +121,16 @@ static ptrdiff_t place_of(int block)
     return 8 * (block / 2);
 }
 
+/* Long ones, too, the same on both ends. */
+enum { SHORT = 8, LONG = 80 };
+
+static size_t bytes_of(const rota_cross *e)
+{
+    const uint64_t h = test_hash((uint64_t)e->src * 8209 + (uint64_t)e->dst);
+
+    return h % 3 == 0 ? LONG : SHORT;
+}
+
 typedef struct world {
     int P;
     rota_topo topo;
@@ -135,7 +145,7 @@ static int list_edges(const world *w, int rank, bool sent, rota_cross edge[])
     const int found = rota_cross_list(n, &w->topo, rank, sent, NULL, edge);
 
     for (int i = 0; i < found; i++)
-        edge[i].bytes = 8;
+        edge[i].bytes = bytes_of(&edge[i]);
     if (!sent)
         return found;
     ptrdiff_t *const offset =
@@ -244,21 +254,28 @@ static int group_of(const world *w, int rank, int leaders)
            rota_topo_node_size(&w->topo, node);
 }
 
-/* Messages between nodes: one for each group and node that have an edge. And the
- * blocks in them, if those with the same memory go once. */
-static void formula(const world *w, const rota_algo *algo, int leaders,
-                    bool shares, size_t *messages, size_t *blocks)
+/* Messages between nodes: one for each group and node that have an edge of a short
+ * block, and one for each long one. And the blocks in them, if short ones with the
+ * same memory go once. */
+static void formula(const world *w, const rota_algo *algo,
+                    const rota_params *params, bool shares, size_t *messages,
+                    size_t *blocks)
 {
     *messages = *blocks = 0;
     for (int n = 0; n < w->topo.n_nodes; n++) {
         const rota_crosses *const out = &w->crossing[n].out;
         int there = -1, group = -1;
         for (int e = 0; e < out->n; e++) {
-            const int g = group_of(w, out->edge[e].src, leaders);
-            const bool opens =
-                !algo->nodes || out->edge[e].there != there || g != group;
-            *messages += opens;
-            *blocks += !(shares && algo->nodes && out->edge[e].alike > 0);
+            const int g = group_of(w, out->edge[e].src, params->leaders);
+            const bool alone =
+                !algo->nodes || (params->bundle > 0 &&
+                                 out->edge[e].bytes > (size_t)params->bundle);
+            *messages += alone || out->edge[e].there != there || g != group;
+            if (alone) {
+                ++*blocks;
+                continue;
+            }
+            *blocks += !(shares && out->edge[e].alike > 0);
             there = out->edge[e].there;
             group = g;
         }
@@ -282,16 +299,17 @@ static void count(const world *w, const rota_sched set[], size_t *messages,
 
 /* ---- one set ------------------------------------------------------------------- */
 
-static bool fail(const rota_algo *algo, int leaders, const char *what)
+static bool fail(const rota_algo *algo, const rota_params *params,
+                 const char *what)
 {
-    printf("FAILED: %s, leaders %d: %s\n", algo->name, leaders, what);
+    printf("FAILED: %s, leaders %d, bundle %d: %s\n", algo->name,
+           params->leaders, params->bundle, what);
     return false;
 }
 
-static bool check_set(const world *w, const rota_algo *algo, int leaders,
-                      bool shares)
+static bool check_set(const world *w, const rota_algo *algo,
+                      const rota_params *params, bool shares)
 {
-    const rota_params params = {.leaders = leaders};
     rota_sched *const s = must(calloc((size_t)w->P, sizeof *s));
     const rota_sched **const set = must(malloc((size_t)w->P * sizeof *set));
     size_t want[2], got[2];
@@ -302,19 +320,21 @@ static bool check_set(const world *w, const rota_algo *algo, int leaders,
         try(rota_sched_init_among(&s[q], w->P, q, &w->of[q]));
         s[q].crossing = &w->crossing[w->topo.node[q]];
         s[q].alike = shares ? w->alike[q] : NULL;
-        try(algo->build(&w->topo, &params, &s[q]));
-        if (!shares && rota_sched_check_varlen(&s[q]) != MPI_SUCCESS)
-            good = fail(algo, leaders, rota_fail_text());
+        try(algo->build(&w->topo, params, &s[q]));
+        /* Where messages tell sizes, builders know none. */
+        if (!shares && params->bundle == 0 &&
+            rota_sched_check_varlen(&s[q]) != MPI_SUCCESS)
+            good = fail(algo, params, rota_fail_text());
     }
     if (good && rota_sched_check(set, w->P, NULL) != MPI_SUCCESS)
-        good = fail(algo, leaders, rota_fail_text());
-    formula(w, algo, leaders, shares, &want[0], &want[1]);
+        good = fail(algo, params, rota_fail_text());
+    formula(w, algo, params, shares, &want[0], &want[1]);
     count(w, s, &got[0], &got[1]);
     if (good && (want[0] != got[0] || want[1] != got[1])) {
         printf(
             "%zu messages, %zu blocks between nodes; the formula: %zu, %zu\n",
             got[0], got[1], want[0], want[1]);
-        good = fail(algo, leaders, "the cost is not what the formula says");
+        good = fail(algo, params, "the cost is not what the formula says");
     }
     for (int q = 0; q < w->P; q++)
         rota_sched_free(&s[q]);
@@ -335,8 +355,11 @@ static bool check_world(graph g, shape shape, int P)
             algo->params & ROTA_P_LEADERS ? rota_topo_largest_node(&w.topo) : 1;
         for (int leaders = 1; leaders <= most;
              leaders = leaders < 3 ? leaders + 1 : 2 * leaders)
-            for (int shares = 0; shares < 2; shares++)
-                good = check_set(&w, algo, leaders, shares) && good;
+            for (int i = 0; i < (algo->params & ROTA_P_BUNDLE ? 4 : 2); i++) {
+                const rota_params params = {.leaders = leaders,
+                                            .bundle = i / 2 * SHORT};
+                good = check_set(&w, algo, &params, i % 2) && good;
+            }
     }
     if (!good)
         printf("%s, %d ranks, nodes: %s\n", graph_name[g], P,

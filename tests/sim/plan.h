@@ -17,7 +17,7 @@
 
 enum { RUNS = 3 };
 
-enum { PLAN_TAGS = 4 }; /* for a plan's use, from index * PLAN_TAGS on */
+enum { PLAN_TAGS = ROTA_TAGS }; /* of a plan, from index * PLAN_TAGS on */
 
 typedef enum mode {
     MODE_FIXED,    /* the same sizes and buffers in every run */

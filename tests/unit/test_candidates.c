@@ -31,7 +31,8 @@ static bool alike(const rota_choice *a, const rota_choice *b)
            (!(taken & ROTA_P_RADIX) || p->radix == q->radix) &&
            (!(taken & ROTA_P_BATCH) || p->batch == q->batch) &&
            (!(taken & ROTA_P_LEADERS) || p->leaders == q->leaders) &&
-           (!(taken & ROTA_P_PIECES) || p->pieces == q->pieces);
+           (!(taken & ROTA_P_PIECES) || p->pieces == q->pieces) &&
+           (!(taken & ROTA_P_BUNDLE) || p->bundle == q->bundle);
 }
 
 /* MPI's own is the last of the list, so it is there if there was room for all.

@@ -413,6 +413,24 @@ static void prices(void **state)
     }
 }
 
+/* A block is worth three copies to other ranks. */
+static void bundles(void **state)
+{
+    rota_machine m = {{0}};
+
+    (void)state;
+    assert_int_equal(rota_cost_bundle(&m), 0);
+    m.ns[ROTA_TERM_POSTED] = 100;
+    m.ns[rota_term(ROTA_LINK_NET, ROTA_PER_MESSAGE)] = 130;
+    m.ns[ROTA_TERM_COPIED_BLOCK] = 10;
+    m.ns[ROTA_TERM_COPIED_BYTE] = 0.5;
+    assert_int_equal(rota_cost_bundle(&m), 200);
+    m.ns[ROTA_TERM_COPIED_BYTE] = 0;
+    assert_int_equal(rota_cost_bundle(&m), 1 << 20);
+    m.ns[ROTA_TERM_COPIED_BLOCK] = 120;
+    assert_int_equal(rota_cost_bundle(&m), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +441,7 @@ int main(void)
         cmocka_unit_test(prices),        cmocka_unit_test(paths),
         cmocka_unit_test(led),           cmocka_unit_test(steps),
         cmocka_unit_test(flow),          cmocka_unit_test(crosses_domains),
+        cmocka_unit_test(bundles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -593,6 +593,11 @@ size_t rota_lines_bytes(const rota_exec *x)
     return l ? l->bytes[ROTA_ENTRIES] + l->bytes[ROTA_COUNTERS] : 0;
 }
 
+const rota_type *rota_lines_source(const rota_exec *x, uint32_t m)
+{
+    return x->lines->op[ROTA_RECV][m].source;
+}
+
 const rota_reach *rota_lines_reach(const rota_exec *x)
 {
     return &x->lines->reach;

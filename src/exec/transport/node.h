@@ -36,6 +36,7 @@ typedef struct rota_node {
     int cma_error;      /* errno, if not */
     size_t
         cma_threshold; /* bytes from which it beats two copies; SIZE_MAX: never */
+    _Atomic int dead; /* 1 + a rank whose process was found dead, or 0 */
     bool streams; /* write long pieces past the caches: this was faster for this
                      rank and its neighbour */
 } rota_node;

@@ -9,7 +9,7 @@
  * itself in (release). A rank that sees the full count (acquire) sees all links
  * and, by taking the list (acquire), the blocks.
  */
-#include "exec/transport/sparse.h"
+#include "exec/transport/sparse_state.h"
 
 #include "exec/lock.h"
 #include "exec/move.h"
@@ -19,85 +19,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes of a rank's area for the blocks of one start. */
-enum { AREA = 1 << 15 };
-
-/* Room for a message by MPI, at least. */
-enum { SHORT = 256 };
-
-/* What a block is announced by, in its sender's memory; its bytes follow, unless
- * MPI carries them. */
-typedef struct mail {
-    uint64_t next; /* as in a mailbox */
-    uint64_t bytes;
-    int32_t source;
-    int32_t by_mpi;
-} mail;
-
-/* The newest mail to a rank in odd and even starts: 1 + position of its sender
- * in the node << 32 | place in the memory of that one; 0: there is none. */
-typedef struct mailbox {
-    _Alignas(ROTA_CACHE_LINE) _Atomic uint64_t newest[2];
-} mailbox;
-
-typedef struct counter {
-    _Atomic uint64_t n;
-    char others[ROTA_CACHE_LINE - sizeof(uint64_t)];
-} counter;
-
-/* Of a group, from start to start. */
-enum {
-    ENTERED,  /* ranks counted in */
-    THROUGH,  /* starts that all groups have entered */
-    FINISHED, /* ranks that have collected a start's blocks */
-    N_COUNTERS
-};
-
-/* A message that MPI brings. */
-typedef struct incoming {
-    rota_sparse_block block; /* its data are owned */
-    size_t room;
-    MPI_Request request;
-} incoming;
-
-struct rota_sparse {
-    rota_groups groups;
-    const rota_node *node;     /* whose memory ranks share, or NULL */
-    counter alone[N_COUNTERS]; /* of a group of one rank */
-
-    /* The group's memory. */
-    counter *count;              /* [N_COUNTERS] */
-    uint64_t before[N_COUNTERS]; /* they were when the plan was made */
-    char **memory;               /* [node n] of its ranks, NULL for others */
-    void *taken[ROTA_N_USES];    /* of this rank, in the arena */
-    size_t taken_bytes;
-    rota_peer *leader; /* its process */
-    int leader_at;     /* its position in the node */
-
-    /* The run. */
-    uint64_t starts; /* so far, with this one */
-    size_t area_used, n_notes;
-    rota_sparse_block *send, *found;
-    size_t n_sends, send_room, n_found, found_room; /* rooms in bytes */
-    MPI_Request *request; /* [n_requests] of sends by MPI */
-    size_t n_requests, request_room, first_request;
-    incoming *in; /* [n_in], others are kept for later runs */
-    size_t n_in, in_room, in_made, first_in;
-    bool probes;         /* messages of MPI may come */
-    MPI_Message message; /* matched, while there is no room for it */
-    MPI_Status status;   /* of that */
-    size_t longest;      /* message received so far, bytes */
-    uint64_t mail;       /* taken so far, as in a mailbox */
-    size_t n_mail;
-    bool counted_in;
-    bool known; /* what was found */
-    int round;  /* of the leaders' barrier */
-    MPI_Request token[2];
-    char token_byte[2];
-
-    struct rota_sparse *next; /* of those whose blocks others still read */
-};
 
 /* ---- arrays that grow ----------------------------------------------------------- */
 
@@ -111,7 +32,7 @@ static int more_blocks(rota_sparse_block **block, size_t *room, size_t n)
     return MPI_SUCCESS;
 }
 
-static int more_requests(struct rota_sparse *c, size_t n)
+int rota_sparse_more_requests(struct rota_sparse *c, size_t n)
 {
     char *memory = (char *)c->request;
 
@@ -150,7 +71,8 @@ int rota_sparse_make(rota_exec *x, const rota_groups *groups,
     c->node = node;
     c->count = c->alone;
     c->token[0] = c->token[1] = MPI_REQUEST_NULL;
-    c->message = MPI_MESSAGE_NULL;
+    for (int k = 0; k < N_MAIL_KINDS; k++)
+        c->matched[k].message = MPI_MESSAGE_NULL;
     x->sparse = c;
     return MPI_SUCCESS;
 }
@@ -174,7 +96,7 @@ int rota_sparse_reserve(rota_exec *x, bool *refused)
     rota_place at[ROTA_N_USES] = {0};
 
     *refused = false;
-    if (c->groups.size == 1)
+    if (c->groups.size == 1 && !bundles(c))
         return MPI_SUCCESS;
     c->memory = calloc((size_t)node->n, sizeof *c->memory);
     if (!c->memory)
@@ -201,7 +123,7 @@ static bool is_member(const rota_exec *x, int rank)
 {
     const rota_groups *const g = &x->sparse->groups;
 
-    return g->size > 1 && g->of[rank] == g->of[x->s->me] &&
+    return (g->size > 1 || g->nodes) && g->of[rank] == g->of[x->s->me] &&
            x->sparse->node->of[rank] >= 0;
 }
 
@@ -303,6 +225,8 @@ void rota_sparse_free(rota_exec *x)
     free(c->request);
     free(c->send);
     free(c->found);
+    free(c->bundles);
+    free(c->sorted);
     free(c->memory);
     free(c->groups.to);
     leave_memory(c);
@@ -359,16 +283,6 @@ void rota_sparse_await(rota_exec *x)
 
 /* ---- sending ------------------------------------------------------------------ */
 
-static int parity(const struct rota_sparse *c)
-{
-    return (int)(c->starts & 1);
-}
-
-static int data_tag(const rota_exec *x)
-{
-    return x->tag + 2 * parity(x->sparse);
-}
-
 static size_t area_at(const struct rota_sparse *c)
 {
     return sizeof(mailbox) + (size_t)parity(c) * area_bytes(c);
@@ -388,21 +302,19 @@ static void link_mail(const rota_exec *x, int i, mail *m, size_t place)
         continue;
 }
 
-/* Copy a block to the area. Returns false if it has no room there. */
-static bool send_by_area(rota_exec *x, const rota_sparse_block *b, int i)
+bool rota_sparse_put(rota_exec *x, const mail *like, const void *data, int i)
 {
     struct rota_sparse *const c = x->sparse;
     const size_t place = area_at(c) + c->area_used;
     const size_t left = AREA - c->area_used;
 
-    if (left < sizeof(mail) || b->bytes > left - sizeof(mail))
+    if (left < sizeof(mail) || like->bytes > left - sizeof(mail))
         return false;
-    mail *const m = (mail *)(void *)(c->memory[x->sparse->node->me] + place);
-    *m = (mail){.bytes = b->bytes, .source = x->s->me};
-    if (b->bytes > 0)
-        rota_copy_fast(m + 1, b->data, b->bytes);
-    const size_t step = sizeof(mail) + (b->bytes + 7) / 8 * 8;
-    c->area_used += step < left ? step : left;
+    mail *const m = (mail *)(void *)(c->memory[c->node->me] + place);
+    *m = *like;
+    if (m->bytes > 0)
+        rota_copy_fast(m + 1, data, (size_t)m->bytes);
+    c->area_used += mail_step(m) < left ? mail_step(m) : left;
     link_mail(x, i, m, place);
     return true;
 }
@@ -414,36 +326,42 @@ static void announce(rota_exec *x, int i)
     const size_t place = area_at(c) + AREA + c->n_notes++ * sizeof(mail);
     mail *const m = (mail *)(void *)(c->memory[x->sparse->node->me] + place);
 
-    *m = (mail){.source = x->s->me, .by_mpi = true};
+    *m = (mail){.source = x->s->me, .dest = BY_MPI};
     link_mail(x, i, m, place);
     ring_one(x, i);
 }
 
-static int send_by_mpi(rota_exec *x, const rota_sparse_block *b)
+int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
+                     int rank)
 {
     struct rota_sparse *const c = x->sparse;
 
     x->program.by_mpi = true;
-    ROTA_TRY(rota_synchronous_post(b->data, b->bytes, b->rank, data_tag(x),
+    ROTA_TRY(rota_synchronous_post(data, bytes, rank, sparse_tag(x, (int)kind),
                                    x->comm, &c->request[c->n_requests]));
     c->n_requests++;
     return MPI_SUCCESS;
 }
 
-static int send(rota_exec *x, const rota_sparse_block *b)
+static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)
 {
     struct rota_sparse *const c = x->sparse;
+    const mail m = {.bytes = b->bytes, .source = x->s->me, .dest = b->rank};
 
-    if (b->rank == x->s->me) /* stays where it is */
-        return MPI_SUCCESS;
     if (!is_member(x, b->rank))
-        return send_by_mpi(x, b);
-    const int i = x->sparse->node->of[b->rank];
-    if (send_by_area(x, b, i))
-        return MPI_SUCCESS;
+        return bundles(c) && rota_bundles_entrust(x, b);
+    if (rota_sparse_put(x, &m, b->data, c->node->of[b->rank]))
+        return true;
     if (c->groups.n == 1)
-        announce(x, i);
-    return send_by_mpi(x, b);
+        announce(x, c->node->of[b->rank]);
+    return false;
+}
+
+static int send(rota_exec *x, const rota_sparse_block *b)
+{
+    if (b->rank == x->s->me /* stays where it is */ || send_by_memory(x, b))
+        return MPI_SUCCESS;
+    return rota_sparse_post(x, BLOCK, b->data, b->bytes, b->rank);
 }
 
 int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
@@ -451,7 +369,7 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
     struct rota_sparse *const c = x->sparse;
 
     ROTA_TRY(more_blocks(&c->send, &c->send_room, n));
-    ROTA_TRY(more_requests(c, n));
+    ROTA_TRY(rota_sparse_more_requests(c, n));
     c->n_sends = n;
     *send = c->send;
     return MPI_SUCCESS;
@@ -463,6 +381,17 @@ void rota_sparse_prepare(rota_exec *x)
     x->program.by_mpi = x->sparse->groups.n > 1;
 }
 
+/* The last one to be counted lets the others know. */
+static void count(rota_exec *x, int which)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    atomic_fetch_add_explicit(&c->count[which].n, 1, memory_order_acq_rel);
+    x->moved = true;
+    if (has_come(c, which, c->groups.size))
+        ring_group(x);
+}
+
 static int enter(rota_exec *x, rota_step *step)
 {
     struct rota_sparse *const c = x->sparse;
@@ -471,35 +400,39 @@ static int enter(rota_exec *x, rota_step *step)
     c->starts++;
     c->area_used = c->n_notes = 0;
     c->n_requests = c->first_request = c->n_in = c->first_in = 0;
-    c->mail = c->n_mail = 0;
-    c->counted_in = c->known = false;
+    c->mail = c->entrusted = 0;
+    c->n_mail = c->n_entrusted = 0;
+    c->counted_in = c->known = c->split = false;
+    c->bundled = !bundles(c);
     c->probes = c->groups.n > 1;
     c->round = -1;
     for (size_t i = 0; i < c->n_sends; i++)
         ROTA_TRY(send(x, &c->send[i]));
+    if (bundles(c))
+        count(x, HANDED);
     return MPI_SUCCESS;
 }
 
 /* ---- receiving ---------------------------------------------------------------- */
 
-static mail *mail_at(const struct rota_sparse *c, uint64_t at)
-{
-    return (mail *)(void *)(c->memory[(at >> 32) - 1] + (uint32_t)at);
-}
-
-/* A block that is here, or a message that MPI will bring. */
+/* A block that is here, one for another group, or a message that MPI will
+ * bring. */
 static void accept_mail(rota_exec *x, uint64_t at, mail *m)
 {
     struct rota_sparse *const c = x->sparse;
 
-    if (m->by_mpi) {
+    if (m->dest == BY_MPI) {
         x->program.by_mpi = true;
         c->probes = true;
-        return;
+    } else if (m->dest == x->s->me) {
+        m->next = c->mail;
+        c->mail = at;
+        c->n_mail++;
+    } else {
+        m->next = c->entrusted;
+        c->entrusted = at;
+        c->n_entrusted++;
     }
-    m->next = c->mail;
-    c->mail = at;
-    c->n_mail++;
 }
 
 static void take_mail(rota_exec *x)
@@ -523,44 +456,54 @@ static void take_mail(rota_exec *x)
 }
 
 /* The message that was matched. */
-static int receive(rota_exec *x)
+static int receive(rota_exec *x, kind kind)
 {
     struct rota_sparse *const c = x->sparse;
+    matched *const from = &c->matched[kind];
     MPI_Count bytes;
     incoming *in;
 
-    ROTA_TRY(MPI_Get_elements_x(&c->status, MPI_BYTE, &bytes));
+    ROTA_TRY(MPI_Get_elements_x(&from->status, MPI_BYTE, &bytes));
     ROTA_TRY(more_incoming(c, &in));
     /* Messages come in any order: each finds room for the longest so far. */
     c->longest = (size_t)bytes > c->longest ? (size_t)bytes : c->longest;
     ROTA_TRY(rota_grow(&in->block.data, &in->room,
                        c->longest > SHORT ? c->longest : SHORT,
                        "what a sparse exchange receives"));
-    in->block.rank = c->status.MPI_SOURCE;
+    in->kind = kind;
+    in->block.rank = from->status.MPI_SOURCE;
     in->block.bytes = (size_t)bytes;
     c->n_in++;
     x->moved = true;
-    return rota_matched_post(in->block.data, (size_t)bytes, &c->message,
+    return rota_matched_post(in->block.data, (size_t)bytes, &from->message,
                              &in->request);
 }
 
-/* Match whatever MPI has brought. */
-static int probe(rota_exec *x)
+/* Match whatever of a kind MPI has brought. */
+static int probe(rota_exec *x, kind kind)
 {
     struct rota_sparse *const c = x->sparse;
+    matched *const to = &c->matched[kind];
 
     while (c->probes) {
         int flag = 1;
-        if (c->message == MPI_MESSAGE_NULL)
-            ROTA_TRY(MPI_Improbe(MPI_ANY_SOURCE, data_tag(x), x->comm, &flag,
-                                 &c->message, &c->status));
+        if (to->message == MPI_MESSAGE_NULL)
+            ROTA_TRY(MPI_Improbe(MPI_ANY_SOURCE, sparse_tag(x, (int)kind),
+                                 x->comm, &flag, &to->message, &to->status));
         if (!flag)
             return MPI_SUCCESS;
-        int err = receive(x);
+        int err = receive(x, kind);
         if (rota_status_postpone(&x->status, &err) || err != MPI_SUCCESS)
             return err;
     }
     return MPI_SUCCESS;
+}
+
+/* Is there one for which there was no room? */
+static bool is_starved(const struct rota_sparse *c)
+{
+    return c->matched[BLOCK].message != MPI_MESSAGE_NULL ||
+           c->matched[BUNDLE].message != MPI_MESSAGE_NULL;
 }
 
 static int test_in_turn(rota_exec *x, MPI_Request *request, bool *done)
@@ -578,7 +521,13 @@ static int test_recvs(rota_exec *x, bool *done)
     struct rota_sparse *const c = x->sparse;
 
     for (*done = true; *done && c->first_in < c->n_in;) {
+        const incoming *const in = &c->in[c->first_in];
         ROTA_TRY(test_in_turn(x, &c->in[c->first_in].request, done));
+        if (*done && in->kind == BUNDLE) {
+            int err = rota_bundles_split(x, in);
+            *done = !rota_status_postpone(&x->status, &err);
+            ROTA_TRY(err);
+        }
         c->first_in += *done;
     }
     return MPI_SUCCESS;
@@ -596,14 +545,6 @@ static int test_sends(rota_exec *x, bool *done)
 }
 
 /* ---- consensus ------------------------------------------------------------------ */
-
-/* Has a counter come as far as it does in this start, by so much in each? */
-static bool has_come(const struct rota_sparse *c, int which, int each)
-{
-    return atomic_load_explicit(&c->count[which].n, memory_order_acquire) -
-               c->before[which] >=
-           c->starts * (uint64_t)each;
-}
 
 static bool is_through(const struct rota_sparse *c)
 {
@@ -630,7 +571,7 @@ static int post_round(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;
     const rota_groups *const g = &c->groups;
-    const int tag = data_tag(x) + 1;
+    const int tag = sparse_tag(x, N_MAIL_KINDS);
 
     ROTA_TRY(MPI_Irecv(&c->token_byte[0], 1, MPI_BYTE, g->from[c->round], tag,
                        x->comm, &c->token[0]));
@@ -660,23 +601,58 @@ static int go_round(rota_exec *x)
     return MPI_SUCCESS;
 }
 
+/* All have handed over what goes by bundles: take it to others. */
+static int post_bundles(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (c->bundled || !has_come(c, HANDED, c->groups.size))
+        return MPI_SUCCESS;
+    take_mail(x);
+    int err = rota_bundles_post(x);
+    rota_status_postpone(&x->status, &err);
+    return err;
+}
+
+/* Can no mail come any more? done: what this rank has to receive, and to pass
+ * on. */
+static bool is_complete(rota_exec *x, bool done)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!is_through(c))
+        return false;
+    if (!bundles(c))
+        return true;
+    if (done && !c->split) {
+        c->split = true;
+        count(x, SPLIT);
+    }
+    return has_come(c, SPLIT, c->groups.size);
+}
+
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
     struct rota_sparse *const c = x->sparse;
     bool sent, received;
 
     (void)step;
-    ROTA_TRY(probe(x));
+    ROTA_TRY(probe(x, BLOCK));
+    if (bundles(c))
+        ROTA_TRY(probe(x, BUNDLE));
+    ROTA_TRY(post_bundles(x));
+    ROTA_TRY(test_recvs(x, &received));
     ROTA_TRY(test_sends(x, &sent));
-    if (sent && !c->counted_in)
+    if (sent && c->bundled && !c->counted_in)
         count_in(x);
     if (c->groups.n > 1 && c->counted_in && is_leader(x) &&
         has_come(c, ENTERED, c->groups.size))
         ROTA_TRY(go_round(x));
-    const bool through = is_through(c);
-    take_mail(x); /* if through, the last */
-    ROTA_TRY(test_recvs(x, &received));
-    *done = through && received && c->message == MPI_MESSAGE_NULL;
+    /* What was matched, before any other rank could be through, is in c->in. */
+    received = received && !is_starved(c);
+    const bool complete = is_complete(x, received && sent);
+    take_mail(x); /* if complete, the last */
+    *done = complete && received;
     return MPI_SUCCESS;
 }
 
@@ -686,11 +662,12 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     const struct rota_sparse *const c = x->sparse;
     const bool full = has_come(c, ENTERED, c->groups.size);
+    const bool members = c->counted_in ? !full || is_through(c) : !c->bundled;
 
     (void)step;
     for (size_t i = 0; i < c->n_sends && !c->counted_in; i++)
         awaited[c->send[i].rank] = true;
-    for (int q = 0; q < x->s->P && c->counted_in && !full; q++)
+    for (int q = 0; q < x->s->P && members; q++)
         awaited[q] = is_member(x, q);
     if (full && !is_leader(x))
         awaited[c->groups.leader] = true;
@@ -715,16 +692,23 @@ static int compare_ranks(const void *a, const void *b)
 static int gather(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;
+    size_t n = c->n_mail + 1;
     rota_sparse_block *to;
 
-    ROTA_TRY(more_blocks(&c->found, &c->found_room, c->n_mail + c->n_in + 1));
+    for (size_t i = 0; i < c->n_in; i++)
+        n += c->in[i].kind == BUNDLE ? rota_bundles_own(x, &c->in[i], NULL) : 1;
+    ROTA_TRY(more_blocks(&c->found, &c->found_room, n));
     to = c->found;
     for (uint64_t at = c->mail; at != 0; at = mail_at(c, at)->next) {
         mail *const m = mail_at(c, at);
         *to++ = (rota_sparse_block){m->source, m->bytes, (char *)(m + 1)};
     }
-    for (size_t i = 0; i < c->n_in; i++)
-        *to++ = c->in[i].block;
+    for (size_t i = 0; i < c->n_in; i++) {
+        if (c->in[i].kind == BUNDLE)
+            to += rota_bundles_own(x, &c->in[i], to);
+        else
+            *to++ = c->in[i].block;
+    }
     for (size_t i = 0; i < c->n_sends; i++)
         if (c->send[i].rank == x->s->me)
             *to++ = c->send[i];

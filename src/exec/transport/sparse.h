@@ -16,12 +16,20 @@
  *                    group through.
  *
  * A block too long for the area goes as between groups, and its mail says so.
+ *
+ * By bundles (consensus_node) short blocks for another node are first linked to the
+ * mailbox of a member, the agent for that node. When all members have handed over
+ * theirs, it sends them in one message to an agent there, or to their receiver if
+ * that is one, and that agent links them on. When the barrier is through, each
+ * member counts itself a third time, as soon as it has passed on all it has got.
+ *
  * Time and memory of a start follow the blocks, and the logarithm of the groups;
  * a sleeping rank of the node may cost others a look at its doorbell.
  */
 #ifndef ROTA_SPARSE_H
 #define ROTA_SPARSE_H
 
+#include "base/topo.h"
 #include "exec/exec.h"
 #include "exec/transport/node.h"
 
@@ -34,7 +42,10 @@ typedef struct rota_groups {
     int *to;       /* [rounds] leaders that this group's tells; owned */
     int *from;     /* [rounds] and those that it hears from, behind to */
     const int *of; /* [P] members have this rank's number and are in x->node;
-                      borrowed. Unused where size is 1 */
+                      borrowed. Unused where size is 1, without bundles */
+    const rota_topo *nodes; /* whose nodes groups are, which send bundles;
+                               borrowed; NULL: there are none */
+    size_t bundled;         /* bytes that a block in a bundle has at most */
 } rota_groups;
 
 typedef struct rota_sparse_block {
