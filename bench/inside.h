@@ -3,6 +3,7 @@
 #ifndef BENCH_INSIDE_H
 #define BENCH_INSIDE_H
 
+#include "base/crossing.h"
 #include "choose/candidates.h"
 
 /* Print "PROGRAM: text" and exit with 1. */

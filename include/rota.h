@@ -460,10 +460,10 @@ ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
  * comm, info, plan  as for rota_alltoallv_init. There are two algorithms. In
  *       consensus, ranks that share memory count one another there, and MPI
  *       messages tell ranks of different nodes that nothing more can come. In
- *       consensus_node, short blocks for one node also travel together; it is the
- *       default where messages between nodes cost more than copies. Other values
- *       of rota_algorithm have no effect. rota_node_size divides the ranks of a
- *       node
+ *       consensus_node, short blocks for the same node also travel together; it
+ *       is the default if messages between nodes cost more than copies. Other
+ *       values of rota_algorithm have no effect. rota_node_size divides the
+ *       ranks of a node
  *
  * Collective over comm; blocks. Cost: O(log P) small messages and O(P) time.
  * Memory is 64 KiB and O(ranks of the node).
@@ -739,11 +739,12 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * ---------------------------------------------------------------------- */
 
 /* Describe a plan as the calling rank sees it: what was chosen and why, rounds,
- * messages, bytes, memory. Where some datatypes are not plain bytes: how many
- * there are (types_sent, types_received), how many of a kind that MPI must pack
- * (types_unknown), and of a plan for fixed counts how the bytes that this rank
- * receives come to their places: bytes_straight from one layout to the other,
- * bytes_by_layout packed by Rota on the way, bytes_by_mpi packed by MPI.
+ * messages, bytes, memory. If some datatypes are not plain bytes, the
+ * description says how many there are (types_sent, types_received), how many of
+ * them MPI must pack (types_unknown) and, for fixed counts, how the bytes that
+ * this rank receives get to their places: straight from one layout to the other
+ * (bytes_straight), packed by Rota on the way (bytes_by_layout), or packed by
+ * MPI (bytes_by_mpi).
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms
@@ -820,8 +821,9 @@ ROTA_API int rota_version(void);
  *       If that node has fewer ranks, one message for each.
  *
  *   rota_bundle  ROTA_BUNDLE
- *       Bytes of the longest block that travels with others from node to node, in
- *       consensus_node and neighbor_node: 0..2^20. 0: blocks of any length.
+ *       Size in bytes of the longest block that travels together with others
+ *       between nodes, in consensus_node and neighbor_node: 0..2^20. 0 means
+ *       blocks of any size.
  *
  *   rota_node_size  ROTA_NODE_SIZE
  *       Let algorithms treat every so many ranks, in order, as a node: 1..2^20.

@@ -15,8 +15,8 @@ _rota_options()
             --format --plan --run --help ;;
     rota-info) echo --help ;;
     rota-price)
-        echo --algos --ranks --size --dist --seed --prices --node --shared \
-            --simulate --kind --known --gaps --equations \
+        echo --algos --among --ranks --size --dist --seed --prices --node \
+            --shared --simulate --kind --known --gaps --equations \
             --replay --help ;;
     rota-tune)
         echo --output --sizes --dist --kinds --quick --calibrate-only --runs \
@@ -25,7 +25,7 @@ _rota_options()
 }
 
 _rota_algorithms="bruck_basic bruck_modified bruck_zero_copy \
-bruck_zero_rotation consensus l_a2a linear mpi mpml mpich_pairwise \
+bruck_zero_rotation consensus consensus_node l_a2a linear mpi mpml mpich_pairwise \
 mpich_scattered multi_pair nmpml onmpml \
 padded_alltoall padded_bruck pairwise parlinna_coalesced \
 parlinna_coalesced_published parlinna_logarithmic parlinna_staggered \

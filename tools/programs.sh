@@ -12,7 +12,6 @@
 #
 #   FOLDER/heffte    github.com/icl-utk-edu/heffte
 #   FOLDER/fftw      made by tests/dropin/build_fftw.sh
-#   FOLDER/2decomp   github.com/2decomp-fft/2decomp-fft
 #   FOLDER/npb       NAS Parallel Benchmarks 3.4, the folder with IS and FT
 #   FOLDER/petsc     gitlab.com/petsc/petsc, of which vectors and scatters are built
 #   FOLDER/combblas  github.com/PASSIONLab/CombBLAS, of which a breadth-first search
@@ -35,7 +34,7 @@ folder=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${2:-$root/build}" && pwd) || exit 2
 [ $# -lt 2 ] && shift || shift 2
-[ $# -gt 0 ] || set -- heffte fftw 2decomp npb petsc combblas
+[ $# -gt 0 ] || set -- heffte fftw npb petsc combblas
 
 run=$build/src/mpi/rota-run
 [ -x "$run" ] || { echo "$run is not built"; exit 2; }
@@ -243,25 +242,6 @@ run_fftw()
     compare "FFTW 3.3.10, transposes of \`tests/dropin/fftw.c\`, a transform" \
         '/transforms/ {print $5 * 1e-6}' '/transforms/ {print $1, $3}' \
         "$folder/fftw/transforms" "$transforms"
-}
-
-build_2decomp()
-{
-    cmake -S . -B build -DCMAKE_Fortran_COMPILER="$fortran" \
-        -DMPI_Fortran_COMPILER="$fortran" && cmake --build build &&
-        "$fortran" -O2 -Ibuild/include examples/fft_physical_x/fft_c2c_x.f90 \
-            build/lib/libdecomp2d.a -o build/fft_c2c_x
-}
-
-# Its own transforms, forward and back; it ends with an error if they are wrong.
-run_2decomp()
-{
-    make_of 2decomp build/fft_c2c_x build_2decomp || return
-    times=2000
-    [ "$ranks" -le "$(nproc)" ] || times=50
-    compare "2DECOMP&FFT \`fft_c2c_x 1 $ranks 48 48 48 $times\`, a transform" \
-        '/Avg time/ {print $4 + $5}' '/completed/ {print $1}' \
-        "$folder/2decomp/build/fft_c2c_x" 1 "$ranks" 48 48 48 "$times"
 }
 
 # Only what scatters need, a fifth of PETSc: what its start-up asks the other parts for

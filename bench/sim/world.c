@@ -1,7 +1,5 @@
 #include "sim/world.h"
 
-#include "inside.h"
-
 #include <stdlib.h>
 #include <string.h>
 

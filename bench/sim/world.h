@@ -3,7 +3,7 @@
 #ifndef BENCH_SIM_WORLD_H
 #define BENCH_SIM_WORLD_H
 
-#include "base/crossing.h"
+#include "inside.h"
 #include "neighborhood.h"
 
 typedef struct sim_world {

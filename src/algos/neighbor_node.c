@@ -12,9 +12,10 @@
  * Q, every rank sends its own blocks and gathers none: the two-step form.
  *
  * Cost: a message from each group to each other node on which one of its ranks
- * has a neighbour, and one for each long block. A rank sends at most one message to each other member to
- * gather and one to scatter. Scratch: at most what a rank gathers and scatters
- * for others, each block once. Parameters: leaders, the groups; bundle, bytes.
+ * has a neighbour, and one for each long block. A rank sends at most one
+ * message to each other member to gather and one to scatter. Scratch: at most
+ * what a rank gathers and scatters for others, each block once. Parameters:
+ * leaders, the groups; bundle, bytes.
  * Source: A. Bienz, W. Gropp, L. Olson, "Node aware sparse matrix-vector
  * multiplication", J. Parallel Distrib. Comput. 130, 2019 (three steps; all
  * groups are one); S. Lockhart, A. Bienz, W. Gropp, L. Olson, "Performance
@@ -96,7 +97,8 @@ static bool is_short(const builder *b, const rota_cross *e)
     return e->bytes <= b->most;
 }
 
-/* Is it a block that travels with others, and none of the same memory before? */
+/* Is it a block that travels with others, and none of the same memory
+ * before? */
 static bool is_first(const builder *b, const rota_cross *e)
 {
     return is_short(b, e) && (!b->shares || e->alike == 0);

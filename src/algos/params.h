@@ -2,10 +2,10 @@
  * default value (0: it depends on the ranks).
  *
  *   radix    up to P
- *   batch    messages in flight in each direction, or steps of a batch; default:
- *            as in MPICH's scattered exchange
- *   leaders  of a node, or all its ranks if they are fewer; default: the best of
- *            1, 2 and 4 on the machines of [Peng21]
+ *   batch    messages in flight in each direction, or steps of a batch; by
+ *            default as in MPICH's scattered exchange
+ *   leaders  of a node, or all its ranks if they are fewer; by default the best
+ *            of 1, 2 and 4 on the machines of [Peng21]
  *   pieces   messages in which a leader sends what it has for a node
  *   bundle   bytes of the longest block that travels with others; 0: any
  *

@@ -59,7 +59,7 @@ void rota_topo_spread(rota_topo *t, int n)
 int rota_topo_make(rota_topo *t, int P, int node_size, int n_domains)
 {
     ROTA_TRY(rota_topo_alloc(t, P));
-    int *const lowest = t->ranks; /* ranks is free until the ranks are sorted */
+    int *const lowest = t->ranks; /* free until the ranks are sorted */
     for (int q = 0; q < P; q++)
         lowest[q] = q - q % node_size;
     rota_topo_arrange(t, lowest);

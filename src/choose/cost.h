@@ -136,8 +136,8 @@ void rota_cost_add(rota_cost *all, const rota_cost *rank);
 rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
 
 /* Bytes up to which a block is better off in a message with many others: it is
- * copied three times more, and neither posted, nor received, nor a message between
- * nodes by itself. */
+ * copied three times more, and neither posted, nor received, nor a message
+ * between nodes by itself. */
 size_t rota_cost_bundle(const rota_machine *machine);
 
 /* Nanoseconds that a run of n ranks takes, whose costs were added up. */

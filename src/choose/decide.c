@@ -295,7 +295,7 @@ int rota_decide(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
     return MPI_SUCCESS;
 }
 
-/* ---- sparse exchanges --------------------------------------------------------- */
+/* ---- sparse exchanges ---------------------------------------------------- */
 
 static int weigh_bundles(const rota_wanted *w, rota_learnt *l,
                          const rota_ranks *ranks, rota_decision *d)

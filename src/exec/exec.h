@@ -262,9 +262,9 @@ int rota_exec_wait(rota_exec *x);
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg);
 
 /* Wait for n requests of MPI while active executors advance. The first n_recvs
- * are receives; after an error they are cancelled, so that MPI does not write to
- * memory that is freed. mates: ranks of the node that must take part, or NULL.
- * If one of them dies, the wait fails. */
+ * are receives; after an error they are cancelled, so that MPI does not write
+ * to memory that is freed. mates: ranks of the node that must take part, or
+ * NULL. If one of them dies, the wait fails. */
 int rota_wait_requests(struct rota_node *mates, int n_recvs, int n,
                        MPI_Request request[]);
 

@@ -42,8 +42,8 @@ size_t rota_message_bytes(const rota_exec *x, rota_dir dir, uint32_t m);
 int rota_message_pack(const rota_exec *x, uint32_t m, char *packed);
 int rota_message_unpack(const rota_exec *x, uint32_t m, const char *packed);
 
-/* Pack or unpack bytes begin to end of a message whose layouts are known. streams:
- * write past the caches. */
+/* Pack or unpack bytes begin to end of a message whose layouts are known.
+ * streams: write past the caches. */
 void rota_message_pack_part(const rota_exec *x, uint32_t m, size_t begin,
                             size_t end, bool streams, char *packed);
 void rota_message_unpack_part(const rota_exec *x, uint32_t m, size_t begin,

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-/* ---- from two layouts to one copy ---------------------------------------------- */
+/* ---- from two layouts to one copy ---------------------------------------- */
 
 /* A block as one nest, its bytes themselves the first dimension. */
 typedef struct grid {
@@ -80,10 +80,10 @@ bool rota_strided_match(const rota_type *to, const rota_type *from,
     return true;
 }
 
-/* ---- rows ------------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
-/* From this many bytes on memcpy may take instructions that are slow between some
- * places (move.h). */
+/* From this many bytes on memcpy may take instructions that are slow between
+ * some places (move.h). */
 enum { LONG_ROW = 1024 };
 
 static inline void copy_short_row(char *to, const char *from, size_t width)
@@ -116,9 +116,9 @@ static inline void copy_row(char *to, const char *from, size_t width)
 #if defined __x86_64__ && defined __GNUC__
 #define HAS_WIDE 1
 
-/* What lies so far ahead is asked for: where rows are apart the processor does not
- * do so by itself. Of 64 x 64 x 64 doubles, rows of 256 bytes, it takes two thirds
- * of the time of memcpy. */
+/* What lies so far ahead is asked for: where rows are apart the processor does
+ * not do so by itself. Of 64 x 64 x 64 doubles, rows of 256 bytes, it takes two
+ * thirds of the time of memcpy. */
 enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 12 };
 
 /* What is asked for while row i is read: the same place so many rows on, or in
@@ -259,12 +259,12 @@ static void copy_rows(const rota_loop *l, size_t width, bool streams, char *to,
     }
 }
 
-/* ---- transposes ------------------------------------------------------------------ */
+/* ---- transposes ---------------------------------------------------------- */
 
-/* Elements side by side in the destination are rows apart in the source, and the
- * other way round. Tiles are a cache line of either; source rows are read through
- * for so many elements before the next ones, so that no more pages than that are
- * written at a time. */
+/* Elements side by side in the destination are rows apart in the source, and
+ * the other way round. Tiles are a cache line of either; source rows are read
+ * through for so many elements before the next ones, so that no more pages than
+ * that are written at a time. */
 enum { TILE = 8, PAGES = 128 };
 
 typedef struct transpose {
@@ -303,7 +303,7 @@ static void copy_tiles(const transpose *t, tile_fn *tile, char *to,
     }
 }
 
-/* ---- copies ---------------------------------------------------------------------- */
+/* ---- copies -------------------------------------------------------------- */
 
 typedef struct plan {
     size_t width;
@@ -413,7 +413,7 @@ void rota_strided_copy(const rota_strided *c, char *to, const char *from)
     run(&p, 0, to + c->to, from, from + after(&p));
 }
 
-/* ---- packing --------------------------------------------------------------------- */
+/* ---- packing ------------------------------------------------------------- */
 
 /* A nest and its elements, of which a range of packed bytes is copied. */
 typedef struct packing {

@@ -4,8 +4,8 @@
 
 #include "exec/exec.h"
 
-/* Bytes of a run on this rank, received or copied within it, at least one end of
- * which is known here to have elements of a datatype. */
+/* Bytes of a run on this rank, received or copied within it, at least one end
+ * of which is known here to have elements of a datatype. */
 typedef struct rota_typed_bytes {
     size_t straight;  /* copied from one layout to the other */
     size_t by_layout; /* packed or unpacked by Rota, by layout */

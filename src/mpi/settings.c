@@ -88,6 +88,7 @@ static void read_all(void)
     s->in_flight =
         (int)read_number("ROTA_MPI_IN_FLIGHT", IN_FLIGHT, 1, MOST_IN_FLIGHT);
     read_stats(s);
+    s->counted = s->stats || rota_record_wanted();
 }
 
 const rota_mpi_settings *rota_mpi_settings_read(void)

@@ -94,6 +94,8 @@
     ROTA_API int MPI_I##lower##c(PARAMETERS_##shape(count, displ),             \
                                  MPI_Request *request)                         \
     {                                                                          \
+        if (rota_mpi_is_off(ROTA_MPI_CALL_##name, ROTA_MPI_NONBLOCKING))       \
+            return PMPI_I##lower##c(ARGUMENTS_##shape, request);               \
         rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
         int err;                                                               \
         return rota_mpi_begin(&args, request, &err)                            \

@@ -1,11 +1,11 @@
 /* agree.c - the only place that reduces an error, hash, size or price over
  * ranks.
  *
- * What a rank knows of n ranks from itself on, and of n + 1, gives with the
- * same from another rank what it knows of 2n and 2n + 1, or of 2n + 1 and
- * 2n + 2: the bits of P, from the highest, say which. So each is counted
- * once, and after ceil(log2 P) rounds, of one message each, all know all, at
- * any P. Waiting gives the processor up, which MPI's own reductions do not.
+ * Let k(n) be what a rank knows of the n ranks from itself on. From k(n) and
+ * k(n+1), its own and another rank's, it gets k(2n) and k(2n+1), or k(2n+1) and
+ * k(2n+2); the bits of P, from the highest, say which. So every rank is counted
+ * once, and all know all after ceil(log2 P) rounds of one message each, at any
+ * P. A rank that waits gives up the processor, unlike in MPI's own reductions.
  */
 #include "plan/agree.h"
 #include "exec/exec.h"
@@ -17,8 +17,8 @@
 
 typedef struct ballot {
     uint64_t failure;        /* 0, or error class << 32 | P - rank */
-    uint64_t hash, not_hash; /* maximum of both: equal iff all hashes are */
-    rota_vote vote; /* but for smallest, of which the complement is here */
+    uint64_t hash, not_hash; /* complements iff all hashes are equal */
+    rota_vote vote;          /* holds the complement of smallest */
 } ballot;
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -26,7 +26,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The sum, or as much as there is room for. */
+/* The sum, or UINT64_MAX if it is larger. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
     return a + b < a ? UINT64_MAX : a + b;
@@ -51,16 +51,17 @@ static void merge_ballots(void *known, const void *more, size_t bytes)
     ballot *const into = known;
     const ballot *const from = more;
 
-    (void)bytes; /* of one */
+    (void)bytes; /* one only */
     into->failure = larger(into->failure, from->failure);
     into->hash = larger(into->hash, from->hash);
     into->not_hash = larger(into->not_hash, from->not_hash);
     merge_votes(&into->vote, &from->vote);
 }
 
-/* In picoseconds: whole numbers, whose sum is the same in any order. */
+/* Costs in picoseconds: the sum of whole numbers does not depend on their
+ * order. */
 typedef struct price {
-    uint64_t ps[ROTA_STEPS][ROTA_N_PARTS]; /* as of rota_cost */
+    uint64_t ps[ROTA_STEPS][ROTA_N_PARTS]; /* as in rota_cost */
 } price;
 
 static void merge_prices(void *known, const void *more, size_t bytes)
@@ -103,9 +104,9 @@ static int swap(const rota_comm *c, int distance, const char mine[],
     return rota_wait_requests(c->node, 1, 2, request);
 }
 
-/* Merge what all ranks bring, bytes each, a multiple of 8. Nothing merged with
- * zeros is as before. known: of n ranks, and behind it of one more, which is not
- * needed where the number of ranks is a power of 2. */
+/* Merge `bytes` bytes of every rank, a multiple of 8; merging zeros must change
+ * nothing. known: of n ranks, followed by that of n + 1, which is not needed if
+ * the number of ranks is a power of 2. */
 static int reduce(const rota_comm *c, void *mine, size_t bytes,
                   void (*merge)(void *known, const void *more, size_t bytes))
 {
@@ -159,7 +160,7 @@ int rota_spread(const rota_comm *c, int root, void *data, size_t bytes)
     return MPI_SUCCESS;
 }
 
-/* The text of a status, ours or MPI's, and where it failed. */
+/* Copy the text of a status, Rota's or MPI's, with the rank where it failed. */
 static void copy_text(int status, int rank, char text[ROTA_ERR_TEXT])
 {
     char mpi_text[MPI_MAX_ERROR_STRING] = "";
@@ -173,7 +174,7 @@ static void copy_text(int status, int rank, char text[ROTA_ERR_TEXT])
     strcpy(text, rota_fail_text());
 }
 
-/* All ranks fail with the same class and text. */
+/* Fail on all ranks with the same class and text. */
 static int fail_together(const rota_comm *c, int status, uint64_t failure)
 {
     const int errorclass = (int)(failure >> 32);
@@ -187,7 +188,7 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
     return rota_fail(errorclass, "%s", text);
 }
 
-/* The first rank that has not what rank 0 has says so on all. */
+/* Fail on all ranks with the first rank that differs from rank 0. */
 static int tell_difference(const rota_comm *c, const rota_alike *alike)
 {
     uint64_t first[ROTA_MOST_ALIKE];

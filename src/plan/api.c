@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* Make a code of a status and raise it; MPI_SUCCESS passes. comm: that was
- * passed, for which nothing may have been kept, or MPI_COMM_NULL. */
+/* Turn a status into an error code and raise it; MPI_SUCCESS passes. comm: the
+ * caller's, which may be invalid, or MPI_COMM_NULL. */
 static int leave(MPI_Comm comm, const char *function, int status)
 {
     return status == MPI_SUCCESS
@@ -21,7 +21,7 @@ static int leave(MPI_Comm comm, const char *function, int status)
                : rota_raise(comm, rota_error_code(function, status));
 }
 
-/* Make a code of what failed on this rank alone. */
+/* Turn a failure of this rank alone into an error code. */
 static int code_of(const rota_plan *plan, const char *function, int status)
 {
     if (plan)
@@ -50,8 +50,8 @@ static int check_mpi(void)
     return initialized && !finalized ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* Where check_mpi fails there is no error handler to call, nor a text to be had
- * from MPI; but who has made a communicator has a session. */
+/* If check_mpi fails, no error handler can be called and MPI has no text; but a
+ * caller with a communicator has a session. */
 static int leave_early(MPI_Comm comm, const char *function)
 {
     int finalized = 0;
@@ -66,7 +66,7 @@ static int leave_early(MPI_Comm comm, const char *function)
                            "is not enough"));
 }
 
-/* ---- memory ----------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
 {
@@ -82,7 +82,7 @@ int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
             c, bytes, info,
             ptr ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "ptr is NULL"), &memory);
     if (err == MPI_SUCCESS)
-        memcpy(ptr, &memory, sizeof memory); /* a pointer of any type */
+        memcpy(ptr, &memory, sizeof memory); /* ptr: to any pointer type */
     return leave(comm, __func__, err);
 }
 
@@ -103,9 +103,9 @@ int rota_mem_free(void *ptr)
     return MPI_SUCCESS;
 }
 
-/* ---- tuning ------------------------------------------------------------------ */
+/* ---- tuning -------------------------------------------------------------- */
 
-/* What is done with a communicator and a text. */
+/* Do something with a communicator's tuning and a text. */
 static int on_comm(const char *function, MPI_Comm comm, const char *text,
                    int (*act)(rota_learnt *l, const rota_ranks *ranks,
                               const char *text))
@@ -175,14 +175,14 @@ int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
     return leave(comm, __func__, err);
 }
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static int check_out(rota_plan *const *plan)
 {
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
 }
 
-/* What can be wrong before the arguments are looked at. */
+/* Check what does not depend on the arguments, and read the hints. */
 static int check_making(rota_plan *const *plan, MPI_Info info,
                         rota_hints *hints)
 {
@@ -190,17 +190,18 @@ static int check_making(rota_plan *const *plan, MPI_Info info,
     return rota_hints_read(info, hints);
 }
 
-/* To who asked for it by the environment. */
+/* Describe the plan if the environment asks for it. */
 static void show_plan(rota_plan *plan)
 {
     plan->record = rota_record_open(plan->comm->dup, plan->kind);
     rota_explain(plan);
 }
 
-/* Whom blocks are for. */
+/* The ranks that blocks are for. */
 typedef enum whom { ALL, NEIGHBORS } whom;
 
-/* What all ranks find alike of the communicator and each of its arguments. */
+/* Check what gives the same result on all ranks: the communicator and each
+ * argument that must be the same. */
 static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
                    rota_hints *hints)
 {
@@ -228,7 +229,7 @@ static int make_fixed(const char *function, whom w, const rota_args *args,
     return leave(comm, function, err);
 }
 
-/* Buffers, counts and displacements in the two forms that callers have them in. */
+/* Arguments as ints, and as MPI_Count and MPI_Aint. */
 static rota_args as_ints(const void *sendbuf, const int sendcounts[],
                          const int sdispls[], void *recvbuf,
                          const int recvcounts[], const int rdispls[])
@@ -254,7 +255,7 @@ static rota_args as_counts(const void *sendbuf, const MPI_Count sendcounts[],
                        .rdispls = {ROTA_AINTS, rdispls, 0}};
 }
 
-/* All blocks of a side have one type. */
+/* Make a plan whose blocks have one type per side. */
 static int make_type(const char *function, whom w, rota_args args,
                      MPI_Datatype sendtype, MPI_Datatype recvtype,
                      MPI_Comm comm, MPI_Info info, rota_plan **plan)
@@ -264,7 +265,7 @@ static int make_type(const char *function, whom w, rota_args args,
     return make_fixed(function, w, &args, comm, info, plan);
 }
 
-/* Each block has a type of its own. */
+/* Make a plan whose blocks have a type each. */
 static int make_types(const char *function, whom w, rota_args args,
                       const MPI_Datatype sendtypes[],
                       const MPI_Datatype recvtypes[], MPI_Comm comm,
@@ -501,7 +502,7 @@ int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm, MPI_Info info,
                         info, plan);
 }
 
-/* ---- running ---------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static int check_handle(const rota_plan *plan)
 {
@@ -519,7 +520,7 @@ static int check_kind(const rota_plan *plan, rota_kind kind)
                                           kind_name[plan->kind]);
 }
 
-/* May this plan be started by a function for plans of this kind? */
+/* May a function for plans of this kind start the plan? */
 static inline int check_start(const rota_plan *plan, rota_kind kind)
 {
     ROTA_TRY(check_handle(plan));
@@ -528,7 +529,7 @@ static inline int check_start(const rota_plan *plan, rota_kind kind)
     return check_kind(plan, kind);
 }
 
-/* What a start sends, for ROTA_RECORD; of neighbours, in order of blocks. */
+/* Record the bytes of a start (ROTA_RECORD), for neighbours block by block. */
 ROTA_RARE static void record_start(const rota_plan *plan, const size_t bytes[])
 {
     const rota_sched *const s = &plan->sched;
@@ -686,11 +687,11 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
     return start_sparse(__func__, plan, &args);
 }
 
-/* ---- completing --------------------------------------------------------------- */
+/* ---- completing ---------------------------------------------------------- */
 
-/* The plan is inactive from here on; err is the result of its run. A block
- * above the bound is reported without the error handler: the other blocks
- * arrived and the plan is good for another start. */
+/* End a run with the result err; the plan is inactive from here on. A block
+ * above the bound is reported without the error handler: all other blocks have
+ * arrived, and the plan may be started again. */
 static inline int conclude(const char *function, rota_plan *plan, int err)
 {
     const rota_exec *const x = &plan->exec;
@@ -711,8 +712,8 @@ static inline int conclude(const char *function, rota_plan *plan, int err)
     return code_of(plan, function, MPI_ERR_COUNT);
 }
 
-/* Memory has run out, and the plan stays active. Whoever waits for an exchange
- * is told at once. */
+/* Memory has run out and the plan stays active. A caller that waits for an
+ * exchange is told at once. */
 static int starve(const rota_plan *plan, const char *function, int err,
                   int *flag)
 {
@@ -802,7 +803,7 @@ static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
         return conclude(function, plan, err);
     if (err == MPI_SUCCESS)
         err = rota_exchange_collect(plan, found);
-    if (err != MPI_SUCCESS) /* the plan stays active, its blocks are kept */
+    if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
         return code_of(plan, function, err);
     *recvbuf = found->buffer;
     return conclude(function, plan, MPI_SUCCESS);
@@ -824,7 +825,7 @@ int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
     return wait_exchange(__func__, plan, recvbuf, &found);
 }
 
-/* On success; and of blocks that do not fit the caller's buffer, without it. */
+/* Return the sources, even if their blocks do not fit the caller's buffer. */
 static void give_sources(const rota_sparse_result *r, int *n_sources,
                          const int **sources)
 {
@@ -848,7 +849,7 @@ static int wait_sparse(const char *function, rota_plan *plan, void **recvbuf,
         return conclude(function, plan, err);
     if (err == MPI_SUCCESS)
         err = rota_sparse_collect(plan, r);
-    if (err != MPI_SUCCESS) /* the plan stays active, its blocks are kept */
+    if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
         return code_of(plan, function, err);
     *recvbuf = r->buffer;
     return conclude(function, plan, MPI_SUCCESS);
@@ -902,7 +903,7 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
     return MPI_SUCCESS;
 }
 
-/* ---- changing, freeing, asking ------------------------------------------------ */
+/* ---- changing, freeing, asking ------------------------------------------- */
 
 static int check_buffers(const rota_plan *plan, const void *sendbuf,
                          const void *recvbuf)
@@ -929,7 +930,7 @@ static int check_buffers(const rota_plan *plan, const void *sendbuf,
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
     if (!plan->checked || plan->problem.in_place)
         return MPI_SUCCESS;
-    problem.send.base = (char *)sendbuf; /* only looked at */
+    problem.send.base = (char *)sendbuf; /* only read */
     problem.recv.base = (char *)recvbuf;
     return rota_check_overlap(&problem, false);
 }

@@ -1,8 +1,8 @@
-/* comm.c - what all plans on one user communicator share.
+/* comm.c - what all plans on a user communicator share.
  *
- * Whatever blocks in an MPI collective is preceded by a barrier that is waited
- * for while active plans advance: behind it all ranks are here, and none can
- * still need an answer of a plan from another.
+ * Before a call that blocks in an MPI collective, ranks meet in a barrier,
+ * during which active plans advance. Behind it all ranks are here, and none
+ * still waits for another to advance a plan.
  */
 #include "plan/comm.h"
 #include "exec/exec.h"
@@ -20,7 +20,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* uthash would end the program where it cannot allocate. */
+/* Otherwise uthash would end the program if memory runs out. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -31,11 +31,11 @@ typedef struct rota_id {
 
 static int keyval = MPI_KEYVAL_INVALID;
 
-/* Threads may make and free plans of one communicator at once. Never held
- * across anything that waits. */
+/* Threads may make and free plans of one communicator at the same time. Never
+ * held while waiting. */
 static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- ids ------------------------------------------------------------------ */
+/* ---- ids ----------------------------------------------------------------- */
 
 bool rota_comm_id_taken(rota_comm *c, int id)
 {
@@ -77,7 +77,7 @@ void rota_comm_id_drop(rota_comm *c, int id)
     free(found);
 }
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 void rota_comm_retain(rota_comm *c)
 {
@@ -112,7 +112,7 @@ void rota_comm_release(rota_comm *c)
     free(c);
 }
 
-/* The user frees the communicator: plans on it live on. */
+/* The user frees the communicator; its plans live on. */
 static int on_user_free(MPI_Comm comm, int key, void *value, void *extra)
 {
     rota_comm *const c = value;
@@ -142,10 +142,10 @@ static int largest_tag(MPI_Comm comm)
     int *upper = NULL, found = 0;
 
     MPI_Comm_get_attr(comm, MPI_TAG_UB, &upper, &found);
-    return found ? *upper : 32767; /* what MPI promises at least */
+    return found ? *upper : 32767; /* the least that MPI promises */
 }
 
-/* All ranks are here. */
+/* Wait until all ranks are here. */
 static int meet(MPI_Comm comm, rota_node *mates)
 {
     MPI_Request request;
@@ -154,8 +154,8 @@ static int meet(MPI_Comm comm, rota_node *mates)
     return rota_wait_requests(mates, 0, 1, &request);
 }
 
-/* Ranks on this node: of the communicator or, where the launcher tells, of the
- * whole program. */
+/* The ranks on this node: of the whole program, if the launcher tells, else of
+ * the communicator. */
 static int ranks_here(const rota_comm *c)
 {
     static const char *const variables[] = {"MPI_LOCALNRANKS",
@@ -171,7 +171,7 @@ static int ranks_here(const rota_comm *c)
     return most;
 }
 
-/* A communicator of ours, on which ranks can agree. */
+/* Make Rota's own communicator, on which ranks can agree. */
 static int open_dup(rota_comm *draft)
 {
     int level;
@@ -190,8 +190,7 @@ static int open_dup(rota_comm *draft)
     return MPI_SUCCESS;
 }
 
-/* The rest: what a rank may fail in by itself is agreed on before the others
- * go on. */
+/* Make the rest. The ranks agree on everything that may fail on one of them. */
 static int complete(rota_comm *draft, rota_comm **c)
 {
     rota_comm *const made = malloc(sizeof *made);
@@ -224,7 +223,7 @@ static int attach(rota_comm *c)
     if (agreed == MPI_SUCCESS)
         return MPI_SUCCESS;
     if (err == MPI_SUCCESS)
-        MPI_Comm_delete_attr(c->user, keyval); /* which releases it */
+        MPI_Comm_delete_attr(c->user, keyval); /* releases it, too */
     else
         rota_comm_release(c);
     return agreed;
@@ -280,9 +279,9 @@ int rota_comm_get(MPI_Comm user, rota_comm **c)
     return *c ? MPI_SUCCESS : make(user, c);
 }
 
-/* ---- the progress thread ---------------------------------------------------- */
+/* ---- the progress thread ------------------------------------------------- */
 
-/* MPI is about to end, whatever plans are left. */
+/* MPI is about to be finalized, whatever plans are left. */
 static int on_finalize(MPI_Comm self, int key, void *value, void *extra)
 {
     (void)self;
@@ -293,7 +292,7 @@ static int on_finalize(MPI_Comm self, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Once. */
+/* Once per process. */
 static int watch_finalize(void)
 {
     static bool watched;
@@ -321,7 +320,7 @@ bool rota_comm_hold_thread(rota_comm *c)
     return c->has_thread;
 }
 
-/* ---- native communicators --------------------------------------------------- */
+/* ---- native communicators ------------------------------------------------ */
 
 static int make_native(rota_comm *c, int i)
 {

@@ -1,8 +1,8 @@
 /* crossing.c - see crossing.h.
  *
- * The ranks of a node pass their edges on among themselves, by doubling. Which
- * blocks have the same memory only the sender's node knows, so that where there
- * are any one rank of each node tells one of the other, which passes it on.
+ * The ranks of a node pass on their edges to each other, by doubling. Only the
+ * sender's node knows which blocks have the same memory. If there are any, one
+ * rank of each node tells one rank of the other, which passes it on.
  */
 #include "plan/crossing.h"
 #include "base/crossing.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ranks of this node, and where this one is among them. */
+/* The ranks of this node; me: this rank's index. */
 typedef struct members {
     const rota_comm *c;
     const rota_topo *t;
@@ -34,7 +34,7 @@ static members members_of(const rota_plan *p)
                      .node = node};
 }
 
-/* ---- within the node ----------------------------------------------------------- */
+/* ---- within the node ----------------------------------------------------- */
 
 static size_t bytes_of(const members *m, const int count[], int first, int n)
 {
@@ -45,8 +45,9 @@ static size_t bytes_of(const members *m, const int count[], int first, int n)
     return bytes;
 }
 
-/* Lists of count[] edges each, [n]. edge has this rank's at first, and then those
- * of all, in order of ranks from this one on. */
+/* Exchange lists of edges within the node. count: [n] length of each list.
+ * edge: this rank's list on entry; then all lists, in order of ranks from this
+ * one on. */
 static int pass_on(const members *m, const int count[], rota_cross edge[])
 {
     for (int d = 1; d < m->n; d *= 2) {
@@ -66,7 +67,7 @@ static int pass_on(const members *m, const int count[], rota_cross edge[])
     return MPI_SUCCESS;
 }
 
-/* How many edges each rank has, sent and received. */
+/* The numbers of edges that a rank sends and receives. */
 typedef struct tally {
     int n[ROTA_N_DIRS];
 } tally;
@@ -83,7 +84,7 @@ static int add_up(const members *m, const tally all[], rota_dir dir,
     return sum <= INT_MAX / sizeof(rota_cross) ? (int)sum : -1;
 }
 
-/* ---- what one rank knows --------------------------------------------------------- */
+/* ---- what one rank knows ------------------------------------------------- */
 
 static int list_own(rota_plan *p, rota_dir dir, rota_crosses *to)
 {
@@ -100,8 +101,8 @@ static int list_own(rota_plan *p, rota_dir dir, rota_crosses *to)
     return MPI_SUCCESS;
 }
 
-/* Returns how many blocks have the memory of another, or -1. Where counts vary
- * that is not known. */
+/* Returns the number of blocks with another one's memory, or -1 without memory.
+ * Where counts vary there are none. */
 static int find_alike(rota_plan *p)
 {
     const size_t n = (size_t)p->problem.neighbors->n_send + 1;
@@ -115,23 +116,23 @@ static int find_alike(rota_plan *p)
                : -1;
 }
 
-/* ---- between nodes ---------------------------------------------------------------- */
+/* ---- between nodes ------------------------------------------------------- */
 
-/* The rank of a node that has to do with the node so many further on. */
+/* The rank of a node that talks to the node `turn` places on. */
 static int talker(const rota_topo *t, int node, int turn)
 {
     return t->ranks[t->first[node] + turn % rota_topo_node_size(t, node)];
 }
 
-/* What one rank of the sender's node knows of all edges between two nodes goes to
- * one of the receiver's. */
+/* One rank of the sender's node tells one of the receiver's about all edges
+ * between the two nodes. */
 typedef struct talk {
     const members *m;
     MPI_Request *request;
     int n_requests;
 } talk;
 
-/* The edges from e on that lead to or from one node. */
+/* The number of edges, from e on, to or from the same node. */
 static int count_same(const rota_crosses *c, int e)
 {
     int n = 1;
@@ -156,7 +157,7 @@ static int tell_node(talk *k, rota_dir dir, int there, rota_cross edge[], int n)
                             k->m->c->dup, &k->request[k->n_requests++]);
 }
 
-/* Does this rank talk to that node, or listen? */
+/* Is this rank the one that talks or listens to that node? */
 static bool is_mine(const members *m, rota_dir dir, int there)
 {
     const int N = m->t->n_nodes;
@@ -180,7 +181,7 @@ static int talk_all(talk *k, rota_dir dir, rota_crosses *c, rota_cross list[],
     return MPI_SUCCESS;
 }
 
-/* How many edges each rank of the node hears of, from those of all. */
+/* Count the edges that each rank of the node has heard about. */
 static void count_heard(const members *m, const rota_crosses *in, int count[])
 {
     memset(count, 0, (size_t)m->n * sizeof *count);
@@ -192,8 +193,8 @@ static void count_heard(const members *m, const rota_crosses *in, int count[])
     }
 }
 
-/* Edges that come have the same order here, and then they have the same places,
- * once they are sorted: what is told of each is told of its place. */
+/* Once sorted, the edges told have the same order as those that arrive here:
+ * each tells about the edge in its place. */
 static void take_alike(rota_crosses *in, rota_cross list[])
 {
     rota_cross_sort(list, in->n);
@@ -201,7 +202,8 @@ static void take_alike(rota_crosses *in, rota_cross list[])
         in->edge[e].alike = list[e].alike;
 }
 
-/* Collective. list: room for all of in; request: for each edge; count: [n]. */
+/* Tell other nodes which edges have the same memory, and hear it. list: room
+ * for all of in; request: for each edge; count: [n]. Collective. */
 static int share_alike(const members *m, rota_crossing *c, rota_cross list[],
                        int count[], MPI_Request request[])
 {
@@ -237,9 +239,9 @@ static int find_senders_alike(rota_plan *p, const members *m)
     return err;
 }
 
-/* ---- all of it ------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
-/* Those of all ranks of the node. all: [n] how many each has. */
+/* Gather the edges of all ranks of the node. all: [n] how many each has. */
 static int gather(const members *m, const tally all[], rota_dir dir,
                   rota_crosses *to, int count[])
 {
@@ -298,7 +300,7 @@ static int find_all(rota_plan *p, const members *m, int status, tally all[],
     ROTA_TRY(rota_agree(p->comm, put_in_order(&p->crossing, m), NULL));
     if (vote.largest > 0)
         return find_senders_alike(p, m);
-    free(p->crossing.alike); /* all are apart */
+    free(p->crossing.alike); /* no two blocks have the same memory */
     p->crossing.alike = NULL;
     return MPI_SUCCESS;
 }

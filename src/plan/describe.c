@@ -1,4 +1,4 @@
-/* describe.c - what a plan is, in text or JSON. */
+/* describe.c - describes a plan, as text or JSON. */
 #include "plan/describe.h"
 #include "choose/device_cost.h"
 #include "device/staging.h"
@@ -50,7 +50,7 @@ static bool add_choice(cJSON *o, const rota_plan *p)
                     rota_metadata_words.word[p->choice.metadata]);
 }
 
-/* Where its blocks go and come from, if it is not an all-to-all. */
+/* Neighbours: where blocks go to and come from. */
 static bool add_neighbors(cJSON *o, const rota_plan *p)
 {
     const rota_neighbors *const n = p->problem.neighbors;
@@ -69,8 +69,7 @@ static int smallest_node(const rota_topo *t)
     return least;
 }
 
-/* Nodes as the algorithm sees them; the domain is -1 for a rank that is not
- * bound to one. */
+/* Nodes as the algorithm sees them; domain -1: the rank is not bound to one. */
 static bool add_place(cJSON *o, const rota_plan *p)
 {
     const rota_topo *const t = p->topo;
@@ -105,7 +104,7 @@ static bool add_cma(cJSON *o, const rota_plan *p)
     return add_text(o, "cross_memory", text);
 }
 
-/* Ranks of the node that share no memory with this one. */
+/* The number of ranks of the node that share no memory with this one. */
 static int count_apart(const rota_plan *p)
 {
     const rota_node *const node = p->comm->node;
@@ -116,7 +115,7 @@ static int count_apart(const rota_plan *p)
     return n;
 }
 
-/* What of that MPI carries on this rank, though not everywhere; NULL: nothing. */
+/* Why MPI carries some messages within the node on this rank; NULL: none. */
 static const char *why_apart(const rota_plan *p)
 {
     if (p->no_room)
@@ -147,7 +146,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
               add_cma(o, p))));
 }
 
-/* What moves messages on while the program is not in a call of Rota's. */
+/* What advances the plan while the program is not in a call of Rota's. */
 static bool add_progress(cJSON *o, const rota_plan *p)
 {
     const char *const needed = rota_plan_needs_calls(p);
@@ -174,7 +173,7 @@ static bool add_candidate(cJSON *list, const rota_candidate *candidate)
             add_number(o, "measured_us", candidate->measured / 1e3));
 }
 
-/* What was to be chosen from, and what was expected or seen of it. */
+/* The candidates, with what they were expected or seen to take. */
 static bool add_candidates(cJSON *o, const rota_plan *p)
 {
     cJSON *const list = cJSON_AddArrayToObject(o, "candidates");
@@ -197,7 +196,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
                                .load = rota_comm_load(p->comm),
                                .density = 1};
     double *const bytes =
-        p->kind == ROTA_SPARSE /* which names no block */
+        p->kind == ROTA_SPARSE /* a sparse plan names no block */
             ? NULL
             : malloc(((size_t)s->n_blocks + 1) * sizeof *bytes);
 
@@ -209,7 +208,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
     free(bytes);
 }
 
-/* How often this rank does what a machine has a price for. */
+/* How often each term occurs on this rank. */
 static bool add_terms(cJSON *o, const rota_plan *p)
 {
     cJSON *const list = cJSON_AddObjectToObject(o, "terms");
@@ -252,7 +251,8 @@ static const char *why_this_path(const rota_plan *p)
                   : "another rank's blocks cannot go from device to device";
 }
 
-/* What is on a device, of a varying plan in its last start, and how it travels.
+/* Which sides are on a device (of a varying plan: in its last start), and how
+ * their blocks travel.
  */
 static bool add_device(cJSON *o, const rota_plan *p)
 {
@@ -352,7 +352,7 @@ static cJSON *collect(const rota_plan *p)
 
 enum { KEY_WIDTH = 18, LINE = 256 };
 
-/* The values of an object, in a line; numbers with their keys. */
+/* Print the values of an object in a line; numbers with their keys. */
 static int print_fields(const cJSON *o, char line[LINE])
 {
     const cJSON *item;
@@ -392,7 +392,7 @@ static int print_line(const cJSON *item, const char *key, char line[LINE])
                     item->valuedouble);
 }
 
-/* Lines of text, as many as there is room for. */
+/* Append lines of text, as many as fit. */
 static size_t append(char *text, const cJSON *item, const char *key)
 {
     const int n = print_line(item, key, text);
@@ -412,8 +412,8 @@ static size_t count_lines(const cJSON *o)
     return n;
 }
 
-/* One line a key and, of a list, one an item. Terms are for machines to
- * read. */
+/* One line per key or, for a list, per item. Terms are left out: they are for
+ * machines to read. */
 static char *as_text(const cJSON *o)
 {
     const cJSON *item, *part;

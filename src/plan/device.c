@@ -9,17 +9,18 @@
 #include <mpi-ext.h>
 #endif
 
-/* ---- which memory is it? ------------------------------------------------------ */
+/* ---- which memory it is
+ * --------------------------------------------------- */
 
-/* Of the side's blocks, as the caller has them. */
+/* The types of a side's blocks, as the caller has them. */
 static const rota_types *types_of(const rota_plan *p, rota_region side)
 {
     return side == ROTA_SRC ? rota_problem_sent_types(&p->problem)
                             : &p->problem.recv.types;
 }
 
-/* Is the first block that has bytes on a device? Only its own address is sure to
- * be one. bytes, offset: of the side type, from base. */
+/* Is the first block with bytes on a device? Only its address is sure to be
+ * valid. bytes, offset: of the side `type`, from base. */
 static bool is_on_device(const rota_plan *p, const char *base,
                          const size_t bytes[], const ptrdiff_t offset[],
                          rota_region type)
@@ -42,7 +43,7 @@ static int no_staging(const char *name)
                      name);
 }
 
-/* ---- MPI and devices ------------------------------------------------------------ */
+/* ---- MPI and devices ----------------------------------------------------- */
 
 static bool mpi_takes_device(void)
 {
@@ -59,7 +60,7 @@ static bool mpi_takes_device(void)
 #endif
 }
 
-/* If it is another rank that cannot, that one says so. */
+/* If another rank cannot, that rank reports it. */
 static int check_ipc(const rota_plan *p)
 {
     const char *what = p->ipc_why;
@@ -73,8 +74,8 @@ static int check_ipc(const rota_plan *p)
                    : MPI_SUCCESS;
 }
 
-/* MPI alone touches the buffers then: blocks must go straight from the one to
- * the other, as bytes. */
+/* Only MPI touches the buffers then. So blocks must go straight from one to the
+ * other, as bytes. */
 int rota_plan_check_device(const rota_plan *p)
 {
     const rota_problem *const problem = &p->problem;
@@ -104,18 +105,17 @@ int rota_plan_check_device(const rota_plan *p)
                 : MPI_SUCCESS;
 }
 
-/* ---- staging ------------------------------------------------------------------- */
+/* ---- staging ------------------------------------------------------------- */
 
-/* Do messages take blocks from where they are? Then there are no bounce
- * buffers. */
+/* Do messages take blocks from where they are? */
 static bool has_no_bounce_buffers(const rota_plan *p)
 {
     return p->choice.device == ROTA_DEVICE_AWARE ||
            p->choice.device == ROTA_DEVICE_IPC;
 }
 
-/* Without bounce buffers the rank's own block is copied on the device.
- * Otherwise it is if both its places are known to be there. */
+/* May the device copy the rank's own block directly? Without bounce buffers it
+ * must; otherwise both its places must be known to be on the device. */
 static bool is_straight(const rota_plan *p)
 {
     const bool plain =
@@ -145,7 +145,8 @@ static int need_staging(rota_plan *p, const char *near)
                : rota_plan_make_staging(p, near, is_straight(p), &queue);
 }
 
-/* Blocks of a region, which are of the type of a side: in place another one. */
+/* Stage the blocks of a region. They have the types of a side, in place of the
+ * other side. */
 static int bounce(rota_plan *p, rota_region region, char *base,
                   const ptrdiff_t offset[], rota_region type)
 {
@@ -169,8 +170,8 @@ static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
                : MPI_SUCCESS;
 }
 
-/* In place, what is sent is copied from where data will arrive to the bounce
- * buffer of what is sent: that is out of the way. */
+/* In place, send blocks are copied from where data will arrive to their bounce
+ * buffer, which is out of the way. */
 int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
 {
     const size_t S = (size_t)p->sched.n_send;
@@ -208,7 +209,7 @@ int rota_plan_stage_fixed(rota_plan *p)
     return MPI_SUCCESS;
 }
 
-/* Sides that have bounce buffers stay so, wherever the new buffers are. */
+/* Sides with bounce buffers keep them, wherever the new buffers are. */
 static int rebase_by_host(rota_plan *p, char *send, char *recv)
 {
     rota_exec *const x = &p->exec;
@@ -231,8 +232,7 @@ static int rebase_by_host(rota_plan *p, char *send, char *recv)
 
 int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
 {
-    char *const send = (char *)sendbuf; /* what MPI takes as const it does not
-                                           write */
+    char *const send = (char *)sendbuf; /* MPI's const: it is not written */
 
     if (!has_no_bounce_buffers(p))
         return rebase_by_host(p, send, recvbuf);

@@ -1,11 +1,11 @@
 /* error_code.c - MPI error codes with Rota's texts.
  *
  * MPI lets a program add codes to a class and attach a text to each. Codes are
- * never given back, so every class gets a few that are used in turn: a text
- * holds until as many more errors of its class have occurred.
+ * never given back, so every class has a few, used in turn: a text lasts until
+ * as many further errors of its class have occurred.
  *
- * MPICH 4.0 accepts codes of predefined classes but then shows an unrelated
- * text for them; classes of our own are made where that is so.
+ * MPICH 4.0 accepts codes of predefined classes, but then shows an unrelated
+ * text for them. There, Rota makes classes of its own.
  */
 #include "plan/error_code.h"
 #include "base/err.h"
@@ -18,8 +18,8 @@
 enum { CODES = 8 };
 
 typedef struct class_codes {
-    int errorclass; /* MPI's */
-    int used_class; /* the same, or our own in its place */
+    int errorclass; /* an MPI class */
+    int used_class; /* that class, or Rota's own in its place */
     int code[CODES];
     int n, next;
 } class_codes;
@@ -35,7 +35,7 @@ enum { N_CLASSES = sizeof table / sizeof table[0] };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Does MPI show the text of a code of this class? */
+/* Does MPI show the text of a code in this class? */
 static bool shows_text(int errorclass, int *code)
 {
     static const char probe[] = "rota";
@@ -75,7 +75,8 @@ static int code_with_text(class_codes *c, const char *text)
     return code;
 }
 
-static _Thread_local const char *called; /* by the program; NULL: Rota's */
+static _Thread_local const char *called; /* the function that the program
+                                            called; NULL: Rota's */
 
 void rota_error_name(const char *function)
 {
@@ -85,7 +86,7 @@ void rota_error_name(const char *function)
 int rota_error_code(const char *function, int status)
 {
     const char *const text = rota_fail_text();
-    char whole[MPI_MAX_ERROR_STRING]; /* longer texts are refused */
+    char whole[MPI_MAX_ERROR_STRING]; /* MPI refuses longer texts */
     int code = status;
 
     if (status == MPI_SUCCESS || !text)
@@ -119,7 +120,7 @@ int rota_error_raise(MPI_Comm comm, int errorclass, const char *text)
 
 int rota_error_class(int code, int *errorclass)
 {
-    if (!errorclass) /* of which MPIs make more than an error */
+    if (!errorclass) /* MPI would make several errors of this */
         return rota_raise(
             MPI_COMM_NULL,
             rota_error_code(__func__,

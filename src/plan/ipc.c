@@ -17,9 +17,10 @@ static bool has_bytes(const size_t bytes[], int P)
     return false;
 }
 
-/* ---- may they? ---------------------------------------------------------------- */
+/* ---- whether they can ---------------------------------------------------- */
 
-/* What this rank's memory says; only fixed plans know it. */
+/* Why this rank's memory does not allow it. Only fixed plans know their
+ * memory. */
 static const char *why_not_memory(const rota_plan *p)
 {
     const rota_side *const send = &p->problem.send, *recv = &p->problem.recv;
@@ -79,7 +80,7 @@ void rota_plan_settle_ipc(rota_plan *p, const char *why, bool not_all)
         set_why(p, "not all ranks share memory");
 }
 
-/* ---- how they do -------------------------------------------------------------- */
+/* ---- how they do --------------------------------------------------------- */
 
 static int make_own(rota_plan *p, rota_ipc_address *address)
 {
@@ -96,7 +97,7 @@ static int make_own(rota_plan *p, rota_ipc_address *address)
     return rota_ipc_make(&p->exec, p->device, queue, address);
 }
 
-/* Every failure is agreed on. */
+/* The ranks agree on every failure. */
 static int open_each_other(rota_plan *p, rota_ipc_address addresses[])
 {
     const rota_comm *const c = p->comm;

@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Where there is no shared memory, buffers are the process's own. */
+/* Without shared memory, buffers are the process's own. */
 typedef struct private_buffer {
     void *memory;
     struct private_buffer *next;
 } private_buffer;
 
-static private_buffer *private_buffers; /* under the lock */
+static private_buffer *private_buffers; /* guarded by the lock */
 static pthread_mutex_t private_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *allocate_private(size_t bytes)
@@ -55,7 +55,8 @@ static bool free_private(void *memory)
     return true;
 }
 
-/* All ranks share memory with their nodes, or none does. */
+/* Open the node. Either all ranks share memory with their nodes, or none
+ * does. */
 static int open_node(rota_comm *c, MPI_Info info, int status)
 {
     rota_hints hints = {0};
@@ -83,7 +84,7 @@ int rota_memory_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
     status = *memory ? MPI_SUCCESS : rota_fail_mem("a buffer");
     status = rota_agree(c, status, NULL);
     if (status == MPI_SUCCESS)
-        rota_comm_update_node(c); /* who cannot map it has it copied */
+        rota_comm_update_node(c); /* ranks that cannot map it get copies */
     else if (*memory)
         rota_memory_free(*memory);
     return status;

@@ -1,9 +1,9 @@
 /* neighbors.c - the neighbours of a communicator, and whether both ends of each
  * edge agree.
  *
- * That all do is found by one sum over ranks, with the vote on a plan. Only if
- * some do not it is looked for which, by halving where it can be: so nobody waits
- * for a message that another rank does not know of.
+ * One sum over ranks, part of the vote on a plan, tells whether all do. Only if
+ * some do not is it looked for which, by halving the range of edges. So nobody
+ * waits for a message that another rank does not know of.
  */
 #include "plan/neighbors.h"
 #include "base/alike.h"
@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* ---- lists --------------------------------------------------------------------- */
+/* ---- lists --------------------------------------------------------------- */
 
 static int from_graph(MPI_Comm comm, int me, rota_neighbors *n)
 {
@@ -60,7 +60,7 @@ static int from_grid(MPI_Comm comm, rota_neighbors *n)
     return MPI_SUCCESS;
 }
 
-/* On our duplicate, which has the topology and returns errors. */
+/* Of Rota's duplicate, which has the topology and returns errors. */
 static int find_lists(const rota_comm *c, rota_neighbors *n)
 {
     int kind;
@@ -97,10 +97,9 @@ int rota_comm_find_neighbors(rota_comm *c)
     return err;
 }
 
-/* ---- both ends --------------------------------------------------------------- */
+/* ---- both ends ----------------------------------------------------------- */
 
-/* Edges: those from ranks, to ranks and of a turn, from the first of these to
- * the second. */
+/* A set of edges: from, to and nth range from the first value to the second. */
 typedef struct box {
     int from[2], to[2], nth[2];
 } box;
@@ -111,8 +110,9 @@ static bool is_in(const box *b, int src, int dst, int nth)
            dst <= b->to[1] && nth >= b->nth[0] && nth <= b->nth[1];
 }
 
-/* Such that the sum of many tells them all. No two sizes of an edge have the same,
- * and an edge of no bytes is more than none. */
+/* A digest of an edge, so that a sum of many tells them all apart. Two sizes of
+ * one edge never have the same, and an edge without bytes differs from no
+ * edge. */
 static uint64_t digest(int src, int dst, int nth, size_t bytes)
 {
     const uint64_t pair = (uint64_t)src << 32 | (uint32_t)dst;
@@ -121,8 +121,8 @@ static uint64_t digest(int src, int dst, int nth, size_t bytes)
         rota_scramble(rota_scramble(pair + 1) + (uint64_t)nth) ^ bytes);
 }
 
-/* What counts of a block: without checks, and where counts vary, only that it is
- * there. */
+/* The size of a block that counts: if sizes are unchecked or vary, only that
+ * the block exists. */
 static size_t size_of(const rota_plan *p, const rota_side *side, int block)
 {
     return p->checked && side->bytes ? side->bytes[block] : 0;
@@ -156,7 +156,7 @@ uint64_t rota_edges_unmatched(const rota_plan *p)
     return digest_edges(p, &all);
 }
 
-/* Halve a range of the box until it is one number. */
+/* Narrow a range of the box to one number, by halving. */
 static int narrow(const rota_plan *p, box *b, int range[2])
 {
     while (range[0] < range[1]) {
@@ -172,7 +172,7 @@ static int narrow(const rota_plan *p, box *b, int range[2])
     return MPI_SUCCESS;
 }
 
-/* Its bytes and one, or 0 if this rank has no such edge. */
+/* What this rank has of the edge in b: 1 + its bytes, or 0 if it has none. */
 static uint64_t told(const rota_plan *p, const box *b, bool sent)
 {
     const rota_neighbors *const n = p->problem.neighbors;

@@ -5,16 +5,16 @@
 
 #include "plan/plan.h"
 
-/* Find the neighbours of the communicator's topology, unless that was done. Fails
- * with MPI_ERR_TOPOLOGY if there is none, on all ranks. Local. */
+/* Find the neighbours of the communicator's topology, unless they are known.
+ * Fails on all ranks with MPI_ERR_TOPOLOGY if it has none. Local. */
 int rota_comm_find_neighbors(rota_comm *c);
 
-/* Over all ranks this sums up to 0 if both ends of all edges agree, and otherwise
- * to anything. Local. */
+/* The sum over all ranks is 0 if both ends of all edges agree; otherwise it is
+ * anything. Local. */
 uint64_t rota_edges_unmatched(const rota_plan *plan);
 
-/* The two ends of some edge do not agree: say which. Collective; fails on all
- * ranks. */
+/* Fail with the edge whose two ends do not agree; there is one. Collective;
+ * fails on all ranks. */
 int rota_tell_mismatch(const rota_plan *plan);
 
 #endif /* ROTA_PLAN_NEIGHBORS_H */

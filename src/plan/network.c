@@ -1,10 +1,10 @@
 /* network.c - see network.h.
  *
- * Nodes are tried two by two. Their first ranks exchange a short message and a
- * long one; then some ranks of the one exchange short messages with as many of the
- * other, all at once: to different ranks, since messages to one may travel
- * together. The least of some rounds counts, and of all pairs the largest, so that
- * all ranks have the same prices. Ranks without a partner wait for the others.
+ * Nodes are measured in pairs. Their first ranks exchange a short message and a
+ * long one. Then some ranks of one node exchange short messages with as many of
+ * the other, all at once: with different ranks, since messages to one may
+ * travel together. The minimum over some rounds counts and, over all pairs, the
+ * maximum, so that all ranks get the same prices. Ranks without a partner wait.
  */
 #include "plan/network.h"
 #include "exec/exec.h"
@@ -17,14 +17,14 @@
 
 enum { SHORT = 8, PEERS = 4, ALONE = 8, LONG = 1 << 19, ROUNDS = 6 };
 
-/* What is found, in nanoseconds: what one short message each way takes, many, and
- * a long one. */
+/* Measured times, in nanoseconds each way: of a short message, of many, of a
+ * long one. */
 enum { ONE, MANY, LARGE, N_FOUND };
 
-/* By this process; 0: not yet. */
+/* What this process has found; 0: nothing yet. */
 static _Atomic double found_before[N_FOUND];
 
-/* Ranks of a node that take part. */
+/* The number of ranks of a node that take part. */
 static int members_of(const rota_topo *t, int node)
 {
     const int Q = rota_topo_node_size(t, node);
@@ -32,7 +32,7 @@ static int members_of(const rota_topo *t, int node)
     return Q < PEERS ? Q : PEERS;
 }
 
-/* The node that this rank tries its own with, or -1. */
+/* The node with which this rank's node is measured, or -1. */
 static int partner_of(const rota_comm *c)
 {
     const rota_topo *const t = &c->topo;
@@ -42,8 +42,8 @@ static int partner_of(const rota_comm *c)
                                                                        : -1;
 }
 
-/* n messages of so many bytes each way at once, to the first ranks of a node in
- * turn; ns: how long that took, if it is less. */
+/* Exchange n messages of `bytes` bytes each way at once, with the first ranks
+ * of a node in turn. *ns: lowered to the time this took. */
 static int exchange(const rota_comm *c, int node, int n, int bytes, char *area,
                     double *ns)
 {
@@ -65,7 +65,7 @@ static int exchange(const rota_comm *c, int node, int n, int bytes, char *area,
     return MPI_SUCCESS;
 }
 
-/* How many messages are many: where a node has one rank, several to that. */
+/* How many messages "many" are; if a node has one rank, several to that one. */
 static int many(const rota_comm *c, int node)
 {
     const rota_topo *const t = &c->topo;
@@ -107,7 +107,7 @@ static int try_all(const rota_comm *c, double found[N_FOUND])
     return ranks.agree_times(c, N_FOUND, found);
 }
 
-/* Does every rank know? Then the largest. */
+/* Do all ranks know the times? Then take the maxima. */
 static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
 {
     const rota_ranks ranks = rota_comm_ranks(c);
@@ -121,7 +121,7 @@ static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
     return *known ? ranks.agree_times(c, N_FOUND, found) : MPI_SUCCESS;
 }
 
-/* Posting is half of sending, half of receiving a message. */
+/* Posting takes half of sending and half of receiving a message. */
 static void put_in(const rota_comm *c, const double found[N_FOUND], double ns[])
 {
     const int Q = rota_topo_largest_node(&c->topo);

@@ -1,15 +1,15 @@
-/* network.h - what messages between the nodes of this machine take, measured where
- * nobody has calibrated it.
+/* network.h - measures messages between the nodes of a machine that nobody has
+ * calibrated.
  */
 #ifndef ROTA_NETWORK_H
 #define ROTA_NETWORK_H
 
 #include "choose/cost.h"
 
-/* rota_ranks.try_network; comm: a rota_comm. It is tried once by a process, with
- * the first communicator that has several nodes, for some hundred times what a
- * short message takes and twice what half a megabyte does. Collective; every
- * failure is agreed on. */
+/* rota_ranks.try_network; comm: a rota_comm. A process measures once, with its
+ * first communicator of several nodes; it takes as long as some hundred short
+ * messages and two of half a megabyte. Collective; the ranks agree on every
+ * failure. */
 int rota_network_try(const void *comm, rota_machine *machine);
 
 #endif /* ROTA_NETWORK_H */

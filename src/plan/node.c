@@ -1,4 +1,4 @@
-/* node.c - ranks of a node find each other's memory. */
+/* node.c - introduces the ranks of a node to each other's memory. */
 #define _GNU_SOURCE
 #include "plan/node.h"
 #include "exec/exec.h"
@@ -19,31 +19,31 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What ranks of a node tell each other. */
+/* What a rank tells the other ranks of its node. */
 typedef struct address {
     rota_arena_address arena;
-    rota_arena_address followed; /* whose yields the rank follows */
-    rota_place endpoints, area;  /* the latter for trials */
-    uint64_t area_address;       /* of the latter in its process */
-    uint64_t word;               /* its name, if the rank is the node's first */
+    rota_arena_address followed; /* the process whose yields the rank follows */
+    rota_place endpoints, area;  /* area: for trials */
+    uint64_t area_address;       /* address of area in its process */
+    uint64_t word;               /* wake word's name, if it is the first */
 } address;
 
-/* What one rank finds of another. */
+/* What a rank finds out about another. */
 typedef struct verdict {
-    bool mapped;   /* its memory */
-    bool may_read; /* what is private of it, too */
+    bool mapped;   /* its memory is mapped here */
+    bool may_read; /* its private memory can be read */
 } verdict;
 
-/* ---- yields -------------------------------------------------------------------- */
+/* ---- yields -------------------------------------------------------------- */
 
-/* Ranks of a host are to follow the same words (exec/yields.h), whatever
- * communicators they share: in a grid, those of its rows and columns. Hence
- * ranks that come together take over what the first of them follows. */
+/* All ranks of a host should follow the same words (exec/yields.h), whatever
+ * communicators they share, such as the rows and columns of a grid. So ranks
+ * that come together take over the words that the first of them follows. */
 static struct {
     pthread_mutex_t lock;
     rota_arena_address address;
-    rota_peer *peer; /* NULL: nobody else's */
-    int n_nodes;     /* that it is in */
+    rota_peer *peer; /* NULL: this process's own */
+    int n_nodes;     /* nodes that it is part of */
 } followed = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void drop_followed(void)
@@ -53,7 +53,7 @@ static void drop_followed(void)
     followed.peer = NULL;
 }
 
-/* That process may be gone: then nothing changes. */
+/* If that process is gone, nothing changes. */
 static void follow(const rota_arena_address *address)
 {
     rota_peer *peer = rota_arena_self();
@@ -90,10 +90,10 @@ static rota_arena_address find_followed(const rota_arena_address *own)
     return address;
 }
 
-/* ---- finding each other -------------------------------------------------------- */
+/* ---- finding each other -------------------------------------------------- */
 
-/* One round: what has been gathered by now goes to the rank distance below, which
- * lacks it, and as much comes from the one distance above. */
+/* One round: send all gathered so far to the rank `distance` places below,
+ * which lacks it, and receive as much from the rank `distance` places above. */
 static int gather_round(const rota_comm *c, const int rank[], int n, int at,
                         int distance, char *gathered, size_t bytes)
 {
@@ -109,8 +109,8 @@ static int gather_round(const rota_comm *c, const int rank[], int n, int at,
     return rota_wait_requests(c->node, 1, 2, request);
 }
 
-/* By doubling: a rank that talked to each of the others would have MPI connect
- * them all, for this alone. */
+/* By doubling: if every rank talked to every other, MPI would connect them all
+ * for this alone. */
 int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
                         const void *mine, void *addresses, size_t bytes)
 {
@@ -134,7 +134,7 @@ int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
     return err;
 }
 
-/* The peer, if its memory and this rank's can be shared; its endpoints. */
+/* Find the peer, if the two can share memory, and its endpoints. */
 static int map_one(rota_near *near, const address *theirs)
 {
     if (theirs->arena.cookie == 0)
@@ -156,7 +156,7 @@ static int map_one(rota_near *near, const address *theirs)
                                      "mapped");
 }
 
-/* The first failure's text is kept. */
+/* Keeps the text of the first failure. */
 static int map_all(rota_node *node, const address addresses[])
 {
     char why[ROTA_ERR_TEXT] = "";
@@ -174,13 +174,13 @@ static int map_all(rota_node *node, const address addresses[])
     return failed == MPI_SUCCESS ? MPI_SUCCESS : rota_fail(failed, "%s", why);
 }
 
-/* ---- cross-memory attach --------------------------------------------------------- */
+/* ---- cross-memory attach ------------------------------------------------- */
 
-/* Two ranks do in turn what an exchange of theirs would by each way: each copies
- * into memory of its own, as into a piece of the pool, through its caches or past
- * them, and the other one from there; and the other one has the kernel copy what
- * this one has just written. Two lengths, side by side, several rounds, so that
- * all is in the caches where it is in an exchange. */
+/* Two ranks do in turn what an exchange would do in each way. One copies into
+ * its own memory, as into a piece of the pool, through its caches or past them,
+ * and the other copies from there; and the other has the kernel copy what the
+ * first has just written. They take two lengths, side by side, and several
+ * rounds, so that data are in the caches where they would be in an exchange. */
 enum { SHORT, LONG, N_LENGTHS };
 enum { CACHED, STREAMED, N_STORES };
 enum {
@@ -193,7 +193,7 @@ enum {
 static const size_t trial_at[N_LENGTHS + 1] = {AT_SHORT, AT_LONG, AREA};
 
 typedef struct trial_area {
-    _Alignas(64) _Atomic int rounds; /* written */
+    _Alignas(64) _Atomic int rounds; /* rounds written */
     _Alignas(64) char piece[N_STORES][AREA];
     char block[AREA];
 } trial_area;
@@ -201,9 +201,9 @@ typedef struct trial_area {
 typedef struct trial {
     int64_t pid;
     trial_area *theirs, *mine;
-    uint64_t area_address; /* of theirs in that process */
+    uint64_t area_address; /* address of theirs in its process */
     char *here;            /* [AREA] */
-    /* ns, the least so far */
+    /* least times so far, in nanoseconds */
     int64_t pool[N_STORES][N_LENGTHS], cma[N_LENGTHS];
 } trial;
 
@@ -216,8 +216,8 @@ static size_t trial_bytes(int length)
     return trial_at[length + 1] - trial_at[length];
 }
 
-/* The other rank may have failed, or wait for its core: then what is there is
- * read. in: what copying took. */
+/* Write anew for a round. The other rank may have failed, or wait for its core:
+ * then read what is there. in: how long copying took. */
 static void write_anew(const trial *t, int round,
                        int64_t in[N_STORES][N_LENGTHS])
 {
@@ -246,7 +246,7 @@ static void keep_least(int64_t *least, int64_t ns)
         *least = ns;
 }
 
-/* One block by all ways; false if the kernel forbids the last. */
+/* Read a block in all ways; false if the kernel forbids the last. */
 static bool read_all(trial *t, int length, int64_t in[N_STORES][N_LENGTHS])
 {
     const size_t at = trial_at[length], bytes = trial_bytes(length);
@@ -281,17 +281,17 @@ static bool run_trial(trial *t)
     return true;
 }
 
-/* Is a piece of the pool better written past the caches? That spares the transfer
- * of each of its lines from the reader's cache to the writer's: a third of the
- * time where the two cores are far apart, up to 1.5 times where they are near.
- * Where they are may change, as processes are moved from core to core, and so
- * what loses little in one case for what it gains in the other is preferred. */
+/* Is a piece of the pool better written past the caches? That saves moving each
+ * of its lines from the reader's cache to the writer's. It takes a third of the
+ * time where the two cores are far apart, and up to 1.5 times as much where
+ * they are near. Processes move from core to core, so a large gain counts more
+ * than a small loss. */
 static bool is_streamed(const trial *t)
 {
     return t->pool[STREAMED][LONG] < t->pool[CACHED][LONG] / 5 * 8;
 }
 
-/* The bytes from which reading private memory of another process is faster than
+/* The length from which reading another process's private memory is faster than
  * two copies, by a straight line through two lengths. */
 static size_t crossing(const trial *t)
 {
@@ -310,8 +310,8 @@ static size_t crossing(const trial *t)
     return from < 1e12 ? (size_t)from : SIZE_MAX;
 }
 
-/* May this rank read the memory of that process? errno says why not; or the
- * process is not the one that is known by this id. */
+/* May this rank read that process's private memory? If not, errno says why, or
+ * the process with this id is another one. */
 static bool may_read(const address *theirs)
 {
     uint64_t cookie = 0;
@@ -331,9 +331,9 @@ static trial_area *area_of(const rota_node *node, const address addresses[],
     return (void *)rota_peer_at(node->near[i].peer, addresses[i].area);
 }
 
-/* Find from how many bytes on it is worth it, and how pieces are written. A rank
- * that has nobody to try it with has no opinion. It is tried once a process: it
- * takes 5 ms, and programs make hundreds of communicators. */
+/* Find out from which length it pays, and how to write pieces. A rank without a
+ * partner has no opinion. Each process does this once: it takes 5 ms, and
+ * programs make hundreds of communicators. */
 static void try_ways(rota_node *node, const address addresses[], char *here)
 {
     static atomic_size_t from;
@@ -376,9 +376,9 @@ static void examine_cma(rota_node *node, const address addresses[], char *here,
         try_ways(node, addresses, here);
 }
 
-/* ---- a communicator's node --------------------------------------------------------- */
+/* ---- a communicator's node ----------------------------------------------- */
 
-/* Plans that were made before may still use its memory. */
+/* Plans made earlier may still use its memory. */
 static void forget_peer(rota_near *near)
 {
     near->peer = NULL;
@@ -423,10 +423,11 @@ static rota_node *new_node(const rota_comm *c)
     return NULL;
 }
 
-/* By this process, ever. */
+/* Nodes that this process has ever joined. */
 static _Atomic uint64_t nodes_joined;
 
-/* A rank without memory to share has a endpoints that nobody sees. */
+/* Make this rank's endpoints. If it has no memory to share, nobody sees
+ * them. */
 static int make_endpoints(rota_node *node, address *mine, char **area)
 {
     const size_t bytes = (size_t)node->n * sizeof(rota_endpoint);
@@ -456,8 +457,8 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
     return near->endpoints ? err : rota_fail_mem("a node");
 }
 
-/* What this rank finds. area receives memory that others try to read until all
- * have settled. */
+/* Find out about the other ranks. area: receives memory that others try to read
+ * until all have settled. */
 static int look_around(rota_comm *c, rota_node *node, address addresses[],
                        char *here, char **area, verdict verdicts[])
 {
@@ -481,7 +482,7 @@ static int look_around(rota_comm *c, rota_node *node, address addresses[],
     return err;
 }
 
-/* Two ranks share memory if both have mapped the other one's. */
+/* Two ranks share memory if each has mapped the other's. */
 static int compare_verdicts(const rota_comm *c, rota_node *node,
                             const verdict mine[])
 {
@@ -506,7 +507,7 @@ static int compare_verdicts(const rota_comm *c, rota_node *node,
     return err;
 }
 
-/* In rota_vote.used. */
+/* Bits of rota_vote.used. */
 enum { SOME_APART = 1, SOME_TOGETHER = 2 };
 
 static bool shares(const rota_node *node)
@@ -524,15 +525,15 @@ static void keep_why(rota_comm *c)
     rota_fail_clear();
 }
 
-/* Bytes from which a message is read across memory whatever the trial says. In
- * pieces it would change hands for every two of them, each time a switch of
- * processes where others compete for the cores; and its bytes leave the caches
- * anyway. P = 2, 32 MiB blocks: 33 to 50 ms against 24 to 60 on idle cores, 40
- * against 500 to 1,000 beside other programs. */
+/* From this length on, a message is read from private memory whatever the trial
+ * says. In pieces, it would change hands every two of them; each time,
+ * processes that compete for cores must be switched; and its bytes leave the
+ * caches anyway. P = 2, 32 MiB blocks: 33 to 50 ms against 24 to 60 on idle
+ * cores, 40 against 500 to 1,000 beside other programs. */
 enum { FAR = 64 * ROTA_PIECE };
 
-/* Find out which pairs share memory; all ranks cross over to other ways of copying
- * at the same sizes. Collective. */
+/* Settle which pairs share memory, and the lengths from which all ranks use
+ * other ways to copy. Collective. */
 static int settle(rota_comm *c, rota_node *node, int status,
                   const verdict verdicts[])
 {
@@ -574,7 +575,8 @@ static int settle(rota_comm *c, rota_node *node, int status,
     return MPI_SUCCESS;
 }
 
-/* Ranks that all have the first one's memory sleep on its words. */
+/* Join the node. If all ranks have mapped the first one's memory, they sleep on
+ * its wake words. */
 static void join(rota_node *node, const address addresses[])
 {
     bool all = true;
@@ -646,7 +648,7 @@ int rota_comm_part_node(rota_comm *c)
             forget_peer(&node->near[i]);
     node->apart = true;
     node->word = NULL;
-    node->word_name = 0; /* who last slept on it does not now */
+    node->word_name = 0; /* a rank that still sleeps on it does so no more */
     free(verdicts);
     return err;
 }

@@ -1,9 +1,10 @@
-/* overlap.c - do blocks share bytes that must not?
+/* overlap.c - finds blocks that share bytes and must not.
  *
- * Where the bounds of blocks overlap their pieces are compared. All addresses
- * are written as row and column of a matrix whose rows are as long as most
- * strips are apart, so that a strip is one rectangle or two, whatever it has of
- * rows. Going down the rows, the columns that are taken are counted.
+ * If the bounds of blocks overlap, their pieces are compared. Every address
+ * becomes a row and a column of a matrix, whose row length is the distance
+ * between most rows of data. So a strip, which is a series of equally distant
+ * rows, is one rectangle or two, however many rows it has. A sweep down the
+ * rows counts the columns that are taken.
  */
 #include "plan/overlap.h"
 
@@ -11,18 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strips, and rectangles, of all blocks: up to 30 MB while it is looked. */
+/* Most strips, and most rectangles, of all blocks: up to 30 MB during the
+ * search. */
 enum { MOST = 1 << 18 };
 
-/* Rows that are equally far apart, upwards. */
+/* Rows at equal distances, upwards. */
 typedef struct rows {
-    ptrdiff_t at, pitch; /* from one to the next, if there are several */
+    ptrdiff_t at, pitch; /* pitch: distance between rows, if several */
     size_t width, n;
 } rows;
 
 typedef struct part {
     rows strip; /* at: an address */
-    int block;  /* q < n_recv: received; n_recv + q: sent */
+    int block;  /* q < n_recv: receive block q; n_recv + q: send block q */
 } part;
 
 typedef struct tile {
@@ -32,20 +34,20 @@ typedef struct tile {
 
 typedef struct search {
     int n_recv;
-    bool listed;   /* blocks are of neighbours: a rank may have several */
-    bool received; /* no byte may be received twice */
-    bool alone;    /* one block of each type is enough */
+    bool listed;   /* blocks are of neighbours, which may have several */
+    bool received; /* check that no byte is received twice */
+    bool alone;    /* look only at one block of each type */
     part *part;
-    tile *tile;           /* in order of their first rows */
-    tile *by_end;         /* the same, in order of their ends */
-    size_t *column;       /* sorted: where tiles begin and end */
-    int64_t *taken[2][2]; /* of receive and of send blocks: two trees each */
+    tile *tile;           /* sorted by first row */
+    tile *by_end;         /* the same tiles, sorted by end */
+    size_t *column;       /* sorted columns where tiles begin and end */
+    int64_t *taken[2][2]; /* for receive and send blocks, two trees each */
     size_t n_parts, n_tiles, n_columns, room;
     ptrdiff_t origin, pitch;
     bool unknown;
 } search;
 
-/* ---- bounds ------------------------------------------------------------------- */
+/* ---- bounds -------------------------------------------------------------- */
 
 typedef struct span {
     ptrdiff_t begin, end;
@@ -58,7 +60,7 @@ static int compare_spans(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Bounds of the blocks that have bytes; returns how many those are. */
+/* Find the bounds of all blocks with bytes; returns their number. */
 static int measure_spans(const rota_side *side, span spans[])
 {
     int n = 0;
@@ -87,8 +89,7 @@ static span bounds(const span spans[], int n)
     return all;
 }
 
-/* Could a send and a receive block overlap? Most often bounds say that none
- * can. */
+/* Could a send and a receive block overlap? Mostly their bounds say no. */
 static bool sides_meet(const rota_side *send, const rota_side *recv,
                        span spans[])
 {
@@ -109,9 +110,9 @@ static bool blocks_meet(const rota_side *side, span spans[])
     return false;
 }
 
-/* ---- errors ------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
-/* In a list of neighbours blocks have numbers of their own. */
+/* Name blocks by their own numbers, as a list of neighbours has them. */
 static int tell_listed(const search *s, int a, int b)
 {
     const int low = a < b ? a : b, high = a < b ? b : a;
@@ -144,9 +145,10 @@ static int tell(const search *s, int a, int b)
                      a < b ? a : b, a < b ? b : a);
 }
 
-/* ---- blocks to strips ---------------------------------------------------------- */
+/* ---- blocks to strips ---------------------------------------------------- */
 
-/* Dimensions of a nest and of the elements of a block, the smallest step first. */
+/* Dimensions of a nest plus that of a block's elements; the smallest step
+ * first. */
 enum { MOST_DIMS = ROTA_NEST_DEPTH + 1 };
 
 typedef struct grid {
@@ -162,7 +164,7 @@ static void add_dim(grid *g, size_t n, ptrdiff_t step)
 
     if (n <= 1)
         return;
-    if (step < 0) { /* the same bytes from the other end */
+    if (step < 0) { /* the same bytes, from the other end */
         g->at += (ptrdiff_t)(n - 1) * step;
         step = -step;
     }
@@ -172,7 +174,7 @@ static void add_dim(grid *g, size_t n, ptrdiff_t step)
     g->n++;
 }
 
-/* Rows that lie end to end, or overlap, are one. Returns whether some overlap. */
+/* Join rows that lie end to end, or overlap. Returns whether some overlap. */
 static bool join_rows(grid *g)
 {
     bool overlap = false;
@@ -188,8 +190,8 @@ static bool join_rows(grid *g)
     return overlap;
 }
 
-/* As few strips as there can be: equal steps are joined, and the dimension that
- * has most goes first. */
+/* Make strips as few as possible: join equal steps, and put the longest
+ * dimension first. */
 static void order(grid *g)
 {
     int most = 0, n = 0;
@@ -207,7 +209,7 @@ static void order(grid *g)
     g->dim[most] = first;
 }
 
-/* Strips of the first dimension, one for each place in the others. */
+/* Add strips of the first dimension, one for each position in the others. */
 static void add_strips(search *s, const grid *g, int d, ptrdiff_t at, int block)
 {
     if (d > 0) {
@@ -222,7 +224,7 @@ static void add_strips(search *s, const grid *g, int d, ptrdiff_t at, int block)
     s->part[s->n_parts++] = (part){{at, first.step, g->width, first.n}, block};
 }
 
-/* Returns whether some bytes are known to come twice. */
+/* Returns whether some bytes are known to occur twice. */
 static bool add_nest(search *s, const rota_nest *nest, ptrdiff_t at, size_t n,
                      ptrdiff_t extent, int block)
 {
@@ -253,7 +255,7 @@ static int add_block(search *s, const rota_side *side, int q, int block,
                                                         : MPI_SUCCESS;
 }
 
-/* Of each type, a block that has most elements. most: [n types] */
+/* For each type, find a block with the most elements. most: [n types] */
 static void find_largest(const rota_side *side, int most[])
 {
     for (size_t i = 0; i < side->types.n; i++)
@@ -265,7 +267,7 @@ static void find_largest(const rota_side *side, int most[])
     }
 }
 
-/* Where the data of one element lie. */
+/* The layout of one element. */
 static const rota_layout *layout_of(const rota_type *type)
 {
     static rota_nest byte = {.width = 1};
@@ -294,7 +296,7 @@ static int add_side(search *s, const rota_side *side, int first)
     return err;
 }
 
-/* ---- strips to rectangles ------------------------------------------------------ */
+/* ---- strips to rectangles ------------------------------------------------ */
 
 static void add_tile(search *s, size_t row, size_t n, size_t from, size_t to,
                      int block)
@@ -304,7 +306,7 @@ static void add_tile(search *s, size_t row, size_t n, size_t from, size_t to,
         s->tile[s->n_tiles++] = (tile){row, row + n, from, to, block};
 }
 
-/* One run of bytes: the end of a row, whole rows, the begin of one. */
+/* Add a run of bytes: the end of a row, whole rows, the beginning of a row. */
 static void add_run(search *s, ptrdiff_t at, size_t width, int block)
 {
     const size_t place = (size_t)(at - s->origin), pitch = (size_t)s->pitch;
@@ -356,7 +358,7 @@ static void add_tiles(search *s)
         add_strip(s, &s->part[i]);
 }
 
-/* ---- down the rows -------------------------------------------------------------- */
+/* ---- sweeping down the rows ---------------------------------------------- */
 
 static int compare_begins(const void *a, const void *b)
 {
@@ -387,8 +389,8 @@ static size_t find_column(const search *s, size_t column)
     return (size_t)(found - s->column);
 }
 
-/* Two binary indexed trees: what is added to a range of columns is found in the
- * sum of any other. */
+/* Two binary indexed trees: add to a range of columns, and sum any other
+ * range. */
 static void add_from(search *s, int which, size_t i, int64_t n)
 {
     for (size_t at = i + 1; at <= s->n_columns; at += at & -at) {
@@ -421,7 +423,7 @@ static bool has(const search *s, int which, size_t from, size_t to)
     return sum_before(s, which, to) > sum_before(s, which, from);
 }
 
-/* By what must not share bytes with it. */
+/* Is the tile taken by something that must not share bytes with it? */
 static bool is_taken(const search *s, const tile *t)
 {
     const size_t from = find_column(s, t->from), to = find_column(s, t->to);
@@ -431,7 +433,7 @@ static bool is_taken(const search *s, const tile *t)
            (!sent && has(s, 1, from, to));
 }
 
-/* The first tile that meets one before it, or NULL. */
+/* The first tile that meets an earlier one, or NULL. */
 static const tile *sweep(search *s)
 {
     size_t ended = 0;
@@ -472,7 +474,7 @@ static int prepare(search *s)
     return MPI_SUCCESS;
 }
 
-/* ---- all of it ------------------------------------------------------------------ */
+/* ---- all of it ----------------------------------------------------------- */
 
 static bool clashes(const search *s, const tile *a, const tile *b)
 {
@@ -505,7 +507,7 @@ static int compare_pieces(search *s, const rota_side *send,
     if (!s->unknown)
         add_tiles(s);
     if (s->unknown)
-        return MPI_SUCCESS; /* too many: rota.h says so */
+        return MPI_SUCCESS; /* too many to check, as rota.h says */
     ROTA_TRY(prepare(s));
     const tile *const clash = sweep(s);
     return clash ? name_clash(s, clash) : MPI_SUCCESS;
@@ -538,7 +540,7 @@ int rota_check_overlap(const rota_problem *problem, bool received)
     if (spans && received && !meet)
         meet = blocks_meet(recv, spans);
     free(spans);
-    /* Apart from each other, blocks may still overlap themselves. */
+    /* Blocks are apart from each other, but each may overlap itself. */
     s.alone = !meet && received && !rota_types_are_bytes(&recv->types);
     if (err == MPI_SUCCESS && (meet || s.alone))
         err = compare_pieces(&s, s.alone ? NULL : send, recv);

@@ -1,18 +1,19 @@
-/* pieces.c - where the bytes of a datatype lie, by the way it was made: rows of
- * equal width, equally far apart. The matrix that a column is in costs nothing.
+/* pieces.c - where the bytes of a datatype lie, found by how it was made: rows
+ * of equal width at equal distances. A column costs nothing for the matrix
+ * around it.
  */
 #include "plan/pieces.h"
 
 #include <stdlib.h>
 
-/* What is not taken apart here is packed once, up to this true extent. */
+/* A type that cannot be taken apart is packed once, up to this true extent. */
 enum { PROBE_LIMIT = 1 << 20 };
 
-/* ---- by packing --------------------------------------------------------------- */
+/* ---- by packing ---------------------------------------------------------- */
 
-/* For every byte of an element's data, in order, its place: found by packing an
- * element whose every byte holds a byte of its own place, as often as a place
- * has bytes. place: [size], from the true lower bound. */
+/* Find the place of every byte of an element's data, in packing order. An
+ * element whose every byte holds a byte of its own place is packed once for
+ * each byte of a place. place: [size], from the true lower bound. */
 static int find_places(MPI_Datatype type, size_t size, MPI_Comm comm,
                        MPI_Aint true_lb, size_t true_extent, size_t place[])
 {
@@ -37,7 +38,7 @@ static int find_places(MPI_Datatype type, size_t size, MPI_Comm comm,
     return err;
 }
 
-/* Bytes that lie end to end from place[0] on. */
+/* The number of bytes that lie end to end from place[0] on. */
 static size_t run_of(const size_t place[], size_t n)
 {
     size_t run = 1;
@@ -67,7 +68,7 @@ int rota_layout_probe(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
     return err;
 }
 
-/* ---- how a type was made ------------------------------------------------------ */
+/* ---- how a type was made ------------------------------------------------- */
 
 typedef struct contents {
     int combiner, n_ints, n_addresses, n_types;
@@ -101,7 +102,7 @@ static int read_contents(MPI_Datatype type, contents *c)
     c->addresses = malloc(((size_t)c->n_addresses + 1) * sizeof *c->addresses);
     c->types = malloc(((size_t)c->n_types + 1) * sizeof(MPI_Datatype));
     if (!c->ints || !c->addresses || !c->types) {
-        c->n_types = 0; /* none to be freed */
+        c->n_types = 0; /* so that none is freed */
         return rota_fail_mem("contents of a datatype");
     }
     return MPI_Type_get_contents(type, c->n_ints, c->n_addresses, c->n_types,
@@ -121,9 +122,9 @@ static void free_contents(contents *c)
     free(c->types);
 }
 
-/* ---- from one type to its pieces ---------------------------------------------- */
+/* ---- from one type to its pieces ----------------------------------------- */
 
-/* n elements of an inner type, end to end, at a place. */
+/* Add n elements of an inner type, end to end, at a place. */
 static int add_run(rota_layout *l, MPI_Datatype type, MPI_Comm comm, int n,
                    ptrdiff_t at)
 {
@@ -160,14 +161,15 @@ static int add_vector(rota_layout *l, const contents *c, MPI_Comm comm)
     const ptrdiff_t step =
         in_bytes ? (ptrdiff_t)c->addresses[0] : c->ints[2] * extent;
 #ifdef OPEN_MPI
-    /* Open MPI 4.1 packs vectors whose stride is -1 byte as if they were
+    /* Open MPI 4.1 packs vectors with a stride of -1 byte as if they were
      * contiguous. */
     l->unknown = l->unknown || step == -1;
 #endif
     return rota_layout_repeat(l, (size_t)c->ints[0], step);
 }
 
-/* Blocks of elements: lengths, or one for all, and places in extents or bytes. */
+/* Add blocks of elements: lengths, or one for all; places in extents or
+ * bytes. */
 static int add_indexed(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const int n = c->ints[0];
@@ -217,7 +219,90 @@ static int add_subarray(rota_layout *l, const contents *c, MPI_Comm comm)
     return err;
 }
 
-/* What a type is made of need not be committed. */
+/* So many of all, shift bytes further on. */
+static int add_part(rota_layout *l, const rota_layout *one, size_t n,
+                    ptrdiff_t step, size_t times, ptrdiff_t apart,
+                    ptrdiff_t shift)
+{
+    rota_layout part = {0};
+    int err = rota_layout_add(&part, one, 0);
+
+    if (err == MPI_SUCCESS)
+        err = rota_layout_repeat(&part, n, step);
+    if (err == MPI_SUCCESS)
+        err = rota_layout_repeat(&part, times, apart);
+    if (err == MPI_SUCCESS)
+        err = rota_layout_add(l, &part, shift);
+    rota_layout_free(&part);
+    return err;
+}
+
+/* A dimension of an array that processes have blocks of in turn. */
+typedef struct dealt {
+    int n, processes, block;
+    int mine; /* which of them has what is laid out */
+} dealt;
+
+/* Those of n times one, step bytes apart, that are dealt to one process. */
+static int deal(rota_layout *one, const dealt *d, ptrdiff_t step)
+{
+    const ptrdiff_t turn = (ptrdiff_t)d->processes * d->block;
+    const ptrdiff_t first = (ptrdiff_t)d->mine * d->block;
+    const ptrdiff_t whole =
+        d->n >= first + d->block ? (d->n - first - d->block) / turn + 1 : 0;
+    const ptrdiff_t at = first + whole * turn;
+    rota_layout all = {0};
+    int err = MPI_SUCCESS;
+
+    if (whole > 0)
+        err = add_part(&all, one, (size_t)d->block, step, (size_t)whole,
+                       turn * step, first * step);
+    if (err == MPI_SUCCESS && at < d->n)
+        err = add_part(&all, one, (size_t)(d->n - at), step, 1, 0, at * step);
+    rota_layout_free(one);
+    *one = all;
+    return err;
+}
+
+static dealt dealt_dim(int n, int how, int block, int processes, int mine)
+{
+    if (how == MPI_DISTRIBUTE_NONE)
+        block = n;
+    else if (block == MPI_DISTRIBUTE_DFLT_DARG)
+        block =
+            how == MPI_DISTRIBUTE_BLOCK ? (n + processes - 1) / processes : 1;
+    return (dealt){n, processes, block, mine};
+}
+
+/* Processes are numbered as in C in either order. */
+static int add_darray(rota_layout *l, const contents *c, MPI_Comm comm)
+{
+    const int n = c->ints[2];
+    const int *const sizes = c->ints + 3, *const how = sizes + n;
+    const int *const blocks = how + n, *const grid = blocks + n;
+    const bool rows = grid[n] == MPI_ORDER_C;
+    rota_layout inner = {0};
+    ptrdiff_t step;
+
+    ROTA_TRY(inner_extent(c, &step));
+    int err = rota_layout_find(c->types[0], comm, &inner);
+    for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
+        const int d = rows ? n - 1 - i : i;
+        int after = 1;
+        for (int k = d + 1; k < n; k++)
+            after *= grid[k];
+        const dealt dim = dealt_dim(sizes[d], how[d], blocks[d], grid[d],
+                                    c->ints[1] / after % grid[d]);
+        err = deal(&inner, &dim, step);
+        step *= sizes[d];
+    }
+    if (err == MPI_SUCCESS)
+        err = rota_layout_add(l, &inner, 0);
+    rota_layout_free(&inner);
+    return err;
+}
+
+/* The inner types of a type need not be committed. */
 static int pack_one(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
 {
     MPI_Datatype copy;
@@ -230,7 +315,7 @@ static int pack_one(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
     return err;
 }
 
-/* A type that is not taken apart. */
+/* Add a type that cannot be taken apart. */
 static int add_whole(MPI_Datatype type, int combiner, MPI_Comm comm,
                      rota_layout *l)
 {
@@ -266,6 +351,8 @@ static int take_apart(const contents *c, MPI_Datatype type, MPI_Comm comm,
         return add_struct(l, c, comm);
     case MPI_COMBINER_SUBARRAY:
         return add_subarray(l, c, comm);
+    case MPI_COMBINER_DARRAY:
+        return add_darray(l, c, comm);
     default:
         return add_whole(type, c->combiner, comm, l);
     }

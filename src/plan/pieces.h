@@ -4,12 +4,12 @@
 
 #include "base/layout.h"
 
-/* Of one element, into a layout that is empty. comm as for MPI_Pack. */
+/* Find the layout of one element; l is empty. comm: as for MPI_Pack. */
 int rota_layout_find(MPI_Datatype type, MPI_Comm comm, rota_layout *l);
 
-/* The same by packing an element, which is committed, whatever it is made of. It
- * costs memory for the element's true extent and for a number per byte of its
- * data, given back at the end. */
+/* The same by packing an element, however the type was made; it must be
+ * committed. Takes memory for the element's true extent and for a number per
+ * byte of its data, and frees it. */
 int rota_layout_probe(MPI_Datatype type, MPI_Comm comm, rota_layout *l);
 
 #endif /* ROTA_PIECES_H */

@@ -1,7 +1,7 @@
-/* plan.c - making and destroying plans.
+/* plan.c - makes and destroys plans.
  *
- * Every step that can fail on one rank alone is followed by an agreement
- * before anything waits for a peer.
+ * After every step that can fail on one rank alone, the ranks agree before
+ * anyone waits for a peer.
  */
 #include "plan/plan.h"
 #include "choose/decide.h"
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what must be the same on all ranks ----------------------------------- */
+/* ---- what must be the same on all ranks ---------------------------------- */
 
 static rota_alike find_alike(const rota_plan *p, const rota_hints *hints)
 {
@@ -52,8 +52,8 @@ static uint64_t add_up(const size_t bytes[], int n)
     return all;
 }
 
-/* Of one block, such that the sum of many tells them all. For one pair of ranks
- * no two sizes have the same. */
+/* A digest of a block, so that a sum of many tells them all apart. Two sizes of
+ * one pair of ranks never have the same. */
 static uint64_t digest(int src, int dst, size_t bytes)
 {
     const uint64_t pair = (uint64_t)src << 32 | (uint32_t)dst;
@@ -61,8 +61,8 @@ static uint64_t digest(int src, int dst, size_t bytes)
     return rota_scramble(rota_scramble(pair) ^ bytes);
 }
 
-/* Over all ranks this sums up to 0 if both ends of all blocks have the same
- * sizes, and otherwise to anything. */
+/* The sum over all ranks is 0 if both ends of all blocks have the same sizes;
+ * otherwise it is anything. */
 static uint64_t find_unmatched(const rota_problem *problem)
 {
     const size_t *const sent = rota_problem_sent(problem);
@@ -74,7 +74,7 @@ static uint64_t find_unmatched(const rota_problem *problem)
     return sum;
 }
 
-/* The sizes of this rank's blocks, for the vote. */
+/* Add the sizes of this rank's blocks to the vote. */
 static void measure_blocks(const rota_plan *p, rota_vote *vote)
 {
     const rota_problem *const problem = &p->problem;
@@ -99,7 +99,8 @@ static void measure_blocks(const rota_plan *p, rota_vote *vote)
         vote->unmatched = find_unmatched(problem);
 }
 
-/* What all ranks find at once: blocks that differ where they must not. */
+/* Refuse blocks of different sizes where the algorithm needs one size; all
+ * ranks find the same. */
 static int check_uniform(const rota_plan *p, const rota_hints *hints,
                          const rota_vote *vote)
 {
@@ -113,7 +114,7 @@ static int check_uniform(const rota_plan *p, const rota_hints *hints,
                      (unsigned long long)vote->largest);
 }
 
-/* Bytes of a block that is expected where nothing is known of it. */
+/* The expected bytes of a block if nothing is known of it. */
 enum { USUAL_BLOCK = 1024 };
 
 static void take_stats(rota_plan *p, const rota_vote *vote)
@@ -143,9 +144,9 @@ static void take_stats(rota_plan *p, const rota_vote *vote)
     stats->density = 1;
 }
 
-/* Agree that all ranks have got this far with the same plan, on its id, on
- * what is free in the pool of native communicators, on what is to be moved, and
- * where that may go. */
+/* Agree that all ranks have got this far with the same plan; on its id; on a
+ * free native communicator; on how much is to be moved, and in which ways it
+ * may. */
 static int agree_on_plan(rota_plan *p, const rota_hints *hints, int status,
                          rota_vote *vote)
 {
@@ -210,7 +211,7 @@ static int choose(rota_plan *p, const rota_hints *hints, bool native_free)
     return rota_decide(&wanted, &c->learnt, &ranks, &trials, &p->decision);
 }
 
-/* Could what goes from node to node be put together? */
+/* Might an algorithm combine the blocks between two nodes? */
 static bool may_follow_nodes(const rota_plan *p, const rota_hints *hints)
 {
     const rota_topo *const t = p->topo;
@@ -221,8 +222,8 @@ static bool may_follow_nodes(const rota_plan *p, const rota_hints *hints)
                        : t->n_nodes > 1 && t->n_nodes < t->P;
 }
 
-/* Agree, find where the node's memory is, and choose. Collective; every failure
- * is agreed on. */
+/* Agree, map the node's memory, and choose. Collective; the ranks agree on
+ * every failure. */
 static int decide(rota_plan *p, const rota_hints *hints, int status,
                   int *free_native)
 {
@@ -257,8 +258,9 @@ static int take_native(rota_plan *p, int free_native)
     return MPI_SUCCESS;
 }
 
-/* Take what was agreed on; plans that were made to be measured have had it
- * meanwhile. Collective for a native phase; may fail on one rank alone. */
+/* Take the native communicator that was agreed on, last, since plans made to be
+ * measured have used it meanwhile. Collective for a native phase; may fail on
+ * one rank alone. */
 static int take_agreed(rota_plan *p, int free_native)
 {
     ROTA_TRY(take_native(p, free_native));
@@ -267,11 +269,11 @@ static int take_agreed(rota_plan *p, int free_native)
     return MPI_SUCCESS;
 }
 
-/* ---- learning and checking sizes ------------------------------------------- */
+/* ---- learning and checking sizes ----------------------------------------- */
 
-/* For finding counts that differ, in plans whose own schedule carries no sizes:
- * few phases of few messages. Eight messages at once cost little more than
- * one. */
+/* The radix of the run that finds differing counts, for plans whose schedule
+ * carries no sizes: few phases of few messages. Eight messages at once cost
+ * little more than one. */
 enum { CHECK_RADIX = 8 };
 
 static int compare_counts(const rota_plan *p, const size_t cell[])
@@ -300,8 +302,8 @@ int rota_check_own(const rota_plan *p)
     return MPI_SUCCESS;
 }
 
-/* Run s on send_bytes. Collective: a rank that cannot take part must not leave the
- * others waiting, so all agree before they begin. */
+/* Run s on send_bytes. Collective: a rank that cannot take part must not leave
+ * the others waiting, so all agree first. */
 static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
                      const size_t send_bytes[], rota_sizes *z)
 {
@@ -318,7 +320,7 @@ static int run_sizes(const rota_plan *p, const rota_sched *s, int status,
     return status;
 }
 
-/* Collective; every failure is agreed on. */
+/* Collective; the ranks agree on every failure. */
 static int learn_from(rota_plan *p, const rota_sched *s, int status)
 {
     rota_sizes z;
@@ -342,10 +344,10 @@ static bool learns_by_itself(const rota_plan *p)
            p->choice.metadata == ROTA_META_ONCE;
 }
 
-/* Sizes of blocks in transit, and whose counts differ if any do: from one run of
- * the plan's own schedule on sizes or, if that needs none or carries them
- * itself, of another one that takes few messages. Collective; every failure is
- * agreed on. */
+/* Learn the sizes of blocks in transit, and find counts that differ, if any, by
+ * one run on sizes: of the plan's schedule or, if that needs none or carries
+ * them, of another with few messages. Collective; the ranks agree on every
+ * failure. */
 static int learn_sizes(rota_plan *p, int status)
 {
     const rota_params params = {.radix = CHECK_RADIX};
@@ -361,8 +363,8 @@ static int learn_sizes(rota_plan *p, int status)
     return err;
 }
 
-/* Where counts vary but are known: which blocks of messages that tell sizes need
- * none. Collective; every failure is agreed on. */
+/* Where counts vary but are known: find the blocks in messages with sizes that
+ * need none. Collective; the ranks agree on every failure. */
 static int learn_landing(rota_plan *p, int status)
 {
     const int P = p->comm->P;
@@ -382,7 +384,7 @@ static int learn_landing(rota_plan *p, int status)
     return rota_agree(p->comm, status, NULL);
 }
 
-/* ---- binding ---------------------------------------------------------------- */
+/* ---- binding ------------------------------------------------------------- */
 
 static int allocate(char **memory, size_t bytes, const char *what)
 {
@@ -390,8 +392,8 @@ static int allocate(char **memory, size_t bytes, const char *what)
     return *memory || !bytes ? MPI_SUCCESS : rota_fail_mem(what);
 }
 
-/* In place, what is sent is first moved out of the way, but for the rank's own
- * block, which only MPI's own all-to-all wants to see. */
+/* In place, send blocks are moved out of the way first, except the rank's own,
+ * which only MPI's own all-to-all needs. */
 static int make_stage(rota_plan *p)
 {
     size_t at = 0;
@@ -406,7 +408,7 @@ static int make_stage(rota_plan *p)
     return allocate(&p->stage, at, "staging what is sent in place");
 }
 
-/* The part of a plan that comes from the arguments of one rank. */
+/* Set what depends on the arguments of this rank. */
 static int set_sides(rota_plan *p)
 {
     const size_t S = (size_t)p->sched.n_send, R = (size_t)p->sched.n_recv;
@@ -421,13 +423,12 @@ static int set_sides(rota_plan *p)
     return rota_check_own(p);
 }
 
-/* Messages no shorter than this are copied from the sender's arena, where
- * nothing else is asked for or was measured here (rota-tune). Where the sender
- * has written them anew, that takes as long as the way through an entry from the
- * usual size to 4 KiB, and less above; where it has not, it is 1.3 to 1.7 times
- * as fast. It takes one synchronisation more, which is a switch of processes
- * where ranks share cores: there it pays from 8 to 16 KiB on
- * (docs/measurements.md). */
+/* Messages from this length on are copied from the sender's arena, unless a
+ * hint or a measurement (rota-tune) says otherwise. If the sender has just
+ * written them, that takes as long as the way through an entry from the first
+ * value to 4 KiB, and less above; if not, it is 1.3 to 1.7 times as fast. It
+ * takes one synchronisation more, which is a process switch where ranks share
+ * cores: there it pays from 8 to 16 KiB on (docs/measurements.md). */
 enum { USUAL_ARENA_FROM = 1536, CROWDED_ARENA_FROM = 8192 };
 
 static size_t find_arena_threshold(const rota_plan *p)
@@ -442,7 +443,7 @@ static size_t find_arena_threshold(const rota_plan *p)
     return c->crowded ? CROWDED_ARENA_FROM : USUAL_ARENA_FROM;
 }
 
-/* Do ranks find out together who sends to whom? */
+/* Do the ranks find out together who sends to whom? */
 static bool by_consensus(const rota_plan *p)
 {
     return p->kind >= ROTA_EXCHANGE &&
@@ -480,7 +481,7 @@ static void set_exec(rota_plan *p)
     x->bytes = p->bytes;
     x->offset = p->offset;
     x->by_datatype = p->choice.params.by_datatype;
-    x->metadata = /* a sparse exchange has no messages to be bound */
+    x->metadata = /* a sparse exchange binds no messages */
         p->kind == ROTA_SPARSE ? ROTA_META_ONCE : p->choice.metadata;
     x->fixed = p->kind == ROTA_FIXED && x->metadata == ROTA_META_ONCE;
     x->max_block = p->max_block;
@@ -497,9 +498,9 @@ static void set_exec(rota_plan *p)
     x->own_types = p->problem.own_types;
 }
 
-/* What keeps shared memory from carrying messages, on any rank. Where there is to
- * be progress outside Rota's calls, it is also what keeps the progress thread from
- * moving them: MPI does so then, in its calls. */
+/* What keeps shared memory from carrying messages, on any rank. If plans are to
+ * progress outside Rota's calls, also what keeps the progress thread from it:
+ * then MPI carries them, and progresses in its calls. */
 typedef enum obstacle {
     NO_OBSTACLE,
     NO_ROOM,
@@ -551,7 +552,8 @@ const char *rota_plan_needs_calls(const rota_plan *p)
                : NULL;
 }
 
-/* Does anything that all ranks know leave messages within the node to MPI? */
+/* Why MPI carries messages within the node, as far as all ranks know it; NULL:
+ * it need not. */
 static const char *why_by_mpi(const rota_plan *p)
 {
     if (p->choice.intranode == ROTA_INTRANODE_P2P)
@@ -565,8 +567,8 @@ static const char *why_by_mpi(const rota_plan *p)
 
 static int make_scratch(rota_plan *p);
 
-/* May messages be handed over, and by this rank's scratch? No device reads or
- * writes the blocks of others. */
+/* Decide whether messages may be handed over, and lend scratch for it. Not with
+ * devices, which cannot access the blocks of other ranks. */
 static int lend_scratch(rota_plan *p)
 {
     rota_exec *const x = &p->exec;
@@ -578,7 +580,7 @@ static int lend_scratch(rota_plan *p)
     return make_scratch(p);
 }
 
-/* What is between ranks of the node, in shared memory. */
+/* Reserve what ranks of the node share for this plan. */
 static int reserve_node(rota_plan *p, const rota_reach *reach, bool *refused)
 {
     rota_sparse_free_deferred();
@@ -592,8 +594,8 @@ static bool attach_node(rota_plan *p)
                            : rota_lines_attach(&p->exec);
 }
 
-/* Let shared memory carry what goes from rank to rank within the node, if nothing
- * is in the way on any rank. Collective; every failure is agreed on. */
+/* Let shared memory carry messages within the node, unless something on any
+ * rank prevents it. Collective; the ranks agree on every failure. */
 static int use_node(rota_plan *p, int status)
 {
     rota_exec *const x = &p->exec;
@@ -605,7 +607,8 @@ static int use_node(rota_plan *p, int status)
         status = lend_scratch(p);
     if (status == MPI_SUCCESS)
         status = reserve_node(p, &reach, &refused);
-    /* Elsewhere MPI takes what this rank receives. */
+    /* Otherwise a refusal only means that MPI carries what this rank
+     * receives. */
     vote.largest =
         refused && (x->handover || x->sparse) ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, status, &vote));
@@ -614,8 +617,8 @@ static int use_node(rota_plan *p, int status)
     x->by_thread = p->progress == ROTA_PROGRESS_THREAD && !p->node_why &&
                    !p->choice.algo->native &&
                    !(x->counts_unknown && rota_sched_is_sparse(x->s));
-    /* Before the last agreement: behind it a rank may already have run and
-     * freed the plan, and its communicator with the endpoints. */
+    /* Attach before the last agreement: after it, another rank may already have
+     * run and freed the plan, and the communicator with its endpoints. */
     if (p->node_why) {
         rota_transport_lines.release(x);
         return MPI_SUCCESS;
@@ -625,7 +628,7 @@ static int use_node(rota_plan *p, int status)
     return MPI_SUCCESS;
 }
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
                            rota_kind kind)
@@ -656,7 +659,7 @@ static int pretend(rota_plan *p, int node_size)
     return MPI_SUCCESS;
 }
 
-/* Build; allocate what has an entry for every block. */
+/* Build the schedule, and allocate arrays with an entry per block. */
 static int build(rota_plan *p)
 {
     if (p->kind == ROTA_SPARSE)
@@ -673,7 +676,7 @@ static int build(rota_plan *p)
                                  : rota_fail_mem("sizes and places of blocks");
 }
 
-/* What is needed of them once something was chosen. */
+/* Keep the hints that matter after the choice. */
 static void keep_hints(rota_plan *p, const rota_hints *hints)
 {
     p->checked = hints->check;
@@ -697,7 +700,7 @@ static int build_fixed(rota_plan *p)
     return set_sides(p);
 }
 
-/* Cleared, since padding travels. */
+/* Cleared, because padding travels. */
 static int make_scratch(rota_plan *p)
 {
     ROTA_TRY(rota_sched_place(&p->sched, p->choice.params.by_datatype, p->bytes,
@@ -735,7 +738,7 @@ static void fold(rota_plan *p)
 }
 
 /* Fold the schedule and bind it to memory, the node's and this rank's.
- * Collective; every failure is agreed on. */
+ * Collective; the ranks agree on every failure. */
 static int bind(rota_plan *p, int status)
 {
     if (status == MPI_SUCCESS)
@@ -753,7 +756,7 @@ static int bind(rota_plan *p, int status)
     if (p->exec.handover && p->node_why && p->comm->P > 1)
         ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
     if (by_consensus(p) && status == MPI_SUCCESS && p->node_why)
-        status = rota_sparse_group(p); /* each rank by itself */
+        status = rota_sparse_group(p); /* every rank by itself */
     if (p->progress == ROTA_PROGRESS_THREAD && rota_lock_is_multiple())
         p->exec.by_thread = !p->device && rota_comm_hold_thread(p->comm);
     if (status == MPI_SUCCESS && !p->apart)
@@ -764,7 +767,7 @@ static int bind(rota_plan *p, int status)
     return MPI_SUCCESS;
 }
 
-/* Hand the plan over if all ranks have succeeded, else destroy it. */
+/* Hand over the plan if all ranks have succeeded; otherwise destroy it. */
 static int conclude(rota_plan *p, int status, rota_plan **plan)
 {
     if (status == MPI_SUCCESS)
@@ -774,8 +777,8 @@ static int conclude(rota_plan *p, int status, rota_plan **plan)
     return status;
 }
 
-/* Agree, choose, learn what each end needs to know. Collective; every failure is
- * agreed on. */
+/* Agree, choose, and learn what each end needs to know. Collective; the ranks
+ * agree on every failure. */
 static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
 {
     int free_native;
@@ -808,8 +811,8 @@ int rota_plan_make_fixed(rota_comm *c, const rota_neighbors *neighbors,
     return rota_plan_make_fixed(c, neighbors, args, hints, before, plan);
 }
 
-/* An exchange puts blocks end to end by itself: elements must not reach beyond
- * their extent. */
+/* An exchange puts blocks end to end, so elements must not reach beyond their
+ * extent. */
 static int check_extent(MPI_Datatype type)
 {
     MPI_Aint lb, extent, true_lb, true_extent;
@@ -842,7 +845,7 @@ static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
         status = build(p);
-    /* Labels name pairs of ranks, and neighbours may have several edges. */
+    /* Labels name pairs of ranks, but neighbours may have several edges. */
     if (p->kind == ROTA_VARYING && p->choice.metadata != ROTA_META_ONCE &&
         !p->sched.neighbors)
         ROTA_TRY(learn_landing(p, status));
@@ -875,8 +878,8 @@ void rota_plan_destroy(rota_plan *plan)
 {
     if (!plan)
         return;
-    /* MPI may still write to what messages of a run that failed are bound to,
-     * and may still match its tag: all of that is left as it is. */
+    /* After a failed run, MPI may still write to memory of its messages and
+     * match its tag: leave both as they are. */
     if (plan->exec.status.broken)
         return;
     rota_trace_unbind(&plan->exec);

@@ -35,10 +35,10 @@ _Static_assert(sizeof(entry) == 16, "an entry has no padding");
 struct rota_record {
     int P;
     uint32_t plan;
-    size_t *last; /* [P] of the last start, if any */
-    size_t *now;  /* [P] of one that is told block by block, behind last */
+    size_t *last; /* [P] bytes of the last start */
+    size_t *now;  /* [P] bytes of a start told block by block, behind last */
     bool any;
-    uint64_t again; /* starts like it that are not yet written */
+    uint64_t again; /* equal starts that are not written yet */
     rota_record *next, *prev;
 };
 
@@ -46,7 +46,7 @@ struct rota_record {
 typedef struct members {
     uint64_t hash;
     uint64_t plans;
-    rota_record *calls; /* that went to MPI */
+    rota_record *calls; /* the calls that went to MPI */
     UT_hash_handle hh;
 } members;
 
@@ -55,7 +55,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static struct {
     int fd;      /* -1: nothing is recorded */
-    size_t room; /* entries that the file may still have */
+    size_t room; /* entries that the file may still get */
     uint64_t lost;
     uint32_t plans;
     size_t n;
@@ -64,7 +64,7 @@ static struct {
     rota_record *live;
 } out = {.fd = -1};
 
-/* ---- the file ---------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------ */
 
 static void give_up(const char *what)
 {
@@ -101,7 +101,7 @@ static void put(uint32_t a, uint32_t b, uint64_t c)
         out.waiting[out.n++] = (entry){a, b, c};
 }
 
-/* Room for n entries; the last one tells of what was lost. */
+/* Make room for n entries; the last one tells how many starts were lost. */
 static bool reserve(size_t n)
 {
     if (out.fd < 0 || out.lost > 0 || n > out.room)
@@ -133,7 +133,7 @@ static void at_end(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Bytes of this process's file. */
+/* Most bytes of this process's file. */
 static size_t limit(int P)
 {
     const size_t all = (size_t)1 << 30, least = 1 << 16, most = 1 << 26;
@@ -165,9 +165,9 @@ static void open_file(void)
     atexit(at_end);
 }
 
-/* ---- plans ------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
-/* Of the ranks in MPI_COMM_WORLD, in order. */
+/* Hash the ranks in MPI_COMM_WORLD, in order. */
 static int hash_members(MPI_Comm comm, int P, uint64_t *hash)
 {
     MPI_Group world, group;
@@ -269,9 +269,9 @@ void rota_record_close(rota_record *r)
     free(r);
 }
 
-/* ---- starts ------------------------------------------------------------------ */
+/* ---- starts -------------------------------------------------------------- */
 
-/* The end of the ranks from q on that get as much as q. */
+/* The end of the series of ranks, from q on, that get as much as q. */
 static int end_of_run(const size_t bytes[], int P, int q)
 {
     int end = q + 1;
@@ -300,7 +300,7 @@ static void write_start(rota_record *r)
     }
 }
 
-/* Blocks that are left out, as they are too large, have no bytes. */
+/* Keep a start. Blocks too large to be recorded count as empty. */
 static bool keep(rota_record *r, const size_t bytes[])
 {
     bool same = r->any;
@@ -320,7 +320,8 @@ void rota_record_start(rota_record *r, const size_t bytes[])
         r->again++;
         return;
     }
-    /* Whose counts these were is overwritten: nothing of it is needed. */
+    /* keep has overwritten the last start's counts; put_again does not need
+     * them. */
     pthread_mutex_lock(&lock);
     put_again(r);
     write_start(r);

@@ -11,7 +11,7 @@ struct rota_sparse_lists {
     /* Of the last start; rooms in bytes. */
     char *sides; /* offsets, then bytes, then ranks in order */
     size_t sides_room;
-    char *packed; /* elements of a type */
+    char *packed; /* packed elements of a type */
     size_t packed_room;
 
     /* Of the last end. */
@@ -21,9 +21,9 @@ struct rota_sparse_lists {
     size_t out_room;
 };
 
-/* ---- groups --------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------- */
 
-/* A rank by the node that it has and that the algorithm sees. */
+/* A rank, its real node, and the node that the algorithm sees. */
 typedef struct spot {
     int seen, real, rank;
 } spot;
@@ -44,7 +44,8 @@ static bool is_one_group(const spot *a, const spot *b)
     return a->seen == b->seen && a->real == b->real;
 }
 
-/* Leaders in order of their groups; mine: this rank's among them. */
+/* List the leaders in the order of their groups; mine: this rank's among
+ * them. */
 static int find_leaders(const rota_plan *p, spot *at, int *leader, int *mine,
                         int *size)
 {
@@ -67,7 +68,8 @@ static int find_leaders(const rota_plan *p, spot *at, int *leader, int *mine,
     return n;
 }
 
-/* Whom a leader tells and hears from in a barrier by dissemination. */
+/* The leaders that a leader tells, and hears from, in a dissemination
+ * barrier. */
 static int find_partners(rota_groups *g, const int leader[], int mine)
 {
     for (int d = 1; d < g->n; d *= 2)
@@ -84,7 +86,7 @@ static int find_partners(rota_groups *g, const int leader[], int mine)
     return MPI_SUCCESS;
 }
 
-/* Each rank by itself. */
+/* Make each rank a group by itself. */
 static int make_singles(const rota_plan *p, rota_groups *g)
 {
     *g = (rota_groups){.n = p->comm->P, .size = 1, .leader = p->comm->me};
@@ -153,7 +155,7 @@ void rota_sparse_forget(rota_plan *p)
     p->sparse = NULL;
 }
 
-/* ---- starting ------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -162,7 +164,8 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every destination is a rank, and none comes twice. rank: room for n. */
+/* Check that every destination is a rank and none occurs twice. rank: room for
+ * n. */
 static int check_dests(const rota_plan *p, int n, const int dests[], int rank[])
 {
     bool ascending = true;
@@ -185,7 +188,7 @@ static int check_dests(const rota_plan *p, int n, const int dests[], int rank[])
     return MPI_SUCCESS;
 }
 
-/* One buffer has room for the blocks of elements that are not plain bytes. */
+/* Pack blocks of elements that are not plain bytes; they share one buffer. */
 static int pack(rota_plan *p, int n, rota_sparse_block block[])
 {
     struct rota_sparse_lists *const l = p->sparse;
@@ -237,7 +240,7 @@ static int fill_blocks(rota_plan *p, const rota_sparse_args *args,
     size_t *const bytes = (size_t *)(void *)(offset + n);
     ROTA_TRY(check_dests(p, args->n, args->dests, (int *)(bytes + n)));
     ROTA_TRY(rota_side_fill(&side, bytes, offset));
-    for (size_t i = 0; i < n; i++) /* what MPI takes as const is not written */
+    for (size_t i = 0; i < n; i++) /* MPI's const: it is not written */
         block[i] = (rota_sparse_block){
             .rank = args->dests[i],
             .bytes = bytes[i],
@@ -275,7 +278,7 @@ int rota_sparse_start(rota_plan *p, const rota_sparse_args *args)
     return rota_exec_start(&p->exec);
 }
 
-/* ---- collecting ------------------------------------------------------------------ */
+/* ---- collecting ---------------------------------------------------------- */
 
 static int no_int(void)
 {
@@ -283,7 +286,8 @@ static int no_int(void)
                                     "int; call rota_exchange_wait_sparse_c");
 }
 
-/* Sources, counts and displacements in elements; total receives their sum. */
+/* Fill in sources, and counts and displacements in elements; *total: their
+ * sum. */
 static int tell_sources(rota_plan *p, const rota_sparse_block found[], size_t n,
                         rota_sparse_result *r, size_t *total)
 {

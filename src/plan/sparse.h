@@ -1,11 +1,11 @@
-/* sparse.h - plans of sparse exchanges: whom a rank sends to is said at each
- * start, and who has sent to it at each end. */
+/* sparse.h - plans of sparse exchanges: each start says to whom a rank sends,
+ * each end who has sent to it. */
 #ifndef ROTA_PLAN_SPARSE_H
 #define ROTA_PLAN_SPARSE_H
 
 #include "plan/plan.h"
 
-/* What a start is given. */
+/* What a start gets. */
 typedef struct rota_sparse_args {
     const void *sendbuf;
     int n;
@@ -13,8 +13,8 @@ typedef struct rota_sparse_args {
     rota_vector counts, displs; /* [n] */
 } rota_sparse_args;
 
-/* What a wait gives, as int or, if large, as MPI_Count and MPI_Aint. The arrays
- * are the plan's. */
+/* What a wait returns, as int or, if large, as MPI_Count and MPI_Aint. The
+ * arrays belong to the plan. */
 typedef struct rota_sparse_result {
     bool large;
     void *buffer;
@@ -24,17 +24,17 @@ typedef struct rota_sparse_result {
     const void *displs; /* [n] */
 } rota_sparse_result;
 
-/* Write the schedule, a step without messages, and let ranks take part each for
- * itself. Local. */
+/* Write the schedule, a step without messages, and make each rank a group.
+ * Local. */
 int rota_sparse_build(rota_plan *p);
 
-/* Let ranks that share memory form groups; p->exec is set. Local. */
+/* Form groups of ranks that share memory; p->exec is set. Local. */
 int rota_sparse_group(rota_plan *p);
 
 int rota_sparse_start(rota_plan *p, const rota_sparse_args *args);
 
 /* The run is complete: collect its blocks by rank. Fails if the buffer is too
- * small or a count does not fit; then it can be called again. */
+ * small or a count does not fit, and may then be called again. */
 int rota_sparse_collect(rota_plan *p, rota_sparse_result *result);
 
 void rota_sparse_forget(rota_plan *p);

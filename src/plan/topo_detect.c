@@ -1,9 +1,10 @@
 /* topo_detect.c - nodes from MPI, cores and NUMA domains from hwloc.
  *
  * hwloc is asked once, when the first communicator is set up: a rank is bound
- * as the thread that does so is bound then. Where it is made to describe
- * another machine (HWLOC_SYNTHETIC, HWLOC_XMLFILE) bindings mean nothing there,
- * and ranks are spread over its domains by their position in the node.
+ * as the thread that does so is bound at that time. If hwloc is told to
+ * describe another machine (HWLOC_SYNTHETIC, HWLOC_XMLFILE), bindings mean
+ * nothing there, and ranks are spread over its domains by their position in the
+ * node.
  */
 #include "plan/topo_detect.h"
 #include "base/err.h"
@@ -16,16 +17,16 @@ enum { UNBOUND = -1 };
 
 /* What hwloc tells this process. */
 static struct machine {
-    int cores; /* INT_MAX where it cannot tell */
+    int cores; /* INT_MAX: unknown */
     int n_domains;
-    int domain;                /* that this thread is bound to, or UNBOUND */
+    int domain;                /* to which this thread is bound, or UNBOUND */
     bool elsewhere;            /* it describes another machine */
     hwloc_topology_t topology; /* if there are several domains and this */
     hwloc_const_nodeset_t nodeset; /* thread is bound to one; else NULL */
 } machine = {.cores = INT_MAX, .n_domains = 1, .domain = UNBOUND};
 
-/* Memories that the same cores are near to are one domain, and memory that no
- * core is near to is none. */
+/* Memories close to the same cores are one domain; memory close to no core is
+ * none. */
 static bool begins_domain(hwloc_obj_t numa)
 {
     hwloc_obj_t before = numa->prev_cousin;
@@ -35,7 +36,7 @@ static bool begins_domain(hwloc_obj_t numa)
     return !before && !hwloc_bitmap_iszero(numa->cpuset);
 }
 
-/* Count the domains; one that has all of bound is this rank's. */
+/* Count the domains; the one that has all of bound is this rank's. */
 static void look_at_domains(hwloc_topology_t topology,
                             hwloc_const_cpuset_t bound)
 {
@@ -75,8 +76,8 @@ static void look_at(hwloc_topology_t topology)
     hwloc_bitmap_free(bound);
 }
 
-/* Only what is looked at, and without a visit of this thread to each processor:
- * where another rank is busy on it, each takes a turn of the scheduler's. */
+/* Load only what is needed, and do not move this thread to each processor:
+ * where another rank is busy, each move takes a turn of the scheduler's. */
 static void ask_for_little(hwloc_topology_t topology)
 {
     hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
@@ -125,8 +126,8 @@ bool rota_topo_is_elsewhere(void)
     return this_machine()->elsewhere;
 }
 
-/* What the system cannot do it need not: pages then come from where the thread
- * runs that asks for them. */
+/* If the system cannot do this, pages come from where the thread runs that
+ * first touches them. */
 void rota_topo_bind_memory(void *memory, size_t bytes)
 {
     const struct machine *const m = this_machine();
@@ -155,7 +156,7 @@ static int gather_lowest(MPI_Comm comm, int me, int lowest[])
 int rota_topo_detect(MPI_Comm comm, int me, int n_domains, bool spread,
                      rota_topo *topo)
 {
-    int *const lowest = topo->ranks; /* until the ranks are sorted */
+    int *const lowest = topo->ranks; /* free until the ranks are sorted */
 
     ROTA_TRY(gather_lowest(comm, me, lowest));
     rota_topo_arrange(topo, lowest);

@@ -8,17 +8,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of this process's node; it is another machine than this where hwloc is told
- * so. */
+/* Cores of this process's node, or of another machine that hwloc is told to
+ * describe. */
 int rota_topo_cores(void);
 int rota_topo_domains(void);
 bool rota_topo_is_elsewhere(void);
-/* Fill what rota_topo_alloc gave. n_domains: the most of any node; spread: over
- * them, whatever ranks are bound to. Collective, and both the same on all
- * ranks; each call of MPI's here costs much where ranks share cores. */
+/* Fill in what rota_topo_alloc has allocated. n_domains: the most of any node;
+ * spread: spread ranks over them, whatever they are bound to. Both are the same
+ * on all ranks. Collective; each MPI call here is expensive where ranks share
+ * cores. */
 int rota_topo_detect(MPI_Comm comm, int me, int n_domains, bool spread,
                      rota_topo *topo);
-/* Have its pages, from now on, in the domain that this rank is bound to. */
+/* From now on, place its pages in the domain that this rank is bound to. */
 void rota_topo_bind_memory(void *memory, size_t bytes);
 
 #endif /* ROTA_TOPO_DETECT_H */

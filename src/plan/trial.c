@@ -8,12 +8,12 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Where counts vary a rank sends no more bytes than that. */
+/* If counts vary, a rank sends at most this many bytes. */
 #define MOST_DRAWN 67108864.0
 
-/* ---- what is moved ----------------------------------------------------------- */
+/* ---- what is moved ------------------------------------------------------- */
 
-/* Where counts vary: from nothing to the bound, and the same on both ends. */
+/* A size for counts that vary: from 0 to the bound, the same at both ends. */
 static size_t drawn(const rota_plan *p, int src, int dst)
 {
     const double degree = p->stats.degree;
@@ -25,7 +25,7 @@ static size_t drawn(const rota_plan *p, int src, int dst)
     return (size_t)(most * (double)random / 4294967296.0);
 }
 
-/* n blocks from the first on; returns their bytes. */
+/* Lay out n blocks from the first on, end to end; returns their bytes. */
 static size_t put_end_to_end(rota_trial *t, int first, int n)
 {
     MPI_Aint end = 0;
@@ -58,8 +58,8 @@ static void set_counts(const rota_plan *p, rota_trial *t)
     t->received = put_end_to_end(t, t->n_send, t->n_recv);
 }
 
-/* Memory of the kind that the caller's buffers are of. What is sent and what is
- * received lie apart, as MPI wants them: some take equal addresses for in place. */
+/* Allocate memory of the kind of the caller's buffers. What is sent and what is
+ * received lie apart, since some MPIs take equal addresses for in place. */
 static int begin(void *arg)
 {
     rota_trial *const t = arg;
@@ -106,14 +106,14 @@ static void end(void *arg)
         broken = broken || (t->plan[i] && t->plan[i]->exec.status.broken);
         rota_plan_destroy(t->plan[i]);
     }
-    /* What MPI may still write to stays. */
+    /* Memory that MPI may still write to is not freed. */
     if (!broken && !rota_arena_free(t->memory))
         free(t->memory);
     free(t->count);
     free(t->displ);
 }
 
-/* ---- plans ------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 static int make(void *arg, int i, const rota_hints *wish)
 {

@@ -1,4 +1,4 @@
-/* types.c - datatypes: checked, and recognised where they are plain bytes. */
+/* types.c - checks datatypes, and recognises those that are plain bytes. */
 #include "plan/types.h"
 #include "base/err.h"
 #include "device/device.h"
@@ -8,16 +8,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* uthash would end the program where it cannot allocate. */
+/* Otherwise uthash would end the program if memory runs out. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* Elements up to this many bytes are looked at; no contiguous type of this
- * size is worth the time. */
+/* Elements up to this many bytes are probed; a larger type is hardly
+ * contiguous. */
 enum { PROBE_LIMIT = 1 << 20 };
 
-/* MPI has no query for whether a type is committed, but refuses to pack with
- * one that is not. */
+/* Is the type committed? MPI has no query for it, but refuses to pack with one
+ * that is not. */
 static bool usable(MPI_Datatype type, MPI_Comm comm)
 {
     char nothing[1] = {0};
@@ -28,8 +28,8 @@ static bool usable(MPI_Datatype type, MPI_Comm comm)
                MPI_SUCCESS;
 }
 
-/* Packing an element of size bytes must give its bytes in their order: tried
- * with the three bytes of every byte's index. */
+/* Does packing an element of size bytes give its bytes in order? Tried with the
+ * three bytes of every byte's index. */
 static int probe_order(MPI_Datatype type, size_t size, MPI_Aint true_lb,
                        MPI_Comm comm, bool *in_order)
 {
@@ -55,8 +55,8 @@ static int probe_order(MPI_Datatype type, size_t size, MPI_Aint true_lb,
 static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
                               bool *plain);
 
-/* Is an element nothing but its bytes in their order, as far as its making
- * tells? known is cleared where that would take a closer look. */
+/* Is an element just its bytes in order, judging by how the type was made?
+ * Clears *known if that takes a closer look. */
 static int made_plain(MPI_Datatype type, bool *plain, bool *known)
 {
     int n_ints, n_addresses, n_types, combiner;
@@ -76,7 +76,7 @@ static int made_plain(MPI_Datatype type, bool *plain, bool *known)
     return contents_are_plain(type, n_ints, n_addresses, plain);
 }
 
-/* Of a type made of one other: a contiguous, resized or duplicated one. */
+/* The same for a type made of one other: contiguous, resized or duplicated. */
 static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
                               bool *plain)
 {
@@ -93,7 +93,7 @@ static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
     return combiner == MPI_COMBINER_NAMED ? MPI_SUCCESS : MPI_Type_free(&inner);
 }
 
-/* Are consecutive elements nothing but bytes end to end? */
+/* Are consecutive elements just bytes, end to end? */
 static int is_plain(MPI_Datatype type, size_t size, MPI_Aint extent,
                     MPI_Aint true_lb, MPI_Aint true_extent, MPI_Comm comm,
                     bool *plain)
@@ -112,14 +112,14 @@ static int is_plain(MPI_Datatype type, size_t size, MPI_Aint extent,
 
 static void free_layout(const rota_layout *layout)
 {
-    rota_layout *const l = (rota_layout *)layout; /* ours */
+    rota_layout *const l = (rota_layout *)layout; /* ours, to be freed */
 
     if (l)
         rota_layout_free(l);
     free(l);
 }
 
-/* NULL if it is not known: devices cannot do without. */
+/* *layout is NULL if it is unknown, which devices cannot handle. */
 static int find_layout(MPI_Datatype mpi, MPI_Comm comm,
                        const rota_layout **layout)
 {
@@ -142,6 +142,57 @@ static int find_layout(MPI_Datatype mpi, MPI_Comm comm,
     return MPI_SUCCESS;
 }
 
+/* A type that MPI packs, so that it begins where its data do: MPI does not take
+ * NULL, which MPI_BOTTOM may be, for a place where data are packed. */
+static int begin_at_data(MPI_Datatype mpi, MPI_Aint true_lb, MPI_Aint extent,
+                         MPI_Datatype *made)
+{
+    const MPI_Aint back = -true_lb;
+    MPI_Datatype moved;
+
+    ROTA_TRY(MPI_Type_create_hindexed_block(1, 1, &back, mpi, &moved));
+    int err = MPI_Type_create_resized(moved, 0, extent, made);
+    MPI_Type_free(&moved);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = MPI_Type_commit(made);
+    if (err != MPI_SUCCESS)
+        MPI_Type_free(made);
+    return err;
+}
+
+/* One that is not plain bytes. */
+static int make_typed(MPI_Datatype mpi, const char *name, MPI_Comm comm,
+                      rota_type *type)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+    MPI_Count size;
+    rota_type made = {0};
+
+    ROTA_TRY(MPI_Type_size_x(mpi, &size));
+    ROTA_TRY(MPI_Type_get_extent(mpi, &lb, &extent));
+    ROTA_TRY(MPI_Type_get_true_extent(mpi, &true_lb, &true_extent));
+    ROTA_TRY(find_layout(mpi, comm, &made.layout));
+    if (!made.layout && size > INT_MAX)
+        return rota_fail(MPI_ERR_TYPE,
+                         "%s: elements of %lld bytes that are not contiguous "
+                         "are beyond MPI_Pack",
+                         name, (long long)size);
+    const int err = made.layout
+                        ? MPI_Type_dup(mpi, &made.mpi)
+                        : begin_at_data(mpi, true_lb, extent, &made.mpi);
+    made.size = (size_t)size;
+    made.extent = extent;
+    made.lb = made.layout ? true_lb : 0;
+    made.ub = made.lb + true_extent;
+    if (err == MPI_SUCCESS)
+        *type = made;
+    else
+        free_layout(made.layout);
+    return err;
+}
+
+/* *unit: how blocks that are given in elements of the type become bytes. */
 static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                     rota_type *type, rota_unit *unit)
 {
@@ -165,22 +216,10 @@ static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                         .null_ok = true_lb != 0};
     if (plain)
         return MPI_SUCCESS;
-    rota_type made = {.size = (size_t)size,
-                      .extent = extent,
-                      .lb = true_lb,
-                      .ub = true_lb + true_extent};
-    ROTA_TRY(find_layout(mpi, comm, &made.layout));
-    const int err = made.layout || size <= INT_MAX
-                        ? MPI_Type_dup(mpi, &made.mpi)
-                        : rota_fail(MPI_ERR_TYPE,
-                                    "%s: elements of %lld bytes that are not "
-                                    "contiguous are beyond MPI_Pack",
-                                    name, (long long)size);
-    if (err == MPI_SUCCESS)
-        *type = made;
-    else
-        free_layout(made.layout);
-    return err;
+    ROTA_TRY(make_typed(mpi, name, comm, type));
+    if (!type->layout)
+        unit->true_lb = true_lb;
+    return MPI_SUCCESS;
 }
 
 static void free_type(rota_type *type)
@@ -191,7 +230,7 @@ static void free_type(rota_type *type)
     free_layout(type->layout);
 }
 
-/* ---- sets of types ------------------------------------------------------------ */
+/* ---- sets of types ------------------------------------------------------- */
 
 typedef struct rota_known {
     MPI_Datatype mpi; /* the caller's handle */
@@ -251,7 +290,7 @@ int rota_type_set_add(rota_type_set *set, MPI_Datatype mpi, const char *name,
     return err;
 }
 
-/* Those that are plain bytes are one. place: [n] of each in types. */
+/* Merge all types that are plain bytes. place: [n] where each goes in types. */
 static void merge(rota_type_set *set, rota_type type[], uint32_t place[],
                   size_t *n)
 {
@@ -317,7 +356,7 @@ void rota_type_set_free(rota_type_set *set)
     *set = (rota_type_set){0};
 }
 
-/* ---- types of blocks ----------------------------------------------------------- */
+/* ---- types of blocks ----------------------------------------------------- */
 
 int rota_types_make(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                     rota_types *types, rota_unit *unit)
@@ -336,7 +375,7 @@ int rota_types_make(MPI_Datatype mpi, const char *name, MPI_Comm comm,
 
 void rota_types_free(rota_types *types)
 {
-    rota_type *const type = (rota_type *)types->type; /* ours */
+    rota_type *const type = (rota_type *)types->type; /* ours, to be freed */
 
     for (size_t i = 0; i < types->n; i++)
         free_type(&type[i]);

@@ -4,37 +4,38 @@
 
 #include "base/problem.h"
 
-/* How blocks given in elements of a type become bytes. */
+/* How to turn counts and displacements of a type into bytes. */
 typedef struct rota_unit {
-    size_t element;    /* bytes of data in one element of the caller's type */
+    size_t element;    /* bytes of data in an element of the caller's type */
     ptrdiff_t spacing; /* bytes from one element to the next */
     ptrdiff_t displ;   /* bytes of a displacement of 1 */
-    ptrdiff_t true_lb; /* added to every offset: 0 unless plain bytes */
-    bool null_ok;      /* the type has addresses in it */
+    ptrdiff_t true_lb; /* added to every offset; 0 if the layout is known */
+    bool null_ok;      /* the type contains addresses */
 } rota_unit;
 
-/* Datatypes of blocks as the rest of the library sees them, and as the caller
- * counts in them. One whose elements are plain bytes end to end becomes MPI_BYTE.
+/* The datatypes of blocks, as the rest of the library sees them and as the
+ * caller counts in them. A type whose elements are plain bytes, end to end,
+ * becomes MPI_BYTE.
  */
 typedef struct rota_type_set {
     rota_type *type;          /* [n] */
     rota_unit *unit;          /* [n] */
-    struct rota_known *known; /* those that were added, once each: uthash */
+    struct rota_known *known; /* uthash: each type added, once */
     uint32_t n, room;
 } rota_type_set;
 
-/* Add one, unless it is there: *index is its place. name is the argument's, for
+/* Add a type unless it is there; *index: its place. name: of the argument, for
  * errors. */
 int rota_type_set_add(rota_type_set *set, MPI_Datatype mpi, const char *name,
                       MPI_Comm comm, uint32_t *index);
 
-/* Make them the types of n blocks, of which each has that of its index in the
- * set, which stays as it is but for what it owned. */
+/* Turn the set into the types of n blocks; of: [n] each block's index in the
+ * set. The set gives up what it owns, and is otherwise unchanged. */
 int rota_type_set_give(rota_type_set *set, const uint32_t of[], size_t n,
                        rota_types *types);
 void rota_type_set_free(rota_type_set *set);
 
-/* One for all blocks. */
+/* Make the types of blocks that all have one type. */
 int rota_types_make(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                     rota_types *types, rota_unit *unit);
 void rota_types_free(rota_types *types);

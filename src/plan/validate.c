@@ -1,4 +1,4 @@
-/* validate.c - from an MPI argument list to a problem in bytes. */
+/* validate.c - turns an MPI argument list into a problem in bytes. */
 #include "plan/validate.h"
 #include "plan/overlap.h"
 
@@ -28,7 +28,7 @@ static bool is_missing(const rota_vector *v, int n)
            v->form != ROTA_MULTIPLES;
 }
 
-/* How many elements, of size bytes or as far apart, stay within the address
+/* How many elements of size bytes, or at that distance, fit the address
  * space. */
 static MPI_Count most(ptrdiff_t size)
 {
@@ -59,7 +59,7 @@ static int beyond(const rota_side_args *a, int i, MPI_Count n, MPI_Count d)
                      a->name, i, (long long)n, a->name[0], i, (long long)d);
 }
 
-/* One block that has elements. Returns false if it is beyond the address
+/* Fill in a block that has elements. Returns false if it exceeds the address
  * space. */
 static bool fill_block(const rota_unit *unit, MPI_Count n, MPI_Count d,
                        size_t *bytes, ptrdiff_t *offset)
@@ -75,8 +75,8 @@ static bool fill_block(const rota_unit *unit, MPI_Count n, MPI_Count d,
     return true;
 }
 
-/* Is the buffer to be an address? With a type that has addresses in it, or a
- * displacement in bytes that is one, it may be MPI_BOTTOM. */
+/* Must the buffer be an address? It may be MPI_BOTTOM if the type, or the
+ * displacement in bytes, has the address. */
 static bool needs_base(const rota_side_args *a, int i, size_t bytes)
 {
     return bytes > 0 && !a->unit[a->of ? a->of[i] : 0].null_ok &&
@@ -115,14 +115,13 @@ int rota_side_fill(const rota_side_args *a, size_t bytes[], ptrdiff_t offset[])
                    : MPI_SUCCESS;
 }
 
-/* ---- problems --------------------------------------------------------------- */
+/* ---- problems ------------------------------------------------------------ */
 
 static int fill(rota_side *side, const rota_side_args *a)
 {
     const size_t n = (size_t)a->n + 1;
 
-    side->base =
-        (char *)a->base; /* what MPI takes as const it does not write */
+    side->base = (char *)a->base; /* MPI's const: it is not written */
     side->n = a->n;
     side->bytes = calloc(n, sizeof *side->bytes);
     side->offset = malloc(n * sizeof *side->offset);
@@ -145,7 +144,7 @@ static int make_alike(rota_side *side, const rota_comm *c, rota_side_args *a,
     return fill(side, a);
 }
 
-/* Find the types of those that have elements. of: [n] */
+/* Find the types of the blocks that have elements. of: [n] */
 static int collect_types(const rota_comm *c, const rota_side_args *a,
                          const MPI_Datatype types[], rota_type_set *set,
                          uint32_t of[])

@@ -1,11 +1,11 @@
-/* validate.h - from arguments to a problem. */
+/* validate.h - turns arguments into a problem. */
 #ifndef ROTA_VALIDATE_H
 #define ROTA_VALIDATE_H
 
 #include "plan/comm.h"
 #include "plan/types.h"
 
-/* An array argument in one of the forms that callers have. */
+/* An array argument, in one of the forms that callers use. */
 typedef struct rota_vector {
     enum { ROTA_INTS, ROTA_COUNTS, ROTA_AINTS, ROTA_SAME, ROTA_MULTIPLES } form;
     const void *array; /* of the form's element type; NULL for the last two */
@@ -19,32 +19,32 @@ typedef struct rota_args {
     void *recvbuf;
     rota_vector recvcounts, rdispls;
     MPI_Datatype recvtype;
-    bool own_types; /* blocks have these instead, and displacements in bytes */
-    const MPI_Datatype *sendtypes, *recvtypes; /* of each block */
+    bool own_types; /* a type per block, and displacements in bytes */
+    const MPI_Datatype *sendtypes, *recvtypes; /* [blocks] */
 } rota_args;
 
-/* Check arguments and turn them into a problem, which is to be freed also
- * after a failure. check: look for overlapping receive blocks. Local. */
+/* Check arguments and turn them into a problem. Free it even after a failure.
+ * check: look for overlapping receive blocks. Local. */
 int rota_problem_make(const rota_args *args, const rota_comm *c,
                       const rota_neighbors *neighbors, bool check,
                       rota_problem *problem);
 void rota_problem_free(rota_problem *problem);
 
-/* One side's arguments, counted in units. */
+/* The arguments of one side, counted in units. */
 typedef struct rota_side_args {
     const char *name; /* "send" or "recv" */
     const void *base;
-    int n; /* blocks */
+    int n; /* number of blocks */
     rota_vector counts, displs;
     const rota_unit *unit;
-    const uint32_t *of; /* [n] the unit of each; NULL: all have the first */
+    const uint32_t *of; /* [n] index of each block's unit; NULL: unit[0] */
 } rota_side_args;
 
 /* Fill bytes and offset, [n]. Local. */
 int rota_side_fill(const rota_side_args *args, size_t bytes[],
                    ptrdiff_t offset[]);
 
-/* The error for a pair of ranks whose counts differ. */
+/* Fail for a pair of ranks whose counts differ. */
 int rota_fail_mismatch(int src, int dst, size_t sent, size_t expected);
 
 #endif /* ROTA_VALIDATE_H */

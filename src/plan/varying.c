@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Blocks above the bound are left out. Where both ends know the counts both
- * take them for empty; else the size, marked, goes where the block would. */
+/* Leave out blocks above the bound. If both ends know the counts, both take
+ * such a block for empty; otherwise its size, marked, is sent in its place. */
 static void leave_out(rota_plan *p)
 {
     const rota_sched *const s = &p->sched;
@@ -31,8 +31,8 @@ static void leave_out(rota_plan *p)
     }
 }
 
-/* In place: send blocks are those of the receive buffer, to be staged one
- * after the other. Returns the room that it takes. */
+/* In place: the send blocks are those of the receive buffer, to be staged end
+ * to end. Returns the room that takes. */
 static size_t lay_out_stage(rota_plan *p)
 {
     const int P = p->comm->P, me = p->comm->me;
@@ -47,7 +47,7 @@ static size_t lay_out_stage(rota_plan *p)
     return at;
 }
 
-/* For what is not staged from a device. */
+/* Only for data that are not staged from a device. */
 static int grow_stage(rota_plan *p, size_t room)
 {
     ROTA_TRY(rota_grow(&p->stage, &p->stage_bytes, room,
@@ -56,7 +56,7 @@ static int grow_stage(rota_plan *p, size_t room)
     return MPI_SUCCESS;
 }
 
-/* Blocks of one buffer must not overlap; two buffers are trusted. */
+/* In one buffer, blocks must not overlap; two buffers are trusted. */
 static int check_one_buffer(const rota_plan *p, char *send, char *recv)
 {
     const rota_sched *const s = &p->sched;
@@ -115,7 +115,7 @@ static int fill_send(rota_plan *p, const rota_args *args)
 int rota_varying_start(rota_plan *p, const rota_args *args)
 {
     const bool in_place = args->sendbuf == MPI_IN_PLACE;
-    /* What MPI takes as const it does not write. */
+    /* MPI's const: it is not written. */
     char *const send = (char *)args->sendbuf, *const recv = args->recvbuf;
     size_t room = 0;
 
@@ -146,8 +146,8 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     return rota_exec_start(&p->exec);
 }
 
-/* Blocks may come to the plan's own buffer at once; the caller may yet choose
- * another one than the present. */
+/* Blocks may be received right into the plan's own buffer, unless the caller
+ * has given one, which it may still change. */
 static void expect_nothing(rota_plan *p)
 {
     for (int i = 0; i < p->sched.n_recv; i++)
@@ -173,14 +173,14 @@ int rota_exchange_begin(rota_plan *p, const rota_args *args)
         p->bytes[rota_dst(s, own.recv)] = p->bytes[rota_src(s, own.send)];
     }
     expect_nothing(p);
-    /* What MPI takes as const it does not write. */
+    /* MPI's const: it is not written. */
     p->exec.base[ROTA_SRC] = (char *)args->sendbuf;
     p->exec.types[ROTA_SRC] = p->problem.recv.types;
     ROTA_TRY(rota_plan_stage(p, (char *)args->sendbuf, NULL, false));
     return rota_exec_start(&p->exec);
 }
 
-/* ---- collecting ------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------- */
 
 static size_t elements(const rota_plan *p, rota_block b)
 {
@@ -188,7 +188,7 @@ static size_t elements(const rota_plan *p, rota_block b)
                            : 0;
 }
 
-/* Counts and displacements, in elements; total receives their sum. */
+/* Fill in counts and displacements, in elements; *total: their sum. */
 static int tell_counts(const rota_plan *p, const rota_found *found,
                        size_t *total)
 {
@@ -227,7 +227,7 @@ static void find_offsets(rota_plan *p)
     }
 }
 
-/* Blocks that have come to their places move along; others lie elsewhere. */
+/* Grow the buffer. Blocks that are in it move along; others lie elsewhere. */
 static int grow_out(rota_plan *p, size_t bytes)
 {
     rota_exec *const x = &p->exec;

@@ -7,9 +7,9 @@
 int rota_varying_start(rota_plan *plan, const rota_args *args);
 int rota_exchange_begin(rota_plan *plan, const rota_args *args);
 
-/* The exchange is complete: collect the blocks in rank order. Each pair of
+/* The exchange is complete: collect the blocks in rank order. Either pair of
  * arrays may be NULL. Fails if the buffer is too small or a count does not fit
- * its array; then it can be called again. */
+ * its array, and may then be called again. */
 typedef struct rota_found {
     void *buffer;
     int *counts, *displs; /* [n_recv] */

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES = 400, QUICK_CASES = 50, ROOM = 64, SHAPES = 14, LEAST = 96 };
+enum { CASES = 400, QUICK_CASES = 50, ROOM = 64, SHAPES = 16, LEAST = 96 };
 
 static uint64_t seed; /* of the case */
 
@@ -83,13 +83,29 @@ static MPI_Datatype listed(int n, int which)
     case 1:
         MPI_Type_create_indexed_block(blocks, 2, places, MPI_INT, &type);
         break;
-    default:
+    case 2:
         MPI_Type_create_hindexed_block(blocks, 2, bytes, MPI_INT, &type);
+        break;
+    default:
+        MPI_Type_create_hindexed(blocks, lengths, bytes, MPI_INT, &type);
         break;
     }
     free(lengths);
     free(places);
     free(bytes);
+    return type;
+}
+
+/* What one of four processes has of a matrix that is dealt out: rows in turn, four
+ * at a time, and every other two columns. */
+static MPI_Datatype dealt(int n)
+{
+    const int sizes[2] = {n / 6, 24}, grid[2] = {2, 2}, by[2] = {4, 2};
+    const int how[2] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
+    MPI_Datatype type;
+
+    MPI_Type_create_darray(4, n / LEAST % 4, 2, sizes, how, by, grid,
+                           MPI_ORDER_C, MPI_INT, &type);
     return type;
 }
 
@@ -145,9 +161,13 @@ static MPI_Datatype make(int shape, int n)
         MPI_Type_contiguous(n, MPI_INT, &inner);
         MPI_Type_create_resized(inner, -12, 4 * n + 40, &type);
         return freed(inner, type);
-    default:
+    case 13:
         MPI_Type_create_hvector(n / 3, 3, -20, MPI_INT, &type);
         return type;
+    case 14:
+        return listed(n, 3);
+    default:
+        return dealt(n);
     }
 }
 
@@ -303,29 +323,72 @@ typedef struct run {
     char *from, *to, *want; /* the send and receive buffer, what is to come */
     rota_plan *plan;
     bool in_place;
+    bool absolute; /* addresses are in the types, buffers MPI_BOTTOM */
 } run;
 
-/* Both forms of the call, by turns. */
-static void make_plan(run *r, MPI_Info info)
+/* What is handed over for a buffer. */
+static void *buffer_of(const run *r, char *memory)
 {
-    const void *const from = r->in_place ? MPI_IN_PLACE : (void *)r->from;
+    return r->absolute ? MPI_BOTTOM : memory;
+}
+
+static const void *send_of(const run *r)
+{
+    return r->in_place ? MPI_IN_PLACE : buffer_of(r, r->from);
+}
+
+/* Each block as one element that has its address. */
+static side make_absolute(const side *s, char *memory)
+{
+    side a = {.bytes = s->bytes};
+
+    for (int q = 0; q < test_P; q++) {
+        MPI_Aint at;
+        a.count[q] = s->count[q] > 0;
+        a.type[q] = MPI_DATATYPE_NULL;
+        if (s->count[q] == 0)
+            continue;
+        MPI_Get_address(memory + s->displ[q], &at);
+        MPI_Type_create_hindexed(1, &s->count[q], &at, s->type[q], &a.type[q]);
+        MPI_Type_commit(&a.type[q]);
+    }
+    return a;
+}
+
+/* Both forms of the call, by turns. */
+static void make_plan_of(run *r, const side *s, const side *t, MPI_Info info)
+{
+    void *const to = buffer_of(r, r->to);
     MPI_Count sc[ROOM], rc[ROOM];
     int sd[ROOM], rd[ROOM];
 
     for (int q = 0; q < test_P; q++) {
-        sc[q] = r->send.count[q];
-        rc[q] = r->recv.count[q];
-        sd[q] = (int)r->send.displ[q];
-        rd[q] = (int)r->recv.displ[q];
+        sc[q] = s->count[q];
+        rc[q] = t->count[q];
+        sd[q] = (int)s->displ[q];
+        rd[q] = (int)t->displ[q];
     }
     if (seed % 2)
-        MUST(rota_alltoallw_init(from, r->send.count, sd, r->send.type, r->to,
-                                 r->recv.count, rd, r->recv.type,
-                                 MPI_COMM_WORLD, info, &r->plan));
+        MUST(rota_alltoallw_init(send_of(r), s->count, sd, s->type, to,
+                                 t->count, rd, t->type, MPI_COMM_WORLD, info,
+                                 &r->plan));
     else
-        MUST(rota_alltoallw_init_c(from, sc, r->send.displ, r->send.type, r->to,
-                                   rc, r->recv.displ, r->recv.type,
-                                   MPI_COMM_WORLD, info, &r->plan));
+        MUST(rota_alltoallw_init_c(send_of(r), sc, s->displ, s->type, to, rc,
+                                   t->displ, t->type, MPI_COMM_WORLD, info,
+                                   &r->plan));
+}
+
+static void make_plan(run *r, MPI_Info info)
+{
+    if (!r->absolute) {
+        make_plan_of(r, &r->send, &r->recv, info);
+        return;
+    }
+    side s = make_absolute(&r->send, r->from);
+    side t = make_absolute(&r->recv, r->to);
+    make_plan_of(r, &s, &t, info);
+    free_side(&s);
+    free_side(&t);
 }
 
 static void start(run *r, int salt)
@@ -350,11 +413,16 @@ static void run_starts(run *r)
 
     for (int i = 0; r->plan && i < 2; i++)
         start(r, i);
+    if (r->plan && r->absolute) {
+        MUST(rota_plan_set_buffers(r->plan, send_of(r), MPI_BOTTOM));
+        start(r, 2);
+        MUST(rota_plan_free(&r->plan));
+        return;
+    }
     r->from = make_memory(2, r->send.bytes);
     r->to = make_memory(3, r->recv.bytes);
     if (r->plan) {
-        MUST(rota_plan_set_buffers(
-            r->plan, r->in_place ? MPI_IN_PLACE : (void *)r->from, r->to));
+        MUST(rota_plan_set_buffers(r->plan, send_of(r), r->to));
         start(r, 2);
     }
     MUST(rota_plan_free(&r->plan));
@@ -366,7 +434,7 @@ static void run_starts(run *r)
 
 static void run_case(void)
 {
-    run r = {.in_place = draw(3, 6) == 0};
+    run r = {.in_place = draw(3, 6) == 0, .absolute = draw(6, 4) == 0};
     MPI_Info info = draw_hints();
 
     make_side(&r.recv, true, r.in_place);

@@ -6,6 +6,7 @@
  */
 #include "algos/algo.h"
 #include "buffers.h"
+#include "common/quick.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -409,6 +410,49 @@ static void run_uniform(const rota_algo *algo)
     free(rows);
 }
 
+/* So many pieces, none as far from the next as another, that only MPI knows where
+ * they lie: packed by MPI, and first data that are far from the origin. */
+static void run_unknown(const rota_algo *algo)
+{
+    enum { PIECES = 200000, APART = 5 * PIECES };
+    MPI_Info info = test_info("rota_algorithm", algo->name, NULL, NULL);
+    int *const place = malloc(PIECES * sizeof *place);
+    int *const to = calloc((size_t)(test_P + 1) * APART, sizeof *to);
+    int *const from = malloc((size_t)(test_P + 1) * APART * sizeof *from);
+    int counts[ROOM], displs[ROOM];
+    MPI_Datatype type, wide;
+    rota_plan *plan = NULL;
+
+    test_case = algo->name;
+    for (int i = 0, at = 77; i < PIECES;
+         i++, at += 2 + (int)(test_hash((uint64_t)i) % 3))
+        place[i] = at;
+    MPI_Type_create_indexed_block(PIECES, 1, place, MPI_INT, &type);
+    MPI_Type_create_resized(type, 0, sizeof(int[APART]), &wide);
+    MPI_Type_commit(&wide);
+    for (int q = 0; q < test_P; q++) {
+        counts[q] = 1;
+        displs[q] = q;
+        for (int i = 0; i < PIECES; i++)
+            from[q * APART + place[i]] = (test_me * test_P + q) * PIECES + i;
+    }
+    MUST(rota_alltoallv_init(from, counts, displs, wide, to, counts, displs,
+                             wide, MPI_COMM_WORLD, info, &plan));
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < PIECES; i++)
+            CHECK(to[q * APART + place[i]] ==
+                  (q * test_P + test_me) * PIECES + i);
+    MUST(rota_plan_free(&plan));
+    MPI_Type_free(&type);
+    MPI_Type_free(&wide);
+    MPI_Info_free(&info);
+    free(place);
+    free(from);
+    free(to);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -430,6 +474,9 @@ int main(int argc, char **argv)
         }
         if (test_P <= 8)
             run_uniform(algo);
+        if (test_P == 2 &&
+            (!test_is_quick() || a % 5 == 0 || strcmp(algo->name, "mpi") == 0))
+            run_unknown(algo);
     }
     test_buffers_end();
     return test_end();

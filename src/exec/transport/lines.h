@@ -69,8 +69,8 @@ void rota_lines_finish(rota_exec *x);
 /* As given to rota_lines_reserve; x has lines. */
 const rota_reach *rota_lines_reach(const rota_exec *x);
 
-/* The type of the elements of message m, which is received, if its sender told it
- * when the plan was made and it is copied from there; else NULL. */
+/* The type of the elements of message m, which is received, if its sender told
+ * it when the plan was made and it is copied from there; else NULL. */
 const rota_type *rota_lines_source(const rota_exec *x, uint32_t m);
 
 /* Bytes of shared memory that the plan holds. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* ---- what is lent ------------------------------------------------------------ */
+/* ---- what is lent -------------------------------------------------------- */
 
 static bool is_lent(const rota_exec *x, rota_dir dir, uint32_t m, int peer)
 {
@@ -40,7 +40,7 @@ void rota_loan_tell(const rota_exec *x, int peer, rota_loan_table *table)
     table->n = at;
 }
 
-/* ---- a message --------------------------------------------------------------- */
+/* ---- a message ----------------------------------------------------------- */
 
 static rota_loan *make(const rota_exec *x, rota_dir dir, uint32_t m)
 {
@@ -93,7 +93,7 @@ void rota_loan_free(rota_loan *h)
     free(h);
 }
 
-/* ---- copying ----------------------------------------------------------------- */
+/* ---- copying ------------------------------------------------------------- */
 
 void rota_loan_resolve(const rota_exec *x, rota_dir dir, uint32_t m,
                        rota_loan *h)

@@ -19,6 +19,8 @@ typedef struct side {
     MPI_Datatype *type; /* [P], or NULL: all have one type */
     int *small_count;   /* [P] the same as int, if all fit */
     int *small_displ;   /* [P] */
+    ptrdiff_t first;    /* bytes from the region's base to what displacements
+                           count from: the lowest block */
     rota_region region;
 } side;
 
@@ -29,6 +31,26 @@ typedef struct native {
     bool filled; /* filled, in a fixed plan for good */
 } native;
 
+/* Blocks may be anywhere: relative to MPI_BOTTOM, or not a multiple of an extent
+ * from the base. */
+static ptrdiff_t find_first(const rota_exec *x, rota_dir dir,
+                            const rota_phase *phase)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    ptrdiff_t first = 0;
+
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const ptrdiff_t at = x->offset[l->item[l->msg[m].first]];
+        first = m == phase->msg[dir] || at < first ? at : first;
+    }
+    return first;
+}
+
+static char *base_of(const rota_exec *x, const side *s)
+{
+    return x->base[s->region] + s->first;
+}
+
 static void fill_side(native *n, const rota_exec *x, rota_dir dir,
                       const rota_phase *phase)
 {
@@ -36,6 +58,7 @@ static void fill_side(native *n, const rota_exec *x, rota_dir dir,
     const size_t P = (size_t)x->s->P;
     side *const to = &n->side[dir];
 
+    to->first = find_first(x, dir, phase);
     memset(to->count, 0, P * sizeof *to->count);
     memset(to->displ, 0, P * sizeof *to->displ);
     for (size_t q = 0; to->type && q < P; q++)
@@ -46,11 +69,11 @@ static void fill_side(native *n, const rota_exec *x, rota_dir dir,
         const int q = l->msg[m].peer;
         to->region = rota_block_region(x->s, b);
         to->count[q] = (MPI_Count)(x->bytes[b] / t->size);
-        to->displ[q] = x->offset[b];
+        to->displ[q] = x->offset[b] - to->first;
         if (to->type)
             to->type[q] = t->mpi;
         else
-            to->displ[q] = t->extent ? x->offset[b] / t->extent : 0;
+            to->displ[q] = t->extent ? to->displ[q] / t->extent : 0;
     }
     for (size_t q = 0; q < P; q++) {
         to->small_count[q] = (int)to->count[q];
@@ -121,7 +144,7 @@ static int refuse_large(void)
 static int post_types(rota_exec *x, native *n)
 {
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
-    char *const from = x->base[s->region], *const to = x->base[d->region];
+    char *const from = base_of(x, s), *const to = base_of(x, d);
 
     if (!n->large)
         return MPI_Ialltoallw(from, s->small_count, s->small_displ, s->type, to,
@@ -146,7 +169,7 @@ static int post(rota_exec *x, const rota_step *step)
     n->filled = true;
     const MPI_Datatype st = x->types[s->region].type->mpi;
     const MPI_Datatype dt = x->types[d->region].type->mpi;
-    char *const from = x->base[s->region], *const to = x->base[d->region];
+    char *const from = base_of(x, s), *const to = base_of(x, d);
     if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
         return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
                              to + d->displ[0], d->small_count[0], dt, x->native,

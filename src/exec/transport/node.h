@@ -34,9 +34,8 @@ typedef struct rota_node {
     bool joined;        /* all ranks have joined */
     bool cma_ok;        /* all may read each other's private memory */
     int cma_error;      /* errno, if not */
-    size_t
-        cma_threshold; /* bytes from which it beats two copies; SIZE_MAX: never */
-    _Atomic int dead; /* 1 + a rank whose process was found dead, or 0 */
+    size_t cma_threshold; /* bytes from which it pays; SIZE_MAX: never */
+    _Atomic int dead;     /* 1 + a rank whose process was found dead, or 0 */
     bool streams; /* write long pieces past the caches: this was faster for this
                      rank and its neighbour */
 } rota_node;

@@ -32,16 +32,6 @@ static int more_blocks(rota_sparse_block **block, size_t *room, size_t n)
     return MPI_SUCCESS;
 }
 
-int rota_sparse_more_requests(struct rota_sparse *c, size_t n)
-{
-    char *memory = (char *)c->request;
-
-    ROTA_TRY(rota_grow(&memory, &c->request_room, n * sizeof *c->request,
-                       "the messages of a sparse exchange"));
-    c->request = (MPI_Request *)(void *)memory;
-    return MPI_SUCCESS;
-}
-
 static int more_incoming(struct rota_sparse *c, incoming **in)
 {
     char *memory = (char *)c->in;
@@ -75,12 +65,6 @@ int rota_sparse_make(rota_exec *x, const rota_groups *groups,
         c->matched[k].message = MPI_MESSAGE_NULL;
     x->sparse = c;
     return MPI_SUCCESS;
-}
-
-/* A mailbox, areas for two starts, and room for a note to each of the group. */
-static size_t area_bytes(const struct rota_sparse *c)
-{
-    return AREA + (size_t)c->groups.size * sizeof(mail);
 }
 
 static bool is_leader(const rota_exec *x)
@@ -283,42 +267,6 @@ void rota_sparse_await(rota_exec *x)
 
 /* ---- sending ------------------------------------------------------------------ */
 
-static size_t area_at(const struct rota_sparse *c)
-{
-    return sizeof(mailbox) + (size_t)parity(c) * area_bytes(c);
-}
-
-/* The mail at this place of the sender's memory is for the rank at position i. */
-static void link_mail(const rota_exec *x, int i, mail *m, size_t place)
-{
-    struct rota_sparse *const c = x->sparse;
-    mailbox *const box = (mailbox *)(void *)c->memory[i];
-    _Atomic uint64_t *const newest = &box->newest[parity(c)];
-    const uint64_t here = (uint64_t)(x->sparse->node->me + 1) << 32 | place;
-
-    m->next = atomic_load_explicit(newest, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(
-        newest, &m->next, here, memory_order_release, memory_order_relaxed))
-        continue;
-}
-
-bool rota_sparse_put(rota_exec *x, const mail *like, const void *data, int i)
-{
-    struct rota_sparse *const c = x->sparse;
-    const size_t place = area_at(c) + c->area_used;
-    const size_t left = AREA - c->area_used;
-
-    if (left < sizeof(mail) || like->bytes > left - sizeof(mail))
-        return false;
-    mail *const m = (mail *)(void *)(c->memory[c->node->me] + place);
-    *m = *like;
-    if (m->bytes > 0)
-        rota_copy_fast(m + 1, data, (size_t)m->bytes);
-    c->area_used += mail_step(m) < left ? mail_step(m) : left;
-    link_mail(x, i, m, place);
-    return true;
-}
-
 /* Have a member that does not look for messages of MPI look for one. */
 static void announce(rota_exec *x, int i)
 {
@@ -327,20 +275,8 @@ static void announce(rota_exec *x, int i)
     mail *const m = (mail *)(void *)(c->memory[x->sparse->node->me] + place);
 
     *m = (mail){.source = x->s->me, .dest = BY_MPI};
-    link_mail(x, i, m, place);
+    rota_sparse_link(x, i, m, place);
     ring_one(x, i);
-}
-
-int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
-                     int rank)
-{
-    struct rota_sparse *const c = x->sparse;
-
-    x->program.by_mpi = true;
-    ROTA_TRY(rota_synchronous_post(data, bytes, rank, sparse_tag(x, (int)kind),
-                                   x->comm, &c->request[c->n_requests]));
-    c->n_requests++;
-    return MPI_SUCCESS;
 }
 
 static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)

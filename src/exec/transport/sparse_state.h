@@ -120,6 +120,18 @@ static inline int sparse_tag(const rota_exec *x, int which)
     return x->tag + 3 * parity(x->sparse) + which;
 }
 
+/* A mailbox, areas for two starts, and room for a note to each of the group. */
+static inline size_t area_bytes(const struct rota_sparse *c)
+{
+    return AREA + (size_t)c->groups.size * sizeof(mail);
+}
+
+/* Where the one of this start is in the memory of a member. */
+static inline size_t area_at(const struct rota_sparse *c)
+{
+    return sizeof(mailbox) + (size_t)parity(c) * area_bytes(c);
+}
+
 static inline mail *mail_at(const struct rota_sparse *c, uint64_t at)
 {
     return (mail *)(void *)(c->memory[(at >> 32) - 1] + (uint32_t)at);
@@ -139,7 +151,10 @@ static inline bool has_come(const struct rota_sparse *c, int which, int each)
            c->starts * (uint64_t)each;
 }
 
-/* ---- sparse.c ------------------------------------------------------------------ */
+/* ---- sparse_state.c ------------------------------------------------------------------ */
+
+/* The mail at this place of this rank's memory is for the member at position i. */
+void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place);
 
 /* Room for so many messages in all. */
 int rota_sparse_more_requests(struct rota_sparse *c, size_t n);
