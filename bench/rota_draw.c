@@ -6,7 +6,9 @@
  * rank begins a phase before it is through with the one before, a message needs
  * both its ends, and it goes neither in the step in which a block of it arrives
  * nor before those ahead of it to the same rank. Where all ranks have the same
- * phases, through which no data flow, these are the steps.
+ * phases, through which no data flow, these are the steps. Copies are drawn where
+ * their phase begins or, if data flow through it, in the step after that in which
+ * their block arrives.
  */
 #include "rota_draw.h"
 #include "inside.h"
@@ -191,6 +193,21 @@ static bool move_messages(drawing *d, int *const end[], int *const came[])
     return moved;
 }
 
+/* came: [n_blocks] step in which each block arrives; 0: it does not. */
+static void time_copies(drawing *d, int rank, const int came[])
+{
+    const rota_sched *const s = &d->sched[rank];
+
+    d->copied[rank] =
+        inside_must(calloc(s->n_copies + 1ul, sizeof *d->copied[rank]));
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        for (uint32_t c = s->phase[p].copy; c < s->phase[p + 1].copy; c++) {
+            const int there = s->phase[p].flow ? came[s->copy[c].from] + 1 : 0;
+            d->copied[rank][c] = later(d->begin[rank][p], there);
+            d->end = later(d->end, d->copied[rank][c]);
+        }
+}
+
 static void find_steps(drawing *d)
 {
     int *end[MAX_RANKS] = {NULL}, *came[MAX_RANKS] = {NULL};
@@ -205,6 +222,7 @@ static void find_steps(drawing *d)
         begin_phases(d, end);
     } while (move_messages(d, end, came));
     for (int q = 0; q < d->P; q++) {
+        time_copies(d, q, came[q]);
         free(end[q]);
         free(came[q]);
     }
@@ -231,6 +249,7 @@ static void make_drawing(drawing *d, const options *o)
     d->sched = inside_must(calloc(P, sizeof *d->sched));
     d->label = inside_must(calloc(P, sizeof *d->label));
     d->begin = inside_must(calloc(P, sizeof *d->begin));
+    d->copied = inside_must(calloc(P, sizeof *d->copied));
     for (int q = 0; q < d->P; q++)
         inside_build(&o->hints, &topo, q, &d->sched[q], &d->choice);
     check(d);
@@ -246,10 +265,12 @@ static void free_drawing(drawing *d)
         rota_sched_free(&d->sched[q]);
         free(d->label[q]);
         free(d->begin[q]);
+        free(d->copied[q]);
     }
     free(d->sched);
     free(d->label);
     free(d->begin);
+    free(d->copied);
     free(d->message);
 }
 

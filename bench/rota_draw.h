@@ -19,6 +19,7 @@ typedef struct drawing {
     rota_sched *sched; /* [P] */
     int **label;       /* [P][n_blocks] source * P + destination; -1: unused */
     int **begin;       /* [P][n_phases] step in which each phase begins */
+    int **copied;      /* [P][n_copies] step in which each copy is made */
     message *message;  /* [n_messages] by source, in order of posting */
     size_t n_messages;
     size_t n_native; /* of them */
@@ -49,6 +50,15 @@ bool draw_native(const drawing *d, int step);
 
 /* Has phase p of a rank messages? Else it takes no step of its own. */
 bool draw_waits(const rota_sched *s, uint32_t p);
+
+/* Is copy c of a rank's phase p made in the step, the phase being one of those with
+ * messages or of those without? */
+static inline bool draw_copy(const drawing *d, int rank, uint32_t p, uint32_t c,
+                             int step, bool waits)
+{
+    return d->copied[rank][c] == step &&
+           draw_waits(&d->sched[rank], p) == waits;
+}
 
 /* To standard output. */
 void draw_text(const drawing *d);

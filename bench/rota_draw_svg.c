@@ -113,10 +113,10 @@ static bool has_copies(const drawing *d, int step, bool waits)
 {
     for (int q = 0; q < d->P; q++)
         for (uint32_t i = 0; i < d->sched[q].n_phases; i++)
-            if (draw_wanted(d, q) && d->begin[q][i] == step &&
-                draw_waits(&d->sched[q], i) == waits &&
-                d->sched[q].phase[i].copy < d->sched[q].phase[i + 1].copy)
-                return true;
+            for (uint32_t c = d->sched[q].phase[i].copy;
+                 c < d->sched[q].phase[i + 1].copy; c++)
+                if (draw_wanted(d, q) && draw_copy(d, q, i, c, step, waits))
+                    return true;
     return false;
 }
 

@@ -63,21 +63,23 @@ static void print_message(const drawing *d, const message *k)
     putchar('\n');
 }
 
-/* A rank's copies in the phases that begin in a step, of those with messages
- * or of those without. */
+/* A rank's copies in a step, of phases with messages or of those without. */
 static void print_copies(const drawing *d, int rank, int step, bool waits)
 {
     const rota_sched *const s = &d->sched[rank];
 
     for (uint32_t p = 0; p < s->n_phases; p++) {
-        const uint32_t first = s->phase[p].copy, last = s->phase[p + 1].copy;
-        if (d->begin[rank][p] != step || draw_waits(s, p) != waits ||
-            first == last)
-            continue;
-        printf("  %2d copies", rank);
-        for (uint32_t c = first; c < last; c++)
+        bool any = false;
+        for (uint32_t c = s->phase[p].copy; c < s->phase[p + 1].copy; c++) {
+            if (!draw_copy(d, rank, p, c, step, waits))
+                continue;
+            if (!any)
+                printf("  %2d copies", rank);
+            any = true;
             print_block(d, rank, s->copy[c].from, rank, s->copy[c].to);
-        putchar('\n');
+        }
+        if (any)
+            putchar('\n');
     }
 }
 

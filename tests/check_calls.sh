@@ -24,7 +24,7 @@ objects=${2:?}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-blocks='bulk copy lock move status strided trace varlen'
+blocks='bulk copy lock move parcels status strided trace varlen'
 
 # CALLER CALLED, without which there is no circle: measuring makes plans.
 circles='plan/plan plan/trial'

@@ -89,8 +89,10 @@ for figure in $(cat "$work/figures" 2>/dev/null); do
         wrong "$figure: not what rota-draw writes"
     fi
 done
-# Plots are not drawn anew here: gnuplot's versions differ in what they write.
-sed -n 's|^    sh bench/plot.sh .* --out \(docs/[^ ]*\).*|\1|p' docs/*.md \
+# Plots and time lines are not drawn anew here: gnuplot's versions differ in what
+# they write, and runs in what they take.
+sed -n -e 's|^    sh bench/plot.sh .* --out \(docs/[^ ]*\).*|\1|p' \
+    -e 's|^    .*rota-draw --timeline .* > \(docs/[^ ]*\)$|\1|p' docs/*.md \
     >"$work/plots"
 for figure in $(cat "$work/plots"); do
     [ -s "$figure" ] || wrong "$figure: is not there"

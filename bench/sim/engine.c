@@ -233,8 +233,17 @@ static rota_link link_of(const sim *x, const transfer *f)
 /* Only a flag goes to the receiver. */
 static bool is_handed(const sim *x, const transfer *f)
 {
-    return is_shared(x, f) && x->choice.metadata == ROTA_META_ONCE &&
+    return is_shared(x, f) &&
            sim_rep_of(&x->t, f->from)->s.msgs[ROTA_SEND].msg[f->m].handed;
+}
+
+/* Ranks have put in their blocks and sizes (exec/parcels.h). */
+static bool is_parcels(const sim *x, const transfer *f)
+{
+    const rota_sched *const s = &sim_rep_of(&x->t, f->from)->s;
+
+    return x->choice.params.parcels && !s->msgs[ROTA_SEND].msg[f->m].handed &&
+           rota_msg_lends(s, ROTA_SEND, f->m);
 }
 
 /* The end that does not lend its temporary blocks copies. */
@@ -265,6 +274,8 @@ static double pack_ns(sim *x, const transfer *f)
 
     if (is_handed(x, f))
         return hand_ns(x, f, ROTA_SEND);
+    if (is_parcels(x, f))
+        return 0;
     if (x->c->form.pulled)
         packs = x->c->form.overlapped;
     else if (x->choice.metadata != ROTA_META_ONCE)
@@ -279,6 +290,8 @@ static double unpack_ns(sim *x, const transfer *f)
 
     if (is_handed(x, f))
         return hand_ns(x, f, ROTA_RECV);
+    if (is_parcels(x, f))
+        return copy_ns(x, 0, s->n);
     if (x->c->form.pulled)
         return x->c->form.overlapped ? copy_ns(x, 2 * s->bytes, 2.0 * s->n) : 0;
     if (x->choice.metadata == ROTA_META_ONCE)

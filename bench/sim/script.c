@@ -23,7 +23,8 @@ static uint32_t cells_of(const sim_case *c, const sim_traffic *t,
     const bool counted = c->kind != ROTA_EXCHANGE;
     uint32_t n = l->msg[m + 1].first - l->msg[m].first;
 
-    if (choice->metadata == ROTA_META_ONCE || (c->form.within_told && !near))
+    if (choice->metadata == ROTA_META_ONCE || (c->form.within_told && !near) ||
+        (c->shared && near && l->msg[m].handed))
         return 0;
     if (c->form.all_told)
         return n;

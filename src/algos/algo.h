@@ -36,6 +36,7 @@ typedef struct rota_params {
 #undef ROTA_PARAM
     bool told;        /* sizes travel with blocks: a temporary block must arrive
                          in a message, never by a copy */
+    bool parcels;     /* if told: shared temporary blocks may come by a copy */
     bool by_datatype; /* MPI gathers the blocks of a message; builders ignore
                          this */
 } rota_params;

@@ -13,8 +13,9 @@
  *
  * Meanwhile, members of a node send each other their own blocks directly.
  *
- * Where sizes travel with blocks, temporary blocks have no place before they
- * arrive: then this is nmpml.
+ * Where sizes travel with blocks, each rank puts its blocks and their sizes into
+ * the message wherever there is room (exec/parcels.h). Where blocks have no
+ * bound, this is nmpml.
  *
  * Cost, where all N nodes have Q ranks: a node sends N-1 messages of Q Q blocks
  * to others; each leader sends (N-1)/L of them, rounded. In the node, every
@@ -340,7 +341,7 @@ int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
         .flow = flow,
         .pieces = flow && params->pieces > 0 ? params->pieces : 1};
 
-    if (params->told)
+    if (params->told && !params->parcels)
         return rota_build_leaders(topo, &leaders, s);
     const role o = role_of(s, topo, &leaders);
     if (flow)

@@ -3,8 +3,8 @@
  *
  * As shared_leaders.c, but ranks hand over a message per node. A leader sends
  * what its node has for another as soon as it is there, and hands on what
- * arrives as soon as it has arrived. Where sizes travel with blocks, this is
- * onmpml.
+ * arrives as soon as it has arrived. Where sizes travel with blocks that have
+ * no bound, this is onmpml.
  * Cost as shared_leaders, but a rank hands over k messages to each leader that
  * serves k offsets, and takes as many. Parameters: leaders.
  * Source: after [Peng21] algorithm 5.

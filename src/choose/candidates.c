@@ -110,23 +110,6 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
     return v;
 }
 
-/* With many nodes, one message per node is a small enough piece. */
-static values pieces(const rota_hints *hints, const rota_algo *algo,
-                     const rota_topo *topo)
-{
-    enum { FEW_NODES = 8, SEVERAL = 4 };
-    const int node = rota_topo_largest_node(topo);
-    values v = {0};
-
-    add_value(&v, algo->params & ROTA_P_PIECES && !hints->params.pieces
-                      ? 1
-                      : hints->params.pieces);
-    if (algo->params & ROTA_P_PIECES && !hints->params.pieces &&
-        topo->n_nodes <= FEW_NODES)
-        add_value(&v, node < SEVERAL ? node : SEVERAL);
-    return v;
-}
-
 /* Where sizes are known: what costs less as part of a message than as one, from
  * fast networks to slow ones (rota_cost_bundle). */
 static values bundles(const rota_hints *hints, const rota_algo *algo,
@@ -154,13 +137,14 @@ static void add_one(const rota_hints *wish, const rota_plan_kind *what,
         list->item[list->n++] = next;
 }
 
+/* No piece but one a node is tried unless asked for: more are not the fastest
+ * anywhere (docs/measurements.md). */
 static void add(const rota_hints *hints, const rota_plan_kind *what,
                 const rota_algo *algo, rota_candidates *list)
 {
     const values radix = radices(hints, algo, what->topo);
     const values batch = batches(hints, algo, what->topo);
     const values leader = leaders(hints, algo, what->topo);
-    const values piece = pieces(hints, algo, what->topo);
     const values bundle = bundles(hints, algo, what);
     rota_hints wish = *hints;
 
@@ -168,15 +152,12 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
     for (int r = 0; r < radix.n; r++)
         for (int b = 0; b < batch.n; b++)
             for (int l = 0; l < leader.n; l++)
-                for (int p = 0; p < piece.n; p++) {
+                for (int k = 0; k < bundle.n; k++) {
                     wish.params.radix = radix.value[r];
                     wish.params.batch = batch.value[b];
                     wish.params.leaders = leader.value[l];
-                    wish.params.pieces = piece.value[p];
-                    for (int k = 0; k < bundle.n; k++) {
-                        wish.params.bundle = bundle.value[k];
-                        add_one(&wish, what, list);
-                    }
+                    wish.params.bundle = bundle.value[k];
+                    add_one(&wish, what, list);
                 }
 }
 

@@ -2,6 +2,7 @@
 #include "choose/choose.h"
 #include "rota.h"
 
+#include <math.h>
 #include <stdio.h>
 
 int rota_usual_radix(int P)
@@ -121,6 +122,24 @@ static rota_device_path choose_device(const rota_hints *hints, bool ipc)
                : hints->device;
 }
 
+/* Bytes of memory that a leader's messages to and from other nodes may take where
+ * all ranks of the node put blocks of any size into them. */
+enum { MOST_SHARED = 1 << 26 };
+
+/* Is there a bound, and room for blocks of that size? */
+static bool may_share_parcels(const rota_plan_kind *what,
+                              const rota_choice *choice)
+{
+    const double Q = rota_topo_largest_node(what->topo);
+    const double offsets =
+        ceil((what->topo->n_nodes - 1) / fmin(choice->params.leaders, Q));
+    const double most = (double)what->max_block + 64; /* head and slot */
+
+    return choice->metadata == ROTA_META_FUSED &&
+           what->max_block != ROTA_UNBOUNDED &&
+           2 * offsets * Q * Q * most <= MOST_SHARED;
+}
+
 void rota_choice_name(const rota_choice *choice, char *text, size_t size)
 {
     size_t n = (size_t)snprintf(text, size, "%s", choice->algo->name);
@@ -150,5 +169,6 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
     ROTA_TRY(check_kind(algo, what));
     ROTA_TRY(choose_metadata(hints, what->kind, what->max_block, choice));
     choice->params.told = choice->metadata != ROTA_META_ONCE;
+    choice->params.parcels = may_share_parcels(what, choice);
     return MPI_SUCCESS;
 }

@@ -178,6 +178,27 @@ static double cells_per_block(const counter *k, uint32_t phase)
     return n > 0 ? cells / n : 1;
 }
 
+/* What it takes to pack message m, or to unpack it. Parcels are neither: their
+ * receiver notes where each block lies. */
+static void count_packing(const counter *k, rota_dir dir, uint32_t m,
+                          bool tells, double bytes, double n[])
+{
+    const rota_msgs *const l = &k->s->msgs[dir];
+    const uint32_t blocks = rota_msg_blocks(&l->msg[m]);
+    const bool parcels =
+        tells && !l->msg[m].handed && rota_msg_lends(k->s, dir, m);
+
+    if (dir == ROTA_SEND &&
+        (parcels || !is_packed(k, l->item + l->msg[m].first, blocks)))
+        return;
+    if (dir == ROTA_RECV && !tells &&
+        !is_packed(k, l->item + l->msg[m].first, blocks))
+        return;
+    n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
+    if (!parcels)
+        n[ROTA_TERM_COPIED_BYTE] += bytes;
+}
+
 /* Count the messages of one direction of a phase. Those without bytes are not
  * sent, unless they carry sizes. Returns their number; *slowest: the slowest
  * link. */
@@ -203,7 +224,7 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
             n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
             continue;
         }
-        if (l->msg[m].handed && link <= ROTA_LINK_NODE && !tells) {
+        if (l->msg[m].handed && link <= ROTA_LINK_NODE) {
             count_handed(k, dir, m, link, often, bytes, n);
             if (dir == ROTA_RECV) { /* the giving end does not wait */
                 *slowest = link > *slowest ? link : *slowest;
@@ -211,11 +232,7 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
             }
             continue;
         }
-        if (is_packed(k, l->item + l->msg[m].first, blocks) ||
-            (tells && dir == ROTA_RECV)) {
-            n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
-            n[ROTA_TERM_COPIED_BYTE] += bytes;
-        }
+        count_packing(k, dir, m, tells, bytes, n);
         if (tells && per_block > 0 && sizes_go_before(k))
             count_message(n, link, 1, CELL * per_block * blocks);
         else if (tells)

@@ -1,7 +1,9 @@
 /* bulk.c - steps that post all their messages at once. */
 #include "exec/move.h"
+#include "exec/parcels.h"
 #include "exec/steps.h"
 #include "exec/trace.h"
+#include "exec/varlen.h"
 
 static inline void move_some(const rota_step *step, uint32_t first,
                              uint32_t end)
@@ -12,15 +14,27 @@ static inline void move_some(const rota_step *step, uint32_t first,
         rota_copy_short(m->to, m->from, m->bytes);
 }
 
+static int copy_one(rota_exec *x, const rota_copy *k)
+{
+    return x->parcels && rota_block_is_shared(x->s, k->from)
+               ? rota_varlen_arrive(x, k->to, x->bytes[k->from],
+                                    rota_block_at(x, k->from))
+               : rota_block_copy(x, k);
+}
+
 static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
                      uint32_t end)
 {
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = first, n; i < end; i += n) {
         bool taken = false;
+        n = 1;
         if (x->hooks)
             ROTA_TRY(x->hooks->copy(x, &step->copy[i], &taken));
-        if (!taken)
-            ROTA_TRY(rota_block_copy(x, &step->copy[i]));
+        if (!taken && x->parcels &&
+            rota_block_is_shared(x->s, step->copy[i].to))
+            ROTA_TRY(rota_parcels_copy(x, &step->copy[i], end - i, &n));
+        else if (!taken)
+            ROTA_TRY(copy_one(x, &step->copy[i]));
     }
     return MPI_SUCCESS;
 }

@@ -177,9 +177,10 @@ struct rota_exec {
     int tag; /* the first of ROTA_TAGS that are the plan's alone on comm: for
                 data, headers and consensus */
     MPI_Comm native; /* this plan's communicator for native phases; else null */
-    bool hands;      /* fixed plans: hand over the messages so marked */
+    bool hands;      /* hand over the messages so marked: fixed, or parcels */
     bool lends;      /* scratch is in this process's arena, to be lent */
-    void *lent;      /* the same scratch, once others know its address: it is
+    bool parcels; /* not fixed: shared blocks travel in parcels (parcels.h) */
+    void *lent;   /* the same scratch, once others know its address: it is
                         freed with lines, after all others have read */
     /* Ranks of the node with known processes, whatever carries messages; or
      * NULL. */

@@ -1,4 +1,5 @@
 /* lent.c - steps of ranks that lend scratch to others: see transport/loan.h. */
+#include "exec/parcels.h"
 #include "exec/steps.h"
 #include "exec/transport/lines.h"
 
@@ -23,6 +24,8 @@ const rota_step_kind rota_step_reclaim = {
 static int enter_finish(rota_exec *x, rota_step *step)
 {
     (void)step;
+    if (x->parcels)
+        rota_parcels_empty(x);
     rota_lines_finish(x);
     return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* program.c - see program.h. */
 #include "exec/program.h"
 #include "exec/move.h"
+#include "exec/parcels.h"
 #include "exec/steps.h"
 #include "exec/transport/lines.h"
 #include "exec/transport/p2p.h"
@@ -52,10 +53,11 @@ static void write_group(const rota_exec *x, const rota_phase *phase,
 /* ---- copies -------------------------------------------------------------- */
 
 /* Is the copy made in the run? An exchange collects its receive blocks later,
- * from where they are. */
+ * from where they are; a copy out of parcels notes where that is. */
 static bool is_made(const rota_exec *x, const rota_copy *k)
 {
-    return !x->counts_unknown || rota_block_region(x->s, k->to) != ROTA_DST;
+    return !x->counts_unknown || rota_block_region(x->s, k->to) != ROTA_DST ||
+           rota_block_is_shared(x->s, k->from);
 }
 
 static bool is_plain(const rota_exec *x, const rota_copy *k)
@@ -111,6 +113,8 @@ int rota_program_prepare(rota_exec *x)
         ROTA_TRY(move_out(x));
     if (x->sparse)
         rota_sparse_prepare(x);
+    if (x->parcels && !rota_lines_lend(x))
+        rota_parcels_empty(x);
     return x->hooks ? x->hooks->begin(x) : MPI_SUCCESS;
 }
 

@@ -2,6 +2,8 @@
 #include "exec/varlen.h"
 
 #include "exec/move.h"
+#include "exec/parcels.h"
+#include "exec/program.h"
 
 #include <stdlib.h>
 
@@ -13,6 +15,7 @@ struct rota_varlen {
     char *data;          /* header and blocks */
     size_t room;         /* bytes of data */
     char *body;          /* a receive's blocks, if not in data; or NULL */
+    rota_area *area;     /* of parcels, in which data lies; or NULL */
     uint64_t length;     /* ROTA_META_COMBINED: length of the next message */
     MPI_Request head;    /* request of what goes before the data */
     MPI_Message message; /* found by a probe, waits for memory */
@@ -60,6 +63,17 @@ static int make_room(struct rota_varlen *l, size_t bytes)
     return rota_grow(&l->data, &l->room, bytes, "a message of blocks");
 }
 
+/* Parcels are sent from their area and received there. */
+static void use_area(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    struct rota_varlen *const l = x->program.op[dir][m].varlen;
+
+    l->area = rota_parcels_area(x, dir, m);
+    l->data = rota_area_data(l->area);
+    l->room = (size_t)l->area->room;
+    l->cells = 0;
+}
+
 /* Room for the header and, if blocks are bounded, for them. */
 static int first_room(const rota_exec *x, uint32_t n, size_t *room)
 {
@@ -83,7 +97,12 @@ static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
     l->head = MPI_REQUEST_NULL;
     l->message = MPI_MESSAGE_NULL;
     l->cells = n_cells(x, dir, m);
-    if (!phase->sparse) /* a sparse phase uses few of them */
+    if (rota_msg_is_parcels(x, dir, m)) {
+        use_area(x, dir, m);
+        return MPI_SUCCESS;
+    }
+    if (!phase->sparse && /* a sparse phase uses few of them */
+        !rota_message_is_handed(x, dir, m))
         ROTA_TRY(
             first_room(x, rota_msg_blocks(&x->s->msgs[dir].msg[m]), &room));
     return make_room(l, room);
@@ -130,7 +149,8 @@ void rota_varlen_unbind(rota_exec *x)
                     MPI_Cancel(&l->head);
                 MPI_Request_free(&l->head);
             }
-            free(l->data);
+            if (!l->area)
+                free(l->data);
             free(l);
         }
     if (x->arrivals) {
@@ -175,7 +195,10 @@ size_t rota_varlen_told(const rota_exec *x)
     size_t cells = 0;
 
     for (uint32_t m = 0; m < x->s->msgs[ROTA_SEND].n; m++)
-        if (x->program.op[ROTA_SEND][m].varlen)
+        if (rota_msg_is_parcels(x, ROTA_SEND, m))
+            cells += rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]);
+        else if (x->program.op[ROTA_SEND][m].varlen &&
+                 !rota_message_is_handed(x, ROTA_SEND, m))
             cells += x->program.op[ROTA_SEND][m].varlen->cells;
     return cells * sizeof(size_t);
 }
@@ -199,8 +222,10 @@ int rota_varlen_reserve_one(rota_exec *x, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[ROTA_SEND][m].varlen;
 
-    return !l || may_go_as_it_is(x, m) ? MPI_SUCCESS
-                                       : make_room(l, total_bytes(x, m));
+    return !l || l->area || rota_message_is_handed(x, ROTA_SEND, m) ||
+                   may_go_as_it_is(x, m)
+               ? MPI_SUCCESS
+               : make_room(l, total_bytes(x, m));
 }
 
 /* A sparse phase does not send empty blocks. */
@@ -240,8 +265,12 @@ static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
 int rota_varlen_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 {
     struct rota_varlen *const l = x->program.op[ROTA_SEND][m].varlen;
-    const size_t total = total_bytes(x, m);
+    const size_t total = l->area ? (size_t)l->area->used : total_bytes(x, m);
 
+    *data = l->data;
+    *bytes = total;
+    if (l->area)
+        return MPI_SUCCESS;
     ROTA_TRY(make_room(l, total));
     size_t *cell = (size_t *)(void *)l->data;
     char *to = l->data + l->cells * sizeof *cell;
@@ -250,7 +279,6 @@ int rota_varlen_pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
     if (cell < end)
         ROTA_TRY(pack_some(x, m, true, &cell, &to));
     *data = l->data;
-    *bytes = total;
     return MPI_SUCCESS;
 }
 
@@ -274,7 +302,7 @@ int rota_varlen_gather(rota_exec *x, uint32_t m, const char **head,
     const rota_block *const item = items(x, ROTA_SEND, m);
 
     *head_bytes = l->cells * sizeof(size_t);
-    if (!goes_as_it_is(x, m)) {
+    if (l->area || !goes_as_it_is(x, m)) {
         ROTA_TRY(rota_varlen_pack(x, m, body, bytes));
         *head = *body;
         *body += *head_bytes;
@@ -492,7 +520,7 @@ static int after_head(rota_exec *x, uint32_t m)
 
 /* Block b has arrived at its destination. If the receiver stated its size and
  * the two ends agree, unpack it. */
-static int arrive(rota_exec *x, rota_block b, size_t cell, char *data)
+int rota_varlen_arrive(rota_exec *x, rota_block b, size_t cell, char *data)
 {
     const int src = rota_from(x->s, (int)rota_block_slot(x->s, b));
 
@@ -517,7 +545,7 @@ static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
 
     *from += rota_varlen_bytes(cell);
     if (rota_block_region(x->s, b) == ROTA_DST)
-        return arrive(x, b, cell, at);
+        return rota_varlen_arrive(x, b, cell, at);
     x->bytes[b] = cell;
     x->arrivals->place[b] = at;
     return MPI_SUCCESS;
@@ -546,12 +574,32 @@ static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
     return MPI_SUCCESS;
 }
 
+/* What comes from a rank of the node that does not share this one's memory. */
+static void pass_on(const rota_exec *x, uint32_t m)
+{
+    const struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
+
+    rota_parcels_forward(x, items(x, ROTA_RECV, m),
+                         (const size_t *)(const void *)l->data,
+                         rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]),
+                         l->data + rota_varlen_header(x, m));
+}
+
 int rota_varlen_unpack(rota_exec *x, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     const rota_block *const item = items(x, ROTA_RECV, m);
     const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]);
     const size_t *cell = (const size_t *)(const void *)l->data;
+
+    if (l->area) {
+        rota_parcels_open(x, m);
+        return MPI_SUCCESS;
+    }
+    if (x->parcels && rota_block_is_shared(x->s, item[0])) {
+        pass_on(x, m);
+        return MPI_SUCCESS;
+    }
     const size_t *const end = cell + l->cells;
     char *from = l->body ? l->body : l->data + rota_varlen_header(x, m);
 

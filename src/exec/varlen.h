@@ -53,6 +53,10 @@ int rota_varlen_gather(rota_exec *x, uint32_t m, const char **head,
 size_t rota_varlen_header(const rota_exec *x, uint32_t m);
 int rota_varlen_room(rota_exec *x, uint32_t m, size_t bytes, char **data);
 
+/* Block b has arrived at its destination, at data, with the size in its cell:
+ * unpack it, or note where it is to be collected from. */
+int rota_varlen_arrive(rota_exec *x, rota_block b, size_t cell, char *data);
+
 /* Room for the blocks of receive m, `bytes` in all, if its header comes alone.
  */
 int rota_varlen_body(rota_exec *x, uint32_t m, size_t bytes, char **body);

@@ -7,8 +7,8 @@
 #include "choose/cost.h"
 
 /* rota_ranks.try_network; comm: a rota_comm. A process measures once, with its
- * first communicator of several nodes; it takes as long as some hundred short
- * messages and two of half a megabyte. Collective; the ranks agree on every
+ * first communicator of several nodes; it takes as long as some hundreds of
+ * short messages and five of half a megabyte. Collective; the ranks agree on every
  * failure. */
 int rota_network_try(const void *comm, rota_machine *machine);
 

@@ -7,6 +7,7 @@
 #include "choose/decide.h"
 #include "exec/lock.h"
 #include "exec/move.h"
+#include "exec/parcels.h"
 #include "exec/sizes.h"
 #include "exec/steps.h"
 #include "exec/trace.h"
@@ -485,6 +486,7 @@ static void set_exec(rota_plan *p)
         p->kind == ROTA_SPARSE ? ROTA_META_ONCE : p->choice.metadata;
     x->fixed = p->kind == ROTA_FIXED && x->metadata == ROTA_META_ONCE;
     x->max_block = p->max_block;
+    x->parcels = p->choice.params.parcels;
     x->counts_unknown = p->kind >= ROTA_EXCHANGE;
     x->stage_in = p->problem.in_place;
     x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
@@ -573,7 +575,7 @@ static int lend_scratch(rota_plan *p)
 {
     rota_exec *const x = &p->exec;
 
-    x->hands = x->fixed && !p->device;
+    x->hands = (x->fixed || x->parcels) && !p->device;
     if (!x->hands || !rota_sched_shares(x->s))
         return MPI_SUCCESS;
     x->lends = true;
@@ -700,19 +702,29 @@ static int build_fixed(rota_plan *p)
     return set_sides(p);
 }
 
+static int place(rota_plan *p)
+{
+    return p->exec.parcels
+               ? rota_parcels_place(&p->exec, &p->room.bytes)
+               : rota_sched_place(&p->sched, p->choice.params.by_datatype,
+                                  p->bytes, p->offset, &p->room);
+}
+
 /* Cleared, because padding travels. */
 static int make_scratch(rota_plan *p)
 {
-    ROTA_TRY(rota_sched_place(&p->sched, p->choice.params.by_datatype, p->bytes,
-                              p->offset, &p->room));
+    ROTA_TRY(place(p));
     if (p->room.bytes > 0 && p->exec.lends)
         p->scratch = rota_arena_alloc(p->room.bytes);
     p->exec.lends = p->scratch != NULL;
     if (p->room.bytes > 0 && !p->scratch)
         p->scratch = calloc(p->room.bytes, 1);
     p->exec.base[ROTA_TMP] = p->scratch;
-    return p->scratch || p->room.bytes == 0 ? MPI_SUCCESS
-                                            : rota_fail_mem("scratch");
+    if (!p->scratch && p->room.bytes > 0)
+        return rota_fail_mem("scratch");
+    if (p->exec.parcels)
+        rota_parcels_make(&p->exec);
+    return MPI_SUCCESS;
 }
 
 /* May fail on one rank alone. */
@@ -720,7 +732,8 @@ static int bind_memory(rota_plan *p)
 {
     if (p->kind == ROTA_FIXED)
         ROTA_TRY(rota_plan_stage_fixed(p));
-    if (p->choice.metadata == ROTA_META_ONCE && !p->scratch)
+    if ((p->choice.metadata == ROTA_META_ONCE || p->exec.parcels) &&
+        !p->scratch)
         ROTA_TRY(make_scratch(p));
     if (p->exec.lines)
         ROTA_TRY(rota_lines_meet(&p->exec));

@@ -1,6 +1,7 @@
 /* plan.c - see plan.h. */
 #include "sim/plan.h"
 #include "common/fakempi.h"
+#include "exec/parcels.h"
 #include "exec/transport/sparse.h"
 #include "exec/varlen.h"
 
@@ -530,6 +531,16 @@ static bool fold(sim_plan *plan, char *text)
     return good && check(plan, true, text);
 }
 
+static int place_parcels(const sim_plan *plan, rank_plan *r)
+{
+    rota_exec x = {.s = &r->s,
+                   .parcels = true,
+                   .max_block = plan->max_block,
+                   .offset = r->offset};
+
+    return rota_parcels_place(&x, &r->scratch.bytes);
+}
+
 /* Where sizes are not known before a run, only padded blocks stay in scratch. */
 static bool make_scratch(sim_plan *plan, char *text)
 {
@@ -538,7 +549,10 @@ static bool make_scratch(sim_plan *plan, char *text)
     for (int q = 0; q < plan->spec.P && good; q++) {
         rank_plan *const r = &plan->rank[q];
         rota_sched_pad(&r->s, plan->max_block, r->bytes);
-        good = ok(place(plan, r), text, q, "rota_sched_place");
+        if (plan->spec.params.parcels)
+            good = ok(place_parcels(plan, r), text, q, "rota_parcels_place");
+        else
+            good = ok(place(plan, r), text, q, "rota_sched_place");
     }
     return good;
 }
@@ -665,10 +679,13 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .by_datatype = plan->spec.params.by_datatype,
         .metadata = plan->spec.metadata,
         .max_block = plan->max_block,
+        .parcels = plan->spec.params.parcels,
         .landing = {r->landing[ROTA_RECV], r->landing[ROTA_SEND]},
         .counts_unknown = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
+    if (r->x.parcels)
+        rota_parcels_make(&r->x);
     if (is_sparse(plan, r))
         return ok(join_groups(plan, r), text, rank, "rota_sparse_make");
     if (plan->spec.nodes == 0)
@@ -729,6 +746,8 @@ static void adapt(spec *c)
     c->params.told = c->metadata != ROTA_META_ONCE;
     if (algo->only_fused && c->metadata != ROTA_META_ONCE)
         c->metadata = ROTA_META_FUSED;
+    c->params.parcels =
+        c->metadata == ROTA_META_FUSED && c->bound != BOUND_NONE;
     c->lies =
         c->lies && learnt && c->mode == MODE_VARYING && c->bound != BOUND_SOME;
     c->params.by_datatype =

@@ -280,9 +280,10 @@ static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
         return take_part(x, m, rota_peer_at(op->with->peer, part.at),
                          part.bytes);
     case ROTA_ENTRY_HANDED:
+        if (!op->foreign)
+            ROTA_TRY(rota_loan_copy(x, ROTA_RECV, m, op->hand));
         op->moved = op->bytes;
-        return op->foreign ? MPI_SUCCESS
-                           : rota_loan_copy(x, ROTA_RECV, m, op->hand);
+        return MPI_SUCCESS;
     case ROTA_ENTRY_HANDOVER:
         op->moved = op->bytes;
         return op->foreign ? MPI_SUCCESS : fetch_handover(x, m, e);

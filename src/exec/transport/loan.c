@@ -1,7 +1,9 @@
 /* loan.c - see loan.h. */
 #include "exec/transport/loan.h"
 #include "exec/move.h"
+#include "exec/parcels.h"
 #include "exec/trace.h"
+#include "exec/varlen.h"
 
 #include <stdlib.h>
 
@@ -49,7 +51,7 @@ static rota_loan *make(const rota_exec *x, rota_dir dir, uint32_t m)
     if (!h)
         return NULL;
     h->n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
-    h->bytes = rota_message_bytes(x, dir, m);
+    h->bytes = x->parcels ? 1 : rota_message_bytes(x, dir, m); /* a flag's */
     return h;
 }
 
@@ -104,7 +106,7 @@ void rota_loan_resolve(const rota_exec *x, rota_dir dir, uint32_t m,
 
     h->n_moves = 0;
     h->elements = false;
-    for (uint32_t i = 0; !h->lends && i < h->n; i++) {
+    for (uint32_t i = 0; !h->lends && !x->parcels && i < h->n; i++) {
         char *const here = rota_block_at(x, item[i]);
         h->elements =
             h->elements || !rota_type_is_bytes(rota_block_type(x, item[i]));
@@ -132,9 +134,48 @@ static int copy_elements(const rota_exec *x, rota_dir dir, uint32_t m,
     return MPI_SUCCESS;
 }
 
-static int copy(const rota_exec *x, rota_dir dir, uint32_t m,
-                const rota_loan *h)
+/* The slots are those of memory that is written again when all have taken
+ * theirs: what is to be collected later is copied. */
+static int take_parcels(rota_exec *x, uint32_t m, char *const slot[])
 {
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    const uint32_t n = rota_msg_blocks(&l->msg[m]);
+    size_t bytes = 0;
+    char *to = NULL;
+
+    for (uint32_t i = 0; i < n && x->counts_unknown; i++)
+        bytes += rota_varlen_bytes(((rota_slot *)(void *)slot[i])->cell);
+    if (bytes > 0)
+        ROTA_TRY(rota_varlen_room(x, m, bytes, &to));
+    for (uint32_t i = 0; i < n; i++) {
+        rota_slot *const from = (rota_slot *)(void *)slot[i];
+        const size_t size = rota_varlen_bytes(from->cell);
+        char *at = rota_slot_block(from);
+        if (to) {
+            rota_copy_fast(to, at, size);
+            at = to;
+            to += size;
+        }
+        ROTA_TRY(rota_varlen_arrive(x, l->item[l->msg[m].first + i], from->cell,
+                                    at));
+    }
+    return MPI_SUCCESS;
+}
+
+static int put_or_take(rota_exec *x, rota_dir dir, uint32_t m,
+                       const rota_loan *h)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+
+    return dir == ROTA_SEND
+               ? rota_parcels_put(x, h->there, l->item + l->msg[m].first, h->n)
+               : take_parcels(x, m, h->there);
+}
+
+static int copy(rota_exec *x, rota_dir dir, uint32_t m, const rota_loan *h)
+{
+    if (x->parcels)
+        return put_or_take(x, dir, m, h);
     if (h->elements)
         return copy_elements(x, dir, m, h);
     for (const rota_move *k = h->move; k < h->move + h->n_moves; k++)
@@ -142,8 +183,7 @@ static int copy(const rota_exec *x, rota_dir dir, uint32_t m,
     return MPI_SUCCESS;
 }
 
-int rota_loan_copy(const rota_exec *x, rota_dir dir, uint32_t m,
-                   const rota_loan *h)
+int rota_loan_copy(rota_exec *x, rota_dir dir, uint32_t m, const rota_loan *h)
 {
     if (h->lends)
         return MPI_SUCCESS;

@@ -64,7 +64,6 @@ static inline bool rota_loan_may_go(const rota_loan *h)
                      h->runs) >= 0;
 }
 
-int rota_loan_copy(const rota_exec *x, rota_dir dir, uint32_t m,
-                   const rota_loan *h);
+int rota_loan_copy(rota_exec *x, rota_dir dir, uint32_t m, const rota_loan *h);
 
 #endif /* ROTA_LOAN_H */
