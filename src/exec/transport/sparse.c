@@ -391,6 +391,18 @@ static void take_mail(rota_exec *x)
     }
 }
 
+/* Messages come in any order, so each finds room for the longest so far, unless
+ * that is long. */
+static size_t room_for(struct rota_sparse *c, size_t bytes)
+{
+    enum { MOST = 1 << 16 };
+
+    if (bytes > c->longest && bytes <= MOST)
+        c->longest = bytes;
+    const size_t usual = c->longest > SHORT ? c->longest : SHORT;
+    return bytes > usual ? bytes : usual;
+}
+
 /* The message that was matched. */
 static int receive(rota_exec *x, kind kind)
 {
@@ -401,10 +413,7 @@ static int receive(rota_exec *x, kind kind)
 
     ROTA_TRY(MPI_Get_elements_x(&from->status, MPI_BYTE, &bytes));
     ROTA_TRY(more_incoming(c, &in));
-    /* Messages come in any order: each finds room for the longest so far. */
-    c->longest = (size_t)bytes > c->longest ? (size_t)bytes : c->longest;
-    ROTA_TRY(rota_grow(&in->block.data, &in->room,
-                       c->longest > SHORT ? c->longest : SHORT,
+    ROTA_TRY(rota_grow(&in->block.data, &in->room, room_for(c, (size_t)bytes),
                        "what a sparse exchange receives"));
     in->kind = kind;
     in->block.rank = from->status.MPI_SOURCE;
