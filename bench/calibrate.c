@@ -66,7 +66,7 @@ typedef struct results {
     int begin[OPTIONS_MAX_LIST + 1]; /* of each size; the last is n */
 } results;
 
-/* ---- one case -------------------------------------------------------------- */
+/* ---- one case ------------------------------------------------------------ */
 
 /* Of the slowest rank; nanoseconds. */
 static double time_runs(tune_env *env, runner *r, const exchange *x)
@@ -133,7 +133,7 @@ static void run_case(tune_env *env, const algo_spec *spec, size_t size,
     exchange_destroy(&x);
 }
 
-/* ---- all of them ----------------------------------------------------------- */
+/* ---- all of them --------------------------------------------------------- */
 
 static void report_part(const char *what, const results *all, int begin,
                         int end, const rota_machine *machine)

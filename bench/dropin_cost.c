@@ -30,7 +30,7 @@ static double median(double seconds[], int n)
     return seconds[n / 2];
 }
 
-/* ---- exchanges -------------------------------------------------------------- */
+/* ---- exchanges ----------------------------------------------------------- */
 
 typedef struct exchange {
     int *sendcounts, *recvcounts, *displs;
@@ -162,7 +162,7 @@ static void short_lived(int largest)
     destroy(&x);
 }
 
-/* ---- calls that are none of ours -------------------------------------------- */
+/* ---- calls that are none of ours ----------------------------------------- */
 
 static int test_one(MPI_Request *r)
 {

@@ -16,7 +16,7 @@
 #define LEAD ((size_t)64)
 #define GUARD 0xA5
 
-/* -- layout --------------------------------------------------------------- */
+/* ---- layout -------------------------------------------------------------- */
 
 /* From the end of a block to the beginning of the next. */
 static size_t gap_after(size_t end)
@@ -181,7 +181,7 @@ size_t exchange_packed_room(const exchange *x)
     return x->recv_capacity - 2 * LEAD;
 }
 
-/* -- payload -------------------------------------------------------------- */
+/* ---- payload ------------------------------------------------------------- */
 
 /* Another seed than for the sizes, or the first word of a block would be the
  * number its size was drawn from. */

@@ -90,7 +90,7 @@ void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
     free(cost);
 }
 
-/* ---- least squares --------------------------------------------------------- */
+/* ---- least squares ------------------------------------------------------- */
 
 /* Of a term without a price: what makes it matter in the mean. */
 static double usual_scale(const fit_sample sample[], int n, int term)
@@ -194,7 +194,7 @@ void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
     free(weight);
 }
 
-/* ---- how good it is -------------------------------------------------------- */
+/* ---- how good it is ------------------------------------------------------ */
 
 double fit_error(const fit_sample *s, const rota_machine *machine)
 {

@@ -25,7 +25,7 @@ typedef enum way { MPI, PERSISTENT, ROTA, WAYS } way;
 /* Of this rank, sent and received. */
 static int n_blocks[2], *peer[2], *count[2], *displ[2];
 
-/* ---- whom and how much ------------------------------------------------------- */
+/* ---- whom and how much --------------------------------------------------- */
 
 static void find_neighbors(const char *what, int bytes)
 {
@@ -53,7 +53,7 @@ static void find_neighbors(const char *what, int bytes)
     neighborhood_free(&all);
 }
 
-/* ---- the three ways ---------------------------------------------------------- */
+/* ---- the three ways ------------------------------------------------------ */
 
 typedef struct halo {
     MPI_Comm comm;

@@ -42,7 +42,7 @@ static double *part_of(const cell_run *run, int a, int part)
     return run->parts + row * (size_t)run->opt->iters;
 }
 
-/* -- statistics ----------------------------------------------------------- */
+/* ---- statistics ---------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -65,7 +65,7 @@ static void sort_doubles(double *values, int n)
     qsort(values, (size_t)n, sizeof *values, compare_doubles);
 }
 
-/* -- setting up ----------------------------------------------------------- */
+/* ---- setting up ---------------------------------------------------------- */
 
 static int init_once(runner *r, const exchange *x)
 {
@@ -142,7 +142,7 @@ static int set_up(cell_run *run, char *error, size_t errlen)
     return 0;
 }
 
-/* -- exchanging ----------------------------------------------------------- */
+/* ---- exchanging ---------------------------------------------------------- */
 
 static void run_once(cell_run *run, int a)
 {
@@ -328,7 +328,7 @@ static void time_rows(cell_run *run, uint64_t step)
     hide_progress(run);
 }
 
-/* -- results -------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
 /* On rank 0, the maximum over all ranks of n values. */
 static void reduce(const cell_run *run, double *values, int n, MPI_Op op)

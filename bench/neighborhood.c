@@ -24,7 +24,7 @@ void neighborhood_free(neighborhood *n)
     *n = (neighborhood){0};
 }
 
-/* ---- the halo ---------------------------------------------------------------- */
+/* ---- the halo ------------------------------------------------------------ */
 
 enum { AROUND = 26 };
 
@@ -81,7 +81,7 @@ static void make_halo(neighborhood *n, size_t bytes)
     }
 }
 
-/* ---- the graph --------------------------------------------------------------- */
+/* ---- the graph ----------------------------------------------------------- */
 
 /* A vertex that one rank has and another needs. */
 typedef struct need {

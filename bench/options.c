@@ -33,7 +33,7 @@ static char *copy_text(options *o, const char *text)
     return o->storage != NULL ? strcpy(o->storage, text) : NULL;
 }
 
-/* -- values --------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------- */
 
 static int parse_u64(const char *text, uint64_t least, uint64_t most,
                      uint64_t *value)
@@ -315,7 +315,7 @@ static int set_help(options *o, const char *text, const problem *why)
     return 0;
 }
 
-/* -- the table ------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------- */
 
 static const struct option_row {
     const char *name;

@@ -46,7 +46,7 @@ static void *fail(char *error, size_t errlen, const char *what, const char *why)
     return NULL;
 }
 
-/* ---- files ------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 /* Append what the file has to *data. Returns false with errno set. */
 static bool append(const char *path, char **data, size_t *bytes)
@@ -98,7 +98,7 @@ void *recording_load(const char *folder, size_t *bytes, char *error,
     return data;
 }
 
-/* ---- rows -------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------- */
 
 typedef struct plan {
     uint64_t key;
@@ -202,7 +202,7 @@ static bool read_rows(const void *data, size_t bytes, recording *r, int *P)
     return good;
 }
 
-/* ---- exchanges --------------------------------------------------------------- */
+/* ---- exchanges ----------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -359,7 +359,7 @@ void recording_close(recording *r)
     free(r);
 }
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 int recording_ranks(const recording *r)
 {

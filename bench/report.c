@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- one result as JSON --------------------------------------------------- */
+/* ---- one result as JSON -------------------------------------------------- */
 
 typedef enum field_type { TEXT, NUMBER, NUMBER_OR_NULL, TRUE_ONLY } field_type;
 
@@ -113,7 +113,7 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     return object;
 }
 
-/* -- files ---------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 static int open_one(const char *path, FILE **file, char *error, size_t errlen)
 {
@@ -210,7 +210,7 @@ static void write_csv(report *out, const cJSON *object)
     fflush(out->csv);
 }
 
-/* -- tables --------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------- */
 
 static void print_library(void)
 {
@@ -362,7 +362,7 @@ void report_cell(report *out, const bench_env *env, const bench_cell *cell)
     }
 }
 
-/* -- checking ------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
 static bool has_type(const cJSON *item, field_type type)
 {

@@ -31,7 +31,7 @@ enum { EXIT_USAGE = 2 };
  * little in a median. */
 #define BLOCK_SHARED_CORES 50
 
-/* -- where it runs -------------------------------------------------------- */
+/* ---- where it runs ------------------------------------------------------- */
 
 static void find_nodes(bench_env *env)
 {
@@ -66,7 +66,7 @@ static void env_destroy(bench_env *env)
     bench_must(MPI_Comm_free(&env->comm), "MPI_Comm_free");
 }
 
-/* -- what only rank 0 can find out ---------------------------------------- */
+/* ---- what only rank 0 can find out --------------------------------------- */
 
 /* Rank 0's status and error, on all ranks. */
 static int agree(const bench_env *env, int status, char *error, size_t errlen)
@@ -116,7 +116,7 @@ static int load_matrices(const bench_env *env, options *opt, char *error,
     return 0;
 }
 
-/* -- the run -------------------------------------------------------------- */
+/* ---- the run ------------------------------------------------------------- */
 
 static int run_dist(bench_env *env, report *out, const dist *d, char *error,
                     size_t errlen)

@@ -35,7 +35,7 @@ typedef struct options {
 
 static int P, me;
 
-/* ---- an array and its blocks ----------------------------------------------------- */
+/* ---- an array and its blocks --------------------------------------------- */
 
 /* One side: this rank's part of the array, and its blocks. */
 typedef struct side {
@@ -142,7 +142,7 @@ static void free_transpose(transpose *t, bool heap)
     free_side(&t->after, heap);
 }
 
-/* ---- the three ways -------------------------------------------------------------- */
+/* ---- the three ways ------------------------------------------------------ */
 
 static void go(transpose *t, way w)
 {
@@ -199,7 +199,7 @@ static void measure(transpose *t, bench_sync *sync, double seconds,
     }
 }
 
-/* ---- telling --------------------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------- */
 
 static void tell(const options *o, const transpose *t, const char *memory,
                  const double us[N_WAYS])

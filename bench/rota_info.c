@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the library ----------------------------------------------------------- */
+/* ---- the library --------------------------------------------------------- */
 
 static void print_library(void)
 {
@@ -95,7 +95,7 @@ static void print_variables(void)
     }
 }
 
-/* ---- where it runs --------------------------------------------------------- */
+/* ---- where it runs ------------------------------------------------------- */
 
 static void print_node(const rota_topo *t, int node)
 {
@@ -135,7 +135,7 @@ static void print_places(rota_comm *c)
                                               : "no");
 }
 
-/* ---- tuning ---------------------------------------------------------------- */
+/* ---- tuning -------------------------------------------------------------- */
 
 static int count_rows(const rota_tuning *t, rota_kind kind)
 {
@@ -193,7 +193,7 @@ static void print_tuning(const rota_comm *c, int err)
     print_rows(&c->learnt.tuning);
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 int main(int argc, char *argv[])
 {

@@ -83,7 +83,7 @@ static void help(FILE *out)
         out);
 }
 
-/* ---- command line ---------------------------------------------------------- */
+/* ---- command line -------------------------------------------------------- */
 
 static bool set_kinds(job *j, const char *list)
 {
@@ -228,7 +228,7 @@ static int parse(int argc, char *argv[], job *j, char *error, size_t errlen)
     return status;
 }
 
-/* ---- where it runs --------------------------------------------------------- */
+/* ---- where it runs ------------------------------------------------------- */
 
 static void env_create(job *j)
 {
@@ -269,7 +269,7 @@ void tune_progress(const char *format, ...)
     va_end(args);
 }
 
-/* ---- what there is already ------------------------------------------------- */
+/* ---- what there is already ----------------------------------------------- */
 
 /* 0, or -1 with the text of an error code. */
 static int explain(int code, char *error, size_t errlen)
@@ -347,7 +347,7 @@ static void set_current(const job *j, const rota_tuning *t)
     free(text);
 }
 
-/* ---- prices ---------------------------------------------------------------- */
+/* ---- prices -------------------------------------------------------------- */
 
 static void replace_text(char **text, const char *by)
 {
@@ -395,7 +395,7 @@ static int make_prices(job *j, char *error, size_t errlen)
     return status;
 }
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 typedef struct tune_case {
     bench_kind kind;
@@ -558,7 +558,7 @@ static void take_sizes(options *opt)
         }
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 static int tune(job *j, char *error, size_t errlen)
 {

@@ -40,7 +40,7 @@ static int go_up(runner *r, const exchange *x)
     return err;
 }
 
-/* -- MPI ------------------------------------------------------------------ */
+/* ---- MPI ----------------------------------------------------------------- */
 
 static int mpi_run(runner *r, const exchange *x)
 {
@@ -131,7 +131,7 @@ static int persistent_free(runner *r)
     return MPI_Request_free(&r->request);
 }
 
-/* -- one-sided messages of MPI -------------------------------------------- */
+/* ---- one-sided messages of MPI ------------------------------------------- */
 
 static int rma_init(runner *r, const exchange *x)
 {
@@ -167,7 +167,7 @@ static int rma_free(runner *r)
     return MPI_Win_free(&r->window);
 }
 
-/* -- bare copies ---------------------------------------------------------- */
+/* ---- bare copies --------------------------------------------------------- */
 
 static int copy_init(runner *r, const exchange *x)
 {
@@ -259,7 +259,7 @@ static void device_refresh(runner *r, const exchange *x, uint64_t stamp)
                "buffers");
 }
 
-/* -- rota ----------------------------------------------------------------- */
+/* ---- rota ---------------------------------------------------------------- */
 
 static int fixed_init(runner *r, const exchange *x)
 {
@@ -336,7 +336,7 @@ static int plan_free(runner *r)
     return rota_plan_free(&r->plan);
 }
 
-/* -- the table ------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------- */
 
 /* First match wins. */
 static const runner_ops runner_table[] = {
@@ -513,7 +513,7 @@ void runners_help(FILE *out)
         "                  rota_<key>, as in scattered:batch=8\n");
 }
 
-/* -- life of a runner ----------------------------------------------------- */
+/* ---- life of a runner ---------------------------------------------------- */
 
 /* A leading "rota_" reaches algorithms that share a name with a row above. */
 static const char *algorithm_name(const char *name)
@@ -565,7 +565,7 @@ void runner_abandon(runner *r)
         bench_must(MPI_Info_free(&r->info), "MPI_Info_free");
 }
 
-/* -- facts ---------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------- */
 
 static double number_of(const cJSON *object, const char *key)
 {

@@ -19,7 +19,7 @@
 
 #define SEED UINT64_C(7)
 
-/* -- distributions -------------------------------------------------------- */
+/* ---- distributions ------------------------------------------------------- */
 
 static dist parsed(const char *text)
 {
@@ -165,7 +165,7 @@ static void matrices_are_read_and_scaled(void **state)
     assert_null(d.matrix);
 }
 
-/* -- verification --------------------------------------------------------- */
+/* ---- verification -------------------------------------------------------- */
 
 /* On MPI_COMM_SELF, so that an exchange is a copy; fft1 is S for one rank. */
 static void set_up_kind(exchange *x, const dist *d, bench_kind kind)
@@ -305,7 +305,7 @@ static void an_exchange_that_does_nothing_fails(void **state)
     exchange_destroy(&x);
 }
 
-/* -- command line --------------------------------------------------------- */
+/* ---- command line -------------------------------------------------------- */
 
 static int parse(char *line, options *o, char *error, size_t errlen)
 {
@@ -413,7 +413,7 @@ static void mistakes_are_named(void **state)
     }
 }
 
-/* -- neighbours ----------------------------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------- */
 
 /* The k-th block from p to q is the k-th that q has from p, on both sides. */
 static void check_sides(const neighborhood *n)
@@ -477,7 +477,7 @@ static void graphs_are_dealt(void **state)
     neighborhood_free(&n);
 }
 
-/* -- samples -------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------- */
 
 static void samples_are_small_and_odd(void **state)
 {

@@ -89,7 +89,7 @@ typedef struct sim {
     sim_result result;
 } sim;
 
-/* ---- looking up ---------------------------------------------------------------- */
+/* ---- looking up ---------------------------------------------------------- */
 
 static const sim_script *script_of(const sim *x, int r)
 {
@@ -146,7 +146,7 @@ static double copy_ns(sim *x, double bytes, double blocks)
            blocks * price(x, ROTA_TERM_COPIED_BLOCK);
 }
 
-/* ---- what goes in a message ---------------------------------------------------- */
+/* ---- what goes in a message ---------------------------------------------- */
 
 /* Send m of rank r, without its size. */
 static transfer send_of(const sim *x, int r, uint32_t m)
@@ -344,7 +344,7 @@ static double take_shared(sim *x, const transfer *f, double now)
     return *busy + price(x, rota_term(link_of(x, f), ROTA_PER_PHASE));
 }
 
-/* ---- messages that wait for their receiver --------------------------------------- */
+/* ---- messages that wait for their receiver ------------------------------- */
 
 static uint32_t bucket_of(int to, uint32_t rm, part part)
 {
@@ -413,7 +413,7 @@ static bool is_awaited(const sim *x, const transfer *f)
            (k->open && k->at == f->rm);
 }
 
-/* ---- delivering -------------------------------------------------------------------- */
+/* ---- delivering ---------------------------------------------------------- */
 
 static void try_finish(sim *x, int r);
 static void post_next(sim *x, int r);
@@ -488,7 +488,7 @@ static void start(sim *x, const transfer *f, double now)
         suspend(x, f);
 }
 
-/* ---- phases without a window --------------------------------------------------------- */
+/* ---- phases without a window --------------------------------------------- */
 
 /* Where several messages follow each other between the same two ranks. */
 static void make_room(rank *k, uint32_t n)
@@ -749,7 +749,7 @@ static void try_finish(sim *x, int r)
         finish_in_order(x, r);
 }
 
-/* ---- phases with a window -------------------------------------------------------------- */
+/* ---- phases with a window ------------------------------------------------ */
 
 /* Post the receives that fit in, those without bytes passed over. */
 static void open_window(sim *x, int r, uint32_t n, double now)
@@ -817,7 +817,7 @@ static void go_on_in_window(sim *x, int r, bool sent, double now)
     finish_window(x, r);
 }
 
-/* ---- phases through which data flow ------------------------------------------------------ */
+/* ---- phases through which data flow -------------------------------------- */
 
 static uint32_t n_sends(const sim *x, int r)
 {
@@ -1047,7 +1047,7 @@ static waits find_waits(const rota_sched *s)
     return w;
 }
 
-/* ---- what forms have beside phases ---------------------------------------------------------- */
+/* ---- what forms have beside phases --------------------------------------- */
 
 /* A cell goes to the rank so far up, or to the one across where that pairs all. */
 static void enter_reduce(sim *x, int r, double now)
@@ -1134,7 +1134,7 @@ static void enter_copy(sim *x, int r, double now)
                    r, ENTER, 0);
 }
 
-/* ---- all together ------------------------------------------------------------------------------ */
+/* ---- all together -------------------------------------------------------- */
 
 static void enter(sim *x, int r, double now)
 {
@@ -1302,7 +1302,7 @@ sim_result sim_run(const sim_case *c, const sim_machine *m)
     return x.result;
 }
 
-/* ---- what ports and links alone take ---------------------------------------------------------- */
+/* ---- what ports and links alone take ------------------------------------- */
 
 static double bytes_between(const sim_traffic *t, int a, int b)
 {

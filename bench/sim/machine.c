@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading ----------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static char *read_text(const char *path)
 {
@@ -118,7 +118,7 @@ sim_machine sim_machine_read(const char *path)
     return m;
 }
 
-/* ---- queues ------------------------------------------------------------------ */
+/* ---- queues -------------------------------------------------------------- */
 
 /* The largest whose power is at most n and that divides it. */
 static int divisor(int n, int power)

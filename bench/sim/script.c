@@ -11,7 +11,7 @@ static void add(sim_script *k, uint32_t *room, sim_step step)
     k->step[k->n_steps++] = step;
 }
 
-/* ---- what is told ------------------------------------------------------------ */
+/* ---- what is told -------------------------------------------------------- */
 
 /* Sizes that go with receive m of representative r. */
 static uint32_t cells_of(const sim_case *c, const sim_traffic *t,
@@ -36,7 +36,7 @@ static uint32_t cells_of(const sim_case *c, const sim_traffic *t,
     return land > 1 ? n - land + 1 : n;
 }
 
-/* ---- what copies do instead -------------------------------------------------- */
+/* ---- what copies do instead ---------------------------------------------- */
 
 /* Members hand nothing over: leaders read their memory. */
 static void drop_within(const sim_traffic *t, int r, sim_script *k)
@@ -59,7 +59,7 @@ static bool is_empty(const rota_phase *p, const sim_script *k)
     return k->dropped[0] || p->copy == p[1].copy;
 }
 
-/* ---- steps ------------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 /* Log P rounds of one cell each: a reduction, or a barrier. */
 static void add_rounds(const sim_traffic *t, sim_script *k, uint32_t *room)

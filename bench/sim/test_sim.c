@@ -114,7 +114,7 @@ static void sizes_take_time(void **state)
          0.2 + cell + 0.004 + 0.2 + cell + 0.002 + 0.2 + cell + 0.05);
 }
 
-/* ---- what the papers count ------------------------------------------------- */
+/* ---- what the papers count ----------------------------------------------- */
 
 static double log_of(int P, int radix, bool sizes)
 {
@@ -211,7 +211,7 @@ static void leaders_share(void **state)
     assert_true(run("shared_leaders:leaders=3", c, &m).us < 0.6 * one_port);
 }
 
-/* ---- all end ----------------------------------------------------------------- */
+/* ---- all end ------------------------------------------------------------- */
 
 static void all_end(void **state)
 {
@@ -275,7 +275,7 @@ static void few_stand_for_all(void **state)
     sim_traffic_free(&t);
 }
 
-/* ---- neighbours -------------------------------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------- */
 
 /* Messages from node to node in the schedules of all ranks. */
 static double count_between(const rota_topo *topo, const sim_world *world,

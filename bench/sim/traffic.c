@@ -5,7 +5,7 @@
 
 #define NONE UINT32_MAX
 
-/* ---- how many ranks stand for all ------------------------------------------- */
+/* ---- how many ranks stand for all ---------------------------------------- */
 
 static void build(const sim_traffic *t, const rota_hints *hints, rota_kind kind,
                   int me, rota_sched *s, rota_choice *choice)
@@ -85,7 +85,7 @@ static int find_period(const sim_traffic *t, const rota_hints *hints,
     return P;
 }
 
-/* ---- which receive is of which send ------------------------------------------ */
+/* ---- which receive is of which send -------------------------------------- */
 
 /* A send of a representative, by whom it is for. */
 typedef struct order {
@@ -161,7 +161,7 @@ static void match_all(sim_traffic *t)
     free(sends);
 }
 
-/* ---- following blocks -------------------------------------------------------- */
+/* ---- following blocks ---------------------------------------------------- */
 
 /* What writes each block of a representative: an item of its receives, or a copy.
  */
@@ -281,7 +281,7 @@ static void label_all(sim_traffic *t)
     free(w);
 }
 
-/* ---- what lies end to end ---------------------------------------------------- */
+/* ---- what lies end to end ------------------------------------------------ */
 
 typedef struct places {
     size_t *bytes;
@@ -363,7 +363,7 @@ static void place_rep(sim_traffic *t, int r)
     free(k.offset);
 }
 
-/* ---- all together ------------------------------------------------------------ */
+/* ---- all together -------------------------------------------------------- */
 
 static void number_phases(sim_rep *rep)
 {
@@ -436,7 +436,7 @@ size_t sim_block(const sim_traffic *t, int from, int to)
                    : t->largest;
 }
 
-/* ---- what messages add up to ------------------------------------------------- */
+/* ---- what messages add up to --------------------------------------------- */
 
 /* Blocks are added up for all ranks that a representative stands for at once:
  * those of one place in its messages lie end to end in the table. */

@@ -18,7 +18,7 @@ int shim_hwloc_topology_load(struct hwloc_topology *topology);
 /* One core that copies from and to its cache. */
 #define COPY_BYTES_PER_S 10e9
 
-/* ---- what time goes to ------------------------------------------------------- */
+/* ---- what time goes to --------------------------------------------------- */
 
 /* A wait is for what ends it. */
 typedef enum part {
@@ -69,7 +69,7 @@ int shim_finalize(void)
     return PMPI_Finalize();
 }
 
-/* ---- time ------------------------------------------------------------------ */
+/* ---- time ---------------------------------------------------------------- */
 
 static double owed_s; /* passed on this rank, not yet told to SimGrid */
 
@@ -116,7 +116,7 @@ int shim_hwloc_topology_load(struct hwloc_topology *topology)
     return -1;
 }
 
-/* ---- messages -------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 typedef struct known {
     MPI_Request request;
@@ -243,7 +243,7 @@ int shim_irecv(void *data, int count, MPI_Datatype type, int from, int tag,
     return err ? err : remember(*request, from, tag, false);
 }
 
-/* ---- tests ----------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------- */
 
 /* What was last tested in vain: a request, or the array of several. */
 static const void *in_vain;
@@ -341,7 +341,7 @@ int shim_testsome(int n, MPI_Request request[], int *n_done, int done[],
     return err;
 }
 
-/* ---- matched probes --------------------------------------------------------- */
+/* ---- matched probes ------------------------------------------------------ */
 
 typedef struct probed {
     int from, tag;
@@ -388,7 +388,7 @@ int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
     return err;
 }
 
-/* ---- errors ---------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 /* rota-bench has MPI_ERRORS_RETURN everywhere, for which SMPI has no function
  * but calls it. */

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* ---- What loops can be told ---- */
+/* ---- What loops can be told ---------------------------------------------- */
 
 /* iterations where --iterations is not given. */
 #define LOOP_TO_THE_END SIZE_MAX
@@ -75,7 +75,7 @@ loop_options loop_options_default(void);
 /* 0, or EXIT_USAGE after saying what is wrong. */
 int loop_options_check(loop_options *o);
 
-/* ---- Loops ---- */
+/* ---- Loops --------------------------------------------------------------- */
 
 /* Times of an iteration, or of all. */
 enum {
@@ -157,7 +157,7 @@ void loop_step_end(loop *l);
 /* End it: facts and fingerprint are this rank's own. Collective; blocks. */
 void loop_close(loop *l, uint64_t facts, uint64_t fingerprint, loop_result *r);
 
-/* ---- Results ---- */
+/* ---- Results ------------------------------------------------------------- */
 
 /* On rank 0: print the results of all forms, and write the CSV file, unless it
  * is NULL, and close it. what is "pairs" or another word for facts. 0, or

@@ -10,7 +10,7 @@
 /* What is measured in a round, in this order in arrays. */
 enum { STEP, EXCHANGE, PACK, MEASURES };
 
-/* ---- Who takes part ---- */
+/* ---- Who takes part ------------------------------------------------------ */
 
 /* Whether --exchange WHICH takes a way. */
 static int takes(const char *which, contest_kinds kinds, const traffic_way *way)
@@ -59,7 +59,7 @@ void contest_close(entrant e[], int n)
     free(e);
 }
 
-/* ---- Timing ---- */
+/* ---- Timing -------------------------------------------------------------- */
 
 /* One round of one entrant, in seconds a step. */
 static void time_round(entrant *e, size_t steps, barrier *b,
@@ -127,7 +127,7 @@ void contest_run(entrant e[], int n, const contest_options *o, MPI_Comm comm)
     free(times);
 }
 
-/* ---- Table ---- */
+/* ---- Table --------------------------------------------------------------- */
 
 /* Starts until plans have paid, against the first entrant if that is MPI's
  * call without a plan. One that is typed saves packing, too. */

@@ -62,7 +62,7 @@ struct device_transform {
     cufftHandle plan;
 };
 
-/* ---- Loading ---- */
+/* ---- Loading ------------------------------------------------------------- */
 
 static int load(const char *name, const entry entries[], size_t n)
 {
@@ -98,7 +98,7 @@ static int load_cufft(void)
     return load(CUFFT_LIBRARY, entries, sizeof entries / sizeof *entries);
 }
 
-/* ---- What fails ---- */
+/* ---- What fails ---------------------------------------------------------- */
 
 static void must_cu(CUresult result, const char *what)
 {
@@ -116,7 +116,7 @@ static void must_fft(cufftResult result, const char *what)
         die("cuFFT: %s: error %d", what, (int)result);
 }
 
-/* ---- Memory and streams ---- */
+/* ---- Memory and streams -------------------------------------------------- */
 
 static void *alloc(size_t bytes)
 {
@@ -187,7 +187,7 @@ static void copy(void *stream, const device_rows *r)
             "a copy");
 }
 
-/* ---- Transforms ---- */
+/* ---- Transforms ---------------------------------------------------------- */
 
 static int to_int(size_t n)
 {

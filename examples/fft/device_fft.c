@@ -44,7 +44,7 @@ typedef struct {
     double scale;
 } device_fft;
 
-/* ---- Hops ---- */
+/* ---- Hops ---------------------------------------------------------------- */
 
 typedef struct {
     device_fft *f;
@@ -176,7 +176,7 @@ static void exchange(traffic *t)
     traffic_wait(t);
 }
 
-/* ---- All of it ---- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void make_hops(const maker *m)
 {

@@ -71,7 +71,7 @@ typedef struct {
     double scale;
 } vector_fft;
 
-/* ---- Shapes ---- */
+/* ---- Shapes -------------------------------------------------------------- */
 
 /* Rows: the greatest divisor of N that is at most its square root. */
 static matrix_shape square_shape(size_t N, int P)
@@ -141,7 +141,7 @@ static int choose_shape(options *o, int P)
     return 0;
 }
 
-/* ---- The transform ---- */
+/* ---- The transform ------------------------------------------------------- */
 
 /* The product of indices is below N, so nothing is lost before the division. */
 static void make_twiddle(vector_fft *v)
@@ -222,7 +222,7 @@ static void close_state(void *state)
     free(v->twiddle);
 }
 
-/* ---- Checks ---- */
+/* ---- Checks -------------------------------------------------------------- */
 
 static void fill(size_t first, size_t n, double complex *at)
 {
@@ -289,7 +289,7 @@ static int check(const options *o, const matrix_shape *s, const entrant e[],
     return err;
 }
 
-/* ---- All of it ---- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void enter(entrant *e, const matrix_shape *s)
 {

@@ -65,7 +65,7 @@ typedef struct {
     int overlap, types, verify;
 } options;
 
-/* ---- Command line ---- */
+/* ---- Command line -------------------------------------------------------- */
 
 static int set_ranks(options *o, int P)
 {
@@ -145,7 +145,7 @@ static int open_device(options *o, int rank)
     return all ? 0 : usage_error("no --device %s: %s", o->device, why);
 }
 
-/* ---- Input ---- */
+/* ---- Input --------------------------------------------------------------- */
 
 static void fill(const size_t n[3], box b, double complex *at)
 {
@@ -164,7 +164,7 @@ static double complex *input(const options *o, int rank)
     return at;
 }
 
-/* ---- Checks ---- */
+/* ---- Checks -------------------------------------------------------------- */
 
 static const grid_method *method(const options *o)
 {
@@ -249,7 +249,7 @@ static int check(const options *o, int rank, const entrant e[], int n)
     return err;
 }
 
-/* ---- All of it ---- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void host_step(void *state)
 {

@@ -8,7 +8,7 @@
 
 enum { FORWARD, BACKWARD };
 
-/* ---- Wave numbers ---- */
+/* ---- Wave numbers -------------------------------------------------------- */
 
 static double wave_number(size_t i, size_t n)
 {
@@ -35,7 +35,7 @@ static void for_each_wave(flow *f, visitor visit)
                   wave_number(j, n));
 }
 
-/* ---- Between points and Fourier space ---- */
+/* ---- Between points and Fourier space ------------------------------------ */
 
 static void transform_columns(flow *f, double complex *at, int direction)
 {
@@ -93,7 +93,7 @@ static void to_waves(flow *f, double complex *to)
     }
 }
 
-/* ---- Advection ---- */
+/* ---- Advection ----------------------------------------------------------- */
 
 /* Two real fields travel as one complex field: u + iv, and the derivatives
  * dw/dx + i dw/dy. With the stream function p, u = dp/dy, v = -dp/dx and
@@ -152,7 +152,7 @@ void flow_step(flow *f)
         w[i] = f->sum[i] + dt / 6 * slope[i];
 }
 
-/* ---- Results ---- */
+/* ---- Results ------------------------------------------------------------- */
 
 flow_sums flow_measure(flow *f)
 {
@@ -182,7 +182,7 @@ const double complex *flow_vorticity(flow *f)
     return f->at_points[0];
 }
 
-/* ---- Making ---- */
+/* ---- Making -------------------------------------------------------------- */
 
 static void set_decay(flow *f, size_t at, double kx, double ky)
 {

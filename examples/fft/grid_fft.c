@@ -77,7 +77,7 @@ box grid_output(const grid_spec *spec, int rank)
                     rank % spec->cols);
 }
 
-/* ---- Reshapes ---- */
+/* ---- Reshapes ------------------------------------------------------------ */
 
 typedef struct {
     grid_fft *g;
@@ -118,7 +118,7 @@ static void make_reshape(const maker *m, int before, int after, reshape *r)
     free(boxes);
 }
 
-/* ---- Stages ---- */
+/* ---- Stages -------------------------------------------------------------- */
 
 static void make_stage(const maker *m, int i, int sign, grid_stage *s)
 {
@@ -170,7 +170,7 @@ static void run_stage(const grid_stage *s, double complex *from,
     reshape_unpack(r, k - 1, (k - 1) % r->n_pairs, to);
 }
 
-/* ---- All of it ---- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void place_stages(const maker *m)
 {

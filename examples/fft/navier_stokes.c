@@ -47,7 +47,7 @@ typedef struct {
     int taylor_green, verify;
 } options;
 
-/* ---- Flows to begin with ---- */
+/* ---- Flows to begin with ------------------------------------------------- */
 
 /* Thickness of a layer, and the wave that disturbs it. */
 #define LAYER 0.2
@@ -74,7 +74,7 @@ static double taylor_green(double x, double y)
     return 2 * cos(x) * cos(y);
 }
 
-/* ---- Command line ---- */
+/* ---- Command line -------------------------------------------------------- */
 
 static int check_options(options *o, int P)
 {
@@ -119,7 +119,7 @@ static int parse(int argc, char **argv, int P, options *o)
     return err;
 }
 
-/* ---- Checks ---- */
+/* ---- Checks -------------------------------------------------------------- */
 
 static size_t all_steps(const options *o)
 {
@@ -217,7 +217,7 @@ static int write_picture(const options *o, FILE *file, flow *f, int P)
     return EXIT_WRONG;
 }
 
-/* ---- All of it ---- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void step(void *state)
 {

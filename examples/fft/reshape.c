@@ -13,7 +13,7 @@ typedef struct lot {
     size_t first;  /* plane of its first batch, on every rank */
 } lot;
 
-/* ---- Boxes ---- */
+/* ---- Boxes --------------------------------------------------------------- */
 
 static size_t least(size_t a, size_t b)
 {
@@ -150,7 +150,7 @@ static void free_types(MPI_Datatype types[], int P)
     free(types);
 }
 
-/* ---- Lots ---- */
+/* ---- Lots ---------------------------------------------------------------- */
 
 static void lot_open(lot *l, reshape *r, const reshape_spec *spec, int me,
                      size_t n)
@@ -217,7 +217,7 @@ static lot *find_lot(reshape *r, const reshape_spec *spec, size_t first,
     return NULL;
 }
 
-/* ---- Reshapes ---- */
+/* ---- Reshapes ------------------------------------------------------------ */
 
 static size_t most_planes(const reshape_spec *spec, int P)
 {

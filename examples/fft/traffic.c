@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* ---- MPI_Alltoallv: all of it happens at the start ---- */
+/* ---- MPI_Alltoallv: all of it happens at the start ----------------------- */
 
 static void mpi_open(traffic *t)
 {
@@ -25,7 +25,7 @@ static void mpi_nothing(traffic *t)
     (void)t;
 }
 
-/* ---- MPI_Alltoallv in memory of the host, the buffers being a device's ---- */
+/* ---- MPI_Alltoallv in memory of the host, the buffers being a device's --- */
 
 static void kept_open(traffic *t)
 {
@@ -69,7 +69,7 @@ static void naive_start(traffic *t, int pair)
     kept_close(t);
 }
 
-/* ---- MPI_Alltoallv_init: a request for each pair of buffers ---- */
+/* ---- MPI_Alltoallv_init: a request for each pair of buffers -------------- */
 
 #if MPI_VERSION >= 4
 static void persistent_open(traffic *t)
@@ -111,7 +111,7 @@ static void persistent_close(traffic *t)
         MUST(MPI_Request_free(&t->request[i]));
 }
 
-/* ---- Rota: one plan, given other buffers as needed ---- */
+/* ---- Rota: one plan, given other buffers as needed ----------------------- */
 
 static void rota_open(traffic *t)
 {
@@ -151,7 +151,7 @@ static void rota_close(traffic *t)
     MUST(rota_plan_free(&t->plan));
 }
 
-/* ---- Blocks that lie in arrays: nothing is packed ---- */
+/* ---- Blocks that lie in arrays: nothing is packed ------------------------ */
 
 static void mpi_types_start(traffic *t, int pair)
 {
@@ -282,7 +282,7 @@ const traffic_way *const traffic_ways[] = {&mpi_way,
                                            &rota_device_way,
                                            NULL};
 
-/* ---- All ways ---- */
+/* ---- All ways ------------------------------------------------------------ */
 
 static void side_make(traffic_side *side, const size_t counts[], int P)
 {

@@ -48,7 +48,7 @@ static box make_box(int N, MPI_Comm grid)
     return b;
 }
 
-/* ---- the halo ---------------------------------------------------------------- */
+/* ---- the halo ------------------------------------------------------------ */
 
 /* The layer of points at the lower or upper end of an axis: the rank's own, or
  * those around them. */
@@ -87,7 +87,7 @@ static rota_plan *plan_halo(const box *b, double *u, MPI_Comm grid)
     return plan;
 }
 
-/* ---- the points -------------------------------------------------------------- */
+/* ---- the points ---------------------------------------------------------- */
 
 static size_t place(const box *b, int x, int y, int z)
 {
@@ -146,7 +146,7 @@ static double compare(const box *b, int N, double factor, double *u, int set)
     return worst;
 }
 
-/* ---- all of it --------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 /* The error in the end, and what exchanges took. */
 static double run(int N, int steps, MPI_Comm grid, double *seconds)

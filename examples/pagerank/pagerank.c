@@ -66,7 +66,7 @@ typedef struct {
     double worst_error; /* of a vector, sum over vertices, on rank 0 */
 } results;
 
-/* ---- Command line ---- */
+/* ---- Command line -------------------------------------------------------- */
 
 static int check(options *o, const char *exchange)
 {
@@ -104,7 +104,7 @@ static int parse(int argc, char **argv, options *o)
     return check(o, exchange);
 }
 
-/* ---- Checks ---- */
+/* ---- Checks -------------------------------------------------------------- */
 
 static void check_sum(const matrix *m, const double *x, results *r)
 {
@@ -200,7 +200,7 @@ static int verdict(const options *o, const results *r)
     return err;
 }
 
-/* ---- All of it ---- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void open_all(const options *o, const matrix *m, results *r)
 {

@@ -101,7 +101,7 @@ static void close_over(run *r, size_t iterations)
         ;
 }
 
-/* ---- all of it --------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 static void print_result(const run *r)
 {

@@ -47,7 +47,7 @@ static void *room(size_t bytes)
     return memset(must_realloc(NULL, bytes + 1, 1), 0, bytes);
 }
 
-/* ---- what markers do to each other -------------------------------------------- */
+/* ---- what markers do to each other --------------------------------------- */
 
 static double nearest(double d)
 {
@@ -89,7 +89,7 @@ static void advance(marker *m, const double v[3], double above, double below,
     m->z += dt * v[2];
 }
 
-/* ---- exchanges ---------------------------------------------------------------- */
+/* ---- exchanges ----------------------------------------------------------- */
 
 static int add_up(int n, const int count[], int at[])
 {
@@ -150,7 +150,7 @@ static void swap_rows(world *w)
     w->seconds += MPI_Wtime();
 }
 
-/* ---- a step -------------------------------------------------------------------- */
+/* ---- a step -------------------------------------------------------------- */
 
 /* Slabs of space that need the marker, its own one first. */
 static int slabs_of(const world *w, const marker *m, int slab[MOST_SLABS])
@@ -254,7 +254,7 @@ static void step(world *w, marker sheet[], int rows)
     move(w, sheet, rows);
 }
 
-/* ---- all together ---------------------------------------------------------------- */
+/* ---- all together -------------------------------------------------------- */
 
 static void open_world(world *w)
 {

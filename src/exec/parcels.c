@@ -24,7 +24,7 @@ bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m)
            rota_msg_lends(x->s, dir, m);
 }
 
-/* ---- areas ------------------------------------------------------------------- */
+/* ---- areas --------------------------------------------------------------- */
 
 /* Each block may be a parcel. */
 size_t rota_parcels_room(size_t n, size_t max_block)
@@ -95,7 +95,7 @@ void rota_parcels_empty(const rota_exec *x)
             rota_parcels_area(x, ROTA_SEND, m)->used = 0;
 }
 
-/* ---- putting ----------------------------------------------------------------- */
+/* ---- putting ------------------------------------------------------------- */
 
 /* A parcel of n blocks, bytes in all, from the slot's on. */
 static parcel *begin_parcel(rota_slot *slot, uint32_t n, size_t bytes)
@@ -195,7 +195,7 @@ void rota_parcels_forward(const rota_exec *x, const rota_block item[],
     }
 }
 
-/* ---- what has come ------------------------------------------------------------ */
+/* ---- what has come ------------------------------------------------------- */
 
 /* The blocks of a parcel, of message m. Returns where the next one begins. */
 static char *open_parcel(rota_exec *x, uint32_t m, rota_area *a, parcel *p)

@@ -58,7 +58,7 @@ static _Thread_local struct {
     unsigned n_freed;
 } last;
 
-/* ---- pools ------------------------------------------------------------------ */
+/* ---- pools --------------------------------------------------------------- */
 
 /* A run that the program has not completed outlives its communicator. */
 static void let_go(rota_mpi_run *run)
@@ -94,7 +94,7 @@ static rota_mpi_run **alloc_runs(int n, const rota_mpi_args *args)
     return NULL;
 }
 
-/* ---- life ------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 static void set_wished(pool *p, bool wished)
 {
@@ -255,7 +255,7 @@ void rota_mpi_comm_end(void)
         PMPI_Comm_free_keyval(&keyval);
 }
 
-/* ---- agreeing --------------------------------------------------------------- */
+/* ---- agreeing ------------------------------------------------------------ */
 
 bool rota_mpi_all(MPI_Comm comm, bool mine)
 {
@@ -322,7 +322,7 @@ bool rota_mpi_comm_takes_init(rota_mpi_args *args)
     return c && !c->foreign && set_blocks(c, args) && takes(c);
 }
 
-/* ---- making plans ----------------------------------------------------------- */
+/* ---- making plans -------------------------------------------------------- */
 
 int rota_mpi_hint_at_once(MPI_Info user, bool neighbors, MPI_Info *info)
 {
@@ -424,7 +424,7 @@ static void make_wished(rota_mpi_comm *c)
             make_pool(c, among);
 }
 
-/* ---- what a call uses ------------------------------------------------------- */
+/* ---- what a call uses ---------------------------------------------------- */
 
 /* Alone on a communicator MPI only copies. */
 rota_mpi_comm *rota_mpi_comm_get(rota_mpi_args *args, bool *known)

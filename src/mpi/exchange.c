@@ -15,7 +15,7 @@ static void name_errors(const rota_mpi_args *args, rota_mpi_kind kind)
     rota_error_name(rota_mpi_call_name(args->call, kind));
 }
 
-/* ---- blocking --------------------------------------------------------------- */
+/* ---- blocking ------------------------------------------------------------ */
 
 static bool run_plan(rota_mpi_run *r, const rota_mpi_args *args, MPI_Comm ours,
                      int *err)
@@ -143,7 +143,7 @@ void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally)
         tally->calls++;
 }
 
-/* ---- nonblocking ------------------------------------------------------------ */
+/* ---- nonblocking --------------------------------------------------------- */
 
 static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
                          MPI_Request *request)
@@ -184,7 +184,7 @@ bool rota_mpi_begin(rota_mpi_args *args, MPI_Request *request, int *err)
     return r != NULL;
 }
 
-/* ---- persistent ------------------------------------------------------------- */
+/* ---- persistent ---------------------------------------------------------- */
 
 /* Among neighbours MPI looks at nothing else where a count is 0. */
 static void take_what_mpi_takes(rota_mpi_args *args)

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- MPI's Fortran library ---------------------------------------------------- */
+/* ---- MPI's Fortran library ----------------------------------------------- */
 
 static void *original(const char *name)
 {
@@ -47,7 +47,7 @@ static MPI_Status *many(MPI_Status statuses[])
     return (void *)statuses == ignore ? MPI_STATUSES_IGNORE : statuses;
 }
 
-/* ---- indices ------------------------------------------------------------------ */
+/* ---- indices ------------------------------------------------------------- */
 
 static int nothing(void *state, MPI_Status *status)
 {
@@ -103,7 +103,7 @@ static void all_from_first(int n, int indices[])
         indices[i] = from_first(indices[i]);
 }
 
-/* ---- functions whose indices differ ------------------------------------------- */
+/* ---- functions whose indices differ -------------------------------------- */
 
 static int waitany(int n, MPI_Request r[], int *index, MPI_Status *status)
 {
@@ -148,7 +148,7 @@ static int barrier(MPI_Comm comm)
     return PMPI_Barrier(comm);
 }
 
-/* ---- the names that programs call --------------------------------------------- */
+/* ---- the names that programs call ---------------------------------------- */
 
 /* Without requests of ours there is nothing to look for: then the call is the
  * original's. name_c is what errors say. */

@@ -61,7 +61,7 @@ static bool sharing; /* one thread at a time calls MPI, on all ranks */
 static MPI_Group world = MPI_GROUP_NULL;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- life ------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 void rota_mpi_group_begin(void)
 {
@@ -126,7 +126,7 @@ void rota_mpi_group_end(void)
         PMPI_Group_free(&world);
 }
 
-/* ---- finding ---------------------------------------------------------------- */
+/* ---- finding ------------------------------------------------------------- */
 
 /* One step of a hash whose every bit depends on all before. */
 static uint64_t mixed(uint64_t hash, uint64_t value)
@@ -189,7 +189,7 @@ rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
     return g;
 }
 
-/* ---- neighbours ------------------------------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------- */
 
 /* Those that are the same to this rank: a bit each. */
 static unsigned same_here(const rota_mpi_group *g, const rota_mpi_topology *t)
@@ -249,7 +249,7 @@ rota_mpi_group *rota_mpi_group_with(rota_mpi_group *g, MPI_Comm comm,
     return with;
 }
 
-/* ---- usages ----------------------------------------------------------------- */
+/* ---- usages -------------------------------------------------------------- */
 
 static rota_mpi_usage *make_usage(rota_mpi_call call)
 {
@@ -316,7 +316,7 @@ rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *g)
     return &g->size[0];
 }
 
-/* ---- plans ------------------------------------------------------------------ */
+/* ---- plans --------------------------------------------------------------- */
 
 bool rota_mpi_group_has_room(const rota_mpi_group *g)
 {

@@ -19,7 +19,7 @@ atomic_int rota_mpi_n_requests;
 static entry *table;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- stand-ins -------------------------------------------------------------- */
+/* ---- stand-ins ----------------------------------------------------------- */
 
 static MPI_Comm trap = MPI_COMM_NULL; /* this rank alone */
 static pthread_mutex_t trap_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,7 +73,7 @@ void rota_mpi_request_end(void)
         PMPI_Comm_free(&trap);
 }
 
-/* ---- the table -------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 rota_mpi_request *rota_mpi_request_make(void)
 {
@@ -121,7 +121,7 @@ rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
     return e ? &e->request : NULL;
 }
 
-/* ---- life of a request ------------------------------------------------------ */
+/* ---- life of a request --------------------------------------------------- */
 
 /* The plan is complete. */
 static void settle(rota_mpi_request *r, int err)
@@ -171,7 +171,7 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
     return err;
 }
 
-/* ---- MPI's functions for one request ---------------------------------------- */
+/* ---- MPI's functions for one request ------------------------------------- */
 
 static MPI_Request none = MPI_REQUEST_NULL;
 

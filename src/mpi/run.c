@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- making ----------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static bool make_side(rota_mpi_side *s, int n_blocks)
 {
@@ -70,7 +70,7 @@ void rota_mpi_run_destroy(rota_mpi_run *run)
     free(run);
 }
 
-/* ---- datatypes -------------------------------------------------------------- */
+/* ---- datatypes ----------------------------------------------------------- */
 
 static int is_plain(MPI_Datatype type, bool *plain, bool *predefined);
 
@@ -122,7 +122,7 @@ static int know_type(rota_mpi_type *known, MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
-/* ---- one side's arguments --------------------------------------------------- */
+/* ---- one side's arguments ------------------------------------------------ */
 
 MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size)
 {
@@ -348,7 +348,7 @@ static int unpack(const rota_mpi_side *s)
     return MPI_SUCCESS;
 }
 
-/* ---- running ---------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------- */
 
 static int start_uniform(rota_mpi_run *run, const void *from, void *to)
 {
@@ -449,7 +449,7 @@ int rota_mpi_run_finish(rota_mpi_run *run, int err)
     return unpacked == MPI_SUCCESS ? freed : unpacked;
 }
 
-/* ---- persistent, with receive blocks in another order -------------------------- */
+/* ---- persistent, with receive blocks in another order -------------------- */
 
 /* Arguments again, in arrays of MPI_Count and MPI_Aint. */
 typedef struct arrays {

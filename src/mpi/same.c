@@ -35,7 +35,7 @@ struct rota_mpi_same {
     block *now; /* [2 P] */
 };
 
-/* ---- types -------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -68,7 +68,7 @@ void rota_mpi_same_end(void)
         PMPI_Type_free_keyval(&keyval);
 }
 
-/* ---- arguments ---------------------------------------------------------------- */
+/* ---- arguments ----------------------------------------------------------- */
 
 /* False where they cannot be compared. */
 static bool read_side(const rota_mpi_args *a, const rota_mpi_blocks *b, int P,
@@ -111,7 +111,7 @@ static int find(rota_mpi_same *s, const rota_mpi_args *a)
     return -1;
 }
 
-/* ---- plans -------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 rota_mpi_same *rota_mpi_same_make(int P)
 {

@@ -151,7 +151,7 @@ static inline MPI_Count rota_mpi_count_at(const rota_mpi_args *a,
                     : ((const int *)counts)[at];
 }
 
-/* ---- exchange.c: what the wrappers of list.h do --------------------------- */
+/* ---- exchange.c: what the wrappers of list.h do -------------------------- */
 
 typedef struct rota_mpi_usage rota_mpi_usage;
 typedef struct rota_mpi_tally rota_mpi_tally;
@@ -266,7 +266,7 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
 bool rota_mpi_refused(const rota_mpi_args *args);
 void rota_mpi_check_end(void);
 
-/* ---- run.c: a plan of bytes behind a call --------------------------------- */
+/* ---- run.c: a plan of bytes behind a call -------------------------------- */
 
 /* A predefined type, or MPI_DATATYPE_NULL, with what is known of it. */
 typedef struct rota_mpi_type {
@@ -319,7 +319,7 @@ int rota_mpi_make_reordered(const rota_mpi_args *args, MPI_Info info,
 int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *args);
 int rota_mpi_run_finish(rota_mpi_run *run, int err); /* the plan is complete */
 
-/* ---- same.c: fixed plans behind MPI_Alltoallw ----------------------------- */
+/* ---- same.c: fixed plans behind MPI_Alltoallw ---------------------------- */
 
 typedef struct rota_mpi_same rota_mpi_same;
 
@@ -395,7 +395,7 @@ bool rota_mpi_usage_is_timed(const rota_mpi_usage *u);
 void rota_mpi_usage_time(rota_mpi_usage *u, bool rota, size_t bytes,
                          double seconds);
 
-/* ---- topology.c: whom neighbourhood calls are among ----------------------- */
+/* ---- topology.c: whom neighbourhood calls are among ---------------------- */
 
 /* As one rank sees it. */
 typedef struct rota_mpi_topology {

@@ -60,7 +60,7 @@ bool rota_mpi_topology_same(const rota_mpi_topology *a,
            !memcmp(a->from, b->from, (size_t)a->n_from * sizeof *a->from);
 }
 
-/* ---- which block is which ----------------------------------------------------- */
+/* ---- which block is which ------------------------------------------------ */
 
 /* The order in which receive blocks from one rank meet those that it sends. */
 typedef enum order { IN_ORDER, REVERSED, CROSSED } order;
@@ -149,7 +149,7 @@ static int *find_slots(const rota_mpi_topology *t, bool equal)
     return NULL;
 }
 
-/* ---- of a communicator ------------------------------------------------------- */
+/* ---- of a communicator --------------------------------------------------- */
 
 static rota_mpi_topology *from_grid(MPI_Comm comm)
 {
@@ -204,7 +204,7 @@ rota_mpi_topology *rota_mpi_topology_get(MPI_Comm comm)
     return t;
 }
 
-/* ---- given to another -------------------------------------------------------- */
+/* ---- given to another ---------------------------------------------------- */
 
 static int give_grid(int n, MPI_Comm from, MPI_Comm bare, MPI_Comm *comm)
 {

@@ -91,7 +91,7 @@ void rota_mpi_usage_destroy(rota_mpi_usage *u)
     free(u);
 }
 
-/* ---- times ------------------------------------------------------------------ */
+/* ---- times --------------------------------------------------------------- */
 
 bool rota_mpi_usage_is_timed(const rota_mpi_usage *u)
 {
@@ -202,7 +202,7 @@ static void learn_gain(const rota_mpi_usage *u, double gain)
     known_gain[usual_bin(u)] = gain > least_gain ? gain : least_gain;
 }
 
-/* ---- costs ------------------------------------------------------------------ */
+/* ---- costs --------------------------------------------------------------- */
 
 static int kind_of_plan(const rota_mpi_group *group)
 {
@@ -239,7 +239,7 @@ static double time_step(MPI_Comm comm)
     return last_step;
 }
 
-/* ---- deciding --------------------------------------------------------------- */
+/* ---- deciding ------------------------------------------------------------ */
 
 static void settle(rota_mpi_usage *u, rota_mpi_verdict verdict)
 {

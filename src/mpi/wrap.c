@@ -56,7 +56,7 @@
 
 #define PLAIN_W(call) rota_mpi_plain(call, comm)
 
-/* ---- exchanges ---------------------------------------------------------------- */
+/* ---- exchanges ----------------------------------------------------------- */
 
 #define ARGS(name, shape_, large_, displ, among)                               \
     {                                                                          \
@@ -147,7 +147,7 @@ const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind)
     return names[call][kind];
 }
 
-/* ---- the others --------------------------------------------------------------- */
+/* ---- the others ---------------------------------------------------------- */
 
 #define ROTA_WRAP(name, parameters, arguments, gate)                           \
     ROTA_API int MPI_##name parameters                                         \

@@ -97,7 +97,7 @@ static bool is_place(const rota_sched *s, rota_block b)
     return rota_block_region(s, b) != ROTA_SRC;
 }
 
-/* ---- reading and writing labels ----------------------------------------- */
+/* ---- reading and writing labels ------------------------------------------ */
 
 static int read_label(const rank_state *r, rota_block b, uint64_t *label)
 {
@@ -127,7 +127,7 @@ static int write_label(rank_state *r, rota_block b, uint64_t label)
     return MPI_SUCCESS;
 }
 
-/* ---- what a phase reads and writes -------------------------------------- */
+/* ---- what a phase reads and writes --------------------------------------- */
 
 enum { SENT = 1, RECEIVED = 2, COPIED_FROM = 4, COPIED_TO = 8 };
 
@@ -214,7 +214,7 @@ static int use_slots(rank_state *r)
     return use_messages(r, ROTA_SEND);
 }
 
-/* ---- pending messages of a pair ----------------------------------------- */
+/* ---- pending messages of a pair ------------------------------------------ */
 
 static pending *find(checker *c, uint64_t key)
 {
@@ -301,7 +301,7 @@ static bool pop(checker *c, uint64_t key, uint32_t *msg)
     return true;
 }
 
-/* ---- running ------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------- */
 
 /* Are all blocks of message m shared, or none of them? */
 static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
@@ -637,7 +637,7 @@ static int check_end(const checker *c)
     return MPI_SUCCESS;
 }
 
-/* ---- faults within one schedule ----------------------------------------- */
+/* ---- faults within one schedule ------------------------------------------ */
 
 /* Does block b lie where the collective can find it? A collective takes all its
  * blocks from one buffer; MPI_Alltoall takes blocks of one size, end to end. */
@@ -817,7 +817,7 @@ int rota_sched_check(const rota_sched *const set[], int P,
     return err;
 }
 
-/* ---- messages that tell sizes ------------------------------------------- */
+/* ---- messages that tell sizes -------------------------------------------- */
 
 /* May message b follow message a of the same pair in a phase? Only where
  * messages go in list order, and never a direct one behind one with sizes: the

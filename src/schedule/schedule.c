@@ -80,7 +80,7 @@ void rota_sched_set_crossing(rota_sched *s, const rota_crossing *crossing,
     s->alike = crossing && metadata == ROTA_META_ONCE ? crossing->alike : NULL;
 }
 
-/* ---- emitters: each latches the first error in s->status ---------------- */
+/* ---- emitters: each latches the first error in s->status ----------------- */
 
 static bool latch(rota_sched *s, int err)
 {
@@ -209,7 +209,7 @@ void rota_emit_send(rota_sched *s, int dst, rota_block block)
     rota_emit_block(s, ROTA_SEND, block);
 }
 
-/* ---- folding: each list is compacted in place --------------------------- */
+/* ---- folding: each list is compacted in place ---------------------------- */
 
 /* Keep the messages in [begin, end) that have bytes, with their blocks that
  * have. */
@@ -274,7 +274,7 @@ void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[])
             bytes[b] = largest;
 }
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------- */
 
 bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
 {
@@ -385,7 +385,7 @@ size_t rota_sched_memory(const rota_sched *s)
     return total;
 }
 
-/* ---- printing ----------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------ */
 
 static void print_block(const rota_sched *s, rota_block b, const size_t bytes[],
                         FILE *out)

@@ -156,7 +156,7 @@ typedef struct rota_sched {
     size_t pad_room;
 } rota_sched;
 
-/* ---- writing ------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------- */
 
 /* Start a schedule of an all-to-all, or of an exchange among neighbours (NULL:
  * an all-to-all), which must outlive s. */
@@ -258,7 +258,7 @@ void rota_emit_send(rota_sched *s, int dst, rota_block block);
  * [n_blocks], the same at both ends of every message. */
 void rota_sched_fold(rota_sched *s, const size_t bytes[]);
 
-/* ---- reading ------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------- */
 
 static inline rota_region rota_block_region(const rota_sched *s, rota_block b)
 {
@@ -410,7 +410,7 @@ size_t rota_sched_memory(const rota_sched *s);
 
 void rota_sched_print(const rota_sched *s, const size_t bytes[], FILE *out);
 
-/* ---- checking ----------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
 /* Prove that the schedules of P ranks together are an all-to-all, or an
  * exchange among their neighbours: every block is delivered once, from the

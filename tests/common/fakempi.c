@@ -360,7 +360,7 @@ static fakempi_counts *counts_of(const request *r)
     return &channel_counts[channel_of(r->group, r->tag)];
 }
 
-/* ---- queues of what waits for its other half ------------------------------ */
+/* ---- queues of what waits for its other half ----------------------------- */
 
 static int *link_of(enum kind kind, int at)
 {
@@ -405,7 +405,7 @@ static void remove_entry(queue *q, enum kind kind, int at)
     }
 }
 
-/* ---- data on the move ----------------------------------------------------- */
+/* ---- data on the move ---------------------------------------------------- */
 
 static void complete(int at)
 {
@@ -568,7 +568,7 @@ static void post(int at)
     progress();
 }
 
-/* ---- collectives ---------------------------------------------------------- */
+/* ---- collectives --------------------------------------------------------- */
 
 static size_t count_at(const side *s, int i)
 {
@@ -652,7 +652,7 @@ static unsigned next_collective(int group, int rank)
     return at;
 }
 
-/* ---- what the tests call --------------------------------------------------- */
+/* ---- what the tests call ------------------------------------------------- */
 
 static void free_all(void)
 {
@@ -808,7 +808,7 @@ void fakempi_fail_after(int n, int code)
     fail_code = code;
 }
 
-/* ---- MPI: requests --------------------------------------------------------- */
+/* ---- MPI: requests ------------------------------------------------------- */
 
 static request *request_at(MPI_Request handle, int *at)
 {
@@ -1023,7 +1023,7 @@ int MPI_Request_free(MPI_Request *handle)
     return MPI_SUCCESS;
 }
 
-/* ---- MPI: messages --------------------------------------------------------- */
+/* ---- MPI: messages ------------------------------------------------------- */
 
 int MPI_Isend(const void *data, int count, MPI_Datatype type, int peer, int tag,
               MPI_Comm comm, MPI_Request *handle)
@@ -1174,7 +1174,7 @@ int MPI_Imrecv(void *data, int count, MPI_Datatype type, MPI_Message *handle,
     return receive_matched(data, (size_t)count, type, handle, request_handle);
 }
 
-/* ---- MPI: datatypes and packing --------------------------------------------- */
+/* ---- MPI: datatypes and packing ------------------------------------------ */
 
 int MPI_Get_address(const void *at, MPI_Aint *address)
 {

@@ -60,7 +60,7 @@ typedef struct fakempi_counts {
 
 fakempi_counts fakempi_counts_of(int tag);
 
-/* ---- for tests that steer ----------------------------------------------- */
+/* ---- for tests that steer ------------------------------------------------ */
 
 /* From now on nothing is drawn: sends are not buffered, a matched message is
  * transferred by fakempi_transfer only, and completion is noticed at once. */

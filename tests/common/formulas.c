@@ -19,7 +19,7 @@ static size_t divided_up(size_t n, size_t by)
     return (n + by - 1) / by;
 }
 
-/* ---- every block in a message of its own ------------------------------------ */
+/* ---- every block in a message of its own --------------------------------- */
 
 static size_t direct_to(const part *p, int node)
 {
@@ -60,7 +60,7 @@ static formula_cost direct_in_mpich_batches(const part *p)
     return c;
 }
 
-/* ---- logarithmic ------------------------------------------------------------ */
+/* ---- logarithmic --------------------------------------------------------- */
 
 /* Index i is what is for the rank i down, or up. It takes one hop for each of
  * its nonzero digits; all indices with the same single one share a message. */
@@ -194,7 +194,7 @@ static formula_cost binary_in_turn(const part *p)
     return c;
 }
 
-/* ---- columns: logarithmic in the node, then from node to node --------------- */
+/* ---- columns: logarithmic in the node, then from node to node ------------ */
 
 /* Those for a node that this rank carries: of the ranks there whose number is
  * its own, modulo the size of its own node. */
@@ -314,7 +314,7 @@ static formula_cost columns_log(const part *p)
     return c;
 }
 
-/* ---- leaders ---------------------------------------------------------------- */
+/* ---- leaders ------------------------------------------------------------- */
 
 /* The leaders of a node: the first ranks, or spread evenly over all of them in
  * order of domain. */
@@ -506,7 +506,7 @@ static formula_cost shared_leaders_overlapped(const part *p)
     return c;
 }
 
-/* ---- the MPI library's ------------------------------------------------------ */
+/* ---- the MPI library's --------------------------------------------------- */
 
 static size_t none_to(const part *p, int node)
 {
@@ -530,7 +530,7 @@ static formula_cost native_padded(const part *p)
     return c;
 }
 
-/* ---- the table -------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static const struct row {
     const char *name;

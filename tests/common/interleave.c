@@ -55,7 +55,7 @@ static int cell_of(const volatile void *place)
     return i;
 }
 
-/* ---- one step of a thread ---------------------------------------------------- */
+/* ---- one step of a thread ------------------------------------------------ */
 
 static world *now; /* NULL outside threads */
 static thread_state *me;
@@ -225,7 +225,7 @@ static void arrive(world *w, thread_state *thread, int i)
         thread->buffer[k] = thread->buffer[k + 1];
 }
 
-/* ---- all orders -------------------------------------------------------------- */
+/* ---- all orders ---------------------------------------------------------- */
 
 /* Hashes of states, which stand for them. */
 static struct {

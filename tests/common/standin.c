@@ -39,7 +39,7 @@ static void *must_have(void *memory)
     return memory;
 }
 
-/* ---- files that other processes open -------------------------------------------- */
+/* ---- files that other processes open ------------------------------------- */
 
 /* What a handle says. */
 typedef struct file {
@@ -71,7 +71,7 @@ static int open_file(const rota_handle *handle, file *f)
     return fd;
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 /* Memory of the device, which others see at an address that faults. */
 typedef struct area {
@@ -274,7 +274,7 @@ static void unpin(rota_queue *q, void *memory)
     objects--;
 }
 
-/* ---- queues ------------------------------------------------------------------ */
+/* ---- queues -------------------------------------------------------------- */
 
 typedef enum kind { COPY, MARK, AWAIT, AWAIT_MARK, CALL } kind;
 
@@ -652,7 +652,7 @@ const rota_device *__wrap_rota_device_in_use(void)
     return &standin_device;
 }
 
-/* ---- for tests ------------------------------------------------------------------ */
+/* ---- for tests ----------------------------------------------------------- */
 
 bool testdev_open(const char **why)
 {

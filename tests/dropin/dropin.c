@@ -43,7 +43,7 @@ static void fail(int line, const char *what)
     } while (0)
 #define MUST(call) CHECK((call) == MPI_SUCCESS)
 
-/* ---- what librota_mpi should count ------------------------------------------ */
+/* ---- what librota_mpi should count --------------------------------------- */
 
 enum {
     ONE_BLOCKING,
@@ -78,7 +78,7 @@ static void print_expected(void)
                    calls[i], by_rota[i], calls[i] - by_rota[i]);
 }
 
-/* ---- exchanges of ints ------------------------------------------------------ */
+/* ---- exchanges of ints --------------------------------------------------- */
 
 /* Peers are ranks of the communicator or, between two of them, of the other;
  * id is the rank in MPI_COMM_WORLD. */
@@ -258,7 +258,7 @@ static void check_empty(const MPI_Status *status)
     CHECK(n == 0 && !cancelled);
 }
 
-/* ---- blocking --------------------------------------------------------------- */
+/* ---- blocking ------------------------------------------------------------ */
 
 static void blocking(void)
 {
@@ -415,7 +415,7 @@ static void types(void)
     }
 }
 
-/* ---- one size for all blocks ------------------------------------------------ */
+/* ---- one size for all blocks --------------------------------------------- */
 
 /* Blocks of n pairs of ints: see make_type. The first int of a buffer is a
  * guard. */
@@ -576,7 +576,7 @@ static void equal_nonblocking(void)
     }
 }
 
-/* ---- a type for each block -------------------------------------------------- */
+/* ---- a type for each block ----------------------------------------------- */
 
 /* Blocks of n pairs of ints; layouts differ by rank, peer and seed. */
 typedef struct typed {
@@ -737,7 +737,7 @@ static void typed_requests(void)
     destroy_typed(&x);
 }
 
-/* ---- persistent ------------------------------------------------------------- */
+/* ---- persistent ---------------------------------------------------------- */
 
 static void persistent(void)
 {
@@ -792,7 +792,7 @@ static void get_status(void)
     destroy(&x);
 }
 
-/* ---- arrays: ours among others ---------------------------------------------- */
+/* ---- arrays: ours among others ------------------------------------------- */
 
 enum {
     MIXED = 6,
@@ -1002,7 +1002,7 @@ static void arrays(void)
     free_mixed(&m);
 }
 
-/* ---- nonblocking ------------------------------------------------------------ */
+/* ---- nonblocking --------------------------------------------------------- */
 
 enum { AT_ONCE = 3 };
 
@@ -1081,7 +1081,7 @@ static void nonblocking_types(void)
     }
 }
 
-/* ---- communicators ---------------------------------------------------------- */
+/* ---- communicators ------------------------------------------------------- */
 
 /* Freed while requests on it are active. */
 static void freed_comm(void)
@@ -1167,7 +1167,7 @@ static void intercomm(void)
     destroy(&x);
 }
 
-/* ---- progress --------------------------------------------------------------- */
+/* ---- progress ------------------------------------------------------------ */
 
 /* Rank 0 blocks elsewhere while its request is active, and what it waits for
  * comes only once the others' are complete. */
@@ -1256,7 +1256,7 @@ static void ahead(void)
         ahead_by(n);
 }
 
-/* ---- inactive requests ------------------------------------------------------ */
+/* ---- inactive requests --------------------------------------------------- */
 
 static void inactive_arrays(MPI_Request r[2])
 {
@@ -1346,7 +1346,7 @@ static void inactive(void)
     destroy(&x);
 }
 
-/* ---- mistakes --------------------------------------------------------------- */
+/* ---- mistakes ------------------------------------------------------------ */
 
 static void must_be(int code, int errorclass, int line)
 {
@@ -1710,7 +1710,7 @@ static void passing(void)
     MUST(MPI_Comm_free(&half));
 }
 
-/* ---- threads ---------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------- */
 
 static void *run_thread(void *arg)
 {
@@ -1751,7 +1751,7 @@ static void threads(void)
         MUST(MPI_Comm_free(&comm[i]));
 }
 
-/* ---- past librota_mpi ------------------------------------------------------- */
+/* ---- past librota_mpi ---------------------------------------------------- */
 
 static void past(void)
 {

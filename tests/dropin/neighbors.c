@@ -38,7 +38,7 @@ static void fail(int line, const char *what)
     } while (0)
 #define MUST(call) CHECK((call) == MPI_SUCCESS)
 
-/* ---- what librota_mpi should count ------------------------------------------ */
+/* ---- what librota_mpi should count --------------------------------------- */
 
 enum { ONE, V, W, SHAPES };
 enum { BLOCKING, NONBLOCKING, INIT, KINDS };
@@ -61,7 +61,7 @@ static void print_expected(void)
                    calls[s][k], by_rota[s][k], calls[s][k] - by_rota[s][k]);
 }
 
-/* ---- topologies --------------------------------------------------------------- */
+/* ---- topologies ---------------------------------------------------------- */
 
 enum { RING, GRID, MANY, GRAPH, FEW, TOPOLOGIES };
 static const char *const topology_name[] = {
@@ -165,7 +165,7 @@ static void find_peers(MPI_Comm comm, int n[2], int peer[2][MOST])
     }
 }
 
-/* ---- elements: four ints ------------------------------------------------------ */
+/* ---- elements: four ints ------------------------------------------------- */
 
 enum { PLAIN, SWAPPED, APART, LAYOUTS, WIDEST = 8, GUARD = -77 };
 
@@ -192,7 +192,7 @@ static MPI_Datatype make_type(int layout)
     return type;
 }
 
-/* ---- exchanges ---------------------------------------------------------------- */
+/* ---- exchanges ----------------------------------------------------------- */
 
 /* Sent [0] and received [1]. */
 typedef struct exchange {
@@ -402,7 +402,7 @@ static void exchange_again(exchange *x, int large)
     MUST(MPI_Request_free(&r));
 }
 
-/* ---- tests -------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------- */
 
 static void every_form(int shape, int seed, MPI_Comm comm, int *met)
 {
@@ -473,7 +473,7 @@ static void loop(void)
     MUST(MPI_Comm_free(&comm));
 }
 
-/* ---- mistakes ----------------------------------------------------------------- */
+/* ---- mistakes ------------------------------------------------------------ */
 
 static void must_be_alike(int ours, int mpis, const char *name, int line)
 {

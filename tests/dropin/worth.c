@@ -16,7 +16,7 @@ static int failures;
         }                                                                      \
     } while (0)
 
-/* ---- what it calls ------------------------------------------------------------ */
+/* ---- what it calls ------------------------------------------------------- */
 
 static rota_mpi_settings settings = {.after = ROTA_MPI_BY_COST};
 static bool room = true, has_plans;
@@ -72,7 +72,7 @@ void rota_mpi_explain(MPI_Comm comm, int code)
     explained++;
 }
 
-/* ---- a program ---------------------------------------------------------------- */
+/* ---- a program ----------------------------------------------------------- */
 
 static const rota_mpi_args args = {.comm = MPI_COMM_SELF};
 

@@ -74,7 +74,7 @@ void fakecuda_call(CUstream stream, void (*call)(void *), void *state)
     standin_call(fakecuda_queue(stream), call, state);
 }
 
-/* ---- devices and contexts ------------------------------------------------------ */
+/* ---- devices and contexts ------------------------------------------------ */
 
 CUresult cuInit(unsigned flags)
 {
@@ -134,7 +134,7 @@ CUresult cuCtxPopCurrent(CUcontext *popped)
     return CUDA_SUCCESS;
 }
 
-/* ---- memory ------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 CUresult cuMemAlloc(CUdeviceptr *p, size_t bytes)
 {
@@ -217,7 +217,7 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *wanted,
     return CUDA_SUCCESS;
 }
 
-/* ---- streams ----------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
@@ -281,7 +281,7 @@ CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
     return cuStreamDestroy(stream);
 }
 
-/* ---- events -------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
@@ -333,7 +333,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
     return CUDA_SUCCESS;
 }
 
-/* ---- between processes --------------------------------------------------------- */
+/* ---- between processes --------------------------------------------------- */
 
 static rota_handle handle_of(const void *cuda)
 {

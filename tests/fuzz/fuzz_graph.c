@@ -44,7 +44,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return atexit(clean_up);
 }
 
-/* ---- writing ----------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 static void add(file *f, const char *format, unsigned long long a,
                 unsigned long long b, unsigned long long c)
@@ -175,7 +175,7 @@ static void save(file *f, fuzz_bytes *b)
         abort();
 }
 
-/* ---- reading ------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------- */
 
 static void wrong(const char *what, const file *f)
 {

@@ -27,7 +27,7 @@ static int draw(uint64_t i, int bound)
     return (int)(test_hash(seed * 1000003 + i) % (uint64_t)bound);
 }
 
-/* ---- types ----------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 /* All make n ints, a multiple of LEAST, of a type; old ones are freed. */
 
@@ -183,7 +183,7 @@ static MPI_Datatype make_apart(int shape, int n)
     return freed(type, apart);
 }
 
-/* ---- blocks ---------------------------------------------------------------------- */
+/* ---- blocks -------------------------------------------------------------- */
 
 typedef struct side {
     int count[ROOM];
@@ -244,7 +244,7 @@ static void free_side(side *s)
             MPI_Type_free(&s->type[q]);
 }
 
-/* ---- memory ---------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static bool is_shared(uint64_t which)
 {
@@ -277,7 +277,7 @@ static void scramble(char *memory, size_t bytes, int salt)
             (char)(test_hash(seed + i / 8 * 31 + (uint64_t)salt) >> i % 8 * 8);
 }
 
-/* ---- a case ---------------------------------------------------------------------- */
+/* ---- a case -------------------------------------------------------------- */
 
 static void naive(char *from, const side *s, char *to, const side *r)
 {
@@ -456,7 +456,7 @@ static void run_case(void)
     MPI_Info_free(&info);
 }
 
-/* ---- what plans say of it --------------------------------------------------------- */
+/* ---- what plans say of it ------------------------------------------------ */
 
 /* A number of a plan's description; -1: there is none. */
 static long described(const rota_plan *plan, const char *key)

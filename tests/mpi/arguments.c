@@ -31,7 +31,7 @@ static void allow(classes *c, int errorclass)
     c->at[c->n++] = errorclass;
 }
 
-/* ---- mistakes ------------------------------------------------------------------ */
+/* ---- mistakes ------------------------------------------------------------ */
 
 /* Each spoils the arguments if here, and tells the class that this must end in
  * on all ranks, or MPI_SUCCESS where it is no mistake. What it tells may depend
@@ -249,7 +249,7 @@ static void spoil(random_plan *r, mistake *m, uint64_t chance, classes *c)
         allow(c, errorclass);
 }
 
-/* ---- one case -------------------------------------------------------------------- */
+/* ---- one case ------------------------------------------------------------ */
 
 static bool is_allowed(const classes *c, int errorclass)
 {

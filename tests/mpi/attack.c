@@ -17,7 +17,7 @@
 
 static const int *const no_ints;
 
-/* ---- making plans -------------------------------------------------------------- */
+/* ---- making plans -------------------------------------------------------- */
 
 /* All arguments, one of which may be spoilt. */
 typedef struct making {
@@ -145,7 +145,7 @@ static int exchange_null(fixture *f, bool wrong)
                               wrong ? NULL : &f->made);
 }
 
-/* ---- running them -------------------------------------------------------------- */
+/* ---- running them -------------------------------------------------------- */
 
 static void *found;
 static int flag;
@@ -263,7 +263,7 @@ LOCAL(describe_no_buffer, describe(f->fixed, 0, NULL, true))
 LOCAL(describe_format, describe(f->fixed, 7, text, true))
 LOCAL(class_to_null, rota_error_class(MPI_SUCCESS, NULL))
 
-/* ---- memory and tuning ------------------------------------------------------------ */
+/* ---- memory and tuning --------------------------------------------------- */
 
 static int alloc_to_null(fixture *f, bool wrong)
 {
@@ -334,7 +334,7 @@ LOCAL(export_string_no_comm,
 LOCAL(export_to_null, rota_tuning_export_string(f->comm, NULL, NULL))
 LOCAL(forget_null, rota_tuning_forget(MPI_COMM_NULL))
 
-/* ---- the table ------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 #define V "rota_alltoallv_init"
 static const attack attacks[] = {
@@ -474,7 +474,7 @@ static const attack attacks[] = {
 };
 #undef V
 
-/* ---- attacking ------------------------------------------------------------------- */
+/* ---- attacking ----------------------------------------------------------- */
 
 typedef enum who { FIRST, LAST, EVERY_OTHER, ALL, N_WHO } who;
 

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* ---- all arguments, one of which may be spoilt ------------------------------------ */
+/* ---- all arguments, one of which may be spoilt --------------------------- */
 
 typedef struct making {
     MPI_Comm comm;
@@ -81,7 +81,7 @@ static making sound_w(fixture *f)
 #define NEAR(name, spoil) MAKING(near_##name, sound, init_near, spoil)
 #define NEAR_W(name, spoil) MAKING(near_w_##name, sound, init_near_w, spoil)
 
-/* ---- a type a block ---------------------------------------------------------------- */
+/* ---- a type a block ------------------------------------------------------ */
 
 W(null_sendcounts, m.sendcounts = NULL)
 W(null_sdispls, m.sdispls = NULL)
@@ -138,7 +138,7 @@ static int w_c_beyond(fixture *f, bool wrong)
     return init_w_c(f, &f->made, f->type);
 }
 
-/* ---- neighbours -------------------------------------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------- */
 
 NEAR(null_sendcounts, m.sendcounts = NULL)
 NEAR(null_sdispls, m.sdispls = NULL)
@@ -264,7 +264,7 @@ static int near_one_null(fixture *f, bool wrong)
                                          f->ring, f->info, &f->made);
 }
 
-/* ---- neighbours, varying and exchange ------------------------------------------------ */
+/* ---- neighbours, varying and exchange ------------------------------------ */
 
 static int init_near_v(fixture *f, size_t bound, MPI_Datatype type)
 {
@@ -327,7 +327,7 @@ static int near_x_no_topology(fixture *f, bool wrong)
     return init_near_x(f, MPI_INT, &f->made);
 }
 
-/* ---- running plans among neighbours ---------------------------------------------------- */
+/* ---- running plans among neighbours -------------------------------------- */
 
 static void *found;
 static int n_sources;
@@ -426,7 +426,7 @@ LOCAL(near_set_overlap, rota_plan_set_buffers(f->near, f->to_near, f->to_near))
 LOCAL(near_set_exchange,
       rota_plan_set_buffers(f->near_exchange, f->send, f->recv))
 
-/* ---- sparse exchanges --------------------------------------------------------------------- */
+/* ---- sparse exchanges ---------------------------------------------------- */
 
 static int init_sparse(fixture *f, MPI_Datatype type, rota_plan **plan)
 {
@@ -554,7 +554,7 @@ LOCAL(sparse_test, rota_test(f->sparse, NULL))
 LOCAL(sparse_set, rota_plan_set_buffers(f->sparse, f->send, f->recv))
 LOCAL(sparse_free, rota_plan_free(&f->sparse))
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 #define ALL COLLECTIVE
 #define CHECKED (COLLECTIVE | IF_CHECKED)
@@ -764,7 +764,7 @@ const attack attacks_on_more[] = {
 };
 const int n_attacks_on_more = sizeof attacks_on_more / sizeof *attacks_on_more;
 
-/* ---- plans of these kinds ---------------------------------------------------------------------- */
+/* ---- plans of these kinds ------------------------------------------------ */
 
 void attack_open_more(fixture *f)
 {

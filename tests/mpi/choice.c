@@ -170,7 +170,7 @@ static void run_exchange(rota_plan *plan)
     }
 }
 
-/* ---- all kinds, by price and by measurement --------------------------------- */
+/* ---- all kinds, by price and by measurement ------------------------------ */
 
 static void all_kinds(const char *choose, const char *node_size)
 {
@@ -208,7 +208,7 @@ static void all_kinds(const char *choose, const char *node_size)
     MPI_Info_free(&hints);
 }
 
-/* ---- where it comes from ------------------------------------------------------ */
+/* ---- where it comes from ------------------------------------------------- */
 
 static void origins(void)
 {

@@ -107,7 +107,7 @@ static bool describes(const rota_plan *plan, const char *words)
     return strstr(text, words) != NULL;
 }
 
-/* ---- without a stream -------------------------------------------------------- */
+/* ---- without a stream ---------------------------------------------------- */
 
 static void run_starts(rota_plan *plan, job *j)
 {
@@ -136,7 +136,7 @@ static void large_blocks(MPI_Info info)
     free_job(&j);
 }
 
-/* ---- behind a stream ----------------------------------------------------------- */
+/* ---- behind a stream ----------------------------------------------------- */
 
 /* The send buffer is filled, and the receive buffer is read, by what stands in a
  * stream: nothing here waits for the device but the end. */
@@ -199,7 +199,7 @@ static void all_ways(const char *path, int n)
     }
 }
 
-/* ---- other buffers, errors ----------------------------------------------------- */
+/* ---- other buffers, errors ----------------------------------------------- */
 
 static void other_buffers(void)
 {
@@ -335,7 +335,7 @@ static void aware_refuses(void)
     MPI_Info_free(&info);
 }
 
-/* ---- from device to device --------------------------------------------------- */
+/* ---- from device to device ----------------------------------------------- */
 
 static MPI_Info ask_for_ipc(const char *key, const char *value)
 {
@@ -571,7 +571,7 @@ static void refused(void)
     free_job(&j);
 }
 
-/* ---- layouts ------------------------------------------------------------------- */
+/* ---- layouts ------------------------------------------------------------- */
 
 /* Pack count elements on the device and compare with MPI; then unpack them and
  * compare all of the memory. */

@@ -32,7 +32,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- refusing ---------------------------------------------------------------- */
+/* ---- refusing ------------------------------------------------------------ */
 
 typedef enum refusal {
     NOTHING,
@@ -160,7 +160,7 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* ---- lines that are taken ------------------------------------------------------ */
+/* ---- lines that are taken ------------------------------------------------ */
 
 /* All that a plan could have without asking the system. */
 enum { MOST_LINES = 1 << 14 };
@@ -198,7 +198,7 @@ static void permit(int rank)
     refused = NOTHING;
 }
 
-/* ---- plans ------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 /* Blocks of 300 bytes, and of 200 kB to the next rank: through rings in several
  * ways. */
@@ -347,7 +347,7 @@ static bool states(const job *j, const char *key, const char *words)
             test_fail(__FILE__, __LINE__, "%s: no \"%s\"", key, words);        \
     } while (0)
 
-/* ---- what is left ------------------------------------------------------------ */
+/* ---- what is left -------------------------------------------------------- */
 
 typedef struct account {
     long heap, descriptors, mappings;
@@ -425,7 +425,7 @@ static void check_stock(void)
                   now.mappings - before.mappings, now.blocks - before.blocks);
 }
 
-/* ---- parts ------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
 /* While the communicator's ranks find each other: why, here and there. The rank
  * shares memory with nobody then, and the others do with each other. */
@@ -582,7 +582,7 @@ static void read_others(void)
     MPI_Comm_free(&comm);
 }
 
-/* ---- refused while plans run --------------------------------------------------- */
+/* ---- refused while plans run --------------------------------------------- */
 
 /* Pieces of the pool, all that a rank may have. */
 enum { MOST_PIECES = 1 << 12 };
@@ -828,7 +828,7 @@ static void starve(void)
     check_stock();
 }
 
-/* ---- refused while plans are made ------------------------------------------------ */
+/* ---- refused while plans are made ---------------------------------------- */
 
 /* The n-th allocation on the way to a plan fails, on one rank. Returns whether
  * there was one. All ranks have the plan then or none has, for lack of memory;

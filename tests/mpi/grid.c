@@ -250,7 +250,7 @@ static int leap = 1;
 static bool in_turn;
 static int turn;
 
-/* ---- varying counts --------------------------------------------------------- */
+/* ---- varying counts ------------------------------------------------------ */
 
 static void varying_start(rota_plan *plan, exchange *e)
 {
@@ -287,7 +287,7 @@ static void run_varying(MPI_Info info, size_t bound, size_t largest,
     MUST(rota_plan_free(&plan));
 }
 
-/* ---- receive counts unknown -------------------------------------------------- */
+/* ---- receive counts unknown ---------------------------------------------- */
 
 static void check_found(const exchange *e, const unsigned char *found,
                         const int counts[], const int displs[])
@@ -361,7 +361,7 @@ static void run_exchange(MPI_Info info, size_t bound, size_t largest,
     MUST(rota_plan_free(&plan));
 }
 
-/* ---- the grid --------------------------------------------------------------- */
+/* ---- the grid ------------------------------------------------------------ */
 
 static char name[200];
 

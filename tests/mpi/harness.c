@@ -32,7 +32,7 @@ void test_begin(int *argc, char ***argv, int thread_level)
     }
 }
 
-/* ---- watching ---------------------------------------------------------------- */
+/* ---- watching ------------------------------------------------------------ */
 
 static char watched[200]; /* what is printed */
 static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM};
@@ -79,7 +79,7 @@ void test_watch_end(void)
     watched[0] = '\0';
 }
 
-/* ---- checking ----------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------ */
 
 void test_fail(const char *file, int line, const char *format, ...)
 {

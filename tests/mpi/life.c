@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- counters ------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 static struct {
     _Atomic int heap;    /* allocations of the library */
@@ -140,7 +140,7 @@ static void reset(void)
     n.heap = n.objects = n.started = n.posted = 0;
 }
 
-/* ---- a plan of single ints --------------------------------------------------- */
+/* ---- a plan of single ints ----------------------------------------------- */
 
 typedef struct ints {
     rota_plan *plan;
@@ -183,7 +183,7 @@ static void check_ints(const ints *x, int iteration)
         CHECK(x->recv[q] == x->salt + iteration + 1000 * q + test_me);
 }
 
-/* ---- parts ------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
 static int stated(const rota_plan *plan, const char *key)
 {

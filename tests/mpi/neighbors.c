@@ -20,7 +20,7 @@
 
 enum { GUARD = 0xA5, MARGIN = 24, STARTS = 3, MOST = 64 };
 
-/* ---- topologies ------------------------------------------------------------ */
+/* ---- topologies ---------------------------------------------------------- */
 
 /* Lists as this test makes them or knows them to be. */
 typedef struct topology {
@@ -198,7 +198,7 @@ static void make_topology(topology *t, int which)
     MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
 }
 
-/* ---- buffers --------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------- */
 
 typedef struct side {
     unsigned char *memory, *base;
@@ -298,7 +298,7 @@ static void check_result(const exchange *e, unsigned char *base, int start)
         }
 }
 
-/* ---- kinds of plan --------------------------------------------------------- */
+/* ---- kinds of plan ------------------------------------------------------- */
 
 static char label[200];
 
@@ -585,7 +585,7 @@ static void run_all(const topology *t, MPI_Info info, const char *hint,
     run_varlen(t, info, hint);
 }
 
-/* ---- errors ---------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void run_errors(topology *t)
 {
@@ -725,7 +725,7 @@ static void run_hints(const topology *t)
     MPI_Info_free(&other);
 }
 
-/* ---- all ------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 static void run_algorithm(const topology *t, const rota_algo *algo, bool brief)
 {

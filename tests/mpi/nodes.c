@@ -21,7 +21,7 @@
 
 enum { MOST_RANKS = 64, MOST_SENDS = 4096 };
 
-/* ---- counting messages ------------------------------------------------------ */
+/* ---- counting messages --------------------------------------------------- */
 
 static int sent_to[MOST_RANKS]; /* messages to each rank of MPI_COMM_WORLD */
 
@@ -103,7 +103,7 @@ int MPI_Send_init(const void *data, int count, MPI_Datatype type, int peer,
 
 #endif
 
-/* ---- plans of single ints --------------------------------------------------- */
+/* ---- plans of single ints ------------------------------------------------ */
 
 typedef struct ints {
     rota_plan *plan;
@@ -131,7 +131,7 @@ static void run_ints(ints *x)
         CHECK(x->recv[q] == 1000 * q + test_me);
 }
 
-/* ---- where ranks are -------------------------------------------------------- */
+/* ---- where ranks are ----------------------------------------------------- */
 
 static int n_hosts, host[MOST_RANKS], host_size[MOST_RANKS];
 
@@ -212,7 +212,7 @@ static void check_topologies(void)
     MPI_Comm_free(&comm);
 }
 
-/* ---- messages to each node -------------------------------------------------- */
+/* ---- messages to each node ----------------------------------------------- */
 
 enum { LEADERS = 2, PIECES = 2 };
 
@@ -280,7 +280,7 @@ static void check_messages(const rota_algo *algo, const char *intranode)
     MPI_Info_free(&info);
 }
 
-/* ---- all -------------------------------------------------------------------- */
+/* ---- all ----------------------------------------------------------------- */
 
 static void run_for_ever(void)
 {

@@ -27,7 +27,7 @@ static int draw(int n)
     return (int)(test_hash(seed) % (uint64_t)n);
 }
 
-/* ---- types -------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 static MPI_Datatype make_type(int depth);
 
@@ -144,7 +144,7 @@ static MPI_Datatype make_type(int depth)
     return sized;
 }
 
-/* ---- one case ------------------------------------------------------------------ */
+/* ---- one case ------------------------------------------------------------ */
 
 /* Mark a row; is one of its bytes also of another block, or comes twice? */
 static bool mark_row(ptrdiff_t at, size_t width, int bit)

@@ -44,7 +44,7 @@ static void share_rounds(MPI_Win *window)
     test_barrier();
 }
 
-/* ---- where the others are ---------------------------------------------------- */
+/* ---- where the others are ------------------------------------------------ */
 
 typedef enum place {
     RECEIVING,
@@ -101,7 +101,7 @@ static void release(place where)
         MUST(MPI_Barrier(aside));
 }
 
-/* ---- plans ------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 typedef enum kind { FIXED, VARYING, EXCHANGE } kind;
 
@@ -216,7 +216,7 @@ static void finish(job *j, bool by_test)
     check(j, found);
 }
 
-/* ---- parts ------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
 /* One round with n jobs, of which the rank that comes first needs all. */
 static void go_round(job j[], int n, place where)
@@ -301,7 +301,7 @@ static void in_turns(void)
     close_job(&j);
 }
 
-/* ---- the thread and what is said of it ------------------------------------------ */
+/* ---- the thread and what is said of it ----------------------------------- */
 
 static int count_threads(void)
 {
@@ -381,7 +381,7 @@ static void left_behind(void)
     go_round(&j, 1, ASLEEP);
 }
 
-/* ---- combinations ---------------------------------------------------------------- */
+/* ---- combinations -------------------------------------------------------- */
 
 /* How messages within the node go; between nodes they go by MPI. */
 typedef struct way {

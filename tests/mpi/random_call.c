@@ -32,7 +32,7 @@ static ints *as_ints(const random_plan *r, ints *n)
     return n;
 }
 
-/* ---- making ------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 static int init_fixed(const random_plan *r)
 {
@@ -109,7 +109,7 @@ int random_plan_init(const random_plan *r)
     }
 }
 
-/* ---- starting ----------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------ */
 
 static int start_varying(const random_plan *r)
 {
@@ -165,7 +165,7 @@ int random_plan_call_start(const random_plan *r)
     }
 }
 
-/* ---- waiting ------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------- */
 
 static int wait_exchange(const random_plan *r, random_found *f)
 {

@@ -14,7 +14,7 @@ enum { GAP_BYTE = 0x3a, TAIL = 64 };
 const char *const random_kind_name[RANDOM_KINDS] = {
     "fixed", "uniform", "varying", "exchange", "types", "sparse"};
 
-/* ---- what is drawn ------------------------------------------------------------ */
+/* ---- what is drawn ------------------------------------------------------- */
 
 /* The i-th draw of a plan, below bound. */
 static uint64_t draw(const random_plan *r, uint64_t i, uint64_t bound)
@@ -304,7 +304,7 @@ void random_plan_draw(random_plan *r, uint64_t seed, MPI_Comm comm,
     random_plan_fill(r);
 }
 
-/* ---- graphs ---------------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------- */
 
 /* On average three from each rank; a rank in eight has none. */
 static bool is_edge(uint64_t seed, int src, int dst)
@@ -331,7 +331,7 @@ void random_graph_make(random_graph *g, uint64_t seed, MPI_Comm comm)
         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g->comm));
 }
 
-/* ---- buffers ------------------------------------------------------------------- */
+/* ---- buffers ------------------------------------------------------------- */
 
 static void drop_mapping(random_memory *m)
 {
@@ -454,7 +454,7 @@ void random_plan_fill(random_plan *r)
     fill_data(r);
 }
 
-/* ---- memory that changes ---------------------------------------------------------- */
+/* ---- memory that changes ------------------------------------------------- */
 
 /* Other memory, or other pages at the same address. */
 static void renew(random_memory *m, uint64_t chance)
@@ -513,7 +513,7 @@ int random_plan_start(random_plan *r)
     return err;
 }
 
-/* ---- the end of a run ------------------------------------------------------------ */
+/* ---- the end of a run ---------------------------------------------------- */
 
 static size_t count_bad(const random_plan *r, const unsigned char *at, int src,
                         MPI_Count n)
@@ -605,7 +605,7 @@ bool random_plan_test(random_plan *r)
     return !r->active;
 }
 
-/* ---- the end ---------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------- */
 
 void random_plan_free(random_plan *r)
 {

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- plans ------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 typedef struct ints {
     rota_plan *plan;
@@ -65,7 +65,7 @@ static void close_ints(ints *x)
     free(x->recv);
 }
 
-/* ---- what a process has --------------------------------------------------------- */
+/* ---- what a process has -------------------------------------------------- */
 
 typedef struct stock {
     long descriptors, mappings, kib;
@@ -121,7 +121,7 @@ static void compare(const stock *a, const stock *b, int makings)
     CHECK(b->kib <= a->kib + SLACK_KIB + (long)makings * KEPT / 1024);
 }
 
-/* ---- parts ---------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------- */
 
 static void say(const char *what, int n, time_t begin)
 {

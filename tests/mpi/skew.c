@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- standing still -------------------------------------------------------- */
+/* ---- standing still ------------------------------------------------------ */
 
 static uint64_t chance_state;
 
@@ -46,7 +46,7 @@ bool __wrap_rota_lines_attach(rota_exec *x)
     return __real_rota_lines_attach(x);
 }
 
-/* ---- a plan and its data --------------------------------------------------- */
+/* ---- a plan and its data ------------------------------------------------- */
 
 /* Blocks of bytes, end to end. */
 typedef struct job {
@@ -174,7 +174,7 @@ static uint64_t draw_together(void)
     return shared_seed = test_hash(shared_seed + 7);
 }
 
-/* ---- parts ------------------------------------------------------------------ */
+/* ---- parts --------------------------------------------------------------- */
 
 /* The last rank has not attached yet when the first has run and freed both the
  * plan and its communicator. */

@@ -62,7 +62,7 @@ typedef struct soak {
 
 static soak s = {.seed = 1, .rounds = ROUNDS, .patience = ROUND_SECONDS};
 
-/* ---- plans --------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------- */
 
 /* This rank's alone; other draws are the same on all ranks. */
 static uint64_t draw_own(uint64_t bound)
@@ -112,7 +112,7 @@ static void make(random_plan *r, uint64_t seed)
     random_plan_free(r);
 }
 
-/* ---- rounds --------------------------------------------------------------------- */
+/* ---- rounds -------------------------------------------------------------- */
 
 /* One that is active must be complete first. All ranks have started it before
  * this round, so none that it waits for waits for this one. */
@@ -152,7 +152,7 @@ static void run_round(uint64_t round)
             complete(&s.plan[order[i]]);
 }
 
-/* ---- other messages --------------------------------------------------------------- */
+/* ---- other messages ------------------------------------------------------ */
 
 /* The program's own receives, from anybody, on the communicators that plans are of:
  * no message of a plan may come to them. */
@@ -248,7 +248,7 @@ static void run_generation(void)
         send_own(i);
 }
 
-/* ---- memory ---------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 static long live; /* allocations */
 
@@ -410,7 +410,7 @@ static void print_counts(int generations)
     printf(" (all ranks + neighbours)\n");
 }
 
-/* ---- all of it -------------------------------------------------------------------- */
+/* ---- all of it ----------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {

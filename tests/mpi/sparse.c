@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- between the library and others ------------------------------------------- */
+/* ---- between the library and others -------------------------------------- */
 
 static _Atomic int synchronous; /* messages sent so */
 static _Atomic int heap;        /* allocations */
@@ -66,7 +66,7 @@ void *__wrap_realloc(void *old, size_t size)
     return refuses() ? NULL : __real_realloc(old, size);
 }
 
-/* ---- standing still ------------------------------------------------------------ */
+/* ---- standing still ------------------------------------------------------ */
 
 static uint64_t chance_state, shared_state;
 
@@ -89,7 +89,7 @@ static void dawdle(void)
         test_stand_still(n == 15 ? 3000 : 100);
 }
 
-/* ---- a plan and its data --------------------------------------------------------- */
+/* ---- a plan and its data ------------------------------------------------- */
 
 enum { NOT_SENT = -1 };
 
@@ -291,7 +291,7 @@ static void finish(job *j)
     j->running = false;
 }
 
-/* ---- who sends to whom -------------------------------------------------------------- */
+/* ---- who sends to whom --------------------------------------------------- */
 
 typedef struct mixture {
     pattern pattern;
@@ -339,7 +339,7 @@ static void all_patterns(void)
     test_case = "";
 }
 
-/* ---- ranks that are not where the others are ------------------------------------------ */
+/* ---- ranks that are not where the others are ----------------------------- */
 
 static void out_of_step(void)
 {
@@ -481,7 +481,7 @@ static void short_lives(void)
     }
 }
 
-/* ---- elements that are not bytes end to end ------------------------------------------- */
+/* ---- elements that are not bytes end to end ------------------------------ */
 
 /* Two doubles, eight bytes apart, the first of them after eight: 48 bytes. */
 static void typed(void)
@@ -512,7 +512,7 @@ static void typed(void)
     close_job(j);
 }
 
-/* ---- the caller's buffer ---------------------------------------------------------------- */
+/* ---- the caller's buffer ------------------------------------------------- */
 
 static int in_a_ring(const void *arg, int src, int dst, int start)
 {
@@ -554,7 +554,7 @@ static void own_buffer(void)
     free(large);
 }
 
-/* ---- steady state ------------------------------------------------------------------------ */
+/* ---- steady state -------------------------------------------------------- */
 
 static void steady(void)
 {
@@ -581,7 +581,7 @@ static void steady(void)
     close_job(j);
 }
 
-/* ---- messages ----------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 /* Has a rank of the node of this one a block of at most so many bytes for any of
  * node b? */
@@ -672,7 +672,7 @@ static void messages(void)
     }
 }
 
-/* ---- mistakes ------------------------------------------------------------------------------ */
+/* ---- mistakes ------------------------------------------------------------ */
 
 static void bad_starts(job *j)
 {
@@ -795,7 +795,7 @@ static void mistakes(void)
     bad_plans();
 }
 
-/* ---- memory that there is not ---------------------------------------------------------- */
+/* ---- memory that there is not -------------------------------------------- */
 
 /* One rank is refused what follows its nth allocation: all fail, or none. */
 static void no_memory_to_make(void)

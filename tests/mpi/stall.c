@@ -87,7 +87,7 @@ static void close_job(job *j)
     free(j->recv);
 }
 
-/* ---- a rank that is late ------------------------------------------------------- */
+/* ---- a rank that is late ------------------------------------------------- */
 
 static void come_late(int seconds)
 {
@@ -115,7 +115,7 @@ static void come_late(int seconds)
     close_job(&k);
 }
 
-/* ---- a rank that dies ---------------------------------------------------------- */
+/* ---- a rank that dies ---------------------------------------------------- */
 
 /* What all ranks must take part in. */
 static void fail_to_make(const char *words)

@@ -19,7 +19,7 @@
 
 static const char *folder;
 
-/* ---- files ----------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------- */
 
 static const char *in_folder(const char *name)
 {
@@ -53,7 +53,7 @@ static void make_folder(const char *name)
     test_barrier();
 }
 
-/* ---- what a communicator has ------------------------------------------------ */
+/* ---- what a communicator has --------------------------------------------- */
 
 /* The batch of the only row, 0 if there is no row. */
 static int batch(MPI_Comm comm)
@@ -87,7 +87,7 @@ static MPI_Comm new_comm(void)
     return comm;
 }
 
-/* ---- cases ------------------------------------------------------------------ */
+/* ---- cases --------------------------------------------------------------- */
 
 static void texts(void)
 {
@@ -224,7 +224,7 @@ static void unreadable(void)
     MPI_Comm_free(&comm);
 }
 
-/* ---- files that nobody names ----------------------------------------------- */
+/* ---- files that nobody names --------------------------------------------- */
 
 static void clear_environment(void)
 {
@@ -354,7 +354,7 @@ static void loading(void)
     MPI_Comm_free(&comm);
 }
 
-/* ---- plans ------------------------------------------------------------------ */
+/* ---- plans --------------------------------------------------------------- */
 
 static int counts[64], displs[64];
 static char sent[64 * 8], received[64 * 8];

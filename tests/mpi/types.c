@@ -257,7 +257,7 @@ static void run_varying(const rota_algo *algo, int which)
     MPI_Type_free(&type);
 }
 
-/* ---- a type for each block ----------------------------------------------------- */
+/* ---- a type for each block ----------------------------------------------- */
 
 /* Blocks of up to three elements, each at a place of its own. */
 typedef struct blocks {

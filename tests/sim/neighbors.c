@@ -31,7 +31,7 @@ static void try(int err)
     }
 }
 
-/* ---- graphs ----------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------- */
 
 typedef enum graph { SPARSE_GRAPH, DENSE, STAR, RING, BOX, N_GRAPHS } graph;
 
@@ -113,7 +113,7 @@ static void make_neighbors(graph g, int P, int me, rota_neighbors *n)
     free(from);
 }
 
-/* ---- what the ranks of a node tell each other -------------------------------- */
+/* ---- what the ranks of a node tell each other ---------------------------- */
 
 /* Every other block to a node has the memory of the one before it. */
 static ptrdiff_t place_of(int block)
@@ -236,7 +236,7 @@ static void free_world(world *w)
     rota_topo_free(&w->topo);
 }
 
-/* ---- what it costs ------------------------------------------------------------ */
+/* ---- what it costs ------------------------------------------------------- */
 
 /* Groups of a node, and which a rank is in: the definition. */
 static int groups(const world *w, int node, int leaders)
@@ -297,7 +297,7 @@ static void count(const world *w, const rota_sched set[], size_t *messages,
     }
 }
 
-/* ---- one set ------------------------------------------------------------------- */
+/* ---- one set ------------------------------------------------------------- */
 
 static bool fail(const rota_algo *algo, const rota_params *params,
                  const char *what)

@@ -557,7 +557,7 @@ static bool make_scratch(sim_plan *plan, char *text)
     return good;
 }
 
-/* ---- nodes ---------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------- */
 
 /* Ranks of a node do not follow each other. */
 static int node_of(const sim_plan *plan, int rank)

@@ -58,7 +58,7 @@ static bool tells_sizes(const rota_algo *algo)
     return !algo->uniform && !algo->native && algo->sizes != ROTA_SIZES_PADDED;
 }
 
-/* ---- a set ---------------------------------------------------------------- */
+/* ---- a set --------------------------------------------------------------- */
 
 static bool check_form(const rota_algo *algo, const rota_topo *topo, int value)
 {
@@ -114,7 +114,7 @@ static bool check_set(const rota_algo *algo, int P, int value)
     return check_shape(algo, ONE_NODE, P, value);
 }
 
-/* ---- which parameters ----------------------------------------------------- */
+/* ---- which parameters ---------------------------------------------------- */
 
 static int near_root(int P)
 {

@@ -171,7 +171,7 @@ static int run_grid(bool quick, bool shm)
     return EXIT_SUCCESS;
 }
 
-/* ---- arguments ------------------------------------------------------------ */
+/* ---- arguments ----------------------------------------------------------- */
 
 static int index_of(const char *const name[], int n, const char *wanted)
 {

@@ -62,7 +62,7 @@ static rota_line end_of(memory *m)
                        .stride = sizeof(rota_entry)};
 }
 
-/* ---- the sleeper ------------------------------------------------------------- */
+/* ---- the sleeper --------------------------------------------------------- */
 
 typedef struct waiting {
     rota_line from[N_WRITERS], to_a;
@@ -153,7 +153,7 @@ static void sleeper(void)
     }
 }
 
-/* ---- the writers ------------------------------------------------------------- */
+/* ---- the writers --------------------------------------------------------- */
 
 static void flush(int writer)
 {
@@ -196,7 +196,7 @@ static void writer_b(void)
     write_all(B);
 }
 
-/* ---- tests ------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------- */
 
 static bool all_end(int from_a, int from_b, int to)
 {

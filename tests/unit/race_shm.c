@@ -375,7 +375,7 @@ static void *live(void *arg)
     return NULL;
 }
 
-/* ---- beginning ----------------------------------------------------------------- */
+/* ---- beginning ----------------------------------------------------------- */
 
 /* Threads that have found that there is an arena. By no order in memory. */
 static _Atomic int have_arena;

@@ -48,7 +48,7 @@ static char *take(size_t pages)
     return p;
 }
 
-/* ---- ranges ---------------------------------------------------------------- */
+/* ---- ranges -------------------------------------------------------------- */
 
 static void opens_once(void **state)
 {
@@ -218,7 +218,7 @@ static void survives_chance(void **state)
     rota_arena_free(again);
 }
 
-/* ---- segments --------------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------ */
 
 /* Each is at least half of all before it; what there is does not move. */
 static void grows_by_segments(void **state)
@@ -262,7 +262,7 @@ static void stops_at_the_limit(void **state)
     rota_arena_free(most);
 }
 
-/* ---- lines and counters ------------------------------------------------------ */
+/* ---- lines and counters -------------------------------------------------- */
 
 static void hands_out_lines(void **state)
 {
@@ -307,7 +307,7 @@ static void counters_stay(void **state)
     rota_arena_put(ROTA_ENTRIES, lines);
 }
 
-/* ---- the others ------------------------------------------------------------ */
+/* ---- the others ---------------------------------------------------------- */
 
 /* In another process, which has only the address; its exit status. */
 static int in_child(int (*run)(const rota_arena_address *address, uint64_t at),

@@ -196,7 +196,7 @@ static void direct_ones(void **state)
                                  BLOCK);
 }
 
-/* ---- algorithms that follow nodes -------------------------------------------- */
+/* ---- algorithms that follow nodes ---------------------------------------- */
 
 static void check_nodes(const rota_topo *t, int value, int step)
 {

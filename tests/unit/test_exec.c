@@ -163,7 +163,7 @@ static void discard(world *w)
     free(w);
 }
 
-/* ---- windows ---------------------------------------------------------------- */
+/* ---- windows ------------------------------------------------------------- */
 
 static void no_window_posts_everything(void **state)
 {
@@ -274,7 +274,7 @@ static void window_skips_empty_messages(void **state)
     discard(w);
 }
 
-/* ---- data that flow through --------------------------------------------------- */
+/* ---- data that flow through ---------------------------------------------- */
 
 static void transfer(int src, int dst, int n)
 {
@@ -339,7 +339,7 @@ static void packs_nothing_twice(void **state)
     discard(w);
 }
 
-/* ---- what a steady state costs ---------------------------------------------- */
+/* ---- what a steady state costs ------------------------------------------- */
 
 static void fixed_runs_start_persistent_requests(void **state)
 {
@@ -457,7 +457,7 @@ static void one_test_advances_all(void **state)
     discard(w);
 }
 
-/* ---- a slot left and taken in one phase -------------------------------------- */
+/* ---- a slot left and taken in one phase ---------------------------------- */
 
 /* Each of two ranks has a block in the slot into which the other's comes. */
 static void trade_places(bool by_datatype, bool in_dst)
@@ -502,7 +502,7 @@ static void packs_before_it_unpacks(void **state)
     trade_places(false, true);
 }
 
-/* ---- errors ------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
 
 /* Make every executor that is still active fail, so that it ends. */
 static void fail_the_rest(world *w)
@@ -599,7 +599,7 @@ static void cancels_receives_of_a_broken_run(void **state)
     }
 }
 
-/* ---- sizes ------------------------------------------------------------------- */
+/* ---- sizes --------------------------------------------------------------- */
 
 static void learns_sizes(void **state)
 {

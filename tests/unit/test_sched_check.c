@@ -121,7 +121,7 @@ static void swap_blocks(rota_block *a, rota_block *b)
     *b = t;
 }
 
-/* ---- sound ones ----------------------------------------------------------- */
+/* ---- sound ones ---------------------------------------------------------- */
 
 static void accepts_sound_sets(void **state)
 {
@@ -159,7 +159,7 @@ static void accepts_reuse(void **state)
     assert_sound(&w);
 }
 
-/* ---- what arrives --------------------------------------------------------- */
+/* ---- what arrives -------------------------------------------------------- */
 
 static void finds_dropped_block(void **state)
 {
@@ -244,7 +244,7 @@ static void finds_written_send_buffer(void **state)
     assert_fault(&w, "the send buffer is written");
 }
 
-/* ---- who waits for whom --------------------------------------------------- */
+/* ---- who waits for whom -------------------------------------------------- */
 
 static void finds_wrong_peer(void **state)
 {
@@ -447,7 +447,7 @@ static void finds_native_blocks_out_of_place(void **state)
     assert_fault(&w, text);
 }
 
-/* ---- scratch --------------------------------------------------------------- */
+/* ---- scratch ------------------------------------------------------------- */
 
 /* One rank's block goes to scratch, and then, as the mutations have it. */
 static rota_sched *begin_scratch(world *w, int window, rota_block *a)
@@ -587,7 +587,7 @@ static void finds_destroyed_tmp(void **state)
     assert_fault(&w, "read after its slot was taken");
 }
 
-/* ---- handed over ------------------------------------------------------------ */
+/* ---- handed over --------------------------------------------------------- */
 
 typedef enum handing {
     SOUND,
@@ -666,7 +666,7 @@ static void finds_bad_handing_over(void **state)
     assert_fault(&w, "is handed over twice");
 }
 
-/* ---- before it is there ---------------------------------------------------- */
+/* ---- before it is there -------------------------------------------------- */
 
 static void finds_early_reads(void **state)
 {
@@ -712,7 +712,7 @@ static void finds_forwarding_within_phase(void **state)
     assert_fault(&w, "its slot is used twice in the phase");
 }
 
-/* ---- data that flow through a phase ----------------------------------------- */
+/* ---- data that flow through a phase -------------------------------------- */
 
 /* Three ranks send each other their blocks directly, but for that of rank 0 for
  * rank 2, which rank 1 passes on. Returns its temporary block there. */
@@ -897,7 +897,7 @@ static void finds_cyclic_flow(void **state)
     assert_fault(&w, "deadlock: rank 0 never leaves phase 0");
 }
 
-/* ---- shape and sizes -------------------------------------------------------- */
+/* ---- shape and sizes ----------------------------------------------------- */
 
 static void finds_bad_shape(void **state)
 {

@@ -24,7 +24,7 @@ static uint32_t first_of(const rota_sched *s, rota_dir dir, uint32_t m)
     return s->msgs[dir].msg[m].first;
 }
 
-/* ---- writing --------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------- */
 
 static void begins_empty(void **state)
 {
@@ -201,7 +201,7 @@ static void lends_a_scratchpad(void **state)
     rota_sched_free(&s);
 }
 
-/* ---- folding ---------------------------------------------------------------- */
+/* ---- folding ------------------------------------------------------------- */
 
 static void folds_blocks_messages_phases(void **state)
 {
@@ -319,7 +319,7 @@ static void folds_nothing_away(void **state)
     rota_sched_free(&s);
 }
 
-/* ---- counting, printing --------------------------------------------- */
+/* ---- counting, printing -------------------------------------------------- */
 
 static void counts_costs(void **state)
 {

@@ -21,7 +21,7 @@ static unsigned draw(unsigned bound)
     return (unsigned)(state >> 33) % bound;
 }
 
-/* ---- types ----------------------------------------------------------------------- */
+/* ---- types --------------------------------------------------------------- */
 
 /* A type and the place of each byte of an element, in the order of packing. */
 typedef struct drawn {
@@ -101,7 +101,7 @@ static ptrdiff_t place_of(const drawn *t, size_t byte)
     return t->place[byte % t->n] + (ptrdiff_t)(byte / t->n) * t->type.extent;
 }
 
-/* ---- comparing ------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------- */
 
 static unsigned char a[ROOM], b[ROOM], want[ROOM];
 
@@ -160,7 +160,7 @@ static void free_drawn(drawn *t)
     rota_layout_free(&t->layout);
 }
 
-/* ---- tests ----------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------- */
 
 static void boxes(void **unused)
 {

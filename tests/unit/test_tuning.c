@@ -26,7 +26,7 @@ static rota_tuning parse(const char *text)
     return t;
 }
 
-/* ---- good texts ------------------------------------------------------------ */
+/* ---- good texts ---------------------------------------------------------- */
 
 static const char full[] =
     "{\"rota_tuning\": 1,\n"
@@ -151,7 +151,7 @@ static void prints_every_algorithm(void **state)
     rota_tuning_free(&t);
 }
 
-/* ---- bad texts ------------------------------------------------------------- */
+/* ---- bad texts ----------------------------------------------------------- */
 
 #define MACHINE_FROM(bytes)                                                    \
     "{\"rota_tuning\": 1, \"machine\": {\"ns\": {}, "                          \
@@ -267,7 +267,7 @@ static void refuses_what_is_cut_short(void **state)
     }
 }
 
-/* ---- rows ------------------------------------------------------------------ */
+/* ---- rows ---------------------------------------------------------------- */
 
 static const rota_stats eight = {
     .kind = ROTA_FIXED,

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arrays that grow ----------------------------------------------------------- */
+/* ---- arrays that grow ---------------------------------------------------- */
 
 static int more_blocks(rota_sparse_block **block, size_t *room, size_t n)
 {
@@ -45,7 +45,7 @@ static int more_incoming(struct rota_sparse *c, incoming **in)
     return MPI_SUCCESS;
 }
 
-/* ---- making ------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------- */
 
 int rota_sparse_make(rota_exec *x, const rota_groups *groups,
                      const rota_node *node)
@@ -147,7 +147,7 @@ size_t rota_sparse_bytes(const rota_exec *x)
     return x->sparse ? x->sparse->taken_bytes : 0;
 }
 
-/* ---- memory that others may still read ------------------------------------------ */
+/* ---- memory that others may still read ----------------------------------- */
 
 static struct rota_sparse *deferred; /* under the lock of active executors */
 
@@ -223,7 +223,7 @@ const rota_node *rota_shared_node(const rota_exec *x)
     return x->sparse && x->sparse->memory ? x->sparse->node : NULL;
 }
 
-/* ---- waking ------------------------------------------------------------------- */
+/* ---- waking -------------------------------------------------------------- */
 
 static void ring(const rota_exec *x, int i, rota_waking *w)
 {
@@ -265,7 +265,7 @@ void rota_sparse_await(rota_exec *x)
                 1, memory_order_release);
 }
 
-/* ---- sending ------------------------------------------------------------------ */
+/* ---- sending ------------------------------------------------------------- */
 
 /* Have a member that does not look for messages of MPI look for one. */
 static void announce(rota_exec *x, int i)
@@ -349,7 +349,7 @@ static int enter(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
-/* ---- receiving ---------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 /* A block that is here, one for another group, or a message that MPI will
  * bring. */
@@ -489,7 +489,7 @@ static int test_sends(rota_exec *x, bool *done)
     return MPI_SUCCESS;
 }
 
-/* ---- consensus ------------------------------------------------------------------ */
+/* ---- consensus ----------------------------------------------------------- */
 
 static bool is_through(const struct rota_sparse *c)
 {
@@ -624,7 +624,7 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 const rota_step_kind rota_step_sparse = {
     .enter = enter, .poll = poll, .whom = whom};
 
-/* ---- what has come ---------------------------------------------------------------- */
+/* ---- what has come ------------------------------------------------------- */
 
 static int compare_ranks(const void *a, const void *b)
 {

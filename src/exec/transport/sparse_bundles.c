@@ -24,7 +24,7 @@ static int agent(const rota_topo *t, int node, int turn)
     return t->ranks[t->first[node] + turn % rota_topo_node_size(t, node)];
 }
 
-/* ---- sending ---------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------- */
 
 bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b)
 {
@@ -124,7 +124,7 @@ int rota_bundles_post(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-/* ---- receiving -------------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------- */
 
 static mail *mail_in(const incoming *in, size_t at)
 {

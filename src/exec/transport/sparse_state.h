@@ -151,7 +151,7 @@ static inline bool has_come(const struct rota_sparse *c, int which, int each)
            c->starts * (uint64_t)each;
 }
 
-/* ---- sparse_state.c ------------------------------------------------------------------ */
+/* ---- sparse_state.c ------------------------------------------------------ */
 
 /* The mail at this place of this rank's memory is for the member at position i. */
 void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place);
@@ -167,7 +167,7 @@ bool rota_sparse_put(rota_exec *x, const mail *m, const void *data, int i);
 int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
                      int rank);
 
-/* ---- sparse_bundles.c ------------------------------------------------------------ */
+/* ---- sparse_bundles.c ---------------------------------------------------- */
 
 /* Have a member send the block in a bundle. Returns false if that cannot be. */
 bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b);
