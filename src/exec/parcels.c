@@ -108,6 +108,7 @@ static parcel *begin_parcel(rota_slot *slot, uint32_t n, size_t bytes)
         atomic_fetch_add_explicit(&a->used, more, memory_order_relaxed);
     parcel *const p = (parcel *)(void *)(rota_area_data(a) + at);
 
+    ROTA_ASSERT(at + more <= a->room);
     p->first = (uint32_t)slot->at;
     p->n = n;
     return p;
