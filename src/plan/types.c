@@ -34,6 +34,8 @@ static int probe_order(MPI_Datatype type, size_t size, MPI_Aint true_lb,
                        MPI_Comm comm, bool *in_order)
 {
     unsigned char *const data = malloc(2 * size);
+    /* Of a type with addresses in it that is far from data. */
+    void *const origin = (void *)((uintptr_t)data - (uintptr_t)true_lb);
     int err = data ? MPI_SUCCESS : rota_fail_mem("looking at a datatype");
 
     *in_order = true;
@@ -43,8 +45,7 @@ static int probe_order(MPI_Datatype type, size_t size, MPI_Aint true_lb,
         int position = 0;
         for (size_t i = 0; i < size; i++)
             data[i] = (unsigned char)(i >> shift & 0xff);
-        err = MPI_Pack(data - true_lb, 1, type, packed, (int)size, &position,
-                       comm);
+        err = MPI_Pack(origin, 1, type, packed, (int)size, &position, comm);
         for (size_t i = 0; i < size && err == MPI_SUCCESS; i++)
             *in_order = *in_order && packed[i] == data[i];
     }
