@@ -28,11 +28,6 @@ static inline rota_home rota_home_of(const rota_topo *t, int rank)
                        .ranks = t->ranks + t->first[n]};
 }
 
-static inline int rota_node_rank(const rota_topo *t, int node, int local)
-{
-    return t->ranks[t->first[node] + local];
-}
-
 /* The node at offset i, -N < i < N. */
 static inline int rota_node_at(const rota_home *h, int i)
 {

@@ -42,6 +42,11 @@ static inline int rota_topo_node_size(const rota_topo *t, int node)
     return t->first[node + 1] - t->first[node];
 }
 
+static inline int rota_node_rank(const rota_topo *t, int node, int local)
+{
+    return t->ranks[t->first[node] + local];
+}
+
 /* Ranks of the largest node. */
 int rota_topo_largest_node(const rota_topo *t);
 

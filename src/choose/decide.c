@@ -249,17 +249,25 @@ static int record(rota_learnt *l, const rota_stats *s, const rota_ranks *ranks,
     return agreed;
 }
 
+/* This machine's prices or, where nobody has calibrated, the usual ones with
+ * what a trial of the network says. */
+static int find_machine(const rota_learnt *l, const rota_ranks *ranks,
+                        rota_machine *machine)
+{
+    *machine = l->tuning.has_machine ? l->tuning.machine : rota_machine_usual;
+    return l->tuning.has_machine ? MPI_SUCCESS
+                                 : ranks->try_network(ranks->arg, machine);
+}
+
 static int weigh(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
                  const rota_trials *trials, rota_decision *d)
 {
     const rota_hints *const hints = w->hints;
     const bool measure = hints->measure && is_measurable(w);
-    rota_machine usual = rota_machine_usual;
+    rota_machine machine;
 
-    if (!l->tuning.has_machine)
-        ROTA_TRY(ranks->try_network(ranks->arg, &usual));
-    ROTA_TRY(price_all(w, l->tuning.has_machine ? &l->tuning.machine : &usual,
-                       ranks, &d->candidates));
+    ROTA_TRY(find_machine(l, ranks, &machine));
+    ROTA_TRY(price_all(w, &machine, ranks, &d->candidates));
     d->why = l->tuning.has_machine ? "the cheapest by this machine's prices"
                                    : "the cheapest by the usual prices";
     if (measure) {
@@ -300,14 +308,11 @@ int rota_decide(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
 static int weigh_bundles(const rota_wanted *w, rota_learnt *l,
                          const rota_ranks *ranks, rota_decision *d)
 {
-    rota_machine machine = rota_machine_usual;
+    rota_machine machine;
 
     ROTA_TRY(rota_tuning_load(
         l, ranks, w->hints->tuning_file[0] ? w->hints->tuning_file : NULL));
-    if (l->tuning.has_machine)
-        machine = l->tuning.machine;
-    else
-        ROTA_TRY(ranks->try_network(ranks->arg, &machine));
+    ROTA_TRY(find_machine(l, ranks, &machine));
     const size_t most = rota_cost_bundle(&machine);
     if (most == 0)
         return MPI_SUCCESS;

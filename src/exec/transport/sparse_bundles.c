@@ -21,7 +21,7 @@ static int distance(const rota_topo *t, int a, int b)
 
 static int agent(const rota_topo *t, int node, int turn)
 {
-    return t->ranks[t->first[node] + turn % rota_topo_node_size(t, node)];
+    return rota_node_rank(t, node, turn % rota_topo_node_size(t, node));
 }
 
 /* ---- sending ------------------------------------------------------------- */
