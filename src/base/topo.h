@@ -47,6 +47,12 @@ static inline int rota_node_rank(const rota_topo *t, int node, int local)
     return t->ranks[t->first[node] + local];
 }
 
+/* The rank of a node whose turn it is, where its ranks take turns. */
+static inline int rota_node_turn(const rota_topo *t, int node, int turn)
+{
+    return rota_node_rank(t, node, turn % rota_topo_node_size(t, node));
+}
+
 /* Ranks of the largest node. */
 int rota_topo_largest_node(const rota_topo *t);
 

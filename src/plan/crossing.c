@@ -118,12 +118,6 @@ static int find_alike(rota_plan *p)
 
 /* ---- between nodes ------------------------------------------------------- */
 
-/* The rank of a node that talks to the node `turn` places on. */
-static int talker(const rota_topo *t, int node, int turn)
-{
-    return t->ranks[t->first[node] + turn % rota_topo_node_size(t, node)];
-}
-
 /* One rank of the sender's node tells one of the receiver's about all edges
  * between the two nodes. */
 typedef struct talk {
@@ -148,7 +142,7 @@ static int tell_node(talk *k, rota_dir dir, int there, rota_cross edge[], int n)
     const bool sent = dir == ROTA_SEND;
     const int N = t->n_nodes, here = k->m->node;
     const int turn = (sent ? there - here + N : here - there + N) % N;
-    const int peer = talker(t, there, turn);
+    const int peer = rota_node_turn(t, there, turn);
     const int bytes = (int)((size_t)n * sizeof *edge);
 
     return sent ? MPI_Isend(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
@@ -163,7 +157,7 @@ static bool is_mine(const members *m, rota_dir dir, int there)
     const int N = m->t->n_nodes;
     const int turn = (dir == ROTA_SEND ? there - m->node : m->node - there) + N;
 
-    return talker(m->t, m->node, turn % N) == m->c->me;
+    return rota_node_turn(m->t, m->node, turn % N) == m->c->me;
 }
 
 static int talk_all(talk *k, rota_dir dir, rota_crosses *c, rota_cross list[],

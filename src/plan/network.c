@@ -67,7 +67,7 @@ static int exchange(const rota_comm *c, int node, int first, int n, int bytes,
     const int64_t begin = rota_now_ns();
     for (int i = 0; i < n; i++) {
         const int peer =
-            t->ranks[t->first[node] + (first + i) % members_of(t, node)];
+            rota_node_rank(t, node, (first + i) % members_of(t, node));
         ROTA_TRY(MPI_Irecv(area + i * bytes, bytes, MPI_BYTE, peer,
                            ROTA_TAG_ADDRESS, c->dup, &request[i]));
         ROTA_TRY(MPI_Isend(from + i * bytes, bytes, MPI_BYTE, peer,

@@ -15,24 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int *const no_ints;
-
 /* ---- making plans -------------------------------------------------------- */
-
-/* All arguments, one of which may be spoilt. */
-typedef struct making {
-    const void *sendbuf;
-    const int *sendcounts, *sdispls, *recvcounts, *rdispls;
-    void *recvbuf;
-    MPI_Datatype sendtype, recvtype;
-    rota_plan **plan;
-} making;
-
-static making sound(fixture *f)
-{
-    return (making){f->send, f->count, f->displ, f->rcount, f->rdispl,
-                    f->recv, MPI_INT,  MPI_INT,  &f->made};
-}
 
 static int init(const fixture *f, const making *m)
 {
@@ -41,37 +24,29 @@ static int init(const fixture *f, const making *m)
         m->recvcounts, m->rdispls, m->recvtype, f->comm, f->info, m->plan);
 }
 
-#define MAKING(name, spoil)                                                    \
-    static int name(fixture *f, bool wrong)                                    \
-    {                                                                          \
-        making m = sound(f);                                                   \
-        if (wrong) {                                                           \
-            spoil;                                                             \
-        }                                                                      \
-        return init(f, &m);                                                    \
-    }
+#define ALL(name, spoil) MAKING(name, sound, init, spoil)
 
-MAKING(null_sendcounts, m.sendcounts = no_ints)
-MAKING(null_sdispls, m.sdispls = no_ints)
-MAKING(null_recvcounts, m.recvcounts = no_ints)
-MAKING(null_rdispls, m.rdispls = no_ints)
-MAKING(null_plan, m.plan = NULL)
-MAKING(null_sendbuf, m.sendbuf = NULL)
-MAKING(null_recvbuf, m.recvbuf = NULL)
-MAKING(recvbuf_in_place, m.recvbuf = MPI_IN_PLACE)
-MAKING(in_place_apart, m.sendbuf = MPI_IN_PLACE)
-MAKING(null_sendtype, m.sendtype = MPI_DATATYPE_NULL)
-MAKING(null_recvtype, m.recvtype = MPI_DATATYPE_NULL)
-MAKING(uncommitted, m.recvtype = f->raw)
-MAKING(negative_sendcount, f->count[test_P - 1] = -1)
-MAKING(negative_recvcount, f->rcount[0] = -1)
-MAKING(one_less, f->count[0]--)
-MAKING(blocks_overlap, f->rdispl[test_P - 1] = f->rdispl[0] + N - 1)
-MAKING(buffers_overlap, m.recvbuf = f->send + 1)
-MAKING(unknown_hint, MPI_Info_set(f->info, "rota_nonsense", "1"))
-MAKING(bad_value, MPI_Info_set(f->info, "rota_batch", "none"))
-MAKING(other_hint, MPI_Info_set(f->info, "rota_batch", "3"))
-MAKING(null_comm, f->comm = MPI_COMM_NULL)
+ALL(null_sendcounts, m.sendcounts = NULL)
+ALL(null_sdispls, m.sdispls = NULL)
+ALL(null_recvcounts, m.recvcounts = NULL)
+ALL(null_rdispls, m.rdispls = NULL)
+ALL(null_plan, m.plan = NULL)
+ALL(null_sendbuf, m.sendbuf = NULL)
+ALL(null_recvbuf, m.recvbuf = NULL)
+ALL(recvbuf_in_place, m.recvbuf = MPI_IN_PLACE)
+ALL(in_place_apart, m.sendbuf = MPI_IN_PLACE)
+ALL(null_sendtype, m.sendtype = MPI_DATATYPE_NULL)
+ALL(null_recvtype, m.recvtype = MPI_DATATYPE_NULL)
+ALL(uncommitted, m.recvtype = f->raw)
+ALL(negative_sendcount, f->count[test_P - 1] = -1)
+ALL(negative_recvcount, f->rcount[0] = -1)
+ALL(one_less, f->count[0]--)
+ALL(blocks_overlap, f->rdispl[test_P - 1] = f->rdispl[0] + N - 1)
+ALL(buffers_overlap, m.recvbuf = f->send + 1)
+ALL(unknown_hint, MPI_Info_set(f->info, "rota_nonsense", "1"))
+ALL(bad_value, MPI_Info_set(f->info, "rota_batch", "none"))
+ALL(other_hint, MPI_Info_set(f->info, "rota_batch", "3"))
+ALL(null_comm, f->comm = MPI_COMM_NULL)
 
 static int beyond_memory(fixture *f, bool wrong)
 {

@@ -57,6 +57,48 @@ typedef struct attack {
     int (*call)(fixture *f, bool wrong);
 } attack;
 
+/* The arguments of a function that makes a plan; all are good. */
+typedef struct making {
+    MPI_Comm comm;
+    const void *sendbuf;
+    void *recvbuf;
+    const int *sendcounts, *recvcounts;
+    const int *sdispls, *rdispls;    /* in elements, or in bytes */
+    const MPI_Aint *sbytes, *rbytes; /* the same, of neighbours with types */
+    MPI_Datatype sendtype, recvtype; /* of all blocks, or of each: */
+    const MPI_Datatype *sendtypes, *recvtypes;
+    rota_plan **plan;
+} making;
+
+static inline making sound(fixture *f)
+{
+    return (making){.comm = f->ring,
+                    .sendbuf = f->send,
+                    .recvbuf = f->recv,
+                    .sendcounts = f->count,
+                    .recvcounts = f->rcount,
+                    .sdispls = f->displ,
+                    .rdispls = f->rdispl,
+                    .sbytes = f->at_c,
+                    .rbytes = f->rat_c,
+                    .sendtype = MPI_INT,
+                    .recvtype = MPI_INT,
+                    .sendtypes = f->type,
+                    .recvtypes = f->rtype,
+                    .plan = &f->made};
+}
+
+/* A plan made with arguments of which one is spoilt. */
+#define MAKING(name, sound, init, spoil)                                       \
+    static int name(fixture *f, bool wrong)                                    \
+    {                                                                          \
+        making m = sound(f);                                                   \
+        if (wrong) {                                                           \
+            spoil;                                                             \
+        }                                                                      \
+        return init(f, &m);                                                    \
+    }
+
 /* What must fail, on the ranks that are wrong; the others do nothing. */
 #define LOCAL(name, spoilt)                                                    \
     static int name(fixture *f, bool wrong)                                    \

@@ -6,38 +6,6 @@
 #include <limits.h>
 #include <string.h>
 
-/* ---- all arguments, one of which may be spoilt --------------------------- */
-
-typedef struct making {
-    MPI_Comm comm;
-    const void *sendbuf;
-    void *recvbuf;
-    const int *sendcounts, *recvcounts;
-    const int *sdispls, *rdispls;    /* in elements, or in bytes */
-    const MPI_Aint *sbytes, *rbytes; /* the same, of neighbours with types */
-    MPI_Datatype sendtype, recvtype; /* of all blocks, or of each: */
-    const MPI_Datatype *sendtypes, *recvtypes;
-    rota_plan **plan;
-} making;
-
-static making sound(fixture *f)
-{
-    return (making){.comm = f->ring,
-                    .sendbuf = f->send,
-                    .recvbuf = f->recv,
-                    .sendcounts = f->count,
-                    .recvcounts = f->rcount,
-                    .sdispls = f->displ,
-                    .rdispls = f->rdispl,
-                    .sbytes = f->at_c,
-                    .rbytes = f->rat_c,
-                    .sendtype = MPI_INT,
-                    .recvtype = MPI_INT,
-                    .sendtypes = f->type,
-                    .recvtypes = f->rtype,
-                    .plan = &f->made};
-}
-
 static int init_w(const fixture *f, const making *m)
 {
     return rota_alltoallw_init(
@@ -68,15 +36,6 @@ static making sound_w(fixture *f)
     return m;
 }
 
-#define MAKING(name, sound, init, spoil)                                       \
-    static int name(fixture *f, bool wrong)                                    \
-    {                                                                          \
-        making m = sound(f);                                                   \
-        if (wrong) {                                                           \
-            spoil;                                                             \
-        }                                                                      \
-        return init(f, &m);                                                    \
-    }
 #define W(name, spoil) MAKING(w_##name, sound_w, init_w, spoil)
 #define NEAR(name, spoil) MAKING(near_##name, sound, init_near, spoil)
 #define NEAR_W(name, spoil) MAKING(near_w_##name, sound, init_near_w, spoil)

@@ -19,11 +19,6 @@ static int distance(const rota_topo *t, int a, int b)
     return (b - a + t->n_nodes) % t->n_nodes;
 }
 
-static int agent(const rota_topo *t, int node, int turn)
-{
-    return rota_node_rank(t, node, turn % rota_topo_node_size(t, node));
-}
-
 /* ---- sending ------------------------------------------------------------- */
 
 bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b)
@@ -31,7 +26,7 @@ bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b)
     const struct rota_sparse *const c = x->sparse;
     const rota_topo *const t = c->groups.nodes;
     const int here = t->node[x->s->me];
-    const int to = agent(t, here, distance(t, here, t->node[b->rank]));
+    const int to = rota_node_turn(t, here, distance(t, here, t->node[b->rank]));
     const mail m = {.bytes = b->bytes, .source = x->s->me, .dest = b->rank};
 
     return b->bytes <= c->groups.bundled &&
@@ -117,7 +112,9 @@ int rota_bundles_post(rota_exec *x)
         const int there = sorted[i].node;
         ROTA_TRY(rota_sparse_post(
             x, BUNDLE, to, bytes,
-            first == last ? first : agent(t, there, distance(t, here, there))));
+            first == last
+                ? first
+                : rota_node_turn(t, there, distance(t, here, there))));
         to += bytes;
         i = end;
     }
