@@ -435,12 +435,28 @@ rota_mpi_comm *rota_mpi_comm_get(rota_mpi_args *args, bool *known)
     return c && !c->foreign && set_blocks(c, args) && c->P > 1 ? c : NULL;
 }
 
-rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c,
-                                       const rota_mpi_args *args)
+bool rota_mpi_comm_takes(rota_mpi_args *args, bool *known)
 {
-    rota_mpi_group **const group = c->group;
+    const rota_mpi_group *const g =
+        args->neighbors ? NULL : rota_mpi_group_of(args->comm);
 
-    make_wished(c);
+    if (!g)
+        return rota_mpi_comm_get(args, known) != NULL;
+    *known = true;
+    args->send.n = args->recv.n = rota_mpi_group_size(g);
+    return true;
+}
+
+rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args)
+{
+    if (atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed))
+        rota_mpi_comm_meet(args->comm);
+    rota_mpi_group *const shared =
+        args->neighbors ? NULL : rota_mpi_group_of(args->comm);
+    if (shared)
+        return shared;
+    rota_mpi_comm *const c = find(args->comm);
+    rota_mpi_group **const group = c->group;
     if (!group[0])
         group[0] = rota_mpi_group_get(c->comm, c->P);
     if (args->neighbors && !group[1])

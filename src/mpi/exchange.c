@@ -3,7 +3,8 @@
  */
 #include "mpi/shim.h"
 
-_Thread_local rota_mpi_recent rota_mpi_recently = {.comm = MPI_COMM_NULL};
+_Thread_local rota_mpi_recent rota_mpi_recently = {.comm = MPI_COMM_NULL,
+                                                   .type = MPI_DATATYPE_NULL};
 
 static bool is_on(const rota_mpi_args *args, rota_mpi_kind kind)
 {
@@ -60,6 +61,37 @@ static void remember_type(rota_mpi_recent *r, const rota_mpi_args *a)
         r->type = type;
 }
 
+/* What counts calls on a communicator; a predefined type is the same on all. */
+static void begin_recent(MPI_Comm comm, unsigned n_freed)
+{
+    rota_mpi_recent *const r = &rota_mpi_recently;
+
+    r->comm = comm;
+    r->n_freed = n_freed;
+    for (int call = 0; call < ROTA_MPI_CALLS; call++)
+        r->tally[call] = NULL;
+    r->size = NULL;
+    r->passed = (rota_mpi_tally){.plain = LONG_MAX};
+}
+
+bool rota_mpi_recall(MPI_Comm comm)
+{
+    rota_mpi_recent *const r = &rota_mpi_recently;
+    const unsigned n_freed = atomic_load(&rota_mpi_n_freed);
+
+    if ((r->comm == comm && r->n_freed == n_freed) ||
+        rota_mpi_settings_get()->counted)
+        return false;
+    const rota_mpi_group *const group = rota_mpi_group_of(comm);
+    if (!group)
+        return false;
+    begin_recent(comm, n_freed);
+    for (int call = 0; call < ROTA_MPI_CALLS; call++)
+        r->tally[call] = rota_mpi_group_tally(group, (rota_mpi_call)call);
+    r->size = rota_mpi_group_last_size(group);
+    return true;
+}
+
 /* What counts calls like this one that go to MPI. u is NULL where all do. */
 static void remember(const rota_mpi_args *args, const rota_mpi_group *group,
                      rota_mpi_usage *u)
@@ -67,13 +99,10 @@ static void remember(const rota_mpi_args *args, const rota_mpi_group *group,
     rota_mpi_recent *const r = &rota_mpi_recently;
     const unsigned n_freed = atomic_load(&rota_mpi_n_freed);
 
-    if (rota_mpi_settings_get()->stats || rota_record_wanted())
+    if (rota_mpi_settings_get()->counted)
         return;
     if (r->comm != args->comm || r->n_freed != n_freed)
-        *r = (rota_mpi_recent){.comm = args->comm,
-                               .n_freed = n_freed,
-                               .type = MPI_DATATYPE_NULL,
-                               .passed = {.plain = LONG_MAX}};
+        begin_recent(args->comm, n_freed);
     if (!u) {
         r->tally[args->call] = &r->passed;
     } else if (args->shape == ROTA_MPI_ONE && !args->neighbors) {
@@ -90,13 +119,13 @@ static rota_mpi_usage *find_usage(rota_mpi_args *args, rota_mpi_group **group)
 {
     const bool on = is_on(args, ROTA_MPI_BLOCKING);
     bool known = true;
-    rota_mpi_comm *const c = on ? rota_mpi_comm_get(args, &known) : NULL;
+    const bool takes = on && rota_mpi_comm_takes(args, &known);
 
-    if (!c && known)
+    if (!takes && known)
         remember(args, NULL, NULL);
-    if (!c || rota_mpi_refused(args))
+    if (!takes || rota_mpi_refused(args))
         return NULL;
-    *group = rota_mpi_comm_blocking(c, args);
+    *group = rota_mpi_comm_blocking(args);
     rota_mpi_usage *const u = rota_mpi_group_usage(*group, args);
     if (u)
         remember(args, *group, u);
@@ -139,7 +168,7 @@ void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally)
     /* An error handler may have freed the communicator. */
     if (rota_mpi_is_recent(args->comm) &&
         (tally == &rota_mpi_recently.passed ||
-         (rota_mpi_comm_get(args, &known) && !rota_mpi_refused(args))))
+         (rota_mpi_comm_takes(args, &known) && !rota_mpi_refused(args))))
         tally->calls++;
 }
 

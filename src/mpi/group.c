@@ -59,10 +59,23 @@ static rota_mpi_group *table;
 static int n_with_plans;
 static bool sharing; /* one thread at a time calls MPI, on all ranks */
 static MPI_Group world = MPI_GROUP_NULL;
+static int keyval = MPI_KEYVAL_INVALID; /* of a communicator: its group */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- life ---------------------------------------------------------------- */
 
+static int on_free(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    atomic_fetch_add_explicit(&rota_mpi_n_freed, 1, memory_order_relaxed);
+    return MPI_SUCCESS;
+}
+
+/* A duplicate has the same group, which it is given at once: most communicators
+ * that live for one call are duplicates. */
 void rota_mpi_group_begin(void)
 {
     int level = MPI_THREAD_MULTIPLE, threaded;
@@ -73,6 +86,9 @@ void rota_mpi_group_begin(void)
               PMPI_Allreduce(MPI_IN_PLACE, &threaded, 1, MPI_INT, MPI_MAX,
                              MPI_COMM_WORLD) == MPI_SUCCESS &&
               !threaded;
+    if (sharing && PMPI_Comm_create_keyval(MPI_COMM_DUP_FN, on_free, &keyval,
+                                           NULL) == MPI_SUCCESS)
+        rota_mpi_group_of(MPI_COMM_WORLD);
 }
 
 static rota_mpi_group *make(int P)
@@ -122,6 +138,8 @@ void rota_mpi_group_end(void)
         HASH_DEL(table, g);
         destroy(g);
     }
+    if (keyval != MPI_KEYVAL_INVALID)
+        PMPI_Comm_free_keyval(&keyval);
     if (world != MPI_GROUP_NULL)
         PMPI_Group_free(&world);
 }
@@ -169,13 +187,14 @@ static bool number(MPI_Comm comm, int P, members *m)
     return known;
 }
 
-rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
+/* NULL where a process is of another world. */
+static rota_mpi_group *find_shared(MPI_Comm comm, int P)
 {
     rota_mpi_group *g;
     members m;
 
-    if (!sharing || !number(comm, P, &m))
-        return make(P);
+    if (!number(comm, P, &m))
+        return NULL;
     const unsigned hash = (unsigned)m.hash[0]; /* which is one already */
     HASH_FIND_BYHASHVALUE(hh, table, &m, sizeof m, hash, g);
     if (g)
@@ -187,6 +206,35 @@ rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
     if (!g->hh.tbl)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     return g;
+}
+
+rota_mpi_group *rota_mpi_group_of(MPI_Comm comm)
+{
+    rota_mpi_group *g = NULL;
+    int found = 0, inter = 1, P = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL)
+        return NULL;
+    if (PMPI_Comm_get_attr(comm, keyval, &g, &found) != MPI_SUCCESS || found)
+        return g;
+    if (PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
+        PMPI_Comm_size(comm, &P) == MPI_SUCCESS && P > 1)
+        g = find_shared(comm, P);
+    if (g && PMPI_Comm_set_attr(comm, keyval, g) != MPI_SUCCESS)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    return g;
+}
+
+rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
+{
+    rota_mpi_group *const shared = rota_mpi_group_of(comm);
+
+    return shared ? shared : make(P);
+}
+
+int rota_mpi_group_size(const rota_mpi_group *g)
+{
+    return g->P;
 }
 
 /* ---- neighbours ---------------------------------------------------------- */
@@ -309,6 +357,12 @@ rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *g,
     if (!g->other[args->call])
         g->other[args->call] = make_usage(args->call);
     return g->other[args->call];
+}
+
+rota_mpi_tally *rota_mpi_group_tally(const rota_mpi_group *g,
+                                     rota_mpi_call call)
+{
+    return g->other[call] ? &g->other[call]->tally : NULL;
 }
 
 rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *g)

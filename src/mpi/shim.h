@@ -429,6 +429,11 @@ struct rota_mpi_group;
 void rota_mpi_group_begin(void);
 void rota_mpi_group_end(void);
 
+/* The group that a communicator shares with others; NULL: it shares none. The
+ * communicator keeps it as an attribute, and so do its duplicates. Local. */
+rota_mpi_group *rota_mpi_group_of(MPI_Comm comm);
+int rota_mpi_group_size(const rota_mpi_group *group); /* ranks */
+
 /* The group of an intra-communicator of P ranks, for as long as that lives.
  * Local. */
 rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P);
@@ -442,6 +447,11 @@ void rota_mpi_group_leave(rota_mpi_group *group);
 /* What is known of these calls. Local. */
 rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *group,
                                      const rota_mpi_args *args);
+
+/* What counts calls among all ranks with sizes for each; NULL before the first.
+ * Local. */
+rota_mpi_tally *rota_mpi_group_tally(const rota_mpi_group *group,
+                                     rota_mpi_call call);
 
 /* Where the usage for calls of one size is that came last; none before the first.
  * Local. */
@@ -469,10 +479,12 @@ typedef struct rota_mpi_comm rota_mpi_comm;
  * MPI's or, if not known, there is none. Local. */
 rota_mpi_comm *rota_mpi_comm_get(rota_mpi_args *args, bool *known);
 
-/* The group of a blocking call. Makes plans that nonblocking calls have asked
- * for. Collective. */
-rota_mpi_group *rota_mpi_comm_blocking(rota_mpi_comm *c,
-                                       const rota_mpi_args *args);
+/* The same of a blocking call, which needs no more than a group. */
+bool rota_mpi_comm_takes(rota_mpi_args *args, bool *known);
+
+/* The group of a blocking call that may be taken. Makes plans that nonblocking
+ * calls have asked for. Collective. */
+rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args);
 
 /* What a nonblocking call is to use; NULL: MPI. */
 rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c,
@@ -534,6 +546,10 @@ static inline bool rota_mpi_is_recent(MPI_Comm comm)
                atomic_load_explicit(&rota_mpi_n_freed, memory_order_relaxed) &&
            atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed) == 0;
 }
+
+/* Fill in what is known of calls on a communicator that was not the last. False
+ * where that is nothing new. Local. */
+bool rota_mpi_recall(MPI_Comm comm);
 
 /* NULL if the next call is to be looked at. */
 static inline rota_mpi_tally *rota_mpi_if_plain(rota_mpi_tally *t)

@@ -58,6 +58,8 @@
 
 /* ---- exchanges ----------------------------------------------------------- */
 
+#define ROTA_APART __attribute__((noinline))
+
 #define ARGS(name, shape_, large_, displ, among)                               \
     {                                                                          \
         .call = ROTA_MPI_CALL_##name, .shape = ROTA_MPI_##shape_,              \
@@ -65,24 +67,31 @@
         .neighbors = ROTA_MPI_##among, BLOCKS_##shape_, .comm = comm,          \
     }
 
+/* A call that goes to MPI at once is MPI's and a count: all else is behind calls
+ * with the same arguments, which are where they were. */
+#define PASS(name, lower, shape, c)                                            \
+    const int err = PMPI_##name##c(ARGUMENTS_##shape);                         \
+    if (err != MPI_SUCCESS)                                                    \
+        return fail_##lower##c(ARGUMENTS_##shape, tally, err);                 \
+    tally->calls++;                                                            \
+    return MPI_SUCCESS;
+
 #define FORMS(name, lower, shape, large, count, displ, among, c)               \
-    static int pass_##lower##c(rota_mpi_tally *tally,                          \
-                               PARAMETERS_##shape(count, displ))               \
+    static ROTA_APART int fail_##lower##c(PARAMETERS_##shape(count, displ),    \
+                                          rota_mpi_tally *tally, int err)      \
     {                                                                          \
-        const int err = PMPI_##name##c(ARGUMENTS_##shape);                     \
-        if (err == MPI_SUCCESS) {                                              \
-            tally->calls++;                                                    \
-        } else {                                                               \
-            rota_mpi_args args = ARGS(name, shape, large, displ, among);       \
-            rota_mpi_failed(&args, tally);                                     \
-        }                                                                      \
+        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
+        rota_mpi_failed(&args, tally);                                         \
         return err;                                                            \
     }                                                                          \
-    ROTA_API int MPI_##name##c(PARAMETERS_##shape(count, displ))               \
+    static ROTA_APART int look_##lower##c(PARAMETERS_##shape(count, displ))    \
     {                                                                          \
-        rota_mpi_tally *const tally = PLAIN_##shape(ROTA_MPI_CALL_##name);     \
-        if (tally)                                                             \
-            return pass_##lower##c(tally, ARGUMENTS_##shape);                  \
+        rota_mpi_tally *const tally =                                          \
+            rota_mpi_recall(comm) ? PLAIN_##shape(ROTA_MPI_CALL_##name)        \
+                                  : NULL;                                      \
+        if (tally) {                                                           \
+            PASS(name, lower, shape, c)                                        \
+        }                                                                      \
         rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
         rota_mpi_turn turn;                                                    \
         if (rota_mpi_exchange(&args, &turn))                                   \
@@ -90,6 +99,13 @@
         turn.err = PMPI_##name##c(ARGUMENTS_##shape);                          \
         rota_mpi_passed(&turn);                                                \
         return turn.err;                                                       \
+    }                                                                          \
+    ROTA_API int MPI_##name##c(PARAMETERS_##shape(count, displ))               \
+    {                                                                          \
+        rota_mpi_tally *const tally = PLAIN_##shape(ROTA_MPI_CALL_##name);     \
+        if (!tally)                                                            \
+            return look_##lower##c(ARGUMENTS_##shape);                         \
+        PASS(name, lower, shape, c)                                            \
     }                                                                          \
     ROTA_API int MPI_I##lower##c(PARAMETERS_##shape(count, displ),             \
                                  MPI_Request *request)                         \
