@@ -192,6 +192,15 @@ CUresult cuMemHostUnregister(void *p)
 }
 
 /* As the driver does, zeros for memory that it does not know. */
+static rota_allocation allocation_of(const void *p)
+{
+    rota_allocation at = {0};
+
+    if (standin_device.holds(p))
+        standin_device.memory_share(p, &at);
+    return at;
+}
+
 CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *wanted,
                                 void **found, CUdeviceptr p)
 {
@@ -209,9 +218,10 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *wanted,
             *(unsigned *)found[i] =
                 held && !standin_device.memory_share(pointer(p), &at);
         else if (wanted[i] == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
-            *(CUdeviceptr *)found[i] = (CUdeviceptr)(uintptr_t)at.base;
+            *(CUdeviceptr *)found[i] =
+                (CUdeviceptr)(uintptr_t)allocation_of(pointer(p)).base;
         else if (wanted[i] == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
-            *(size_t *)found[i] = at.bytes;
+            *(size_t *)found[i] = allocation_of(pointer(p)).bytes;
         else
             die("an unknown attribute of a pointer");
     return CUDA_SUCCESS;
