@@ -10,7 +10,7 @@
 
 /* ---- from two layouts to one copy ---------------------------------------- */
 
-/* A block as one nest, its bytes themselves the first dimension. */
+/* A block as one nest, whose innermost dimension is bytes. */
 typedef struct grid {
     ptrdiff_t at;
     int n;
@@ -36,7 +36,8 @@ static bool make_grid(const rota_type *type, size_t bytes, grid *g)
     return true;
 }
 
-/* A loop around the others, of one with it where it goes on as that does. */
+/* Add a loop around the others. If it continues the last one, that is made
+ * longer. */
 static void add_loop(rota_strided *c, size_t n, ptrdiff_t to, ptrdiff_t from)
 {
     rota_loop *const last = c->depth > 0 ? &c->loop[c->depth - 1] : NULL;
@@ -82,8 +83,8 @@ bool rota_strided_match(const rota_type *to, const rota_type *from,
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* From this many bytes on memcpy may take instructions that are slow between
- * some places (move.h). */
+/* From this length on, memcpy may use instructions that are slow between some
+ * pairs of addresses (move.h). */
 enum { LONG_ROW = 1024 };
 
 static inline void copy_short_row(char *to, const char *from, size_t width)
@@ -121,8 +122,9 @@ static inline void copy_row(char *to, const char *from, size_t width)
  * thirds of the time of memcpy. */
 enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 12 };
 
-/* What is asked for while row i is read: the same place so many rows on, or in
- * this one. After these rows others are read from next on. */
+/* What to prefetch while row i is read: the same place some rows on or, if
+ * rows is 0, a place further on in this row. After these rows, others are read
+ * from next on. */
 static inline const char *ahead_of(const rota_loop *l, size_t i, size_t rows,
                                    const char *row, const char *next)
 {
@@ -132,8 +134,7 @@ static inline const char *ahead_of(const rota_loop *l, size_t i, size_t rows,
                            : next + (ptrdiff_t)(i + rows - l->n) * l->from;
 }
 
-/* What is taken from the caches of others and from memory, to be written, where
- * that is apart as well. */
+/* What to prefetch for writing, if rows are apart at the destination too. */
 static inline const char *claimed_of(const rota_loop *l, size_t i, size_t rows,
                                      size_t width, const char *row)
 {
@@ -142,7 +143,7 @@ static inline const char *claimed_of(const rota_loop *l, size_t i, size_t rows,
                : row;
 }
 
-/* Rows of at least a line, the last step of each from its end. */
+/* Copy rows of at least one line; the last step of a row ends at its end. */
 __attribute__((target("avx2"))) static void copy_wide(const rota_loop *l,
                                                       size_t width, char *to,
                                                       const char *from,
@@ -173,7 +174,7 @@ __attribute__((target("avx2"))) static void copy_wide(const rota_loop *l,
     }
 }
 
-/* The same past the caches, but for lines that a row has only a part of. */
+/* The same, past the caches, except for lines that a row only partly covers. */
 __attribute__((target("avx2"))) static void stream_wide(const rota_loop *l,
                                                         size_t width, char *to,
                                                         const char *from,
@@ -204,7 +205,7 @@ static bool has_wide(void)
     return __builtin_cpu_supports("avx2");
 }
 
-/* Parts of lines cost more than is gained where there are few whole ones. */
+/* Partial lines cost more than is gained if there are few whole ones. */
 static bool may_stream(const rota_loop *l, size_t width, const char *to)
 {
     return width >= 8 * LINE || (width % LINE == 0 && l->to % LINE == 0 &&
@@ -214,7 +215,8 @@ static bool may_stream(const rota_loop *l, size_t width, const char *to)
 #define HAS_WIDE 0
 #endif
 
-/* Rows of more than some moves, after which others are read from next on. */
+/* Copy rows that take more than a few moves. Other rows are read from next on
+ * afterwards. */
 static void copy_long(const rota_loop *l, size_t width, bool streams, char *to,
                       const char *from, const char *next)
 {
@@ -237,7 +239,7 @@ static void copy_long(const rota_loop *l, size_t width, bool streams, char *to,
             copy_row(to, from, width);
 }
 
-/* With a width that is known when it is compiled each row is some moves. */
+/* If the width is a constant, a row is a few moves. */
 #define ROWS(bytes)                                                            \
     case bytes:                                                                \
         for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)        \
@@ -261,10 +263,10 @@ static void copy_rows(const rota_loop *l, size_t width, bool streams, char *to,
 
 /* ---- transposes ---------------------------------------------------------- */
 
-/* Elements side by side in the destination are rows apart in the source, and
- * the other way round. Tiles are a cache line of either; source rows are read
- * through for so many elements before the next ones, so that no more pages than
- * that are written at a time. */
+/* Elements that are adjacent in the destination are rows apart in the source, and
+ * the other way round. A tile is a cache line of either side. PAGES elements of
+ * all source rows are copied before the next ones, so that at most that many
+ * pages are written at a time. */
 enum { TILE = 8, PAGES = 128 };
 
 typedef struct transpose {
@@ -309,8 +311,8 @@ typedef struct plan {
     size_t width;
     int depth;
     rota_loop loop[ROTA_LOOPS]; /* [depth] the outermost first */
-    bool streams;               /* it is too long for the caches */
-    tile_fn *tile;              /* of the innermost two; NULL: no transpose */
+    bool streams;               /* write past the caches */
+    tile_fn *tile;              /* for the two loops of transpose; NULL: none */
     transpose transpose;
 } plan;
 
@@ -320,7 +322,8 @@ static size_t reach(const rota_loop *l)
            (size_t)(l->from < 0 ? -l->from : l->from);
 }
 
-/* Take the loop out whose steps are as long as rows on one side. */
+/* Remove the loop whose rows are adjacent on one side. Returns false if there
+ * is none. */
 static bool take_adjacent(plan *p, bool in_from, rota_loop *found)
 {
     for (int i = 0; i < p->depth; i++) {
@@ -359,7 +362,7 @@ static void find_transpose(plan *p)
         *p = found;
 }
 
-/* Loops that reach farther go around the others. */
+/* Order the loops: those with longer strides go outside. */
 static void order(const rota_strided *c, plan *p)
 {
     size_t bytes = c->width;
@@ -376,14 +379,14 @@ static void order(const rota_strided *c, plan *p)
     p->streams = c->streams || bytes >= ROTA_STREAMED;
 }
 
-/* Bytes from where a copy begins to read to where it would go on. */
+/* Bytes from where a copy begins to read to where the next one like it would. */
 static ptrdiff_t after(const plan *p)
 {
     return p->depth > 0 ? (ptrdiff_t)p->loop[0].n * p->loop[0].from
                         : (ptrdiff_t)p->width;
 }
 
-/* next: where more of the same is read after this. */
+/* Run loop d and those within. next: where reading continues afterwards. */
 static void run(const plan *p, int d, char *to, const char *from,
                 const char *next)
 {
@@ -415,7 +418,7 @@ void rota_strided_copy(const rota_strided *c, char *to, const char *from)
 
 /* ---- packing ------------------------------------------------------------- */
 
-/* A nest and its elements, of which a range of packed bytes is copied. */
+/* A nest, with a loop over elements around it. */
 typedef struct packing {
     bool unpacks, streams;
     size_t width;
@@ -452,7 +455,7 @@ static void copy_either(const packing *p, char *block, char *packed, size_t n)
         copy_row(to, from, n);
 }
 
-/* n whole ones of dimension d. */
+/* Pack or unpack n whole entries of dimension d. */
 static void pack_whole(const packing *p, int d, size_t n, char *block,
                        char *packed)
 {
@@ -467,8 +470,8 @@ static void pack_whole(const packing *p, int d, size_t n, char *block,
                       p->unpacks ? packed : block);
 }
 
-/* Bytes begin to end of dimension d and what is within; the first is packed at
- * packed. */
+/* Pack or unpack bytes begin to end of dimension d; byte begin goes to or comes
+ * from packed. */
 static void pack_range(const packing *p, int d, size_t begin, size_t end,
                        char *block, char *packed)
 {
@@ -494,7 +497,7 @@ static void pack_range(const packing *p, int d, size_t begin, size_t end,
                    block + (ptrdiff_t)n * p->dim[d].step, packed + n * one);
 }
 
-/* The last nest of an element that begins at or before this byte of it. */
+/* The nest that contains byte `at` of an element. */
 static size_t find_nest(const rota_layout *l, size_t at)
 {
     size_t begin = 0, end = l->n;
@@ -509,7 +512,7 @@ static size_t find_nest(const rota_layout *l, size_t at)
     return begin;
 }
 
-/* Bytes begin to end of one element, nest by nest. */
+/* Pack or unpack bytes begin to end of one element, nest by nest. */
 static void pack_element(packing *p, const rota_type *type, size_t begin,
                          size_t end, char *block, char *packed)
 {
@@ -527,7 +530,7 @@ static void pack_element(packing *p, const rota_type *type, size_t begin,
     }
 }
 
-/* What is read is not written: one function serves both directions. */
+/* Both directions; only the destination is written. */
 static void pack(packing *p, const rota_type *type, char *block, size_t begin,
                  size_t end, char *packed)
 {

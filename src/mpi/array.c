@@ -1,7 +1,7 @@
-/* array.c - the functions for arrays of requests, ours among MPI's.
+/* array.c - functions that take arrays of requests, which may be Rota's or MPI's.
  *
- * While MPI looks at an array, ours are MPI_REQUEST_NULL in it: for MPI that
- * is the same as an inactive request.
+ * While MPI works on an array, MPI_REQUEST_NULL takes the place of ours; to MPI
+ * that is the same as an inactive request.
  */
 #include "mpi/shim.h"
 
@@ -17,8 +17,8 @@ static void show(rota_mpi_request *ours, MPI_Request requests[])
     }
 }
 
-/* A list of ours in the order of the array. An error, and nothing hidden, where
- * one of them comes twice. */
+/* List our requests in the order of the array. If one occurs twice, fail and hide
+ * none. */
 static int hide(int n, MPI_Request requests[], rota_mpi_request **list)
 {
     rota_mpi_request *ours = NULL;
@@ -75,8 +75,8 @@ static void set_error(MPI_Status *status, int err)
         status->MPI_ERROR = err;
 }
 
-/* Conclude r, whose status goes to place i. err is the result of the call so
- * far, with n statuses: MPI fills in MPI_ERROR of all once one has failed. */
+/* Conclude r, whose status goes to place i. err: the result of the call so far,
+ * with n statuses. Once one has failed, MPI fills in MPI_ERROR of all. */
 static int conclude(rota_mpi_request *r, MPI_Request requests[], int n,
                     MPI_Status statuses[], int i, int err)
 {
@@ -93,7 +93,7 @@ static int conclude(rota_mpi_request *r, MPI_Request requests[], int n,
     return err;
 }
 
-/* All are complete; err is what MPI said of the others. */
+/* Conclude all; err: what MPI returned for the others. */
 static int conclude_all(rota_mpi_request *ours, int n, MPI_Request requests[],
                         MPI_Status statuses[], int err)
 {
@@ -105,7 +105,7 @@ static int conclude_all(rota_mpi_request *ours, int n, MPI_Request requests[],
     return err;
 }
 
-/* One by one: MPI would start a stand-in. */
+/* Start them one by one, because MPI would start a stand-in. */
 int rota_mpi_Startall(int n, MPI_Request requests[])
 {
     rota_mpi_request *ours;
@@ -154,8 +154,8 @@ int rota_mpi_Testall(int n, MPI_Request requests[], int *flag,
     return conclude_all(ours, n, requests, statuses, err);
 }
 
-/* One look at all. *flag is set if one is complete, or none active: then index
- * is MPI_UNDEFINED. *done is set to the complete one, if it is ours. */
+/* Test all once. *flag is set if one is complete, or if none is active; then
+ * *index is MPI_UNDEFINED. *done: the complete one, if it is ours. */
 static int look(rota_mpi_request *ours, int n, MPI_Request requests[],
                 int *index, int *flag, MPI_Status *status,
                 rota_mpi_request **done)
@@ -196,7 +196,7 @@ int rota_mpi_Testany(int n, MPI_Request requests[], int *index, int *flag,
     return after_look(ours, done, requests, status, err);
 }
 
-/* Looks in vain before the processor is given up at each. */
+/* After this many tests in vain, yield after each. */
 enum { SPINS = 1000 };
 
 int rota_mpi_Waitany(int n, MPI_Request requests[], int *index,
@@ -220,7 +220,7 @@ int rota_mpi_Waitany(int n, MPI_Request requests[], int *index,
     return after_look(ours, done, requests, status, err);
 }
 
-/* Ours that are complete, behind *outcount others. *outcount stays
+/* Add our complete requests behind *outcount others. *outcount remains
  * MPI_UNDEFINED if no request was active. */
 static int add_done(rota_mpi_request *ours, MPI_Request requests[],
                     int *outcount, int indices[], MPI_Status statuses[],

@@ -1,12 +1,12 @@
-/* check.c - what MPI refuses: MPICH 4.0 and 4.1 look at these arguments, on this
- * rank alone, before they do anything else.
+/* check.c - refuses what MPI refuses: the arguments that MPICH 4.0 and 4.1 check
+ * on each rank alone, before they do anything else.
  */
 #include "mpi/shim.h"
 
 #include <pthread.h>
 #include <stdint.h>
 
-/* MPI can be asked whether a type is committed only by an error. */
+/* Only an error tells whether a type is committed. */
 static MPI_Comm quiet = MPI_COMM_NULL;
 static pthread_mutex_t quiet_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -37,8 +37,8 @@ static bool is_committed(MPI_Datatype type)
            PMPI_Pack(&none, 0, type, &none, 1, &at, comm) == MPI_SUCCESS;
 }
 
-/* Predefined types, which are never freed, that were seen good, by a hash of
- * their handles. */
+/* Predefined types that were found good, by a hash of their handles. They are
+ * never freed. */
 static _Atomic(MPI_Datatype) seen[64];
 
 static _Atomic(MPI_Datatype) *place_of(MPI_Datatype type)
@@ -70,7 +70,7 @@ static bool is_good_type(MPI_Datatype type)
     return valid && is_committed(type);
 }
 
-/* NULL is an address for types that have addresses in them. */
+/* NULL is a valid buffer for types that contain addresses. */
 static bool needs_buffer(MPI_Datatype type)
 {
     MPI_Aint true_lb = 0, true_extent = 0;
@@ -86,7 +86,7 @@ static bool is_block_refused(const rota_mpi_blocks *b, MPI_Count n,
                                (!b->buffer && needs_buffer(type))));
 }
 
-/* Among neighbours MPICH looks at a type where it has a count for it. */
+/* Among neighbours, MPICH checks a type if its count is not 0. */
 static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b)
 {
     const bool one = a->shape == ROTA_MPI_ONE;
@@ -103,7 +103,7 @@ static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b)
     return bad;
 }
 
-/* One buffer for both, and all that MPI compares the same? */
+/* Do both sides have one buffer, and everything else that MPI compares? */
 static bool is_aliased(const rota_mpi_args *a)
 {
     if (a->send.buffer != a->recv.buffer || a->send.type != a->recv.type ||

@@ -1,12 +1,12 @@
 /* f08.c - calls of Fortran's module mpi_f08.
  *
- * MPICH's mpi_f08 takes functions with buffers to the names that programs
- * call, and those without, such as MPI_Start and MPI_Wait, straight to PMPI.
- * Programs import both kinds from MPI's Fortran library, and the latter are
- * taken here: all that see requests of ours, and what else the drop-in must
- * hear of. mpif.h and the module mpi need none of this.
+ * In MPICH's mpi_f08, functions with buffers call C functions by their MPI_ names,
+ * but those without, such as MPI_Start and MPI_Wait, call PMPI_ names directly.
+ * Programs import both from MPI's Fortran library. This file replaces those of
+ * the second kind that see requests of ours, or that the drop-in must know of.
+ * mpif.h and the module mpi need none of this.
  *
- * In MPICH handles and statuses of mpi_f08 are laid out as in C.
+ * In MPICH, handles and statuses of mpi_f08 have the layout of C.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "mpi/shim.h"
@@ -28,7 +28,7 @@ static void *original(const char *name)
     return found;
 }
 
-/* MPI_STATUS_IGNORE is an object in Fortran, known by its address. */
+/* In Fortran, MPI_STATUS_IGNORE is an object, recognised by its address. */
 static MPI_Status *one(MPI_Status *status)
 {
     static void *ignore;
@@ -68,8 +68,8 @@ static int cancelled(void *state, int complete)
     return MPI_SUCCESS;
 }
 
-/* The index of the first request of an array, which is 1 in Fortran and 0 with
- * the mpi_f08 of MPICH 4.0: programs see what they would see without us. */
+/* The index of the first request of an array is 1 in Fortran, but 0 in the mpi_f08
+ * of MPICH 4.0. Programs see what they would see without us. */
 static int find_first(void)
 {
     union {
@@ -150,8 +150,8 @@ static int barrier(MPI_Comm comm)
 
 /* ---- the names that programs call ---------------------------------------- */
 
-/* Without requests of ours there is nothing to look for: then the call is the
- * original's. name_c is what errors say. */
+/* If no request of ours exists, pass the call to the original. name_c: the name in
+ * error texts. */
 #define ROTA_F08(name, name_c, parameters, arguments, gate, call)              \
     ROTA_API void name parameters;                                             \
     void name parameters                                                       \

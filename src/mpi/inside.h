@@ -1,4 +1,4 @@
-/* inside.h - what Rota has for the drop-in beside its public interface. */
+/* inside.h - functions of Rota for the drop-in only. */
 #ifndef ROTA_MPI_INSIDE_H
 #define ROTA_MPI_INSIDE_H
 
@@ -13,8 +13,8 @@ void rota_error_name(const char *function);
 /* Raise an error on comm, or on none for MPI_COMM_NULL, and return its code. */
 int rota_error_raise(MPI_Comm comm, int errorclass, const char *text);
 
-/* Is ROTA_RECORD set, and a file there? A call that goes to MPI: what this rank
- * sends to each, bytes [P], for that file. Local. */
+/* Is ROTA_RECORD set, and its file open? Record a call that goes to MPI: bytes
+ * [P] that this rank sends to each. Local. */
 bool rota_record_wanted(void);
 void rota_record_call(MPI_Comm comm, const size_t bytes[]);
 

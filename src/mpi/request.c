@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* uthash would end the program where it cannot allocate. */
+/* By default uthash ends the program if it cannot allocate. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -24,7 +24,7 @@ static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Comm trap = MPI_COMM_NULL; /* this rank alone */
 static pthread_mutex_t trap_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Somebody completed a stand-in. The parameters are MPI's choice. */
+/* Somebody else completed a stand-in. MPI prescribes the parameters. */
 static void caught(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
@@ -46,8 +46,8 @@ static int set_trap(void)
     return PMPI_Errhandler_free(&handler);
 }
 
-/* A receive of nothing that one byte arrives for. It is not persistent, so it
- * cannot be started, and whoever completes it is told that it is too short. */
+/* A receive of 0 bytes for which one byte arrives. It is not persistent, so
+ * nobody can start it, and whoever completes it gets a truncation error. */
 static int make_stand_in(MPI_Request *handle)
 {
     static const char byte;
@@ -237,7 +237,7 @@ int rota_mpi_Request_get_status(MPI_Request request, int *flag,
     return *flag ? set_empty(status) : MPI_SUCCESS;
 }
 
-/* An active request cannot be freed: Rota says so. */
+/* Rota refuses to free an active request. */
 int rota_mpi_Request_free(MPI_Request *request)
 {
     rota_mpi_request *const r = find_at(request);

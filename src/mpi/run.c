@@ -1,8 +1,8 @@
-/* run.c - an exchange by a plan of bytes: a varying one or, where all blocks
- * are of one size, a fixed one.
+/* run.c - runs an exchange by a plan of bytes: a varying plan or, if all blocks
+ * have one size, a fixed one.
  *
- * Counts and displacements become bytes; elements that are not bytes end to
- * end are packed on this rank into a stage, and unpacked from one.
+ * Counts and displacements are converted to bytes. Elements that are not
+ * contiguous are packed into a stage on this rank, and unpacked from one.
  */
 #include "mpi/shim.h"
 
@@ -74,7 +74,7 @@ void rota_mpi_run_destroy(rota_mpi_run *run)
 
 static int is_plain(MPI_Datatype type, bool *plain, bool *predefined);
 
-/* Of a duplicate or a contiguous type: is what it is made of plain? */
+/* Is the inner type of a duplicate or contiguous type plain? */
 static int inner_is_plain(MPI_Datatype type, int n_ints, bool *plain)
 {
     int ints[1];
@@ -87,7 +87,7 @@ static int inner_is_plain(MPI_Datatype type, int n_ints, bool *plain)
     return predefined ? MPI_SUCCESS : PMPI_Type_free(&inner);
 }
 
-/* Are elements nothing but bytes end to end, in their order? */
+/* Are elements just their bytes, end to end and in order? */
 static int is_plain(MPI_Datatype type, bool *plain, bool *predefined)
 {
     int n_ints, n_addresses, n_types, combiner;
@@ -105,7 +105,7 @@ static int is_plain(MPI_Datatype type, bool *plain, bool *predefined)
     return MPI_SUCCESS;
 }
 
-/* Predefined types are never freed, so that what is known of one stays true. */
+/* Predefined types are never freed, so what is known of one remains true. */
 static int know_type(rota_mpi_type *known, MPI_Datatype type)
 {
     MPI_Aint lb;
@@ -148,7 +148,7 @@ static MPI_Aint displ_at(const rota_mpi_args *a, const void *displs, int i)
     return a->far ? ((const MPI_Aint *)displs)[i] : ((const int *)displs)[i];
 }
 
-/* What is for nobody is not touched. */
+/* Blocks of MPI_PROC_NULL are not touched. */
 static MPI_Count moved_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
                           int i)
 {
@@ -239,7 +239,7 @@ static int make_room(rota_mpi_side *s)
     return MPI_SUCCESS;
 }
 
-/* All blocks of one size, as one. */
+/* Treat all blocks, which have one size, as one. */
 static int fill_one(rota_mpi_side *s, const rota_mpi_args *a,
                     const rota_mpi_blocks *b, int P)
 {
@@ -252,7 +252,7 @@ static int fill_one(rota_mpi_side *s, const rota_mpi_args *a,
     return s->packed ? make_room(s) : MPI_SUCCESS;
 }
 
-/* Bytes from the buffer to block i, of the type that is known. */
+/* Bytes from the buffer to block i, whose type has been looked up. */
 static MPI_Aint place_of(const rota_mpi_side *s, const rota_mpi_args *a,
                          const rota_mpi_blocks *b, int i)
 {
@@ -263,7 +263,7 @@ static MPI_Aint place_of(const rota_mpi_side *s, const rota_mpi_args *a,
     return displaced(i * rota_mpi_count_at(a, b->counts, i), s->known.extent);
 }
 
-/* Blocks of a side that is packed lie end to end. */
+/* Packed blocks lie end to end. */
 static void line_up(rota_mpi_side *s)
 {
     MPI_Aint at = 0;
@@ -274,9 +274,9 @@ static void line_up(rota_mpi_side *s)
     }
 }
 
-/* NULL arrays, negative counts and other mistakes are left for Rota to find:
- * then nothing is packed. A count for all blocks becomes one for each. The type
- * of a block without elements may be any handle. */
+/* If there are NULL arrays, negative counts or other mistakes, nothing is packed:
+ * Rota reports them. One count for all blocks becomes one for each. The type of a
+ * block without elements may be any handle. */
 static int fill_each(rota_mpi_side *s, const rota_mpi_args *a,
                      const rota_mpi_blocks *b)
 {
@@ -377,7 +377,7 @@ static int start(rota_mpi_run *run, bool in_place)
     return MPI_SUCCESS;
 }
 
-/* Of blocks in a row with one type. */
+/* Is block i the last of consecutive ones with the same type? */
 static bool is_last_of_type(const rota_mpi_side *s, int i)
 {
     return i == s->n - 1 || s->type[i] != s->type[i + 1];
@@ -396,7 +396,7 @@ static int free_types(rota_mpi_side *s)
     return err;
 }
 
-/* The program may free types before the exchange is complete. */
+/* Keep the types: the program may free them before the exchange is complete. */
 static int keep_types(rota_mpi_side *s)
 {
     MPI_Datatype before = MPI_DATATYPE_NULL, kept = MPI_DATATYPE_NULL;
@@ -451,7 +451,7 @@ int rota_mpi_run_finish(rota_mpi_run *run, int err)
 
 /* ---- persistent, with receive blocks in another order -------------------- */
 
-/* Arguments again, in arrays of MPI_Count and MPI_Aint. */
+/* Convert arguments to arrays of MPI_Count and MPI_Aint. */
 typedef struct arrays {
     MPI_Count *counts;
     MPI_Aint *displs;
@@ -465,7 +465,7 @@ static void free_arrays(arrays *x)
     free(x->types);
 }
 
-/* Where the caller has no array there is none here. */
+/* If the caller has no array, neither has the result. */
 static bool make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
 {
     const size_t n = (size_t)b->n + 1;
@@ -499,7 +499,7 @@ int rota_mpi_make_reordered(const rota_mpi_args *from, MPI_Info info,
     const bool made =
         make_arrays(&send, from, &a.send) && make_arrays(&recv, from, &a.recv);
 
-    /* Rota refuses what has no place for a plan, on all ranks. */
+    /* Without a place for the plan, Rota refuses on all ranks. */
     a.large = a.far = true;
     if (made && a.shape == ROTA_MPI_ONE) {
         a.shape = ROTA_MPI_V;

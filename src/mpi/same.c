@@ -1,9 +1,9 @@
-/* same.c - blocking exchanges whose blocks have types of their own, by fixed
- * plans: one for each set of arguments that comes again.
+/* same.c - blocking exchanges whose blocks have a type each, by fixed plans: one
+ * plan for each set of arguments that recurs.
  *
- * A rank sees whether its own arguments are those of a plan; whether all ranks'
- * are of the same plan they tell each other at each call, in a reduction of two
- * numbers. Buffers may be others each time.
+ * A rank compares its own arguments with those of its plans. At each call, ranks
+ * find out by a reduction of two numbers whether all of them have the same plan.
+ * Buffers may differ from call to call.
  */
 #include "mpi/shim.h"
 
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plans at a time, and calls in a row that had none before they are MPI's. */
+/* Plans kept at a time, and calls in a row without one after which MPI takes
+ * over. */
 enum { PLANS = 8, MOST_MISSES = 16 };
 
 /* A block, as it is compared. */
@@ -40,8 +41,8 @@ struct rota_mpi_same {
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Handles are used again for other types, so a type has a number, which is an
- * attribute of its. 0: it cannot be told from others. */
+/* MPI reuses handles for other types, so each type gets a number, as an attribute.
+ * 0: it cannot be told from others. */
 static int64_t number(MPI_Datatype type)
 {
     static intptr_t last;
@@ -141,7 +142,7 @@ void rota_mpi_same_destroy(rota_mpi_same *s)
     free(s);
 }
 
-/* The plan that was made first makes room. */
+/* The oldest plan makes room. */
 static entry *make(rota_mpi_same *s, const rota_mpi_args *args, MPI_Comm ours)
 {
     entry *const e = &s->entries[s->made++ % PLANS];

@@ -1,7 +1,7 @@
-/* settings.c - what the environment asks of the drop-in.
+/* settings.c - reads the drop-in's environment variables.
  *
- * Values must be the same on all ranks. One that is not understood ends the
- * program: to go on without what was asked for would not be noticed.
+ * Values must be the same on all ranks. An unknown value ends the program, because
+ * nobody would notice if it were ignored.
  */
 #include "mpi/shim.h"
 

@@ -1,8 +1,8 @@
-/* stats.c - what the drop-in has done, printed by MPI_Finalize if ROTA_STATS
- * asks for it.
+/* stats.c - prints in MPI_Finalize what the drop-in has done, if ROTA_STATS asks
+ * for it.
  *
- * Every rank counts for itself: to add up would be a collective that a program
- * may not be ready for.
+ * Each rank counts for itself, since a sum would need a collective, for which a
+ * program may not be ready.
  */
 #include "mpi/shim.h"
 
@@ -18,8 +18,8 @@ static counts calls, by_rota;
 static atomic_llong starts, bytes_sent, time_ns;
 static atomic_bool printed;
 
-/* Plans by algorithm. Names are added by one thread at a time: making a plan
- * on two communicators at once may lose one of these. */
+/* Plans by algorithm. Names are added without a lock, so if two threads make plans
+ * at once, one may not be counted. */
 static struct {
     char name[NAME_ROOM];
     long plans;
@@ -137,7 +137,7 @@ void rota_mpi_stats_print(void)
         print_rank(rank);
 }
 
-/* Without MPI_COMM_WORLD a process has the number that the launcher gave it. */
+/* Without MPI_COMM_WORLD, use the number that the launcher gave the process. */
 void rota_mpi_stats_print_session(void)
 {
     const char *const number = getenv("PMI_RANK");

@@ -1,11 +1,12 @@
 /* topology.c - process topologies: the neighbours of a rank, which block from a
  * neighbour is which, and communicators that have the same.
  *
- * Where a rank sends several blocks to another, Rota delivers them as the
- * standard says: the first in the list of destinations is the first in the list
- * of sources, and in grids what goes down arrives from above. MPICH 4.0 has the
- * first be the last in MPI_Neighbor_alltoall, and in the others the first be the
- * first in grids, too. A program gets what MPI does, which is asked once.
+ * If a rank sends several blocks to another, Rota delivers them as the standard
+ * says: the first in the list of destinations is the first in the list of
+ * sources, and in a grid what goes down arrives from above. MPICH 4.0 reverses
+ * them in MPI_Neighbor_alltoall, and in the other functions takes the first as
+ * the first even in grids. A program gets what its MPI does, which a test finds
+ * out once.
  */
 #include "mpi/shim.h"
 
@@ -23,7 +24,7 @@ void rota_mpi_topology_free(rota_mpi_topology *t)
     free(t);
 }
 
-/* Without memory the program ends, as ranks could not go on alike. */
+/* Without memory the program ends, since ranks could not agree any more. */
 static rota_mpi_topology *make(bool grid, int n_to, int n_from)
 {
     rota_mpi_topology *const t = calloc(1, sizeof *t);
@@ -62,11 +63,11 @@ bool rota_mpi_topology_same(const rota_mpi_topology *a,
 
 /* ---- which block is which ------------------------------------------------ */
 
-/* The order in which receive blocks from one rank meet those that it sends. */
+/* The order in which blocks from one rank match its receives. */
 typedef enum order { IN_ORDER, REVERSED, CROSSED } order;
 
-/* What MPI makes of blocks that a process sends itself: two in a graph, four in a
- * grid of two dimensions. */
+/* Find the order of MPI, with blocks that a process sends itself: two in a graph,
+ * four in a grid of two dimensions. */
 static order find_order(bool grid, bool equal)
 {
     static const int one[4] = {1, 1, 1, 1}, self[2] = {0, 0};
@@ -89,7 +90,7 @@ static order find_order(bool grid, bool equal)
     return got[0] == 0 ? IN_ORDER : got[0] == n - 1 ? REVERSED : CROSSED;
 }
 
-/* equal: in MPI_Neighbor_alltoall. */
+/* equal: for MPI_Neighbor_alltoall. */
 static order order_of_mpi(bool grid, bool equal)
 {
     static _Atomic int known[2][2]; /* 0: not yet */
@@ -124,7 +125,7 @@ static void sort_turns(const rota_mpi_topology *t, order o, turn turns[])
     qsort(turns, (size_t)t->n_from, sizeof *turns, by_turn);
 }
 
-/* MPI's n-th from a peer takes the place of Rota's n-th. */
+/* Where each receive block goes: MPI's n-th from a peer is Rota's n-th. */
 static int *find_slots(const rota_mpi_topology *t, bool equal)
 {
     const size_t n = (size_t)t->n_from + 1;
@@ -175,7 +176,7 @@ static rota_mpi_topology *from_graph(MPI_Comm comm)
     return t;
 }
 
-/* MPI wants room for weights, too. */
+/* MPI needs room for weights, too. */
 static rota_mpi_topology *from_dist_graph(MPI_Comm comm)
 {
     int n_from = 0, n_to = 0, weighted;

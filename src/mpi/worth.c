@@ -1,65 +1,65 @@
-/* worth.c - when a plan pays: what it costs to make, and what it gives.
+/* worth.c - decides when a plan pays, from what it costs to make and what it
+ * saves.
  *
  * Calls go to MPI first, and some are timed. A plan is made when two things hold:
  *
- *   It pays. Rota might have saved as much of the time that MPI took so far as
- *   the plan costs: what is lost at the worst is what could have been won.
+ *   It pays. By now a plan would have saved as much of MPI's time as it costs to
+ *   make. So at worst, as much is lost as could have been won.
  *
- *   It cannot hurt. All that plans and trials have cost this process, with this
- *   one, stays within a share of the time since its first exchange.
+ *   It cannot hurt. All plans and trials of this process, with this one, stay
+ *   within a share of the time since its first exchange.
  *
  * The first calls by Rota are on trial: they are timed too, and if MPI was faster
- * at the same size, calls go to MPI again. What they saved is what is expected of
- * plans for calls of that size from then on. Times differ among ranks, so ranks
- * decide together, at calls that were agreed on before.
+ * at the same size, calls go to MPI again. What they saved is expected of later
+ * plans for calls of that size. Times differ among ranks, so ranks decide
+ * together, at calls agreed on beforehand.
  */
 #include "mpi/shim.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first call is slow for reasons of its own, such as connections made and
- * pages touched. */
+/* The first call is slow because connections are made and pages touched. */
 enum { WARM_UP = 1 };
 
-/* Calls up to the first decision; on trial, and from one look at that to the
- * next; to an early look, when one was timed; and trials at all, as one may have
- * been disturbed. */
+/* FIRST: calls before the first decision. TRIAL: calls on trial. LOOK: calls from
+ * one look at a trial to the next. EARLY: calls before the first look. TRIALS:
+ * number of trials, since one may be disturbed. */
 enum { FIRST = 16, TRIAL = 12, LOOK = 3, EARLY = WARM_UP + 1, TRIALS = 3 };
 
-/* Of calls that go to MPI the first few are timed and then every SPARSE-th: to
- * look at the clock takes 50 ns a call, a small exchange 1 us. */
+/* Of calls that go to MPI, the first few are timed, and then every SPARSE-th.
+ * Looking at the clock takes 50 ns, and a small exchange 1 us. */
 enum { DENSE = 4, SPARSE = 256 };
 
-/* No more calls than this factor from one decision to the next. */
+/* The number of calls grows at most by this factor between decisions. */
 enum { PATIENCE = 32 };
 
-/* Of the time since the first exchange, plans and trials may take this. Before a
- * trial as much as risk calls counts as lost. */
+/* share: of the time since the first exchange, for plans and trials. risk: calls
+ * of MPI's time that a trial is assumed to lose. */
 static const double share = 1.0 / 64, risk = 0.5;
 
-/* Slower by less than this is noise, in the end and before. */
+/* Rota may be slower by this at the end of a trial, and before: it is noise. */
 static const double slack = 0.02, slack_at_first = 0.25;
 
-/* Of MPI's time Rota saves a third and more (rota-dropin-cost on 2 cores), but in
- * exchanges so large that memory is the limit of both. From the first trial on,
- * by the size of calls, what it saved. */
+/* The part of MPI's time that Rota is assumed to save: a third (rota-dropin-cost
+ * on 2 cores), or less in exchanges so large that memory limits both. After the
+ * first trial, what it saved in calls of that size. */
 enum { LARGE = 6 }; /* bin: from 2 MiB a rank */
 static const double usual_gain = 1.0 / 3, large_gain = 0.05;
 static const double least_gain = 0.02;
 static _Atomic double known_gain[ROTA_MPI_BINS]; /* 0: not known */
 
-/* A plan takes so many steps of all ranks, each as long as a barrier, and so many
- * seconds besides: the first of the process, which looks at the machine, the first
- * of a group, and others. Seconds are those of 2 cores, later what they were
- * in this process, to a factor of 2 a time, as single times are far off. */
+/* What a plan takes: steps of all ranks, each as long as a barrier, and seconds.
+ * The first plan of a process looks at the machine; the first of a group makes a
+ * communicator. The seconds are those of 2 cores, and then those of this process,
+ * changed by at most a factor of 2 each time, since single times are far off. */
 enum { OF_PROCESS, OF_GROUP, OTHER, COSTS };
 static const double steps[COSTS] = {20, 15, 6};
 static _Atomic double seconds_of_plan[COSTS] = {6e-3, 2e-3, 2e-4};
 static atomic_bool any_plan;
 
-/* Since when there are exchanges, what plans and trials have cost, and how long a
- * step took last. */
+/* When the first exchange was, what plans and trials have cost, and how long the
+ * last step took. */
 static _Atomic double began = -1, spent, last_step;
 
 static bool is_by_cost(void)
@@ -104,7 +104,7 @@ bool rota_mpi_usage_is_timed(const rota_mpi_usage *u)
     return before < WARM_UP + DENSE || before % SPARSE == 0;
 }
 
-/* By powers of 8. */
+/* Sizes are sorted into bins by powers of 8. */
 static int bin_of(size_t bytes)
 {
     int bin = 0;
@@ -135,7 +135,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of calls that were interrupted the median takes no notice. 0 without any. */
+/* The median is not affected by calls that were interrupted. 0: no times. */
 static double median(const rota_mpi_bin *bin, bool rota)
 {
     const unsigned n =
@@ -147,7 +147,7 @@ static double median(const rota_mpi_bin *bin, bool rota)
     return n > 0 ? seconds[(n - 1) / 2] : 0;
 }
 
-/* Of a call by MPI, from those of every size. */
+/* The mean time of a call by MPI, over all sizes. */
 static double time_of_mpi(const rota_mpi_usage *u)
 {
     double sum = 0;
@@ -162,8 +162,8 @@ static double time_of_mpi(const rota_mpi_usage *u)
     return n > 0 ? sum / n : 0;
 }
 
-/* What this rank's calls by Rota would have taken by MPI, and what they saved,
- * as far as there were calls of about their size. */
+/* The time that this rank's calls by Rota would have taken by MPI, and the time
+ * that they saved. Counts only sizes of which MPI had calls too. */
 static void compare(const rota_mpi_usage *u, double *spent, double *saved)
 {
     *spent = *saved = 0;
@@ -177,7 +177,7 @@ static void compare(const rota_mpi_usage *u, double *spent, double *saved)
     }
 }
 
-/* The sizes that most calls by MPI had. */
+/* The bin with most calls by MPI. */
 static int usual_bin(const rota_mpi_usage *u)
 {
     int most = 0;
@@ -223,13 +223,13 @@ static void learn_cost(int kind, double seconds, double step)
                                                : mine;
 }
 
-/* Seconds that may yet be spent. */
+/* Seconds that may still be spent on plans and trials. */
 static double spare(void)
 {
     return share * (rota_mpi_clock() - began) - spent;
 }
 
-/* Seconds that a step takes which all ranks begin at once. */
+/* Seconds of a step that all ranks begin at the same time. */
 static double time_step(MPI_Comm comm)
 {
     PMPI_Barrier(comm);
@@ -261,7 +261,7 @@ static void begin_trial(rota_mpi_usage *u)
             u->bin[i]->n[1] = 0;
 }
 
-/* step is 0 where no trial is asked for. */
+/* step: seconds of a step; 0 if there is no trial. */
 static void make(rota_mpi_usage *u, rota_mpi_group *group,
                  const rota_mpi_args *args, double step)
 {
@@ -281,7 +281,7 @@ static void make(rota_mpi_usage *u, rota_mpi_group *group,
     }
 }
 
-/* Decide again at this call, if neither at once nor much later. */
+/* Decide again at this call, but neither soon nor much later. */
 static void postpone(rota_mpi_usage *u, double call)
 {
     const long least = 2 * u->next, most = PATIENCE * u->next;
@@ -294,8 +294,8 @@ static void postpone(rota_mpi_usage *u, double call)
                                           : most;
 }
 
-/* What ranks agree on: of each the least. The rank that came last to a call
- * waited for nobody: its time is the call's. */
+/* What ranks agree on, by the smallest value of each. The rank that came last to
+ * a call waited for nobody, so the smallest time is that of the call. */
 enum { ROOM, TIME, SAVING, NOT_COST, SPARE, GROWTH, N_TERMS };
 
 static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
@@ -318,7 +318,7 @@ static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
            out[ROOM] >= 1;
 }
 
-/* At which call it pays and cannot hurt, by what is known now. */
+/* The call at which a plan pays and cannot hurt, as far as known now. */
 static double when(const rota_mpi_usage *u, const double out[N_TERMS])
 {
     const double cost = -out[NOT_COST],
@@ -349,8 +349,8 @@ static void consider(rota_mpi_usage *u, rota_mpi_group *group,
         postpone(u, when(u, out));
 }
 
-/* MPI was faster: it may have been chance. The plan is there. Calls that were not
- * timed lost as much as others. */
+/* MPI was faster, perhaps by chance: try again later; the plan is kept. Calls on
+ * trial that were not timed count like the others. */
 static void try_later(rota_mpi_usage *u, double lost)
 {
     const double on_trial = (double)(u->next - u->trial);
@@ -363,8 +363,8 @@ static void try_later(rota_mpi_usage *u, double lost)
         settle(u, ROTA_MPI_LEFT);
 }
 
-/* How many seconds may be lost up to this look, of what MPI would have taken. One
- * call says little of others. */
+/* Seconds that a trial may lose up to this look; of: MPI's time for the same
+ * calls. A single call says little. */
 static double may_lose(long on_trial, double of, double spare_of_all)
 {
     const double most = slack_at_first * of;
@@ -374,7 +374,7 @@ static double may_lose(long on_trial, double of, double spare_of_all)
                                                       : most;
 }
 
-/* On trial: what loses too much is given up before others are lost by it. */
+/* Judge a trial. One that loses too much ends early. */
 static void judge(rota_mpi_usage *u, MPI_Comm comm)
 {
     enum { SPENT, SAVED, SPARE_OF_ALL, N };
@@ -397,7 +397,7 @@ static void judge(rota_mpi_usage *u, MPI_Comm comm)
         u->next = u->trial + (on_trial / LOOK + 1) * LOOK;
 }
 
-/* The next call that is decided on or timed. */
+/* The next call at which to decide or to time. */
 static long next_to_look_at(const rota_mpi_usage *u)
 {
     const long calls = u->tally.calls;

@@ -1,6 +1,6 @@
-/* pieces.c - where the bytes of a datatype lie, found by how it was made: rows
- * of equal width at equal distances. A column costs nothing for the matrix
- * around it.
+/* pieces.c - finds where the bytes of a datatype lie, from the way the type was
+ * constructed. The cost depends on the rows of data, not on the gaps between
+ * them.
  */
 #include "plan/pieces.h"
 
@@ -11,9 +11,9 @@ enum { PROBE_LIMIT = 1 << 20 };
 
 /* ---- by packing ---------------------------------------------------------- */
 
-/* Find the place of every byte of an element's data, in packing order. An
- * element whose every byte holds a byte of its own place is packed once for
- * each byte of a place. place: [size], from the true lower bound. */
+/* Find the place of every byte of an element's data, in packing order. For each
+ * byte of a place, pack an element in which every byte holds that byte of its
+ * own place. place: [size], from the true lower bound. */
 static int find_places(MPI_Datatype type, size_t size, MPI_Comm comm,
                        MPI_Aint true_lb, size_t true_extent, size_t place[])
 {
@@ -122,7 +122,7 @@ static void free_contents(contents *c)
     free(c->types);
 }
 
-/* ---- from one type to its pieces ----------------------------------------- */
+/* ---- combiners ----------------------------------------------------------- */
 
 /* Add n elements of an inner type, end to end, at a place. */
 static int add_run(rota_layout *l, MPI_Datatype type, MPI_Comm comm, int n,
@@ -168,8 +168,8 @@ static int add_vector(rota_layout *l, const contents *c, MPI_Comm comm)
     return rota_layout_repeat(l, (size_t)c->ints[0], step);
 }
 
-/* Add blocks of elements: lengths, or one for all; places in extents or
- * bytes. */
+/* Add blocks of elements. There is one length for all, or one for each; places
+ * are in extents or in bytes. */
 static int add_indexed(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const int n = c->ints[0];
@@ -219,7 +219,8 @@ static int add_subarray(rota_layout *l, const contents *c, MPI_Comm comm)
     return err;
 }
 
-/* So many of all, shift bytes further on. */
+/* Add n elements at distance step, this `times` times at distance `apart`,
+ * beginning at shift. */
 static int add_part(rota_layout *l, const rota_layout *one, size_t n,
                     ptrdiff_t step, size_t times, ptrdiff_t apart,
                     ptrdiff_t shift)
@@ -237,13 +238,14 @@ static int add_part(rota_layout *l, const rota_layout *one, size_t n,
     return err;
 }
 
-/* A dimension of an array that processes have blocks of in turn. */
+/* A dimension of an array whose blocks are dealt to processes in turn. */
 typedef struct dealt {
     int n, processes, block;
-    int mine; /* which of them has what is laid out */
+    int mine; /* the process whose part is laid out */
 } dealt;
 
-/* Those of n times one, step bytes apart, that are dealt to one process. */
+/* Repeat one, step bytes apart, for the indices of a dimension that one process
+ * has. */
 static int deal(rota_layout *one, const dealt *d, ptrdiff_t step)
 {
     const ptrdiff_t turn = (ptrdiff_t)d->processes * d->block;
@@ -274,7 +276,8 @@ static dealt dealt_dim(int n, int how, int block, int processes, int mine)
     return (dealt){n, processes, block, mine};
 }
 
-/* Processes are numbered as in C in either order. */
+/* The order of the array does not affect the numbering of processes, which is
+ * that of C. */
 static int add_darray(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const int n = c->ints[2];
@@ -302,7 +305,7 @@ static int add_darray(rota_layout *l, const contents *c, MPI_Comm comm)
     return err;
 }
 
-/* The inner types of a type need not be committed. */
+/* Inner types may be uncommitted, so pack a committed copy. */
 static int pack_one(MPI_Datatype type, MPI_Comm comm, rota_layout *l)
 {
     MPI_Datatype copy;

@@ -23,7 +23,7 @@ struct rota_sparse_lists {
 
 /* ---- groups -------------------------------------------------------------- */
 
-/* A rank, its real node, and the node that the algorithm sees. */
+/* A rank, its real node, and its node in the plan's topology. */
 typedef struct spot {
     int seen, real, rank;
 } spot;
@@ -44,8 +44,8 @@ static bool is_one_group(const spot *a, const spot *b)
     return a->seen == b->seen && a->real == b->real;
 }
 
-/* List the leaders in the order of their groups; mine: this rank's among
- * them. */
+/* List the leaders in the order of their groups. mine: the index of this rank's
+ * leader; size: the ranks of its group. Returns the number of groups. */
 static int find_leaders(const rota_plan *p, spot *at, int *leader, int *mine,
                         int *size)
 {
@@ -68,8 +68,8 @@ static int find_leaders(const rota_plan *p, spot *at, int *leader, int *mine,
     return n;
 }
 
-/* The leaders that a leader tells, and hears from, in a dissemination
- * barrier. */
+/* Find the leaders that this rank's leader tells, and those that it hears from,
+ * in each round of a dissemination barrier. */
 static int find_partners(rota_groups *g, const int leader[], int mine)
 {
     for (int d = 1; d < g->n; d *= 2)
@@ -93,7 +93,8 @@ static int make_singles(const rota_plan *p, rota_groups *g)
     return find_partners(g, NULL, p->comm->me);
 }
 
-/* Agents are found by the topology: no node of it may be on several hosts. */
+/* Let groups send bundles, if each node of the topology is one group: agents are
+ * found by the topology. */
 static void set_bundles(const rota_plan *p, rota_groups *g)
 {
     const rota_topo *const t = p->topo;

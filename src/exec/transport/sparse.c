@@ -1,9 +1,10 @@
 /* sparse.c - see sparse.h.
  *
- * A fast rank may be one start ahead of a slow one that has not collected its
- * blocks: mailboxes, areas and tags are used in turn by odd and even starts. It
- * cannot be two ahead: nobody is through with a start that the slow one has not
- * entered, and that one enters no start before it has collected the one before.
+ * Odd and even starts use mailboxes, areas and tags in turn, because a fast rank
+ * may be one start ahead of a slow one that has not collected its blocks. It
+ * cannot be two ahead: no rank completes a start that the slow one has not
+ * entered, and the slow one enters no start before it has collected the one
+ * before.
  *
  * Order of memory. A sender writes a block and links it (release), then counts
  * itself in (release). A rank that sees the full count (acquire) sees all links
@@ -75,7 +76,7 @@ static bool is_leader(const rota_exec *x)
 int rota_sparse_reserve(rota_exec *x, bool *refused)
 {
     struct rota_sparse *const c = x->sparse;
-    const rota_node *const node = x->sparse->node;
+    const rota_node *const node = c->node;
     rota_endpoint *const endpoints = node->near[node->me].endpoints;
     rota_place at[ROTA_N_USES] = {0};
 
@@ -114,10 +115,10 @@ static bool is_member(const rota_exec *x, int rank)
 static bool open_member(rota_exec *x, int rank)
 {
     struct rota_sparse *const c = x->sparse;
-    const int i = x->sparse->node->of[rank];
-    rota_peer *const peer = x->sparse->node->near[i].peer;
-    const rota_endpoint *const b =
-        &x->sparse->node->near[i].endpoints[x->sparse->node->me];
+    const int i = c->node->of[rank];
+    const rota_near *const near = &c->node->near[i];
+    rota_peer *const peer = near->peer;
+    const rota_endpoint *const b = &near->endpoints[c->node->me];
 
     if (!rota_arena_update(peer))
         return false;
@@ -153,9 +154,7 @@ static struct rota_sparse *deferred; /* under the lock of active executors */
 
 static bool is_read(const struct rota_sparse *c)
 {
-    return atomic_load_explicit(&c->count[FINISHED].n, memory_order_acquire) -
-               c->before[FINISHED] >=
-           c->starts * (uint64_t)c->groups.size;
+    return has_come(c, FINISHED, c->groups.size);
 }
 
 static void put_memory(struct rota_sparse *c)
@@ -181,8 +180,8 @@ void rota_sparse_free_deferred(void)
     rota_unlock();
 }
 
-/* Others of the group may read this rank's blocks, and the leader's counts, later
- * than this rank frees the plan. */
+/* Other members may still read this rank's blocks, or the leader's counters,
+ * when this rank frees the plan. */
 static void leave_memory(struct rota_sparse *c)
 {
     if (!c->leader || is_read(c)) {
@@ -267,12 +266,12 @@ void rota_sparse_await(rota_exec *x)
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Have a member that does not look for messages of MPI look for one. */
+/* Tell a member that a block for it comes by MPI. */
 static void announce(rota_exec *x, int i)
 {
     struct rota_sparse *const c = x->sparse;
     const size_t place = area_at(c) + AREA + c->n_notes++ * sizeof(mail);
-    mail *const m = (mail *)(void *)(c->memory[x->sparse->node->me] + place);
+    mail *const m = (mail *)(void *)(c->memory[c->node->me] + place);
 
     *m = (mail){.source = x->s->me, .dest = BY_MPI};
     rota_sparse_link(x, i, m, place);
@@ -311,13 +310,13 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
     return MPI_SUCCESS;
 }
 
-/* Within one group only blocks too long for it may need MPI. */
+/* Within one group, MPI carries only blocks that are too long for the area. */
 void rota_sparse_prepare(rota_exec *x)
 {
     x->program.by_mpi = x->sparse->groups.n > 1;
 }
 
-/* The last one to be counted lets the others know. */
+/* Count this rank; the last one to be counted tells the others. */
 static void count(rota_exec *x, int which)
 {
     struct rota_sparse *const c = x->sparse;
@@ -345,14 +344,14 @@ static int enter(rota_exec *x, rota_step *step)
     for (size_t i = 0; i < c->n_sends; i++)
         ROTA_TRY(send(x, &c->send[i]));
     if (bundles(c))
-        count(x, HANDED);
+        count(x, DEPOSITED);
     return MPI_SUCCESS;
 }
 
 /* ---- receiving ----------------------------------------------------------- */
 
-/* A block that is here, one for another group, or a message that MPI will
- * bring. */
+/* Mail is a block for this rank, a block that this rank is to send on, or word
+ * of a message by MPI. */
 static void accept_mail(rota_exec *x, uint64_t at, mail *m)
 {
     struct rota_sparse *const c = x->sparse;
@@ -377,7 +376,7 @@ static void take_mail(rota_exec *x)
 
     if (!c->memory)
         return;
-    mailbox *const box = (mailbox *)(void *)c->memory[x->sparse->node->me];
+    mailbox *const box = (mailbox *)(void *)c->memory[c->node->me];
     _Atomic uint64_t *const newest = &box->newest[parity(c)];
     if (atomic_load_explicit(newest, memory_order_relaxed) == 0)
         return;
@@ -391,8 +390,8 @@ static void take_mail(rota_exec *x)
     }
 }
 
-/* Messages come in any order, so each finds room for the longest so far, unless
- * that is long. */
+/* Messages come in any order, so make room for the longest so far, unless that
+ * is very long. */
 static size_t room_for(struct rota_sparse *c, size_t bytes)
 {
     enum { MOST = 1 << 16 };
@@ -403,7 +402,7 @@ static size_t room_for(struct rota_sparse *c, size_t bytes)
     return bytes > usual ? bytes : usual;
 }
 
-/* The message that was matched. */
+/* Receive the message that was matched. */
 static int receive(rota_exec *x, kind kind)
 {
     struct rota_sparse *const c = x->sparse;
@@ -424,7 +423,7 @@ static int receive(rota_exec *x, kind kind)
                              &in->request);
 }
 
-/* Match whatever of a kind MPI has brought. */
+/* Match and receive all messages of a kind that have arrived. */
 static int probe(rota_exec *x, kind kind)
 {
     struct rota_sparse *const c = x->sparse;
@@ -444,7 +443,7 @@ static int probe(rota_exec *x, kind kind)
     return MPI_SUCCESS;
 }
 
-/* Is there one for which there was no room? */
+/* Was there no memory for a message that was matched? */
 static bool is_starved(const struct rota_sparse *c)
 {
     return c->matched[BLOCK].message != MPI_MESSAGE_NULL ||
@@ -497,7 +496,8 @@ static bool is_through(const struct rota_sparse *c)
                             : has_come(c, THROUGH, 1);
 }
 
-/* The last one to be counted in lets the others know, or the leader. */
+/* This rank's blocks are out: enter the count. The last one to do so tells the
+ * others, or the leader. */
 static void count_in(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;
@@ -524,7 +524,8 @@ static int post_round(rota_exec *x)
                      x->comm, &c->token[1]);
 }
 
-/* The leader's part: one round after the other, then let the group through. */
+/* The leader goes through the rounds of the barrier, and then lets its group
+ * through. */
 static int go_round(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;
@@ -546,12 +547,12 @@ static int go_round(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-/* All have handed over what goes by bundles: take it to others. */
+/* Post this rank's bundles once all members have deposited their blocks. */
 static int post_bundles(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;
 
-    if (c->bundled || !has_come(c, HANDED, c->groups.size))
+    if (c->bundled || !has_come(c, DEPOSITED, c->groups.size))
         return MPI_SUCCESS;
     take_mail(x);
     int err = rota_bundles_post(x);
@@ -559,8 +560,8 @@ static int post_bundles(rota_exec *x)
     return err;
 }
 
-/* Can no mail come any more? done: what this rank has to receive, and to pass
- * on. */
+/* Can no more mail come? done: this rank has received all messages, and passed
+ * on what was for others. */
 static bool is_complete(rota_exec *x, bool done)
 {
     struct rota_sparse *const c = x->sparse;
@@ -593,16 +594,17 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     if (c->groups.n > 1 && c->counted_in && is_leader(x) &&
         has_come(c, ENTERED, c->groups.size))
         ROTA_TRY(go_round(x));
-    /* What was matched, before any other rank could be through, is in c->in. */
+    /* All messages were matched before any rank could be through, so they are in
+     * c->in. */
     received = received && !is_starved(c);
     const bool complete = is_complete(x, received && sent);
-    take_mail(x); /* if complete, the last */
+    take_mail(x); /* if complete, for the last time */
     *done = complete && received;
     return MPI_SUCCESS;
 }
 
-/* Those that have not matched what was sent, then who of the group is not here,
- * then the leader or whom it hears from. */
+/* Mark ranks that have not matched what this rank sent, then members that have
+ * not entered, then the leader or the leader that it hears from. */
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     const struct rota_sparse *const c = x->sparse;
@@ -633,7 +635,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Blocks of the group, by MPI, and of this rank to itself. */
+/* Collect the blocks from the group, from MPI, and from this rank itself. */
 static int gather(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;

@@ -1,30 +1,34 @@
-/* sparse.h - the one step of a sparse exchange: each rank names whom it sends
- * to, and finds out who has sent to it.
+/* sparse.h - the one step of a sparse exchange: each rank names the ranks that
+ * it sends to, and finds out which ranks have sent to it.
  *
  * Ranks form groups: those that share a node's memory, or each rank alone. All
- * ranks enter a start and learn when all others have (the consensus of
- * [Hoefler10], within a group by a counter):
+ * ranks enter a start, and learn when all others have (the consensus of
+ * [Hoefler10], with a counter within each group):
  *
- *   within a group   a sender copies its block to its area, links it to the
- *                    receiver's mailbox, and counts itself in when all its blocks
- *                    are out. When all are counted in, all blocks are there: no
- *                    receiver acknowledges anything.
- *   between groups   blocks are synchronous messages, which receivers find by
- *                    probing; a sender counts itself in when they are complete.
- *                    When a whole group is counted in, its leader enters a
+ *   within a group   A sender copies its block to its area, links it to the
+ *                    receiver's mailbox, and enters the count when all its
+ *                    blocks are out. When the count is full, all blocks are
+ *                    there: no receiver acknowledges anything.
+ *   between groups   Blocks are synchronous messages, which receivers find by
+ *                    probing. A sender enters the count when its messages are
+ *                    complete. When the count is full, the leader enters a
  *                    dissemination barrier of the leaders, and then lets its
  *                    group through.
  *
- * A block too long for the area goes as between groups, and its mail says so.
+ * A block too long for the area goes by MPI, as between groups, and its mail
+ * says so.
  *
- * By bundles (consensus_node) short blocks for another node are first linked to the
- * mailbox of a member, the agent for that node. When all members have handed over
- * theirs, it sends them in one message to an agent there, or to their receiver if
- * that is one, and that agent links them on. When the barrier is through, each
- * member counts itself a third time, as soon as it has passed on all it has got.
+ * With bundles (consensus_node), a member sends its short blocks for another
+ * node to the mailbox of the agent for that node, which is a member too. When
+ * all members have done so, the agent sends what it has in one message: to an
+ * agent of that node or, if all is for one rank, to that rank. The receiving
+ * agent links the blocks to the mailboxes of their receivers. After the
+ * barrier, a member counts itself once more when it has passed on all that it
+ * received.
  *
- * Time and memory of a start follow the blocks, and the logarithm of the groups;
- * a sleeping rank of the node may cost others a look at its doorbell.
+ * Time and memory of a start follow the number of blocks, and the logarithm of
+ * the number of groups. A sleeping rank may cost the others of its node a look
+ * at its doorbell.
  */
 #ifndef ROTA_SPARSE_H
 #define ROTA_SPARSE_H
@@ -33,58 +37,60 @@
 #include "exec/exec.h"
 #include "exec/transport/node.h"
 
-/* Which ranks form a group. */
+/* The groups, and this rank's. */
 typedef struct rota_groups {
-    int n;         /* of all ranks */
-    int size;      /* ranks of this one's */
-    int leader;    /* its lowest rank */
-    int rounds;    /* of a barrier of leaders: ceil(log2 n) */
-    int *to;       /* [rounds] leaders that this group's tells; owned */
-    int *from;     /* [rounds] and those that it hears from, behind to */
-    const int *of; /* [P] members have this rank's number and are in x->node;
-                      borrowed. Unused where size is 1, without bundles */
-    const rota_topo *nodes; /* whose nodes groups are, which send bundles;
-                               borrowed; NULL: there are none */
-    size_t bundled;         /* bytes that a block in a bundle has at most */
+    int n;         /* number of groups */
+    int size;      /* ranks of this group */
+    int leader;    /* the lowest rank of this group */
+    int rounds;    /* of the leaders' barrier: ceil(log2 n) */
+    int *to;       /* [rounds] leaders that this leader tells; owned */
+    int *from;     /* [rounds] leaders that it hears from; behind to */
+    const int *of; /* [P] a group's ranks have the same number; borrowed. Unused
+                      if size is 1 and there are no bundles */
+    const rota_topo *nodes; /* its nodes are the groups, which send bundles;
+                               borrowed. NULL: no bundles */
+    size_t bundled;         /* bytes of the longest block in a bundle */
 } rota_groups;
 
 typedef struct rota_sparse_block {
-    int rank; /* where it goes to or comes from */
+    int rank; /* destination or source */
     size_t bytes;
     char *data; /* plain bytes */
 } rota_sparse_block;
 
-/* Take part by these groups, which are x's from now on; an earlier call is
- * undone. node: whose memory groups share, or NULL. Local. */
+/* Prepare x for these groups, which x owns from now on. Undoes an earlier call.
+ * node: the ranks whose memory a group shares, or NULL. Local. */
 int rota_sparse_make(rota_exec *x, const rota_groups *groups,
                      const rota_node *node);
 void rota_sparse_free(rota_exec *x);
 
-/* Memory of the group, as of rota_lines_reserve and rota_lines_attach. */
+/* Reserve and attach the group's memory, as rota_lines_reserve and
+ * rota_lines_attach do. */
 int rota_sparse_reserve(rota_exec *x, bool *refused);
 bool rota_sparse_attach(rota_exec *x);
-/* The node by whose memory messages of any kind go, or NULL. */
+/* The node whose memory carries messages, of whatever kind; or NULL. */
 const rota_node *rota_shared_node(const rota_exec *x);
 
 size_t rota_sparse_bytes(const rota_exec *x);
 
-/* Give back what plans have left because others were still reading it. */
+/* Free the memory of freed plans that others have now read. */
 void rota_sparse_free_deferred(void);
 
 /* Before a run. */
 void rota_sparse_prepare(rota_exec *x);
 
-/* Room for n blocks that the run is to send, one for a rank at most. They
- * are the caller's to fill, and stay as they are until the run is over. */
+/* Make room for the n blocks of the next run, at most one for each rank. The
+ * caller fills them in; they are not changed until the run is over. */
 int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send);
 
-/* What the last run has brought, by rank. The blocks stay where they are until
- * rota_sparse_finish, which is called once after each run. Fails for want of
- * memory only, and can then be called again. */
+/* The blocks that the last run received, by rank. They stay where they are until
+ * rota_sparse_finish, which is called once after each run. Fails only for want
+ * of memory, and can then be called again. */
 int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n);
 void rota_sparse_finish(rota_exec *x);
 
-/* The doorbell has been armed: let all of the group ring it. */
+/* The doorbell is armed: set the interest flags of all members, so that they
+ * ring it. */
 void rota_sparse_await(rota_exec *x);
 
 #endif /* ROTA_SPARSE_H */

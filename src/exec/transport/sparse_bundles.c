@@ -1,11 +1,11 @@
-/* sparse_bundles.c - short blocks of a sparse exchange travel from node to node
- * together.
+/* sparse_bundles.c - short blocks of a sparse exchange travel together from node
+ * to node.
  *
- * A bundle is mail after mail, each with its block behind it, in order of their
- * destinations. So what is for one rank is a bundle, too, and an agent without room
- * in its area sends it on as it lies there.
+ * A bundle is a sequence of mail, each followed by its block, sorted by
+ * destination. So the part for one rank is itself a bundle, and an agent without
+ * room in its area sends that part on as it is.
  *
- * Members take turns as agents by the distance of the nodes, at both ends.
+ * At both ends, members take turns as agents by the distance of the nodes.
  */
 #include "exec/move.h"
 #include "exec/transport/sparse_state.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far node b is from node a. */
+/* The distance from node a to node b. */
 static int distance(const rota_topo *t, int a, int b)
 {
     return (b - a + t->n_nodes) % t->n_nodes;
@@ -33,7 +33,7 @@ bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b)
            rota_sparse_put(x, &m, b->data, c->node->of[to]);
 }
 
-/* Nodes have ranges of ranks or not: what goes to one node must be in a row. */
+/* Ranks of a node need not be consecutive, so letters are sorted by node. */
 typedef struct letter {
     int node;
     const mail *m;
@@ -48,8 +48,8 @@ static int compare(const void *a, const void *b)
     return (x->m->dest > y->m->dest) - (x->m->dest < y->m->dest);
 }
 
-/* Those that were entrusted to this rank, in order, and messages and bytes that
- * they will be. */
+/* Sort what was entrusted to this rank, and count the messages and bytes that it
+ * makes. */
 static int sort(rota_exec *x, letter **sorted, size_t *messages, size_t *bytes)
 {
     struct rota_sparse *const c = x->sparse;
@@ -72,7 +72,8 @@ static int sort(rota_exec *x, letter **sorted, size_t *messages, size_t *bytes)
     return MPI_SUCCESS;
 }
 
-/* Those from letter i on that are for its node. Returns where they end. */
+/* Copy the letters for one node, from letter i on, to a bundle. Returns the
+ * first letter for another node. */
 static size_t fill(const letter sorted[], size_t n, size_t i, char *to,
                    size_t *bytes)
 {
@@ -128,7 +129,7 @@ static mail *mail_in(const incoming *in, size_t at)
     return (mail *)(void *)(in->block.data + at);
 }
 
-/* Where mail for the rank of that at a place ends. */
+/* The end of the mail for one rank that begins at a place; *n: how many. */
 static size_t end_of_run(const incoming *in, size_t at, size_t *n)
 {
     const int dest = mail_in(in, at)->dest;
@@ -138,7 +139,8 @@ static size_t end_of_run(const incoming *in, size_t at, size_t *n)
     return at;
 }
 
-/* By memory as far as there is room. */
+/* Pass mail on to its receiver: through memory while there is room, then by
+ * MPI. */
 static int pass_on(rota_exec *x, const incoming *in, size_t at, size_t end)
 {
     const int dest = mail_in(in, at)->dest;

@@ -1,5 +1,5 @@
-/* sparse_state.c - what a rank sends in a sparse exchange, with or without bundles:
- * mail by memory, and messages by MPI.
+/* sparse_state.c - what a rank sends in a sparse exchange, with or without
+ * bundles: mail through memory, and messages by MPI.
  */
 #include "exec/transport/sparse_state.h"
 
@@ -20,7 +20,7 @@ void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place)
     struct rota_sparse *const c = x->sparse;
     mailbox *const box = (mailbox *)(void *)c->memory[i];
     _Atomic uint64_t *const newest = &box->newest[parity(c)];
-    const uint64_t here = (uint64_t)(x->sparse->node->me + 1) << 32 | place;
+    const uint64_t here = (uint64_t)(c->node->me + 1) << 32 | place;
 
     m->next = atomic_load_explicit(newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(

@@ -7,21 +7,21 @@
 /* Bytes of a rank's area for the blocks of one start. */
 enum { AREA = 1 << 15 };
 
-/* Room for a message by MPI, at least. */
+/* Least room made for a message by MPI. */
 enum { SHORT = 256 };
 
-/* What a block is announced by, in the memory of its sender or of an agent; its
- * bytes follow, unless MPI carries them. In a bundle, too. */
+/* What announces a block, in the memory of its sender or an agent, or in a
+ * bundle. The block follows, unless MPI carries it. */
 enum { BY_MPI = -1 };
 typedef struct mail {
-    uint64_t next; /* as in a mailbox */
+    uint64_t next; /* the mail linked before this one, as in a mailbox */
     uint64_t bytes;
     int32_t source;
     int32_t dest; /* rank, or BY_MPI */
 } mail;
 
-/* The newest mail to a rank in odd and even starts: 1 + position of its sender
- * in the node << 32 | place in the memory of that one; 0: there is none. */
+/* The newest mail to a rank, for even and for odd starts: 1 + the sender's
+ * position in the node << 32 | place in the sender's memory; 0: none. */
 typedef struct mailbox {
     _Alignas(ROTA_CACHE_LINE) _Atomic uint64_t newest[2];
 } mailbox;
@@ -31,13 +31,13 @@ typedef struct counter {
     char others[ROTA_CACHE_LINE - sizeof(uint64_t)];
 } counter;
 
-/* Of a group, from start to start. */
+/* Counters of a group. They only grow, from start to start. */
 enum {
-    HANDED,   /* by bundles: ranks that have handed over all they have to */
-    ENTERED,  /* ranks counted in */
-    THROUGH,  /* starts that all groups have entered */
-    SPLIT,    /* by bundles: ranks that have passed on all they have received */
-    FINISHED, /* ranks that have collected a start's blocks */
+    DEPOSITED, /* by bundles: ranks that have left all they have */
+    ENTERED,   /* ranks counted in */
+    THROUGH,   /* starts that all groups have entered */
+    SPLIT,     /* by bundles: ranks that have passed on all they received */
+    FINISHED,  /* ranks that have collected a start's blocks */
     N_COUNTERS
 };
 
@@ -52,58 +52,58 @@ typedef struct incoming {
     MPI_Request request;
 } incoming;
 
-/* One that is matched. */
+/* A message that is matched and not yet received. */
 typedef struct matched {
-    MPI_Message message; /* while there is no room for it */
+    MPI_Message message; /* MPI_MESSAGE_NULL: none */
     MPI_Status status;
 } matched;
 
 struct rota_sparse {
     rota_groups groups;
-    const rota_node *node;     /* whose memory ranks share, or NULL */
-    counter alone[N_COUNTERS]; /* of a group of one rank */
+    const rota_node *node;     /* ranks that share memory, or NULL */
+    counter alone[N_COUNTERS]; /* used by a group of one rank */
 
     /* The group's memory. */
     counter *count;              /* [N_COUNTERS] */
-    uint64_t before[N_COUNTERS]; /* they were when the plan was made */
-    char **memory;               /* [node n] of its ranks, NULL for others */
-    void *taken[ROTA_N_USES];    /* of this rank, in the arena */
+    uint64_t before[N_COUNTERS]; /* their values when the plan was made */
+    char **memory;               /* [node n] memory of each member, else NULL */
+    void *taken[ROTA_N_USES];    /* this rank's memory, in the arena */
     size_t taken_bytes;
     rota_peer *leader; /* its process */
     int leader_at;     /* its position in the node */
 
     /* The run. */
-    uint64_t starts; /* so far, with this one */
+    uint64_t starts; /* number of starts, with this one */
     size_t area_used, n_notes;
     rota_sparse_block *send, *found;
     size_t n_sends, send_room, n_found, found_room; /* rooms in bytes */
-    MPI_Request *request; /* [n_requests] of sends by MPI */
+    MPI_Request *request; /* [n_requests] sends by MPI */
     size_t n_requests, request_room, first_request;
-    incoming *in; /* [n_in], others are kept for later runs */
+    incoming *in; /* [n_in] received by MPI; in_made are kept for later runs */
     size_t n_in, in_room, in_made, first_in;
-    bool probes; /* messages of MPI may come */
+    bool probes; /* messages may come by MPI */
     matched matched[N_MAIL_KINDS];
-    size_t longest; /* message received so far, bytes */
-    uint64_t mail;  /* taken so far, as in a mailbox */
+    size_t longest; /* bytes of the longest message received so far */
+    uint64_t mail;  /* list of the mail for this rank, as in a mailbox */
     size_t n_mail;
-    uint64_t entrusted; /* mail for other groups, likewise */
+    uint64_t entrusted; /* list of the mail that it is to send on */
     size_t n_entrusted;
-    char *bundles; /* that this rank sends */
+    char *bundles; /* what it sends on */
     size_t bundles_room;
-    char *sorted; /* what was entrusted, in order */
+    char *sorted; /* the entrusted mail, sorted */
     size_t sorted_room;
     bool counted_in;
-    bool bundled; /* all that was entrusted has been posted, or nothing is */
-    bool split;   /* this rank is counted as having passed on all */
-    bool known;   /* what was found */
-    int round;    /* of the leaders' barrier */
+    bool bundled; /* nothing entrusted is left to be posted */
+    bool split;   /* this rank is in the count SPLIT */
+    bool known;   /* found is filled in */
+    int round;    /* current round of the leaders' barrier */
     MPI_Request token[2];
     char token_byte[2];
 
-    struct rota_sparse *next; /* of those whose blocks others still read */
+    struct rota_sparse *next; /* in the list of freed ones that are read */
 };
 
-/* Do blocks for other groups go by bundles, if they are short? */
+/* Do short blocks for other groups go in bundles? */
 static inline bool bundles(const struct rota_sparse *c)
 {
     return c->groups.nodes != NULL;
@@ -114,19 +114,19 @@ static inline int parity(const struct rota_sparse *c)
     return (int)(c->starts & 1);
 }
 
-/* Tags: of the two kinds of messages, and of the leaders' barrier. */
+/* The tag of a kind of message, or of the leaders' barrier (N_MAIL_KINDS). */
 static inline int sparse_tag(const rota_exec *x, int which)
 {
     return x->tag + 3 * parity(x->sparse) + which;
 }
 
-/* A mailbox, areas for two starts, and room for a note to each of the group. */
+/* Bytes of the area of one start, with room for a note to each member. */
 static inline size_t area_bytes(const struct rota_sparse *c)
 {
     return AREA + (size_t)c->groups.size * sizeof(mail);
 }
 
-/* Where the one of this start is in the memory of a member. */
+/* Where the area of this start begins in a member's memory. */
 static inline size_t area_at(const struct rota_sparse *c)
 {
     return sizeof(mailbox) + (size_t)parity(c) * area_bytes(c);
@@ -137,13 +137,14 @@ static inline mail *mail_at(const struct rota_sparse *c, uint64_t at)
     return (mail *)(void *)(c->memory[(at >> 32) - 1] + (uint32_t)at);
 }
 
-/* Bytes that mail takes up with its block behind it. */
+/* Bytes of mail with its block. */
 static inline size_t mail_step(const mail *m)
 {
     return sizeof(mail) + (size_t)(m->bytes + 7) / 8 * 8;
 }
 
-/* Has a counter come as far as it does in this start, by so much in each? */
+/* Has a counter that grows by `each` per start reached its value for this
+ * one? */
 static inline bool has_come(const struct rota_sparse *c, int which, int each)
 {
     return atomic_load_explicit(&c->count[which].n, memory_order_acquire) -
@@ -153,35 +154,37 @@ static inline bool has_come(const struct rota_sparse *c, int which, int each)
 
 /* ---- sparse_state.c ------------------------------------------------------ */
 
-/* The mail at this place of this rank's memory is for the member at position i. */
+/* Link the mail at a place of this rank's memory to the mailbox of the member
+ * at position i. */
 void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place);
 
-/* Room for so many messages in all. */
+/* Make room for n messages of the run in all. */
 int rota_sparse_more_requests(struct rota_sparse *c, size_t n);
 
 /* Put mail and its block into this rank's area, for the member at position i.
  * Returns false if there is no room. */
 bool rota_sparse_put(rota_exec *x, const mail *m, const void *data, int i);
 
-/* Post a message that completes when it is matched; there is room for it. */
+/* Post a message that completes when it is matched. Its room has been made. */
 int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
                      int rank);
 
 /* ---- sparse_bundles.c ---------------------------------------------------- */
 
-/* Have a member send the block in a bundle. Returns false if that cannot be. */
+/* Give a block to the agent for its node. Returns false if the block is too
+ * long, or there is no room. */
 bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b);
 
-/* All members have handed over what they have: post this rank's bundles. Sets
+/* Post this rank's bundles, once all members have deposited their blocks. Sets
  * x->sparse->bundled, unless memory is short. */
 int rota_bundles_post(rota_exec *x);
 
-/* A bundle is here: pass on what is for other members. Fails before anything is
- * done, for want of memory, or as MPI does. */
+/* Pass on the blocks of a bundle that are for other members. If memory is
+ * short, fails before passing on anything. */
 int rota_bundles_split(rota_exec *x, const incoming *in);
 
-/* Blocks in a bundle that are for this rank: how many, and where. block may be
- * NULL. */
+/* Find the blocks of a bundle that are for this rank. Returns their number;
+ * block may be NULL. */
 size_t rota_bundles_own(const rota_exec *x, const incoming *in,
                         rota_sparse_block block[]);
 
