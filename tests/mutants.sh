@@ -59,7 +59,7 @@ pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest -
 varlen_sum|src/exec/varlen.c|s/as \&\& total == expected/as \&\& total >= expected/
 varlen_order|src/exec/varlen.c|s/!= land)$/!= land \&\& n > 2)/
 sizes_landing|src/exec/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
-check_slot|src/schedule/check.c|s/clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u)/clash = RECEIVED | COPIED_FROM | COPIED_TO/
+check_slot|src/schedule/check.c|s/return RECEIVED | COPIED_FROM | COPIED_TO | (in_turn ? SENT : 0u)/return RECEIVED | COPIED_FROM | COPIED_TO/
 check_twice|src/schedule/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
 check_place|src/schedule/check.c|s/is_place(r->s, b) \&\& r->tmp\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->tmp[rota_block_place(r->s, b)] == NO_NODE/
 check_window|src/schedule/check.c|s/r->open\[dir\] < window/r->open[dir] <= window/

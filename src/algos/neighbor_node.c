@@ -101,7 +101,7 @@ static bool is_short(const builder *b, const rota_cross *e)
  * before? */
 static bool is_first(const builder *b, const rota_cross *e)
 {
-    return is_short(b, e) && (!b->shares || e->alike == 0);
+    return is_short(b, e) && (!b->shares || e->repeats == 0);
 }
 
 /* Does no other edge of this direction take the same memory as edge e? */
@@ -111,12 +111,12 @@ static bool is_alone(const builder *b, const rota_crosses *c, int e)
 
     if (!b->shares)
         return true;
-    if (edge[e].alike > 0)
+    if (edge[e].repeats > 0)
         return false;
     for (int i = e + 1; i < c->n && edge[i].there == edge[e].there &&
                         edge[i].src == edge[e].src;
          i++)
-        if (edge[i].alike == i - e)
+        if (edge[i].repeats == i - e)
             return false;
     return true;
 }
@@ -143,7 +143,7 @@ static rota_block incoming(const builder *b, int e)
 /* The first edge that takes the same memory, whose block serves for both. */
 static int first_of(const builder *b, const rota_crosses *c, int e)
 {
-    return b->shares ? e - c->edge[e].alike : e;
+    return b->shares ? e - c->edge[e].repeats : e;
 }
 
 /* ---- phases -------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static int build(const rota_topo *topo, const rota_params *params,
                  .c = c,
                  .leaders = params->leaders,
                  .most = params->bundle > 0 ? (size_t)params->bundle : SIZE_MAX,
-                 .shares = s->alike != NULL};
+                 .shares = s->same_as != NULL};
 
     b.out = rota_sched_scratchpad(s, (size_t)c->out.n + (size_t)c->in.n + 1);
     if (!b.out)

@@ -117,69 +117,81 @@ static bool make_group(rota_sched *s, const rota_home *home, rota_log_group *g)
 
 /* ---- between nodes ------------------------------------------------------- */
 
-/* Which blocks of the columns travel in a step. The blocks of a column are
- * sorted by origin, starting with its carrier or, if published, with the first
- * rank of its node. */
-typedef struct part {
-    bool published;
-    int from, upto; /* blocks from up to, but without, upto */
-    int i;          /* columns go to the node at offset -i, one comes from
-                       offset i */
-    uint32_t k;     /* number of the first column that leaves */
-} part;
+/* A step: which columns travel, and which of their blocks. */
+typedef struct step {
+    int i;           /* columns go to the node at offset -i, others come from
+                        the node at offset i */
+    uint32_t k;      /* number of the first column that leaves */
+    int from, upto;  /* blocks from up to, but without, upto */
+    bool from_first; /* counted from the first rank of the column's node, not
+                        from its carrier */
+} step;
 
-/* How far the origin of block i of a column is above its carrier; Q: blocks of
- * the column. */
-static int up_of(const part *p, int i, int carrier, int Q)
+/* The member of its node, of Q ranks, that block j of a column comes from. */
+static int origin(const step *st, int j, int carrier, int Q)
 {
-    return p->published && p->upto - p->from > 1 ? (i + Q - carrier) % Q : i;
+    return st->from_first ? j : (carrier + j) % Q;
 }
 
-static void emit_column(rota_sched *s, const rota_home *home,
-                        const rota_log_group *g, const part *p, int c)
+/* Where this rank has the block of its column k from a member of its node. */
+static rota_block carried(const rota_sched *s, const rota_home *home,
+                          const rota_log_group *g, uint32_t k, int member,
+                          int dst)
 {
-    const uint32_t k = p->k + (uint32_t)c;
-    const int dst = column_rank(home, home->g, p->i, c);
+    const int up = (member + home->Q - home->g) % home->Q;
+
+    return up == 0 ? rota_src(s, dst) : g->land[(uint32_t)up * g->width + k];
+}
+
+/* Send a message of the blocks of column c of those to one node. */
+static void emit_column(rota_sched *s, const rota_home *home,
+                        const rota_log_group *g, const step *st, int c)
+{
+    const int dst = column_rank(home, home->g, st->i, c);
 
     rota_emit_msg(s, ROTA_SEND, dst);
-    for (int i = p->from; i < p->upto && i < home->Q; i++) {
-        const int up = up_of(p, i, home->g, home->Q);
+    for (int j = st->from; j < st->upto && j < home->Q; j++)
         rota_emit_block(s, ROTA_SEND,
-                        up == 0 ? rota_src(s, dst)
-                                : g->land[(uint32_t)up * g->width + k]);
-    }
+                        carried(s, home, g, st->k + (uint32_t)c,
+                                origin(st, j, home->g, home->Q), dst));
 }
 
-static void emit_recv(rota_sched *s, const rota_home *home, const part *p)
+static void emit_recv(rota_sched *s, const rota_home *home, const step *st)
 {
-    const int m = rota_node_at(home, p->i);
+    const int m = rota_node_at(home, st->i);
     const int Q = rota_topo_node_size(home->t, m), carrier = home->g % Q;
 
-    if (p->from >= Q)
+    if (st->from >= Q)
         return;
     rota_emit_msg(s, ROTA_RECV, rota_node_rank(home->t, m, carrier));
-    for (int i = p->from; i < p->upto && i < Q; i++) {
-        const int up = up_of(p, i, carrier, Q);
+    for (int j = st->from; j < st->upto && j < Q; j++)
         rota_emit_block(
             s, ROTA_RECV,
-            rota_dst(s, rota_node_rank(home->t, m, (carrier + up) % Q)));
-    }
+            rota_dst(s, rota_node_rank(home->t, m, origin(st, j, carrier, Q))));
 }
 
-/* Emit the steps to and from the other nodes, in batches. */
+/* n: the columns that leave. */
+static void emit_step(rota_sched *s, const rota_home *home,
+                      const rota_log_group *g, const step *st, int n)
+{
+    emit_recv(s, home, st);
+    for (int c = 0; st->from < home->Q && c < n; c++)
+        emit_column(s, home, g, st, c);
+}
+
+/* Emit the same blocks of the columns to and from all other nodes, in
+ * batches. */
 static void emit_steps(rota_sched *s, const rota_home *home,
-                       const rota_log_group *g, part p, int64_t *step,
+                       const rota_log_group *g, step st, int64_t *done,
                        int batch)
 {
-    p.k = 1;
-    for (p.i = 1; p.i < home->t->n_nodes; p.i++) {
-        const int n = columns_to(home, home->g, p.i);
-        if ((*step)++ % batch == 0)
+    st.k = 1;
+    for (st.i = 1; st.i < home->t->n_nodes; st.i++) {
+        const int n = columns_to(home, home->g, st.i);
+        if ((*done)++ % batch == 0)
             rota_phase_begin(s, 0);
-        emit_recv(s, home, &p);
-        for (int c = 0; p.from < home->Q && c < n; c++)
-            emit_column(s, home, g, &p, c);
-        p.k += (uint32_t)n;
+        emit_step(s, home, g, &st, n);
+        st.k += (uint32_t)n;
     }
 }
 
@@ -191,24 +203,23 @@ static void emit_published(rota_sched *s, const rota_home *home,
                            int batch)
 {
     const int longest = rota_topo_largest_node(home->t);
-    const int parts = columns == ROTA_STAGGERED ? longest : 1;
+    const bool staggered = columns == ROTA_STAGGERED;
+    const int parts = staggered ? longest : 1;
     int64_t open = -1;
-    part p = {.published = true, .k = 1};
+    step st = {.k = 1, .from_first = !staggered};
 
-    for (p.i = 1; p.i < home->t->n_nodes; p.i++) {
-        const int n = columns_to(home, home->g, p.i);
+    for (st.i = 1; st.i < home->t->n_nodes; st.i++) {
+        const int n = columns_to(home, home->g, st.i);
         for (int b = 0; b < parts; b++) {
-            const int64_t now = ((int64_t)p.i * parts + b) / batch;
-            p.from = b;
-            p.upto = parts > 1 ? b + 1 : longest;
+            const int64_t now = ((int64_t)st.i * parts + b) / batch;
+            st.from = b;
+            st.upto = staggered ? b + 1 : longest;
             if (now > open)
                 rota_phase_begin(s, 0);
             open = now;
-            emit_recv(s, home, &p);
-            for (int c = 0; p.from < home->Q && c < n; c++)
-                emit_column(s, home, g, &p, c);
+            emit_step(s, home, g, &st, n);
         }
-        p.k += (uint32_t)n;
+        st.k += (uint32_t)n;
     }
 }
 
@@ -220,16 +231,16 @@ static void emit_between(rota_sched *s, const rota_home *home,
                          int batch)
 {
     const int longest = rota_topo_largest_node(home->t);
-    int64_t step = 0;
+    int64_t done = 0;
 
     if (columns != ROTA_STAGGERED) {
-        emit_steps(s, home, g, (part){.upto = longest}, &step, batch);
+        emit_steps(s, home, g, (step){.upto = longest}, &done, batch);
         return;
     }
-    emit_steps(s, home, g, (part){.upto = 1}, &step, batch);
-    step = 0;
+    emit_steps(s, home, g, (step){.upto = 1}, &done, batch);
+    done = 0;
     for (int up = 1; up < longest; up++)
-        emit_steps(s, home, g, (part){.from = up, .upto = up + 1}, &step,
+        emit_steps(s, home, g, (step){.from = up, .upto = up + 1}, &done,
                    batch);
 }
 

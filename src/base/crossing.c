@@ -67,8 +67,8 @@ static int compare_where(const void *a, const void *b)
     return memory ? memory : (x->place > y->place) - (x->place < y->place);
 }
 
-int rota_cross_find_alike(const rota_side *send, rota_cross edge[], int n,
-                          int alike[])
+int rota_cross_find_same(const rota_side *send, rota_cross edge[], int n,
+                         int same_as[])
 {
     where *const all = malloc(((size_t)n + 1) * sizeof *all);
     int found = 0, first = 0;
@@ -76,7 +76,7 @@ int rota_cross_find_alike(const rota_side *send, rota_cross edge[], int n,
     if (!all)
         return -1;
     for (int i = 0; i < send->n; i++)
-        alike[i] = i;
+        same_as[i] = i;
     for (int i = 0; i < n; i++) {
         const int b = edge[i].block;
         all[i] = (where){.there = edge[i].there,
@@ -92,8 +92,8 @@ int rota_cross_find_alike(const rota_side *send, rota_cross edge[], int n,
             continue;
         }
         rota_cross *const e = &edge[all[i].place];
-        e->alike = all[i].place - all[first].place;
-        alike[e->block] = edge[all[first].place].block;
+        e->repeats = all[i].place - all[first].place;
+        same_as[e->block] = edge[all[first].place].block;
         found++;
     }
     free(all);
@@ -136,6 +136,6 @@ void rota_crossing_free(rota_crossing *c)
 {
     free_crosses(&c->out);
     free_crosses(&c->in);
-    free(c->alike);
+    free(c->same_as);
     *c = (rota_crossing){0};
 }

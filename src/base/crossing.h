@@ -16,7 +16,7 @@ typedef struct rota_cross {
     int there; /* the node at the other end */
     int src, dst, nth;
     int block;    /* number of the block at the rank of this node */
-    int alike;    /* how many edges back the first edge stands that takes the
+    int repeats;  /* how many edges back the first edge stands that takes the
                      same memory to the same node; 0: this is the first */
     size_t bytes; /* bytes of the block; 0 where counts vary */
 } rota_cross;
@@ -31,7 +31,8 @@ typedef struct rota_crosses {
 
 struct rota_crossing {
     rota_crosses out, in;
-    int *alike; /* [n_send] for each send block of this rank, the first one that
+    int *
+        same_as; /* [n_send] for each send block of this rank, the first one that
                    takes the same memory to the same other node; NULL: no rank
                    of the node has two such blocks, or counts vary */
 };
@@ -42,11 +43,11 @@ struct rota_crossing {
 int rota_cross_list(const rota_neighbors *n, const rota_topo *t, int me,
                     bool sent, const size_t bytes[], rota_cross edge[]);
 
-/* Find which of n edges from rota_cross_list take the same memory. alike:
+/* Find which of n edges from rota_cross_list take the same memory. same_as:
  * [n_send] as in rota_crossing. Returns how many edges repeat an earlier one,
  * or -1 if there is no memory. */
-int rota_cross_find_alike(const rota_side *send, rota_cross edge[], int n,
-                          int alike[]);
+int rota_cross_find_same(const rota_side *send, rota_cross edge[], int n,
+                         int same_as[]);
 
 void rota_cross_sort(rota_cross edge[], int n);
 

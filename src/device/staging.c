@@ -446,7 +446,7 @@ int rota_staging_begin(rota_exec *x)
     g->began = g->down = rota_now_ns();
     if (g->follow)
         ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
-    if (x->handover)
+    if (x->fetching)
         return rota_ipc_begin(x);
     /* Without a bounce buffer, MPI may use the memory once the stream has got
      * here. */
@@ -496,7 +496,7 @@ int rota_staging_may_enter(rota_exec *x, bool *may)
 {
     struct rota_staging *const g = staging_of(x);
     const uint32_t wanted = g->after_enter[phase_of(x)];
-    const bool by_host = phase_of(x) == 0 && !x->handover;
+    const bool by_host = phase_of(x) == 0 && !x->fetching;
 
     if (g->rising && by_host)
         ROTA_TRY(look_up(g, &x->moved));
@@ -640,7 +640,7 @@ int rota_staging_end(rota_exec *x, bool *done)
     if (!g->ended) {
         g->ended = true;
         g->exchanged = rota_now_ns();
-        if (x->handover)
+        if (x->fetching)
             ROTA_TRY(end_ipc(x));
         if (g->follow && g->rising)
             ROTA_TRY(g->device->queue_lead(g->queue, g->stream));

@@ -29,27 +29,27 @@ static bool needs_others(const rota_exec *x)
 
 static void link_active(rota_exec *x)
 {
-    x->prev_active = NULL;
-    x->next_active = active_list;
+    x->run.prev = NULL;
+    x->run.next = active_list;
     if (active_list)
-        active_list->prev_active = x;
+        active_list->run.prev = x;
     active_list = x;
-    x->active = true;
-    x->waits_for_others = needs_others(x);
-    on_others += x->waits_for_others;
+    x->run.active = true;
+    x->run.waits_for_others = needs_others(x);
+    on_others += x->run.waits_for_others;
     on_thread += x->by_thread;
 }
 
 static void unlink_active(rota_exec *x)
 {
-    if (x->prev_active)
-        x->prev_active->next_active = x->next_active;
+    if (x->run.prev)
+        x->run.prev->run.next = x->run.next;
     else
-        active_list = x->next_active;
-    if (x->next_active)
-        x->next_active->prev_active = x->prev_active;
-    x->active = false;
-    on_others -= x->waits_for_others;
+        active_list = x->run.next;
+    if (x->run.next)
+        x->run.next->run.prev = x->run.prev;
+    x->run.active = false;
+    on_others -= x->run.waits_for_others;
     on_thread -= x->by_thread;
 }
 
@@ -60,8 +60,8 @@ static bool advance(rota_exec *x)
     x->moved = false;
     const bool over = rota_run_advance(x);
     if (x->sparse) { /* MPI may carry a block */
-        on_others += needs_others(x) - x->waits_for_others;
-        x->waits_for_others = needs_others(x);
+        on_others += needs_others(x) - x->run.waits_for_others;
+        x->run.waits_for_others = needs_others(x);
     }
     if (over)
         unlink_active(x);
@@ -106,7 +106,7 @@ static void call_others(void)
 
     if (now < call_at_ns)
         return;
-    for (rota_exec *x = first_look ? NULL : active_list; x; x = x->next_active)
+    for (rota_exec *x = first_look ? NULL : active_list; x; x = x->run.next)
         if (x->by_thread && x->lines)
             rota_lines_call(x);
     if (first_look)
@@ -130,7 +130,7 @@ static void note_progress(void)
 static void check_peers(void)
 {
     for (rota_exec *x = active_list, *next; x; x = next) {
-        next = x->next_active;
+        next = x->run.next;
         const int err = rota_stall_check(x);
         if (err == MPI_SUCCESS)
             continue;
@@ -183,7 +183,7 @@ static bool advance_all(const rota_exec *waited, bool idle)
     bool moved = false;
 
     for (rota_exec *x = active_list, *next; x; x = next) {
-        next = x->next_active;
+        next = x->run.next;
         moved = advance(x) || moved;
     }
     after_poll(waited, moved, idle);
@@ -207,7 +207,7 @@ static bool advance_all_shared(void)
     bool moved = false;
 
     for (rota_exec *x = active_list, *next; x; x = next) {
-        next = x->next_active;
+        next = x->run.next;
         if (x->by_thread)
             moved = advance_shared(x) || moved;
     }
@@ -263,7 +263,7 @@ int rota_exec_start(rota_exec *x)
     advance(x);
     /* Read now: once the lock is free, another thread's test may finish the
      * run. */
-    const bool active = x->active;
+    const bool active = x->run.active;
     rota_unlock();
     return active ? MPI_SUCCESS : rota_status_result(&x->status);
 }
@@ -273,7 +273,7 @@ typedef enum standing { UNDER_WAY, STARVED, OVER } standing;
 
 static standing standing_of(const rota_exec *x)
 {
-    if (!x->active)
+    if (!x->run.active)
         return OVER;
     return x->status.starved ? STARVED : UNDER_WAY;
 }
@@ -314,7 +314,7 @@ static const rota_node *find_node(void)
 
     if (rota_lock_is_threaded() || on_others > 0 || !node || !node->word)
         return NULL;
-    for (const rota_exec *x = active_list; x; x = x->next_active)
+    for (const rota_exec *x = active_list; x; x = x->run.next)
         if (rota_shared_node(x) != node)
             return NULL;
     return node;
@@ -326,7 +326,7 @@ static void arm(rota_outlook *o)
     const rota_node *const node = find_node();
     int least = INT_MAX;
 
-    for (rota_exec *x = active_list; x; x = x->next_active) {
+    for (rota_exec *x = active_list; x; x = x->run.next) {
         const int n = x->lines ? rota_lines_count(x) : 1;
         least = n < least ? n : least;
     }
@@ -335,7 +335,7 @@ static void arm(rota_outlook *o)
     o->word = node ? rota_node_word(node, node->me) : NULL;
     o->bit = node ? rota_node_bit(node->me) : 0;
     o->armed_at = rota_doorbell_arm(o->bell, least, node ? node->word_name : 0);
-    for (rota_exec *x = active_list; x; x = x->next_active)
+    for (rota_exec *x = active_list; x; x = x->run.next)
         if (x->lines)
             rota_lines_await(x);
         else if (x->sparse)

@@ -281,8 +281,8 @@ static void choose_kinds(rota_exec *x)
             rota_op *const op = &x->program.op[dir][m];
             if (op->varlen)
                 op->kind = ROTA_OP_VARLEN;
-            else if (!op->via->needs_mpi && x->handover)
-                op->kind = ROTA_OP_HANDOVER;
+            else if (!op->via->needs_mpi && x->fetching)
+                op->kind = ROTA_OP_FETCHED;
             else if (op->packed || rota_message_is_handed(x, (rota_dir)dir, m))
                 op->kind = ROTA_OP_GATHERED;
             else if (op->typed)
@@ -320,8 +320,8 @@ void rota_exec_unbind(rota_exec *x)
     rota_varlen_unbind(x);
     rota_program_free(x);
     rota_sparse_free(x);
-    if (x->handover)
-        x->handover->release(x);
+    if (x->fetching)
+        x->fetching->release(x);
     if (x->hooks)
         x->hooks->release(x);
 }

@@ -34,7 +34,7 @@ typedef enum rota_op_kind {
     ROTA_OP_TYPED,    /* elements of datatypes with known layouts: packed and
                          unpacked in parts, or copied from layout to layout */
     ROTA_OP_VARLEN,   /* carries the sizes of its blocks (varlen.h) */
-    ROTA_OP_HANDOVER, /* the receiver fetches it from its address (hooks.h) */
+    ROTA_OP_FETCHED,  /* the receiver fetches it from its address (hooks.h) */
 } rota_op_kind;
 
 /* A transport: a table of functions that carry messages. */
@@ -162,6 +162,21 @@ typedef struct rota_arrivals {
     int known;
 } rota_arrivals;
 
+/* Messages within the node that pass only a flag: transport/loan.h. */
+typedef struct rota_loans {
+    bool allowed;  /* such messages do pass only a flag: fixed, or parcels */
+    bool lends;    /* scratch is in this process's arena, to be lent */
+    void *scratch; /* the same, once others know its address: it is freed with
+                      lines, after all others have read */
+} rota_loans;
+
+/* The place of an executor in the list of those that run: active.c. */
+typedef struct rota_run {
+    bool active;
+    bool waits_for_others; /* as counted in on_others */
+    rota_exec *prev, *next;
+} rota_run;
+
 /* Tags 0 to 3 on a communicator belong to no plan. Nothing is sent with the
  * last two, so a probe for them finds nothing. */
 enum { ROTA_TAG_AGREE, ROTA_TAG_ADDRESS, ROTA_TAG_NOTHING };
@@ -177,16 +192,13 @@ struct rota_exec {
     int tag; /* the first of ROTA_TAGS that are the plan's alone on comm: for
                 data, headers and consensus */
     MPI_Comm native; /* this plan's communicator for native phases; else null */
-    bool hands;      /* hand over the messages so marked: fixed, or parcels */
-    bool lends;      /* scratch is in this process's arena, to be lent */
-    bool parcels; /* not fixed: shared blocks travel in parcels (parcels.h) */
-    void *lent;   /* the same scratch, once others know its address: it is
-                        freed with lines, after all others have read */
     /* Ranks of the node with known processes, whatever carries messages; or
      * NULL. */
     const struct rota_node *mates;
     bool by_thread; /* the progress thread may advance x (progress.h): messages
                        within the node need no MPI, or any thread may call it */
+
+    /* Where blocks are, and how large. */
     rota_types types[ROTA_N_REGIONS]; /* types of blocks, by slot; borrowed */
     bool own_types;                   /* as in rota_problem */
     char *base[ROTA_N_REGIONS];
@@ -196,6 +208,12 @@ struct rota_exec {
     ptrdiff_t *offset; /* [n_blocks] bytes from the base; the owner's */
     bool fixed;        /* bytes and offset never change */
     bool by_datatype;  /* if fixed: let MPI gather blocks, do not pack */
+    bool stage_in; /* in place: copy the send blocks out of the receive buffer
+                      first; base[ROTA_SRC] is the plan's memory */
+    bool parcels;  /* not fixed: shared blocks travel in parcels (parcels.h) */
+    rota_loans loans;
+
+    /* How sizes travel. */
     rota_metadata metadata;
     size_t max_block; /* bound for ROTA_META_FUSED and others; SIZE_MAX: none */
     /* [n_items] the receive block whose size the item has, if its receiver
@@ -204,8 +222,6 @@ struct rota_exec {
     /* No receive block's size is known before a run: the owner collects blocks
      * from arrivals. */
     bool counts_unknown;
-    bool stage_in; /* in place: copy the send blocks out of the receive buffer
-                      first; base[ROTA_SRC] is the plan's memory */
 
     /* Binding makes program and arrivals. The others exist only where they are
      * needed, and are made before binding (hooks of varying plans: later). */
@@ -216,18 +232,16 @@ struct rota_exec {
     struct rota_sparse *sparse; /* for a sparse step, by rota_sparse_make */
     rota_hooks *hooks;          /* blocks on a device, by rota_staging_make */
     /* Messages from device to device, by rota_ipc_make. */
-    rota_handover *handover;
+    rota_fetching *fetching;
     struct rota_trace *trace; /* NULL: x is not traced */
 
     /* State of the run. */
     uint32_t at; /* current step */
     bool entered;
-    bool active;
-    bool waits_for_others; /* as counted in on_others (active.c) */
-    bool moved;            /* a message has moved since this was cleared */
-    bool rings;            /* a rank may have to be woken: rota_lines_flush */
+    bool moved; /* a message has moved since this was cleared */
+    bool rings; /* a rank may have to be woken: rota_lines_flush */
     rota_status status;
-    struct rota_exec *prev_active, *next_active;
+    rota_run run;
 };
 
 /* Make the program of x->s: requests, packing area, steps. On failure x is as

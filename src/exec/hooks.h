@@ -30,7 +30,7 @@ typedef struct rota_hooks {
 
 /* Functions for messages that the receiver fetches from the sender's memory.
  * The sender sends only a descriptor of `bytes` bytes. */
-typedef struct rota_handover {
+typedef struct rota_fetching {
     size_t place_bytes;
 
     /* Describe to rank `to` where it finds the message at body. */
@@ -41,6 +41,6 @@ typedef struct rota_handover {
                  size_t bytes);
 
     void (*release)(struct rota_exec *x);
-} rota_handover;
+} rota_fetching;
 
 #endif /* ROTA_HOOKS_H */

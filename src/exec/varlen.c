@@ -14,7 +14,7 @@ struct rota_varlen {
     uint32_t cells;      /* number of cells in the header */
     char *data;          /* header and blocks */
     size_t room;         /* bytes of data */
-    char *body;          /* a receive's blocks, if not in data; or NULL */
+    char *body;          /* where a receive's blocks are, if not in data */
     rota_area *area;     /* of parcels, in which data lies; or NULL */
     uint64_t length;     /* ROTA_META_COMBINED: length of the next message */
     MPI_Request head;    /* request of what goes before the data */
@@ -23,8 +23,8 @@ struct rota_varlen {
     int await;
 };
 
-/* Has message m a header? Both ends decide alike: messages that are not direct
- * have one, and so have direct ones whose receivers do not know the counts. */
+/* Has message m a header? Messages that are not direct have one, and so have
+ * direct ones if receivers do not know the counts. Both ends find the same. */
 static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     return x->counts_unknown || !rota_msg_is_direct(x->s, dir, m);
@@ -35,10 +35,11 @@ static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
     return x->s->msgs[dir].item + x->s->msgs[dir].msg[m].first;
 }
 
-/* The receive block that tells the receiver the size of message m's block i,
- * which then has no cell of its own; 0: none. */
-static rota_block landing(const rota_exec *x, rota_dir dir, uint32_t m,
-                          uint32_t i)
+/* The receive block as which block i of message m lands. The receiver knows its
+ * size, so the block has no cell of its own. 0, which is never a receive block:
+ * it goes on, or its size is unknown. */
+static rota_block lands_as(const rota_exec *x, rota_dir dir, uint32_t m,
+                           uint32_t i)
 {
     return x->landing[dir] ? x->landing[dir][x->s->msgs[dir].msg[m].first + i]
                            : 0;
@@ -52,7 +53,7 @@ static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
     uint32_t known = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        known += landing(x, dir, m, i) != 0;
+        known += lands_as(x, dir, m, i) != 0;
     return n - known + (known > 0);
 }
 
@@ -63,7 +64,7 @@ static int make_room(struct rota_varlen *l, size_t bytes)
     return rota_grow(&l->data, &l->room, bytes, "a message of blocks");
 }
 
-/* Parcels are sent from their area and received there. */
+/* A message of parcels is sent from its area, or received into it. */
 static void use_area(rota_exec *x, rota_dir dir, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[dir][m].varlen;
@@ -237,9 +238,9 @@ int rota_varlen_reserve(rota_exec *x, const rota_phase *phase)
     return MPI_SUCCESS;
 }
 
-/* Pack the blocks of message m whose size the receiver knows (land), or the
- * others, end to end at *to, which moves on. The sizes of the others go to
- * cells; of the known ones, only the sum. */
+/* Pack either the blocks of message m whose size the receiver knows (land) or
+ * all others, end to end, at *to, and advance *to. Each of the others gets a
+ * cell; the known ones share one, which holds their sum. */
 static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
                      char **to)
 {
@@ -249,7 +250,7 @@ static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
 
     for (uint32_t i = 0; i < n; i++) {
         const size_t bytes = rota_varlen_bytes(x->bytes[item[i]]);
-        if ((landing(x, ROTA_SEND, m, i) != 0) != land)
+        if ((lands_as(x, ROTA_SEND, m, i) != 0) != land)
             continue;
         if (!land)
             *(*cell)++ = x->bytes[item[i]];
@@ -294,7 +295,8 @@ static int receive(rota_exec *x, uint32_t m, MPI_Message *message,
                              &x->program.request[ROTA_RECV][m]);
 }
 
-/* Only a single block of plain bytes is sent from where it lies. */
+/* A single block of plain bytes is sent from where it lies; anything else is
+ * packed. */
 int rota_varlen_gather(rota_exec *x, uint32_t m, const char **head,
                        size_t *head_bytes, char **body, size_t *bytes)
 {
@@ -329,7 +331,7 @@ int rota_varlen_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
     return MPI_SUCCESS;
 }
 
-/* Does receive block i come without a message? */
+/* Is receive block i there without a message? */
 static bool is_here(const rota_exec *x, int i)
 {
     const int from = rota_from(x->s, i);
@@ -502,7 +504,7 @@ static int room_after_head(rota_exec *x, uint32_t m, char **to,
     return rota_varlen_body(x, m, *following, to);
 }
 
-/* The head has arrived: post what follows. */
+/* After the head has arrived: post the receive of what follows. */
 static int after_head(rota_exec *x, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
@@ -561,20 +563,21 @@ static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
     size_t expected = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        if (landing(x, ROTA_RECV, m, i))
-            expected += x->bytes[landing(x, ROTA_RECV, m, i)];
+        if (lands_as(x, ROTA_RECV, m, i))
+            expected += x->bytes[lands_as(x, ROTA_RECV, m, i)];
     if (total != expected)
         rota_status_note(&x->status, ROTA_MISMATCH,
                          x->s->msgs[ROTA_RECV].msg[m].peer, total, expected);
     for (uint32_t i = 0; i < n; i++) {
-        const rota_block as = landing(x, ROTA_RECV, m, i);
+        const rota_block as = lands_as(x, ROTA_RECV, m, i);
         if (as && total == expected)
             ROTA_TRY(unpack_one(x, item[i], x->bytes[as], &from));
     }
     return MPI_SUCCESS;
 }
 
-/* What comes from a rank of the node that does not share this one's memory. */
+/* Pass on what came from a rank of the node that shares no memory with this
+ * one. */
 static void pass_on(const rota_exec *x, uint32_t m)
 {
     const struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
@@ -605,7 +608,7 @@ int rota_varlen_unpack(rota_exec *x, uint32_t m)
 
     l->body = NULL;
     for (uint32_t i = 0; i < n; i++)
-        if (!landing(x, ROTA_RECV, m, i))
+        if (!lands_as(x, ROTA_RECV, m, i))
             ROTA_TRY(unpack_one(x, item[i], *cell++, &from));
     return cell < end ? unpack_landing(x, m, *cell, from) : MPI_SUCCESS;
 }

@@ -209,8 +209,8 @@ static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
     return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
 }
 
-static int make_fixed(const char *function, whom w, const rota_args *args,
-                      MPI_Comm comm, MPI_Info info, rota_plan **plan)
+static int make(const char *function, whom w, const rota_args *args,
+                MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
     rota_comm *c = NULL;
     rota_hints hints = {0};
@@ -221,8 +221,8 @@ static int make_fixed(const char *function, whom w, const rota_args *args,
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS) {
         const int status = prepare(c, w, plan, info, &hints);
-        err = rota_plan_make_fixed(c, w == NEIGHBORS ? &c->neighbors : NULL,
-                                   args, &hints, status, plan);
+        err = rota_plan_make(c, w == NEIGHBORS ? &c->neighbors : NULL, args,
+                             &hints, status, plan);
     }
     if (err == MPI_SUCCESS)
         show_plan(*plan);
@@ -262,7 +262,7 @@ static int make_type(const char *function, whom w, rota_args args,
 {
     args.sendtype = sendtype;
     args.recvtype = recvtype;
-    return make_fixed(function, w, &args, comm, info, plan);
+    return make(function, w, &args, comm, info, plan);
 }
 
 /* Make a plan whose blocks have a type each. */
@@ -274,7 +274,7 @@ static int make_types(const char *function, whom w, rota_args args,
     args.own_types = true;
     args.sendtypes = sendtypes;
     args.recvtypes = recvtypes;
-    return make_fixed(function, w, &args, comm, info, plan);
+    return make(function, w, &args, comm, info, plan);
 }
 
 int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
@@ -369,22 +369,10 @@ static int make_varying(const char *function, whom w, rota_kind kind,
                         size_t max_block, MPI_Datatype type, MPI_Comm comm,
                         MPI_Info info, rota_plan **plan)
 {
-    rota_comm *c = NULL;
-    rota_hints hints = {0};
-    int err = check_mpi();
+    const rota_args args = {
+        .kind = kind, .max_block = max_block, .recvtype = type};
 
-    if (err != MPI_SUCCESS)
-        return leave_early(comm, function);
-    err = rota_comm_get(comm, &c);
-    if (err == MPI_SUCCESS) {
-        const int status = prepare(c, w, plan, info, &hints);
-        err =
-            rota_plan_make_varying(c, w == NEIGHBORS ? &c->neighbors : NULL,
-                                   kind, max_block, type, &hints, status, plan);
-    }
-    if (err == MPI_SUCCESS)
-        show_plan(*plan);
-    return leave(comm, function, err);
+    return make(function, w, &args, comm, info, plan);
 }
 
 int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,

@@ -103,16 +103,16 @@ static int list_own(rota_plan *p, rota_dir dir, rota_crosses *to)
 
 /* Returns the number of blocks with another one's memory, or -1 without memory.
  * Where counts vary there are none. */
-static int find_alike(rota_plan *p)
+static int find_same(rota_plan *p)
 {
     const size_t n = (size_t)p->problem.neighbors->n_send + 1;
 
     if (p->kind != ROTA_FIXED)
         return 0;
-    p->crossing.alike = malloc(n * sizeof *p->crossing.alike);
-    return p->crossing.alike
-               ? rota_cross_find_alike(&p->problem.send, p->crossing.out.edge,
-                                       p->crossing.out.n, p->crossing.alike)
+    p->crossing.same_as = malloc(n * sizeof *p->crossing.same_as);
+    return p->crossing.same_as
+               ? rota_cross_find_same(&p->problem.send, p->crossing.out.edge,
+                                      p->crossing.out.n, p->crossing.same_as)
                : -1;
 }
 
@@ -193,7 +193,7 @@ static void take_alike(rota_crosses *in, rota_cross list[])
 {
     rota_cross_sort(list, in->n);
     for (int e = 0; e < in->n; e++)
-        in->edge[e].alike = list[e].alike;
+        in->edge[e].repeats = list[e].repeats;
 }
 
 /* Tell other nodes which edges have the same memory, and hear it. list: room
@@ -258,7 +258,7 @@ static int make_room(rota_plan *p, const members *m, const tally all[],
     return gather(m, all, ROTA_RECV, &p->crossing.in, count[ROTA_RECV]);
 }
 
-static int find_own(rota_plan *p, tally *mine, int *alike)
+static int find_own(rota_plan *p, tally *mine, int *repeats)
 {
     rota_crossing *const c = &p->crossing;
 
@@ -266,8 +266,8 @@ static int find_own(rota_plan *p, tally *mine, int *alike)
     ROTA_TRY(list_own(p, ROTA_RECV, &c->in));
     mine->n[ROTA_SEND] = c->out.n;
     mine->n[ROTA_RECV] = c->in.n;
-    *alike = find_alike(p);
-    return *alike < 0 ? rota_fail_mem("the edges of a node") : MPI_SUCCESS;
+    *repeats = find_same(p);
+    return *repeats < 0 ? rota_fail_mem("the edges of a node") : MPI_SUCCESS;
 }
 
 static int put_in_order(rota_crossing *c, const members *m)
@@ -281,21 +281,21 @@ static int find_all(rota_plan *p, const members *m, int status, tally all[],
                     int *count[])
 {
     tally mine = {{0}};
-    int alike = 0;
+    int repeats = 0;
 
     if (status == MPI_SUCCESS)
-        status = find_own(p, &mine, &alike);
+        status = find_own(p, &mine, &repeats);
     ROTA_TRY(rota_swap_addresses(p->comm, m->rank, m->n, status, &mine, all,
                                  sizeof mine));
-    rota_vote vote = {.largest = (uint64_t)alike};
+    rota_vote vote = {.largest = (uint64_t)repeats};
     ROTA_TRY(rota_agree(p->comm, make_room(p, m, all, count), &vote));
     ROTA_TRY(pass_on(m, count[ROTA_SEND], p->crossing.out.edge));
     ROTA_TRY(pass_on(m, count[ROTA_RECV], p->crossing.in.edge));
     ROTA_TRY(rota_agree(p->comm, put_in_order(&p->crossing, m), NULL));
     if (vote.largest > 0)
         return find_senders_alike(p, m);
-    free(p->crossing.alike); /* no two blocks have the same memory */
-    p->crossing.alike = NULL;
+    free(p->crossing.same_as); /* no two blocks have the same memory */
+    p->crossing.same_as = NULL;
     return MPI_SUCCESS;
 }
 

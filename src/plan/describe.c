@@ -319,7 +319,7 @@ static bool add_types(cJSON *o, const rota_plan *p)
         !add_number(o, "types_unknown",
                     count_types(sent, true) + count_types(received, true)))
         return false;
-    if (p->kind != ROTA_FIXED || p->exec.hooks || p->exec.handover)
+    if (p->kind != ROTA_FIXED || p->exec.hooks || p->exec.fetching)
         return true;
     const rota_typed_bytes by = rota_typed_count(&p->exec);
     return add_number(o, "bytes_straight", (double)by.straight) &&

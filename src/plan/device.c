@@ -236,7 +236,7 @@ int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
 
     if (!has_no_bounce_buffers(p))
         return rebase_by_host(p, send, recvbuf);
-    if (p->exec.handover)
+    if (p->exec.fetching)
         ROTA_TRY(rota_ipc_rebase(&p->exec, send));
     ROTA_TRY(rota_plan_stage(p, send, recvbuf, false));
     return rota_exec_rebase(&p->exec, send, recvbuf);

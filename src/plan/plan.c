@@ -575,10 +575,10 @@ static int lend_scratch(rota_plan *p)
 {
     rota_exec *const x = &p->exec;
 
-    x->hands = (x->fixed || x->parcels) && !p->device;
-    if (!x->hands || !rota_sched_shares(x->s))
+    x->loans.allowed = (x->fixed || x->parcels) && !p->device;
+    if (!x->loans.allowed || !rota_sched_shares(x->s))
         return MPI_SUCCESS;
-    x->lends = true;
+    x->loans.lends = true;
     return make_scratch(p);
 }
 
@@ -612,7 +612,7 @@ static int use_node(rota_plan *p, int status)
     /* Otherwise a refusal only means that MPI carries what this rank
      * receives. */
     vote.largest =
-        refused && (x->handover || x->sparse) ? NO_ROOM : find_obstacle(p);
+        refused && (x->fetching || x->sparse) ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, status, &vote));
     p->no_room = refused;
     p->node_why = obstacle_text[vote.largest];
@@ -625,7 +625,7 @@ static int use_node(rota_plan *p, int status)
         rota_transport_lines.release(x);
         return MPI_SUCCESS;
     }
-    x->lent = x->lends ? p->scratch : NULL;
+    x->loans.scratch = x->loans.lends ? p->scratch : NULL;
     p->apart = !attach_node(p);
     return MPI_SUCCESS;
 }
@@ -633,7 +633,7 @@ static int use_node(rota_plan *p, int status)
 /* ---- making -------------------------------------------------------------- */
 
 static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
-                           rota_kind kind)
+                           const rota_args *args)
 {
     rota_plan *const p = calloc(1, sizeof *p);
 
@@ -643,10 +643,10 @@ static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
     p->problem.neighbors = neighbors;
     p->topo = &c->topo;
     rota_comm_retain(c);
-    p->kind = kind;
+    p->kind = args->kind;
     p->native = -1;
     p->exec.native = MPI_COMM_NULL;
-    p->max_block = ROTA_UNBOUNDED;
+    p->max_block = p->kind == ROTA_FIXED ? ROTA_UNBOUNDED : args->max_block;
     p->device = rota_device_in_use();
     return p;
 }
@@ -686,15 +686,6 @@ static void keep_hints(rota_plan *p, const rota_hints *hints)
     p->copied_once_from = hints->copied_once_from;
 }
 
-static int prepare_fixed(rota_plan *p, const rota_args *args,
-                         const rota_hints *hints)
-{
-    keep_hints(p, hints);
-    ROTA_TRY(rota_problem_make(args, p->comm, p->problem.neighbors,
-                               hints->check, &p->problem));
-    return pretend(p, hints->node_size);
-}
-
 /* May fail on one rank alone. */
 static int build_fixed(rota_plan *p)
 {
@@ -714,9 +705,9 @@ static int place(rota_plan *p)
 static int make_scratch(rota_plan *p)
 {
     ROTA_TRY(place(p));
-    if (p->room.bytes > 0 && p->exec.lends)
+    if (p->room.bytes > 0 && p->exec.loans.lends)
         p->scratch = rota_arena_alloc(p->room.bytes);
-    p->exec.lends = p->scratch != NULL;
+    p->exec.loans.lends = p->scratch != NULL;
     if (p->room.bytes > 0 && !p->scratch)
         p->scratch = calloc(p->room.bytes, 1);
     p->exec.base[ROTA_TMP] = p->scratch;
@@ -766,7 +757,7 @@ static int bind(rota_plan *p, int status)
         status = rota_sparse_group(p);
     if (!p->node_why)
         ROTA_TRY(use_node(p, status));
-    if (p->exec.handover && p->node_why && p->comm->P > 1)
+    if (p->exec.fetching && p->node_why && p->comm->P > 1)
         ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
     if (by_consensus(p) && status == MPI_SUCCESS && p->node_why)
         status = rota_sparse_group(p); /* every rank by itself */
@@ -778,50 +769,6 @@ static int bind(rota_plan *p, int status)
     ROTA_TRY(rota_agree(p->comm, status, &vote));
     p->apart = vote.clash; /* on any rank */
     return MPI_SUCCESS;
-}
-
-/* Hand over the plan if all ranks have succeeded; otherwise destroy it. */
-static int conclude(rota_plan *p, int status, rota_plan **plan)
-{
-    if (status == MPI_SUCCESS)
-        *plan = p;
-    else
-        rota_plan_destroy(p);
-    return status;
-}
-
-/* Agree, choose, and learn what each end needs to know. Collective; the ranks
- * agree on every failure. */
-static int settle_fixed(rota_plan *p, const rota_hints *hints, int status)
-{
-    int free_native;
-
-    ROTA_TRY(decide(p, hints, status, &free_native));
-    status = take_agreed(p, free_native);
-    if (status == MPI_SUCCESS)
-        status = build_fixed(p);
-    if (learns_by_itself(p) || p->unmatched)
-        ROTA_TRY(learn_sizes(p, status));
-    return bind(p, status);
-}
-
-int rota_plan_make_fixed(rota_comm *c, const rota_neighbors *neighbors,
-                         const rota_args *args, const rota_hints *hints,
-                         int status, rota_plan **plan)
-{
-    rota_plan *const p = new_plan(c, neighbors, ROTA_FIXED);
-
-    if (!p)
-        return rota_agree(c, rota_fail_mem("a plan"), NULL);
-    const int before = status;
-    if (status == MPI_SUCCESS)
-        status = prepare_fixed(p, args, hints);
-    status = settle_fixed(p, hints, status);
-    if (status != MPI_SUCCESS || !p->apart)
-        return conclude(p, status, plan);
-    rota_plan_destroy(p);
-    ROTA_TRY(rota_comm_part_node(c));
-    return rota_plan_make_fixed(c, neighbors, args, hints, before, plan);
 }
 
 /* An exchange puts blocks end to end, so elements must not reach beyond their
@@ -839,52 +786,70 @@ static int check_extent(MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
-static int prepare_varying(rota_plan *p, MPI_Datatype type,
-                           const rota_hints *hints)
+/* Read the arguments. May fail on one rank alone. */
+static int prepare(rota_plan *p, const rota_args *args, const rota_hints *hints)
 {
     keep_hints(p, hints);
-    ROTA_TRY(rota_types_make(type, "type", p->comm->dup, &p->problem.recv.types,
-                             &p->unit));
+    if (p->kind == ROTA_FIXED)
+        ROTA_TRY(rota_problem_make(args, p->comm, p->problem.neighbors,
+                                   hints->check, &p->problem));
+    else
+        ROTA_TRY(rota_types_make(args->recvtype, "type", p->comm->dup,
+                                 &p->problem.recv.types, &p->unit));
     if (p->kind >= ROTA_EXCHANGE)
-        ROTA_TRY(check_extent(type));
+        ROTA_TRY(check_extent(args->recvtype));
     return pretend(p, hints->node_size);
 }
 
-static int settle_varying(rota_plan *p, const rota_hints *hints, int status)
+/* Must blocks that land be found? Labels name pairs of ranks, but neighbours
+ * may have several edges. */
+static bool needs_landing(const rota_plan *p)
+{
+    return p->kind == ROTA_VARYING && p->choice.metadata != ROTA_META_ONCE &&
+           !p->sched.neighbors;
+}
+
+/* Agree, choose, and learn what each end needs to know. Collective; the ranks
+ * agree on every failure. */
+static int settle(rota_plan *p, const rota_hints *hints, int status)
 {
     int free_native;
 
     ROTA_TRY(decide(p, hints, status, &free_native));
     status = take_agreed(p, free_native);
     if (status == MPI_SUCCESS)
-        status = build(p);
-    /* Labels name pairs of ranks, but neighbours may have several edges. */
-    if (p->kind == ROTA_VARYING && p->choice.metadata != ROTA_META_ONCE &&
-        !p->sched.neighbors)
+        status = p->kind == ROTA_FIXED ? build_fixed(p) : build(p);
+    if (p->kind == ROTA_FIXED && (learns_by_itself(p) || p->unmatched))
+        ROTA_TRY(learn_sizes(p, status));
+    if (needs_landing(p))
         ROTA_TRY(learn_landing(p, status));
     return bind(p, status);
 }
 
-int rota_plan_make_varying(rota_comm *c, const rota_neighbors *neighbors,
-                           rota_kind kind, size_t max_block, MPI_Datatype type,
-                           const rota_hints *hints, int status,
-                           rota_plan **plan)
+/* If memory of another rank turns out not to be there for all, make the plan
+ * again without it. */
+int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
+                   const rota_args *args, const rota_hints *hints, int status,
+                   rota_plan **plan)
 {
-    rota_plan *const p = new_plan(c, neighbors, kind);
+    rota_plan *const p = new_plan(c, neighbors, args);
+    const int before = status;
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
-    p->max_block = max_block;
-    const int before = status;
     if (status == MPI_SUCCESS)
-        status = prepare_varying(p, type, hints);
-    status = settle_varying(p, hints, status);
-    if (status != MPI_SUCCESS || !p->apart)
-        return conclude(p, status, plan);
+        status = prepare(p, args, hints);
+    status = settle(p, hints, status);
+    if (status == MPI_SUCCESS && !p->apart) {
+        *plan = p;
+        return MPI_SUCCESS;
+    }
+    const bool again = status == MPI_SUCCESS;
     rota_plan_destroy(p);
+    if (!again)
+        return status;
     ROTA_TRY(rota_comm_part_node(c));
-    return rota_plan_make_varying(c, neighbors, kind, max_block, type, hints,
-                                  before, plan);
+    return rota_plan_make(c, neighbors, args, hints, before, plan);
 }
 
 void rota_plan_destroy(rota_plan *plan)
@@ -896,7 +861,7 @@ void rota_plan_destroy(rota_plan *plan)
     if (plan->exec.status.broken)
         return;
     rota_trace_unbind(&plan->exec);
-    const bool lent = plan->exec.lent != NULL;
+    const bool lent = plan->exec.loans.scratch != NULL;
     rota_record_close(plan->record);
     rota_exec_unbind(&plan->exec);
     rota_sparse_forget(plan);
@@ -908,7 +873,7 @@ void rota_plan_destroy(rota_plan *plan)
     free(plan->offset);
     free(plan->exec.landing[ROTA_RECV]);
     free(plan->exec.landing[ROTA_SEND]);
-    if (!plan->exec.lends)
+    if (!plan->exec.loans.lends)
         free(plan->scratch);
     else if (!lent)
         rota_arena_free(plan->scratch);

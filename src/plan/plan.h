@@ -67,13 +67,9 @@ struct rota_plan {
 
 /* Make a plan. neighbors: the communicator's; NULL: an all-to-all. Collective;
  * the ranks agree on every failure. */
-int rota_plan_make_fixed(rota_comm *c, const rota_neighbors *neighbors,
-                         const rota_args *args, const rota_hints *hints,
-                         int status, rota_plan **plan);
-int rota_plan_make_varying(rota_comm *c, const rota_neighbors *neighbors,
-                           rota_kind kind, size_t max_block, MPI_Datatype type,
-                           const rota_hints *hints, int status,
-                           rota_plan **plan);
+int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
+                   const rota_args *args, const rota_hints *hints, int status,
+                   rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan); /* plan may be NULL */
 
 /* Why the plan, once started, progresses only in calls of Rota's; NULL: it does

@@ -85,6 +85,8 @@ static int begin(void *arg)
         return rota_fail_mem("buffers to measure with");
     memset(t->memory, 0, bytes);
     t->args = (rota_args){
+        .kind = p->kind,
+        .max_block = p->max_block,
         .sendbuf = t->memory,
         .sendcounts = {ROTA_COUNTS, t->count, 0},
         .sdispls = {ROTA_AINTS, t->displ, 0},
@@ -120,12 +122,8 @@ static int make(void *arg, int i, const rota_hints *wish)
     rota_trial *const t = arg;
     const rota_plan *const p = t->like;
 
-    if (p->kind == ROTA_FIXED)
-        return rota_plan_make_fixed(p->comm, p->problem.neighbors, &t->args,
-                                    wish, MPI_SUCCESS, &t->plan[i]);
-    ROTA_TRY(rota_plan_make_varying(p->comm, p->problem.neighbors, p->kind,
-                                    p->max_block, MPI_BYTE, wish, MPI_SUCCESS,
-                                    &t->plan[i]));
+    ROTA_TRY(rota_plan_make(p->comm, p->problem.neighbors, &t->args, wish,
+                            MPI_SUCCESS, &t->plan[i]));
     t->plan[i]->user_out = t->args.recvbuf;
     t->plan[i]->user_room = t->received;
     return MPI_SUCCESS;

@@ -12,7 +12,11 @@ typedef struct rota_vector {
     MPI_Count each;    /* ROTA_SAME: every entry; ROTA_MULTIPLES: entry 1 */
 } rota_vector;
 
+/* What a plan is asked for. A plan for varying counts is made with a kind, a
+ * max_block and recvtype; the rest comes with each start. */
 typedef struct rota_args {
+    rota_kind kind;   /* if left out, ROTA_FIXED */
+    size_t max_block; /* unless fixed */
     const void *sendbuf;
     rota_vector sendcounts, sdispls;
     MPI_Datatype sendtype;

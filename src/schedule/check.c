@@ -144,14 +144,37 @@ static bool is_made(const rank_state *r, rota_block b)
     return r->s->phase[r->phase].flow && r->flow.made[b] == r->phase + 1;
 }
 
+/* The other uses of block b's place that clash with this one in a phase. Without
+ * a window, a block may leave a slot and another take it: what leaves is packed
+ * before what arrives is unpacked. With a window, or in a flow phase, nothing
+ * says which comes first. What the phase itself makes or receives is there
+ * before it is sent or copied on. */
+static uint32_t clashes(const rank_state *r, rota_block b, uint32_t use)
+{
+    const rota_phase *const phase = &r->s->phase[r->phase];
+    const bool in_turn = phase->window > 0 || phase->flow;
+
+    switch (use) {
+    case SENT:
+        if (is_made(r, b))
+            return RECEIVED;
+        if (is_due(r, b))
+            return COPIED_TO;
+        return in_turn ? COPIED_TO | RECEIVED : COPIED_TO;
+    case COPIED_FROM:
+        return is_due(r, b) ? COPIED_TO : COPIED_TO | RECEIVED;
+    case RECEIVED:
+        return RECEIVED | COPIED_FROM | COPIED_TO | (in_turn ? SENT : 0u);
+    default:
+        return SENT | RECEIVED | COPIED_FROM | COPIED_TO;
+    }
+}
+
 /* Record a use of block b's place, and refuse one that clashes with another of
  * the phase. The phase number in the upper bits tells marks of earlier phases
  * apart. */
 static int use_slot(rank_state *r, rota_block b, uint32_t use)
 {
-    const rota_phase *const phase = &r->s->phase[r->phase];
-    const bool at_once = phase->window > 0 || phase->flow;
-
     if (b >= r->s->n_blocks)
         return fault(r, "no such block", b);
     if (!is_place(r->s, b))
@@ -159,22 +182,11 @@ static int use_slot(rank_state *r, rota_block b, uint32_t use)
     uint32_t *const mark = &r->mark[rota_block_place(r->s, b)];
     const uint32_t tag = (r->phase + 1) << 4;
     const uint32_t seen = (*mark & ~15u) == tag ? *mark & 15u : 0;
-    const uint32_t reads = SENT | COPIED_FROM;
-    uint32_t clash = 0;
 
-    if (use == SENT && is_made(r, b))
-        clash = RECEIVED;
-    else if (use & reads && is_due(r, b))
-        clash = COPIED_TO;
-    else if (use & reads)
-        clash = COPIED_TO | (at_once || use == COPIED_FROM ? RECEIVED : 0u);
-    else if (use == RECEIVED)
-        clash = RECEIVED | COPIED_FROM | COPIED_TO | (at_once ? SENT : 0u);
-    else
-        clash = SENT | RECEIVED | COPIED_FROM | COPIED_TO;
     *mark = tag | seen | use;
-    return seen & clash ? fault(r, "its slot is used twice in the phase", b)
-                        : MPI_SUCCESS;
+    return seen & clashes(r, b, use)
+               ? fault(r, "its slot is used twice in the phase", b)
+               : MPI_SUCCESS;
 }
 
 static int use_messages(rank_state *r, rota_dir dir)
@@ -304,7 +316,7 @@ static bool pop(checker *c, uint64_t key, uint32_t *msg)
 /* ---- running ------------------------------------------------------------- */
 
 /* Are all blocks of message m shared, or none of them? */
-static bool all_alike(const rota_sched *s, rota_dir dir, uint32_t m)
+static bool all_or_none_shared(const rota_sched *s, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &s->msgs[dir];
 
@@ -323,8 +335,8 @@ static int hand_over(rank_state *from, uint32_t sent, rank_state *to,
     const rota_msgs *const in = &to->s->msgs[ROTA_RECV];
 
     if (out->msg[sent].handed != in->msg[received].handed ||
-        !all_alike(from->s, ROTA_SEND, sent) ||
-        !all_alike(to->s, ROTA_RECV, received) ||
+        !all_or_none_shared(from->s, ROTA_SEND, sent) ||
+        !all_or_none_shared(to->s, ROTA_RECV, received) ||
         rota_msg_lends(from->s, ROTA_SEND, sent) ==
             rota_msg_lends(to->s, ROTA_RECV, received))
         return rota_fail(MPI_ERR_INTERN,
@@ -716,7 +728,7 @@ static int init_stream(stream *f, const rota_sched *s)
 
 static uint64_t label_of(const rota_sched *s, int block)
 {
-    const int first = s->alike ? s->alike[block] : block;
+    const int first = s->same_as ? s->same_as[block] : block;
 
     return (uint64_t)s->me << 32 | (uint32_t)first;
 }

@@ -77,7 +77,8 @@ void rota_sched_set_crossing(rota_sched *s, const rota_crossing *crossing,
                              rota_metadata metadata)
 {
     s->crossing = crossing;
-    s->alike = crossing && metadata == ROTA_META_ONCE ? crossing->alike : NULL;
+    s->same_as =
+        crossing && metadata == ROTA_META_ONCE ? crossing->same_as : NULL;
 }
 
 /* ---- emitters: each latches the first error in s->status ----------------- */

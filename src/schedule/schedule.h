@@ -141,12 +141,12 @@ typedef struct rota_sched {
     int n_send, n_recv;              /* S and R */
     const rota_neighbors *neighbors; /* NULL: all ranks, in order; borrowed */
     const rota_crossing *crossing; /* edges between nodes, or NULL; borrowed */
-    const int *alike;  /* [n_send] the first send block with the same memory,
+    const int *same_as; /* [n_send] the first send block with the same memory,
                           which may travel in its stead; NULL: none; borrowed */
-    int status;        /* first error of an emitter */
-    uint32_t n_blocks; /* S + R + temporary blocks */
-    uint32_t n_slots;  /* slots of scratch */
-    uint32_t *slot;    /* [n_blocks-S-R] slot | marks of temporary blocks */
+    int status;         /* first error of an emitter */
+    uint32_t n_blocks;  /* S + R + temporary blocks */
+    uint32_t n_slots;   /* slots of scratch */
+    uint32_t *slot;     /* [n_blocks-S-R] slot | marks of temporary blocks */
     rota_msgs msgs[ROTA_N_DIRS];
     rota_copy *copy;   /* [n_copies] */
     rota_phase *phase; /* [n_phases+1]; the last only ends phase n_phases-1 */

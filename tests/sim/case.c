@@ -66,7 +66,7 @@ static bool tend(sim_plan *plan, int rank, uint64_t chance, int *left,
 {
     rank_plan *const r = &plan->rank[rank];
 
-    if (r->running && !r->x.active) {
+    if (r->running && !r->x.run.active) {
         --*left;
         return sim_plan_finish(plan, rank, text);
     }

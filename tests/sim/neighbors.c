@@ -136,7 +136,7 @@ typedef struct world {
     rota_topo topo;
     rota_neighbors *of;      /* [P] */
     rota_crossing *crossing; /* [n_nodes] */
-    int **alike;             /* [P] */
+    int **same_as;           /* [P] */
 } world;
 
 static int list_edges(const world *w, int rank, bool sent, rota_cross edge[])
@@ -153,8 +153,8 @@ static int list_edges(const world *w, int rank, bool sent, rota_cross edge[])
     for (int i = 0; i < n->n_send; i++)
         offset[i] = place_of(i);
     const rota_side side = {.n = n->n_send, .offset = offset};
-    w->alike[rank] = must(malloc(((size_t)n->n_send + 1) * sizeof(int)));
-    must(rota_cross_find_alike(&side, edge, found, w->alike[rank]) < 0
+    w->same_as[rank] = must(malloc(((size_t)n->n_send + 1) * sizeof(int)));
+    must(rota_cross_find_same(&side, edge, found, w->same_as[rank]) < 0
              ? NULL
              : offset);
     free(offset);
@@ -202,7 +202,7 @@ static void tell_alike(const world *w, int node)
             else
                 hi = mid;
         }
-        in->edge[e].alike = out->edge[lo].alike;
+        in->edge[e].repeats = out->edge[lo].repeats;
     }
 }
 
@@ -210,7 +210,7 @@ static void make_world(world *w, graph g, shape s, int P)
 {
     *w = (world){.P = P, .topo = shape_topo(s, P)};
     w->of = must(calloc((size_t)P, sizeof *w->of));
-    w->alike = must(calloc((size_t)P, sizeof *w->alike));
+    w->same_as = must(calloc((size_t)P, sizeof *w->same_as));
     w->crossing = must(calloc((size_t)w->topo.n_nodes, sizeof *w->crossing));
     for (int q = 0; q < P; q++)
         make_neighbors(g, P, q, &w->of[q]);
@@ -226,12 +226,12 @@ static void free_world(world *w)
 {
     for (int q = 0; q < w->P; q++) {
         rota_neighbors_free(&w->of[q]);
-        free(w->alike[q]);
+        free(w->same_as[q]);
     }
     for (int n = 0; n < w->topo.n_nodes; n++)
         rota_crossing_free(&w->crossing[n]);
     free(w->of);
-    free(w->alike);
+    free(w->same_as);
     free(w->crossing);
     rota_topo_free(&w->topo);
 }
@@ -275,7 +275,7 @@ static void formula(const world *w, const rota_algo *algo,
                 ++*blocks;
                 continue;
             }
-            *blocks += !(shares && out->edge[e].alike > 0);
+            *blocks += !(shares && out->edge[e].repeats > 0);
             there = out->edge[e].there;
             group = g;
         }
@@ -319,7 +319,7 @@ static bool check_set(const world *w, const rota_algo *algo,
         set[q] = &s[q];
         try(rota_sched_init_among(&s[q], w->P, q, &w->of[q]));
         s[q].crossing = &w->crossing[w->topo.node[q]];
-        s[q].alike = shares ? w->alike[q] : NULL;
+        s[q].same_as = shares ? w->same_as[q] : NULL;
         try(algo->build(&w->topo, params, &s[q]));
         /* Where messages tell sizes, builders know none. */
         if (!shares && params->bundle == 0 &&

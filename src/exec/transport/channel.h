@@ -54,7 +54,7 @@ typedef struct rota_line_op {
     uint64_t entry; /* send: if not 0, complete when this entry is taken */
     char *own;      /* staging memory for elements, where counts vary */
     size_t own_room;
-    rota_loan *hand;   /* NULL: not handed over */
+    rota_loan *loan;   /* NULL: not handed over */
     bool told;         /* send: the receiver knows the layout of its block */
     rota_type *source; /* receive: the layout the sender told, or NULL */
 } rota_line_op;

@@ -137,15 +137,15 @@ void rota_lines_release(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         for (uint32_t m = 0; lines->op[dir] && m < x->s->msgs[dir].n; m++) {
             free(lines->op[dir][m].own);
-            rota_loan_free(lines->op[dir][m].hand);
+            rota_loan_free(lines->op[dir][m].loan);
             free(lines->op[dir][m].source);
         }
         free(lines->op[dir]);
     }
     free(lines->touched);
     put_memory(lines);
-    lines->lent = x->lent;
-    x->lent = NULL;
+    lines->lent = x->loans.scratch;
+    x->loans.scratch = NULL;
     x->lines = NULL;
     rota_lock();
     if (!lines->channel || all_read(lines))
@@ -163,10 +163,10 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
     const size_t n = rota_msg_blocks(msg);
 
-    if (msg->handed && x->hands)
+    if (msg->handed && x->loans.allowed)
         return 0;
-    if (x->handover)
-        return x->handover->place_bytes;
+    if (x->fetching)
+        return x->fetching->place_bytes;
     if (x->fixed)
         return rota_message_bytes(x, dir, m);
     return x->max_block > SIZE_MAX / n - sizeof(size_t)
@@ -235,7 +235,7 @@ static void reserve_pool(const rota_exec *x)
     while (lines->piece > 1024 &&
            lines->piece * (size_t)lines->n > most / ROTA_LINE_ENTRIES)
         lines->piece /= 2;
-    for (int i = 0; i < lines->n && !x->handover; i++) {
+    for (int i = 0; i < lines->n && !x->fetching; i++) {
         const rota_channel *const c = &lines->channel[i];
         if (c->room[ROTA_SEND] > ROTA_LINE_ROOM &&
             !(x->fixed && c->near->may_attach && !c->typed &&
@@ -253,7 +253,7 @@ static size_t stride_of(const rota_exec *x, const rota_channel *c)
     const size_t stride = rota_line_stride(room <= ROTA_LONG_ENTRY ? room : 0);
     const size_t line = sizeof(rota_entry);
 
-    if (x->handover || stride == line)
+    if (x->fetching || stride == line)
         return stride;
     if (x->lines->reach.node->n > FEW_RANKS ||
         atomic_load(&long_entries) + x->lines->long_bytes +
@@ -298,7 +298,7 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
     }
     if (lines->long_bytes > 0) /* so that the entries can begin at a page */
         lines->bytes[ROTA_ENTRIES] += ROTA_COPY_PAGE;
-    if (x->lends)
+    if (x->loans.lends)
         lines->bytes[ROTA_COUNTERS] += sizeof(uint64_t);
     for (int use = 0; use < ROTA_N_USES && lines->bytes[use] > 0; use++) {
         lines->memory[use] =
@@ -356,7 +356,7 @@ static void make_tables(rota_exec *x)
     rota_place at, scratch, finished;
     size_t bytes = 0;
 
-    for (int i = 0; i < lines->n && x->lends; i++)
+    for (int i = 0; i < lines->n && x->loans.lends; i++)
         bytes += table_bytes(x, &lines->channel[i]);
     if (bytes == 0 || !rota_arena_find(x->base[ROTA_TMP], 1, &scratch) ||
         !rota_arena_find((void *)lines->finished, 1, &finished))
@@ -384,7 +384,7 @@ static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
     const rota_msg *const msg = &x->s->msgs[dir].msg[m];
     const rota_block b = rota_lines_block(x, dir, m);
 
-    return x->fixed && !x->handover && !x->s->neighbors &&
+    return x->fixed && !x->fetching && !x->s->neighbors &&
            rota_msg_blocks(msg) == 1 &&
            b == (dir == ROTA_SEND ? rota_src(x->s, msg->peer)
                                   : rota_dst(x->s, msg->peer));
@@ -485,7 +485,7 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach, bool *refused)
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {
         endpoints[i].lines = endpoints[i].table = endpoints[i].told = 0;
-        endpoints[i].hands = x->hands;
+        endpoints[i].hands = x->loans.allowed;
     }
     reserve_pool(x);
     *refused = !take_memory(x, at);
@@ -533,7 +533,8 @@ static const rota_loan_table *table_of(const rota_exec *x,
 {
     const rota_place at = c->near->endpoints[x->lines->reach.node->me].table;
 
-    if (!x->hands || at == 0 || rota_place_segment(at) >= c->peer->n_segments)
+    if (!x->loans.allowed || at == 0 ||
+        rota_place_segment(at) >= c->peer->n_segments)
         return NULL;
     const rota_loan_table *const t = (void *)rota_peer_at(c->peer, at);
     return rota_place_segment(t->scratch) < c->peer->n_segments &&
@@ -543,7 +544,7 @@ static const rota_loan_table *table_of(const rota_exec *x,
 }
 
 /* Find out whether message m is handed over, and which end lends. */
-static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
+static int find_loan(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 {
     rota_line_op *const op = &x->lines->op[dir][m];
     rota_channel *const c = op->with;
@@ -555,13 +556,13 @@ static int find_hand(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
     if (lends && x->lines->tables &&
         c->near->endpoints[x->lines->reach.node->me].hands) {
         c->lends[dir] = true;
-        op->hand = rota_loan_lend(x, dir, m);
+        op->loan = rota_loan_lend(x, dir, m);
     } else if (table && *at + n <= table->n) {
-        op->hand = rota_loan_find(x, dir, m, c->peer, table, at);
+        op->loan = rota_loan_find(x, dir, m, c->peer, table, at);
     } else {
         return MPI_SUCCESS;
     }
-    return op->hand ? MPI_SUCCESS : rota_fail_mem("what is handed over");
+    return op->loan ? MPI_SUCCESS : rota_fail_mem("what is handed over");
 }
 
 int rota_lines_meet(rota_exec *x)
@@ -572,18 +573,19 @@ int rota_lines_meet(rota_exec *x)
     int err = used ? MPI_SUCCESS : rota_fail_mem("what is handed over");
 
     for (int k = 0; k < ROTA_N_DIRS; k++)
-        for (uint32_t m = 0;
-             m < x->s->msgs[order[k]].n && x->hands && err == MPI_SUCCESS; m++)
+        for (uint32_t m = 0; m < x->s->msgs[order[k]].n && x->loans.allowed &&
+                             err == MPI_SUCCESS;
+             m++)
             if (x->s->msgs[order[k]].msg[m].handed &&
                 rota_lines_carry(x, order[k], m))
-                err = find_hand(x, order[k], m, used);
+                err = find_loan(x, order[k], m, used);
     free(used);
     return err;
 }
 
 bool rota_lines_hand(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->lines->op[dir][m].hand;
+    return x->lines->op[dir][m].loan;
 }
 
 size_t rota_lines_bytes(const rota_exec *x)

@@ -20,16 +20,16 @@
 
 /* What an entry holds. */
 typedef enum rota_entry_kind {
-    ROTA_ENTRY_DATA,     /* part of the message, as much as fits */
-    ROTA_ENTRY_PIECE,    /* rota_part: part of it, in a piece of the pool */
-    ROTA_ENTRY_ARENA,    /* rota_place of the whole, then any header */
-    ROTA_ENTRY_CMA,      /* the same, with an address in the sender's memory */
-    ROTA_ENTRY_HANDOVER, /* a descriptor from rota_handover */
-    ROTA_ENTRY_REFUSED,  /* the receiver answers that it cannot read there */
-    ROTA_ENTRY_ANSWER,   /* the sender's reply to that: rota_part; if its at is
+    ROTA_ENTRY_DATA,    /* part of the message, as much as fits */
+    ROTA_ENTRY_PIECE,   /* rota_part: part of it, in a piece of the pool */
+    ROTA_ENTRY_ARENA,   /* rota_place of the whole, then any header */
+    ROTA_ENTRY_CMA,     /* the same, with an address in the sender's memory */
+    ROTA_ENTRY_FETCHED, /* a descriptor from rota_fetching */
+    ROTA_ENTRY_REFUSED, /* the receiver answers that it cannot read there */
+    ROTA_ENTRY_ANSWER,  /* the sender's reply to that: rota_part; if its at is
                             0, the bytes follow */
-    ROTA_ENTRY_HANDED,   /* nothing: all data are in shared blocks */
-    ROTA_ENTRY_TYPED,    /* rota_place of the first byte; the layout that the
+    ROTA_ENTRY_LENT,    /* nothing: all data are in shared blocks */
+    ROTA_ENTRY_TYPED,   /* rota_place of the first byte; the layout that the
                             sender told says where the rest lies */
     ROTA_ENTRY_KINDS
 } rota_entry_kind;

@@ -210,12 +210,12 @@ static void resolve_all(rota_exec *x)
             if (x->program.op[dir][m].via != &rota_transport_lines)
                 continue;
             if (kind == ROTA_OP_PLAIN || kind == ROTA_OP_TYPED ||
-                kind == ROTA_OP_HANDOVER)
+                kind == ROTA_OP_FETCHED)
                 rota_lines_resolve(x, (rota_dir)dir, m);
             op->in_entry =
                 kind == ROTA_OP_PLAIN && dir == ROTA_SEND && fits_entry(x, op);
-            if (op->hand)
-                rota_loan_resolve(x, (rota_dir)dir, m, op->hand);
+            if (op->loan)
+                rota_loan_resolve(x, (rota_dir)dir, m, op->loan);
         }
 }
 

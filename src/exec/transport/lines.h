@@ -15,7 +15,7 @@
  *   attach           the sender's private memory. If the kernel refuses, though
  *                    it did not before, the receiver says so in the entry, and
  *                    the sender puts the message there, part by part.
- *   by handover      an entry describes memory that the host does not touch;
+ *   by fetching      an entry describes memory that the host does not touch;
  *                    the receiver has it copied (hooks.h).
  *
  * If the pool has no piece left, a message goes through the pair's entries, as

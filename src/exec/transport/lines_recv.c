@@ -90,7 +90,7 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
         return MPI_SUCCESS;
     }
     return rota_lines_is_gathered(x, ROTA_RECV, m) &&
-                   rota_entry_kind_of(e) != ROTA_ENTRY_HANDED &&
+                   rota_entry_kind_of(e) != ROTA_ENTRY_LENT &&
                    !is_whole(&op->with->line[ROTA_RECV], e)
                ? rota_lines_stage(x, ROTA_RECV, m, &op->body)
                : MPI_SUCCESS;
@@ -134,11 +134,11 @@ static bool read_private(const rota_peer *peer, uint64_t at, char *to, size_t n)
 }
 
 /* The sender need only know that the copy has begun. */
-static int fetch_handover(rota_exec *x, uint32_t m, const rota_entry *e)
+static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
 {
     const rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
 
-    return x->handover->fetch(x, x->s->msgs[ROTA_RECV].msg[m].peer, e->data,
+    return x->fetching->fetch(x, x->s->msgs[ROTA_RECV].msg[m].peer, e->data,
                               op->body, op->bytes);
 }
 
@@ -279,14 +279,14 @@ static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
         memcpy(&part, e->data, sizeof part);
         return take_part(x, m, rota_peer_at(op->with->peer, part.at),
                          part.bytes);
-    case ROTA_ENTRY_HANDED:
+    case ROTA_ENTRY_LENT:
         if (!op->foreign)
-            ROTA_TRY(rota_loan_copy(x, ROTA_RECV, m, op->hand));
+            ROTA_TRY(rota_loan_copy(x, ROTA_RECV, m, op->loan));
         op->moved = op->bytes;
         return MPI_SUCCESS;
-    case ROTA_ENTRY_HANDOVER:
+    case ROTA_ENTRY_FETCHED:
         op->moved = op->bytes;
-        return op->foreign ? MPI_SUCCESS : fetch_handover(x, m, e);
+        return op->foreign ? MPI_SUCCESS : begin_fetch(x, m, e);
     case ROTA_ENTRY_ANSWER:
         return take_answer(x, m, e);
     default:
@@ -404,7 +404,7 @@ int rota_lines_begin_recv(rota_exec *x, uint32_t m)
         break;
     case ROTA_OP_GATHERED:
         op->bytes =
-            op->hand ? op->hand->bytes : rota_message_bytes(x, ROTA_RECV, m);
+            op->loan ? op->loan->bytes : rota_message_bytes(x, ROTA_RECV, m);
         break;
     case ROTA_OP_VARYING:
         rota_lines_resolve(x, ROTA_RECV, m);

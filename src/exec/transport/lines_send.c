@@ -109,44 +109,52 @@ static void put_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
     name_piece(x, op, e, p, n);
 }
 
+static bool peer_finds(const rota_line_op *op, const char *begin, size_t bytes,
+                       rota_place *at)
+{
+    return rota_arena_find(begin, bytes, at) &&
+           rota_peer_has(op->with->peer, *at);
+}
+
+static bool may_attach(const rota_line_op *op)
+{
+    return op->with->near->may_attach &&
+           !atomic_load_explicit(&op->with->peer->blind, memory_order_relaxed);
+}
+
 /* May the receiver read these elements, whose layout it was told, where they
  * lie? */
 static bool is_readable_typed(const rota_exec *x, uint32_t m,
                               const rota_line_op *op, rota_place *at)
 {
-    const rota_type *const t = rota_lines_type(x, ROTA_SEND, m);
+    const rota_extents all =
+        rota_extents_of(rota_lines_type(x, ROTA_SEND, m), op->bytes);
 
-    const rota_extents all = rota_extents_of(t, op->bytes);
-
-    return op->told && rota_arena_find(op->body + all.begin, all.bytes, at) &&
-           rota_peer_has(op->with->peer, *at);
+    return op->told && peer_finds(op, op->body + all.begin, all.bytes, at);
 }
 
-/* May the receiver read the message where it lies? */
-static bool is_readable(const rota_exec *x, const rota_line_op *op,
-                        rota_place *at, rota_entry_kind *kind)
+/* How the receiver may read the message where it lies, and where that is;
+ * ROTA_ENTRY_DATA: it may not. */
+static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
+                                     rota_place *at)
 {
+    const rota_reach *const reach = &x->lines->reach;
     const size_t body = op->bytes - op->head_bytes;
     const uint32_t m = (uint32_t)(op - x->lines->op[ROTA_SEND]);
 
-    *kind = ROTA_ENTRY_TYPED;
     if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
-        return is_readable_typed(x, m, op, at);
-    if (body < x->lines->reach.arena_threshold &&
-        body < x->lines->reach.cma_threshold)
-        return false;
-    if (sizeof *at + op->head_bytes >
-        rota_line_room(&op->with->line[ROTA_SEND]))
-        return false;
-    *kind = ROTA_ENTRY_ARENA;
-    if (rota_arena_find(op->body, body, at) &&
-        rota_peer_has(op->with->peer, *at))
-        return body >= x->lines->reach.arena_threshold;
-    *kind = ROTA_ENTRY_CMA;
+        return is_readable_typed(x, m, op, at) ? ROTA_ENTRY_TYPED
+                                               : ROTA_ENTRY_DATA;
+    if (body < rota_smaller(reach->arena_threshold, reach->cma_threshold) ||
+        sizeof *at + op->head_bytes >
+            rota_line_room(&op->with->line[ROTA_SEND]))
+        return ROTA_ENTRY_DATA;
+    if (peer_finds(op, op->body, body, at))
+        return body >= reach->arena_threshold ? ROTA_ENTRY_ARENA
+                                              : ROTA_ENTRY_DATA;
     *at = (uint64_t)(uintptr_t)op->body;
-    return body >= x->lines->reach.cma_threshold &&
-           op->with->near->may_attach &&
-           !atomic_load_explicit(&op->with->peer->blind, memory_order_relaxed);
+    return body >= reach->cma_threshold && may_attach(op) ? ROTA_ENTRY_CMA
+                                                          : ROTA_ENTRY_DATA;
 }
 
 /* Write an entry that says where the message lies, with the header. */
@@ -167,12 +175,13 @@ static bool push_entry(rota_exec *x, rota_line_op *op)
     rota_line *const out = &op->with->line[ROTA_SEND];
     rota_entry *const e = rota_line_begin(out);
     const size_t left = op->bytes - op->moved, room = rota_line_room(out);
-    rota_entry_kind kind;
     rota_place at;
 
     if (!e)
         return false;
-    if (op->moved == 0 && is_readable(x, op, &at, &kind)) {
+    const rota_entry_kind kind =
+        op->moved == 0 ? find_readable(x, op, &at) : ROTA_ENTRY_DATA;
+    if (kind != ROTA_ENTRY_DATA) {
         put_place(x, op, e, at, kind);
         return true;
     }
@@ -313,16 +322,16 @@ static int pack_at_last(rota_exec *x, uint32_t m, bool *done)
     return MPI_SUCCESS;
 }
 
-static int begin_handover(rota_exec *x, rota_line_op *op, bool *done)
+static int begin_fetched(rota_exec *x, rota_line_op *op, bool *done)
 {
     rota_entry *const e = rota_line_begin(&op->with->line[ROTA_SEND]);
 
     if (!e || !rota_line_op_is_turn(op, ROTA_SEND))
         return MPI_SUCCESS;
-    x->handover->tell(
+    x->fetching->tell(
         x, x->s->msgs[ROTA_SEND].msg[op - x->lines->op[ROTA_SEND]].peer,
         op->body, e->data);
-    put(x, op, ROTA_ENTRY_HANDOVER);
+    put(x, op, ROTA_ENTRY_FETCHED);
     op->moved = op->bytes;
     op->entry = op->with->line[ROTA_SEND].next;
     rota_channel_end_turn(op->with, ROTA_SEND);
@@ -333,7 +342,7 @@ static int begin_handover(rota_exec *x, rota_line_op *op, bool *done)
 /* Hand over a message by shared blocks. */
 static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
-    rota_loan *const h = op->hand;
+    rota_loan *const h = op->loan;
 
     *done = false;
     if (!rota_line_op_is_turn(op, ROTA_SEND) || !rota_loan_may_go(h) ||
@@ -342,7 +351,7 @@ static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     ROTA_TRY(rota_loan_copy(x, ROTA_SEND, m, h));
     h->runs++;
     op->bytes = h->bytes;
-    put(x, op, ROTA_ENTRY_HANDED);
+    put(x, op, ROTA_ENTRY_LENT);
     rota_channel_end_turn(op->with, ROTA_SEND);
     x->moved = true;
     *done = true;
@@ -359,7 +368,7 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
     if (op->with->paired)
         rota_line_prove(&op->with->line[ROTA_SEND]);
     x->lines->hurry = false;
-    if (op->hand)
+    if (op->loan)
         return begin_handed(x, m, op, done);
     switch (x->program.op[ROTA_SEND][m].kind) {
     case ROTA_OP_VARLEN:
@@ -374,8 +383,8 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
         if (op->bytes > 0 && rota_lines_is_gathered(x, ROTA_SEND, m))
             ROTA_TRY(begin_gathered(x, m, op, done));
         break;
-    case ROTA_OP_HANDOVER:
-        return begin_handover(x, op, done);
+    case ROTA_OP_FETCHED:
+        return begin_fetched(x, op, done);
     default:
         break;
     }
@@ -405,10 +414,10 @@ int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done)
     rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
 
     *done = false;
-    if (op->hand)
+    if (op->loan)
         return begin_handed(x, m, op, done);
-    if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_HANDOVER && op->entry == 0)
-        return begin_handover(x, op, done);
+    if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_FETCHED && op->entry == 0)
+        return begin_fetched(x, op, done);
     if (op->unpacked)
         return pack_at_last(x, m, done);
     *done = advance_send(x, op);
