@@ -129,14 +129,16 @@ enum { ROTA_DESCRIBE_TEXT = 0, ROTA_DESCRIBE_JSON = 1 };
  *
  * Errors: MPI_ERR_COMM for a null communicator or an inter-communicator;
  * MPI_ERR_ARG for NULL arrays or plan, for receive blocks that overlap, for an
- * unknown hint or value, and if ranks disagree on hints or on the kind of plan;
+ * unknown hint or value, for a rota_device that the algorithm, types or kind of
+ * plan rule out, and if ranks disagree on hints or on the kind of plan;
  * MPI_ERR_COUNT for a negative count, for a pair of ranks whose counts do not
  * match, and for sizes beyond the address space (displacements of blocks with
  * count 0 are not checked); MPI_ERR_BUFFER for a NULL buffer with data in it,
  * for a send block and a receive block that overlap, and for MPI_IN_PLACE as
  * recvbuf; MPI_ERR_TYPE for a null or uncommitted type; MPI_ERR_NO_MEM;
  * MPI_ERR_OTHER before MPI_Init (with a text if comm comes from a session) and
- * after MPI_Finalize, and if too many plans use a collective of MPI's (see
+ * after MPI_Finalize, if rota_device asks for cuda_ipc and ranks cannot open
+ * each other's memory, and if too many plans use a collective of MPI's (see
  * rota_algorithm). */
 ROTA_API int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
                                  const int sdispls[], MPI_Datatype sendtype,
