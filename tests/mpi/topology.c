@@ -6,6 +6,8 @@
  *                        which hwloc is told are domains
  *        topology domains
  *                        4 ranks, bound to real domains, if there are several
+ *        topology leaders
+ *                        pretended nodes of 4 ranks, 2 in each domain
  *        topology grid   2 columns of ranks that share no communicator but those
  *                        of rows and columns
  * All ranks are expected on one node.
@@ -273,6 +275,62 @@ static void real_domains(void)
     MPI_Info_free(&info);
 }
 
+/* ---- leaders ------------------------------------------------------------- */
+
+/* How often the term occurs on this rank, by a plan's description. */
+static double term(const char *json, const char *name)
+{
+    char key[80];
+
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *const terms = strstr(json, "\"terms\":");
+    const char *const at = terms ? strstr(terms, key) : NULL;
+    return at ? strtod(at + strlen(key), NULL) : 0;
+}
+
+/* Each domain of a node has one of the two ranks that send to other nodes. */
+static void check_leaders(bool leads)
+{
+    int mine[DOMAINS] = {0}, sum[DOMAINS];
+    MPI_Comm node;
+
+    mine[test_me % 4 / 2] = leads;
+    MPI_Comm_split(MPI_COMM_WORLD, test_me / 4, 0, &node);
+    MPI_Allreduce(mine, sum, DOMAINS, MPI_INT, MPI_SUM, node);
+    MPI_Comm_free(&node);
+    for (int i = 0; i < DOMAINS; i++)
+        CHECK(sum[i] == 1);
+}
+
+/* A leader serves the 4 ranks of one other node. A rank copies 4 blocks to the
+ * leader of the other domain, takes 4 from there, each at the price of half of
+ * its bytes, and sends one to each of the 2 ranks there, receiving as many. Out of
+ * a message it copies where it waits for those. A node's ranks share cores. */
+static void leaders(void)
+{
+    enum { BLOCK = 1, TO_LEADER = 4 * BLOCK / 2, DIRECT = 2 * BLOCK };
+    char text[8000];
+    size_t length = sizeof text;
+    rota_plan *plan = NULL;
+    MPI_Info info =
+        test_info("rota_algorithm", "shared_leaders", "rota_leaders", "2");
+
+    test_case = "leaders";
+    CHECK(test_P == 12);
+    setenv("ROTA_NODE_SIZE", "4", 1);
+    MUST(init(info, &plan));
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_JSON, text, &length));
+    check_leaders(term(text, "net_per_message") > 0);
+    const double load = term(text, "start");
+    CHECK(load >= 1);
+    CHECK(term(text, "node_per_byte") ==
+          load * (TO_LEADER + DIRECT + TO_LEADER));
+    run(plan);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    unsetenv("ROTA_NODE_SIZE");
+}
+
 /* What waits follow. */
 static rota_yields *shared;
 
@@ -357,7 +415,10 @@ int main(int argc, char **argv)
         return test_end();
     }
     if (argc > 1) {
-        grid();
+        if (strcmp(argv[1], "leaders") == 0)
+            leaders();
+        else
+            grid();
         return test_end();
     }
     real_nodes();
