@@ -120,7 +120,7 @@ static inline void copy_row(char *to, const char *from, size_t width)
 /* What lies so far ahead is asked for: where rows are apart the processor does
  * not do so by itself. Of 64 x 64 x 64 doubles, rows of 256 bytes, it takes two
  * thirds of the time of memcpy. */
-enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 12 };
+enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 11 };
 
 /* What to prefetch while row i is read: the same place some rows on or, if
  * rows is 0, a place further on in this row. After these rows, others are read
