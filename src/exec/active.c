@@ -142,7 +142,8 @@ static void check_peers(void)
 /* Look for stalls, once a second. x: the executor waited for, or NULL. If the
  * process has not polled for a second, it was not waiting, and time starts
  * anew. */
-static void look_for_stalls(const rota_exec *x, int64_t now)
+static void look_for_stalls(const rota_exec *x, const rota_meeting *m,
+                            int64_t now)
 {
     enum { SECOND = 1000000000 };
     static int64_t looked_ns, checked_ns;
@@ -153,14 +154,15 @@ static void look_for_stalls(const rota_exec *x, int64_t now)
     if (now - checked_ns < SECOND)
         return;
     checked_ns = now;
-    rota_stall_tell(x ? x : active_list, now, now - vain_since_ns);
+    rota_stall_tell(x || m ? x : active_list, m, now, now - vain_since_ns);
     check_peers();
     checks++;
 }
 
 /* What to do after a poll. x: the executor waited for. The clock is read only
  * if there is time to spare. */
-static void after_poll(const rota_exec *x, bool moved, bool idle)
+static void after_poll(const rota_exec *x, const rota_meeting *m, bool moved,
+                       bool idle)
 {
     enum { POLLS = 64, CALL_POLLS = 16 };
 
@@ -172,13 +174,14 @@ static void after_poll(const rota_exec *x, bool moved, bool idle)
     const int64_t now = idle || often ? rota_now_ns() : 0;
     if (now > 0) {
         let_mpi_work(often, now);
-        look_for_stalls(x, now);
+        look_for_stalls(x, m, now);
     }
     if (on_thread > 0 && (idle || polls_in_vain % CALL_POLLS == 0))
         call_others();
 }
 
-static bool advance_all(const rota_exec *waited, bool idle)
+static bool advance_all(const rota_exec *waited, const rota_meeting *m,
+                        bool idle)
 {
     bool moved = false;
 
@@ -186,7 +189,7 @@ static bool advance_all(const rota_exec *waited, bool idle)
         next = x->run.next;
         moved = advance(x) || moved;
     }
-    after_poll(waited, moved, idle);
+    after_poll(waited, m, moved, idle);
     return moved;
 }
 
@@ -282,7 +285,7 @@ static standing standing_of(const rota_exec *x)
 static standing test(const rota_exec *x)
 {
     rota_lock();
-    advance_all(x, false);
+    advance_all(x, NULL, false);
     const standing found = standing_of(x);
     rota_unlock();
     return found;
@@ -348,8 +351,8 @@ typedef struct condition {
     int (*done)(void *arg, bool *flag);
     void *arg;
     const rota_exec *x; /* executor waited for; NULL: none in particular */
-    rota_node *mates;   /* none of these may die; or NULL */
-    unsigned checks;    /* as of the last look at mates */
+    const rota_meeting *meeting; /* whose ranks may not die; or NULL */
+    unsigned checks;             /* as of the last look at them */
 } condition;
 
 /* Keep the number of sleepers, which other ranks may read. */
@@ -361,12 +364,12 @@ static void count_asleep(int change)
                               memory_order_relaxed);
 }
 
-static int check_mates(condition *c)
+static int check_meeting(condition *c)
 {
-    if (!c->mates || c->checks == checks)
+    if (!c->meeting || c->checks == checks)
         return MPI_SUCCESS;
     c->checks = checks;
-    return rota_stall_check_mates(c->mates);
+    return rota_stall_check_meeting(c->meeting);
 }
 
 static int poll(void *arg, rota_outlook *o)
@@ -378,12 +381,12 @@ static int poll(void *arg, rota_outlook *o)
     o->bell = rota_arena_own() ? &rota_arena_own()->bell : NULL;
     if (o->arm && o->bell)
         arm(o);
-    o->moved = advance_all(c->x, o->idle);
+    o->moved = advance_all(c->x, c->meeting, o->idle);
     int err = c->done(c->arg, &o->done);
     if (o->done)
         vain_since_ns = 0;
     else if (err == MPI_SUCCESS)
-        err = check_mates(c);
+        err = check_meeting(c);
     o->silent = on_others > 0;
     o->alert = on_thread > 0;
     o->counted = !o->moved && o->arm && !o->done && err == MPI_SUCCESS;
@@ -478,13 +481,13 @@ static void cancel(int n, MPI_Request request[])
     }
 }
 
-int rota_wait_requests(rota_node *mates, int n_recvs, int n,
+int rota_wait_requests(const rota_meeting *m, int n_recvs, int n,
                        MPI_Request request[])
 {
     requests r = {.n = n, .request = request};
-    condition c = {.done = test_requests, .arg = &r, .mates = mates};
+    condition c = {.done = test_requests, .arg = &r, .meeting = m};
 
-    int err = rota_stall_recall_mates(mates);
+    int err = rota_stall_recall_meeting(m);
     if (err == MPI_SUCCESS) {
         c.checks = count_on_others(1);
         err = rota_wait_for(poll, &c);

@@ -276,11 +276,19 @@ int rota_exec_wait(rota_exec *x);
  * wait. */
 int rota_wait_until(int (*done)(void *arg, bool *flag), void *arg);
 
+/* What a collective function waits for, and as which rank of how many. */
+typedef struct rota_meeting {
+    const char *step; /* what ranks do, as "agree" */
+    int P, me;
+    int rank;                   /* whose message is waited for; -1: of any */
+    struct rota_node *mates;    /* ranks of the node that must take part; or */
+    struct rota_roster *roster; /* before these share memory; or NULL */
+} rota_meeting;
+
 /* Wait for n requests of MPI while active executors advance. The first n_recvs
  * are receives; after an error they are cancelled, so that MPI does not write
- * to memory that is freed. mates: ranks of the node that must take part, or
- * NULL. If one of them dies, the wait fails. */
-int rota_wait_requests(struct rota_node *mates, int n_recvs, int n,
+ * to memory that is freed. If one of m's ranks dies, the wait fails. */
+int rota_wait_requests(const rota_meeting *m, int n_recvs, int n,
                        MPI_Request request[]);
 
 #endif /* ROTA_EXEC_H */

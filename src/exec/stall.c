@@ -1,6 +1,7 @@
 /* stall.c - see stall.h. */
 #include "exec/stall.h"
 #include "exec/transport/lines.h"
+#include "exec/transport/roster.h"
 #include "exec/transport/sparse.h"
 
 #include <stdatomic.h>
@@ -33,11 +34,11 @@ static bool *find_awaited(const rota_exec *x)
 
 /* The rank's process, if it shares memory with this one, whether or not the
  * plan uses it. */
-static const rota_peer *peer_of(const rota_exec *x, int rank)
+static const rota_peer *peer_of(const rota_node *mates, int rank)
 {
-    const int i = x->mates ? x->mates->of[rank] : -1;
+    const int i = mates ? mates->of[rank] : -1;
 
-    return i >= 0 ? x->mates->near[i].peer : NULL;
+    return i >= 0 ? mates->near[i].peer : NULL;
 }
 
 static int fail_dead(int rank)
@@ -56,7 +57,8 @@ int rota_stall_check(const rota_exec *x)
     int dead = -1;
 
     for (int q = 0; awaited && dead < 0 && q < x->s->P; q++) {
-        const rota_peer *const peer = q == x->s->me ? NULL : peer_of(x, q);
+        const rota_peer *const peer =
+            q == x->s->me ? NULL : peer_of(x->mates, q);
         if (peer && rota_peer_is_gone(peer) &&
             ((by_memory && awaited[q]) || !atomic_load(&peer->head->ended)))
             dead = q;
@@ -65,16 +67,18 @@ int rota_stall_check(const rota_exec *x)
     return dead < 0 ? MPI_SUCCESS : fail_dead(dead);
 }
 
-int rota_stall_recall_mates(const rota_node *mates)
+int rota_stall_recall_meeting(const rota_meeting *m)
 {
-    const int dead = mates ? atomic_load(&mates->dead) : 0;
+    const int dead = m->mates    ? atomic_load(&m->mates->dead)
+                     : m->roster ? m->roster->dead
+                                 : 0;
 
     return dead > 0 ? fail_dead(dead - 1) : MPI_SUCCESS;
 }
 
-int rota_stall_check_mates(rota_node *mates)
+static void check_mates(rota_node *mates)
 {
-    for (int q = 0, left = mates ? mates->n : 0; left > 0; q++) {
+    for (int q = 0, left = mates->n; left > 0; q++) {
         const int i = mates->of[q];
         if (i < 0)
             continue;
@@ -84,14 +88,22 @@ int rota_stall_check_mates(rota_node *mates)
         if (peer && !atomic_load(&peer->head->ended) && rota_peer_is_gone(peer))
             atomic_store(&mates->dead, q + 1);
     }
-    return rota_stall_recall_mates(mates);
+}
+
+int rota_stall_check_meeting(const rota_meeting *m)
+{
+    if (m->mates)
+        check_mates(m->mates);
+    else if (m->roster)
+        rota_roster_look(m->roster);
+    return rota_stall_recall_meeting(m);
 }
 
 /* ---- reporting ----------------------------------------------------------- */
 
-static const char *whereabouts(const rota_exec *x, int rank)
+static const char *whereabouts(const rota_node *mates, int rank)
 {
-    const rota_peer *const peer = peer_of(x, rank);
+    const rota_peer *const peer = peer_of(mates, rank);
 
     if (!peer)
         return "";
@@ -119,24 +131,27 @@ static void name_ranks(const rota_exec *x, char *text)
             continue;
         if (n++ < MOST_NAMED)
             append(text, n > 1 ? ", %d%s" : " for rank %d%s", q,
-                   whereabouts(x, q));
+                   whereabouts(x->mates, q));
     }
     if (n > MOST_NAMED)
         append(text, " and %d more%s", n - MOST_NAMED, "");
     free(awaited);
 }
 
-static void describe(const rota_exec *x, int64_t ns, char *text)
+static void describe_meeting(const rota_meeting *m, int seconds, char *text)
 {
-    const int seconds = (int)(ns / 1000000000);
+    snprintf(text, TEXT,
+             "rota: rank %d of %d has waited %d s in a collective function of "
+             "Rota's, where ranks %s,",
+             m->me, m->P, seconds, m->step);
+    if (m->rank < 0)
+        strcat(text, " for all to call it");
+    else
+        append(text, " for rank %d%s", m->rank, whereabouts(m->mates, m->rank));
+}
 
-    if (!x) {
-        snprintf(text, TEXT,
-                 "rota: a rank has waited %d s for the others to call a "
-                 "collective function of Rota's",
-                 seconds);
-        return;
-    }
+static void describe(const rota_exec *x, int seconds, char *text)
+{
     snprintf(text, TEXT,
              "rota: rank %d of %d has waited %d s in %s, algorithm %s, phase "
              "%u of %u",
@@ -146,13 +161,19 @@ static void describe(const rota_exec *x, int64_t ns, char *text)
     name_ranks(x, text);
 }
 
-void rota_stall_tell(const rota_exec *x, int64_t now_ns, int64_t ns)
+void rota_stall_tell(const rota_exec *x, const rota_meeting *m, int64_t now_ns,
+                     int64_t ns)
 {
     const int64_t limit = atomic_load(&limit_ns);
+    const int seconds = (int)(ns / 1000000000);
     char text[TEXT];
 
-    if (limit == 0 || ns < limit || !rota_wait_is_first(now_ns, limit))
+    if ((!x && !m) || limit == 0 || ns < limit ||
+        !rota_wait_is_first(now_ns, limit))
         return;
-    describe(x, ns, text);
+    if (m)
+        describe_meeting(m, seconds, text);
+    else
+        describe(x, seconds, text);
     fprintf(stderr, "%s (ROTA_STALL_S)\n", text);
 }

@@ -14,18 +14,18 @@
 void rota_stall_set(int seconds);
 
 /* Report the wait if it has lasted too long: nothing has moved for ns, until
- * now_ns. x, which is locked, is waited for; NULL: the wait is for all ranks to
- * call a function that makes a plan. */
-void rota_stall_tell(const rota_exec *x, int64_t now_ns, int64_t ns);
+ * now_ns. x, which is locked, is waited for; else m, or NULL. */
+void rota_stall_tell(const rota_exec *x, const rota_meeting *m, int64_t now_ns,
+                     int64_t ns);
 
 /* Fail, with a text that names the rank, if one that x may wait for has
  * died. */
 int rota_stall_check(const rota_exec *x);
 
-/* Look whether one of these ranks has died. If so fail, now and from then on.
- * mates may be NULL. */
-int rota_stall_check_mates(rota_node *mates);
+/* Look whether one of the ranks that meet has died. If so fail, now and from
+ * then on. */
+int rota_stall_check_meeting(const rota_meeting *m);
 /* Fail if that was found before. */
-int rota_stall_recall_mates(const rota_node *mates);
+int rota_stall_recall_meeting(const rota_meeting *m);
 
 #endif /* ROTA_STALL_H */

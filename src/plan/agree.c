@@ -101,7 +101,8 @@ static int swap(const rota_comm *c, int distance, const char mine[],
                        c->dup, &request[0]));
     ROTA_TRY(MPI_Isend(mine, (int)bytes, MPI_BYTE, to, ROTA_TAG_AGREE, c->dup,
                        &request[1]));
-    return rota_wait_requests(c->node, 1, 2, request);
+    const rota_meeting m = rota_comm_meeting(c, "agree", from);
+    return rota_wait_requests(&m, 1, 2, request);
 }
 
 /* Merge `bytes` bytes of every rank, a multiple of 8; merging zeros must change
@@ -148,14 +149,17 @@ int rota_spread(const rota_comm *c, int root, void *data, size_t bytes)
         const int from = (c->me - bit + c->P) % c->P;
         ROTA_TRY(MPI_Irecv(data, (int)bytes, MPI_BYTE, from, ROTA_TAG_AGREE,
                            c->dup, &request));
-        ROTA_TRY(rota_wait_requests(c->node, 1, 1, &request));
+        const rota_meeting m = rota_comm_meeting(c, "hear of one", from);
+        ROTA_TRY(rota_wait_requests(&m, 1, 1, &request));
     }
     for (bit /= 2; bit > 0; bit /= 2) {
         if (place + bit >= c->P)
             continue;
-        ROTA_TRY(MPI_Isend(data, (int)bytes, MPI_BYTE, (c->me + bit) % c->P,
-                           ROTA_TAG_AGREE, c->dup, &request));
-        ROTA_TRY(rota_wait_requests(c->node, 0, 1, &request));
+        const int to = (c->me + bit) % c->P;
+        const rota_meeting m = rota_comm_meeting(c, "hear of one", to);
+        ROTA_TRY(MPI_Isend(data, (int)bytes, MPI_BYTE, to, ROTA_TAG_AGREE,
+                           c->dup, &request));
+        ROTA_TRY(rota_wait_requests(&m, 0, 1, &request));
     }
     return MPI_SUCCESS;
 }

@@ -13,6 +13,7 @@
 #include "exec/waiting.h"
 #include "mpi/inside.h"
 #include "plan/agree.h"
+#include "plan/fellows.h"
 #include "plan/node.h"
 #include "plan/plan.h"
 #include "plan/topo_detect.h"
@@ -96,6 +97,7 @@ static void destroy(rota_comm *c)
     if (c->has_thread)
         rota_progress_let_go();
     rota_node_free(c->node);
+    free(c->roster);
     rota_topo_free(&c->topo);
     rota_neighbors_free(&c->neighbors);
     rota_learnt_forget(&c->learnt);
@@ -145,13 +147,24 @@ static int largest_tag(MPI_Comm comm)
     return found ? *upper : 32767; /* the least that MPI promises */
 }
 
-/* Wait until all ranks are here. */
-static int meet(MPI_Comm comm, rota_node *mates)
+rota_meeting rota_comm_meeting(const rota_comm *c, const char *step, int rank)
 {
+    return (rota_meeting){.step = step,
+                          .P = c->P,
+                          .me = c->me,
+                          .rank = rank,
+                          .mates = c->node,
+                          .roster = c->roster};
+}
+
+/* Wait until all ranks are here. */
+static int meet(MPI_Comm comm, const rota_comm *c)
+{
+    const rota_meeting m = rota_comm_meeting(c, "meet", -1);
     MPI_Request request;
 
     ROTA_TRY(MPI_Ibarrier(comm, &request));
-    return rota_wait_requests(mates, 0, 1, &request);
+    return rota_wait_requests(&m, 0, 1, &request);
 }
 
 /* The ranks on this node: of the whole program, if the launcher tells, else of
@@ -181,12 +194,24 @@ static int open_dup(rota_comm *draft)
         rota_lock_set_threaded();
         rota_lock_set_multiple(true);
     }
-    ROTA_TRY(meet(draft->user, NULL));
+    ROTA_TRY(MPI_Comm_size(draft->user, &draft->P));
+    ROTA_TRY(MPI_Comm_rank(draft->user, &draft->me));
+    draft->roster = rota_fellows_recall(draft->user);
+    ROTA_TRY(meet(draft->user, draft));
     ROTA_TRY(MPI_Comm_dup(draft->user, &draft->dup));
     ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
-    ROTA_TRY(MPI_Comm_size(draft->dup, &draft->P));
-    ROTA_TRY(MPI_Comm_rank(draft->dup, &draft->me));
     draft->max_id = (largest_tag(draft->dup) - ROTA_TAGS + 1) / ROTA_TAGS;
+    return MPI_SUCCESS;
+}
+
+/* Which processes are on this node, from what each has told. */
+static int set_roster(rota_comm *c, const rota_process processes[])
+{
+    free(c->roster);
+    c->roster = rota_fellows_make(&c->topo, c->me, processes);
+    if (!c->roster)
+        return rota_fail_mem("a communicator's state");
+    rota_fellows_remember(c->user, c->roster);
     return MPI_SUCCESS;
 }
 
@@ -194,8 +219,10 @@ static int open_dup(rota_comm *draft)
 static int complete(rota_comm *draft, rota_comm **c)
 {
     rota_comm *const made = malloc(sizeof *made);
-    int err = made ? rota_topo_alloc(&draft->topo, draft->P)
-                   : rota_fail_mem("a communicator's state");
+    rota_process *const processes =
+        malloc((size_t)draft->P * sizeof *processes);
+    int err = made && processes ? rota_topo_alloc(&draft->topo, draft->P)
+                                : rota_fail_mem("a communicator's state");
 
     rota_vote vote = {.clash = rota_topo_is_elsewhere(),
                       .smallest = (uint64_t)rota_topo_cores(),
@@ -203,7 +230,10 @@ static int complete(rota_comm *draft, rota_comm **c)
     err = rota_agree(draft, err, &vote);
     if (err == MPI_SUCCESS)
         err = rota_topo_detect(draft->dup, draft->me, (int)vote.largest,
-                               vote.clash, &draft->topo);
+                               vote.clash, &draft->topo, processes);
+    if (err == MPI_SUCCESS)
+        err = set_roster(draft, processes);
+    free(processes);
     err = rota_agree(draft, err, NULL);
     if (err != MPI_SUCCESS) {
         free(made);
@@ -239,6 +269,7 @@ static int make(MPI_Comm user, rota_comm **c)
 
     for (int i = 0; i < ROTA_MAX_NATIVE; i++)
         draft.native[i] = MPI_COMM_NULL;
+    rota_stall_set(rota_stall_seconds(false));
     int err = open_dup(&draft);
     if (err == MPI_SUCCESS)
         err = complete(&draft, c);
@@ -253,7 +284,6 @@ static int make(MPI_Comm user, rota_comm **c)
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     rota_trace_open(rank, (*c)->topo.node[(*c)->me]);
-    rota_stall_set(rota_stall_seconds(false));
     return attach(*c);
 }
 
@@ -326,7 +356,7 @@ static int make_native(rota_comm *c, int i)
 {
     MPI_Comm made = MPI_COMM_NULL;
 
-    ROTA_TRY(meet(c->dup, c->node));
+    ROTA_TRY(meet(c->dup, c));
     int err = MPI_Comm_dup(c->dup, &made);
     if (err == MPI_SUCCESS)
         err = MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);

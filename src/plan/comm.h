@@ -5,7 +5,9 @@
 #include "base/neighbors.h"
 #include "base/topo.h"
 #include "choose/learnt.h"
+#include "exec/exec.h"
 #include "exec/transport/node.h"
+#include "exec/transport/roster.h"
 
 /* While it lives, a plan with a native phase needs its own communicator: on a
  * shared one, two collectives started in different orders would be mixed up.
@@ -19,10 +21,11 @@ typedef struct rota_comm {
     int refs;        /* of the attribute and all plans; under a lock, as are the
                         ids and native_used */
     int P, me;
-    int cores;       /* cores of the node that has the fewest */
-    bool crowded;    /* this rank's node has more ranks than cores */
-    rota_topo topo;  /* the real topology, even if plans pretend another */
-    rota_node *node; /* NULL: no shared memory, and node_why says why */
+    int cores;           /* cores of the node that has the fewest */
+    bool crowded;        /* this rank's node has more ranks than cores */
+    rota_topo topo;      /* the real topology, even if plans pretend another */
+    rota_node *node;     /* NULL: no shared memory, and node_why says why */
+    rota_roster *roster; /* its processes, or NULL */
     bool node_tried;
     char node_why[ROTA_ERR_TEXT];
     bool has_thread; /* plans hold the progress thread */
@@ -41,6 +44,8 @@ typedef struct rota_comm {
 int rota_comm_get(MPI_Comm user, rota_comm **c);
 /* Find it; *c is NULL if it has not been made. Local. */
 int rota_comm_find(MPI_Comm user, rota_comm **c);
+/* A step in which this rank waits for a message of that one. */
+rota_meeting rota_comm_meeting(const rota_comm *c, const char *step, int rank);
 void rota_comm_retain(rota_comm *c);
 void rota_comm_release(rota_comm *c);
 

@@ -55,14 +55,15 @@ static int pass_on(const members *m, const int count[], rota_cross edge[])
         const size_t have = bytes_of(m, count, 0, d);
         const size_t out = bytes_of(m, count, 0, n);
         const size_t in = bytes_of(m, count, d, n);
+        const int from = m->rank[(m->me + d) % m->n];
+        const rota_meeting now = rota_comm_meeting(m->c, "swap edges", from);
         MPI_Request request[2];
-        ROTA_TRY(MPI_Irecv((char *)edge + have, (int)in, MPI_BYTE,
-                           m->rank[(m->me + d) % m->n], ROTA_TAG_ADDRESS,
-                           m->c->dup, &request[0]));
+        ROTA_TRY(MPI_Irecv((char *)edge + have, (int)in, MPI_BYTE, from,
+                           ROTA_TAG_ADDRESS, m->c->dup, &request[0]));
         ROTA_TRY(MPI_Isend(edge, (int)out, MPI_BYTE,
                            m->rank[(m->me + m->n - d) % m->n], ROTA_TAG_ADDRESS,
                            m->c->dup, &request[1]));
-        ROTA_TRY(rota_wait_requests(m->c->node, 1, 2, request));
+        ROTA_TRY(rota_wait_requests(&now, 1, 2, request));
     }
     return MPI_SUCCESS;
 }
@@ -207,7 +208,8 @@ static int share_alike(const members *m, rota_crossing *c, rota_cross list[],
     ROTA_TRY(talk_all(&k, ROTA_RECV, &c->in, list, &heard));
     const int n_recvs = k.n_requests;
     ROTA_TRY(talk_all(&k, ROTA_SEND, &c->out, NULL, &told));
-    ROTA_TRY(rota_wait_requests(m->c->node, n_recvs, k.n_requests, request));
+    const rota_meeting now = rota_comm_meeting(m->c, "swap edges", -1);
+    ROTA_TRY(rota_wait_requests(&now, n_recvs, k.n_requests, request));
     count_heard(m, &c->in, count);
     ROTA_TRY(pass_on(m, count, list));
     take_alike(&c->in, list);

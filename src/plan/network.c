@@ -61,6 +61,9 @@ static int exchange(const rota_comm *c, int node, int first, int n, int bytes,
                     char *area, double *ns)
 {
     const rota_topo *const t = &c->topo;
+    const rota_meeting m =
+        rota_comm_meeting(c, "try the network",
+                          rota_node_rank(t, node, first % members_of(t, node)));
     MPI_Request request[2 * ALONE];
     char *const from = area + LONGEST;
 
@@ -73,7 +76,7 @@ static int exchange(const rota_comm *c, int node, int first, int n, int bytes,
         ROTA_TRY(MPI_Isend(from + i * bytes, bytes, MPI_BYTE, peer,
                            ROTA_TAG_ADDRESS, c->dup, &request[n + i]));
     }
-    ROTA_TRY(rota_wait_requests(c->node, n, 2 * n, request));
+    ROTA_TRY(rota_wait_requests(&m, n, 2 * n, request));
     const double took = (double)(rota_now_ns() - begin);
     *ns = *ns == 0 || took < *ns ? took : *ns;
     return MPI_SUCCESS;

@@ -99,14 +99,15 @@ static int gather_round(const rota_comm *c, const int rank[], int n, int at,
 {
     const int more = distance < n - distance ? distance : n - distance;
     const int size = (int)((size_t)more * bytes);
+    const int from = rank[(at + distance) % n];
+    const rota_meeting m = rota_comm_meeting(c, "swap addresses", from);
     MPI_Request request[2];
 
     ROTA_TRY(MPI_Irecv(gathered + (size_t)distance * bytes, size, MPI_BYTE,
-                       rank[(at + distance) % n], ROTA_TAG_ADDRESS, c->dup,
-                       &request[0]));
+                       from, ROTA_TAG_ADDRESS, c->dup, &request[0]));
     ROTA_TRY(MPI_Isend(gathered, size, MPI_BYTE, rank[(at + n - distance) % n],
                        ROTA_TAG_ADDRESS, c->dup, &request[1]));
-    return rota_wait_requests(c->node, 1, 2, request);
+    return rota_wait_requests(&m, 1, 2, request);
 }
 
 /* By doubling: if every rank talked to every other, MPI would connect them all

@@ -138,27 +138,32 @@ void rota_topo_bind_memory(void *memory, size_t bytes)
                                      HWLOC_MEMBIND_BYNODESET);
 }
 
-/* lowest[q]: the lowest rank on q's node. */
-static int gather_lowest(MPI_Comm comm, int me, int lowest[])
+/* all[q]: of rank q. */
+static int gather_processes(MPI_Comm comm, int me, rota_process all[])
 {
+    rota_process mine = rota_process_self();
     MPI_Comm node;
-    int mine = me;
+
+    mine.lowest = me;
 
     ROTA_TRY(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
                                  &node));
-    int err = MPI_Bcast(&mine, 1, MPI_INT, 0, node);
+    int err = MPI_Bcast(&mine.lowest, 1, MPI_INT32_T, 0, node);
     MPI_Comm_free(&node);
     if (err == MPI_SUCCESS)
-        err = MPI_Allgather(&mine, 1, MPI_INT, lowest, 1, MPI_INT, comm);
+        err = MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine,
+                            MPI_BYTE, comm);
     return err;
 }
 
 int rota_topo_detect(MPI_Comm comm, int me, int n_domains, bool spread,
-                     rota_topo *topo)
+                     rota_topo *topo, rota_process processes[])
 {
     int *const lowest = topo->ranks; /* free until the ranks are sorted */
 
-    ROTA_TRY(gather_lowest(comm, me, lowest));
+    ROTA_TRY(gather_processes(comm, me, processes));
+    for (int q = 0; q < topo->P; q++)
+        lowest[q] = processes[q].lowest;
     rota_topo_arrange(topo, lowest);
     topo->n_domains = n_domains;
     if (spread)

@@ -1,14 +1,18 @@
 /* stall.c - waits in which nothing gets on; stall.sh reads what is printed.
  *
- * usage: stall told | never | value | died | making
+ * usage: stall told | never | value | bundles | died | making | first
  *
  *   told, never  rank 0 comes seconds late, and that late to make a plan
  *   value        the same, without being late
  *   died         the last rank is killed; the others, which the launcher leaves
  *                alone, must find that out in plans of all kinds
  *   making       the same, and first as they make plans
+ *   first        the same, as they make the first plan of all
+ *   bundles      the last of four ranks, on two nodes, is late to take what another
+ *                sends it for a third
  */
 #include "harness.h"
+#include "plan/node.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -92,6 +96,8 @@ static void close_job(job *j)
 static void come_late(int seconds)
 {
     job j = open_job(EXCHANGE, BYTES, "parlogna", "auto"), k;
+    rota_plan *plan = NULL;
+    MPI_Comm comm;
 
     start(&j);
     MUST(finish(&j, false));
@@ -111,8 +117,41 @@ static void come_late(int seconds)
     if (test_me == 1)
         sleep((unsigned)seconds);
     MUST(finish(&j, true));
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (test_me == 0)
+        sleep((unsigned)seconds);
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_INT, comm, MPI_INFO_NULL,
+                            &plan));
+    MUST(rota_plan_free(&plan));
+    MPI_Comm_free(&comm);
     close_job(&j);
     close_job(&k);
+}
+
+/* Rank 0 sends to rank 3, by way of rank 1, which alone waits at first. */
+static void bundle_late(void)
+{
+    const int dest = 3, count = 4, displ = 0;
+    const int n = test_me == 0;
+    const int *sources, *counts, *displs;
+    void *found = NULL;
+    int n_sources;
+    MPI_Info info =
+        test_info("rota_algorithm", "consensus_node", "rota_node_size", "2");
+    rota_plan *plan = NULL;
+
+    MUST(rota_exchange_init_sparse(MPI_BYTE, MPI_COMM_WORLD, info, &plan));
+    MPI_Info_free(&info);
+    test_barrier();
+    if (test_me > 1)
+        sleep(4);
+    MUST(rota_exchange_start_sparse(plan, "abcd", n, &dest, &count, &displ));
+    if (test_me == 0)
+        sleep(4);
+    MUST(rota_exchange_wait_sparse(plan, &found, &n_sources, &sources, &counts,
+                                   &displs));
+    CHECK(n_sources == (test_me == 3));
+    MUST(rota_plan_free(&plan));
 }
 
 /* ---- a rank that dies ---------------------------------------------------- */
@@ -136,6 +175,15 @@ static void fail_to_make(const char *words)
     MUST_FAIL(rota_tuning_import_string("{}", MPI_COMM_WORLD), MPI_ERR_OTHER,
               words);
     CHECK(plan == NULL && memory == untouched);
+}
+
+static void end_without_mpi(void)
+{
+    if (test_failures() == 0)
+        printf("rank %d has seen it\n", test_me);
+    fflush(stdout);
+    sleep(3);            /* the others are to see the last one's death */
+    _exit(EXIT_SUCCESS); /* MPI_Finalize would wait for it */
 }
 
 static void kill_the_last(bool making)
@@ -186,11 +234,40 @@ static void kill_the_last(bool making)
         MUST(rota_plan_free(&j[i].plan));
     }
     fail_to_make(words);
-    if (test_failures() == 0)
-        printf("rank %d has seen it\n", test_me);
-    fflush(stdout);
-    sleep(3);            /* the others are to see the last one's death */
-    _exit(EXIT_SUCCESS); /* MPI_Finalize would wait for it */
+    end_without_mpi();
+}
+
+static bool dies_first;
+
+int __real_rota_comm_open_node(rota_comm *c);
+int __wrap_rota_comm_open_node(rota_comm *c);
+
+int __wrap_rota_comm_open_node(rota_comm *c)
+{
+    if (dies_first && test_me == test_P - 1)
+        kill(getpid(), SIGKILL);
+    return __real_rota_comm_open_node(c);
+}
+
+/* Before ranks share memory; and then on a communicator without plans. */
+static void kill_at_first(void)
+{
+    int block[2 * MOST_RANKS] = {0};
+    rota_plan *plan = NULL;
+    MPI_Comm comm[2] = {MPI_COMM_WORLD};
+    char words[80];
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm[1]);
+    MPI_Comm_set_errhandler(comm[1], MPI_ERRORS_RETURN);
+    snprintf(words, sizeof words, "the process of rank %d, on this node, has",
+             test_P - 1);
+    dies_first = true;
+    for (int i = 0; i < 4; i++)
+        MUST_FAIL(rota_alltoall_init(block, 1, MPI_INT, block + test_P, 1,
+                                     MPI_INT, comm[i / 2], MPI_INFO_NULL,
+                                     &plan),
+                  MPI_ERR_OTHER, words);
+    end_without_mpi();
 }
 
 int main(int argc, char **argv)
@@ -200,6 +277,12 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     if (strcmp(what, "died") == 0 || strcmp(what, "making") == 0)
         kill_the_last(strcmp(what, "making") == 0);
+    if (strcmp(what, "first") == 0)
+        kill_at_first();
+    if (strcmp(what, "bundles") == 0) {
+        bundle_late();
+        return test_end();
+    }
     come_late(strcmp(what, "value") == 0 ? 0 : 3);
     return test_end();
 }

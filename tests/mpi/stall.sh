@@ -32,9 +32,14 @@ once()
 ROTA_STALL_S=2 timeout -k 5 60 "$mpiexec" "$@" 3 "$stall" told >"$work/output" 2>&1 ||
     wrong "told: fails"
 once 'rota: rank [12] of 3 has waited 2 s in an exchange, algorithm parlogna, phase 1 of [12] for rank.* 0 (which waits for nothing in Rota)'
-once 'rota: a rank has waited 2 s for the others to call a collective function'
+once 'rota: rank [12] of 3 has waited 2 s in a collective function of Rota.s, where ranks agree, for rank [012]'
+once 'rota: rank [12] of 3 has waited 2 s in a collective function of Rota.s, where ranks meet, for all to call it'
 once 'rota: rank [02] of 3 has waited 2 s in an exchange, .* for rank.* 1 (which waits for nothing in Rota)'
-[ "$(lines ROTA_STALL_S)" -eq 3 ] || wrong "not three lines"
+[ "$(lines ROTA_STALL_S)" -eq 4 ] || wrong "not four lines"
+
+ROTA_STALL_S=2 timeout -k 5 60 "$mpiexec" "$@" 4 "$stall" bundles >"$work/output" 2>&1 ||
+    wrong "bundles: fails"
+once 'rota: rank 1 of 4 has waited 2 s in .*, algorithm consensus_node, .* for rank 3 (which waits for nothing in Rota) '
 
 # A short form of the test: not all of what takes as long again.
 quick=${ROTA_TEST_QUICK+yes}
@@ -51,10 +56,10 @@ once 'rota: ROTA_STALL_S = long; valid: 0 to'
 if [ "$flavour" = mpich ]; then
     # Under a shell that lives on, or the launcher would end the others. The
     # second one leaves a zombie.
-    for run in '"$0" making; sleep 20' '"$0" died & sleep 20' '"$0" died; sleep 20'; do
+    for run in '"$0" first; sleep 20' '"$0" making; sleep 20' '"$0" died & sleep 20' '"$0" died; sleep 20'; do
         timeout -k 5 60 "$mpiexec" "$@" 3 sh -c "$run" "$stall" >"$work/output" 2>&1
         [ "$(lines 'has seen it')" -eq 2 ] || wrong "a wait for a rank that has died"
-        [ -z "$quick" ] || break
+        case $quick$run in yes*making*) break ;; esac
     done
 else
     echo "died is not tried: this MPI ends the other ranks"

@@ -1,12 +1,11 @@
 /* arena.c - see arena.h. */
 #define _GNU_SOURCE
 #include "exec/transport/arena.h"
+#include "exec/transport/roster.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct range {
@@ -657,17 +655,7 @@ void rota_arena_drop(rota_peer *peer)
     pthread_mutex_unlock(&arena_lock);
 }
 
-/* With a pidfd, a dead process that nobody has waited for counts as gone. On
- * systems without pidfds, it is gone only when it has left no trace. */
 bool rota_peer_is_gone(const rota_peer *peer)
 {
-    const int fd = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);
-    struct pollfd end = {.fd = fd, .events = POLLIN};
-
-    if (fd < 0)
-        return errno == ESRCH ||
-               (kill((pid_t)peer->pid, 0) < 0 && errno == ESRCH);
-    const bool gone = poll(&end, 1, 0) == 1;
-    close(fd);
-    return gone;
+    return rota_process_is_gone(peer->pid);
 }

@@ -206,6 +206,7 @@ void rota_sparse_free(rota_exec *x)
         free(c->in[i].block.data);
     free(c->in);
     free(c->request);
+    free(c->sent_to);
     free(c->send);
     free(c->found);
     free(c->bundles);
@@ -603,7 +604,8 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     return MPI_SUCCESS;
 }
 
-/* Mark ranks that have not matched what this rank sent, then members that have
+/* Mark ranks that have not matched what this rank sent them, for themselves or
+ * for others of their node; those whose messages arrive; then members that have
  * not entered, then the leader or the leader that it hears from. */
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
@@ -612,10 +614,12 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
     const bool members = c->counted_in ? !full || is_through(c) : !c->bundled;
 
     (void)step;
-    for (size_t i = 0; i < c->n_sends && !c->counted_in; i++)
-        awaited[c->send[i].rank] = true;
+    for (size_t i = c->first_request; i < c->n_requests; i++)
+        awaited[c->sent_to[i]] = true;
+    for (size_t i = c->first_in; i < c->n_in; i++)
+        awaited[c->in[i].block.rank] = true;
     for (int q = 0; q < x->s->P && members; q++)
-        awaited[q] = is_member(x, q);
+        awaited[q] = awaited[q] || is_member(x, q);
     if (full && !is_leader(x))
         awaited[c->groups.leader] = true;
     else if (full && c->round >= 0 && c->round < c->groups.rounds)

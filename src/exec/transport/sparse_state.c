@@ -7,12 +7,16 @@
 
 int rota_sparse_more_requests(struct rota_sparse *c, size_t n)
 {
-    char *memory = (char *)c->request;
+    char *requests = (char *)c->request, *ranks = (char *)c->sent_to;
+    const char *const what = "the messages of a sparse exchange";
 
-    ROTA_TRY(rota_grow(&memory, &c->request_room, n * sizeof *c->request,
-                       "the messages of a sparse exchange"));
-    c->request = (MPI_Request *)(void *)memory;
-    return MPI_SUCCESS;
+    int err =
+        rota_grow(&requests, &c->request_room, n * sizeof *c->request, what);
+    c->request = (MPI_Request *)(void *)requests;
+    if (err == MPI_SUCCESS)
+        err = rota_grow(&ranks, &c->sent_to_room, n * sizeof *c->sent_to, what);
+    c->sent_to = (int *)(void *)ranks;
+    return err;
 }
 
 void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place)
@@ -53,6 +57,6 @@ int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
     x->program.by_mpi = true;
     ROTA_TRY(rota_synchronous_post(data, bytes, rank, sparse_tag(x, (int)kind),
                                    x->comm, &c->request[c->n_requests]));
-    c->n_requests++;
+    c->sent_to[c->n_requests++] = rank;
     return MPI_SUCCESS;
 }

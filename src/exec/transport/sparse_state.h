@@ -78,7 +78,8 @@ struct rota_sparse {
     rota_sparse_block *send, *found;
     size_t n_sends, send_room, n_found, found_room; /* rooms in bytes */
     MPI_Request *request; /* [n_requests] sends by MPI */
-    size_t n_requests, request_room, first_request;
+    int *sent_to;         /* [n_requests] ranks */
+    size_t n_requests, request_room, sent_to_room, first_request;
     incoming *in; /* [n_in] received by MPI; in_made are kept for later runs */
     size_t n_in, in_room, in_made, first_in;
     bool probes; /* messages may come by MPI */
