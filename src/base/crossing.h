@@ -31,10 +31,10 @@ typedef struct rota_crosses {
 
 struct rota_crossing {
     rota_crosses out, in;
-    int *
-        same_as; /* [n_send] for each send block of this rank, the first one that
-                   takes the same memory to the same other node; NULL: no rank
-                   of the node has two such blocks, or counts vary */
+    /* [n_send] for each send block of this rank, the first one that takes the
+     * same memory to the same other node; NULL: no rank of the node has two
+     * such blocks, or counts vary. */
+    int *same_as;
 };
 
 /* List this rank's edges to other nodes (sent), or from them, in order. edge:
