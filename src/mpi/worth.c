@@ -54,8 +54,8 @@ static _Atomic double known_gain[ROTA_MPI_BINS]; /* 0: not known */
  * communicator. The seconds are those of 2 cores, and then those of this process,
  * changed by at most a factor of 2 each time, since single times are far off. */
 enum { OF_PROCESS, OF_GROUP, OTHER, COSTS };
-static const double steps[COSTS] = {20, 15, 6};
-static _Atomic double seconds_of_plan[COSTS] = {6e-3, 2e-3, 2e-4};
+static const double steps[COSTS] = {18, 16, 2};
+static _Atomic double seconds_of_plan[COSTS] = {6e-3, 1e-3, 1e-4};
 static atomic_bool any_plan;
 
 /* When the first exchange was, what plans and trials have cost, and how long the

@@ -21,11 +21,18 @@ static int failures;
 static rota_mpi_settings settings = {.after = ROTA_MPI_BY_COST};
 static bool room = true, has_plans;
 static int make_err, made, destroyed, explained;
-static double now, plan_takes = 5e-3;
+static double now, plan_takes = 5e-3, barrier_takes;
 
 double rota_mpi_clock(void)
 {
     return now;
+}
+
+int PMPI_Barrier(MPI_Comm comm)
+{
+    (void)comm;
+    now += barrier_takes;
+    return MPI_SUCCESS;
 }
 
 _Atomic(const rota_mpi_settings *) rota_mpi_settings_known = &settings;
@@ -263,6 +270,23 @@ static void after(void)
     settings.after = ROTA_MPI_BY_COST;
 }
 
+/* 8 ranks on 2 cores: a barrier takes as long as two calls, and a plan, once the
+ * group has one, as long as a barrier. It is made at the first decision. */
+static void crowded(void)
+{
+    program p = {.mpi = 16e-3, .rota = 2e-3, .bytes = 64, .quiet = true};
+
+    has_plans = true;
+    barrier_takes = plan_takes = 30e-3;
+    rota_mpi_usage_destroy(run(&p, 16)); /* so that a step is known */
+    rota_mpi_usage *const u = run(&p, 200);
+    CHECK(made == 1 && p.taken == 200 - 16);
+    rota_mpi_usage_destroy(u);
+    has_plans = false;
+    barrier_takes = 0;
+    plan_takes = 5e-3;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -277,6 +301,7 @@ int main(int argc, char **argv)
     sizes();
     refusals();
     after();
+    crowded();
     has_plans = true;
     long_calls();
     MPI_Finalize();
