@@ -1,15 +1,16 @@
 /* network.c - see network.h.
  *
  * Nodes are tried in pairs, in this order: the first ranks exchange a short
- * message; up to four ranks of either node exchange a long message with one of
- * the other, all at once; the first ranks exchange the longest message; up to
+ * message; the first ranks exchange the longest message; up to four ranks of
+ * either node exchange a long message with one of the other, all at once; up to
  * four ranks exchange short messages with each of the other node's, all at once.
  * Several short messages go to different ranks, since those to one rank may
- * travel together. The longest message comes after others that are long: a
- * network that lets the first bytes through faster has done so by then.
+ * travel together. All ranks wait for each other in between.
  *
- * The least of some rounds counts, and of all pairs the largest, so that all
- * ranks have the same prices. Ranks without a partner wait for the others.
+ * The least of some rounds counts. Of all pairs it is the largest, since the
+ * slowest holds up an exchange, except for one short message: there, what
+ * differs is mostly what else the processors do. So all ranks have the same
+ * prices. Ranks without a partner wait for the others.
  */
 #include "plan/network.h"
 #include "exec/exec.h"
@@ -23,16 +24,16 @@
 enum {
     SHORT = 8, /* bytes */
     LONG = 1 << 16,
-    LONGEST = 1 << 19,
+    LONGEST = 1 << 18,
     PEERS = 4, /* ranks of a node that take part */
     ALONE = 8, /* messages, where a node has one rank */
-    ROUNDS = 16,
-    LONG_ROUNDS = 3
+    ROUNDS = 32,
+    LONG_ROUNDS = 6
 };
 
-/* What is found, in nanoseconds each way: one short message, many short ones, the
- * longest one, several long ones. */
-enum { ONE, MANY, LARGEST, SEVERAL, N_FOUND };
+/* What is found, in nanoseconds each way and in this order: one short message, the
+ * longest one, several long ones, many short ones. */
+enum { ONE, LARGEST, SEVERAL, MANY, N_FOUND };
 
 /* What this process has found; 0: nothing yet. */
 static _Atomic double found_before[N_FOUND];
@@ -100,47 +101,72 @@ static int many(const rota_comm *c, int node)
     return here == 1 && there == 1 ? ALONE : there;
 }
 
-static int try_node(const rota_comm *c, int node, char *area,
-                    double found[N_FOUND])
+/* How many ranks of this node take part in a measurement with another node. */
+static int n_parts(const rota_topo *t, int here, int there, int what)
 {
-    const rota_topo *const t = &c->topo;
-    const int local = t->local[c->me], n = many(c, node);
-    const bool first = local == 0,
-               paired = local < pairs(t, t->node[c->me], node);
+    return what == MANY      ? members_of(t, here)
+           : what == SEVERAL ? pairs(t, here, there)
+                             : 1;
+}
 
-    for (int i = 0; first && i < ROUNDS; i++)
-        ROTA_TRY(exchange(c, node, 0, 1, SHORT, area, &found[ONE]));
-    for (int i = 0; paired && i < LONG_ROUNDS; i++)
-        ROTA_TRY(exchange(c, node, local, 1, LONG, area, &found[SEVERAL]));
-    for (int i = 0; first && i < LONG_ROUNDS; i++)
-        ROTA_TRY(exchange(c, node, 0, 1, LONGEST, area, &found[LARGEST]));
-    for (int i = 0; i < ROUNDS; i++)
-        ROTA_TRY(exchange(c, node, 0, n, SHORT, area, &found[MANY]));
+/* Measure one figure. The first round does not count: connections are made, and
+ * a network may let the first bytes through faster. */
+static int try_one(const rota_comm *c, int node, int what, char *area,
+                   double *ns)
+{
+    static const struct {
+        int bytes, rounds;
+    } trial[N_FOUND] = {[ONE] = {SHORT, ROUNDS},
+                        [LARGEST] = {LONGEST, LONG_ROUNDS},
+                        [SEVERAL] = {LONG, LONG_ROUNDS},
+                        [MANY] = {SHORT, ROUNDS}};
+    const rota_topo *const t = &c->topo;
+    const int local = t->local[c->me], first = what == SEVERAL ? local : 0;
+    double unused = 0;
+
+    if (local >= n_parts(t, t->node[c->me], node, what))
+        return MPI_SUCCESS;
+    for (int i = 0; i <= trial[what].rounds; i++)
+        ROTA_TRY(exchange(c, node, first, what == MANY ? many(c, node) : 1,
+                          trial[what].bytes, area, i > 0 ? ns : &unused));
+    return MPI_SUCCESS;
+}
+
+/* What counts of all that ranks found; 0: nothing. */
+static int combine(const rota_comm *c, double found[N_FOUND])
+{
+    const rota_ranks ranks = rota_comm_ranks(c);
+
+    if (found[ONE] > 0) /* the most a second takes the least time */
+        found[ONE] = 1e9 / found[ONE];
+    ROTA_TRY(ranks.agree_times(c, N_FOUND, found));
+    found[ONE] = 1e9 / found[ONE];
     return MPI_SUCCESS;
 }
 
 static int try_all(const rota_comm *c, double found[N_FOUND])
 {
-    const rota_ranks ranks = rota_comm_ranks(c);
     const int node = partner_of(c);
     char *const area = node < 0 ? NULL : malloc(2 * LONGEST);
     int err = node < 0 || area ? MPI_SUCCESS
                                : rota_fail_mem("a trial of the network");
 
-    err = rota_agree(c, err, NULL);
-    if (err == MPI_SUCCESS && area) {
+    if (area)
         memset(area, 0, 2 * LONGEST);
-        err = try_node(c, node, area, found);
+    err = rota_agree(c, err, NULL);
+    for (int what = 0; what < N_FOUND && err == MPI_SUCCESS; what++) {
+        if (area)
+            err = try_one(c, node, what, area, &found[what]);
+        err = rota_agree(c, err, NULL);
     }
     free(area);
-    ROTA_TRY(rota_agree(c, err, NULL));
-    return ranks.agree_times(c, N_FOUND, found);
+    ROTA_TRY(err);
+    return combine(c, found);
 }
 
 /* Do all ranks know the times? Then take the maxima. */
 static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
 {
-    const rota_ranks ranks = rota_comm_ranks(c);
     rota_vote vote = {0};
 
     for (int i = 0; i < N_FOUND; i++)
@@ -148,7 +174,7 @@ static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
     vote.smallest = found[ONE] > 0;
     ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
     *known = vote.smallest > 0;
-    return *known ? ranks.agree_times(c, N_FOUND, found) : MPI_SUCCESS;
+    return *known ? combine(c, found) : MPI_SUCCESS;
 }
 
 /* Beyond its bytes, each long message takes so much of the node. */
@@ -161,6 +187,10 @@ static double per_long_message(const double found[N_FOUND], int n, double byte)
  * one is taken to be this part of its latency at least, as on fast networks. */
 enum { LEAST_POSTED = 32 };
 
+/* Bytes that a message takes on the wire beside its own: headers, and those of
+ * acknowledgements that travel the other way. */
+enum { ENVELOPE = 128 };
+
 /* Posting takes half of sending and half of receiving a message. */
 static void put_in(const rota_comm *c, const double found[N_FOUND], double ns[])
 {
@@ -172,10 +202,13 @@ static void put_in(const rota_comm *c, const double found[N_FOUND], double ns[])
     const double more = per_long_message(found, Q < PEERS ? Q : PEERS, byte);
 
     ns[ROTA_TERM_POSTED] = posted;
-    ns[rota_term(ROTA_LINK_NET, ROTA_PER_LONG_MESSAGE)] += more;
-    ns[rota_term(ROTA_LINK_NATIVE_NET, ROTA_PER_MESSAGE)] = 2 * posted;
+    ns[rota_term(ROTA_LINK_NET, ROTA_PER_MESSAGE)] += ENVELOPE * byte;
+    ns[rota_term(ROTA_LINK_NET, ROTA_PER_LONG_MESSAGE)] +=
+        ENVELOPE * byte + more;
+    ns[rota_term(ROTA_LINK_NATIVE_NET, ROTA_PER_MESSAGE)] =
+        2 * posted + ENVELOPE * byte;
     ns[rota_term(ROTA_LINK_NATIVE_NET, ROTA_PER_LONG_MESSAGE)] =
-        2 * posted + more;
+        2 * posted + ENVELOPE * byte + more;
     for (int native = 0; native < 2; native++) {
         const rota_link link = native ? ROTA_LINK_NATIVE_NET : ROTA_LINK_NET;
         ns[rota_term(link, ROTA_PER_PHASE)] = found[ONE];
