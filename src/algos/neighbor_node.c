@@ -146,44 +146,101 @@ static int first_of(const builder *b, const rota_crosses *c, int e)
     return b->shares ? e - c->edge[e].repeats : e;
 }
 
-/* ---- phases -------------------------------------------------------------- */
+/* ---- between members ----------------------------------------------------- */
 
-/* Members hand their blocks to those that send them to other nodes. */
-static void gather(const builder *b)
+static rota_block gathered(const builder *b, int e)
 {
-    const rota_crosses *const out = &b->c->out;
-    rota_sched *const s = b->s;
+    return b->out[e] = rota_tmp(b->s, (uint32_t)e);
+}
 
-    rota_phase_begin(s, 0);
-    for (int i = 1; i < b->home.Q; i++) {
-        const int g = (b->home.g + b->home.Q - i) % b->home.Q;
-        bool open = false;
-        for (int k = out->own[g]; k < out->own[g + 1]; k++) {
-            const int e = out->by_own[k];
-            if (!is_first(b, &out->edge[e]) ||
-                sender_of(b, &out->edge[e]) != s->me)
-                continue;
-            if (!open)
-                rota_emit_msg(s, ROTA_RECV, b->home.ranks[g]);
-            open = true;
-            b->out[e] = rota_tmp(s, (uint32_t)e);
-            rota_emit_block(s, ROTA_RECV, b->out[e]);
-        }
-    }
-    for (int i = 1; i < b->home.Q; i++) {
-        const int to = b->home.ranks[(b->home.g + i) % b->home.Q];
-        bool open = false;
-        for (int k = out->own[b->home.g]; k < out->own[b->home.g + 1]; k++) {
-            const rota_cross *const e = &out->edge[out->by_own[k]];
-            if (!is_first(b, e) || sender_of(b, e) != to)
-                continue;
-            if (!open)
-                rota_emit_msg(s, ROTA_SEND, to);
-            open = true;
-            rota_emit_block(s, ROTA_SEND, rota_src(s, e->block));
-        }
+static rota_block sent_from(const builder *b, int e)
+{
+    return rota_src(b->s, b->c->out.edge[e].block);
+}
+
+static rota_block scattered(const builder *b, int e)
+{
+    return b->in[first_of(b, &b->c->in, e)];
+}
+
+static rota_block received_at(const builder *b, int e)
+{
+    return rota_dst(b->s, b->c->in.edge[e].block);
+}
+
+/* Does the rank gather or scatter the block of this edge? */
+static bool carries(const builder *b, const rota_crosses *c, int e, int rank)
+{
+    const rota_cross *const edge = &c->edge[e];
+
+    return c == &b->c->out ? is_first(b, edge) && sender_of(b, edge) == rank
+                           : is_short(b, edge) && receiver_of(b, edge) == rank;
+}
+
+/* Emit a message of the blocks of a member's edges that a carrier gathers or
+ * scatters; one of the two is this rank. */
+static void emit_part(const builder *b, const rota_crosses *c, rota_dir dir,
+                      int owner, int carrier,
+                      rota_block (*block)(const builder *, int))
+{
+    bool open = false;
+
+    for (int k = c->own[owner]; k < c->own[owner + 1]; k++) {
+        const int e = c->by_own[k];
+        if (!carries(b, c, e, carrier))
+            continue;
+        if (!open)
+            rota_emit_msg(b->s, dir,
+                          carrier == b->s->me ? b->home.ranks[owner] : carrier);
+        open = true;
+        rota_emit_block(b->s, dir, block(b, e));
     }
 }
+
+/* Members send their blocks to those that send them to other nodes. */
+static void gather(const builder *b)
+{
+    const rota_home *const home = &b->home;
+    const int Q = home->Q;
+
+    rota_phase_begin(b->s, 0);
+    for (int i = 1; i < Q; i++)
+        emit_part(b, &b->c->out, ROTA_RECV, (home->g + Q - i) % Q, b->s->me,
+                  gathered);
+    for (int i = 1; i < Q; i++)
+        emit_part(b, &b->c->out, ROTA_SEND, home->g,
+                  home->ranks[(home->g + i) % Q], sent_from);
+}
+
+/* Copy the blocks for this rank that it received in scratch. */
+static void scatter_own(const builder *b)
+{
+    const rota_crosses *const in = &b->c->in;
+
+    for (int k = in->own[b->home.g]; k < in->own[b->home.g + 1]; k++) {
+        const int e = in->by_own[k];
+        if (carries(b, in, e, b->s->me) && scattered(b, e) != received_at(b, e))
+            rota_emit_copy(b->s, scattered(b, e), received_at(b, e));
+    }
+}
+
+/* Members get their blocks from those that received them from other nodes. */
+static void scatter(const builder *b)
+{
+    const rota_home *const home = &b->home;
+    const int Q = home->Q;
+
+    rota_phase_begin(b->s, 0);
+    for (int i = 1; i < Q; i++)
+        emit_part(b, &b->c->in, ROTA_RECV, home->g,
+                  home->ranks[(home->g + Q - i) % Q], received_at);
+    scatter_own(b);
+    for (int i = 1; i < Q; i++)
+        emit_part(b, &b->c->in, ROTA_SEND, (home->g + i) % Q, b->s->me,
+                  scattered);
+}
+
+/* ---- between nodes ------------------------------------------------------- */
 
 /* Messages between nodes. All edges from one group to one node have the same
  * sender and receiver, and share a message. */
@@ -226,67 +283,6 @@ static void exchange_long(const builder *b, rota_dir dir)
     }
 }
 
-static void emit_members(const builder *b)
-{
-    rota_sched *const s = b->s;
-    const int *const node = b->home.t->node;
-
-    rota_emit_self(s);
-    for (int i = 0; i < s->n_recv; i++) {
-        const int block = rota_neighbors_turn(s->neighbors, i);
-        const int from = rota_from(s, block);
-        if (from != s->me && from != ROTA_NOBODY && node[from] == b->home.n)
-            rota_emit_recv(s, from, rota_dst(s, block));
-    }
-    for (int i = 0; i < s->n_send; i++) {
-        const int to = rota_to(s, i);
-        if (to != s->me && to != ROTA_NOBODY && node[to] == b->home.n)
-            rota_emit_send(s, to, rota_src(s, i));
-    }
-}
-
-/* Members get their blocks from those that received them from other nodes. */
-static void scatter(const builder *b)
-{
-    const rota_crosses *const in = &b->c->in;
-    rota_sched *const s = b->s;
-
-    rota_phase_begin(s, 0);
-    for (int i = 1; i < b->home.Q; i++) {
-        const int from = b->home.ranks[(b->home.g + b->home.Q - i) % b->home.Q];
-        bool open = false;
-        for (int k = in->own[b->home.g]; k < in->own[b->home.g + 1]; k++) {
-            const rota_cross *const e = &in->edge[in->by_own[k]];
-            if (!is_short(b, e) || receiver_of(b, e) != from)
-                continue;
-            if (!open)
-                rota_emit_msg(s, ROTA_RECV, from);
-            open = true;
-            rota_emit_block(s, ROTA_RECV, rota_dst(s, e->block));
-        }
-    }
-    for (int i = 0; i < b->home.Q; i++) {
-        const int g = (b->home.g + i) % b->home.Q;
-        bool open = false;
-        for (int k = in->own[g]; k < in->own[g + 1]; k++) {
-            const int e = in->by_own[k];
-            if (!is_short(b, &in->edge[e]) ||
-                receiver_of(b, &in->edge[e]) != s->me)
-                continue;
-            const rota_block at = b->in[first_of(b, in, e)];
-            if (i == 0) {
-                if (at != rota_dst(s, in->edge[e].block))
-                    rota_emit_copy(s, at, rota_dst(s, in->edge[e].block));
-                continue;
-            }
-            if (!open)
-                rota_emit_msg(s, ROTA_SEND, b->home.ranks[g]);
-            open = true;
-            rota_emit_block(s, ROTA_SEND, at);
-        }
-    }
-}
-
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
@@ -308,7 +304,8 @@ static int build(const rota_topo *topo, const rota_params *params,
     exchange_long(&b, ROTA_RECV);
     exchange(&b, ROTA_SEND);
     exchange_long(&b, ROTA_SEND);
-    emit_members(&b);
+    rota_emit_self(s);
+    rota_emit_neighbors(s, topo);
     scatter(&b);
     return rota_sched_end(s);
 }
