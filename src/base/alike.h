@@ -21,8 +21,9 @@ static inline uint64_t rota_scramble(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Every rank has the same number of values, with the same names. */
-enum { ROTA_MOST_ALIKE = 24 };
+/* Every rank has the same number of values, with the same names: those of all
+ * hints, and up to ROTA_MOST_OTHERS more. */
+enum { ROTA_MOST_ALIKE = 40, ROTA_MOST_OTHERS = 8 };
 
 typedef struct rota_alike {
     int n;

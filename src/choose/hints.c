@@ -170,6 +170,11 @@ const rota_hint rota_hint_table[] = {
 #undef ROTA_PARAM
 #undef HINT
 
+_Static_assert(sizeof rota_hint_table / sizeof rota_hint_table[0] +
+                       ROTA_MOST_OTHERS <=
+                   ROTA_MOST_ALIKE,
+               "hints that ranks compare");
+
 /* Hints are read as ints. */
 _Static_assert(sizeof(rota_intranode) == sizeof(int) &&
                    sizeof(rota_progress) == sizeof(int) &&
