@@ -6,12 +6,13 @@
 # Simulated (rota-price --simulate), on the machines of bench/machines: for each
 # number of ranks, nodes, kind of plan, distribution and size everything that a
 # plan chooses from, with the time that it expects by the machine's prices and the
-# time that it takes. Every other case is for fitting: prices of path_byte and the
-# handicap of what forwards blocks were found there; the others judge. Prints a
-# table of all cases and, of both halves, how many are within 10 % of the best, how
-# many are more than 5 % behind MPICH's own algorithm, and what other handicaps
-# would give. What has been simulated before is taken from FOLDER (default
-# build/choice).
+# time that it takes. From 1,024 ranks on, only what is expected to take at most a few
+# times as long as the fastest is simulated (limit_of), and with 16,384 not MPICH's
+# own. Every other case is for fitting the handicaps of a choice; the others judge.
+# Prints a table of all cases and, of both halves, how many are within 10 % of the
+# best, how many are more than 5 % behind MPICH's own algorithm, and what other
+# handicaps would give. What has been simulated before is taken from FOLDER (default
+# build/choice); what a plan expects is found anew.
 #
 # real: measured on this machine, within one node, by rota-bench, which takes
 # algorithms in turns; the plan chooses for itself, by the user's tuning or the
@@ -120,41 +121,121 @@ fi
 # Of each machine: ranks, those of a node, kind, distribution, sizes.
 few='64 32 fixed uniform 16,512'
 most='64 32 fixed uniform 16,64,512,2048,8192
+64 32 fixed normal 16,512,8192
+64 32 fixed normal_mid 16,512,8192
+64 32 fixed powerlaw:0.99 16,512,8192
 64 32 fixed powerlaw4096:0.99 64,512,8192
 64 32 fixed sparse:0.1 16,512,8192
 64 8 fixed uniform 16,512,8192
 64 16 varying uniform 16,512,2048
+64 32 varying powerlaw:0.99 16,512,2048
+64 32 varying normal 16,512,2048
 64 16 exchange uniform 16,512,2048
+64 32 exchange powerlaw4096:0.99 16,512,2048
+64 32 exchange normal_mid 16,512,2048
 256 32 fixed uniform 16,64,512,2048
+256 32 fixed normal 64,512
 256 32 fixed normal_mid 64,512
+256 32 fixed powerlaw:0.99 64,512
+256 32 fixed powerlaw4096:0.99 64,2048
 256 32 fixed sparse:0.1 64,2048
+256 32 varying uniform 16,512
 256 32 varying powerlaw4096:0.99 64,2048
+256 32 varying normal_mid 64,512
 256 32 exchange uniform 16,512
+256 32 exchange powerlaw:0.99 64,512
+256 32 exchange normal 64,512
 1024 32 fixed uniform 16,64,512
-1024 32 fixed powerlaw4096:0.99 512
+1024 64 fixed uniform 16
+1024 32 fixed normal 64
+1024 32 fixed normal_mid 512
+1024 32 fixed powerlaw:0.99 512
+1024 32 fixed powerlaw4096:0.99 64,512
+1024 32 fixed sparse:0.1 512
 1024 32 varying uniform 16,512
-1024 32 exchange uniform 64
-1024 64 fixed uniform 16'
+1024 32 varying powerlaw4096:0.99 512
+1024 32 exchange uniform 16,512
+1024 32 exchange powerlaw4096:0.99 512
+4096 32 fixed uniform 16,512
+4096 32 fixed powerlaw4096:0.99 512
+4096 32 varying uniform 16
+4096 32 exchange uniform 16
+16384 32 fixed uniform 16
+16384 32 varying uniform 16'
 machines='dragonfly torus fattree'
 [ "$cases" = all ] || machines=dragonfly shapes=$few
 [ "$cases" != all ] || shapes=$most
 
-rows=$out/rows
-touch "$rows" || exit 1
+# Only what is expected to take at most so many times as long as the fastest is
+# simulated.
+limit_of()
+{
+    case $1 in
+    64 | 256) echo 1000000 ;;
+    1024) echo 3 ;;
+    4096) echo 2 ;;
+    *) echo 1.4 ;;
+    esac
+}
+
+# The candidates with the times that a plan expects, "name us".
+expect()
+{
+    "$price" --prices "bench/machines/$machine.json" --kind "$kind" --node "$node" \
+        --ranks "$ranks" --size "$size" --dist "$dist" --algos candidates </dev/null |
+        awk '
+            NR > 1 {
+                print $1 ($3 ? ":radix=" $3 : "") ($4 ? ":batch=" $4 : "") \
+                    ($5 ? ":leaders=" $5 : ""), $6
+            }'
+}
+
+# Simulate those of standard input that have not been: "key name us mean".
+simulate()
+{
+    names=$(awk -v key="$key " -v all="$limit" '
+        FNR == NR { if (index($0, key) == 1) seen[$7] = 1; next }
+        { name[FNR] = $1; us[FNR] = $2; n = FNR
+          if (FNR == 1 || $2 < least) least = $2 }
+        END {
+            for (i = 1; i <= n; i++)
+                if (us[i] <= all * least && name[i] != "mpi" && !(name[i] in seen))
+                    printf "%s,", name[i]
+            if (!("mpich_scattered" in seen) && '"$ranks"' <= 4096)
+                print "mpich_scattered"
+        }' "$times" "$out/one")
+    [ -n "$names" ] || return 0
+    "$price" --simulate --kind "$kind" --node "$node" --ranks "$ranks" \
+        --size "$size" --dist "$dist" --algos "${names%,}" \
+        --prices "bench/machines/$machine.json" </dev/null >"$out/new" || return 1
+    awk -v key="$key" '
+        /^#/ { mean = $(NF - 1) }
+        !/^#/ && $1 != "algorithm" { print key, $1, $4, mean }' "$out/new" >>"$times"
+}
+
+times=$out/times rows=$out/rows
+touch "$times" || exit 1
+: >"$rows" || exit 1
 echo "$shapes" | while read -r ranks node kind dist sizes; do
+    limit=$(limit_of "$ranks")
     for machine in $machines; do
         for size in $(echo "$sizes" | tr , ' '); do
             key="$machine $ranks $node $kind $dist $size"
-            grep -q "^$key " "$rows" && continue
             [ ! -t 2 ] || echo "$key" >&2
-            "$price" --simulate --kind "$kind" --node "$node" --ranks "$ranks" \
-                --size "$size" --dist "$dist" --algos mpich_scattered,candidates \
-                --prices "bench/machines/$machine.json" >"$out/one" || exit 1
+            expect >"$out/one" && simulate || exit 1
             awk -v key="$key" '
-                /^#/ { part = $(NF - 1) }
-                $1 == "mpich_scattered" { print key, "mpich", 0, $4, part }
-                candidates { print key, $1, $4, $5, part }
-                $1 == "candidate" { candidates = 1 }' "$out/one" >>"$rows"
+                FNR == NR {
+                    if (index($0, key " ") == 1) { us[$7] = $8; mean = $9 }
+                    next
+                }
+                {
+                    name = $1 == "mpi" ? "mpich_scattered" : $1
+                    if (name in us) print key, $1, $2, us[name], mean
+                }
+                END {
+                    if ("mpich_scattered" in us)
+                        print key, "mpich", 0, us["mpich_scattered"], mean
+                }' "$times" "$out/one" >>"$rows"
         done || exit 1
     done || exit 1
 done || exit 1
@@ -165,8 +246,9 @@ awk '
     function choose(k, forwards, flows,    i, best, least, t) {
         for (i = 1; i <= n[k]; i++) {
             t = expected[k, i]
-            if (name[k, i] ~ /^(onmpml|shared_leaders_overlapped)/) t *= flows
+            if (name[k, i] ~ /^shared_leaders_overlapped/) t *= flows
             else if (name[k, i] !~ /^(multi_pair|mpi)/) t *= forwards
+            if (split(name[k, i], part_of, "leaders=") == 2) t *= 1 + 0.01 / part_of[2]
             if (best == 0 || t < least) { best = i; least = t }
         }
         return best
@@ -179,7 +261,7 @@ awk '
             over = seen[k, i] / least[k]
             if (over > worst) worst = over
             near += over <= 1.1
-            behind += seen[k, i] > 1.05 * mpich[k]
+            behind += k in mpich && seen[k, i] > 1.05 * mpich[k]
         }
         return sprintf("%d of %d (%.1f %%) | %.2f | %d", near, all,
             100 * near / all, worst, behind)
@@ -208,10 +290,10 @@ awk '
             i = choose(k, 1.05, 1.1)
             split(order[k], c, " ")
             printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
-                " %.1f | %.2f%s | %.1f |\n", c[1], c[2], c[3], c[4], c[5],
+                " %.1f | %.2f%s | %s |\n", c[1], c[2], c[3], c[4], c[5],
                 part[k], c[6], name[k, best[k]], least[k], name[k, i],
                 seen[k, i], seen[k, i] / least[k], k % 2 ? "" : " *",
-                mpich[k] / seen[k, i]
+                k in mpich ? sprintf("%.1f", mpich[k] / seen[k, i]) : "-"
         }
         print "\n*: a case that judges.\n"
         print "| forwards | overlaps | half | within 10 % of the best | worst" \

@@ -270,7 +270,8 @@ static void expect_sizes(const rota_sched *s, options *o, double mean,
 }
 
 static rota_choice count_rank(const rota_hints *hints, options *o,
-                              const rota_topo *topo, const likeness *like,
+                              const rota_topo *topo,
+                              const rota_network *network, const likeness *like,
                               int me, rota_terms step[])
 {
     rota_sched s;
@@ -280,6 +281,7 @@ static rota_choice count_rank(const rota_hints *hints, options *o,
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
     expect_sizes(&s, o, like->mean, bytes);
     const rota_run_kind how = {.topo = topo,
+                               .network = network,
                                .density = like->density,
                                .load = 1,
                                .metadata = choice.metadata,
@@ -319,7 +321,8 @@ static double expected_with(const rota_hints *hints, options *o,
     rota_topo_spread(&topo, o->domains);
     do {
         rota_terms step[ROTA_STEPS];
-        *choice = count_rank(hints, o, &topo, &like, me, step);
+        *choice =
+            count_rank(hints, o, &topo, &machine->network, &like, me, step);
         const rota_cost cost = rota_cost_of(machine, step);
         rota_cost_add(&all, &cost);
         n++;
@@ -392,7 +395,7 @@ static void print_times(options *o)
     const sim_machine m = sim_machine_read(o->prices);
     const rota_machine machine = m.prices;
 
-    o->domains = m.domains;
+    o->domains = m.net.domains;
     printf("%-20s %6s %5s %5s %7s %12s\n", "algorithm", "P", "radix", "batch",
            "leaders", "us");
     for (int a = 0; a < o->n_algos; a++)
@@ -564,7 +567,7 @@ static void print_simulated(options *o)
 {
     const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
 
-    o->domains = m.domains;
+    o->domains = m.net.domains;
     for (int i = 0; i < o->n_ranks; i++)
         print_sizes(o, o->ranks[i]);
     printf("%-44s %6s %8s %13s %12s %14s %14s%s\n", "algorithm", "P", "S", "us",

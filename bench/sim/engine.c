@@ -118,8 +118,8 @@ static sim_place place_of(const sim *x, int r)
     const int n = t->node[r], Q = rota_topo_node_size(t, n);
 
     return (sim_place){.node = n,
-                       .port = ((t->local[r] + 1) * x->m->ports - 1) / Q %
-                               x->m->ports,
+                       .port = ((t->local[r] + 1) * x->m->net.ports - 1) / Q %
+                               x->m->net.ports,
                        .domain = t->domain[r]};
 }
 
@@ -329,8 +329,8 @@ static double post_ns(const sim *x, const transfer *f)
     if (is_shared(x, f))
         return shared_ns(x, f);
     const bool far = node_of(x, f->from) != node_of(x, f->to);
-    const bool past = far && wire_bytes(x, f) > x->m->short_bytes;
-    return price(x, ROTA_TERM_POSTED) + (past ? x->m->past_short : 0);
+    const bool past = far && wire_bytes(x, f) > x->m->net.short_bytes;
+    return price(x, ROTA_TERM_POSTED) + (past ? x->m->net.past_short : 0);
 }
 
 /* Through shared memory: the receiver takes one message after the other, while
@@ -562,7 +562,7 @@ static void enter_whole(sim *x, int r, double now)
         k->cost[m - first] = 0;
         k->left += comes;
     }
-    k->t = now + by_mpi * x->m->posted_receive;
+    k->t = now + by_mpi * x->m->net.posted_receive;
     for (uint32_t m = first; pending && m < end; m++)
         if (isnan(k->came[m - first]))
             release(x, r, m, part_of(x, r, m), now);
@@ -1056,7 +1056,7 @@ static void enter_reduce(sim *x, int r, double now)
 
     k->left = 2;
     k->posted = true;
-    k->t = now + x->m->posted_receive;
+    k->t = now + x->m->net.posted_receive;
     release(x, r, (uint32_t)k->step, CELL, now);
     k->t += price(x, ROTA_TERM_POSTED);
     sim_events_add(&x->events, k->t, r, POST, 0);
@@ -1285,7 +1285,7 @@ sim_result sim_run(const sim_case *c, const sim_machine *m)
     rota_topo topo = inside_topo(c->P, c->node);
     sim x = {.c = c, .m = m};
 
-    rota_topo_spread(&topo, m->domains);
+    rota_topo_spread(&topo, m->net.domains);
     open_sim(&x, &topo);
     for (int r = 0; r < c->P; r++) {
         x.rank[r].step = -1;
@@ -1337,7 +1337,7 @@ sim_result sim_bound(const sim_case *c, const sim_machine *m)
             const double bytes = bytes_between(&t, a, b);
             if (bytes <= 0)
                 continue;
-            const int port = up % m->ports;
+            const int port = up % m->net.ports;
             const sim_place from = {a, port, 0}, to = {b, port, 0};
             r.us = rota_larger(
                 r.us, sim_wires_send(&wires, from, to, 0, bytes) / 1e3);

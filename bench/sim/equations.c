@@ -30,7 +30,7 @@ static terms terms_of(const sim_case *c, const sim_machine *m, double sz)
                    .M = ceil((double)c->P / node),
                    .ppn = node,
                    .ln = leaders < node ? leaders : node,
-                   .n1 = (double)node / m->domains,
+                   .n1 = (double)node / m->net.domains,
                    .sz = sz};
 }
 

@@ -40,21 +40,9 @@
 
 #include <stdbool.h>
 
-typedef enum sim_shape {
-    SIM_FLAT,
-    SIM_DRAGONFLY,
-    SIM_FATTREE,
-    SIM_TORUS
-} sim_shape;
-
-enum { SIM_MOST_DIMS = 6 };
-
 typedef struct sim_machine {
-    rota_machine prices; /* nanoseconds, as all below */
-    sim_shape shape;
-    int group, dims, ports, domains;
-    double far, taper, hop, link_byte, posted_receive;
-    double short_bytes, past_short, past_short_gap;
+    rota_machine prices; /* nanoseconds */
+    rota_network net;    /* of them; posted_receive is never below 0 */
 } sim_machine;
 
 /* From a tuning file, or "usual" for the prices that a plan has without one.
@@ -65,10 +53,10 @@ sim_machine sim_machine_read(const char *path);
 typedef struct sim_wires {
     const sim_machine *m;
     int n_nodes, n_groups;
-    int size[SIM_MOST_DIMS]; /* of a torus */
-    double *out, *in;        /* [n_nodes * ports] until when each is busy */
-    double *memory;          /* [n_nodes * domains] likewise */
-    double *link;            /* between groups, of leaves or of the torus */
+    rota_torus torus;
+    double *out, *in; /* [n_nodes * ports] until when each is busy */
+    double *memory;   /* [n_nodes * domains] likewise */
+    double *link;     /* between groups, of leaves or of the torus */
 } sim_wires;
 
 void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes);

@@ -7,10 +7,10 @@ static int leaders_of_first_domain(const sim_case *c, const sim_machine *m,
                                    int Q, int leaders)
 {
     const bool spread = c->form.algo == &rota_algo_nmpml;
-    const int domain = (Q + m->domains - 1) / m->domains;
+    const int domain = (Q + m->net.domains - 1) / m->net.domains;
 
     if (spread)
-        return (leaders + m->domains - 1) / m->domains;
+        return (leaders + m->net.domains - 1) / m->net.domains;
     return leaders < domain ? leaders : domain;
 }
 

@@ -16,14 +16,10 @@
 /* Every price a number of its own, so that a sum tells what is in it. */
 static sim_machine small_machine(void)
 {
-    sim_machine m = {.shape = SIM_FLAT,
-                     .group = 1,
-                     .dims = 3,
-                     .taper = 0.5,
-                     .ports = 1,
-                     .domains = 1};
+    sim_machine m = {.net = rota_machine_usual.network};
     double *const ns = m.prices.ns;
 
+    m.net.posted_receive = 0;
     ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)] = 1000;
     ns[rota_term(ROTA_LINK_NET, ROTA_PER_MESSAGE)] = 20;
     ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)] = 0.5;
@@ -201,13 +197,13 @@ static void leaders_share(void **state)
     m.prices.ns[rota_term(ROTA_LINK_P2P, ROTA_PER_LONG_BYTE)] = 1;
     const double before = run("mpml_published:leaders=2", c, &m).us;
     near(run("nmpml_published:leaders=2", c, &m).us, before);
-    m.domains = 2;
+    m.net.domains = 2;
     near(run("mpml_published:leaders=2", c, &m).us, before);
     assert_true(run("nmpml_published:leaders=2", c, &m).us < 0.8 * before);
     m = small_machine();
     m.prices.ns[rota_term(ROTA_LINK_NET, ROTA_PER_LONG_BYTE)] = 2;
     const double one_port = run("shared_leaders:leaders=3", c, &m).us;
-    m.ports = 3;
+    m.net.ports = 3;
     assert_true(run("shared_leaders:leaders=3", c, &m).us < 0.6 * one_port);
 }
 

@@ -211,16 +211,20 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
 
 /* Prices are some percent off. Forwarded blocks take up memory on the way, so
  * forwarding must promise to pay for it. The price of overlapping all steps
- * promises more than it keeps. bench/choice.sh finds both factors. */
+ * promises more than it keeps. A leader posts one message after another, and
+ * links wait for the last ones: of leaders that promise the same, more are better.
+ * bench/choice.sh finds the factors. */
 static double handicapped(const rota_candidate *c)
 {
-    const double forwards = 1.05, overlaps = 1.1;
+    const double forwards = 1.05, overlaps = 1.1, one_leader = 0.01;
+    const int leaders = c->choice.params.leaders;
+    double factor = forwards;
 
     if (c->choice.algo->sizes == ROTA_SIZES_STATED)
         return c->predicted;
-    return c->predicted *
-           (c->choice.algo == &rota_algo_shared_leaders_overlapped ? overlaps
-                                                                   : forwards);
+    if (c->choice.algo == &rota_algo_shared_leaders_overlapped)
+        factor = overlaps;
+    return c->predicted * factor * (leaders > 0 ? 1 + one_leader / leaders : 1);
 }
 
 const rota_candidate *rota_candidates_best(const rota_candidates *list)

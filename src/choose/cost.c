@@ -11,7 +11,12 @@ typedef struct counter {
     const rota_run_kind *how;
     rota_terms *step; /* [ROTA_STEPS] */
     double *toward;   /* [n_nodes + 1] bytes of a phase to each node, and to the
-                         nodes of the other half */
+                         nodes of the other half; or to each group; or, of a
+                         torus, [2 * dims] by hops of each direction */
+    rota_torus torus;
+    double
+        busiest; /* leaders take turns: the share of all hops in the direction
+                       that has most, if nodes send to all alike */
 } counter;
 
 static rota_link link_to(const counter *k, int peer, bool native)
@@ -76,25 +81,83 @@ static void count_message(double n[], rota_link link, double how_often,
     n[rota_term(link, is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE)] += bytes;
 }
 
+/* Of a phase's bytes, which paths have how many so far: none. */
 static void clear_path(const counter *k)
 {
-    for (int i = 0; i <= k->how->topo->n_nodes; i++)
+    for (int i = 0; i <= k->how->topo->n_nodes || i < 2 * ROTA_MOST_DIMS; i++)
         k->toward[i] = 0;
 }
 
 /* Messages to one node share a path. All that go to the other half of the nodes
  * share the links between the halves. */
-static void count_path(const counter *k, int peer, double bytes, double n[])
+static double count_flat(const counter *k, int to, double bytes)
 {
     const rota_topo *const t = k->how->topo;
-    const int to = t->node[peer], half = (t->n_nodes + 1) / 2;
-    double *const most = &n[ROTA_TERM_PATH_BYTE];
+    const int half = (t->n_nodes + 1) / 2;
     double *const across = &k->toward[t->n_nodes];
 
     k->toward[to] += k->how->leaders > 0 ? bytes / k->how->leaders : bytes;
     if ((to < half) != (t->node[k->s->me] < half))
         *across += bytes;
-    *most = rota_larger(*most, rota_larger(k->toward[to], *across));
+    return rota_larger(k->toward[to], *across);
+}
+
+/* All that leaves a group shares its way out. In a Dragonfly, each other group
+ * has an equal share of that way, and takes as long as if all had as much. The
+ * leaders of a node send to all groups together. */
+static double count_group(const counter *k, int to, double bytes)
+{
+    const rota_network *const net = k->how->network;
+    const int n = rota_network_groups(net, k->how->topo->n_nodes);
+    const int here = rota_network_group(net, k->how->topo->node[k->s->me]);
+    const int there = rota_network_group(net, to);
+    const bool apart =
+        net->shape == ROTA_SHAPE_DRAGONFLY && k->how->leaders == 0;
+
+    if (here == there)
+        return 0;
+    if (apart)
+        bytes *= n - 1;
+    k->toward[apart ? there : 0] += bytes;
+    return k->toward[apart ? there : 0];
+}
+
+/* If all nodes do alike, a link has as many bytes as one node sends, once for
+ * each hop in its direction. */
+static double count_hops(const counter *k, int from, int to, double bytes)
+{
+    int hops[2 * ROTA_MOST_DIMS];
+    double most = 0, all = 0;
+
+    rota_torus_hops(&k->torus, from, to, hops);
+    for (int i = 0; i < 2 * k->torus.dims; i++) {
+        k->toward[i] += hops[i] * bytes;
+        most = rota_larger(most, k->toward[i]);
+        all += k->toward[i];
+    }
+    return k->how->leaders > 0 ? all * k->busiest : most;
+}
+
+static void count_path(const counter *k, rota_dir dir, int peer, double bytes,
+                       double n[])
+{
+    const int *const node = k->how->topo->node;
+    const int to = node[peer], here = node[k->s->me];
+    double *const most = &n[ROTA_TERM_PATH_BYTE];
+
+    switch (k->how->network ? k->how->network->shape : ROTA_SHAPE_FLAT) {
+    case ROTA_SHAPE_DRAGONFLY:
+    case ROTA_SHAPE_FATTREE:
+        *most = rota_larger(*most, count_group(k, to, bytes));
+        break;
+    case ROTA_SHAPE_TORUS:
+        *most =
+            rota_larger(*most, count_hops(k, dir == ROTA_SEND ? here : to,
+                                          dir == ROTA_SEND ? to : here, bytes));
+        break;
+    default:
+        *most = rota_larger(*most, count_flat(k, to, bytes));
+    }
 }
 
 /* The rank without the shared blocks copies every block. To or from another
@@ -239,7 +302,7 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
             bytes += CELL * per_block * blocks;
         count_message(n, link, often, bytes);
         if (link == ROTA_LINK_NET)
-            count_path(k, l->msg[m].peer, bytes, n);
+            count_path(k, dir, l->msg[m].peer, bytes, n);
         *slowest = link > *slowest ? link : *slowest;
         sent += often;
     }
@@ -397,18 +460,39 @@ static void count_copies(const counter *k, uint32_t phase)
     }
 }
 
+/* From node 0 to each other. */
+static double busiest_share(const rota_torus *t, int n_nodes)
+{
+    double all = 0, most = 0, sum[2 * ROTA_MOST_DIMS] = {0};
+    int hops[2 * ROTA_MOST_DIMS];
+
+    for (int to = 1; to < n_nodes; to++) {
+        rota_torus_hops(t, 0, to, hops);
+        for (int i = 0; i < 2 * t->dims; i++) {
+            sum[i] += hops[i];
+            all += hops[i];
+            most = rota_larger(most, sum[i]);
+        }
+    }
+    return all > 0 ? most / all : 0;
+}
+
 int rota_cost_count(const rota_sched *s, const double bytes[],
                     const rota_run_kind *how, rota_terms step[ROTA_STEPS])
 {
-    const size_t paths = (size_t)how->topo->n_nodes + 1;
-    const counter k = {.s = s,
-                       .bytes = bytes,
-                       .how = how,
-                       .step = step,
-                       .toward = malloc(paths * sizeof *k.toward)};
+    const size_t paths = (size_t)how->topo->n_nodes + 2 * ROTA_MOST_DIMS;
+    counter k = {.s = s,
+                 .bytes = bytes,
+                 .how = how,
+                 .step = step,
+                 .toward = malloc(paths * sizeof *k.toward)};
 
     if (!k.toward)
         return rota_fail_mem("what a schedule costs");
+    if (how->network && how->network->shape == ROTA_SHAPE_TORUS) {
+        k.torus = rota_torus_of(how->network, how->topo->n_nodes);
+        k.busiest = busiest_share(&k.torus, how->topo->n_nodes);
+    }
     memset(step, 0, ROTA_STEPS * sizeof *step);
     step[0].n[ROTA_TERM_START] = how->load;
     for (uint32_t p = 0; p < s->n_phases; p++) {

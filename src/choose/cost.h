@@ -10,6 +10,7 @@
 #define ROTA_COST_H
 
 #include "base/topo.h"
+#include "choose/shape.h"
 #include "schedule/schedule.h"
 
 /* How a message travels. */
@@ -63,6 +64,7 @@ const char *rota_term_name(int term);
 
 typedef struct rota_machine {
     double ns[ROTA_N_TERMS]; /* nanoseconds of each term, never < 0 */
+    rota_network network;
 } rota_machine;
 
 /* Estimates for a machine that nobody has calibrated. */
@@ -77,6 +79,7 @@ typedef struct rota_terms {
 
 typedef struct rota_run_kind {
     const rota_topo *topo;
+    const rota_network *network; /* NULL: flat */
     rota_metadata metadata;
     bool known;  /* metadata is not once: only the sum of the blocks that a rank
                     keeps is told */

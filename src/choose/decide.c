@@ -95,6 +95,7 @@ static rota_cost price(const rota_wanted *w, const rota_machine *machine,
                        const rota_ranks *ranks, const rota_choice *choice)
 {
     const rota_run_kind how = {.topo = w->what.topo,
+                               .network = &machine->network,
                                .metadata = choice->metadata,
                                .known = w->what.kind == ROTA_VARYING,
                                .leaders = rota_leaders_of(choice, w->what.topo),

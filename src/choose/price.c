@@ -37,6 +37,12 @@ const char *rota_term_name(int term)
  * GB/s to and from the host. */
 #define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
 const rota_machine rota_machine_usual = {
+    .network = {.group = 1 << 20,
+                .dims = 3,
+                .ports = 1,
+                .domains = 1,
+                .taper = 0.5,
+                .posted_receive = -1},
     .ns = {
         AT(DOMAIN, PHASE) = 100,
         AT(DOMAIN, MESSAGE) = 30,

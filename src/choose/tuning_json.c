@@ -3,6 +3,7 @@
  *   {"rota_tuning": 1,
  *    "machine": {"ns": {"net_per_byte": 0.1, ...},
  *                "copied_once_from": 2048,
+ *                "network": {"shape": "torus", "dims": 3, ...},
  *                "from": {"machine": "", "date": "", "command": ""}},
  *    "rows": [{"kind": "fixed", "ranks": [8, 8], "largest": [513, 1024], ...,
  *              "algorithm": "parlogna", "radix": 4, "metadata": "once",
@@ -387,10 +388,65 @@ static int read_prices(const char *where, const cJSON *item, void *into)
     return read_object("machine, ns", item, terms, ROTA_N_TERMS, machine->ns);
 }
 
+static int read_shape(const char *where, const cJSON *item, void *into)
+{
+    const char *name[ROTA_N_SHAPES];
+    int found;
+
+    for (int i = 0; i < ROTA_N_SHAPES; i++)
+        name[i] = rota_shape_name((rota_shape)i);
+    ROTA_TRY(read_name(where, item, name, ROTA_N_SHAPES, &found));
+    *(rota_shape *)into = (rota_shape)found;
+    return MPI_SUCCESS;
+}
+
+static int read_dims(const char *where, const cJSON *item, void *into)
+{
+    if (!is_number(item, 1, ROTA_MOST_DIMS))
+        return wrong(where, item, "1 to 6");
+    return read_count(where, item, into);
+}
+
+static int read_taper(const char *where, const cJSON *item, void *into)
+{
+    ROTA_TRY(read_amount(where, item, into));
+    return *(double *)into > 0 ? MPI_SUCCESS
+                               : wrong(where, item, "a number above 0");
+}
+
+#define AT(member) offsetof(rota_network, member)
+static const object_key network_keys[] = {
+    {"shape", read_shape, AT(shape), true},
+    {"group", read_count, AT(group), false},
+    {"dims", read_dims, AT(dims), false},
+    {"ports", read_count, AT(ports), false},
+    {"domains", read_count, AT(domains), false},
+    {"far", read_amount, AT(far), false},
+    {"taper", read_taper, AT(taper), false},
+    {"hop", read_amount, AT(hop), false},
+    {"link_byte", read_amount, AT(link_byte), false},
+    {"posted_receive", read_amount, AT(posted_receive), false},
+    {"short", read_amount, AT(short_bytes), false},
+    {"past_short", read_amount, AT(past_short), false},
+    {"past_short_gap", read_amount, AT(past_short_gap), false},
+};
+#undef AT
+
+static int read_network(const char *where, const cJSON *item, void *into)
+{
+    rota_network *const network = into;
+
+    (void)where;
+    network->given = true;
+    return read_object("machine, network", item, network_keys,
+                       N_KEYS(network_keys), network);
+}
+
 static const object_key machine_keys[] = {
     {"ns", read_prices, offsetof(rota_tuning, machine), true},
     {"copied_once_from", read_count, offsetof(rota_tuning, copied_once_from),
      false},
+    {"network", read_network, offsetof(rota_tuning, machine.network), false},
     {"from", read_from, offsetof(rota_tuning, machine_from), false},
 };
 
@@ -555,6 +611,22 @@ static bool add_row(cJSON *rows, const rota_tuning_row *row)
            add_number(o, "us", row->us) && add_from(o, &row->from);
 }
 
+static bool add_network(cJSON *o, const rota_network *network)
+{
+    cJSON *const n = cJSON_AddObjectToObject(o, "network");
+    bool ok = n && add_text(n, "shape", rota_shape_name(network->shape));
+
+    for (int i = 0; i < N_KEYS(network_keys); i++) {
+        const object_key *const key = &network_keys[i];
+        const void *const at = (const char *)network + key->at;
+        if (key->read == read_count || key->read == read_dims)
+            ok = ok && add_number(n, key->name, *(const int *)at);
+        else if (key->read != read_shape && *(const double *)at >= 0)
+            ok = ok && add_number(n, key->name, *(const double *)at);
+    }
+    return ok;
+}
+
 static bool add_machine(cJSON *o, const rota_tuning *t)
 {
     if (!t->has_machine)
@@ -566,6 +638,8 @@ static bool add_machine(cJSON *o, const rota_tuning *t)
         ok = ok && add_number(ns, rota_term_name(i), t->machine.ns[i]);
     if (t->copied_once_from > 0)
         ok = ok && add_number(machine, "copied_once_from", t->copied_once_from);
+    if (t->machine.network.given)
+        ok = ok && add_network(machine, &t->machine.network);
     return ok && add_from(machine, &t->machine_from);
 }
 

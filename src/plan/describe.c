@@ -188,13 +188,16 @@ static bool add_candidates(cJSON *o, const rota_plan *p)
 void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
 {
     const rota_sched *const s = &p->sched;
-    const rota_run_kind how = {.topo = p->topo,
-                               .metadata = p->choice.metadata,
-                               .known = p->kind == ROTA_VARYING,
-                               .leaders = rota_leaders_of(&p->choice, p->topo),
-                               .shared = !p->node_why,
-                               .load = rota_comm_load(p->comm),
-                               .density = 1};
+    const rota_tuning *const tuning = &p->comm->learnt.tuning;
+    const rota_run_kind how = {
+        .topo = p->topo,
+        .network = tuning->has_machine ? &tuning->machine.network : NULL,
+        .metadata = p->choice.metadata,
+        .known = p->kind == ROTA_VARYING,
+        .leaders = rota_leaders_of(&p->choice, p->topo),
+        .shared = !p->node_why,
+        .load = rota_comm_load(p->comm),
+        .density = 1};
     double *const bytes =
         p->kind == ROTA_SPARSE /* a sparse plan names no block */
             ? NULL

@@ -26,6 +26,7 @@ typedef struct task {
     bool known;
     int leaders, me;
     bool silent; /* it sends nothing */
+    const rota_network *network;
 } task;
 
 /* One rank's part, all blocks of one size but its own, which has none. */
@@ -46,6 +47,7 @@ static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
         bytes[rota_src(&s, q)] = 0;
     const double load = (double)t->node_size / t->cores;
     const rota_run_kind how = {.topo = &topo,
+                               .network = t->network,
                                .density = t->density > 0 ? t->density : 1,
                                .load = load > 1 ? load : 1,
                                .metadata = t->metadata,
@@ -172,6 +174,77 @@ static void led(void **state)
     t.leaders = 4;
     n = count(&t);
     assert_float_equal(n.n[ROTA_TERM_PATH_BYTE], 15.5 * BLOCK, 1e-9);
+}
+
+static double path_of(task *t, const rota_network *network)
+{
+    t->network = network;
+    return count(t).n[ROTA_TERM_PATH_BYTE];
+}
+
+/* 6 nodes in groups of 2: 4 are in other groups, of which each has half of what
+ * leads out of a Dragonfly's. */
+static void groups(void **state)
+{
+    task t = {.algo = &rota_algo_spread_out,
+              .P = 12,
+              .node_size = 2,
+              .cores = 2,
+              .block = BLOCK};
+    rota_network net = {.shape = ROTA_SHAPE_FATTREE, .group = 2, .dims = 3};
+
+    (void)state;
+    assert_float_equal(path_of(&t, &net), 2 * 8 * BLOCK, 1e-9);
+    net.shape = ROTA_SHAPE_DRAGONFLY;
+    assert_float_equal(path_of(&t, &net), 2 * 2 * 4 * BLOCK, 1e-9);
+    /* Half of the blocks go a node ahead, then 2, then 4: from node 0 to its own
+     * group, and to one of two others, that is as if both had as much. */
+    t.algo = &rota_algo_parlogna;
+    t.params.radix = 2;
+    t.P = 8;
+    t.node_size = t.cores = 1;
+    assert_float_equal(path_of(&t, &net), (1 / 2. + 1 + 1) * 3 * 4 * BLOCK,
+                       1e-9);
+    net.group = 8;
+    assert_float_equal(path_of(&t, &net), 0, 1e-9);
+}
+
+/* A ring of 5 nodes: 1 and 2 are ahead, 3 hops in all. A node's leaders take
+ * turns: each has the same share of all hops in the busier direction, half. */
+static void rings(void **state)
+{
+    const rota_network net = {.shape = ROTA_SHAPE_TORUS, .dims = 1, .group = 1};
+    task t = {.algo = &rota_algo_spread_out,
+              .P = 10,
+              .node_size = 2,
+              .cores = 2,
+              .block = BLOCK};
+
+    (void)state;
+    assert_float_equal(path_of(&t, &net), 2 * 2 * 3 * BLOCK, 1e-9);
+    t.algo = &rota_algo_nmpml; /* rank 0 serves offsets 2 and 4: 3 hops */
+    t.params.leaders = t.leaders = 2;
+    t.shared = true;
+    assert_float_equal(path_of(&t, &net), 2 * 3 * 4 / 2. * BLOCK, 1e-9);
+}
+
+/* 24 nodes as 2 by 3 by 4: from 0 to 1 + 2 (2 + 3 * 3). */
+static void torus(void **state)
+{
+    const rota_network net = {.shape = ROTA_SHAPE_TORUS, .dims = 3};
+    const rota_torus t = rota_torus_of(&net, 24);
+    int hops[2 * ROTA_MOST_DIMS];
+
+    (void)state;
+    assert_int_equal(t.size[0] * t.size[1] * t.size[2], 24);
+    assert_int_equal(t.size[0], 2);
+    assert_int_equal(t.size[1], 3);
+    rota_torus_hops(&t, 0, 1 + 2 * (2 + 3 * 3), hops);
+    const int expected[] = {0, 1, 1, 0, 1, 0};
+    assert_memory_equal(hops, expected, sizeof expected);
+    rota_torus_hops(&t, 1 + 2 * (2 + 3 * 3), 0, hops);
+    const int back[] = {0, 1, 0, 1, 0, 1};
+    assert_memory_equal(hops, back, sizeof back);
 }
 
 /* Phases are steps of their own as long as there are no more than steps. */
@@ -378,7 +451,7 @@ static void prices(void **state)
 {
     const int wait = rota_term(ROTA_LINK_NET, ROTA_PER_PHASE);
     const int port = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
-    rota_machine machine = {{0}};
+    rota_machine machine = {.ns = {0}};
     rota_terms a[ROTA_STEPS] = {{{0}}}, b[ROTA_STEPS] = {{{0}}};
     rota_cost all = {{{0}}};
 
@@ -416,7 +489,7 @@ static void prices(void **state)
 /* A block is worth three copies to other ranks. */
 static void bundles(void **state)
 {
-    rota_machine m = {{0}};
+    rota_machine m = {.ns = {0}};
 
     (void)state;
     assert_int_equal(rota_cost_bundle(&m), 0);
@@ -434,14 +507,15 @@ static void bundles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(direct),        cmocka_unit_test(one_way),
-        cmocka_unit_test(batches),       cmocka_unit_test(logarithmic),
-        cmocka_unit_test(long_messages), cmocka_unit_test(crowded),
-        cmocka_unit_test(nothing),       cmocka_unit_test(sparse),
-        cmocka_unit_test(prices),        cmocka_unit_test(paths),
-        cmocka_unit_test(led),           cmocka_unit_test(steps),
-        cmocka_unit_test(flow),          cmocka_unit_test(crosses_domains),
-        cmocka_unit_test(bundles),
+        cmocka_unit_test(direct),          cmocka_unit_test(one_way),
+        cmocka_unit_test(batches),         cmocka_unit_test(logarithmic),
+        cmocka_unit_test(long_messages),   cmocka_unit_test(crowded),
+        cmocka_unit_test(nothing),         cmocka_unit_test(sparse),
+        cmocka_unit_test(prices),          cmocka_unit_test(paths),
+        cmocka_unit_test(groups),          cmocka_unit_test(rings),
+        cmocka_unit_test(torus),           cmocka_unit_test(led),
+        cmocka_unit_test(steps),           cmocka_unit_test(flow),
+        cmocka_unit_test(crosses_domains), cmocka_unit_test(bundles),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@ static const char full[] =
     "{\"rota_tuning\": 1,\n"
     " \"machine\": {\"ns\": {\"net_per_byte\": 0.125, \"start\": 80},\n"
     "  \"copied_once_from\": 2048,\n"
+    "  \"network\": {\"shape\": \"torus\", \"dims\": 6, \"hop\": 80},\n"
     "  \"from\": {\"machine\": \"m\\u00e4 \\\"1\\\"\", \"date\": \"d\"}},\n"
     " \"rows\": [\n"
     "  {\"kind\": \"varying\", \"ranks\": [8, 16], \"nodes\": [1, 2],\n"
@@ -59,6 +60,10 @@ static void reads_all_keys(void **state)
     assert_true(t.machine.ns[ROTA_TERM_COPIED_BYTE] ==
                 rota_machine_usual.ns[ROTA_TERM_COPIED_BYTE]);
     assert_int_equal(t.copied_once_from, 2048);
+    assert_int_equal(t.machine.network.shape, ROTA_SHAPE_TORUS);
+    assert_int_equal(t.machine.network.dims, 6);
+    assert_true(t.machine.network.hop == 80);
+    assert_true(t.machine.network.taper == 0.5);
     assert_string_equal(t.machine_from.machine, "m\xc3\xa4 \"1\"");
     assert_string_equal(t.machine_from.command, "");
     assert_int_equal(t.n_rows, 3);
@@ -114,6 +119,9 @@ static void prints_what_it_reads(void **state)
     assert_string_equal(t.machine_from.date, "d");
     assert_true(t.machine.ns[ROTA_TERM_START] == 80);
     assert_int_equal(t.copied_once_from, 2048);
+    assert_int_equal(t.machine.network.shape, ROTA_SHAPE_TORUS);
+    assert_true(t.machine.network.hop == 80);
+    assert_true(t.machine.network.posted_receive < 0);
     rota_tuning_free(&t);
     free(text);
     round_trip(full);
@@ -157,9 +165,21 @@ static void prints_every_algorithm(void **state)
     "{\"rota_tuning\": 1, \"machine\": {\"ns\": {}, "                          \
     "\"copied_once_from\": " bytes "}}"
 
+#define NETWORK(text)                                                          \
+    "{\"rota_tuning\": 1, \"machine\": {\"ns\": {}, \"network\": {" text "}}}"
+
 static const struct {
     const char *text, *words;
 } bad[] = {
+    {NETWORK("\"group\": 4"), "machine, network: shape is missing"},
+    {NETWORK("\"shape\": \"ring\""),
+     "shape = \"ring\"; valid: flat, dragonfly, fattree, torus"},
+    {NETWORK("\"shape\": \"flat\", \"dims\": 7"), "dims = 7; valid: 1 to 6"},
+    {NETWORK("\"shape\": \"flat\", \"group\": 0"), "group = 0; valid: 1 to"},
+    {NETWORK("\"shape\": \"flat\", \"taper\": 0"),
+     "taper = 0; valid: a number above 0"},
+    {NETWORK("\"shape\": \"flat\", \"width\": 1"),
+     "machine, network: unknown key width; valid: shape, group, dims"},
     {"", "line 1: not JSON, it ends too early"},
     {"{\"rota_tuning\": 1,\n\n \"rows\": [", "line 3: not JSON, it ends"},
     {"{\"rota_tuning\": 1,\n x\n}", "line 2: not JSON"},
