@@ -177,6 +177,16 @@ static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
     return *known ? combine(c, found) : MPI_SUCCESS;
 }
 
+/* A byte takes a node what it takes where one rank sends alone or, if that is
+ * less, where n ranks send at once. */
+static double per_byte(const double found[N_FOUND], int n)
+{
+    const double alone = (found[LARGEST] - found[ONE]) / LONGEST;
+    const double at_once = (found[SEVERAL] - found[ONE]) / (n * LONG);
+
+    return rota_larger(alone < at_once ? alone : at_once, 1.0 / LONGEST);
+}
+
 /* Beyond its bytes, each long message takes so much of the node. */
 static double per_long_message(const double found[N_FOUND], int n, double byte)
 {
@@ -196,7 +206,7 @@ static void put_in(const rota_comm *c, const double found[N_FOUND], double ns[])
 {
     const int Q = rota_topo_largest_node(&c->topo);
     const int n = Q == 1 ? ALONE : Q < PEERS ? Q : PEERS;
-    const double byte = rota_larger(found[LARGEST] - found[ONE], 1) / LONGEST;
+    const double byte = per_byte(found, Q < PEERS ? Q : PEERS);
     const double posted = rota_larger((found[MANY] - found[ONE]) / (2 * n),
                                       found[ONE] / LEAST_POSTED);
     const double more = per_long_message(found, Q < PEERS ? Q : PEERS, byte);
