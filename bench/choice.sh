@@ -6,9 +6,8 @@
 # Simulated (rota-price --simulate), on the machines of bench/machines: for each
 # number of ranks, nodes, kind of plan, distribution and size everything that a
 # plan chooses from, with the time that it expects by the machine's prices and the
-# time that it takes. From 1,024 ranks on, only what is expected to take at most a few
-# times as long as the fastest is simulated (limit_of), and with 16,384 not MPICH's
-# own. Every other case is for fitting the handicaps of a choice; the others judge.
+# time that it takes. With 1,024 ranks only what is expected to take at most three
+# times as long as the fastest is simulated. Every other case is for fitting the handicaps of a choice; the others judge.
 # Prints a table of all cases and, of both halves, how many are within 10 % of the
 # best, how many are more than 5 % behind MPICH's own algorithm, and what other
 # handicaps would give. What has been simulated before is taken from FOLDER (default
@@ -155,13 +154,7 @@ most='64 32 fixed uniform 16,64,512,2048,8192
 1024 32 varying uniform 16,512
 1024 32 varying powerlaw4096:0.99 512
 1024 32 exchange uniform 16,512
-1024 32 exchange powerlaw4096:0.99 512
-4096 32 fixed uniform 16,512
-4096 32 fixed powerlaw4096:0.99 512
-4096 32 varying uniform 16
-4096 32 exchange uniform 16
-16384 32 fixed uniform 16
-16384 32 varying uniform 16'
+1024 32 exchange powerlaw4096:0.99 512'
 machines='dragonfly torus fattree'
 [ "$cases" = all ] || machines=dragonfly shapes=$few
 [ "$cases" != all ] || shapes=$most
@@ -170,12 +163,7 @@ machines='dragonfly torus fattree'
 # simulated.
 limit_of()
 {
-    case $1 in
-    64 | 256) echo 1000000 ;;
-    1024) echo 3 ;;
-    4096) echo 2 ;;
-    *) echo 1.4 ;;
-    esac
+    [ "$1" -ge 1024 ] && echo 3 || echo 1000000
 }
 
 # The candidates with the times that a plan expects, "name us".
@@ -201,7 +189,7 @@ simulate()
             for (i = 1; i <= n; i++)
                 if (us[i] <= all * least && name[i] != "mpi" && !(name[i] in seen))
                     printf "%s,", name[i]
-            if (!("mpich_scattered" in seen) && '"$ranks"' <= 4096)
+            if (!("mpich_scattered" in seen))
                 print "mpich_scattered"
         }' "$times" "$out/one")
     [ -n "$names" ] || return 0
@@ -253,7 +241,7 @@ awk '
         }
         return best
     }
-    function judge(half, forwards, flows,    k, i, near, behind, all, worst, over) {
+    function judge(half, forwards, flows,    k, i, near, behind, all, worst, over, sum) {
         for (k = 1; k <= cases; k++) {
             if (k % 2 != half) continue
             i = choose(k, forwards, flows)
@@ -261,10 +249,11 @@ awk '
             over = seen[k, i] / least[k]
             if (over > worst) worst = over
             near += over <= 1.1
+            sum += log(over)
             behind += k in mpich && seen[k, i] > 1.05 * mpich[k]
         }
-        return sprintf("%d of %d (%.1f %%) | %.2f | %d", near, all,
-            100 * near / all, worst, behind)
+        return sprintf("%d of %d (%.1f %%) | %.3f | %.2f | %d", near, all,
+            100 * near / all, exp(sum / all), worst, behind)
     }
     {
         key = $1 " " $2 " " $3 " " $4 " " $5 " " $6
@@ -287,7 +276,7 @@ awk '
         print "| --- | ---: | ---: | --- | --- | ---: | ---: | --- | ---: |" \
             " --- | ---: | ---: | ---: |"
         for (k = 1; k <= cases; k++) {
-            i = choose(k, 1.05, 1.1)
+            i = choose(k, 1.05, 1.08)
             split(order[k], c, " ")
             printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
                 " %.1f | %.2f%s | %s |\n", c[1], c[2], c[3], c[4], c[5],
@@ -296,11 +285,11 @@ awk '
                 k in mpich ? sprintf("%.1f", mpich[k] / seen[k, i]) : "-"
         }
         print "\n*: a case that judges.\n"
-        print "| forwards | overlaps | half | within 10 % of the best | worst" \
-            " | more than 5 % behind MPICH |"
-        print "| ---: | ---: | --- | --- | ---: | ---: |"
+        print "| forwards | overlaps | half | within 10 % of the best | mean |" \
+            " worst | more than 5 % behind MPICH |"
+        print "| ---: | ---: | --- | --- | ---: | ---: | ---: |"
         for (h = 0; h <= 10; h += 5)
-            for (f = h; f <= h + 15; f += 5)
+            for (f = h; f <= h + 9; f += 3)
                 for (half = 1; half >= 0; half--)
                     print "| " h " % | " f " % | " \
                         (half ? "fitting" : "judging") " | " \

@@ -216,7 +216,7 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
  * bench/choice.sh finds the factors. */
 static double handicapped(const rota_candidate *c)
 {
-    const double forwards = 1.05, overlaps = 1.1, one_leader = 0.01;
+    const double forwards = 1.05, overlaps = 1.08, one_leader = 0.01;
     const int leaders = c->choice.params.leaders;
     double factor = forwards;
 
