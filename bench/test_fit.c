@@ -151,7 +151,7 @@ static void has_no_negative_price(void **state)
 static void starts_from_nothing(void **state)
 {
     fit_sample sample[SAMPLES];
-    const rota_machine truth = machine_of(5, 20, 7), nothing = {{0}};
+    const rota_machine truth = machine_of(5, 20, 7), nothing = {.network = {0}};
     rota_machine m;
 
     (void)state;
@@ -174,7 +174,7 @@ static void combines_what_counts(void **state)
     const int port = rota_term(ROTA_LINK_NET, ROTA_PER_BYTE);
     rota_terms rank[2 * ROTA_STEPS], all;
     rota_terms *const a = rank, *const b = rank + ROTA_STEPS;
-    rota_machine m = {{0}};
+    rota_machine m = {.network = {0}};
 
     (void)state;
     memset(rank, 0, sizeof rank);
@@ -196,7 +196,7 @@ static void combines_what_counts(void **state)
 static void order_and_errors(void **state)
 {
     fit_sample sample[4];
-    rota_machine m = {{0}};
+    rota_machine m = {.network = {0}};
     int worst;
 
     (void)state;
