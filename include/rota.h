@@ -36,16 +36,21 @@
  *   otherwise it sleeps until it is woken. If nothing has advanced for
  *   ROTA_STALL_S seconds (an environment variable; default 60, 0 means never),
  *   one of the waiting ranks of each host reports it once on standard error:
- *   the plan, algorithm and phase, the ranks it waits for, and whether those of
- *   its own node are asleep in a Rota wait, are elsewhere, or have died.
+ *   the plan, algorithm and phase, or the step of a collective function, the
+ *   ranks it waits for, and whether those of its own node are asleep in a Rota
+ *   wait, are elsewhere, or have died.
  *
  *   Failures. If the process of a rank of the node is killed, waits and tests
  *   of the communicator's plans fail within seconds, with MPI_ERR_OTHER and the
  *   rank in the text. This includes plans whose messages MPI carries, provided
  *   that the two ranks share node memory through any plan on the communicator.
  *   Such a plan can only be freed. On the ranks of that node collective
- *   functions on the communicator then fail likewise. For ranks of other nodes
- *   Rota knows only what MPI reports.
+ *   functions on the communicator then fail likewise; the first plan on a
+ *   communicator, too, if another plan has been made by both ranks before or
+ *   the rank dies after Rota has found out which ranks share a node. Before,
+ *   and in MPI_Comm_dup and MPI_Comm_split_type, which the first plan calls,
+ *   ranks wait for it as MPI does. For ranks of other nodes Rota knows only
+ *   what MPI reports.
  *
  *   Threads. Only one thread at a time may use a plan. Under
  *   MPI_THREAD_MULTIPLE different threads may use different plans; under lower

@@ -91,12 +91,16 @@ int __wrap_memfd_create(const char *name, unsigned flags)
     return -1;
 }
 
-/* Room can always be given back. */
+static size_t backed; /* bytes */
+
+/* Room can always be given back. To ask for more than there is would end
+ * processes of this host. */
 int __wrap_fallocate(int fd, int mode, off_t at, off_t bytes)
 {
     const bool gives_back = mode & FALLOC_FL_PUNCH_HOLE;
 
-    if (gives_back || !refuses(FALLOCATE))
+    backed += gives_back ? 0 : (size_t)bytes;
+    if (gives_back || (!refuses(FALLOCATE) && backed < (size_t)1 << 30))
         return __real_fallocate(fd, mode, at, bytes);
     errno = ENOSPC;
     return -1;
@@ -390,6 +394,7 @@ static account take_stock(void)
     MPI_Comm comm;
     job j[N];
 
+    backed = 0;
     test_barrier();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0; i < N; i++)
@@ -938,6 +943,21 @@ static void refuse_arena(refusal what, const char *why)
     check_stock();
 }
 
+/* More memory than the host has. */
+static void ask_for_much(void)
+{
+    void *memory = NULL;
+    MPI_Comm comm;
+
+    test_case = "more than there is";
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    backed = 0;
+    MUST_FAIL(rota_mem_alloc((size_t)1 << 45, comm, MPI_INFO_NULL, &memory),
+              MPI_ERR_NO_MEM, "");
+    MPI_Comm_free(&comm);
+    CHECK(memory == NULL && backed < (size_t)1 << 30);
+}
+
 /* Long messages pass through the pool where nothing better is permitted, and where
  * nobody knows how long they are: it must be there before they are. */
 static void need_pool(bool unbounded)
@@ -984,6 +1004,8 @@ int main(int argc, char **argv)
         read_others(); /* the process's first plan */
         take_stock();  /* segments as they come */
         before = take_stock();
+        ask_for_much();
+        check_stock();
         test_case = "another's memory is not opened";
         refuse_sharing(OPEN, "Permission denied",
                        "cannot map this one's memory");

@@ -121,13 +121,41 @@ static range *take_out(range **list, rota_place at)
 
 /* ---- segments ------------------------------------------------------------ */
 
+/* Bytes that processes of this host can still get; SIZE_MAX: unknown. */
+static size_t memory_left(void)
+{
+    FILE *const f = fopen("/proc/meminfo", "r");
+    unsigned long kib = 0;
+    char line[128];
+    bool known = false;
+
+    while (f && !known && fgets(line, sizeof line, f))
+        known = sscanf(line, "MemAvailable: %lu kB", &kib) == 1;
+    if (f)
+        fclose(f);
+    return known ? (size_t)kib * 1024 : SIZE_MAX;
+}
+
+static bool is_left(size_t bytes)
+{
+    enum { LARGE = 1 << 26 }; /* less is not worth looking */
+
+    if (bytes < LARGE || bytes <= memory_left())
+        return true;
+    errno = ENOMEM;
+    return false;
+}
+
 /* Back memory piece by piece, because a signal interrupts the call, which then
- * starts again. */
+ * starts again. For what is not there the system would end processes, so look
+ * before and, as other ranks take memory, too, now and then. */
 static bool back(size_t at, size_t bytes)
 {
-    enum { PIECE = 1 << 20 };
+    enum { PIECE = 1 << 20, LOOK = 256 * PIECE };
 
     for (size_t done = 0; done < bytes;) {
+        if (done % LOOK == 0 && !is_left(bytes - done))
+            return false;
         const size_t n = bytes - done < PIECE ? bytes - done : PIECE;
         if (fallocate(arena.fd, FALLOC_FL_KEEP_SIZE, (off_t)(at + done),
                       (off_t)n) == 0)
@@ -169,7 +197,7 @@ static bool may_grow(size_t bytes)
 /* Extend the file and map the new part. */
 static char *extend(size_t bytes)
 {
-    if (!may_grow(bytes) ||
+    if (!may_grow(bytes) || !is_left(bytes) ||
         ftruncate(arena.fd, (off_t)(arena.bytes + bytes)) < 0)
         return NULL;
     char *const base =
