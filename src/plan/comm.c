@@ -147,16 +147,6 @@ static int largest_tag(MPI_Comm comm)
     return found ? *upper : 32767; /* the least that MPI promises */
 }
 
-rota_meeting rota_comm_meeting(const rota_comm *c, const char *step, int rank)
-{
-    return (rota_meeting){.step = step,
-                          .P = c->P,
-                          .me = c->me,
-                          .rank = rank,
-                          .mates = c->node,
-                          .roster = c->roster};
-}
-
 /* Wait until all ranks are here. */
 static int meet(MPI_Comm comm, const rota_comm *c)
 {

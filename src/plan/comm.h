@@ -45,7 +45,17 @@ int rota_comm_get(MPI_Comm user, rota_comm **c);
 /* Find it; *c is NULL if it has not been made. Local. */
 int rota_comm_find(MPI_Comm user, rota_comm **c);
 /* A step in which this rank waits for a message of that one. */
-rota_meeting rota_comm_meeting(const rota_comm *c, const char *step, int rank);
+static inline rota_meeting rota_comm_meeting(const rota_comm *c,
+                                             const char *step, int rank)
+{
+    return (rota_meeting){.step = step,
+                          .P = c->P,
+                          .me = c->me,
+                          .rank = rank,
+                          .mates = c->node,
+                          .roster = c->roster};
+}
+
 void rota_comm_retain(rota_comm *c);
 void rota_comm_release(rota_comm *c);
 

@@ -144,10 +144,10 @@ static void bundle_late(void)
     MPI_Info_free(&info);
     test_barrier();
     if (test_me > 1)
-        sleep(4);
+        sleep(3);
     MUST(rota_exchange_start_sparse(plan, "abcd", n, &dest, &count, &displ));
     if (test_me == 0)
-        sleep(4);
+        sleep(3);
     MUST(rota_exchange_wait_sparse(plan, &found, &n_sources, &sources, &counts,
                                    &displs));
     CHECK(n_sources == (test_me == 3));
