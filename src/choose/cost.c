@@ -262,51 +262,74 @@ static void count_packing(const counter *k, rota_dir dir, uint32_t m,
         n[ROTA_TERM_COPIED_BYTE] += bytes;
 }
 
-/* Count the messages of one direction of a phase. Those without bytes are not
- * sent, unless they carry sizes. Returns their number; *slowest: the slowest
- * link. */
+/* Do the messages of a phase carry sizes? */
+static bool tells_sizes(const counter *k, const rota_phase *p)
+{
+    return k->how->metadata != ROTA_META_ONCE && !p->native;
+}
+
+/* Count message m, which is not handed over. Its sizes, cells of them, go in a
+ * message before it or together with its data. */
+static void count_ordinary(const counter *k, rota_dir dir, uint32_t m,
+                           rota_link link, bool tells, double cells,
+                           double often, double bytes, double n[])
+{
+    count_packing(k, dir, m, tells, bytes, n);
+    if (cells > 0 && sizes_go_before(k))
+        count_message(n, link, 1, CELL * cells);
+    else
+        bytes += CELL * cells;
+    count_message(n, link, often, bytes);
+    if (link == ROTA_LINK_NET)
+        count_path(k, dir, k->s->msgs[dir].msg[m].peer, bytes, n);
+}
+
+/* Count message m of a phase. It is not sent if it has no bytes, unless it
+ * carries sizes. Returns how often the rank waits for it; *slowest: the slowest
+ * link so far. */
+static double count_one(const counter *k, const rota_phase *p, rota_dir dir,
+                        uint32_t m, double cells_each, double n[],
+                        rota_link *slowest)
+{
+    const rota_msgs *const l = &k->s->msgs[dir];
+    const rota_msg *const msg = &l->msg[m];
+    const rota_link link = link_to(k, msg->peer, p->native != 0);
+    const bool tells = tells_sizes(k, p);
+    double often;
+    const double bytes = expect_message(k, msg, l->item, &often);
+
+    often = tells || p->native ? 1 : often;
+    if (often <= 0)
+        return 0;
+    if (msg->peer == k->s->me) { /* its own block, in a native phase */
+        n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
+        return 0;
+    }
+    if (msg->handed && link <= ROTA_LINK_NODE) {
+        count_handed(k, dir, m, link, often, bytes, n);
+        if (dir == ROTA_SEND) /* the giving end does not wait */
+            return 0;
+    } else {
+        count_ordinary(k, dir, m, link, tells,
+                       cells_each * rota_msg_blocks(msg), often, bytes, n);
+    }
+    *slowest = link > *slowest ? link : *slowest;
+    return often;
+}
+
+/* Count the messages of one direction of a phase. Returns the number that the
+ * rank waits for; *slowest: the slowest link. */
 static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
                               double n[], rota_link *slowest)
 {
     const rota_phase *const p = &k->s->phase[phase];
-    const rota_msgs *const l = &k->s->msgs[dir];
-    const bool tells = k->how->metadata != ROTA_META_ONCE && !p->native;
-    const double per_block = tells ? cells_per_block(k, phase) : 0;
-    double sent = 0;
+    const double cells_each = tells_sizes(k, p) ? cells_per_block(k, phase) : 0;
+    double awaited = 0;
 
     clear_path(k);
-    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
-        const uint32_t blocks = rota_msg_blocks(&l->msg[m]);
-        const rota_link link = link_to(k, l->msg[m].peer, p->native != 0);
-        double often;
-        double bytes = expect_message(k, &l->msg[m], l->item, &often);
-        often = tells || p->native ? 1 : often;
-        if (often <= 0)
-            continue;
-        if (l->msg[m].peer == k->s->me) { /* its own block, in a native phase */
-            n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
-            continue;
-        }
-        if (l->msg[m].handed && link <= ROTA_LINK_NODE) {
-            count_handed(k, dir, m, link, often, bytes, n);
-            if (dir == ROTA_RECV) { /* the giving end does not wait */
-                *slowest = link > *slowest ? link : *slowest;
-                sent += often;
-            }
-            continue;
-        }
-        count_packing(k, dir, m, tells, bytes, n);
-        if (tells && per_block > 0 && sizes_go_before(k))
-            count_message(n, link, 1, CELL * per_block * blocks);
-        else if (tells)
-            bytes += CELL * per_block * blocks;
-        count_message(n, link, often, bytes);
-        if (link == ROTA_LINK_NET)
-            count_path(k, dir, l->msg[m].peer, bytes, n);
-        *slowest = link > *slowest ? link : *slowest;
-        sent += often;
-    }
-    return sent;
+    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++)
+        awaited += count_one(k, p, dir, m, cells_each, n, slowest);
+    return awaited;
 }
 
 /* MPI's own all-to-all keeps this many messages in flight. */
