@@ -240,12 +240,15 @@ static void place_and_run(placed *w, sizes kind, uint64_t seed)
 static void place_algo(const rota_algo *algo, int P, int me, int radix,
                        bool by_datatype, sizes kind)
 {
-    const rota_params params = {
-        .batch = 3, .radix = radix, .leaders = 2, .by_datatype = by_datatype};
+    rota_params params = {.by_datatype = by_datatype};
     rota_topo topo =
         shape_topo(algo->nodes ? (shape)((P + radix) % N_SHAPES) : ONE_NODE, P);
     placed w = {.by_datatype = by_datatype};
 
+    for (int k = 0; k < ROTA_N_PARAMS; k++)
+        *rota_param_of(&params, &rota_param_table[k]) = 2;
+    params.batch = 3;
+    params.radix = radix;
     assert_int_equal(rota_sched_init(&w.s, P, me), MPI_SUCCESS);
     assert_int_equal(algo->build(&topo, &params, &w.s), MPI_SUCCESS);
     place_and_run(&w, kind, (uint64_t)(P * 4096 + radix * 64 + me) << 20);

@@ -144,13 +144,12 @@ static void prints_every_algorithm(void **state)
 
     (void)state;
     for (int i = 0; rota_algo_table[i]; i++) {
-        const rota_tuning_row row = {
-            .ranks = {i, i},
-            .largest = ROTA_TUNING_ANY,
-            .choice =
-                {.algo = rota_algo_table[i],
-                 .params = {.batch = 1, .radix = 2, .leaders = 3, .pieces = 4}},
-        };
+        rota_tuning_row row = {.ranks = {i, i},
+                               .largest = ROTA_TUNING_ANY,
+                               .choice = {.algo = rota_algo_table[i]}};
+        for (int k = 0; k < ROTA_N_PARAMS; k++)
+            *rota_param_of(&row.choice.params, &rota_param_table[k]) =
+                rota_param_table[k].least + k;
         assert_int_equal(rota_tuning_put(&t, &row), MPI_SUCCESS);
     }
     char *const text = rota_tuning_print(&t);
