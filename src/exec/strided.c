@@ -117,9 +117,8 @@ static inline void copy_row(char *to, const char *from, size_t width)
 #if defined __x86_64__ && defined __GNUC__
 #define HAS_WIDE 1
 
-/* What lies so far ahead is asked for: where rows are apart the processor does
- * not do so by itself. Of 64 x 64 x 64 doubles, rows of 256 bytes, it takes two
- * thirds of the time of memcpy. */
+/* Prefetch what lies AHEAD bytes ahead: processors do not if rows are apart. 64 x
+ * 64 x 64 doubles in rows of 256 bytes take two thirds of memcpy's time. */
 enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 11 };
 
 /* What to prefetch while row i is read: the same place some rows on or, if
