@@ -115,16 +115,39 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
 static values bundles(const rota_hints *hints, const rota_algo *algo,
                       const rota_plan_kind *what)
 {
-    enum { LITTLE = 256, MUCH = 4096 };
+    enum { LITTLE = 256, MUCH = 4096, TIMES = 4 };
     values v = {0};
 
     add_value(&v, hints->params.bundle);
     if (algo->neighbors && algo->params & ROTA_P_BUNDLE &&
-        !hints->params.bundle && what->kind == ROTA_FIXED) {
-        add_value(&v, LITTLE);
-        add_value(&v, MUCH);
-    }
+        !hints->params.bundle && what->kind == ROTA_FIXED)
+        for (int bytes = LITTLE; bytes <= MUCH; bytes *= TIMES)
+            add_value(&v, bytes);
     return v;
+}
+
+/* Prices are some percent off. Forwarded blocks take up memory on the way, so
+ * forwarding must promise to pay for it. The price of overlapping all steps
+ * promises more than it keeps. A leader posts one message after another, and
+ * links wait for the last ones: of leaders that promise the same, more are better.
+ * bench/choice.sh finds the factors.
+ *
+ * Between neighbours few messages carry most bytes. What a rank gathers, sends and
+ * scatters overlaps less than its price says, least if every rank sends for
+ * itself: 3 to 19 %, and up to 40 % in simulation (docs/scaling.md). */
+static double doubt_of(const rota_choice *choice, const rota_topo *topo)
+{
+    const double forwards = 1.05, overlaps = 1.08, one_leader = 0.01,
+                 bundles = 1.12, alone = 1.2;
+    const int leaders = choice->params.leaders;
+
+    if (choice->algo->sizes == ROTA_SIZES_STATED)
+        return 1;
+    if (choice->algo->neighbors)
+        return leaders < rota_topo_largest_node(topo) ? bundles : alone;
+    return (choice->algo == &rota_algo_shared_leaders_overlapped ? overlaps
+                                                                 : forwards) *
+           (leaders > 0 ? 1 + one_leader / leaders : 1);
 }
 
 static void add_one(const rota_hints *wish, const rota_plan_kind *what,
@@ -133,8 +156,10 @@ static void add_one(const rota_hints *wish, const rota_plan_kind *what,
     rota_candidate next = {.predicted = -1, .measured = -1};
 
     if (list->n < ROTA_MAX_PRICES &&
-        rota_choose(wish, what, &next.choice) == MPI_SUCCESS)
+        rota_choose(wish, what, &next.choice) == MPI_SUCCESS) {
+        next.doubt = doubt_of(&next.choice, what->topo);
         list->item[list->n++] = next;
+    }
 }
 
 /* No piece but one a node is tried unless asked for: more are not the fastest
@@ -209,22 +234,9 @@ int rota_candidates_find(const rota_hints *hints, const rota_plan_kind *what,
     return MPI_SUCCESS;
 }
 
-/* Prices are some percent off. Forwarded blocks take up memory on the way, so
- * forwarding must promise to pay for it. The price of overlapping all steps
- * promises more than it keeps. A leader posts one message after another, and
- * links wait for the last ones: of leaders that promise the same, more are better.
- * bench/choice.sh finds the factors. */
-static double handicapped(const rota_candidate *c)
+static double doubted(const rota_candidate *c)
 {
-    const double forwards = 1.05, overlaps = 1.08, one_leader = 0.01;
-    const int leaders = c->choice.params.leaders;
-    double factor = forwards;
-
-    if (c->choice.algo->sizes == ROTA_SIZES_STATED)
-        return c->predicted;
-    if (c->choice.algo == &rota_algo_shared_leaders_overlapped)
-        factor = overlaps;
-    return c->predicted * factor * (leaders > 0 ? 1 + one_leader / leaders : 1);
+    return c->predicted * c->doubt;
 }
 
 const rota_candidate *rota_candidates_best(const rota_candidates *list)
@@ -235,7 +247,7 @@ const rota_candidate *rota_candidates_best(const rota_candidates *list)
         const rota_candidate *const next = &list->item[i];
         if (best->measured >= 0
                 ? next->measured >= 0 && next->measured < best->measured
-                : next->measured >= 0 || handicapped(next) < handicapped(best))
+                : next->measured >= 0 || doubted(next) < doubted(best))
             best = next;
     }
     return best;
