@@ -8,15 +8,18 @@
 
 #include <cmocka.h>
 
-static rota_candidates find(int P, int node_size)
+static rota_candidates find(int P, int node_size, bool neighbors)
 {
     const rota_hints open = {.metadata = -1};
     rota_candidates list;
     rota_topo t;
 
     assert_int_equal(rota_topo_make(&t, P, node_size, 1), MPI_SUCCESS);
-    const rota_plan_kind what = {
-        .topo = &t, .kind = ROTA_FIXED, .max_block = 1000, .native_free = true};
+    const rota_plan_kind what = {.topo = &t,
+                                 .kind = ROTA_FIXED,
+                                 .max_block = 1000,
+                                 .native_free = true,
+                                 .neighbors = neighbors};
     assert_int_equal(rota_candidates_find(&open, &what, &list), MPI_SUCCESS);
     rota_topo_free(&t);
     return list;
@@ -45,7 +48,8 @@ static void all_find_room(void **state)
     (void)state;
     for (size_t n = 0; n < sizeof nodes / sizeof nodes[0]; n++)
         for (size_t q = 0; q < sizeof sizes / sizeof sizes[0]; q++) {
-            const rota_candidates list = find(nodes[n] * sizes[q], sizes[q]);
+            const rota_candidates list =
+                find(nodes[n] * sizes[q], sizes[q], false);
             assert_ptr_equal(list.item[list.n - 1].choice.algo, &rota_algo_mpi);
             for (int i = 0; i < list.n; i++)
                 for (int k = 0; k < i; k++)
@@ -54,13 +58,54 @@ static void all_find_room(void **state)
         }
 }
 
+/* With a bundle of every length from every group of a node, the last of them all
+ * is the form of as many groups as ranks. */
+static void neighbors_find_room(void **state)
+{
+    (void)state;
+    for (int Q = 2; Q <= 1024; Q *= 2) {
+        const rota_candidates list = find(4 * Q, Q, true);
+        assert_ptr_equal(list.item[0].choice.algo, &rota_algo_neighbor);
+        assert_int_equal(list.item[list.n - 1].choice.params.leaders, Q);
+        assert_int_equal(list.item[list.n - 1].choice.params.bundle, 4096);
+    }
+}
+
+static rota_candidate one_of(const rota_candidates *list, const rota_algo *algo,
+                             int leaders, double predicted)
+{
+    for (int i = 0; i < list->n; i++) {
+        rota_candidate c = list->item[i];
+        c.predicted = predicted;
+        if (c.choice.algo == algo &&
+            (leaders == 0 || c.choice.params.leaders == leaders))
+            return c;
+    }
+    fail();
+    return list->item[0];
+}
+
 /* A list of two, the first of which forwards blocks. */
 static rota_candidates two(double forwarding, double direct)
 {
+    const rota_candidates all = find(32, 8, false);
+
     return (rota_candidates){
-        .item = {{{.algo = &rota_algo_parlogna}, forwarding, -1},
-                 {{.algo = &rota_algo_multi_pair}, direct, -1}},
+        .item = {one_of(&all, &rota_algo_parlogna, 0, forwarding),
+                 one_of(&all, &rota_algo_multi_pair, 0, direct)},
         .n = 2};
+}
+
+/* Likewise among neighbours, on nodes of 8. */
+static bool bundles(int leaders, double bundled, double direct)
+{
+    const rota_candidates all = find(32, 8, true);
+    const rota_candidates list = {
+        .item = {one_of(&all, &rota_algo_neighbor_node, leaders, bundled),
+                 one_of(&all, &rota_algo_neighbor, 0, direct)},
+        .n = 2};
+
+    return rota_candidates_best(&list) == &list.item[0];
 }
 
 static void forwarding_has_to_pay(void **state)
@@ -78,11 +123,22 @@ static void forwarding_has_to_pay(void **state)
     assert_ptr_equal(rota_candidates_best(&list), &list.item[1]);
 }
 
+static void bundling_has_to_pay(void **state)
+{
+    (void)state;
+    assert_false(bundles(2, 100, 111));
+    assert_true(bundles(2, 100, 113));
+    assert_false(bundles(8, 100, 119)); /* every rank by itself */
+    assert_true(bundles(8, 100, 121));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_find_room),
+        cmocka_unit_test(neighbors_find_room),
         cmocka_unit_test(forwarding_has_to_pay),
+        cmocka_unit_test(bundling_has_to_pay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
