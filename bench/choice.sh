@@ -182,7 +182,7 @@ expect()
 simulate()
 {
     names=$(awk -v key="$key " -v all="$limit" '
-        FNR == NR { if (index($0, key) == 1) seen[$7] = 1; next }
+        FILENAME == ARGV[1] { if (index($0, key) == 1) seen[$7] = 1; next }
         { name[FNR] = $1; us[FNR] = $2; n = FNR
           if (FNR == 1 || $2 < least) least = $2 }
         END {
@@ -212,7 +212,7 @@ echo "$shapes" | while read -r ranks node kind dist sizes; do
             [ ! -t 2 ] || echo "$key" >&2
             expect >"$out/one" && simulate || exit 1
             awk -v key="$key" '
-                FNR == NR {
+                FILENAME == ARGV[1] {
                     if (index($0, key " ") == 1) { us[$7] = $8; mean = $9 }
                     next
                 }
