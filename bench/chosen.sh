@@ -37,7 +37,7 @@ for machine in dragonfly torus fattree; do
                 --prices "bench/machines/$machine.json" </dev/null |
                 awk -v key="$key" '
                     $1 == "bound" { bound = $4 }
-                    chosen { print key, bound, $1, $5 }
+                    chosen { sub(/:pieces=1$/, "", $1); print key, bound, $1, $5 }
                     $1 == "candidate" { chosen = 1 }' >>"$out" || exit 1
         done
     done
