@@ -108,7 +108,7 @@ done | awk -F, -v rates="$rates" -v sizes="$sizes" '
         keep("send", best["send"] / best["shared"])
         if (mpi)
             keep("mpi", mpi / us)
-        if (!index(plans[key] " ", plan " "))
+        if (!index(", " plans[key] ",", ", " plan ","))
             plans[key] = plans[key] (plans[key] ? ", " : "") plan
         delete best
         own = twin = mpi = 0
