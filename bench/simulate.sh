@@ -1,5 +1,5 @@
 #!/bin/sh
-# simulate.sh - algorithms at up to 16,384 ranks, by rota-price --simulate.
+# simulate.sh - algorithms at up to 32,768 ranks, by rota-price --simulate.
 #
 #   sh bench/simulate.sh [OPTION...]                            (see --help)
 #
