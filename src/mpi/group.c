@@ -367,7 +367,7 @@ rota_mpi_tally *rota_mpi_group_tally(const rota_mpi_group *g,
 
 rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *g)
 {
-    return &g->size[0];
+    return g->n_sizes > 0 ? &g->size[0] : NULL;
 }
 
 /* ---- plans --------------------------------------------------------------- */

@@ -453,7 +453,7 @@ rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *group,
 rota_mpi_tally *rota_mpi_group_tally(const rota_mpi_group *group,
                                      rota_mpi_call call);
 
-/* Where the usage for calls of one size is that came last; none before the first.
+/* Where the usage for calls of one size is that came last; NULL before the first.
  * Local. */
 rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *group);
 
