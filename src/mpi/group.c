@@ -78,16 +78,17 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
  * that live for one call are duplicates. */
 void rota_mpi_group_begin(void)
 {
-    int level = MPI_THREAD_MULTIPLE, threaded;
+    int level = MPI_THREAD_MULTIPLE, cannot;
 
     PMPI_Query_thread(&level);
-    threaded = level == MPI_THREAD_MULTIPLE;
-    sharing = PMPI_Comm_group(MPI_COMM_WORLD, &world) == MPI_SUCCESS &&
-              PMPI_Allreduce(MPI_IN_PLACE, &threaded, 1, MPI_INT, MPI_MAX,
+    cannot = level == MPI_THREAD_MULTIPLE ||
+             PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS ||
+             PMPI_Comm_create_keyval(MPI_COMM_DUP_FN, on_free, &keyval, NULL) !=
+                 MPI_SUCCESS;
+    sharing = PMPI_Allreduce(MPI_IN_PLACE, &cannot, 1, MPI_INT, MPI_MAX,
                              MPI_COMM_WORLD) == MPI_SUCCESS &&
-              !threaded;
-    if (sharing && PMPI_Comm_create_keyval(MPI_COMM_DUP_FN, on_free, &keyval,
-                                           NULL) == MPI_SUCCESS)
+              !cannot;
+    if (sharing)
         rota_mpi_group_of(MPI_COMM_WORLD);
 }
 
@@ -138,6 +139,9 @@ void rota_mpi_group_end(void)
         HASH_DEL(table, g);
         destroy(g);
     }
+    /* Callbacks of MPI_Finalize may call once more. */
+    sharing = false;
+    atomic_fetch_add_explicit(&rota_mpi_n_freed, 1, memory_order_relaxed);
     if (keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&keyval);
     if (world != MPI_GROUP_NULL)
@@ -213,7 +217,7 @@ rota_mpi_group *rota_mpi_group_of(MPI_Comm comm)
     rota_mpi_group *g = NULL;
     int found = 0, inter = 1, P = 0;
 
-    if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL)
+    if (!sharing || comm == MPI_COMM_NULL)
         return NULL;
     if (PMPI_Comm_get_attr(comm, keyval, &g, &found) != MPI_SUCCESS || found)
         return g;

@@ -154,13 +154,17 @@ static int try_all(const rota_comm *c, double found[N_FOUND])
     if (area)
         memset(area, 0, 2 * LONGEST);
     err = rota_agree(c, err, NULL);
+    if (err != MPI_SUCCESS) {
+        free(area);
+        return err;
+    }
     for (int what = 0; what < N_FOUND && err == MPI_SUCCESS; what++) {
         if (area)
             err = try_one(c, node, what, area, &found[what]);
         err = rota_agree(c, err, NULL);
     }
+    ROTA_TRY(err); /* messages may be on their way from and to the area */
     free(area);
-    ROTA_TRY(err);
     return combine(c, found);
 }
 

@@ -1686,6 +1686,34 @@ static void pass_equal(MPI_Comm comm, int P, int n)
 
 /* On communicators whose handles come back for other processes. Ranks that do not
  * count alike wait for each other for ever. */
+static int call_last(MPI_Comm comm, int key, void *value, void *extra)
+{
+    exchange *const x = value;
+
+    (void)comm;
+    (void)key;
+    (void)extra;
+    fill(x, 2);
+    MUST(MPI_Alltoallv(V(x)));
+    CHECK_DATA(x, 2);
+    destroy(x);
+    return MPI_SUCCESS;
+}
+
+/* MPI_Finalize deletes what MPI_COMM_SELF holds first, while MPI still works. */
+static void call_at_end(void)
+{
+    static exchange x;
+    int key;
+
+    x = make(MPI_COMM_WORLD, 1, 10);
+    fill(&x, 1);
+    MUST(MPI_Alltoallv(V(&x)));
+    CHECK_DATA(&x, 1);
+    MUST(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, call_last, &key, NULL));
+    MUST(MPI_Comm_set_attr(MPI_COMM_SELF, key, &x));
+}
+
 static void passing(void)
 {
     enum { ROUNDS = 60, CALLS = 6 };
@@ -1708,6 +1736,7 @@ static void passing(void)
         MUST(MPI_Comm_free(&comm));
     }
     MUST(MPI_Comm_free(&half));
+    call_at_end();
 }
 
 /* ---- threads ------------------------------------------------------------- */
@@ -1861,5 +1890,5 @@ int main(int argc, char **argv)
     mine = failures;
     MPI_Allreduce(&mine, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
-    return all_failures > 0;
+    return all_failures > 0 || failures > mine;
 }

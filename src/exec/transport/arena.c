@@ -197,7 +197,7 @@ static bool may_grow(size_t bytes)
 /* Extend the file and map the new part. */
 static char *extend(size_t bytes)
 {
-    if (!may_grow(bytes) || !is_left(bytes) ||
+    if (!may_grow(bytes) ||
         ftruncate(arena.fd, (off_t)(arena.bytes + bytes)) < 0)
         return NULL;
     char *const base =
@@ -249,7 +249,8 @@ static bool grow(size_t bytes)
     const size_t half = round_up(arena.bytes / 2, arena.page);
     const size_t more = half > LEAST_SEGMENT ? half : LEAST_SEGMENT;
 
-    return (bytes < more && add_segment(more)) || add_segment(bytes);
+    return is_left(bytes) &&
+           ((bytes < more && add_segment(more)) || add_segment(bytes));
 }
 
 /* Take idle pages and back them; NULL if there are none. */
