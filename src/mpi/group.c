@@ -224,7 +224,7 @@ rota_mpi_group *rota_mpi_group_of(MPI_Comm comm)
     if (PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter &&
         PMPI_Comm_size(comm, &P) == MPI_SUCCESS && P > 1)
         g = find_shared(comm, P);
-    if (g && PMPI_Comm_set_attr(comm, keyval, g) != MPI_SUCCESS)
+    if (PMPI_Comm_set_attr(comm, keyval, g) != MPI_SUCCESS && g)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     return g;
 }
