@@ -10,6 +10,8 @@
  * A wave along the axes keeps its form and fades by the same factor in each step,
  * which tells what the numbers must be in the end.
  */
+#include "must.h"
+
 #include <rota.h>
 
 #include <math.h>
@@ -26,24 +28,12 @@ typedef struct box {
     int n[3], first[3], whole[3]; /* whole: with that layer */
 } box;
 
-static void must(int code)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    int length;
-
-    if (code == MPI_SUCCESS)
-        return;
-    MPI_Error_string(code, text, &length);
-    fprintf(stderr, "%s\n", text);
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-}
-
 static box make_box(int N, MPI_Comm grid)
 {
     int dims[3], periods[3], at[3];
     box b;
 
-    must(MPI_Cart_get(grid, 3, dims, periods, at));
+    MUST(MPI_Cart_get(grid, 3, dims, periods, at));
     for (int i = 0; i < 3; i++) {
         b.first[i] = N * at[i] / dims[i];
         b.n[i] = N * (at[i] + 1) / dims[i] - b.first[i];
@@ -65,9 +55,9 @@ static MPI_Datatype layer(const box *b, const int way[3], int own)
         n[i] = way[i] ? 1 : b->n[i];
         at[i] = way[i] > 0 ? b->n[i] + !own : way[i] < 0 ? own : 1;
     }
-    must(MPI_Type_create_subarray(3, b->whole, n, at, MPI_ORDER_C, MPI_DOUBLE,
+    MUST(MPI_Type_create_subarray(3, b->whole, n, at, MPI_ORDER_C, MPI_DOUBLE,
                                   &type));
-    must(MPI_Type_commit(&type));
+    MUST(MPI_Type_commit(&type));
     return type;
 }
 
@@ -80,11 +70,11 @@ static rota_plan *plan_types(int n, MPI_Datatype out[], MPI_Datatype in[],
 
     for (int i = 0; i < n; i++)
         counts[i] = 1;
-    must(rota_neighbor_alltoallw_init(u, counts, displs, out, u, counts, displs,
+    MUST(rota_neighbor_alltoallw_init(u, counts, displs, out, u, counts, displs,
                                       in, comm, MPI_INFO_NULL, &plan));
     for (int i = 0; i < n; i++) {
-        must(MPI_Type_free(&out[i]));
-        must(MPI_Type_free(&in[i]));
+        MUST(MPI_Type_free(&out[i]));
+        MUST(MPI_Type_free(&in[i]));
     }
     return plan;
 }
@@ -108,10 +98,10 @@ static int rank_at(MPI_Comm grid, const int way[3])
 {
     int dims[3], periods[3], at[3], rank;
 
-    must(MPI_Cart_get(grid, 3, dims, periods, at));
+    MUST(MPI_Cart_get(grid, 3, dims, periods, at));
     for (int i = 0; i < 3; i++)
         at[i] += way[i]; /* around the grid */
-    must(MPI_Cart_rank(grid, at, &rank));
+    MUST(MPI_Cart_rank(grid, at, &rank));
     return rank;
 }
 
@@ -133,11 +123,11 @@ static rota_plan *plan_all(const box *b, double *u, MPI_Comm grid)
         from[n] = rank_at(grid, back);
         in[n++] = layer(b, back, 0);
     }
-    must(MPI_Dist_graph_create_adjacent(grid, AROUND, from, MPI_UNWEIGHTED,
+    MUST(MPI_Dist_graph_create_adjacent(grid, AROUND, from, MPI_UNWEIGHTED,
                                         AROUND, to, MPI_UNWEIGHTED,
                                         MPI_INFO_NULL, 0, &graph));
     rota_plan *const plan = plan_types(AROUND, out, in, u, graph);
-    must(MPI_Comm_free(&graph)); /* the plan does not need it */
+    MUST(MPI_Comm_free(&graph)); /* the plan does not need it */
     return plan;
 }
 
@@ -231,23 +221,23 @@ static double run(int N, int steps, int points, MPI_Comm grid, double *seconds)
     double *u[2];
 
     for (int i = 0; i < 2; i++)
-        must(rota_mem_alloc(bytes, grid, MPI_INFO_NULL, &u[i]));
+        MUST(rota_mem_alloc(bytes, grid, MPI_INFO_NULL, &u[i]));
     compare(&b, N, 1, u[0], 1);
     rota_plan *plan =
         points == 7 ? plan_faces(&b, u[0], grid) : plan_all(&b, u[0], grid);
     for (int k = 0; k < steps; k++) {
         const double began = MPI_Wtime();
-        must(rota_plan_set_buffers(plan, u[k % 2], u[k % 2]));
-        must(rota_start(plan));
-        must(rota_wait(plan));
+        MUST(rota_plan_set_buffers(plan, u[k % 2], u[k % 2]));
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
         *seconds += MPI_Wtime() - began;
         step(&b, points, u[k % 2], u[(k + 1) % 2]);
     }
-    must(rota_plan_free(&plan));
+    MUST(rota_plan_free(&plan));
     const double error =
         compare(&b, N, pow(fading(N, points), steps), u[steps % 2], 0);
     for (int i = 0; i < 2; i++)
-        must(rota_mem_free(&u[i]));
+        MUST(rota_mem_free(&u[i]));
     return error;
 }
 
@@ -261,9 +251,10 @@ int main(int argc, char **argv)
     double worst[2] = {0}; /* error, seconds */
     MPI_Comm grid;
 
-    must(MPI_Init(&argc, &argv));
-    must(MPI_Comm_size(MPI_COMM_WORLD, &P));
-    must(MPI_Dims_create(P, 3, dims));
+    must_name(argv[0]);
+    MUST(MPI_Init(&argc, &argv));
+    MUST(MPI_Comm_size(MPI_COMM_WORLD, &P));
+    MUST(MPI_Dims_create(P, 3, dims));
     if (N < dims[0] || steps < 1 || (points != 7 && points != 27)) {
         fprintf(stderr,
                 "halo [N [STEPS [POINTS]]]: N at least %d, STEPS at least 1, "
@@ -271,16 +262,16 @@ int main(int argc, char **argv)
                 dims[0]);
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    must(MPI_Cart_create(MPI_COMM_WORLD, 3, dims, around, 0, &grid));
-    must(MPI_Comm_rank(grid, &me));
+    MUST(MPI_Cart_create(MPI_COMM_WORLD, 3, dims, around, 0, &grid));
+    MUST(MPI_Comm_rank(grid, &me));
     worst[0] = run(N, steps, points, grid, &worst[1]);
-    must(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, grid));
+    MUST(MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, grid));
     if (me == 0)
         printf("%d^3 points on %dx%dx%d ranks, %d steps of %d points: halos "
                "took %.1f us each, greatest error %.1e\n",
                N, dims[0], dims[1], dims[2], steps, points,
                worst[1] / steps * 1e6, worst[0]);
-    must(MPI_Comm_free(&grid));
-    must(MPI_Finalize());
+    MUST(MPI_Comm_free(&grid));
+    MUST(MPI_Finalize());
     return worst[0] < 1e-12 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
