@@ -424,3 +424,14 @@ size_t recording_bytes(const recording *r, size_t k, int src, int dst)
     const entry *const e = &w->run[begin - 1];
     return (uint32_t)dst - e->a < e->b ? (size_t)e->c : 0;
 }
+
+void recording_row(const recording *r, size_t k, int src, size_t bytes[])
+{
+    const row *const w = &r->row[r->shape[k].row[src]];
+
+    memset(bytes, 0, (size_t)r->P * sizeof *bytes);
+    for (size_t i = 0; i < w->n_runs; i++)
+        for (uint64_t n = 0; n < w->run[i].b; n++)
+            if (w->run[i].a + n < (uint64_t)r->P)
+                bytes[w->run[i].a + n] = (size_t)w->run[i].c;
+}

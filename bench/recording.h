@@ -34,4 +34,7 @@ size_t recording_at(const recording *r, uint64_t step);
 
 size_t recording_bytes(const recording *r, size_t k, int src, int dst);
 
+/* The same for every dst: bytes [ranks]. */
+void recording_row(const recording *r, size_t k, int src, size_t bytes[]);
+
 #endif

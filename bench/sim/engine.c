@@ -1118,14 +1118,11 @@ static double leader_bytes(sim *x, int r, bool out)
 static void enter_copy(sim *x, int r, double now)
 {
     const sim_step *const s = step_of(x, r);
-    double bytes = 0;
+    const double bytes = s->copied == SIM_RECEIVED
+                             ? sim_received(&x->t, r)
+                             : leader_bytes(x, r, s->copied == SIM_OUTBOUND) *
+                                   (s->times > 0 ? s->times : 1);
 
-    if (s->copied == SIM_RECEIVED)
-        for (int q = 0; q < x->t.P; q++)
-            bytes += (double)sim_block(&x->t, q, r);
-    else
-        bytes = leader_bytes(x, r, s->copied == SIM_OUTBOUND) *
-                (s->times > 0 ? s->times : 1);
     x->result.copied += bytes;
     sim_events_add(&x->events,
                    s->copied == SIM_RECEIVED

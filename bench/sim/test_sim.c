@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -271,6 +272,109 @@ static void few_stand_for_all(void **state)
     sim_traffic_free(&t);
 }
 
+/* ---- recordings ---------------------------------------------------------- */
+
+enum { RANKS = 24, LARGEST = 23 };
+
+typedef struct entry {
+    uint32_t a, b;
+    uint64_t c;
+} entry;
+
+/* One exchange, in which a rank sends to every third one, and to two neighbours
+ * the same. */
+static size_t some_bytes(int src, int dst)
+{
+    return (src + dst) % 3 == 0   ? (size_t)((src * 5 + dst) % LARGEST) + 1
+           : (src + dst) % 3 == 1 ? 0
+                                  : (size_t)(src % 2) * 7;
+}
+
+/* As src/plan/record.h has it; returns how many entries. */
+static size_t record(entry *e)
+{
+    size_t n = 0;
+
+    for (uint32_t src = 0; src < RANKS; src++) {
+        e[n++] = (entry){UINT32_C(0x524f5441), 1, RANKS};
+        e[n++] = (entry){UINT32_C(0xffffffff), 0, 1};
+        e[n++] = (entry){RANKS, src, 0};
+        entry *const start = &e[n++];
+        *start = (entry){UINT32_C(0xfffffffe), 0, 0};
+        for (uint32_t dst = 0; dst < RANKS; dst++) {
+            const size_t bytes = some_bytes((int)src, (int)dst);
+            entry *const last = &e[n - 1];
+            if (bytes == 0)
+                continue;
+            if (last > start && last->a + last->b == dst && last->c == bytes) {
+                last->b++;
+                continue;
+            }
+            e[n++] = (entry){dst, 1, bytes};
+            start->c++;
+        }
+    }
+    return n;
+}
+
+/* Messages are as large as the blocks in them. */
+static void adds_up(const rota_topo *topo, const dist *d, const char *algo)
+{
+    sim_traffic t = {.topo = topo, .dist = d, .largest = LARGEST};
+    rota_choice choice;
+    char text[100];
+
+    snprintf(text, sizeof text, "%s", algo);
+    const rota_hints hints = inside_parse(text);
+    sim_traffic_init(&t, &hints, ROTA_VARYING, &choice);
+    assert_true(t.period < RANKS);
+    for (int r = 0; r < RANKS; r++) {
+        const sim_rep *const rep = sim_rep_of(&t, r);
+        const rota_msgs *const l = &rep->s.msgs[ROTA_RECV];
+        double got = 0;
+        for (uint32_t m = 0; m < l->n; m++) {
+            double bytes = 0;
+            for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+                const sim_label k =
+                    sim_shifted(&t, rep->label[i], r - r % t.period);
+                bytes += (double)some_bytes(k.from, k.to);
+            }
+            near(sim_message(&t, r, m).bytes, bytes);
+        }
+        for (int from = 0; from < RANKS; from++)
+            got += (double)some_bytes(from, r);
+        near(sim_received(&t, r), got);
+    }
+    sim_traffic_free(&t);
+}
+
+static void recordings(void **state)
+{
+    entry *const e = malloc(RANKS * (RANKS + 4) * sizeof *e);
+    rota_topo topo = inside_topo(RANKS, 4);
+    size_t row[RANKS];
+    char why[100];
+
+    (void)state;
+    assert_non_null(e);
+    recording *const r =
+        recording_open(e, record(e) * sizeof *e, 0, why, sizeof why);
+    assert_non_null(r);
+    for (int src = 0; src < RANKS; src++) {
+        recording_row(r, 0, src, row);
+        for (int dst = 0; dst < RANKS; dst++) {
+            assert_int_equal(row[dst], some_bytes(src, dst));
+            assert_int_equal(recording_bytes(r, 0, src, dst), row[dst]);
+        }
+    }
+    const dist d = {.type = DIST_RECORDED, .recorded = r, .one = true};
+    adds_up(&topo, &d, "parlinna_coalesced:radix=2");
+    adds_up(&topo, &d, "parlogna:radix=3");
+    recording_close(r);
+    rota_topo_free(&topo);
+    free(e);
+}
+
 /* ---- neighbours ---------------------------------------------------------- */
 
 /* Messages from node to node in the schedules of all ranks. */
@@ -337,6 +441,7 @@ int main(void)
         cmocka_unit_test(sizes_take_time),
         cmocka_unit_test(as_published),
         cmocka_unit_test(few_stand_for_all),
+        cmocka_unit_test(recordings),
         cmocka_unit_test(all_end),
         cmocka_unit_test(handed_over),
         cmocka_unit_test(leaders_share),

@@ -424,8 +424,12 @@ void sim_traffic_free(sim_traffic *t)
     }
     free(t->rep);
     free(t->table);
+    free(t->any);
+    free(t->received);
     t->rep = NULL;
     t->table = NULL;
+    t->any = NULL;
+    t->received = NULL;
 }
 
 size_t sim_block(const sim_traffic *t, int from, int to)
@@ -434,6 +438,17 @@ size_t sim_block(const sim_traffic *t, int from, int to)
         return sim_world_bytes(t->world, 0, from, to);
     return t->dist ? dist_bytes(t->dist, t->largest, t->P, t->seed, from, to, 0)
                    : t->largest;
+}
+
+double sim_received(const sim_traffic *t, int rank)
+{
+    double bytes = 0;
+
+    if (t->received)
+        return t->received[rank];
+    for (int from = 0; from < t->P; from++)
+        bytes += (double)sim_block(t, from, rank);
+    return bytes;
 }
 
 /* ---- what messages add up to --------------------------------------------- */
@@ -465,6 +480,8 @@ static void add_block(const sim_traffic *t, sim_label l, uint32_t bytes[],
     const size_t row = distance * P + (size_t)l.from % G * N;
     const uint32_t from = (uint32_t)((size_t)l.from / G), n = (uint32_t)N;
 
+    if (!t->any[row / N])
+        return;
     if (t->width == 1)
         add_uint8_t((const uint8_t *)t->table + row, from, n, bytes, filled);
     else if (t->width == 2)
@@ -483,21 +500,61 @@ static void put(const sim_traffic *t, size_t at, size_t bytes)
         ((uint32_t *)t->table)[at] = (uint32_t)bytes;
 }
 
+/* The place of a size in the table. */
+static size_t place_of(const sim_traffic *t, size_t from, size_t to)
+{
+    const size_t P = (size_t)t->P, G = (size_t)t->period;
+    const size_t distance = to < from ? to + P - from : to - from;
+
+    return distance * P + from % G * (P / G) + from / G;
+}
+
+static void fill(sim_traffic *t, size_t from, size_t to, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    const size_t place = place_of(t, from, to);
+    put(t, place, bytes);
+    t->any[place / (size_t)(t->P / t->period)] = true;
+    t->received[to] += (double)bytes;
+}
+
+/* Most blocks of a recording have no bytes, and looking each up takes long. */
+static void fill_recorded(sim_traffic *t)
+{
+    const size_t P = (size_t)t->P;
+    size_t *const row = inside_must(malloc(P * sizeof *row));
+
+    for (size_t from = 0; from < P; from++) {
+        recording_row(t->dist->recorded, t->dist->first, (int)from, row);
+        for (size_t to = 0; to < P; to++)
+            fill(t, from, to, row[to]);
+    }
+    free(row);
+}
+
 /* Nothing is gained where every message is one block, or where sums would not fit.
  */
 static void make_table(sim_traffic *t, const rota_choice *choice)
 {
-    const size_t P = (size_t)t->P, G = (size_t)t->period, N = P / G;
+    const size_t P = (size_t)t->P;
 
     if (choice->algo->sizes == ROTA_SIZES_STATED || t->period == t->P ||
         t->largest > UINT32_MAX / P || P > 1 << 15)
         return;
     t->width = t->largest <= UINT8_MAX ? 1 : t->largest <= UINT16_MAX ? 2 : 4;
-    t->table = inside_must(malloc(P * P * (size_t)t->width));
+    t->table = inside_must(calloc(P * P, (size_t)t->width));
+    t->any = inside_must(calloc(P * (size_t)t->period, sizeof *t->any));
+    t->received = inside_must(calloc(P, sizeof *t->received));
+    if (t->dist && t->dist->type == DIST_RECORDED && t->dist->one) {
+        fill_recorded(t);
+        return;
+    }
     for (size_t d = 0; d < P; d++)
-        for (size_t from = 0; from < P; from++)
-            put(t, d * P + from % G * N + from / G,
-                sim_block(t, (int)from, (int)((from + d) % P)));
+        for (size_t from = 0; from < P; from++) {
+            const size_t to = from + d < P ? from + d : from + d - P;
+            fill(t, from, to, sim_block(t, (int)from, (int)to));
+        }
 }
 
 static sim_sum *add_up(const sim_traffic *t, const sim_rep *rep, uint32_t m)

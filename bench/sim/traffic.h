@@ -59,6 +59,9 @@ typedef struct sim_traffic {
         *table; /* [P*P] all sizes, of width bytes each, by distance and then by
                     sender, those of one representative together; NULL: none */
     int width;
+    bool *any; /* [P*period] has a row of the table any bytes? of the senders of
+                  one representative at one distance */
+    double *received; /* [P] bytes that each rank gets; NULL: no table */
 } sim_traffic;
 
 /* t->topo, dist, world, largest, seed and gaps are given. Dies where memory is short.
@@ -95,6 +98,9 @@ static inline sim_label sim_shifted(const sim_traffic *t, sim_label l,
     return (sim_label){from >= t->P ? from - t->P : from,
                        to >= t->P ? to - t->P : to};
 }
+
+/* Of all blocks for a rank. */
+double sim_received(const sim_traffic *t, int rank);
 
 /* Of message m that rank receives. */
 sim_size sim_message(sim_traffic *t, int rank, uint32_t m);
