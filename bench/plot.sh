@@ -16,8 +16,9 @@ PICTURE
   sizes   time over S, a line for every algorithm
   ranks   time over the number of ranks, likewise
   radix   time over a parameter of the algorithm, a line for every S
-  spread  for every S box plots of the times over all values of a parameter:
-          least, quartiles, most
+  spread  for every S box plots (least, quartiles, median, most) of the times
+          over all values of the parameters without a value, and over all runs
+          if the CSV has several; below each the values that take the least
   gain    heat map over S and a parameter: how many times as long --against
           takes
   forms   map over S and the number of ranks: which algorithm is the fastest

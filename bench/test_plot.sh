@@ -96,6 +96,18 @@ has 1 'S = 512 B'
 has 1 4 # a radix
 draws spread --ranks 8 --algos parlogna:radix,scattered:batch
 has 1 'scattered, every batch'
+# Times 16 to 32 of radix 2 to 6: the box, its median, and which takes the least.
+{
+    head -n 1 "$folder/csv"
+    printf 'abacus,8,2,fixed,uniform,512,parlogna:radix=%s:batch=9,%s,9,1,1,1,1,1,1,1,1,1,true\n' \
+        2 32 3 24 4 16 5 20 6 28 6 28
+} >"$folder/boxes"
+awk -v algos=parlogna:radix:batch -v title=/dev/null \
+    -f "$here/plot/rows.awk" -f "$here/plot/spread.awk" "$folder/boxes" |
+    grep -qx '1 16 21 26 28 32 "4,9"' || fail "boxes of spread"
+draws spread --csv "$folder/boxes" --algos parlogna:radix:batch
+has 1 'parlogna, every radix, every batch'
+has 1 '4,9'
 draws gain --ranks 8 --algos parlogna:radix
 has 1 'abacus, 8 ranks, uniform sizes, time of mpi over that of parlogna'
 draws forms --algos "$algos"

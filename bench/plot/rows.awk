@@ -1,6 +1,8 @@
 # rows.awk - reads the CSV of scale.sh or of rota-bench and hands the rows that
 # are asked for to take(), a function of the file that goes with this one.
 #
+# Several runs of one thing are taken if that file sets many.
+#
 # Variables: machine, ranks, sizes, dist, kind ("" for any), algos (patterns,
 # with commas), title (file that tells what is plotted).
 #
@@ -44,7 +46,7 @@ function wanted(value, asked) { return asked == "" || value == asked }
         }
 }
 
-# Sets value to that of the parameter that has none in the pattern.
+# Sets value to those of the parameters that have none in the pattern.
 function matches(pattern, name,    n, part, has, i) {
     n = split(pattern, part, ":")
     value = ""
@@ -53,15 +55,16 @@ function matches(pattern, name,    n, part, has, i) {
         if (has[i] == part[i]) continue
         if (i == 1 || index(part[i], "=") || index(has[i], part[i] "=") != 1)
             return 0
-        value = substr(has[i], length(part[i]) + 2)
+        value = value (value == "" ? "" : ",") substr(has[i], length(part[i]) + 2)
     }
     return 1
 }
 
-# Rows that differ in nothing that is plotted or asked for.
+# Rows that differ in nothing that is plotted or asked for are several runs, which
+# only some pictures have a place for.
 function check(p,    key) {
     key = p SUBSEP P SUBSEP S SUBSEP name SUBSEP field("dist")
-    if (key in seen) {
+    if (key in seen && !many) {
         print "plot.sh: more than one time of " name ", " P " ranks, " S \
             " B, " field("dist") ": choose, by --machine for one" \
             > "/dev/stderr"

@@ -1,8 +1,15 @@
 # spread.awk - for every S and pattern least, quartiles and most of the times of
-# all values of the open parameter.
+# all values of the open parameters and of all runs, and the values that take the
+# least.
+BEGIN { many = 1 }
+
 function take(p) {
     n_times[p, S]++
     times[p, S, n_times[p, S]] = time
+    if (n_times[p, S] == 1 || time + 0 < fastest[p, S] + 0) {
+        fastest[p, S] = time
+        best[p, S] = value
+    }
 }
 
 function quantile(q, n,    at, below) {
@@ -31,7 +38,8 @@ END {
             if (!n_times[p, s[i]]) continue
             m = order(p, s[i])
             print i + (p - (n_patterns + 1) / 2) * 0.8 / n_patterns, t[1], \
-                quantile(0.25, m), quantile(0.5, m), quantile(0.75, m), t[m]
+                quantile(0.25, m), quantile(0.5, m), quantile(0.75, m), t[m], \
+                "\"" best[p, s[i]] "\""
         }
         print "\n"
     }
@@ -41,6 +49,6 @@ END {
 
 function label_all(pattern) {
     pattern = label(pattern)
-    sub(/, best /, ", every ", pattern)
+    gsub(/, best /, ", every ", pattern)
     return pattern
 }

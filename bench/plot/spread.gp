@@ -1,4 +1,5 @@
-# Blocks of (x, least, quartile, median, quartile, most), and one of (x, S).
+# Blocks of (x, least, quartile, median, quartile, most, what takes the least), and
+# one of (x, S).
 set logscale y
 set xlabel 'S (bytes)'
 set ylabel 'time (µs)'
@@ -13,4 +14,6 @@ plot for [i=0:last-1] data index i using 1:3:2:6:5 \
     with candlesticks whiskerbars 0.6 lw 1.5 lt i+1 title columnheader(1), \
     for [i=0:last-1] data index i using ($1-0.3/last):4:(0.6/last):(0) \
     with vectors nohead lw 3 lc 'black' notitle, \
+    for [i=0:last-1] data index i using 1:2:7 \
+    with labels offset 0,-0.7 font ',8' notitle, \
     data index last skip 1 using 1:(NaN):xtic(2) notitle
