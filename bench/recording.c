@@ -288,13 +288,7 @@ static void find_busiest(recording *r)
     double most = -1;
 
     for (size_t k = 0; k < r->n_shapes; k++) {
-        double bytes = 0;
-        for (int q = 0; q < r->P; q++) {
-            const row *const w = &r->row[r->shape[k].row[q]];
-            for (size_t i = 0; i < w->n_runs; i++)
-                bytes += (double)w->run[i].b * (double)w->run[i].c;
-        }
-        bytes *= (double)r->shape[k].times;
+        const double bytes = recording_total(r, k) * (double)r->shape[k].times;
         if (bytes > most) {
             most = bytes;
             r->busiest = k;
@@ -423,6 +417,18 @@ size_t recording_bytes(const recording *r, size_t k, int src, int dst)
         return 0;
     const entry *const e = &w->run[begin - 1];
     return (uint32_t)dst - e->a < e->b ? (size_t)e->c : 0;
+}
+
+double recording_total(const recording *r, size_t k)
+{
+    double bytes = 0;
+
+    for (int q = 0; q < r->P; q++) {
+        const row *const w = &r->row[r->shape[k].row[q]];
+        for (size_t i = 0; i < w->n_runs; i++)
+            bytes += (double)w->run[i].b * (double)w->run[i].c;
+    }
+    return bytes;
 }
 
 void recording_row(const recording *r, size_t k, int src, size_t bytes[])

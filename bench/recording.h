@@ -34,7 +34,10 @@ size_t recording_at(const recording *r, uint64_t step);
 
 size_t recording_bytes(const recording *r, size_t k, int src, int dst);
 
-/* The same for every dst: bytes [ranks]. */
+/* Of all pairs of ranks. */
+double recording_total(const recording *r, size_t k);
+
+/* recording_bytes for every dst: bytes [ranks]. */
 void recording_row(const recording *r, size_t k, int src, size_t bytes[]);
 
 #endif

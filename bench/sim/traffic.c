@@ -533,20 +533,34 @@ static void fill_recorded(sim_traffic *t)
     free(row);
 }
 
-/* Nothing is gained where every message is one block, or where sums would not fit.
- */
+static bool is_recorded(const sim_traffic *t)
+{
+    return t->dist && t->dist->type == DIST_RECORDED && t->dist->one;
+}
+
+/* Do sums of what is in a message fit into 32 bits? Of a recording no message has
+ * more than the whole exchange; its largest block may be far larger than others. */
+static bool sums_fit(const sim_traffic *t, const rota_choice *choice)
+{
+    if (t->largest <= UINT32_MAX / (size_t)t->P)
+        return true;
+    return is_recorded(t) && choice->algo->sizes != ROTA_SIZES_PADDED &&
+           recording_total(t->dist->recorded, t->dist->first) <= UINT32_MAX;
+}
+
+/* Nothing is gained where every message is one block. */
 static void make_table(sim_traffic *t, const rota_choice *choice)
 {
     const size_t P = (size_t)t->P;
 
     if (choice->algo->sizes == ROTA_SIZES_STATED || t->period == t->P ||
-        t->largest > UINT32_MAX / P || P > 1 << 15)
+        !sums_fit(t, choice) || P > 1 << 15)
         return;
     t->width = t->largest <= UINT8_MAX ? 1 : t->largest <= UINT16_MAX ? 2 : 4;
     t->table = inside_must(calloc(P * P, (size_t)t->width));
     t->any = inside_must(calloc(P * (size_t)t->period, sizeof *t->any));
     t->received = inside_must(calloc(P, sizeof *t->received));
-    if (t->dist && t->dist->type == DIST_RECORDED && t->dist->one) {
+    if (is_recorded(t)) {
         fill_recorded(t);
         return;
     }
