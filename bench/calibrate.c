@@ -7,6 +7,7 @@
 #include "calibrate.h"
 
 #include "fit.h"
+#include "plan/comm.h"
 #include "plan/describe.h"
 #include "runners.h"
 #include "util.h"
@@ -62,6 +63,7 @@ typedef struct results {
     MPI_Comm telling;                /* MPI_COMM_NULL on the other ranks */
     int n_telling;                   /* ranks in it */
     rota_terms *rank;                /* [n][n_telling][ROTA_STEPS], on rank 0 */
+    double load;                     /* ranks per core */
     const algo_spec **spec;          /* [n] */
     int begin[OPTIONS_MAX_LIST + 1]; /* of each size; the last is n */
 } results;
@@ -97,7 +99,7 @@ static rota_terms *terms_of(const results *all, int i)
                : NULL;
 }
 
-static void count_terms(const runner *r, const results *all)
+static void count_terms(const runner *r, results *all)
 {
     enum { N = ROTA_STEPS * ROTA_N_TERMS };
     rota_terms step[ROTA_STEPS];
@@ -105,6 +107,7 @@ static void count_terms(const runner *r, const results *all)
     if (all->telling == MPI_COMM_NULL)
         return;
     rota_plan_terms(r->plan, step);
+    all->load = rota_comm_load(r->plan->comm);
     bench_must(MPI_Gather(step, N, MPI_DOUBLE, terms_of(all, all->n), N,
                           MPI_DOUBLE, 0, all->telling),
                "MPI_Gather");
@@ -192,7 +195,7 @@ static void run_size(tune_env *env, int s, results *all)
 static void combine(const results *all, const rota_machine *machine)
 {
     for (int i = 0; i < all->n; i++)
-        fit_combine(terms_of(all, i), all->n_telling, machine,
+        fit_combine(terms_of(all, i), all->n_telling, all->load, machine,
                     &all->sample[i].terms);
 }
 

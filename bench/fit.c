@@ -54,18 +54,29 @@ static void add_part(rota_terms *all, const rota_terms *terms, rota_part part,
             all->n[t] += factor * terms->n[t];
 }
 
-/* Add what counts of one step: waits and one part. */
-static void combine_step(const rota_terms rank[], const rota_cost cost[], int P,
-                         int step, rota_part longest, rota_terms *terms)
+/* Add the terms of a part that ranks share. Cores do what makes ranks busy. */
+static void add_shared(rota_terms *all, const rota_terms *terms, rota_part part,
+                       int P, double load)
 {
-    const rota_part parts[] = {ROTA_PART_WAIT, longest};
+    if (part == ROTA_PART_CORES)
+        add_part(all, terms, ROTA_PART_BUSY, load / P);
+    else
+        add_part(all, terms, part, 1.0 / P);
+}
 
-    for (int i = 0; i < 2; i++) {
+/* Add what counts of one step: waits, turns and one part more. */
+static void combine_step(const rota_terms rank[], const rota_cost cost[], int P,
+                         double load, int step, rota_part longest,
+                         rota_terms *terms)
+{
+    const rota_part parts[] = {ROTA_PART_WAIT, ROTA_PART_TURNS, longest};
+
+    for (int i = 0; i < 3; i++) {
         int most = 0;
         for (int p = 0; p < P; p++) {
             const rota_terms *const its = &rank[p * ROTA_STEPS + step];
             if (!rota_part_is_own(parts[i]))
-                add_part(terms, its, parts[i], 1.0 / P);
+                add_shared(terms, its, parts[i], P, load);
             if (cost[p].ns[step][parts[i]] > cost[most].ns[step][parts[i]])
                 most = p;
         }
@@ -74,19 +85,20 @@ static void combine_step(const rota_terms rank[], const rota_cost cost[], int P,
     }
 }
 
-void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
-                 rota_terms *terms)
+void fit_combine(const rota_terms rank[], int P, double load,
+                 const rota_machine *machine, rota_terms *terms)
 {
     rota_cost *const cost = bench_calloc((size_t)P, sizeof *cost);
     rota_cost all = {{{0}}};
 
     for (int p = 0; p < P; p++) {
-        cost[p] = rota_cost_of(machine, &rank[p * ROTA_STEPS]);
+        cost[p] = rota_cost_of(machine, load, &rank[p * ROTA_STEPS]);
         rota_cost_add(&all, &cost[p]);
     }
     *terms = (rota_terms){{0}};
     for (int i = 0; i < ROTA_STEPS; i++)
-        combine_step(rank, cost, P, i, rota_cost_longest(all.ns[i], P), terms);
+        combine_step(rank, cost, P, load, i, rota_cost_longest(all.ns[i], P),
+                     terms);
     free(cost);
 }
 

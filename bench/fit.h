@@ -12,9 +12,10 @@ typedef struct fit_sample {
 
 /* Terms [P][ROTA_STEPS] of ranks of a run, all or a sample, as they count under
  * some prices: in each step waits, and of what has most to do the terms of the
- * rank that has most of it or, if ranks share it, their mean. */
-void fit_combine(const rota_terms rank[], int P, const rota_machine *machine,
-                 rota_terms *terms);
+ * rank that has most of it or, if ranks share it, their mean. load: ranks per
+ * core, at least 1. */
+void fit_combine(const rota_terms rank[], int P, double load,
+                 const rota_machine *machine, rota_terms *terms);
 
 /* Prices that make the relative errors of all samples small: least squares,
  * none negative, single samples far off counting less. What the samples say

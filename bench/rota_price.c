@@ -323,7 +323,7 @@ static double expected_with(const rota_hints *hints, options *o,
         rota_terms step[ROTA_STEPS];
         *choice =
             count_rank(hints, o, &topo, &machine->network, &like, me, step);
-        const rota_cost cost = rota_cost_of(machine, step);
+        const rota_cost cost = rota_cost_of(machine, 1, step);
         rota_cost_add(&all, &cost);
         n++;
         me += bench_stride(P);

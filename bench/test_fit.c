@@ -187,10 +187,13 @@ static void combines_what_counts(void **state)
     a[1].n[port] = 30;
     b[1].n[port] = 50;
     a[1].n[ROTA_TERM_POSTED] = 35;
-    fit_combine(rank, 2, &m, &all);
+    fit_combine(rank, 2, 1, &m, &all);
     assert_close(all.n[wait], 2, 1e-12, "waits", 0);
     assert_close(all.n[ROTA_TERM_POSTED], 20, 1e-12, "posted", 0);
     assert_close(all.n[port], 40, 1e-12, "bytes", 1);
+    m.ns[port] = 0; /* of the first step (10 + 20) / 2, of the second 35 / 2 */
+    fit_combine(rank, 2, 4, &m, &all);
+    assert_close(all.n[ROTA_TERM_POSTED], 4 * 32.5, 1e-12, "posted", 1);
 }
 
 static void order_and_errors(void **state)

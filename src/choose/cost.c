@@ -347,21 +347,15 @@ static double batches(const counter *k, const rota_phase *p, double messages)
     return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
 }
 
-/* The weight of this rank's count of a term. Work counts more where ranks share
- * cores. What the ranks of a node share counts as if all of them did as much.
- */
+/* The weight of this rank's count of a term. What goes through a node's memory
+ * or port counts as if all ranks of the node did as much. */
 static double weight(const counter *k, int term)
 {
     const rota_topo *const t = k->how->topo;
 
-    switch (rota_part_of(term)) {
-    case ROTA_PART_WAIT:
-        return 1;
-    case ROTA_PART_BUSY:
-        return k->how->load;
-    default:
-        return rota_topo_node_size(t, t->node[k->s->me]);
-    }
+    return rota_part_of(term) >= ROTA_PART_MEMORY
+               ? rota_topo_node_size(t, t->node[k->s->me])
+               : 1;
 }
 
 /* Each time a rank waits, it pays a latency and lets the others of its core
@@ -477,9 +471,8 @@ static void count_copies(const counter *k, uint32_t phase)
     for (uint32_t i = p->copy; !p->flow && i < p[1].copy; i++) {
         const rota_copy *const copy = &k->s->copy[i];
         const bool padded = rota_block_is_padded(k->s, copy->from);
-        n[ROTA_TERM_COPIED_BLOCK] += k->how->load;
-        n[ROTA_TERM_COPIED_BYTE] +=
-            k->how->load * k->bytes[padded ? copy->to : copy->from];
+        n[ROTA_TERM_COPIED_BLOCK]++;
+        n[ROTA_TERM_COPIED_BYTE] += k->bytes[padded ? copy->to : copy->from];
     }
 }
 
@@ -517,7 +510,7 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
         k.busiest = busiest_share(&k.torus, how->topo->n_nodes);
     }
     memset(step, 0, ROTA_STEPS * sizeof *step);
-    step[0].n[ROTA_TERM_START] = how->load;
+    step[0].n[ROTA_TERM_START] = 1;
     for (uint32_t p = 0; p < s->n_phases; p++) {
         count_messages(&k, p);
         count_copies(&k, p);

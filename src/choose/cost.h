@@ -100,13 +100,17 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
  * ranks of a node share. For the last, a rank counts as much time as all ranks
  * of its node would take together if each had as much to do. */
 typedef enum rota_part {
-    ROTA_PART_WAIT,   /* nothing: latencies */
-    ROTA_PART_BUSY,   /* the processor: copies and messages */
+    ROTA_PART_WAIT, /* nothing: latencies */
+    ROTA_PART_BUSY, /* the processor: copies and messages */
+    ROTA_PART_TURNS, /* nothing, until other ranks of the core let this one run */
+    ROTA_PART_CORES, /* the node's processors: what BUSY counts, of all ranks */
     ROTA_PART_MEMORY, /* memory through which MPI moves bytes within the node */
     ROTA_PART_PORT,   /* the node's port to others */
     ROTA_PART_PATH,   /* the path from node to node */
     ROTA_N_PARTS
 } rota_part;
+
+/* The part that a term belongs to. What is BUSY also keeps CORES busy. */
 
 rota_part rota_part_of(int term);
 
@@ -122,8 +126,8 @@ typedef struct rota_cost {
     double ns[ROTA_STEPS][ROTA_N_PARTS];
 } rota_cost;
 
-/* The cost of one rank. */
-rota_cost rota_cost_of(const rota_machine *machine,
+/* The cost of one rank; load: ranks per core, at least 1. */
+rota_cost rota_cost_of(const rota_machine *machine, double load,
                        const rota_terms step[ROTA_STEPS]);
 
 static inline double rota_larger(double a, double b)
@@ -134,8 +138,8 @@ static inline double rota_larger(double a, double b)
 /* Add a rank to the sum of others, which starts as zeros. */
 void rota_cost_add(rota_cost *all, const rota_cost *rank);
 
-/* The part, besides waiting, that takes longest in a step of n ranks added
- * up. */
+/* The part, besides waiting and turns, that takes longest in a step of n ranks
+ * added up. */
 rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
 
 /* Bytes up to which a block is better off in a message with many others: it is

@@ -116,7 +116,7 @@ static rota_cost price(const rota_wanted *w, const rota_machine *machine,
     }
     if (bytes && rota_choice_count(choice, w->what.ipc, &s, bytes, &how,
                                    step) == MPI_SUCCESS)
-        cost = rota_cost_of(machine, step);
+        cost = rota_cost_of(machine, w->load, step);
     free(bytes);
     rota_sched_free(&s);
     return cost;

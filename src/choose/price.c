@@ -97,6 +97,7 @@ rota_part rota_part_of(int term)
     case ROTA_TERM_SWITCH:
     case ROTA_TERM_SWITCH_MPI:
     case ROTA_TERM_SWITCH_NATIVE:
+        return ROTA_PART_TURNS;
     case ROTA_TERM_DEVICE_COPY:
     case ROTA_TERM_DEVICE_BYTE:
     case ROTA_TERM_STAGED_SIDE:
@@ -122,14 +123,17 @@ rota_part rota_part_of(int term)
     }
 }
 
-rota_cost rota_cost_of(const rota_machine *machine,
+rota_cost rota_cost_of(const rota_machine *machine, double load,
                        const rota_terms step[ROTA_STEPS])
 {
     rota_cost cost = {{{0}}};
 
-    for (int i = 0; i < ROTA_STEPS; i++)
+    for (int i = 0; i < ROTA_STEPS; i++) {
+        double *const ns = cost.ns[i];
         for (int t = 0; t < ROTA_N_TERMS; t++)
-            cost.ns[i][rota_part_of(t)] += machine->ns[t] * step[i].n[t];
+            ns[rota_part_of(t)] += machine->ns[t] * step[i].n[t];
+        ns[ROTA_PART_CORES] = load * ns[ROTA_PART_BUSY];
+    }
     return cost;
 }
 
@@ -149,7 +153,7 @@ rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n)
     rota_part longest = ROTA_PART_BUSY;
     double most = ns[longest];
 
-    for (int part = ROTA_PART_MEMORY; part < ROTA_N_PARTS; part++)
+    for (int part = ROTA_PART_CORES; part < ROTA_N_PARTS; part++)
         if (ns[part] / n > most) {
             most = ns[part] / n;
             longest = (rota_part)part;
@@ -164,7 +168,7 @@ double rota_cost_ns(const rota_cost *all, int n)
     for (int i = 0; i < ROTA_STEPS; i++) {
         const double *const ns = all->ns[i];
         const rota_part longest = rota_cost_longest(ns, n);
-        sum += ns[ROTA_PART_WAIT] +
+        sum += ns[ROTA_PART_WAIT] + ns[ROTA_PART_TURNS] / n +
                ns[longest] / (rota_part_is_own(longest) ? 1 : n);
     }
     return sum;
