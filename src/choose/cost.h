@@ -35,7 +35,7 @@ typedef enum rota_per_link {
     ROTA_N_PER_LINK
 } rota_per_link;
 
-enum { ROTA_LONG = 32768 };
+enum { ROTA_LONG = 16384 };
 
 /* The terms of links, rota_term(link, what), come first; then these. */
 enum {

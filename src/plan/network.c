@@ -205,18 +205,15 @@ enum { LEAST_POSTED = 32 };
  * acknowledgements that travel the other way. */
 enum { ENVELOPE = 128 };
 
-/* Posting takes half of sending and half of receiving a message. Ranks that took
- * part may have shared cores. */
+/* Posting takes half of sending and half of receiving a message. */
 static void put_in(const rota_comm *c, const double found[N_FOUND], double ns[])
 {
     const int Q = rota_topo_largest_node(&c->topo);
-    const int members = Q < PEERS ? Q : PEERS;
-    const int n = Q == 1 ? ALONE : members;
-    const double load = rota_larger((double)members / c->cores, 1);
-    const double byte = per_byte(found, members);
-    const double posted = rota_larger(
-        (found[MANY] - found[ONE]) / (2 * n * load), found[ONE] / LEAST_POSTED);
-    const double more = per_long_message(found, members, byte);
+    const int n = Q == 1 ? ALONE : Q < PEERS ? Q : PEERS;
+    const double byte = per_byte(found, Q < PEERS ? Q : PEERS);
+    const double posted = rota_larger((found[MANY] - found[ONE]) / (2 * n),
+                                      found[ONE] / LEAST_POSTED);
+    const double more = per_long_message(found, Q < PEERS ? Q : PEERS, byte);
 
     ns[ROTA_TERM_POSTED] = posted;
     ns[rota_term(ROTA_LINK_NET, ROTA_PER_MESSAGE)] += ENVELOPE * byte;
