@@ -1,17 +1,21 @@
 #!/bin/sh
 # choice.sh - is what a plan chooses by itself the best there is?
 #
-#   sh bench/choice.sh [--cases few|all|real] [--out FOLDER]
+#   sh bench/choice.sh [--cases few|all|large|real] [--out FOLDER]
 #
 # Simulated (rota-price --simulate), on the machines of bench/machines: for each
 # number of ranks, nodes, kind of plan, distribution and size everything that a
 # plan chooses from, with the time that it expects by the machine's prices and the
 # time that it takes. With 1,024 ranks only what is expected to take at most three
-# times as long as the fastest is simulated. Every other case is for fitting the handicaps of a choice; the others judge.
-# Prints a table of all cases and, of both halves, how many are within 10 % of the
+# times as long as the fastest is simulated. Every other case is for fitting the
+# handicaps of a choice; the others judge. Prints a table of all cases and, of both halves, how many are within 10 % of the
 # best, how many are more than 5 % behind MPICH's own algorithm, and what other
 # handicaps would give. What has been simulated before is taken from FOLDER (default
 # build/choice); what a plan expects is found anew.
+#
+# large: 4,096 and 16,384 ranks, of what is expected to take at most 1.5 times as
+# long as the fastest, with the handicaps that plans use. What MPICH takes is from
+# docs/simulated.csv, if that has it.
 #
 # real: measured on this machine, within one node, by rota-bench, which takes
 # algorithms in turns; the plan chooses for itself, by the user's tuning or the
@@ -31,9 +35,9 @@ while [ $# -ge 2 ]; do
     shift 2
 done
 case $#,$cases in
-0,few | 0,all | 0,real) ;;
+0,few | 0,all | 0,large | 0,real) ;;
 *)
-    echo "usage: sh bench/choice.sh [--cases few|all|real] [--out FOLDER]" >&2
+    echo "usage: sh bench/choice.sh [--cases few|all|large|real] [--out FOLDER]" >&2
     exit 2 ;;
 esac
 mkdir -p "$out" || exit 1
@@ -155,15 +159,31 @@ most='64 32 fixed uniform 16,64,512,2048,8192
 1024 32 varying powerlaw4096:0.99 512
 1024 32 exchange uniform 16,512
 1024 32 exchange powerlaw4096:0.99 512'
+large='4096 32 fixed uniform 16,512
+4096 32 fixed powerlaw4096:0.99 512
+4096 32 varying uniform 16
+4096 32 varying powerlaw4096:0.99 512
+4096 32 exchange uniform 16
+4096 32 exchange powerlaw4096:0.99 512
+16384 32 fixed uniform 16'
 machines='dragonfly torus fattree'
-[ "$cases" = all ] || machines=dragonfly shapes=$few
-[ "$cases" != all ] || shapes=$most
+case $cases in
+few) machines=dragonfly shapes=$few ;;
+all) shapes=$most ;;
+large) shapes=$large ;;
+esac
 
 # Only what is expected to take at most so many times as long as the fastest is
 # simulated.
 limit_of()
 {
-    [ "$1" -ge 1024 ] && echo 3 || echo 1000000
+    if [ "$1" -gt 1024 ]; then
+        echo 1.5
+    elif [ "$1" -eq 1024 ]; then
+        echo 3
+    else
+        echo 1000000
+    fi
 }
 
 # The candidates with the times that a plan expects, "name us".
@@ -181,7 +201,7 @@ expect()
 # Simulate those of standard input that have not been: "key name us mean".
 simulate()
 {
-    names=$(awk -v key="$key " -v all="$limit" '
+    names=$(awk -v key="$key " -v all="$limit" -v large="$large_case" '
         FILENAME == ARGV[1] { if (index($0, key) == 1) seen[$7] = 1; next }
         { name[FNR] = $1; us[FNR] = $2; n = FNR
           if (FNR == 1 || $2 < least) least = $2 }
@@ -189,7 +209,7 @@ simulate()
             for (i = 1; i <= n; i++)
                 if (us[i] <= all * least && name[i] != "mpi" && !(name[i] in seen))
                     printf "%s,", name[i]
-            if (!("mpich_scattered" in seen))
+            if (!large && !("mpich_scattered" in seen))
                 print "mpich_scattered"
         }' "$times" "$out/one")
     [ -n "$names" ] || return 0
@@ -206,12 +226,17 @@ touch "$times" || exit 1
 : >"$rows" || exit 1
 echo "$shapes" | while read -r ranks node kind dist sizes; do
     limit=$(limit_of "$ranks")
+    large_case=
+    [ "$ranks" -le 1024 ] || large_case=yes
     for machine in $machines; do
         for size in $(echo "$sizes" | tr , ' '); do
             key="$machine $ranks $node $kind $dist $size"
             [ ! -t 2 ] || echo "$key" >&2
             expect >"$out/one" && simulate || exit 1
-            awk -v key="$key" '
+            known=$(awk -F, -v key="$key" '
+                $1 " " $2 " " $3 " " $4 " " $5 " " $6 == key &&
+                    $7 == "mpich_scattered" { print $8 }' docs/simulated.csv)
+            awk -v key="$key" -v known="$known" '
                 FILENAME == ARGV[1] {
                     if (index($0, key " ") == 1) { us[$7] = $8; mean = $9 }
                     next
@@ -221,14 +246,14 @@ echo "$shapes" | while read -r ranks node kind dist sizes; do
                     if (name in us) print key, $1, $2, us[name], mean
                 }
                 END {
-                    if ("mpich_scattered" in us)
-                        print key, "mpich", 0, us["mpich_scattered"], mean
+                    if ("mpich_scattered" in us) known = us["mpich_scattered"]
+                    if (known != "") print key, "mpich", 0, known, mean
                 }' "$times" "$out/one" >>"$rows"
         done || exit 1
     done || exit 1
 done || exit 1
 
-awk '
+awk -v large="$([ "$cases" != large ] || echo yes)" '
     # The choice of a case with handicaps for what forwards blocks, and for what
     # overlaps all its steps.
     function choose(k, forwards, flows,    i, best, least, t) {
@@ -281,8 +306,18 @@ awk '
             printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
                 " %.1f | %.2f%s | %s |\n", c[1], c[2], c[3], c[4], c[5],
                 part[k], c[6], name[k, best[k]], least[k], name[k, i],
-                seen[k, i], seen[k, i] / least[k], k % 2 ? "" : " *",
+                seen[k, i], seen[k, i] / least[k], k % 2 || large ? "" : " *",
                 k in mpich ? sprintf("%.1f", mpich[k] / seen[k, i]) : "-"
+        }
+        if (large) {
+            for (k = 1; k <= cases; k++) {
+                over = seen[k, choose(k, 1.05, 1.08)] / least[k]
+                near += over <= 1.1
+                worst = over > worst ? over : worst
+            }
+            printf "\n%d cases: within 10 %% of the best in %d, at worst %.2f" \
+                " times its time.\n", cases, near, worst
+            exit
         }
         print "\n*: a case that judges.\n"
         print "| forwards | overlaps | half | within 10 % of the best | mean |" \
