@@ -13,7 +13,7 @@
 # handicaps would give. What has been simulated before is taken from FOLDER (default
 # build/choice); what a plan expects is found anew.
 #
-# large: 4,096 and 16,384 ranks, of what is expected to take at most 1.5 times as
+# large: 4,096 ranks, of what is expected to take at most 1.5 times as
 # long as the fastest, with the handicaps that plans use. What MPICH takes is from
 # docs/simulated.csv, if that has it.
 #
@@ -164,8 +164,7 @@ large='4096 32 fixed uniform 16,512
 4096 32 varying uniform 16
 4096 32 varying powerlaw4096:0.99 512
 4096 32 exchange uniform 16
-4096 32 exchange powerlaw4096:0.99 512
-16384 32 fixed uniform 16'
+4096 32 exchange powerlaw4096:0.99 512'
 machines='dragonfly torus fattree'
 case $cases in
 few) machines=dragonfly shapes=$few ;;
