@@ -18,8 +18,8 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* Groups with plans, at a time. Each has two communicators, and MPICH has about
- * 2,000 in all, which are the program's. */
+/* Groups with plans, at a time. Each has a communicator, and MPICH has about 2,000
+ * in all, which are the program's. */
 enum { MOST_GROUPS = 256 };
 
 /* Sizes that a group is known for; then the one that was exchanged longest ago
@@ -42,6 +42,7 @@ struct rota_mpi_group {
     bool shared; /* by communicators, and in the table */
     int P;
     MPI_Comm comm;  /* ours, for plans; MPI_COMM_NULL before the first */
+    bool adopted;   /* comm is Rota's to use */
     bool has_place; /* of MOST_GROUPS */
     rota_mpi_usage *size[MOST_SIZES]; /* of calls with one, the last first */
     int n_sizes;
@@ -52,6 +53,7 @@ struct rota_mpi_group {
 
     /* Of neighbours. */
     rota_mpi_topology *topology; /* else NULL */
+    rota_mpi_group *whole;       /* the same processes without a topology */
     int users;                   /* communicators that have it */
 };
 
@@ -74,6 +76,22 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* Now a duplicate has no attributes of the program's, whose functions would be
+ * called. */
+static void begin_world(void)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    const bool made = rota_mpi_duplicate(MPI_COMM_WORLD, &comm) == MPI_SUCCESS;
+    rota_mpi_group *const g = rota_mpi_group_of(MPI_COMM_WORLD);
+
+    if (made)
+        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (g && made)
+        g->comm = comm;
+    else if (made)
+        PMPI_Comm_free(&comm);
+}
+
 /* A duplicate has the same group, which it is given at once: most communicators
  * that live for one call are duplicates. */
 void rota_mpi_group_begin(void)
@@ -85,11 +103,9 @@ void rota_mpi_group_begin(void)
              PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS ||
              PMPI_Comm_create_keyval(MPI_COMM_DUP_FN, on_free, &keyval, NULL) !=
                  MPI_SUCCESS;
-    sharing = PMPI_Allreduce(MPI_IN_PLACE, &cannot, 1, MPI_INT, MPI_MAX,
-                             MPI_COMM_WORLD) == MPI_SUCCESS &&
-              !cannot;
+    sharing = rota_mpi_all(MPI_COMM_WORLD, !cannot);
     if (sharing)
-        rota_mpi_group_of(MPI_COMM_WORLD);
+        begin_world();
 }
 
 static rota_mpi_group *make(int P)
@@ -263,8 +279,8 @@ static int find_on_all(const rota_mpi_group *g, MPI_Comm comm,
     unsigned all = 0;
     int i = 0;
 
-    if (g->n_with == 0 || PMPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_BAND,
-                                         comm) != MPI_SUCCESS)
+    if (g->n_with == 0 || rota_mpi_reduce(&mine, &all, 1, MPI_UNSIGNED,
+                                          MPI_BAND, comm) != MPI_SUCCESS)
         return -1;
     while (i < MOST_TOPOLOGIES && !(all >> i & 1))
         i++;
@@ -287,6 +303,7 @@ static rota_mpi_group *add(rota_mpi_group *g, const rota_mpi_topology *t)
         forget(*place);
     *place = make(g->P);
     (*place)->topology = rota_mpi_topology_copy(t);
+    (*place)->whole = g;
     (*place)->shared = true;
     return *place;
 }
@@ -386,7 +403,7 @@ bool rota_mpi_group_has_room(const rota_mpi_group *g)
 
 bool rota_mpi_group_has_plans(const rota_mpi_group *g)
 {
-    return g->comm != MPI_COMM_NULL;
+    return g->adopted;
 }
 
 MPI_Comm rota_mpi_group_comm(const rota_mpi_group *g)
@@ -402,42 +419,65 @@ static void take_place(rota_mpi_group *g)
     pthread_mutex_unlock(&table_lock);
 }
 
-/* Without what the program keeps with its communicator: attributes, hints, names
- * and, unless it is asked for, the topology. */
-static int make_comm(MPI_Comm from, const rota_mpi_topology *topology,
-                     MPI_Comm *comm)
+/* Without what the program keeps with its communicator: attributes, hints, names,
+ * topology. */
+static int make_bare(MPI_Comm from, MPI_Comm *comm)
 {
-    MPI_Comm made = MPI_COMM_NULL, bare;
     MPI_Group group;
 
     ROTA_MPI_TRY(PMPI_Comm_group(from, &group));
-    int err = PMPI_Comm_create(from, group, &made);
+    const int err = PMPI_Comm_create(from, group, comm);
     PMPI_Group_free(&group);
-    ROTA_MPI_TRY(err);
-    if (topology) {
-        bare = made;
-        err = rota_mpi_topology_give(topology, from, bare, &made);
-        PMPI_Comm_free(&bare);
-        ROTA_MPI_TRY(err);
-    }
-    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
-    *comm = made;
-    return MPI_SUCCESS;
+    return err;
 }
 
 /* What Rota says while plans are made is no error of the program's: the error
  * handler is not to hear of it. */
-static int make_comm_quietly(MPI_Comm from, const rota_mpi_topology *topology,
-                             MPI_Comm *comm)
+static int make_quietly(MPI_Comm from, MPI_Comm *comm)
 {
     MPI_Errhandler handler;
 
     ROTA_MPI_TRY(PMPI_Comm_get_errhandler(from, &handler));
     ROTA_MPI_TRY(PMPI_Comm_set_errhandler(from, MPI_ERRORS_RETURN));
-    const int err = make_comm(from, topology, comm);
+    const int err = make_bare(from, comm);
     PMPI_Comm_set_errhandler(from, handler);
     PMPI_Errhandler_free(&handler);
     return err;
+}
+
+/* Only what is made from the program's communicator keeps the processor from ranks
+ * that are late; MPI_COMM_WORLD has one of ours from the start. */
+static int make_comm(rota_mpi_group *g, MPI_Comm from)
+{
+    rota_mpi_group *const whole = g->topology ? g->whole : g;
+    MPI_Comm made = MPI_COMM_NULL;
+
+    if (whole->comm == MPI_COMM_NULL) {
+        ROTA_MPI_TRY(make_quietly(from, &made));
+        PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
+        whole->comm = made;
+    }
+    if (g->comm == MPI_COMM_NULL) {
+        ROTA_MPI_TRY(rota_mpi_duplicate(whole->comm, &made));
+        g->comm = made;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Make the communicator of plans. Collective; fails on all ranks or none. */
+static int adopt(rota_mpi_group *g, MPI_Comm from)
+{
+    const rota_mpi_topology *const t = g->topology;
+
+    if (g->adopted)
+        return MPI_SUCCESS;
+    ROTA_MPI_TRY(make_comm(g, from));
+    ROTA_MPI_TRY(rota_comm_adopt(g->comm));
+    const int err = t ? rota_comm_set_neighbors(g->comm, t->grid, t->n_to,
+                                                t->to, t->n_from, t->from)
+                      : MPI_SUCCESS;
+    g->adopted = rota_mpi_all(g->comm, err == MPI_SUCCESS);
+    return g->adopted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 /* A plan for blocks of one size gets its buffers when it is started: these may
@@ -490,8 +530,7 @@ int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
                         const rota_mpi_args *args)
 {
     take_place(g);
-    if (g->comm == MPI_COMM_NULL)
-        ROTA_MPI_TRY(make_comm_quietly(args->comm, g->topology, &g->comm));
+    ROTA_MPI_TRY(adopt(g, args->comm));
     rota_mpi_run *const run = rota_mpi_run_make(args, u->bytes > 0, false);
     const int err = args->shape == ROTA_MPI_W && !args->neighbors
                         ? make_same(g, run)

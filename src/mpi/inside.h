@@ -13,6 +13,24 @@ void rota_error_name(const char *function);
 /* Raise an error on comm, or on none for MPI_COMM_NULL, and return its code. */
 int rota_error_raise(MPI_Comm comm, int errorclass, const char *text);
 
+/* Only Rota uses comm, which returns errors: its plans need no duplicate. Until all
+ * of them are freed, comm must not be. Collective. */
+int rota_comm_adopt(MPI_Comm comm);
+
+/* The neighbours of comm, which is adopted, in place of those of a process
+ * topology: n_to ranks that it sends to and n_from that it receives from, or
+ * MPI_PROC_NULL; in a grid as MPI_Cart_create has them. Local. */
+int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
+                            int n_from, const int from[]);
+
+/* Ranks of the program on this node for each processor, as far as the launcher
+ * tells; at least 1. */
+double rota_ranks_per_core(void);
+
+/* Wait for a request of MPI, while active plans advance and without keeping the
+ * processor from other ranks. */
+int rota_wait_request(MPI_Comm comm, MPI_Request *request);
+
 /* Is ROTA_RECORD set, and its file open? Record a call that goes to MPI: bytes
  * [P] that this rank sends to each. Local. */
 bool rota_record_wanted(void);

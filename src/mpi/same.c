@@ -178,7 +178,7 @@ static entry *find_or_make(rota_mpi_same *s, const rota_mpi_args *args,
     const int in[2] = {mine, -mine};
     int out[2] = {-1, 0};
 
-    if (PMPI_Allreduce(in, out, 2, MPI_INT, MPI_MIN, ours) != MPI_SUCCESS)
+    if (rota_mpi_reduce(in, out, 2, MPI_INT, MPI_MIN, ours) != MPI_SUCCESS)
         return NULL;
     if (out[0] >= 0 && out[0] == -out[1]) {
         s->misses = 0;

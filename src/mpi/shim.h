@@ -415,10 +415,6 @@ void rota_mpi_topology_free(rota_mpi_topology *t); /* may be NULL */
 bool rota_mpi_topology_same(const rota_mpi_topology *a,
                             const rota_mpi_topology *b);
 
-/* The processes of bare with the topology t, which from has. Collective. */
-int rota_mpi_topology_give(const rota_mpi_topology *t, MPI_Comm from,
-                           MPI_Comm bare, MPI_Comm *comm);
-
 /* ---- group.c: processes that call together ------------------------------- */
 
 /* For all communicators of the same processes and, in calls among neighbours,
@@ -500,6 +496,14 @@ void rota_mpi_comm_meet(MPI_Comm comm);
 
 /* Communicators freed so far: handles that were known may mean others since. */
 extern atomic_uint rota_mpi_n_freed;
+
+/* MPI_Allreduce and MPI_Barrier, and a duplicate of a communicator that only the
+ * drop-in uses, without keeping the processor from ranks that are late.
+ * Collective. */
+int rota_mpi_reduce(const void *in, void *out, int n, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm);
+int rota_mpi_barrier(MPI_Comm comm);
+int rota_mpi_duplicate(MPI_Comm ours, MPI_Comm *comm);
 
 /* Is it true on all ranks? Collective. */
 bool rota_mpi_all(MPI_Comm comm, bool mine);

@@ -204,29 +204,3 @@ rota_mpi_topology *rota_mpi_topology_get(MPI_Comm comm)
         t->slot[equal] = find_slots(t, equal);
     return t;
 }
-
-/* ---- given to another ---------------------------------------------------- */
-
-static int give_grid(int n, MPI_Comm from, MPI_Comm bare, MPI_Comm *comm)
-{
-    int *const of = malloc(3 * ((size_t)n + 1) * sizeof *of);
-    int *const sizes = of, *const periods = of + n, *const me = of + 2 * n;
-
-    if (!of)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    int err = PMPI_Cart_get(from, n, sizes, periods, me);
-    if (err == MPI_SUCCESS)
-        err = PMPI_Cart_create(bare, n, sizes, periods, 0, comm);
-    free(of);
-    return err;
-}
-
-int rota_mpi_topology_give(const rota_mpi_topology *t, MPI_Comm from,
-                           MPI_Comm bare, MPI_Comm *comm)
-{
-    if (t->grid)
-        return give_grid(t->n_to / 2, from, bare, comm);
-    return PMPI_Dist_graph_create_adjacent(
-        bare, t->n_from, t->from, MPI_UNWEIGHTED, t->n_to, t->to,
-        MPI_UNWEIGHTED, MPI_INFO_NULL, 0, comm);
-}

@@ -49,13 +49,14 @@ static const double usual_gain = 1.0 / 3, large_gain = 0.05;
 static const double least_gain = 0.02;
 static _Atomic double known_gain[ROTA_MPI_BINS]; /* 0: not known */
 
-/* What a plan takes: steps of all ranks, each as long as a barrier, and seconds.
- * The first plan of a process looks at the machine; the first of a group makes a
- * communicator. The seconds are those of 2 cores, and then those of this process,
- * changed by at most a factor of 2 each time, since single times are far off. */
+/* What a plan takes: steps of all ranks, each as long as a barrier in which ranks
+ * give up the processor, and seconds, once for each rank that shares a core. The
+ * first plan of a process looks at the machine; the first of a group maps memory.
+ * The seconds are those of 2 cores, and then those of this process, changed by at
+ * most a factor of 2 each time, since single times are far off. */
 enum { OF_PROCESS, OF_GROUP, OTHER, COSTS };
 static const double steps[COSTS] = {18, 16, 2};
-static _Atomic double seconds_of_plan[COSTS] = {6e-3, 1e-3, 1e-4};
+static _Atomic double seconds_of_plan[COSTS] = {4.5e-3, 1e-3, 1e-4};
 static atomic_bool any_plan;
 
 /* When the first exchange was, what plans and trials have cost, and how long the
@@ -211,10 +212,15 @@ static int kind_of_plan(const rota_mpi_group *group)
                                               : OTHER;
 }
 
+static double expected_cost(int kind, double step)
+{
+    return seconds_of_plan[kind] * rota_ranks_per_core() + steps[kind] * step;
+}
+
 static void learn_cost(int kind, double seconds, double step)
 {
     const double known = seconds_of_plan[kind];
-    const double mine = seconds - steps[kind] * step;
+    const double mine = (seconds - steps[kind] * step) / rota_ranks_per_core();
 
     any_plan = true;
     spent = spent + seconds;
@@ -232,9 +238,9 @@ static double spare(void)
 /* Seconds of a step that all ranks begin at the same time. */
 static double time_step(MPI_Comm comm)
 {
-    PMPI_Barrier(comm);
+    rota_mpi_barrier(comm);
     const double begin = rota_mpi_clock();
-    PMPI_Barrier(comm);
+    rota_mpi_barrier(comm);
     last_step = rota_mpi_clock() - begin;
     return last_step;
 }
@@ -284,7 +290,7 @@ static void make(rota_mpi_usage *u, rota_mpi_group *group,
 /* Decide again at this call, but neither soon nor much later. */
 static void postpone(rota_mpi_usage *u, double call)
 {
-    const long least = 2 * u->next, most = PATIENCE * u->next;
+    const long least = u->next + u->next / 4, most = PATIENCE * u->next;
 
     if (u->next > LONG_MAX / PATIENCE)
         settle(u, ROTA_MPI_LEFT);
@@ -303,7 +309,7 @@ static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
 {
     const int kind = kind_of_plan(group);
     const double time = time_of_mpi(u);
-    const double plan = seconds_of_plan[kind] + steps[kind] * step;
+    const double plan = expected_cost(kind, step);
     const double in[N_TERMS] = {
         [ROOM] = rota_mpi_group_has_room(group),
         [TIME] = time,
@@ -313,7 +319,7 @@ static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
         [GROWTH] = share * (rota_mpi_clock() - began) / (double)u->next,
     };
 
-    return PMPI_Allreduce(in, out, N_TERMS, MPI_DOUBLE, MPI_MIN, comm) ==
+    return rota_mpi_reduce(in, out, N_TERMS, MPI_DOUBLE, MPI_MIN, comm) ==
                MPI_SUCCESS &&
            out[ROOM] >= 1;
 }
@@ -358,7 +364,7 @@ static void try_later(rota_mpi_usage *u, double lost)
     if (lost > 0)
         spent = spent + lost * on_trial / (on_trial - WARM_UP);
     u->verdict = ROTA_MPI_OPEN;
-    postpone(u, 0);
+    postpone(u, 2.0 * (double)u->next);
     if (++u->trials == TRIALS)
         settle(u, ROTA_MPI_LEFT);
 }
@@ -384,7 +390,7 @@ static void judge(rota_mpi_usage *u, MPI_Comm comm)
     compare(u, &in[SPENT], &in[SAVED]);
     in[SPARE_OF_ALL] = spare();
     const bool agreed =
-        PMPI_Allreduce(in, out, N, MPI_DOUBLE, MPI_SUM, comm) == MPI_SUCCESS;
+        rota_mpi_reduce(in, out, N, MPI_DOUBLE, MPI_SUM, comm) == MPI_SUCCESS;
     const bool ends = on_trial >= TRIAL;
     if (agreed && ends && out[SPENT] > 0)
         learn_gain(u, out[SAVED] / out[SPENT]);

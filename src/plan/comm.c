@@ -1,8 +1,7 @@
 /* comm.c - what all plans on a user communicator share.
  *
- * Before a call that blocks in an MPI collective, ranks meet in a barrier,
- * during which active plans advance. Behind it all ranks are here, and none
- * still waits for another to advance a plan.
+ * Nothing here blocks in MPI: other ranks may wait for active plans of this one,
+ * or for its core.
  */
 #include "plan/comm.h"
 #include "exec/exec.h"
@@ -20,6 +19,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Otherwise uthash would end the program if memory runs out. */
 #define HASH_NONFATAL_OOM 1
@@ -92,7 +92,7 @@ static void destroy(rota_comm *c)
     for (int i = 0; i < ROTA_MAX_NATIVE; i++)
         if (c->native[i] != MPI_COMM_NULL)
             MPI_Comm_free(&c->native[i]);
-    if (c->dup != MPI_COMM_NULL)
+    if (c->dup != MPI_COMM_NULL && !c->adopted)
         MPI_Comm_free(&c->dup);
     if (c->has_thread)
         rota_progress_let_go();
@@ -147,24 +147,12 @@ static int largest_tag(MPI_Comm comm)
     return found ? *upper : 32767; /* the least that MPI promises */
 }
 
-/* Wait until all ranks are here. */
-static int meet(MPI_Comm comm, const rota_comm *c)
-{
-    const rota_meeting m = rota_comm_meeting(c, "meet", -1);
-    MPI_Request request;
-
-    ROTA_TRY(MPI_Ibarrier(comm, &request));
-    return rota_wait_requests(&m, 0, 1, &request);
-}
-
-/* The ranks on this node: of the whole program, if the launcher tells, else of
- * the communicator. */
-static int ranks_here(const rota_comm *c)
+/* Ranks of the whole program on this node, if the launcher tells, else 0. */
+static int ranks_launched(void)
 {
     static const char *const variables[] = {"MPI_LOCALNRANKS",
                                             "OMPI_COMM_WORLD_LOCAL_SIZE"};
-    const int node = c->topo.node[c->me];
-    int most = rota_topo_node_size(&c->topo, node);
+    int most = 0;
 
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *const value = getenv(variables[i]);
@@ -174,7 +162,36 @@ static int ranks_here(const rota_comm *c)
     return most;
 }
 
-/* Make Rota's own communicator, on which ranks can agree. */
+/* Before hwloc has been loaded, which takes milliseconds. */
+double rota_ranks_per_core(void)
+{
+    const double load =
+        ranks_launched() / (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+    return load > 1 ? load : 1;
+}
+
+static void look_for_crowd(void)
+{
+    if (rota_ranks_per_core() > 1)
+        rota_wait_set_crowded();
+}
+
+/* Duplicate a communicator, whatever other ranks do meanwhile. MPI_Comm_dup
+ * would wait without giving up the processor. */
+static int duplicate(const rota_comm *c, MPI_Comm comm, MPI_Comm *dup)
+{
+    static _Thread_local MPI_Comm made; /* outlives a wait that fails */
+    const rota_meeting m = rota_comm_meeting(c, "meet", -1);
+    MPI_Request request;
+
+    ROTA_TRY(MPI_Comm_idup(comm, &made, &request));
+    ROTA_TRY(rota_wait_requests(&m, 0, 1, &request));
+    *dup = made;
+    return MPI_Comm_set_errhandler(*dup, MPI_ERRORS_RETURN);
+}
+
+/* Find or make Rota's own communicator, on which ranks can agree. */
 static int open_dup(rota_comm *draft)
 {
     int level;
@@ -187,21 +204,11 @@ static int open_dup(rota_comm *draft)
     ROTA_TRY(MPI_Comm_size(draft->user, &draft->P));
     ROTA_TRY(MPI_Comm_rank(draft->user, &draft->me));
     draft->roster = rota_fellows_recall(draft->user);
-    ROTA_TRY(meet(draft->user, draft));
-    ROTA_TRY(MPI_Comm_dup(draft->user, &draft->dup));
-    ROTA_TRY(MPI_Comm_set_errhandler(draft->dup, MPI_ERRORS_RETURN));
+    if (draft->adopted)
+        draft->dup = draft->user;
+    else
+        ROTA_TRY(duplicate(draft, draft->user, &draft->dup));
     draft->max_id = (largest_tag(draft->dup) - ROTA_TAGS + 1) / ROTA_TAGS;
-    return MPI_SUCCESS;
-}
-
-/* Which processes are on this node, from what each has told. */
-static int set_roster(rota_comm *c, const rota_process processes[])
-{
-    free(c->roster);
-    c->roster = rota_fellows_make(&c->topo, c->me, processes);
-    if (!c->roster)
-        return rota_fail_mem("a communicator's state");
-    rota_fellows_remember(c->user, c->roster);
     return MPI_SUCCESS;
 }
 
@@ -209,30 +216,25 @@ static int set_roster(rota_comm *c, const rota_process processes[])
 static int complete(rota_comm *draft, rota_comm **c)
 {
     rota_comm *const made = malloc(sizeof *made);
-    rota_process *const processes =
-        malloc((size_t)draft->P * sizeof *processes);
-    int err = made && processes ? rota_topo_alloc(&draft->topo, draft->P)
-                                : rota_fail_mem("a communicator's state");
+    int err = made ? MPI_SUCCESS : rota_fail_mem("a communicator's state");
 
-    rota_vote vote = {.clash = rota_topo_is_elsewhere(),
-                      .smallest = (uint64_t)rota_topo_cores(),
-                      .largest = (uint64_t)rota_topo_domains()};
-    err = rota_agree(draft, err, &vote);
-    if (err == MPI_SUCCESS)
-        err = rota_topo_detect(draft->dup, draft->me, (int)vote.largest,
-                               vote.clash, &draft->topo, processes);
-    if (err == MPI_SUCCESS)
-        err = set_roster(draft, processes);
-    free(processes);
-    err = rota_agree(draft, err, NULL);
+    err = rota_topo_detect(draft, err);
     if (err != MPI_SUCCESS) {
         free(made);
         return err;
     }
-    draft->cores = (int)vote.smallest;
     *made = *draft;
     *c = made;
     return MPI_SUCCESS;
+}
+
+/* Ranks on this node: of the program or, if the launcher does not tell, of c. */
+static int ranks_here(const rota_comm *c)
+{
+    const int launched = ranks_launched();
+    const int here = rota_topo_node_size(&c->topo, c->topo.node[c->me]);
+
+    return launched > here ? launched : here;
 }
 
 static int attach(rota_comm *c)
@@ -249,9 +251,10 @@ static int attach(rota_comm *c)
     return agreed;
 }
 
-static int make(MPI_Comm user, rota_comm **c)
+static int make(MPI_Comm user, bool adopted, rota_comm **c)
 {
     rota_comm draft = {.user = user,
+                       .adopted = adopted,
                        .user_alive = true,
                        .dup = MPI_COMM_NULL,
                        .refs = 1,
@@ -260,6 +263,7 @@ static int make(MPI_Comm user, rota_comm **c)
     for (int i = 0; i < ROTA_MAX_NATIVE; i++)
         draft.native[i] = MPI_COMM_NULL;
     rota_stall_set(rota_stall_seconds(false));
+    look_for_crowd();
     int err = open_dup(&draft);
     if (err == MPI_SUCCESS)
         err = complete(&draft, c);
@@ -296,7 +300,26 @@ int rota_comm_find(MPI_Comm user, rota_comm **c)
 int rota_comm_get(MPI_Comm user, rota_comm **c)
 {
     ROTA_TRY(rota_comm_find(user, c));
-    return *c ? MPI_SUCCESS : make(user, c);
+    return *c ? MPI_SUCCESS : make(user, false, c);
+}
+
+int rota_comm_adopt(MPI_Comm comm)
+{
+    rota_comm *c;
+
+    ROTA_TRY(rota_comm_find(comm, &c));
+    return c ? MPI_SUCCESS : make(comm, true, &c);
+}
+
+/* Nothing is known of the communicator's ranks. */
+int rota_wait_request(MPI_Comm comm, MPI_Request *request)
+{
+    rota_meeting m = {.step = "meet", .rank = -1};
+
+    ROTA_TRY(MPI_Comm_size(comm, &m.P));
+    ROTA_TRY(MPI_Comm_rank(comm, &m.me));
+    look_for_crowd();
+    return rota_wait_requests(&m, 0, 1, request);
 }
 
 /* ---- the progress thread ------------------------------------------------- */
@@ -346,11 +369,7 @@ static int make_native(rota_comm *c, int i)
 {
     MPI_Comm made = MPI_COMM_NULL;
 
-    ROTA_TRY(meet(c->dup, c));
-    int err = MPI_Comm_dup(c->dup, &made);
-    if (err == MPI_SUCCESS)
-        err = MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-    err = rota_agree(c, err, NULL);
+    const int err = rota_agree(c, duplicate(c, c->dup, &made), NULL);
     if (err == MPI_SUCCESS)
         c->native[i] = made;
     else if (made != MPI_COMM_NULL)

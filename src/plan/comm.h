@@ -18,6 +18,7 @@ typedef struct rota_comm {
     MPI_Comm user;   /* only for its error handler */
     bool user_alive; /* the user has not freed it */
     MPI_Comm dup;    /* carries all messages; returns errors */
+    bool adopted;    /* dup is user, which only Rota uses */
     int refs;        /* of the attribute and all plans; under a lock, as are the
                         ids and native_used */
     int P, me;

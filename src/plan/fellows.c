@@ -5,19 +5,55 @@
  * Processes are known by their ranks in MPI_COMM_WORLD, which sessions have not.
  */
 #include "plan/fellows.h"
+#include "base/alike.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Longest text that tells hosts apart. */
+enum { NAME = 256 };
+
+/* Of a system that runs, whatever its name; may be empty. */
+static void read_boot_id(char text[NAME])
+{
+    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY);
+    const ssize_t n = file < 0 ? 0 : read(file, text, NAME - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    if (file >= 0)
+        close(file);
+}
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+    while (*text)
+        hash = rota_scramble(hash ^ (unsigned char)*text++);
+    return rota_scramble(hash);
+}
+
+/* Containers of one system have names of their own, and so have hosts; hosts that
+ * are all called localhost differ in what they booted. If processes of one node
+ * turn out to share no memory, MPI carries their messages. */
+static uint64_t find_host(void)
+{
+    char name[NAME] = "", boot[NAME];
+
+    gethostname(name, sizeof name - 1);
+    read_boot_id(boot);
+    return add_text(add_text(1, name), boot);
+}
 
 rota_process rota_process_self(void)
 {
     struct stat s;
     const bool known = stat("/proc/self/ns/pid", &s) == 0;
 
-    return (rota_process){.pid = (int32_t)getpid(),
-                          .space = known ? (uint64_t)s.st_ino : 0};
+    return (rota_process){.host = find_host(),
+                          .space = known ? (uint64_t)s.st_ino : 0,
+                          .pid = (int32_t)getpid()};
 }
 
 static rota_roster *make(int most)

@@ -9,11 +9,17 @@
 
 /* What each rank tells the others of its process. */
 typedef struct rota_process {
-    int32_t lowest; /* rank on its node */
-    int32_t pid;
+    uint64_t host;  /* the same on all processes of a node, and on no other */
     uint64_t space; /* in which the pid counts; 0: not known */
+    int32_t pid;
+    int32_t cores;     /* of its node, or of a machine that hwloc is told of */
+    int32_t n_domains; /* likewise */
+    int32_t domain;    /* that it is bound to, or -1 */
+    int32_t elsewhere; /* hwloc is told of another machine */
+    int32_t unused;
 } rota_process;
 
+/* Fills in host, space and pid. */
 rota_process rota_process_self(void);
 
 /* The other ranks on this node whose pids count here; NULL without memory. Local. */

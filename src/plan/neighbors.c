@@ -7,6 +7,7 @@
  */
 #include "plan/neighbors.h"
 #include "base/alike.h"
+#include "mpi/inside.h"
 #include "plan/agree.h"
 
 #include <limits.h>
@@ -44,6 +45,11 @@ static int from_dist_graph(MPI_Comm comm, rota_neighbors *n)
     return err;
 }
 
+static int rank_or_nobody(int rank)
+{
+    return rank == MPI_PROC_NULL ? ROTA_NOBODY : rank;
+}
+
 static int from_grid(MPI_Comm comm, rota_neighbors *n)
 {
     int dims;
@@ -53,10 +59,8 @@ static int from_grid(MPI_Comm comm, rota_neighbors *n)
     n->crossed = true;
     for (int d = 0; d < dims; d++)
         ROTA_TRY(MPI_Cart_shift(comm, d, 1, &n->to[2 * d], &n->to[2 * d + 1]));
-    for (int i = 0; i < 2 * dims; i++) {
-        n->to[i] = n->to[i] == MPI_PROC_NULL ? ROTA_NOBODY : n->to[i];
-        n->from[i] = n->to[i];
-    }
+    for (int i = 0; i < 2 * dims; i++)
+        n->from[i] = n->to[i] = rank_or_nobody(n->to[i]);
     return MPI_SUCCESS;
 }
 
@@ -79,22 +83,40 @@ static int find_lists(const rota_comm *c, rota_neighbors *n)
     }
 }
 
+/* err: of finding n. */
+static int keep(rota_comm *c, rota_neighbors *n, int err)
+{
+    if (err == MPI_SUCCESS)
+        err = rota_neighbors_close(n, c->me);
+    if (err == MPI_SUCCESS)
+        c->neighbors = *n;
+    else
+        rota_neighbors_free(n);
+    c->has_neighbors = err == MPI_SUCCESS;
+    return err;
+}
+
 int rota_comm_find_neighbors(rota_comm *c)
 {
     rota_neighbors n = {0};
-    int err = MPI_SUCCESS;
 
-    if (c->has_neighbors)
-        return MPI_SUCCESS;
-    err = find_lists(c, &n);
-    if (err == MPI_SUCCESS)
-        err = rota_neighbors_close(&n, c->me);
-    if (err == MPI_SUCCESS)
-        c->neighbors = n;
-    else
-        rota_neighbors_free(&n);
-    c->has_neighbors = err == MPI_SUCCESS;
-    return err;
+    return c->has_neighbors ? MPI_SUCCESS : keep(c, &n, find_lists(c, &n));
+}
+
+int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
+                            int n_from, const int from[])
+{
+    rota_neighbors n = {0};
+    rota_comm *c;
+
+    ROTA_TRY(rota_comm_find(comm, &c));
+    const int err = rota_neighbors_alloc(&n, n_to, n_from);
+    for (int i = 0; i < n_to && err == MPI_SUCCESS; i++)
+        n.to[i] = rank_or_nobody(to[i]);
+    for (int i = 0; i < n_from && err == MPI_SUCCESS; i++)
+        n.from[i] = rank_or_nobody(from[i]);
+    n.crossed = grid;
+    return keep(c, &n, err);
 }
 
 /* ---- both ends ----------------------------------------------------------- */

@@ -122,7 +122,7 @@ int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
         err = rota_fail_mem("addresses");
     /* A rank that cannot take part would leave the others waiting. */
     err = rota_agree(c, err, NULL);
-    while (rank[at] != c->me)
+    while (err == MPI_SUCCESS && rank[at] != c->me)
         at++;
     if (err == MPI_SUCCESS)
         memcpy(gathered, mine, bytes);

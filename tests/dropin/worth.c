@@ -19,16 +19,28 @@ static int failures;
 /* ---- what it calls ------------------------------------------------------- */
 
 static rota_mpi_settings settings = {.after = ROTA_MPI_BY_COST};
-static bool room = true, has_plans;
+static bool room = true, has_plans, plans_before;
 static int make_err, made, destroyed, explained;
-static double now, plan_takes = 5e-3, barrier_takes;
+/* plan_takes: the first of the process; others a fifth. */
+static double now, plan_takes = 5e-3, barrier_takes, ranks_per_core = 1;
 
 double rota_mpi_clock(void)
 {
     return now;
 }
 
-int PMPI_Barrier(MPI_Comm comm)
+int rota_mpi_reduce(const void *in, void *out, int n, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm)
+{
+    return MPI_Allreduce(in, out, n, type, op, comm);
+}
+
+double rota_ranks_per_core(void)
+{
+    return ranks_per_core;
+}
+
+int rota_mpi_barrier(MPI_Comm comm)
 {
     (void)comm;
     now += barrier_takes;
@@ -60,7 +72,8 @@ int rota_mpi_group_make(rota_mpi_group *group, rota_mpi_usage *u,
     (void)group;
     (void)args;
     made++;
-    now += plan_takes;
+    now += plans_before ? plan_takes / 5 : plan_takes;
+    plans_before = true;
     if (make_err == MPI_SUCCESS)
         u->run = calloc(1, sizeof *u->run);
     return make_err;
@@ -277,7 +290,8 @@ static void crowded(void)
     program p = {.mpi = 16e-3, .rota = 2e-3, .bytes = 64, .quiet = true};
 
     has_plans = true;
-    barrier_takes = plan_takes = 30e-3;
+    barrier_takes = 30e-3;
+    plan_takes = 5 * barrier_takes;
     rota_mpi_usage_destroy(run(&p, 16)); /* so that a step is known */
     rota_mpi_usage *const u = run(&p, 200);
     CHECK(made == 1 && p.taken == 200 - 16);
@@ -285,6 +299,28 @@ static void crowded(void)
     has_plans = false;
     barrier_takes = 0;
     plan_takes = 5e-3;
+}
+
+/* Calls that go to MPI before a plan is made, with so many ranks for each core. */
+static int calls_before_plan(double ranks)
+{
+    program p = {.mpi = 1e-3, .rota = 5e-4, .bytes = 8, .quiet = true};
+
+    ranks_per_core = ranks;
+    plan_takes = ranks * 5e-3;
+    rota_mpi_usage_destroy(run(&p, 1000));
+    ranks_per_core = 1;
+    plan_takes = 5e-3;
+    return 1000 - p.taken;
+}
+
+/* Each rank that shares a core makes its own part of a plan there. */
+static void shared_cores(void)
+{
+    const int alone = calls_before_plan(1), together = calls_before_plan(100);
+
+    CHECK(alone <= 32);
+    CHECK(together >= 100 && together < 1000);
 }
 
 int main(int argc, char **argv)
@@ -301,6 +337,7 @@ int main(int argc, char **argv)
     sizes();
     refusals();
     after();
+    shared_cores();
     crowded();
     has_plans = true;
     long_calls();

@@ -1,6 +1,9 @@
 /* skew.c - plans on ranks that are never where the others are.
  *
- * usage: skew [seed]
+ * usage: skew [seed [hosts]]
+ *
+ * With "hosts", ranks take one another for those of two hosts, and MPI carries
+ * messages between these.
  *
  * Ranks stand still for a while before a start, between start and wait, and
  * where a plan is attached to the memory of the others. Plans are freed on one
@@ -15,6 +18,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- hosts --------------------------------------------------------------- */
+
+static bool two_hosts;
+
+int __wrap_gethostname(char *name, size_t n);
+
+int __wrap_gethostname(char *name, size_t n)
+{
+    snprintf(name, n, "host%d", two_hosts && 2 * test_me >= test_P);
+    return 0;
+}
 
 /* ---- standing still ------------------------------------------------------ */
 
@@ -373,6 +388,7 @@ int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     shared_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    two_hosts = argc > 2 && strcmp(argv[2], "hosts") == 0;
     chance_state = test_hash(shared_seed + 100 * (uint64_t)test_me);
     late_attach();
     run_ahead();

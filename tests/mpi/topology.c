@@ -8,6 +8,8 @@
  *                        4 ranks, bound to real domains, if there are several
  *        topology leaders
  *                        pretended nodes of 4 ranks, 2 in each domain
+ *        topology hosts  ranks that take one another for those of other hosts,
+ *                        by their names
  *        topology grid   2 columns of ranks that share no communicator but those
  *                        of rows and columns
  * All ranks are expected on one node.
@@ -397,6 +399,44 @@ static void grid(void)
     CHECK(!shared);
 }
 
+/* ---- hosts --------------------------------------------------------------- */
+
+static int n_hosts = 1; /* that ranks take turns at */
+
+int __wrap_gethostname(char *name, size_t n);
+
+int __wrap_gethostname(char *name, size_t n)
+{
+    snprintf(name, n, "host%d", test_me % n_hosts);
+    return 0;
+}
+
+/* Ranks take turns at hosts, so nodes are not ranges of ranks. */
+static void check_hosts(int hosts)
+{
+    rota_plan *plan = NULL;
+    MPI_Comm comm; /* a new one, whose hosts are looked for */
+
+    n_hosts = hosts;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MUST(rota_alltoallv_init(from, counts, displs, MPI_BYTE, to, counts, displs,
+                             MPI_BYTE, comm, MPI_INFO_NULL, &plan));
+    states_number(plan, "nodes", hosts);
+    states_number(plan, "node", test_me % hosts);
+    states_number(plan, "ranks_on_node",
+                  (test_P - test_me % hosts + hosts - 1) / hosts);
+    run(plan);
+    MUST(rota_plan_free(&plan));
+    MPI_Comm_free(&comm);
+}
+
+static void hosts(void)
+{
+    test_case = "hosts";
+    for (int n = test_P; n >= 1; n--)
+        check_hosts(n);
+}
+
 /* After MPI_Init, which may ask hwloc too, and before the first plan. */
 int main(int argc, char **argv)
 {
@@ -417,6 +457,8 @@ int main(int argc, char **argv)
     if (argc > 1) {
         if (strcmp(argv[1], "leaders") == 0)
             leaders();
+        else if (strcmp(argv[1], "hosts") == 0)
+            hosts();
         else
             grid();
         return test_end();
