@@ -3,6 +3,7 @@
 #include "util.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,75 @@ static void make_halo(neighborhood *n, size_t bytes)
             n->first[side][r + 1] = at;
         }
     }
+}
+
+/* ---- at random ----------------------------------------------------------- */
+
+static uint64_t drawn(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* K of the other ranks for rank r, by Floyd's way: none twice. */
+static void draw_peers(int P, int r, int K, uint64_t *state, int peer[])
+{
+    for (int i = 0; i < K; i++) {
+        const int most = P - 1 - K + i;
+        int d = 1 + (int)(drawn(state) % (uint64_t)(most + 1));
+        for (int k = 0; k < i; k++)
+            if (peer[k] == (r + d) % P) {
+                d = 1 + most;
+                break;
+            }
+        peer[i] = (r + d) % P;
+    }
+}
+
+static void turn_round(neighborhood *n, size_t bytes)
+{
+    const size_t blocks = n->first[0][n->P];
+
+    allocate(n, 1, blocks);
+    for (size_t i = 0; i < blocks; i++)
+        n->first[1][n->peer[0][i] + 1]++;
+    for (int r = 0; r < n->P; r++)
+        n->first[1][r + 1] += n->first[1][r];
+    size_t *const next = bench_calloc((size_t)n->P, sizeof *next);
+    memcpy(next, n->first[1], (size_t)n->P * sizeof *next);
+    for (int r = 0; r < n->P; r++)
+        for (size_t i = n->first[0][r]; i < n->first[0][r + 1]; i++) {
+            const size_t at = next[n->peer[0][i]]++;
+            n->peer[1][at] = r;
+            n->bytes[1][at] = bytes;
+        }
+    free(next);
+}
+
+static int make_random(neighborhood *n, const char *number, size_t bytes,
+                       char why[], size_t room)
+{
+    char *end;
+    const long K = strtol(number, &end, 10);
+    uint64_t state = 1;
+
+    if (*end || end == number || K < 0 || K >= n->P) {
+        snprintf(why, room, "random:%s: not a number from 0 to %d", number,
+                 n->P - 1);
+        return -1;
+    }
+    allocate(n, 0, (size_t)K * (size_t)n->P);
+    for (int r = 0; r < n->P; r++) {
+        n->first[0][r + 1] = n->first[0][r] + (size_t)K;
+        draw_peers(n->P, r, (int)K, &state, n->peer[0] + n->first[0][r]);
+    }
+    for (size_t i = 0; i < n->first[0][n->P]; i++)
+        n->bytes[0][i] = bytes;
+    turn_round(n, bytes);
+    return 0;
 }
 
 /* ---- the graph ----------------------------------------------------------- */
@@ -213,7 +283,11 @@ static int make_graph(neighborhood *n, const char *path, size_t bytes,
 int neighborhood_make(neighborhood *n, const char *what, int P, size_t bytes,
                       char why[], size_t room)
 {
+    static const char random[] = "random:";
+
     *n = (neighborhood){.P = P};
+    if (strncmp(what, random, strlen(random)) == 0)
+        return make_random(n, what + strlen(random), bytes, why, room);
     if (strcmp(what, "halo") != 0)
         return make_graph(n, what, bytes, why, room);
     make_halo(n, bytes);

@@ -26,6 +26,8 @@ static inline int neighborhood_degree(const neighborhood *n, int side, int r)
  *     halo   27 points in a closed grid of three dimensions, as even as may be,
  *            the last one varying fastest: faces of so many bytes, edges of a
  *            sixteenth and 1, corners of 8
+ *     random:K
+ *            K ranks for each, drawn anew, none twice: so many bytes to each
  *     FILE   a graph, two vertices a line, further words and lines that begin
  *            with # or % passed over. Its vertices are dealt to ranks in ranges of
  *            their numbers; a rank gets so many bytes for every vertex of others

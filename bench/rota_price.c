@@ -12,6 +12,7 @@
 #include "sim/engine.h"
 #include "sim/equations.h"
 #include "sim/pulled.h"
+#include "sim/sparse.h"
 #include "util.h"
 
 #include <stdio.h>
@@ -563,6 +564,63 @@ static void print_sizes(options *o, int P)
            P, o->size ? like.mean / (double)o->size : 0, like.share);
 }
 
+/* ---- sparse exchanges ---------------------------------------------------- */
+
+static void simulate_one_sparse(options *o, const sim_machine *m, int P,
+                                const char *name, sim_sparse c)
+{
+    c.node = o->node;
+    c.among = world_of(o, P)->among;
+    const sim_sparse_result r = sim_sparse_run(&c, m);
+    printf("%-30s %6d %8zu %13.3f %10.0f %10.0f %10.0f %14.0f %14.0f\n", name,
+           P, o->size, r.us, r.within, r.between, r.empty, r.bytes, r.copied);
+    fflush(stdout);
+}
+
+static void simulate_sparse(options *o, const sim_machine *m, int a, int P)
+{
+    const sim_form *const f = &o->form[a];
+    sim_sparse c = {.way = SIM_SPARSE_ROTA};
+
+    if (f->algo == &rota_algo_mpich_scattered && f->by_mpi)
+        c.way = SIM_SPARSE_MPI;
+    else if (f->algo == &rota_algo_consensus && f->by_mpi)
+        c.way = SIM_SPARSE_ALONE;
+    else if (f->algo == &rota_algo_consensus_node)
+        c.bundle = (size_t)o->algo[a].params.bundle;
+    else if (f->algo != &rota_algo_consensus)
+        inside_die("%s does no sparse exchange; these do: consensus, "
+                   "consensus_node, by_hand, mpich_counts",
+                   o->name[a]);
+    simulate_one_sparse(o, m, P, o->name[a], c);
+}
+
+/* As rota_decide_sparse chooses. */
+static void simulate_chosen_sparse(options *o, const sim_machine *m, int P)
+{
+    const size_t most =
+        o->node > 1 && o->node < P ? rota_cost_bundle(&m->prices) : 0;
+    char name[60] = "consensus";
+
+    if (most > 0)
+        snprintf(name, sizeof name, "consensus_node:bundle=%zu", most);
+    simulate_one_sparse(o, m, P, name, (sim_sparse){.bundle = most});
+}
+
+static void print_sparse(options *o)
+{
+    const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
+
+    printf("%-30s %6s %8s %13s %10s %10s %10s %14s %14s\n", "algorithm", "P",
+           "S", "us", "within", "between", "empty", "sent", "copied");
+    for (int i = 0; i < o->n_ranks; i++) {
+        for (int a = 0; a < o->n_algos; a++)
+            simulate_sparse(o, &m, a, o->ranks[i]);
+        if (o->candidates)
+            simulate_chosen_sparse(o, &m, o->ranks[i]);
+    }
+}
+
 static void print_simulated(options *o)
 {
     const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
@@ -632,7 +690,7 @@ static void print_usage(void)
         "usage: rota-price --algos NAME[:radix=R][:batch=B][:leaders=L]\n"
         "                      [:pieces=D][:metadata=HOW][:intranode=shm],...\n"
         "                  --ranks P,... [--size BYTES] [--dist DISTRIBUTION]\n"
-        "                  [--replay FOLDER] [--among halo|FILE]\n"
+        "                  [--replay FOLDER] [--among halo|random:K|FILE]\n"
         "                  [--seed N] [--node RANKS] [--shared no]\n"
         "                  [--prices FILE|usual] [--simulate] [--kind KIND]\n"
         "                  [--known no] [--gaps yes] [--equations yes]\n"
@@ -659,6 +717,7 @@ static void print_usage(void)
         "of a sixteenth and 1, corners of 8. FILE is a graph, two vertices a\n"
         "line; ranks have ranges of its vertices and get --size bytes for\n"
         "each vertex of others that has an edge to one of their own.\n"
+        "random:K draws K receivers for each rank, of --size bytes each.\n"
         "\n"
         "With --replay: exchanges that ROTA_RECORD wrote to the folder,\n"
         "with --simulate the mean of 16 of them, spread over all; --ranks\n"
@@ -672,7 +731,9 @@ static void print_usage(void)
         "group, dims, far, taper, hop, link_byte, posted_receive, short,\n"
         "past_short, past_short_gap, ports, domains. Files for some machines\n"
         "are installed in share/rota/machines. --kind is fixed, varying or\n"
-        "exchange.\n"
+        "exchange, or sparse: with --among, sparse exchanges, by consensus,\n"
+        "consensus_node, by_hand, mpich_counts or what is chosen. Columns:\n"
+        "messages through memory, by MPI, and empty ones.\n"
         "--known no: send the size of a block even if its receiver knows\n"
         "the count, which plans do not do. --gaps yes: the user's blocks do\n"
         "not lie end to end. --equations yes: also print the time expected\n"
@@ -768,7 +829,10 @@ static void parse_kind(options *o, const char *text)
             o->kind = (rota_kind)i;
             return;
         }
-    inside_die("--kind: '%s' is none of fixed, varying, exchange", text);
+    if (strcmp(text, "sparse") != 0)
+        inside_die("--kind: '%s' is none of fixed, varying, exchange, sparse",
+                   text);
+    o->kind = ROTA_SPARSE;
 }
 
 static void parse_option(options *o, const char *name, char *value)
@@ -834,9 +898,15 @@ int main(int argc, char *argv[])
         inside_die("--algos and --ranks are needed; see --help");
     if (o.candidates && !o.prices && !o.simulate)
         inside_die("--algos candidates needs --prices; see --help");
-    if (o.among && (!o.equal || o.replay || o.kind != ROTA_FIXED))
+    if (o.among && (!o.equal || o.replay ||
+                    (o.kind != ROTA_FIXED && o.kind != ROTA_SPARSE)))
         inside_die("--among goes with no --dist, --replay or other --kind");
-    if (o.simulate)
+    if (o.kind == ROTA_SPARSE && (!o.simulate || !o.among || o.bound))
+        inside_die("--kind sparse needs --simulate and --among, and has no "
+                   "bound");
+    if (o.kind == ROTA_SPARSE)
+        print_sparse(&o);
+    else if (o.simulate)
         print_simulated(&o);
     else if (o.prices)
         print_times(&o);

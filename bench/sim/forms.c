@@ -63,6 +63,15 @@ const sim_form sim_forms[] = {
      .algo = &rota_algo_neighbor,
      .what = "MPICH 4.0's MPI_Neighbor_alltoallv, less its preparation",
      .by_mpi = true},
+    /* Sparse exchanges only (sparse.h). */
+    {.name = "by_hand",
+     .algo = &rota_algo_consensus,
+     .what = "sparse: [Hoefler10], by MPI_Issend and MPI_Ibarrier",
+     .by_mpi = true},
+    {.name = "mpich_counts",
+     .algo = &rota_algo_mpich_scattered,
+     .what = "sparse: MPICH 4.0's MPI_Alltoall of counts and MPI_Alltoallv",
+     .by_mpi = true},
     {.name = NULL},
 };
 

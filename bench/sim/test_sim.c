@@ -2,6 +2,7 @@
  * count, and that all algorithms end. */
 #include "sim/engine.h"
 #include "sim/pulled.h"
+#include "sim/sparse.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -434,6 +435,118 @@ static void neighbors(void **state)
     halo(16384, 32, 5);
 }
 
+/* ---- sparse exchanges ---------------------------------------------------- */
+
+static sim_sparse_result sparse(sim_sparse_way way, size_t bundle, int node,
+                                const neighborhood *n, const sim_machine *m)
+{
+    const sim_sparse c = {
+        .way = way, .bundle = bundle, .node = node, .among = n};
+
+    return sim_sparse_run(&c, m);
+}
+
+static int log2_of(int n)
+{
+    int k = 0;
+
+    while (1 << k < n)
+        k++;
+    return k;
+}
+
+/* Messages between nodes, one for each block or one for each pair of nodes, with
+ * an acknowledgement each, and the rounds of the barrier of all that do not share
+ * memory. The same halo as above. */
+static void sparse_halo(int P, int node, int own)
+{
+    const sim_machine m = small_machine();
+    const int nodes = P / node, far = 26 - own;
+    const double all = P * (6 * 160 + 12 * 11 + 8 * 8.0);
+    neighborhood n;
+    char why[100];
+
+    assert_int_equal(neighborhood_make(&n, "halo", P, 160, why, sizeof why), 0);
+    sim_sparse_result r = sparse(SIM_SPARSE_ALONE, 0, node, &n, &m);
+    near(r.between, 26.0 * P);
+    near(r.empty, (26.0 + log2_of(P)) * P);
+    near(r.bytes, all);
+    near(r.within, 0);
+    r = sparse(SIM_SPARSE_MPI, 0, node, &n, &m);
+    near(r.between, 26.0 * P);
+    near(r.empty, 0);
+    near(r.bytes, all);
+    r = sparse(SIM_SPARSE_ROTA, 0, node, &n, &m);
+    near(r.within, (double)own * P);
+    near(r.between, (double)far * P);
+    near(r.empty, (double)far * P + nodes * log2_of(nodes));
+    near(r.bytes, all);
+    r = sparse(SIM_SPARSE_ROTA, 1000, node, &n, &m);
+    near(r.between, 8.0 * nodes);
+    near(r.empty, 8.0 * nodes + nodes * log2_of(nodes));
+    neighborhood_free(&n);
+}
+
+/* Only blocks of at most 11 bytes are short: 6 faces go on their own. A rank has
+ * 2 of them in its node, where rows are nodes of 4. */
+static void some_bundled(void)
+{
+    const sim_machine m = small_machine();
+    neighborhood n;
+    char why[100];
+
+    assert_int_equal(neighborhood_make(&n, "halo", 64, 160, why, sizeof why),
+                     0);
+    near(sparse(SIM_SPARSE_ROTA, 11, 4, &n, &m).between, 64 * 4 + 16 * 8.0);
+    neighborhood_free(&n);
+}
+
+/* Rank 0 posts in 200 ns, the block comes at 1270 and is matched by 1470, which
+ * rank 0 hears at 2490. Its message of the barrier, posted by 2690, is the last
+ * to come, at 3710. */
+static void one_block(void)
+{
+    const sim_machine m = small_machine();
+    size_t first[2][3] = {{0, 1, 1}, {0, 0, 1}}, bytes = 100;
+    int peer[2] = {1, 0};
+    const neighborhood n = {.P = 2,
+                            .first = {first[0], first[1]},
+                            .peer = {&peer[0], &peer[1]},
+                            .bytes = {&bytes, &bytes}};
+    const sim_sparse_result r = sparse(SIM_SPARSE_ALONE, 0, 1, &n, &m);
+
+    near(r.us, 3.71);
+    near(r.between, 1);
+    near(r.empty, 1 + 2);
+}
+
+static void drawn(void)
+{
+    const sim_machine m = small_machine();
+    neighborhood n;
+    char why[100];
+
+    assert_int_equal(neighborhood_make(&n, "random:7", 60, 8, why, sizeof why),
+                     0);
+    sim_sparse_result r = sparse(SIM_SPARSE_ROTA, 0, 6, &n, &m);
+    near(r.within + r.between, 7 * 60);
+    near(r.empty, r.between + 10 * 4);
+    near(sparse(SIM_SPARSE_ALONE, 0, 6, &n, &m).between, 7 * 60);
+    neighborhood_free(&n);
+    assert_int_equal(neighborhood_make(&n, "random:60", 60, 8, why, sizeof why),
+                     -1);
+}
+
+static void sparse_exchanges(void **state)
+{
+    (void)state;
+    sparse_halo(64, 4, 2);
+    sparse_halo(1024, 8, 2);
+    some_bundled();
+    one_block();
+    drawn();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +561,7 @@ int main(void)
         cmocka_unit_test(handed_over),
         cmocka_unit_test(leaders_share),
         cmocka_unit_test(neighbors),
+        cmocka_unit_test(sparse_exchanges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
