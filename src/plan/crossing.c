@@ -7,6 +7,7 @@
 #include "plan/crossing.h"
 #include "base/crossing.h"
 #include "plan/agree.h"
+#include "plan/gather.h"
 #include "plan/node.h"
 
 #include <limits.h>

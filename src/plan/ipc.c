@@ -4,6 +4,7 @@
 #include "device/staging.h"
 #include "plan/agree.h"
 #include "plan/device.h"
+#include "plan/gather.h"
 #include "plan/node.h"
 
 #include <stdio.h>

@@ -17,11 +17,4 @@ int rota_comm_part_node(rota_comm *c);
 bool rota_comm_update_node(const rota_comm *c);
 void rota_node_free(rota_node *node); /* node may be NULL */
 
-/* Exchange `bytes` bytes with each of n ranks, this one among them: mine goes
- * to all, theirs come into addresses, in the order of rank. If status is an
- * error on one rank, all fail. Collective over c, whose ranks may do it in
- * groups. */
-int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
-                        const void *mine, void *addresses, size_t bytes);
-
 #endif /* ROTA_PLAN_NODE_H */

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "plan/agree.h"
 #include "plan/fellows.h"
-#include "plan/node.h"
+#include "plan/gather.h"
 
 #include <hwloc.h>
 #include <limits.h>
