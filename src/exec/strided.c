@@ -117,9 +117,57 @@ static inline void copy_row(char *to, const char *from, size_t width)
 #if defined __x86_64__ && defined __GNUC__
 #define HAS_WIDE 1
 
-/* Prefetch what lies AHEAD bytes ahead: processors do not if rows are apart. 64 x
- * 64 x 64 doubles in rows of 256 bytes take two thirds of memcpy's time. */
-enum { WIDE = 32, LINE = 2 * WIDE, AHEAD = 1 << 11 };
+#define AVX2 __attribute__((target("avx2")))
+
+/* Bytes to fetch ahead where rows are apart: of what is read upwards, of what is
+ * read downwards, and of what is written. */
+enum {
+    LINE = 64,
+    PAIR = 2 * LINE,
+    AHEAD = 1 << 12,
+    BELOW = 1 << 11,
+    CLAIMED = 1 << 11
+};
+
+/* Rows of up to this length are copied downwards: upwards, processors would
+ * fetch much of the gaps between them, too, and rows of 256 bytes would take a
+ * tenth longer. Longer ones are not, since downwards processors fetch nothing by
+ * themselves. */
+enum { DOWN = 2 * PAIR };
+
+AVX2 static inline void copy_line(char *to, const char *from)
+{
+    const __m256i *const f = (const void *)from;
+    const __m256i a = _mm256_loadu_si256(f), b = _mm256_loadu_si256(f + 1);
+
+    _mm256_storeu_si256((void *)to, a);
+    _mm256_storeu_si256((void *)(to + LINE / 2), b);
+}
+
+AVX2 static inline void copy_pair(char *to, const char *from)
+{
+    const __m256i *const f = (const void *)from;
+    __m256i *const t = (void *)to;
+    const __m256i d = _mm256_loadu_si256(f + 3), c = _mm256_loadu_si256(f + 2);
+    const __m256i b = _mm256_loadu_si256(f + 1), a = _mm256_loadu_si256(f);
+
+    _mm256_storeu_si256(t + 3, d);
+    _mm256_storeu_si256(t + 2, c);
+    _mm256_storeu_si256(t + 1, b);
+    _mm256_storeu_si256(t, a);
+}
+
+static inline void fetch_pair(const char *line)
+{
+    _mm_prefetch(line + LINE, _MM_HINT_T0);
+    _mm_prefetch(line, _MM_HINT_T0);
+}
+
+static inline void claim_pair(char *line)
+{
+    __asm__ volatile("prefetchw %0" : : "m"(line[0]));
+    __asm__ volatile("prefetchw %0" : : "m"(line[LINE]));
+}
 
 /* What to prefetch while row i is read: the same place some rows on or, if
  * rows is 0, a place further on in this row. After these rows, others are read
@@ -133,51 +181,73 @@ static inline const char *ahead_of(const rota_loop *l, size_t i, size_t rows,
                            : next + (ptrdiff_t)(i + rows - l->n) * l->from;
 }
 
-/* What to prefetch for writing, if rows are apart at the destination too. */
-static inline const char *claimed_of(const rota_loop *l, size_t i, size_t rows,
-                                     size_t width, const char *row)
+/* Copy rows of at least one line downwards. */
+AVX2 static void copy_down(const rota_loop *l, size_t width, char *to,
+                           const char *from, const char *next)
 {
-    return l->to != (ptrdiff_t)width && i + rows < l->n
-               ? row + (ptrdiff_t)rows * l->to
-               : row;
-}
-
-/* Copy rows of at least one line; the last step of a row ends at its end. */
-__attribute__((target("avx2"))) static void copy_wide(const rota_loop *l,
-                                                      size_t width, char *to,
-                                                      const char *from,
-                                                      const char *next)
-{
-    const size_t rows = AHEAD / width;
+    const size_t rows = BELOW / width;
+    const bool gaps = l->from != (ptrdiff_t)width;
 
     for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from) {
-        const char *const ahead = ahead_of(l, i, rows, from, next);
-        const char *const claimed = claimed_of(l, i, rows, width, to);
-        size_t at = 0;
-        for (; at + LINE <= width; at += LINE) {
-            const __m256i *const f = (const void *)(from + at);
-            __m256i *const t = (void *)(to + at);
-            _mm_prefetch(ahead + at, _MM_HINT_T0);
-            __asm__ volatile("prefetchw %0" : : "m"(claimed[at]));
-            const __m256i a = _mm256_loadu_si256(f);
-            const __m256i b = _mm256_loadu_si256(f + 1);
-            _mm256_storeu_si256(t, a);
-            _mm256_storeu_si256(t + 1, b);
+        const char *const ahead =
+            gaps ? ahead_of(l, i, rows, from, next) : from;
+        size_t at = width;
+        for (; at >= PAIR; at -= PAIR) {
+            fetch_pair(ahead + at - PAIR);
+            copy_pair(to + at - PAIR, from + at - PAIR);
         }
-        if (at + WIDE <= width)
-            _mm256_storeu_si256((void *)(to + at),
-                                _mm256_loadu_si256((const void *)(from + at)));
-        _mm256_storeu_si256(
-            (void *)(to + width - WIDE),
-            _mm256_loadu_si256((const void *)(from + width - WIDE)));
+        if (at > LINE)
+            copy_line(to + at - LINE, from + at - LINE);
+        if (at > 0)
+            copy_line(to, from);
     }
 }
 
-/* The same, past the caches, except for lines that a row only partly covers. */
-__attribute__((target("avx2"))) static void stream_wide(const rota_loop *l,
-                                                        size_t width, char *to,
-                                                        const char *from,
-                                                        const char *next)
+/* Copy rows of at least one line upwards. */
+AVX2 static void copy_up(const rota_loop *l, size_t width, char *to,
+                         const char *from, const char *next)
+{
+    const size_t rows = AHEAD / width;
+    const ptrdiff_t claimed = (ptrdiff_t)(CLAIMED / width) * l->to;
+    const bool claims = l->to != (ptrdiff_t)width;
+
+    for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from) {
+        const char *const ahead = ahead_of(l, i, rows, from, next);
+        size_t at = 0;
+        for (; at + PAIR <= width; at += PAIR) {
+            fetch_pair(ahead + at);
+            if (claims)
+                claim_pair(to + claimed + at);
+            copy_pair(to + at, from + at);
+        }
+        if (at + LINE < width)
+            copy_line(to + at, from + at);
+        if (at < width)
+            copy_line(to + width - LINE, from + width - LINE);
+    }
+}
+
+static void copy_wide(const rota_loop *l, size_t width, char *to,
+                      const char *from, const char *next)
+{
+    if (width <= DOWN)
+        copy_down(l, width, to, from, next);
+    else
+        copy_up(l, width, to, from, next);
+}
+
+AVX2 static inline void stream_line(char *to, const char *from)
+{
+    const __m256i *const f = (const void *)from;
+    const __m256i a = _mm256_loadu_si256(f), b = _mm256_loadu_si256(f + 1);
+
+    _mm256_stream_si256((void *)to, a);
+    _mm256_stream_si256((void *)(to + LINE / 2), b);
+}
+
+/* Copy rows past the caches, except for lines that a row only partly covers. */
+AVX2 static void stream_wide(const rota_loop *l, size_t width, char *to,
+                             const char *from, const char *next)
 {
     const size_t rows = AHEAD / width;
 
@@ -186,13 +256,8 @@ __attribute__((target("avx2"))) static void stream_wide(const rota_loop *l,
         size_t at = -(uintptr_t)to % LINE;
         memcpy(to, from, at);
         for (; at + LINE <= width; at += LINE) {
-            const __m256i *const f = (const void *)(from + at);
-            __m256i *const t = (void *)(to + at);
             _mm_prefetch(ahead + at, _MM_HINT_T0);
-            const __m256i a = _mm256_loadu_si256(f);
-            const __m256i b = _mm256_loadu_si256(f + 1);
-            _mm256_stream_si256(t, a);
-            _mm256_stream_si256(t + 1, b);
+            stream_line(to + at, from + at);
         }
         memcpy(to + at, from + at, width - at);
     }

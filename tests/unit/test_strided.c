@@ -164,14 +164,14 @@ static void free_drawn(drawn *t)
 
 static void boxes(void **unused)
 {
-    static const size_t units[] = {1,  2,  3,  4,   8,   12,   16,
-                                   24, 32, 64, 100, 600, 1000, 2100};
+    static const size_t units[] = {1,  2,   3,   4,   8,   12,  16,   24,  32,
+                                   64, 100, 160, 256, 300, 600, 1000, 2100};
 
     (void)unused;
     for (state = 0; state < CASES;) {
         const uint64_t next = state + 1;
         static drawn t, other;
-        const size_t unit = units[draw(14)];
+        const size_t unit = units[draw(17)];
         size_t n[3] = {1 + draw(5), 1 + draw(4), 1 + draw(4)};
         if (draw(2) && unit < 24) { /* so that tiles are whole, and not */
             n[draw(3)] = 1 + draw(20);
