@@ -388,6 +388,24 @@ int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
     return err;
 }
 
+/* ---- setting up ------------------------------------------------------------ */
+
+int shim_gethostname(char *name, size_t room)
+{
+    char host[MPI_MAX_PROCESSOR_NAME];
+    int length;
+
+    PMPI_Get_processor_name(host, &length);
+    snprintf(name, room, "%.*s", length, host);
+    return 0;
+}
+
+int shim_comm_idup(MPI_Comm comm, MPI_Comm *dup, MPI_Request *request)
+{
+    *request = MPI_REQUEST_NULL;
+    return PMPI_Comm_dup(comm, dup);
+}
+
 /* ---- errors -------------------------------------------------------------- */
 
 /* rota-bench has MPI_ERRORS_RETURN everywhere, for which SMPI has no function

@@ -13,6 +13,8 @@
  *   told not to look.
  * - Memory that ranks share takes no simulated time: there is none, so that
  *   plans find it missing as on any machine that lacks it.
+ * - The host's name is that of the simulated host, by which ranks find their node.
+ * - SMPI duplicates communicators only in a call that waits.
  * - SMPI has no matched probe: ordinary probes do, since no other thread can
  *   receive what was probed.
  * - What the time of an exchange goes to is written to parts.csv, the mean of
@@ -53,6 +55,8 @@ int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
                 MPI_Request *request);
 int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
                         MPI_Count *elements);
+int shim_gethostname(char *name, size_t room);
+int shim_comm_idup(MPI_Comm comm, MPI_Comm *dup, MPI_Request *request);
 int shim_comm_call_errhandler(MPI_Comm comm, int code);
 int shim_add_error_code(int errorclass, int *code);
 int shim_add_error_string(int code, const char *text);
@@ -64,6 +68,7 @@ int shim_finalize(void);
 #define clock_gettime(clock, now) shim_clock_gettime(clock, now)
 #define hwloc_topology_load shim_hwloc_topology_load
 #define memfd_create shim_memfd_create
+#define gethostname shim_gethostname
 
 #define MPI_Send_init shim_send_init
 #define MPI_Recv_init shim_recv_init
@@ -78,6 +83,7 @@ int shim_finalize(void);
 #define MPI_Improbe shim_improbe
 #define MPI_Imrecv shim_imrecv
 #define MPI_Get_elements_x shim_get_elements_x
+#define MPI_Comm_idup shim_comm_idup
 #define MPI_Comm_call_errhandler shim_comm_call_errhandler
 #define MPI_Add_error_code shim_add_error_code
 #define MPI_Add_error_string shim_add_error_string

@@ -17,12 +17,14 @@
 enum { NAME = 256 };
 
 /* Of a system that runs, whatever its name; may be empty. */
-static void read_boot_id(char text[NAME])
+static char boot_id[NAME];
+
+static void read_boot_id(void)
 {
     const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY);
-    const ssize_t n = file < 0 ? 0 : read(file, text, NAME - 1);
+    const ssize_t n = file < 0 ? 0 : read(file, boot_id, NAME - 1);
 
-    text[n > 0 ? n : 0] = '\0';
+    boot_id[n > 0 ? n : 0] = '\0';
     if (file >= 0)
         close(file);
 }
@@ -39,11 +41,12 @@ static uint64_t add_text(uint64_t hash, const char *text)
  * turn out to share no memory, MPI carries their messages. */
 static uint64_t find_host(void)
 {
-    char name[NAME] = "", boot[NAME];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    char name[NAME] = "";
 
+    pthread_once(&once, read_boot_id);
     gethostname(name, sizeof name - 1);
-    read_boot_id(boot);
-    return add_text(add_text(1, name), boot);
+    return add_text(add_text(1, name), boot_id);
 }
 
 rota_process rota_process_self(void)
