@@ -41,8 +41,8 @@ typedef struct sim_case {
     rota_kind kind;
     int P, node; /* node: ranks of one; 0: all */
     bool shared; /* memory within nodes */
-    bool known;  /* where counts are known, of blocks that land in the receive
-                    buffer their sum is told only, as plans do */
+    bool known;  /* where counts vary and are known, of blocks that land in the
+                    receive buffer their sum is told only, as plans do */
     bool gaps;   /* between the blocks of the user's buffers */
     const dist *dist;       /* NULL: all blocks of the largest size */
     const sim_world *world; /* neighbours, with their sizes; NULL: an

@@ -32,7 +32,7 @@ static uint32_t cells_of(const sim_case *c, const sim_traffic *t,
         return 0;
     uint32_t land = 0;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        land += c->known && counted && rep->mark[i] & SIM_LANDS;
+        land += c->known && c->kind == ROTA_VARYING && rep->mark[i] & SIM_LANDS;
     return land > 1 ? n - land + 1 : n;
 }
 

@@ -209,6 +209,25 @@ static void leaders_share(void **state)
     assert_true(run("shared_leaders:leaders=3", c, &m).us < 0.6 * one_port);
 }
 
+/* In a plan for varying counts blocks that the receiver keeps share a size; in one
+ * for fixed counts that is asked to tell sizes, each has its own. */
+static void sizes_told(void **state)
+{
+    const sim_machine m = small_machine();
+    sim_case c = {.P = 9, .node = 1, .largest = 100, .known = true};
+    const char *const plan = "parlogna:radix=2:metadata=two_phase";
+
+    (void)state;
+    const double fixed = run(plan, c, &m).bytes;
+    c.known = false;
+    assert_true(run(plan, c, &m).bytes <= fixed && fixed > 0);
+    assert_true(run(plan, c, &m).bytes >= fixed);
+    c.kind = ROTA_VARYING;
+    assert_true(run(plan, c, &m).bytes >= fixed);
+    c.known = true;
+    assert_true(run(plan, c, &m).bytes < fixed);
+}
+
 /* ---- all end ------------------------------------------------------------- */
 
 static void all_end(void **state)
@@ -557,6 +576,7 @@ int main(void)
         cmocka_unit_test(as_published),
         cmocka_unit_test(few_stand_for_all),
         cmocka_unit_test(recordings),
+        cmocka_unit_test(sizes_told),
         cmocka_unit_test(all_end),
         cmocka_unit_test(handed_over),
         cmocka_unit_test(leaders_share),
