@@ -48,7 +48,6 @@
  *   functions on the communicator then fail likewise; the first plan on a
  *   communicator, too, if another plan has been made by both ranks before or
  *   the rank dies after Rota has found out which ranks share a node. Before,
- *   and in MPI_Comm_dup and MPI_Comm_split_type, which the first plan calls,
  *   ranks wait for it as MPI does. For ranks of other nodes Rota knows only
  *   what MPI reports.
  *
