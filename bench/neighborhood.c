@@ -1,5 +1,6 @@
 #include "neighborhood.h"
 
+#include "hash.h"
 #include "util.h"
 
 #include <stdbool.h>
@@ -84,21 +85,13 @@ static void make_halo(neighborhood *n, size_t bytes)
 
 /* ---- at random ----------------------------------------------------------- */
 
-static uint64_t drawn(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* K of the other ranks for rank r, by Floyd's way: none twice. */
-static void draw_peers(int P, int r, int K, uint64_t *state, int peer[])
+static void draw_peers(int P, int r, int K, int peer[])
 {
     for (int i = 0; i < K; i++) {
         const int most = P - 1 - K + i;
-        int d = 1 + (int)(drawn(state) % (uint64_t)(most + 1));
+        const uint64_t number = (uint64_t)r * (uint64_t)K + (uint64_t)i;
+        int d = 1 + (int)(hash_draw(1, number) % (uint64_t)(most + 1));
         for (int k = 0; k < i; k++)
             if (peer[k] == (r + d) % P) {
                 d = 1 + most;
@@ -133,7 +126,6 @@ static int make_random(neighborhood *n, const char *number, size_t bytes,
 {
     char *end;
     const long K = strtol(number, &end, 10);
-    uint64_t state = 1;
 
     if (*end || end == number || K < 0 || K >= n->P) {
         snprintf(why, room, "random:%s: not a number from 0 to %d", number,
@@ -143,7 +135,7 @@ static int make_random(neighborhood *n, const char *number, size_t bytes,
     allocate(n, 0, (size_t)K * (size_t)n->P);
     for (int r = 0; r < n->P; r++) {
         n->first[0][r + 1] = n->first[0][r] + (size_t)K;
-        draw_peers(n->P, r, (int)K, &state, n->peer[0] + n->first[0][r]);
+        draw_peers(n->P, r, (int)K, n->peer[0] + n->first[0][r]);
     }
     for (size_t i = 0; i < n->first[0][n->P]; i++)
         n->bytes[0][i] = bytes;

@@ -111,16 +111,9 @@ static int node_of(const sim *x, int r)
     return x->t.topo->node[r];
 }
 
-/* Leaders that are spread over a node have ports of their own. */
 static sim_place place_of(const sim *x, int r)
 {
-    const rota_topo *const t = x->t.topo;
-    const int n = t->node[r], Q = rota_topo_node_size(t, n);
-
-    return (sim_place){.node = n,
-                       .port = ((t->local[r] + 1) * x->m->net.ports - 1) / Q %
-                               x->m->net.ports,
-                       .domain = t->domain[r]};
+    return sim_place_of(x->m, x->t.topo, r);
 }
 
 static double price(const sim *x, int term)

@@ -142,6 +142,16 @@ static void cross(sim_wires *w, int from, int to, message *m)
     }
 }
 
+sim_place sim_place_of(const sim_machine *m, const rota_topo *t, int r)
+{
+    const int node = t->node[r], Q = rota_topo_node_size(t, node);
+
+    return (sim_place){.node = node,
+                       .port = ((t->local[r] + 1) * m->net.ports - 1) / Q %
+                               m->net.ports,
+                       .domain = t->domain[r]};
+}
+
 static double *memory_of(sim_wires *w, sim_place at)
 {
     return &w->memory[at.node * w->m->net.domains + at.domain];

@@ -67,6 +67,9 @@ typedef struct sim_place {
     int node, port, domain;
 } sim_place;
 
+/* Leaders that are spread over a node have ports of their own. */
+sim_place sim_place_of(const sim_machine *m, const rota_topo *t, int r);
+
 /* When a message by MPI has arrived that leaves now. */
 double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
                       double bytes);

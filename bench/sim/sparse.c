@@ -66,21 +66,10 @@ static double price(const sim *x, int term)
     return x->m->prices.ns[term];
 }
 
-static sim_place place_of(const sim *x, int r)
-{
-    const rota_topo *const t = &x->topo;
-    const int n = t->node[r], Q = rota_topo_node_size(t, n);
-
-    return (sim_place){.node = n,
-                       .port = ((t->local[r] + 1) * x->m->net.ports - 1) / Q %
-                               x->m->net.ports,
-                       .domain = t->domain[r]};
-}
-
 static double wire(sim *x, int from, int to, double now, double bytes)
 {
-    return sim_wires_send(&x->wires, place_of(x, from), place_of(x, to), now,
-                          bytes);
+    return sim_wires_send(&x->wires, sim_place_of(x->m, &x->topo, from),
+                          sim_place_of(x->m, &x->topo, to), now, bytes);
 }
 
 /* A flag, or mail, from one rank of a node to another. */

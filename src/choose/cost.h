@@ -111,7 +111,6 @@ typedef enum rota_part {
 } rota_part;
 
 /* The part that a term belongs to. What is BUSY also keeps CORES busy. */
-
 rota_part rota_part_of(int term);
 
 /* Does each rank have one of its own? Then the largest of several ranks' times
