@@ -44,7 +44,27 @@ static const algo_spec specs[] = {
     {"parlogna", "radix=2:intranode=p2p"},
     {"parlogna", "radix=4:intranode=p2p"},
 };
-enum { N_SPECS = sizeof specs / sizeof specs[0] };
+
+/* Few copies and many, from device to device and by way of the host. */
+static const algo_spec device_specs[] = {
+    {"spread_out", "device=cuda_ipc"},
+    {"multi_pair", "device=cuda_ipc"},
+    {"pairwise", "device=cuda_ipc"},
+    {"spread_out", "device=copy_to_cpu"},
+    {"multi_pair", "device=copy_to_cpu"},
+    {"parlogna", "radix=2:device=copy_to_cpu"},
+    {"parlogna", "radix=8:device=copy_to_cpu"},
+};
+
+/* What is run, and of which terms the prices are sought: from first on. */
+typedef struct suite {
+    const algo_spec *spec;
+    int n, first;
+} suite;
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+static const suite host_suite = {specs, COUNT(specs), 0};
+static const suite device_suite = {device_specs, COUNT(device_specs),
+                                   ROTA_TERM_DEVICE_COPY};
 
 enum { WARMUP = 3, LEAST = 7, PASSES = 6 };
 
@@ -58,6 +78,7 @@ static double case_us(const tune_env *env)
 
 /* What ranks do is told by all of them or, if there are many, a sample. */
 typedef struct results {
+    const suite *of;
     int n;
     fit_sample *sample;              /* [n] */
     MPI_Comm telling;                /* MPI_COMM_NULL on the other ranks */
@@ -181,12 +202,13 @@ static void run_size(tune_env *env, int s, results *all)
 {
     const size_t size = env->opt.sizes[s];
 
-    for (int i = 0; i < N_SPECS && tune_has_time(env); i++) {
+    for (int i = 0; i < all->of->n && tune_has_time(env); i++) {
+        const algo_spec *const spec = &all->of->spec[i];
         if (env->me == 0)
             tune_progress("calibrating %d of %d: %zu bytes, %s %s",
-                          s * N_SPECS + i + 1, env->opt.n_sizes * N_SPECS, size,
-                          specs[i].name, specs[i].params);
-        run_case(env, &specs[i], size, all);
+                          s * all->of->n + i + 1, env->opt.n_sizes * all->of->n,
+                          size, spec->name, spec->params);
+        run_case(env, spec, size, all);
     }
     all->begin[s + 1] = all->n;
     weigh(all->sample + all->begin[s], all->n - all->begin[s]);
@@ -201,27 +223,36 @@ static void combine(const results *all, const rota_machine *machine)
 
 /* What takes longest in a phase depends on the prices sought, so that they are
  * fitted several times; of all, those that fit best are kept. They stay in the
- * neighbourhood of where they start, which is once where paths between nodes
- * hold nothing up, and once where they do. */
+ * neighbourhood of where they start. */
+static void fit_from(const results *all, const rota_machine *before,
+                     rota_machine now, double *least, rota_machine *machine)
+{
+    combine(all, &now);
+    for (int pass = 0; pass < PASSES; pass++) {
+        fit_machine(all->sample, all->n, all->of->first, before, &now);
+        combine(all, &now);
+        const double loss = fit_loss(all->sample, all->n, &now);
+        if (loss < *least)
+            *machine = now;
+        *least = fmin(*least, loss);
+    }
+}
+
+/* Prices of a host are sought where paths between nodes hold nothing up, and
+ * where they do. */
 static void fit(const results *all, const rota_machine *before,
                 rota_machine *machine)
 {
     const double path[] = {0, 4}; /* by the price of a byte at the port */
+    const bool host = all->of == &host_suite;
     double least = HUGE_VAL;
 
-    for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
-        rota_machine now = *before;
-        now.ns[ROTA_TERM_PATH_BYTE] =
-            path[i] * now.ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)];
-        combine(all, &now);
-        for (int pass = 0; pass < PASSES; pass++) {
-            fit_machine(all->sample, all->n, before, &now);
-            combine(all, &now);
-            const double loss = fit_loss(all->sample, all->n, &now);
-            if (loss < least)
-                *machine = now;
-            least = fmin(least, loss);
-        }
+    for (int i = 0; i < (host ? COUNT(path) : 1); i++) {
+        rota_machine start = *before;
+        if (host)
+            start.ns[ROTA_TERM_PATH_BYTE] =
+                path[i] * before->ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)];
+        fit_from(all, before, start, &least, machine);
     }
     combine(all, machine);
 }
@@ -229,11 +260,13 @@ static void fit(const results *all, const rota_machine *before,
 /* Collective, as free_results is for the ranks that tell. */
 static void make_results(const tune_env *env, results *all)
 {
-    const size_t most = (size_t)env->opt.n_sizes * N_SPECS;
+    const suite *const of = env->opt.mem->copy ? &device_suite : &host_suite;
+    const size_t most = (size_t)env->opt.n_sizes * (size_t)of->n;
     const int stride = bench_stride(env->P);
     const bool tells = env->me % stride == 0;
 
     *all = (results){
+        .of = of,
         .sample = bench_calloc(most, sizeof *all->sample),
         .n_telling = (env->P - 1) / stride + 1,
         .spec = bench_calloc(most, sizeof *all->spec),

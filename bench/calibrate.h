@@ -31,8 +31,9 @@ bool tune_has_time(tune_env *env);
 BENCH_LIKE_PRINTF void tune_progress(const char *format, ...);
 
 /* Run fixed plans of several algorithms at env's sizes, and fit prices to what
- * they took. Rank 0 prints how well they fit. before: what is kept where
- * measurements tell nothing. False if nothing could be run. Collective. */
+ * they took: with memory of a device those of its copies, else all others. Rank
+ * 0 prints how well they fit. before: what is kept where measurements tell
+ * nothing. False if nothing could be run. Collective. */
 bool calibrate(tune_env *env, const rota_machine *before,
                rota_machine *machine);
 

@@ -137,11 +137,11 @@ static double residual(const quadratic *q, const double z[], int j)
     return r;
 }
 
-static void minimise(const quadratic *q, double z[])
+static void minimise(const quadratic *q, int first, double z[])
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {
         double moved = 0;
-        for (int j = 0; j < ROTA_N_TERMS; j++) {
+        for (int j = first; j < ROTA_N_TERMS; j++) {
             const double to = fmax(0, z[j] + residual(q, z, j) / q->a[j][j]);
             moved = fmax(moved, fabs(to - z[j]));
             z[j] = to;
@@ -172,8 +172,9 @@ static void add_samples(quadratic *q, const fit_sample sample[], int n,
     }
 }
 
-static void fit_round(const fit_sample sample[], int n, const double weight[],
-                      const rota_machine *before, rota_machine *machine)
+static void fit_round(const fit_sample sample[], int n, int first,
+                      const double weight[], const rota_machine *before,
+                      rota_machine *machine)
 {
     double z[ROTA_N_TERMS], scale[ROTA_N_TERMS];
     quadratic q;
@@ -185,13 +186,13 @@ static void fit_round(const fit_sample sample[], int n, const double weight[],
         z[j] = machine->ns[j] / scale[j];
     }
     add_samples(&q, sample, n, weight, scale, before);
-    minimise(&q, z);
-    for (int j = 0; j < ROTA_N_TERMS; j++)
+    minimise(&q, first, z);
+    for (int j = first; j < ROTA_N_TERMS; j++)
         machine->ns[j] = z[j] * scale[j];
 }
 
-void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
-                 rota_machine *machine)
+void fit_machine(const fit_sample sample[], int n, int first,
+                 const rota_machine *before, rota_machine *machine)
 {
     double *const weight = bench_calloc((size_t)n, sizeof *weight);
 
@@ -199,7 +200,7 @@ void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
     for (int i = 0; i < n; i++)
         weight[i] = 1;
     for (int round = 0; round < ROUNDS; round++) {
-        fit_round(sample, n, weight, before, machine);
+        fit_round(sample, n, first, weight, before, machine);
         for (int i = 0; i < n; i++) /* no swinging to and fro */
             weight[i] = sqrt(weight[i] * weight_of(&sample[i], machine));
     }

@@ -19,9 +19,9 @@ void fit_combine(const rota_terms rank[], int P, double load,
 
 /* Prices that make the relative errors of all samples small: least squares,
  * none negative, single samples far off counting less. What the samples say
- * little about stays near to before. */
-void fit_machine(const fit_sample sample[], int n, const rota_machine *before,
-                 rota_machine *machine);
+ * little about stays near to before, and terms before first as they are. */
+void fit_machine(const fit_sample sample[], int n, int first,
+                 const rota_machine *before, rota_machine *machine);
 
 /* (predicted - measured) / measured. */
 double fit_error(const fit_sample *sample, const rota_machine *machine);

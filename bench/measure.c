@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Verified exchanges of each algorithm before it is timed: the second one runs
@@ -22,11 +23,12 @@ typedef struct cell_run {
     exchange x;
     runner *runners; /* [n], as many set up as n_ready says */
     int n, n_ready;
-    double *init_us; /* [n] */
-    double *times;   /* [n][opt->iters] */
-    double *parts;   /* [n][N_PARTS][opt->iters]; NULL: not on a device */
-    double bytes;    /* sent by this rank in timed iterations */
-    int done, rows;  /* timed iterations, and the rows they were in */
+    double *init_us;  /* [n] */
+    double *times;    /* [n][opt->iters] */
+    double *parts;    /* [n][N_PARTS][opt->iters]; NULL: not on a device */
+    double *switches; /* [n][N_SWITCHES], of this rank; NULL: not counted */
+    double bytes;     /* sent by this rank in timed iterations */
+    int done, rows;   /* timed iterations, and the rows they were in */
     double began_us, shown_us;
 } cell_run;
 
@@ -40,6 +42,11 @@ static double *part_of(const cell_run *run, int a, int part)
     const size_t row = (size_t)a * N_PARTS + (size_t)part;
 
     return run->parts + row * (size_t)run->opt->iters;
+}
+
+static double *switches_of(const cell_run *run, int a)
+{
+    return run->switches + (size_t)a * N_SWITCHES;
 }
 
 /* ---- statistics ---------------------------------------------------------- */
@@ -205,6 +212,17 @@ typedef struct turn {
     int n, skip;
 } turn;
 
+/* Add what this process has had so far, times sign. */
+static void count_switches(const cell_run *run, int a, double sign)
+{
+    struct rusage usage;
+
+    if (run->switches == NULL || getrusage(RUSAGE_SELF, &usage) != 0)
+        return;
+    switches_of(run, a)[SWITCH_VOLUNTARY] += sign * (double)usage.ru_nvcsw;
+    switches_of(run, a)[SWITCH_INVOLUNTARY] += sign * (double)usage.ru_nivcsw;
+}
+
 /* Times go to the columns after those that are done. Returns, the same on all
  * ranks, whether some rank found the time over. */
 static bool run_turn(cell_run *run, const turn *t, int a, bool over)
@@ -216,12 +234,16 @@ static bool run_turn(cell_run *run, const turn *t, int a, bool over)
 
         exchange_set_step(&run->x, t->step + (uint64_t)i);
         over = sync_barrier(&run->env->sync, over);
+        if (i >= t->skip)
+            count_switches(run, a, -1);
         began = sync_now_us();
         for (int k = 0; k < starts; k++)
             run_once(run, a);
         const double took = sync_now_us() - began;
-        if (i >= t->skip)
+        if (i >= t->skip) {
+            count_switches(run, a, 1);
             times_of(run, a)[run->done + i - t->skip] = took / starts;
+        }
     }
     return over;
 }
@@ -400,6 +422,20 @@ static void collect_parts(cell_run *run, int a, bench_result *result)
     }
 }
 
+static void collect_switches(cell_run *run, int a, bench_result *result)
+{
+    const double exchanges = (double)run->done * run->opt->starts;
+
+    for (int i = 0; i < N_SWITCHES; i++)
+        result->switches[i] = NAN;
+    if (run->switches == NULL)
+        return;
+    reduce(run, switches_of(run, a), N_SWITCHES, MPI_SUM);
+    for (int i = 0; i < N_SWITCHES; i++)
+        result->switches[i] =
+            switches_of(run, a)[i] / (run->env->P * exchanges);
+}
+
 static void collect(cell_run *run, bench_cell *cell)
 {
     reduce(run, &run->bytes, 1, MPI_SUM);
@@ -415,6 +451,7 @@ static void collect(cell_run *run, bench_cell *cell)
         result->p90_us = quantile(times, run->done, 0.9);
         result->init_us = run->init_us[a];
         collect_parts(run, a, result);
+        collect_switches(run, a, result);
         runner_describe(&run->runners[a], run->env->comm, &result->facts);
     }
     compare(cell, run->n);
@@ -429,6 +466,7 @@ static void tear_down(cell_run *run)
     free(run->init_us);
     free(run->times);
     free(run->parts);
+    free(run->switches);
 }
 
 int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
@@ -449,6 +487,9 @@ int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
     if (opt->mem->copy != NULL)
         run.parts = bench_calloc((size_t)run.n * N_PARTS * (size_t)opt->iters,
                                  sizeof *run.parts);
+    if (opt->switches)
+        run.switches =
+            bench_calloc((size_t)run.n * N_SWITCHES, sizeof *run.switches);
     status = set_up(&run, error, errlen);
     if (status == 0) {
         for (uint64_t step = 0; step < first_row; step++)

@@ -26,6 +26,13 @@ typedef struct bench_env {
                     of a minute; negative if not known */
 } bench_env;
 
+/* Context switches, as the kernel counts them. */
+typedef enum bench_switch {
+    SWITCH_VOLUNTARY,   /* to sleep */
+    SWITCH_INVOLUNTARY, /* a yield, or the end of a time slice */
+    N_SWITCHES
+} bench_switch;
+
 /* Times are maxima over ranks; NAN where there is nothing to tell. */
 typedef struct bench_result {
     const algo_spec *spec;
@@ -35,6 +42,7 @@ typedef struct bench_result {
     double ratio_to_mpi, ratio_to_mpi_persistent;
     double part_us[N_PARTS]; /* medians of runner_parts */
     double ratio_to_bound;   /* copies of stage_bound, over copies of this */
+    double switches[N_SWITCHES]; /* of an exchange, mean over ranks */
     runner_facts facts;
 } bench_result;
 

@@ -307,6 +307,14 @@ static int set_check_json(options *o, const char *text, const problem *why)
     return set_path(&o->check_json, text, why);
 }
 
+static int set_switches(options *o, const char *text, const problem *why)
+{
+    (void)text;
+    (void)why;
+    o->switches = true;
+    return 0;
+}
+
 static int set_help(options *o, const char *text, const problem *why)
 {
     (void)text;
@@ -353,6 +361,11 @@ static const struct option_row {
      "exchanges per iteration, without a barrier between them;\n"
      "                         figures are per exchange (default 1)",
      set_starts},
+    {"--switches", NULL,
+     "also count how often a rank sleeps in an exchange, and how\n"
+     "                         often it gives up its core otherwise (to JSON "
+     "and CSV)",
+     set_switches},
     {"--seed", "N",
      "seed for sizes and for the order of algorithms (default 1)", set_seed},
     {"--time-limit", "SECONDS",

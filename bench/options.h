@@ -47,6 +47,7 @@ typedef struct options {
     uint64_t seed;
     double time_limit; /* seconds of a cell, 0 if there is none */
     const char *json, *csv, *check_json; /* paths or NULL */
+    bool switches;                       /* are counted */
     bool help;
     char *storage; /* that texts of dists point into; owned */
 } options;

@@ -44,6 +44,8 @@ static const struct {
     {"exchange_us", NUMBER_OR_NULL},
     {"up_us", NUMBER_OR_NULL},
     {"ratio_to_bound", NUMBER_OR_NULL},
+    {"voluntary_switches", NUMBER_OR_NULL},
+    {"involuntary_switches", NUMBER_OR_NULL},
     {"verified", TRUE_ONLY},
 };
 
@@ -107,6 +109,10 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_number(object, "exchange_us", result->part_us[PART_EXCHANGE]);
     add_number(object, "up_us", result->part_us[PART_UP]);
     add_number(object, "ratio_to_bound", result->ratio_to_bound);
+    add_number(object, "voluntary_switches",
+               result->switches[SWITCH_VOLUNTARY]);
+    add_number(object, "involuntary_switches",
+               result->switches[SWITCH_INVOLUNTARY]);
     /* A wrong byte would have ended the run before. */
     if (cJSON_AddTrueToObject(object, "verified") == NULL)
         bench_die("out of memory");

@@ -190,6 +190,10 @@ int main(int argc, char *argv[])
     options opt;
     int P, rank, status;
 
+    if (bench_only_help(argc, argv)) {
+        options_help(stdout);
+        return EXIT_SUCCESS;
+    }
     bench_must(MPI_Init(&argc, &argv), "MPI_Init");
     bench_must(MPI_Comm_size(MPI_COMM_WORLD, &P), "MPI_Comm_size");
     bench_must(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");

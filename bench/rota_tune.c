@@ -3,7 +3,8 @@
  *   mpiexec -n P rota-tune [--output FILE]
  *
  * First the prices of the machine (calibrate.c), and from which size on one copy
- * within a node is worth it (crossing.c), unless the file has some; then what is
+ * within a node is worth it (crossing.c), unless the file has some (--device: the
+ * prices of a device's copies, and nothing else); then what is
  * best for all-to-alls of several kinds, distributions and sizes: the library
  * measures, the file gets a row. It is written after each case, so that a run
  * that was ended goes on where it was. Options: --help. Exit status: 0; 2 for a
@@ -36,7 +37,7 @@ typedef struct job {
     tune_env env;
     const char *output; /* NULL: the user's file */
     int kinds;          /* bits of bench_kind */
-    bool calibrate_only, help;
+    bool calibrate_only, device, help;
     double budget_s; /* 0: no limit */
     char command[512];
     int n_measured, n_known, n_failed;
@@ -75,6 +76,8 @@ static void help(FILE *out)
         "  --calibrate-only   measure only the prices of the machine, and\n"
         "                     the size from which memory of rota_mem_alloc is\n"
         "                     copied once, even if the file has them\n"
+        "  --device           measure only the prices of copies by CUDA\n"
+        "                     devices, which the ranks take in turn\n"
         "  --runs N           runs of each plan that prices are fitted to,\n"
         "                     at most (default 100)\n"
         "  --budget SECONDS   begin nothing after this time\n"
@@ -142,8 +145,9 @@ static bool take_flag(job *j, const char *option)
     bool *const flag = strcmp(option, "--quick") == 0 ? &j->env.quick
                        : strcmp(option, "--calibrate-only") == 0
                            ? &j->calibrate_only
-                       : strcmp(option, "--help") == 0 ? &j->help
-                                                       : NULL;
+                       : strcmp(option, "--device") == 0 ? &j->device
+                       : strcmp(option, "--help") == 0   ? &j->help
+                                                         : NULL;
 
     if (flag)
         *flag = true;
@@ -184,15 +188,22 @@ static int parse_ours(int argc, char *argv[], job *j, char *rest[], int *n,
 }
 
 /* Defaults go first: what is given again counts. */
-static int parse_all(char *program, char *given[], int n_given, options *opt,
-                     bool quick, char *error, size_t errlen)
+static int parse_all(const job *j, char *program, char *given[], int n_given,
+                     options *opt, char *error, size_t errlen)
 {
-    static char sizes[] = "8,64,512,2048,8192,32768,262144";
-    static char few_sizes[] = "8,512,8192,65536";
+    static char sizes[2][2][60] = {
+        {"8,64,512,2048,8192,32768,262144", "8,512,8192,65536"},
+        {"512,2048,8192,32768,131072,524288,2097152", "512,8192,131072"}};
     static char dists[] = "uniform,sparse:0.1", one_dist[] = "uniform";
     static char sizes_option[] = "--sizes", dist_option[] = "--dist";
-    char *const first[] = {program, sizes_option, quick ? few_sizes : sizes,
-                           dist_option, quick ? one_dist : dists};
+    static char mem_option[] = "--mem", host[] = "malloc", device[] = "cuda";
+    char *const first[] = {program,
+                           sizes_option,
+                           sizes[j->device][j->env.quick],
+                           dist_option,
+                           j->env.quick ? one_dist : dists,
+                           mem_option,
+                           j->device ? device : host};
     enum { N_FIRST = sizeof first / sizeof first[0] };
     char **const all = bench_calloc(N_FIRST + (size_t)n_given, sizeof *all);
 
@@ -221,9 +232,10 @@ static int parse(int argc, char *argv[], job *j, char *error, size_t errlen)
                  sizeof j->command - strlen(j->command), "%s%s",
                  i > 0 ? " " : "", argv[i]);
     int status = parse_ours(argc, argv, j, given, &n_given, error, errlen);
+    j->calibrate_only |= j->device;
     if (status == 0)
-        status = parse_all(argv[0], given, n_given, &j->env.opt, j->env.quick,
-                           error, errlen);
+        status =
+            parse_all(j, argv[0], given, n_given, &j->env.opt, error, errlen);
     free(given);
     return status;
 }
@@ -384,7 +396,7 @@ static int make_prices(job *j, char *error, size_t errlen)
                   &machine)) {
         t.has_machine = true;
         t.machine = machine;
-        const int crossing = find_crossing(&j->env);
+        const int crossing = j->device ? 0 : find_crossing(&j->env);
         if (crossing > 0)
             t.copied_once_from = crossing;
         set_origin(j, &t.machine_from);
@@ -582,6 +594,10 @@ int main(int argc, char *argv[])
     int rank, status;
 
     bench_program = "rota-tune";
+    if (bench_only_help(argc, argv)) {
+        help(stdout);
+        return EXIT_SUCCESS;
+    }
     bench_must(MPI_Init(&argc, &argv), "MPI_Init");
     bench_must(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
     status = parse(argc, argv, &j, error, sizeof error);

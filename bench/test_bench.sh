@@ -104,6 +104,12 @@ measures 3 --sizes 300 --starts 5 --algos auto,mpi,copy_bound
 measures 2 --sizes 300,70000 --mem heap --iters 20 --algos auto
 measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 
+measures 2 --sizes 300 --switches --starts 2 --algos auto,mpi
+[ "$(grep -c '"voluntary_switches":[0-9.]*,"involuntary_switches":[0-9]' \
+    "$folder/json")" -eq 2 ] || fail "no switches were counted"
+measures 1 --sizes 300 --algos mpi
+grep -q '"voluntary_switches":null' "$folder/json" || fail "switches counted"
+
 refuses "unknown argument '--bogus'" --bogus
 refuses "not an integer from 1" --inits 0
 refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi

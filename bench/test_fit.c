@@ -73,7 +73,7 @@ static void finds_prices_again(void **state)
         const rota_machine before = machine_of(0.5, 50, seed + 100);
         count(sample, seed);
         measure(sample, &truth, 0, seed);
-        fit_machine(sample, SAMPLES, &before, &m);
+        fit_machine(sample, SAMPLES, 0, &before, &m);
         for (int j = 0; j < USED; j++)
             if (truth.ns[j] > 5) /* small ones hardly show */
                 assert_close(m.ns[j], truth.ns[j], 0.1, "price", j);
@@ -96,7 +96,7 @@ static void finds_them_in_noise(void **state)
         measure(sample, &truth, 0.1, seed);
         for (int i = 0; i < SAMPLES; i += 20)
             sample[i].ns *= 10; /* disturbed */
-        fit_machine(sample, SAMPLES, &before, &m);
+        fit_machine(sample, SAMPLES, 0, &before, &m);
         for (int j = 0; j < USED; j++)
             assert_close(m.ns[j], truth.ns[j], 0.35, "price", j);
         assert_true(fit_errors(sample, SAMPLES, &m, &worst) < 0.1);
@@ -117,13 +117,13 @@ static void keeps_what_cannot_be_told(void **state)
     truth.ns[0] = 3 * before.ns[0];
     truth.ns[1] = 3 * before.ns[1];
     measure(sample, &truth, 0, 3);
-    fit_machine(sample, SAMPLES, &before, &m);
+    fit_machine(sample, SAMPLES, 0, &before, &m);
     for (int j = USED; j < ROTA_N_TERMS; j++)
         assert_close(m.ns[j], before.ns[j], 1e-6, "unused price", j);
     assert_close(m.ns[0] + 2 * m.ns[1], truth.ns[0] + 2 * truth.ns[1], 0.05,
                  "price of both", 0);
     assert_true(m.ns[0] >= before.ns[0] && m.ns[1] >= before.ns[1]);
-    fit_machine(sample, 0, &before, &m);
+    fit_machine(sample, 0, 0, &before, &m);
     for (int j = 0; j < ROTA_N_TERMS; j++)
         assert_close(m.ns[j], before.ns[j], 1e-6, "price without samples", j);
 }
@@ -141,7 +141,7 @@ static void has_no_negative_price(void **state)
     for (int i = 0; i < SAMPLES; i++)
         sample[i].terms.n[3] = sample[i].terms.n[2];
     measure(sample, &truth, 0, 6);
-    fit_machine(sample, SAMPLES, &before, &m);
+    fit_machine(sample, SAMPLES, 0, &before, &m);
     for (int j = 0; j < ROTA_N_TERMS; j++)
         assert_true(m.ns[j] >= 0);
     assert_true(m.ns[2] < 1 && m.ns[3] < 1);
@@ -157,13 +157,32 @@ static void starts_from_nothing(void **state)
     (void)state;
     count(sample, 8);
     measure(sample, &truth, 0, 8);
-    fit_machine(sample, SAMPLES, &nothing, &m);
+    fit_machine(sample, SAMPLES, 0, &nothing, &m);
     for (int j = 0; j < ROTA_N_TERMS; j++) {
         if (j < USED)
             assert_close(m.ns[j], truth.ns[j], 0.2, "price", j);
         else
             assert_true(m.ns[j] <= 0);
     }
+}
+
+/* Terms before the first one sought keep their prices, and the others make up
+ * for nothing that these explain. */
+static void keeps_others(void **state)
+{
+    enum { FIRST = 5 };
+    fit_sample sample[SAMPLES];
+    const rota_machine truth = machine_of(5, 20, 9);
+    rota_machine before = truth, m;
+
+    (void)state;
+    count(sample, 10);
+    measure(sample, &truth, 0, 10);
+    for (int j = FIRST; j < USED; j++)
+        before.ns[j] = 3 * truth.ns[j];
+    fit_machine(sample, SAMPLES, FIRST, &before, &m);
+    for (int j = 0; j < USED; j++)
+        assert_close(m.ns[j], truth.ns[j], j < FIRST ? 0 : 0.05, "price", j);
 }
 
 /* Two ranks: in the first step their processors take longest, in the second
@@ -235,6 +254,7 @@ int main(void)
         cmocka_unit_test(keeps_what_cannot_be_told),
         cmocka_unit_test(has_no_negative_price),
         cmocka_unit_test(starts_from_nothing),
+        cmocka_unit_test(keeps_others),
         cmocka_unit_test(combines_what_counts),
         cmocka_unit_test(order_and_errors),
     };

@@ -54,6 +54,29 @@ refuses()
     has "$folder/log" 1 "$text"
 }
 
+# Of a device: prices of its copies, in place of estimates, and no others.
+device()
+{
+    succeeds --device --output "$folder/device" --sizes 512,8192,131072
+    has "$folder/out" 1 '^ *all '
+    for price in '"device_copy":[[:space:]]*4000,' \
+        '"staged_side":[[:space:]]*10000,'; do
+        [ "$np" -gt 1 ] || continue # a single rank sends nobody anything
+        has "$folder/device" 0 "$price"
+    done
+    has "$folder/device" 1 '"net_per_phase":[[:space:]]*1500,'
+    has "$folder/device" 0 '"copied_once_from"'
+    has "$folder/device" 0 '"fixed"'
+}
+
+if [ "${ROTA_TEST_DEVICE:-0}" != 0 ] ||
+    run --device --sizes 8 --output "$folder/there"; then
+    device
+    [ "${ROTA_TEST_DEVICE:-0}" = 0 ] || exit 0 # the rest is for the host
+else
+    refuses 'is not available here' --device
+fi
+
 # Prices, and rows: 2 sizes of fixed plans, these and no bound of exchanges.
 succeeds --output "$file" --sizes 8,5000 --kinds fixed,exchange
 has "$folder/out" 1 '^ *all '

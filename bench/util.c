@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *bench_program = "rota-bench";
 
@@ -25,6 +26,11 @@ _Noreturn void bench_die(const char *format, ...)
     if (initialised)
         MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
+}
+
+bool bench_only_help(int argc, char *argv[])
+{
+    return argc == 2 && strcmp(argv[1], "--help") == 0;
 }
 
 void bench_must(int err, const char *what)

@@ -4,6 +4,7 @@
 #define BENCH_UTIL_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__GNUC__)
@@ -20,6 +21,10 @@ BENCH_LIKE_PRINTF _Noreturn void bench_die(const char *format, ...);
 
 /* Die with the text of err, unless it is MPI_SUCCESS; what names the call. */
 void bench_must(int err, const char *what);
+
+/* Is nothing asked but --help? Asked before MPI_Init, which fails in places where
+ * programs are built but not run. */
+bool bench_only_help(int argc, char *argv[]);
 
 /* calloc that dies; n == 0 gives a pointer that can be freed. */
 void *bench_calloc(size_t n, size_t size);

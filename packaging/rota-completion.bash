@@ -7,7 +7,7 @@ _rota_options()
     case $1 in
     rota-bench)
         echo --kind --sizes --dist --algos --bound --mem --iters --warmup \
-            --inits --block --starts --seed --time-limit --json --csv \
+            --inits --block --starts --switches --seed --time-limit --json --csv \
             --check-json --replay --help ;;
     rota-draw)
         echo --algo --ranks --radix --batch --leaders --pieces \
@@ -19,7 +19,7 @@ _rota_options()
             --shared --simulate --kind --known --gaps --equations \
             --replay --help ;;
     rota-tune)
-        echo --output --sizes --dist --kinds --quick --calibrate-only --runs \
+        echo --output --sizes --dist --kinds --quick --calibrate-only --device --runs \
             --budget --seed --replay --help ;;
     esac
 }

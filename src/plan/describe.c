@@ -185,6 +185,13 @@ static bool add_candidates(cJSON *o, const rota_plan *p)
                     add_text(o, "tuning_ignored", p->comm->learnt.note));
 }
 
+/* All blocks, and the library copies them. */
+static bool copies_on_device(const rota_plan *p)
+{
+    return p->on_device[ROTA_SRC] && p->on_device[ROTA_DST] &&
+           p->choice.device != ROTA_DEVICE_AWARE;
+}
+
 void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
 {
     const rota_sched *const s = &p->sched;
@@ -205,8 +212,8 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
 
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
         bytes[b] = (double)rota_varlen_bytes(p->bytes[b]);
-    if (!bytes || rota_choice_count(&p->choice, p->ipc, s, bytes, &how, step) !=
-                      MPI_SUCCESS)
+    if (!bytes || rota_choice_count(&p->choice, copies_on_device(p), s, bytes,
+                                    &how, step) != MPI_SUCCESS)
         memset(step, 0, ROTA_STEPS * sizeof *step);
     free(bytes);
 }
