@@ -10,8 +10,11 @@
  *
  * Environment: SCALE_MACHINE, SCALE_NODES, SCALE_RANKS_PER_NODE.
  */
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+#if SIMGRID_VERSION < 40000
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -227,9 +230,58 @@ std::string setting(const char *name)
     return value;
 }
 
+// What SimGrid 4 calls by other names than SimGrid 3.
+#if SIMGRID_VERSION >= 40000
+sg4::NetZone *add_zone(const sg4::Engine &engine, const std::string &name)
+{
+    return engine.get_netzone_root()->add_netzone_star(name);
+}
+sg4::Host *add_host(sg4::NetZone *zone, const std::string &name, double speed)
+{
+    return zone->add_host(name, speed);
+}
+sg4::Link *add_link(sg4::NetZone *zone, const std::string &name, double rate)
+{
+    return zone->add_link(name, rate);
+}
+void add_route(sg4::NetZone *zone, const sg4::Host *from, const sg4::Host *to,
+               const std::vector<sg4::LinkInRoute> &links)
+{
+    zone->add_route(from, to, links, false);
+}
+void ask_for_latency(sg4::NetZone *zone)
+{
+    zone->set_latency_factor_cb(factor);
+}
+#else
+sg4::NetZone *add_zone(const sg4::Engine &, const std::string &name)
+{
+    return sg4::create_star_zone(name);
+}
+sg4::Host *add_host(sg4::NetZone *zone, const std::string &name, double speed)
+{
+    return zone->create_host(name, speed);
+}
+sg4::Link *add_link(sg4::NetZone *zone, const std::string &name, double rate)
+{
+    return zone->create_link(name, rate);
+}
+void add_route(sg4::NetZone *zone, const sg4::Host *from, const sg4::Host *to,
+               const std::vector<sg4::LinkInRoute> &links)
+{
+    zone->add_route(from ? from->get_netpoint() : nullptr,
+                    to ? to->get_netpoint() : nullptr, nullptr, nullptr, links,
+                    false);
+}
+void ask_for_latency(sg4::NetZone *zone)
+{
+    zone->get_network_model()->set_lat_factor_cb(factor);
+}
+#endif
+
 sg4::Link *make_link(sg4::NetZone *zone, const std::string &name)
 {
-    sg4::Link *const link = zone->create_link(name, unlimited);
+    sg4::Link *const link = add_link(zone, name, unlimited);
     link->set_latency(unit);
     link->set_sharing_policy(sg4::Link::SharingPolicy::FATPIPE);
     link->seal();
@@ -240,29 +292,28 @@ sg4::Link *make_link(sg4::NetZone *zone, const std::string &name)
 void make_node(sg4::NetZone *zone, int i, int cores)
 {
     const std::string name = "node-" + std::to_string(i);
-    sg4::Host *const host = zone->create_host(name, 1e9);
+    sg4::Host *const host = add_host(zone, name, 1e9);
     host->set_core_count(cores);
     host->seal();
     number[host] = i;
     const std::vector<sg4::LinkInRoute> none,
         out{sg4::LinkInRoute(make_link(zone, name + "-out"))},
         self{sg4::LinkInRoute(make_link(zone, name + "-self"))};
-    auto *const point = host->get_netpoint();
-    zone->add_route(point, nullptr, nullptr, nullptr, out, false);
-    zone->add_route(nullptr, point, nullptr, nullptr, none, false);
-    zone->add_route(point, point, nullptr, nullptr, self, false);
+    add_route(zone, host, nullptr, out);
+    add_route(zone, nullptr, host, none);
+    add_route(zone, host, host, self);
 }
 
 } // namespace
 
-extern "C" void load_platform(const sg4::Engine &)
+extern "C" void load_platform(const sg4::Engine &engine)
 {
     const int nodes = std::stoi(setting("SCALE_NODES"));
     const int cores = std::stoi(setting("SCALE_RANKS_PER_NODE"));
     machine = std::make_unique<Machine>(setting("SCALE_MACHINE"), nodes);
-    auto *const zone = sg4::create_star_zone("machine");
+    auto *const zone = add_zone(engine, "machine");
     for (int i = 0; i < nodes; i++)
         make_node(zone, i, cores);
     zone->seal();
-    zone->get_network_model()->set_lat_factor_cb(factor);
+    ask_for_latency(zone);
 }
