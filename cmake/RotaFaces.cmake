@@ -94,6 +94,13 @@ function(rota_find_python)
     else()
         execute_process(
             COMMAND ${ROTA_PYTHON} -c
+                    "import sysconfig; print(sysconfig.get_path('include'))"
+            OUTPUT_VARIABLE headers OUTPUT_STRIP_TRAILING_WHITESPACE)
+        if(NOT EXISTS "${headers}/Python.h")
+            set(why "there is no ${headers}/Python.h")
+        endif()
+        execute_process(
+            COMMAND ${ROTA_PYTHON} -c
                     "import mpi4py; mpi4py.rc.initialize = False
 from mpi4py import MPI; print(MPI.Get_library_version())"
             OUTPUT_VARIABLE version ERROR_QUIET)

@@ -1,8 +1,18 @@
 # rota_options(TARGET): warnings, sanitizers and POSIX beside C11, for all code
 # of the project. Who needs more of the system says so in its source.
 
+include(CheckCCompilerFlag)
+
+# Constants of enumerations are of type int in C. Clang from 19 on warns of arithmetic
+# that C++ would not allow.
+check_c_compiler_flag(-Wenum-float-conversion ROTA_HAVE_WENUM_FLOAT_CONVERSION)
+
 function(rota_options target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion)
+    if(ROTA_HAVE_WENUM_FLOAT_CONVERSION)
+        target_compile_options(${target} PRIVATE
+            -Wno-enum-float-conversion -Wno-enum-enum-conversion)
+    endif()
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
     if(ROTA_WERROR)
         target_compile_options(${target} PRIVATE -Werror)

@@ -66,7 +66,8 @@ rota_python_ok()
 {
     command -v mpicc.openmpi || return 0
     command -v meson && command -v ninja && command -v cython3 &&
-        /usr/bin/python3 -c 'import mpi4py, numpy'
+        /usr/bin/python3 -c 'import mpi4py, numpy, sysconfig
+open(sysconfig.get_path("include") + "/Python.h").close()'
 }
 
 rota_packages_ok()
@@ -102,7 +103,8 @@ rota_look()
         rota_want "gnuplot-nox" command -v gnuplot
         rota_want "gfortran" command -v gfortran
         rota_want "abigail-tools" command -v abidiff
-        rota_want "python3-mpi4py python3-numpy cython3 meson" rota_python_ok
+        rota_want "python3-dev python3-mpi4py python3-numpy cython3 meson" \
+            rota_python_ok
     fi
     if [ "${2:-}" = full ]; then
         rota_want "debhelper lintian mmdebstrap dh-python python3-dev \
