@@ -6,19 +6,30 @@
 #
 # Parts, in this order if none is named:
 #   build       install and compile
-#   tables      rota-bench on 2, 4, 8 and 16 ranks, with MPICH and Open MPI
-#   programs    rota-tune, and the applications among the examples
+#   tables      rota-bench with each number of ranks, with MPICH in several settings
+#               and Open MPI; context switches
+#   programs    rota-tune, the applications among the examples, and public programs
+#               with the drop-in
 #   cuda        the tests that need a GPU
 #   sanitizer   the same under compute-sanitizer
-#   gpu         the commands of docs/gpu.md
+#   gpu         prices of copies (rota-tune --device), the commands of docs/gpu.md
 #   strategies  the seven strategies of [Nam25] (docs/algorithms.md), in its sizes
+#   goals       whether the aims are met, by on_device.awk, into FOLDER/goals.md
+#   tests       all tests of MPI, if there is time left
 #
 # Options:
-#   --packages FOLDER  install the .deb files in it, if MPICH, CMake or a library is
-#                      missing; nothing is fetched from elsewhere
-#   --build FOLDER     where to compile (default build-device; beside it, for Open
-#                      MPI, the same name with -openmpi)
+#   --fetch FOLDER     only download the .deb files for --packages into it: MPICH,
+#                      Open MPI and libraries, for a machine with a compiler, CMake
+#                      and Python but no network
+#   --packages FOLDER  install the .deb files in it, if MPICH or a library is missing;
+#                      nothing is fetched from elsewhere
+#   --programs FOLDER  public programs, as tools/programs.sh takes them
+#   --aware FOLDER     an MPI that takes memory of a device is installed there: for
+#                      part strategies (docs/gpu.md says how to build one)
+#   --build FOLDER     where to compile (default build-device; beside it, the same
+#                      name with -openmpi and -aware)
 #   --out FOLDER       where results go (default on-device-results)
+#   --ranks 'P ...'    numbers of ranks (default '2 4 8 16')
 #   --minutes N        stop after that long (default 40)
 #   --crowded          tables also with more ranks than cores
 #   --quick            few iterations and sizes: does all of it run?
@@ -30,11 +41,15 @@
 # command line.
 set -u
 export LC_ALL=C
+# Open MPI as root, with more ranks than cores, and where there is no ssh.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+command -v ssh >/dev/null 2>&1 || export OMPI_MCA_plm_rsh_agent=sh
 
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-packages='' build=$root/build-device out=on-device-results minutes=40
+fetch='' packages='' programs='' aware='' build=$root/build-device out=on-device-results minutes=40 all_ranks='2 4 8 16'
 crowded='' quick='' parts=''
-all='build tables programs cuda sanitizer gpu strategies'
+all='build tables programs cuda sanitizer gpu strategies goals tests'
 
 misused()
 {
@@ -45,12 +60,17 @@ misused()
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --packages | --build | --out | --minutes)
+    --fetch | --packages | --programs | --aware | --build | --out | --ranks | \
+        --minutes)
         [ $# -gt 1 ] || misused "$1 needs a value"
         case $1 in
+        --fetch) fetch=$2 ;;
         --packages) packages=$2 ;;
+        --programs) programs=$2 ;;
+        --aware) aware=$2 ;;
         --build) build=$2 ;;
         --out) out=$2 ;;
+        --ranks) all_ranks=$2 ;;
         --minutes) minutes=$2 ;;
         esac
         shift ;;
@@ -68,7 +88,40 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+for P in $all_ranks; do
+    case $P in *[!0-9]* | 0*) misused "--ranks: $P is no number of ranks" ;; esac
+done
 case $minutes in '' | *[!0-9]*) misused "--minutes $minutes is no number" ;; esac
+
+# What these need beyond what they are installed to: the difference of what apt would
+# fetch for both. Compilers of Fortran are not among it, although MPICH's package asks
+# for one.
+fetch_packages()
+{
+    there='g++ libc6-dev make cmake python3 openssh-client'
+    wanted='mpich libmpich-dev openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev
+        libcmocka-dev uthash-dev zlib1g-dev libfftw3-dev pkg-config'
+    mkdir -p "$1/partial" && cd "$1" || return 1
+    for names in "$there" "$there $wanted"; do
+        # shellcheck disable=SC2086 # lists of names
+        apt-get -o Dir::Cache::archives="$PWD" -o Dir::State::status=/dev/null \
+            --no-install-recommends -y --print-uris install $names |
+            sed -n "s/^'\([^']*\)' \([^ ]*\) .*/\2 \1/p" | sort >list
+        mv -f list "$([ -e list.there ] && echo list.all || echo list.there)"
+    done
+    comm -13 list.there list.all | grep -v '^[a-z]*gfortran-\|^gfortran' >list
+    while read -r name address; do
+        [ -s "$name" ] || curl -fsSLo "$name" "$address" || return 1
+    done <list
+    rmdir partial
+    rm -f list list.there list.all
+    du -sh .
+}
+
+if [ -n "$fetch" ]; then
+    fetch_packages "$fetch"
+    exit
+fi
 mkdir -p "$out" || exit 1
 out=$(cd "$out" && pwd)
 case $build in /*) ;; *) build=$PWD/$build ;; esac
@@ -168,12 +221,17 @@ machine()
 
 install_packages()
 {
-    has mpicc.mpich && has cmake && pkg-config --exists hwloc libcjson && return
+    has mpicc.mpich && pkg-config --exists hwloc libcjson && return
     [ -n "$packages" ] || {
-        echo "MPICH, CMake, hwloc or cJSON is missing and --packages is not given"
+        echo "MPICH, hwloc or cJSON is missing and --packages is not given"
         return 1
     }
-    dpkg -i "$packages"/*.deb
+    # Newer libraries that are there stay. What depends on names that another
+    # distribution uses is unpacked all the same.
+    dpkg -i --refuse-downgrade --skip-same-version --force-depends \
+        --force-overwrite "$packages"/*.deb
+    ldconfig
+    has mpicc.mpich && has mpiexec.mpich && pkg-config --exists hwloc libcjson
 }
 
 # compile STEP MPICC FOLDER
@@ -194,34 +252,67 @@ part_build()
     else
         left_out build-openmpi 'mpicc.openmpi is not installed'
     fi
+    if [ -n "$aware" ]; then
+        compile build-aware "$aware/bin/mpicc" "$build-aware"
+    else
+        left_out build-aware '--aware is not given'
+    fi
 }
 
 sizes=8,64,512,4096,65536,1048576
 iters=200
+starts=20
 table_s=60
-[ -z "$quick" ] || { sizes=8,4096 iters=10 table_s=20; }
+[ -z "$quick" ] || { sizes=8,4096 iters=10 starts=2 table_s=20; }
 
-# table NAME P BENCH-OPTION...: with MPICH, its CSV beside it.
+# What tables are made with, until a part says otherwise.
+mpiexec=mpiexec.mpich
+bench=$build/bench/rota-bench
+
+# table NAME P BENCH-OPTION...: its CSV beside it.
 table()
 {
     name=$1 ranks=$2
     shift 2
     ranks_fit "$name" "$ranks" || return
-    step "$name" $((2 * table_s)) mpiexec.mpich -n "$ranks" \
-        "$build/bench/rota-bench" --iters "$iters" --time-limit "$table_s" \
-        --csv "$out/$name.csv" "$@"
+    step "$name" $((2 * table_s)) "$mpiexec" -n "$ranks" "$bench" \
+        --iters "$iters" --time-limit "$table_s" --csv "$out/$name.csv" "$@"
+}
+
+# Settings of MPICH that may be faster than what it takes by itself: which
+# algorithm, how many messages at once, which transports, from which size on
+# receivers are asked.
+settings='pairwise:MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=pairwise_sendrecv_replace
+throttle4:MPIR_CVAR_ALLTOALL_THROTTLE=4
+throttle0:MPIR_CVAR_ALLTOALL_THROTTLE=0
+sysv:UCX_TLS=self,sysv,cma
+eager:UCX_RNDV_THRESH=1m'
+
+tuned_mpi()
+{
+    for setting in $settings; do
+        name=${setting%%:*}
+        (
+            export "${setting#*:}"
+            table "fixed-p$1-$name" "$1" --sizes $sizes \
+                --algos auto,mpi,mpi_persistent
+            [ $failed = no ]
+        ) || failed=yes
+    done
 }
 
 part_tables()
 {
     needs_build tables || return
-    for P in 2 4 8 16; do
+    for P in $all_ranks; do
         for mem in malloc heap; do
             table "fixed-p$P-$mem" $P --mem $mem --sizes $sizes \
                 --algos auto,mpi,mpi_persistent,copy_bound
-            table "row-p$P-$mem" $P --mem $mem --sizes $sizes --starts 20 \
+            table "row-p$P-$mem" $P --mem $mem --sizes $sizes --starts $starts \
                 --algos auto,mpi,mpi_persistent,copy_bound
         done
+        tuned_mpi $P
+        table "switches-p$P" $P --switches --sizes 8,4096 --algos auto,mpi
         for kind in varying exchange; do
             table "$kind-p$P" $P --kind $kind --sizes $sizes \
                 --algos auto,mpi,copy_bound
@@ -233,11 +324,11 @@ part_tables()
             left_out "openmpi-p$P" 'there is no build with Open MPI'
             continue
         }
-        step "openmpi-p$P" $((2 * table_s)) env OMPI_ALLOW_RUN_AS_ROOT=1 \
-            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec.openmpi --oversubscribe \
-            -n $P "$build-openmpi/bench/rota-bench" --iters "$iters" \
-            --time-limit "$table_s" --csv "$out/openmpi-p$P.csv" \
-            --sizes $sizes --algos auto,mpi,copy_bound
+        mpiexec=mpiexec.openmpi
+        bench=$build-openmpi/bench/rota-bench
+        table "openmpi-p$P" $P --sizes $sizes --algos auto,mpi,copy_bound
+        mpiexec=mpiexec.mpich
+        bench=$build/bench/rota-bench
     done
 }
 
@@ -246,9 +337,15 @@ part_programs()
     needs_build programs || return
     most=$cores
     [ "$most" -le 16 ] || most=16
-    step tune 300 mpiexec.mpich -n "$most" "$build/bench/rota-tune" \
-        --output "$out/tuning.json"
-    for program in 'kcfa --rounds 11 --k 4 --program worst:4:16' \
+    tune_s=240
+    [ -z "$quick" ] || tune_s=20
+    step tune $((tune_s + 60)) mpiexec.mpich -n "$most" \
+        "$build/bench/rota-tune" --budget $tune_s --output "$out/tuning.json"
+    ROTA_TUNING_FILE=$out/tuning.json table "fixed-p$most-tuned" "$most" \
+        --sizes $sizes --algos auto,mpi,mpi_persistent
+    kcfa='kcfa --rounds 5 --k 4 --program worst:4:16'
+    [ -z "$quick" ] || kcfa='kcfa --rounds 1 --k 4 --program worst:4:8'
+    for program in "$kcfa" \
         'fft1d --shape n1' 'fft3d --decompose pencil --overlap' \
         'navier_stokes'; do
         name=${program%% *}
@@ -259,6 +356,14 @@ part_programs()
         else
             left_out "example-$name" 'not built'
         fi
+    done
+    if [ -z "$programs" ]; then
+        left_out public-programs '--programs is not given'
+        return
+    fi
+    for P in $all_ranks; do
+        ranks_fit "programs-p$P" $P && step "programs-p$P" 600 \
+            env RANKS=$P ROUNDS=3 sh tools/programs.sh "$programs" "$build"
     done
 }
 
@@ -281,43 +386,54 @@ part_sanitizer()
         --error-exitcode 1 "$build/tests/mpi/mpi_grid_cuda" quick
 }
 
-device_sizes=2048,8192,32768,131072,524288,2097152,8388608
-[ -z "$quick" ] || device_sizes=2048,131072
+device_sizes=2048,4096,8192,32768,131072,524288,2097152,8388608
+grid=256x256x256 verified_grid=96x80x72
+[ -z "$quick" ] || device_sizes=2048,131072 grid=32x32x32 verified_grid=24x20x18
 
 part_gpu()
 {
     needs_build gpu && needs_gpu gpu || return
     for how in slab pencil; do
         step "gpu-fft3d-verify-$how" 120 mpiexec.mpich -n 4 \
-            "$build/examples/fft3d" --device cuda --verify --grid 96x80x72 \
+            "$build/examples/fft3d" --device cuda --verify --grid $verified_grid \
             --decompose $how
         step "gpu-fft3d-$how" 180 mpiexec.mpich -n 4 "$build/examples/fft3d" \
-            --device cuda --grid 256x256x256 --decompose $how --rounds 11
+            --device cuda --grid $grid --decompose $how --rounds 11
     done
-    for P in 2 4 8 16; do
+    for P in $all_ranks; do
+        ranks_fit "gpu-prices-p$P" $P && step "gpu-prices-p$P" 120 \
+            mpiexec.mpich -n $P "$build/bench/rota-tune" --device \
+            ${quick:+--quick} --output "$out/gpu-prices-p$P.json"
+        [ ! -s "$out/gpu-prices-p$P.json" ] ||
+            export ROTA_TUNING_FILE="$out/gpu-prices-p$P.json"
         table "gpu-p$P" $P --mem cuda --sizes $device_sizes --algos \
             auto,multi_pair:device=cuda_ipc,multi_pair:device=copy_to_cpu,mpi_naive,mpi,stage_bound,device_bound
     done
-    table gpu-small 16 --mem cuda --sizes 64,512,2048 \
+    unset ROTA_TUNING_FILE
+    table gpu-small $P --mem cuda --sizes 64,512,2048 \
         --algos multi_pair:device=copy_to_cpu,stage_bound
 }
 
 # By the names of the paper: Copy-to-CPU Nonblocking, Pairwise and MPI; CUDA-Aware
 # Waitany Stride, Waitall Stride, Pairwise and MPI.
 copied=multi_pair:device=copy_to_cpu:batch=5,pairwise:device=copy_to_cpu,rota_mpi:device=copy_to_cpu
-aware=multi_pair:device=cuda_aware:batch=5,scattered:device=cuda_aware:batch=5,pairwise:device=cuda_aware,rota_mpi:device=cuda_aware
+aware_ways=multi_pair:device=cuda_aware:batch=5,scattered:device=cuda_aware:batch=5,pairwise:device=cuda_aware,rota_mpi:device=cuda_aware
 
 part_strategies()
 {
     needs_build strategies && needs_gpu strategies || return
+    if [ -x "$build-aware/bench/rota-bench" ]; then
+        mpiexec=$aware/bin/mpiexec
+        bench=$build-aware/bench/rota-bench
+    fi
     seven=$copied
-    if timeout 60 mpiexec.mpich -n 2 "$build/bench/rota-bench" --mem cuda \
-        --sizes 2048 --iters 1 --algos $aware >"$out/aware.log" 2>&1; then
-        seven=$copied,$aware
+    if timeout 60 "$mpiexec" -n 2 "$bench" --mem cuda --sizes 2048 --iters 1 \
+        --algos $aware_ways >"$out/aware.log" 2>&1; then
+        seven=$copied,$aware_ways
     else
         left_out strategies-aware 'this MPI takes no memory of a device: aware.log'
     fi
-    for P in 2 4 8 16; do
+    for P in $all_ranks; do
         table "strategies-p$P" $P --mem cuda --sizes $device_sizes \
             --algos "$seven,auto,mpi_naive"
         [ -s "$out/strategies-p$P.csv" ] && has gnuplot &&
@@ -325,6 +441,23 @@ part_strategies()
                 --csv "$out/strategies-p$P.csv" \
                 --out "$out/strategies-p$P.svg" --algos "$seven,auto"
     done
+    mpiexec=mpiexec.mpich
+    bench=$build/bench/rota-bench
+}
+
+part_goals()
+{
+    set -- "$out"/*.csv
+    [ -e "$1" ] || { left_out goals 'there are no tables'; return; }
+    awk -f tools/on_device.awk "$@" >"$out/goals.md"
+    cat "$out/goals.md"
+}
+
+part_tests()
+{
+    needs_build tests || return
+    step tests 1200 ctest --test-dir "$build" -L '^(unit|mpi)$' \
+        -j $((cores / 4 + 1)) --output-on-failure
 }
 
 for part in ${parts:-$all}; do

@@ -4,6 +4,8 @@
  *
  * Memory faults where the host touches it, and what is put in a stream is done
  * late. What programs may not do, or what nobody here needs, ends the program.
+ * With FAKECUDA_ALLOWS_OTHERS in the environment there is also what an MPI needs
+ * that takes memory of a device: Open MPI 4.1, if it opens none of other processes.
  */
 #include "standin.h"
 #include "testdev.h"
@@ -43,6 +45,11 @@ static _Noreturn void die(const char *what)
 static void *pointer(CUdeviceptr p)
 {
     return (void *)(uintptr_t)p;
+}
+
+static bool allows_others(void)
+{
+    return getenv("FAKECUDA_ALLOWS_OTHERS") != NULL;
 }
 
 static CUresult result_of(int err)
@@ -134,6 +141,18 @@ CUresult cuCtxPopCurrent(CUcontext *popped)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    *device = 0;
+    return stack[depth] == &context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice a, CUdevice b)
+{
+    *can = a != b;
+    return CUDA_SUCCESS;
+}
+
 /* ---- memory -------------------------------------------------------------- */
 
 CUresult cuMemAlloc(CUdeviceptr *p, size_t bytes)
@@ -175,9 +194,12 @@ CUresult cuMemFreeHost(void *p)
     return CUDA_SUCCESS;
 }
 
+/* What others register is in use already: it is left alone. */
 CUresult cuMemHostRegister(void *p, size_t bytes, unsigned flags)
 {
     need_context();
+    if (allows_others())
+        return CUDA_SUCCESS;
     return flags == CU_MEMHOSTREGISTER_PORTABLE &&
                    standin_device.pin(NULL, p, bytes)
                ? CUDA_SUCCESS
@@ -187,7 +209,8 @@ CUresult cuMemHostRegister(void *p, size_t bytes, unsigned flags)
 CUresult cuMemHostUnregister(void *p)
 {
     need_context();
-    standin_device.unpin(NULL, p);
+    if (!allows_others())
+        standin_device.unpin(NULL, p);
     return CUDA_SUCCESS;
 }
 
@@ -227,6 +250,32 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *wanted,
     return CUDA_SUCCESS;
 }
 
+CUresult cuPointerGetAttribute(void *found, CUpointer_attribute wanted,
+                               CUdeviceptr p)
+{
+    if (!standin_device.holds(pointer(p)))
+        return CUDA_ERROR_INVALID_VALUE;
+    return cuPointerGetAttributes(1, &wanted, &found, p);
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                               CUdeviceptr p)
+{
+    (void)value;
+    (void)attribute;
+    return standin_device.holds(pointer(p)) ? CUDA_SUCCESS
+                                            : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr p)
+{
+    const rota_allocation at = allocation_of(pointer(p));
+
+    *base = (CUdeviceptr)(uintptr_t)at.base;
+    *bytes = at.bytes;
+    return at.base ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* ---- streams ------------------------------------------------------------- */
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags)
@@ -234,7 +283,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
     rota_queue *q;
 
     need_context();
-    if (flags != CU_STREAM_NON_BLOCKING)
+    if (flags != CU_STREAM_NON_BLOCKING && !allows_others())
         die("a stream that others wait for");
     const int err = standin_device.queue_make(NULL, &q);
     *stream = (CUstream)q;
@@ -329,6 +378,13 @@ CUresult cuEventQuery(CUevent event)
     return !event->of || standin_passed(event->of, event->number)
                ? CUDA_SUCCESS
                : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent event)
+{
+    while (cuEventQuery(event) == CUDA_ERROR_NOT_READY)
+        ;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
