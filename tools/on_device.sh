@@ -101,7 +101,7 @@ fetch_packages()
     there='g++ libc6-dev make cmake python3 openssh-client'
     wanted='mpich libmpich-dev openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev
         libcmocka-dev uthash-dev zlib1g-dev libfftw3-dev pkg-config'
-    mkdir -p "$1/partial" && cd "$1" || return 1
+    mkdir -p "$1/partial" && cd "$1" && rm -f list list.there list.all || return 1
     for names in "$there" "$there $wanted"; do
         # shellcheck disable=SC2086 # lists of names
         apt-get -o Dir::Cache::archives="$PWD" -o Dir::State::status=/dev/null \
@@ -110,6 +110,7 @@ fetch_packages()
         mv -f list "$([ -e list.there ] && echo list.all || echo list.there)"
     done
     comm -13 list.there list.all | grep -v '^[a-z]*gfortran-\|^gfortran' >list
+    [ -s list ] || { echo "apt-get names no packages to fetch"; return 1; }
     while read -r name address; do
         [ -s "$name" ] || curl -fsSLo "$name" "$address" || return 1
     done <list
@@ -124,7 +125,17 @@ if [ -n "$fetch" ]; then
 fi
 mkdir -p "$out" || exit 1
 out=$(cd "$out" && pwd)
-case $build in /*) ;; *) build=$PWD/$build ;; esac
+
+# absolute PATH: as seen from here, as other folders are entered below.
+absolute()
+{
+    case $1 in '' | /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac
+}
+
+build=$(absolute "$build")
+packages=$(absolute "$packages")
+programs=$(absolute "$programs")
+aware=$(absolute "$aware")
 cd "$root" || exit 1
 
 # ---- steps ------------------------------------------------------------------------
@@ -282,9 +293,11 @@ table()
 # Settings of MPICH that may be faster than what it takes by itself: which
 # algorithm, how many messages at once, which transports, from which size on
 # receivers are asked.
-settings='pairwise:MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=pairwise_sendrecv_replace
+settings='nonblocking:MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM=nb
 throttle4:MPIR_CVAR_ALLTOALL_THROTTLE=4
-throttle0:MPIR_CVAR_ALLTOALL_THROTTLE=0
+throttle256:MPIR_CVAR_ALLTOALL_THROTTLE=256
+persistent-blocked:MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM=tsp_blocked
+persistent-scattered:MPIR_CVAR_IALLTOALLV_INTRA_ALGORITHM=tsp_scattered
 sysv:UCX_TLS=self,sysv,cma
 eager:UCX_RNDV_THRESH=1m'
 
