@@ -40,7 +40,10 @@ set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 check_symbol_exists(OPEN_MPI mpi.h ROTA_MPI_IS_OPENMPI)
 check_symbol_exists(MPICH_VERSION mpi.h ROTA_MPI_IS_MPICH)
 check_symbol_exists(SMPI_H mpi.h ROTA_MPI_IS_SMPI)
-check_symbol_exists(MPI_Alltoallv_init_c mpi.h ROTA_MPI_HAS_PERSISTENT)
+# MPI 4, or the parts of it that Open MPI 5 has.
+check_symbol_exists(MPI_Alltoallv_init mpi.h ROTA_MPI_HAS_PERSISTENT)
+check_symbol_exists(MPI_Alltoallv_init_c mpi.h ROTA_MPI_HAS_LARGE)
+check_symbol_exists(MPI_Session_finalize mpi.h ROTA_MPI_HAS_SESSIONS)
 # Does this MPI say whether it takes memory of a device?
 check_symbol_exists(MPIX_GPU_query_support mpi.h ROTA_MPI_HAS_GPU_QUERY)
 check_symbol_exists(MPIX_Query_cuda_support "mpi.h;mpi-ext.h"

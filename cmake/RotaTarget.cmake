@@ -7,8 +7,15 @@ include(CheckCCompilerFlag)
 # that C++ would not allow.
 check_c_compiler_flag(-Wenum-float-conversion ROTA_HAVE_WENUM_FLOAT_CONVERSION)
 
+# For gcc, MPI_UNWEIGHTED of Open MPI is an array of no elements.
+check_c_compiler_flag(-Wstringop-overread ROTA_HAVE_WSTRINGOP_OVERREAD)
+
 function(rota_options target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion)
+    if(ROTA_MPI_IS_OPENMPI AND ROTA_HAVE_WSTRINGOP_OVERREAD)
+        target_compile_options(${target} PRIVATE
+            -Wno-stringop-overread -Wno-stringop-overflow)
+    endif()
     if(ROTA_HAVE_WENUM_FLOAT_CONVERSION)
         target_compile_options(${target} PRIVATE
             -Wno-enum-float-conversion -Wno-enum-enum-conversion)

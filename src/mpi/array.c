@@ -123,7 +123,8 @@ int rota_mpi_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
     rota_mpi_request *ours;
 
-    if (!statuses) /* which MPI refuses, but not on a stand-in */
+    if (rota_mpi_refuses(
+            statuses)) /* which MPI refuses, but not on a stand-in */
         return PMPI_Waitall(1, &none, statuses);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     for (rota_mpi_request *r = ours; r; r = r->next)
@@ -138,7 +139,7 @@ int rota_mpi_Testall(int n, MPI_Request requests[], int *flag,
     rota_mpi_request *ours;
     int err = MPI_SUCCESS;
 
-    if (!flag || !statuses)
+    if (!flag || rota_mpi_refuses(statuses))
         return PMPI_Testall(1, &none, flag, statuses);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     poll_ours(ours);
@@ -187,7 +188,7 @@ int rota_mpi_Testany(int n, MPI_Request requests[], int *index, int *flag,
 {
     rota_mpi_request *ours = NULL, *done;
 
-    if (!index || !flag || !status)
+    if (!index || !flag || rota_mpi_refuses(status))
         return PMPI_Testany(1, &none, index, flag, status);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     if (!ours)
@@ -205,7 +206,7 @@ int rota_mpi_Waitany(int n, MPI_Request requests[], int *index,
     rota_mpi_request *ours = NULL, *done = NULL;
     int err, flag = 0;
 
-    if (!index || !status)
+    if (!index || rota_mpi_refuses(status))
         return PMPI_Waitany(1, &none, index, status);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     if (!ours)
@@ -244,7 +245,7 @@ int rota_mpi_Testsome(int n, MPI_Request requests[], int *outcount,
 {
     rota_mpi_request *ours;
 
-    if (!outcount || !indices || !statuses)
+    if (!outcount || !indices || rota_mpi_refuses(statuses))
         return PMPI_Testsome(1, &none, outcount, indices, statuses);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     poll_ours(ours);
@@ -260,7 +261,7 @@ int rota_mpi_Waitsome(int n, MPI_Request requests[], int *outcount,
 {
     rota_mpi_request *ours = NULL;
 
-    if (!outcount || !indices || !statuses)
+    if (!outcount || !indices || rota_mpi_refuses(statuses))
         return PMPI_Waitsome(1, &none, outcount, indices, statuses);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     show(ours, requests);

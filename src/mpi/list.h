@@ -12,7 +12,9 @@
  *       nonblocking exchanges may be made before.
  *
  * Everything about a wrapper is made from its line, here and nowhere else. Who
- * includes this defines the macros that it needs.
+ * includes this defines the macros that it needs. Of what this MPI has not, there
+ * is nothing: ROTA_MPI_HAS_LARGE says whether it has forms with _c, _PERSISTENT
+ * those with _init, _SESSIONS sessions.
  */
 #ifndef ROTA_CALLS
 #define ROTA_CALLS(name, lower, shape, displ, among)
@@ -73,18 +75,22 @@ ROTA_WRAP(Init_thread, (int *argc, char ***argv, int required, int *provided),
           (argc, argv, required, provided), true)
 ROTA_WRAP(Error_class, (int code, int *errorclass), (code, errorclass), true)
 ROTA_WRAP(Finalize, (void), (), true)
+#if ROTA_MPI_HAS_SESSIONS
 ROTA_WRAP(Session_finalize, (MPI_Session * session), (session), true)
+#endif
 
 /* Collectives in which MPI lets ranks wait for each other. */
 ROTA_MEET(Barrier, (MPI_Comm comm), (comm))
 ROTA_MEET(Allreduce, (ROTA_REDUCE_(int)),
           (sendbuf, recvbuf, n, datatype, op, comm))
-ROTA_MEET(Allreduce_c, (ROTA_REDUCE_(MPI_Count)),
-          (sendbuf, recvbuf, n, datatype, op, comm))
 ROTA_MEET(Allgather, (ROTA_ONE_(int)),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+#if ROTA_MPI_HAS_LARGE
+ROTA_MEET(Allreduce_c, (ROTA_REDUCE_(MPI_Count)),
+          (sendbuf, recvbuf, n, datatype, op, comm))
 ROTA_MEET(Allgather_c, (ROTA_ONE_(MPI_Count)),
           (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+#endif
 
 #undef ROTA_ONE_
 #undef ROTA_REDUCE_

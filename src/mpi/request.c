@@ -206,7 +206,7 @@ int rota_mpi_Wait(MPI_Request *request, MPI_Status *status)
 
     if (!r)
         return PMPI_Wait(request, status);
-    if (!status) /* which MPI refuses, but not on a stand-in */
+    if (rota_mpi_refuses(status)) /* which MPI refuses, but not on a stand-in */
         return PMPI_Wait(&none, status);
     rota_mpi_request_wait(r);
     return rota_mpi_request_conclude(r, request, status);
@@ -218,7 +218,7 @@ int rota_mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
     if (!r)
         return PMPI_Test(request, flag, status);
-    if (!flag || !status)
+    if (!flag || rota_mpi_refuses(status))
         return PMPI_Test(&none, flag, status);
     rota_mpi_request_poll(r);
     *flag = r->state != ROTA_MPI_ACTIVE;
@@ -230,7 +230,7 @@ int rota_mpi_Request_get_status(MPI_Request request, int *flag,
 {
     rota_mpi_request *const r = rota_mpi_request_find(request);
 
-    if (!r || !flag || !status)
+    if (!r || !flag || rota_mpi_refuses(status))
         return PMPI_Request_get_status(r ? none : request, flag, status);
     rota_mpi_request_poll(r);
     *flag = r->state != ROTA_MPI_ACTIVE;

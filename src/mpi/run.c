@@ -320,15 +320,67 @@ static char *base(const rota_mpi_side *s)
     return s->packed ? s->stage : s->user;
 }
 
+#if !ROTA_MPI_HAS_LARGE
+/* In pieces that MPI_Pack takes; its position is an int. An element of more bytes
+ * than that is MPI's to refuse. */
+static int pack_pieces(char *user, MPI_Count n, MPI_Datatype type, char *packed,
+                       MPI_Count bytes, bool out, MPI_Count *at)
+{
+    const MPI_Count most =
+        INT_MAX / (bytes / n) > 0 ? INT_MAX / (bytes / n) : 1;
+    MPI_Aint lb, extent;
+
+    ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &extent));
+    for (MPI_Count i = 0, now; i < n; i += now) {
+        const char *const from = packed + *at;
+        int used = 0;
+        now = n - i < most ? n - i : most;
+        ROTA_MPI_TRY(out ? PMPI_Pack(user + i * extent, (int)now, type,
+                                     packed + *at, INT_MAX, &used,
+                                     MPI_COMM_SELF)
+                         : PMPI_Unpack(from, INT_MAX, &used, user + i * extent,
+                                       (int)now, type, MPI_COMM_SELF));
+        *at += used;
+    }
+    return MPI_SUCCESS;
+}
+#endif
+
+static int pack_block(const rota_mpi_side *s, int i, MPI_Count *at)
+{
+    char *const user = s->user + s->place[i], *const packed =
+                                                  s->stage + s->offset[i];
+
+#if ROTA_MPI_HAS_LARGE
+    return PMPI_Pack_c(user, s->count[i], s->type[i], packed, s->bytes[i], at,
+                       MPI_COMM_SELF);
+#else
+    return pack_pieces(user, s->count[i], s->type[i], packed, s->bytes[i], true,
+                       at);
+#endif
+}
+
+static int unpack_block(const rota_mpi_side *s, int i, MPI_Count *at)
+{
+    char *const user = s->user + s->place[i], *const packed =
+                                                  s->stage + s->offset[i];
+
+#if ROTA_MPI_HAS_LARGE
+    return PMPI_Unpack_c(packed, s->bytes[i], at, user, s->count[i], s->type[i],
+                         MPI_COMM_SELF);
+#else
+    return pack_pieces(user, s->count[i], s->type[i], packed, s->bytes[i],
+                       false, at);
+#endif
+}
+
 static int pack(const rota_mpi_side *s)
 {
     for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
         if (s->bytes[i] == 0)
             continue;
-        ROTA_MPI_TRY(PMPI_Pack_c(s->user + s->place[i], s->count[i], s->type[i],
-                                 s->stage + s->offset[i], s->bytes[i], &at,
-                                 MPI_COMM_SELF));
+        ROTA_MPI_TRY(pack_block(s, i, &at));
         if (at != s->bytes[i])
             return rota_error_raise(MPI_COMM_NULL, MPI_ERR_INTERN,
                                     "packing gave another size");
@@ -341,9 +393,7 @@ static int unpack(const rota_mpi_side *s)
     for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
         if (s->bytes[i] > 0)
-            ROTA_MPI_TRY(PMPI_Unpack_c(s->stage + s->offset[i], s->bytes[i],
-                                       &at, s->user + s->place[i], s->count[i],
-                                       s->type[i], MPI_COMM_SELF));
+            ROTA_MPI_TRY(unpack_block(s, i, &at));
     }
     return MPI_SUCCESS;
 }

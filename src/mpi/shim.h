@@ -176,6 +176,15 @@ bool rota_mpi_begin(rota_mpi_args *args, MPI_Request *request, int *err);
 bool rota_mpi_init(rota_mpi_args *args, MPI_Info info, MPI_Request *request,
                    int *err);
 
+/* Does MPI refuse this as a place for statuses? For Open MPI, NULL says that none
+ * are wanted. */
+static inline bool rota_mpi_refuses(const MPI_Status *statuses)
+{
+    const MPI_Status *const ignore = MPI_STATUS_IGNORE;
+
+    return !statuses && ignore;
+}
+
 /* ---- settings.c ---------------------------------------------------------- */
 
 typedef struct rota_mpi_settings {

@@ -118,6 +118,10 @@
                    ? err                                                       \
                    : PMPI_I##lower##c(ARGUMENTS_##shape, request);             \
     }                                                                          \
+    PERSISTENT(name, lower, shape, large, count, displ, among, c)
+
+#if ROTA_MPI_HAS_PERSISTENT
+#define PERSISTENT(name, lower, shape, large, count, displ, among, c)          \
     ROTA_API int MPI_##name##_init##c(PARAMETERS_##shape(count, displ),        \
                                       MPI_Info info, MPI_Request *request)     \
     {                                                                          \
@@ -127,10 +131,20 @@
                    ? err                                                       \
                    : PMPI_##name##_init##c(ARGUMENTS_##shape, info, request);  \
     }
+#else
+#define PERSISTENT(name, lower, shape, large, count, displ, among, c)
+#endif
+
+#if ROTA_MPI_HAS_LARGE
+#define LARGE(name, lower, shape, among)                                       \
+    FORMS(name, lower, shape, true, MPI_Count, MPI_Aint, among, _c)
+#else
+#define LARGE(name, lower, shape, among)
+#endif
 
 #define ROTA_CALLS(name, lower, shape, displ, among)                           \
     FORMS(name, lower, shape, false, int, displ, among, )                      \
-    FORMS(name, lower, shape, true, MPI_Count, MPI_Aint, among, _c)            \
+    LARGE(name, lower, shape, among)                                           \
     static int make_##lower(const rota_mpi_args *a, MPI_Info info,             \
                             rota_plan **plan)                                  \
     {                                                                          \
@@ -203,11 +217,13 @@ int rota_mpi_Error_class(int code, int *errorclass)
                       : PMPI_Error_class(code, errorclass);
 }
 
+#if ROTA_MPI_HAS_SESSIONS
 int rota_mpi_Session_finalize(MPI_Session *session)
 {
     rota_mpi_stats_print_session();
     return PMPI_Session_finalize(session);
 }
+#endif
 
 int rota_mpi_Finalize(void)
 {

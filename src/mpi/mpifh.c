@@ -1,0 +1,106 @@
+/* mpifh.c - calls of Fortran with Open MPI.
+ *
+ * Open MPI's functions for Fortran call C functions by their PMPI_ names. So this file
+ * replaces the blocking exchanges that have a single datatype, and the beginning and
+ * the end: mpi_alltoall_ and its kin for mpif.h and the module mpi, ompi_alltoall_f
+ * and its kin behind mpi_f08. What else exchanges is left to MPI, and so no request
+ * of Fortran is ours.
+ */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include "mpi/shim.h"
+
+#include <dlfcn.h>
+
+/* In Fortran, MPI_IN_PLACE and MPI_BOTTOM are variables. */
+static void *buffer(void *given)
+{
+    static void *_Atomic in_place, *_Atomic bottom;
+
+    if (!in_place)
+        in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");
+    if (!bottom)
+        bottom = dlsym(RTLD_DEFAULT, "mpi_fortran_bottom_");
+    if (given && given == in_place)
+        return MPI_IN_PLACE;
+    return given && given == bottom ? MPI_BOTTOM : given;
+}
+
+static void set(MPI_Fint *ierr, int err)
+{
+    if (ierr)
+        *ierr = err;
+}
+
+#define BOTH(lower, parameters, arguments)                                     \
+    ROTA_API void mpi_##lower##_ parameters;                                   \
+    ROTA_API void ompi_##lower##_f parameters;                                 \
+    void ompi_##lower##_f parameters                                           \
+    {                                                                          \
+        mpi_##lower##_ arguments;                                              \
+    }
+
+#define ONE(name, lower)                                                       \
+    BOTH(lower,                                                                \
+         (void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,              \
+          void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,              \
+          MPI_Fint *comm, MPI_Fint *ierr),                                     \
+         (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,    \
+          ierr))                                                               \
+    void mpi_##lower##_(void *sendbuf, MPI_Fint *sendcount,                    \
+                        MPI_Fint *sendtype, void *recvbuf,                     \
+                        MPI_Fint *recvcount, MPI_Fint *recvtype,               \
+                        MPI_Fint *comm, MPI_Fint *ierr)                        \
+    {                                                                          \
+        set(ierr,                                                              \
+            MPI_##name(buffer(sendbuf), *sendcount, PMPI_Type_f2c(*sendtype),  \
+                       buffer(recvbuf), *recvcount, PMPI_Type_f2c(*recvtype),  \
+                       PMPI_Comm_f2c(*comm)));                                 \
+    }
+
+#define V(name, lower)                                                         \
+    BOTH(lower,                                                                \
+         (void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls,              \
+          MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcounts,             \
+          MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,               \
+          MPI_Fint *ierr),                                                     \
+         (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,         \
+          rdispls, recvtype, comm, ierr))                                      \
+    void mpi_##lower##_(void *sendbuf, MPI_Fint *sendcounts,                   \
+                        MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf,  \
+                        MPI_Fint *recvcounts, MPI_Fint *rdispls,               \
+                        MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *ierr)    \
+    {                                                                          \
+        set(ierr, MPI_##name(buffer(sendbuf), sendcounts, sdispls,             \
+                             PMPI_Type_f2c(*sendtype), buffer(recvbuf),        \
+                             recvcounts, rdispls, PMPI_Type_f2c(*recvtype),    \
+                             PMPI_Comm_f2c(*comm)));                           \
+    }
+
+BOTH(init, (MPI_Fint * ierr), (ierr))
+BOTH(finalize, (MPI_Fint * ierr), (ierr))
+BOTH(init_thread, (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *ierr),
+     (required, provided, ierr))
+
+void mpi_init_(MPI_Fint *ierr)
+{
+    set(ierr, MPI_Init(NULL, NULL));
+}
+
+void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr)
+{
+    set(ierr, MPI_Init_thread(NULL, NULL, *required, provided));
+}
+
+void mpi_finalize_(MPI_Fint *ierr)
+{
+    set(ierr, MPI_Finalize());
+}
+
+ONE(Alltoall, alltoall)
+V(Alltoallv, alltoallv)
+ONE(Neighbor_alltoall, neighbor_alltoall)
+V(Neighbor_alltoallv, neighbor_alltoallv)
+
+/* MPI_Fint may be of 8 bytes in a build of Open MPI for that. */
+_Static_assert(sizeof(MPI_Fint) == sizeof(int),
+               "arrays are handed on as they are");
