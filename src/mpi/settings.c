@@ -83,7 +83,8 @@ static void read_all(void)
 
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
         for (int kind = 0; kind < ROTA_MPI_KINDS; kind++)
-            s->on[call][kind] = read_call(call, kind) && on;
+            s->on[call][kind] =
+                read_call((rota_mpi_call)call, (rota_mpi_kind)kind) && on;
     s->after = read_number("ROTA_MPI_AFTER", ROTA_MPI_BY_COST, 0, LONG_MAX);
     s->in_flight =
         (int)read_number("ROTA_MPI_IN_FLIGHT", IN_FLIGHT, 1, MOST_IN_FLIGHT);

@@ -116,7 +116,7 @@ static void print_rank(int rank)
 {
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
         for (int kind = 0; kind < ROTA_MPI_KINDS; kind++)
-            print_call(rank, call, kind);
+            print_call(rank, (rota_mpi_call)call, (rota_mpi_kind)kind);
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);

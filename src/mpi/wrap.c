@@ -13,8 +13,10 @@
 #define ARGUMENTS_ONE                                                          \
     sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
 #define BLOCKS_ONE                                                             \
-    .send = {(void *)sendbuf, &sendcount, NULL, sendtype},                     \
-    .recv = {recvbuf, &recvcount, NULL, recvtype}
+    .send = {.buffer = (void *)sendbuf,                                        \
+             .counts = &sendcount,                                             \
+             .type = sendtype},                                                \
+    .recv = {.buffer = recvbuf, .counts = &recvcount, .type = recvtype}
 #define GIVE_ONE(count, displ)                                                 \
     a->send.buffer, *(const count *)a->send.counts, a->send.type,              \
         a->recv.buffer, *(const count *)a->recv.counts, a->recv.type
@@ -31,8 +33,14 @@
     sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,      \
         recvtype, comm
 #define BLOCKS_V                                                               \
-    .send = {(void *)sendbuf, sendcounts, sdispls, sendtype},                  \
-    .recv = {recvbuf, recvcounts, rdispls, recvtype}
+    .send = {.buffer = (void *)sendbuf,                                        \
+             .counts = sendcounts,                                             \
+             .displs = sdispls,                                                \
+             .type = sendtype},                                                \
+    .recv = {.buffer = recvbuf,                                                \
+             .counts = recvcounts,                                             \
+             .displs = rdispls,                                                \
+             .type = recvtype}
 #define GIVE_V(count, displ)                                                   \
     a->send.buffer, a->send.counts, a->send.displs, a->send.type,              \
         a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.type
@@ -48,8 +56,14 @@
     sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,     \
         recvtypes, comm
 #define BLOCKS_W                                                               \
-    .send = {(void *)sendbuf, sendcounts, sdispls, .types = sendtypes},        \
-    .recv = {recvbuf, recvcounts, rdispls, .types = recvtypes}
+    .send = {.buffer = (void *)sendbuf,                                        \
+             .counts = sendcounts,                                             \
+             .displs = sdispls,                                                \
+             .types = sendtypes},                                              \
+    .recv = {.buffer = recvbuf,                                                \
+             .counts = recvcounts,                                             \
+             .displs = rdispls,                                                \
+             .types = recvtypes}
 #define GIVE_W(count, displ)                                                   \
     a->send.buffer, a->send.counts, a->send.displs, a->send.types,             \
         a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.types
