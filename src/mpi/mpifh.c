@@ -31,71 +31,42 @@ static void set(MPI_Fint *ierr, int err)
         *ierr = err;
 }
 
-#define BOTH(lower, parameters, arguments)                                     \
+/* By both names. */
+#define WRAP(lower, parameters, call)                                          \
     ROTA_API void mpi_##lower##_ parameters;                                   \
     ROTA_API void ompi_##lower##_f parameters;                                 \
+    void mpi_##lower##_ parameters                                             \
+    {                                                                          \
+        set(ierr, call);                                                       \
+    }                                                                          \
     void ompi_##lower##_f parameters                                           \
     {                                                                          \
-        mpi_##lower##_ arguments;                                              \
+        set(ierr, call);                                                       \
     }
 
 #define ONE(name, lower)                                                       \
-    BOTH(lower,                                                                \
+    WRAP(lower,                                                                \
          (void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,              \
           void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,              \
           MPI_Fint *comm, MPI_Fint *ierr),                                     \
-         (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,    \
-          ierr))                                                               \
-    void mpi_##lower##_(void *sendbuf, MPI_Fint *sendcount,                    \
-                        MPI_Fint *sendtype, void *recvbuf,                     \
-                        MPI_Fint *recvcount, MPI_Fint *recvtype,               \
-                        MPI_Fint *comm, MPI_Fint *ierr)                        \
-    {                                                                          \
-        set(ierr,                                                              \
-            MPI_##name(buffer(sendbuf), *sendcount, PMPI_Type_f2c(*sendtype),  \
-                       buffer(recvbuf), *recvcount, PMPI_Type_f2c(*recvtype),  \
-                       PMPI_Comm_f2c(*comm)));                                 \
-    }
+         MPI_##name(buffer(sendbuf), *sendcount, PMPI_Type_f2c(*sendtype),     \
+                    buffer(recvbuf), *recvcount, PMPI_Type_f2c(*recvtype),     \
+                    PMPI_Comm_f2c(*comm)))
 
 #define V(name, lower)                                                         \
-    BOTH(lower,                                                                \
+    WRAP(lower,                                                                \
          (void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls,              \
           MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcounts,             \
           MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,               \
           MPI_Fint *ierr),                                                     \
-         (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,         \
-          rdispls, recvtype, comm, ierr))                                      \
-    void mpi_##lower##_(void *sendbuf, MPI_Fint *sendcounts,                   \
-                        MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf,  \
-                        MPI_Fint *recvcounts, MPI_Fint *rdispls,               \
-                        MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *ierr)    \
-    {                                                                          \
-        set(ierr, MPI_##name(buffer(sendbuf), sendcounts, sdispls,             \
-                             PMPI_Type_f2c(*sendtype), buffer(recvbuf),        \
-                             recvcounts, rdispls, PMPI_Type_f2c(*recvtype),    \
-                             PMPI_Comm_f2c(*comm)));                           \
-    }
+         MPI_##name(buffer(sendbuf), sendcounts, sdispls,                      \
+                    PMPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,     \
+                    rdispls, PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm)))
 
-BOTH(init, (MPI_Fint * ierr), (ierr))
-BOTH(finalize, (MPI_Fint * ierr), (ierr))
-BOTH(init_thread, (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *ierr),
-     (required, provided, ierr))
-
-void mpi_init_(MPI_Fint *ierr)
-{
-    set(ierr, MPI_Init(NULL, NULL));
-}
-
-void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr)
-{
-    set(ierr, MPI_Init_thread(NULL, NULL, *required, provided));
-}
-
-void mpi_finalize_(MPI_Fint *ierr)
-{
-    set(ierr, MPI_Finalize());
-}
-
+WRAP(init, (MPI_Fint * ierr), MPI_Init(NULL, NULL))
+WRAP(init_thread, (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *ierr),
+     MPI_Init_thread(NULL, NULL, *required, provided))
+WRAP(finalize, (MPI_Fint * ierr), MPI_Finalize())
 ONE(Alltoall, alltoall)
 V(Alltoallv, alltoallv)
 ONE(Neighbor_alltoall, neighbor_alltoall)

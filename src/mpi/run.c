@@ -320,57 +320,35 @@ static char *base(const rota_mpi_side *s)
     return s->packed ? s->stage : s->user;
 }
 
-#if !ROTA_MPI_HAS_LARGE
-/* In pieces that MPI_Pack takes; its position is an int. An element of more bytes
- * than that is MPI's to refuse. */
-static int pack_pieces(char *user, MPI_Count n, MPI_Datatype type, char *packed,
-                       MPI_Count bytes, bool out, MPI_Count *at)
+/* Pack block i, or unpack it. Adds the bytes to *at, which is 0. */
+static int convert(const rota_mpi_side *s, int i, bool out, MPI_Count *at)
 {
-    const MPI_Count most =
-        INT_MAX / (bytes / n) > 0 ? INT_MAX / (bytes / n) : 1;
+    char *const user = s->user + s->place[i];
+    char *const packed = s->stage + s->offset[i];
+    const MPI_Datatype type = s->type[i];
+    const MPI_Count n = s->count[i], bytes = s->bytes[i];
+
+#if ROTA_MPI_HAS_LARGE
+    return out ? PMPI_Pack_c(user, n, type, packed, bytes, at, MPI_COMM_SELF)
+               : PMPI_Unpack_c(packed, bytes, at, user, n, type, MPI_COMM_SELF);
+#else
+    /* In pieces whose bytes an int can count. An element of more is MPI's to
+     * refuse. */
+    const MPI_Count fit = INT_MAX / (bytes / n), most = fit > 0 ? fit : 1;
     MPI_Aint lb, extent;
 
     ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &extent));
-    for (MPI_Count i = 0, now; i < n; i += now) {
-        const char *const from = packed + *at;
+    for (MPI_Count k = 0; k < n; k += most) {
+        const int now = (int)(n - k < most ? n - k : most);
+        char *const data = user + k * extent;
         int used = 0;
-        now = n - i < most ? n - i : most;
-        ROTA_MPI_TRY(out ? PMPI_Pack(user + i * extent, (int)now, type,
-                                     packed + *at, INT_MAX, &used,
-                                     MPI_COMM_SELF)
-                         : PMPI_Unpack(from, INT_MAX, &used, user + i * extent,
-                                       (int)now, type, MPI_COMM_SELF));
+        ROTA_MPI_TRY(out ? PMPI_Pack(data, now, type, packed + *at, INT_MAX,
+                                     &used, MPI_COMM_SELF)
+                         : PMPI_Unpack(packed + *at, INT_MAX, &used, data, now,
+                                       type, MPI_COMM_SELF));
         *at += used;
     }
     return MPI_SUCCESS;
-}
-#endif
-
-static int pack_block(const rota_mpi_side *s, int i, MPI_Count *at)
-{
-    char *const user = s->user + s->place[i], *const packed =
-                                                  s->stage + s->offset[i];
-
-#if ROTA_MPI_HAS_LARGE
-    return PMPI_Pack_c(user, s->count[i], s->type[i], packed, s->bytes[i], at,
-                       MPI_COMM_SELF);
-#else
-    return pack_pieces(user, s->count[i], s->type[i], packed, s->bytes[i], true,
-                       at);
-#endif
-}
-
-static int unpack_block(const rota_mpi_side *s, int i, MPI_Count *at)
-{
-    char *const user = s->user + s->place[i], *const packed =
-                                                  s->stage + s->offset[i];
-
-#if ROTA_MPI_HAS_LARGE
-    return PMPI_Unpack_c(packed, s->bytes[i], at, user, s->count[i], s->type[i],
-                         MPI_COMM_SELF);
-#else
-    return pack_pieces(user, s->count[i], s->type[i], packed, s->bytes[i],
-                       false, at);
 #endif
 }
 
@@ -380,7 +358,7 @@ static int pack(const rota_mpi_side *s)
         MPI_Count at = 0;
         if (s->bytes[i] == 0)
             continue;
-        ROTA_MPI_TRY(pack_block(s, i, &at));
+        ROTA_MPI_TRY(convert(s, i, true, &at));
         if (at != s->bytes[i])
             return rota_error_raise(MPI_COMM_NULL, MPI_ERR_INTERN,
                                     "packing gave another size");
@@ -393,7 +371,7 @@ static int unpack(const rota_mpi_side *s)
     for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
         if (s->bytes[i] > 0)
-            ROTA_MPI_TRY(unpack_block(s, i, &at));
+            ROTA_MPI_TRY(convert(s, i, false, &at));
     }
     return MPI_SUCCESS;
 }
