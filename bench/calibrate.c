@@ -7,8 +7,8 @@
 #include "calibrate.h"
 
 #include "fit.h"
-#include "plan/comm.h"
-#include "plan/describe.h"
+#include "plan/kinds/describe.h"
+#include "plan/ranks/comm.h"
 #include "runners.h"
 #include "util.h"
 

@@ -1,5 +1,5 @@
 /* recording.h - what ROTA_RECORD wrote: who sent how much to whom in each exchange
- * of a program. The files' layout is in src/plan/record.h. */
+ * of a program. The files' layout is in src/plan/kinds/record.h. */
 #ifndef BENCH_RECORDING_H
 #define BENCH_RECORDING_H
 

@@ -4,8 +4,8 @@
  *   mpiexec -n P rota-info
  */
 #include "memory.h"
-#include "plan/node.h"
-#include "plan/topo_detect.h"
+#include "plan/ranks/node.h"
+#include "plan/ranks/topo_detect.h"
 #include "rota.h"
 #include "util.h"
 

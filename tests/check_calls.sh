@@ -10,8 +10,8 @@
 #   src/choose     base, schedule, algos
 #   src/exec       base, schedule; its transport
 #   src/exec/transport
-#                  base, schedule; of exec what moves blocks and tells how a run
-#                  ended: $blocks
+#                  base, schedule; of exec its memory, what moves blocks and
+#                  tells how a run ended: $blocks
 #   src/device     base, schedule, exec
 #   src/plan       anything
 #
@@ -24,10 +24,11 @@ objects=${2:?}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-blocks='bulk copy lock move parcels status strided trace varlen'
+blocks='arena bulk copy doorbell lock move parcels pool roster status strided
+trace varlen'
 
 # CALLER CALLED, without which there is no circle: measuring makes plans.
-circles='plan/plan plan/trial'
+circles='plan/kinds/plan plan/kinds/trial'
 
 # The path of a source, without "src/" and ".c": the end of the object's.
 source_of()
@@ -61,17 +62,30 @@ END {
 }' "$work/symbols" | sort >"$work/calls"
 [ -s "$work/calls" ] || { echo "no calls between files: wrong objects?"; exit 1; }
 
+# part FILE: sets part to the folder in whose name rules are written.
+part()
+{
+    case $1 in
+    exec/transport/*) part=exec/transport ;;
+    exec/* | plan/*) part=${1%%/*} ;;
+    *) part=${1%/*} ;;
+    esac
+}
+
 # judge CALLER CALLED: prints why it must not call, if so.
 judge()
 {
-    from=${1%/*} to=${2%/*}
+    part "$1"
+    from=$part
+    part "$2"
+    to=$part
     case $from,$to in
     plan,* | "$from,$from" | *,base) ;;
     base,*) echo "src/base calls nobody" ;;
     algos,schedule | choose,schedule | choose,algos) ;;
     exec,schedule | exec,exec/transport | exec/transport,schedule) ;;
     exec/transport,exec)
-        case " $blocks " in
+        case " $(echo $blocks) " in
         *" ${2##*/} "*) ;;
         *) echo "a transport is below it" ;;
         esac ;;

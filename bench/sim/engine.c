@@ -230,7 +230,7 @@ static bool is_handed(const sim *x, const transfer *f)
            sim_rep_of(&x->t, f->from)->s.msgs[ROTA_SEND].msg[f->m].handed;
 }
 
-/* Ranks have put in their blocks and sizes (exec/parcels.h). */
+/* Ranks have put in their blocks and sizes (exec/payload/parcels.h). */
 static bool is_parcels(const sim *x, const transfer *f)
 {
     const rota_sched *const s = &sim_rep_of(&x->t, f->from)->s;

@@ -311,7 +311,7 @@ static size_t some_bytes(int src, int dst)
                                   : (size_t)(src % 2) * 7;
 }
 
-/* As src/plan/record.h has it; returns how many entries. */
+/* As src/plan/kinds/record.h has it; returns how many entries. */
 static size_t record(entry *e)
 {
     size_t n = 0;

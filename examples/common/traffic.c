@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of the files (src/plan/record.h). */
+/* Of the files (src/plan/kinds/record.h). */
 #define MAGIC UINT32_C(0x524f5441)
 #define PLAN UINT32_C(0xffffffff)
 #define START UINT32_C(0xfffffffe)

@@ -1,5 +1,5 @@
 /* traffic.h - what an application would send at a number of ranks that are not
- * there, written as ROTA_RECORD writes it (src/plan/record.h), all ranks in one
+ * there, written as ROTA_RECORD writes it (src/plan/kinds/record.h), all ranks in one
  * file: for rota-price --replay and, with as many ranks, rota-bench. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H

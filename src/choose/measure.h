@@ -7,7 +7,7 @@
 enum { ROTA_MOST_TRIED = 9 }; /* MPI's own all-to-all included */
 
 /* How to make and run plans like the one wanted, for whoever can
- * (plan/trial.c). arg: the provider's. */
+ * (plan/kinds/trial.c). arg: the provider's. */
 typedef struct rota_trials {
     void *arg;
 

@@ -1,6 +1,6 @@
 /* ranks.h - how ranks agree on what must be the same everywhere.
  *
- * Whoever asks for a choice provides these functions (plan/agree.c). All are
+ * Whoever asks for a choice provides these functions (plan/ranks/agree.c). All are
  * collective, and fail with the same error on all ranks. arg: the provider's.
  */
 #ifndef ROTA_RANKS_H

@@ -2,7 +2,7 @@
  * they send has been copied to the host. */
 #include "device/staging.h"
 #include "exec/program.h"
-#include "exec/steps.h"
+#include "exec/step/steps.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* staging.c - see staging.h. */
 #include "device/staging.h"
 #include "device/ipc.h"
-#include "exec/varlen.h"
+#include "exec/payload/varlen.h"
 #include "exec/waiting.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* active.c - see active.h. */
 #include "exec/active.h"
-#include "exec/lock.h"
+#include "exec/move/lock.h"
+#include "exec/move/trace.h"
 #include "exec/run.h"
 #include "exec/stall.h"
-#include "exec/trace.h"
-#include "exec/transport/lines.h"
-#include "exec/transport/sparse.h"
+#include "exec/transport/lines/lines.h"
+#include "exec/transport/mailbox/sparse.h"
 
 #include <limits.h>
 

@@ -1,9 +1,9 @@
 /* bind.c - binds a schedule to memory and requests. */
 #include "exec/exec.h"
-#include "exec/move.h"
+#include "exec/move/move.h"
+#include "exec/payload/varlen.h"
 #include "exec/program.h"
-#include "exec/transport/sparse.h"
-#include "exec/varlen.h"
+#include "exec/transport/mailbox/sparse.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 
 #include "base/problem.h"
 #include "exec/hooks.h"
-#include "exec/status.h"
+#include "exec/move/status.h"
 #include "exec/waiting.h"
 #include "schedule/schedule.h"
 

@@ -1,11 +1,11 @@
 /* program.c - see program.h. */
 #include "exec/program.h"
-#include "exec/move.h"
-#include "exec/parcels.h"
-#include "exec/steps.h"
-#include "exec/transport/lines.h"
+#include "exec/move/move.h"
+#include "exec/payload/parcels.h"
+#include "exec/step/steps.h"
+#include "exec/transport/lines/lines.h"
+#include "exec/transport/mailbox/sparse.h"
 #include "exec/transport/p2p.h"
-#include "exec/transport/sparse.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "exec/progress.h"
 #include "exec/active.h"
-#include "exec/lock.h"
-#include "exec/transport/arena.h"
+#include "exec/memory/arena.h"
+#include "exec/move/lock.h"
 
 #include <limits.h>
 #include <pthread.h>

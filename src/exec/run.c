@@ -1,9 +1,9 @@
 /* run.c - see run.h. */
 #include "exec/run.h"
-#include "exec/steps.h"
-#include "exec/trace.h"
-#include "exec/transport/lines.h"
-#include "exec/varlen.h"
+#include "exec/move/trace.h"
+#include "exec/payload/varlen.h"
+#include "exec/step/steps.h"
+#include "exec/transport/lines/lines.h"
 
 static void end_run(rota_exec *x)
 {

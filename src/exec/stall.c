@@ -1,8 +1,8 @@
 /* stall.c - see stall.h. */
 #include "exec/stall.h"
-#include "exec/transport/lines.h"
-#include "exec/transport/roster.h"
-#include "exec/transport/sparse.h"
+#include "exec/memory/roster.h"
+#include "exec/transport/lines/lines.h"
+#include "exec/transport/mailbox/sparse.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #define ROTA_STALL_H
 
 #include "exec/exec.h"
-#include "exec/transport/node.h"
+#include "exec/memory/node.h"
 
 /* Report waits that last this many seconds; 0: never. */
 void rota_stall_set(int seconds);

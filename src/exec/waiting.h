@@ -6,7 +6,7 @@
 #ifndef ROTA_WAITING_H
 #define ROTA_WAITING_H
 
-#include "exec/transport/doorbell.h"
+#include "exec/memory/doorbell.h"
 #include "exec/yields.h"
 
 #include <stdbool.h>

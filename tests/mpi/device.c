@@ -10,7 +10,7 @@
 #include "device/layout.h"
 #include "harness.h"
 #include "pattern.h"
-#include "plan/pieces.h"
+#include "plan/args/pieces.h"
 #include "testdev.h"
 
 #include <stdio.h>

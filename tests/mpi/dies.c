@@ -14,7 +14,7 @@
  */
 #define _GNU_SOURCE
 #include "exec/program.h"
-#include "exec/transport/lines.h"
+#include "exec/transport/lines/lines.h"
 #include "harness.h"
 
 #include <signal.h>

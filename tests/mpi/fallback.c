@@ -11,8 +11,8 @@
  * system itself that refuses, once a process does not want to be looked into.
  */
 #define _GNU_SOURCE
-#include "exec/transport/arena.h"
-#include "exec/transport/pool.h"
+#include "exec/memory/arena.h"
+#include "exec/memory/pool.h"
 #include "harness.h"
 #include "pattern.h"
 

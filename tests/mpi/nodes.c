@@ -12,7 +12,7 @@
  */
 #include "common/formulas.h"
 #include "harness.h"
-#include "plan/plan.h"
+#include "plan/kinds/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include "harness.h"
 #include "pattern.h"
 
-#include "plan/overlap.h"
-#include "plan/pieces.h"
-#include "plan/types.h"
+#include "plan/args/overlap.h"
+#include "plan/args/pieces.h"
+#include "plan/args/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * rank while another has not received its last messages, and new ones are made
  * at once in the same memory.
  */
-#include "exec/transport/lines.h"
+#include "exec/transport/lines/lines.h"
 #include "harness.h"
 #include "pattern.h"
 

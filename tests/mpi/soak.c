@@ -24,7 +24,7 @@
 #define _GNU_SOURCE
 #include "base/err.h"
 #include "common/quick.h"
-#include "exec/transport/arena.h"
+#include "exec/memory/arena.h"
 #include "random_plan.h"
 
 #include <getopt.h>

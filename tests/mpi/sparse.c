@@ -8,7 +8,7 @@
  */
 #include "harness.h"
 #include "pattern.h"
-#include "plan/plan.h"
+#include "plan/kinds/plan.h"
 
 #include <limits.h>
 #include <stdbool.h>

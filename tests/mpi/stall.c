@@ -12,7 +12,7 @@
  *                sends it for a third
  */
 #include "harness.h"
-#include "plan/node.h"
+#include "plan/ranks/node.h"
 
 #include <signal.h>
 #include <stdbool.h>

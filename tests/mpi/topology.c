@@ -15,7 +15,7 @@
  * All ranks are expected on one node.
  */
 #define _GNU_SOURCE /* sched_setaffinity */
-#include "exec/transport/arena.h"
+#include "exec/memory/arena.h"
 #include "harness.h"
 
 #include <hwloc.h>

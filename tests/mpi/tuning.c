@@ -3,8 +3,8 @@
  */
 #include "harness.h"
 
-#include "plan/agree.h"
-#include "plan/topo_detect.h"
+#include "plan/ranks/agree.h"
+#include "plan/ranks/topo_detect.h"
 
 #include <stdio.h>
 #include <stdlib.h>

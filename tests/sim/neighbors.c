@@ -178,7 +178,7 @@ static void gather_node(const world *w, int node, bool sent, rota_crosses *c)
     try(rota_crosses_close(c, &w->topo, node, sent));
 }
 
-/* As plan/crossing.c has it told: the edges of a pair of nodes are in the same
+/* As plan/ranks/crossing.c has it told: the edges of a pair of nodes are in the same
  * order on both. */
 static void tell_alike(const world *w, int node)
 {

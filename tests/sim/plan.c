@@ -1,9 +1,9 @@
 /* plan.c - see plan.h. */
 #include "sim/plan.h"
 #include "common/fakempi.h"
-#include "exec/parcels.h"
-#include "exec/transport/sparse.h"
-#include "exec/varlen.h"
+#include "exec/payload/parcels.h"
+#include "exec/payload/varlen.h"
+#include "exec/transport/mailbox/sparse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "common/shapes.h"
 #include "exec/exec.h"
 #include "exec/sizes.h"
-#include "exec/transport/lines.h"
+#include "exec/transport/lines/lines.h"
 
 #include <stdbool.h>
 #include <stdint.h>

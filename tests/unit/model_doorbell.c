@@ -1,4 +1,4 @@
-/* model_doorbell.c - no wake-up is lost (exec/transport/doorbell.h), in whatever order the
+/* model_doorbell.c - no wake-up is lost (exec/memory/doorbell.h), in whatever order the
  * steps of the sleeper and of those that it waits for take effect.
  *
  * The library's own lines and doorbell are used; what lines.c and active.c do
@@ -8,8 +8,8 @@
 #include "common/quick.h"
 #include "interleave.h"
 
-#include "exec/transport/doorbell.c"
-#include "exec/transport/line.h"
+#include "exec/memory/doorbell.c"
+#include "exec/memory/line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

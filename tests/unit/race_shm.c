@@ -10,12 +10,12 @@
  * nothing but the library orders them. MPI is not called.
  */
 #include "exec/active.h"
-#include "exec/lock.h"
-#include "exec/move.h"
+#include "exec/memory/pool.h"
+#include "exec/move/lock.h"
+#include "exec/move/move.h"
 #include "exec/progress.h"
 #include "exec/run.h"
-#include "exec/transport/lines.h"
-#include "exec/transport/pool.h"
+#include "exec/transport/lines/lines.h"
 #include "pattern.h"
 
 #include <pthread.h>

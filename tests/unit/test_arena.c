@@ -1,6 +1,6 @@
 /* test_arena.c - memory that other processes map. */
 #define _GNU_SOURCE
-#include "exec/transport/arena.h"
+#include "exec/memory/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

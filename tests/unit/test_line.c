@@ -1,6 +1,6 @@
 /* test_line.c - queues of two entries, and the pool's pieces. */
-#include "exec/transport/line.h"
-#include "exec/transport/pool.h"
+#include "exec/memory/line.h"
+#include "exec/memory/pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

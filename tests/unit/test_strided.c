@@ -1,7 +1,7 @@
 /* test_strided.c - packing, unpacking and copying by layouts, against every byte
  * by itself.
  */
-#include "exec/strided.h"
+#include "exec/move/strided.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* p2p.c - see p2p.h. */
 #include "exec/transport/p2p.h"
-#include "exec/move.h"
-#include "exec/trace.h"
-#include "exec/varlen.h"
+#include "exec/move/move.h"
+#include "exec/move/trace.h"
+#include "exec/payload/varlen.h"
 
 #include <stdlib.h>
 #include <string.h>

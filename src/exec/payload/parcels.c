@@ -1,0 +1,229 @@
+/* parcels.c - see parcels.h. */
+#include "exec/payload/parcels.h"
+#include "exec/move/move.h"
+#include "exec/payload/varlen.h"
+
+#include <string.h>
+
+/* Areas begin on cache lines of their own. */
+enum { CACHE_LINE = 64 };
+
+typedef struct parcel {
+    uint32_t first, n; /* blocks of the message */
+    uint64_t cell[];   /* [n], and then the blocks */
+} parcel;
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->parcels && !x->s->msgs[dir].msg[m].handed &&
+           rota_msg_lends(x->s, dir, m);
+}
+
+/* ---- areas --------------------------------------------------------------- */
+
+/* Each block may be a parcel. */
+size_t rota_parcels_room(size_t n, size_t max_block)
+{
+    const size_t head = sizeof(parcel) + sizeof(uint64_t);
+
+    return n * (head + round_up(max_block, sizeof(uint64_t)));
+}
+
+static size_t area_bytes(size_t n, size_t max_block)
+{
+    return round_up(sizeof(rota_area) + n * sizeof(rota_slot) +
+                        rota_parcels_room(n, max_block),
+                    CACHE_LINE);
+}
+
+int rota_parcels_place(rota_exec *x, size_t *bytes)
+{
+    size_t at = 0;
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const rota_msgs *const l = &x->s->msgs[dir];
+        for (uint32_t m = 0; m < l->n; m++) {
+            const uint32_t n = rota_msg_blocks(&l->msg[m]);
+            if (!rota_msg_is_parcels(x, (rota_dir)dir, m))
+                continue;
+            const size_t more = area_bytes(n, x->max_block);
+            if (more > SIZE_MAX / 2 - at)
+                return rota_fail_mem("messages that ranks of a node share");
+            for (uint32_t i = 0; i < n; i++)
+                x->offset[l->item[l->msg[m].first + i]] =
+                    (ptrdiff_t)(at + sizeof(rota_area) + i * sizeof(rota_slot));
+            at += more;
+        }
+    }
+    *bytes = at;
+    return MPI_SUCCESS;
+}
+
+rota_area *rota_parcels_area(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    char *const first = (char *)rota_slot_of(x, l->item[l->msg[m].first]);
+
+    return (rota_area *)(void *)(first - sizeof(rota_area));
+}
+
+void rota_parcels_make(const rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+            const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
+            if (!rota_msg_is_parcels(x, (rota_dir)dir, m))
+                continue;
+            rota_area *const a = rota_parcels_area(x, (rota_dir)dir, m);
+            a->used = 0;
+            a->n = n;
+            a->room = rota_parcels_room(n, x->max_block);
+            for (uint32_t i = 0; i < n; i++)
+                a->slot[i] = (rota_slot){.at = i};
+        }
+}
+
+void rota_parcels_empty(const rota_exec *x)
+{
+    for (uint32_t m = 0; m < x->s->msgs[ROTA_SEND].n; m++)
+        if (rota_msg_is_parcels(x, ROTA_SEND, m))
+            rota_parcels_area(x, ROTA_SEND, m)->used = 0;
+}
+
+/* ---- putting ------------------------------------------------------------- */
+
+/* A parcel of n blocks, bytes in all, from the slot's on. */
+static parcel *begin_parcel(rota_slot *slot, uint32_t n, size_t bytes)
+{
+    rota_area *const a =
+        (rota_area *)(void *)((char *)(slot - slot->at) - sizeof(rota_area));
+    const size_t more = round_up(sizeof(parcel) + n * sizeof(uint64_t) + bytes,
+                                 sizeof(uint64_t));
+    const uint64_t at =
+        atomic_fetch_add_explicit(&a->used, more, memory_order_relaxed);
+    parcel *const p = (parcel *)(void *)(rota_area_data(a) + at);
+
+    ROTA_ASSERT(at + more <= a->room);
+    p->first = (uint32_t)slot->at;
+    p->n = n;
+    return p;
+}
+
+/* Slots stand in a row, which is in one area. */
+static int put_row(const rota_exec *x, rota_slot *slot, const rota_block item[],
+                   uint32_t n)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bytes += rota_varlen_bytes(x->bytes[item[i]]);
+    parcel *const p = begin_parcel(slot, n, bytes);
+    char *to = (char *)&p->cell[n];
+    for (uint32_t i = 0; i < n; i++) {
+        const size_t size = rota_varlen_bytes(x->bytes[item[i]]);
+        p->cell[i] = x->bytes[item[i]];
+        if (size > 0)
+            ROTA_TRY(rota_block_pack(x, item[i], to));
+        to += size;
+    }
+    return MPI_SUCCESS;
+}
+
+static bool is_next(const char *slot, const char *before)
+{
+    return slot == before + sizeof(rota_slot);
+}
+
+int rota_parcels_put(const rota_exec *x, char *const slot[],
+                     const rota_block item[], uint32_t n)
+{
+    for (uint32_t i = 0, row; i < n; i += row) {
+        row = 1;
+        while (i + row < n && is_next(slot[i + row], slot[i + row - 1]))
+            row++;
+        ROTA_TRY(put_row(x, (rota_slot *)(void *)slot[i], item + i, row));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Send blocks of a rank have numbers in a row only where ranks of a node do. */
+int rota_parcels_copy(const rota_exec *x, const rota_copy copy[], uint32_t n,
+                      uint32_t *copied)
+{
+    enum { AT_ONCE = 64 };
+    rota_block item[AT_ONCE];
+    uint32_t k = 0;
+
+    do {
+        item[k] = copy[k].from;
+        k++;
+    } while (k < n && k < AT_ONCE && rota_block_is_shared(x->s, copy[k].to) &&
+             is_next((char *)rota_slot_of(x, copy[k].to),
+                     (char *)rota_slot_of(x, copy[k - 1].to)));
+    *copied = k;
+    return put_row(x, rota_slot_of(x, copy[0].to), item, k);
+}
+
+static void forward_row(rota_slot *slot, const size_t cell[], uint32_t n,
+                        const char **data)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bytes += rota_varlen_bytes(cell[i]);
+    parcel *const p = begin_parcel(slot, n, bytes);
+    for (uint32_t i = 0; i < n; i++)
+        p->cell[i] = cell[i];
+    memcpy(&p->cell[n], *data, bytes);
+    *data += bytes;
+}
+
+void rota_parcels_forward(const rota_exec *x, const rota_block item[],
+                          const size_t cell[], uint32_t n, const char *data)
+{
+    for (uint32_t i = 0, row; i < n; i += row) {
+        row = 1;
+        while (i + row < n &&
+               is_next((char *)rota_slot_of(x, item[i + row]),
+                       (char *)rota_slot_of(x, item[i + row - 1])))
+            row++;
+        forward_row(rota_slot_of(x, item[i]), cell + i, row, &data);
+    }
+}
+
+/* ---- what has come ------------------------------------------------------- */
+
+/* The blocks of a parcel, of message m. Returns where the next one begins. */
+static char *open_parcel(rota_exec *x, uint32_t m, rota_area *a, parcel *p)
+{
+    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    char *at = (char *)&p->cell[p->n];
+
+    for (uint32_t i = 0; i < p->n; i++) {
+        rota_slot *const slot = &a->slot[p->first + i];
+        const rota_block b = l->item[l->msg[m].first + p->first + i];
+        slot->at = (uint64_t)(at - (char *)slot);
+        slot->cell = p->cell[i];
+        x->bytes[b] = p->cell[i];
+        x->arrivals->place[b] = at;
+        at += rota_varlen_bytes(p->cell[i]);
+    }
+    return (char *)p + round_up((size_t)(at - (char *)p), sizeof(uint64_t));
+}
+
+void rota_parcels_open(rota_exec *x, uint32_t m)
+{
+    rota_area *const a = rota_parcels_area(x, ROTA_RECV, m);
+    char *at = rota_area_data(a);
+
+    for (uint64_t found = 0; found < a->n;) {
+        parcel *const p = (parcel *)(void *)at;
+        found += p->n;
+        at = open_parcel(x, m, a, p);
+    }
+}

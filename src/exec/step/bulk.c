@@ -1,0 +1,137 @@
+/* bulk.c - steps that post all their messages at once. */
+#include "exec/move/move.h"
+#include "exec/move/trace.h"
+#include "exec/payload/parcels.h"
+#include "exec/payload/varlen.h"
+#include "exec/step/steps.h"
+
+static inline void move_some(const rota_step *step, uint32_t first,
+                             uint32_t end)
+{
+    const rota_move *const last = step->move + end;
+
+    for (const rota_move *m = step->move + first; m < last; m++)
+        rota_copy_short(m->to, m->from, m->bytes);
+}
+
+static int copy_one(rota_exec *x, const rota_copy *k)
+{
+    return x->parcels && rota_block_is_shared(x->s, k->from)
+               ? rota_varlen_arrive(x, k->to, x->bytes[k->from],
+                                    rota_block_at(x, k->from))
+               : rota_block_copy(x, k);
+}
+
+static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
+                     uint32_t end)
+{
+    for (uint32_t i = first, n; i < end; i += n) {
+        bool taken = false;
+        n = 1;
+        if (x->hooks)
+            ROTA_TRY(x->hooks->copy(x, &step->copy[i], &taken));
+        if (!taken && x->parcels &&
+            rota_block_is_shared(x->s, step->copy[i].to))
+            ROTA_TRY(rota_parcels_copy(x, &step->copy[i], end - i, &n));
+        else if (!taken)
+            ROTA_TRY(copy_one(x, &step->copy[i]));
+    }
+    return MPI_SUCCESS;
+}
+
+static inline int copies(rota_exec *x, const rota_step *step, uint32_t first,
+                         uint32_t end)
+{
+    if (!step->move)
+        return copy_some(x, step, first, end);
+    move_some(step, first, end);
+    return MPI_SUCCESS;
+}
+
+ROTA_RARE static int copies_traced(rota_exec *x, const rota_step *step,
+                                   uint32_t first, uint32_t end)
+{
+    const int64_t begin = rota_trace_now(x);
+    const int err = copies(x, step, first, end);
+
+    if (first < end)
+        rota_trace_note(x, ROTA_TRACE_COPY, begin, -1, 0);
+    return err;
+}
+
+static inline int copy_blocks(rota_exec *x, const rota_step *step,
+                              uint32_t first, uint32_t end)
+{
+    return x->trace ? copies_traced(x, step, first, end)
+                    : copies(x, step, first, end);
+}
+
+int rota_step_copies(rota_exec *x, const rota_step *step)
+{
+    return copy_blocks(x, step, 0, step->n_copies);
+}
+
+int rota_step_copy(rota_exec *x, const rota_step *step, uint32_t first,
+                   uint32_t end)
+{
+    return copy_blocks(x, step, first, end);
+}
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    rota_batch *const end = step->batch + step->n_batches;
+
+    for (rota_batch *b = step->batch; b < end; b++) {
+        b->n_open = b->n;
+        if (b->begin)
+            ROTA_TRY(b->begin(x, b));
+    }
+    return copy_blocks(x, step, 0, step->n_copies);
+}
+
+/* One MPI call progresses all messages of MPI. So once a batch of them is found
+ * incomplete, no other is tested. */
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    rota_batch *const end = step->batch + step->n_batches;
+    bool all = true, mpi_waits = false;
+
+    for (rota_batch *b = step->batch; b < end; b++) {
+        if (b->n_open == 0)
+            continue;
+        if (!mpi_waits || !b->via->needs_mpi)
+            ROTA_TRY(b->advance(x, b));
+        if (b->n_open == 0)
+            continue;
+        all = false;
+        mpi_waits = mpi_waits || b->via->needs_mpi;
+    }
+    *done = all;
+    return MPI_SUCCESS;
+}
+
+int rota_step_help(rota_exec *x, rota_step *step)
+{
+    for (uint32_t i = 0; i < step->n_batches; i++) {
+        rota_batch *const b = &step->batch[i];
+        if (b->n_open > 0 && !b->via->needs_mpi)
+            ROTA_TRY(b->advance(x, b));
+    }
+    return MPI_SUCCESS;
+}
+
+/* MPI's messages complete in list order (p2p.c), so the open ones are known. */
+void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    for (uint32_t i = 0; i < step->n_batches; i++) {
+        const rota_batch *const b = &step->batch[i];
+        const uint32_t *const open = b->via->needs_mpi || b->n_open == b->n
+                                         ? b->message + (b->n - b->n_open)
+                                         : b->open;
+        for (uint32_t k = 0; k < b->n_open; k++)
+            awaited[x->s->msgs[b->dir].msg[open[k]].peer] = true;
+    }
+}
+
+const rota_step_kind rota_step_bulk = {
+    .enter = enter, .poll = poll, .whom = rota_step_whom};

@@ -1,0 +1,438 @@
+/* flow.c - flow phases: a send is posted as soon as what it passes on has
+ * arrived.
+ *
+ * A send waits for the receives of its phase that bring its blocks, and for the
+ * previous send to the same rank to be posted. A receive is posted at once, but
+ * tested only when the previous one from the same rank is complete: where
+ * messages carry sizes, what follows a header must be posted in turn. Binding
+ * finds how many others each message waits for, and which ones wait for it. A
+ * run counts down.
+ *
+ * Copies are made in groups. A send waits for the groups that write its blocks;
+ * groups that read what a receive brings wait for it. Copies, and messages
+ * handed over by a copy of this rank, are jobs, done one after the other while
+ * other messages are under way.
+ *
+ * Messages are numbered here from the first one of the phase and direction.
+ */
+#include "exec/move/move.h"
+#include "exec/payload/varlen.h"
+#include "exec/program.h"
+#include "exec/step/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_MSG ROTA_NO_MSG
+
+typedef struct open_msg {
+    rota_dir dir;
+    uint32_t m;
+} open_msg;
+
+typedef struct flow {
+    uint32_t n[ROTA_N_DIRS];      /* number of messages */
+    uint32_t *wants[ROTA_N_DIRS]; /* [n] how many others each waits for */
+    uint32_t *next[ROTA_N_DIRS];  /* [n] the next with its peer, or NO_MSG */
+    uint32_t *left;   /* [n sends] how many of these are still to come */
+    uint32_t *end;    /* [n receives] end of each receive's part of waiter */
+    uint32_t *waiter; /* sends that wait for receives, by receive */
+    open_msg *open;   /* [n receives + n sends] messages to be tested */
+    uint32_t n_open;
+    uint32_t *held; /* [n sends] sends that wait for memory */
+    uint32_t n_held;
+    rota_group *group; /* [n_groups] groups of copies */
+    uint32_t n_groups;
+    uint32_t *behind;            /* [n_groups] next group of the same message */
+    uint32_t *head[ROTA_N_DIRS]; /* [n] each one's first group, or NO_MSG */
+    /* [n sends + n_groups] queue: m for a send handed over by a copy, n sends +
+     * g for group g; job[done] is the next. */
+    uint32_t *job;
+    uint32_t n_jobs, done;
+} flow;
+
+/* ---- who waits for whom -------------------------------------------------- */
+
+/* Working memory of binding. */
+typedef struct finder {
+    const rota_sched *s;
+    const rota_phase *phase;
+    /* [n_blocks] 1 + the message with the block, or 0. */
+    uint32_t *in[ROTA_N_DIRS];
+    uint32_t *seen; /* [n receives] 1 + the last send found to wait for it */
+    uint32_t *last; /* [P] 1 + the last message with each peer */
+} finder;
+
+/* Message m of the phase, in the schedule. */
+static const rota_msg *msg_of(const finder *k, rota_dir dir, uint32_t m)
+{
+    return &k->s->msgs[dir].msg[k->phase->msg[dir] + m];
+}
+
+static void chain_peers(flow *f, const finder *k, rota_dir dir)
+{
+    memset(k->last, 0, (size_t)k->s->P * sizeof *k->last);
+    for (uint32_t m = 0; m < f->n[dir]; m++) {
+        uint32_t *const before = &k->last[msg_of(k, dir, m)->peer];
+        f->next[dir][m] = NO_MSG;
+        if (*before > 0) {
+            f->next[dir][*before - 1] = m;
+            f->wants[dir][m]++;
+        }
+        *before = m + 1;
+    }
+}
+
+static void find_messages(const flow *f, const finder *k, rota_dir dir)
+{
+    const rota_block *const item = k->s->msgs[dir].item;
+
+    for (uint32_t m = 0; m < f->n[dir]; m++) {
+        const rota_msg *const msg = msg_of(k, dir, m);
+        for (uint32_t i = msg[0].first; i < msg[1].first; i++)
+            k->in[dir][item[i]] = m + 1;
+    }
+}
+
+/* Find the groups of copies, and list those of each message in order. */
+static void find_groups(flow *f, const finder *k, const rota_step *step)
+{
+    f->n_groups = rota_flow_groups(step->copy, step->n_copies, k->in, f->group);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < f->n[dir]; m++)
+            f->head[dir][m] = NO_MSG;
+    for (uint32_t g = f->n_groups; g-- > 0;) {
+        const rota_group *const group = &f->group[g];
+        if (group->m == NO_MSG)
+            continue;
+        f->behind[g] = f->head[group->dir][group->m];
+        f->head[group->dir][group->m] = g;
+        if (group->dir == ROTA_SEND)
+            f->wants[ROTA_SEND][group->m]++;
+    }
+}
+
+/* Count in end[r] the sends that wait for receive r, each once. If waiter is
+ * not NULL, end[r] is where to write them. */
+static void find_waiters(flow *f, const finder *k)
+{
+    const rota_block *const item = k->s->msgs[ROTA_SEND].item;
+
+    memset(k->seen, 0, f->n[ROTA_RECV] * sizeof *k->seen);
+    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++) {
+        const rota_msg *const msg = msg_of(k, ROTA_SEND, m);
+        for (uint32_t i = msg[0].first; i < msg[1].first; i++) {
+            const uint32_t from = k->in[ROTA_RECV][item[i]];
+            if (from == 0 || k->seen[from - 1] == m + 1)
+                continue;
+            k->seen[from - 1] = m + 1;
+            if (f->waiter)
+                f->waiter[f->end[from - 1]] = m;
+            f->end[from - 1]++;
+        }
+    }
+}
+
+/* Turn counts in end into starting places in waiter. Returns their sum. */
+static uint32_t place_waiters(flow *f)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t r = 0; r < f->n[ROTA_RECV]; r++) {
+        const uint32_t n = f->end[r];
+        f->end[r] = sum;
+        sum += n;
+    }
+    return sum;
+}
+
+static int find_waits(flow *f, const finder *k, const rota_step *step)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        chain_peers(f, k, (rota_dir)dir);
+        find_messages(f, k, (rota_dir)dir);
+    }
+    find_groups(f, k, step);
+    find_waiters(f, k);
+    const uint32_t n = place_waiters(f);
+    f->waiter = malloc(((size_t)n + 1) * sizeof *f->waiter);
+    if (!f->waiter)
+        return rota_fail_mem("who waits for whom");
+    find_waiters(f, k);
+    for (uint32_t i = 0; i < n; i++)
+        f->wants[ROTA_SEND][f->waiter[i]]++;
+    return MPI_SUCCESS;
+}
+
+/* ---- binding ------------------------------------------------------------- */
+
+static int make_lists(flow *f, size_t copies)
+{
+    bool good = true;
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const size_t n = (size_t)f->n[dir] + 1;
+        f->wants[dir] = calloc(n, sizeof *f->wants[dir]);
+        f->next[dir] = malloc(n * sizeof *f->next[dir]);
+        f->head[dir] = malloc(n * sizeof *f->head[dir]);
+        good = good && f->wants[dir] && f->next[dir] && f->head[dir];
+    }
+    const size_t recvs = f->n[ROTA_RECV], sends = f->n[ROTA_SEND];
+    f->left = malloc((sends + 1) * sizeof *f->left);
+    f->end = calloc(recvs + 1, sizeof *f->end);
+    f->open = malloc((recvs + sends + 1) * sizeof *f->open);
+    f->held = malloc((sends + 1) * sizeof *f->held);
+    f->group = malloc((copies + 1) * sizeof *f->group);
+    f->behind = malloc((copies + 1) * sizeof *f->behind);
+    f->job = malloc((sends + copies + 1) * sizeof *f->job);
+    return good && f->left && f->end && f->open && f->held && f->group &&
+                   f->behind && f->job
+               ? MPI_SUCCESS
+               : rota_fail_mem("who waits for whom");
+}
+
+static int bind(rota_exec *x, rota_step *step)
+{
+    const rota_sched *const s = x->s;
+    const rota_phase *const phase = step->phase;
+    flow *const f = step->own = calloc(1, sizeof *f);
+
+    if (!f)
+        return rota_fail_mem("who waits for whom");
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        f->n[dir] = phase[1].msg[dir] - phase->msg[dir];
+    const finder k = {
+        .s = s,
+        .phase = phase,
+        .in = {calloc(s->n_blocks, sizeof *k.in[0]),
+               calloc(s->n_blocks, sizeof *k.in[1])},
+        .seen = malloc(((size_t)f->n[ROTA_RECV] + 1) * sizeof *k.seen),
+        .last = malloc((size_t)s->P * sizeof *k.last),
+    };
+    int err = k.in[0] && k.in[1] && k.seen && k.last
+                  ? make_lists(f, step->n_copies)
+                  : rota_fail_mem("who waits for whom");
+    if (err == MPI_SUCCESS)
+        err = find_waits(f, &k, step);
+    free(k.in[0]);
+    free(k.in[1]);
+    free(k.seen);
+    free(k.last);
+    return err;
+}
+
+static void unbind(rota_exec *x, rota_step *step)
+{
+    flow *const f = step->own;
+
+    (void)x;
+    if (!f)
+        return;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        free(f->wants[dir]);
+        free(f->next[dir]);
+        free(f->head[dir]);
+    }
+    free(f->left);
+    free(f->end);
+    free(f->waiter);
+    free(f->open);
+    free(f->held);
+    free(f->group);
+    free(f->behind);
+    free(f->job);
+    free(f);
+}
+
+/* ---- a run --------------------------------------------------------------- */
+
+static void open_message(flow *f, rota_dir dir, uint32_t m)
+{
+    f->open[f->n_open++] = (open_msg){dir, m};
+}
+
+/* Does this rank hand over send m by copying it? */
+static bool is_given(const rota_exec *x, const rota_step *step, uint32_t m)
+{
+    m += step->phase->msg[ROTA_SEND];
+    return x->s->msgs[ROTA_SEND].msg[m].handed &&
+           !rota_msg_lends(x->s, ROTA_SEND, m) &&
+           rota_message_is_handed(x, ROTA_SEND, m);
+}
+
+/* Post send m, which waits for nothing any more, and then those behind it for
+ * the same peer, if they do not either. */
+static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
+{
+    flow *const f = step->own;
+
+    do {
+        int err = rota_varlen_reserve_one(x, step->phase->msg[ROTA_SEND] + m);
+        if (rota_status_postpone(&x->status, &err)) {
+            f->held[f->n_held++] = m;
+            return MPI_SUCCESS;
+        }
+        ROTA_TRY(err);
+        open_message(f, ROTA_SEND, m);
+        ROTA_TRY(
+            rota_message_post(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m));
+        m = f->next[ROTA_SEND][m];
+    } while (m != NO_MSG && --f->left[m] == 0 && !is_given(x, step, m));
+    if (m != NO_MSG && f->left[m] == 0)
+        f->job[f->n_jobs++] = m;
+    return MPI_SUCCESS;
+}
+
+/* Send m waits for nothing any more: post it or, if it takes a copy, queue a
+ * job. */
+static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
+{
+    flow *const f = step->own;
+
+    if (!is_given(x, step, m))
+        return post_sends(x, step, m);
+    f->job[f->n_jobs++] = m;
+    return MPI_SUCCESS;
+}
+
+/* Queue the groups of message m. */
+static void add_groups(flow *f, rota_dir dir, uint32_t m)
+{
+    for (uint32_t g = f->head[dir][m]; g != NO_MSG; g = f->behind[g])
+        f->job[f->n_jobs++] = f->n[ROTA_SEND] + g;
+}
+
+static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
+                      size_t *bytes)
+{
+    flow *const f = step->own;
+    const rota_group *const group = &f->group[g];
+
+    for (uint32_t i = group->first; i < group->end; i++)
+        *bytes += rota_copy_bytes(x->s, &step->copy[i], x->bytes);
+    ROTA_TRY(rota_step_copy(x, step, group->first, group->end));
+    return group->dir == ROTA_SEND && group->m != NO_MSG &&
+                   --f->left[group->m] == 0
+               ? release_send(x, step, group->m)
+               : MPI_SUCCESS;
+}
+
+/* Do jobs for some 10 us, so that messages are tested in between. */
+static int do_some(rota_exec *x, const rota_step *step)
+{
+    enum { SOME = 1 << 16 }; /* bytes copied in some 10 us */
+    flow *const f = step->own;
+    size_t bytes = 0;
+
+    while (f->done < f->n_jobs && bytes < SOME) {
+        const uint32_t job = f->job[f->done++];
+        if (job >= f->n[ROTA_SEND]) {
+            ROTA_TRY(copy_group(x, step, job - f->n[ROTA_SEND], &bytes));
+            continue;
+        }
+        bytes +=
+            rota_message_bytes(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + job);
+        ROTA_TRY(post_sends(x, step, job));
+    }
+    return MPI_SUCCESS;
+}
+
+static int post_held(rota_exec *x, const rota_step *step)
+{
+    flow *const f = step->own;
+    const uint32_t n = f->n_held;
+
+    f->n_held = 0; /* post_sends adds those that must wait again */
+    for (uint32_t i = 0; i < n; i++)
+        ROTA_TRY(post_sends(x, step, f->held[i]));
+    return MPI_SUCCESS;
+}
+
+/* Receive m is complete: release what waited for it. */
+static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
+{
+    flow *const f = step->own;
+    const uint32_t next = f->next[ROTA_RECV][m];
+
+    if (next != NO_MSG)
+        open_message(f, ROTA_RECV, next);
+    add_groups(f, ROTA_RECV, m);
+    for (uint32_t i = m > 0 ? f->end[m - 1] : 0; i < f->end[m]; i++)
+        if (--f->left[f->waiter[i]] == 0)
+            ROTA_TRY(release_send(x, step, f->waiter[i]));
+    return MPI_SUCCESS;
+}
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    const uint32_t *const first = step->phase->msg;
+    flow *const f = step->own;
+
+    f->n_open = f->n_held = f->n_jobs = f->done = 0;
+    for (uint32_t m = 0; m < f->n[ROTA_RECV]; m++) {
+        ROTA_TRY(rota_message_post(x, ROTA_RECV, first[ROTA_RECV] + m));
+        if (f->wants[ROTA_RECV][m] == 0)
+            open_message(f, ROTA_RECV, m);
+    }
+    memcpy(f->left, f->wants[ROTA_SEND], f->n[ROTA_SEND] * sizeof *f->left);
+    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++) {
+        add_groups(f, ROTA_SEND, m);
+        if (f->wants[ROTA_SEND][m] == 0)
+            ROTA_TRY(release_send(x, step, m));
+    }
+    for (uint32_t g = 0; g < f->n_groups; g++)
+        if (f->group[g].m == NO_MSG)
+            f->job[f->n_jobs++] = f->n[ROTA_SEND] + g;
+    return MPI_SUCCESS;
+}
+
+static int test_open(rota_exec *x, const rota_step *step)
+{
+    const uint32_t *const first = step->phase->msg;
+    flow *const f = step->own;
+
+    for (uint32_t i = 0; i < f->n_open;) {
+        const open_msg o = f->open[i];
+        bool complete = false;
+        ROTA_TRY(rota_message_test(x, o.dir, first[o.dir] + o.m, &complete));
+        if (!complete) {
+            i++;
+            continue;
+        }
+        f->open[i] = f->open[--f->n_open];
+        if (o.dir == ROTA_RECV)
+            ROTA_TRY(go_on(x, step, o.m));
+    }
+    return MPI_SUCCESS;
+}
+
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    const flow *const f = step->own;
+
+    ROTA_TRY(post_held(x, step));
+    do {
+        ROTA_TRY(do_some(x, step));
+        ROTA_TRY(test_open(x, step));
+    } while (f->done < f->n_jobs);
+    *done = f->n_open == 0 && f->n_held == 0;
+    return MPI_SUCCESS;
+}
+
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    const flow *const f = step->own;
+
+    for (uint32_t i = 0; i < f->n_open; i++) {
+        const rota_dir dir = f->open[i].dir;
+        const uint32_t m = step->phase->msg[dir] + f->open[i].m;
+        awaited[x->s->msgs[dir].msg[m].peer] = true;
+    }
+}
+
+const rota_step_kind rota_step_flow = {.one_by_one = true,
+                                       .bind = bind,
+                                       .unbind = unbind,
+                                       .enter = enter,
+                                       .poll = poll,
+                                       .whom = whom};

@@ -1,0 +1,216 @@
+/* native.c - MPI_Ialltoallv or MPI_Ialltoallw on the plan's own communicator.
+ *
+ * Not the persistent form: an inactive MPI_Alltoallv_init request is not to be
+ * trusted in MPICH 4.0 (its test says not done, its wait hangs).
+ */
+#include "exec/move/move.h"
+#include "exec/step/steps.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One direction's arguments, in elements of its region's datatype. If blocks
+ * have types of their own, displacements are in bytes. Folding may have dropped
+ * messages without bytes: their counts are 0. */
+typedef struct side {
+    MPI_Count *count;   /* [P] */
+    MPI_Aint *displ;    /* [P] */
+    MPI_Datatype *type; /* [P], or NULL: all have one type */
+    int *small_count;   /* [P] the same as int, if all fit */
+    int *small_displ;   /* [P] */
+    ptrdiff_t first;    /* bytes from the region's base to what displacements
+                           count from: the lowest block */
+    rota_region region;
+} side;
+
+typedef struct native {
+    side side[ROTA_N_DIRS];
+    MPI_Request request;
+    bool large;  /* something does not fit an int */
+    bool filled; /* filled, in a fixed plan for good */
+} native;
+
+/* Blocks may be anywhere: relative to MPI_BOTTOM, or not a multiple of an extent
+ * from the base. */
+static ptrdiff_t find_first(const rota_exec *x, rota_dir dir,
+                            const rota_phase *phase)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    ptrdiff_t first = 0;
+
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const ptrdiff_t at = x->offset[l->item[l->msg[m].first]];
+        first = m == phase->msg[dir] || at < first ? at : first;
+    }
+    return first;
+}
+
+static char *base_of(const rota_exec *x, const side *s)
+{
+    return x->base[s->region] + s->first;
+}
+
+static void fill_side(native *n, const rota_exec *x, rota_dir dir,
+                      const rota_phase *phase)
+{
+    const rota_msgs *const l = &x->s->msgs[dir];
+    const size_t P = (size_t)x->s->P;
+    side *const to = &n->side[dir];
+
+    to->first = find_first(x, dir, phase);
+    memset(to->count, 0, P * sizeof *to->count);
+    memset(to->displ, 0, P * sizeof *to->displ);
+    for (size_t q = 0; to->type && q < P; q++)
+        to->type[q] = MPI_BYTE;
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const rota_block b = l->item[l->msg[m].first];
+        const rota_type *const t = rota_block_type(x, b);
+        const int q = l->msg[m].peer;
+        to->region = rota_block_region(x->s, b);
+        to->count[q] = (MPI_Count)(x->bytes[b] / t->size);
+        to->displ[q] = x->offset[b] - to->first;
+        if (to->type)
+            to->type[q] = t->mpi;
+        else
+            to->displ[q] = t->extent ? to->displ[q] / t->extent : 0;
+    }
+    for (size_t q = 0; q < P; q++) {
+        to->small_count[q] = (int)to->count[q];
+        to->small_displ[q] = (int)to->displ[q];
+        n->large = n->large || to->small_count[q] != to->count[q] ||
+                   to->small_displ[q] != to->displ[q];
+    }
+}
+
+static void fill(native *n, const rota_exec *x, const rota_phase *phase)
+{
+    n->large = false;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        fill_side(n, x, (rota_dir)dir, phase);
+}
+
+static int bind(rota_exec *x, rota_step *step)
+{
+    const size_t P = (size_t)x->s->P;
+    native *const n = calloc(1, sizeof *n);
+
+    if (!n)
+        return rota_fail_mem("the arguments of MPI's all-to-all");
+    step->own = n;
+    n->request = MPI_REQUEST_NULL;
+    for (int i = 0; i < ROTA_N_DIRS; i++) {
+        side *const s = &n->side[i];
+        s->region = i == ROTA_SEND ? ROTA_SRC : ROTA_DST;
+        s->count = malloc(P * sizeof *s->count);
+        s->displ = malloc(P * sizeof *s->displ);
+        s->small_count = malloc(P * sizeof *s->small_count);
+        s->small_displ = malloc(P * sizeof *s->small_displ);
+        s->type = x->own_types ? malloc(P * sizeof *s->type) : NULL;
+        if (!s->count || !s->displ || !s->small_count || !s->small_displ ||
+            (x->own_types && !s->type))
+            return rota_fail_mem("the arguments of MPI's all-to-all");
+    }
+    return MPI_SUCCESS;
+}
+
+static void unbind(rota_exec *x, rota_step *step)
+{
+    native *const n = step->own;
+
+    (void)x;
+    if (n && n->request != MPI_REQUEST_NULL)
+        return; /* after a failed run, MPI may still read the arrays */
+    for (int i = 0; n && i < ROTA_N_DIRS; i++) {
+        side *const s = &n->side[i];
+        free(s->count);
+        free(s->displ);
+        free(s->small_count);
+        free(s->small_displ);
+        free(s->type);
+    }
+    free(n);
+}
+
+#if MPI_VERSION < 4
+static int refuse_large(void)
+{
+    return rota_fail(MPI_ERR_COUNT, "MPI's own all-to-all with counts or "
+                                    "displacements beyond 2^31 needs MPI 4");
+}
+#endif
+
+/* For blocks with types of their own. */
+static int post_types(rota_exec *x, native *n)
+{
+    const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
+    char *const from = base_of(x, s), *const to = base_of(x, d);
+
+    if (!n->large)
+        return MPI_Ialltoallw(from, s->small_count, s->small_displ, s->type, to,
+                              d->small_count, d->small_displ, d->type,
+                              x->native, &n->request);
+#if MPI_VERSION >= 4
+    return MPI_Ialltoallw_c(from, s->count, s->displ, s->type, to, d->count,
+                            d->displ, d->type, x->native, &n->request);
+#else
+    return refuse_large();
+#endif
+}
+
+static int post(rota_exec *x, const rota_step *step)
+{
+    const rota_phase *const phase = step->phase;
+    native *const n = step->own;
+    const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
+
+    if (!x->fixed || !n->filled)
+        fill(n, x, phase);
+    n->filled = true;
+    const MPI_Datatype st = x->types[s->region].type->mpi;
+    const MPI_Datatype dt = x->types[d->region].type->mpi;
+    char *const from = base_of(x, s), *const to = base_of(x, d);
+    if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
+        return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
+                             to + d->displ[0], d->small_count[0], dt, x->native,
+                             &n->request);
+    if (x->own_types)
+        return post_types(x, n);
+    if (!n->large)
+        return MPI_Ialltoallv(from, s->small_count, s->small_displ, st, to,
+                              d->small_count, d->small_displ, dt, x->native,
+                              &n->request);
+#if MPI_VERSION >= 4
+    return MPI_Ialltoallv_c(from, s->count, s->displ, st, to, d->count,
+                            d->displ, dt, x->native, &n->request);
+#else
+    return refuse_large();
+#endif
+}
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    ROTA_TRY(post(x, step));
+    return rota_step_copies(x, step);
+}
+
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    native *const n = step->own;
+    int flag = 0;
+
+    ROTA_TRY(MPI_Test(&n->request, &flag, MPI_STATUS_IGNORE));
+    x->moved = x->moved || flag;
+    *done = flag;
+    return MPI_SUCCESS;
+}
+
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    (void)step;
+    for (int q = 0; q < x->s->P; q++)
+        awaited[q] = q != x->s->me;
+}
+
+const rota_step_kind rota_step_collective = {
+    .bind = bind, .unbind = unbind, .enter = enter, .poll = poll, .whom = whom};

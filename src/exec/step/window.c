@@ -1,0 +1,236 @@
+/* window.c - steps with a bounded number of messages in flight. */
+#include "exec/step/steps.h"
+#include "exec/transport/p2p.h"
+
+#include <stdlib.h>
+
+/* a lane without a message */
+#define NO_MSG UINT32_MAX
+
+/* The messages in flight: lanes for receives first, then for sends. */
+typedef struct lanes {
+    MPI_Request *request; /* [2 * widest window] */
+    uint32_t *msg;        /* [2 * widest window] the lane's message */
+    int *done;            /* [2 * widest window] */
+    MPI_Status *status;
+    int n, recvs, in_flight;
+    uint32_t next[ROTA_N_DIRS]; /* first message not posted */
+    bool by_mpi;                /* each message is one MPI request */
+} lanes;
+
+/* ---- messages one by one ------------------------------------------------- */
+
+int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->post(x, dir, m);
+}
+
+int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    ROTA_TRY(x->program.op[dir][m].via->test(x, dir, m, done));
+    return *done && dir == ROTA_RECV && x->hooks ? x->hooks->arrived(x, m)
+                                                 : MPI_SUCCESS;
+}
+
+int rota_message_may_go(rota_exec *x, uint32_t m, bool *may)
+{
+    *may = true;
+    return x->hooks ? x->hooks->may_send(x, m, may) : MPI_SUCCESS;
+}
+
+/* ---- lanes --------------------------------------------------------------- */
+
+static rota_dir lane_dir(const lanes *k, int lane)
+{
+    return lane < k->recvs ? ROTA_RECV : ROTA_SEND;
+}
+
+/* Was message m complete as soon as it was posted? */
+static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_op *const op = &x->program.op[dir][m];
+
+    return op->via->needs_mpi && op->kind != ROTA_OP_VARLEN &&
+           x->program.request[dir][m] == MPI_REQUEST_NULL;
+}
+
+/* Post the next message of the lane's direction that has bytes, provided that
+ * the blocks it sends are here. */
+static int refill(rota_exec *x, const rota_step *step, int lane)
+{
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own;
+    const rota_dir dir = lane_dir(k, lane);
+
+    k->request[lane] = MPI_REQUEST_NULL;
+    k->msg[lane] = NO_MSG;
+    while (k->next[dir] < phase[1].msg[dir]) {
+        bool may = true;
+        if (dir == ROTA_SEND)
+            ROTA_TRY(rota_message_may_go(x, k->next[dir], &may));
+        if (!may)
+            break;
+        const uint32_t m = k->next[dir]++;
+        ROTA_TRY(rota_message_post(x, dir, m));
+        if (is_nothing(x, dir, m))
+            continue;
+        k->request[lane] = x->program.request[dir][m];
+        k->msg[lane] = m;
+        k->in_flight++;
+        break;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Can MPI tell which messages are complete? */
+static bool is_by_mpi(const rota_exec *x, const rota_step *step)
+{
+    for (uint32_t i = 0; i < step->n_batches; i++)
+        if (!step->batch[i].via->needs_mpi ||
+            step->batch[i].kind == ROTA_OP_VARLEN)
+            return false;
+    return !x->hooks;
+}
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own;
+    int n[ROTA_N_DIRS];
+
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
+        n[dir] =
+            messages < (uint32_t)phase->window ? (int)messages : phase->window;
+        k->next[dir] = phase->msg[dir];
+    }
+    k->recvs = n[ROTA_RECV];
+    k->n = n[ROTA_RECV] + n[ROTA_SEND];
+    k->in_flight = 0;
+    k->by_mpi = is_by_mpi(x, step);
+    for (int lane = 0; lane < k->n; lane++)
+        ROTA_TRY(refill(x, step, lane));
+    return rota_step_copies(x, step);
+}
+
+static int first_error(const MPI_Status status[], int n)
+{
+    for (int i = 0; i < n; i++)
+        if (status[i].MPI_ERROR != MPI_SUCCESS &&
+            status[i].MPI_ERROR != MPI_ERR_PENDING)
+            return status[i].MPI_ERROR;
+    return MPI_ERR_OTHER;
+}
+
+/* Forget the ordinary requests among n completed lanes, which MPI has freed. */
+static void forget_requests(rota_exec *x, const lanes *k, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const rota_dir dir = lane_dir(k, k->done[i]);
+        const uint32_t m = k->msg[k->done[i]];
+        if (!x->program.op[dir][m].persistent)
+            x->program.request[dir][m] = MPI_REQUEST_NULL;
+    }
+}
+
+/* Test messages one by one. Those that carry sizes take several requests, one
+ * after the other; those within the node take none; lanes may wait for their
+ * blocks. */
+static int poll_each(rota_exec *x, const rota_step *step, bool *done)
+{
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own;
+
+    for (int lane = 0; lane < k->n; lane++) {
+        if (k->msg[lane] == NO_MSG)
+            ROTA_TRY(refill(x, step, lane));
+        while (k->msg[lane] != NO_MSG) {
+            bool complete = false;
+            ROTA_TRY(rota_message_test(x, lane_dir(k, lane), k->msg[lane],
+                                       &complete));
+            if (!complete)
+                break;
+            k->in_flight--;
+            ROTA_TRY(refill(x, step, lane));
+        }
+    }
+    *done = k->in_flight == 0 && k->next[ROTA_SEND] == phase[1].msg[ROTA_SEND];
+    return MPI_SUCCESS;
+}
+
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    lanes *const k = step->own;
+
+    if (!k->by_mpi)
+        return poll_each(x, step, done);
+    while (k->in_flight > 0) {
+        int n = 0;
+        const int err = MPI_Testsome(k->n, k->request, &n, k->done, k->status);
+        forget_requests(x, k, n);
+        if (err != MPI_SUCCESS)
+            return n > 0 ? first_error(k->status, n) : err;
+        if (n == 0)
+            return MPI_SUCCESS;
+        x->moved = true;
+        for (int i = 0; i < n; i++) {
+            const int lane = k->done[i];
+            k->in_flight--;
+            ROTA_TRY(rota_p2p_finish(x, lane_dir(k, lane), k->msg[lane]));
+            ROTA_TRY(refill(x, step, lane));
+        }
+    }
+    *done = true;
+    return MPI_SUCCESS;
+}
+
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    const lanes *const k = step->own;
+
+    for (int lane = 0; lane < k->n; lane++)
+        if (k->msg[lane] != NO_MSG)
+            awaited[x->s->msgs[lane_dir(k, lane)].msg[k->msg[lane]].peer] =
+                true;
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+static int make(rota_exec *x, rota_step *step)
+{
+    const rota_phase *const phase = step->phase;
+    const size_t n = 2 * (size_t)phase->window;
+    lanes *const k = step->own = calloc(1, sizeof *k);
+
+    (void)x;
+    if (!k)
+        return rota_fail_mem("messages in flight");
+    k->request = malloc(n * sizeof *k->request);
+    k->msg = malloc(n * sizeof *k->msg);
+    k->done = malloc(n * sizeof *k->done);
+    k->status = malloc(n * sizeof *k->status);
+    return k->request && k->msg && k->done && k->status
+               ? MPI_SUCCESS
+               : rota_fail_mem("messages in flight");
+}
+
+static void release(rota_exec *x, rota_step *step)
+{
+    lanes *const k = step->own;
+
+    (void)x;
+    if (!k)
+        return;
+    free(k->request);
+    free(k->msg);
+    free(k->done);
+    free(k->status);
+    free(k);
+}
+
+const rota_step_kind rota_step_window = {.one_by_one = true,
+                                         .bind = make,
+                                         .unbind = release,
+                                         .enter = enter,
+                                         .poll = poll,
+                                         .whom = whom};

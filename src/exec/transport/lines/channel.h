@@ -1,0 +1,174 @@
+/* channel.h - what the files of the transport within a node share: the messages
+ * of a plan and the queues that carry them.
+ *
+ * channels.c makes them, lines_send.c and lines_recv.c move messages, lines.c
+ * is the transport.
+ */
+#ifndef ROTA_CHANNEL_H
+#define ROTA_CHANNEL_H
+
+#include "exec/memory/line.h"
+#include "exec/memory/pool.h"
+#include "exec/transport/lines/lines.h"
+#include "exec/transport/lines/loan.h"
+
+/* Most bytes of an entry. */
+enum { ROTA_LONG_ENTRY = 1 << 13 };
+
+/* The messages between this rank and a peer on its node. */
+typedef struct rota_channel {
+    rota_line line[ROTA_N_DIRS];    /* in: this rank's; out: the peer's */
+    uint32_t turn[ROTA_N_DIRS];     /* messages complete in this run */
+    uint32_t messages[ROTA_N_DIRS]; /* number of messages in the schedule */
+    bool paired; /* one message each way: each proves the other was taken */
+    /* This rank's shared blocks have messages handed over. */
+    bool lends[ROTA_N_DIRS];
+    bool touched; /* written or taken from since the last flush */
+    bool flagged; /* its interest flag was set; the peer may have cleared it */
+    bool typed;   /* elements are sent, in pieces of the pool */
+    bool awaited; /* rota_lines_await will set the interest flag */
+    rota_doorbell *bell;                 /* the peer's doorbell */
+    rota_interest *interest;             /* its interest in this process */
+    rota_piece piece[ROTA_LINE_ENTRIES]; /* piece of each entry */
+    const rota_near *near;               /* the communicator's, of the peer */
+    rota_peer *peer;
+    int position, rank;       /* the peer's position in the node; its rank */
+    size_t room[ROTA_N_DIRS]; /* bytes of the longest message */
+} rota_channel;
+
+/* The state of a message. */
+typedef struct rota_line_op {
+    rota_channel *with;  /* NULL: MPI carries it */
+    char *body;          /* where its data are, or go to */
+    size_t bytes, moved; /* in all; so far in this run (0 between runs) */
+    uint32_t order;      /* its turn among those of the pair and direction */
+    uint16_t attempts;   /* failed attempts to get a piece */
+    bool in_entry; /* send, plain: fits an entry, and reading it in place would
+                      be no better */
+    bool foreign;  /* receive: its length is not the expected one */
+    bool done;     /* send, one by one: complete before it was tested */
+    bool unpacked; /* send: memory to gather it was missing */
+    const char *head; /* send: header of head_bytes bytes, sent before body */
+    size_t head_bytes;
+    char *rest;     /* receive: where an unreadable message goes on */
+    uint64_t entry; /* send: if not 0, complete when this entry is taken */
+    char *own;      /* staging memory for elements, where counts vary */
+    size_t own_room;
+    rota_loan *loan;   /* NULL: not handed over */
+    bool told;         /* send: the receiver knows the layout of its block */
+    rota_type *source; /* receive: the layout the sender told, or NULL */
+} rota_line_op;
+
+struct rota_lines {
+    rota_reach reach;
+    rota_channel *channel; /* [n] one for each rank with messages */
+    int n;
+    rota_line_op *op[ROTA_N_DIRS]; /* [n messages] */
+    rota_channel **touched;        /* [n_touched] touched channels */
+    int n_touched;
+    bool hurry;   /* about to sleep: do not wait for pieces */
+    size_t piece; /* bytes of the longest piece to use */
+    void *told;   /* layouts of blocks for others, in the arena; or NULL */
+    void *memory[ROTA_N_USES];             /* of all queues, in the arena */
+    size_t bytes[ROTA_N_USES], long_bytes; /* bytes of that */
+    char *tables;               /* tables for others, if scratch is lent */
+    _Atomic uint64_t *finished; /* if so: runs finished */
+    void *lent;                 /* scratch to free, once the plan is freed */
+    struct rota_lines *next;    /* next in the list of deferred frees */
+};
+
+static inline rota_block rota_lines_block(const rota_exec *x, rota_dir dir,
+                                          uint32_t m)
+{
+    return x->s->msgs[dir].item[x->s->msgs[dir].msg[m].first];
+}
+
+static inline const rota_type *rota_lines_type(const rota_exec *x, rota_dir dir,
+                                               uint32_t m)
+{
+    return rota_block_type(x, rota_lines_block(x, dir, m));
+}
+
+/* Note that an entry was written or taken. The next rota_lines_flush wakes a
+ * peer that waits for it. */
+static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
+{
+    if (c->touched)
+        return;
+    c->touched = x->rings = true;
+    x->lines->touched[x->lines->n_touched++] = c;
+}
+
+/* Let the next message of the direction go or, after the last, the next run
+ * begin. */
+static inline void rota_channel_end_turn(rota_channel *c, rota_dir dir)
+{
+    if (++c->turn[dir] == c->messages[dir])
+        c->turn[dir] = 0;
+}
+
+static inline bool rota_line_op_is_turn(const rota_line_op *op, rota_dir dir)
+{
+    return op->with->turn[dir] == op->order;
+}
+
+/* Has the peer taken all that was written for it? */
+static inline bool rota_channel_is_read(rota_channel *c)
+{
+    rota_line *const out = &c->line[ROTA_SEND];
+
+    return !out->entries || rota_line_taken(out, out->next);
+}
+
+/* The open messages of a batch: all of them, until one is complete. */
+static inline const uint32_t *rota_batch_open(const rota_batch *b)
+{
+    return b->n_open == b->n ? b->message : b->open;
+}
+
+/* ---- channels.c ---------------------------------------------------------- */
+
+/* Do the queues carry message m? Is it handed over? As in rota_transport. */
+bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m);
+bool rota_lines_hand(const rota_exec *x, rota_dir dir, uint32_t m);
+
+/* Read the layouts that the others have told. */
+int rota_lines_hear(rota_exec *x);
+
+/* Must the message be gathered: elements of a datatype, or blocks that are not
+ * end to end? Where counts vary, buffers vary, too. */
+bool rota_lines_is_gathered(const rota_exec *x, rota_dir dir, uint32_t m);
+
+/* Memory to gather a message in. */
+int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
+                     char **memory);
+
+/* Set body and bytes of a message of one block for this run. */
+void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m);
+
+/* Free the queues. Memory that others may read after this rank has freed the
+ * plan is freed later. Everything sent to this rank has been taken. */
+void rota_lines_release(rota_exec *x);
+
+/* ---- lines_send.c -------------------------------------------------------- */
+
+/* Post a send of any kind, and advance it. */
+int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done);
+int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done);
+
+/* For rota_batch: sends of any kind, and of plain bytes. */
+int rota_lines_begin_sends(rota_exec *x, rota_batch *b);
+int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b);
+
+/* ---- lines_recv.c -------------------------------------------------------- */
+
+/* The same for receives. */
+int rota_lines_begin_recv(rota_exec *x, uint32_t m);
+int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done);
+int rota_lines_begin_recvs(rota_exec *x, rota_batch *b);
+
+/* Advance receives of plain bytes: look further only at those with a full
+ * entry. */
+int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b);
+
+#endif /* ROTA_CHANNEL_H */

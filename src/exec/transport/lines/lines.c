@@ -1,0 +1,265 @@
+/* lines.c - see lines.h. */
+#include "exec/memory/waking.h"
+#include "exec/move/move.h"
+#include "exec/program.h"
+#include "exec/transport/lines/channel.h"
+
+/* ---- batches ------------------------------------------------------------- */
+
+static int advance_one(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    return dir == ROTA_SEND ? rota_lines_advance_send(x, m, done)
+                            : rota_lines_advance_recv(x, m, done);
+}
+
+static int advance_each(rota_exec *x, rota_batch *b)
+{
+    const uint32_t *const open = rota_batch_open(b);
+    uint32_t left = 0;
+    int err = MPI_SUCCESS;
+
+    for (uint32_t i = 0; i < b->n_open; i++) {
+        bool complete = false;
+        if (err == MPI_SUCCESS)
+            err = advance_one(x, b->dir, open[i], &complete);
+        if (!complete)
+            b->open[left++] = open[i];
+    }
+    b->n_open = left;
+    return err;
+}
+
+/* Does every message come in one entry that its sender need not wait for? */
+static bool come_at_once(const rota_exec *x, const rota_batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const rota_line_op *const op = &x->lines->op[ROTA_RECV][b->message[i]];
+        if (!op->with->paired ||
+            op->bytes > rota_line_room(&op->with->line[ROTA_RECV]))
+            return false;
+    }
+    return true;
+}
+
+static bool choose(const rota_exec *x, rota_batch *b)
+{
+    const bool plain = b->kind == ROTA_OP_PLAIN;
+
+    if (b->dir == ROTA_SEND) {
+        b->begin =
+            plain ? rota_lines_begin_plain_sends : rota_lines_begin_sends;
+        b->advance = advance_each;
+        return plain;
+    }
+    b->begin = plain ? NULL : rota_lines_begin_recvs;
+    b->advance = plain ? rota_lines_advance_plain_recvs : advance_each;
+    return plain && come_at_once(x, b);
+}
+
+/* Post one message by itself. */
+static int post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    rota_line_op *const op = &x->lines->op[dir][m];
+    bool done = false;
+
+    if (dir == ROTA_RECV)
+        return rota_lines_begin_recv(x, m);
+    ROTA_TRY(rota_lines_begin_send(x, m, &done));
+    op->done = done;
+    return MPI_SUCCESS;
+}
+
+static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    rota_line_op *const op = &x->lines->op[dir][m];
+
+    *done = op->done;
+    op->done = false;
+    return *done ? MPI_SUCCESS : advance_one(x, dir, m, done);
+}
+
+/* ---- waking -------------------------------------------------------------- */
+
+/* This process's interest in the peer. */
+static rota_interest *flag_of(const rota_exec *x, const rota_channel *c)
+{
+    return &x->lines->reach.node->near[x->lines->reach.node->me]
+                .peer->head->interest[c->peer->slot];
+}
+
+void rota_lines_flush(rota_exec *x)
+{
+    struct rota_lines *const lines = x->lines;
+    rota_waking w = {.node = lines->reach.node};
+
+    x->rings = false;
+    rota_doorbell_fence();
+    for (int i = 0; i < lines->n_touched; i++) {
+        rota_channel *const c = lines->touched[i];
+        c->touched = false;
+        rota_waking_ring(&w, c->position, c->bell, c->interest);
+    }
+    lines->n_touched = 0;
+    rota_waking_carry_out(&w);
+}
+
+/* The current step, if it posts all its messages at once; else NULL. */
+static const rota_step *bulk_step(const rota_exec *x)
+{
+    const rota_step *const step = &x->program.step[x->at];
+
+    return step->kind->one_by_one ? NULL : step;
+}
+
+/* Mark the channels with open messages of the step. Returns whether part of one
+ * has moved, so that the rest may at any time. */
+static bool find_awaited(rota_exec *x, const rota_step *step)
+{
+    bool under_way = false;
+
+    for (uint32_t i = 0; i < step->n_batches; i++) {
+        const rota_batch *const b = &step->batch[i];
+        for (uint32_t k = 0; b->via == &rota_transport_lines && k < b->n_open;
+             k++) {
+            const rota_line_op *const op =
+                &x->lines->op[b->dir][rota_batch_open(b)[k]];
+            op->with->awaited = true;
+            under_way = under_way || (op->moved > 0 && op->moved < op->bytes);
+        }
+    }
+    return under_way;
+}
+
+/* Mark all channels: if each message may release another one, the run may wait
+ * for any. */
+static void find_all_awaited(rota_exec *x)
+{
+    for (int i = 0; i < x->lines->n; i++)
+        x->lines->channel[i].awaited = true;
+}
+
+int rota_lines_count(rota_exec *x)
+{
+    const rota_step *const step = bulk_step(x);
+    bool all = false;
+    int n = 0;
+
+    x->lines->hurry = true;
+    if (step)
+        all = !find_awaited(x, step);
+    else
+        find_all_awaited(x);
+    for (int i = 0; i < x->lines->n; i++) {
+        rota_channel *const c = &x->lines->channel[i];
+        n += c->awaited;
+        if (c->flagged && !c->awaited)
+            atomic_store_explicit(flag_of(x, c), 0, memory_order_relaxed);
+        c->flagged = c->awaited;
+    }
+    return all && n > 0 ? n : 1;
+}
+
+void rota_lines_await(rota_exec *x)
+{
+    for (int i = 0; i < x->lines->n; i++) {
+        rota_channel *const c = &x->lines->channel[i];
+        if (c->awaited)
+            atomic_store_explicit(flag_of(x, c), 1, memory_order_release);
+        c->awaited = false;
+    }
+}
+
+void rota_lines_call(rota_exec *x)
+{
+    const rota_step *const step = bulk_step(x);
+    const bool all = x->program.n_steps > 1 || !step;
+
+    if (step)
+        find_awaited(x, step);
+    for (int i = 0; i < x->lines->n; i++) {
+        rota_channel *const c = &x->lines->channel[i];
+        rota_doorbell *const helper = &c->peer->head->helper;
+        if ((all || c->awaited) && rota_doorbell_count(helper))
+            rota_doorbell_wake(helper);
+        c->awaited = false;
+    }
+}
+
+/* ---- the transport ------------------------------------------------------- */
+
+/* Does the message go in its entry? It must fit, and it must not be one that is
+ * better, and can be, read where it lies. */
+static bool fits_entry(const rota_exec *x, const rota_line_op *op)
+{
+    const rota_reach *const reach = &x->lines->reach;
+    rota_place at;
+
+    return op->bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
+           (op->bytes < reach->arena_threshold ||
+            (op->bytes < reach->cma_threshold &&
+             !rota_arena_find(op->body, op->bytes, &at)));
+}
+
+/* Find the data of all messages that are known when x is bound. */
+static void resolve_all(rota_exec *x)
+{
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+            const rota_op_kind kind = x->program.op[dir][m].kind;
+            rota_line_op *const op = &x->lines->op[dir][m];
+            if (x->program.op[dir][m].via != &rota_transport_lines)
+                continue;
+            if (kind == ROTA_OP_PLAIN || kind == ROTA_OP_TYPED ||
+                kind == ROTA_OP_FETCHED)
+                rota_lines_resolve(x, (rota_dir)dir, m);
+            op->in_entry =
+                kind == ROTA_OP_PLAIN && dir == ROTA_SEND && fits_entry(x, op);
+            if (op->loan)
+                rota_loan_resolve(x, (rota_dir)dir, m, op->loan);
+        }
+}
+
+static int rebase(rota_exec *x, const bool moved[])
+{
+    (void)moved;
+    if (x->lines)
+        resolve_all(x);
+    return MPI_SUCCESS;
+}
+
+/* Find the pairs in which each message proves that the other was taken: both
+ * must come in every run. So messages that may have no bytes do not count. */
+static void find_pairs(rota_exec *x)
+{
+    for (int i = 0; i < x->lines->n; i++) {
+        rota_channel *const c = &x->lines->channel[i];
+        c->paired = c->messages[ROTA_RECV] == 1 &&
+                    c->messages[ROTA_SEND] == 1 && c->line[ROTA_RECV].entries &&
+                    c->line[ROTA_SEND].entries;
+    }
+    for (int dir = 0; dir < ROTA_N_DIRS && !x->fixed; dir++)
+        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+            if (x->lines->op[dir][m].with && !x->program.op[dir][m].varlen)
+                x->lines->op[dir][m].with->paired = false;
+}
+
+static int bind(rota_exec *x)
+{
+    if (!x->lines)
+        return MPI_SUCCESS;
+    find_pairs(x);
+    resolve_all(x);
+    return rota_lines_hear(x);
+}
+
+const rota_transport rota_transport_lines = {
+    .first = ROTA_SEND, /* others should have their messages early */
+    .carries = rota_lines_carry,
+    .hands = rota_lines_hand,
+    .bind = bind,
+    .resolve = choose,
+    .post = post,
+    .test = test,
+    .rebase = rebase,
+    .release = rota_lines_release,
+};

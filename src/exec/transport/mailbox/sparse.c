@@ -1,0 +1,688 @@
+/* sparse.c - see sparse.h.
+ *
+ * Odd and even starts use mailboxes, areas and tags in turn, because a fast rank
+ * may be one start ahead of a slow one that has not collected its blocks. It
+ * cannot be two ahead: no rank completes a start that the slow one has not
+ * entered, and the slow one enters no start before it has collected the one
+ * before.
+ *
+ * Order of memory. A sender writes a block and links it (release), then counts
+ * itself in (release). A rank that sees the full count (acquire) sees all links
+ * and, by taking the list (acquire), the blocks.
+ */
+#include "exec/transport/mailbox/state.h"
+
+#include "exec/memory/waking.h"
+#include "exec/move/lock.h"
+#include "exec/move/move.h"
+#include "exec/step/steps.h"
+#include "exec/transport/lines/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arrays that grow ---------------------------------------------------- */
+
+static int more_blocks(rota_sparse_block **block, size_t *room, size_t n)
+{
+    char *memory = (char *)*block;
+
+    ROTA_TRY(rota_grow(&memory, room, n * sizeof **block,
+                       "the blocks of a sparse exchange"));
+    *block = (rota_sparse_block *)(void *)memory;
+    return MPI_SUCCESS;
+}
+
+static int more_incoming(struct rota_sparse *c, incoming **in)
+{
+    char *memory = (char *)c->in;
+
+    ROTA_TRY(rota_grow(&memory, &c->in_room, (c->n_in + 1) * sizeof *c->in,
+                       "the messages of a sparse exchange"));
+    c->in = (incoming *)(void *)memory;
+    for (; c->in_made <= c->n_in; c->in_made++)
+        c->in[c->in_made] = (incoming){.request = MPI_REQUEST_NULL};
+    *in = &c->in[c->n_in];
+    return MPI_SUCCESS;
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+int rota_sparse_make(rota_exec *x, const rota_groups *groups,
+                     const rota_node *node)
+{
+    rota_sparse_free(x);
+    struct rota_sparse *const c = calloc(1, sizeof *c);
+
+    if (!c) {
+        free(groups->to);
+        return rota_fail_mem("a sparse exchange");
+    }
+    c->groups = *groups;
+    c->node = node;
+    c->count = c->alone;
+    c->token[0] = c->token[1] = MPI_REQUEST_NULL;
+    for (int k = 0; k < N_MAIL_KINDS; k++)
+        c->matched[k].message = MPI_MESSAGE_NULL;
+    x->sparse = c;
+    return MPI_SUCCESS;
+}
+
+static bool is_leader(const rota_exec *x)
+{
+    return x->sparse->groups.leader == x->s->me;
+}
+
+int rota_sparse_reserve(rota_exec *x, bool *refused)
+{
+    struct rota_sparse *const c = x->sparse;
+    const rota_node *const node = c->node;
+    rota_endpoint *const endpoints = node->near[node->me].endpoints;
+    rota_place at[ROTA_N_USES] = {0};
+
+    *refused = false;
+    if (c->groups.size == 1 && !bundles(c))
+        return MPI_SUCCESS;
+    c->memory = calloc((size_t)node->n, sizeof *c->memory);
+    if (!c->memory)
+        return rota_fail_mem("a sparse exchange");
+    c->taken_bytes = sizeof(mailbox) + 2 * area_bytes(c);
+    c->taken[ROTA_ENTRIES] =
+        rota_arena_take(ROTA_ENTRIES, c->taken_bytes, &at[ROTA_ENTRIES]);
+    if (is_leader(x))
+        c->taken[ROTA_COUNTERS] = rota_arena_take(
+            ROTA_COUNTERS, N_COUNTERS * sizeof(counter), &at[ROTA_COUNTERS]);
+    *refused =
+        !c->taken[ROTA_ENTRIES] || (is_leader(x) && !c->taken[ROTA_COUNTERS]);
+    if (*refused)
+        return MPI_SUCCESS;
+    memset(c->taken[ROTA_ENTRIES], 0, sizeof(mailbox));
+    for (int i = 0; i < node->n; i++) {
+        endpoints[i].lines = at[ROTA_ENTRIES];
+        endpoints[i].taken = at[ROTA_COUNTERS];
+    }
+    return MPI_SUCCESS;
+}
+
+static bool is_member(const rota_exec *x, int rank)
+{
+    const rota_groups *const g = &x->sparse->groups;
+
+    return (g->size > 1 || g->nodes) && g->of[rank] == g->of[x->s->me] &&
+           x->sparse->node->of[rank] >= 0;
+}
+
+static bool open_member(rota_exec *x, int rank)
+{
+    struct rota_sparse *const c = x->sparse;
+    const int i = c->node->of[rank];
+    const rota_near *const near = &c->node->near[i];
+    rota_peer *const peer = near->peer;
+    const rota_endpoint *const b = &near->endpoints[c->node->me];
+
+    if (!rota_arena_update(peer))
+        return false;
+    c->memory[i] = rota_peer_at(peer, b->lines);
+    if (rank != c->groups.leader)
+        return true;
+    c->leader = peer;
+    c->leader_at = i;
+    c->count = (counter *)(void *)rota_peer_at(peer, b->taken);
+    for (int k = 0; k < N_COUNTERS; k++)
+        c->before[k] = atomic_load(&c->count[k].n);
+    return true;
+}
+
+bool rota_sparse_attach(rota_exec *x)
+{
+    bool all = true;
+
+    for (int q = 0; q < x->s->P && all; q++)
+        if (is_member(x, q))
+            all = open_member(x, q);
+    return all;
+}
+
+size_t rota_sparse_bytes(const rota_exec *x)
+{
+    return x->sparse ? x->sparse->taken_bytes : 0;
+}
+
+/* ---- memory that others may still read ----------------------------------- */
+
+static struct rota_sparse *deferred; /* under the lock of active executors */
+
+static bool is_read(const struct rota_sparse *c)
+{
+    return has_come(c, FINISHED, c->groups.size);
+}
+
+static void put_memory(struct rota_sparse *c)
+{
+    for (int use = 0; use < ROTA_N_USES; use++)
+        rota_arena_put((rota_use)use, c->taken[use]);
+    free(c);
+}
+
+void rota_sparse_free_deferred(void)
+{
+    rota_lock();
+    for (struct rota_sparse **link = &deferred; *link;) {
+        struct rota_sparse *const c = *link;
+        if (!is_read(c)) {
+            link = &c->next;
+            continue;
+        }
+        *link = c->next;
+        rota_arena_drop(c->leader);
+        put_memory(c);
+    }
+    rota_unlock();
+}
+
+/* Other members may still read this rank's blocks, or the leader's counters,
+ * when this rank frees the plan. */
+static void leave_memory(struct rota_sparse *c)
+{
+    if (!c->leader || is_read(c)) {
+        put_memory(c);
+        return;
+    }
+    rota_arena_hold(c->leader);
+    rota_lock();
+    c->next = deferred;
+    deferred = c;
+    rota_unlock();
+}
+
+void rota_sparse_free(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!c)
+        return;
+    x->sparse = NULL;
+    for (size_t i = 0; i < c->in_made; i++)
+        free(c->in[i].block.data);
+    free(c->in);
+    free(c->request);
+    free(c->sent_to);
+    free(c->send);
+    free(c->found);
+    free(c->bundles);
+    free(c->sorted);
+    free(c->memory);
+    free(c->groups.to);
+    leave_memory(c);
+}
+
+const rota_node *rota_shared_node(const rota_exec *x)
+{
+    if (x->lines)
+        return rota_lines_reach(x)->node;
+    return x->sparse && x->sparse->memory ? x->sparse->node : NULL;
+}
+
+/* ---- waking -------------------------------------------------------------- */
+
+static void ring(const rota_exec *x, int i, rota_waking *w)
+{
+    const rota_near *const near = &x->sparse->node->near[i];
+
+    rota_waking_ring(w, i, &near->peer->head->bell,
+                     &near->peer->head->interest[near->peer->slot_there]);
+}
+
+static void ring_group(const rota_exec *x)
+{
+    rota_waking w = {.node = x->sparse->node};
+
+    rota_doorbell_fence();
+    for (int i = 0; x->sparse->memory && i < x->sparse->node->n; i++)
+        if (x->sparse->memory[i] && i != x->sparse->node->me)
+            ring(x, i, &w);
+    rota_waking_carry_out(&w);
+}
+
+static void ring_one(const rota_exec *x, int i)
+{
+    rota_waking w = {.node = x->sparse->node};
+
+    rota_doorbell_fence();
+    ring(x, i, &w);
+    rota_waking_carry_out(&w);
+}
+
+void rota_sparse_await(rota_exec *x)
+{
+    const rota_node *const node = x->sparse->node;
+
+    for (int i = 0; x->sparse->memory && i < node->n; i++)
+        if (x->sparse->memory[i] && i != node->me)
+            atomic_store_explicit(
+                &node->near[node->me]
+                     .peer->head->interest[node->near[i].peer->slot],
+                1, memory_order_release);
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+/* Tell a member that a block for it comes by MPI. */
+static void announce(rota_exec *x, int i)
+{
+    struct rota_sparse *const c = x->sparse;
+    const size_t place = area_at(c) + AREA + c->n_notes++ * sizeof(mail);
+    mail *const m = (mail *)(void *)(c->memory[c->node->me] + place);
+
+    *m = (mail){.source = x->s->me, .dest = BY_MPI};
+    rota_sparse_link(x, i, m, place);
+    ring_one(x, i);
+}
+
+static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)
+{
+    struct rota_sparse *const c = x->sparse;
+    const mail m = {.bytes = b->bytes, .source = x->s->me, .dest = b->rank};
+
+    if (!is_member(x, b->rank))
+        return bundles(c) && rota_bundles_entrust(x, b);
+    if (rota_sparse_put(x, &m, b->data, c->node->of[b->rank]))
+        return true;
+    if (c->groups.n == 1)
+        announce(x, c->node->of[b->rank]);
+    return false;
+}
+
+static int send(rota_exec *x, const rota_sparse_block *b)
+{
+    if (b->rank == x->s->me /* stays where it is */ || send_by_memory(x, b))
+        return MPI_SUCCESS;
+    return rota_sparse_post(x, BLOCK, b->data, b->bytes, b->rank);
+}
+
+int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    ROTA_TRY(more_blocks(&c->send, &c->send_room, n));
+    ROTA_TRY(rota_sparse_more_requests(c, n));
+    c->n_sends = n;
+    *send = c->send;
+    return MPI_SUCCESS;
+}
+
+/* Within one group, MPI carries only blocks that are too long for the area. */
+void rota_sparse_prepare(rota_exec *x)
+{
+    x->program.by_mpi = x->sparse->groups.n > 1;
+}
+
+/* Count this rank; the last one to be counted tells the others. */
+static void count(rota_exec *x, int which)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    atomic_fetch_add_explicit(&c->count[which].n, 1, memory_order_acq_rel);
+    x->moved = true;
+    if (has_come(c, which, c->groups.size))
+        ring_group(x);
+}
+
+static int enter(rota_exec *x, rota_step *step)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    (void)step;
+    c->starts++;
+    c->area_used = c->n_notes = 0;
+    c->n_requests = c->first_request = c->n_in = c->first_in = 0;
+    c->mail = c->entrusted = 0;
+    c->n_mail = c->n_entrusted = 0;
+    c->counted_in = c->known = c->split = false;
+    c->bundled = !bundles(c);
+    c->probes = c->groups.n > 1;
+    c->round = -1;
+    for (size_t i = 0; i < c->n_sends; i++)
+        ROTA_TRY(send(x, &c->send[i]));
+    if (bundles(c))
+        count(x, DEPOSITED);
+    return MPI_SUCCESS;
+}
+
+/* ---- receiving ----------------------------------------------------------- */
+
+/* Mail is a block for this rank, a block that this rank is to send on, or word
+ * of a message by MPI. */
+static void accept_mail(rota_exec *x, uint64_t at, mail *m)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (m->dest == BY_MPI) {
+        x->program.by_mpi = true;
+        c->probes = true;
+    } else if (m->dest == x->s->me) {
+        m->next = c->mail;
+        c->mail = at;
+        c->n_mail++;
+    } else {
+        m->next = c->entrusted;
+        c->entrusted = at;
+        c->n_entrusted++;
+    }
+}
+
+static void take_mail(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!c->memory)
+        return;
+    mailbox *const box = (mailbox *)(void *)c->memory[c->node->me];
+    _Atomic uint64_t *const newest = &box->newest[parity(c)];
+    if (atomic_load_explicit(newest, memory_order_relaxed) == 0)
+        return;
+    uint64_t at = atomic_exchange_explicit(newest, 0, memory_order_acquire);
+    x->moved = true;
+    while (at != 0) {
+        mail *const m = mail_at(c, at);
+        const uint64_t next = m->next;
+        accept_mail(x, at, m);
+        at = next;
+    }
+}
+
+/* Messages come in any order, so make room for the longest so far, unless that
+ * is very long. */
+static size_t room_for(struct rota_sparse *c, size_t bytes)
+{
+    enum { MOST = 1 << 16 };
+
+    if (bytes > c->longest && bytes <= MOST)
+        c->longest = bytes;
+    const size_t usual = c->longest > SHORT ? c->longest : SHORT;
+    return bytes > usual ? bytes : usual;
+}
+
+/* Receive the message that was matched. */
+static int receive(rota_exec *x, kind kind)
+{
+    struct rota_sparse *const c = x->sparse;
+    matched *const from = &c->matched[kind];
+    MPI_Count bytes;
+    incoming *in;
+
+    ROTA_TRY(MPI_Get_elements_x(&from->status, MPI_BYTE, &bytes));
+    ROTA_TRY(more_incoming(c, &in));
+    ROTA_TRY(rota_grow(&in->block.data, &in->room, room_for(c, (size_t)bytes),
+                       "what a sparse exchange receives"));
+    in->kind = kind;
+    in->block.rank = from->status.MPI_SOURCE;
+    in->block.bytes = (size_t)bytes;
+    c->n_in++;
+    x->moved = true;
+    return rota_matched_post(in->block.data, (size_t)bytes, &from->message,
+                             &in->request);
+}
+
+/* Match and receive all messages of a kind that have arrived. */
+static int probe(rota_exec *x, kind kind)
+{
+    struct rota_sparse *const c = x->sparse;
+    matched *const to = &c->matched[kind];
+
+    while (c->probes) {
+        int flag = 1;
+        if (to->message == MPI_MESSAGE_NULL)
+            ROTA_TRY(MPI_Improbe(MPI_ANY_SOURCE, sparse_tag(x, (int)kind),
+                                 x->comm, &flag, &to->message, &to->status));
+        if (!flag)
+            return MPI_SUCCESS;
+        int err = receive(x, kind);
+        if (rota_status_postpone(&x->status, &err) || err != MPI_SUCCESS)
+            return err;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Was there no memory for a message that was matched? */
+static bool is_starved(const struct rota_sparse *c)
+{
+    return c->matched[BLOCK].message != MPI_MESSAGE_NULL ||
+           c->matched[BUNDLE].message != MPI_MESSAGE_NULL;
+}
+
+static int test_in_turn(rota_exec *x, MPI_Request *request, bool *done)
+{
+    int flag = 0;
+
+    ROTA_TRY(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
+    x->moved = x->moved || flag;
+    *done = flag;
+    return MPI_SUCCESS;
+}
+
+static int test_recvs(rota_exec *x, bool *done)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    for (*done = true; *done && c->first_in < c->n_in;) {
+        const incoming *const in = &c->in[c->first_in];
+        ROTA_TRY(test_in_turn(x, &c->in[c->first_in].request, done));
+        if (*done && in->kind == BUNDLE) {
+            int err = rota_bundles_split(x, in);
+            *done = !rota_status_postpone(&x->status, &err);
+            ROTA_TRY(err);
+        }
+        c->first_in += *done;
+    }
+    return MPI_SUCCESS;
+}
+
+static int test_sends(rota_exec *x, bool *done)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    for (*done = true; *done && c->first_request < c->n_requests;) {
+        ROTA_TRY(test_in_turn(x, &c->request[c->first_request], done));
+        c->first_request += *done;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- consensus ----------------------------------------------------------- */
+
+static bool is_through(const struct rota_sparse *c)
+{
+    return c->groups.n == 1 ? has_come(c, ENTERED, c->groups.size)
+                            : has_come(c, THROUGH, 1);
+}
+
+/* This rank's blocks are out: enter the count. The last one to do so tells the
+ * others, or the leader. */
+static void count_in(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    atomic_fetch_add_explicit(&c->count[ENTERED].n, 1, memory_order_acq_rel);
+    c->counted_in = x->moved = true;
+    if (!c->memory || !has_come(c, ENTERED, c->groups.size))
+        return;
+    if (c->groups.n == 1)
+        ring_group(x);
+    else if (!is_leader(x))
+        ring_one(x, c->leader_at);
+}
+
+static int post_round(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+    const rota_groups *const g = &c->groups;
+    const int tag = sparse_tag(x, N_MAIL_KINDS);
+
+    ROTA_TRY(MPI_Irecv(&c->token_byte[0], 1, MPI_BYTE, g->from[c->round], tag,
+                       x->comm, &c->token[0]));
+    return MPI_Isend(&c->token_byte[1], 1, MPI_BYTE, g->to[c->round], tag,
+                     x->comm, &c->token[1]);
+}
+
+/* The leader goes through the rounds of the barrier, and then lets its group
+ * through. */
+static int go_round(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    while (c->round < c->groups.rounds) {
+        bool done = true;
+        for (int i = 0; i < 2 && done && c->round >= 0; i++)
+            ROTA_TRY(test_in_turn(x, &c->token[i], &done));
+        if (!done)
+            return MPI_SUCCESS;
+        if (++c->round < c->groups.rounds)
+            ROTA_TRY(post_round(x));
+    }
+    if (is_through(c))
+        return MPI_SUCCESS;
+    atomic_fetch_add_explicit(&c->count[THROUGH].n, 1, memory_order_release);
+    x->moved = true;
+    ring_group(x);
+    return MPI_SUCCESS;
+}
+
+/* Post this rank's bundles once all members have deposited their blocks. */
+static int post_bundles(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (c->bundled || !has_come(c, DEPOSITED, c->groups.size))
+        return MPI_SUCCESS;
+    take_mail(x);
+    int err = rota_bundles_post(x);
+    rota_status_postpone(&x->status, &err);
+    return err;
+}
+
+/* Can no more mail come? done: this rank has received all messages, and passed
+ * on what was for others. */
+static bool is_complete(rota_exec *x, bool done)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!is_through(c))
+        return false;
+    if (!bundles(c))
+        return true;
+    if (done && !c->split) {
+        c->split = true;
+        count(x, SPLIT);
+    }
+    return has_come(c, SPLIT, c->groups.size);
+}
+
+static int poll(rota_exec *x, rota_step *step, bool *done)
+{
+    struct rota_sparse *const c = x->sparse;
+    bool sent, received;
+
+    (void)step;
+    ROTA_TRY(probe(x, BLOCK));
+    if (bundles(c))
+        ROTA_TRY(probe(x, BUNDLE));
+    ROTA_TRY(post_bundles(x));
+    ROTA_TRY(test_recvs(x, &received));
+    ROTA_TRY(test_sends(x, &sent));
+    if (sent && c->bundled && !c->counted_in)
+        count_in(x);
+    if (c->groups.n > 1 && c->counted_in && is_leader(x) &&
+        has_come(c, ENTERED, c->groups.size))
+        ROTA_TRY(go_round(x));
+    /* All messages were matched before any rank could be through, so they are in
+     * c->in. */
+    received = received && !is_starved(c);
+    const bool complete = is_complete(x, received && sent);
+    take_mail(x); /* if complete, for the last time */
+    *done = complete && received;
+    return MPI_SUCCESS;
+}
+
+/* Mark ranks that have not matched what this rank sent them, for themselves or
+ * for others of their node; those whose messages arrive; then members that have
+ * not entered, then the leader or the leader that it hears from. */
+static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
+{
+    const struct rota_sparse *const c = x->sparse;
+    const bool full = has_come(c, ENTERED, c->groups.size);
+    const bool members = c->counted_in ? !full || is_through(c) : !c->bundled;
+
+    (void)step;
+    for (size_t i = c->first_request; i < c->n_requests; i++)
+        awaited[c->sent_to[i]] = true;
+    for (size_t i = c->first_in; i < c->n_in; i++)
+        awaited[c->in[i].block.rank] = true;
+    for (int q = 0; q < x->s->P && members; q++)
+        awaited[q] = awaited[q] || is_member(x, q);
+    if (full && !is_leader(x))
+        awaited[c->groups.leader] = true;
+    else if (full && c->round >= 0 && c->round < c->groups.rounds)
+        awaited[c->groups.from[c->round]] = true;
+    awaited[x->s->me] = false;
+}
+
+const rota_step_kind rota_step_sparse = {
+    .enter = enter, .poll = poll, .whom = whom};
+
+/* ---- what has come ------------------------------------------------------- */
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const rota_sparse_block *const x = a, *const y = b;
+
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Collect the blocks from the group, from MPI, and from this rank itself. */
+static int gather(rota_exec *x)
+{
+    struct rota_sparse *const c = x->sparse;
+    size_t n = c->n_mail + 1;
+    rota_sparse_block *to;
+
+    for (size_t i = 0; i < c->n_in; i++)
+        n += c->in[i].kind == BUNDLE ? rota_bundles_own(x, &c->in[i], NULL) : 1;
+    ROTA_TRY(more_blocks(&c->found, &c->found_room, n));
+    to = c->found;
+    for (uint64_t at = c->mail; at != 0; at = mail_at(c, at)->next) {
+        mail *const m = mail_at(c, at);
+        *to++ = (rota_sparse_block){m->source, m->bytes, (char *)(m + 1)};
+    }
+    for (size_t i = 0; i < c->n_in; i++) {
+        if (c->in[i].kind == BUNDLE)
+            to += rota_bundles_own(x, &c->in[i], to);
+        else
+            *to++ = c->in[i].block;
+    }
+    for (size_t i = 0; i < c->n_sends; i++)
+        if (c->send[i].rank == x->s->me)
+            *to++ = c->send[i];
+    c->n_found = (size_t)(to - c->found);
+    return MPI_SUCCESS;
+}
+
+int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n)
+{
+    struct rota_sparse *const c = x->sparse;
+
+    if (!c->known) {
+        ROTA_TRY(gather(x));
+        qsort(c->found, c->n_found, sizeof *c->found, compare_ranks);
+        c->known = true;
+    }
+    *found = c->found;
+    *n = c->n_found;
+    return MPI_SUCCESS;
+}
+
+void rota_sparse_finish(rota_exec *x)
+{
+    atomic_fetch_add_explicit(&x->sparse->count[FINISHED].n, 1,
+                              memory_order_release);
+}

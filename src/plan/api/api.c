@@ -1,0 +1,981 @@
+/* api.c - the public entry points: check the handle, call, map the error. */
+#include "plan/api/error_code.h"
+#include "plan/api/mem.h"
+#include "plan/args/neighbors.h"
+#include "plan/args/overlap.h"
+#include "plan/kinds/describe.h"
+#include "plan/kinds/device.h"
+#include "plan/kinds/sparse.h"
+#include "plan/kinds/varying.h"
+#include "plan/ranks/agree.h"
+#include "plan/ranks/comm.h"
+
+#include <string.h>
+
+/* Turn a status into an error code and raise it; MPI_SUCCESS passes. comm: the
+ * caller's, which may be invalid, or MPI_COMM_NULL. */
+static int leave(MPI_Comm comm, const char *function, int status)
+{
+    return status == MPI_SUCCESS
+               ? MPI_SUCCESS
+               : rota_raise(comm, rota_error_code(function, status));
+}
+
+/* Turn a failure of this rank alone into an error code. */
+static int code_of(const rota_plan *plan, const char *function, int status)
+{
+    if (plan)
+        rota_fail_at(plan->comm->me);
+    return rota_error_code(function, status);
+}
+
+ROTA_RARE static int leave_plan(const rota_plan *plan, const char *function,
+                                int status)
+{
+    const bool alive = plan && plan->comm->user_alive;
+
+    return status == MPI_SUCCESS
+               ? MPI_SUCCESS
+               : rota_raise(alive ? plan->comm->user : MPI_COMM_NULL,
+                            code_of(plan, function, status));
+}
+
+static int check_mpi(void)
+{
+    int initialized = 0, finalized = 0;
+
+    rota_fail_clear();
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    return initialized && !finalized ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* If check_mpi fails, no error handler can be called and MPI has no text; but a
+ * caller with a communicator has a session. */
+static int leave_early(MPI_Comm comm, const char *function)
+{
+    int finalized = 0;
+
+    MPI_Finalized(&finalized);
+    if (finalized || comm == MPI_COMM_NULL || comm == MPI_COMM_WORLD ||
+        comm == MPI_COMM_SELF)
+        return MPI_ERR_OTHER;
+    return leave(comm, function,
+                 rota_fail(MPI_ERR_OTHER,
+                           "MPI_Init has not been called, and a session alone "
+                           "is not enough"));
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
+{
+    rota_comm *c = NULL;
+    void *memory = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return leave_early(comm, __func__);
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = rota_memory_make(
+            c, bytes, info,
+            ptr ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "ptr is NULL"), &memory);
+    if (err == MPI_SUCCESS)
+        memcpy(ptr, &memory, sizeof memory); /* ptr: to any pointer type */
+    return leave(comm, __func__, err);
+}
+
+int rota_mem_free(void *ptr)
+{
+    void *memory = NULL;
+
+    rota_fail_clear();
+    if (!ptr)
+        return leave(MPI_COMM_NULL, __func__,
+                     rota_fail(MPI_ERR_ARG, "ptr is NULL"));
+    memcpy(&memory, ptr, sizeof memory);
+    const int err = rota_memory_free(memory);
+    if (err != MPI_SUCCESS)
+        return leave(MPI_COMM_NULL, __func__, err);
+    memory = NULL;
+    memcpy(ptr, &memory, sizeof memory);
+    return MPI_SUCCESS;
+}
+
+/* ---- tuning -------------------------------------------------------------- */
+
+/* Do something with a communicator's tuning and a text. */
+static int on_comm(const char *function, MPI_Comm comm, const char *text,
+                   int (*act)(rota_learnt *l, const rota_ranks *ranks,
+                              const char *text))
+{
+    rota_comm *c = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return leave_early(comm, function);
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS) {
+        const rota_ranks ranks = rota_comm_ranks(c);
+        err = act(&c->learnt, &ranks, text);
+    }
+    return leave(comm, function, err);
+}
+
+int rota_tuning_import(const char *path, MPI_Comm comm)
+{
+    return on_comm(__func__, comm, path, rota_tuning_read);
+}
+
+int rota_tuning_import_string(const char *text, MPI_Comm comm)
+{
+    return on_comm(__func__, comm, text, rota_tuning_take);
+}
+
+int rota_tuning_export(const char *path, MPI_Comm comm)
+{
+    return on_comm(__func__, comm, path, rota_tuning_write);
+}
+
+static int forget(rota_learnt *l, const rota_ranks *ranks, const char *unused)
+{
+    (void)ranks;
+    (void)unused;
+    rota_learnt_forget(l);
+    return MPI_SUCCESS;
+}
+
+int rota_tuning_forget(MPI_Comm comm)
+{
+    return on_comm(__func__, comm, NULL, forget);
+}
+
+static int check_text_out(const char *buf, const size_t *len)
+{
+    return len && (buf || *len == 0)
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_ARG, "%s is NULL", len ? "buf" : "len");
+}
+
+int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
+{
+    const rota_tuning none = {0};
+    rota_comm *c = NULL;
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return leave_early(comm, __func__);
+    err = rota_comm_find(comm, &c);
+    if (err == MPI_SUCCESS)
+        err = check_text_out(buf, len);
+    if (err == MPI_SUCCESS)
+        err = rota_text_give(rota_tuning_print(c ? &c->learnt.tuning : &none),
+                             "tuning", buf, len);
+    return leave(comm, __func__, err);
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+static int check_out(rota_plan *const *plan)
+{
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
+}
+
+/* Check what does not depend on the arguments, and read the hints. */
+static int check_making(rota_plan *const *plan, MPI_Info info,
+                        rota_hints *hints)
+{
+    ROTA_TRY(check_out(plan));
+    return rota_hints_read(info, hints);
+}
+
+/* Describe the plan if the environment asks for it. */
+static void show_plan(rota_plan *plan)
+{
+    plan->record = rota_record_open(plan->comm->dup, plan->kind);
+    rota_explain(plan);
+}
+
+/* The ranks that blocks are for. */
+typedef enum whom { ALL, NEIGHBORS } whom;
+
+/* Check what gives the same result on all ranks: the communicator and each
+ * argument that must be the same. */
+static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
+                   rota_hints *hints)
+{
+    ROTA_TRY(check_making(plan, info, hints));
+    return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
+}
+
+static int make(const char *function, whom w, const rota_args *args,
+                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    rota_comm *c = NULL;
+    rota_hints hints = {0};
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return leave_early(comm, function);
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS) {
+        const int status = prepare(c, w, plan, info, &hints);
+        err = rota_plan_make(c, w == NEIGHBORS ? &c->neighbors : NULL, args,
+                             &hints, status, plan);
+    }
+    if (err == MPI_SUCCESS)
+        show_plan(*plan);
+    return leave(comm, function, err);
+}
+
+/* Arguments as ints, and as MPI_Count and MPI_Aint. */
+static rota_args as_ints(const void *sendbuf, const int sendcounts[],
+                         const int sdispls[], void *recvbuf,
+                         const int recvcounts[], const int rdispls[])
+{
+    return (rota_args){.sendbuf = sendbuf,
+                       .sendcounts = {ROTA_INTS, sendcounts, 0},
+                       .sdispls = {ROTA_INTS, sdispls, 0},
+                       .recvbuf = recvbuf,
+                       .recvcounts = {ROTA_INTS, recvcounts, 0},
+                       .rdispls = {ROTA_INTS, rdispls, 0}};
+}
+
+static rota_args as_counts(const void *sendbuf, const MPI_Count sendcounts[],
+                           const MPI_Aint sdispls[], void *recvbuf,
+                           const MPI_Count recvcounts[],
+                           const MPI_Aint rdispls[])
+{
+    return (rota_args){.sendbuf = sendbuf,
+                       .sendcounts = {ROTA_COUNTS, sendcounts, 0},
+                       .sdispls = {ROTA_AINTS, sdispls, 0},
+                       .recvbuf = recvbuf,
+                       .recvcounts = {ROTA_COUNTS, recvcounts, 0},
+                       .rdispls = {ROTA_AINTS, rdispls, 0}};
+}
+
+/* Make a plan whose blocks have one type per side. */
+static int make_type(const char *function, whom w, rota_args args,
+                     MPI_Datatype sendtype, MPI_Datatype recvtype,
+                     MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    args.sendtype = sendtype;
+    args.recvtype = recvtype;
+    return make(function, w, &args, comm, info, plan);
+}
+
+/* Make a plan whose blocks have a type each. */
+static int make_types(const char *function, whom w, rota_args args,
+                      const MPI_Datatype sendtypes[],
+                      const MPI_Datatype recvtypes[], MPI_Comm comm,
+                      MPI_Info info, rota_plan **plan)
+{
+    args.own_types = true;
+    args.sendtypes = sendtypes;
+    args.recvtypes = recvtypes;
+    return make(function, w, &args, comm, info, plan);
+}
+
+int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
+                        const int sdispls[], MPI_Datatype sendtype,
+                        void *recvbuf, const int recvcounts[],
+                        const int rdispls[], MPI_Datatype recvtype,
+                        MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_type(__func__, ALL, args, sendtype, recvtype, comm, info, plan);
+}
+
+int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+                          const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                          void *recvbuf, const MPI_Count recvcounts[],
+                          const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                          MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_type(__func__, ALL, args, sendtype, recvtype, comm, info, plan);
+}
+
+static int make_uniform(const char *function, whom w, const void *sendbuf,
+                        MPI_Count sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Count recvcount,
+                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                        rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_SAME, NULL, sendcount},
+        .sdispls = {ROTA_MULTIPLES, NULL, sendcount},
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_SAME, NULL, recvcount},
+        .rdispls = {ROTA_MULTIPLES, NULL, recvcount},
+    };
+
+    return make_type(function, w, args, sendtype, recvtype, comm, info, plan);
+}
+
+int rota_alltoall_init(const void *sendbuf, int sendcount,
+                       MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                       rota_plan **plan)
+{
+    return make_uniform(__func__, ALL, sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, comm, info, plan);
+}
+
+int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, void *recvbuf,
+                         MPI_Count recvcount, MPI_Datatype recvtype,
+                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_uniform(__func__, ALL, sendbuf, sendcount, sendtype, recvbuf,
+                        recvcount, recvtype, comm, info, plan);
+}
+
+int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
+                        const int sdispls[], const MPI_Datatype sendtypes[],
+                        void *recvbuf, const int recvcounts[],
+                        const int rdispls[], const MPI_Datatype recvtypes[],
+                        MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_types(__func__, ALL, args, sendtypes, recvtypes, comm, info,
+                      plan);
+}
+
+int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+                          const MPI_Aint sdispls[],
+                          const MPI_Datatype sendtypes[], void *recvbuf,
+                          const MPI_Count recvcounts[],
+                          const MPI_Aint rdispls[],
+                          const MPI_Datatype recvtypes[], MPI_Comm comm,
+                          MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_types(__func__, ALL, args, sendtypes, recvtypes, comm, info,
+                      plan);
+}
+
+static int make_varying(const char *function, whom w, rota_kind kind,
+                        size_t max_block, MPI_Datatype type, MPI_Comm comm,
+                        MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .kind = kind, .max_block = max_block, .recvtype = type};
+
+    return make(function, w, &args, comm, info, plan);
+}
+
+int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_varying(__func__, ALL, ROTA_VARYING, max_block, type, comm,
+                        info, plan);
+}
+
+int rota_exchange_init(size_t max_block, MPI_Datatype type, MPI_Comm comm,
+                       MPI_Info info, rota_plan **plan)
+{
+    return make_varying(__func__, ALL, ROTA_EXCHANGE, max_block, type, comm,
+                        info, plan);
+}
+
+int rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
+                                 const int sdispls[], MPI_Datatype sendtype,
+                                 void *recvbuf, const int recvcounts[],
+                                 const int rdispls[], MPI_Datatype recvtype,
+                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_type(__func__, NEIGHBORS, args, sendtype, recvtype, comm, info,
+                     plan);
+}
+
+int rota_neighbor_alltoallv_init_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_type(__func__, NEIGHBORS, args, sendtype, recvtype, comm, info,
+                     plan);
+}
+
+int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
+                                MPI_Datatype sendtype, void *recvbuf,
+                                int recvcount, MPI_Datatype recvtype,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_uniform(__func__, NEIGHBORS, sendbuf, sendcount, sendtype,
+                        recvbuf, recvcount, recvtype, comm, info, plan);
+}
+
+int rota_neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
+                                  MPI_Datatype sendtype, void *recvbuf,
+                                  MPI_Count recvcount, MPI_Datatype recvtype,
+                                  MPI_Comm comm, MPI_Info info,
+                                  rota_plan **plan)
+{
+    return make_uniform(__func__, NEIGHBORS, sendbuf, sendcount, sendtype,
+                        recvbuf, recvcount, recvtype, comm, info, plan);
+}
+
+int rota_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
+                                 const MPI_Aint sdispls[],
+                                 const MPI_Datatype sendtypes[], void *recvbuf,
+                                 const int recvcounts[],
+                                 const MPI_Aint rdispls[],
+                                 const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                 MPI_Info info, rota_plan **plan)
+{
+    const rota_args args = {
+        .sendbuf = sendbuf,
+        .sendcounts = {ROTA_INTS, sendcounts, 0},
+        .sdispls = {ROTA_AINTS, sdispls, 0},
+        .recvbuf = recvbuf,
+        .recvcounts = {ROTA_INTS, recvcounts, 0},
+        .rdispls = {ROTA_AINTS, rdispls, 0},
+    };
+
+    return make_types(__func__, NEIGHBORS, args, sendtypes, recvtypes, comm,
+                      info, plan);
+}
+
+int rota_neighbor_alltoallw_init_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+    MPI_Info info, rota_plan **plan)
+{
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return make_types(__func__, NEIGHBORS, args, sendtypes, recvtypes, comm,
+                      info, plan);
+}
+
+int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
+                                         MPI_Comm comm, MPI_Info info,
+                                         rota_plan **plan)
+{
+    return make_varying(__func__, NEIGHBORS, ROTA_VARYING, max_block, type,
+                        comm, info, plan);
+}
+
+int rota_neighbor_exchange_init(size_t max_block, MPI_Datatype type,
+                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+{
+    return make_varying(__func__, NEIGHBORS, ROTA_EXCHANGE, max_block, type,
+                        comm, info, plan);
+}
+
+int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+                              rota_plan **plan)
+{
+    return make_varying(__func__, ALL, ROTA_SPARSE, ROTA_UNBOUNDED, type, comm,
+                        info, plan);
+}
+
+/* ---- running ------------------------------------------------------------- */
+
+static int check_handle(const rota_plan *plan)
+{
+    rota_fail_clear();
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
+}
+
+static const char *const kind_name[] = {"a fixed one", "a varying one",
+                                        "an exchange", "a sparse exchange"};
+
+static int check_kind(const rota_plan *plan, rota_kind kind)
+{
+    return plan->kind == kind ? MPI_SUCCESS
+                              : rota_fail(MPI_ERR_REQUEST, "the plan is %s",
+                                          kind_name[plan->kind]);
+}
+
+/* May a function for plans of this kind start the plan? */
+static inline int check_start(const rota_plan *plan, rota_kind kind)
+{
+    ROTA_TRY(check_handle(plan));
+    if (plan->active)
+        return rota_fail(MPI_ERR_REQUEST, "the plan is active");
+    return check_kind(plan, kind);
+}
+
+/* Record the bytes of a start (ROTA_RECORD), for neighbours block by block. */
+ROTA_RARE static void record_start(const rota_plan *plan, const size_t bytes[])
+{
+    const rota_sched *const s = &plan->sched;
+
+    if (!s->neighbors) {
+        rota_record_start(plan->record, bytes);
+        return;
+    }
+    rota_record_begin(plan->record);
+    for (int i = 0; i < s->n_send; i++)
+        rota_record_add(plan->record, s->neighbors->to[i], bytes[i]);
+    rota_record_end(plan->record);
+}
+
+static int start_fixed(const char *function, rota_plan *plan)
+{
+    int err = check_start(plan, ROTA_FIXED);
+
+    if (err == MPI_SUCCESS) {
+        plan->exec.status.note = ROTA_NOTHING;
+        err = rota_exec_start(&plan->exec);
+    }
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    plan->active = true;
+    if (plan->record)
+        record_start(plan, rota_problem_sent(&plan->problem));
+    return MPI_SUCCESS;
+}
+
+int rota_start(rota_plan *plan)
+{
+    return start_fixed(__func__, plan);
+}
+
+static int check_array(int n, rota_plan *const plans[])
+{
+    rota_fail_clear();
+    if (n < 0)
+        return rota_fail(MPI_ERR_COUNT, "n = %d is negative", n);
+    return n == 0 || plans ? MPI_SUCCESS
+                           : rota_fail(MPI_ERR_ARG, "plans is NULL");
+}
+
+int rota_startall(int n, rota_plan *const plans[])
+{
+    const int err = check_array(n, plans);
+
+    if (err != MPI_SUCCESS)
+        return leave(MPI_COMM_NULL, __func__, err);
+    for (int i = 0; i < n; i++)
+        ROTA_TRY(start_fixed(__func__, plans[i]));
+    return MPI_SUCCESS;
+}
+
+static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
+                         const rota_args *args)
+{
+    int err = check_start(plan, kind);
+
+    if (err == MPI_SUCCESS)
+        err = kind == ROTA_VARYING ? rota_varying_start(plan, args)
+                                   : rota_exchange_begin(plan, args);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    plan->active = true;
+    if (plan->record)
+        record_start(plan, plan->bytes);
+    return MPI_SUCCESS;
+}
+
+int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
+                         const int sendcounts[], const int sdispls[],
+                         void *recvbuf, const int recvcounts[],
+                         const int rdispls[])
+{
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return start_varying(__func__, plan, ROTA_VARYING, &args);
+}
+
+int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
+                           const MPI_Count sendcounts[],
+                           const MPI_Aint sdispls[], void *recvbuf,
+                           const MPI_Count recvcounts[],
+                           const MPI_Aint rdispls[])
+{
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
+
+    return start_varying(__func__, plan, ROTA_VARYING, &args);
+}
+
+int rota_exchange_start(rota_plan *plan, const void *sendbuf,
+                        const int sendcounts[], const int sdispls[])
+{
+    const rota_args args =
+        as_ints(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
+
+    return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
+}
+
+int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
+                          const MPI_Count sendcounts[],
+                          const MPI_Aint sdispls[])
+{
+    const rota_args args =
+        as_counts(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
+
+    return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
+}
+
+static int start_sparse(const char *function, rota_plan *plan,
+                        const rota_sparse_args *args)
+{
+    int err = check_start(plan, ROTA_SPARSE);
+
+    if (err == MPI_SUCCESS)
+        err = rota_sparse_start(plan, args);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    plan->active = true;
+    return MPI_SUCCESS;
+}
+
+int rota_exchange_start_sparse(rota_plan *plan, const void *sendbuf, int n,
+                               const int dests[], const int sendcounts[],
+                               const int sdispls[])
+{
+    const rota_sparse_args args = {
+        .sendbuf = sendbuf,
+        .n = n,
+        .dests = dests,
+        .counts = {ROTA_INTS, sendcounts, 0},
+        .displs = {ROTA_INTS, sdispls, 0},
+    };
+
+    return start_sparse(__func__, plan, &args);
+}
+
+int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
+                                 const int dests[],
+                                 const MPI_Count sendcounts[],
+                                 const MPI_Aint sdispls[])
+{
+    const rota_sparse_args args = {
+        .sendbuf = sendbuf,
+        .n = n,
+        .dests = dests,
+        .counts = {ROTA_COUNTS, sendcounts, 0},
+        .displs = {ROTA_AINTS, sdispls, 0},
+    };
+
+    return start_sparse(__func__, plan, &args);
+}
+
+/* ---- completing ---------------------------------------------------------- */
+
+/* End a run with the result err; the plan is inactive from here on. A block
+ * above the bound is reported without the error handler: all other blocks have
+ * arrived, and the plan may be started again. */
+static inline int conclude(const char *function, rota_plan *plan, int err)
+{
+    const rota_exec *const x = &plan->exec;
+
+    plan->active = false;
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    if (x->status.note == ROTA_NOTHING)
+        return MPI_SUCCESS;
+    if (x->status.note == ROTA_MISMATCH)
+        return leave_plan(plan, function,
+                          rota_fail_mismatch(x->status.peer, plan->comm->me,
+                                             x->status.sent,
+                                             x->status.expected));
+    rota_fail(MPI_ERR_COUNT,
+              "a block with rank %d has %zu bytes, more than max_block = %zu",
+              x->status.peer, x->status.sent, plan->max_block);
+    return code_of(plan, function, MPI_ERR_COUNT);
+}
+
+/* Memory has run out and the plan stays active. A caller that waits for an
+ * exchange is told at once. */
+static int starve(const rota_plan *plan, const char *function, int err,
+                  int *flag)
+{
+    *flag = plan->kind >= ROTA_EXCHANGE;
+    return *flag ? MPI_SUCCESS : code_of(plan, function, err);
+}
+
+int rota_test(rota_plan *plan, int *flag)
+{
+    bool done = true;
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && !flag)
+        err = rota_fail(MPI_ERR_ARG, "flag is NULL");
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    if (plan->active)
+        err = rota_exec_test(&plan->exec, &done);
+    if (!done && err != MPI_SUCCESS)
+        return starve(plan, __func__, err, flag);
+    if (err == MPI_SUCCESS)
+        *flag = done;
+    /* An exchange stays active until its blocks are collected. */
+    return done && plan->active &&
+                   (plan->kind < ROTA_EXCHANGE || err != MPI_SUCCESS)
+               ? conclude(__func__, plan, err)
+           : err == MPI_SUCCESS ? MPI_SUCCESS
+                                : leave_plan(plan, __func__, err);
+}
+
+static int wait_for(const char *function, rota_plan *plan)
+{
+    int err = check_handle(plan);
+    bool done;
+
+    if (err == MPI_SUCCESS && plan->active && plan->kind >= ROTA_EXCHANGE)
+        err = rota_fail(
+            MPI_ERR_REQUEST, "the plan is %s, for %s", kind_name[plan->kind],
+            plan->kind == ROTA_EXCHANGE ? "rota_exchange_wait"
+                                        : "rota_exchange_wait_sparse");
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    if (!plan->active)
+        return MPI_SUCCESS;
+    err = rota_exec_await(&plan->exec, &done);
+    return done ? conclude(function, plan, err) : code_of(plan, function, err);
+}
+
+int rota_wait(rota_plan *plan)
+{
+    return wait_for(__func__, plan);
+}
+
+int rota_waitall(int n, rota_plan *const plans[])
+{
+    int first = check_array(n, plans);
+
+    if (first != MPI_SUCCESS)
+        return leave(MPI_COMM_NULL, __func__, first);
+    for (int i = 0; i < n; i++) {
+        const int err = wait_for(__func__, plans[i]);
+        first = first == MPI_SUCCESS ? err : first;
+    }
+    return first;
+}
+
+static int check_collect(const rota_plan *plan, rota_kind kind,
+                         void *const *recvbuf)
+{
+    ROTA_TRY(check_handle(plan));
+    ROTA_TRY(check_kind(plan, kind));
+    if (!plan->active)
+        return rota_fail(MPI_ERR_REQUEST, "the plan is not active");
+    return recvbuf ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
+}
+
+static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
+                         rota_found *found)
+{
+    int err = check_collect(plan, ROTA_EXCHANGE, recvbuf);
+    bool done;
+
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    err = rota_exec_await(&plan->exec, &done);
+    if (done && err != MPI_SUCCESS)
+        return conclude(function, plan, err);
+    if (err == MPI_SUCCESS)
+        err = rota_exchange_collect(plan, found);
+    if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
+        return code_of(plan, function, err);
+    *recvbuf = found->buffer;
+    return conclude(function, plan, MPI_SUCCESS);
+}
+
+int rota_exchange_wait(rota_plan *plan, void **recvbuf, int recvcounts[],
+                       int rdispls[])
+{
+    rota_found found = {.counts = recvcounts, .displs = rdispls};
+
+    return wait_exchange(__func__, plan, recvbuf, &found);
+}
+
+int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
+                         MPI_Count recvcounts[], MPI_Aint rdispls[])
+{
+    rota_found found = {.counts_c = recvcounts, .displs_c = rdispls};
+
+    return wait_exchange(__func__, plan, recvbuf, &found);
+}
+
+/* Return the sources, even if their blocks do not fit the caller's buffer. */
+static void give_sources(const rota_sparse_result *r, int *n_sources,
+                         const int **sources)
+{
+    *n_sources = r->n;
+    if (sources)
+        *sources = r->sources;
+}
+
+static int wait_sparse(const char *function, rota_plan *plan, void **recvbuf,
+                       const int *n_sources, rota_sparse_result *r)
+{
+    int err = check_collect(plan, ROTA_SPARSE, recvbuf);
+    bool done;
+
+    if (err == MPI_SUCCESS && !n_sources)
+        err = rota_fail(MPI_ERR_ARG, "n_sources is NULL");
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    err = rota_exec_await(&plan->exec, &done);
+    if (done && err != MPI_SUCCESS)
+        return conclude(function, plan, err);
+    if (err == MPI_SUCCESS)
+        err = rota_sparse_collect(plan, r);
+    if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
+        return code_of(plan, function, err);
+    *recvbuf = r->buffer;
+    return conclude(function, plan, MPI_SUCCESS);
+}
+
+int rota_exchange_wait_sparse(rota_plan *plan, void **recvbuf, int *n_sources,
+                              const int **sources, const int **recvcounts,
+                              const int **rdispls)
+{
+    rota_sparse_result r = {.n = -1};
+    const int err = wait_sparse(__func__, plan, recvbuf, n_sources, &r);
+
+    if (r.n < 0)
+        return err;
+    give_sources(&r, n_sources, sources);
+    if (recvcounts)
+        *recvcounts = r.counts;
+    if (rdispls)
+        *rdispls = r.displs;
+    return err;
+}
+
+int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf, int *n_sources,
+                                const int **sources,
+                                const MPI_Count **recvcounts,
+                                const MPI_Aint **rdispls)
+{
+    rota_sparse_result r = {.n = -1, .large = true};
+    const int err = wait_sparse(__func__, plan, recvbuf, n_sources, &r);
+
+    if (r.n < 0)
+        return err;
+    give_sources(&r, n_sources, sources);
+    if (recvcounts)
+        *recvcounts = r.counts;
+    if (rdispls)
+        *rdispls = r.displs;
+    return err;
+}
+
+int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && plan->kind < ROTA_EXCHANGE)
+        err = check_kind(plan, ROTA_EXCHANGE);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    plan->user_out = buffer;
+    plan->user_room = capacity;
+    return MPI_SUCCESS;
+}
+
+/* ---- changing, freeing, asking ------------------------------------------- */
+
+static int check_buffers(const rota_plan *plan, const void *sendbuf,
+                         const void *recvbuf)
+{
+    ROTA_TRY(check_start(plan, ROTA_FIXED));
+    const rota_sched *const s = &plan->sched;
+    rota_problem problem = plan->problem;
+    size_t sent = 0, received = 0;
+
+    if (recvbuf == MPI_IN_PLACE)
+        return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
+    if ((sendbuf == MPI_IN_PLACE) != plan->problem.in_place)
+        return rota_fail(MPI_ERR_BUFFER,
+                         plan->problem.in_place
+                             ? "the plan is in place, sendbuf is not"
+                             : "sendbuf is MPI_IN_PLACE, the plan is not");
+    for (int i = 0; i < s->n_send; i++)
+        sent += plan->bytes[rota_src(s, i)];
+    for (int i = 0; i < s->n_recv; i++)
+        received += plan->bytes[rota_dst(s, i)];
+    if (!sendbuf && sent > 0 && !plan->problem.send.null_ok)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
+    if (!recvbuf && received > 0 && !plan->problem.recv.null_ok)
+        return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
+    if (!plan->checked || plan->problem.in_place)
+        return MPI_SUCCESS;
+    problem.send.base = (char *)sendbuf; /* only read */
+    problem.recv.base = (char *)recvbuf;
+    return rota_check_overlap(&problem, false);
+}
+
+int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
+{
+    int err = check_buffers(plan, sendbuf, recvbuf);
+
+    if (err == MPI_SUCCESS)
+        err = rota_plan_rebase(plan, sendbuf, recvbuf);
+    return leave_plan(plan, __func__, err);
+}
+
+int rota_plan_set_stream(rota_plan *plan, void *stream)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && plan->active)
+        err = rota_fail(MPI_ERR_REQUEST, "the plan is active");
+    if (err == MPI_SUCCESS)
+        rota_plan_follow(plan, stream != ROTA_NO_STREAM, stream);
+    return leave_plan(plan, __func__, err);
+}
+
+int rota_plan_free(rota_plan **plan)
+{
+    rota_fail_clear();
+    if (!plan)
+        return leave(MPI_COMM_NULL, __func__, check_out(plan));
+    if (!*plan)
+        return MPI_SUCCESS;
+    if (check_mpi() != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    if ((*plan)->active)
+        return leave_plan(*plan, __func__,
+                          rota_fail(MPI_ERR_REQUEST, "the plan is active"));
+    rota_plan_destroy(*plan);
+    *plan = NULL;
+    return MPI_SUCCESS;
+}
+
+int rota_plan_describe(const rota_plan *plan, int format, char *buf,
+                       size_t *len)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS)
+        err = check_text_out(buf, len);
+    if (err == MPI_SUCCESS && format != ROTA_DESCRIBE_TEXT &&
+        format != ROTA_DESCRIBE_JSON)
+        err = rota_fail(MPI_ERR_ARG, "format = %d is unknown", format);
+    if (err == MPI_SUCCESS)
+        err = rota_describe(plan, format, buf, len);
+    return leave_plan(plan, __func__, err);
+}
+
+int rota_version(void)
+{
+    return ROTA_VERSION_NUMBER;
+}

@@ -1,0 +1,236 @@
+/* neighbors.c - the neighbours of a communicator, and whether both ends of each
+ * edge agree.
+ *
+ * One sum over ranks, part of the vote on a plan, tells whether all do. Only if
+ * some do not is it looked for which, by halving the range of edges. So nobody
+ * waits for a message that another rank does not know of.
+ */
+#include "plan/args/neighbors.h"
+#include "base/alike.h"
+#include "mpi/inside.h"
+#include "plan/ranks/agree.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* ---- lists --------------------------------------------------------------- */
+
+static int from_graph(MPI_Comm comm, int me, rota_neighbors *n)
+{
+    int degree;
+
+    ROTA_TRY(MPI_Graph_neighbors_count(comm, me, &degree));
+    ROTA_TRY(rota_neighbors_alloc(n, degree, degree));
+    ROTA_TRY(MPI_Graph_neighbors(comm, me, degree, n->to));
+    for (int i = 0; i < degree; i++)
+        n->from[i] = n->to[i];
+    return MPI_SUCCESS;
+}
+
+/* MPI wants room for weights, too. */
+static int from_dist_graph(MPI_Comm comm, rota_neighbors *n)
+{
+    int sources, destinations, weighted;
+
+    ROTA_TRY(MPI_Dist_graph_neighbors_count(comm, &sources, &destinations,
+                                            &weighted));
+    ROTA_TRY(rota_neighbors_alloc(n, destinations, sources));
+    const size_t most = (size_t)sources + (size_t)destinations + 1;
+    int *const weight = malloc(most * sizeof *weight);
+    if (!weight)
+        return rota_fail_mem("neighbours");
+    const int err = MPI_Dist_graph_neighbors(
+        comm, sources, n->from, weight, destinations, n->to, weight + sources);
+    free(weight);
+    return err;
+}
+
+static int rank_or_nobody(int rank)
+{
+    return rank == MPI_PROC_NULL ? ROTA_NOBODY : rank;
+}
+
+static int from_grid(MPI_Comm comm, rota_neighbors *n)
+{
+    int dims;
+
+    ROTA_TRY(MPI_Cartdim_get(comm, &dims));
+    ROTA_TRY(rota_neighbors_alloc(n, 2 * dims, 2 * dims));
+    n->crossed = true;
+    for (int d = 0; d < dims; d++)
+        ROTA_TRY(MPI_Cart_shift(comm, d, 1, &n->to[2 * d], &n->to[2 * d + 1]));
+    for (int i = 0; i < 2 * dims; i++)
+        n->from[i] = n->to[i] = rank_or_nobody(n->to[i]);
+    return MPI_SUCCESS;
+}
+
+/* Of Rota's duplicate, which has the topology and returns errors. */
+static int find_lists(const rota_comm *c, rota_neighbors *n)
+{
+    int kind;
+
+    ROTA_TRY(MPI_Topo_test(c->dup, &kind));
+    switch (kind) {
+    case MPI_CART:
+        return from_grid(c->dup, n);
+    case MPI_GRAPH:
+        return from_graph(c->dup, c->me, n);
+    case MPI_DIST_GRAPH:
+        return from_dist_graph(c->dup, n);
+    default:
+        return rota_fail(MPI_ERR_TOPOLOGY,
+                         "comm has no process topology, so no neighbours");
+    }
+}
+
+/* err: of finding n. */
+static int keep(rota_comm *c, rota_neighbors *n, int err)
+{
+    if (err == MPI_SUCCESS)
+        err = rota_neighbors_close(n, c->me);
+    if (err == MPI_SUCCESS)
+        c->neighbors = *n;
+    else
+        rota_neighbors_free(n);
+    c->has_neighbors = err == MPI_SUCCESS;
+    return err;
+}
+
+int rota_comm_find_neighbors(rota_comm *c)
+{
+    rota_neighbors n = {0};
+
+    return c->has_neighbors ? MPI_SUCCESS : keep(c, &n, find_lists(c, &n));
+}
+
+int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
+                            int n_from, const int from[])
+{
+    rota_neighbors n = {0};
+    rota_comm *c;
+
+    ROTA_TRY(rota_comm_find(comm, &c));
+    const int err = rota_neighbors_alloc(&n, n_to, n_from);
+    for (int i = 0; i < n_to && err == MPI_SUCCESS; i++)
+        n.to[i] = rank_or_nobody(to[i]);
+    for (int i = 0; i < n_from && err == MPI_SUCCESS; i++)
+        n.from[i] = rank_or_nobody(from[i]);
+    n.crossed = grid;
+    return keep(c, &n, err);
+}
+
+/* ---- both ends ----------------------------------------------------------- */
+
+/* A set of edges: from, to and nth range from the first value to the second. */
+typedef struct box {
+    int from[2], to[2], nth[2];
+} box;
+
+static bool is_in(const box *b, int src, int dst, int nth)
+{
+    return src >= b->from[0] && src <= b->from[1] && dst >= b->to[0] &&
+           dst <= b->to[1] && nth >= b->nth[0] && nth <= b->nth[1];
+}
+
+/* A digest of an edge, so that a sum of many tells them all apart. Two sizes of
+ * one edge never have the same, and an edge without bytes differs from no
+ * edge. */
+static uint64_t digest(int src, int dst, int nth, size_t bytes)
+{
+    const uint64_t pair = (uint64_t)src << 32 | (uint32_t)dst;
+
+    return rota_scramble(
+        rota_scramble(rota_scramble(pair + 1) + (uint64_t)nth) ^ bytes);
+}
+
+/* The size of a block that counts: if sizes are unchecked or vary, only that
+ * the block exists. */
+static size_t size_of(const rota_plan *p, const rota_side *side, int block)
+{
+    return p->checked && side->bytes ? side->bytes[block] : 0;
+}
+
+static uint64_t digest_edges(const rota_plan *p, const box *b)
+{
+    const rota_neighbors *const n = p->problem.neighbors;
+    const int me = p->comm->me;
+    uint64_t sum = 0;
+
+    for (int i = 0; i < n->n_sent; i++) {
+        const rota_edge *const e = &n->sent[i];
+        if (is_in(b, me, e->peer, e->nth))
+            sum += digest(me, e->peer, e->nth,
+                          size_of(p, &p->problem.send, e->block));
+    }
+    for (int i = 0; i < n->n_received; i++) {
+        const rota_edge *const e = &n->received[i];
+        if (is_in(b, e->peer, me, e->nth))
+            sum -= digest(e->peer, me, e->nth,
+                          size_of(p, &p->problem.recv, e->block));
+    }
+    return sum;
+}
+
+uint64_t rota_edges_unmatched(const rota_plan *p)
+{
+    const box all = {{0, INT_MAX}, {0, INT_MAX}, {0, INT_MAX}};
+
+    return digest_edges(p, &all);
+}
+
+/* Narrow a range of the box to one number, by halving. */
+static int narrow(const rota_plan *p, box *b, int range[2])
+{
+    while (range[0] < range[1]) {
+        const int end = range[1], middle = range[0] + (end - range[0]) / 2;
+        range[1] = middle;
+        rota_vote vote = {.unmatched = digest_edges(p, b)};
+        ROTA_TRY(rota_agree(p->comm, MPI_SUCCESS, &vote));
+        if (vote.unmatched == 0) {
+            range[0] = middle + 1;
+            range[1] = end;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+/* What this rank has of the edge in b: 1 + its bytes, or 0 if it has none. */
+static uint64_t told(const rota_plan *p, const box *b, bool sent)
+{
+    const rota_neighbors *const n = p->problem.neighbors;
+    const int mine = sent ? b->from[0] : b->to[0];
+    const int peer = sent ? b->to[0] : b->from[0];
+    int block = -1;
+
+    if (mine == p->comm->me)
+        block =
+            sent ? rota_edge_find(n->sent, n->n_sent, peer, b->nth[0])
+                 : rota_edge_find(n->received, n->n_received, peer, b->nth[0]);
+    return block < 0
+               ? 0
+               : size_of(p, sent ? &p->problem.send : &p->problem.recv, block) +
+                     (uint64_t)1;
+}
+
+int rota_tell_mismatch(const rota_plan *p)
+{
+    box b = {{0, p->comm->P - 1}, {0, p->comm->P - 1}, {0, INT_MAX}};
+
+    ROTA_TRY(narrow(p, &b, b.from));
+    ROTA_TRY(narrow(p, &b, b.to));
+    ROTA_TRY(narrow(p, &b, b.nth));
+    rota_vote vote = {.total = told(p, &b, true), .filled = told(p, &b, false)};
+    ROTA_TRY(rota_agree(p->comm, MPI_SUCCESS, &vote));
+    if (vote.total > 0 && vote.filled > 0)
+        return rota_fail_mismatch(b.from[0], b.to[0], (size_t)vote.total - 1,
+                                  (size_t)vote.filled - 1);
+    if (vote.total > 0)
+        return rota_fail(MPI_ERR_TOPOLOGY,
+                         "rank %d has rank %d as a destination more often than "
+                         "that has it as a source",
+                         b.from[0], b.to[0]);
+    return rota_fail(MPI_ERR_TOPOLOGY,
+                     "rank %d has rank %d as a source more often than that has "
+                     "it as a destination",
+                     b.to[0], b.from[0]);
+}

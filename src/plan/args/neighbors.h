@@ -1,0 +1,20 @@
+/* neighbors.h - the neighbours of a communicator, and whether both ends of each
+ * edge agree. */
+#ifndef ROTA_PLAN_NEIGHBORS_H
+#define ROTA_PLAN_NEIGHBORS_H
+
+#include "plan/kinds/plan.h"
+
+/* Find the neighbours of the communicator's topology, unless they are known.
+ * Fails on all ranks with MPI_ERR_TOPOLOGY if it has none. Local. */
+int rota_comm_find_neighbors(rota_comm *c);
+
+/* The sum over all ranks is 0 if both ends of all edges agree; otherwise it is
+ * anything. Local. */
+uint64_t rota_edges_unmatched(const rota_plan *plan);
+
+/* Fail with the edge whose two ends do not agree; there is one. Collective;
+ * fails on all ranks. */
+int rota_tell_mismatch(const rota_plan *plan);
+
+#endif /* ROTA_PLAN_NEIGHBORS_H */

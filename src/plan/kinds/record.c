@@ -1,0 +1,370 @@
+/* record.c - see record.h. */
+#include "plan/kinds/record.h"
+
+#include "base/alike.h"
+#include "exec/payload/varlen.h"
+#include "mpi/inside.h"
+#include "plan/kinds/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+enum { ROOM = 4096 }; /* entries that wait to be written */
+
+#define RECORD_MAGIC UINT32_C(0x524f5441)
+#define RECORD_PLAN UINT32_C(0xffffffff)
+#define RECORD_START UINT32_C(0xfffffffe)
+#define RECORD_AGAIN UINT32_C(0xfffffffd)
+#define RECORD_LOST UINT32_C(0xfffffffc)
+
+typedef struct entry {
+    uint32_t a, b;
+    uint64_t c;
+} entry;
+_Static_assert(sizeof(entry) == 16, "an entry has no padding");
+
+struct rota_record {
+    int P;
+    uint32_t plan;
+    size_t *last; /* [P] bytes of the last start */
+    size_t *now;  /* [P] bytes of a start told block by block, behind last */
+    bool any;
+    uint64_t again; /* equal starts that are not written yet */
+    rota_record *next, *prev;
+};
+
+/* A set of ranks. */
+typedef struct members {
+    uint64_t hash;
+    uint64_t plans;
+    rota_record *calls; /* the calls that went to MPI */
+    UT_hash_handle hh;
+} members;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static struct {
+    int fd;      /* -1: nothing is recorded */
+    size_t room; /* entries that the file may still get */
+    uint64_t lost;
+    uint32_t plans;
+    size_t n;
+    entry waiting[ROOM];
+    members *of;
+    rota_record *live;
+} out = {.fd = -1};
+
+/* ---- the file ------------------------------------------------------------ */
+
+static void give_up(const char *what)
+{
+    fprintf(stderr, "rota: ROTA_RECORD: %s: %s\n", what, strerror(errno));
+    if (out.fd >= 0)
+        close(out.fd);
+    out.fd = -1;
+}
+
+static void flush(void)
+{
+    const char *at = (const char *)out.waiting;
+    size_t left = out.n * sizeof(entry);
+
+    while (left > 0 && out.fd >= 0) {
+        const ssize_t n = write(out.fd, at, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            give_up("a file");
+            return;
+        }
+        at += n;
+        left -= (size_t)n;
+    }
+    out.n = 0;
+}
+
+static void put(uint32_t a, uint32_t b, uint64_t c)
+{
+    if (out.n == ROOM)
+        flush();
+    if (out.fd >= 0)
+        out.waiting[out.n++] = (entry){a, b, c};
+}
+
+/* Make room for n entries; the last one tells how many starts were lost. */
+static bool reserve(size_t n)
+{
+    if (out.fd < 0 || out.lost > 0 || n > out.room)
+        return false;
+    out.room -= n;
+    return true;
+}
+
+static void put_again(rota_record *r)
+{
+    if (r->again > 0 && reserve(1))
+        put(RECORD_AGAIN, r->plan, r->again);
+    else
+        out.lost += r->again;
+    r->again = 0;
+}
+
+static void at_end(void)
+{
+    pthread_mutex_lock(&lock);
+    for (rota_record *r = out.live; r; r = r->next)
+        put_again(r);
+    if (out.lost > 0)
+        put(RECORD_LOST, 0, out.lost);
+    flush();
+    if (out.fd >= 0)
+        close(out.fd);
+    out.fd = -1;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Most bytes of this process's file. */
+static size_t limit(int P)
+{
+    const size_t all = (size_t)1 << 30, least = 1 << 16, most = 1 << 26;
+    const size_t mine = all / (size_t)P;
+
+    return mine < least ? least : mine > most ? most : mine;
+}
+
+static void open_file(void)
+{
+    const char *const folder = getenv("ROTA_RECORD");
+    char path[4096];
+    int P, rank;
+
+    if (!folder || !*folder || MPI_Comm_size(MPI_COMM_WORLD, &P) ||
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank))
+        return;
+    if (snprintf(path, sizeof path, "%s/%d.rota", folder, rank) >=
+        (int)sizeof path)
+        errno = ENAMETOOLONG;
+    else if (mkdir(folder, 0777) == 0 || errno == EEXIST)
+        out.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (out.fd < 0) {
+        give_up(folder);
+        return;
+    }
+    out.room = limit(P) / sizeof(entry) - 2;
+    put(RECORD_MAGIC, 1, (uint64_t)P);
+    atexit(at_end);
+}
+
+/* ---- plans --------------------------------------------------------------- */
+
+/* Hash the ranks in MPI_COMM_WORLD, in order. */
+static int hash_members(MPI_Comm comm, int P, uint64_t *hash)
+{
+    MPI_Group world, group;
+    int *const rank = malloc(2 * (size_t)P * sizeof *rank);
+
+    if (!rank)
+        return MPI_ERR_NO_MEM;
+    for (int q = 0; q < P; q++)
+        rank[q] = q;
+    int err = MPI_Comm_group(MPI_COMM_WORLD, &world);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Comm_group(comm, &group);
+        if (err == MPI_SUCCESS) {
+            err = MPI_Group_translate_ranks(group, P, rank, world, rank + P);
+            MPI_Group_free(&group);
+        }
+        MPI_Group_free(&world);
+    }
+    *hash = (uint64_t)P;
+    for (int q = 0; q < P && err == MPI_SUCCESS; q++)
+        *hash = rota_mix(*hash, (uint64_t)rank[P + q]);
+    free(rank);
+    return err;
+}
+
+static members *find_members(MPI_Comm comm, int P)
+{
+    members *m = NULL;
+    uint64_t hash;
+
+    if (hash_members(comm, P, &hash) != MPI_SUCCESS)
+        return NULL;
+    HASH_FIND(hh, out.of, &hash, sizeof hash, m);
+    if (m)
+        return m;
+    m = calloc(1, sizeof *m);
+    if (m) {
+        m->hash = hash;
+        HASH_ADD(hh, out.of, hash, sizeof m->hash, m);
+    }
+    return m;
+}
+
+static rota_record *make(int P, int rank, rota_kind kind, uint64_t key)
+{
+    rota_record *const r = calloc(1, sizeof *r);
+
+    if (!r)
+        return NULL;
+    r->P = P;
+    r->last = malloc(2 * (size_t)P * sizeof *r->last);
+    if (!r->last || !reserve(2)) {
+        free(r->last);
+        free(r);
+        return NULL;
+    }
+    r->now = r->last + P;
+    r->plan = out.plans++;
+    put(RECORD_PLAN, r->plan, key);
+    put((uint32_t)P, (uint32_t)rank,
+        (uint64_t)(kind == ROTA_SPARSE ? ROTA_EXCHANGE : kind));
+    r->next = out.live;
+    if (out.live)
+        out.live->prev = r;
+    out.live = r;
+    return r;
+}
+
+rota_record *rota_record_open(MPI_Comm comm, rota_kind kind)
+{
+    rota_record *r = NULL;
+    int P, rank;
+
+    pthread_once(&once, open_file);
+    if (out.fd < 0 || MPI_Comm_size(comm, &P) || MPI_Comm_rank(comm, &rank))
+        return NULL;
+    pthread_mutex_lock(&lock);
+    members *const m = find_members(comm, P);
+    if (m)
+        r = make(P, rank, kind, rota_mix(m->hash, ++m->plans));
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+void rota_record_close(rota_record *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_lock(&lock);
+    put_again(r);
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        out.live = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    pthread_mutex_unlock(&lock);
+    free(r->last);
+    free(r);
+}
+
+/* ---- starts -------------------------------------------------------------- */
+
+/* The end of the series of ranks, from q on, that get as much as q. */
+static int end_of_run(const size_t bytes[], int P, int q)
+{
+    int end = q + 1;
+
+    while (end < P && bytes[end] == bytes[q])
+        end++;
+    return end;
+}
+
+static void write_start(rota_record *r)
+{
+    const size_t *const bytes = r->last;
+    uint64_t n = 0;
+
+    for (int q = 0; q < r->P; q = end_of_run(bytes, r->P, q))
+        n += bytes[q] > 0;
+    if (!reserve(n + 1)) {
+        out.lost++;
+        return;
+    }
+    put(RECORD_START, r->plan, n);
+    for (int q = 0, end; q < r->P; q = end) {
+        end = end_of_run(bytes, r->P, q);
+        if (bytes[q] > 0)
+            put((uint32_t)q, (uint32_t)(end - q), bytes[q]);
+    }
+}
+
+/* Keep a start. Blocks too large to be recorded count as empty. */
+static bool keep(rota_record *r, const size_t bytes[])
+{
+    bool same = r->any;
+
+    for (int q = 0; q < r->P; q++) {
+        const size_t b = rota_varlen_bytes(bytes[q]);
+        same = same && r->last[q] == b;
+        r->last[q] = b;
+    }
+    r->any = true;
+    return same;
+}
+
+void rota_record_start(rota_record *r, const size_t bytes[])
+{
+    if (keep(r, bytes)) {
+        r->again++;
+        return;
+    }
+    /* keep has overwritten the last start's counts; put_again does not need
+     * them. */
+    pthread_mutex_lock(&lock);
+    put_again(r);
+    write_start(r);
+    pthread_mutex_unlock(&lock);
+}
+
+void rota_record_begin(rota_record *r)
+{
+    memset(r->now, 0, (size_t)r->P * sizeof *r->now);
+}
+
+void rota_record_add(rota_record *r, int rank, size_t bytes)
+{
+    if (rank >= 0)
+        r->now[rank] += rota_varlen_bytes(bytes);
+}
+
+void rota_record_end(rota_record *r)
+{
+    rota_record_start(r, r->now);
+}
+
+void rota_record_call(MPI_Comm comm, const size_t bytes[])
+{
+    rota_record *r = NULL;
+    int P, rank;
+
+    pthread_once(&once, open_file);
+    if (out.fd < 0 || MPI_Comm_size(comm, &P) || MPI_Comm_rank(comm, &rank))
+        return;
+    pthread_mutex_lock(&lock);
+    members *const m = find_members(comm, P);
+    if (m && !m->calls)
+        m->calls = make(P, rank, ROTA_VARYING, rota_mix(m->hash, 0));
+    if (m)
+        r = m->calls;
+    pthread_mutex_unlock(&lock);
+    if (r)
+        rota_record_start(r, bytes);
+}
+
+bool rota_record_wanted(void)
+{
+    pthread_once(&once, open_file);
+    return out.fd >= 0;
+}

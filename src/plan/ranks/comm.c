@@ -1,0 +1,396 @@
+/* comm.c - what all plans on a user communicator share.
+ *
+ * Nothing here blocks in MPI: other ranks may wait for active plans of this one,
+ * or for its core.
+ */
+#include "plan/ranks/comm.h"
+#include "exec/exec.h"
+#include "exec/move/lock.h"
+#include "exec/move/trace.h"
+#include "exec/progress.h"
+#include "exec/stall.h"
+#include "exec/waiting.h"
+#include "mpi/inside.h"
+#include "plan/kinds/plan.h"
+#include "plan/ranks/agree.h"
+#include "plan/ranks/fellows.h"
+#include "plan/ranks/node.h"
+#include "plan/ranks/topo_detect.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Otherwise uthash would end the program if memory runs out. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+typedef struct rota_id {
+    int id;
+    UT_hash_handle hh;
+} rota_id;
+
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* Threads may make and free plans of one communicator at the same time. Never
+ * held while waiting. */
+static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- ids ----------------------------------------------------------------- */
+
+bool rota_comm_id_taken(rota_comm *c, int id)
+{
+    rota_id *found;
+
+    pthread_mutex_lock(&state_lock);
+    HASH_FIND_INT(c->live_ids, &id, found);
+    pthread_mutex_unlock(&state_lock);
+    return found != NULL;
+}
+
+int rota_comm_id_take(rota_comm *c, int id)
+{
+    rota_id *const entry = calloc(1, sizeof *entry);
+    bool taken = false;
+
+    c->next_id = rota_comm_id_after(c, id);
+    if (entry) {
+        entry->id = id;
+        pthread_mutex_lock(&state_lock);
+        HASH_ADD_INT(c->live_ids, id, entry);
+        pthread_mutex_unlock(&state_lock);
+        taken = entry->hh.tbl != NULL;
+    }
+    if (!taken)
+        free(entry);
+    return taken ? MPI_SUCCESS : rota_fail_mem("a plan's tag");
+}
+
+void rota_comm_id_drop(rota_comm *c, int id)
+{
+    rota_id *found;
+
+    pthread_mutex_lock(&state_lock);
+    HASH_FIND_INT(c->live_ids, &id, found);
+    if (found)
+        HASH_DEL(c->live_ids, found);
+    pthread_mutex_unlock(&state_lock);
+    free(found);
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+void rota_comm_retain(rota_comm *c)
+{
+    pthread_mutex_lock(&state_lock);
+    c->refs++;
+    pthread_mutex_unlock(&state_lock);
+}
+
+static void destroy(rota_comm *c)
+{
+    for (int i = 0; i < ROTA_MAX_NATIVE; i++)
+        if (c->native[i] != MPI_COMM_NULL)
+            MPI_Comm_free(&c->native[i]);
+    if (c->dup != MPI_COMM_NULL && !c->adopted)
+        MPI_Comm_free(&c->dup);
+    if (c->has_thread)
+        rota_progress_let_go();
+    rota_node_free(c->node);
+    free(c->roster);
+    rota_topo_free(&c->topo);
+    rota_neighbors_free(&c->neighbors);
+    rota_learnt_forget(&c->learnt);
+}
+
+void rota_comm_release(rota_comm *c)
+{
+    pthread_mutex_lock(&state_lock);
+    const int left = --c->refs;
+    pthread_mutex_unlock(&state_lock);
+    if (left > 0)
+        return;
+    destroy(c);
+    free(c);
+}
+
+/* The user frees the communicator; its plans live on. */
+static int on_user_free(MPI_Comm comm, int key, void *value, void *extra)
+{
+    rota_comm *const c = value;
+
+    (void)comm;
+    (void)key;
+    (void)extra;
+    c->user_alive = false;
+    rota_comm_release(c);
+    return MPI_SUCCESS;
+}
+
+static int make_keyval(void)
+{
+    int err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&state_lock);
+    if (keyval == MPI_KEYVAL_INVALID)
+        err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_user_free,
+                                     &keyval, NULL);
+    pthread_mutex_unlock(&state_lock);
+    return err;
+}
+
+static int largest_tag(MPI_Comm comm)
+{
+    int *upper = NULL, found = 0;
+
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &upper, &found);
+    return found ? *upper : 32767; /* the least that MPI promises */
+}
+
+/* Ranks of the whole program on this node, if the launcher tells, else 0. */
+static int ranks_launched(void)
+{
+    static const char *const variables[] = {"MPI_LOCALNRANKS",
+                                            "OMPI_COMM_WORLD_LOCAL_SIZE"};
+    int most = 0;
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *const value = getenv(variables[i]);
+        const int n = value ? atoi(value) : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Before hwloc has been loaded, which takes milliseconds. */
+double rota_ranks_per_core(void)
+{
+    const double load =
+        ranks_launched() / (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+    return load > 1 ? load : 1;
+}
+
+static void look_for_crowd(void)
+{
+    if (rota_ranks_per_core() > 1)
+        rota_wait_set_crowded();
+}
+
+/* Duplicate a communicator, whatever other ranks do meanwhile. MPI_Comm_dup
+ * would wait without giving up the processor. */
+static int duplicate(const rota_comm *c, MPI_Comm comm, MPI_Comm *dup)
+{
+    static _Thread_local MPI_Comm made; /* outlives a wait that fails */
+    const rota_meeting m = rota_comm_meeting(c, "meet", -1);
+    MPI_Request request;
+
+    ROTA_TRY(MPI_Comm_idup(comm, &made, &request));
+    ROTA_TRY(rota_wait_requests(&m, 0, 1, &request));
+    *dup = made;
+    return MPI_Comm_set_errhandler(*dup, MPI_ERRORS_RETURN);
+}
+
+/* Find or make Rota's own communicator, on which ranks can agree. */
+static int open_dup(rota_comm *draft)
+{
+    int level;
+
+    ROTA_TRY(MPI_Query_thread(&level));
+    if (level == MPI_THREAD_MULTIPLE) {
+        rota_lock_set_threaded();
+        rota_lock_set_multiple(true);
+    }
+    ROTA_TRY(MPI_Comm_size(draft->user, &draft->P));
+    ROTA_TRY(MPI_Comm_rank(draft->user, &draft->me));
+    draft->roster = rota_fellows_recall(draft->user);
+    if (draft->adopted)
+        draft->dup = draft->user;
+    else
+        ROTA_TRY(duplicate(draft, draft->user, &draft->dup));
+    draft->max_id = (largest_tag(draft->dup) - ROTA_TAGS + 1) / ROTA_TAGS;
+    return MPI_SUCCESS;
+}
+
+/* Make the rest. The ranks agree on everything that may fail on one of them. */
+static int complete(rota_comm *draft, rota_comm **c)
+{
+    rota_comm *const made = malloc(sizeof *made);
+    int err = made ? MPI_SUCCESS : rota_fail_mem("a communicator's state");
+
+    err = rota_topo_detect(draft, err);
+    if (err != MPI_SUCCESS) {
+        free(made);
+        return err;
+    }
+    *made = *draft;
+    *c = made;
+    return MPI_SUCCESS;
+}
+
+/* Ranks on this node: of the program or, if the launcher does not tell, of c. */
+static int ranks_here(const rota_comm *c)
+{
+    const int launched = ranks_launched();
+    const int here = rota_topo_node_size(&c->topo, c->topo.node[c->me]);
+
+    return launched > here ? launched : here;
+}
+
+static int attach(rota_comm *c)
+{
+    const int err = MPI_Comm_set_attr(c->user, keyval, c);
+    const int agreed = rota_agree(c, err, NULL);
+
+    if (agreed == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        MPI_Comm_delete_attr(c->user, keyval); /* releases it, too */
+    else
+        rota_comm_release(c);
+    return agreed;
+}
+
+static int make(MPI_Comm user, bool adopted, rota_comm **c)
+{
+    rota_comm draft = {.user = user,
+                       .adopted = adopted,
+                       .user_alive = true,
+                       .dup = MPI_COMM_NULL,
+                       .refs = 1,
+                       .next_id = 1};
+
+    for (int i = 0; i < ROTA_MAX_NATIVE; i++)
+        draft.native[i] = MPI_COMM_NULL;
+    rota_stall_set(rota_stall_seconds(false));
+    look_for_crowd();
+    int err = open_dup(&draft);
+    if (err == MPI_SUCCESS)
+        err = complete(&draft, c);
+    if (err != MPI_SUCCESS) {
+        destroy(&draft);
+        return err;
+    }
+    (*c)->crowded = ranks_here(*c) > rota_topo_cores();
+    if ((*c)->crowded)
+        rota_wait_set_crowded();
+    rota_variables_check();
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rota_trace_open(rank, (*c)->topo.node[(*c)->me]);
+    return attach(*c);
+}
+
+int rota_comm_find(MPI_Comm user, rota_comm **c)
+{
+    int inter = 0, found = 0;
+
+    if (user == MPI_COMM_NULL)
+        return rota_fail(MPI_ERR_COMM, "comm is MPI_COMM_NULL");
+    ROTA_TRY(MPI_Comm_test_inter(user, &inter));
+    if (inter)
+        return rota_fail(MPI_ERR_COMM, "comm is an inter-communicator");
+    ROTA_TRY(make_keyval());
+    ROTA_TRY(MPI_Comm_get_attr(user, keyval, c, &found));
+    if (!found)
+        *c = NULL;
+    return MPI_SUCCESS;
+}
+
+int rota_comm_get(MPI_Comm user, rota_comm **c)
+{
+    ROTA_TRY(rota_comm_find(user, c));
+    return *c ? MPI_SUCCESS : make(user, false, c);
+}
+
+int rota_comm_adopt(MPI_Comm comm)
+{
+    rota_comm *c;
+
+    ROTA_TRY(rota_comm_find(comm, &c));
+    return c ? MPI_SUCCESS : make(comm, true, &c);
+}
+
+/* Nothing is known of the communicator's ranks. */
+int rota_wait_request(MPI_Comm comm, MPI_Request *request)
+{
+    rota_meeting m = {.step = "meet", .rank = -1};
+
+    ROTA_TRY(MPI_Comm_size(comm, &m.P));
+    ROTA_TRY(MPI_Comm_rank(comm, &m.me));
+    look_for_crowd();
+    return rota_wait_requests(&m, 0, 1, request);
+}
+
+/* ---- the progress thread ------------------------------------------------- */
+
+/* MPI is about to be finalized, whatever plans are left. */
+static int on_finalize(MPI_Comm self, int key, void *value, void *extra)
+{
+    (void)self;
+    (void)key;
+    (void)value;
+    (void)extra;
+    rota_lock_set_multiple(false);
+    return MPI_SUCCESS;
+}
+
+/* Once per process. */
+static int watch_finalize(void)
+{
+    static bool watched;
+    int key = MPI_KEYVAL_INVALID, err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&state_lock);
+    if (!watched)
+        err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &key,
+                                     NULL);
+    if (!watched && err == MPI_SUCCESS)
+        err = MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    watched = err == MPI_SUCCESS;
+    if (key != MPI_KEYVAL_INVALID)
+        MPI_Comm_free_keyval(&key);
+    pthread_mutex_unlock(&state_lock);
+    return err;
+}
+
+bool rota_comm_hold_thread(rota_comm *c)
+{
+    if (!c->has_thread && rota_lock_is_multiple() &&
+        watch_finalize() != MPI_SUCCESS)
+        return false;
+    c->has_thread = c->has_thread || rota_progress_hold();
+    return c->has_thread;
+}
+
+/* ---- native communicators ------------------------------------------------ */
+
+static int make_native(rota_comm *c, int i)
+{
+    MPI_Comm made = MPI_COMM_NULL;
+
+    const int err = rota_agree(c, duplicate(c, c->dup, &made), NULL);
+    if (err == MPI_SUCCESS)
+        c->native[i] = made;
+    else if (made != MPI_COMM_NULL)
+        MPI_Comm_free(&made);
+    return err;
+}
+
+int rota_comm_native(rota_comm *c, int i, MPI_Comm *native)
+{
+    if (c->native[i] == MPI_COMM_NULL)
+        ROTA_TRY(make_native(c, i));
+    pthread_mutex_lock(&state_lock);
+    c->native_used |= (uint64_t)1 << i;
+    pthread_mutex_unlock(&state_lock);
+    *native = c->native[i];
+    return MPI_SUCCESS;
+}
+
+void rota_comm_native_drop(rota_comm *c, int i)
+{
+    pthread_mutex_lock(&state_lock);
+    c->native_used &= ~((uint64_t)1 << i);
+    pthread_mutex_unlock(&state_lock);
+}

@@ -1,0 +1,321 @@
+/* crossing.c - see crossing.h.
+ *
+ * The ranks of a node pass on their edges to each other, by doubling. Only the
+ * sender's node knows which blocks have the same memory. If there are any, one
+ * rank of each node tells one rank of the other, which passes it on.
+ */
+#include "plan/ranks/crossing.h"
+#include "base/crossing.h"
+#include "plan/ranks/agree.h"
+#include "plan/ranks/gather.h"
+#include "plan/ranks/node.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The ranks of this node; me: this rank's index. */
+typedef struct members {
+    const rota_comm *c;
+    const rota_topo *t;
+    const int *rank; /* [n] */
+    int n, me, node;
+} members;
+
+static members members_of(const rota_plan *p)
+{
+    const rota_topo *const t = p->topo;
+    const int me = p->comm->me, node = t->node[me];
+
+    return (members){.c = p->comm,
+                     .t = t,
+                     .rank = t->ranks + t->first[node],
+                     .n = rota_topo_node_size(t, node),
+                     .me = t->local[me],
+                     .node = node};
+}
+
+/* ---- within the node ----------------------------------------------------- */
+
+static size_t bytes_of(const members *m, const int count[], int first, int n)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < n; i++)
+        bytes += (size_t)count[(m->me + first + i) % m->n] * sizeof(rota_cross);
+    return bytes;
+}
+
+/* Exchange lists of edges within the node. count: [n] length of each list.
+ * edge: this rank's list on entry; then all lists, in order of ranks from this
+ * one on. */
+static int pass_on(const members *m, const int count[], rota_cross edge[])
+{
+    for (int d = 1; d < m->n; d *= 2) {
+        const int n = d < m->n - d ? d : m->n - d;
+        const size_t have = bytes_of(m, count, 0, d);
+        const size_t out = bytes_of(m, count, 0, n);
+        const size_t in = bytes_of(m, count, d, n);
+        const int from = m->rank[(m->me + d) % m->n];
+        const rota_meeting now = rota_comm_meeting(m->c, "swap edges", from);
+        MPI_Request request[2];
+        ROTA_TRY(MPI_Irecv((char *)edge + have, (int)in, MPI_BYTE, from,
+                           ROTA_TAG_ADDRESS, m->c->dup, &request[0]));
+        ROTA_TRY(MPI_Isend(edge, (int)out, MPI_BYTE,
+                           m->rank[(m->me + m->n - d) % m->n], ROTA_TAG_ADDRESS,
+                           m->c->dup, &request[1]));
+        ROTA_TRY(rota_wait_requests(&now, 1, 2, request));
+    }
+    return MPI_SUCCESS;
+}
+
+/* The numbers of edges that a rank sends and receives. */
+typedef struct tally {
+    int n[ROTA_N_DIRS];
+} tally;
+
+static int add_up(const members *m, const tally all[], rota_dir dir,
+                  int count[])
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < m->n; i++) {
+        count[i] = all[i].n[dir];
+        sum += (size_t)count[i];
+    }
+    return sum <= INT_MAX / sizeof(rota_cross) ? (int)sum : -1;
+}
+
+/* ---- what one rank knows ------------------------------------------------- */
+
+static int list_own(rota_plan *p, rota_dir dir, rota_crosses *to)
+{
+    const rota_neighbors *const n = p->problem.neighbors;
+    const bool sent = dir == ROTA_SEND;
+    const int most = sent ? n->n_sent : n->n_received;
+
+    to->edge = malloc(((size_t)most + 1) * sizeof *to->edge);
+    if (!to->edge)
+        return rota_fail_mem("the edges of a node");
+    to->n = rota_cross_list(
+        n, p->topo, p->comm->me, sent,
+        sent ? p->problem.send.bytes : p->problem.recv.bytes, to->edge);
+    return MPI_SUCCESS;
+}
+
+/* Returns the number of blocks with another one's memory, or -1 without memory.
+ * Where counts vary there are none. */
+static int find_same(rota_plan *p)
+{
+    const size_t n = (size_t)p->problem.neighbors->n_send + 1;
+
+    if (p->kind != ROTA_FIXED)
+        return 0;
+    p->crossing.same_as = malloc(n * sizeof *p->crossing.same_as);
+    return p->crossing.same_as
+               ? rota_cross_find_same(&p->problem.send, p->crossing.out.edge,
+                                      p->crossing.out.n, p->crossing.same_as)
+               : -1;
+}
+
+/* ---- between nodes ------------------------------------------------------- */
+
+/* One rank of the sender's node tells one of the receiver's about all edges
+ * between the two nodes. */
+typedef struct talk {
+    const members *m;
+    MPI_Request *request;
+    int n_requests;
+} talk;
+
+/* The number of edges, from e on, to or from the same node. */
+static int count_same(const rota_crosses *c, int e)
+{
+    int n = 1;
+
+    while (e + n < c->n && c->edge[e + n].there == c->edge[e].there)
+        n++;
+    return n;
+}
+
+static int tell_node(talk *k, rota_dir dir, int there, rota_cross edge[], int n)
+{
+    const rota_topo *const t = k->m->t;
+    const bool sent = dir == ROTA_SEND;
+    const int N = t->n_nodes, here = k->m->node;
+    const int turn = (sent ? there - here + N : here - there + N) % N;
+    const int peer = rota_node_turn(t, there, turn);
+    const int bytes = (int)((size_t)n * sizeof *edge);
+
+    return sent ? MPI_Isend(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
+                            k->m->c->dup, &k->request[k->n_requests++])
+                : MPI_Irecv(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
+                            k->m->c->dup, &k->request[k->n_requests++]);
+}
+
+/* Is this rank the one that talks or listens to that node? */
+static bool is_mine(const members *m, rota_dir dir, int there)
+{
+    const int N = m->t->n_nodes;
+    const int turn = (dir == ROTA_SEND ? there - m->node : m->node - there) + N;
+
+    return rota_node_turn(m->t, m->node, turn % N) == m->c->me;
+}
+
+static int talk_all(talk *k, rota_dir dir, rota_crosses *c, rota_cross list[],
+                    int *found)
+{
+    *found = 0;
+    for (int e = 0, n; e < c->n; e += n) {
+        n = count_same(c, e);
+        if (!is_mine(k->m, dir, c->edge[e].there))
+            continue;
+        ROTA_TRY(tell_node(k, dir, c->edge[e].there,
+                           dir == ROTA_SEND ? &c->edge[e] : &list[*found], n));
+        *found += n;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Count the edges that each rank of the node has heard about. */
+static void count_heard(const members *m, const rota_crosses *in, int count[])
+{
+    memset(count, 0, (size_t)m->n * sizeof *count);
+    for (int e = 0, n; e < in->n; e += n) {
+        const int N = m->t->n_nodes;
+        const int turn = (m->node - in->edge[e].there + N) % N;
+        n = count_same(in, e);
+        count[turn % m->n] += n;
+    }
+}
+
+/* Once sorted, the edges told have the same order as those that arrive here:
+ * each tells about the edge in its place. */
+static void take_alike(rota_crosses *in, rota_cross list[])
+{
+    rota_cross_sort(list, in->n);
+    for (int e = 0; e < in->n; e++)
+        in->edge[e].repeats = list[e].repeats;
+}
+
+/* Tell other nodes which edges have the same memory, and hear it. list: room
+ * for all of in; request: for each edge; count: [n]. Collective. */
+static int share_alike(const members *m, rota_crossing *c, rota_cross list[],
+                       int count[], MPI_Request request[])
+{
+    talk k = {.m = m, .request = request};
+    int told, heard;
+
+    ROTA_TRY(talk_all(&k, ROTA_RECV, &c->in, list, &heard));
+    const int n_recvs = k.n_requests;
+    ROTA_TRY(talk_all(&k, ROTA_SEND, &c->out, NULL, &told));
+    const rota_meeting now = rota_comm_meeting(m->c, "swap edges", -1);
+    ROTA_TRY(rota_wait_requests(&now, n_recvs, k.n_requests, request));
+    count_heard(m, &c->in, count);
+    ROTA_TRY(pass_on(m, count, list));
+    take_alike(&c->in, list);
+    return MPI_SUCCESS;
+}
+
+static int find_senders_alike(rota_plan *p, const members *m)
+{
+    rota_crossing *const c = &p->crossing;
+    const size_t edges = (size_t)c->in.n + (size_t)c->out.n + 1;
+    rota_cross *const list = malloc(((size_t)c->in.n + 1) * sizeof *list);
+    int *const count = malloc((size_t)m->n * sizeof *count);
+    MPI_Request *const request = malloc(edges * sizeof *request);
+    int err = list && count && request ? MPI_SUCCESS
+                                       : rota_fail_mem("the edges of a node");
+
+    err = rota_agree(p->comm, err, NULL);
+    if (err == MPI_SUCCESS)
+        err = share_alike(m, c, list, count, request);
+    free(list);
+    free(count);
+    free(request);
+    return err;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+/* Gather the edges of all ranks of the node. all: [n] how many each has. */
+static int gather(const members *m, const tally all[], rota_dir dir,
+                  rota_crosses *to, int count[])
+{
+    const int n = add_up(m, all, dir, count);
+    rota_cross *const more =
+        n < 0 ? NULL : realloc(to->edge, ((size_t)n + 1) * sizeof *more);
+
+    if (!more)
+        return rota_fail_mem("the edges of a node");
+    to->edge = more;
+    to->n = n;
+    return MPI_SUCCESS;
+}
+
+/* May fail on one rank alone. */
+static int make_room(rota_plan *p, const members *m, const tally all[],
+                     int *count[])
+{
+    ROTA_TRY(gather(m, all, ROTA_SEND, &p->crossing.out, count[ROTA_SEND]));
+    return gather(m, all, ROTA_RECV, &p->crossing.in, count[ROTA_RECV]);
+}
+
+static int find_own(rota_plan *p, tally *mine, int *repeats)
+{
+    rota_crossing *const c = &p->crossing;
+
+    ROTA_TRY(list_own(p, ROTA_SEND, &c->out));
+    ROTA_TRY(list_own(p, ROTA_RECV, &c->in));
+    mine->n[ROTA_SEND] = c->out.n;
+    mine->n[ROTA_RECV] = c->in.n;
+    *repeats = find_same(p);
+    return *repeats < 0 ? rota_fail_mem("the edges of a node") : MPI_SUCCESS;
+}
+
+static int put_in_order(rota_crossing *c, const members *m)
+{
+    ROTA_TRY(rota_crosses_close(&c->out, m->t, m->node, true));
+    return rota_crosses_close(&c->in, m->t, m->node, false);
+}
+
+/* all: [n], counts: [n] for each direction. */
+static int find_all(rota_plan *p, const members *m, int status, tally all[],
+                    int *count[])
+{
+    tally mine = {{0}};
+    int repeats = 0;
+
+    if (status == MPI_SUCCESS)
+        status = find_own(p, &mine, &repeats);
+    ROTA_TRY(rota_swap_addresses(p->comm, m->rank, m->n, status, &mine, all,
+                                 sizeof mine));
+    rota_vote vote = {.largest = (uint64_t)repeats};
+    ROTA_TRY(rota_agree(p->comm, make_room(p, m, all, count), &vote));
+    ROTA_TRY(pass_on(m, count[ROTA_SEND], p->crossing.out.edge));
+    ROTA_TRY(pass_on(m, count[ROTA_RECV], p->crossing.in.edge));
+    ROTA_TRY(rota_agree(p->comm, put_in_order(&p->crossing, m), NULL));
+    if (vote.largest > 0)
+        return find_senders_alike(p, m);
+    free(p->crossing.same_as); /* no two blocks have the same memory */
+    p->crossing.same_as = NULL;
+    return MPI_SUCCESS;
+}
+
+int rota_plan_find_crossing(rota_plan *p)
+{
+    const members m = members_of(p);
+    const size_t n = (size_t)m.n;
+    tally *const all = calloc(n, sizeof *all);
+    int *const counts = calloc(2 * n, sizeof *counts);
+    int *count[ROTA_N_DIRS] = {counts, counts ? counts + n : NULL};
+    int err =
+        all && counts ? MPI_SUCCESS : rota_fail_mem("the edges of a node");
+
+    err = find_all(p, &m, err, all, count);
+    free(all);
+    free(counts);
+    if (err == MPI_SUCCESS)
+        p->problem.crossing = &p->crossing;
+    return err;
+}

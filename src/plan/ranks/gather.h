@@ -1,0 +1,14 @@
+/* gather.h - what each of some ranks tells all of them. */
+#ifndef ROTA_GATHER_H
+#define ROTA_GATHER_H
+
+#include "plan/ranks/comm.h"
+
+/* Exchange `bytes` bytes with each of n ranks, this one among them: mine goes
+ * to all, theirs come into addresses, in the order of rank. If status is an
+ * error on one rank, all fail. Collective over c, whose ranks may do it in
+ * groups. */
+int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
+                        const void *mine, void *addresses, size_t bytes);
+
+#endif /* ROTA_GATHER_H */
