@@ -109,13 +109,13 @@ typedef struct priced {
 /* As the executor decides when it binds the schedule. */
 static size_t packing(const priced *k)
 {
-    rota_exec x = {
-        .s = &k->s,
-        .types = {rota_types_bytes, rota_types_bytes, rota_types_bytes},
-        .bytes = k->bytes,
-        .offset = k->offset,
-        .fixed = true,
-        .by_datatype = k->choice.params.by_datatype};
+    rota_exec x = {.blocks = {.s = &k->s,
+                              .types = {rota_types_bytes, rota_types_bytes,
+                                        rota_types_bytes},
+                              .bytes = k->bytes,
+                              .offset = k->offset},
+                   .fixed = true,
+                   .by_datatype = k->choice.params.by_datatype};
     size_t room;
 
     if (rota_exec_packing(&x, &room) != MPI_SUCCESS)

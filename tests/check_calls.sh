@@ -24,7 +24,7 @@ objects=${2:?}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-blocks='arena bulk copy doorbell lock move parcels pool roster status strided
+blocks='arena blocks bulk clock copy doorbell lock parcels pool roster status strided
 trace varlen'
 
 # CALLER CALLED, without which there is no circle: measuring makes plans.

@@ -260,8 +260,8 @@ const char *rota_ipc_share(const rota_device *device, int P, const char *base,
 
 static bool sends_any(const rota_exec *x)
 {
-    for (int q = 0; q < x->s->P; q++)
-        if (x->bytes[q] > 0)
+    for (int q = 0; q < x->blocks.s->P; q++)
+        if (x->blocks.bytes[q] > 0)
             return true;
     return false;
 }
@@ -270,8 +270,8 @@ int rota_ipc_rebase(rota_exec *x, const char *base)
 {
     rota_allocation sent = {0};
     const char *const why =
-        sends_any(x) ? rota_ipc_share(ipc_of(x)->device, x->s->P, base,
-                                      x->bytes, x->offset, &sent)
+        sends_any(x) ? rota_ipc_share(ipc_of(x)->device, x->blocks.s->P, base,
+                                      x->blocks.bytes, x->blocks.offset, &sent)
                      : NULL;
 
     if (why)
@@ -297,12 +297,12 @@ int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
                                         .release = rota_ipc_free},
                            .device = device,
                            .queue = queue};
-    g->peer = calloc((size_t)x->s->P, sizeof *g->peer);
+    g->peer = calloc((size_t)x->blocks.s->P, sizeof *g->peer);
     if (!g->peer)
         return rota_fail_mem("copies from device to device");
     ROTA_TRY(take_mark(g, &g->ready));
     ROTA_TRY(take_mark(g, &g->taken));
-    ROTA_TRY(rota_ipc_rebase(x, x->base[ROTA_SRC]));
+    ROTA_TRY(rota_ipc_rebase(x, x->blocks.base[ROTA_SRC]));
     *address = (rota_ipc_address){.sends = sends_any(x),
                                   .memory = g->sent.handle,
                                   .ready = g->ready->handle,
@@ -324,9 +324,9 @@ int rota_ipc_open(rota_exec *x, const rota_ipc_address addresses[])
 {
     struct rota_ipc *const g = ipc_of(x);
 
-    for (int q = 0; q < x->s->P; q++) {
+    for (int q = 0; q < x->blocks.s->P; q++) {
         peer *const p = &g->peer[q];
-        if (q == x->s->me)
+        if (q == x->blocks.s->me)
             continue;
         if (addresses[q].sends)
             ROTA_TRY(open_memory(g, &addresses[q].memory, &p->window[0]));
@@ -351,7 +351,7 @@ void rota_ipc_free(rota_exec *x)
     if (!g)
         return;
     g->device->queue_drain(g->queue);
-    for (int q = 0; g->peer && q < x->s->P; q++)
+    for (int q = 0; g->peer && q < x->blocks.s->P; q++)
         free_peer(g, &g->peer[q]);
     put_back_mark(g->ready);
     put_back_mark(g->taken);
@@ -372,7 +372,7 @@ int rota_ipc_end(rota_exec *x)
 {
     const struct rota_ipc *const g = ipc_of(x);
 
-    for (int q = 0; q < x->s->P; q++) {
+    for (int q = 0; q < x->blocks.s->P; q++) {
         if (g->peer[q].reads)
             ROTA_TRY(g->device->mark_await(g->queue, g->peer[q].taken));
         g->peer[q].reads = false;

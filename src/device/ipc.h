@@ -53,7 +53,7 @@ int rota_ipc_open(rota_exec *x, const rota_ipc_address addresses[]); /* [P] */
 /* Wait for the queue and free all. Does nothing if x does not use it. */
 void rota_ipc_free(rota_exec *x);
 
-/* Send blocks now lie at base + x->offset[]. Fails if others cannot open
+/* Send blocks now lie at base + x->blocks.offset[]. Fails if others cannot open
  * that. */
 int rota_ipc_rebase(rota_exec *x, const char *base);
 

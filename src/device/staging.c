@@ -107,28 +107,30 @@ static void line_up_send(const liner *k, const rota_sched *s, uint32_t m,
 /* Is it a copy from the caller's send buffer to the caller's receive buffer? */
 static bool is_straight(const rota_exec *x, const rota_copy *k)
 {
-    return staging_of(x)->straight && k->from < (rota_block)x->s->n_send &&
-           rota_block_arrives(x->s, k->to);
+    return staging_of(x)->straight &&
+           k->from < (rota_block)x->blocks.s->n_send &&
+           rota_block_arrives(x->blocks.s, k->to);
 }
 
 /* Line up what a phase needs: copies first, since the phase waits for them.
  * Returns how much of the line it waits for. */
 static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 {
-    const rota_phase *const phase = &x->s->phase[p];
+    const rota_phase *const phase = &x->blocks.s->phase[p];
     bool by_message =
         !phase->native && !phase->flow && !(phase->sparse && x->counts_unknown);
     uint32_t enter = 0, all;
 
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
-        if (is_straight(x, &x->s->copy[c]))
+        if (is_straight(x, &x->blocks.s->copy[c]))
             continue;
-        const uint32_t at = stand_in_line(k, x->s, x->s->copy[c].from);
+        const uint32_t at =
+            stand_in_line(k, x->blocks.s, x->blocks.s->copy[c].from);
         enter = at > enter ? at : enter;
     }
     all = enter;
     for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++) {
-        line_up_send(k, x->s, m, &by_message);
+        line_up_send(k, x->blocks.s, m, &by_message);
         all = k->g->after_send[m] > all ? k->g->after_send[m] : all;
     }
     return by_message ? enter : all;
@@ -137,7 +139,7 @@ static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 static int line_up(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
-    const rota_sched *const s = x->s;
+    const rota_sched *const s = x->blocks.s;
     const size_t n = (size_t)s->n_send + 1;
     const liner k = {g, calloc(n, sizeof *k.place)};
 
@@ -166,7 +168,8 @@ static int make_marks(struct rota_staging *g)
 
 static size_t n_blocks(const rota_exec *x, rota_region region)
 {
-    return (size_t)(region == ROTA_SRC ? x->s->n_send : x->s->n_recv);
+    return (size_t)(region == ROTA_SRC ? x->blocks.s->n_send
+                                       : x->blocks.s->n_recv);
 }
 
 static int make_sides(const rota_exec *x)
@@ -285,13 +288,13 @@ static void cut_line(rota_exec *x)
     uint32_t first = 0;
 
     for (uint32_t i = 0; i < g->n_line; i++)
-        total += rota_varlen_bytes(x->bytes[g->line[i]]);
+        total += rota_cell_bytes(x->blocks.bytes[g->line[i]]);
     const size_t share = total / (MOST_MARKS - 1) + 1;
     const size_t piece = share > PIECE ? share : PIECE;
     memcpy(g->queued, g->line, g->n_line * sizeof *g->line);
     g->n_stops = 0;
     for (uint32_t i = 0; i < g->n_line; i++) {
-        since += rota_varlen_bytes(x->bytes[g->line[i]]);
+        since += rota_cell_bytes(x->blocks.bytes[g->line[i]]);
         if (since < piece && i + 1 < g->n_line)
             continue;
         g->stop[g->n_stops++].n = i + 1;
@@ -309,13 +312,14 @@ static size_t place_blocks(rota_exec *x, rota_region region)
 {
     const struct rota_staging *const g = staging_of(x);
     const bool sends = region == ROTA_SRC;
-    const uint32_t n = sends ? g->n_line : (uint32_t)x->s->n_recv;
+    const uint32_t n = sends ? g->n_line : (uint32_t)x->blocks.s->n_recv;
     size_t at = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        const rota_block b = sends ? g->queued[i] : rota_dst(x->s, (int)i);
-        x->offset[b] = (ptrdiff_t)at;
-        at += rota_varlen_bytes(x->bytes[b]);
+        const rota_block b =
+            sends ? g->queued[i] : rota_dst(x->blocks.s, (int)i);
+        x->blocks.offset[b] = (ptrdiff_t)at;
+        at += rota_cell_bytes(x->blocks.bytes[b]);
     }
     return at;
 }
@@ -333,8 +337,8 @@ int rota_staging_bounce(rota_exec *x, rota_region region, char *base,
     m->on = true;
     m->base = base;
     m->types = *types;
-    x->base[region] = m->memory;
-    x->types[region] = rota_types_bytes;
+    x->blocks.base[region] = m->memory;
+    x->blocks.types[region] = rota_types_bytes;
     return MPI_SUCCESS;
 }
 
@@ -395,10 +399,10 @@ static uint32_t end_of_run(const rota_exec *x, uint32_t i, uint32_t end,
     const bounce *const m = &g->side[ROTA_SRC];
     const rota_block first = g->queued[i];
 
-    *bytes = rota_varlen_bytes(x->bytes[first]);
+    *bytes = rota_cell_bytes(x->blocks.bytes[first]);
     for (i++; i < end && is_plain(m, first); i++) {
         const rota_block b = g->queued[i];
-        const size_t more = rota_varlen_bytes(x->bytes[b]);
+        const size_t more = rota_cell_bytes(x->blocks.bytes[b]);
         if (more > 0 && (!is_plain(m, b) ||
                          m->offset[b] != m->offset[first] + (ptrdiff_t)*bytes))
             break;
@@ -427,7 +431,7 @@ static int copy_line(rota_exec *x)
             i = end_of_run(x, i, g->stop[s].n, &bytes);
             ROTA_TRY(rota_device_pack(rota_types_at(&m->types, b), g->device,
                                       g->queue, m->base + m->offset[b], bytes,
-                                      m->memory + x->offset[b]));
+                                      m->memory + x->blocks.offset[b]));
         }
         ROTA_TRY(g->device->mark_put(g->queue, g->stop[s].mark));
     }
@@ -485,7 +489,7 @@ static int look_up(struct rota_staging *g, bool *moved)
 /* The current phase of the run. */
 static uint32_t phase_of(const rota_exec *x)
 {
-    return (uint32_t)(x->program.step[x->at].phase - x->s->phase);
+    return (uint32_t)(x->program.step[x->at].phase - x->blocks.s->phase);
 }
 
 /* Receives may be posted once the last run's blocks have been copied up: it may
@@ -521,17 +525,17 @@ int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may)
 /* The caller's place for a block. */
 static char *place_of(const rota_exec *x, rota_block b)
 {
-    const rota_region region = rota_block_region(x->s, b);
+    const rota_region region = rota_block_region(x->blocks.s, b);
     const bounce *const m = &staging_of(x)->side[region];
 
-    return m->on ? m->base + m->offset[rota_block_slot(x->s, b)]
-                 : x->base[region] + x->offset[b];
+    return m->on ? m->base + m->offset[rota_block_slot(x->blocks.s, b)]
+                 : x->blocks.base[region] + x->blocks.offset[b];
 }
 
 int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
 {
     struct rota_staging *const g = staging_of(x);
-    const size_t bytes = rota_varlen_bytes(x->bytes[k->from]);
+    const size_t bytes = rota_cell_bytes(x->blocks.bytes[k->from]);
 
     *taken = is_straight(x, k);
     if (!*taken || bytes == 0)
@@ -552,10 +556,10 @@ static int copy_up(rota_exec *x, uint32_t q, size_t bytes)
 {
     struct rota_staging *const g = staging_of(x);
     const bounce *const m = &g->side[ROTA_DST];
-    const rota_block b = rota_dst(x->s, (int)q);
+    const rota_block b = rota_dst(x->blocks.s, (int)q);
 
     return rota_device_unpack(rota_types_at(&m->types, q), g->device, g->queue,
-                              m->memory + x->offset[b], bytes,
+                              m->memory + x->blocks.offset[b], bytes,
                               m->base + m->offset[q]);
 }
 
@@ -564,7 +568,7 @@ static int copy_arrived(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
     const bounce *const m = &g->side[ROTA_DST];
-    const uint32_t n = (uint32_t)x->s->n_recv;
+    const uint32_t n = (uint32_t)x->blocks.s->n_recv;
 
     for (uint32_t q = 0; q < n && g->waiting > 0; q++) {
         const uint32_t first = q;
@@ -574,7 +578,8 @@ static int copy_arrived(rota_exec *x)
                 (is_plain(m, first) && is_plain(m, q) &&
                  m->offset[q] == m->offset[first] + (ptrdiff_t)bytes))) {
             g->arrived[q] = false;
-            bytes += rota_varlen_bytes(x->bytes[rota_dst(x->s, (int)q)]);
+            bytes +=
+                rota_cell_bytes(x->blocks.bytes[rota_dst(x->blocks.s, (int)q)]);
             q++;
         }
         if (q == first)
@@ -592,26 +597,28 @@ static void note_arrival(rota_exec *x, rota_block b, size_t bytes)
 {
     struct rota_staging *const g = staging_of(x);
 
-    if (!rota_block_arrives(x->s, b) || g->arrived[rota_block_slot(x->s, b)])
+    if (!rota_block_arrives(x->blocks.s, b) ||
+        g->arrived[rota_block_slot(x->blocks.s, b)])
         return;
-    g->arrived[rota_block_slot(x->s, b)] = bytes > 0;
+    g->arrived[rota_block_slot(x->blocks.s, b)] = bytes > 0;
     g->waiting += bytes;
 }
 
 int rota_staging_arrived(rota_exec *x, uint32_t m)
 {
-    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    const rota_msgs *const l = &x->blocks.s->msgs[ROTA_RECV];
 
     if (!staging_of(x)->side[ROTA_DST].on)
         return MPI_SUCCESS;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        note_arrival(x, l->item[i], rota_varlen_bytes(x->bytes[l->item[i]]));
+        note_arrival(x, l->item[i],
+                     rota_cell_bytes(x->blocks.bytes[l->item[i]]));
     return staging_of(x)->waiting >= PIECE ? copy_arrived(x) : MPI_SUCCESS;
 }
 
 int rota_staging_leave(rota_exec *x)
 {
-    const rota_phase *const phase = &x->s->phase[phase_of(x)];
+    const rota_phase *const phase = &x->blocks.s->phase[phase_of(x)];
 
     if (!staging_of(x)->side[ROTA_DST].on)
         return MPI_SUCCESS;
@@ -619,10 +626,11 @@ int rota_staging_leave(rota_exec *x)
          phase->native && m < phase[1].msg[ROTA_RECV]; m++)
         ROTA_TRY(rota_staging_arrived(x, m));
     for (uint32_t c = phase->copy; c < phase[1].copy; c++)
-        if (!is_straight(x, &x->s->copy[c]))
-            note_arrival(x, x->s->copy[c].to,
-                         rota_copy_bytes(x->s, &x->s->copy[c], x->bytes));
-    const bool last = phase_of(x) + 1 == x->s->n_phases;
+        if (!is_straight(x, &x->blocks.s->copy[c]))
+            note_arrival(x, x->blocks.s->copy[c].to,
+                         rota_copy_bytes(x->blocks.s, &x->blocks.s->copy[c],
+                                         x->blocks.bytes));
+    const bool last = phase_of(x) + 1 == x->blocks.s->n_phases;
     const size_t least = last ? 1 : PIECE;
     return staging_of(x)->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
 }
@@ -657,8 +665,9 @@ int rota_staging_deliver(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
 
-    for (rota_block b = rota_dst(x->s, 0); b < rota_first_tmp(x->s); b++)
-        note_arrival(x, b, rota_varlen_bytes(x->bytes[b]));
+    for (rota_block b = rota_dst(x->blocks.s, 0);
+         b < rota_first_tmp(x->blocks.s); b++)
+        note_arrival(x, b, rota_cell_bytes(x->blocks.bytes[b]));
     if (g->waiting > 0)
         ROTA_TRY(copy_arrived(x));
     if (g->follow)

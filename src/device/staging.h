@@ -31,7 +31,7 @@ int rota_staging_make(rota_exec *x, const rota_device *device,
 void rota_staging_free(rota_exec *x);
 
 /* Give a region, ROTA_SRC or ROTA_DST, a bounce buffer of plain bytes. Its
- * blocks lie at base + offset[q], as their types say, with sizes x->bytes. May
+ * blocks lie at base + offset[q], as their types say, with sizes x->blocks.bytes. May
  * wait for copies; allocates if the blocks need more room than before. offset:
  * [P], copied. types: with known layouts; borrowed. */
 int rota_staging_bounce(rota_exec *x, rota_region region, char *base,

@@ -1,6 +1,6 @@
 /* bind.c - binds a schedule to memory and requests. */
 #include "exec/exec.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/payload/varlen.h"
 #include "exec/program.h"
 #include "exec/transport/mailbox/sparse.h"
@@ -28,11 +28,12 @@ typedef struct place_use {
 
 static span span_of(const rota_exec *x, rota_block b)
 {
-    const ptrdiff_t rank = (ptrdiff_t)rota_block_slot(x->s, b);
+    const ptrdiff_t rank = (ptrdiff_t)rota_block_slot(x->blocks.s, b);
 
-    switch (rota_block_region(x->s, b)) {
+    switch (rota_block_region(x->blocks.s, b)) {
     case ROTA_TMP:
-        return (span){x->offset[b], x->offset[b] + (ptrdiff_t)x->bytes[b]};
+        return (span){x->blocks.offset[b],
+                      x->blocks.offset[b] + (ptrdiff_t)x->blocks.bytes[b]};
     case ROTA_DST:
         return (span){-1 - rank, -rank};
     default:
@@ -49,10 +50,10 @@ static int compare_spans(const void *a, const void *b)
 
 static void find_places(const rota_exec *x, uint32_t phase, place_use *use)
 {
-    const rota_phase *const p = &x->s->phase[phase];
+    const rota_phase *const p = &x->blocks.s->phase[phase];
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &x->s->msgs[dir];
+        const rota_msgs *const l = &x->blocks.s->msgs[dir];
         use->n[dir] = 0;
         for (uint32_t i = l->msg[p->msg[dir]].first;
              i < l->msg[p[1].msg[dir]].first; i++) {
@@ -111,16 +112,17 @@ static int make_place_use(const rota_sched *s, place_use *use)
 /* Do n blocks lie end to end, as plain bytes of one region? */
 static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
 {
-    const rota_region region = rota_block_region(x->s, item[0]);
+    const rota_region region = rota_block_region(x->blocks.s, item[0]);
 
     if (n == 1)
         return true;
-    if (!x->fixed || !rota_types_are_bytes(&x->types[region]))
+    if (!x->fixed || !rota_types_are_bytes(&x->blocks.types[region]))
         return false;
     for (uint32_t i = 1; i < n; i++)
-        if (rota_block_region(x->s, item[i]) != region ||
-            x->offset[item[i]] !=
-                x->offset[item[i - 1]] + (ptrdiff_t)x->bytes[item[i - 1]])
+        if (rota_block_region(x->blocks.s, item[i]) != region ||
+            x->blocks.offset[item[i]] !=
+                x->blocks.offset[item[i - 1]] +
+                    (ptrdiff_t)x->blocks.bytes[item[i - 1]])
             return false;
     return true;
 }
@@ -130,7 +132,7 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
 static bool is_typed(const rota_exec *x, const rota_op *op, rota_block b)
 {
     return !op->via->needs_mpi && x->fixed &&
-           !rota_type_is_bytes(rota_block_type(x, b));
+           !rota_type_is_bytes(rota_block_type(&x->blocks, b));
 }
 
 /* Are the layouts of all types in the message known? Then it needs no room in
@@ -143,7 +145,7 @@ static bool has_layouts(const rota_exec *x, const rota_op *op,
     if (op->via->needs_mpi || !x->fixed)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        const rota_type *const t = rota_block_type(x, item[i]);
+        const rota_type *const t = rota_block_type(&x->blocks, item[i]);
         if (!rota_type_is_bytes(t) && !t->layout)
             return false;
         typed = typed || t->layout;
@@ -158,7 +160,7 @@ static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n,
     if (!x->by_datatype || !x->fixed || bytes > INT_MAX)
         return false;
     for (uint32_t i = 0; i < n; i++)
-        if (!rota_type_is_bytes(rota_block_type(x, item[i])))
+        if (!rota_type_is_bytes(rota_block_type(&x->blocks, item[i])))
             return false;
     return true;
 }
@@ -167,7 +169,7 @@ static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n,
  * packing area. Returns the bytes this phase needs of it. */
 static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
 {
-    const rota_sched *const s = x->s;
+    const rota_sched *const s = x->blocks.s;
     size_t used = 0;
 
     find_places(x, phase, use);
@@ -177,7 +179,8 @@ static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
              m < s->phase[phase + 1].msg[dir]; m++) {
             const rota_block *const item = l->item + l->msg[m].first;
             const uint32_t n = rota_msg_blocks(&l->msg[m]);
-            const size_t bytes = rota_message_bytes(x, (rota_dir)dir, m);
+            const size_t bytes =
+                rota_message_bytes(&x->blocks, (rota_dir)dir, m);
             rota_op *const w = &x->program.op[dir][m];
             const bool shares =
                 !s->phase[phase].flow &&
@@ -204,12 +207,12 @@ static size_t copy_room(const rota_exec *x)
 {
     size_t room = 0;
 
-    for (uint32_t c = 0; c < x->s->n_copies; c++) {
-        const rota_copy *const k = &x->s->copy[c];
-        const rota_type *const a = rota_block_type(x, k->from);
-        const rota_type *const b = rota_block_type(x, k->to);
+    for (uint32_t c = 0; c < x->blocks.s->n_copies; c++) {
+        const rota_copy *const k = &x->blocks.s->copy[c];
+        const rota_type *const a = rota_block_type(&x->blocks, k->from);
+        const rota_type *const b = rota_block_type(&x->blocks, k->to);
         if (rota_type_is_bytes(a) || rota_type_is_bytes(b) ||
-            (x->fixed && x->bytes[k->from] == 0))
+            (x->fixed && x->blocks.bytes[k->from] == 0))
             continue;
         const size_t step = rota_copy_step(a, b);
         room = step > room ? step : room;
@@ -222,28 +225,33 @@ static int lay_out(rota_exec *x)
     place_use use;
     size_t room = 0;
 
-    const int err = make_place_use(x->s, &use);
-    for (uint32_t p = 0; err == MPI_SUCCESS && p < x->s->n_phases; p++) {
+    const int err = make_place_use(x->blocks.s, &use);
+    for (uint32_t p = 0; err == MPI_SUCCESS && p < x->blocks.s->n_phases; p++) {
         const size_t need = lay_out_phase(x, p, &use);
         room = need > room ? need : room;
     }
     free(use.by[ROTA_RECV]);
     free(use.by[ROTA_SEND]);
-    x->program.copy_stage = room;
+    x->program.area_bytes = room;
     return err;
 }
 
 static int make_area(rota_exec *x)
 {
+    rota_program *const p = &x->program;
+
     ROTA_TRY(lay_out(x));
-    x->program.copy_step = copy_room(x);
-    x->program.area_bytes = x->program.copy_stage + x->program.copy_step;
-    if (x->program.area_bytes == 0)
+    const size_t packed = p->area_bytes;
+    x->blocks.step = copy_room(x);
+    p->area_bytes += x->blocks.step;
+    if (p->area_bytes == 0)
         return MPI_SUCCESS;
-    x->program.area =
-        aligned_alloc(CACHE_LINE, (x->program.area_bytes + CACHE_LINE - 1) /
-                                      CACHE_LINE * CACHE_LINE);
-    return x->program.area ? MPI_SUCCESS : rota_fail_mem("the packing area");
+    p->area = aligned_alloc(CACHE_LINE, (p->area_bytes + CACHE_LINE - 1) /
+                                            CACHE_LINE * CACHE_LINE);
+    if (!p->area)
+        return rota_fail_mem("the packing area");
+    x->blocks.stage = p->area + packed;
+    return MPI_SUCCESS;
 }
 
 static void choose_transport(rota_exec *x, rota_dir dir, uint32_t m)
@@ -260,14 +268,14 @@ static void choose_transport(rota_exec *x, rota_dir dir, uint32_t m)
 static int make_ops(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const size_t n = (size_t)x->s->msgs[dir].n + 1;
+        const size_t n = (size_t)x->blocks.s->msgs[dir].n + 1;
         x->program.op[dir] = calloc(n, sizeof *x->program.op[dir]);
         x->program.request[dir] = malloc(n * sizeof *x->program.request[dir]);
         for (size_t m = 0; x->program.request[dir] && m < n; m++)
             x->program.request[dir][m] = MPI_REQUEST_NULL;
         if (!x->program.op[dir] || !x->program.request[dir])
             return rota_fail_mem("requests");
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             choose_transport(x, (rota_dir)dir, m);
     }
     return MPI_SUCCESS;
@@ -277,7 +285,7 @@ static int make_ops(rota_exec *x)
 static void choose_kinds(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
             rota_op *const op = &x->program.op[dir][m];
             if (op->varlen)
                 op->kind = ROTA_OP_VARLEN;
@@ -294,6 +302,7 @@ static void choose_kinds(rota_exec *x)
 
 static int bind(rota_exec *x)
 {
+    x->blocks.comm = x->comm;
     ROTA_TRY(make_ops(x));
     if (x->metadata != ROTA_META_ONCE)
         ROTA_TRY(rota_varlen_bind(x));
@@ -333,7 +342,7 @@ int rota_exec_packing(rota_exec *x, size_t *room)
     if (err == MPI_SUCCESS)
         err = lay_out(x);
     if (err == MPI_SUCCESS)
-        *room = x->program.copy_stage;
+        *room = x->program.area_bytes;
     rota_exec_unbind(x);
     return err;
 }
@@ -341,12 +350,12 @@ int rota_exec_packing(rota_exec *x, size_t *room)
 int rota_exec_rebase(rota_exec *x, char *src, char *dst)
 {
     const bool moved[ROTA_N_REGIONS] = {
-        [ROTA_SRC] = src != x->base[ROTA_SRC],
-        [ROTA_DST] = dst != x->base[ROTA_DST],
+        [ROTA_SRC] = src != x->blocks.base[ROTA_SRC],
+        [ROTA_DST] = dst != x->blocks.base[ROTA_DST],
     };
 
-    x->base[ROTA_SRC] = src;
-    x->base[ROTA_DST] = dst;
+    x->blocks.base[ROTA_SRC] = src;
+    x->blocks.base[ROTA_DST] = dst;
     int err = MPI_SUCCESS;
     for (int i = 0; i < ROTA_N_TRANSPORTS && err == MPI_SUCCESS; i++)
         err = rota_transports[i]->rebase(x, moved);

@@ -13,11 +13,10 @@
 #ifndef ROTA_EXEC_H
 #define ROTA_EXEC_H
 
-#include "base/problem.h"
 #include "exec/hooks.h"
+#include "exec/move/blocks.h"
 #include "exec/move/status.h"
 #include "exec/waiting.h"
-#include "schedule/schedule.h"
 
 struct rota_node;
 
@@ -146,15 +145,12 @@ typedef struct rota_program {
     MPI_Request *request[ROTA_N_DIRS]; /* [n messages] */
     char *area;                        /* the packing area */
     size_t area_bytes;
-    size_t copy_stage; /* offset in area for copies between datatypes */
-    size_t copy_step;  /* bytes there that such a copy uses at a time */
 } rota_program;
 
-/* Where blocks are that came in messages with a header, and the buffer in which
- * an exchange collects them. */
+/* The buffer in which an exchange collects blocks that came in messages with a
+ * header. */
 typedef struct rota_arrivals {
-    char **place; /* [n_blocks] where the block is; NULL: not in a message */
-    char *out;    /* receive blocks in order, end to end; grows */
+    char *out; /* receive blocks in order, end to end; grows */
     size_t room;
     bool early;    /* blocks may be received right into out during the run */
     bool used;     /* a block was received into out in this run */
@@ -186,7 +182,7 @@ enum { ROTA_TAGS = 6 };
 
 struct rota_exec {
     /* The owner sets these before rota_exec_bind. */
-    const rota_sched *s;
+    rota_blocks blocks;
     const char *title, *algorithm; /* names for error texts; or NULL */
     MPI_Comm comm;                 /* Rota's own, which returns errors */
     int tag; /* the first of ROTA_TAGS that are the plan's alone on comm: for
@@ -198,16 +194,8 @@ struct rota_exec {
     bool by_thread; /* the progress thread may advance x (progress.h): messages
                        within the node need no MPI, or any thread may call it */
 
-    /* Where blocks are, and how large. */
-    rota_types types[ROTA_N_REGIONS]; /* types of blocks, by slot; borrowed */
-    bool own_types;                   /* as in rota_problem */
-    char *base[ROTA_N_REGIONS];
-    /* [n_blocks], the owner's; if !fixed, those of scratch become known in the
-     * run. */
-    size_t *bytes;
-    ptrdiff_t *offset; /* [n_blocks] bytes from the base; the owner's */
-    bool fixed;        /* bytes and offset never change */
-    bool by_datatype;  /* if fixed: let MPI gather blocks, do not pack */
+    bool fixed;       /* bytes and offset of blocks never change */
+    bool by_datatype; /* if fixed: let MPI gather blocks, do not pack */
     bool stage_in; /* in place: copy the send blocks out of the receive buffer
                       first; base[ROTA_SRC] is the plan's memory */
     bool parcels;  /* not fixed: shared blocks travel in parcels (parcels.h) */
@@ -244,7 +232,7 @@ struct rota_exec {
     rota_run run;
 };
 
-/* Make the program of x->s: requests, packing area, steps. On failure x is as
+/* Make the program of x->blocks.s: requests, packing area, steps. On failure x is as
  * rota_exec_unbind leaves it. Local. */
 int rota_exec_bind(rota_exec *x);
 void rota_exec_unbind(rota_exec *x);

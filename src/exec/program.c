@@ -1,6 +1,6 @@
 /* program.c - see program.h. */
 #include "exec/program.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
 #include "exec/transport/lines/lines.h"
@@ -56,24 +56,26 @@ static void write_group(const rota_exec *x, const rota_phase *phase,
  * from where they are; a copy out of parcels notes where that is. */
 static bool is_made(const rota_exec *x, const rota_copy *k)
 {
-    return !x->counts_unknown || rota_block_region(x->s, k->to) != ROTA_DST ||
-           rota_block_is_shared(x->s, k->from);
+    return !x->counts_unknown ||
+           rota_block_region(x->blocks.s, k->to) != ROTA_DST ||
+           rota_block_is_shared(x->blocks.s, k->from);
 }
 
 static bool is_plain(const rota_exec *x, const rota_copy *k)
 {
-    return x->fixed && rota_type_is_bytes(rota_block_type(x, k->from)) &&
-           rota_type_is_bytes(rota_block_type(x, k->to));
+    return x->fixed &&
+           rota_type_is_bytes(rota_block_type(&x->blocks, k->from)) &&
+           rota_type_is_bytes(rota_block_type(&x->blocks, k->to));
 }
 
 static void write_moves(const rota_exec *x, rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_copies; i++) {
         const rota_copy *const k = &step->copy[i];
-        step->move[i] =
-            (rota_move){.to = rota_block_at(x, k->to),
-                        .from = rota_block_at(x, k->from),
-                        .bytes = rota_copy_bytes(x->s, k, x->bytes)};
+        step->move[i] = (rota_move){
+            .to = rota_block_at(&x->blocks, k->to),
+            .from = rota_block_at(&x->blocks, k->from),
+            .bytes = rota_copy_bytes(x->blocks.s, k, x->blocks.bytes)};
     }
 }
 
@@ -84,10 +86,10 @@ static void write_copies(const rota_exec *x, const rota_phase *phase, writer *w,
 
     step->copy = &w->p->copy[w->copy];
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
-        if (!is_made(x, &x->s->copy[c]))
+        if (!is_made(x, &x->blocks.s->copy[c]))
             continue;
-        plain = plain && is_plain(x, &x->s->copy[c]);
-        w->p->copy[w->copy++] = x->s->copy[c];
+        plain = plain && is_plain(x, &x->blocks.s->copy[c]);
+        w->p->copy[w->copy++] = x->blocks.s->copy[c];
         step->n_copies++;
     }
     if (!plain)
@@ -99,10 +101,12 @@ static void write_copies(const rota_exec *x, const rota_phase *phase, writer *w,
 /* In place: move the send blocks out of the way of arriving data. */
 static int move_out(rota_exec *x)
 {
-    for (int d = 0; d < x->s->n_send; d++) {
-        const rota_block to = rota_src(x->s, d), from = rota_dst(x->s, d);
-        if (x->bytes[to] > 0)
-            ROTA_TRY(rota_block_pack(x, from, rota_block_at(x, to)));
+    for (int d = 0; d < x->blocks.s->n_send; d++) {
+        const rota_block to = rota_src(x->blocks.s, d),
+                         from = rota_dst(x->blocks.s, d);
+        if (x->blocks.bytes[to] > 0)
+            ROTA_TRY(rota_block_pack(&x->blocks, from,
+                                     rota_block_at(&x->blocks, to)));
     }
     return MPI_SUCCESS;
 }
@@ -167,7 +171,7 @@ bool rota_step_is_at_once(const rota_step *step)
 static bool fills_shared(const rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
-        if (rota_msg_lends(x->s, ROTA_RECV, m) &&
+        if (rota_msg_lends(x->blocks.s, ROTA_RECV, m) &&
             !rota_message_is_handed(x, ROTA_RECV, m))
             return true;
     return false;
@@ -179,8 +183,8 @@ static void write_steps(rota_exec *x, writer *w)
     const bool lends = rota_lines_lend(x);
     bool reclaimed = !lends;
 
-    for (uint32_t i = 0; i < x->s->n_phases; i++) {
-        const rota_phase *const phase = &x->s->phase[i];
+    for (uint32_t i = 0; i < x->blocks.s->n_phases; i++) {
+        const rota_phase *const phase = &x->blocks.s->phase[i];
         if (!reclaimed && fills_shared(x, phase)) {
             p->step[p->n_steps++] = (rota_step){.kind = &rota_step_reclaim};
             reclaimed = true;
@@ -195,15 +199,16 @@ static void write_steps(rota_exec *x, writer *w)
  * as messages. */
 static int allocate(rota_exec *x)
 {
-    const size_t n = (size_t)x->s->msgs[ROTA_RECV].n + x->s->msgs[ROTA_SEND].n;
+    const size_t n =
+        (size_t)x->blocks.s->msgs[ROTA_RECV].n + x->blocks.s->msgs[ROTA_SEND].n;
     rota_program *const p = &x->program;
 
-    p->step = calloc((size_t)x->s->n_phases + 2, sizeof *p->step);
+    p->step = calloc((size_t)x->blocks.s->n_phases + 2, sizeof *p->step);
     p->batch = malloc((n + 1) * sizeof *p->batch);
     p->message = malloc((n + 1) * sizeof *p->message);
     p->open = malloc((n + 1) * sizeof *p->open);
-    p->copy = malloc(((size_t)x->s->n_copies + 1) * sizeof *p->copy);
-    p->move = malloc(((size_t)x->s->n_copies + 1) * sizeof *p->move);
+    p->copy = malloc(((size_t)x->blocks.s->n_copies + 1) * sizeof *p->copy);
+    p->move = malloc(((size_t)x->blocks.s->n_copies + 1) * sizeof *p->move);
     return p->step && p->batch && p->message && p->open && p->copy && p->move
                ? MPI_SUCCESS
                : rota_fail_mem("a program");

@@ -7,7 +7,7 @@
 
 static void end_run(rota_exec *x)
 {
-    rota_trace_note(x, ROTA_TRACE_RUN, x->trace->run, -1, 0);
+    rota_trace_note(x->trace, ROTA_TRACE_RUN, x->trace->run, -1, 0);
     x->trace->runs++;
 }
 
@@ -38,7 +38,7 @@ static inline int go_on(rota_exec *x, struct rota_trace *trace)
                     return MPI_SUCCESS;
             }
             if (trace)
-                trace->step = rota_trace_now(x);
+                trace->step = rota_trace_now(x->trace);
             ROTA_TRY(step->kind->enter(x, step));
             x->entered = true;
             if (step->can_wait)
@@ -50,7 +50,7 @@ static inline int go_on(rota_exec *x, struct rota_trace *trace)
         x->entered = false;
         x->at++;
         if (trace)
-            rota_trace_note(x, ROTA_TRACE_STEP, trace->step, -1, 0);
+            rota_trace_note(x->trace, ROTA_TRACE_STEP, trace->step, -1, 0);
     }
     if (trace)
         end_run(x);
@@ -60,7 +60,7 @@ static inline int go_on(rota_exec *x, struct rota_trace *trace)
 ROTA_RARE static int go_on_traced(rota_exec *x)
 {
     if (x->at == 0 && !x->entered)
-        x->trace->run = rota_trace_now(x);
+        x->trace->run = rota_trace_now(x->trace);
     return go_on(x, x->trace);
 }
 

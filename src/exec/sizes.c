@@ -8,7 +8,7 @@ int rota_sizes_init(rota_sizes *z, const rota_sched *s, MPI_Comm comm, int tag,
 {
     const size_t n = s->n_blocks;
 
-    *z = (rota_sizes){.x = {.s = s, .comm = comm, .tag = tag}};
+    *z = (rota_sizes){.x = {.blocks = {.s = s}, .comm = comm, .tag = tag}};
     z->cell = calloc(n, sizeof *z->cell);
     z->width = malloc(n * sizeof *z->width);
     z->offset = malloc(n * sizeof *z->offset);
@@ -22,11 +22,11 @@ int rota_sizes_init(rota_sizes *z, const rota_sched *s, MPI_Comm comm, int tag,
     }
     for (int d = 0; d < s->n_send; d++)
         z->cell[rota_src(s, d)] = send_bytes[d];
-    z->x.bytes = z->width;
-    z->x.offset = z->offset;
+    z->x.blocks.bytes = z->width;
+    z->x.blocks.offset = z->offset;
     for (int region = 0; region < ROTA_N_REGIONS; region++) {
-        z->x.base[region] = (char *)z->cell;
-        z->x.types[region] = rota_types_bytes;
+        z->x.blocks.base[region] = (char *)z->cell;
+        z->x.blocks.types[region] = rota_types_bytes;
     }
     const int err = rota_exec_bind(&z->x);
     if (err != MPI_SUCCESS)
@@ -57,7 +57,7 @@ void rota_sizes_label(int P, int me, size_t send_bytes[])
 static void find_landing(const rota_sizes *z, rota_dir dir, uint32_t m,
                          rota_block landing[])
 {
-    const rota_sched *const s = z->x.s;
+    const rota_sched *const s = z->x.blocks.s;
     const rota_msgs *const l = &s->msgs[dir];
     const size_t P = (size_t)s->P;
     const size_t to = (size_t)(dir == ROTA_SEND ? l->msg[m].peer : s->me);
@@ -76,7 +76,7 @@ static void find_landing(const rota_sizes *z, rota_dir dir, uint32_t m,
 int rota_sizes_landing(const rota_sizes *z, rota_block *landing[ROTA_N_DIRS])
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &z->x.s->msgs[dir];
+        const rota_msgs *const l = &z->x.blocks.s->msgs[dir];
         landing[dir] = calloc(l->n_items + (size_t)1, sizeof *landing[dir]);
         if (!landing[dir])
             return rota_fail_mem("which blocks land");

@@ -24,7 +24,7 @@ void rota_stall_set(int seconds)
  * memory. */
 static bool *find_awaited(const rota_exec *x)
 {
-    bool *const awaited = calloc((size_t)x->s->P, sizeof *awaited);
+    bool *const awaited = calloc((size_t)x->blocks.s->P, sizeof *awaited);
     const rota_step *const step = &x->program.step[x->at];
 
     if (awaited && x->entered && step->kind->whom)
@@ -56,9 +56,9 @@ int rota_stall_check(const rota_exec *x)
     const bool by_memory = rota_shared_node(x) != NULL;
     int dead = -1;
 
-    for (int q = 0; awaited && dead < 0 && q < x->s->P; q++) {
+    for (int q = 0; awaited && dead < 0 && q < x->blocks.s->P; q++) {
         const rota_peer *const peer =
-            q == x->s->me ? NULL : peer_of(x->mates, q);
+            q == x->blocks.s->me ? NULL : peer_of(x->mates, q);
         if (peer && rota_peer_is_gone(peer) &&
             ((by_memory && awaited[q]) || !atomic_load(&peer->head->ended)))
             dead = q;
@@ -126,7 +126,7 @@ static void name_ranks(const rota_exec *x, char *text)
     bool *const awaited = find_awaited(x);
     int n = 0;
 
-    for (int q = 0; awaited && q < x->s->P; q++) {
+    for (int q = 0; awaited && q < x->blocks.s->P; q++) {
         if (!awaited[q])
             continue;
         if (n++ < MOST_NAMED)
@@ -155,7 +155,8 @@ static void describe(const rota_exec *x, int seconds, char *text)
     snprintf(text, TEXT,
              "rota: rank %d of %d has waited %d s in %s, algorithm %s, phase "
              "%u of %u",
-             x->s->me, x->s->P, seconds, x->title ? x->title : "a plan",
+             x->blocks.s->me, x->blocks.s->P, seconds,
+             x->title ? x->title : "a plan",
              x->algorithm ? x->algorithm : "unknown", x->at + 1,
              x->program.n_steps);
     name_ranks(x, text);

@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <time.h>
 
 /* Polls before a waiter gives up the processor, where every rank has a core of
  * its own and where not. */
@@ -58,14 +57,6 @@ bool rota_wait_is_first(int64_t now_ns, int64_t ns)
         atomic_compare_exchange_strong(&yields->told_ns, &told, now_ns);
     pthread_mutex_unlock(&yields_lock);
     return first;
-}
-
-int64_t rota_now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static bool sleep_until(const rota_outlook *o, long ns)

@@ -7,6 +7,7 @@
 #define ROTA_WAITING_H
 
 #include "exec/memory/doorbell.h"
+#include "exec/move/clock.h"
 #include "exec/yields.h"
 
 #include <stdbool.h>
@@ -43,8 +44,5 @@ void rota_wait_share(rota_yields *yields);
 /* Returns true if no process that follows the same words has reported a wait
  * within ns. Then the caller reports its wait. */
 bool rota_wait_is_first(int64_t now_ns, int64_t ns);
-
-/* A monotonic clock, in nanoseconds. */
-int64_t rota_now_ns(void);
 
 #endif /* ROTA_WAITING_H */

@@ -533,10 +533,9 @@ static bool fold(sim_plan *plan, char *text)
 
 static int place_parcels(const sim_plan *plan, rank_plan *r)
 {
-    rota_exec x = {.s = &r->s,
+    rota_exec x = {.blocks = {.s = &r->s, .offset = r->offset},
                    .parcels = true,
-                   .max_block = plan->max_block,
-                   .offset = r->offset};
+                   .max_block = plan->max_block};
 
     return rota_parcels_place(&x, &r->scratch.bytes);
 }
@@ -663,18 +662,19 @@ static bool reserve(sim_plan *plan, int rank, char *text)
     memset(r->scratch_room, GUARD_BYTE, r->scratch.bytes + 2 * GUARD);
     r->stage = must(malloc(r->send[0].size));
     r->x = (rota_exec){
-        .s = &r->s,
+        .blocks = {.s = &r->s,
+                   .types = {in_place
+                                 ? rota_types_bytes
+                                 : (rota_types){&plan->side[0].type, NULL, 1},
+                             {&plan->side[1].type, NULL, 1},
+                             rota_types_bytes},
+                   .base = {in_place ? r->stage : r->send[0].data,
+                            r->recv[0].data, r->scratch_room + GUARD},
+                   .bytes = r->bytes,
+                   .offset = r->offset},
         .comm = fakempi_comm(0, rank),
         .tag = plan->index * PLAN_TAGS,
         .native = fakempi_comm(1 + plan->index, rank),
-        .types = {in_place ? rota_types_bytes
-                           : (rota_types){&plan->side[0].type, NULL, 1},
-                  {&plan->side[1].type, NULL, 1},
-                  rota_types_bytes},
-        .base = {in_place ? r->stage : r->send[0].data, r->recv[0].data,
-                 r->scratch_room + GUARD},
-        .bytes = r->bytes,
-        .offset = r->offset,
         .fixed = sim_plan_is_persistent(plan),
         .by_datatype = plan->spec.params.by_datatype,
         .metadata = plan->spec.metadata,
@@ -794,7 +794,7 @@ void sim_plan_free(sim_plan *plan)
 {
     for (int q = 0; q < plan->spec.P; q++) {
         rank_plan *const r = &plan->rank[q];
-        if (r->x.s)
+        if (r->x.blocks.s)
             rota_exec_unbind(&r->x);
         rota_sched_free(&r->s);
         free(r->bytes);
@@ -855,7 +855,7 @@ static const char *compare_found(const sim_plan *plan, int rank)
         if (r->bytes[b] != bytes)
             return "found a wrong size";
         for (size_t i = 0; i < bytes; i++)
-            if ((unsigned char)r->x.arrivals->place[b][i] !=
+            if ((unsigned char)r->x.blocks.place[b][i] !=
                 payload(src, rank, i, iteration))
                 return "found wrong data";
     }
@@ -934,7 +934,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
         if (rota_transport_lines.carries(&r->x, ROTA_SEND, m))
             continue;
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-            bytes += rota_varlen_bytes(r->bytes[l->item[i]]);
+            bytes += rota_cell_bytes(r->bytes[l->item[i]]);
         plan->messages +=
             bytes > 0 || (header && metadata != ROTA_META_TWO_PHASE);
         plan->messages += header && metadata != ROTA_META_FUSED;

@@ -11,8 +11,8 @@
  */
 #include "exec/active.h"
 #include "exec/memory/pool.h"
+#include "exec/move/blocks.h"
 #include "exec/move/lock.h"
-#include "exec/move/move.h"
 #include "exec/progress.h"
 #include "exec/run.h"
 #include "exec/transport/lines/lines.h"
@@ -151,11 +151,12 @@ static void open_job(rank *r, const job *j)
                           .word = word,
                           .word_name = 1};
     r->x = (rota_exec){
-        .s = &r->s,
-        .types = {rota_types_bytes, rota_types_bytes, rota_types_bytes},
-        .base = {r->buffer[0], r->buffer[1], NULL},
-        .bytes = r->bytes,
-        .offset = r->offset,
+        .blocks = {.s = &r->s,
+                   .types = {rota_types_bytes, rota_types_bytes,
+                             rota_types_bytes},
+                   .base = {r->buffer[0], r->buffer[1], NULL},
+                   .bytes = r->bytes,
+                   .offset = r->offset},
         .fixed = true,
         .by_thread = j->by_thread,
     };

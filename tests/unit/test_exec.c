@@ -59,14 +59,15 @@ static void prepare(world *w, int q, bool fixed)
     w->scratch[q] = malloc(scratch.bytes + 1);
     assert_non_null(w->scratch[q]);
     w->x[q] = (rota_exec){
-        .s = s,
+        .blocks = {.s = s,
+                   .types = {rota_types_bytes, rota_types_bytes,
+                             rota_types_bytes},
+                   .base = {w->send[q], w->recv[q], w->scratch[q]},
+                   .bytes = w->bytes[q],
+                   .offset = w->offset[q]},
         .comm = fakempi_comm(0, q),
         .tag = TAG,
         .native = fakempi_comm(1, q),
-        .types = {rota_types_bytes, rota_types_bytes, rota_types_bytes},
-        .base = {w->send[q], w->recv[q], w->scratch[q]},
-        .bytes = w->bytes[q],
-        .offset = w->offset[q],
         .fixed = fixed,
     };
 }

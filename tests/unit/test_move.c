@@ -1,5 +1,5 @@
 /* test_move.c - copies of bytes, at every alignment. */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

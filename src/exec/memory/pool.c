@@ -5,7 +5,7 @@
  * slab are bits of one word.
  */
 #include "exec/memory/pool.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 /* trace.c - see trace.h. */
 #define _GNU_SOURCE /* for secure_getenv */
 #include "exec/move/trace.h"
-#include "exec/move/move.h"
+#include "exec/move/clock.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -158,33 +158,37 @@ void rota_trace_open(int rank, int node)
 
 /* ---- events -------------------------------------------------------------- */
 
-int rota_trace_bind(rota_exec *x)
+int rota_trace_make(const rota_blocks *b, int plan, rota_trace **trace)
 {
+    *trace = NULL;
     if (!all.path)
         return MPI_SUCCESS;
-    x->trace = calloc(1, sizeof *x->trace);
-    for (int dir = 0; x->trace && dir < ROTA_N_DIRS; dir++) {
-        x->trace->posted[dir] =
-            calloc((size_t)x->s->msgs[dir].n + 1, sizeof(int64_t));
-        if (!x->trace->posted[dir])
+    rota_trace *const t = calloc(1, sizeof *t);
+    if (!t)
+        return rota_fail_mem("a trace");
+    t->blocks = b;
+    t->plan = plan;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        t->posted[dir] = calloc((size_t)b->s->msgs[dir].n + 1, sizeof(int64_t));
+        if (!t->posted[dir]) {
+            rota_trace_free(t);
             return rota_fail_mem("a trace");
+        }
     }
-    return x->trace ? MPI_SUCCESS : rota_fail_mem("a trace");
+    *trace = t;
+    return MPI_SUCCESS;
 }
 
-void rota_trace_unbind(rota_exec *x)
+void rota_trace_free(rota_trace *t)
 {
-    if (!x->trace)
-        return;
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        free(x->trace->posted[dir]);
-    free(x->trace);
-    x->trace = NULL;
+    for (int dir = 0; t && dir < ROTA_N_DIRS; dir++)
+        free(t->posted[dir]);
+    free(t);
 }
 
-int64_t rota_trace_now(const rota_exec *x)
+int64_t rota_trace_now(const rota_trace *t)
 {
-    return x->trace ? rota_now_ns() : 0;
+    return t ? rota_now_ns() : 0;
 }
 
 static bool make_room(void)
@@ -202,10 +206,10 @@ static bool make_room(void)
     return true;
 }
 
-void rota_trace_note(const rota_exec *x, rota_trace_kind kind, int64_t begin,
+void rota_trace_note(const rota_trace *t, rota_trace_kind kind, int64_t begin,
                      int peer, size_t bytes)
 {
-    if (!x->trace || !all.path)
+    if (!t || !all.path)
         return;
     if (!make_room()) {
         all.lost++;
@@ -215,16 +219,16 @@ void rota_trace_note(const rota_exec *x, rota_trace_kind kind, int64_t begin,
                                  .end = rota_now_ns(),
                                  .kind = kind,
                                  .peer = peer,
-                                 .plan = x->tag / 4,
-                                 .run = x->trace->runs,
+                                 .plan = t->plan,
+                                 .run = t->runs,
                                  .bytes = bytes};
 }
 
-void rota_trace_message(const rota_exec *x, rota_dir dir, uint32_t m)
+void rota_trace_message(const rota_trace *t, rota_dir dir, uint32_t m)
 {
-    if (x->trace)
-        rota_trace_note(x,
+    if (t)
+        rota_trace_note(t,
                         dir == ROTA_SEND ? ROTA_TRACE_SEND : ROTA_TRACE_RECEIVE,
-                        x->trace->posted[dir][m], x->s->msgs[dir].msg[m].peer,
-                        rota_message_bytes(x, dir, m));
+                        t->posted[dir][m], t->blocks->s->msgs[dir].msg[m].peer,
+                        rota_message_bytes(t->blocks, dir, m));
 }

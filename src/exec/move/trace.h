@@ -9,7 +9,7 @@
 #ifndef ROTA_TRACE_H
 #define ROTA_TRACE_H
 
-#include "exec/exec.h"
+#include "exec/move/blocks.h"
 
 typedef enum rota_trace_kind {
     ROTA_TRACE_RUN,
@@ -25,6 +25,8 @@ typedef enum rota_trace_kind {
 
 /* The trace of one executor. */
 typedef struct rota_trace {
+    const rota_blocks *blocks;    /* of the executor; borrowed */
+    int plan;                     /* its number in the file */
     int64_t run, step;            /* when the current ones began */
     uint64_t runs;                /* number of runs before the current one */
     int64_t *posted[ROTA_N_DIRS]; /* [n messages] when each was posted */
@@ -34,25 +36,26 @@ typedef struct rota_trace {
  * node: its number. Local; later calls do nothing. */
 void rota_trace_open(int rank, int node);
 
-/* Trace x, if tracing is on. */
-int rota_trace_bind(rota_exec *x);
-void rota_trace_unbind(rota_exec *x);
+/* Trace a plan's runs, if tracing is on; else *t is NULL. */
+int rota_trace_make(const rota_blocks *b, int plan, rota_trace **t);
+void rota_trace_free(rota_trace *t); /* t may be NULL, here and below */
 
-/* The time in nanoseconds, if x is traced. */
-int64_t rota_trace_now(const rota_exec *x);
+/* The time in nanoseconds, if runs are traced. */
+int64_t rota_trace_now(const rota_trace *t);
 
 /* Record an event that lasted from begin until now. peer: a rank, or -1. Called
  * under the lock of active executors. */
-void rota_trace_note(const rota_exec *x, rota_trace_kind kind, int64_t begin,
+void rota_trace_note(const rota_trace *t, rota_trace_kind kind, int64_t begin,
                      int peer, size_t bytes);
 
-static inline void rota_trace_post(rota_exec *x, rota_dir dir, uint32_t m)
+static inline void rota_trace_post(const rota_trace *t, rota_dir dir,
+                                   uint32_t m)
 {
-    if (x->trace)
-        x->trace->posted[dir][m] = rota_trace_now(x);
+    if (t)
+        t->posted[dir][m] = rota_trace_now(t);
 }
 
 /* Record that message m, carried by MPI, is complete. */
-void rota_trace_message(const rota_exec *x, rota_dir dir, uint32_t m);
+void rota_trace_message(const rota_trace *t, rota_dir dir, uint32_t m);
 
 #endif /* ROTA_TRACE_H */

@@ -1,6 +1,6 @@
 /* parcels.c - see parcels.h. */
 #include "exec/payload/parcels.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/payload/varlen.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ static size_t round_up(size_t bytes, size_t unit)
 
 bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->parcels && !x->s->msgs[dir].msg[m].handed &&
-           rota_msg_lends(x->s, dir, m);
+    return x->parcels && !x->blocks.s->msgs[dir].msg[m].handed &&
+           rota_msg_lends(x->blocks.s, dir, m);
 }
 
 /* ---- areas --------------------------------------------------------------- */
@@ -46,7 +46,7 @@ int rota_parcels_place(rota_exec *x, size_t *bytes)
     size_t at = 0;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &x->s->msgs[dir];
+        const rota_msgs *const l = &x->blocks.s->msgs[dir];
         for (uint32_t m = 0; m < l->n; m++) {
             const uint32_t n = rota_msg_blocks(&l->msg[m]);
             if (!rota_msg_is_parcels(x, (rota_dir)dir, m))
@@ -55,7 +55,7 @@ int rota_parcels_place(rota_exec *x, size_t *bytes)
             if (more > SIZE_MAX / 2 - at)
                 return rota_fail_mem("messages that ranks of a node share");
             for (uint32_t i = 0; i < n; i++)
-                x->offset[l->item[l->msg[m].first + i]] =
+                x->blocks.offset[l->item[l->msg[m].first + i]] =
                     (ptrdiff_t)(at + sizeof(rota_area) + i * sizeof(rota_slot));
             at += more;
         }
@@ -66,7 +66,7 @@ int rota_parcels_place(rota_exec *x, size_t *bytes)
 
 rota_area *rota_parcels_area(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
     char *const first = (char *)rota_slot_of(x, l->item[l->msg[m].first]);
 
     return (rota_area *)(void *)(first - sizeof(rota_area));
@@ -75,8 +75,8 @@ rota_area *rota_parcels_area(const rota_exec *x, rota_dir dir, uint32_t m)
 void rota_parcels_make(const rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
-            const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
+            const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
             if (!rota_msg_is_parcels(x, (rota_dir)dir, m))
                 continue;
             rota_area *const a = rota_parcels_area(x, (rota_dir)dir, m);
@@ -90,7 +90,7 @@ void rota_parcels_make(const rota_exec *x)
 
 void rota_parcels_empty(const rota_exec *x)
 {
-    for (uint32_t m = 0; m < x->s->msgs[ROTA_SEND].n; m++)
+    for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_SEND].n; m++)
         if (rota_msg_is_parcels(x, ROTA_SEND, m))
             rota_parcels_area(x, ROTA_SEND, m)->used = 0;
 }
@@ -121,14 +121,14 @@ static int put_row(const rota_exec *x, rota_slot *slot, const rota_block item[],
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        bytes += rota_varlen_bytes(x->bytes[item[i]]);
+        bytes += rota_cell_bytes(x->blocks.bytes[item[i]]);
     parcel *const p = begin_parcel(slot, n, bytes);
     char *to = (char *)&p->cell[n];
     for (uint32_t i = 0; i < n; i++) {
-        const size_t size = rota_varlen_bytes(x->bytes[item[i]]);
-        p->cell[i] = x->bytes[item[i]];
+        const size_t size = rota_cell_bytes(x->blocks.bytes[item[i]]);
+        p->cell[i] = x->blocks.bytes[item[i]];
         if (size > 0)
-            ROTA_TRY(rota_block_pack(x, item[i], to));
+            ROTA_TRY(rota_block_pack(&x->blocks, item[i], to));
         to += size;
     }
     return MPI_SUCCESS;
@@ -162,7 +162,8 @@ int rota_parcels_copy(const rota_exec *x, const rota_copy copy[], uint32_t n,
     do {
         item[k] = copy[k].from;
         k++;
-    } while (k < n && k < AT_ONCE && rota_block_is_shared(x->s, copy[k].to) &&
+    } while (k < n && k < AT_ONCE &&
+             rota_block_is_shared(x->blocks.s, copy[k].to) &&
              is_next((char *)rota_slot_of(x, copy[k].to),
                      (char *)rota_slot_of(x, copy[k - 1].to)));
     *copied = k;
@@ -175,7 +176,7 @@ static void forward_row(rota_slot *slot, const size_t cell[], uint32_t n,
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        bytes += rota_varlen_bytes(cell[i]);
+        bytes += rota_cell_bytes(cell[i]);
     parcel *const p = begin_parcel(slot, n, bytes);
     for (uint32_t i = 0; i < n; i++)
         p->cell[i] = cell[i];
@@ -201,7 +202,7 @@ void rota_parcels_forward(const rota_exec *x, const rota_block item[],
 /* The blocks of a parcel, of message m. Returns where the next one begins. */
 static char *open_parcel(rota_exec *x, uint32_t m, rota_area *a, parcel *p)
 {
-    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    const rota_msgs *const l = &x->blocks.s->msgs[ROTA_RECV];
     char *at = (char *)&p->cell[p->n];
 
     for (uint32_t i = 0; i < p->n; i++) {
@@ -209,9 +210,9 @@ static char *open_parcel(rota_exec *x, uint32_t m, rota_area *a, parcel *p)
         const rota_block b = l->item[l->msg[m].first + p->first + i];
         slot->at = (uint64_t)(at - (char *)slot);
         slot->cell = p->cell[i];
-        x->bytes[b] = p->cell[i];
-        x->arrivals->place[b] = at;
-        at += rota_varlen_bytes(p->cell[i]);
+        x->blocks.bytes[b] = p->cell[i];
+        x->blocks.place[b] = at;
+        at += rota_cell_bytes(p->cell[i]);
     }
     return (char *)p + round_up((size_t)(at - (char *)p), sizeof(uint64_t));
 }

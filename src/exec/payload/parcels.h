@@ -10,7 +10,7 @@
  * look there.
  *
  * Each message has an area of scratch: a head, a slot for each block, and the
- * parcels. x->offset of a shared block is that of its slot. Blocks are bounded,
+ * parcels. x->blocks.offset of a shared block is that of its slot. Blocks are bounded,
  * and an area has room for the largest.
  */
 #ifndef ROTA_PARCELS_H
@@ -40,9 +40,9 @@ bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m);
 /* Bytes that parcels of n blocks of a message take, at most. */
 size_t rota_parcels_room(size_t n, size_t max_block);
 
-/* Where slots lie in scratch: x->offset of shared blocks is written. *bytes: of
+/* Where slots lie in scratch: x->blocks.offset of shared blocks is written. *bytes: of
  * all areas. x has s, parcels, max_block and offset. Then, when there is memory
- * at x->base[ROTA_TMP], make the areas. */
+ * at x->blocks.base[ROTA_TMP], make the areas. */
 int rota_parcels_place(rota_exec *x, size_t *bytes);
 void rota_parcels_make(const rota_exec *x);
 
@@ -79,7 +79,8 @@ static inline char *rota_slot_block(rota_slot *slot)
 
 static inline rota_slot *rota_slot_of(const rota_exec *x, rota_block b)
 {
-    return (rota_slot *)(void *)(x->base[ROTA_TMP] + x->offset[b]);
+    return (rota_slot *)(void *)(x->blocks.base[ROTA_TMP] +
+                                 x->blocks.offset[b]);
 }
 
 #endif /* ROTA_PARCELS_H */

@@ -1,7 +1,8 @@
 /* varlen.c - see varlen.h. */
 #include "exec/payload/varlen.h"
+#include "exec/transport/p2p_calls.h"
 
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/payload/parcels.h"
 #include "exec/program.h"
 
@@ -27,12 +28,12 @@ struct rota_varlen {
  * direct ones if receivers do not know the counts. Both ends find the same. */
 static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->counts_unknown || !rota_msg_is_direct(x->s, dir, m);
+    return x->counts_unknown || !rota_msg_is_direct(x->blocks.s, dir, m);
 }
 
 static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->s->msgs[dir].item + x->s->msgs[dir].msg[m].first;
+    return x->blocks.s->msgs[dir].item + x->blocks.s->msgs[dir].msg[m].first;
 }
 
 /* The receive block as which block i of message m lands. The receiver knows its
@@ -41,15 +42,16 @@ static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
 static rota_block lands_as(const rota_exec *x, rota_dir dir, uint32_t m,
                            uint32_t i)
 {
-    return x->landing[dir] ? x->landing[dir][x->s->msgs[dir].msg[m].first + i]
-                           : 0;
+    return x->landing[dir]
+               ? x->landing[dir][x->blocks.s->msgs[dir].msg[m].first + i]
+               : 0;
 }
 
 /* One cell for each block that needs its own, and one for all others
  * together. */
 static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
+    const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
     uint32_t known = 0;
 
     for (uint32_t i = 0; i < n; i++)
@@ -104,8 +106,8 @@ static int bind_message(rota_exec *x, const rota_phase *phase, rota_dir dir,
     }
     if (!phase->sparse && /* a sparse phase uses few of them */
         !rota_message_is_handed(x, dir, m))
-        ROTA_TRY(
-            first_room(x, rota_msg_blocks(&x->s->msgs[dir].msg[m]), &room));
+        ROTA_TRY(first_room(x, rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]),
+                            &room));
     return make_room(l, room);
 }
 
@@ -124,24 +126,25 @@ static int make_arrivals(rota_exec *x)
 
     if (!a)
         return rota_fail_mem("places of blocks");
-    a->place = calloc(x->s->n_blocks, sizeof *a->place);
-    a->begin = calloc((size_t)x->s->n_recv + 1, sizeof *a->begin);
-    return a->place && a->begin ? MPI_SUCCESS
-                                : rota_fail_mem("places of blocks");
+    x->blocks.place = calloc(x->blocks.s->n_blocks, sizeof *x->blocks.place);
+    a->begin = calloc((size_t)x->blocks.s->n_recv + 1, sizeof *a->begin);
+    return x->blocks.place && a->begin ? MPI_SUCCESS
+                                       : rota_fail_mem("places of blocks");
 }
 
 int rota_varlen_bind(rota_exec *x)
 {
     ROTA_TRY(make_arrivals(x));
-    for (uint32_t p = 0; p < x->s->n_phases; p++)
-        ROTA_TRY(bind_phase(x, &x->s->phase[p]));
+    for (uint32_t p = 0; p < x->blocks.s->n_phases; p++)
+        ROTA_TRY(bind_phase(x, &x->blocks.s->phase[p]));
     return MPI_SUCCESS;
 }
 
 void rota_varlen_unbind(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; x->program.op[dir] && m < x->s->msgs[dir].n; m++) {
+        for (uint32_t m = 0; x->program.op[dir] && m < x->blocks.s->msgs[dir].n;
+             m++) {
             struct rota_varlen *const l = x->program.op[dir][m].varlen;
             if (!l)
                 continue;
@@ -155,10 +158,11 @@ void rota_varlen_unbind(rota_exec *x)
             free(l);
         }
     if (x->arrivals) {
-        free(x->arrivals->place);
         free(x->arrivals->out);
         free(x->arrivals->begin);
     }
+    free(x->blocks.place);
+    x->blocks.place = NULL;
     free(x->arrivals);
     x->arrivals = NULL;
 }
@@ -168,36 +172,37 @@ void rota_varlen_unbind(rota_exec *x)
 static int post_bytes(const rota_exec *x, rota_dir dir, uint32_t m, void *data,
                       size_t bytes, MPI_Request *request)
 {
-    const rota_payload p = {data, bytes, MPI_BYTE};
+    const rota_p2p_buffer p = {data, bytes, MPI_BYTE};
 
-    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
-                             x->comm, request);
+    return rota_p2p_post(&p, dir, x->blocks.s->msgs[dir].msg[m].peer, x->tag,
+                         x->comm, request);
 }
 
 /* What goes before the data has its own tag. */
 static int post_head(const rota_exec *x, rota_dir dir, uint32_t m, void *head,
                      size_t bytes)
 {
-    const rota_payload p = {head, bytes, MPI_BYTE};
+    const rota_p2p_buffer p = {head, bytes, MPI_BYTE};
 
-    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag + 1,
-                             x->comm, &x->program.op[dir][m].varlen->head);
+    return rota_p2p_post(&p, dir, x->blocks.s->msgs[dir].msg[m].peer,
+                         x->tag + 1, x->comm,
+                         &x->program.op[dir][m].varlen->head);
 }
 
 /* Bytes of the header and the blocks. */
 static size_t total_bytes(const rota_exec *x, uint32_t m)
 {
     return x->program.op[ROTA_SEND][m].varlen->cells * sizeof(size_t) +
-           rota_message_bytes(x, ROTA_SEND, m);
+           rota_message_bytes(&x->blocks, ROTA_SEND, m);
 }
 
 size_t rota_varlen_told(const rota_exec *x)
 {
     size_t cells = 0;
 
-    for (uint32_t m = 0; m < x->s->msgs[ROTA_SEND].n; m++)
+    for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_SEND].n; m++)
         if (rota_msg_is_parcels(x, ROTA_SEND, m))
-            cells += rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]);
+            cells += rota_msg_blocks(&x->blocks.s->msgs[ROTA_SEND].msg[m]);
         else if (x->program.op[ROTA_SEND][m].varlen &&
                  !rota_message_is_handed(x, ROTA_SEND, m))
             cells += x->program.op[ROTA_SEND][m].varlen->cells;
@@ -207,8 +212,9 @@ size_t rota_varlen_told(const rota_exec *x)
 /* Is the message one block that may be sent from where it lies? */
 static bool goes_as_it_is(const rota_exec *x, uint32_t m)
 {
-    return rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]) == 1 &&
-           rota_type_is_bytes(rota_block_type(x, items(x, ROTA_SEND, m)[0]));
+    return rota_msg_blocks(&x->blocks.s->msgs[ROTA_SEND].msg[m]) == 1 &&
+           rota_type_is_bytes(
+               rota_block_type(&x->blocks, items(x, ROTA_SEND, m)[0]));
 }
 
 static bool may_go_as_it_is(const rota_exec *x, uint32_t m)
@@ -233,7 +239,7 @@ int rota_varlen_reserve_one(rota_exec *x, uint32_t m)
 int rota_varlen_reserve(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++)
-        if (!phase->sparse || x->bytes[items(x, ROTA_SEND, m)[0]] > 0)
+        if (!phase->sparse || x->blocks.bytes[items(x, ROTA_SEND, m)[0]] > 0)
             ROTA_TRY(rota_varlen_reserve_one(x, m));
     return MPI_SUCCESS;
 }
@@ -245,17 +251,17 @@ static int pack_some(rota_exec *x, uint32_t m, bool land, size_t **cell,
                      char **to)
 {
     const rota_block *const item = items(x, ROTA_SEND, m);
-    const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_SEND].msg[m]);
+    const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[ROTA_SEND].msg[m]);
     const char *const begin = *to;
 
     for (uint32_t i = 0; i < n; i++) {
-        const size_t bytes = rota_varlen_bytes(x->bytes[item[i]]);
+        const size_t bytes = rota_cell_bytes(x->blocks.bytes[item[i]]);
         if ((lands_as(x, ROTA_SEND, m, i) != 0) != land)
             continue;
         if (!land)
-            *(*cell)++ = x->bytes[item[i]];
+            *(*cell)++ = x->blocks.bytes[item[i]];
         if (bytes > 0)
-            ROTA_TRY(rota_block_pack(x, item[i], *to));
+            ROTA_TRY(rota_block_pack(&x->blocks, item[i], *to));
         *to += bytes;
     }
     if (land)
@@ -291,8 +297,8 @@ static int receive(rota_exec *x, uint32_t m, MPI_Message *message,
 
     ROTA_TRY(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
     ROTA_TRY(make_room(l, (size_t)bytes));
-    return rota_matched_post(l->data, (size_t)bytes, message,
-                             &x->program.request[ROTA_RECV][m]);
+    return rota_p2p_matched(l->data, (size_t)bytes, message,
+                            &x->program.request[ROTA_RECV][m]);
 }
 
 /* A single block of plain bytes is sent from where it lies; anything else is
@@ -310,10 +316,10 @@ int rota_varlen_gather(rota_exec *x, uint32_t m, const char **head,
         *body += *head_bytes;
         return MPI_SUCCESS;
     }
-    *(size_t *)(void *)l->data = x->bytes[item[0]];
+    *(size_t *)(void *)l->data = x->blocks.bytes[item[0]];
     *head = l->data;
-    *body = rota_block_at(x, item[0]);
-    *bytes = *head_bytes + rota_varlen_bytes(x->bytes[item[0]]);
+    *body = rota_block_at(&x->blocks, item[0]);
+    *bytes = *head_bytes + rota_cell_bytes(x->blocks.bytes[item[0]]);
     return MPI_SUCCESS;
 }
 
@@ -334,9 +340,9 @@ int rota_varlen_room(rota_exec *x, uint32_t m, size_t bytes, char **data)
 /* Is receive block i there without a message? */
 static bool is_here(const rota_exec *x, int i)
 {
-    const int from = rota_from(x->s, i);
+    const int from = rota_from(x->blocks.s, i);
 
-    return from == x->s->me || from == ROTA_NOBODY;
+    return from == x->blocks.s->me || from == ROTA_NOBODY;
 }
 
 /* Find the offset of receive block i in out, if the sizes of all blocks before
@@ -346,10 +352,10 @@ static bool find_offset(const rota_exec *x, int i, size_t *at)
     rota_arrivals *const c = x->arrivals;
 
     for (; c->known < i; c->known++) {
-        const rota_block b = rota_dst(x->s, c->known);
-        if (!is_here(x, c->known) && !c->place[b])
+        const rota_block b = rota_dst(x->blocks.s, c->known);
+        if (!is_here(x, c->known) && !x->blocks.place[b])
             return false;
-        c->begin[c->known + 1] = c->begin[c->known] + x->bytes[b];
+        c->begin[c->known + 1] = c->begin[c->known] + x->blocks.bytes[b];
     }
     *at = c->begin[i];
     return true;
@@ -360,9 +366,9 @@ static size_t own_behind(const rota_exec *x, int i)
 {
     size_t bytes = 0;
 
-    for (int k = 0; k < rota_n_own(x->s); k++) {
-        const int own = rota_own_block(x->s, k).recv;
-        bytes += own > i ? x->bytes[rota_dst(x->s, own)] : 0;
+    for (int k = 0; k < rota_n_own(x->blocks.s); k++) {
+        const int own = rota_own_block(x->blocks.s, k).recv;
+        bytes += own > i ? x->blocks.bytes[rota_dst(x->blocks.s, own)] : 0;
     }
     return bytes;
 }
@@ -371,7 +377,7 @@ static size_t own_behind(const rota_exec *x, int i)
  * The buffer may grow only while it is empty. */
 static char *find_place(rota_exec *x, rota_block b, size_t bytes)
 {
-    const int i = (int)rota_block_slot(x->s, b);
+    const int i = (int)rota_block_slot(x->blocks.s, b);
     rota_arrivals *const c = x->arrivals;
     size_t at;
 
@@ -392,8 +398,8 @@ int rota_varlen_body(rota_exec *x, uint32_t m, size_t bytes, char **body)
     const rota_block *const item = items(x, ROTA_RECV, m);
     const size_t head = rota_varlen_header(x, m);
 
-    if (rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]) == 1 &&
-        rota_block_region(x->s, item[0]) == ROTA_DST)
+    if (rota_msg_blocks(&x->blocks.s->msgs[ROTA_RECV].msg[m]) == 1 &&
+        rota_block_region(x->blocks.s, item[0]) == ROTA_DST)
         l->body = find_place(x, item[0], bytes);
     if (!l->body)
         ROTA_TRY(make_room(l, head + bytes));
@@ -479,8 +485,8 @@ static int probe(rota_exec *x, uint32_t m)
     int flag = 1;
 
     if (l->message == MPI_MESSAGE_NULL)
-        ROTA_TRY(MPI_Improbe(x->s->msgs[ROTA_RECV].msg[m].peer, x->tag, x->comm,
-                             &flag, &l->message, &l->status));
+        ROTA_TRY(MPI_Improbe(x->blocks.s->msgs[ROTA_RECV].msg[m].peer, x->tag,
+                             x->comm, &flag, &l->message, &l->status));
     if (!flag)
         return MPI_SUCCESS;
     int err = receive(x, m, &l->message, &l->status);
@@ -500,7 +506,7 @@ static int room_after_head(rota_exec *x, uint32_t m, char **to,
         return rota_varlen_room(x, m, *following = l->length, to);
     for (uint32_t i = 0; i < l->cells; i++)
         *following +=
-            rota_varlen_bytes(((const size_t *)(const void *)l->data)[i]);
+            rota_cell_bytes(((const size_t *)(const void *)l->data)[i]);
     return rota_varlen_body(x, m, *following, to);
 }
 
@@ -524,20 +530,22 @@ static int after_head(rota_exec *x, uint32_t m)
  * the two ends agree, unpack it. */
 int rota_varlen_arrive(rota_exec *x, rota_block b, size_t cell, char *data)
 {
-    const int src = rota_from(x->s, (int)rota_block_slot(x->s, b));
+    const int src =
+        rota_from(x->blocks.s, (int)rota_block_slot(x->blocks.s, b));
 
     if (cell & ROTA_LEFT_OUT) {
         rota_status_note(&x->status, ROTA_ABOVE_BOUND, src,
                          cell & ~ROTA_LEFT_OUT, 0);
         cell = 0;
-    } else if (!x->counts_unknown && cell != x->bytes[b]) {
-        rota_status_note(&x->status, ROTA_MISMATCH, src, cell, x->bytes[b]);
+    } else if (!x->counts_unknown && cell != x->blocks.bytes[b]) {
+        rota_status_note(&x->status, ROTA_MISMATCH, src, cell,
+                         x->blocks.bytes[b]);
         return MPI_SUCCESS;
     }
     if (!x->counts_unknown)
-        return cell > 0 ? rota_block_unpack(x, data, b) : MPI_SUCCESS;
-    x->bytes[b] = cell;
-    x->arrivals->place[b] = data;
+        return cell > 0 ? rota_block_unpack(&x->blocks, data, b) : MPI_SUCCESS;
+    x->blocks.bytes[b] = cell;
+    x->blocks.place[b] = data;
     return MPI_SUCCESS;
 }
 
@@ -545,11 +553,11 @@ static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
 {
     char *const at = *from;
 
-    *from += rota_varlen_bytes(cell);
-    if (rota_block_region(x->s, b) == ROTA_DST)
+    *from += rota_cell_bytes(cell);
+    if (rota_block_region(x->blocks.s, b) == ROTA_DST)
         return rota_varlen_arrive(x, b, cell, at);
-    x->bytes[b] = cell;
-    x->arrivals->place[b] = at;
+    x->blocks.bytes[b] = cell;
+    x->blocks.place[b] = at;
     return MPI_SUCCESS;
 }
 
@@ -559,19 +567,20 @@ static int unpack_one(rota_exec *x, rota_block b, size_t cell, char **from)
 static int unpack_landing(rota_exec *x, uint32_t m, size_t total, char *from)
 {
     const rota_block *const item = items(x, ROTA_RECV, m);
-    const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]);
+    const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[ROTA_RECV].msg[m]);
     size_t expected = 0;
 
     for (uint32_t i = 0; i < n; i++)
         if (lands_as(x, ROTA_RECV, m, i))
-            expected += x->bytes[lands_as(x, ROTA_RECV, m, i)];
+            expected += x->blocks.bytes[lands_as(x, ROTA_RECV, m, i)];
     if (total != expected)
         rota_status_note(&x->status, ROTA_MISMATCH,
-                         x->s->msgs[ROTA_RECV].msg[m].peer, total, expected);
+                         x->blocks.s->msgs[ROTA_RECV].msg[m].peer, total,
+                         expected);
     for (uint32_t i = 0; i < n; i++) {
         const rota_block as = lands_as(x, ROTA_RECV, m, i);
         if (as && total == expected)
-            ROTA_TRY(unpack_one(x, item[i], x->bytes[as], &from));
+            ROTA_TRY(unpack_one(x, item[i], x->blocks.bytes[as], &from));
     }
     return MPI_SUCCESS;
 }
@@ -584,7 +593,7 @@ static void pass_on(const rota_exec *x, uint32_t m)
 
     rota_parcels_forward(x, items(x, ROTA_RECV, m),
                          (const size_t *)(const void *)l->data,
-                         rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]),
+                         rota_msg_blocks(&x->blocks.s->msgs[ROTA_RECV].msg[m]),
                          l->data + rota_varlen_header(x, m));
 }
 
@@ -592,14 +601,14 @@ int rota_varlen_unpack(rota_exec *x, uint32_t m)
 {
     struct rota_varlen *const l = x->program.op[ROTA_RECV][m].varlen;
     const rota_block *const item = items(x, ROTA_RECV, m);
-    const uint32_t n = rota_msg_blocks(&x->s->msgs[ROTA_RECV].msg[m]);
+    const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[ROTA_RECV].msg[m]);
     const size_t *cell = (const size_t *)(const void *)l->data;
 
     if (l->area) {
         rota_parcels_open(x, m);
         return MPI_SUCCESS;
     }
-    if (x->parcels && rota_block_is_shared(x->s, item[0])) {
+    if (x->parcels && rota_block_is_shared(x->blocks.s, item[0])) {
         pass_on(x, m);
         return MPI_SUCCESS;
     }

@@ -17,16 +17,6 @@
 
 #include "exec/exec.h"
 
-/* Set in the cell of a block that the sender left out, because it is above the
- * plan's bound. The other bits are the block's size. */
-#define ROTA_LEFT_OUT ((size_t)1 << (sizeof(size_t) * 8 - 1))
-
-/* Bytes that travel of a block with this cell. */
-static inline size_t rota_varlen_bytes(size_t cell)
-{
-    return cell & ROTA_LEFT_OUT ? 0 : cell;
-}
-
 /* Make and free the buffers of messages with a header. */
 int rota_varlen_bind(rota_exec *x);
 void rota_varlen_unbind(rota_exec *x);

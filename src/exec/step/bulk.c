@@ -1,5 +1,5 @@
 /* bulk.c - steps that post all their messages at once. */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/varlen.h"
@@ -16,10 +16,10 @@ static inline void move_some(const rota_step *step, uint32_t first,
 
 static int copy_one(rota_exec *x, const rota_copy *k)
 {
-    return x->parcels && rota_block_is_shared(x->s, k->from)
-               ? rota_varlen_arrive(x, k->to, x->bytes[k->from],
-                                    rota_block_at(x, k->from))
-               : rota_block_copy(x, k);
+    return x->parcels && rota_block_is_shared(x->blocks.s, k->from)
+               ? rota_varlen_arrive(x, k->to, x->blocks.bytes[k->from],
+                                    rota_block_at(&x->blocks, k->from))
+               : rota_block_copy(&x->blocks, k);
 }
 
 static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
@@ -31,7 +31,7 @@ static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
         if (x->hooks)
             ROTA_TRY(x->hooks->copy(x, &step->copy[i], &taken));
         if (!taken && x->parcels &&
-            rota_block_is_shared(x->s, step->copy[i].to))
+            rota_block_is_shared(x->blocks.s, step->copy[i].to))
             ROTA_TRY(rota_parcels_copy(x, &step->copy[i], end - i, &n));
         else if (!taken)
             ROTA_TRY(copy_one(x, &step->copy[i]));
@@ -51,11 +51,11 @@ static inline int copies(rota_exec *x, const rota_step *step, uint32_t first,
 ROTA_RARE static int copies_traced(rota_exec *x, const rota_step *step,
                                    uint32_t first, uint32_t end)
 {
-    const int64_t begin = rota_trace_now(x);
+    const int64_t begin = rota_trace_now(x->trace);
     const int err = copies(x, step, first, end);
 
     if (first < end)
-        rota_trace_note(x, ROTA_TRACE_COPY, begin, -1, 0);
+        rota_trace_note(x->trace, ROTA_TRACE_COPY, begin, -1, 0);
     return err;
 }
 
@@ -129,7 +129,7 @@ void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[])
                                          ? b->message + (b->n - b->n_open)
                                          : b->open;
         for (uint32_t k = 0; k < b->n_open; k++)
-            awaited[x->s->msgs[b->dir].msg[open[k]].peer] = true;
+            awaited[x->blocks.s->msgs[b->dir].msg[open[k]].peer] = true;
     }
 }
 

@@ -15,7 +15,7 @@
  *
  * Messages are numbered here from the first one of the phase and direction.
  */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/payload/varlen.h"
 #include "exec/program.h"
 #include "exec/step/steps.h"
@@ -193,7 +193,7 @@ static int make_lists(flow *f, size_t copies)
 
 static int bind(rota_exec *x, rota_step *step)
 {
-    const rota_sched *const s = x->s;
+    const rota_sched *const s = x->blocks.s;
     const rota_phase *const phase = step->phase;
     flow *const f = step->own = calloc(1, sizeof *f);
 
@@ -255,8 +255,8 @@ static void open_message(flow *f, rota_dir dir, uint32_t m)
 static bool is_given(const rota_exec *x, const rota_step *step, uint32_t m)
 {
     m += step->phase->msg[ROTA_SEND];
-    return x->s->msgs[ROTA_SEND].msg[m].handed &&
-           !rota_msg_lends(x->s, ROTA_SEND, m) &&
+    return x->blocks.s->msgs[ROTA_SEND].msg[m].handed &&
+           !rota_msg_lends(x->blocks.s, ROTA_SEND, m) &&
            rota_message_is_handed(x, ROTA_SEND, m);
 }
 
@@ -309,7 +309,7 @@ static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
     const rota_group *const group = &f->group[g];
 
     for (uint32_t i = group->first; i < group->end; i++)
-        *bytes += rota_copy_bytes(x->s, &step->copy[i], x->bytes);
+        *bytes += rota_copy_bytes(x->blocks.s, &step->copy[i], x->blocks.bytes);
     ROTA_TRY(rota_step_copy(x, step, group->first, group->end));
     return group->dir == ROTA_SEND && group->m != NO_MSG &&
                    --f->left[group->m] == 0
@@ -330,8 +330,8 @@ static int do_some(rota_exec *x, const rota_step *step)
             ROTA_TRY(copy_group(x, step, job - f->n[ROTA_SEND], &bytes));
             continue;
         }
-        bytes +=
-            rota_message_bytes(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + job);
+        bytes += rota_message_bytes(&x->blocks, ROTA_SEND,
+                                    step->phase->msg[ROTA_SEND] + job);
         ROTA_TRY(post_sends(x, step, job));
     }
     return MPI_SUCCESS;
@@ -426,7 +426,7 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
     for (uint32_t i = 0; i < f->n_open; i++) {
         const rota_dir dir = f->open[i].dir;
         const uint32_t m = step->phase->msg[dir] + f->open[i].m;
-        awaited[x->s->msgs[dir].msg[m].peer] = true;
+        awaited[x->blocks.s->msgs[dir].msg[m].peer] = true;
     }
 }
 

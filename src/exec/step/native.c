@@ -3,7 +3,7 @@
  * Not the persistent form: an inactive MPI_Alltoallv_init request is not to be
  * trusted in MPICH 4.0 (its test says not done, its wait hangs).
  */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/step/steps.h"
 
 #include <limits.h>
@@ -36,11 +36,11 @@ typedef struct native {
 static ptrdiff_t find_first(const rota_exec *x, rota_dir dir,
                             const rota_phase *phase)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
     ptrdiff_t first = 0;
 
     for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
-        const ptrdiff_t at = x->offset[l->item[l->msg[m].first]];
+        const ptrdiff_t at = x->blocks.offset[l->item[l->msg[m].first]];
         first = m == phase->msg[dir] || at < first ? at : first;
     }
     return first;
@@ -48,14 +48,14 @@ static ptrdiff_t find_first(const rota_exec *x, rota_dir dir,
 
 static char *base_of(const rota_exec *x, const side *s)
 {
-    return x->base[s->region] + s->first;
+    return x->blocks.base[s->region] + s->first;
 }
 
 static void fill_side(native *n, const rota_exec *x, rota_dir dir,
                       const rota_phase *phase)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
-    const size_t P = (size_t)x->s->P;
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
+    const size_t P = (size_t)x->blocks.s->P;
     side *const to = &n->side[dir];
 
     to->first = find_first(x, dir, phase);
@@ -65,11 +65,11 @@ static void fill_side(native *n, const rota_exec *x, rota_dir dir,
         to->type[q] = MPI_BYTE;
     for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
         const rota_block b = l->item[l->msg[m].first];
-        const rota_type *const t = rota_block_type(x, b);
+        const rota_type *const t = rota_block_type(&x->blocks, b);
         const int q = l->msg[m].peer;
-        to->region = rota_block_region(x->s, b);
-        to->count[q] = (MPI_Count)(x->bytes[b] / t->size);
-        to->displ[q] = x->offset[b] - to->first;
+        to->region = rota_block_region(x->blocks.s, b);
+        to->count[q] = (MPI_Count)(x->blocks.bytes[b] / t->size);
+        to->displ[q] = x->blocks.offset[b] - to->first;
         if (to->type)
             to->type[q] = t->mpi;
         else
@@ -92,7 +92,7 @@ static void fill(native *n, const rota_exec *x, const rota_phase *phase)
 
 static int bind(rota_exec *x, rota_step *step)
 {
-    const size_t P = (size_t)x->s->P;
+    const size_t P = (size_t)x->blocks.s->P;
     native *const n = calloc(1, sizeof *n);
 
     if (!n)
@@ -106,9 +106,9 @@ static int bind(rota_exec *x, rota_step *step)
         s->displ = malloc(P * sizeof *s->displ);
         s->small_count = malloc(P * sizeof *s->small_count);
         s->small_displ = malloc(P * sizeof *s->small_displ);
-        s->type = x->own_types ? malloc(P * sizeof *s->type) : NULL;
+        s->type = x->blocks.own_types ? malloc(P * sizeof *s->type) : NULL;
         if (!s->count || !s->displ || !s->small_count || !s->small_displ ||
-            (x->own_types && !s->type))
+            (x->blocks.own_types && !s->type))
             return rota_fail_mem("the arguments of MPI's all-to-all");
     }
     return MPI_SUCCESS;
@@ -167,14 +167,14 @@ static int post(rota_exec *x, const rota_step *step)
     if (!x->fixed || !n->filled)
         fill(n, x, phase);
     n->filled = true;
-    const MPI_Datatype st = x->types[s->region].type->mpi;
-    const MPI_Datatype dt = x->types[d->region].type->mpi;
+    const MPI_Datatype st = x->blocks.types[s->region].type->mpi;
+    const MPI_Datatype dt = x->blocks.types[d->region].type->mpi;
     char *const from = base_of(x, s), *const to = base_of(x, d);
     if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
         return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
                              to + d->displ[0], d->small_count[0], dt, x->native,
                              &n->request);
-    if (x->own_types)
+    if (x->blocks.own_types)
         return post_types(x, n);
     if (!n->large)
         return MPI_Ialltoallv(from, s->small_count, s->small_displ, st, to,
@@ -208,8 +208,8 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     (void)step;
-    for (int q = 0; q < x->s->P; q++)
-        awaited[q] = q != x->s->me;
+    for (int q = 0; q < x->blocks.s->P; q++)
+        awaited[q] = q != x->blocks.s->me;
 }
 
 const rota_step_kind rota_step_collective = {

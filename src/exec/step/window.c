@@ -190,8 +190,9 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 
     for (int lane = 0; lane < k->n; lane++)
         if (k->msg[lane] != NO_MSG)
-            awaited[x->s->msgs[lane_dir(k, lane)].msg[k->msg[lane]].peer] =
-                true;
+            awaited
+                [x->blocks.s->msgs[lane_dir(k, lane)].msg[k->msg[lane]].peer] =
+                    true;
 }
 
 /* ---- making -------------------------------------------------------------- */

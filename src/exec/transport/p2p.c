@@ -1,25 +1,42 @@
 /* p2p.c - see p2p.h. */
 #include "exec/transport/p2p.h"
-#include "exec/move/move.h"
 #include "exec/move/trace.h"
 #include "exec/payload/varlen.h"
+#include "exec/transport/p2p_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The arguments of MPI's calls for a message. */
+static rota_p2p_buffer buffer_of(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
+    const rota_op *const w = &x->program.op[dir][m];
+    const rota_block first = l->item[l->msg[m].first];
+    const rota_type *const t = rota_block_type(&x->blocks, first);
+    const size_t bytes = rota_message_bytes(&x->blocks, dir, m);
+
+    if (w->gathered)
+        return (rota_p2p_buffer){MPI_BOTTOM, 1, w->type};
+    if (w->packed)
+        return (rota_p2p_buffer){x->program.area + w->stage, bytes, MPI_BYTE};
+    return (rota_p2p_buffer){rota_block_at(&x->blocks, first), bytes / t->size,
+                             t->mpi};
+}
 
 /* ---- binding ------------------------------------------------------------- */
 
 static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
     rota_op *const op = &x->program.op[dir][m];
 
     if (op->gathered)
-        ROTA_TRY(rota_gather_type(x, l->item + l->msg[m].first,
-                                  rota_msg_blocks(&l->msg[m]), &op->type));
-    const rota_payload p = rota_payload_of(x, dir, m);
-    ROTA_TRY(rota_payload_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
-                               &x->program.request[dir][m]));
+        ROTA_TRY(rota_p2p_gather_type(&x->blocks, l->item + l->msg[m].first,
+                                      rota_msg_blocks(&l->msg[m]), &op->type));
+    const rota_p2p_buffer p = buffer_of(x, dir, m);
+    ROTA_TRY(rota_p2p_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
+                           &x->program.request[dir][m]));
     op->persistent = true;
     return MPI_SUCCESS;
 }
@@ -37,7 +54,7 @@ static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
 static int bind(rota_exec *x)
 {
     for (int dir = 0; x->fixed && dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             if (x->program.op[dir][m].via == &rota_transport_p2p)
                 ROTA_TRY(make_request(x, (rota_dir)dir, m));
     return MPI_SUCCESS;
@@ -47,12 +64,12 @@ static int bind(rota_exec *x)
 static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
                      const bool moved[])
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
 
     if (x->program.op[dir][m].packed || !x->program.op[dir][m].persistent)
         return false;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        if (moved[rota_block_region(x->s, l->item[i])])
+        if (moved[rota_block_region(x->blocks.s, l->item[i])])
             return true;
     return false;
 }
@@ -73,7 +90,7 @@ static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
 static int rebase(rota_exec *x, const bool moved[])
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             if (is_moved(x, (rota_dir)dir, m, moved))
                 ROTA_TRY(bind_anew(x, (rota_dir)dir, m));
     return MPI_SUCCESS;
@@ -99,10 +116,11 @@ static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 static void release(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        for (uint32_t m = 0; x->program.request[dir] && m < x->s->msgs[dir].n;
-             m++)
+        for (uint32_t m = 0;
+             x->program.request[dir] && m < x->blocks.s->msgs[dir].n; m++)
             free_request(x, (rota_dir)dir, &x->program.request[dir][m]);
-        for (uint32_t m = 0; x->program.op[dir] && m < x->s->msgs[dir].n; m++)
+        for (uint32_t m = 0; x->program.op[dir] && m < x->blocks.s->msgs[dir].n;
+             m++)
             if (x->program.op[dir][m].persistent &&
                 x->program.op[dir][m].gathered)
                 MPI_Type_free(&x->program.op[dir][m].type);
@@ -117,18 +135,18 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
 
-    rota_trace_post(x, dir, m);
+    rota_trace_post(x->trace, dir, m);
     if (op->kind == ROTA_OP_VARLEN)
         return rota_varlen_post(x, dir, m);
     if (dir == ROTA_SEND && op->packed)
-        ROTA_TRY(rota_message_pack(x, m, x->program.area + op->stage));
+        ROTA_TRY(rota_message_pack(&x->blocks, m, x->program.area + op->stage));
     if (op->persistent)
         return MPI_Start(&x->program.request[dir][m]);
-    const rota_payload p = rota_payload_of(x, dir, m);
+    const rota_p2p_buffer p = buffer_of(x, dir, m);
     if (p.count == 0)
         return MPI_SUCCESS;
-    return rota_payload_post(&p, dir, x->s->msgs[dir].msg[m].peer, x->tag,
-                             x->comm, &x->program.request[dir][m]);
+    return rota_p2p_post(&p, dir, x->blocks.s->msgs[dir].msg[m].peer, x->tag,
+                         x->comm, &x->program.request[dir][m]);
 }
 
 int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m)
@@ -136,9 +154,9 @@ int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m)
     const rota_op *const op = &x->program.op[dir][m];
 
     if (x->trace)
-        rota_trace_message(x, dir, m);
+        rota_trace_message(x->trace, dir, m);
     return dir == ROTA_RECV && op->packed
-               ? rota_message_unpack(x, m, x->program.area + op->stage)
+               ? rota_message_unpack(&x->blocks, m, x->program.area + op->stage)
                : MPI_SUCCESS;
 }
 
@@ -151,7 +169,7 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
         ROTA_TRY(rota_varlen_test(x, dir, m, done));
         x->moved = x->moved || *done;
         if (*done && x->trace)
-            rota_trace_message(x, dir, m);
+            rota_trace_message(x->trace, dir, m);
         return MPI_SUCCESS;
     }
     ROTA_TRY(MPI_Test(&x->program.request[dir][m], &flag, MPI_STATUS_IGNORE));

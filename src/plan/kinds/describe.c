@@ -211,7 +211,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
             : malloc(((size_t)s->n_blocks + 1) * sizeof *bytes);
 
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
-        bytes[b] = (double)rota_varlen_bytes(p->bytes[b]);
+        bytes[b] = (double)rota_cell_bytes(p->bytes[b]);
     if (!bytes || rota_choice_count(&p->choice, copies_on_device(p), s, bytes,
                                     &how, step) != MPI_SUCCESS)
         memset(step, 0, ROTA_STEPS * sizeof *step);

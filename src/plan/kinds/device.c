@@ -28,7 +28,7 @@ static bool is_on_device(const rota_plan *p, const char *base,
     const int n = type == ROTA_SRC ? p->sched.n_send : p->sched.n_recv;
 
     for (int q = 0; p->device && q < n; q++)
-        if (rota_varlen_bytes(bytes[q]) > 0)
+        if (rota_cell_bytes(bytes[q]) > 0)
             return p->device->holds(
                 base + offset[q] +
                 rota_types_at(types_of(p, type), (size_t)q)->lb);
@@ -218,11 +218,11 @@ static int rebase_by_host(rota_plan *p, char *send, char *recv)
     char *src = in_place ? p->stage : send, *dst = recv;
 
     if (rota_staging_bounces(x, ROTA_SRC))
-        src = x->base[ROTA_SRC];
+        src = x->blocks.base[ROTA_SRC];
     else if (!in_place && is_on_device(p, src, p->bytes, p->offset, ROTA_SRC))
         return no_staging("sendbuf");
     if (rota_staging_bounces(x, ROTA_DST))
-        dst = x->base[ROTA_DST];
+        dst = x->blocks.base[ROTA_DST];
     else if (is_on_device(p, dst, p->bytes + S, p->offset + S, ROTA_DST))
         return no_staging("recvbuf");
     if (x->hooks)
@@ -246,8 +246,8 @@ int rota_plan_stage_found(rota_plan *p, char *buffer)
 {
     const size_t S = (size_t)p->sched.n_send;
 
-    p->exec.base[ROTA_DST] = buffer;
-    p->exec.types[ROTA_DST] = p->problem.recv.types;
+    p->exec.blocks.base[ROTA_DST] = buffer;
+    p->exec.blocks.types[ROTA_DST] = p->problem.recv.types;
     if (!is_on_device(p, buffer, p->bytes + S, p->offset + S, ROTA_DST))
         return MPI_SUCCESS;
     return bounce(p, ROTA_DST, buffer, p->offset + S, ROTA_DST);

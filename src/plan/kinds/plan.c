@@ -5,8 +5,8 @@
  */
 #include "plan/kinds/plan.h"
 #include "choose/decide.h"
+#include "exec/move/blocks.h"
 #include "exec/move/lock.h"
-#include "exec/move/move.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
 #include "exec/sizes.h"
@@ -473,14 +473,14 @@ static void set_exec(rota_plan *p)
                                         "an exchange", "a sparse exchange"};
     rota_exec *const x = &p->exec;
 
-    x->s = &p->sched;
+    x->blocks.s = &p->sched;
     x->title = title[p->kind];
     x->algorithm = p->choice.algo->name;
     x->comm = p->comm->dup;
     x->mates = p->comm->node;
     x->tag = ROTA_TAGS * p->id;
-    x->bytes = p->bytes;
-    x->offset = p->offset;
+    x->blocks.bytes = p->bytes;
+    x->blocks.offset = p->offset;
     x->by_datatype = p->choice.params.by_datatype;
     x->metadata = /* a sparse exchange binds no messages */
         p->kind == ROTA_SPARSE ? ROTA_META_ONCE : p->choice.metadata;
@@ -489,15 +489,16 @@ static void set_exec(rota_plan *p)
     x->parcels = p->choice.params.parcels;
     x->counts_unknown = p->kind >= ROTA_EXCHANGE;
     x->stage_in = p->problem.in_place;
-    x->base[ROTA_SRC] = p->problem.in_place ? p->stage : p->problem.send.base;
-    x->base[ROTA_DST] = p->problem.recv.base;
-    x->base[ROTA_TMP] = p->scratch;
-    x->types[ROTA_SRC] = p->problem.in_place
-                             ? rota_types_bytes
-                             : *rota_problem_sent_types(&p->problem);
-    x->types[ROTA_DST] = p->problem.recv.types;
-    x->types[ROTA_TMP] = rota_types_bytes;
-    x->own_types = p->problem.own_types;
+    x->blocks.base[ROTA_SRC] =
+        p->problem.in_place ? p->stage : p->problem.send.base;
+    x->blocks.base[ROTA_DST] = p->problem.recv.base;
+    x->blocks.base[ROTA_TMP] = p->scratch;
+    x->blocks.types[ROTA_SRC] = p->problem.in_place
+                                    ? rota_types_bytes
+                                    : *rota_problem_sent_types(&p->problem);
+    x->blocks.types[ROTA_DST] = p->problem.recv.types;
+    x->blocks.types[ROTA_TMP] = rota_types_bytes;
+    x->blocks.own_types = p->problem.own_types;
 }
 
 /* What keeps shared memory from carrying messages, on any rank. If plans are to
@@ -524,7 +525,7 @@ static obstacle find_obstacle(const rota_plan *p)
         return NO_OBSTACLE;
     if (!rota_lock_is_multiple() &&
         (!rota_types_are_bytes(&p->problem.recv.types) ||
-         !rota_types_are_bytes(&p->exec.types[ROTA_SRC])))
+         !rota_types_are_bytes(&p->exec.blocks.types[ROTA_SRC])))
         return THREAD_TYPE;
     if (p->device)
         return THREAD_DEVICE;
@@ -576,7 +577,7 @@ static int lend_scratch(rota_plan *p)
     rota_exec *const x = &p->exec;
 
     x->loans.allowed = (x->fixed || x->parcels) && !p->device;
-    if (!x->loans.allowed || !rota_sched_shares(x->s))
+    if (!x->loans.allowed || !rota_sched_shares(x->blocks.s))
         return MPI_SUCCESS;
     x->loans.lends = true;
     return make_scratch(p);
@@ -618,7 +619,7 @@ static int use_node(rota_plan *p, int status)
     p->node_why = obstacle_text[vote.largest];
     x->by_thread = p->progress == ROTA_PROGRESS_THREAD && !p->node_why &&
                    !p->choice.algo->native &&
-                   !(x->counts_unknown && rota_sched_is_sparse(x->s));
+                   !(x->counts_unknown && rota_sched_is_sparse(x->blocks.s));
     /* Attach before the last agreement: after it, another rank may already have
      * run and freed the plan, and the communicator with its endpoints. */
     if (p->node_why) {
@@ -710,7 +711,7 @@ static int make_scratch(rota_plan *p)
     p->exec.loans.lends = p->scratch != NULL;
     if (p->room.bytes > 0 && !p->scratch)
         p->scratch = calloc(p->room.bytes, 1);
-    p->exec.base[ROTA_TMP] = p->scratch;
+    p->exec.blocks.base[ROTA_TMP] = p->scratch;
     if (!p->scratch && p->room.bytes > 0)
         return rota_fail_mem("scratch");
     if (p->exec.parcels)
@@ -728,7 +729,8 @@ static int bind_memory(rota_plan *p)
         ROTA_TRY(make_scratch(p));
     if (p->exec.lines)
         ROTA_TRY(rota_lines_meet(&p->exec));
-    ROTA_TRY(rota_trace_bind(&p->exec));
+    ROTA_TRY(rota_trace_make(&p->exec.blocks, p->exec.tag / ROTA_TAGS,
+                             &p->exec.trace));
     return rota_exec_bind(&p->exec);
 }
 
@@ -860,7 +862,7 @@ void rota_plan_destroy(rota_plan *plan)
      * match its tag: leave both as they are. */
     if (plan->exec.status.broken)
         return;
-    rota_trace_unbind(&plan->exec);
+    rota_trace_free(plan->exec.trace);
     const bool lent = plan->exec.loans.scratch != NULL;
     rota_record_close(plan->record);
     rota_exec_unbind(&plan->exec);

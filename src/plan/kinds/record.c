@@ -306,7 +306,7 @@ static bool keep(rota_record *r, const size_t bytes[])
     bool same = r->any;
 
     for (int q = 0; q < r->P; q++) {
-        const size_t b = rota_varlen_bytes(bytes[q]);
+        const size_t b = rota_cell_bytes(bytes[q]);
         same = same && r->last[q] == b;
         r->last[q] = b;
     }
@@ -336,7 +336,7 @@ void rota_record_begin(rota_record *r)
 void rota_record_add(rota_record *r, int rank, size_t bytes)
 {
     if (rank >= 0)
-        r->now[rank] += rota_varlen_bytes(bytes);
+        r->now[rank] += rota_cell_bytes(bytes);
 }
 
 void rota_record_end(rota_record *r)

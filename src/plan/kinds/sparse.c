@@ -1,7 +1,7 @@
 /* sparse.c - see sparse.h. */
 #include "plan/kinds/sparse.h"
 
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/transport/mailbox/sparse.h"
 
 #include <limits.h>

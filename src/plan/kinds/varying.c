@@ -1,7 +1,7 @@
 /* varying.c - starts with counts and buffers of their own. */
 #include "plan/kinds/varying.h"
 #include "device/staging.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/payload/varlen.h"
 #include "plan/args/overlap.h"
 #include "plan/kinds/device.h"
@@ -52,7 +52,7 @@ static int grow_stage(rota_plan *p, size_t room)
 {
     ROTA_TRY(rota_grow(&p->stage, &p->stage_bytes, room,
                        "staging what is sent in place"));
-    p->exec.base[ROTA_SRC] = p->stage;
+    p->exec.blocks.base[ROTA_SRC] = p->stage;
     return MPI_SUCCESS;
 }
 
@@ -135,11 +135,11 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
     }
     leave_out(p);
     p->exec.stage_in = in_place;
-    p->exec.types[ROTA_SRC] =
+    p->exec.blocks.types[ROTA_SRC] =
         in_place ? rota_types_bytes : p->problem.recv.types;
-    p->exec.base[ROTA_SRC] = send;
-    p->exec.base[ROTA_DST] = recv;
-    p->exec.types[ROTA_DST] = p->problem.recv.types;
+    p->exec.blocks.base[ROTA_SRC] = send;
+    p->exec.blocks.base[ROTA_DST] = recv;
+    p->exec.blocks.types[ROTA_DST] = p->problem.recv.types;
     ROTA_TRY(rota_plan_stage(p, send, recv, in_place));
     if (p->exec.stage_in)
         ROTA_TRY(grow_stage(p, room));
@@ -151,7 +151,7 @@ int rota_varying_start(rota_plan *p, const rota_args *args)
 static void expect_nothing(rota_plan *p)
 {
     for (int i = 0; i < p->sched.n_recv; i++)
-        p->exec.arrivals->place[rota_dst(&p->sched, i)] = NULL;
+        p->exec.blocks.place[rota_dst(&p->sched, i)] = NULL;
     p->exec.arrivals->used = false;
     p->exec.arrivals->known = 0;
     p->exec.arrivals->early =
@@ -174,8 +174,8 @@ int rota_exchange_begin(rota_plan *p, const rota_args *args)
     }
     expect_nothing(p);
     /* MPI's const: it is not written. */
-    p->exec.base[ROTA_SRC] = (char *)args->sendbuf;
-    p->exec.types[ROTA_SRC] = p->problem.recv.types;
+    p->exec.blocks.base[ROTA_SRC] = (char *)args->sendbuf;
+    p->exec.blocks.types[ROTA_SRC] = p->problem.recv.types;
     ROTA_TRY(rota_plan_stage(p, (char *)args->sendbuf, NULL, false));
     return rota_exec_start(&p->exec);
 }
@@ -184,8 +184,7 @@ int rota_exchange_begin(rota_plan *p, const rota_args *args)
 
 static size_t elements(const rota_plan *p, rota_block b)
 {
-    return p->unit.element ? rota_varlen_bytes(p->bytes[b]) / p->unit.element
-                           : 0;
+    return p->unit.element ? rota_cell_bytes(p->bytes[b]) / p->unit.element : 0;
 }
 
 /* Fill in counts and displacements, in elements; *total: their sum. */
@@ -238,9 +237,9 @@ static int grow_out(rota_plan *p, size_t bytes)
     ROTA_TRY(rota_grow(&c->out, &c->room, bytes, "what an exchange receives"));
     for (int q = 0; q < p->sched.n_recv; q++) {
         const rota_block b = rota_dst(&p->sched, q);
-        const uintptr_t at = (uintptr_t)x->arrivals->place[b] - was;
+        const uintptr_t at = (uintptr_t)x->blocks.place[b] - was;
         if (at < had)
-            x->arrivals->place[b] = c->out + at;
+            x->blocks.place[b] = c->out + at;
     }
     return MPI_SUCCESS;
 }
@@ -263,12 +262,11 @@ static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
 static int put_in_place(rota_plan *p, rota_block b)
 {
     rota_exec *const x = &p->exec;
-    char *const to = x->base[ROTA_DST] + p->offset[b];
+    char *const to = x->blocks.base[ROTA_DST] + p->offset[b];
 
-    if (elements(p, b) == 0 || !x->arrivals->place[b] ||
-        x->arrivals->place[b] == to)
+    if (elements(p, b) == 0 || !x->blocks.place[b] || x->blocks.place[b] == to)
         return MPI_SUCCESS;
-    return rota_type_unpack(x->types[ROTA_DST].type, x->arrivals->place[b],
+    return rota_type_unpack(x->blocks.types[ROTA_DST].type, x->blocks.place[b],
                             p->bytes[b], to, x->comm);
 }
 
@@ -276,7 +274,7 @@ static int copy_own(rota_plan *p, rota_block from, rota_block to)
 {
     return elements(p, to) == 0
                ? MPI_SUCCESS
-               : rota_block_copy(&p->exec,
+               : rota_block_copy(&p->exec.blocks,
                                  &(rota_copy){.from = from, .to = to});
 }
 

@@ -3,7 +3,7 @@
 #include "plan/ranks/node.h"
 #include "exec/exec.h"
 #include "exec/memory/pool.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/gather.h"
 #include "plan/ranks/topo_detect.h"

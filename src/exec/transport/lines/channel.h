@@ -80,13 +80,13 @@ struct rota_lines {
 static inline rota_block rota_lines_block(const rota_exec *x, rota_dir dir,
                                           uint32_t m)
 {
-    return x->s->msgs[dir].item[x->s->msgs[dir].msg[m].first];
+    return x->blocks.s->msgs[dir].item[x->blocks.s->msgs[dir].msg[m].first];
 }
 
 static inline const rota_type *rota_lines_type(const rota_exec *x, rota_dir dir,
                                                uint32_t m)
 {
-    return rota_block_type(x, rota_lines_block(x, dir, m));
+    return rota_block_type(&x->blocks, rota_lines_block(x, dir, m));
 }
 
 /* Note that an entry was written or taken. The next rota_lines_flush wakes a

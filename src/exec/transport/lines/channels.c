@@ -1,6 +1,6 @@
 /* channels.c - makes and frees the queues of a plan: see channel.h. */
+#include "exec/move/blocks.h"
 #include "exec/move/lock.h"
-#include "exec/move/move.h"
 #include "exec/payload/varlen.h"
 #include "exec/program.h"
 #include "exec/transport/lines/channel.h"
@@ -22,14 +22,14 @@ static _Atomic size_t long_entries;
 
 bool rota_lines_is_gathered(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
 
     switch (x->program.op[dir][m].kind) {
     case ROTA_OP_GATHERED:
         return true;
     case ROTA_OP_VARYING:
         return !rota_type_is_bytes(
-            rota_block_type(x, l->item[l->msg[m].first]));
+            rota_block_type(&x->blocks, l->item[l->msg[m].first]));
     default:
         return false;
     }
@@ -53,11 +53,11 @@ int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
 
 void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
     rota_line_op *const op = &x->lines->op[dir][m];
 
-    op->bytes = rota_message_bytes(x, dir, m);
-    op->body = rota_block_at(x, l->item[l->msg[m].first]);
+    op->bytes = rota_message_bytes(&x->blocks, dir, m);
+    op->body = rota_block_at(&x->blocks, l->item[l->msg[m].first]);
 }
 
 /* ---- memory that others may still read ----------------------------------- */
@@ -135,7 +135,8 @@ void rota_lines_release(rota_exec *x)
     if (!lines)
         return;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        for (uint32_t m = 0; lines->op[dir] && m < x->s->msgs[dir].n; m++) {
+        for (uint32_t m = 0; lines->op[dir] && m < x->blocks.s->msgs[dir].n;
+             m++) {
             free(lines->op[dir][m].own);
             rota_loan_free(lines->op[dir][m].loan);
             free(lines->op[dir][m].source);
@@ -160,7 +161,7 @@ void rota_lines_release(rota_exec *x)
 /* Most bytes that a message may need in an entry. */
 static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
+    const rota_msg *const msg = &x->blocks.s->msgs[dir].msg[m];
     const size_t n = rota_msg_blocks(msg);
 
     if (msg->handed && x->loans.allowed)
@@ -168,7 +169,7 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
     if (x->fetching)
         return x->fetching->place_bytes;
     if (x->fixed)
-        return rota_message_bytes(x, dir, m);
+        return rota_message_bytes(&x->blocks, dir, m);
     return x->max_block > SIZE_MAX / n - sizeof(size_t)
                ? SIZE_MAX
                : n * (sizeof(size_t) + x->max_block);
@@ -177,7 +178,7 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 /* The position in the node of message m's peer; -1: MPI carries the message. */
 static int position_of(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const int i = x->lines->reach.node->of[x->s->msgs[dir].msg[m].peer];
+    const int i = x->lines->reach.node->of[x->blocks.s->msgs[dir].msg[m].peer];
 
     return i >= 0 && x->lines->reach.node->near[i].peer ? i : -1;
 }
@@ -202,7 +203,7 @@ static void enlist(rota_exec *x, rota_dir dir, uint32_t m, int index[])
     rota_line_op *const op = &x->lines->op[dir][m];
     op->with = c;
     op->order = c->messages[dir]++;
-    c->rank = x->s->msgs[dir].msg[m].peer;
+    c->rank = x->blocks.s->msgs[dir].msg[m].peer;
     c->near = &x->lines->reach.node->near[i];
     c->peer = c->near->peer;
     c->room[dir] = bytes > c->room[dir] ? bytes : c->room[dir];
@@ -214,8 +215,8 @@ static void enlist_all(rota_exec *x, int index[])
 {
     for (int i = 0; i < x->lines->reach.node->n; i++)
         index[i] = -1;
-    for (uint32_t p = 0; p < x->s->n_phases; p++) {
-        const rota_phase *const phase = &x->s->phase[p];
+    for (uint32_t p = 0; p < x->blocks.s->n_phases; p++) {
+        const rota_phase *const phase = &x->blocks.s->phase[p];
         for (int dir = 0; dir < ROTA_N_DIRS && !rota_phase_is_whole(x, phase);
              dir++)
             for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
@@ -358,7 +359,7 @@ static void make_tables(rota_exec *x)
 
     for (int i = 0; i < lines->n && x->loans.lends; i++)
         bytes += table_bytes(x, &lines->channel[i]);
-    if (bytes == 0 || !rota_arena_find(x->base[ROTA_TMP], 1, &scratch) ||
+    if (bytes == 0 || !rota_arena_find(x->blocks.base[ROTA_TMP], 1, &scratch) ||
         !rota_arena_find((void *)lines->finished, 1, &finished))
         return;
     lines->tables = rota_arena_take(ROTA_ENTRIES, bytes, &at);
@@ -381,13 +382,13 @@ static void make_tables(rota_exec *x)
  * numbers blocks in its own way, and may have several for one pair. */
 static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
+    const rota_msg *const msg = &x->blocks.s->msgs[dir].msg[m];
     const rota_block b = rota_lines_block(x, dir, m);
 
-    return x->fixed && !x->fetching && !x->s->neighbors &&
+    return x->fixed && !x->fetching && !x->blocks.s->neighbors &&
            rota_msg_blocks(msg) == 1 &&
-           b == (dir == ROTA_SEND ? rota_src(x->s, msg->peer)
-                                  : rota_dst(x->s, msg->peer));
+           b == (dir == ROTA_SEND ? rota_src(x->blocks.s, msg->peer)
+                                  : rota_dst(x->blocks.s, msg->peer));
 }
 
 /* Bytes to tell the layout of a block that may be read where it lies; 0: not
@@ -397,7 +398,7 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
     const rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
 
     return op->with && is_direct(x, ROTA_SEND, m) &&
-                   rota_message_bytes(x, ROTA_SEND, m) >=
+                   rota_message_bytes(&x->blocks, ROTA_SEND, m) >=
                        x->lines->reach.arena_threshold
                ? rota_told_bytes(rota_lines_type(x, ROTA_SEND, m))
                : 0;
@@ -409,7 +410,7 @@ static void tell_layouts(rota_exec *x)
 {
     rota_endpoint *const endpoints =
         x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
-    const uint32_t n = x->s->msgs[ROTA_SEND].n;
+    const uint32_t n = x->blocks.s->msgs[ROTA_SEND].n;
     size_t bytes = 0;
     rota_place at;
 
@@ -434,7 +435,7 @@ static void tell_layouts(rota_exec *x)
 /* Read the layouts that the peers have told. */
 int rota_lines_hear(rota_exec *x)
 {
-    for (uint32_t m = 0; m < x->s->msgs[ROTA_RECV].n; m++) {
+    for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_RECV].n; m++) {
         rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
         if (!op->with || !is_direct(x, ROTA_RECV, m))
             continue;
@@ -457,8 +458,8 @@ static int make_channels(rota_exec *x)
     lines->channel =
         calloc((size_t)x->lines->reach.node->n, sizeof *lines->channel);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        lines->op[dir] =
-            calloc((size_t)x->s->msgs[dir].n + 1, sizeof *lines->op[dir]);
+        lines->op[dir] = calloc((size_t)x->blocks.s->msgs[dir].n + 1,
+                                sizeof *lines->op[dir]);
     const bool good =
         index && lines->channel && lines->op[ROTA_RECV] && lines->op[ROTA_SEND];
     if (good)
@@ -548,10 +549,10 @@ static int find_loan(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 {
     rota_line_op *const op = &x->lines->op[dir][m];
     rota_channel *const c = op->with;
-    const bool lends = rota_msg_lends(x->s, dir, m);
+    const bool lends = rota_msg_lends(x->blocks.s, dir, m);
     const rota_loan_table *const table = lends ? NULL : table_of(x, c);
     uint64_t *const at = &used[c - x->lines->channel];
-    const uint32_t n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
+    const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
 
     if (lends && x->lines->tables &&
         c->near->endpoints[x->lines->reach.node->me].hands) {
@@ -573,10 +574,10 @@ int rota_lines_meet(rota_exec *x)
     int err = used ? MPI_SUCCESS : rota_fail_mem("what is handed over");
 
     for (int k = 0; k < ROTA_N_DIRS; k++)
-        for (uint32_t m = 0; m < x->s->msgs[order[k]].n && x->loans.allowed &&
-                             err == MPI_SUCCESS;
+        for (uint32_t m = 0; m < x->blocks.s->msgs[order[k]].n &&
+                             x->loans.allowed && err == MPI_SUCCESS;
              m++)
-            if (x->s->msgs[order[k]].msg[m].handed &&
+            if (x->blocks.s->msgs[order[k]].msg[m].handed &&
                 rota_lines_carry(x, order[k], m))
                 err = find_loan(x, order[k], m, used);
     free(used);

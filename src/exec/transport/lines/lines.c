@@ -1,6 +1,6 @@
 /* lines.c - see lines.h. */
 #include "exec/memory/waking.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/program.h"
 #include "exec/transport/lines/channel.h"
 
@@ -204,7 +204,7 @@ static bool fits_entry(const rota_exec *x, const rota_line_op *op)
 static void resolve_all(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++) {
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
             const rota_op_kind kind = x->program.op[dir][m].kind;
             rota_line_op *const op = &x->lines->op[dir][m];
             if (x->program.op[dir][m].via != &rota_transport_lines)
@@ -238,7 +238,7 @@ static void find_pairs(rota_exec *x)
                     c->line[ROTA_SEND].entries;
     }
     for (int dir = 0; dir < ROTA_N_DIRS && !x->fixed; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             if (x->lines->op[dir][m].with && !x->program.op[dir][m].varlen)
                 x->lines->op[dir][m].with->paired = false;
 }

@@ -1,6 +1,6 @@
 /* loan.c - see loan.h. */
 #include "exec/transport/lines/loan.h"
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/varlen.h"
@@ -11,9 +11,10 @@
 
 static bool is_lent(const rota_exec *x, rota_dir dir, uint32_t m, int peer)
 {
-    const rota_msg *const msg = &x->s->msgs[dir].msg[m];
+    const rota_msg *const msg = &x->blocks.s->msgs[dir].msg[m];
 
-    return msg->handed && msg->peer == peer && rota_msg_lends(x->s, dir, m);
+    return msg->handed && msg->peer == peer &&
+           rota_msg_lends(x->blocks.s, dir, m);
 }
 
 uint32_t rota_loan_count(const rota_exec *x, int peer)
@@ -21,9 +22,9 @@ uint32_t rota_loan_count(const rota_exec *x, int peer)
     uint32_t n = 0;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->s->msgs[dir].n; m++)
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             if (is_lent(x, (rota_dir)dir, m, peer))
-                n += rota_msg_blocks(&x->s->msgs[dir].msg[m]);
+                n += rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
     return n;
 }
 
@@ -32,12 +33,12 @@ void rota_loan_tell(const rota_exec *x, int peer, rota_loan_table *table)
     uint64_t at = 0;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &x->s->msgs[dir];
+        const rota_msgs *const l = &x->blocks.s->msgs[dir];
         for (uint32_t m = 0; m < l->n; m++)
             for (uint32_t i = l->msg[m].first;
                  is_lent(x, (rota_dir)dir, m, peer) && i < l->msg[m + 1].first;
                  i++)
-                table->offset[at++] = (uint64_t)x->offset[l->item[i]];
+                table->offset[at++] = (uint64_t)x->blocks.offset[l->item[i]];
     }
     table->n = at;
 }
@@ -50,8 +51,9 @@ static rota_loan *make(const rota_exec *x, rota_dir dir, uint32_t m)
 
     if (!h)
         return NULL;
-    h->n = rota_msg_blocks(&x->s->msgs[dir].msg[m]);
-    h->bytes = x->parcels ? 1 : rota_message_bytes(x, dir, m); /* a flag's */
+    h->n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
+    h->bytes =
+        x->parcels ? 1 : rota_message_bytes(&x->blocks, dir, m); /* a flag's */
     return h;
 }
 
@@ -100,19 +102,19 @@ void rota_loan_free(rota_loan *h)
 void rota_loan_resolve(const rota_exec *x, rota_dir dir, uint32_t m,
                        rota_loan *h)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
     const rota_block *const item = &l->item[l->msg[m].first];
     const bool sent = dir == ROTA_SEND;
 
     h->n_moves = 0;
     h->elements = false;
     for (uint32_t i = 0; !h->lends && !x->parcels && i < h->n; i++) {
-        char *const here = rota_block_at(x, item[i]);
-        h->elements =
-            h->elements || !rota_type_is_bytes(rota_block_type(x, item[i]));
+        char *const here = rota_block_at(&x->blocks, item[i]);
+        h->elements = h->elements ||
+                      !rota_type_is_bytes(rota_block_type(&x->blocks, item[i]));
         const rota_move next = {.to = sent ? h->there[i] : here,
                                 .from = sent ? here : h->there[i],
-                                .bytes = x->bytes[item[i]]};
+                                .bytes = x->blocks.bytes[item[i]]};
         rota_move *const last = h->n_moves ? &h->move[h->n_moves - 1] : NULL;
         if (last && last->to + last->bytes == next.to &&
             last->from + last->bytes == next.from)
@@ -125,12 +127,13 @@ void rota_loan_resolve(const rota_exec *x, rota_dir dir, uint32_t m,
 static int copy_elements(const rota_exec *x, rota_dir dir, uint32_t m,
                          const rota_loan *h)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
     const rota_block *const item = &l->item[l->msg[m].first];
 
     for (uint32_t i = 0; i < h->n; i++)
-        ROTA_TRY(dir == ROTA_SEND ? rota_block_pack(x, item[i], h->there[i])
-                                  : rota_block_unpack(x, h->there[i], item[i]));
+        ROTA_TRY(dir == ROTA_SEND
+                     ? rota_block_pack(&x->blocks, item[i], h->there[i])
+                     : rota_block_unpack(&x->blocks, h->there[i], item[i]));
     return MPI_SUCCESS;
 }
 
@@ -138,18 +141,18 @@ static int copy_elements(const rota_exec *x, rota_dir dir, uint32_t m,
  * theirs: what is to be collected later is copied. */
 static int take_parcels(rota_exec *x, uint32_t m, char *const slot[])
 {
-    const rota_msgs *const l = &x->s->msgs[ROTA_RECV];
+    const rota_msgs *const l = &x->blocks.s->msgs[ROTA_RECV];
     const uint32_t n = rota_msg_blocks(&l->msg[m]);
     size_t bytes = 0;
     char *to = NULL;
 
     for (uint32_t i = 0; i < n && x->counts_unknown; i++)
-        bytes += rota_varlen_bytes(((rota_slot *)(void *)slot[i])->cell);
+        bytes += rota_cell_bytes(((rota_slot *)(void *)slot[i])->cell);
     if (bytes > 0)
         ROTA_TRY(rota_varlen_room(x, m, bytes, &to));
     for (uint32_t i = 0; i < n; i++) {
         rota_slot *const from = (rota_slot *)(void *)slot[i];
-        const size_t size = rota_varlen_bytes(from->cell);
+        const size_t size = rota_cell_bytes(from->cell);
         char *at = rota_slot_block(from);
         if (to) {
             rota_copy_fast(to, at, size);
@@ -165,7 +168,7 @@ static int take_parcels(rota_exec *x, uint32_t m, char *const slot[])
 static int put_or_take(rota_exec *x, rota_dir dir, uint32_t m,
                        const rota_loan *h)
 {
-    const rota_msgs *const l = &x->s->msgs[dir];
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
 
     return dir == ROTA_SEND
                ? rota_parcels_put(x, h->there, l->item + l->msg[m].first, h->n)
@@ -187,11 +190,11 @@ int rota_loan_copy(rota_exec *x, rota_dir dir, uint32_t m, const rota_loan *h)
 {
     if (h->lends)
         return MPI_SUCCESS;
-    const int64_t begin = x->trace ? rota_trace_now(x) : 0;
+    const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
     const int err = copy(x, dir, m, h);
     if (x->trace)
         rota_trace_note(
-            x, dir == ROTA_SEND ? ROTA_TRACE_GATHER : ROTA_TRACE_SCATTER, begin,
-            x->s->msgs[dir].msg[m].peer, h->bytes);
+            x->trace, dir == ROTA_SEND ? ROTA_TRACE_GATHER : ROTA_TRACE_SCATTER,
+            begin, x->blocks.s->msgs[dir].msg[m].peer, h->bytes);
     return err;
 }

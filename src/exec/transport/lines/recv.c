@@ -1,6 +1,6 @@
 /* lines_recv.c - receives messages within the node: see channel.h. */
 #define _GNU_SOURCE /* for process_vm_readv */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
 #include "exec/payload/varlen.h"
@@ -19,7 +19,7 @@ enum { MOST_CLAIMED = 1 << 11 };
 static void unpack_part(rota_exec *x, uint32_t m, size_t begin, size_t end,
                         const char *from)
 {
-    rota_message_unpack_part(x, m, begin, end,
+    rota_message_unpack_part(&x->blocks, m, begin, end,
                              x->lines->op[ROTA_RECV][m].bytes >= ROTA_STREAMED,
                              from);
 }
@@ -30,10 +30,10 @@ static int land(rota_exec *x, uint32_t m, char *from)
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
 
     if (rota_lines_is_gathered(x, ROTA_RECV, m)) {
-        const int64_t begin = x->trace ? rota_trace_now(x) : 0;
-        const int err = rota_message_unpack(x, m, from);
+        const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
+        const int err = rota_message_unpack(&x->blocks, m, from);
         if (x->trace)
-            rota_trace_note(x, ROTA_TRACE_UNPACK, begin, op->with->rank,
+            rota_trace_note(x->trace, ROTA_TRACE_UNPACK, begin, op->with->rank,
                             op->bytes);
         return err;
     }
@@ -53,7 +53,8 @@ static int finish(rota_exec *x, uint32_t m)
     if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN)
         return rota_varlen_unpack(x, m);
     return rota_lines_is_gathered(x, ROTA_RECV, m)
-               ? rota_message_unpack(x, m, x->lines->op[ROTA_RECV][m].body)
+               ? rota_message_unpack(&x->blocks, m,
+                                     x->lines->op[ROTA_RECV][m].body)
                : MPI_SUCCESS;
 }
 
@@ -84,7 +85,7 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
     op->foreign = e->bytes != op->bytes;
     if (op->foreign) {
         rota_status_note(&x->status, ROTA_MISMATCH,
-                         x->s->msgs[ROTA_RECV].msg[m].peer, e->bytes,
+                         x->blocks.s->msgs[ROTA_RECV].msg[m].peer, e->bytes,
                          op->bytes);
         op->bytes = e->bytes;
         return MPI_SUCCESS;
@@ -138,8 +139,8 @@ static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
 {
     const rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
 
-    return x->fetching->fetch(x, x->s->msgs[ROTA_RECV].msg[m].peer, e->data,
-                              op->body, op->bytes);
+    return x->fetching->fetch(x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
+                              e->data, op->body, op->bytes);
 }
 
 /* Read data that lie end to end in the sender's private memory into elements.
@@ -403,8 +404,8 @@ int rota_lines_begin_recv(rota_exec *x, uint32_t m)
         op->bytes = 1;
         break;
     case ROTA_OP_GATHERED:
-        op->bytes =
-            op->loan ? op->loan->bytes : rota_message_bytes(x, ROTA_RECV, m);
+        op->bytes = op->loan ? op->loan->bytes
+                             : rota_message_bytes(&x->blocks, ROTA_RECV, m);
         break;
     case ROTA_OP_VARYING:
         rota_lines_resolve(x, ROTA_RECV, m);
@@ -426,7 +427,7 @@ int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
     if (op->moved < op->bytes)
         return MPI_SUCCESS;
     if (op->foreign && x->fixed)
-        op->bytes = rota_message_bytes(x, ROTA_RECV, m);
+        op->bytes = rota_message_bytes(&x->blocks, ROTA_RECV, m);
     op->moved = 0;
     op->foreign = false;
     rota_channel_end_turn(op->with, ROTA_RECV);

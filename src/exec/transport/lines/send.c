@@ -1,5 +1,5 @@
 /* lines_send.c - sends messages within the node: see channel.h. */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
 #include "exec/payload/varlen.h"
@@ -76,7 +76,8 @@ static void fill_next(const rota_exec *x, const rota_line_op *op, char *to,
     const uint32_t m = (uint32_t)(op - x->lines->op[ROTA_SEND]);
 
     if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
-        rota_message_pack_part(x, m, op->moved, op->moved + n, streams, to);
+        rota_message_pack_part(&x->blocks, m, op->moved, op->moved + n, streams,
+                               to);
     else
         fill(op, to, n, streams);
 }
@@ -282,7 +283,7 @@ static int pack_into(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
                               : NULL;
     if (!fits && (!p || p->bytes < op->bytes))
         return MPI_SUCCESS;
-    ROTA_TRY(rota_message_pack(x, m, fits ? e->data : p->memory));
+    ROTA_TRY(rota_message_pack(&x->blocks, m, fits ? e->data : p->memory));
     if (fits)
         put(x, op, ROTA_ENTRY_DATA);
     else
@@ -296,19 +297,20 @@ static int pack_into(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 static int begin_gathered(rota_exec *x, uint32_t m, rota_line_op *op,
                           bool *done)
 {
-    const int64_t begin = x->trace ? rota_trace_now(x) : 0;
+    const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
 
-    op->bytes = rota_message_bytes(x, ROTA_SEND, m);
+    op->bytes = rota_message_bytes(&x->blocks, ROTA_SEND, m);
     ROTA_TRY(pack_into(x, m, op, done));
     if (!*done) {
         int err = rota_lines_stage(x, ROTA_SEND, m, &op->body);
         op->unpacked = rota_status_postpone(&x->status, &err);
         if (op->unpacked || err != MPI_SUCCESS)
             return err;
-        ROTA_TRY(rota_message_pack(x, m, op->body));
+        ROTA_TRY(rota_message_pack(&x->blocks, m, op->body));
     }
     if (x->trace)
-        rota_trace_note(x, ROTA_TRACE_PACK, begin, op->with->rank, op->bytes);
+        rota_trace_note(x->trace, ROTA_TRACE_PACK, begin, op->with->rank,
+                        op->bytes);
     return MPI_SUCCESS;
 }
 
@@ -329,7 +331,7 @@ static int begin_fetched(rota_exec *x, rota_line_op *op, bool *done)
     if (!e || !rota_line_op_is_turn(op, ROTA_SEND))
         return MPI_SUCCESS;
     x->fetching->tell(
-        x, x->s->msgs[ROTA_SEND].msg[op - x->lines->op[ROTA_SEND]].peer,
+        x, x->blocks.s->msgs[ROTA_SEND].msg[op - x->lines->op[ROTA_SEND]].peer,
         op->body, e->data);
     put(x, op, ROTA_ENTRY_FETCHED);
     op->moved = op->bytes;

@@ -7,7 +7,7 @@
  *
  * At both ends, members take turns as agents by the distance of the nodes.
  */
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 #include "exec/transport/mailbox/state.h"
 
 #include <stdlib.h>
@@ -25,9 +25,10 @@ bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b)
 {
     const struct rota_sparse *const c = x->sparse;
     const rota_topo *const t = c->groups.nodes;
-    const int here = t->node[x->s->me];
+    const int here = t->node[x->blocks.s->me];
     const int to = rota_node_turn(t, here, distance(t, here, t->node[b->rank]));
-    const mail m = {.bytes = b->bytes, .source = x->s->me, .dest = b->rank};
+    const mail m = {
+        .bytes = b->bytes, .source = x->blocks.s->me, .dest = b->rank};
 
     return b->bytes <= c->groups.bundled &&
            rota_sparse_put(x, &m, b->data, c->node->of[to]);
@@ -94,7 +95,7 @@ int rota_bundles_post(rota_exec *x)
 {
     struct rota_sparse *const c = x->sparse;
     const rota_topo *const t = c->groups.nodes;
-    const int here = t->node[x->s->me];
+    const int here = t->node[x->blocks.s->me];
     size_t messages, all;
     letter *sorted = NULL;
 
@@ -166,7 +167,7 @@ int rota_bundles_split(rota_exec *x, const incoming *in)
     ROTA_TRY(rota_sparse_more_requests(c, c->n_requests + runs));
     for (size_t at = 0; at < in->block.bytes;) {
         const size_t end = end_of_run(in, at, &n);
-        if (mail_in(in, at)->dest != x->s->me)
+        if (mail_in(in, at)->dest != x->blocks.s->me)
             ROTA_TRY(pass_on(x, in, at, end));
         at = end;
     }
@@ -180,7 +181,7 @@ size_t rota_bundles_own(const rota_exec *x, const incoming *in,
 
     for (size_t at = 0; at < in->block.bytes;) {
         mail *const m = mail_in(in, at);
-        if (m->dest == x->s->me) {
+        if (m->dest == x->blocks.s->me) {
             if (block)
                 block[n] = (rota_sparse_block){m->source, (size_t)m->bytes,
                                                (char *)(m + 1)};

@@ -13,19 +13,19 @@ static int bind(rota_exec *x, rota_step *step)
     rota_sparse_block *block;
 
     (void)step;
-    return rota_sparse_blocks(x, (size_t)x->s->P, &block);
+    return rota_sparse_blocks(x, (size_t)x->blocks.s->P, &block);
 }
 
 static int enter(rota_exec *x, rota_step *step)
 {
     const rota_phase *const phase = step->phase;
-    const rota_msgs *const l = &x->s->msgs[ROTA_SEND];
+    const rota_msgs *const l = &x->blocks.s->msgs[ROTA_SEND];
     rota_sparse_block *block;
     size_t n = 0;
 
-    ROTA_TRY(rota_sparse_blocks(x, (size_t)x->s->P, &block));
+    ROTA_TRY(rota_sparse_blocks(x, (size_t)x->blocks.s->P, &block));
     for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++) {
-        if (x->bytes[l->item[l->msg[m].first]] == 0)
+        if (x->blocks.bytes[l->item[l->msg[m].first]] == 0)
             continue;
         block[n].rank = l->msg[m].peer;
         ROTA_TRY(rota_varlen_pack(x, m, &block[n].data, &block[n].bytes));
@@ -39,11 +39,11 @@ static int enter(rota_exec *x, rota_step *step)
 static uint32_t message_from(const rota_exec *x, const rota_phase *phase,
                              int rank)
 {
-    const int P = x->s->P;
-    const uint32_t m =
-        phase->msg[ROTA_RECV] + (uint32_t)((x->s->me + P - rank) % P) - 1;
+    const int P = x->blocks.s->P;
+    const uint32_t m = phase->msg[ROTA_RECV] +
+                       (uint32_t)((x->blocks.s->me + P - rank) % P) - 1;
 
-    ROTA_ASSERT(x->s->msgs[ROTA_RECV].msg[m].peer == rank);
+    ROTA_ASSERT(x->blocks.s->msgs[ROTA_RECV].msg[m].peer == rank);
     return m;
 }
 

@@ -11,10 +11,11 @@
  * and, by taking the list (acquire), the blocks.
  */
 #include "exec/transport/mailbox/state.h"
+#include "exec/transport/p2p_calls.h"
 
 #include "exec/memory/waking.h"
+#include "exec/move/blocks.h"
 #include "exec/move/lock.h"
-#include "exec/move/move.h"
 #include "exec/step/steps.h"
 #include "exec/transport/lines/lines.h"
 
@@ -70,7 +71,7 @@ int rota_sparse_make(rota_exec *x, const rota_groups *groups,
 
 static bool is_leader(const rota_exec *x)
 {
-    return x->sparse->groups.leader == x->s->me;
+    return x->sparse->groups.leader == x->blocks.s->me;
 }
 
 int rota_sparse_reserve(rota_exec *x, bool *refused)
@@ -108,7 +109,7 @@ static bool is_member(const rota_exec *x, int rank)
 {
     const rota_groups *const g = &x->sparse->groups;
 
-    return (g->size > 1 || g->nodes) && g->of[rank] == g->of[x->s->me] &&
+    return (g->size > 1 || g->nodes) && g->of[rank] == g->of[x->blocks.s->me] &&
            x->sparse->node->of[rank] >= 0;
 }
 
@@ -137,7 +138,7 @@ bool rota_sparse_attach(rota_exec *x)
 {
     bool all = true;
 
-    for (int q = 0; q < x->s->P && all; q++)
+    for (int q = 0; q < x->blocks.s->P && all; q++)
         if (is_member(x, q))
             all = open_member(x, q);
     return all;
@@ -274,7 +275,7 @@ static void announce(rota_exec *x, int i)
     const size_t place = area_at(c) + AREA + c->n_notes++ * sizeof(mail);
     mail *const m = (mail *)(void *)(c->memory[c->node->me] + place);
 
-    *m = (mail){.source = x->s->me, .dest = BY_MPI};
+    *m = (mail){.source = x->blocks.s->me, .dest = BY_MPI};
     rota_sparse_link(x, i, m, place);
     ring_one(x, i);
 }
@@ -282,7 +283,8 @@ static void announce(rota_exec *x, int i)
 static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)
 {
     struct rota_sparse *const c = x->sparse;
-    const mail m = {.bytes = b->bytes, .source = x->s->me, .dest = b->rank};
+    const mail m = {
+        .bytes = b->bytes, .source = x->blocks.s->me, .dest = b->rank};
 
     if (!is_member(x, b->rank))
         return bundles(c) && rota_bundles_entrust(x, b);
@@ -295,7 +297,8 @@ static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)
 
 static int send(rota_exec *x, const rota_sparse_block *b)
 {
-    if (b->rank == x->s->me /* stays where it is */ || send_by_memory(x, b))
+    if (b->rank == x->blocks.s->me /* stays where it is */ ||
+        send_by_memory(x, b))
         return MPI_SUCCESS;
     return rota_sparse_post(x, BLOCK, b->data, b->bytes, b->rank);
 }
@@ -360,7 +363,7 @@ static void accept_mail(rota_exec *x, uint64_t at, mail *m)
     if (m->dest == BY_MPI) {
         x->program.by_mpi = true;
         c->probes = true;
-    } else if (m->dest == x->s->me) {
+    } else if (m->dest == x->blocks.s->me) {
         m->next = c->mail;
         c->mail = at;
         c->n_mail++;
@@ -420,8 +423,8 @@ static int receive(rota_exec *x, kind kind)
     in->block.bytes = (size_t)bytes;
     c->n_in++;
     x->moved = true;
-    return rota_matched_post(in->block.data, (size_t)bytes, &from->message,
-                             &in->request);
+    return rota_p2p_matched(in->block.data, (size_t)bytes, &from->message,
+                            &in->request);
 }
 
 /* Match and receive all messages of a kind that have arrived. */
@@ -618,13 +621,13 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
         awaited[c->sent_to[i]] = true;
     for (size_t i = c->first_in; i < c->n_in; i++)
         awaited[c->in[i].block.rank] = true;
-    for (int q = 0; q < x->s->P && members; q++)
+    for (int q = 0; q < x->blocks.s->P && members; q++)
         awaited[q] = awaited[q] || is_member(x, q);
     if (full && !is_leader(x))
         awaited[c->groups.leader] = true;
     else if (full && c->round >= 0 && c->round < c->groups.rounds)
         awaited[c->groups.from[c->round]] = true;
-    awaited[x->s->me] = false;
+    awaited[x->blocks.s->me] = false;
 }
 
 const rota_step_kind rota_step_sparse = {
@@ -661,7 +664,7 @@ static int gather(rota_exec *x)
             *to++ = c->in[i].block;
     }
     for (size_t i = 0; i < c->n_sends; i++)
-        if (c->send[i].rank == x->s->me)
+        if (c->send[i].rank == x->blocks.s->me)
             *to++ = c->send[i];
     c->n_found = (size_t)(to - c->found);
     return MPI_SUCCESS;

@@ -2,8 +2,9 @@
  * bundles: mail through memory, and messages by MPI.
  */
 #include "exec/transport/mailbox/state.h"
+#include "exec/transport/p2p_calls.h"
 
-#include "exec/move/move.h"
+#include "exec/move/blocks.h"
 
 int rota_sparse_more_requests(struct rota_sparse *c, size_t n)
 {
@@ -55,8 +56,8 @@ int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
     struct rota_sparse *const c = x->sparse;
 
     x->program.by_mpi = true;
-    ROTA_TRY(rota_synchronous_post(data, bytes, rank, sparse_tag(x, (int)kind),
-                                   x->comm, &c->request[c->n_requests]));
+    ROTA_TRY(rota_p2p_synchronous(data, bytes, rank, sparse_tag(x, (int)kind),
+                                  x->comm, &c->request[c->n_requests]));
     c->sent_to[c->n_requests++] = rank;
     return MPI_SUCCESS;
 }

@@ -1,0 +1,239 @@
+/* blocks.c - see blocks.h. */
+#include "exec/move/blocks.h"
+#include "exec/move/strided.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many elements to give to one MPI_Pack, whose position is an int. */
+static size_t pack_chunk(const rota_type *t)
+{
+    const size_t chunk = ((size_t)1 << 30) / t->size;
+
+    return chunk > 0 ? chunk : 1;
+}
+
+int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
+                   char *packed, MPI_Comm comm)
+{
+    if (rota_type_is_bytes(t)) {
+        rota_copy_fast(packed, data, bytes);
+        return MPI_SUCCESS;
+    }
+    if (t->layout) {
+        rota_strided_pack(t, data, 0, bytes, false, packed);
+        return MPI_SUCCESS;
+    }
+    const size_t chunk = pack_chunk(t);
+    for (size_t left = bytes / t->size; left > 0;) {
+        const int n = (int)(left < chunk ? left : chunk);
+        int position = 0;
+        ROTA_TRY(MPI_Pack(data, n, t->mpi, packed, INT_MAX, &position, comm));
+        data += (ptrdiff_t)n * t->extent;
+        packed += (size_t)n * t->size;
+        left -= (size_t)n;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
+                     char *data, MPI_Comm comm)
+{
+    if (rota_type_is_bytes(t)) {
+        rota_copy_fast(data, packed, bytes);
+        return MPI_SUCCESS;
+    }
+    if (t->layout) {
+        rota_strided_unpack(t, packed, 0, bytes, false, data);
+        return MPI_SUCCESS;
+    }
+    const size_t chunk = pack_chunk(t);
+    for (size_t left = bytes / t->size; left > 0;) {
+        const int n = (int)(left < chunk ? left : chunk);
+        int position = 0;
+        ROTA_TRY(MPI_Unpack(packed, (int)((size_t)n * t->size), &position, data,
+                            n, t->mpi, comm));
+        data += (ptrdiff_t)n * t->extent;
+        packed += (size_t)n * t->size;
+        left -= (size_t)n;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_block_pack(const rota_blocks *b, rota_block i, char *packed)
+{
+    return rota_type_pack(rota_block_type(b, i), rota_block_at(b, i),
+                          b->bytes[i], packed, b->comm);
+}
+
+int rota_block_unpack(const rota_blocks *b, const char *packed, rota_block i)
+{
+    return rota_type_unpack(rota_block_type(b, i), packed, b->bytes[i],
+                            rota_block_at(b, i), b->comm);
+}
+
+size_t rota_message_bytes(const rota_blocks *b, rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &b->s->msgs[dir];
+    size_t bytes = 0;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
+        bytes += rota_cell_bytes(b->bytes[l->item[i]]);
+    return bytes;
+}
+
+int rota_message_pack(const rota_blocks *b, uint32_t m, char *packed)
+{
+    const rota_msgs *const l = &b->s->msgs[ROTA_SEND];
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        const size_t bytes = rota_cell_bytes(b->bytes[l->item[i]]);
+        if (bytes > 0)
+            ROTA_TRY(rota_block_pack(b, l->item[i], packed));
+        packed += bytes;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_message_unpack(const rota_blocks *b, uint32_t m, const char *packed)
+{
+    const rota_msgs *const l = &b->s->msgs[ROTA_RECV];
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        ROTA_TRY(rota_block_unpack(b, packed, l->item[i]));
+        packed += b->bytes[l->item[i]];
+    }
+    return MPI_SUCCESS;
+}
+
+/* Pack part of a block of plain bytes, or of elements with a known layout. */
+static void pack_part(const rota_type *t, const char *data, size_t begin,
+                      size_t end, bool streams, char *packed)
+{
+    if (!rota_type_is_bytes(t))
+        rota_strided_pack(t, data, begin, end, streams, packed);
+    else if (streams)
+        rota_copy_stream(packed, data + begin, end - begin);
+    else
+        rota_copy_fast(packed, data + begin, end - begin);
+}
+
+static void unpack_part(const rota_type *t, char *data, size_t begin,
+                        size_t end, bool streams, const char *packed)
+{
+    if (!rota_type_is_bytes(t))
+        rota_strided_unpack(t, packed, begin, end, streams, data);
+    else if (streams)
+        rota_copy_stream(data + begin, packed, end - begin);
+    else
+        rota_copy_fast(data + begin, packed, end - begin);
+}
+
+void rota_message_pack_part(const rota_blocks *b, uint32_t m, size_t begin,
+                            size_t end, bool streams, char *packed)
+{
+    const rota_msgs *const l = &b->s->msgs[ROTA_SEND];
+    size_t at = 0;
+
+    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
+        const size_t stop = rota_smaller(end, at + b->bytes[*i]);
+        if (begin < stop) {
+            pack_part(rota_block_type(b, *i), rota_block_at(b, *i), begin - at,
+                      stop - at, streams, packed);
+            packed += stop - begin;
+            begin = stop;
+        }
+        at += b->bytes[*i];
+    }
+}
+
+void rota_message_unpack_part(const rota_blocks *b, uint32_t m, size_t begin,
+                              size_t end, bool streams, const char *packed)
+{
+    const rota_msgs *const l = &b->s->msgs[ROTA_RECV];
+    size_t at = 0;
+
+    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
+        const size_t stop = rota_smaller(end, at + b->bytes[*i]);
+        if (begin < stop) {
+            unpack_part(rota_block_type(b, *i), rota_block_at(b, *i),
+                        begin - at, stop - at, streams, packed);
+            packed += stop - begin;
+            begin = stop;
+        }
+        at += b->bytes[*i];
+    }
+}
+
+int rota_grow(char **memory, size_t *room, size_t bytes, const char *what)
+{
+    const size_t half = *room + *room / 2;
+    const size_t more = bytes > half ? bytes : half;
+
+    if (bytes <= *room)
+        return MPI_SUCCESS;
+    char *const grown = realloc(*memory, more);
+    if (!grown)
+        return rota_fail_mem(what);
+    *memory = grown;
+    *room = more;
+    return MPI_SUCCESS;
+}
+
+size_t rota_copy_step(const rota_type *a, const rota_type *b)
+{
+    enum { COMFORTABLE = 1 << 16 }; /* fits a second-level cache */
+    size_t x = a->size, y = b->size;
+
+    while (y > 0) {
+        const size_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    const size_t both = a->size / x * b->size;
+    return both < COMFORTABLE ? COMFORTABLE / both * both : both;
+}
+
+/* Copy between two datatypes: directly, or piece by piece through the staging
+ * memory. */
+static int copy_typed(const rota_blocks *b, rota_block from, rota_block to,
+                      size_t bytes)
+{
+    const rota_type *const here = rota_block_type(b, from);
+    const rota_type *const there = rota_block_type(b, to);
+    const char *source = rota_block_at(b, from);
+    char *target = rota_block_at(b, to);
+    rota_strided straight;
+
+    if (rota_strided_match(there, here, bytes, &straight)) {
+        rota_strided_copy(&straight, target, source);
+        return MPI_SUCCESS;
+    }
+    for (size_t left = bytes; left > 0;) {
+        const size_t n = rota_smaller(left, b->step);
+        ROTA_TRY(rota_type_pack(here, source, n, b->stage, b->comm));
+        ROTA_TRY(rota_type_unpack(there, b->stage, n, target, b->comm));
+        source += (ptrdiff_t)(n / here->size) * here->extent;
+        target += (ptrdiff_t)(n / there->size) * there->extent;
+        left -= n;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_block_copy(const rota_blocks *b, const rota_copy *k)
+{
+    const size_t bytes = rota_copy_bytes(b->s, k, b->bytes);
+
+    if (bytes == 0)
+        return MPI_SUCCESS;
+    if (rota_type_is_bytes(rota_block_type(b, k->to)))
+        return rota_type_pack(rota_block_type(b, k->from),
+                              rota_block_at(b, k->from), bytes,
+                              rota_block_at(b, k->to), b->comm);
+    if (rota_type_is_bytes(rota_block_type(b, k->from)))
+        return rota_type_unpack(rota_block_type(b, k->to),
+                                rota_block_at(b, k->from), bytes,
+                                rota_block_at(b, k->to), b->comm);
+    return copy_typed(b, k->from, k->to, bytes);
+}
