@@ -128,11 +128,6 @@ static void print_places(rota_comm *c)
     for (int n = 0; n < t->n_nodes; n++)
         print_node(t, n);
     printf("  shared memory    %s\n", c->node ? "yes" : c->node_why);
-    if (c->node)
-        printf("  cross-memory     %s\n", c->node->cma_ok ? "yes"
-                                          : c->node->cma_error
-                                              ? strerror(c->node->cma_error)
-                                              : "no");
 }
 
 /* ---- tuning -------------------------------------------------------------- */

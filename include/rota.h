@@ -849,8 +849,7 @@ ROTA_API int rota_version(void);
  *
  *   rota_intranode  ROTA_INTRANODE
  *       How messages travel between ranks of one node: auto (default), shm
- *       (through shared memory only), cma (receivers read what is not shared
- *       from the sender's memory, where the system permits it), p2p (by MPI).
+ *       (through shared memory), p2p (by MPI). cma is accepted and means shm.
  *
  *   rota_copied_once_from  ROTA_COPIED_ONCE_FROM
  *       Size in bytes, 1..2^20. A message of at least this size that lies end

@@ -14,7 +14,7 @@
 typedef enum rota_intranode {
     ROTA_INTRANODE_AUTO, /* the fastest way */
     ROTA_INTRANODE_SHM,  /* shared memory */
-    ROTA_INTRANODE_CMA,  /* the receiver reads the sender's private memory */
+    ROTA_INTRANODE_CMA,  /* the same, by an older name */
     ROTA_INTRANODE_P2P,  /* by MPI */
     ROTA_N_INTRANODE
 } rota_intranode;

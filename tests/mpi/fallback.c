@@ -1,14 +1,13 @@
 /* fallback.c - what the system refuses, plans do without.
  *
- * usage: fallback [memfd | arena | pool | unbounded | unreadable]
+ * usage: fallback [memfd | arena | pool | unbounded]
  *
  * The program stands between the library and the system (by the linker's
  * --wrap) and refuses what it is told to on one rank. Every plan must work all
  * the same, on all ranks in the same way, and say why; and nothing may be left
  * in the heap, in shared memory, of descriptors or of mappings. memfd and arena
  * are refused when a process first shares memory, so in runs of their own; pool and
- * unbounded look at the first plan of all. In a run with unreadable it is the
- * system itself that refuses, once a process does not want to be looked into.
+ * unbounded look at the first plan of all.
  */
 #define _GNU_SOURCE
 #include "exec/memory/arena.h"
@@ -20,16 +19,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- refusing ------------------------------------------------------------ */
@@ -39,7 +34,6 @@ typedef enum refusal {
     MEMFD,
     FALLOCATE,
     OPEN,
-    READV,
     HEAP,
 } refusal;
 
@@ -47,8 +41,6 @@ typedef enum refusal {
  * it was. */
 static refusal refused;
 static int after, times;
-
-static int attempts, successes; /* reads of the memory of others */
 
 static int live; /* allocations of the library */
 
@@ -66,12 +58,6 @@ int __real_fallocate(int fd, int mode, off_t at, off_t bytes);
 int __wrap_fallocate(int fd, int mode, off_t at, off_t bytes);
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
-ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *here,
-                                unsigned long n_here, const struct iovec *there,
-                                unsigned long n_there, unsigned long flags);
-ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
-                                unsigned long n_here, const struct iovec *there,
-                                unsigned long n_there, unsigned long flags);
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -111,21 +97,6 @@ int __wrap_open(const char *path, int flags, ...)
     if (!refuses(OPEN))
         return __real_open(path, flags);
     errno = EACCES;
-    return -1;
-}
-
-ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
-                                unsigned long n_here, const struct iovec *there,
-                                unsigned long n_there, unsigned long flags)
-{
-    if (!refuses(READV)) {
-        const ssize_t got =
-            __real_process_vm_readv(pid, here, n_here, there, n_there, flags);
-        attempts++;
-        successes += got == (ssize_t)here->iov_len;
-        return got;
-    }
-    errno = EPERM;
     return -1;
 }
 
@@ -416,21 +387,6 @@ static account take_stock(void)
     return a;
 }
 
-/* The next plan gives back what others had not received: no plan before holds
- * memory of others then. */
-static void give_back(void)
-{
-    MPI_Comm comm;
-    job j;
-
-    test_barrier();
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    CHECK(open_job(&j, comm, MPI_INFO_NULL));
-    close_job(&j);
-    MPI_Comm_free(&comm);
-    test_barrier();
-}
-
 static account before;
 
 static void check_stock(void)
@@ -529,79 +485,6 @@ static void refuse_growth(void)
     }
 }
 
-/* Reading the memory of others. */
-static void refuse_reading(const char *intranode)
-{
-    MPI_Info info = test_info("rota_intranode", intranode, NULL, NULL);
-
-    test_case = "no cross-memory attach";
-    for (int rank = 0; rank < test_P; rank += test_P - 1) {
-        MPI_Comm comm;
-        job j;
-        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        refuse(READV, rank, 0);
-        CHECK(open_job(&j, comm, info));
-        run(&j);
-        permit(rank);
-        STATES(&j, "intranode", "shm");
-        STATES(&j, "cross_memory", "not permitted: Operation not permitted");
-        close_job(&j);
-        MPI_Comm_free(&comm);
-    }
-    check_stock();
-    MPI_Info_free(&info);
-}
-
-/* 4 MiB to the next rank is not passed on in pieces. */
-static void read_far(MPI_Comm comm)
-{
-    enum { BYTES = 4 << 20 };
-    const int next = (test_me + 1) % test_P,
-              before = (test_me + test_P - 1) % test_P;
-    int *const n = calloc(3 * (size_t)test_P, sizeof *n);
-    char *const out = malloc(BYTES), *const in = calloc(BYTES, 1);
-    rota_plan *plan = NULL;
-
-    MUST(n && out && in ? MPI_SUCCESS : MPI_ERR_NO_MEM);
-    memset(out, test_me + 1, BYTES);
-    n[next] = n[test_P + before] = BYTES;
-    MUST(rota_alltoallv_init(out, n, n + 2 * test_P, MPI_BYTE, in, n + test_P,
-                             n + 2 * test_P, MPI_BYTE, comm, MPI_INFO_NULL,
-                             &plan));
-    attempts = successes = 0;
-    MUST(rota_start(plan));
-    MUST(rota_wait(plan));
-    CHECK(attempts > 0 && successes == attempts);
-    CHECK(in[0] == before + 1 && in[BYTES - 1] == before + 1);
-    MUST(rota_plan_free(&plan));
-    free(n);
-    free(out);
-    free(in);
-}
-
-/* Where the memory of others may be read, every attempt is at an address that it
- * has: also those of the trial that finds from how many bytes on it pays. */
-static void read_others(void)
-{
-    MPI_Comm comm;
-    job j;
-
-    test_case = "cross-memory attach is tried";
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    attempts = successes = 0;
-    CHECK(open_job(&j, comm, MPI_INFO_NULL));
-    if (attempts > 0 && successes == 0) {
-        if (test_me == 0)
-            printf("cross-memory attach is not permitted here: not tried\n");
-    } else {
-        CHECK(attempts > test_P - 1); /* more than whether it may */
-        CHECK(successes == attempts);
-        read_far(comm);
-    }
-    close_job(&j);
-    MPI_Comm_free(&comm);
-}
-
 /* ---- refused while plans run --------------------------------------------- */
 
 /* Pieces of the pool, all that a rank may have. */
@@ -631,102 +514,29 @@ static void put_pieces(void)
         rota_pool_put(&piece[--n_pieces]);
 }
 
-/* Memory that could be read when the plan was made: on each rank in turn, for
- * every kind of plan, with pieces in the pool and without. */
-static void stop_reading(void)
+/* On each rank in turn, for every kind of plan: messages go through entries. */
+static void take_pool(void)
 {
-    MPI_Info info =
-        test_info("rota_intranode", "cma", "rota_algorithm", "spread_out");
+    MPI_Info info = test_info("rota_algorithm", "spread_out", NULL, NULL);
 
-    test_case = "no cross-memory attach any more";
-    for (int i = 0; i < 6 * test_P; i++) {
-        const int rank = i / 6;
+    test_case = "no pieces";
+    for (int i = 0; i < 3 * test_P; i++) {
         MPI_Comm comm;
         job j;
-        give_back();
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MUST(open_kind(&j, (kind)(i % 3), comm, info));
-        refuse(READV, rank, 0);
-        if (i % 2 && rank != test_me)
+        if (i / 3 == test_me) {
             take_pieces();
+            CHECK(n_pieces > 0);
+        }
         run(&j);
         put_pieces();
-        permit(rank);
-        run(&j); /* and never tries again */
+        run(&j);
         close_job(&j);
         MPI_Comm_free(&comm);
     }
     check_stock();
     MPI_Info_free(&info);
-}
-
-/* Who may look into any process is not stopped by what that one wishes. */
-static void give_up_ptrace(void)
-{
-    struct __user_cap_header_struct head = {.version =
-                                                _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct set[_LINUX_CAPABILITY_U32S_3];
-
-    CHECK(syscall(SYS_capget, &head, set) == 0);
-    set[0].effective &= ~(1u << CAP_SYS_PTRACE);
-    set[0].permitted &= ~(1u << CAP_SYS_PTRACE);
-    CHECK(syscall(SYS_capset, &head, set) == 0);
-}
-
-/* All ranks: whether a rank's memory may be read. */
-static void set_readable(int rank, int readable)
-{
-    test_barrier();
-    if (rank == test_me)
-        CHECK(prctl(PR_SET_DUMPABLE, readable) == 0);
-    test_barrier();
-    attempts = successes = 0;
-}
-
-/* A message that is good, of a rank that cannot be read from now on. Returns how
- * many attempts at it were refused to this rank, or -1 where none has ever gone
- * well. */
-static int run_unreadable(kind of, int rank)
-{
-    MPI_Info info =
-        test_info("rota_intranode", "cma", "rota_algorithm", "spread_out");
-    MPI_Comm comm;
-    job j;
-
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    MUST(open_kind(&j, of, comm, info));
-    attempts = successes = 0;
-    run(&j);
-    const bool ever = successes > 0;
-    set_readable(rank, 0);
-    run(&j);
-    const int refusals = attempts - successes;
-    set_readable(rank, 1);
-    run(&j);
-    close_job(&j);
-    MPI_Comm_free(&comm);
-    MPI_Info_free(&info);
-    return ever ? refusals : -1;
-}
-
-/* Returns CTest's code for "not run" where nothing is ever read or refused. */
-static int become_unreadable(void)
-{
-    int refusals = 0;
-
-    test_case = "a rank becomes unreadable";
-    give_up_ptrace();
-    for (int i = 0; i < 3 * test_P; i++) {
-        const int n = run_unreadable((kind)(i % 3), i / 3);
-        CHECK(n <= 0 || test_me == (i / 3 + 1) % test_P);
-        refusals += n > 0;
-    }
-    if (test_max(refusals) > 0)
-        return test_end();
-    if (test_me == 0)
-        printf("skipped: no rank here is read, or may refuse to be\n");
-    const int failed = test_end();
-    return failed ? failed : 77;
 }
 
 typedef struct hungry {
@@ -958,8 +768,8 @@ static void ask_for_much(void)
     CHECK(memory == NULL && backed < (size_t)1 << 30);
 }
 
-/* Long messages pass through the pool where nothing better is permitted, and where
- * nobody knows how long they are: it must be there before they are. */
+/* Long messages pass through the pool, also where nobody knows how long they are:
+ * it must be there before they are. */
 static void need_pool(bool unbounded)
 {
     rota_plan *plan = NULL;
@@ -967,9 +777,7 @@ static void need_pool(bool unbounded)
     size_t most;
     job j;
 
-    test_case = unbounded ? "pool, no bound" : "pool, no cross-memory attach";
-    refused = READV; /* to all ranks */
-    after = 0;
+    test_case = unbounded ? "pool, no bound" : "pool";
     CHECK(rota_pool_bytes(&most) == 0);
     if (unbounded) {
         MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
@@ -981,7 +789,6 @@ static void need_pool(bool unbounded)
         close_job(&j);
     }
     CHECK(rota_pool_bytes(&most) >= 2 * ROTA_PIECE);
-    refused = NOTHING;
     MPI_Info_free(&info);
 }
 
@@ -990,8 +797,6 @@ int main(int argc, char **argv)
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
     const char *const first = argc > 1 ? argv[1] : "";
 
-    if (strcmp(first, "unreadable") == 0)
-        return become_unreadable();
     if (strcmp(first, "memfd") == 0) {
         refuse_arena(MEMFD, "memfd_create: Function not implemented");
     } else if (strcmp(first, "arena") == 0) {
@@ -1001,8 +806,7 @@ int main(int argc, char **argv)
     } else if (strcmp(first, "unbounded") == 0) {
         need_pool(true);
     } else {
-        read_others(); /* the process's first plan */
-        take_stock();  /* segments as they come */
+        take_stock(); /* segments as they come */
         before = take_stock();
         ask_for_much();
         check_stock();
@@ -1013,10 +817,8 @@ int main(int argc, char **argv)
         refuse_sharing(FALLOCATE, "no room in shared memory",
                        "no memory to share");
         refuse_lines();
-        refuse_reading("auto");
-        refuse_reading("cma");
         starve();
-        stop_reading();  /* after which nobody reads by attach */
+        take_pool();
         if (test_P == 2) /* so many communicators take more ranks long */
             refuse_heap();
         refuse_growth();

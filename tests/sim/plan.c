@@ -580,7 +580,6 @@ static void make_nodes(sim_plan *plan)
         for (int k = 0; k < P; k++)
             plan->near[i][k] = (rota_near){
                 .peer = rota_arena_self(),
-                .may_attach = true,
                 .endpoints = must(calloc((size_t)P, sizeof(rota_endpoint)))};
     }
 }
@@ -634,8 +633,7 @@ static void join_node(sim_plan *plan, int rank)
         r->node.of[q] = node_of(plan, q) == mine ? r->node.n++ : -1;
     }
     r->reach = (rota_reach){.node = &r->node,
-                            .arena_threshold = chance % 2 ? 2048 : 24,
-                            .cma_threshold = chance / 2 % 2 ? SIZE_MAX : 40};
+                            .arena_threshold = chance % 2 ? 2048 : 24};
 }
 
 /* By datatype nothing is packed, provided that data are plain bytes. */

@@ -160,8 +160,7 @@ static void open_job(rank *r, const job *j)
         .fixed = true,
         .by_thread = j->by_thread,
     };
-    const rota_reach reach = {
-        .node = &r->node, .arena_threshold = 2048, .cma_threshold = SIZE_MAX};
+    const rota_reach reach = {.node = &r->node, .arena_threshold = 2048};
     const int err = rota_lines_reserve(&r->x, &reach, &refused);
     must(err == MPI_SUCCESS, "lines");
     must(!refused || (j->one_way && r->me == 0), "room for lines");

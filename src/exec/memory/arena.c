@@ -308,12 +308,10 @@ static int make(void)
     self->fd = arena.fd;
     self->cookie = self->head->cookie = make_cookie();
     arena.n_peers = 1; /* slot 0 is this process's own */
-    arena.address =
-        (rota_arena_address){.cookie = self->cookie,
-                             .bytes = arena.bytes,
-                             .pid = self->pid,
-                             .fd = arena.fd,
-                             .address = (uint64_t)(uintptr_t)self->head};
+    arena.address = (rota_arena_address){.cookie = self->cookie,
+                                         .bytes = arena.bytes,
+                                         .pid = self->pid,
+                                         .fd = arena.fd};
     return MPI_SUCCESS;
 }
 
@@ -679,7 +677,6 @@ void rota_arena_drop(rota_peer *peer)
         unmap_all(peer);
         tell_mapped(peer);
         peer->stuck = false;
-        peer->blind = false;
     }
     pthread_mutex_unlock(&arena_lock);
 }

@@ -29,8 +29,7 @@ typedef struct rota_arena_address {
     uint64_t cookie; /* also in the head, to check that it is the one */
     uint64_t bytes;  /* bytes of the first segment */
     int64_t pid;
-    int64_t fd;       /* the memfd in that process */
-    uint64_t address; /* address of the head in that process */
+    int64_t fd; /* the memfd in that process */
 } rota_arena_address;
 
 enum {
@@ -76,7 +75,6 @@ typedef struct rota_peer {
                                every communicator; -1: not known yet */
     int64_t pid;
     uint64_t cookie;
-    _Atomic bool blind; /* it could not read this process's private memory */
     /* Only for arena.c. */
     int64_t fd;
     _Atomic bool stuck; /* a segment could not be mapped: map no more */

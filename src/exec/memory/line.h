@@ -23,11 +23,7 @@ typedef enum rota_entry_kind {
     ROTA_ENTRY_DATA,    /* part of the message, as much as fits */
     ROTA_ENTRY_PIECE,   /* rota_part: part of it, in a piece of the pool */
     ROTA_ENTRY_ARENA,   /* rota_place of the whole, then any header */
-    ROTA_ENTRY_CMA,     /* the same, with an address in the sender's memory */
     ROTA_ENTRY_FETCHED, /* a descriptor from rota_fetching */
-    ROTA_ENTRY_REFUSED, /* the receiver answers that it cannot read there */
-    ROTA_ENTRY_ANSWER,  /* the sender's reply to that: rota_part; if its at is
-                            0, the bytes follow */
     ROTA_ENTRY_LENT,    /* nothing: all data are in shared blocks */
     ROTA_ENTRY_TYPED,   /* rota_place of the first byte; the layout that the
                             sender told says where the rest lies */
@@ -152,23 +148,6 @@ static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
     const uint64_t flag = atomic_load_explicit(&e->flag, memory_order_relaxed);
 
     return (rota_entry_kind)(flag & ((1u << ROTA_KIND_BITS) - 1));
-}
-
-/* Return an entry to the other end with another kind; it still counts as not
- * taken. */
-static inline void rota_line_turn(const rota_line *l, uint64_t number,
-                                  rota_entry_kind kind)
-{
-    atomic_store_explicit(&rota_line_entry(l, number - 1)->flag,
-                          number << ROTA_KIND_BITS | (uint64_t)kind,
-                          memory_order_release);
-}
-
-static inline bool rota_line_is_refused(const rota_line *l, uint64_t number)
-{
-    return atomic_load_explicit(&rota_line_entry(l, number - 1)->flag,
-                                memory_order_acquire) ==
-           (number << ROTA_KIND_BITS | ROTA_ENTRY_REFUSED);
 }
 
 static inline void rota_line_take(rota_line *l)

@@ -19,7 +19,6 @@ typedef struct rota_near {
     rota_peer *peer;   /* its process; NULL: the two share no memory */
     rota_peer *mapped; /* the same, even if only earlier plans share memory */
     rota_endpoint *endpoints; /* [n] its endpoints, in its arena */
-    bool may_attach; /* its process may read this one's private memory */
 } rota_near;
 
 typedef struct rota_node {
@@ -32,10 +31,7 @@ typedef struct rota_node {
     uint64_t word_name; /* unique name of word, the same for all these ranks */
     bool apart;         /* on some node, two ranks share no memory */
     bool joined;        /* all ranks have joined */
-    bool cma_ok;        /* all may read each other's private memory */
-    int cma_error;      /* errno, if not */
-    size_t cma_threshold; /* bytes from which it pays; SIZE_MAX: never */
-    _Atomic int dead;     /* 1 + a rank whose process was found dead, or 0 */
+    _Atomic int dead;   /* 1 + a rank whose process was found dead, or 0 */
     bool streams; /* write long pieces past the caches: this was faster for this
                      rank and its neighbour */
 } rota_node;

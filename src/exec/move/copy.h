@@ -2,7 +2,6 @@
 #ifndef ROTA_COPY_H
 #define ROTA_COPY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,17 +11,12 @@ static inline size_t rota_smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* "rep movsb", with which the C library and the kernel copy large amounts, is
- * up to ten times slower on AMD's Zen 3 if the destination begins 1 to 31 bytes
- * behind the source, modulo the page size (256 KiB on one core: 88 us, not 8).
- * Arrays of whole pages that malloc lays one behind the other are 16 bytes
- * apart in this way. */
+/* "rep movsb", with which the C library copies large amounts, is up to ten
+ * times slower on AMD's Zen 3 if the destination begins 1 to 31 bytes behind
+ * the source, modulo the page size (256 KiB on one core: 88 us, not 8). Arrays
+ * of whole pages that malloc lays one behind the other are 16 bytes apart in
+ * this way. */
 enum { ROTA_COPY_PAGE = 1 << 12 };
-
-static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
-{
-    return ((uintptr_t)to - from - 1) % ROTA_COPY_PAGE < 31;
-}
 
 /* memcpy that avoids the slow case. */
 void rota_copy_fast(void *to, const void *from, size_t bytes);

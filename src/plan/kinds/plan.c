@@ -454,16 +454,8 @@ static bool by_consensus(const rota_plan *p)
 
 static rota_reach find_reach(const rota_plan *p)
 {
-    const rota_node *const node = p->comm->node;
-    rota_reach reach = {.node = node,
-                        .arena_threshold = find_arena_threshold(p),
-                        .cma_threshold = node->cma_threshold};
-
-    if (p->choice.intranode == ROTA_INTRANODE_SHM)
-        reach.cma_threshold = SIZE_MAX;
-    else if (p->choice.intranode == ROTA_INTRANODE_CMA && node->cma_ok)
-        reach.cma_threshold = 1;
-    return reach;
+    return (rota_reach){.node = p->comm->node,
+                        .arena_threshold = find_arena_threshold(p)};
 }
 
 static void set_exec(rota_plan *p)

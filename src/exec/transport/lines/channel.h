@@ -25,7 +25,6 @@ typedef struct rota_channel {
     bool lends[ROTA_N_DIRS];
     bool touched; /* written or taken from since the last flush */
     bool flagged; /* its interest flag was set; the peer may have cleared it */
-    bool typed;   /* elements are sent, in pieces of the pool */
     bool awaited; /* rota_lines_await will set the interest flag */
     rota_doorbell *bell;                 /* the peer's doorbell */
     rota_interest *interest;             /* its interest in this process */
@@ -50,7 +49,6 @@ typedef struct rota_line_op {
     bool unpacked; /* send: memory to gather it was missing */
     const char *head; /* send: header of head_bytes bytes, sent before body */
     size_t head_bytes;
-    char *rest;     /* receive: where an unreadable message goes on */
     uint64_t entry; /* send: if not 0, complete when this entry is taken */
     char *own;      /* staging memory for elements, where counts vary */
     size_t own_room;

@@ -207,8 +207,6 @@ static void enlist(rota_exec *x, rota_dir dir, uint32_t m, int index[])
     c->near = &x->lines->reach.node->near[i];
     c->peer = c->near->peer;
     c->room[dir] = bytes > c->room[dir] ? bytes : c->room[dir];
-    if (dir == ROTA_SEND)
-        c->typed = c->typed || !rota_type_is_bytes(rota_lines_type(x, dir, m));
 }
 
 static void enlist_all(rota_exec *x, int index[])
@@ -225,7 +223,7 @@ static void enlist_all(rota_exec *x, int index[])
 }
 
 /* Choose how long pieces are, and reserve pool memory for the messages of a
- * run, except those that are read where they lie. */
+ * run. */
 static void reserve_pool(const rota_exec *x)
 {
     struct rota_lines *const lines = x->lines;
@@ -238,9 +236,7 @@ static void reserve_pool(const rota_exec *x)
         lines->piece /= 2;
     for (int i = 0; i < lines->n && !x->fetching; i++) {
         const rota_channel *const c = &lines->channel[i];
-        if (c->room[ROTA_SEND] > ROTA_LINE_ROOM &&
-            !(x->fixed && c->near->may_attach && !c->typed &&
-              c->room[ROTA_SEND] >= x->lines->reach.cma_threshold))
+        if (c->room[ROTA_SEND] > ROTA_LINE_ROOM)
             wanted += ROTA_LINE_ENTRIES *
                       rota_smaller(c->room[ROTA_SEND], lines->piece);
     }

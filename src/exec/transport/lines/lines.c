@@ -191,13 +191,11 @@ void rota_lines_call(rota_exec *x)
  * better, and can be, read where it lies. */
 static bool fits_entry(const rota_exec *x, const rota_line_op *op)
 {
-    const rota_reach *const reach = &x->lines->reach;
     rota_place at;
 
     return op->bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
-           (op->bytes < reach->arena_threshold ||
-            (op->bytes < reach->cma_threshold &&
-             !rota_arena_find(op->body, op->bytes, &at)));
+           (op->bytes < x->lines->reach.arena_threshold ||
+            !rota_arena_find(op->body, op->bytes, &at));
 }
 
 /* Find the data of all messages that are known when x is bound. */

@@ -11,10 +11,6 @@
  *   from the arena   an entry names its place in the sender's arena, from where
  *                    the receiver copies it: one copy, two synchronisations.
  *                    For data that lie end to end in the arena.
- *   by cross-memory  the same, but the kernel copies it for the receiver from
- *   attach           the sender's private memory. If the kernel refuses, though
- *                    it did not before, the receiver says so in the entry, and
- *                    the sender puts the message there, part by part.
  *   by fetching      an entry describes memory that the host does not touch;
  *                    the receiver has it copied (hooks.h).
  *
@@ -42,7 +38,6 @@ typedef struct rota_reach {
     const rota_node *node;
     /* Bytes from which a message in the sender's arena is copied from there. */
     size_t arena_threshold;
-    size_t cma_threshold; /* the same for its private memory; SIZE_MAX: never */
 } rota_reach;
 
 /* Make the queues into this rank and describe them in the endpoints. *refused:

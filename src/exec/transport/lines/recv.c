@@ -1,5 +1,4 @@
 /* lines_recv.c - receives messages within the node: see channel.h. */
-#define _GNU_SOURCE /* for process_vm_readv */
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
@@ -8,7 +7,6 @@
 #include "exec/transport/lines/told.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 /* A longer message has only the first line of its next entry claimed ahead: a
  * core can fetch only so many lines at a time, and more delay its other work (4
@@ -76,8 +74,7 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
     const rota_op_kind kind = x->program.op[ROTA_RECV][m].kind;
 
     if (kind == ROTA_OP_VARLEN) {
-        const bool placed = rota_entry_kind_of(e) == ROTA_ENTRY_ARENA ||
-                            rota_entry_kind_of(e) == ROTA_ENTRY_CMA;
+        const bool placed = rota_entry_kind_of(e) == ROTA_ENTRY_ARENA;
         op->bytes = e->bytes;
         return rota_varlen_room(
             x, m, placed ? rota_varlen_header(x, m) : op->bytes, &op->body);
@@ -97,43 +94,6 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
                : MPI_SUCCESS;
 }
 
-/* Have the kernel copy. Returns false if it refuses. */
-static bool read_directly(const rota_peer *peer, uint64_t at, char *to,
-                          size_t n)
-{
-    while (n > 0) {
-        struct iovec here = {to, n}, there = {(void *)(uintptr_t)at, n};
-        const ssize_t got =
-            process_vm_readv((pid_t)peer->pid, &here, 1, &there, 1, 0);
-        if (got <= 0)
-            return false;
-        to += got;
-        at += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
-/* The same; but where the kernel would be slow (copy.h), by way of memory half
- * a page away from both ends. */
-static bool read_private(const rota_peer *peer, uint64_t at, char *to, size_t n)
-{
-    enum { ROOM = 8 * ROTA_COPY_PAGE };
-    char memory[ROOM + ROTA_COPY_PAGE];
-    char *const way =
-        memory + (at + ROTA_COPY_PAGE / 2 - (uintptr_t)memory) % ROTA_COPY_PAGE;
-
-    if (!rota_copy_is_slow(to, at))
-        return read_directly(peer, at, to, n);
-    for (size_t done = 0; done < n; done += ROOM) {
-        const size_t k = rota_smaller(n - done, ROOM);
-        if (!read_directly(peer, at + done, way, k))
-            return false;
-        memcpy(to + done, way, k);
-    }
-    return true;
-}
-
 /* The sender need only know that the copy has begun. */
 static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
 {
@@ -141,23 +101,6 @@ static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
 
     return x->fetching->fetch(x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
                               e->data, op->body, op->bytes);
-}
-
-/* Read data that lie end to end in the sender's private memory into elements.
- * If that fails, none of it counts as read. */
-static void fetch_to_elements(rota_exec *x, uint32_t m, uint64_t from)
-{
-    enum { AT_ONCE = 1 << 15 };
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
-    char way[AT_ONCE];
-
-    for (size_t at = 0, n; at < op->bytes; at += n) {
-        n = rota_smaller(AT_ONCE, op->bytes - at);
-        if (!read_directly(op->with->peer, from + at, way, n))
-            return;
-        unpack_part(x, m, at, at + n, way);
-    }
-    op->moved = op->bytes;
 }
 
 /* Copy from the layout that the sender told, whose first byte is at first, to
@@ -186,63 +129,36 @@ static void copy_elements(rota_exec *x, uint32_t m, const char *first)
     }
 }
 
+/* The header is in the entry. */
+static int fetch_varlen(rota_exec *x, uint32_t m, const rota_entry *e,
+                        const char *from)
+{
+    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    const size_t head = rota_varlen_header(x, m);
+    char *to;
+
+    memcpy(op->body, e->data + sizeof(rota_place), head);
+    ROTA_TRY(rota_varlen_body(x, m, op->bytes - head, &to));
+    rota_copy_fast(to, from, op->bytes - head);
+    op->moved = op->bytes;
+    return rota_varlen_unpack(x, m);
+}
+
 /* Fetch the message from where the entry says. */
 static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
 {
     rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
-    const rota_peer *const peer = op->with->peer;
-    const bool varlen = x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN;
-    const size_t head = varlen ? rota_varlen_header(x, m) : 0;
-    char *to = op->body;
     rota_place at;
 
     memcpy(&at, e->data, sizeof at);
-    if (kind == ROTA_ENTRY_TYPED) {
-        op->moved = op->bytes;
-        copy_elements(x, m, rota_peer_at(peer, at));
-        return MPI_SUCCESS;
-    }
-    if (!varlen && kind == ROTA_ENTRY_ARENA) {
-        op->moved = op->bytes;
-        return land(x, m, rota_peer_at(peer, at));
-    }
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        op->moved = 0;
-        fetch_to_elements(x, m, at);
-        return MPI_SUCCESS;
-    }
-    if (varlen) {
-        memcpy(op->body, e->data + sizeof at, head);
-        ROTA_TRY(rota_varlen_body(x, m, op->bytes - head, &to));
-    }
-    op->moved = head;
-    op->rest = to;
-    if (kind == ROTA_ENTRY_CMA && !read_private(peer, at, to, op->bytes - head))
-        return MPI_SUCCESS;
-    if (kind == ROTA_ENTRY_ARENA)
-        rota_copy_fast(to, rota_peer_at(peer, at), op->bytes - head);
+    char *const from = rota_peer_at(op->with->peer, at);
+    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN)
+        return fetch_varlen(x, m, e, from);
     op->moved = op->bytes;
-    return finish(x, m);
-}
-
-/* Take the next part of a message that could not be read, as the sender put
- * it. */
-static int take_answer(rota_exec *x, uint32_t m, const rota_entry *e)
-{
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
-    rota_part part;
-
-    memcpy(&part, e->data, sizeof part);
-    const char *const from =
-        part.at ? rota_peer_at(op->with->peer, part.at) : e->data + sizeof part;
-    op->moved += part.bytes;
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        unpack_part(x, m, op->moved - part.bytes, op->moved, from);
-        return MPI_SUCCESS;
-    }
-    memcpy(op->rest, from, part.bytes);
-    op->rest += part.bytes;
-    return op->moved == op->bytes ? finish(x, m) : MPI_SUCCESS;
+    if (kind == ROTA_ENTRY_ARENA)
+        return land(x, m, from);
+    copy_elements(x, m, from);
+    return MPI_SUCCESS;
 }
 
 /* Take a part of the message, n bytes at from. */
@@ -288,8 +204,6 @@ static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
     case ROTA_ENTRY_FETCHED:
         op->moved = op->bytes;
         return op->foreign ? MPI_SUCCESS : begin_fetch(x, m, e);
-    case ROTA_ENTRY_ANSWER:
-        return take_answer(x, m, e);
     default:
         if (!op->foreign)
             return fetch(x, m, e, kind);
@@ -334,13 +248,6 @@ static void claim_next(rota_channel *c)
     claim(out, c->room[ROTA_SEND]);
 }
 
-/* Does the entry stay, for parts of the message that are still missing? */
-static bool is_kept(const rota_line_op *op, rota_entry_kind kind)
-{
-    return op->moved < op->bytes &&
-           (kind == ROTA_ENTRY_CMA || kind == ROTA_ENTRY_ANSWER);
-}
-
 /* Take all entries that are full. The sender may wait for each, unless it is
  * the only one of a pair's message. If there is no memory for an entry, it
  * stays. */
@@ -351,20 +258,16 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
 
     while (err == MPI_SUCCESS && op->moved < op->bytes) {
         rota_entry *const e = rota_line_look(in);
-        const rota_entry_kind kind = e ? rota_entry_kind_of(e) : 0;
-        if (!e || kind == ROTA_ENTRY_REFUSED)
+        if (!e)
             return MPI_SUCCESS;
         const bool only = op->with->paired && is_whole(in, e);
-        if (op->moved == 0 && kind != ROTA_ENTRY_ANSWER)
+        if (op->moved == 0)
             err = prepare_recv(x, m, e);
         if (err == MPI_SUCCESS)
             err = take_entry(x, m, e);
         if (rota_status_postpone(&x->status, &err))
             return MPI_SUCCESS;
-        if (err == MPI_SUCCESS && is_kept(op, kind))
-            rota_line_turn(in, in->next + 1, ROTA_ENTRY_REFUSED);
-        else
-            rota_line_take(in);
+        rota_line_take(in);
         if (!only)
             rota_channel_touch(x, op->with);
         x->moved = true;

@@ -117,12 +117,6 @@ static bool peer_finds(const rota_line_op *op, const char *begin, size_t bytes,
            rota_peer_has(op->with->peer, *at);
 }
 
-static bool may_attach(const rota_line_op *op)
-{
-    return op->with->near->may_attach &&
-           !atomic_load_explicit(&op->with->peer->blind, memory_order_relaxed);
-}
-
 /* May the receiver read these elements, whose layout it was told, where they
  * lie? */
 static bool is_readable_typed(const rota_exec *x, uint32_t m,
@@ -139,23 +133,18 @@ static bool is_readable_typed(const rota_exec *x, uint32_t m,
 static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
                                      rota_place *at)
 {
-    const rota_reach *const reach = &x->lines->reach;
     const size_t body = op->bytes - op->head_bytes;
     const uint32_t m = (uint32_t)(op - x->lines->op[ROTA_SEND]);
 
     if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
         return is_readable_typed(x, m, op, at) ? ROTA_ENTRY_TYPED
                                                : ROTA_ENTRY_DATA;
-    if (body < rota_smaller(reach->arena_threshold, reach->cma_threshold) ||
-        sizeof *at + op->head_bytes >
-            rota_line_room(&op->with->line[ROTA_SEND]))
-        return ROTA_ENTRY_DATA;
-    if (peer_finds(op, op->body, body, at))
-        return body >= reach->arena_threshold ? ROTA_ENTRY_ARENA
-                                              : ROTA_ENTRY_DATA;
-    *at = (uint64_t)(uintptr_t)op->body;
-    return body >= reach->cma_threshold && may_attach(op) ? ROTA_ENTRY_CMA
-                                                          : ROTA_ENTRY_DATA;
+    return body >= x->lines->reach.arena_threshold &&
+                   sizeof *at + op->head_bytes <=
+                       rota_line_room(&op->with->line[ROTA_SEND]) &&
+                   peer_finds(op, op->body, body, at)
+               ? ROTA_ENTRY_ARENA
+               : ROTA_ENTRY_DATA;
 }
 
 /* Write an entry that says where the message lies, with the header. */
@@ -212,37 +201,6 @@ static bool is_sent(rota_line_op *op)
            rota_line_taken(&op->with->line[ROTA_SEND], op->entry);
 }
 
-/* If the receiver could not read the message, put the next part into its entry,
- * or into a piece. This peer is not asked to read private memory again. */
-static void answer(rota_exec *x, rota_line_op *op)
-{
-    rota_channel *const c = op->with;
-    rota_line *const out = &c->line[ROTA_SEND];
-    rota_entry *const e = rota_line_entry(out, op->entry - 1);
-    rota_piece *const p = &c->piece[(op->entry - 1) % ROTA_LINE_ENTRIES];
-    rota_part part = {0};
-
-    if (!rota_line_is_refused(out, op->entry))
-        return;
-    atomic_store_explicit(&c->peer->blind, true, memory_order_relaxed);
-    if (op->moved == op->bytes)
-        op->moved = op->head_bytes;
-    const size_t left = op->bytes - op->moved;
-    if (p->memory || take_piece(x, c, p, left)) {
-        part = (rota_part){p->at, rota_smaller(left, p->bytes)};
-        p->entry = op->entry;
-        fill(op, p->memory, part.bytes, false);
-    } else {
-        part.bytes = rota_smaller(left, rota_line_room(out) - sizeof part);
-        fill(op, e->data + sizeof part, part.bytes, false);
-    }
-    memcpy(e->data, &part, sizeof part);
-    op->moved += part.bytes;
-    rota_line_turn(out, op->entry, ROTA_ENTRY_ANSWER);
-    rota_channel_touch(x, c);
-    x->moved = true;
-}
-
 /* Advance a message that waits for its turn or for room. */
 static bool advance_send(rota_exec *x, rota_line_op *op)
 {
@@ -254,10 +212,8 @@ static bool advance_send(rota_exec *x, rota_line_op *op)
             return false;
         rota_channel_end_turn(op->with, ROTA_SEND);
     }
-    if (!is_sent(op)) {
-        answer(x, op);
+    if (!is_sent(op))
         return false;
-    }
     op->moved = 0;
     op->entry = 0;
     x->moved = true;
