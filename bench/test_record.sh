@@ -1,9 +1,11 @@
 #!/bin/sh
-# test_record.sh MPIEXEC BUILD - ROTA_RECORD writes what is sent, and rota-bench,
+# test_record.sh BUILD MPIEXEC... - ROTA_RECORD writes what is sent, and rota-bench,
 # rota-price and rota-tune read it.
 set -u
 export LC_ALL=C
-mpiexec=$1 build=$2
+build=$1
+shift
+mpiexec=$* # and the option that takes the number of ranks
 bench=$build/bench/rota-bench price=$build/bench/rota-price
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
@@ -17,7 +19,8 @@ die()
 
 run()
 {
-    timeout -k 5 60 "$mpiexec" -n 3 "$@" >"$work/out" 2>&1
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 60 $mpiexec 3 "$@" >"$work/out" 2>&1
 }
 
 # entries FILE: as numbers, a line each.

@@ -4,8 +4,9 @@
 # shellcheck source=tests/examples/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# right WAYS HEAD P ARGUMENT...: the first line begins so, and these ways of
-# exchanging are right there, and there and back.
+# right WAYS HEAD P ARGUMENT...: the first line, but for one that says which way
+# this MPI lacks, begins so, and these ways of exchanging are right there, and
+# there and back.
 right()
 {
     ways=$1
@@ -13,7 +14,7 @@ right()
     shift 2
     succeeds "$@" --steps 1 --rounds 1 --verify --exchange "$ways"
     [ "$ways" != all ] || ways='mpi rota rota_mem'
-    case $(cat "$work/out") in
+    case $(grep -v '^fft1d: no persistent: ' "$work/out") in
     "$head"*) ;;
     *) complain "$ran: first line" ;;
     esac
