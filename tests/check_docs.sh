@@ -7,7 +7,7 @@
 # command prints, and a figure is what the command that is stated for it
 # ("$ rota-draw ... > docs/figures/...") writes. With --write drawings and
 # figures are made anew instead. Other figures are plots, and a command of
-# bench/plot.sh is stated for them.
+# bench/plot/plot.sh is stated for them.
 set -u
 export LC_ALL=C
 cd "${1:?}" || exit 1
@@ -91,7 +91,7 @@ for figure in $(cat "$work/figures" 2>/dev/null); do
 done
 # Plots and time lines are not drawn anew here: gnuplot's versions differ in what
 # they write, and runs in what they take.
-sed -n -e 's|^    sh bench/plot.sh .* --out \(docs/[^ ]*\).*|\1|p' \
+sed -n -e 's|^    sh bench/plot/plot.sh .* --out \(docs/[^ ]*\).*|\1|p' \
     -e 's|^    .*rota-draw --timeline .* > \(docs/[^ ]*\)$|\1|p' docs/*.md \
     >"$work/plots"
 for figure in $(cat "$work/plots"); do

@@ -12,9 +12,14 @@
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
 #   src/mpi          rota.h, src/mpi
-#   examples, bench  rota.h and what lies beside them; inside*, calibrate* and
-#                    fit* and the tools rota_price, rota_draw, rota_tune and
-#                    rota_info in bench may see src
+#   examples         rota.h and what lies beside them
+#   bench/common     rota.h; inside.h alone sees src
+#   bench/sim        rota.h, bench/common
+#   bench/price      all of src, bench/common, bench/sim
+#   bench/draw, bench/tune, bench/info
+#                    all of src, bench/common
+#   other folders of bench
+#                    rota.h, bench/common without inside.h
 #
 # check_calls.sh says who may call whom. Headers include each other in no circle. Prints what breaks a rule.
 set -u
@@ -80,10 +85,23 @@ judge()
         esac
         [ "$folder" = algos ] && [ "$2" = mpi.h ] &&
             echo "algorithms do not call MPI" ;;
-    bench/inside.[ch] | bench/rota_price.c | bench/rota_draw*.[ch]) ;;
-    bench/calibrate.[ch] | bench/fit.[ch] | bench/test_fit.c) ;;
-    bench/rota_tune.c | bench/rota_info.c) ;;
-    examples/* | bench/*)
+    bench/*)
+        folder=${1#bench/}
+        folder=${folder%%/*}
+        other=
+        [ -f "bench/$2" ] && other=${2%%/*}
+        case $folder,$other in
+        *, | *,common | "$folder,$folder" | price,sim) ;;
+        *) echo "bench/$folder may not see bench/$other" ;;
+        esac
+        case $1,$inside,$2 in
+        bench/common/inside.[ch],* | bench/price/*) ;;
+        bench/draw/* | bench/tune/* | bench/info/*) ;;
+        bench/sim/*,no,common/inside.h) ;;
+        *,yes,* | *,common/inside.h) echo "sees the inside of the library" ;;
+        *,*..*) echo "leaves its folder" ;;
+        esac ;;
+    examples/*)
         if [ ! -f "${1%/*}/$2" ]; then
             [ "$inside" = no ] || echo "sees the inside of the library"
             case $2 in *..*) echo "leaves its folder" ;; esac

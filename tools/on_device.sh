@@ -450,7 +450,7 @@ part_strategies()
         table "strategies-p$P" $P --mem cuda --sizes $device_sizes \
             --algos "$seven,auto,mpi_naive"
         [ -s "$out/strategies-p$P.csv" ] && has gnuplot &&
-            step "picture-p$P" 60 sh bench/plot.sh sizes \
+            step "picture-p$P" 60 sh bench/plot/plot.sh sizes \
                 --csv "$out/strategies-p$P.csv" \
                 --out "$out/strategies-p$P.svg" --algos "$seven,auto"
     done

@@ -1,5 +1,5 @@
 /* loop.c - what a start and a wait of a small plan cost, called from C. The
- * loops in other languages beside it are the same; bench/faces.sh runs all.
+ * loops in other languages beside it are the same; faces.sh runs all.
  *
  *   mpiexec -n P loop [starts]
  *

@@ -1,6 +1,6 @@
 #include "sim/events.h"
 
-#include "inside.h"
+#include "common/inside.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

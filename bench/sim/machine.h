@@ -36,7 +36,7 @@
 #ifndef BENCH_SIM_MACHINE_H
 #define BENCH_SIM_MACHINE_H
 
-#include "inside.h"
+#include "common/inside.h"
 
 #include <stdbool.h>
 

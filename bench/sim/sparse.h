@@ -12,7 +12,7 @@
 #ifndef BENCH_SIM_SPARSE_H
 #define BENCH_SIM_SPARSE_H
 
-#include "neighborhood.h"
+#include "common/neighborhood.h"
 #include "sim/machine.h"
 
 typedef enum sim_sparse_way {

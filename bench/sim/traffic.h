@@ -9,8 +9,8 @@
 #ifndef BENCH_SIM_TRAFFIC_H
 #define BENCH_SIM_TRAFFIC_H
 
-#include "dist.h"
-#include "inside.h"
+#include "common/dist.h"
+#include "common/inside.h"
 #include "sim/world.h"
 
 /* A block: where it comes from and goes to or, among neighbours, its number among

@@ -3,8 +3,8 @@
 #ifndef BENCH_SIM_WORLD_H
 #define BENCH_SIM_WORLD_H
 
-#include "inside.h"
-#include "neighborhood.h"
+#include "common/inside.h"
+#include "common/neighborhood.h"
 
 typedef struct sim_world {
     const neighborhood *among; /* borrowed */

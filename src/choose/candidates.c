@@ -130,7 +130,7 @@ static values bundles(const rota_hints *hints, const rota_algo *algo,
  * forwarding must promise to pay for it. The price of overlapping all steps
  * promises more than it keeps. A leader posts one message after another, and
  * links wait for the last ones: of leaders that promise the same, more are better.
- * bench/choice.sh finds the factors.
+ * bench/figures/choice.sh finds the factors.
  *
  * Between neighbours few messages carry most bytes. What a rank gathers, sends and
  * scatters overlaps less than its price says, least if every rank sends for

@@ -1,0 +1,68 @@
+/* options.h - the command line. It is fixed: figures are remade from it. */
+#ifndef BENCH_OPTIONS_H
+#define BENCH_OPTIONS_H
+
+#include "common/dist.h"
+#include "common/memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OPTIONS_MAX_LIST = 128 };
+
+/* Bits, so that a runner can serve several (runners.c). */
+typedef enum bench_kind {
+    KIND_FIXED = 1,
+    KIND_VARYING = 2,
+    KIND_EXCHANGE = 4
+} bench_kind;
+
+/* One entry of --algos. */
+typedef struct algo_spec {
+    char name[64];
+    char params[128]; /* "key=value:key=value", "" if none */
+} algo_spec;
+
+typedef struct options {
+    int P; /* number of ranks */
+    bench_kind kind;
+    const char *kind_name;
+    bool bounded; /* plans of kind varying or exchange are told --sizes */
+    const char *bound_name; /* "" for kind fixed */
+    const bench_mem *mem;
+    size_t sizes[OPTIONS_MAX_LIST];
+    int n_sizes;
+    bool sizes_given; /* else they are the default, not for matrices */
+    dist dists[OPTIONS_MAX_LIST];
+    void *recorded[OPTIONS_MAX_LIST]; /* what is read of them; owned */
+    int n_dists;
+    algo_spec algos[OPTIONS_MAX_LIST];
+    int n_algos;
+    int iters, warmup;
+    int inits;  /* timed pairs of init and free, of which the median counts */
+    int block;  /* iterations in a row by one algorithm; 0: by the machine */
+    int starts; /* exchanges of an iteration, without a barrier between them */
+    uint64_t seed;
+    double time_limit; /* seconds of a cell, 0 if there is none */
+    const char *json, *csv, *check_json; /* paths or NULL */
+    bool switches;                       /* are counted */
+    bool help;
+    char *storage; /* that texts of dists point into; owned */
+} options;
+
+/* Parse argv[1] to argv[argc-1], for P ranks, with defaults for what is not
+ * given. Returns 0, or -1 with the reason in error [errlen]; options_free in
+ * either case. Local, no MPI. */
+int options_parse(int argc, char *argv[], int P, options *o, char *error,
+                  size_t errlen);
+void options_free(options *o);
+
+void options_help(FILE *out);
+
+/* Step over the next "key=value" of params. Returns false at the end; key and
+ * value point into *rest, which is overwritten. */
+bool options_next_param(char **rest, char **key, char **value);
+
+#endif

@@ -1,0 +1,154 @@
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, sched_yield */
+
+#include "common/sync.h"
+
+#include "common/util.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where every rank has a core: polls of one wait before it yields. In the order
+ * of 0.1 ms, longer than ranks are apart after most exchanges, since coming
+ * back from a yield late would count as time of the next one. */
+#define SPINS_OWN_CORE 2000
+
+struct bench_meeting {
+    pthread_barrier_t barrier;
+    _Atomic bool flag[3]; /* of this round, the next and the one before */
+};
+
+/* Not so where they are threads that simulate processes. */
+static bool are_processes(const bench_sync *sync)
+{
+    const int pid = (int)getpid();
+    int least, most;
+
+    bench_must(MPI_Allreduce(&pid, &least, 1, MPI_INT, MPI_MIN, sync->comm),
+               "MPI_Allreduce");
+    bench_must(MPI_Allreduce(&pid, &most, 1, MPI_INT, MPI_MAX, sync->comm),
+               "MPI_Allreduce");
+    return least < most;
+}
+
+static void share_meeting(bench_sync *sync)
+{
+    const MPI_Aint bytes = sync->me == 0 ? sizeof *sync->meeting : 0;
+    MPI_Aint all;
+    int unit;
+    pthread_barrierattr_t shared;
+
+    bench_must(MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, sync->comm,
+                                       &sync->meeting, &sync->window),
+               "MPI_Win_allocate_shared");
+    bench_must(
+        MPI_Win_shared_query(sync->window, 0, &all, &unit, &sync->meeting),
+        "MPI_Win_shared_query");
+    if (sync->me == 0) {
+        for (int i = 0; i < 3; i++)
+            atomic_init(&sync->meeting->flag[i], false);
+        if (pthread_barrierattr_init(&shared) != 0 ||
+            pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED) ||
+            pthread_barrier_init(&sync->meeting->barrier, &shared,
+                                 (unsigned)sync->P) != 0)
+            bench_die("no barrier in shared memory");
+    }
+    bench_must(MPI_Barrier(sync->comm), "MPI_Barrier");
+}
+
+void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed,
+                 bool one_node)
+{
+    *sync = (bench_sync){.spins = oversubscribed ? 0 : SPINS_OWN_CORE};
+    bench_must(MPI_Comm_dup(comm, &sync->comm), "MPI_Comm_dup");
+    bench_must(MPI_Comm_size(comm, &sync->P), "MPI_Comm_size");
+    bench_must(MPI_Comm_rank(comm, &sync->me), "MPI_Comm_rank");
+    if (oversubscribed && one_node && are_processes(sync))
+        share_meeting(sync);
+}
+
+void sync_destroy(bench_sync *sync)
+{
+    if (sync->meeting)
+        bench_must(MPI_Win_free(&sync->window), "MPI_Win_free");
+    bench_must(MPI_Comm_free(&sync->comm), "MPI_Comm_free");
+}
+
+bool sync_sleeps(const bench_sync *sync)
+{
+    return sync->meeting != NULL;
+}
+
+static void wait_both(const bench_sync *sync, MPI_Request requests[2])
+{
+    for (long polls = 0;; polls++) {
+        /* gcc 12 warns of MPI_STATUSES_IGNORE as MPICH 4.0 defines it. */
+        MPI_Status unused[2];
+        int done = 0;
+
+        bench_must(MPI_Testall(2, requests, &done, unused), "MPI_Testall");
+        if (done)
+            return;
+        if (polls >= sync->spins)
+            sched_yield();
+    }
+}
+
+/* Dissemination: after round k a rank has heard of the 2^(k+1) ranks up to and
+ * including itself, so that the flags are combined on the way. */
+static unsigned char pass(const bench_sync *sync, unsigned char flag)
+{
+    int tag = 0;
+
+    for (int distance = 1; distance < sync->P; distance *= 2, tag++) {
+        const int to = (sync->me + distance) % sync->P;
+        const int from = (sync->me - distance + sync->P) % sync->P;
+        unsigned char heard = 0;
+        MPI_Request requests[2];
+
+        bench_must(
+            MPI_Irecv(&heard, 1, MPI_BYTE, from, tag, sync->comm, &requests[0]),
+            "MPI_Irecv");
+        bench_must(
+            MPI_Isend(&flag, 1, MPI_BYTE, to, tag, sync->comm, &requests[1]),
+            "MPI_Isend");
+        wait_both(sync, requests);
+        flag = (unsigned char)(flag | heard);
+    }
+    return flag;
+}
+
+/* Who comes to a round knows that all have seen the flag of the one before the
+ * last, which is that of the next. */
+static bool meet(bench_sync *sync, bool flag)
+{
+    bench_meeting *const m = sync->meeting;
+    const unsigned round = sync->round++;
+
+    atomic_store(&m->flag[(round + 1) % 3], false);
+    if (flag)
+        atomic_store(&m->flag[round % 3], true);
+    pthread_barrier_wait(&m->barrier);
+    return atomic_load(&m->flag[round % 3]);
+}
+
+/* Polling: the first pass waits for the slowest rank. Where ranks share cores
+ * it lets them go as they are scheduled; the second begins with all of them
+ * awake and lets them go closer together. Beside other busy processes a yield
+ * costs a rank its share of the processor, and what follows is late by
+ * milliseconds; so ranks that can sleep do. */
+bool sync_barrier(bench_sync *sync, bool flag)
+{
+    return sync->meeting ? meet(sync, flag) : pass(sync, pass(sync, flag)) != 0;
+}
+
+double sync_now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# simulate.sh - algorithms at up to 32,768 ranks, by rota-price --simulate.
+#
+#   sh bench/figures/simulate.sh [OPTION...]                            (see --help)
+#
+# Adds one line to a CSV file for every algorithm and size that it does not have
+# yet. Exit status: 0, 2 for a wrong command line, else 1.
+set -u
+export LC_ALL=C
+
+usage()
+{
+    cat <<'END'
+usage: sh bench/figures/simulate.sh [OPTION...]
+
+  --machine NAME     of bench/machines (default dragonfly)
+  --ranks N,...      (default 64)
+  --node N           ranks a node (default 32)
+  --sizes S,...      largest block in bytes (default 16,64,512,2048,8192)
+  --algos ALGO,...   as of rota-price --simulate
+  --kind KIND        fixed (default), varying or exchange
+  --dist DIST        as of rota-bench (default uniform)
+  --csv FILE         (default docs/simulated.csv)
+  --price PROGRAM    (default build/bench/rota-price)
+END
+}
+
+wrong()
+{
+    echo "simulate.sh: $*" >&2
+    exit 2
+}
+
+machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
+kind=fixed dist=uniform csv=docs/simulated.csv price=build/bench/rota-price
+while [ $# -gt 0 ]; do
+    [ "$1" != --help ] || { usage; exit 0; }
+    [ $# -ge 2 ] || wrong "$1 needs a value (see --help)"
+    case $1 in
+    --machine) machine=$2 ;;
+    --ranks) ranks=$2 ;;
+    --node) node=$2 ;;
+    --sizes) sizes=$2 ;;
+    --algos) algos=$2 ;;
+    --kind) kind=$2 ;;
+    --dist) dist=$2 ;;
+    --csv) csv=$2 ;;
+    --price) price=$2 ;;
+    *) wrong "unknown option '$1' (see --help)" ;;
+    esac
+    shift 2
+done
+here=$(dirname "$0")/..
+[ -n "$algos" ] || wrong "--algos is needed (see --help)"
+[ -r "$here/machines/$machine.json" ] ||
+    wrong "--machine: there is no $here/machines/$machine.json"
+
+[ -s "$csv" ] || {
+    echo machine,P,ranks_per_node,kind,dist,max_bytes,name,median_us,messages,bytes,copied,mean_part,largest_share,verified \
+        >"$csv" || exit 1
+}
+for P in $(echo "$ranks" | tr , ' '); do
+    Q=$node
+    [ "$Q" -le "$P" ] || Q=$P
+    for size in $(echo "$sizes" | tr , ' '); do
+        key="$machine,$P,$Q,$kind,$dist,$size"
+        for algo in $(echo "$algos" | tr , ' '); do
+            grep -qF "$key,$algo," "$csv" && continue
+            row=$("$price" --simulate --shared no --kind "$kind" \
+                --prices "$here/machines/$machine.json" --node "$Q" \
+                --ranks "$P" --size "$size" --dist "$dist" --algos "$algo" \
+                </dev/null) || exit 1
+            echo "$row" | awk -v key="$key" '
+                /^# / { mean = $(NF - 1); share = $NF }
+                !/^#/ && $1 != "algorithm" {
+                    printf "%s,%s,%s,%s,%s,%s,%s,%s,simulated\n", key, $1, $4,
+                        $5, $6, $7, mean, share
+                }' >>"$csv"
+        done
+    done
+done
