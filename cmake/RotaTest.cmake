@@ -82,7 +82,8 @@ endfunction()
 # An executable that may see the inside of the library.
 function(rota_test_program target)
     rota_program(${target} ${ARGN})
-    target_link_libraries(${target} PRIVATE rota_static PkgConfig::CMOCKA)
+    target_link_libraries(${target} PRIVATE
+        rota_check rota_static PkgConfig::CMOCKA)
     target_include_directories(${target} PRIVATE
         ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
         ${PROJECT_SOURCE_DIR}/tests/common)

@@ -16,7 +16,9 @@
 #   bench/common     rota.h; inside.h alone sees src
 #   bench/sim        rota.h, bench/common
 #   bench/price      all of src, bench/common, bench/sim
-#   bench/draw, bench/tune, bench/info
+#   bench/check      all of src
+#   bench/draw       all of src, bench/common, bench/check
+#   bench/tune, bench/info
 #                    all of src, bench/common
 #   other folders of bench
 #                    rota.h, bench/common without inside.h
@@ -91,12 +93,12 @@ judge()
         other=
         [ -f "bench/$2" ] && other=${2%%/*}
         case $folder,$other in
-        *, | *,common | "$folder,$folder" | price,sim) ;;
+        *, | *,common | "$folder,$folder" | price,sim | draw,check) ;;
         *) echo "bench/$folder may not see bench/$other" ;;
         esac
         case $1,$inside,$2 in
         bench/common/inside.[ch],* | bench/price/*) ;;
-        bench/draw/* | bench/tune/* | bench/info/*) ;;
+        bench/check/* | bench/draw/* | bench/tune/* | bench/info/*) ;;
         bench/sim/*,no,common/inside.h) ;;
         *,yes,* | *,common/inside.h) echo "sees the inside of the library" ;;
         *,*..*) echo "leaves its folder" ;;

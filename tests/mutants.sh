@@ -59,14 +59,14 @@ pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest -
 varlen_sum|src/exec/payload/varlen.c|s/as \&\& total == expected/as \&\& total >= expected/
 varlen_order|src/exec/payload/varlen.c|s/!= land)$/!= land \&\& n > 2)/
 sizes_landing|src/exec/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
-check_slot|src/schedule/check.c|s/return RECEIVED | COPIED_FROM | COPIED_TO | (in_turn ? SENT : 0u)/return RECEIVED | COPIED_FROM | COPIED_TO/
-check_twice|src/schedule/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
-check_place|src/schedule/check.c|s/is_place(r->s, b) \&\& r->tmp\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->tmp[rota_block_place(r->s, b)] == NO_NODE/
-check_window|src/schedule/check.c|s/r->open\[dir\] < window/r->open[dir] <= window/
-check_held|src/schedule/check.c|s/f->held\[peer\] == f->scan ||/false \&\& f->held[peer] == f->scan ||/
-check_end|src/schedule/check.c|s/if (c->rank\[q\].phase < c->rank\[q\].s->n_phases)/if (c->rank[q].phase + 1 < c->rank[q].s->n_phases)/
-check_order|src/schedule/check.c|s/l->msg\[m\].peer > before/l->msg[m].peer >= 0/
-check_varlen|src/schedule/check.c|s/phase->window == 0 \&\& !phase->sparse/phase->window == 0/
+check_slot|bench/check/check.c|s/return RECEIVED | COPIED_FROM | COPIED_TO | (in_turn ? SENT : 0u)/return RECEIVED | COPIED_FROM | COPIED_TO/
+check_twice|bench/check/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
+check_place|bench/check/check.c|s/is_place(r->s, b) \&\& r->tmp\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->tmp[rota_block_place(r->s, b)] == NO_NODE/
+check_window|bench/check/check.c|s/r->open\[dir\] < window/r->open[dir] <= window/
+check_held|bench/check/check.c|s/f->held\[peer\] == f->scan ||/false \&\& f->held[peer] == f->scan ||/
+check_end|bench/check/check.c|s/if (c->rank\[q\].phase < c->rank\[q\].s->n_phases)/if (c->rank[q].phase + 1 < c->rank[q].s->n_phases)/
+check_order|bench/check/check.c|s/l->msg\[m\].peer > before/l->msg[m].peer >= 0/
+check_varlen|bench/check/check.c|s/phase->window == 0 \&\& !phase->sparse/phase->window == 0/
 END
 }
 
@@ -125,7 +125,7 @@ found_by()
 {
     case $1 in
     src/algos/*) set -- sim_check sim_run "sim_run --shm" unit_sched_check ;;
-    src/schedule/check.c) set -- unit_sched_check ;;
+    bench/check/check.c) set -- unit_sched_check ;;
     *) set -- unit_sched_check unit_place unit_schedule sim_check sim_run \
         "sim_run --shm" ;;
     esac

@@ -11,6 +11,7 @@
  * their block arrives.
  */
 #include "draw/rota_draw.h"
+#include "check/check.h"
 #include "common/inside.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
  */
 #include "algos/algo.h"
 #include "base/crossing.h"
+#include "check/check.h"
 #include "common/pattern.h"
 #include "common/quick.h"
 #include "common/shapes.h"

@@ -1,5 +1,6 @@
 /* plan.c - see plan.h. */
 #include "sim/plan.h"
+#include "check/check.h"
 #include "common/fakempi.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/varlen.h"

@@ -4,6 +4,7 @@
  *     sim_check [--quick] [--times]
  */
 #include "algos/algo.h"
+#include "check/check.h"
 #include "common/formulas.h"
 #include "common/quick.h"
 #include "common/shapes.h"

@@ -2,6 +2,7 @@
  * corrected form is an all-to-all, the printed one is not. What the slips are:
  * docs/algorithms.md, "Errata". */
 #include "algos/algo.h"
+#include "check/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

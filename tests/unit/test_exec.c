@@ -1,6 +1,7 @@
 /* test_exec.c - windows, completion order and error paths of the executor, on
  * simulated ranks whose messages the test moves one by one. */
 #include "algos/algo.h"
+#include "check/check.h"
 #include "common/fakempi.h"
 #include "exec/exec.h"
 #include "exec/sizes.h"

@@ -1,6 +1,7 @@
 /* test_sched_check.c - break a correct set of schedules in every way and see
  * that the checker says so. */
 #include "algos/algo.h"
+#include "check/check.h"
 #include "common/shapes.h"
 
 #include <setjmp.h>

@@ -11,7 +11,7 @@
  * there, but not before the earlier sends to the same rank; a copy of a block
  * that the phase receives is made when the block has arrived.
  */
-#include "schedule/schedule.h"
+#include "check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
