@@ -18,6 +18,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What passes through a queue, for tests that compare two builds: a build with
+ * ROTA_EVENTS calls this function if the program has it. Others do nothing.
+ *
+ * what: 'o', opened (bytes: of an entry), 'p', put, 't', taken, 'r', returned */
+#ifdef ROTA_EVENTS
+__attribute__((weak)) void rota_line_event(const void *entries, char what,
+                                           uint64_t kind, uint64_t bytes);
+#define ROTA_LINE_EVENT(l, what, kind, bytes)                                  \
+    (rota_line_event                                                           \
+         ? rota_line_event((l)->entries, what, (uint64_t)(kind), bytes)        \
+         : (void)0)
+#else
+#define ROTA_LINE_EVENT(l, what, kind, bytes) ((void)0)
+#endif
+
 /* What an entry holds. */
 typedef enum rota_entry_kind {
     ROTA_ENTRY_DATA,    /* part of the message, as much as fits */
@@ -87,6 +102,7 @@ static inline void rota_line_open(rota_line *l, char *entries,
                      .next = n,
                      .seen = n,
                      .before = n};
+    ROTA_LINE_EVENT(l, 'o', 0, stride);
 }
 
 /* Open the receiver's end, before the sender opens the other. */
@@ -130,6 +146,7 @@ static inline void rota_line_put(rota_line *l, rota_entry_kind kind,
     rota_entry *const e = rota_line_entry(l, l->next++);
 
     e->bytes = bytes;
+    ROTA_LINE_EVENT(l, 'p', kind, bytes);
     atomic_store_explicit(&e->flag, l->next << ROTA_KIND_BITS | (uint64_t)kind,
                           memory_order_release);
 }
@@ -152,6 +169,8 @@ static inline rota_entry_kind rota_entry_kind_of(const rota_entry *e)
 
 static inline void rota_line_take(rota_line *l)
 {
+    ROTA_LINE_EVENT(l, 't', rota_entry_kind_of(rota_line_entry(l, l->next)),
+                    rota_line_entry(l, l->next)->bytes);
     atomic_store_explicit(l->taken, ++l->next, memory_order_release);
 }
 
