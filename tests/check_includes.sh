@@ -11,7 +11,7 @@
 #   src/device       base, schedule, exec; cuda.c alone sees CUDA, hip.c HIP
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
-#   src/mpi          rota.h, src/mpi
+#   src/mpi          rota.h, src/mpi, plan/api/inside.h
 #   examples         rota.h and what lies beside them
 #   bench/common     rota.h; inside.h alone sees src
 #   bench/sim        rota.h, bench/common
@@ -65,8 +65,8 @@ judge()
     src/plan/*) ;;
     src/mpi/*)
         case $inside,$2 in
-        yes,mpi/*) ;;
-        yes,*) echo "src/mpi uses Rota by rota.h only" ;;
+        yes,mpi/* | yes,plan/api/inside.h) ;;
+        yes,*) echo "src/mpi uses Rota by rota.h and inside.h only" ;;
         no,uthash.h) ;;
         *) outside "$2" && echo "only src/plan sees this library" ;;
         esac ;;

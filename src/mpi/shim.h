@@ -57,7 +57,7 @@
 #ifndef ROTA_MPI_SHIM_H
 #define ROTA_MPI_SHIM_H
 
-#include "mpi/inside.h"
+#include "plan/api/inside.h"
 
 #include <rota.h>
 

@@ -9,6 +9,7 @@
  */
 #include "plan/api/error_code.h"
 #include "base/err.h"
+#include "plan/api/inside.h"
 #include "rota.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
 
 #include "base/alike.h"
 #include "exec/payload/varlen.h"
-#include "mpi/inside.h"
+#include "plan/api/inside.h"
 #include "plan/kinds/plan.h"
 
 #include <errno.h>

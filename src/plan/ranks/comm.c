@@ -10,7 +10,7 @@
 #include "exec/progress.h"
 #include "exec/stall.h"
 #include "exec/waiting.h"
-#include "mpi/inside.h"
+#include "plan/api/inside.h"
 #include "plan/kinds/plan.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/fellows.h"

@@ -1,6 +1,6 @@
 /* inside.h - functions of Rota for the drop-in only. */
-#ifndef ROTA_MPI_INSIDE_H
-#define ROTA_MPI_INSIDE_H
+#ifndef ROTA_INSIDE_H
+#define ROTA_INSIDE_H
 
 #include <rota.h>
 
@@ -36,4 +36,4 @@ int rota_wait_request(MPI_Comm comm, MPI_Request *request);
 bool rota_record_wanted(void);
 void rota_record_call(MPI_Comm comm, const size_t bytes[]);
 
-#endif /* ROTA_MPI_INSIDE_H */
+#endif /* ROTA_INSIDE_H */
