@@ -106,7 +106,7 @@ static int conclude_all(rota_mpi_request *ours, int n, MPI_Request requests[],
 }
 
 /* Start them one by one, because MPI would start a stand-in. */
-int rota_mpi_Startall(int n, MPI_Request requests[])
+int rota_mpi_startall(int n, MPI_Request requests[])
 {
     rota_mpi_request *ours;
 
@@ -115,11 +115,11 @@ int rota_mpi_Startall(int n, MPI_Request requests[])
         return PMPI_Startall(n, requests);
     show(ours, requests);
     for (int i = 0; i < n; i++)
-        ROTA_MPI_TRY(rota_mpi_Start(&requests[i]));
+        ROTA_MPI_TRY(rota_mpi_start(&requests[i]));
     return MPI_SUCCESS;
 }
 
-int rota_mpi_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
+int rota_mpi_waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
     rota_mpi_request *ours;
 
@@ -133,7 +133,7 @@ int rota_mpi_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
     return conclude_all(ours, n, requests, statuses, err);
 }
 
-int rota_mpi_Testall(int n, MPI_Request requests[], int *flag,
+int rota_mpi_testall(int n, MPI_Request requests[], int *flag,
                      MPI_Status statuses[])
 {
     rota_mpi_request *ours;
@@ -183,7 +183,7 @@ static int after_look(rota_mpi_request *ours, rota_mpi_request *done,
                : err;
 }
 
-int rota_mpi_Testany(int n, MPI_Request requests[], int *index, int *flag,
+int rota_mpi_testany(int n, MPI_Request requests[], int *index, int *flag,
                      MPI_Status *status)
 {
     rota_mpi_request *ours = NULL, *done;
@@ -200,7 +200,7 @@ int rota_mpi_Testany(int n, MPI_Request requests[], int *index, int *flag,
 /* After this many tests in vain, yield after each. */
 enum { SPINS = 1000 };
 
-int rota_mpi_Waitany(int n, MPI_Request requests[], int *index,
+int rota_mpi_waitany(int n, MPI_Request requests[], int *index,
                      MPI_Status *status)
 {
     rota_mpi_request *ours = NULL, *done = NULL;
@@ -240,7 +240,7 @@ static int add_done(rota_mpi_request *ours, MPI_Request requests[],
     return err;
 }
 
-int rota_mpi_Testsome(int n, MPI_Request requests[], int *outcount,
+int rota_mpi_testsome(int n, MPI_Request requests[], int *outcount,
                       int indices[], MPI_Status statuses[])
 {
     rota_mpi_request *ours;
@@ -256,7 +256,7 @@ int rota_mpi_Testsome(int n, MPI_Request requests[], int *outcount,
     return add_done(ours, requests, outcount, indices, statuses, err);
 }
 
-int rota_mpi_Waitsome(int n, MPI_Request requests[], int *outcount,
+int rota_mpi_waitsome(int n, MPI_Request requests[], int *outcount,
                       int indices[], MPI_Status statuses[])
 {
     rota_mpi_request *ours = NULL;
@@ -269,7 +269,7 @@ int rota_mpi_Waitsome(int n, MPI_Request requests[], int *outcount,
         return PMPI_Waitsome(n, requests, outcount, indices, statuses);
     for (int looks = 0;; looks++) {
         const int err =
-            rota_mpi_Testsome(n, requests, outcount, indices, statuses);
+            rota_mpi_testsome(n, requests, outcount, indices, statuses);
         if (err != MPI_SUCCESS || *outcount != 0)
             return err;
         if (looks >= SPINS)

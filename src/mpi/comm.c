@@ -474,8 +474,7 @@ bool rota_mpi_comm_takes(rota_mpi_args *args, bool *known)
 
 rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args)
 {
-    if (atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed))
-        rota_mpi_comm_meet(args->comm);
+    rota_mpi_meet(args->comm);
     rota_mpi_group *const shared =
         args->neighbors ? NULL : rota_mpi_group_of(args->comm);
     if (shared)

@@ -132,7 +132,7 @@ static rota_mpi_usage *find_usage(rota_mpi_args *args, rota_mpi_group **group)
     return u;
 }
 
-bool rota_mpi_exchange(rota_mpi_args *args, rota_mpi_turn *turn)
+bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
 {
     rota_mpi_group *group;
     rota_mpi_usage *const u = find_usage(args, &group);
@@ -195,7 +195,7 @@ static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
     return MPI_SUCCESS;
 }
 
-bool rota_mpi_begin(rota_mpi_args *args, MPI_Request *request, int *err)
+bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err)
 {
     rota_mpi_comm *c = NULL;
     rota_mpi_run *r = NULL;
@@ -249,8 +249,8 @@ static int make_request(rota_mpi_request *r, const rota_mpi_args *from,
     return err;
 }
 
-bool rota_mpi_init(rota_mpi_args *args, MPI_Info info, MPI_Request *request,
-                   int *err)
+bool rota_mpi_persistent(rota_mpi_args *args, MPI_Info info,
+                         MPI_Request *request, int *err)
 {
     const bool rota =
         is_on(args, ROTA_MPI_INIT) && rota_mpi_comm_takes_init(args);

@@ -107,7 +107,7 @@ static void all_from_first(int n, int indices[])
 
 static int waitany(int n, MPI_Request r[], int *index, MPI_Status *status)
 {
-    const int err = rota_mpi_Waitany(n, r, index, one(status));
+    const int err = rota_mpi_waitany(n, r, index, one(status));
 
     *index = from_first(*index);
     return err;
@@ -116,7 +116,7 @@ static int waitany(int n, MPI_Request r[], int *index, MPI_Status *status)
 static int testany(int n, MPI_Request r[], int *index, int *flag,
                    MPI_Status *status)
 {
-    const int err = rota_mpi_Testany(n, r, index, flag, one(status));
+    const int err = rota_mpi_testany(n, r, index, flag, one(status));
 
     if (*flag)
         *index = from_first(*index);
@@ -126,7 +126,7 @@ static int testany(int n, MPI_Request r[], int *index, int *flag,
 static int waitsome(int n, MPI_Request r[], int *count, int indices[],
                     MPI_Status statuses[])
 {
-    const int err = rota_mpi_Waitsome(n, r, count, indices, many(statuses));
+    const int err = rota_mpi_waitsome(n, r, count, indices, many(statuses));
 
     all_from_first(*count, indices);
     return err;
@@ -135,7 +135,7 @@ static int waitsome(int n, MPI_Request r[], int *count, int indices[],
 static int testsome(int n, MPI_Request r[], int *count, int indices[],
                     MPI_Status statuses[])
 {
-    const int err = rota_mpi_Testsome(n, r, count, indices, many(statuses));
+    const int err = rota_mpi_testsome(n, r, count, indices, many(statuses));
 
     all_from_first(*count, indices);
     return err;
@@ -143,8 +143,7 @@ static int testsome(int n, MPI_Request r[], int *count, int indices[],
 
 static int barrier(MPI_Comm comm)
 {
-    if (atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed))
-        rota_mpi_comm_meet(comm);
+    rota_mpi_meet(comm);
     return PMPI_Barrier(comm);
 }
 
@@ -180,15 +179,15 @@ static int barrier(MPI_Comm comm)
 #define SOME int *count, int indices[], MPI_Status statuses[]
 
 ROTA_F08(mpi_start_f08_, "MPI_Start", (MPI_Request * r, int *ierror),
-         (r, ierror), ANY, rota_mpi_Start(r))
+         (r, ierror), ANY, rota_mpi_start(r))
 ROTA_F08(mpi_startall_f08_, "MPI_Startall", (ARRAY, int *ierror),
-         (n, r, ierror), ANY, rota_mpi_Startall(*n, r))
+         (n, r, ierror), ANY, rota_mpi_startall(*n, r))
 ROTA_F08(mpi_wait_f08_, "MPI_Wait",
          (MPI_Request * r, MPI_Status *status, int *ierror),
-         (r, status, ierror), ANY, rota_mpi_Wait(r, one(status)))
+         (r, status, ierror), ANY, rota_mpi_wait(r, one(status)))
 ROTA_F08(mpi_waitall_f08_, "MPI_Waitall",
          (ARRAY, MPI_Status statuses[], int *ierror), (n, r, statuses, ierror),
-         ANY, rota_mpi_Waitall(*n, r, many(statuses)))
+         ANY, rota_mpi_waitall(*n, r, many(statuses)))
 ROTA_F08(mpi_waitany_f08_, "MPI_Waitany",
          (ARRAY, int *index, MPI_Status *status, int *ierror),
          (n, r, index, status, ierror), ANY, waitany(*n, r, index, status))
@@ -197,11 +196,11 @@ ROTA_F08(mpi_waitsome_f08_, "MPI_Waitsome", (ARRAY, SOME, int *ierror),
          waitsome(*n, r, count, indices, statuses))
 ROTA_F08(mpi_test_f08_, "MPI_Test",
          (MPI_Request * r, int *flag, MPI_Status *status, int *ierror),
-         (r, flag, status, ierror), ANY, rota_mpi_Test(r, flag, one(status)))
+         (r, flag, status, ierror), ANY, rota_mpi_test(r, flag, one(status)))
 ROTA_F08(mpi_testall_f08_, "MPI_Testall",
          (ARRAY, int *flag, MPI_Status statuses[], int *ierror),
          (n, r, flag, statuses, ierror), ANY,
-         rota_mpi_Testall(*n, r, flag, many(statuses)))
+         rota_mpi_testall(*n, r, flag, many(statuses)))
 ROTA_F08(mpi_testany_f08_, "MPI_Testany",
          (ARRAY, int *index, int *flag, MPI_Status *status, int *ierror),
          (n, r, index, flag, status, ierror), ANY,
@@ -211,28 +210,28 @@ ROTA_F08(mpi_testsome_f08_, "MPI_Testsome", (ARRAY, SOME, int *ierror),
          testsome(*n, r, count, indices, statuses))
 ROTA_F08(mpi_request_free_f08_, "MPI_Request_free",
          (MPI_Request * r, int *ierror), (r, ierror), ANY,
-         rota_mpi_Request_free(r))
+         rota_mpi_request_free(r))
 ROTA_F08(mpi_request_get_status_f08_, "MPI_Request_get_status",
          (const MPI_Request *r, int *flag, MPI_Status *status, int *ierror),
          (r, flag, status, ierror), ANY,
-         rota_mpi_Request_get_status(*r, flag, one(status)))
+         rota_mpi_request_get_status(*r, flag, one(status)))
 ROTA_F08(mpi_cancel_f08_, "MPI_Cancel", (MPI_Request * r, int *ierror),
-         (r, ierror), ANY, rota_mpi_Cancel(r))
+         (r, ierror), ANY, rota_mpi_cancel(r))
 
 ROTA_F08(mpi_init_f08_, "MPI_Init", (int *ierror), (ierror), true,
-         rota_mpi_Init(NULL, NULL))
+         rota_mpi_init(NULL, NULL))
 ROTA_F08(mpi_init_thread_f08_, "MPI_Init_thread",
          (const int *required, int *provided, int *ierror),
          (required, provided, ierror), true,
-         rota_mpi_Init_thread(NULL, NULL, *required, provided))
+         rota_mpi_init_thread(NULL, NULL, *required, provided))
 ROTA_F08(mpi_finalize_f08_, "MPI_Finalize", (int *ierror), (ierror), true,
-         rota_mpi_Finalize())
+         rota_mpi_finalize())
 ROTA_F08(mpi_session_finalize_f08_, "MPI_Session_finalize",
          (MPI_Session * session, int *ierror), (session, ierror), true,
-         rota_mpi_Session_finalize(session))
+         rota_mpi_session_finalize(session))
 ROTA_F08(mpi_barrier_f08_, "MPI_Barrier", (const MPI_Comm *comm, int *ierror),
          (comm, ierror), true, barrier(*comm))
 ROTA_F08(mpi_error_class_f08_, "MPI_Error_class",
          (const int *code, int *errorclass, int *ierror),
          (code, errorclass, ierror), true,
-         rota_mpi_Error_class(*code, errorclass))
+         rota_mpi_error_class(*code, errorclass))

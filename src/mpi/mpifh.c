@@ -31,46 +31,47 @@ static void set(MPI_Fint *ierr, int err)
         *ierr = err;
 }
 
-/* By both names. */
-#define WRAP(lower, parameters, call)                                          \
-    ROTA_API void mpi_##lower##_ parameters;                                   \
-    ROTA_API void ompi_##lower##_f parameters;                                 \
-    void mpi_##lower##_ parameters                                             \
+/* mpif: the name for mpif.h, f08: for mpi_f08. */
+#define WRAP(mpif, f08, parameters, call)                                      \
+    ROTA_API void mpif parameters;                                             \
+    ROTA_API void f08 parameters;                                              \
+    void mpif parameters                                                       \
     {                                                                          \
         set(ierr, call);                                                       \
     }                                                                          \
-    void ompi_##lower##_f parameters                                           \
+    void f08 parameters                                                        \
     {                                                                          \
         set(ierr, call);                                                       \
     }
 
-#define ONE(name, lower)                                                       \
-    WRAP(lower,                                                                \
+#define ONE(mpif, f08, mpi)                                                    \
+    WRAP(mpif, f08,                                                            \
          (void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype,              \
           void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype,              \
           MPI_Fint *comm, MPI_Fint *ierr),                                     \
-         MPI_##name(buffer(sendbuf), *sendcount, PMPI_Type_f2c(*sendtype),     \
-                    buffer(recvbuf), *recvcount, PMPI_Type_f2c(*recvtype),     \
-                    PMPI_Comm_f2c(*comm)))
+         mpi(buffer(sendbuf), *sendcount, PMPI_Type_f2c(*sendtype),            \
+             buffer(recvbuf), *recvcount, PMPI_Type_f2c(*recvtype),            \
+             PMPI_Comm_f2c(*comm)))
 
-#define V(name, lower)                                                         \
-    WRAP(lower,                                                                \
+#define V(mpif, f08, mpi)                                                      \
+    WRAP(mpif, f08,                                                            \
          (void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls,              \
           MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcounts,             \
           MPI_Fint *rdispls, MPI_Fint *recvtype, MPI_Fint *comm,               \
           MPI_Fint *ierr),                                                     \
-         MPI_##name(buffer(sendbuf), sendcounts, sdispls,                      \
-                    PMPI_Type_f2c(*sendtype), buffer(recvbuf), recvcounts,     \
-                    rdispls, PMPI_Type_f2c(*recvtype), PMPI_Comm_f2c(*comm)))
+         mpi(buffer(sendbuf), sendcounts, sdispls, PMPI_Type_f2c(*sendtype),   \
+             buffer(recvbuf), recvcounts, rdispls, PMPI_Type_f2c(*recvtype),   \
+             PMPI_Comm_f2c(*comm)))
 
-WRAP(init, (MPI_Fint * ierr), MPI_Init(NULL, NULL))
-WRAP(init_thread, (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *ierr),
+WRAP(mpi_init_, ompi_init_f, (MPI_Fint * ierr), MPI_Init(NULL, NULL))
+WRAP(mpi_init_thread_, ompi_init_thread_f,
+     (MPI_Fint * required, MPI_Fint *provided, MPI_Fint *ierr),
      MPI_Init_thread(NULL, NULL, *required, provided))
-WRAP(finalize, (MPI_Fint * ierr), MPI_Finalize())
-ONE(Alltoall, alltoall)
-V(Alltoallv, alltoallv)
-ONE(Neighbor_alltoall, neighbor_alltoall)
-V(Neighbor_alltoallv, neighbor_alltoallv)
+WRAP(mpi_finalize_, ompi_finalize_f, (MPI_Fint * ierr), MPI_Finalize())
+ONE(mpi_alltoall_, ompi_alltoall_f, MPI_Alltoall)
+V(mpi_alltoallv_, ompi_alltoallv_f, MPI_Alltoallv)
+ONE(mpi_neighbor_alltoall_, ompi_neighbor_alltoall_f, MPI_Neighbor_alltoall)
+V(mpi_neighbor_alltoallv_, ompi_neighbor_alltoallv_f, MPI_Neighbor_alltoallv)
 
 /* MPI_Fint may be of 8 bytes in a build of Open MPI for that. */
 _Static_assert(sizeof(MPI_Fint) == sizeof(int),

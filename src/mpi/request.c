@@ -180,7 +180,7 @@ static rota_mpi_request *find_at(const MPI_Request *request)
     return request ? rota_mpi_request_find(*request) : NULL;
 }
 
-int rota_mpi_Start(MPI_Request *request)
+int rota_mpi_start(MPI_Request *request)
 {
     rota_mpi_request *const r = find_at(request);
 
@@ -200,7 +200,7 @@ int rota_mpi_Start(MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-int rota_mpi_Wait(MPI_Request *request, MPI_Status *status)
+int rota_mpi_wait(MPI_Request *request, MPI_Status *status)
 {
     rota_mpi_request *const r = find_at(request);
 
@@ -212,7 +212,7 @@ int rota_mpi_Wait(MPI_Request *request, MPI_Status *status)
     return rota_mpi_request_conclude(r, request, status);
 }
 
-int rota_mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
+int rota_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     rota_mpi_request *const r = find_at(request);
 
@@ -225,7 +225,7 @@ int rota_mpi_Test(MPI_Request *request, int *flag, MPI_Status *status)
     return *flag ? rota_mpi_request_conclude(r, request, status) : MPI_SUCCESS;
 }
 
-int rota_mpi_Request_get_status(MPI_Request request, int *flag,
+int rota_mpi_request_get_status(MPI_Request request, int *flag,
                                 MPI_Status *status)
 {
     rota_mpi_request *const r = rota_mpi_request_find(request);
@@ -238,7 +238,7 @@ int rota_mpi_Request_get_status(MPI_Request request, int *flag,
 }
 
 /* Rota refuses to free an active request. */
-int rota_mpi_Request_free(MPI_Request *request)
+int rota_mpi_request_free(MPI_Request *request)
 {
     rota_mpi_request *const r = find_at(request);
 
@@ -258,7 +258,7 @@ int rota_mpi_Request_free(MPI_Request *request)
 }
 
 /* Collectives cannot be cancelled. */
-int rota_mpi_Cancel(MPI_Request *request)
+int rota_mpi_cancel(MPI_Request *request)
 {
     return find_at(request)
                ? rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,

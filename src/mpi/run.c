@@ -531,7 +531,7 @@ int rota_mpi_make_reordered(const rota_mpi_args *from, MPI_Info info,
     a.large = a.far = true;
     if (made && a.shape == ROTA_MPI_ONE) {
         a.shape = ROTA_MPI_V;
-        a.call = ROTA_MPI_CALL_Neighbor_alltoallv;
+        a.call = ROTA_MPI_NEIGHBOR_ALLTOALLV;
     }
     const int err = rota_mpi_make_plan(&a, info, made ? plan : NULL);
     free_arrays(&send);

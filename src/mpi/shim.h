@@ -65,9 +65,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Handlers. */
-#define ROTA_WRAP(name, parameters, arguments, gate)                           \
-    int rota_mpi_##name parameters;
+/* Ours. */
+#define ROTA_REQUEST(mpi, pmpi, ours, parameters, arguments)                   \
+    int ours parameters;
+#define ROTA_WRAP(mpi, pmpi, ours, parameters, arguments) int ours parameters;
 #include "mpi/list.h"
 
 #define ROTA_MPI_TRY(call)                                                     \
@@ -79,7 +80,7 @@
 
 /* ---- exchanges and their arguments --------------------------------------- */
 
-#define ROTA_CALLS(name, lower, shape, displ, among) ROTA_MPI_CALL_##name,
+#define ROTA_CALL(call, ...) call,
 typedef enum rota_mpi_call {
 #include "mpi/list.h"
     ROTA_MPI_CALLS
@@ -165,16 +166,16 @@ typedef struct rota_mpi_turn {
 } rota_mpi_turn;
 
 /* True: done, with turn->err. False: MPI is to do it, and passed is to be told. */
-bool rota_mpi_exchange(rota_mpi_args *args, rota_mpi_turn *turn);
+bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
 void rota_mpi_passed(const rota_mpi_turn *turn);
 
 /* MPI has failed in a call that was passed on at once: does it count? */
 void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally);
 
 /* True: done, with *err. False: MPI is to do it. */
-bool rota_mpi_begin(rota_mpi_args *args, MPI_Request *request, int *err);
-bool rota_mpi_init(rota_mpi_args *args, MPI_Info info, MPI_Request *request,
-                   int *err);
+bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err);
+bool rota_mpi_persistent(rota_mpi_args *args, MPI_Info info,
+                         MPI_Request *request, int *err);
 
 /* Does MPI refuse this as a place for statuses? For Open MPI, NULL says that none
  * are wanted. */
@@ -502,6 +503,12 @@ bool rota_mpi_comm_takes_init(rota_mpi_args *args);
 /* Make plans that nonblocking calls have asked for. Collective. */
 extern atomic_int rota_mpi_n_wishes;
 void rota_mpi_comm_meet(MPI_Comm comm);
+
+static inline void rota_mpi_meet(MPI_Comm comm)
+{
+    if (atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed))
+        rota_mpi_comm_meet(comm);
+}
 
 /* Communicators freed so far: handles that were known may mean others since. */
 extern atomic_uint rota_mpi_n_freed;

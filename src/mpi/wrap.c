@@ -74,117 +74,119 @@
 
 #define ROTA_APART __attribute__((noinline))
 
-#define ARGS(name, shape_, large_, displ, among)                               \
+#define ARGS(call_, among, shape_, large_, displ)                              \
     {                                                                          \
-        .call = ROTA_MPI_CALL_##name, .shape = ROTA_MPI_##shape_,              \
-        .large = (large_), .far = sizeof(displ) == sizeof(MPI_Aint),           \
-        .neighbors = ROTA_MPI_##among, BLOCKS_##shape_, .comm = comm,          \
+        .call = (call_), .shape = ROTA_MPI_##shape_, .large = (large_),        \
+        .far = sizeof(displ) == sizeof(MPI_Aint), .neighbors = (among),        \
+        BLOCKS_##shape_, .comm = comm,                                         \
     }
 
 /* A call that goes to MPI at once is MPI's and a count: all else is behind calls
  * with the same arguments, which are where they were. */
-#define PASS(name, lower, shape, c)                                            \
-    const int err = PMPI_##name##c(ARGUMENTS_##shape);                         \
+#define PASS(mpi, pmpi, shape)                                                 \
+    const int err = pmpi(ARGUMENTS_##shape);                                   \
     if (err != MPI_SUCCESS)                                                    \
-        return fail_##lower##c(ARGUMENTS_##shape, tally, err);                 \
+        return failed_##mpi(ARGUMENTS_##shape, tally, err);                    \
     tally->calls++;                                                            \
     return MPI_SUCCESS;
 
-#define FORMS(name, lower, shape, large, count, displ, among, c)               \
-    static ROTA_APART int fail_##lower##c(PARAMETERS_##shape(count, displ),    \
-                                          rota_mpi_tally *tally, int err)      \
+#define FUNCTIONS(large, count, call, among, shape, displ, mpi, pmpi, impi,    \
+                  pimpi, mpi_init, pmpi_init, make)                            \
+    static ROTA_APART int failed_##mpi(PARAMETERS_##shape(count, displ),       \
+                                       rota_mpi_tally *tally, int err)         \
     {                                                                          \
-        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
+        rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
         rota_mpi_failed(&args, tally);                                         \
         return err;                                                            \
     }                                                                          \
-    static ROTA_APART int look_##lower##c(PARAMETERS_##shape(count, displ))    \
+    static ROTA_APART int looked_at_##mpi(PARAMETERS_##shape(count, displ))    \
     {                                                                          \
         rota_mpi_tally *const tally =                                          \
-            rota_mpi_recall(comm) ? PLAIN_##shape(ROTA_MPI_CALL_##name)        \
-                                  : NULL;                                      \
+            rota_mpi_recall(comm) ? PLAIN_##shape(call) : NULL;                \
         if (tally) {                                                           \
-            PASS(name, lower, shape, c)                                        \
+            PASS(mpi, pmpi, shape)                                             \
         }                                                                      \
-        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
+        rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
         rota_mpi_turn turn;                                                    \
-        if (rota_mpi_exchange(&args, &turn))                                   \
+        if (rota_mpi_blocking(&args, &turn))                                   \
             return turn.err;                                                   \
-        turn.err = PMPI_##name##c(ARGUMENTS_##shape);                          \
+        turn.err = pmpi(ARGUMENTS_##shape);                                    \
         rota_mpi_passed(&turn);                                                \
         return turn.err;                                                       \
     }                                                                          \
-    ROTA_API int MPI_##name##c(PARAMETERS_##shape(count, displ))               \
+    ROTA_API int mpi(PARAMETERS_##shape(count, displ))                         \
     {                                                                          \
-        rota_mpi_tally *const tally = PLAIN_##shape(ROTA_MPI_CALL_##name);     \
+        rota_mpi_tally *const tally = PLAIN_##shape(call);                     \
         if (!tally)                                                            \
-            return look_##lower##c(ARGUMENTS_##shape);                         \
-        PASS(name, lower, shape, c)                                            \
+            return looked_at_##mpi(ARGUMENTS_##shape);                         \
+        PASS(mpi, pmpi, shape)                                                 \
     }                                                                          \
-    ROTA_API int MPI_I##lower##c(PARAMETERS_##shape(count, displ),             \
-                                 MPI_Request *request)                         \
+    ROTA_API int impi(PARAMETERS_##shape(count, displ), MPI_Request *request)  \
     {                                                                          \
-        if (rota_mpi_is_off(ROTA_MPI_CALL_##name, ROTA_MPI_NONBLOCKING))       \
-            return PMPI_I##lower##c(ARGUMENTS_##shape, request);               \
-        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
+        if (rota_mpi_is_off(call, ROTA_MPI_NONBLOCKING))                       \
+            return pimpi(ARGUMENTS_##shape, request);                          \
+        rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
         int err;                                                               \
-        return rota_mpi_begin(&args, request, &err)                            \
+        return rota_mpi_nonblocking(&args, request, &err)                      \
                    ? err                                                       \
-                   : PMPI_I##lower##c(ARGUMENTS_##shape, request);             \
+                   : pimpi(ARGUMENTS_##shape, request);                        \
     }                                                                          \
-    PERSISTENT(name, lower, shape, large, count, displ, among, c)
+    PERSISTENT(large, count, call, among, shape, displ, mpi_init, pmpi_init)
 
 #if ROTA_MPI_HAS_PERSISTENT
-#define PERSISTENT(name, lower, shape, large, count, displ, among, c)          \
-    ROTA_API int MPI_##name##_init##c(PARAMETERS_##shape(count, displ),        \
-                                      MPI_Info info, MPI_Request *request)     \
+#define PERSISTENT(large, count, call, among, shape, displ, mpi, pmpi)         \
+    ROTA_API int mpi(PARAMETERS_##shape(count, displ), MPI_Info info,          \
+                     MPI_Request *request)                                     \
     {                                                                          \
-        rota_mpi_args args = ARGS(name, shape, large, displ, among);           \
+        rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
         int err;                                                               \
-        return rota_mpi_init(&args, info, request, &err)                       \
+        return rota_mpi_persistent(&args, info, request, &err)                 \
                    ? err                                                       \
-                   : PMPI_##name##_init##c(ARGUMENTS_##shape, info, request);  \
+                   : pmpi(ARGUMENTS_##shape, info, request);                   \
     }
 #else
-#define PERSISTENT(name, lower, shape, large, count, displ, among, c)
+#define PERSISTENT(...)
 #endif
 
+#define ROTA_CALL(...) FUNCTIONS(false, int, __VA_ARGS__)
 #if ROTA_MPI_HAS_LARGE
-#define LARGE(name, lower, shape, among)                                       \
-    FORMS(name, lower, shape, true, MPI_Count, MPI_Aint, among, _c)
-#else
-#define LARGE(name, lower, shape, among)
+#define ROTA_CALL_C(call, among, shape, ...)                                   \
+    FUNCTIONS(true, MPI_Count, call, among, shape, MPI_Aint, __VA_ARGS__)
 #endif
+#include "mpi/list.h"
 
-#define ROTA_CALLS(name, lower, shape, displ, among)                           \
-    FORMS(name, lower, shape, false, int, displ, among, )                      \
-    LARGE(name, lower, shape, among)                                           \
-    static int make_##lower(const rota_mpi_args *a, MPI_Info info,             \
-                            rota_plan **plan)                                  \
+/* ---- plans --------------------------------------------------------------- */
+
+#define MAKE(count, displ, shape, make)                                        \
+    static int with_##make(const rota_mpi_args *a, MPI_Info info,              \
+                           rota_plan **plan)                                   \
     {                                                                          \
-        return a->large                                                        \
-                   ? rota_##lower##_init_c(GIVE_##shape(MPI_Count, MPI_Aint),  \
-                                           a->comm, info, plan)                \
-                   : rota_##lower##_init(GIVE_##shape(int, displ), a->comm,    \
-                                         info, plan);                          \
+        return make(GIVE_##shape(count, displ), a->comm, info, plan);          \
     }
+#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+    MAKE(int, displ, shape, make)
+#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
+    MAKE(MPI_Count, MPI_Aint, shape, make)
 #include "mpi/list.h"
 
 int rota_mpi_make_plan(const rota_mpi_args *args, MPI_Info info,
                        rota_plan **plan)
 {
-#define ROTA_CALLS(name, lower, shape, displ, among) make_##lower,
-    static int (*const make[])(const rota_mpi_args *, MPI_Info,
-                               rota_plan **) = {
+#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+    [call][false] = with_##make,
+#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
+    [call][true] = with_##make,
+    static int (*const made_with[ROTA_MPI_CALLS][2])(const rota_mpi_args *,
+                                                     MPI_Info, rota_plan **) = {
 #include "mpi/list.h"
     };
-    return make[args->call](args, info, plan);
+    return made_with[args->call][args->large](args, info, plan);
 }
 
 const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind)
 {
-#define ROTA_CALLS(name, lower, shape, displ, among)                           \
-    {"MPI_" #name, "MPI_I" #lower, "MPI_" #name "_init"},
+#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+    {#b, #i, #p},
     static const char *const names[ROTA_MPI_CALLS][ROTA_MPI_KINDS] = {
 #include "mpi/list.h"
     };
@@ -193,31 +195,32 @@ const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind)
 
 /* ---- the others ---------------------------------------------------------- */
 
-#define ROTA_WRAP(name, parameters, arguments, gate)                           \
-    ROTA_API int MPI_##name parameters                                         \
+#define WRAP(gate, mpi, pmpi, ours, parameters, arguments)                     \
+    ROTA_API int mpi parameters                                                \
     {                                                                          \
         if (!(gate))                                                           \
-            return PMPI_##name arguments;                                      \
-        rota_error_name("MPI_" #name);                                         \
-        return rota_mpi_##name arguments;                                      \
+            return pmpi arguments;                                             \
+        rota_error_name(#mpi);                                                 \
+        return ours arguments;                                                 \
     }
-#define ROTA_MEET(name, parameters, arguments)                                 \
-    ROTA_API int MPI_##name parameters                                         \
+#define ROTA_REQUEST(...) WRAP(rota_mpi_any_request(), __VA_ARGS__)
+#define ROTA_WRAP(...) WRAP(true, __VA_ARGS__)
+#define ROTA_MEET(mpi, pmpi, parameters, arguments)                            \
+    ROTA_API int mpi parameters                                                \
     {                                                                          \
-        if (atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed))    \
-            rota_mpi_comm_meet(comm);                                          \
-        return PMPI_##name arguments;                                          \
+        rota_mpi_meet(comm);                                                   \
+        return pmpi arguments;                                                 \
     }
 #include "mpi/list.h"
 
-int rota_mpi_Init(int *argc, char ***argv)
+int rota_mpi_init(int *argc, char ***argv)
 {
     ROTA_MPI_TRY(PMPI_Init(argc, argv));
     rota_mpi_group_begin();
     return MPI_SUCCESS;
 }
 
-int rota_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
+int rota_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
 {
     ROTA_MPI_TRY(PMPI_Init_thread(argc, argv, required, provided));
     rota_mpi_group_begin();
@@ -225,21 +228,21 @@ int rota_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 }
 
 /* Rota's error codes may be of classes of its own. */
-int rota_mpi_Error_class(int code, int *errorclass)
+int rota_mpi_error_class(int code, int *errorclass)
 {
     return errorclass ? rota_error_class(code, errorclass)
                       : PMPI_Error_class(code, errorclass);
 }
 
 #if ROTA_MPI_HAS_SESSIONS
-int rota_mpi_Session_finalize(MPI_Session *session)
+int rota_mpi_session_finalize(MPI_Session *session)
 {
     rota_mpi_stats_print_session();
     return PMPI_Session_finalize(session);
 }
 #endif
 
-int rota_mpi_Finalize(void)
+int rota_mpi_finalize(void)
 {
     rota_mpi_stats_print();
     rota_mpi_comm_end();
