@@ -3,7 +3,9 @@
  * While MPI works on an array, MPI_REQUEST_NULL takes the place of ours; to MPI
  * that is the same as an inactive request.
  */
-#include "mpi/shim.h"
+#include "mpi/request.h"
+
+#include "plan/api/inside.h"
 
 #include <sched.h>
 

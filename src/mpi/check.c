@@ -1,9 +1,10 @@
 /* check.c - refuses what MPI refuses: the arguments that MPICH 4.0 and 4.1 check
  * on each rank alone, before they do anything else.
  */
-#include "mpi/shim.h"
+#include "mpi/check.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* Only an error tells whether a type is committed. */
@@ -46,15 +47,6 @@ static _Atomic(MPI_Datatype) *place_of(MPI_Datatype type)
     return &seen[(uintptr_t)type % 64];
 }
 
-static bool is_named(MPI_Datatype type, bool *valid)
-{
-    int n_ints, n_addresses, n_types, combiner;
-
-    *valid = PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                                    &combiner) == MPI_SUCCESS;
-    return *valid && combiner == MPI_COMBINER_NAMED;
-}
-
 static bool is_good_type(MPI_Datatype type)
 {
     bool valid;
@@ -63,7 +55,7 @@ static bool is_good_type(MPI_Datatype type)
         return false;
     if (atomic_load_explicit(place_of(type), memory_order_relaxed) == type)
         return true;
-    if (is_named(type, &valid)) {
+    if (rota_mpi_is_predefined(type, &valid)) {
         atomic_store_explicit(place_of(type), type, memory_order_relaxed);
         return true;
     }
@@ -95,7 +87,7 @@ static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b)
     bool bad = !each && !is_good_type(b->type);
 
     for (int i = 0; b->counts && i < n && !bad; i++) {
-        const MPI_Count count = rota_mpi_count_at(a, b->counts, i);
+        const MPI_Count count = rota_mpi_count_at(a, b, i);
         const MPI_Datatype type = rota_mpi_type_at(b, i);
         bad = (each && count > 0 && !is_good_type(type)) ||
               is_block_refused(b, count, type);
@@ -111,8 +103,8 @@ static bool is_aliased(const rota_mpi_args *a)
         return false;
     if (a->shape != ROTA_MPI_ONE)
         return a->send.counts == a->recv.counts;
-    const MPI_Count n = rota_mpi_count_at(a, a->send.counts, 0);
-    return n == rota_mpi_count_at(a, a->recv.counts, 0) && n != 0;
+    const MPI_Count n = rota_mpi_count_at(a, &a->send, 0);
+    return n == rota_mpi_count_at(a, &a->recv, 0) && n != 0;
 }
 
 bool rota_mpi_refused(const rota_mpi_args *a)

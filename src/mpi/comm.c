@@ -1,14 +1,14 @@
-/* comm.c - what is known of a communicator, and its plans for nonblocking
- * exchanges.
- *
- * All decisions here are the same on all ranks of the communicator: see the
- * rules in shim.h.
+/* comm.c - see comm.h. All decisions here are the same on all ranks of the
+ * communicator (exchange.h).
  */
-#include "mpi/shim.h"
+#include "mpi/comm.h"
+#include "mpi/plans.h"
+#include "mpi/settings.h"
+#include "mpi/sync.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 /* Communicators with plans of their own, at a time. Rota duplicates each, and
  * MPICH has about 2,000 in all, which are the program's. */
@@ -23,8 +23,8 @@ typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
 /* Nonblocking calls of one sort. */
 typedef struct pool {
     long calls;
-    bool wished;        /* for plans, at the next blocking collective */
-    rota_mpi_run **run; /* [in_flight], or NULL */
+    bool wished;                /* for plans, at the next blocking collective */
+    rota_mpi_request **request; /* [in_flight], or NULL */
     long next;
 } pool;
 
@@ -39,11 +39,8 @@ struct rota_mpi_comm {
     rota_mpi_group *group[2]; /* of blocking ones; NULL before the first */
     pool pool[2];
     verdict verdict; /* room for plans of others, agreed on when needed */
-    rota_mpi_comm *before, *after; /* in the list */
+    rota_mpi_comm *prev, *next; /* in the list */
 };
-
-atomic_int rota_mpi_n_wishes;
-atomic_uint rota_mpi_n_freed;
 
 static rota_mpi_comm *list; /* of all, the last one first */
 static rota_mpi_comm
@@ -60,37 +57,27 @@ static _Thread_local struct {
 
 /* ---- pools --------------------------------------------------------------- */
 
-/* A run that the program has not completed outlives its communicator. */
-static void let_go(rota_mpi_run *run)
+static void free_requests(rota_mpi_request **request, int n)
 {
-    if (run && run->request && run->request->state != ROTA_MPI_INACTIVE)
-        run->orphan = true;
-    else
-        rota_mpi_run_destroy(run);
-}
-
-static void free_runs(rota_mpi_run **run, int n)
-{
-    if (!run)
-        return;
-    for (int i = 0; i < n; i++)
-        let_go(run[i]);
-    free(run);
+    for (int i = 0; i < n && request; i++)
+        rota_mpi_request_let_go(request[i]);
+    free(request);
 }
 
 /* NULL without memory. */
-static rota_mpi_run **alloc_runs(int n, const rota_mpi_args *args)
+static rota_mpi_request **alloc_requests(int n, const rota_mpi_args *args)
 {
-    rota_mpi_run **const run = calloc((size_t)n, sizeof *run);
-    bool ok = run != NULL;
+    rota_mpi_request **const request = calloc((size_t)n, sizeof *request);
+    bool ok = request != NULL;
 
     for (int i = 0; i < n && ok; i++) {
-        run[i] = rota_mpi_run_make(args, false, true);
-        ok = run[i] != NULL;
+        request[i] = rota_mpi_request_make();
+        ok = request[i] &&
+             (request[i]->run = rota_mpi_run_make(args, false, true));
     }
     if (ok)
-        return run;
-    free_runs(run, n);
+        return request;
+    free_requests(request, n);
     return NULL;
 }
 
@@ -100,16 +87,6 @@ static void set_wished(pool *p, bool wished)
 {
     atomic_fetch_add(&rota_mpi_n_wishes, wished - p->wished);
     p->wished = wished;
-}
-
-static void add_to_list(rota_mpi_comm *c)
-{
-    pthread_mutex_lock(&list_lock);
-    c->after = list;
-    if (list)
-        list->before = c;
-    list = c;
-    pthread_mutex_unlock(&list_lock);
 }
 
 /* Cleared. Programs make communicators that live for one call. */
@@ -134,17 +111,6 @@ static void put_record(rota_mpi_comm *c)
         spare = c;
 }
 
-/* With the lock. */
-static void remove_from_list(rota_mpi_comm *c)
-{
-    if (c->before)
-        c->before->after = c->after;
-    else
-        list = c->after;
-    if (c->after)
-        c->after->before = c->before;
-}
-
 /* The program frees the communicator. */
 static int on_free(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -154,7 +120,7 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     (void)key;
     (void)extra;
     pthread_mutex_lock(&list_lock);
-    remove_from_list(c);
+    DL_DELETE(list, c);
     n_taken -= c->verdict == TAKEN;
     atomic_fetch_add(&rota_mpi_n_freed, 1);
     const rota_mpi_comm gone = *c;
@@ -165,7 +131,8 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
             rota_mpi_group_leave(gone.group[among]);
         if (gone.pool[among].wished)
             atomic_fetch_sub(&rota_mpi_n_wishes, 1);
-        free_runs(gone.pool[among].run, rota_mpi_settings_get()->in_flight);
+        free_requests(gone.pool[among].request,
+                      rota_mpi_settings_get()->in_flight);
     }
     rota_mpi_topology_free(gone.topology);
     return MPI_SUCCESS;
@@ -241,7 +208,9 @@ static rota_mpi_comm *find_or_make(MPI_Comm comm)
     }
     if (PMPI_Comm_set_attr(comm, keyval, c) != MPI_SUCCESS)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    add_to_list(c);
+    pthread_mutex_lock(&list_lock);
+    DL_PREPEND(list, c);
+    pthread_mutex_unlock(&list_lock);
     return c;
 }
 
@@ -256,40 +225,6 @@ void rota_mpi_comm_end(void)
 }
 
 /* ---- agreeing ------------------------------------------------------------ */
-
-int rota_mpi_reduce(const void *in, void *out, int n, MPI_Datatype type,
-                    MPI_Op op, MPI_Comm comm)
-{
-    MPI_Request request;
-
-    ROTA_MPI_TRY(PMPI_Iallreduce(in, out, n, type, op, comm, &request));
-    return rota_wait_request(comm, &request);
-}
-
-int rota_mpi_barrier(MPI_Comm comm)
-{
-    MPI_Request request;
-
-    ROTA_MPI_TRY(PMPI_Ibarrier(comm, &request));
-    return rota_wait_request(comm, &request);
-}
-
-int rota_mpi_duplicate(MPI_Comm ours, MPI_Comm *comm)
-{
-    MPI_Request request;
-
-    ROTA_MPI_TRY(PMPI_Comm_idup(ours, comm, &request));
-    return rota_wait_request(ours, &request);
-}
-
-bool rota_mpi_all(MPI_Comm comm, bool mine)
-{
-    int in = mine, out = 0;
-
-    return rota_mpi_reduce(&in, &out, 1, MPI_INT, MPI_MIN, comm) ==
-               MPI_SUCCESS &&
-           out;
-}
 
 static bool take_room(void)
 {
@@ -349,104 +284,63 @@ bool rota_mpi_comm_takes_init(rota_mpi_args *args)
 
 /* ---- making plans -------------------------------------------------------- */
 
-int rota_mpi_hint_at_once(MPI_Info user, bool neighbors, MPI_Info *info)
-{
-    ROTA_MPI_TRY(user == MPI_INFO_NULL ? PMPI_Info_create(info)
-                                       : PMPI_Info_dup(user, info));
-    ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_progress", "thread"));
-    return PMPI_Info_set(*info, "rota_algorithm",
-                         neighbors ? "neighbor" : "spread_out");
-}
-
-int rota_mpi_make_varying(MPI_Comm comm, bool neighbors, MPI_Info info,
-                          rota_plan **plan)
-{
-    return neighbors ? rota_neighbor_alltoallv_varying_init(
-                           ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan)
-                     : rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE,
-                                                   comm, info, plan);
-}
-
-static int make_plans(const rota_mpi_args *args, rota_mpi_run **run, int n,
-                      MPI_Info info)
+static int make_plans(const rota_mpi_args *args, rota_mpi_request **request,
+                      int n, MPI_Info info)
 {
     for (int i = 0; i < n; i++) {
-        ROTA_MPI_TRY(rota_mpi_make_varying(args->comm, args->neighbors, info,
-                                           &run[i]->plan));
-        rota_mpi_count_plan(run[i]->plan);
-        run[i]->request->plan = run[i]->plan;
+        rota_plan **const plan = rota_mpi_run_plan(request[i]->run);
+        ROTA_MPI_TRY(
+            rota_mpi_make_varying(args->comm, args->neighbors, info, plan));
+        request[i]->plan = *plan;
     }
     return MPI_SUCCESS;
 }
 
-/* Rota says the same on all ranks. What it says is no error of the program's:
- * the error handler is not to hear of it. */
-static int make_plans_quietly(const rota_mpi_args *args, rota_mpi_run **run,
-                              int n, MPI_Info info)
+/* Rota says the same on all ranks. */
+static int make_plans_quietly(const rota_mpi_args *args,
+                              rota_mpi_request **request, int n, MPI_Info info)
 {
-    const MPI_Comm comm = args->comm;
     MPI_Errhandler handler;
 
-    ROTA_MPI_TRY(PMPI_Comm_get_errhandler(comm, &handler));
-    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    const int err = make_plans(args, run, n, info);
-    PMPI_Comm_set_errhandler(comm, handler);
-    PMPI_Errhandler_free(&handler);
+    ROTA_MPI_TRY(rota_mpi_hush(args->comm, &handler));
+    const int err = make_plans(args, request, n, info);
+    rota_mpi_unhush(args->comm, &handler);
     return err;
 }
 
-void rota_mpi_explain(MPI_Comm comm, int code)
-{
-    static atomic_bool said;
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int rank = 0, length;
-
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Error_string(code, text, &length);
-    if (!atomic_exchange(&said, true) && rank == 0)
-        fprintf(stderr, "rota_mpi: exchanges go to MPI: %s\n", text);
-}
-
-/* n runs with plans; NULL on all ranks if one cannot. Collective. */
-static rota_mpi_run **make_runs(rota_mpi_comm *c, bool neighbors, int n,
-                                MPI_Info info)
+/* n requests with plans; NULL on all ranks if one cannot. Collective. */
+static rota_mpi_request **make_requests(rota_mpi_comm *c, bool neighbors, int n,
+                                        MPI_Info info)
 {
     rota_mpi_args args = {.neighbors = neighbors, .comm = c->comm};
 
     if (!set_blocks(c, &args) || !takes(c))
         return NULL;
-    rota_mpi_run **const run = alloc_runs(n, &args);
-    int err = rota_mpi_all(c->comm, run != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    rota_mpi_request **const request = alloc_requests(n, &args);
+    int err =
+        rota_mpi_all(c->comm, request != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
     if (err == MPI_SUCCESS)
-        err = make_plans_quietly(&args, run, n, info);
+        err = make_plans_quietly(&args, request, n, info);
     if (err == MPI_SUCCESS)
-        return run;
+        return request;
     rota_mpi_explain(c->comm, err);
-    free_runs(run, n);
+    free_requests(request, n);
     return NULL;
 }
 
 static void make_pool(rota_mpi_comm *c, bool neighbors)
 {
     pool *const p = &c->pool[neighbors];
+    const int n = rota_mpi_settings_get()->in_flight;
     MPI_Info info = MPI_INFO_NULL;
 
     set_wished(p, false);
-    if (rota_mpi_all(c->comm, rota_mpi_hint_at_once(MPI_INFO_NULL, neighbors,
-                                                    &info) == MPI_SUCCESS &&
-                                  PMPI_Info_set(info, "rota_check", "off") ==
-                                      MPI_SUCCESS))
-        p->run =
-            make_runs(c, neighbors, rota_mpi_settings_get()->in_flight, info);
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_free(&info);
-}
-
-static void make_wished(rota_mpi_comm *c)
-{
-    for (int among = 0; among < 2; among++)
-        if (c->pool[among].wished)
-            make_pool(c, among);
+    if (rota_mpi_all(c->comm,
+                     rota_mpi_hint(MPI_INFO_NULL,
+                                   ROTA_MPI_AT_ONCE | ROTA_MPI_UNCHECKED,
+                                   neighbors, &info) == MPI_SUCCESS))
+        p->request = make_requests(c, neighbors, n, info);
+    rota_mpi_unhint(&info);
 }
 
 /* ---- what a call uses ---------------------------------------------------- */
@@ -468,7 +362,7 @@ bool rota_mpi_comm_takes(rota_mpi_args *args, bool *known)
     if (!g)
         return rota_mpi_comm_get(args, known) != NULL;
     *known = true;
-    args->send.n = args->recv.n = rota_mpi_group_size(g);
+    args->send.n = args->recv.n = g->P;
     return true;
 }
 
@@ -488,15 +382,15 @@ rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args)
     return group[args->neighbors];
 }
 
-rota_mpi_run *rota_mpi_comm_nonblocking(rota_mpi_comm *c,
-                                        const rota_mpi_args *args)
+rota_mpi_request *rota_mpi_comm_nonblocking(rota_mpi_comm *c,
+                                            const rota_mpi_args *args)
 {
     const rota_mpi_settings *const s = rota_mpi_settings_get();
     const long after = s->after == ROTA_MPI_BY_COST ? AFTER : s->after;
     pool *const p = &c->pool[args->neighbors];
 
-    if (p->run)
-        return p->run[p->next++ % s->in_flight];
+    if (p->request)
+        return p->request[p->next++ % s->in_flight];
     if (++p->calls == (after > 0 ? after : 1))
         set_wished(p, true);
     return NULL;
@@ -506,6 +400,7 @@ void rota_mpi_comm_meet(MPI_Comm comm)
 {
     rota_mpi_comm *const c = find(comm);
 
-    if (c)
-        make_wished(c);
+    for (int among = 0; c && among < 2; among++)
+        if (c->pool[among].wished)
+            make_pool(c, among);
 }

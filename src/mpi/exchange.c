@@ -1,10 +1,16 @@
-/* exchange.c - blocking, nonblocking and persistent exchanges: whether and how
- * they go by Rota.
- */
-#include "mpi/shim.h"
+/* exchange.c - see exchange.h. */
+#include "mpi/exchange.h"
+#include "mpi/check.h"
+#include "mpi/comm.h"
+#include "mpi/decide.h"
+#include "mpi/plans.h"
+#include "mpi/settings.h"
+#include "mpi/stats.h"
+#include "mpi/sync.h"
 
-_Thread_local rota_mpi_recent rota_mpi_recently = {.comm = MPI_COMM_NULL,
-                                                   .type = MPI_DATATYPE_NULL};
+#include "plan/api/inside.h"
+
+#include <stdlib.h>
 
 static bool is_on(const rota_mpi_args *args, rota_mpi_kind kind)
 {
@@ -16,47 +22,46 @@ static void name_errors(const rota_mpi_args *args, rota_mpi_kind kind)
     rota_error_name(rota_mpi_call_name(args->call, kind));
 }
 
-/* ---- blocking ------------------------------------------------------------ */
-
-static bool run_plan(rota_mpi_run *r, const rota_mpi_args *args, MPI_Comm ours,
-                     int *err)
+/* A call that goes to MPI, for ROTA_RECORD. */
+static void record(rota_mpi_args *a)
 {
-    if (r->same)
-        return rota_mpi_same_exchange(r->same, args, ours, err);
-    *err = rota_mpi_run_start(r, args);
-    if (*err == MPI_SUCCESS)
-        *err = rota_mpi_run_finish(r, rota_wait(r->plan));
-    return true;
+    const rota_mpi_blocks *const b = rota_mpi_sent(a);
+    MPI_Count size = 0;
+    bool known;
+    int P = 0;
+
+    if (!rota_record_wanted() || a->comm == MPI_COMM_NULL || !b->counts ||
+        PMPI_Comm_size(a->comm, &P) != MPI_SUCCESS)
+        return;
+    if (b->n == 0) /* nobody has asked for it */
+        rota_mpi_comm_get(a, &known);
+    if (rota_mpi_refused(a))
+        return;
+    size_t *const bytes = calloc((size_t)P, sizeof *bytes);
+    for (int i = 0; bytes && i < b->n; i++) {
+        const MPI_Count n = rota_mpi_moved_at(a, b, i);
+        if (n <= 0)
+            continue;
+        PMPI_Type_size_x(rota_mpi_type_at(b, i), &size);
+        bytes[b->peers ? b->peers[i] : i] += (size_t)rota_mpi_scaled(n, size);
+    }
+    if (bytes)
+        rota_record_call(a->comm, bytes);
+    free(bytes);
 }
 
-/* The plan is of a communicator of ours: errors are raised on the program's.
- * False, on all ranks: MPI is to do it. */
-static bool run(rota_mpi_run *r, const rota_mpi_args *args, MPI_Comm ours,
-                int *err)
-{
-    const double begin = rota_mpi_time_begin();
-
-    name_errors(args, ROTA_MPI_BLOCKING);
-    const bool done = run_plan(r, args, ours, err);
-    if (done && *err != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(args->comm, *err);
-    rota_mpi_time_end(begin);
-    return done;
-}
+/* ---- calls that go to MPI at once ---------------------------------------- */
 
 /* A type whose size never changes. */
 static void remember_type(rota_mpi_recent *r, const rota_mpi_args *a)
 {
-    const MPI_Datatype type =
-        a->send.buffer == MPI_IN_PLACE ? a->recv.type : a->send.type;
-    int n_ints, n_addresses, n_types, combiner;
+    const MPI_Datatype type = rota_mpi_sent(a)->type;
+    bool valid;
 
     if (r->type == type)
         return;
     r->type = MPI_DATATYPE_NULL;
-    if (PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                               &combiner) == MPI_SUCCESS &&
-        combiner == MPI_COMBINER_NAMED &&
+    if (rota_mpi_is_predefined(type, &valid) &&
         PMPI_Type_size_x(type, &r->type_bytes) == MPI_SUCCESS)
         r->type = type;
 }
@@ -71,7 +76,6 @@ static void begin_recent(MPI_Comm comm, unsigned n_freed)
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
         r->tally[call] = NULL;
     r->size = NULL;
-    r->passed = (rota_mpi_tally){.plain = LONG_MAX};
 }
 
 bool rota_mpi_recall(MPI_Comm comm)
@@ -87,8 +91,8 @@ bool rota_mpi_recall(MPI_Comm comm)
         return false;
     begin_recent(comm, n_freed);
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
-        r->tally[call] = rota_mpi_group_tally(group, (rota_mpi_call)call);
-    r->size = rota_mpi_group_last_size(group);
+        r->tally[call] = group->other[call] ? &group->other[call]->tally : NULL;
+    r->size = group->last ? &group->last : NULL;
     return true;
 }
 
@@ -105,13 +109,26 @@ static void remember(const rota_mpi_args *args, const rota_mpi_group *group,
         begin_recent(args->comm, n_freed);
     if (!u) {
         r->tally[args->call] = &r->passed;
-    } else if (args->shape == ROTA_MPI_ONE && !args->neighbors) {
-        r->size = rota_mpi_group_last_size(group);
+    } else if (rota_mpi_has_size(args)) {
+        r->size = &group->last;
         remember_type(r, args);
     } else {
         r->tally[args->call] = &u->tally;
     }
 }
+
+void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally)
+{
+    bool known;
+
+    /* An error handler may have freed the communicator. */
+    if (rota_mpi_is_recent(args->comm) &&
+        (tally == &rota_mpi_recently.passed ||
+         (rota_mpi_comm_takes(args, &known) && !rota_mpi_refused(args))))
+        tally->calls++;
+}
+
+/* ---- blocking ------------------------------------------------------------ */
 
 /* What is known of this call; NULL: it is MPI's. Alike on all ranks, but for
  * those that MPI refuses. */
@@ -132,55 +149,77 @@ static rota_mpi_usage *find_usage(rota_mpi_args *args, rota_mpi_group **group)
     return u;
 }
 
+static bool run_plan(rota_mpi_usage *u, const rota_mpi_args *args,
+                     MPI_Comm ours, int *err)
+{
+    if (u->same)
+        return rota_mpi_same_exchange(u->same, args, ours, err);
+    *err = rota_mpi_run_start(u->run, args);
+    if (*err == MPI_SUCCESS)
+        *err =
+            rota_mpi_run_finish(u->run, rota_wait(*rota_mpi_run_plan(u->run)));
+    return true;
+}
+
+/* The plan is of a communicator of ours: errors are raised on the program's.
+ * False, on all ranks: MPI is to do it. */
+static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
+                int *err)
+{
+    const rota_mpi_args for_rota = rota_mpi_for_rota(args);
+    const double begin = rota_mpi_time_begin();
+
+    name_errors(args, ROTA_MPI_BLOCKING);
+    const bool done = run_plan(u, &for_rota, ours, err);
+    if (done && *err != MPI_SUCCESS)
+        PMPI_Comm_call_errhandler(args->comm, *err);
+    rota_mpi_time_end(begin);
+    return done;
+}
+
+static void count_time(const rota_mpi_turn *turn, bool rota)
+{
+    if (turn->timed)
+        rota_mpi_worth_time(&turn->timed->worth, rota, turn->bytes,
+                            rota_mpi_clock() - turn->begin);
+}
+
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
 {
     rota_mpi_group *group;
     rota_mpi_usage *const u = find_usage(args, &group);
-    bool rota = u && rota_mpi_usage_takes(u, group, args);
+    bool rota = u && rota_mpi_decide(u, group, args);
 
     turn->timed = NULL;
-    if (u && rota_mpi_usage_is_timed(u)) {
+    if (u && rota_mpi_worth_is_timed(&u->worth, u->tally.calls - 1)) {
         turn->timed = u;
         turn->bytes = rota_mpi_args_bytes(args);
-        turn->begin = PMPI_Wtime();
+        turn->begin = rota_mpi_clock();
     }
     if (rota)
-        rota = run(u->run, args, rota_mpi_group_comm(group), &turn->err);
+        rota = run(u, args, group->comm, &turn->err);
     if (!rota)
-        rota_mpi_record(args);
+        record(args);
     rota_mpi_count_call(args->call, ROTA_MPI_BLOCKING, rota);
-    if (rota && turn->timed)
-        rota_mpi_usage_time(u, true, turn->bytes, PMPI_Wtime() - turn->begin);
+    if (rota)
+        count_time(turn, true);
     return rota;
 }
 
 void rota_mpi_passed(const rota_mpi_turn *turn)
 {
-    if (turn->timed)
-        rota_mpi_usage_time(turn->timed, false, turn->bytes,
-                            PMPI_Wtime() - turn->begin);
-}
-
-void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally)
-{
-    bool known;
-
-    /* An error handler may have freed the communicator. */
-    if (rota_mpi_is_recent(args->comm) &&
-        (tally == &rota_mpi_recently.passed ||
-         (rota_mpi_comm_takes(args, &known) && !rota_mpi_refused(args))))
-        tally->calls++;
+    count_time(turn, false);
 }
 
 /* ---- nonblocking --------------------------------------------------------- */
 
-static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
+static int start_request(rota_mpi_request *r, const rota_mpi_args *args,
                          MPI_Request *request)
 {
-    rota_mpi_request *const r = run->request;
+    const rota_mpi_args for_rota = rota_mpi_for_rota(args);
 
     name_errors(args, ROTA_MPI_NONBLOCKING);
-    /* The run's turn has come on all ranks, so that this one cannot take
+    /* The request's turn has come on all ranks, so that this one cannot take
      * another; nor may it wait here. */
     if (r->state != ROTA_MPI_INACTIVE)
         return rota_error_raise(args->comm, MPI_ERR_OTHER,
@@ -188,7 +227,7 @@ static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
                                 "ROTA_MPI_IN_FLIGHT more calls on its "
                                 "communicator");
     const double begin = rota_mpi_time_begin();
-    ROTA_MPI_TRY(rota_mpi_run_start(run, args));
+    ROTA_MPI_TRY(rota_mpi_run_start(r->run, &for_rota));
     r->state = ROTA_MPI_ACTIVE;
     *request = r->handle;
     rota_mpi_time_end(begin);
@@ -198,7 +237,7 @@ static int start_request(rota_mpi_run *run, const rota_mpi_args *args,
 bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err)
 {
     rota_mpi_comm *c = NULL;
-    rota_mpi_run *r = NULL;
+    rota_mpi_request *r = NULL;
     bool known;
 
     if (is_on(args, ROTA_MPI_NONBLOCKING) && request)
@@ -209,21 +248,19 @@ bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err)
     if (r)
         *err = start_request(r, args, request);
     else
-        rota_mpi_record(args);
+        record(args);
     return r != NULL;
 }
 
 /* ---- persistent ---------------------------------------------------------- */
 
 /* Among neighbours MPI looks at nothing else where a count is 0. */
-static void take_what_mpi_takes(rota_mpi_args *args)
+static void take_any_type(rota_mpi_args *args)
 {
     rota_mpi_blocks *const side[2] = {&args->send, &args->recv};
 
-    if (args->send.buffer == MPI_IN_PLACE)
-        args->send.buffer = NULL;
-    for (int i = 0; i < 2 && args->shape == ROTA_MPI_ONE; i++)
-        if (rota_mpi_count_at(args, side[i]->counts, 0) == 0)
+    for (int i = 0; i < 2; i++)
+        if (rota_mpi_count_at(args, side[i], 0) == 0)
             side[i]->type = MPI_BYTE;
 }
 
@@ -232,20 +269,15 @@ static void take_what_mpi_takes(rota_mpi_args *args)
 static int make_request(rota_mpi_request *r, const rota_mpi_args *from,
                         MPI_Info user)
 {
-    rota_mpi_args args = *from;
+    rota_mpi_args args = rota_mpi_for_rota(from);
     MPI_Info info = MPI_INFO_NULL;
-    const bool ready =
-        r && rota_mpi_hint_at_once(user, args.neighbors, &info) == MPI_SUCCESS;
+    const bool ready = r && rota_mpi_hint(user, ROTA_MPI_AT_ONCE,
+                                          args.neighbors, &info) == MPI_SUCCESS;
 
-    if (args.recv.buffer == MPI_IN_PLACE) /* MPI takes it where nothing comes */
-        args.recv.buffer = NULL;
-    if (args.neighbors)
-        take_what_mpi_takes(&args);
-    rota_plan **const plan = ready ? &r->plan : NULL;
-    const int err = args.recv.slots ? rota_mpi_make_reordered(&args, info, plan)
-                                    : rota_mpi_make_plan(&args, info, plan);
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_free(&info);
+    if (args.neighbors && args.shape == ROTA_MPI_ONE)
+        take_any_type(&args);
+    const int err = rota_mpi_make_fixed(&args, info, ready ? &r->plan : NULL);
+    rota_mpi_unhint(&info);
     return err;
 }
 
@@ -253,19 +285,18 @@ bool rota_mpi_persistent(rota_mpi_args *args, MPI_Info info,
                          MPI_Request *request, int *err)
 {
     const bool rota =
-        is_on(args, ROTA_MPI_INIT) && rota_mpi_comm_takes_init(args);
+        is_on(args, ROTA_MPI_PERSISTENT) && rota_mpi_comm_takes_init(args);
 
-    rota_mpi_count_call(args->call, ROTA_MPI_INIT, rota);
+    rota_mpi_count_call(args->call, ROTA_MPI_PERSISTENT, rota);
     if (!rota)
         return false;
-    name_errors(args, ROTA_MPI_INIT);
+    name_errors(args, ROTA_MPI_PERSISTENT);
     rota_mpi_request *const r = request ? rota_mpi_request_make() : NULL;
     *err = make_request(r, args, info);
     if (*err != MPI_SUCCESS) {
         rota_mpi_request_destroy(r);
         return true;
     }
-    rota_mpi_count_plan(r->plan);
     r->bytes = rota_mpi_args_bytes(args);
     *request = r->handle;
     return true;

@@ -9,7 +9,9 @@
  * In MPICH, handles and statuses of mpi_f08 have the layout of C.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "mpi/shim.h"
+#include "mpi/comm.h"
+
+#include "plan/api/inside.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

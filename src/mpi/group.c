@@ -1,13 +1,10 @@
-/* group.c - processes that call together: what is known of their calls, and
- * their plans, whatever communicator they use. For calls among neighbours there
- * is a group for each topology that these processes have.
- *
- * Programs make a communicator, exchange on it once and free it again. So
- * nothing here belongs to a communicator: plans are made on one of ours.
- * Nothing is forgotten before MPI_Finalize, as ranks would have to forget
- * alike; a group takes 150 bytes, and 350 for each size that it exchanges.
- */
-#include "mpi/shim.h"
+/* group.c - see group.h. */
+#include "mpi/group.h"
+#include "mpi/plans.h"
+#include "mpi/settings.h"
+#include "mpi/sync.h"
+
+#include "plan/api/inside.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -22,14 +19,6 @@
  * in all, which are the program's. */
 enum { MOST_GROUPS = 256 };
 
-/* Sizes that a group is known for; then the one that was exchanged longest ago
- * is forgotten, with its plan. */
-enum { MOST_SIZES = 32 };
-
-/* Topologies that are known of the same processes; then the one that came first
- * is forgotten. */
-enum { MOST_TOPOLOGIES = 16 };
-
 /* Which processes, in which order: two hashes of their ranks in
  * MPI_COMM_WORLD. */
 typedef struct members {
@@ -37,27 +26,13 @@ typedef struct members {
     uint64_t P;
 } members;
 
-struct rota_mpi_group {
+typedef struct entry {
+    rota_mpi_group group; /* the first */
     members key;
-    bool shared; /* by communicators, and in the table */
-    int P;
-    MPI_Comm comm;  /* ours, for plans; MPI_COMM_NULL before the first */
-    bool adopted;   /* comm is Rota's to use */
-    bool has_place; /* of MOST_GROUPS */
-    rota_mpi_usage *size[MOST_SIZES]; /* of calls with one, the last first */
-    int n_sizes;
-    rota_mpi_usage *other[ROTA_MPI_CALLS]; /* or NULL */
-    rota_mpi_group *with[MOST_TOPOLOGIES]; /* groups of neighbours, or NULL */
-    long n_with;                           /* that there have been */
-    UT_hash_handle hh;
+    UT_hash_handle hh; /* if it is shared */
+} entry;
 
-    /* Of neighbours. */
-    rota_mpi_topology *topology; /* else NULL */
-    rota_mpi_group *whole;       /* the same processes without a topology */
-    int users;                   /* communicators that have it */
-};
-
-static rota_mpi_group *table;
+static entry *table;
 static int n_with_plans;
 static bool sharing; /* one thread at a time calls MPI, on all ranks */
 static MPI_Group world = MPI_GROUP_NULL;
@@ -110,23 +85,32 @@ void rota_mpi_group_begin(void)
 
 static rota_mpi_group *make(int P)
 {
-    rota_mpi_group *const g = calloc(1, sizeof *g);
+    entry *const e = calloc(1, sizeof *e);
 
     /* Beyond agreement, as MPI itself would find a moment later. */
-    if (!g)
+    if (!e)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    g->P = P;
-    g->comm = MPI_COMM_NULL;
-    return g;
+    e->group.P = P;
+    e->group.comm = MPI_COMM_NULL;
+    return &e->group;
+}
+
+static void destroy_usage(rota_mpi_usage *u)
+{
+    if (!u)
+        return;
+    rota_mpi_usage_drop(u);
+    rota_mpi_worth_end(&u->worth);
+    free(u);
 }
 
 static void destroy(rota_mpi_group *g)
 {
     for (int i = 0; i < g->n_sizes; i++)
-        rota_mpi_usage_destroy(g->size[i]);
+        destroy_usage(g->size[i]);
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
-        rota_mpi_usage_destroy(g->other[call]);
-    for (int i = 0; i < MOST_TOPOLOGIES; i++)
+        destroy_usage(g->other[call]);
+    for (int i = 0; i < ROTA_MPI_TOPOLOGIES; i++)
         if (g->with[i])
             destroy(g->with[i]);
     rota_mpi_topology_free(g->topology);
@@ -135,7 +119,7 @@ static void destroy(rota_mpi_group *g)
     pthread_mutex_lock(&table_lock);
     n_with_plans -= g->has_place;
     pthread_mutex_unlock(&table_lock);
-    free(g);
+    free(g); /* its entry */
 }
 
 void rota_mpi_group_leave(rota_mpi_group *g)
@@ -148,12 +132,12 @@ void rota_mpi_group_leave(rota_mpi_group *g)
 
 void rota_mpi_group_end(void)
 {
-    rota_mpi_group *g, *next;
+    entry *e, *next;
 
-    HASH_ITER(hh, table, g, next)
+    HASH_ITER(hh, table, e, next)
     {
-        HASH_DEL(table, g);
-        destroy(g);
+        HASH_DEL(table, e);
+        destroy(&e->group);
     }
     /* Callbacks of MPI_Finalize may call once more. */
     sharing = false;
@@ -210,22 +194,22 @@ static bool number(MPI_Comm comm, int P, members *m)
 /* NULL where a process is of another world. */
 static rota_mpi_group *find_shared(MPI_Comm comm, int P)
 {
-    rota_mpi_group *g;
     members m;
+    entry *e;
 
     if (!number(comm, P, &m))
         return NULL;
     const unsigned hash = (unsigned)m.hash[0]; /* which is one already */
-    HASH_FIND_BYHASHVALUE(hh, table, &m, sizeof m, hash, g);
-    if (g)
-        return g;
-    g = make(P);
-    g->key = m;
-    g->shared = true;
-    HASH_ADD_BYHASHVALUE(hh, table, key, sizeof m, hash, g);
-    if (!g->hh.tbl)
+    HASH_FIND_BYHASHVALUE(hh, table, &m, sizeof m, hash, e);
+    if (e)
+        return &e->group;
+    e = (entry *)make(P);
+    e->key = m;
+    e->group.shared = true;
+    HASH_ADD_BYHASHVALUE(hh, table, key, sizeof m, hash, e);
+    if (!e->hh.tbl)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    return g;
+    return &e->group;
 }
 
 rota_mpi_group *rota_mpi_group_of(MPI_Comm comm)
@@ -252,11 +236,6 @@ rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
     return shared ? shared : make(P);
 }
 
-int rota_mpi_group_size(const rota_mpi_group *g)
-{
-    return g->P;
-}
-
 /* ---- neighbours ---------------------------------------------------------- */
 
 /* Those that are the same to this rank: a bit each. */
@@ -264,7 +243,7 @@ static unsigned same_here(const rota_mpi_group *g, const rota_mpi_topology *t)
 {
     unsigned same = 0;
 
-    for (int i = 0; i < MOST_TOPOLOGIES; i++)
+    for (int i = 0; i < ROTA_MPI_TOPOLOGIES; i++)
         if (g->with[i] && rota_mpi_topology_same(g->with[i]->topology, t))
             same |= 1u << i;
     return same;
@@ -282,9 +261,9 @@ static int find_on_all(const rota_mpi_group *g, MPI_Comm comm,
     if (g->n_with == 0 || rota_mpi_reduce(&mine, &all, 1, MPI_UNSIGNED,
                                           MPI_BAND, comm) != MPI_SUCCESS)
         return -1;
-    while (i < MOST_TOPOLOGIES && !(all >> i & 1))
+    while (i < ROTA_MPI_TOPOLOGIES && !(all >> i & 1))
         i++;
-    return i < MOST_TOPOLOGIES ? i : -1;
+    return i < ROTA_MPI_TOPOLOGIES ? i : -1;
 }
 
 /* One that is used goes with the last communicator that has it. */
@@ -297,7 +276,7 @@ static void forget(rota_mpi_group *g)
 
 static rota_mpi_group *add(rota_mpi_group *g, const rota_mpi_topology *t)
 {
-    rota_mpi_group **const place = &g->with[g->n_with++ % MOST_TOPOLOGIES];
+    rota_mpi_group **const place = &g->with[g->n_with++ % ROTA_MPI_TOPOLOGIES];
 
     if (*place)
         forget(*place);
@@ -320,75 +299,71 @@ rota_mpi_group *rota_mpi_group_with(rota_mpi_group *g, MPI_Comm comm,
 
 /* ---- usages -------------------------------------------------------------- */
 
-static rota_mpi_usage *make_usage(rota_mpi_call call)
+static rota_mpi_usage *make_usage(rota_mpi_tally tally)
 {
-    rota_mpi_usage *const u = rota_mpi_usage_make(call);
+    const long after = rota_mpi_settings_get()->after;
+    rota_mpi_usage *const u = calloc(1, sizeof *u);
 
     if (!u)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    u->tally = tally;
+    rota_mpi_worth_begin(&u->worth, after == ROTA_MPI_BY_COST, after);
     return u;
 }
 
-static void add_size(rota_mpi_group *g, rota_mpi_call call, MPI_Count bytes,
-                     bool in_place)
+static void add_size(rota_mpi_group *g, rota_mpi_tally tally)
 {
-    rota_mpi_usage *const u = make_usage(call);
+    rota_mpi_usage *const u = make_usage(tally);
 
-    u->bytes = bytes;
-    u->in_place = in_place;
-    if (g->n_sizes == MOST_SIZES)
-        rota_mpi_usage_destroy(g->size[--g->n_sizes]);
+    if (g->n_sizes == ROTA_MPI_SIZES)
+        destroy_usage(g->size[--g->n_sizes]);
     g->size[g->n_sizes++] = u;
 }
 
 /* The i-th becomes the first. */
-static rota_mpi_usage *to_front(rota_mpi_group *g, int i)
+static void to_front(rota_mpi_group *g, int i)
 {
     rota_mpi_usage *const u = g->size[i];
 
     memmove(g->size + 1, g->size, (size_t)i * sizeof *g->size);
     g->size[0] = u;
-    return u;
+    g->last = &u->tally;
 }
 
-static rota_mpi_usage *of_size(rota_mpi_group *g, const rota_mpi_args *args)
+static bool is_same(const rota_mpi_tally *a, const rota_mpi_tally *b)
 {
-    const MPI_Count bytes = rota_mpi_block_bytes(args);
-    const bool in_place = args->send.buffer == MPI_IN_PLACE;
+    return a->call == b->call && a->bytes == b->bytes &&
+           a->in_place == b->in_place;
+}
+
+static rota_mpi_usage *of_size(rota_mpi_group *g, rota_mpi_tally tally)
+{
     int i = 0;
 
-    if (bytes <= 0)
-        return NULL;
-    while (i < g->n_sizes &&
-           (g->size[i]->call != args->call || g->size[i]->bytes != bytes ||
-            g->size[i]->in_place != in_place))
+    while (i < g->n_sizes && !is_same(&g->size[i]->tally, &tally))
         i++;
     if (i == g->n_sizes) {
-        add_size(g, args->call, bytes, in_place);
+        add_size(g, tally);
         i = g->n_sizes - 1;
     }
-    return i == 0 ? g->size[0] : to_front(g, i);
+    if (i > 0 || !g->last)
+        to_front(g, i);
+    return g->size[0];
 }
 
 rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *g,
                                      const rota_mpi_args *args)
 {
-    if (args->shape == ROTA_MPI_ONE && !args->neighbors)
-        return of_size(g, args);
+    rota_mpi_tally tally = {.call = args->call};
+
+    if (rota_mpi_has_size(args)) {
+        tally.bytes = rota_mpi_block_bytes(args);
+        tally.in_place = rota_mpi_is_in_place(args);
+        return tally.bytes > 0 ? of_size(g, tally) : NULL;
+    }
     if (!g->other[args->call])
-        g->other[args->call] = make_usage(args->call);
+        g->other[args->call] = make_usage(tally);
     return g->other[args->call];
-}
-
-rota_mpi_tally *rota_mpi_group_tally(const rota_mpi_group *g,
-                                     rota_mpi_call call)
-{
-    return g->other[call] ? &g->other[call]->tally : NULL;
-}
-
-rota_mpi_usage *const *rota_mpi_group_last_size(const rota_mpi_group *g)
-{
-    return g->n_sizes > 0 ? &g->size[0] : NULL;
 }
 
 /* ---- plans --------------------------------------------------------------- */
@@ -399,16 +374,6 @@ bool rota_mpi_group_has_room(const rota_mpi_group *g)
     const bool room = g->has_place || n_with_plans < MOST_GROUPS;
     pthread_mutex_unlock(&table_lock);
     return room;
-}
-
-bool rota_mpi_group_has_plans(const rota_mpi_group *g)
-{
-    return g->adopted;
-}
-
-MPI_Comm rota_mpi_group_comm(const rota_mpi_group *g)
-{
-    return g->comm;
 }
 
 static void take_place(rota_mpi_group *g)
@@ -431,17 +396,13 @@ static int make_bare(MPI_Comm from, MPI_Comm *comm)
     return err;
 }
 
-/* What Rota says while plans are made is no error of the program's: the error
- * handler is not to hear of it. */
 static int make_quietly(MPI_Comm from, MPI_Comm *comm)
 {
     MPI_Errhandler handler;
 
-    ROTA_MPI_TRY(PMPI_Comm_get_errhandler(from, &handler));
-    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(from, MPI_ERRORS_RETURN));
+    ROTA_MPI_TRY(rota_mpi_hush(from, &handler));
     const int err = make_bare(from, comm);
-    PMPI_Comm_set_errhandler(from, handler);
-    PMPI_Errhandler_free(&handler);
+    rota_mpi_unhush(from, &handler);
     return err;
 }
 
@@ -480,50 +441,38 @@ static int adopt(rota_mpi_group *g, MPI_Comm from)
     return g->adopted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-/* A plan for blocks of one size gets its buffers when it is started: these may
- * be the program's and need to be some. */
-static int make_uniform(MPI_Comm comm, MPI_Info info, const rota_mpi_args *args,
-                        MPI_Count bytes, rota_plan **plan)
-{
-    static char some[1];
-    void *const from = args->send.buffer ? args->send.buffer : some;
-    void *const to = args->recv.buffer ? args->recv.buffer : some;
-
-    return rota_alltoall_init_c(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE,
-                                comm, info, plan);
-}
-
-int rota_mpi_hint_unchecked(MPI_Info *info)
-{
-    ROTA_MPI_TRY(PMPI_Info_create(info));
-    return PMPI_Info_set(*info, "rota_check", "off");
-}
-
-static int make_plan(const rota_mpi_group *g, const rota_mpi_usage *u,
+static int make_plan(const rota_mpi_group *g, MPI_Count bytes,
                      const rota_mpi_args *args, rota_plan **plan)
 {
     MPI_Info info = MPI_INFO_NULL;
-    const bool ready = rota_mpi_hint_unchecked(&info) == MPI_SUCCESS && plan;
+    const bool ready = rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_UNCHECKED, false,
+                                     &info) == MPI_SUCCESS &&
+                       plan;
     int err = MPI_ERR_NO_MEM;
 
     if (rota_mpi_all(g->comm, ready))
-        err = u->bytes > 0 ? make_uniform(g->comm, info, args, u->bytes, plan)
-                           : rota_mpi_make_varying(g->comm, g->topology != NULL,
-                                                   info, plan);
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_free(&info);
-    if (err == MPI_SUCCESS)
-        rota_mpi_count_plan(*plan);
+        err = bytes > 0
+                  ? rota_mpi_make_uniform(g->comm, args, bytes, info, plan)
+                  : rota_mpi_make_varying(g->comm, g->topology != NULL, info,
+                                          plan);
+    rota_mpi_unhint(&info);
     return err;
 }
 
 /* Plans are made when the arguments are known. */
-static int make_same(rota_mpi_group *g, rota_mpi_run *run)
+static int make_same(const rota_mpi_group *g, rota_mpi_usage *u)
 {
-    if (run)
-        run->same = rota_mpi_same_make(g->P);
-    return rota_mpi_all(g->comm, run && run->same) ? MPI_SUCCESS
-                                                   : MPI_ERR_NO_MEM;
+    u->same = rota_mpi_same_make(g->P);
+    return rota_mpi_all(g->comm, u->same) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+static int make_run(const rota_mpi_group *g, rota_mpi_usage *u,
+                    const rota_mpi_args *args)
+{
+    const MPI_Count bytes = u->tally.bytes;
+
+    u->run = rota_mpi_run_make(args, bytes > 0, false);
+    return make_plan(g, bytes, args, u->run ? rota_mpi_run_plan(u->run) : NULL);
 }
 
 int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
@@ -531,14 +480,18 @@ int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
 {
     take_place(g);
     ROTA_MPI_TRY(adopt(g, args->comm));
-    rota_mpi_run *const run = rota_mpi_run_make(args, u->bytes > 0, false);
     const int err = args->shape == ROTA_MPI_W && !args->neighbors
-                        ? make_same(g, run)
-                        : make_plan(g, u, args, run ? &run->plan : NULL);
-    if (err != MPI_SUCCESS) {
-        rota_mpi_run_destroy(run);
-        return err;
-    }
-    u->run = run;
-    return MPI_SUCCESS;
+                        ? make_same(g, u)
+                        : make_run(g, u, args);
+    if (err != MPI_SUCCESS)
+        rota_mpi_usage_drop(u);
+    return err;
+}
+
+void rota_mpi_usage_drop(rota_mpi_usage *u)
+{
+    rota_mpi_run_destroy(u->run);
+    rota_mpi_same_destroy(u->same);
+    u->run = NULL;
+    u->same = NULL;
 }

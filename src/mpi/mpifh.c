@@ -7,7 +7,7 @@
  * of Fortran is ours.
  */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
-#include "mpi/shim.h"
+#include <rota.h>
 
 #include <dlfcn.h>
 

@@ -1,5 +1,8 @@
-/* request.c - requests of ours: handles, and the functions for one request. */
-#include "mpi/shim.h"
+/* request.c - see request.h; and MPI's functions for one request. */
+#include "mpi/request.h"
+#include "mpi/stats.h"
+
+#include "plan/api/inside.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -106,7 +109,16 @@ void rota_mpi_request_destroy(rota_mpi_request *r)
     pthread_mutex_unlock(&table_lock);
     atomic_fetch_sub(&rota_mpi_n_requests, 1);
     PMPI_Request_free(&e->request.handle);
+    rota_mpi_run_destroy(r->run);
     free(e);
+}
+
+void rota_mpi_request_let_go(rota_mpi_request *r)
+{
+    if (r && r->state != ROTA_MPI_INACTIVE)
+        r->orphan = true;
+    else
+        rota_mpi_request_destroy(r);
 }
 
 rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
@@ -165,8 +177,8 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
     r->state = ROTA_MPI_INACTIVE;
     if (r->run)
         *handle = MPI_REQUEST_NULL;
-    if (r->run && r->run->orphan)
-        rota_mpi_run_destroy(r->run);
+    if (r->orphan)
+        rota_mpi_request_destroy(r);
     set_empty(status);
     return err;
 }

@@ -1,18 +1,42 @@
-/* run.c - runs an exchange by a plan of bytes: a varying plan or, if all blocks
- * have one size, a fixed one.
- *
- * Counts and displacements are converted to bytes. Elements that are not
- * contiguous are packed into a stage on this rank, and unpacked from one.
- */
-#include "mpi/shim.h"
+/* run.c - see run.h. */
+#include "mpi/run.h"
+#include "mpi/stats.h"
 
+#include "plan/api/inside.h"
+
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+
+/* One side of an exchange, in n blocks of bytes; of a uniform one all blocks of a
+ * side count as one. */
+typedef struct side {
+    int n;
+    MPI_Count *bytes;   /* [n] as Rota is told, as is offset */
+    MPI_Aint *offset;   /* [n] */
+    MPI_Count *count;   /* [n] elements, if packed */
+    MPI_Aint *place;    /* [n] bytes from the program's buffer, if packed */
+    char *user;         /* the program's buffer */
+    char *stage;        /* what is packed */
+    size_t room;        /* bytes of stage */
+    size_t total;       /* bytes of all blocks */
+    bool given;         /* arrays are not NULL */
+    bool packed;        /* by way of stage */
+    MPI_Datatype *type; /* [n] if packed; MPI_DATATYPE_NULL of empty blocks */
+    rota_mpi_type known;
+} side;
+
+struct rota_mpi_run {
+    bool uniform, nonblocking;
+    int P; /* if uniform */
+    rota_plan *plan;
+    side send, recv;
+    const void *plan_send, *plan_recv; /* that a uniform plan has */
+};
 
 /* ---- making -------------------------------------------------------------- */
 
-static bool make_side(rota_mpi_side *s, int n_blocks)
+static bool make_side(side *s, int n_blocks)
 {
     const size_t n = (size_t)n_blocks + 1; /* some memory for none, too */
 
@@ -26,7 +50,7 @@ static bool make_side(rota_mpi_side *s, int n_blocks)
     return s->bytes && s->offset && s->count && s->place && s->type;
 }
 
-static void destroy_side(rota_mpi_side *s)
+static void destroy_side(side *s)
 {
     free(s->bytes);
     free(s->offset);
@@ -37,7 +61,7 @@ static void destroy_side(rota_mpi_side *s)
 }
 
 rota_mpi_run *rota_mpi_run_make(const rota_mpi_args *args, bool uniform,
-                                bool with_request)
+                                bool nonblocking)
 {
     rota_mpi_run *const run = calloc(1, sizeof *run);
 
@@ -45,17 +69,12 @@ rota_mpi_run *rota_mpi_run_make(const rota_mpi_args *args, bool uniform,
         return NULL;
     run->P = args->send.n;
     run->uniform = uniform;
+    run->nonblocking = nonblocking;
     const bool send_ok = make_side(&run->send, uniform ? 1 : args->send.n);
-    const bool recv_ok = make_side(&run->recv, uniform ? 1 : args->recv.n);
-    if (with_request)
-        run->request = rota_mpi_request_make();
-    if (!send_ok || !recv_ok || (with_request && !run->request)) {
-        rota_mpi_run_destroy(run);
-        return NULL;
-    }
-    if (run->request)
-        run->request->run = run;
-    return run;
+    if (make_side(&run->recv, uniform ? 1 : args->recv.n) && send_ok)
+        return run;
+    rota_mpi_run_destroy(run);
+    return NULL;
 }
 
 void rota_mpi_run_destroy(rota_mpi_run *run)
@@ -63,77 +82,17 @@ void rota_mpi_run_destroy(rota_mpi_run *run)
     if (!run)
         return;
     rota_plan_free(&run->plan);
-    rota_mpi_same_destroy(run->same);
-    rota_mpi_request_destroy(run->request);
     destroy_side(&run->send);
     destroy_side(&run->recv);
     free(run);
 }
 
-/* ---- datatypes ----------------------------------------------------------- */
-
-static int is_plain(MPI_Datatype type, bool *plain, bool *predefined);
-
-/* Is the inner type of a duplicate or contiguous type plain? */
-static int inner_is_plain(MPI_Datatype type, int n_ints, bool *plain)
+rota_plan **rota_mpi_run_plan(rota_mpi_run *run)
 {
-    int ints[1];
-    MPI_Datatype inner;
-    bool predefined = true;
-
-    ROTA_MPI_TRY(
-        PMPI_Type_get_contents(type, n_ints, 0, 1, ints, NULL, &inner));
-    ROTA_MPI_TRY(is_plain(inner, plain, &predefined));
-    return predefined ? MPI_SUCCESS : PMPI_Type_free(&inner);
-}
-
-/* Are elements just their bytes, end to end and in order? */
-static int is_plain(MPI_Datatype type, bool *plain, bool *predefined)
-{
-    int n_ints, n_addresses, n_types, combiner;
-    MPI_Count size;
-    MPI_Aint lb, extent;
-
-    ROTA_MPI_TRY(PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                                        &combiner));
-    *predefined = combiner == MPI_COMBINER_NAMED;
-    if (combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_CONTIGUOUS)
-        return inner_is_plain(type, n_ints, plain);
-    ROTA_MPI_TRY(PMPI_Type_size_x(type, &size));
-    ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &extent));
-    *plain = *predefined && lb == 0 && size == extent;
-    return MPI_SUCCESS;
-}
-
-/* Predefined types are never freed, so what is known of one remains true. */
-static int know_type(rota_mpi_type *known, MPI_Datatype type)
-{
-    MPI_Aint lb;
-    bool predefined = false;
-
-    if (type == known->type && type != MPI_DATATYPE_NULL)
-        return MPI_SUCCESS;
-    known->type = MPI_DATATYPE_NULL;
-    ROTA_MPI_TRY(PMPI_Type_size_x(type, &known->size));
-    ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &known->extent));
-    ROTA_MPI_TRY(is_plain(type, &known->plain, &predefined));
-    if (predefined)
-        known->type = type;
-    return MPI_SUCCESS;
+    return &run->plan;
 }
 
 /* ---- one side's arguments ------------------------------------------------ */
-
-MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size)
-{
-    const MPI_Count limit = PTRDIFF_MAX;
-
-    if (n >= 0 && n <= INT_MAX && size <= INT_MAX) /* without a division */
-        return n * size;
-    if (size != 0 && (n > limit / size || n < -limit / size))
-        return n > 0 ? limit : -limit;
-    return n * size;
-}
 
 static MPI_Aint displaced(MPI_Aint n, MPI_Aint extent)
 {
@@ -143,88 +102,7 @@ static MPI_Aint displaced(MPI_Aint n, MPI_Aint extent)
     return extent < 0 ? -(MPI_Aint)product : (MPI_Aint)product;
 }
 
-static MPI_Aint displ_at(const rota_mpi_args *a, const void *displs, int i)
-{
-    return a->far ? ((const MPI_Aint *)displs)[i] : ((const int *)displs)[i];
-}
-
-/* Blocks of MPI_PROC_NULL are not touched. */
-static MPI_Count moved_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
-                          int i)
-{
-    return b->peers && b->peers[i] == MPI_PROC_NULL
-               ? 0
-               : rota_mpi_count_at(a, b->counts, i);
-}
-
-static bool is_in_place(const rota_mpi_args *a)
-{
-    return a->send.buffer == MPI_IN_PLACE && !a->neighbors;
-}
-
-static const rota_mpi_blocks *sent(const rota_mpi_args *a)
-{
-    return is_in_place(a) ? &a->recv : &a->send;
-}
-
-MPI_Count rota_mpi_block_bytes(const rota_mpi_args *a)
-{
-    static _Thread_local rota_mpi_type known = {.type = MPI_DATATYPE_NULL};
-    const rota_mpi_blocks *const b = sent(a);
-
-    if (know_type(&known, b->type) != MPI_SUCCESS)
-        return 0;
-    return rota_mpi_scaled(rota_mpi_count_at(a, b->counts, 0), known.size);
-}
-
-size_t rota_mpi_args_bytes(const rota_mpi_args *a)
-{
-    const rota_mpi_blocks *const b = sent(a);
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Count bytes = 0, size = 0;
-
-    for (int i = 0; i < b->n && b->counts; i++) {
-        const MPI_Count n = moved_at(a, b, i);
-        if (n == 0)
-            continue;
-        if (type != rota_mpi_type_at(b, i)) {
-            type = rota_mpi_type_at(b, i);
-            PMPI_Type_size_x(type, &size);
-        }
-        bytes += n * size;
-    }
-    return (size_t)bytes;
-}
-
-void rota_mpi_record(rota_mpi_args *a)
-{
-    const rota_mpi_blocks *const b = sent(a);
-    MPI_Count size = 0;
-    bool known;
-    int P = 0;
-
-    if (!rota_record_wanted() || a->comm == MPI_COMM_NULL || !b->counts ||
-        PMPI_Comm_size(a->comm, &P) != MPI_SUCCESS)
-        return;
-    if (b->n == 0) /* nobody has asked for it */
-        rota_mpi_comm_get(a, &known);
-    if (rota_mpi_refused(a))
-        return;
-    size_t *const bytes = calloc((size_t)P, sizeof *bytes);
-    for (int i = 0; bytes && i < b->n; i++) {
-        const MPI_Count n = moved_at(a, b, i);
-        if (n > 0)
-            PMPI_Type_size_x(rota_mpi_type_at(b, i), &size);
-        if (n > 0)
-            bytes[b->peers ? b->peers[i] : i] +=
-                (size_t)rota_mpi_scaled(n, size);
-    }
-    if (bytes)
-        rota_record_call(a->comm, bytes);
-    free(bytes);
-}
-
-static int make_room(rota_mpi_side *s)
+static int make_room(side *s)
 {
     if (s->total <= s->room)
         return MPI_SUCCESS;
@@ -240,31 +118,31 @@ static int make_room(rota_mpi_side *s)
 }
 
 /* Treat all blocks, which have one size, as one. */
-static int fill_one(rota_mpi_side *s, const rota_mpi_args *a,
-                    const rota_mpi_blocks *b, int P)
+static int fill_one(side *s, const rota_mpi_args *a, const rota_mpi_blocks *b,
+                    int P)
 {
-    s->count[0] = rota_mpi_scaled(rota_mpi_count_at(a, b->counts, 0), P);
+    s->count[0] = rota_mpi_scaled(rota_mpi_count_at(a, b, 0), P);
     s->place[0] = s->offset[0] = 0;
     s->bytes[0] = rota_mpi_scaled(s->count[0], s->known.size);
     s->total = (size_t)s->bytes[0];
     s->type[0] = b->type;
-    s->packed = !s->known.plain && b->buffer != MPI_IN_PLACE;
+    s->packed = !s->known.plain;
     return s->packed ? make_room(s) : MPI_SUCCESS;
 }
 
 /* Bytes from the buffer to block i, whose type has been looked up. */
-static MPI_Aint place_of(const rota_mpi_side *s, const rota_mpi_args *a,
+static MPI_Aint place_of(const side *s, const rota_mpi_args *a,
                          const rota_mpi_blocks *b, int i)
 {
     if (a->shape == ROTA_MPI_W)
-        return displ_at(a, b->displs, i);
+        return rota_mpi_displ_at(a, b, i);
     if (a->shape == ROTA_MPI_V)
-        return displaced(displ_at(a, b->displs, i), s->known.extent);
-    return displaced(i * rota_mpi_count_at(a, b->counts, i), s->known.extent);
+        return displaced(rota_mpi_displ_at(a, b, i), s->known.extent);
+    return displaced(i * rota_mpi_count_at(a, b, i), s->known.extent);
 }
 
 /* Packed blocks lie end to end. */
-static void line_up(rota_mpi_side *s)
+static void line_up(side *s)
 {
     MPI_Aint at = 0;
 
@@ -277,10 +155,9 @@ static void line_up(rota_mpi_side *s)
 /* If there are NULL arrays, negative counts or other mistakes, nothing is packed:
  * Rota reports them. One count for all blocks becomes one for each. The type of a
  * block without elements may be any handle. */
-static int fill_each(rota_mpi_side *s, const rota_mpi_args *a,
-                     const rota_mpi_blocks *b)
+static int fill_each(side *s, const rota_mpi_args *a, const rota_mpi_blocks *b)
 {
-    bool valid = b->buffer != MPI_IN_PLACE, plain = true;
+    bool valid = true, plain = true;
     MPI_Datatype type = MPI_DATATYPE_NULL;
 
     s->given = b->counts && (b->displs || a->shape == ROTA_MPI_ONE) &&
@@ -288,10 +165,10 @@ static int fill_each(rota_mpi_side *s, const rota_mpi_args *a,
     s->total = 0;
     for (int i = 0; i < s->n && s->given; i++) {
         const int at = b->slots ? b->slots[i] : i;
-        const MPI_Count n = s->count[at] = moved_at(a, b, i);
+        const MPI_Count n = s->count[at] = rota_mpi_moved_at(a, b, i);
         s->type[at] = n ? rota_mpi_type_at(b, i) : MPI_DATATYPE_NULL;
         if (n && type != s->type[at])
-            ROTA_MPI_TRY(know_type(&s->known, type = s->type[at]));
+            ROTA_MPI_TRY(rota_mpi_know(&s->known, type = s->type[at]));
         s->place[at] = s->offset[at] = n ? place_of(s, a, b, i) : 0;
         s->bytes[at] = n ? rota_mpi_scaled(n, s->known.size) : 0;
         plain = plain && (!n || s->known.plain);
@@ -305,23 +182,23 @@ static int fill_each(rota_mpi_side *s, const rota_mpi_args *a,
     return make_room(s);
 }
 
-static int fill(rota_mpi_side *s, const rota_mpi_run *run,
-                const rota_mpi_args *a, const rota_mpi_blocks *b)
+static int fill(side *s, const rota_mpi_run *run, const rota_mpi_args *a,
+                const rota_mpi_blocks *b)
 {
     s->user = b->buffer;
     if (!run->uniform)
         return fill_each(s, a, b);
-    ROTA_MPI_TRY(know_type(&s->known, b->type));
+    ROTA_MPI_TRY(rota_mpi_know(&s->known, b->type));
     return fill_one(s, a, b, run->P);
 }
 
-static char *base(const rota_mpi_side *s)
+static char *base(const side *s)
 {
     return s->packed ? s->stage : s->user;
 }
 
 /* Pack block i, or unpack it. Adds the bytes to *at, which is 0. */
-static int convert(const rota_mpi_side *s, int i, bool out, MPI_Count *at)
+static int convert(const side *s, int i, bool out, MPI_Count *at)
 {
     char *const user = s->user + s->place[i];
     char *const packed = s->stage + s->offset[i];
@@ -352,7 +229,7 @@ static int convert(const rota_mpi_side *s, int i, bool out, MPI_Count *at)
 #endif
 }
 
-static int pack(const rota_mpi_side *s)
+static int pack(const side *s)
 {
     for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
@@ -366,7 +243,7 @@ static int pack(const rota_mpi_side *s)
     return MPI_SUCCESS;
 }
 
-static int unpack(const rota_mpi_side *s)
+static int unpack(const side *s)
 {
     for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
@@ -389,8 +266,8 @@ static int start_uniform(rota_mpi_run *run, const void *from, void *to)
 
 static int start(rota_mpi_run *run, bool in_place)
 {
-    rota_mpi_side *const from = in_place ? &run->recv : &run->send;
-    rota_mpi_side *const to = &run->recv;
+    side *const from = in_place ? &run->recv : &run->send;
+    side *const to = &run->recv;
     const void *const buffer = in_place ? MPI_IN_PLACE : base(from);
 
     if (from->packed)
@@ -406,12 +283,12 @@ static int start(rota_mpi_run *run, bool in_place)
 }
 
 /* Is block i the last of consecutive ones with the same type? */
-static bool is_last_of_type(const rota_mpi_side *s, int i)
+static bool is_last_of_type(const side *s, int i)
 {
     return i == s->n - 1 || s->type[i] != s->type[i + 1];
 }
 
-static int free_types(rota_mpi_side *s)
+static int free_types(side *s)
 {
     int err = MPI_SUCCESS;
 
@@ -425,7 +302,7 @@ static int free_types(rota_mpi_side *s)
 }
 
 /* Keep the types: the program may free them before the exchange is complete. */
-static int keep_types(rota_mpi_side *s)
+static int keep_types(side *s)
 {
     MPI_Datatype before = MPI_DATATYPE_NULL, kept = MPI_DATATYPE_NULL;
     int err = MPI_SUCCESS;
@@ -447,94 +324,28 @@ static int keep_types(rota_mpi_side *s)
 
 int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *a)
 {
-    const bool in_place = is_in_place(a);
-    rota_mpi_side *const to = &run->recv;
-    rota_mpi_blocks recv = a->recv, send = a->send;
+    const bool in_place = rota_mpi_is_in_place(a);
+    side *const to = &run->recv;
 
-    if (recv.buffer == MPI_IN_PLACE) /* MPI takes it where nothing comes */
-        recv.buffer = NULL;
-    if (send.buffer == MPI_IN_PLACE) /* and among neighbours likewise */
-        send.buffer = NULL;
-    ROTA_MPI_TRY(fill(to, run, a, &recv));
+    ROTA_MPI_TRY(fill(to, run, a, &a->recv));
     if (!in_place)
-        ROTA_MPI_TRY(fill(&run->send, run, a, &send));
-    if (to->packed && run->request)
+        ROTA_MPI_TRY(fill(&run->send, run, a, &a->send));
+    const bool keeps = to->packed && run->nonblocking;
+    if (keeps)
         ROTA_MPI_TRY(keep_types(to));
     const int err = start(run, in_place);
-    if (err != MPI_SUCCESS && to->packed && run->request)
+    if (err != MPI_SUCCESS && keeps)
         free_types(to);
     return err;
 }
 
 int rota_mpi_run_finish(rota_mpi_run *run, int err)
 {
-    rota_mpi_side *const to = &run->recv;
+    side *const to = &run->recv;
 
     if (!to->packed)
         return err;
     const int unpacked = err == MPI_SUCCESS ? unpack(to) : err;
-    const int freed = run->request ? free_types(to) : MPI_SUCCESS;
+    const int freed = run->nonblocking ? free_types(to) : MPI_SUCCESS;
     return unpacked == MPI_SUCCESS ? freed : unpacked;
-}
-
-/* ---- persistent, with receive blocks in another order -------------------- */
-
-/* Convert arguments to arrays of MPI_Count and MPI_Aint. */
-typedef struct arrays {
-    MPI_Count *counts;
-    MPI_Aint *displs;
-    MPI_Datatype *types;
-} arrays;
-
-static void free_arrays(arrays *x)
-{
-    free(x->counts);
-    free(x->displs);
-    free(x->types);
-}
-
-/* If the caller has no array, neither has the result. */
-static bool make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
-{
-    const size_t n = (size_t)b->n + 1;
-    const bool one = a->shape == ROTA_MPI_ONE;
-
-    *x = (arrays){malloc(n * sizeof *x->counts), malloc(n * sizeof *x->displs),
-                  malloc(n * sizeof *x->types)};
-    if (!x->counts || !x->displs || !x->types)
-        return false;
-    for (int i = 0; i < b->n; i++) {
-        const int at = b->slots ? b->slots[i] : i;
-        const MPI_Count count =
-            b->counts ? rota_mpi_count_at(a, b->counts, i) : 0;
-        x->counts[at] = count;
-        x->displs[at] = one         ? (MPI_Aint)rota_mpi_scaled(count, i)
-                        : b->displs ? displ_at(a, b->displs, i)
-                                    : 0;
-        x->types[at] = b->types ? b->types[i] : MPI_DATATYPE_NULL;
-    }
-    b->counts = b->counts ? x->counts : NULL;
-    b->displs = b->displs || one ? x->displs : NULL;
-    b->types = b->types ? x->types : NULL;
-    return true;
-}
-
-int rota_mpi_make_reordered(const rota_mpi_args *from, MPI_Info info,
-                            rota_plan **plan)
-{
-    rota_mpi_args a = *from;
-    arrays send = {0}, recv = {0};
-    const bool made =
-        make_arrays(&send, from, &a.send) && make_arrays(&recv, from, &a.recv);
-
-    /* Without a place for the plan, Rota refuses on all ranks. */
-    a.large = a.far = true;
-    if (made && a.shape == ROTA_MPI_ONE) {
-        a.shape = ROTA_MPI_V;
-        a.call = ROTA_MPI_NEIGHBOR_ALLTOALLV;
-    }
-    const int err = rota_mpi_make_plan(&a, info, made ? plan : NULL);
-    free_arrays(&send);
-    free_arrays(&recv);
-    return err;
 }

@@ -1,11 +1,8 @@
-/* same.c - blocking exchanges whose blocks have a type each, by fixed plans: one
- * plan for each set of arguments that recurs.
- *
- * A rank compares its own arguments with those of its plans. At each call, ranks
- * find out by a reduction of two numbers whether all of them have the same plan.
- * Buffers may differ from call to call.
- */
-#include "mpi/shim.h"
+/* same.c - see same.h. */
+#include "mpi/same.h"
+#include "mpi/plans.h"
+#include "mpi/stats.h"
+#include "mpi/sync.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -77,10 +74,11 @@ static bool read_side(const rota_mpi_args *a, const rota_mpi_blocks *b, int P,
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     int64_t known = 0;
-    bool good = b->counts && b->displs && b->types;
+    const bool given = b->counts && b->displs && b->types;
+    bool good = given;
 
-    for (int i = 0; i < P && b->counts && b->displs && b->types; i++) {
-        const MPI_Count n = rota_mpi_count_at(a, b->counts, i);
+    for (int i = 0; i < P && given; i++) {
+        const MPI_Count n = rota_mpi_count_at(a, b, i);
         blocks[i] = (block){.count = n};
         if (n == 0)
             continue;
@@ -90,8 +88,7 @@ static bool read_side(const rota_mpi_args *a, const rota_mpi_blocks *b, int P,
         }
         good = good && known;
         blocks[i].type = known;
-        blocks[i].displ = a->far ? ((const MPI_Aint *)b->displs)[i]
-                                 : ((const int *)b->displs)[i];
+        blocks[i].displ = rota_mpi_displ_at(a, b, i);
     }
     return good;
 }
@@ -152,18 +149,15 @@ static entry *make(rota_mpi_same *s, const rota_mpi_args *args, MPI_Comm ours)
     if (e->plan)
         rota_plan_free(&e->plan);
     a.comm = ours;
-    if (a.recv.buffer == MPI_IN_PLACE) /* MPI takes it where nothing comes */
-        a.recv.buffer = NULL;
-    const bool ready = rota_mpi_hint_unchecked(&info) == MPI_SUCCESS;
-    const int err = rota_mpi_make_plan(&a, info, ready ? &e->plan : NULL);
-    if (info != MPI_INFO_NULL)
-        PMPI_Info_free(&info);
+    const bool ready = rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_UNCHECKED, false,
+                                     &info) == MPI_SUCCESS;
+    const int err = rota_mpi_make_fixed(&a, info, ready ? &e->plan : NULL);
+    rota_mpi_unhint(&info);
     if (err != MPI_SUCCESS) {
         e->plan = NULL;
         rota_mpi_explain(args->comm, err);
         return NULL;
     }
-    rota_mpi_count_plan(e->plan);
     memcpy(e->blocks, s->now, 2 * (size_t)s->P * sizeof *s->now);
     e->in_place = args->send.buffer == MPI_IN_PLACE;
     e->send = a.send.buffer;
@@ -193,17 +187,16 @@ static entry *find_or_make(rota_mpi_same *s, const rota_mpi_args *args,
 bool rota_mpi_same_exchange(rota_mpi_same *s, const rota_mpi_args *args,
                             MPI_Comm ours, int *err)
 {
-    void *const to =
-        args->recv.buffer == MPI_IN_PLACE ? NULL : args->recv.buffer;
     entry *const e = find_or_make(s, args, ours);
 
     if (!e)
         return false;
     *err = MPI_SUCCESS;
-    if (args->send.buffer != e->send || to != e->recv)
-        *err = rota_plan_set_buffers(e->plan, args->send.buffer, to);
+    if (args->send.buffer != e->send || args->recv.buffer != e->recv)
+        *err = rota_plan_set_buffers(e->plan, args->send.buffer,
+                                     args->recv.buffer);
     e->send = args->send.buffer;
-    e->recv = to;
+    e->recv = args->recv.buffer;
     if (*err == MPI_SUCCESS)
         *err = rota_start(e->plan);
     if (*err == MPI_SUCCESS)

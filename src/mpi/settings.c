@@ -3,10 +3,13 @@
  * Values must be the same on all ranks. An unknown value ends the program, because
  * nobody would notice if it were ignored.
  */
-#include "mpi/shim.h"
+#include "mpi/settings.h"
+
+#include "plan/api/inside.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,8 @@
  * Each rank counts for itself, since a sum would need a collective, for which a
  * program may not be ready.
  */
-#include "mpi/shim.h"
+#include "mpi/stats.h"
+#include "mpi/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,11 +54,6 @@ void rota_mpi_count_start(size_t bytes)
     atomic_fetch_add_explicit(&starts, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&bytes_sent, (long long)bytes,
                               memory_order_relaxed);
-}
-
-double rota_mpi_clock(void)
-{
-    return PMPI_Wtime();
 }
 
 double rota_mpi_time_begin(void)
@@ -126,30 +122,22 @@ static void print_rank(int rank)
             rank, starts, bytes_sent, (double)time_ns * 1e-9);
 }
 
-void rota_mpi_stats_print(void)
-{
-    int rank;
-
-    if (!wanted() || !has_world() || atomic_exchange(&printed, true) ||
-        PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
-        return;
-    if (rank == 0 || rota_mpi_settings_get()->stats_of_all)
-        print_rank(rank);
-}
-
 /* Without MPI_COMM_WORLD, use the number that the launcher gave the process. */
-void rota_mpi_stats_print_session(void)
+void rota_mpi_stats_print(bool session)
 {
     const char *const number = getenv("PMI_RANK");
+    int rank = number ? atoi(number) : 0;
 
-    if (!wanted() || has_world() || atomic_exchange(&printed, true))
+    if (!wanted() || has_world() == session || atomic_exchange(&printed, true))
         return;
-    const int rank = number ? atoi(number) : 0;
+    if (!session && PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
+        return;
     if (rank > 0 && !rota_mpi_settings_get()->stats_of_all)
         return;
-    fprintf(stderr,
-            "rota_mpi: rank %d: exchanges go to MPI: there is a session, and "
-            "MPI_Init was not called\n",
-            rank);
+    if (session)
+        fprintf(stderr,
+                "rota_mpi: rank %d: exchanges go to MPI: there is a session, "
+                "and MPI_Init was not called\n",
+                rank);
     print_rank(rank);
 }

@@ -8,7 +8,7 @@
  * the first even in grids. A program gets what its MPI does, which a test finds
  * out once.
  */
-#include "mpi/shim.h"
+#include "mpi/topology.h"
 
 #include <stdlib.h>
 #include <string.h>

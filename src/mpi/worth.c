@@ -1,21 +1,7 @@
-/* worth.c - decides when a plan pays, from what it costs to make and what it
- * saves.
- *
- * Calls go to MPI first, and some are timed. A plan is made when two things hold:
- *
- *   It pays. By now a plan would have saved as much of MPI's time as it costs to
- *   make. So at worst, as much is lost as could have been won.
- *
- *   It cannot hurt. All plans and trials of this process, with this one, stay
- *   within a share of the time since its first exchange.
- *
- * The first calls by Rota are on trial: they are timed too, and if MPI was faster
- * at the same size, calls go to MPI again. What they saved is expected of later
- * plans for calls of that size. Times differ among ranks, so ranks decide
- * together, at calls agreed on beforehand.
- */
-#include "mpi/shim.h"
+/* worth.c - see worth.h. */
+#include "mpi/worth.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,62 +33,48 @@ static const double slack = 0.02, slack_at_first = 0.25;
 enum { LARGE = 6 }; /* bin: from 2 MiB a rank */
 static const double usual_gain = 1.0 / 3, large_gain = 0.05;
 static const double least_gain = 0.02;
-static _Atomic double known_gain[ROTA_MPI_BINS]; /* 0: not known */
 
-/* What a plan takes: steps of all ranks, each as long as a barrier in which ranks
- * give up the processor, and seconds, once for each rank that shares a core. The
- * first plan of a process looks at the machine; the first of a group maps memory.
- * The seconds are those of 2 cores, and then those of this process, changed by at
- * most a factor of 2 each time, since single times are far off. */
-enum { OF_PROCESS, OF_GROUP, OTHER, COSTS };
-static const double steps[COSTS] = {18, 16, 2};
-static _Atomic double seconds_of_plan[COSTS] = {4.5e-3, 1e-3, 1e-4};
-static atomic_bool any_plan;
+/* A plan takes steps of all ranks, each as long as a barrier in which ranks give up
+ * the processor, and seconds, once for each rank that shares a core. What is known of
+ * these changes by at most a factor of 2 each time, since single times are far
+ * off. */
+static const double steps[ROTA_MPI_COSTS] = {18, 16, 2};
 
-/* When the first exchange was, what plans and trials have cost, and how long the
- * last step took. */
-static _Atomic double began = -1, spent, last_step;
-
-static bool is_by_cost(void)
+void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after)
 {
-    return rota_mpi_settings_get()->after == ROTA_MPI_BY_COST;
+    w->by_cost = by_cost;
+    w->next = by_cost ? FIRST : after;
 }
 
-rota_mpi_usage *rota_mpi_usage_make(rota_mpi_call call)
+void rota_mpi_worth_end(rota_mpi_worth *w)
 {
-    const long after = rota_mpi_settings_get()->after;
-    rota_mpi_usage *const u = calloc(1, sizeof *u);
-
-    if (!u)
-        return NULL;
-    if (began < 0)
-        began = rota_mpi_clock();
-    u->call = call;
-    u->next = is_by_cost() ? FIRST : after;
-    return u;
-}
-
-void rota_mpi_usage_destroy(rota_mpi_usage *u)
-{
-    if (!u)
-        return;
     for (int i = 0; i < ROTA_MPI_BINS; i++)
-        free(u->bin[i]);
-    rota_mpi_run_destroy(u->run);
-    free(u);
+        free(w->bin[i]);
+}
+
+long rota_mpi_worth_look(const rota_mpi_worth *w, long call)
+{
+    const long rest = call % SPARSE;
+    const long timed = rest ? call + SPARSE - rest : call;
+
+    if (rota_mpi_worth_takes(w))
+        return call;
+    if (!w->by_cost || w->next == LONG_MAX)
+        return w->next;
+    if (call < WARM_UP + DENSE)
+        return call;
+    return timed < w->next ? timed : w->next;
 }
 
 /* ---- times --------------------------------------------------------------- */
 
-bool rota_mpi_usage_is_timed(const rota_mpi_usage *u)
+bool rota_mpi_worth_is_timed(const rota_mpi_worth *w, long call)
 {
-    const long before = u->tally.calls - 1; /* this one */
-
-    if (u->next == LONG_MAX || before < WARM_UP || !is_by_cost())
+    if (w->next == LONG_MAX || call < WARM_UP || !w->by_cost)
         return false;
-    if (u->verdict == ROTA_MPI_TRIAL)
-        return before >= u->trial + WARM_UP;
-    return before < WARM_UP + DENSE || before % SPARSE == 0;
+    if (w->verdict == ROTA_MPI_TRIAL)
+        return call >= w->trial + WARM_UP;
+    return call < WARM_UP + DENSE || call % SPARSE == 0;
 }
 
 /* Sizes are sorted into bins by powers of 8. */
@@ -117,15 +89,15 @@ static int bin_of(size_t bytes)
     return bin;
 }
 
-void rota_mpi_usage_time(rota_mpi_usage *u, bool rota, size_t bytes,
+void rota_mpi_worth_time(rota_mpi_worth *w, bool rota, size_t bytes,
                          double seconds)
 {
     const int i = bin_of(bytes);
 
-    if (!u->bin[i])
-        u->bin[i] = calloc(1, sizeof *u->bin[i]);
-    if (u->bin[i]) /* without memory: not timed */
-        u->bin[i]->seconds[rota][u->bin[i]->n[rota]++ % ROTA_MPI_SAMPLES] =
+    if (!w->bin[i])
+        w->bin[i] = calloc(1, sizeof *w->bin[i]);
+    if (w->bin[i]) /* without memory: not timed */
+        w->bin[i]->seconds[rota][w->bin[i]->n[rota]++ % ROTA_MPI_SAMPLES] =
             (float)seconds;
 }
 
@@ -149,285 +121,216 @@ static double median(const rota_mpi_bin *bin, bool rota)
 }
 
 /* The mean time of a call by MPI, over all sizes. */
-static double time_of_mpi(const rota_mpi_usage *u)
+static double time_of_mpi(const rota_mpi_worth *w)
 {
     double sum = 0;
     unsigned n = 0;
 
     for (int i = 0; i < ROTA_MPI_BINS; i++) {
-        if (!u->bin[i])
+        if (!w->bin[i])
             continue;
-        sum += u->bin[i]->n[0] * median(u->bin[i], false);
-        n += u->bin[i]->n[0];
+        sum += w->bin[i]->n[0] * median(w->bin[i], false);
+        n += w->bin[i]->n[0];
     }
     return n > 0 ? sum / n : 0;
 }
 
-/* The time that this rank's calls by Rota would have taken by MPI, and the time
- * that they saved. Counts only sizes of which MPI had calls too. */
-static void compare(const rota_mpi_usage *u, double *spent, double *saved)
-{
-    *spent = *saved = 0;
-    for (int i = 0; i < ROTA_MPI_BINS; i++) {
-        const rota_mpi_bin *const b = u->bin[i];
-        if (!b || b->n[0] == 0 || b->n[1] == 0)
-            continue;
-        const double mpi = median(b, false), rota = median(b, true);
-        *spent += b->n[1] * mpi;
-        *saved += b->n[1] * (mpi - rota);
-    }
-}
-
 /* The bin with most calls by MPI. */
-static int usual_bin(const rota_mpi_usage *u)
+static int usual_bin(const rota_mpi_worth *w)
 {
     int most = 0;
 
     for (int i = 1; i < ROTA_MPI_BINS; i++)
-        if (u->bin[i] &&
-            (!u->bin[most] || u->bin[i]->n[0] > u->bin[most]->n[0]))
+        if (w->bin[i] &&
+            (!w->bin[most] || w->bin[i]->n[0] > w->bin[most]->n[0]))
             most = i;
     return most;
 }
 
-static double gain_of(const rota_mpi_usage *u)
+static double gain_of(const rota_mpi_worth *w, const rota_mpi_purse *p)
 {
-    const int bin = usual_bin(u);
-    const double known = known_gain[bin];
+    const int bin = usual_bin(w);
+    const double known = p->gain[bin];
 
     return known > 0 ? known : bin < LARGE ? usual_gain : large_gain;
 }
 
-static void learn_gain(const rota_mpi_usage *u, double gain)
-{
-    known_gain[usual_bin(u)] = gain > least_gain ? gain : least_gain;
-}
-
 /* ---- costs --------------------------------------------------------------- */
 
-static int kind_of_plan(const rota_mpi_group *group)
+static double expected_cost(const rota_mpi_purse *p, const rota_mpi_moment *m)
 {
-    return !any_plan                          ? OF_PROCESS
-           : !rota_mpi_group_has_plans(group) ? OF_GROUP
-                                              : OTHER;
+    return p->plan[m->kind] * m->ranks_per_core + steps[m->kind] * m->step;
 }
 
-static double expected_cost(int kind, double step)
+static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
+                       double seconds)
 {
-    return seconds_of_plan[kind] * rota_ranks_per_core() + steps[kind] * step;
-}
+    const double known = p->plan[m->kind];
+    const double mine =
+        (seconds - steps[m->kind] * m->step) / m->ranks_per_core;
 
-static void learn_cost(int kind, double seconds, double step)
-{
-    const double known = seconds_of_plan[kind];
-    const double mine = (seconds - steps[kind] * step) / rota_ranks_per_core();
-
-    any_plan = true;
-    spent = spent + seconds;
-    seconds_of_plan[kind] = mine > 2 * known   ? 2 * known
-                            : mine < known / 2 ? known / 2
-                                               : mine;
+    p->any_plan = true;
+    p->spent = p->spent + seconds;
+    p->plan[m->kind] = mine > 2 * known   ? 2 * known
+                       : mine < known / 2 ? known / 2
+                                          : mine;
 }
 
 /* Seconds that may still be spent on plans and trials. */
-static double spare(void)
+static double spare(const rota_mpi_purse *p, double now)
 {
-    return share * (rota_mpi_clock() - began) - spent;
-}
-
-/* Seconds of a step that all ranks begin at the same time. */
-static double time_step(MPI_Comm comm)
-{
-    rota_mpi_barrier(comm);
-    const double begin = rota_mpi_clock();
-    rota_mpi_barrier(comm);
-    last_step = rota_mpi_clock() - begin;
-    return last_step;
+    return share * (now - p->began) - p->spent;
 }
 
 /* ---- deciding ------------------------------------------------------------ */
 
-static void settle(rota_mpi_usage *u, rota_mpi_verdict verdict)
+static void settle(rota_mpi_worth *w, rota_mpi_verdict verdict)
 {
-    u->verdict = verdict;
-    u->next = LONG_MAX;
-    if (verdict == ROTA_MPI_LEFT) {
-        rota_mpi_run_destroy(u->run);
-        u->run = NULL;
-    }
+    w->verdict = verdict;
+    w->next = LONG_MAX;
 }
 
-static void begin_trial(rota_mpi_usage *u)
+void rota_mpi_worth_leave(rota_mpi_worth *w)
 {
-    u->verdict = ROTA_MPI_TRIAL;
-    u->trial = u->next;
-    u->next += EARLY;
-    for (int i = 0; i < ROTA_MPI_BINS; i++)
-        if (u->bin[i])
-            u->bin[i]->n[1] = 0;
-}
-
-/* step: seconds of a step; 0 if there is no trial. */
-static void make(rota_mpi_usage *u, rota_mpi_group *group,
-                 const rota_mpi_args *args, double step)
-{
-    const int kind = kind_of_plan(group);
-    const double begin = rota_mpi_clock();
-    const int err = u->run ? MPI_SUCCESS : rota_mpi_group_make(group, u, args);
-
-    if (err != MPI_SUCCESS) {
-        rota_mpi_explain(args->comm, err);
-        settle(u, ROTA_MPI_LEFT);
-    } else if (!is_by_cost()) {
-        settle(u, ROTA_MPI_TAKEN);
-    } else {
-        if (u->trials == 0)
-            learn_cost(kind, rota_mpi_clock() - begin, step);
-        begin_trial(u);
-    }
+    settle(w, ROTA_MPI_LEFT);
 }
 
 /* Decide again at this call, but neither soon nor much later. */
-static void postpone(rota_mpi_usage *u, double call)
+static void postpone(rota_mpi_worth *w, double call)
 {
-    const long least = u->next + u->next / 4, most = PATIENCE * u->next;
+    const long least = w->next + w->next / 4, most = PATIENCE * w->next;
 
-    if (u->next > LONG_MAX / PATIENCE)
-        settle(u, ROTA_MPI_LEFT);
+    if (w->next > LONG_MAX / PATIENCE)
+        settle(w, ROTA_MPI_LEFT);
     else
-        u->next = !(call > (double)least) ? least
+        w->next = !(call > (double)least) ? least
                   : call < (double)most   ? (long)call
                                           : most;
 }
 
-/* What ranks agree on, by the smallest value of each. The rank that came last to
- * a call waited for nobody, so the smallest time is that of the call. */
-enum { ROOM, TIME, SAVING, NOT_COST, SPARE, GROWTH, N_TERMS };
-
-static bool agree(const rota_mpi_usage *u, const rota_mpi_group *group,
-                  MPI_Comm comm, double step, double out[N_TERMS])
+void rota_mpi_worth_terms(const rota_mpi_worth *w, const rota_mpi_purse *p,
+                          const rota_mpi_moment *m, double out[ROTA_MPI_TERMS])
 {
-    const int kind = kind_of_plan(group);
-    const double time = time_of_mpi(u);
-    const double plan = expected_cost(kind, step);
-    const double in[N_TERMS] = {
-        [ROOM] = rota_mpi_group_has_room(group),
-        [TIME] = time,
-        [SAVING] = time * gain_of(u),
-        [NOT_COST] = u->run ? 0 : -plan,
-        [SPARE] = spare(),
-        [GROWTH] = share * (rota_mpi_clock() - began) / (double)u->next,
-    };
+    const double time = time_of_mpi(w);
 
-    return rota_mpi_reduce(in, out, N_TERMS, MPI_DOUBLE, MPI_MIN, comm) ==
-               MPI_SUCCESS &&
-           out[ROOM] >= 1;
+    out[ROTA_MPI_ROOM] = m->room;
+    out[ROTA_MPI_TIME] = time;
+    out[ROTA_MPI_SAVING] = time * gain_of(w, p);
+    out[ROTA_MPI_NOT_COST] = m->has_plan ? 0 : -expected_cost(p, m);
+    out[ROTA_MPI_SPARE] = spare(p, m->now);
+    out[ROTA_MPI_GROWTH] = share * (m->now - p->began) / (double)w->next;
 }
 
 /* The call at which a plan pays and cannot hurt, as far as known now. */
-static double when(const rota_mpi_usage *u, const double out[N_TERMS])
+static double when(const rota_mpi_worth *w, const double agreed[])
 {
-    const double cost = -out[NOT_COST],
-                 lacks = cost + risk * out[TIME] - out[SPARE];
-    const double pays = cost / out[SAVING];
+    const double cost = -agreed[ROTA_MPI_NOT_COST],
+                 lacks = cost + risk * agreed[ROTA_MPI_TIME] -
+                         agreed[ROTA_MPI_SPARE];
+    const double pays = cost / agreed[ROTA_MPI_SAVING];
     const double harmless =
-        lacks > 0 ? (double)u->next + lacks / out[GROWTH] : 0;
+        lacks > 0 ? (double)w->next + lacks / agreed[ROTA_MPI_GROWTH] : 0;
 
     return pays > harmless ? pays : harmless;
 }
 
-static void consider(rota_mpi_usage *u, rota_mpi_group *group,
-                     const rota_mpi_args *args)
+rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
+                                        const double agreed[], bool measured)
 {
-    const bool by_cost = is_by_cost();
-    double step = last_step, out[N_TERMS];
-    bool room = agree(u, group, args->comm, step, out);
-
-    if (room && by_cost && when(u, out) <= (double)u->next) {
-        step = time_step(args->comm);
-        room = agree(u, group, args->comm, step, out);
+    if (!agreed || agreed[ROTA_MPI_ROOM] < 1) {
+        settle(w, ROTA_MPI_LEFT);
+        return ROTA_MPI_WAIT;
     }
-    if (!room)
-        settle(u, ROTA_MPI_LEFT);
-    else if (!by_cost || when(u, out) <= (double)u->next)
-        make(u, group, args, step);
-    else
-        postpone(u, when(u, out));
+    if (!w->by_cost)
+        return ROTA_MPI_MAKE;
+    if (when(w, agreed) <= (double)w->next)
+        return measured ? ROTA_MPI_MAKE : ROTA_MPI_MEASURE;
+    postpone(w, when(w, agreed));
+    return ROTA_MPI_WAIT;
+}
+
+void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
+                         const rota_mpi_moment *m, double seconds)
+{
+    if (!w->by_cost) {
+        settle(w, ROTA_MPI_TAKEN);
+        return;
+    }
+    if (w->trials == 0)
+        learn_cost(p, m, seconds);
+    w->verdict = ROTA_MPI_TRIAL;
+    w->trial = w->next;
+    w->next += EARLY;
+    for (int i = 0; i < ROTA_MPI_BINS; i++)
+        if (w->bin[i])
+            w->bin[i]->n[1] = 0;
+}
+
+/* ---- judging ------------------------------------------------------------- */
+
+/* Counts only sizes of which MPI had calls too. */
+void rota_mpi_worth_results(const rota_mpi_worth *w, const rota_mpi_purse *p,
+                            double now, double mine[ROTA_MPI_RESULTS])
+{
+    double by_mpi = 0, saved = 0;
+
+    for (int i = 0; i < ROTA_MPI_BINS; i++) {
+        const rota_mpi_bin *const b = w->bin[i];
+        if (!b || b->n[0] == 0 || b->n[1] == 0)
+            continue;
+        const double mpi = median(b, false), rota = median(b, true);
+        by_mpi += b->n[1] * mpi;
+        saved += b->n[1] * (mpi - rota);
+    }
+    mine[ROTA_MPI_BY_MPI] = by_mpi;
+    mine[ROTA_MPI_SAVED] = saved;
+    mine[ROTA_MPI_SPARE_OF_ALL] = spare(p, now);
 }
 
 /* MPI was faster, perhaps by chance: try again later; the plan is kept. Calls on
  * trial that were not timed count like the others. */
-static void try_later(rota_mpi_usage *u, double lost)
+static void try_later(rota_mpi_worth *w, rota_mpi_purse *p, double lost)
 {
-    const double on_trial = (double)(u->next - u->trial);
+    const double on_trial = (double)(w->next - w->trial);
 
     if (lost > 0)
-        spent = spent + lost * on_trial / (on_trial - WARM_UP);
-    u->verdict = ROTA_MPI_OPEN;
-    postpone(u, 2.0 * (double)u->next);
-    if (++u->trials == TRIALS)
-        settle(u, ROTA_MPI_LEFT);
+        p->spent = p->spent + lost * on_trial / (on_trial - WARM_UP);
+    w->verdict = ROTA_MPI_OPEN;
+    postpone(w, 2.0 * (double)w->next);
+    if (++w->trials == TRIALS)
+        settle(w, ROTA_MPI_LEFT);
 }
 
-/* Seconds that a trial may lose up to this look; of: MPI's time for the same
- * calls. A single call says little. */
-static double may_lose(long on_trial, double of, double spare_of_all)
+/* Seconds that a trial may lose up to this look. A single call says little. */
+static double may_lose(long on_trial, const double all[])
 {
-    const double most = slack_at_first * of;
+    const double most = slack_at_first * all[ROTA_MPI_BY_MPI];
 
-    return on_trial >= TRIAL                          ? slack * of
-           : on_trial <= EARLY || most > spare_of_all ? spare_of_all
-                                                      : most;
+    if (on_trial >= TRIAL)
+        return slack * all[ROTA_MPI_BY_MPI];
+    return on_trial <= EARLY || most > all[ROTA_MPI_SPARE_OF_ALL]
+               ? all[ROTA_MPI_SPARE_OF_ALL]
+               : most;
 }
 
-/* Judge a trial. One that loses too much ends early. */
-static void judge(rota_mpi_usage *u, MPI_Comm comm)
+static void learn_gain(const rota_mpi_worth *w, rota_mpi_purse *p, double gain)
 {
-    enum { SPENT, SAVED, SPARE_OF_ALL, N };
-    const long on_trial = u->next - u->trial;
-    double in[N], out[N] = {0};
+    p->gain[usual_bin(w)] = gain > least_gain ? gain : least_gain;
+}
 
-    compare(u, &in[SPENT], &in[SAVED]);
-    in[SPARE_OF_ALL] = spare();
-    const bool agreed =
-        rota_mpi_reduce(in, out, N, MPI_DOUBLE, MPI_SUM, comm) == MPI_SUCCESS;
+/* A trial that loses too much ends early. */
+void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
+                          const double mine[], const double all[])
+{
+    const long on_trial = w->next - w->trial;
     const bool ends = on_trial >= TRIAL;
-    if (agreed && ends && out[SPENT] > 0)
-        learn_gain(u, out[SAVED] / out[SPENT]);
-    if (!agreed ||
-        -out[SAVED] > may_lose(on_trial, out[SPENT], out[SPARE_OF_ALL]))
-        try_later(u, -in[SAVED]);
+
+    if (all && ends && all[ROTA_MPI_BY_MPI] > 0)
+        learn_gain(w, p, all[ROTA_MPI_SAVED] / all[ROTA_MPI_BY_MPI]);
+    if (!all || -all[ROTA_MPI_SAVED] > may_lose(on_trial, all))
+        try_later(w, p, -mine[ROTA_MPI_SAVED]);
     else if (ends)
-        settle(u, ROTA_MPI_TAKEN);
+        settle(w, ROTA_MPI_TAKEN);
     else
-        u->next = u->trial + (on_trial / LOOK + 1) * LOOK;
-}
-
-/* The next call at which to decide or to time. */
-static long next_to_look_at(const rota_mpi_usage *u)
-{
-    const long calls = u->tally.calls;
-    const long rest = calls % SPARSE;
-    const long timed = rest ? calls + SPARSE - rest : calls;
-
-    if (u->verdict == ROTA_MPI_TRIAL || u->verdict == ROTA_MPI_TAKEN)
-        return calls;
-    if (!is_by_cost() || u->next == LONG_MAX)
-        return u->next;
-    if (calls < WARM_UP + DENSE)
-        return calls;
-    return timed < u->next ? timed : u->next;
-}
-
-bool rota_mpi_usage_takes(rota_mpi_usage *u, rota_mpi_group *group,
-                          const rota_mpi_args *args)
-{
-    if (u->tally.calls++ == u->next) {
-        if (u->verdict == ROTA_MPI_OPEN)
-            consider(u, group, args);
-        else
-            judge(u, args->comm);
-    }
-    u->tally.plain = next_to_look_at(u);
-    return u->verdict == ROTA_MPI_TRIAL || u->verdict == ROTA_MPI_TAKEN;
+        w->next = w->trial + (on_trial / LOOK + 1) * LOOK;
 }

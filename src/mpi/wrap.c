@@ -1,11 +1,22 @@
-/* wrap.c - the functions of list.h, under the names that programs call. */
-#include "mpi/shim.h"
+/* wrap.c - the functions of list.h, under the names that programs call.
+ *
+ * This and what it calls is the drop-in librota_mpi: MPI_Alltoall, MPI_Alltoallv and
+ * their kin on Rota plans, for programs that are not changed, by MPI's profiling
+ * interface. Inside the library Rota's own calls of MPI are bound to PMPI
+ * (CMakeLists.txt), so that they do not come back here.
+ */
+#include "mpi/comm.h"
+#include "mpi/exchange.h"
+#include "mpi/settings.h"
+#include "mpi/stats.h"
+
+#include "mpi/check.h"
+#include "plan/api/inside.h"
 
 /* ---- shapes of arguments ------------------------------------------------------
  *
  * For each shape of list.h: the parameters, these as arguments, these as
- * rota_mpi_blocks, blocks as arguments again, and what counts a call that goes to
- * MPI at once. */
+ * rota_mpi_blocks, and what counts a call that goes to MPI at once. */
 
 #define PARAMETERS_ONE(count, displ)                                           \
     const void *sendbuf, count sendcount, MPI_Datatype sendtype,               \
@@ -17,10 +28,6 @@
              .counts = &sendcount,                                             \
              .type = sendtype},                                                \
     .recv = {.buffer = recvbuf, .counts = &recvcount, .type = recvtype}
-#define GIVE_ONE(count, displ)                                                 \
-    a->send.buffer, *(const count *)a->send.counts, a->send.type,              \
-        a->recv.buffer, *(const count *)a->recv.counts, a->recv.type
-
 #define PLAIN_ONE(call)                                                        \
     rota_mpi_plain_one(call, sendbuf, sendcount, sendtype, recvcount,          \
                        recvtype, comm)
@@ -41,10 +48,6 @@
              .counts = recvcounts,                                             \
              .displs = rdispls,                                                \
              .type = recvtype}
-#define GIVE_V(count, displ)                                                   \
-    a->send.buffer, a->send.counts, a->send.displs, a->send.type,              \
-        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.type
-
 #define PLAIN_V(call) rota_mpi_plain(call, comm)
 
 #define PARAMETERS_W(count, displ)                                             \
@@ -64,10 +67,6 @@
              .counts = recvcounts,                                             \
              .displs = rdispls,                                                \
              .types = recvtypes}
-#define GIVE_W(count, displ)                                                   \
-    a->send.buffer, a->send.counts, a->send.displs, a->send.types,             \
-        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.types
-
 #define PLAIN_W(call) rota_mpi_plain(call, comm)
 
 /* ---- exchanges ----------------------------------------------------------- */
@@ -155,44 +154,6 @@
 #endif
 #include "mpi/list.h"
 
-/* ---- plans --------------------------------------------------------------- */
-
-#define MAKE(count, displ, shape, make)                                        \
-    static int with_##make(const rota_mpi_args *a, MPI_Info info,              \
-                           rota_plan **plan)                                   \
-    {                                                                          \
-        return make(GIVE_##shape(count, displ), a->comm, info, plan);          \
-    }
-#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
-    MAKE(int, displ, shape, make)
-#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
-    MAKE(MPI_Count, MPI_Aint, shape, make)
-#include "mpi/list.h"
-
-int rota_mpi_make_plan(const rota_mpi_args *args, MPI_Info info,
-                       rota_plan **plan)
-{
-#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
-    [call][false] = with_##make,
-#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
-    [call][true] = with_##make,
-    static int (*const made_with[ROTA_MPI_CALLS][2])(const rota_mpi_args *,
-                                                     MPI_Info, rota_plan **) = {
-#include "mpi/list.h"
-    };
-    return made_with[args->call][args->large](args, info, plan);
-}
-
-const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind)
-{
-#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
-    {#b, #i, #p},
-    static const char *const names[ROTA_MPI_CALLS][ROTA_MPI_KINDS] = {
-#include "mpi/list.h"
-    };
-    return names[call][kind];
-}
-
 /* ---- the others ---------------------------------------------------------- */
 
 #define WRAP(gate, mpi, pmpi, ours, parameters, arguments)                     \
@@ -237,14 +198,14 @@ int rota_mpi_error_class(int code, int *errorclass)
 #if ROTA_MPI_HAS_SESSIONS
 int rota_mpi_session_finalize(MPI_Session *session)
 {
-    rota_mpi_stats_print_session();
+    rota_mpi_stats_print(true);
     return PMPI_Session_finalize(session);
 }
 #endif
 
 int rota_mpi_finalize(void)
 {
-    rota_mpi_stats_print();
+    rota_mpi_stats_print(false);
     rota_mpi_comm_end();
     rota_mpi_group_end();
     rota_mpi_request_end();

@@ -1,7 +1,10 @@
 /* worth.c - when the drop-in makes a plan and when it drops one, with a clock that
- * is made up: src/mpi/worth.c, and stubs for what it calls.
+ * is made up: src/mpi/worth.c and decide.c, and stubs for what the latter calls.
  */
-#include "mpi/shim.h"
+#include "mpi/decide.h"
+#include "mpi/plans.h"
+#include "mpi/sync.h"
+#include "plan/api/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +19,13 @@ static int failures;
         }                                                                      \
     } while (0)
 
-/* ---- what it calls ------------------------------------------------------- */
+/* ---- what is called ------------------------------------------------------- */
 
-static rota_mpi_settings settings = {.after = ROTA_MPI_BY_COST};
-static bool room = true, has_plans, plans_before;
+enum { BY_COST = -1 };
+
+static int after_calls = BY_COST;
+static rota_mpi_group group;
+static bool room = true, plans_before;
 static int make_err, made, destroyed, explained;
 /* plan_takes: the first of the process; others a fifth. */
 static double now, plan_takes = 5e-3, barrier_takes, ranks_per_core = 1;
@@ -47,42 +53,30 @@ int rota_mpi_barrier(MPI_Comm comm)
     return MPI_SUCCESS;
 }
 
-_Atomic(const rota_mpi_settings *) rota_mpi_settings_known = &settings;
-
-const rota_mpi_settings *rota_mpi_settings_read(void)
+bool rota_mpi_group_has_room(const rota_mpi_group *g)
 {
-    return &settings;
-}
-
-bool rota_mpi_group_has_room(const rota_mpi_group *group)
-{
-    (void)group;
+    (void)g;
     return room;
 }
 
-bool rota_mpi_group_has_plans(const rota_mpi_group *group)
-{
-    (void)group;
-    return has_plans;
-}
-
-int rota_mpi_group_make(rota_mpi_group *group, rota_mpi_usage *u,
+int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
                         const rota_mpi_args *args)
 {
-    (void)group;
+    (void)g;
     (void)args;
     made++;
     now += plans_before ? plan_takes / 5 : plan_takes;
     plans_before = true;
     if (make_err == MPI_SUCCESS)
-        u->run = calloc(1, sizeof *u->run);
+        u->run = malloc(1);
     return make_err;
 }
 
-void rota_mpi_run_destroy(rota_mpi_run *run)
+void rota_mpi_usage_drop(rota_mpi_usage *u)
 {
-    destroyed += run != NULL;
-    free(run);
+    destroyed += u->run != NULL;
+    free(u->run);
+    u->run = NULL;
 }
 
 void rota_mpi_explain(MPI_Comm comm, int code)
@@ -96,6 +90,21 @@ void rota_mpi_explain(MPI_Comm comm, int code)
 
 static const rota_mpi_args args = {.comm = MPI_COMM_SELF};
 
+static rota_mpi_usage *make_usage(void)
+{
+    rota_mpi_usage *const u = calloc(1, sizeof *u);
+
+    rota_mpi_worth_begin(&u->worth, after_calls == BY_COST, after_calls);
+    return u;
+}
+
+static void destroy(rota_mpi_usage *u)
+{
+    rota_mpi_usage_drop(u);
+    rota_mpi_worth_end(&u->worth);
+    free(u);
+}
+
 /* Seconds of a call by MPI and by Rota; every tenth is interrupted, unless it is
  * quiet. */
 typedef struct program {
@@ -107,20 +116,20 @@ typedef struct program {
 
 static void call(program *p, rota_mpi_usage *u)
 {
-    const bool rota = rota_mpi_usage_takes(u, NULL, &args);
+    const bool rota = rota_mpi_decide(u, &group, &args);
     const double pause = !p->quiet && u->tally.calls % 10 == 0 ? 1 : 0;
     const double takes = (rota ? p->rota : p->mpi) + pause;
 
     p->taken += rota;
     CHECK(!rota || u->run);
     now += takes;
-    if (rota_mpi_usage_is_timed(u))
-        rota_mpi_usage_time(u, rota, p->bytes, takes);
+    if (rota_mpi_worth_is_timed(&u->worth, u->tally.calls - 1))
+        rota_mpi_worth_time(&u->worth, rota, p->bytes, takes);
 }
 
 static rota_mpi_usage *run(program *p, long calls)
 {
-    rota_mpi_usage *const u = rota_mpi_usage_make(0);
+    rota_mpi_usage *const u = make_usage();
 
     made = destroyed = explained = 0;
     p->taken = 0;
@@ -144,7 +153,7 @@ static void never_loses(void)
                 p.mpi = call_takes;
                 p.rota = call_takes * slower[i];
                 p.bytes = (size_t)(call_takes * 1e9);
-                rota_mpi_usage_destroy(run(&p, calls));
+                destroy(run(&p, calls));
                 mpi += (double)calls * call_takes;
                 plans += made;
                 CHECK(now - begin <= 1.02 * mpi);
@@ -157,7 +166,7 @@ static void few_calls(void)
 {
     program p = {.mpi = 10, .rota = 1, .bytes = 1000000};
 
-    rota_mpi_usage_destroy(run(&p, 16));
+    destroy(run(&p, 16));
     CHECK(made == 0 && p.taken == 0);
 }
 
@@ -167,8 +176,8 @@ static void long_calls(void)
     program p = {.mpi = 0.1, .rota = 0.05, .bytes = 1000000};
     rota_mpi_usage *const u = run(&p, 1000);
 
-    CHECK(made == 1 && p.taken >= 900 && u->verdict == ROTA_MPI_TAKEN);
-    rota_mpi_usage_destroy(u);
+    CHECK(made == 1 && p.taken >= 900 && u->worth.verdict == ROTA_MPI_TAKEN);
+    destroy(u);
     CHECK(destroyed == 1);
 }
 
@@ -177,11 +186,11 @@ static void short_calls(void)
 {
     program p = {.mpi = 1e-6, .rota = 5e-7, .bytes = 8};
 
-    rota_mpi_usage_destroy(run(&p, 100));
+    destroy(run(&p, 100));
     CHECK(made == 0 && p.taken == 0);
     rota_mpi_usage *const u = run(&p, 100000);
-    CHECK(made == 1 && p.taken > 50000 && u->verdict == ROTA_MPI_TAKEN);
-    rota_mpi_usage_destroy(u);
+    CHECK(made == 1 && p.taken > 50000 && u->worth.verdict == ROTA_MPI_TAKEN);
+    destroy(u);
 }
 
 /* Slower than MPI: dropped when a trial is over, and in the end for good. */
@@ -191,8 +200,8 @@ static void slow_plan(void)
     rota_mpi_usage *const u = run(&p, 10000);
 
     CHECK(made == 1 && destroyed == 1 && p.taken > 0 && p.taken <= 36);
-    CHECK(u->verdict == ROTA_MPI_LEFT && !u->run);
-    rota_mpi_usage_destroy(u);
+    CHECK(u->worth.verdict == ROTA_MPI_LEFT && !u->run);
+    destroy(u);
 }
 
 /* Far slower: dropped by the first calls that are timed, each time. */
@@ -202,14 +211,14 @@ static void hopeless_plan(void)
     rota_mpi_usage *const u = run(&p, 100000);
 
     CHECK(made == 1 && destroyed == 1 && p.taken > 0 && p.taken <= 9);
-    CHECK(u->verdict == ROTA_MPI_LEFT);
-    rota_mpi_usage_destroy(u);
+    CHECK(u->worth.verdict == ROTA_MPI_LEFT);
+    destroy(u);
 }
 
 /* A trial that is disturbed is not the last one. */
 static void unlucky_plan(void)
 {
-    rota_mpi_usage *const u = rota_mpi_usage_make(0);
+    rota_mpi_usage *const u = make_usage();
     program p = {.mpi = 1e-3, .bytes = 1000};
 
     made = 0;
@@ -217,8 +226,8 @@ static void unlucky_plan(void)
         p.rota = p.taken < 2 ? 10 : 5e-4;
         call(&p, u);
     }
-    CHECK(made == 1 && p.taken > 50000 && u->verdict == ROTA_MPI_TAKEN);
-    rota_mpi_usage_destroy(u);
+    CHECK(made == 1 && p.taken > 50000 && u->worth.verdict == ROTA_MPI_TAKEN);
+    destroy(u);
 }
 
 /* As fast as MPI within the noise: kept. Where there is no call of the size of
@@ -227,23 +236,23 @@ static void no_difference(void)
 {
     program p = {.mpi = 0.1, .rota = 0.101, .bytes = 1000};
 
-    rota_mpi_usage_destroy(run(&p, 1000));
+    destroy(run(&p, 1000));
     CHECK(made == 1 && p.taken > 900);
-    rota_mpi_usage *const u = rota_mpi_usage_make(0);
+    rota_mpi_usage *const u = make_usage();
     p.taken = 0;
     for (long i = 0; i < 1000; i++) {
         p.bytes = p.taken ? 1000000 : 1000;
         p.rota = 1;
         call(&p, u);
     }
-    CHECK(p.taken > 900 && u->verdict == ROTA_MPI_TAKEN);
-    rota_mpi_usage_destroy(u);
+    CHECK(p.taken > 900 && u->worth.verdict == ROTA_MPI_TAKEN);
+    destroy(u);
 }
 
 /* Sizes are compared with their like: large ones by Rota, small ones by MPI. */
 static void sizes(void)
 {
-    rota_mpi_usage *const u = rota_mpi_usage_make(0);
+    rota_mpi_usage *const u = make_usage();
     program p = {0};
 
     for (long i = 0; i < 1000; i++) {
@@ -253,8 +262,8 @@ static void sizes(void)
         p.rota = (p.taken > 6 ? 0.05 : 0.06) * scale;
         call(&p, u);
     }
-    CHECK(u->verdict == ROTA_MPI_TAKEN && p.taken > 900);
-    rota_mpi_usage_destroy(u);
+    CHECK(u->worth.verdict == ROTA_MPI_TAKEN && p.taken > 900);
+    destroy(u);
 }
 
 static void refusals(void)
@@ -262,11 +271,11 @@ static void refusals(void)
     program p = {.mpi = 0.1, .rota = 0.05, .bytes = 1000};
 
     room = false;
-    rota_mpi_usage_destroy(run(&p, 1000));
+    destroy(run(&p, 1000));
     CHECK(made == 0 && p.taken == 0);
     room = true;
     make_err = MPI_ERR_OTHER;
-    rota_mpi_usage_destroy(run(&p, 1000));
+    destroy(run(&p, 1000));
     CHECK(made == 1 && p.taken == 0 && explained == 1);
     make_err = MPI_SUCCESS;
 }
@@ -276,11 +285,11 @@ static void after(void)
 {
     program p = {.mpi = 1e-6, .rota = 1, .bytes = 1000};
 
-    for (settings.after = 0; settings.after < 8; settings.after++) {
-        rota_mpi_usage_destroy(run(&p, 100));
-        CHECK(made == 1 && p.taken == 100 - settings.after);
+    for (after_calls = 0; after_calls < 8; after_calls++) {
+        destroy(run(&p, 100));
+        CHECK(made == 1 && p.taken == 100 - after_calls);
     }
-    settings.after = ROTA_MPI_BY_COST;
+    after_calls = BY_COST;
 }
 
 /* 8 ranks on 2 cores: a barrier takes as long as two calls, and a plan, once the
@@ -289,14 +298,14 @@ static void crowded(void)
 {
     program p = {.mpi = 16e-3, .rota = 2e-3, .bytes = 64, .quiet = true};
 
-    has_plans = true;
+    group.adopted = true;
     barrier_takes = 30e-3;
     plan_takes = 5 * barrier_takes;
-    rota_mpi_usage_destroy(run(&p, 16)); /* so that a step is known */
+    destroy(run(&p, 16)); /* so that a step is known */
     rota_mpi_usage *const u = run(&p, 200);
     CHECK(made == 1 && p.taken == 200 - 16);
-    rota_mpi_usage_destroy(u);
-    has_plans = false;
+    destroy(u);
+    group.adopted = false;
     barrier_takes = 0;
     plan_takes = 5e-3;
 }
@@ -308,7 +317,7 @@ static int calls_before_plan(double ranks)
 
     ranks_per_core = ranks;
     plan_takes = ranks * 5e-3;
-    rota_mpi_usage_destroy(run(&p, 1000));
+    destroy(run(&p, 1000));
     ranks_per_core = 1;
     plan_takes = 5e-3;
     return 1000 - p.taken;
@@ -339,7 +348,7 @@ int main(int argc, char **argv)
     after();
     shared_cores();
     crowded();
-    has_plans = true;
+    group.adopted = true;
     long_calls();
     MPI_Finalize();
     return failures > 0;

@@ -1,0 +1,118 @@
+/* args.c - see args.h. */
+#include "mpi/args.h"
+
+#include <limits.h>
+#include <stdint.h>
+
+rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args)
+{
+    rota_mpi_args a = *args;
+
+    if (a.recv.buffer == MPI_IN_PLACE)
+        a.recv.buffer = NULL;
+    if (a.neighbors && a.send.buffer == MPI_IN_PLACE)
+        a.send.buffer = NULL;
+    return a;
+}
+
+/* ---- types --------------------------------------------------------------- */
+
+bool rota_mpi_is_predefined(MPI_Datatype type, bool *valid)
+{
+    int n_ints, n_addresses, n_types, combiner;
+
+    *valid = PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
+                                    &combiner) == MPI_SUCCESS;
+    return *valid && combiner == MPI_COMBINER_NAMED;
+}
+
+static int is_plain(MPI_Datatype type, bool *plain, bool *predefined);
+
+/* Is the inner type of a duplicate or contiguous type plain? */
+static int inner_is_plain(MPI_Datatype type, int n_ints, bool *plain)
+{
+    int ints[1];
+    MPI_Datatype inner;
+    bool predefined = true;
+
+    ROTA_MPI_TRY(
+        PMPI_Type_get_contents(type, n_ints, 0, 1, ints, NULL, &inner));
+    ROTA_MPI_TRY(is_plain(inner, plain, &predefined));
+    return predefined ? MPI_SUCCESS : PMPI_Type_free(&inner);
+}
+
+/* Are elements just their bytes, end to end and in order? */
+static int is_plain(MPI_Datatype type, bool *plain, bool *predefined)
+{
+    int n_ints, n_addresses, n_types, combiner;
+    MPI_Count size;
+    MPI_Aint lb, extent;
+
+    ROTA_MPI_TRY(PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
+                                        &combiner));
+    *predefined = combiner == MPI_COMBINER_NAMED;
+    if (combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_CONTIGUOUS)
+        return inner_is_plain(type, n_ints, plain);
+    ROTA_MPI_TRY(PMPI_Type_size_x(type, &size));
+    ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &extent));
+    *plain = *predefined && lb == 0 && size == extent;
+    return MPI_SUCCESS;
+}
+
+int rota_mpi_know(rota_mpi_type *known, MPI_Datatype type)
+{
+    MPI_Aint lb;
+    bool predefined = false;
+
+    if (type == known->type && type != MPI_DATATYPE_NULL)
+        return MPI_SUCCESS;
+    known->type = MPI_DATATYPE_NULL;
+    ROTA_MPI_TRY(PMPI_Type_size_x(type, &known->size));
+    ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &known->extent));
+    ROTA_MPI_TRY(is_plain(type, &known->plain, &predefined));
+    if (predefined)
+        known->type = type;
+    return MPI_SUCCESS;
+}
+
+/* ---- bytes --------------------------------------------------------------- */
+
+MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size)
+{
+    const MPI_Count limit = PTRDIFF_MAX;
+
+    if (n >= 0 && n <= INT_MAX && size <= INT_MAX) /* without a division */
+        return n * size;
+    if (size != 0 && (n > limit / size || n < -limit / size))
+        return n > 0 ? limit : -limit;
+    return n * size;
+}
+
+MPI_Count rota_mpi_block_bytes(const rota_mpi_args *a)
+{
+    static _Thread_local rota_mpi_type known = {.type = MPI_DATATYPE_NULL};
+    const rota_mpi_blocks *const b = rota_mpi_sent(a);
+
+    if (rota_mpi_know(&known, b->type) != MPI_SUCCESS)
+        return 0;
+    return rota_mpi_scaled(rota_mpi_count_at(a, b, 0), known.size);
+}
+
+size_t rota_mpi_args_bytes(const rota_mpi_args *a)
+{
+    const rota_mpi_blocks *const b = rota_mpi_sent(a);
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Count bytes = 0, size = 0;
+
+    for (int i = 0; i < b->n && b->counts; i++) {
+        const MPI_Count n = rota_mpi_moved_at(a, b, i);
+        if (n == 0)
+            continue;
+        if (type != rota_mpi_type_at(b, i)) {
+            type = rota_mpi_type_at(b, i);
+            PMPI_Type_size_x(type, &size);
+        }
+        bytes += n * size;
+    }
+    return (size_t)bytes;
+}

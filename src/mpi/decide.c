@@ -1,0 +1,101 @@
+/* decide.c - see decide.h. */
+#include "mpi/decide.h"
+#include "mpi/plans.h"
+#include "mpi/sync.h"
+
+#include "plan/api/inside.h"
+
+static rota_mpi_purse purse = ROTA_MPI_PURSE;
+
+static rota_mpi_moment look(const rota_mpi_usage *u, const rota_mpi_group *g)
+{
+    return (rota_mpi_moment){
+        .now = rota_mpi_clock(),
+        .step = purse.step,
+        .ranks_per_core = rota_ranks_per_core(),
+        .room = rota_mpi_group_has_room(g),
+        .has_plan = u->run || u->same,
+        .kind = !purse.any_plan ? ROTA_MPI_OF_PROCESS
+                : !g->adopted   ? ROTA_MPI_OF_GROUP
+                                : ROTA_MPI_OTHER,
+    };
+}
+
+/* Seconds of a step that all ranks begin at the same time. */
+static double time_step(MPI_Comm comm)
+{
+    rota_mpi_barrier(comm);
+    const double begin = rota_mpi_clock();
+    rota_mpi_barrier(comm);
+    return rota_mpi_clock() - begin;
+}
+
+static rota_mpi_answer ask(rota_mpi_usage *u, const rota_mpi_moment *m,
+                           MPI_Comm comm, bool measured)
+{
+    double mine[ROTA_MPI_TERMS], all[ROTA_MPI_TERMS];
+
+    rota_mpi_worth_terms(&u->worth, &purse, m, mine);
+    const bool agreed = rota_mpi_reduce(mine, all, ROTA_MPI_TERMS, MPI_DOUBLE,
+                                        MPI_MIN, comm) == MPI_SUCCESS;
+    return rota_mpi_worth_consider(&u->worth, agreed ? all : NULL, measured);
+}
+
+static void make(rota_mpi_usage *u, rota_mpi_group *group,
+                 const rota_mpi_args *args, const rota_mpi_moment *m)
+{
+    const double begin = rota_mpi_clock();
+    const int err =
+        m->has_plan ? MPI_SUCCESS : rota_mpi_group_make(group, u, args);
+
+    if (err == MPI_SUCCESS) {
+        rota_mpi_worth_made(&u->worth, &purse, m, rota_mpi_clock() - begin);
+        return;
+    }
+    rota_mpi_explain(args->comm, err);
+    rota_mpi_worth_leave(&u->worth);
+}
+
+static void consider(rota_mpi_usage *u, rota_mpi_group *group,
+                     const rota_mpi_args *args)
+{
+    rota_mpi_moment m = look(u, group);
+    rota_mpi_answer answer = ask(u, &m, args->comm, false);
+
+    if (answer == ROTA_MPI_MEASURE) {
+        purse.step = time_step(args->comm);
+        m = look(u, group);
+        answer = ask(u, &m, args->comm, true);
+    }
+    if (answer == ROTA_MPI_MAKE)
+        make(u, group, args, &m);
+}
+
+static void judge(rota_mpi_usage *u, MPI_Comm comm)
+{
+    double mine[ROTA_MPI_RESULTS], all[ROTA_MPI_RESULTS];
+
+    rota_mpi_worth_results(&u->worth, &purse, rota_mpi_clock(), mine);
+    const bool agreed = rota_mpi_reduce(mine, all, ROTA_MPI_RESULTS, MPI_DOUBLE,
+                                        MPI_SUM, comm) == MPI_SUCCESS;
+    rota_mpi_worth_judge(&u->worth, &purse, mine, agreed ? all : NULL);
+}
+
+bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
+                     const rota_mpi_args *args)
+{
+    const long call = u->tally.calls++;
+
+    if (purse.began < 0)
+        purse.began = rota_mpi_clock();
+    if (call == u->worth.next) {
+        if (u->worth.verdict == ROTA_MPI_OPEN)
+            consider(u, group, args);
+        else
+            judge(u, args->comm);
+        if (u->worth.verdict == ROTA_MPI_LEFT)
+            rota_mpi_usage_drop(u);
+    }
+    u->tally.plain = rota_mpi_worth_look(&u->worth, u->tally.calls);
+    return rota_mpi_worth_takes(&u->worth);
+}

@@ -1,0 +1,40 @@
+/* exchange.h - blocking, nonblocking and persistent exchanges: whether and how they
+ * go by Rota.
+ *
+ * A call goes to MPI only for reasons that all ranks share: the environment, the kind
+ * and size of the communicator, how many calls of the kind it has seen (collectives
+ * come in one order on all ranks), and what ranks have agreed on in a call that may
+ * block. Never for what one rank alone may know: its counts, datatypes, buffers,
+ * memory, times. Arguments that MPI refuses by itself, without a word to other ranks,
+ * are left to it on the rank that has them (check.h).
+ */
+#ifndef ROTA_MPI_EXCHANGE_H
+#define ROTA_MPI_EXCHANGE_H
+
+#include "mpi/group.h"
+
+/* What became of a blocking call. */
+typedef struct rota_mpi_turn {
+    int err;
+    rota_mpi_usage *timed; /* if MPI's time is wanted */
+    size_t bytes;
+    double begin;
+} rota_mpi_turn;
+
+/* True: done, with turn->err. False: MPI is to do it, and passed is to be told. */
+bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
+void rota_mpi_passed(const rota_mpi_turn *turn);
+
+/* Fill in what is known of calls on a communicator that was not the last (recent.h).
+ * False where that is nothing new. Local. */
+bool rota_mpi_recall(MPI_Comm comm);
+
+/* MPI has failed in a call that was passed on at once: does it count? */
+void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally);
+
+/* True: done, with *err. False: MPI is to do it. */
+bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err);
+bool rota_mpi_persistent(rota_mpi_args *args, MPI_Info info,
+                         MPI_Request *request, int *err);
+
+#endif /* ROTA_MPI_EXCHANGE_H */

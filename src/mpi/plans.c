@@ -1,0 +1,187 @@
+/* plans.c - see plans.h. */
+#include "mpi/plans.h"
+#include "mpi/stats.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- hints --------------------------------------------------------------- */
+
+int rota_mpi_hint(MPI_Info user, unsigned hints, bool neighbors, MPI_Info *info)
+{
+    ROTA_MPI_TRY(user == MPI_INFO_NULL ? PMPI_Info_create(info)
+                                       : PMPI_Info_dup(user, info));
+    if (hints & ROTA_MPI_UNCHECKED)
+        ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_check", "off"));
+    if (!(hints & ROTA_MPI_AT_ONCE))
+        return MPI_SUCCESS;
+    ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_progress", "thread"));
+    return PMPI_Info_set(*info, "rota_algorithm",
+                         neighbors ? "neighbor" : "spread_out");
+}
+
+void rota_mpi_unhint(MPI_Info *info)
+{
+    if (*info != MPI_INFO_NULL)
+        PMPI_Info_free(info);
+}
+
+int rota_mpi_hush(MPI_Comm comm, MPI_Errhandler *handler)
+{
+    ROTA_MPI_TRY(PMPI_Comm_get_errhandler(comm, handler));
+    return PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+void rota_mpi_unhush(MPI_Comm comm, MPI_Errhandler *handler)
+{
+    PMPI_Comm_set_errhandler(comm, *handler);
+    PMPI_Errhandler_free(handler);
+}
+
+void rota_mpi_explain(MPI_Comm comm, int code)
+{
+    static atomic_bool said;
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int rank = 0, length;
+
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Error_string(code, text, &length);
+    if (!atomic_exchange(&said, true) && rank == 0)
+        fprintf(stderr, "rota_mpi: exchanges go to MPI: %s\n", text);
+}
+
+/* ---- plans of bytes ------------------------------------------------------ */
+
+static int counted(int err, rota_plan **plan)
+{
+    if (err == MPI_SUCCESS)
+        rota_mpi_count_plan(*plan);
+    return err;
+}
+
+int rota_mpi_make_varying(MPI_Comm comm, bool neighbors, MPI_Info info,
+                          rota_plan **plan)
+{
+    return counted(neighbors ? rota_neighbor_alltoallv_varying_init(
+                                   ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan)
+                             : rota_alltoallv_varying_init(
+                                   ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan),
+                   plan);
+}
+
+/* It gets its buffers when it is started: these may be the program's and need to
+ * be some. */
+int rota_mpi_make_uniform(MPI_Comm comm, const rota_mpi_args *args,
+                          MPI_Count bytes, MPI_Info info, rota_plan **plan)
+{
+    static char some[1];
+    void *const from = args->send.buffer ? args->send.buffer : some;
+    void *const to = args->recv.buffer ? args->recv.buffer : some;
+
+    return counted(rota_alltoall_init_c(from, bytes, MPI_BYTE, to, bytes,
+                                        MPI_BYTE, comm, info, plan),
+                   plan);
+}
+
+/* ---- fixed plans --------------------------------------------------------- */
+
+/* The arguments of each shape. */
+#define ONE(count, displ)                                                      \
+    a->send.buffer, *(const count *)a->send.counts, a->send.type,              \
+        a->recv.buffer, *(const count *)a->recv.counts, a->recv.type
+#define V(count, displ)                                                        \
+    a->send.buffer, a->send.counts, a->send.displs, a->send.type,              \
+        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.type
+#define W(count, displ)                                                        \
+    a->send.buffer, a->send.counts, a->send.displs, a->send.types,             \
+        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.types
+
+#define MAKE(make, arguments)                                                  \
+    static int with_##make(const rota_mpi_args *a, MPI_Info info,              \
+                           rota_plan **plan)                                   \
+    {                                                                          \
+        return make(arguments, a->comm, info, plan);                           \
+    }
+#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+    MAKE(make, shape(int, displ))
+#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
+    MAKE(make, shape(MPI_Count, MPI_Aint))
+#include "mpi/list.h"
+
+static int (*const make[ROTA_MPI_CALLS][2])(const rota_mpi_args *, MPI_Info,
+                                            rota_plan **) = {
+#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+    [call][false] = with_##make,
+#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
+    [call][true] = with_##make,
+#include "mpi/list.h"
+};
+
+/* Arguments as arrays of MPI_Count and MPI_Aint. */
+typedef struct arrays {
+    MPI_Count *counts;
+    MPI_Aint *displs;
+    MPI_Datatype *types;
+} arrays;
+
+static void free_arrays(arrays *x)
+{
+    free(x->counts);
+    free(x->displs);
+    free(x->types);
+}
+
+/* If the caller has no array, neither has the result. */
+static bool make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
+{
+    const size_t n = (size_t)b->n + 1;
+    const bool one = a->shape == ROTA_MPI_ONE;
+
+    *x = (arrays){malloc(n * sizeof *x->counts), malloc(n * sizeof *x->displs),
+                  malloc(n * sizeof *x->types)};
+    if (!x->counts || !x->displs || !x->types)
+        return false;
+    for (int i = 0; i < b->n; i++) {
+        const int at = b->slots ? b->slots[i] : i;
+        const MPI_Count count = b->counts ? rota_mpi_count_at(a, b, i) : 0;
+        x->counts[at] = count;
+        x->displs[at] = one         ? (MPI_Aint)rota_mpi_scaled(count, i)
+                        : b->displs ? rota_mpi_displ_at(a, b, i)
+                                    : 0;
+        x->types[at] = b->types ? b->types[i] : MPI_DATATYPE_NULL;
+    }
+    b->counts = b->counts ? x->counts : NULL;
+    b->displs = b->displs || one ? x->displs : NULL;
+    b->types = b->types ? x->types : NULL;
+    return true;
+}
+
+/* For receive blocks that Rota has in another order. */
+static int make_reordered(const rota_mpi_args *from, MPI_Info info,
+                          rota_plan **plan)
+{
+    rota_mpi_args a = *from;
+    arrays send = {0}, recv = {0};
+    const bool made =
+        make_arrays(&send, from, &a.send) && make_arrays(&recv, from, &a.recv);
+
+    a.large = a.far = true;
+    if (made && a.shape == ROTA_MPI_ONE) {
+        a.shape = ROTA_MPI_V;
+        a.call = ROTA_MPI_NEIGHBOR_ALLTOALLV;
+    }
+    const int err = make[a.call][true](&a, info, made ? plan : NULL);
+    free_arrays(&send);
+    free_arrays(&recv);
+    return err;
+}
+
+int rota_mpi_make_fixed(const rota_mpi_args *args, MPI_Info info,
+                        rota_plan **plan)
+{
+    return counted(args->recv.slots
+                       ? make_reordered(args, info, plan)
+                       : make[args->call][args->large](args, info, plan),
+                   plan);
+}

@@ -1,0 +1,76 @@
+/* request.h - requests of ours.
+ *
+ * The handle that the program holds is a stand-in: a receive of MPI's whose message
+ * is too long for it. A table maps it to the plan, and MPI never sees it: in arrays it
+ * is replaced by MPI_REQUEST_NULL for the time of the call (array.c). Who completes it
+ * without passing here (a profiling library in between) gets an error rather than data
+ * that never came.
+ */
+#ifndef ROTA_MPI_REQUEST_H
+#define ROTA_MPI_REQUEST_H
+
+#include "mpi/run.h"
+
+#include <stdatomic.h>
+
+/* DONE: complete, and the program does not know yet. */
+typedef enum rota_mpi_state {
+    ROTA_MPI_INACTIVE,
+    ROTA_MPI_ACTIVE,
+    ROTA_MPI_DONE
+} rota_mpi_state;
+
+typedef struct rota_mpi_request rota_mpi_request;
+
+struct rota_mpi_request {
+    MPI_Request handle; /* the stand-in */
+    rota_plan *plan;
+    rota_mpi_run *run; /* of a nonblocking exchange, with the plan; NULL:
+                          persistent */
+    rota_mpi_state state;
+    int err;      /* of the run that is done */
+    size_t bytes; /* that a start sends, for statistics */
+    bool orphan;  /* its communicator is freed */
+    int index;    /* in the array that a call works on */
+    bool hidden;  /* in that array */
+    rota_mpi_request *next;
+};
+
+extern atomic_int rota_mpi_n_requests;
+
+static inline bool rota_mpi_any_request(void)
+{
+    return atomic_load_explicit(&rota_mpi_n_requests, memory_order_relaxed) > 0;
+}
+
+/* Does MPI refuse this as a place for statuses? For Open MPI, NULL says that none
+ * are wanted. */
+static inline bool rota_mpi_refuses(const MPI_Status *statuses)
+{
+    const MPI_Status *const ignore = MPI_STATUS_IGNORE;
+
+    return !statuses && ignore;
+}
+
+/* A new request, inactive and without a plan; NULL without memory. */
+rota_mpi_request *rota_mpi_request_make(void);
+rota_mpi_request *rota_mpi_request_find(MPI_Request handle); /* NULL: MPI's */
+
+/* With its run, but not a persistent plan. NULL is none. */
+void rota_mpi_request_destroy(rota_mpi_request *r);
+
+/* Its communicator is freed. What the program has not completed lives on. */
+void rota_mpi_request_let_go(rota_mpi_request *r);
+
+/* Advance. Afterwards r is not active, or may still be. */
+void rota_mpi_request_wait(rota_mpi_request *r);
+void rota_mpi_request_poll(rota_mpi_request *r);
+
+/* Tell the program that r, which is not active, is complete. */
+int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
+                              MPI_Status *status);
+
+/* Free what stand-ins are made of. */
+void rota_mpi_request_end(void);
+
+#endif /* ROTA_MPI_REQUEST_H */

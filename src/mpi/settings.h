@@ -1,0 +1,42 @@
+/* settings.h - what the drop-in is told by environment variables. */
+#ifndef ROTA_MPI_SETTINGS_H
+#define ROTA_MPI_SETTINGS_H
+
+#include "mpi/calls.h"
+
+#include <stdatomic.h>
+
+typedef struct rota_mpi_settings {
+    bool on[ROTA_MPI_CALLS][ROTA_MPI_KINDS];
+    long after;    /* calls that go to MPI before the first that goes to Rota;
+                      ROTA_MPI_BY_COST: as many as it takes to pay */
+    int in_flight; /* nonblocking exchanges at a time on a communicator */
+    bool stats, stats_of_all;
+    bool counted; /* for statistics or ROTA_RECORD */
+} rota_mpi_settings;
+
+enum { ROTA_MPI_BY_COST = -1 };
+
+/* From the environment; a value that is none ends the program. */
+const rota_mpi_settings *rota_mpi_settings_read(void);
+
+extern _Atomic(const rota_mpi_settings *) rota_mpi_settings_known;
+
+static inline const rota_mpi_settings *rota_mpi_settings_get(void)
+{
+    const rota_mpi_settings *const known =
+        atomic_load_explicit(&rota_mpi_settings_known, memory_order_acquire);
+
+    return known ? known : rota_mpi_settings_read();
+}
+
+/* Is this MPI's, with nobody to count it? False before settings are known. */
+static inline bool rota_mpi_is_off(rota_mpi_call call, rota_mpi_kind kind)
+{
+    const rota_mpi_settings *const s =
+        atomic_load_explicit(&rota_mpi_settings_known, memory_order_acquire);
+
+    return s && !s->on[call][kind] && !s->counted;
+}
+
+#endif /* ROTA_MPI_SETTINGS_H */

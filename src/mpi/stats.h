@@ -1,0 +1,22 @@
+/* stats.h - counts what the drop-in does, for ROTA_STATS. */
+#ifndef ROTA_MPI_STATS_H
+#define ROTA_MPI_STATS_H
+
+#include "mpi/calls.h"
+
+#include <rota.h>
+
+#include <stddef.h>
+
+void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool by_rota);
+void rota_mpi_count_plan(const rota_plan *plan);
+void rota_mpi_count_start(size_t bytes);
+
+/* Time in exchanges: begin gives what end is to be told. */
+double rota_mpi_time_begin(void);
+void rota_mpi_time_end(double begin);
+
+/* Once, at the end: of MPI_Init, or of a session where that was not called. */
+void rota_mpi_stats_print(bool session);
+
+#endif /* ROTA_MPI_STATS_H */
