@@ -58,7 +58,7 @@ grow_twice|src/schedule/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + 
 pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
 varlen_sum|src/exec/payload/varlen.c|s/as \&\& total == expected/as \&\& total >= expected/
 varlen_order|src/exec/payload/varlen.c|s/!= land)$/!= land \&\& n > 2)/
-sizes_landing|src/exec/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
+sizes_landing|src/exec/run/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
 check_slot|bench/check/check.c|s/return RECEIVED | COPIED_FROM | COPIED_TO | (in_turn ? SENT : 0u)/return RECEIVED | COPIED_FROM | COPIED_TO/
 check_twice|bench/check/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/
 check_place|bench/check/check.c|s/is_place(r->s, b) \&\& r->tmp\[rota_block_place(r->s, b)\] != b/is_place(r->s, b) \&\& r->tmp[rota_block_place(r->s, b)] == NO_NODE/

@@ -1,7 +1,7 @@
 /* staged.c - steps of plans with blocks on a device: messages wait until what
  * they send has been copied to the host. */
 #include "device/staging.h"
-#include "exec/program.h"
+#include "exec/run/program.h"
 #include "exec/step/steps.h"
 
 #include <stdlib.h>

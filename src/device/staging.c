@@ -2,7 +2,7 @@
 #include "device/staging.h"
 #include "device/ipc.h"
 #include "exec/payload/varlen.h"
-#include "exec/waiting.h"
+#include "exec/run/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,6 @@
 #include "exec/hooks.h"
 #include "exec/move/blocks.h"
 #include "exec/move/status.h"
-#include "exec/waiting.h"
 
 struct rota_node;
 
@@ -36,17 +35,68 @@ typedef enum rota_op_kind {
     ROTA_OP_FETCHED,  /* the receiver fetches it from its address (hooks.h) */
 } rota_op_kind;
 
-/* A transport: a table of functions that carry messages. */
-typedef struct rota_transport {
+/* Which ranks share memory, and which messages are copied from where they
+ * lie. */
+typedef struct rota_reach {
+    const struct rota_node *node;
+    /* Bytes from which a message in the sender's arena is copied from there. */
+    size_t arena_threshold;
+} rota_reach;
+
+/* What it means that there is no shared memory left. */
+typedef enum rota_refusal {
+    ROTA_REFUSED_NOTHING,
+    ROTA_REFUSED_MINE, /* MPI carries what this rank receives */
+    ROTA_REFUSED_PLAN, /* no rank can use it for this plan */
+} rota_refusal;
+
+/* What a path has for a plan, for descriptions. */
+typedef struct rota_path_facts {
+    size_t bytes;     /* of shared memory */
+    size_t read_from; /* bytes from which messages are read where they lie; 0:
+                         none are */
+} rota_path_facts;
+
+/* A path by which messages travel: a table of functions. It has a life, and
+ * carries messages, or just one of these. Functions may be NULL: there is
+ * nothing to do. */
+typedef struct rota_path {
     bool needs_mpi; /* its messages are MPI's, which handles datatypes itself;
                        the progress thread must not call it */
     rota_dir first; /* the direction of messages that a step posts first */
 
-    /* Does this transport carry message m? Asked before anything is bound. */
+    /* ---- its life. Called of a plan that has something by this path, but for
+     * reserve and sweep. */
+
+    /* Take memory that other ranks are to reach, and say where it is. x has all
+     * that rota_exec_bind needs. Sets *refusal if there is none. Local, before
+     * all ranks agree on how messages travel. */
+    int (*reserve)(rota_exec *x, const rota_reach *reach,
+                   rota_refusal *refusal);
+
+    /* Open the memory of the others, who all have reserved theirs. Returns false
+     * if memory of some rank could not be mapped: then all ranks must know, and
+     * begin again without that pair. */
+    bool (*attach)(rota_exec *x);
+
+    /* After all have attached, before messages are bound. */
+    int (*meet)(rota_exec *x);
+
+    void (*describe)(const rota_exec *x, rota_path_facts *facts);
+    void (*release)(rota_exec *x); /* free all that was made for x */
+    void (*sweep)(void); /* free memory of freed plans that others have read */
+
+    /* ---- its messages; carries NULL: none. */
+
+    /* Does this path carry message m? Asked before anything is bound. */
     bool (*carries)(const rota_exec *x, rota_dir dir, uint32_t m);
 
-    /* Does it hand over message m, which then needs no room? NULL: never. */
+    /* Does it hand over message m, which then needs no room? */
     bool (*hands)(const rota_exec *x, rota_dir dir, uint32_t m);
+
+    /* The layout of message m's data where its sender has them, if the receiver
+     * copies them from there; else NULL. */
+    const rota_type *(*source)(const rota_exec *x, uint32_t m);
 
     /* Prepare its messages, once their kinds are chosen. */
     int (*bind)(rota_exec *x);
@@ -63,12 +113,40 @@ typedef struct rota_transport {
 
     /* The memory of the regions marked in moved[] has changed. */
     int (*rebase)(rota_exec *x, const bool moved[]);
-    void (*release)(rota_exec *x); /* free all that was made for x */
-} rota_transport;
+
+    /* Does this rank lend memory in a run? Then its program has two more steps:
+     * reclaim, before it receives into shared blocks, and finish, the last. */
+    bool (*lends)(const rota_exec *x);
+    const struct rota_step_kind *reclaim, *finish;
+
+    /* ---- waiting. */
+
+    /* Find out which ranks the run waits for, and return how many of their
+     * processes must ring before a poll is worth while. Then, with the doorbell
+     * armed, set the interest flags. */
+    int (*count)(rota_exec *x);
+    void (*mark)(rota_exec *x);
+
+    /* Call the progress threads of the ranks whose messages are awaited. Where
+     * others may have to move first, call those of all ranks of the node. */
+    void (*call)(rota_exec *x);
+
+    /* Wake the ranks for which something was written or taken, and clear the
+     * path's bit of x->rings, which says that there are any. */
+    void (*flush)(rota_exec *x);
+} rota_path;
+
+/* The paths by their names in paths.h, and the table of them. */
+enum {
+#define ROTA_PATH(name, source) ROTA_BY_##name,
+#include "exec/paths.h"
+    ROTA_N_PATHS
+};
+extern const rota_path *const rota_paths[ROTA_N_PATHS];
 
 /* A bound message. */
 typedef struct rota_op {
-    const rota_transport *via;
+    const rota_path *via;
     rota_op_kind kind;
     bool packed;       /* passes through the packing area */
     bool typed;        /* has elements of datatypes with known layouts */
@@ -81,7 +159,7 @@ typedef struct rota_op {
 
 /* Messages of a step with the same direction, transport and kind. */
 struct rota_batch {
-    const rota_transport *via;
+    const rota_path *via;
     rota_op_kind kind;
     rota_dir dir;
     uint32_t n;
@@ -169,7 +247,8 @@ typedef struct rota_loans {
 /* The place of an executor in the list of those that run: active.c. */
 typedef struct rota_run {
     bool active;
-    bool waits_for_others; /* as counted in on_others */
+    bool by_mpi;           /* program.by_mpi, as counted in on_others */
+    bool waits_for_others; /* is counted there */
     rota_exec *prev, *next;
 } rota_run;
 
@@ -214,11 +293,11 @@ struct rota_exec {
     /* Binding makes program and arrivals. The others exist only where they are
      * needed, and are made before binding (hooks of varying plans: later). */
     rota_program program;
-    rota_arrivals *arrivals; /* unless ROTA_META_ONCE */
-    /* Messages within the node, by rota_lines_reserve. */
-    struct rota_lines *lines;
-    struct rota_sparse *sparse; /* for a sparse step, by rota_sparse_make */
-    rota_hooks *hooks;          /* blocks on a device, by rota_staging_make */
+    rota_arrivals *arrivals;  /* unless ROTA_META_ONCE */
+    void *path[ROTA_N_PATHS]; /* what each path has for x; NULL: nothing */
+    /* The node whose memory carries messages, of whatever kind; or NULL. */
+    const struct rota_node *shared;
+    rota_hooks *hooks; /* blocks on a device, by rota_staging_make */
     /* Messages from device to device, by rota_ipc_make. */
     rota_fetching *fetching;
     struct rota_trace *trace; /* NULL: x is not traced */
@@ -226,8 +305,8 @@ struct rota_exec {
     /* State of the run. */
     uint32_t at; /* current step */
     bool entered;
-    bool moved; /* a message has moved since this was cleared */
-    bool rings; /* a rank may have to be woken: rota_lines_flush */
+    bool moved;     /* a message has moved since this was cleared */
+    unsigned rings; /* bits of paths that may have to wake ranks: flush */
     rota_status status;
     rota_run run;
 };
@@ -236,6 +315,16 @@ struct rota_exec {
  * rota_exec_unbind leaves it. Local. */
 int rota_exec_bind(rota_exec *x);
 void rota_exec_unbind(rota_exec *x);
+
+/* The life of paths, before binding. Reserve memory; attach, and return whether
+ * that of all ranks could be mapped; or give it up again. */
+int rota_exec_reserve(rota_exec *x, const rota_reach *reach,
+                      rota_refusal *refusal);
+bool rota_exec_attach(rota_exec *x);
+void rota_exec_detach(rota_exec *x);
+
+/* What all paths have for x. */
+rota_path_facts rota_exec_facts(const rota_exec *x);
 
 /* The bytes that messages would need in the packing area. Binds nothing, makes
  * no MPI call. */

@@ -13,7 +13,7 @@
  * until it is ended by MPI.
  */
 #define _GNU_SOURCE
-#include "exec/program.h"
+#include "exec/run/program.h"
 #include "exec/transport/lines/lines.h"
 #include "harness.h"
 

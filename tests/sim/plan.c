@@ -4,7 +4,7 @@
 #include "common/fakempi.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/varlen.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/transport/mailbox/mailbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -689,18 +689,19 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         return ok(join_groups(plan, r), text, rank, "rota_sparse_make");
     if (plan->spec.nodes == 0)
         return true;
-    bool refused;
+    rota_refusal refusal;
     join_node(plan, rank);
-    return ok(rota_lines_reserve(&r->x, &r->reach, &refused), text, rank,
+    return ok(rota_exec_reserve(&r->x, &r->reach, &refusal), text, rank,
               "reserve") &&
-           (!refused || tell(text, rank, "no room in shared memory"));
+           (refusal == ROTA_REFUSED_NOTHING ||
+            tell(text, rank, "no room in shared memory"));
 }
 
 static bool bind(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
 
-    if (r->x.lines && !rota_lines_attach(&r->x))
+    if (!rota_exec_attach(&r->x))
         return tell(text, rank, "memory that cannot be mapped");
     return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind") &&
            (!packs_in_vain(plan, rank) ||
@@ -930,7 +931,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
                             (plan->spec.mode == MODE_EXCHANGE ||
                              !rota_msg_is_direct(&r->s, ROTA_SEND, m));
         size_t bytes = 0;
-        if (rota_transport_lines.carries(&r->x, ROTA_SEND, m))
+        if (rota_path_lines.carries(&r->x, ROTA_SEND, m))
             continue;
         for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
             bytes += rota_cell_bytes(r->bytes[l->item[i]]);

@@ -9,7 +9,7 @@
 #include "common/pattern.h"
 #include "common/shapes.h"
 #include "exec/exec.h"
-#include "exec/sizes.h"
+#include "exec/run/sizes.h"
 #include "exec/transport/lines/lines.h"
 
 #include <stdbool.h>

@@ -9,12 +9,13 @@
  * are made at once do so: what begins once begins there, while others wait, and
  * nothing but the library orders them. MPI is not called.
  */
-#include "exec/active.h"
 #include "exec/memory/pool.h"
 #include "exec/move/blocks.h"
 #include "exec/move/lock.h"
-#include "exec/progress.h"
-#include "exec/run.h"
+#include "exec/run/active.h"
+#include "exec/run/progress.h"
+#include "exec/run/waiting.h"
+#include "exec/run/run.h"
 #include "exec/transport/lines/lines.h"
 #include "pattern.h"
 
@@ -140,7 +141,7 @@ static void see_segments(const rank *r)
 
 static void open_job(rank *r, const job *j)
 {
-    bool refused = true;
+    rota_refusal refusal = true;
 
     build(r, j);
     set_sides(r, j);
@@ -161,12 +162,13 @@ static void open_job(rank *r, const job *j)
         .by_thread = j->by_thread,
     };
     const rota_reach reach = {.node = &r->node, .arena_threshold = 2048};
-    const int err = rota_lines_reserve(&r->x, &reach, &refused);
+    const int err = rota_exec_reserve(&r->x, &reach, &refusal);
     must(err == MPI_SUCCESS, "lines");
-    must(!refused || (j->one_way && r->me == 0), "room for lines");
+    must(refusal == ROTA_REFUSED_NOTHING || (j->one_way && r->me == 0),
+         "room for lines");
     pthread_barrier_wait(&reserved);
     see_segments(r);
-    must(rota_lines_attach(&r->x), "attaching");
+    must(rota_exec_attach(&r->x), "attaching");
     pthread_barrier_wait(&reserved); /* before endpoints are written again */
     must(rota_exec_bind(&r->x) == MPI_SUCCESS, "binding");
 }

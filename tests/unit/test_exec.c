@@ -4,7 +4,7 @@
 #include "check/check.h"
 #include "common/fakempi.h"
 #include "exec/exec.h"
-#include "exec/sizes.h"
+#include "exec/run/sizes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,6 @@
 #include "exec/payload/typed.h"
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
-#include "exec/transport/lines/lines.h"
 
 static bool is_known(const rota_type *t)
 {
@@ -44,7 +43,7 @@ static void count_message(const rota_exec *x, uint32_t m, rota_typed_bytes *n)
     const rota_msgs *const l = &x->blocks.s->msgs[ROTA_RECV];
     const rota_op *const op = &x->program.op[ROTA_RECV][m];
     const rota_type *const source =
-        op->via->needs_mpi ? NULL : rota_lines_source(x, m);
+        op->via->source ? op->via->source(x, m) : NULL;
 
     if (source) {
         count_pair(rota_block_type(&x->blocks, l->item[l->msg[m].first]),

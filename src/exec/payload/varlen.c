@@ -4,7 +4,7 @@
 
 #include "exec/move/blocks.h"
 #include "exec/payload/parcels.h"
-#include "exec/program.h"
+#include "exec/run/program.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
  */
 #include "exec/move/blocks.h"
 #include "exec/payload/varlen.h"
-#include "exec/program.h"
+#include "exec/run/program.h"
 #include "exec/step/steps.h"
 
 #include <stdlib.h>

@@ -9,16 +9,11 @@ extern const rota_step_kind rota_step_window; /* window.c: so many at once */
 extern const rota_step_kind rota_step_flow;   /* flow.c */
 extern const rota_step_kind rota_step_collective; /* native.c */
 extern const rota_step_kind rota_step_consensus;  /* consensus.c */
-extern const rota_step_kind rota_step_sparse;     /* sparse.c */
+extern const rota_step_kind rota_step_sparse;     /* mailbox.c */
 
 /* Does the step post everything when it is entered, so that MPI can carry it
  * out by itself? */
 bool rota_step_is_at_once(const rota_step *step);
-/* lent.c. Reclaim: before a rank receives into shared blocks, wait until others
- * have taken all that it lent. Finish: the last step; others may write
- * again. */
-extern const rota_step_kind rota_step_reclaim;
-extern const rota_step_kind rota_step_finish;
 
 /* Make all copies of a step, or copies first to end - 1. */
 int rota_step_copies(rota_exec *x, const rota_step *step);

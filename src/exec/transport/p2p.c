@@ -55,7 +55,7 @@ static int bind(rota_exec *x)
 {
     for (int dir = 0; x->fixed && dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
-            if (x->program.op[dir][m].via == &rota_transport_p2p)
+            if (x->program.op[dir][m].via == &rota_path_p2p)
                 ROTA_TRY(make_request(x, (rota_dir)dir, m));
     return MPI_SUCCESS;
 }
@@ -207,7 +207,7 @@ static bool resolve(const rota_exec *x, rota_batch *b)
     return false;
 }
 
-const rota_transport rota_transport_p2p = {
+const rota_path rota_path_p2p = {
     .needs_mpi = true,
     .first = ROTA_RECV, /* so that few messages arrive unexpected */
     .carries = carries,

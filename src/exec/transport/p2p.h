@@ -4,7 +4,7 @@
 
 #include "exec/exec.h"
 
-extern const rota_transport rota_transport_p2p;
+extern const rota_path rota_path_p2p;
 
 /* MPI has completed message m, which is not ROTA_OP_VARLEN: do the rest. */
 int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m);

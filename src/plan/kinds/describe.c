@@ -4,8 +4,7 @@
 #include "device/staging.h"
 #include "exec/payload/typed.h"
 #include "exec/payload/varlen.h"
-#include "exec/transport/lines/lines.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/transport/mailbox/mailbox.h"
 #include "plan/ranks/topo_detect.h"
 
 #include <cjson/cJSON.h>
@@ -115,18 +114,16 @@ static bool add_transport(cJSON *o, const rota_plan *p)
 {
     const bool shares = !p->node_why && count_apart(p) + 1 < p->comm->node->n;
     const char *const why = p->node_why ? p->node_why : why_apart(p);
+    const rota_path_facts facts = rota_exec_facts(&p->exec);
 
     if (!add_text(o, "intranode", shares ? "shm" : "p2p") ||
         (why && !add_text(o, "intranode_why", why)))
         return false;
     return !shares ||
            (add_number(o, "ranks_apart", count_apart(p)) &&
-            add_number(o, "shared_bytes",
-                       (double)(rota_lines_bytes(&p->exec) +
-                                rota_sparse_bytes(&p->exec))) &&
-            (!p->exec.lines ||
-             (add_number(o, "copied_once_from",
-                         (double)rota_lines_reach(&p->exec)->arena_threshold) &&
+            add_number(o, "shared_bytes", (double)facts.bytes) &&
+            (facts.read_from == 0 ||
+             (add_number(o, "copied_once_from", (double)facts.read_from) &&
               add_text(o, "cross_memory", "not used")))); /* a key that stays */
 }
 

@@ -9,10 +9,8 @@
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
-#include "exec/sizes.h"
+#include "exec/run/sizes.h"
 #include "exec/step/steps.h"
-#include "exec/transport/lines/lines.h"
-#include "exec/transport/mailbox/sparse.h"
 #include "plan/args/neighbors.h"
 #include "plan/kinds/device.h"
 #include "plan/kinds/ipc.h"
@@ -534,7 +532,7 @@ const char *rota_plan_needs_calls(const rota_plan *p)
         return x->by_thread ? NULL
                             : "MPI carries messages or the algorithm needs "
                               "calls";
-    if (!p->node_why && !x->lines)
+    if (!p->node_why && !x->shared)
         return NULL; /* a rank alone */
     if (!p->node_why)
         return "not all messages go by MPI";
@@ -575,39 +573,22 @@ static int lend_scratch(rota_plan *p)
     return make_scratch(p);
 }
 
-/* Reserve what ranks of the node share for this plan. */
-static int reserve_node(rota_plan *p, const rota_reach *reach, bool *refused)
-{
-    rota_sparse_free_deferred();
-    return by_consensus(p) ? rota_sparse_reserve(&p->exec, refused)
-                           : rota_lines_reserve(&p->exec, reach, refused);
-}
-
-static bool attach_node(rota_plan *p)
-{
-    return by_consensus(p) ? rota_sparse_attach(&p->exec)
-                           : rota_lines_attach(&p->exec);
-}
-
 /* Let shared memory carry messages within the node, unless something on any
  * rank prevents it. Collective; the ranks agree on every failure. */
 static int use_node(rota_plan *p, int status)
 {
     rota_exec *const x = &p->exec;
     rota_vote vote = {0};
-    bool refused = false;
+    rota_refusal refusal = ROTA_REFUSED_NOTHING;
 
     const rota_reach reach = find_reach(p);
     if (status == MPI_SUCCESS)
         status = lend_scratch(p);
     if (status == MPI_SUCCESS)
-        status = reserve_node(p, &reach, &refused);
-    /* Otherwise a refusal only means that MPI carries what this rank
-     * receives. */
-    vote.largest =
-        refused && (x->fetching || x->sparse) ? NO_ROOM : find_obstacle(p);
+        status = rota_exec_reserve(x, &reach, &refusal);
+    vote.largest = refusal == ROTA_REFUSED_PLAN ? NO_ROOM : find_obstacle(p);
     ROTA_TRY(rota_agree(p->comm, status, &vote));
-    p->no_room = refused;
+    p->no_room = refusal != ROTA_REFUSED_NOTHING;
     p->node_why = obstacle_text[vote.largest];
     x->by_thread = p->progress == ROTA_PROGRESS_THREAD && !p->node_why &&
                    !p->choice.algo->native &&
@@ -615,11 +596,11 @@ static int use_node(rota_plan *p, int status)
     /* Attach before the last agreement: after it, another rank may already have
      * run and freed the plan, and the communicator with its endpoints. */
     if (p->node_why) {
-        rota_transport_lines.release(x);
+        rota_exec_detach(x);
         return MPI_SUCCESS;
     }
     x->loans.scratch = x->loans.lends ? p->scratch : NULL;
-    p->apart = !attach_node(p);
+    p->apart = !rota_exec_attach(x);
     return MPI_SUCCESS;
 }
 
@@ -719,8 +700,6 @@ static int bind_memory(rota_plan *p)
     if ((p->choice.metadata == ROTA_META_ONCE || p->exec.parcels) &&
         !p->scratch)
         ROTA_TRY(make_scratch(p));
-    if (p->exec.lines)
-        ROTA_TRY(rota_lines_meet(&p->exec));
     ROTA_TRY(rota_trace_make(&p->exec.blocks, p->exec.tag / ROTA_TAGS,
                              &p->exec.trace));
     return rota_exec_bind(&p->exec);

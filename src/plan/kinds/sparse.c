@@ -2,7 +2,7 @@
 #include "plan/kinds/sparse.h"
 
 #include "exec/move/blocks.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/transport/mailbox/mailbox.h"
 
 #include <limits.h>
 #include <stdlib.h>

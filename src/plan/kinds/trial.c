@@ -1,6 +1,7 @@
 /* trial.c - see trial.h. */
 #include "plan/kinds/trial.h"
 #include "exec/memory/arena.h"
+#include "exec/move/clock.h"
 #include "plan/kinds/varying.h"
 
 #include <stdlib.h>

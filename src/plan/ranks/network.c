@@ -14,7 +14,7 @@
  */
 #include "plan/ranks/network.h"
 #include "exec/exec.h"
-#include "exec/waiting.h"
+#include "exec/run/waiting.h"
 #include "plan/ranks/agree.h"
 
 #include <stdatomic.h>

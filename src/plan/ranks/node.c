@@ -3,6 +3,7 @@
 #include "exec/exec.h"
 #include "exec/memory/pool.h"
 #include "exec/move/blocks.h"
+#include "exec/run/waiting.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/gather.h"
 #include "plan/ranks/topo_detect.h"
@@ -29,7 +30,7 @@ typedef struct address {
 
 /* ---- yields -------------------------------------------------------------- */
 
-/* All ranks of a host should follow the same words (exec/yields.h), whatever
+/* All ranks of a host should follow the same words (exec/run/yields.h), whatever
  * communicators they share, such as the rows and columns of a grid. So ranks
  * that come together take over the words that the first of them follows. */
 static struct {

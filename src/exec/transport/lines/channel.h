@@ -1,8 +1,8 @@
 /* channel.h - what the files of the transport within a node share: the messages
  * of a plan and the queues that carry them.
  *
- * channels.c makes them, lines_send.c and lines_recv.c move messages, lines.c
- * is the transport.
+ * channels.c makes them, send.c and recv.c move messages, lend.c has the steps of
+ * a lender, lines.c is the path.
  */
 #ifndef ROTA_CHANNEL_H
 #define ROTA_CHANNEL_H
@@ -75,6 +75,12 @@ struct rota_lines {
     struct rota_lines *next;    /* next in the list of deferred frees */
 };
 
+/* What lines have for x; NULL: nothing. */
+static inline struct rota_lines *rota_lines_of(const rota_exec *x)
+{
+    return x->path[ROTA_BY_lines];
+}
+
 static inline rota_block rota_lines_block(const rota_exec *x, rota_dir dir,
                                           uint32_t m)
 {
@@ -93,8 +99,10 @@ static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
 {
     if (c->touched)
         return;
-    c->touched = x->rings = true;
-    x->lines->touched[x->lines->n_touched++] = c;
+    struct rota_lines *const lines = rota_lines_of(x);
+    c->touched = true;
+    x->rings |= 1u << ROTA_BY_lines;
+    lines->touched[lines->n_touched++] = c;
 }
 
 /* Let the next message of the direction go or, after the last, the next run
@@ -126,7 +134,23 @@ static inline const uint32_t *rota_batch_open(const rota_batch *b)
 
 /* ---- channels.c ---------------------------------------------------------- */
 
-/* Do the queues carry message m? Is it handed over? As in rota_transport. */
+/* The life of a path: see rota_path. */
+int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
+                       rota_refusal *refusal);
+bool rota_lines_attach(rota_exec *x);
+int rota_lines_meet(rota_exec *x); /* fails only for want of memory */
+void rota_lines_describe(const rota_exec *x, rota_path_facts *facts);
+const rota_type *rota_lines_source(const rota_exec *x, uint32_t m);
+void rota_lines_sweep(void);
+
+/* Is this rank a lender? A lender also asks whether others have taken all that
+ * it handed on, and tells them, after a run, that they may write to its shared
+ * blocks again. */
+bool rota_lines_lend(const rota_exec *x);
+bool rota_lines_are_taken(rota_exec *x);
+void rota_lines_finish(rota_exec *x);
+
+/* Do the queues carry message m? Is it handed over? As in rota_path. */
 bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m);
 bool rota_lines_hand(const rota_exec *x, rota_dir dir, uint32_t m);
 
@@ -148,7 +172,7 @@ void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m);
  * plan is freed later. Everything sent to this rank has been taken. */
 void rota_lines_release(rota_exec *x);
 
-/* ---- lines_send.c -------------------------------------------------------- */
+/* ---- send.c -------------------------------------------------------- */
 
 /* Post a send of any kind, and advance it. */
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done);
@@ -158,7 +182,7 @@ int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_begin_sends(rota_exec *x, rota_batch *b);
 int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b);
 
-/* ---- lines_recv.c -------------------------------------------------------- */
+/* ---- recv.c -------------------------------------------------------- */
 
 /* The same for receives. */
 int rota_lines_begin_recv(rota_exec *x, uint32_t m);
@@ -168,5 +192,9 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b);
 /* Advance receives of plain bytes: look further only at those with a full
  * entry. */
 int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b);
+
+/* ---- lend.c -------------------------------------------------------------- */
+
+extern const rota_step_kind rota_lines_reclaim, rota_lines_finish_run;
 
 #endif /* ROTA_CHANNEL_H */

@@ -2,7 +2,7 @@
 #include "exec/move/blocks.h"
 #include "exec/move/lock.h"
 #include "exec/payload/varlen.h"
-#include "exec/program.h"
+#include "exec/run/program.h"
 #include "exec/transport/lines/channel.h"
 #include "exec/transport/lines/told.h"
 
@@ -39,7 +39,7 @@ int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
                      char **memory)
 {
     const rota_op *const w = &x->program.op[dir][m];
-    rota_line_op *const op = &x->lines->op[dir][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
 
     if (w->packed) {
         *memory = x->program.area + w->stage;
@@ -54,7 +54,7 @@ int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
 void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &x->blocks.s->msgs[dir];
-    rota_line_op *const op = &x->lines->op[dir][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
 
     op->bytes = rota_message_bytes(&x->blocks, dir, m);
     op->body = rota_block_at(&x->blocks, l->item[l->msg[m].first]);
@@ -113,7 +113,7 @@ static void end_deferred(struct rota_lines *lines)
     destroy(lines);
 }
 
-static void free_deferred(void)
+void rota_lines_sweep(void)
 {
     rota_lock();
     for (struct rota_lines **link = &deferred; *link;) {
@@ -130,7 +130,7 @@ static void free_deferred(void)
 
 void rota_lines_release(rota_exec *x)
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
 
     if (!lines)
         return;
@@ -147,7 +147,7 @@ void rota_lines_release(rota_exec *x)
     put_memory(lines);
     lines->lent = x->loans.scratch;
     x->loans.scratch = NULL;
-    x->lines = NULL;
+    x->path[ROTA_BY_lines] = NULL;
     rota_lock();
     if (!lines->channel || all_read(lines))
         destroy(lines);
@@ -178,9 +178,10 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 /* The position in the node of message m's peer; -1: MPI carries the message. */
 static int position_of(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const int i = x->lines->reach.node->of[x->blocks.s->msgs[dir].msg[m].peer];
+    const int i =
+        rota_lines_of(x)->reach.node->of[x->blocks.s->msgs[dir].msg[m].peer];
 
-    return i >= 0 && x->lines->reach.node->near[i].peer ? i : -1;
+    return i >= 0 && rota_lines_of(x)->reach.node->near[i].peer ? i : -1;
 }
 
 static rota_channel *find_channel(struct rota_lines *lines, int index[], int i)
@@ -199,19 +200,19 @@ static void enlist(rota_exec *x, rota_dir dir, uint32_t m, int index[])
 
     if (i < 0)
         return;
-    rota_channel *const c = find_channel(x->lines, index, i);
-    rota_line_op *const op = &x->lines->op[dir][m];
+    rota_channel *const c = find_channel(rota_lines_of(x), index, i);
+    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
     op->with = c;
     op->order = c->messages[dir]++;
     c->rank = x->blocks.s->msgs[dir].msg[m].peer;
-    c->near = &x->lines->reach.node->near[i];
+    c->near = &rota_lines_of(x)->reach.node->near[i];
     c->peer = c->near->peer;
     c->room[dir] = bytes > c->room[dir] ? bytes : c->room[dir];
 }
 
 static void enlist_all(rota_exec *x, int index[])
 {
-    for (int i = 0; i < x->lines->reach.node->n; i++)
+    for (int i = 0; i < rota_lines_of(x)->reach.node->n; i++)
         index[i] = -1;
     for (uint32_t p = 0; p < x->blocks.s->n_phases; p++) {
         const rota_phase *const phase = &x->blocks.s->phase[p];
@@ -226,7 +227,7 @@ static void enlist_all(rota_exec *x, int index[])
  * run. */
 static void reserve_pool(const rota_exec *x)
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
     size_t most, wanted = 0;
 
     rota_pool_bytes(&most);
@@ -252,12 +253,12 @@ static size_t stride_of(const rota_exec *x, const rota_channel *c)
 
     if (x->fetching || stride == line)
         return stride;
-    if (x->lines->reach.node->n > FEW_RANKS ||
-        atomic_load(&long_entries) + x->lines->long_bytes +
+    if (rota_lines_of(x)->reach.node->n > FEW_RANKS ||
+        atomic_load(&long_entries) + rota_lines_of(x)->long_bytes +
                 ROTA_LINE_ENTRIES * stride >
             LONG_ENTRIES)
         return line;
-    x->lines->long_bytes += ROTA_LINE_ENTRIES * stride;
+    rota_lines_of(x)->long_bytes += ROTA_LINE_ENTRIES * stride;
     return stride;
 }
 
@@ -280,7 +281,7 @@ static size_t entries_at(size_t at, size_t stride)
 /* Allocate all queues into this rank. Returns false if there is no memory. */
 static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
 
     for (int i = 0; i < lines->n; i++) {
         rota_channel *const c = &lines->channel[i];
@@ -310,9 +311,11 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
 /* Set up the queues into this rank and tell the peers where they are. */
 static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
     rota_endpoint *const endpoints =
-        x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
+        rota_lines_of(x)
+            ->reach.node->near[rota_lines_of(x)->reach.node->me]
+            .endpoints;
     char *const memory = lines->memory[ROTA_ENTRIES];
     const size_t page = lines->long_bytes > 0
                             ? -(uintptr_t)memory % ROTA_COPY_PAGE
@@ -347,9 +350,11 @@ static size_t table_bytes(const rota_exec *x, const rota_channel *c)
  * over messages. */
 static void make_tables(rota_exec *x)
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
     rota_endpoint *const endpoints =
-        x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
+        rota_lines_of(x)
+            ->reach.node->near[rota_lines_of(x)->reach.node->me]
+            .endpoints;
     rota_place at, scratch, finished;
     size_t bytes = 0;
 
@@ -391,11 +396,11 @@ static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
  * told. */
 static size_t told_bytes(const rota_exec *x, uint32_t m)
 {
-    const rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
+    const rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
 
     return op->with && is_direct(x, ROTA_SEND, m) &&
                    rota_message_bytes(&x->blocks, ROTA_SEND, m) >=
-                       x->lines->reach.arena_threshold
+                       rota_lines_of(x)->reach.arena_threshold
                ? rota_told_bytes(rota_lines_type(x, ROTA_SEND, m))
                : 0;
 }
@@ -405,7 +410,9 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
 static void tell_layouts(rota_exec *x)
 {
     rota_endpoint *const endpoints =
-        x->lines->reach.node->near[x->lines->reach.node->me].endpoints;
+        rota_lines_of(x)
+            ->reach.node->near[rota_lines_of(x)->reach.node->me]
+            .endpoints;
     const uint32_t n = x->blocks.s->msgs[ROTA_SEND].n;
     size_t bytes = 0;
     rota_place at;
@@ -413,10 +420,10 @@ static void tell_layouts(rota_exec *x)
     for (uint32_t m = 0; m < n; m++)
         bytes += told_bytes(x, m);
     if (bytes > 0)
-        x->lines->told = rota_arena_take(ROTA_ENTRIES, bytes, &at);
-    char *memory = x->lines->told;
+        rota_lines_of(x)->told = rota_arena_take(ROTA_ENTRIES, bytes, &at);
+    char *memory = rota_lines_of(x)->told;
     for (uint32_t m = 0; memory && m < n; m++) {
-        rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
+        rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
         const size_t more = told_bytes(x, m);
         if (more == 0)
             continue;
@@ -432,11 +439,11 @@ static void tell_layouts(rota_exec *x)
 int rota_lines_hear(rota_exec *x)
 {
     for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_RECV].n; m++) {
-        rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+        rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
         if (!op->with || !is_direct(x, ROTA_RECV, m))
             continue;
         const rota_place at =
-            op->with->near->endpoints[x->lines->reach.node->me].told;
+            op->with->near->endpoints[rota_lines_of(x)->reach.node->me].told;
         if (at == 0)
             continue;
         op->source = rota_told_read(rota_peer_at(op->with->peer, at));
@@ -448,11 +455,12 @@ int rota_lines_hear(rota_exec *x)
 
 static int make_channels(rota_exec *x)
 {
-    struct rota_lines *const lines = x->lines;
-    int *const index = malloc((size_t)x->lines->reach.node->n * sizeof *index);
+    struct rota_lines *const lines = rota_lines_of(x);
+    int *const index =
+        malloc((size_t)rota_lines_of(x)->reach.node->n * sizeof *index);
 
     lines->channel =
-        calloc((size_t)x->lines->reach.node->n, sizeof *lines->channel);
+        calloc((size_t)rota_lines_of(x)->reach.node->n, sizeof *lines->channel);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         lines->op[dir] = calloc((size_t)x->blocks.s->msgs[dir].n + 1,
                                 sizeof *lines->op[dir]);
@@ -467,27 +475,40 @@ static int make_channels(rota_exec *x)
                           : rota_fail_mem("messages within the node");
 }
 
-int rota_lines_reserve(rota_exec *x, const rota_reach *reach, bool *refused)
+/* Do messages of the schedule go one by one? Else a phase as a whole, by another
+ * path. */
+static bool has_messages(const rota_exec *x)
+{
+    for (uint32_t p = 0; p < x->blocks.s->n_phases; p++)
+        if (x->blocks.s->phase[p].sparse && x->counts_unknown)
+            return false;
+    return true;
+}
+
+int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
+                       rota_refusal *refusal)
 {
     rota_endpoint *const endpoints =
         reach->node->near[reach->node->me].endpoints;
     rota_place at[ROTA_N_USES];
 
-    *refused = false;
-    free_deferred();
-    x->lines = calloc(1, sizeof *x->lines);
-    if (!x->lines)
+    if (!has_messages(x))
+        return MPI_SUCCESS;
+    struct rota_lines *const lines = calloc(1, sizeof *lines);
+    if (!lines)
         return rota_fail_mem("messages within the node");
-    x->lines->reach = *reach;
+    x->path[ROTA_BY_lines] = lines;
+    x->shared = reach->node;
+    lines->reach = *reach;
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {
         endpoints[i].lines = endpoints[i].table = endpoints[i].told = 0;
         endpoints[i].hands = x->loans.allowed;
     }
     reserve_pool(x);
-    *refused = !take_memory(x, at);
-    if (*refused) {
-        put_memory(x->lines);
+    if (!take_memory(x, at)) {
+        *refusal = x->fetching ? ROTA_REFUSED_PLAN : ROTA_REFUSED_MINE;
+        put_memory(lines);
         return MPI_SUCCESS;
     }
     make_lines(x, at);
@@ -500,7 +521,7 @@ static void open_channel(const rota_exec *x, rota_channel *c)
 {
     const rota_peer *const peer = c->peer;
     const rota_endpoint *const b =
-        &c->near->endpoints[x->lines->reach.node->me];
+        &c->near->endpoints[rota_lines_of(x)->reach.node->me];
 
     c->bell = &peer->head->bell;
     c->interest = &peer->head->interest[peer->slot_there];
@@ -517,10 +538,10 @@ bool rota_lines_attach(rota_exec *x)
 {
     bool all = true;
 
-    for (int i = 0; i < x->lines->n; i++)
-        all = rota_arena_update(x->lines->channel[i].peer) && all;
-    for (int i = 0; i < x->lines->n && all; i++)
-        open_channel(x, &x->lines->channel[i]);
+    for (int i = 0; i < rota_lines_of(x)->n; i++)
+        all = rota_arena_update(rota_lines_of(x)->channel[i].peer) && all;
+    for (int i = 0; i < rota_lines_of(x)->n && all; i++)
+        open_channel(x, &rota_lines_of(x)->channel[i]);
     return all;
 }
 
@@ -528,7 +549,8 @@ bool rota_lines_attach(rota_exec *x)
 static const rota_loan_table *table_of(const rota_exec *x,
                                        const rota_channel *c)
 {
-    const rota_place at = c->near->endpoints[x->lines->reach.node->me].table;
+    const rota_place at =
+        c->near->endpoints[rota_lines_of(x)->reach.node->me].table;
 
     if (!x->loans.allowed || at == 0 ||
         rota_place_segment(at) >= c->peer->n_segments)
@@ -543,15 +565,15 @@ static const rota_loan_table *table_of(const rota_exec *x,
 /* Find out whether message m is handed over, and which end lends. */
 static int find_loan(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 {
-    rota_line_op *const op = &x->lines->op[dir][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
     rota_channel *const c = op->with;
     const bool lends = rota_msg_lends(x->blocks.s, dir, m);
     const rota_loan_table *const table = lends ? NULL : table_of(x, c);
-    uint64_t *const at = &used[c - x->lines->channel];
+    uint64_t *const at = &used[c - rota_lines_of(x)->channel];
     const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
 
-    if (lends && x->lines->tables &&
-        c->near->endpoints[x->lines->reach.node->me].hands) {
+    if (lends && rota_lines_of(x)->tables &&
+        c->near->endpoints[rota_lines_of(x)->reach.node->me].hands) {
         c->lends[dir] = true;
         op->loan = rota_loan_lend(x, dir, m);
     } else if (table && *at + n <= table->n) {
@@ -564,7 +586,8 @@ static int find_loan(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 
 int rota_lines_meet(rota_exec *x)
 {
-    uint64_t *const used = calloc((size_t)x->lines->n + 1, sizeof *used);
+    uint64_t *const used =
+        calloc((size_t)rota_lines_of(x)->n + 1, sizeof *used);
     /* A lender's table lists what comes to it first, then what goes out. */
     const rota_dir order[] = {ROTA_SEND, ROTA_RECV};
     int err = used ? MPI_SUCCESS : rota_fail_mem("what is handed over");
@@ -582,29 +605,26 @@ int rota_lines_meet(rota_exec *x)
 
 bool rota_lines_hand(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->lines->op[dir][m].loan;
+    return rota_lines_of(x)->op[dir][m].loan;
 }
 
-size_t rota_lines_bytes(const rota_exec *x)
+void rota_lines_describe(const rota_exec *x, rota_path_facts *facts)
 {
-    const struct rota_lines *const l = x->lines;
+    const struct rota_lines *const l = rota_lines_of(x);
 
-    return l ? l->bytes[ROTA_ENTRIES] + l->bytes[ROTA_COUNTERS] : 0;
+    facts->bytes += l->bytes[ROTA_ENTRIES] + l->bytes[ROTA_COUNTERS];
+    facts->read_from = l->reach.arena_threshold;
 }
 
 const rota_type *rota_lines_source(const rota_exec *x, uint32_t m)
 {
-    return x->lines->op[ROTA_RECV][m].source;
-}
-
-const rota_reach *rota_lines_reach(const rota_exec *x)
-{
-    return &x->lines->reach;
+    return rota_lines_of(x)->op[ROTA_RECV][m].source;
 }
 
 bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_channel *const c = x->lines ? x->lines->op[dir][m].with : NULL;
+    const rota_channel *const c =
+        rota_lines_of(x) ? rota_lines_of(x)->op[dir][m].with : NULL;
 
     return c && c->line[dir].entries;
 }
@@ -613,13 +633,13 @@ bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m)
 
 bool rota_lines_lend(const rota_exec *x)
 {
-    return x->lines && x->lines->tables;
+    return rota_lines_of(x) && rota_lines_of(x)->tables;
 }
 
 bool rota_lines_are_taken(rota_exec *x)
 {
-    for (int i = 0; i < x->lines->n; i++) {
-        rota_channel *const c = &x->lines->channel[i];
+    for (int i = 0; i < rota_lines_of(x)->n; i++) {
+        rota_channel *const c = &rota_lines_of(x)->channel[i];
         if (c->lends[ROTA_SEND] && !rota_channel_is_read(c))
             return false;
     }
@@ -628,7 +648,7 @@ bool rota_lines_are_taken(rota_exec *x)
 
 void rota_lines_finish(rota_exec *x)
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
 
     atomic_store_explicit(
         lines->finished,

@@ -1,7 +1,7 @@
 /* lines.c - see lines.h. */
 #include "exec/memory/waking.h"
 #include "exec/move/blocks.h"
-#include "exec/program.h"
+#include "exec/run/program.h"
 #include "exec/transport/lines/channel.h"
 
 /* ---- batches ------------------------------------------------------------- */
@@ -33,7 +33,8 @@ static int advance_each(rota_exec *x, rota_batch *b)
 static bool come_at_once(const rota_exec *x, const rota_batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
-        const rota_line_op *const op = &x->lines->op[ROTA_RECV][b->message[i]];
+        const rota_line_op *const op =
+            &rota_lines_of(x)->op[ROTA_RECV][b->message[i]];
         if (!op->with->paired ||
             op->bytes > rota_line_room(&op->with->line[ROTA_RECV]))
             return false;
@@ -59,7 +60,7 @@ static bool choose(const rota_exec *x, rota_batch *b)
 /* Post one message by itself. */
 static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    rota_line_op *const op = &x->lines->op[dir][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
     bool done = false;
 
     if (dir == ROTA_RECV)
@@ -71,7 +72,7 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
 
 static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
-    rota_line_op *const op = &x->lines->op[dir][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
 
     *done = op->done;
     op->done = false;
@@ -83,16 +84,17 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 /* This process's interest in the peer. */
 static rota_interest *flag_of(const rota_exec *x, const rota_channel *c)
 {
-    return &x->lines->reach.node->near[x->lines->reach.node->me]
+    return &rota_lines_of(x)
+                ->reach.node->near[rota_lines_of(x)->reach.node->me]
                 .peer->head->interest[c->peer->slot];
 }
 
-void rota_lines_flush(rota_exec *x)
+static void flush(rota_exec *x)
 {
-    struct rota_lines *const lines = x->lines;
+    struct rota_lines *const lines = rota_lines_of(x);
     rota_waking w = {.node = lines->reach.node};
 
-    x->rings = false;
+    x->rings &= ~(1u << ROTA_BY_lines);
     rota_doorbell_fence();
     for (int i = 0; i < lines->n_touched; i++) {
         rota_channel *const c = lines->touched[i];
@@ -119,10 +121,9 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
 
     for (uint32_t i = 0; i < step->n_batches; i++) {
         const rota_batch *const b = &step->batch[i];
-        for (uint32_t k = 0; b->via == &rota_transport_lines && k < b->n_open;
-             k++) {
+        for (uint32_t k = 0; b->via == &rota_path_lines && k < b->n_open; k++) {
             const rota_line_op *const op =
-                &x->lines->op[b->dir][rota_batch_open(b)[k]];
+                &rota_lines_of(x)->op[b->dir][rota_batch_open(b)[k]];
             op->with->awaited = true;
             under_way = under_way || (op->moved > 0 && op->moved < op->bytes);
         }
@@ -134,8 +135,8 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
  * for any. */
 static void find_all_awaited(rota_exec *x)
 {
-    for (int i = 0; i < x->lines->n; i++)
-        x->lines->channel[i].awaited = true;
+    for (int i = 0; i < rota_lines_of(x)->n; i++)
+        rota_lines_of(x)->channel[i].awaited = true;
 }
 
 int rota_lines_count(rota_exec *x)
@@ -144,13 +145,13 @@ int rota_lines_count(rota_exec *x)
     bool all = false;
     int n = 0;
 
-    x->lines->hurry = true;
+    rota_lines_of(x)->hurry = true;
     if (step)
         all = !find_awaited(x, step);
     else
         find_all_awaited(x);
-    for (int i = 0; i < x->lines->n; i++) {
-        rota_channel *const c = &x->lines->channel[i];
+    for (int i = 0; i < rota_lines_of(x)->n; i++) {
+        rota_channel *const c = &rota_lines_of(x)->channel[i];
         n += c->awaited;
         if (c->flagged && !c->awaited)
             atomic_store_explicit(flag_of(x, c), 0, memory_order_relaxed);
@@ -161,8 +162,8 @@ int rota_lines_count(rota_exec *x)
 
 void rota_lines_await(rota_exec *x)
 {
-    for (int i = 0; i < x->lines->n; i++) {
-        rota_channel *const c = &x->lines->channel[i];
+    for (int i = 0; i < rota_lines_of(x)->n; i++) {
+        rota_channel *const c = &rota_lines_of(x)->channel[i];
         if (c->awaited)
             atomic_store_explicit(flag_of(x, c), 1, memory_order_release);
         c->awaited = false;
@@ -176,8 +177,8 @@ void rota_lines_call(rota_exec *x)
 
     if (step)
         find_awaited(x, step);
-    for (int i = 0; i < x->lines->n; i++) {
-        rota_channel *const c = &x->lines->channel[i];
+    for (int i = 0; i < rota_lines_of(x)->n; i++) {
+        rota_channel *const c = &rota_lines_of(x)->channel[i];
         rota_doorbell *const helper = &c->peer->head->helper;
         if ((all || c->awaited) && rota_doorbell_count(helper))
             rota_doorbell_wake(helper);
@@ -194,7 +195,7 @@ static bool fits_entry(const rota_exec *x, const rota_line_op *op)
     rota_place at;
 
     return op->bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
-           (op->bytes < x->lines->reach.arena_threshold ||
+           (op->bytes < rota_lines_of(x)->reach.arena_threshold ||
             !rota_arena_find(op->body, op->bytes, &at));
 }
 
@@ -204,8 +205,8 @@ static void resolve_all(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
             const rota_op_kind kind = x->program.op[dir][m].kind;
-            rota_line_op *const op = &x->lines->op[dir][m];
-            if (x->program.op[dir][m].via != &rota_transport_lines)
+            rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
+            if (x->program.op[dir][m].via != &rota_path_lines)
                 continue;
             if (kind == ROTA_OP_PLAIN || kind == ROTA_OP_TYPED ||
                 kind == ROTA_OP_FETCHED)
@@ -220,7 +221,7 @@ static void resolve_all(rota_exec *x)
 static int rebase(rota_exec *x, const bool moved[])
 {
     (void)moved;
-    if (x->lines)
+    if (rota_lines_of(x))
         resolve_all(x);
     return MPI_SUCCESS;
 }
@@ -229,35 +230,49 @@ static int rebase(rota_exec *x, const bool moved[])
  * must come in every run. So messages that may have no bytes do not count. */
 static void find_pairs(rota_exec *x)
 {
-    for (int i = 0; i < x->lines->n; i++) {
-        rota_channel *const c = &x->lines->channel[i];
+    for (int i = 0; i < rota_lines_of(x)->n; i++) {
+        rota_channel *const c = &rota_lines_of(x)->channel[i];
         c->paired = c->messages[ROTA_RECV] == 1 &&
                     c->messages[ROTA_SEND] == 1 && c->line[ROTA_RECV].entries &&
                     c->line[ROTA_SEND].entries;
     }
     for (int dir = 0; dir < ROTA_N_DIRS && !x->fixed; dir++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
-            if (x->lines->op[dir][m].with && !x->program.op[dir][m].varlen)
-                x->lines->op[dir][m].with->paired = false;
+            if (rota_lines_of(x)->op[dir][m].with &&
+                !x->program.op[dir][m].varlen)
+                rota_lines_of(x)->op[dir][m].with->paired = false;
 }
 
 static int bind(rota_exec *x)
 {
-    if (!x->lines)
+    if (!rota_lines_of(x))
         return MPI_SUCCESS;
     find_pairs(x);
     resolve_all(x);
     return rota_lines_hear(x);
 }
 
-const rota_transport rota_transport_lines = {
+const rota_path rota_path_lines = {
     .first = ROTA_SEND, /* others should have their messages early */
+    .reserve = rota_lines_reserve,
+    .attach = rota_lines_attach,
+    .meet = rota_lines_meet,
+    .describe = rota_lines_describe,
+    .release = rota_lines_release,
+    .sweep = rota_lines_sweep,
     .carries = rota_lines_carry,
     .hands = rota_lines_hand,
+    .source = rota_lines_source,
     .bind = bind,
     .resolve = choose,
     .post = post,
     .test = test,
     .rebase = rebase,
-    .release = rota_lines_release,
+    .lends = rota_lines_lend,
+    .reclaim = &rota_lines_reclaim,
+    .finish = &rota_lines_finish_run,
+    .count = rota_lines_count,
+    .mark = rota_lines_await,
+    .call = rota_lines_call,
+    .flush = flush,
 };

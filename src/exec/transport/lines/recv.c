@@ -17,15 +17,15 @@ enum { MOST_CLAIMED = 1 << 11 };
 static void unpack_part(rota_exec *x, uint32_t m, size_t begin, size_t end,
                         const char *from)
 {
-    rota_message_unpack_part(&x->blocks, m, begin, end,
-                             x->lines->op[ROTA_RECV][m].bytes >= ROTA_STREAMED,
-                             from);
+    rota_message_unpack_part(
+        &x->blocks, m, begin, end,
+        rota_lines_of(x)->op[ROTA_RECV][m].bytes >= ROTA_STREAMED, from);
 }
 
 /* Put the whole message, which lies at from, in its place. */
 static int land(rota_exec *x, uint32_t m, char *from)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
 
     if (rota_lines_is_gathered(x, ROTA_RECV, m)) {
         const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
@@ -52,7 +52,7 @@ static int finish(rota_exec *x, uint32_t m)
         return rota_varlen_unpack(x, m);
     return rota_lines_is_gathered(x, ROTA_RECV, m)
                ? rota_message_unpack(&x->blocks, m,
-                                     x->lines->op[ROTA_RECV][m].body)
+                                     rota_lines_of(x)->op[ROTA_RECV][m].body)
                : MPI_SUCCESS;
 }
 
@@ -70,7 +70,7 @@ static bool is_whole(const rota_line *in, const rota_entry *e)
 /* The first entry is here: decide where the parts go. */
 static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     const rota_op_kind kind = x->program.op[ROTA_RECV][m].kind;
 
     if (kind == ROTA_OP_VARLEN) {
@@ -97,7 +97,7 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
 /* The sender need only know that the copy has begun. */
 static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
 {
-    const rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    const rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
 
     return x->fetching->fetch(x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
                               e->data, op->body, op->bytes);
@@ -108,7 +108,7 @@ static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
 static void copy_elements(rota_exec *x, uint32_t m, const char *first)
 {
     enum { AT_ONCE = 1 << 15 };
-    const rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    const rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     const char *const from =
         first - rota_extents_of(op->source, op->bytes).begin;
     rota_strided straight;
@@ -133,7 +133,7 @@ static void copy_elements(rota_exec *x, uint32_t m, const char *first)
 static int fetch_varlen(rota_exec *x, uint32_t m, const rota_entry *e,
                         const char *from)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     const size_t head = rota_varlen_header(x, m);
     char *to;
 
@@ -147,7 +147,7 @@ static int fetch_varlen(rota_exec *x, uint32_t m, const rota_entry *e,
 /* Fetch the message from where the entry says. */
 static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     rota_place at;
 
     memcpy(&at, e->data, sizeof at);
@@ -164,7 +164,7 @@ static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
 /* Take a part of the message, n bytes at from. */
 static int take_part(rota_exec *x, uint32_t m, char *from, size_t n)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     const size_t before = op->moved;
 
     op->moved += n;
@@ -182,7 +182,7 @@ static int take_part(rota_exec *x, uint32_t m, char *from, size_t n)
 
 static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     const rota_entry_kind kind = rota_entry_kind_of(e);
     rota_part part;
 
@@ -298,7 +298,7 @@ static bool receive_now(rota_exec *x, rota_line_op *op, const rota_entry *e)
 
 int rota_lines_begin_recv(rota_exec *x, uint32_t m)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
 
     op->foreign = false;
     op->moved = 0;
@@ -321,7 +321,7 @@ int rota_lines_begin_recv(rota_exec *x, uint32_t m)
 
 int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_RECV][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
 
     *done = false;
     if (!rota_line_op_is_turn(op, ROTA_RECV))
@@ -350,7 +350,7 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
 
 int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b)
 {
-    rota_line_op *const ops = x->lines->op[ROTA_RECV];
+    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
     const uint32_t *const open = rota_batch_open(b);
     const uint32_t n = b->n_open;
     uint32_t left = 0;

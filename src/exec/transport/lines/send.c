@@ -30,7 +30,8 @@ static bool take_piece(const rota_exec *x, rota_channel *c, rota_piece *p,
 {
     p->is_taken = is_piece_taken;
     p->owner = c;
-    return rota_pool_take(p, rota_smaller(bytes, x->lines->piece), c->peer);
+    return rota_pool_take(p, rota_smaller(bytes, rota_lines_of(x)->piece),
+                          c->peer);
 }
 
 /* Get a piece of up to `bytes` for the next entry; NULL: none now. The piece
@@ -41,7 +42,7 @@ static rota_piece *find_piece(rota_exec *x, rota_line_op *op, size_t bytes)
     rota_piece *const p =
         &c->piece[c->line[ROTA_SEND].next % ROTA_LINE_ENTRIES];
 
-    bytes = rota_smaller(bytes, x->lines->piece);
+    bytes = rota_smaller(bytes, rota_lines_of(x)->piece);
     if (p->memory && p->bytes >= bytes)
         return p;
     if (p->memory)
@@ -73,7 +74,7 @@ static void fill(const rota_line_op *op, char *to, size_t n, bool streams)
 static void fill_next(const rota_exec *x, const rota_line_op *op, char *to,
                       size_t n, bool streams)
 {
-    const uint32_t m = (uint32_t)(op - x->lines->op[ROTA_SEND]);
+    const uint32_t m = (uint32_t)(op - rota_lines_of(x)->op[ROTA_SEND]);
 
     if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
         rota_message_pack_part(&x->blocks, m, op->moved, op->moved + n, streams,
@@ -106,7 +107,7 @@ static void put_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
     const size_t n = rota_smaller(op->bytes - op->moved, p->bytes);
 
     fill_next(x, op, p->memory, n,
-              x->lines->reach.node->streams && n > ROTA_LONG_ENTRY);
+              rota_lines_of(x)->reach.node->streams && n > ROTA_LONG_ENTRY);
     name_piece(x, op, e, p, n);
 }
 
@@ -134,12 +135,12 @@ static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
                                      rota_place *at)
 {
     const size_t body = op->bytes - op->head_bytes;
-    const uint32_t m = (uint32_t)(op - x->lines->op[ROTA_SEND]);
+    const uint32_t m = (uint32_t)(op - rota_lines_of(x)->op[ROTA_SEND]);
 
     if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
         return is_readable_typed(x, m, op, at) ? ROTA_ENTRY_TYPED
                                                : ROTA_ENTRY_DATA;
-    return body >= x->lines->reach.arena_threshold &&
+    return body >= rota_lines_of(x)->reach.arena_threshold &&
                    sizeof *at + op->head_bytes <=
                        rota_line_room(&op->with->line[ROTA_SEND]) &&
                    peer_finds(op, op->body, body, at)
@@ -179,7 +180,8 @@ static bool push_entry(rota_exec *x, rota_line_op *op)
     if (p) {
         put_piece(x, op, e, p);
     } else {
-        if (left > room && !x->lines->hurry && op->attempts < ATTEMPTS) {
+        if (left > room && !rota_lines_of(x)->hurry &&
+            op->attempts < ATTEMPTS) {
             op->attempts++;
             return false;
         }
@@ -234,7 +236,7 @@ static int pack_into(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     if (!e)
         return MPI_SUCCESS;
     const bool fits = op->bytes <= rota_line_room(out);
-    rota_piece *const p = !fits && op->bytes <= x->lines->piece
+    rota_piece *const p = !fits && op->bytes <= rota_lines_of(x)->piece
                               ? find_piece(x, op, op->bytes)
                               : NULL;
     if (!fits && (!p || p->bytes < op->bytes))
@@ -273,7 +275,7 @@ static int begin_gathered(rota_exec *x, uint32_t m, rota_line_op *op,
 /* Post a message now that could not be gathered before for want of memory. */
 static int pack_at_last(rota_exec *x, uint32_t m, bool *done)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
 
     ROTA_TRY(begin_gathered(x, m, op, done));
     *done = *done || (!op->unpacked && advance_send(x, op));
@@ -286,9 +288,11 @@ static int begin_fetched(rota_exec *x, rota_line_op *op, bool *done)
 
     if (!e || !rota_line_op_is_turn(op, ROTA_SEND))
         return MPI_SUCCESS;
-    x->fetching->tell(
-        x, x->blocks.s->msgs[ROTA_SEND].msg[op - x->lines->op[ROTA_SEND]].peer,
-        op->body, e->data);
+    x->fetching->tell(x,
+                      x->blocks.s->msgs[ROTA_SEND]
+                          .msg[op - rota_lines_of(x)->op[ROTA_SEND]]
+                          .peer,
+                      op->body, e->data);
     put(x, op, ROTA_ENTRY_FETCHED);
     op->moved = op->bytes;
     op->entry = op->with->line[ROTA_SEND].next;
@@ -319,13 +323,13 @@ static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 /* Post a send of any kind. */
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
 
     *done = false;
     op->attempts = 0;
     if (op->with->paired)
         rota_line_prove(&op->with->line[ROTA_SEND]);
-    x->lines->hurry = false;
+    rota_lines_of(x)->hurry = false;
     if (op->loan)
         return begin_handed(x, m, op, done);
     switch (x->program.op[ROTA_SEND][m].kind) {
@@ -369,7 +373,7 @@ static bool send_now(rota_exec *x, rota_line_op *op)
 
 int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done)
 {
-    rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
 
     *done = false;
     if (op->loan)
@@ -401,12 +405,12 @@ int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b)
     b->n_open = 0;
     for (uint32_t i = 0; i < b->n; i++) {
         const uint32_t m = b->message[i];
-        rota_line_op *const op = &x->lines->op[ROTA_SEND][m];
+        rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
         if (op->with->paired)
             rota_line_prove(&op->with->line[ROTA_SEND]);
         if (send_now(x, op))
             continue;
-        x->lines->hurry = false;
+        rota_lines_of(x)->hurry = false;
         op->attempts = 0;
         if (!advance_send(x, op))
             b->open[b->n_open++] = m;

@@ -23,7 +23,7 @@ static int distance(const rota_topo *t, int a, int b)
 
 bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b)
 {
-    const struct rota_sparse *const c = x->sparse;
+    const struct rota_sparse *const c = rota_sparse_of(x);
     const rota_topo *const t = c->groups.nodes;
     const int here = t->node[x->blocks.s->me];
     const int to = rota_node_turn(t, here, distance(t, here, t->node[b->rank]));
@@ -53,7 +53,7 @@ static int compare(const void *a, const void *b)
  * makes. */
 static int sort(rota_exec *x, letter **sorted, size_t *messages, size_t *bytes)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const int *const node = c->groups.nodes->node;
     size_t n = 0;
 
@@ -93,7 +93,7 @@ static size_t fill(const letter sorted[], size_t n, size_t i, char *to,
 
 int rota_bundles_post(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const rota_topo *const t = c->groups.nodes;
     const int here = t->node[x->blocks.s->me];
     size_t messages, all;
@@ -145,7 +145,7 @@ static size_t end_of_run(const incoming *in, size_t at, size_t *n)
 static int pass_on(rota_exec *x, const incoming *in, size_t at, size_t end)
 {
     const int dest = mail_in(in, at)->dest;
-    const int i = x->sparse->node->of[dest];
+    const int i = rota_sparse_of(x)->node->of[dest];
 
     while (at < end) {
         const mail *const m = mail_in(in, at);
@@ -159,7 +159,7 @@ static int pass_on(rota_exec *x, const incoming *in, size_t at, size_t end)
 
 int rota_bundles_split(rota_exec *x, const incoming *in)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     size_t runs = 0, n;
 
     for (size_t at = 0; at < in->block.bytes; runs++)

@@ -3,7 +3,7 @@
  */
 #include "exec/payload/varlen.h"
 #include "exec/step/steps.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/transport/mailbox/mailbox.h"
 
 #include <string.h>
 

@@ -22,7 +22,7 @@ int rota_sparse_more_requests(struct rota_sparse *c, size_t n)
 
 void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     mailbox *const box = (mailbox *)(void *)c->memory[i];
     _Atomic uint64_t *const newest = &box->newest[parity(c)];
     const uint64_t here = (uint64_t)(c->node->me + 1) << 32 | place;
@@ -35,7 +35,7 @@ void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place)
 
 bool rota_sparse_put(rota_exec *x, const mail *like, const void *data, int i)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const size_t place = area_at(c) + c->area_used;
     const size_t left = AREA - c->area_used;
 
@@ -53,7 +53,7 @@ bool rota_sparse_put(rota_exec *x, const mail *like, const void *data, int i)
 int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
                      int rank)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     x->program.by_mpi = true;
     ROTA_TRY(rota_p2p_synchronous(data, bytes, rank, sparse_tag(x, (int)kind),

@@ -2,7 +2,7 @@
 #ifndef ROTA_SPARSE_STATE_H
 #define ROTA_SPARSE_STATE_H
 
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/transport/mailbox/mailbox.h"
 
 /* Bytes of a rank's area for the blocks of one start. */
 enum { AREA = 1 << 15 };
@@ -104,6 +104,11 @@ struct rota_sparse {
     struct rota_sparse *next; /* in the list of freed ones that are read */
 };
 
+static inline struct rota_sparse *rota_sparse_of(const rota_exec *x)
+{
+    return x->path[ROTA_BY_mailbox];
+}
+
 /* Do short blocks for other groups go in bundles? */
 static inline bool bundles(const struct rota_sparse *c)
 {
@@ -118,7 +123,7 @@ static inline int parity(const struct rota_sparse *c)
 /* The tag of a kind of message, or of the leaders' barrier (N_MAIL_KINDS). */
 static inline int sparse_tag(const rota_exec *x, int which)
 {
-    return x->tag + 3 * parity(x->sparse) + which;
+    return x->tag + 3 * parity(rota_sparse_of(x)) + which;
 }
 
 /* Bytes of the area of one start, with room for a note to each member. */
@@ -177,7 +182,7 @@ int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
 bool rota_bundles_entrust(rota_exec *x, const rota_sparse_block *b);
 
 /* Post this rank's bundles, once all members have deposited their blocks. Sets
- * x->sparse->bundled, unless memory is short. */
+ * rota_sparse_of(x)->bundled, unless memory is short. */
 int rota_bundles_post(rota_exec *x);
 
 /* Pass on the blocks of a bundle that are for other members. If memory is

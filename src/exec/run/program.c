@@ -1,18 +1,17 @@
 /* program.c - see program.h. */
-#include "exec/program.h"
+#include "exec/run/program.h"
 #include "exec/move/blocks.h"
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
-#include "exec/transport/lines/lines.h"
-#include "exec/transport/mailbox/sparse.h"
-#include "exec/transport/p2p.h"
 
 #include <stdlib.h>
 
-/* MPI's messages come first, since those within the node are there at once. */
-const rota_transport *const rota_transports[ROTA_N_TRANSPORTS] = {
-    &rota_transport_p2p,
-    &rota_transport_lines,
+#define ROTA_PATH(name, source) extern const rota_path rota_path_##name;
+#include "exec/paths.h"
+
+const rota_path *const rota_paths[ROTA_N_PATHS] = {
+#define ROTA_PATH(name, source) &rota_path_##name,
+#include "exec/paths.h"
 };
 
 /* Where the next entry of each array is written. */
@@ -27,7 +26,7 @@ typedef struct writer {
  * A new batch begins where the kind changes, which keeps the order of each
  * pair. */
 static void write_group(const rota_exec *x, const rota_phase *phase,
-                        const rota_transport *via, rota_dir dir, writer *w,
+                        const rota_path *via, rota_dir dir, writer *w,
                         rota_step *step)
 {
     rota_batch *b = NULL;
@@ -111,13 +110,20 @@ static int move_out(rota_exec *x)
     return MPI_SUCCESS;
 }
 
+/* The path by which this rank lends memory; NULL: none. */
+static const rota_path *find_lending(const rota_exec *x)
+{
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (x->path[i] && rota_paths[i]->lends && rota_paths[i]->lends(x))
+            return rota_paths[i];
+    return NULL;
+}
+
 int rota_program_prepare(rota_exec *x)
 {
     if (x->stage_in)
         ROTA_TRY(move_out(x));
-    if (x->sparse)
-        rota_sparse_prepare(x);
-    if (x->parcels && !rota_lines_lend(x))
+    if (x->parcels && !find_lending(x))
         rota_parcels_empty(x);
     return x->hooks ? x->hooks->begin(x) : MPI_SUCCESS;
 }
@@ -152,9 +158,8 @@ static void write_step(const rota_exec *x, const rota_phase *phase, writer *w,
     *step = (rota_step){.kind = kind_of(x, phase),
                         .phase = phase,
                         .batch = &w->p->batch[w->batch]};
-    for (int i = 0; i < ROTA_N_TRANSPORTS && !rota_phase_is_whole(x, phase);
-         i++) {
-        const rota_transport *const via = rota_transports[i];
+    for (int i = 0; i < ROTA_N_PATHS && !rota_phase_is_whole(x, phase); i++) {
+        const rota_path *const via = rota_paths[i];
         write_group(x, phase, via, via->first, w, step);
         write_group(x, phase, via, (rota_dir)!via->first, w, step);
     }
@@ -180,19 +185,19 @@ static bool fills_shared(const rota_exec *x, const rota_phase *phase)
 static void write_steps(rota_exec *x, writer *w)
 {
     rota_program *const p = &x->program;
-    const bool lends = rota_lines_lend(x);
-    bool reclaimed = !lends;
+    const rota_path *const lending = find_lending(x);
+    bool reclaimed = !lending;
 
     for (uint32_t i = 0; i < x->blocks.s->n_phases; i++) {
         const rota_phase *const phase = &x->blocks.s->phase[i];
         if (!reclaimed && fills_shared(x, phase)) {
-            p->step[p->n_steps++] = (rota_step){.kind = &rota_step_reclaim};
+            p->step[p->n_steps++] = (rota_step){.kind = lending->reclaim};
             reclaimed = true;
         }
         write_step(x, phase, w, &p->step[p->n_steps++]);
     }
-    if (lends)
-        p->step[p->n_steps++] = (rota_step){.kind = &rota_step_finish};
+    if (lending)
+        p->step[p->n_steps++] = (rota_step){.kind = lending->finish};
 }
 
 /* A program has at most two steps more than phases, and at most as many batches

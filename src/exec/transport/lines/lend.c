@@ -1,7 +1,7 @@
-/* lent.c - steps of ranks that lend scratch to others: see transport/loan.h. */
+/* lend.c - steps of ranks that lend scratch to others: see loan.h. */
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
-#include "exec/transport/lines/lines.h"
+#include "exec/transport/lines/channel.h"
 
 static int enter(rota_exec *x, rota_step *step)
 {
@@ -18,7 +18,7 @@ static int poll_taken(rota_exec *x, rota_step *step, bool *done)
 }
 
 /* Any rank of the node may be waited for. */
-const rota_step_kind rota_step_reclaim = {
+const rota_step_kind rota_lines_reclaim = {
     .one_by_one = true, .enter = enter, .poll = poll_taken};
 
 static int enter_finish(rota_exec *x, rota_step *step)
@@ -38,5 +38,5 @@ static int poll_finish(rota_exec *x, rota_step *step, bool *done)
     return MPI_SUCCESS;
 }
 
-const rota_step_kind rota_step_finish = {.enter = enter_finish,
-                                         .poll = poll_finish};
+const rota_step_kind rota_lines_finish_run = {.enter = enter_finish,
+                                              .poll = poll_finish};

@@ -17,7 +17,6 @@
 #include "exec/move/blocks.h"
 #include "exec/move/lock.h"
 #include "exec/step/steps.h"
-#include "exec/transport/lines/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +48,12 @@ static int more_incoming(struct rota_sparse *c, incoming **in)
 
 /* ---- making -------------------------------------------------------------- */
 
+static void release(rota_exec *x);
+
 int rota_sparse_make(rota_exec *x, const rota_groups *groups,
                      const rota_node *node)
 {
-    rota_sparse_free(x);
+    release(x);
     struct rota_sparse *const c = calloc(1, sizeof *c);
 
     if (!c) {
@@ -65,25 +66,25 @@ int rota_sparse_make(rota_exec *x, const rota_groups *groups,
     c->token[0] = c->token[1] = MPI_REQUEST_NULL;
     for (int k = 0; k < N_MAIL_KINDS; k++)
         c->matched[k].message = MPI_MESSAGE_NULL;
-    x->sparse = c;
+    x->path[ROTA_BY_mailbox] = c;
     return MPI_SUCCESS;
 }
 
 static bool is_leader(const rota_exec *x)
 {
-    return x->sparse->groups.leader == x->blocks.s->me;
+    return rota_sparse_of(x)->groups.leader == x->blocks.s->me;
 }
 
-int rota_sparse_reserve(rota_exec *x, bool *refused)
+static int reserve(rota_exec *x, const rota_reach *reach, rota_refusal *refusal)
 {
-    struct rota_sparse *const c = x->sparse;
-    const rota_node *const node = c->node;
-    rota_endpoint *const endpoints = node->near[node->me].endpoints;
+    struct rota_sparse *const c = rota_sparse_of(x);
     rota_place at[ROTA_N_USES] = {0};
 
-    *refused = false;
-    if (c->groups.size == 1 && !bundles(c))
+    (void)reach;
+    if (!c || (c->groups.size == 1 && !bundles(c)))
         return MPI_SUCCESS;
+    const rota_node *const node = c->node;
+    rota_endpoint *const endpoints = node->near[node->me].endpoints;
     c->memory = calloc((size_t)node->n, sizeof *c->memory);
     if (!c->memory)
         return rota_fail_mem("a sparse exchange");
@@ -93,10 +94,11 @@ int rota_sparse_reserve(rota_exec *x, bool *refused)
     if (is_leader(x))
         c->taken[ROTA_COUNTERS] = rota_arena_take(
             ROTA_COUNTERS, N_COUNTERS * sizeof(counter), &at[ROTA_COUNTERS]);
-    *refused =
-        !c->taken[ROTA_ENTRIES] || (is_leader(x) && !c->taken[ROTA_COUNTERS]);
-    if (*refused)
+    if (!c->taken[ROTA_ENTRIES] || (is_leader(x) && !c->taken[ROTA_COUNTERS])) {
+        *refusal = ROTA_REFUSED_PLAN;
         return MPI_SUCCESS;
+    }
+    x->shared = node;
     memset(c->taken[ROTA_ENTRIES], 0, sizeof(mailbox));
     for (int i = 0; i < node->n; i++) {
         endpoints[i].lines = at[ROTA_ENTRIES];
@@ -107,15 +109,15 @@ int rota_sparse_reserve(rota_exec *x, bool *refused)
 
 static bool is_member(const rota_exec *x, int rank)
 {
-    const rota_groups *const g = &x->sparse->groups;
+    const rota_groups *const g = &rota_sparse_of(x)->groups;
 
     return (g->size > 1 || g->nodes) && g->of[rank] == g->of[x->blocks.s->me] &&
-           x->sparse->node->of[rank] >= 0;
+           rota_sparse_of(x)->node->of[rank] >= 0;
 }
 
 static bool open_member(rota_exec *x, int rank)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const int i = c->node->of[rank];
     const rota_near *const near = &c->node->near[i];
     rota_peer *const peer = near->peer;
@@ -134,7 +136,7 @@ static bool open_member(rota_exec *x, int rank)
     return true;
 }
 
-bool rota_sparse_attach(rota_exec *x)
+static bool attach(rota_exec *x)
 {
     bool all = true;
 
@@ -144,9 +146,9 @@ bool rota_sparse_attach(rota_exec *x)
     return all;
 }
 
-size_t rota_sparse_bytes(const rota_exec *x)
+static void describe(const rota_exec *x, rota_path_facts *facts)
 {
-    return x->sparse ? x->sparse->taken_bytes : 0;
+    facts->bytes += rota_sparse_of(x)->taken_bytes;
 }
 
 /* ---- memory that others may still read ----------------------------------- */
@@ -165,7 +167,7 @@ static void put_memory(struct rota_sparse *c)
     free(c);
 }
 
-void rota_sparse_free_deferred(void)
+static void sweep(void)
 {
     rota_lock();
     for (struct rota_sparse **link = &deferred; *link;) {
@@ -196,13 +198,13 @@ static void leave_memory(struct rota_sparse *c)
     rota_unlock();
 }
 
-void rota_sparse_free(rota_exec *x)
+static void release(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     if (!c)
         return;
-    x->sparse = NULL;
+    x->path[ROTA_BY_mailbox] = NULL;
     for (size_t i = 0; i < c->in_made; i++)
         free(c->in[i].block.data);
     free(c->in);
@@ -217,18 +219,11 @@ void rota_sparse_free(rota_exec *x)
     leave_memory(c);
 }
 
-const rota_node *rota_shared_node(const rota_exec *x)
-{
-    if (x->lines)
-        return rota_lines_reach(x)->node;
-    return x->sparse && x->sparse->memory ? x->sparse->node : NULL;
-}
-
 /* ---- waking -------------------------------------------------------------- */
 
 static void ring(const rota_exec *x, int i, rota_waking *w)
 {
-    const rota_near *const near = &x->sparse->node->near[i];
+    const rota_near *const near = &rota_sparse_of(x)->node->near[i];
 
     rota_waking_ring(w, i, &near->peer->head->bell,
                      &near->peer->head->interest[near->peer->slot_there]);
@@ -236,30 +231,31 @@ static void ring(const rota_exec *x, int i, rota_waking *w)
 
 static void ring_group(const rota_exec *x)
 {
-    rota_waking w = {.node = x->sparse->node};
+    rota_waking w = {.node = rota_sparse_of(x)->node};
 
     rota_doorbell_fence();
-    for (int i = 0; x->sparse->memory && i < x->sparse->node->n; i++)
-        if (x->sparse->memory[i] && i != x->sparse->node->me)
+    for (int i = 0; rota_sparse_of(x)->memory && i < rota_sparse_of(x)->node->n;
+         i++)
+        if (rota_sparse_of(x)->memory[i] && i != rota_sparse_of(x)->node->me)
             ring(x, i, &w);
     rota_waking_carry_out(&w);
 }
 
 static void ring_one(const rota_exec *x, int i)
 {
-    rota_waking w = {.node = x->sparse->node};
+    rota_waking w = {.node = rota_sparse_of(x)->node};
 
     rota_doorbell_fence();
     ring(x, i, &w);
     rota_waking_carry_out(&w);
 }
 
-void rota_sparse_await(rota_exec *x)
+static void mark(rota_exec *x)
 {
-    const rota_node *const node = x->sparse->node;
+    const rota_node *const node = rota_sparse_of(x)->node;
 
-    for (int i = 0; x->sparse->memory && i < node->n; i++)
-        if (x->sparse->memory[i] && i != node->me)
+    for (int i = 0; rota_sparse_of(x)->memory && i < node->n; i++)
+        if (rota_sparse_of(x)->memory[i] && i != node->me)
             atomic_store_explicit(
                 &node->near[node->me]
                      .peer->head->interest[node->near[i].peer->slot],
@@ -271,7 +267,7 @@ void rota_sparse_await(rota_exec *x)
 /* Tell a member that a block for it comes by MPI. */
 static void announce(rota_exec *x, int i)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const size_t place = area_at(c) + AREA + c->n_notes++ * sizeof(mail);
     mail *const m = (mail *)(void *)(c->memory[c->node->me] + place);
 
@@ -282,7 +278,7 @@ static void announce(rota_exec *x, int i)
 
 static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const mail m = {
         .bytes = b->bytes, .source = x->blocks.s->me, .dest = b->rank};
 
@@ -305,7 +301,7 @@ static int send(rota_exec *x, const rota_sparse_block *b)
 
 int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     ROTA_TRY(more_blocks(&c->send, &c->send_room, n));
     ROTA_TRY(rota_sparse_more_requests(c, n));
@@ -314,16 +310,10 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
     return MPI_SUCCESS;
 }
 
-/* Within one group, MPI carries only blocks that are too long for the area. */
-void rota_sparse_prepare(rota_exec *x)
-{
-    x->program.by_mpi = x->sparse->groups.n > 1;
-}
-
 /* Count this rank; the last one to be counted tells the others. */
 static void count(rota_exec *x, int which)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     atomic_fetch_add_explicit(&c->count[which].n, 1, memory_order_acq_rel);
     x->moved = true;
@@ -333,9 +323,12 @@ static void count(rota_exec *x, int which)
 
 static int enter(rota_exec *x, rota_step *step)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     (void)step;
+    /* Within one group, MPI carries only blocks that are too long for the
+     * area. */
+    x->program.by_mpi = c->groups.n > 1;
     c->starts++;
     c->area_used = c->n_notes = 0;
     c->n_requests = c->first_request = c->n_in = c->first_in = 0;
@@ -358,7 +351,7 @@ static int enter(rota_exec *x, rota_step *step)
  * of a message by MPI. */
 static void accept_mail(rota_exec *x, uint64_t at, mail *m)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     if (m->dest == BY_MPI) {
         x->program.by_mpi = true;
@@ -376,7 +369,7 @@ static void accept_mail(rota_exec *x, uint64_t at, mail *m)
 
 static void take_mail(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     if (!c->memory)
         return;
@@ -409,7 +402,7 @@ static size_t room_for(struct rota_sparse *c, size_t bytes)
 /* Receive the message that was matched. */
 static int receive(rota_exec *x, kind kind)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     matched *const from = &c->matched[kind];
     MPI_Count bytes;
     incoming *in;
@@ -430,7 +423,7 @@ static int receive(rota_exec *x, kind kind)
 /* Match and receive all messages of a kind that have arrived. */
 static int probe(rota_exec *x, kind kind)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     matched *const to = &c->matched[kind];
 
     while (c->probes) {
@@ -466,7 +459,7 @@ static int test_in_turn(rota_exec *x, MPI_Request *request, bool *done)
 
 static int test_recvs(rota_exec *x, bool *done)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     for (*done = true; *done && c->first_in < c->n_in;) {
         const incoming *const in = &c->in[c->first_in];
@@ -483,7 +476,7 @@ static int test_recvs(rota_exec *x, bool *done)
 
 static int test_sends(rota_exec *x, bool *done)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     for (*done = true; *done && c->first_request < c->n_requests;) {
         ROTA_TRY(test_in_turn(x, &c->request[c->first_request], done));
@@ -504,7 +497,7 @@ static bool is_through(const struct rota_sparse *c)
  * others, or the leader. */
 static void count_in(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     atomic_fetch_add_explicit(&c->count[ENTERED].n, 1, memory_order_acq_rel);
     c->counted_in = x->moved = true;
@@ -518,7 +511,7 @@ static void count_in(rota_exec *x)
 
 static int post_round(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     const rota_groups *const g = &c->groups;
     const int tag = sparse_tag(x, N_MAIL_KINDS);
 
@@ -532,7 +525,7 @@ static int post_round(rota_exec *x)
  * through. */
 static int go_round(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     while (c->round < c->groups.rounds) {
         bool done = true;
@@ -554,7 +547,7 @@ static int go_round(rota_exec *x)
 /* Post this rank's bundles once all members have deposited their blocks. */
 static int post_bundles(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     if (c->bundled || !has_come(c, DEPOSITED, c->groups.size))
         return MPI_SUCCESS;
@@ -568,7 +561,7 @@ static int post_bundles(rota_exec *x)
  * on what was for others. */
 static bool is_complete(rota_exec *x, bool done)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     if (!is_through(c))
         return false;
@@ -583,7 +576,7 @@ static bool is_complete(rota_exec *x, bool done)
 
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     bool sent, received;
 
     (void)step;
@@ -612,7 +605,7 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
  * not entered, then the leader or the leader that it hears from. */
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
-    const struct rota_sparse *const c = x->sparse;
+    const struct rota_sparse *const c = rota_sparse_of(x);
     const bool full = has_come(c, ENTERED, c->groups.size);
     const bool members = c->counted_in ? !full || is_through(c) : !c->bundled;
 
@@ -645,7 +638,7 @@ static int compare_ranks(const void *a, const void *b)
 /* Collect the blocks from the group, from MPI, and from this rank itself. */
 static int gather(rota_exec *x)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
     size_t n = c->n_mail + 1;
     rota_sparse_block *to;
 
@@ -672,7 +665,7 @@ static int gather(rota_exec *x)
 
 int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n)
 {
-    struct rota_sparse *const c = x->sparse;
+    struct rota_sparse *const c = rota_sparse_of(x);
 
     if (!c->known) {
         ROTA_TRY(gather(x));
@@ -686,6 +679,15 @@ int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n)
 
 void rota_sparse_finish(rota_exec *x)
 {
-    atomic_fetch_add_explicit(&x->sparse->count[FINISHED].n, 1,
+    atomic_fetch_add_explicit(&rota_sparse_of(x)->count[FINISHED].n, 1,
                               memory_order_release);
 }
+
+const rota_path rota_path_mailbox = {
+    .reserve = reserve,
+    .attach = attach,
+    .describe = describe,
+    .release = release,
+    .sweep = sweep,
+    .mark = mark,
+};

@@ -1,11 +1,10 @@
 /* active.c - see active.h. */
-#include "exec/active.h"
+#include "exec/run/active.h"
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
-#include "exec/run.h"
-#include "exec/stall.h"
-#include "exec/transport/lines/lines.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/run/run.h"
+#include "exec/run/stall.h"
+#include "exec/run/waiting.h"
 
 #include <limits.h>
 
@@ -35,9 +34,18 @@ static void link_active(rota_exec *x)
         active_list->run.prev = x;
     active_list = x;
     x->run.active = true;
+    x->run.by_mpi = x->program.by_mpi;
     x->run.waits_for_others = needs_others(x);
     on_others += x->run.waits_for_others;
     on_thread += x->by_thread;
+}
+
+/* MPI may have to carry a message that was not for it. */
+ROTA_RARE static void count_again(rota_exec *x)
+{
+    x->run.by_mpi = x->program.by_mpi;
+    on_others += needs_others(x) - x->run.waits_for_others;
+    x->run.waits_for_others = needs_others(x);
 }
 
 static void unlink_active(rota_exec *x)
@@ -59,10 +67,8 @@ static bool advance(rota_exec *x)
 {
     x->moved = false;
     const bool over = rota_run_advance(x);
-    if (x->sparse) { /* MPI may carry a block */
-        on_others += needs_others(x) - x->run.waits_for_others;
-        x->run.waits_for_others = needs_others(x);
-    }
+    if (x->program.by_mpi != x->run.by_mpi)
+        count_again(x);
     if (over)
         unlink_active(x);
     return x->moved;
@@ -107,8 +113,9 @@ static void call_others(void)
     if (now < call_at_ns)
         return;
     for (rota_exec *x = first_look ? NULL : active_list; x; x = x->run.next)
-        if (x->by_thread && x->lines)
-            rota_lines_call(x);
+        for (int i = 0; x->by_thread && i < ROTA_N_PATHS; i++)
+            if (x->path[i] && rota_paths[i]->call)
+                rota_paths[i]->call(x);
     if (first_look)
         call_after_ns = FIRST_CALL_NS;
     else if (call_after_ns < MOST_CALL_NS)
@@ -312,15 +319,27 @@ int rota_exec_test(rota_exec *x, bool *done)
  * wake word. */
 static const rota_node *find_node(void)
 {
-    const rota_node *const node =
-        active_list ? rota_shared_node(active_list) : NULL;
+    const rota_node *const node = active_list ? active_list->shared : NULL;
 
     if (rota_lock_is_threaded() || on_others > 0 || !node || !node->word)
         return NULL;
     for (const rota_exec *x = active_list; x; x = x->run.next)
-        if (rota_shared_node(x) != node)
+        if (x->shared != node)
             return NULL;
     return node;
+}
+
+/* How many processes must ring before x can move on, as far as known. */
+static int count_awaited(rota_exec *x)
+{
+    int least = INT_MAX;
+
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (x->path[i] && rota_paths[i]->count) {
+            const int n = rota_paths[i]->count(x);
+            least = n < least ? n : least;
+        }
+    return least < INT_MAX ? least : 1;
 }
 
 /* Arm the doorbell: ranks ring it when an active executor can move on. */
@@ -330,7 +349,7 @@ static void arm(rota_outlook *o)
     int least = INT_MAX;
 
     for (rota_exec *x = active_list; x; x = x->run.next) {
-        const int n = x->lines ? rota_lines_count(x) : 1;
+        const int n = count_awaited(x);
         least = n < least ? n : least;
     }
     if (on_others > 0 || !active_list)
@@ -339,10 +358,9 @@ static void arm(rota_outlook *o)
     o->bit = node ? rota_node_bit(node->me) : 0;
     o->armed_at = rota_doorbell_arm(o->bell, least, node ? node->word_name : 0);
     for (rota_exec *x = active_list; x; x = x->run.next)
-        if (x->lines)
-            rota_lines_await(x);
-        else if (x->sparse)
-            rota_sparse_await(x);
+        for (int i = 0; i < ROTA_N_PATHS; i++)
+            if (x->path[i] && rota_paths[i]->mark)
+                rota_paths[i]->mark(x);
     rota_doorbell_fence();
 }
 

@@ -1,5 +1,5 @@
 /* sizes.c - see sizes.h. */
-#include "exec/sizes.h"
+#include "exec/run/sizes.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 
 #include "exec/memory/doorbell.h"
 #include "exec/move/clock.h"
-#include "exec/yields.h"
+#include "exec/run/yields.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,7 @@
 #include "exec/exec.h"
 #include "exec/move/blocks.h"
 #include "exec/payload/varlen.h"
-#include "exec/program.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/run/program.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -256,12 +255,12 @@ static int make_area(rota_exec *x)
 
 static void choose_transport(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    int i = ROTA_N_TRANSPORTS - 1;
+    int i = ROTA_N_PATHS - 1;
 
-    while (!rota_transports[i]->carries(x, dir, m))
+    while (!rota_paths[i]->carries || !rota_paths[i]->carries(x, dir, m))
         i--;
-    x->program.op[dir][m].via = rota_transports[i];
-    x->program.by_mpi = x->program.by_mpi || rota_transports[i]->needs_mpi;
+    x->program.op[dir][m].via = rota_paths[i];
+    x->program.by_mpi = x->program.by_mpi || rota_paths[i]->needs_mpi;
 }
 
 /* Choose the transport of each message. */
@@ -303,15 +302,68 @@ static void choose_kinds(rota_exec *x)
 static int bind(rota_exec *x)
 {
     x->blocks.comm = x->comm;
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (x->path[i] && rota_paths[i]->meet)
+            ROTA_TRY(rota_paths[i]->meet(x));
     ROTA_TRY(make_ops(x));
     if (x->metadata != ROTA_META_ONCE)
         ROTA_TRY(rota_varlen_bind(x));
     ROTA_TRY(make_area(x));
     choose_kinds(x);
-    for (int i = 0; i < ROTA_N_TRANSPORTS; i++)
-        ROTA_TRY(rota_transports[i]->bind(x));
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (rota_paths[i]->bind)
+            ROTA_TRY(rota_paths[i]->bind(x));
     return rota_program_make(x);
 }
+
+/* ---- the life of paths --------------------------------------------------- */
+
+int rota_exec_reserve(rota_exec *x, const rota_reach *reach,
+                      rota_refusal *refusal)
+{
+    *refusal = ROTA_REFUSED_NOTHING;
+    for (int i = 0; i < ROTA_N_PATHS; i++) {
+        rota_refusal found = ROTA_REFUSED_NOTHING;
+        if (rota_paths[i]->sweep)
+            rota_paths[i]->sweep();
+        if (rota_paths[i]->reserve)
+            ROTA_TRY(rota_paths[i]->reserve(x, reach, &found));
+        *refusal = found > *refusal ? found : *refusal;
+    }
+    return MPI_SUCCESS;
+}
+
+bool rota_exec_attach(rota_exec *x)
+{
+    bool all = true;
+
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (x->path[i] && rota_paths[i]->attach)
+            all = rota_paths[i]->attach(x) && all;
+    return all;
+}
+
+/* Paths without something of their own may still have requests in the program:
+ * all are released. */
+void rota_exec_detach(rota_exec *x)
+{
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (rota_paths[i]->release)
+            rota_paths[i]->release(x);
+    x->shared = NULL;
+}
+
+rota_path_facts rota_exec_facts(const rota_exec *x)
+{
+    rota_path_facts facts = {0};
+
+    for (int i = 0; i < ROTA_N_PATHS; i++)
+        if (x->path[i] && rota_paths[i]->describe)
+            rota_paths[i]->describe(x, &facts);
+    return facts;
+}
+
+/* ---- binding ------------------------------------------------------------- */
 
 int rota_exec_bind(rota_exec *x)
 {
@@ -324,11 +376,9 @@ int rota_exec_bind(rota_exec *x)
 
 void rota_exec_unbind(rota_exec *x)
 {
-    for (int i = 0; i < ROTA_N_TRANSPORTS; i++)
-        rota_transports[i]->release(x);
+    rota_exec_detach(x);
     rota_varlen_unbind(x);
     rota_program_free(x);
-    rota_sparse_free(x);
     if (x->fetching)
         x->fetching->release(x);
     if (x->hooks)
@@ -357,8 +407,9 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
     x->blocks.base[ROTA_SRC] = src;
     x->blocks.base[ROTA_DST] = dst;
     int err = MPI_SUCCESS;
-    for (int i = 0; i < ROTA_N_TRANSPORTS && err == MPI_SUCCESS; i++)
-        err = rota_transports[i]->rebase(x, moved);
+    for (int i = 0; i < ROTA_N_PATHS && err == MPI_SUCCESS; i++)
+        if (rota_paths[i]->rebase)
+            err = rota_paths[i]->rebase(x, moved);
     rota_program_rebase(x);
     x->status.broken =
         x->status.broken || err != MPI_SUCCESS; /* some requests do not exist */

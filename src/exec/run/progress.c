@@ -1,9 +1,9 @@
 /* progress.c - see progress.h. */
 #define _GNU_SOURCE
-#include "exec/progress.h"
-#include "exec/active.h"
+#include "exec/run/progress.h"
 #include "exec/memory/arena.h"
 #include "exec/move/lock.h"
+#include "exec/run/active.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* stall.c - see stall.h. */
-#include "exec/stall.h"
+#include "exec/run/stall.h"
+#include "exec/memory/node.h"
 #include "exec/memory/roster.h"
-#include "exec/transport/lines/lines.h"
-#include "exec/transport/mailbox/sparse.h"
+#include "exec/run/waiting.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int fail_dead(int rank)
 int rota_stall_check(const rota_exec *x)
 {
     bool *const awaited = x->mates ? find_awaited(x) : NULL;
-    const bool by_memory = rota_shared_node(x) != NULL;
+    const bool by_memory = x->shared != NULL;
     int dead = -1;
 
     for (int q = 0; awaited && dead < 0 && q < x->blocks.s->P; q++) {

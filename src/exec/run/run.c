@@ -1,9 +1,8 @@
 /* run.c - see run.h. */
-#include "exec/run.h"
+#include "exec/run/run.h"
 #include "exec/move/trace.h"
 #include "exec/payload/varlen.h"
 #include "exec/step/steps.h"
-#include "exec/transport/lines/lines.h"
 
 static void end_run(rota_exec *x)
 {
@@ -66,10 +65,10 @@ ROTA_RARE static int go_on_traced(rota_exec *x)
 
 /* Wake the ranks for which something was done. Returns whether the run has
  * failed. */
-static bool settle(rota_exec *x, int err)
+static inline bool settle(rota_exec *x, int err)
 {
-    if (x->rings)
-        rota_lines_flush(x);
+    while (x->rings)
+        rota_paths[__builtin_ctz(x->rings)]->flush(x);
     if (err != MPI_SUCCESS)
         rota_status_fail(&x->status, err);
     return err != MPI_SUCCESS;

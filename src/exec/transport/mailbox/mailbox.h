@@ -62,22 +62,6 @@ typedef struct rota_sparse_block {
  * node: the ranks whose memory a group shares, or NULL. Local. */
 int rota_sparse_make(rota_exec *x, const rota_groups *groups,
                      const rota_node *node);
-void rota_sparse_free(rota_exec *x);
-
-/* Reserve and attach the group's memory, as rota_lines_reserve and
- * rota_lines_attach do. */
-int rota_sparse_reserve(rota_exec *x, bool *refused);
-bool rota_sparse_attach(rota_exec *x);
-/* The node whose memory carries messages, of whatever kind; or NULL. */
-const rota_node *rota_shared_node(const rota_exec *x);
-
-size_t rota_sparse_bytes(const rota_exec *x);
-
-/* Free the memory of freed plans that others have now read. */
-void rota_sparse_free_deferred(void);
-
-/* Before a run. */
-void rota_sparse_prepare(rota_exec *x);
 
 /* Make room for the n blocks of the next run, at most one for each rank. The
  * caller fills them in; they are not changed until the run is over. */
@@ -88,9 +72,5 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send);
  * of memory, and can then be called again. */
 int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n);
 void rota_sparse_finish(rota_exec *x);
-
-/* The doorbell is armed: set the interest flags of all members, so that they
- * ring it. */
-void rota_sparse_await(rota_exec *x);
 
 #endif /* ROTA_SPARSE_H */

@@ -4,12 +4,6 @@
 
 #include "exec/exec.h"
 
-enum { ROTA_N_TRANSPORTS = 2 };
-
-/* In the order in which a step posts them. The last transport that carries a
- * message gets it. */
-extern const rota_transport *const rota_transports[ROTA_N_TRANSPORTS];
-
 /* Make x->program from x->program.op, which says what carries each message and
  * how. */
 int rota_program_make(rota_exec *x);
@@ -29,11 +23,11 @@ static inline bool rota_phase_is_whole(const rota_exec *x,
     return phase->native || (phase->sparse && x->counts_unknown);
 }
 
-/* Does the transport of message m hand it over? */
+/* Does the path of message m hand it over? */
 static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,
                                           uint32_t m)
 {
-    const rota_transport *const via = x->program.op[dir][m].via;
+    const rota_path *const via = x->program.op[dir][m].via;
 
     return via->hands && via->hands(x, dir, m);
 }

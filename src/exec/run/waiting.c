@@ -1,5 +1,5 @@
 /* waiting.c - see waiting.h. */
-#include "exec/waiting.h"
+#include "exec/run/waiting.h"
 
 #include <mpi.h>
 #include <pthread.h>
