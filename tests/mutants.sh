@@ -56,8 +56,8 @@ fold_phase|src/schedule/schedule.c|s/empty = empty \&\& n_copies == kept.copy;/(
 direct_message|src/schedule/schedule.c|s/if (rota_msg_blocks(msg) != 1)/if (rota_msg_blocks(msg) > 2)/
 grow_twice|src/schedule/schedule.c|s/s->n_slots = slot + 1;/s->n_slots = slot + (slot < 40);/
 pad_largest|src/schedule/schedule.c|s/bytes\[b\] = largest;/bytes[b] = largest - (largest > 40);/
-varlen_sum|src/exec/payload/varlen.c|s/as \&\& total == expected/as \&\& total >= expected/
-varlen_order|src/exec/payload/varlen.c|s/!= land)$/!= land \&\& n > 2)/
+varlen_sum|src/exec/payload/sized.c|s/as \&\& total == expected/as \&\& total >= expected/
+varlen_order|src/exec/payload/sized.c|s/!= land)$/!= land \&\& n > 2)/
 sizes_landing|src/exec/run/sizes.c|s/rota_dst(s, (int)(label \/ P))/rota_dst(s, (int)(label % P))/
 check_slot|bench/check/check.c|s/return RECEIVED | COPIED_FROM | COPIED_TO | (in_turn ? SENT : 0u)/return RECEIVED | COPIED_FROM | COPIED_TO/
 check_twice|bench/check/check.c|s/if (r->label\[b\] != NOTHING)$/if (r->label[b] == 0)/

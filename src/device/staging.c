@@ -1,7 +1,7 @@
 /* staging.c - see staging.h. */
 #include "device/staging.h"
 #include "device/ipc.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 #include "exec/run/waiting.h"
 
 #include <stdlib.h>

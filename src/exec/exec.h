@@ -7,8 +7,7 @@
  *
  * A program is a list of steps, mostly one for each phase. A step's kind,
  * chosen when it is bound, is a table of functions. Its messages are in
- * batches; those of a batch have the same transport and the same kind of
- * operation.
+ * batches; those of a batch have the same path and the same payload.
  */
 #ifndef ROTA_EXEC_H
 #define ROTA_EXEC_H
@@ -23,17 +22,116 @@ typedef struct rota_exec rota_exec;
 typedef struct rota_step rota_step;
 typedef struct rota_batch rota_batch;
 
-/* What has to be done with a message. */
-typedef enum rota_op_kind {
-    ROTA_OP_PLAIN,    /* lies end to end, its size is known when it is bound;
-                         or, by MPI, a datatype describes it */
-    ROTA_OP_VARYING,  /* plain bytes, their number known when a run starts */
-    ROTA_OP_GATHERED, /* is packed and unpacked on the way */
-    ROTA_OP_TYPED,    /* elements of datatypes with known layouts: packed and
-                         unpacked in parts, or copied from layout to layout */
-    ROTA_OP_VARLEN,   /* carries the sizes of its blocks (varlen.h) */
-    ROTA_OP_FETCHED,  /* the receiver fetches it from its address (hooks.h) */
-} rota_op_kind;
+/* ---- what a message holds ------------------------------------------------ */
+
+/* The data of a message in a run. */
+typedef struct rota_data {
+    char *body;   /* where it lies end to end, behind its header, or where it
+                     goes; NULL: it does not, and is put and taken by ranges */
+    size_t bytes; /* in all */
+    size_t head_bytes; /* send: of the header */
+} rota_data;
+
+/* How a message comes: in one part; in several; or its header alone, and all
+ * else apart from it. */
+typedef enum rota_coming {
+    ROTA_COMES_WHOLE,
+    ROTA_COMES_IN_PARTS,
+    ROTA_COMES_APART,
+} rota_coming;
+
+/* The arguments of an MPI call for one message. */
+typedef struct rota_mpi_buffer {
+    void *data;
+    size_t count; /* elements of type */
+    MPI_Datatype type;
+} rota_mpi_buffer;
+
+/* A message that is to be bound. */
+typedef struct rota_makeup {
+    rota_dir dir;
+    uint32_t m;
+    const struct rota_path *via;
+    const rota_block *item; /* [n] its blocks */
+    uint32_t n;
+    size_t bytes;
+    bool handed; /* its path hands it over */
+    bool shares; /* its memory is used by the other direction of the phase */
+    bool apart;  /* its blocks do not lie end to end, as MPI or bytes; or it
+                    shares */
+} rota_makeup;
+
+/* What a message holds: a table of functions, by which a path moves bytes
+ * without knowing what they are. Functions may be NULL: there is nothing to do.
+ * Where a function fails for want of memory, nothing was done, and it can be
+ * called again. */
+typedef struct rota_payload {
+    bool flat;  /* the data of a send lie at body when it has begun */
+    bool bound; /* begin needs to be called only when x is bound or rebased */
+    bool tells; /* the receiver learns the length when the message comes */
+    bool packs; /* a send is packed, which a trace records */
+    bool by_datatype; /* MPI gathers the blocks by a datatype */
+
+    /* Is this what the message holds? Does it have a place in the packing
+     * area? */
+    bool (*takes)(const rota_exec *x, const rota_makeup *k);
+    bool (*stages)(const rota_makeup *k);
+
+    int (*bind)(rota_exec *x, const rota_phase *phase, rota_dir dir,
+                uint32_t m);
+    void (*unbind)(rota_exec *x, rota_dir dir, uint32_t m);
+
+    /* Take memory that send m will need, before its step. */
+    int (*room)(rota_exec *x, uint32_t m);
+
+    /* A run begins: set d, for a send as it is, for a receive as this rank
+     * expects it. */
+    int (*begin)(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d);
+
+    /* Send m cannot leave as a whole now: have all of it at d->body. */
+    int (*hold)(rota_exec *x, uint32_t m, rota_data *d);
+
+    /* Write bytes begin to end of send m. Not held, one that has a hold is
+     * written as a whole. streams: write past the caches. */
+    int (*put)(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
+               size_t end, bool streams, char *to);
+
+    /* The first part of receive m is here, d->bytes is its length: make room for
+     * it. */
+    int (*expect)(rota_exec *x, uint32_t m, rota_data *d, rota_coming how);
+
+    /* Take bytes begin to end of receive m, the next ones. */
+    int (*take)(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
+                size_t end, const char *from);
+
+    /* If it comes apart: bytes of its header; when that has been taken, what it
+     * says of the bytes that follow; and where those go. */
+    size_t (*header)(const rota_exec *x, uint32_t m);
+    size_t (*following)(const rota_exec *x, uint32_t m);
+    int (*rest)(rota_exec *x, uint32_t m, const rota_data *d, char **to);
+
+    /* All of receive m has been taken. */
+    int (*finish)(rota_exec *x, uint32_t m, rota_data *d);
+
+    /* For a message of MPI. It tells no length and is not by_datatype. */
+    rota_mpi_buffer (*as_mpi)(const rota_exec *x, rota_dir dir, uint32_t m);
+
+    /* For a message of MPI that tells: all of send m, end to end. */
+    int (*pack)(rota_exec *x, uint32_t m, char **data, size_t *bytes);
+
+    /* Bytes that tell sizes in send m. */
+    size_t (*told)(const rota_exec *x, uint32_t m);
+} rota_payload;
+
+/* The payloads by their names in payloads.h. */
+enum {
+#define ROTA_PAYLOAD(name, source) ROTA_HOLDS_##name,
+#include "exec/payloads.h"
+    ROTA_N_PAYLOADS
+};
+extern const rota_payload *const rota_payloads[ROTA_N_PAYLOADS];
+
+/* ---- how messages travel ------------------------------------------------- */
 
 /* Which ranks share memory, and which messages are copied from where they
  * lie. */
@@ -111,6 +209,10 @@ typedef struct rota_path {
     int (*post)(rota_exec *x, rota_dir dir, uint32_t m);
     int (*test)(rota_exec *x, rota_dir dir, uint32_t m, bool *done);
 
+    /* If messages are requests of MPI in x->program.request: MPI says that this
+     * one is complete. */
+    int (*complete)(rota_exec *x, rota_dir dir, uint32_t m);
+
     /* The memory of the regions marked in moved[] has changed. */
     int (*rebase)(rota_exec *x, const bool moved[]);
 
@@ -147,20 +249,19 @@ extern const rota_path *const rota_paths[ROTA_N_PATHS];
 /* A bound message. */
 typedef struct rota_op {
     const rota_path *via;
-    rota_op_kind kind;
-    bool packed;       /* passes through the packing area */
-    bool typed;        /* has elements of datatypes with known layouts */
-    bool gathered;     /* type describes its blocks */
-    bool persistent;   /* request[] holds a persistent request */
-    size_t stage;      /* if packed: its offset in the packing area */
-    MPI_Datatype type; /* if gathered: relative to MPI_BOTTOM */
-    struct rota_varlen *varlen; /* if it carries sizes, else NULL */
+    const rota_payload *payload;
+    size_t stage; /* its offset in the packing area; or ROTA_NO_STAGE */
+    void *own;    /* what its payload has made for it */
+    char *memory; /* [room] bytes that the payload keeps from run to run */
+    size_t room;
 } rota_op;
 
-/* Messages of a step with the same direction, transport and kind. */
+#define ROTA_NO_STAGE SIZE_MAX
+
+/* Messages of a step with the same direction, path and payload. */
 struct rota_batch {
     const rota_path *via;
-    rota_op_kind kind;
+    const rota_payload *payload;
     rota_dir dir;
     uint32_t n;
     const uint32_t *message;                   /* [n] in list order */
@@ -212,6 +313,7 @@ typedef struct rota_program {
     /* Called before a run; NULL: nothing to prepare. */
     int (*prepare)(rota_exec *x);
     bool by_mpi;     /* some step calls MPI */
+    bool rooms;      /* some send needs memory before its step */
     rota_step *step; /* [n_steps] */
     uint32_t n_steps;
     rota_batch *batch;                 /* [all batches of all steps] */
@@ -310,6 +412,23 @@ struct rota_exec {
     rota_status status;
     rota_run run;
 };
+
+/* Is the phase carried out as a whole, by a collective of MPI or by
+ * consensus? */
+static inline bool rota_phase_is_whole(const rota_exec *x,
+                                       const rota_phase *phase)
+{
+    return phase->native || (phase->sparse && x->counts_unknown);
+}
+
+/* Does the path of message m hand it over? */
+static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,
+                                          uint32_t m)
+{
+    const rota_path *const via = x->program.op[dir][m].via;
+
+    return via->hands && via->hands(x, dir, m);
+}
 
 /* Make the program of x->blocks.s: requests, packing area, steps. On failure x is as
  * rota_exec_unbind leaves it. Local. */

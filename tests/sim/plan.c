@@ -3,7 +3,7 @@
 #include "check/check.h"
 #include "common/fakempi.h"
 #include "exec/payload/parcels.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 #include "exec/transport/mailbox/mailbox.h"
 
 #include <stdio.h>
@@ -481,7 +481,7 @@ static bool headers_are_right(const sim_plan *plan, char *text)
     for (int q = 0; q < plan->spec.P; q++) {
         const rank_plan *const r = &plan->rank[q];
         const rota_msgs *const l = &r->s.msgs[ROTA_RECV];
-        sent += rota_varlen_told(&r->x);
+        sent += rota_sized_told(&r->x);
         for (uint32_t m = 0; m < l->n; m++) {
             const uint32_t n = l->msg[m + 1].first - l->msg[m].first;
             const uint32_t land = count_landing(r, m);

@@ -1,7 +1,6 @@
 /* parcels.c - see parcels.h. */
 #include "exec/payload/parcels.h"
-#include "exec/move/blocks.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/payload.h"
 
 #include <string.h>
 
@@ -228,3 +227,109 @@ void rota_parcels_open(rota_exec *x, uint32_t m)
         at = open_parcel(x, m, a, p);
     }
 }
+
+/* ---- the payload --------------------------------------------------------- */
+
+/* A message is sent from its area, or received into it. */
+static bool takes(const rota_exec *x, const rota_makeup *k)
+{
+    return x->metadata != ROTA_META_ONCE &&
+           rota_msg_is_parcels(x, k->dir, k->m);
+}
+
+static int bind(rota_exec *x, const rota_phase *phase, rota_dir dir, uint32_t m)
+{
+    rota_op *const op = &x->program.op[dir][m];
+    rota_area *const a = rota_parcels_area(x, dir, m);
+
+    (void)phase;
+    op->memory = rota_area_data(a);
+    op->room = (size_t)a->room;
+    return MPI_SUCCESS;
+}
+
+static int pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
+{
+    *data = x->program.op[ROTA_SEND][m].memory;
+    *bytes = (size_t)rota_parcels_area(x, ROTA_SEND, m)->used;
+    return MPI_SUCCESS;
+}
+
+/* At least something comes. */
+static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
+{
+    d->bytes = 1;
+    return dir == ROTA_SEND ? pack(x, m, &d->body, &d->bytes) : MPI_SUCCESS;
+}
+
+static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
+               size_t end, bool streams, char *to)
+{
+    (void)x;
+    (void)m;
+    if (streams)
+        rota_copy_stream(to, d->body + begin, end - begin);
+    else
+        rota_copy_fast(to, d->body + begin, end - begin);
+    return MPI_SUCCESS;
+}
+
+static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
+{
+    (void)x;
+    (void)m;
+    (void)d;
+    (void)how;
+    ROTA_ASSERT(d->bytes <= x->program.op[ROTA_RECV][m].room);
+    return MPI_SUCCESS;
+}
+
+static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
+                size_t end, const char *from)
+{
+    (void)d;
+    rota_copy_fast(x->program.op[ROTA_RECV][m].memory + begin, from,
+                   end - begin);
+    return MPI_SUCCESS;
+}
+
+/* It has no header: all of it lies in one place. */
+static size_t header(const rota_exec *x, uint32_t m)
+{
+    (void)x;
+    (void)m;
+    return 0;
+}
+
+static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
+{
+    (void)d;
+    *to = x->program.op[ROTA_RECV][m].memory;
+    return MPI_SUCCESS;
+}
+
+static int finish(rota_exec *x, uint32_t m, rota_data *d)
+{
+    (void)d;
+    rota_parcels_open(x, m);
+    return MPI_SUCCESS;
+}
+
+static size_t told(const rota_exec *x, uint32_t m)
+{
+    return rota_msg_blocks(&x->blocks.s->msgs[ROTA_SEND].msg[m]) *
+           sizeof(size_t);
+}
+
+const rota_payload rota_payload_parcels = {.tells = true,
+                                           .takes = takes,
+                                           .bind = bind,
+                                           .begin = begin,
+                                           .put = put,
+                                           .expect = expect,
+                                           .take = take,
+                                           .header = header,
+                                           .rest = rest,
+                                           .finish = finish,
+                                           .pack = pack,
+                                           .told = told};

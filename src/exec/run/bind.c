@@ -1,10 +1,9 @@
 /* bind.c - binds a schedule to memory and requests. */
 #include "exec/exec.h"
 #include "exec/move/blocks.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 #include "exec/run/program.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 /* Packed messages start on cache lines of their own. */
@@ -127,76 +126,63 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
 }
 
 /* Is the block of a datatype that must be packed? MPI sends elements from where
- * they lie; other transports pack them if their number is known. */
+ * they lie; other paths pack them if their number is known. */
 static bool is_typed(const rota_exec *x, const rota_op *op, rota_block b)
 {
     return !op->via->needs_mpi && x->fixed &&
            !rota_type_is_bytes(rota_block_type(&x->blocks, b));
 }
 
-/* Are the layouts of all types in the message known? Then it needs no room in
- * the packing area. */
-static bool has_layouts(const rota_exec *x, const rota_op *op,
-                        const rota_block item[], uint32_t n)
+/* The last payload that takes the message. */
+static const rota_payload *choose_payload(const rota_exec *x,
+                                          const rota_makeup *k)
 {
-    bool typed = false;
+    int i = ROTA_N_PAYLOADS - 1;
 
-    if (op->via->needs_mpi || !x->fixed)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        const rota_type *const t = rota_block_type(&x->blocks, item[i]);
-        if (!rota_type_is_bytes(t) && !t->layout)
-            return false;
-        typed = typed || t->layout;
-    }
-    return typed;
+    while (!rota_payloads[i]->takes(x, k))
+        i--;
+    return rota_payloads[i];
 }
 
-/* May MPI gather the blocks by a datatype? */
-static bool may_gather(const rota_exec *x, const rota_block item[], uint32_t n,
-                       size_t bytes)
+static void look_at(const rota_exec *x, uint32_t phase, const place_use *use,
+                    rota_makeup *k)
 {
-    if (!x->by_datatype || !x->fixed || bytes > INT_MAX)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        if (!rota_type_is_bytes(rota_block_type(&x->blocks, item[i])))
-            return false;
-    return true;
+    const rota_msg *const msg = &x->blocks.s->msgs[k->dir].msg[k->m];
+    const rota_op *const op = &x->program.op[k->dir][k->m];
+
+    k->via = op->via;
+    k->item = &x->blocks.s->msgs[k->dir].item[msg->first];
+    k->n = rota_msg_blocks(msg);
+    k->bytes = rota_message_bytes(&x->blocks, k->dir, k->m);
+    k->handed = rota_message_is_handed(x, k->dir, k->m);
+    k->shares =
+        !x->blocks.s->phase[phase].flow &&
+        shares_place(x, k->item, k->n, use->by[!k->dir], use->n[!k->dir]);
+    k->apart = !k->handed && (k->shares || !end_to_end(x, k->item, k->n) ||
+                              is_typed(x, op, k->item[0]));
 }
 
-/* Decide which messages of a phase are packed and where; the phases share one
- * packing area. Returns the bytes this phase needs of it. */
+/* Decide what the messages of a phase hold, and where those are packed that are;
+ * the phases share one packing area. Returns the bytes this phase needs of
+ * it. */
 static size_t lay_out_phase(rota_exec *x, uint32_t phase, place_use *use)
 {
     const rota_sched *const s = x->blocks.s;
     size_t used = 0;
 
     find_places(x, phase, use);
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const rota_msgs *const l = &s->msgs[dir];
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = s->phase[phase].msg[dir];
              m < s->phase[phase + 1].msg[dir]; m++) {
-            const rota_block *const item = l->item + l->msg[m].first;
-            const uint32_t n = rota_msg_blocks(&l->msg[m]);
-            const size_t bytes =
-                rota_message_bytes(&x->blocks, (rota_dir)dir, m);
-            rota_op *const w = &x->program.op[dir][m];
-            const bool shares =
-                !s->phase[phase].flow &&
-                shares_place(x, item, n, use->by[!dir], use->n[!dir]);
-            const bool apart =
-                !w->varlen && !rota_message_is_handed(x, (rota_dir)dir, m) &&
-                (!end_to_end(x, item, n) || shares || is_typed(x, w, item[0]));
-            w->gathered = apart && !shares && w->via->needs_mpi &&
-                          may_gather(x, item, n, bytes);
-            w->typed = apart && !shares && has_layouts(x, w, item, n);
-            w->packed = apart && !w->gathered && !w->typed;
-            if (!w->packed)
+            rota_op *const op = &x->program.op[dir][m];
+            rota_makeup k = {.dir = (rota_dir)dir, .m = m};
+            look_at(x, phase, use, &k);
+            op->payload = choose_payload(x, &k);
+            if (!op->payload->stages || !op->payload->stages(&k))
                 continue;
-            w->stage = used;
-            used += (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+            op->stage = used;
+            used += (k.bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
         }
-    }
     return used;
 }
 
@@ -253,17 +239,18 @@ static int make_area(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-static void choose_transport(rota_exec *x, rota_dir dir, uint32_t m)
+static void choose_path(rota_exec *x, rota_dir dir, uint32_t m)
 {
     int i = ROTA_N_PATHS - 1;
 
     while (!rota_paths[i]->carries || !rota_paths[i]->carries(x, dir, m))
         i--;
     x->program.op[dir][m].via = rota_paths[i];
+    x->program.op[dir][m].stage = ROTA_NO_STAGE;
     x->program.by_mpi = x->program.by_mpi || rota_paths[i]->needs_mpi;
 }
 
-/* Choose the transport of each message. */
+/* Choose the path of each message. */
 static int make_ops(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -275,27 +262,35 @@ static int make_ops(rota_exec *x)
         if (!x->program.op[dir] || !x->program.request[dir])
             return rota_fail_mem("requests");
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
-            choose_transport(x, (rota_dir)dir, m);
+            choose_path(x, (rota_dir)dir, m);
     }
     return MPI_SUCCESS;
 }
 
-/* Choose the kind of each operation, once it is known which are packed. */
-static void choose_kinds(rota_exec *x)
+static int bind_payloads(rota_exec *x)
+{
+    const rota_sched *const s = x->blocks.s;
+
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+            for (uint32_t m = s->phase[p].msg[dir];
+                 m < s->phase[p + 1].msg[dir]; m++) {
+                const rota_payload *const has = x->program.op[dir][m].payload;
+                x->program.rooms = x->program.rooms || has->room;
+                if (has->bind)
+                    ROTA_TRY(has->bind(x, &s->phase[p], (rota_dir)dir, m));
+            }
+    return MPI_SUCCESS;
+}
+
+static void unbind_payloads(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
-            rota_op *const op = &x->program.op[dir][m];
-            if (op->varlen)
-                op->kind = ROTA_OP_VARLEN;
-            else if (!op->via->needs_mpi && x->fetching)
-                op->kind = ROTA_OP_FETCHED;
-            else if (op->packed || rota_message_is_handed(x, (rota_dir)dir, m))
-                op->kind = ROTA_OP_GATHERED;
-            else if (op->typed)
-                op->kind = ROTA_OP_TYPED;
-            else
-                op->kind = x->fixed ? ROTA_OP_PLAIN : ROTA_OP_VARYING;
+        for (uint32_t m = 0; x->program.op[dir] && m < x->blocks.s->msgs[dir].n;
+             m++) {
+            const rota_payload *const has = x->program.op[dir][m].payload;
+            if (has && has->unbind)
+                has->unbind(x, (rota_dir)dir, m);
         }
 }
 
@@ -306,10 +301,9 @@ static int bind(rota_exec *x)
         if (x->path[i] && rota_paths[i]->meet)
             ROTA_TRY(rota_paths[i]->meet(x));
     ROTA_TRY(make_ops(x));
-    if (x->metadata != ROTA_META_ONCE)
-        ROTA_TRY(rota_varlen_bind(x));
+    ROTA_TRY(rota_sized_begin(x));
     ROTA_TRY(make_area(x));
-    choose_kinds(x);
+    ROTA_TRY(bind_payloads(x));
     for (int i = 0; i < ROTA_N_PATHS; i++)
         if (rota_paths[i]->bind)
             ROTA_TRY(rota_paths[i]->bind(x));
@@ -377,7 +371,8 @@ int rota_exec_bind(rota_exec *x)
 void rota_exec_unbind(rota_exec *x)
 {
     rota_exec_detach(x);
-    rota_varlen_unbind(x);
+    unbind_payloads(x);
+    rota_sized_end(x);
     rota_program_free(x);
     if (x->fetching)
         x->fetching->release(x);

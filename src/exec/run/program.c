@@ -14,6 +14,15 @@ const rota_path *const rota_paths[ROTA_N_PATHS] = {
 #include "exec/paths.h"
 };
 
+#define ROTA_PAYLOAD(name, source)                                             \
+    extern const rota_payload rota_payload_##name;
+#include "exec/payloads.h"
+
+const rota_payload *const rota_payloads[ROTA_N_PAYLOADS] = {
+#define ROTA_PAYLOAD(name, source) &rota_payload_##name,
+#include "exec/payloads.h"
+};
+
 /* Where the next entry of each array is written. */
 typedef struct writer {
     rota_program *p;
@@ -22,9 +31,8 @@ typedef struct writer {
 
 /* ---- batches ------------------------------------------------------------- */
 
-/* Write batches for the messages of one transport and direction, in list order.
- * A new batch begins where the kind changes, which keeps the order of each
- * pair. */
+/* Write batches for the messages of one path and direction, in list order. A new
+ * batch begins where the payload changes, which keeps the order of each pair. */
 static void write_group(const rota_exec *x, const rota_phase *phase,
                         const rota_path *via, rota_dir dir, writer *w,
                         rota_step *step)
@@ -35,10 +43,10 @@ static void write_group(const rota_exec *x, const rota_phase *phase,
         const rota_op *const op = &x->program.op[dir][m];
         if (op->via != via)
             continue;
-        if (!b || b->kind != op->kind) {
+        if (!b || b->payload != op->payload) {
             b = &w->p->batch[w->batch++];
             *b = (rota_batch){.via = op->via,
-                              .kind = op->kind,
+                              .payload = op->payload,
                               .dir = dir,
                               .message = &w->p->message[w->message],
                               .open = &w->p->open[w->message]};

@@ -1,7 +1,6 @@
 /* run.c - see run.h. */
 #include "exec/run/run.h"
 #include "exec/move/trace.h"
-#include "exec/payload/varlen.h"
 #include "exec/step/steps.h"
 
 static void end_run(rota_exec *x)
@@ -10,14 +9,18 @@ static void end_run(rota_exec *x)
     x->trace->runs++;
 }
 
-/* Make room for the step's sends that carry sizes. Without memory x is
- * starved. */
+/* Take memory that the step's sends will need. Without it x is starved. */
 ROTA_RARE static int make_room(rota_exec *x, const rota_step *step)
 {
+    const rota_phase *const phase = step->phase;
     int err = MPI_SUCCESS;
 
-    if (step->phase && !step->phase->flow)
-        err = rota_varlen_reserve(x, step->phase);
+    for (uint32_t m = phase ? phase->msg[ROTA_SEND] : 0;
+         phase && !phase->flow && m < phase[1].msg[ROTA_SEND] &&
+         err == MPI_SUCCESS;
+         m++)
+        if (x->program.op[ROTA_SEND][m].payload->room)
+            err = x->program.op[ROTA_SEND][m].payload->room(x, m);
     rota_status_postpone(&x->status, &err);
     return err;
 }
@@ -31,7 +34,7 @@ static inline int go_on(rota_exec *x, struct rota_trace *trace)
     for (rota_step *step = x->program.step + x->at; step < end; step++) {
         bool complete = false;
         if (!x->entered) {
-            if (x->arrivals) {
+            if (x->program.rooms) {
                 ROTA_TRY(make_room(x, step));
                 if (x->status.starved)
                     return MPI_SUCCESS;

@@ -2,7 +2,7 @@
 #include "exec/move/blocks.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 #include "exec/step/steps.h"
 
 static inline void move_some(const rota_step *step, uint32_t first,
@@ -17,8 +17,8 @@ static inline void move_some(const rota_step *step, uint32_t first,
 static int copy_one(rota_exec *x, const rota_copy *k)
 {
     return x->parcels && rota_block_is_shared(x->blocks.s, k->from)
-               ? rota_varlen_arrive(x, k->to, x->blocks.bytes[k->from],
-                                    rota_block_at(&x->blocks, k->from))
+               ? rota_sized_arrive(x, k->to, x->blocks.bytes[k->from],
+                                   rota_block_at(&x->blocks, k->from))
                : rota_block_copy(&x->blocks, k);
 }
 

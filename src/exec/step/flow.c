@@ -16,8 +16,6 @@
  * Messages are numbered here from the first one of the phase and direction.
  */
 #include "exec/move/blocks.h"
-#include "exec/payload/varlen.h"
-#include "exec/run/program.h"
 #include "exec/step/steps.h"
 
 #include <stdlib.h>
@@ -260,6 +258,13 @@ static bool is_given(const rota_exec *x, const rota_step *step, uint32_t m)
            rota_message_is_handed(x, ROTA_SEND, m);
 }
 
+static int make_room(rota_exec *x, uint32_t m)
+{
+    const rota_payload *const has = x->program.op[ROTA_SEND][m].payload;
+
+    return has->room ? has->room(x, m) : MPI_SUCCESS;
+}
+
 /* Post send m, which waits for nothing any more, and then those behind it for
  * the same peer, if they do not either. */
 static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
@@ -267,7 +272,7 @@ static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
     flow *const f = step->own;
 
     do {
-        int err = rota_varlen_reserve_one(x, step->phase->msg[ROTA_SEND] + m);
+        int err = make_room(x, step->phase->msg[ROTA_SEND] + m);
         if (rota_status_postpone(&x->status, &err)) {
             f->held[f->n_held++] = m;
             return MPI_SUCCESS;

@@ -1,6 +1,5 @@
 /* window.c - steps with a bounded number of messages in flight. */
 #include "exec/step/steps.h"
-#include "exec/transport/p2p.h"
 
 #include <stdlib.h>
 
@@ -50,7 +49,7 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
 
-    return op->via->needs_mpi && op->kind != ROTA_OP_VARLEN &&
+    return op->via->needs_mpi && !op->payload->tells &&
            x->program.request[dir][m] == MPI_REQUEST_NULL;
 }
 
@@ -86,8 +85,7 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
 static bool is_by_mpi(const rota_exec *x, const rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_batches; i++)
-        if (!step->batch[i].via->needs_mpi ||
-            step->batch[i].kind == ROTA_OP_VARLEN)
+        if (!step->batch[i].via->needs_mpi || step->batch[i].payload->tells)
             return false;
     return !x->hooks;
 }
@@ -126,10 +124,8 @@ static int first_error(const MPI_Status status[], int n)
 static void forget_requests(rota_exec *x, const lanes *k, int n)
 {
     for (int i = 0; i < n; i++) {
-        const rota_dir dir = lane_dir(k, k->done[i]);
-        const uint32_t m = k->msg[k->done[i]];
-        if (!x->program.op[dir][m].persistent)
-            x->program.request[dir][m] = MPI_REQUEST_NULL;
+        const int lane = k->done[i];
+        x->program.request[lane_dir(k, lane)][k->msg[lane]] = k->request[lane];
     }
 }
 
@@ -158,6 +154,11 @@ static int poll_each(rota_exec *x, const rota_step *step, bool *done)
     return MPI_SUCCESS;
 }
 
+static int complete(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->complete(x, dir, m);
+}
+
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
     lanes *const k = step->own;
@@ -176,7 +177,7 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
         for (int i = 0; i < n; i++) {
             const int lane = k->done[i];
             k->in_flight--;
-            ROTA_TRY(rota_p2p_finish(x, lane_dir(k, lane), k->msg[lane]));
+            ROTA_TRY(complete(x, lane_dir(k, lane), k->msg[lane]));
             ROTA_TRY(refill(x, step, lane));
         }
     }

@@ -1,47 +1,56 @@
-/* p2p.c - see p2p.h. */
-#include "exec/transport/p2p.h"
+/* p2p.c - messages by MPI's point-to-point calls: persistent ones in plans whose
+ * data stay where they are, else ordinary ones.
+ */
+#include "exec/exec.h"
 #include "exec/move/trace.h"
-#include "exec/payload/varlen.h"
 #include "exec/transport/p2p_calls.h"
+#include "exec/transport/p2p_sized.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* The arguments of MPI's calls for a message. */
-static rota_p2p_buffer buffer_of(const rota_exec *x, rota_dir dir, uint32_t m)
+/* What is kept of a message. */
+typedef struct p2p_op {
+    bool persistent;   /* its request is */
+    MPI_Datatype type; /* if by_datatype: relative to MPI_BOTTOM */
+} p2p_op;
+
+typedef struct p2p {
+    p2p_op *op[ROTA_N_DIRS];      /* [n messages] */
+    rota_told *told[ROTA_N_DIRS]; /* [n messages]; NULL: none tells */
+} p2p;
+
+static p2p *p2p_of(const rota_exec *x)
 {
-    const rota_msgs *const l = &x->blocks.s->msgs[dir];
-    const rota_op *const w = &x->program.op[dir][m];
-    const rota_block first = l->item[l->msg[m].first];
-    const rota_type *const t = rota_block_type(&x->blocks, first);
-    const size_t bytes = rota_message_bytes(&x->blocks, dir, m);
-
-    if (w->gathered)
-        return (rota_p2p_buffer){MPI_BOTTOM, 1, w->type};
-    if (w->packed)
-        return (rota_p2p_buffer){x->program.area + w->stage, bytes, MPI_BYTE};
-    return (rota_p2p_buffer){rota_block_at(&x->blocks, first), bytes / t->size,
-                             t->mpi};
+    return x->path[ROTA_BY_p2p];
 }
 
 /* ---- binding ------------------------------------------------------------- */
 
+static rota_mpi_buffer buffer_of(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    const rota_payload *const payload = x->program.op[dir][m].payload;
+
+    return payload->by_datatype
+               ? (rota_mpi_buffer){MPI_BOTTOM, 1, p2p_of(x)->op[dir][m].type}
+               : payload->as_mpi(x, dir, m);
+}
+
 static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_msgs *const l = &x->blocks.s->msgs[dir];
-    rota_op *const op = &x->program.op[dir][m];
+    p2p_op *const op = &p2p_of(x)->op[dir][m];
 
-    if (op->gathered)
+    if (x->program.op[dir][m].payload->by_datatype)
         ROTA_TRY(rota_p2p_gather_type(&x->blocks, l->item + l->msg[m].first,
                                       rota_msg_blocks(&l->msg[m]), &op->type));
-    const rota_p2p_buffer p = buffer_of(x, dir, m);
-    ROTA_TRY(rota_p2p_init(&p, dir, l->msg[m].peer, x->tag, x->comm,
+    const rota_mpi_buffer b = buffer_of(x, dir, m);
+    ROTA_TRY(rota_p2p_init(&b, dir, l->msg[m].peer, x->tag, x->comm,
                            &x->program.request[dir][m]));
     op->persistent = true;
     return MPI_SUCCESS;
 }
 
-/* MPI carries every message; other transports come first (program.h). */
+/* MPI carries every message; other paths come first (paths.h). */
 static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     (void)x;
@@ -50,13 +59,29 @@ static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
     return true;
 }
 
+static bool is_mine(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->needs_mpi;
+}
+
 /* Make persistent requests. */
 static int bind(rota_exec *x)
 {
-    for (int dir = 0; x->fixed && dir < ROTA_N_DIRS; dir++)
-        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
-            if (x->program.op[dir][m].via == &rota_path_p2p)
+    p2p *const p = x->path[ROTA_BY_p2p] = calloc(1, sizeof *p);
+
+    if (!p)
+        return rota_fail_mem("messages by MPI");
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const uint32_t n = x->blocks.s->msgs[dir].n;
+        p->op[dir] = calloc((size_t)n + 1, sizeof *p->op[dir]);
+        if (x->metadata != ROTA_META_ONCE)
+            p->told[dir] = rota_told_make(n);
+        if (!p->op[dir] || (x->metadata != ROTA_META_ONCE && !p->told[dir]))
+            return rota_fail_mem("messages by MPI");
+        for (uint32_t m = 0; x->fixed && m < n; m++)
+            if (is_mine(x, (rota_dir)dir, m))
                 ROTA_TRY(make_request(x, (rota_dir)dir, m));
+    }
     return MPI_SUCCESS;
 }
 
@@ -66,7 +91,8 @@ static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
 {
     const rota_msgs *const l = &x->blocks.s->msgs[dir];
 
-    if (x->program.op[dir][m].packed || !x->program.op[dir][m].persistent)
+    if (x->program.op[dir][m].stage != ROTA_NO_STAGE ||
+        !p2p_of(x)->op[dir][m].persistent)
         return false;
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
         if (moved[rota_block_region(x->blocks.s, l->item[i])])
@@ -77,11 +103,11 @@ static bool is_moved(const rota_exec *x, rota_dir dir, uint32_t m,
 /* Bind message m again: its requests were bound to memory that has moved. */
 static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    rota_op *const op = &x->program.op[dir][m];
+    p2p_op *const op = &p2p_of(x)->op[dir][m];
 
     op->persistent = false;
     ROTA_TRY(MPI_Request_free(&x->program.request[dir][m]));
-    if (!op->gathered)
+    if (!x->program.op[dir][m].payload->by_datatype)
         return MPI_SUCCESS;
     ROTA_TRY(MPI_Type_free(&op->type));
     return make_request(x, dir, m);
@@ -115,16 +141,21 @@ static void free_request(const rota_exec *x, rota_dir dir, MPI_Request *request)
 
 static void release(rota_exec *x)
 {
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        for (uint32_t m = 0;
-             x->program.request[dir] && m < x->blocks.s->msgs[dir].n; m++)
+    p2p *const p = p2p_of(x);
+
+    for (int dir = 0; p && dir < ROTA_N_DIRS; dir++) {
+        const uint32_t n = x->blocks.s->msgs[dir].n;
+        for (uint32_t m = 0; m < n; m++)
             free_request(x, (rota_dir)dir, &x->program.request[dir][m]);
-        for (uint32_t m = 0; x->program.op[dir] && m < x->blocks.s->msgs[dir].n;
-             m++)
-            if (x->program.op[dir][m].persistent &&
-                x->program.op[dir][m].gathered)
-                MPI_Type_free(&x->program.op[dir][m].type);
+        for (uint32_t m = 0; p->op[dir] && m < n; m++)
+            if (p->op[dir][m].persistent &&
+                x->program.op[dir][m].payload->by_datatype)
+                MPI_Type_free(&p->op[dir][m].type);
+        rota_told_free(p->told[dir], (rota_dir)dir, n);
+        free(p->op[dir]);
     }
+    free(p);
+    x->path[ROTA_BY_p2p] = NULL;
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -133,40 +164,43 @@ static void release(rota_exec *x)
  * as complete. */
 static int post(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_op *const op = &x->program.op[dir][m];
+    const rota_payload *const payload = x->program.op[dir][m].payload;
 
     rota_trace_post(x->trace, dir, m);
-    if (op->kind == ROTA_OP_VARLEN)
-        return rota_varlen_post(x, dir, m);
-    if (dir == ROTA_SEND && op->packed)
-        ROTA_TRY(rota_message_pack(&x->blocks, m, x->program.area + op->stage));
-    if (op->persistent)
+    if (payload->tells)
+        return rota_told_post(x, &p2p_of(x)->told[dir][m], dir, m);
+    if (dir == ROTA_SEND && payload->hold) {
+        rota_data d;
+        ROTA_TRY(payload->begin(x, dir, m, &d));
+        ROTA_TRY(payload->hold(x, m, &d));
+    }
+    if (p2p_of(x)->op[dir][m].persistent)
         return MPI_Start(&x->program.request[dir][m]);
-    const rota_p2p_buffer p = buffer_of(x, dir, m);
-    if (p.count == 0)
+    const rota_mpi_buffer b = buffer_of(x, dir, m);
+    if (b.count == 0)
         return MPI_SUCCESS;
-    return rota_p2p_post(&p, dir, x->blocks.s->msgs[dir].msg[m].peer, x->tag,
+    return rota_p2p_post(&b, dir, x->blocks.s->msgs[dir].msg[m].peer, x->tag,
                          x->comm, &x->program.request[dir][m]);
 }
 
-int rota_p2p_finish(rota_exec *x, rota_dir dir, uint32_t m)
+static int complete(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    const rota_op *const op = &x->program.op[dir][m];
+    const rota_payload *const payload = x->program.op[dir][m].payload;
 
     if (x->trace)
         rota_trace_message(x->trace, dir, m);
-    return dir == ROTA_RECV && op->packed
-               ? rota_message_unpack(&x->blocks, m, x->program.area + op->stage)
-               : MPI_SUCCESS;
+    if (dir == ROTA_SEND || !payload->finish)
+        return MPI_SUCCESS;
+    rota_data d = {.body = payload->as_mpi(x, dir, m).data};
+    return payload->finish(x, m, &d);
 }
 
 static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
-    const rota_op *const op = &x->program.op[dir][m];
     int flag;
 
-    if (op->kind == ROTA_OP_VARLEN) {
-        ROTA_TRY(rota_varlen_test(x, dir, m, done));
+    if (x->program.op[dir][m].payload->tells) {
+        ROTA_TRY(rota_told_test(x, &p2p_of(x)->told[dir][m], dir, m, done));
         x->moved = x->moved || *done;
         if (*done && x->trace)
             rota_trace_message(x->trace, dir, m);
@@ -175,7 +209,7 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     ROTA_TRY(MPI_Test(&x->program.request[dir][m], &flag, MPI_STATUS_IGNORE));
     *done = flag;
     x->moved = x->moved || flag;
-    return flag ? rota_p2p_finish(x, dir, m) : MPI_SUCCESS;
+    return flag ? complete(x, dir, m) : MPI_SUCCESS;
 }
 
 static int begin(rota_exec *x, rota_batch *b)
@@ -210,11 +244,12 @@ static bool resolve(const rota_exec *x, rota_batch *b)
 const rota_path rota_path_p2p = {
     .needs_mpi = true,
     .first = ROTA_RECV, /* so that few messages arrive unexpected */
+    .release = release,
     .carries = carries,
     .bind = bind,
     .resolve = resolve,
     .post = post,
     .test = test,
+    .complete = complete,
     .rebase = rebase,
-    .release = release,
 };

@@ -37,7 +37,7 @@ int rota_p2p_gather_type(const rota_blocks *b, const rota_block item[],
 
 #if MPI_VERSION >= 4
 
-int rota_p2p_init(const rota_p2p_buffer *p, rota_dir dir, int peer, int tag,
+int rota_p2p_init(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
     const MPI_Count n = (MPI_Count)p->count;
@@ -47,7 +47,7 @@ int rota_p2p_init(const rota_p2p_buffer *p, rota_dir dir, int peer, int tag,
                : MPI_Recv_init_c(p->data, n, p->type, peer, tag, comm, request);
 }
 
-int rota_p2p_post(const rota_p2p_buffer *p, rota_dir dir, int peer, int tag,
+int rota_p2p_post(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
     const MPI_Count n = (MPI_Count)p->count;
@@ -114,7 +114,7 @@ static int isend(void *data, int count, MPI_Datatype type, int peer, int tag,
     return MPI_Isend(data, count, type, peer, tag, comm, request);
 }
 
-static int call(init_fn *fn, const rota_p2p_buffer *p, int peer, int tag,
+static int call(init_fn *fn, const rota_mpi_buffer *p, int peer, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
     MPI_Datatype big;
@@ -127,14 +127,14 @@ static int call(init_fn *fn, const rota_p2p_buffer *p, int peer, int tag,
     return err;
 }
 
-int rota_p2p_init(const rota_p2p_buffer *p, rota_dir dir, int peer, int tag,
+int rota_p2p_init(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
     return call(dir == ROTA_SEND ? send_init : MPI_Recv_init, p, peer, tag,
                 comm, request);
 }
 
-int rota_p2p_post(const rota_p2p_buffer *p, rota_dir dir, int peer, int tag,
+int rota_p2p_post(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
     return call(dir == ROTA_SEND ? isend : MPI_Irecv, p, peer, tag, comm,
@@ -150,7 +150,7 @@ static int issend(void *data, int count, MPI_Datatype type, int peer, int tag,
 int rota_p2p_synchronous(void *data, size_t bytes, int peer, int tag,
                          MPI_Comm comm, MPI_Request *request)
 {
-    const rota_p2p_buffer p = {data, bytes, MPI_BYTE};
+    const rota_mpi_buffer p = {data, bytes, MPI_BYTE};
 
     return call(issend, &p, peer, tag, comm, request);
 }

@@ -2,18 +2,11 @@
 #ifndef ROTA_P2P_CALLS_H
 #define ROTA_P2P_CALLS_H
 
-#include "exec/move/blocks.h"
+#include "exec/exec.h"
 
-/* The arguments of an MPI call for one message. */
-typedef struct rota_p2p_buffer {
-    void *data;
-    size_t count; /* elements of type */
-    MPI_Datatype type;
-} rota_p2p_buffer;
-
-int rota_p2p_init(const rota_p2p_buffer *b, rota_dir dir, int peer, int tag,
+int rota_p2p_init(const rota_mpi_buffer *b, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request);
-int rota_p2p_post(const rota_p2p_buffer *b, rota_dir dir, int peer, int tag,
+int rota_p2p_post(const rota_mpi_buffer *b, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request);
 
 /* A send that completes only when it is matched. */

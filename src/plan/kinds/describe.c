@@ -2,8 +2,8 @@
 #include "plan/kinds/describe.h"
 #include "choose/device_cost.h"
 #include "device/staging.h"
-#include "exec/payload/typed.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
+#include "exec/run/typed.h"
 #include "exec/transport/mailbox/mailbox.h"
 #include "plan/ranks/topo_detect.h"
 
@@ -278,7 +278,7 @@ static bool add_work(cJSON *o, const rota_plan *p)
             (add_number(o, "bytes_sent", (double)n.bytes) &&
              add_number(o, "bytes_copied", (double)n.copied))) &&
            (!p->exec.arrivals ||
-            add_number(o, "told_bytes", (double)rota_varlen_told(&p->exec))) &&
+            add_number(o, "told_bytes", (double)rota_sized_told(&p->exec))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
            add_number(o, "scratch_slots", (double)p->room.slots) &&
            add_number(o, "packing_bytes", (double)p->exec.program.area_bytes) &&

@@ -2,7 +2,7 @@
 #include "plan/kinds/device.h"
 #include "device/ipc.h"
 #include "device/staging.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 
 #include <stdlib.h>
 #ifdef ROTA_MPI_HAS_CUDA_QUERY

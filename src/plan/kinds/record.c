@@ -2,7 +2,7 @@
 #include "plan/kinds/record.h"
 
 #include "base/alike.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 #include "plan/api/inside.h"
 #include "plan/kinds/plan.h"
 

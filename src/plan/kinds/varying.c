@@ -2,7 +2,7 @@
 #include "plan/kinds/varying.h"
 #include "device/staging.h"
 #include "exec/move/blocks.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 #include "plan/args/overlap.h"
 #include "plan/kinds/device.h"
 

@@ -35,27 +35,36 @@ typedef struct rota_channel {
     size_t room[ROTA_N_DIRS]; /* bytes of the longest message */
 } rota_channel;
 
-/* The state of a message. */
+struct rota_line_op;
+
+/* How a message is offered to its receiver: begin, when it is posted, then
+ * advance until *done. Entries say how to take it. */
+typedef struct rota_way {
+    int (*begin)(rota_exec *x, uint32_t m, struct rota_line_op *op, bool *done);
+    int (*advance)(rota_exec *x, uint32_t m, struct rota_line_op *op,
+                   bool *done);
+} rota_way;
+
+/* The state of a message. What a start touches is in its first 48 bytes. */
 typedef struct rota_line_op {
-    rota_channel *with;  /* NULL: MPI carries it */
-    char *body;          /* where its data are, or go to */
-    size_t bytes, moved; /* in all; so far in this run (0 between runs) */
-    uint32_t order;      /* its turn among those of the pair and direction */
-    uint16_t attempts;   /* failed attempts to get a piece */
-    bool in_entry; /* send, plain: fits an entry, and reading it in place would
+    rota_channel *with; /* NULL: MPI carries it */
+    rota_data data;
+    size_t moved;      /* bytes so far in this run (0 between runs) */
+    uint32_t order;    /* its turn among those of the pair and direction */
+    uint16_t attempts; /* failed attempts to get a piece */
+    bool in_entry;  /* send, plain: fits an entry, and reading it in place would
                       be no better */
-    bool foreign;  /* receive: its length is not the expected one */
-    bool done;     /* send, one by one: complete before it was tested */
-    bool unpacked; /* send: memory to gather it was missing */
-    const char *head; /* send: header of head_bytes bytes, sent before body */
-    size_t head_bytes;
+    bool foreign;   /* receive: its length is not the expected one */
+    bool done;      /* send, one by one: complete before it was tested */
+    bool starved;   /* send: memory to hold it was missing */
+    bool told;      /* send: the receiver knows the layout of its block */
     uint64_t entry; /* send: if not 0, complete when this entry is taken */
-    char *own;      /* staging memory for elements, where counts vary */
-    size_t own_room;
-    rota_loan *loan;   /* NULL: not handed over */
-    bool told;         /* send: the receiver knows the layout of its block */
-    rota_type *source; /* receive: the layout the sender told, or NULL */
+    const rota_way *way; /* send */
+    rota_loan *loan;     /* NULL: not handed over */
+    rota_type *source;   /* receive: the layout the sender told, or NULL */
 } rota_line_op;
+
+_Static_assert(offsetof(rota_line_op, done) <= 48, "hot fields are together");
 
 struct rota_lines {
     rota_reach reach;
@@ -157,24 +166,14 @@ bool rota_lines_hand(const rota_exec *x, rota_dir dir, uint32_t m);
 /* Read the layouts that the others have told. */
 int rota_lines_hear(rota_exec *x);
 
-/* Must the message be gathered: elements of a datatype, or blocks that are not
- * end to end? Where counts vary, buffers vary, too. */
-bool rota_lines_is_gathered(const rota_exec *x, rota_dir dir, uint32_t m);
-
-/* Memory to gather a message in. */
-int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
-                     char **memory);
-
-/* Set body and bytes of a message of one block for this run. */
-void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m);
-
 /* Free the queues. Memory that others may read after this rank has freed the
  * plan is freed later. Everything sent to this rank has been taken. */
 void rota_lines_release(rota_exec *x);
 
 /* ---- send.c -------------------------------------------------------- */
 
-/* Post a send of any kind, and advance it. */
+/* The way of a send. Post a send of any kind, and advance it. */
+const rota_way *rota_lines_way(const rota_exec *x, const rota_line_op *op);
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done);
 

@@ -1,8 +1,6 @@
 /* channels.c - makes and frees the queues of a plan: see channel.h. */
 #include "exec/move/blocks.h"
 #include "exec/move/lock.h"
-#include "exec/payload/varlen.h"
-#include "exec/run/program.h"
 #include "exec/transport/lines/channel.h"
 #include "exec/transport/lines/told.h"
 
@@ -17,48 +15,6 @@ enum { FEW_RANKS = 16, LONG_ENTRIES = 1 << 20 };
 
 /* Bytes of long entries in all plans of the process. */
 static _Atomic size_t long_entries;
-
-/* ---- messages ------------------------------------------------------------ */
-
-bool rota_lines_is_gathered(const rota_exec *x, rota_dir dir, uint32_t m)
-{
-    const rota_msgs *const l = &x->blocks.s->msgs[dir];
-
-    switch (x->program.op[dir][m].kind) {
-    case ROTA_OP_GATHERED:
-        return true;
-    case ROTA_OP_VARYING:
-        return !rota_type_is_bytes(
-            rota_block_type(&x->blocks, l->item[l->msg[m].first]));
-    default:
-        return false;
-    }
-}
-
-int rota_lines_stage(const rota_exec *x, rota_dir dir, uint32_t m,
-                     char **memory)
-{
-    const rota_op *const w = &x->program.op[dir][m];
-    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
-
-    if (w->packed) {
-        *memory = x->program.area + w->stage;
-        return MPI_SUCCESS;
-    }
-    ROTA_TRY(
-        rota_grow(&op->own, &op->own_room, op->bytes, "a message of elements"));
-    *memory = op->own;
-    return MPI_SUCCESS;
-}
-
-void rota_lines_resolve(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    const rota_msgs *const l = &x->blocks.s->msgs[dir];
-    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
-
-    op->bytes = rota_message_bytes(&x->blocks, dir, m);
-    op->body = rota_block_at(&x->blocks, l->item[l->msg[m].first]);
-}
 
 /* ---- memory that others may still read ----------------------------------- */
 
@@ -137,7 +93,6 @@ void rota_lines_release(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         for (uint32_t m = 0; lines->op[dir] && m < x->blocks.s->msgs[dir].n;
              m++) {
-            free(lines->op[dir][m].own);
             rota_loan_free(lines->op[dir][m].loan);
             free(lines->op[dir][m].source);
         }

@@ -1,7 +1,6 @@
 /* lines.c - see lines.h. */
 #include "exec/memory/waking.h"
 #include "exec/move/blocks.h"
-#include "exec/run/program.h"
 #include "exec/transport/lines/channel.h"
 
 /* ---- batches ------------------------------------------------------------- */
@@ -36,15 +35,22 @@ static bool come_at_once(const rota_exec *x, const rota_batch *b)
         const rota_line_op *const op =
             &rota_lines_of(x)->op[ROTA_RECV][b->message[i]];
         if (!op->with->paired ||
-            op->bytes > rota_line_room(&op->with->line[ROTA_RECV]))
+            op->data.bytes > rota_line_room(&op->with->line[ROTA_RECV]))
             return false;
     }
     return true;
 }
 
+/* Are messages with this payload bytes in one place that are copied as they
+ * are? */
+static bool is_plain(const rota_exec *x, const rota_payload *has)
+{
+    return has->bound && has->flat && !x->fetching;
+}
+
 static bool choose(const rota_exec *x, rota_batch *b)
 {
-    const bool plain = b->kind == ROTA_OP_PLAIN;
+    const bool plain = is_plain(x, b->payload);
 
     if (b->dir == ROTA_SEND) {
         b->begin =
@@ -125,7 +131,8 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
             const rota_line_op *const op =
                 &rota_lines_of(x)->op[b->dir][rota_batch_open(b)[k]];
             op->with->awaited = true;
-            under_way = under_way || (op->moved > 0 && op->moved < op->bytes);
+            under_way =
+                under_way || (op->moved > 0 && op->moved < op->data.bytes);
         }
     }
     return under_way;
@@ -194,9 +201,9 @@ static bool fits_entry(const rota_exec *x, const rota_line_op *op)
 {
     rota_place at;
 
-    return op->bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
-           (op->bytes < rota_lines_of(x)->reach.arena_threshold ||
-            !rota_arena_find(op->body, op->bytes, &at));
+    return op->data.bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
+           (op->data.bytes < rota_lines_of(x)->reach.arena_threshold ||
+            !rota_arena_find(op->data.body, op->data.bytes, &at));
 }
 
 /* Find the data of all messages that are known when x is bound. */
@@ -204,15 +211,15 @@ static void resolve_all(rota_exec *x)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
-            const rota_op_kind kind = x->program.op[dir][m].kind;
+            const rota_payload *const has = x->program.op[dir][m].payload;
             rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
             if (x->program.op[dir][m].via != &rota_path_lines)
                 continue;
-            if (kind == ROTA_OP_PLAIN || kind == ROTA_OP_TYPED ||
-                kind == ROTA_OP_FETCHED)
-                rota_lines_resolve(x, (rota_dir)dir, m);
+            if (has->bound)
+                has->begin(x, (rota_dir)dir, m, &op->data);
             op->in_entry =
-                kind == ROTA_OP_PLAIN && dir == ROTA_SEND && fits_entry(x, op);
+                is_plain(x, has) && dir == ROTA_SEND && fits_entry(x, op);
+            op->way = rota_lines_way(x, op);
             if (op->loan)
                 rota_loan_resolve(x, (rota_dir)dir, m, op->loan);
         }
@@ -239,7 +246,7 @@ static void find_pairs(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS && !x->fixed; dir++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             if (rota_lines_of(x)->op[dir][m].with &&
-                !x->program.op[dir][m].varlen)
+                !x->program.op[dir][m].payload->tells)
                 rota_lines_of(x)->op[dir][m].with->paired = false;
 }
 

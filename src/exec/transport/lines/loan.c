@@ -3,7 +3,7 @@
 #include "exec/move/blocks.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
-#include "exec/payload/varlen.h"
+#include "exec/payload/sized.h"
 
 #include <stdlib.h>
 
@@ -143,13 +143,16 @@ static int take_parcels(rota_exec *x, uint32_t m, char *const slot[])
 {
     const rota_msgs *const l = &x->blocks.s->msgs[ROTA_RECV];
     const uint32_t n = rota_msg_blocks(&l->msg[m]);
+    rota_op *const op = &x->program.op[ROTA_RECV][m];
     size_t bytes = 0;
-    char *to = NULL;
+    char *to;
 
     for (uint32_t i = 0; i < n && x->counts_unknown; i++)
         bytes += rota_cell_bytes(((rota_slot *)(void *)slot[i])->cell);
     if (bytes > 0)
-        ROTA_TRY(rota_varlen_room(x, m, bytes, &to));
+        ROTA_TRY(rota_grow(&op->memory, &op->room, bytes,
+                           "what an exchange receives"));
+    to = bytes > 0 ? op->memory : NULL;
     for (uint32_t i = 0; i < n; i++) {
         rota_slot *const from = (rota_slot *)(void *)slot[i];
         const size_t size = rota_cell_bytes(from->cell);
@@ -159,8 +162,8 @@ static int take_parcels(rota_exec *x, uint32_t m, char *const slot[])
             at = to;
             to += size;
         }
-        ROTA_TRY(rota_varlen_arrive(x, l->item[l->msg[m].first + i], from->cell,
-                                    at));
+        ROTA_TRY(
+            rota_sized_arrive(x, l->item[l->msg[m].first + i], from->cell, at));
     }
     return MPI_SUCCESS;
 }

@@ -1,8 +1,7 @@
-/* lines_recv.c - receives messages within the node: see channel.h. */
+/* recv.c - receives messages within the node: see channel.h. */
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
-#include "exec/payload/varlen.h"
 #include "exec/transport/lines/channel.h"
 #include "exec/transport/lines/told.h"
 
@@ -13,47 +12,32 @@
  * KiB: 2 to 10 %). */
 enum { MOST_CLAIMED = 1 << 11 };
 
-/* Bytes begin to end of a message of elements. */
-static void unpack_part(rota_exec *x, uint32_t m, size_t begin, size_t end,
-                        const char *from)
+static const rota_payload *payload_of(const rota_exec *x, uint32_t m)
 {
-    rota_message_unpack_part(
-        &x->blocks, m, begin, end,
-        rota_lines_of(x)->op[ROTA_RECV][m].bytes >= ROTA_STREAMED, from);
+    return x->program.op[ROTA_RECV][m].payload;
 }
 
-/* Put the whole message, which lies at from, in its place. */
-static int land(rota_exec *x, uint32_t m, char *from)
+/* All of the message has been taken. */
+static int finish(rota_exec *x, uint32_t m, rota_line_op *op)
 {
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
+    const rota_payload *const has = payload_of(x, m);
 
-    if (rota_lines_is_gathered(x, ROTA_RECV, m)) {
-        const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
-        const int err = rota_message_unpack(&x->blocks, m, from);
-        if (x->trace)
-            rota_trace_note(x->trace, ROTA_TRACE_UNPACK, begin, op->with->rank,
-                            op->bytes);
-        return err;
-    }
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        unpack_part(x, m, 0, op->bytes, from);
-        return MPI_SUCCESS;
-    }
-    rota_copy_fast(op->body, from, op->bytes);
-    return x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN
-               ? rota_varlen_unpack(x, m)
-               : MPI_SUCCESS;
+    return has->finish ? has->finish(x, m, &op->data) : MPI_SUCCESS;
 }
 
-/* All parts are together in body: unpack them if need be. */
-static int finish(rota_exec *x, uint32_t m)
+/* Take the whole message, which lies at from. */
+static int take_whole(rota_exec *x, uint32_t m, rota_line_op *op,
+                      const char *from)
 {
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN)
-        return rota_varlen_unpack(x, m);
-    return rota_lines_is_gathered(x, ROTA_RECV, m)
-               ? rota_message_unpack(&x->blocks, m,
-                                     rota_lines_of(x)->op[ROTA_RECV][m].body)
-               : MPI_SUCCESS;
+    const rota_payload *const has = payload_of(x, m);
+    const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
+
+    ROTA_TRY(has->take(x, m, &op->data, 0, op->data.bytes, from));
+    ROTA_TRY(finish(x, m, op));
+    if (x->trace && has->packs)
+        rota_trace_note(x->trace, ROTA_TRACE_UNPACK, begin, op->with->rank,
+                        op->data.bytes);
+    return MPI_SUCCESS;
 }
 
 /* Does the entry hold all of the message, or name a piece that does? */
@@ -67,150 +51,153 @@ static bool is_whole(const rota_line *in, const rota_entry *e)
     return rota_entry_kind_of(e) == ROTA_ENTRY_PIECE && part.bytes == e->bytes;
 }
 
-/* The first entry is here: decide where the parts go. */
+/* How the message comes, by its first entry. */
+static rota_coming coming_of(const rota_line *in, const rota_entry *e,
+                             bool tells)
+{
+    if (rota_entry_kind_of(e) == ROTA_ENTRY_ARENA)
+        return tells ? ROTA_COMES_APART : ROTA_COMES_WHOLE;
+    return is_whole(in, e) ? ROTA_COMES_WHOLE : ROTA_COMES_IN_PARTS;
+}
+
+/* The first entry is here: make room for the parts. */
 static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
 {
     rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-    const rota_op_kind kind = x->program.op[ROTA_RECV][m].kind;
+    const rota_payload *const has = payload_of(x, m);
 
-    if (kind == ROTA_OP_VARLEN) {
-        const bool placed = rota_entry_kind_of(e) == ROTA_ENTRY_ARENA;
-        op->bytes = e->bytes;
-        return rota_varlen_room(
-            x, m, placed ? rota_varlen_header(x, m) : op->bytes, &op->body);
-    }
-    op->foreign = e->bytes != op->bytes;
-    if (op->foreign) {
+    op->foreign = !has->tells && e->bytes != op->data.bytes;
+    if (op->foreign)
         rota_status_note(&x->status, ROTA_MISMATCH,
                          x->blocks.s->msgs[ROTA_RECV].msg[m].peer, e->bytes,
-                         op->bytes);
-        op->bytes = e->bytes;
+                         op->data.bytes);
+    op->data.bytes = e->bytes;
+    if (op->foreign || !has->expect || rota_entry_kind_of(e) == ROTA_ENTRY_LENT)
         return MPI_SUCCESS;
-    }
-    return rota_lines_is_gathered(x, ROTA_RECV, m) &&
-                   rota_entry_kind_of(e) != ROTA_ENTRY_LENT &&
-                   !is_whole(&op->with->line[ROTA_RECV], e)
-               ? rota_lines_stage(x, ROTA_RECV, m, &op->body)
-               : MPI_SUCCESS;
+    return has->expect(x, m, &op->data,
+                       coming_of(&op->with->line[ROTA_RECV], e, has->tells));
 }
 
-/* The sender need only know that the copy has begun. */
-static int begin_fetch(rota_exec *x, uint32_t m, const rota_entry *e)
-{
-    const rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-
-    return x->fetching->fetch(x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
-                              e->data, op->body, op->bytes);
-}
-
-/* Copy from the layout that the sender told, whose first byte is at first, to
- * this rank's. */
-static void copy_elements(rota_exec *x, uint32_t m, const char *first)
-{
-    enum { AT_ONCE = 1 << 15 };
-    const rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-    const char *const from =
-        first - rota_extents_of(op->source, op->bytes).begin;
-    rota_strided straight;
-    char way[AT_ONCE];
-
-    if (rota_strided_match(rota_lines_type(x, ROTA_RECV, m), op->source,
-                           op->bytes, &straight)) {
-        rota_strided_copy(&straight, op->body, from);
-        return;
-    }
-    for (size_t at = 0, n; at < op->bytes; at += n) {
-        n = rota_smaller(AT_ONCE, op->bytes - at);
-        rota_strided_pack(op->source, from, at, at + n, false, way);
-        if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED)
-            unpack_part(x, m, at, at + n, way);
-        else
-            rota_copy_fast(op->body + at, way, n);
-    }
-}
-
-/* The header is in the entry. */
-static int fetch_varlen(rota_exec *x, uint32_t m, const rota_entry *e,
-                        const char *from)
-{
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-    const size_t head = rota_varlen_header(x, m);
-    char *to;
-
-    memcpy(op->body, e->data + sizeof(rota_place), head);
-    ROTA_TRY(rota_varlen_body(x, m, op->bytes - head, &to));
-    rota_copy_fast(to, from, op->bytes - head);
-    op->moved = op->bytes;
-    return rota_varlen_unpack(x, m);
-}
-
-/* Fetch the message from where the entry says. */
-static int fetch(rota_exec *x, uint32_t m, rota_entry *e, rota_entry_kind kind)
-{
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-    rota_place at;
-
-    memcpy(&at, e->data, sizeof at);
-    char *const from = rota_peer_at(op->with->peer, at);
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_VARLEN)
-        return fetch_varlen(x, m, e, from);
-    op->moved = op->bytes;
-    if (kind == ROTA_ENTRY_ARENA)
-        return land(x, m, from);
-    copy_elements(x, m, from);
-    return MPI_SUCCESS;
-}
+/* ---- ways ---------------------------------------------------------------- */
 
 /* Take a part of the message, n bytes at from. */
-static int take_part(rota_exec *x, uint32_t m, char *from, size_t n)
+static int take_part(rota_exec *x, uint32_t m, rota_line_op *op,
+                     const char *from, size_t n)
 {
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     const size_t before = op->moved;
 
     op->moved += n;
     if (op->foreign)
         return MPI_SUCCESS;
-    if (n == op->bytes)
-        return land(x, m, from);
-    if (x->program.op[ROTA_RECV][m].kind == ROTA_OP_TYPED) {
-        unpack_part(x, m, before, op->moved, from);
-        return MPI_SUCCESS;
-    }
-    rota_copy_fast(op->body + before, from, n);
-    return op->moved == op->bytes ? finish(x, m) : MPI_SUCCESS;
+    if (n == op->data.bytes)
+        return take_whole(x, m, op, from);
+    ROTA_TRY(payload_of(x, m)->take(x, m, &op->data, before, op->moved, from));
+    return op->moved == op->data.bytes ? finish(x, m, op) : MPI_SUCCESS;
 }
 
-static int take_entry(rota_exec *x, uint32_t m, rota_entry *e)
+static int take_data(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 {
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-    const rota_entry_kind kind = rota_entry_kind_of(e);
+    return take_part(x, m, op, e->data,
+                     rota_smaller(op->data.bytes - op->moved,
+                                  rota_line_room(&op->with->line[ROTA_RECV])));
+}
+
+static int take_piece(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
+{
     rota_part part;
 
-    switch (kind) {
-    case ROTA_ENTRY_DATA:
-        return take_part(
-            x, m, e->data,
-            rota_smaller(op->bytes - op->moved,
-                         rota_line_room(&op->with->line[ROTA_RECV])));
-    case ROTA_ENTRY_PIECE:
-        memcpy(&part, e->data, sizeof part);
-        return take_part(x, m, rota_peer_at(op->with->peer, part.at),
-                         part.bytes);
-    case ROTA_ENTRY_LENT:
-        if (!op->foreign)
-            ROTA_TRY(rota_loan_copy(x, ROTA_RECV, m, op->loan));
-        op->moved = op->bytes;
+    memcpy(&part, e->data, sizeof part);
+    return take_part(x, m, op, rota_peer_at(op->with->peer, part.at),
+                     part.bytes);
+}
+
+/* Where the entry says that the message lies. */
+static char *find_place(const rota_line_op *op, const rota_entry *e)
+{
+    rota_place at;
+
+    memcpy(&at, e->data, sizeof at);
+    return rota_peer_at(op->with->peer, at);
+}
+
+/* A message that tells its length has its header in the entry. */
+static int take_place(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
+{
+    const rota_payload *const has = payload_of(x, m);
+    const char *const from = find_place(op, e);
+    char *to;
+
+    if (!op->foreign && has->tells) {
+        const size_t head = has->header(x, m);
+        ROTA_TRY(
+            has->take(x, m, &op->data, 0, head, e->data + sizeof(rota_place)));
+        ROTA_TRY(has->rest(x, m, &op->data, &to));
+        rota_copy_fast(to, from, op->data.bytes - head);
+        op->moved = op->data.bytes;
+        return finish(x, m, op);
+    }
+    op->moved = op->data.bytes;
+    return op->foreign ? MPI_SUCCESS : take_whole(x, m, op, from);
+}
+
+/* Copy from the layout that the sender told, whose first byte the entry names,
+ * to this rank's. */
+static int take_told(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
+{
+    enum { AT_ONCE = 1 << 15 };
+    const rota_block b = rota_lines_block(x, ROTA_RECV, m);
+    const size_t bytes = op->data.bytes;
+    rota_strided straight;
+    char way[AT_ONCE];
+
+    op->moved = bytes;
+    if (op->foreign)
         return MPI_SUCCESS;
-    case ROTA_ENTRY_FETCHED:
-        op->moved = op->bytes;
-        return op->foreign ? MPI_SUCCESS : begin_fetch(x, m, e);
-    default:
-        if (!op->foreign)
-            return fetch(x, m, e, kind);
-        op->moved = op->bytes;
+    const char *const from =
+        find_place(op, e) - rota_extents_of(op->source, bytes).begin;
+    if (rota_strided_match(rota_block_type(&x->blocks, b), op->source, bytes,
+                           &straight)) {
+        rota_strided_copy(&straight, rota_block_at(&x->blocks, b), from);
         return MPI_SUCCESS;
     }
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = rota_smaller(AT_ONCE, bytes - at);
+        rota_strided_pack(op->source, from, at, at + n, false, way);
+        ROTA_TRY(payload_of(x, m)->take(x, m, &op->data, at, at + n, way));
+    }
+    return finish(x, m, op);
 }
+
+static int take_lent(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
+{
+    (void)e;
+    if (!op->foreign)
+        ROTA_TRY(rota_loan_copy(x, ROTA_RECV, m, op->loan));
+    op->moved = op->data.bytes;
+    return MPI_SUCCESS;
+}
+
+/* The sender need only know that the copy has begun. */
+static int take_fetched(rota_exec *x, uint32_t m, rota_line_op *op,
+                        rota_entry *e)
+{
+    op->moved = op->data.bytes;
+    return op->foreign
+               ? MPI_SUCCESS
+               : x->fetching->fetch(x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
+                                    e->data, op->data.body, op->data.bytes);
+}
+
+/* How each kind of entry is taken. */
+static int (*const take_by[ROTA_ENTRY_KINDS])(rota_exec *x, uint32_t m,
+                                              rota_line_op *op,
+                                              rota_entry *e) = {
+    [ROTA_ENTRY_DATA] = take_data,       [ROTA_ENTRY_PIECE] = take_piece,
+    [ROTA_ENTRY_ARENA] = take_place,     [ROTA_ENTRY_TYPED] = take_told,
+    [ROTA_ENTRY_FETCHED] = take_fetched, [ROTA_ENTRY_LENT] = take_lent,
+};
+
+/* ---- messages ------------------------------------------------------------ */
 
 /* Request a cache line for writing, without waiting for it. */
 static void claim_line(const char *line)
@@ -256,7 +243,7 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
     rota_line *const in = &op->with->line[ROTA_RECV];
     int err = MPI_SUCCESS;
 
-    while (err == MPI_SUCCESS && op->moved < op->bytes) {
+    while (err == MPI_SUCCESS && op->moved < op->data.bytes) {
         rota_entry *const e = rota_line_look(in);
         if (!e)
             return MPI_SUCCESS;
@@ -264,7 +251,7 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
         if (op->moved == 0)
             err = prepare_recv(x, m, e);
         if (err == MPI_SUCCESS)
-            err = take_entry(x, m, e);
+            err = take_by[rota_entry_kind_of(e)](x, m, op, e);
         if (rota_status_postpone(&x->status, &err))
             return MPI_SUCCESS;
         rota_line_take(in);
@@ -281,11 +268,11 @@ static bool receive_now(rota_exec *x, rota_line_op *op, const rota_entry *e)
     rota_channel *const c = op->with;
     rota_line *const in = &c->line[ROTA_RECV];
 
-    if (rota_entry_kind_of(e) != ROTA_ENTRY_DATA || e->bytes != op->bytes ||
-        op->bytes > rota_line_room(in) || op->moved > 0 ||
-        !rota_line_op_is_turn(op, ROTA_RECV))
+    if (rota_entry_kind_of(e) != ROTA_ENTRY_DATA ||
+        e->bytes != op->data.bytes || op->data.bytes > rota_line_room(in) ||
+        op->moved > 0 || !rota_line_op_is_turn(op, ROTA_RECV))
         return false;
-    rota_copy_short(op->body, e->data, op->bytes);
+    rota_copy_short(op->data.body, e->data, op->data.bytes);
     rota_line_take(in);
     rota_channel_end_turn(c, ROTA_RECV);
     if (c->paired)
@@ -302,20 +289,10 @@ int rota_lines_begin_recv(rota_exec *x, uint32_t m)
 
     op->foreign = false;
     op->moved = 0;
-    switch (x->program.op[ROTA_RECV][m].kind) {
-    case ROTA_OP_VARLEN: /* at least a header comes */
-        op->bytes = 1;
-        break;
-    case ROTA_OP_GATHERED:
-        op->bytes = op->loan ? op->loan->bytes
-                             : rota_message_bytes(&x->blocks, ROTA_RECV, m);
-        break;
-    case ROTA_OP_VARYING:
-        rota_lines_resolve(x, ROTA_RECV, m);
-        break;
-    default:
-        break;
-    }
+    if (op->loan)
+        op->data.bytes = op->loan->bytes;
+    else if (!payload_of(x, m)->bound)
+        ROTA_TRY(payload_of(x, m)->begin(x, ROTA_RECV, m, &op->data));
     return MPI_SUCCESS;
 }
 
@@ -327,10 +304,10 @@ int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
     if (!rota_line_op_is_turn(op, ROTA_RECV))
         return MPI_SUCCESS;
     ROTA_TRY(pull(x, m, op));
-    if (op->moved < op->bytes)
+    if (op->moved < op->data.bytes)
         return MPI_SUCCESS;
     if (op->foreign && x->fixed)
-        op->bytes = rota_message_bytes(&x->blocks, ROTA_RECV, m);
+        op->data.bytes = rota_message_bytes(&x->blocks, ROTA_RECV, m);
     op->moved = 0;
     op->foreign = false;
     rota_channel_end_turn(op->with, ROTA_RECV);

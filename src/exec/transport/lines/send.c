@@ -1,8 +1,7 @@
-/* lines_send.c - sends messages within the node: see channel.h. */
+/* send.c - sends messages within the node: see channel.h. */
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
-#include "exec/payload/varlen.h"
 #include "exec/transport/lines/channel.h"
 #include "exec/transport/lines/told.h"
 
@@ -14,7 +13,7 @@ enum { ATTEMPTS = 200 };
 
 static inline void put(rota_exec *x, rota_line_op *op, rota_entry_kind kind)
 {
-    rota_line_put(&op->with->line[ROTA_SEND], kind, op->bytes);
+    rota_line_put(&op->with->line[ROTA_SEND], kind, op->data.bytes);
     rota_channel_touch(x, op->with);
 }
 
@@ -50,37 +49,27 @@ static rota_piece *find_piece(rota_exec *x, rota_line_op *op, size_t bytes)
     return take_piece(x, c, p, bytes) ? p : NULL;
 }
 
-/* Copy the next n bytes of head and body; body bytes past the caches if
- * streams. */
-static void fill(const rota_line_op *op, char *to, size_t n, bool streams)
+static uint32_t message_of(const rota_exec *x, const rota_line_op *op)
 {
-    size_t at = op->moved;
-
-    if (at < op->head_bytes) {
-        const size_t left = op->head_bytes - at;
-        const size_t k = rota_smaller(n, left);
-        memcpy(to, op->head + at, k);
-        to += k;
-        at += k;
-        n -= k;
-    }
-    if (streams)
-        rota_copy_stream(to, op->body + (at - op->head_bytes), n);
-    else if (n > 0)
-        rota_copy_fast(to, op->body + (at - op->head_bytes), n);
+    return (uint32_t)(op - rota_lines_of(x)->op[ROTA_SEND]);
 }
 
-/* The same for a message of any kind. */
-static void fill_next(const rota_exec *x, const rota_line_op *op, char *to,
-                      size_t n, bool streams)
+static const rota_payload *payload_of(const rota_exec *x, uint32_t m)
 {
-    const uint32_t m = (uint32_t)(op - rota_lines_of(x)->op[ROTA_SEND]);
+    return x->program.op[ROTA_SEND][m].payload;
+}
 
-    if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
-        rota_message_pack_part(&x->blocks, m, op->moved, op->moved + n, streams,
-                               to);
-    else
-        fill(op, to, n, streams);
+/* Write the next n bytes of a message that has begun. A payload that may fail
+ * has a hold, and is written elsewhere unless it is held. */
+static void fill_next(rota_exec *x, const rota_line_op *op, char *to, size_t n,
+                      bool streams)
+{
+    const uint32_t m = message_of(x, op);
+    const int err = payload_of(x, m)->put(x, m, &op->data, op->moved,
+                                          op->moved + n, streams, to);
+
+    ROTA_ASSERT(err == MPI_SUCCESS);
+    (void)err;
 }
 
 static void put_data(rota_exec *x, rota_line_op *op, rota_entry *e, size_t n)
@@ -104,7 +93,7 @@ static void name_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
 static void put_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
                       rota_piece *p)
 {
-    const size_t n = rota_smaller(op->bytes - op->moved, p->bytes);
+    const size_t n = rota_smaller(op->data.bytes - op->moved, p->bytes);
 
     fill_next(x, op, p->memory, n,
               rota_lines_of(x)->reach.node->streams && n > ROTA_LONG_ENTRY);
@@ -120,13 +109,15 @@ static bool peer_finds(const rota_line_op *op, const char *begin, size_t bytes,
 
 /* May the receiver read these elements, whose layout it was told, where they
  * lie? */
-static bool is_readable_typed(const rota_exec *x, uint32_t m,
-                              const rota_line_op *op, rota_place *at)
+static bool find_told(const rota_exec *x, const rota_line_op *op,
+                      rota_place *at)
 {
+    const rota_block b = rota_lines_block(x, ROTA_SEND, message_of(x, op));
     const rota_extents all =
-        rota_extents_of(rota_lines_type(x, ROTA_SEND, m), op->bytes);
+        rota_extents_of(rota_block_type(&x->blocks, b), op->data.bytes);
 
-    return op->told && peer_finds(op, op->body + all.begin, all.bytes, at);
+    return peer_finds(op, rota_block_at(&x->blocks, b) + all.begin, all.bytes,
+                      at);
 }
 
 /* How the receiver may read the message where it lies, and where that is;
@@ -134,16 +125,14 @@ static bool is_readable_typed(const rota_exec *x, uint32_t m,
 static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
                                      rota_place *at)
 {
-    const size_t body = op->bytes - op->head_bytes;
-    const uint32_t m = (uint32_t)(op - rota_lines_of(x)->op[ROTA_SEND]);
+    const size_t body = op->data.bytes - op->data.head_bytes;
 
-    if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_TYPED)
-        return is_readable_typed(x, m, op, at) ? ROTA_ENTRY_TYPED
-                                               : ROTA_ENTRY_DATA;
-    return body >= rota_lines_of(x)->reach.arena_threshold &&
-                   sizeof *at + op->head_bytes <=
+    if (op->told)
+        return find_told(x, op, at) ? ROTA_ENTRY_TYPED : ROTA_ENTRY_DATA;
+    return op->data.body && body >= rota_lines_of(x)->reach.arena_threshold &&
+                   sizeof *at + op->data.head_bytes <=
                        rota_line_room(&op->with->line[ROTA_SEND]) &&
-                   peer_finds(op, op->body, body, at)
+                   peer_finds(op, op->data.body, body, at)
                ? ROTA_ENTRY_ARENA
                : ROTA_ENTRY_DATA;
 }
@@ -153,10 +142,10 @@ static void put_place(rota_exec *x, rota_line_op *op, rota_entry *e,
                       rota_place at, rota_entry_kind kind)
 {
     memcpy(e->data, &at, sizeof at);
-    if (op->head_bytes > 0)
-        memcpy(e->data + sizeof at, op->head, op->head_bytes);
+    if (op->data.head_bytes > 0)
+        fill_next(x, op, e->data + sizeof at, op->data.head_bytes, false);
     put(x, op, kind);
-    op->moved = op->bytes;
+    op->moved = op->data.bytes;
     op->entry = op->with->line[ROTA_SEND].next;
 }
 
@@ -165,7 +154,7 @@ static bool push_entry(rota_exec *x, rota_line_op *op)
 {
     rota_line *const out = &op->with->line[ROTA_SEND];
     rota_entry *const e = rota_line_begin(out);
-    const size_t left = op->bytes - op->moved, room = rota_line_room(out);
+    const size_t left = op->data.bytes - op->moved, room = rota_line_room(out);
     rota_place at;
 
     if (!e)
@@ -192,7 +181,7 @@ static bool push_entry(rota_exec *x, rota_line_op *op)
 
 static void push(rota_exec *x, rota_line_op *op)
 {
-    while (op->moved < op->bytes && push_entry(x, op))
+    while (op->moved < op->data.bytes && push_entry(x, op))
         x->moved = true;
 }
 
@@ -210,7 +199,7 @@ static bool advance_send(rota_exec *x, rota_line_op *op)
         if (!rota_line_op_is_turn(op, ROTA_SEND))
             return false;
         push(x, op);
-        if (op->moved < op->bytes)
+        if (op->moved < op->data.bytes)
             return false;
         rota_channel_end_turn(op->with, ROTA_SEND);
     }
@@ -222,97 +211,106 @@ static bool advance_send(rota_exec *x, rota_line_op *op)
     return true;
 }
 
-/* Pack a message right into the entry or piece that carries all of it; *done:
- * there was one. */
-static int pack_into(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
-{
-    rota_channel *const c = op->with;
-    rota_line *const out = &c->line[ROTA_SEND];
+/* ---- ways ---------------------------------------------------------------- */
 
-    *done = false;
+/* Write a message right into the entry or piece that takes all of it; *done:
+ * there was one. */
+static int put_whole(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
+{
+    rota_line *const out = &op->with->line[ROTA_SEND];
+    const size_t bytes = op->data.bytes;
+
     if (!rota_line_op_is_turn(op, ROTA_SEND))
         return MPI_SUCCESS;
     rota_entry *const e = rota_line_begin(out);
     if (!e)
         return MPI_SUCCESS;
-    const bool fits = op->bytes <= rota_line_room(out);
-    rota_piece *const p = !fits && op->bytes <= rota_lines_of(x)->piece
-                              ? find_piece(x, op, op->bytes)
+    const bool fits = bytes <= rota_line_room(out);
+    rota_piece *const p = !fits && bytes <= rota_lines_of(x)->piece
+                              ? find_piece(x, op, bytes)
                               : NULL;
-    if (!fits && (!p || p->bytes < op->bytes))
+    if (!fits && (!p || p->bytes < bytes))
         return MPI_SUCCESS;
-    ROTA_TRY(rota_message_pack(&x->blocks, m, fits ? e->data : p->memory));
+    ROTA_TRY(payload_of(x, m)->put(x, m, &op->data, 0, bytes, false,
+                                   fits ? e->data : p->memory));
     if (fits)
         put(x, op, ROTA_ENTRY_DATA);
     else
-        name_piece(x, op, e, p, op->bytes);
+        name_piece(x, op, e, p, bytes);
     op->moved = 0;
-    rota_channel_end_turn(c, ROTA_SEND);
+    rota_channel_end_turn(op->with, ROTA_SEND);
     *done = true;
     return MPI_SUCCESS;
 }
 
-static int begin_gathered(rota_exec *x, uint32_t m, rota_line_op *op,
-                          bool *done)
+/* Write it as a whole, or hold it; if there is no memory to hold it, try again
+ * later. */
+static int put_or_hold(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
 
-    op->bytes = rota_message_bytes(&x->blocks, ROTA_SEND, m);
-    ROTA_TRY(pack_into(x, m, op, done));
+    ROTA_TRY(put_whole(x, m, op, done));
     if (!*done) {
-        int err = rota_lines_stage(x, ROTA_SEND, m, &op->body);
-        op->unpacked = rota_status_postpone(&x->status, &err);
-        if (op->unpacked || err != MPI_SUCCESS)
+        int err = payload_of(x, m)->hold(x, m, &op->data);
+        op->starved = rota_status_postpone(&x->status, &err);
+        if (op->starved || err != MPI_SUCCESS)
             return err;
-        ROTA_TRY(rota_message_pack(&x->blocks, m, op->body));
     }
-    if (x->trace)
+    if (x->trace && payload_of(x, m)->packs)
         rota_trace_note(x->trace, ROTA_TRACE_PACK, begin, op->with->rank,
-                        op->bytes);
+                        op->data.bytes);
     return MPI_SUCCESS;
 }
 
-/* Post a message now that could not be gathered before for want of memory. */
-static int pack_at_last(rota_exec *x, uint32_t m, bool *done)
+static int advance_data(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
-
-    ROTA_TRY(begin_gathered(x, m, op, done));
-    *done = *done || (!op->unpacked && advance_send(x, op));
+    if (op->starved)
+        ROTA_TRY(put_or_hold(x, m, op, done));
+    *done = *done || (!op->starved && advance_send(x, op));
     return MPI_SUCCESS;
 }
 
-static int begin_fetched(rota_exec *x, rota_line_op *op, bool *done)
+/* By entries, pieces, or a place to read it from. */
+static int begin_data(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
+    const rota_payload *const has = payload_of(x, m);
+
+    if (!has->bound)
+        ROTA_TRY(has->begin(x, ROTA_SEND, m, &op->data));
+    if (has->hold && op->data.bytes > 0)
+        ROTA_TRY(put_or_hold(x, m, op, done));
+    *done = *done || (!op->starved && advance_send(x, op));
+    return MPI_SUCCESS;
+}
+
+/* By a description of memory that the host does not touch. */
+static int offer_fetched(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
+{
+    if (op->entry != 0)
+        return advance_data(x, m, op, done);
     rota_entry *const e = rota_line_begin(&op->with->line[ROTA_SEND]);
-
     if (!e || !rota_line_op_is_turn(op, ROTA_SEND))
         return MPI_SUCCESS;
-    x->fetching->tell(x,
-                      x->blocks.s->msgs[ROTA_SEND]
-                          .msg[op - rota_lines_of(x)->op[ROTA_SEND]]
-                          .peer,
-                      op->body, e->data);
+    x->fetching->tell(x, x->blocks.s->msgs[ROTA_SEND].msg[m].peer,
+                      op->data.body, e->data);
     put(x, op, ROTA_ENTRY_FETCHED);
-    op->moved = op->bytes;
+    op->moved = op->data.bytes;
     op->entry = op->with->line[ROTA_SEND].next;
     rota_channel_end_turn(op->with, ROTA_SEND);
-    *done = false;
     return MPI_SUCCESS;
 }
 
 /* Hand over a message by shared blocks. */
-static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
+static int offer_lent(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     rota_loan *const h = op->loan;
 
-    *done = false;
     if (!rota_line_op_is_turn(op, ROTA_SEND) || !rota_loan_may_go(h) ||
         !rota_line_begin(&op->with->line[ROTA_SEND]))
         return MPI_SUCCESS;
     ROTA_TRY(rota_loan_copy(x, ROTA_SEND, m, h));
     h->runs++;
-    op->bytes = h->bytes;
+    op->data.bytes = h->bytes;
     put(x, op, ROTA_ENTRY_LENT);
     rota_channel_end_turn(op->with, ROTA_SEND);
     x->moved = true;
@@ -320,7 +318,17 @@ static int begin_handed(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     return MPI_SUCCESS;
 }
 
-/* Post a send of any kind. */
+static const rota_way by_data = {begin_data, advance_data};
+static const rota_way by_fetching = {offer_fetched, offer_fetched};
+static const rota_way by_lending = {offer_lent, offer_lent};
+
+const rota_way *rota_lines_way(const rota_exec *x, const rota_line_op *op)
+{
+    if (op->loan)
+        return &by_lending;
+    return x->fetching ? &by_fetching : &by_data;
+}
+
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
 {
     rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
@@ -330,29 +338,18 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
     if (op->with->paired)
         rota_line_prove(&op->with->line[ROTA_SEND]);
     rota_lines_of(x)->hurry = false;
-    if (op->loan)
-        return begin_handed(x, m, op, done);
-    switch (x->program.op[ROTA_SEND][m].kind) {
-    case ROTA_OP_VARLEN:
-        ROTA_TRY(rota_varlen_gather(x, m, &op->head, &op->head_bytes, &op->body,
-                                    &op->bytes));
-        break;
-    case ROTA_OP_GATHERED:
-        ROTA_TRY(begin_gathered(x, m, op, done));
-        break;
-    case ROTA_OP_VARYING: /* its block may be above the bound */
-        rota_lines_resolve(x, ROTA_SEND, m);
-        if (op->bytes > 0 && rota_lines_is_gathered(x, ROTA_SEND, m))
-            ROTA_TRY(begin_gathered(x, m, op, done));
-        break;
-    case ROTA_OP_FETCHED:
-        return begin_fetched(x, op, done);
-    default:
-        break;
-    }
-    *done = *done || (!op->unpacked && advance_send(x, op));
-    return MPI_SUCCESS;
+    return op->way->begin(x, m, op, done);
 }
+
+int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done)
+{
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
+
+    *done = false;
+    return op->way->advance(x, m, op, done);
+}
+
+/* ---- batches ------------------------------------------------------------- */
 
 /* The common case: a single look at the queue. */
 static bool send_now(rota_exec *x, rota_line_op *op)
@@ -365,28 +362,11 @@ static bool send_now(rota_exec *x, rota_line_op *op)
     rota_entry *const e = rota_line_begin(out);
     if (!e)
         return false;
-    rota_copy_short(e->data, op->body, op->bytes);
+    rota_copy_short(e->data, op->data.body, op->data.bytes);
     put(x, op, ROTA_ENTRY_DATA);
     rota_channel_end_turn(c, ROTA_SEND);
     return true;
 }
-
-int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done)
-{
-    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
-
-    *done = false;
-    if (op->loan)
-        return begin_handed(x, m, op, done);
-    if (x->program.op[ROTA_SEND][m].kind == ROTA_OP_FETCHED && op->entry == 0)
-        return begin_fetched(x, op, done);
-    if (op->unpacked)
-        return pack_at_last(x, m, done);
-    *done = advance_send(x, op);
-    return MPI_SUCCESS;
-}
-
-/* ---- batches ------------------------------------------------------------- */
 
 int rota_lines_begin_sends(rota_exec *x, rota_batch *b)
 {

@@ -1,7 +1,6 @@
 /* consensus.c - the sparse phase of a schedule: the ranks find out together who
  * sends to whom (sparse.h). Each block travels with its size in front.
  */
-#include "exec/payload/varlen.h"
 #include "exec/step/steps.h"
 #include "exec/transport/mailbox/mailbox.h"
 
@@ -28,7 +27,8 @@ static int enter(rota_exec *x, rota_step *step)
         if (x->blocks.bytes[l->item[l->msg[m].first]] == 0)
             continue;
         block[n].rank = l->msg[m].peer;
-        ROTA_TRY(rota_varlen_pack(x, m, &block[n].data, &block[n].bytes));
+        ROTA_TRY(x->program.op[ROTA_SEND][m].payload->pack(x, m, &block[n].data,
+                                                           &block[n].bytes));
         n++;
     }
     ROTA_TRY(rota_sparse_blocks(x, n, &block)); /* their final number */
@@ -55,10 +55,11 @@ static int take_blocks(rota_exec *x, const rota_phase *phase)
     ROTA_TRY(rota_sparse_found(x, &found, &n));
     for (size_t i = 0; i < n; i++) {
         const uint32_t m = message_from(x, phase, found[i].rank);
-        char *data;
-        ROTA_TRY(rota_varlen_room(x, m, found[i].bytes, &data));
-        memcpy(data, found[i].data, found[i].bytes);
-        ROTA_TRY(rota_varlen_unpack(x, m));
+        const rota_payload *const has = x->program.op[ROTA_RECV][m].payload;
+        rota_data d = {.bytes = found[i].bytes};
+        ROTA_TRY(has->expect(x, m, &d, ROTA_COMES_WHOLE));
+        ROTA_TRY(has->take(x, m, &d, 0, d.bytes, found[i].data));
+        ROTA_TRY(has->finish(x, m, &d));
     }
     return MPI_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* typed.c - see typed.h. */
-#include "exec/payload/typed.h"
+#include "exec/run/typed.h"
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 
@@ -51,7 +51,8 @@ static void count_message(const rota_exec *x, uint32_t m, rota_typed_bytes *n)
         return;
     }
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++)
-        count_block(x, l->item[i], op->via->needs_mpi && !op->packed, n);
+        count_block(x, l->item[i],
+                    op->via->needs_mpi && op->stage == ROTA_NO_STAGE, n);
 }
 
 rota_typed_bytes rota_typed_count(const rota_exec *x)
