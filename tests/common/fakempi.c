@@ -86,6 +86,7 @@ static uint64_t random_state;
 static char fault_text[300];
 static bool manual;
 static int fail_in, fail_code;
+static fakempi_listener *listener;
 
 static request *requests;
 static int n_requests, free_request_entry;
@@ -558,8 +559,16 @@ static void activate(request *r)
         most_in_flight[sends][r->me] = *now;
 }
 
+static void tell(const request *r)
+{
+    if (listener)
+        listener(r->me, r->kind == SEND, r->peer, r->tag,
+                 bytes_of(r->type, r->count));
+}
+
 static void post(int at)
 {
+    tell(&requests[at]);
     activate(&requests[at]);
     if (requests[at].kind == SEND)
         post_send(at);
@@ -681,6 +690,11 @@ static void free_all(void)
     messages = NULL;
     todo = NULL;
     n_requests = n_messages = n_todo = todo_room = 0;
+}
+
+void fakempi_listen(fakempi_listener *other)
+{
+    listener = other;
 }
 
 void fakempi_reset(int ranks, uint64_t seed)
@@ -1055,6 +1069,13 @@ int MPI_Recv_init(void *data, int count, MPI_Datatype type, int peer, int tag,
     return init(RECV, data, (size_t)count, type, peer, tag, comm, handle);
 }
 
+static void tell_blocks(const request *r, bool sends, const side *s)
+{
+    for (int q = 0; listener && q < P; q++)
+        listener(r->me, sends, q, -1 - r->group,
+                 bytes_of(s->type, count_at(s, q)));
+}
+
 static int all_to_all(side send, side recv, MPI_Comm comm, MPI_Request *handle)
 {
     if (fails_now())
@@ -1066,6 +1087,8 @@ static int all_to_all(side send, side recv, MPI_Comm comm, MPI_Request *handle)
     collective *const c = &collectives[r->group][r->collective];
     c->send[r->me] = send;
     c->recv[r->me] = recv;
+    tell_blocks(r, true, &send);
+    tell_blocks(r, false, &recv);
     c->n_posted++;
     r->active = true;
     return MPI_SUCCESS;
@@ -1161,6 +1184,7 @@ static int receive_matched(void *data, size_t count, MPI_Datatype type,
     const int at = add_request(RECV, data, count, type, messages[m].src,
                                messages[m].tag, comm, request_handle);
     counts_of(&requests[at])->posts++;
+    tell(&requests[at]);
     activate(&requests[at]);
     fill_with_junk(&requests[at]);
     match(m, at);

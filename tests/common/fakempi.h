@@ -60,6 +60,12 @@ typedef struct fakempi_counts {
 
 fakempi_counts fakempi_counts_of(int tag);
 
+/* Have a function told each message that is posted, and each block of a
+ * collective, under tag -1 - group. NULL: none. Lasts until the next call. */
+typedef void fakempi_listener(int rank, bool sends, int peer, int tag,
+                              size_t bytes);
+void fakempi_listen(fakempi_listener *listener);
+
 /* ---- for tests that steer ------------------------------------------------ */
 
 /* From now on nothing is drawn: sends are not buffered, a matched message is

@@ -7,6 +7,8 @@
 
 enum { PLANS = 2, TEXT = 300 };
 
+uint64_t sim_stir;
+
 void sim_draw_form(spec *c)
 {
     const uint64_t draw = mix(c->seed, 2);
@@ -167,13 +169,13 @@ bool sim_case_run(const spec *first)
     bool good = true;
     int made = 0;
 
-    fakempi_reset(first->P, first->seed);
+    fakempi_reset(first->P, first->seed + sim_stir);
     for (; made < PLANS && good; made++)
         good = sim_plan_make(&plan[made], &specs[made], made, text) ||
                blame(made, &specs[made], text);
     for (int i = 0; i < PLANS; i++)
         before[i] = sim_plan_counts(&plan[i]);
-    good = good && run_plans(plan, first->seed, text) &&
+    good = good && run_plans(plan, first->seed + sim_stir, text) &&
            check_traffic(plan, before, text);
     if (!good) {
         if (fakempi_fault())

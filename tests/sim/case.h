@@ -15,4 +15,7 @@ void sim_draw_form(spec *c);
  * again. Executors may then be active: the process is to end. */
 bool sim_case_run(const spec *first);
 
+/* Added to what decides chance and the order of the ranks, and nothing else. */
+extern uint64_t sim_stir;
+
 #endif /* SIM_CASE_H */

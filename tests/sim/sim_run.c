@@ -4,9 +4,15 @@
  *     sim_run [--quick] --shm                a grid in which shared memory
  *                                            carries what stays on a node
  *     sim_run --algo A --ranks P ... --seed  one case, as a failure prints it
+ *     sim_run --events [--stir N] ...        prints what passes between ranks,
+ *                                            as a hash for each case (events.h)
+ *
+ * --stir has ranks run in another order, and other messages come first.
  *
  * What a case is: case.h.
  */
+#include "common/events.h"
+#include "common/fakempi.h"
 #include "common/quick.h"
 #include "sim/case.h"
 
@@ -33,13 +39,38 @@ static void draw_nodes(const tally *t, spec *c)
         c->scale = LONG;
 }
 
+static bool prints_events;
+
+static void note(int rank, bool sends, int peer, int tag, size_t bytes)
+{
+    events_add((events_stream){.kind = sends ? EVENTS_SENT : EVENTS_RECEIVED,
+                               .rank = rank,
+                               .tag = tag,
+                               .peer = (uint64_t)peer},
+               bytes);
+}
+
+static bool run_case(const spec *c, size_t number)
+{
+    uint64_t n;
+
+    if (!sim_case_run(c))
+        return false;
+    const uint64_t sum = events_take(&n);
+    if (prints_events)
+        printf("%zu %s %d %s: %016llx %llu\n", number, c->algo->name, c->P,
+               mode_name[c->mode], (unsigned long long)sum,
+               (unsigned long long)n);
+    return true;
+}
+
 static bool run_next(tally *t, spec c)
 {
     if (t->shm)
         draw_nodes(t, &c);
     c.seed = mix(t->cases++, 7) >> 16;
     c.shape = (shape)(c.seed % N_SHAPES);
-    return sim_case_run(&c);
+    return run_case(&c, t->cases);
 }
 
 /* A case in the plain mode, one in another, in turn, and one with other sizes
@@ -165,8 +196,9 @@ static int run_grid(bool quick, bool shm)
         for (int P = 1; P <= 64; P++)
             if (!run_ranks(&t, rota_algo_table[i], P))
                 return EXIT_FAILURE;
-        printf("%s: well, %zu cases so far\n", rota_algo_table[i]->name,
-               t.cases);
+        if (!prints_events)
+            printf("%s: well, %zu cases so far\n", rota_algo_table[i]->name,
+                   t.cases);
     }
     return EXIT_SUCCESS;
 }
@@ -247,6 +279,8 @@ int main(int argc, char *argv[])
     static const struct option options[] = {
         {"quick", no_argument, NULL, 'q'},
         {"shm", no_argument, NULL, 'h'},
+        {"events", no_argument, NULL, 'e'},
+        {"stir", required_argument, NULL, 'i'},
         {"algo", required_argument, NULL, 'a'},
         {"ranks", required_argument, NULL, 'P'},
         {"shape", required_argument, NULL, 'S'},
@@ -275,10 +309,16 @@ int main(int argc, char *argv[])
             quick = true;
         else if (o == 'h')
             shm = true;
+        else if (o == 'e')
+            prints_events = true;
+        else if (o == 'i')
+            sim_stir = strtoull(optarg, NULL, 10);
         else
             set_option(&c, o, optarg);
     }
+    if (prints_events)
+        fakempi_listen(note);
     if (!c.algo)
         return run_grid(quick || (test_is_slow() && !shm), shm);
-    return sim_case_run(&c) ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_case(&c, 0) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
