@@ -14,6 +14,9 @@
 #                  tells how a run ended: $blocks
 #   src/device     base, schedule, exec
 #   src/plan       anything
+#   bench/common   src/plan/api; inside anything in src
+#   bench          bench/common, src/plan/api; draw the checker, price sim; check,
+#                  sim, price, draw, tune and info anything in src
 #
 # No files call each other in a circle, of one folder or of several, but those of
 # $circles. Prints what breaks a rule.
@@ -30,25 +33,24 @@ trace varlen'
 # CALLER CALLED, without which there is no circle: measuring makes plans.
 circles='plan/kinds/plan plan/kinds/trial'
 
-# The path of a source, without "src/" and ".c": the end of the object's.
+# source_of OBJECT: sets source to the path of its source, without "src/" and
+# ".c": the end of the object's, but for the folder of its target.
 source_of()
 {
-    path=${1%.o*}
-    path=${path%.c}
-    while [ ! -f "src/$path.c" ]; do
+    path=${1##*/CMakeFiles/*.dir/}
+    path=${1%/CMakeFiles/*}/${path%.c.o*}
+    while [ ! -f "$path.c" ]; do
         case $path in
         */*) path=${path#*/} ;;
         *) echo "no source of $1" && return 1 ;;
         esac
     done
-    echo "$path"
+    source=${path#src/}
 }
 
 while read -r object; do
-    source=$(source_of "$object") || { echo "$source"; exit 1; }
-    nm -P "$object" | while read -r symbol type rest; do
-        echo "$source $symbol $type"
-    done
+    source_of "$object" >&2 || exit 1
+    nm -P "$object" | sed "s|^|$source |"
 done <"$objects" >"$work/symbols" || exit 1
 awk '
 $3 ~ /^[TDRBCVW]$/ { home[$2] = $1 }
@@ -72,9 +74,34 @@ part()
     esac
 }
 
+# judge_tool CALLER CALLED: the same for a CALLER in bench.
+judge_tool()
+{
+    from=${1#bench/} to=${2#bench/}
+    from=${from%%/*} to=${to%%/*}
+    case $1,$2 in
+    bench/*,bench/*)
+        case $from,$to in
+        "$from,$from" | *,common | price,sim | draw,check) ;;
+        *) echo "bench/$from may not call bench/$to" ;;
+        esac ;;
+    *,plan/api/* | bench/common/inside,*) ;;
+    *)
+        case $from in
+        check | sim | price | draw | tune | info) ;;
+        *) echo "bench/$from may not call the inside of the library" ;;
+        esac ;;
+    esac
+}
+
 # judge CALLER CALLED: prints why it must not call, if so.
 judge()
 {
+    case $1 in
+    bench/*)
+        judge_tool "$1" "$2"
+        return ;;
+    esac
     part "$1"
     from=$part
     part "$2"
@@ -94,11 +121,13 @@ judge()
     esac
 }
 
+# One symbol of each pair of files tells enough.
+awk '!seen[$1, $2]++' "$work/calls" >"$work/pairs"
 while read -r caller called symbol; do
-    why=$(judge "$caller" "$called")
-    [ -z "$why" ] ||
-        echo "$caller.c calls $symbol of $called.c: $why"
-done <"$work/calls" >"$work/wrong"
+    judge "$caller" "$called" >"$work/why"
+    [ ! -s "$work/why" ] ||
+        echo "$caller.c calls $symbol of $called.c: $(cat "$work/why")"
+done <"$work/pairs" >"$work/wrong"
 
 cut -d ' ' -f 1,2 "$work/calls" | sort -u >"$work/files"
 echo "$circles" | sort >"$work/circles"

@@ -122,6 +122,8 @@ while read -r file; do
         case $file in
         src/*.h) [ ! -f "src/$name" ] ||
             echo "${file#src/} $name" >>"$work/edges" ;;
+        bench/*.h) [ ! -f "bench/$name" ] ||
+            echo "$file bench/$name" >>"$work/edges" ;;
         esac
     done <"$work/names"
 done <"$work/files"

@@ -473,13 +473,14 @@ int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
                  bench_cell *cell, char *error, size_t errlen)
 {
     const options *opt = env->opt;
+    const exchange_form form = options_form(opt);
     const uint64_t first_row = VERIFY_BEFORE;
     const uint64_t last = first_row + count_steps(env);
     cell_run run = {.env = env, .opt = opt, .n = opt->n_algos};
     int status;
 
     *cell = (bench_cell){.dist = d, .max_bytes = max_bytes};
-    exchange_create(&run.x, env->comm, opt, d, max_bytes, last + 1);
+    exchange_create(&run.x, env->comm, &form, d, max_bytes, last + 1);
     run.runners = bench_calloc((size_t)run.n, sizeof *run.runners);
     run.init_us = bench_calloc((size_t)run.n, sizeof *run.init_us);
     run.times =

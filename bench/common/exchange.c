@@ -115,16 +115,16 @@ static int *allocate_ints(const exchange *x)
     return bench_calloc((size_t)x->P, sizeof(int));
 }
 
-void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
+void exchange_create(exchange *x, MPI_Comm comm, const exchange_form *form,
                      const dist *d, size_t max_bytes, uint64_t steps)
 {
     *x = (exchange){.comm = comm,
                     .dist = d,
                     .max_bytes = max_bytes,
-                    .max_block = opt->bounded ? max_bytes : ROTA_UNBOUNDED,
-                    .seed = opt->seed,
-                    .kind = opt->kind,
-                    .mem = opt->mem};
+                    .max_block = form->bounded ? max_bytes : ROTA_UNBOUNDED,
+                    .seed = form->seed,
+                    .kind = form->kind,
+                    .mem = form->mem};
     bench_must(MPI_Comm_size(comm, &x->P), "MPI_Comm_size");
     bench_must(MPI_Comm_rank(comm, &x->me), "MPI_Comm_rank");
     x->sendcounts = allocate_ints(x);

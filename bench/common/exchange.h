@@ -12,12 +12,20 @@
 
 #include "common/dist.h"
 #include "common/memory.h"
-#include "common/options.h"
+#include "common/spec.h"
 
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What is equal in all cells of a run. */
+typedef struct exchange_form {
+    bench_kind kind;
+    bool bounded; /* plans are told the largest block */
+    uint64_t seed;
+    const bench_mem *mem;
+} exchange_form;
 
 typedef struct exchange {
     MPI_Comm comm; /* borrowed */
@@ -41,10 +49,9 @@ typedef struct exchange {
     size_t send_capacity, recv_capacity;    /* largest extents of all steps */
 } exchange;
 
-/* Make x with buffers for the steps 0 .. steps-1 and lay out step 0. Kind,
- * bound, seed and memory are those of opt. Dies if memory or the range of int
- * does not suffice. Collective over comm. */
-void exchange_create(exchange *x, MPI_Comm comm, const options *opt,
+/* Make x with buffers for the steps 0 .. steps-1 and lay out step 0. Dies if
+ * memory or the range of int does not suffice. Collective over comm. */
+void exchange_create(exchange *x, MPI_Comm comm, const exchange_form *form,
                      const dist *d, size_t max_bytes, uint64_t steps);
 void exchange_destroy(exchange *x);
 

@@ -134,7 +134,7 @@ static int check_params(const char *params, const problem *why)
     char copy[sizeof((algo_spec *)0)->params], *rest = copy, *key, *value;
 
     strcpy(copy, params);
-    while (options_next_param(&rest, &key, &value))
+    while (spec_next_param(&rest, &key, &value))
         if (*key == '\0' || value == NULL || *value == '\0')
             return fail(why, "'%s' is not of the form key=value:key=value",
                         params);
@@ -475,23 +475,6 @@ void options_free(options *o)
     }
     free(o->storage);
     o->storage = NULL;
-}
-
-bool options_next_param(char **rest, char **key, char **value)
-{
-    char *colon;
-
-    if (*rest == NULL || **rest == '\0')
-        return false;
-    *key = *rest;
-    colon = strchr(*rest, ':');
-    if (colon != NULL)
-        *colon = '\0';
-    *rest = colon != NULL ? colon + 1 : NULL;
-    *value = strchr(*key, '=');
-    if (*value != NULL)
-        *(*value)++ = '\0';
-    return true;
 }
 
 void options_help(FILE *out)

@@ -3,7 +3,9 @@
 #define BENCH_OPTIONS_H
 
 #include "common/dist.h"
+#include "common/exchange.h"
 #include "common/memory.h"
+#include "common/spec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,19 +13,6 @@
 #include <stdio.h>
 
 enum { OPTIONS_MAX_LIST = 128 };
-
-/* Bits, so that a runner can serve several (runners.c). */
-typedef enum bench_kind {
-    KIND_FIXED = 1,
-    KIND_VARYING = 2,
-    KIND_EXCHANGE = 4
-} bench_kind;
-
-/* One entry of --algos. */
-typedef struct algo_spec {
-    char name[64];
-    char params[128]; /* "key=value:key=value", "" if none */
-} algo_spec;
 
 typedef struct options {
     int P; /* number of ranks */
@@ -61,8 +50,10 @@ void options_free(options *o);
 
 void options_help(FILE *out);
 
-/* Step over the next "key=value" of params. Returns false at the end; key and
- * value point into *rest, which is overwritten. */
-bool options_next_param(char **rest, char **key, char **value);
+/* What the buffers of a cell are made by. */
+static inline exchange_form options_form(const options *o)
+{
+    return (exchange_form){o->kind, o->bounded, o->seed, o->mem};
+}
 
 #endif

@@ -544,7 +544,7 @@ void runner_create(runner *r, const algo_spec *spec, bench_kind kind,
     if (r->ops->name == NULL && strcmp(spec->name, "auto") != 0)
         set_hint(r, "rota_algorithm", algorithm_name(spec->name));
     strcpy(copy, spec->params);
-    while (options_next_param(&rest, &key, &value)) {
+    while (spec_next_param(&rest, &key, &value)) {
         char hint[sizeof spec->params + sizeof "rota_"];
 
         snprintf(hint, sizeof hint, "rota_%s", key);

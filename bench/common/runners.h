@@ -3,7 +3,8 @@
 #define BENCH_RUNNERS_H
 
 #include "common/exchange.h"
-#include "common/options.h"
+#include "common/memory.h"
+#include "common/spec.h"
 
 #include <mpi.h>
 #include <rota.h>

@@ -170,10 +170,10 @@ static void matrices_are_read_and_scaled(void **state)
 /* On MPI_COMM_SELF, so that an exchange is a copy; fft1 is S for one rank. */
 static void set_up_kind(exchange *x, const dist *d, bench_kind kind)
 {
-    const options opt = {
+    const exchange_form form = {
         .kind = kind, .seed = SEED, .mem = &bench_mem_table[0]};
 
-    exchange_create(x, MPI_COMM_SELF, &opt, d, 100, 1);
+    exchange_create(x, MPI_COMM_SELF, &form, d, 100, 1);
     assert_int_equal(x->sendcounts[0], 100);
     exchange_fill_send(x, 1);
     exchange_poison_recv(x, 1);
@@ -260,13 +260,14 @@ static void images_follow_buffers(void **state)
     char error[256];
     exchange x;
     bench_mem apart = bench_mem_table[0];
-    const options opt = {.kind = KIND_FIXED, .seed = SEED, .mem = &apart};
+    const exchange_form form = {
+        .kind = KIND_FIXED, .seed = SEED, .mem = &apart};
 
     (void)state;
     apart.copy = copy_apart;
     apart.alloc_host = alloc_apart;
     apart.free_host = apart.free;
-    exchange_create(&x, MPI_COMM_SELF, &opt, &d, 100, 1);
+    exchange_create(&x, MPI_COMM_SELF, &form, &d, 100, 1);
     assert_ptr_not_equal(x.send_image, x.sendbuf);
     exchange_fill_send(&x, 1);
     exchange_poison_recv(&x, 1);

@@ -1,24 +1,11 @@
-/* rota_draw.c - draw an exchange from the schedules of all its ranks.
- *
- * Blocks are followed through the schedules by label, from which rank to which
- * rank; schedules that are no all-to-all are refused. A message is drawn in the
- * step in which it can first happen, if every step takes the same time: no
- * rank begins a phase before it is through with the one before, a message needs
- * both its ends, and it goes neither in the step in which a block of it arrives
- * nor before those ahead of it to the same rank. Where all ranks have the same
- * phases, through which no data flow, these are the steps. Copies are drawn where
- * their phase begins or, if data flow through it, in the step after that in which
- * their block arrives.
- */
-#include "draw/rota_draw.h"
-#include "check/check.h"
+/* rota_draw.c - draw an exchange, or a run of a plan. */
 #include "common/inside.h"
+#include "draw/drawing.h"
+#include "draw/forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_RANKS = 64 };
 
 typedef struct options {
     char *algo;
@@ -28,252 +15,6 @@ typedef struct options {
     const char *trace; /* file for a time line, or NULL */
     int plan, run;     /* in it; -1: the last */
 } options;
-
-/* ---- following blocks ---------------------------------------------------- */
-
-static uint32_t phase_of(const rota_sched *s, rota_dir dir, uint32_t m)
-{
-    uint32_t p = 0;
-
-    while (s->phase[p + 1].msg[dir] <= m)
-        p++;
-    return p;
-}
-
-/* The k-th message that rank dst receives from rank src. */
-static uint32_t find_receive(const drawing *d, int src, int dst, uint32_t k)
-{
-    const rota_msgs *const l = &d->sched[dst].msgs[ROTA_RECV];
-
-    for (uint32_t m = 0; m < l->n; m++)
-        if (l->msg[m].peer == src && k-- == 0)
-            return m;
-    inside_die("rank %d does not receive what rank %d sends", dst, src);
-}
-
-static void pair_messages(drawing *d)
-{
-    uint32_t seen[MAX_RANKS];
-    const message *last[MAX_RANKS];
-
-    for (int q = 0; q < d->P; q++)
-        d->n_messages += d->sched[q].msgs[ROTA_SEND].n;
-    d->message = inside_must(calloc(d->n_messages + 1, sizeof *d->message));
-    message *k = d->message;
-    for (int q = 0; q < d->P; q++) {
-        const rota_sched *const s = &d->sched[q];
-        memset(seen, 0, sizeof seen);
-        memset(last, 0, sizeof last);
-        for (uint32_t m = 0; m < s->msgs[ROTA_SEND].n; m++, k++) {
-            const int dst = s->msgs[ROTA_SEND].msg[m].peer;
-            k->src = q;
-            k->dst = dst;
-            k->before = last[dst];
-            last[dst] = k;
-            k->sent = m;
-            k->received = find_receive(d, q, dst, seen[dst]++);
-            k->phase[ROTA_SEND] = phase_of(s, ROTA_SEND, m);
-            k->phase[ROTA_RECV] =
-                phase_of(&d->sched[dst], ROTA_RECV, k->received);
-            k->native = s->phase[k->phase[ROTA_SEND]].native;
-            d->n_native += k->native;
-        }
-    }
-}
-
-/* Pass a label on; true if it was not there yet. */
-static bool pass(const int *from, int *to)
-{
-    const bool is_new = *from >= 0 && *to < 0;
-
-    if (is_new)
-        *to = *from;
-    return is_new;
-}
-
-/* Numbers are written once, so passing labels on until nothing changes finds
- * them all, in whatever order. */
-static void follow_blocks(drawing *d)
-{
-    for (int q = 0; q < d->P; q++) {
-        const rota_block n = d->sched[q].n_blocks;
-        d->label[q] = inside_must(malloc(n * sizeof *d->label[q]));
-        for (rota_block b = 0; b < n; b++)
-            d->label[q][b] = b < (rota_block)d->P ? q * d->P + (int)b : -1;
-    }
-    for (bool again = true; again;) {
-        again = false;
-        for (int q = 0; q < d->P; q++)
-            for (uint32_t c = 0; c < d->sched[q].n_copies; c++) {
-                const rota_copy k = d->sched[q].copy[c];
-                again |= pass(&d->label[q][k.from], &d->label[q][k.to]);
-            }
-        for (size_t i = 0; i < d->n_messages; i++) {
-            const message *const k = &d->message[i];
-            const rota_msgs *const out = &d->sched[k->src].msgs[ROTA_SEND];
-            const rota_msgs *const in = &d->sched[k->dst].msgs[ROTA_RECV];
-            const uint32_t a = out->msg[k->sent].first;
-            const uint32_t b = in->msg[k->received].first;
-            for (uint32_t j = 0; j < out->msg[k->sent + 1].first - a; j++)
-                again |= pass(&d->label[k->src][out->item[a + j]],
-                              &d->label[k->dst][in->item[b + j]]);
-        }
-    }
-}
-
-/* ---- when ---------------------------------------------------------------- */
-
-static int later(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-bool draw_waits(const rota_sched *s, uint32_t p)
-{
-    return s->phase[p].native ||
-           s->phase[p + 1].msg[ROTA_SEND] > s->phase[p].msg[ROTA_SEND] ||
-           s->phase[p + 1].msg[ROTA_RECV] > s->phase[p].msg[ROTA_RECV];
-}
-
-/* Steps at which phases begin, from the steps of their messages. */
-static void begin_phases(drawing *d, int *const end[])
-{
-    for (int q = 0; q < d->P; q++)
-        for (uint32_t p = 0; p < d->sched[q].n_phases; p++) {
-            const int before =
-                p == 0 ? 1 : end[q][p - 1] + draw_waits(&d->sched[q], p - 1);
-            d->begin[q][p] = later(d->begin[q][p], before);
-            end[q][p] = later(end[q][p], d->begin[q][p]);
-            d->end = later(d->end, end[q][p]);
-        }
-}
-
-/* The first step in which all blocks of the message are at its source. */
-static int blocks_are_there(const message *k, const rota_sched *s,
-                            const int came[])
-{
-    const rota_msgs *const l = &s->msgs[ROTA_SEND];
-    int step = 0;
-
-    for (uint32_t i = l->msg[k->sent].first; i < l->msg[k->sent + 1].first; i++)
-        step = later(step, came[l->item[i]] + 1);
-    return step;
-}
-
-static void arrive(const message *k, const rota_sched *s, int came[])
-{
-    const rota_msgs *const l = &s->msgs[ROTA_RECV];
-
-    for (uint32_t i = l->msg[k->received].first;
-         i < l->msg[k->received + 1].first; i++)
-        came[l->item[i]] = k->step;
-}
-
-/* end: [P][n_phases] step in which each phase ends; came: [P][n_blocks] step in
- * which each block arrives. True if some message is later than before. */
-static bool move_messages(drawing *d, int *const end[], int *const came[])
-{
-    bool moved = false;
-
-    for (size_t i = 0; i < d->n_messages; i++) {
-        message *const k = &d->message[i];
-        int *const a = &end[k->src][k->phase[ROTA_SEND]];
-        int *const b = &end[k->dst][k->phase[ROTA_RECV]];
-        int step = later(d->begin[k->src][k->phase[ROTA_SEND]],
-                         d->begin[k->dst][k->phase[ROTA_RECV]]);
-        step =
-            later(step, blocks_are_there(k, &d->sched[k->src], came[k->src]));
-        step = later(step, k->before ? k->before->step : 0);
-        moved |= step != k->step;
-        k->step = step;
-        arrive(k, &d->sched[k->dst], came[k->dst]);
-        *a = later(*a, step);
-        *b = later(*b, step);
-        d->n_steps = later(d->n_steps, step);
-    }
-    return moved;
-}
-
-/* came: [n_blocks] step in which each block arrives; 0: it does not. */
-static void time_copies(drawing *d, int rank, const int came[])
-{
-    const rota_sched *const s = &d->sched[rank];
-
-    d->copied[rank] =
-        inside_must(calloc(s->n_copies + 1ul, sizeof *d->copied[rank]));
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        for (uint32_t c = s->phase[p].copy; c < s->phase[p + 1].copy; c++) {
-            const int there = s->phase[p].flow ? came[s->copy[c].from] + 1 : 0;
-            d->copied[rank][c] = later(d->begin[rank][p], there);
-            d->end = later(d->end, d->copied[rank][c]);
-        }
-}
-
-static void find_steps(drawing *d)
-{
-    int *end[MAX_RANKS] = {NULL}, *came[MAX_RANKS] = {NULL};
-
-    for (int q = 0; q < d->P; q++) {
-        const size_t n = d->sched[q].n_phases + 1;
-        d->begin[q] = inside_must(calloc(n, sizeof *d->begin[q]));
-        end[q] = inside_must(calloc(n, sizeof *end[q]));
-        came[q] = inside_must(calloc(d->sched[q].n_blocks, sizeof *came[q]));
-    }
-    do {
-        begin_phases(d, end);
-    } while (move_messages(d, end, came));
-    for (int q = 0; q < d->P; q++) {
-        time_copies(d, q, came[q]);
-        free(end[q]);
-        free(came[q]);
-    }
-}
-
-/* ---- a drawing ----------------------------------------------------------- */
-
-static void check(const drawing *d)
-{
-    const rota_sched *set[MAX_RANKS];
-
-    for (int q = 0; q < d->P; q++)
-        set[q] = &d->sched[q];
-    if (rota_sched_check(set, d->P, NULL) != MPI_SUCCESS)
-        inside_die("%s", rota_fail_text());
-}
-
-static void make_drawing(drawing *d, const options *o)
-{
-    const size_t P = (size_t)o->ranks;
-    rota_topo topo = inside_topo(o->ranks, o->node_size);
-
-    *d = (drawing){.P = o->ranks, .only = o->only};
-    d->sched = inside_must(calloc(P, sizeof *d->sched));
-    d->label = inside_must(calloc(P, sizeof *d->label));
-    d->begin = inside_must(calloc(P, sizeof *d->begin));
-    d->copied = inside_must(calloc(P, sizeof *d->copied));
-    for (int q = 0; q < d->P; q++)
-        inside_build(&o->hints, &topo, q, &d->sched[q], &d->choice);
-    check(d);
-    pair_messages(d);
-    follow_blocks(d);
-    find_steps(d);
-    rota_topo_free(&topo);
-}
-
-static void free_drawing(drawing *d)
-{
-    for (int q = 0; q < d->P; q++) {
-        rota_sched_free(&d->sched[q]);
-        free(d->label[q]);
-        free(d->begin[q]);
-        free(d->copied[q]);
-    }
-    free(d->sched);
-    free(d->label);
-    free(d->begin);
-    free(d->copied);
-    free(d->message);
-}
 
 /* ---- command line -------------------------------------------------------- */
 
@@ -341,8 +82,8 @@ static void parse_options(options *o, int argc, char *argv[])
         return;
     if (!o->algo || o->ranks == 0)
         inside_die("--timeline, or --algo and --ranks are needed; see --help");
-    if (o->ranks > MAX_RANKS)
-        inside_die("--ranks: at most %d can be drawn", MAX_RANKS);
+    if (o->ranks > DRAWING_MAX_RANKS)
+        inside_die("--ranks: at most %d can be drawn", DRAWING_MAX_RANKS);
     if (o->only >= o->ranks)
         inside_die("--rank: there are ranks 0 to %d", o->ranks - 1);
     const rota_hints named = inside_parse(o->algo);
@@ -367,11 +108,11 @@ int main(int argc, char *argv[])
         draw_timeline(o.trace, o.plan, o.run, o.svg);
         return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    make_drawing(&d, &o);
+    drawing_make(&d, &o.hints, o.ranks, o.node_size, o.only);
     if (o.svg)
         draw_svg(&d);
     else
         draw_text(&d);
-    free_drawing(&d);
+    drawing_free(&d);
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,7 +8,7 @@
  * end. Prints the median of ROUNDS rounds of the slowest rank in milliseconds, for
  * both and for each ALGO, which take turns. What was received is checked.
  */
-#include "common/options.h"
+#include "common/spec.h"
 #include "common/sync.h"
 #include "common/util.h"
 
@@ -93,7 +93,7 @@ static rota_plan *make_plan(char *algo, form f)
         *rest++ = '\0';
     MPI_Info_create(&info);
     MPI_Info_set(info, "rota_algorithm", text);
-    while (rest && options_next_param(&rest, &key, &value)) {
+    while (rest && spec_next_param(&rest, &key, &value)) {
         snprintf(name, sizeof name, "rota_%s", key);
         MPI_Info_set(info, name, value);
     }

@@ -138,11 +138,12 @@ static void count_terms(const runner *r, results *all)
 static void run_case(tune_env *env, const algo_spec *spec, size_t size,
                      results *all)
 {
+    const exchange_form form = options_form(&env->opt);
     fit_sample *const sample = &all->sample[all->n];
     exchange x;
     runner r;
 
-    exchange_create(&x, env->comm, &env->opt, &env->opt.dists[0], size, 1);
+    exchange_create(&x, env->comm, &form, &env->opt.dists[0], size, 1);
     exchange_fill_send(&x, 1);
     runner_create(&r, spec, KIND_FIXED, env->opt.mem);
     if (r.ops->init(&r, &x) == MPI_SUCCESS) {

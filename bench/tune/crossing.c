@@ -10,6 +10,7 @@
 
 #include "common/nodes.h"
 #include "common/runners.h"
+#include "common/util.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef BENCH_CROSSING_H
 #define BENCH_CROSSING_H
 
-#include "tune/calibrate.h"
+#include "tune/env.h"
 
 /* Bytes from which a message within a node that lies in memory of
  * rota_mem_alloc goes to its receiver no slower by one copy from there than by

@@ -12,7 +12,6 @@
  * ranks.
  */
 #include "choose/tuning.h"
-#include "common/nodes.h"
 #include "common/replay.h"
 #include "common/runners.h"
 #include "common/util.h"
@@ -22,9 +21,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <libgen.h>
-#include <math.h>
 #include <rota.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -240,47 +237,6 @@ static int parse(int argc, char *argv[], job *j, char *error, size_t errlen)
     return status;
 }
 
-/* ---- where it runs ------------------------------------------------------- */
-
-static void env_create(job *j)
-{
-    tune_env *const env = &j->env;
-
-    bench_must(MPI_Comm_dup(MPI_COMM_WORLD, &env->comm), "MPI_Comm_dup");
-    bench_must(MPI_Comm_set_errhandler(env->comm, MPI_ERRORS_RETURN),
-               "MPI_Comm_set_errhandler");
-    bench_must(MPI_Comm_size(env->comm, &env->P), "MPI_Comm_size");
-    bench_must(MPI_Comm_rank(env->comm, &env->me), "MPI_Comm_rank");
-    const bench_nodes at = nodes_find(env->comm);
-    sync_create(&env->sync, env->comm, at.oversubscribed, at.nodes == 1);
-    env->until_us =
-        j->budget_s > 0 ? sync_now_us() + 1e6 * j->budget_s : HUGE_VAL;
-}
-
-static void env_destroy(tune_env *env)
-{
-    sync_destroy(&env->sync);
-    bench_must(MPI_Comm_free(&env->comm), "MPI_Comm_free");
-}
-
-bool tune_has_time(tune_env *env)
-{
-    return !sync_barrier(&env->sync, sync_now_us() > env->until_us);
-}
-
-void tune_progress(const char *format, ...)
-{
-    const bool terminal = isatty(STDERR_FILENO);
-    va_list args;
-
-    va_start(args, format);
-    fputs(terminal ? "\r\033[K" : "", stderr);
-    vfprintf(stderr, format, args);
-    fputs(terminal ? "" : "\n", stderr);
-    fflush(stderr);
-    va_end(args);
-}
-
 /* ---- what there is already ----------------------------------------------- */
 
 /* 0, or -1 with the text of an error code. */
@@ -439,12 +395,13 @@ static void take_description(const runner *r, outcome *made)
 static outcome make_plan(job *j, const tune_case *c, const algo_spec *how)
 {
     outcome made = {.made = false};
+    exchange_form form = options_form(&j->env.opt);
     exchange x;
     runner r;
 
-    j->env.opt.kind = c->kind;
-    j->env.opt.bounded = c->size != ROTA_UNBOUNDED;
-    exchange_create(&x, j->env.comm, &j->env.opt, c->dist,
+    form.kind = c->kind;
+    form.bounded = c->size != ROTA_UNBOUNDED;
+    exchange_create(&x, j->env.comm, &form, c->dist,
                     c->size == ROTA_UNBOUNDED ? 8 : c->size, 1);
     runner_create(&r, how, c->kind, j->env.opt.mem);
     made.made = explain(r.ops->init(&r, &x), made.algorithm,
@@ -574,7 +531,7 @@ static void take_sizes(options *opt)
 
 static int tune(job *j, char *error, size_t errlen)
 {
-    env_create(j);
+    tune_env_create(&j->env, j->budget_s);
     int status = load_replay(j, error, errlen);
     if (status == 0)
         status = begin_with(j, error, errlen);
@@ -583,7 +540,7 @@ static int tune(job *j, char *error, size_t errlen)
     take_sizes(&j->env.opt);
     if (status == 0 && !j->calibrate_only)
         status = sweep(j, error, errlen);
-    env_destroy(&j->env);
+    tune_env_destroy(&j->env);
     return status;
 }
 

@@ -1,44 +1,7 @@
-#include "draw/rota_draw.h"
+#include "draw/forms.h"
 
 #include <stdio.h>
 #include <string.h>
-
-const char *draw_place(const rota_sched *s, rota_block b, char text[])
-{
-    const unsigned slot = rota_block_slot(s, b);
-
-    if (b < (rota_block)s->P)
-        return "S";
-    if (b < 2 * (rota_block)s->P)
-        return "R";
-    snprintf(text, 16, "%c%u", rota_block_region(s, b) == ROTA_TMP ? 't' : 'r',
-             slot);
-    return text;
-}
-
-static void add_param(char *text, size_t size, const char *name, int value)
-{
-    const size_t used = strlen(text);
-
-    snprintf(text + used, size - used, ", %s %d", name, value);
-}
-
-void draw_title(const drawing *d, char *text, size_t size)
-{
-    const rota_choice *const c = &d->choice;
-    char params[60] = "";
-    uint32_t slots = 0;
-
-    for (int i = 0; i < ROTA_N_PARAMS; i++)
-        if (c->algo->params & rota_param_table[i].bit)
-            add_param(params, sizeof params, rota_param_table[i].name,
-                      rota_param_value(&c->params, &rota_param_table[i]));
-    for (int q = 0; q < d->P; q++)
-        slots = d->sched[q].n_slots > slots ? d->sched[q].n_slots : slots;
-    snprintf(text, size, "%s%s, %d ranks: %d steps, %zu messages, %u slots",
-             c->algo->name, params, d->P, d->n_steps,
-             d->n_messages - d->n_native, (unsigned)slots);
-}
 
 static void print_block(const drawing *d, int rank, rota_block from,
                         int to_rank, rota_block to)
@@ -81,14 +44,6 @@ static void print_copies(const drawing *d, int rank, int step, bool waits)
         if (any)
             putchar('\n');
     }
-}
-
-bool draw_native(const drawing *d, int step)
-{
-    for (size_t i = 0; i < d->n_messages; i++)
-        if (d->message[i].native && d->message[i].step == step)
-            return true;
-    return false;
 }
 
 static void print_step(const drawing *d, int step)

@@ -1,8 +1,10 @@
-/* rota_draw.h - an exchange of all ranks, step by step, and its two forms. */
-#ifndef BENCH_ROTA_DRAW_H
-#define BENCH_ROTA_DRAW_H
+/* drawing.h - an exchange of all ranks, step by step. */
+#ifndef BENCH_DRAWING_H
+#define BENCH_DRAWING_H
 
 #include "common/inside.h"
+
+enum { DRAWING_MAX_RANKS = 64 };
 
 typedef struct message {
     int src, dst;
@@ -26,6 +28,12 @@ typedef struct drawing {
     int n_steps;     /* with messages */
     int end;         /* the last one, in which there may be copies only */
 } drawing;
+
+/* The schedules of P ranks that hints ask for, followed and timed. Dies where
+ * they are no all-to-all. only: as in the drawing. */
+void drawing_make(drawing *d, const rota_hints *hints, int P, int node_size,
+                  int only);
+void drawing_free(drawing *d);
 
 /* "S", "R", "t" and a slot of scratch, "r" and the rank in whose place of the
  * receive buffer the block is on its way; text has room for 16. */
@@ -59,13 +67,5 @@ static inline bool draw_copy(const drawing *d, int rank, uint32_t p, uint32_t c,
     return d->copied[rank][c] == step &&
            draw_waits(&d->sched[rank], p) == waits;
 }
-
-/* To standard output. */
-void draw_text(const drawing *d);
-void draw_svg(const drawing *d);
-
-/* A run of a plan, as a file of ROTA_TRACE has it; plan or run below 0: the
- * last. Dies where there is no such run. */
-void draw_timeline(const char *path, int plan, long run, bool svg);
 
 #endif

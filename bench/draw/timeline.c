@@ -1,6 +1,6 @@
-/* rota_draw_timeline.c - what ranks did when in one run of a plan, from a file
+/* timeline.c - what ranks did when in one run of a plan, from a file
  * that was written for ROTA_TRACE. */
-#include "draw/rota_draw.h"
+#include "draw/forms.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,7 +1,7 @@
-/* rota_draw_svg.c - one panel a step: on the left what each rank sends, on the
+/* svg.c - one panel a step: on the left what each rank sends, on the
  * right what each receives, a line a message, and an arrow from the one to the
  * other. A block is a chip with its label and the place where it lies. */
-#include "draw/rota_draw.h"
+#include "draw/forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
