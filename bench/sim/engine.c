@@ -67,6 +67,8 @@ typedef struct waits {
     uint32_t *begin; /* [n receives + 1] of those in send */
     uint32_t *send;
     uint32_t *wants;    /* [n sends] */
+    uint32_t *next;     /* [n sends] the next of the phase to the same rank,
+                           which waits for this one to be posted, or NONE */
     rota_group *group;  /* copies of the schedule */
     uint32_t *of_phase; /* [n phases + 1] its first group */
 } waits;
@@ -459,6 +461,20 @@ static void note_came(sim *x, const transfer *f, double when)
     try_finish(x, f->to);
 }
 
+static void tell(const sim *x, int r, rota_dir dir, int peer, double now)
+{
+    if (x->c->watch)
+        x->c->watch->posted(x->c->watch->of, r, dir, peer, now);
+}
+
+/* Receive rm is posted. */
+static void tell_receive(const sim *x, int r, uint32_t rm, double now)
+{
+    const int peer = sim_rep_of(&x->t, r)->s.msgs[ROTA_RECV].msg[rm].peer;
+
+    tell(x, r, ROTA_RECV, sim_peer(&x->t, r, peer), now);
+}
+
 static void deliver(sim *x, const transfer *f, double now)
 {
     const double bytes = wire_bytes(x, f);
@@ -469,12 +485,15 @@ static void deliver(sim *x, const transfer *f, double now)
 
     x->result.messages += !is_handed(x, f);
     x->result.bytes += is_handed(x, f) ? 0 : bytes;
+    if (x->c->watch)
+        x->c->watch->passed(x->c->watch->of, f->from, f->to, when);
     note_sent(x, f->from, when);
     note_came(x, f, when);
 }
 
 static void start(sim *x, const transfer *f, double now)
 {
+    tell(x, f->from, ROTA_SEND, f->to, now);
     if (is_awaited(x, f))
         deliver(x, f, now);
     else
@@ -554,6 +573,8 @@ static void enter_whole(sim *x, int r, double now)
         k->head[m - first] = NAN;
         k->cost[m - first] = 0;
         k->left += comes;
+        if (comes)
+            tell_receive(x, r, m, now);
     }
     k->t = now + by_mpi * x->m->net.posted_receive;
     for (uint32_t m = first; pending && m < end; m++)
@@ -756,6 +777,7 @@ static void open_window(sim *x, int r, uint32_t n, double now)
             continue;
         n--;
         k->left++;
+        tell_receive(x, r, m, now);
         release(x, r, m, ALL, now);
     }
 }
@@ -899,8 +921,10 @@ static void enter_flow(sim *x, int r, double now)
             q->queue[q->end++] = p->msg[ROTA_SEND] + i;
     }
     add_groups(x, r, ROTA_SEND, ROTA_NO_MSG);
-    for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++)
+    for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++) {
+        tell_receive(x, r, m, now);
         release(x, r, m, ALL, now);
+    }
     post_ready(x, r);
     finish_flow(x, r);
 }
@@ -912,6 +936,19 @@ static void let_go(sim *x, int r, uint32_t m)
 
     if (--q->wants[m - phase_of(x, r)->msg[ROTA_SEND]] == 0)
         q->queue[q->end++] = m;
+}
+
+/* Send m is posted: the next to the same rank goes before all others. */
+static void let_next_go(sim *x, int r, uint32_t m)
+{
+    flow *const q = &x->rank[r].flow;
+    const uint32_t next = x->waits[r % x->t.period].next[m], n = q->end;
+
+    if (next == NONE)
+        return;
+    let_go(x, r, next);
+    if (q->end > n && !is_given(x, r, next))
+        put_first(q, n);
 }
 
 static void finish_group(sim *x, int r, uint32_t g)
@@ -941,6 +978,7 @@ static void post_in_flow(sim *x, int r, uint32_t m, double now)
     q->posting = false;
     q->at++;
     start(x, &f, now);
+    let_next_go(x, r, m);
     post_ready(x, r);
 }
 
@@ -999,6 +1037,28 @@ static void find_groups(const rota_sched *s, waits *w)
     free(in[1]);
 }
 
+/* Sends of a phase to one rank are posted one after the other. */
+static void chain_sends(const rota_sched *s, waits *w)
+{
+    const rota_msg *const send = s->msgs[ROTA_SEND].msg;
+    uint32_t *const last = inside_must(malloc((size_t)s->P * sizeof *last));
+
+    for (uint32_t p = 0; p < s->n_phases; p++) {
+        memset(last, 0xff, (size_t)s->P * sizeof *last);
+        for (uint32_t m = s->phase[p].msg[ROTA_SEND];
+             m < s->phase[p + 1].msg[ROTA_SEND]; m++) {
+            uint32_t *const before = &last[send[m].peer];
+            w->next[m] = NONE;
+            if (*before != NONE) {
+                w->next[*before] = m;
+                w->wants[m]++;
+            }
+            *before = m;
+        }
+    }
+    free(last);
+}
+
 /* Which receive of its phase brings each block that a send needs. */
 static waits find_waits(const rota_sched *s)
 {
@@ -1008,7 +1068,8 @@ static waits find_waits(const rota_sched *s)
         inside_must(calloc(s->n_blocks, sizeof *brought)); /* 1 + receive */
     uint32_t *const seen = inside_must(calloc(in->n + 1ul, sizeof *seen));
     waits w = {.begin = inside_must(calloc(in->n + 2ul, sizeof *w.begin)),
-               .wants = inside_must(calloc(out->n + 1ul, sizeof *w.wants))};
+               .wants = inside_must(calloc(out->n + 1ul, sizeof *w.wants)),
+               .next = inside_must(malloc((out->n + 1ul) * sizeof *w.next))};
 
     for (uint32_t m = 0; m < in->n; m++)
         for (uint32_t i = in->msg[m].first; i < in->msg[m + 1].first; i++)
@@ -1037,6 +1098,7 @@ static waits find_waits(const rota_sched *s)
     free(brought);
     free(seen);
     find_groups(s, &w);
+    chain_sends(s, &w);
     return w;
 }
 
@@ -1247,6 +1309,7 @@ static void close_sim(sim *x)
         free(x->waits[r].begin);
         free(x->waits[r].send);
         free(x->waits[r].wants);
+        free(x->waits[r].next);
         free(x->waits[r].group);
         free(x->waits[r].of_phase);
     }

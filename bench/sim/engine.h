@@ -35,6 +35,15 @@ extern const sim_form sim_forms[];
  * has them. Dies if there is none. text is cut up. */
 sim_form sim_form_parse(char *text, rota_hints *hints);
 
+/* Who is told what ranks do, as it happens. */
+typedef struct sim_watch {
+    void *of;
+    /* A rank posts its next message to or from peer. */
+    void (*posted)(void *of, int rank, rota_dir dir, int peer, double at);
+    /* A message that both ends have posted is complete at that time. */
+    void (*passed)(void *of, int from, int to, double at);
+} sim_watch;
+
 typedef struct sim_case {
     sim_form form;
     rota_hints hints;
@@ -49,6 +58,7 @@ typedef struct sim_case {
                                all-to-all */
     size_t largest;
     uint64_t seed;
+    const sim_watch *watch; /* NULL: nobody is told */
 } sim_case;
 
 typedef struct sim_result {
