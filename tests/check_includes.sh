@@ -11,7 +11,8 @@
 #   src/device       base, schedule, exec; cuda.c alone sees CUDA, hip.c HIP
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
-#   src/mpi          rota.h, src/mpi, plan/api/inside.h
+#   src/mpi          rota.h, plan/api/inside.h; of itself what comes earlier in its
+#                    CMakeLists.txt, and list.h. worth.c, which is pure, no MPI
 #   examples         rota.h and what lies beside them
 #   bench/common     rota.h; inside.h alone sees src
 #   bench/sim        rota.h, bench/common
@@ -46,6 +47,19 @@ outside()
     return 1
 }
 
+# The drop-in's files in their order.
+order=$(grep -o '[a-z0-9]*\.c\>' src/mpi/CMakeLists.txt | sed 's/.*/:&:/')
+
+# comes_later FILE NAME: does the header NAME of the drop-in come after FILE?
+comes_later()
+{
+    from=${1##*/} to=${2##*/}
+    [ "$from" != "${to%.h}.c" ] && [ "$to" != list.h ] &&
+        case $order in
+        *":${to%.h}.c:"*":${from%.[ch]}.c:"*) false ;;
+        esac
+}
+
 # judge FILE NAME: prints why FILE may not include NAME, if it may not.
 judge()
 {
@@ -55,6 +69,9 @@ judge()
     src/device/cuda.c,* | src/device/hip.c,*) ;;
     src/*,cuda*.h | include/*,cuda*.h) echo "only device/cuda.c sees CUDA" ;;
     src/*,hip/* | include/*,hip/*) echo "only device/hip.c sees HIP" ;;
+    src/mpi/worth.*,mpi.h) echo "times in, verdict out" ;;
+    src/mpi/*,mpi/*) comes_later "$1" "$2" && echo "it comes later" ;;
+    src/*,mpi/*) echo "nothing lies above the drop-in" ;;
     esac
     case $1 in
     include/rota.h)
@@ -67,7 +84,7 @@ judge()
         case $inside,$2 in
         yes,mpi/* | yes,plan/api/inside.h) ;;
         yes,*) echo "src/mpi uses Rota by rota.h and inside.h only" ;;
-        no,uthash.h) ;;
+        no,uthash.h | no,utlist.h) ;;
         *) outside "$2" && echo "only src/plan sees this library" ;;
         esac ;;
     src/*)
@@ -175,5 +192,7 @@ no_calls 'src/algos/*.[ch]' "$mpi_call" "an algorithm calls MPI"
 no_calls 'src/algos/*.[ch]' \
     'malloc|calloc|realloc|free|aligned_alloc|getenv|s?rand|time' \
     "an algorithm is not pure"
+no_calls 'src/mpi/worth.[ch]' "$mpi_call|getenv|clock|clock_gettime|time" \
+    "it is given all times"
 
 [ ! -e "$work/failed" ]
