@@ -3,6 +3,16 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+void *rota_mpi_alloc(size_t n, size_t bytes)
+{
+    void *const memory = calloc(n + 1, bytes); /* some for none, too */
+
+    if (!memory)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    return memory;
+}
 
 rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args)
 {

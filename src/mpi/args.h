@@ -86,6 +86,10 @@ static inline const rota_mpi_blocks *rota_mpi_sent(const rota_mpi_args *a)
     return rota_mpi_is_in_place(a) ? &a->recv : &a->send;
 }
 
+/* Cleared memory for what no rank may lack alone, since ranks could not agree any
+ * more: without it the program ends. */
+void *rota_mpi_alloc(size_t n, size_t bytes);
+
 /* The same for Rota. MPI takes MPI_IN_PLACE to receive where nothing comes, and
  * among neighbours to send likewise. */
 rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args);

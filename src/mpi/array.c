@@ -157,70 +157,65 @@ int rota_mpi_testall(int n, MPI_Request requests[], int *flag,
     return conclude_all(ours, n, requests, statuses, err);
 }
 
-/* Test all once. *flag is set if one is complete, or if none is active; then
- * *index is MPI_UNDEFINED. *done: the complete one, if it is ours. */
-static int look(rota_mpi_request *ours, int n, MPI_Request requests[],
-                int *index, int *flag, MPI_Status *status,
-                rota_mpi_request **done)
-{
-    poll_ours(ours);
-    *done = first_done(ours);
-    if (*done) {
-        *index = (*done)->index;
-        *flag = 1;
-        return MPI_SUCCESS;
-    }
-    ROTA_MPI_TRY(PMPI_Testany(n, requests, index, flag, status));
-    if (*flag && *index == MPI_UNDEFINED && any_active(ours))
-        *flag = 0;
-    return MPI_SUCCESS;
-}
-
-static int after_look(rota_mpi_request *ours, rota_mpi_request *done,
-                      MPI_Request requests[], MPI_Status *status, int err)
-{
-    show(ours, requests);
-    return done
-               ? rota_mpi_request_conclude(done, &requests[done->index], status)
-               : err;
-}
-
+/* If one is complete, or none is active: then *index is MPI_UNDEFINED. */
 int rota_mpi_testany(int n, MPI_Request requests[], int *index, int *flag,
                      MPI_Status *status)
 {
-    rota_mpi_request *ours = NULL, *done;
+    rota_mpi_request *ours = NULL;
+    int err = MPI_SUCCESS;
 
     if (!index || !flag || rota_mpi_refuses(status))
         return PMPI_Testany(1, &none, index, flag, status);
     ROTA_MPI_TRY(hide(n, requests, &ours));
-    if (!ours)
-        return PMPI_Testany(n, requests, index, flag, status);
-    const int err = look(ours, n, requests, index, flag, status, &done);
-    return after_look(ours, done, requests, status, err);
+    poll_ours(ours);
+    rota_mpi_request *const done = first_done(ours);
+    if (!done)
+        err = PMPI_Testany(n, requests, index, flag, status);
+    show(ours, requests);
+    if (done) {
+        *flag = 1;
+        *index = done->index;
+        return rota_mpi_request_conclude(done, &requests[*index], status);
+    }
+    if (err == MPI_SUCCESS && *index == MPI_UNDEFINED && any_active(ours))
+        *flag = 0;
+    return err;
 }
 
 /* After this many tests in vain, yield after each. */
 enum { SPINS = 1000 };
 
+static void rest(int *looks)
+{
+    if ((*looks)++ >= SPINS)
+        sched_yield();
+}
+
+/* Is any of these ours? */
+static int has_ours(int n, MPI_Request requests[], bool *has)
+{
+    rota_mpi_request *ours = NULL;
+
+    ROTA_MPI_TRY(hide(n, requests, &ours));
+    show(ours, requests);
+    *has = ours != NULL;
+    return MPI_SUCCESS;
+}
+
 int rota_mpi_waitany(int n, MPI_Request requests[], int *index,
                      MPI_Status *status)
 {
-    rota_mpi_request *ours = NULL, *done = NULL;
-    int err, flag = 0;
+    int err = MPI_SUCCESS, flag = 0, looks = 0;
+    bool has;
 
     if (!index || rota_mpi_refuses(status))
         return PMPI_Waitany(1, &none, index, status);
-    ROTA_MPI_TRY(hide(n, requests, &ours));
-    if (!ours)
+    ROTA_MPI_TRY(has_ours(n, requests, &has));
+    if (!has)
         return PMPI_Waitany(n, requests, index, status);
-    for (int looks = 0;; looks++) {
-        err = look(ours, n, requests, index, &flag, status, &done);
-        if (flag || err != MPI_SUCCESS)
-            break;
-        if (looks >= SPINS)
-            sched_yield();
-    }
-    return after_look(ours, done, requests, status, err);
+    for (; !flag && err == MPI_SUCCESS; rest(&looks))
+        err = rota_mpi_testany(n, requests, index, &flag, status);
+    return err;
 }
 
 /* Add our complete requests behind *outcount others. *outcount remains
@@ -261,20 +256,16 @@ int rota_mpi_testsome(int n, MPI_Request requests[], int *outcount,
 int rota_mpi_waitsome(int n, MPI_Request requests[], int *outcount,
                       int indices[], MPI_Status statuses[])
 {
-    rota_mpi_request *ours = NULL;
+    int err = MPI_SUCCESS, looks = 0;
+    bool has;
 
     if (!outcount || !indices || rota_mpi_refuses(statuses))
         return PMPI_Waitsome(1, &none, outcount, indices, statuses);
-    ROTA_MPI_TRY(hide(n, requests, &ours));
-    show(ours, requests);
-    if (!ours)
+    ROTA_MPI_TRY(has_ours(n, requests, &has));
+    if (!has)
         return PMPI_Waitsome(n, requests, outcount, indices, statuses);
-    for (int looks = 0;; looks++) {
-        const int err =
-            rota_mpi_testsome(n, requests, outcount, indices, statuses);
-        if (err != MPI_SUCCESS || *outcount != 0)
-            return err;
-        if (looks >= SPINS)
-            sched_yield();
-    }
+    *outcount = 0;
+    for (; *outcount == 0 && err == MPI_SUCCESS; rest(&looks))
+        err = rota_mpi_testsome(n, requests, outcount, indices, statuses);
+    return err;
 }

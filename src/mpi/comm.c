@@ -32,7 +32,6 @@ struct rota_mpi_comm {
     MPI_Comm comm;
     int P;
     bool foreign;                /* to Rota: an intercommunicator */
-    bool looked;                 /* for a topology */
     rota_mpi_topology *topology; /* or NULL */
 
     /* Of calls among all ranks, and among neighbours. */
@@ -43,9 +42,7 @@ struct rota_mpi_comm {
 };
 
 static rota_mpi_comm *list; /* of all, the last one first */
-static rota_mpi_comm
-    *spare; /* of one that was freed, for the next one, or NULL */
-static int n_taken;
+static atomic_int n_taken;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -89,28 +86,6 @@ static void set_wished(pool *p, bool wished)
     p->wished = wished;
 }
 
-/* Cleared. Programs make communicators that live for one call. */
-static rota_mpi_comm *take_record(void)
-{
-    pthread_mutex_lock(&list_lock);
-    rota_mpi_comm *const c = spare;
-    spare = NULL;
-    pthread_mutex_unlock(&list_lock);
-    if (!c)
-        return calloc(1, sizeof *c);
-    *c = (rota_mpi_comm){0};
-    return c;
-}
-
-/* With the lock. */
-static void put_record(rota_mpi_comm *c)
-{
-    if (spare)
-        free(c);
-    else
-        spare = c;
-}
-
 /* The program frees the communicator. */
 static int on_free(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -121,20 +96,18 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     (void)extra;
     pthread_mutex_lock(&list_lock);
     DL_DELETE(list, c);
+    pthread_mutex_unlock(&list_lock);
     n_taken -= c->verdict == TAKEN;
     atomic_fetch_add(&rota_mpi_n_freed, 1);
-    const rota_mpi_comm gone = *c;
-    put_record(c);
-    pthread_mutex_unlock(&list_lock);
     for (int among = 1; among >= 0; among--) { /* neighbours first */
-        if (gone.group[among])
-            rota_mpi_group_leave(gone.group[among]);
-        if (gone.pool[among].wished)
-            atomic_fetch_sub(&rota_mpi_n_wishes, 1);
-        free_requests(gone.pool[among].request,
+        if (c->group[among])
+            rota_mpi_group_leave(c->group[among]);
+        set_wished(&c->pool[among], false);
+        free_requests(c->pool[among].request,
                       rota_mpi_settings_get()->in_flight);
     }
-    rota_mpi_topology_free(gone.topology);
+    rota_mpi_topology_free(c->topology);
+    free(c);
     return MPI_SUCCESS;
 }
 
@@ -160,16 +133,6 @@ static bool is_running(void)
     return begun && !ended;
 }
 
-static int describe(rota_mpi_comm *c)
-{
-    int inter = 0;
-
-    ROTA_MPI_TRY(PMPI_Comm_test_inter(c->comm, &inter));
-    ROTA_MPI_TRY(PMPI_Comm_size(c->comm, &c->P));
-    c->foreign = inter;
-    return make_keyval();
-}
-
 static rota_mpi_comm *find(MPI_Comm comm)
 {
     const unsigned freed = atomic_load(&rota_mpi_n_freed);
@@ -187,25 +150,21 @@ static rota_mpi_comm *find(MPI_Comm comm)
 }
 
 /* Local: a nonblocking exchange may be first. NULL for what is no communicator,
- * and then MPI says so. No memory here would be beyond agreement, as MPI itself
- * would find a moment later: it ends the program. */
+ * and then MPI says so. */
 static rota_mpi_comm *find_or_make(MPI_Comm comm)
 {
-    rota_mpi_comm *c;
+    int inter = 0, P = 0;
 
     if (comm == MPI_COMM_NULL || !is_running())
         return NULL;
-    c = find(comm);
+    rota_mpi_comm *c = find(comm);
     if (c)
         return c;
-    c = take_record();
-    if (!c)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    c->comm = comm;
-    if (describe(c) != MPI_SUCCESS) {
-        free(c);
+    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        PMPI_Comm_size(comm, &P) != MPI_SUCCESS || make_keyval() != MPI_SUCCESS)
         return NULL;
-    }
+    c = rota_mpi_alloc(1, sizeof *c);
+    *c = (rota_mpi_comm){.comm = comm, .P = P, .foreign = inter};
     if (PMPI_Comm_set_attr(comm, keyval, c) != MPI_SUCCESS)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     pthread_mutex_lock(&list_lock);
@@ -218,38 +177,19 @@ void rota_mpi_comm_end(void)
 {
     while (list)
         PMPI_Comm_delete_attr(list->comm, keyval); /* which removes it */
-    free(spare);
-    spare = NULL;
     if (keyval != MPI_KEYVAL_INVALID)
         PMPI_Comm_free_keyval(&keyval);
 }
 
 /* ---- agreeing ------------------------------------------------------------ */
 
-static bool take_room(void)
-{
-    pthread_mutex_lock(&list_lock);
-    const bool room = n_taken < MOST_TAKEN;
-    n_taken += room;
-    pthread_mutex_unlock(&list_lock);
-    return room;
-}
-
-static void give_room_back(void)
-{
-    pthread_mutex_lock(&list_lock);
-    n_taken--;
-    pthread_mutex_unlock(&list_lock);
-}
-
 /* Is there room for plans on this communicator? Collective the first time. */
 static bool takes(rota_mpi_comm *c)
 {
     if (c->verdict == OPEN) {
-        const bool mine = take_room();
-        c->verdict = rota_mpi_all(c->comm, mine) ? TAKEN : LEFT;
-        if (mine && c->verdict == LEFT)
-            give_room_back();
+        const bool room = n_taken++ < MOST_TAKEN;
+        c->verdict = rota_mpi_all(c->comm, room) ? TAKEN : LEFT;
+        n_taken -= c->verdict == LEFT;
     }
     return c->verdict == TAKEN;
 }
@@ -262,9 +202,8 @@ static bool set_blocks(rota_mpi_comm *c, rota_mpi_args *args)
         args->send.n = args->recv.n = c->P;
         return true;
     }
-    if (!c->looked)
+    if (!c->topology)
         c->topology = rota_mpi_topology_get(c->comm);
-    c->looked = true;
     if (!c->topology)
         return false;
     args->send.n = c->topology->n_to;
@@ -284,63 +223,49 @@ bool rota_mpi_comm_takes_init(rota_mpi_args *args)
 
 /* ---- making plans -------------------------------------------------------- */
 
+/* Rota says the same on all ranks. */
 static int make_plans(const rota_mpi_args *args, rota_mpi_request **request,
                       int n, MPI_Info info)
 {
-    for (int i = 0; i < n; i++) {
+    MPI_Errhandler handler;
+    int err = rota_mpi_hush(args->comm, &handler);
+
+    if (err != MPI_SUCCESS)
+        return err;
+    for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
         rota_plan **const plan = rota_mpi_run_plan(request[i]->run);
-        ROTA_MPI_TRY(
-            rota_mpi_make_varying(args->comm, args->neighbors, info, plan));
+        err = rota_mpi_make_varying(args->comm, args->neighbors, info, plan);
         request[i]->plan = *plan;
     }
-    return MPI_SUCCESS;
-}
-
-/* Rota says the same on all ranks. */
-static int make_plans_quietly(const rota_mpi_args *args,
-                              rota_mpi_request **request, int n, MPI_Info info)
-{
-    MPI_Errhandler handler;
-
-    ROTA_MPI_TRY(rota_mpi_hush(args->comm, &handler));
-    const int err = make_plans(args, request, n, info);
     rota_mpi_unhush(args->comm, &handler);
     return err;
 }
 
-/* n requests with plans; NULL on all ranks if one cannot. Collective. */
-static rota_mpi_request **make_requests(rota_mpi_comm *c, bool neighbors, int n,
-                                        MPI_Info info)
-{
-    rota_mpi_args args = {.neighbors = neighbors, .comm = c->comm};
-
-    if (!set_blocks(c, &args) || !takes(c))
-        return NULL;
-    rota_mpi_request **const request = alloc_requests(n, &args);
-    int err =
-        rota_mpi_all(c->comm, request != NULL) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-    if (err == MPI_SUCCESS)
-        err = make_plans_quietly(&args, request, n, info);
-    if (err == MPI_SUCCESS)
-        return request;
-    rota_mpi_explain(c->comm, err);
-    free_requests(request, n);
-    return NULL;
-}
-
+/* Requests with plans, or none on all ranks if one cannot. Collective. */
 static void make_pool(rota_mpi_comm *c, bool neighbors)
 {
+    rota_mpi_args args = {.neighbors = neighbors, .comm = c->comm};
     pool *const p = &c->pool[neighbors];
     const int n = rota_mpi_settings_get()->in_flight;
     MPI_Info info = MPI_INFO_NULL;
 
     set_wished(p, false);
-    if (rota_mpi_all(c->comm,
-                     rota_mpi_hint(MPI_INFO_NULL,
-                                   ROTA_MPI_AT_ONCE | ROTA_MPI_UNCHECKED,
-                                   neighbors, &info) == MPI_SUCCESS))
-        p->request = make_requests(c, neighbors, n, info);
+    if (!set_blocks(c, &args) || !takes(c))
+        return;
+    p->request = alloc_requests(n, &args);
+    const bool ready =
+        rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_AT_ONCE | ROTA_MPI_UNCHECKED,
+                      neighbors, &info) == MPI_SUCCESS &&
+        p->request;
+    const int err = rota_mpi_all(c->comm, ready)
+                        ? make_plans(&args, p->request, n, info)
+                        : MPI_ERR_NO_MEM;
     rota_mpi_unhint(&info);
+    if (err == MPI_SUCCESS)
+        return;
+    rota_mpi_explain(c->comm, err);
+    free_requests(p->request, n);
+    p->request = NULL;
 }
 
 /* ---- what a call uses ---------------------------------------------------- */

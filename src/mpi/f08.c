@@ -51,25 +51,6 @@ static MPI_Status *many(MPI_Status statuses[])
 
 /* ---- indices ------------------------------------------------------------- */
 
-static int nothing(void *state, MPI_Status *status)
-{
-    (void)state;
-    return PMPI_Status_set_elements(status, MPI_BYTE, 0);
-}
-
-static int freed(void *state)
-{
-    (void)state;
-    return MPI_SUCCESS;
-}
-
-static int cancelled(void *state, int complete)
-{
-    (void)state;
-    (void)complete;
-    return MPI_SUCCESS;
-}
-
 /* The index of the first request of an array is 1 in Fortran, but 0 in the mpi_f08
  * of MPICH 4.0. Programs see what they would see without us. */
 static int find_first(void)
@@ -84,69 +65,21 @@ static int find_first(void)
     MPI_Request request;
     MPI_Status status;
 
-    PMPI_Grequest_start(nothing, freed, cancelled, NULL, &request);
-    PMPI_Grequest_complete(request);
+    PMPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
     waitany.function(&n, &request, &index, &status, &err);
     return index;
 }
 
-static int from_first(int index)
+/* After a call with err. *n is negative where it is MPI_UNDEFINED. */
+static int renumbered(int err, const int *n, int indices[])
 {
     static int first = -1;
 
     if (first < 0)
         first = find_first();
-    return index == MPI_UNDEFINED ? index : index + first;
-}
-
-static void all_from_first(int n, int indices[])
-{
-    for (int i = 0; i < n; i++) /* none for MPI_UNDEFINED, which is negative */
-        indices[i] = from_first(indices[i]);
-}
-
-/* ---- functions whose indices differ -------------------------------------- */
-
-static int waitany(int n, MPI_Request r[], int *index, MPI_Status *status)
-{
-    const int err = rota_mpi_waitany(n, r, index, one(status));
-
-    *index = from_first(*index);
+    for (int i = 0; i < *n; i++)
+        indices[i] += indices[i] == MPI_UNDEFINED ? 0 : first;
     return err;
-}
-
-static int testany(int n, MPI_Request r[], int *index, int *flag,
-                   MPI_Status *status)
-{
-    const int err = rota_mpi_testany(n, r, index, flag, one(status));
-
-    if (*flag)
-        *index = from_first(*index);
-    return err;
-}
-
-static int waitsome(int n, MPI_Request r[], int *count, int indices[],
-                    MPI_Status statuses[])
-{
-    const int err = rota_mpi_waitsome(n, r, count, indices, many(statuses));
-
-    all_from_first(*count, indices);
-    return err;
-}
-
-static int testsome(int n, MPI_Request r[], int *count, int indices[],
-                    MPI_Status statuses[])
-{
-    const int err = rota_mpi_testsome(n, r, count, indices, many(statuses));
-
-    all_from_first(*count, indices);
-    return err;
-}
-
-static int barrier(MPI_Comm comm)
-{
-    rota_mpi_meet(comm);
-    return PMPI_Barrier(comm);
 }
 
 /* ---- the names that programs call ---------------------------------------- */
@@ -192,10 +125,13 @@ ROTA_F08(mpi_waitall_f08_, "MPI_Waitall",
          ANY, rota_mpi_waitall(*n, r, many(statuses)))
 ROTA_F08(mpi_waitany_f08_, "MPI_Waitany",
          (ARRAY, int *index, MPI_Status *status, int *ierror),
-         (n, r, index, status, ierror), ANY, waitany(*n, r, index, status))
+         (n, r, index, status, ierror), ANY,
+         renumbered(rota_mpi_waitany(*n, r, index, one(status)),
+                    &(const int){1}, index))
 ROTA_F08(mpi_waitsome_f08_, "MPI_Waitsome", (ARRAY, SOME, int *ierror),
          (n, r, count, indices, statuses, ierror), ANY,
-         waitsome(*n, r, count, indices, statuses))
+         renumbered(rota_mpi_waitsome(*n, r, count, indices, many(statuses)),
+                    count, indices))
 ROTA_F08(mpi_test_f08_, "MPI_Test",
          (MPI_Request * r, int *flag, MPI_Status *status, int *ierror),
          (r, flag, status, ierror), ANY, rota_mpi_test(r, flag, one(status)))
@@ -206,10 +142,12 @@ ROTA_F08(mpi_testall_f08_, "MPI_Testall",
 ROTA_F08(mpi_testany_f08_, "MPI_Testany",
          (ARRAY, int *index, int *flag, MPI_Status *status, int *ierror),
          (n, r, index, flag, status, ierror), ANY,
-         testany(*n, r, index, flag, status))
+         renumbered(rota_mpi_testany(*n, r, index, flag, one(status)), flag,
+                    index))
 ROTA_F08(mpi_testsome_f08_, "MPI_Testsome", (ARRAY, SOME, int *ierror),
          (n, r, count, indices, statuses, ierror), ANY,
-         testsome(*n, r, count, indices, statuses))
+         renumbered(rota_mpi_testsome(*n, r, count, indices, many(statuses)),
+                    count, indices))
 ROTA_F08(mpi_request_free_f08_, "MPI_Request_free",
          (MPI_Request * r, int *ierror), (r, ierror), ANY,
          rota_mpi_request_free(r))
@@ -232,7 +170,7 @@ ROTA_F08(mpi_session_finalize_f08_, "MPI_Session_finalize",
          (MPI_Session * session, int *ierror), (session, ierror), true,
          rota_mpi_session_finalize(session))
 ROTA_F08(mpi_barrier_f08_, "MPI_Barrier", (const MPI_Comm *comm, int *ierror),
-         (comm, ierror), true, barrier(*comm))
+         (comm, ierror), true, (rota_mpi_meet(*comm), PMPI_Barrier(*comm)))
 ROTA_F08(mpi_error_class_f08_, "MPI_Error_class",
          (const int *code, int *errorclass, int *ierror),
          (code, errorclass, ierror), true,

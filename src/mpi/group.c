@@ -6,38 +6,19 @@
 
 #include "plan/api/inside.h"
 
-#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* uthash would end the program where it cannot allocate. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 /* Groups with plans, at a time. Each has a communicator, and MPICH has about 2,000
  * in all, which are the program's. */
 enum { MOST_GROUPS = 256 };
 
-/* Which processes, in which order: two hashes of their ranks in
- * MPI_COMM_WORLD. */
-typedef struct members {
-    uint64_t hash[2];
-    uint64_t P;
-} members;
-
-typedef struct entry {
-    rota_mpi_group group; /* the first */
-    members key;
-    UT_hash_handle hh; /* if it is shared */
-} entry;
-
-static entry *table;
-static int n_with_plans;
+static rota_mpi_group *table;
+static atomic_int n_with_plans;
 static bool sharing; /* one thread at a time calls MPI, on all ranks */
 static MPI_Group world = MPI_GROUP_NULL;
 static int keyval = MPI_KEYVAL_INVALID; /* of a communicator: its group */
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -85,14 +66,11 @@ void rota_mpi_group_begin(void)
 
 static rota_mpi_group *make(int P)
 {
-    entry *const e = calloc(1, sizeof *e);
+    rota_mpi_group *const g = rota_mpi_alloc(1, sizeof *g);
 
-    /* Beyond agreement, as MPI itself would find a moment later. */
-    if (!e)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    e->group.P = P;
-    e->group.comm = MPI_COMM_NULL;
-    return &e->group;
+    g->P = P;
+    g->comm = MPI_COMM_NULL;
+    return g;
 }
 
 static void destroy_usage(rota_mpi_usage *u)
@@ -116,10 +94,8 @@ static void destroy(rota_mpi_group *g)
     rota_mpi_topology_free(g->topology);
     if (g->comm != MPI_COMM_NULL)
         PMPI_Comm_free(&g->comm);
-    pthread_mutex_lock(&table_lock);
     n_with_plans -= g->has_place;
-    pthread_mutex_unlock(&table_lock);
-    free(g); /* its entry */
+    free(g);
 }
 
 void rota_mpi_group_leave(rota_mpi_group *g)
@@ -132,12 +108,12 @@ void rota_mpi_group_leave(rota_mpi_group *g)
 
 void rota_mpi_group_end(void)
 {
-    entry *e, *next;
+    rota_mpi_group *g, *next;
 
-    HASH_ITER(hh, table, e, next)
+    HASH_ITER(hh, table, g, next)
     {
-        HASH_DEL(table, e);
-        destroy(&e->group);
+        HASH_DEL(table, g);
+        destroy(g);
     }
     /* Callbacks of MPI_Finalize may call once more. */
     sharing = false;
@@ -167,16 +143,15 @@ static int rank_in_world(MPI_Group group, int P, int *ranks, int *there)
 }
 
 /* False where a process is of another world: it has no number here. */
-static bool number(MPI_Comm comm, int P, members *m)
+static bool number(MPI_Comm comm, int P, rota_mpi_members *m)
 {
     enum { FEW = 64 };
     int few[2 * FEW], *const ranks =
-                          P > FEW ? malloc(2 * (size_t)P * sizeof *ranks) : few;
+                          P > FEW ? rota_mpi_alloc(2 * (size_t)P, sizeof *ranks)
+                                  : few;
     MPI_Group group = MPI_GROUP_NULL;
 
-    *m = (members){.hash = {1, 2}, .P = (uint64_t)P};
-    if (!ranks)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *m = (rota_mpi_members){.hash = {1, 2}, .P = (uint64_t)P};
     bool known = PMPI_Comm_group(comm, &group) == MPI_SUCCESS &&
                  rank_in_world(group, P, ranks, ranks + P) == MPI_SUCCESS;
     for (int i = 0; i < P && known; i++) {
@@ -194,22 +169,22 @@ static bool number(MPI_Comm comm, int P, members *m)
 /* NULL where a process is of another world. */
 static rota_mpi_group *find_shared(MPI_Comm comm, int P)
 {
-    members m;
-    entry *e;
+    rota_mpi_members m;
+    rota_mpi_group *g;
 
     if (!number(comm, P, &m))
         return NULL;
     const unsigned hash = (unsigned)m.hash[0]; /* which is one already */
-    HASH_FIND_BYHASHVALUE(hh, table, &m, sizeof m, hash, e);
-    if (e)
-        return &e->group;
-    e = (entry *)make(P);
-    e->key = m;
-    e->group.shared = true;
-    HASH_ADD_BYHASHVALUE(hh, table, key, sizeof m, hash, e);
-    if (!e->hh.tbl)
+    HASH_FIND_BYHASHVALUE(hh, table, &m, sizeof m, hash, g);
+    if (g)
+        return g;
+    g = make(P);
+    g->key = m;
+    g->shared = true;
+    HASH_ADD_BYHASHVALUE(hh, table, key, sizeof m, hash, g);
+    if (!g->hh.tbl)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    return &e->group;
+    return g;
 }
 
 rota_mpi_group *rota_mpi_group_of(MPI_Comm comm)
@@ -302,10 +277,8 @@ rota_mpi_group *rota_mpi_group_with(rota_mpi_group *g, MPI_Comm comm,
 static rota_mpi_usage *make_usage(rota_mpi_tally tally)
 {
     const long after = rota_mpi_settings_get()->after;
-    rota_mpi_usage *const u = calloc(1, sizeof *u);
+    rota_mpi_usage *const u = rota_mpi_alloc(1, sizeof *u);
 
-    if (!u)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     u->tally = tally;
     rota_mpi_worth_begin(&u->worth, after == ROTA_MPI_BY_COST, after);
     return u;
@@ -370,38 +343,22 @@ rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *g,
 
 bool rota_mpi_group_has_room(const rota_mpi_group *g)
 {
-    pthread_mutex_lock(&table_lock);
-    const bool room = g->has_place || n_with_plans < MOST_GROUPS;
-    pthread_mutex_unlock(&table_lock);
-    return room;
-}
-
-static void take_place(rota_mpi_group *g)
-{
-    pthread_mutex_lock(&table_lock);
-    n_with_plans += !g->has_place;
-    g->has_place = true;
-    pthread_mutex_unlock(&table_lock);
+    return g->has_place || n_with_plans < MOST_GROUPS;
 }
 
 /* Without what the program keeps with its communicator: attributes, hints, names,
  * topology. */
 static int make_bare(MPI_Comm from, MPI_Comm *comm)
 {
+    MPI_Errhandler handler;
     MPI_Group group;
 
-    ROTA_MPI_TRY(PMPI_Comm_group(from, &group));
-    const int err = PMPI_Comm_create(from, group, comm);
-    PMPI_Group_free(&group);
-    return err;
-}
-
-static int make_quietly(MPI_Comm from, MPI_Comm *comm)
-{
-    MPI_Errhandler handler;
-
     ROTA_MPI_TRY(rota_mpi_hush(from, &handler));
-    const int err = make_bare(from, comm);
+    int err = PMPI_Comm_group(from, &group);
+    if (err == MPI_SUCCESS) {
+        err = PMPI_Comm_create(from, group, comm);
+        PMPI_Group_free(&group);
+    }
     rota_mpi_unhush(from, &handler);
     return err;
 }
@@ -414,7 +371,7 @@ static int make_comm(rota_mpi_group *g, MPI_Comm from)
     MPI_Comm made = MPI_COMM_NULL;
 
     if (whole->comm == MPI_COMM_NULL) {
-        ROTA_MPI_TRY(make_quietly(from, &made));
+        ROTA_MPI_TRY(make_bare(from, &made));
         PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
         whole->comm = made;
     }
@@ -441,24 +398,6 @@ static int adopt(rota_mpi_group *g, MPI_Comm from)
     return g->adopted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-static int make_plan(const rota_mpi_group *g, MPI_Count bytes,
-                     const rota_mpi_args *args, rota_plan **plan)
-{
-    MPI_Info info = MPI_INFO_NULL;
-    const bool ready = rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_UNCHECKED, false,
-                                     &info) == MPI_SUCCESS &&
-                       plan;
-    int err = MPI_ERR_NO_MEM;
-
-    if (rota_mpi_all(g->comm, ready))
-        err = bytes > 0
-                  ? rota_mpi_make_uniform(g->comm, args, bytes, info, plan)
-                  : rota_mpi_make_varying(g->comm, g->topology != NULL, info,
-                                          plan);
-    rota_mpi_unhint(&info);
-    return err;
-}
-
 /* Plans are made when the arguments are known. */
 static int make_same(const rota_mpi_group *g, rota_mpi_usage *u)
 {
@@ -470,15 +409,28 @@ static int make_run(const rota_mpi_group *g, rota_mpi_usage *u,
                     const rota_mpi_args *args)
 {
     const MPI_Count bytes = u->tally.bytes;
+    MPI_Info info = MPI_INFO_NULL;
+    int err = MPI_ERR_NO_MEM;
 
     u->run = rota_mpi_run_make(args, bytes > 0, false);
-    return make_plan(g, bytes, args, u->run ? rota_mpi_run_plan(u->run) : NULL);
+    const bool ready = rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_UNCHECKED, false,
+                                     &info) == MPI_SUCCESS &&
+                       u->run;
+    if (rota_mpi_all(g->comm, ready)) {
+        rota_plan **const plan = rota_mpi_run_plan(u->run);
+        err = bytes > 0
+                  ? rota_mpi_make_uniform(g->comm, args, bytes, info, plan)
+                  : rota_mpi_make_varying(g->comm, g->topology, info, plan);
+    }
+    rota_mpi_unhint(&info);
+    return err;
 }
 
 int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
                         const rota_mpi_args *args)
 {
-    take_place(g);
+    n_with_plans += !g->has_place;
+    g->has_place = true;
     ROTA_MPI_TRY(adopt(g, args->comm));
     const int err = args->shape == ROTA_MPI_W && !args->neighbors
                         ? make_same(g, u)

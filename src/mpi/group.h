@@ -1,16 +1,15 @@
 /* group.h - processes that call together: what is known of their calls, and their
- * plans for blocking ones, whatever communicator they use.
+ * plans for blocking ones.
  *
  * Programs make a communicator, exchange on it once and free it again. So all
  * communicators of the same processes in the same order share a group, and plans
  * are made on a communicator of ours. Nothing is forgotten before MPI_Finalize, as
- * ranks would have to forget alike; a group takes 150 bytes, and 350 for each size
+ * ranks would have to forget alike; a group takes 600 bytes, and 260 for each size
  * that it exchanges.
  *
- * So blocking calls must come in one order on all ranks of the group, whatever its
- * communicator. They do where one thread at a time calls MPI, since any of them may
- * wait for all ranks; under MPI_THREAD_MULTIPLE every communicator is a group of its
- * own.
+ * Blocking calls must come in one order on all ranks of a group. They do where one
+ * thread at a time calls MPI, since any of them may wait for all ranks; under
+ * MPI_THREAD_MULTIPLE every communicator is a group of its own.
  *
  * Processes with one topology after another have a group for each. Which of them a
  * communicator is of no rank can tell alone, so they agree on it in its first blocking
@@ -25,6 +24,9 @@
 #include "mpi/topology.h"
 #include "mpi/worth.h"
 
+#include <stdint.h>
+#include <uthash.h>
+
 /* Blocking calls of one sort. */
 typedef struct rota_mpi_usage {
     rota_mpi_tally tally;
@@ -38,11 +40,20 @@ typedef struct rota_mpi_usage {
  * the one that came first is forgotten. */
 enum { ROTA_MPI_SIZES = 32, ROTA_MPI_TOPOLOGIES = 16 };
 
+/* Which processes, in which order: two hashes of their ranks in
+ * MPI_COMM_WORLD. */
+typedef struct rota_mpi_members {
+    uint64_t hash[2];
+    uint64_t P;
+} rota_mpi_members;
+
 /* Written by group.c. */
 typedef struct rota_mpi_group rota_mpi_group;
 struct rota_mpi_group {
     int P;
-    bool shared;    /* by communicators */
+    bool shared; /* by communicators, and in the table */
+    rota_mpi_members key;
+    UT_hash_handle hh;
     MPI_Comm comm;  /* ours, for plans; MPI_COMM_NULL before the first */
     bool adopted;   /* comm is Rota's to use: there are plans, or were */
     bool has_place; /* of those that may have plans */

@@ -90,12 +90,11 @@ int rota_mpi_make_uniform(MPI_Comm comm, const rota_mpi_args *args,
 #define ONE(count, displ)                                                      \
     a->send.buffer, *(const count *)a->send.counts, a->send.type,              \
         a->recv.buffer, *(const count *)a->recv.counts, a->recv.type
-#define V(count, displ)                                                        \
+#define V(count, displ) WITH(type)
+#define W(count, displ) WITH(types)
+#define WITH(type)                                                             \
     a->send.buffer, a->send.counts, a->send.displs, a->send.type,              \
         a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.type
-#define W(count, displ)                                                        \
-    a->send.buffer, a->send.counts, a->send.displs, a->send.types,             \
-        a->recv.buffer, a->recv.counts, a->recv.displs, a->recv.types
 
 #define MAKE(make, arguments)                                                  \
     static int with_##make(const rota_mpi_args *a, MPI_Info info,              \

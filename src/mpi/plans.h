@@ -1,11 +1,9 @@
 /* plans.h - Rota's plans for exchanges.
  *
- * A plan behind a request must not need Rota once it is started: MPI lets a
- * program block anywhere while a request is active. So it is of one phase and has
- * a progress thread (AT_ONCE): what it sends within the node is moved by that when
- * another rank waits for it, and all else are requests of MPI's, which moves them in
- * whatever call the program blocks. So no other call needs to be wrapped. A blocking
- * call waits in Rota and may use any algorithm.
+ * MPI lets a program block anywhere while a request is active. So a plan behind one
+ * is of one phase and has a progress thread (AT_ONCE): that moves what goes within the
+ * node, and all else are requests of MPI's, which moves them in whatever call the
+ * program blocks. A blocking call waits in Rota and may use any algorithm.
  */
 #ifndef ROTA_MPI_PLANS_H
 #define ROTA_MPI_PLANS_H

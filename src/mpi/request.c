@@ -8,18 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* By default uthash ends the program if it cannot allocate. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
-typedef struct entry {
-    rota_mpi_request request;
-    UT_hash_handle hh;
-} entry;
-
 atomic_int rota_mpi_n_requests;
 
-static entry *table;
+static rota_mpi_request *table;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- stand-ins ----------------------------------------------------------- */
@@ -80,37 +71,35 @@ void rota_mpi_request_end(void)
 
 rota_mpi_request *rota_mpi_request_make(void)
 {
-    entry *const e = calloc(1, sizeof *e);
+    rota_mpi_request *const r = calloc(1, sizeof *r);
 
-    if (!e || make_stand_in(&e->request.handle) != MPI_SUCCESS) {
-        free(e);
+    if (!r || make_stand_in(&r->handle) != MPI_SUCCESS) {
+        free(r);
         return NULL;
     }
     pthread_mutex_lock(&table_lock);
-    HASH_ADD(hh, table, request.handle, sizeof e->request.handle, e);
+    HASH_ADD(hh, table, handle, sizeof r->handle, r);
     pthread_mutex_unlock(&table_lock);
-    if (!e->hh.tbl) {
-        PMPI_Request_free(&e->request.handle);
-        free(e);
+    if (!r->hh.tbl) {
+        PMPI_Request_free(&r->handle);
+        free(r);
         return NULL;
     }
-    atomic_fetch_add(&rota_mpi_n_requests, 1);
-    return &e->request;
+    rota_mpi_n_requests++;
+    return r;
 }
 
 void rota_mpi_request_destroy(rota_mpi_request *r)
 {
-    entry *const e = (entry *)r; /* its first member */
-
-    if (!e)
+    if (!r)
         return;
     pthread_mutex_lock(&table_lock);
-    HASH_DEL(table, e);
+    HASH_DEL(table, r);
     pthread_mutex_unlock(&table_lock);
-    atomic_fetch_sub(&rota_mpi_n_requests, 1);
-    PMPI_Request_free(&e->request.handle);
+    rota_mpi_n_requests--;
+    PMPI_Request_free(&r->handle);
     rota_mpi_run_destroy(r->run);
-    free(e);
+    free(r);
 }
 
 void rota_mpi_request_let_go(rota_mpi_request *r)
@@ -123,14 +112,14 @@ void rota_mpi_request_let_go(rota_mpi_request *r)
 
 rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
 {
-    entry *e;
+    rota_mpi_request *r;
 
     if (handle == MPI_REQUEST_NULL)
         return NULL;
     pthread_mutex_lock(&table_lock);
-    HASH_FIND(hh, table, &handle, sizeof handle, e);
+    HASH_FIND(hh, table, &handle, sizeof handle, r);
     pthread_mutex_unlock(&table_lock);
-    return e ? &e->request : NULL;
+    return r;
 }
 
 /* ---- life of a request --------------------------------------------------- */

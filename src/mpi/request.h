@@ -12,6 +12,7 @@
 #include "mpi/run.h"
 
 #include <stdatomic.h>
+#include <uthash.h>
 
 /* DONE: complete, and the program does not know yet. */
 typedef enum rota_mpi_state {
@@ -34,6 +35,7 @@ struct rota_mpi_request {
     int index;    /* in the array that a call works on */
     bool hidden;  /* in that array */
     rota_mpi_request *next;
+    UT_hash_handle hh;
 };
 
 extern atomic_int rota_mpi_n_requests;

@@ -229,26 +229,16 @@ static int convert(const side *s, int i, bool out, MPI_Count *at)
 #endif
 }
 
-static int pack(const side *s)
+static int convert_all(const side *s, bool out)
 {
     for (int i = 0; i < s->n; i++) {
         MPI_Count at = 0;
         if (s->bytes[i] == 0)
             continue;
-        ROTA_MPI_TRY(convert(s, i, true, &at));
-        if (at != s->bytes[i])
+        ROTA_MPI_TRY(convert(s, i, out, &at));
+        if (out && at != s->bytes[i])
             return rota_error_raise(MPI_COMM_NULL, MPI_ERR_INTERN,
                                     "packing gave another size");
-    }
-    return MPI_SUCCESS;
-}
-
-static int unpack(const side *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        MPI_Count at = 0;
-        if (s->bytes[i] > 0)
-            ROTA_MPI_TRY(convert(s, i, false, &at));
     }
     return MPI_SUCCESS;
 }
@@ -271,7 +261,7 @@ static int start(rota_mpi_run *run, bool in_place)
     const void *const buffer = in_place ? MPI_IN_PLACE : base(from);
 
     if (from->packed)
-        ROTA_MPI_TRY(pack(from));
+        ROTA_MPI_TRY(convert_all(from, true));
     if (run->uniform)
         ROTA_MPI_TRY(start_uniform(run, buffer, base(to)));
     else
@@ -345,7 +335,7 @@ int rota_mpi_run_finish(rota_mpi_run *run, int err)
 
     if (!to->packed)
         return err;
-    const int unpacked = err == MPI_SUCCESS ? unpack(to) : err;
+    const int unpacked = err == MPI_SUCCESS ? convert_all(to, false) : err;
     const int freed = run->nonblocking ? free_types(to) : MPI_SUCCESS;
     return unpacked == MPI_SUCCESS ? freed : unpacked;
 }

@@ -30,7 +30,7 @@ struct rota_mpi_same {
     entry entries[PLANS];
     unsigned made;
     int misses;
-    block *now; /* [2 P] */
+    block *now; /* [2 P], and behind it those of entries */
 };
 
 /* ---- types --------------------------------------------------------------- */
@@ -114,28 +114,26 @@ static int find(rota_mpi_same *s, const rota_mpi_args *a)
 rota_mpi_same *rota_mpi_same_make(int P)
 {
     rota_mpi_same *const s = calloc(1, sizeof *s);
-    const size_t bytes = 2 * (size_t)P * sizeof *s->now;
-    bool ok = s && (s->now = malloc(bytes));
+    const size_t n = 2 * (size_t)P;
 
-    for (int i = 0; i < PLANS && ok; i++)
-        ok = (s->entries[i].blocks = malloc(bytes)) != NULL;
-    if (ok) {
-        s->P = P;
-        return s;
+    if (!s || !(s->now = malloc((PLANS + 1) * n * sizeof *s->now))) {
+        free(s);
+        return NULL;
     }
-    rota_mpi_same_destroy(s);
-    return NULL;
+    s->P = P;
+    for (size_t i = 0; i < PLANS; i++)
+        s->entries[i].blocks = s->now + (i + 1) * n;
+    return s;
 }
 
 void rota_mpi_same_destroy(rota_mpi_same *s)
 {
-    for (int i = 0; i < PLANS && s; i++) {
+    if (!s)
+        return;
+    for (int i = 0; i < PLANS; i++)
         if (s->entries[i].plan)
             rota_plan_free(&s->entries[i].plan);
-        free(s->entries[i].blocks);
-    }
-    if (s)
-        free(s->now);
+    free(s->now);
     free(s);
 }
 

@@ -9,6 +9,7 @@
  * out once.
  */
 #include "mpi/topology.h"
+#include "mpi/args.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,18 +25,13 @@ void rota_mpi_topology_free(rota_mpi_topology *t)
     free(t);
 }
 
-/* Without memory the program ends, since ranks could not agree any more. */
 static rota_mpi_topology *make(bool grid, int n_to, int n_from)
 {
-    rota_mpi_topology *const t = calloc(1, sizeof *t);
+    rota_mpi_topology *const t = rota_mpi_alloc(1, sizeof *t);
 
-    if (t) {
-        *t = (rota_mpi_topology){.grid = grid, .n_to = n_to, .n_from = n_from};
-        t->to = malloc(((size_t)n_to + 1) * sizeof *t->to);
-        t->from = malloc(((size_t)n_from + 1) * sizeof *t->from);
-    }
-    if (!t || !t->to || !t->from)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    *t = (rota_mpi_topology){.grid = grid, .n_to = n_to, .n_from = n_from};
+    t->to = rota_mpi_alloc((size_t)n_to, sizeof *t->to);
+    t->from = rota_mpi_alloc((size_t)n_from, sizeof *t->from);
     return t;
 }
 
@@ -128,14 +124,12 @@ static void sort_turns(const rota_mpi_topology *t, order o, turn turns[])
 /* Where each receive block goes: MPI's n-th from a peer is Rota's n-th. */
 static int *find_slots(const rota_mpi_topology *t, bool equal)
 {
-    const size_t n = (size_t)t->n_from + 1;
-    turn *const mpis = malloc(n * sizeof *mpis);
-    turn *const rotas = malloc(n * sizeof *rotas);
-    int *slot = malloc(n * sizeof *slot);
+    const size_t n = (size_t)t->n_from;
+    turn *const mpis = rota_mpi_alloc(n, sizeof *mpis);
+    turn *const rotas = rota_mpi_alloc(n, sizeof *rotas);
+    int *slot = rota_mpi_alloc(n, sizeof *slot);
     bool same = true;
 
-    if (!mpis || !rotas || !slot)
-        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     sort_turns(t, order_of_mpi(t->grid, equal), mpis);
     sort_turns(t, t->grid ? CROSSED : IN_ORDER, rotas);
     for (int i = 0; i < t->n_from; i++) {

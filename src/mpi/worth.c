@@ -208,28 +208,31 @@ static void postpone(rota_mpi_worth *w, double call)
                                           : most;
 }
 
+/* The rank that came last to a call waited for nobody, so the smallest TIME is that of
+ * the call. */
+enum { ROOM, TIME, SAVING, NOT_COST, SPARE, GROWTH };
+
 void rota_mpi_worth_terms(const rota_mpi_worth *w, const rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS])
 {
     const double time = time_of_mpi(w);
 
-    out[ROTA_MPI_ROOM] = m->room;
-    out[ROTA_MPI_TIME] = time;
-    out[ROTA_MPI_SAVING] = time * gain_of(w, p);
-    out[ROTA_MPI_NOT_COST] = m->has_plan ? 0 : -expected_cost(p, m);
-    out[ROTA_MPI_SPARE] = spare(p, m->now);
-    out[ROTA_MPI_GROWTH] = share * (m->now - p->began) / (double)w->next;
+    out[ROOM] = m->room;
+    out[TIME] = time;
+    out[SAVING] = time * gain_of(w, p);
+    out[NOT_COST] = m->has_plan ? 0 : -expected_cost(p, m);
+    out[SPARE] = spare(p, m->now);
+    out[GROWTH] = share * (m->now - p->began) / (double)w->next;
 }
 
 /* The call at which a plan pays and cannot hurt, as far as known now. */
 static double when(const rota_mpi_worth *w, const double agreed[])
 {
-    const double cost = -agreed[ROTA_MPI_NOT_COST],
-                 lacks = cost + risk * agreed[ROTA_MPI_TIME] -
-                         agreed[ROTA_MPI_SPARE];
-    const double pays = cost / agreed[ROTA_MPI_SAVING];
+    const double cost = -agreed[NOT_COST],
+                 lacks = cost + risk * agreed[TIME] - agreed[SPARE];
+    const double pays = cost / agreed[SAVING];
     const double harmless =
-        lacks > 0 ? (double)w->next + lacks / agreed[ROTA_MPI_GROWTH] : 0;
+        lacks > 0 ? (double)w->next + lacks / agreed[GROWTH] : 0;
 
     return pays > harmless ? pays : harmless;
 }
@@ -237,7 +240,7 @@ static double when(const rota_mpi_worth *w, const double agreed[])
 rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
                                         const double agreed[], bool measured)
 {
-    if (!agreed || agreed[ROTA_MPI_ROOM] < 1) {
+    if (!agreed || agreed[ROOM] < 1) {
         settle(w, ROTA_MPI_LEFT);
         return ROTA_MPI_WAIT;
     }
@@ -268,6 +271,9 @@ void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
 
 /* ---- judging ------------------------------------------------------------- */
 
+/* BY_MPI: seconds that calls by Rota would have taken. */
+enum { BY_MPI, SAVED, SPARE_OF_ALL };
+
 /* Counts only sizes of which MPI had calls too. */
 void rota_mpi_worth_results(const rota_mpi_worth *w, const rota_mpi_purse *p,
                             double now, double mine[ROTA_MPI_RESULTS])
@@ -282,9 +288,9 @@ void rota_mpi_worth_results(const rota_mpi_worth *w, const rota_mpi_purse *p,
         by_mpi += b->n[1] * mpi;
         saved += b->n[1] * (mpi - rota);
     }
-    mine[ROTA_MPI_BY_MPI] = by_mpi;
-    mine[ROTA_MPI_SAVED] = saved;
-    mine[ROTA_MPI_SPARE_OF_ALL] = spare(p, now);
+    mine[BY_MPI] = by_mpi;
+    mine[SAVED] = saved;
+    mine[SPARE_OF_ALL] = spare(p, now);
 }
 
 /* MPI was faster, perhaps by chance: try again later; the plan is kept. Calls on
@@ -304,13 +310,12 @@ static void try_later(rota_mpi_worth *w, rota_mpi_purse *p, double lost)
 /* Seconds that a trial may lose up to this look. A single call says little. */
 static double may_lose(long on_trial, const double all[])
 {
-    const double most = slack_at_first * all[ROTA_MPI_BY_MPI];
+    const double most = slack_at_first * all[BY_MPI];
 
     if (on_trial >= TRIAL)
-        return slack * all[ROTA_MPI_BY_MPI];
-    return on_trial <= EARLY || most > all[ROTA_MPI_SPARE_OF_ALL]
-               ? all[ROTA_MPI_SPARE_OF_ALL]
-               : most;
+        return slack * all[BY_MPI];
+    return on_trial <= EARLY || most > all[SPARE_OF_ALL] ? all[SPARE_OF_ALL]
+                                                         : most;
 }
 
 static void learn_gain(const rota_mpi_worth *w, rota_mpi_purse *p, double gain)
@@ -325,10 +330,10 @@ void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
     const long on_trial = w->next - w->trial;
     const bool ends = on_trial >= TRIAL;
 
-    if (all && ends && all[ROTA_MPI_BY_MPI] > 0)
-        learn_gain(w, p, all[ROTA_MPI_SAVED] / all[ROTA_MPI_BY_MPI]);
-    if (!all || -all[ROTA_MPI_SAVED] > may_lose(on_trial, all))
-        try_later(w, p, -mine[ROTA_MPI_SAVED]);
+    if (all && ends && all[BY_MPI] > 0)
+        learn_gain(w, p, all[SAVED] / all[BY_MPI]);
+    if (!all || -all[SAVED] > may_lose(on_trial, all))
+        try_later(w, p, -mine[SAVED]);
     else if (ends)
         settle(w, ROTA_MPI_TAKEN);
     else

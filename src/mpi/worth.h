@@ -99,18 +99,8 @@ typedef struct rota_mpi_moment {
     int kind;      /* ROTA_MPI_OF_PROCESS, and so on */
 } rota_mpi_moment;
 
-/* What ranks agree on, by the smallest value of each. The rank that came last to
- * a call waited for nobody, so the smallest time is that of the call. */
-enum rota_mpi_terms {
-    ROTA_MPI_ROOM,
-    ROTA_MPI_TIME,
-    ROTA_MPI_SAVING,
-    ROTA_MPI_NOT_COST,
-    ROTA_MPI_SPARE,
-    ROTA_MPI_GROWTH,
-    ROTA_MPI_TERMS
-};
-
+/* What ranks agree on, by the smallest value of each. */
+enum { ROTA_MPI_TERMS = 6 };
 void rota_mpi_worth_terms(const rota_mpi_worth *w, const rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS]);
 
@@ -132,13 +122,7 @@ void rota_mpi_worth_leave(rota_mpi_worth *w);
 /* ---- to keep it or not, while on TRIAL ----------------------------------- */
 
 /* What ranks agree on, by the sum of each. */
-enum rota_mpi_results {
-    ROTA_MPI_BY_MPI, /* seconds that calls by Rota would have taken */
-    ROTA_MPI_SAVED,
-    ROTA_MPI_SPARE_OF_ALL,
-    ROTA_MPI_RESULTS
-};
-
+enum { ROTA_MPI_RESULTS = 3 };
 void rota_mpi_worth_results(const rota_mpi_worth *w, const rota_mpi_purse *p,
                             double now, double mine[ROTA_MPI_RESULTS]);
 /* all: NULL if ranks could not agree. */

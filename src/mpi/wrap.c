@@ -32,6 +32,16 @@
     rota_mpi_plain_one(call, sendbuf, sendcount, sendtype, recvcount,          \
                        recvtype, comm)
 
+#define BLOCKS_WITH(type)                                                      \
+    .send = {.buffer = (void *)sendbuf,                                        \
+             .counts = sendcounts,                                             \
+             .displs = sdispls,                                                \
+             .type = send##type},                                              \
+    .recv = {.buffer = recvbuf,                                                \
+             .counts = recvcounts,                                             \
+             .displs = rdispls,                                                \
+             .type = recv##type}
+
 #define PARAMETERS_V(count, displ)                                             \
     const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
         MPI_Datatype sendtype, void *recvbuf, const count recvcounts[],        \
@@ -39,15 +49,7 @@
 #define ARGUMENTS_V                                                            \
     sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,      \
         recvtype, comm
-#define BLOCKS_V                                                               \
-    .send = {.buffer = (void *)sendbuf,                                        \
-             .counts = sendcounts,                                             \
-             .displs = sdispls,                                                \
-             .type = sendtype},                                                \
-    .recv = {.buffer = recvbuf,                                                \
-             .counts = recvcounts,                                             \
-             .displs = rdispls,                                                \
-             .type = recvtype}
+#define BLOCKS_V BLOCKS_WITH(type)
 #define PLAIN_V(call) rota_mpi_plain(call, comm)
 
 #define PARAMETERS_W(count, displ)                                             \
@@ -58,16 +60,8 @@
 #define ARGUMENTS_W                                                            \
     sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,     \
         recvtypes, comm
-#define BLOCKS_W                                                               \
-    .send = {.buffer = (void *)sendbuf,                                        \
-             .counts = sendcounts,                                             \
-             .displs = sdispls,                                                \
-             .types = sendtypes},                                              \
-    .recv = {.buffer = recvbuf,                                                \
-             .counts = recvcounts,                                             \
-             .displs = rdispls,                                                \
-             .types = recvtypes}
-#define PLAIN_W(call) rota_mpi_plain(call, comm)
+#define BLOCKS_W BLOCKS_WITH(types)
+#define PLAIN_W PLAIN_V
 
 /* ---- exchanges ----------------------------------------------------------- */
 
