@@ -914,11 +914,11 @@ ROTA_API int rota_version(void);
  *
  *   rota_check  ROTA_CHECK
  *       on (default) or off: whether init checks that counts match across ranks
- *       and that no receive block overlaps another block. (If a rank has more
- *       than 2^18 pieces of blocks, or a type more than 2^16, they are not
- *       compared.) With off, counts that do not match have undefined results:
- *       an algorithm that forwards blocks may deliver wrong data even to ranks
- *       whose counts do match, and rota_wait may succeed.
+ *       and that no receive block overlaps another block. (Blocks of plain bytes
+ *       are all compared, and blocks of datatypes as long as these have 2^16
+ *       rows in all.) With off, counts that do not match have undefined
+ *       results: an algorithm that forwards blocks may deliver wrong data even
+ *       to ranks whose counts do match, and rota_wait may succeed.
  * ---------------------------------------------------------------------- */
 
 #ifdef __cplusplus

@@ -51,29 +51,20 @@ static bool extend(rota_nest *last, ptrdiff_t at, size_t width)
     return true;
 }
 
-static size_t magnitude(ptrdiff_t step)
-{
-    return (size_t)(step < 0 ? -step : step);
-}
-
 int rota_layout_add_row(rota_layout *l, ptrdiff_t at, size_t width)
 {
     rota_nest *const last = l->n > 0 ? &l->nest[l->n - 1] : NULL;
 
     if (width == 0 || l->unknown)
         return MPI_SUCCESS;
-    if (last && extend(last, at, width)) {
-        l->overlaps = l->overlaps || (last->depth == 1 &&
-                                      magnitude(last->dim[0].step) < width);
+    if (last && extend(last, at, width))
         return MPI_SUCCESS;
-    }
     return append(l, &(rota_nest){.at = at, .width = width});
 }
 
 int rota_layout_add(rota_layout *l, const rota_layout *more, ptrdiff_t shift)
 {
     l->unknown = l->unknown || more->unknown;
-    l->overlaps = l->overlaps || more->overlaps;
     for (size_t i = 0; i < more->n && !l->unknown; i++) {
         rota_nest nest = more->nest[i];
         nest.at += shift;
@@ -121,13 +112,10 @@ static int write_out(rota_layout *l, size_t n, ptrdiff_t step)
 
 int rota_layout_repeat(rota_layout *l, size_t n, ptrdiff_t step)
 {
-    if (n == 0) {
+    if (n == 0)
         l->n = 0;
-        l->overlaps = false;
-    }
     if (n <= 1 || l->n == 0)
         return MPI_SUCCESS;
-    l->overlaps = l->overlaps || magnitude(step) < l->nest[0].width;
     if (l->n == 1 && deepen(&l->nest[0], n, step))
         return MPI_SUCCESS;
     return write_out(l, n, step);

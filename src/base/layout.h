@@ -32,9 +32,7 @@ typedef struct rota_nest {
 typedef struct rota_layout {
     rota_nest *nest; /* [n] */
     size_t n, room;
-    bool unknown;  /* too many nests, or a datatype that cannot be taken
-                      apart */
-    bool overlaps; /* some bytes occur twice */
+    bool unknown; /* too many nests, or a datatype that cannot be taken apart */
 } rota_layout;
 
 /* Bytes of data in a nest. */
