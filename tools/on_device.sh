@@ -331,7 +331,7 @@ part_tables()
                 --algos auto,mpi,copy_bound
         done
         table "sparse-p$P" $P --kind exchange --dist sparse:0.2 --sizes $sizes \
-            --algos auto,consensus,sparse,mpi_nbx,mpi
+            --algos auto,sparse,mpi_nbx,mpi
         ranks_fit "openmpi-p$P" $P || continue
         [ -x "$build-openmpi/bench/rota-bench" ] || {
             left_out "openmpi-p$P" 'there is no build with Open MPI'

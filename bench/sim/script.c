@@ -131,14 +131,8 @@ static void add_steps(const sim_case *c, const sim_traffic *t,
 
     if (c->form.reduced)
         add_rounds(t, k, &room);
-    for (uint32_t p = 0; p < s->n_phases; p++) {
-        if (s->phase[p].sparse && c->kind != ROTA_EXCHANGE)
-            add(k, &room, (sim_step){.kind = SIM_WHOLE, .phase = p});
-        else
-            add_phase(c, choice, &s->phase[p], p, k, &room);
-        if (s->phase[p].sparse && c->kind == ROTA_EXCHANGE)
-            add_rounds(t, k, &room);
-    }
+    for (uint32_t p = 0; p < s->n_phases; p++)
+        add_phase(c, choice, &s->phase[p], p, k, &room);
     if (c->form.pulled) {
         const sim_step matrices = k->n_steps ? k->step[0] : (sim_step){0};
         const bool any = k->n_steps > 0;

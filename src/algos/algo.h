@@ -85,8 +85,6 @@ typedef struct rota_algo {
                         node */
     bool between;     /* its radix is for exchanges between nodes, too */
     bool uniform;     /* only for blocks of one size */
-    bool only_fused;  /* sizes always travel fused, whatever rota_metadata asks
-                        for */
     bool by_datatype; /* always packs by datatype, whatever rota_packing asks
                          for */
     bool native;      /* hands the whole exchange to the MPI library */

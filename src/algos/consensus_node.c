@@ -3,8 +3,8 @@
  * As consensus, but a short block for another node is handed to a member of the
  * node, the agent for that node, which sends all of them in one message. The
  * agent that receives the message hands them on. Long blocks go as in
- * consensus; so do all blocks if ranks of a node share no memory. Where both
- * ends know the counts, this is spread_out, too.
+ * consensus; so do all blocks if ranks of a node share no memory. In every other
+ * plan this is another name of spread_out, too.
  * Cost: a message for each pair of nodes with a short block, one for each long
  * block, and ceil(log2 nodes) empty ones of one rank a node for the barrier.
  * Scratch: none. Parameters: bundle, the most bytes of a short block.
@@ -18,7 +18,7 @@
 static int build(const rota_topo *topo, const rota_params *params,
                  rota_sched *s)
 {
-    return rota_algo_consensus.build(topo, params, s);
+    return rota_algo_spread_out.build(topo, params, s);
 }
 
 const rota_algo rota_algo_consensus_node = {
@@ -27,7 +27,6 @@ const rota_algo rota_algo_consensus_node = {
     .source = "Geyko et al. 2023; [Hoefler10]",
     .params = ROTA_P_BUNDLE,
     .sizes = ROTA_SIZES_STATED,
-    .only_fused = true,
     .nodes = true,
     .build = build,
 };

@@ -26,8 +26,7 @@ static rota_metadata usual_metadata(const rota_algo *algo, size_t max_block)
 {
     if (algo->metadata != ROTA_META_ONCE)
         return algo->metadata;
-    return algo->sizes == ROTA_SIZES_STATED && !algo->only_fused &&
-                   max_block > SIZES_FIRST
+    return algo->sizes == ROTA_SIZES_STATED && max_block > SIZES_FIRST
                ? ROTA_META_TWO_PHASE
                : ROTA_META_FUSED;
 }
@@ -50,8 +49,7 @@ static int choose_metadata(const rota_hints *hints, rota_kind kind,
                          "rota_metadata = once, but algorithm %s must send "
                          "sizes where counts vary",
                          algo->name);
-    if (!algo->only_fused)
-        choice->metadata = (rota_metadata)hints->metadata;
+    choice->metadata = (rota_metadata)hints->metadata;
     return MPI_SUCCESS;
 }
 

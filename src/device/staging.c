@@ -117,8 +117,7 @@ static bool is_straight(const rota_exec *x, const rota_copy *k)
 static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 {
     const rota_phase *const phase = &x->blocks.s->phase[p];
-    bool by_message =
-        !phase->native && !phase->flow && !(phase->sparse && x->counts_unknown);
+    bool by_message = !phase->native && !phase->flow;
     uint32_t enter = 0, all;
 
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {

@@ -77,8 +77,7 @@ typedef struct rota_payload {
     bool (*takes)(const rota_exec *x, const rota_makeup *k);
     bool (*stages)(const rota_makeup *k);
 
-    int (*bind)(rota_exec *x, const rota_phase *phase, rota_dir dir,
-                uint32_t m);
+    int (*bind)(rota_exec *x, rota_dir dir, uint32_t m);
     void (*unbind)(rota_exec *x, rota_dir dir, uint32_t m);
 
     /* Take memory that send m will need, before its step. */
@@ -412,14 +411,6 @@ struct rota_exec {
     rota_status status;
     rota_run run;
 };
-
-/* Is the phase carried out as a whole, by a collective of MPI or by
- * consensus? */
-static inline bool rota_phase_is_whole(const rota_exec *x,
-                                       const rota_phase *phase)
-{
-    return phase->native || (phase->sparse && x->counts_unknown);
-}
 
 /* Does the path of message m hand it over? */
 static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,

@@ -43,10 +43,8 @@
  *     native:   the messages are one collective of the MPI library: one block
  *               from and to every rank, in order of rank; no copies. All ranks
  *               have this phase at the same place.
- *     sparse:   for receivers that do not know what comes: messages without
- *               bytes are not sent, and the ranks agree when all others have
- *               arrived. One block a message, from and to every other rank;
- *               otherwise as window 0.
+ *     sparse:   has no messages: each run says what is sent, and the ranks agree
+ *               when all has arrived.
  *     flow:     posts all receives. A send is posted once the phase has
  *               received, or copied, the blocks in it that it provides, and
  *               once all earlier sends to the same peer are posted. A copy of a
@@ -132,7 +130,7 @@ typedef struct rota_phase {
     uint32_t copy;             /* first copy, likewise */
     int window;                /* 0: unlimited, completed in list order */
     rota_native_kind native;
-    bool sparse; /* the ranks agree when all has arrived: counts are unknown */
+    bool sparse; /* each run says what is sent */
     bool flow;   /* sends wait for those of their blocks that it provides */
 } rota_phase;
 
@@ -356,15 +354,6 @@ typedef struct rota_group {
 uint32_t rota_flow_groups(const rota_copy copy[], uint32_t n,
                           uint32_t *const message[ROTA_N_DIRS],
                           rota_group group[]);
-
-/* Has it a phase in which ranks agree when all has arrived? */
-static inline bool rota_sched_is_sparse(const rota_sched *s)
-{
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        if (s->phase[p].sparse)
-            return true;
-    return false;
-}
 
 /* Has it a flow phase? */
 static inline bool rota_sched_flows(const rota_sched *s)

@@ -183,10 +183,12 @@ bool sim_case_run(const spec *first)
         print_case(first, text);
         return false; /* executors may be active: the process ends */
     }
-    for (int i = 0; i < made; i++)
+    size_t types = 0;
+    for (int i = 0; i < made; i++) {
+        types += plan[i].spec.typed ? 2 : 0;
         sim_plan_free(&plan[i]);
-    if (fakempi_requests() == 0 &&
-        fakempi_types() == 2 * (size_t)(specs[0].typed + specs[1].typed))
+    }
+    if (fakempi_requests() == 0 && fakempi_types() == types)
         return true;
     print_case(first, "requests or datatypes were not freed");
     return false;

@@ -48,6 +48,13 @@ static bool ok(int err, char *text, int rank, const char *what)
 
 /* ---- sizes --------------------------------------------------------------- */
 
+/* Is it a sparse exchange, whose partners are found by consensus? */
+static bool is_sparse(const spec *c)
+{
+    return c->mode == MODE_EXCHANGE && (c->algo == &rota_algo_consensus ||
+                                        c->algo == &rota_algo_consensus_node);
+}
+
 static bool varies(const spec *c)
 {
     return c->mode == MODE_VARYING || c->mode == MODE_EXCHANGE;
@@ -371,6 +378,12 @@ static void find_told(const sim_plan *plan, rank_plan *r)
     }
 }
 
+static int build_sparse(rota_sched *s)
+{
+    rota_sparse_begin(s);
+    return rota_sched_end(s);
+}
+
 static bool build(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
@@ -380,7 +393,9 @@ static bool build(sim_plan *plan, char *text)
     for (int q = 0; q < c->P && good; q++) {
         rank_plan *const r = &plan->rank[q];
         good = ok(rota_sched_init(&r->s, c->P, q), text, q, "init") &&
-               ok(c->algo->build(&topo, &c->params, &r->s), text, q, "build");
+               ok(is_sparse(c) ? build_sparse(&r->s)
+                               : c->algo->build(&topo, &c->params, &r->s),
+                  text, q, "build");
         find_told(plan, r);
         r->bytes = must(calloc(r->s.n_blocks, sizeof *r->bytes));
         r->offset = must(calloc(r->s.n_blocks, sizeof *r->offset));
@@ -595,13 +610,6 @@ static void free_nodes(sim_plan *plan)
     free(plan->near);
 }
 
-/* Are partners found by consensus? */
-static bool is_sparse(const sim_plan *plan, const rank_plan *r)
-{
-    return plan->spec.mode == MODE_EXCHANGE && r->s.n_phases > 0 &&
-           r->s.phase[0].sparse;
-}
-
 /* Each rank by itself. */
 static int join_groups(const sim_plan *plan, rank_plan *r)
 {
@@ -685,7 +693,7 @@ static bool reserve(sim_plan *plan, int rank, char *text)
     };
     if (r->x.parcels)
         rota_parcels_make(&r->x);
-    if (is_sparse(plan, r))
+    if (is_sparse(&plan->spec))
         return ok(join_groups(plan, r), text, rank, "rota_sparse_make");
     if (plan->spec.nodes == 0)
         return true;
@@ -744,8 +752,11 @@ static void adapt(spec *c)
         c->metadata = ROTA_META_ONCE;
     }
     c->params.told = c->metadata != ROTA_META_ONCE;
-    if (algo->only_fused && c->metadata != ROTA_META_ONCE)
-        c->metadata = ROTA_META_FUSED;
+    if (is_sparse(c)) {
+        c->metadata = ROTA_META_ONCE;
+        c->bound = BOUND_NONE;
+        c->typed = false;
+    }
     c->params.parcels =
         c->metadata == ROTA_META_FUSED && c->bound != BOUND_NONE;
     c->lies =
@@ -770,7 +781,8 @@ bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text)
     if (good)
         good = sim_plan_is_persistent(plan)
                    ? fold(plan, text)
-                   : check(plan, false, text) && make_scratch(plan, text);
+                   : (is_sparse(&plan->spec) || check(plan, false, text)) &&
+                         make_scratch(plan, text);
     if (good && knows_counts(&plan->spec))
         good = learn_landing(plan, text);
     if (plan->spec.nodes > 0)
@@ -823,6 +835,23 @@ void sim_plan_free(sim_plan *plan)
 
 /* ---- running ------------------------------------------------------------- */
 
+/* What a sparse exchange sends. */
+static int name_blocks(const sim_plan *plan, int rank)
+{
+    rank_plan *const r = &plan->rank[rank];
+    rota_sparse_block *block;
+    size_t n = 0;
+
+    ROTA_TRY(rota_sparse_blocks(&r->x, (size_t)plan->spec.P, &block));
+    for (int q = 0; q < plan->spec.P; q++) {
+        const size_t bytes = r->bytes[rota_src(&r->s, q)];
+        if (bytes > 0)
+            block[n++] = (rota_sparse_block){
+                q, bytes, r->send[0].data + r->offset[rota_src(&r->s, q)]};
+    }
+    return rota_sparse_blocks(&r->x, n, &block); /* their final number */
+}
+
 bool sim_plan_start(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
@@ -836,8 +865,37 @@ bool sim_plan_start(sim_plan *plan, int rank, char *text)
         !ok(rota_exec_rebase(&r->x, r->send[k].data, r->recv[k].data), text,
             rank, "rota_exec_rebase"))
         return false;
+    if (is_sparse(&plan->spec) &&
+        !ok(name_blocks(plan, rank), text, rank, "rota_sparse_blocks"))
+        return false;
     r->running = true;
     return ok(rota_exec_start(&r->x), text, rank, "rota_exec_start");
+}
+
+/* The blocks that a sparse exchange has found: those with bytes, by rank. */
+static const char *compare_sparse(const sim_plan *plan, int rank)
+{
+    rank_plan *const r = &plan->rank[rank];
+    const int P = plan->spec.P, iteration = plan->index * RUNS + r->runs;
+    const rota_sparse_block *found;
+    size_t n, k = 0;
+
+    if (rota_sparse_found(&r->x, &found, &n) != MPI_SUCCESS)
+        return "found nothing";
+    for (int src = 0; src < P; src++) {
+        const size_t bytes = plan->matrix[r->runs][src * P + rank];
+        if (bytes == 0)
+            continue;
+        if (k == n || found[k].rank != src || found[k].bytes != bytes)
+            return "found other blocks";
+        for (size_t i = 0; i < bytes; i++)
+            if ((unsigned char)found[k].data[i] !=
+                payload(src, rank, i, iteration))
+                return "found wrong data";
+        k++;
+    }
+    rota_sparse_finish(&r->x);
+    return k == n ? NULL : "found too many blocks";
 }
 
 /* The blocks that an exchange has found, end to end without gaps. */
@@ -922,7 +980,7 @@ static void count_sent(sim_plan *plan, const rank_plan *r)
     const rota_metadata metadata = plan->spec.metadata;
     const rota_msgs *const l = &r->s.msgs[ROTA_SEND];
 
-    if (is_sparse(plan, r)) {
+    if (is_sparse(&plan->spec)) {
         count_sparse(plan, r);
         return;
     }
@@ -963,7 +1021,8 @@ bool sim_plan_finish(sim_plan *plan, int rank, char *text)
     const char *wrong = differs(&r->recv[k], "receive buffer differs");
 
     if (!wrong && plan->spec.mode == MODE_EXCHANGE)
-        wrong = compare_found(plan, rank);
+        wrong = is_sparse(&plan->spec) ? compare_sparse(plan, rank)
+                                       : compare_found(plan, rank);
 
     if (!wrong)
         wrong = differs(&r->send[k], "send buffer was changed");

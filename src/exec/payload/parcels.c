@@ -237,12 +237,11 @@ static bool takes(const rota_exec *x, const rota_makeup *k)
            rota_msg_is_parcels(x, k->dir, k->m);
 }
 
-static int bind(rota_exec *x, const rota_phase *phase, rota_dir dir, uint32_t m)
+static int bind(rota_exec *x, rota_dir dir, uint32_t m)
 {
     rota_op *const op = &x->program.op[dir][m];
     rota_area *const a = rota_parcels_area(x, dir, m);
 
-    (void)phase;
     op->memory = rota_area_data(a);
     op->room = (size_t)a->room;
     return MPI_SUCCESS;

@@ -74,7 +74,7 @@ static int first_room(const rota_exec *x, uint32_t n, size_t *room)
     return MPI_SUCCESS;
 }
 
-static int bind(rota_exec *x, const rota_phase *phase, rota_dir dir, uint32_t m)
+static int bind(rota_exec *x, rota_dir dir, uint32_t m)
 {
     sized *const l = x->program.op[dir][m].own = calloc(1, sizeof *l);
     size_t room = sizeof(size_t);
@@ -82,8 +82,7 @@ static int bind(rota_exec *x, const rota_phase *phase, rota_dir dir, uint32_t m)
     if (!l)
         return rota_fail_mem("a message of blocks");
     l->cells = n_cells(x, dir, m);
-    if (!phase->sparse && /* a sparse phase uses few of them */
-        !rota_message_is_handed(x, dir, m))
+    if (!rota_message_is_handed(x, dir, m))
         ROTA_TRY(first_room(x, rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]),
                             &room));
     return make_room(x, dir, m, room);

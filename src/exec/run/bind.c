@@ -278,7 +278,7 @@ static int bind_payloads(rota_exec *x)
                 const rota_payload *const has = x->program.op[dir][m].payload;
                 x->program.rooms = x->program.rooms || has->room;
                 if (has->bind)
-                    ROTA_TRY(has->bind(x, &s->phase[p], (rota_dir)dir, m));
+                    ROTA_TRY(has->bind(x, (rota_dir)dir, m));
             }
     return MPI_SUCCESS;
 }

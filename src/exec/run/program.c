@@ -148,13 +148,12 @@ static bool is_bounded(const rota_phase *phase)
     return false;
 }
 
-static const rota_step_kind *kind_of(const rota_exec *x,
-                                     const rota_phase *phase)
+static const rota_step_kind *kind_of(const rota_phase *phase)
 {
     if (phase->native)
         return &rota_step_collective;
-    if (phase->sparse && x->counts_unknown)
-        return x->arrivals ? &rota_step_consensus : &rota_step_sparse;
+    if (phase->sparse)
+        return &rota_step_sparse;
     if (phase->flow)
         return &rota_step_flow;
     return is_bounded(phase) ? &rota_step_window : &rota_step_bulk;
@@ -163,10 +162,10 @@ static const rota_step_kind *kind_of(const rota_exec *x,
 static void write_step(const rota_exec *x, const rota_phase *phase, writer *w,
                        rota_step *step)
 {
-    *step = (rota_step){.kind = kind_of(x, phase),
+    *step = (rota_step){.kind = kind_of(phase),
                         .phase = phase,
                         .batch = &w->p->batch[w->batch]};
-    for (int i = 0; i < ROTA_N_PATHS && !rota_phase_is_whole(x, phase); i++) {
+    for (int i = 0; i < ROTA_N_PATHS && !phase->native; i++) {
         const rota_path *const via = rota_paths[i];
         write_group(x, phase, via, via->first, w, step);
         write_group(x, phase, via, (rota_dir)!via->first, w, step);

@@ -8,7 +8,6 @@ extern const rota_step_kind rota_step_bulk;   /* bulk.c: all messages at once */
 extern const rota_step_kind rota_step_window; /* window.c: so many at once */
 extern const rota_step_kind rota_step_flow;   /* flow.c */
 extern const rota_step_kind rota_step_collective; /* native.c */
-extern const rota_step_kind rota_step_consensus;  /* consensus.c */
 extern const rota_step_kind rota_step_sparse;     /* mailbox.c */
 
 /* Does the step post everything when it is entered, so that MPI can carry it

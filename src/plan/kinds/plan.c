@@ -442,14 +442,6 @@ static size_t find_arena_threshold(const rota_plan *p)
     return c->crowded ? CROWDED_ARENA_FROM : USUAL_ARENA_FROM;
 }
 
-/* Do the ranks find out together who sends to whom? */
-static bool by_consensus(const rota_plan *p)
-{
-    return p->kind >= ROTA_EXCHANGE &&
-           (p->choice.algo == &rota_algo_consensus ||
-            p->choice.algo == &rota_algo_consensus_node);
-}
-
 static rota_reach find_reach(const rota_plan *p)
 {
     return (rota_reach){.node = p->comm->node,
@@ -553,7 +545,7 @@ static const char *why_by_mpi(const rota_plan *p)
         return "asked for by a hint";
     if (p->choice.device == ROTA_DEVICE_AWARE)
         return "rota_device = cuda_aware: MPI takes all messages";
-    if (p->comm->node && by_consensus(p) && p->comm->node->apart)
+    if (p->comm->node && p->kind == ROTA_SPARSE && p->comm->node->apart)
         return "some ranks of a node share no memory";
     return p->comm->node ? NULL : p->comm->node_why;
 }
@@ -591,8 +583,7 @@ static int use_node(rota_plan *p, int status)
     p->no_room = refusal != ROTA_REFUSED_NOTHING;
     p->node_why = obstacle_text[vote.largest];
     x->by_thread = p->progress == ROTA_PROGRESS_THREAD && !p->node_why &&
-                   !p->choice.algo->native &&
-                   !(x->counts_unknown && rota_sched_is_sparse(x->blocks.s));
+                   !p->choice.algo->native && p->kind != ROTA_SPARSE;
     /* Attach before the last agreement: after it, another rank may already have
      * run and freed the plan, and the communicator with its endpoints. */
     if (p->node_why) {
@@ -726,13 +717,13 @@ static int bind(rota_plan *p, int status)
         ROTA_TRY(rota_plan_use_ipc(p));
     }
     p->node_why = why_by_mpi(p);
-    if (by_consensus(p) && status == MPI_SUCCESS && !p->node_why)
+    if (p->kind == ROTA_SPARSE && status == MPI_SUCCESS && !p->node_why)
         status = rota_sparse_group(p);
     if (!p->node_why)
         ROTA_TRY(use_node(p, status));
     if (p->exec.fetching && p->node_why && p->comm->P > 1)
         ROTA_TRY(rota_plan_give_up_ipc(p, p->node_why));
-    if (by_consensus(p) && status == MPI_SUCCESS && p->node_why)
+    if (p->kind == ROTA_SPARSE && status == MPI_SUCCESS && p->node_why)
         status = rota_sparse_group(p); /* every rank by itself */
     if (p->progress == ROTA_PROGRESS_THREAD && rota_lock_is_multiple())
         p->exec.by_thread = !p->device && rota_comm_hold_thread(p->comm);

@@ -171,8 +171,7 @@ static void enlist_all(rota_exec *x, int index[])
         index[i] = -1;
     for (uint32_t p = 0; p < x->blocks.s->n_phases; p++) {
         const rota_phase *const phase = &x->blocks.s->phase[p];
-        for (int dir = 0; dir < ROTA_N_DIRS && !rota_phase_is_whole(x, phase);
-             dir++)
+        for (int dir = 0; dir < ROTA_N_DIRS && !phase->native; dir++)
             for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++)
                 enlist(x, (rota_dir)dir, m, index);
     }
@@ -435,7 +434,7 @@ static int make_channels(rota_exec *x)
 static bool has_messages(const rota_exec *x)
 {
     for (uint32_t p = 0; p < x->blocks.s->n_phases; p++)
-        if (x->blocks.s->phase[p].sparse && x->counts_unknown)
+        if (x->blocks.s->phase[p].sparse)
             return false;
     return true;
 }
