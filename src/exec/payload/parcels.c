@@ -25,8 +25,8 @@ bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m)
 
 /* ---- areas --------------------------------------------------------------- */
 
-/* Each block may be a parcel. */
-size_t rota_parcels_room(size_t n, size_t max_block)
+/* Bytes that parcels of n blocks take, at most: each block may be one. */
+static size_t parcels_room(size_t n, size_t max_block)
 {
     const size_t head = sizeof(parcel) + sizeof(uint64_t);
 
@@ -36,7 +36,7 @@ size_t rota_parcels_room(size_t n, size_t max_block)
 static size_t area_bytes(size_t n, size_t max_block)
 {
     return round_up(sizeof(rota_area) + n * sizeof(rota_slot) +
-                        rota_parcels_room(n, max_block),
+                        parcels_room(n, max_block),
                     CACHE_LINE);
 }
 
@@ -81,7 +81,7 @@ void rota_parcels_make(const rota_exec *x)
             rota_area *const a = rota_parcels_area(x, (rota_dir)dir, m);
             a->used = 0;
             a->n = n;
-            a->room = rota_parcels_room(n, x->max_block);
+            a->room = parcels_room(n, x->max_block);
             for (uint32_t i = 0; i < n; i++)
                 a->slot[i] = (rota_slot){.at = i};
         }

@@ -37,9 +37,6 @@ typedef struct rota_area {
 /* Is this how the message travels? */
 bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m);
 
-/* Bytes that parcels of n blocks of a message take, at most. */
-size_t rota_parcels_room(size_t n, size_t max_block);
-
 /* Where slots lie in scratch: x->blocks.offset of shared blocks is written. *bytes: of
  * all areas. x has s, parcels, max_block and offset. Then, when there is memory
  * at x->blocks.base[ROTA_TMP], make the areas. */

@@ -136,8 +136,9 @@ static int reduce(const rota_comm *c, void *mine, size_t bytes,
     return MPI_SUCCESS;
 }
 
-/* Along a binomial tree. */
-int rota_spread(const rota_comm *c, int root, void *data, size_t bytes)
+/* Broadcast bytes from root, at most INT_MAX, along a binomial tree. Fails only
+ * if MPI does. */
+static int spread(const rota_comm *c, int root, void *data, size_t bytes)
 {
     const int place = (c->me - root + c->P) % c->P;
     int bit = 1;
@@ -187,7 +188,7 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
 
     if (rank == c->me)
         copy_text(status, rank, text);
-    ROTA_TRY(rota_spread(c, rank, text, sizeof text));
+    ROTA_TRY(spread(c, rank, text, sizeof text));
     text[ROTA_ERR_TEXT - 1] = '\0';
     return rota_fail(errorclass, "%s", text);
 }
@@ -199,7 +200,7 @@ static int tell_difference(const rota_comm *c, const rota_alike *alike)
     int i = 0, status = MPI_SUCCESS;
 
     memcpy(first, alike->value, sizeof first);
-    ROTA_TRY(rota_spread(c, 0, first, sizeof first));
+    ROTA_TRY(spread(c, 0, first, sizeof first));
     while (i < alike->n && alike->value[i] == first[i])
         i++;
     if (i < alike->n)
@@ -287,7 +288,7 @@ static int agree_status(const void *arg, int status)
 
 static int spread_from_first(const void *arg, void *data, size_t bytes)
 {
-    return rota_spread(arg, 0, data, bytes);
+    return spread(arg, 0, data, bytes);
 }
 
 rota_ranks rota_comm_ranks(const rota_comm *c)

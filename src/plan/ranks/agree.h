@@ -27,10 +27,6 @@ typedef struct rota_vote {
  * O(log P) messages. */
 int rota_agree(const rota_comm *c, int status, rota_vote *vote);
 
-/* Broadcast bytes from root: at most INT_MAX, the same number on all ranks.
- * Collective; fails only if MPI does. */
-int rota_spread(const rota_comm *c, int root, void *data, size_t bytes);
-
 /* These functions, and more, for choosing; c is borrowed. */
 rota_ranks rota_comm_ranks(const rota_comm *c);
 
