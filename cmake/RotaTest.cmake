@@ -2,11 +2,11 @@
 #
 # Labels choose among them (ctest -L): the folder of tests/ that a test is
 # registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that
-# kind sanitize and openmpi on all tests; smpi on those that build with
-# SimGrid's MPI whatever the MPI of the build is; long on those that
-# tools/test.sh runs with --full only; again on those that differ from another
-# one by the number of ranks alone, of which one rank is not such a number. Exit
-# code 77 means skipped; print why.
+# kind sanitize and openmpi on all tests; alike on those that take long and
+# do the same whatever the MPI of the build is; long on those that tools/test.sh
+# runs with --full only; again on those that differ from another one by the
+# number of ranks alone, of which one rank is not such a number. Exit code 77
+# means skipped; print why.
 #
 # ROTA_TEST_QUICK in the environment asks for the short form of those tests that
 # have two: tests/common/quick.h.

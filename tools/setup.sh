@@ -64,17 +64,20 @@ rota_ip_ok()
 # mpi4py of Debian is Open MPI's.
 rota_python_ok()
 {
-    command -v mpicc.openmpi || return 0
     command -v meson && command -v ninja && command -v cython3 &&
         /usr/bin/python3 -c 'import mpi4py, numpy, sysconfig
 open(sysconfig.get_path("include") + "/Python.h").close()'
 }
 
+rota_openmpi_ok()
+{
+    command -v mpicc.openmpi && command -v mpiexec.openmpi
+}
+
 rota_packages_ok()
 {
     command -v dh && command -v lintian && command -v mmdebstrap &&
-        command -v dh_python3 && command -v python3-config &&
-        command -v mpicc.openmpi
+        command -v dh_python3 && command -v python3-config
 }
 
 # Sets rota_missing and rota_wanted.
@@ -103,12 +106,13 @@ rota_look()
         rota_want "gnuplot-nox" command -v gnuplot
         rota_want "gfortran" command -v gfortran
         rota_want "abigail-tools" command -v abidiff
+        rota_want "libopenmpi-dev openmpi-bin" rota_openmpi_ok
         rota_want "python3-dev python3-mpi4py python3-numpy cython3 meson" \
             rota_python_ok
     fi
     if [ "${2:-}" = full ]; then
-        rota_want "debhelper lintian mmdebstrap dh-python python3-dev \
-libopenmpi-dev" rota_packages_ok
+        rota_want "debhelper lintian mmdebstrap dh-python python3-dev" \
+            rota_packages_ok
         rota_want "mkdocs" command -v mkdocs
     fi
 }

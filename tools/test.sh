@@ -9,8 +9,9 @@
 #   sanitize  build-sanitize/ the same but for the slow ones, on one number of
 #                             ranks, with the address and undefined-behaviour
 #                             sanitizers and assertions
-#   openmpi   build-openmpi/  the tests under mpiexec again, with Open MPI;
-#                             left out where mpicc.openmpi is not installed.
+#   openmpi   build-openmpi/  everything again, with Open MPI, and its tests
+#                             under mpiexec, of bench and of the examples; left
+#                             out where mpicc.openmpi is not installed.
 #                             Without --full in build-openmpi-debug/: not
 #                             optimized and, where there is clang, by clang,
 #                             with the tests of one process
@@ -48,16 +49,16 @@ run_quietly()
 }
 
 # run_tests FOLDER LABELS: those with one of the labels (a regular expression),
-# and without --full none of $test_without.
+# and none of $test_without.
 run_tests()
 {
     # One more than there are cores: some sleep, some start processes.
-    set -- --test-dir "$1" -j $((test_jobs + 1)) -L "$2" --output-on-failure \
-        --no-tests=error
+    set -- --test-dir "$1" -j $((test_jobs + 1)) -L "$2" -LE "$test_without" \
+        --output-on-failure --no-tests=error
     if [ -n "$test_full" ]; then
         ROTA_TEST_SPIN=1 ctest "$@"
     else
-        ROTA_TEST_QUICK=1 ctest "$@" -LE "$test_without"
+        ROTA_TEST_QUICK=1 ctest "$@"
     fi >"$test_log" 2>&1
 }
 
@@ -111,7 +112,7 @@ has()
 
 sanitized()
 {
-    test_without='^(long|again)$'
+    [ -n "$test_full" ] || test_without='^(long|again)$'
     stage sanitize build-sanitize '^(unit|sim|fuzz|mpi)$' "$@" \
         -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
         -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
@@ -120,11 +121,11 @@ sanitized()
 
 with_openmpi()
 {
-    test_without='^(long|again)$'
-    set -- -DMPI_C_COMPILER=mpicc.openmpi -DROTA_BUILD_EXAMPLES=OFF \
-        -DROTA_BUILD_BENCH=OFF
+    set -- -DMPI_C_COMPILER=mpicc.openmpi -DROTA_BUILD_EXAMPLES=ON \
+        -DROTA_BUILD_BENCH=ON
     if [ -n "$test_full" ]; then
-        stage openmpi build-openmpi '^mpi$' "$@"
+        test_without='^alike$'
+        stage openmpi build-openmpi '^(mpi|bench|examples)$' "$@"
         return
     fi
     if has clang; then
@@ -132,7 +133,8 @@ with_openmpi()
     else
         echo "   openmpi: clang is not installed, built by the usual compiler"
     fi
-    stage openmpi build-openmpi-debug '^(unit|mpi)$' "$@" \
+    test_without='^(long|again|alike)$'
+    stage openmpi build-openmpi-debug '^(unit|mpi|bench|examples)$' "$@" \
         -DCMAKE_BUILD_TYPE=Debug
 }
 
@@ -144,6 +146,7 @@ few()
     shift 2
     few_full=$test_full
     test_full=
+    test_without='^long$'
     stage "$few_name" "$few_folder" '^(unit|sim|fuzz|examples)$' "$@"
     test_full=$few_full
 }
@@ -157,6 +160,7 @@ fi
 [ "$#" -gt 0 ] || set -- mpich sanitize openmpi
 for test_stage in "$@"; do
     test_without='^long$'
+    [ -z "$test_full" ] || test_without='^$' # none
     set -- -DROTA_BUILD_EXAMPLES=ON -DROTA_BUILD_BENCH=ON
     [ -z "${MPICC:-}" ] || set -- "$@" "-DMPI_C_COMPILER=$MPICC"
     case $test_stage in
