@@ -8,8 +8,8 @@
 #   build       install and compile
 #   tables      rota-bench with each number of ranks, with MPICH in several settings
 #               and Open MPI; context switches
-#   programs    rota-tune, the applications among the examples, and public programs
-#               with the drop-in
+#   programs    rota-tune, the applications among the examples, and programs of
+#               others with the drop-in
 #   cuda        the tests that need a GPU
 #   sanitizer   the same under compute-sanitizer
 #   gpu         prices of copies (rota-tune --device), the commands of docs/gpu.md
@@ -23,7 +23,8 @@
 #                      and Python but no network
 #   --packages FOLDER  install the .deb files in it, if MPICH or a library is missing;
 #                      nothing is fetched from elsewhere
-#   --programs FOLDER  public programs, as tools/programs.sh takes them
+#   --programs FOLDER  programs of Debian, as tools/programs.sh runs them; it builds in
+#                      FOLDER, from what its --fetch has left there
 #   --aware FOLDER     an MPI that takes memory of a device is installed there: for
 #                      part strategies (docs/gpu.md says how to build one)
 #   --build FOLDER     where to compile (default build-device; beside it, the same
@@ -371,12 +372,16 @@ part_programs()
         fi
     done
     if [ -z "$programs" ]; then
-        left_out public-programs '--programs is not given'
+        left_out programs-of-debian '--programs is not given'
         return
     fi
     for P in $all_ranks; do
-        ranks_fit "programs-p$P" $P && step "programs-p$P" 600 \
-            env RANKS=$P ROUNDS=3 sh tools/programs.sh "$programs" "$build"
+        ranks_fit "programs-p$P" $P || continue
+        for folder in "$build" "$build-openmpi"; do
+            [ ! -x "$folder/src/mpi/rota-run" ] ||
+                step "programs${folder#"$build"}-p$P" 600 env RANKS=$P ROUNDS=3 \
+                    sh tools/programs.sh "$programs" "$folder"
+        done
     done
 }
 

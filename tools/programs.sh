@@ -1,58 +1,94 @@
 #!/bin/sh
-# programs.sh - public programs with and without the drop-in.
+# programs.sh - programs that Debian has, with and without the drop-in.
 #
 #   sh tools/programs.sh FOLDER [BUILD [NAME...]]
+#   sh tools/programs.sh --list              their names, MPIs and packages
+#   sh tools/programs.sh --fetch FOLDER      only download sources, for a machine
+#                                            without a network
 #
-# Builds what it finds of these in FOLDER, runs each by MPI alone and by rota-run in
-# turn, and prints a row of a Markdown table for each: of the times that the program
-# says it took the median, the least and the most; of the ratios of two runs that
-# follow each other the same; calls made and taken by Rota; and whether the answers
-# are the same. A program that is not there is named. BUILD is where Rota is
-# built (default: build).
+# Runs each program by MPI alone and by rota-run in turn, and prints a row of a Markdown
+# table for each: of the times that the program says it took the median, the least and
+# the most; of the ratios of two runs that follow each other the same; calls made and
+# taken by Rota; and whether the answers are the same. BUILD (default: build) is where
+# Rota is built, and decides the MPI.
 #
-#   FOLDER/heffte    github.com/icl-utk-edu/heffte
-#   FOLDER/fftw      made by tests/dropin/build_fftw.sh
-#   FOLDER/npb       NAS Parallel Benchmarks 3.4, the folder with IS and FT
-#   FOLDER/petsc     gitlab.com/petsc/petsc, of which vectors and scatters are built
-#   FOLDER/combblas  github.com/PASSIONLab/CombBLAS, of which a breadth-first search
-#                    (4 ranks, or another square) and the sort of psort-1.0 are built
+# Most programs are as Debian's packages have them, which is for Open MPI. Sources of
+# the others are downloaded with apt-get, and built in FOLDER. What is not installed is
+# named, with the packages to install.
 #
-# Of the environment: ROUNDS (5), RANKS (2), MPIEXEC (mpiexec.mpich or mpiexec),
-# MPI_SUFFIX of compilers (.mpich where there is mpicc.mpich), LIMIT (120 s a run),
-# ROWS (a regular expression: only rows whose title has it).
+# Of the environment: ROUNDS (5), RANKS (2), LIMIT (120 s a run), MPICC and MPIEXEC (those
+# of BUILD), ROWS (a regular expression: only rows whose title has it).
 set -u
+
+# Name, MPI, Debian packages, what it does. The function run_NAME makes its rows.
+programs='fftw any libfftw3-dev transposes of FFTW, from its source
+hpcc any libblas-dev HPC Challenge, its distributed FFT, from its source
+petsc openmpi libpetsc-real-dev scatters of PETSc
+lammps openmpi lammps molecules, with long-range forces by FFTs
+mpi4py openmpi python3-mpi4py-fft,python3-mpi4py FFTs in Python, by MPI_Alltoallw
+combblas openmpi libcombblas-dev breadth-first searches by CombBLAS (1, 4, 9 ... ranks)'
 
 usage()
 {
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"
     exit "$1"
 }
 
-[ "${1:-}" != --help ] || usage 0
-[ -d "${1:-}" ] || usage 2
-folder=$(cd "$1" && pwd)
+# column NAME N: of the table above.
+column()
+{
+    echo "$programs" | awk -v name="$1" -v n="$2" '$1 == name {print $n}' | tr , ' '
+}
+
 root=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tools/debian.sh
+. "$root/tools/debian.sh"
+case ${1:-} in
+--help) usage 0 ;;
+--list)
+    echo "$programs"
+    exit ;;
+--fetch)
+    [ $# -eq 2 ] || usage 2
+    rota_source fftw3 "$2/sources" && rota_source hpcc "$2/sources"
+    exit ;;
+'' | -*) usage 2 ;;
+esac
+mkdir -p "$1" || exit 2
+folder=$(cd "$1" && pwd)
 build=$(cd "${2:-$root/build}" && pwd) || exit 2
 [ $# -lt 2 ] && shift || shift 2
-[ $# -gt 0 ] || set -- heffte fftw npb petsc combblas
+# shellcheck disable=SC2046 # several words
+[ $# -gt 0 ] || set -- $(echo "$programs" | sed 's/ .*//')
 
 run=$build/src/mpi/rota-run
 [ -x "$run" ] || { echo "$run is not built"; exit 2; }
+
+# cached NAME: a setting of BUILD.
+cached()
+{
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+
 rounds=${ROUNDS:-5}
 ranks=${RANKS:-2}
 limit=${LIMIT:-120}
 rows=${ROWS:-.}
-if [ -z "${MPI_SUFFIX+set}" ]; then
-    MPI_SUFFIX=
-    ! command -v mpicc.mpich >/dev/null || MPI_SUFFIX=.mpich
+cc=${MPICC:-$(cached MPI_C_COMPILER)}
+cxx=$(echo "$cc" | sed 's/mpicc\([^/]*\)$/mpicxx\1/')
+mpiexec=${MPIEXEC:-$(cached MPIEXEC_EXECUTABLE)}
+mpi=mpich
+if [ "$(cached ROTA_MPI_IS_OPENMPI)" = 1 ]; then
+    mpi=openmpi
+    export OMPI_MCA_rmaps_base_oversubscribe=1
+    [ "$(id -u)" -ne 0 ] ||
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-mpiexec=${MPIEXEC:-mpiexec$MPI_SUFFIX}
-cc=mpicc$MPI_SUFFIX
-cxx=mpicxx$MPI_SUFFIX
-fortran=mpifort$MPI_SUFFIX
+built=$folder/$mpi
+mkdir -p "$built"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/files" # that programs write
+mkdir "$work/files" # that programs read and write
 failed=0
 
 # spread FORMAT FILE: the median of the numbers there, the least and the most.
@@ -70,11 +106,14 @@ calls()
         "$1" | paste -sd, - | sed 's/,/, /g'
 }
 
-# once WAY COMMAND...: run it, its output into $work/WAY.
+# once WAY COMMAND...: run it, its output into $work/WAY, and what it wrote into the
+# file $report.
+report=
 once()
 {
     way=$1
     shift
+    [ -z "$report" ] || rm -f "$work/files/$report"
     begin=$(date +%s.%N)
     (
         cd "$work/files" || exit 1
@@ -83,6 +122,7 @@ once()
         exec timeout -k 5 "$limit" "$@"
     ) >"$work/$way" 2>&1
     code=$?
+    [ -z "$report" ] || cat "$work/files/$report" >>"$work/$way"
     echo "elapsed $begin $(date +%s.%N)" |
         awk '{printf "elapsed %.2f\n", $3 - $2}' >>"$work/$way"
     return "$code"
@@ -105,6 +145,7 @@ compare()
             awk "$time" "$work/$way" >>"$work/$way.times"
             awk "$answer" "$work/$way" >"$work/$way.answer"
         done
+        [ "$same" = yes ] || continue
         [ -s "$work/mpi.answer" ] || same="no answer"
         cmp -s "$work/mpi.answer" "$work/rota.answer" || same=no
     done
@@ -116,171 +157,179 @@ compare()
         "$(calls "$work/rota") | $same |"
 }
 
-# make_of NAME PATH COMMAND...: build NAME, unless FOLDER/NAME/PATH is there.
-make_of()
+# version PACKAGE
+version()
 {
-    name=$1 path=$2
-    shift 2
-    [ -e "$folder/$name/$path" ] && return
-    (cd "$folder/$name" && "$@") >"$work/build" 2>&1 && return
-    echo "$name: not built:"
+    # shellcheck disable=SC2016 # dpkg-query expands it
+    dpkg-query -W -f '${Version}' "$1" | sed 's/[-+].*//'
+}
+
+# made FILE COMMAND...: make FILE in $built, unless it is there.
+made()
+{
+    file=$1
+    shift
+    [ -e "$built/$file" ] && return
+    (cd "$built" && "$@") >"$work/build" 2>&1 && return
+    echo "$file: not built:"
     tail -n 5 "$work/build"
     failed=1
     return 1
 }
 
-build_heffte()
+# source_of PACKAGE FOLDER: there, from $folder/sources.
+source_of()
 {
-    cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DHeffte_ENABLE_FFTW=ON \
-        -DCMAKE_CXX_COMPILER="$cxx" -DMPI_CXX_COMPILER="$cxx" &&
-        cmake --build build --target speed3d_c2c
-}
-
-# A transform's time; the error is that of rounding, which FFTW's plans decide. Ranks
-# that share processors take milliseconds for what takes others microseconds.
-run_heffte()
-{
-    make_of heffte build/benchmarks/speed3d_c2c build_heffte || return
-    runs=3000
-    [ "$ranks" -le "$(nproc)" ] || runs=50
-    for arguments in "32 32 32 -a2a -nruns$runs" "32 32 32 -a2av -nruns$runs" \
-        "32 32 32 -p2p -nruns$runs" "64 64 64 -a2a -nruns$((runs / 10))" \
-        "64 64 64 -a2av -nruns$((runs / 10))" "64 64 64 -a2a" "64 64 64 -a2av"; do
-        # shellcheck disable=SC2086 # several words
-        compare "HeFFTe \`speed3d_c2c fftw double $arguments\`, a transform" \
-            '/Time per run/ {print $4}' \
-            '/Max error/ {print ($3 < 1e-10 ? "right" : "wrong")}' \
-            "$folder/heffte/build/benchmarks/speed3d_c2c" fftw double $arguments
-    done
-}
-
-build_npb()
-{
-    cat >config/make.def <<EOF
-MPIFC = $fortran
-FLINK = \$(MPIFC)
-FFLAGS = -O3 -fallow-argument-mismatch -w
-FLINKFLAGS = \$(FFLAGS)
-MPICC = $cc
-CLINK = \$(MPICC)
-CFLAGS = -O3 -w
-CLINKFLAGS = \$(CFLAGS)
-CC = cc -g
-BINDIR = ../bin
-RAND = randi8
-EOF
-    mkdir -p bin
-    make ft CLASS=A && make ft CLASS=B && make is CLASS=B && make is CLASS=C
-}
-
-run_npb()
-{
-    make_of npb bin/is.C.x build_npb || return
-    for program in ft.A ft.B is.B is.C; do
-        compare "NPB 3.4 \`$program.x\`" '/Time in seconds/ {print $5}' \
-            '/Verification *=/ {print $3} /SUCCESSFUL/ {print "ok"}' \
-            "$folder/npb/bin/$program.x"
-    done
-}
-
-build_psort()
-{
-    "$cxx" -O2 -w -DUSE_FUNNEL -Ipsort-1.0/include -Ipsort-1.0/include/psort \
-        psort-1.0/driver/psort_driver.cc -o psort
-}
-
-# Objects of C and of C++ have the same names here.
-build_search()
-{
-    generator=graph500-1.2/generator
-    mkdir -p objects && "$cc" -O2 -w -c -D_GNU_SOURCE -Iinclude \
-        -DGRAPHGEN_DISTRIBUTED_MEMORY -I$generator/include \
-        -I$generator/include/graph500/generator src/mmio.c \
-        $generator/btrd_binomial_distribution.c $generator/graph_generator.c \
-        $generator/make_graph.c $generator/mrg_transitions.c \
-        $generator/permutation_gen.c $generator/scramble_edges.c \
-        $generator/splittable_mrg.c $generator/utils.c &&
-        mv ./*.o objects && "$cxx" -std=c++17 -O2 -w -Iinclude -Iinclude/CombBLAS \
-        -Ipsort-1.0/include -Iusort/include -I$generator/include \
-        Applications/TopDownBFS.cpp src/CommGrid.cpp src/MPIType.cpp src/MPIOp.cpp \
-        src/MemoryPool.cpp src/hash.cpp objects/*.o -o tdbfs
-}
-
-is_square()
-{
-    awk -v n="$1" 'BEGIN {exit int(sqrt(n) + 0.5) ^ 2 != n}'
-}
-
-# Whole runs: on some machines psort's clock is wrong. The search begins at other
-# places each time, so that what it checks itself has to do.
-run_combblas()
-{
-    make_of combblas psort build_psort &&
-        compare "psort of CombBLAS \`psort 4000000 u m t\`, all" \
-            '/^elapsed / {print $2}' '/sorted/' \
-            "$folder/combblas/psort" 4000000 u m t
-    if ! is_square "$ranks"; then
-        echo "combblas: the search takes 1, 4, 9 ... ranks"
-    elif make_of combblas tdbfs build_search; then
-        compare "CombBLAS \`tdbfs Force 10 FastGen\`, median of the searches" \
-            '/^Median time:/ {print $3}' '/^Number of vertices found|^Median nedges:/' \
-            env OMP_NUM_THREADS=1 "$folder/combblas/tdbfs" Force 10 FastGen
-    fi
+    rota_source "$1" "$folder/sources" && mkdir -p "$2" &&
+        cp "$folder/sources/$1"_*.orig.tar.* "$2"
 }
 
 build_fftw()
 {
-    "$cc" -O2 -Iinclude "$root/tests/dropin/fftw.c" -Llib "-Wl,-rpath,$PWD/lib" \
-        -lfftw3_mpi -lfftw3 -lm -o transforms
+    source_of fftw3 fftw/source &&
+        sh "$root/tests/dropin/build_fftw.sh" "$built/fftw" "$cc" &&
+        "$cc" -O2 -Ifftw/include "$root/tests/dropin/fftw.c" -Lfftw/lib \
+            "-Wl,-rpath,$built/fftw/lib" -lfftw3_mpi -lfftw3 -lm -o transforms
 }
 
 run_fftw()
 {
-    make_of fftw transforms build_fftw || return
+    made transforms build_fftw || return
     transforms=1000
     [ "$ranks" -le "$(nproc)" ] || transforms=200
-    compare "FFTW 3.3.10, transposes of \`tests/dropin/fftw.c\`, a transform" \
+    compare "FFTW $(version libfftw3-dev), \`tests/dropin/fftw.c $transforms\`, a transform" \
         '/transforms/ {print $5 * 1e-6}' '/transforms/ {print $1, $3}' \
-        "$folder/fftw/transforms" "$transforms"
+        "$built/transforms" "$transforms"
 }
 
-# Only what scatters need, a fifth of PETSc: what its start-up asks the other parts for
-# is nothing.
+build_hpcc()
+{
+    source_of hpcc . && tar xf hpcc_*.orig.tar.gz && cd hpcc-*/ || return
+    # shellcheck disable=SC2046 # several words
+    "$cc" -O2 -w -DAdd_ -DF77_INTEGER=int -DStringSunStyle -Iinclude -Ihpl/include \
+        -IDGEMM -IFFT -IPTRANS -IRandomAccess -ISTREAM $(find DGEMM FFT PTRANS \
+        RandomAccess STREAM src hpl/src hpl/testing -name '*.c' ! -path '*/tests/*' \
+        ! -name HPL_pdtest_main.c) -lblas -lm -o ../hpcc
+}
+
+# One run of all its parts; N of HPL decides the size of the others. The time of both
+# transforms is that of 5 N log2 N operations.
+run_hpcc()
+{
+    made hpcc build_hpcc || return
+    sed -e "s/^2  *Ps/1 Ps/" -e "s/^2  *Qs/$ranks Qs/" "$built"/hpcc-*/_hpccinf.txt \
+        >"$work/files/hpccinf.txt"
+    report=hpccoutf.txt
+    compare "HPCC 1.5.0, \`MPIFFT\`" \
+        '/^MPIFFT_N=/ {n = substr($0, 10)} /^MPIFFT_Gflops=/ {
+            print 5e-9 * n * log(n) / log(2) / substr($0, 15)}' \
+        '/^Success=|^MPIRandomAccess.*_Errors=/ {print} /^MPIFFT_maxErr=/ {
+            print (substr($0, 15) < 1e-10 ? "right" : "wrong")}' "$built/hpcc"
+    report=
+}
+
 build_petsc()
 {
-    python3 ./configure --with-cc="$cc" --with-cxx=0 --with-fc=0 --with-debugging=0 \
-        --with-x=0 --with-pthread=0 --with-ssl=0 --with-hwloc=0 PETSC_ARCH=mpich &&
-        make -f gmakefile PETSC_DIR="$PWD" PETSC_ARCH=mpich pkgs="sys vec" \
-            mpich/lib/libpetsc.so || return
-    nm -D --undefined-only mpich/lib/libpetsc.so |
-        sed -n 's/.* U \(PetscDLLibraryRegister_.*\)/int \1(void) {return 0;}/p
-            s/.* U \(PCMPIServer.*\)/int \1(void) {return 0;}/p' >others.c
-    "$cc" -O2 -Iinclude -Impich/include "$root/tests/dropin/petsc.c" others.c \
-        -Lmpich/lib "-Wl,-rpath,$PWD/mpich/lib" \
-        -Wl,--unresolved-symbols=ignore-in-shared-libs -lpetsc -lm -o scatters
+    # shellcheck disable=SC2046 # several words
+    "$cc" -O2 "$root/tests/dropin/petsc.c" $(pkg-config --cflags --libs petsc) -lm \
+        -o scatters
 }
 
 run_petsc()
 {
-    make_of petsc scatters build_petsc || return
+    made scatters build_petsc || return
     scatters=100000
     [ "$ranks" -le "$(nproc)" ] || scatters=500
-    for type in "neighbor -sf_neighbor_persistent 1" \
-        "neighbor -sf_neighbor_persistent 0" basic; do
-        # shellcheck disable=SC2086 # several words
-        compare "PETSc, \`tests/dropin/petsc.c\` \`$scatters 512 -sf_type $type\`, a scatter" \
+    for type in neighbor basic; do
+        compare "PETSc $(version libpetsc-real-dev), \`tests/dropin/petsc.c $scatters 512 -sf_type $type\`, a scatter" \
             '/ scatters,/ {print $5 * 1e-6}' '/ scatters,/ {print $1, $3}' \
-            "$folder/petsc/scatters" "$scatters" 512 -sf_type $type
+            "$built/scatters" "$scatters" 512 -sf_type "$type"
     done
 }
+
+# 1,728 ions of a crystal that melts.
+run_lammps()
+{
+    cat >"$work/files/in.salt" <<'END'
+units metal
+atom_style charge
+lattice custom 5.64 a1 1 0 0 a2 0 1 0 a3 0 0 1 basis 0 0 0 basis 0.5 0.5 0 &
+    basis 0.5 0 0.5 basis 0 0.5 0.5 basis 0.5 0 0 basis 0 0.5 0 basis 0 0 0.5 &
+    basis 0.5 0.5 0.5
+region box block 0 6 0 6 0 6
+create_box 2 box
+create_atoms 1 box basis 5 2 basis 6 2 basis 7 2 basis 8 2
+mass 1 22.99
+mass 2 35.45
+set type 1 charge 1
+set type 2 charge -1
+pair_style born/coul/long 7.0
+pair_coeff 1 1 0.2637 0.317 2.340 1.0486 -0.4993
+pair_coeff 1 2 0.2110 0.317 2.755 6.9906 -8.6758
+pair_coeff 2 2 0.1582 0.317 3.170 72.4022 -145.4285
+kspace_style pppm 1e-4
+kspace_modify collective yes
+velocity all create 1000 4711
+fix 1 all nve
+thermo 100
+run 300
+END
+    compare "LAMMPS $(version lammps), 1,728 ions, \`kspace_modify collective yes\`, 300 steps" \
+        '/^Loop time/ {print $4}' 'NF == 6 && $1 % 100 == 0 && $5 < 0 {print $1, $5}' \
+        lmp -in in.salt -log none
+}
+
+run_mpi4py()
+{
+    transforms=2000
+    [ "$ranks" -le "$(nproc)" ] || transforms=200
+    compare "mpi4py-fft $(version python3-mpi4py-fft), \`tests/dropin/transforms.py $transforms\`, a transform" \
+        '/transforms/ {print $5 * 1e-6}' '/transforms/ {print $1, $3}' \
+        /usr/bin/python3 "$root/tests/dropin/transforms.py" "$transforms"
+}
+
+build_combblas()
+{
+    "$cxx" -std=c++17 -O2 -w -fopenmp "$root/tests/dropin/combblas.cpp" -lCombBLAS \
+        -o searches
+}
+
+run_combblas()
+{
+    awk -v n="$ranks" 'BEGIN {exit int(sqrt(n) + 0.5) ^ 2 != n}' ||
+        { echo "combblas: left out, it takes 1, 4, 9 ... ranks"; return; }
+    made searches build_combblas || return
+    compare "CombBLAS $(version libcombblas-dev), \`tests/dropin/combblas.cpp 100\`, a search" \
+        '/searches/ {print $5 * 1e-6}' '/searches/ {print $1, $3}' \
+        env OMP_NUM_THREADS=1 "$built/searches" 100
+}
+
+# there NAME: it can be run, or why not.
+there()
+{
+    packages=$(column "$1" 3)
+    case $(column "$1" 2) in
+    '')
+        echo "$1: no such program: see --list"
+        failed=1
+        return 1 ;;
+    any | "$mpi") ;;
+    *)
+        echo "$1: left out, Debian's is for Open MPI, and $build is not"
+        return 1 ;;
+    esac
+    # shellcheck disable=SC2086 # several words
+    dpkg-query -W $packages >/dev/null 2>&1 && return
+    echo "$1: left out, not installed: apt-get install $packages"
+    return 1
+}
+
 echo "| program | ranks | MPI, s | drop-in, s | MPI / drop-in |" \
     "calls made → taken | same answers |"
 echo "| --- | --- | --- | --- | --- | --- | --- |"
 for name; do
-    if [ -d "$folder/$name" ]; then
+    if there "$name"; then
         "run_$name"
-    else
-        echo "$name: not in $folder"
     fi
 done
 exit "$failed"

@@ -3,29 +3,20 @@
 # test of fftw.sh: Debian's own is built with Open MPI.
 #
 # Takes the source package of the FFTW that is installed (libfftw3-dev) with
-# apt-get, compiles its folder mpi, and puts fftw3-mpi.h and libfftw3_mpi.so into
-# FOLDER/include and FOLDER/lib. Needs no rights. Then
+# apt-get, unless it lies in FOLDER/source, compiles its folder mpi, and puts
+# fftw3-mpi.h and libfftw3_mpi.so into FOLDER/include and FOLDER/lib. Needs no
+# rights. Then
 #
 #   cmake -S . -B build -DROTA_FFTW_MPI=FOLDER
 set -eu
 folder=${1:?usage: build_fftw.sh FOLDER [MPICC]}
 mpicc=${2:-mpicc.mpich}
-mkdir -p "$folder/include" "$folder/lib" "$folder/source/lists/partial" \
-    "$folder/source/cache/archives/partial"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/tools/debian.sh"
+mkdir -p "$folder/include" "$folder/lib" "$folder/source"
 folder=$(cd "$folder" && pwd)
 cd "$folder/source"
-
-release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-    "http://deb.debian.org/debian $release main" >sources.list
-from_source()
-{
-    apt-get -qq -o Dir::Etc::sourcelist="$PWD/sources.list" \
-        -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$PWD/lists" \
-        -o Dir::Cache="$PWD/cache" -o APT::Sandbox::User="$(id -un)" "$@"
-}
-from_source update
-from_source source --download-only fftw3
+rota_source fftw3 .
 tar xf fftw3_*.orig.tar.gz
 cd fftw-*/
 

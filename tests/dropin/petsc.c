@@ -48,7 +48,7 @@ static PetscErrorCode make(ring *r)
     PetscCall(VecScatterSetUp(r->scatter));
     PetscCall(ISDestroy(&source));
     PetscCall(ISDestroy(&destination));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    PetscFunctionReturn(0);
 }
 
 /* Blocks have their number and the round's in all entries: here the first and the
@@ -63,7 +63,7 @@ static PetscErrorCode fill(const ring *r, int round)
         own[i * r->size] = own[(i + 1) * r->size - 1] =
             (PetscScalar)(r->first + i + round);
     PetscCall(VecRestoreArray(r->own, &own));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    PetscFunctionReturn(0);
 }
 
 static PetscErrorCode check(const ring *r, int round, int *wrong)
@@ -78,7 +78,7 @@ static PetscErrorCode check(const ring *r, int round, int *wrong)
         *wrong += ghosts[i * r->size] != (PetscScalar)wanted[i] ||
                   ghosts[(i + 1) * r->size - 1] != (PetscScalar)wanted[i];
     PetscCall(VecRestoreArrayRead(r->ghosts, &ghosts));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    PetscFunctionReturn(0);
 }
 
 static PetscErrorCode run(const ring *r, int scatters)
@@ -103,7 +103,7 @@ static PetscErrorCode run(const ring *r, int scatters)
     if (me == 0)
         printf("%d scatters, %d wrong, %.3f us each\n", scatters, wrong,
                seconds / scatters * 1e6);
-    PetscFunctionReturn(wrong ? PETSC_ERR_PLIB : PETSC_SUCCESS);
+    PetscFunctionReturn(wrong ? PETSC_ERR_PLIB : 0);
 }
 
 static int number(int argc, char **argv, int i, int usual)
