@@ -1,12 +1,12 @@
 # How tests are registered.
 #
 # Labels choose among them (ctest -L): the folder of tests/ that a test is
-# registered in (unit, sim, mpi, ...), cluster, valgrind, and in builds of that
-# kind sanitize and openmpi on all tests; alike on those that take long and
-# do the same whatever the MPI of the build is; long on those that tools/test.sh
-# runs with --full only; again on those that differ from another one by the
-# number of ranks alone, of which one rank is not such a number. Exit code 77
-# means skipped; print why.
+# registered in (unit, sim, mpi, ...), dropin on all of that folder, cluster,
+# valgrind, and in builds of that kind sanitize and openmpi on all tests; alike on
+# those that take long and do the same whatever the MPI of the build is; long on
+# those that tools/test.sh runs with --full only; again on those that differ from
+# another one by the number of ranks alone, of which one rank is not such a
+# number. Exit code 77 means skipped; print why.
 #
 # ROTA_TEST_QUICK in the environment asks for the short form of those tests that
 # have two: tests/common/quick.h.
@@ -46,6 +46,10 @@ function(rota_test_properties name seconds ranks)
     endif()
     if(ROTA_MPI_FLAVOUR STREQUAL "openmpi")
         list(APPEND labels openmpi)
+    endif()
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
+    if(folder STREQUAL "dropin")
+        list(APPEND labels dropin)
     endif()
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${seconds}

@@ -69,7 +69,6 @@ apt-get update -q
 apt-get install -q -y --no-install-recommends ./*.deb gcc g++ libc6-dev \
     pkg-config mpich openmpi-bin
 dpkg -s librota-dev >/dev/null
-mount -t tmpfs shm /dev/shm && trap 'umount /dev/shm' EXIT
 gcc -o with_c consumer.c $(pkg-config --cflags --libs rota)
 g++ -std=c++17 -o with_cxx consumer.cpp $(pkg-config --cflags --libs rota)
 gfortran -o with_fortran $(pkg-config --cflags rota-fortran) consumer.f90 \
@@ -93,7 +92,6 @@ test -s /usr/share/bash-completion/completions/rota-draw
 apt-get purge -q -y librota1 rota-tools python3-rota
 ! find /usr -name '*rota*' -not -path '*rotat*' | grep -E 'librota|/rota'
 END
-step "fresh Debian" mmdebstrap --variant=minbase \
-    "--customize-hook=copy-in $work/rota /" \
-    '--customize-hook=chroot "$1" sh /rota/use.sh' bookworm /dev/null
+step "fresh Debian" sh "$root/tools/chroot.sh" --files "$work/rota" bookworm \
+    "$work/debian" sh use.sh
 echo "programs in C, C++, Fortran and Python run on a fresh Debian 12"

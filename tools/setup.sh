@@ -155,8 +155,13 @@ rota_setup()
     if rota_find_root; then
         # Split on purpose: lists of package names.
         # shellcheck disable=SC2086
-        rota_apt $rota_missing $rota_wanted ||
-            { [ -z "$rota_missing" ] || rota_apt $rota_missing; }
+        rota_apt $rota_missing $rota_wanted || {
+            # Another release may lack one.
+            [ -z "$rota_missing" ] || rota_apt $rota_missing
+            for rota_package in $rota_wanted; do
+                rota_apt "$rota_package"
+            done
+        }
         rota_look "$@"
     fi
     [ -n "$rota_missing" ] || return 0

@@ -18,15 +18,25 @@
 #   clang     build-clang/    the tests of one process and a few others, with
 #                             MPICH, by clang, optimized
 #   debug     build-debug/    the same by the usual compiler, not optimized
+#   trixie-mpich, trixie-openmpi
+#                             the stage default on Debian 13, with the MPICH
+#                             and the Open MPI that it has, in a folder made by
+#                             chroot.sh; left out where that cannot make one
+# and one only if it is named:
+#   default   build-default/  what the commands of README build, with MPICH or,
+#                             in build-default-MPICC/, with MPICC; the tests of
+#                             one process and those of the drop-in
 #
-# --full runs what is before a release, for half an hour or more: tests in
+# A stage that takes longer than its limit (stage_limit below) fails.
+#
+# --full runs what is before a release, for an hour or more: tests in
 # their long form, those with the labels long and again (cmake/RotaTest.cmake),
 # and MPICH as it is, which does not give way while it waits. Without it every
 # test that has a short form takes that: fewer cases, of every kind.
 #
 # Installs what is missing (see setup.sh). Prints what fails, what is left out
 # and why, and a summary; the exit code is 0 if nothing failed. MPICC in the
-# environment names another MPI compiler for all but openmpi.
+# environment names another MPI compiler for all but those that name an MPI.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -37,13 +47,31 @@ test_jobs=$(nproc 2>/dev/null || echo 2)
 test_failed=
 test_summary=
 test_log=
-trap 'rm -f "$test_log"' EXIT
+test_debian=
+trap 'rm -rf "$test_log" "$test_debian"' EXIT
 test_log=$(mktemp "${TMPDIR:-/tmp}/rota-test.XXXXXX") || exit 1
+
+# stage_limit NAME: minutes, far more than it takes on two cores.
+stage_limit()
+{
+    case $1 in
+    mpich) echo 90 ;;
+    default) echo 30 ;;
+    *) echo 60 ;;
+    esac
+}
+
+# Seconds that the stage has left: at least one.
+left()
+{
+    [ "$stage_end" -gt "$(date +%s)" ] && echo $((stage_end - $(date +%s))) ||
+        echo 1
+}
 
 # run_quietly COMMAND...: prints its output only if it fails.
 run_quietly()
 {
-    "$@" >"$test_log" 2>&1 && return 0
+    timeout -k 30 "$(left)" "$@" >"$test_log" 2>&1 && return 0
     tail -n 60 "$test_log"
     return 1
 }
@@ -54,7 +82,8 @@ run_tests()
 {
     # One more than there are cores: some sleep, some start processes.
     set -- --test-dir "$1" -j $((test_jobs + 1)) -L "$2" -LE "$test_without" \
-        --output-on-failure --no-tests=error
+        --output-on-failure --no-tests=error \
+        --stop-time "$(date -d "@$stage_end" +%H:%M:%S)"
     if [ -n "$test_full" ]; then
         ROTA_TEST_SPIN=1 ctest "$@"
     else
@@ -62,14 +91,33 @@ run_tests()
     fi >"$test_log" 2>&1
 }
 
+# begin_stage NAME
+begin_stage()
+{
+    stage_name=$1
+    stage_begin=$(date +%s)
+    stage_end=$((stage_begin + 60 * $(stage_limit "$1")))
+}
+
+# end_stage TESTS VERDICT: into the summary.
+end_stage()
+{
+    stage_verdict=$2
+    [ "$(date +%s)" -lt "$stage_end" ] ||
+        stage_verdict="FAILED beyond its limit ($stage_verdict)"
+    case $stage_verdict in FAILED*) test_failed=yes ;; esac
+    test_summary="$test_summary
+$stage_name: $1 tests, $stage_verdict, $(($(date +%s) - stage_begin)) s in all\
+ of $((stage_end - stage_begin))"
+}
+
 # stage NAME FOLDER LABELS CMAKE-ARGUMENT...: configure, build and test.
 stage()
 {
-    stage_name=$1
+    begin_stage "$1"
     stage_folder=$2
     stage_labels=$3
     shift 3
-    stage_begin=$(date +%s)
     echo "== $stage_name: building in $stage_folder/"
     # A warning is an error where we choose the compiler, not where users do.
     [ "${CI:-}" != true ] || set -- "$@" -DROTA_WERROR=ON
@@ -92,10 +140,7 @@ stage()
         stage_verdict="FAILED to build"
         stage_count=0
     fi
-    case $stage_verdict in FAILED*) test_failed=yes ;; esac
-    test_summary="$test_summary
-$stage_name: $stage_count tests, $stage_verdict,\
- $(($(date +%s) - stage_begin)) s in all"
+    end_stage "$stage_count" "$stage_verdict"
 }
 
 # left_out NAME WHY
@@ -138,24 +183,53 @@ with_openmpi()
         -DCMAKE_BUILD_TYPE=Debug
 }
 
-# few NAME FOLDER CMAKE-ARGUMENT...: builds all, and tests what takes little.
+# few NAME FOLDER LABELS CMAKE-ARGUMENT...: builds all, and tests these in their
+# short form.
 few()
 {
     few_name=$1
     few_folder=$2
-    shift 2
+    few_labels=$3
+    shift 3
     few_full=$test_full
     test_full=
     test_without='^long$'
-    stage "$few_name" "$few_folder" '^(unit|sim|fuzz|examples)$' "$@"
+    stage "$few_name" "$few_folder" "^($few_labels)\$" "$@"
     test_full=$few_full
+}
+
+# on_debian SUITE MPICC NAME: the stage default there, with that MPI.
+on_debian()
+{
+    begin_stage "$3"
+    echo "== $3: on Debian $1"
+    [ -n "$test_debian" ] ||
+        test_debian=$(mktemp -d "${TMPDIR:-/tmp}/rota-debian.XXXXXX") || exit 1
+    MPICC=$2 timeout -k 30 "$(left)" sh tools/chroot.sh "$1" "$test_debian/$1" \
+        sh tools/test.sh default >"$test_log" 2>&1
+    on_debian_result=$?
+    if [ "$on_debian_result" -eq 77 ]; then
+        left_out "$3" "$(sed -n 's/^skipped: //p' "$test_log" | tail -n 1)"
+        return
+    fi
+    on_debian_line=$(sed -n 's/^default: //p' "$test_log" | tail -n 1)
+    case $on_debian_result,$on_debian_line in
+    0,*' tests, passed'*)
+        grep '^   skipped: ' "$test_log"
+        end_stage "${on_debian_line%% *}" passed ;;
+    *)
+        tail -n 60 "$test_log"
+        on_debian_line=${on_debian_line%% *}
+        end_stage "${on_debian_line:-0}" FAILED ;;
+    esac
 }
 
 test_full=
 if [ "${1:-}" = --full ]; then
     test_full=yes
     shift
-    [ "$#" -gt 0 ] || set -- mpich sanitize openmpi clang debug
+    [ "$#" -gt 0 ] || set -- mpich sanitize openmpi clang debug \
+        trixie-mpich trixie-openmpi
 fi
 [ "$#" -gt 0 ] || set -- mpich sanitize openmpi
 for test_stage in "$@"; do
@@ -176,12 +250,19 @@ for test_stage in "$@"; do
         fi ;;
     clang)
         if has clang; then
-            few clang build-clang "$@" -DCMAKE_C_COMPILER=clang
+            few clang build-clang 'unit|sim|fuzz|examples' "$@" \
+                -DCMAKE_C_COMPILER=clang
         else
             left_out clang "clang is not installed"
         fi ;;
     debug)
-        few debug build-debug "$@" -DCMAKE_BUILD_TYPE=Debug ;;
+        few debug build-debug 'unit|sim|fuzz|examples' "$@" \
+            -DCMAKE_BUILD_TYPE=Debug ;;
+    trixie-mpich | trixie-openmpi)
+        on_debian trixie "mpicc.${test_stage#trixie-}" "$test_stage" ;;
+    default)
+        few default "build-default${MPICC:+-${MPICC##*/}}" 'unit|dropin' \
+            ${MPICC:+"-DMPI_C_COMPILER=$MPICC"} ;;
     *)
         echo "test.sh: no such stage: $test_stage" >&2
         exit 2 ;;
