@@ -11,7 +11,7 @@
 #   src/device       base, schedule, exec; cuda.c alone sees CUDA, hip.c HIP
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
-#   src/mpi          rota.h, plan/api/inside.h; of itself what comes earlier in its
+#   src/mpi          rota.h, plan/inside.h; of itself what comes earlier in its
 #                    CMakeLists.txt, and list.h. worth.c, which is pure, no MPI
 #   examples         rota.h and what lies beside them
 #   bench/common     rota.h; inside.h alone sees src
@@ -82,7 +82,7 @@ judge()
     src/plan/*) ;;
     src/mpi/*)
         case $inside,$2 in
-        yes,mpi/* | yes,plan/api/inside.h) ;;
+        yes,mpi/* | yes,plan/inside.h) ;;
         yes,*) echo "src/mpi uses Rota by rota.h and inside.h only" ;;
         no,uthash.h | no,utlist.h) ;;
         *) outside "$2" && echo "only src/plan sees this library" ;;

@@ -5,7 +5,7 @@
  */
 #include "mpi/request.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <sched.h>
 

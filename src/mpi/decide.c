@@ -3,7 +3,7 @@
 #include "mpi/plans.h"
 #include "mpi/sync.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 static rota_mpi_purse purse = ROTA_MPI_PURSE;
 

@@ -8,7 +8,7 @@
 #include "mpi/stats.h"
 #include "mpi/sync.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "mpi/comm.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "mpi/settings.h"
 #include "mpi/sync.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "mpi/request.h"
 #include "mpi/stats.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "mpi/run.h"
 #include "mpi/stats.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <limits.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  */
 #include "mpi/settings.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "mpi/sync.h"
 #include "mpi/calls.h"
 
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 int rota_mpi_reduce(const void *in, void *out, int n, MPI_Datatype type,
                     MPI_Op op, MPI_Comm comm)

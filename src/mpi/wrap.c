@@ -11,7 +11,7 @@
 #include "mpi/stats.h"
 
 #include "mpi/check.h"
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 /* ---- shapes of arguments ------------------------------------------------------
  *

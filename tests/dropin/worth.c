@@ -4,7 +4,7 @@
 #include "mpi/decide.h"
 #include "mpi/plans.h"
 #include "mpi/sync.h"
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>

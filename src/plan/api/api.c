@@ -1,5 +1,4 @@
 /* api.c - the public entry points: check the handle, call, map the error. */
-#include "plan/api/error_code.h"
 #include "plan/api/mem.h"
 #include "plan/args/neighbors.h"
 #include "plan/args/overlap.h"
@@ -9,6 +8,7 @@
 #include "plan/kinds/varying.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/comm.h"
+#include "plan/ranks/error_code.h"
 
 #include <string.h>
 

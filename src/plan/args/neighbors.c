@@ -7,7 +7,7 @@
  */
 #include "plan/args/neighbors.h"
 #include "base/alike.h"
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 #include "plan/ranks/agree.h"
 
 #include <limits.h>

@@ -3,7 +3,7 @@
 
 #include "base/alike.h"
 #include "exec/payload/sized.h"
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 #include "plan/kinds/plan.h"
 
 #include <errno.h>

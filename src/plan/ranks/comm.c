@@ -10,7 +10,7 @@
 #include "exec/run/progress.h"
 #include "exec/run/stall.h"
 #include "exec/run/waiting.h"
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 #include "plan/kinds/plan.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/fellows.h"

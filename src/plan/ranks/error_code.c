@@ -7,9 +7,9 @@
  * MPICH 4.0 accepts codes of predefined classes, but then shows an unrelated
  * text for them. There, Rota makes classes of its own.
  */
-#include "plan/api/error_code.h"
+#include "plan/ranks/error_code.h"
 #include "base/err.h"
-#include "plan/api/inside.h"
+#include "plan/inside.h"
 #include "rota.h"
 
 #include <pthread.h>
