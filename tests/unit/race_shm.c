@@ -14,8 +14,8 @@
 #include "exec/move/lock.h"
 #include "exec/run/active.h"
 #include "exec/run/progress.h"
-#include "exec/run/waiting.h"
 #include "exec/run/run.h"
+#include "exec/run/waiting.h"
 #include "exec/transport/lines/lines.h"
 #include "pattern.h"
 
