@@ -15,7 +15,7 @@ _rota_options()
             --format --plan --run --help ;;
     rota-info) echo --help ;;
     rota-price)
-        echo --algos --among --ranks --size --dist --seed --prices --node \
+        echo --algos --among --ranks --size --dist --seed --prices --price --node \
             --shared --simulate --kind --known --gaps --equations \
             --replay --help ;;
     rota-tune)

@@ -4,7 +4,8 @@
 #   sh bench/figures/sim_error.sh [--csv FILE] [--price PROGRAM] [--table]
 #
 # Every row of docs/scaling.csv, which scale.sh made, is simulated again by
-# rota-price on the same machine (bench/machines). Prints each row with both times and
+# rota-price on the same machine (bench/machines), except that there a block that is
+# copied costs no more than its bytes. Prints each row with both times and
 # the difference, or with --table for each machine, number of ranks and
 # kind how many rows there are, the median and the largest difference, and of
 # which algorithm. SMPI's own algorithms are left out.
@@ -42,6 +43,7 @@ rows()
         while read -r machine ranks node kind dist size algos times; do
             # shellcheck disable=SC2086 # several words
             "$price" --simulate --shared no --gaps yes --kind "$kind" \
+                --price copied_block=0 \
                 --prices "bench/machines/$machine.json" --node "$node" \
                 --ranks "$ranks" --size "$size" --dist "$dist" \
                 --algos "$algos" </dev/null |

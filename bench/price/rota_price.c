@@ -41,12 +41,22 @@ typedef struct options {
     const char *replay; /* a folder, or NULL */
     void *recorded;     /* what was read of it */
     const char *prices; /* a tuning file, "usual", or NULL: no times */
+    const char *price;  /* changes to them, or NULL */
     int node;           /* ranks of one; 0: all */
     int domains;        /* of a node, as the machine has them */
     bool shared;        /* memory within nodes */
     bool simulate, known, gaps, equations;
     rota_kind kind;
 } options;
+
+static sim_machine machine_of(const options *o)
+{
+    sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
+
+    if (o->price)
+        sim_machine_change(&m, o->price);
+    return m;
+}
 
 static double now_ms(void)
 {
@@ -393,7 +403,7 @@ static void print_candidates(options *o, const rota_machine *machine, int P)
 
 static void print_times(options *o)
 {
-    const sim_machine m = sim_machine_read(o->prices);
+    const sim_machine m = machine_of(o);
     const rota_machine machine = m.prices;
 
     o->domains = m.net.domains;
@@ -609,7 +619,7 @@ static void simulate_chosen_sparse(options *o, const sim_machine *m, int P)
 
 static void print_sparse(options *o)
 {
-    const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
+    const sim_machine m = machine_of(o);
 
     printf("%-30s %6s %8s %13s %10s %10s %10s %14s %14s\n", "algorithm", "P",
            "S", "us", "within", "between", "empty", "sent", "copied");
@@ -623,7 +633,7 @@ static void print_sparse(options *o)
 
 static void print_simulated(options *o)
 {
-    const sim_machine m = sim_machine_read(o->prices ? o->prices : "usual");
+    const sim_machine m = machine_of(o);
 
     o->domains = m.net.domains;
     for (int i = 0; i < o->n_ranks; i++)
@@ -692,7 +702,8 @@ static void print_usage(void)
         "                  --ranks P,... [--size BYTES] [--dist DISTRIBUTION]\n"
         "                  [--replay FOLDER] [--among halo|random:K|FILE]\n"
         "                  [--seed N] [--node RANKS] [--shared no]\n"
-        "                  [--prices FILE|usual] [--simulate] [--kind KIND]\n"
+        "                  [--prices FILE|usual] [--price NAME=NS,...]\n"
+        "                  [--simulate] [--kind KIND]\n"
         "                  [--known no] [--gaps yes] [--equations yes]\n"
         "\n"
         "Says what rank 0 has to do, send and hold in a plan for fixed\n"
@@ -706,11 +717,11 @@ static void print_usage(void)
         "\n"
         "With --prices: the time in microseconds that a plan expects a run\n"
         "to take, by the prices of a tuning file or the default ones\n"
-        "(usual). --node ranks form a node and share memory. Among --algos,\n"
-        "candidates stands for all that a plan chooses from by itself, its\n"
-        "choice first; chosen is the first of them; bound is what no\n"
-        "algorithm can go below: one message from node to node, all at\n"
-        "once.\n"
+        "(usual); --price changes some of them, in nanoseconds. --node ranks\n"
+        "form a node and share memory. Among --algos, candidates stands for\n"
+        "all that a plan chooses from by itself, its choice first; chosen is\n"
+        "the first of them; bound is what no algorithm can go below: one\n"
+        "message from node to node, all at once.\n"
         "\n"
         "With --among: plans for fixed counts among neighbours. halo is 27\n"
         "points in a closed grid of the ranks: faces of --size bytes, edges\n"
@@ -855,6 +866,8 @@ static void parse_option(options *o, const char *name, char *value)
         o->among = value;
     else if (strcmp(name, "--prices") == 0)
         o->prices = value;
+    else if (strcmp(name, "--price") == 0)
+        o->price = value;
     else if (strcmp(name, "--node") == 0)
         o->node = inside_int(name, value, 1);
     else if (strcmp(name, "--shared") == 0)

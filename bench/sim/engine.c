@@ -57,7 +57,8 @@ typedef struct rank {
     uint32_t room;
     double *came; /* [receives of the step] when; NAN: not yet */
     double *head; /* likewise of sizes */
-    float *cost;  /* what unpacking each takes; < 0: no blocks follow */
+    float *cost;  /* ns that unpacking each takes; < 0: no blocks follow */
+    float *moved; /* bytes of it from other ranks of the node */
     flow flow;
 } rank;
 
@@ -241,25 +242,46 @@ static bool is_parcels(const sim *x, const transfer *f)
            rota_msg_lends(s, ROTA_SEND, f->m);
 }
 
+static sim_work alone(double ns)
+{
+    return (sim_work){.ns = ns};
+}
+
+/* A rank does something from now on. */
+static double do_work(sim *x, int r, double now, sim_work work)
+{
+    return sim_wires_work(&x->wires, place_of(x, r), now, work);
+}
+
 /* The end that does not lend its temporary blocks copies. */
-static double hand_ns(sim *x, const transfer *f, rota_dir dir)
+static sim_work hand(sim *x, const transfer *f, rota_dir dir)
 {
     const bool sent = dir == ROTA_SEND;
     const rota_sched *const s = &sim_rep_of(&x->t, sent ? f->from : f->to)->s;
     const double byte = price(x, rota_term(ROTA_LINK_NODE, ROTA_PER_BYTE)) / 2;
 
     if (rota_msg_lends(s, dir, sent ? f->m : f->rm))
-        return 0;
+        return alone(0);
     const double ns = copy_ns(x, f->size.bytes, f->size.n);
     const double farther = byte - price(x, ROTA_TERM_COPIED_BYTE);
-    return ns + (link_of(x, f) == ROTA_LINK_NODE && farther > 0
-                     ? f->size.bytes * farther
-                     : 0);
+    const bool is_farther = link_of(x, f) == ROTA_LINK_NODE && farther > 0;
+
+    return (sim_work){.ns = ns + (is_farther ? f->size.bytes * farther : 0),
+                      .bytes = f->size.bytes};
+}
+
+/* What leaders read of their members, or write to them. Of so many copies one is
+ * from rank to rank: the others transpose. */
+static sim_work reach(sim *x, sim_size size, int times)
+{
+    return (sim_work){
+        .ns = copy_ns(x, size.bytes * times, (double)size.n * times),
+        .bytes = times > 0 ? size.bytes : 0};
 }
 
 /* As authors do it, blocks are packed for every message, and come to their place
  * between nodes. */
-static double pack_ns(sim *x, const transfer *f)
+static sim_work pack(sim *x, const transfer *f)
 {
     const uint32_t n = n_blocks(x, f->to, f->rm);
     const bool told = cells_of(x, f->to, f->rm) > 0;
@@ -268,27 +290,24 @@ static double pack_ns(sim *x, const transfer *f)
     bool packs = is_apart(x, f->from, ROTA_SEND, f->m);
 
     if (is_handed(x, f))
-        return hand_ns(x, f, ROTA_SEND);
+        return hand(x, f, ROTA_SEND);
     if (is_parcels(x, f))
-        return 0;
+        return alone(0);
     if (x->c->form.pulled)
-        packs = x->c->form.overlapped;
-    else if (x->choice.metadata != ROTA_META_ONCE)
+        return reach(x, f->size, x->c->form.overlapped);
+    if (x->choice.metadata != ROTA_META_ONCE)
         packs = told ? !single : n > 1;
-    return packs ? copy_ns(x, f->size.bytes, f->size.n) : 0;
+    return alone(packs ? copy_ns(x, f->size.bytes, f->size.n) : 0);
 }
 
+/* What one rank copies within its own memory once a message has come. */
 static double unpack_ns(sim *x, const transfer *f)
 {
     const bool near = node_of(x, f->from) == node_of(x, f->to);
     const sim_size *const s = &f->size;
 
-    if (is_handed(x, f))
-        return hand_ns(x, f, ROTA_RECV);
     if (is_parcels(x, f))
         return copy_ns(x, 0, s->n);
-    if (x->c->form.pulled)
-        return x->c->form.overlapped ? copy_ns(x, 2 * s->bytes, 2.0 * s->n) : 0;
     if (x->choice.metadata == ROTA_META_ONCE)
         return is_apart(x, f->to, ROTA_RECV, f->rm) ? copy_ns(x, s->bytes, s->n)
                                                     : 0;
@@ -299,14 +318,23 @@ static double unpack_ns(sim *x, const transfer *f)
     return x->c->kind == ROTA_EXCHANGE ? 0 : copy_ns(x, s->lands, s->n_land);
 }
 
+static sim_work unpack(sim *x, const transfer *f)
+{
+    if (is_handed(x, f))
+        return hand(x, f, ROTA_RECV);
+    if (x->c->form.pulled) /* transposed, and written to members */
+        return reach(x, f->size, 2 * x->c->form.overlapped);
+    return alone(unpack_ns(x, f));
+}
+
 /* Of either end: as authors do it, each size is looked up and noted. */
 static double cells_ns(const sim *x, const transfer *f)
 {
     return cells_of(x, f->to, f->rm) * price(x, ROTA_TERM_COPIED_BLOCK);
 }
 
-/* What a message through shared memory takes of either end. */
-static double shared_ns(const sim *x, const transfer *f)
+/* What a message through shared memory takes of either end: both copy. */
+static sim_work share(const sim *x, const transfer *f, rota_dir dir)
 {
     const double bytes = is_handed(x, f) ? 0 : wire_bytes(x, f);
     const bool is_long = bytes > ROTA_LONG;
@@ -314,18 +342,33 @@ static double shared_ns(const sim *x, const transfer *f)
         is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE;
     const rota_per_link byte = is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE;
 
-    return price(x, rota_term(link_of(x, f), message)) +
-           bytes * price(x, rota_term(link_of(x, f), byte));
+    return (sim_work){.ns = price(x, rota_term(link_of(x, f), message)) +
+                            bytes * price(x, rota_term(link_of(x, f), byte)),
+                      .bytes = bytes,
+                      .message = dir == ROTA_SEND};
 }
 
-/* Of the sender's time. */
-static double post_ns(const sim *x, const transfer *f)
+/* What the sender does; within the node MPI copies when the message goes. */
+static sim_work posting(const sim *x, const transfer *f)
 {
     if (is_shared(x, f))
-        return shared_ns(x, f);
+        return share(x, f, ROTA_SEND);
     const bool far = node_of(x, f->from) != node_of(x, f->to);
     const bool past = far && wire_bytes(x, f) > x->m->net.short_bytes;
-    return price(x, ROTA_TERM_POSTED) + (past ? x->m->net.past_short : 0);
+    return alone(price(x, ROTA_TERM_POSTED) +
+                 (past ? x->m->net.past_short : 0));
+}
+
+/* When rank f->from, which does so from now on, has packed and posted f. */
+static double pack_and_post(sim *x, const transfer *f, double now)
+{
+    sim_work work = pack(x, f);
+    const sim_work post = posting(x, f);
+
+    work.ns += post.ns;
+    work.bytes += post.bytes;
+    work.message |= post.message;
+    return do_work(x, f->from, now, work);
 }
 
 /* Through shared memory: the receiver takes one message after the other, while
@@ -333,9 +376,9 @@ static double post_ns(const sim *x, const transfer *f)
 static double take_shared(sim *x, const transfer *f, double now)
 {
     double *const busy = &x->rank[f->to].taking;
-    const double ns = shared_ns(x, f);
+    const sim_work work = share(x, f, ROTA_RECV);
 
-    *busy = rota_larger(*busy, now - ns) + ns;
+    *busy = do_work(x, f->to, rota_larger(*busy, now - work.ns), work);
     return *busy + price(x, rota_term(link_of(x, f), ROTA_PER_PHASE));
 }
 
@@ -452,9 +495,11 @@ static void note_came(sim *x, const transfer *f, double when)
             k->head[i] = when;
             k->cost[i] = has_bytes(x, f) ? 0 : -1;
         } else {
+            const sim_work work =
+                f->part == HEAD ? alone(cells_ns(x, f)) : unpack(x, f);
             k->came[i] = when;
-            k->cost[i] =
-                (float)(f->part == HEAD ? cells_ns(x, f) : unpack_ns(x, f));
+            k->cost[i] = (float)work.ns;
+            k->moved[i] = (float)work.bytes;
         }
     }
     k->left--;
@@ -509,6 +554,7 @@ static void make_room(rank *k, uint32_t n)
         k->came = inside_must(realloc(k->came, n * sizeof *k->came));
         k->head = inside_must(realloc(k->head, n * sizeof *k->head));
         k->cost = inside_must(realloc(k->cost, n * sizeof *k->cost));
+        k->moved = inside_must(realloc(k->moved, n * sizeof *k->moved));
         k->room = n;
     }
 }
@@ -571,7 +617,7 @@ static void enter_whole(sim *x, int r, double now)
         by_mpi += comes && !comes_shared(x, r, m);
         k->came[m - first] = comes ? NAN : 0;
         k->head[m - first] = NAN;
-        k->cost[m - first] = 0;
+        k->cost[m - first] = k->moved[m - first] = 0;
         k->left += comes;
         if (comes)
             tell_receive(x, r, m, now);
@@ -642,9 +688,10 @@ static void post_next(sim *x, int r)
     k->next = next_send(x, r, &f);
     if (k->next != NONE) {
         k->left++;
-        k->t += (step_of(x, r)->kind == SIM_HEADS ? cells_ns(x, &f)
-                                                  : pack_ns(x, &f)) +
-                post_ns(x, &f);
+        if (step_of(x, r)->kind == SIM_HEADS)
+            k->t = do_work(x, r, k->t + cells_ns(x, &f), posting(x, &f));
+        else
+            k->t = pack_and_post(x, &f, k->t);
         sim_events_add(&x->events, k->t, r, POST, f.part);
         return;
     }
@@ -666,8 +713,8 @@ static void post(sim *x, int r, part part, double now)
         transfer blocks = f;
         blocks.part = BLOCKS;
         k->left++;
-        k->t +=
-            is_shared(x, &f) ? price(x, ROTA_TERM_POSTED) : post_ns(x, &blocks);
+        k->t = is_shared(x, &f) ? k->t + price(x, ROTA_TERM_POSTED)
+                                : do_work(x, r, k->t, posting(x, &blocks));
         sim_events_add(&x->events, k->t, r, POST, BLOCKS);
         start(x, &f, now);
         return;
@@ -678,15 +725,24 @@ static void post(sim *x, int r, part part, double now)
     start(x, &f, now);
 }
 
+/* Receive i of the step, once it has come. */
+static void unpack_came(sim *x, int r, uint32_t i)
+{
+    rank *const k = &x->rank[r];
+    const sim_work work = {.ns = (double)k->cost[i],
+                           .bytes = (double)k->moved[i]};
+
+    k->t = do_work(x, r, rota_larger(k->t, k->came[i]), work);
+}
+
 /* Receives in list order as far as they have come. */
 static void finish_in_order(sim *x, int r)
 {
-    rank *const k = &x->rank[r];
     const rota_phase *const p = phase_of(x, r);
     const uint32_t n = p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
 
     for (uint32_t i = 0; i < n; i++)
-        k->t = rota_larger(k->t, k->came[i]) + (double)k->cost[i];
+        unpack_came(x, r, i);
     leave(x, r);
 }
 
@@ -709,7 +765,7 @@ static void go_on_in_turn(sim *x, int r)
         }
         if (isnan(k->came[i]))
             return;
-        k->t = rota_larger(k->t, k->came[i]) + (double)k->cost[i];
+        unpack_came(x, r, i);
         k->open = false;
         k->at++;
     }
@@ -791,7 +847,7 @@ static void post_in_window(sim *x, int r, double now)
     if (k->next == NONE)
         return;
     k->left++;
-    k->t = rota_larger(k->t, now) + pack_ns(x, &f) + post_ns(x, &f);
+    k->t = pack_and_post(x, &f, rota_larger(k->t, now));
     sim_events_add(&x->events, k->t, r, POST, k->next++);
 }
 
@@ -881,7 +937,7 @@ static void post_ready(sim *x, int r)
     } else {
         f = send_of(x, r, m);
         f.size = sim_message(&x->t, f.to, f.rm);
-        k->t += pack_ns(x, &f) + post_ns(x, &f);
+        k->t = pack_and_post(x, &f, k->t);
     }
     sim_events_add(&x->events, k->t, r, POST, m);
 }
@@ -994,7 +1050,7 @@ static void come_in_flow(sim *x, int r, uint32_t m, double now)
                   .m = rep->partner[ROTA_RECV][m]};
 
     f.size = sim_message(&x->t, r, m);
-    k->t = rota_larger(k->t, now) + unpack_ns(x, &f);
+    k->t = do_work(x, r, rota_larger(k->t, now), unpack(x, &f));
     k->left--;
     add_groups(x, r, ROTA_RECV, m);
     for (uint32_t i = w->begin[m]; i < w->begin[m + 1]; i++)
@@ -1149,41 +1205,43 @@ static void enter_node(sim *x, int r, double now)
 }
 
 /* Of all messages with other nodes; leader 0 sees to the own node as well. */
-static double leader_bytes(sim *x, int r, bool out)
+static sim_size of_leader(sim *x, int r, bool out)
 {
     const rota_topo *const t = x->t.topo;
     const sim_rep *const rep = sim_rep_of(&x->t, r);
     const rota_msgs *const l = &rep->s.msgs[out ? ROTA_SEND : ROTA_RECV];
     const int n = node_of(x, r), Q = rota_topo_node_size(t, n);
-    double bytes = 0;
+    sim_size all = {0};
 
     for (uint32_t m = 0; m < l->n && !x->c->form.overlapped; m++) {
+        if (t->node[l->msg[m].peer] == t->node[r % x->t.period])
+            continue;
         const transfer f = send_of(x, r, m);
-        if (t->node[l->msg[m].peer] != t->node[r % x->t.period])
-            bytes += (out ? sim_message(&x->t, f.to, f.rm)
-                          : sim_message(&x->t, r, m))
-                         .bytes;
+        const sim_size size =
+            out ? sim_message(&x->t, f.to, f.rm) : sim_message(&x->t, r, m);
+        all.bytes += size.bytes;
+        all.n += size.n;
     }
-    for (int i = 0; i < Q * Q && t->local[r] == 0; i++)
-        bytes += (double)sim_block(&x->t, t->ranks[t->first[n] + i / Q],
-                                   t->ranks[t->first[n] + i % Q]);
-    return bytes;
+    for (int i = 0; i < Q * Q && t->local[r] == 0; i++) {
+        const size_t bytes = sim_block(&x->t, t->ranks[t->first[n] + i / Q],
+                                       t->ranks[t->first[n] + i % Q]);
+        all.bytes += (double)bytes;
+        all.n += bytes > 0;
+    }
+    return all;
 }
 
 static void enter_copy(sim *x, int r, double now)
 {
     const sim_step *const s = step_of(x, r);
-    const double bytes = s->copied == SIM_RECEIVED
-                             ? sim_received(&x->t, r)
-                             : leader_bytes(x, r, s->copied == SIM_OUTBOUND) *
-                                   (s->times > 0 ? s->times : 1);
+    sim_work work;
 
-    x->result.copied += bytes;
-    sim_events_add(&x->events,
-                   s->copied == SIM_RECEIVED
-                       ? now + bytes * price(x, ROTA_TERM_COPIED_BYTE)
-                       : sim_wires_copy(&x->wires, place_of(x, r), now, bytes),
-                   r, ENTER, 0);
+    if (s->copied == SIM_RECEIVED) /* within the rank's own buffers */
+        work = alone(copy_ns(x, sim_received(&x->t, r), 0));
+    else
+        work = reach(x, of_leader(x, r, s->copied == SIM_OUTBOUND),
+                     s->times > 0 ? s->times : 1);
+    sim_events_add(&x->events, do_work(x, r, now, work), r, ENTER, 0);
 }
 
 /* ---- all together -------------------------------------------------------- */
@@ -1303,6 +1361,7 @@ static void close_sim(sim *x)
         free(x->rank[r].came);
         free(x->rank[r].head);
         free(x->rank[r].cost);
+        free(x->rank[r].moved);
     }
     for (int r = 0; r < x->t.period; r++) {
         sim_script_free(&x->script[r]);
@@ -1346,6 +1405,7 @@ sim_result sim_run(const sim_case *c, const sim_machine *m)
     }
     while (x.events.n > 0) {
         const sim_event e = sim_events_take(&x.events);
+        x.wires.clock = e.at;
         handle(&x, &e);
     }
     check_all_through(&x);

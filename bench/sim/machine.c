@@ -40,6 +40,30 @@ sim_machine sim_machine_read(const char *path)
     return m;
 }
 
+static int term_named(const char *name, size_t length)
+{
+    for (int i = 0; i < ROTA_N_TERMS; i++)
+        if (strlen(rota_term_name(i)) == length &&
+            strncmp(rota_term_name(i), name, length) == 0)
+            return i;
+    inside_die("--price: no price is called %.*s", (int)length, name);
+}
+
+void sim_machine_change(sim_machine *m, const char *changes)
+{
+    for (const char *at = changes; *at;) {
+        const size_t length = strcspn(at, "=,");
+        char *end = NULL;
+        const int term = term_named(at, length);
+        const double ns =
+            at[length] == '=' ? strtod(at + length + 1, &end) : -1;
+        if (!(ns >= 0) || end == at + length + 1 || (*end && *end != ','))
+            inside_die("--price: '%s' is not NAME=NANOSECONDS,...", at);
+        m->prices.ns[term] = ns;
+        at = *end ? end + 1 : end;
+    }
+}
+
 /* ---- queues -------------------------------------------------------------- */
 
 void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes)
@@ -59,8 +83,8 @@ void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes)
     const size_t ports = n * (size_t)net->ports;
     w->out = inside_must(calloc(ports, sizeof *w->out));
     w->in = inside_must(calloc(ports, sizeof *w->in));
-    w->memory =
-        inside_must(calloc(n * (size_t)net->domains, sizeof *w->memory));
+    w->n_memories = n * (size_t)net->domains;
+    w->memory = inside_must(calloc(w->n_memories, sizeof *w->memory));
     w->link = inside_must(calloc(links + 1, sizeof *w->link));
 }
 
@@ -68,6 +92,8 @@ void sim_wires_free(sim_wires *w)
 {
     free(w->out);
     free(w->in);
+    for (size_t i = 0; i < w->n_memories; i++)
+        free(w->memory[i].busy);
     free(w->memory);
     free(w->link);
     *w = (sim_wires){0};
@@ -152,15 +178,83 @@ sim_place sim_place_of(const sim_machine *m, const rota_topo *t, int r)
                        .domain = t->domain[r]};
 }
 
-static double *memory_of(sim_wires *w, sim_place at)
-{
-    return &w->memory[at.node * w->m->net.domains + at.domain];
-}
-
 static size_t port_of(const sim_wires *w, sim_place at)
 {
     return (size_t)(at.node * w->m->net.ports + at.port);
 }
+
+/* ---- memory of nodes ----------------------------------------------------- */
+
+/* What is over cannot be asked for any more. */
+static void forget(sim_memory *k, double clock)
+{
+    for (; k->first < k->end && k->busy[k->first].until < clock; k->first++)
+        k->closed = k->busy[k->first].until;
+    if (k->end < k->room)
+        return;
+    if (k->first > k->room / 2) {
+        k->end -= k->first;
+        memmove(k->busy, k->busy + k->first, k->end * sizeof *k->busy);
+        k->first = 0;
+        return;
+    }
+    k->room = k->room ? 2 * k->room : 16;
+    k->busy = inside_must(realloc(k->busy, k->room * sizeof *k->busy));
+}
+
+/* The first stretch that is not over at that time. */
+static size_t stretch_at(const sim_memory *k, double at)
+{
+    size_t low = k->first, high = k->end;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (k->busy[middle].until < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* When so much work is done that comes now: a rank's own time runs ahead of that of
+ * others, so work takes what is free, in pieces if need be. */
+static double serve(sim_memory *k, double clock, double now, double work)
+{
+    forget(k, clock);
+    double at = rota_larger(now, k->closed);
+    const size_t first = stretch_at(k, at);
+    sim_stretch all = {.from = at};
+    size_t i = first;
+
+    for (; i < k->end && k->busy[i].from < at + work; i++) {
+        if (k->busy[i].from > at)
+            work -= k->busy[i].from - at;
+        else
+            all.from = k->busy[i].from;
+        at = k->busy[i].until;
+    }
+    all.until = at + work;
+    memmove(k->busy + first + 1, k->busy + i, (k->end - i) * sizeof *k->busy);
+    k->end += first + 1 - i;
+    k->busy[first] = all;
+    return all.until;
+}
+
+double sim_wires_work(sim_wires *w, sim_place at, double now, sim_work work)
+{
+    sim_memory *const memory =
+        &w->memory[at.node * w->m->net.domains + at.domain];
+    const double ns =
+        work.message ? work_of(w->m, ROTA_LINK_P2P, work.bytes)
+                     : work.bytes * per_byte(w->m, ROTA_LINK_P2P, work.bytes);
+
+    if (ns <= 0)
+        return now + work.ns;
+    return rota_larger(now + work.ns, serve(memory, w->clock, now, ns));
+}
+
+/* ---- messages ------------------------------------------------------------ */
 
 double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
                       double bytes)
@@ -169,9 +263,11 @@ double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
     message m = {.now = now, .bytes = bytes};
 
     if (from.node == to.node) {
+        const sim_work copy = {.ns = bytes * p->ns[ROTA_TERM_COPIED_BYTE],
+                               .bytes = bytes,
+                               .message = true};
         m.latency = p->ns[rota_term(ROTA_LINK_P2P, ROTA_PER_PHASE)];
-        m.slowest = bytes * p->ns[ROTA_TERM_COPIED_BYTE];
-        pass(&m, memory_of(w, to), work_of(w->m, ROTA_LINK_P2P, bytes));
+        m.slowest = sim_wires_work(w, to, now, copy) - now;
     } else {
         const double gap =
             bytes > w->m->net.short_bytes ? w->m->net.past_short_gap : 0;
@@ -182,13 +278,4 @@ double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
         cross(w, from.node, to.node, &m);
     }
     return now + m.latency + m.slowest;
-}
-
-double sim_wires_copy(sim_wires *w, sim_place at, double now, double bytes)
-{
-    message m = {.now = now, .bytes = bytes};
-
-    m.slowest = bytes * w->m->prices.ns[ROTA_TERM_COPIED_BYTE];
-    pass(&m, memory_of(w, at), bytes * per_byte(w->m, ROTA_LINK_P2P, bytes));
-    return now + m.slowest;
 }

@@ -4,14 +4,18 @@
  * A message takes the latency of its path and the longest it waits, its own time
  * included, at one of the queues that it passes: the port of a node each way, the
  * links between, or the memory of the node. A queue serves at its rate and
- * remembers until when it is busy. Prices are those of a tuning file:
+ * remembers until when it is busy. All that is copied from rank to rank within a
+ * node takes the memory of the node, whoever copies it: messages by MPI and through
+ * shared memory, and what leaders gather and scatter. What a rank copies within its
+ * own memory takes only its own time. Prices are those of a tuning file:
  *
  *     net_per_phase      latency between nodes
  *     net_per_message    gap of a port for each message, and per_byte
  *     p2p_per_phase      latency of a message by MPI within the node
- *     p2p_per_message    gap of the node's memory for each, and per_byte
+ *     p2p_per_message    gap of the node's memory for each message of any kind, and
+ *                        per_byte for each byte copied
  *     domain_per_...     messages through shared memory: latency, and time of
- *                        the sender
+ *                        the sender and of the receiver
  *     posted             a message posted, of its rank's time
  *     copied_block, copied_byte
  *
@@ -49,14 +53,30 @@ typedef struct sim_machine {
  * Dies if that cannot be had. */
 sim_machine sim_machine_read(const char *path);
 
+/* Other prices: "NAME=NS,...", names as in the file. Dies if there is no such. */
+void sim_machine_change(sim_machine *m, const char *changes);
+
+/* When a memory is busy, in stretches in order; before them all the time. */
+typedef struct sim_stretch {
+    double from, until;
+} sim_stretch;
+
+typedef struct sim_memory {
+    sim_stretch *busy; /* [room], of which first to end - 1 are in use */
+    size_t first, end, room;
+    double closed; /* no stretch begins before */
+} sim_memory;
+
 /* Its queues, for n_nodes nodes. */
 typedef struct sim_wires {
     const sim_machine *m;
     int n_nodes, n_groups;
     rota_torus torus;
-    double *out, *in; /* [n_nodes * ports] until when each is busy */
-    double *memory;   /* [n_nodes * domains] likewise */
-    double *link;     /* between groups, of leaves or of the torus */
+    double *out, *in;   /* [n_nodes * ports] until when each is busy */
+    double *link;       /* between groups, of leaves or of the torus */
+    sim_memory *memory; /* [n_memories], n_nodes * domains */
+    size_t n_memories;
+    double clock; /* nothing is asked for before; the simulation moves it on */
 } sim_wires;
 
 void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes);
@@ -74,7 +94,15 @@ sim_place sim_place_of(const sim_machine *m, const rota_topo *t, int r);
 double sim_wires_send(sim_wires *w, sim_place from, sim_place to, double now,
                       double bytes);
 
-/* When so many bytes have been copied by one rank from now on. */
-double sim_wires_copy(sim_wires *w, sim_place at, double now, double bytes);
+/* What one rank does: its own time in nanoseconds, and what it takes of the memory
+ * of its node. */
+typedef struct sim_work {
+    double ns;
+    double bytes; /* copied from or to other ranks of the node */
+    bool message; /* to one of them */
+} sim_work;
+
+/* When it is done that begins now. Calls need not be in order of time. */
+double sim_wires_work(sim_wires *w, sim_place at, double now, sim_work work);
 
 #endif

@@ -48,23 +48,23 @@ sim_pulled sim_pulled_price(const sim_case *c, const sim_machine *m,
     const int leaders = asked < Q ? asked : Q;
     const double matrix = (double)Q * Q * mean;
     const double served = most_served(N, leaders);
-    const double byte = ns[ROTA_TERM_COPIED_BYTE],
-                 memory = ns[rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE)],
+    const double copy = matrix * ns[ROTA_TERM_COPIED_BYTE] +
+                        Q * Q * ns[ROTA_TERM_COPIED_BLOCK],
+                 moved = matrix * ns[rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE)],
                  barrier = ceil(log2(Q)) *
                            ns[rota_term(ROTA_LINK_DOMAIN, ROTA_PER_PHASE)];
     sim_pulled k = {.between = between_nodes(&m->prices),
                     .before = 2 * barrier};
+    double all = 0;
 
-    if (c->form.overlapped) {
-        /* Gathered once; what comes is transposed, too. The own node's before. */
-        k.before += 2 * matrix * rota_larger(byte, memory);
-        k.beside =
-            3 * served * (matrix * byte + Q * Q * ns[ROTA_TERM_COPIED_BLOCK]);
-        return k;
-    }
-    double all = 1;
     for (int l = 0; l < leaders_of_first_domain(c, m, Q, leaders); l++)
         all += served_by(N, leaders, l);
-    k.before += 4 * matrix * rota_larger((served + 1) * byte, all * memory);
+    if (c->form.overlapped) {
+        /* Gathered once; what comes is transposed, too. The own node's before. */
+        k.before += 2 * rota_larger(copy, moved);
+        k.beside = rota_larger(3 * served * copy, 2 * all * moved);
+        return k;
+    }
+    k.before += 2 * rota_larger(2 * (served + 1) * copy, (all + 1) * moved);
     return k;
 }

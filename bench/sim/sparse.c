@@ -85,13 +85,20 @@ static double copy_ns(sim *x, double bytes, double blocks)
            blocks * price(x, ROTA_TERM_COPIED_BLOCK);
 }
 
-/* Of the sender's time. The block is copied once, by it. */
-static double mail_ns(sim *x, size_t bytes)
+/* The block is copied once, by its sender. */
+static void mail(sim *x, int from, size_t bytes)
 {
+    const sim_work work = {
+        .ns = price(x, rota_term(ROTA_LINK_DOMAIN, ROTA_PER_MESSAGE)) +
+              copy_ns(x, (double)bytes, 1),
+        .bytes = (double)bytes,
+        .message = true};
+    double *const t = &x->rank[from].t;
+
     x->result.within++;
     x->result.bytes += (double)bytes;
-    return price(x, rota_term(ROTA_LINK_DOMAIN, ROTA_PER_MESSAGE)) +
-           copy_ns(x, (double)bytes, 1);
+    *t =
+        sim_wires_work(&x->wires, sim_place_of(x->m, &x->topo, from), *t, work);
 }
 
 static bool is_alone(const sim *x)
@@ -204,7 +211,7 @@ static void send_block(sim *x, const block *b)
     rank *const k = &x->rank[b->from];
 
     if (group_of(x, b->from) == group_of(x, b->to)) {
-        k->t += mail_ns(x, b->bytes);
+        mail(x, b->from, b->bytes);
         x->rank[b->to].got_blocks++;
         x->rank[b->to].got_bytes += (double)b->bytes;
     } else if (!is_bundled(x, b)) {
@@ -212,7 +219,7 @@ static void send_block(sim *x, const block *b)
     } else if (agent(x, b) == b->from) {
         k->t += copy_ns(x, (double)b->bytes, 1);
     } else {
-        k->t += mail_ns(x, b->bytes);
+        mail(x, b->from, b->bytes);
     }
 }
 
@@ -337,7 +344,7 @@ static void split(sim *x, const message *m)
         x->rank[b->to].got_blocks++;
         x->rank[b->to].got_bytes += (double)b->bytes;
         if (b->to != m->to)
-            x->rank[m->to].t += mail_ns(x, b->bytes);
+            mail(x, m->to, b->bytes);
     }
 }
 
@@ -513,6 +520,7 @@ static double run_consensus(sim *x)
         start(x, r);
     while (x->events.n > 0) {
         const sim_event e = sim_events_take(&x->events);
+        x->wires.clock = e.at;
         handle(x, &e);
     }
     return finish(x);

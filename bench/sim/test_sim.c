@@ -94,6 +94,53 @@ static void ports_are_queues(void **state)
     near(run("multi_pair:batch=1", c, &m).us, 3 * (1.0 + 0.02 + 0.5));
 }
 
+static double ns_of(sim_wires *w, double now, double bytes)
+{
+    const sim_work work = {.ns = 1, .bytes = bytes};
+
+    return sim_wires_work(w, (sim_place){0, 0, 0}, now, work);
+}
+
+/* Of whatever is asked later, what comes first is served first, and what does not
+ * fit in between in pieces. */
+static void memory_is_a_queue(void **state)
+{
+    sim_machine m = small_machine();
+    sim_wires w;
+
+    (void)state;
+    m.prices.ns[rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE)] = 1;
+    sim_wires_init(&w, &m, 1);
+    near(ns_of(&w, 100, 10), 110);
+    near(ns_of(&w, 0, 50), 50);
+    near(ns_of(&w, 40, 30), 80);
+    near(ns_of(&w, 70, 40), 130); /* 20 before 100, 20 after 110 */
+    near(ns_of(&w, 5, 0), 6);
+    w.clock = 140; /* what was free before is gone */
+    near(ns_of(&w, 10, 7), 137);
+    sim_wires_free(&w);
+}
+
+/* Whoever copies from rank to rank, 4 ranks and blocks of 100 bytes: MPI, once; a
+ * plan through shared memory, in and out; leaders between two nodes, what they gather
+ * and scatter. Nothing else takes time. */
+static void memory_is_for_all(void **state)
+{
+    sim_machine m = {.net = rota_machine_usual.network};
+    sim_case c = {.P = 4, .node = 4, .largest = 100};
+    const sim_case two = {.P = 4, .node = 2, .largest = 100};
+
+    (void)state;
+    m.net.posted_receive = 0;
+    m.prices.ns[rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE)] = 1;
+    near(run("spread_out", c, &m).us, 12 * 0.1);
+    c.shared = true;
+    near(run("spread_out", c, &m).us, 2 * 12 * 0.1);
+    /* In a node the blocks of 2 ranks for each other and those of the other node. */
+    near(run("l_a2a_published", two, &m).us, 2 * 8 * 0.1);
+    near(run("onmpml_published:leaders=1", two, &m).us, 2 * 8 * 0.1);
+}
+
 /* Sizes go before blocks, and are 8 bytes each in plans, 4 as published; there an
  * Allreduce of a cell goes before. */
 static void sizes_take_time(void **state)
@@ -572,6 +619,8 @@ int main(void)
         cmocka_unit_test(copies_of_leaders),
         cmocka_unit_test(two_ranks),
         cmocka_unit_test(ports_are_queues),
+        cmocka_unit_test(memory_is_a_queue),
+        cmocka_unit_test(memory_is_for_all),
         cmocka_unit_test(sizes_take_time),
         cmocka_unit_test(as_published),
         cmocka_unit_test(few_stand_for_all),
