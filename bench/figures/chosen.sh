@@ -1,23 +1,28 @@
 #!/bin/sh
 # chosen.sh - what a plan chooses by itself, beside published forms and MPICH's own.
 #
-#   sh bench/figures/chosen.sh [--csv FILE] [--price PROGRAM] [--out FILE]
+#   sh bench/figures/chosen.sh [--csv FILE] [--price PROGRAM] [--out FILE] [--table]
 #
 # For each machine, number of ranks and size: what a plan with fixed counts, sizes
 # uniform, 32 ranks a node, would choose by the prices of the machine, and what it
-# takes; the best form as published of those in the CSV (docs/simulated.csv), by
-# simulate.sh; MPICH's own; and what no algorithm can go below (rota-price --algos
-# bound). What was simulated before is taken from FILE (default build/chosen).
+# takes; the best of all forms as published with all their parameters (published.sh)
+# and MPICH's own, which are simulated where the CSV (docs/simulated.csv) lacks them;
+# and what no algorithm can go below (rota-price --algos bound). What plans chose
+# before is taken from FILE (default build/chosen). --table simulates nothing.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-csv=docs/simulated.csv price=build/bench/rota-price out=build/chosen
+csv=docs/simulated.csv price=build/bench/rota-price out=build/chosen table=
 while [ $# -gt 0 ]; do
     case $1 in
     --csv) csv=${2:?} ;;
     --price) price=${2:?} ;;
     --out) out=${2:?} ;;
+    --table)
+        table=yes
+        shift
+        continue ;;
     *)
         sed -n '/^#   sh/,/^#$/s/^# *//p' "$0" >&2
         exit 2 ;;
@@ -26,19 +31,26 @@ while [ $# -gt 0 ]; do
 done
 touch "$out" || exit 1
 
-for machine in dragonfly torus fattree; do
-    for ranks in 1024 4096 16384; do
+# choose MACHINE RANKS SIZE
+choose()
+{
+    grep -q "^$1 $2 $3 " "$out" && return
+    "$price" --simulate --node 32 --ranks "$2" --size "$3" --dist uniform \
+        --algos bound,chosen --prices "bench/machines/$1.json" </dev/null |
+        awk -v key="$1 $2 $3" '
+            $1 == "bound" { bound = $4 }
+            chosen { sub(/:pieces=1$/, "", $1); print key, bound, $1, $5 }
+            $1 == "candidate" { chosen = 1 }' >>"$out"
+}
+
+for ranks in $([ -n "$table" ] || echo 1024 4096 16384); do
+    for machine in dragonfly torus fattree; do
         for size in 16 64 512; do
             [ "$ranks" -lt 16384 ] || [ "$size" -eq 16 ] || continue # hours
-            key="$machine $ranks $size"
-            grep -q "^$key " "$out" && continue
-            "$price" --simulate --node 32 --ranks "$ranks" --size "$size" \
-                --dist uniform --algos bound,chosen \
-                --prices "bench/machines/$machine.json" </dev/null |
-                awk -v key="$key" '
-                    $1 == "bound" { bound = $4 }
-                    chosen { sub(/:pieces=1$/, "", $1); print key, bound, $1, $5 }
-                    $1 == "candidate" { chosen = 1 }' >>"$out" || exit 1
+            choose "$machine" "$ranks" "$size" || exit 1
+            sh bench/figures/simulate.sh --csv "$csv" --price "$price" \
+                --machine "$machine" --ranks "$ranks" --sizes "$size" \
+                --algos published,mpich_scattered || exit 1
         done
     done
 done

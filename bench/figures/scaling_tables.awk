@@ -1,7 +1,12 @@
 # scaling_tables.awk - the page (second file) with its tables made anew from the
 # CSV of simulate.sh or scale.sh (first file). What is in it: scaling_tables.sh.
 
-BEGIN { FS = "," }
+BEGIN {
+    FS = ","
+    forms = "parlogna_published,parlinna_coalesced_published," \
+        "parlinna_staggered_published,sloav_published,padded_bruck_published," \
+        "l_a2a_published,mpml_published,nmpml_published,onmpml_published"
+}
 
 # ---- the CSV -----------------------------------------------------------------
 
@@ -16,10 +21,21 @@ NR == FNR {
     for (i = 2; i <= 7; i++) key = key FS $i
     result[key] = $column["verified"] == "late" ? "late" : $column["median_us"]
     like[$2, $5] = $column["mean_part"] " " $column["largest_share"]
+    if ($7 ~ /_published/) publish(substr(key, 1, length(key) - length($7)), $7)
     # Fitted machines have a page of their own.
     if ($4 == "fixed" && $5 == "uniform" && $1 != "theta" && $1 != "fugaku")
         compete($1, $2, $6, $7, $column["median_us"])
     next
+}
+
+# Of a form as published the fastest, and with which parameters.
+function publish(at, name,    form, n) {
+    n = index(name ":", ":")
+    form = substr(name, 1, n - 1)
+    if (!((at form) in best_params) || result[at name] + 0 < result[at form] + 0) {
+        result[at form] = result[at name]
+        best_params[at form] = substr(name, n + 1)
+    }
 }
 
 # For the table of gains: the fastest of each kind.
@@ -66,6 +82,14 @@ function sort(set, sorted,    n, j, value) {
     return n
 }
 
+# "published" stands for all forms, each with its best parameters.
+function with_published(algos,    algo, n, i, all) {
+    n = split(algos, algo, ",")
+    for (i = 1; i <= n; i++)
+        all = all (i > 1 ? "," : "") (algo[i] == "published" ? forms : algo[i])
+    return all
+}
+
 # A command of the table: its algorithms and sizes become rows and columns.
 function add_command(line,    word, n, i, o, algo, m, size, k, s, a, at) {
     n = split(line, word, " ")
@@ -79,7 +103,7 @@ function add_command(line,    word, n, i, o, algo, m, size, k, s, a, at) {
     at = o["--machine"] FS o["--ranks"] FS \
         (o["--node"] + 0 < o["--ranks"] + 0 ? o["--node"] : o["--ranks"]) FS \
         o["--kind"] FS o["--dist"] FS
-    m = split(o["--algos"], algo, ",")
+    m = split(with_published(o["--algos"]), algo, ",")
     k = split(o["--sizes"], size, ",")
     for (a = 1; a <= m; a++) {
         if (!(algo[a] in is_row)) {
@@ -89,6 +113,8 @@ function add_command(line,    word, n, i, o, algo, m, size, k, s, a, at) {
         for (s = 1; s <= k; s++) {
             is_size[size[s]] = 1
             cell[algo[a], size[s]] = result[at size[s] FS algo[a]]
+            if ((at size[s] FS algo[a]) in best_params)
+                params[algo[a], size[s]] = best_params[at size[s] FS algo[a]]
             if (inside == "dists")
                 by_dist[n_dists + 1, algo[a]] = result[at size[s] FS algo[a]]
         }
@@ -126,7 +152,10 @@ function print_table(    n, size, s, r, time, least, text) {
         for (s = 1; s <= n; s++) {
             time = decimal(cell[row[r], size[s]])
             text = text (time == decimal(least[s]) && time != "-" \
-                         ? " **" time "** |" : " " time " |")
+                         ? " **" time "**" : " " time)
+            if (params[row[r], size[s]] != "")
+                text = text " (" params[row[r], size[s]] ")"
+            text = text " |"
         }
         print text
     }
@@ -203,6 +232,7 @@ function print_dists(    r, d, text, part) {
     clear(is_row)
     clear(is_size)
     clear(cell)
+    clear(params)
     print
     next
 }

@@ -17,7 +17,8 @@ usage: sh bench/figures/simulate.sh [OPTION...]
   --ranks N,...      (default 64)
   --node N           ranks a node (default 32)
   --sizes S,...      largest block in bytes (default 16,64,512,2048,8192)
-  --algos ALGO,...   as of rota-price --simulate
+  --algos ALGO,...   as of rota-price --simulate; "published" stands for every
+                     form as published, with all parameters (published.sh)
   --kind KIND        fixed (default), varying or exchange
   --dist DIST        as of rota-bench (default uniform)
   --csv FILE         (default docs/simulated.csv)
@@ -59,18 +60,38 @@ here=$(dirname "$0")/..
     echo machine,P,ranks_per_node,kind,dist,max_bytes,name,median_us,messages,bytes,copied,mean_part,largest_share,verified \
         >"$csv" || exit 1
 }
+# Those of the names that the CSV does not have, in one line.
+missing()
+{
+    for algo in $(echo "$names" | tr , ' '); do
+        echo "$algo"
+    done | awk -F, -v key="$key" '
+        FILENAME == "-" { if (!($1 in seen)) print $1; seen[$1] = 1; next }
+        $1 "," $2 "," $3 "," $4 "," $5 "," $6 == key { seen[$7] = 1 }' "$csv" - |
+        paste -s -d , -
+}
+
 for P in $(echo "$ranks" | tr , ' '); do
     Q=$node
     [ "$Q" -le "$P" ] || Q=$P
+    names=$(for algo in $(echo "$algos" | tr , ' '); do
+        case $algo in
+        published) sh "$here/figures/published.sh" "$P" "$Q" ;;
+        *) echo "$algo" ;;
+        esac
+    done)
     for size in $(echo "$sizes" | tr , ' '); do
         key="$machine,$P,$Q,$kind,$dist,$size"
-        for algo in $(echo "$algos" | tr , ' '); do
-            grep -qF "$key,$algo," "$csv" && continue
-            row=$("$price" --simulate --shared no --kind "$kind" \
+        todo=$(missing)
+        [ -n "$todo" ] || continue
+        # With many ranks what is interrupted is to go on where it was.
+        [ "$P" -le 1024 ] || todo=$(echo "$todo" | tr , ' ')
+        for some in $todo; do
+            rows=$("$price" --simulate --shared no --kind "$kind" \
                 --prices "$here/machines/$machine.json" --node "$Q" \
-                --ranks "$P" --size "$size" --dist "$dist" --algos "$algo" \
+                --ranks "$P" --size "$size" --dist "$dist" --algos "$some" \
                 </dev/null) || exit 1
-            echo "$row" | awk -v key="$key" '
+            echo "$rows" | awk -v key="$key" '
                 /^# / { mean = $(NF - 1); share = $NF }
                 !/^#/ && $1 != "algorithm" {
                     printf "%s,%s,%s,%s,%s,%s,%s,%s,simulated\n", key, $1, $4,
