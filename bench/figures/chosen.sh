@@ -1,26 +1,27 @@
 #!/bin/sh
 # chosen.sh - what a plan chooses by itself, beside published forms and MPICH's own.
 #
-#   sh bench/figures/chosen.sh [--csv FILE] [--price PROGRAM] [--out FILE] [--table]
+#   sh bench/figures/chosen.sh [--csv FILE] [--price PROGRAM] [--out FILE] [--table | --list]
 #
 # For each machine, number of ranks and size: what a plan with fixed counts, sizes
 # uniform, 32 ranks a node, would choose by the prices of the machine, and what it
 # takes; the best of all forms as published with all their parameters (published.sh)
 # and MPICH's own, which are simulated where the CSV (docs/simulated.csv) lacks them;
 # and what no algorithm can go below (rota-price --algos bound). What plans chose
-# before is taken from FILE (default build/chosen). --table simulates nothing.
+# before is taken from FILE (default build/chosen). --table simulates nothing, nor does
+# --list, which says which lines of the CSV are used, as simulate.sh does.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-csv=docs/simulated.csv price=build/bench/rota-price out=build/chosen table=
+csv=docs/simulated.csv price=build/bench/rota-price out=build/chosen table='' list=''
 while [ $# -gt 0 ]; do
     case $1 in
     --csv) csv=${2:?} ;;
     --price) price=${2:?} ;;
     --out) out=${2:?} ;;
-    --table)
-        table=yes
+    --table | --list)
+        [ "$1" = --table ] && table=yes || list=--list
         shift
         continue ;;
     *)
@@ -29,7 +30,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-touch "$out" || exit 1
+[ -n "$list" ] || touch "$out" || exit 1
 
 # choose MACHINE RANKS SIZE
 choose()
@@ -43,18 +44,23 @@ choose()
             $1 == "candidate" { chosen = 1 }' >>"$out"
 }
 
-for ranks in $([ -n "$table" ] || echo 1024 4096 16384); do
+for ranks in $([ -n "$table" ] || echo 1024 4096); do
     for machine in dragonfly torus fattree; do
         for size in 16 64 512; do
-            [ "$ranks" -lt 16384 ] || [ "$size" -eq 16 ] || continue # hours
-            choose "$machine" "$ranks" "$size" || exit 1
-            sh bench/figures/simulate.sh --csv "$csv" --price "$price" \
+            algos=published,mpich_scattered
+            case $ranks,$size in
+            4096,64 | 4096,512) algos=published ;;
+            esac
+            [ -n "$list" ] || choose "$machine" "$ranks" "$size" || exit 1
+            # shellcheck disable=SC2086 # perhaps none
+            sh bench/figures/simulate.sh $list --csv "$csv" --price "$price" \
                 --machine "$machine" --ranks "$ranks" --sizes "$size" \
-                --algos published,mpich_scattered || exit 1
+                --algos "$algos" || exit 1
         done
     done
 done
 
+[ -z "$list" ] || exit 0
 awk -F, -v out="$out" '
     $4 == "fixed" && $5 == "uniform" && $3 == 32 {
         k = $1 " " $2 " " $6

@@ -1,21 +1,23 @@
 #!/bin/sh
 # papers.sh - published figures beside those simulated on machines fitted to them.
 #
-#   sh bench/figures/papers.sh [--check] [--csv FILE]
+#   sh bench/figures/papers.sh [--check | --list] [--csv FILE]
 #
 # Simulates what docs/simulated.csv lacks (simulate.sh), and prints the tables of
 # docs/papers.md: each figure that the papers state in their texts, what the machine
 # (bench/machines/theta.json and fugaku.json) gives, and the difference. With
-# --check nothing is simulated: are the tables those of the page? Exit status: 0, 1
-# if not or if something failed, 2 for a wrong command line.
+# --check nothing is simulated: are the tables those of the page? With --list it says
+# which lines of the CSV it uses, as simulate.sh does. Exit status: 0, 1 if the tables
+# are others or if something failed, 2 for a wrong command line.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-check= csv=docs/simulated.csv
+check='' list='' csv=docs/simulated.csv
 while [ $# -gt 0 ]; do
     case $1 in
     --check) check=yes ;;
+    --list) list=--list ;;
     --csv)
         csv=${2:?}
         shift ;;
@@ -33,7 +35,8 @@ staggered=parlinna_staggered_published:radix
 # on MACHINE NODE RANKS SIZES ALGOS
 on()
 {
-    sh bench/figures/simulate.sh --csv "$csv" --machine "$1" --node "$2" --ranks "$3" \
+    # shellcheck disable=SC2086 # perhaps none
+    sh bench/figures/simulate.sh $list --csv "$csv" --machine "$1" --node "$2" --ranks "$3" \
         --sizes "$4" --algos "$5"
 }
 
@@ -99,6 +102,7 @@ tables()
 }
 
 [ -n "$check" ] || simulate || exit 1
+[ -z "$list" ] || exit 0
 if [ -z "$check" ]; then
     tables
     exit

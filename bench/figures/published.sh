@@ -8,7 +8,8 @@
 # of two up to all ranks of the node, a radix is a power of two up to 128 (within
 # the node up to its ranks), and a batch is 8, 32, or all that a rank sends between
 # nodes. Of staggered ParLinNa, which sends P^2 messages, up to 256 ranks. Beyond
-# 4,096 ranks radices are up to 8, and everything goes at once.
+# 1,024 ranks all leaders of the form that was the best with fewer, and of the others
+# the parameters that were.
 set -u
 
 case $#,${1:-},${2:-} in
@@ -38,21 +39,19 @@ powers()
 batches()
 {
     for batch in 8 32; do
-        [ "$batch" -ge "$1" ] || [ "$P" -gt 4096 ] || echo "$batch"
+        [ "$batch" -ge "$1" ] || echo "$batch"
     done
     echo "$1"
 }
 
 forms()
 {
-    most=128 within=$Q
-    [ "$P" -le 4096 ] || most=8
+    most=128
     [ "$most" -le "$P" ] || most=$P
-    [ "$most" -ge "$within" ] || within=$most
     for radix in $(powers 2 "$most"); do
         echo "parlogna_published:radix=$radix"
     done
-    for radix in $(powers 2 "$within"); do
+    for radix in $(powers 2 "$Q"); do
         for batch in $(batches "$N"); do
             echo "parlinna_coalesced_published:radix=$radix:batch=$batch"
         done
@@ -69,4 +68,18 @@ forms()
     done
 }
 
-forms | paste -s -d , -
+few()
+{
+    for radix in 32 64; do
+        echo "parlogna_published:radix=$radix"
+    done
+    for radix in 8 "$Q"; do
+        echo "parlinna_coalesced_published:radix=$radix:batch=$N"
+    done
+    echo "nmpml_published:leaders=$Q"
+    for leaders in $(powers 1 "$Q"); do
+        echo "onmpml_published:leaders=$leaders"
+    done
+}
+
+if [ "$P" -gt 1024 ]; then few; else forms; fi | paste -s -d , -

@@ -20,7 +20,7 @@ NR == FNR {
     key = $1
     for (i = 2; i <= 7; i++) key = key FS $i
     result[key] = $column["verified"] == "late" ? "late" : $column["median_us"]
-    like[$2, $5] = $column["mean_part"] " " $column["largest_share"]
+    like[$2, $5, $6] = $column["mean_part"] " " $column["largest_share"]
     if ($7 ~ /_published/) publish(substr(key, 1, length(key) - length($7)), $7)
     # Fitted machines have a page of their own.
     if ($4 == "fixed" && $5 == "uniform" && $1 != "theta" && $1 != "fugaku")
@@ -129,6 +129,7 @@ function add_dist(line,    word, n, i) {
     for (i = 3; i < n; i += 2) {
         if (word[i] == "--dist") dist_named[n_dists] = word[i + 1]
         if (word[i] == "--ranks") dist_ranks[n_dists] = word[i + 1]
+        if (word[i] == "--sizes") dist_size[n_dists] = word[i + 1]
     }
 }
 
@@ -207,7 +208,7 @@ function print_dists(    r, d, text, part) {
     for (r = 1; r <= n_rows; r++) text = text " ---: |"
     print text
     for (d = 1; d <= n_dists; d++) {
-        split(like[dist_ranks[d], dist_named[d]], part, " ")
+        split(like[dist_ranks[d], dist_named[d], dist_size[d]], part, " ")
         text = sprintf("| `%s` | %.3f | %.1f %% |", dist_named[d], part[1],
             100 * part[2])
         for (r = 1; r <= n_rows; r++)

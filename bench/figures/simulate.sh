@@ -23,6 +23,8 @@ usage: sh bench/figures/simulate.sh [OPTION...]
   --dist DIST        as of rota-bench (default uniform)
   --csv FILE         (default docs/simulated.csv)
   --price PROGRAM    (default build/bench/rota-price)
+  --list             simulate nothing, but say of which lines the CSV file is to
+                     have: their first seven columns
 END
 }
 
@@ -33,9 +35,17 @@ wrong()
 }
 
 machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
-kind=fixed dist=uniform csv=docs/simulated.csv price=build/bench/rota-price
+kind=fixed dist=uniform csv=docs/simulated.csv price=build/bench/rota-price list=
 while [ $# -gt 0 ]; do
-    [ "$1" != --help ] || { usage; exit 0; }
+    case $1 in
+    --help)
+        usage
+        exit 0 ;;
+    --list)
+        list=yes
+        shift
+        continue ;;
+    esac
     [ $# -ge 2 ] || wrong "$1 needs a value (see --help)"
     case $1 in
     --machine) machine=$2 ;;
@@ -56,7 +66,7 @@ here=$(dirname "$0")/..
 [ -r "$here/machines/$machine.json" ] ||
     wrong "--machine: there is no $here/machines/$machine.json"
 
-[ -s "$csv" ] || {
+[ -n "$list" ] || [ -s "$csv" ] || {
     echo machine,P,ranks_per_node,kind,dist,max_bytes,name,median_us,messages,bytes,copied,mean_part,largest_share,verified \
         >"$csv" || exit 1
 }
@@ -82,6 +92,10 @@ for P in $(echo "$ranks" | tr , ' '); do
     done)
     for size in $(echo "$sizes" | tr , ' '); do
         key="$machine,$P,$Q,$kind,$dist,$size"
+        if [ -n "$list" ]; then
+            echo "$names" | tr , '\n' | sed "s|^|$key,|"
+            continue
+        fi
         todo=$(missing)
         [ -n "$todo" ] || continue
         # With many ranks what is interrupted is to go on where it was.
