@@ -4,7 +4,7 @@
  * Every rank sends to the ranks it has data for, by messages that complete only
  * when they are received, and receives from any rank. When its own messages are
  * complete it enters a barrier. When the barrier completes, all messages of all
- * ranks have been received. No schedule says this: exec/transport/mailbox/sparse.c
+ * ranks have been received. No schedule says this: exec/transport/mailbox/mailbox.c
  * carries it out. In every other plan this is another name of spread_out.
  * Cost per rank, for k receivers: k messages, and ceil(log2 P) empty ones for
  * the barrier. Scratch: none. Parameters: none.

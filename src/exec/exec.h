@@ -337,7 +337,7 @@ typedef struct rota_arrivals {
     int known;
 } rota_arrivals;
 
-/* Messages within the node that pass only a flag: transport/loan.h. */
+/* Messages within the node that pass only a flag: transport/lines/loan.h. */
 typedef struct rota_loans {
     bool allowed;  /* such messages do pass only a flag: fixed, or parcels */
     bool lends;    /* scratch is in this process's arena, to be lent */

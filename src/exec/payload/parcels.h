@@ -23,7 +23,7 @@
 typedef struct rota_slot {
     uint64_t at;   /* of a block to be sent: its number in the message; of one
                       that has come: bytes from the slot to the block */
-    uint64_t cell; /* of one that has come: its size, as in varlen.h */
+    uint64_t cell; /* of one that has come: its size, as in sized.h */
 } rota_slot;
 
 typedef struct rota_area {

@@ -25,7 +25,7 @@ int rota_step_help(rota_exec *x, rota_step *step);
 /* Mark the ranks with which a step's batches have open messages. */
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[]);
 
-/* Post and test one message, on any transport. If a device takes part, it
+/* Post and test one message, by any path. If a device takes part, it
  * copies before or after. */
 int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m);
 int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done);

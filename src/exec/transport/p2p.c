@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+const rota_path rota_path_p2p;
+
 /* What is kept of a message. */
 typedef struct p2p_op {
     bool persistent;   /* its request is */
@@ -61,7 +63,7 @@ static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
 
 static bool is_mine(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->program.op[dir][m].via->needs_mpi;
+    return x->program.op[dir][m].via == &rota_path_p2p;
 }
 
 /* Make persistent requests. */

@@ -1,4 +1,4 @@
-/* channel.h - what the files of the transport within a node share: the messages
+/* channel.h - what the files of the path within a node share: the messages
  * of a plan and the queues that carry them.
  *
  * channels.c makes them, send.c and recv.c move messages, lend.c has the steps of

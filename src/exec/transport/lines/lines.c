@@ -193,7 +193,7 @@ void rota_lines_call(rota_exec *x)
     }
 }
 
-/* ---- the transport ------------------------------------------------------- */
+/* ---- the path ------------------------------------------------------------ */
 
 /* Does the message go in its entry? It must fit, and it must not be one that is
  * better, and can be, read where it lies. */

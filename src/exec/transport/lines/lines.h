@@ -1,4 +1,4 @@
-/* lines.h - the transport between ranks of one node, without MPI.
+/* lines.h - the path between ranks of one node, without MPI.
  *
  * In the receiver's arena there is a queue of two entries (line.h) for each
  * ordered pair of ranks with messages in the plan's schedule. The sender
