@@ -269,17 +269,13 @@ static int make_ops(rota_exec *x)
 
 static int bind_payloads(rota_exec *x)
 {
-    const rota_sched *const s = x->blocks.s;
-
-    for (uint32_t p = 0; p < s->n_phases; p++)
-        for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-            for (uint32_t m = s->phase[p].msg[dir];
-                 m < s->phase[p + 1].msg[dir]; m++) {
-                const rota_payload *const has = x->program.op[dir][m].payload;
-                x->program.rooms = x->program.rooms || has->room;
-                if (has->bind)
-                    ROTA_TRY(has->bind(x, (rota_dir)dir, m));
-            }
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
+            const rota_payload *const has = x->program.op[dir][m].payload;
+            x->program.rooms = x->program.rooms || has->room;
+            if (has->bind)
+                ROTA_TRY(has->bind(x, (rota_dir)dir, m));
+        }
     return MPI_SUCCESS;
 }
 
