@@ -16,7 +16,7 @@ static struct {
     size_t n, room; /* room: 0 or a power of two */
 } streams;
 
-bool events_verbose, events_loose;
+bool events_verbose;
 
 uint64_t events_mix(uint64_t hash, uint64_t value)
 {
@@ -206,5 +206,5 @@ void rota_line_event(const void *entries, char what, uint64_t kind,
         open_queue(at, bytes);
     else
         events_add((events_stream){.kind = stream, .peer = at},
-                   events_mix(events_loose ? 0 : kind, bytes));
+                   events_mix(kind, bytes));
 }

@@ -39,10 +39,6 @@ uint64_t events_take(uint64_t *n);
 
 uint64_t events_mix(uint64_t hash, uint64_t value);
 
-/* Leave out how entries carry messages: a message that was packed before there
- * was an entry for it may go in another way than one that was packed into it. */
-extern bool events_loose;
-
 /* Print all streams whenever they are taken. */
 extern bool events_verbose;
 

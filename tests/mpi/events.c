@@ -412,7 +412,6 @@ static void run_once(const plan_case *c)
     uint64_t left;
 
     events_take(&left);
-    events_loose = strcmp(c->way, "cma") == 0 && !rota_algo_is_direct(c->algo);
     if (c->algo->neighbors)
         ring_case(c, info);
     else if (is_consensus(c) && c->kind == EXCHANGE && !c->bounded)
@@ -488,14 +487,14 @@ static bool is_possible(const rota_algo *algo, kind k)
 static void run_kind(const rota_algo *algo, kind k, int i)
 {
     static const size_t sizes[] = {0, 8, 500, 5000, 70000, 1 << 20};
-    static const char *const ways[] = {"shm", "cma", "p2p"};
+    static const char *const ways[] = {"shm", "p2p"};
     static const char *const nodes[] = {NULL, "2", "3"};
     static const char *const forms[] = {"fused", "two_phase", "combined"};
     const bool vary = k == VARYING || k == EXCHANGE;
     const bool padded = algo->sizes == ROTA_SIZES_PADDED;
 
     for (int s = 0; s < 6; s++)
-        for (int w = 0; w < 3; w++) {
+        for (int w = 0; w < 2; w++) {
             const int turn = i + (int)k + s + w;
             if ((s >= 4 && turn % (s == 4 ? 2 : 4) != 0) ||
                 (algo->uniform && s == 5))
