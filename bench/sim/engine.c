@@ -41,6 +41,8 @@ typedef struct flow {
                          copies: ready, in order */
     uint32_t at, end; /* of queue */
     bool posting;
+    uint32_t entering; /* sends left of those that are posted as the phase is
+                          entered: in list order */
 } flow;
 
 typedef struct rank {
@@ -965,16 +967,21 @@ static void enter_flow(sim *x, int r, double now)
     flow *const q = &k->flow;
 
     *q = (flow){inside_must(malloc((n + 1ul) * sizeof *q->wants)),
-                inside_must(malloc((n + groups + 1ul) * sizeof *q->queue)), 0,
-                0, false};
+                inside_must(malloc((n + groups + 1ul) * sizeof *q->queue)),
+                0,
+                0,
+                false,
+                0};
     k->posted = true;
     k->left = n + groups + p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
     k->t = now;
     for (uint32_t i = 0; i < n; i++) {
         add_groups(x, r, ROTA_SEND, p->msg[ROTA_SEND] + i);
         q->wants[i] = w->wants[p->msg[ROTA_SEND] + i];
-        if (q->wants[i] == 0)
-            q->queue[q->end++] = p->msg[ROTA_SEND] + i;
+        if (q->wants[i] > 0)
+            continue;
+        q->queue[q->end++] = p->msg[ROTA_SEND] + i;
+        q->entering += !is_given(x, r, p->msg[ROTA_SEND] + i);
     }
     add_groups(x, r, ROTA_SEND, ROTA_NO_MSG);
     for (uint32_t m = p->msg[ROTA_RECV]; m < p[1].msg[ROTA_RECV]; m++) {
@@ -994,16 +1001,43 @@ static void let_go(sim *x, int r, uint32_t m)
         q->queue[q->end++] = m;
 }
 
-/* Send m is posted: the next to the same rank goes before all others. */
+/* Put the last of the queue among those that are posted on entry. */
+static void put_in_order(const sim *x, int r)
+{
+    flow *const q = &x->rank[r].flow;
+    const uint32_t last = q->end - 1, m = q->queue[last];
+    uint32_t to = q->at;
+
+    for (uint32_t i = q->at, seen = 0; i < last && seen < q->entering; i++) {
+        if (is_given(x, r, q->queue[i]))
+            continue;
+        if (q->queue[i] > m)
+            break;
+        to = i + 1;
+        seen++;
+    }
+    memmove(q->queue + to + 1, q->queue + to, (last - to) * sizeof *q->queue);
+    q->queue[to] = m;
+    q->entering++;
+}
+
+/* Send m is posted: the next to the same rank keeps its place in the list while
+ * the phase is entered; later it goes before all others. */
 static void let_next_go(sim *x, int r, uint32_t m)
 {
     flow *const q = &x->rank[r].flow;
     const uint32_t next = x->waits[r % x->t.period].next[m], n = q->end;
+    const bool enters = q->entering > 0;
 
+    q->entering -= enters;
     if (next == NONE)
         return;
     let_go(x, r, next);
-    if (q->end > n && !is_given(x, r, next))
+    if (q->end == n || is_given(x, r, next))
+        return;
+    if (enters)
+        put_in_order(x, r);
+    else
         put_first(q, n);
 }
 

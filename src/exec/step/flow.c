@@ -265,25 +265,37 @@ static int make_room(rota_exec *x, uint32_t m)
     return has->room ? has->room(x, m) : MPI_SUCCESS;
 }
 
-/* Post send m, which waits for nothing any more, and then those behind it for
- * the same peer, if they do not either. */
+/* Post send m, which waits for nothing any more. *next: the one behind it for
+ * the same peer, if that does not either; else NO_MSG. */
+static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
+                     uint32_t *next)
+{
+    flow *const f = step->own;
+    const uint32_t behind = f->next[ROTA_SEND][m];
+    int err = make_room(x, step->phase->msg[ROTA_SEND] + m);
+
+    *next = NO_MSG;
+    if (rota_status_postpone(&x->status, &err)) {
+        f->held[f->n_held++] = m;
+        return MPI_SUCCESS;
+    }
+    ROTA_TRY(err);
+    open_message(f, ROTA_SEND, m);
+    ROTA_TRY(rota_message_post(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m));
+    if (behind != NO_MSG && --f->left[behind] == 0)
+        *next = behind;
+    return MPI_SUCCESS;
+}
+
+/* Post send m, and then those behind it for the same peer. */
 static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
 {
     flow *const f = step->own;
 
-    do {
-        int err = make_room(x, step->phase->msg[ROTA_SEND] + m);
-        if (rota_status_postpone(&x->status, &err)) {
-            f->held[f->n_held++] = m;
-            return MPI_SUCCESS;
-        }
-        ROTA_TRY(err);
-        open_message(f, ROTA_SEND, m);
-        ROTA_TRY(
-            rota_message_post(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m));
-        m = f->next[ROTA_SEND][m];
-    } while (m != NO_MSG && --f->left[m] == 0 && !is_given(x, step, m));
-    if (m != NO_MSG && f->left[m] == 0)
+    do
+        ROTA_TRY(post_send(x, step, m, &m));
+    while (m != NO_MSG && !is_given(x, step, m));
+    if (m != NO_MSG)
         f->job[f->n_jobs++] = m;
     return MPI_SUCCESS;
 }
@@ -380,10 +392,16 @@ static int enter(rota_exec *x, rota_step *step)
             open_message(f, ROTA_RECV, m);
     }
     memcpy(f->left, f->wants[ROTA_SEND], f->n[ROTA_SEND] * sizeof *f->left);
-    for (uint32_t m = 0; m < f->n[ROTA_SEND]; m++) {
+    /* In list order, in which builders have no two ranks send to one at once:
+     * a send that only waited for the one before it to its peer has its turn. */
+    for (uint32_t m = 0, next; m < f->n[ROTA_SEND]; m++) {
         add_groups(f, ROTA_SEND, m);
-        if (f->wants[ROTA_SEND][m] == 0)
-            ROTA_TRY(release_send(x, step, m));
+        if (f->left[m] > 0)
+            continue;
+        if (is_given(x, step, m))
+            f->job[f->n_jobs++] = m;
+        else
+            ROTA_TRY(post_send(x, step, m, &next));
     }
     for (uint32_t g = 0; g < f->n_groups; g++)
         if (f->group[g].m == NO_MSG)
