@@ -220,7 +220,7 @@ static int stated_messages(const rota_plan *plan)
 {
     rota_counts n;
 
-    rota_sched_count(&plan->sched, NULL, &n);
+    rota_sched_count(&plan->built.sched, NULL, &n);
     return (int)(n.messages + n.handed);
 }
 

@@ -587,7 +587,7 @@ static void steady(void)
  * node b? */
 static bool has_short_one(const job *j, int b, int most)
 {
-    const rota_topo *const t = j->plan->topo;
+    const rota_topo *const t = j->plan->task.topo;
 
     for (int p = 0; p < j->P; p++)
         for (int q = 0; q < j->P; q++) {
@@ -606,18 +606,19 @@ static bool has_short_one(const job *j, int b, int most)
 static int count_expected(const job *j)
 {
     const rota_plan *const p = j->plan;
-    const rota_topo *const t = p->topo;
+    const rota_topo *const t = p->task.topo;
     const bool bundles =
-        p->choice.algo == &rota_algo_consensus_node && !p->node_why;
-    const int most = !bundles                      ? -1
-                     : p->choice.params.bundle > 0 ? p->choice.params.bundle
-                                                   : INT_MAX;
+        p->built.choice.algo == &rota_algo_consensus_node && !p->built.node_why;
+    const int most = !bundles ? -1
+                     : p->built.choice.params.bundle > 0
+                         ? p->built.choice.params.bundle
+                         : INT_MAX;
     int count = 0;
 
     for (int q = 0; q < j->P; q++) {
         const int n = j->elements(j->arg, j->me, q, j->starts);
         const bool apart =
-            p->node_why ? q != j->me : t->node[q] != t->node[j->me];
+            p->built.node_why ? q != j->me : t->node[q] != t->node[j->me];
         count += apart && n != NOT_SENT && n > most;
     }
     for (int b = 0; b < t->n_nodes && bundles; b++) {

@@ -1,11 +1,9 @@
 /* api.c - the public entry points: check the handle, call, map the error. */
 #include "plan/api/mem.h"
 #include "plan/args/neighbors.h"
-#include "plan/args/overlap.h"
+#include "plan/kinds/counted.h"
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
-#include "plan/kinds/sparse.h"
-#include "plan/kinds/varying.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/comm.h"
 #include "plan/ranks/error_code.h"
@@ -193,7 +191,8 @@ static int check_making(rota_plan *const *plan, MPI_Info info,
 /* Describe the plan if the environment asks for it. */
 static void show_plan(rota_plan *plan)
 {
-    plan->record = rota_record_open(plan->comm->dup, plan->kind);
+    plan->task.record =
+        rota_record_open(plan->comm->dup, plan->task.kind->kind);
     rota_explain(plan);
 }
 
@@ -498,18 +497,17 @@ static int check_handle(const rota_plan *plan)
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
 }
 
-static const char *const kind_name[] = {"a fixed one", "a varying one",
-                                        "an exchange", "a sparse exchange"};
-
-static int check_kind(const rota_plan *plan, rota_kind kind)
+static int check_kind(const rota_plan *plan, const rota_kind_table *kind)
 {
-    return plan->kind == kind ? MPI_SUCCESS
-                              : rota_fail(MPI_ERR_REQUEST, "the plan is %s",
-                                          kind_name[plan->kind]);
+    return plan->task.kind == kind
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_REQUEST, "the plan is %s",
+                           plan->task.kind->is);
 }
 
 /* May a function for plans of this kind start the plan? */
-static inline int check_start(const rota_plan *plan, rota_kind kind)
+static inline int check_start(const rota_plan *plan,
+                              const rota_kind_table *kind)
 {
     ROTA_TRY(check_handle(plan));
     if (plan->active)
@@ -517,34 +515,18 @@ static inline int check_start(const rota_plan *plan, rota_kind kind)
     return check_kind(plan, kind);
 }
 
-/* Record the bytes of a start (ROTA_RECORD), for neighbours block by block. */
-ROTA_RARE static void record_start(const rota_plan *plan, const size_t bytes[])
+/* The short way: no call by a table. */
+static inline int start_fixed(const char *function, rota_plan *plan)
 {
-    const rota_sched *const s = &plan->sched;
+    int err = check_start(plan, &rota_kind_fixed);
 
-    if (!s->neighbors) {
-        rota_record_start(plan->record, bytes);
-        return;
-    }
-    rota_record_begin(plan->record);
-    for (int i = 0; i < s->n_send; i++)
-        rota_record_add(plan->record, s->neighbors->to[i], bytes[i]);
-    rota_record_end(plan->record);
-}
-
-static int start_fixed(const char *function, rota_plan *plan)
-{
-    int err = check_start(plan, ROTA_FIXED);
-
-    if (err == MPI_SUCCESS) {
-        plan->exec.status.note = ROTA_NOTHING;
-        err = rota_exec_start(&plan->exec);
-    }
+    if (err == MPI_SUCCESS)
+        err = rota_built_start(&plan->built);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
-    if (plan->record)
-        record_start(plan, rota_problem_sent(&plan->problem));
+    if (plan->task.record)
+        rota_built_record(&plan->built, rota_problem_sent(&plan->task.problem));
     return MPI_SUCCESS;
 }
 
@@ -573,19 +555,16 @@ int rota_startall(int n, rota_plan *const plans[])
     return MPI_SUCCESS;
 }
 
-static int start_varying(const char *function, rota_plan *plan, rota_kind kind,
-                         const rota_args *args)
+static int start_with(const char *function, rota_plan *plan,
+                      const rota_kind_table *kind, const rota_args *args)
 {
     int err = check_start(plan, kind);
 
     if (err == MPI_SUCCESS)
-        err = kind == ROTA_VARYING ? rota_varying_start(plan, args)
-                                   : rota_exchange_begin(plan, args);
+        err = kind->start(&plan->built, args);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     plan->active = true;
-    if (plan->record)
-        record_start(plan, plan->bytes);
     return MPI_SUCCESS;
 }
 
@@ -597,7 +576,7 @@ int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
     const rota_args args =
         as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return start_varying(__func__, plan, ROTA_VARYING, &args);
+    return start_with(__func__, plan, &rota_kind_varying, &args);
 }
 
 int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
@@ -609,7 +588,7 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
     const rota_args args =
         as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
 
-    return start_varying(__func__, plan, ROTA_VARYING, &args);
+    return start_with(__func__, plan, &rota_kind_varying, &args);
 }
 
 int rota_exchange_start(rota_plan *plan, const void *sendbuf,
@@ -618,7 +597,7 @@ int rota_exchange_start(rota_plan *plan, const void *sendbuf,
     const rota_args args =
         as_ints(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
 
-    return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
+    return start_with(__func__, plan, &rota_kind_exchange, &args);
 }
 
 int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
@@ -628,35 +607,18 @@ int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
     const rota_args args =
         as_counts(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
 
-    return start_varying(__func__, plan, ROTA_EXCHANGE, &args);
-}
-
-static int start_sparse(const char *function, rota_plan *plan,
-                        const rota_sparse_args *args)
-{
-    int err = check_start(plan, ROTA_SPARSE);
-
-    if (err == MPI_SUCCESS)
-        err = rota_sparse_start(plan, args);
-    if (err != MPI_SUCCESS)
-        return leave_plan(plan, function, err);
-    plan->active = true;
-    return MPI_SUCCESS;
+    return start_with(__func__, plan, &rota_kind_exchange, &args);
 }
 
 int rota_exchange_start_sparse(rota_plan *plan, const void *sendbuf, int n,
                                const int dests[], const int sendcounts[],
                                const int sdispls[])
 {
-    const rota_sparse_args args = {
-        .sendbuf = sendbuf,
-        .n = n,
-        .dests = dests,
-        .counts = {ROTA_INTS, sendcounts, 0},
-        .displs = {ROTA_INTS, sdispls, 0},
-    };
+    rota_args args = as_ints(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
 
-    return start_sparse(__func__, plan, &args);
+    args.n_dests = n;
+    args.dests = dests;
+    return start_with(__func__, plan, &rota_kind_sparse, &args);
 }
 
 int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
@@ -664,15 +626,11 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
                                  const MPI_Count sendcounts[],
                                  const MPI_Aint sdispls[])
 {
-    const rota_sparse_args args = {
-        .sendbuf = sendbuf,
-        .n = n,
-        .dests = dests,
-        .counts = {ROTA_COUNTS, sendcounts, 0},
-        .displs = {ROTA_AINTS, sdispls, 0},
-    };
+    rota_args args = as_counts(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
 
-    return start_sparse(__func__, plan, &args);
+    args.n_dests = n;
+    args.dests = dests;
+    return start_with(__func__, plan, &rota_kind_sparse, &args);
 }
 
 /* ---- completing ---------------------------------------------------------- */
@@ -682,7 +640,7 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
  * arrived, and the plan may be started again. */
 static inline int conclude(const char *function, rota_plan *plan, int err)
 {
-    const rota_exec *const x = &plan->exec;
+    const rota_exec *const x = &plan->built.exec;
 
     plan->active = false;
     if (err != MPI_SUCCESS)
@@ -696,7 +654,7 @@ static inline int conclude(const char *function, rota_plan *plan, int err)
                                              x->status.expected));
     rota_fail(MPI_ERR_COUNT,
               "a block with rank %d has %zu bytes, more than max_block = %zu",
-              x->status.peer, x->status.sent, plan->max_block);
+              x->status.peer, x->status.sent, x->max_block);
     return code_of(plan, function, MPI_ERR_COUNT);
 }
 
@@ -705,7 +663,7 @@ static inline int conclude(const char *function, rota_plan *plan, int err)
 static int starve(const rota_plan *plan, const char *function, int err,
                   int *flag)
 {
-    *flag = plan->kind >= ROTA_EXCHANGE;
+    *flag = plan->built.exec.counts_unknown;
     return *flag ? MPI_SUCCESS : code_of(plan, function, err);
 }
 
@@ -719,14 +677,14 @@ int rota_test(rota_plan *plan, int *flag)
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);
     if (plan->active)
-        err = rota_exec_test(&plan->exec, &done);
+        err = rota_exec_test(&plan->built.exec, &done);
     if (!done && err != MPI_SUCCESS)
         return starve(plan, __func__, err, flag);
     if (err == MPI_SUCCESS)
         *flag = done;
     /* An exchange stays active until its blocks are collected. */
     return done && plan->active &&
-                   (plan->kind < ROTA_EXCHANGE || err != MPI_SUCCESS)
+                   (!plan->built.exec.counts_unknown || err != MPI_SUCCESS)
                ? conclude(__func__, plan, err)
            : err == MPI_SUCCESS ? MPI_SUCCESS
                                 : leave_plan(plan, __func__, err);
@@ -737,16 +695,14 @@ static int wait_for(const char *function, rota_plan *plan)
     int err = check_handle(plan);
     bool done;
 
-    if (err == MPI_SUCCESS && plan->active && plan->kind >= ROTA_EXCHANGE)
-        err = rota_fail(
-            MPI_ERR_REQUEST, "the plan is %s, for %s", kind_name[plan->kind],
-            plan->kind == ROTA_EXCHANGE ? "rota_exchange_wait"
-                                        : "rota_exchange_wait_sparse");
+    if (err == MPI_SUCCESS && plan->active && plan->built.exec.counts_unknown)
+        err = rota_fail(MPI_ERR_REQUEST, "the plan is %s, for %s",
+                        plan->task.kind->is, plan->task.kind->wait);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     if (!plan->active)
         return MPI_SUCCESS;
-    err = rota_exec_await(&plan->exec, &done);
+    err = rota_exec_await(&plan->built.exec, &done);
     return done ? conclude(function, plan, err) : code_of(plan, function, err);
 }
 
@@ -768,7 +724,7 @@ int rota_waitall(int n, rota_plan *const plans[])
     return first;
 }
 
-static int check_collect(const rota_plan *plan, rota_kind kind,
+static int check_collect(const rota_plan *plan, const rota_kind_table *kind,
                          void *const *recvbuf)
 {
     ROTA_TRY(check_handle(plan));
@@ -778,23 +734,31 @@ static int check_collect(const rota_plan *plan, rota_kind kind,
     return recvbuf ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
 }
 
-static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
-                         rota_found *found)
+/* err: what the arguments' check says. */
+static int wait_found(const char *function, rota_plan *plan, int err,
+                      void **recvbuf, rota_found *found)
 {
-    int err = check_collect(plan, ROTA_EXCHANGE, recvbuf);
     bool done;
 
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    err = rota_exec_await(&plan->exec, &done);
+    err = rota_exec_await(&plan->built.exec, &done);
     if (done && err != MPI_SUCCESS)
         return conclude(function, plan, err);
     if (err == MPI_SUCCESS)
-        err = rota_exchange_collect(plan, found);
+        err = plan->task.kind->collect(&plan->built, found);
     if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
         return code_of(plan, function, err);
     *recvbuf = found->buffer;
     return conclude(function, plan, MPI_SUCCESS);
+}
+
+static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
+                         rota_found *found)
+{
+    return wait_found(function, plan,
+                      check_collect(plan, &rota_kind_exchange, recvbuf),
+                      recvbuf, found);
 }
 
 int rota_exchange_wait(rota_plan *plan, void **recvbuf, int recvcounts[],
@@ -813,50 +777,37 @@ int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
     return wait_exchange(__func__, plan, recvbuf, &found);
 }
 
-/* Return the sources, even if their blocks do not fit the caller's buffer. */
-static void give_sources(const rota_sparse_result *r, int *n_sources,
-                         const int **sources)
-{
-    *n_sources = r->n;
-    if (sources)
-        *sources = r->sources;
-}
-
+/* Returns the sources even if their blocks do not fit the caller's buffer. Then
+ * and after success, *found has them. */
 static int wait_sparse(const char *function, rota_plan *plan, void **recvbuf,
-                       const int *n_sources, rota_sparse_result *r)
+                       int *n_sources, const int **sources, rota_found *found)
 {
-    int err = check_collect(plan, ROTA_SPARSE, recvbuf);
-    bool done;
+    int err = check_collect(plan, &rota_kind_sparse, recvbuf);
 
+    found->n_sources = -1;
     if (err == MPI_SUCCESS && !n_sources)
         err = rota_fail(MPI_ERR_ARG, "n_sources is NULL");
-    if (err != MPI_SUCCESS)
-        return leave_plan(plan, function, err);
-    err = rota_exec_await(&plan->exec, &done);
-    if (done && err != MPI_SUCCESS)
-        return conclude(function, plan, err);
-    if (err == MPI_SUCCESS)
-        err = rota_sparse_collect(plan, r);
-    if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
-        return code_of(plan, function, err);
-    *recvbuf = r->buffer;
-    return conclude(function, plan, MPI_SUCCESS);
+    err = wait_found(function, plan, err, recvbuf, found);
+    if (found->n_sources < 0)
+        return err;
+    *n_sources = found->n_sources;
+    if (sources)
+        *sources = found->sources;
+    return err;
 }
 
 int rota_exchange_wait_sparse(rota_plan *plan, void **recvbuf, int *n_sources,
                               const int **sources, const int **recvcounts,
                               const int **rdispls)
 {
-    rota_sparse_result r = {.n = -1};
-    const int err = wait_sparse(__func__, plan, recvbuf, n_sources, &r);
+    rota_found found = {.large = false};
+    const int err =
+        wait_sparse(__func__, plan, recvbuf, n_sources, sources, &found);
 
-    if (r.n < 0)
-        return err;
-    give_sources(&r, n_sources, sources);
-    if (recvcounts)
-        *recvcounts = r.counts;
-    if (rdispls)
-        *rdispls = r.displs;
+    if (found.n_sources >= 0 && recvcounts)
+        *recvcounts = found.source_counts;
+    if (found.n_sources >= 0 && rdispls)
+        *rdispls = found.source_displs;
     return err;
 }
 
@@ -865,16 +816,14 @@ int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf, int *n_sources,
                                 const MPI_Count **recvcounts,
                                 const MPI_Aint **rdispls)
 {
-    rota_sparse_result r = {.n = -1, .large = true};
-    const int err = wait_sparse(__func__, plan, recvbuf, n_sources, &r);
+    rota_found found = {.large = true};
+    const int err =
+        wait_sparse(__func__, plan, recvbuf, n_sources, sources, &found);
 
-    if (r.n < 0)
-        return err;
-    give_sources(&r, n_sources, sources);
-    if (recvcounts)
-        *recvcounts = r.counts;
-    if (rdispls)
-        *rdispls = r.displs;
+    if (found.n_sources >= 0 && recvcounts)
+        *recvcounts = found.source_counts;
+    if (found.n_sources >= 0 && rdispls)
+        *rdispls = found.source_displs;
     return err;
 }
 
@@ -882,53 +831,22 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
 {
     int err = check_handle(plan);
 
-    if (err == MPI_SUCCESS && plan->kind < ROTA_EXCHANGE)
-        err = check_kind(plan, ROTA_EXCHANGE);
+    if (err == MPI_SUCCESS && !plan->task.kind->collects)
+        err = check_kind(plan, &rota_kind_exchange);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);
-    plan->user_out = buffer;
-    plan->user_room = capacity;
+    rota_counted_set_buffer(&plan->task, buffer, capacity);
     return MPI_SUCCESS;
 }
 
 /* ---- changing, freeing, asking ------------------------------------------- */
 
-static int check_buffers(const rota_plan *plan, const void *sendbuf,
-                         const void *recvbuf)
-{
-    ROTA_TRY(check_start(plan, ROTA_FIXED));
-    const rota_sched *const s = &plan->sched;
-    rota_problem problem = plan->problem;
-    size_t sent = 0, received = 0;
-
-    if (recvbuf == MPI_IN_PLACE)
-        return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
-    if ((sendbuf == MPI_IN_PLACE) != plan->problem.in_place)
-        return rota_fail(MPI_ERR_BUFFER,
-                         plan->problem.in_place
-                             ? "the plan is in place, sendbuf is not"
-                             : "sendbuf is MPI_IN_PLACE, the plan is not");
-    for (int i = 0; i < s->n_send; i++)
-        sent += plan->bytes[rota_src(s, i)];
-    for (int i = 0; i < s->n_recv; i++)
-        received += plan->bytes[rota_dst(s, i)];
-    if (!sendbuf && sent > 0 && !plan->problem.send.null_ok)
-        return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
-    if (!recvbuf && received > 0 && !plan->problem.recv.null_ok)
-        return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
-    if (!plan->checked || plan->problem.in_place)
-        return MPI_SUCCESS;
-    problem.send.base = (char *)sendbuf; /* only read */
-    problem.recv.base = (char *)recvbuf;
-    return rota_check_overlap(&problem, false);
-}
-
 int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
 {
-    int err = check_buffers(plan, sendbuf, recvbuf);
+    int err = check_start(plan, &rota_kind_fixed);
 
     if (err == MPI_SUCCESS)
-        err = rota_plan_rebase(plan, sendbuf, recvbuf);
+        err = plan->task.kind->rebase(&plan->built, sendbuf, recvbuf);
     return leave_plan(plan, __func__, err);
 }
 
@@ -939,7 +857,7 @@ int rota_plan_set_stream(rota_plan *plan, void *stream)
     if (err == MPI_SUCCESS && plan->active)
         err = rota_fail(MPI_ERR_REQUEST, "the plan is active");
     if (err == MPI_SUCCESS)
-        rota_plan_follow(plan, stream != ROTA_NO_STREAM, stream);
+        rota_built_follow(&plan->built, stream != ROTA_NO_STREAM, stream);
     return leave_plan(plan, __func__, err);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "plan/args/neighbors.h"
 #include "base/alike.h"
+#include "plan/args/validate.h"
 #include "plan/inside.h"
 #include "plan/ranks/agree.h"
 
@@ -143,49 +144,58 @@ static uint64_t digest(int src, int dst, int nth, size_t bytes)
         rota_scramble(rota_scramble(pair + 1) + (uint64_t)nth) ^ bytes);
 }
 
+/* The edges of a rank, and whether their sizes count. */
+typedef struct edges {
+    const rota_comm *comm;
+    const rota_problem *problem;
+    bool checked;
+} edges;
+
 /* The size of a block that counts: if sizes are unchecked or vary, only that
  * the block exists. */
-static size_t size_of(const rota_plan *p, const rota_side *side, int block)
+static size_t size_of(const edges *e, const rota_side *side, int block)
 {
-    return p->checked && side->bytes ? side->bytes[block] : 0;
+    return e->checked && side->bytes ? side->bytes[block] : 0;
 }
 
-static uint64_t digest_edges(const rota_plan *p, const box *b)
+static uint64_t digest_edges(const edges *e, const box *b)
 {
-    const rota_neighbors *const n = p->problem.neighbors;
-    const int me = p->comm->me;
+    const rota_neighbors *const n = e->problem->neighbors;
+    const int me = e->comm->me;
     uint64_t sum = 0;
 
     for (int i = 0; i < n->n_sent; i++) {
-        const rota_edge *const e = &n->sent[i];
-        if (is_in(b, me, e->peer, e->nth))
-            sum += digest(me, e->peer, e->nth,
-                          size_of(p, &p->problem.send, e->block));
+        const rota_edge *const to = &n->sent[i];
+        if (is_in(b, me, to->peer, to->nth))
+            sum += digest(me, to->peer, to->nth,
+                          size_of(e, &e->problem->send, to->block));
     }
     for (int i = 0; i < n->n_received; i++) {
-        const rota_edge *const e = &n->received[i];
-        if (is_in(b, e->peer, me, e->nth))
-            sum -= digest(e->peer, me, e->nth,
-                          size_of(p, &p->problem.recv, e->block));
+        const rota_edge *const from = &n->received[i];
+        if (is_in(b, from->peer, me, from->nth))
+            sum -= digest(from->peer, me, from->nth,
+                          size_of(e, &e->problem->recv, from->block));
     }
     return sum;
 }
 
-uint64_t rota_edges_unmatched(const rota_plan *p)
+uint64_t rota_edges_unmatched(const rota_comm *c, const rota_problem *problem,
+                              bool checked)
 {
+    const edges e = {c, problem, checked};
     const box all = {{0, INT_MAX}, {0, INT_MAX}, {0, INT_MAX}};
 
-    return digest_edges(p, &all);
+    return digest_edges(&e, &all);
 }
 
 /* Narrow a range of the box to one number, by halving. */
-static int narrow(const rota_plan *p, box *b, int range[2])
+static int narrow(const edges *e, box *b, int range[2])
 {
     while (range[0] < range[1]) {
         const int end = range[1], middle = range[0] + (end - range[0]) / 2;
         range[1] = middle;
-        rota_vote vote = {.unmatched = digest_edges(p, b)};
-        ROTA_TRY(rota_agree(p->comm, MPI_SUCCESS, &vote));
+        rota_vote vote = {.unmatched = digest_edges(e, b)};
+        ROTA_TRY(rota_agree(e->comm, MPI_SUCCESS, &vote));
         if (vote.unmatched == 0) {
             range[0] = middle + 1;
             range[1] = end;
@@ -195,32 +205,35 @@ static int narrow(const rota_plan *p, box *b, int range[2])
 }
 
 /* What this rank has of the edge in b: 1 + its bytes, or 0 if it has none. */
-static uint64_t told(const rota_plan *p, const box *b, bool sent)
+static uint64_t told(const edges *e, const box *b, bool sent)
 {
-    const rota_neighbors *const n = p->problem.neighbors;
+    const rota_neighbors *const n = e->problem->neighbors;
     const int mine = sent ? b->from[0] : b->to[0];
     const int peer = sent ? b->to[0] : b->from[0];
     int block = -1;
 
-    if (mine == p->comm->me)
+    if (mine == e->comm->me)
         block =
             sent ? rota_edge_find(n->sent, n->n_sent, peer, b->nth[0])
                  : rota_edge_find(n->received, n->n_received, peer, b->nth[0]);
-    return block < 0
-               ? 0
-               : size_of(p, sent ? &p->problem.send : &p->problem.recv, block) +
-                     (uint64_t)1;
+    return block < 0 ? 0
+                     : size_of(e, sent ? &e->problem->send : &e->problem->recv,
+                               block) +
+                           (uint64_t)1;
 }
 
-int rota_tell_mismatch(const rota_plan *p)
+int rota_tell_mismatch(const rota_comm *c, const rota_problem *problem,
+                       bool checked)
 {
-    box b = {{0, p->comm->P - 1}, {0, p->comm->P - 1}, {0, INT_MAX}};
+    const edges e = {c, problem, checked};
+    box b = {{0, c->P - 1}, {0, c->P - 1}, {0, INT_MAX}};
 
-    ROTA_TRY(narrow(p, &b, b.from));
-    ROTA_TRY(narrow(p, &b, b.to));
-    ROTA_TRY(narrow(p, &b, b.nth));
-    rota_vote vote = {.total = told(p, &b, true), .filled = told(p, &b, false)};
-    ROTA_TRY(rota_agree(p->comm, MPI_SUCCESS, &vote));
+    ROTA_TRY(narrow(&e, &b, b.from));
+    ROTA_TRY(narrow(&e, &b, b.to));
+    ROTA_TRY(narrow(&e, &b, b.nth));
+    rota_vote vote = {.total = told(&e, &b, true),
+                      .filled = told(&e, &b, false)};
+    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
     if (vote.total > 0 && vote.filled > 0)
         return rota_fail_mismatch(b.from[0], b.to[0], (size_t)vote.total - 1,
                                   (size_t)vote.filled - 1);

@@ -3,18 +3,21 @@
 #ifndef ROTA_PLAN_NEIGHBORS_H
 #define ROTA_PLAN_NEIGHBORS_H
 
-#include "plan/kinds/plan.h"
+#include "base/problem.h"
+#include "plan/ranks/comm.h"
 
 /* Find the neighbours of the communicator's topology, unless they are known.
  * Fails on all ranks with MPI_ERR_TOPOLOGY if it has none. Local. */
 int rota_comm_find_neighbors(rota_comm *c);
 
-/* The sum over all ranks is 0 if both ends of all edges agree; otherwise it is
- * anything. Local. */
-uint64_t rota_edges_unmatched(const rota_plan *plan);
+/* The sum over all ranks is 0 if both ends of all edges agree, on sizes too if
+ * these are checked; otherwise it is anything. Local. */
+uint64_t rota_edges_unmatched(const rota_comm *c, const rota_problem *problem,
+                              bool checked);
 
-/* Fail with the edge whose two ends do not agree; there is one. Collective;
- * fails on all ranks. */
-int rota_tell_mismatch(const rota_plan *plan);
+/* Fail with the edge whose two ends do not agree; all ranks know that there is
+ * one. Collective; fails on all ranks. */
+int rota_tell_mismatch(const rota_comm *c, const rota_problem *problem,
+                       bool checked);
 
 #endif /* ROTA_PLAN_NEIGHBORS_H */

@@ -25,6 +25,8 @@ typedef struct rota_args {
     MPI_Datatype recvtype;
     bool own_types; /* a type per block, and displacements in bytes */
     const MPI_Datatype *sendtypes, *recvtypes; /* [blocks] */
+    int n_dests;      /* of a sparse start, which has */
+    const int *dests; /* [n_dests] the destinations of its blocks */
 } rota_args;
 
 /* Check arguments and turn them into a problem. Free it even after a failure.

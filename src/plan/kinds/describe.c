@@ -4,7 +4,7 @@
 #include "device/staging.h"
 #include "exec/payload/sized.h"
 #include "exec/run/typed.h"
-#include "exec/transport/mailbox/mailbox.h"
+#include "plan/kinds/memory.h"
 #include "plan/ranks/topo_detect.h"
 
 #include <cjson/cJSON.h>
@@ -39,20 +39,20 @@ static bool add_params(cJSON *o, const rota_choice *choice)
 
 static bool add_choice(cJSON *o, const rota_plan *p)
 {
-    return add_text(o, "kind", rota_kind_name(p->kind)) &&
-           add_text(o, "algorithm", p->choice.algo->name) &&
-           add_text(o, "summary", p->choice.algo->summary) &&
-           add_text(o, "source", p->choice.algo->source) &&
+    return add_text(o, "kind", rota_kind_name(p->task.kind->kind)) &&
+           add_text(o, "algorithm", p->built.choice.algo->name) &&
+           add_text(o, "summary", p->built.choice.algo->summary) &&
+           add_text(o, "source", p->built.choice.algo->source) &&
            add_text(o, "chosen", p->decision.why) &&
-           add_params(o, &p->choice) &&
+           add_params(o, &p->built.choice) &&
            add_text(o, "metadata",
-                    rota_metadata_words.word[p->choice.metadata]);
+                    rota_metadata_words.word[p->built.choice.metadata]);
 }
 
 /* Neighbours: where blocks go to and come from. */
 static bool add_neighbors(cJSON *o, const rota_plan *p)
 {
-    const rota_neighbors *const n = p->problem.neighbors;
+    const rota_neighbors *const n = p->task.problem.neighbors;
 
     return !n || (add_number(o, "destinations", n->n_sent) &&
                   add_number(o, "sources", n->n_received));
@@ -71,12 +71,12 @@ static int smallest_node(const rota_topo *t)
 /* Nodes as the algorithm sees them; domain -1: the rank is not bound to one. */
 static bool add_place(cJSON *o, const rota_plan *p)
 {
-    const rota_topo *const t = p->topo;
+    const rota_topo *const t = p->task.topo;
     const int me = p->comm->me;
 
     return add_number(o, "ranks", p->comm->P) && add_number(o, "rank", me) &&
            add_number(o, "nodes", t->n_nodes) &&
-           cJSON_AddBoolToObject(o, "nodes_pretended", t == &p->pretended) &&
+           cJSON_AddBoolToObject(o, "nodes_pretended", t != &p->comm->topo) &&
            add_number(o, "node", t->node[me]) &&
            add_number(o, "ranks_on_node",
                       rota_topo_node_size(t, t->node[me])) &&
@@ -101,7 +101,7 @@ static int count_apart(const rota_plan *p)
 /* Why MPI carries some messages within the node on this rank; NULL: none. */
 static const char *why_apart(const rota_plan *p)
 {
-    if (p->no_room)
+    if (p->built.no_room)
         return "no room in shared memory: MPI carries what this rank receives";
     if (count_apart(p) == 0)
         return NULL;
@@ -112,9 +112,11 @@ static const char *why_apart(const rota_plan *p)
 /* How messages travel within the node, and why. */
 static bool add_transport(cJSON *o, const rota_plan *p)
 {
-    const bool shares = !p->node_why && count_apart(p) + 1 < p->comm->node->n;
-    const char *const why = p->node_why ? p->node_why : why_apart(p);
-    const rota_path_facts facts = rota_exec_facts(&p->exec);
+    const bool shares =
+        !p->built.node_why && count_apart(p) + 1 < p->comm->node->n;
+    const char *const why =
+        p->built.node_why ? p->built.node_why : why_apart(p);
+    const rota_path_facts facts = rota_exec_facts(&p->built.exec);
 
     if (!add_text(o, "intranode", shares ? "shm" : "p2p") ||
         (why && !add_text(o, "intranode_why", why)))
@@ -130,8 +132,8 @@ static bool add_transport(cJSON *o, const rota_plan *p)
 /* What advances the plan while the program is not in a call of Rota's. */
 static bool add_progress(cJSON *o, const rota_plan *p)
 {
-    const char *const needed = rota_plan_needs_calls(p);
-    const rota_progress found = needed ? ROTA_PROGRESS_CALLS : p->progress;
+    const char *const needed = rota_built_needs_calls(&p->built);
+    const rota_progress found = needed ? ROTA_PROGRESS_CALLS : p->task.progress;
 
     return add_text(o, "progress", rota_progress_words.word[found]) &&
            add_text(o, "progress_why", needed ? needed : "asked for by a hint");
@@ -169,32 +171,31 @@ static bool add_candidates(cJSON *o, const rota_plan *p)
 /* All blocks, and the library copies them. */
 static bool copies_on_device(const rota_plan *p)
 {
-    return p->on_device[ROTA_SRC] && p->on_device[ROTA_DST] &&
-           p->choice.device != ROTA_DEVICE_AWARE;
+    return p->task.use.on[ROTA_SRC] && p->task.use.on[ROTA_DST] &&
+           p->built.choice.device != ROTA_DEVICE_AWARE;
 }
 
 void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
 {
-    const rota_sched *const s = &p->sched;
+    const rota_sched *const s = &p->built.sched;
     const rota_tuning *const tuning = &p->comm->learnt.tuning;
     const rota_run_kind how = {
-        .topo = p->topo,
+        .topo = p->task.topo,
         .network = tuning->has_machine ? &tuning->machine.network : NULL,
-        .metadata = p->choice.metadata,
-        .known = p->kind == ROTA_VARYING,
-        .leaders = rota_leaders_of(&p->choice, p->topo),
-        .shared = !p->node_why,
+        .metadata = p->built.choice.metadata,
+        .known = !p->task.kind->fixed && !p->task.kind->collects,
+        .leaders = rota_leaders_of(&p->built.choice, p->task.topo),
+        .shared = !p->built.node_why,
         .load = rota_comm_load(p->comm),
         .density = 1};
-    double *const bytes =
-        p->kind == ROTA_SPARSE /* a sparse plan names no block */
-            ? NULL
-            : malloc(((size_t)s->n_blocks + 1) * sizeof *bytes);
+    const size_t *const cell = p->built.exec.blocks.bytes;
+    double *const bytes = /* a sparse plan names no block */
+        cell ? malloc(((size_t)s->n_blocks + 1) * sizeof *bytes) : NULL;
 
     for (rota_block b = 0; bytes && b < s->n_blocks; b++)
-        bytes[b] = (double)rota_cell_bytes(p->bytes[b]);
-    if (!bytes || rota_choice_count(&p->choice, copies_on_device(p), s, bytes,
-                                    &how, step) != MPI_SUCCESS)
+        bytes[b] = (double)rota_cell_bytes(cell[b]);
+    if (!bytes || rota_choice_count(&p->built.choice, copies_on_device(p), s,
+                                    bytes, &how, step) != MPI_SUCCESS)
         memset(step, 0, ROTA_STEPS * sizeof *step);
     free(bytes);
 }
@@ -220,9 +221,9 @@ static bool add_staging(cJSON *o, const rota_plan *p)
 {
     bool pinned;
     double down, exchange, up;
-    const size_t bytes = rota_staging_bytes(&p->exec, &pinned);
+    const size_t bytes = rota_staging_bytes(&p->built.exec, &pinned);
 
-    rota_staging_times(&p->exec, &down, &exchange, &up);
+    rota_staging_times(&p->built.exec, &down, &exchange, &up);
     return add_number(o, "staging_bytes", (double)bytes) &&
            cJSON_AddBoolToObject(o, "staging_pinned", pinned) &&
            add_number(o, "last_down_us", down) &&
@@ -232,14 +233,15 @@ static bool add_staging(cJSON *o, const rota_plan *p)
 
 static const char *why_this_path(const rota_plan *p)
 {
-    if (p->device_asked)
+    if (p->task.use.asked)
         return "asked for by a hint";
-    if (p->choice.device == ROTA_DEVICE_IPC)
+    if (p->built.choice.device == ROTA_DEVICE_IPC)
         return "ranks can open each other's memory";
-    if (p->ipc_why[0])
-        return p->ipc_why;
-    return p->ipc ? "the algorithm moves blocks through memory of the host"
-                  : "another rank's blocks cannot go from device to device";
+    if (p->task.use.ipc_why[0])
+        return p->task.use.ipc_why;
+    return p->task.use.ipc
+               ? "the algorithm moves blocks through memory of the host"
+               : "another rank's blocks cannot go from device to device";
 }
 
 /* Which sides are on a device (of a varying plan: in its last start), and how
@@ -249,41 +251,45 @@ static bool add_device(cJSON *o, const rota_plan *p)
 {
     static const char *const sides[] = {"none", "send", "receive",
                                         "send and receive"};
-    const int on = p->on_device[ROTA_SRC] + 2 * p->on_device[ROTA_DST];
-    const rota_device_path path = p->choice.device == ROTA_DEVICE_AUTO
+    const int on = p->task.use.on[ROTA_SRC] + 2 * p->task.use.on[ROTA_DST];
+    const rota_device_path path = p->built.choice.device == ROTA_DEVICE_AUTO
                                       ? ROTA_DEVICE_COPY
-                                      : p->choice.device;
+                                      : p->built.choice.device;
 
-    if (!p->device)
+    if (!p->task.use.device)
         return add_text(o, "device", "none") &&
                add_text(o, "device_why", rota_device_why_none());
-    return add_text(o, "device", p->device->name) &&
+    return add_text(o, "device", p->task.use.device->name) &&
            add_text(o, "device_buffers", sides[on]) &&
            add_text(o, "device_path", rota_device_words.word[path]) &&
            add_text(o, "device_why", why_this_path(p)) &&
-           (!p->exec.hooks || add_staging(o, p));
+           (!p->built.exec.hooks || add_staging(o, p));
 }
 
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
     rota_counts n;
-    const size_t scratch =
-        p->room.bytes + p->stage_bytes + p->exec.program.area_bytes;
+    const size_t scratch = p->built.room.bytes + p->built.stage_bytes +
+                           p->built.exec.program.area_bytes;
 
-    rota_sched_count(&p->sched, p->kind == ROTA_FIXED ? p->bytes : NULL, &n);
+    rota_sched_count(&p->built.sched,
+                     p->task.kind->fixed ? p->built.exec.blocks.bytes : NULL,
+                     &n);
     return add_number(o, "rounds", (double)n.rounds) &&
            add_number(o, "messages", (double)n.messages) &&
-           (p->kind != ROTA_FIXED ||
+           (!p->task.kind->fixed ||
             (add_number(o, "bytes_sent", (double)n.bytes) &&
              add_number(o, "bytes_copied", (double)n.copied))) &&
-           (!p->exec.arrivals ||
-            add_number(o, "told_bytes", (double)rota_sized_told(&p->exec))) &&
+           (!p->built.exec.arrivals ||
+            add_number(o, "told_bytes",
+                       (double)rota_sized_told(&p->built.exec))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
-           add_number(o, "scratch_slots", (double)p->room.slots) &&
-           add_number(o, "packing_bytes", (double)p->exec.program.area_bytes) &&
+           add_number(o, "scratch_slots", (double)p->built.room.slots) &&
+           add_number(o, "packing_bytes",
+                      (double)p->built.exec.program.area_bytes) &&
            add_number(o, "schedule_bytes",
-                      (double)rota_sched_memory(&p->sched));
+                      (double)rota_sched_memory(&p->built.sched));
 }
 
 static int count_types(const rota_types *t, bool unknown)
@@ -299,8 +305,8 @@ static int count_types(const rota_types *t, bool unknown)
 /* Datatypes that are not plain bytes, and how their elements travel. */
 static bool add_types(cJSON *o, const rota_plan *p)
 {
-    const rota_types *const sent = rota_problem_sent_types(&p->problem);
-    const rota_types *const received = &p->problem.recv.types;
+    const rota_types *const sent = rota_problem_sent_types(&p->task.problem);
+    const rota_types *const received = &p->task.problem.recv.types;
     const int n = count_types(sent, false) + count_types(received, false);
 
     if (n == 0)
@@ -310,9 +316,9 @@ static bool add_types(cJSON *o, const rota_plan *p)
         !add_number(o, "types_unknown",
                     count_types(sent, true) + count_types(received, true)))
         return false;
-    if (p->kind != ROTA_FIXED || p->exec.hooks || p->exec.fetching)
+    if (!p->task.kind->fixed || p->built.exec.hooks || p->built.exec.fetching)
         return true;
-    const rota_typed_bytes by = rota_typed_count(&p->exec);
+    const rota_typed_bytes by = rota_typed_count(&p->built.exec);
     return add_number(o, "bytes_straight", (double)by.straight) &&
            add_number(o, "bytes_by_layout", (double)by.by_layout) &&
            add_number(o, "bytes_by_mpi", (double)by.by_mpi);
@@ -320,12 +326,12 @@ static bool add_types(cJSON *o, const rota_plan *p)
 
 static bool add_bound(cJSON *o, const rota_plan *p)
 {
-    if (p->kind == ROTA_FIXED)
-        return cJSON_AddBoolToObject(o, "in_place", p->problem.in_place) &&
-               cJSON_AddBoolToObject(o, "counts_checked", p->checked);
-    if (p->max_block == ROTA_UNBOUNDED)
+    if (p->task.kind->fixed)
+        return cJSON_AddBoolToObject(o, "in_place", p->task.problem.in_place) &&
+               cJSON_AddBoolToObject(o, "counts_checked", p->task.checked);
+    if (p->task.max_block == ROTA_UNBOUNDED)
         return add_text(o, "max_block", "unbounded");
-    return add_number(o, "max_block", (double)p->max_block);
+    return add_number(o, "max_block", (double)p->task.max_block);
 }
 
 static cJSON *collect(const rota_plan *p)

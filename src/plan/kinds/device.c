@@ -1,4 +1,4 @@
-/* device.c - plans whose buffers are memory of a device. */
+/* device.c - see device.h. */
 #include "plan/kinds/device.h"
 #include "device/ipc.h"
 #include "device/staging.h"
@@ -9,29 +9,28 @@
 #include <mpi-ext.h>
 #endif
 
-/* ---- which memory it is
- * --------------------------------------------------- */
+/* ---- which memory it is -------------------------------------------------- */
 
 /* The types of a side's blocks, as the caller has them. */
-static const rota_types *types_of(const rota_plan *p, rota_region side)
+static const rota_types *types_of(const rota_built *b, rota_region side)
 {
-    return side == ROTA_SRC ? rota_problem_sent_types(&p->problem)
-                            : &p->problem.recv.types;
+    return side == ROTA_SRC ? rota_problem_sent_types(&b->task->problem)
+                            : &b->task->problem.recv.types;
 }
 
 /* Is the first block with bytes on a device? Only its address is sure to be
  * valid. bytes, offset: of the side `type`, from base. */
-static bool is_on_device(const rota_plan *p, const char *base,
+static bool is_on_device(const rota_built *b, const char *base,
                          const size_t bytes[], const ptrdiff_t offset[],
                          rota_region type)
 {
-    const int n = type == ROTA_SRC ? p->sched.n_send : p->sched.n_recv;
+    const int n = type == ROTA_SRC ? b->sched.n_send : b->sched.n_recv;
 
-    for (int q = 0; p->device && q < n; q++)
+    for (int q = 0; b->task->use.device && q < n; q++)
         if (rota_cell_bytes(bytes[q]) > 0)
-            return p->device->holds(
+            return b->task->use.device->holds(
                 base + offset[q] +
-                rota_types_at(types_of(p, type), (size_t)q)->lb);
+                rota_types_at(types_of(b, type), (size_t)q)->lb);
     return false;
 }
 
@@ -61,37 +60,37 @@ static bool mpi_takes_device(void)
 }
 
 /* If another rank cannot, that rank reports it. */
-static int check_ipc(const rota_plan *p)
+static int check_ipc(const rota_built *b)
 {
-    const char *what = p->ipc_why;
+    const char *what = b->task->use.ipc_why;
 
-    if (!rota_algo_is_direct(p->choice.algo))
+    if (!rota_algo_is_direct(b->choice.algo))
         what = "this algorithm moves blocks through memory of the host";
     return what[0] ? rota_fail(MPI_ERR_ARG,
                                "rota_device = cuda_ipc, but %s; copy_to_cpu "
                                "works (algorithm %s)",
-                               what, p->choice.algo->name)
+                               what, b->choice.algo->name)
                    : MPI_SUCCESS;
 }
 
 /* Only MPI touches the buffers then. So blocks must go straight from one to the
  * other, as bytes. */
-int rota_plan_check_device(const rota_plan *p)
+int rota_built_check_device(const rota_built *b)
 {
-    const rota_problem *const problem = &p->problem;
+    const rota_problem *const problem = &b->task->problem;
     const char *what = NULL;
 
-    if (p->choice.device == ROTA_DEVICE_IPC)
-        return check_ipc(p);
-    if (p->choice.device != ROTA_DEVICE_AWARE)
+    if (b->choice.device == ROTA_DEVICE_IPC)
+        return check_ipc(b);
+    if (b->choice.device != ROTA_DEVICE_AWARE)
         return MPI_SUCCESS;
-    if (!p->device)
+    if (!b->task->use.device)
         what = rota_device_why_none();
     else if (!mpi_takes_device())
         what = "this MPI does not say that it takes memory of a device";
-    else if (p->choice.algo->sizes != ROTA_SIZES_STATED)
+    else if (b->choice.algo->sizes != ROTA_SIZES_STATED)
         what = "this algorithm moves blocks through memory of the host";
-    else if (p->kind >= ROTA_EXCHANGE)
+    else if (b->task->kind->collects)
         what = "an exchange collects blocks in memory of the host";
     else if (problem->in_place)
         what = "the plan is in place";
@@ -101,162 +100,154 @@ int rota_plan_check_device(const rota_plan *p)
     return what ? rota_fail(MPI_ERR_ARG,
                             "rota_device = cuda_aware, but %s; copy_to_cpu "
                             "works (algorithm %s)",
-                            what, p->choice.algo->name)
+                            what, b->choice.algo->name)
                 : MPI_SUCCESS;
 }
 
 /* ---- staging ------------------------------------------------------------- */
 
 /* Do messages take blocks from where they are? */
-static bool has_no_bounce_buffers(const rota_plan *p)
+static bool has_no_bounce_buffers(const rota_built *b)
 {
-    return p->choice.device == ROTA_DEVICE_AWARE ||
-           p->choice.device == ROTA_DEVICE_IPC;
+    return b->choice.device == ROTA_DEVICE_AWARE ||
+           b->choice.device == ROTA_DEVICE_IPC;
 }
 
 /* May the device copy the rank's own block directly? Without bounce buffers it
  * must; otherwise both its places must be known to be on the device. */
-static bool is_straight(const rota_plan *p)
+static bool is_straight(const rota_built *b)
 {
     const bool plain =
-        rota_types_are_bytes(rota_problem_sent_types(&p->problem)) &&
-        rota_types_are_bytes(&p->problem.recv.types);
+        rota_types_are_bytes(rota_problem_sent_types(&b->task->problem)) &&
+        rota_types_are_bytes(&b->task->problem.recv.types);
 
-    return has_no_bounce_buffers(p) ||
-           (p->kind == ROTA_FIXED && !p->problem.in_place && plain &&
-            p->on_device[ROTA_SRC] && p->on_device[ROTA_DST]);
+    return has_no_bounce_buffers(b) ||
+           (b->task->kind->fixed && !b->task->problem.in_place && plain &&
+            b->task->use.on[ROTA_SRC] && b->task->use.on[ROTA_DST]);
 }
 
-int rota_plan_make_staging(rota_plan *p, const char *near, bool straight,
-                           rota_queue **queue)
+int rota_built_make_staging(rota_built *b, const char *near, bool straight,
+                            rota_queue **queue)
 {
-    ROTA_TRY(p->device->queue_make(near, queue));
-    ROTA_TRY(rota_staging_make(&p->exec, p->device, *queue, straight));
-    rota_staging_set_stream(&p->exec, p->follow, p->stream);
+    ROTA_TRY(b->task->use.device->queue_make(near, queue));
+    ROTA_TRY(
+        rota_staging_make(&b->exec, b->task->use.device, *queue, straight));
+    rota_staging_set_stream(&b->exec, b->task->use.follow, b->task->use.stream);
     return MPI_SUCCESS;
 }
 
-static int need_staging(rota_plan *p, const char *near)
+static int need_staging(rota_built *b, const char *near)
 {
     rota_queue *queue;
 
-    return p->exec.hooks
+    return b->exec.hooks
                ? MPI_SUCCESS
-               : rota_plan_make_staging(p, near, is_straight(p), &queue);
+               : rota_built_make_staging(b, near, is_straight(b), &queue);
 }
 
 /* Stage the blocks of a region. They have the types of a side, in place of the
  * other side. */
-static int bounce(rota_plan *p, rota_region region, char *base,
+static int bounce(rota_built *b, rota_region region, char *base,
                   const ptrdiff_t offset[], rota_region type)
 {
-    ROTA_TRY(need_staging(p, base));
-    return rota_staging_bounce(&p->exec, region, base, offset,
-                               types_of(p, type));
+    ROTA_TRY(need_staging(b, base));
+    return rota_staging_bounce(&b->exec, region, base, offset,
+                               types_of(b, type));
 }
 
-static int stage_by_host(rota_plan *p, char *send, char *recv, bool in_place)
+static int stage_by_host(rota_built *b, char *send, char *recv, bool in_place)
 {
-    const size_t S = (size_t)p->sched.n_send;
-    rota_exec *const x = &p->exec;
+    const size_t S = (size_t)b->sched.n_send;
+    rota_exec *const x = &b->exec;
 
-    if (p->on_device[ROTA_SRC] && in_place)
-        ROTA_TRY(bounce(p, ROTA_SRC, recv, p->offset + S, ROTA_DST));
-    else if (p->on_device[ROTA_SRC])
-        ROTA_TRY(bounce(p, ROTA_SRC, send, p->offset, ROTA_SRC));
-    x->stage_in = x->stage_in && !p->on_device[ROTA_SRC];
-    return p->on_device[ROTA_DST]
-               ? bounce(p, ROTA_DST, recv, p->offset + S, ROTA_DST)
+    if (b->task->use.on[ROTA_SRC] && in_place)
+        ROTA_TRY(bounce(b, ROTA_SRC, recv, x->blocks.offset + S, ROTA_DST));
+    else if (b->task->use.on[ROTA_SRC])
+        ROTA_TRY(bounce(b, ROTA_SRC, send, x->blocks.offset, ROTA_SRC));
+    x->stage_in = x->stage_in && !b->task->use.on[ROTA_SRC];
+    return b->task->use.on[ROTA_DST]
+               ? bounce(b, ROTA_DST, recv, x->blocks.offset + S, ROTA_DST)
                : MPI_SUCCESS;
 }
 
 /* In place, send blocks are copied from where data will arrive to their bounce
  * buffer, which is out of the way. */
-int rota_plan_stage(rota_plan *p, char *send, char *recv, bool in_place)
+int rota_built_stage(rota_built *b, char *send, char *recv, bool in_place)
 {
-    const size_t S = (size_t)p->sched.n_send;
-    if (!p->device)
+    const size_t *const bytes = b->exec.blocks.bytes;
+    const ptrdiff_t *const offset = b->exec.blocks.offset;
+    const size_t S = (size_t)b->sched.n_send;
+    if (!b->task->use.device)
         return MPI_SUCCESS;
-    const bool down =
-        in_place ? is_on_device(p, recv, p->bytes, p->offset + S, ROTA_DST)
-                 : is_on_device(p, send, p->bytes, p->offset, ROTA_SRC);
-    const bool up =
-        is_on_device(p, recv, p->bytes + S, p->offset + S, ROTA_DST);
-    if (has_no_bounce_buffers(p) && in_place && up)
+    const bool down = in_place
+                          ? is_on_device(b, recv, bytes, offset + S, ROTA_DST)
+                          : is_on_device(b, send, bytes, offset, ROTA_SRC);
+    const bool up = is_on_device(b, recv, bytes + S, offset + S, ROTA_DST);
+    if (has_no_bounce_buffers(b) && in_place && up)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which plans "
                                          "with rota_device = cuda_aware "
                                          "cannot be on a device");
-    p->on_device[ROTA_SRC] = down;
-    p->on_device[ROTA_DST] = up;
-    if (p->exec.hooks)
-        rota_staging_unbounce(&p->exec);
-    if (!has_no_bounce_buffers(p))
-        return stage_by_host(p, send, recv, in_place);
-    return down || up ? need_staging(p, down ? send : recv) : MPI_SUCCESS;
-}
-
-int rota_plan_stage_fixed(rota_plan *p)
-{
-    const bool in_place = p->problem.in_place;
-
-    ROTA_TRY(rota_plan_stage(p, p->problem.send.base, p->problem.recv.base,
-                             in_place));
-    if (in_place && !p->exec.stage_in) {
-        free(p->stage);
-        p->stage = NULL;
-        p->stage_bytes = 0;
-    }
-    return MPI_SUCCESS;
+    b->task->use.on[ROTA_SRC] = down;
+    b->task->use.on[ROTA_DST] = up;
+    if (b->exec.hooks)
+        rota_staging_unbounce(&b->exec);
+    if (!has_no_bounce_buffers(b))
+        return stage_by_host(b, send, recv, in_place);
+    return down || up ? need_staging(b, down ? send : recv) : MPI_SUCCESS;
 }
 
 /* Sides with bounce buffers keep them, wherever the new buffers are. */
-static int rebase_by_host(rota_plan *p, char *send, char *recv)
+static int rebase_by_host(rota_built *b, char *send, char *recv)
 {
-    rota_exec *const x = &p->exec;
-    const size_t S = (size_t)p->sched.n_send;
-    const bool in_place = p->problem.in_place;
-    char *src = in_place ? p->stage : send, *dst = recv;
+    rota_exec *const x = &b->exec;
+    const size_t *const bytes = x->blocks.bytes;
+    const ptrdiff_t *const offset = x->blocks.offset;
+    const size_t S = (size_t)b->sched.n_send;
+    const bool in_place = b->task->problem.in_place;
+    char *src = in_place ? b->stage : send, *dst = recv;
 
     if (rota_staging_bounces(x, ROTA_SRC))
         src = x->blocks.base[ROTA_SRC];
-    else if (!in_place && is_on_device(p, src, p->bytes, p->offset, ROTA_SRC))
+    else if (!in_place && is_on_device(b, src, bytes, offset, ROTA_SRC))
         return no_staging("sendbuf");
     if (rota_staging_bounces(x, ROTA_DST))
         dst = x->blocks.base[ROTA_DST];
-    else if (is_on_device(p, dst, p->bytes + S, p->offset + S, ROTA_DST))
+    else if (is_on_device(b, dst, bytes + S, offset + S, ROTA_DST))
         return no_staging("recvbuf");
     if (x->hooks)
         rota_staging_rebase(x, in_place ? recv : send, recv);
     return rota_exec_rebase(x, src, dst);
 }
 
-int rota_plan_rebase(rota_plan *p, const void *sendbuf, void *recvbuf)
+int rota_built_rebase(rota_built *b, const void *sendbuf, void *recvbuf)
 {
     char *const send = (char *)sendbuf; /* MPI's const: it is not written */
 
-    if (!has_no_bounce_buffers(p))
-        return rebase_by_host(p, send, recvbuf);
-    if (p->exec.fetching)
-        ROTA_TRY(rota_ipc_rebase(&p->exec, send));
-    ROTA_TRY(rota_plan_stage(p, send, recvbuf, false));
-    return rota_exec_rebase(&p->exec, send, recvbuf);
+    if (!has_no_bounce_buffers(b))
+        return rebase_by_host(b, send, recvbuf);
+    if (b->exec.fetching)
+        ROTA_TRY(rota_ipc_rebase(&b->exec, send));
+    ROTA_TRY(rota_built_stage(b, send, recvbuf, false));
+    return rota_exec_rebase(&b->exec, send, recvbuf);
 }
 
-int rota_plan_stage_found(rota_plan *p, char *buffer)
+int rota_built_stage_found(rota_built *b, char *buffer)
 {
-    const size_t S = (size_t)p->sched.n_send;
+    rota_blocks *const blocks = &b->exec.blocks;
+    const size_t S = (size_t)b->sched.n_send;
+    const ptrdiff_t *const offset = blocks->offset + S;
 
-    p->exec.blocks.base[ROTA_DST] = buffer;
-    p->exec.blocks.types[ROTA_DST] = p->problem.recv.types;
-    if (!is_on_device(p, buffer, p->bytes + S, p->offset + S, ROTA_DST))
+    blocks->base[ROTA_DST] = buffer;
+    blocks->types[ROTA_DST] = b->task->problem.recv.types;
+    if (!is_on_device(b, buffer, blocks->bytes + S, offset, ROTA_DST))
         return MPI_SUCCESS;
-    return bounce(p, ROTA_DST, buffer, p->offset + S, ROTA_DST);
+    return bounce(b, ROTA_DST, buffer, offset, ROTA_DST);
 }
 
-void rota_plan_follow(rota_plan *p, bool follow, void *stream)
+void rota_built_follow(rota_built *b, bool follow, void *stream)
 {
-    p->follow = follow;
-    p->stream = stream;
-    if (p->exec.hooks)
-        rota_staging_set_stream(&p->exec, follow, stream);
+    b->task->use.follow = follow;
+    b->task->use.stream = stream;
+    if (b->exec.hooks)
+        rota_staging_set_stream(&b->exec, follow, stream);
 }

@@ -1,4 +1,4 @@
-/* ipc.c - plans whose blocks go from device to device within the node. */
+/* ipc.c - see ipc.h. */
 #include "plan/kinds/ipc.h"
 #include "device/ipc.h"
 #include "device/staging.h"
@@ -22,31 +22,31 @@ static bool has_bytes(const size_t bytes[], int P)
 
 /* Why this rank's memory does not allow it. Only fixed plans know their
  * memory. */
-static const char *why_not_memory(const rota_plan *p)
+static const char *why_not_memory(const rota_task *t)
 {
-    const rota_side *const send = &p->problem.send, *recv = &p->problem.recv;
-    const int P = p->comm->P;
+    const rota_side *const send = &t->problem.send, *recv = &t->problem.recv;
+    const int P = t->comm->P;
     rota_allocation sent;
 
     for (int q = 0; q < P; q++)
         if (recv->bytes[q] > 0 &&
-            !p->device->holds(recv->base + recv->offset[q]))
+            !t->use.device->holds(recv->base + recv->offset[q]))
             return "recvbuf is memory of the host";
     return has_bytes(send->bytes, P)
-               ? rota_ipc_share(p->device, P, send->base, send->bytes,
+               ? rota_ipc_share(t->use.device, P, send->base, send->bytes,
                                 send->offset, &sent)
                : NULL;
 }
 
-const char *rota_plan_why_no_ipc(const rota_plan *p, const rota_hints *hints)
+const char *rota_task_why_no_ipc(const rota_task *t, const rota_hints *hints)
 {
-    const rota_problem *const problem = &p->problem;
+    const rota_problem *const problem = &t->problem;
 
-    if (!p->device)
+    if (!t->use.device)
         return rota_device_why_none();
     if (hints->device != ROTA_DEVICE_AUTO && hints->device != ROTA_DEVICE_IPC)
         return "another way is asked for";
-    if (p->kind != ROTA_FIXED)
+    if (!t->kind->fixed)
         return "the plan's counts vary";
     if (problem->neighbors)
         return "the plan is of neighbours";
@@ -57,36 +57,36 @@ const char *rota_plan_why_no_ipc(const rota_plan *p, const rota_hints *hints)
         return "elements of a type are not contiguous";
     if (hints->intranode == ROTA_INTRANODE_P2P)
         return "rota_intranode leaves messages within the node to MPI";
-    return why_not_memory(p);
+    return why_not_memory(t);
 }
 
-static void set_why(rota_plan *p, const char *why)
+static void set_why(rota_task *t, const char *why)
 {
-    p->ipc = false;
-    snprintf(p->ipc_why, sizeof p->ipc_why, "%s", why);
+    t->use.ipc = false;
+    snprintf(t->use.ipc_why, sizeof t->use.ipc_why, "%s", why);
 }
 
-void rota_plan_settle_ipc(rota_plan *p, const char *why, bool not_all)
+void rota_task_settle_ipc(rota_task *t, const char *why, bool not_all)
 {
-    const rota_node *const node = p->comm->node;
+    const rota_node *const node = t->comm->node;
 
-    p->ipc = !not_all;
+    t->use.ipc = !not_all;
     if (why)
-        set_why(p, why);
-    else if (p->ipc && !node && p->comm->P > 1)
-        set_why(p, p->comm->node_why);
-    else if (p->ipc && node && node->n < p->comm->P)
-        set_why(p, "ranks are on several nodes");
-    else if (p->ipc && node && node->apart)
-        set_why(p, "not all ranks share memory");
+        set_why(t, why);
+    else if (t->use.ipc && !node && t->comm->P > 1)
+        set_why(t, t->comm->node_why);
+    else if (t->use.ipc && node && node->n < t->comm->P)
+        set_why(t, "ranks are on several nodes");
+    else if (t->use.ipc && node && node->apart)
+        set_why(t, "not all ranks share memory");
 }
 
 /* ---- how they do --------------------------------------------------------- */
 
-static int make_own(rota_plan *p, rota_ipc_address *address)
+static int make_own(rota_built *b, rota_ipc_address *address)
 {
-    const rota_problem *const problem = &p->problem;
-    const int P = p->comm->P;
+    const rota_problem *const problem = &b->task->problem;
+    const int P = b->task->comm->P;
     const char *near = NULL;
     rota_queue *queue;
 
@@ -94,46 +94,46 @@ static int make_own(rota_plan *p, rota_ipc_address *address)
         near = problem->send.base;
     else if (has_bytes(problem->recv.bytes, P))
         near = problem->recv.base;
-    ROTA_TRY(rota_plan_make_staging(p, near, true, &queue));
-    return rota_ipc_make(&p->exec, p->device, queue, address);
+    ROTA_TRY(rota_built_make_staging(b, near, true, &queue));
+    return rota_ipc_make(&b->exec, b->task->use.device, queue, address);
 }
 
 /* The ranks agree on every failure. */
-static int open_each_other(rota_plan *p, rota_ipc_address addresses[])
+static int open_each_other(rota_built *b, rota_ipc_address addresses[])
 {
-    const rota_comm *const c = p->comm;
+    const rota_comm *const c = b->task->comm;
     rota_ipc_address mine = {0};
-    int err = addresses ? make_own(p, &mine) : rota_fail_mem("addresses");
+    int err = addresses ? make_own(b, &mine) : rota_fail_mem("addresses");
 
     ROTA_TRY(rota_swap_addresses(c, c->topo.ranks, c->P, err, &mine, addresses,
                                  sizeof mine));
-    err = rota_ipc_open(&p->exec, addresses);
+    err = rota_ipc_open(&b->exec, addresses);
     return rota_agree(c, err, NULL);
 }
 
-int rota_plan_give_up_ipc(rota_plan *p, const char *why)
+int rota_built_give_up_ipc(rota_built *b, const char *why)
 {
-    if (p->device_asked)
+    if (b->task->use.asked)
         return rota_fail(MPI_ERR_OTHER, "rota_device = cuda_ipc, but %s", why);
-    set_why(p, why);
-    rota_ipc_free(&p->exec);
-    rota_staging_free(&p->exec);
-    p->choice.device = ROTA_DEVICE_COPY;
+    set_why(b->task, why);
+    rota_ipc_free(&b->exec);
+    rota_staging_free(&b->exec);
+    b->choice.device = ROTA_DEVICE_COPY;
     return MPI_SUCCESS;
 }
 
-int rota_plan_use_ipc(rota_plan *p)
+int rota_built_use_ipc(rota_built *b)
 {
     rota_ipc_address *const addresses =
-        calloc((size_t)p->comm->P, sizeof *addresses);
-    int err = open_each_other(p, addresses);
+        calloc((size_t)b->task->comm->P, sizeof *addresses);
+    int err = open_each_other(b, addresses);
     free(addresses);
-    if (err != MPI_SUCCESS && !p->device_asked) {
+    if (err != MPI_SUCCESS && !b->task->use.asked) {
         char why[ROTA_ERR_TEXT];
         snprintf(why, sizeof why, "%s",
                  rota_fail_text() ? rota_fail_text() : "MPI failed");
         rota_fail_clear();
-        err = rota_plan_give_up_ipc(p, why);
+        err = rota_built_give_up_ipc(b, why);
     }
     return err;
 }

@@ -4,7 +4,6 @@
 #include "base/alike.h"
 #include "exec/payload/sized.h"
 #include "plan/inside.h"
-#include "plan/kinds/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

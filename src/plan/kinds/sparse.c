@@ -1,13 +1,15 @@
-/* sparse.c - see sparse.h. */
-#include "plan/kinds/sparse.h"
-
-#include "exec/move/blocks.h"
+/* sparse.c - plans of sparse exchanges: each start says to whom a rank sends,
+ * each end who has sent to it.
+ */
 #include "exec/transport/mailbox/mailbox.h"
+#include "plan/kinds/counted.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-struct rota_sparse_lists {
+typedef struct lists {
+    rota_counted counted;
+
     /* Of the last start; rooms in bytes. */
     char *sides; /* offsets, then bytes, then ranks in order */
     size_t sides_room;
@@ -19,7 +21,40 @@ struct rota_sparse_lists {
     size_t found_room;
     char *out;
     size_t out_room;
-};
+} lists;
+
+/* ---- making -------------------------------------------------------------- */
+
+static int prepare(rota_task *t, const rota_args *args)
+{
+    ROTA_TRY(rota_counted_prepare(t, args, sizeof(lists)));
+    return rota_check_extent(args->recvtype);
+}
+
+/* A step without messages: the mailbox binds none, whatever the choice says of
+ * their sizes. */
+static int build(rota_built *b)
+{
+    const rota_comm *const c = b->task->comm;
+
+    b->exec.metadata = ROTA_META_ONCE;
+    ROTA_TRY(rota_sched_init(&b->sched, c->P, c->me));
+    rota_sparse_begin(&b->sched);
+    return rota_sched_end(&b->sched);
+}
+
+static void forget(rota_task *t)
+{
+    lists *const l = t->own;
+
+    if (!l)
+        return;
+    free(l->sides);
+    free(l->packed);
+    free(l->found);
+    free(l->out);
+    rota_counted_forget(t);
+}
 
 /* ---- groups -------------------------------------------------------------- */
 
@@ -46,14 +81,15 @@ static bool is_one_group(const spot *a, const spot *b)
 
 /* List the leaders in the order of their groups. mine: the index of this rank's
  * leader; size: the ranks of its group. Returns the number of groups. */
-static int find_leaders(const rota_plan *p, spot *at, int *leader, int *mine,
+static int find_leaders(const rota_built *b, spot *at, int *leader, int *mine,
                         int *size)
 {
-    const int P = p->comm->P, me = p->comm->me;
+    const rota_task *const t = b->task;
+    const int P = t->comm->P, me = t->comm->me;
     int n = 0;
 
     for (int q = 0; q < P; q++)
-        at[q] = (spot){p->topo->node[q], p->comm->topo.node[q], q};
+        at[q] = (spot){t->topo->node[q], t->comm->topo.node[q], q};
     const spot own = at[me];
     qsort(at, (size_t)P, sizeof *at, compare_spots);
     *size = 0;
@@ -87,39 +123,40 @@ static int find_partners(rota_groups *g, const int leader[], int mine)
 }
 
 /* Make each rank a group by itself. */
-static int make_singles(const rota_plan *p, rota_groups *g)
+static int make_singles(const rota_built *b, rota_groups *g)
 {
-    *g = (rota_groups){.n = p->comm->P, .size = 1, .leader = p->comm->me};
-    return find_partners(g, NULL, p->comm->me);
+    *g = (rota_groups){
+        .n = b->task->comm->P, .size = 1, .leader = b->task->comm->me};
+    return find_partners(g, NULL, b->task->comm->me);
 }
 
 /* Let groups send bundles, if each node of the topology is one group: agents are
  * found by the topology. */
-static void set_bundles(const rota_plan *p, rota_groups *g)
+static void set_bundles(const rota_built *b, rota_groups *g)
 {
-    const rota_topo *const t = p->topo;
-    const int most = p->choice.params.bundle;
+    const rota_topo *const t = b->task->topo;
+    const int most = b->choice.params.bundle;
 
-    if (p->choice.algo != &rota_algo_consensus_node || g->n != t->n_nodes ||
+    if (b->choice.algo != &rota_algo_consensus_node || g->n != t->n_nodes ||
         g->n == 1 || g->n == t->P)
         return;
     g->nodes = t;
     g->bundled = most > 0 ? (size_t)most : SIZE_MAX;
 }
 
-static int make_groups(const rota_plan *p, rota_groups *g)
+static int make_groups(const rota_built *b, rota_groups *g)
 {
-    const size_t P = (size_t)p->comm->P;
+    const size_t P = (size_t)b->task->comm->P;
     spot *const at = malloc(P * sizeof *at);
     int *const leader = malloc(P * sizeof *leader);
     int err = at && leader ? MPI_SUCCESS : rota_fail_mem("groups of ranks");
     int mine = 0;
 
-    *g = (rota_groups){.of = p->topo->node};
+    *g = (rota_groups){.of = b->task->topo->node};
     if (err == MPI_SUCCESS) {
-        g->n = find_leaders(p, at, leader, &mine, &g->size);
+        g->n = find_leaders(b, at, leader, &mine, &g->size);
         g->leader = leader[mine];
-        set_bundles(p, g);
+        set_bundles(b, g);
         err = find_partners(g, leader, mine);
     }
     free(at);
@@ -127,33 +164,15 @@ static int make_groups(const rota_plan *p, rota_groups *g)
     return err;
 }
 
-int rota_sparse_group(rota_plan *p)
+/* Ranks that share memory or, if MPI carries messages within the node, one rank
+ * each. */
+static int group(rota_built *b)
 {
     rota_groups g;
 
-    ROTA_TRY(p->node_why ? make_singles(p, &g) : make_groups(p, &g));
-    return rota_sparse_make(&p->exec, &g, p->node_why ? NULL : p->comm->node);
-}
-
-int rota_sparse_build(rota_plan *p)
-{
-    ROTA_TRY(rota_sched_init(&p->sched, p->comm->P, p->comm->me));
-    rota_sparse_begin(&p->sched);
-    ROTA_TRY(rota_sched_end(&p->sched));
-    p->sparse = calloc(1, sizeof *p->sparse);
-    return p->sparse ? MPI_SUCCESS : rota_fail_mem("a sparse exchange");
-}
-
-void rota_sparse_forget(rota_plan *p)
-{
-    if (!p->sparse)
-        return;
-    free(p->sparse->sides);
-    free(p->sparse->packed);
-    free(p->sparse->found);
-    free(p->sparse->out);
-    free(p->sparse);
-    p->sparse = NULL;
+    ROTA_TRY(b->node_why ? make_singles(b, &g) : make_groups(b, &g));
+    return rota_sparse_make(&b->exec, &g,
+                            b->node_why ? NULL : b->task->comm->node);
 }
 
 /* ---- starting ------------------------------------------------------------ */
@@ -167,18 +186,19 @@ static int compare_ints(const void *a, const void *b)
 
 /* Check that every destination is a rank and none occurs twice. rank: room for
  * n. */
-static int check_dests(const rota_plan *p, int n, const int dests[], int rank[])
+static int check_dests(const rota_built *b, int n, const int dests[],
+                       int rank[])
 {
     bool ascending = true;
 
     for (int i = 0; i < n; i++) {
         rank[i] = dests[i];
         ascending = ascending && (i == 0 || dests[i - 1] < dests[i]);
-        if (dests[i] < 0 || dests[i] >= p->comm->P)
+        if (dests[i] < 0 || dests[i] >= b->task->comm->P)
             return rota_fail(MPI_ERR_ARG,
                              "dests[%d] = %d is no rank of the %d of the "
                              "communicator",
-                             i, dests[i], p->comm->P);
+                             i, dests[i], b->task->comm->P);
     }
     if (ascending)
         return MPI_SUCCESS;
@@ -190,10 +210,10 @@ static int check_dests(const rota_plan *p, int n, const int dests[], int rank[])
 }
 
 /* Pack blocks of elements that are not plain bytes; they share one buffer. */
-static int pack(rota_plan *p, int n, rota_sparse_block block[])
+static int pack(rota_built *b, int n, rota_sparse_block block[])
 {
-    struct rota_sparse_lists *const l = p->sparse;
-    const rota_type *const type = p->problem.recv.types.type;
+    lists *const l = b->task->own;
+    const rota_type *const type = b->task->problem.recv.types.type;
     size_t total = 0;
 
     if (rota_type_is_bytes(type))
@@ -206,40 +226,41 @@ static int pack(rota_plan *p, int n, rota_sparse_block block[])
     for (int i = 0; i < n; i++) {
         if (block[i].bytes > 0)
             ROTA_TRY(rota_type_pack(type, block[i].data, block[i].bytes, to,
-                                    p->comm->dup));
+                                    b->task->comm->dup));
         block[i].data = to;
         to += block[i].bytes;
     }
     return MPI_SUCCESS;
 }
 
-static int check_place(const rota_plan *p, const rota_sparse_block *block)
+static int check_place(const rota_built *b, const rota_sparse_block *block)
 {
-    return p->device && block->bytes > 0 && p->device->holds(block->data)
+    return b->task->use.device && block->bytes > 0 &&
+                   b->task->use.device->holds(block->data)
                ? rota_fail(MPI_ERR_BUFFER, "sendbuf is memory of a device, and "
                                            "a sparse exchange takes that of "
                                            "the host")
                : MPI_SUCCESS;
 }
 
-static int fill_blocks(rota_plan *p, const rota_sparse_args *args,
+static int fill_blocks(rota_built *b, const rota_args *args,
                        rota_sparse_block block[])
 {
     const rota_side_args side = {.name = "send",
                                  .base = args->sendbuf,
-                                 .n = args->n,
-                                 .counts = args->counts,
-                                 .displs = args->displs,
-                                 .unit = &p->unit};
-    struct rota_sparse_lists *const l = p->sparse;
-    const size_t n = (size_t)args->n;
+                                 .n = args->n_dests,
+                                 .counts = args->sendcounts,
+                                 .displs = args->sdispls,
+                                 .unit = &rota_counted_of(b)->unit};
+    lists *const l = b->task->own;
+    const size_t n = (size_t)args->n_dests;
 
     ROTA_TRY(rota_grow(&l->sides, &l->sides_room,
                        n * (sizeof(ptrdiff_t) + sizeof(size_t) + sizeof(int)),
                        "counts and displacements"));
     ptrdiff_t *const offset = (ptrdiff_t *)(void *)l->sides;
     size_t *const bytes = (size_t *)(void *)(offset + n);
-    ROTA_TRY(check_dests(p, args->n, args->dests, (int *)(bytes + n)));
+    ROTA_TRY(check_dests(b, args->n_dests, args->dests, (int *)(bytes + n)));
     ROTA_TRY(rota_side_fill(&side, bytes, offset));
     for (size_t i = 0; i < n; i++) /* MPI's const: it is not written */
         block[i] = (rota_sparse_block){
@@ -247,36 +268,36 @@ static int fill_blocks(rota_plan *p, const rota_sparse_args *args,
             .bytes = bytes[i],
             .data = bytes[i] ? (char *)args->sendbuf + offset[i] : NULL};
     for (size_t i = 0; i < n; i++)
-        ROTA_TRY(check_place(p, &block[i]));
+        ROTA_TRY(check_place(b, &block[i]));
     return MPI_SUCCESS;
 }
 
-static void record(const rota_plan *p, int n, const rota_sparse_block block[])
+static void record(const rota_built *b, int n, const rota_sparse_block block[])
 {
-    if (!p->record)
+    if (!b->task->record)
         return;
-    rota_record_begin(p->record);
+    rota_record_begin(b->task->record);
     for (int i = 0; i < n; i++)
-        rota_record_add(p->record, block[i].rank, block[i].bytes);
-    rota_record_end(p->record);
+        rota_record_add(b->task->record, block[i].rank, block[i].bytes);
+    rota_record_end(b->task->record);
 }
 
-int rota_sparse_start(rota_plan *p, const rota_sparse_args *args)
+static int start(rota_built *b, const rota_args *args)
 {
     rota_sparse_block *block;
 
     if (args->sendbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
-    if (args->n < 0)
-        return rota_fail(MPI_ERR_COUNT, "n = %d is negative", args->n);
-    if (args->n > 0 && !args->dests)
+    if (args->n_dests < 0)
+        return rota_fail(MPI_ERR_COUNT, "n = %d is negative", args->n_dests);
+    if (args->n_dests > 0 && !args->dests)
         return rota_fail(MPI_ERR_ARG, "dests is NULL");
-    ROTA_TRY(rota_sparse_blocks(&p->exec, (size_t)args->n, &block));
-    if (args->n > 0)
-        ROTA_TRY(fill_blocks(p, args, block));
-    ROTA_TRY(pack(p, args->n, block));
-    record(p, args->n, block);
-    return rota_exec_start(&p->exec);
+    ROTA_TRY(rota_sparse_blocks(&b->exec, (size_t)args->n_dests, &block));
+    if (args->n_dests > 0)
+        ROTA_TRY(fill_blocks(b, args, block));
+    ROTA_TRY(pack(b, args->n_dests, block));
+    record(b, args->n_dests, block);
+    return rota_exec_start(&b->exec);
 }
 
 /* ---- collecting ---------------------------------------------------------- */
@@ -289,11 +310,12 @@ static int no_int(void)
 
 /* Fill in sources, and counts and displacements in elements; *total: their
  * sum. */
-static int tell_sources(rota_plan *p, const rota_sparse_block found[], size_t n,
-                        rota_sparse_result *r, size_t *total)
+static int tell_sources(rota_built *b, const rota_sparse_block found[],
+                        size_t n, rota_found *r, size_t *total)
 {
-    struct rota_sparse_lists *const l = p->sparse;
-    const size_t element = p->unit.element ? p->unit.element : 1;
+    lists *const l = b->task->own;
+    const rota_unit *const unit = &l->counted.unit;
+    const size_t element = unit->element ? unit->element : 1;
     size_t at = 0;
 
     ROTA_TRY(rota_grow(&l->found, &l->found_room,
@@ -319,51 +341,50 @@ static int tell_sources(rota_plan *p, const rota_sparse_block found[], size_t n,
         at += k;
     }
     *total = at;
-    r->n = (int)n;
+    r->n_sources = (int)n;
     r->sources = sources;
-    r->counts = counts;
-    r->displs = displs;
+    r->source_counts = counts;
+    r->source_displs = displs;
     return MPI_SUCCESS;
 }
 
-static int choose_buffer(rota_plan *p, size_t bytes, char **buffer)
+static int collect(rota_built *b, rota_found *r)
 {
-    struct rota_sparse_lists *const l = p->sparse;
-
-    *buffer = p->user_out;
-    if (p->user_out)
-        return bytes <= p->user_room
-                   ? MPI_SUCCESS
-                   : rota_fail(MPI_ERR_BUFFER,
-                               "blocks of %zu bytes in all do not fit the "
-                               "buffer of %zu",
-                               bytes, p->user_room);
-    ROTA_TRY(
-        rota_grow(&l->out, &l->out_room, bytes, "what an exchange receives"));
-    *buffer = l->out;
-    return MPI_SUCCESS;
-}
-
-int rota_sparse_collect(rota_plan *p, rota_sparse_result *r)
-{
-    const rota_type *const type = p->problem.recv.types.type;
+    lists *const l = b->task->own;
+    const rota_type *const type = b->task->problem.recv.types.type;
+    const rota_unit *const unit = &l->counted.unit;
     const rota_sparse_block *found;
     size_t n, total = 0;
     char *buffer;
 
-    ROTA_TRY(rota_sparse_found(&p->exec, &found, &n));
-    ROTA_TRY(tell_sources(p, found, n, r, &total));
-    ROTA_TRY(choose_buffer(p, total * (size_t)p->unit.spacing, &buffer));
+    ROTA_TRY(rota_sparse_found(&b->exec, &found, &n));
+    ROTA_TRY(tell_sources(b, found, n, r, &total));
+    ROTA_TRY(rota_counted_buffer(b, total * (size_t)unit->spacing, &l->out,
+                                 &l->out_room, &buffer));
     r->buffer = buffer;
-    buffer += p->unit.true_lb;
+    buffer += unit->true_lb;
     for (size_t i = 0; i < n; i++) {
         if (found[i].bytes == 0)
             continue;
         ROTA_TRY(rota_type_unpack(type, found[i].data, found[i].bytes, buffer,
-                                  p->comm->dup));
-        buffer +=
-            (ptrdiff_t)(found[i].bytes / p->unit.element) * p->unit.spacing;
+                                  b->task->comm->dup));
+        buffer += (ptrdiff_t)(found[i].bytes / unit->element) * unit->spacing;
     }
-    rota_sparse_finish(&p->exec);
+    rota_sparse_finish(&b->exec);
     return MPI_SUCCESS;
 }
+
+const rota_kind_table rota_kind_sparse = {
+    .kind = ROTA_SPARSE,
+    .title = "a sparse exchange",
+    .is = "a sparse exchange",
+    .wait = "rota_exchange_wait_sparse",
+    .collects = true,
+    .prepare = prepare,
+    .vote = rota_counted_vote,
+    .forget = forget,
+    .build = build,
+    .group = group,
+    .start = start,
+    .collect = collect,
+};

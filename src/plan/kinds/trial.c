@@ -2,7 +2,9 @@
 #include "plan/kinds/trial.h"
 #include "exec/memory/arena.h"
 #include "exec/move/clock.h"
-#include "plan/kinds/varying.h"
+#include "plan/kinds/counted.h"
+#include "plan/ranks/crossing.h"
+#include "plan/ranks/node.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +17,10 @@ enum { CACHE_LINE = 64 };
 /* ---- what is moved ------------------------------------------------------- */
 
 /* A size for counts that vary: from 0 to the bound, the same at both ends. */
-static size_t drawn(const rota_plan *p, int src, int dst)
+static size_t drawn(const rota_stats *s, int src, int dst)
 {
-    const double degree = p->stats.degree;
-    const double room = MOST_DRAWN / (degree > 1 ? degree : 1);
-    const double most = 2 * p->stats.mean < room ? 2 * p->stats.mean : room;
+    const double room = MOST_DRAWN / (s->degree > 1 ? s->degree : 1);
+    const double most = 2 * s->mean < room ? 2 * s->mean : room;
     const uint64_t x = ((uint64_t)src << 32 | (uint64_t)dst) + 1;
     const uint64_t random = x * 0x9e3779b97f4a7c15u >> 32;
 
@@ -38,47 +39,48 @@ static size_t put_end_to_end(rota_trial *t, int first, int n)
     return (size_t)end;
 }
 
-static void set_counts(const rota_plan *p, rota_trial *t)
+static void set_counts(rota_trial *t)
 {
-    const rota_problem *const problem = &p->problem;
+    const rota_problem *const problem = &t->like->problem;
     const rota_neighbors *const among = problem->neighbors;
-    const int me = p->comm->me;
+    const int me = t->like->comm->me;
     const size_t *const sent = rota_problem_sent(problem);
-    const bool fixed = p->kind == ROTA_FIXED;
+    const bool fixed = t->like->kind->fixed;
 
     for (int i = 0; i < t->n_send; i++) {
         const int to = among ? among->to[i] : i;
-        t->count[i] = (MPI_Count)(fixed ? sent[i] : drawn(p, me, to));
+        t->count[i] = (MPI_Count)(fixed ? sent[i] : drawn(&t->stats, me, to));
     }
     for (int i = 0; i < t->n_recv; i++) {
         const int from = among ? among->from[i] : i;
         t->count[t->n_send + i] =
-            (MPI_Count)(fixed ? problem->recv.bytes[i] : drawn(p, from, me));
+            (MPI_Count)(fixed ? problem->recv.bytes[i]
+                              : drawn(&t->stats, from, me));
     }
     t->sent = put_end_to_end(t, 0, t->n_send);
     t->received = put_end_to_end(t, t->n_send, t->n_recv);
 }
 
-/* Allocate memory of the kind of the caller's buffers. What is sent and what is
- * received lie apart, since some MPIs take equal addresses for in place. */
-static int begin(void *arg)
+static int allocate(rota_trial *t)
 {
-    rota_trial *const t = arg;
-    const rota_plan *const p = t->like;
-    const rota_neighbors *const among = p->problem.neighbors;
-    rota_place at;
-
-    t->n_send = among ? among->n_send : p->comm->P;
-    t->n_recv = among ? among->n_recv : p->comm->P;
     const size_t n = (size_t)t->n_send + (size_t)t->n_recv + 1;
+
     t->count = malloc(n * sizeof *t->count);
     t->displ = malloc(n * sizeof *t->displ);
-    if (!t->count || !t->displ)
-        return rota_fail_mem("what is measured");
-    set_counts(p, t);
+    t->built = calloc(ROTA_MOST_TRIED, sizeof *t->built);
+    return t->count && t->displ && t->built ? MPI_SUCCESS
+                                            : rota_fail_mem("what is measured");
+}
+
+/* Allocate memory of the kind of the caller's buffers. What is sent and what is
+ * received lie apart, since some MPIs take equal addresses for in place. */
+static int make_buffers(rota_trial *t)
+{
     const size_t apart = (t->sent / CACHE_LINE + 1) * CACHE_LINE;
     const size_t bytes = apart + t->received + 1;
-    if (rota_arena_find(p->problem.send.base, 1, &at))
+    rota_place at;
+
+    if (rota_arena_find(t->like->problem.send.base, 1, &at))
         t->memory = rota_arena_alloc(bytes);
     if (!t->memory)
         t->memory = malloc(bytes);
@@ -86,8 +88,6 @@ static int begin(void *arg)
         return rota_fail_mem("buffers to measure with");
     memset(t->memory, 0, bytes);
     t->args = (rota_args){
-        .kind = p->kind,
-        .max_block = p->max_block,
         .sendbuf = t->memory,
         .sendcounts = {ROTA_COUNTS, t->count, 0},
         .sdispls = {ROTA_AINTS, t->displ, 0},
@@ -100,61 +100,101 @@ static int begin(void *arg)
     return MPI_SUCCESS;
 }
 
-static void end(void *arg)
+/* What the ranks have agreed on for the wanted plan holds for trials too, except
+ * for what depends on memory. May fail on one rank alone. */
+static int begin(void *arg)
 {
     rota_trial *const t = arg;
-    bool broken = false;
+    const rota_task *const like = t->like;
+    const rota_neighbors *const among = like->problem.neighbors;
 
-    for (int i = 0; i < ROTA_MOST_TRIED; i++) {
-        broken = broken || (t->plan[i] && t->plan[i]->exec.status.broken);
-        rota_plan_destroy(t->plan[i]);
-    }
-    /* Memory that MPI may still write to is not freed. */
-    if (!broken && !rota_arena_free(t->memory))
-        free(t->memory);
-    free(t->count);
-    free(t->displ);
-}
-
-/* ---- plans --------------------------------------------------------------- */
-
-static int make(void *arg, int i, const rota_hints *wish)
-{
-    rota_trial *const t = arg;
-    const rota_plan *const p = t->like;
-
-    ROTA_TRY(rota_plan_make(p->comm, p->problem.neighbors, &t->args, wish,
-                            MPI_SUCCESS, &t->plan[i]));
-    t->plan[i]->user_out = t->args.recvbuf;
-    t->plan[i]->user_room = t->received;
+    t->n_send = among ? among->n_send : like->comm->P;
+    t->n_recv = among ? among->n_recv : like->comm->P;
+    ROTA_TRY(allocate(t));
+    set_counts(t);
+    ROTA_TRY(make_buffers(t));
+    t->task = *like;
+    t->task.problem = (rota_problem){.neighbors = among};
+    memset(&t->task.crossing, 0, sizeof t->task.crossing);
+    t->task.use.ipc = false;
+    strcpy(t->task.use.ipc_why, "what is measured is in memory of the host");
+    t->task.own = NULL;
+    ROTA_TRY(like->kind->prepare(&t->task, &t->args));
+    if (like->kind->collects)
+        rota_counted_set_buffer(&t->task, t->args.recvbuf, t->received);
     return MPI_SUCCESS;
 }
 
-static int start(const rota_trial *t, rota_plan *plan)
+static void end(void *arg)
 {
-    if (plan->kind == ROTA_FIXED)
-        return rota_exec_start(&plan->exec);
-    return plan->kind == ROTA_VARYING ? rota_varying_start(plan, &t->args)
-                                      : rota_exchange_begin(plan, &t->args);
+    rota_trial *const t = arg;
+    bool all = true;
+
+    for (int i = 0; t->built && i < ROTA_MOST_TRIED; i++)
+        all = rota_built_free(&t->built[i]) && all;
+    free(t->count);
+    free(t->displ);
+    if (!all) /* memory that MPI may still write to is not freed */
+        return;
+    if (t->task.kind && t->task.kind->forget)
+        t->task.kind->forget(&t->task);
+    rota_problem_free(&t->task.problem);
+    rota_crossing_free(&t->task.crossing);
+    if (!rota_arena_free(t->memory))
+        free(t->memory);
+    free(t->built);
+}
+
+/* ---- what is built ------------------------------------------------------- */
+
+/* If memory of another rank turns out not to be there for all, build again
+ * without it. */
+static int make(void *arg, int i, const rota_hints *wish)
+{
+    rota_trial *const t = arg;
+    rota_task *const task = &t->task;
+    rota_built *const b = &t->built[i];
+    const rota_plan_kind what = {.topo = task->topo,
+                                 .neighbors = task->problem.neighbors != NULL,
+                                 .kind = task->kind->kind,
+                                 .max_block = task->max_block};
+    rota_choice choice;
+    rota_claim claim;
+    rota_vote vote = {0};
+
+    if (wish->algo->nodes && what.neighbors && !task->problem.crossing)
+        ROTA_TRY(rota_find_crossing(task->comm, task->topo, &task->problem,
+                                    &task->crossing));
+    ROTA_TRY(rota_choose(wish, &what, &choice)); /* the same on all ranks */
+    ROTA_TRY(rota_agree_claim(task->comm, MPI_SUCCESS, &vote, &claim));
+    ROTA_TRY(rota_built_make(b, task, &choice, claim));
+    if (!b->apart)
+        return MPI_SUCCESS;
+    rota_built_free(b);
+    ROTA_TRY(rota_comm_part_node(task->comm));
+    return make(arg, i, wish);
 }
 
 static int run(void *arg, int i, double *ns)
 {
     rota_trial *const t = arg;
+    rota_built *const b = &t->built[i];
+    const rota_kind_table *const kind = t->task.kind;
     const int64_t begin = rota_now_ns();
     rota_found found = {0};
 
-    ROTA_TRY(start(t, t->plan[i]));
-    ROTA_TRY(rota_exec_wait(&t->plan[i]->exec));
-    if (t->plan[i]->kind == ROTA_EXCHANGE)
-        ROTA_TRY(rota_exchange_collect(t->plan[i], &found));
+    ROTA_TRY(kind->start(b, &t->args));
+    ROTA_TRY(rota_exec_wait(&b->exec));
+    if (kind->collect)
+        ROTA_TRY(kind->collect(b, &found));
     *ns = (double)(rota_now_ns() - begin);
     return MPI_SUCCESS;
 }
 
-rota_trials rota_trial_of(rota_trial *t, const rota_plan *like)
+rota_trials rota_trial_of(rota_trial *t, const rota_task *like,
+                          const rota_stats *stats)
 {
-    *t = (rota_trial){.like = like};
+    *t = (rota_trial){.like = like, .stats = *stats};
     return (rota_trials){
         .arg = t, .begin = begin, .make = make, .run = run, .end = end};
 }

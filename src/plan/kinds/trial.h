@@ -1,24 +1,27 @@
-/* trial.h - makes plans to be measured, for choose/measure.h. */
+/* trial.h - builds what is measured, for choose/measure.h. */
 #ifndef ROTA_TRIAL_H
 #define ROTA_TRIAL_H
 
 #include "choose/measure.h"
-#include "plan/kinds/plan.h"
+#include "plan/kinds/built.h"
 
 /* Blocks as in the wanted plan, but as bytes, end to end, in their own
  * buffers. */
 typedef struct rota_trial {
-    const rota_plan *like; /* the wanted plan, being made */
+    const rota_task *like; /* what is wanted */
+    rota_stats stats;      /* of it */
     char *memory;          /* what is sent, then what is received */
     size_t sent, received; /* bytes */
     int n_send, n_recv;    /* blocks */
     MPI_Count *count;      /* [n_send + n_recv] */
     MPI_Aint *displ;       /* [n_send + n_recv] */
     rota_args args;
-    rota_plan *plan[ROTA_MOST_TRIED];
+    rota_task task;
+    rota_built *built; /* [ROTA_MOST_TRIED] */
 } rota_trial;
 
 /* t is borrowed. Makes nothing yet. */
-rota_trials rota_trial_of(rota_trial *t, const rota_plan *like);
+rota_trials rota_trial_of(rota_trial *t, const rota_task *like,
+                          const rota_stats *stats);
 
 #endif /* ROTA_TRIAL_H */

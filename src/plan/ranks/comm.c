@@ -11,7 +11,6 @@
 #include "exec/run/stall.h"
 #include "exec/run/waiting.h"
 #include "plan/inside.h"
-#include "plan/kinds/plan.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/fellows.h"
 #include "plan/ranks/node.h"

@@ -22,12 +22,11 @@ typedef struct members {
     int n, me, node;
 } members;
 
-static members members_of(const rota_plan *p)
+static members members_of(const rota_comm *c, const rota_topo *t)
 {
-    const rota_topo *const t = p->topo;
-    const int me = p->comm->me, node = t->node[me];
+    const int me = c->me, node = t->node[me];
 
-    return (members){.c = p->comm,
+    return (members){.c = c,
                      .t = t,
                      .rank = t->ranks + t->first[node],
                      .n = rota_topo_node_size(t, node),
@@ -88,34 +87,34 @@ static int add_up(const members *m, const tally all[], rota_dir dir,
 
 /* ---- what one rank knows ------------------------------------------------- */
 
-static int list_own(rota_plan *p, rota_dir dir, rota_crosses *to)
+static int list_own(const members *m, const rota_problem *problem, rota_dir dir,
+                    rota_crosses *to)
 {
-    const rota_neighbors *const n = p->problem.neighbors;
+    const rota_neighbors *const n = problem->neighbors;
     const bool sent = dir == ROTA_SEND;
     const int most = sent ? n->n_sent : n->n_received;
 
     to->edge = malloc(((size_t)most + 1) * sizeof *to->edge);
     if (!to->edge)
         return rota_fail_mem("the edges of a node");
-    to->n = rota_cross_list(
-        n, p->topo, p->comm->me, sent,
-        sent ? p->problem.send.bytes : p->problem.recv.bytes, to->edge);
+    to->n = rota_cross_list(n, m->t, m->c->me, sent,
+                            sent ? problem->send.bytes : problem->recv.bytes,
+                            to->edge);
     return MPI_SUCCESS;
 }
 
 /* Returns the number of blocks with another one's memory, or -1 without memory.
  * Where counts vary there are none. */
-static int find_same(rota_plan *p)
+static int find_same(const rota_problem *problem, rota_crossing *c)
 {
-    const size_t n = (size_t)p->problem.neighbors->n_send + 1;
+    const size_t n = (size_t)problem->neighbors->n_send + 1;
 
-    if (p->kind != ROTA_FIXED)
+    if (!problem->send.bytes)
         return 0;
-    p->crossing.same_as = malloc(n * sizeof *p->crossing.same_as);
-    return p->crossing.same_as
-               ? rota_cross_find_same(&p->problem.send, p->crossing.out.edge,
-                                      p->crossing.out.n, p->crossing.same_as)
-               : -1;
+    c->same_as = malloc(n * sizeof *c->same_as);
+    return c->same_as ? rota_cross_find_same(&problem->send, c->out.edge,
+                                             c->out.n, c->same_as)
+                      : -1;
 }
 
 /* ---- between nodes ------------------------------------------------------- */
@@ -217,9 +216,8 @@ static int share_alike(const members *m, rota_crossing *c, rota_cross list[],
     return MPI_SUCCESS;
 }
 
-static int find_senders_alike(rota_plan *p, const members *m)
+static int find_senders_alike(const members *m, rota_crossing *c)
 {
-    rota_crossing *const c = &p->crossing;
     const size_t edges = (size_t)c->in.n + (size_t)c->out.n + 1;
     rota_cross *const list = malloc(((size_t)c->in.n + 1) * sizeof *list);
     int *const count = malloc((size_t)m->n * sizeof *count);
@@ -227,7 +225,7 @@ static int find_senders_alike(rota_plan *p, const members *m)
     int err = list && count && request ? MPI_SUCCESS
                                        : rota_fail_mem("the edges of a node");
 
-    err = rota_agree(p->comm, err, NULL);
+    err = rota_agree(m->c, err, NULL);
     if (err == MPI_SUCCESS)
         err = share_alike(m, c, list, count, request);
     free(list);
@@ -254,22 +252,21 @@ static int gather(const members *m, const tally all[], rota_dir dir,
 }
 
 /* May fail on one rank alone. */
-static int make_room(rota_plan *p, const members *m, const tally all[],
-                     int *count[])
+static int make_room(const members *m, const tally all[], int *count[],
+                     rota_crossing *c)
 {
-    ROTA_TRY(gather(m, all, ROTA_SEND, &p->crossing.out, count[ROTA_SEND]));
-    return gather(m, all, ROTA_RECV, &p->crossing.in, count[ROTA_RECV]);
+    ROTA_TRY(gather(m, all, ROTA_SEND, &c->out, count[ROTA_SEND]));
+    return gather(m, all, ROTA_RECV, &c->in, count[ROTA_RECV]);
 }
 
-static int find_own(rota_plan *p, tally *mine, int *repeats)
+static int find_own(const members *m, const rota_problem *problem,
+                    rota_crossing *c, tally *mine, int *repeats)
 {
-    rota_crossing *const c = &p->crossing;
-
-    ROTA_TRY(list_own(p, ROTA_SEND, &c->out));
-    ROTA_TRY(list_own(p, ROTA_RECV, &c->in));
+    ROTA_TRY(list_own(m, problem, ROTA_SEND, &c->out));
+    ROTA_TRY(list_own(m, problem, ROTA_RECV, &c->in));
     mine->n[ROTA_SEND] = c->out.n;
     mine->n[ROTA_RECV] = c->in.n;
-    *repeats = find_same(p);
+    *repeats = find_same(problem, c);
     return *repeats < 0 ? rota_fail_mem("the edges of a node") : MPI_SUCCESS;
 }
 
@@ -280,31 +277,32 @@ static int put_in_order(rota_crossing *c, const members *m)
 }
 
 /* all: [n], counts: [n] for each direction. */
-static int find_all(rota_plan *p, const members *m, int status, tally all[],
-                    int *count[])
+static int find_all(const members *m, int status, tally all[], int *count[],
+                    const rota_problem *problem, rota_crossing *c)
 {
     tally mine = {{0}};
     int repeats = 0;
 
     if (status == MPI_SUCCESS)
-        status = find_own(p, &mine, &repeats);
-    ROTA_TRY(rota_swap_addresses(p->comm, m->rank, m->n, status, &mine, all,
+        status = find_own(m, problem, c, &mine, &repeats);
+    ROTA_TRY(rota_swap_addresses(m->c, m->rank, m->n, status, &mine, all,
                                  sizeof mine));
     rota_vote vote = {.largest = (uint64_t)repeats};
-    ROTA_TRY(rota_agree(p->comm, make_room(p, m, all, count), &vote));
-    ROTA_TRY(pass_on(m, count[ROTA_SEND], p->crossing.out.edge));
-    ROTA_TRY(pass_on(m, count[ROTA_RECV], p->crossing.in.edge));
-    ROTA_TRY(rota_agree(p->comm, put_in_order(&p->crossing, m), NULL));
+    ROTA_TRY(rota_agree(m->c, make_room(m, all, count, c), &vote));
+    ROTA_TRY(pass_on(m, count[ROTA_SEND], c->out.edge));
+    ROTA_TRY(pass_on(m, count[ROTA_RECV], c->in.edge));
+    ROTA_TRY(rota_agree(m->c, put_in_order(c, m), NULL));
     if (vote.largest > 0)
-        return find_senders_alike(p, m);
-    free(p->crossing.same_as); /* no two blocks have the same memory */
-    p->crossing.same_as = NULL;
+        return find_senders_alike(m, c);
+    free(c->same_as); /* no two blocks have the same memory */
+    c->same_as = NULL;
     return MPI_SUCCESS;
 }
 
-int rota_plan_find_crossing(rota_plan *p)
+int rota_find_crossing(const rota_comm *c, const rota_topo *topo,
+                       rota_problem *problem, rota_crossing *crossing)
 {
-    const members m = members_of(p);
+    const members m = members_of(c, topo);
     const size_t n = (size_t)m.n;
     tally *const all = calloc(n, sizeof *all);
     int *const counts = calloc(2 * n, sizeof *counts);
@@ -312,10 +310,12 @@ int rota_plan_find_crossing(rota_plan *p)
     int err =
         all && counts ? MPI_SUCCESS : rota_fail_mem("the edges of a node");
 
-    err = find_all(p, &m, err, all, count);
+    err = find_all(&m, err, all, count, problem, crossing);
     free(all);
     free(counts);
     if (err == MPI_SUCCESS)
-        p->problem.crossing = &p->crossing;
+        problem->crossing = crossing;
+    else
+        rota_crossing_free(crossing);
     return err;
 }

@@ -2,10 +2,12 @@
 #ifndef ROTA_PLAN_CROSSING_H
 #define ROTA_PLAN_CROSSING_H
 
-#include "plan/kinds/plan.h"
+#include "base/crossing.h"
+#include "plan/ranks/comm.h"
 
-/* Set plan->crossing, and plan->problem.crossing to it. Collective; the ranks
- * agree on every failure. */
-int rota_plan_find_crossing(rota_plan *plan);
+/* Find the crossing, which is empty, for nodes of topo, and set
+ * problem->crossing to it. Collective; the ranks agree on every failure. */
+int rota_find_crossing(const rota_comm *c, const rota_topo *topo,
+                       rota_problem *problem, rota_crossing *crossing);
 
 #endif /* ROTA_PLAN_CROSSING_H */

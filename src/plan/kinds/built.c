@@ -1,0 +1,284 @@
+/* built.c - see built.h.
+ *
+ * After every step that can fail on one rank alone, the ranks agree before
+ * anyone waits for a peer.
+ */
+#include "plan/kinds/built.h"
+#include "exec/move/lock.h"
+#include "exec/move/trace.h"
+#include "plan/kinds/device.h"
+#include "plan/kinds/ipc.h"
+#include "plan/kinds/memory.h"
+
+#include <stdlib.h>
+
+/* ---- claims -------------------------------------------------------------- */
+
+static int find_free_native(const rota_vote *vote)
+{
+    int i = 0;
+
+    while (i < ROTA_MAX_NATIVE && vote->used >> i & 1)
+        i++;
+    return i;
+}
+
+/* All ranks begin with the same proposal, as each takes every id that is agreed
+ * on; a rank refuses one that a plan there has not freed. */
+int rota_agree_claim(rota_comm *c, int status, rota_vote *vote,
+                     rota_claim *claim)
+{
+    rota_vote found;
+
+    vote->used = c->native_used;
+    claim->id = c->next_id;
+    for (;; claim->id = rota_comm_id_after(c, claim->id)) {
+        found = *vote;
+        found.clash = rota_comm_id_taken(c, claim->id);
+        ROTA_TRY(rota_agree(c, status, &found));
+        if (!found.clash)
+            break;
+    }
+    claim->native = find_free_native(&found);
+    *vote = found;
+    return MPI_SUCCESS;
+}
+
+/* May fail on one rank alone; making a native communicator is collective. */
+static int take_claim(rota_built *b, rota_claim claim)
+{
+    rota_comm *const c = b->task->comm;
+
+    if (b->choice.algo->native) {
+        if (claim.native == ROTA_MAX_NATIVE)
+            return rota_fail(MPI_ERR_OTHER,
+                             "%d plans on this communicator use MPI's own "
+                             "all-to-all; no more can",
+                             ROTA_MAX_NATIVE);
+        ROTA_TRY(rota_comm_native(c, claim.native, &b->exec.native));
+        b->native = claim.native;
+    }
+    ROTA_TRY(rota_comm_id_take(c, claim.id));
+    b->id = claim.id;
+    return MPI_SUCCESS;
+}
+
+/* ---- for kinds ----------------------------------------------------------- */
+
+int rota_built_schedule(rota_built *b)
+{
+    const rota_task *const t = b->task;
+    rota_blocks *const blocks = &b->exec.blocks;
+
+    ROTA_TRY(rota_built_check_device(b));
+    ROTA_TRY(rota_sched_init_among(&b->sched, t->comm->P, t->comm->me,
+                                   t->problem.neighbors));
+    rota_sched_set_crossing(&b->sched, t->problem.crossing, b->choice.metadata);
+    ROTA_TRY(b->choice.algo->build(t->topo, &b->choice.params, &b->sched));
+    const size_t n = (size_t)b->sched.n_blocks + 1;
+    blocks->bytes = calloc(n, sizeof *blocks->bytes);
+    blocks->offset = calloc(n, sizeof *blocks->offset);
+    return blocks->bytes && blocks->offset
+               ? MPI_SUCCESS
+               : rota_fail_mem("sizes and places of blocks");
+}
+
+int rota_built_run_sizes(const rota_built *b, const rota_sched *s, int status,
+                         const size_t send_bytes[], rota_sizes *z)
+{
+    const rota_comm *const c = b->task->comm;
+
+    *z = (rota_sizes){0};
+    if (status == MPI_SUCCESS)
+        status = rota_sizes_init(z, s, c->dup, b->exec.tag, send_bytes);
+    status = rota_agree(c, status, NULL);
+    z->x.mates = c->node;
+    if (status == MPI_SUCCESS)
+        status = rota_exec_start(&z->x);
+    if (status == MPI_SUCCESS)
+        status = rota_exec_wait(&z->x);
+    return status;
+}
+
+int rota_built_check_own(const rota_built *b)
+{
+    const rota_sched *const s = &b->sched;
+    const size_t *const bytes = b->exec.blocks.bytes;
+
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        const size_t sent = bytes[rota_src(s, own.send)];
+        const size_t expected = bytes[rota_dst(s, own.recv)];
+        if (sent != expected)
+            return rota_fail_mismatch(s->me, s->me, sent, expected);
+    }
+    return MPI_SUCCESS;
+}
+
+size_t rota_built_lay_out_stage(rota_built *b, const size_t recv[])
+{
+    const rota_blocks *const blocks = &b->exec.blocks;
+    size_t at = 0;
+
+    for (int d = 0; d < b->sched.P; d++) {
+        const bool stays = d == b->sched.me && !b->choice.algo->native;
+        blocks->bytes[d] = stays ? 0 : recv[d];
+        blocks->offset[d] = (ptrdiff_t)at;
+        at += blocks->bytes[d];
+    }
+    return at;
+}
+
+void rota_built_record(const rota_built *b, const size_t bytes[])
+{
+    rota_record *const r = b->task->record;
+    const rota_sched *const s = &b->sched;
+
+    if (!s->neighbors) {
+        rota_record_start(r, bytes);
+        return;
+    }
+    rota_record_begin(r);
+    for (int i = 0; i < s->n_send; i++)
+        rota_record_add(r, s->neighbors->to[i], bytes[i]);
+    rota_record_end(r);
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+/* What is known before there is a schedule. */
+static void begin(rota_built *b, rota_task *t, const rota_choice *choice,
+                  rota_claim claim)
+{
+    const rota_problem *const problem = &t->problem;
+
+    *b = (rota_built){.task = t, .choice = *choice, .native = -1};
+    b->exec = (rota_exec){
+        .blocks = {.s = &b->sched,
+                   .base = {[ROTA_SRC] = problem->send.base,
+                            [ROTA_DST] = problem->recv.base},
+                   .types = {[ROTA_SRC] =
+                                 problem->in_place
+                                     ? rota_types_bytes
+                                     : *rota_problem_sent_types(problem),
+                             [ROTA_DST] = problem->recv.types,
+                             [ROTA_TMP] = rota_types_bytes},
+                   .own_types = problem->own_types},
+        .title = t->kind->title,
+        .algorithm = choice->algo->name,
+        .comm = t->comm->dup,
+        .mates = t->comm->node,
+        .tag = ROTA_TAGS * claim.id,
+        .native = MPI_COMM_NULL,
+        .by_datatype = choice->params.by_datatype,
+        .metadata = choice->metadata,
+        .fixed = t->kind->fixed && choice->metadata == ROTA_META_ONCE,
+        .max_block = t->max_block,
+        .parcels = choice->params.parcels,
+        .counts_unknown = t->kind->collects,
+        .stage_in = problem->in_place,
+    };
+}
+
+/* Leave out what has no bytes. Both ends know the same sizes, so both leave out
+ * the same. */
+static void fold(rota_built *b)
+{
+    size_t *const bytes = b->exec.blocks.bytes;
+
+    if (b->choice.metadata == ROTA_META_ONCE)
+        rota_sched_pad(&b->sched, b->task->largest, bytes);
+    if (b->exec.fixed)
+        rota_sched_fold(&b->sched, bytes);
+}
+
+/* Decide how messages within the node travel, on which the ranks agree, and what
+ * needs it. *status: this rank's own. Collective; the ranks agree on every
+ * failure. */
+static int open_node(rota_built *b, int *status)
+{
+    const rota_task *const t = b->task;
+    int (*const group)(rota_built * b) = t->kind->group;
+
+    if (b->choice.device == ROTA_DEVICE_IPC) {
+        ROTA_TRY(rota_agree(t->comm, *status, NULL));
+        ROTA_TRY(rota_built_use_ipc(b));
+    }
+    b->node_why = rota_built_refuses_node(b);
+    if (group && *status == MPI_SUCCESS && !b->node_why)
+        *status = group(b);
+    if (!b->node_why)
+        ROTA_TRY(rota_built_share(b, *status));
+    if (b->exec.fetching && b->node_why && t->comm->P > 1)
+        ROTA_TRY(rota_built_give_up_ipc(b, b->node_why));
+    if (group && *status == MPI_SUCCESS && b->node_why)
+        *status = group(b); /* every rank by itself */
+    return MPI_SUCCESS;
+}
+
+/* Fold the schedule and bind it to memory, the node's and this rank's; agree
+ * that all have. Collective; the ranks agree on every failure. */
+static int bind(rota_built *b, int status)
+{
+    const rota_task *const t = b->task;
+
+    if (status == MPI_SUCCESS)
+        fold(b);
+    ROTA_TRY(open_node(b, &status));
+    if (t->progress == ROTA_PROGRESS_THREAD && rota_lock_is_multiple())
+        b->exec.by_thread = !t->use.device && rota_comm_hold_thread(t->comm);
+    if (status == MPI_SUCCESS && !b->apart)
+        status = rota_built_bind(b);
+    rota_vote vote = {.clash = b->apart};
+    ROTA_TRY(rota_agree(t->comm, status, &vote));
+    b->apart = vote.clash; /* on any rank */
+    return MPI_SUCCESS;
+}
+
+static int make(rota_built *b, rota_claim claim)
+{
+    const rota_kind_table *const kind = b->task->kind;
+    int status = take_claim(b, claim);
+
+    if (status == MPI_SUCCESS)
+        status = kind->build(b);
+    if (kind->learn)
+        ROTA_TRY(kind->learn(b, &status));
+    return bind(b, status);
+}
+
+int rota_built_make(rota_built *b, rota_task *task, const rota_choice *choice,
+                    rota_claim claim)
+{
+    begin(b, task, choice, claim);
+    const int err = make(b, claim);
+    if (err != MPI_SUCCESS)
+        rota_built_free(b);
+    return err;
+}
+
+bool rota_built_free(rota_built *b)
+{
+    rota_exec *const x = &b->exec;
+
+    if (x->status.broken)
+        return false;
+    if (!b->task)
+        return true;
+    const bool lent = x->loans.scratch != NULL;
+    rota_trace_free(x->trace);
+    rota_exec_unbind(x);
+    rota_sched_free(&b->sched);
+    rota_built_free_memory(b, lent);
+    free(x->blocks.bytes);
+    free(x->blocks.offset);
+    free(x->landing[ROTA_RECV]);
+    free(x->landing[ROTA_SEND]);
+    free(b->stage);
+    if (b->id > 0)
+        rota_comm_id_drop(b->task->comm, b->id);
+    if (b->native >= 0)
+        rota_comm_native_drop(b->task->comm, b->native);
+    *b = (rota_built){0};
+    return true;
+}

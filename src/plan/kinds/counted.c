@@ -1,0 +1,103 @@
+/* counted.c - see counted.h. */
+#include "plan/kinds/counted.h"
+#include "exec/move/blocks.h"
+
+#include <stdlib.h>
+
+/* ---- making -------------------------------------------------------------- */
+
+int rota_counted_prepare(rota_task *t, const rota_args *args, size_t bytes)
+{
+    rota_counted *const own = t->own = calloc(1, bytes);
+
+    return own ? rota_types_make(args->recvtype, "type", t->comm->dup,
+                                 &t->problem.recv.types, &own->unit)
+               : rota_fail_mem("a plan");
+}
+
+/* Counts are in elements of one size. */
+void rota_counted_vote(const rota_task *t, rota_alike *alike, rota_vote *vote)
+{
+    const rota_counted *const own = t->own;
+
+    (void)vote;
+    rota_alike_add(alike, "size of type", own ? own->unit.element : 0);
+}
+
+void rota_counted_forget(rota_task *t)
+{
+    free(t->own);
+    t->own = NULL;
+}
+
+int rota_check_extent(MPI_Datatype type)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
+    ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
+    if (true_lb < 0 || true_lb + true_extent > extent)
+        return rota_fail(MPI_ERR_TYPE,
+                         "type has data outside 0 to its extent, %lld bytes",
+                         (long long)extent);
+    return MPI_SUCCESS;
+}
+
+/* ---- starting ------------------------------------------------------------ */
+
+int rota_counted_fill(rota_built *b, const rota_args *args, bool sent)
+{
+    const rota_sched *const s = &b->sched;
+    const rota_neighbors *const among = s->neighbors;
+    size_t *const bytes = b->exec.blocks.bytes + (sent ? 0 : s->n_send);
+    ptrdiff_t *const offset = b->exec.blocks.offset + (sent ? 0 : s->n_send);
+    const rota_side_args a = {.name = sent ? "send" : "recv",
+                              .base = sent ? args->sendbuf : args->recvbuf,
+                              .n = sent ? s->n_send : s->n_recv,
+                              .counts =
+                                  sent ? args->sendcounts : args->recvcounts,
+                              .displs = sent ? args->sdispls : args->rdispls,
+                              .unit = &rota_counted_of(b)->unit};
+
+    ROTA_TRY(rota_side_fill(&a, bytes, offset));
+    if (among)
+        rota_neighbors_drop(a.n, sent ? among->to : among->from, bytes);
+    return MPI_SUCCESS;
+}
+
+void rota_counted_leave_out(rota_built *b)
+{
+    const rota_sched *const s = &b->sched;
+    const bool told = b->choice.metadata != ROTA_META_ONCE;
+    rota_exec *const x = &b->exec;
+    size_t *const bytes = x->blocks.bytes;
+
+    x->status.note = ROTA_NOTHING;
+    for (rota_block i = 0; i < rota_first_tmp(s); i++) {
+        const bool sent = i < (rota_block)s->n_send;
+        const int slot = (int)rota_block_slot(s, i);
+        const int peer = sent ? rota_to(s, slot) : rota_from(s, slot);
+        if (bytes[i] <= x->max_block)
+            continue;
+        rota_status_note(&x->status, ROTA_ABOVE_BOUND, peer, bytes[i], 0);
+        bytes[i] = told && sent && peer != s->me ? bytes[i] | ROTA_LEFT_OUT : 0;
+    }
+}
+
+/* ---- collecting ---------------------------------------------------------- */
+
+int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
+                        size_t *room, char **buffer)
+{
+    const rota_counted *const own = rota_counted_of(b);
+
+    if (own->buffer && bytes > own->room)
+        return rota_fail(MPI_ERR_BUFFER,
+                         "blocks of %zu bytes in all do not fit the buffer of "
+                         "%zu",
+                         bytes, own->room);
+    if (!own->buffer)
+        ROTA_TRY(rota_grow(out, room, bytes, "what an exchange receives"));
+    *buffer = own->buffer ? own->buffer : *out;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,53 @@
+/* counted.h - what kinds have in common whose counts come with each start. */
+#ifndef ROTA_COUNTED_H
+#define ROTA_COUNTED_H
+
+#include "plan/kinds/built.h"
+
+/* task->own begins with this. */
+typedef struct rota_counted {
+    rota_unit unit; /* of the plan's type */
+
+    /* Of kinds that collect: the caller's buffer, or NULL. */
+    char *buffer;
+    size_t room; /* bytes */
+} rota_counted;
+
+/* As in rota_kind_table. prepare: own has `bytes` bytes. */
+int rota_counted_prepare(rota_task *task, const rota_args *args, size_t bytes);
+void rota_counted_vote(const rota_task *task, rota_alike *alike,
+                       rota_vote *vote);
+void rota_counted_forget(rota_task *task);
+
+static inline rota_counted *rota_counted_of(const rota_built *b)
+{
+    return b->task->own;
+}
+
+/* Set the sizes and places of send blocks, or of receive blocks. Local. */
+int rota_counted_fill(rota_built *b, const rota_args *args, bool sent);
+
+/* Leave out blocks above the bound. If both ends know the counts, both take
+ * such a block for empty; otherwise its size, marked, is sent in its place. */
+void rota_counted_leave_out(rota_built *b);
+
+/* Where to collect `bytes` bytes: the caller's buffer, in which they have to
+ * fit, or the plan's own, *out, which grows. */
+int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
+                        size_t *room, char **buffer);
+
+/* For kinds that collect: elements must not reach beyond their extent, since
+ * blocks are put end to end. Local. */
+int rota_check_extent(MPI_Datatype type);
+
+/* rota_exchange_set_buffer. */
+static inline void rota_counted_set_buffer(rota_task *task, void *buffer,
+                                           size_t room)
+{
+    rota_counted *const own = task->own;
+
+    own->buffer = buffer;
+    own->room = room;
+}
+
+#endif /* ROTA_COUNTED_H */

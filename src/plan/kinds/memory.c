@@ -1,0 +1,200 @@
+/* memory.c - see memory.h. */
+#include "plan/kinds/memory.h"
+#include "exec/memory/arena.h"
+#include "exec/move/lock.h"
+#include "exec/move/trace.h"
+#include "exec/payload/parcels.h"
+#include "exec/step/steps.h"
+
+#include <stdlib.h>
+
+/* ---- scratch ------------------------------------------------------------- */
+
+static int place_scratch(rota_built *b)
+{
+    rota_blocks *const blocks = &b->exec.blocks;
+
+    return b->exec.parcels
+               ? rota_parcels_place(&b->exec, &b->room.bytes)
+               : rota_sched_place(&b->sched, b->choice.params.by_datatype,
+                                  blocks->bytes, blocks->offset, &b->room);
+}
+
+/* Cleared, because padding travels. */
+static int make_scratch(rota_built *b)
+{
+    rota_exec *const x = &b->exec;
+    char *scratch = NULL;
+
+    ROTA_TRY(place_scratch(b));
+    if (b->room.bytes > 0 && x->loans.lends)
+        scratch = rota_arena_alloc(b->room.bytes);
+    x->loans.lends = scratch != NULL;
+    if (b->room.bytes > 0 && !scratch)
+        scratch = calloc(b->room.bytes, 1);
+    x->blocks.base[ROTA_TMP] = scratch;
+    if (!scratch && b->room.bytes > 0)
+        return rota_fail_mem("scratch");
+    if (x->parcels)
+        rota_parcels_make(x);
+    return MPI_SUCCESS;
+}
+
+/* Decide whether messages may be handed over, and lend scratch for it. Not with
+ * devices, which cannot access the blocks of other ranks. */
+static int lend_scratch(rota_built *b)
+{
+    rota_exec *const x = &b->exec;
+
+    x->loans.allowed = (x->fixed || x->parcels) && !b->task->use.device;
+    if (!x->loans.allowed || !rota_sched_shares(&b->sched))
+        return MPI_SUCCESS;
+    x->loans.lends = true;
+    return make_scratch(b);
+}
+
+/* ---- the node's memory ------------------------------------------------- */
+
+/* Messages from this length on are copied from the sender's arena, unless a
+ * hint or a measurement (rota-tune) says otherwise. If the sender has just
+ * written them, that takes as long as the way through an entry from the first
+ * value to 4 KiB, and less above; if not, it is 1.3 to 1.7 times as fast. It
+ * takes one synchronisation more, which is a process switch where ranks share
+ * cores: there it pays from 8 to 16 KiB on (docs/measurements.md). */
+enum { USUAL_ARENA_FROM = 1536, CROWDED_ARENA_FROM = 8192 };
+
+static size_t find_arena_threshold(const rota_task *t)
+{
+    const int wish = t->copied_once_from > 0
+                         ? t->copied_once_from
+                         : t->comm->learnt.tuning.copied_once_from;
+
+    if (wish > 0)
+        return (size_t)wish;
+    return t->comm->crowded ? CROWDED_ARENA_FROM : USUAL_ARENA_FROM;
+}
+
+/* What keeps shared memory from carrying messages, on any rank. If plans are to
+ * progress outside Rota's calls, also what keeps the progress thread from it:
+ * then MPI carries them, and progresses in its calls. */
+typedef enum obstacle {
+    NO_OBSTACLE,
+    NO_ROOM,
+    THREAD_TYPE,
+    THREAD_DEVICE,
+    NO_THREAD
+} obstacle;
+
+static const char *const obstacle_text[] = {
+    [NO_ROOM] = "no room in shared memory",
+    [THREAD_TYPE] = "rota_progress = thread, and MPI packs elements of a type",
+    [THREAD_DEVICE] = "rota_progress = thread, and a device may be in use",
+    [NO_THREAD] = "rota_progress = thread, and the system gives no thread",
+};
+
+static obstacle find_obstacle(const rota_built *b)
+{
+    const rota_task *const t = b->task;
+
+    if (t->progress != ROTA_PROGRESS_THREAD)
+        return NO_OBSTACLE;
+    if (!rota_lock_is_multiple() &&
+        (!rota_types_are_bytes(&t->problem.recv.types) ||
+         !rota_types_are_bytes(&b->exec.blocks.types[ROTA_SRC])))
+        return THREAD_TYPE;
+    if (t->use.device)
+        return THREAD_DEVICE;
+    return rota_comm_hold_thread(t->comm) ? NO_OBSTACLE : NO_THREAD;
+}
+
+const char *rota_built_needs_calls(const rota_built *b)
+{
+    const rota_exec *const x = &b->exec;
+    const rota_progress asked = b->task->progress;
+
+    if (asked == ROTA_PROGRESS_CALLS)
+        return "no hint asks for more";
+    if (asked == ROTA_PROGRESS_THREAD)
+        return x->by_thread ? NULL
+                            : "MPI carries messages or the algorithm needs "
+                              "calls";
+    if (!b->node_why && !x->shared)
+        return NULL; /* a rank alone */
+    if (!b->node_why)
+        return "not all messages go by MPI";
+    if (x->program.n_steps > 1 ||
+        (x->program.n_steps == 1 && !rota_step_is_at_once(x->program.step)))
+        return "the algorithm has more than one round";
+    return x->counts_unknown && (x->max_block == ROTA_UNBOUNDED ||
+                                 b->choice.metadata != ROTA_META_FUSED)
+               ? "receives wait for sizes: there is no bound"
+               : NULL;
+}
+
+const char *rota_built_refuses_node(const rota_built *b)
+{
+    const rota_comm *const c = b->task->comm;
+
+    if (b->choice.intranode == ROTA_INTRANODE_P2P)
+        return "asked for by a hint";
+    if (b->choice.device == ROTA_DEVICE_AWARE)
+        return "rota_device = cuda_aware: MPI takes all messages";
+    if (c->node && b->task->kind->group && c->node->apart)
+        return "some ranks of a node share no memory";
+    return c->node ? NULL : c->node_why;
+}
+
+int rota_built_share(rota_built *b, int status)
+{
+    const rota_comm *const c = b->task->comm;
+    const rota_reach reach = {.node = c->node,
+                              .arena_threshold = find_arena_threshold(b->task)};
+    rota_exec *const x = &b->exec;
+    rota_vote vote = {0};
+    rota_refusal refusal = ROTA_REFUSED_NOTHING;
+
+    if (status == MPI_SUCCESS)
+        status = lend_scratch(b);
+    if (status == MPI_SUCCESS)
+        status = rota_exec_reserve(x, &reach, &refusal);
+    vote.largest = refusal == ROTA_REFUSED_PLAN ? NO_ROOM : find_obstacle(b);
+    ROTA_TRY(rota_agree(c, status, &vote));
+    b->no_room = refusal != ROTA_REFUSED_NOTHING;
+    b->node_why = obstacle_text[vote.largest];
+    x->by_thread = b->task->progress == ROTA_PROGRESS_THREAD && !b->node_why &&
+                   !b->choice.algo->native && !b->task->kind->group;
+    /* Attach before the last agreement: after it, another rank may already have
+     * run and freed the plan, and the communicator with its endpoints. */
+    if (b->node_why) {
+        rota_exec_detach(x);
+        return MPI_SUCCESS;
+    }
+    x->loans.scratch = x->loans.lends ? x->blocks.base[ROTA_TMP] : NULL;
+    b->apart = !rota_exec_attach(x);
+    return MPI_SUCCESS;
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+int rota_built_bind(rota_built *b)
+{
+    rota_exec *const x = &b->exec;
+
+    if (b->task->kind->place)
+        ROTA_TRY(b->task->kind->place(b));
+    if ((b->choice.metadata == ROTA_META_ONCE || x->parcels) &&
+        !x->blocks.base[ROTA_TMP])
+        ROTA_TRY(make_scratch(b));
+    ROTA_TRY(rota_trace_make(&x->blocks, b->id, &x->trace));
+    return rota_exec_bind(x);
+}
+
+void rota_built_free_memory(rota_built *b, bool lent)
+{
+    char *const scratch = b->exec.blocks.base[ROTA_TMP];
+
+    if (!b->exec.loans.lends)
+        free(scratch);
+    else if (!lent)
+        rota_arena_free(scratch);
+}

@@ -1,0 +1,111 @@
+/* task.h - what a plan is asked to do, and what its kind does about it.
+ *
+ * A plan is built from a task and a choice (built.h). So is what is measured
+ * before the choice is made, from a task like the plan's (trial.h).
+ */
+#ifndef ROTA_TASK_H
+#define ROTA_TASK_H
+
+#include "base/crossing.h"
+#include "device/device.h"
+#include "plan/args/validate.h"
+#include "plan/kinds/record.h"
+#include "plan/ranks/agree.h"
+#include "rota.h"
+
+typedef struct rota_built rota_built; /* built.h */
+typedef struct rota_task rota_task;
+
+/* What an exchange has received. */
+typedef struct rota_found {
+    void *buffer;
+
+    /* Of an exchange: the caller's arrays, [n_recv]; each may be NULL. */
+    int *counts, *displs;
+    MPI_Count *counts_c;
+    MPI_Aint *displs_c;
+
+    /* Of a sparse exchange: the plan's arrays, [n_sources], with counts and
+     * displacements as int or, if large, as MPI_Count and MPI_Aint. */
+    bool large;
+    int n_sources;
+    const int *sources; /* ascending */
+    const void *source_counts, *source_displs;
+} rota_found;
+
+/* What a kind of plan does: a table of functions. Except where the kind is data,
+ * in choices and records, it is asked for by these. Functions may be NULL: there
+ * is nothing to do. */
+typedef struct rota_kind_table {
+    rota_kind kind;
+    const char *title; /* "a plan with ..." */
+    const char *is;    /* what "the plan is" */
+    const char *wait;  /* for kinds that collect: what ends a run */
+    bool fixed;        /* counts and buffers are those that the plan is made
+                          with, and rota_plan_set_buffers changes */
+    bool collects;     /* blocks are collected after the run that brings them */
+
+    /* Read the arguments, and make task->own. May fail on one rank alone. */
+    int (*prepare)(rota_task *task, const rota_args *args);
+    /* Add to what must be the same on all ranks, and to the vote; also after
+     * prepare has failed. Local. */
+    void (*vote)(const rota_task *task, rota_alike *alike, rota_vote *vote);
+    void (*forget)(rota_task *task); /* free task->own */
+
+    /* Write the schedule, once all ranks have agreed on the choice. May fail on
+     * one rank alone. */
+    int (*build)(rota_built *b);
+    /* Learn sizes, unless building has failed on some rank: then status, this
+     * rank's own, is an error there. Collective; the ranks agree on every
+     * failure, if they have anything to learn. */
+    int (*learn)(rota_built *b, int *status);
+    /* The ranks find out together who sends to whom: form groups of them, for
+     * whom memory of the node carries blocks unless b->node_why says why not.
+     * May fail on one rank alone. */
+    int (*group)(rota_built *b);
+    /* Buffers are known: stage what lies on a device. May fail on one rank
+     * alone. */
+    int (*place)(rota_built *b);
+
+    int (*start)(rota_built *b, const rota_args *args);
+    /* The run is complete: collect its blocks in the order of ranks. Fails if the
+     * buffer is too small or a count does not fit, and may then be called
+     * again. */
+    int (*collect)(rota_built *b, rota_found *found);
+    /* Use other buffers from the next start on. */
+    int (*rebase)(rota_built *b, const void *sendbuf, void *recvbuf);
+} rota_kind_table;
+
+extern const rota_kind_table rota_kind_fixed, rota_kind_varying,
+    rota_kind_exchange, rota_kind_sparse;
+
+/* Buffers on a device. */
+typedef struct rota_device_use {
+    const rota_device *device; /* in use when the plan was made; or NULL */
+    bool asked;                /* a hint says how blocks on it travel */
+    bool follow;               /* stream is the user's */
+    void *stream;
+    bool on[2]; /* the last start's ROTA_SRC, ROTA_DST are on it */
+    bool ipc;   /* blocks can go from device to device, if the algorithm allows
+                 it; the same on all ranks */
+    char ipc_why[ROTA_ERR_TEXT]; /* why not; "": another rank knows */
+} rota_device_use;
+
+struct rota_task {
+    rota_comm *comm; /* borrowed */
+    const rota_kind_table *kind;
+    rota_problem problem;   /* fixed plans: as given; others: only the types */
+    rota_crossing crossing; /* edges between nodes, if looked for */
+    const rota_topo *topo;  /* what builders see; borrowed */
+    size_t max_block;       /* ROTA_UNBOUNDED: none, or the plan is fixed */
+    size_t largest; /* bytes of all ranks' largest block, or max_block */
+    bool checked;   /* counts across ranks and overlaps are checked */
+    bool unmatched; /* some rank expects what another does not send */
+    rota_progress progress; /* as asked for */
+    int copied_once_from;   /* bytes, from a hint; 0: none */
+    rota_record *record;    /* of its starts (ROTA_RECORD), or NULL */
+    rota_device_use use;
+    void *own; /* the kind's */
+};
+
+#endif /* ROTA_TASK_H */
