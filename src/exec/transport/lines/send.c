@@ -382,10 +382,13 @@ int rota_lines_begin_sends(rota_exec *x, rota_batch *b)
 
 int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b)
 {
+    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_SEND];
+    const uint32_t *const message = b->message, n = b->n;
+
     b->n_open = 0;
-    for (uint32_t i = 0; i < b->n; i++) {
-        const uint32_t m = b->message[i];
-        rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t m = message[i];
+        rota_line_op *const op = &ops[m];
         if (op->with->paired)
             rota_line_prove(&op->with->line[ROTA_SEND]);
         if (send_now(x, op))
