@@ -180,22 +180,6 @@ static int check_out(rota_plan *const *plan)
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
 }
 
-/* Check what does not depend on the arguments, and read the hints. */
-static int check_making(rota_plan *const *plan, MPI_Info info,
-                        rota_hints *hints)
-{
-    ROTA_TRY(check_out(plan));
-    return rota_hints_read(info, hints);
-}
-
-/* Describe the plan if the environment asks for it. */
-static void show_plan(rota_plan *plan)
-{
-    plan->task.record =
-        rota_record_open(plan->comm->dup, plan->task.kind->kind);
-    rota_explain(plan);
-}
-
 /* The ranks that blocks are for. */
 typedef enum whom { ALL, NEIGHBORS } whom;
 
@@ -204,7 +188,8 @@ typedef enum whom { ALL, NEIGHBORS } whom;
 static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
                    rota_hints *hints)
 {
-    ROTA_TRY(check_making(plan, info, hints));
+    ROTA_TRY(check_out(plan));
+    ROTA_TRY(rota_hints_read(info, hints));
     return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
 }
 
@@ -223,8 +208,11 @@ static int make(const char *function, whom w, const rota_args *args,
         err = rota_plan_make(c, w == NEIGHBORS ? &c->neighbors : NULL, args,
                              &hints, status, plan);
     }
-    if (err == MPI_SUCCESS)
-        show_plan(*plan);
+    if (err == MPI_SUCCESS) {
+        (*plan)->task.record =
+            rota_record_open(c->dup, (*plan)->task.kind->kind);
+        rota_explain(*plan);
+    }
     return leave(comm, function, err);
 }
 

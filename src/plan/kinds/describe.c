@@ -269,27 +269,25 @@ static bool add_device(cJSON *o, const rota_plan *p)
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
+    const rota_built *const b = &p->built;
+    const rota_exec *const x = &b->exec;
+    const bool fixed = p->task.kind->fixed;
+    const size_t packing = x->program.area_bytes;
+    const size_t scratch = b->room.bytes + b->stage_bytes + packing;
     rota_counts n;
-    const size_t scratch = p->built.room.bytes + p->built.stage_bytes +
-                           p->built.exec.program.area_bytes;
 
-    rota_sched_count(&p->built.sched,
-                     p->task.kind->fixed ? p->built.exec.blocks.bytes : NULL,
-                     &n);
+    rota_sched_count(&b->sched, fixed ? x->blocks.bytes : NULL, &n);
     return add_number(o, "rounds", (double)n.rounds) &&
            add_number(o, "messages", (double)n.messages) &&
-           (!p->task.kind->fixed ||
-            (add_number(o, "bytes_sent", (double)n.bytes) &&
-             add_number(o, "bytes_copied", (double)n.copied))) &&
-           (!p->built.exec.arrivals ||
-            add_number(o, "told_bytes",
-                       (double)rota_sized_told(&p->built.exec))) &&
+           (!fixed || (add_number(o, "bytes_sent", (double)n.bytes) &&
+                       add_number(o, "bytes_copied", (double)n.copied))) &&
+           (!x->arrivals ||
+            add_number(o, "told_bytes", (double)rota_sized_told(x))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
-           add_number(o, "scratch_slots", (double)p->built.room.slots) &&
-           add_number(o, "packing_bytes",
-                      (double)p->built.exec.program.area_bytes) &&
+           add_number(o, "scratch_slots", (double)b->room.slots) &&
+           add_number(o, "packing_bytes", (double)packing) &&
            add_number(o, "schedule_bytes",
-                      (double)rota_sched_memory(&p->built.sched));
+                      (double)rota_sched_memory(&b->sched));
 }
 
 static int count_types(const rota_types *t, bool unknown)

@@ -83,6 +83,7 @@ void rota_task_settle_ipc(rota_task *t, const char *why, bool not_all)
 
 /* ---- how they do --------------------------------------------------------- */
 
+/* May fail on one rank alone. */
 static int make_own(rota_built *b, rota_ipc_address *address)
 {
     const rota_problem *const problem = &b->task->problem;
@@ -98,7 +99,8 @@ static int make_own(rota_built *b, rota_ipc_address *address)
     return rota_ipc_make(&b->exec, b->task->use.device, queue, address);
 }
 
-/* The ranks agree on every failure. */
+/* Swapping addresses, the ranks agree that all have made theirs; then, that all
+ * could be opened. Collective; the ranks agree on every failure. */
 static int open_each_other(rota_built *b, rota_ipc_address addresses[])
 {
     const rota_comm *const c = b->task->comm;

@@ -147,7 +147,8 @@ static void end(void *arg)
 
 /* ---- what is built ------------------------------------------------------- */
 
-/* If memory of another rank turns out not to be there for all, build again
+/* All ranks are asked for the same, in the same order; on each built they agree
+ * anew. If memory of another rank turns out not to be there for all, build again
  * without it. */
 static int make(void *arg, int i, const rota_hints *wish)
 {
