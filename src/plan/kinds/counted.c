@@ -6,13 +6,29 @@
 
 /* ---- making -------------------------------------------------------------- */
 
-int rota_counted_prepare(rota_task *t, const rota_args *args, size_t bytes)
+/* Blocks are put end to end, so elements must not reach beyond their extent. */
+static int check_extent(MPI_Datatype type)
 {
-    rota_counted *const own = t->own = calloc(1, bytes);
+    MPI_Aint lb, extent, true_lb, true_extent;
 
-    return own ? rota_types_make(args->recvtype, "type", t->comm->dup,
-                                 &t->problem.recv.types, &own->unit)
-               : rota_fail_mem("a plan");
+    ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
+    ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
+    if (true_lb < 0 || true_lb + true_extent > extent)
+        return rota_fail(MPI_ERR_TYPE,
+                         "type has data outside 0 to its extent, %lld bytes",
+                         (long long)extent);
+    return MPI_SUCCESS;
+}
+
+int rota_counted_prepare(rota_task *t, const rota_args *args)
+{
+    rota_counted *const own = t->own = calloc(1, t->kind->own_bytes);
+
+    if (!own)
+        return rota_fail_mem("a plan");
+    ROTA_TRY(rota_types_make(args->recvtype, "type", t->comm->dup,
+                             &t->problem.recv.types, &own->unit));
+    return t->kind->collects ? check_extent(args->recvtype) : MPI_SUCCESS;
 }
 
 /* Counts are in elements of one size. */
@@ -28,19 +44,6 @@ void rota_counted_forget(rota_task *t)
 {
     free(t->own);
     t->own = NULL;
-}
-
-int rota_check_extent(MPI_Datatype type)
-{
-    MPI_Aint lb, extent, true_lb, true_extent;
-
-    ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
-    ROTA_TRY(MPI_Type_get_true_extent(type, &true_lb, &true_extent));
-    if (true_lb < 0 || true_lb + true_extent > extent)
-        return rota_fail(MPI_ERR_TYPE,
-                         "type has data outside 0 to its extent, %lld bytes",
-                         (long long)extent);
-    return MPI_SUCCESS;
 }
 
 /* ---- starting ------------------------------------------------------------ */

@@ -13,8 +13,8 @@ typedef struct rota_counted {
     size_t room; /* bytes */
 } rota_counted;
 
-/* As in rota_kind_table. prepare: own has `bytes` bytes. */
-int rota_counted_prepare(rota_task *task, const rota_args *args, size_t bytes);
+/* As in rota_kind_table. */
+int rota_counted_prepare(rota_task *task, const rota_args *args);
 void rota_counted_vote(const rota_task *task, rota_alike *alike,
                        rota_vote *vote);
 void rota_counted_forget(rota_task *task);
@@ -35,10 +35,6 @@ void rota_counted_leave_out(rota_built *b);
  * fit, or the plan's own, *out, which grows. */
 int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
                         size_t *room, char **buffer);
-
-/* For kinds that collect: elements must not reach beyond their extent, since
- * blocks are put end to end. Local. */
-int rota_check_extent(MPI_Datatype type);
 
 /* rota_exchange_set_buffer. */
 static inline void rota_counted_set_buffer(rota_task *task, void *buffer,

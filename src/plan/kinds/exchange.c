@@ -6,12 +6,6 @@
 #include <limits.h>
 #include <stdint.h>
 
-static int prepare(rota_task *t, const rota_args *args)
-{
-    ROTA_TRY(rota_counted_prepare(t, args, sizeof(rota_counted)));
-    return rota_check_extent(args->recvtype);
-}
-
 /* ---- starting ------------------------------------------------------------ */
 
 /* Blocks may be received right into the plan's own buffer, unless the caller
@@ -172,7 +166,8 @@ const rota_kind_table rota_kind_exchange = {
     .is = "an exchange",
     .wait = "rota_exchange_wait",
     .collects = true,
-    .prepare = prepare,
+    .own_bytes = sizeof(rota_counted),
+    .prepare = rota_counted_prepare,
     .vote = rota_counted_vote,
     .forget = rota_counted_forget,
     .build = rota_built_schedule,

@@ -25,12 +25,6 @@ typedef struct lists {
 
 /* ---- making -------------------------------------------------------------- */
 
-static int prepare(rota_task *t, const rota_args *args)
-{
-    ROTA_TRY(rota_counted_prepare(t, args, sizeof(lists)));
-    return rota_check_extent(args->recvtype);
-}
-
 /* A step without messages: the mailbox binds none, whatever the choice says of
  * their sizes. */
 static int build(rota_built *b)
@@ -380,7 +374,8 @@ const rota_kind_table rota_kind_sparse = {
     .is = "a sparse exchange",
     .wait = "rota_exchange_wait_sparse",
     .collects = true,
-    .prepare = prepare,
+    .own_bytes = sizeof(lists),
+    .prepare = rota_counted_prepare,
     .vote = rota_counted_vote,
     .forget = forget,
     .build = build,

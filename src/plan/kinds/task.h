@@ -44,6 +44,7 @@ typedef struct rota_kind_table {
     bool fixed;        /* counts and buffers are those that the plan is made
                           with, and rota_plan_set_buffers changes */
     bool collects;     /* blocks are collected after the run that brings them */
+    size_t own_bytes;  /* of task->own, if it has any */
 
     /* Read the arguments, and make task->own. May fail on one rank alone. */
     int (*prepare)(rota_task *task, const rota_args *args);

@@ -7,11 +7,6 @@
 
 /* ---- making -------------------------------------------------------------- */
 
-static int prepare(rota_task *t, const rota_args *args)
-{
-    return rota_counted_prepare(t, args, sizeof(rota_counted));
-}
-
 /* Where counts vary but are known: find the blocks in messages with sizes that
  * need none. Labels name pairs of ranks, but neighbours may have several
  * edges. */
@@ -122,7 +117,8 @@ const rota_kind_table rota_kind_varying = {
     .kind = ROTA_VARYING,
     .title = "a plan with varying counts",
     .is = "a varying one",
-    .prepare = prepare,
+    .own_bytes = sizeof(rota_counted),
+    .prepare = rota_counted_prepare,
     .vote = rota_counted_vote,
     .forget = rota_counted_forget,
     .build = rota_built_schedule,
