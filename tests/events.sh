@@ -24,8 +24,10 @@ simulate()
 {
     timeout 900 "$1/tests/sim/sim_run" --quick --events
     for stir in 0 1 2; do
-        timeout 900 "$1/tests/sim/sim_run" --shm --events --stir $stir
-    done | sed 's/^/shm /'
+        timeout 900 "$1/tests/sim/sim_run" --shm --events --stir $stir \
+            >"$folder/simulated"
+        sed 's/^/shm /' "$folder/simulated"
+    done
 }
 
 # run BUILD RANKS [CASE]: prints its hashes.
@@ -112,7 +114,8 @@ if [ "${1:?}" = --keep ]; then
     shift 3
     [ $# -gt 0 ] || set -- 1 2 3 4 5 7 8 sim
     for ranks in "$@"; do
-        (run "$build" "$ranks") >"$name-p$ranks.txt"
+        (run "$build" "$ranks") >"$folder/kept" # only what is whole
+        cp "$folder/kept" "$name-p$ranks.txt"
     done
     exit
 fi
