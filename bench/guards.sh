@@ -53,14 +53,17 @@ bytes()
     done | sed -n 's/.*: \([0-9-]*\) B a pair.*/\1/p' | sort -n | sed -n 2p
 }
 
-# measure BUILD FILE: the fixed rows, as "name microseconds".
+# measure BUILD FILE: the fixed rows, as "name microseconds". Buffers are not
+# touched, as in builds that do not have --touch.
 measure()
 {
+    touch=''
+    ! "$1/bench/rota-bench" --help | grep -q -e --touch || touch='--touch none'
     while read -r ranks mem options; do
         rm -f "$folder/csv"
         # shellcheck disable=SC2086 # options are several words
         timeout 600 "$mpiexec" -n "$ranks" "$1/bench/rota-bench" --mem "$mem" \
-            --algos auto $options --csv "$folder/csv" </dev/null >"$folder/log" ||
+            --algos auto $touch $options --csv "$folder/csv" </dev/null >"$folder/log" ||
             { cat "$folder/log" >&2 && exit 1; }
         tr -d '"' <"$folder/csv" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
             { print "P=" $at["P"] "," $at["mem"] "," $at["max_bytes"] "," \

@@ -3,9 +3,11 @@
 #include "bench/measure.h"
 
 #include "common/hash.h"
+#include "common/touch.h"
 #include "common/util.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,8 @@ typedef struct cell_run {
     int n, n_ready;
     double *init_us;  /* [n] */
     double *times;    /* [n][opt->iters] */
+    double *steps;    /* [n][opt->iters]; NULL: nothing is touched */
+    uint64_t stamp;   /* of what was written last */
     double *parts;    /* [n][N_PARTS][opt->iters]; NULL: not on a device */
     double *switches; /* [n][N_SWITCHES], of this rank; NULL: not counted */
     double bytes;     /* sent by this rank in timed iterations */
@@ -35,6 +39,11 @@ typedef struct cell_run {
 static double *times_of(const cell_run *run, int a)
 {
     return run->times + (size_t)a * (size_t)run->opt->iters;
+}
+
+static double *steps_of(const cell_run *run, int a)
+{
+    return run->steps + (size_t)a * (size_t)run->opt->iters;
 }
 
 static double *part_of(const cell_run *run, int a, int part)
@@ -223,27 +232,109 @@ static void count_switches(const cell_run *run, int a, double sign)
     switches_of(run, a)[SWITCH_INVOLUNTARY] += sign * (double)usage.ru_nivcsw;
 }
 
+/* ---- touching ------------------------------------------------------------ */
+
+/* What keeps the reading from being left out. */
+static volatile uint64_t sink;
+
+/* A bare copy takes from a source of its own, laid out as what is received. */
+static touch_blocks sent_blocks(const cell_run *run, int a)
+{
+    const exchange *x = &run->x;
+    unsigned char *source = run->runners[a].source;
+
+    if (source != NULL)
+        return (touch_blocks){source, x->recvcounts, x->rdispls, x->P};
+    return (touch_blocks){x->sendbuf, x->sendcounts, x->sdispls, x->P};
+}
+
+/* Until what was written is this core's: stores that still wait for a line would
+ * not show in the time. */
+static void write_sent(cell_run *run, int a)
+{
+    const touch_blocks sent = sent_blocks(run, a);
+
+    if (!(run->opt->touch & TOUCH_SEND))
+        return;
+    touch_write(&sent, ++run->stamp);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void read_received(const cell_run *run)
+{
+    const exchange *x = &run->x;
+    const touch_blocks received = {x->recvbuf, x->recvcounts, x->rdispls, x->P};
+
+    if (run->opt->touch & TOUCH_RECV)
+        sink = touch_read(&received);
+}
+
+/* Both as they stand between two exchanges. */
+static void touch(cell_run *run, int a)
+{
+    read_received(run);
+    write_sent(run, a);
+}
+
+/* ---- timing -------------------------------------------------------------- */
+
+/* Of one exchange, mean of those of an iteration; step_us: with what is touched
+ * after it, less the same touching when no exchange went before. */
+typedef struct taken {
+    double exchange_us, step_us;
+} taken;
+
+static taken run_untouched(cell_run *run, int a)
+{
+    const int starts = run->opt->starts;
+    const double began = sync_now_us();
+
+    for (int k = 0; k < starts; k++)
+        run_once(run, a);
+    return (taken){(sync_now_us() - began) / starts, NAN};
+}
+
+/* The last touching finds everything as the one before has left it. An exchange
+ * and its touching have two looks at the clock in them, the last touching one: so
+ * step_us has one, as exchange_us has. */
+static taken run_touched(cell_run *run, int a)
+{
+    const int starts = run->opt->starts;
+    const double began = sync_now_us();
+    double exchanges = 0, now = began;
+
+    for (int k = 0; k < starts; k++) {
+        const double before = now;
+
+        run_once(run, a);
+        exchanges += sync_now_us() - before;
+        touch(run, a);
+        now = sync_now_us();
+    }
+    touch(run, a);
+    const double alone = sync_now_us() - now;
+    return (taken){exchanges / starts, (now - began) / starts - alone};
+}
+
 /* Times go to the columns after those that are done. Returns, the same on all
  * ranks, whether some rank found the time over. */
 static bool run_turn(cell_run *run, const turn *t, int a, bool over)
 {
-    const int starts = run->opt->starts;
-
     for (int i = 0; i < t->n; i++) {
-        double began;
+        taken took;
 
         exchange_set_step(&run->x, t->step + (uint64_t)i);
+        write_sent(run, a);
         over = sync_barrier(&run->env->sync, over);
         if (i >= t->skip)
             count_switches(run, a, -1);
-        began = sync_now_us();
-        for (int k = 0; k < starts; k++)
-            run_once(run, a);
-        const double took = sync_now_us() - began;
-        if (i >= t->skip) {
-            count_switches(run, a, 1);
-            times_of(run, a)[run->done + i - t->skip] = took / starts;
-        }
+        took = run->steps != NULL ? run_touched(run, a) : run_untouched(run, a);
+        if (i < t->skip)
+            continue;
+        count_switches(run, a, 1);
+        times_of(run, a)[run->done + i - t->skip] = took.exchange_us;
+        if (run->steps != NULL)
+            steps_of(run, a)[run->done + i - t->skip] = took.step_us;
     }
     return over;
 }
@@ -449,6 +540,10 @@ static void collect(cell_run *run, bench_cell *cell)
         result->median_us = median_over_ranks(run, times, run->done);
         result->p10_us = quantile(times, run->done, 0.1);
         result->p90_us = quantile(times, run->done, 0.9);
+        result->step_us =
+            run->steps != NULL
+                ? median_over_ranks(run, steps_of(run, a), run->done)
+                : NAN;
         result->init_us = run->init_us[a];
         collect_parts(run, a, result);
         collect_switches(run, a, result);
@@ -465,8 +560,25 @@ static void tear_down(cell_run *run)
     free(run->runners);
     free(run->init_us);
     free(run->times);
+    free(run->steps);
     free(run->parts);
     free(run->switches);
+}
+
+static void make_room(cell_run *run)
+{
+    const options *opt = run->opt;
+    const size_t n = (size_t)run->n, iters = (size_t)opt->iters;
+
+    run->runners = bench_calloc(n, sizeof *run->runners);
+    run->init_us = bench_calloc(n, sizeof *run->init_us);
+    run->times = bench_calloc(n * iters, sizeof *run->times);
+    if (opt->touch != TOUCH_NONE)
+        run->steps = bench_calloc(n * iters, sizeof *run->steps);
+    if (opt->mem->copy != NULL)
+        run->parts = bench_calloc(n * N_PARTS * iters, sizeof *run->parts);
+    if (opt->switches)
+        run->switches = bench_calloc(n * N_SWITCHES, sizeof *run->switches);
 }
 
 int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
@@ -481,16 +593,7 @@ int measure_cell(bench_env *env, const dist *d, size_t max_bytes,
 
     *cell = (bench_cell){.dist = d, .max_bytes = max_bytes};
     exchange_create(&run.x, env->comm, &form, d, max_bytes, last + 1);
-    run.runners = bench_calloc((size_t)run.n, sizeof *run.runners);
-    run.init_us = bench_calloc((size_t)run.n, sizeof *run.init_us);
-    run.times =
-        bench_calloc((size_t)run.n * (size_t)opt->iters, sizeof *run.times);
-    if (opt->mem->copy != NULL)
-        run.parts = bench_calloc((size_t)run.n * N_PARTS * (size_t)opt->iters,
-                                 sizeof *run.parts);
-    if (opt->switches)
-        run.switches =
-            bench_calloc((size_t)run.n * N_SWITCHES, sizeof *run.switches);
+    make_room(&run);
     status = set_up(&run, error, errlen);
     if (status == 0) {
         for (uint64_t step = 0; step < first_row; step++)

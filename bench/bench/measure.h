@@ -37,6 +37,9 @@ typedef enum bench_switch {
 typedef struct bench_result {
     const algo_spec *spec;
     double median_us, p10_us, p90_us;
+    /* Median of an exchange, of reading what came and writing what is sent
+     * next, less the latter two by themselves; NAN without --touch. */
+    double step_us;
     double init_us;
     double break_even_starts;
     double ratio_to_mpi, ratio_to_mpi_persistent;

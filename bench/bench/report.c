@@ -30,9 +30,11 @@ static const struct {
     {"iters", NUMBER},
     {"block", NUMBER},
     {"starts", NUMBER},
+    {"touch", TEXT},
     {"median_us", NUMBER},
     {"p10_us", NUMBER},
     {"p90_us", NUMBER},
+    {"step_us", NUMBER_OR_NULL},
     {"init_us", NUMBER_OR_NULL},
     {"break_even_starts", NUMBER_OR_NULL},
     {"ratio_to_mpi", NUMBER_OR_NULL},
@@ -94,9 +96,11 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_number(object, "iters", cell->iters);
     add_number(object, "block", env->block);
     add_number(object, "starts", env->opt->starts);
+    add_text(object, "touch", env->opt->touch_name);
     add_number(object, "median_us", result->median_us);
     add_number(object, "p10_us", result->p10_us);
     add_number(object, "p90_us", result->p90_us);
+    add_number(object, "step_us", result->step_us);
     add_number(object, "init_us", result->init_us);
     add_number(object, "break_even_starts", result->break_even_starts);
     add_number(object, "ratio_to_mpi", result->ratio_to_mpi);
@@ -251,6 +255,22 @@ static void print_cadence(const bench_env *env)
                env->block);
 }
 
+static void print_touch(const options *opt)
+{
+    static const char *const what[] = {
+        [TOUCH_NONE] = "send buffers are not written, receive buffers not read",
+        [TOUCH_SEND] = "what is sent next is written after each exchange",
+        [TOUCH_RECV] = "what came is read after each exchange",
+        [TOUCH_BOTH] = "what came is read, and what is sent next is written, "
+                       "after\n#          each exchange",
+    };
+
+    printf("# touch    %s: %s\n", opt->touch_name, what[opt->touch]);
+    if (opt->touch != TOUCH_NONE)
+        printf("#          step: exchange and touching, less the touching by "
+               "itself\n");
+}
+
 void report_heading(const bench_env *env)
 {
     const options *opt = env->opt;
@@ -269,6 +289,7 @@ void report_heading(const bench_env *env)
                env->load);
     print_library();
     print_cadence(env);
+    print_touch(opt);
     printf("# figures  of the maximum over ranks of each iteration; x mpi, "
            "x pers.: median of\n"
            "#          mpi, of mpi_persistent, over this median; init: init "
@@ -324,6 +345,7 @@ static void print_result(const bench_env *env, const bench_result *result,
     print_number(result->median_us, 10, 2);
     print_number(result->p10_us, 10, 2);
     print_number(result->p90_us, 10, 2);
+    print_number(result->step_us, 10, 2);
     print_number(result->init_us, 9, 1);
     print_number(result->break_even_starts, 10, 0);
     print_number(result->ratio_to_mpi, 8, 2);
@@ -342,8 +364,8 @@ static void print_table(const bench_env *env, const bench_cell *cell)
 
     printf("\n%s, S = %zu B, %.0f B an exchange, %d iterations\n",
            cell->dist->text, cell->max_bytes, cell->total_bytes, cell->iters);
-    printf("%-*s %10s %10s %10s %9s %10s %8s %8s %6s %8s %10s", width,
-           "algorithm", "median us", "p10 us", "p90 us", "init us",
+    printf("%-*s %10s %10s %10s %10s %9s %10s %8s %8s %6s %8s %10s", width,
+           "algorithm", "median us", "p10 us", "p90 us", "step us", "init us",
            "break-even", "x mpi", "x pers.", "rounds", "messages", "scratch B");
     if (env->opt->mem->copy != NULL)
         printf(" %10s %10s %10s %8s", "down us", "exch. us", "up us",

@@ -40,6 +40,14 @@ measures()
     [ "$(lines "$folder/csv")" -eq $((results + 1)) ] || fail "CSV of: $*"
 }
 
+# touched RESULTS TOUCH STEP: so many of the last results say what was touched, and
+# have a step that begins so.
+touched()
+{
+    [ "$(grep "\"touch\":\"$2\"" "$folder/json" |
+        grep -c "\"step_us\":$3")" -eq "$1" ] || fail "touch $2, step $3"
+}
+
 # refuses TEXT ARGUMENT...: a run fails and says TEXT.
 refuses()
 {
@@ -78,6 +86,7 @@ on_a_device()
     grep -q 'down us *exch. us *up us *x bound' "$folder/log" ||
         fail "no parts in the table"
     has_parts auto mpi mpi_naive stage_bound
+    touched 12 none null
     [ "$(part ratio_to_bound stage_bound)" = 1 ] || fail "bound of the bound"
     measures 2 --sizes 300 --mem cuda --iters 20 --block 5 \
         --algos auto:device=copy_to_cpu,mpi
@@ -101,6 +110,15 @@ measures 3 --sizes 300 --kind exchange --bound none --block 3 --iters 5 \
     --algos two_phase_bruck:radix=2,copy_bound,mpi
 measures 2 --sizes 300 --kind varying --bound none --block 1 --algos auto,mpi
 measures 3 --sizes 300 --starts 5 --algos auto,mpi,copy_bound
+measures 3 --sizes 300 --touch send --algos auto,mpi,copy_bound
+grep -q '# touch    send: ' "$folder/log" || fail "not said what is touched"
+touched 3 send '[-0-9]'
+measures 2 --sizes 300 --touch recv --starts 3 --block 2 --algos auto,mpi
+touched 2 recv '[-0-9]'
+measures 4 --sizes 0,5000 --kind exchange --dist sparse:0.3 --algos auto,mpi
+touched 4 both '[-0-9]'
+measures 2 --sizes 300 --touch none --algos auto,mpi
+touched 2 none null
 measures 2 --sizes 300,70000 --mem heap --iters 20 --algos auto
 measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 
@@ -112,6 +130,7 @@ grep -q '"voluntary_switches":null' "$folder/json" || fail "switches counted"
 
 refuses "unknown argument '--bogus'" --bogus
 refuses "not an integer from 1" --inits 0
+refuses "none of both, send, recv, none" --touch all
 refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi
 refuses "is for memory of a device" --algos mpi_naive
 if [ "${ROTA_TEST_DEVICE:-0}" = 0 ] &&

@@ -108,6 +108,28 @@ static int set_mem(options *o, const char *text, const problem *why)
     return fail(why, "'%s' is none of malloc, heap, cuda", text);
 }
 
+static int set_touch(options *o, const char *text, const problem *why)
+{
+    static const struct {
+        const char *name;
+        bench_touch touch;
+    } modes[] = {
+        {"both", TOUCH_BOTH},
+        {"send", TOUCH_SEND},
+        {"recv", TOUCH_RECV},
+        {"none", TOUCH_NONE},
+    };
+
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        if (strcmp(modes[i].name, text) != 0)
+            continue;
+        o->touch = modes[i].touch;
+        o->touch_name = modes[i].name;
+        return 0;
+    }
+    return fail(why, "'%s' is none of both, send, recv, none", text);
+}
+
 static int add_size(options *o, char *text, const problem *why)
 {
     uint64_t size;
@@ -348,6 +370,12 @@ static const struct option_row {
      set_bound},
     {"--mem", "MEM", "malloc (default), heap or cuda: the user's buffers",
      set_mem},
+    {"--touch", "TOUCH",
+     "both (default): after each exchange a rank reads what it\n"
+     "                         received and writes what it sends; recv, send: "
+     "one\n"
+     "                         of them; none. With --mem cuda always none",
+     set_touch},
     {"--iters", "N", "timed iterations (default 200)", set_iters},
     {"--warmup", "N", "untimed iterations before them (default 10)",
      set_warmup},
@@ -418,6 +446,8 @@ static int complete(options *o, const problem *why)
 {
     if (o->bound_name != NULL && o->kind == KIND_FIXED)
         return fail(why, "--bound: not for --kind fixed");
+    if (o->mem->copy != NULL && set_touch(o, "none", why) != 0)
+        return -1;
     if (o->bound_name == NULL)
         o->bound_name = o->kind != KIND_FIXED ? "known" : "";
     if (o->n_dists == 0 && set_dists(o, "uniform", why) != 0)
@@ -446,6 +476,8 @@ int options_parse(int argc, char *argv[], int P, options *o, char *error,
                    .kind_name = "fixed",
                    .bounded = true,
                    .mem = &bench_mem_table[0],
+                   .touch = TOUCH_BOTH,
+                   .touch_name = "both",
                    .iters = 200,
                    .warmup = 10,
                    .inits = 5,

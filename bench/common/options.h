@@ -6,6 +6,7 @@
 #include "common/exchange.h"
 #include "common/memory.h"
 #include "common/spec.h"
+#include "common/touch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,6 +34,8 @@ typedef struct options {
     int inits;  /* timed pairs of init and free, of which the median counts */
     int block;  /* iterations in a row by one algorithm; 0: by the machine */
     int starts; /* exchanges of an iteration, without a barrier between them */
+    bench_touch touch; /* of memory that the host may touch, else none */
+    const char *touch_name;
     uint64_t seed;
     double time_limit; /* seconds of a cell, 0 if there is none */
     const char *json, *csv, *check_json; /* paths or NULL */

@@ -15,6 +15,7 @@
 #include "common/exchange.h"
 #include "common/neighborhood.h"
 #include "common/options.h"
+#include "common/touch.h"
 #include "common/util.h"
 
 #define SEED UINT64_C(7)
@@ -306,6 +307,100 @@ static void an_exchange_that_does_nothing_fails(void **state)
     exchange_destroy(&x);
 }
 
+/* ---- touching ------------------------------------------------------------ */
+
+/* Blocks of all lengths modulo a word and longer, at even and odd places. */
+enum { RAGGED = 19, RAGGED_BYTES = 600, OUTSIDE = 0xEE };
+
+typedef struct ragged {
+    unsigned char bytes[RAGGED_BYTES];
+    int counts[RAGGED], displs[RAGGED];
+    bool inside[RAGGED_BYTES];
+    touch_blocks blocks;
+} ragged;
+
+static void set_up_ragged(ragged *r)
+{
+    int end = 3;
+
+    *r = (ragged){.blocks = {.n = RAGGED}};
+    memset(r->bytes, OUTSIDE, sizeof r->bytes);
+    for (int i = 0; i < RAGGED; i++) {
+        r->counts[i] = i == 5 ? 0 : i == 7 ? 129 : i;
+        r->displs[i] = end;
+        memset(r->inside + end, true, (size_t)r->counts[i]);
+        end += r->counts[i] + i % 3;
+    }
+    assert_true(end < RAGGED_BYTES);
+    r->blocks.buffer = r->bytes;
+    r->blocks.counts = r->counts;
+    r->blocks.displs = r->displs;
+}
+
+/* All of the blocks changes with every stamp, and nothing else does. */
+static void touching_writes_all_that_is_sent(void **state)
+{
+    unsigned char before[RAGGED_BYTES];
+    ragged r;
+
+    (void)state;
+    set_up_ragged(&r);
+    for (uint64_t stamp = 1; stamp < 520; stamp++) {
+        memcpy(before, r.bytes, sizeof before);
+        touch_write(&r.blocks, stamp);
+        for (int i = 0; i < RAGGED_BYTES; i++)
+            if (!r.inside[i])
+                assert_int_equal(r.bytes[i], OUTSIDE);
+            else if (r.bytes[i] == before[i])
+                fail_msg("byte %d is as before, stamp %d", i, (int)stamp);
+    }
+}
+
+/* The sum changes with each byte of the blocks, and with no other. */
+static void touching_reads_all_that_came(void **state)
+{
+    uint64_t sum;
+    ragged r;
+
+    (void)state;
+    set_up_ragged(&r);
+    sum = touch_read(&r.blocks);
+    for (int i = 0; i < RAGGED_BYTES; i++) {
+        r.bytes[i] ^= 0x10;
+        if ((touch_read(&r.blocks) != sum) != r.inside[i])
+            fail_msg("byte %d is %sread", i, r.inside[i] ? "not " : "");
+        r.bytes[i] ^= 0x10;
+    }
+}
+
+/* The buffers of an exchange: no guard byte is written, and what arrives is what
+ * was written. */
+static void touching_keeps_to_the_blocks_of_an_exchange(void **state)
+{
+    const dist d = parsed("fft1");
+    char error[256];
+    exchange x;
+
+    (void)state;
+    set_up(&x, &d);
+    const touch_blocks sent = {x.sendbuf, x.sendcounts, x.sdispls, x.P};
+    const touch_blocks received = {x.recvbuf, x.recvcounts, x.rdispls, x.P};
+
+    touch_write(&sent, 1);
+    assert_false(exchange_verify(&x, 1, error, sizeof error));
+    memcpy(x.recvbuf + x.rdispls[0], x.sendbuf + x.sdispls[0], 100);
+    assert_true(touch_read(&received) == touch_read(&sent));
+    for (int i = 0; i < 100; i++)
+        x.sendbuf[x.sdispls[0] + i] ^= 0xff;
+    assert_true(touch_read(&received) != touch_read(&sent));
+    touch_write(&sent, 7);
+    touch_write(&received, 7);
+    for (size_t i = 0; i < x.send_extent; i++)
+        assert_int_equal(x.sendbuf[i],
+                         i - (size_t)x.sdispls[0] < 100 ? 7 : 0xA5);
+    exchange_destroy(&x);
+}
+
 /* ---- command line -------------------------------------------------------- */
 
 static int parse(char *line, options *o, char *error, size_t errlen)
@@ -335,6 +430,8 @@ static void options_are_understood(void **state)
     assert_false(o.bounded);
     assert_int_equal(o.block, 7);
     assert_int_equal(o.starts, 4);
+    assert_int_equal(o.touch, TOUCH_BOTH);
+    assert_string_equal(o.touch_name, "both");
     assert_int_equal(o.n_sizes, 2);
     assert_int_equal(o.sizes[1], 512);
     assert_int_equal(o.n_dists, 2);
@@ -382,6 +479,7 @@ static void mistakes_are_named(void **state)
         {"--bound none", "not for --kind fixed"},
         {"--block 0", "--block"},
         {"--mem disk", "malloc, heap, cuda"},
+        {"--touch all", "both, send, recv, none"},
         {"--dist gauss", "gauss"},
         {"--dist uniform:3", "takes no parameter"},
         {"--dist sparse", "needs a density"},
@@ -505,6 +603,9 @@ int main(int argc, char *argv[])
         cmocka_unit_test(what_is_found_is_checked),
         cmocka_unit_test(images_follow_buffers),
         cmocka_unit_test(an_exchange_that_does_nothing_fails),
+        cmocka_unit_test(touching_writes_all_that_is_sent),
+        cmocka_unit_test(touching_reads_all_that_came),
+        cmocka_unit_test(touching_keeps_to_the_blocks_of_an_exchange),
         cmocka_unit_test(options_are_understood),
         cmocka_unit_test(sweeps_make_entries),
         cmocka_unit_test(mistakes_are_named),

@@ -58,7 +58,8 @@ measure()
     rm -f "$out/real.csv"
     timeout -k 5 60 "${MPIEXEC:-mpiexec}" -n "$1" "$bench" --dist "$2" \
         --sizes "$3" --algos "auto,mpi,$real_algos" --iters "$4" --inits 1 \
-        --block "$6" --time-limit "$5" --csv "$out/real.csv" >"$out/log" 2>&1 ||
+        --block "$6" --touch none --time-limit "$5" --csv "$out/real.csv" \
+        >"$out/log" 2>&1 ||
         { tail -n 3 "$out/log" >&2; exit 1; }
     awk -F, -v ranks="$1" -v dist="$2" '
         NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }

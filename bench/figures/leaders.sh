@@ -53,8 +53,8 @@ run()
     sh tools/cluster.sh $limit --limit 120 4 4 env ROTA_EXPLAIN=1 \
         LD_PRELOAD="$PWD/$build/tests/mpi/libcluster_finalize.so" \
         "$build/bench/rota-bench" --sizes "$2" --starts "$starts" \
-        --iters "$iters" --block 1 --inits 1 --warmup 1 --algos "$forms$mpi" \
-        --csv "$3.part" </dev/null 2>&1 |
+        --iters "$iters" --block 1 --inits 1 --warmup 1 --touch none \
+        --algos "$forms$mpi" --csv "$3.part" </dev/null 2>&1 |
         awk '$1 == "algorithm" { a = $2; n = "" }
              $1 == "leaders" || $1 == "radix" { n = n ":" $1 "=" $2 }
              $1 == "candidate" && $2 ~ /^multi_pair/ && !seen++ {

@@ -225,7 +225,7 @@ run()
     esac
     simulate "$(how "$1")" "$build/bench/rota-bench" --kind "$kind" \
         --dist "$dist" --sizes "$2" --algos "$name" --iters "$iters" \
-        --warmup 0 --inits 1 --block 1 --csv one.csv
+        --warmup 0 --inits 1 --block 1 --touch none --csv one.csv
 }
 
 # What tells the rows of the CSV apart, and what they say.

@@ -41,8 +41,8 @@ static void turn_page(void)
     memset(spent, 0, sizeof spent);
 }
 
-/* rota-bench looks at the clock before an exchange, after it, and once more
- * when it shows how far it is. */
+/* With --touch none rota-bench looks at the clock before an exchange, after it,
+ * and once more when it shows how far it is. */
 static void write_parts(void)
 {
     double sum[N_PARTS];
