@@ -91,7 +91,8 @@ typedef struct rota_payload {
     int (*hold)(rota_exec *x, uint32_t m, rota_data *d);
 
     /* Write bytes begin to end of send m. Not held, one that has a hold is
-     * written as a whole. streams: write past the caches. */
+     * written as a whole. streams: write past the caches. Without a hold, it
+     * cannot fail. */
     int (*put)(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
                size_t end, bool streams, char *to);
 

@@ -272,7 +272,8 @@ static int bind_payloads(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++) {
             const rota_payload *const has = x->program.op[dir][m].payload;
-            x->program.rooms = x->program.rooms || has->room;
+            x->program.rooms =
+                x->program.rooms || (dir == ROTA_SEND && has->room);
             if (has->bind)
                 ROTA_TRY(has->bind(x, (rota_dir)dir, m));
         }

@@ -49,7 +49,7 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
 
-    return op->via->needs_mpi && !op->payload->tells &&
+    return op->via->complete && !op->payload->tells &&
            x->program.request[dir][m] == MPI_REQUEST_NULL;
 }
 
@@ -85,7 +85,7 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
 static bool is_by_mpi(const rota_exec *x, const rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_batches; i++)
-        if (!step->batch[i].via->needs_mpi || step->batch[i].payload->tells)
+        if (!step->batch[i].via->complete || step->batch[i].payload->tells)
             return false;
     return !x->hooks;
 }
@@ -120,7 +120,7 @@ static int first_error(const MPI_Status status[], int n)
     return MPI_ERR_OTHER;
 }
 
-/* Forget the ordinary requests among n completed lanes, which MPI has freed. */
+/* Write back the requests of n completed lanes: ordinary ones are null now. */
 static void forget_requests(rota_exec *x, const lanes *k, int n)
 {
     for (int i = 0; i < n; i++) {

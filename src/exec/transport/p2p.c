@@ -52,7 +52,7 @@ static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
     return MPI_SUCCESS;
 }
 
-/* MPI carries every message; other paths come first (paths.h). */
+/* MPI carries every message; later paths in paths.h are asked first. */
 static bool carries(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     (void)x;
@@ -66,7 +66,7 @@ static bool is_mine(const rota_exec *x, rota_dir dir, uint32_t m)
     return x->program.op[dir][m].via == &rota_path_p2p;
 }
 
-/* Make persistent requests. */
+/* Make what is kept of messages, and persistent requests. */
 static int bind(rota_exec *x)
 {
     p2p *const p = x->path[ROTA_BY_p2p] = calloc(1, sizeof *p);
@@ -172,7 +172,7 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
     if (payload->tells)
         return rota_told_post(x, &p2p_of(x)->told[dir][m], dir, m);
     if (dir == ROTA_SEND && payload->hold) {
-        rota_data d;
+        rota_data d = {0};
         ROTA_TRY(payload->begin(x, dir, m, &d));
         ROTA_TRY(payload->hold(x, m, &d));
     }

@@ -8,9 +8,9 @@
  *
  * Between runs: a rank writes to shared blocks only when the lender has
  * finished as many runs as the rank has handed to it, which the lender counts
- * in a word (rota_step_finish). What the lender itself receives into shared
+ * in a word (rota_lines_finish_run). What the lender itself receives into shared
  * blocks, from other nodes, it receives only when everything it handed on in
- * the last run has been taken (rota_step_reclaim), which its lines' counts
+ * the last run has been taken (rota_lines_reclaim), which its lines' counts
  * tell.
  */
 #ifndef ROTA_LOAN_H

@@ -249,6 +249,7 @@ static int put_or_hold(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     const int64_t begin = x->trace ? rota_trace_now(x->trace) : 0;
 
+    op->starved = false;
     ROTA_TRY(put_whole(x, m, op, done));
     if (!*done) {
         int err = payload_of(x, m)->hold(x, m, &op->data);
@@ -275,6 +276,7 @@ static int begin_data(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     const rota_payload *const has = payload_of(x, m);
 
+    op->starved = false;
     if (!has->bound)
         ROTA_TRY(has->begin(x, ROTA_SEND, m, &op->data));
     if (has->hold && op->data.bytes > 0)

@@ -1,4 +1,4 @@
-/* sparse_bundles.c - short blocks of a sparse exchange travel together from node
+/* bundles.c - short blocks of a sparse exchange travel together from node
  * to node.
  *
  * A bundle is a sequence of mail, each followed by its block, sorted by

@@ -1,4 +1,4 @@
-/* sparse.c - see sparse.h.
+/* mailbox.c - see mailbox.h.
  *
  * Odd and even starts use mailboxes, areas and tags in turn, because a fast rank
  * may be one start ahead of a slow one that has not collected its blocks. It

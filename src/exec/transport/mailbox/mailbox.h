@@ -1,4 +1,4 @@
-/* sparse.h - the one step of a sparse exchange: each rank names the ranks that
+/* mailbox.h - the one step of a sparse exchange: each rank names the ranks that
  * it sends to, and finds out which ranks have sent to it.
  *
  * Ranks form groups: those that share a node's memory, or each rank alone. All
@@ -30,8 +30,8 @@
  * the number of groups. A sleeping rank may cost the others of its node a look
  * at its doorbell.
  */
-#ifndef ROTA_SPARSE_H
-#define ROTA_SPARSE_H
+#ifndef ROTA_MAILBOX_H
+#define ROTA_MAILBOX_H
 
 #include "base/topo.h"
 #include "exec/exec.h"
@@ -73,4 +73,4 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send);
 int rota_sparse_found(rota_exec *x, const rota_sparse_block **found, size_t *n);
 void rota_sparse_finish(rota_exec *x);
 
-#endif /* ROTA_SPARSE_H */
+#endif /* ROTA_MAILBOX_H */

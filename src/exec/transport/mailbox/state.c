@@ -1,4 +1,4 @@
-/* sparse_state.c - what a rank sends in a sparse exchange, with or without
+/* state.c - what a rank sends in a sparse exchange, with or without
  * bundles: mail through memory, and messages by MPI.
  */
 #include "exec/transport/mailbox/state.h"

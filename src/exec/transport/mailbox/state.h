@@ -1,6 +1,6 @@
-/* sparse_state.h - what sparse.c and sparse_bundles.c share. */
-#ifndef ROTA_SPARSE_STATE_H
-#define ROTA_SPARSE_STATE_H
+/* state.h - what mailbox.c, state.c and bundles.c share. */
+#ifndef ROTA_MAILBOX_STATE_H
+#define ROTA_MAILBOX_STATE_H
 
 #include "exec/transport/mailbox/mailbox.h"
 
@@ -158,7 +158,7 @@ static inline bool has_come(const struct rota_sparse *c, int which, int each)
            c->starts * (uint64_t)each;
 }
 
-/* ---- sparse_state.c ------------------------------------------------------ */
+/* ---- state.c ------------------------------------------------------ */
 
 /* Link the mail at a place of this rank's memory to the mailbox of the member
  * at position i. */
@@ -175,7 +175,7 @@ bool rota_sparse_put(rota_exec *x, const mail *m, const void *data, int i);
 int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
                      int rank);
 
-/* ---- sparse_bundles.c ---------------------------------------------------- */
+/* ---- bundles.c ---------------------------------------------------- */
 
 /* Give a block to the agent for its node. Returns false if the block is too
  * long, or there is no room. */
@@ -194,4 +194,4 @@ int rota_bundles_split(rota_exec *x, const incoming *in);
 size_t rota_bundles_own(const rota_exec *x, const incoming *in,
                         rota_sparse_block block[]);
 
-#endif /* ROTA_SPARSE_STATE_H */
+#endif /* ROTA_MAILBOX_STATE_H */
