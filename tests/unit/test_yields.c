@@ -1,5 +1,5 @@
 /* test_yields.c - when ranks of a node sleep instead of yielding. */
-#include "exec/run/yields.h"
+#include "exec/memory/yields.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "exec/memory/doorbell.h"
-#include "exec/run/yields.h"
+#include "exec/memory/yields.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
 #define ROTA_WAITING_H
 
 #include "exec/memory/doorbell.h"
+#include "exec/memory/yields.h"
 #include "exec/move/clock.h"
-#include "exec/run/yields.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -30,7 +30,7 @@ typedef struct address {
 
 /* ---- yields -------------------------------------------------------------- */
 
-/* All ranks of a host should follow the same words (exec/run/yields.h), whatever
+/* All ranks of a host should follow the same words (exec/memory/yields.h), whatever
  * communicators they share, such as the rows and columns of a grid. So ranks
  * that come together take over the words that the first of them follows. */
 static struct {

@@ -1,5 +1,5 @@
 /* yields.c - see yields.h. */
-#include "exec/run/yields.h"
+#include "exec/memory/yields.h"
 
 /* A yield that takes longer than LONG_NS went to a process that does not yield,
  * or not yet. A round among a few dozen ranks takes less. */
