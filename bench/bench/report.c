@@ -261,8 +261,8 @@ static void print_touch(const options *opt)
         [TOUCH_NONE] = "send buffers are not written, receive buffers not read",
         [TOUCH_SEND] = "what is sent next is written after each exchange",
         [TOUCH_RECV] = "what came is read after each exchange",
-        [TOUCH_BOTH] = "what came is read, and what is sent next is written, "
-                       "after\n#          each exchange",
+        [TOUCH_BOTH] = ("what came is read, and what is sent next is written, "
+                        "after\n#          each exchange"),
     };
 
     printf("# touch    %s: %s\n", opt->touch_name, what[opt->touch]);
