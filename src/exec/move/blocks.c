@@ -113,10 +113,8 @@ static void pack_part(const rota_type *t, const char *data, size_t begin,
 {
     if (!rota_type_is_bytes(t))
         rota_strided_pack(t, data, begin, end, streams, packed);
-    else if (streams)
-        rota_copy_stream(packed, data + begin, end - begin);
     else
-        rota_copy_fast(packed, data + begin, end - begin);
+        rota_copy_bulk(packed, data + begin, end - begin, streams);
 }
 
 static void unpack_part(const rota_type *t, char *data, size_t begin,
@@ -124,10 +122,8 @@ static void unpack_part(const rota_type *t, char *data, size_t begin,
 {
     if (!rota_type_is_bytes(t))
         rota_strided_unpack(t, packed, begin, end, streams, data);
-    else if (streams)
-        rota_copy_stream(data + begin, packed, end - begin);
     else
-        rota_copy_fast(data + begin, packed, end - begin);
+        rota_copy_bulk(data + begin, packed, end - begin, streams);
 }
 
 void rota_message_pack_part(const rota_blocks *b, uint32_t m, size_t begin,

@@ -2,6 +2,7 @@
 #ifndef ROTA_COPY_H
 #define ROTA_COPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,6 +25,16 @@ void rota_copy_fast(void *to, const void *from, size_t bytes);
 /* memcpy that writes past the caches of this core, where the compiler has such
  * stores. */
 void rota_copy_stream(void *to, const void *from, size_t bytes);
+
+/* One or the other. */
+static inline void rota_copy_bulk(void *to, const void *from, size_t bytes,
+                                  bool streams)
+{
+    if (streams)
+        rota_copy_stream(to, from, bytes);
+    else
+        rota_copy_fast(to, from, bytes);
+}
 
 /* memcpy for copies of mostly a word or two. */
 static inline void rota_copy_short(void *to, const void *from, size_t bytes)

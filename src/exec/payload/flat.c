@@ -15,10 +15,7 @@ static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
 {
     (void)x;
     (void)m;
-    if (streams)
-        rota_copy_stream(to, d->body + begin, end - begin);
-    else
-        rota_copy_fast(to, d->body + begin, end - begin);
+    rota_copy_bulk(to, d->body + begin, end - begin, streams);
     return MPI_SUCCESS;
 }
 

@@ -59,10 +59,7 @@ static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
 {
     if (!d->body)
         return rota_message_pack(&x->blocks, m, to);
-    if (streams)
-        rota_copy_stream(to, d->body + begin, end - begin);
-    else
-        rota_copy_fast(to, d->body + begin, end - begin);
+    rota_copy_bulk(to, d->body + begin, end - begin, streams);
     return MPI_SUCCESS;
 }
 

@@ -247,10 +247,9 @@ static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
         to += stop - begin;
         begin = stop;
     }
-    if (streams)
-        rota_copy_stream(to, d->body + (begin - d->head_bytes), end - begin);
-    else if (end > begin)
-        rota_copy_fast(to, d->body + (begin - d->head_bytes), end - begin);
+    if (end > begin)
+        rota_copy_bulk(to, d->body + (begin - d->head_bytes), end - begin,
+                       streams);
     return MPI_SUCCESS;
 }
 
