@@ -69,7 +69,6 @@ typedef struct rota_payload {
     bool flat;  /* the data of a send lie at body when it has begun */
     bool bound; /* begin needs to be called only when x is bound or rebased */
     bool tells; /* the receiver learns the length when the message comes */
-    bool packs; /* a send is packed, which a trace records */
     bool by_datatype; /* MPI gathers the blocks by a datatype */
 
     /* Is this what the message holds? Does it have a place in the packing

@@ -92,8 +92,7 @@ static rota_mpi_buffer as_mpi(const rota_exec *x, rota_dir dir, uint32_t m)
                              rota_message_bytes(&x->blocks, dir, m), MPI_BYTE};
 }
 
-const rota_payload rota_payload_packed = {.packs = true,
-                                          .takes = takes,
+const rota_payload rota_payload_packed = {.takes = takes,
                                           .stages = stages,
                                           .unbind = unbind,
                                           .begin = begin,

@@ -34,7 +34,7 @@ static int take_whole(rota_exec *x, uint32_t m, rota_line_op *op,
 
     ROTA_TRY(has->take(x, m, &op->data, 0, op->data.bytes, from));
     ROTA_TRY(finish(x, m, op));
-    if (x->trace && has->packs)
+    if (x->trace && has->hold)
         rota_trace_note(x->trace, ROTA_TRACE_UNPACK, begin, op->with->rank,
                         op->data.bytes);
     return MPI_SUCCESS;

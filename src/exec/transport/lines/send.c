@@ -257,7 +257,7 @@ static int put_or_hold(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
         if (op->starved || err != MPI_SUCCESS)
             return err;
     }
-    if (x->trace && payload_of(x, m)->packs)
+    if (x->trace)
         rota_trace_note(x->trace, ROTA_TRACE_PACK, begin, op->with->rank,
                         op->data.bytes);
     return MPI_SUCCESS;
