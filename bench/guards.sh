@@ -40,7 +40,7 @@ compare()
 
 instructions()
 {
-    sh "$here/instructions.sh" "$1" "$2" | awk 'END { print $2 }'
+    sh "$here/instruments/instructions.sh" --kinds fixed "$1" "$2" | awk 'END { print $2 }'
 }
 
 # bytes BUILD RANKS BLOCK: of shared memory, by ordered pair and plan; the median of

@@ -1,14 +1,25 @@
 #!/bin/sh
-# instructions.sh - instructions that a start and wait of 8-byte blocks take.
+# instructions.sh - instructions that a start and wait take, of plans of each kind.
 #
-#   sh bench/instruments/instructions.sh [BUILD [RANKS...]]
+#   sh bench/instruments/instructions.sh [--kinds K,...] [--bytes N] [BUILD [RANKS...]]
 #
-# Counts by callgrind, on all ranks of one node, everything inside rota_start and
-# rota_wait of build/bench/rota-instructions, and prints a table: ranks, instructions a
-# start and wait (the rank's that has most), and those of each peer beyond the
-# first. RANKS: 2 8 16 32 64 by default. MPIEXEC names another mpiexec.
+# Counts by callgrind, on all ranks of one node, everything inside the calls that
+# start and wait in build/bench/rota-instructions, and prints a table: ranks, and for
+# each kind (fixed, varying, exchange: all by default) instructions a start and wait
+# (the rank's that has most), and those of each peer beyond the first. RANKS: 2 8 16
+# 32 64 by default. --bytes: of a block, 8 by default. MPIEXEC names another mpiexec.
 set -eu
 
+kinds=fixed,varying,exchange bytes=8
+while [ $# -gt 0 ]; do
+    case $1 in
+    --kinds) kinds=${2:?} && shift 2 ;;
+    --bytes) bytes=${2:?} && shift 2 ;;
+    -*) sed -n '2,/^set /s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+    *) break ;;
+    esac
+done
+kinds=$(echo "$kinds" | tr , ' ')
 build=${1:-build}
 [ "$#" -eq 0 ] || shift
 [ "$#" -gt 0 ] || set -- 2 8 16 32 64
@@ -17,16 +28,21 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-instructions.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 starts=10
 
-# of RANKS: instructions a start and wait.
+# count RANKS KIND: instructions a start and wait.
 count()
 {
+    case $2 in
+    fixed) start=rota_start wait=rota_wait ;;
+    varying) start=rota_alltoallv_start wait=rota_wait ;;
+    *) start=rota_exchange_start wait=rota_exchange_wait ;;
+    esac
     rm -f "$folder"/out.*
     # The sleep is long enough for all ranks to have started.
     LD_BIND_NOW=1 timeout 900 "$mpiexec" -n "$1" \
         valgrind -q --tool=callgrind --callgrind-out-file="$folder/out.%p" \
-        --collect-atstart=no --toggle-collect=rota_start \
-        --toggle-collect=rota_wait "$build/bench/rota-instructions" $starts \
-        $((60 * (1 + $1 / 4))) >"$folder/log" 2>&1 || {
+        --collect-atstart=no --toggle-collect=$start --toggle-collect=$wait \
+        "$build/bench/rota-instructions" $starts $((60 * (1 + $1 / 4))) "$2" \
+        "$bytes" >"$folder/log" 2>&1 || {
         cat "$folder/log" >&2
         exit 1
     }
@@ -34,15 +50,22 @@ count()
         n = $2 / starts; if (n > most) most = n } END { printf "%d", most }'
 }
 
-printf '%6s %14s %18s\n' ranks instructions 'each further peer'
-first=
+printf '%6s' ranks
+for kind in $kinds; do
+    printf ' %9s %18s' "$kind" 'each further peer'
+done
+echo
 for ranks in "$@"; do
-    n=$(count "$ranks")
-    [ -n "$first" ] || { first=$n; first_ranks=$ranks; }
-    if [ "$ranks" -gt "$first_ranks" ]; then
-        each=$(((n - first) / (ranks - first_ranks)))
-    else
+    printf '%6d' "$ranks"
+    for kind in $kinds; do
+        n=$(count "$ranks" "$kind")
         each=-
-    fi
-    printf '%6d %14d %18s\n' "$ranks" "$n" "$each"
+        if [ "$ranks" = "$1" ]; then
+            echo "$n" >"$folder/first-$kind"
+        elif [ "$ranks" -gt "$1" ]; then
+            each=$(((n - $(cat "$folder/first-$kind")) / (ranks - $1)))
+        fi
+        printf ' %9d %18s' "$n" "$each"
+    done
+    echo
 done
