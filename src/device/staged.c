@@ -168,9 +168,9 @@ static int bound(rota_exec *x)
 {
     rota_program *const p = &x->program;
 
-    for (uint32_t i = 0; i < p->n_steps; i++)
-        ROTA_TRY(wrap(&p->step[i]));
-    p->step[p->n_steps++] = (rota_step){.kind = &staged_end};
+    for (rota_step *step = p->step; step < p->end; step++)
+        ROTA_TRY(wrap(step));
+    *p->end++ = (rota_step){.kind = &staged_end};
     x->program.prepare = rota_program_prepare;
     return MPI_SUCCESS;
 }

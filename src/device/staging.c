@@ -488,7 +488,7 @@ static int look_up(struct rota_staging *g, bool *moved)
 /* The current phase of the run. */
 static uint32_t phase_of(const rota_exec *x)
 {
-    return (uint32_t)(x->program.step[x->at].phase - x->blocks.s->phase);
+    return (uint32_t)(x->step->phase - x->blocks.s->phase);
 }
 
 /* Receives may be posted once the last run's blocks have been copied up: it may

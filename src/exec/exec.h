@@ -232,8 +232,8 @@ typedef struct rota_path {
      * others may have to move first, call those of all ranks of the node. */
     void (*call)(rota_exec *x);
 
-    /* Wake the ranks for which something was written or taken, and clear the
-     * path's bit of x->rings, which says that there are any. */
+    /* Wake the ranks for which something was written or taken. Called if the
+     * path's bit of x->rings says that there are any. */
     void (*flush)(rota_exec *x);
 } rota_path;
 
@@ -259,7 +259,7 @@ typedef struct rota_op {
 
 /* Messages of a step with the same direction, path and payload. */
 struct rota_batch {
-    const rota_path *via;
+    _Alignas(64) const rota_path *via;
     const rota_payload *payload;
     rota_dir dir;
     uint32_t n;
@@ -296,7 +296,7 @@ typedef struct rota_step_kind {
 } rota_step_kind;
 
 struct rota_step {
-    const rota_step_kind *kind;
+    _Alignas(64) const rota_step_kind *kind;
     void *own;               /* data of the kind, or NULL */
     const rota_phase *phase; /* NULL: none, the step is the program's own */
     rota_batch *batch;       /* [n_batches] */
@@ -309,12 +309,6 @@ struct rota_step {
 
 /* What binding makes of a schedule. */
 typedef struct rota_program {
-    /* Called before a run; NULL: nothing to prepare. */
-    int (*prepare)(rota_exec *x);
-    bool by_mpi;     /* some step calls MPI */
-    bool rooms;      /* some send needs memory before its step */
-    rota_step *step; /* [n_steps] */
-    uint32_t n_steps;
     rota_batch *batch;                 /* [all batches of all steps] */
     uint32_t *message;                 /* [all messages] batch by batch */
     uint32_t *open;                    /* [all messages] batch by batch */
@@ -324,6 +318,14 @@ typedef struct rota_program {
     MPI_Request *request[ROTA_N_DIRS]; /* [n messages] */
     char *area;                        /* the packing area */
     size_t area_bytes;
+
+    /* What every start touches, as what follows it in rota_exec. */
+    rota_step *step; /* as an array, up to end */
+    rota_step *end;
+    /* Called before a run; NULL: nothing to prepare. */
+    int (*prepare)(rota_exec *x);
+    bool by_mpi; /* some step calls MPI */
+    bool rooms;  /* some send needs memory before its step */
 } rota_program;
 
 /* The buffer in which an exchange collects blocks that came in messages with a
@@ -371,8 +373,6 @@ struct rota_exec {
     /* Ranks of the node with known processes, whatever carries messages; or
      * NULL. */
     const struct rota_node *mates;
-    bool by_thread; /* the progress thread may advance x (progress.h): messages
-                       within the node need no MPI, or any thread may call it */
 
     bool fixed;       /* bytes and offset of blocks never change */
     bool by_datatype; /* if fixed: let MPI gather blocks, do not pack */
@@ -393,24 +393,31 @@ struct rota_exec {
 
     /* Binding makes program and arrivals. The others exist only where they are
      * needed, and are made before binding (hooks of varying plans: later). */
-    rota_program program;
-    rota_arrivals *arrivals;  /* unless ROTA_META_ONCE */
-    void *path[ROTA_N_PATHS]; /* what each path has for x; NULL: nothing */
+    rota_arrivals *arrivals; /* unless ROTA_META_ONCE */
     /* The node whose memory carries messages, of whatever kind; or NULL. */
     const struct rota_node *shared;
-    rota_hooks *hooks; /* blocks on a device, by rota_staging_make */
     /* Messages from device to device, by rota_ipc_make. */
     rota_fetching *fetching;
+    rota_program program;
+    rota_hooks *hooks;        /* blocks on a device, by rota_staging_make */
     struct rota_trace *trace; /* NULL: x is not traced */
+    void *path[ROTA_N_PATHS]; /* what each path has for x; NULL: nothing */
+    bool by_thread; /* the progress thread may advance x (progress.h): messages
+                       within the node need no MPI, or any thread may call it */
 
     /* State of the run. */
-    uint32_t at; /* current step */
-    bool entered;
-    bool moved;     /* a message has moved since this was cleared */
-    unsigned rings; /* bits of paths that may have to wake ranks: flush */
-    rota_status status;
+    bool entered;    /* its current step was */
+    bool moved;      /* a message has moved since this was cleared */
+    unsigned rings;  /* bits of paths that may have to wake ranks: flush */
+    rota_step *step; /* current one */
     rota_run run;
+    rota_status status;
 };
+
+_Static_assert(offsetof(rota_exec, status.starved) -
+                       offsetof(rota_exec, program.step) <
+                   128,
+               "hot fields are together");
 
 /* Does the path of message m hand it over? */
 static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,

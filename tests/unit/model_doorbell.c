@@ -172,7 +172,7 @@ static void write_all(int writer)
     rota_line l = end_of(&to_sleeper[writer]);
 
     for (int i = 0; i < n_from[writer]; i++) {
-        rota_line_put(&l, ROTA_ENTRY_DATA, 0);
+        rota_line_put(&l, rota_line_entry(&l, l.next), ROTA_ENTRY_DATA, 0);
         flush(writer);
     }
 }

@@ -344,7 +344,7 @@ static void run_whole(rank *r, int run)
 
 static void run_parts(rank *r)
 {
-    r->x.at = 0;
+    r->x.step = r->x.program.step;
     r->x.entered = false;
     run_alone(r);
     if (r->x.by_thread)

@@ -82,13 +82,20 @@ static inline bool rota_doorbell_count(rota_doorbell *bell)
            atomic_fetch_sub(&bell->left, 1) == 1;
 }
 
-/* Call after writing something for the owner, and a fence. Returns whether the
- * caller must wake the owner. */
-static inline bool rota_doorbell_ring(rota_doorbell *bell, rota_interest *flag)
+/* Call after writing something for the owner, and a fence: does the owner wait
+ * for the caller? A doorbell may be left armed by an earlier sleep. */
+static inline bool rota_doorbell_is_wanted(rota_doorbell *bell,
+                                           rota_interest *flag)
 {
     return rota_doorbell_is_armed(bell) &&
-           atomic_load_explicit(flag, memory_order_relaxed) &&
-           atomic_exchange(flag, 0) && atomic_fetch_sub(&bell->left, 1) == 1;
+           atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+/* If so, count down. Returns whether the caller must wake the owner. */
+static inline bool rota_doorbell_ring(rota_doorbell *bell, rota_interest *flag)
+{
+    return rota_doorbell_is_wanted(bell, flag) && atomic_exchange(flag, 0) &&
+           atomic_fetch_sub(&bell->left, 1) == 1;
 }
 
 static inline uint64_t rota_doorbell_shared(rota_doorbell *bell)

@@ -122,13 +122,18 @@ static inline bool rota_line_taken(rota_line *l, uint64_t number)
     return l->seen >= number;
 }
 
-/* Record that the peer has taken what was put before the message of the last
- * start but one. Called once a start, before its message is put. */
+/* Where each message proves that the peer's last one was taken: a start begins,
+ * its message is not put yet. */
+static inline void rota_line_mark(rota_line *l)
+{
+    l->before = l->next;
+}
+
+/* And the peer's message of the start has come. */
 static inline void rota_line_prove(rota_line *l)
 {
     if (l->seen < l->before)
         l->seen = l->before;
-    l->before = l->next;
 }
 
 /* The entry to fill next; NULL: none is free. */
@@ -140,14 +145,15 @@ static inline rota_entry *rota_line_begin(rota_line *l)
                : NULL;
 }
 
-static inline void rota_line_put(rota_line *l, rota_entry_kind kind,
-                                 size_t bytes)
+/* e: the entry that rota_line_begin returned. */
+static inline void rota_line_put(rota_line *l, rota_entry *e,
+                                 rota_entry_kind kind, size_t bytes)
 {
-    rota_entry *const e = rota_line_entry(l, l->next++);
+    const uint64_t number = ++l->next;
 
     e->bytes = bytes;
     ROTA_LINE_EVENT(l, 'p', kind, bytes);
-    atomic_store_explicit(&e->flag, l->next << ROTA_KIND_BITS | (uint64_t)kind,
+    atomic_store_explicit(&e->flag, number << ROTA_KIND_BITS | (uint64_t)kind,
                           memory_order_release);
 }
 

@@ -14,13 +14,13 @@ typedef enum rota_note {
 } rota_note;
 
 typedef struct rota_status {
-    bool broken; /* MPI reported an error: requests may still be pending */
-    int err;     /* status of the run */
-    char text[ROTA_ERR_TEXT]; /* the text of err, or of a lack of memory */
+    bool broken;    /* MPI reported an error: requests may still be pending */
     bool starved;   /* out of memory in the last poll; the next tries again */
+    int err;        /* status of the run */
     rota_note note; /* the run's first note, with: */
     int peer;
     size_t sent, expected;
+    char text[ROTA_ERR_TEXT]; /* the text of err, or of a lack of memory */
 } rota_status;
 
 /* Keep a run's first note; of notes on the bound, the one with the largest

@@ -266,7 +266,7 @@ int rota_exec_start(rota_exec *x)
                                         "the plan can only be freed");
     if (x->program.prepare)
         ROTA_TRY(x->program.prepare(x));
-    x->at = 0; /* not entered, as at the end of a run */
+    x->step = x->program.step; /* not entered, as at the end of a run */
     x->status.err = MPI_SUCCESS;
     rota_lock();
     link_active(x);

@@ -4,6 +4,7 @@
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 
 #define ROTA_PATH(name, source) extern const rota_path rota_path_##name;
@@ -198,13 +199,13 @@ static void write_steps(rota_exec *x, writer *w)
     for (uint32_t i = 0; i < x->blocks.s->n_phases; i++) {
         const rota_phase *const phase = &x->blocks.s->phase[i];
         if (!reclaimed && fills_shared(x, phase)) {
-            p->step[p->n_steps++] = (rota_step){.kind = lending->reclaim};
+            *p->end++ = (rota_step){.kind = lending->reclaim};
             reclaimed = true;
         }
-        write_step(x, phase, w, &p->step[p->n_steps++]);
+        write_step(x, phase, w, p->end++);
     }
     if (lending)
-        p->step[p->n_steps++] = (rota_step){.kind = lending->finish};
+        *p->end++ = (rota_step){.kind = lending->finish};
 }
 
 /* A program has at most two steps more than phases, and at most as many batches
@@ -215,8 +216,11 @@ static int allocate(rota_exec *x)
         (size_t)x->blocks.s->msgs[ROTA_RECV].n + x->blocks.s->msgs[ROTA_SEND].n;
     rota_program *const p = &x->program;
 
-    p->step = calloc((size_t)x->blocks.s->n_phases + 2, sizeof *p->step);
-    p->batch = malloc((n + 1) * sizeof *p->batch);
+    p->step =
+        aligned_alloc(alignof(rota_step),
+                      ((size_t)x->blocks.s->n_phases + 2) * sizeof *p->step);
+    p->end = p->step;
+    p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);
     p->message = malloc((n + 1) * sizeof *p->message);
     p->open = malloc((n + 1) * sizeof *p->open);
     p->copy = malloc(((size_t)x->blocks.s->n_copies + 1) * sizeof *p->copy);
@@ -229,28 +233,29 @@ static int allocate(rota_exec *x)
 /* The number of batches is known: give back surplus memory. */
 static void shrink(rota_program *p, uint32_t n_batches)
 {
-    rota_batch *const fewer =
-        realloc(p->batch, ((size_t)n_batches + 1) * sizeof *p->batch);
-    const rota_batch *const before = p->batch;
+    rota_batch *const before = p->batch;
+    rota_batch *const fewer = aligned_alloc(
+        alignof(rota_batch), (n_batches + (size_t)1) * sizeof *fewer);
 
     if (!fewer)
         return;
-    for (uint32_t i = 0; i < p->n_steps; i++)
-        if (p->step[i].batch)
-            p->step[i].batch = fewer + (p->step[i].batch - before);
+    memcpy(fewer, before, n_batches * sizeof *fewer);
+    for (rota_step *step = p->step; step < p->end; step++)
+        if (step->batch)
+            step->batch = fewer + (step->batch - before);
     p->batch = fewer;
+    free(before);
 }
 
 /* Only the last step can wait: any other must move on for the next one to
  * begin. */
 static void resolve_all(rota_exec *x)
 {
-    for (uint32_t i = 0; i < x->program.n_steps; i++) {
-        rota_step *const step = &x->program.step[i];
+    for (rota_step *step = x->program.step; step < x->program.end; step++) {
         bool all = step->kind == &rota_step_bulk && step->n_batches > 0;
         for (uint32_t k = 0; k < step->n_batches; k++)
             all = step->batch[k].via->resolve(x, &step->batch[k]) && all;
-        step->can_wait = all && i + 1 == x->program.n_steps;
+        step->can_wait = all && step + 1 == x->program.end;
     }
 }
 
@@ -261,9 +266,9 @@ int rota_program_make(rota_exec *x)
     ROTA_TRY(allocate(x));
     write_steps(x, &w);
     shrink(&x->program, w.batch);
-    for (uint32_t i = 0; i < x->program.n_steps; i++)
-        if (x->program.step[i].kind->bind)
-            ROTA_TRY(x->program.step[i].kind->bind(x, &x->program.step[i]));
+    for (rota_step *step = x->program.step; step < x->program.end; step++)
+        if (step->kind->bind)
+            ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
     x->program.prepare = !x->fixed || x->stage_in ? rota_program_prepare : NULL;
     return x->hooks ? x->hooks->bound(x) : MPI_SUCCESS;
@@ -273,9 +278,9 @@ void rota_program_free(rota_exec *x)
 {
     rota_program *const p = &x->program;
 
-    for (uint32_t i = 0; i < p->n_steps; i++)
-        if (p->step[i].kind && p->step[i].kind->unbind)
-            p->step[i].kind->unbind(x, &p->step[i]);
+    for (rota_step *step = p->step; step < p->end; step++)
+        if (step->kind->unbind)
+            step->kind->unbind(x, step);
     free(p->step);
     free(p->batch);
     free(p->message);
@@ -292,7 +297,7 @@ void rota_program_free(rota_exec *x)
 
 void rota_program_rebase(rota_exec *x)
 {
-    for (uint32_t i = 0; i < x->program.n_steps; i++)
-        if (x->program.step[i].move)
-            write_moves(x, &x->program.step[i]);
+    for (rota_step *step = x->program.step; step < x->program.end; step++)
+        if (step->move)
+            write_moves(x, step);
 }

@@ -29,9 +29,9 @@ ROTA_RARE static int make_room(rota_exec *x, const rota_step *step)
  * tracing. */
 static inline int go_on(rota_exec *x, struct rota_trace *trace)
 {
-    rota_step *const end = x->program.step + x->program.n_steps;
+    rota_step *const end = x->program.end;
 
-    for (rota_step *step = x->program.step + x->at; step < end; step++) {
+    for (rota_step *step = x->step; step < end;) {
         bool complete = false;
         if (!x->entered) {
             if (x->program.rooms) {
@@ -50,7 +50,7 @@ static inline int go_on(rota_exec *x, struct rota_trace *trace)
         if (!complete)
             return MPI_SUCCESS;
         x->entered = false;
-        x->at++;
+        x->step = ++step;
         if (trace)
             rota_trace_note(x->trace, ROTA_TRACE_STEP, trace->step, -1, 0);
     }
@@ -61,7 +61,7 @@ static inline int go_on(rota_exec *x, struct rota_trace *trace)
 
 ROTA_RARE static int go_on_traced(rota_exec *x)
 {
-    if (x->at == 0 && !x->entered)
+    if (x->step == x->program.step && !x->entered)
         x->trace->run = rota_trace_now(x->trace);
     return go_on(x, x->trace);
 }
@@ -70,7 +70,7 @@ ROTA_RARE static int go_on_traced(rota_exec *x)
  * failed. */
 static inline bool settle(rota_exec *x, int err)
 {
-    while (x->rings)
+    for (; x->rings; x->rings &= x->rings - 1)
         rota_paths[__builtin_ctz(x->rings)]->flush(x);
     if (err != MPI_SUCCESS)
         rota_status_fail(&x->status, err);
@@ -81,14 +81,12 @@ bool rota_run_advance(rota_exec *x)
 {
     x->status.starved = false;
     return settle(x, x->trace ? go_on_traced(x) : go_on(x, NULL)) ||
-           x->at == x->program.n_steps;
+           x->step == x->program.end;
 }
 
 bool rota_run_help(rota_exec *x)
 {
-    rota_step *const step = &x->program.step[x->at];
-
-    if (!x->entered || step->kind->one_by_one)
+    if (!x->entered || x->step->kind->one_by_one)
         return false;
-    return settle(x, rota_step_help(x, step));
+    return settle(x, rota_step_help(x, x->step));
 }

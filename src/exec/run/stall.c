@@ -25,10 +25,9 @@ void rota_stall_set(int seconds)
 static bool *find_awaited(const rota_exec *x)
 {
     bool *const awaited = calloc((size_t)x->blocks.s->P, sizeof *awaited);
-    const rota_step *const step = &x->program.step[x->at];
 
-    if (awaited && x->entered && step->kind->whom)
-        step->kind->whom(x, step, awaited);
+    if (awaited && x->entered && x->step->kind->whom)
+        x->step->kind->whom(x, x->step, awaited);
     return awaited;
 }
 
@@ -154,11 +153,12 @@ static void describe(const rota_exec *x, int seconds, char *text)
 {
     snprintf(text, TEXT,
              "rota: rank %d of %d has waited %d s in %s, algorithm %s, phase "
-             "%u of %u",
+             "%d of %d",
              x->blocks.s->me, x->blocks.s->P, seconds,
              x->title ? x->title : "a plan",
-             x->algorithm ? x->algorithm : "unknown", x->at + 1,
-             x->program.n_steps);
+             x->algorithm ? x->algorithm : "unknown",
+             (int)(x->step - x->program.step) + 1,
+             (int)(x->program.end - x->program.step));
     name_ranks(x, text);
 }
 

@@ -122,8 +122,8 @@ const char *rota_built_needs_calls(const rota_built *b)
         return NULL; /* a rank alone */
     if (!b->node_why)
         return "not all messages go by MPI";
-    if (x->program.n_steps > 1 ||
-        (x->program.n_steps == 1 && !rota_step_is_at_once(x->program.step)))
+    const ptrdiff_t steps = x->program.end - x->program.step;
+    if (steps > 1 || (steps == 1 && !rota_step_is_at_once(x->program.step)))
         return "the algorithm has more than one round";
     return x->counts_unknown && (x->max_block == ROTA_UNBOUNDED ||
                                  b->choice.metadata != ROTA_META_FUSED)

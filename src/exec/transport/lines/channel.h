@@ -17,16 +17,20 @@ enum { ROTA_LONG_ENTRY = 1 << 13 };
 
 /* The messages between this rank and a peer on its node. */
 typedef struct rota_channel {
-    rota_line line[ROTA_N_DIRS];    /* in: this rank's; out: the peer's */
-    uint32_t turn[ROTA_N_DIRS];     /* messages complete in this run */
+    /* What a start touches: the first two cache lines. In: this rank's queue;
+     * out: the peer's. */
+    _Alignas(ROTA_CACHE_LINE) rota_line line[ROTA_N_DIRS];
     uint32_t messages[ROTA_N_DIRS]; /* number of messages in the schedule */
-    bool paired; /* one message each way: each proves the other was taken */
+    bool paired;  /* one message each way: each proves the other was taken */
+    bool touched; /* written or taken from since the last flush */
+    uint16_t claimed;           /* bytes of the next entry to claim ahead */
+    uint32_t turn[ROTA_N_DIRS]; /* messages complete in this run, if several */
+    rota_doorbell *bell;        /* the peer's doorbell */
+
     /* This rank's shared blocks have messages handed over. */
     bool lends[ROTA_N_DIRS];
-    bool touched; /* written or taken from since the last flush */
     bool flagged; /* its interest flag was set; the peer may have cleared it */
     bool awaited; /* rota_lines_await will set the interest flag */
-    rota_doorbell *bell;                 /* the peer's doorbell */
     rota_interest *interest;             /* its interest in this process */
     rota_piece piece[ROTA_LINE_ENTRIES]; /* piece of each entry */
     const rota_near *near;               /* the communicator's, of the peer */
@@ -34,6 +38,10 @@ typedef struct rota_channel {
     int position, rank;       /* the peer's position in the node; its rank */
     size_t room[ROTA_N_DIRS]; /* bytes of the longest message */
 } rota_channel;
+
+_Static_assert(offsetof(rota_channel, bell) + sizeof(void *) <=
+                   2 * ROTA_CACHE_LINE,
+               "hot fields are together");
 
 struct rota_line_op;
 
@@ -118,7 +126,7 @@ static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
  * begin. */
 static inline void rota_channel_end_turn(rota_channel *c, rota_dir dir)
 {
-    if (++c->turn[dir] == c->messages[dir])
+    if (c->messages[dir] > 1 && ++c->turn[dir] == c->messages[dir])
         c->turn[dir] = 0;
 }
 

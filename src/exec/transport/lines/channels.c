@@ -413,8 +413,8 @@ static int make_channels(rota_exec *x)
     int *const index =
         malloc((size_t)rota_lines_of(x)->reach.node->n * sizeof *index);
 
-    lines->channel =
-        calloc((size_t)rota_lines_of(x)->reach.node->n, sizeof *lines->channel);
+    lines->channel = aligned_alloc(
+        ROTA_CACHE_LINE, (size_t)lines->reach.node->n * sizeof *lines->channel);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         lines->op[dir] = calloc((size_t)x->blocks.s->msgs[dir].n + 1,
                                 sizeof *lines->op[dir]);
@@ -471,6 +471,21 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     return MPI_SUCCESS;
 }
 
+/* A longer message has only the first line of its next entry claimed ahead: a
+ * core can fetch only so many lines at a time, and more delay its other work (4
+ * KiB: 2 to 10 %). */
+static uint16_t claimed_bytes(const rota_channel *c)
+{
+    enum { MOST_CLAIMED = 1 << 11 };
+    const size_t bytes = c->room[ROTA_SEND];
+
+    return (uint16_t)(ROTA_ENTRY_HEAD +
+                      (bytes <= MOST_CLAIMED
+                           ? rota_smaller(bytes,
+                                          rota_line_room(&c->line[ROTA_SEND]))
+                           : 0));
+}
+
 static void open_channel(const rota_exec *x, rota_channel *c)
 {
     const rota_peer *const peer = c->peer;
@@ -484,6 +499,7 @@ static void open_channel(const rota_exec *x, rota_channel *c)
         rota_place_segment(b->taken) < peer->n_segments)
         rota_line_open(&c->line[ROTA_SEND], rota_peer_at(peer, b->lines),
                        (void *)rota_peer_at(peer, b->taken), b->stride);
+    c->claimed = claimed_bytes(c);
 }
 
 /* A peer without a queue for this rank receives by MPI or expects nothing,

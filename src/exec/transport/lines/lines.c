@@ -95,28 +95,40 @@ static rota_interest *flag_of(const rota_exec *x, const rota_channel *c)
                 .peer->head->interest[c->peer->slot];
 }
 
+/* Ring the peers of n channels that wait for something from here. */
+ROTA_RARE static void ring(const rota_node *node, rota_channel *const touched[],
+                           int n)
+{
+    rota_waking w = {.node = node};
+
+    for (int i = 0; i < n; i++)
+        rota_waking_ring(&w, touched[i]->position, touched[i]->bell,
+                         touched[i]->interest);
+    rota_waking_carry_out(&w);
+}
+
 static void flush(rota_exec *x)
 {
     struct rota_lines *const lines = rota_lines_of(x);
-    rota_waking w = {.node = lines->reach.node};
+    rota_channel **const touched = lines->touched;
+    const int n = lines->n_touched;
+    bool wanted = false;
 
-    x->rings &= ~(1u << ROTA_BY_lines);
-    rota_doorbell_fence();
-    for (int i = 0; i < lines->n_touched; i++) {
-        rota_channel *const c = lines->touched[i];
-        c->touched = false;
-        rota_waking_ring(&w, c->position, c->bell, c->interest);
-    }
     lines->n_touched = 0;
-    rota_waking_carry_out(&w);
+    rota_doorbell_fence();
+    for (int i = 0; i < n; i++) {
+        touched[i]->touched = false;
+        wanted = wanted || rota_doorbell_is_wanted(touched[i]->bell,
+                                                   touched[i]->interest);
+    }
+    if (wanted)
+        ring(lines->reach.node, touched, n);
 }
 
 /* The current step, if it posts all its messages at once; else NULL. */
 static const rota_step *bulk_step(const rota_exec *x)
 {
-    const rota_step *const step = &x->program.step[x->at];
-
-    return step->kind->one_by_one ? NULL : step;
+    return x->step->kind->one_by_one ? NULL : x->step;
 }
 
 /* Mark the channels with open messages of the step. Returns whether part of one
@@ -180,7 +192,7 @@ void rota_lines_await(rota_exec *x)
 void rota_lines_call(rota_exec *x)
 {
     const rota_step *const step = bulk_step(x);
-    const bool all = x->program.n_steps > 1 || !step;
+    const bool all = x->program.end - x->program.step > 1 || !step;
 
     if (step)
         find_awaited(x, step);

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-/* A longer message has only the first line of its next entry claimed ahead: a
- * core can fetch only so many lines at a time, and more delay its other work (4
- * KiB: 2 to 10 %). */
-enum { MOST_CLAIMED = 1 << 11 };
-
 static const rota_payload *payload_of(const rota_exec *x, uint32_t m)
 {
     return x->program.op[ROTA_RECV][m].payload;
@@ -209,30 +204,20 @@ static void claim_line(const char *line)
 #endif
 }
 
-/* Request the cache lines of the next entry for a message as long as this one,
- * if the receiver is known to have read them. Writing them is then not
- * delayed. */
-static void claim(const rota_line *l, size_t bytes)
+/* Request the cache lines of the next entry to the peer, if it is known to have
+ * read them. Writing them is then not delayed. */
+static void claim_next(const rota_channel *c)
 {
-    const char *const next = (const char *)rota_line_entry(l, l->next);
-    const size_t n =
-        bytes <= MOST_CLAIMED ? rota_smaller(bytes, rota_line_room(l)) : 0;
+    const rota_line *const out = &c->line[ROTA_SEND];
+    const size_t n = c->claimed;
 
-    if (l->next - l->seen >= ROTA_LINE_ENTRIES)
+    if (out->next - out->seen >= ROTA_LINE_ENTRIES)
         return;
-    for (size_t at = 0; at < ROTA_ENTRY_HEAD + n; at += ROTA_CACHE_LINE)
+    const char *const next = (const char *)rota_line_entry(out, out->next);
+    size_t at = 0;
+    do
         claim_line(next + at);
-}
-
-/* The peer's message proves that its entry is free: claim the next one to
- * it. */
-static void claim_next(rota_channel *c)
-{
-    rota_line *const out = &c->line[ROTA_SEND];
-
-    if (out->seen < out->before)
-        out->seen = out->before;
-    claim(out, c->room[ROTA_SEND]);
+    while ((at += ROTA_CACHE_LINE) < n);
 }
 
 /* Take all entries that are full. The sender may wait for each, unless it is
@@ -263,22 +248,24 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
 }
 
 /* The common case: the entry holds the whole message, as expected. */
-static bool receive_now(rota_exec *x, rota_line_op *op, const rota_entry *e)
+static inline bool receive_now(rota_exec *x, const rota_line_op *op,
+                               rota_channel *c, const rota_entry *e)
 {
-    rota_channel *const c = op->with;
     rota_line *const in = &c->line[ROTA_RECV];
+    const size_t bytes = op->data.bytes;
 
-    if (rota_entry_kind_of(e) != ROTA_ENTRY_DATA ||
-        e->bytes != op->data.bytes || op->data.bytes > rota_line_room(in) ||
-        op->moved > 0 || !rota_line_op_is_turn(op, ROTA_RECV))
+    if (rota_entry_kind_of(e) != ROTA_ENTRY_DATA || e->bytes != bytes ||
+        bytes > rota_line_room(in) || !rota_line_op_is_turn(op, ROTA_RECV))
         return false;
-    rota_copy_short(op->data.body, e->data, op->data.bytes);
+    rota_copy_short(op->data.body, e->data, bytes);
     rota_line_take(in);
     rota_channel_end_turn(c, ROTA_RECV);
-    if (c->paired)
+    if (c->paired) {
+        rota_line_prove(&c->line[ROTA_SEND]);
         claim_next(c);
-    else
+    } else {
         rota_channel_touch(x, c);
+    }
     x->moved = true;
     return true;
 }
@@ -311,6 +298,8 @@ int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
     op->moved = 0;
     op->foreign = false;
     rota_channel_end_turn(op->with, ROTA_RECV);
+    if (op->with->paired)
+        rota_line_prove(&op->with->line[ROTA_SEND]);
     x->moved = true;
     *done = true;
     return MPI_SUCCESS;
@@ -325,25 +314,30 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
     return MPI_SUCCESS;
 }
 
+/* Any other message with a full entry. Returns whether it is complete. */
+static bool receive(rota_exec *x, uint32_t m, int *err)
+{
+    bool complete = false;
+
+    if (*err == MPI_SUCCESS)
+        *err = rota_lines_advance_recv(x, m, &complete);
+    return complete;
+}
+
 int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b)
 {
-    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
+    const rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
     const uint32_t *const open = rota_batch_open(b);
     const uint32_t n = b->n_open;
     uint32_t left = 0;
     int err = MPI_SUCCESS;
 
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t m = open[i];
-        const rota_entry *const e =
-            rota_line_look(&ops[m].with->line[ROTA_RECV]);
-        bool complete = false;
-        if (e && receive_now(x, &ops[m], e))
-            continue;
-        if (e && err == MPI_SUCCESS)
-            err = rota_lines_advance_recv(x, m, &complete);
-        if (!complete)
-            b->open[left++] = m;
+        const rota_line_op *const op = &ops[open[i]];
+        rota_channel *const c = op->with;
+        const rota_entry *const e = rota_line_look(&c->line[ROTA_RECV]);
+        if (!e || (!receive_now(x, op, c, e) && !receive(x, open[i], &err)))
+            b->open[left++] = open[i];
     }
     b->n_open = left;
     return err;

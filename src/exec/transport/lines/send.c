@@ -11,9 +11,10 @@
  * receivers may free theirs meanwhile. */
 enum { ATTEMPTS = 200 };
 
-static inline void put(rota_exec *x, rota_line_op *op, rota_entry_kind kind)
+static void put(rota_exec *x, const rota_line_op *op, rota_entry *e,
+                rota_entry_kind kind)
 {
-    rota_line_put(&op->with->line[ROTA_SEND], kind, op->data.bytes);
+    rota_line_put(&op->with->line[ROTA_SEND], e, kind, op->data.bytes);
     rota_channel_touch(x, op->with);
 }
 
@@ -75,7 +76,7 @@ static void fill_next(rota_exec *x, const rota_line_op *op, char *to, size_t n,
 static void put_data(rota_exec *x, rota_line_op *op, rota_entry *e, size_t n)
 {
     fill_next(x, op, e->data, n, false);
-    put(x, op, ROTA_ENTRY_DATA);
+    put(x, op, e, ROTA_ENTRY_DATA);
     op->moved += n;
 }
 
@@ -86,7 +87,7 @@ static void name_piece(rota_exec *x, rota_line_op *op, rota_entry *e,
 
     memcpy(e->data, &part, sizeof part);
     p->entry = op->with->line[ROTA_SEND].next + 1;
-    put(x, op, ROTA_ENTRY_PIECE);
+    put(x, op, e, ROTA_ENTRY_PIECE);
     op->moved += n;
 }
 
@@ -144,7 +145,7 @@ static void put_place(rota_exec *x, rota_line_op *op, rota_entry *e,
     memcpy(e->data, &at, sizeof at);
     if (op->data.head_bytes > 0)
         fill_next(x, op, e->data + sizeof at, op->data.head_bytes, false);
-    put(x, op, kind);
+    put(x, op, e, kind);
     op->moved = op->data.bytes;
     op->entry = op->with->line[ROTA_SEND].next;
 }
@@ -234,7 +235,7 @@ static int put_whole(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     ROTA_TRY(payload_of(x, m)->put(x, m, &op->data, 0, bytes, false,
                                    fits ? e->data : p->memory));
     if (fits)
-        put(x, op, ROTA_ENTRY_DATA);
+        put(x, op, e, ROTA_ENTRY_DATA);
     else
         name_piece(x, op, e, p, bytes);
     op->moved = 0;
@@ -295,7 +296,7 @@ static int offer_fetched(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
         return MPI_SUCCESS;
     x->fetching->tell(x, x->blocks.s->msgs[ROTA_SEND].msg[m].peer,
                       op->data.body, e->data);
-    put(x, op, ROTA_ENTRY_FETCHED);
+    put(x, op, e, ROTA_ENTRY_FETCHED);
     op->moved = op->data.bytes;
     op->entry = op->with->line[ROTA_SEND].next;
     rota_channel_end_turn(op->with, ROTA_SEND);
@@ -307,13 +308,15 @@ static int offer_lent(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
     rota_loan *const h = op->loan;
 
-    if (!rota_line_op_is_turn(op, ROTA_SEND) || !rota_loan_may_go(h) ||
-        !rota_line_begin(&op->with->line[ROTA_SEND]))
+    if (!rota_line_op_is_turn(op, ROTA_SEND) || !rota_loan_may_go(h))
+        return MPI_SUCCESS;
+    rota_entry *const e = rota_line_begin(&op->with->line[ROTA_SEND]);
+    if (!e)
         return MPI_SUCCESS;
     ROTA_TRY(rota_loan_copy(x, ROTA_SEND, m, h));
     h->runs++;
     op->data.bytes = h->bytes;
-    put(x, op, ROTA_ENTRY_LENT);
+    put(x, op, e, ROTA_ENTRY_LENT);
     rota_channel_end_turn(op->with, ROTA_SEND);
     x->moved = true;
     *done = true;
@@ -338,7 +341,7 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
     *done = false;
     op->attempts = 0;
     if (op->with->paired)
-        rota_line_prove(&op->with->line[ROTA_SEND]);
+        rota_line_mark(&op->with->line[ROTA_SEND]);
     rota_lines_of(x)->hurry = false;
     return op->way->begin(x, m, op, done);
 }
@@ -364,8 +367,10 @@ static bool send_now(rota_exec *x, rota_line_op *op)
     rota_entry *const e = rota_line_begin(out);
     if (!e)
         return false;
-    rota_copy_short(e->data, op->data.body, op->data.bytes);
-    put(x, op, ROTA_ENTRY_DATA);
+    const size_t bytes = op->data.bytes;
+    rota_copy_short(e->data, op->data.body, bytes);
+    rota_line_put(out, e, ROTA_ENTRY_DATA, bytes);
+    rota_channel_touch(x, c);
     rota_channel_end_turn(c, ROTA_SEND);
     return true;
 }
@@ -392,7 +397,7 @@ int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b)
         const uint32_t m = message[i];
         rota_line_op *const op = &ops[m];
         if (op->with->paired)
-            rota_line_prove(&op->with->line[ROTA_SEND]);
+            rota_line_mark(&op->with->line[ROTA_SEND]);
         if (send_now(x, op))
             continue;
         rota_lines_of(x)->hurry = false;
