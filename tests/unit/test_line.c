@@ -118,6 +118,7 @@ static void proves_what_was_taken(void **state)
     open_queue(&q, 0);
     for (int i = 1; i <= 6; i++) {
         rota_line_mark(&q.out);
+        assert_int_equal(q.out.seen, i > 1 ? i - 2 : 0);
         put(&q, i);
         take(&q, i);
         rota_line_prove(&q.out);

@@ -6,8 +6,8 @@
  * transfer between caches delivers both. The sender reads the count only when
  * it must know whether an entry is free or a message has been read.
  *
- * Two ranks that send each other exactly one message a start need not read the
- * count to find a free entry: the peer's message of one start proves that the
+ * Two ranks that send each other at most one message a start seldom read the
+ * count to find a free entry: the peer's message of a start proves that the
  * peer has completed the start before (rota_line_prove).
  */
 #ifndef ROTA_LINE_H
@@ -71,7 +71,7 @@ typedef struct rota_line {
     size_t stride;           /* bytes of an entry, a multiple of a cache line */
     uint64_t next;           /* entries put or taken so far, at this end */
     uint64_t seen;           /* sender: entries known to have been taken */
-    uint64_t before; /* sender: entries put before the last start's message */
+    uint64_t before; /* sender: entries put before this start's message */
 } rota_line;
 
 /* Bytes of an entry with room for `room` bytes of data. */
@@ -122,14 +122,14 @@ static inline bool rota_line_taken(rota_line *l, uint64_t number)
     return l->seen >= number;
 }
 
-/* Where each message proves that the peer's last one was taken: a start begins,
- * its message is not put yet. */
+/* A start begins: what was put so far is taken when the peer's message of this
+ * start comes. */
 static inline void rota_line_mark(rota_line *l)
 {
     l->before = l->next;
 }
 
-/* And the peer's message of the start has come. */
+/* The peer's message of this start has come. */
 static inline void rota_line_prove(rota_line *l)
 {
     if (l->seen < l->before)

@@ -69,9 +69,14 @@ static bool is_made(const rota_exec *x, const rota_copy *k)
            rota_block_is_shared(x->blocks.s, k->from);
 }
 
+/* Is it a copy of plain bytes, known before a run begins? */
 static bool is_plain(const rota_exec *x, const rota_copy *k)
 {
-    return x->fixed &&
+    const bool known =
+        x->fixed || (rota_block_region(x->blocks.s, k->from) == ROTA_SRC &&
+                     rota_block_region(x->blocks.s, k->to) == ROTA_DST);
+
+    return known &&
            rota_type_is_bytes(rota_block_type(&x->blocks, k->from)) &&
            rota_type_is_bytes(rota_block_type(&x->blocks, k->to));
 }
@@ -130,6 +135,8 @@ static const rota_path *find_lending(const rota_exec *x)
 
 int rota_program_prepare(rota_exec *x)
 {
+    if (!x->fixed)
+        rota_program_rebase(x);
     if (x->stage_in)
         ROTA_TRY(move_out(x));
     if (x->parcels && !find_lending(x))

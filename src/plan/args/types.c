@@ -214,7 +214,10 @@ static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                         .spacing = extent,
                         .displ = extent,
                         .true_lb = plain ? true_lb : 0,
-                        .null_ok = true_lb != 0};
+                        .null_ok = true_lb != 0,
+                        .small = size <= INT_MAX && extent >= 0 &&
+                                 extent <= INT_MAX && true_lb >= -INT_MAX &&
+                                 true_lb <= INT_MAX};
     if (plain)
         return MPI_SUCCESS;
     ROTA_TRY(make_typed(mpi, name, comm, type));

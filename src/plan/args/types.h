@@ -11,6 +11,8 @@ typedef struct rota_unit {
     ptrdiff_t displ;   /* bytes of a displacement of 1 */
     ptrdiff_t true_lb; /* added to every offset; 0 if the layout is known */
     bool null_ok;      /* the type contains addresses */
+    bool small;        /* counts and displacements that are ints stay within the
+                          address space */
 } rota_unit;
 
 /* The datatypes of blocks, as the rest of the library sees them and as the

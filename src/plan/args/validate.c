@@ -2,6 +2,7 @@
 #include "plan/args/validate.h"
 #include "plan/args/overlap.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -50,6 +50,26 @@ typedef struct rota_side_args {
 int rota_side_fill(const rota_side_args *args, size_t bytes[],
                    ptrdiff_t offset[]);
 
+/* The same for int arrays of n entries, counted in one unit. Returns false if
+ * something is amiss, or may be: then call rota_side_fill. */
+static inline bool rota_fill_ints(const rota_unit *unit, const void *base,
+                                  int n, const int counts[], const int displs[],
+                                  size_t bytes[], ptrdiff_t offset[])
+{
+    const size_t element = unit->element;
+    const ptrdiff_t displ = unit->displ, lb = unit->true_lb;
+    int any = 0;
+
+    if (!counts || !displs || !unit->small)
+        return false;
+    for (int i = 0; i < n; i++) {
+        any |= counts[i];
+        bytes[i] = (size_t)counts[i] * element;
+        offset[i] = counts[i] ? displs[i] * displ + lb : 0;
+    }
+    return any >= 0 && (base || any == 0);
+}
+
 /* Fail for a pair of ranks whose counts differ. */
 int rota_fail_mismatch(int src, int dst, size_t sent, size_t expected);
 

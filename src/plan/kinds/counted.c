@@ -48,12 +48,10 @@ void rota_counted_forget(rota_task *t)
 
 /* ---- starting ------------------------------------------------------------ */
 
-int rota_counted_fill(rota_built *b, const rota_args *args, bool sent)
+/* Anything but ints of a common type. */
+ROTA_RARE static int fill(rota_built *b, const rota_args *args, bool sent)
 {
     const rota_sched *const s = &b->sched;
-    const rota_neighbors *const among = s->neighbors;
-    size_t *const bytes = b->exec.blocks.bytes + (sent ? 0 : s->n_send);
-    ptrdiff_t *const offset = b->exec.blocks.offset + (sent ? 0 : s->n_send);
     const rota_side_args a = {.name = sent ? "send" : "recv",
                               .base = sent ? args->sendbuf : args->recvbuf,
                               .n = sent ? s->n_send : s->n_recv,
@@ -61,21 +59,54 @@ int rota_counted_fill(rota_built *b, const rota_args *args, bool sent)
                                   sent ? args->sendcounts : args->recvcounts,
                               .displs = sent ? args->sdispls : args->rdispls,
                               .unit = &rota_counted_of(b)->unit};
+    const size_t first = sent ? 0 : (size_t)s->n_send;
 
-    ROTA_TRY(rota_side_fill(&a, bytes, offset));
-    if (among)
-        rota_neighbors_drop(a.n, sent ? among->to : among->from, bytes);
+    return rota_side_fill(&a, b->exec.blocks.bytes + first,
+                          b->exec.blocks.offset + first);
+}
+
+static inline bool fill_ints(rota_built *b, const rota_vector *counts,
+                             const rota_vector *displs, const void *base,
+                             size_t first, int n)
+{
+    return counts->form == ROTA_INTS && displs->form == ROTA_INTS &&
+           rota_fill_ints(&rota_counted_of(b)->unit, base, n, counts->array,
+                          displs->array, b->exec.blocks.bytes + first,
+                          b->exec.blocks.offset + first);
+}
+
+int rota_counted_fill_sent(rota_built *b, const rota_args *args)
+{
+    const rota_sched *const s = &b->sched;
+
+    if (!fill_ints(b, &args->sendcounts, &args->sdispls, args->sendbuf, 0,
+                   s->n_send))
+        ROTA_TRY(fill(b, args, true));
+    if (s->neighbors)
+        rota_neighbors_drop(s->n_send, s->neighbors->to, b->exec.blocks.bytes);
     return MPI_SUCCESS;
 }
 
-void rota_counted_leave_out(rota_built *b)
+int rota_counted_fill_expected(rota_built *b, const rota_args *args)
+{
+    const rota_sched *const s = &b->sched;
+
+    if (!fill_ints(b, &args->recvcounts, &args->rdispls, args->recvbuf,
+                   (size_t)s->n_send, s->n_recv))
+        ROTA_TRY(fill(b, args, false));
+    if (s->neighbors)
+        rota_neighbors_drop(s->n_recv, s->neighbors->from,
+                            b->exec.blocks.bytes + s->n_send);
+    return MPI_SUCCESS;
+}
+
+void rota_counted_find_left_out(rota_built *b)
 {
     const rota_sched *const s = &b->sched;
     const bool told = b->choice.metadata != ROTA_META_ONCE;
     rota_exec *const x = &b->exec;
     size_t *const bytes = x->blocks.bytes;
 
-    x->status.note = ROTA_NOTHING;
     for (rota_block i = 0; i < rota_first_tmp(s); i++) {
         const bool sent = i < (rota_block)s->n_send;
         const int slot = (int)rota_block_slot(s, i);

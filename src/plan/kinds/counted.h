@@ -4,6 +4,8 @@
 
 #include "plan/kinds/built.h"
 
+#include <stdint.h>
+
 /* task->own begins with this. */
 typedef struct rota_counted {
     rota_unit unit; /* of the plan's type */
@@ -25,11 +27,18 @@ static inline rota_counted *rota_counted_of(const rota_built *b)
 }
 
 /* Set the sizes and places of send blocks, or of receive blocks. Local. */
-int rota_counted_fill(rota_built *b, const rota_args *args, bool sent);
+int rota_counted_fill_sent(rota_built *b, const rota_args *args);
+int rota_counted_fill_expected(rota_built *b, const rota_args *args);
 
 /* Leave out blocks above the bound. If both ends know the counts, both take
  * such a block for empty; otherwise its size, marked, is sent in its place. */
-void rota_counted_leave_out(rota_built *b);
+void rota_counted_find_left_out(rota_built *b);
+static inline void rota_counted_leave_out(rota_built *b)
+{
+    b->exec.status.note = ROTA_NOTHING;
+    if (b->exec.max_block < SIZE_MAX)
+        rota_counted_find_left_out(b);
+}
 
 /* Where to collect `bytes` bytes: the caller's buffer, in which they have to
  * fit, or the plan's own, *out, which grows. */

@@ -30,7 +30,7 @@ static int start(rota_built *b, const rota_args *args)
 
     if (args->sendbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
-    ROTA_TRY(rota_counted_fill(b, args, true));
+    ROTA_TRY(rota_counted_fill_sent(b, args));
     for (int i = 0; i < s->n_recv; i++)
         bytes[rota_dst(s, i)] = 0;
     rota_counted_leave_out(b);

@@ -43,27 +43,25 @@ static int grow_stage(rota_built *b, size_t room)
 }
 
 /* In one buffer, blocks must not overlap; two buffers are trusted. */
-static int check_one_buffer(const rota_built *b, char *send, char *recv)
+ROTA_RARE static int check_one_buffer(const rota_built *b, char *buffer)
 {
     const rota_blocks *const blocks = &b->exec.blocks;
     const rota_sched *const s = &b->sched;
     const rota_types types = b->task->problem.recv.types;
     const rota_problem problem = {
         .neighbors = b->task->problem.neighbors,
-        .send = {.base = send,
+        .send = {.base = buffer,
                  .n = s->n_send,
                  .types = types,
                  .bytes = blocks->bytes,
                  .offset = blocks->offset},
-        .recv = {.base = recv,
+        .recv = {.base = buffer,
                  .n = s->n_recv,
                  .types = types,
                  .bytes = blocks->bytes + s->n_send,
                  .offset = blocks->offset + s->n_send},
     };
 
-    if (send != recv || !b->task->checked)
-        return MPI_SUCCESS;
     return rota_check_overlap(&problem, false);
 }
 
@@ -72,16 +70,28 @@ static int check_one_buffer(const rota_built *b, char *send, char *recv)
 static int fill(rota_built *b, const rota_args *args, bool in_place,
                 size_t *room)
 {
-    ROTA_TRY(rota_counted_fill(b, args, false));
+    ROTA_TRY(rota_counted_fill_expected(b, args));
     if (in_place) {
         *room =
             rota_built_lay_out_stage(b, b->exec.blocks.bytes + b->sched.n_send);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(rota_counted_fill(b, args, true));
+    ROTA_TRY(rota_counted_fill_sent(b, args));
     ROTA_TRY(rota_built_check_own(b));
-    /* MPI's const: it is not written. */
-    return check_one_buffer(b, (char *)args->sendbuf, args->recvbuf);
+    return args->sendbuf == args->recvbuf && b->task->checked
+               ? check_one_buffer(b, args->recvbuf)
+               : MPI_SUCCESS;
+}
+
+/* Only the start that stages, and the next one, need other types than the plan's,
+ * unless a device has bounce buffers. */
+static void choose_types(rota_built *b, bool in_place)
+{
+    rota_types *const types = b->exec.blocks.types;
+
+    b->exec.stage_in = in_place;
+    types[ROTA_DST] = b->task->problem.recv.types;
+    types[ROTA_SRC] = in_place ? rota_types_bytes : types[ROTA_DST];
 }
 
 static int start(rota_built *b, const rota_args *args)
@@ -98,13 +108,12 @@ static int start(rota_built *b, const rota_args *args)
                                          "not for neighbours");
     ROTA_TRY(fill(b, args, in_place, &room));
     rota_counted_leave_out(b);
-    x->stage_in = in_place;
-    x->blocks.types[ROTA_DST] = b->task->problem.recv.types;
-    x->blocks.types[ROTA_SRC] =
-        in_place ? rota_types_bytes : x->blocks.types[ROTA_DST];
+    if (in_place || x->stage_in || b->task->use.device)
+        choose_types(b, in_place);
     x->blocks.base[ROTA_SRC] = send;
     x->blocks.base[ROTA_DST] = recv;
-    ROTA_TRY(rota_built_stage(b, send, recv, in_place));
+    if (b->task->use.device)
+        ROTA_TRY(rota_built_stage(b, send, recv, in_place));
     if (x->stage_in)
         ROTA_TRY(grow_stage(b, room));
     ROTA_TRY(rota_exec_start(x));

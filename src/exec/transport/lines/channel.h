@@ -21,11 +21,14 @@ typedef struct rota_channel {
      * out: the peer's. */
     _Alignas(ROTA_CACHE_LINE) rota_line line[ROTA_N_DIRS];
     uint32_t messages[ROTA_N_DIRS]; /* number of messages in the schedule */
-    bool paired;  /* one message each way: each proves the other was taken */
+    bool paired;  /* at most one message each way: each proves that the last one
+                     was taken */
     bool touched; /* written or taken from since the last flush */
     uint16_t claimed;           /* bytes of the next entry to claim ahead */
     uint32_t turn[ROTA_N_DIRS]; /* messages complete in this run, if several */
-    rota_doorbell *bell;        /* the peer's doorbell */
+    bool owed;      /* paired: taken from, and the peer does not know it yet */
+    uint16_t quick; /* most bytes that are best sent in an entry */
+    rota_doorbell *bell; /* the peer's doorbell */
 
     /* This rank's shared blocks have messages handed over. */
     bool lends[ROTA_N_DIRS];
@@ -68,6 +71,7 @@ typedef struct rota_line_op {
     bool told;      /* send: the receiver knows the layout of its block */
     uint64_t entry; /* send: if not 0, complete when this entry is taken */
     const rota_way *way; /* send */
+    rota_block block;    /* the first */
     rota_loan *loan;     /* NULL: not handed over */
     rota_type *source;   /* receive: the layout the sender told, or NULL */
 } rota_line_op;
@@ -120,6 +124,28 @@ static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
     c->touched = true;
     x->rings |= 1u << ROTA_BY_lines;
     lines->touched[lines->n_touched++] = c;
+}
+
+/* Claim the next entry to the peer ahead for a message of so many bytes. A longer
+ * one has only its first line claimed: a core can fetch only so many lines at a
+ * time, and more delay its other work (4 KiB: 2 to 10 %). */
+static inline void rota_channel_claim(rota_channel *c, size_t bytes)
+{
+    enum { MOST_CLAIMED = 1 << 11 };
+    const size_t room = rota_line_room(&c->line[ROTA_SEND]);
+
+    c->claimed = (uint16_t)(ROTA_ENTRY_HEAD + (bytes > MOST_CLAIMED ? 0
+                                               : bytes < room       ? bytes
+                                                                    : room));
+}
+
+/* Nothing is sent to the peer in this run: if it may wait for a free entry, wake
+ * it for what was taken. Else the message does. */
+static inline void rota_channel_send_nothing(rota_exec *x, rota_channel *c)
+{
+    if (c->owed)
+        rota_channel_touch(x, c);
+    c->owed = false;
 }
 
 /* Let the next message of the direction go or, after the last, the next run
@@ -185,9 +211,11 @@ const rota_way *rota_lines_way(const rota_exec *x, const rota_line_op *op);
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done);
 
-/* For rota_batch: sends of any kind, and of plain bytes. */
+/* For rota_batch: sends of any kind, of plain bytes that stay the same, and of
+ * one block of plain bytes each, to a rank each. */
 int rota_lines_begin_sends(rota_exec *x, rota_batch *b);
 int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b);
+int rota_lines_begin_lone_sends(rota_exec *x, rota_batch *b);
 
 /* ---- recv.c -------------------------------------------------------- */
 
@@ -195,6 +223,7 @@ int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b);
 int rota_lines_begin_recv(rota_exec *x, uint32_t m);
 int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_begin_recvs(rota_exec *x, rota_batch *b);
+int rota_lines_begin_lone_recvs(rota_exec *x, rota_batch *b);
 
 /* Advance receives of plain bytes: look further only at those with a full
  * entry. */

@@ -13,6 +13,9 @@
  * the entry names (512 B to 4 KiB, P = 2, rota-bench --starts 20). */
 enum { FEW_RANKS = 16, LONG_ENTRIES = 1 << 20 };
 
+/* Room in entries for messages that may be of any length. */
+enum { UNBOUNDED_ENTRY = 1 << 12 };
+
 /* Bytes of long entries in all plans of the process. */
 static _Atomic size_t long_entries;
 
@@ -202,7 +205,9 @@ static void reserve_pool(const rota_exec *x)
 static size_t stride_of(const rota_exec *x, const rota_channel *c)
 {
     const size_t room = c->room[ROTA_RECV];
-    const size_t stride = rota_line_stride(room <= ROTA_LONG_ENTRY ? room : 0);
+    const size_t longest = x->fixed ? 0 : UNBOUNDED_ENTRY;
+    const size_t stride =
+        rota_line_stride(room <= ROTA_LONG_ENTRY ? room : longest);
     const size_t line = sizeof(rota_entry);
 
     if (x->fetching || stride == line)
@@ -471,21 +476,6 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     return MPI_SUCCESS;
 }
 
-/* A longer message has only the first line of its next entry claimed ahead: a
- * core can fetch only so many lines at a time, and more delay its other work (4
- * KiB: 2 to 10 %). */
-static uint16_t claimed_bytes(const rota_channel *c)
-{
-    enum { MOST_CLAIMED = 1 << 11 };
-    const size_t bytes = c->room[ROTA_SEND];
-
-    return (uint16_t)(ROTA_ENTRY_HEAD +
-                      (bytes <= MOST_CLAIMED
-                           ? rota_smaller(bytes,
-                                          rota_line_room(&c->line[ROTA_SEND]))
-                           : 0));
-}
-
 static void open_channel(const rota_exec *x, rota_channel *c)
 {
     const rota_peer *const peer = c->peer;
@@ -499,7 +489,7 @@ static void open_channel(const rota_exec *x, rota_channel *c)
         rota_place_segment(b->taken) < peer->n_segments)
         rota_line_open(&c->line[ROTA_SEND], rota_peer_at(peer, b->lines),
                        (void *)rota_peer_at(peer, b->taken), b->stride);
-    c->claimed = claimed_bytes(c);
+    rota_channel_claim(c, c->room[ROTA_SEND]);
 }
 
 /* A peer without a queue for this rank receives by MPI or expects nothing,

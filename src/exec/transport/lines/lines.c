@@ -48,19 +48,46 @@ static bool is_plain(const rota_exec *x, const rota_payload *has)
     return has->bound && has->flat && !x->fetching;
 }
 
+/* Is each message one block of plain bytes, whose size and place a start tells,
+ * and all that its pair has? */
+static bool are_lone(const rota_exec *x, const rota_batch *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const rota_channel *const c =
+            rota_lines_of(x)->op[b->dir][b->message[i]].with;
+        if (c->messages[b->dir] != 1 ||
+            !rota_msg_is_direct(x->blocks.s, b->dir, b->message[i]) ||
+            !rota_type_is_bytes(rota_lines_type(x, b->dir, b->message[i])))
+            return false;
+    }
+    return b->payload->flat && !b->payload->bound && !x->fetching;
+}
+
+static bool choose_sends(const rota_exec *x, rota_batch *b)
+{
+    const bool plain = is_plain(x, b->payload), lone = are_lone(x, b);
+
+    b->begin = plain  ? rota_lines_begin_plain_sends
+               : lone ? rota_lines_begin_lone_sends
+                      : rota_lines_begin_sends;
+    b->advance = advance_each;
+    return plain || lone;
+}
+
+static bool choose_recvs(const rota_exec *x, rota_batch *b)
+{
+    const bool plain = is_plain(x, b->payload), lone = are_lone(x, b);
+
+    b->begin = plain  ? NULL
+               : lone ? rota_lines_begin_lone_recvs
+                      : rota_lines_begin_recvs;
+    b->advance = plain || lone ? rota_lines_advance_plain_recvs : advance_each;
+    return lone || (plain && come_at_once(x, b));
+}
+
 static bool choose(const rota_exec *x, rota_batch *b)
 {
-    const bool plain = is_plain(x, b->payload);
-
-    if (b->dir == ROTA_SEND) {
-        b->begin =
-            plain ? rota_lines_begin_plain_sends : rota_lines_begin_sends;
-        b->advance = advance_each;
-        return plain;
-    }
-    b->begin = plain ? NULL : rota_lines_begin_recvs;
-    b->advance = plain ? rota_lines_advance_plain_recvs : advance_each;
-    return plain && come_at_once(x, b);
+    return b->dir == ROTA_SEND ? choose_sends(x, b) : choose_recvs(x, b);
 }
 
 /* Post one message by itself. */
@@ -227,6 +254,7 @@ static void resolve_all(rota_exec *x)
             rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
             if (x->program.op[dir][m].via != &rota_path_lines)
                 continue;
+            op->block = rota_lines_block(x, (rota_dir)dir, m);
             if (has->bound)
                 has->begin(x, (rota_dir)dir, m, &op->data);
             op->in_entry =
@@ -245,8 +273,8 @@ static int rebase(rota_exec *x, const bool moved[])
     return MPI_SUCCESS;
 }
 
-/* Find the pairs in which each message proves that the other was taken: both
- * must come in every run. So messages that may have no bytes do not count. */
+/* Find the pairs in which each message proves that the last one was taken. Where
+ * one has no bytes, and is not sent, rota_channel_send_nothing takes its place. */
 static void find_pairs(rota_exec *x)
 {
     for (int i = 0; i < rota_lines_of(x)->n; i++) {
@@ -254,12 +282,10 @@ static void find_pairs(rota_exec *x)
         c->paired = c->messages[ROTA_RECV] == 1 &&
                     c->messages[ROTA_SEND] == 1 && c->line[ROTA_RECV].entries &&
                     c->line[ROTA_SEND].entries;
+        c->quick =
+            (uint16_t)rota_smaller(rota_line_room(&c->line[ROTA_SEND]),
+                                   rota_lines_of(x)->reach.arena_threshold - 1);
     }
-    for (int dir = 0; dir < ROTA_N_DIRS && !x->fixed; dir++)
-        for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
-            if (rota_lines_of(x)->op[dir][m].with &&
-                !x->program.op[dir][m].payload->tells)
-                rota_lines_of(x)->op[dir][m].with->paired = false;
 }
 
 static int bind(rota_exec *x)

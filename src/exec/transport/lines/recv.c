@@ -220,6 +220,15 @@ static void claim_next(const rota_channel *c)
     while ((at += ROTA_CACHE_LINE) < n);
 }
 
+/* The message of a pair has been taken. The peer learns it from the next message
+ * to it; the next entry to it is free, so claim it. */
+static inline void end_pair(rota_channel *c)
+{
+    c->owed = true;
+    rota_line_prove(&c->line[ROTA_SEND]);
+    claim_next(c);
+}
+
 /* Take all entries that are full. The sender may wait for each, unless it is
  * the only one of a pair's message. If there is no memory for an entry, it
  * stays. */
@@ -260,12 +269,10 @@ static inline bool receive_now(rota_exec *x, const rota_line_op *op,
     rota_copy_short(op->data.body, e->data, bytes);
     rota_line_take(in);
     rota_channel_end_turn(c, ROTA_RECV);
-    if (c->paired) {
-        rota_line_prove(&c->line[ROTA_SEND]);
-        claim_next(c);
-    } else {
+    if (c->paired)
+        end_pair(c);
+    else
         rota_channel_touch(x, c);
-    }
     x->moved = true;
     return true;
 }
@@ -298,8 +305,8 @@ int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
     op->moved = 0;
     op->foreign = false;
     rota_channel_end_turn(op->with, ROTA_RECV);
-    if (op->with->paired)
-        rota_line_prove(&op->with->line[ROTA_SEND]);
+    if (op->with->paired && op->data.bytes > 0)
+        end_pair(op->with);
     x->moved = true;
     *done = true;
     return MPI_SUCCESS;
@@ -311,6 +318,26 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
 {
     for (uint32_t i = 0; i < b->n; i++)
         ROTA_TRY(rota_lines_begin_recv(x, b->message[i]));
+    return MPI_SUCCESS;
+}
+
+/* Where nothing is expected, nothing is waited for. */
+int rota_lines_begin_lone_recvs(rota_exec *x, rota_batch *b)
+{
+    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
+    const rota_blocks *const blocks = &x->blocks;
+    const uint32_t *const message = b->message, n = b->n;
+
+    b->n_open = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rota_line_op *const op = &ops[message[i]];
+        const size_t bytes = blocks->bytes[op->block];
+        if (bytes == 0)
+            continue;
+        op->data.bytes = bytes;
+        op->data.body = blocks->base[ROTA_DST] + blocks->offset[op->block];
+        b->open[b->n_open++] = message[i];
+    }
     return MPI_SUCCESS;
 }
 

@@ -280,7 +280,9 @@ static int begin_data(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     op->starved = false;
     if (!has->bound)
         ROTA_TRY(has->begin(x, ROTA_SEND, m, &op->data));
-    if (has->hold && op->data.bytes > 0)
+    if (op->data.bytes == 0)
+        rota_channel_send_nothing(x, op->with);
+    else if (has->hold)
         ROTA_TRY(put_or_hold(x, m, op, done));
     *done = *done || (!op->starved && advance_send(x, op));
     return MPI_SUCCESS;
@@ -340,8 +342,7 @@ int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)
 
     *done = false;
     op->attempts = 0;
-    if (op->with->paired)
-        rota_line_mark(&op->with->line[ROTA_SEND]);
+    rota_line_mark(&op->with->line[ROTA_SEND]);
     rota_lines_of(x)->hurry = false;
     return op->way->begin(x, m, op, done);
 }
@@ -396,13 +397,43 @@ int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b)
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t m = message[i];
         rota_line_op *const op = &ops[m];
-        if (op->with->paired)
-            rota_line_mark(&op->with->line[ROTA_SEND]);
+        rota_line_mark(&op->with->line[ROTA_SEND]);
         if (send_now(x, op))
             continue;
         rota_lines_of(x)->hurry = false;
         op->attempts = 0;
         if (!advance_send(x, op))
+            b->open[b->n_open++] = m;
+    }
+    return MPI_SUCCESS;
+}
+
+int rota_lines_begin_lone_sends(rota_exec *x, rota_batch *b)
+{
+    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_SEND];
+    const rota_blocks *const blocks = &x->blocks;
+    const uint32_t *const message = b->message, n = b->n;
+
+    b->n_open = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t m = message[i];
+        rota_line_op *const op = &ops[m];
+        rota_channel *const c = op->with;
+        const size_t bytes = blocks->bytes[op->block];
+        bool done = true;
+        rota_line_mark(&c->line[ROTA_SEND]);
+        if (bytes == 0) {
+            rota_channel_send_nothing(x, c);
+            continue;
+        }
+        rota_channel_claim(c, bytes);
+        op->data.bytes = bytes;
+        op->data.body = blocks->base[ROTA_SRC] + blocks->offset[op->block];
+        op->in_entry = bytes <= c->quick;
+        if (send_now(x, op))
+            continue;
+        ROTA_TRY(rota_lines_begin_send(x, m, &done));
+        if (!done)
             b->open[b->n_open++] = m;
     }
     return MPI_SUCCESS;
