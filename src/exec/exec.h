@@ -132,12 +132,15 @@ extern const rota_payload *const rota_payloads[ROTA_N_PAYLOADS];
 
 /* ---- how messages travel ------------------------------------------------- */
 
-/* Which ranks share memory, and which messages are copied from where they
- * lie. */
+/* Which ranks share memory, and what they do with it beside queues. */
 typedef struct rota_reach {
     const struct rota_node *node;
     /* Bytes from which a message in the sender's arena is copied from there. */
     size_t arena_threshold;
+    /* Messages may pass only a flag, as their blocks are fixed, or parcels. For
+     * this, scratch is in this process's arena: once others know its address,
+     * the path frees it when they have read, and clears the base. */
+    bool hands, lends;
 } rota_reach;
 
 /* What it means that there is no shared memory left. */
@@ -339,14 +342,6 @@ typedef struct rota_arrivals {
     int known;
 } rota_arrivals;
 
-/* Messages within the node that pass only a flag: transport/lines/loan.h. */
-typedef struct rota_loans {
-    bool allowed;  /* such messages do pass only a flag: fixed, or parcels */
-    bool lends;    /* scratch is in this process's arena, to be lent */
-    void *scratch; /* the same, once others know its address: it is freed with
-                      lines, after all others have read */
-} rota_loans;
-
 /* The place of an executor in the list of those that run: active.c. */
 typedef struct rota_run {
     bool active;
@@ -379,7 +374,6 @@ struct rota_exec {
     bool stage_in; /* in place: copy the send blocks out of the receive buffer
                       first; base[ROTA_SRC] is the plan's memory */
     bool parcels;  /* not fixed: shared blocks travel in parcels (parcels.h) */
-    rota_loans loans;
 
     /* How sizes travel. */
     rota_metadata metadata;

@@ -265,11 +265,10 @@ bool rota_built_free(rota_built *b)
         return false;
     if (!b->task)
         return true;
-    const bool lent = x->loans.scratch != NULL;
     rota_trace_free(x->trace);
     rota_exec_unbind(x);
     rota_sched_free(&b->sched);
-    rota_built_free_memory(b, lent);
+    rota_built_free_scratch(b);
     free(x->blocks.bytes);
     free(x->blocks.offset);
     free(x->landing[ROTA_RECV]);

@@ -20,16 +20,17 @@ static int place_scratch(rota_built *b)
                                   blocks->bytes, blocks->offset, &b->room);
 }
 
-/* Cleared, because padding travels. */
-static int make_scratch(rota_built *b)
+/* Cleared, because padding travels. *lends: preferably in the arena; set to
+ * whether it is. */
+static int make_scratch(rota_built *b, bool *lends)
 {
     rota_exec *const x = &b->exec;
     char *scratch = NULL;
 
     ROTA_TRY(place_scratch(b));
-    if (b->room.bytes > 0 && x->loans.lends)
+    if (b->room.bytes > 0 && *lends)
         scratch = rota_arena_alloc(b->room.bytes);
-    x->loans.lends = scratch != NULL;
+    *lends = scratch != NULL;
     if (b->room.bytes > 0 && !scratch)
         scratch = calloc(b->room.bytes, 1);
     x->blocks.base[ROTA_TMP] = scratch;
@@ -42,15 +43,13 @@ static int make_scratch(rota_built *b)
 
 /* Decide whether messages may be handed over, and lend scratch for it. Not with
  * devices, which cannot access the blocks of other ranks. */
-static int lend_scratch(rota_built *b)
+static int lend_scratch(rota_built *b, rota_reach *reach)
 {
-    rota_exec *const x = &b->exec;
+    const rota_exec *const x = &b->exec;
 
-    x->loans.allowed = (x->fixed || x->parcels) && !b->task->use.device;
-    if (!x->loans.allowed || !rota_sched_shares(&b->sched))
-        return MPI_SUCCESS;
-    x->loans.lends = true;
-    return make_scratch(b);
+    reach->hands = (x->fixed || x->parcels) && !b->task->use.device;
+    reach->lends = reach->hands && rota_sched_shares(&b->sched);
+    return reach->lends ? make_scratch(b, &reach->lends) : MPI_SUCCESS;
 }
 
 /* ---- the node's memory ------------------------------------------------- */
@@ -147,14 +146,14 @@ const char *rota_built_refuses_node(const rota_built *b)
 int rota_built_share(rota_built *b, int status)
 {
     const rota_comm *const c = b->task->comm;
-    const rota_reach reach = {.node = c->node,
-                              .arena_threshold = find_arena_threshold(b->task)};
+    rota_reach reach = {.node = c->node,
+                        .arena_threshold = find_arena_threshold(b->task)};
     rota_exec *const x = &b->exec;
     rota_vote vote = {0};
     rota_refusal refusal = ROTA_REFUSED_NOTHING;
 
     if (status == MPI_SUCCESS)
-        status = lend_scratch(b);
+        status = lend_scratch(b, &reach);
     if (status == MPI_SUCCESS)
         status = rota_exec_reserve(x, &reach, &refusal);
     vote.largest = refusal == ROTA_REFUSED_PLAN ? NO_ROOM : find_obstacle(b);
@@ -169,7 +168,6 @@ int rota_built_share(rota_built *b, int status)
         rota_exec_detach(x);
         return MPI_SUCCESS;
     }
-    x->loans.scratch = x->loans.lends ? x->blocks.base[ROTA_TMP] : NULL;
     b->apart = !rota_exec_attach(x);
     return MPI_SUCCESS;
 }
@@ -179,22 +177,21 @@ int rota_built_share(rota_built *b, int status)
 int rota_built_bind(rota_built *b)
 {
     rota_exec *const x = &b->exec;
+    bool lends = false;
 
     if (b->task->kind->place)
         ROTA_TRY(b->task->kind->place(b));
     if ((b->choice.metadata == ROTA_META_ONCE || x->parcels) &&
         !x->blocks.base[ROTA_TMP])
-        ROTA_TRY(make_scratch(b));
+        ROTA_TRY(make_scratch(b, &lends));
     ROTA_TRY(rota_trace_make(&x->blocks, b->id, &x->trace));
     return rota_exec_bind(x);
 }
 
-void rota_built_free_memory(rota_built *b, bool lent)
+void rota_built_free_scratch(rota_built *b)
 {
     char *const scratch = b->exec.blocks.base[ROTA_TMP];
 
-    if (!b->exec.loans.lends)
+    if (!rota_arena_free(scratch))
         free(scratch);
-    else if (!lent)
-        rota_arena_free(scratch);
 }

@@ -18,9 +18,8 @@ int rota_built_share(rota_built *b, int status);
  * make messages. May fail on one rank alone. */
 int rota_built_bind(rota_built *b);
 
-/* Call after rota_exec_unbind. lent: scratch was lent before, so it has been
- * freed with lines. */
-void rota_built_free_memory(rota_built *b, bool lent);
+/* Call after rota_exec_unbind, which leaves no scratch that was lent. */
+void rota_built_free_scratch(rota_built *b);
 
 /* Why the plan, once started, progresses only in calls of Rota's; NULL: it does
  * not. */

@@ -36,7 +36,7 @@ typedef struct rota_channel {
     bool awaited; /* rota_lines_await will set the interest flag */
     rota_interest *interest;             /* its interest in this process */
     rota_piece piece[ROTA_LINE_ENTRIES]; /* piece of each entry */
-    const rota_near *near;               /* the communicator's, of the peer */
+    const rota_endpoint *there;          /* what the peer tells this rank */
     rota_peer *peer;
     int position, rank;       /* the peer's position in the node; its rank */
     size_t room[ROTA_N_DIRS]; /* bytes of the longest message */

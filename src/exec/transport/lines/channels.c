@@ -103,8 +103,8 @@ void rota_lines_release(rota_exec *x)
     }
     free(lines->touched);
     put_memory(lines);
-    lines->lent = x->loans.scratch;
-    x->loans.scratch = NULL;
+    if (lines->lent)
+        x->blocks.base[ROTA_TMP] = NULL;
     x->path[ROTA_BY_lines] = NULL;
     rota_lock();
     if (!lines->channel || all_read(lines))
@@ -122,7 +122,7 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
     const rota_msg *const msg = &x->blocks.s->msgs[dir].msg[m];
     const size_t n = rota_msg_blocks(msg);
 
-    if (msg->handed && x->loans.allowed)
+    if (msg->handed && rota_lines_of(x)->reach.hands)
         return 0;
     if (x->fetching)
         return x->fetching->place_bytes;
@@ -133,45 +133,40 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
                : n * (sizeof(size_t) + x->max_block);
 }
 
-/* The position in the node of message m's peer; -1: MPI carries the message. */
-static int position_of(const rota_exec *x, rota_dir dir, uint32_t m)
+/* The channel with a rank, whose position in the node is i. */
+static rota_channel *find_channel(struct rota_lines *lines, int index[],
+                                  int rank, int i)
 {
-    const int i =
-        rota_lines_of(x)->reach.node->of[x->blocks.s->msgs[dir].msg[m].peer];
+    const rota_near *const near = &lines->reach.node->near[i];
 
-    return i >= 0 && rota_lines_of(x)->reach.node->near[i].peer ? i : -1;
-}
-
-static rota_channel *find_channel(struct rota_lines *lines, int index[], int i)
-{
     if (index[i] < 0) {
         index[i] = lines->n++;
-        lines->channel[index[i]] = (rota_channel){.position = i};
+        lines->channel[index[i]] =
+            (rota_channel){.position = i,
+                           .rank = rank,
+                           .there = &near->endpoints[lines->reach.node->me],
+                           .peer = near->peer};
     }
     return &lines->channel[index[i]];
 }
 
 static void enlist(rota_exec *x, rota_dir dir, uint32_t m, int index[])
 {
-    const int i = position_of(x, dir, m);
+    struct rota_lines *const lines = rota_lines_of(x);
+    const int rank = x->blocks.s->msgs[dir].msg[m].peer;
+    const int i = lines->reach.node->of[rank];
     const size_t bytes = most_bytes(x, dir, m);
 
-    if (i < 0)
-        return;
-    rota_channel *const c = find_channel(rota_lines_of(x), index, i);
-    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
-    op->with = c;
-    op->order = c->messages[dir]++;
-    c->rank = x->blocks.s->msgs[dir].msg[m].peer;
-    c->near = &rota_lines_of(x)->reach.node->near[i];
-    c->peer = c->near->peer;
+    if (i < 0 || !lines->reach.node->near[i].peer)
+        return; /* MPI carries it */
+    rota_channel *const c = find_channel(lines, index, rank, i);
+    lines->op[dir][m].with = c;
+    lines->op[dir][m].order = c->messages[dir]++;
     c->room[dir] = bytes > c->room[dir] ? bytes : c->room[dir];
 }
 
 static void enlist_all(rota_exec *x, int index[])
 {
-    for (int i = 0; i < rota_lines_of(x)->reach.node->n; i++)
-        index[i] = -1;
     for (uint32_t p = 0; p < x->blocks.s->n_phases; p++) {
         const rota_phase *const phase = &x->blocks.s->phase[p];
         for (int dir = 0; dir < ROTA_N_DIRS && !phase->native; dir++)
@@ -204,21 +199,28 @@ static void reserve_pool(const rota_exec *x)
 /* Bytes of an entry of the queue into this rank. */
 static size_t stride_of(const rota_exec *x, const rota_channel *c)
 {
+    struct rota_lines *const lines = rota_lines_of(x);
     const size_t room = c->room[ROTA_RECV];
     const size_t longest = x->fixed ? 0 : UNBOUNDED_ENTRY;
     const size_t stride =
         rota_line_stride(room <= ROTA_LONG_ENTRY ? room : longest);
-    const size_t line = sizeof(rota_entry);
+    const size_t all = lines->long_bytes + ROTA_LINE_ENTRIES * stride;
 
-    if (x->fetching || stride == line)
+    if (x->fetching || stride == sizeof(rota_entry))
         return stride;
-    if (rota_lines_of(x)->reach.node->n > FEW_RANKS ||
-        atomic_load(&long_entries) + rota_lines_of(x)->long_bytes +
-                ROTA_LINE_ENTRIES * stride >
-            LONG_ENTRIES)
-        return line;
-    rota_lines_of(x)->long_bytes += ROTA_LINE_ENTRIES * stride;
+    if (lines->reach.node->n > FEW_RANKS ||
+        atomic_load(&long_entries) + all > LONG_ENTRIES)
+        return sizeof(rota_entry);
+    lines->long_bytes = all;
     return stride;
+}
+
+/* What this rank tells the others: [node n]. */
+static rota_endpoint *own_endpoints(const struct rota_lines *lines)
+{
+    const rota_node *const node = lines->reach.node;
+
+    return node->near[node->me].endpoints;
 }
 
 static bool is_received(const rota_channel *c)
@@ -255,7 +257,7 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
     }
     if (lines->long_bytes > 0) /* so that the entries can begin at a page */
         lines->bytes[ROTA_ENTRIES] += ROTA_COPY_PAGE;
-    if (x->loans.lends)
+    if (lines->reach.lends)
         lines->bytes[ROTA_COUNTERS] += sizeof(uint64_t);
     for (int use = 0; use < ROTA_N_USES && lines->bytes[use] > 0; use++) {
         lines->memory[use] =
@@ -268,13 +270,10 @@ static bool take_memory(rota_exec *x, rota_place at[ROTA_N_USES])
 }
 
 /* Set up the queues into this rank and tell the peers where they are. */
-static void make_lines(rota_exec *x, const rota_place at[ROTA_N_USES])
+static void make_lines(struct rota_lines *lines,
+                       const rota_place at[ROTA_N_USES])
 {
-    struct rota_lines *const lines = rota_lines_of(x);
-    rota_endpoint *const endpoints =
-        rota_lines_of(x)
-            ->reach.node->near[rota_lines_of(x)->reach.node->me]
-            .endpoints;
+    rota_endpoint *const endpoints = own_endpoints(lines);
     char *const memory = lines->memory[ROTA_ENTRIES];
     const size_t page = lines->long_bytes > 0
                             ? -(uintptr_t)memory % ROTA_COPY_PAGE
@@ -310,14 +309,11 @@ static size_t table_bytes(const rota_exec *x, const rota_channel *c)
 static void make_tables(rota_exec *x)
 {
     struct rota_lines *const lines = rota_lines_of(x);
-    rota_endpoint *const endpoints =
-        rota_lines_of(x)
-            ->reach.node->near[rota_lines_of(x)->reach.node->me]
-            .endpoints;
+    rota_endpoint *const endpoints = own_endpoints(lines);
     rota_place at, scratch, finished;
     size_t bytes = 0;
 
-    for (int i = 0; i < lines->n && x->loans.lends; i++)
+    for (int i = 0; i < lines->n && lines->reach.lends; i++)
         bytes += table_bytes(x, &lines->channel[i]);
     if (bytes == 0 || !rota_arena_find(x->blocks.base[ROTA_TMP], 1, &scratch) ||
         !rota_arena_find((void *)lines->finished, 1, &finished))
@@ -355,11 +351,11 @@ static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
  * told. */
 static size_t told_bytes(const rota_exec *x, uint32_t m)
 {
-    const rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
+    const struct rota_lines *const lines = rota_lines_of(x);
 
-    return op->with && is_direct(x, ROTA_SEND, m) &&
+    return lines->op[ROTA_SEND][m].with && is_direct(x, ROTA_SEND, m) &&
                    rota_message_bytes(&x->blocks, ROTA_SEND, m) >=
-                       rota_lines_of(x)->reach.arena_threshold
+                       lines->reach.arena_threshold
                ? rota_told_bytes(rota_lines_type(x, ROTA_SEND, m))
                : 0;
 }
@@ -368,10 +364,7 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
  * this, the elements go in pieces. */
 static void tell_layouts(rota_exec *x)
 {
-    rota_endpoint *const endpoints =
-        rota_lines_of(x)
-            ->reach.node->near[rota_lines_of(x)->reach.node->me]
-            .endpoints;
+    struct rota_lines *const lines = rota_lines_of(x);
     const uint32_t n = x->blocks.s->msgs[ROTA_SEND].n;
     size_t bytes = 0;
     rota_place at;
@@ -379,15 +372,15 @@ static void tell_layouts(rota_exec *x)
     for (uint32_t m = 0; m < n; m++)
         bytes += told_bytes(x, m);
     if (bytes > 0)
-        rota_lines_of(x)->told = rota_arena_take(ROTA_ENTRIES, bytes, &at);
-    char *memory = rota_lines_of(x)->told;
+        lines->told = rota_arena_take(ROTA_ENTRIES, bytes, &at);
+    char *memory = lines->told;
     for (uint32_t m = 0; memory && m < n; m++) {
-        rota_line_op *const op = &rota_lines_of(x)->op[ROTA_SEND][m];
+        rota_line_op *const op = &lines->op[ROTA_SEND][m];
         const size_t more = told_bytes(x, m);
         if (more == 0)
             continue;
         rota_told_write(rota_lines_type(x, ROTA_SEND, m), memory);
-        endpoints[op->with->position].told = at;
+        own_endpoints(lines)[op->with->position].told = at;
         op->told = true;
         memory += more;
         at += more;
@@ -399,13 +392,11 @@ int rota_lines_hear(rota_exec *x)
 {
     for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_RECV].n; m++) {
         rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
-        if (!op->with || !is_direct(x, ROTA_RECV, m))
+        if (!op->with || !is_direct(x, ROTA_RECV, m) ||
+            op->with->there->told == 0)
             continue;
-        const rota_place at =
-            op->with->near->endpoints[rota_lines_of(x)->reach.node->me].told;
-        if (at == 0)
-            continue;
-        op->source = rota_told_read(rota_peer_at(op->with->peer, at));
+        op->source =
+            rota_told_read(rota_peer_at(op->with->peer, op->with->there->told));
         if (!op->source)
             return rota_fail_mem("layouts of blocks");
     }
@@ -415,11 +406,12 @@ int rota_lines_hear(rota_exec *x)
 static int make_channels(rota_exec *x)
 {
     struct rota_lines *const lines = rota_lines_of(x);
-    int *const index =
-        malloc((size_t)rota_lines_of(x)->reach.node->n * sizeof *index);
+    const size_t n = (size_t)lines->reach.node->n;
+    int *const index = malloc(n * sizeof *index);
 
-    lines->channel = aligned_alloc(
-        ROTA_CACHE_LINE, (size_t)lines->reach.node->n * sizeof *lines->channel);
+    lines->channel = aligned_alloc(ROTA_CACHE_LINE, n * sizeof *lines->channel);
+    for (size_t i = 0; index && i < n; i++)
+        index[i] = -1;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         lines->op[dir] = calloc((size_t)x->blocks.s->msgs[dir].n + 1,
                                 sizeof *lines->op[dir]);
@@ -462,7 +454,7 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {
         endpoints[i].lines = endpoints[i].table = endpoints[i].told = 0;
-        endpoints[i].hands = x->loans.allowed;
+        endpoints[i].hands = reach->hands;
     }
     reserve_pool(x);
     if (!take_memory(x, at)) {
@@ -470,17 +462,16 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
         put_memory(lines);
         return MPI_SUCCESS;
     }
-    make_lines(x, at);
+    make_lines(lines, at);
     make_tables(x);
     tell_layouts(x);
     return MPI_SUCCESS;
 }
 
-static void open_channel(const rota_exec *x, rota_channel *c)
+static void open_channel(rota_channel *c)
 {
     const rota_peer *const peer = c->peer;
-    const rota_endpoint *const b =
-        &c->near->endpoints[rota_lines_of(x)->reach.node->me];
+    const rota_endpoint *const b = c->there;
 
     c->bell = &peer->head->bell;
     c->interest = &peer->head->interest[peer->slot_there];
@@ -496,24 +487,24 @@ static void open_channel(const rota_exec *x, rota_channel *c)
  * whatever this rank sends: counts that were not checked may differ. */
 bool rota_lines_attach(rota_exec *x)
 {
+    struct rota_lines *const lines = rota_lines_of(x);
     bool all = true;
 
-    for (int i = 0; i < rota_lines_of(x)->n; i++)
-        all = rota_arena_update(rota_lines_of(x)->channel[i].peer) && all;
-    for (int i = 0; i < rota_lines_of(x)->n && all; i++)
-        open_channel(x, &rota_lines_of(x)->channel[i]);
+    if (lines->reach.lends)
+        lines->lent = x->blocks.base[ROTA_TMP];
+    for (int i = 0; i < lines->n; i++)
+        all = rota_arena_update(lines->channel[i].peer) && all;
+    for (int i = 0; i < lines->n && all; i++)
+        open_channel(&lines->channel[i]);
     return all;
 }
 
 /* The table that the peer has made for this rank; NULL: none. */
-static const rota_loan_table *table_of(const rota_exec *x,
-                                       const rota_channel *c)
+static const rota_loan_table *table_of(const rota_channel *c)
 {
-    const rota_place at =
-        c->near->endpoints[rota_lines_of(x)->reach.node->me].table;
+    const rota_place at = c->there->table;
 
-    if (!x->loans.allowed || at == 0 ||
-        rota_place_segment(at) >= c->peer->n_segments)
+    if (at == 0 || rota_place_segment(at) >= c->peer->n_segments)
         return NULL;
     const rota_loan_table *const t = (void *)rota_peer_at(c->peer, at);
     return rota_place_segment(t->scratch) < c->peer->n_segments &&
@@ -525,15 +516,15 @@ static const rota_loan_table *table_of(const rota_exec *x,
 /* Find out whether message m is handed over, and which end lends. */
 static int find_loan(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 {
-    rota_line_op *const op = &rota_lines_of(x)->op[dir][m];
+    const struct rota_lines *const lines = rota_lines_of(x);
+    rota_line_op *const op = &lines->op[dir][m];
     rota_channel *const c = op->with;
     const bool lends = rota_msg_lends(x->blocks.s, dir, m);
-    const rota_loan_table *const table = lends ? NULL : table_of(x, c);
-    uint64_t *const at = &used[c - rota_lines_of(x)->channel];
+    const rota_loan_table *const table = lends ? NULL : table_of(c);
+    uint64_t *const at = &used[c - lines->channel];
     const uint32_t n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
 
-    if (lends && rota_lines_of(x)->tables &&
-        c->near->endpoints[rota_lines_of(x)->reach.node->me].hands) {
+    if (lends && lines->tables && c->there->hands) {
         c->lends[dir] = true;
         op->loan = rota_loan_lend(x, dir, m);
     } else if (table && *at + n <= table->n) {
@@ -546,15 +537,15 @@ static int find_loan(rota_exec *x, rota_dir dir, uint32_t m, uint64_t used[])
 
 int rota_lines_meet(rota_exec *x)
 {
-    uint64_t *const used =
-        calloc((size_t)rota_lines_of(x)->n + 1, sizeof *used);
+    const struct rota_lines *const lines = rota_lines_of(x);
+    uint64_t *const used = calloc((size_t)lines->n + 1, sizeof *used);
     /* A lender's table lists what comes to it first, then what goes out. */
     const rota_dir order[] = {ROTA_SEND, ROTA_RECV};
     int err = used ? MPI_SUCCESS : rota_fail_mem("what is handed over");
 
     for (int k = 0; k < ROTA_N_DIRS; k++)
         for (uint32_t m = 0; m < x->blocks.s->msgs[order[k]].n &&
-                             x->loans.allowed && err == MPI_SUCCESS;
+                             lines->reach.hands && err == MPI_SUCCESS;
              m++)
             if (x->blocks.s->msgs[order[k]].msg[m].handed &&
                 rota_lines_carry(x, order[k], m))
@@ -598,11 +589,12 @@ bool rota_lines_lend(const rota_exec *x)
 
 bool rota_lines_are_taken(rota_exec *x)
 {
-    for (int i = 0; i < rota_lines_of(x)->n; i++) {
-        rota_channel *const c = &rota_lines_of(x)->channel[i];
-        if (c->lends[ROTA_SEND] && !rota_channel_is_read(c))
+    const struct rota_lines *const lines = rota_lines_of(x);
+
+    for (int i = 0; i < lines->n; i++)
+        if (lines->channel[i].lends[ROTA_SEND] &&
+            !rota_channel_is_read(&lines->channel[i]))
             return false;
-    }
     return true;
 }
 
