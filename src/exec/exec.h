@@ -211,8 +211,10 @@ typedef struct rota_path {
     int (*post)(rota_exec *x, rota_dir dir, uint32_t m);
     int (*test)(rota_exec *x, rota_dir dir, uint32_t m, bool *done);
 
-    /* If messages are requests of MPI in x->program.request: MPI says that this
-     * one is complete. */
+    /* If each message is a request of MPI: the request, once message m is posted,
+     * unless its payload tells; and what to do when MPI says that it is
+     * complete. */
+    MPI_Request *(*request)(const rota_exec *x, rota_dir dir, uint32_t m);
     int (*complete)(rota_exec *x, rota_dir dir, uint32_t m);
 
     /* The memory of the regions marked in moved[] has changed. */
@@ -312,14 +314,13 @@ struct rota_step {
 
 /* What binding makes of a schedule. */
 typedef struct rota_program {
-    rota_batch *batch;                 /* [all batches of all steps] */
-    uint32_t *message;                 /* [all messages] batch by batch */
-    uint32_t *open;                    /* [all messages] batch by batch */
-    rota_copy *copy;                   /* [all copies] that are to be made */
-    rota_move *move;                   /* [all copies] the same, as bytes */
-    rota_op *op[ROTA_N_DIRS];          /* [n messages] */
-    MPI_Request *request[ROTA_N_DIRS]; /* [n messages] */
-    char *area;                        /* the packing area */
+    rota_batch *batch;        /* [all batches of all steps] */
+    uint32_t *message;        /* [all messages] batch by batch */
+    uint32_t *open;           /* [all messages] batch by batch */
+    rota_copy *copy;          /* [all copies] that are to be made */
+    rota_move *move;          /* [all copies] the same, as bytes */
+    rota_op *op[ROTA_N_DIRS]; /* [n messages] */
+    char *area;               /* the packing area */
     size_t area_bytes;
 
     /* What every start touches, as what follows it in rota_exec. */

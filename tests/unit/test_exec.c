@@ -525,7 +525,7 @@ static bool run_with_failure(world *w, int n)
     for (int q = 0; q < w->P; q++) {
         bound[q] = rota_exec_bind(&w->x[q]) == MPI_SUCCESS;
         failed = failed || !bound[q];
-        assert_true(bound[q] || !w->x[q].program.request[0]);
+        assert_true(bound[q] || !w->x[q].program.op[0]);
     }
     for (int q = 0; q < w->P; q++)
         failed =

@@ -256,11 +256,8 @@ static int make_ops(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const size_t n = (size_t)x->blocks.s->msgs[dir].n + 1;
         x->program.op[dir] = calloc(n, sizeof *x->program.op[dir]);
-        x->program.request[dir] = malloc(n * sizeof *x->program.request[dir]);
-        for (size_t m = 0; x->program.request[dir] && m < n; m++)
-            x->program.request[dir][m] = MPI_REQUEST_NULL;
-        if (!x->program.op[dir] || !x->program.request[dir])
-            return rota_fail_mem("requests");
+        if (!x->program.op[dir])
+            return rota_fail_mem("messages");
         for (uint32_t m = 0; m < x->blocks.s->msgs[dir].n; m++)
             choose_path(x, (rota_dir)dir, m);
     }
@@ -334,12 +331,10 @@ bool rota_exec_attach(rota_exec *x)
     return all;
 }
 
-/* Paths without something of their own may still have requests in the program:
- * all are released. */
 void rota_exec_detach(rota_exec *x)
 {
     for (int i = 0; i < ROTA_N_PATHS; i++)
-        if (rota_paths[i]->release)
+        if (x->path[i] && rota_paths[i]->release)
             rota_paths[i]->release(x);
     x->shared = NULL;
 }
@@ -400,7 +395,7 @@ int rota_exec_rebase(rota_exec *x, char *src, char *dst)
     x->blocks.base[ROTA_DST] = dst;
     int err = MPI_SUCCESS;
     for (int i = 0; i < ROTA_N_PATHS && err == MPI_SUCCESS; i++)
-        if (rota_paths[i]->rebase)
+        if (x->path[i] && rota_paths[i]->rebase)
             err = rota_paths[i]->rebase(x, moved);
     rota_program_rebase(x);
     x->status.broken =

@@ -295,10 +295,8 @@ void rota_program_free(rota_exec *x)
     free(p->copy);
     free(p->move);
     free(p->area);
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         free(p->op[dir]);
-        free(p->request[dir]);
-    }
     *p = (rota_program){0};
 }
 

@@ -44,13 +44,18 @@ static rota_dir lane_dir(const lanes *k, int lane)
     return lane < k->recvs ? ROTA_RECV : ROTA_SEND;
 }
 
+static MPI_Request *request_of(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->request(x, dir, m);
+}
+
 /* Was message m complete as soon as it was posted? */
 static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_op *const op = &x->program.op[dir][m];
 
-    return op->via->complete && !op->payload->tells &&
-           x->program.request[dir][m] == MPI_REQUEST_NULL;
+    return op->via->request && !op->payload->tells &&
+           *op->via->request(x, dir, m) == MPI_REQUEST_NULL;
 }
 
 /* Post the next message of the lane's direction that has bytes, provided that
@@ -73,7 +78,8 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
         ROTA_TRY(rota_message_post(x, dir, m));
         if (is_nothing(x, dir, m))
             continue;
-        k->request[lane] = x->program.request[dir][m];
+        if (k->by_mpi)
+            k->request[lane] = *request_of(x, dir, m);
         k->msg[lane] = m;
         k->in_flight++;
         break;
@@ -85,7 +91,7 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
 static bool is_by_mpi(const rota_exec *x, const rota_step *step)
 {
     for (uint32_t i = 0; i < step->n_batches; i++)
-        if (!step->batch[i].via->complete || step->batch[i].payload->tells)
+        if (!step->batch[i].via->request || step->batch[i].payload->tells)
             return false;
     return !x->hooks;
 }
@@ -125,7 +131,7 @@ static void forget_requests(rota_exec *x, const lanes *k, int n)
 {
     for (int i = 0; i < n; i++) {
         const int lane = k->done[i];
-        x->program.request[lane_dir(k, lane)][k->msg[lane]] = k->request[lane];
+        *request_of(x, lane_dir(k, lane), k->msg[lane]) = k->request[lane];
     }
 }
 

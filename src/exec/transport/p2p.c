@@ -12,7 +12,8 @@ const rota_path rota_path_p2p;
 
 /* What is kept of a message. */
 typedef struct p2p_op {
-    bool persistent;   /* its request is */
+    MPI_Request request;
+    bool persistent;   /* the request is */
     MPI_Datatype type; /* if by_datatype: relative to MPI_BOTTOM */
 } p2p_op;
 
@@ -46,8 +47,8 @@ static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
         ROTA_TRY(rota_p2p_gather_type(&x->blocks, l->item + l->msg[m].first,
                                       rota_msg_blocks(&l->msg[m]), &op->type));
     const rota_mpi_buffer b = buffer_of(x, dir, m);
-    ROTA_TRY(rota_p2p_init(&b, dir, l->msg[m].peer, x->tag, x->comm,
-                           &x->program.request[dir][m]));
+    ROTA_TRY(
+        rota_p2p_init(&b, dir, l->msg[m].peer, x->tag, x->comm, &op->request));
     op->persistent = true;
     return MPI_SUCCESS;
 }
@@ -69,8 +70,9 @@ static bool is_mine(const rota_exec *x, rota_dir dir, uint32_t m)
 /* Make what is kept of messages, and persistent requests. */
 static int bind(rota_exec *x)
 {
+    if (!x->program.by_mpi)
+        return MPI_SUCCESS;
     p2p *const p = x->path[ROTA_BY_p2p] = calloc(1, sizeof *p);
-
     if (!p)
         return rota_fail_mem("messages by MPI");
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -80,6 +82,8 @@ static int bind(rota_exec *x)
             p->told[dir] = rota_told_make(n);
         if (!p->op[dir] || (x->metadata != ROTA_META_ONCE && !p->told[dir]))
             return rota_fail_mem("messages by MPI");
+        for (uint32_t m = 0; m < n; m++)
+            p->op[dir][m].request = MPI_REQUEST_NULL;
         for (uint32_t m = 0; x->fixed && m < n; m++)
             if (is_mine(x, (rota_dir)dir, m))
                 ROTA_TRY(make_request(x, (rota_dir)dir, m));
@@ -108,7 +112,7 @@ static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
     p2p_op *const op = &p2p_of(x)->op[dir][m];
 
     op->persistent = false;
-    ROTA_TRY(MPI_Request_free(&x->program.request[dir][m]));
+    ROTA_TRY(MPI_Request_free(&op->request));
     if (!x->program.op[dir][m].payload->by_datatype)
         return MPI_SUCCESS;
     ROTA_TRY(MPI_Type_free(&op->type));
@@ -145,14 +149,14 @@ static void release(rota_exec *x)
 {
     p2p *const p = p2p_of(x);
 
-    for (int dir = 0; p && dir < ROTA_N_DIRS; dir++) {
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const uint32_t n = x->blocks.s->msgs[dir].n;
-        for (uint32_t m = 0; m < n; m++)
-            free_request(x, (rota_dir)dir, &x->program.request[dir][m]);
-        for (uint32_t m = 0; p->op[dir] && m < n; m++)
+        for (uint32_t m = 0; p->op[dir] && m < n; m++) {
+            free_request(x, (rota_dir)dir, &p->op[dir][m].request);
             if (p->op[dir][m].persistent &&
                 x->program.op[dir][m].payload->by_datatype)
                 MPI_Type_free(&p->op[dir][m].type);
+        }
         rota_told_free(p->told[dir], (rota_dir)dir, n);
         free(p->op[dir]);
     }
@@ -161,6 +165,11 @@ static void release(rota_exec *x)
 }
 
 /* ---- messages ------------------------------------------------------------ */
+
+static MPI_Request *request(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return &p2p_of(x)->op[dir][m].request;
+}
 
 /* A message without bytes is not posted. Its request stays null, which counts
  * as complete. */
@@ -177,12 +186,12 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
         ROTA_TRY(payload->hold(x, m, &d));
     }
     if (p2p_of(x)->op[dir][m].persistent)
-        return MPI_Start(&x->program.request[dir][m]);
+        return MPI_Start(request(x, dir, m));
     const rota_mpi_buffer b = buffer_of(x, dir, m);
     if (b.count == 0)
         return MPI_SUCCESS;
     return rota_p2p_post(&b, dir, x->blocks.s->msgs[dir].msg[m].peer, x->tag,
-                         x->comm, &x->program.request[dir][m]);
+                         x->comm, request(x, dir, m));
 }
 
 static int complete(rota_exec *x, rota_dir dir, uint32_t m)
@@ -208,7 +217,7 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
             rota_trace_message(x->trace, dir, m);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(MPI_Test(&x->program.request[dir][m], &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(MPI_Test(request(x, dir, m), &flag, MPI_STATUS_IGNORE));
     *done = flag;
     x->moved = x->moved || flag;
     return flag ? complete(x, dir, m) : MPI_SUCCESS;
@@ -252,6 +261,7 @@ const rota_path rota_path_p2p = {
     .resolve = resolve,
     .post = post,
     .test = test,
+    .request = request,
     .complete = complete,
     .rebase = rebase,
 };

@@ -12,32 +12,38 @@ rota_told *rota_told_make(size_t n)
     rota_told *const t = calloc(n + 1, sizeof *t);
 
     for (size_t m = 0; t && m < n; m++) {
-        t[m].head = MPI_REQUEST_NULL;
+        t[m].head = t[m].data = MPI_REQUEST_NULL;
         t[m].message = MPI_MESSAGE_NULL;
     }
     return t;
 }
 
 /* A request is left over by a failed run. */
+static void free_request(MPI_Request *request, rota_dir dir)
+{
+    if (*request == MPI_REQUEST_NULL)
+        return;
+    if (dir == ROTA_RECV)
+        MPI_Cancel(request);
+    MPI_Request_free(request);
+}
+
 void rota_told_free(rota_told *t, rota_dir dir, size_t n)
 {
     for (size_t m = 0; t && m < n; m++) {
-        if (t[m].head == MPI_REQUEST_NULL)
-            continue;
-        if (dir == ROTA_RECV)
-            MPI_Cancel(&t[m].head);
-        MPI_Request_free(&t[m].head);
+        free_request(&t[m].head, dir);
+        free_request(&t[m].data, dir);
     }
     free(t);
 }
 
-static int post_bytes(rota_exec *x, rota_dir dir, uint32_t m, void *data,
-                      size_t bytes)
+static int post_bytes(const rota_exec *x, rota_told *t, rota_dir dir,
+                      uint32_t m, void *data, size_t bytes)
 {
     const rota_mpi_buffer b = {data, bytes, MPI_BYTE};
 
     return rota_p2p_post(&b, dir, x->blocks.s->msgs[dir].msg[m].peer, x->tag,
-                         x->comm, &x->program.request[dir][m]);
+                         x->comm, &t->data);
 }
 
 /* What goes before the data has its own tag. */
@@ -61,7 +67,7 @@ static int post_two_phase(rota_exec *x, rota_told *t, uint32_t m)
     ROTA_TRY(post_head(x, t, ROTA_SEND, m, op->memory, d.head_bytes));
     return d.bytes == d.head_bytes
                ? MPI_SUCCESS
-               : post_bytes(x, ROTA_SEND, m, d.body, d.bytes - d.head_bytes);
+               : post_bytes(x, t, ROTA_SEND, m, d.body, d.bytes - d.head_bytes);
 }
 
 static int post_send(rota_exec *x, rota_told *t, uint32_t m)
@@ -76,7 +82,7 @@ static int post_send(rota_exec *x, rota_told *t, uint32_t m)
         t->length = total;
         ROTA_TRY(post_head(x, t, ROTA_SEND, m, &t->length, sizeof t->length));
     }
-    return post_bytes(x, ROTA_SEND, m, data, total);
+    return post_bytes(x, t, ROTA_SEND, m, data, total);
 }
 
 static int test_request(MPI_Request *request, bool *done)
@@ -88,13 +94,12 @@ static int test_request(MPI_Request *request, bool *done)
     return MPI_SUCCESS;
 }
 
-static int test_send(rota_exec *x, rota_told *t, uint32_t m, bool *done)
+static int test_send(rota_told *t, bool *done)
 {
     bool gone;
 
     ROTA_TRY(test_request(&t->head, &gone));
-    return gone ? test_request(&x->program.request[ROTA_SEND][m], done)
-                : MPI_SUCCESS;
+    return gone ? test_request(&t->data, done) : MPI_SUCCESS;
 }
 
 /* ---- receiving ----------------------------------------------------------- */
@@ -125,7 +130,7 @@ static int post_recv(rota_exec *x, rota_told *t, uint32_t m)
             return MPI_SUCCESS;
         }
         t->await = AWAIT_DATA;
-        return post_bytes(x, ROTA_RECV, m, op->memory, op->room);
+        return post_bytes(x, t, ROTA_RECV, m, op->memory, op->room);
     }
 }
 
@@ -136,7 +141,7 @@ static int receive(rota_exec *x, rota_told *t, uint32_t m)
     ROTA_TRY(MPI_Get_elements_x(&t->status, MPI_BYTE, &bytes));
     ROTA_TRY(expect(x, m, (size_t)bytes, ROTA_COMES_WHOLE));
     return rota_p2p_matched(x->program.op[ROTA_RECV][m].memory, (size_t)bytes,
-                            &t->message, &x->program.request[ROTA_RECV][m]);
+                            &t->message, &t->data);
 }
 
 /* Without a bound, only a probe tells how long a message is. */
@@ -183,7 +188,7 @@ static int after_head(rota_exec *x, rota_told *t, uint32_t m)
         return err;
     t->await = AWAIT_DATA;
     return following == 0 ? MPI_SUCCESS
-                          : post_bytes(x, ROTA_RECV, m, to, following);
+                          : post_bytes(x, t, ROTA_RECV, m, to, following);
 }
 
 static int test_recv(rota_exec *x, rota_told *t, uint32_t m, bool *done)
@@ -200,7 +205,7 @@ static int test_recv(rota_exec *x, rota_told *t, uint32_t m, bool *done)
         ROTA_TRY(after_head(x, t, m));
     if (t->await != AWAIT_DATA)
         return MPI_SUCCESS;
-    ROTA_TRY(test_request(&x->program.request[ROTA_RECV][m], done));
+    ROTA_TRY(test_request(&t->data, done));
     rota_data d = {0};
     return *done ? x->program.op[ROTA_RECV][m].payload->finish(x, m, &d)
                  : MPI_SUCCESS;
@@ -214,6 +219,5 @@ int rota_told_post(rota_exec *x, rota_told *t, rota_dir dir, uint32_t m)
 int rota_told_test(rota_exec *x, rota_told *t, rota_dir dir, uint32_t m,
                    bool *done)
 {
-    return dir == ROTA_SEND ? test_send(x, t, m, done)
-                            : test_recv(x, t, m, done);
+    return dir == ROTA_SEND ? test_send(t, done) : test_recv(x, t, m, done);
 }

@@ -10,6 +10,7 @@
 typedef struct rota_told {
     uint64_t length;     /* ROTA_META_COMBINED: length of the next message */
     MPI_Request head;    /* request of what goes before the data */
+    MPI_Request data;    /* and of the data */
     MPI_Message message; /* found by a probe, waits for memory */
     MPI_Status status;   /* status of that message */
     int await;

@@ -91,8 +91,6 @@ void rota_lines_release(rota_exec *x)
 {
     struct rota_lines *const lines = rota_lines_of(x);
 
-    if (!lines)
-        return;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         for (uint32_t m = 0; lines->op[dir] && m < x->blocks.s->msgs[dir].n;
              m++) {

@@ -268,8 +268,7 @@ static void resolve_all(rota_exec *x)
 static int rebase(rota_exec *x, const bool moved[])
 {
     (void)moved;
-    if (rota_lines_of(x))
-        resolve_all(x);
+    resolve_all(x);
     return MPI_SUCCESS;
 }
 
