@@ -130,3 +130,6 @@ grep -q '^   1 -> 2    1>2 S-R' "$copy/docs/algorithms.md" ||
 mpiexec=${mpicc%mpicc*}mpiexec${mpicc##*mpicc}
 try env ROTA_INTRANODE=p2p timeout 120 "$mpiexec" -n 3 "$build/bench/rota-bench" \
     --sizes 8,100000 --algos tournament:round=2 --iters 3
+# The second of two messages is paced.
+awk '$1 ~ /^tournament/ { n++; slow += $2 >= 100 } END { exit n == 0 || slow < n }' \
+    "$work/log" || { echo "no pace:"; cat "$work/log"; exit 1; }

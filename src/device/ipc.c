@@ -29,7 +29,7 @@ typedef struct own_mark {
 } own_mark;
 
 struct rota_ipc {
-    rota_fetching fetching; /* first: the executor has its address */
+    rota_fetching fetching; /* first: the gate has its address */
     const rota_device *device;
     rota_queue *queue;
     own_mark *ready, *taken;
@@ -39,7 +39,7 @@ struct rota_ipc {
 
 static struct rota_ipc *ipc_of(const rota_exec *x)
 {
-    return (void *)x->fetching;
+    return (void *)x->gate->fetching;
 }
 
 /* ---- of the process ------------------------------------------------------ */
@@ -290,11 +290,10 @@ int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
 
     if (!g)
         return rota_fail_mem("copies from device to device");
-    x->fetching = &g->fetching;
+    x->gate->fetching = &g->fetching;
     *g = (struct rota_ipc){.fetching = {.place_bytes = sizeof(rota_ipc_place),
                                         .tell = tell,
-                                        .fetch = fetch,
-                                        .release = rota_ipc_free},
+                                        .fetch = fetch},
                            .device = device,
                            .queue = queue};
     g->peer = calloc((size_t)x->blocks.s->P, sizeof *g->peer);
@@ -357,7 +356,7 @@ void rota_ipc_free(rota_exec *x)
     put_back_mark(g->taken);
     free(g->peer);
     free(g);
-    x->fetching = NULL;
+    x->gate->fetching = NULL;
 }
 
 /* ---- a run --------------------------------------------------------------- */

@@ -44,25 +44,25 @@ const char *rota_ipc_share(const rota_device *device, int P, const char *base,
                            const size_t bytes[], const ptrdiff_t offset[],
                            rota_allocation *allocation);
 
-/* Send all messages of x, of one block each, this way. All ranks are in
+/* Send all messages of x, which stages, of one block each, this way. All ranks are in
  * x->node, and open each other's addresses next. queue is borrowed. Local. */
 int rota_ipc_make(rota_exec *x, const rota_device *device, rota_queue *queue,
                   rota_ipc_address *address);
 int rota_ipc_open(rota_exec *x, const rota_ipc_address addresses[]); /* [P] */
 
-/* Wait for the queue and free all. Does nothing if x does not use it. */
-void rota_ipc_free(rota_exec *x);
-
 /* Send blocks now lie at base + x->blocks.offset[]. Fails if others cannot open
  * that. */
 int rota_ipc_rebase(rota_exec *x, const char *base);
 
-/* ---- for staging, if x uses this ----------------------------------------- */
+/* ---- for staging ---------------------------------------------------------- */
 
 /* A run begins: order what is sent behind what is in the queue. */
 int rota_ipc_begin(rota_exec *x);
 
 /* All messages have been taken: order what is put in the queue behind that. */
 int rota_ipc_end(rota_exec *x);
+
+/* Wait for the queue and free all. Does nothing if x does not use it. */
+void rota_ipc_free(rota_exec *x);
 
 #endif /* ROTA_IPC_H */

@@ -37,7 +37,7 @@ typedef struct stop {
 } stop;
 
 struct rota_staging {
-    rota_hooks hooks; /* first: the executor has its address */
+    rota_gate gate; /* first: the executor has its address */
     const rota_device *device;
     rota_queue *queue;
     bounce side[2]; /* [ROTA_SRC] and [ROTA_DST] */
@@ -65,7 +65,12 @@ struct rota_staging {
 
 static struct rota_staging *staging_of(const rota_exec *x)
 {
-    return (void *)x->hooks;
+    return (void *)x->gate;
+}
+
+bool rota_staging_is_on(const rota_exec *x)
+{
+    return x->gate && x->gate->release == rota_staging_free;
 }
 
 /* ---- the line ------------------------------------------------------------ */
@@ -117,7 +122,7 @@ static bool is_straight(const rota_exec *x, const rota_copy *k)
 static uint32_t line_up_phase(const liner *k, const rota_exec *x, uint32_t p)
 {
     const rota_phase *const phase = &x->blocks.s->phase[p];
-    bool by_message = !phase->native && !phase->flow;
+    bool by_message = true;
     uint32_t enter = 0, all;
 
     for (uint32_t c = phase->copy; c < phase[1].copy; c++) {
@@ -186,30 +191,6 @@ static int make_sides(const rota_exec *x)
                : rota_fail_mem("staging");
 }
 
-int rota_staging_open(rota_exec *x, const rota_device *device,
-                      rota_queue *queue, bool straight, const rota_hooks *hooks)
-{
-    struct rota_staging *const g = calloc(1, sizeof *g);
-
-    if (!g) {
-        device->queue_free(queue);
-        return rota_fail_mem("staging");
-    }
-    g->hooks = *hooks;
-    g->device = device;
-    g->queue = queue;
-    g->straight = straight;
-    x->hooks = &g->hooks;
-    int err = make_marks(g);
-    if (err == MPI_SUCCESS)
-        err = make_sides(x);
-    if (err == MPI_SUCCESS)
-        err = line_up(x);
-    if (err != MPI_SUCCESS)
-        rota_staging_free(x);
-    return err;
-}
-
 static void free_memory(struct rota_staging *g, bounce *m)
 {
     if (m->pinned)
@@ -224,9 +205,10 @@ void rota_staging_free(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
 
-    if (!g)
+    if (!rota_staging_is_on(x))
         return;
     g->device->queue_drain(g->queue);
+    rota_ipc_free(x);
     for (int i = 0; i < 2; i++) {
         free_memory(g, &g->side[i]);
         free(g->side[i].offset);
@@ -241,7 +223,7 @@ void rota_staging_free(rota_exec *x)
     free(g->after_send);
     free(g->arrived);
     free(g);
-    x->hooks = NULL;
+    x->gate = NULL;
 }
 
 /* ---- bounce buffers ------------------------------------------------------ */
@@ -348,7 +330,7 @@ void rota_staging_unbounce(rota_exec *x)
 
 bool rota_staging_bounces(const rota_exec *x, rota_region region)
 {
-    return x->hooks && staging_of(x)->side[region].on;
+    return rota_staging_is_on(x) && staging_of(x)->side[region].on;
 }
 
 void rota_staging_rebase(rota_exec *x, char *src, char *dst)
@@ -437,7 +419,7 @@ static int copy_line(rota_exec *x)
     return MPI_SUCCESS;
 }
 
-int rota_staging_begin(rota_exec *x)
+static int begin(rota_exec *x)
 {
     struct rota_staging *const g = staging_of(x);
 
@@ -449,7 +431,7 @@ int rota_staging_begin(rota_exec *x)
     g->began = g->down = rota_now_ns();
     if (g->follow)
         ROTA_TRY(g->device->queue_follow(g->queue, g->stream));
-    if (x->fetching)
+    if (x->gate->fetching)
         return rota_ipc_begin(x);
     /* Without a bounce buffer, MPI may use the memory once the stream has got
      * here. */
@@ -485,21 +467,16 @@ static int look_up(struct rota_staging *g, bool *moved)
     return MPI_SUCCESS;
 }
 
-/* The current phase of the run. */
-static uint32_t phase_of(const rota_exec *x)
-{
-    return (uint32_t)(x->step->phase - x->blocks.s->phase);
-}
-
 /* Receives may be posted once the last run's blocks have been copied up: it may
  * have ended before. If MPI writes to the caller's buffer, the user's stream
  * must have got here, too. Memory that only the queue writes is in order
  * anyway. */
-int rota_staging_may_enter(rota_exec *x, bool *may)
+static int may_enter(rota_exec *x, const rota_phase *phase, bool *may)
 {
     struct rota_staging *const g = staging_of(x);
-    const uint32_t wanted = g->after_enter[phase_of(x)];
-    const bool by_host = phase_of(x) == 0 && !x->fetching;
+    const rota_phase *const first = x->blocks.s->phase;
+    const uint32_t wanted = g->after_enter[phase - first];
+    const bool by_host = phase == first && !x->gate->fetching;
 
     if (g->rising && by_host)
         ROTA_TRY(look_up(g, &x->moved));
@@ -509,7 +486,7 @@ int rota_staging_may_enter(rota_exec *x, bool *may)
     return MPI_SUCCESS;
 }
 
-int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may)
+static int may_send(rota_exec *x, uint32_t m, bool *may)
 {
     struct rota_staging *const g = staging_of(x);
 
@@ -531,7 +508,7 @@ static char *place_of(const rota_exec *x, rota_block b)
                  : x->blocks.base[region] + x->blocks.offset[b];
 }
 
-int rota_staging_copy(rota_exec *x, const rota_copy *k, bool *taken)
+static int copy(rota_exec *x, const rota_copy *k, bool *taken)
 {
     struct rota_staging *const g = staging_of(x);
     const size_t bytes = rota_cell_bytes(x->blocks.bytes[k->from]);
@@ -603,7 +580,7 @@ static void note_arrival(rota_exec *x, rota_block b, size_t bytes)
     g->waiting += bytes;
 }
 
-int rota_staging_arrived(rota_exec *x, uint32_t m)
+static int arrived(rota_exec *x, uint32_t m)
 {
     const rota_msgs *const l = &x->blocks.s->msgs[ROTA_RECV];
 
@@ -615,21 +592,16 @@ int rota_staging_arrived(rota_exec *x, uint32_t m)
     return staging_of(x)->waiting >= PIECE ? copy_arrived(x) : MPI_SUCCESS;
 }
 
-int rota_staging_leave(rota_exec *x)
+static int leave(rota_exec *x, const rota_phase *phase)
 {
-    const rota_phase *const phase = &x->blocks.s->phase[phase_of(x)];
-
     if (!staging_of(x)->side[ROTA_DST].on)
         return MPI_SUCCESS;
-    for (uint32_t m = phase->msg[ROTA_RECV];
-         phase->native && m < phase[1].msg[ROTA_RECV]; m++)
-        ROTA_TRY(rota_staging_arrived(x, m));
     for (uint32_t c = phase->copy; c < phase[1].copy; c++)
         if (!is_straight(x, &x->blocks.s->copy[c]))
             note_arrival(x, x->blocks.s->copy[c].to,
                          rota_copy_bytes(x->blocks.s, &x->blocks.s->copy[c],
                                          x->blocks.bytes));
-    const bool last = phase_of(x) + 1 == x->blocks.s->n_phases;
+    const bool last = phase + 1 == x->blocks.s->phase + x->blocks.s->n_phases;
     const size_t least = last ? 1 : PIECE;
     return staging_of(x)->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
 }
@@ -640,14 +612,14 @@ static int end_ipc(rota_exec *x)
     return put_last(staging_of(x));
 }
 
-int rota_staging_end(rota_exec *x, bool *done)
+static int end(rota_exec *x, bool *done)
 {
     struct rota_staging *const g = staging_of(x);
 
     if (!g->ended) {
         g->ended = true;
         g->exchanged = rota_now_ns();
-        if (x->fetching)
+        if (x->gate->fetching)
             ROTA_TRY(end_ipc(x));
         if (g->follow && g->rising)
             ROTA_TRY(g->device->queue_lead(g->queue, g->stream));
@@ -659,6 +631,44 @@ int rota_staging_end(rota_exec *x, bool *done)
         g->up = rota_now_ns();
     return MPI_SUCCESS;
 }
+
+/* ---- the gate ------------------------------------------------------------ */
+
+static int make(rota_exec *x)
+{
+    ROTA_TRY(make_marks(staging_of(x)));
+    ROTA_TRY(make_sides(x));
+    return line_up(x);
+}
+
+int rota_staging_make(rota_exec *x, const rota_device *device,
+                      rota_queue *queue, bool straight)
+{
+    struct rota_staging *const g = calloc(1, sizeof *g);
+
+    if (!g) {
+        device->queue_free(queue);
+        return rota_fail_mem("staging");
+    }
+    g->gate = (rota_gate){.begin = begin,
+                          .may_enter = may_enter,
+                          .may_send = may_send,
+                          .copy = copy,
+                          .arrived = arrived,
+                          .leave = leave,
+                          .end = end,
+                          .release = rota_staging_free};
+    g->device = device;
+    g->queue = queue;
+    g->straight = straight;
+    x->gate = &g->gate;
+    const int err = make(x);
+    if (err != MPI_SUCCESS)
+        rota_staging_free(x);
+    return err == MPI_SUCCESS && x->program.step ? rota_exec_gate(x) : err;
+}
+
+/* ---- blocks that were found ---------------------------------------------- */
 
 int rota_staging_deliver(rota_exec *x)
 {

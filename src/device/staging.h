@@ -1,4 +1,4 @@
-/* staging.h - blocks in device memory, exchanged by way of the host.
+/* staging.h - blocks in device memory, exchanged by way of the host: a gate.
  *
  * The executor works on host memory only. A side of the exchange that is on a
  * device has a bounce buffer there. A queue of the device copies send blocks
@@ -20,12 +20,15 @@
 #include "device/layout.h"
 #include "exec/exec.h"
 
-/* staged.c. Let x stage; its schedule must be final. queue belongs to the
+/* Let x stage; its schedule must be final. queue belongs to the
  * staging from now on, even after a failure. straight: the device makes copies
  * from send blocks to receive blocks directly between the caller's buffers,
  * both of plain bytes. */
 int rota_staging_make(rota_exec *x, const rota_device *device,
                       rota_queue *queue, bool straight);
+
+/* Is staging the gate of x? */
+bool rota_staging_is_on(const rota_exec *x);
 
 /* Wait for copies under way and free all. Does nothing if x does not stage. */
 void rota_staging_free(rota_exec *x);
@@ -62,27 +65,5 @@ void rota_staging_times(const rota_exec *x, double *down, double *exchange,
 /* Copy up all receive blocks, which are in the bounce buffer, and wait for that
  * unless a stream orders it. x is inactive. */
 int rota_staging_deliver(rota_exec *x);
-
-/* ---- for staged.c -------------------------------------------------------- */
-
-/* What rota_staging_make does, without the program's steps. */
-int rota_staging_open(rota_exec *x, const rota_device *device,
-                      rota_queue *queue, bool straight,
-                      const rota_hooks *hooks);
-
-/* As in rota_hooks. */
-int rota_staging_begin(rota_exec *x); /* queues the copies down */
-int rota_staging_may_send(rota_exec *x, uint32_t m, bool *may);
-int rota_staging_arrived(rota_exec *x, uint32_t m);
-int rota_staging_copy(rota_exec *x, const rota_copy *copy, bool *taken);
-
-/* May the current phase be entered? */
-int rota_staging_may_enter(rota_exec *x, bool *may);
-
-/* The current phase is complete: copy up what it has received and written. */
-int rota_staging_leave(rota_exec *x);
-
-/* All phases are complete: is the run? */
-int rota_staging_end(rota_exec *x, bool *done);
 
 #endif /* ROTA_STAGING_H */

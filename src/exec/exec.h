@@ -12,7 +12,7 @@
 #ifndef ROTA_EXEC_H
 #define ROTA_EXEC_H
 
-#include "exec/hooks.h"
+#include "exec/gate.h"
 #include "exec/move/blocks.h"
 #include "exec/move/status.h"
 
@@ -387,14 +387,12 @@ struct rota_exec {
     bool counts_unknown;
 
     /* Binding makes program and arrivals. The others exist only where they are
-     * needed, and are made before binding (hooks of varying plans: later). */
+     * needed, and are made before binding (gates of varying plans: later). */
     rota_arrivals *arrivals; /* unless ROTA_META_ONCE */
     /* The node whose memory carries messages, of whatever kind; or NULL. */
     const struct rota_node *shared;
-    /* Messages from device to device, by rota_ipc_make. */
-    rota_fetching *fetching;
     rota_program program;
-    rota_hooks *hooks;        /* blocks on a device, by rota_staging_make */
+    rota_gate *gate;          /* what may hold up a run; or NULL */
     struct rota_trace *trace; /* NULL: x is not traced */
     void *path[ROTA_N_PATHS]; /* what each path has for x; NULL: nothing */
     bool by_thread; /* the progress thread may advance x (progress.h): messages
@@ -423,10 +421,21 @@ static inline bool rota_message_is_handed(const rota_exec *x, rota_dir dir,
     return via->hands && via->hands(x, dir, m);
 }
 
+/* Are messages within the node fetched from memory that the host does not
+ * touch? */
+static inline const rota_fetching *rota_fetching_of(const rota_exec *x)
+{
+    return x->gate ? x->gate->fetching : NULL;
+}
+
 /* Make the program of x->blocks.s: requests, packing area, steps. On failure x is as
  * rota_exec_unbind leaves it. Local. */
 int rota_exec_bind(rota_exec *x);
 void rota_exec_unbind(rota_exec *x);
+
+/* x is bound and has a gate since: put that around its steps. After an error x is
+ * broken. */
+int rota_exec_gate(rota_exec *x);
 
 /* The life of paths, before binding. Reserve memory; attach, and return whether
  * that of all ranks could be mapped; or give it up again. */

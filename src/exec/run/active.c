@@ -10,7 +10,7 @@
 
 /* The following are guarded by the lock. */
 static rota_exec *active_list;
-static int on_others; /* active executors and waits that need MPI or a device,
+static int on_others; /* active executors and waits that need MPI or a gate,
                          neither of which rings a doorbell */
 static int on_thread; /* executors that the progress thread may advance */
 static int asleep;    /* threads that sleep by the doorbell, or are about to */
@@ -20,10 +20,10 @@ static unsigned checks;       /* how often dead processes were looked for */
 
 /* ---- the list ------------------------------------------------------------ */
 
-/* May it wait for MPI or a device? */
+/* May it wait for MPI or a gate? */
 static bool needs_others(const rota_exec *x)
 {
-    return x->program.by_mpi | (x->hooks != NULL);
+    return x->program.by_mpi | (x->gate != NULL);
 }
 
 static void link_active(rota_exec *x)

@@ -366,10 +366,8 @@ void rota_exec_unbind(rota_exec *x)
     unbind_payloads(x);
     rota_sized_end(x);
     rota_program_free(x);
-    if (x->fetching)
-        x->fetching->release(x);
-    if (x->hooks)
-        x->hooks->release(x);
+    if (x->gate)
+        x->gate->release(x);
 }
 
 int rota_exec_packing(rota_exec *x, size_t *room)

@@ -133,7 +133,7 @@ static const rota_path *find_lending(const rota_exec *x)
     return NULL;
 }
 
-int rota_program_prepare(rota_exec *x)
+static int prepare(rota_exec *x)
 {
     if (!x->fixed)
         rota_program_rebase(x);
@@ -141,7 +141,7 @@ int rota_program_prepare(rota_exec *x)
         ROTA_TRY(move_out(x));
     if (x->parcels && !find_lending(x))
         rota_parcels_empty(x);
-    return x->hooks ? x->hooks->begin(x) : MPI_SUCCESS;
+    return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static void write_steps(rota_exec *x, writer *w)
         *p->end++ = (rota_step){.kind = lending->finish};
 }
 
-/* A program has at most two steps more than phases, and at most as many batches
+/* A program has at most three steps more than phases, and at most as many batches
  * as messages. */
 static int allocate(rota_exec *x)
 {
@@ -225,7 +225,7 @@ static int allocate(rota_exec *x)
 
     p->step =
         aligned_alloc(alignof(rota_step),
-                      ((size_t)x->blocks.s->n_phases + 2) * sizeof *p->step);
+                      ((size_t)x->blocks.s->n_phases + 3) * sizeof *p->step);
     p->end = p->step;
     p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);
     p->message = malloc((n + 1) * sizeof *p->message);
@@ -266,6 +266,27 @@ static void resolve_all(rota_exec *x)
     }
 }
 
+/* The program's own steps need no gate. */
+static int put_gate(rota_exec *x)
+{
+    rota_program *const p = &x->program;
+
+    for (rota_step *step = p->step; step < p->end; step++)
+        if (step->phase)
+            ROTA_TRY(rota_step_gate(step));
+    *p->end++ = (rota_step){.kind = &rota_step_gate_end};
+    p->prepare = prepare;
+    return MPI_SUCCESS;
+}
+
+int rota_exec_gate(rota_exec *x)
+{
+    const int err = put_gate(x);
+
+    x->status.broken = x->status.broken || err != MPI_SUCCESS;
+    return err;
+}
+
 int rota_program_make(rota_exec *x)
 {
     writer w = {.p = &x->program};
@@ -277,8 +298,8 @@ int rota_program_make(rota_exec *x)
         if (step->kind->bind)
             ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
-    x->program.prepare = !x->fixed || x->stage_in ? rota_program_prepare : NULL;
-    return x->hooks ? x->hooks->bound(x) : MPI_SUCCESS;
+    x->program.prepare = !x->fixed || x->stage_in ? prepare : NULL;
+    return x->gate ? put_gate(x) : MPI_SUCCESS;
 }
 
 void rota_program_free(rota_exec *x)

@@ -9,9 +9,6 @@
 int rota_program_make(rota_exec *x);
 void rota_program_free(rota_exec *x);
 
-/* Prepare a run in place, or on a device. */
-int rota_program_prepare(rota_exec *x);
-
 /* Adapt the program to buffers that have moved. */
 void rota_program_rebase(rota_exec *x);
 

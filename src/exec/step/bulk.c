@@ -28,8 +28,8 @@ static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
     for (uint32_t i = first, n; i < end; i += n) {
         bool taken = false;
         n = 1;
-        if (x->hooks)
-            ROTA_TRY(x->hooks->copy(x, &step->copy[i], &taken));
+        if (x->gate && x->gate->copy)
+            ROTA_TRY(x->gate->copy(x, &step->copy[i], &taken));
         if (!taken && x->parcels &&
             rota_block_is_shared(x->blocks.s, step->copy[i].to))
             ROTA_TRY(rota_parcels_copy(x, &step->copy[i], end - i, &n));

@@ -25,10 +25,13 @@ int rota_step_help(rota_exec *x, rota_step *step);
 /* Mark the ranks with which a step's batches have open messages. */
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[]);
 
-/* Post and test one message, by any path. If a device takes part, it
- * copies before or after. */
+/* Put the gate around a step, and the step that comes last: gated.c. */
+int rota_step_gate(rota_step *step);
+extern const rota_step_kind rota_step_gate_end;
+
+/* Post and test one message, by any path, if the gate lets it go. */
 int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m);
 int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done);
-int rota_message_may_go(rota_exec *x, uint32_t m, bool *may);
+int rota_message_may_go(rota_exec *x, rota_dir dir, uint32_t m, bool *may);
 
 #endif /* ROTA_STEPS_H */

@@ -17,26 +17,6 @@ typedef struct lanes {
     bool by_mpi;                /* each message is one MPI request */
 } lanes;
 
-/* ---- messages one by one ------------------------------------------------- */
-
-int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    return x->program.op[dir][m].via->post(x, dir, m);
-}
-
-int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
-{
-    ROTA_TRY(x->program.op[dir][m].via->test(x, dir, m, done));
-    return *done && dir == ROTA_RECV && x->hooks ? x->hooks->arrived(x, m)
-                                                 : MPI_SUCCESS;
-}
-
-int rota_message_may_go(rota_exec *x, uint32_t m, bool *may)
-{
-    *may = true;
-    return x->hooks ? x->hooks->may_send(x, m, may) : MPI_SUCCESS;
-}
-
 /* ---- lanes --------------------------------------------------------------- */
 
 static rota_dir lane_dir(const lanes *k, int lane)
@@ -59,7 +39,7 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
 }
 
 /* Post the next message of the lane's direction that has bytes, provided that
- * the blocks it sends are here. */
+ * it may go. */
 static int refill(rota_exec *x, const rota_step *step, int lane)
 {
     const rota_phase *const phase = step->phase;
@@ -69,9 +49,8 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
     k->request[lane] = MPI_REQUEST_NULL;
     k->msg[lane] = NO_MSG;
     while (k->next[dir] < phase[1].msg[dir]) {
-        bool may = true;
-        if (dir == ROTA_SEND)
-            ROTA_TRY(rota_message_may_go(x, k->next[dir], &may));
+        bool may;
+        ROTA_TRY(rota_message_may_go(x, dir, k->next[dir], &may));
         if (!may)
             break;
         const uint32_t m = k->next[dir]++;
@@ -93,7 +72,7 @@ static bool is_by_mpi(const rota_exec *x, const rota_step *step)
     for (uint32_t i = 0; i < step->n_batches; i++)
         if (!step->batch[i].via->request || step->batch[i].payload->tells)
             return false;
-    return !x->hooks;
+    return !x->gate;
 }
 
 static int enter(rota_exec *x, rota_step *step)

@@ -209,7 +209,7 @@ static int open_node(rota_built *b, int *status)
         *status = group(b);
     if (!b->node_why)
         ROTA_TRY(rota_built_share(b, *status));
-    if (b->exec.fetching && b->node_why && t->comm->P > 1)
+    if (rota_fetching_of(&b->exec) && b->node_why && t->comm->P > 1)
         ROTA_TRY(rota_built_give_up_ipc(b, b->node_why));
     if (group && *status == MPI_SUCCESS && b->node_why)
         *status = group(b); /* every rank by itself */

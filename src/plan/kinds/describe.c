@@ -263,7 +263,7 @@ static bool add_device(cJSON *o, const rota_plan *p)
            add_text(o, "device_buffers", sides[on]) &&
            add_text(o, "device_path", rota_device_words.word[path]) &&
            add_text(o, "device_why", why_this_path(p)) &&
-           (!p->built.exec.hooks || add_staging(o, p));
+           (!rota_staging_is_on(&p->built.exec) || add_staging(o, p));
 }
 
 /* Sizes of a varying plan are those of its last start. */
@@ -314,7 +314,7 @@ static bool add_types(cJSON *o, const rota_plan *p)
         !add_number(o, "types_unknown",
                     count_types(sent, true) + count_types(received, true)))
         return false;
-    if (!p->task.kind->fixed || p->built.exec.hooks || p->built.exec.fetching)
+    if (!p->task.kind->fixed || rota_staging_is_on(&p->built.exec))
         return true;
     const rota_typed_bytes by = rota_typed_count(&p->built.exec);
     return add_number(o, "bytes_straight", (double)by.straight) &&

@@ -140,7 +140,7 @@ static int need_staging(rota_built *b, const char *near)
 {
     rota_queue *queue;
 
-    return b->exec.hooks
+    return rota_staging_is_on(&b->exec)
                ? MPI_SUCCESS
                : rota_built_make_staging(b, near, is_straight(b), &queue);
 }
@@ -189,7 +189,7 @@ int rota_built_stage(rota_built *b, char *send, char *recv, bool in_place)
                                          "cannot be on a device");
     b->task->use.on[ROTA_SRC] = down;
     b->task->use.on[ROTA_DST] = up;
-    if (b->exec.hooks)
+    if (rota_staging_is_on(&b->exec))
         rota_staging_unbounce(&b->exec);
     if (!has_no_bounce_buffers(b))
         return stage_by_host(b, send, recv, in_place);
@@ -214,7 +214,7 @@ static int rebase_by_host(rota_built *b, char *send, char *recv)
         dst = x->blocks.base[ROTA_DST];
     else if (is_on_device(b, dst, bytes + S, offset + S, ROTA_DST))
         return no_staging("recvbuf");
-    if (x->hooks)
+    if (rota_staging_is_on(x))
         rota_staging_rebase(x, in_place ? recv : send, recv);
     return rota_exec_rebase(x, src, dst);
 }
@@ -225,7 +225,7 @@ int rota_built_rebase(rota_built *b, const void *sendbuf, void *recvbuf)
 
     if (!has_no_bounce_buffers(b))
         return rebase_by_host(b, send, recvbuf);
-    if (b->exec.fetching)
+    if (rota_fetching_of(&b->exec))
         ROTA_TRY(rota_ipc_rebase(&b->exec, send));
     ROTA_TRY(rota_built_stage(b, send, recvbuf, false));
     return rota_exec_rebase(&b->exec, send, recvbuf);
@@ -248,6 +248,6 @@ void rota_built_follow(rota_built *b, bool follow, void *stream)
 {
     b->task->use.follow = follow;
     b->task->use.stream = stream;
-    if (b->exec.hooks)
+    if (rota_staging_is_on(&b->exec))
         rota_staging_set_stream(&b->exec, follow, stream);
 }

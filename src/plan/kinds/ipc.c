@@ -118,7 +118,6 @@ int rota_built_give_up_ipc(rota_built *b, const char *why)
     if (b->task->use.asked)
         return rota_fail(MPI_ERR_OTHER, "rota_device = cuda_ipc, but %s", why);
     set_why(b->task, why);
-    rota_ipc_free(&b->exec);
     rota_staging_free(&b->exec);
     b->choice.device = ROTA_DEVICE_COPY;
     return MPI_SUCCESS;

@@ -122,8 +122,8 @@ static size_t most_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 
     if (msg->handed && rota_lines_of(x)->reach.hands)
         return 0;
-    if (x->fetching)
-        return x->fetching->place_bytes;
+    if (rota_fetching_of(x))
+        return rota_fetching_of(x)->place_bytes;
     if (x->fixed)
         return rota_message_bytes(&x->blocks, dir, m);
     return x->max_block > SIZE_MAX / n - sizeof(size_t)
@@ -185,7 +185,7 @@ static void reserve_pool(const rota_exec *x)
     while (lines->piece > 1024 &&
            lines->piece * (size_t)lines->n > most / ROTA_LINE_ENTRIES)
         lines->piece /= 2;
-    for (int i = 0; i < lines->n && !x->fetching; i++) {
+    for (int i = 0; i < lines->n && !rota_fetching_of(x); i++) {
         const rota_channel *const c = &lines->channel[i];
         if (c->room[ROTA_SEND] > ROTA_LINE_ROOM)
             wanted += ROTA_LINE_ENTRIES *
@@ -204,7 +204,7 @@ static size_t stride_of(const rota_exec *x, const rota_channel *c)
         rota_line_stride(room <= ROTA_LONG_ENTRY ? room : longest);
     const size_t all = lines->long_bytes + ROTA_LINE_ENTRIES * stride;
 
-    if (x->fetching || stride == sizeof(rota_entry))
+    if (rota_fetching_of(x) || stride == sizeof(rota_entry))
         return stride;
     if (lines->reach.node->n > FEW_RANKS ||
         atomic_load(&long_entries) + all > LONG_ENTRIES)
@@ -339,7 +339,7 @@ static bool is_direct(const rota_exec *x, rota_dir dir, uint32_t m)
     const rota_msg *const msg = &x->blocks.s->msgs[dir].msg[m];
     const rota_block b = rota_lines_block(x, dir, m);
 
-    return x->fixed && !x->fetching && !x->blocks.s->neighbors &&
+    return x->fixed && !rota_fetching_of(x) && !x->blocks.s->neighbors &&
            rota_msg_blocks(msg) == 1 &&
            b == (dir == ROTA_SEND ? rota_src(x->blocks.s, msg->peer)
                                   : rota_dst(x->blocks.s, msg->peer));
@@ -456,7 +456,7 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     }
     reserve_pool(x);
     if (!take_memory(x, at)) {
-        *refusal = x->fetching ? ROTA_REFUSED_PLAN : ROTA_REFUSED_MINE;
+        *refusal = rota_fetching_of(x) ? ROTA_REFUSED_PLAN : ROTA_REFUSED_MINE;
         put_memory(lines);
         return MPI_SUCCESS;
     }

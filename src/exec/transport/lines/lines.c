@@ -45,7 +45,7 @@ static bool come_at_once(const rota_exec *x, const rota_batch *b)
  * are? */
 static bool is_plain(const rota_exec *x, const rota_payload *has)
 {
-    return has->bound && has->flat && !x->fetching;
+    return has->bound && has->flat && !rota_fetching_of(x);
 }
 
 /* Is each message one block of plain bytes, whose size and place a start tells,
@@ -60,7 +60,7 @@ static bool are_lone(const rota_exec *x, const rota_batch *b)
             !rota_type_is_bytes(rota_lines_type(x, b->dir, b->message[i])))
             return false;
     }
-    return b->payload->flat && !b->payload->bound && !x->fetching;
+    return b->payload->flat && !b->payload->bound && !rota_fetching_of(x);
 }
 
 static bool choose_sends(const rota_exec *x, rota_batch *b)

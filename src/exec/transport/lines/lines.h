@@ -12,7 +12,7 @@
  *                    the receiver copies it: one copy, two synchronisations.
  *                    For data that lie end to end in the arena.
  *   by fetching      an entry describes memory that the host does not touch;
- *                    the receiver has it copied (hooks.h).
+ *                    the receiver has it copied (gate.h).
  *
  * If the pool has no piece left, a message goes through the pair's entries, as
  * much at a time as they hold. So it makes progress whatever others leave

@@ -177,10 +177,10 @@ static int take_fetched(rota_exec *x, uint32_t m, rota_line_op *op,
                         rota_entry *e)
 {
     op->moved = op->data.bytes;
-    return op->foreign
-               ? MPI_SUCCESS
-               : x->fetching->fetch(x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
-                                    e->data, op->data.body, op->data.bytes);
+    return op->foreign ? MPI_SUCCESS
+                       : rota_fetching_of(x)->fetch(
+                             x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
+                             e->data, op->data.body, op->data.bytes);
 }
 
 /* How each kind of entry is taken. */

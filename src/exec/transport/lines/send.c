@@ -296,8 +296,8 @@ static int offer_fetched(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     rota_entry *const e = rota_line_begin(&op->with->line[ROTA_SEND]);
     if (!e || !rota_line_op_is_turn(op, ROTA_SEND))
         return MPI_SUCCESS;
-    x->fetching->tell(x, x->blocks.s->msgs[ROTA_SEND].msg[m].peer,
-                      op->data.body, e->data);
+    rota_fetching_of(x)->tell(x, x->blocks.s->msgs[ROTA_SEND].msg[m].peer,
+                              op->data.body, e->data);
     put(x, op, e, ROTA_ENTRY_FETCHED);
     op->moved = op->data.bytes;
     op->entry = op->with->line[ROTA_SEND].next;
@@ -333,7 +333,7 @@ const rota_way *rota_lines_way(const rota_exec *x, const rota_line_op *op)
 {
     if (op->loan)
         return &by_lending;
-    return x->fetching ? &by_fetching : &by_data;
+    return rota_fetching_of(x) ? &by_fetching : &by_data;
 }
 
 int rota_lines_begin_send(rota_exec *x, uint32_t m, bool *done)

@@ -1,21 +1,44 @@
-/* staged.c - steps of plans with blocks on a device: messages wait until what
- * they send has been copied to the host. */
-#include "device/staging.h"
-#include "exec/run/program.h"
+/* gated.c - steps of plans with a gate: they wait until it lets them begin, and
+ * their messages until it lets those go. */
 #include "exec/step/steps.h"
 
 #include <stdlib.h>
 
-/* ---- all at once, as far as what is sent is here ------------------------- */
+/* ---- messages one by one ------------------------------------------------- */
 
-/* Post messages in list order, as far as their blocks are here. */
+int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->post(x, dir, m);
+}
+
+static int arrived(rota_exec *x, uint32_t m)
+{
+    return x->gate && x->gate->arrived ? x->gate->arrived(x, m) : MPI_SUCCESS;
+}
+
+int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    ROTA_TRY(x->program.op[dir][m].via->test(x, dir, m, done));
+    return *done && dir == ROTA_RECV ? arrived(x, m) : MPI_SUCCESS;
+}
+
+int rota_message_may_go(rota_exec *x, rota_dir dir, uint32_t m, bool *may)
+{
+    *may = true;
+    return dir == ROTA_SEND && x->gate && x->gate->may_send
+               ? x->gate->may_send(x, m, may)
+               : MPI_SUCCESS;
+}
+
+/* ---- all at once, as far as messages may go ------------------------------ */
+
+/* Post messages in list order, as far as they may go. */
 static int post_some(rota_exec *x, rota_batch *b)
 {
     while (b->n_posted < b->n) {
         const uint32_t m = b->message[b->n_posted];
-        bool may = true;
-        if (b->dir == ROTA_SEND)
-            ROTA_TRY(rota_message_may_go(x, m, &may));
+        bool may;
+        ROTA_TRY(rota_message_may_go(x, b->dir, m, &may));
         if (!may)
             return MPI_SUCCESS;
         ROTA_TRY(rota_message_post(x, b->dir, m));
@@ -66,14 +89,14 @@ static int poll_bulk(rota_exec *x, rota_step *step, bool *done)
     return MPI_SUCCESS;
 }
 
-static const rota_step_kind staged_bulk = {.one_by_one = true,
-                                           .enter = enter_bulk,
-                                           .poll = poll_bulk,
-                                           .whom = rota_step_whom};
+static const rota_step_kind gated_bulk = {.one_by_one = true,
+                                          .enter = enter_bulk,
+                                          .poll = poll_bulk,
+                                          .whom = rota_step_whom};
 
 /* ---- around a step ------------------------------------------------------- */
 
-/* A step's kind while the step is staged. */
+/* A step's kind behind a gate. */
 typedef struct around {
     rota_step_kind kind; /* first: the step has its address */
     const rota_step_kind *inner;
@@ -92,25 +115,48 @@ static int enter(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
+/* A native phase posts no messages, and a flow chooses their order: all of them
+ * must be free to go. */
+static int may_enter(rota_exec *x, const rota_phase *phase, bool *may)
+{
+    *may = true;
+    if (x->gate->may_enter)
+        ROTA_TRY(x->gate->may_enter(x, phase, may));
+    if (!phase->native && !phase->flow)
+        return MPI_SUCCESS;
+    for (uint32_t m = phase->msg[ROTA_SEND];
+         *may && m < phase[1].msg[ROTA_SEND]; m++)
+        ROTA_TRY(rota_message_may_go(x, ROTA_SEND, m, may));
+    return MPI_SUCCESS;
+}
+
+static int leave(rota_exec *x, const rota_phase *phase)
+{
+    for (uint32_t m = phase->msg[ROTA_RECV];
+         phase->native && m < phase[1].msg[ROTA_RECV]; m++)
+        ROTA_TRY(arrived(x, m));
+    return x->gate->leave ? x->gate->leave(x, phase) : MPI_SUCCESS;
+}
+
 static int poll(rota_exec *x, rota_step *step, bool *done)
 {
     around *const a = around_of(step);
 
     if (!a->entered) {
-        ROTA_TRY(rota_staging_may_enter(x, &a->entered));
+        ROTA_TRY(may_enter(x, step->phase, &a->entered));
         if (!a->entered)
             return MPI_SUCCESS;
         ROTA_TRY(a->inner->enter(x, step));
     }
     ROTA_TRY(a->inner->poll(x, step, done));
-    return *done ? rota_staging_leave(x) : MPI_SUCCESS;
+    return *done ? leave(x, step->phase) : MPI_SUCCESS;
 }
 
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     const around *const a = around_of(step);
 
-    if (a->entered)
+    if (a->entered && a->inner->whom)
         a->inner->whom(x, step, awaited);
 }
 
@@ -123,23 +169,23 @@ static void unbind(rota_exec *x, rota_step *step)
     free(a);
 }
 
-static int wrap(rota_step *step)
+int rota_step_gate(rota_step *step)
 {
     around *const a = malloc(sizeof *a);
 
     if (!a)
-        return rota_fail_mem("staging");
+        return rota_fail_mem("a gate");
     *a = (around){
         .kind = {.one_by_one = true,
                  .unbind = unbind,
                  .enter = enter,
                  .poll = poll,
                  .whom = whom},
-        .inner = step->kind == &rota_step_bulk ? &staged_bulk : step->kind,
+        .inner = step->kind == &rota_step_bulk ? &gated_bulk : step->kind,
     };
     step->kind = &a->kind;
     step->can_wait = false;
-    step->move = NULL; /* the device may make the copies */
+    step->move = NULL; /* the gate may make the copies */
     return MPI_SUCCESS;
 }
 
@@ -155,38 +201,9 @@ static int begin_end(rota_exec *x, rota_step *step)
 static int poll_end(rota_exec *x, rota_step *step, bool *done)
 {
     (void)step;
-    return rota_staging_end(x, done);
+    *done = true;
+    return x->gate->end ? x->gate->end(x, done) : MPI_SUCCESS;
 }
 
-static const rota_step_kind staged_end = {
+const rota_step_kind rota_step_gate_end = {
     .one_by_one = true, .enter = begin_end, .poll = poll_end};
-
-/* ---- making -------------------------------------------------------------- */
-
-/* A program has at most one step more than phases. */
-static int bound(rota_exec *x)
-{
-    rota_program *const p = &x->program;
-
-    for (rota_step *step = p->step; step < p->end; step++)
-        ROTA_TRY(wrap(step));
-    *p->end++ = (rota_step){.kind = &staged_end};
-    x->program.prepare = rota_program_prepare;
-    return MPI_SUCCESS;
-}
-
-int rota_staging_make(rota_exec *x, const rota_device *device,
-                      rota_queue *queue, bool straight)
-{
-    static const rota_hooks hooks = {.bound = bound,
-                                     .begin = rota_staging_begin,
-                                     .may_send = rota_staging_may_send,
-                                     .arrived = rota_staging_arrived,
-                                     .copy = rota_staging_copy,
-                                     .release = rota_staging_free};
-
-    ROTA_TRY(rota_staging_open(x, device, queue, straight, &hooks));
-    const int err = x->program.step ? bound(x) : MPI_SUCCESS;
-    x->status.broken = x->status.broken || err != MPI_SUCCESS;
-    return err;
-}

@@ -1,0 +1,60 @@
+/* gate.h - gates: what may hold up a plan's steps and messages, and is told of
+ * those that are done. A plan has one gate at most, whose owner the executor
+ * does not know (src/device). Without one, no step is wrapped and nothing is
+ * asked.
+ *
+ * The executor calls under its lock. What other threads tell a gate they write
+ * into its own memory; nothing needs to ring, as who waits for a plan with a gate
+ * keeps polling.
+ */
+#ifndef ROTA_GATE_H
+#define ROTA_GATE_H
+
+#include "schedule/schedule.h"
+
+struct rota_exec;
+
+/* Functions for messages that the receiver fetches from memory that the host does
+ * not touch. The sender sends only a descriptor of `bytes` bytes. */
+typedef struct rota_fetching {
+    size_t place_bytes;
+
+    /* Describe to rank `to` where it finds the message at body. */
+    void (*tell)(struct rota_exec *x, int to, const char *body, void *place);
+
+    /* Begin to fetch the message of rank `from`. */
+    int (*fetch)(struct rota_exec *x, int from, const void *place, char *to,
+                 size_t bytes);
+} rota_fetching;
+
+/* The functions of a gate, the first member of what its owner keeps for a plan:
+ * the owner sets x->gate, and calls rota_exec_gate if x is bound already. Each but release may be NULL: there is nothing to ask or to do. What may go once
+ * may go for the rest of the run, and is asked about until then. */
+typedef struct rota_gate {
+    rota_fetching *
+        fetching; /* the first member of what that needs; NULL: messages are data */
+
+    /* A run is about to begin. */
+    int (*begin)(struct rota_exec *x);
+
+    /* May the phase begin? If it is native or a flow, may_send must also let
+     * go of all its sends first. */
+    int (*may_enter)(struct rota_exec *x, const rota_phase *phase, bool *may);
+
+    /* May send m be posted? Those behind it in its batch wait for it. */
+    int (*may_send)(struct rota_exec *x, uint32_t m, bool *may);
+
+    /* Does the gate make this copy, now or later? */
+    int (*copy)(struct rota_exec *x, const rota_copy *copy, bool *taken);
+
+    /* Receive m is complete. Then: all of the phase is. */
+    int (*arrived)(struct rota_exec *x, uint32_t m);
+    int (*leave)(struct rota_exec *x, const rota_phase *phase);
+
+    /* All phases are complete: is the run? */
+    int (*end)(struct rota_exec *x, bool *done);
+
+    void (*release)(struct rota_exec *x); /* the plan is freed */
+} rota_gate;
+
+#endif /* ROTA_GATE_H */
