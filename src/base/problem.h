@@ -66,7 +66,6 @@ typedef struct rota_side {
 } rota_side;
 
 typedef struct rota_problem {
-    int P, me;
     const rota_neighbors *neighbors; /* NULL: an all-to-all; borrowed */
     const rota_crossing *crossing;   /* edges between nodes, for algorithms that
                                         use them; NULL: none does; borrowed */

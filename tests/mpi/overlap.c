@@ -258,7 +258,7 @@ static void compare(void)
     size_t bytes[2][P];
     ptrdiff_t offset[2][P];
     rota_side send, recv;
-    rota_problem problem = {.P = P};
+    rota_problem problem = {0};
     rota_layout l[2] = {{0}};
     const bool both = draw(2);
 

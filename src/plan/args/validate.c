@@ -228,9 +228,7 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
                       const rota_neighbors *neighbors, bool check,
                       rota_problem *problem)
 {
-    *problem = (rota_problem){.P = c->P,
-                              .me = c->me,
-                              .neighbors = neighbors,
+    *problem = (rota_problem){.neighbors = neighbors,
                               .in_place = args->sendbuf == MPI_IN_PLACE,
                               .own_types = args->own_types};
     if (args->recvbuf == MPI_IN_PLACE)

@@ -33,14 +33,14 @@ static uint64_t digest(int src, int dst, size_t bytes)
 
 /* The sum over all ranks is 0 if both ends of all blocks have the same sizes;
  * otherwise it is anything. */
-static uint64_t find_unmatched(const rota_problem *problem)
+static uint64_t find_unmatched(const rota_task *t)
 {
-    const size_t *const sent = rota_problem_sent(problem);
+    const size_t *const sent = rota_problem_sent(&t->problem);
+    const int me = t->comm->me;
     uint64_t sum = 0;
 
-    for (int q = 0; q < problem->P; q++)
-        sum += digest(problem->me, q, sent[q]) -
-               digest(q, problem->me, problem->recv.bytes[q]);
+    for (int q = 0; q < t->comm->P; q++)
+        sum += digest(me, q, sent[q]) - digest(q, me, t->problem.recv.bytes[q]);
     return sum;
 }
 
@@ -64,7 +64,7 @@ static void vote(const rota_task *t, rota_alike *alike, rota_vote *v)
     v->total = add_up(bytes, n);
     v->busiest = v->total > received ? v->total : received;
     if (t->checked && !among)
-        v->unmatched = find_unmatched(problem);
+        v->unmatched = find_unmatched(t);
 }
 
 /* ---- building ------------------------------------------------------------ */
