@@ -2,32 +2,27 @@
 #include "exec/transport/p2p_calls.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
-
-static int fill_gather_type(const rota_blocks *b, const rota_block item[],
-                            uint32_t n, int lengths[], MPI_Aint places[],
-                            MPI_Datatype *type)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        lengths[i] = (int)b->bytes[item[i]];
-        ROTA_TRY(MPI_Get_address(rota_block_at(b, item[i]), &places[i]));
-    }
-    ROTA_TRY(MPI_Type_create_hindexed((int)n, lengths, places, MPI_BYTE, type));
-    const int err = MPI_Type_commit(type);
-    if (err != MPI_SUCCESS)
-        MPI_Type_free(type);
-    return err;
-}
 
 int rota_p2p_gather_type(const rota_blocks *b, const rota_block item[],
                          uint32_t n, MPI_Datatype *type)
 {
     int *const lengths = malloc(n * sizeof *lengths);
     MPI_Aint *const places = malloc(n * sizeof *places);
-    const int err = lengths && places
-                        ? fill_gather_type(b, item, n, lengths, places, type)
-                        : rota_fail_mem("a datatype");
+    int err = lengths && places ? MPI_SUCCESS : rota_fail_mem("a datatype");
 
+    for (uint32_t i = 0; err == MPI_SUCCESS && i < n; i++) {
+        lengths[i] = (int)b->bytes[item[i]];
+        err = MPI_Get_address(rota_block_at(b, item[i]), &places[i]);
+    }
+    *type = MPI_DATATYPE_NULL;
+    if (err == MPI_SUCCESS)
+        err = MPI_Type_create_hindexed((int)n, lengths, places, MPI_BYTE, type);
+    if (err == MPI_SUCCESS)
+        err = MPI_Type_commit(type);
+    if (err != MPI_SUCCESS && *type != MPI_DATATYPE_NULL)
+        MPI_Type_free(type);
     free(lengths);
     free(places);
     return err;
@@ -35,42 +30,17 @@ int rota_p2p_gather_type(const rota_blocks *b, const rota_block item[],
 
 /* ---- counts beyond int --------------------------------------------------- */
 
+/* MPI 4 has functions for any count. Before, more elements than an int counts are
+ * one element of a larger datatype. */
 #if MPI_VERSION >= 4
-
-int rota_p2p_init(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
-                  MPI_Comm comm, MPI_Request *request)
-{
-    const MPI_Count n = (MPI_Count)p->count;
-
-    return dir == ROTA_SEND
-               ? MPI_Send_init_c(p->data, n, p->type, peer, tag, comm, request)
-               : MPI_Recv_init_c(p->data, n, p->type, peer, tag, comm, request);
-}
-
-int rota_p2p_post(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
-                  MPI_Comm comm, MPI_Request *request)
-{
-    const MPI_Count n = (MPI_Count)p->count;
-
-    return dir == ROTA_SEND
-               ? MPI_Isend_c(p->data, n, p->type, peer, tag, comm, request)
-               : MPI_Irecv_c(p->data, n, p->type, peer, tag, comm, request);
-}
-
-int rota_p2p_synchronous(void *data, size_t bytes, int peer, int tag,
-                         MPI_Comm comm, MPI_Request *request)
-{
-    return MPI_Issend_c(data, (MPI_Count)bytes, MPI_BYTE, peer, tag, comm,
-                        request);
-}
-
-int rota_p2p_matched(void *data, size_t bytes, MPI_Message *message,
-                     MPI_Request *request)
-{
-    return MPI_Imrecv_c(data, (MPI_Count)bytes, MPI_BYTE, message, request);
-}
-
+typedef MPI_Count mpi_count;
+#define ANY_COUNT(function) function##_c
+static const size_t most = SIZE_MAX;
 #else
+typedef int mpi_count;
+#define ANY_COUNT(function) function
+static const size_t most = INT_MAX;
+#endif
 
 /* Make a datatype of count elements, more than an int holds: whole chunks of
  * 2^30 elements and the rest. */
@@ -98,29 +68,28 @@ static int big_type(size_t count, MPI_Datatype element, MPI_Datatype *type)
     return err;
 }
 
-typedef int init_fn(void *data, int count, MPI_Datatype type, int peer, int tag,
-                    MPI_Comm comm, MPI_Request *request);
+typedef int post_fn(void *data, mpi_count n, MPI_Datatype type, int peer,
+                    int tag, MPI_Comm comm, MPI_Request *request);
 
-/* MPI 3 declares the data of a send const, those of a receive not. */
-static int send_init(void *data, int count, MPI_Datatype type, int peer,
-                     int tag, MPI_Comm comm, MPI_Request *request)
-{
-    return MPI_Send_init(data, count, type, peer, tag, comm, request);
-}
+/* MPI declares the data of a send const, those of a receive not. */
+#define SENDING(name, function)                                                \
+    static int name(void *data, mpi_count n, MPI_Datatype type, int peer,      \
+                    int tag, MPI_Comm comm, MPI_Request *request)              \
+    {                                                                          \
+        return ANY_COUNT(function)(data, n, type, peer, tag, comm, request);   \
+    }
+SENDING(send_init, MPI_Send_init)
+SENDING(isend, MPI_Isend)
+SENDING(issend, MPI_Issend)
 
-static int isend(void *data, int count, MPI_Datatype type, int peer, int tag,
-                 MPI_Comm comm, MPI_Request *request)
-{
-    return MPI_Isend(data, count, type, peer, tag, comm, request);
-}
-
-static int call(init_fn *fn, const rota_mpi_buffer *p, int peer, int tag,
+static int call(post_fn *fn, const rota_mpi_buffer *p, int peer, int tag,
                 MPI_Comm comm, MPI_Request *request)
 {
     MPI_Datatype big;
 
-    if (p->count <= INT_MAX)
-        return fn(p->data, (int)p->count, p->type, peer, tag, comm, request);
+    if (p->count <= most)
+        return fn(p->data, (mpi_count)p->count, p->type, peer, tag, comm,
+                  request);
     ROTA_TRY(big_type(p->count, p->type, &big));
     const int err = fn(p->data, 1, big, peer, tag, comm, request);
     MPI_Type_free(&big); /* MPI keeps it while the request lives */
@@ -130,21 +99,15 @@ static int call(init_fn *fn, const rota_mpi_buffer *p, int peer, int tag,
 int rota_p2p_init(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
-    return call(dir == ROTA_SEND ? send_init : MPI_Recv_init, p, peer, tag,
-                comm, request);
+    return call(dir == ROTA_SEND ? send_init : ANY_COUNT(MPI_Recv_init), p,
+                peer, tag, comm, request);
 }
 
 int rota_p2p_post(const rota_mpi_buffer *p, rota_dir dir, int peer, int tag,
                   MPI_Comm comm, MPI_Request *request)
 {
-    return call(dir == ROTA_SEND ? isend : MPI_Irecv, p, peer, tag, comm,
-                request);
-}
-
-static int issend(void *data, int count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm, MPI_Request *request)
-{
-    return MPI_Issend(data, count, type, peer, tag, comm, request);
+    return call(dir == ROTA_SEND ? isend : ANY_COUNT(MPI_Irecv), p, peer, tag,
+                comm, request);
 }
 
 int rota_p2p_synchronous(void *data, size_t bytes, int peer, int tag,
@@ -160,12 +123,11 @@ int rota_p2p_matched(void *data, size_t bytes, MPI_Message *message,
 {
     MPI_Datatype big;
 
-    if (bytes <= INT_MAX)
-        return MPI_Imrecv(data, (int)bytes, MPI_BYTE, message, request);
+    if (bytes <= most)
+        return ANY_COUNT(MPI_Imrecv)(data, (mpi_count)bytes, MPI_BYTE, message,
+                                     request);
     ROTA_TRY(big_type(bytes, MPI_BYTE, &big));
-    const int err = MPI_Imrecv(data, 1, big, message, request);
+    const int err = ANY_COUNT(MPI_Imrecv)(data, 1, big, message, request);
     MPI_Type_free(&big);
     return err;
 }
-
-#endif
