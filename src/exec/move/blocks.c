@@ -14,22 +14,37 @@ static size_t pack_chunk(const rota_type *t)
     return chunk > 0 ? chunk : 1;
 }
 
-int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
-                   char *packed, MPI_Comm comm)
+/* Copy bytes begin to end of a block of plain bytes, or of elements with a known
+ * layout. Here and below, one function serves both directions: what is only read
+ * is not written. */
+static void copy_part(const rota_type *t, bool unpacks, char *data,
+                      size_t begin, size_t end, bool streams, char *packed)
 {
-    if (rota_type_is_bytes(t)) {
-        rota_copy_fast(packed, data, bytes);
-        return MPI_SUCCESS;
-    }
-    if (t->layout) {
-        rota_strided_pack(t, data, 0, bytes, false, packed);
+    if (!rota_type_is_bytes(t) && unpacks)
+        rota_strided_unpack(t, packed, begin, end, streams, data);
+    else if (!rota_type_is_bytes(t))
+        rota_strided_pack(t, data, begin, end, streams, packed);
+    else if (unpacks)
+        rota_copy_bulk(data + begin, packed, end - begin, streams);
+    else
+        rota_copy_bulk(packed, data + begin, end - begin, streams);
+}
+
+static int copy_type(const rota_type *t, bool unpacks, char *data, size_t bytes,
+                     char *packed, MPI_Comm comm)
+{
+    if (rota_type_is_bytes(t) || t->layout) {
+        copy_part(t, unpacks, data, 0, bytes, false, packed);
         return MPI_SUCCESS;
     }
     const size_t chunk = pack_chunk(t);
     for (size_t left = bytes / t->size; left > 0;) {
         const int n = (int)(left < chunk ? left : chunk);
         int position = 0;
-        ROTA_TRY(MPI_Pack(data, n, t->mpi, packed, INT_MAX, &position, comm));
+        ROTA_TRY(unpacks ? MPI_Unpack(packed, (int)((size_t)n * t->size),
+                                      &position, data, n, t->mpi, comm)
+                         : MPI_Pack(data, n, t->mpi, packed, INT_MAX, &position,
+                                    comm));
         data += (ptrdiff_t)n * t->extent;
         packed += (size_t)n * t->size;
         left -= (size_t)n;
@@ -37,28 +52,16 @@ int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
     return MPI_SUCCESS;
 }
 
+int rota_type_pack(const rota_type *t, const char *data, size_t bytes,
+                   char *packed, MPI_Comm comm)
+{
+    return copy_type(t, false, (char *)data, bytes, packed, comm);
+}
+
 int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
                      char *data, MPI_Comm comm)
 {
-    if (rota_type_is_bytes(t)) {
-        rota_copy_fast(data, packed, bytes);
-        return MPI_SUCCESS;
-    }
-    if (t->layout) {
-        rota_strided_unpack(t, packed, 0, bytes, false, data);
-        return MPI_SUCCESS;
-    }
-    const size_t chunk = pack_chunk(t);
-    for (size_t left = bytes / t->size; left > 0;) {
-        const int n = (int)(left < chunk ? left : chunk);
-        int position = 0;
-        ROTA_TRY(MPI_Unpack(packed, (int)((size_t)n * t->size), &position, data,
-                            n, t->mpi, comm));
-        data += (ptrdiff_t)n * t->extent;
-        packed += (size_t)n * t->size;
-        left -= (size_t)n;
-    }
-    return MPI_SUCCESS;
+    return copy_type(t, true, data, bytes, (char *)packed, comm);
 }
 
 int rota_block_pack(const rota_blocks *b, rota_block i, char *packed)
@@ -83,83 +86,63 @@ size_t rota_message_bytes(const rota_blocks *b, rota_dir dir, uint32_t m)
     return bytes;
 }
 
-int rota_message_pack(const rota_blocks *b, uint32_t m, char *packed)
+static int copy_message(const rota_blocks *b, rota_dir dir, uint32_t m,
+                        char *packed)
 {
-    const rota_msgs *const l = &b->s->msgs[ROTA_SEND];
+    const rota_msgs *const l = &b->s->msgs[dir];
 
     for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        const size_t bytes = rota_cell_bytes(b->bytes[l->item[i]]);
+        const rota_block block = l->item[i];
+        const size_t bytes = rota_cell_bytes(b->bytes[block]);
         if (bytes > 0)
-            ROTA_TRY(rota_block_pack(b, l->item[i], packed));
+            ROTA_TRY(copy_type(rota_block_type(b, block), dir == ROTA_RECV,
+                               rota_block_at(b, block), bytes, packed,
+                               b->comm));
         packed += bytes;
     }
     return MPI_SUCCESS;
 }
 
+int rota_message_pack(const rota_blocks *b, uint32_t m, char *packed)
+{
+    return copy_message(b, ROTA_SEND, m, packed);
+}
+
 int rota_message_unpack(const rota_blocks *b, uint32_t m, const char *packed)
 {
-    const rota_msgs *const l = &b->s->msgs[ROTA_RECV];
+    return copy_message(b, ROTA_RECV, m, (char *)packed);
+}
 
-    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
-        ROTA_TRY(rota_block_unpack(b, packed, l->item[i]));
-        packed += b->bytes[l->item[i]];
+static void copy_message_part(const rota_blocks *b, rota_dir dir, uint32_t m,
+                              size_t begin, size_t end, bool streams,
+                              char *packed)
+{
+    const rota_msgs *const l = &b->s->msgs[dir];
+    size_t at = 0;
+
+    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
+        const size_t stop = rota_smaller(end, at + b->bytes[*i]);
+        if (begin < stop) {
+            copy_part(rota_block_type(b, *i), dir == ROTA_RECV,
+                      rota_block_at(b, *i), begin - at, stop - at, streams,
+                      packed);
+            packed += stop - begin;
+            begin = stop;
+        }
+        at += b->bytes[*i];
     }
-    return MPI_SUCCESS;
-}
-
-/* Pack part of a block of plain bytes, or of elements with a known layout. */
-static void pack_part(const rota_type *t, const char *data, size_t begin,
-                      size_t end, bool streams, char *packed)
-{
-    if (!rota_type_is_bytes(t))
-        rota_strided_pack(t, data, begin, end, streams, packed);
-    else
-        rota_copy_bulk(packed, data + begin, end - begin, streams);
-}
-
-static void unpack_part(const rota_type *t, char *data, size_t begin,
-                        size_t end, bool streams, const char *packed)
-{
-    if (!rota_type_is_bytes(t))
-        rota_strided_unpack(t, packed, begin, end, streams, data);
-    else
-        rota_copy_bulk(data + begin, packed, end - begin, streams);
 }
 
 void rota_message_pack_part(const rota_blocks *b, uint32_t m, size_t begin,
                             size_t end, bool streams, char *packed)
 {
-    const rota_msgs *const l = &b->s->msgs[ROTA_SEND];
-    size_t at = 0;
-
-    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
-        const size_t stop = rota_smaller(end, at + b->bytes[*i]);
-        if (begin < stop) {
-            pack_part(rota_block_type(b, *i), rota_block_at(b, *i), begin - at,
-                      stop - at, streams, packed);
-            packed += stop - begin;
-            begin = stop;
-        }
-        at += b->bytes[*i];
-    }
+    copy_message_part(b, ROTA_SEND, m, begin, end, streams, packed);
 }
 
 void rota_message_unpack_part(const rota_blocks *b, uint32_t m, size_t begin,
                               size_t end, bool streams, const char *packed)
 {
-    const rota_msgs *const l = &b->s->msgs[ROTA_RECV];
-    size_t at = 0;
-
-    for (const rota_block *i = l->item + l->msg[m].first; begin < end; i++) {
-        const size_t stop = rota_smaller(end, at + b->bytes[*i]);
-        if (begin < stop) {
-            unpack_part(rota_block_type(b, *i), rota_block_at(b, *i),
-                        begin - at, stop - at, streams, packed);
-            packed += stop - begin;
-            begin = stop;
-        }
-        at += b->bytes[*i];
-    }
+    copy_message_part(b, ROTA_RECV, m, begin, end, streams, (char *)packed);
 }
 
 int rota_grow(char **memory, size_t *room, size_t bytes, const char *what)
