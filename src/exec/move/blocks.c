@@ -145,17 +145,19 @@ void rota_message_unpack_part(const rota_blocks *b, uint32_t m, size_t begin,
     copy_message_part(b, ROTA_RECV, m, begin, end, streams, (char *)packed);
 }
 
-int rota_grow(char **memory, size_t *room, size_t bytes, const char *what)
+int rota_grow(void *pointer, size_t *room, size_t bytes, const char *what)
 {
     const size_t half = *room + *room / 2;
     const size_t more = bytes > half ? bytes : half;
+    void *memory;
 
     if (bytes <= *room)
         return MPI_SUCCESS;
-    char *const grown = realloc(*memory, more);
-    if (!grown)
+    memcpy(&memory, pointer, sizeof memory);
+    memory = realloc(memory, more);
+    if (!memory)
         return rota_fail_mem(what);
-    *memory = grown;
+    memcpy(pointer, &memory, sizeof memory);
     *room = more;
     return MPI_SUCCESS;
 }

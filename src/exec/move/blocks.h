@@ -81,10 +81,11 @@ void rota_message_pack_part(const rota_blocks *b, uint32_t m, size_t begin,
 void rota_message_unpack_part(const rota_blocks *b, uint32_t m, size_t begin,
                               size_t end, bool streams, const char *packed);
 
-/* Make room for bytes in memory that is kept from run to run. It grows by at
+/* Make room for bytes in memory that is kept from run to run. pointer: the address
+ * of the pointer to it, of whatever type. It grows by at
  * least half, so that a run like an earlier one allocates nothing. Contents are
  * kept. what: named in the error. */
-int rota_grow(char **memory, size_t *room, size_t bytes, const char *what);
+int rota_grow(void *pointer, size_t *room, size_t bytes, const char *what);
 
 /* Bytes of staging memory that a copy between two datatypes needs: a whole
  * number of elements of both. */

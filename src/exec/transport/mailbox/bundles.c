@@ -51,25 +51,24 @@ static int compare(const void *a, const void *b)
 
 /* Sort what was entrusted to this rank, and count the messages and bytes that it
  * makes. */
-static int sort(rota_exec *x, letter **sorted, size_t *messages, size_t *bytes)
+static int sort(rota_exec *x, size_t *messages, size_t *bytes)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
     const int *const node = c->groups.nodes->node;
     size_t n = 0;
 
     ROTA_TRY(rota_grow(&c->sorted, &c->sorted_room,
-                       c->n_entrusted * sizeof **sorted,
+                       c->n_entrusted * sizeof *c->sorted,
                        "the bundles of a sparse exchange"));
-    *sorted = (letter *)(void *)c->sorted;
     *messages = *bytes = 0;
     for (uint64_t at = c->entrusted; at != 0; at = mail_at(c, at)->next) {
         const mail *const m = mail_at(c, at);
-        (*sorted)[n++] = (letter){node[m->dest], m};
+        c->sorted[n++] = (letter){node[m->dest], m};
         *bytes += mail_step(m);
     }
-    qsort(*sorted, n, sizeof **sorted, compare);
+    qsort(c->sorted, n, sizeof *c->sorted, compare);
     for (size_t i = 0; i < n; i++)
-        *messages += i == 0 || (*sorted)[i].node != (*sorted)[i - 1].node;
+        *messages += i == 0 || c->sorted[i].node != c->sorted[i - 1].node;
     return MPI_SUCCESS;
 }
 
@@ -97,21 +96,21 @@ int rota_bundles_post(rota_exec *x)
     const rota_topo *const t = c->groups.nodes;
     const int here = t->node[x->blocks.s->me];
     size_t messages, all;
-    letter *sorted = NULL;
 
     if (c->n_entrusted > 0) {
-        ROTA_TRY(sort(x, &sorted, &messages, &all));
+        ROTA_TRY(sort(x, &messages, &all));
         ROTA_TRY(rota_grow(&c->bundles, &c->bundles_room, all,
                            "the bundles of a sparse exchange"));
-        ROTA_TRY(rota_sparse_more_requests(c, c->n_requests + messages));
+        ROTA_TRY(rota_sparse_make_room(c, c->n_out + messages));
     }
     c->bundled = x->moved = true;
     char *to = c->bundles;
     for (size_t i = 0; i < c->n_entrusted;) {
         size_t bytes;
-        const size_t end = fill(sorted, c->n_entrusted, i, to, &bytes);
-        const int first = sorted[i].m->dest, last = sorted[end - 1].m->dest;
-        const int there = sorted[i].node;
+        const size_t end = fill(c->sorted, c->n_entrusted, i, to, &bytes);
+        const int first = c->sorted[i].m->dest,
+                  last = c->sorted[end - 1].m->dest;
+        const int there = c->sorted[i].node;
         ROTA_TRY(rota_sparse_post(
             x, BUNDLE, to, bytes,
             first == last
@@ -164,7 +163,7 @@ int rota_bundles_split(rota_exec *x, const incoming *in)
 
     for (size_t at = 0; at < in->block.bytes; runs++)
         at = end_of_run(in, at, &n);
-    ROTA_TRY(rota_sparse_more_requests(c, c->n_requests + runs));
+    ROTA_TRY(rota_sparse_make_room(c, c->n_out + runs));
     for (size_t at = 0; at < in->block.bytes;) {
         const size_t end = end_of_run(in, at, &n);
         if (mail_in(in, at)->dest != x->blocks.s->me)
@@ -181,12 +180,9 @@ size_t rota_bundles_own(const rota_exec *x, const incoming *in,
 
     for (size_t at = 0; at < in->block.bytes;) {
         mail *const m = mail_in(in, at);
-        if (m->dest == x->blocks.s->me) {
-            if (block)
-                block[n] = (rota_sparse_block){m->source, (size_t)m->bytes,
-                                               (char *)(m + 1)};
-            n++;
-        }
+        if (m->dest == x->blocks.s->me)
+            block[n++] = (rota_sparse_block){m->source, (size_t)m->bytes,
+                                             (char *)(m + 1)};
         at += mail_step(m);
     }
     return n;

@@ -21,31 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- arrays that grow ---------------------------------------------------- */
-
-static int more_blocks(rota_sparse_block **block, size_t *room, size_t n)
-{
-    char *memory = (char *)*block;
-
-    ROTA_TRY(rota_grow(&memory, room, n * sizeof **block,
-                       "the blocks of a sparse exchange"));
-    *block = (rota_sparse_block *)(void *)memory;
-    return MPI_SUCCESS;
-}
-
-static int more_incoming(struct rota_sparse *c, incoming **in)
-{
-    char *memory = (char *)c->in;
-
-    ROTA_TRY(rota_grow(&memory, &c->in_room, (c->n_in + 1) * sizeof *c->in,
-                       "the messages of a sparse exchange"));
-    c->in = (incoming *)(void *)memory;
-    for (; c->in_made <= c->n_in; c->in_made++)
-        c->in[c->in_made] = (incoming){.request = MPI_REQUEST_NULL};
-    *in = &c->in[c->n_in];
-    return MPI_SUCCESS;
-}
-
 /* ---- making -------------------------------------------------------------- */
 
 static void release(rota_exec *x);
@@ -208,8 +183,7 @@ static void release(rota_exec *x)
     for (size_t i = 0; i < c->in_made; i++)
         free(c->in[i].block.data);
     free(c->in);
-    free(c->request);
-    free(c->sent_to);
+    free(c->out);
     free(c->send);
     free(c->found);
     free(c->bundles);
@@ -221,32 +195,20 @@ static void release(rota_exec *x)
 
 /* ---- waking -------------------------------------------------------------- */
 
-static void ring(const rota_exec *x, int i, rota_waking *w)
+/* Ring for the member at position `only` of the node; -1: for all. */
+static void ring(const rota_exec *x, int only)
 {
-    const rota_near *const near = &rota_sparse_of(x)->node->near[i];
-
-    rota_waking_ring(w, i, &near->peer->head->bell,
-                     &near->peer->head->interest[near->peer->slot_there]);
-}
-
-static void ring_group(const rota_exec *x)
-{
-    rota_waking w = {.node = rota_sparse_of(x)->node};
+    const struct rota_sparse *const c = rota_sparse_of(x);
+    rota_waking w = {.node = c->node};
 
     rota_doorbell_fence();
-    for (int i = 0; rota_sparse_of(x)->memory && i < rota_sparse_of(x)->node->n;
-         i++)
-        if (rota_sparse_of(x)->memory[i] && i != rota_sparse_of(x)->node->me)
-            ring(x, i, &w);
-    rota_waking_carry_out(&w);
-}
-
-static void ring_one(const rota_exec *x, int i)
-{
-    rota_waking w = {.node = rota_sparse_of(x)->node};
-
-    rota_doorbell_fence();
-    ring(x, i, &w);
+    for (int i = 0; c->memory && i < c->node->n; i++) {
+        const rota_near *const near = &c->node->near[i];
+        if (c->memory[i] && i != c->node->me && (only < 0 || i == only))
+            rota_waking_ring(
+                &w, i, &near->peer->head->bell,
+                &near->peer->head->interest[near->peer->slot_there]);
+    }
     rota_waking_carry_out(&w);
 }
 
@@ -273,7 +235,7 @@ static void announce(rota_exec *x, int i)
 
     *m = (mail){.source = x->blocks.s->me, .dest = BY_MPI};
     rota_sparse_link(x, i, m, place);
-    ring_one(x, i);
+    ring(x, i);
 }
 
 static bool send_by_memory(rota_exec *x, const rota_sparse_block *b)
@@ -303,22 +265,24 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
 
-    ROTA_TRY(more_blocks(&c->send, &c->send_room, n));
-    ROTA_TRY(rota_sparse_more_requests(c, n));
+    ROTA_TRY(rota_grow(&c->send, &c->send_room, n * sizeof *c->send,
+                       "the blocks of a sparse exchange"));
+    ROTA_TRY(rota_sparse_make_room(c, n));
     c->n_sends = n;
     *send = c->send;
     return MPI_SUCCESS;
 }
 
-/* Count this rank; the last one to be counted tells the others. */
-static void count(rota_exec *x, int which)
+/* Add to a counter that grows by `each` per start. The last one to do so tells
+ * the others; that all have entered, if there are more groups, only the leader. */
+static void count(rota_exec *x, int which, int each)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
 
     atomic_fetch_add_explicit(&c->count[which].n, 1, memory_order_acq_rel);
     x->moved = true;
-    if (has_come(c, which, c->groups.size))
-        ring_group(x);
+    if (has_come(c, which, each))
+        ring(x, which == ENTERED && c->groups.n > 1 ? c->leader_at : -1);
 }
 
 static int enter(rota_exec *x, rota_step *step)
@@ -331,7 +295,7 @@ static int enter(rota_exec *x, rota_step *step)
     x->program.by_mpi = c->groups.n > 1;
     c->starts++;
     c->area_used = c->n_notes = 0;
-    c->n_requests = c->first_request = c->n_in = c->first_in = 0;
+    c->n_out = c->first_out = c->n_in = c->first_in = 0;
     c->mail = c->entrusted = 0;
     c->n_mail = c->n_entrusted = 0;
     c->counted_in = c->known = c->split = false;
@@ -341,7 +305,7 @@ static int enter(rota_exec *x, rota_step *step)
     for (size_t i = 0; i < c->n_sends; i++)
         ROTA_TRY(send(x, &c->send[i]));
     if (bundles(c))
-        count(x, DEPOSITED);
+        count(x, DEPOSITED, c->groups.size);
     return MPI_SUCCESS;
 }
 
@@ -405,10 +369,13 @@ static int receive(rota_exec *x, kind kind)
     struct rota_sparse *const c = rota_sparse_of(x);
     matched *const from = &c->matched[kind];
     MPI_Count bytes;
-    incoming *in;
 
     ROTA_TRY(MPI_Get_elements_x(&from->status, MPI_BYTE, &bytes));
-    ROTA_TRY(more_incoming(c, &in));
+    ROTA_TRY(rota_grow(&c->in, &c->in_room, (c->n_in + 1) * sizeof *c->in,
+                       "the messages of a sparse exchange"));
+    for (; c->in_made <= c->n_in; c->in_made++)
+        c->in[c->in_made] = (incoming){.request = MPI_REQUEST_NULL};
+    incoming *const in = &c->in[c->n_in];
     ROTA_TRY(rota_grow(&in->block.data, &in->room, room_for(c, (size_t)bytes),
                        "what a sparse exchange receives"));
     in->kind = kind;
@@ -478,9 +445,9 @@ static int test_sends(rota_exec *x, bool *done)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
 
-    for (*done = true; *done && c->first_request < c->n_requests;) {
-        ROTA_TRY(test_in_turn(x, &c->request[c->first_request], done));
-        c->first_request += *done;
+    for (*done = true; *done && c->first_out < c->n_out;) {
+        ROTA_TRY(test_in_turn(x, &c->out[c->first_out].request, done));
+        c->first_out += *done;
     }
     return MPI_SUCCESS;
 }
@@ -491,22 +458,6 @@ static bool is_through(const struct rota_sparse *c)
 {
     return c->groups.n == 1 ? has_come(c, ENTERED, c->groups.size)
                             : has_come(c, THROUGH, 1);
-}
-
-/* This rank's blocks are out: enter the count. The last one to do so tells the
- * others, or the leader. */
-static void count_in(rota_exec *x)
-{
-    struct rota_sparse *const c = rota_sparse_of(x);
-
-    atomic_fetch_add_explicit(&c->count[ENTERED].n, 1, memory_order_acq_rel);
-    c->counted_in = x->moved = true;
-    if (!c->memory || !has_come(c, ENTERED, c->groups.size))
-        return;
-    if (c->groups.n == 1)
-        ring_group(x);
-    else if (!is_leader(x))
-        ring_one(x, c->leader_at);
 }
 
 static int post_round(rota_exec *x)
@@ -536,11 +487,8 @@ static int go_round(rota_exec *x)
         if (++c->round < c->groups.rounds)
             ROTA_TRY(post_round(x));
     }
-    if (is_through(c))
-        return MPI_SUCCESS;
-    atomic_fetch_add_explicit(&c->count[THROUGH].n, 1, memory_order_release);
-    x->moved = true;
-    ring_group(x);
+    if (!is_through(c))
+        count(x, THROUGH, 1);
     return MPI_SUCCESS;
 }
 
@@ -569,7 +517,7 @@ static bool is_complete(rota_exec *x, bool done)
         return true;
     if (done && !c->split) {
         c->split = true;
-        count(x, SPLIT);
+        count(x, SPLIT, c->groups.size);
     }
     return has_come(c, SPLIT, c->groups.size);
 }
@@ -586,8 +534,10 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     ROTA_TRY(post_bundles(x));
     ROTA_TRY(test_recvs(x, &received));
     ROTA_TRY(test_sends(x, &sent));
-    if (sent && c->bundled && !c->counted_in)
-        count_in(x);
+    if (sent && c->bundled && !c->counted_in) { /* this rank's blocks are out */
+        c->counted_in = true;
+        count(x, ENTERED, c->groups.size);
+    }
     if (c->groups.n > 1 && c->counted_in && is_leader(x) &&
         has_come(c, ENTERED, c->groups.size))
         ROTA_TRY(go_round(x));
@@ -610,8 +560,8 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
     const bool members = c->counted_in ? !full || is_through(c) : !c->bundled;
 
     (void)step;
-    for (size_t i = c->first_request; i < c->n_requests; i++)
-        awaited[c->sent_to[i]] = true;
+    for (size_t i = c->first_out; i < c->n_out; i++)
+        awaited[c->out[i].to] = true;
     for (size_t i = c->first_in; i < c->n_in; i++)
         awaited[c->in[i].block.rank] = true;
     for (int q = 0; q < x->blocks.s->P && members; q++)
@@ -640,12 +590,12 @@ static int gather(rota_exec *x)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
     size_t n = c->n_mail + 1;
-    rota_sparse_block *to;
 
     for (size_t i = 0; i < c->n_in; i++)
-        n += c->in[i].kind == BUNDLE ? rota_bundles_own(x, &c->in[i], NULL) : 1;
-    ROTA_TRY(more_blocks(&c->found, &c->found_room, n));
-    to = c->found;
+        n += c->in[i].kind == BUNDLE ? c->in[i].block.bytes / sizeof(mail) : 1;
+    ROTA_TRY(rota_grow(&c->found, &c->found_room, n * sizeof *c->found,
+                       "the blocks of a sparse exchange"));
+    rota_sparse_block *to = c->found;
     for (uint64_t at = c->mail; at != 0; at = mail_at(c, at)->next) {
         mail *const m = mail_at(c, at);
         *to++ = (rota_sparse_block){m->source, m->bytes, (char *)(m + 1)};

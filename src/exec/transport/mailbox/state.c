@@ -6,18 +6,10 @@
 
 #include "exec/move/blocks.h"
 
-int rota_sparse_more_requests(struct rota_sparse *c, size_t n)
+int rota_sparse_make_room(struct rota_sparse *c, size_t n)
 {
-    char *requests = (char *)c->request, *ranks = (char *)c->sent_to;
-    const char *const what = "the messages of a sparse exchange";
-
-    int err =
-        rota_grow(&requests, &c->request_room, n * sizeof *c->request, what);
-    c->request = (MPI_Request *)(void *)requests;
-    if (err == MPI_SUCCESS)
-        err = rota_grow(&ranks, &c->sent_to_room, n * sizeof *c->sent_to, what);
-    c->sent_to = (int *)(void *)ranks;
-    return err;
+    return rota_grow(&c->out, &c->out_room, n * sizeof *c->out,
+                     "the messages of a sparse exchange");
 }
 
 void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place)
@@ -57,7 +49,7 @@ int rota_sparse_post(rota_exec *x, kind kind, void *data, size_t bytes,
 
     x->program.by_mpi = true;
     ROTA_TRY(rota_p2p_synchronous(data, bytes, rank, sparse_tag(x, (int)kind),
-                                  x->comm, &c->request[c->n_requests]));
-    c->sent_to[c->n_requests++] = rank;
+                                  x->comm, &c->out[c->n_out].request));
+    c->out[c->n_out++].to = rank;
     return MPI_SUCCESS;
 }

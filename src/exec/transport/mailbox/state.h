@@ -44,6 +44,12 @@ enum {
 /* Kinds of messages by MPI that are found by probing. */
 typedef enum kind { BLOCK, BUNDLE, N_MAIL_KINDS } kind;
 
+/* A message that MPI takes to a rank. */
+typedef struct outgoing {
+    MPI_Request request;
+    int to;
+} outgoing;
+
 /* A message that MPI brings. */
 typedef struct incoming {
     rota_sparse_block block; /* its data are owned */
@@ -77,9 +83,8 @@ struct rota_sparse {
     size_t area_used, n_notes;
     rota_sparse_block *send, *found;
     size_t n_sends, send_room, n_found, found_room; /* rooms in bytes */
-    MPI_Request *request; /* [n_requests] sends by MPI */
-    int *sent_to;         /* [n_requests] ranks */
-    size_t n_requests, request_room, sent_to_room, first_request;
+    outgoing *out;                                  /* [n_out] sent by MPI */
+    size_t n_out, out_room, first_out;
     incoming *in; /* [n_in] received by MPI; in_made are kept for later runs */
     size_t n_in, in_room, in_made, first_in;
     bool probes; /* messages may come by MPI */
@@ -91,7 +96,7 @@ struct rota_sparse {
     size_t n_entrusted;
     char *bundles; /* what it sends on */
     size_t bundles_room;
-    char *sorted; /* the entrusted mail, sorted */
+    struct letter *sorted; /* the entrusted mail, by node (bundles.c) */
     size_t sorted_room;
     bool counted_in;
     bool bundled; /* nothing entrusted is left to be posted */
@@ -165,7 +170,7 @@ static inline bool has_come(const struct rota_sparse *c, int which, int each)
 void rota_sparse_link(const rota_exec *x, int i, mail *m, size_t place);
 
 /* Make room for n messages of the run in all. */
-int rota_sparse_more_requests(struct rota_sparse *c, size_t n);
+int rota_sparse_make_room(struct rota_sparse *c, size_t n);
 
 /* Put mail and its block into this rank's area, for the member at position i.
  * Returns false if there is no room. */
@@ -189,8 +194,7 @@ int rota_bundles_post(rota_exec *x);
  * short, fails before passing on anything. */
 int rota_bundles_split(rota_exec *x, const incoming *in);
 
-/* Find the blocks of a bundle that are for this rank. Returns their number;
- * block may be NULL. */
+/* List the blocks of a bundle that are for this rank. Returns their number. */
 size_t rota_bundles_own(const rota_exec *x, const incoming *in,
                         rota_sparse_block block[]);
 
