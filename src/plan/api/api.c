@@ -216,52 +216,43 @@ static int make(const char *function, whom w, const rota_args *args,
     return leave(comm, function, err);
 }
 
-/* Arguments as ints, and as MPI_Count and MPI_Aint. */
-static rota_args as_ints(const void *sendbuf, const int sendcounts[],
-                         const int sdispls[], void *recvbuf,
-                         const int recvcounts[], const int rdispls[])
+/* One side of the arguments: arrays of the form's types, or one count for all
+ * blocks, which lie end to end. */
+static inline rota_side_args listed(rota_form form, const void *base,
+                                    const void *counts, const void *displs)
 {
-    return (rota_args){.sendbuf = sendbuf,
-                       .sendcounts = {ROTA_INTS, sendcounts, 0},
-                       .sdispls = {ROTA_INTS, sdispls, 0},
-                       .recvbuf = recvbuf,
-                       .recvcounts = {ROTA_INTS, recvcounts, 0},
-                       .rdispls = {ROTA_INTS, rdispls, 0}};
+    return (rota_side_args){
+        .form = form, .base = base, .counts = counts, .displs = displs};
 }
 
-static rota_args as_counts(const void *sendbuf, const MPI_Count sendcounts[],
-                           const MPI_Aint sdispls[], void *recvbuf,
-                           const MPI_Count recvcounts[],
-                           const MPI_Aint rdispls[])
+static inline rota_side_args same(const void *base, MPI_Count count)
 {
-    return (rota_args){.sendbuf = sendbuf,
-                       .sendcounts = {ROTA_COUNTS, sendcounts, 0},
-                       .sdispls = {ROTA_AINTS, sdispls, 0},
-                       .recvbuf = recvbuf,
-                       .recvcounts = {ROTA_COUNTS, recvcounts, 0},
-                       .rdispls = {ROTA_AINTS, rdispls, 0}};
+    return (rota_side_args){.form = ROTA_SAME, .base = base, .each = count};
 }
 
 /* Make a plan whose blocks have one type per side. */
-static int make_type(const char *function, whom w, rota_args args,
-                     MPI_Datatype sendtype, MPI_Datatype recvtype,
-                     MPI_Comm comm, MPI_Info info, rota_plan **plan)
+static int make_type(const char *function, whom w, rota_side_args send,
+                     MPI_Datatype sendtype, rota_side_args recv,
+                     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                     rota_plan **plan)
 {
-    args.sendtype = sendtype;
-    args.recvtype = recvtype;
-    return make(function, w, &args, comm, info, plan);
+    send.type = sendtype;
+    recv.type = recvtype;
+    return make(function, w, &(rota_args){.send = send, .recv = recv}, comm,
+                info, plan);
 }
 
 /* Make a plan whose blocks have a type each. */
-static int make_types(const char *function, whom w, rota_args args,
-                      const MPI_Datatype sendtypes[],
+static int make_types(const char *function, whom w, rota_side_args send,
+                      const MPI_Datatype sendtypes[], rota_side_args recv,
                       const MPI_Datatype recvtypes[], MPI_Comm comm,
                       MPI_Info info, rota_plan **plan)
 {
-    args.own_types = true;
-    args.sendtypes = sendtypes;
-    args.recvtypes = recvtypes;
-    return make(function, w, &args, comm, info, plan);
+    send.types = sendtypes;
+    recv.types = recvtypes;
+    return make(function, w,
+                &(rota_args){.own_types = true, .send = send, .recv = recv},
+                comm, info, plan);
 }
 
 int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
@@ -270,10 +261,10 @@ int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
                         const int rdispls[], MPI_Datatype recvtype,
                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_type(__func__, ALL, args, sendtype, recvtype, comm, info, plan);
+    return make_type(__func__, ALL,
+                     listed(ROTA_INTS, sendbuf, sendcounts, sdispls), sendtype,
+                     listed(ROTA_INTS, recvbuf, recvcounts, rdispls), recvtype,
+                     comm, info, plan);
 }
 
 int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
@@ -282,28 +273,10 @@ int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
                           const MPI_Aint rdispls[], MPI_Datatype recvtype,
                           MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_type(__func__, ALL, args, sendtype, recvtype, comm, info, plan);
-}
-
-static int make_uniform(const char *function, whom w, const void *sendbuf,
-                        MPI_Count sendcount, MPI_Datatype sendtype,
-                        void *recvbuf, MPI_Count recvcount,
-                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                        rota_plan **plan)
-{
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_SAME, NULL, sendcount},
-        .sdispls = {ROTA_MULTIPLES, NULL, sendcount},
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_SAME, NULL, recvcount},
-        .rdispls = {ROTA_MULTIPLES, NULL, recvcount},
-    };
-
-    return make_type(function, w, args, sendtype, recvtype, comm, info, plan);
+    return make_type(
+        __func__, ALL, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
+        sendtype, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtype,
+        comm, info, plan);
 }
 
 int rota_alltoall_init(const void *sendbuf, int sendcount,
@@ -311,8 +284,8 @@ int rota_alltoall_init(const void *sendbuf, int sendcount,
                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                        rota_plan **plan)
 {
-    return make_uniform(__func__, ALL, sendbuf, sendcount, sendtype, recvbuf,
-                        recvcount, recvtype, comm, info, plan);
+    return make_type(__func__, ALL, same(sendbuf, sendcount), sendtype,
+                     same(recvbuf, recvcount), recvtype, comm, info, plan);
 }
 
 int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
@@ -320,8 +293,8 @@ int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
                          MPI_Count recvcount, MPI_Datatype recvtype,
                          MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    return make_uniform(__func__, ALL, sendbuf, sendcount, sendtype, recvbuf,
-                        recvcount, recvtype, comm, info, plan);
+    return make_type(__func__, ALL, same(sendbuf, sendcount), sendtype,
+                     same(recvbuf, recvcount), recvtype, comm, info, plan);
 }
 
 int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
@@ -330,11 +303,10 @@ int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
                         const int rdispls[], const MPI_Datatype recvtypes[],
                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_types(__func__, ALL, args, sendtypes, recvtypes, comm, info,
-                      plan);
+    return make_types(
+        __func__, ALL, listed(ROTA_INTS, sendbuf, sendcounts, sdispls),
+        sendtypes, listed(ROTA_INTS, recvbuf, recvcounts, rdispls), recvtypes,
+        comm, info, plan);
 }
 
 int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
@@ -345,11 +317,10 @@ int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
                           const MPI_Datatype recvtypes[], MPI_Comm comm,
                           MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_types(__func__, ALL, args, sendtypes, recvtypes, comm, info,
-                      plan);
+    return make_types(
+        __func__, ALL, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
+        sendtypes, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtypes,
+        comm, info, plan);
 }
 
 static int make_varying(const char *function, whom w, rota_kind kind,
@@ -357,7 +328,7 @@ static int make_varying(const char *function, whom w, rota_kind kind,
                         MPI_Info info, rota_plan **plan)
 {
     const rota_args args = {
-        .kind = kind, .max_block = max_block, .recvtype = type};
+        .kind = kind, .max_block = max_block, .recv.type = type};
 
     return make(function, w, &args, comm, info, plan);
 }
@@ -382,11 +353,10 @@ int rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
                                  const int rdispls[], MPI_Datatype recvtype,
                                  MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_type(__func__, NEIGHBORS, args, sendtype, recvtype, comm, info,
-                     plan);
+    return make_type(__func__, NEIGHBORS,
+                     listed(ROTA_INTS, sendbuf, sendcounts, sdispls), sendtype,
+                     listed(ROTA_INTS, recvbuf, recvcounts, rdispls), recvtype,
+                     comm, info, plan);
 }
 
 int rota_neighbor_alltoallv_init_c(
@@ -395,11 +365,10 @@ int rota_neighbor_alltoallv_init_c(
     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_type(__func__, NEIGHBORS, args, sendtype, recvtype, comm, info,
-                     plan);
+    return make_type(
+        __func__, NEIGHBORS, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
+        sendtype, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtype,
+        comm, info, plan);
 }
 
 int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
@@ -407,8 +376,8 @@ int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
                                 int recvcount, MPI_Datatype recvtype,
                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    return make_uniform(__func__, NEIGHBORS, sendbuf, sendcount, sendtype,
-                        recvbuf, recvcount, recvtype, comm, info, plan);
+    return make_type(__func__, NEIGHBORS, same(sendbuf, sendcount), sendtype,
+                     same(recvbuf, recvcount), recvtype, comm, info, plan);
 }
 
 int rota_neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
@@ -417,8 +386,8 @@ int rota_neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
                                   MPI_Comm comm, MPI_Info info,
                                   rota_plan **plan)
 {
-    return make_uniform(__func__, NEIGHBORS, sendbuf, sendcount, sendtype,
-                        recvbuf, recvcount, recvtype, comm, info, plan);
+    return make_type(__func__, NEIGHBORS, same(sendbuf, sendcount), sendtype,
+                     same(recvbuf, recvcount), recvtype, comm, info, plan);
 }
 
 int rota_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
@@ -429,17 +398,10 @@ int rota_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
                                  const MPI_Datatype recvtypes[], MPI_Comm comm,
                                  MPI_Info info, rota_plan **plan)
 {
-    const rota_args args = {
-        .sendbuf = sendbuf,
-        .sendcounts = {ROTA_INTS, sendcounts, 0},
-        .sdispls = {ROTA_AINTS, sdispls, 0},
-        .recvbuf = recvbuf,
-        .recvcounts = {ROTA_INTS, recvcounts, 0},
-        .rdispls = {ROTA_AINTS, rdispls, 0},
-    };
-
-    return make_types(__func__, NEIGHBORS, args, sendtypes, recvtypes, comm,
-                      info, plan);
+    return make_types(
+        __func__, NEIGHBORS, listed(ROTA_MIXED, sendbuf, sendcounts, sdispls),
+        sendtypes, listed(ROTA_MIXED, recvbuf, recvcounts, rdispls), recvtypes,
+        comm, info, plan);
 }
 
 int rota_neighbor_alltoallw_init_c(
@@ -448,11 +410,10 @@ int rota_neighbor_alltoallw_init_c(
     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
     MPI_Info info, rota_plan **plan)
 {
-    const rota_args args =
-        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return make_types(__func__, NEIGHBORS, args, sendtypes, recvtypes, comm,
-                      info, plan);
+    return make_types(
+        __func__, NEIGHBORS, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
+        sendtypes, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtypes,
+        comm, info, plan);
 }
 
 int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
@@ -561,10 +522,10 @@ int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
                          void *recvbuf, const int recvcounts[],
                          const int rdispls[])
 {
-    const rota_args args =
-        as_ints(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return start_with(__func__, plan, &rota_kind_varying, &args);
+    return start_with(
+        __func__, plan, &rota_kind_varying,
+        &(rota_args){.send = listed(ROTA_INTS, sendbuf, sendcounts, sdispls),
+                     .recv = listed(ROTA_INTS, recvbuf, recvcounts, rdispls)});
 }
 
 int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
@@ -573,40 +534,39 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
                            const MPI_Count recvcounts[],
                            const MPI_Aint rdispls[])
 {
-    const rota_args args =
-        as_counts(sendbuf, sendcounts, sdispls, recvbuf, recvcounts, rdispls);
-
-    return start_with(__func__, plan, &rota_kind_varying, &args);
+    return start_with(
+        __func__, plan, &rota_kind_varying,
+        &(rota_args){.send = listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
+                     .recv =
+                         listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls)});
 }
 
 int rota_exchange_start(rota_plan *plan, const void *sendbuf,
                         const int sendcounts[], const int sdispls[])
 {
-    const rota_args args =
-        as_ints(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
-
-    return start_with(__func__, plan, &rota_kind_exchange, &args);
+    return start_with(
+        __func__, plan, &rota_kind_exchange,
+        &(rota_args){.send = listed(ROTA_INTS, sendbuf, sendcounts, sdispls)});
 }
 
 int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
                           const MPI_Count sendcounts[],
                           const MPI_Aint sdispls[])
 {
-    const rota_args args =
-        as_counts(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
-
-    return start_with(__func__, plan, &rota_kind_exchange, &args);
+    return start_with(__func__, plan, &rota_kind_exchange,
+                      &(rota_args){.send = listed(ROTA_COUNTS, sendbuf,
+                                                  sendcounts, sdispls)});
 }
 
 int rota_exchange_start_sparse(rota_plan *plan, const void *sendbuf, int n,
                                const int dests[], const int sendcounts[],
                                const int sdispls[])
 {
-    rota_args args = as_ints(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
-
-    args.n_dests = n;
-    args.dests = dests;
-    return start_with(__func__, plan, &rota_kind_sparse, &args);
+    return start_with(
+        __func__, plan, &rota_kind_sparse,
+        &(rota_args){.send = listed(ROTA_INTS, sendbuf, sendcounts, sdispls),
+                     .n_dests = n,
+                     .dests = dests});
 }
 
 int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
@@ -614,11 +574,11 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
                                  const MPI_Count sendcounts[],
                                  const MPI_Aint sdispls[])
 {
-    rota_args args = as_counts(sendbuf, sendcounts, sdispls, NULL, NULL, NULL);
-
-    args.n_dests = n;
-    args.dests = dests;
-    return start_with(__func__, plan, &rota_kind_sparse, &args);
+    return start_with(
+        __func__, plan, &rota_kind_sparse,
+        &(rota_args){.send = listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
+                     .n_dests = n,
+                     .dests = dests});
 }
 
 /* ---- completing ---------------------------------------------------------- */

@@ -6,27 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static MPI_Count entry(const rota_vector *v, int i)
+static MPI_Count count_of(const rota_side_args *a, int i)
 {
-    switch (v->form) {
-    case ROTA_INTS:
-        return ((const int *)v->array)[i];
-    case ROTA_COUNTS:
-        return ((const MPI_Count *)v->array)[i];
-    case ROTA_AINTS:
-        return ((const MPI_Aint *)v->array)[i];
-    case ROTA_SAME:
-        return v->each;
-    case ROTA_MULTIPLES:
-        return i * v->each;
-    }
-    return 0;
+    return a->form == ROTA_SAME     ? a->each
+           : a->form == ROTA_COUNTS ? ((const MPI_Count *)a->counts)[i]
+                                    : ((const int *)a->counts)[i];
 }
 
-static bool is_missing(const rota_vector *v, int n)
+static MPI_Count displ_of(const rota_side_args *a, int i)
 {
-    return n > 0 && !v->array && v->form != ROTA_SAME &&
-           v->form != ROTA_MULTIPLES;
+    return a->form == ROTA_SAME   ? i * a->each
+           : a->form == ROTA_INTS ? ((const int *)a->displs)[i]
+                                  : ((const MPI_Aint *)a->displs)[i];
 }
 
 /* How many elements of size bytes, or at that distance, fit the address
@@ -40,7 +31,7 @@ static MPI_Count most(ptrdiff_t size)
 
 static int negative(const rota_side_args *a, int i, MPI_Count n)
 {
-    if (a->counts.form == ROTA_SAME)
+    if (a->form == ROTA_SAME)
         return rota_fail(MPI_ERR_COUNT, "%scount = %lld is negative", a->name,
                          (long long)n);
     return rota_fail(MPI_ERR_COUNT, "%scounts[%d] = %lld is negative", a->name,
@@ -49,7 +40,7 @@ static int negative(const rota_side_args *a, int i, MPI_Count n)
 
 static int beyond(const rota_side_args *a, int i, MPI_Count n, MPI_Count d)
 {
-    if (a->counts.form == ROTA_SAME)
+    if (a->form == ROTA_SAME)
         return rota_fail(MPI_ERR_COUNT,
                          "%scount = %lld for each rank is beyond the address "
                          "space",
@@ -81,14 +72,16 @@ static bool fill_block(const rota_unit *unit, MPI_Count n, MPI_Count d,
 static bool needs_base(const rota_side_args *a, int i, size_t bytes)
 {
     return bytes > 0 && !a->unit[a->of ? a->of[i] : 0].null_ok &&
-           (!a->of || entry(&a->displs, i) == 0);
+           (!a->of || displ_of(a, i) == 0);
 }
 
 static int check_arrays(const rota_side_args *a)
 {
-    if (is_missing(&a->counts, a->n))
+    const bool listed = a->n > 0 && a->form != ROTA_SAME;
+
+    if (listed && !a->counts)
         return rota_fail(MPI_ERR_ARG, "%scounts is NULL", a->name);
-    if (is_missing(&a->displs, a->n))
+    if (listed && !a->displs)
         return rota_fail(MPI_ERR_ARG, "%cdispls is NULL", a->name[0]);
     return MPI_SUCCESS;
 }
@@ -98,12 +91,12 @@ int rota_side_fill(const rota_side_args *a, size_t bytes[], ptrdiff_t offset[])
     bool no_base = false;
 
     ROTA_TRY(check_arrays(a));
-    if (a->displs.form == ROTA_MULTIPLES && a->n > 0 &&
-        a->displs.each > most(a->unit->displ) / a->n)
-        return beyond(a, a->n - 1, a->displs.each, a->displs.each);
+    if (a->form == ROTA_SAME && a->n > 0 &&
+        a->each > most(a->unit->displ) / a->n)
+        return beyond(a, a->n - 1, a->each, a->each);
     for (int i = 0; i < a->n; i++) {
         const rota_unit *const unit = &a->unit[a->of ? a->of[i] : 0];
-        const MPI_Count n = entry(&a->counts, i), d = entry(&a->displs, i);
+        const MPI_Count n = count_of(a, i), d = displ_of(a, i);
         bytes[i] = 0;
         offset[i] = 0; /* an empty block is nowhere */
         if (n < 0)
@@ -132,14 +125,13 @@ static int fill(rota_side *side, const rota_side_args *a)
 }
 
 /* One type for all blocks. */
-static int make_alike(rota_side *side, const rota_comm *c, rota_side_args *a,
-                      MPI_Datatype type)
+static int make_alike(rota_side *side, const rota_comm *c, rota_side_args *a)
 {
     char name[16];
     rota_unit unit;
 
     snprintf(name, sizeof name, "%stype", a->name);
-    ROTA_TRY(rota_types_make(type, name, c->dup, &side->types, &unit));
+    ROTA_TRY(rota_types_make(a->type, name, c->dup, &side->types, &unit));
     side->null_ok = unit.null_ok;
     a->unit = &unit;
     return fill(side, a);
@@ -147,32 +139,30 @@ static int make_alike(rota_side *side, const rota_comm *c, rota_side_args *a,
 
 /* Find the types of the blocks that have elements. of: [n] */
 static int collect_types(const rota_comm *c, const rota_side_args *a,
-                         const MPI_Datatype types[], rota_type_set *set,
-                         uint32_t of[])
+                         rota_type_set *set, uint32_t of[])
 {
     char name[32];
 
     for (int i = 0; i < a->n; i++) {
         of[i] = 0;
-        if (entry(&a->counts, i) <= 0)
+        if (count_of(a, i) <= 0)
             continue;
         snprintf(name, sizeof name, "%stypes[%d]", a->name, i);
-        ROTA_TRY(rota_type_set_add(set, types[i], name, c->dup, &of[i]));
+        ROTA_TRY(rota_type_set_add(set, a->types[i], name, c->dup, &of[i]));
         set->unit[of[i]].displ = 1;
     }
     return MPI_SUCCESS;
 }
 
 static int make_apart_from(rota_side *side, const rota_comm *c,
-                           rota_side_args *a, rota_type_set *set,
-                           const MPI_Datatype types[], uint32_t of[])
+                           rota_side_args *a, rota_type_set *set, uint32_t of[])
 {
     static const rota_unit unused = {0};
 
     ROTA_TRY(check_arrays(a));
-    if (!types && a->n > 0)
+    if (!a->types && a->n > 0)
         return rota_fail(MPI_ERR_ARG, "%stypes is NULL", a->name);
-    ROTA_TRY(collect_types(c, a, types, set, of));
+    ROTA_TRY(collect_types(c, a, set, of));
     a->unit = set->n > 0 ? set->unit : &unused;
     a->of = of;
     ROTA_TRY(fill(side, a));
@@ -183,45 +173,34 @@ static int make_apart_from(rota_side *side, const rota_comm *c,
 }
 
 /* A type for each block. */
-static int make_apart(rota_side *side, const rota_comm *c, rota_side_args *a,
-                      const MPI_Datatype types[])
+static int make_apart(rota_side *side, const rota_comm *c, rota_side_args *a)
 {
     uint32_t *const of = malloc(((size_t)a->n + 1) * sizeof *of);
     rota_type_set set = {0};
 
-    const int err = of ? make_apart_from(side, c, a, &set, types, of)
+    const int err = of ? make_apart_from(side, c, a, &set, of)
                        : rota_fail_mem("datatypes of blocks");
     rota_type_set_free(&set);
     free(of);
     return err;
 }
 
-static int make_recv(const rota_args *args, const rota_comm *c,
-                     rota_problem *problem)
+static int make_side(rota_side *side, const rota_comm *c, rota_side_args a,
+                     const char *name, int n, bool own_types)
 {
-    const rota_neighbors *const n = problem->neighbors;
-    rota_side_args a = {.name = "recv",
-                        .n = n ? n->n_recv : c->P,
-                        .base = args->recvbuf,
-                        .counts = args->recvcounts,
-                        .displs = args->rdispls};
-
-    return args->own_types ? make_apart(&problem->recv, c, &a, args->recvtypes)
-                           : make_alike(&problem->recv, c, &a, args->recvtype);
+    a.name = name;
+    a.n = n;
+    return own_types ? make_apart(side, c, &a) : make_alike(side, c, &a);
 }
 
-static int make_send(const rota_args *args, const rota_comm *c,
-                     rota_problem *problem)
+int rota_check_in_place(const rota_args *args, bool neighbors)
 {
-    const rota_neighbors *const n = problem->neighbors;
-    rota_side_args a = {.name = "send",
-                        .n = n ? n->n_send : c->P,
-                        .base = args->sendbuf,
-                        .counts = args->sendcounts,
-                        .displs = args->sdispls};
-
-    return args->own_types ? make_apart(&problem->send, c, &a, args->sendtypes)
-                           : make_alike(&problem->send, c, &a, args->sendtype);
+    if (args->recv.base == MPI_IN_PLACE)
+        return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
+    if (args->send.base == MPI_IN_PLACE && neighbors)
+        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which is "
+                                         "not for neighbours");
+    return MPI_SUCCESS;
 }
 
 int rota_problem_make(const rota_args *args, const rota_comm *c,
@@ -229,16 +208,15 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
                       rota_problem *problem)
 {
     *problem = (rota_problem){.neighbors = neighbors,
-                              .in_place = args->sendbuf == MPI_IN_PLACE,
+                              .in_place = args->send.base == MPI_IN_PLACE,
                               .own_types = args->own_types};
-    if (args->recvbuf == MPI_IN_PLACE)
-        return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
-    if (problem->in_place && neighbors)
-        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which is "
-                                         "not for neighbours");
-    ROTA_TRY(make_recv(args, c, problem));
+    ROTA_TRY(rota_check_in_place(args, neighbors != NULL));
+    ROTA_TRY(make_side(&problem->recv, c, args->recv, "recv",
+                       neighbors ? neighbors->n_recv : c->P, args->own_types));
     if (!problem->in_place)
-        ROTA_TRY(make_send(args, c, problem));
+        ROTA_TRY(make_side(&problem->send, c, args->send, "send",
+                           neighbors ? neighbors->n_send : c->P,
+                           args->own_types));
     if (neighbors) {
         rota_neighbors_drop(problem->send.n, neighbors->to,
                             problem->send.bytes);

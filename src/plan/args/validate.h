@@ -5,26 +5,38 @@
 #include "plan/args/types.h"
 #include "plan/ranks/comm.h"
 
-/* An array argument, in one of the forms that callers use. */
-typedef struct rota_vector {
-    enum { ROTA_INTS, ROTA_COUNTS, ROTA_AINTS, ROTA_SAME, ROTA_MULTIPLES } form;
-    const void *array; /* of the form's element type; NULL for the last two */
-    MPI_Count each;    /* ROTA_SAME: every entry; ROTA_MULTIPLES: entry 1 */
-} rota_vector;
+/* What arrays of counts and displacements are: int; int and MPI_Aint; MPI_Count
+ * and MPI_Aint; or there are none. */
+typedef enum rota_form {
+    ROTA_INTS,
+    ROTA_MIXED,
+    ROTA_COUNTS,
+    ROTA_SAME
+} rota_form;
+
+/* The arguments of one side, in one of the forms that callers use. The API fills
+ * in the first group, and where they are read, the second. */
+typedef struct rota_side_args {
+    rota_form form;
+    const void *base;
+    const void *counts, *displs; /* [n] */
+    MPI_Count each;    /* ROTA_SAME: every count; blocks lie end to end */
+    MPI_Datatype type; /* of all blocks; else */
+    const MPI_Datatype *types; /* [n] of each, and displacements in bytes */
+
+    const char *name; /* "send" or "recv" */
+    int n;            /* number of blocks */
+    const rota_unit *unit;
+    const uint32_t *of; /* [n] index of each block's unit; NULL: unit[0] */
+} rota_side_args;
 
 /* What a plan is asked for. A plan for varying counts is made with a kind, a
- * max_block and recvtype; the rest comes with each start. */
+ * max_block and recv.type; the rest comes with each start. */
 typedef struct rota_args {
     rota_kind kind;   /* if left out, ROTA_FIXED */
     size_t max_block; /* unless fixed */
-    const void *sendbuf;
-    rota_vector sendcounts, sdispls;
-    MPI_Datatype sendtype;
-    void *recvbuf;
-    rota_vector recvcounts, rdispls;
-    MPI_Datatype recvtype;
-    bool own_types; /* a type per block, and displacements in bytes */
-    const MPI_Datatype *sendtypes, *recvtypes; /* [blocks] */
+    bool own_types;   /* a type per block */
+    rota_side_args send, recv;
     int n_dests;      /* of a sparse start, which has */
     const int *dests; /* [n_dests] the destinations of its blocks */
 } rota_args;
@@ -36,15 +48,8 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
                       rota_problem *problem);
 void rota_problem_free(rota_problem *problem);
 
-/* The arguments of one side, counted in units. */
-typedef struct rota_side_args {
-    const char *name; /* "send" or "recv" */
-    const void *base;
-    int n; /* number of blocks */
-    rota_vector counts, displs;
-    const rota_unit *unit;
-    const uint32_t *of; /* [n] index of each block's unit; NULL: unit[0] */
-} rota_side_args;
+/* Fail if a buffer is MPI_IN_PLACE and must not be. Local. */
+int rota_check_in_place(const rota_args *args, bool neighbors);
 
 /* Fill bytes and offset, [n]. Local. */
 int rota_side_fill(const rota_side_args *args, size_t bytes[],

@@ -26,9 +26,9 @@ int rota_counted_prepare(rota_task *t, const rota_args *args)
 
     if (!own)
         return rota_fail_mem("a plan");
-    ROTA_TRY(rota_types_make(args->recvtype, "type", t->comm->dup,
+    ROTA_TRY(rota_types_make(args->recv.type, "type", t->comm->dup,
                              &t->problem.recv.types, &own->unit));
-    return t->kind->collects ? check_extent(args->recvtype) : MPI_SUCCESS;
+    return t->kind->collects ? check_extent(args->recv.type) : MPI_SUCCESS;
 }
 
 /* Counts are in elements of one size. */
@@ -52,26 +52,22 @@ void rota_counted_forget(rota_task *t)
 ROTA_RARE static int fill(rota_built *b, const rota_args *args, bool sent)
 {
     const rota_sched *const s = &b->sched;
-    const rota_side_args a = {.name = sent ? "send" : "recv",
-                              .base = sent ? args->sendbuf : args->recvbuf,
-                              .n = sent ? s->n_send : s->n_recv,
-                              .counts =
-                                  sent ? args->sendcounts : args->recvcounts,
-                              .displs = sent ? args->sdispls : args->rdispls,
-                              .unit = &rota_counted_of(b)->unit};
     const size_t first = sent ? 0 : (size_t)s->n_send;
+    rota_side_args a = sent ? args->send : args->recv;
 
+    a.name = sent ? "send" : "recv";
+    a.n = sent ? s->n_send : s->n_recv;
+    a.unit = &rota_counted_of(b)->unit;
     return rota_side_fill(&a, b->exec.blocks.bytes + first,
                           b->exec.blocks.offset + first);
 }
 
-static inline bool fill_ints(rota_built *b, const rota_vector *counts,
-                             const rota_vector *displs, const void *base,
+static inline bool fill_ints(rota_built *b, const rota_side_args *a,
                              size_t first, int n)
 {
-    return counts->form == ROTA_INTS && displs->form == ROTA_INTS &&
-           rota_fill_ints(&rota_counted_of(b)->unit, base, n, counts->array,
-                          displs->array, b->exec.blocks.bytes + first,
+    return a->form == ROTA_INTS &&
+           rota_fill_ints(&rota_counted_of(b)->unit, a->base, n, a->counts,
+                          a->displs, b->exec.blocks.bytes + first,
                           b->exec.blocks.offset + first);
 }
 
@@ -79,8 +75,7 @@ int rota_counted_fill_sent(rota_built *b, const rota_args *args)
 {
     const rota_sched *const s = &b->sched;
 
-    if (!fill_ints(b, &args->sendcounts, &args->sdispls, args->sendbuf, 0,
-                   s->n_send))
+    if (!fill_ints(b, &args->send, 0, s->n_send))
         ROTA_TRY(fill(b, args, true));
     if (s->neighbors)
         rota_neighbors_drop(s->n_send, s->neighbors->to, b->exec.blocks.bytes);
@@ -91,8 +86,7 @@ int rota_counted_fill_expected(rota_built *b, const rota_args *args)
 {
     const rota_sched *const s = &b->sched;
 
-    if (!fill_ints(b, &args->recvcounts, &args->rdispls, args->recvbuf,
-                   (size_t)s->n_send, s->n_recv))
+    if (!fill_ints(b, &args->recv, (size_t)s->n_send, s->n_recv))
         ROTA_TRY(fill(b, args, false));
     if (s->neighbors)
         rota_neighbors_drop(s->n_recv, s->neighbors->from,

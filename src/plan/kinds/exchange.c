@@ -26,9 +26,9 @@ static int start(rota_built *b, const rota_args *args)
     const rota_sched *const s = &b->sched;
     rota_exec *const x = &b->exec;
     size_t *const bytes = x->blocks.bytes;
-    char *const send = (char *)args->sendbuf; /* MPI's const: not written */
+    char *const send = (char *)args->send.base; /* MPI's const: not written */
 
-    if (args->sendbuf == MPI_IN_PLACE)
+    if (args->send.base == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
     ROTA_TRY(rota_counted_fill_sent(b, args));
     for (int i = 0; i < s->n_recv; i++)

@@ -240,15 +240,13 @@ static int check_place(const rota_built *b, const rota_sparse_block *block)
 static int fill_blocks(rota_built *b, const rota_args *args,
                        rota_sparse_block block[])
 {
-    const rota_side_args side = {.name = "send",
-                                 .base = args->sendbuf,
-                                 .n = args->n_dests,
-                                 .counts = args->sendcounts,
-                                 .displs = args->sdispls,
-                                 .unit = &rota_counted_of(b)->unit};
+    rota_side_args side = args->send;
     lists *const l = b->task->own;
     const size_t n = (size_t)args->n_dests;
 
+    side.name = "send";
+    side.n = args->n_dests;
+    side.unit = &rota_counted_of(b)->unit;
     ROTA_TRY(rota_grow(&l->sides, &l->sides_room,
                        n * (sizeof(ptrdiff_t) + sizeof(size_t) + sizeof(int)),
                        "counts and displacements"));
@@ -260,7 +258,7 @@ static int fill_blocks(rota_built *b, const rota_args *args,
         block[i] = (rota_sparse_block){
             .rank = args->dests[i],
             .bytes = bytes[i],
-            .data = bytes[i] ? (char *)args->sendbuf + offset[i] : NULL};
+            .data = bytes[i] ? (char *)args->send.base + offset[i] : NULL};
     for (size_t i = 0; i < n; i++)
         ROTA_TRY(check_place(b, &block[i]));
     return MPI_SUCCESS;
@@ -280,7 +278,7 @@ static int start(rota_built *b, const rota_args *args)
 {
     rota_sparse_block *block;
 
-    if (args->sendbuf == MPI_IN_PLACE)
+    if (args->send.base == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
     if (args->n_dests < 0)
         return rota_fail(MPI_ERR_COUNT, "n = %d is negative", args->n_dests);

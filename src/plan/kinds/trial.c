@@ -87,16 +87,15 @@ static int make_buffers(rota_trial *t)
     if (!t->memory)
         return rota_fail_mem("buffers to measure with");
     memset(t->memory, 0, bytes);
-    t->args = (rota_args){
-        .sendbuf = t->memory,
-        .sendcounts = {ROTA_COUNTS, t->count, 0},
-        .sdispls = {ROTA_AINTS, t->displ, 0},
-        .sendtype = MPI_BYTE,
-        .recvbuf = t->memory + apart,
-        .recvcounts = {ROTA_COUNTS, t->count + t->n_send, 0},
-        .rdispls = {ROTA_AINTS, t->displ + t->n_send, 0},
-        .recvtype = MPI_BYTE,
-    };
+    t->args = (rota_args){.send = {.form = ROTA_COUNTS,
+                                   .base = t->memory,
+                                   .counts = t->count,
+                                   .displs = t->displ,
+                                   .type = MPI_BYTE}};
+    t->args.recv = t->args.send;
+    t->args.recv.base = t->memory + apart;
+    t->args.recv.counts = t->count + t->n_send;
+    t->args.recv.displs = t->displ + t->n_send;
     return MPI_SUCCESS;
 }
 
@@ -121,7 +120,8 @@ static int begin(void *arg)
     t->task.own = NULL;
     ROTA_TRY(like->kind->prepare(&t->task, &t->args));
     if (like->kind->collects)
-        rota_counted_set_buffer(&t->task, t->args.recvbuf, t->received);
+        rota_counted_set_buffer(&t->task, (char *)t->args.recv.base,
+                                t->received);
     return MPI_SUCCESS;
 }
 

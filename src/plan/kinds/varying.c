@@ -78,8 +78,8 @@ static int fill(rota_built *b, const rota_args *args, bool in_place,
     }
     ROTA_TRY(rota_counted_fill_sent(b, args));
     ROTA_TRY(rota_built_check_own(b));
-    return args->sendbuf == args->recvbuf && b->task->checked
-               ? check_one_buffer(b, args->recvbuf)
+    return args->send.base == args->recv.base && b->task->checked
+               ? check_one_buffer(b, (char *)args->recv.base)
                : MPI_SUCCESS;
 }
 
@@ -96,16 +96,13 @@ static void choose_types(rota_built *b, bool in_place)
 
 static int start(rota_built *b, const rota_args *args)
 {
-    const bool in_place = args->sendbuf == MPI_IN_PLACE;
-    char *const send = (char *)args->sendbuf, *const recv = args->recvbuf;
+    const bool in_place = args->send.base == MPI_IN_PLACE;
+    char *const send = (char *)args->send.base;
+    char *const recv = (char *)args->recv.base;
     rota_exec *const x = &b->exec;
     size_t room = 0;
 
-    if (args->recvbuf == MPI_IN_PLACE)
-        return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
-    if (in_place && b->sched.neighbors)
-        return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which is "
-                                         "not for neighbours");
+    ROTA_TRY(rota_check_in_place(args, b->sched.neighbors != NULL));
     ROTA_TRY(fill(b, args, in_place, &room));
     rota_counted_leave_out(b);
     if (in_place || x->stage_in || b->task->use.device)
