@@ -12,10 +12,6 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* Elements up to this many bytes are probed; a larger type is hardly
- * contiguous. */
-enum { PROBE_LIMIT = 1 << 20 };
-
 /* Is the type committed? MPI has no query for it, but refuses to pack with one
  * that is not. */
 static bool usable(MPI_Datatype type, MPI_Comm comm)
@@ -26,89 +22,6 @@ static bool usable(MPI_Datatype type, MPI_Comm comm)
     return type != MPI_DATATYPE_NULL &&
            MPI_Pack(nothing, 0, type, nothing, 1, &position, comm) ==
                MPI_SUCCESS;
-}
-
-/* Does packing an element of size bytes give its bytes in order? Tried with the
- * three bytes of every byte's index. */
-static int probe_order(MPI_Datatype type, size_t size, MPI_Aint true_lb,
-                       MPI_Comm comm, bool *in_order)
-{
-    unsigned char *const data = malloc(2 * size);
-    /* Of a type with addresses in it that is far from data. */
-    void *const origin = (void *)((uintptr_t)data - (uintptr_t)true_lb);
-    int err = data ? MPI_SUCCESS : rota_fail_mem("looking at a datatype");
-
-    *in_order = true;
-    for (int shift = 0; shift < 24 && err == MPI_SUCCESS && *in_order;
-         shift += 8) {
-        unsigned char *const packed = data + size;
-        int position = 0;
-        for (size_t i = 0; i < size; i++)
-            data[i] = (unsigned char)(i >> shift & 0xff);
-        err = MPI_Pack(origin, 1, type, packed, (int)size, &position, comm);
-        for (size_t i = 0; i < size && err == MPI_SUCCESS; i++)
-            *in_order = *in_order && packed[i] == data[i];
-    }
-    free(data);
-    return err;
-}
-
-static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
-                              bool *plain);
-
-/* Is an element just its bytes in order, judging by how the type was made?
- * Clears *known if that takes a closer look. */
-static int made_plain(MPI_Datatype type, bool *plain, bool *known)
-{
-    int n_ints, n_addresses, n_types, combiner;
-    MPI_Count size;
-    MPI_Aint lb, extent;
-
-    ROTA_TRY(MPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                                   &combiner));
-    ROTA_TRY(MPI_Type_size_x(type, &size));
-    ROTA_TRY(MPI_Type_get_true_extent(type, &lb, &extent));
-    *known = combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_DUP ||
-             combiner == MPI_COMBINER_CONTIGUOUS ||
-             combiner == MPI_COMBINER_RESIZED;
-    *plain = size == extent;
-    if (!*known || !*plain || combiner == MPI_COMBINER_NAMED)
-        return MPI_SUCCESS;
-    return contents_are_plain(type, n_ints, n_addresses, plain);
-}
-
-/* The same for a type made of one other: contiguous, resized or duplicated. */
-static int contents_are_plain(MPI_Datatype type, int n_ints, int n_addresses,
-                              bool *plain)
-{
-    int ints[2], a, b, c, combiner;
-    MPI_Aint addresses[2];
-    MPI_Datatype inner;
-    bool known = false;
-
-    ROTA_TRY(MPI_Type_get_contents(type, n_ints, n_addresses, 1, ints,
-                                   addresses, &inner));
-    ROTA_TRY(made_plain(inner, plain, &known));
-    *plain = *plain && known;
-    ROTA_TRY(MPI_Type_get_envelope(inner, &a, &b, &c, &combiner));
-    return combiner == MPI_COMBINER_NAMED ? MPI_SUCCESS : MPI_Type_free(&inner);
-}
-
-/* Are consecutive elements just bytes, end to end? */
-static int is_plain(MPI_Datatype type, size_t size, MPI_Aint extent,
-                    MPI_Aint true_lb, MPI_Aint true_extent, MPI_Comm comm,
-                    bool *plain)
-{
-    bool known = false;
-
-    *plain = (MPI_Aint)size == extent && extent == true_extent;
-    if (!*plain)
-        return MPI_SUCCESS;
-    ROTA_TRY(made_plain(type, plain, &known));
-    if (known && *plain)
-        return MPI_SUCCESS;
-    *plain = size <= PROBE_LIMIT;
-    return *plain ? probe_order(type, size, true_lb, comm, plain) : MPI_SUCCESS;
 }
 
 static void free_layout(const rota_layout *layout)
@@ -143,6 +56,13 @@ static int find_layout(MPI_Datatype mpi, MPI_Comm comm,
     return MPI_SUCCESS;
 }
 
+/* Is an element one row of so many bytes, in the order in which it is packed? */
+static bool is_row(const rota_layout *l, MPI_Count bytes)
+{
+    return l && l->n == 1 && l->nest->depth == 0 &&
+           l->nest->width == (size_t)bytes;
+}
+
 /* A type that MPI packs, so that it begins where its data do: MPI does not take
  * NULL, which MPI_BOTTOM may be, for a place where data are packed. */
 static int begin_at_data(MPI_Datatype mpi, MPI_Aint true_lb, MPI_Aint extent,
@@ -162,44 +82,13 @@ static int begin_at_data(MPI_Datatype mpi, MPI_Aint true_lb, MPI_Aint extent,
     return err;
 }
 
-/* One that is not plain bytes. */
-static int make_typed(MPI_Datatype mpi, const char *name, MPI_Comm comm,
-                      rota_type *type)
-{
-    MPI_Aint lb, extent, true_lb, true_extent;
-    MPI_Count size;
-    rota_type made = {0};
-
-    ROTA_TRY(MPI_Type_size_x(mpi, &size));
-    ROTA_TRY(MPI_Type_get_extent(mpi, &lb, &extent));
-    ROTA_TRY(MPI_Type_get_true_extent(mpi, &true_lb, &true_extent));
-    ROTA_TRY(find_layout(mpi, comm, &made.layout));
-    if (!made.layout && size > INT_MAX)
-        return rota_fail(MPI_ERR_TYPE,
-                         "%s: elements of %lld bytes that are not contiguous "
-                         "are beyond MPI_Pack",
-                         name, (long long)size);
-    const int err = made.layout
-                        ? MPI_Type_dup(mpi, &made.mpi)
-                        : begin_at_data(mpi, true_lb, extent, &made.mpi);
-    made.size = (size_t)size;
-    made.extent = extent;
-    made.lb = made.layout ? true_lb : 0;
-    made.ub = made.lb + true_extent;
-    if (err == MPI_SUCCESS)
-        *type = made;
-    else
-        free_layout(made.layout);
-    return err;
-}
-
 /* *unit: how blocks that are given in elements of the type become bytes. */
 static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                     rota_type *type, rota_unit *unit)
 {
+    const rota_layout *layout = NULL;
     MPI_Count size;
     MPI_Aint lb, extent, true_lb, true_extent;
-    bool plain = true;
 
     *type = rota_type_bytes;
     if (!usable(mpi, comm))
@@ -207,23 +96,36 @@ static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
     ROTA_TRY(MPI_Type_size_x(mpi, &size));
     ROTA_TRY(MPI_Type_get_extent(mpi, &lb, &extent));
     ROTA_TRY(MPI_Type_get_true_extent(mpi, &true_lb, &true_extent));
-    if (size > 0)
-        ROTA_TRY(is_plain(mpi, (size_t)size, extent, true_lb, true_extent, comm,
-                          &plain));
+    ROTA_TRY(find_layout(mpi, comm, &layout));
+    const bool plain = size == 0 || (size == extent && is_row(layout, size));
     *unit = (rota_unit){.element = (size_t)size,
                         .spacing = extent,
                         .displ = extent,
-                        .true_lb = plain ? true_lb : 0,
+                        .true_lb = plain || !layout ? true_lb : 0,
                         .null_ok = true_lb != 0,
                         .small = size <= INT_MAX && extent >= 0 &&
                                  extent <= INT_MAX && true_lb >= -INT_MAX &&
                                  true_lb <= INT_MAX};
-    if (plain)
+    if (plain) {
+        free_layout(layout);
         return MPI_SUCCESS;
-    ROTA_TRY(make_typed(mpi, name, comm, type));
-    if (!type->layout)
-        unit->true_lb = true_lb;
-    return MPI_SUCCESS;
+    }
+    if (!layout && size > INT_MAX)
+        return rota_fail(MPI_ERR_TYPE,
+                         "%s: elements of %lld bytes that are not contiguous "
+                         "are beyond MPI_Pack",
+                         name, (long long)size);
+    const ptrdiff_t first = layout ? true_lb : 0;
+    *type = (rota_type){.size = (size_t)size,
+                        .extent = extent,
+                        .lb = first,
+                        .ub = first + true_extent,
+                        .layout = layout};
+    const int err = layout ? MPI_Type_dup(mpi, &type->mpi)
+                           : begin_at_data(mpi, true_lb, extent, &type->mpi);
+    if (err != MPI_SUCCESS)
+        free_layout(layout);
+    return err;
 }
 
 static void free_type(rota_type *type)
@@ -249,15 +151,27 @@ static int make_room(rota_type_set *set)
     if (set->n < set->room)
         return MPI_SUCCESS;
     rota_type *const type = realloc(set->type, room * sizeof *type);
-    if (type)
-        set->type = type;
+    set->type = type ? type : set->type;
     rota_unit *const unit = realloc(set->unit, room * sizeof *unit);
-    if (unit)
-        set->unit = unit;
-    if (!type || !unit)
+    set->unit = unit ? unit : set->unit;
+    uint32_t *const place = realloc(set->place, room * sizeof *place);
+    set->place = place ? place : set->place;
+    if (!type || !unit || !place)
         return rota_fail_mem("datatypes of blocks");
     set->room = room;
     return MPI_SUCCESS;
+}
+
+/* Where the next type goes: all that are plain bytes are one. */
+static uint32_t find_place(const rota_type_set *set)
+{
+    uint32_t i = 0;
+
+    if (!rota_type_is_bytes(&set->type[set->n_types]))
+        return set->n_types;
+    while (i < set->n_types && !rota_type_is_bytes(&set->type[i]))
+        i++;
+    return i;
 }
 
 static int remember(rota_type_set *set, MPI_Datatype mpi)
@@ -285,62 +199,35 @@ int rota_type_set_add(rota_type_set *set, MPI_Datatype mpi, const char *name,
     if (known)
         return MPI_SUCCESS;
     ROTA_TRY(make_room(set));
-    ROTA_TRY(from_mpi(mpi, name, comm, &set->type[set->n], &set->unit[set->n]));
+    ROTA_TRY(from_mpi(mpi, name, comm, &set->type[set->n_types],
+                      &set->unit[set->n]));
     const int err = remember(set, mpi);
-    if (err != MPI_SUCCESS)
-        free_type(&set->type[set->n]);
-    else
-        set->n++;
-    return err;
-}
-
-/* Merge all types that are plain bytes. place: [n] where each goes in types. */
-static void merge(rota_type_set *set, rota_type type[], uint32_t place[],
-                  size_t *n)
-{
-    size_t bytes = SIZE_MAX;
-
-    *n = 0;
-    for (uint32_t i = 0; i < set->n; i++) {
-        const bool plain = rota_type_is_bytes(&set->type[i]);
-        if (plain && bytes != SIZE_MAX) {
-            place[i] = (uint32_t)bytes;
-            continue;
-        }
-        bytes = plain ? *n : bytes;
-        place[i] = (uint32_t)*n;
-        type[(*n)++] = set->type[i];
+    if (err != MPI_SUCCESS) {
+        free_type(&set->type[set->n_types]);
+        return err;
     }
-    if (*n == 0)
-        type[(*n)++] = rota_type_bytes;
-    set->n = 0;
+    set->place[set->n] = find_place(set);
+    set->n_types += set->place[set->n++] == set->n_types;
+    return MPI_SUCCESS;
 }
 
 int rota_type_set_give(rota_type_set *set, const uint32_t of[], size_t n,
                        rota_types *types)
 {
-    uint32_t *const place = malloc(((size_t)set->n + 1) * sizeof *place);
-    rota_type *const type = malloc(((size_t)set->n + 1) * sizeof *type);
-    uint32_t *index = malloc((n + 1) * sizeof *index);
-    const bool good = place && type && index;
+    uint32_t *index = NULL;
 
-    if (good) {
-        place[0] = 0;
-        merge(set, type, place, &types->n);
-        for (size_t q = 0; q < n; q++)
-            index[q] = place[of[q]];
-    }
-    if (!good || types->n == 1) {
-        free(index);
-        index = NULL;
-    }
-    free(place);
-    if (!good) {
-        free(type);
+    ROTA_TRY(make_room(set));
+    if (set->n_types > 1)
+        index = malloc(n * sizeof *index);
+    if (!index && set->n_types > 1)
         return rota_fail_mem("datatypes of blocks");
-    }
-    types->type = type;
-    types->of = index;
+    if (set->n_types == 0)
+        set->type[set->n_types++] = rota_type_bytes;
+    for (size_t q = 0; index && q < n; q++)
+        index[q] = set->place[of[q]];
+    *types = (rota_types){set->type, index, set->n_types};
+    set->type = NULL;
+    set->n_types = 0;
     return MPI_SUCCESS;
 }
 
@@ -353,10 +240,11 @@ void rota_type_set_free(rota_type_set *set)
         HASH_DEL(set->known, known);
         free(known);
     }
-    for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t i = 0; i < set->n_types; i++)
         free_type(&set->type[i]);
     free(set->type);
     free(set->unit);
+    free(set->place);
     *set = (rota_type_set){0};
 }
 

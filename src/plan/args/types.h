@@ -20,10 +20,11 @@ typedef struct rota_unit {
  * becomes MPI_BYTE.
  */
 typedef struct rota_type_set {
-    rota_type *type;          /* [n] */
+    rota_type *type;          /* [n_types] */
     rota_unit *unit;          /* [n] */
+    uint32_t *place;          /* [n] index in type */
     struct rota_known *known; /* uthash: each type added, once */
-    uint32_t n, room;
+    uint32_t n, n_types, room;
 } rota_type_set;
 
 /* Add a type unless it is there; *index: its place. name: of the argument, for
@@ -32,7 +33,7 @@ int rota_type_set_add(rota_type_set *set, MPI_Datatype mpi, const char *name,
                       MPI_Comm comm, uint32_t *index);
 
 /* Turn the set into the types of n blocks; of: [n] each block's index in the
- * set. The set gives up what it owns, and is otherwise unchanged. */
+ * set. The set gives up its types; its units stay. */
 int rota_type_set_give(rota_type_set *set, const uint32_t of[], size_t n,
                        rota_types *types);
 void rota_type_set_free(rota_type_set *set);
