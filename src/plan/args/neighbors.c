@@ -1,5 +1,5 @@
 /* neighbors.c - the neighbours of a communicator, and whether both ends of each
- * edge agree.
+ * edge agree. In an all-to-all there is one edge between each two ranks.
  *
  * One sum over ranks, part of the vote on a plan, tells whether all do. Only if
  * some do not is it looked for which, by halving the range of edges. So nobody
@@ -151,32 +151,47 @@ typedef struct edges {
     bool checked;
 } edges;
 
-/* The size of a block that counts: if sizes are unchecked or vary, only that
- * the block exists. */
-static size_t size_of(const edges *e, const rota_side *side, int block)
+/* The blocks of one side, as edges. */
+typedef struct edge_list {
+    int n;
+    const rota_edge *edge; /* [n]; NULL: block i goes to or comes from rank i */
+    const size_t *bytes;   /* of blocks, if they count; else NULL */
+} edge_list;
+
+static edge_list list_edges(const edges *e, bool sent)
 {
-    return e->checked && side->bytes ? side->bytes[block] : 0;
+    const rota_problem *const p = e->problem;
+    const rota_neighbors *const n = p->neighbors;
+    const size_t *const bytes = sent ? rota_problem_sent(p) : p->recv.bytes;
+
+    return (edge_list){.n = !n     ? p->P
+                            : sent ? n->n_sent
+                                   : n->n_received,
+                       .edge = !n     ? NULL
+                               : sent ? n->sent
+                                      : n->received,
+                       .bytes = e->checked ? bytes : NULL};
+}
+
+static uint64_t digest_side(const edges *e, const box *b, bool sent)
+{
+    const edge_list l = list_edges(e, sent);
+    const int me = e->comm->me;
+    uint64_t sum = 0;
+
+    for (int i = 0; i < l.n; i++) {
+        const rota_edge edge = l.edge ? l.edge[i] : (rota_edge){i, 0, i};
+        const int src = sent ? me : edge.peer, dst = sent ? edge.peer : me;
+        if (is_in(b, src, dst, edge.nth))
+            sum +=
+                digest(src, dst, edge.nth, l.bytes ? l.bytes[edge.block] : 0);
+    }
+    return sum;
 }
 
 static uint64_t digest_edges(const edges *e, const box *b)
 {
-    const rota_neighbors *const n = e->problem->neighbors;
-    const int me = e->comm->me;
-    uint64_t sum = 0;
-
-    for (int i = 0; i < n->n_sent; i++) {
-        const rota_edge *const to = &n->sent[i];
-        if (is_in(b, me, to->peer, to->nth))
-            sum += digest(me, to->peer, to->nth,
-                          size_of(e, &e->problem->send, to->block));
-    }
-    for (int i = 0; i < n->n_received; i++) {
-        const rota_edge *const from = &n->received[i];
-        if (is_in(b, from->peer, me, from->nth))
-            sum -= digest(from->peer, me, from->nth,
-                          size_of(e, &e->problem->recv, from->block));
-    }
-    return sum;
+    return digest_side(e, b, true) - digest_side(e, b, false);
 }
 
 uint64_t rota_edges_unmatched(const rota_comm *c, const rota_problem *problem,
@@ -185,7 +200,9 @@ uint64_t rota_edges_unmatched(const rota_comm *c, const rota_problem *problem,
     const edges e = {c, problem, checked};
     const box all = {{0, INT_MAX}, {0, INT_MAX}, {0, INT_MAX}};
 
-    return digest_edges(&e, &all);
+    return problem->neighbors || (checked && problem->recv.bytes)
+               ? digest_edges(&e, &all)
+               : 0;
 }
 
 /* Narrow a range of the box to one number, by halving. */
@@ -205,38 +222,42 @@ static int narrow(const edges *e, box *b, int range[2])
 }
 
 /* What this rank has of the edge in b: 1 + its bytes, or 0 if it has none. */
-static uint64_t told(const edges *e, const box *b, bool sent)
+static uint64_t size_in(const edges *e, const box *b, bool sent)
 {
-    const rota_neighbors *const n = e->problem->neighbors;
-    const int mine = sent ? b->from[0] : b->to[0];
+    const edge_list l = list_edges(e, sent);
     const int peer = sent ? b->to[0] : b->from[0];
-    int block = -1;
+    int block = peer;
 
-    if (mine == e->comm->me)
-        block =
-            sent ? rota_edge_find(n->sent, n->n_sent, peer, b->nth[0])
-                 : rota_edge_find(n->received, n->n_received, peer, b->nth[0]);
-    return block < 0 ? 0
-                     : size_of(e, sent ? &e->problem->send : &e->problem->recv,
-                               block) +
-                           (uint64_t)1;
+    if ((sent ? b->from[0] : b->to[0]) != e->comm->me)
+        return 0;
+    if (l.edge)
+        block = rota_edge_find(l.edge, l.n, peer, b->nth[0]);
+    if (block < 0)
+        return 0;
+    return 1 + (uint64_t)(l.bytes ? l.bytes[block] : 0);
 }
 
 int rota_tell_mismatch(const rota_comm *c, const rota_problem *problem,
                        bool checked)
 {
     const edges e = {c, problem, checked};
-    box b = {{0, c->P - 1}, {0, c->P - 1}, {0, INT_MAX}};
+    const int last = problem->neighbors ? INT_MAX : 0;
+    box b = {{0, c->P - 1}, {0, c->P - 1}, {0, last}};
 
     ROTA_TRY(narrow(&e, &b, b.from));
     ROTA_TRY(narrow(&e, &b, b.to));
     ROTA_TRY(narrow(&e, &b, b.nth));
-    rota_vote vote = {.total = told(&e, &b, true),
-                      .filled = told(&e, &b, false)};
+    rota_vote vote = {.total = size_in(&e, &b, true),
+                      .filled = size_in(&e, &b, false)};
     ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
-    if (vote.total > 0 && vote.filled > 0)
-        return rota_fail_mismatch(b.from[0], b.to[0], (size_t)vote.total - 1,
-                                  (size_t)vote.filled - 1);
+    if (vote.total > 0 && vote.filled > 0) {
+        const int err =
+            rota_fail_mismatch(b.from[0], b.to[0], (size_t)vote.total - 1,
+                               (size_t)vote.filled - 1);
+        if (!problem->neighbors)
+            rota_fail_at(b.to[0]);
+        return err;
+    }
     if (vote.total > 0)
         return rota_fail(MPI_ERR_TOPOLOGY,
                          "rank %d has rank %d as a destination more often than "

@@ -11,7 +11,8 @@
 int rota_comm_find_neighbors(rota_comm *c);
 
 /* The sum over all ranks is 0 if both ends of all edges agree, on sizes too if
- * these are checked; otherwise it is anything. Local. */
+ * these are known and checked; otherwise it is anything. Local, and possible after
+ * the problem could not be made. */
 uint64_t rota_edges_unmatched(const rota_comm *c, const rota_problem *problem,
                               bool checked);
 

@@ -83,14 +83,14 @@ int rota_built_schedule(rota_built *b)
                : rota_fail_mem("sizes and places of blocks");
 }
 
-int rota_built_run_sizes(const rota_built *b, const rota_sched *s, int status,
+int rota_built_run_sizes(const rota_built *b, int status,
                          const size_t send_bytes[], rota_sizes *z)
 {
     const rota_comm *const c = b->task->comm;
 
     *z = (rota_sizes){0};
     if (status == MPI_SUCCESS)
-        status = rota_sizes_init(z, s, c->dup, b->exec.tag, send_bytes);
+        status = rota_sizes_init(z, &b->sched, c->dup, b->exec.tag, send_bytes);
     status = rota_agree(c, status, NULL);
     z->x.mates = c->node;
     if (status == MPI_SUCCESS)

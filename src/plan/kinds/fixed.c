@@ -22,28 +22,6 @@ static uint64_t add_up(const size_t bytes[], int n)
     return all;
 }
 
-/* A digest of a block, so that a sum of many tells them all apart. Two sizes of
- * one pair of ranks never have the same. */
-static uint64_t digest(int src, int dst, size_t bytes)
-{
-    const uint64_t pair = (uint64_t)src << 32 | (uint32_t)dst;
-
-    return rota_scramble(rota_scramble(pair) ^ bytes);
-}
-
-/* The sum over all ranks is 0 if both ends of all blocks have the same sizes;
- * otherwise it is anything. */
-static uint64_t find_unmatched(const rota_task *t)
-{
-    const size_t *const sent = rota_problem_sent(&t->problem);
-    const int me = t->comm->me;
-    uint64_t sum = 0;
-
-    for (int q = 0; q < t->comm->P; q++)
-        sum += digest(me, q, sent[q]) - digest(q, me, t->problem.recv.bytes[q]);
-    return sum;
-}
-
 /* Types may differ between ranks: only bytes must match. */
 static void vote(const rota_task *t, rota_alike *alike, rota_vote *v)
 {
@@ -63,8 +41,6 @@ static void vote(const rota_task *t, rota_alike *alike, rota_vote *v)
     const uint64_t received = add_up(problem->recv.bytes, problem->recv.n);
     v->total = add_up(bytes, n);
     v->busiest = v->total > received ? v->total : received;
-    if (t->checked && !among)
-        v->unmatched = find_unmatched(t);
 }
 
 /* ---- building ------------------------------------------------------------ */
@@ -96,66 +72,25 @@ static int build(rota_built *b)
     return rota_built_check_own(b);
 }
 
-/* ---- learning and checking sizes ----------------------------------------- */
-
-/* The radix of the run that finds differing counts, for plans whose schedule
- * carries no sizes: few phases of few messages. Eight messages at once cost
- * little more than one. */
-enum { CHECK_RADIX = 8 };
-
-static int compare_counts(const rota_built *b, const size_t cell[])
-{
-    for (int i = 0; i < b->sched.n_recv; i++) {
-        const size_t sent = cell[rota_dst(&b->sched, i)];
-        const size_t expected = b->task->problem.recv.bytes[i];
-        if (sent != expected)
-            return rota_fail_mismatch(rota_from(&b->sched, i), b->sched.me,
-                                      sent, expected);
-    }
-    return MPI_SUCCESS;
-}
-
-/* Collective; the ranks agree on every failure. */
-static int learn_from(rota_built *b, const rota_sched *s, int status)
-{
-    const rota_task *const t = b->task;
-    size_t *const bytes = b->exec.blocks.bytes;
-    rota_sizes z;
-
-    status =
-        rota_built_run_sizes(b, s, status, rota_problem_sent(&t->problem), &z);
-    if (status == MPI_SUCCESS && t->checked)
-        status = compare_counts(b, z.cell);
-    if (status == MPI_SUCCESS && s == &b->sched) {
-        const size_t first_tmp = rota_first_tmp(s);
-        memcpy(bytes + first_tmp, z.cell + first_tmp,
-               (s->n_blocks - first_tmp) * sizeof *bytes);
-    }
-    if (z.cell)
-        rota_sizes_free(&z);
-    return rota_agree(t->comm, status, NULL);
-}
-
-/* Learn the sizes of blocks in transit, and find counts that differ, if the
- * ranks have agreed that there are any, by one run on sizes: of this schedule
- * or, if that needs none or carries them, of another with few messages. */
+/* Learn the sizes of blocks in transit, unless they come with messages, by a run
+ * of the schedule on sizes. */
 static int learn(rota_built *b, int *status)
 {
     const rota_task *const t = b->task;
-    const rota_params params = {.radix = CHECK_RADIX};
-    rota_sched s;
+    const size_t first_tmp = rota_first_tmp(&b->sched);
+    rota_sizes z;
 
-    if (b->choice.algo->sizes == ROTA_SIZES_LEARNT &&
-        b->choice.metadata == ROTA_META_ONCE)
-        return learn_from(b, &b->sched, *status);
-    if (!t->unmatched)
+    if (b->choice.algo->sizes != ROTA_SIZES_LEARNT ||
+        b->choice.metadata != ROTA_META_ONCE)
         return MPI_SUCCESS;
-    int err = rota_sched_init(&s, t->comm->P, t->comm->me);
+    const int err =
+        rota_built_run_sizes(b, *status, rota_problem_sent(&t->problem), &z);
     if (err == MPI_SUCCESS)
-        err = rota_algo_parlogna.build(t->topo, &params, &s);
-    err = learn_from(b, &s, *status == MPI_SUCCESS ? err : *status);
-    rota_sched_free(&s);
-    return err;
+        memcpy(b->exec.blocks.bytes + first_tmp, z.cell + first_tmp,
+               (b->sched.n_blocks - first_tmp) * sizeof *z.cell);
+    if (z.cell)
+        rota_sizes_free(&z);
+    return rota_agree(t->comm, err, NULL);
 }
 
 /* ---- memory -------------------------------------------------------------- */

@@ -32,8 +32,7 @@ static rota_vote make_vote(const rota_task *t, const rota_hints *hints,
         .alike = a,
         .smallest = UINT64_MAX,
         .blocks = (uint64_t)(among ? among->n_sent : t->comm->P),
-        .unmatched =
-            among ? rota_edges_unmatched(t->comm, &t->problem, t->checked) : 0};
+        .unmatched = rota_edges_unmatched(t->comm, &t->problem, t->checked)};
 
     rota_alike_add(a, "kind of plan",
                    t->kind->kind + (among ? 2 * ROTA_N_KINDS : 0));
@@ -104,10 +103,9 @@ static int agree_on_plan(rota_task *t, const rota_hints *hints, int status,
     if (t->kind->fixed)
         ROTA_TRY(check_uniform(hints, vote));
     t->largest = t->kind->fixed ? (size_t)vote->largest : t->max_block;
-    t->unmatched = vote->unmatched != 0;
-    if (t->unmatched && t->problem.neighbors)
-        return rota_tell_mismatch(t->comm, &t->problem, t->checked);
-    return MPI_SUCCESS;
+    return vote->unmatched
+               ? rota_tell_mismatch(t->comm, &t->problem, t->checked)
+               : MPI_SUCCESS;
 }
 
 /* ---- choosing ------------------------------------------------------------ */

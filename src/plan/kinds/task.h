@@ -101,7 +101,6 @@ struct rota_task {
     size_t max_block;       /* ROTA_UNBOUNDED: none, or the plan is fixed */
     size_t largest; /* bytes of all ranks' largest block, or max_block */
     bool checked;   /* counts across ranks and overlaps are checked */
-    bool unmatched; /* some rank expects what another does not send */
     rota_progress progress; /* as asked for */
     int copied_once_from;   /* bytes, from a hint; 0: none */
     rota_record *record;    /* of its starts (ROTA_RECORD), or NULL */

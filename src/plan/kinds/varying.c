@@ -22,7 +22,7 @@ static int learn(rota_built *b, int *status)
         *status = rota_fail_mem("which blocks land");
     if (label)
         rota_sizes_label(c->P, c->me, label);
-    *status = rota_built_run_sizes(b, &b->sched, *status, label, &z);
+    *status = rota_built_run_sizes(b, *status, label, &z);
     if (*status == MPI_SUCCESS)
         *status = rota_sizes_landing(&z, b->exec.landing);
     if (z.cell)
