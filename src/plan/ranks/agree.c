@@ -58,25 +58,16 @@ static void merge_ballots(void *known, const void *more, size_t bytes)
     merge_votes(&into->vote, &from->vote);
 }
 
-/* Costs in picoseconds: the sum of whole numbers does not depend on their
- * order. */
-typedef struct price {
-    uint64_t ps[ROTA_STEPS][ROTA_N_PARTS]; /* as in rota_cost */
-} price;
-
-static void merge_prices(void *known, const void *more, size_t bytes)
+/* Costs, in the order of rota_cost. */
+static void merge_costs(void *known, const void *more, size_t bytes)
 {
-    price *const into = known;
-    const price *const from = more;
+    uint64_t *const into = known;
+    const uint64_t *const from = more;
 
     for (size_t i = 0; i < bytes / sizeof *into; i++)
-        for (int step = 0; step < ROTA_STEPS; step++)
-            for (int part = 0; part < ROTA_N_PARTS; part++) {
-                uint64_t *const a = &into[i].ps[step][part];
-                const uint64_t b = from[i].ps[step][part];
-                *a = rota_part_is_own((rota_part)part) ? larger(*a, b)
-                                                       : sum(*a, b);
-            }
+        into[i] = rota_part_is_own((rota_part)(i % ROTA_N_PARTS))
+                      ? larger(into[i], from[i])
+                      : sum(into[i], from[i]);
 }
 
 static void merge_times(void *known, const void *more, size_t bytes)
@@ -88,7 +79,10 @@ static void merge_times(void *known, const void *more, size_t bytes)
         into[i] = larger(into[i], from[i]);
 }
 
-enum { LARGEST = ROTA_MAX_PRICES * sizeof(price) };
+enum {
+    MOST_TIMES = ROTA_MAX_PRICES * sizeof(rota_cost) / sizeof(double),
+    LARGEST = MOST_TIMES * sizeof(uint64_t)
+};
 
 static int swap(const rota_comm *c, int distance, const char mine[],
                 char theirs[], size_t bytes)
@@ -243,42 +237,32 @@ int rota_agree(const rota_comm *c, int status, rota_vote *vote)
     return MPI_SUCCESS;
 }
 
-static uint64_t to_picoseconds(double ns)
+/* Merge nanoseconds. In picoseconds, since the sum of whole numbers does not
+ * depend on their order. */
+static int agree_ns(const rota_comm *c, size_t n, double ns[],
+                    void (*merge)(void *known, const void *more, size_t bytes))
 {
-    return ns < 1e15 ? (uint64_t)(1e3 * ns) : UINT64_MAX;
-}
+    uint64_t ps[MOST_TIMES];
 
-static double to_nanoseconds(uint64_t ps)
-{
-    return ps < UINT64_MAX ? (double)ps / 1e3 : HUGE_VAL;
+    for (size_t i = 0; i < n; i++)
+        ps[i] = ns[i] < 1e15 ? (uint64_t)(1e3 * ns[i]) : UINT64_MAX;
+    ROTA_TRY(reduce(c, ps, n * sizeof *ps, merge));
+    for (size_t i = 0; i < n; i++)
+        ns[i] = ps[i] < UINT64_MAX ? (double)ps[i] / 1e3 : HUGE_VAL;
+    return MPI_SUCCESS;
 }
 
 static int agree_costs(const void *arg, int n, rota_cost cost[])
 {
-    price mine[ROTA_MAX_PRICES];
+    double *const ns = (double *)(void *)cost; /* it has nothing else */
 
-    for (int i = 0; i < n; i++)
-        for (int step = 0; step < ROTA_STEPS; step++)
-            for (int part = 0; part < ROTA_N_PARTS; part++)
-                mine[i].ps[step][part] = to_picoseconds(cost[i].ns[step][part]);
-    ROTA_TRY(reduce(arg, mine, (size_t)n * sizeof *mine, merge_prices));
-    for (int i = 0; i < n; i++)
-        for (int step = 0; step < ROTA_STEPS; step++)
-            for (int part = 0; part < ROTA_N_PARTS; part++)
-                cost[i].ns[step][part] = to_nanoseconds(mine[i].ps[step][part]);
-    return MPI_SUCCESS;
+    return agree_ns(arg, (size_t)n * sizeof *cost / sizeof *ns, ns,
+                    merge_costs);
 }
 
 static int agree_times(const void *arg, int n, double ns[])
 {
-    uint64_t ps[ROTA_MAX_PRICES];
-
-    for (int i = 0; i < n; i++)
-        ps[i] = to_picoseconds(ns[i]);
-    ROTA_TRY(reduce(arg, ps, (size_t)n * sizeof *ps, merge_times));
-    for (int i = 0; i < n; i++)
-        ns[i] = to_nanoseconds(ps[i]);
-    return MPI_SUCCESS;
+    return agree_ns(arg, (size_t)n, ns, merge_times);
 }
 
 static int agree_status(const void *arg, int status)

@@ -36,54 +36,18 @@ static members members_of(const rota_comm *c, const rota_topo *t)
 
 /* ---- within the node ----------------------------------------------------- */
 
-static size_t bytes_of(const members *m, const int count[], int first, int n)
-{
-    size_t bytes = 0;
-
-    for (int i = 0; i < n; i++)
-        bytes += (size_t)count[(m->me + first + i) % m->n] * sizeof(rota_cross);
-    return bytes;
-}
-
 /* Exchange lists of edges within the node. count: [n] length of each list.
- * edge: this rank's list on entry; then all lists, in order of ranks from this
- * one on. */
+ * edge: this rank's list on entry; then all lists. */
 static int pass_on(const members *m, const int count[], rota_cross edge[])
 {
-    for (int d = 1; d < m->n; d *= 2) {
-        const int n = d < m->n - d ? d : m->n - d;
-        const size_t have = bytes_of(m, count, 0, d);
-        const size_t out = bytes_of(m, count, 0, n);
-        const size_t in = bytes_of(m, count, d, n);
-        const int from = m->rank[(m->me + d) % m->n];
-        const rota_meeting now = rota_comm_meeting(m->c, "swap edges", from);
-        MPI_Request request[2];
-        ROTA_TRY(MPI_Irecv((char *)edge + have, (int)in, MPI_BYTE, from,
-                           ROTA_TAG_ADDRESS, m->c->dup, &request[0]));
-        ROTA_TRY(MPI_Isend(edge, (int)out, MPI_BYTE,
-                           m->rank[(m->me + m->n - d) % m->n], ROTA_TAG_ADDRESS,
-                           m->c->dup, &request[1]));
-        ROTA_TRY(rota_wait_requests(&now, 1, 2, request));
-    }
-    return MPI_SUCCESS;
+    return rota_pass_on(m->c, "swap edges", m->rank, m->n, m->me, count,
+                        sizeof *edge, edge);
 }
 
 /* The numbers of edges that a rank sends and receives. */
 typedef struct tally {
     int n[ROTA_N_DIRS];
 } tally;
-
-static int add_up(const members *m, const tally all[], rota_dir dir,
-                  int count[])
-{
-    size_t sum = 0;
-
-    for (int i = 0; i < m->n; i++) {
-        count[i] = all[i].n[dir];
-        sum += (size_t)count[i];
-    }
-    return sum <= INT_MAX / sizeof(rota_cross) ? (int)sum : -1;
-}
 
 /* ---- what one rank knows ------------------------------------------------- */
 
@@ -137,28 +101,32 @@ static int count_same(const rota_crosses *c, int e)
     return n;
 }
 
+/* The turn between this node and that one: it says which of its ranks a node has
+ * talk, and which listen (rota_node_turn). */
+static int turn_of(const members *m, rota_dir dir, int there)
+{
+    const int N = m->t->n_nodes;
+
+    return (dir == ROTA_SEND ? there - m->node + N : m->node - there + N) % N;
+}
+
 static int tell_node(talk *k, rota_dir dir, int there, rota_cross edge[], int n)
 {
-    const rota_topo *const t = k->m->t;
-    const bool sent = dir == ROTA_SEND;
-    const int N = t->n_nodes, here = k->m->node;
-    const int turn = (sent ? there - here + N : here - there + N) % N;
-    const int peer = rota_node_turn(t, there, turn);
+    const int peer = rota_node_turn(k->m->t, there, turn_of(k->m, dir, there));
     const int bytes = (int)((size_t)n * sizeof *edge);
+    MPI_Request *const request = &k->request[k->n_requests++];
 
-    return sent ? MPI_Isend(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
-                            k->m->c->dup, &k->request[k->n_requests++])
-                : MPI_Irecv(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
-                            k->m->c->dup, &k->request[k->n_requests++]);
+    return dir == ROTA_SEND
+               ? MPI_Isend(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
+                           k->m->c->dup, request)
+               : MPI_Irecv(edge, bytes, MPI_BYTE, peer, ROTA_TAG_ADDRESS,
+                           k->m->c->dup, request);
 }
 
 /* Is this rank the one that talks or listens to that node? */
 static bool is_mine(const members *m, rota_dir dir, int there)
 {
-    const int N = m->t->n_nodes;
-    const int turn = (dir == ROTA_SEND ? there - m->node : m->node - there) + N;
-
-    return rota_node_turn(m->t, m->node, turn % N) == m->c->me;
+    return rota_node_turn(m->t, m->node, turn_of(m, dir, there)) == m->c->me;
 }
 
 static int talk_all(talk *k, rota_dir dir, rota_crosses *c, rota_cross list[],
@@ -181,10 +149,8 @@ static void count_heard(const members *m, const rota_crosses *in, int count[])
 {
     memset(count, 0, (size_t)m->n * sizeof *count);
     for (int e = 0, n; e < in->n; e += n) {
-        const int N = m->t->n_nodes;
-        const int turn = (m->node - in->edge[e].there + N) % N;
         n = count_same(in, e);
-        count[turn % m->n] += n;
+        count[turn_of(m, ROTA_RECV, in->edge[e].there) % m->n] += n;
     }
 }
 
@@ -236,18 +202,24 @@ static int find_senders_alike(const members *m, rota_crossing *c)
 
 /* ---- all of it ----------------------------------------------------------- */
 
-/* Gather the edges of all ranks of the node. all: [n] how many each has. */
+/* Make room for the edges of all ranks of the node. all: [n] how many each has;
+ * count: [n] receives those of a direction. */
 static int gather(const members *m, const tally all[], rota_dir dir,
                   rota_crosses *to, int count[])
 {
-    const int n = add_up(m, all, dir, count);
-    rota_cross *const more =
-        n < 0 ? NULL : realloc(to->edge, ((size_t)n + 1) * sizeof *more);
+    size_t n = 0;
 
+    for (int i = 0; i < m->n; i++) {
+        count[i] = all[i].n[dir];
+        n += (size_t)count[i];
+    }
+    rota_cross *const more = n > INT_MAX / sizeof *more
+                                 ? NULL
+                                 : realloc(to->edge, (n + 1) * sizeof *more);
     if (!more)
         return rota_fail_mem("the edges of a node");
     to->edge = more;
-    to->n = n;
+    to->n = (int)n;
     return MPI_SUCCESS;
 }
 
