@@ -52,47 +52,30 @@ static void forget(rota_task *t)
 
 /* ---- groups -------------------------------------------------------------- */
 
-/* A rank, its real node, and its node in the plan's topology. */
-typedef struct spot {
-    int seen, real, rank;
-} spot;
-
-static int compare_spots(const void *a, const void *b)
-{
-    const spot *const x = a, *const y = b;
-
-    if (x->seen != y->seen)
-        return x->seen < y->seen ? -1 : 1;
-    if (x->real != y->real)
-        return x->real < y->real ? -1 : 1;
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static bool is_one_group(const spot *a, const spot *b)
-{
-    return a->seen == b->seen && a->real == b->real;
-}
-
-/* List the leaders in the order of their groups. mine: the index of this rank's
- * leader; size: the ranks of its group. Returns the number of groups. */
-static int find_leaders(const rota_built *b, spot *at, int *leader, int *mine,
+/* A group has the ranks of one node of the plan's topology that are on one real
+ * node. List the leaders, the first rank of each. last: [real nodes] zeros. mine:
+ * the index of this rank's leader; size: the ranks of its group. Returns the
+ * number of groups. */
+static int find_leaders(const rota_built *b, int last[], int *leader, int *mine,
                         int *size)
 {
-    const rota_task *const t = b->task;
-    const int P = t->comm->P, me = t->comm->me;
-    int n = 0;
+    const rota_topo *const t = b->task->topo, *real = &b->task->comm->topo;
+    const int me = b->task->comm->me;
+    int n = 0, before = 0;
 
-    for (int q = 0; q < P; q++)
-        at[q] = (spot){t->topo->node[q], t->comm->topo.node[q], q};
-    const spot own = at[me];
-    qsort(at, (size_t)P, sizeof *at, compare_spots);
     *size = 0;
-    for (int i = 0; i < P; i++) {
-        if (i == 0 || !is_one_group(&at[i], &at[i - 1]))
-            leader[n++] = at[i].rank;
-        if (!is_one_group(&at[i], &own))
+    for (int i = 0; i < t->P; i++) {
+        const int q = t->ranks[i];
+        int *const group = &last[real->node[q]]; /* its last one, from 1 on */
+        if (i == t->first[t->node[q]])
+            before = n; /* groups of other nodes of the topology */
+        if (*group <= before) {
+            leader[n++] = q;
+            *group = n;
+        }
+        if (t->node[q] != t->node[me] || real->node[q] != real->node[me])
             continue;
-        *mine = n - 1;
+        *mine = *group - 1;
         ++*size;
     }
     return n;
@@ -141,19 +124,17 @@ static void set_bundles(const rota_built *b, rota_groups *g)
 static int make_groups(const rota_built *b, rota_groups *g)
 {
     const size_t P = (size_t)b->task->comm->P;
-    spot *const at = malloc(P * sizeof *at);
-    int *const leader = malloc(P * sizeof *leader);
-    int err = at && leader ? MPI_SUCCESS : rota_fail_mem("groups of ranks");
+    int *const leader = calloc(2 * P, sizeof *leader), *last = leader + P;
+    int err = leader ? MPI_SUCCESS : rota_fail_mem("groups of ranks");
     int mine = 0;
 
     *g = (rota_groups){.of = b->task->topo->node};
     if (err == MPI_SUCCESS) {
-        g->n = find_leaders(b, at, leader, &mine, &g->size);
+        g->n = find_leaders(b, last, leader, &mine, &g->size);
         g->leader = leader[mine];
         set_bundles(b, g);
         err = find_partners(g, leader, mine);
     }
-    free(at);
     free(leader);
     return err;
 }
