@@ -720,27 +720,32 @@ int rota_exchange_wait(rota_plan *plan, void **recvbuf, int recvcounts[],
 int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
                          MPI_Count recvcounts[], MPI_Aint rdispls[])
 {
-    rota_found found = {.counts_c = recvcounts, .displs_c = rdispls};
+    rota_found found = {.large = true, .counts = recvcounts, .displs = rdispls};
 
     return wait_exchange(__func__, plan, recvbuf, &found);
 }
 
-/* Returns the sources even if their blocks do not fit the caller's buffer. Then
- * and after success, *found has them. */
+/* recvcounts, rdispls: addresses of pointers, or NULL. Returns the sources even
+ * if their blocks do not fit the caller's buffer. */
 static int wait_sparse(const char *function, rota_plan *plan, void **recvbuf,
-                       int *n_sources, const int **sources, rota_found *found)
+                       int *n_sources, const int **sources, bool large,
+                       void *recvcounts, void *rdispls)
 {
+    rota_found found = {.large = large, .n_sources = -1};
     int err = check_collect(plan, &rota_kind_sparse, recvbuf);
 
-    found->n_sources = -1;
     if (err == MPI_SUCCESS && !n_sources)
         err = rota_fail(MPI_ERR_ARG, "n_sources is NULL");
-    err = wait_found(function, plan, err, recvbuf, found);
-    if (found->n_sources < 0)
+    err = wait_found(function, plan, err, recvbuf, &found);
+    if (found.n_sources < 0)
         return err;
-    *n_sources = found->n_sources;
+    *n_sources = found.n_sources;
     if (sources)
-        *sources = found->sources;
+        *sources = found.sources;
+    if (recvcounts)
+        memcpy(recvcounts, &found.counts, sizeof found.counts);
+    if (rdispls)
+        memcpy(rdispls, &found.displs, sizeof found.displs);
     return err;
 }
 
@@ -748,15 +753,8 @@ int rota_exchange_wait_sparse(rota_plan *plan, void **recvbuf, int *n_sources,
                               const int **sources, const int **recvcounts,
                               const int **rdispls)
 {
-    rota_found found = {.large = false};
-    const int err =
-        wait_sparse(__func__, plan, recvbuf, n_sources, sources, &found);
-
-    if (found.n_sources >= 0 && recvcounts)
-        *recvcounts = found.source_counts;
-    if (found.n_sources >= 0 && rdispls)
-        *rdispls = found.source_displs;
-    return err;
+    return wait_sparse(__func__, plan, recvbuf, n_sources, sources, false,
+                       recvcounts, rdispls);
 }
 
 int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf, int *n_sources,
@@ -764,15 +762,8 @@ int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf, int *n_sources,
                                 const MPI_Count **recvcounts,
                                 const MPI_Aint **rdispls)
 {
-    rota_found found = {.large = true};
-    const int err =
-        wait_sparse(__func__, plan, recvbuf, n_sources, sources, &found);
-
-    if (found.n_sources >= 0 && recvcounts)
-        *recvcounts = found.source_counts;
-    if (found.n_sources >= 0 && rdispls)
-        *rdispls = found.source_displs;
-    return err;
+    return wait_sparse(__func__, plan, recvbuf, n_sources, sources, true,
+                       recvcounts, rdispls);
 }
 
 int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)

@@ -2,6 +2,7 @@
 #include "plan/kinds/counted.h"
 #include "exec/move/blocks.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* ---- making -------------------------------------------------------------- */
@@ -128,4 +129,18 @@ int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
         ROTA_TRY(rota_grow(out, room, bytes, "what an exchange receives"));
     *buffer = own->buffer ? own->buffer : *out;
     return MPI_SUCCESS;
+}
+
+bool rota_counted_note(const rota_found *found, int i, size_t n, size_t at)
+{
+    if (found->large && found->counts)
+        ((MPI_Count *)found->counts)[i] = (MPI_Count)n;
+    else if (found->counts)
+        ((int *)found->counts)[i] = (int)n;
+    if (found->large && found->displs)
+        ((MPI_Aint *)found->displs)[i] = (MPI_Aint)at;
+    else if (found->displs)
+        ((int *)found->displs)[i] = (int)at;
+    return found->large || ((!found->counts || n <= INT_MAX) &&
+                            (!found->displs || at <= INT_MAX));
 }

@@ -45,6 +45,10 @@ static inline void rota_counted_leave_out(rota_built *b)
 int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
                         size_t *room, char **buffer);
 
+/* Put down block i: n elements that begin at element `at`. Returns false if they
+ * do not fit the found arrays. */
+bool rota_counted_note(const rota_found *found, int i, size_t n, size_t at);
+
 /* rota_exchange_set_buffer. */
 static inline void rota_counted_set_buffer(rota_task *task, void *buffer,
                                            size_t room)

@@ -3,7 +3,6 @@
 #include "plan/kinds/counted.h"
 #include "plan/kinds/device.h"
 
-#include <limits.h>
 #include <stdint.h>
 
 /* ---- starting ------------------------------------------------------------ */
@@ -66,16 +65,7 @@ static int tell_counts(const rota_built *b, const rota_found *found,
 
     for (int q = 0; q < b->sched.n_recv; q++) {
         const size_t n = elements(b, rota_dst(&b->sched, q));
-        if (found->counts)
-            found->counts[q] = (int)n;
-        if (found->displs)
-            found->displs[q] = (int)at;
-        if (found->counts_c)
-            found->counts_c[q] = (MPI_Count)n;
-        if (found->displs_c)
-            found->displs_c[q] = (MPI_Aint)at;
-        fit = fit && (!found->counts || n <= INT_MAX) &&
-              (!found->displs || at <= INT_MAX);
+        fit = rota_counted_note(found, q, n, at) && fit;
         at += n;
     }
     *total = at;

@@ -4,7 +4,6 @@
 #include "exec/transport/mailbox/mailbox.h"
 #include "plan/kinds/counted.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 typedef struct lists {
@@ -275,12 +274,6 @@ static int start(rota_built *b, const rota_args *args)
 
 /* ---- collecting ---------------------------------------------------------- */
 
-static int no_int(void)
-{
-    return rota_fail(MPI_ERR_COUNT, "counts or displacements do not fit an "
-                                    "int; call rota_exchange_wait_sparse_c");
-}
-
 /* Fill in sources, and counts and displacements in elements; *total: their
  * sum. */
 static int tell_sources(rota_built *b, const rota_sparse_block found[],
@@ -297,27 +290,22 @@ static int tell_sources(rota_built *b, const rota_sparse_block found[],
     MPI_Count *const counts = (MPI_Count *)(void *)l->found;
     MPI_Aint *const displs = (MPI_Aint *)(void *)(counts + n);
     int *const sources = (int *)(void *)(displs + n);
-    int *const small_counts = (int *)(void *)counts;
-    int *const small_displs = (int *)(void *)displs;
-    for (size_t i = 0; i < n; i++) {
-        const size_t k = found[i].bytes / element;
-        sources[i] = found[i].rank;
-        if (!r->large && (k > INT_MAX || at > INT_MAX))
-            return no_int();
-        if (r->large) {
-            counts[i] = (MPI_Count)k;
-            displs[i] = (MPI_Aint)at;
-        } else {
-            small_counts[i] = (int)k;
-            small_displs[i] = (int)at;
-        }
+    rota_found all = {.large = r->large,
+                      .counts = counts,
+                      .displs = displs,
+                      .sources = sources};
+    for (; all.n_sources < (int)n; all.n_sources++) {
+        const rota_sparse_block *const block = &found[all.n_sources];
+        const size_t k = block->bytes / element;
+        sources[all.n_sources] = block->rank;
+        if (!rota_counted_note(&all, all.n_sources, k, at))
+            return rota_fail(MPI_ERR_COUNT,
+                             "counts or displacements do not fit an int; call "
+                             "rota_exchange_wait_sparse_c");
         at += k;
     }
     *total = at;
-    r->n_sources = (int)n;
-    r->sources = sources;
-    r->source_counts = counts;
-    r->source_displs = displs;
+    *r = all;
     return MPI_SUCCESS;
 }
 

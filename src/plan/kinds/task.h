@@ -16,21 +16,15 @@
 typedef struct rota_built rota_built; /* built.h */
 typedef struct rota_task rota_task;
 
-/* What an exchange has received. */
+/* What an exchange has received. counts, displs: as int or, if large, as MPI_Count
+ * and MPI_Aint. Of an exchange, the caller's arrays, [n_recv], each of which may be
+ * NULL; of a sparse exchange, the plan's, [n_sources]. */
 typedef struct rota_found {
     void *buffer;
-
-    /* Of an exchange: the caller's arrays, [n_recv]; each may be NULL. */
-    int *counts, *displs;
-    MPI_Count *counts_c;
-    MPI_Aint *displs_c;
-
-    /* Of a sparse exchange: the plan's arrays, [n_sources], with counts and
-     * displacements as int or, if large, as MPI_Count and MPI_Aint. */
     bool large;
-    int n_sources;
+    void *counts, *displs;
+    int n_sources;      /* of a sparse exchange, as is */
     const int *sources; /* ascending */
-    const void *source_counts, *source_displs;
 } rota_found;
 
 /* What a kind of plan does: a table of functions. Except where the kind is data,
