@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <utlist.h>
 
 /* Without shared memory, buffers are the process's own. */
 typedef struct private_buffer {
@@ -32,21 +33,19 @@ static void *allocate_private(size_t bytes)
     }
     b->memory = memory;
     pthread_mutex_lock(&private_lock);
-    b->next = private_buffers;
-    private_buffers = b;
+    LL_PREPEND(private_buffers, b);
     pthread_mutex_unlock(&private_lock);
     return memory;
 }
 
 static bool free_private(void *memory)
 {
+    private_buffer *b;
+
     pthread_mutex_lock(&private_lock);
-    private_buffer **link = &private_buffers;
-    while (*link && (*link)->memory != memory)
-        link = &(*link)->next;
-    private_buffer *const b = *link;
+    LL_SEARCH_SCALAR(private_buffers, b, memory, memory);
     if (b)
-        *link = b->next;
+        LL_DELETE(private_buffers, b);
     pthread_mutex_unlock(&private_lock);
     if (!b)
         return false;

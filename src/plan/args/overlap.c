@@ -156,37 +156,28 @@ static bool may_fold(const rota_types *types)
 
 /* ---- errors -------------------------------------------------------------- */
 
-/* Name blocks by their own numbers, as a list of neighbours has them. */
-static int tell_listed(const search *s, int a, int b)
+/* Blocks of neighbours have numbers of their own, others those of ranks. */
+static int tell(const search *s, int a, int b)
 {
     const int low = a < b ? a : b, high = a < b ? b : a;
 
     if (high >= s->n_recv)
         return rota_fail(MPI_ERR_BUFFER,
-                         "send block %d and receive block %d overlap",
+                         s->listed
+                             ? "send block %d and receive block %d overlap"
+                             : "the block to rank %d and the block from rank "
+                               "%d overlap (MPI_IN_PLACE is for one buffer)",
                          high - s->n_recv, low);
-    if (a == b)
-        return rota_fail(MPI_ERR_ARG, "receive block %d overlaps itself", a);
-    return rota_fail(MPI_ERR_ARG, "receive blocks %d and %d overlap", low,
-                     high);
-}
-
-static int tell(const search *s, int a, int b)
-{
-    const int P = s->n_recv;
-
-    if (s->listed)
-        return tell_listed(s, a, b);
-    if (a >= P || b >= P)
-        return rota_fail(MPI_ERR_BUFFER,
-                         "the block to rank %d and the block from rank %d "
-                         "overlap (MPI_IN_PLACE is for one buffer)",
-                         (a > b ? a : b) - P, a > b ? b : a);
-    if (a == b)
+    if (low == high)
         return rota_fail(MPI_ERR_ARG,
-                         "the receive block from rank %d overlaps itself", a);
-    return rota_fail(MPI_ERR_ARG, "receive blocks from ranks %d and %d overlap",
-                     a < b ? a : b, a < b ? b : a);
+                         s->listed
+                             ? "receive block %d overlaps itself"
+                             : "the receive block from rank %d overlaps itself",
+                         low);
+    return rota_fail(MPI_ERR_ARG,
+                     s->listed ? "receive blocks %d and %d overlap"
+                               : "receive blocks from ranks %d and %d overlap",
+                     low, high);
 }
 
 /* ---- all of it ----------------------------------------------------------- */

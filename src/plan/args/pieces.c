@@ -168,31 +168,25 @@ static int add_vector(rota_layout *l, const contents *c, MPI_Comm comm)
     return rota_layout_repeat(l, (size_t)c->ints[0], step);
 }
 
-/* Add blocks of elements. There is one length for all, or one for each; places
- * are in extents or in bytes. */
+/* Add blocks of elements, also those of a struct. There is one length for all, or
+ * one for each, and likewise one type; places are in extents or in bytes. */
 static int add_indexed(rota_layout *l, const contents *c, MPI_Comm comm)
 {
     const int n = c->ints[0];
     const bool one_length = c->combiner == MPI_COMBINER_INDEXED_BLOCK ||
                             c->combiner == MPI_COMBINER_HINDEXED_BLOCK;
+    const bool one_type = c->combiner != MPI_COMBINER_STRUCT;
     const int *const lengths = c->ints + 1;
     const int *const places = lengths + (one_length ? 1 : n);
     const bool in_bytes = c->n_addresses > 0;
-    ptrdiff_t extent;
+    ptrdiff_t extent = 0;
 
-    ROTA_TRY(inner_extent(c, &extent));
+    if (!in_bytes)
+        ROTA_TRY(inner_extent(c, &extent));
     for (int i = 0; i < n && !l->unknown; i++)
-        ROTA_TRY(add_run(l, c->types[0], comm, lengths[one_length ? 0 : i],
-                         in_bytes ? (ptrdiff_t)c->addresses[i]
-                                  : places[i] * extent));
-    return MPI_SUCCESS;
-}
-
-static int add_struct(rota_layout *l, const contents *c, MPI_Comm comm)
-{
-    for (int i = 0; i < c->ints[0] && !l->unknown; i++)
-        ROTA_TRY(
-            add_run(l, c->types[i], comm, c->ints[1 + i], c->addresses[i]));
+        ROTA_TRY(add_run(
+            l, c->types[one_type ? 0 : i], comm, lengths[one_length ? 0 : i],
+            in_bytes ? (ptrdiff_t)c->addresses[i] : places[i] * extent));
     return MPI_SUCCESS;
 }
 
@@ -349,9 +343,8 @@ static int take_apart(const contents *c, MPI_Datatype type, MPI_Comm comm,
     case MPI_COMBINER_HINDEXED:
     case MPI_COMBINER_INDEXED_BLOCK:
     case MPI_COMBINER_HINDEXED_BLOCK:
-        return add_indexed(l, c, comm);
     case MPI_COMBINER_STRUCT:
-        return add_struct(l, c, comm);
+        return add_indexed(l, c, comm);
     case MPI_COMBINER_SUBARRAY:
         return add_subarray(l, c, comm);
     case MPI_COMBINER_DARRAY:

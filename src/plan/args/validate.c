@@ -124,25 +124,15 @@ static int fill(rota_side *side, const rota_side_args *a)
     return rota_side_fill(a, side->bytes, side->offset);
 }
 
-/* One type for all blocks. */
-static int make_alike(rota_side *side, const rota_comm *c, rota_side_args *a)
-{
-    char name[16];
-    rota_unit unit;
-
-    snprintf(name, sizeof name, "%stype", a->name);
-    ROTA_TRY(rota_types_make(a->type, name, c->dup, &side->types, &unit));
-    side->null_ok = unit.null_ok;
-    a->unit = &unit;
-    return fill(side, a);
-}
-
 /* Find the types of the blocks that have elements. of: [n] */
 static int collect_types(const rota_comm *c, const rota_side_args *a,
                          rota_type_set *set, uint32_t of[])
 {
     char name[32];
 
+    ROTA_TRY(check_arrays(a));
+    if (!a->types && a->n > 0)
+        return rota_fail(MPI_ERR_ARG, "%stypes is NULL", a->name);
     for (int i = 0; i < a->n; i++) {
         of[i] = 0;
         if (count_of(a, i) <= 0)
@@ -154,15 +144,24 @@ static int collect_types(const rota_comm *c, const rota_side_args *a,
     return MPI_SUCCESS;
 }
 
-static int make_apart_from(rota_side *side, const rota_comm *c,
-                           rota_side_args *a, rota_type_set *set, uint32_t of[])
+/* One type for all blocks. */
+static int find_type(const rota_comm *c, const rota_side_args *a,
+                     rota_type_set *set)
+{
+    char name[16];
+    uint32_t unused;
+
+    snprintf(name, sizeof name, "%stype", a->name);
+    return rota_type_set_add(set, a->type, name, c->dup, &unused);
+}
+
+/* of: [n], if blocks have types of their own. */
+static int make_from(rota_side *side, const rota_comm *c, rota_side_args *a,
+                     rota_type_set *set, uint32_t of[])
 {
     static const rota_unit unused = {0};
 
-    ROTA_TRY(check_arrays(a));
-    if (!a->types && a->n > 0)
-        return rota_fail(MPI_ERR_ARG, "%stypes is NULL", a->name);
-    ROTA_TRY(collect_types(c, a, set, of));
+    ROTA_TRY(of ? collect_types(c, a, set, of) : find_type(c, a, set));
     a->unit = set->n > 0 ? set->unit : &unused;
     a->of = of;
     ROTA_TRY(fill(side, a));
@@ -172,25 +171,20 @@ static int make_apart_from(rota_side *side, const rota_comm *c,
     return rota_type_set_give(set, of, (size_t)a->n, &side->types);
 }
 
-/* A type for each block. */
-static int make_apart(rota_side *side, const rota_comm *c, rota_side_args *a)
-{
-    uint32_t *const of = malloc(((size_t)a->n + 1) * sizeof *of);
-    rota_type_set set = {0};
-
-    const int err = of ? make_apart_from(side, c, a, &set, of)
-                       : rota_fail_mem("datatypes of blocks");
-    rota_type_set_free(&set);
-    free(of);
-    return err;
-}
-
 static int make_side(rota_side *side, const rota_comm *c, rota_side_args a,
                      const char *name, int n, bool own_types)
 {
+    uint32_t *const of =
+        own_types ? malloc(((size_t)n + 1) * sizeof *of) : NULL;
+    rota_type_set set = {0};
+
     a.name = name;
     a.n = n;
-    return own_types ? make_apart(side, c, &a) : make_alike(side, c, &a);
+    const int err = of || !own_types ? make_from(side, c, &a, &set, of)
+                                     : rota_fail_mem("datatypes of blocks");
+    rota_type_set_free(&set);
+    free(of);
+    return err;
 }
 
 int rota_check_in_place(const rota_args *args, bool neighbors)

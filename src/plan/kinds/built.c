@@ -134,14 +134,10 @@ void rota_built_record(const rota_built *b, const size_t bytes[])
     rota_record *const r = b->task->record;
     const rota_sched *const s = &b->sched;
 
-    if (!s->neighbors) {
+    if (s->neighbors)
+        rota_record_blocks(r, s->n_send, s->neighbors->to, bytes);
+    else
         rota_record_start(r, bytes);
-        return;
-    }
-    rota_record_begin(r);
-    for (int i = 0; i < s->n_send; i++)
-        rota_record_add(r, s->neighbors->to[i], bytes[i]);
-    rota_record_end(r);
 }
 
 /* ---- making -------------------------------------------------------------- */

@@ -348,7 +348,7 @@ static cJSON *collect(const rota_plan *p)
 enum { KEY_WIDTH = 18, LINE = 256 };
 
 /* Print the values of an object in a line; numbers with their keys. */
-static int print_fields(const cJSON *o, char line[LINE])
+static void print_fields(const cJSON *o, char line[LINE])
 {
     const cJSON *item;
     size_t used = 0;
@@ -365,33 +365,24 @@ static int print_fields(const cJSON *o, char line[LINE])
                            item->valuedouble);
         used += (size_t)n < room ? (size_t)n : room - 1;
     }
-    return (int)used;
 }
 
-static int print_line(const cJSON *item, const char *key, char line[LINE])
-{
-    char fields[LINE];
-
-    if (cJSON_IsString(item))
-        return snprintf(line, LINE, "%-*s %s\n", KEY_WIDTH, key,
-                        item->valuestring);
-    if (cJSON_IsBool(item))
-        return snprintf(line, LINE, "%-*s %s\n", KEY_WIDTH, key,
-                        cJSON_IsTrue(item) ? "yes" : "no");
-    if (cJSON_IsObject(item)) {
-        print_fields(item, fields);
-        return snprintf(line, LINE, "%-*s %.*s\n", KEY_WIDTH, key,
-                        LINE - KEY_WIDTH - 3, fields);
-    }
-    return snprintf(line, LINE, "%-*s %.0f\n", KEY_WIDTH, key,
-                    item->valuedouble);
-}
-
-/* Append lines of text, as many as fit. */
+/* Append a line of text, or as much of it as fits. */
 static size_t append(char *text, const cJSON *item, const char *key)
 {
-    const int n = print_line(item, key, text);
+    char made[LINE];
+    const char *value = made;
 
+    if (cJSON_IsString(item))
+        value = item->valuestring;
+    else if (cJSON_IsBool(item))
+        value = cJSON_IsTrue(item) ? "yes" : "no";
+    else if (cJSON_IsObject(item))
+        print_fields(item, made);
+    else
+        snprintf(made, sizeof made, "%.0f", item->valuedouble);
+    const int n = snprintf(text, LINE, "%-*s %.*s\n", KEY_WIDTH, key,
+                           LINE - KEY_WIDTH - 3, value);
     return n < LINE ? (size_t)n : (size_t)LINE - 1;
 }
 

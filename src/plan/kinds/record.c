@@ -4,6 +4,7 @@
 #include "base/alike.h"
 #include "exec/payload/sized.h"
 #include "plan/inside.h"
+#include "plan/ranks/fellows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include <utlist.h>
 
 enum { ROOM = 4096 }; /* entries that wait to be written */
 
@@ -37,8 +39,8 @@ struct rota_record {
     size_t *last; /* [P] bytes of the last start */
     size_t *now;  /* [P] bytes of a start told block by block, behind last */
     bool any;
-    uint64_t again; /* equal starts that are not written yet */
-    rota_record *next, *prev;
+    uint64_t again;           /* equal starts that are not written yet */
+    rota_record *next, *prev; /* in out.live */
 };
 
 /* A set of ranks. */
@@ -167,29 +169,21 @@ static void open_file(void)
 /* ---- plans --------------------------------------------------------------- */
 
 /* Hash the ranks in MPI_COMM_WORLD, in order. */
-static int hash_members(MPI_Comm comm, int P, uint64_t *hash)
+static bool hash_members(MPI_Comm comm, int P, uint64_t *hash)
 {
-    MPI_Group world, group;
-    int *const rank = malloc(2 * (size_t)P * sizeof *rank);
+    int *const rank = calloc(2 * (size_t)P, sizeof *rank);
 
     if (!rank)
-        return MPI_ERR_NO_MEM;
+        return false;
     for (int q = 0; q < P; q++)
         rank[q] = q;
-    int err = MPI_Comm_group(MPI_COMM_WORLD, &world);
-    if (err == MPI_SUCCESS) {
-        err = MPI_Comm_group(comm, &group);
-        if (err == MPI_SUCCESS) {
-            err = MPI_Group_translate_ranks(group, P, rank, world, rank + P);
-            MPI_Group_free(&group);
-        }
-        MPI_Group_free(&world);
-    }
+    const bool ok =
+        rota_fellows_translate(comm, P, rank, MPI_COMM_WORLD, rank + P);
     *hash = (uint64_t)P;
-    for (int q = 0; q < P && err == MPI_SUCCESS; q++)
+    for (int q = 0; q < P && ok; q++)
         *hash = rota_mix(*hash, (uint64_t)rank[P + q]);
     free(rank);
-    return err;
+    return ok;
 }
 
 static members *find_members(MPI_Comm comm, int P)
@@ -197,7 +191,7 @@ static members *find_members(MPI_Comm comm, int P)
     members *m = NULL;
     uint64_t hash;
 
-    if (hash_members(comm, P, &hash) != MPI_SUCCESS)
+    if (!hash_members(comm, P, &hash))
         return NULL;
     HASH_FIND(hh, out.of, &hash, sizeof hash, m);
     if (m)
@@ -228,27 +222,40 @@ static rota_record *make(int P, int rank, rota_kind kind, uint64_t key)
     put(RECORD_PLAN, r->plan, key);
     put((uint32_t)P, (uint32_t)rank,
         (uint64_t)(kind == ROTA_SPARSE ? ROTA_EXCHANGE : kind));
-    r->next = out.live;
-    if (out.live)
-        out.live->prev = r;
-    out.live = r;
+    DL_PREPEND(out.live, r);
+    return r;
+}
+
+bool rota_record_wanted(void)
+{
+    pthread_once(&once, open_file);
+    return out.fd >= 0;
+}
+
+/* Begin the record of a plan or, once for these ranks, of calls. */
+static rota_record *begin(MPI_Comm comm, rota_kind kind, bool calls)
+{
+    rota_record *r = NULL;
+    int P, rank;
+
+    if (!rota_record_wanted() || MPI_Comm_size(comm, &P) ||
+        MPI_Comm_rank(comm, &rank))
+        return NULL;
+    pthread_mutex_lock(&lock);
+    members *const m = find_members(comm, P);
+    if (m && !calls)
+        r = make(P, rank, kind, rota_mix(m->hash, ++m->plans));
+    if (m && calls && !m->calls)
+        m->calls = make(P, rank, kind, rota_mix(m->hash, 0));
+    if (m && calls)
+        r = m->calls;
+    pthread_mutex_unlock(&lock);
     return r;
 }
 
 rota_record *rota_record_open(MPI_Comm comm, rota_kind kind)
 {
-    rota_record *r = NULL;
-    int P, rank;
-
-    pthread_once(&once, open_file);
-    if (out.fd < 0 || MPI_Comm_size(comm, &P) || MPI_Comm_rank(comm, &rank))
-        return NULL;
-    pthread_mutex_lock(&lock);
-    members *const m = find_members(comm, P);
-    if (m)
-        r = make(P, rank, kind, rota_mix(m->hash, ++m->plans));
-    pthread_mutex_unlock(&lock);
-    return r;
+    return begin(comm, kind, false);
 }
 
 void rota_record_close(rota_record *r)
@@ -257,12 +264,7 @@ void rota_record_close(rota_record *r)
         return;
     pthread_mutex_lock(&lock);
     put_again(r);
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        out.live = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
+    DL_DELETE(out.live, r);
     pthread_mutex_unlock(&lock);
     free(r->last);
     free(r);
@@ -327,43 +329,20 @@ void rota_record_start(rota_record *r, const size_t bytes[])
     pthread_mutex_unlock(&lock);
 }
 
-void rota_record_begin(rota_record *r)
+void rota_record_blocks(rota_record *r, int n, const int rank[],
+                        const size_t bytes[])
 {
     memset(r->now, 0, (size_t)r->P * sizeof *r->now);
-}
-
-void rota_record_add(rota_record *r, int rank, size_t bytes)
-{
-    if (rank >= 0)
-        r->now[rank] += rota_cell_bytes(bytes);
-}
-
-void rota_record_end(rota_record *r)
-{
+    for (int i = 0; i < n; i++)
+        if (rank[i] >= 0)
+            r->now[rank[i]] += rota_cell_bytes(bytes[i]);
     rota_record_start(r, r->now);
 }
 
 void rota_record_call(MPI_Comm comm, const size_t bytes[])
 {
-    rota_record *r = NULL;
-    int P, rank;
+    rota_record *const r = begin(comm, ROTA_VARYING, true);
 
-    pthread_once(&once, open_file);
-    if (out.fd < 0 || MPI_Comm_size(comm, &P) || MPI_Comm_rank(comm, &rank))
-        return;
-    pthread_mutex_lock(&lock);
-    members *const m = find_members(comm, P);
-    if (m && !m->calls)
-        m->calls = make(P, rank, ROTA_VARYING, rota_mix(m->hash, 0));
-    if (m)
-        r = m->calls;
-    pthread_mutex_unlock(&lock);
     if (r)
         rota_record_start(r, bytes);
-}
-
-bool rota_record_wanted(void)
-{
-    pthread_once(&once, open_file);
-    return out.fd >= 0;
 }

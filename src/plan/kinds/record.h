@@ -42,11 +42,10 @@ rota_record *rota_record_open(MPI_Comm comm, rota_kind kind);
 /* Record a start. bytes: [P] what it sends. */
 void rota_record_start(rota_record *r, const size_t bytes[]);
 
-/* The same, block by block. A rank may have several blocks; those of negative
+/* The same for n blocks, each to a rank. A rank may have several; those of negative
  * ranks do not count. */
-void rota_record_begin(rota_record *r);
-void rota_record_add(rota_record *r, int rank, size_t bytes);
-void rota_record_end(rota_record *r);
+void rota_record_blocks(rota_record *r, int n, const int rank[],
+                        const size_t bytes[]);
 void rota_record_close(rota_record *r); /* r may be NULL */
 
 #endif /* ROTA_RECORD_H */

@@ -12,7 +12,8 @@ typedef struct lists {
     /* Of the last start; rooms in bytes. */
     char *sides; /* offsets, then bytes, then ranks in order */
     size_t sides_room;
-    char *packed; /* packed elements of a type */
+    size_t *bytes; /* in sides */
+    char *packed;  /* packed elements of a type */
     size_t packed_room;
 
     /* Of the last end. */
@@ -92,18 +93,10 @@ static int find_partners(rota_groups *g, const int leader[], int mine)
     g->from = g->to + g->rounds;
     for (int i = 0, d = 1; d < g->n; i++, d *= 2) {
         const int to = (mine + d) % g->n, from = (mine + g->n - d) % g->n;
-        g->to[i] = leader ? leader[to] : to;
-        g->from[i] = leader ? leader[from] : from;
+        g->to[i] = leader[to];
+        g->from[i] = leader[from];
     }
     return MPI_SUCCESS;
-}
-
-/* Make each rank a group by itself. */
-static int make_singles(const rota_built *b, rota_groups *g)
-{
-    *g = (rota_groups){
-        .n = b->task->comm->P, .size = 1, .leader = b->task->comm->me};
-    return find_partners(g, NULL, b->task->comm->me);
 }
 
 /* Let groups send bundles, if each node of the topology is one group: agents are
@@ -120,31 +113,35 @@ static void set_bundles(const rota_built *b, rota_groups *g)
     g->bundled = most > 0 ? (size_t)most : SIZE_MAX;
 }
 
+/* Ranks that share memory or, if MPI carries messages within the node, one rank
+ * each. May fail on one rank alone. */
 static int make_groups(const rota_built *b, rota_groups *g)
 {
-    const size_t P = (size_t)b->task->comm->P;
-    int *const leader = calloc(2 * P, sizeof *leader), *last = leader + P;
-    int err = leader ? MPI_SUCCESS : rota_fail_mem("groups of ranks");
-    int mine = 0;
+    const int P = b->task->comm->P;
+    int *const leader = calloc(2 * (size_t)P, sizeof *leader);
+    int mine = b->task->comm->me;
 
-    *g = (rota_groups){.of = b->task->topo->node};
-    if (err == MPI_SUCCESS) {
-        g->n = find_leaders(b, last, leader, &mine, &g->size);
-        g->leader = leader[mine];
+    *g = (rota_groups){.n = P, .size = 1};
+    if (!leader)
+        return rota_fail_mem("groups of ranks");
+    for (int q = 0; b->node_why && q < P; q++)
+        leader[q] = q;
+    if (!b->node_why) {
+        g->of = b->task->topo->node;
+        g->n = find_leaders(b, leader + P, leader, &mine, &g->size);
         set_bundles(b, g);
-        err = find_partners(g, leader, mine);
     }
+    g->leader = leader[mine];
+    const int err = find_partners(g, leader, mine);
     free(leader);
     return err;
 }
 
-/* Ranks that share memory or, if MPI carries messages within the node, one rank
- * each. */
 static int group(rota_built *b)
 {
     rota_groups g;
 
-    ROTA_TRY(b->node_why ? make_singles(b, &g) : make_groups(b, &g));
+    ROTA_TRY(make_groups(b, &g));
     return rota_sparse_make(&b->exec, &g,
                             b->node_why ? NULL : b->task->comm->node);
 }
@@ -231,7 +228,7 @@ static int fill_blocks(rota_built *b, const rota_args *args,
                        n * (sizeof(ptrdiff_t) + sizeof(size_t) + sizeof(int)),
                        "counts and displacements"));
     ptrdiff_t *const offset = (ptrdiff_t *)(void *)l->sides;
-    size_t *const bytes = (size_t *)(void *)(offset + n);
+    size_t *const bytes = l->bytes = (size_t *)(void *)(offset + n);
     ROTA_TRY(check_dests(b, args->n_dests, args->dests, (int *)(bytes + n)));
     ROTA_TRY(rota_side_fill(&side, bytes, offset));
     for (size_t i = 0; i < n; i++) /* MPI's const: it is not written */
@@ -244,18 +241,9 @@ static int fill_blocks(rota_built *b, const rota_args *args,
     return MPI_SUCCESS;
 }
 
-static void record(const rota_built *b, int n, const rota_sparse_block block[])
-{
-    if (!b->task->record)
-        return;
-    rota_record_begin(b->task->record);
-    for (int i = 0; i < n; i++)
-        rota_record_add(b->task->record, block[i].rank, block[i].bytes);
-    rota_record_end(b->task->record);
-}
-
 static int start(rota_built *b, const rota_args *args)
 {
+    const lists *const own = b->task->own;
     rota_sparse_block *block;
 
     if (args->send.base == MPI_IN_PLACE)
@@ -268,7 +256,9 @@ static int start(rota_built *b, const rota_args *args)
     if (args->n_dests > 0)
         ROTA_TRY(fill_blocks(b, args, block));
     ROTA_TRY(pack(b, args->n_dests, block));
-    record(b, args->n_dests, block);
+    if (b->task->record)
+        rota_record_blocks(b->task->record, args->n_dests, args->dests,
+                           own->bytes);
     return rota_exec_start(&b->exec);
 }
 

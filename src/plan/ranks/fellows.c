@@ -100,8 +100,8 @@ static bool has_world(void)
     return begun;
 }
 
-/* to[i]: the rank in b of rank from[i] in a, or MPI_UNDEFINED. */
-static bool translate(MPI_Comm a, int n, const int from[], MPI_Comm b, int to[])
+bool rota_fellows_translate(MPI_Comm a, int n, const int from[], MPI_Comm b,
+                            int to[])
 {
     MPI_Group of_a = MPI_GROUP_NULL, of_b = MPI_GROUP_NULL;
     const bool ok =
@@ -126,7 +126,8 @@ static rota_roster *recall(MPI_Comm comm)
     for (int i = 0; rank && i < known.n; i++)
         rank[i] = known.fellow[i].rank;
     const bool ok =
-        r && rank && translate(MPI_COMM_WORLD, known.n, rank, comm, there);
+        r && rank &&
+        rota_fellows_translate(MPI_COMM_WORLD, known.n, rank, comm, there);
     for (int i = 0; ok && i < known.n; i++)
         if (there[i] != MPI_UNDEFINED)
             r->fellow[r->n++] =
@@ -179,7 +180,7 @@ void rota_fellows_remember(MPI_Comm comm, const rota_roster *r)
         rank[i] = r->fellow[i].rank;
     pthread_mutex_lock(&known.lock);
     if (rank && r->n > 0 && has_world() &&
-        translate(comm, r->n, rank, MPI_COMM_WORLD, world))
+        rota_fellows_translate(comm, r->n, rank, MPI_COMM_WORLD, world))
         add(r, world);
     pthread_mutex_unlock(&known.lock);
     free(rank);

@@ -33,4 +33,9 @@ rota_roster *rota_fellows_recall(MPI_Comm comm);
 /* From now on, they are recalled. Local. */
 void rota_fellows_remember(MPI_Comm comm, const rota_roster *roster);
 
+/* to[i]: the rank in b of rank from[i] in a, or MPI_UNDEFINED. Returns whether
+ * MPI tells. Local. */
+bool rota_fellows_translate(MPI_Comm a, int n, const int from[], MPI_Comm b,
+                            int to[]);
+
 #endif /* ROTA_FELLOWS_H */
