@@ -561,7 +561,7 @@ ROTA_API int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf,
  * rank's own block) are made here.
  * Local; does not block; allocates nothing.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, or varying (use
- * rota_alltoallv_start). */
+ * rota_alltoallv_start); MPI_ERR_OTHER after MPI_Finalize. */
 ROTA_API int rota_start(rota_plan *plan);
 
 /* Start n fixed plans, plans[0] first. Local; does not block. Stops at the

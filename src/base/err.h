@@ -33,7 +33,7 @@ void rota_fail_at(int rank);
 const char *rota_fail_text(void);
 
 /* Has any thread ever failed? Until then there is nothing to clear, and no
- * thread-local memory is looked up. Only for the functions here. */
+ * thread-local memory is looked up. */
 extern _Atomic bool rota_fail_any;
 void rota_fail_forget(void) ROTA_RARE;
 

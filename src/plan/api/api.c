@@ -32,8 +32,8 @@ ROTA_RARE static int leave_plan(const rota_plan *plan, const char *function,
 {
     const bool alive = plan && plan->comm->user_alive;
 
-    return status == MPI_SUCCESS
-               ? MPI_SUCCESS
+    return status == MPI_SUCCESS || rota_comm_is_over()
+               ? status
                : rota_raise(alive ? plan->comm->user : MPI_COMM_NULL,
                             code_of(plan, function, status));
 }
@@ -454,11 +454,21 @@ static int check_kind(const rota_plan *plan, const rota_kind_table *kind)
                            plan->task.kind->is);
 }
 
+/* After an error; and if MPI is being finalized, which looks like one. */
+ROTA_RARE static int look_closely(void)
+{
+    rota_fail_forget();
+    return rota_comm_is_over() ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
 /* May a function for plans of this kind start the plan? */
 static inline int check_start(const rota_plan *plan,
                               const rota_kind_table *kind)
 {
-    ROTA_TRY(check_handle(plan));
+    if (atomic_load_explicit(&rota_fail_any, memory_order_relaxed))
+        ROTA_TRY(look_closely());
+    if (!plan)
+        return rota_fail(MPI_ERR_REQUEST, "plan is NULL");
     if (plan->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is active");
     return check_kind(plan, kind);

@@ -250,6 +250,53 @@ static int attach(rota_comm *c)
     return agreed;
 }
 
+/* ---- the end of MPI ------------------------------------------------------ */
+
+static atomic_bool ending;
+
+/* MPI is about to be finalized, whatever plans are left. From now on each start
+ * takes the long way, as after an error. */
+static int on_finalize(MPI_Comm self, int key, void *value, void *extra)
+{
+    (void)self;
+    (void)key;
+    (void)value;
+    (void)extra;
+    rota_lock_set_multiple(false);
+    ending = true;
+    rota_fail(MPI_ERR_OTHER, "MPI is being finalized");
+    rota_fail_clear();
+    return MPI_SUCCESS;
+}
+
+/* Once per process. */
+static int watch_finalize(void)
+{
+    static bool watched;
+    int key = MPI_KEYVAL_INVALID, err = MPI_SUCCESS;
+
+    pthread_mutex_lock(&state_lock);
+    if (!watched)
+        err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &key,
+                                     NULL);
+    if (!watched && err == MPI_SUCCESS)
+        err = MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    watched = err == MPI_SUCCESS;
+    if (key != MPI_KEYVAL_INVALID)
+        MPI_Comm_free_keyval(&key);
+    pthread_mutex_unlock(&state_lock);
+    return err;
+}
+
+bool rota_comm_is_over(void)
+{
+    int finalized = 0;
+
+    if (ending)
+        MPI_Finalized(&finalized);
+    return finalized;
+}
+
 static int make(MPI_Comm user, bool adopted, rota_comm **c)
 {
     rota_comm draft = {.user = user,
@@ -263,6 +310,7 @@ static int make(MPI_Comm user, bool adopted, rota_comm **c)
         draft.native[i] = MPI_COMM_NULL;
     rota_stall_set(rota_stall_seconds(false));
     look_for_crowd();
+    watch_finalize();
     int err = open_dup(&draft);
     if (err == MPI_SUCCESS)
         err = complete(&draft, c);
@@ -322,36 +370,6 @@ int rota_wait_request(MPI_Comm comm, MPI_Request *request)
 }
 
 /* ---- the progress thread ------------------------------------------------- */
-
-/* MPI is about to be finalized, whatever plans are left. */
-static int on_finalize(MPI_Comm self, int key, void *value, void *extra)
-{
-    (void)self;
-    (void)key;
-    (void)value;
-    (void)extra;
-    rota_lock_set_multiple(false);
-    return MPI_SUCCESS;
-}
-
-/* Once per process. */
-static int watch_finalize(void)
-{
-    static bool watched;
-    int key = MPI_KEYVAL_INVALID, err = MPI_SUCCESS;
-
-    pthread_mutex_lock(&state_lock);
-    if (!watched)
-        err = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &key,
-                                     NULL);
-    if (!watched && err == MPI_SUCCESS)
-        err = MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
-    watched = err == MPI_SUCCESS;
-    if (key != MPI_KEYVAL_INVALID)
-        MPI_Comm_free_keyval(&key);
-    pthread_mutex_unlock(&state_lock);
-    return err;
-}
 
 bool rota_comm_hold_thread(rota_comm *c)
 {

@@ -79,6 +79,9 @@ static inline int rota_comm_id_after(const rota_comm *c, int id)
     return id == c->max_id ? 1 : id + 1; /* id 0 is for agreement */
 }
 
+/* Has MPI_Finalize been called, with a communicator known before? */
+bool rota_comm_is_over(void);
+
 /* Keep a progress thread while c lives. Returns false if the system gives none.
  * Local. */
 bool rota_comm_hold_thread(rota_comm *c);
