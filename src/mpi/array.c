@@ -79,11 +79,10 @@ static void set_error(MPI_Status *status, int err)
 
 /* Conclude r, whose status goes to place i. err: the result of the call so far,
  * with n statuses. Once one has failed, MPI fills in MPI_ERROR of all. */
-static int conclude(rota_mpi_request *r, MPI_Request requests[], int n,
-                    MPI_Status statuses[], int i, int err)
+static int conclude(rota_mpi_request *r, int n, MPI_Status statuses[], int i,
+                    int err)
 {
-    const int its =
-        rota_mpi_request_conclude(r, &requests[r->index], at(statuses, i));
+    const int its = rota_mpi_request_conclude(r, at(statuses, i));
 
     if (its != MPI_SUCCESS && err == MPI_SUCCESS) {
         for (int k = 0; k < n; k++)
@@ -100,10 +99,8 @@ static int conclude_all(rota_mpi_request *ours, int n, MPI_Request requests[],
                         MPI_Status statuses[], int err)
 {
     show(ours, requests);
-    for (rota_mpi_request *r = ours, *next; r; r = next) {
-        next = r->next;
-        err = conclude(r, requests, n, statuses, r->index, err);
-    }
+    for (rota_mpi_request *r = ours; r; r = r->next)
+        err = conclude(r, n, statuses, r->index, err);
     return err;
 }
 
@@ -175,7 +172,7 @@ int rota_mpi_testany(int n, MPI_Request requests[], int *index, int *flag,
     if (done) {
         *flag = 1;
         *index = done->index;
-        return rota_mpi_request_conclude(done, &requests[*index], status);
+        return rota_mpi_request_conclude(done, status);
     }
     if (err == MPI_SUCCESS && *index == MPI_UNDEFINED && any_active(ours))
         *flag = 0;
@@ -220,18 +217,16 @@ int rota_mpi_waitany(int n, MPI_Request requests[], int *index,
 
 /* Add our complete requests behind *outcount others. *outcount remains
  * MPI_UNDEFINED if no request was active. */
-static int add_done(rota_mpi_request *ours, MPI_Request requests[],
-                    int *outcount, int indices[], MPI_Status statuses[],
-                    int err)
+static int add_done(rota_mpi_request *ours, int *outcount, int indices[],
+                    MPI_Status statuses[], int err)
 {
     if (*outcount == MPI_UNDEFINED && (first_done(ours) || any_active(ours)))
         *outcount = 0;
-    for (rota_mpi_request *r = ours, *next; r; r = next) {
-        next = r->next;
+    for (rota_mpi_request *r = ours; r; r = r->next) {
         if (r->state != ROTA_MPI_DONE)
             continue;
         indices[*outcount] = r->index;
-        err = conclude(r, requests, *outcount, statuses, *outcount, err);
+        err = conclude(r, *outcount, statuses, *outcount, err);
         ++*outcount;
     }
     return err;
@@ -250,7 +245,7 @@ int rota_mpi_testsome(int n, MPI_Request requests[], int *outcount,
     show(ours, requests);
     if (err != MPI_SUCCESS && err != MPI_ERR_IN_STATUS)
         return err;
-    return add_done(ours, requests, outcount, indices, statuses, err);
+    return add_done(ours, outcount, indices, statuses, err);
 }
 
 int rota_mpi_waitsome(int n, MPI_Request requests[], int *outcount,

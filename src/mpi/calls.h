@@ -33,9 +33,8 @@ const char *rota_mpi_call_name(rota_mpi_call call, rota_mpi_kind kind);
 
 /* Functions of ours that run for those of MPI: of one request in request.c, of
  * arrays in array.c, the others in wrap.c. */
-#define ROTA_REQUEST(mpi, pmpi, ours, parameters, arguments)                   \
-    int ours parameters;
-#define ROTA_WRAP(mpi, pmpi, ours, parameters, arguments) int ours parameters;
+#define ROTA_REQUEST(mpi, ours, parameters, arguments) int ours parameters;
+#define ROTA_WRAP(mpi, ours, parameters, arguments) int ours parameters;
 #include "mpi/list.h"
 
 #endif /* ROTA_MPI_CALLS_H */

@@ -2,8 +2,6 @@
  * communicator (exchange.h).
  */
 #include "mpi/comm.h"
-#include "mpi/plans.h"
-#include "mpi/settings.h"
 #include "mpi/sync.h"
 
 #include <pthread.h>
@@ -14,30 +12,19 @@
  * MPICH has about 2,000 in all, which are the program's. */
 enum { MOST_TAKEN = 256 };
 
-/* Nonblocking calls that go to MPI before plans for them are wished for, if
- * ROTA_MPI_AFTER does not say. */
-enum { AFTER = 64 };
-
 typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
 
-/* Nonblocking calls of one sort. */
-typedef struct pool {
-    long calls;
-    bool wished;                /* for plans, at the next blocking collective */
-    rota_mpi_request **request; /* [in_flight], or NULL */
-    long next;
-} pool;
-
+typedef struct rota_mpi_comm rota_mpi_comm;
 struct rota_mpi_comm {
     MPI_Comm comm;
     int P;
     bool foreign;                /* to Rota: an intercommunicator */
     rota_mpi_topology *topology; /* or NULL */
 
-    /* Of calls among all ranks, and among neighbours. */
-    rota_mpi_group *group[2]; /* of blocking ones; NULL before the first */
-    pool pool[2];
-    verdict verdict; /* room for plans of others, agreed on when needed */
+    /* Of blocking calls among all ranks, and among neighbours; NULL before the
+     * first. */
+    rota_mpi_group *group[2];
+    verdict verdict; /* room for persistent plans, agreed on when needed */
     rota_mpi_comm *prev, *next; /* in the list */
 };
 
@@ -52,39 +39,7 @@ static _Thread_local struct {
     unsigned n_freed;
 } last;
 
-/* ---- pools --------------------------------------------------------------- */
-
-static void free_requests(rota_mpi_request **request, int n)
-{
-    for (int i = 0; i < n && request; i++)
-        rota_mpi_request_let_go(request[i]);
-    free(request);
-}
-
-/* NULL without memory. */
-static rota_mpi_request **alloc_requests(int n, const rota_mpi_args *args)
-{
-    rota_mpi_request **const request = calloc((size_t)n, sizeof *request);
-    bool ok = request != NULL;
-
-    for (int i = 0; i < n && ok; i++) {
-        request[i] = rota_mpi_request_make();
-        ok = request[i] &&
-             (request[i]->run = rota_mpi_run_make(args, false, true));
-    }
-    if (ok)
-        return request;
-    free_requests(request, n);
-    return NULL;
-}
-
 /* ---- life ---------------------------------------------------------------- */
-
-static void set_wished(pool *p, bool wished)
-{
-    atomic_fetch_add(&rota_mpi_n_wishes, wished - p->wished);
-    p->wished = wished;
-}
 
 /* The program frees the communicator. */
 static int on_free(MPI_Comm comm, int key, void *value, void *extra)
@@ -99,13 +54,9 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     pthread_mutex_unlock(&list_lock);
     n_taken -= c->verdict == TAKEN;
     atomic_fetch_add(&rota_mpi_n_freed, 1);
-    for (int among = 1; among >= 0; among--) { /* neighbours first */
+    for (int among = 1; among >= 0; among--) /* neighbours first */
         if (c->group[among])
             rota_mpi_group_leave(c->group[among]);
-        set_wished(&c->pool[among], false);
-        free_requests(c->pool[among].request,
-                      rota_mpi_settings_get()->in_flight);
-    }
     rota_mpi_topology_free(c->topology);
     free(c);
     return MPI_SUCCESS;
@@ -149,7 +100,7 @@ static rota_mpi_comm *find(MPI_Comm comm)
     return c;
 }
 
-/* Local: a nonblocking exchange may be first. NULL for what is no communicator,
+/* Local. NULL for what is no communicator,
  * and then MPI says so. */
 static rota_mpi_comm *find_or_make(MPI_Comm comm)
 {
@@ -221,79 +172,23 @@ bool rota_mpi_comm_takes_init(rota_mpi_args *args)
     return c && !c->foreign && set_blocks(c, args) && takes(c);
 }
 
-/* ---- making plans -------------------------------------------------------- */
-
-/* Rota says the same on all ranks. */
-static int make_plans(const rota_mpi_args *args, rota_mpi_request **request,
-                      int n, MPI_Info info)
-{
-    MPI_Errhandler handler;
-    int err = rota_mpi_hush(args->comm, &handler);
-
-    if (err != MPI_SUCCESS)
-        return err;
-    for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
-        rota_plan **const plan = rota_mpi_run_plan(request[i]->run);
-        err = rota_mpi_make_varying(args->comm, args->neighbors, info, plan);
-        request[i]->plan = *plan;
-    }
-    rota_mpi_unhush(args->comm, &handler);
-    return err;
-}
-
-/* Requests with plans, or none on all ranks if one cannot. Collective. */
-static void make_pool(rota_mpi_comm *c, bool neighbors)
-{
-    rota_mpi_args args = {.neighbors = neighbors, .comm = c->comm};
-    pool *const p = &c->pool[neighbors];
-    const int n = rota_mpi_settings_get()->in_flight;
-    MPI_Info info = MPI_INFO_NULL;
-
-    set_wished(p, false);
-    if (!set_blocks(c, &args) || !takes(c))
-        return;
-    p->request = alloc_requests(n, &args);
-    const bool ready =
-        rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_AT_ONCE | ROTA_MPI_UNCHECKED,
-                      neighbors, &info) == MPI_SUCCESS &&
-        p->request;
-    const int err = rota_mpi_all(c->comm, ready)
-                        ? make_plans(&args, p->request, n, info)
-                        : MPI_ERR_NO_MEM;
-    rota_mpi_unhint(&info);
-    if (err == MPI_SUCCESS)
-        return;
-    rota_mpi_explain(c->comm, err);
-    free_requests(p->request, n);
-    p->request = NULL;
-}
-
 /* ---- what a call uses ---------------------------------------------------- */
 
 /* Alone on a communicator MPI only copies. */
-rota_mpi_comm *rota_mpi_comm_get(rota_mpi_args *args, bool *known)
-{
-    rota_mpi_comm *const c = find_or_make(args->comm);
-
-    *known = c != NULL;
-    return c && !c->foreign && set_blocks(c, args) && c->P > 1 ? c : NULL;
-}
-
 bool rota_mpi_comm_takes(rota_mpi_args *args, bool *known)
 {
     const rota_mpi_group *const g =
         args->neighbors ? NULL : rota_mpi_group_of(args->comm);
+    rota_mpi_comm *const c = g ? NULL : find_or_make(args->comm);
 
-    if (!g)
-        return rota_mpi_comm_get(args, known) != NULL;
-    *known = true;
-    args->send.n = args->recv.n = g->P;
-    return true;
+    *known = g || c;
+    if (g)
+        args->send.n = args->recv.n = g->P;
+    return g || (c && !c->foreign && set_blocks(c, args) && c->P > 1);
 }
 
 rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args)
 {
-    rota_mpi_meet(args->comm);
     rota_mpi_group *const shared =
         args->neighbors ? NULL : rota_mpi_group_of(args->comm);
     if (shared)
@@ -305,27 +200,4 @@ rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args)
     if (args->neighbors && !group[1])
         group[1] = rota_mpi_group_with(group[0], c->comm, c->topology);
     return group[args->neighbors];
-}
-
-rota_mpi_request *rota_mpi_comm_nonblocking(rota_mpi_comm *c,
-                                            const rota_mpi_args *args)
-{
-    const rota_mpi_settings *const s = rota_mpi_settings_get();
-    const long after = s->after == ROTA_MPI_BY_COST ? AFTER : s->after;
-    pool *const p = &c->pool[args->neighbors];
-
-    if (p->request)
-        return p->request[p->next++ % s->in_flight];
-    if (++p->calls == (after > 0 ? after : 1))
-        set_wished(p, true);
-    return NULL;
-}
-
-void rota_mpi_comm_meet(MPI_Comm comm)
-{
-    rota_mpi_comm *const c = find(comm);
-
-    for (int among = 0; c && among < 2; among++)
-        if (c->pool[among].wished)
-            make_pool(c, among);
 }

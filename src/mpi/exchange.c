@@ -4,6 +4,7 @@
 #include "mpi/comm.h"
 #include "mpi/decide.h"
 #include "mpi/plans.h"
+#include "mpi/request.h"
 #include "mpi/settings.h"
 #include "mpi/stats.h"
 #include "mpi/sync.h"
@@ -11,6 +12,7 @@
 #include "plan/inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_on(const rota_mpi_args *args, rota_mpi_kind kind)
 {
@@ -34,7 +36,7 @@ static void record(rota_mpi_args *a)
         PMPI_Comm_size(a->comm, &P) != MPI_SUCCESS)
         return;
     if (b->n == 0) /* nobody has asked for it */
-        rota_mpi_comm_get(a, &known);
+        rota_mpi_comm_takes(a, &known);
     if (rota_mpi_refused(a))
         return;
     size_t *const bytes = calloc((size_t)P, sizeof *bytes);
@@ -154,10 +156,7 @@ static bool run_plan(rota_mpi_usage *u, const rota_mpi_args *args,
 {
     if (u->same)
         return rota_mpi_same_exchange(u->same, args, ours, err);
-    *err = rota_mpi_run_start(u->run, args);
-    if (*err == MPI_SUCCESS)
-        *err =
-            rota_mpi_run_finish(u->run, rota_wait(*rota_mpi_run_plan(u->run)));
+    *err = rota_mpi_run_exchange(u->run, args);
     return true;
 }
 
@@ -172,7 +171,7 @@ static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
     name_errors(args, ROTA_MPI_BLOCKING);
     const bool done = run_plan(u, &for_rota, ours, err);
     if (done && *err != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(args->comm, *err);
+        rota_mpi_raise(args->comm, *err);
     rota_mpi_time_end(begin);
     return done;
 }
@@ -213,43 +212,10 @@ void rota_mpi_passed(const rota_mpi_turn *turn)
 
 /* ---- nonblocking --------------------------------------------------------- */
 
-static int start_request(rota_mpi_request *r, const rota_mpi_args *args,
-                         MPI_Request *request)
+void rota_mpi_nonblocking(rota_mpi_args *args)
 {
-    const rota_mpi_args for_rota = rota_mpi_for_rota(args);
-
-    name_errors(args, ROTA_MPI_NONBLOCKING);
-    /* The request's turn has come on all ranks, so that this one cannot take
-     * another; nor may it wait here. */
-    if (r->state != ROTA_MPI_INACTIVE)
-        return rota_error_raise(args->comm, MPI_ERR_OTHER,
-                                "a request was not completed before "
-                                "ROTA_MPI_IN_FLIGHT more calls on its "
-                                "communicator");
-    const double begin = rota_mpi_time_begin();
-    ROTA_MPI_TRY(rota_mpi_run_start(r->run, &for_rota));
-    r->state = ROTA_MPI_ACTIVE;
-    *request = r->handle;
-    rota_mpi_time_end(begin);
-    return MPI_SUCCESS;
-}
-
-bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err)
-{
-    rota_mpi_comm *c = NULL;
-    rota_mpi_request *r = NULL;
-    bool known;
-
-    if (is_on(args, ROTA_MPI_NONBLOCKING) && request)
-        c = rota_mpi_comm_get(args, &known);
-    if (c && !rota_mpi_refused(args))
-        r = rota_mpi_comm_nonblocking(c, args);
-    rota_mpi_count_call(args->call, ROTA_MPI_NONBLOCKING, r != NULL);
-    if (r)
-        *err = start_request(r, args, request);
-    else
-        record(args);
-    return r != NULL;
+    rota_mpi_count_call(args->call, ROTA_MPI_NONBLOCKING, false);
+    record(args);
 }
 
 /* ---- persistent ---------------------------------------------------------- */
@@ -264,40 +230,52 @@ static void take_any_type(rota_mpi_args *args)
             side[i]->type = MPI_BYTE;
 }
 
-/* A rank that fails here takes part without a place for the plan, which Rota
- * refuses on all ranks. */
+/* Collective: a rank that has no request takes part without a place for the plan. */
 static int make_request(rota_mpi_request *r, const rota_mpi_args *from,
                         MPI_Info user)
 {
     rota_mpi_args args = rota_mpi_for_rota(from);
-    MPI_Info info = MPI_INFO_NULL;
-    const bool ready = r && rota_mpi_hint(user, ROTA_MPI_AT_ONCE,
-                                          args.neighbors, &info) == MPI_SUCCESS;
+    MPI_Errhandler handler;
 
     if (args.neighbors && args.shape == ROTA_MPI_ONE)
         take_any_type(&args);
-    const int err = rota_mpi_make_fixed(&args, info, ready ? &r->plan : NULL);
-    rota_mpi_unhint(&info);
+    rota_mpi_hush(args.comm, &handler);
+    const int err = rota_mpi_make_fixed(&args, true, user, r ? &r->plan : NULL);
+    rota_mpi_unhush(args.comm, &handler);
     return err;
+}
+
+/* Do blocks of some rank overlap? All ranks have the same text. MPI may let them
+ * pass, and then the program is to run. */
+static bool says_overlap(int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+
+    return code != MPI_SUCCESS &&
+           PMPI_Error_string(code, text, &length) == MPI_SUCCESS &&
+           strstr(text, " overlap");
 }
 
 bool rota_mpi_persistent(rota_mpi_args *args, MPI_Info info,
                          MPI_Request *request, int *err)
 {
-    const bool rota =
+    const bool on =
         is_on(args, ROTA_MPI_PERSISTENT) && rota_mpi_comm_takes_init(args);
+    rota_mpi_request *const r = on && request ? rota_mpi_request_make() : NULL;
 
-    rota_mpi_count_call(args->call, ROTA_MPI_PERSISTENT, rota);
-    if (!rota)
-        return false;
     name_errors(args, ROTA_MPI_PERSISTENT);
-    rota_mpi_request *const r = request ? rota_mpi_request_make() : NULL;
-    *err = make_request(r, args, info);
-    if (*err != MPI_SUCCESS) {
+    *err = on ? make_request(r, args, info) : MPI_SUCCESS;
+    const bool overlap = says_overlap(*err), rota = on && !overlap;
+    rota_mpi_count_call(args->call, ROTA_MPI_PERSISTENT, rota);
+    rota_mpi_count_overlap(overlap);
+    if (r && *err != MPI_SUCCESS)
         rota_mpi_request_destroy(r);
-        return true;
+    if (rota && *err != MPI_SUCCESS)
+        rota_mpi_raise(args->comm, *err);
+    if (rota && *err == MPI_SUCCESS) {
+        r->bytes = rota_mpi_args_bytes(args);
+        *request = r->handle;
     }
-    r->bytes = rota_mpi_args_bytes(args);
-    *request = r->handle;
-    return true;
+    return rota;
 }

@@ -32,8 +32,11 @@ bool rota_mpi_recall(MPI_Comm comm);
 /* MPI has failed in a call that was passed on at once: does it count? */
 void rota_mpi_failed(rota_mpi_args *args, rota_mpi_tally *tally);
 
+/* MPI is to do a nonblocking call, which is to be counted: a plan needs all ranks at
+ * once, for which such a call may not wait. */
+void rota_mpi_nonblocking(rota_mpi_args *args);
+
 /* True: done, with *err. False: MPI is to do it. */
-bool rota_mpi_nonblocking(rota_mpi_args *args, MPI_Request *request, int *err);
 bool rota_mpi_persistent(rota_mpi_args *args, MPI_Info info,
                          MPI_Request *request, int *err);
 

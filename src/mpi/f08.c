@@ -9,7 +9,7 @@
  * In MPICH, handles and statuses of mpi_f08 have the layout of C.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "mpi/comm.h"
+#include "mpi/request.h"
 
 #include "plan/inside.h"
 
@@ -169,8 +169,6 @@ ROTA_F08(mpi_finalize_f08_, "MPI_Finalize", (int *ierror), (ierror), true,
 ROTA_F08(mpi_session_finalize_f08_, "MPI_Session_finalize",
          (MPI_Session * session, int *ierror), (session, ierror), true,
          rota_mpi_session_finalize(session))
-ROTA_F08(mpi_barrier_f08_, "MPI_Barrier", (const MPI_Comm *comm, int *ierror),
-         (comm, ierror), true, (rota_mpi_meet(*comm), PMPI_Barrier(*comm)))
 ROTA_F08(mpi_error_class_f08_, "MPI_Error_class",
          (const int *code, int *errorclass, int *ierror),
          (code, errorclass, ierror), true,

@@ -353,7 +353,7 @@ static int make_bare(MPI_Comm from, MPI_Comm *comm)
     MPI_Errhandler handler;
     MPI_Group group;
 
-    ROTA_MPI_TRY(rota_mpi_hush(from, &handler));
+    rota_mpi_hush(from, &handler);
     int err = PMPI_Comm_group(from, &group);
     if (err == MPI_SUCCESS) {
         err = PMPI_Comm_create(from, group, comm);
@@ -398,46 +398,17 @@ static int adopt(rota_mpi_group *g, MPI_Comm from)
     return g->adopted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-/* Plans are made when the arguments are known. */
-static int make_same(const rota_mpi_group *g, rota_mpi_usage *u)
-{
-    u->same = rota_mpi_same_make(g->P);
-    return rota_mpi_all(g->comm, u->same) ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-}
-
-static int make_run(const rota_mpi_group *g, rota_mpi_usage *u,
-                    const rota_mpi_args *args)
-{
-    const MPI_Count bytes = u->tally.bytes;
-    MPI_Info info = MPI_INFO_NULL;
-    int err = MPI_ERR_NO_MEM;
-
-    u->run = rota_mpi_run_make(args, bytes > 0, false);
-    const bool ready = rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_UNCHECKED, false,
-                                     &info) == MPI_SUCCESS &&
-                       u->run;
-    if (rota_mpi_all(g->comm, ready)) {
-        rota_plan **const plan = rota_mpi_run_plan(u->run);
-        err = bytes > 0
-                  ? rota_mpi_make_uniform(g->comm, args, bytes, info, plan)
-                  : rota_mpi_make_varying(g->comm, g->topology, info, plan);
-    }
-    rota_mpi_unhint(&info);
-    return err;
-}
-
 int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
                         const rota_mpi_args *args)
 {
     n_with_plans += !g->has_place;
     g->has_place = true;
     ROTA_MPI_TRY(adopt(g, args->comm));
-    const int err = args->shape == ROTA_MPI_W && !args->neighbors
-                        ? make_same(g, u)
-                        : make_run(g, u, args);
-    if (err != MPI_SUCCESS)
-        rota_mpi_usage_drop(u);
-    return err;
+    if (args->shape == ROTA_MPI_W && !args->neighbors) {
+        u->same = rota_mpi_same_make(g->P);
+        return MPI_SUCCESS;
+    }
+    return rota_mpi_run_make(args, u->tally.bytes, g->comm, &u->run);
 }
 
 void rota_mpi_usage_drop(rota_mpi_usage *u)

@@ -8,35 +8,64 @@
 
 /* ---- hints --------------------------------------------------------------- */
 
-int rota_mpi_hint(MPI_Info user, unsigned hints, bool neighbors, MPI_Info *info)
+/* Rota's hints beside the user's. False without memory. */
+static bool hint(MPI_Info user, bool at_once, bool neighbors, MPI_Info *info)
 {
-    ROTA_MPI_TRY(user == MPI_INFO_NULL ? PMPI_Info_create(info)
-                                       : PMPI_Info_dup(user, info));
-    if (hints & ROTA_MPI_UNCHECKED)
-        ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_check", "off"));
-    if (!(hints & ROTA_MPI_AT_ONCE))
-        return MPI_SUCCESS;
-    ROTA_MPI_TRY(PMPI_Info_set(*info, "rota_progress", "thread"));
-    return PMPI_Info_set(*info, "rota_algorithm",
-                         neighbors ? "neighbor" : "spread_out");
+    *info = MPI_INFO_NULL;
+    const int made = user == MPI_INFO_NULL ? PMPI_Info_create(info)
+                                           : PMPI_Info_dup(user, info);
+    if (made != MPI_SUCCESS)
+        return false;
+    if (!at_once)
+        return PMPI_Info_set(*info, "rota_check", "off") == MPI_SUCCESS;
+    return PMPI_Info_set(*info, "rota_progress", "thread") == MPI_SUCCESS &&
+           PMPI_Info_set(*info, "rota_algorithm",
+                         neighbors ? "neighbor" : "spread_out") == MPI_SUCCESS;
 }
 
-void rota_mpi_unhint(MPI_Info *info)
+/* What a function returned that makes plans with these hints. */
+static int made(int err, MPI_Info *info, rota_plan *const *plan)
 {
     if (*info != MPI_INFO_NULL)
         PMPI_Info_free(info);
+    if (err == MPI_SUCCESS)
+        rota_mpi_count_plan(*plan);
+    return err;
 }
 
-int rota_mpi_hush(MPI_Comm comm, MPI_Errhandler *handler)
+void rota_mpi_hush(MPI_Comm comm, MPI_Errhandler *handler)
 {
-    ROTA_MPI_TRY(PMPI_Comm_get_errhandler(comm, handler));
-    return PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    PMPI_Comm_get_errhandler(comm, handler);
+    PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
 void rota_mpi_unhush(MPI_Comm comm, MPI_Errhandler *handler)
 {
     PMPI_Comm_set_errhandler(comm, *handler);
     PMPI_Errhandler_free(handler);
+}
+
+/* MPI would say that MPI_Comm_call_errhandler has failed. */
+static void end_program(MPI_Comm comm, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length, errorclass = MPI_ERR_OTHER;
+
+    PMPI_Error_string(code, text, &length);
+    rota_error_class(code, &errorclass);
+    fprintf(stderr, "Fatal error in %s\n", text);
+    PMPI_Abort(comm, errorclass);
+}
+
+int rota_mpi_raise(MPI_Comm comm, int code)
+{
+    MPI_Errhandler handler;
+
+    PMPI_Comm_get_errhandler(comm, &handler);
+    if (handler == MPI_ERRORS_ARE_FATAL)
+        end_program(comm, code);
+    PMPI_Errhandler_free(&handler);
+    return PMPI_Comm_call_errhandler(comm, code);
 }
 
 void rota_mpi_explain(MPI_Comm comm, int code)
@@ -53,35 +82,27 @@ void rota_mpi_explain(MPI_Comm comm, int code)
 
 /* ---- plans of bytes ------------------------------------------------------ */
 
-static int counted(int err, rota_plan **plan)
-{
-    if (err == MPI_SUCCESS)
-        rota_mpi_count_plan(*plan);
-    return err;
-}
-
-int rota_mpi_make_varying(MPI_Comm comm, bool neighbors, MPI_Info info,
-                          rota_plan **plan)
-{
-    return counted(neighbors ? rota_neighbor_alltoallv_varying_init(
-                                   ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan)
-                             : rota_alltoallv_varying_init(
-                                   ROTA_UNBOUNDED, MPI_BYTE, comm, info, plan),
-                   plan);
-}
-
-/* It gets its buffers when it is started: these may be the program's and need to
- * be some. */
-int rota_mpi_make_uniform(MPI_Comm comm, const rota_mpi_args *args,
-                          MPI_Count bytes, MPI_Info info, rota_plan **plan)
+/* A plan of one size gets its buffers when it is started: these may be the program's
+ * and need to be some. */
+int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
+                        MPI_Count bytes, rota_plan **plan)
 {
     static char some[1];
     void *const from = args->send.buffer ? args->send.buffer : some;
     void *const to = args->recv.buffer ? args->recv.buffer : some;
+    MPI_Info info;
+    rota_plan **const place =
+        hint(MPI_INFO_NULL, false, args->neighbors, &info) ? plan : NULL;
 
-    return counted(rota_alltoall_init_c(from, bytes, MPI_BYTE, to, bytes,
-                                        MPI_BYTE, comm, info, plan),
-                   plan);
+    return made(bytes > 0
+                    ? rota_alltoall_init_c(from, bytes, MPI_BYTE, to, bytes,
+                                           MPI_BYTE, ours, info, place)
+                : args->neighbors
+                    ? rota_neighbor_alltoallv_varying_init(
+                          ROTA_UNBOUNDED, MPI_BYTE, ours, info, place)
+                    : rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE,
+                                                  ours, info, place),
+                &info, plan);
 }
 
 /* ---- fixed plans --------------------------------------------------------- */
@@ -102,17 +123,17 @@ int rota_mpi_make_uniform(MPI_Comm comm, const rota_mpi_args *args,
     {                                                                          \
         return make(arguments, a->comm, info, plan);                           \
     }
-#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+#define ROTA_CALL(call, among, shape, displ, b, i, p, make)                    \
     MAKE(make, shape(int, displ))
-#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
+#define ROTA_CALL_C(call, among, shape, b, i, p, make)                         \
     MAKE(make, shape(MPI_Count, MPI_Aint))
 #include "mpi/list.h"
 
 static int (*const make[ROTA_MPI_CALLS][2])(const rota_mpi_args *, MPI_Info,
                                             rota_plan **) = {
-#define ROTA_CALL(call, among, shape, displ, b, pb, i, pi, p, pp, make)        \
+#define ROTA_CALL(call, among, shape, displ, b, i, p, make)                    \
     [call][false] = with_##make,
-#define ROTA_CALL_C(call, among, shape, b, pb, i, pi, p, pp, make)             \
+#define ROTA_CALL_C(call, among, shape, b, i, p, make)                         \
     [call][true] = with_##make,
 #include "mpi/list.h"
 };
@@ -132,15 +153,14 @@ static void free_arrays(arrays *x)
 }
 
 /* If the caller has no array, neither has the result. */
-static bool make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
+static void make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
 {
-    const size_t n = (size_t)b->n + 1;
+    const size_t n = (size_t)b->n;
     const bool one = a->shape == ROTA_MPI_ONE;
 
-    *x = (arrays){malloc(n * sizeof *x->counts), malloc(n * sizeof *x->displs),
-                  malloc(n * sizeof *x->types)};
-    if (!x->counts || !x->displs || !x->types)
-        return false;
+    *x = (arrays){rota_mpi_alloc(n, sizeof *x->counts),
+                  rota_mpi_alloc(n, sizeof *x->displs),
+                  rota_mpi_alloc(n, sizeof *x->types)};
     for (int i = 0; i < b->n; i++) {
         const int at = b->slots ? b->slots[i] : i;
         const MPI_Count count = b->counts ? rota_mpi_count_at(a, b, i) : 0;
@@ -153,7 +173,6 @@ static bool make_arrays(arrays *x, const rota_mpi_args *a, rota_mpi_blocks *b)
     b->counts = b->counts ? x->counts : NULL;
     b->displs = b->displs || one ? x->displs : NULL;
     b->types = b->types ? x->types : NULL;
-    return true;
 }
 
 /* For receive blocks that Rota has in another order. */
@@ -161,26 +180,30 @@ static int make_reordered(const rota_mpi_args *from, MPI_Info info,
                           rota_plan **plan)
 {
     rota_mpi_args a = *from;
-    arrays send = {0}, recv = {0};
-    const bool made =
-        make_arrays(&send, from, &a.send) && make_arrays(&recv, from, &a.recv);
+    arrays send, recv;
 
+    make_arrays(&send, from, &a.send);
+    make_arrays(&recv, from, &a.recv);
     a.large = a.far = true;
-    if (made && a.shape == ROTA_MPI_ONE) {
+    if (a.shape == ROTA_MPI_ONE) {
         a.shape = ROTA_MPI_V;
         a.call = ROTA_MPI_NEIGHBOR_ALLTOALLV;
     }
-    const int err = make[a.call][true](&a, info, made ? plan : NULL);
+    const int err = make[a.call][true](&a, info, plan);
     free_arrays(&send);
     free_arrays(&recv);
     return err;
 }
 
-int rota_mpi_make_fixed(const rota_mpi_args *args, MPI_Info info,
+int rota_mpi_make_fixed(const rota_mpi_args *args, bool at_once, MPI_Info user,
                         rota_plan **plan)
 {
-    return counted(args->recv.slots
-                       ? make_reordered(args, info, plan)
-                       : make[args->call][args->large](args, info, plan),
-                   plan);
+    MPI_Info info;
+    rota_plan **const place =
+        hint(user, at_once, args->neighbors, &info) ? plan : NULL;
+
+    return made(args->recv.slots
+                    ? make_reordered(args, info, place)
+                    : make[args->call][args->large](args, info, place),
+                &info, plan);
 }

@@ -12,30 +12,24 @@
 
 #include <rota.h>
 
-/* UNCHECKED: what overlaps and MPI takes is taken. */
-enum { ROTA_MPI_UNCHECKED = 1, ROTA_MPI_AT_ONCE = 2 };
+/* A plan of bytes on a communicator of ours, for blocking calls like this: of blocks
+ * that vary or, if bytes is not 0, that are all of this size. A rank that has no place
+ * for it gives NULL, which Rota refuses on all ranks. Collective, as below. */
+int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
+                        MPI_Count bytes, rota_plan **plan);
 
-/* These hints, beside the user's. */
-int rota_mpi_hint(MPI_Info user, unsigned hints, bool neighbors,
-                  MPI_Info *info);
-void rota_mpi_unhint(MPI_Info *info); /* may be MPI_INFO_NULL */
-
-/* A plan of bytes on a communicator: for blocks that vary, or for those of args,
- * which are all of one size. Collective, as all below. */
-int rota_mpi_make_varying(MPI_Comm comm, bool neighbors, MPI_Info info,
-                          rota_plan **plan);
-int rota_mpi_make_uniform(MPI_Comm comm, const rota_mpi_args *args,
-                          MPI_Count bytes, MPI_Info info, rota_plan **plan);
-
-/* A fixed plan for these arguments. A rank that has no place for it gives NULL,
- * which Rota refuses on all ranks. */
-int rota_mpi_make_fixed(const rota_mpi_args *args, MPI_Info info,
+/* A fixed plan for these arguments, likewise. at_once: for a request of the program,
+ * with its hints; else for a blocking call, which takes what overlaps as MPI does. */
+int rota_mpi_make_fixed(const rota_mpi_args *args, bool at_once, MPI_Info user,
                         rota_plan **plan);
 
 /* Until unhush, comm returns errors: what is said while plans are made is no error
  * of the program's, and its error handler is not to hear of it. Local. */
-int rota_mpi_hush(MPI_Comm comm, MPI_Errhandler *handler);
+void rota_mpi_hush(MPI_Comm comm, MPI_Errhandler *handler);
 void rota_mpi_unhush(MPI_Comm comm, MPI_Errhandler *handler);
+
+/* Call the error handler of comm, and return code. */
+int rota_mpi_raise(MPI_Comm comm, int code);
 
 /* Say, once, why Rota does not take exchanges whose turn has come. Local. */
 void rota_mpi_explain(MPI_Comm comm, int code);

@@ -4,4 +4,3 @@
 _Thread_local rota_mpi_recent rota_mpi_recently = {
     .comm = MPI_COMM_NULL, .type = MPI_DATATYPE_NULL, .passed.plain = LONG_MAX};
 atomic_uint rota_mpi_n_freed;
-atomic_int rota_mpi_n_wishes;

@@ -37,15 +37,11 @@ extern _Thread_local rota_mpi_recent rota_mpi_recently;
 /* Communicators freed so far: handles that were known may mean others since. */
 extern atomic_uint rota_mpi_n_freed;
 
-/* Plans that nonblocking calls have asked for: the next blocking one makes them. */
-extern atomic_int rota_mpi_n_wishes;
-
 static inline bool rota_mpi_is_recent(MPI_Comm comm)
 {
     return rota_mpi_recently.comm == comm &&
            rota_mpi_recently.n_freed ==
-               atomic_load_explicit(&rota_mpi_n_freed, memory_order_relaxed) &&
-           atomic_load_explicit(&rota_mpi_n_wishes, memory_order_relaxed) == 0;
+               atomic_load_explicit(&rota_mpi_n_freed, memory_order_relaxed);
 }
 
 /* NULL if the next call is to be looked at. */

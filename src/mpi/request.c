@@ -23,10 +23,10 @@ static void caught(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
     fprintf(stderr,
-            "rota_mpi: a request of MPI_Alltoallv_init or MPI_Ialltoallv was "
+            "rota_mpi: a request of MPI_Alltoallv_init or its kin was "
             "completed by a function that librota_mpi does not see, such as "
-            "another profiling library's. ROTA_MPI_ALLTOALLV_INIT=off and "
-            "ROTA_MPI_IALLTOALLV=off leave these requests to MPI.\n");
+            "another profiling library's. ROTA_MPI_ALLTOALLV_INIT=off leaves "
+            "these requests to MPI.\n");
     PMPI_Abort(MPI_COMM_WORLD, *code);
 }
 
@@ -91,23 +91,12 @@ rota_mpi_request *rota_mpi_request_make(void)
 
 void rota_mpi_request_destroy(rota_mpi_request *r)
 {
-    if (!r)
-        return;
     pthread_mutex_lock(&table_lock);
     HASH_DEL(table, r);
     pthread_mutex_unlock(&table_lock);
     rota_mpi_n_requests--;
     PMPI_Request_free(&r->handle);
-    rota_mpi_run_destroy(r->run);
     free(r);
-}
-
-void rota_mpi_request_let_go(rota_mpi_request *r)
-{
-    if (r && r->state != ROTA_MPI_INACTIVE)
-        r->orphan = true;
-    else
-        rota_mpi_request_destroy(r);
 }
 
 rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
@@ -128,7 +117,7 @@ rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
 static void settle(rota_mpi_request *r, int err)
 {
     r->state = ROTA_MPI_DONE;
-    r->err = r->run ? rota_mpi_run_finish(r->run, err) : err;
+    r->err = err;
 }
 
 void rota_mpi_request_wait(rota_mpi_request *r)
@@ -158,16 +147,11 @@ static int set_empty(MPI_Status *status)
     return PMPI_Wait(&none, status);
 }
 
-int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
-                              MPI_Status *status)
+int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Status *status)
 {
     const int err = r->state == ROTA_MPI_DONE ? r->err : MPI_SUCCESS;
 
     r->state = ROTA_MPI_INACTIVE;
-    if (r->run)
-        *handle = MPI_REQUEST_NULL;
-    if (r->orphan)
-        rota_mpi_request_destroy(r);
     set_empty(status);
     return err;
 }
@@ -187,9 +171,6 @@ int rota_mpi_start(MPI_Request *request)
 
     if (!r)
         return PMPI_Start(request);
-    if (r->run)
-        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
-                                "the request is not persistent");
     if (r->state != ROTA_MPI_INACTIVE)
         return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
                                 "the request is active");
@@ -210,7 +191,7 @@ int rota_mpi_wait(MPI_Request *request, MPI_Status *status)
     if (rota_mpi_refuses(status)) /* which MPI refuses, but not on a stand-in */
         return PMPI_Wait(&none, status);
     rota_mpi_request_wait(r);
-    return rota_mpi_request_conclude(r, request, status);
+    return rota_mpi_request_conclude(r, status);
 }
 
 int rota_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -223,7 +204,7 @@ int rota_mpi_test(MPI_Request *request, int *flag, MPI_Status *status)
         return PMPI_Test(&none, flag, status);
     rota_mpi_request_poll(r);
     *flag = r->state != ROTA_MPI_ACTIVE;
-    return *flag ? rota_mpi_request_conclude(r, request, status) : MPI_SUCCESS;
+    return *flag ? rota_mpi_request_conclude(r, status) : MPI_SUCCESS;
 }
 
 int rota_mpi_request_get_status(MPI_Request request, int *flag,
@@ -245,10 +226,6 @@ int rota_mpi_request_free(MPI_Request *request)
 
     if (!r)
         return PMPI_Request_free(request);
-    if (r->run)
-        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
-                                "a collective that is not persistent cannot be "
-                                "freed");
     if (r->state == ROTA_MPI_ACTIVE)
         return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
                                 "the request is active");

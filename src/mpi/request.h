@@ -9,7 +9,9 @@
 #ifndef ROTA_MPI_REQUEST_H
 #define ROTA_MPI_REQUEST_H
 
-#include "mpi/run.h"
+#include "mpi/calls.h"
+
+#include <rota.h>
 
 #include <stdatomic.h>
 #include <uthash.h>
@@ -26,12 +28,9 @@ typedef struct rota_mpi_request rota_mpi_request;
 struct rota_mpi_request {
     MPI_Request handle; /* the stand-in */
     rota_plan *plan;
-    rota_mpi_run *run; /* of a nonblocking exchange, with the plan; NULL:
-                          persistent */
     rota_mpi_state state;
     int err;      /* of the run that is done */
     size_t bytes; /* that a start sends, for statistics */
-    bool orphan;  /* its communicator is freed */
     int index;    /* in the array that a call works on */
     bool hidden;  /* in that array */
     rota_mpi_request *next;
@@ -58,19 +57,14 @@ static inline bool rota_mpi_refuses(const MPI_Status *statuses)
 rota_mpi_request *rota_mpi_request_make(void);
 rota_mpi_request *rota_mpi_request_find(MPI_Request handle); /* NULL: MPI's */
 
-/* With its run, but not a persistent plan. NULL is none. */
-void rota_mpi_request_destroy(rota_mpi_request *r);
-
-/* Its communicator is freed. What the program has not completed lives on. */
-void rota_mpi_request_let_go(rota_mpi_request *r);
+void rota_mpi_request_destroy(rota_mpi_request *r); /* not its plan */
 
 /* Advance. Afterwards r is not active, or may still be. */
 void rota_mpi_request_wait(rota_mpi_request *r);
 void rota_mpi_request_poll(rota_mpi_request *r);
 
 /* Tell the program that r, which is not active, is complete. */
-int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Request *handle,
-                              MPI_Status *status);
+int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Status *status);
 
 /* Free what stand-ins are made of. */
 void rota_mpi_request_end(void);

@@ -1,5 +1,6 @@
 /* run.c - see run.h. */
 #include "mpi/run.h"
+#include "mpi/plans.h"
 #include "mpi/stats.h"
 
 #include "plan/inside.h"
@@ -27,7 +28,7 @@ typedef struct side {
 } side;
 
 struct rota_mpi_run {
-    bool uniform, nonblocking;
+    bool uniform;
     int P; /* if uniform */
     rota_plan *plan;
     side send, recv;
@@ -36,18 +37,17 @@ struct rota_mpi_run {
 
 /* ---- making -------------------------------------------------------------- */
 
-static bool make_side(side *s, int n_blocks)
+static void make_side(side *s, int n_blocks)
 {
-    const size_t n = (size_t)n_blocks + 1; /* some memory for none, too */
+    const size_t n = (size_t)n_blocks;
 
     s->n = n_blocks;
     s->known.type = MPI_DATATYPE_NULL;
-    s->bytes = malloc(n * sizeof *s->bytes);
-    s->offset = malloc(n * sizeof *s->offset);
-    s->count = malloc(n * sizeof *s->count);
-    s->place = malloc(n * sizeof *s->place);
-    s->type = malloc(n * sizeof *s->type);
-    return s->bytes && s->offset && s->count && s->place && s->type;
+    s->bytes = rota_mpi_alloc(n, sizeof *s->bytes);
+    s->offset = rota_mpi_alloc(n, sizeof *s->offset);
+    s->count = rota_mpi_alloc(n, sizeof *s->count);
+    s->place = rota_mpi_alloc(n, sizeof *s->place);
+    s->type = rota_mpi_alloc(n, sizeof *s->type);
 }
 
 static void destroy_side(side *s)
@@ -60,21 +60,17 @@ static void destroy_side(side *s)
     free(s->stage);
 }
 
-rota_mpi_run *rota_mpi_run_make(const rota_mpi_args *args, bool uniform,
-                                bool nonblocking)
+int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
+                      rota_mpi_run **run)
 {
-    rota_mpi_run *const run = calloc(1, sizeof *run);
+    rota_mpi_run *const r = rota_mpi_alloc(1, sizeof *r);
 
-    if (!run)
-        return NULL;
-    run->P = args->send.n;
-    run->uniform = uniform;
-    run->nonblocking = nonblocking;
-    const bool send_ok = make_side(&run->send, uniform ? 1 : args->send.n);
-    if (make_side(&run->recv, uniform ? 1 : args->recv.n) && send_ok)
-        return run;
-    rota_mpi_run_destroy(run);
-    return NULL;
+    r->uniform = bytes > 0;
+    r->P = args->send.n;
+    make_side(&r->send, r->uniform ? 1 : args->send.n);
+    make_side(&r->recv, r->uniform ? 1 : args->recv.n);
+    *run = r;
+    return rota_mpi_make_bytes(ours, args, bytes, &r->plan);
 }
 
 void rota_mpi_run_destroy(rota_mpi_run *run)
@@ -85,11 +81,6 @@ void rota_mpi_run_destroy(rota_mpi_run *run)
     destroy_side(&run->send);
     destroy_side(&run->recv);
     free(run);
-}
-
-rota_plan **rota_mpi_run_plan(rota_mpi_run *run)
-{
-    return &run->plan;
 }
 
 /* ---- one side's arguments ------------------------------------------------ */
@@ -272,47 +263,7 @@ static int start(rota_mpi_run *run, bool in_place)
     return MPI_SUCCESS;
 }
 
-/* Is block i the last of consecutive ones with the same type? */
-static bool is_last_of_type(const side *s, int i)
-{
-    return i == s->n - 1 || s->type[i] != s->type[i + 1];
-}
-
-static int free_types(side *s)
-{
-    int err = MPI_SUCCESS;
-
-    for (int i = 0; i < s->n; i++)
-        if (s->type[i] != MPI_DATATYPE_NULL && is_last_of_type(s, i)) {
-            MPI_Datatype type = s->type[i];
-            const int freed = PMPI_Type_free(&type);
-            err = err == MPI_SUCCESS ? freed : err;
-        }
-    return err;
-}
-
-/* Keep the types: the program may free them before the exchange is complete. */
-static int keep_types(side *s)
-{
-    MPI_Datatype before = MPI_DATATYPE_NULL, kept = MPI_DATATYPE_NULL;
-    int err = MPI_SUCCESS;
-
-    for (int i = 0; i < s->n; i++) {
-        const MPI_Datatype type = s->type[i];
-        s->type[i] = MPI_DATATYPE_NULL;
-        if (type == MPI_DATATYPE_NULL || err != MPI_SUCCESS)
-            before = MPI_DATATYPE_NULL;
-        else if (type != before)
-            err = PMPI_Type_dup(before = type, &kept);
-        if (type != MPI_DATATYPE_NULL && err == MPI_SUCCESS)
-            s->type[i] = kept;
-    }
-    if (err != MPI_SUCCESS)
-        free_types(s);
-    return err;
-}
-
-int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *a)
+int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a)
 {
     const bool in_place = rota_mpi_is_in_place(a);
     side *const to = &run->recv;
@@ -320,22 +271,7 @@ int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *a)
     ROTA_MPI_TRY(fill(to, run, a, &a->recv));
     if (!in_place)
         ROTA_MPI_TRY(fill(&run->send, run, a, &a->send));
-    const bool keeps = to->packed && run->nonblocking;
-    if (keeps)
-        ROTA_MPI_TRY(keep_types(to));
-    const int err = start(run, in_place);
-    if (err != MPI_SUCCESS && keeps)
-        free_types(to);
-    return err;
-}
-
-int rota_mpi_run_finish(rota_mpi_run *run, int err)
-{
-    side *const to = &run->recv;
-
-    if (!to->packed)
-        return err;
-    const int unpacked = err == MPI_SUCCESS ? convert_all(to, false) : err;
-    const int freed = run->nonblocking ? free_types(to) : MPI_SUCCESS;
-    return unpacked == MPI_SUCCESS ? freed : unpacked;
+    ROTA_MPI_TRY(start(run, in_place));
+    ROTA_MPI_TRY(rota_wait(run->plan));
+    return to->packed ? convert_all(to, false) : MPI_SUCCESS;
 }

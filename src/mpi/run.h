@@ -10,22 +10,15 @@
 
 #include "mpi/args.h"
 
-#include <rota.h>
-
 typedef struct rota_mpi_run rota_mpi_run;
 
-/* For exchanges of so many blocks as these args have, without a plan. uniform: the
- * plan is by rota_mpi_make_uniform. nonblocking: the program may free types before an
- * exchange is finished. NULL without memory. Local. */
-rota_mpi_run *rota_mpi_run_make(const rota_mpi_args *args, bool uniform,
-                                bool nonblocking);
-void rota_mpi_run_destroy(rota_mpi_run *run); /* and the plan; may be NULL */
+/* For blocking calls like this, with a plan on a communicator of ours; bytes: of a
+ * block, if all are of one size, else 0. Collective; fails on all ranks or none. */
+int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
+                      rota_mpi_run **run);
+void rota_mpi_run_destroy(rota_mpi_run *run); /* may be NULL */
 
-/* Where its plan is. */
-rota_plan **rota_mpi_run_plan(rota_mpi_run *run);
-
-/* args: for Rota. finish: the plan is complete, with err. */
-int rota_mpi_run_start(rota_mpi_run *run, const rota_mpi_args *args);
-int rota_mpi_run_finish(rota_mpi_run *run, int err);
+/* args: for Rota. */
+int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *args);
 
 #endif /* ROTA_MPI_RUN_H */

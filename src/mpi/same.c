@@ -113,13 +113,10 @@ static int find(rota_mpi_same *s, const rota_mpi_args *a)
 
 rota_mpi_same *rota_mpi_same_make(int P)
 {
-    rota_mpi_same *const s = calloc(1, sizeof *s);
+    rota_mpi_same *const s = rota_mpi_alloc(1, sizeof *s);
     const size_t n = 2 * (size_t)P;
 
-    if (!s || !(s->now = malloc((PLANS + 1) * n * sizeof *s->now))) {
-        free(s);
-        return NULL;
-    }
+    s->now = rota_mpi_alloc((PLANS + 1) * n, sizeof *s->now);
     s->P = P;
     for (size_t i = 0; i < PLANS; i++)
         s->entries[i].blocks = s->now + (i + 1) * n;
@@ -142,15 +139,11 @@ static entry *make(rota_mpi_same *s, const rota_mpi_args *args, MPI_Comm ours)
 {
     entry *const e = &s->entries[s->made++ % PLANS];
     rota_mpi_args a = *args;
-    MPI_Info info = MPI_INFO_NULL;
 
     if (e->plan)
         rota_plan_free(&e->plan);
     a.comm = ours;
-    const bool ready = rota_mpi_hint(MPI_INFO_NULL, ROTA_MPI_UNCHECKED, false,
-                                     &info) == MPI_SUCCESS;
-    const int err = rota_mpi_make_fixed(&a, info, ready ? &e->plan : NULL);
-    rota_mpi_unhint(&info);
+    const int err = rota_mpi_make_fixed(&a, false, MPI_INFO_NULL, &e->plan);
     if (err != MPI_SUCCESS) {
         e->plan = NULL;
         rota_mpi_explain(args->comm, err);

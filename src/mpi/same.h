@@ -13,7 +13,7 @@
 
 typedef struct rota_mpi_same rota_mpi_same;
 
-rota_mpi_same *rota_mpi_same_make(int P);     /* NULL without memory */
+rota_mpi_same *rota_mpi_same_make(int P);
 void rota_mpi_same_destroy(rota_mpi_same *s); /* may be NULL */
 void rota_mpi_same_end(void);
 

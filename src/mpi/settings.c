@@ -9,13 +9,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { IN_FLIGHT = 8, MOST_IN_FLIGHT = 1024 };
 
 _Atomic(const rota_mpi_settings *) rota_mpi_settings_known;
 
@@ -27,32 +24,28 @@ static void refuse(const char *name, const char *value, const char *valid)
     PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-static bool read_switch(const char *name, bool usual)
+static bool read_switch(const char *name)
 {
     const char *const value = getenv(name);
 
-    if (!value || !*value)
-        return usual;
-    if (strcmp(value, "on") == 0)
+    if (!value || !*value || strcmp(value, "on") == 0)
         return true;
     if (strcmp(value, "off") != 0)
         refuse(name, value, "on or off");
     return false;
 }
 
-static long read_number(const char *name, long usual, long least, long most)
+static long read_after(void)
 {
-    const char *const value = getenv(name);
-    char valid[80], *end;
+    const char *const name = "ROTA_MPI_AFTER", *const value = getenv(name);
+    char *end;
 
     if (!value || !*value)
-        return usual;
+        return ROTA_MPI_BY_COST;
     errno = 0;
     const long n = strtol(value, &end, 10);
-    if (*end || errno || n < least || n > most) {
-        snprintf(valid, sizeof valid, "a number from %ld to %ld", least, most);
-        refuse(name, value, valid);
-    }
+    if (*end || errno || n < 0)
+        refuse(name, value, "a number from 0");
     return n;
 }
 
@@ -76,21 +69,20 @@ static bool read_call(rota_mpi_call call, rota_mpi_kind kind)
     snprintf(name, sizeof name, "ROTA_%s", rota_mpi_call_name(call, kind));
     for (char *c = name; *c; c++)
         *c = (char)toupper((unsigned char)*c);
-    return read_switch(name, kind != ROTA_MPI_NONBLOCKING);
+    return read_switch(name);
 }
 
 static void read_all(void)
 {
     rota_mpi_settings *const s = &settings;
-    const bool on = read_switch("ROTA_MPI", true);
+    const bool on = read_switch("ROTA_MPI");
 
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
         for (int kind = 0; kind < ROTA_MPI_KINDS; kind++)
             s->on[call][kind] =
+                kind != ROTA_MPI_NONBLOCKING &&
                 read_call((rota_mpi_call)call, (rota_mpi_kind)kind) && on;
-    s->after = read_number("ROTA_MPI_AFTER", ROTA_MPI_BY_COST, 0, LONG_MAX);
-    s->in_flight =
-        (int)read_number("ROTA_MPI_IN_FLIGHT", IN_FLIGHT, 1, MOST_IN_FLIGHT);
+    s->after = read_after();
     read_stats(s);
     s->counted = s->stats || rota_record_wanted();
 }

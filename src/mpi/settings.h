@@ -7,10 +7,9 @@
 #include <stdatomic.h>
 
 typedef struct rota_mpi_settings {
-    bool on[ROTA_MPI_CALLS][ROTA_MPI_KINDS];
-    long after;    /* calls that go to MPI before the first that goes to Rota;
-                      ROTA_MPI_BY_COST: as many as it takes to pay */
-    int in_flight; /* nonblocking exchanges at a time on a communicator */
+    bool on[ROTA_MPI_CALLS][ROTA_MPI_KINDS]; /* never of NONBLOCKING */
+    long after; /* calls that go to MPI before the first that goes to Rota;
+                   ROTA_MPI_BY_COST: as many as it takes to pay */
     bool stats, stats_of_all;
     bool counted; /* for statistics or ROTA_RECORD */
 } rota_mpi_settings;
@@ -28,15 +27,6 @@ static inline const rota_mpi_settings *rota_mpi_settings_get(void)
         atomic_load_explicit(&rota_mpi_settings_known, memory_order_acquire);
 
     return known ? known : rota_mpi_settings_read();
-}
-
-/* Is this MPI's, with nobody to count it? False before settings are known. */
-static inline bool rota_mpi_is_off(rota_mpi_call call, rota_mpi_kind kind)
-{
-    const rota_mpi_settings *const s =
-        atomic_load_explicit(&rota_mpi_settings_known, memory_order_acquire);
-
-    return s && !s->on[call][kind] && !s->counted;
 }
 
 #endif /* ROTA_MPI_SETTINGS_H */

@@ -16,7 +16,7 @@ enum { NAMES = 32, NAME_ROOM = 32 };
 typedef atomic_llong counts[ROTA_MPI_CALLS][ROTA_MPI_KINDS];
 
 static counts calls, by_rota;
-static atomic_llong starts, bytes_sent, time_ns;
+static atomic_llong starts, bytes_sent, time_ns, overlaps;
 static atomic_bool printed;
 
 /* Plans by algorithm. Names are added without a lock, so if two threads make plans
@@ -47,6 +47,11 @@ void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool rota)
     if (rota)
         atomic_fetch_add_explicit(&by_rota[call][kind], 1,
                                   memory_order_relaxed);
+}
+
+void rota_mpi_count_overlap(bool overlap)
+{
+    overlaps += overlap;
 }
 
 void rota_mpi_count_start(size_t bytes)
@@ -113,6 +118,10 @@ static void print_rank(int rank)
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
         for (int kind = 0; kind < ROTA_MPI_KINDS; kind++)
             print_call(rank, (rota_mpi_call)call, (rota_mpi_kind)kind);
+    if (overlaps > 0)
+        fprintf(stderr,
+                "rota_mpi: rank %d: passed on because blocks overlap: %lld\n",
+                rank, overlaps);
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool by_rota);
+void rota_mpi_count_overlap(bool overlap); /* that is therefore passed on */
 void rota_mpi_count_plan(const rota_plan *plan);
 void rota_mpi_count_start(size_t bytes);
 

@@ -7,6 +7,8 @@
  */
 #include "mpi/comm.h"
 #include "mpi/exchange.h"
+#include "mpi/plans.h"
+#include "mpi/request.h"
 #include "mpi/settings.h"
 #include "mpi/stats.h"
 
@@ -76,15 +78,15 @@
 
 /* A call that goes to MPI at once is MPI's and a count: all else is behind calls
  * with the same arguments, which are where they were. */
-#define PASS(mpi, pmpi, shape)                                                 \
-    const int err = pmpi(ARGUMENTS_##shape);                                   \
+#define PASS(mpi, shape)                                                       \
+    const int err = P##mpi(ARGUMENTS_##shape);                                 \
     if (err != MPI_SUCCESS)                                                    \
         return failed_##mpi(ARGUMENTS_##shape, tally, err);                    \
     tally->calls++;                                                            \
     return MPI_SUCCESS;
 
-#define FUNCTIONS(large, count, call, among, shape, displ, mpi, pmpi, impi,    \
-                  pimpi, mpi_init, pmpi_init, make)                            \
+#define FUNCTIONS(large, count, call, among, shape, displ, mpi, impi,          \
+                  mpi_init, make)                                              \
     static ROTA_APART int failed_##mpi(PARAMETERS_##shape(count, displ),       \
                                        rota_mpi_tally *tally, int err)         \
     {                                                                          \
@@ -97,13 +99,13 @@
         rota_mpi_tally *const tally =                                          \
             rota_mpi_recall(comm) ? PLAIN_##shape(call) : NULL;                \
         if (tally) {                                                           \
-            PASS(mpi, pmpi, shape)                                             \
+            PASS(mpi, shape)                                                   \
         }                                                                      \
         rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
         rota_mpi_turn turn;                                                    \
         if (rota_mpi_blocking(&args, &turn))                                   \
             return turn.err;                                                   \
-        turn.err = pmpi(ARGUMENTS_##shape);                                    \
+        turn.err = P##mpi(ARGUMENTS_##shape);                                  \
         rota_mpi_passed(&turn);                                                \
         return turn.err;                                                       \
     }                                                                          \
@@ -112,22 +114,20 @@
         rota_mpi_tally *const tally = PLAIN_##shape(call);                     \
         if (!tally)                                                            \
             return looked_at_##mpi(ARGUMENTS_##shape);                         \
-        PASS(mpi, pmpi, shape)                                                 \
+        PASS(mpi, shape)                                                       \
     }                                                                          \
     ROTA_API int impi(PARAMETERS_##shape(count, displ), MPI_Request *request)  \
     {                                                                          \
-        if (rota_mpi_is_off(call, ROTA_MPI_NONBLOCKING))                       \
-            return pimpi(ARGUMENTS_##shape, request);                          \
-        rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
-        int err;                                                               \
-        return rota_mpi_nonblocking(&args, request, &err)                      \
-                   ? err                                                       \
-                   : pimpi(ARGUMENTS_##shape, request);                        \
+        if (rota_mpi_settings_get()->counted) {                                \
+            rota_mpi_args args = ARGS(call, among, shape, large, displ);       \
+            rota_mpi_nonblocking(&args);                                       \
+        }                                                                      \
+        return P##impi(ARGUMENTS_##shape, request);                            \
     }                                                                          \
-    PERSISTENT(large, count, call, among, shape, displ, mpi_init, pmpi_init)
+    PERSISTENT(large, count, call, among, shape, displ, mpi_init)
 
 #if ROTA_MPI_HAS_PERSISTENT
-#define PERSISTENT(large, count, call, among, shape, displ, mpi, pmpi)         \
+#define PERSISTENT(large, count, call, among, shape, displ, mpi)               \
     ROTA_API int mpi(PARAMETERS_##shape(count, displ), MPI_Info info,          \
                      MPI_Request *request)                                     \
     {                                                                          \
@@ -135,7 +135,7 @@
         int err;                                                               \
         return rota_mpi_persistent(&args, info, request, &err)                 \
                    ? err                                                       \
-                   : pmpi(ARGUMENTS_##shape, info, request);                   \
+                   : P##mpi(ARGUMENTS_##shape, info, request);                 \
     }
 #else
 #define PERSISTENT(...)
@@ -150,36 +150,35 @@
 
 /* ---- the others ---------------------------------------------------------- */
 
-#define WRAP(gate, mpi, pmpi, ours, parameters, arguments)                     \
+#define WRAP(gate, mpi, ours, parameters, arguments)                           \
     ROTA_API int mpi parameters                                                \
     {                                                                          \
         if (!(gate))                                                           \
-            return pmpi arguments;                                             \
+            return P##mpi arguments;                                           \
         rota_error_name(#mpi);                                                 \
         return ours arguments;                                                 \
     }
 #define ROTA_REQUEST(...) WRAP(rota_mpi_any_request(), __VA_ARGS__)
 #define ROTA_WRAP(...) WRAP(true, __VA_ARGS__)
-#define ROTA_MEET(mpi, pmpi, parameters, arguments)                            \
-    ROTA_API int mpi parameters                                                \
-    {                                                                          \
-        rota_mpi_meet(comm);                                                   \
-        return pmpi arguments;                                                 \
-    }
 #include "mpi/list.h"
+
+static int begin(void)
+{
+    rota_error_raise_by(rota_mpi_raise);
+    rota_mpi_group_begin();
+    return MPI_SUCCESS;
+}
 
 int rota_mpi_init(int *argc, char ***argv)
 {
     ROTA_MPI_TRY(PMPI_Init(argc, argv));
-    rota_mpi_group_begin();
-    return MPI_SUCCESS;
+    return begin();
 }
 
 int rota_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
 {
     ROTA_MPI_TRY(PMPI_Init_thread(argc, argv, required, provided));
-    rota_mpi_group_begin();
-    return MPI_SUCCESS;
+    return begin();
 }
 
 /* Rota's error codes may be of classes of its own. */

@@ -10,6 +10,10 @@
  * program called, instead of Rota's. Borrowed; NULL: Rota's. */
 void rota_error_name(const char *function);
 
+/* From now on errors are raised by this function, in place of
+ * MPI_Comm_call_errhandler. */
+void rota_error_raise_by(int (*function)(MPI_Comm comm, int code));
+
 /* Raise an error on comm, or on none for MPI_COMM_NULL, and return its code. */
 int rota_error_raise(MPI_Comm comm, int errorclass, const char *text);
 

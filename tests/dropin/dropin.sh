@@ -11,7 +11,7 @@ ranks=${4:?}
 shift 4
 limit=60
 . "$(dirname "$0")/common.sh"
-export ROTA_MPI_AFTER=0 ROTA_MPI_IALLTOALL=on ROTA_MPI_IALLTOALLV=on
+export ROTA_MPI_AFTER=0
 
 with "common, MPI alone" "$@" "$ranks" "$plain" common plain || wrong "$what"
 
@@ -19,8 +19,10 @@ with "common" "$run" "$@" "$ranks" "$program" common || wrong "$what"
 check_calls spread_out
 
 with "inactive" "$run" "$@" "$ranks" "$program" inactive || wrong "$what"
-with "errors" env ROTA_MPI_IN_FLIGHT=2 "$run" "$@" "$ranks" "$program" errors ||
-    wrong "$what"
+with "errors" "$run" "$@" "$ranks" "$program" errors || wrong "$what"
+[ "$ranks" -eq 1 ] ||
+    grep -q '^rota_mpi: rank 0: passed on because blocks overlap: [1-9]' \
+        "$work/err" || wrong "$what: overlapping blocks are not told of"
 # Two of a pair and three of all at a time: no more plans than that.
 with "short" "$run" "$@" "$ranks" "$program" short || wrong "$what"
 plans=$(count_plans)
@@ -49,23 +51,25 @@ with "past" "$run" "$program" past && wrong "$what: goes unnoticed"
 grep -q 'completed by a function that librota_mpi does not see' "$work/err" ||
     wrong "$what: no word of it"
 
+with "fatal" "$run" "$program" fatal && wrong "$what: goes unnoticed"
+grep -q '^Fatal error in MPI_Alltoallv_init: rank 0: .*' "$work/err" ||
+    wrong "$what: another function is named"
+
 with "off" env ROTA_MPI=off "$run" "$@" "$ranks" "$program" common plain ||
     wrong "$what"
 [ "$(grep -c '^rota_mpi: .*calls=[1-9][0-9]* by_rota=0 ' "$work/err")" -eq 9 ] ||
     wrong "$what: not off"
 
 with "threads" "$run" "$@" "$ranks" "$program" threads || wrong "$what"
-grep -q '^rota_mpi: .*MPI_Ialltoallv calls=40 by_rota=38 ' "$work/err" ||
+grep -q '^rota_mpi: .*MPI_Ialltoallv calls=40 by_rota=0 ' "$work/err" ||
     wrong "$what: calls are not as counted"
 
 # Of 16 calls on MPI_COMM_WORLD and its duplicates the first 4; fewer by any
 # other group.
-with "after" env ROTA_MPI_AFTER=4 ROTA_MPI_IALLTOALLV=off "$run" "$@" "$ranks" \
-    "$program" common || wrong "$what"
+with "after" env ROTA_MPI_AFTER=4 "$run" "$@" "$ranks" "$program" common ||
+    wrong "$what"
 grep -q '^rota_mpi: .*MPI_Alltoallv calls=27 by_rota=12 ' "$work/err" ||
     wrong "$what: not after 4"
-grep -q '^rota_mpi: .*MPI_Ialltoallv .*by_rota=0 ' "$work/err" ||
-    wrong "$what: MPI_Ialltoallv is not off"
 
 # An algorithm that is not for counts that vary: said once, and MPI's used.
 with "unfit" env ROTA_ALGORITHM=bruck_basic "$run" "$@" "$ranks" "$program" \

@@ -9,8 +9,10 @@ library=${2:?}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# In list.h each function stands beside MPI's own, by its PMPI name.
-named=$(grep -ow 'PMPI_[A-Z][a-z_]*' "$root/src/mpi/list.h" | sed 's/^P//')
+# The functions of exchanges, and those that other lines of list.h begin with.
+named=$(sed -n 's/^ROTA_[A-Z]*(\(MPI_[A-Za-z_]*\),.*/\1/p
+    s/.*MPI_[A-Za-z_]*lltoall.*/&/p' "$root/src/mpi/list.h" |
+    grep -ow 'MPI_[A-Z][a-z_]*' | sort -u)
 {
     echo "$named"
     sed -n 's/^ROTA_F08(\([a-z0-9_]*\),.*/\1/p' "$root/src/mpi/f08.c"

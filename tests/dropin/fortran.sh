@@ -8,8 +8,7 @@ shift 2
 source=$(cd "$(dirname "$0")" && pwd)/fortran.f90
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-export ROTA_MPI_AFTER=0 ROTA_MPI_IALLTOALL=on ROTA_MPI_IALLTOALLV=on
-export ROTA_MPI_INEIGHBOR_ALLTOALLV=on ROTA_STATS=1
+export ROTA_MPI_AFTER=0 ROTA_STATS=1
 
 command -v "$compiler" >/dev/null || {
     echo "no Fortran compiler of MPI: $compiler"
@@ -28,12 +27,12 @@ for module in mpi mpi_f08 mpif; do
         cat out
         exit 1
     }
-    for line in MPI_Alltoall:9:9 MPI_Ialltoall:9:8 MPI_Alltoall_init:1:1 \
-        MPI_Alltoallv:9:9 MPI_Ialltoallv:9:8 MPI_Alltoallv_init:1:1 \
+    for line in MPI_Alltoall:9:9 MPI_Ialltoall:9:0 MPI_Alltoall_init:1:1 \
+        MPI_Alltoallv:9:9 MPI_Ialltoallv:9:0 MPI_Alltoallv_init:1:1 \
         MPI_Neighbor_alltoall:9:9 MPI_Neighbor_alltoall_init:1:1 \
         MPI_Neighbor_alltoallv:9:9 MPI_Neighbor_alltoallv_init:1:1 \
         MPI_Neighbor_alltoallw:9:9 MPI_Neighbor_alltoallw_init:1:1 \
-        MPI_Ineighbor_alltoallv:9:8; do
+        MPI_Ineighbor_alltoallv:9:0; do
         calls=${line#*:}
         grep -q "${line%%:*} calls=${calls%:*} by_rota=${calls#*:} " out &&
             continue

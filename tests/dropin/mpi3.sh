@@ -14,14 +14,11 @@ with "MPI alone" "$@" "$ranks" "$program" || wrong "$what"
 [ -s "$work/err" ] && grep -q rota_mpi: "$work/err" && wrong "Rota without rota-run"
 
 export ROTA_MPI_AFTER=2
-for call in IALLTOALL IALLTOALLV INEIGHBOR_ALLTOALL INEIGHBOR_ALLTOALLV; do
-    export "ROTA_MPI_$call=on"
-done
 with "with Rota" "$run" "$@" "$ranks" "$program" || wrong "$what"
 least=1
 [ "$ranks" -gt 1 ] || least=0 # a single rank's calls are MPI's
-for call in Alltoall Alltoallv Alltoallw Ialltoall Ialltoallv Neighbor_alltoall \
-    Neighbor_alltoallv Neighbor_alltoallw Ineighbor_alltoall Ineighbor_alltoallv; do
+for call in Alltoall Alltoallv Alltoallw Neighbor_alltoall Neighbor_alltoallv \
+    Neighbor_alltoallw; do
     taken=$(sed -n "s/^rota_mpi: rank 0: MPI_$call calls=.* by_rota=\([0-9]*\) .*/\1/p" \
         "$work/err")
     [ "${taken:-0}" -ge "$least" ] || wrong "$what: MPI_$call was not taken"

@@ -8,8 +8,7 @@ ranks=${3:?}
 shift 3
 limit=120
 . "$(dirname "$0")/common.sh"
-export ROTA_MPI_AFTER=0 ROTA_MPI_INEIGHBOR_ALLTOALL=on
-export ROTA_MPI_INEIGHBOR_ALLTOALLV=on ROTA_MPI_INEIGHBOR_ALLTOALLW=on
+export ROTA_MPI_AFTER=0
 
 with "common, MPI alone" "$@" "$ranks" "$program" common plain || wrong "$what"
 

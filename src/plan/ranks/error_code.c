@@ -101,6 +101,13 @@ int rota_error_code(const char *function, int status)
     return code;
 }
 
+static int (*raise)(MPI_Comm comm, int code) = MPI_Comm_call_errhandler;
+
+void rota_error_raise_by(int (*function)(MPI_Comm comm, int code))
+{
+    raise = function;
+}
+
 int rota_raise(MPI_Comm comm, int code)
 {
 #if MPI_VERSION >= 4
@@ -109,7 +116,7 @@ int rota_raise(MPI_Comm comm, int code)
     const MPI_Comm nobodys = MPI_COMM_WORLD;
 #endif
 
-    MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? nobodys : comm, code);
+    raise(comm == MPI_COMM_NULL ? nobodys : comm, code);
     return code;
 }
 
