@@ -164,7 +164,7 @@ static edge_list list_edges(const edges *e, bool sent)
     const rota_neighbors *const n = p->neighbors;
     const size_t *const bytes = sent ? rota_problem_sent(p) : p->recv.bytes;
 
-    return (edge_list){.n = !n     ? p->P
+    return (edge_list){.n = !n     ? e->comm->P
                             : sent ? n->n_sent
                                    : n->n_received,
                        .edge = !n     ? NULL
