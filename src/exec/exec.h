@@ -332,17 +332,6 @@ typedef struct rota_program {
     bool rooms;  /* some send needs memory before its step */
 } rota_program;
 
-/* The buffer in which an exchange collects blocks that came in messages with a
- * header. */
-typedef struct rota_arrivals {
-    char *out; /* receive blocks in order, end to end; grows */
-    size_t room;
-    bool early;    /* blocks may be received right into out during the run */
-    bool used;     /* a block was received into out in this run */
-    size_t *begin; /* [n_recv+1] offsets in out of blocks 0 to known */
-    int known;
-} rota_arrivals;
-
 /* The place of an executor in the list of those that run: active.c. */
 typedef struct rota_run {
     bool active;
@@ -374,21 +363,15 @@ struct rota_exec {
     bool by_datatype; /* if fixed: let MPI gather blocks, do not pack */
     bool stage_in; /* in place: copy the send blocks out of the receive buffer
                       first; base[ROTA_SRC] is the plan's memory */
-    bool parcels;  /* not fixed: shared blocks travel in parcels (parcels.h) */
-
-    /* How sizes travel. */
-    rota_metadata metadata;
-    size_t max_block; /* bound for ROTA_META_FUSED and others; SIZE_MAX: none */
-    /* [n_items] the receive block whose size the item has, if its receiver
-     * knows it; else 0. The owner's (rota_sizes_landing); NULL: all 0. */
-    rota_block *landing[ROTA_N_DIRS];
+    size_t max_block; /* bound for blocks that are not fixed; SIZE_MAX: none */
     /* No receive block's size is known before a run: the owner collects blocks
-     * from arrivals. */
+     * from where they have come. */
     bool counts_unknown;
+    struct rota_sizing
+        *sizing; /* payload/sized.h; NULL: messages tell nothing */
 
-    /* Binding makes program and arrivals. The others exist only where they are
-     * needed, and are made before binding (gates of varying plans: later). */
-    rota_arrivals *arrivals; /* unless ROTA_META_ONCE */
+    /* Binding makes the program. The others exist only where they are needed, and
+     * are made before binding (gates of varying plans: later). */
     /* The node whose memory carries messages, of whatever kind; or NULL. */
     const struct rota_node *shared;
     rota_program program;

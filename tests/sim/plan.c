@@ -549,8 +549,9 @@ static bool fold(sim_plan *plan, char *text)
 
 static int place_parcels(const sim_plan *plan, rank_plan *r)
 {
+    rota_sizing sizing = {.parcels = true};
     rota_exec x = {.blocks = {.s = &r->s, .offset = r->offset},
-                   .parcels = true,
+                   .sizing = &sizing,
                    .max_block = plan->max_block};
 
     return rota_parcels_place(&x, &r->scratch.bytes);
@@ -684,14 +685,17 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .native = fakempi_comm(1 + plan->index, rank),
         .fixed = sim_plan_is_persistent(plan),
         .by_datatype = plan->spec.params.by_datatype,
-        .metadata = plan->spec.metadata,
         .max_block = plan->max_block,
-        .parcels = plan->spec.params.parcels,
-        .landing = {r->landing[ROTA_RECV], r->landing[ROTA_SEND]},
         .counts_unknown = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,
     };
-    if (r->x.parcels)
+    r->sizing = (rota_sizing){
+        .metadata = plan->spec.metadata,
+        .parcels = plan->spec.params.parcels,
+        .landing = {r->landing[ROTA_RECV], r->landing[ROTA_SEND]}};
+    if (plan->spec.metadata != ROTA_META_ONCE)
+        r->x.sizing = &r->sizing;
+    if (rota_has_parcels(&r->x))
         rota_parcels_make(&r->x);
     if (is_sparse(&plan->spec))
         return ok(join_groups(plan, r), text, rank, "rota_sparse_make");

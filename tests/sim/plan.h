@@ -9,6 +9,7 @@
 #include "common/pattern.h"
 #include "common/shapes.h"
 #include "exec/exec.h"
+#include "exec/payload/sized.h"
 #include "exec/run/sizes.h"
 #include "exec/transport/lines/lines.h"
 
@@ -74,6 +75,7 @@ typedef struct rank_plan {
     rota_sched s;
     rota_sizes sizes;
     rota_exec x;
+    rota_sizing sizing;
     rota_block *landing[ROTA_N_DIRS]; /* as a plan finds them, or NULL */
     rota_node node;
     rota_reach reach;

@@ -4,6 +4,7 @@
 #include "check/check.h"
 #include "common/fakempi.h"
 #include "exec/exec.h"
+#include "exec/payload/sized.h"
 #include "exec/run/sizes.h"
 
 #include <setjmp.h>
@@ -546,6 +547,7 @@ static bool run_with_failure(world *w, int n)
 static void survives_failure(const rota_algo *algo, int parameter, bool fixed,
                              rota_metadata metadata)
 {
+    rota_sizing sizing[4];
     bool failed = true;
     int n = 0;
 
@@ -553,7 +555,8 @@ static void survives_failure(const rota_algo *algo, int parameter, bool fixed,
         world *const w = make(algo, 4, parameter, fixed);
         fill(w);
         for (int q = 0; q < 4; q++) {
-            w->x[q].metadata = metadata;
+            sizing[q] = (rota_sizing){.metadata = metadata};
+            w->x[q].sizing = metadata == ROTA_META_ONCE ? NULL : &sizing[q];
             w->x[q].max_block = SIZE_MAX;
         }
         failed = run_with_failure(w, n);

@@ -19,7 +19,7 @@ static size_t round_up(size_t bytes, size_t unit)
 
 bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return x->parcels && !x->blocks.s->msgs[dir].msg[m].handed &&
+    return rota_has_parcels(x) && !x->blocks.s->msgs[dir].msg[m].handed &&
            rota_msg_lends(x->blocks.s, dir, m);
 }
 
@@ -233,8 +233,7 @@ void rota_parcels_open(rota_exec *x, uint32_t m)
 /* A message is sent from its area, or received into it. */
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
-    return x->metadata != ROTA_META_ONCE &&
-           rota_msg_is_parcels(x, k->dir, k->m);
+    return rota_msg_is_parcels(x, k->dir, k->m);
 }
 
 static int bind(rota_exec *x, rota_dir dir, uint32_t m)

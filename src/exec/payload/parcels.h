@@ -16,7 +16,7 @@
 #ifndef ROTA_PARCELS_H
 #define ROTA_PARCELS_H
 
-#include "exec/exec.h"
+#include "exec/payload/sized.h"
 
 #include <stdatomic.h>
 
@@ -38,7 +38,7 @@ typedef struct rota_area {
 bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m);
 
 /* Where slots lie in scratch: x->blocks.offset of shared blocks is written. *bytes: of
- * all areas. x has s, parcels, max_block and offset. Then, when there is memory
+ * all areas. x has s, sizing, max_block and offset. Then, when there is memory
  * at x->blocks.base[ROTA_TMP], make the areas. */
 int rota_parcels_place(rota_exec *x, size_t *bytes);
 void rota_parcels_make(const rota_exec *x);

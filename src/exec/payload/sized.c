@@ -32,8 +32,9 @@ static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
 static rota_block lands_as(const rota_exec *x, rota_dir dir, uint32_t m,
                            uint32_t i)
 {
-    return x->landing[dir]
-               ? x->landing[dir][x->blocks.s->msgs[dir].msg[m].first + i]
+    return x->sizing->landing[dir]
+               ? x->sizing
+                     ->landing[dir][x->blocks.s->msgs[dir].msg[m].first + i]
                : 0;
 }
 
@@ -51,7 +52,7 @@ static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
 
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
-    return x->metadata != ROTA_META_ONCE && needs_header(x, k->dir, k->m);
+    return x->sizing && needs_header(x, k->dir, k->m);
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -96,11 +97,10 @@ static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
 
 int rota_sized_begin(rota_exec *x)
 {
-    if (x->metadata == ROTA_META_ONCE)
-        return MPI_SUCCESS;
-    rota_arrivals *const a = x->arrivals = calloc(1, sizeof *a);
+    rota_sizing *const a = x->sizing;
+
     if (!a)
-        return rota_fail_mem("places of blocks");
+        return MPI_SUCCESS;
     x->blocks.place = calloc(x->blocks.s->n_blocks, sizeof *x->blocks.place);
     a->begin = calloc((size_t)x->blocks.s->n_recv + 1, sizeof *a->begin);
     return x->blocks.place && a->begin ? MPI_SUCCESS
@@ -109,14 +109,17 @@ int rota_sized_begin(rota_exec *x)
 
 void rota_sized_end(rota_exec *x)
 {
-    if (x->arrivals) {
-        free(x->arrivals->out);
-        free(x->arrivals->begin);
-    }
+    rota_sizing *const a = x->sizing;
+
     free(x->blocks.place);
     x->blocks.place = NULL;
-    free(x->arrivals);
-    x->arrivals = NULL;
+    if (!a)
+        return;
+    free(a->out);
+    free(a->begin);
+    a->out = NULL;
+    a->begin = NULL;
+    a->room = 0;
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -158,7 +161,7 @@ static bool may_go_as_it_is(const rota_exec *x, uint32_t m)
     const bool by_mpi = x->program.op[ROTA_SEND][m].via->needs_mpi;
 
     return goes_as_it_is(x, m) &&
-           !(by_mpi && x->metadata != ROTA_META_TWO_PHASE);
+           !(by_mpi && x->sizing->metadata != ROTA_META_TWO_PHASE);
 }
 
 static int room(rota_exec *x, uint32_t m)
@@ -287,7 +290,7 @@ static bool is_here(const rota_exec *x, int i)
  * it are known. Offsets found are kept for later calls. */
 static bool find_offset(const rota_exec *x, int i, size_t *at)
 {
-    rota_arrivals *const c = x->arrivals;
+    rota_sizing *const c = x->sizing;
 
     for (; c->known < i; c->known++) {
         const rota_block b = rota_dst(x->blocks.s, c->known);
@@ -316,7 +319,7 @@ static size_t own_behind(const rota_exec *x, int i)
 static char *find_place(rota_exec *x, rota_block b, size_t bytes)
 {
     const int i = (int)rota_block_slot(x->blocks.s, b);
-    rota_arrivals *const c = x->arrivals;
+    rota_sizing *const c = x->sizing;
     size_t at;
 
     if (!c->early || !find_offset(x, i, &at))
@@ -436,7 +439,7 @@ static int finish(rota_exec *x, uint32_t m, rota_data *d)
     const size_t *cell = (const size_t *)(const void *)data;
 
     (void)d;
-    if (x->parcels && rota_block_is_shared(x->blocks.s, item[0])) {
+    if (x->sizing->parcels && rota_block_is_shared(x->blocks.s, item[0])) {
         pass_on(x, m);
         return MPI_SUCCESS;
     }

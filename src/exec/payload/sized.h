@@ -17,6 +17,29 @@
 
 #include "exec/exec.h"
 
+/* How sizes travel, where messages tell them. */
+typedef struct rota_sizing {
+    /* The owner sets these before rota_exec_bind. */
+    rota_metadata metadata; /* not ROTA_META_ONCE */
+    bool parcels;           /* shared blocks travel in parcels (parcels.h) */
+    /* [n_items] the receive block whose size the item has, if its receiver
+     * knows it; else 0 (rota_sizes_landing). NULL: all 0. */
+    rota_block *landing[ROTA_N_DIRS];
+
+    /* The buffer in which an exchange collects blocks. */
+    char *out; /* receive blocks in order, end to end; grows */
+    size_t room;
+    bool early;    /* blocks may be received right into out during the run */
+    bool used;     /* a block was received into out in this run */
+    size_t *begin; /* [n_recv+1] offsets in out of blocks 0 to known */
+    int known;
+} rota_sizing;
+
+static inline bool rota_has_parcels(const rota_exec *x)
+{
+    return x->sizing && x->sizing->parcels;
+}
+
 /* Make and free what x keeps of blocks that came so. Does nothing in plans
  * whose messages tell nothing. */
 int rota_sized_begin(rota_exec *x);

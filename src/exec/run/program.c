@@ -139,7 +139,7 @@ static int prepare(rota_exec *x)
         rota_program_rebase(x);
     if (x->stage_in)
         ROTA_TRY(move_out(x));
-    if (x->parcels && !find_lending(x))
+    if (rota_has_parcels(x) && !find_lending(x))
         rota_parcels_empty(x);
     return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
 }

@@ -23,7 +23,7 @@ int rota_sizes_init(rota_sizes *z, const rota_sched *s, MPI_Comm comm, int tag,
 void rota_sizes_free(rota_sizes *z);
 
 /* The same run on labels, which rota_sizes_label writes to send_bytes, tells
- * which blocks are received at their destination: see rota_exec.landing. Only
+ * which blocks are received at their destination: see rota_sizing.landing. Only
  * messages of several blocks count. The caller frees what is written, even
  * after a failure. */
 void rota_sizes_label(int P, int me, size_t send_bytes[]);

@@ -16,7 +16,7 @@ static inline void move_some(const rota_step *step, uint32_t first,
 
 static int copy_one(rota_exec *x, const rota_copy *k)
 {
-    return x->parcels && rota_block_is_shared(x->blocks.s, k->from)
+    return rota_has_parcels(x) && rota_block_is_shared(x->blocks.s, k->from)
                ? rota_sized_arrive(x, k->to, x->blocks.bytes[k->from],
                                    rota_block_at(&x->blocks, k->from))
                : rota_block_copy(&x->blocks, k);
@@ -30,7 +30,7 @@ static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
         n = 1;
         if (x->gate && x->gate->copy)
             ROTA_TRY(x->gate->copy(x, &step->copy[i], &taken));
-        if (!taken && x->parcels &&
+        if (!taken && rota_has_parcels(x) &&
             rota_block_is_shared(x->blocks.s, step->copy[i].to))
             ROTA_TRY(rota_parcels_copy(x, &step->copy[i], end - i, &n));
         else if (!taken)

@@ -3,6 +3,7 @@
  */
 #include "exec/exec.h"
 #include "exec/move/trace.h"
+#include "exec/payload/sized.h"
 #include "exec/transport/p2p_calls.h"
 #include "exec/transport/p2p_sized.h"
 
@@ -78,9 +79,9 @@ static int bind(rota_exec *x)
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const uint32_t n = x->blocks.s->msgs[dir].n;
         p->op[dir] = calloc((size_t)n + 1, sizeof *p->op[dir]);
-        if (x->metadata != ROTA_META_ONCE)
+        if (x->sizing)
             p->told[dir] = rota_told_make(n);
-        if (!p->op[dir] || (x->metadata != ROTA_META_ONCE && !p->told[dir]))
+        if (!p->op[dir] || (x->sizing && !p->told[dir]))
             return rota_fail_mem("messages by MPI");
         for (uint32_t m = 0; m < n; m++)
             p->op[dir][m].request = MPI_REQUEST_NULL;

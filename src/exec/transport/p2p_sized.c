@@ -1,5 +1,6 @@
 /* p2p_sized.c - see p2p_sized.h. */
 #include "exec/transport/p2p_sized.h"
+#include "exec/payload/sized.h"
 #include "exec/transport/p2p_calls.h"
 
 #include <stdlib.h>
@@ -75,10 +76,10 @@ static int post_send(rota_exec *x, rota_told *t, uint32_t m)
     size_t total;
     char *data;
 
-    if (x->metadata == ROTA_META_TWO_PHASE)
+    if (x->sizing->metadata == ROTA_META_TWO_PHASE)
         return post_two_phase(x, t, m);
     ROTA_TRY(x->program.op[ROTA_SEND][m].payload->pack(x, m, &data, &total));
-    if (x->metadata == ROTA_META_COMBINED) {
+    if (x->sizing->metadata == ROTA_META_COMBINED) {
         t->length = total;
         ROTA_TRY(post_head(x, t, ROTA_SEND, m, &t->length, sizeof t->length));
     }
@@ -116,7 +117,7 @@ static int post_recv(rota_exec *x, rota_told *t, uint32_t m)
 {
     const rota_op *const op = &x->program.op[ROTA_RECV][m];
 
-    switch (x->metadata) {
+    switch (x->sizing->metadata) {
     case ROTA_META_TWO_PHASE:
         t->await = AWAIT_HEAD;
         return post_head(x, t, ROTA_RECV, m, op->memory,
@@ -166,7 +167,7 @@ static int room_after_head(rota_exec *x, const rota_told *t, uint32_t m,
 {
     const rota_op *const op = &x->program.op[ROTA_RECV][m];
 
-    if (x->metadata == ROTA_META_COMBINED) {
+    if (x->sizing->metadata == ROTA_META_COMBINED) {
         *following = t->length;
         ROTA_TRY(expect(x, m, t->length, ROTA_COMES_WHOLE));
         *to = op->memory;

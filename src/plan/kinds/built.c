@@ -167,13 +167,15 @@ static void begin(rota_built *b, rota_task *t, const rota_choice *choice,
         .tag = ROTA_TAGS * claim.id,
         .native = MPI_COMM_NULL,
         .by_datatype = choice->params.by_datatype,
-        .metadata = choice->metadata,
         .fixed = t->kind->fixed && choice->metadata == ROTA_META_ONCE,
         .max_block = t->max_block,
-        .parcels = choice->params.parcels,
         .counts_unknown = t->kind->collects,
         .stage_in = problem->in_place,
     };
+    b->sizing = (rota_sizing){.metadata = choice->metadata,
+                              .parcels = choice->params.parcels};
+    if (choice->metadata != ROTA_META_ONCE)
+        b->exec.sizing = &b->sizing;
 }
 
 /* Leave out what has no bytes. Both ends know the same sizes, so both leave out
@@ -267,8 +269,8 @@ bool rota_built_free(rota_built *b)
     rota_built_free_scratch(b);
     free(x->blocks.bytes);
     free(x->blocks.offset);
-    free(x->landing[ROTA_RECV]);
-    free(x->landing[ROTA_SEND]);
+    free(b->sizing.landing[ROTA_RECV]);
+    free(b->sizing.landing[ROTA_SEND]);
     free(b->stage);
     if (b->id > 0)
         rota_comm_id_drop(b->task->comm, b->id);

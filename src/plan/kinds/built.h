@@ -4,6 +4,7 @@
 
 #include "choose/learnt.h"
 #include "exec/exec.h"
+#include "exec/payload/sized.h"
 #include "exec/run/sizes.h"
 #include "plan/kinds/task.h"
 
@@ -16,8 +17,9 @@ struct rota_built {
     int native;         /* index of its native communicator, or -1 */
     rota_sched sched;
     rota_exec exec;
-    rota_scratch room; /* how much scratch is needed */
-    char *stage;       /* in place: the send blocks, moved out of the way */
+    rota_sizing sizing; /* exec's, unless ROTA_META_ONCE */
+    rota_scratch room;  /* how much scratch is needed */
+    char *stage;        /* in place: the send blocks, moved out of the way */
     size_t stage_bytes;
     const char *node_why; /* why MPI carries messages in the node; else NULL */
     bool no_room;         /* no shared memory for what this rank receives */

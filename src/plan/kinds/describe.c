@@ -281,7 +281,7 @@ static bool add_work(cJSON *o, const rota_plan *p)
            add_number(o, "messages", (double)n.messages) &&
            (!fixed || (add_number(o, "bytes_sent", (double)n.bytes) &&
                        add_number(o, "bytes_copied", (double)n.copied))) &&
-           (!x->arrivals ||
+           (!x->sizing ||
             add_number(o, "told_bytes", (double)rota_sized_told(x))) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
            add_number(o, "scratch_slots", (double)b->room.slots) &&

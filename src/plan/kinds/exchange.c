@@ -13,11 +13,10 @@ static void expect_nothing(rota_built *b)
 {
     for (int i = 0; i < b->sched.n_recv; i++)
         b->exec.blocks.place[rota_dst(&b->sched, i)] = NULL;
-    b->exec.arrivals->used = false;
-    b->exec.arrivals->known = 0;
-    b->exec.arrivals->early =
-        !rota_counted_of(b)->buffer &&
-        rota_types_are_bytes(&b->task->problem.recv.types);
+    b->sizing.used = false;
+    b->sizing.known = 0;
+    b->sizing.early = !rota_counted_of(b)->buffer &&
+                      rota_types_are_bytes(&b->task->problem.recv.types);
 }
 
 static int start(rota_built *b, const rota_args *args)
@@ -92,7 +91,7 @@ static void find_offsets(rota_built *b)
  * elsewhere. */
 static int choose_buffer(rota_built *b, size_t bytes, char **buffer)
 {
-    rota_arrivals *const c = b->exec.arrivals;
+    rota_sizing *const c = &b->sizing;
     char **const place = b->exec.blocks.place;
     const uintptr_t was = (uintptr_t)c->out;
     const size_t had = c->room;

@@ -14,7 +14,7 @@ static int place_scratch(rota_built *b)
 {
     rota_blocks *const blocks = &b->exec.blocks;
 
-    return b->exec.parcels
+    return rota_has_parcels(&b->exec)
                ? rota_parcels_place(&b->exec, &b->room.bytes)
                : rota_sched_place(&b->sched, b->choice.params.by_datatype,
                                   blocks->bytes, blocks->offset, &b->room);
@@ -36,7 +36,7 @@ static int make_scratch(rota_built *b, bool *lends)
     x->blocks.base[ROTA_TMP] = scratch;
     if (!scratch && b->room.bytes > 0)
         return rota_fail_mem("scratch");
-    if (x->parcels)
+    if (rota_has_parcels(x))
         rota_parcels_make(x);
     return MPI_SUCCESS;
 }
@@ -47,7 +47,7 @@ static int lend_scratch(rota_built *b, rota_reach *reach)
 {
     const rota_exec *const x = &b->exec;
 
-    reach->hands = (x->fixed || x->parcels) && !b->task->use.device;
+    reach->hands = (x->fixed || rota_has_parcels(x)) && !b->task->use.device;
     reach->lends = reach->hands && rota_sched_shares(&b->sched);
     return reach->lends ? make_scratch(b, &reach->lends) : MPI_SUCCESS;
 }
@@ -181,7 +181,7 @@ int rota_built_bind(rota_built *b)
 
     if (b->task->kind->place)
         ROTA_TRY(b->task->kind->place(b));
-    if ((b->choice.metadata == ROTA_META_ONCE || x->parcels) &&
+    if ((b->choice.metadata == ROTA_META_ONCE || rota_has_parcels(x)) &&
         !x->blocks.base[ROTA_TMP])
         ROTA_TRY(make_scratch(b, &lends));
     ROTA_TRY(rota_trace_make(&x->blocks, b->id, &x->trace));

@@ -31,7 +31,7 @@ static int build(rota_built *b)
 {
     const rota_comm *const c = b->task->comm;
 
-    b->exec.metadata = ROTA_META_ONCE;
+    b->exec.sizing = NULL;
     ROTA_TRY(rota_sched_init(&b->sched, c->P, c->me));
     rota_sparse_begin(&b->sched);
     return rota_sched_end(&b->sched);

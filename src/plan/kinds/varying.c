@@ -24,7 +24,7 @@ static int learn(rota_built *b, int *status)
         rota_sizes_label(c->P, c->me, label);
     *status = rota_built_run_sizes(b, *status, label, &z);
     if (*status == MPI_SUCCESS)
-        *status = rota_sizes_landing(&z, b->exec.landing);
+        *status = rota_sizes_landing(&z, b->sizing.landing);
     if (z.cell)
         rota_sizes_free(&z);
     free(label);

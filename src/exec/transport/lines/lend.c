@@ -24,7 +24,7 @@ const rota_step_kind rota_lines_reclaim = {
 static int enter_finish(rota_exec *x, rota_step *step)
 {
     (void)step;
-    if (x->parcels)
+    if (rota_has_parcels(x))
         rota_parcels_empty(x);
     rota_lines_finish(x);
     return MPI_SUCCESS;

@@ -52,8 +52,9 @@ static rota_loan *make(const rota_exec *x, rota_dir dir, uint32_t m)
     if (!h)
         return NULL;
     h->n = rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]);
-    h->bytes =
-        x->parcels ? 1 : rota_message_bytes(&x->blocks, dir, m); /* a flag's */
+    h->bytes = rota_has_parcels(x)
+                   ? 1
+                   : rota_message_bytes(&x->blocks, dir, m); /* a flag's */
     return h;
 }
 
@@ -108,7 +109,7 @@ void rota_loan_resolve(const rota_exec *x, rota_dir dir, uint32_t m,
 
     h->n_moves = 0;
     h->elements = false;
-    for (uint32_t i = 0; !h->lends && !x->parcels && i < h->n; i++) {
+    for (uint32_t i = 0; !h->lends && !rota_has_parcels(x) && i < h->n; i++) {
         char *const here = rota_block_at(&x->blocks, item[i]);
         h->elements = h->elements ||
                       !rota_type_is_bytes(rota_block_type(&x->blocks, item[i]));
@@ -180,7 +181,7 @@ static int put_or_take(rota_exec *x, rota_dir dir, uint32_t m,
 
 static int copy(rota_exec *x, rota_dir dir, uint32_t m, const rota_loan *h)
 {
-    if (x->parcels)
+    if (rota_has_parcels(x))
         return put_or_take(x, dir, m, h);
     if (h->elements)
         return copy_elements(x, dir, m, h);
