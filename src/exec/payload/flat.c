@@ -10,15 +10,6 @@ static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
     return MPI_SUCCESS;
 }
 
-static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-               size_t end, bool streams, char *to)
-{
-    (void)x;
-    (void)m;
-    rota_copy_bulk(to, d->body + begin, end - begin, streams);
-    return MPI_SUCCESS;
-}
-
 static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
                 size_t end, const char *from)
 {
@@ -49,7 +40,7 @@ const rota_payload rota_payload_flat = {.flat = true,
                                         .bound = true,
                                         .takes = takes_all,
                                         .begin = begin,
-                                        .put = put,
+                                        .put = rota_payload_put,
                                         .take = take,
                                         .as_mpi = as_mpi};
 
@@ -64,6 +55,6 @@ static bool takes_varying(const rota_exec *x, const rota_makeup *k)
 const rota_payload rota_payload_varying = {.flat = true,
                                            .takes = takes_varying,
                                            .begin = begin,
-                                           .put = put,
+                                           .put = rota_payload_put,
                                            .take = take,
                                            .as_mpi = as_mpi};

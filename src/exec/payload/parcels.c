@@ -260,15 +260,6 @@ static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
     return dir == ROTA_SEND ? pack(x, m, &d->body, &d->bytes) : MPI_SUCCESS;
 }
 
-static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-               size_t end, bool streams, char *to)
-{
-    (void)x;
-    (void)m;
-    rota_copy_bulk(to, d->body + begin, end - begin, streams);
-    return MPI_SUCCESS;
-}
-
 static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
 {
     (void)x;
@@ -276,15 +267,6 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
     (void)d;
     (void)how;
     ROTA_ASSERT(d->bytes <= x->program.op[ROTA_RECV][m].room);
-    return MPI_SUCCESS;
-}
-
-static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-                size_t end, const char *from)
-{
-    (void)d;
-    rota_copy_fast(x->program.op[ROTA_RECV][m].memory + begin, from,
-                   end - begin);
     return MPI_SUCCESS;
 }
 
@@ -320,9 +302,9 @@ const rota_payload rota_payload_parcels = {.tells = true,
                                            .takes = takes,
                                            .bind = bind,
                                            .begin = begin,
-                                           .put = put,
+                                           .put = rota_payload_put,
                                            .expect = expect,
-                                           .take = take,
+                                           .take = rota_payload_take,
                                            .header = header,
                                            .rest = rest,
                                            .finish = finish,

@@ -20,4 +20,26 @@ static inline rota_block rota_payload_first(const rota_exec *x, rota_dir dir,
     return l->item[l->msg[m].first];
 }
 
+/* What several payloads do. The put of a send that lies at body: */
+static inline int rota_payload_put(rota_exec *x, uint32_t m, const rota_data *d,
+                                   size_t begin, size_t end, bool streams,
+                                   char *to)
+{
+    (void)x;
+    (void)m;
+    rota_copy_bulk(to, d->body + begin, end - begin, streams);
+    return MPI_SUCCESS;
+}
+
+/* The take of a receive that stays in memory that is kept: */
+static inline int rota_payload_take(rota_exec *x, uint32_t m,
+                                    const rota_data *d, size_t begin,
+                                    size_t end, const char *from)
+{
+    (void)d;
+    rota_copy_fast(x->program.op[ROTA_RECV][m].memory + begin, from,
+                   end - begin);
+    return MPI_SUCCESS;
+}
+
 #endif /* ROTA_PAYLOAD_H */

@@ -269,15 +269,6 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
                      how == ROTA_COMES_APART ? header(x, m) : d->bytes);
 }
 
-static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-                size_t end, const char *from)
-{
-    (void)d;
-    rota_copy_fast(x->program.op[ROTA_RECV][m].memory + begin, from,
-                   end - begin);
-    return MPI_SUCCESS;
-}
-
 /* Is receive block i there without a message? */
 static bool is_here(const rota_exec *x, int i)
 {
@@ -461,7 +452,7 @@ const rota_payload rota_payload_sized = {.tells = true,
                                          .begin = begin,
                                          .put = put,
                                          .expect = expect,
-                                         .take = take,
+                                         .take = rota_payload_take,
                                          .header = header,
                                          .following = following,
                                          .rest = rest,

@@ -47,6 +47,7 @@ typedef struct flow {
      * g for group g; job[done] is the next. */
     uint32_t *job;
     uint32_t n_jobs, done;
+    uint32_t *numbers; /* memory of all arrays of numbers but waiter */
 } flow;
 
 /* ---- who waits for whom -------------------------------------------------- */
@@ -164,29 +165,37 @@ static int find_waits(flow *f, const finder *k, const rota_step *step)
 
 /* ---- binding ------------------------------------------------------------- */
 
+/* The next n numbers of *at. */
+static uint32_t *take(uint32_t **at, size_t n)
+{
+    uint32_t *const taken = *at;
+
+    *at += n;
+    return taken;
+}
+
 static int make_lists(flow *f, size_t copies)
 {
-    bool good = true;
-
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const size_t n = (size_t)f->n[dir] + 1;
-        f->wants[dir] = calloc(n, sizeof *f->wants[dir]);
-        f->next[dir] = malloc(n * sizeof *f->next[dir]);
-        f->head[dir] = malloc(n * sizeof *f->head[dir]);
-        good = good && f->wants[dir] && f->next[dir] && f->head[dir];
-    }
     const size_t recvs = f->n[ROTA_RECV], sends = f->n[ROTA_SEND];
-    f->left = malloc((sends + 1) * sizeof *f->left);
-    f->end = calloc(recvs + 1, sizeof *f->end);
+
     f->open = malloc((recvs + sends + 1) * sizeof *f->open);
-    f->held = malloc((sends + 1) * sizeof *f->held);
     f->group = malloc((copies + 1) * sizeof *f->group);
-    f->behind = malloc((copies + 1) * sizeof *f->behind);
-    f->job = malloc((sends + copies + 1) * sizeof *f->job);
-    return good && f->left && f->end && f->open && f->held && f->group &&
-                   f->behind && f->job
-               ? MPI_SUCCESS
-               : rota_fail_mem("who waits for whom");
+    f->numbers =
+        calloc(4 * recvs + 6 * sends + 2 * copies + 1, sizeof *f->numbers);
+    if (!f->open || !f->group || !f->numbers)
+        return rota_fail_mem("who waits for whom");
+    uint32_t *at = f->numbers;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        f->wants[dir] = take(&at, f->n[dir]);
+        f->next[dir] = take(&at, f->n[dir]);
+        f->head[dir] = take(&at, f->n[dir]);
+    }
+    f->left = take(&at, sends);
+    f->end = take(&at, recvs);
+    f->held = take(&at, sends);
+    f->behind = take(&at, copies);
+    f->job = take(&at, sends + copies);
+    return MPI_SUCCESS;
 }
 
 static int bind(rota_exec *x, rota_step *step)
@@ -199,23 +208,22 @@ static int bind(rota_exec *x, rota_step *step)
         return rota_fail_mem("who waits for whom");
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         f->n[dir] = phase[1].msg[dir] - phase->msg[dir];
+    ROTA_TRY(make_lists(f, step->n_copies));
+    uint32_t *const numbers =
+        calloc(2 * (size_t)s->n_blocks + f->n[ROTA_RECV] + (size_t)s->P,
+               sizeof *numbers);
+    if (!numbers)
+        return rota_fail_mem("who waits for whom");
+    uint32_t *at = numbers;
     const finder k = {
         .s = s,
         .phase = phase,
-        .in = {calloc(s->n_blocks, sizeof *k.in[0]),
-               calloc(s->n_blocks, sizeof *k.in[1])},
-        .seen = malloc(((size_t)f->n[ROTA_RECV] + 1) * sizeof *k.seen),
-        .last = malloc((size_t)s->P * sizeof *k.last),
+        .in = {take(&at, s->n_blocks), take(&at, s->n_blocks)},
+        .seen = take(&at, f->n[ROTA_RECV]),
+        .last = take(&at, (size_t)s->P),
     };
-    int err = k.in[0] && k.in[1] && k.seen && k.last
-                  ? make_lists(f, step->n_copies)
-                  : rota_fail_mem("who waits for whom");
-    if (err == MPI_SUCCESS)
-        err = find_waits(f, &k, step);
-    free(k.in[0]);
-    free(k.in[1]);
-    free(k.seen);
-    free(k.last);
+    const int err = find_waits(f, &k, step);
+    free(numbers);
     return err;
 }
 
@@ -226,19 +234,10 @@ static void unbind(rota_exec *x, rota_step *step)
     (void)x;
     if (!f)
         return;
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        free(f->wants[dir]);
-        free(f->next[dir]);
-        free(f->head[dir]);
-    }
-    free(f->left);
-    free(f->end);
+    free(f->numbers);
     free(f->waiter);
     free(f->open);
-    free(f->held);
     free(f->group);
-    free(f->behind);
-    free(f->job);
     free(f);
 }
 
@@ -247,6 +246,11 @@ static void unbind(rota_exec *x, rota_step *step)
 static void open_message(flow *f, rota_dir dir, uint32_t m)
 {
     f->open[f->n_open++] = (open_msg){dir, m};
+}
+
+static void add_job(flow *f, uint32_t job)
+{
+    f->job[f->n_jobs++] = job;
 }
 
 /* Does this rank hand over send m by copying it? */
@@ -290,13 +294,11 @@ static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
 /* Post send m, and then those behind it for the same peer. */
 static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
 {
-    flow *const f = step->own;
-
     do
         ROTA_TRY(post_send(x, step, m, &m));
     while (m != NO_MSG && !is_given(x, step, m));
     if (m != NO_MSG)
-        f->job[f->n_jobs++] = m;
+        add_job(step->own, m);
     return MPI_SUCCESS;
 }
 
@@ -304,11 +306,9 @@ static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
  * job. */
 static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
 {
-    flow *const f = step->own;
-
     if (!is_given(x, step, m))
         return post_sends(x, step, m);
-    f->job[f->n_jobs++] = m;
+    add_job(step->own, m);
     return MPI_SUCCESS;
 }
 
@@ -316,7 +316,7 @@ static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
 static void add_groups(flow *f, rota_dir dir, uint32_t m)
 {
     for (uint32_t g = f->head[dir][m]; g != NO_MSG; g = f->behind[g])
-        f->job[f->n_jobs++] = f->n[ROTA_SEND] + g;
+        add_job(f, f->n[ROTA_SEND] + g);
 }
 
 static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
@@ -399,13 +399,13 @@ static int enter(rota_exec *x, rota_step *step)
         if (f->left[m] > 0)
             continue;
         if (is_given(x, step, m))
-            f->job[f->n_jobs++] = m;
+            add_job(f, m);
         else
             ROTA_TRY(post_send(x, step, m, &next));
     }
     for (uint32_t g = 0; g < f->n_groups; g++)
         if (f->group[g].m == NO_MSG)
-            f->job[f->n_jobs++] = f->n[ROTA_SEND] + g;
+            add_job(f, f->n[ROTA_SEND] + g);
     return MPI_SUCCESS;
 }
 

@@ -186,12 +186,7 @@ void rota_lines_describe(const rota_exec *x, rota_path_facts *facts);
 const rota_type *rota_lines_source(const rota_exec *x, uint32_t m);
 void rota_lines_sweep(void);
 
-/* Is this rank a lender? A lender also asks whether others have taken all that
- * it handed on, and tells them, after a run, that they may write to its shared
- * blocks again. */
 bool rota_lines_lend(const rota_exec *x);
-bool rota_lines_are_taken(rota_exec *x);
-void rota_lines_finish(rota_exec *x);
 
 /* Do the queues carry message m? Is it handed over? As in rota_path. */
 bool rota_lines_carry(const rota_exec *x, rota_dir dir, uint32_t m);

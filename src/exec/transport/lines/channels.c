@@ -584,27 +584,3 @@ bool rota_lines_lend(const rota_exec *x)
 {
     return rota_lines_of(x) && rota_lines_of(x)->tables;
 }
-
-bool rota_lines_are_taken(rota_exec *x)
-{
-    const struct rota_lines *const lines = rota_lines_of(x);
-
-    for (int i = 0; i < lines->n; i++)
-        if (lines->channel[i].lends[ROTA_SEND] &&
-            !rota_channel_is_read(&lines->channel[i]))
-            return false;
-    return true;
-}
-
-void rota_lines_finish(rota_exec *x)
-{
-    struct rota_lines *const lines = rota_lines_of(x);
-
-    atomic_store_explicit(
-        lines->finished,
-        atomic_load_explicit(lines->finished, memory_order_relaxed) + 1,
-        memory_order_release);
-    for (int i = 0; i < lines->n; i++)
-        if (lines->channel[i].lends[ROTA_RECV])
-            rota_channel_touch(x, &lines->channel[i]);
-}

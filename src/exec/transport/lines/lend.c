@@ -10,10 +10,16 @@ static int enter(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
+/* Have the others taken all that this rank handed on? */
 static int poll_taken(rota_exec *x, rota_step *step, bool *done)
 {
+    const struct rota_lines *const lines = rota_lines_of(x);
+
     (void)step;
-    *done = rota_lines_are_taken(x);
+    *done = true;
+    for (int i = 0; i < lines->n && *done; i++)
+        *done = !lines->channel[i].lends[ROTA_SEND] ||
+                rota_channel_is_read(&lines->channel[i]);
     return MPI_SUCCESS;
 }
 
@@ -21,22 +27,24 @@ static int poll_taken(rota_exec *x, rota_step *step, bool *done)
 const rota_step_kind rota_lines_reclaim = {
     .one_by_one = true, .enter = enter, .poll = poll_taken};
 
-static int enter_finish(rota_exec *x, rota_step *step)
+/* Others may write to this rank's shared blocks again: tell them. */
+static int poll_finish(rota_exec *x, rota_step *step, bool *done)
 {
+    struct rota_lines *const lines = rota_lines_of(x);
+
     (void)step;
     if (rota_has_parcels(x))
         rota_parcels_empty(x);
-    rota_lines_finish(x);
-    return MPI_SUCCESS;
-}
-
-static int poll_finish(rota_exec *x, rota_step *step, bool *done)
-{
-    (void)x;
-    (void)step;
+    atomic_store_explicit(
+        lines->finished,
+        atomic_load_explicit(lines->finished, memory_order_relaxed) + 1,
+        memory_order_release);
+    for (int i = 0; i < lines->n; i++)
+        if (lines->channel[i].lends[ROTA_RECV])
+            rota_channel_touch(x, &lines->channel[i]);
     *done = true;
     return MPI_SUCCESS;
 }
 
-const rota_step_kind rota_lines_finish_run = {.enter = enter_finish,
+const rota_step_kind rota_lines_finish_run = {.enter = enter,
                                               .poll = poll_finish};
