@@ -69,7 +69,6 @@ typedef struct rota_payload {
     bool flat;  /* the data of a send lie at body when it has begun */
     bool bound; /* begin needs to be called only when x is bound or rebased */
     bool tells; /* the receiver learns the length when the message comes */
-    bool by_datatype; /* MPI gathers the blocks by a datatype */
 
     /* Is this what the message holds? Does it have a place in the packing
      * area? */
@@ -112,7 +111,8 @@ typedef struct rota_payload {
     /* All of receive m has been taken. */
     int (*finish)(rota_exec *x, uint32_t m, rota_data *d);
 
-    /* For a message of MPI. It tells no length and is not by_datatype. */
+    /* For a message of MPI that tells no length. NULL: MPI gathers the blocks
+     * by a datatype. */
     rota_mpi_buffer (*as_mpi)(const rota_exec *x, rota_dir dir, uint32_t m);
 
     /* For a message of MPI that tells: all of send m, end to end. */

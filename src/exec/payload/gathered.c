@@ -14,5 +14,4 @@ static bool takes(const rota_exec *x, const rota_makeup *k)
     return true;
 }
 
-const rota_payload rota_payload_gathered = {.by_datatype = true,
-                                            .takes = takes};
+const rota_payload rota_payload_gathered = {.takes = takes};

@@ -9,20 +9,20 @@ int rota_sizes_init(rota_sizes *z, const rota_sched *s, MPI_Comm comm, int tag,
     const size_t n = s->n_blocks;
 
     *z = (rota_sizes){.x = {.blocks = {.s = s}, .comm = comm, .tag = tag}};
-    z->cell = calloc(n, sizeof *z->cell);
-    z->width = malloc(n * sizeof *z->width);
+    z->cell = calloc(2 * n, sizeof *z->cell);
     z->offset = malloc(n * sizeof *z->offset);
-    if (!z->cell || !z->width || !z->offset) {
+    if (!z->cell || !z->offset) {
         rota_sizes_free(z);
         return rota_fail_mem("the sizes of blocks");
     }
+    size_t *const width = z->cell + n;
     for (size_t b = 0; b < n; b++) {
-        z->width[b] = sizeof *z->cell;
+        width[b] = sizeof *z->cell;
         z->offset[b] = (ptrdiff_t)(b * sizeof *z->cell);
     }
     for (int d = 0; d < s->n_send; d++)
         z->cell[rota_src(s, d)] = send_bytes[d];
-    z->x.blocks.bytes = z->width;
+    z->x.blocks.bytes = width;
     z->x.blocks.offset = z->offset;
     for (int region = 0; region < ROTA_N_REGIONS; region++) {
         z->x.blocks.base[region] = (char *)z->cell;
@@ -38,10 +38,8 @@ void rota_sizes_free(rota_sizes *z)
 {
     rota_exec_unbind(&z->x);
     free(z->cell);
-    free(z->width);
     free(z->offset);
     z->cell = NULL;
-    z->width = NULL;
     z->offset = NULL;
 }
 

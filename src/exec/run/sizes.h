@@ -11,8 +11,7 @@
 
 typedef struct rota_sizes {
     rota_exec x;
-    size_t *cell;      /* [n_blocks] the sizes */
-    size_t *width;     /* [n_blocks] sizeof *cell for every block */
+    size_t *cell; /* [n_blocks] the sizes; then sizeof *cell for every block */
     ptrdiff_t *offset; /* [n_blocks] */
 } rota_sizes;
 

@@ -14,8 +14,9 @@ const rota_path rota_path_p2p;
 /* What is kept of a message. */
 typedef struct p2p_op {
     MPI_Request request;
-    bool persistent;   /* the request is */
-    MPI_Datatype type; /* if by_datatype: relative to MPI_BOTTOM */
+    bool persistent; /* the request is */
+    MPI_Datatype
+        type; /* if its payload has no as_mpi: relative to MPI_BOTTOM */
 } p2p_op;
 
 typedef struct p2p {
@@ -34,9 +35,9 @@ static rota_mpi_buffer buffer_of(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_payload *const payload = x->program.op[dir][m].payload;
 
-    return payload->by_datatype
-               ? (rota_mpi_buffer){MPI_BOTTOM, 1, p2p_of(x)->op[dir][m].type}
-               : payload->as_mpi(x, dir, m);
+    return payload->as_mpi
+               ? payload->as_mpi(x, dir, m)
+               : (rota_mpi_buffer){MPI_BOTTOM, 1, p2p_of(x)->op[dir][m].type};
 }
 
 static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
@@ -44,7 +45,7 @@ static int make_request(rota_exec *x, rota_dir dir, uint32_t m)
     const rota_msgs *const l = &x->blocks.s->msgs[dir];
     p2p_op *const op = &p2p_of(x)->op[dir][m];
 
-    if (x->program.op[dir][m].payload->by_datatype)
+    if (!x->program.op[dir][m].payload->as_mpi)
         ROTA_TRY(rota_p2p_gather_type(&x->blocks, l->item + l->msg[m].first,
                                       rota_msg_blocks(&l->msg[m]), &op->type));
     const rota_mpi_buffer b = buffer_of(x, dir, m);
@@ -114,7 +115,7 @@ static int bind_anew(rota_exec *x, rota_dir dir, uint32_t m)
 
     op->persistent = false;
     ROTA_TRY(MPI_Request_free(&op->request));
-    if (!x->program.op[dir][m].payload->by_datatype)
+    if (x->program.op[dir][m].payload->as_mpi)
         return MPI_SUCCESS;
     ROTA_TRY(MPI_Type_free(&op->type));
     return make_request(x, dir, m);
@@ -155,7 +156,7 @@ static void release(rota_exec *x)
         for (uint32_t m = 0; p->op[dir] && m < n; m++) {
             free_request(x, (rota_dir)dir, &p->op[dir][m].request);
             if (p->op[dir][m].persistent &&
-                x->program.op[dir][m].payload->by_datatype)
+                !x->program.op[dir][m].payload->as_mpi)
                 MPI_Type_free(&p->op[dir][m].type);
         }
         rota_told_free(p->told[dir], (rota_dir)dir, n);

@@ -177,27 +177,18 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
     return under_way;
 }
 
-/* Mark all channels: if each message may release another one, the run may wait
- * for any. */
-static void find_all_awaited(rota_exec *x)
-{
-    for (int i = 0; i < rota_lines_of(x)->n; i++)
-        rota_lines_of(x)->channel[i].awaited = true;
-}
-
+/* If each message may release another one, the run may wait for any channel. */
 int rota_lines_count(rota_exec *x)
 {
+    struct rota_lines *const lines = rota_lines_of(x);
     const rota_step *const step = bulk_step(x);
-    bool all = false;
+    const bool all = step && !find_awaited(x, step);
     int n = 0;
 
-    rota_lines_of(x)->hurry = true;
-    if (step)
-        all = !find_awaited(x, step);
-    else
-        find_all_awaited(x);
-    for (int i = 0; i < rota_lines_of(x)->n; i++) {
-        rota_channel *const c = &rota_lines_of(x)->channel[i];
+    lines->hurry = true;
+    for (int i = 0; i < lines->n; i++) {
+        rota_channel *const c = &lines->channel[i];
+        c->awaited = c->awaited || !step;
         n += c->awaited;
         if (c->flagged && !c->awaited)
             atomic_store_explicit(flag_of(x, c), 0, memory_order_relaxed);

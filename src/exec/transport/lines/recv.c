@@ -75,26 +75,38 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
 
 /* ---- ways ---------------------------------------------------------------- */
 
-/* Take a part of the message, n bytes at from. */
+/* The bytes of the message that the entry brings. */
+static size_t bytes_of(const rota_line_op *op, const rota_entry *e)
+{
+    const size_t left = op->data.bytes - op->moved;
+    rota_part part;
+
+    memcpy(&part, e->data, sizeof part);
+    switch (rota_entry_kind_of(e)) {
+    case ROTA_ENTRY_DATA:
+        return rota_smaller(left, rota_line_room(&op->with->line[ROTA_RECV]));
+    case ROTA_ENTRY_PIECE:
+        return part.bytes;
+    default:
+        return left;
+    }
+}
+
+/* Take a part of the message, which lies at from. */
 static int take_part(rota_exec *x, uint32_t m, rota_line_op *op,
                      const char *from, size_t n)
 {
-    const size_t before = op->moved;
+    const size_t end = op->moved + n;
 
-    op->moved += n;
-    if (op->foreign)
-        return MPI_SUCCESS;
     if (n == op->data.bytes)
         return take_whole(x, m, op, from);
-    ROTA_TRY(payload_of(x, m)->take(x, m, &op->data, before, op->moved, from));
-    return op->moved == op->data.bytes ? finish(x, m, op) : MPI_SUCCESS;
+    ROTA_TRY(payload_of(x, m)->take(x, m, &op->data, op->moved, end, from));
+    return end == op->data.bytes ? finish(x, m, op) : MPI_SUCCESS;
 }
 
 static int take_data(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 {
-    return take_part(x, m, op, e->data,
-                     rota_smaller(op->data.bytes - op->moved,
-                                  rota_line_room(&op->with->line[ROTA_RECV])));
+    return take_part(x, m, op, e->data, bytes_of(op, e));
 }
 
 static int take_piece(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
@@ -122,17 +134,13 @@ static int take_place(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
     const char *const from = find_place(op, e);
     char *to;
 
-    if (!op->foreign && has->tells) {
-        const size_t head = has->header(x, m);
-        ROTA_TRY(
-            has->take(x, m, &op->data, 0, head, e->data + sizeof(rota_place)));
-        ROTA_TRY(has->rest(x, m, &op->data, &to));
-        rota_copy_fast(to, from, op->data.bytes - head);
-        op->moved = op->data.bytes;
-        return finish(x, m, op);
-    }
-    op->moved = op->data.bytes;
-    return op->foreign ? MPI_SUCCESS : take_whole(x, m, op, from);
+    if (!has->tells)
+        return take_whole(x, m, op, from);
+    const size_t head = has->header(x, m);
+    ROTA_TRY(has->take(x, m, &op->data, 0, head, e->data + sizeof(rota_place)));
+    ROTA_TRY(has->rest(x, m, &op->data, &to));
+    rota_copy_fast(to, from, op->data.bytes - head);
+    return finish(x, m, op);
 }
 
 /* Copy from the layout that the sender told, whose first byte the entry names,
@@ -145,11 +153,9 @@ static int take_told(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
     rota_strided straight;
     char way[AT_ONCE];
 
-    op->moved = bytes;
-    if (op->foreign)
-        return MPI_SUCCESS;
     const char *const from =
         find_place(op, e) - rota_extents_of(op->source, bytes).begin;
+
     if (rota_strided_match(rota_block_type(&x->blocks, b), op->source, bytes,
                            &straight)) {
         rota_strided_copy(&straight, rota_block_at(&x->blocks, b), from);
@@ -166,24 +172,19 @@ static int take_told(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 static int take_lent(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 {
     (void)e;
-    if (!op->foreign)
-        ROTA_TRY(rota_loan_copy(x, ROTA_RECV, m, op->loan));
-    op->moved = op->data.bytes;
-    return MPI_SUCCESS;
+    return rota_loan_copy(x, ROTA_RECV, m, op->loan);
 }
 
 /* The sender need only know that the copy has begun. */
 static int take_fetched(rota_exec *x, uint32_t m, rota_line_op *op,
                         rota_entry *e)
 {
-    op->moved = op->data.bytes;
-    return op->foreign ? MPI_SUCCESS
-                       : rota_fetching_of(x)->fetch(
-                             x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
-                             e->data, op->data.body, op->data.bytes);
+    return rota_fetching_of(x)->fetch(
+        x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer, e->data, op->data.body,
+        op->data.bytes);
 }
 
-/* How each kind of entry is taken. */
+/* How each kind of entry is taken, of a message of the expected length. */
 static int (*const take_by[ROTA_ENTRY_KINDS])(rota_exec *x, uint32_t m,
                                               rota_line_op *op,
                                               rota_entry *e) = {
@@ -244,10 +245,11 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
         const bool only = op->with->paired && is_whole(in, e);
         if (op->moved == 0)
             err = prepare_recv(x, m, e);
-        if (err == MPI_SUCCESS)
+        if (err == MPI_SUCCESS && !op->foreign)
             err = take_by[rota_entry_kind_of(e)](x, m, op, e);
         if (rota_status_postpone(&x->status, &err))
             return MPI_SUCCESS;
+        op->moved += bytes_of(op, e);
         rota_line_take(in);
         if (!only)
             rota_channel_touch(x, op->with);
