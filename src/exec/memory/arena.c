@@ -1,7 +1,6 @@
 /* arena.c - see arena.h. */
 #define _GNU_SOURCE
 #include "exec/memory/arena.h"
-#include "exec/memory/roster.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,10 +77,9 @@ static void put_back(range **list, range *r)
 {
     range *before = NULL;
 
-    for (range *i = *list; i && i->at < r->at; i = i->next)
+    insert(list, r);
+    for (range *i = *list; i != r; i = i->next)
         before = i;
-    r->next = before ? before->next : *list;
-    *(before ? &before->next : list) = r;
     join(r);
     if (before)
         join(before);
@@ -372,9 +370,10 @@ void *rota_arena_alloc(size_t bytes)
     return r ? rota_peer_at(&arena.self, r->at) : NULL;
 }
 
-static bool find(const void *p, size_t bytes, rota_place *at)
+/* Needs no lock: segments are added, never changed. */
+bool rota_arena_find(const void *p, size_t bytes, rota_place *at)
 {
-    for (int i = 0; i < arena.self.n_segments; i++) {
+    for (int i = 0; is_open() && i < arena.self.n_segments; i++) {
         const size_t room = (size_t)arena.self.head->segment[i].bytes;
         const uintptr_t from = (uintptr_t)p - (uintptr_t)arena.self.segment[i];
         if (from < room && bytes <= room - from) {
@@ -385,20 +384,18 @@ static bool find(const void *p, size_t bytes, rota_place *at)
     return false;
 }
 
-/* Needs no lock: segments are added, never changed. */
-bool rota_arena_find(const void *p, size_t bytes, rota_place *at)
+/* Remove the range of this memory from a list of those in use, or return NULL. */
+static range *take_back(range **list, const void *memory)
 {
-    return is_open() && find(p, bytes, at);
+    rota_place at;
+
+    return rota_arena_find(memory, 1, &at) ? take_out(list, at) : NULL;
 }
 
 bool rota_arena_free(void *memory)
 {
-    rota_place at;
-    range *r = NULL;
-
     pthread_mutex_lock(&arena_lock);
-    if (rota_arena_find(memory, 1, &at))
-        r = take_out(&arena.used, at);
+    range *const r = take_back(&arena.used, memory);
     if (r) {
         discard(r);
         put_back(&arena.idle, r);
@@ -478,11 +475,8 @@ static void trim(rota_use use)
 
 void rota_arena_put(rota_use use, void *memory)
 {
-    rota_place at;
-
     pthread_mutex_lock(&arena_lock);
-    range *const r =
-        memory && find(memory, 1, &at) ? take_out(&arena.taken[use], at) : NULL;
+    range *const r = take_back(&arena.taken[use], memory);
     if (r) {
         put_back(&arena.parts[use], r);
         trim(use);
@@ -679,9 +673,4 @@ void rota_arena_drop(rota_peer *peer)
         peer->stuck = false;
     }
     pthread_mutex_unlock(&arena_lock);
-}
-
-bool rota_peer_is_gone(const rota_peer *peer)
-{
-    return rota_process_is_gone(peer->pid);
 }

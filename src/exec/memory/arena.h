@@ -119,9 +119,6 @@ void rota_arena_drop(rota_peer *peer);
  * mapped. */
 bool rota_arena_update(rota_peer *peer);
 
-/* Has its process ended, in whatever way? */
-bool rota_peer_is_gone(const rota_peer *peer);
-
 /* The memory at a place of a peer's, in a mapped segment. */
 static inline char *rota_peer_at(const rota_peer *peer, rota_place at)
 {

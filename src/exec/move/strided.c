@@ -104,14 +104,15 @@ static inline void copy_short_row(char *to, const char *from, size_t width)
     }
 }
 
-static inline void copy_row(char *to, const char *from, size_t width)
+static inline void copy_row(char *to, const char *from, size_t width,
+                            bool streams)
 {
     if (width <= 32)
         copy_short_row(to, from, width);
     else if (width < LONG_ROW)
         memcpy(to, from, width);
     else
-        rota_copy_fast(to, from, width);
+        rota_copy_bulk(to, from, width, streams);
 }
 
 #if defined __x86_64__ && defined __GNUC__
@@ -227,15 +228,6 @@ AVX2 static void copy_up(const rota_loop *l, size_t width, char *to,
     }
 }
 
-static void copy_wide(const rota_loop *l, size_t width, char *to,
-                      const char *from, const char *next)
-{
-    if (width <= DOWN)
-        copy_down(l, width, to, from, next);
-    else
-        copy_up(l, width, to, from, next);
-}
-
 AVX2 static inline void stream_line(char *to, const char *from)
 {
     const __m256i *const f = (const void *)from;
@@ -290,17 +282,14 @@ static void copy_long(const rota_loop *l, size_t width, bool streams, char *to,
         return;
     }
     if (width >= LINE && width < 2 * LONG_ROW && has_wide()) {
-        copy_wide(l, width, to, from, next);
+        (width <= DOWN ? copy_down : copy_up)(l, width, to, from, next);
         return;
     }
 #else
     (void)next;
 #endif
     for (size_t i = 0; i < l->n; i++, to += l->to, from += l->from)
-        if (streams && width >= LONG_ROW)
-            rota_copy_stream(to, from, width);
-        else
-            copy_row(to, from, width);
+        copy_row(to, from, width, streams);
 }
 
 /* If the width is a constant, a row is a few moves. */
@@ -402,25 +391,13 @@ static bool take_adjacent(plan *p, bool in_from, rota_loop *found)
     return false;
 }
 
-static tile_fn *find_tile(size_t width)
-{
-    switch (width) {
-    case 4:
-        return tile_4;
-    case 8:
-        return tile_8;
-    case 16:
-        return tile_16;
-    default:
-        return NULL;
-    }
-}
-
 static void find_transpose(plan *p)
 {
+    static tile_fn *const tile[] = {[4] = tile_4, [8] = tile_8, [16] = tile_16};
     plan found = *p;
 
-    found.tile = find_tile(p->width);
+    found.tile =
+        p->width < sizeof tile / sizeof tile[0] ? tile[p->width] : NULL;
     if (found.tile && take_adjacent(&found, false, &found.transpose.across) &&
         take_adjacent(&found, true, &found.transpose.down))
         *p = found;
@@ -508,17 +485,6 @@ static void make_packing(packing *p, const rota_nest *nest, size_t n,
     }
 }
 
-static void copy_either(const packing *p, char *block, char *packed, size_t n)
-{
-    char *const to = p->unpacks ? block : packed;
-    const char *const from = p->unpacks ? packed : block;
-
-    if (p->streams && n >= LONG_ROW)
-        rota_copy_stream(to, from, n);
-    else
-        copy_row(to, from, n);
-}
-
 /* Pack or unpack n whole entries of dimension d. */
 static void pack_whole(const packing *p, int d, size_t n, char *block,
                        char *packed)
@@ -540,7 +506,9 @@ static void pack_range(const packing *p, int d, size_t begin, size_t end,
                        char *block, char *packed)
 {
     if (d == p->depth) {
-        copy_either(p, block + begin, packed, end - begin);
+        block += begin;
+        copy_row(p->unpacks ? block : packed, p->unpacks ? packed : block,
+                 end - begin, p->streams);
         return;
     }
     const size_t one = p->bytes[d];

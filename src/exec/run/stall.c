@@ -58,7 +58,7 @@ int rota_stall_check(const rota_exec *x)
     for (int q = 0; awaited && dead < 0 && q < x->blocks.s->P; q++) {
         const rota_peer *const peer =
             q == x->blocks.s->me ? NULL : peer_of(x->mates, q);
-        if (peer && rota_peer_is_gone(peer) &&
+        if (peer && rota_process_is_gone(peer->pid) &&
             ((by_memory && awaited[q]) || !atomic_load(&peer->head->ended)))
             dead = q;
     }
@@ -84,7 +84,8 @@ static void check_mates(rota_node *mates)
         left--;
         const rota_peer *const peer =
             i == mates->me ? NULL : mates->near[i].peer;
-        if (peer && !atomic_load(&peer->head->ended) && rota_peer_is_gone(peer))
+        if (peer && !atomic_load(&peer->head->ended) &&
+            rota_process_is_gone(peer->pid))
             atomic_store(&mates->dead, q + 1);
     }
 }
@@ -106,7 +107,7 @@ static const char *whereabouts(const rota_node *mates, int rank)
 
     if (!peer)
         return "";
-    if (rota_peer_is_gone(peer))
+    if (rota_process_is_gone(peer->pid))
         return " (gone)";
     return atomic_load(&peer->head->sleepers) > 0
                ? " (which waits in Rota, too)"
