@@ -1,5 +1,6 @@
 /* ipc.c - see ipc.h. */
 #include "device/ipc.h"
+#include "device/layout.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -223,14 +224,9 @@ static int fetch(rota_exec *x, int from, const void *place, char *to,
 
     memcpy(&told, place, sizeof told);
     ROTA_TRY(turn_to(g, p, &told.memory));
-    const rota_rows rows = {.to = to,
-                            .from = p->window[0].base + told.at,
-                            .to_pitch = bytes,
-                            .from_pitch = bytes,
-                            .width = bytes,
-                            .n = 1};
     ROTA_TRY(g->device->mark_await(g->queue, p->ready));
-    ROTA_TRY(g->device->copy(g->queue, &rows));
+    ROTA_TRY(rota_device_pack(&rota_type_bytes, g->device, g->queue,
+                              p->window[0].base + told.at, bytes, to));
     return g->device->mark_put(g->queue, g->taken->mark);
 }
 

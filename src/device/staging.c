@@ -516,13 +516,8 @@ static int copy(rota_exec *x, const rota_copy *k, bool *taken)
     *taken = is_straight(x, k);
     if (!*taken || bytes == 0)
         return MPI_SUCCESS;
-    const rota_rows rows = {.to = place_of(x, k->to),
-                            .from = place_of(x, k->from),
-                            .to_pitch = bytes,
-                            .from_pitch = bytes,
-                            .width = bytes,
-                            .n = 1};
-    ROTA_TRY(g->device->copy(g->queue, &rows));
+    ROTA_TRY(rota_device_pack(&rota_type_bytes, g->device, g->queue,
+                              place_of(x, k->from), bytes, place_of(x, k->to)));
     return put_last(g);
 }
 
@@ -606,12 +601,6 @@ static int leave(rota_exec *x, const rota_phase *phase)
     return staging_of(x)->waiting >= least ? copy_arrived(x) : MPI_SUCCESS;
 }
 
-static int end_ipc(rota_exec *x)
-{
-    ROTA_TRY(rota_ipc_end(x));
-    return put_last(staging_of(x));
-}
-
 static int end(rota_exec *x, bool *done)
 {
     struct rota_staging *const g = staging_of(x);
@@ -619,8 +608,10 @@ static int end(rota_exec *x, bool *done)
     if (!g->ended) {
         g->ended = true;
         g->exchanged = rota_now_ns();
-        if (x->gate->fetching)
-            ROTA_TRY(end_ipc(x));
+        if (x->gate->fetching) {
+            ROTA_TRY(rota_ipc_end(x));
+            ROTA_TRY(put_last(g));
+        }
         if (g->follow && g->rising)
             ROTA_TRY(g->device->queue_lead(g->queue, g->stream));
     }

@@ -273,9 +273,8 @@ struct rota_batch {
     int (*advance)(rota_exec *x, rota_batch *b);
 
     /* State of a run. */
-    uint32_t *open;    /* [n] messages that are posted and not complete */
-    uint32_t n_open;   /* number of open messages */
-    uint32_t n_posted; /* number posted, if they are posted one by one */
+    uint32_t *open;  /* [n] messages that are posted and not complete */
+    uint32_t n_open; /* number of open messages */
 };
 
 /* A copy of plain bytes within the rank. */

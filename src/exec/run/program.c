@@ -273,7 +273,7 @@ static int put_gate(rota_exec *x)
 
     for (rota_step *step = p->step; step < p->end; step++)
         if (step->phase)
-            ROTA_TRY(rota_step_gate(step));
+            ROTA_TRY(rota_step_gate(x, step));
     *p->end++ = (rota_step){.kind = &rota_step_gate_end};
     p->prepare = prepare;
     return MPI_SUCCESS;

@@ -4,98 +4,6 @@
 
 #include <stdlib.h>
 
-/* ---- messages one by one ------------------------------------------------- */
-
-int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    return x->program.op[dir][m].via->post(x, dir, m);
-}
-
-static int arrived(rota_exec *x, uint32_t m)
-{
-    return x->gate && x->gate->arrived ? x->gate->arrived(x, m) : MPI_SUCCESS;
-}
-
-int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
-{
-    ROTA_TRY(x->program.op[dir][m].via->test(x, dir, m, done));
-    return *done && dir == ROTA_RECV ? arrived(x, m) : MPI_SUCCESS;
-}
-
-int rota_message_may_go(rota_exec *x, rota_dir dir, uint32_t m, bool *may)
-{
-    *may = true;
-    return dir == ROTA_SEND && x->gate && x->gate->may_send
-               ? x->gate->may_send(x, m, may)
-               : MPI_SUCCESS;
-}
-
-/* ---- all at once, as far as messages may go ------------------------------ */
-
-/* Post messages in list order, as far as they may go. */
-static int post_some(rota_exec *x, rota_batch *b)
-{
-    while (b->n_posted < b->n) {
-        const uint32_t m = b->message[b->n_posted];
-        bool may;
-        ROTA_TRY(rota_message_may_go(x, b->dir, m, &may));
-        if (!may)
-            return MPI_SUCCESS;
-        ROTA_TRY(rota_message_post(x, b->dir, m));
-        b->open[b->n_open++] = m;
-        b->n_posted++;
-    }
-    return MPI_SUCCESS;
-}
-
-static int enter_bulk(rota_exec *x, rota_step *step)
-{
-    for (uint32_t i = 0; i < step->n_batches; i++) {
-        step->batch[i].n_open = step->batch[i].n_posted = 0;
-        ROTA_TRY(post_some(x, &step->batch[i]));
-    }
-    return rota_step_copies(x, step);
-}
-
-/* One test in vain is enough for all messages of MPI. */
-static int test_open(rota_exec *x, rota_batch *b)
-{
-    bool in_vain = false;
-    uint32_t left = 0;
-
-    for (uint32_t i = 0; i < b->n_open; i++) {
-        bool complete = false;
-        if (!in_vain)
-            ROTA_TRY(rota_message_test(x, b->dir, b->open[i], &complete));
-        in_vain = in_vain || (b->via->needs_mpi && !complete);
-        if (!complete)
-            b->open[left++] = b->open[i];
-    }
-    b->n_open = left;
-    return MPI_SUCCESS;
-}
-
-static int poll_bulk(rota_exec *x, rota_step *step, bool *done)
-{
-    bool all = true;
-
-    for (uint32_t i = 0; i < step->n_batches; i++) {
-        rota_batch *const b = &step->batch[i];
-        ROTA_TRY(post_some(x, b));
-        ROTA_TRY(test_open(x, b));
-        all = all && b->n_posted == b->n && b->n_open == 0;
-    }
-    *done = all;
-    return MPI_SUCCESS;
-}
-
-static const rota_step_kind gated_bulk = {.one_by_one = true,
-                                          .enter = enter_bulk,
-                                          .poll = poll_bulk,
-                                          .whom = rota_step_whom};
-
-/* ---- around a step ------------------------------------------------------- */
-
 /* A step's kind behind a gate. */
 typedef struct around {
     rota_step_kind kind; /* first: the step has its address */
@@ -133,8 +41,8 @@ static int may_enter(rota_exec *x, const rota_phase *phase, bool *may)
 static int leave(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t m = phase->msg[ROTA_RECV];
-         phase->native && m < phase[1].msg[ROTA_RECV]; m++)
-        ROTA_TRY(arrived(x, m));
+         phase->native && x->gate->arrived && m < phase[1].msg[ROTA_RECV]; m++)
+        ROTA_TRY(x->gate->arrived(x, m));
     return x->gate->leave ? x->gate->leave(x, phase) : MPI_SUCCESS;
 }
 
@@ -169,10 +77,14 @@ static void unbind(rota_exec *x, rota_step *step)
     free(a);
 }
 
-int rota_step_gate(rota_step *step)
+/* Messages that were posted all at once go one by one. */
+int rota_step_gate(rota_exec *x, rota_step *step)
 {
+    if (step->kind == &rota_step_bulk) {
+        step->kind = &rota_step_window;
+        ROTA_TRY(step->kind->bind(x, step));
+    }
     around *const a = malloc(sizeof *a);
-
     if (!a)
         return rota_fail_mem("a gate");
     *a = (around){
@@ -181,7 +93,7 @@ int rota_step_gate(rota_step *step)
                  .enter = enter,
                  .poll = poll,
                  .whom = whom},
-        .inner = step->kind == &rota_step_bulk ? &gated_bulk : step->kind,
+        .inner = step->kind,
     };
     step->kind = &a->kind;
     step->can_wait = false;

@@ -26,7 +26,7 @@ int rota_step_help(rota_exec *x, rota_step *step);
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[]);
 
 /* Put the gate around a step, and the step that comes last: gated.c. */
-int rota_step_gate(rota_step *step);
+int rota_step_gate(rota_exec *x, rota_step *step);
 extern const rota_step_kind rota_step_gate_end;
 
 /* Post and test one message, by any path, if the gate lets it go. */

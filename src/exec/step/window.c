@@ -1,4 +1,5 @@
-/* window.c - steps with a bounded number of messages in flight. */
+/* window.c - steps with a bounded number of messages in flight, or with all that a
+ * gate lets go. */
 #include "exec/step/steps.h"
 
 #include <stdlib.h>
@@ -8,14 +9,37 @@
 
 /* The messages in flight: lanes for receives first, then for sends. */
 typedef struct lanes {
-    MPI_Request *request; /* [2 * widest window] */
-    uint32_t *msg;        /* [2 * widest window] the lane's message */
-    int *done;            /* [2 * widest window] */
+    MPI_Request *request; /* [n] */
+    uint32_t *msg;        /* [n] the lane's message */
+    int *done;            /* [n] */
     MPI_Status *status;
     int n, recvs, in_flight;
     uint32_t next[ROTA_N_DIRS]; /* first message not posted */
     bool by_mpi;                /* each message is one MPI request */
 } lanes;
+
+/* ---- messages one by one ------------------------------------------------- */
+
+int rota_message_post(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->post(x, dir, m);
+}
+
+int rota_message_test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
+{
+    ROTA_TRY(x->program.op[dir][m].via->test(x, dir, m, done));
+    return *done && dir == ROTA_RECV && x->gate && x->gate->arrived
+               ? x->gate->arrived(x, m)
+               : MPI_SUCCESS;
+}
+
+int rota_message_may_go(rota_exec *x, rota_dir dir, uint32_t m, bool *may)
+{
+    *may = true;
+    return dir == ROTA_SEND && x->gate && x->gate->may_send
+               ? x->gate->may_send(x, m, may)
+               : MPI_SUCCESS;
+}
 
 /* ---- lanes --------------------------------------------------------------- */
 
@@ -75,24 +99,35 @@ static bool is_by_mpi(const rota_exec *x, const rota_step *step)
     return !x->gate;
 }
 
+/* Fill the free lanes. Where one stays free, so do others of its direction. */
+static int fill(rota_exec *x, const rota_step *step)
+{
+    const lanes *const k = step->own;
+    bool held[ROTA_N_DIRS] = {false, false};
+
+    for (int lane = 0; lane < k->n; lane++) {
+        const rota_dir dir = lane_dir(k, lane);
+        if (k->msg[lane] != NO_MSG || held[dir])
+            continue;
+        ROTA_TRY(refill(x, step, lane));
+        held[dir] = k->msg[lane] == NO_MSG;
+    }
+    return MPI_SUCCESS;
+}
+
 static int enter(rota_exec *x, rota_step *step)
 {
-    const rota_phase *const phase = step->phase;
     lanes *const k = step->own;
-    int n[ROTA_N_DIRS];
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
-        n[dir] =
-            messages < (uint32_t)phase->window ? (int)messages : phase->window;
-        k->next[dir] = phase->msg[dir];
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        k->next[dir] = step->phase->msg[dir];
+    for (int lane = 0; lane < k->n; lane++) {
+        k->request[lane] = MPI_REQUEST_NULL;
+        k->msg[lane] = NO_MSG;
     }
-    k->recvs = n[ROTA_RECV];
-    k->n = n[ROTA_RECV] + n[ROTA_SEND];
     k->in_flight = 0;
     k->by_mpi = is_by_mpi(x, step);
-    for (int lane = 0; lane < k->n; lane++)
-        ROTA_TRY(refill(x, step, lane));
+    ROTA_TRY(fill(x, step));
     return rota_step_copies(x, step);
 }
 
@@ -115,22 +150,28 @@ static void forget_requests(rota_exec *x, const lanes *k, int n)
 }
 
 /* Test messages one by one. Those that carry sizes take several requests, one
- * after the other; those within the node take none; lanes may wait for their
- * blocks. */
+ * after the other; those within the node take none; lanes may wait for the gate.
+ * If all are in flight, one test in vain is enough for all messages of MPI of a
+ * direction. */
 static int poll_each(rota_exec *x, const rota_step *step, bool *done)
 {
     const rota_phase *const phase = step->phase;
     lanes *const k = step->own;
+    bool in_vain[ROTA_N_DIRS] = {false, false};
 
+    ROTA_TRY(fill(x, step));
     for (int lane = 0; lane < k->n; lane++) {
-        if (k->msg[lane] == NO_MSG)
-            ROTA_TRY(refill(x, step, lane));
+        const rota_dir dir = lane_dir(k, lane);
         while (k->msg[lane] != NO_MSG) {
+            const uint32_t m = k->msg[lane];
+            const bool by_mpi = x->program.op[dir][m].via->needs_mpi;
             bool complete = false;
-            ROTA_TRY(rota_message_test(x, lane_dir(k, lane), k->msg[lane],
-                                       &complete));
-            if (!complete)
+            if (!by_mpi || !in_vain[dir])
+                ROTA_TRY(rota_message_test(x, dir, m, &complete));
+            if (!complete) {
+                in_vain[dir] = in_vain[dir] || (by_mpi && phase->window == 0);
                 break;
+            }
             k->in_flight--;
             ROTA_TRY(refill(x, step, lane));
         }
@@ -186,12 +227,21 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 static int make(rota_exec *x, rota_step *step)
 {
     const rota_phase *const phase = step->phase;
-    const size_t n = 2 * (size_t)phase->window;
+    const uint32_t most =
+        phase->window > 0 ? (uint32_t)phase->window : UINT32_MAX;
     lanes *const k = step->own = calloc(1, sizeof *k);
+    int lanes_of[ROTA_N_DIRS];
 
     (void)x;
     if (!k)
         return rota_fail_mem("messages in flight");
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+        const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
+        lanes_of[dir] = (int)(messages < most ? messages : most);
+    }
+    k->recvs = lanes_of[ROTA_RECV];
+    k->n = lanes_of[ROTA_RECV] + lanes_of[ROTA_SEND];
+    const size_t n = (size_t)k->n + 1;
     k->request = malloc(n * sizeof *k->request);
     k->msg = malloc(n * sizeof *k->msg);
     k->done = malloc(n * sizeof *k->done);
