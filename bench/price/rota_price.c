@@ -297,7 +297,7 @@ static rota_choice count_rank(const rota_hints *hints, options *o,
                                .load = 1,
                                .metadata = choice.metadata,
                                .known = o->known && o->kind == ROTA_VARYING,
-                               .leaders = rota_leaders_of(&choice, topo),
+                               .leaders = rota_choice_leaders(&choice, topo),
                                .shared = o->shared};
     if (rota_cost_count(&s, bytes, &how, step) != MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
@@ -605,7 +605,7 @@ static void simulate_sparse(options *o, const sim_machine *m, int a, int P)
     simulate_one_sparse(o, m, P, o->name[a], c);
 }
 
-/* As rota_decide_sparse chooses. */
+/* As rota_decide chooses. */
 static void simulate_chosen_sparse(options *o, const sim_machine *m, int P)
 {
     const size_t most =

@@ -98,7 +98,8 @@ static rota_cost price(const rota_wanted *w, const rota_machine *machine,
                                .network = &machine->network,
                                .metadata = choice->metadata,
                                .known = w->what.kind == ROTA_VARYING,
-                               .leaders = rota_leaders_of(choice, w->what.topo),
+                               .leaders =
+                                   rota_choice_leaders(choice, w->what.topo),
                                .shared = may_share(w, choice),
                                .load = w->load,
                                .density = w->stats.density};
@@ -283,27 +284,6 @@ static int weigh(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
                : MPI_SUCCESS;
 }
 
-int rota_decide(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
-                const rota_trials *trials, rota_decision *d)
-{
-    const rota_hints *const hints = w->hints;
-
-    ROTA_TRY(rota_candidates_find(hints, &w->what, &d->candidates));
-    if (d->candidates.n == 1 && hints->algo) {
-        d->choice = d->candidates.item[0].choice;
-        d->why = "asked for by a hint";
-        return MPI_SUCCESS;
-    }
-    ROTA_TRY(rota_tuning_load(
-        l, ranks, hints->tuning_file[0] ? hints->tuning_file : NULL));
-    const rota_decision_key key = make_key(w, &d->candidates);
-    if (take_row(w, l, d) || recall(l, &key, d))
-        return MPI_SUCCESS;
-    ROTA_TRY(weigh(w, l, ranks, trials, d));
-    remember(l, &key, d);
-    return MPI_SUCCESS;
-}
-
 /* ---- sparse exchanges ---------------------------------------------------- */
 
 static int weigh_bundles(const rota_wanted *w, rota_learnt *l,
@@ -325,8 +305,10 @@ static int weigh_bundles(const rota_wanted *w, rota_learnt *l,
     return MPI_SUCCESS;
 }
 
-int rota_decide_sparse(const rota_wanted *w, rota_learnt *l,
-                       const rota_ranks *ranks, rota_decision *d)
+/* Of a sparse exchange nothing is known but the ranks: shall short blocks travel
+ * from node to node together? */
+static int decide_sparse(const rota_wanted *w, rota_learnt *l,
+                         const rota_ranks *ranks, rota_decision *d)
 {
     const rota_hints *const hints = w->hints;
     const rota_topo *const t = w->what.topo;
@@ -345,4 +327,29 @@ int rota_decide_sparse(const rota_wanted *w, rota_learnt *l,
         t->n_nodes == 1 || t->n_nodes == t->P)
         return MPI_SUCCESS;
     return weigh_bundles(w, l, ranks, d);
+}
+
+/* ---- all of it ----------------------------------------------------------- */
+
+int rota_decide(const rota_wanted *w, rota_learnt *l, const rota_ranks *ranks,
+                const rota_trials *trials, rota_decision *d)
+{
+    const rota_hints *const hints = w->hints;
+
+    if (w->what.kind == ROTA_SPARSE)
+        return decide_sparse(w, l, ranks, d);
+    ROTA_TRY(rota_candidates_find(hints, &w->what, &d->candidates));
+    if (d->candidates.n == 1 && hints->algo) {
+        d->choice = d->candidates.item[0].choice;
+        d->why = "asked for by a hint";
+        return MPI_SUCCESS;
+    }
+    ROTA_TRY(rota_tuning_load(
+        l, ranks, hints->tuning_file[0] ? hints->tuning_file : NULL));
+    const rota_decision_key key = make_key(w, &d->candidates);
+    if (take_row(w, l, d) || recall(l, &key, d))
+        return MPI_SUCCESS;
+    ROTA_TRY(weigh(w, l, ranks, trials, d));
+    remember(l, &key, d);
+    return MPI_SUCCESS;
 }

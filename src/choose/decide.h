@@ -24,9 +24,4 @@ int rota_decide(const rota_wanted *wanted, rota_learnt *learnt,
                 const rota_ranks *ranks, const rota_trials *trials,
                 rota_decision *decision);
 
-/* The same for a sparse exchange, of which nothing is known but the ranks:
- * shall short blocks travel from node to node together? */
-int rota_decide_sparse(const rota_wanted *wanted, rota_learnt *learnt,
-                       const rota_ranks *ranks, rota_decision *decision);
-
 #endif /* ROTA_DECIDE_H */

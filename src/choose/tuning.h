@@ -39,7 +39,8 @@ typedef struct rota_choice {
 
 /* The number of ranks of a full node that send what it has for others; 0: not
  * such an algorithm. */
-static inline int rota_leaders_of(const rota_choice *c, const rota_topo *topo)
+static inline int rota_choice_leaders(const rota_choice *c,
+                                      const rota_topo *topo)
 {
     const int Q = rota_topo_largest_node(topo);
 

@@ -193,8 +193,9 @@ static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
     return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
 }
 
-static int make(const char *function, whom w, const rota_args *args,
-                MPI_Comm comm, MPI_Info info, rota_plan **plan)
+static int make(const char *function, whom w, const rota_kind_table *kind,
+                const rota_args *args, MPI_Comm comm, MPI_Info info,
+                rota_plan **plan)
 {
     rota_comm *c = NULL;
     rota_hints hints = {0};
@@ -205,12 +206,11 @@ static int make(const char *function, whom w, const rota_args *args,
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS) {
         const int status = prepare(c, w, plan, info, &hints);
-        err = rota_plan_make(c, w == NEIGHBORS ? &c->neighbors : NULL, args,
-                             &hints, status, plan);
+        err = rota_plan_make(c, w == NEIGHBORS ? &c->neighbors : NULL, kind,
+                             args, &hints, status, plan);
     }
     if (err == MPI_SUCCESS) {
-        (*plan)->task.record =
-            rota_record_open(c->dup, (*plan)->task.kind->kind);
+        (*plan)->task.record = rota_record_open(c->dup, kind->kind);
         rota_explain(*plan);
     }
     return leave(comm, function, err);
@@ -238,8 +238,8 @@ static int make_type(const char *function, whom w, rota_side_args send,
 {
     send.type = sendtype;
     recv.type = recvtype;
-    return make(function, w, &(rota_args){.send = send, .recv = recv}, comm,
-                info, plan);
+    return make(function, w, &rota_kind_fixed,
+                &(rota_args){.send = send, .recv = recv}, comm, info, plan);
 }
 
 /* Make a plan whose blocks have a type each. */
@@ -250,7 +250,7 @@ static int make_types(const char *function, whom w, rota_side_args send,
 {
     send.types = sendtypes;
     recv.types = recvtypes;
-    return make(function, w,
+    return make(function, w, &rota_kind_fixed,
                 &(rota_args){.own_types = true, .send = send, .recv = recv},
                 comm, info, plan);
 }
@@ -323,28 +323,28 @@ int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
         comm, info, plan);
 }
 
-static int make_varying(const char *function, whom w, rota_kind kind,
-                        size_t max_block, MPI_Datatype type, MPI_Comm comm,
-                        MPI_Info info, rota_plan **plan)
+static int make_varying(const char *function, whom w,
+                        const rota_kind_table *kind, size_t max_block,
+                        MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+                        rota_plan **plan)
 {
-    const rota_args args = {
-        .kind = kind, .max_block = max_block, .recv.type = type};
+    const rota_args args = {.max_block = max_block, .recv.type = type};
 
-    return make(function, w, &args, comm, info, plan);
+    return make(function, w, kind, &args, comm, info, plan);
 }
 
 int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    return make_varying(__func__, ALL, ROTA_VARYING, max_block, type, comm,
-                        info, plan);
+    return make_varying(__func__, ALL, &rota_kind_varying, max_block, type,
+                        comm, info, plan);
 }
 
 int rota_exchange_init(size_t max_block, MPI_Datatype type, MPI_Comm comm,
                        MPI_Info info, rota_plan **plan)
 {
-    return make_varying(__func__, ALL, ROTA_EXCHANGE, max_block, type, comm,
-                        info, plan);
+    return make_varying(__func__, ALL, &rota_kind_exchange, max_block, type,
+                        comm, info, plan);
 }
 
 int rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
@@ -420,22 +420,22 @@ int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
                                          MPI_Comm comm, MPI_Info info,
                                          rota_plan **plan)
 {
-    return make_varying(__func__, NEIGHBORS, ROTA_VARYING, max_block, type,
-                        comm, info, plan);
+    return make_varying(__func__, NEIGHBORS, &rota_kind_varying, max_block,
+                        type, comm, info, plan);
 }
 
 int rota_neighbor_exchange_init(size_t max_block, MPI_Datatype type,
                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
 {
-    return make_varying(__func__, NEIGHBORS, ROTA_EXCHANGE, max_block, type,
-                        comm, info, plan);
+    return make_varying(__func__, NEIGHBORS, &rota_kind_exchange, max_block,
+                        type, comm, info, plan);
 }
 
 int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm, MPI_Info info,
                               rota_plan **plan)
 {
-    return make_varying(__func__, ALL, ROTA_SPARSE, ROTA_UNBOUNDED, type, comm,
-                        info, plan);
+    return make_varying(__func__, ALL, &rota_kind_sparse, ROTA_UNBOUNDED, type,
+                        comm, info, plan);
 }
 
 /* ---- running ------------------------------------------------------------- */

@@ -30,10 +30,9 @@ typedef struct rota_side_args {
     const uint32_t *of; /* [n] index of each block's unit; NULL: unit[0] */
 } rota_side_args;
 
-/* What a plan is asked for. A plan for varying counts is made with a kind, a
- * max_block and recv.type; the rest comes with each start. */
+/* What a plan is asked for. A plan for varying counts is made with a max_block and
+ * recv.type; the rest comes with each start. */
 typedef struct rota_args {
-    rota_kind kind;   /* if left out, ROTA_FIXED */
     size_t max_block; /* unless fixed */
     bool own_types;   /* a type per block */
     rota_side_args send, recv;

@@ -184,7 +184,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
         .network = tuning->has_machine ? &tuning->machine.network : NULL,
         .metadata = p->built.choice.metadata,
         .known = !p->task.kind->fixed && !p->task.kind->collects,
-        .leaders = rota_leaders_of(&p->built.choice, p->task.topo),
+        .leaders = rota_choice_leaders(&p->built.choice, p->task.topo),
         .shared = !p->built.node_why,
         .load = rota_comm_load(p->comm),
         .density = 1};

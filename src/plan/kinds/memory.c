@@ -117,9 +117,7 @@ const char *rota_built_needs_calls(const rota_built *b)
         return x->by_thread ? NULL
                             : "MPI carries messages or the algorithm needs "
                               "calls";
-    if (!b->node_why && !x->shared)
-        return NULL; /* a rank alone */
-    if (!b->node_why)
+    if (x->shared)
         return "not all messages go by MPI";
     const ptrdiff_t steps = x->program.end - x->program.step;
     if (steps > 1 || (steps == 1 && !rota_step_is_at_once(x->program.step)))

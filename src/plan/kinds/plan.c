@@ -1,7 +1,9 @@
 /* plan.c - makes and destroys plans.
  *
  * After every step that can fail on one rank alone, the ranks agree before
- * anyone waits for a peer.
+ * anyone waits for a peer. What decides which step is next is the same on all
+ * ranks: a hint or a result of an agreement, or derived from these and the
+ * topology. What a rank knows alone goes into a vote first.
  */
 #include "plan/kinds/plan.h"
 #include "choose/decide.h"
@@ -13,13 +15,6 @@
 #include "plan/ranks/node.h"
 
 #include <stdlib.h>
-
-static const rota_kind_table *const kinds[] = {
-    [ROTA_FIXED] = &rota_kind_fixed,
-    [ROTA_VARYING] = &rota_kind_varying,
-    [ROTA_EXCHANGE] = &rota_kind_exchange,
-    [ROTA_SPARSE] = &rota_kind_sparse,
-};
 
 /* ---- what must be the same on all ranks ---------------------------------- */
 
@@ -136,8 +131,6 @@ static int choose(rota_plan *p, const rota_hints *hints, const rota_vote *vote,
     const rota_trials trials = rota_trial_of(&trial, t, &wanted.stats);
 
     ranks.try_network = rota_network_try;
-    if (wanted.what.kind == ROTA_SPARSE)
-        return rota_decide_sparse(&wanted, &c->learnt, &ranks, &p->decision);
     return rota_decide(&wanted, &c->learnt, &ranks, &trials, &p->decision);
 }
 
@@ -151,7 +144,11 @@ static bool may_follow_nodes(const rota_task *t, const rota_hints *hints)
 }
 
 /* Agree, map the node's memory, choose, and build. status: of this rank so far.
- * Collective; the ranks agree on every failure. */
+ * Collective; the ranks agree on every failure.
+ *
+ * The first vote has compared hints, kind, place and bound; so from there on all
+ * ranks take the same branches below. Until then a rank whose arguments are bad
+ * goes along with its status, because the others wait in that vote. */
 static int settle(rota_plan *p, const rota_hints *hints, int status)
 {
     rota_task *const t = &p->task;
@@ -175,7 +172,8 @@ static int settle(rota_plan *p, const rota_hints *hints, int status)
 /* ---- making -------------------------------------------------------------- */
 
 static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
-                           const rota_args *args, const rota_hints *hints)
+                           const rota_kind_table *kind, const rota_args *args,
+                           const rota_hints *hints)
 {
     rota_plan *const p = calloc(1, sizeof *p);
 
@@ -185,11 +183,10 @@ static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
     rota_comm_retain(c);
     p->task = (rota_task){
         .comm = c,
-        .kind = kinds[args->kind],
+        .kind = kind,
         .problem = {.neighbors = neighbors},
         .topo = &c->topo,
-        .max_block =
-            kinds[args->kind]->fixed ? ROTA_UNBOUNDED : args->max_block,
+        .max_block = kind->fixed ? ROTA_UNBOUNDED : args->max_block,
         .checked = hints->check,
         .progress = hints->progress,
         .copied_once_from = hints->copied_once_from,
@@ -213,13 +210,15 @@ static int prepare(rota_plan *p, const rota_args *args, const rota_hints *hints)
     return MPI_SUCCESS;
 }
 
-/* If memory of another rank turns out not to be there for all, on which the
- * ranks agree, settle everything again without it. */
+/* A rank without memory for the plan takes part in one agreement, the others'
+ * first, and they fail with it. If memory of another rank turns out not to be
+ * there for all, on which the ranks agree (b->apart), all settle everything again
+ * without it: each time fewer pairs share memory, so this ends. */
 int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
-                   const rota_args *args, const rota_hints *hints, int status,
-                   rota_plan **plan)
+                   const rota_kind_table *kind, const rota_args *args,
+                   const rota_hints *hints, int status, rota_plan **plan)
 {
-    rota_plan *const p = new_plan(c, neighbors, args, hints);
+    rota_plan *const p = new_plan(c, neighbors, kind, args, hints);
 
     if (!p)
         return rota_agree(c, rota_fail_mem("a plan"), NULL);

@@ -16,8 +16,8 @@ struct rota_plan {
 /* Make a plan. neighbors: the communicator's; NULL: an all-to-all. Collective;
  * the ranks agree on every failure. */
 int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
-                   const rota_args *args, const rota_hints *hints, int status,
-                   rota_plan **plan);
+                   const rota_kind_table *kind, const rota_args *args,
+                   const rota_hints *hints, int status, rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan);
 
 #endif /* ROTA_PLAN_H */
