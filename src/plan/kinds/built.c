@@ -24,7 +24,8 @@ static int find_free_native(const rota_vote *vote)
 }
 
 /* All ranks begin with the same proposal, as each takes every id that is agreed
- * on; a rank refuses one that a plan there has not freed. */
+ * on; a rank refuses one that a plan there has not freed. `clash` is merged, so
+ * all go on to the next proposal, or none does. */
 int rota_agree_claim(rota_comm *c, int status, rota_vote *vote,
                      rota_claim *claim)
 {
@@ -44,7 +45,9 @@ int rota_agree_claim(rota_comm *c, int status, rota_vote *vote,
     return MPI_SUCCESS;
 }
 
-/* May fail on one rank alone; making a native communicator is collective. */
+/* May fail on one rank alone. Making a native communicator is collective, and all
+ * ranks make it or none: a communicator keeps what it has made, so index
+ * claim.native, on which they have agreed, is there on all or on none. */
 static int take_claim(rota_built *b, rota_claim claim)
 {
     rota_comm *const c = b->task->comm;
@@ -192,7 +195,12 @@ static void fold(rota_built *b)
 
 /* Decide how messages within the node travel, on which the ranks agree, and what
  * needs it. *status: this rank's own. Collective; the ranks agree on every
- * failure. */
+ * failure.
+ *
+ * Before rota_built_share, node_why is the same on all ranks, since hints, choice
+ * and what the node could map are; after it, since they voted. So all ranks share,
+ * or none does, and all give IPC up alike. What group finds stays in *status
+ * until the next agreement. */
 static int open_node(rota_built *b, int *status)
 {
     const rota_task *const t = b->task;
@@ -215,7 +223,9 @@ static int open_node(rota_built *b, int *status)
 }
 
 /* Fold the schedule and bind it to memory, the node's and this rank's; agree
- * that all have. Collective; the ranks agree on every failure. */
+ * that all have. Collective; the ranks agree on every failure. After the last
+ * agreement a peer may start at once: whatever its messages need is bound by then,
+ * and nothing here waits for it. */
 static int bind(rota_built *b, int status)
 {
     const rota_task *const t = b->task;
@@ -233,6 +243,8 @@ static int bind(rota_built *b, int status)
     return MPI_SUCCESS;
 }
 
+/* All ranks have the same choice and kind, so all learn or none does. A rank that
+ * has failed so far learns with them: learning agrees on status before it runs. */
 static int make(rota_built *b, rota_claim claim)
 {
     const rota_kind_table *const kind = b->task->kind;

@@ -61,8 +61,8 @@ static inline int rota_built_start(rota_built *b)
  * May fail on one rank alone. */
 int rota_built_schedule(rota_built *b);
 
-/* Run the schedule on send_bytes; then free z, if z->cell is not NULL. A rank that cannot
- * take part must not leave the others waiting, so all first agree on status.
+/* Run the schedule on send_bytes; then free z, if z->cell is not NULL. A rank that
+ * cannot take part must not leave the others waiting, so all first agree on status.
  * Collective; a run may fail on one rank alone. */
 int rota_built_run_sizes(const rota_built *b, int status,
                          const size_t send_bytes[], rota_sizes *z);

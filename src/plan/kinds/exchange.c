@@ -1,4 +1,9 @@
-/* exchange.c - plans of exchanges, which find receive counts out. */
+/* exchange.c - plans of exchanges, which find receive counts out.
+ *
+ * Making one learns nothing, so it agrees only where built.c does. Starting and
+ * collecting are local: a rank that has no room for what it received fails alone,
+ * keeps its blocks, and may collect again; nobody waits for it.
+ */
 #include "device/staging.h"
 #include "plan/kinds/counted.h"
 #include "plan/kinds/device.h"

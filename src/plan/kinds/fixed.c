@@ -73,7 +73,9 @@ static int build(rota_built *b)
 }
 
 /* Learn the sizes of blocks in transit, unless they come with messages, by a run
- * of the schedule on sizes. */
+ * of the schedule on sizes. The choice says on all ranks alike whether to. The run
+ * begins once all can take part; one that fails on a rank alone, as by a peer that
+ * has died, is agreed on, so that none goes on without sizes. */
 static int learn(rota_built *b, int *status)
 {
     const rota_task *const t = b->task;

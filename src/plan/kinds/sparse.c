@@ -26,7 +26,9 @@ typedef struct lists {
 /* ---- making -------------------------------------------------------------- */
 
 /* A step without messages: the mailbox binds none, whatever the choice says of
- * their sizes. */
+ * their sizes. No rank knows another's blocks; what ranks must have in common, who
+ * leads whom and who tells whom, each derives from the two topologies, which are
+ * the same on all. */
 static int build(rota_built *b)
 {
     const rota_comm *const c = b->task->comm;

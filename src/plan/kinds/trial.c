@@ -147,9 +147,10 @@ static void end(void *arg)
 
 /* ---- what is built ------------------------------------------------------- */
 
-/* All ranks are asked for the same, in the same order; on each built they agree
- * anew. If memory of another rank turns out not to be there for all, build again
- * without it. */
+/* All ranks are asked for the same, in the same order, since candidates and their
+ * prices are agreed on; on each built they agree anew, also on b->apart: if memory
+ * of another rank turns out not to be there for all, all build again without it.
+ * A failure to build is one of all ranks. */
 static int make(void *arg, int i, const rota_hints *wish)
 {
     rota_trial *const t = arg;

@@ -9,7 +9,8 @@
 
 /* Where counts vary but are known: find the blocks in messages with sizes that
  * need none. Labels name pairs of ranks, but neighbours may have several
- * edges. */
+ * edges. Whether there is a run follows from the choice, which is the same on all
+ * ranks; a rank without memory takes part up to the agreement before it. */
 static int learn(rota_built *b, int *status)
 {
     const rota_comm *const c = b->task->comm;

@@ -99,7 +99,11 @@ static int swap(const rota_comm *c, int distance, const char mine[],
     return rota_wait_requests(&m, 1, 2, request);
 }
 
-/* Merge `bytes` bytes of every rank, a multiple of 8; merging zeros must change
+/* All ranks call this with the same bytes and merge: nothing in it depends on what
+ * a rank brings, so every message that one waits for is sent. Only MPI can fail,
+ * after which nothing is agreed on any more.
+ *
+ * Merge `bytes` bytes of every rank, a multiple of 8; merging zeros must change
  * nothing. known: of n ranks, followed by that of n + 1, which is not needed if
  * the number of ranks is a power of 2. */
 static int reduce(const rota_comm *c, void *mine, size_t bytes,
@@ -173,7 +177,8 @@ static void copy_text(int status, int rank, char text[ROTA_ERR_TEXT])
     strcpy(text, rota_fail_text());
 }
 
-/* Fail on all ranks with the same class and text. */
+/* Fail on all ranks with the same class and text. `failure` was reduced, so all
+ * come here, and all take the same rank for the root. */
 static int fail_together(const rota_comm *c, int status, uint64_t failure)
 {
     const int errorclass = (int)(failure >> 32);
@@ -187,7 +192,8 @@ static int fail_together(const rota_comm *c, int status, uint64_t failure)
     return rota_fail(errorclass, "%s", text);
 }
 
-/* Fail on all ranks with the first rank that differs from rank 0. */
+/* Fail on all ranks with the first rank that differs from rank 0. That the hashes
+ * differ was reduced, so all come here; who differs fails in the agreement. */
 static int tell_difference(const rota_comm *c, const rota_alike *alike)
 {
     uint64_t first[ROTA_MOST_ALIKE];

@@ -211,7 +211,9 @@ static int open_dup(rota_comm *draft)
     return MPI_SUCCESS;
 }
 
-/* Make the rest. The ranks agree on everything that may fail on one of them. */
+/* Make the rest. The ranks agree on everything that may fail on one of them: there
+ * is a duplicate to agree on, and a rank without memory goes along as far as
+ * that. */
 static int complete(rota_comm *draft, rota_comm **c)
 {
     rota_comm *const made = malloc(sizeof *made);
@@ -236,6 +238,8 @@ static int ranks_here(const rota_comm *c)
     return launched > here ? launched : here;
 }
 
+/* The attribute says whether a communicator's state exists, and a rank that lacks
+ * it would make it anew while others do not: so all have it, or none. */
 static int attach(rota_comm *c)
 {
     const int err = MPI_Comm_set_attr(c->user, keyval, c);
@@ -382,6 +386,8 @@ bool rota_comm_hold_thread(rota_comm *c)
 
 /* ---- native communicators ------------------------------------------------ */
 
+/* Every rank duplicates, whatever failed elsewhere; only if all have succeeded is
+ * it kept, so that native[i] exists on all ranks or on none. */
 static int make_native(rota_comm *c, int i)
 {
     MPI_Comm made = MPI_COMM_NULL;

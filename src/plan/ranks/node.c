@@ -302,7 +302,9 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
 }
 
 /* Find out about the other ranks: whose memory is mapped here. area: receives
- * memory that others read until all have settled. */
+ * memory that others read until all have settled. To lack memory to share is no
+ * failure: addresses are swapped all the same, and the agreement before that is
+ * on whether all have endpoints. */
 static int look_around(rota_comm *c, rota_node *node, address addresses[],
                        char *here, char **area, bool mapped[])
 {
@@ -326,7 +328,8 @@ static int look_around(rota_comm *c, rota_node *node, address addresses[],
     return err;
 }
 
-/* Two ranks share memory if each has mapped the other's. */
+/* Two ranks share memory if each has mapped the other's: both compare the same two
+ * entries, so both share or neither does. */
 static int compare_mapped(const rota_comm *c, rota_node *node,
                           const bool mine[])
 {
@@ -367,7 +370,9 @@ static void keep_why(rota_comm *c)
     rota_fail_clear();
 }
 
-/* Settle which pairs share memory. Collective. */
+/* Settle which pairs share memory. That some could not be mapped is known only to
+ * some ranks; the vote tells all, so all compare or none does, and all keep the
+ * node or none does. Collective. */
 static int settle(rota_comm *c, rota_node *node, int status,
                   const bool mapped[])
 {
@@ -419,6 +424,8 @@ static bool has_neighbours(const rota_topo *t)
     return t->n_nodes < t->P;
 }
 
+/* node_tried is set on all ranks or on none, as hints, which are the same, decide
+ * who opens; so is c->node afterwards. */
 int rota_comm_open_node(rota_comm *c)
 {
     if (c->node_tried)
