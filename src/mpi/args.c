@@ -1,6 +1,8 @@
 /* args.c - see args.h. */
 #include "mpi/args.h"
 
+#include "plan/inside.h"
+
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,51 +38,18 @@ bool rota_mpi_is_predefined(MPI_Datatype type, bool *valid)
     return *valid && combiner == MPI_COMBINER_NAMED;
 }
 
-static int is_plain(MPI_Datatype type, bool *plain, bool *predefined);
-
-/* Is the inner type of a duplicate or contiguous type plain? */
-static int inner_is_plain(MPI_Datatype type, int n_ints, bool *plain)
-{
-    int ints[1];
-    MPI_Datatype inner;
-    bool predefined = true;
-
-    ROTA_MPI_TRY(
-        PMPI_Type_get_contents(type, n_ints, 0, 1, ints, NULL, &inner));
-    ROTA_MPI_TRY(is_plain(inner, plain, &predefined));
-    return predefined ? MPI_SUCCESS : PMPI_Type_free(&inner);
-}
-
-/* Are elements just their bytes, end to end and in order? */
-static int is_plain(MPI_Datatype type, bool *plain, bool *predefined)
-{
-    int n_ints, n_addresses, n_types, combiner;
-    MPI_Count size;
-    MPI_Aint lb, extent;
-
-    ROTA_MPI_TRY(PMPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
-                                        &combiner));
-    *predefined = combiner == MPI_COMBINER_NAMED;
-    if (combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_CONTIGUOUS)
-        return inner_is_plain(type, n_ints, plain);
-    ROTA_MPI_TRY(PMPI_Type_size_x(type, &size));
-    ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &extent));
-    *plain = *predefined && lb == 0 && size == extent;
-    return MPI_SUCCESS;
-}
-
 int rota_mpi_know(rota_mpi_type *known, MPI_Datatype type)
 {
     MPI_Aint lb;
-    bool predefined = false;
+    bool valid;
 
     if (type == known->type && type != MPI_DATATYPE_NULL)
         return MPI_SUCCESS;
     known->type = MPI_DATATYPE_NULL;
     ROTA_MPI_TRY(PMPI_Type_size_x(type, &known->size));
     ROTA_MPI_TRY(PMPI_Type_get_extent(type, &lb, &known->extent));
-    ROTA_MPI_TRY(is_plain(type, &known->plain, &predefined));
-    if (predefined)
+    ROTA_MPI_TRY(rota_type_is_plain(type, &known->plain));
+    if (rota_mpi_is_predefined(type, &valid))
         known->type = type;
     return MPI_SUCCESS;
 }
@@ -91,6 +60,8 @@ MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size)
 {
     const MPI_Count limit = PTRDIFF_MAX;
 
+    if (size < 0)
+        return -rota_mpi_scaled(n, -size);
     if (n >= 0 && n <= INT_MAX && size <= INT_MAX) /* without a division */
         return n * size;
     if (size != 0 && (n > limit / size || n < -limit / size))

@@ -94,7 +94,7 @@ void *rota_mpi_alloc(size_t n, size_t bytes);
  * among neighbours to send likewise. */
 rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args);
 
-/* n * size, or a size beyond all memory, which Rota refuses. */
+/* n * size, or what is beyond all memory, which Rota refuses. */
 MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size);
 
 /* Bytes that valid arguments send, and of one block where there is one count. */

@@ -46,22 +46,16 @@ static int hide(int n, MPI_Request requests[], rota_mpi_request **list)
     return MPI_SUCCESS;
 }
 
-static bool any_active(const rota_mpi_request *ours)
-{
-    while (ours && ours->state != ROTA_MPI_ACTIVE)
-        ours = ours->next;
-    return ours != NULL;
-}
-
 static void poll_ours(rota_mpi_request *ours)
 {
     for (; ours; ours = ours->next)
         rota_mpi_request_poll(ours);
 }
 
-static rota_mpi_request *first_done(rota_mpi_request *ours)
+/* The first of ours in this state, or NULL. */
+static rota_mpi_request *first(rota_mpi_request *ours, rota_mpi_state state)
 {
-    while (ours && ours->state != ROTA_MPI_DONE)
+    while (ours && ours->state != state)
         ours = ours->next;
     return ours;
 }
@@ -122,8 +116,7 @@ int rota_mpi_waitall(int n, MPI_Request requests[], MPI_Status statuses[])
 {
     rota_mpi_request *ours;
 
-    if (rota_mpi_refuses(
-            statuses)) /* which MPI refuses, but not on a stand-in */
+    if (rota_mpi_refuses(statuses)) /* but not on a stand-in */
         return PMPI_Waitall(1, &none, statuses);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     for (rota_mpi_request *r = ours; r; r = r->next)
@@ -142,7 +135,7 @@ int rota_mpi_testall(int n, MPI_Request requests[], int *flag,
         return PMPI_Testall(1, &none, flag, statuses);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     poll_ours(ours);
-    const bool waits = any_active(ours);
+    const bool waits = first(ours, ROTA_MPI_ACTIVE);
     if (waits)
         *flag = 0;
     else
@@ -165,7 +158,7 @@ int rota_mpi_testany(int n, MPI_Request requests[], int *index, int *flag,
         return PMPI_Testany(1, &none, index, flag, status);
     ROTA_MPI_TRY(hide(n, requests, &ours));
     poll_ours(ours);
-    rota_mpi_request *const done = first_done(ours);
+    rota_mpi_request *const done = first(ours, ROTA_MPI_DONE);
     if (!done)
         err = PMPI_Testany(n, requests, index, flag, status);
     show(ours, requests);
@@ -174,7 +167,8 @@ int rota_mpi_testany(int n, MPI_Request requests[], int *index, int *flag,
         *index = done->index;
         return rota_mpi_request_conclude(done, status);
     }
-    if (err == MPI_SUCCESS && *index == MPI_UNDEFINED && any_active(ours))
+    if (err == MPI_SUCCESS && *index == MPI_UNDEFINED &&
+        first(ours, ROTA_MPI_ACTIVE))
         *flag = 0;
     return err;
 }
@@ -188,27 +182,22 @@ static void rest(int *looks)
         sched_yield();
 }
 
-/* Is any of these ours? */
-static int has_ours(int n, MPI_Request requests[], bool *has)
+static bool any_ours(int n, const MPI_Request requests[])
 {
-    rota_mpi_request *ours = NULL;
-
-    ROTA_MPI_TRY(hide(n, requests, &ours));
-    show(ours, requests);
-    *has = ours != NULL;
-    return MPI_SUCCESS;
+    for (int i = 0; requests && i < n; i++)
+        if (rota_mpi_request_find(requests[i]))
+            return true;
+    return false;
 }
 
 int rota_mpi_waitany(int n, MPI_Request requests[], int *index,
                      MPI_Status *status)
 {
     int err = MPI_SUCCESS, flag = 0, looks = 0;
-    bool has;
 
     if (!index || rota_mpi_refuses(status))
         return PMPI_Waitany(1, &none, index, status);
-    ROTA_MPI_TRY(has_ours(n, requests, &has));
-    if (!has)
+    if (!any_ours(n, requests))
         return PMPI_Waitany(n, requests, index, status);
     for (; !flag && err == MPI_SUCCESS; rest(&looks))
         err = rota_mpi_testany(n, requests, index, &flag, status);
@@ -220,7 +209,8 @@ int rota_mpi_waitany(int n, MPI_Request requests[], int *index,
 static int add_done(rota_mpi_request *ours, int *outcount, int indices[],
                     MPI_Status statuses[], int err)
 {
-    if (*outcount == MPI_UNDEFINED && (first_done(ours) || any_active(ours)))
+    if (*outcount == MPI_UNDEFINED &&
+        (first(ours, ROTA_MPI_DONE) || first(ours, ROTA_MPI_ACTIVE)))
         *outcount = 0;
     for (rota_mpi_request *r = ours; r; r = r->next) {
         if (r->state != ROTA_MPI_DONE)
@@ -252,12 +242,10 @@ int rota_mpi_waitsome(int n, MPI_Request requests[], int *outcount,
                       int indices[], MPI_Status statuses[])
 {
     int err = MPI_SUCCESS, looks = 0;
-    bool has;
 
     if (!outcount || !indices || rota_mpi_refuses(statuses))
         return PMPI_Waitsome(1, &none, outcount, indices, statuses);
-    ROTA_MPI_TRY(has_ours(n, requests, &has));
-    if (!has)
+    if (!any_ours(n, requests))
         return PMPI_Waitsome(n, requests, outcount, indices, statuses);
     *outcount = 0;
     for (; *outcount == 0 && err == MPI_SUCCESS; rest(&looks))

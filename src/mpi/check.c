@@ -3,23 +3,16 @@
  */
 #include "mpi/check.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 /* Only an error tells whether a type is committed. */
 static MPI_Comm quiet = MPI_COMM_NULL;
-static pthread_mutex_t quiet_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static MPI_Comm get_quiet(void)
+void rota_mpi_check_begin(void)
 {
-    pthread_mutex_lock(&quiet_lock);
-    if (quiet == MPI_COMM_NULL &&
-        PMPI_Comm_dup(MPI_COMM_SELF, &quiet) == MPI_SUCCESS)
+    if (PMPI_Comm_dup(MPI_COMM_SELF, &quiet) == MPI_SUCCESS)
         PMPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN);
-    const MPI_Comm comm = quiet;
-    pthread_mutex_unlock(&quiet_lock);
-    return comm;
 }
 
 void rota_mpi_check_end(void)
@@ -30,12 +23,11 @@ void rota_mpi_check_end(void)
 
 static bool is_committed(MPI_Datatype type)
 {
-    const MPI_Comm comm = get_quiet();
     char none;
     int at = 0;
 
-    return comm == MPI_COMM_NULL ||
-           PMPI_Pack(&none, 0, type, &none, 1, &at, comm) == MPI_SUCCESS;
+    return quiet == MPI_COMM_NULL ||
+           PMPI_Pack(&none, 0, type, &none, 1, &at, quiet) == MPI_SUCCESS;
 }
 
 /* Predefined types that were found good, by a hash of their handles. They are

@@ -12,8 +12,6 @@
  * MPICH has about 2,000 in all, which are the program's. */
 enum { MOST_TAKEN = 256 };
 
-typedef enum verdict { OPEN, TAKEN, LEFT } verdict;
-
 typedef struct rota_mpi_comm rota_mpi_comm;
 struct rota_mpi_comm {
     MPI_Comm comm;
@@ -24,7 +22,7 @@ struct rota_mpi_comm {
     /* Of blocking calls among all ranks, and among neighbours; NULL before the
      * first. */
     rota_mpi_group *group[2];
-    verdict verdict; /* room for persistent plans, agreed on when needed */
+    int room; /* for persistent plans: 1, or -1: none; 0: not agreed on yet */
     rota_mpi_comm *prev, *next; /* in the list */
 };
 
@@ -32,12 +30,6 @@ static rota_mpi_comm *list; /* of all, the last one first */
 static atomic_int n_taken;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* The communicator that this thread has used last, unless one was freed since. */
-static _Thread_local struct {
-    rota_mpi_comm *c;
-    unsigned n_freed;
-} last;
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -52,7 +44,7 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     pthread_mutex_lock(&list_lock);
     DL_DELETE(list, c);
     pthread_mutex_unlock(&list_lock);
-    n_taken -= c->verdict == TAKEN;
+    n_taken -= c->room > 0;
     atomic_fetch_add(&rota_mpi_n_freed, 1);
     for (int among = 1; among >= 0; among--) /* neighbours first */
         if (c->group[among])
@@ -62,58 +54,34 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int make_keyval(void)
+void rota_mpi_comm_begin(void)
 {
-    int err = MPI_SUCCESS;
-
-    pthread_mutex_lock(&list_lock);
-    if (keyval == MPI_KEYVAL_INVALID)
-        err = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval,
-                                      NULL);
-    pthread_mutex_unlock(&list_lock);
-    return err;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_free, &keyval, NULL);
 }
 
-/* Not so before MPI_Init or where there is a session instead. */
-static bool is_running(void)
-{
-    int begun = 0, ended = 0;
-
-    PMPI_Initialized(&begun);
-    PMPI_Finalized(&ended);
-    return begun && !ended;
-}
-
+/* NULL: nothing is known of it. */
 static rota_mpi_comm *find(MPI_Comm comm)
 {
-    const unsigned freed = atomic_load(&rota_mpi_n_freed);
     rota_mpi_comm *c = NULL;
     int found = 0;
 
-    if (last.c && last.n_freed == freed && last.c->comm == comm)
-        return last.c;
-    if (keyval == MPI_KEYVAL_INVALID ||
-        PMPI_Comm_get_attr(comm, keyval, &c, &found) != MPI_SUCCESS || !found)
-        return NULL;
-    last.c = c;
-    last.n_freed = freed;
-    return c;
+    return PMPI_Comm_get_attr(comm, keyval, &c, &found) == MPI_SUCCESS && found
+               ? c
+               : NULL;
 }
 
-/* Local. NULL for what is no communicator,
- * and then MPI says so. */
+/* Local. NULL before MPI_Init, where there is a session instead, and for what is no
+ * communicator: MPI says so. */
 static rota_mpi_comm *find_or_make(MPI_Comm comm)
 {
     int inter = 0, P = 0;
 
-    if (comm == MPI_COMM_NULL || !is_running())
+    if (comm == MPI_COMM_NULL || keyval == MPI_KEYVAL_INVALID)
         return NULL;
     rota_mpi_comm *c = find(comm);
-    if (c)
+    if (c || PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        PMPI_Comm_size(comm, &P) != MPI_SUCCESS)
         return c;
-    if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
-        PMPI_Comm_size(comm, &P) != MPI_SUCCESS || make_keyval() != MPI_SUCCESS)
-        return NULL;
     c = rota_mpi_alloc(1, sizeof *c);
     *c = (rota_mpi_comm){.comm = comm, .P = P, .foreign = inter};
     if (PMPI_Comm_set_attr(comm, keyval, c) != MPI_SUCCESS)
@@ -137,12 +105,12 @@ void rota_mpi_comm_end(void)
 /* Is there room for plans on this communicator? Collective the first time. */
 static bool takes(rota_mpi_comm *c)
 {
-    if (c->verdict == OPEN) {
+    if (c->room == 0) {
         const bool room = n_taken++ < MOST_TAKEN;
-        c->verdict = rota_mpi_all(c->comm, room) ? TAKEN : LEFT;
-        n_taken -= c->verdict == LEFT;
+        c->room = rota_mpi_all(c->comm, room) ? 1 : -1;
+        n_taken -= c->room < 0;
     }
-    return c->verdict == TAKEN;
+    return c->room > 0;
 }
 
 /* Set the numbers of blocks. False: there are no neighbours for them. Where

@@ -16,6 +16,9 @@ rota_mpi_group *rota_mpi_comm_blocking(const rota_mpi_args *args);
  * Collective. */
 bool rota_mpi_comm_takes_init(rota_mpi_args *args);
 
+/* Before the first call; MPI is there. */
+void rota_mpi_comm_begin(void);
+
 /* Forget all communicators. */
 void rota_mpi_comm_end(void);
 

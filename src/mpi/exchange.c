@@ -54,48 +54,32 @@ static void record(rota_mpi_args *a)
 
 /* ---- calls that go to MPI at once ---------------------------------------- */
 
-/* A type whose size never changes. */
-static void remember_type(rota_mpi_recent *r, const rota_mpi_args *a)
-{
-    const MPI_Datatype type = rota_mpi_sent(a)->type;
-    bool valid;
-
-    if (r->type == type)
-        return;
-    r->type = MPI_DATATYPE_NULL;
-    if (rota_mpi_is_predefined(type, &valid) &&
-        PMPI_Type_size_x(type, &r->type_bytes) == MPI_SUCCESS)
-        r->type = type;
-}
-
-/* What counts calls on a communicator; a predefined type is the same on all. */
-static void begin_recent(MPI_Comm comm, unsigned n_freed)
+/* What counts calls on a communicator, of a group or not; a predefined type is the
+ * same on all. */
+static void begin_recent(MPI_Comm comm, unsigned n_freed,
+                         const rota_mpi_group *g)
 {
     rota_mpi_recent *const r = &rota_mpi_recently;
 
     r->comm = comm;
     r->n_freed = n_freed;
     for (int call = 0; call < ROTA_MPI_CALLS; call++)
-        r->tally[call] = NULL;
-    r->size = NULL;
+        r->tally[call] = g && g->other[call] ? &g->other[call]->tally : NULL;
+    r->size = g && g->last ? &g->last : NULL;
 }
 
 bool rota_mpi_recall(MPI_Comm comm)
 {
-    rota_mpi_recent *const r = &rota_mpi_recently;
+    const rota_mpi_recent *const r = &rota_mpi_recently;
     const unsigned n_freed = atomic_load(&rota_mpi_n_freed);
 
     if ((r->comm == comm && r->n_freed == n_freed) ||
         rota_mpi_settings_get()->counted)
         return false;
     const rota_mpi_group *const group = rota_mpi_group_of(comm);
-    if (!group)
-        return false;
-    begin_recent(comm, n_freed);
-    for (int call = 0; call < ROTA_MPI_CALLS; call++)
-        r->tally[call] = group->other[call] ? &group->other[call]->tally : NULL;
-    r->size = group->last ? &group->last : NULL;
-    return true;
+    if (group)
+        begin_recent(comm, n_freed, group);
+    return group;
 }
 
 /* What counts calls like this one that go to MPI. u is NULL where all do. */
@@ -108,12 +92,12 @@ static void remember(const rota_mpi_args *args, const rota_mpi_group *group,
     if (rota_mpi_settings_get()->counted)
         return;
     if (r->comm != args->comm || r->n_freed != n_freed)
-        begin_recent(args->comm, n_freed);
+        begin_recent(args->comm, n_freed, group);
     if (!u) {
         r->tally[args->call] = &r->passed;
     } else if (rota_mpi_has_size(args)) {
         r->size = &group->last;
-        remember_type(r, args);
+        rota_mpi_know(&r->known, rota_mpi_sent(args)->type);
     } else {
         r->tally[args->call] = &u->tally;
     }
@@ -151,15 +135,6 @@ static rota_mpi_usage *find_usage(rota_mpi_args *args, rota_mpi_group **group)
     return u;
 }
 
-static bool run_plan(rota_mpi_usage *u, const rota_mpi_args *args,
-                     MPI_Comm ours, int *err)
-{
-    if (u->same)
-        return rota_mpi_same_exchange(u->same, args, ours, err);
-    *err = rota_mpi_run_exchange(u->run, args);
-    return true;
-}
-
 /* The plan is of a communicator of ours: errors are raised on the program's.
  * False, on all ranks: MPI is to do it. */
 static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
@@ -169,14 +144,17 @@ static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
     const double begin = rota_mpi_time_begin();
 
     name_errors(args, ROTA_MPI_BLOCKING);
-    const bool done = run_plan(u, &for_rota, ours, err);
+    const bool done =
+        u->run || rota_mpi_same_exchange(u->same, &for_rota, ours, err);
+    if (u->run)
+        *err = rota_mpi_run_exchange(u->run, &for_rota);
     if (done && *err != MPI_SUCCESS)
         rota_mpi_raise(args->comm, *err);
     rota_mpi_time_end(begin);
     return done;
 }
 
-static void count_time(const rota_mpi_turn *turn, bool rota)
+void rota_mpi_done(const rota_mpi_turn *turn, bool rota)
 {
     if (turn->timed)
         rota_mpi_worth_time(&turn->timed->worth, rota, turn->bytes,
@@ -201,13 +179,8 @@ bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
         record(args);
     rota_mpi_count_call(args->call, ROTA_MPI_BLOCKING, rota);
     if (rota)
-        count_time(turn, true);
+        rota_mpi_done(turn, true);
     return rota;
-}
-
-void rota_mpi_passed(const rota_mpi_turn *turn)
-{
-    count_time(turn, false);
 }
 
 /* ---- nonblocking --------------------------------------------------------- */

@@ -36,16 +36,10 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
  * called. */
 static void begin_world(void)
 {
-    MPI_Comm comm = MPI_COMM_NULL;
-    const bool made = rota_mpi_duplicate(MPI_COMM_WORLD, &comm) == MPI_SUCCESS;
     rota_mpi_group *const g = rota_mpi_group_of(MPI_COMM_WORLD);
 
-    if (made)
-        PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    if (g && made)
-        g->comm = comm;
-    else if (made)
-        PMPI_Comm_free(&comm);
+    if (g && rota_mpi_duplicate(MPI_COMM_WORLD, &g->comm) == MPI_SUCCESS)
+        PMPI_Comm_set_errhandler(g->comm, MPI_ERRORS_RETURN);
 }
 
 /* A duplicate has the same group, which it is given at once: most communicators
@@ -98,12 +92,17 @@ static void destroy(rota_mpi_group *g)
     free(g);
 }
 
+static void destroy_unused(rota_mpi_group *g)
+{
+    if (!g->shared && g->users == 0)
+        destroy(g);
+}
+
 void rota_mpi_group_leave(rota_mpi_group *g)
 {
     if (g->topology)
         g->users--;
-    if (!g->shared && g->users == 0)
-        destroy(g);
+    destroy_unused(g);
 }
 
 void rota_mpi_group_end(void)
@@ -135,32 +134,26 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-static int rank_in_world(MPI_Group group, int P, int *ranks, int *there)
-{
-    for (int i = 0; i < P; i++)
-        ranks[i] = i;
-    return PMPI_Group_translate_ranks(group, P, ranks, world, there);
-}
-
 /* False where a process is of another world: it has no number here. */
 static bool number(MPI_Comm comm, int P, rota_mpi_members *m)
 {
-    enum { FEW = 64 };
-    int few[2 * FEW], *const ranks =
-                          P > FEW ? rota_mpi_alloc(2 * (size_t)P, sizeof *ranks)
-                                  : few;
+    int *const ranks = rota_mpi_alloc((size_t)P, sizeof *ranks);
+    int *const there = rota_mpi_alloc((size_t)P, sizeof *there);
     MPI_Group group = MPI_GROUP_NULL;
 
     *m = (rota_mpi_members){.hash = {1, 2}, .P = (uint64_t)P};
+    for (int i = 0; i < P; i++)
+        ranks[i] = i;
     bool known = PMPI_Comm_group(comm, &group) == MPI_SUCCESS &&
-                 rank_in_world(group, P, ranks, ranks + P) == MPI_SUCCESS;
+                 PMPI_Group_translate_ranks(group, P, ranks, world, there) ==
+                     MPI_SUCCESS;
     for (int i = 0; i < P && known; i++) {
-        known = ranks[P + i] != MPI_UNDEFINED;
-        m->hash[0] = mixed(m->hash[0], (uint64_t)ranks[P + i]);
-        m->hash[1] = mixed(m->hash[1], (uint64_t)ranks[P + i]);
+        known = there[i] != MPI_UNDEFINED;
+        m->hash[0] = mixed(m->hash[0], (uint64_t)there[i]);
+        m->hash[1] = mixed(m->hash[1], (uint64_t)there[i]);
     }
-    if (ranks != few)
-        free(ranks);
+    free(ranks);
+    free(there);
     if (group != MPI_GROUP_NULL)
         PMPI_Group_free(&group);
     return known;
@@ -241,20 +234,14 @@ static int find_on_all(const rota_mpi_group *g, MPI_Comm comm,
     return i < ROTA_MPI_TOPOLOGIES ? i : -1;
 }
 
-/* One that is used goes with the last communicator that has it. */
-static void forget(rota_mpi_group *g)
-{
-    g->shared = false;
-    if (g->users == 0)
-        destroy(g);
-}
-
 static rota_mpi_group *add(rota_mpi_group *g, const rota_mpi_topology *t)
 {
     rota_mpi_group **const place = &g->with[g->n_with++ % ROTA_MPI_TOPOLOGIES];
 
-    if (*place)
-        forget(*place);
+    if (*place) { /* one that is used goes with the last that has it */
+        (*place)->shared = false;
+        destroy_unused(*place);
+    }
     *place = make(g->P);
     (*place)->topology = rota_mpi_topology_copy(t);
     (*place)->whole = g;
@@ -284,44 +271,29 @@ static rota_mpi_usage *make_usage(rota_mpi_tally tally)
     return u;
 }
 
-static void add_size(rota_mpi_group *g, rota_mpi_tally tally)
-{
-    rota_mpi_usage *const u = make_usage(tally);
-
-    if (g->n_sizes == ROTA_MPI_SIZES)
-        destroy_usage(g->size[--g->n_sizes]);
-    g->size[g->n_sizes++] = u;
-}
-
-/* The i-th becomes the first. */
-static void to_front(rota_mpi_group *g, int i)
-{
-    rota_mpi_usage *const u = g->size[i];
-
-    memmove(g->size + 1, g->size, (size_t)i * sizeof *g->size);
-    g->size[0] = u;
-    g->last = &u->tally;
-}
-
 static bool is_same(const rota_mpi_tally *a, const rota_mpi_tally *b)
 {
     return a->call == b->call && a->bytes == b->bytes &&
            a->in_place == b->in_place;
 }
 
+/* It becomes the first; the last one makes room. */
 static rota_mpi_usage *of_size(rota_mpi_group *g, rota_mpi_tally tally)
 {
     int i = 0;
 
     while (i < g->n_sizes && !is_same(&g->size[i]->tally, &tally))
         i++;
-    if (i == g->n_sizes) {
-        add_size(g, tally);
-        i = g->n_sizes - 1;
-    }
-    if (i > 0 || !g->last)
-        to_front(g, i);
-    return g->size[0];
+    const bool known = i < g->n_sizes;
+    if (i == ROTA_MPI_SIZES)
+        destroy_usage(g->size[--i]);
+    else if (!known)
+        g->n_sizes++;
+    rota_mpi_usage *const u = known ? g->size[i] : make_usage(tally);
+    memmove(g->size + 1, g->size, (size_t)i * sizeof *g->size);
+    g->size[0] = u;
+    g->last = &u->tally;
+    return u;
 }
 
 rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *g,

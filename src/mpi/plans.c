@@ -45,25 +45,20 @@ void rota_mpi_unhush(MPI_Comm comm, MPI_Errhandler *handler)
     PMPI_Errhandler_free(handler);
 }
 
-/* MPI would say that MPI_Comm_call_errhandler has failed. */
-static void end_program(MPI_Comm comm, int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length, errorclass = MPI_ERR_OTHER;
-
-    PMPI_Error_string(code, text, &length);
-    rota_error_class(code, &errorclass);
-    fprintf(stderr, "Fatal error in %s\n", text);
-    PMPI_Abort(comm, errorclass);
-}
-
+/* MPI itself would say that MPI_Comm_call_errhandler has failed. */
 int rota_mpi_raise(MPI_Comm comm, int code)
 {
+    char text[MPI_MAX_ERROR_STRING] = "";
     MPI_Errhandler handler;
+    int length, errorclass = MPI_ERR_OTHER;
 
     PMPI_Comm_get_errhandler(comm, &handler);
-    if (handler == MPI_ERRORS_ARE_FATAL)
-        end_program(comm, code);
+    if (handler == MPI_ERRORS_ARE_FATAL) {
+        PMPI_Error_string(code, text, &length);
+        rota_error_class(code, &errorclass);
+        fprintf(stderr, "Fatal error in %s\n", text);
+        PMPI_Abort(comm, errorclass);
+    }
     PMPI_Errhandler_free(&handler);
     return PMPI_Comm_call_errhandler(comm, code);
 }
@@ -103,6 +98,15 @@ int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
                     : rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE,
                                                   ours, info, place),
                 &info, plan);
+}
+
+int rota_mpi_start_on(rota_mpi_fixed *f, const void *send, void *recv)
+{
+    if (send != f->send || recv != f->recv)
+        ROTA_MPI_TRY(rota_plan_set_buffers(f->plan, send, recv));
+    f->send = send;
+    f->recv = recv;
+    return rota_start(f->plan);
 }
 
 /* ---- fixed plans --------------------------------------------------------- */

@@ -23,6 +23,15 @@ int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
 int rota_mpi_make_fixed(const rota_mpi_args *args, bool at_once, MPI_Info user,
                         rota_plan **plan);
 
+/* A fixed plan, with the buffers that it has. */
+typedef struct rota_mpi_fixed {
+    rota_plan *plan; /* or NULL */
+    const void *send, *recv;
+} rota_mpi_fixed;
+
+/* Start it on these buffers. Local. */
+int rota_mpi_start_on(rota_mpi_fixed *f, const void *send, void *recv);
+
 /* Until unhush, comm returns errors: what is said while plans are made is no error
  * of the program's, and its error handler is not to hear of it. Local. */
 void rota_mpi_hush(MPI_Comm comm, MPI_Errhandler *handler);

@@ -27,9 +27,8 @@ typedef struct rota_mpi_recent {
     unsigned n_freed;                      /* rota_mpi_n_freed then */
     rota_mpi_tally *tally[ROTA_MPI_CALLS]; /* or NULL: not known */
     rota_mpi_tally *const *size; /* for ONE: where the last one is, or NULL */
-    MPI_Datatype type;           /* likewise: predefined, or null */
-    MPI_Count type_bytes;
-    rota_mpi_tally passed; /* of calls that are always MPI's */
+    rota_mpi_type known;         /* likewise */
+    rota_mpi_tally passed;       /* of calls that are always MPI's */
 } rota_mpi_recent;
 
 extern _Thread_local rota_mpi_recent rota_mpi_recently;
@@ -73,12 +72,12 @@ rota_mpi_plain_one(rota_mpi_call call, const void *sendbuf, MPI_Count sendcount,
         return NULL;
     if (r->tally[call])
         return rota_mpi_if_plain(r->tally[call]);
-    if (!r->size || (in_place ? recvtype : sendtype) != r->type || n < 0 ||
-        n > INT_MAX)
+    if (!r->size || (in_place ? recvtype : sendtype) != r->known.type ||
+        n < 0 || n > INT_MAX)
         return NULL;
     rota_mpi_tally *const t = *r->size;
     return t->call == call && t->in_place == in_place &&
-                   t->bytes == n * r->type_bytes
+                   t->bytes == n * r->known.size
                ? rota_mpi_if_plain(t)
                : NULL;
 }

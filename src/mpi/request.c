@@ -1,5 +1,6 @@
 /* request.c - see request.h; and MPI's functions for one request. */
 #include "mpi/request.h"
+#include "mpi/args.h"
 #include "mpi/stats.h"
 
 #include "plan/inside.h"
@@ -15,76 +16,55 @@ static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- stand-ins ----------------------------------------------------------- */
 
-static MPI_Comm trap = MPI_COMM_NULL; /* this rank alone */
-static pthread_mutex_t trap_lock = PTHREAD_MUTEX_INITIALIZER;
-
 /* Somebody else completed a stand-in. MPI prescribes the parameters. */
-static void caught(MPI_Comm *comm, int *code, ...)
+static int caught(void *unused, MPI_Status *status)
 {
-    (void)comm;
+    (void)unused;
+    (void)status;
     fprintf(stderr,
             "rota_mpi: a request of MPI_Alltoallv_init or its kin was "
             "completed by a function that librota_mpi does not see, such as "
             "another profiling library's. ROTA_MPI_ALLTOALLV_INIT=off leaves "
             "these requests to MPI.\n");
-    PMPI_Abort(MPI_COMM_WORLD, *code);
+    return PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_REQUEST);
 }
 
-static int set_trap(void)
+static int freed(void *unused)
 {
-    MPI_Errhandler handler;
-
-    ROTA_MPI_TRY(PMPI_Comm_dup(MPI_COMM_SELF, &trap));
-    ROTA_MPI_TRY(PMPI_Comm_create_errhandler(caught, &handler));
-    ROTA_MPI_TRY(PMPI_Comm_set_errhandler(trap, handler));
-    return PMPI_Errhandler_free(&handler);
+    (void)unused;
+    return MPI_SUCCESS;
 }
 
-/* A receive of 0 bytes for which one byte arrives. It is not persistent, so
- * nobody can start it, and whoever completes it gets a truncation error. */
+static int cancelled(void *unused, int complete)
+{
+    (void)unused;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* Not persistent, so nobody can start it, and complete, so that MPI asks for its
+ * status wherever it is waited for. */
 static int make_stand_in(MPI_Request *handle)
 {
-    static const char byte;
-    MPI_Request send;
-    int err = MPI_SUCCESS;
-
-    pthread_mutex_lock(&trap_lock);
-    if (trap == MPI_COMM_NULL)
-        err = set_trap();
-    if (err == MPI_SUCCESS)
-        err = PMPI_Irecv(NULL, 0, MPI_BYTE, 0, 0, trap, handle);
-    if (err == MPI_SUCCESS)
-        err = PMPI_Isend(&byte, 1, MPI_BYTE, 0, 0, trap, &send);
-    if (err == MPI_SUCCESS)
-        err = PMPI_Wait(&send, MPI_STATUS_IGNORE);
-    pthread_mutex_unlock(&trap_lock);
-    return err;
-}
-
-void rota_mpi_request_end(void)
-{
-    if (trap != MPI_COMM_NULL)
-        PMPI_Comm_free(&trap);
+    ROTA_MPI_TRY(PMPI_Grequest_start(caught, freed, cancelled, NULL, handle));
+    return PMPI_Grequest_complete(*handle);
 }
 
 /* ---- the table ----------------------------------------------------------- */
 
 rota_mpi_request *rota_mpi_request_make(void)
 {
-    rota_mpi_request *const r = calloc(1, sizeof *r);
+    rota_mpi_request *const r = rota_mpi_alloc(1, sizeof *r);
 
-    if (!r || make_stand_in(&r->handle) != MPI_SUCCESS) {
+    if (make_stand_in(&r->handle) != MPI_SUCCESS) {
         free(r);
         return NULL;
     }
     pthread_mutex_lock(&table_lock);
     HASH_ADD(hh, table, handle, sizeof r->handle, r);
     pthread_mutex_unlock(&table_lock);
-    if (!r->hh.tbl) {
-        PMPI_Request_free(&r->handle);
-        free(r);
-        return NULL;
-    }
+    if (!r->hh.tbl)
+        PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     rota_mpi_n_requests++;
     return r;
 }
@@ -158,6 +138,11 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Status *status)
 
 /* ---- MPI's functions for one request ------------------------------------- */
 
+static int refuse(const char *why)
+{
+    return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, why);
+}
+
 static MPI_Request none = MPI_REQUEST_NULL;
 
 static rota_mpi_request *find_at(const MPI_Request *request)
@@ -172,8 +157,7 @@ int rota_mpi_start(MPI_Request *request)
     if (!r)
         return PMPI_Start(request);
     if (r->state != ROTA_MPI_INACTIVE)
-        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
-                                "the request is active");
+        return refuse("the request is active");
     const double begin = rota_mpi_time_begin();
     ROTA_MPI_TRY(rota_start(r->plan));
     r->state = ROTA_MPI_ACTIVE;
@@ -227,8 +211,7 @@ int rota_mpi_request_free(MPI_Request *request)
     if (!r)
         return PMPI_Request_free(request);
     if (r->state == ROTA_MPI_ACTIVE)
-        return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
-                                "the request is active");
+        return refuse("the request is active");
     ROTA_MPI_TRY(rota_plan_free(&r->plan));
     rota_mpi_request_destroy(r);
     *request = MPI_REQUEST_NULL;
@@ -238,8 +221,6 @@ int rota_mpi_request_free(MPI_Request *request)
 /* Collectives cannot be cancelled. */
 int rota_mpi_cancel(MPI_Request *request)
 {
-    return find_at(request)
-               ? rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST,
-                                  "collectives cannot be cancelled")
-               : PMPI_Cancel(request);
+    return find_at(request) ? refuse("collectives cannot be cancelled")
+                            : PMPI_Cancel(request);
 }

@@ -1,7 +1,6 @@
 /* request.h - requests of ours.
  *
- * The handle that the program holds is a stand-in: a receive of MPI's whose message
- * is too long for it. A table maps it to the plan, and MPI never sees it: in arrays it
+ * The handle that the program holds is a stand-in: a generalized request. A table maps it to the plan, and MPI never sees it: in arrays it
  * is replaced by MPI_REQUEST_NULL for the time of the call (array.c). Who completes it
  * without passing here (a profiling library in between) gets an error rather than data
  * that never came.
@@ -53,7 +52,7 @@ static inline bool rota_mpi_refuses(const MPI_Status *statuses)
     return !statuses && ignore;
 }
 
-/* A new request, inactive and without a plan; NULL without memory. */
+/* A new request, inactive and without a plan; NULL if MPI gives no handle. */
 rota_mpi_request *rota_mpi_request_make(void);
 rota_mpi_request *rota_mpi_request_find(MPI_Request handle); /* NULL: MPI's */
 
@@ -65,8 +64,5 @@ void rota_mpi_request_poll(rota_mpi_request *r);
 
 /* Tell the program that r, which is not active, is complete. */
 int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Status *status);
-
-/* Free what stand-ins are made of. */
-void rota_mpi_request_end(void);
 
 #endif /* ROTA_MPI_REQUEST_H */

@@ -9,30 +9,34 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* A block as the program has it, for packing. */
+typedef struct block {
+    MPI_Count count;
+    MPI_Aint place;    /* bytes from the program's buffer */
+    MPI_Datatype type; /* MPI_DATATYPE_NULL if it is empty */
+} block;
+
 /* One side of an exchange, in n blocks of bytes; of a uniform one all blocks of a
  * side count as one. */
 typedef struct side {
     int n;
-    MPI_Count *bytes;   /* [n] as Rota is told, as is offset */
-    MPI_Aint *offset;   /* [n] */
-    MPI_Count *count;   /* [n] elements, if packed */
-    MPI_Aint *place;    /* [n] bytes from the program's buffer, if packed */
-    char *user;         /* the program's buffer */
-    char *stage;        /* what is packed */
-    size_t room;        /* bytes of stage */
-    size_t total;       /* bytes of all blocks */
-    bool given;         /* arrays are not NULL */
-    bool packed;        /* by way of stage */
-    MPI_Datatype *type; /* [n] if packed; MPI_DATATYPE_NULL of empty blocks */
+    MPI_Count *bytes; /* [n] as Rota is told, as is offset */
+    MPI_Aint *offset; /* [n] */
+    char *user;       /* the program's buffer */
+    char *stage;      /* what is packed */
+    size_t room;      /* bytes of stage */
+    size_t total;     /* bytes of all blocks */
+    bool given;       /* arrays are not NULL */
+    bool packed;      /* by way of stage */
+    block *block;     /* [n] */
     rota_mpi_type known;
 } side;
 
 struct rota_mpi_run {
     bool uniform;
-    int P; /* if uniform */
-    rota_plan *plan;
+    int together; /* blocks of one size that count as one: P if uniform, else 1 */
+    rota_mpi_fixed fixed; /* if not uniform, only its plan */
     side send, recv;
-    const void *plan_send, *plan_recv; /* that a uniform plan has */
 };
 
 /* ---- making -------------------------------------------------------------- */
@@ -45,18 +49,14 @@ static void make_side(side *s, int n_blocks)
     s->known.type = MPI_DATATYPE_NULL;
     s->bytes = rota_mpi_alloc(n, sizeof *s->bytes);
     s->offset = rota_mpi_alloc(n, sizeof *s->offset);
-    s->count = rota_mpi_alloc(n, sizeof *s->count);
-    s->place = rota_mpi_alloc(n, sizeof *s->place);
-    s->type = rota_mpi_alloc(n, sizeof *s->type);
+    s->block = rota_mpi_alloc(n, sizeof *s->block);
 }
 
 static void destroy_side(side *s)
 {
     free(s->bytes);
     free(s->offset);
-    free(s->count);
-    free(s->place);
-    free(s->type);
+    free(s->block);
     free(s->stage);
 }
 
@@ -66,32 +66,24 @@ int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
     rota_mpi_run *const r = rota_mpi_alloc(1, sizeof *r);
 
     r->uniform = bytes > 0;
-    r->P = args->send.n;
+    r->together = r->uniform ? args->send.n : 1;
     make_side(&r->send, r->uniform ? 1 : args->send.n);
     make_side(&r->recv, r->uniform ? 1 : args->recv.n);
     *run = r;
-    return rota_mpi_make_bytes(ours, args, bytes, &r->plan);
+    return rota_mpi_make_bytes(ours, args, bytes, &r->fixed.plan);
 }
 
 void rota_mpi_run_destroy(rota_mpi_run *run)
 {
     if (!run)
         return;
-    rota_plan_free(&run->plan);
+    rota_plan_free(&run->fixed.plan);
     destroy_side(&run->send);
     destroy_side(&run->recv);
     free(run);
 }
 
 /* ---- one side's arguments ------------------------------------------------ */
-
-static MPI_Aint displaced(MPI_Aint n, MPI_Aint extent)
-{
-    const MPI_Aint far = extent < 0 ? -extent : extent;
-    const MPI_Count product = rota_mpi_scaled(n, far);
-
-    return extent < 0 ? -(MPI_Aint)product : (MPI_Aint)product;
-}
 
 static int make_room(side *s)
 {
@@ -108,19 +100,6 @@ static int make_room(side *s)
     return MPI_SUCCESS;
 }
 
-/* Treat all blocks, which have one size, as one. */
-static int fill_one(side *s, const rota_mpi_args *a, const rota_mpi_blocks *b,
-                    int P)
-{
-    s->count[0] = rota_mpi_scaled(rota_mpi_count_at(a, b, 0), P);
-    s->place[0] = s->offset[0] = 0;
-    s->bytes[0] = rota_mpi_scaled(s->count[0], s->known.size);
-    s->total = (size_t)s->bytes[0];
-    s->type[0] = b->type;
-    s->packed = !s->known.plain;
-    return s->packed ? make_room(s) : MPI_SUCCESS;
-}
-
 /* Bytes from the buffer to block i, whose type has been looked up. */
 static MPI_Aint place_of(const side *s, const rota_mpi_args *a,
                          const rota_mpi_blocks *b, int i)
@@ -128,8 +107,8 @@ static MPI_Aint place_of(const side *s, const rota_mpi_args *a,
     if (a->shape == ROTA_MPI_W)
         return rota_mpi_displ_at(a, b, i);
     if (a->shape == ROTA_MPI_V)
-        return displaced(rota_mpi_displ_at(a, b, i), s->known.extent);
-    return displaced(i * rota_mpi_count_at(a, b, i), s->known.extent);
+        return rota_mpi_scaled(rota_mpi_displ_at(a, b, i), s->known.extent);
+    return rota_mpi_scaled(i * rota_mpi_count_at(a, b, i), s->known.extent);
 }
 
 /* Packed blocks lie end to end. */
@@ -145,22 +124,25 @@ static void line_up(side *s)
 
 /* If there are NULL arrays, negative counts or other mistakes, nothing is packed:
  * Rota reports them. One count for all blocks becomes one for each. The type of a
- * block without elements may be any handle. */
-static int fill_each(side *s, const rota_mpi_args *a, const rota_mpi_blocks *b)
+ * block without elements may be any handle. together: blocks that count as one. */
+static int fill(side *s, int together, const rota_mpi_args *a,
+                const rota_mpi_blocks *b)
 {
     bool valid = true, plain = true;
     MPI_Datatype type = MPI_DATATYPE_NULL;
 
+    s->user = b->buffer;
     s->given = b->counts && (b->displs || a->shape == ROTA_MPI_ONE) &&
                (b->types || a->shape != ROTA_MPI_W);
     s->total = 0;
     for (int i = 0; i < s->n && s->given; i++) {
         const int at = b->slots ? b->slots[i] : i;
-        const MPI_Count n = s->count[at] = rota_mpi_moved_at(a, b, i);
-        s->type[at] = n ? rota_mpi_type_at(b, i) : MPI_DATATYPE_NULL;
-        if (n && type != s->type[at])
-            ROTA_MPI_TRY(rota_mpi_know(&s->known, type = s->type[at]));
-        s->place[at] = s->offset[at] = n ? place_of(s, a, b, i) : 0;
+        const MPI_Count n = s->block[at].count =
+            rota_mpi_scaled(rota_mpi_moved_at(a, b, i), together);
+        s->block[at].type = n ? rota_mpi_type_at(b, i) : MPI_DATATYPE_NULL;
+        if (n && type != s->block[at].type)
+            ROTA_MPI_TRY(rota_mpi_know(&s->known, type = s->block[at].type));
+        s->block[at].place = s->offset[at] = n ? place_of(s, a, b, i) : 0;
         s->bytes[at] = n ? rota_mpi_scaled(n, s->known.size) : 0;
         plain = plain && (!n || s->known.plain);
         valid = valid && s->bytes[at] >= 0 && s->bytes[at] < PTRDIFF_MAX / s->n;
@@ -173,16 +155,6 @@ static int fill_each(side *s, const rota_mpi_args *a, const rota_mpi_blocks *b)
     return make_room(s);
 }
 
-static int fill(side *s, const rota_mpi_run *run, const rota_mpi_args *a,
-                const rota_mpi_blocks *b)
-{
-    s->user = b->buffer;
-    if (!run->uniform)
-        return fill_each(s, a, b);
-    ROTA_MPI_TRY(rota_mpi_know(&s->known, b->type));
-    return fill_one(s, a, b, run->P);
-}
-
 static char *base(const side *s)
 {
     return s->packed ? s->stage : s->user;
@@ -191,10 +163,10 @@ static char *base(const side *s)
 /* Pack block i, or unpack it. Adds the bytes to *at, which is 0. */
 static int convert(const side *s, int i, bool out, MPI_Count *at)
 {
-    char *const user = s->user + s->place[i];
+    char *const user = s->user + s->block[i].place;
     char *const packed = s->stage + s->offset[i];
-    const MPI_Datatype type = s->type[i];
-    const MPI_Count n = s->count[i], bytes = s->bytes[i];
+    const MPI_Datatype type = s->block[i].type;
+    const MPI_Count n = s->block[i].count, bytes = s->bytes[i];
 
 #if ROTA_MPI_HAS_LARGE
     return out ? PMPI_Pack_c(user, n, type, packed, bytes, at, MPI_COMM_SELF)
@@ -236,15 +208,6 @@ static int convert_all(const side *s, bool out)
 
 /* ---- running ------------------------------------------------------------- */
 
-static int start_uniform(rota_mpi_run *run, const void *from, void *to)
-{
-    if (from != run->plan_send || to != run->plan_recv)
-        ROTA_MPI_TRY(rota_plan_set_buffers(run->plan, from, to));
-    run->plan_send = from;
-    run->plan_recv = to;
-    return rota_start(run->plan);
-}
-
 static int start(rota_mpi_run *run, bool in_place)
 {
     side *const from = in_place ? &run->recv : &run->send;
@@ -254,11 +217,11 @@ static int start(rota_mpi_run *run, bool in_place)
     if (from->packed)
         ROTA_MPI_TRY(convert_all(from, true));
     if (run->uniform)
-        ROTA_MPI_TRY(start_uniform(run, buffer, base(to)));
+        ROTA_MPI_TRY(rota_mpi_start_on(&run->fixed, buffer, base(to)));
     else
         ROTA_MPI_TRY(rota_alltoallv_start_c(
-            run->plan, buffer, from->given ? from->bytes : NULL, from->offset,
-            base(to), to->given ? to->bytes : NULL, to->offset));
+            run->fixed.plan, buffer, from->given ? from->bytes : NULL,
+            from->offset, base(to), to->given ? to->bytes : NULL, to->offset));
     rota_mpi_count_start(from->total);
     return MPI_SUCCESS;
 }
@@ -268,10 +231,10 @@ int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a)
     const bool in_place = rota_mpi_is_in_place(a);
     side *const to = &run->recv;
 
-    ROTA_MPI_TRY(fill(to, run, a, &a->recv));
+    ROTA_MPI_TRY(fill(to, run->together, a, &a->recv));
     if (!in_place)
-        ROTA_MPI_TRY(fill(&run->send, run, a, &a->send));
+        ROTA_MPI_TRY(fill(&run->send, run->together, a, &a->send));
     ROTA_MPI_TRY(start(run, in_place));
-    ROTA_MPI_TRY(rota_wait(run->plan));
+    ROTA_MPI_TRY(rota_wait(run->fixed.plan));
     return to->packed ? convert_all(to, false) : MPI_SUCCESS;
 }

@@ -19,8 +19,7 @@ typedef struct block {
 } block;
 
 typedef struct entry {
-    rota_plan *plan; /* or NULL */
-    const void *send, *recv;
+    rota_mpi_fixed fixed;
     bool in_place;
     block *blocks; /* [2 P] to send and to receive */
 } entry;
@@ -46,18 +45,22 @@ static int64_t number(MPI_Datatype type)
     void *known = NULL;
     int found = 0;
 
-    pthread_mutex_lock(&lock);
     if (keyval == MPI_KEYVAL_INVALID)
-        PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN,
-                                &keyval, NULL);
-    if (keyval == MPI_KEYVAL_INVALID ||
-        PMPI_Type_get_attr(type, keyval, &known, &found) != MPI_SUCCESS)
+        return 0;
+    pthread_mutex_lock(&lock);
+    if (PMPI_Type_get_attr(type, keyval, &known, &found) != MPI_SUCCESS)
         known = NULL;
-    if (!found && keyval != MPI_KEYVAL_INVALID &&
+    if (!found &&
         PMPI_Type_set_attr(type, keyval, (void *)(last + 1)) == MPI_SUCCESS)
         known = (void *)++last;
     pthread_mutex_unlock(&lock);
     return (intptr_t)known;
+}
+
+void rota_mpi_same_begin(void)
+{
+    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN,
+                            &keyval, NULL);
 }
 
 void rota_mpi_same_end(void)
@@ -103,7 +106,7 @@ static int find(rota_mpi_same *s, const rota_mpi_args *a)
     if (!in_place)
         good = read_side(a, &a->send, s->P, s->now) && good;
     for (int i = 0; i < PLANS && good; i++)
-        if (s->entries[i].plan && s->entries[i].in_place == in_place &&
+        if (s->entries[i].fixed.plan && s->entries[i].in_place == in_place &&
             !memcmp(s->entries[i].blocks, s->now, 2 * P * sizeof *s->now))
             return i;
     return -1;
@@ -128,8 +131,7 @@ void rota_mpi_same_destroy(rota_mpi_same *s)
     if (!s)
         return;
     for (int i = 0; i < PLANS; i++)
-        if (s->entries[i].plan)
-            rota_plan_free(&s->entries[i].plan);
+        rota_plan_free(&s->entries[i].fixed.plan);
     free(s->now);
     free(s);
 }
@@ -140,19 +142,19 @@ static entry *make(rota_mpi_same *s, const rota_mpi_args *args, MPI_Comm ours)
     entry *const e = &s->entries[s->made++ % PLANS];
     rota_mpi_args a = *args;
 
-    if (e->plan)
-        rota_plan_free(&e->plan);
+    rota_plan_free(&e->fixed.plan);
     a.comm = ours;
-    const int err = rota_mpi_make_fixed(&a, false, MPI_INFO_NULL, &e->plan);
+    const int err =
+        rota_mpi_make_fixed(&a, false, MPI_INFO_NULL, &e->fixed.plan);
     if (err != MPI_SUCCESS) {
-        e->plan = NULL;
+        e->fixed.plan = NULL;
         rota_mpi_explain(args->comm, err);
         return NULL;
     }
     memcpy(e->blocks, s->now, 2 * (size_t)s->P * sizeof *s->now);
     e->in_place = args->send.buffer == MPI_IN_PLACE;
-    e->send = a.send.buffer;
-    e->recv = a.recv.buffer;
+    e->fixed.send = a.send.buffer;
+    e->fixed.recv = a.recv.buffer;
     return e;
 }
 
@@ -182,16 +184,9 @@ bool rota_mpi_same_exchange(rota_mpi_same *s, const rota_mpi_args *args,
 
     if (!e)
         return false;
-    *err = MPI_SUCCESS;
-    if (args->send.buffer != e->send || args->recv.buffer != e->recv)
-        *err = rota_plan_set_buffers(e->plan, args->send.buffer,
-                                     args->recv.buffer);
-    e->send = args->send.buffer;
-    e->recv = args->recv.buffer;
+    *err = rota_mpi_start_on(&e->fixed, args->send.buffer, args->recv.buffer);
     if (*err == MPI_SUCCESS)
-        *err = rota_start(e->plan);
-    if (*err == MPI_SUCCESS)
-        *err = rota_wait(e->plan);
+        *err = rota_wait(e->fixed.plan);
     rota_mpi_count_start(rota_mpi_args_bytes(args));
     return true;
 }

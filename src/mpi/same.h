@@ -15,6 +15,7 @@ typedef struct rota_mpi_same rota_mpi_same;
 
 rota_mpi_same *rota_mpi_same_make(int P);
 void rota_mpi_same_destroy(rota_mpi_same *s); /* may be NULL */
+void rota_mpi_same_begin(void);
 void rota_mpi_same_end(void);
 
 /* False, on all ranks: MPI is to do it. args: for Rota; ours: the group's

@@ -31,14 +31,6 @@ static bool wanted(void)
     return rota_mpi_settings_get()->stats;
 }
 
-static bool has_world(void)
-{
-    int world = 0;
-
-    PMPI_Initialized(&world);
-    return world;
-}
-
 void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool rota)
 {
     if (!wanted())
@@ -135,9 +127,10 @@ static void print_rank(int rank)
 void rota_mpi_stats_print(bool session)
 {
     const char *const number = getenv("PMI_RANK");
-    int rank = number ? atoi(number) : 0;
+    int rank = number ? atoi(number) : 0, world = 0;
 
-    if (!wanted() || has_world() == session || atomic_exchange(&printed, true))
+    PMPI_Initialized(&world);
+    if (!wanted() || world == session || atomic_exchange(&printed, true))
         return;
     if (!session && PMPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS)
         return;

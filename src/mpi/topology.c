@@ -19,7 +19,6 @@ void rota_mpi_topology_free(rota_mpi_topology *t)
     if (!t)
         return;
     free(t->to);
-    free(t->from);
     free(t->slot[0]);
     free(t->slot[1]);
     free(t);
@@ -30,22 +29,21 @@ static rota_mpi_topology *make(bool grid, int n_to, int n_from)
     rota_mpi_topology *const t = rota_mpi_alloc(1, sizeof *t);
 
     *t = (rota_mpi_topology){.grid = grid, .n_to = n_to, .n_from = n_from};
-    t->to = rota_mpi_alloc((size_t)n_to, sizeof *t->to);
-    t->from = rota_mpi_alloc((size_t)n_from, sizeof *t->from);
+    t->to = rota_mpi_alloc((size_t)n_to + (size_t)n_from, sizeof *t->to);
+    t->from = t->to + n_to;
     return t;
 }
 
-static void copy(int to[], const int from[], int n)
+static size_t bytes_of_ranks(const rota_mpi_topology *t)
 {
-    memcpy(to, from, (size_t)n * sizeof *to);
+    return ((size_t)t->n_to + (size_t)t->n_from) * sizeof *t->to;
 }
 
 rota_mpi_topology *rota_mpi_topology_copy(const rota_mpi_topology *t)
 {
     rota_mpi_topology *const made = make(t->grid, t->n_to, t->n_from);
 
-    copy(made->to, t->to, t->n_to);
-    copy(made->from, t->from, t->n_from);
+    memcpy(made->to, t->to, bytes_of_ranks(t));
     return made;
 }
 
@@ -53,8 +51,7 @@ bool rota_mpi_topology_same(const rota_mpi_topology *a,
                             const rota_mpi_topology *b)
 {
     return a->grid == b->grid && a->n_to == b->n_to && a->n_from == b->n_from &&
-           !memcmp(a->to, b->to, (size_t)a->n_to * sizeof *a->to) &&
-           !memcmp(a->from, b->from, (size_t)a->n_from * sizeof *a->from);
+           !memcmp(a->to, b->to, bytes_of_ranks(a));
 }
 
 /* ---- which block is which ------------------------------------------------ */
@@ -154,7 +151,7 @@ static rota_mpi_topology *from_grid(MPI_Comm comm)
     rota_mpi_topology *const t = make(true, 2 * n, 2 * n);
     for (int d = 0; d < n; d++)
         PMPI_Cart_shift(comm, d, 1, &t->to[2 * d], &t->to[2 * d + 1]);
-    copy(t->from, t->to, 2 * n);
+    memcpy(t->from, t->to, bytes_of_ranks(t) / 2);
     return t;
 }
 
@@ -166,7 +163,7 @@ static rota_mpi_topology *from_graph(MPI_Comm comm)
     PMPI_Graph_neighbors_count(comm, me, &n);
     rota_mpi_topology *const t = make(false, n, n);
     PMPI_Graph_neighbors(comm, me, n, t->to);
-    copy(t->from, t->to, n);
+    memcpy(t->from, t->to, bytes_of_ranks(t) / 2);
     return t;
 }
 

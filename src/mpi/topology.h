@@ -10,7 +10,7 @@
 typedef struct rota_mpi_topology {
     bool grid; /* of MPI_Cart_create */
     int n_to, n_from;
-    int *to, *from; /* [n_to], [n_from] ranks, or MPI_PROC_NULL */
+    int *to, *from; /* [n_to], behind it [n_from]: ranks, or MPI_PROC_NULL */
 
     /* [n_from] Rota's numbers of receive blocks, or NULL: the same. In
      * MPI_Neighbor_alltoall [1] and in the others [0]. */

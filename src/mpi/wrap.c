@@ -9,6 +9,7 @@
 #include "mpi/exchange.h"
 #include "mpi/plans.h"
 #include "mpi/request.h"
+#include "mpi/same.h"
 #include "mpi/settings.h"
 #include "mpi/stats.h"
 
@@ -44,24 +45,24 @@
              .displs = rdispls,                                                \
              .type = recv##type}
 
-#define PARAMETERS_V(count, displ)                                             \
+#define PARAMETERS_WITH(count, displ, sendtypes, recvtypes)                    \
     const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
-        MPI_Datatype sendtype, void *recvbuf, const count recvcounts[],        \
-        const displ rdispls[], MPI_Datatype recvtype, MPI_Comm comm
-#define ARGUMENTS_V                                                            \
-    sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,      \
-        recvtype, comm
+        sendtypes, void *recvbuf, const count recvcounts[],                    \
+        const displ rdispls[], recvtypes, MPI_Comm comm
+#define ARGUMENTS_WITH(type)                                                   \
+    sendbuf, sendcounts, sdispls, send##type, recvbuf, recvcounts, rdispls,    \
+        recv##type, comm
+
+#define PARAMETERS_V(count, displ)                                             \
+    PARAMETERS_WITH(count, displ, MPI_Datatype sendtype, MPI_Datatype recvtype)
+#define ARGUMENTS_V ARGUMENTS_WITH(type)
 #define BLOCKS_V BLOCKS_WITH(type)
 #define PLAIN_V(call) rota_mpi_plain(call, comm)
 
 #define PARAMETERS_W(count, displ)                                             \
-    const void *sendbuf, const count sendcounts[], const displ sdispls[],      \
-        const MPI_Datatype sendtypes[], void *recvbuf,                         \
-        const count recvcounts[], const displ rdispls[],                       \
-        const MPI_Datatype recvtypes[], MPI_Comm comm
-#define ARGUMENTS_W                                                            \
-    sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,     \
-        recvtypes, comm
+    PARAMETERS_WITH(count, displ, const MPI_Datatype sendtypes[],              \
+                    const MPI_Datatype recvtypes[])
+#define ARGUMENTS_W ARGUMENTS_WITH(types)
 #define BLOCKS_W BLOCKS_WITH(types)
 #define PLAIN_W PLAIN_V
 
@@ -106,7 +107,7 @@
         if (rota_mpi_blocking(&args, &turn))                                   \
             return turn.err;                                                   \
         turn.err = P##mpi(ARGUMENTS_##shape);                                  \
-        rota_mpi_passed(&turn);                                                \
+        rota_mpi_done(&turn, false);                                           \
         return turn.err;                                                       \
     }                                                                          \
     ROTA_API int mpi(PARAMETERS_##shape(count, displ))                         \
@@ -165,6 +166,9 @@
 static int begin(void)
 {
     rota_error_raise_by(rota_mpi_raise);
+    rota_mpi_check_begin();
+    rota_mpi_same_begin();
+    rota_mpi_comm_begin();
     rota_mpi_group_begin();
     return MPI_SUCCESS;
 }
@@ -201,7 +205,6 @@ int rota_mpi_finalize(void)
     rota_mpi_stats_print(false);
     rota_mpi_comm_end();
     rota_mpi_group_end();
-    rota_mpi_request_end();
     rota_mpi_check_end();
     rota_mpi_same_end();
     return PMPI_Finalize();

@@ -27,6 +27,9 @@ int rota_comm_adopt(MPI_Comm comm);
 int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
                             int n_from, const int from[]);
 
+/* Are elements of a type known to be just bytes, end to end? Local. */
+int rota_type_is_plain(MPI_Datatype type, bool *plain);
+
 /* Ranks of the program on this node for each processor, as far as the launcher
  * tells; at least 1. */
 double rota_ranks_per_core(void);

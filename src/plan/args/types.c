@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "device/device.h"
 #include "plan/args/pieces.h"
+#include "plan/inside.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -61,6 +62,20 @@ static bool is_row(const rota_layout *l, MPI_Count bytes)
 {
     return l && l->n == 1 && l->nest->depth == 0 &&
            l->nest->width == (size_t)bytes;
+}
+
+int rota_type_is_plain(MPI_Datatype type, bool *plain)
+{
+    rota_layout l = {0};
+    MPI_Count size;
+    MPI_Aint lb, extent;
+
+    ROTA_TRY(MPI_Type_size_x(type, &size));
+    ROTA_TRY(MPI_Type_get_extent(type, &lb, &extent));
+    ROTA_TRY(rota_layout_find(type, MPI_COMM_SELF, &l));
+    *plain = !l.unknown && lb == 0 && size == extent && is_row(&l, size);
+    rota_layout_free(&l);
+    return MPI_SUCCESS;
 }
 
 /* A type that MPI packs, so that it begins where its data do: MPI does not take
