@@ -79,21 +79,23 @@ MPI_Count rota_mpi_block_bytes(const rota_mpi_args *a)
     return rota_mpi_scaled(rota_mpi_count_at(a, b, 0), known.size);
 }
 
+size_t rota_mpi_bytes_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
+                         int i)
+{
+    const MPI_Count n = b->counts ? rota_mpi_moved_at(a, b, i) : 0;
+    MPI_Count size = 0;
+
+    if (n > 0)
+        PMPI_Type_size_x(rota_mpi_type_at(b, i), &size);
+    return (size_t)rota_mpi_scaled(n, size);
+}
+
 size_t rota_mpi_args_bytes(const rota_mpi_args *a)
 {
     const rota_mpi_blocks *const b = rota_mpi_sent(a);
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Count bytes = 0, size = 0;
+    size_t bytes = 0;
 
-    for (int i = 0; i < b->n && b->counts; i++) {
-        const MPI_Count n = rota_mpi_moved_at(a, b, i);
-        if (n == 0)
-            continue;
-        if (type != rota_mpi_type_at(b, i)) {
-            type = rota_mpi_type_at(b, i);
-            PMPI_Type_size_x(type, &size);
-        }
-        bytes += n * size;
-    }
-    return (size_t)bytes;
+    for (int i = 0; i < b->n; i++)
+        bytes += rota_mpi_bytes_at(a, b, i);
+    return bytes;
 }

@@ -97,7 +97,10 @@ rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args);
 /* n * size, or what is beyond all memory, which Rota refuses. */
 MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size);
 
-/* Bytes that valid arguments send, and of one block where there is one count. */
+/* Bytes of a block, of all that valid arguments send, and of one block where there
+ * is one count. */
+size_t rota_mpi_bytes_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
+                         int i);
 size_t rota_mpi_args_bytes(const rota_mpi_args *args);
 MPI_Count rota_mpi_block_bytes(const rota_mpi_args *args);
 

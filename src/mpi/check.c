@@ -34,21 +34,17 @@ static bool is_committed(MPI_Datatype type)
  * never freed. */
 static _Atomic(MPI_Datatype) seen[64];
 
-static _Atomic(MPI_Datatype) *place_of(MPI_Datatype type)
-{
-    return &seen[(uintptr_t)type % 64];
-}
-
 static bool is_good_type(MPI_Datatype type)
 {
+    _Atomic(MPI_Datatype) *const place = &seen[(uintptr_t)type % 64];
     bool valid;
 
     if (type == MPI_DATATYPE_NULL)
         return false;
-    if (atomic_load_explicit(place_of(type), memory_order_relaxed) == type)
+    if (atomic_load_explicit(place, memory_order_relaxed) == type)
         return true;
     if (rota_mpi_is_predefined(type, &valid)) {
-        atomic_store_explicit(place_of(type), type, memory_order_relaxed);
+        atomic_store_explicit(place, type, memory_order_relaxed);
         return true;
     }
     return valid && is_committed(type);

@@ -53,7 +53,7 @@ static void make(rota_mpi_usage *u, rota_mpi_group *group,
         return;
     }
     rota_mpi_explain(args->comm, err);
-    rota_mpi_worth_leave(&u->worth);
+    rota_mpi_worth_settle(&u->worth, ROTA_MPI_LEFT);
 }
 
 static void consider(rota_mpi_usage *u, rota_mpi_group *group,

@@ -28,7 +28,6 @@ static void name_errors(const rota_mpi_args *args, rota_mpi_kind kind)
 static void record(rota_mpi_args *a)
 {
     const rota_mpi_blocks *const b = rota_mpi_sent(a);
-    MPI_Count size = 0;
     bool known;
     int P = 0;
 
@@ -41,11 +40,9 @@ static void record(rota_mpi_args *a)
         return;
     size_t *const bytes = calloc((size_t)P, sizeof *bytes);
     for (int i = 0; bytes && i < b->n; i++) {
-        const MPI_Count n = rota_mpi_moved_at(a, b, i);
-        if (n <= 0)
-            continue;
-        PMPI_Type_size_x(rota_mpi_type_at(b, i), &size);
-        bytes[b->peers ? b->peers[i] : i] += (size_t)rota_mpi_scaled(n, size);
+        const size_t sent = rota_mpi_bytes_at(a, b, i);
+        if (sent > 0)
+            bytes[b->peers ? b->peers[i] : i] += sent;
     }
     if (bytes)
         rota_record_call(a->comm, bytes);

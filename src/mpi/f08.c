@@ -30,23 +30,18 @@ static void *original(const char *name)
     return found;
 }
 
-/* In Fortran, MPI_STATUS_IGNORE is an object, recognised by its address. */
-static MPI_Status *one(MPI_Status *status)
+/* In Fortran, MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are objects, recognised by
+ * their addresses. */
+static MPI_Status *given(MPI_Status *status)
 {
-    static void *ignore;
+    static void *one, *many;
 
-    if (!ignore)
-        ignore = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
-    return (void *)status == ignore ? MPI_STATUS_IGNORE : status;
-}
-
-static MPI_Status *many(MPI_Status statuses[])
-{
-    static void *ignore;
-
-    if (!ignore)
-        ignore = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
-    return (void *)statuses == ignore ? MPI_STATUSES_IGNORE : statuses;
+    if (!one)
+        one = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+    if (!many)
+        many = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
+    return (void *)status == one || (void *)status == many ? MPI_STATUS_IGNORE
+                                                           : status;
 }
 
 /* ---- indices ------------------------------------------------------------- */
@@ -119,34 +114,34 @@ ROTA_F08(mpi_startall_f08_, "MPI_Startall", (ARRAY, int *ierror),
          (n, r, ierror), ANY, rota_mpi_startall(*n, r))
 ROTA_F08(mpi_wait_f08_, "MPI_Wait",
          (MPI_Request * r, MPI_Status *status, int *ierror),
-         (r, status, ierror), ANY, rota_mpi_wait(r, one(status)))
+         (r, status, ierror), ANY, rota_mpi_wait(r, given(status)))
 ROTA_F08(mpi_waitall_f08_, "MPI_Waitall",
          (ARRAY, MPI_Status statuses[], int *ierror), (n, r, statuses, ierror),
-         ANY, rota_mpi_waitall(*n, r, many(statuses)))
+         ANY, rota_mpi_waitall(*n, r, given(statuses)))
 ROTA_F08(mpi_waitany_f08_, "MPI_Waitany",
          (ARRAY, int *index, MPI_Status *status, int *ierror),
          (n, r, index, status, ierror), ANY,
-         renumbered(rota_mpi_waitany(*n, r, index, one(status)),
+         renumbered(rota_mpi_waitany(*n, r, index, given(status)),
                     &(const int){1}, index))
 ROTA_F08(mpi_waitsome_f08_, "MPI_Waitsome", (ARRAY, SOME, int *ierror),
          (n, r, count, indices, statuses, ierror), ANY,
-         renumbered(rota_mpi_waitsome(*n, r, count, indices, many(statuses)),
+         renumbered(rota_mpi_waitsome(*n, r, count, indices, given(statuses)),
                     count, indices))
 ROTA_F08(mpi_test_f08_, "MPI_Test",
          (MPI_Request * r, int *flag, MPI_Status *status, int *ierror),
-         (r, flag, status, ierror), ANY, rota_mpi_test(r, flag, one(status)))
+         (r, flag, status, ierror), ANY, rota_mpi_test(r, flag, given(status)))
 ROTA_F08(mpi_testall_f08_, "MPI_Testall",
          (ARRAY, int *flag, MPI_Status statuses[], int *ierror),
          (n, r, flag, statuses, ierror), ANY,
-         rota_mpi_testall(*n, r, flag, many(statuses)))
+         rota_mpi_testall(*n, r, flag, given(statuses)))
 ROTA_F08(mpi_testany_f08_, "MPI_Testany",
          (ARRAY, int *index, int *flag, MPI_Status *status, int *ierror),
          (n, r, index, flag, status, ierror), ANY,
-         renumbered(rota_mpi_testany(*n, r, index, flag, one(status)), flag,
+         renumbered(rota_mpi_testany(*n, r, index, flag, given(status)), flag,
                     index))
 ROTA_F08(mpi_testsome_f08_, "MPI_Testsome", (ARRAY, SOME, int *ierror),
          (n, r, count, indices, statuses, ierror), ANY,
-         renumbered(rota_mpi_testsome(*n, r, count, indices, many(statuses)),
+         renumbered(rota_mpi_testsome(*n, r, count, indices, given(statuses)),
                     count, indices))
 ROTA_F08(mpi_request_free_f08_, "MPI_Request_free",
          (MPI_Request * r, int *ierror), (r, ierror), ANY,
@@ -154,7 +149,7 @@ ROTA_F08(mpi_request_free_f08_, "MPI_Request_free",
 ROTA_F08(mpi_request_get_status_f08_, "MPI_Request_get_status",
          (const MPI_Request *r, int *flag, MPI_Status *status, int *ierror),
          (r, flag, status, ierror), ANY,
-         rota_mpi_request_get_status(*r, flag, one(status)))
+         rota_mpi_request_get_status(*r, flag, given(status)))
 ROTA_F08(mpi_cancel_f08_, "MPI_Cancel", (MPI_Request * r, int *ierror),
          (r, ierror), ANY, rota_mpi_cancel(r))
 

@@ -91,6 +91,8 @@ rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
     return r;
 }
 
+static MPI_Request none = MPI_REQUEST_NULL; /* whose status is empty */
+
 /* ---- life of a request --------------------------------------------------- */
 
 /* The plan is complete. */
@@ -120,19 +122,12 @@ void rota_mpi_request_poll(rota_mpi_request *r)
         settle(r, err);
 }
 
-static int set_empty(MPI_Status *status)
-{
-    MPI_Request none = MPI_REQUEST_NULL;
-
-    return PMPI_Wait(&none, status);
-}
-
 int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Status *status)
 {
     const int err = r->state == ROTA_MPI_DONE ? r->err : MPI_SUCCESS;
 
     r->state = ROTA_MPI_INACTIVE;
-    set_empty(status);
+    PMPI_Wait(&none, status);
     return err;
 }
 
@@ -142,8 +137,6 @@ static int refuse(const char *why)
 {
     return rota_error_raise(MPI_COMM_NULL, MPI_ERR_REQUEST, why);
 }
-
-static MPI_Request none = MPI_REQUEST_NULL;
 
 static rota_mpi_request *find_at(const MPI_Request *request)
 {
@@ -200,7 +193,7 @@ int rota_mpi_request_get_status(MPI_Request request, int *flag,
         return PMPI_Request_get_status(r ? none : request, flag, status);
     rota_mpi_request_poll(r);
     *flag = r->state != ROTA_MPI_ACTIVE;
-    return *flag ? set_empty(status) : MPI_SUCCESS;
+    return *flag ? PMPI_Wait(&none, status) : MPI_SUCCESS;
 }
 
 /* Rota refuses to free an active request. */

@@ -208,14 +208,17 @@ static int convert_all(const side *s, bool out)
 
 /* ---- running ------------------------------------------------------------- */
 
-static int start(rota_mpi_run *run, bool in_place)
+int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a)
 {
-    side *const from = in_place ? &run->recv : &run->send;
-    side *const to = &run->recv;
-    const void *const buffer = in_place ? MPI_IN_PLACE : base(from);
+    const bool in_place = rota_mpi_is_in_place(a);
+    side *const to = &run->recv, *const from = in_place ? to : &run->send;
 
+    ROTA_MPI_TRY(fill(to, run->together, a, &a->recv));
+    if (!in_place)
+        ROTA_MPI_TRY(fill(from, run->together, a, &a->send));
     if (from->packed)
         ROTA_MPI_TRY(convert_all(from, true));
+    const void *const buffer = in_place ? MPI_IN_PLACE : base(from);
     if (run->uniform)
         ROTA_MPI_TRY(rota_mpi_start_on(&run->fixed, buffer, base(to)));
     else
@@ -223,18 +226,6 @@ static int start(rota_mpi_run *run, bool in_place)
             run->fixed.plan, buffer, from->given ? from->bytes : NULL,
             from->offset, base(to), to->given ? to->bytes : NULL, to->offset));
     rota_mpi_count_start(from->total);
-    return MPI_SUCCESS;
-}
-
-int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a)
-{
-    const bool in_place = rota_mpi_is_in_place(a);
-    side *const to = &run->recv;
-
-    ROTA_MPI_TRY(fill(to, run->together, a, &a->recv));
-    if (!in_place)
-        ROTA_MPI_TRY(fill(&run->send, run->together, a, &a->send));
-    ROTA_MPI_TRY(start(run, in_place));
     ROTA_MPI_TRY(rota_wait(run->fixed.plan));
     return to->packed ? convert_all(to, false) : MPI_SUCCESS;
 }

@@ -21,6 +21,7 @@ typedef struct block {
 typedef struct entry {
     rota_mpi_fixed fixed;
     bool in_place;
+    size_t bytes;  /* that it sends */
     block *blocks; /* [2 P] to send and to receive */
 } entry;
 
@@ -153,6 +154,7 @@ static entry *make(rota_mpi_same *s, const rota_mpi_args *args, MPI_Comm ours)
     }
     memcpy(e->blocks, s->now, 2 * (size_t)s->P * sizeof *s->now);
     e->in_place = args->send.buffer == MPI_IN_PLACE;
+    e->bytes = rota_mpi_args_bytes(args);
     e->fixed.send = a.send.buffer;
     e->fixed.recv = a.recv.buffer;
     return e;
@@ -187,6 +189,6 @@ bool rota_mpi_same_exchange(rota_mpi_same *s, const rota_mpi_args *args,
     *err = rota_mpi_start_on(&e->fixed, args->send.buffer, args->recv.buffer);
     if (*err == MPI_SUCCESS)
         *err = rota_wait(e->fixed.plan);
-    rota_mpi_count_start(rota_mpi_args_bytes(args));
+    rota_mpi_count_start(e->bytes);
     return true;
 }

@@ -36,9 +36,7 @@ void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool rota)
     if (!wanted())
         return;
     atomic_fetch_add_explicit(&calls[call][kind], 1, memory_order_relaxed);
-    if (rota)
-        atomic_fetch_add_explicit(&by_rota[call][kind], 1,
-                                  memory_order_relaxed);
+    atomic_fetch_add_explicit(&by_rota[call][kind], rota, memory_order_relaxed);
 }
 
 void rota_mpi_count_overlap(bool overlap)

@@ -184,15 +184,10 @@ static double spare(const rota_mpi_purse *p, double now)
 
 /* ---- deciding ------------------------------------------------------------ */
 
-static void settle(rota_mpi_worth *w, rota_mpi_verdict verdict)
+void rota_mpi_worth_settle(rota_mpi_worth *w, rota_mpi_verdict verdict)
 {
     w->verdict = verdict;
     w->next = LONG_MAX;
-}
-
-void rota_mpi_worth_leave(rota_mpi_worth *w)
-{
-    settle(w, ROTA_MPI_LEFT);
 }
 
 /* Decide again at this call, but neither soon nor much later. */
@@ -201,7 +196,7 @@ static void postpone(rota_mpi_worth *w, double call)
     const long least = w->next + w->next / 4, most = PATIENCE * w->next;
 
     if (w->next > LONG_MAX / PATIENCE)
-        settle(w, ROTA_MPI_LEFT);
+        rota_mpi_worth_settle(w, ROTA_MPI_LEFT);
     else
         w->next = !(call > (double)least) ? least
                   : call < (double)most   ? (long)call
@@ -241,7 +236,7 @@ rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
                                         const double agreed[], bool measured)
 {
     if (!agreed || agreed[ROOM] < 1) {
-        settle(w, ROTA_MPI_LEFT);
+        rota_mpi_worth_settle(w, ROTA_MPI_LEFT);
         return ROTA_MPI_WAIT;
     }
     if (!w->by_cost)
@@ -256,7 +251,7 @@ void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
                          const rota_mpi_moment *m, double seconds)
 {
     if (!w->by_cost) {
-        settle(w, ROTA_MPI_TAKEN);
+        rota_mpi_worth_settle(w, ROTA_MPI_TAKEN);
         return;
     }
     if (w->trials == 0)
@@ -304,7 +299,7 @@ static void try_later(rota_mpi_worth *w, rota_mpi_purse *p, double lost)
     w->verdict = ROTA_MPI_OPEN;
     postpone(w, 2.0 * (double)w->next);
     if (++w->trials == TRIALS)
-        settle(w, ROTA_MPI_LEFT);
+        rota_mpi_worth_settle(w, ROTA_MPI_LEFT);
 }
 
 /* Seconds that a trial may lose up to this look. A single call says little. */
@@ -335,7 +330,7 @@ void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
     if (!all || -all[SAVED] > may_lose(on_trial, all))
         try_later(w, p, -mine[SAVED]);
     else if (ends)
-        settle(w, ROTA_MPI_TAKEN);
+        rota_mpi_worth_settle(w, ROTA_MPI_TAKEN);
     else
         w->next = w->trial + (on_trial / LOOK + 1) * LOOK;
 }

@@ -106,7 +106,7 @@ void rota_mpi_worth_terms(const rota_mpi_worth *w, const rota_mpi_purse *p,
 
 /* What to do now, from what was agreed, or NULL. MEASURE: a step that all ranks
  * begin at the same time, and then agree again. MAKE: a plan, and then made, or
- * leave if it cannot be. */
+ * settle for LEFT if it cannot be. */
 typedef enum rota_mpi_answer {
     ROTA_MPI_WAIT,
     ROTA_MPI_MEASURE,
@@ -117,7 +117,7 @@ rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
                                         const double agreed[], bool measured);
 void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
                          const rota_mpi_moment *m, double seconds);
-void rota_mpi_worth_leave(rota_mpi_worth *w);
+void rota_mpi_worth_settle(rota_mpi_worth *w, rota_mpi_verdict verdict);
 
 /* ---- to keep it or not, while on TRIAL ----------------------------------- */
 
