@@ -193,9 +193,9 @@ static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
     return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
 }
 
-static int make(const char *function, whom w, const rota_kind_table *kind,
-                const rota_args *args, MPI_Comm comm, MPI_Info info,
-                rota_plan **plan)
+static int make_plan(const char *function, whom w, const rota_kind_table *kind,
+                     const rota_args *args, MPI_Comm comm, MPI_Info info,
+                     rota_plan **plan)
 {
     rota_comm *c = NULL;
     rota_hints hints = {0};
@@ -238,8 +238,9 @@ static int make_type(const char *function, whom w, rota_side_args send,
 {
     send.type = sendtype;
     recv.type = recvtype;
-    return make(function, w, &rota_kind_fixed,
-                &(rota_args){.send = send, .recv = recv}, comm, info, plan);
+    return make_plan(function, w, &rota_kind_fixed,
+                     &(rota_args){.send = send, .recv = recv}, comm, info,
+                     plan);
 }
 
 /* Make a plan whose blocks have a type each. */
@@ -250,9 +251,10 @@ static int make_types(const char *function, whom w, rota_side_args send,
 {
     send.types = sendtypes;
     recv.types = recvtypes;
-    return make(function, w, &rota_kind_fixed,
-                &(rota_args){.own_types = true, .send = send, .recv = recv},
-                comm, info, plan);
+    return make_plan(
+        function, w, &rota_kind_fixed,
+        &(rota_args){.own_types = true, .send = send, .recv = recv}, comm, info,
+        plan);
 }
 
 int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
@@ -330,7 +332,7 @@ static int make_varying(const char *function, whom w,
 {
     const rota_args args = {.max_block = max_block, .recv.type = type};
 
-    return make(function, w, kind, &args, comm, info, plan);
+    return make_plan(function, w, kind, &args, comm, info, plan);
 }
 
 int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,

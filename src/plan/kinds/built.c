@@ -245,7 +245,7 @@ static int bind(rota_built *b, int status)
 
 /* All ranks have the same choice and kind, so all learn or none does. A rank that
  * has failed so far learns with them: learning agrees on status before it runs. */
-static int make(rota_built *b, rota_claim claim)
+static int make_bound(rota_built *b, rota_claim claim)
 {
     const rota_kind_table *const kind = b->task->kind;
     int status = take_claim(b, claim);
@@ -261,7 +261,7 @@ int rota_built_make(rota_built *b, rota_task *task, const rota_choice *choice,
                     rota_claim claim)
 {
     begin(b, task, choice, claim);
-    const int err = make(b, claim);
+    const int err = make_bound(b, claim);
     if (err != MPI_SUCCESS)
         rota_built_free(b);
     return err;

@@ -98,7 +98,7 @@ int rota_counted_fill_expected(rota_built *b, const rota_args *args)
 void rota_counted_find_left_out(rota_built *b)
 {
     const rota_sched *const s = &b->sched;
-    const bool told = b->choice.metadata != ROTA_META_ONCE;
+    const bool sized = b->choice.metadata != ROTA_META_ONCE;
     rota_exec *const x = &b->exec;
     size_t *const bytes = x->blocks.bytes;
 
@@ -109,7 +109,8 @@ void rota_counted_find_left_out(rota_built *b)
         if (bytes[i] <= x->max_block)
             continue;
         rota_status_note(&x->status, ROTA_ABOVE_BOUND, peer, bytes[i], 0);
-        bytes[i] = told && sent && peer != s->me ? bytes[i] | ROTA_LEFT_OUT : 0;
+        bytes[i] =
+            sized && sent && peer != s->me ? bytes[i] | ROTA_LEFT_OUT : 0;
     }
 }
 

@@ -126,23 +126,23 @@ static bool is_straight(const rota_built *b)
             b->task->use.on[ROTA_SRC] && b->task->use.on[ROTA_DST]);
 }
 
-int rota_built_make_staging(rota_built *b, const char *near, bool straight,
+int rota_built_make_staging(rota_built *b, const char *memory, bool straight,
                             rota_queue **queue)
 {
-    ROTA_TRY(b->task->use.device->queue_make(near, queue));
+    ROTA_TRY(b->task->use.device->queue_make(memory, queue));
     ROTA_TRY(
         rota_staging_make(&b->exec, b->task->use.device, *queue, straight));
     rota_staging_set_stream(&b->exec, b->task->use.follow, b->task->use.stream);
     return MPI_SUCCESS;
 }
 
-static int need_staging(rota_built *b, const char *near)
+static int need_staging(rota_built *b, const char *memory)
 {
     rota_queue *queue;
 
     return rota_staging_is_on(&b->exec)
                ? MPI_SUCCESS
-               : rota_built_make_staging(b, near, is_straight(b), &queue);
+               : rota_built_make_staging(b, memory, is_straight(b), &queue);
 }
 
 /* Stage the blocks of a region. They have the types of a side, in place of the

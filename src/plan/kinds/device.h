@@ -13,7 +13,7 @@ int rota_built_stage(rota_built *b, char *send, char *recv, bool in_place);
 
 /* Make a queue near that memory, behind the stream that is followed, and
  * staging with it; there is none yet. straight: as in rota_staging_make. */
-int rota_built_make_staging(rota_built *b, const char *near, bool straight,
+int rota_built_make_staging(rota_built *b, const char *memory, bool straight,
                             rota_queue **queue);
 
 /* From the next start on, follow a stream of the user's, or none. */

@@ -66,7 +66,7 @@ static void set_why(rota_task *t, const char *why)
     snprintf(t->use.ipc_why, sizeof t->use.ipc_why, "%s", why);
 }
 
-void rota_task_settle_ipc(rota_task *t, const char *why, bool not_all)
+void rota_task_set_ipc(rota_task *t, const char *why, bool not_all)
 {
     const rota_node *const node = t->comm->node;
 
@@ -88,14 +88,14 @@ static int make_own(rota_built *b, rota_ipc_address *address)
 {
     const rota_problem *const problem = &b->task->problem;
     const int P = b->task->comm->P;
-    const char *near = NULL;
+    const char *memory = NULL;
     rota_queue *queue;
 
     if (has_bytes(problem->send.bytes, P))
-        near = problem->send.base;
+        memory = problem->send.base;
     else if (has_bytes(problem->recv.bytes, P))
-        near = problem->recv.base;
-    ROTA_TRY(rota_built_make_staging(b, near, true, &queue));
+        memory = problem->recv.base;
+    ROTA_TRY(rota_built_make_staging(b, memory, true, &queue));
     return rota_ipc_make(&b->exec, b->task->use.device, queue, address);
 }
 

@@ -13,7 +13,7 @@ const char *rota_task_why_no_ipc(const rota_task *task,
 
 /* Set task->use.ipc. why: as above; not_all: it is not NULL on some rank, as all
  * have agreed. Call after rota_comm_open_node. Local. */
-void rota_task_settle_ipc(rota_task *task, const char *why, bool not_all);
+void rota_task_set_ipc(rota_task *task, const char *why, bool not_all);
 
 /* Have the ranks open each other's memory, once IPC is chosen and b->exec is
  * set, before memory of the node is reserved. If that fails on any rank, all

@@ -149,7 +149,7 @@ static bool may_follow_nodes(const rota_task *t, const rota_hints *hints)
  * The first vote has compared hints, kind, place and bound; so from there on all
  * ranks take the same branches below. Until then a rank whose arguments are bad
  * goes along with its status, because the others wait in that vote. */
-static int settle(rota_plan *p, const rota_hints *hints, int status)
+static int agree_and_build(rota_plan *p, const rota_hints *hints, int status)
 {
     rota_task *const t = &p->task;
     const char *const why_no_ipc =
@@ -161,7 +161,7 @@ static int settle(rota_plan *p, const rota_hints *hints, int status)
         agree_on_plan(t, hints, status, why_no_ipc != NULL, &vote, &claim));
     if (hints->intranode != ROTA_INTRANODE_P2P)
         ROTA_TRY(rota_comm_open_node(p->comm));
-    rota_task_settle_ipc(t, why_no_ipc, vote.no_ipc);
+    rota_task_set_ipc(t, why_no_ipc, vote.no_ipc);
     if (may_follow_nodes(t, hints) && !t->problem.crossing)
         ROTA_TRY(
             rota_find_crossing(p->comm, t->topo, &t->problem, &t->crossing));
@@ -212,7 +212,7 @@ static int prepare(rota_plan *p, const rota_args *args, const rota_hints *hints)
 
 /* A rank without memory for the plan takes part in one agreement, the others'
  * first, and they fail with it. If memory of another rank turns out not to be
- * there for all, on which the ranks agree (b->apart), all settle everything again
+ * there for all, on which the ranks agree (b->apart), all agree on everything anew
  * without it: each time fewer pairs share memory, so this ends. */
 int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
                    const rota_kind_table *kind, const rota_args *args,
@@ -224,12 +224,12 @@ int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
         return rota_agree(c, rota_fail_mem("a plan"), NULL);
     if (status == MPI_SUCCESS)
         status = prepare(p, args, hints);
-    status = settle(p, hints, status);
+    status = agree_and_build(p, hints, status);
     while (status == MPI_SUCCESS && p->built.apart) {
         rota_built_free(&p->built);
         status = rota_comm_part_node(c);
         if (status == MPI_SUCCESS)
-            status = settle(p, hints, status);
+            status = agree_and_build(p, hints, status);
     }
     if (status == MPI_SUCCESS)
         *plan = p;

@@ -44,12 +44,12 @@ struct rota_record {
 };
 
 /* A set of ranks. */
-typedef struct members {
+typedef struct rank_set {
     uint64_t hash;
     uint64_t plans;
     rota_record *calls; /* the calls that went to MPI */
     UT_hash_handle hh;
-} members;
+} rank_set;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -61,7 +61,7 @@ static struct {
     uint32_t plans;
     size_t n;
     entry waiting[ROOM];
-    members *of;
+    rank_set *of;
     rota_record *live;
 } out = {.fd = -1};
 
@@ -169,7 +169,7 @@ static void open_file(void)
 /* ---- plans --------------------------------------------------------------- */
 
 /* Hash the ranks in MPI_COMM_WORLD, in order. */
-static bool hash_members(MPI_Comm comm, int P, uint64_t *hash)
+static bool hash_ranks(MPI_Comm comm, int P, uint64_t *hash)
 {
     int *const rank = calloc(2 * (size_t)P, sizeof *rank);
 
@@ -186,12 +186,12 @@ static bool hash_members(MPI_Comm comm, int P, uint64_t *hash)
     return ok;
 }
 
-static members *find_members(MPI_Comm comm, int P)
+static rank_set *find_set(MPI_Comm comm, int P)
 {
-    members *m = NULL;
+    rank_set *m = NULL;
     uint64_t hash;
 
-    if (!hash_members(comm, P, &hash))
+    if (!hash_ranks(comm, P, &hash))
         return NULL;
     HASH_FIND(hh, out.of, &hash, sizeof hash, m);
     if (m)
@@ -204,7 +204,7 @@ static members *find_members(MPI_Comm comm, int P)
     return m;
 }
 
-static rota_record *make(int P, int rank, rota_kind kind, uint64_t key)
+static rota_record *new_record(int P, int rank, rota_kind kind, uint64_t key)
 {
     rota_record *const r = calloc(1, sizeof *r);
 
@@ -242,11 +242,11 @@ static rota_record *begin(MPI_Comm comm, rota_kind kind, bool calls)
         MPI_Comm_rank(comm, &rank))
         return NULL;
     pthread_mutex_lock(&lock);
-    members *const m = find_members(comm, P);
+    rank_set *const m = find_set(comm, P);
     if (m && !calls)
-        r = make(P, rank, kind, rota_mix(m->hash, ++m->plans));
+        r = new_record(P, rank, kind, rota_mix(m->hash, ++m->plans));
     if (m && calls && !m->calls)
-        m->calls = make(P, rank, kind, rota_mix(m->hash, 0));
+        m->calls = new_record(P, rank, kind, rota_mix(m->hash, 0));
     if (m && calls)
         r = m->calls;
     pthread_mutex_unlock(&lock);

@@ -151,7 +151,7 @@ static void end(void *arg)
  * prices are agreed on; on each built they agree anew, also on b->apart: if memory
  * of another rank turns out not to be there for all, all build again without it.
  * A failure to build is one of all ranks. */
-static int make(void *arg, int i, const rota_hints *wish)
+static int build_one(void *arg, int i, const rota_hints *wish)
 {
     rota_trial *const t = arg;
     rota_task *const task = &t->task;
@@ -174,7 +174,7 @@ static int make(void *arg, int i, const rota_hints *wish)
         return MPI_SUCCESS;
     rota_built_free(b);
     ROTA_TRY(rota_comm_part_node(task->comm));
-    return make(arg, i, wish);
+    return build_one(arg, i, wish);
 }
 
 static int run(void *arg, int i, double *ns)
@@ -198,5 +198,5 @@ rota_trials rota_trial_of(rota_trial *t, const rota_task *like,
 {
     *t = (rota_trial){.like = like, .stats = *stats};
     return (rota_trials){
-        .arg = t, .begin = begin, .make = make, .run = run, .end = end};
+        .arg = t, .begin = begin, .make = build_one, .run = run, .end = end};
 }

@@ -301,7 +301,7 @@ bool rota_comm_is_over(void)
     return finalized;
 }
 
-static int make(MPI_Comm user, bool adopted, rota_comm **c)
+static int make_comm(MPI_Comm user, bool adopted, rota_comm **c)
 {
     rota_comm draft = {.user = user,
                        .adopted = adopted,
@@ -351,7 +351,7 @@ int rota_comm_find(MPI_Comm user, rota_comm **c)
 int rota_comm_get(MPI_Comm user, rota_comm **c)
 {
     ROTA_TRY(rota_comm_find(user, c));
-    return *c ? MPI_SUCCESS : make(user, false, c);
+    return *c ? MPI_SUCCESS : make_comm(user, false, c);
 }
 
 int rota_comm_adopt(MPI_Comm comm)
@@ -359,7 +359,7 @@ int rota_comm_adopt(MPI_Comm comm)
     rota_comm *c;
 
     ROTA_TRY(rota_comm_find(comm, &c));
-    return c ? MPI_SUCCESS : make(comm, true, &c);
+    return c ? MPI_SUCCESS : make_comm(comm, true, &c);
 }
 
 /* Nothing is known of the communicator's ranks. */

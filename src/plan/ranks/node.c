@@ -302,7 +302,7 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
 }
 
 /* Find out about the other ranks: whose memory is mapped here. area: receives
- * memory that others read until all have settled. To lack memory to share is no
+ * memory that others read until all have agreed. To lack memory to share is no
  * failure: addresses are swapped all the same, and the agreement before that is
  * on whether all have endpoints. */
 static int look_around(rota_comm *c, rota_node *node, address addresses[],
@@ -370,11 +370,11 @@ static void keep_why(rota_comm *c)
     rota_fail_clear();
 }
 
-/* Settle which pairs share memory. That some could not be mapped is known only to
+/* Agree on which pairs share memory. That some could not be mapped is known only to
  * some ranks; the vote tells all, so all compare or none does, and all keep the
  * node or none does. Collective. */
-static int settle(rota_comm *c, rota_node *node, int status,
-                  const bool mapped[])
+static int agree_on_pairs(rota_comm *c, rota_node *node, int status,
+                          const bool mapped[])
 {
     rota_vote vote = {.used = (status != MPI_SUCCESS ? SOME_APART : 0) |
                               (shares(node) ? SOME_TOGETHER : 0)};
@@ -445,9 +445,9 @@ int rota_comm_open_node(rota_comm *c)
                                                   : rota_fail_mem("a node");
     err = rota_agree(c, err, NULL);
     if (err == MPI_SUCCESS)
-        err = settle(c, node,
-                     look_around(c, node, addresses, here, &area, mapped),
-                     mapped);
+        err = agree_on_pairs(
+            c, node, look_around(c, node, addresses, here, &area, mapped),
+            mapped);
     else
         rota_node_free(node);
     if (c->node)
