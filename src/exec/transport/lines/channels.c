@@ -473,15 +473,14 @@ static void open_channel(rota_channel *c)
 
     c->bell = &peer->head->bell;
     c->interest = &peer->head->interest[peer->slot_there];
-    if (c->messages[ROTA_SEND] > 0 && b->lines &&
-        rota_place_segment(b->lines) < peer->n_segments &&
-        rota_place_segment(b->taken) < peer->n_segments)
+    if (c->messages[ROTA_SEND] > 0 && b->lines)
         rota_line_open(&c->line[ROTA_SEND], rota_peer_at(peer, b->lines),
                        (void *)rota_peer_at(peer, b->taken), b->stride);
     rota_channel_claim(c, c->room[ROTA_SEND]);
 }
 
-/* A peer without a queue for this rank receives by MPI or expects nothing,
+/* All segments of the peers are mapped then, and so is all that they have reserved
+ * before. A peer without a queue for this rank receives by MPI or expects nothing,
  * whatever this rank sends: counts that were not checked may differ. */
 bool rota_lines_attach(rota_exec *x)
 {
@@ -502,13 +501,7 @@ static const rota_loan_table *table_of(const rota_channel *c)
 {
     const rota_place at = c->there->table;
 
-    if (at == 0 || rota_place_segment(at) >= c->peer->n_segments)
-        return NULL;
-    const rota_loan_table *const t = (void *)rota_peer_at(c->peer, at);
-    return rota_place_segment(t->scratch) < c->peer->n_segments &&
-                   rota_place_segment(t->finished) < c->peer->n_segments
-               ? t
-               : NULL;
+    return at ? (void *)rota_peer_at(c->peer, at) : NULL;
 }
 
 /* Find out whether message m is handed over, and which end lends. */

@@ -129,12 +129,12 @@ static mail *mail_in(const incoming *in, size_t at)
     return (mail *)(void *)(in->block.data + at);
 }
 
-/* The end of the mail for one rank that begins at a place; *n: how many. */
-static size_t end_of_run(const incoming *in, size_t at, size_t *n)
+/* The end of the mail for one rank that begins at a place. */
+static size_t end_of_run(const incoming *in, size_t at)
 {
     const int dest = mail_in(in, at)->dest;
 
-    for (*n = 0; at < in->block.bytes && mail_in(in, at)->dest == dest; ++*n)
+    while (at < in->block.bytes && mail_in(in, at)->dest == dest)
         at += mail_step(mail_in(in, at));
     return at;
 }
@@ -156,16 +156,14 @@ static int pass_on(rota_exec *x, const incoming *in, size_t at, size_t end)
     return MPI_SUCCESS;
 }
 
+/* A bundle is sorted, so that there is at most one message to each member. */
 int rota_bundles_split(rota_exec *x, const incoming *in)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
-    size_t runs = 0, n;
 
-    for (size_t at = 0; at < in->block.bytes; runs++)
-        at = end_of_run(in, at, &n);
-    ROTA_TRY(rota_sparse_make_room(c, c->n_out + runs));
+    ROTA_TRY(rota_sparse_make_room(c, c->n_out + (size_t)c->groups.size));
     for (size_t at = 0; at < in->block.bytes;) {
-        const size_t end = end_of_run(in, at, &n);
+        const size_t end = end_of_run(in, at);
         if (mail_in(in, at)->dest != x->blocks.s->me)
             ROTA_TRY(pass_on(x, in, at, end));
         at = end;
