@@ -257,30 +257,6 @@ static int make_types(const char *function, whom w, rota_side_args send,
         plan);
 }
 
-int rota_alltoallv_init(const void *sendbuf, const int sendcounts[],
-                        const int sdispls[], MPI_Datatype sendtype,
-                        void *recvbuf, const int recvcounts[],
-                        const int rdispls[], MPI_Datatype recvtype,
-                        MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_type(__func__, ALL,
-                     listed(ROTA_INTS, sendbuf, sendcounts, sdispls), sendtype,
-                     listed(ROTA_INTS, recvbuf, recvcounts, rdispls), recvtype,
-                     comm, info, plan);
-}
-
-int rota_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
-                          const MPI_Aint sdispls[], MPI_Datatype sendtype,
-                          void *recvbuf, const MPI_Count recvcounts[],
-                          const MPI_Aint rdispls[], MPI_Datatype recvtype,
-                          MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_type(
-        __func__, ALL, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
-        sendtype, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtype,
-        comm, info, plan);
-}
-
 int rota_alltoall_init(const void *sendbuf, int sendcount,
                        MPI_Datatype sendtype, void *recvbuf, int recvcount,
                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
@@ -290,40 +266,56 @@ int rota_alltoall_init(const void *sendbuf, int sendcount,
                      same(recvbuf, recvcount), recvtype, comm, info, plan);
 }
 
-int rota_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
-                         MPI_Datatype sendtype, void *recvbuf,
-                         MPI_Count recvcount, MPI_Datatype recvtype,
-                         MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_type(__func__, ALL, same(sendbuf, sendcount), sendtype,
-                     same(recvbuf, recvcount), recvtype, comm, info, plan);
-}
+#define INIT_SAME(name, whom, count)                                           \
+    int name(const void *sendbuf, count sendcount, MPI_Datatype sendtype,      \
+             void *recvbuf, count recvcount, MPI_Datatype recvtype,            \
+             MPI_Comm comm, MPI_Info info, rota_plan **plan)                   \
+    {                                                                          \
+        return make_type(__func__, whom, same(sendbuf, sendcount), sendtype,   \
+                         same(recvbuf, recvcount), recvtype, comm, info,       \
+                         plan);                                                \
+    }
+INIT_SAME(rota_alltoall_init_c, ALL, MPI_Count)
+INIT_SAME(rota_neighbor_alltoall_init, NEIGHBORS, int)
+INIT_SAME(rota_neighbor_alltoall_init_c, NEIGHBORS, MPI_Count)
 
-int rota_alltoallw_init(const void *sendbuf, const int sendcounts[],
-                        const int sdispls[], const MPI_Datatype sendtypes[],
-                        void *recvbuf, const int recvcounts[],
-                        const int rdispls[], const MPI_Datatype recvtypes[],
-                        MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_types(
-        __func__, ALL, listed(ROTA_INTS, sendbuf, sendcounts, sdispls),
-        sendtypes, listed(ROTA_INTS, recvbuf, recvcounts, rdispls), recvtypes,
-        comm, info, plan);
-}
+/* Arrays of a form, whose counts and displacements have these C types; one type
+ * for all blocks, or one for each. */
+#define INIT_LISTED(name, whom, form, count, displ)                            \
+    int name(const void *sendbuf, const count sendcounts[],                    \
+             const displ sdispls[], MPI_Datatype sendtype, void *recvbuf,      \
+             const count recvcounts[], const displ rdispls[],                  \
+             MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,              \
+             rota_plan **plan)                                                 \
+    {                                                                          \
+        return make_type(__func__, whom,                                       \
+                         listed(form, sendbuf, sendcounts, sdispls), sendtype, \
+                         listed(form, recvbuf, recvcounts, rdispls), recvtype, \
+                         comm, info, plan);                                    \
+    }
+INIT_LISTED(rota_alltoallv_init, ALL, ROTA_INTS, int, int)
+INIT_LISTED(rota_alltoallv_init_c, ALL, ROTA_COUNTS, MPI_Count, MPI_Aint)
+INIT_LISTED(rota_neighbor_alltoallv_init, NEIGHBORS, ROTA_INTS, int, int)
+INIT_LISTED(rota_neighbor_alltoallv_init_c, NEIGHBORS, ROTA_COUNTS, MPI_Count,
+            MPI_Aint)
 
-int rota_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
-                          const MPI_Aint sdispls[],
-                          const MPI_Datatype sendtypes[], void *recvbuf,
-                          const MPI_Count recvcounts[],
-                          const MPI_Aint rdispls[],
-                          const MPI_Datatype recvtypes[], MPI_Comm comm,
-                          MPI_Info info, rota_plan **plan)
-{
-    return make_types(
-        __func__, ALL, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
-        sendtypes, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtypes,
-        comm, info, plan);
-}
+#define INIT_TYPES(name, whom, form, count, displ)                             \
+    int name(const void *sendbuf, const count sendcounts[],                    \
+             const displ sdispls[], const MPI_Datatype sendtypes[],            \
+             void *recvbuf, const count recvcounts[], const displ rdispls[],   \
+             const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,     \
+             rota_plan **plan)                                                 \
+    {                                                                          \
+        return make_types(                                                     \
+            __func__, whom, listed(form, sendbuf, sendcounts, sdispls),        \
+            sendtypes, listed(form, recvbuf, recvcounts, rdispls), recvtypes,  \
+            comm, info, plan);                                                 \
+    }
+INIT_TYPES(rota_alltoallw_init, ALL, ROTA_INTS, int, int)
+INIT_TYPES(rota_alltoallw_init_c, ALL, ROTA_COUNTS, MPI_Count, MPI_Aint)
+INIT_TYPES(rota_neighbor_alltoallw_init, NEIGHBORS, ROTA_MIXED, int, MPI_Aint)
+INIT_TYPES(rota_neighbor_alltoallw_init_c, NEIGHBORS, ROTA_COUNTS, MPI_Count,
+           MPI_Aint)
 
 static int make_varying(const char *function, whom w,
                         const rota_kind_table *kind, size_t max_block,
@@ -347,75 +339,6 @@ int rota_exchange_init(size_t max_block, MPI_Datatype type, MPI_Comm comm,
 {
     return make_varying(__func__, ALL, &rota_kind_exchange, max_block, type,
                         comm, info, plan);
-}
-
-int rota_neighbor_alltoallv_init(const void *sendbuf, const int sendcounts[],
-                                 const int sdispls[], MPI_Datatype sendtype,
-                                 void *recvbuf, const int recvcounts[],
-                                 const int rdispls[], MPI_Datatype recvtype,
-                                 MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_type(__func__, NEIGHBORS,
-                     listed(ROTA_INTS, sendbuf, sendcounts, sdispls), sendtype,
-                     listed(ROTA_INTS, recvbuf, recvcounts, rdispls), recvtype,
-                     comm, info, plan);
-}
-
-int rota_neighbor_alltoallv_init_c(
-    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-    MPI_Info info, rota_plan **plan)
-{
-    return make_type(
-        __func__, NEIGHBORS, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
-        sendtype, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtype,
-        comm, info, plan);
-}
-
-int rota_neighbor_alltoall_init(const void *sendbuf, int sendcount,
-                                MPI_Datatype sendtype, void *recvbuf,
-                                int recvcount, MPI_Datatype recvtype,
-                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_type(__func__, NEIGHBORS, same(sendbuf, sendcount), sendtype,
-                     same(recvbuf, recvcount), recvtype, comm, info, plan);
-}
-
-int rota_neighbor_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
-                                  MPI_Datatype sendtype, void *recvbuf,
-                                  MPI_Count recvcount, MPI_Datatype recvtype,
-                                  MPI_Comm comm, MPI_Info info,
-                                  rota_plan **plan)
-{
-    return make_type(__func__, NEIGHBORS, same(sendbuf, sendcount), sendtype,
-                     same(recvbuf, recvcount), recvtype, comm, info, plan);
-}
-
-int rota_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
-                                 const MPI_Aint sdispls[],
-                                 const MPI_Datatype sendtypes[], void *recvbuf,
-                                 const int recvcounts[],
-                                 const MPI_Aint rdispls[],
-                                 const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                 MPI_Info info, rota_plan **plan)
-{
-    return make_types(
-        __func__, NEIGHBORS, listed(ROTA_MIXED, sendbuf, sendcounts, sdispls),
-        sendtypes, listed(ROTA_MIXED, recvbuf, recvcounts, rdispls), recvtypes,
-        comm, info, plan);
-}
-
-int rota_neighbor_alltoallw_init_c(
-    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
-    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
-    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-    MPI_Info info, rota_plan **plan)
-{
-    return make_types(
-        __func__, NEIGHBORS, listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
-        sendtypes, listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls), recvtypes,
-        comm, info, plan);
 }
 
 int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
