@@ -5,6 +5,7 @@
  */
 #include "plan/ranks/comm.h"
 #include "exec/exec.h"
+#include "exec/move/blocks.h"
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
 #include "exec/run/progress.h"
@@ -20,15 +21,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Otherwise uthash would end the program if memory runs out. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
-
-typedef struct rota_id {
-    int id;
-    UT_hash_handle hh;
-} rota_id;
-
 static int keyval = MPI_KEYVAL_INVALID;
 
 /* Threads may make and free plans of one communicator at the same time. Never
@@ -37,44 +29,43 @@ static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- ids ----------------------------------------------------------------- */
 
+/* With the lock. The place of an id; n_ids: nowhere. */
+static int find_id(const rota_comm *c, int id)
+{
+    int i = 0;
+
+    while (i < c->n_ids && c->ids[i] != id)
+        i++;
+    return i;
+}
+
 bool rota_comm_id_taken(rota_comm *c, int id)
 {
-    rota_id *found;
-
     pthread_mutex_lock(&state_lock);
-    HASH_FIND_INT(c->live_ids, &id, found);
+    const bool taken = find_id(c, id) < c->n_ids;
     pthread_mutex_unlock(&state_lock);
-    return found != NULL;
+    return taken;
 }
 
 int rota_comm_id_take(rota_comm *c, int id)
 {
-    rota_id *const entry = calloc(1, sizeof *entry);
-    bool taken = false;
-
     c->next_id = rota_comm_id_after(c, id);
-    if (entry) {
-        entry->id = id;
-        pthread_mutex_lock(&state_lock);
-        HASH_ADD_INT(c->live_ids, id, entry);
-        pthread_mutex_unlock(&state_lock);
-        taken = entry->hh.tbl != NULL;
-    }
-    if (!taken)
-        free(entry);
-    return taken ? MPI_SUCCESS : rota_fail_mem("a plan's tag");
+    pthread_mutex_lock(&state_lock);
+    const int err =
+        rota_grow(&c->ids, &c->ids_room,
+                  ((size_t)c->n_ids + 1) * sizeof *c->ids, "a plan's tag");
+    if (err == MPI_SUCCESS)
+        c->ids[c->n_ids++] = id;
+    pthread_mutex_unlock(&state_lock);
+    return err;
 }
 
 void rota_comm_id_drop(rota_comm *c, int id)
 {
-    rota_id *found;
-
     pthread_mutex_lock(&state_lock);
-    HASH_FIND_INT(c->live_ids, &id, found);
-    if (found)
-        HASH_DEL(c->live_ids, found);
+    c->ids[find_id(c, id)] = c->ids[c->n_ids - 1];
+    c->n_ids--;
     pthread_mutex_unlock(&state_lock);
-    free(found);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -97,6 +88,7 @@ static void destroy(rota_comm *c)
         rota_progress_let_go();
     rota_node_free(c->node);
     free(c->roster);
+    free(c->ids);
     rota_topo_free(&c->topo);
     rota_neighbors_free(&c->neighbors);
     rota_learnt_forget(&c->learnt);

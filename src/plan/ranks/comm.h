@@ -32,7 +32,9 @@ typedef struct rota_comm {
     bool has_thread; /* plans hold the progress thread */
     int next_id;     /* for the next plan */
     int max_id;
-    struct rota_id *live_ids; /* uthash: ids of plans that this rank has */
+    int *ids; /* [n_ids] of plans that this rank has, in any order */
+    int n_ids;
+    size_t ids_room;                  /* bytes */
     MPI_Comm native[ROTA_MAX_NATIVE]; /* each made when first needed */
     uint64_t native_used;     /* bit i: a plan of this rank uses native[i] */
     rota_learnt learnt;       /* tuning and decisions */
