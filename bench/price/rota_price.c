@@ -124,8 +124,7 @@ static size_t packing(const priced *k)
                                         rota_types_bytes},
                               .bytes = k->bytes,
                               .offset = k->offset},
-                   .fixed = true,
-                   .by_datatype = k->choice.params.by_datatype};
+                   .fixed = true};
     size_t room;
 
     if (rota_exec_packing(&x, &room) != MPI_SUCCESS)
@@ -199,8 +198,9 @@ static void find_sizes(priced *k, const rota_hints *hints,
 static void fold_and_place(priced *k)
 {
     rota_sched_fold(&k->s, k->bytes);
-    if (rota_sched_place(&k->s, k->choice.params.by_datatype, k->bytes,
-                         k->offset, &k->scratch) != MPI_SUCCESS)
+    k->s.by_datatype = k->choice.params.by_datatype;
+    if (rota_sched_place(&k->s, k->bytes, k->offset, &k->scratch) !=
+        MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
 }
 

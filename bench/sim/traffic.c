@@ -351,7 +351,7 @@ static void place_rep(sim_traffic *t, int r)
             sim_block(t, rep->copied[c].from, rep->copied[c].to);
     lay_out_user(t, r, &k);
     rota_sched_pad(s, t->largest, k.bytes);
-    if (rota_sched_place(s, false, k.bytes, k.offset, &scratch) != MPI_SUCCESS)
+    if (rota_sched_place(s, k.bytes, k.offset, &scratch) != MPI_SUCCESS)
         inside_die("%s", rota_fail_text());
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const uint32_t n = s->msgs[dir].n;

@@ -358,8 +358,7 @@ struct rota_exec {
      * NULL. */
     const struct rota_node *mates;
 
-    bool fixed;       /* bytes and offset of blocks never change */
-    bool by_datatype; /* if fixed: let MPI gather blocks, do not pack */
+    bool fixed;    /* bytes and offset of blocks never change */
     bool stage_in; /* in place: copy the send blocks out of the receive buffer
                       first; base[ROTA_SRC] is the plan's memory */
     size_t max_block; /* bound for blocks that are not fixed; SIZE_MAX: none */

@@ -97,12 +97,12 @@ static void use_shared(placing *p)
  * use in its first half only, and what it receives in its second half only.
  * Otherwise, as in a flow phase, both are in use throughout. What it copies
  * always is: messages may come and go while copies are made. */
-static void use_phase(placing *p, uint32_t phase, bool by_datatype)
+static void use_phase(placing *p, uint32_t phase)
 {
     const rota_sched *const s = p->s;
     const rota_phase *const f = &s->phase[phase];
     const bool in_turn =
-        f->window == 0 && !f->flow && !f->native && !by_datatype;
+        f->window == 0 && !f->flow && !f->native && !s->by_datatype;
     const uint32_t begin = 2 * phase, end = begin + 1;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
@@ -118,12 +118,12 @@ static void use_phase(placing *p, uint32_t phase, bool by_datatype)
     }
 }
 
-static void find_lives(placing *p, bool by_datatype)
+static void find_lives(placing *p)
 {
     for (uint32_t i = 0; i < p->n_tmps; i++)
         p->born[i] = p->left[i] = NEVER;
     for (uint32_t f = 0; f < p->s->n_phases; f++) {
-        use_phase(p, f, by_datatype);
+        use_phase(p, f);
         if (p->s->phase[f].native == ROTA_NATIVE_ALLTOALL)
             use_always(p, f);
     }
@@ -343,9 +343,8 @@ static void place_in_dst(const rota_sched *s, ptrdiff_t offset[])
                         : 0;
 }
 
-int rota_sched_place(const rota_sched *s, bool by_datatype,
-                     const size_t bytes[], ptrdiff_t offset[],
-                     rota_scratch *scratch)
+int rota_sched_place(const rota_sched *s, const size_t bytes[],
+                     ptrdiff_t offset[], rota_scratch *scratch)
 {
     placing p = {.s = s,
                  .bytes = bytes,
@@ -357,7 +356,7 @@ int rota_sched_place(const rota_sched *s, bool by_datatype,
     place_in_dst(s, offset);
     *scratch = (rota_scratch){0};
     if (err == MPI_SUCCESS) {
-        find_lives(&p, by_datatype);
+        find_lives(&p);
         put_in_order(&p);
         count_most(&p);
         err = can_be_added(&p) ? make_gaps(&p) : rota_fail_mem("scratch");

@@ -141,10 +141,13 @@ typedef struct rota_sched {
     const rota_crossing *crossing; /* edges between nodes, or NULL; borrowed */
     const int *same_as; /* [n_send] the first send block with the same memory,
                           which may travel in its stead; NULL: none; borrowed */
-    int status;         /* first error of an emitter */
-    uint32_t n_blocks;  /* S + R + temporary blocks */
-    uint32_t n_slots;   /* slots of scratch */
-    uint32_t *slot;     /* [n_blocks-S-R] slot | marks of temporary blocks */
+    bool
+        by_datatype; /* if sizes are known, MPI gathers blocks that it sends from
+                         where they lie, so none of them is packed first */
+    int status;      /* first error of an emitter */
+    uint32_t n_blocks; /* S + R + temporary blocks */
+    uint32_t n_slots;  /* slots of scratch */
+    uint32_t *slot;    /* [n_blocks-S-R] slot | marks of temporary blocks */
     rota_msgs msgs[ROTA_N_DIRS];
     rota_copy *copy;   /* [n_copies] */
     rota_phase *phase; /* [n_phases+1]; the last only ends phase n_phases-1 */
@@ -372,14 +375,12 @@ typedef struct rota_scratch {
 /* Place temporary blocks in scratch. No two overlap between the phase that
  * writes a block and the last phase that reads it. The builder's slots do not
  * matter. If all blocks have one size, scratch is no larger than what is alive
- * at once. by_datatype: MPI may gather messages by datatype, so a temporary
- * block never takes the place of one that is sent in the same phase. bytes,
- * offset: [n_blocks]; offset is written for temporary blocks only. The
- * temporary blocks of a native MPI_Alltoall lie end to end, in order of their
- * numbers, throughout. */
-int rota_sched_place(const rota_sched *s, bool by_datatype,
-                     const size_t bytes[], ptrdiff_t offset[],
-                     rota_scratch *scratch);
+ * at once. If s->by_datatype is set, a temporary block never takes the place of
+ * one that is sent in the same phase. bytes, offset: [n_blocks]; offset is written
+ * for temporary blocks only. The temporary blocks of a native MPI_Alltoall lie end
+ * to end, in order of their numbers, throughout. */
+int rota_sched_place(const rota_sched *s, const size_t bytes[],
+                     ptrdiff_t offset[], rota_scratch *scratch);
 
 typedef struct rota_counts {
     size_t rounds;   /* phases that wait for a message */

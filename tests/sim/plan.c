@@ -396,6 +396,7 @@ static bool build(sim_plan *plan, char *text)
                ok(is_sparse(c) ? build_sparse(&r->s)
                                : c->algo->build(&topo, &c->params, &r->s),
                   text, q, "build");
+        r->s.by_datatype = c->params.by_datatype;
         find_told(plan, r);
         r->bytes = must(calloc(r->s.n_blocks, sizeof *r->bytes));
         r->offset = must(calloc(r->s.n_blocks, sizeof *r->offset));
@@ -524,12 +525,6 @@ static bool check(const sim_plan *plan, bool with_sizes, char *text)
     return ok(err, text, 0, "rota_sched_check");
 }
 
-static int place(const sim_plan *plan, rank_plan *r)
-{
-    return rota_sched_place(&r->s, plan->spec.params.by_datatype, r->bytes,
-                            r->offset, &r->scratch);
-}
-
 static bool fold(sim_plan *plan, char *text)
 {
     const spec *const c = &plan->spec;
@@ -542,7 +537,8 @@ static bool fold(sim_plan *plan, char *text)
         set_sides(plan, q, 0);
         rota_sched_pad(&r->s, largest(plan, 1), r->bytes);
         rota_sched_fold(&r->s, r->bytes);
-        good = ok(place(plan, r), text, q, "rota_sched_place");
+        good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
+                  text, q, "rota_sched_place");
     }
     return good && check(plan, true, text);
 }
@@ -568,7 +564,8 @@ static bool make_scratch(sim_plan *plan, char *text)
         if (plan->spec.params.parcels)
             good = ok(place_parcels(plan, r), text, q, "rota_parcels_place");
         else
-            good = ok(place(plan, r), text, q, "rota_sched_place");
+            good = ok(rota_sched_place(&r->s, r->bytes, r->offset, &r->scratch),
+                      text, q, "rota_sched_place");
     }
     return good;
 }
@@ -684,7 +681,6 @@ static bool reserve(sim_plan *plan, int rank, char *text)
         .tag = plan->index * PLAN_TAGS,
         .native = fakempi_comm(1 + plan->index, rank),
         .fixed = sim_plan_is_persistent(plan),
-        .by_datatype = plan->spec.params.by_datatype,
         .max_block = plan->max_block,
         .counts_unknown = plan->spec.mode == MODE_EXCHANGE,
         .stage_in = in_place,

@@ -37,7 +37,7 @@ static costs cost_of(const rota_sched *s)
     for (rota_block b = 0; b < s->n_blocks; b++)
         bytes[b] = BLOCK;
     rota_sched_count(s, bytes, &c.n);
-    assert_int_equal(rota_sched_place(s, false, bytes, offset, &c.scratch),
+    assert_int_equal(rota_sched_place(s, bytes, offset, &c.scratch),
                      MPI_SUCCESS);
     free(offset);
     free(bytes);

@@ -55,9 +55,8 @@ static void prepare(world *w, int q, bool fixed)
         w->bytes[q][b] = BLOCK;
     for (rota_block b = 0; b < 2 * (rota_block)w->P; b++)
         w->offset[q][b] = (ptrdiff_t)(b % (rota_block)w->P) * BLOCK;
-    assert_int_equal(
-        rota_sched_place(s, false, w->bytes[q], w->offset[q], &scratch),
-        MPI_SUCCESS);
+    assert_int_equal(rota_sched_place(s, w->bytes[q], w->offset[q], &scratch),
+                     MPI_SUCCESS);
     w->scratch[q] = malloc(scratch.bytes + 1);
     assert_non_null(w->scratch[q]);
     w->x[q] = (rota_exec){
@@ -486,7 +485,7 @@ static void trade_places(bool by_datatype, bool in_dst)
         if (!in_dst)
             rota_emit_copy(s, in, rota_dst(s, !q));
         prepare(w, q, true);
-        w->x[q].by_datatype = by_datatype;
+        s->by_datatype = by_datatype;
     }
     const rota_sched *const set[] = {&w->s[0], &w->s[1]};
     assert_int_equal(rota_sched_check(set, 2, NULL), MPI_SUCCESS);

@@ -21,7 +21,6 @@ enum { MAX_P = 64, LARGEST = 24, MOST_WASTE = 3 };
 
 typedef struct placed {
     rota_sched s;
-    bool by_datatype;
     size_t *bytes;
     ptrdiff_t *offset;
     rota_scratch scratch;
@@ -82,7 +81,7 @@ static void run_phase(placed *w, uint32_t phase)
 {
     const rota_phase *const p = &w->s.phase[phase];
     const bool packed_first =
-        p->window == 0 && !p->flow && !p->native && !w->by_datatype;
+        p->window == 0 && !p->flow && !p->native && !w->s.by_datatype;
 
     if (!packed_first)
         each_in(w, phase, ROTA_RECV, write_block);
@@ -138,7 +137,7 @@ static size_t alive_at_once(const placed *w)
     for (uint32_t m = 0; m < n_moments; m++) {
         const rota_phase *const p = &w->s.phase[m / 2];
         const bool whole =
-            p->window > 0 || p->flow || p->native || w->by_datatype;
+            p->window > 0 || p->flow || p->native || w->s.by_datatype;
         for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
             const rota_msgs *const l = &w->s.msgs[dir];
             const bool now = whole || (m % 2 == 0) == (dir == ROTA_SEND);
@@ -221,8 +220,7 @@ static void place_and_run(placed *w, sizes kind, uint64_t seed)
         w->bytes[b] = size_of(kind, test_hash(seed + b));
     rota_sched_pad(&w->s, LARGEST, w->bytes);
     rota_sched_fold(&w->s, w->bytes);
-    assert_int_equal(rota_sched_place(&w->s, w->by_datatype, w->bytes,
-                                      w->offset, &w->scratch),
+    assert_int_equal(rota_sched_place(&w->s, w->bytes, w->offset, &w->scratch),
                      MPI_SUCCESS);
     run(w);
     const size_t least =
@@ -243,13 +241,14 @@ static void place_algo(const rota_algo *algo, int P, int me, int radix,
     rota_params params = {.by_datatype = by_datatype};
     rota_topo topo =
         shape_topo(algo->nodes ? (shape)((P + radix) % N_SHAPES) : ONE_NODE, P);
-    placed w = {.by_datatype = by_datatype};
+    placed w = {0};
 
     for (int k = 0; k < ROTA_N_PARAMS; k++)
         *rota_param_of(&params, &rota_param_table[k]) = 2;
     params.batch = 3;
     params.radix = radix;
     assert_int_equal(rota_sched_init(&w.s, P, me), MPI_SUCCESS);
+    w.s.by_datatype = by_datatype;
     assert_int_equal(algo->build(&topo, &params, &w.s), MPI_SUCCESS);
     place_and_run(&w, kind, (uint64_t)(P * 4096 + radix * 64 + me) << 20);
     rota_sched_free(&w.s);
@@ -330,8 +329,9 @@ static void keeps_it_in_any_schedule(void **state)
 {
     (void)state;
     for (int i = 0; i < 4000; i++) {
-        placed w = {.by_datatype = i % 2};
+        placed w = {0};
         build_any(&w.s, (uint64_t)i << 20);
+        w.s.by_datatype = i % 2;
         place_and_run(&w, (sizes)(i / 2 % N_SIZES), (uint64_t)i << 40);
         rota_sched_free(&w.s);
     }

@@ -34,7 +34,13 @@ typedef struct rota_area {
     rota_slot slot[]; /* [n], and then the parcels */
 } rota_area;
 
-/* Is this how the message travels? */
+/* Do messages of shared blocks travel so? */
+static inline bool rota_has_parcels(const rota_exec *x)
+{
+    return x->sizing && x->sizing->parcels;
+}
+
+/* Does message m? */
 bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m);
 
 /* Where slots lie in scratch: x->blocks.offset of shared blocks is written. *bytes: of

@@ -35,11 +35,6 @@ typedef struct rota_sizing {
     int known;
 } rota_sizing;
 
-static inline bool rota_has_parcels(const rota_exec *x)
-{
-    return x->sizing && x->sizing->parcels;
-}
-
 /* Make and free what x keeps of blocks that came so. Does nothing in plans
  * whose messages tell nothing. */
 int rota_sized_begin(rota_exec *x);

@@ -77,6 +77,7 @@ int rota_built_schedule(rota_built *b)
     ROTA_TRY(rota_sched_init_among(&b->sched, t->comm->P, t->comm->me,
                                    t->problem.neighbors));
     rota_sched_set_crossing(&b->sched, t->problem.crossing, b->choice.metadata);
+    b->sched.by_datatype = b->choice.params.by_datatype;
     ROTA_TRY(b->choice.algo->build(t->topo, &b->choice.params, &b->sched));
     const size_t n = (size_t)b->sched.n_blocks + 1;
     blocks->bytes = calloc(n, sizeof *blocks->bytes);
@@ -169,7 +170,6 @@ static void begin(rota_built *b, rota_task *t, const rota_choice *choice,
         .mates = t->comm->node,
         .tag = ROTA_TAGS * claim.id,
         .native = MPI_COMM_NULL,
-        .by_datatype = choice->params.by_datatype,
         .fixed = t->kind->fixed && choice->metadata == ROTA_META_ONCE,
         .max_block = t->max_block,
         .counts_unknown = t->kind->collects,

@@ -16,8 +16,8 @@ static int place_scratch(rota_built *b)
 
     return rota_has_parcels(&b->exec)
                ? rota_parcels_place(&b->exec, &b->room.bytes)
-               : rota_sched_place(&b->sched, b->choice.params.by_datatype,
-                                  blocks->bytes, blocks->offset, &b->room);
+               : rota_sched_place(&b->sched, blocks->bytes, blocks->offset,
+                                  &b->room);
 }
 
 /* Cleared, because padding travels. *lends: preferably in the arena; set to
