@@ -131,7 +131,7 @@ judge()
     mpi/*,mpi/*)
         comes_later "$1" "$2" && echo "it comes later"
         return ;;
-    mpi/*,plan/*) return ;;
+    mpi/*,plan/* | mpi/worth,choose/sequential) return ;;
     exec/*,algos/* | exec/*,choose/* | device/*,algos/* | device/*,choose/*)
         echo "it knows no algorithms and no choice" ;;
     exec/transport/lines/*,exec/transport/mailbox/* | \

@@ -12,7 +12,8 @@
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
 #   src/mpi          rota.h, plan/inside.h; of itself what comes earlier in its
-#                    CMakeLists.txt, and list.h. worth.c, which is pure, no MPI
+#                    CMakeLists.txt, and list.h. worth.c, which is pure, no MPI,
+#                    but choose/sequential.h
 #   examples         rota.h and what lies beside them
 #   bench/common     rota.h; inside.h alone sees src
 #   bench/sim        rota.h, bench/common
@@ -83,6 +84,8 @@ judge()
     src/mpi/*)
         case $inside,$2 in
         yes,mpi/* | yes,plan/inside.h) ;;
+        yes,choose/sequential.h) [ "${1%.?}" = src/mpi/worth ] ||
+            echo "only worth.c tests times" ;;
         yes,*) echo "src/mpi uses Rota by rota.h and inside.h only" ;;
         no,uthash.h | no,utlist.h) ;;
         *) outside "$2" && echo "only src/plan sees this library" ;;

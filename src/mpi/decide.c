@@ -7,14 +7,12 @@
 
 static rota_mpi_purse purse = ROTA_MPI_PURSE;
 
-static rota_mpi_moment look(const rota_mpi_usage *u, const rota_mpi_group *g)
+static rota_mpi_moment look(const rota_mpi_group *g)
 {
     return (rota_mpi_moment){
-        .now = rota_mpi_clock(),
         .step = purse.step,
         .ranks_per_core = rota_ranks_per_core(),
         .room = rota_mpi_group_has_room(g),
-        .has_plan = u->run || u->same,
         .kind = !purse.any_plan ? ROTA_MPI_OF_PROCESS
                 : !g->adopted   ? ROTA_MPI_OF_GROUP
                                 : ROTA_MPI_OTHER,
@@ -37,7 +35,7 @@ static rota_mpi_answer ask(rota_mpi_usage *u, const rota_mpi_moment *m,
 
     rota_mpi_worth_terms(&u->worth, &purse, m, mine);
     const bool agreed = rota_mpi_reduce(mine, all, ROTA_MPI_TERMS, MPI_DOUBLE,
-                                        MPI_MIN, comm) == MPI_SUCCESS;
+                                        MPI_SUM, comm) == MPI_SUCCESS;
     return rota_mpi_worth_consider(&u->worth, agreed ? all : NULL, measured);
 }
 
@@ -45,26 +43,26 @@ static void make(rota_mpi_usage *u, rota_mpi_group *group,
                  const rota_mpi_args *args, const rota_mpi_moment *m)
 {
     const double begin = rota_mpi_clock();
-    const int err =
-        m->has_plan ? MPI_SUCCESS : rota_mpi_group_make(group, u, args);
+    const int err = rota_mpi_group_make(group, u, args);
 
     if (err == MPI_SUCCESS) {
-        rota_mpi_worth_made(&u->worth, &purse, m, rota_mpi_clock() - begin);
+        rota_mpi_worth_made(&u->worth, &purse, m, rota_mpi_clock() - begin,
+                            rota_mpi_alloc(1, sizeof(rota_mpi_trial)));
         return;
     }
     rota_mpi_explain(args->comm, err);
-    rota_mpi_worth_settle(&u->worth, ROTA_MPI_LEFT);
+    rota_mpi_worth_stop(&u->worth);
 }
 
 static void consider(rota_mpi_usage *u, rota_mpi_group *group,
                      const rota_mpi_args *args)
 {
-    rota_mpi_moment m = look(u, group);
+    rota_mpi_moment m = look(group);
     rota_mpi_answer answer = ask(u, &m, args->comm, false);
 
     if (answer == ROTA_MPI_MEASURE) {
         purse.step = time_step(args->comm);
-        m = look(u, group);
+        m = look(group);
         answer = ask(u, &m, args->comm, true);
     }
     if (answer == ROTA_MPI_MAKE)
@@ -73,12 +71,14 @@ static void consider(rota_mpi_usage *u, rota_mpi_group *group,
 
 static void judge(rota_mpi_usage *u, MPI_Comm comm)
 {
-    double mine[ROTA_MPI_RESULTS], all[ROTA_MPI_RESULTS];
+    const rota_mpi_trial *const t = u->worth.trial;
+    double all[ROTA_MPI_RESULTS];
+    const bool agreed =
+        u->worth.verdict == ROTA_MPI_TRIAL &&
+        rota_mpi_reduce(t->result, all, 4 * t->pairs, MPI_DOUBLE, MPI_SUM,
+                        comm) == MPI_SUCCESS;
 
-    rota_mpi_worth_results(&u->worth, &purse, rota_mpi_clock(), mine);
-    const bool agreed = rota_mpi_reduce(mine, all, ROTA_MPI_RESULTS, MPI_DOUBLE,
-                                        MPI_SUM, comm) == MPI_SUCCESS;
-    rota_mpi_worth_judge(&u->worth, &purse, mine, agreed ? all : NULL);
+    rota_mpi_worth_judge(&u->worth, &purse, agreed ? all : NULL);
 }
 
 bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
@@ -86,16 +86,14 @@ bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
 {
     const long call = u->tally.calls++;
 
-    if (purse.began < 0)
-        purse.began = rota_mpi_clock();
     if (call == u->worth.next) {
         if (u->worth.verdict == ROTA_MPI_OPEN)
             consider(u, group, args);
         else
             judge(u, args->comm);
-        if (u->worth.verdict == ROTA_MPI_LEFT)
+        if (rota_mpi_worth_is_over(&u->worth))
             rota_mpi_usage_drop(u);
     }
     u->tally.plain = rota_mpi_worth_look(&u->worth, u->tally.calls);
-    return rota_mpi_worth_takes(&u->worth);
+    return rota_mpi_worth_takes(&u->worth, call);
 }

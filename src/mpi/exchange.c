@@ -151,11 +151,11 @@ static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
     return done;
 }
 
-void rota_mpi_done(const rota_mpi_turn *turn, bool rota)
+void rota_mpi_done(const rota_mpi_turn *turn)
 {
     if (turn->timed)
-        rota_mpi_worth_time(&turn->timed->worth, rota, turn->bytes,
-                            rota_mpi_clock() - turn->begin);
+        rota_mpi_worth_time(&turn->timed->worth, turn->timed->tally.calls - 1,
+                            turn->bytes, rota_mpi_clock() - turn->begin);
 }
 
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
@@ -176,7 +176,7 @@ bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
         record(args);
     rota_mpi_count_call(args->call, ROTA_MPI_BLOCKING, rota);
     if (rota)
-        rota_mpi_done(turn, true);
+        rota_mpi_done(turn);
     return rota;
 }
 

@@ -23,7 +23,7 @@ typedef struct rota_mpi_turn {
 
 /* True: done, with turn->err. False: MPI is to do it, and done is to be told. */
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
-void rota_mpi_done(const rota_mpi_turn *turn, bool rota);
+void rota_mpi_done(const rota_mpi_turn *turn);
 
 /* Fill in what is known of calls on a communicator that was not the last (recent.h).
  * False where that is nothing new. Local. */

@@ -5,7 +5,7 @@
  * communicators of the same processes in the same order share a group, and plans
  * are made on a communicator of ours. Nothing is forgotten before MPI_Finalize, as
  * ranks would have to forget alike; a group takes 600 bytes, and 260 for each size
- * that it exchanges.
+ * that it exchanges, or 1,500 beside the plan if it has had one.
  *
  * Blocking calls must come in one order on all ranks of a group. They do where one
  * thread at a time calls MPI, since any of them may wait for all ranks; under

@@ -2,36 +2,48 @@
 #include "mpi/worth.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first call is slow because connections are made and pages touched. */
-enum { WARM_UP = 1 };
+/* FIRST: calls before the first decision. The very first of all makes connections
+ * and touches pages: it is not timed. DENSE: all calls below this are timed. */
+enum { FIRST = 2, WARM_UP = 1, DENSE = 4 };
 
-/* FIRST: calls before the first decision. TRIAL: calls on trial. LOOK: calls from
- * one look at a trial to the next. EARLY: calls before the first look. TRIALS:
- * number of trials, since one may be disturbed. */
-enum { FIRST = 16, TRIAL = 12, LOOK = 3, EARLY = WARM_UP + 1, TRIALS = 3 };
+/* Then one in so many that looking at the clock takes no more than a call in SPARSE
+ * of these seconds; 0.3 us, as long as a small exchange. */
+enum { SPARSE = 256 };
+static const double look_takes = 64e-6;
 
-/* Of calls that go to MPI, the first few are timed, and then every SPARSE-th.
- * Looking at the clock takes 50 ns, and a small exchange 1 us. */
-enum { DENSE = 4, SPARSE = 256 };
+/* A call that took longer than so many typical ones stands for no others. */
+static const double most_typical = 4;
 
-/* The number of calls grows at most by this factor between decisions. */
+/* The number of calls grows at most by this factor between decisions to make a
+ * plan. */
 enum { PATIENCE = 32 };
 
-/* share: of the time since the first exchange, for plans and trials. risk: calls
- * of MPI's time that a trial is assumed to lose. */
-static const double share = 1.0 / 64, risk = 0.5;
+/* SWITCH: calls of a trial that warm up the way that calls did not go before; they
+ * are not counted. FEW: pairs before the first look, and each time twice as many. MOST:
+ * pairs without a verdict after which there is no difference to speak of. */
+enum { SWITCH = 2, FEW = 2, MOST = 512 };
 
-/* Rota may be slower by this at the end of a trial, and before: it is noise. */
-static const double slack = 0.02, slack_at_first = 0.25;
+/* A trial's verdict is for the slower one in so many cases at most. */
+static const double error = 1e-3;
+
+/* share: of all calls, what trials may lose, in calls. While they lose more and one
+ * way has won CLEAR more pairs, it has the calls until there are up to REST times as
+ * many: the loss is only guessed. A verdict is tested again after AGAIN times as
+ * many. */
+static const double share = 1.0 / 200;
+enum { CLEAR = 2, REST = 16, AGAIN = 4 };
 
 /* The part of MPI's time that Rota is assumed to save: a third (rota-dropin-cost
- * on 2 cores), or less in exchanges so large that memory limits both. After the
- * first trial, what it saved in calls of that size. */
-enum { LARGE = 6 }; /* bin: from 2 MiB a rank */
-static const double usual_gain = 1.0 / 3, large_gain = 0.05;
+ * on 2 cores), less in exchanges so large that memory limits both, and most of it
+ * where ranks share cores, which MPI's waits keep from each other. After the first
+ * trial, what it saved in calls of that size. */
+static const size_t large = (size_t)2 << 20; /* bytes a rank */
+static const double usual_gain = 1.0 / 3, large_gain = 0.05,
+                    crowded_gain = 0.75;
 static const double least_gain = 0.02;
 
 /* A plan takes steps of all ranks, each as long as a barrier in which ranks give up
@@ -48,114 +60,100 @@ void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after)
 
 void rota_mpi_worth_end(rota_mpi_worth *w)
 {
-    for (int i = 0; i < ROTA_MPI_BINS; i++)
-        free(w->bin[i]);
+    free(w->trial);
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+/* In a trial: calls that warm up go the way that others did not. */
+static bool takes_turn(const rota_mpi_trial *t, long call)
+{
+    const long at = call - t->first;
+
+    if (at < 0)
+        return t->off;
+    return rota_sequential_second(call - at % 2) == (at % 2 == 0);
+}
+
+bool rota_mpi_worth_takes(const rota_mpi_worth *w, long call)
+{
+    return w->verdict == ROTA_MPI_TRIAL ? takes_turn(w->trial, call)
+                                        : w->verdict == ROTA_MPI_TAKEN;
+}
+
+/* While OPEN: the next call to time, from here on. */
+static long next_timed(const rota_mpi_worth *w, long call)
+{
+    const double every = w->typical > 0 ? look_takes / w->typical : 1;
+    const long then = w->timed + (long)fmin(every, SPARSE);
+
+    return call < DENSE || then < call ? call : then;
 }
 
 long rota_mpi_worth_look(const rota_mpi_worth *w, long call)
 {
-    const long rest = call % SPARSE;
-    const long timed = rest ? call + SPARSE - rest : call;
-
-    if (rota_mpi_worth_takes(w))
+    if (w->verdict == ROTA_MPI_TRIAL || w->verdict == ROTA_MPI_TAKEN)
         return call;
-    if (!w->by_cost || w->next == LONG_MAX)
+    if (w->verdict == ROTA_MPI_LEFT || !w->by_cost)
         return w->next;
-    if (call < WARM_UP + DENSE)
-        return call;
-    return timed < w->next ? timed : w->next;
+    return next_timed(w, call) < w->next ? next_timed(w, call) : w->next;
 }
-
-/* ---- times --------------------------------------------------------------- */
 
 bool rota_mpi_worth_is_timed(const rota_mpi_worth *w, long call)
 {
-    if (w->next == LONG_MAX || call < WARM_UP || !w->by_cost)
-        return false;
     if (w->verdict == ROTA_MPI_TRIAL)
-        return call >= w->trial + WARM_UP;
-    return call < WARM_UP + DENSE || call % SPARSE == 0;
+        return call >= w->trial->first;
+    return w->verdict == ROTA_MPI_OPEN && w->by_cost && call >= WARM_UP &&
+           call == next_timed(w, call);
 }
 
-/* Sizes are sorted into bins by powers of 8. */
-static int bin_of(size_t bytes)
+/* It stands for the calls since the last that was timed. */
+static void add_to_total(rota_mpi_worth *w, long call, double seconds)
+{
+    const double most = w->typical > 0 ? most_typical * w->typical : seconds;
+    const double usual = fmin(seconds, most);
+
+    w->total += (double)(call + 1 - w->timed) * usual + (seconds - usual);
+    w->typical += (usual - w->typical) / (w->typical > 0 ? 8 : 1);
+    w->timed = call + 1;
+}
+
+void rota_mpi_worth_time(rota_mpi_worth *w, long call, size_t bytes,
+                         double seconds)
+{
+    w->bytes = bytes;
+    if (w->verdict == ROTA_MPI_OPEN) {
+        add_to_total(w, call, seconds);
+        return;
+    }
+    double *const result = w->trial->result + 2 * (call - w->trial->first);
+    result[0] = seconds;
+    result[1] = (double)bytes;
+}
+
+/* ---- costs --------------------------------------------------------------- */
+
+static int bin_of(double bytes)
 {
     int bin = 0;
 
-    while (bytes >= 64 && bin < ROTA_MPI_BINS - 1) {
-        bytes /= 8;
+    while (bytes >= 4096 && bin < ROTA_MPI_BINS - 1) {
+        bytes /= 4;
         bin++;
     }
     return bin;
 }
 
-void rota_mpi_worth_time(rota_mpi_worth *w, bool rota, size_t bytes,
-                         double seconds)
+static double gain_of(const rota_mpi_worth *w, const rota_mpi_purse *p,
+                      const rota_mpi_moment *m)
 {
-    const int i = bin_of(bytes);
+    const double known = p->gain[bin_of((double)w->bytes)];
 
-    if (!w->bin[i])
-        w->bin[i] = calloc(1, sizeof *w->bin[i]);
-    if (w->bin[i]) /* without memory: not timed */
-        w->bin[i]->seconds[rota][w->bin[i]->n[rota]++ % ROTA_MPI_SAMPLES] =
-            (float)seconds;
+    return known > 0               ? known
+           : m->ranks_per_core > 1 ? crowded_gain
+           : w->bytes < large      ? usual_gain
+                                   : large_gain;
 }
-
-static int by_value(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The median is not affected by calls that were interrupted. 0: no times. */
-static double median(const rota_mpi_bin *bin, bool rota)
-{
-    const unsigned n =
-        bin->n[rota] < ROTA_MPI_SAMPLES ? bin->n[rota] : ROTA_MPI_SAMPLES;
-    float seconds[ROTA_MPI_SAMPLES];
-
-    memcpy(seconds, bin->seconds[rota], n * sizeof *seconds);
-    qsort(seconds, n, sizeof *seconds, by_value);
-    return n > 0 ? seconds[(n - 1) / 2] : 0;
-}
-
-/* The mean time of a call by MPI, over all sizes. */
-static double time_of_mpi(const rota_mpi_worth *w)
-{
-    double sum = 0;
-    unsigned n = 0;
-
-    for (int i = 0; i < ROTA_MPI_BINS; i++) {
-        if (!w->bin[i])
-            continue;
-        sum += w->bin[i]->n[0] * median(w->bin[i], false);
-        n += w->bin[i]->n[0];
-    }
-    return n > 0 ? sum / n : 0;
-}
-
-/* The bin with most calls by MPI. */
-static int usual_bin(const rota_mpi_worth *w)
-{
-    int most = 0;
-
-    for (int i = 1; i < ROTA_MPI_BINS; i++)
-        if (w->bin[i] &&
-            (!w->bin[most] || w->bin[i]->n[0] > w->bin[most]->n[0]))
-            most = i;
-    return most;
-}
-
-static double gain_of(const rota_mpi_worth *w, const rota_mpi_purse *p)
-{
-    const int bin = usual_bin(w);
-    const double known = p->gain[bin];
-
-    return known > 0 ? known : bin < LARGE ? usual_gain : large_gain;
-}
-
-/* ---- costs --------------------------------------------------------------- */
 
 static double expected_cost(const rota_mpi_purse *p, const rota_mpi_moment *m)
 {
@@ -170,167 +168,172 @@ static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
         (seconds - steps[m->kind] * m->step) / m->ranks_per_core;
 
     p->any_plan = true;
-    p->spent = p->spent + seconds;
-    p->plan[m->kind] = mine > 2 * known   ? 2 * known
-                       : mine < known / 2 ? known / 2
-                                          : mine;
+    p->plan[m->kind] = fmin(fmax(mine, known / 2), 2 * known);
 }
 
-/* Seconds that may still be spent on plans and trials. */
-static double spare(const rota_mpi_purse *p, double now)
+/* ---- to make a plan ------------------------------------------------------ */
+
+/* The first plan of a process counts what its calls of other sorts cost, too. */
+enum { NO_ROOM, SAVED, COST };
+
+void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
+                          const rota_mpi_moment *m, double out[ROTA_MPI_TERMS])
 {
-    return share * (now - p->began) - p->spent;
+    const double saved = w->total * gain_of(w, p, m);
+
+    p->saved = p->saved + saved - w->saved;
+    w->saved = saved;
+    out[NO_ROOM] = !m->room;
+    out[SAVED] = m->kind == ROTA_MPI_OF_PROCESS ? p->saved : saved;
+    out[COST] = expected_cost(p, m);
 }
 
-/* ---- deciding ------------------------------------------------------------ */
-
-void rota_mpi_worth_settle(rota_mpi_worth *w, rota_mpi_verdict verdict)
+void rota_mpi_worth_stop(rota_mpi_worth *w)
 {
-    w->verdict = verdict;
+    free(w->trial);
+    w->trial = NULL;
+    w->verdict = ROTA_MPI_LEFT;
     w->next = LONG_MAX;
 }
 
-/* Decide again at this call, but neither soon nor much later. */
-static void postpone(rota_mpi_worth *w, double call)
+/* So many times as many calls, but at least one more. */
+static long grown(long calls, double factor)
 {
-    const long least = w->next + w->next / 4, most = PATIENCE * w->next;
+    const double then = fmax(factor * (double)calls, (double)calls + 1);
 
-    if (w->next > LONG_MAX / PATIENCE)
-        rota_mpi_worth_settle(w, ROTA_MPI_LEFT);
-    else
-        w->next = !(call > (double)least) ? least
-                  : call < (double)most   ? (long)call
-                                          : most;
-}
-
-/* The rank that came last to a call waited for nobody, so the smallest TIME is that of
- * the call. */
-enum { ROOM, TIME, SAVING, NOT_COST, SPARE, GROWTH };
-
-void rota_mpi_worth_terms(const rota_mpi_worth *w, const rota_mpi_purse *p,
-                          const rota_mpi_moment *m, double out[ROTA_MPI_TERMS])
-{
-    const double time = time_of_mpi(w);
-
-    out[ROOM] = m->room;
-    out[TIME] = time;
-    out[SAVING] = time * gain_of(w, p);
-    out[NOT_COST] = m->has_plan ? 0 : -expected_cost(p, m);
-    out[SPARE] = spare(p, m->now);
-    out[GROWTH] = share * (m->now - p->began) / (double)w->next;
-}
-
-/* The call at which a plan pays and cannot hurt, as far as known now. */
-static double when(const rota_mpi_worth *w, const double agreed[])
-{
-    const double cost = -agreed[NOT_COST],
-                 lacks = cost + risk * agreed[TIME] - agreed[SPARE];
-    const double pays = cost / agreed[SAVING];
-    const double harmless =
-        lacks > 0 ? (double)w->next + lacks / agreed[GROWTH] : 0;
-
-    return pays > harmless ? pays : harmless;
+    return then < (double)(LONG_MAX / 2) ? (long)then : LONG_MAX;
 }
 
 rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
                                         const double agreed[], bool measured)
 {
-    if (!agreed || agreed[ROOM] < 1) {
-        rota_mpi_worth_settle(w, ROTA_MPI_LEFT);
+    if (!agreed || agreed[NO_ROOM] > 0) {
+        rota_mpi_worth_stop(w);
         return ROTA_MPI_WAIT;
     }
-    if (!w->by_cost)
+    const double lacks = agreed[COST] / fmax(agreed[SAVED], 1e-12);
+
+    if (!w->by_cost || (lacks <= 1 && measured))
         return ROTA_MPI_MAKE;
-    if (when(w, agreed) <= (double)w->next)
-        return measured ? ROTA_MPI_MAKE : ROTA_MPI_MEASURE;
-    postpone(w, when(w, agreed));
+    if (lacks <= 1)
+        return ROTA_MPI_MEASURE;
+    w->next = grown(w->next, fmin(fmax(lacks, 1.25), PATIENCE));
     return ROTA_MPI_WAIT;
 }
 
-void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
-                         const rota_mpi_moment *m, double seconds)
+/* ---- trials -------------------------------------------------------------- */
+
+/* The next pairs. */
+static void look_after(rota_mpi_worth *w, long first, int pairs)
 {
-    if (!w->by_cost) {
-        rota_mpi_worth_settle(w, ROTA_MPI_TAKEN);
+    w->trial->first = first;
+    w->trial->pairs = pairs;
+    w->next = first + 2L * pairs;
+    memset(w->trial->result, 0, sizeof w->trial->result);
+}
+
+static void begin_trial(rota_mpi_worth *w)
+{
+    w->trial->off = w->verdict != ROTA_MPI_TAKEN;
+    w->verdict = ROTA_MPI_TRIAL;
+    for (int i = 0; i < ROTA_MPI_BINS; i++)
+        w->trial->bin[i].waits = 0;
+    look_after(w, w->next + SWITCH, FEW);
+}
+
+void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
+                         const rota_mpi_moment *m, double seconds,
+                         rota_mpi_trial *trial)
+{
+    w->trial = trial;
+    if (w->by_cost) {
+        learn_cost(p, m, seconds);
+        begin_trial(w);
+    } else {
+        w->verdict = ROTA_MPI_TAKEN;
+        w->next = LONG_MAX;
+    }
+}
+
+/* Of all ranks. The last call without its like waits for the next. */
+static void add_call(rota_mpi_bin *b, bool rota, double seconds)
+{
+    if (b->waits > 0 && b->way != rota) {
+        rota_sequential_pair(&b->test, rota ? b->waits : seconds,
+                             rota ? seconds : b->waits);
+        b->weight += fmin(seconds, b->waits);
+        b->waits = 0;
+    } else {
+        b->way = rota;
+        b->waits = seconds;
+    }
+}
+
+static void add_calls(rota_mpi_trial *t, const double all[ROTA_MPI_RESULTS])
+{
+    for (int i = 0; i < 2 * t->pairs; i++)
+        add_call(&t->bin[bin_of(all[2 * i + 1])], takes_turn(t, t->first + i),
+                 all[2 * i]);
+    t->tested += t->pairs;
+}
+
+/* Of the size that takes the most time. */
+static const rota_sequential *test_of(const rota_mpi_trial *t)
+{
+    const rota_mpi_bin *most = &t->bin[0];
+
+    for (int i = 1; i < ROTA_MPI_BINS; i++)
+        if (t->bin[i].weight > most->weight)
+            most = &t->bin[i];
+    return &most->test;
+}
+
+/* Until so many times as many calls. */
+static void give_to(rota_mpi_worth *w, bool rota, double factor)
+{
+    w->verdict = rota ? ROTA_MPI_TAKEN : ROTA_MPI_LEFT;
+    w->next = grown(w->next, factor);
+}
+
+/* The trial is over: the next one is new. */
+static void end_trial(rota_mpi_worth *w, rota_mpi_purse *p, double ratio)
+{
+    p->gain[bin_of((double)w->bytes)] = fmax(1 - 1 / ratio, least_gain);
+    memset(w->trial->bin, 0, sizeof w->trial->bin);
+    w->trial->tested = 0;
+}
+
+/* A verdict stands until another is proved. */
+void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
+                          const double all[ROTA_MPI_RESULTS])
+{
+    rota_mpi_trial *const t = w->trial;
+
+    if (w->verdict != ROTA_MPI_TRIAL) {
+        begin_trial(w);
         return;
     }
-    if (w->trials == 0)
-        learn_cost(p, m, seconds);
-    w->verdict = ROTA_MPI_TRIAL;
-    w->trial = w->next;
-    w->next += EARLY;
-    for (int i = 0; i < ROTA_MPI_BINS; i++)
-        if (w->bin[i])
-            w->bin[i]->n[1] = 0;
-}
-
-/* ---- judging ------------------------------------------------------------- */
-
-/* BY_MPI: seconds that calls by Rota would have taken. */
-enum { BY_MPI, SAVED, SPARE_OF_ALL };
-
-/* Counts only sizes of which MPI had calls too. */
-void rota_mpi_worth_results(const rota_mpi_worth *w, const rota_mpi_purse *p,
-                            double now, double mine[ROTA_MPI_RESULTS])
-{
-    double by_mpi = 0, saved = 0;
-
-    for (int i = 0; i < ROTA_MPI_BINS; i++) {
-        const rota_mpi_bin *const b = w->bin[i];
-        if (!b || b->n[0] == 0 || b->n[1] == 0)
-            continue;
-        const double mpi = median(b, false), rota = median(b, true);
-        by_mpi += b->n[1] * mpi;
-        saved += b->n[1] * (mpi - rota);
+    if (!all) {
+        rota_mpi_worth_stop(w);
+        return;
     }
-    mine[BY_MPI] = by_mpi;
-    mine[SAVED] = saved;
-    mine[SPARE_OF_ALL] = spare(p, now);
-}
+    add_calls(t, all);
+    const rota_sequential *const test = test_of(t);
+    const int proved = rota_sequential_verdict(test, error);
+    const int lead = (int)test->wins[1] - (int)test->wins[0];
+    const bool seems = w->sure ? !t->off : lead >= 0;
+    const double ratio = rota_sequential_ratio(test);
+    w->lost += t->pairs * (fmax(ratio, 1 / ratio) - 1);
+    const double over = w->lost / (share * (double)w->next);
 
-/* MPI was faster, perhaps by chance: try again later; the plan is kept. Calls on
- * trial that were not timed count like the others. */
-static void try_later(rota_mpi_worth *w, rota_mpi_purse *p, double lost)
-{
-    const double on_trial = (double)(w->next - w->trial);
-
-    if (lost > 0)
-        p->spent = p->spent + lost * on_trial / (on_trial - WARM_UP);
-    w->verdict = ROTA_MPI_OPEN;
-    postpone(w, 2.0 * (double)w->next);
-    if (++w->trials == TRIALS)
-        rota_mpi_worth_settle(w, ROTA_MPI_LEFT);
-}
-
-/* Seconds that a trial may lose up to this look. A single call says little. */
-static double may_lose(long on_trial, const double all[])
-{
-    const double most = slack_at_first * all[BY_MPI];
-
-    if (on_trial >= TRIAL)
-        return slack * all[BY_MPI];
-    return on_trial <= EARLY || most > all[SPARE_OF_ALL] ? all[SPARE_OF_ALL]
-                                                         : most;
-}
-
-static void learn_gain(const rota_mpi_worth *w, rota_mpi_purse *p, double gain)
-{
-    p->gain[usual_bin(w)] = gain > least_gain ? gain : least_gain;
-}
-
-/* A trial that loses too much ends early. */
-void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
-                          const double mine[], const double all[])
-{
-    const long on_trial = w->next - w->trial;
-    const bool ends = on_trial >= TRIAL;
-
-    if (all && ends && all[BY_MPI] > 0)
-        learn_gain(w, p, all[SAVED] / all[BY_MPI]);
-    if (!all || -all[SAVED] > may_lose(on_trial, all))
-        try_later(w, p, -mine[SAVED]);
-    else if (ends)
-        rota_mpi_worth_settle(w, ROTA_MPI_TAKEN);
-    else
-        w->next = w->trial + (on_trial / LOOK + 1) * LOOK;
+    if (proved >= 0 || t->tested >= MOST) {
+        w->sure = w->sure || proved >= 0;
+        give_to(w, proved >= 0 ? proved : seems, fmax(over, AGAIN));
+        end_trial(w, p, ratio);
+    } else if (over > 1 && (w->sure || abs(lead) >= CLEAR)) {
+        give_to(w, seems, fmin(2 * over, REST));
+    } else {
+        look_after(w, w->next,
+                   t->pairs < ROTA_MPI_PAIRS ? 2 * t->pairs : ROTA_MPI_PAIRS);
+    }
 }

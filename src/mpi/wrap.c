@@ -107,7 +107,7 @@
         if (rota_mpi_blocking(&args, &turn))                                   \
             return turn.err;                                                   \
         turn.err = P##mpi(ARGUMENTS_##shape);                                  \
-        rota_mpi_done(&turn, false);                                           \
+        rota_mpi_done(&turn);                                                  \
         return turn.err;                                                       \
     }                                                                          \
     ROTA_API int mpi(PARAMETERS_##shape(count, displ))                         \
