@@ -29,7 +29,8 @@ typedef struct rota_data {
     char *body;   /* where it lies end to end, behind its header, or where it
                      goes; NULL: it does not, and is put and taken by ranges */
     size_t bytes; /* in all */
-    size_t head_bytes; /* send: of the header */
+    size_t head_bytes; /* send: of the header; if there are no bytes at all, the
+                          length to tell */
 } rota_data;
 
 /* How a message comes: in one part; in several; or its header alone, and all
@@ -93,6 +94,11 @@ typedef struct rota_payload {
      * cannot fail. */
     int (*put)(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
                size_t end, bool streams, char *to);
+
+    /* Receive m is here as a whole, of so many bytes: where it goes, if that is
+     * known and fits; NULL: expect finds out. Returns false if others must come
+     * first. NULL: as NULL. */
+    bool (*land)(rota_exec *x, uint32_t m, size_t bytes, char **to);
 
     /* The first part of receive m is here, d->bytes is its length: make room for
      * it. */
@@ -163,6 +169,7 @@ typedef struct rota_path_facts {
 typedef struct rota_path {
     bool needs_mpi; /* its messages are MPI's, which handles datatypes itself;
                        the progress thread must not call it */
+    bool tells;     /* a receiver learns how long a message is */
     rota_dir first; /* the direction of messages that a step posts first */
 
     /* ---- its life. Called of a plan that has something by this path, but for

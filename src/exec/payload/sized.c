@@ -1,5 +1,6 @@
 /* sized.c - see sized.h. */
 #include "exec/payload/sized.h"
+#include "exec/payload/collected.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/payload.h"
 
@@ -269,61 +270,6 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
                      how == ROTA_COMES_APART ? header(x, m) : d->bytes);
 }
 
-/* Is receive block i there without a message? */
-static bool is_here(const rota_exec *x, int i)
-{
-    const int from = rota_from(x->blocks.s, i);
-
-    return from == x->blocks.s->me || from == ROTA_NOBODY;
-}
-
-/* Find the offset of receive block i in out, if the sizes of all blocks before
- * it are known. Offsets found are kept for later calls. */
-static bool find_offset(const rota_exec *x, int i, size_t *at)
-{
-    rota_sizing *const c = x->sizing;
-
-    for (; c->known < i; c->known++) {
-        const rota_block b = rota_dst(x->blocks.s, c->known);
-        if (!is_here(x, c->known) && !x->blocks.place[b])
-            return false;
-        c->begin[c->known + 1] = c->begin[c->known] + x->blocks.bytes[b];
-    }
-    *at = c->begin[i];
-    return true;
-}
-
-/* Bytes of the rank's own blocks that lie behind receive block i. */
-static size_t own_behind(const rota_exec *x, int i)
-{
-    size_t bytes = 0;
-
-    for (int k = 0; k < rota_n_own(x->blocks.s); k++) {
-        const int own = rota_own_block(x->blocks.s, k).recv;
-        bytes += own > i ? x->blocks.bytes[rota_dst(x->blocks.s, own)] : 0;
-    }
-    return bytes;
-}
-
-/* Where block b will be collected, or NULL if it cannot be received there yet.
- * The buffer may grow only while it is empty. */
-static char *find_place(rota_exec *x, rota_block b, size_t bytes)
-{
-    const int i = (int)rota_block_slot(x->blocks.s, b);
-    rota_sizing *const c = x->sizing;
-    size_t at;
-
-    if (!c->early || !find_offset(x, i, &at))
-        return NULL;
-    if (!c->used && rota_grow(&c->out, &c->room, at + bytes + own_behind(x, i),
-                              "what an exchange receives") != MPI_SUCCESS)
-        rota_fail_clear(); /* the block will be collected later */
-    if (at + bytes > c->room)
-        return NULL;
-    c->used = true;
-    return c->out + at;
-}
-
 static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
 {
     const size_t head = header(x, m);
@@ -332,7 +278,7 @@ static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
 
     if (rota_msg_blocks(&x->blocks.s->msgs[ROTA_RECV].msg[m]) == 1 &&
         rota_block_region(x->blocks.s, first) == ROTA_DST)
-        l->body = find_place(x, first, d->bytes - head);
+        l->body = rota_collected_place(x, first, d->bytes - head);
     if (!l->body)
         ROTA_TRY(make_room(x, ROTA_RECV, m, d->bytes));
     *to = l->body ? l->body : x->program.op[ROTA_RECV][m].memory + head;

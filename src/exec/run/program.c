@@ -76,8 +76,7 @@ static bool is_plain(const rota_exec *x, const rota_copy *k)
         x->fixed || (rota_block_region(x->blocks.s, k->from) == ROTA_SRC &&
                      rota_block_region(x->blocks.s, k->to) == ROTA_DST);
 
-    return known &&
-           rota_type_is_bytes(rota_block_type(&x->blocks, k->from)) &&
+    return known && rota_type_is_bytes(rota_block_type(&x->blocks, k->from)) &&
            rota_type_is_bytes(rota_block_type(&x->blocks, k->to));
 }
 

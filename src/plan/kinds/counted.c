@@ -95,14 +95,14 @@ int rota_counted_fill_expected(rota_built *b, const rota_args *args)
     return MPI_SUCCESS;
 }
 
-void rota_counted_find_left_out(rota_built *b)
+void rota_counted_find_left_out(rota_built *b, rota_block end)
 {
     const rota_sched *const s = &b->sched;
     const bool sized = b->choice.metadata != ROTA_META_ONCE;
     rota_exec *const x = &b->exec;
     size_t *const bytes = x->blocks.bytes;
 
-    for (rota_block i = 0; i < rota_first_tmp(s); i++) {
+    for (rota_block i = 0; i < end; i++) {
         const bool sent = i < (rota_block)s->n_send;
         const int slot = (int)rota_block_slot(s, i);
         const int peer = sent ? rota_to(s, slot) : rota_from(s, slot);

@@ -32,12 +32,12 @@ int rota_counted_fill_expected(rota_built *b, const rota_args *args);
 
 /* Leave out blocks above the bound. If both ends know the counts, both take
  * such a block for empty; otherwise its size, marked, is sent in its place. */
-void rota_counted_find_left_out(rota_built *b);
-static inline void rota_counted_leave_out(rota_built *b)
+void rota_counted_find_left_out(rota_built *b, rota_block end);
+static inline void rota_counted_leave_out(rota_built *b, rota_block end)
 {
     b->exec.status.note = ROTA_NOTHING;
     if (b->exec.max_block < SIZE_MAX)
-        rota_counted_find_left_out(b);
+        rota_counted_find_left_out(b, end);
 }
 
 /* Where to collect `bytes` bytes: the caller's buffer, in which they have to

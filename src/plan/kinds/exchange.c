@@ -5,6 +5,7 @@
  * keeps its blocks, and may collect again; nobody waits for it.
  */
 #include "device/staging.h"
+#include "exec/payload/collected.h"
 #include "plan/kinds/counted.h"
 #include "plan/kinds/device.h"
 
@@ -12,12 +13,25 @@
 
 /* ---- starting ------------------------------------------------------------ */
 
-/* Blocks may be received right into the plan's own buffer, unless the caller
- * has given one, which it may still change. */
+/* Nothing has come, but what the rank sends itself. Blocks may be received right
+ * into the plan's own buffer, unless the caller has given one, which it may still
+ * change. */
 static void expect_nothing(rota_built *b)
 {
-    for (int i = 0; i < b->sched.n_recv; i++)
-        b->exec.blocks.place[rota_dst(&b->sched, i)] = NULL;
+    const rota_sched *const s = &b->sched;
+    size_t *const bytes = b->exec.blocks.bytes;
+
+    for (int i = 0; i < s->n_recv; i++) {
+        bytes[rota_dst(s, i)] = ROTA_NOT_COME;
+        b->exec.blocks.place[rota_dst(s, i)] = NULL;
+    }
+    for (int i = 0; s->neighbors && i < s->n_recv; i++)
+        if (rota_from(s, i) == ROTA_NOBODY)
+            bytes[rota_dst(s, i)] = 0;
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        bytes[rota_dst(s, own.recv)] = bytes[rota_src(s, own.send)];
+    }
     b->sizing.used = false;
     b->sizing.known = 0;
     b->sizing.early = !rota_counted_of(b)->buffer &&
@@ -26,28 +40,22 @@ static void expect_nothing(rota_built *b)
 
 static int start(rota_built *b, const rota_args *args)
 {
-    const rota_sched *const s = &b->sched;
     rota_exec *const x = &b->exec;
-    size_t *const bytes = x->blocks.bytes;
     char *const send = (char *)args->send.base; /* MPI's const: not written */
 
     if (args->send.base == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
     ROTA_TRY(rota_counted_fill_sent(b, args));
-    for (int i = 0; i < s->n_recv; i++)
-        bytes[rota_dst(s, i)] = 0;
-    rota_counted_leave_out(b);
-    for (int k = 0; k < rota_n_own(s); k++) {
-        const rota_own own = rota_own_block(s, k);
-        bytes[rota_dst(s, own.recv)] = bytes[rota_src(s, own.send)];
+    rota_counted_leave_out(b, (rota_block)b->sched.n_send);
+    x->blocks.base[ROTA_SRC] = send;
+    if (b->task->use.device) {
+        x->blocks.types[ROTA_SRC] = b->task->problem.recv.types;
+        ROTA_TRY(rota_built_stage(b, send, NULL, false));
     }
     expect_nothing(b);
-    x->blocks.base[ROTA_SRC] = send;
-    x->blocks.types[ROTA_SRC] = b->task->problem.recv.types;
-    ROTA_TRY(rota_built_stage(b, send, NULL, false));
     ROTA_TRY(rota_exec_start(x));
     if (b->task->record)
-        rota_built_record(b, bytes);
+        rota_built_record(b, x->blocks.bytes);
     return MPI_SUCCESS;
 }
 
@@ -102,7 +110,7 @@ static int choose_buffer(rota_built *b, size_t bytes, char **buffer)
     const size_t had = c->room;
 
     ROTA_TRY(rota_counted_buffer(b, bytes, &c->out, &c->room, buffer));
-    for (int q = 0; q < b->sched.n_recv; q++) {
+    for (int q = 0; (uintptr_t)c->out != was && q < b->sched.n_recv; q++) {
         const rota_block i = rota_dst(&b->sched, q);
         const uintptr_t at = (uintptr_t)place[i] - was;
         if (at < had)

@@ -105,7 +105,7 @@ static int start(rota_built *b, const rota_args *args)
 
     ROTA_TRY(rota_check_in_place(args, b->sched.neighbors != NULL));
     ROTA_TRY(fill(b, args, in_place, &room));
-    rota_counted_leave_out(b);
+    rota_counted_leave_out(b, rota_first_tmp(&b->sched));
     if (in_place || x->stage_in || b->task->use.device)
         choose_types(b, in_place);
     x->blocks.base[ROTA_SRC] = send;

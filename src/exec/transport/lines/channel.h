@@ -224,6 +224,10 @@ int rota_lines_begin_lone_recvs(rota_exec *x, rota_batch *b);
  * entry. */
 int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b);
 
+/* Advance receives that find their places when they come. One that has come as a
+ * whole stays in the queue until the place is known. */
+int rota_lines_advance_landing(rota_exec *x, rota_batch *b);
+
 /* ---- lend.c -------------------------------------------------------------- */
 
 extern const rota_step_kind rota_lines_reclaim, rota_lines_finish_run;

@@ -74,15 +74,39 @@ static bool choose_sends(const rota_exec *x, rota_batch *b)
     return plain || lone;
 }
 
+/* List the messages in the order of their blocks. */
+static void sort_by_block(const rota_exec *x, const rota_batch *b)
+{
+    const rota_line_op *const ops = rota_lines_of(x)->op[b->dir];
+    uint32_t *const message =
+        x->program.message + (b->message - x->program.message);
+
+    for (uint32_t i = 1; i < b->n; i++) {
+        const uint32_t m = message[i];
+        uint32_t at = i;
+        for (; at > 0 && ops[message[at - 1]].block > ops[m].block; at--)
+            message[at] = message[at - 1];
+        message[at] = m;
+    }
+}
+
 static bool choose_recvs(const rota_exec *x, rota_batch *b)
 {
     const bool plain = is_plain(x, b->payload), lone = are_lone(x, b);
 
+    /* What others must come before may come in a later phase. */
+    if (lone && b->payload->land && x->blocks.s->n_phases == 1) {
+        sort_by_block(x, b);
+        b->begin = NULL;
+        b->advance = rota_lines_advance_landing;
+        return true;
+    }
+    const bool lies = lone && !b->payload->land;
     b->begin = plain  ? NULL
-               : lone ? rota_lines_begin_lone_recvs
+               : lies ? rota_lines_begin_lone_recvs
                       : rota_lines_begin_recvs;
-    b->advance = plain || lone ? rota_lines_advance_plain_recvs : advance_each;
-    return lone || (plain && come_at_once(x, b));
+    b->advance = plain || lies ? rota_lines_advance_plain_recvs : advance_each;
+    return lies || (plain && come_at_once(x, b));
 }
 
 static bool choose(const rota_exec *x, rota_batch *b)
@@ -169,6 +193,9 @@ static bool find_awaited(rota_exec *x, const rota_step *step)
         for (uint32_t k = 0; b->via == &rota_path_lines && k < b->n_open; k++) {
             const rota_line_op *const op =
                 &rota_lines_of(x)->op[b->dir][rota_batch_open(b)[k]];
+            if (b->dir == ROTA_RECV &&
+                rota_line_look(&op->with->line[ROTA_RECV]))
+                continue;
             op->with->awaited = true;
             under_way =
                 under_way || (op->moved > 0 && op->moved < op->data.bytes);
@@ -288,6 +315,7 @@ static int bind(rota_exec *x)
 }
 
 const rota_path rota_path_lines = {
+    .tells = true,
     .first = ROTA_SEND, /* others should have their messages early */
     .reserve = rota_lines_reserve,
     .attach = rota_lines_attach,

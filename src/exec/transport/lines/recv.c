@@ -179,9 +179,9 @@ static int take_lent(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 static int take_fetched(rota_exec *x, uint32_t m, rota_line_op *op,
                         rota_entry *e)
 {
-    return rota_fetching_of(x)->fetch(
-        x, x->blocks.s->msgs[ROTA_RECV].msg[m].peer, e->data, op->data.body,
-        op->data.bytes);
+    return rota_fetching_of(x)->fetch(x,
+                                      x->blocks.s->msgs[ROTA_RECV].msg[m].peer,
+                                      e->data, op->data.body, op->data.bytes);
 }
 
 /* How each kind of entry is taken, of a message of the expected length. */
@@ -307,7 +307,7 @@ int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done)
     op->moved = 0;
     op->foreign = false;
     rota_channel_end_turn(op->with, ROTA_RECV);
-    if (op->with->paired && op->data.bytes > 0)
+    if (op->with->paired && (op->data.bytes > 0 || payload_of(x, m)->tells))
         end_pair(op->with);
     x->moved = true;
     *done = true;
@@ -366,6 +366,52 @@ int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b)
         rota_channel *const c = op->with;
         const rota_entry *const e = rota_line_look(&c->line[ROTA_RECV]);
         if (!e || (!receive_now(x, op, c, e) && !receive(x, open[i], &err)))
+            b->open[left++] = open[i];
+    }
+    b->n_open = left;
+    return err;
+}
+
+/* The common case: all of it is here and goes to its place. Returns whether it is
+ * complete; *later: it stays in the queue for now. */
+static inline bool land_now(rota_exec *x, uint32_t m, rota_channel *c,
+                            const rota_entry *e, bool *later)
+{
+    const bool whole = is_whole(&c->line[ROTA_RECV], e);
+    char *to = NULL;
+
+    *later = !payload_of(x, m)->land(x, m, e->bytes, &to) && whole;
+    if (!to || !whole || rota_entry_kind_of(e) != ROTA_ENTRY_DATA)
+        return false;
+    rota_copy_short(to, e->data, e->bytes);
+    rota_line_take(&c->line[ROTA_RECV]);
+    if (c->paired)
+        end_pair(c);
+    else
+        rota_channel_touch(x, c);
+    x->moved = true;
+    return true;
+}
+
+int rota_lines_advance_landing(rota_exec *x, rota_batch *b)
+{
+    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
+    const uint32_t *const open = rota_batch_open(b);
+    const uint32_t n = b->n_open;
+    uint32_t left = 0;
+    int err = MPI_SUCCESS;
+
+    for (uint32_t i = 0; i < n; i++) {
+        rota_line_op *const op = &ops[open[i]];
+        rota_channel *const c = op->with;
+        const rota_entry *const e = rota_line_look(&c->line[ROTA_RECV]);
+        bool later = !e;
+        if (e && op->moved == 0) {
+            if (land_now(x, open[i], c, e, &later))
+                continue;
+            op->data.bytes = 1; /* as payloads begin that tell their length */
+        }
+        if (later || !receive(x, open[i], &err))
             b->open[left++] = open[i];
     }
     b->n_open = left;

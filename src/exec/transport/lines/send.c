@@ -264,8 +264,27 @@ static int put_or_hold(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     return MPI_SUCCESS;
 }
 
+/* A message without bytes, whose receiver learns just that, or what length it
+ * would have. */
+static int offer_length(rota_exec *x, rota_line_op *op, bool *done)
+{
+    rota_line *const out = &op->with->line[ROTA_SEND];
+    rota_entry *const e = rota_line_begin(out);
+
+    if (!e || !rota_line_op_is_turn(op, ROTA_SEND))
+        return MPI_SUCCESS;
+    rota_line_put(out, e, ROTA_ENTRY_DATA, op->data.head_bytes);
+    rota_channel_touch(x, op->with);
+    rota_channel_end_turn(op->with, ROTA_SEND);
+    x->moved = true;
+    *done = true;
+    return MPI_SUCCESS;
+}
+
 static int advance_data(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
 {
+    if (op->data.bytes == 0 && payload_of(x, m)->tells)
+        return offer_length(x, op, done);
     if (op->starved)
         ROTA_TRY(put_or_hold(x, m, op, done));
     *done = *done || (!op->starved && advance_send(x, op));
@@ -280,6 +299,8 @@ static int begin_data(rota_exec *x, uint32_t m, rota_line_op *op, bool *done)
     op->starved = false;
     if (!has->bound)
         ROTA_TRY(has->begin(x, ROTA_SEND, m, &op->data));
+    if (op->data.bytes == 0 && has->tells)
+        return offer_length(x, op, done);
     if (op->data.bytes == 0)
         rota_channel_send_nothing(x, op->with);
     else if (has->hold)
@@ -422,7 +443,7 @@ int rota_lines_begin_lone_sends(rota_exec *x, rota_batch *b)
         const size_t bytes = blocks->bytes[op->block];
         bool done = true;
         rota_line_mark(&c->line[ROTA_SEND]);
-        if (bytes == 0) {
+        if (bytes == 0 && !b->payload->tells) {
             rota_channel_send_nothing(x, c);
             continue;
         }
