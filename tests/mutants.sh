@@ -43,7 +43,7 @@ leaders_place|src/algos/mpml.c|s/l \* Q \/ L/(l * Q + 1) \/ L/
 leaders_flow|src/algos/mpml.c|s/one.in += rota_size_at(\&o->home, -one.first)/one.in += rota_size_at(\&o->home, one.first)/
 padded_copy|src/algos/padded_alltoall.c|s/rota_tmp_marked(s, P + q, ROTA_TMP_PADDED)/rota_tmp_marked(s, P + q, 0)/
 spread_steps|src/algos/spread_out.c|s/i < s->P; i++/i < s->P - (s->P % 2 \&\& s->P > 5); i++/
-place_halves|src/schedule/place.c|s/f->window == 0 \&\& !f->flow \&\& !f->native \&\& !by_datatype/f->window == 0 \&\& !f->flow \&\& !f->native/
+place_halves|src/schedule/place.c|s/f->window == 0 \&\& !f->flow \&\& !f->native \&\& !s->by_datatype/f->window == 0 \&\& !f->flow \&\& !f->native/
 place_flow|src/schedule/place.c|s/f->window == 0 \&\& !f->flow/f->window == 0/
 place_bury|src/schedule/place.c|s/p->left\[p->live\[i\]\] < p->n_halves - half/p->left[p->live[i]] + 1 < p->n_halves - half/
 place_gap|src/schedule/place.c|s/p->widest\[2 \* node\] >= bytes/p->widest[2 * node] + 1 >= bytes/
