@@ -1,19 +1,21 @@
 #!/bin/sh
-# papers.sh - published figures beside those simulated on machines fitted to them.
+# papers.sh - published numbers beside those simulated on machines fitted to them.
 #
 #   sh bench/figures/papers.sh [--check | --list] [--csv FILE]
 #
-# Simulates what docs/simulated.csv lacks (simulate.sh), and prints the tables of
-# docs/papers.md: each figure that the papers state in their texts, what the machine
-# (bench/machines/theta.json and fugaku.json) gives, and the difference. With
-# --check nothing is simulated: are the tables those of the page? With --list it says
-# which lines of the CSV it uses, as simulate.sh does. Exit status: 0, 1 if the tables
+# The table of docs/papers.md has a row for each number that the papers state. Where a
+# cell is MACHINE RANKS S [DIST]: ALGO,... or that / ALGO,..., in backquotes, ours is
+# the least time of those algorithms in docs/simulated.csv, or by how much the second
+# ones' is exceeded. Simulates what the CSV lacks (simulate.sh), and prints these rows
+# with ours, and with how far it is from the first number of what is published. With
+# --check nothing is simulated: are the rows those of the page? With --list it says
+# which lines of the CSV it uses, as simulate.sh does. Exit status: 0, 1 if the rows
 # are others or if something failed, 2 for a wrong command line.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-check='' list='' csv=docs/simulated.csv
+check='' list='' csv=docs/simulated.csv page=docs/papers.md
 while [ $# -gt 0 ]; do
     case $1 in
     --check) check=yes ;;
@@ -27,91 +29,81 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-two=parlogna_published:radix=2 four=parlogna_published:radix=4
-pad=padded_bruck_published
-coalesced=parlinna_coalesced_published:radix
-staggered=parlinna_staggered_published:radix
-
-# on MACHINE NODE RANKS SIZES ALGOS
-on()
-{
-    # shellcheck disable=SC2086 # perhaps none
-    sh bench/figures/simulate.sh $list --csv "$csv" --machine "$1" --node "$2" --ranks "$3" \
-        --sizes "$4" --algos "$5"
-}
-
-simulate()
-{
-    on theta 64 128,8192 64 "$two" &&
-        on theta 64 1024 16 "$two,$pad,mpich_scattered" &&
-        on theta 64 512,1024,2048 256 "$two,mpich_scattered" &&
-        on theta 64 4096 512 "$two,$pad" &&
-        on fugaku 32 8192 16 "$two,$four,pairwise" &&
-        on fugaku 32 4096 16 "$coalesced=4:batch=127,$staggered=4:batch=512" &&
-        on fugaku 32 1024 16384 "$coalesced=32:batch=31,$staggered=8:batch=64" &&
-        on fugaku 32 16384 16 "$coalesced=4:batch=511,mpich_scattered"
-}
-
-tables()
-{
-    awk -F, '
-    NR == 1 { next }
-    $4 == "fixed" && $5 == "uniform" { time[$1, $2, $6, $7] = $8 }
-    function t(machine, P, S, name) {
-        if (!((machine, P, S, name) in time)) {
-            print "no time of " name ", " P " ranks, " S " B on " machine \
-                > "/dev/stderr"
-            exit failed = 1
-        }
-        return time[machine, P, S, name]
-    }
-    function row(what, published, unit, simulated) {
-        printf "| %s | %s%s | %.3g%s | %+.0f %% |\n", what, published, unit,
-            simulated, unit, 100 * (simulated / published - 1)
-    }
-    function heading(what) {
-        printf "\n| %s | published | simulated | difference |\n", what
-        print "| --- | ---: | ---: | ---: |"
-    }
-    END {
-        if (failed) exit 1
-        m = "theta"; two = "parlogna_published:radix=2"
-        pad = "padded_bruck_published"; mpi = "mpich_scattered"
-        heading("Theta, 64 ranks a node: [Fan22]")
-        row("two-phase Bruck, 128 ranks, 64 B", 0.47, " ms", t(m, 128, 64, two) / 1e3)
-        row("two-phase Bruck, 8,192 ranks, 64 B", 34.2, " ms", t(m, 8192, 64, two) / 1e3)
-        row("two-phase Bruck, 4,096 ranks, 512 B", 91.6, " ms", t(m, 4096, 512, two) / 1e3)
-        row("padded Bruck, 4,096 ranks, 512 B", 202.9, " ms", t(m, 4096, 512, pad) / 1e3)
-        row("padded over two-phase, 1,024 ranks, 16 B", 0.713, "", t(m, 1024, 16, pad) / t(m, 1024, 16, two))
-        row("padded over MPI_Alltoallv, 1,024 ranks, 16 B", 0.4, "", t(m, 1024, 16, pad) / t(m, 1024, 16, mpi))
-        row("two-phase over MPI_Alltoallv, 512 ranks, 256 B", 0.499, "", t(m, 512, 256, two) / t(m, 512, 256, mpi))
-        row("two-phase over MPI_Alltoallv, 1,024 ranks, 256 B", 0.615, "", t(m, 1024, 256, two) / t(m, 1024, 256, mpi))
-        row("two-phase over MPI_Alltoallv, 2,048 ranks, 256 B", 0.642, "", t(m, 2048, 256, two) / t(m, 2048, 256, mpi))
-        m = "fugaku"; four = "parlogna_published:radix=4"
-        coal = "parlinna_coalesced_published:radix="
-        stag = "parlinna_staggered_published:radix="
-        log_best = t(m, 8192, 16, two)
-        if (t(m, 8192, 16, four) < log_best) log_best = t(m, 8192, 16, four)
-        heading("Fugaku, 32 ranks a node: [Fan25]")
-        row("ParLogNa, best radix, 8,192 ranks, 16 B", 5.79, " ms", log_best / 1e3)
-        row("MPI_Alltoallv, 8,192 ranks, 16 B (simulated: `pairwise`)", 408.33, " ms", t(m, 8192, 16, "pairwise") / 1e3)
-        row("staggered over coalesced ParLinNa, 4,096 ranks, 16 B", 17.06, "", t(m, 4096, 16, stag "4:batch=512") / t(m, 4096, 16, coal "4:batch=127"))
-        row("staggered over coalesced ParLinNa, 16 KiB (published: 4,096 ranks; simulated: 1,024)", 0.813, "", t(m, 1024, 16384, stag "8:batch=64") / t(m, 1024, 16384, coal "32:batch=31"))
-        row("scattered over coalesced ParLinNa, 16,384 ranks, 16 B", 14.61, "", t(m, 16384, 16, mpi) / t(m, 16384, 16, coal "4:batch=511"))
-    }' "$csv"
-}
-
-[ -n "$check" ] || simulate || exit 1
-[ -z "$list" ] || exit 0
-if [ -z "$check" ]; then
-    tables
-    exit
-fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-tables >"$work/tables" || exit 1
-grep '^|' "$work/tables" | while read -r line; do
-    grep -qxF -- "$line" docs/papers.md && continue
-    echo "docs/papers.md has no line: $line"
-    exit 1
-done
+
+grep -E '^\|.*\| `(theta|fugaku|glex) [0-9]+ [0-9]+( [a-z0-9:]+)?: [^`]*` \|' "$page" \
+    >"$work/rows" || { echo "papers.sh: $page has no such rows" >&2; exit 1; }
+
+# MACHINE RANKS_PER_NODE RANKS S DIST ALGO,..., of each row.
+wanted()
+{
+    sed -E 's/.*`((theta|fugaku|glex) [^`]*)`.*/\1/; s/ ?[,\/] ?/,/g' "$work/rows" |
+        awk 'BEGIN { node["theta"] = 64; node["fugaku"] = 32; node["glex"] = 24 }
+             {
+                 algos = $NF
+                 dist = NF == 5 ? $4 : "uniform"
+                 sub(/:$/, "", dist)
+                 sub(/:$/, "", $3)
+                 print $1, node[$1], $2, $3, dist, algos
+             }'
+}
+
+# with_ours: the rows, made anew.
+with_ours()
+{
+    awk -F, '
+    function least(algos,    i, n, one, key, t) {
+        n = split(algos, one, /, */)
+        for (i = 1; i <= n; i++) {
+            key = machine SUBSEP ranks SUBSEP dist SUBSEP size SUBSEP one[i]
+            if (!(key in time)) {
+                print "no time of " one[i] " on " machine ", " ranks " ranks, " \
+                    size " B" > "/dev/stderr"
+                exit failed = 1
+            }
+            if (t == 0 || time[key] < t) t = time[key]
+        }
+        return t
+    }
+    FILENAME == ARGV[1] {
+        if ($4 == "fixed") time[$1, $2, $5, $6, $7] = $8
+        next
+    }
+    {
+        split($0, cell, " [|] ")
+        what = cell[4]
+        gsub(/`/, "", what)
+        split(what, part, ": ")
+        n = split(part[1], word, " ")
+        machine = word[1]; ranks = word[2]; size = word[3]
+        dist = n > 3 ? word[4] : "uniform"
+        n = split(part[2], side, " / ")
+        ours = n == 2 ? least(side[1]) / least(side[2]) : least(side[1]) / 1e3
+        match(cell[2], /[0-9][0-9.,]*/)
+        published = substr(cell[2], RSTART, RLENGTH)
+        gsub(/,/, "", published)
+        off = sprintf("%+.0f %%", 100 * (ours / published - 1))
+        sub(/[(][-+0-9]* %/, "(" off, cell[5])
+        printf "%s | %s | %.3g%s | %s | %s\n", cell[1], cell[2], ours,
+            n == 2 ? "" : " ms", cell[4], cell[5]
+    }
+    END { exit failed }' "$csv" "$work/rows"
+}
+
+if [ -z "$check" ]; then
+    wanted | while read -r machine node ranks size dist algos; do
+        # shellcheck disable=SC2086 # perhaps no --list
+        sh bench/figures/simulate.sh $list --csv "$csv" --machine "$machine" \
+            --node "$node" --ranks "$ranks" --sizes "$size" --dist "$dist" \
+            --algos "$algos" </dev/null || exit 1
+    done || exit 1
+    [ -z "$list" ] || exit 0
+    with_ours
+    exit
+fi
+with_ours >"$work/made" || exit 1
+diff "$work/rows" "$work/made" >"$work/diff" && exit 0
+echo "$page: other rows than $csv gives:"
+cat "$work/diff"
+exit 1
