@@ -34,9 +34,9 @@ typedef struct rota_params {
 #define ROTA_PARAM(name, NAME, least, usual) int name;
 #include "algos/params.h"
 #undef ROTA_PARAM
-    bool told;        /* sizes travel with blocks: a temporary block must arrive
+    bool sized;       /* sizes travel with blocks: a temporary block must arrive
                          in a message, never by a copy */
-    bool parcels;     /* if told: shared temporary blocks may come by a copy */
+    bool parcels;     /* if sized: shared temporary blocks may come by a copy */
     bool by_datatype; /* MPI gathers the blocks of a message; builders ignore
                          this */
 } rota_params;

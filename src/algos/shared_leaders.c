@@ -341,7 +341,7 @@ int rota_build_shared_leaders(const rota_topo *topo, const rota_params *params,
         .flow = flow,
         .pieces = flow && params->pieces > 0 ? params->pieces : 1};
 
-    if (params->told && !params->parcels)
+    if (params->sized && !params->parcels)
         return rota_build_leaders(topo, &leaders, s);
     const role o = role_of(s, topo, &leaders);
     if (flow)

@@ -166,7 +166,7 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
                               algo->params & ROTA_P_PACKING);
     ROTA_TRY(check_kind(algo, what));
     ROTA_TRY(choose_metadata(hints, what->kind, what->max_block, choice));
-    choice->params.told = choice->metadata != ROTA_META_ONCE;
+    choice->params.sized = choice->metadata != ROTA_META_ONCE;
     choice->params.parcels = may_share_parcels(what, choice);
     return MPI_SUCCESS;
 }

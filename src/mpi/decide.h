@@ -1,4 +1,4 @@
-/* decide.h - whether a blocking call goes by Rota: ranks settle together what
+/* decide.h - whether a blocking call goes by Rota: ranks agree on what
  * worth.h needs, and make the plan. */
 #ifndef ROTA_MPI_DECIDE_H
 #define ROTA_MPI_DECIDE_H

@@ -751,7 +751,7 @@ static void adapt(spec *c)
     } else if (!learnt) {
         c->metadata = ROTA_META_ONCE;
     }
-    c->params.told = c->metadata != ROTA_META_ONCE;
+    c->params.sized = c->metadata != ROTA_META_ONCE;
     if (is_sparse(c)) {
         c->metadata = ROTA_META_ONCE;
         c->bound = BOUND_NONE;

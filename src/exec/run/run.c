@@ -68,7 +68,7 @@ ROTA_RARE static int go_on_traced(rota_exec *x)
 
 /* Wake the ranks for which something was done. Returns whether the run has
  * failed. */
-static inline bool settle(rota_exec *x, int err)
+static inline bool conclude(rota_exec *x, int err)
 {
     for (; x->rings; x->rings &= x->rings - 1)
         rota_paths[__builtin_ctz(x->rings)]->flush(x);
@@ -80,7 +80,7 @@ static inline bool settle(rota_exec *x, int err)
 bool rota_run_advance(rota_exec *x)
 {
     x->status.starved = false;
-    return settle(x, x->trace ? go_on_traced(x) : go_on(x, NULL)) ||
+    return conclude(x, x->trace ? go_on_traced(x) : go_on(x, NULL)) ||
            x->step == x->program.end;
 }
 
@@ -88,5 +88,5 @@ bool rota_run_help(rota_exec *x)
 {
     if (!x->entered || x->step->kind->one_by_one)
         return false;
-    return settle(x, rota_step_help(x, x->step));
+    return conclude(x, rota_step_help(x, x->step));
 }

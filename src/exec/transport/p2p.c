@@ -20,8 +20,9 @@ typedef struct p2p_op {
 } p2p_op;
 
 typedef struct p2p {
-    p2p_op *op[ROTA_N_DIRS];      /* [n messages] */
-    rota_told *told[ROTA_N_DIRS]; /* [n messages]; NULL: none tells */
+    p2p_op *op[ROTA_N_DIRS]; /* [n messages] */
+    rota_p2p_sized
+        *sized[ROTA_N_DIRS]; /* [n messages]; NULL: none tells its length */
 } p2p;
 
 static p2p *p2p_of(const rota_exec *x)
@@ -81,8 +82,8 @@ static int bind(rota_exec *x)
         const uint32_t n = x->blocks.s->msgs[dir].n;
         p->op[dir] = calloc((size_t)n + 1, sizeof *p->op[dir]);
         if (x->sizing)
-            p->told[dir] = rota_told_make(n);
-        if (!p->op[dir] || (x->sizing && !p->told[dir]))
+            p->sized[dir] = rota_p2p_sized_make(n);
+        if (!p->op[dir] || (x->sizing && !p->sized[dir]))
             return rota_fail_mem("messages by MPI");
         for (uint32_t m = 0; m < n; m++)
             p->op[dir][m].request = MPI_REQUEST_NULL;
@@ -159,7 +160,7 @@ static void release(rota_exec *x)
                 !x->program.op[dir][m].payload->as_mpi)
                 MPI_Type_free(&p->op[dir][m].type);
         }
-        rota_told_free(p->told[dir], (rota_dir)dir, n);
+        rota_p2p_sized_free(p->sized[dir], (rota_dir)dir, n);
         free(p->op[dir]);
     }
     free(p);
@@ -181,7 +182,7 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
 
     rota_trace_post(x->trace, dir, m);
     if (payload->tells)
-        return rota_told_post(x, &p2p_of(x)->told[dir][m], dir, m);
+        return rota_p2p_sized_post(x, &p2p_of(x)->sized[dir][m], dir, m);
     if (dir == ROTA_SEND && payload->hold) {
         rota_data d = {0};
         ROTA_TRY(payload->begin(x, dir, m, &d));
@@ -213,7 +214,8 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
     int flag;
 
     if (x->program.op[dir][m].payload->tells) {
-        ROTA_TRY(rota_told_test(x, &p2p_of(x)->told[dir][m], dir, m, done));
+        ROTA_TRY(
+            rota_p2p_sized_test(x, &p2p_of(x)->sized[dir][m], dir, m, done));
         x->moved = x->moved || *done;
         if (*done && x->trace)
             rota_trace_message(x->trace, dir, m);

@@ -8,9 +8,9 @@
 /* What a receive waits for. */
 enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_ROOM, AWAIT_DATA };
 
-rota_told *rota_told_make(size_t n)
+rota_p2p_sized *rota_p2p_sized_make(size_t n)
 {
-    rota_told *const t = calloc(n + 1, sizeof *t);
+    rota_p2p_sized *const t = calloc(n + 1, sizeof *t);
 
     for (size_t m = 0; t && m < n; m++) {
         t[m].head = t[m].data = MPI_REQUEST_NULL;
@@ -29,7 +29,7 @@ static void free_request(MPI_Request *request, rota_dir dir)
     MPI_Request_free(request);
 }
 
-void rota_told_free(rota_told *t, rota_dir dir, size_t n)
+void rota_p2p_sized_free(rota_p2p_sized *t, rota_dir dir, size_t n)
 {
     for (size_t m = 0; t && m < n; m++) {
         free_request(&t[m].head, dir);
@@ -38,7 +38,7 @@ void rota_told_free(rota_told *t, rota_dir dir, size_t n)
     free(t);
 }
 
-static int post_bytes(const rota_exec *x, rota_told *t, rota_dir dir,
+static int post_bytes(const rota_exec *x, rota_p2p_sized *t, rota_dir dir,
                       uint32_t m, void *data, size_t bytes)
 {
     const rota_mpi_buffer b = {data, bytes, MPI_BYTE};
@@ -48,8 +48,8 @@ static int post_bytes(const rota_exec *x, rota_told *t, rota_dir dir,
 }
 
 /* What goes before the data has its own tag. */
-static int post_head(const rota_exec *x, rota_told *t, rota_dir dir, uint32_t m,
-                     void *head, size_t bytes)
+static int post_head(const rota_exec *x, rota_p2p_sized *t, rota_dir dir,
+                     uint32_t m, void *head, size_t bytes)
 {
     const rota_mpi_buffer b = {head, bytes, MPI_BYTE};
 
@@ -59,7 +59,7 @@ static int post_head(const rota_exec *x, rota_told *t, rota_dir dir, uint32_t m,
 
 /* ---- sending ------------------------------------------------------------- */
 
-static int post_two_phase(rota_exec *x, rota_told *t, uint32_t m)
+static int post_two_phase(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     const rota_op *const op = &x->program.op[ROTA_SEND][m];
     rota_data d = {0};
@@ -71,7 +71,7 @@ static int post_two_phase(rota_exec *x, rota_told *t, uint32_t m)
                : post_bytes(x, t, ROTA_SEND, m, d.body, d.bytes - d.head_bytes);
 }
 
-static int post_send(rota_exec *x, rota_told *t, uint32_t m)
+static int post_send(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     size_t total;
     char *data;
@@ -95,7 +95,7 @@ static int test_request(MPI_Request *request, bool *done)
     return MPI_SUCCESS;
 }
 
-static int test_send(rota_told *t, bool *done)
+static int test_send(rota_p2p_sized *t, bool *done)
 {
     bool gone;
 
@@ -113,7 +113,7 @@ static int expect(rota_exec *x, uint32_t m, size_t bytes, rota_coming how)
     return x->program.op[ROTA_RECV][m].payload->expect(x, m, &d, how);
 }
 
-static int post_recv(rota_exec *x, rota_told *t, uint32_t m)
+static int post_recv(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     const rota_op *const op = &x->program.op[ROTA_RECV][m];
 
@@ -135,7 +135,7 @@ static int post_recv(rota_exec *x, rota_told *t, uint32_t m)
     }
 }
 
-static int receive(rota_exec *x, rota_told *t, uint32_t m)
+static int receive(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     MPI_Count bytes;
 
@@ -146,7 +146,7 @@ static int receive(rota_exec *x, rota_told *t, uint32_t m)
 }
 
 /* Without a bound, only a probe tells how long a message is. */
-static int probe(rota_exec *x, rota_told *t, uint32_t m)
+static int probe(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     int flag = 1;
 
@@ -162,7 +162,7 @@ static int probe(rota_exec *x, rota_told *t, uint32_t m)
 }
 
 /* Make room for what follows the head, which tells its length. */
-static int room_after_head(rota_exec *x, const rota_told *t, uint32_t m,
+static int room_after_head(rota_exec *x, const rota_p2p_sized *t, uint32_t m,
                            char **to, size_t *following)
 {
     const rota_op *const op = &x->program.op[ROTA_RECV][m];
@@ -179,7 +179,7 @@ static int room_after_head(rota_exec *x, const rota_told *t, uint32_t m,
 }
 
 /* After the head has arrived: post the receive of what follows. */
-static int after_head(rota_exec *x, rota_told *t, uint32_t m)
+static int after_head(rota_exec *x, rota_p2p_sized *t, uint32_t m)
 {
     size_t following = 0;
     char *to;
@@ -192,7 +192,7 @@ static int after_head(rota_exec *x, rota_told *t, uint32_t m)
                           : post_bytes(x, t, ROTA_RECV, m, to, following);
 }
 
-static int test_recv(rota_exec *x, rota_told *t, uint32_t m, bool *done)
+static int test_recv(rota_exec *x, rota_p2p_sized *t, uint32_t m, bool *done)
 {
     bool here = false;
 
@@ -212,13 +212,14 @@ static int test_recv(rota_exec *x, rota_told *t, uint32_t m, bool *done)
                  : MPI_SUCCESS;
 }
 
-int rota_told_post(rota_exec *x, rota_told *t, rota_dir dir, uint32_t m)
+int rota_p2p_sized_post(rota_exec *x, rota_p2p_sized *t, rota_dir dir,
+                        uint32_t m)
 {
     return dir == ROTA_SEND ? post_send(x, t, m) : post_recv(x, t, m);
 }
 
-int rota_told_test(rota_exec *x, rota_told *t, rota_dir dir, uint32_t m,
-                   bool *done)
+int rota_p2p_sized_test(rota_exec *x, rota_p2p_sized *t, rota_dir dir,
+                        uint32_t m, bool *done)
 {
     return dir == ROTA_SEND ? test_send(t, done) : test_recv(x, t, m, done);
 }

@@ -7,23 +7,24 @@
 #include "exec/exec.h"
 
 /* The state of such a message. */
-typedef struct rota_told {
+typedef struct rota_p2p_sized {
     uint64_t length;     /* ROTA_META_COMBINED: length of the next message */
     MPI_Request head;    /* request of what goes before the data */
     MPI_Request data;    /* and of the data */
     MPI_Message message; /* found by a probe, waits for memory */
     MPI_Status status;   /* status of that message */
     int await;
-} rota_told;
+} rota_p2p_sized;
 
 /* For the n messages of a direction; NULL: no memory. t may be NULL. */
-rota_told *rota_told_make(size_t n);
-void rota_told_free(rota_told *t, rota_dir dir, size_t n);
+rota_p2p_sized *rota_p2p_sized_make(size_t n);
+void rota_p2p_sized_free(rota_p2p_sized *t, rota_dir dir, size_t n);
 
 /* Post and test message m. done: it is complete and, if received, in its
  * place. */
-int rota_told_post(rota_exec *x, rota_told *t, rota_dir dir, uint32_t m);
-int rota_told_test(rota_exec *x, rota_told *t, rota_dir dir, uint32_t m,
-                   bool *done);
+int rota_p2p_sized_post(rota_exec *x, rota_p2p_sized *t, rota_dir dir,
+                        uint32_t m);
+int rota_p2p_sized_test(rota_exec *x, rota_p2p_sized *t, rota_dir dir,
+                        uint32_t m, bool *done);
 
 #endif /* ROTA_P2P_SIZED_H */
