@@ -284,7 +284,16 @@ struct rota_batch {
     uint32_t n_open; /* number of open messages */
 };
 
-/* A copy of plain bytes within the rank. */
+/* How a step makes its copies: of plain bytes at places that are known when x is
+ * bound; of plain bytes from send to receive blocks, whose places a start tells;
+ * or of whatever they are. */
+typedef enum rota_copying {
+    ROTA_COPIES_BOUND,
+    ROTA_COPIES_PLAIN,
+    ROTA_COPIES_ANY,
+} rota_copying;
+
+/* A copy whose places are known. */
 typedef struct rota_move {
     char *to;
     const char *from;
@@ -312,10 +321,11 @@ struct rota_step {
     const rota_phase *phase; /* NULL: none, the step is the program's own */
     rota_batch *batch;       /* [n_batches] */
     uint32_t n_batches;
-    rota_move *move;       /* [n_copies]; NULL: some copies are typed */
+    rota_move *move;       /* [n_copies] if they are bound */
     const rota_copy *copy; /* [n_copies] */
     uint32_t n_copies;
-    bool can_wait; /* the last step, not polled until it is waited for */
+    uint8_t copying; /* rota_copying */
+    bool can_wait;   /* the last step, not polled until it is waited for */
 };
 
 /* What binding makes of a schedule. */
@@ -443,6 +453,9 @@ int rota_exec_packing(rota_exec *x, size_t *room);
  * that changes are from then on posted as ordinary ones; those that MPI gathers
  * are bound anew. x must be inactive. */
 int rota_exec_rebase(rota_exec *x, char *src, char *dst);
+
+/* From the next start on, stage in or not: x->stage_in. x is bound. */
+void rota_exec_stage_in(rota_exec *x, bool stage_in);
 
 /* Begin a run; x must be inactive. Does not block. */
 int rota_exec_start(rota_exec *x);

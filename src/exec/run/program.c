@@ -104,10 +104,12 @@ static void write_copies(const rota_exec *x, const rota_phase *phase, writer *w,
         w->p->copy[w->copy++] = x->blocks.s->copy[c];
         step->n_copies++;
     }
-    if (!plain)
-        return;
+    step->copying = (uint8_t)(!plain     ? ROTA_COPIES_ANY
+                              : x->fixed ? ROTA_COPIES_BOUND
+                                         : ROTA_COPIES_PLAIN);
     step->move = &w->p->move[w->copy - step->n_copies];
-    write_moves(x, step);
+    if (step->copying == ROTA_COPIES_BOUND)
+        write_moves(x, step);
 }
 
 /* In place: move the send blocks out of the way of arriving data. */
@@ -134,13 +136,18 @@ static const rota_path *find_lending(const rota_exec *x)
 
 static int prepare(rota_exec *x)
 {
-    if (!x->fixed)
-        rota_program_rebase(x);
     if (x->stage_in)
         ROTA_TRY(move_out(x));
     if (rota_has_parcels(x) && !find_lending(x))
         rota_parcels_empty(x);
     return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
+}
+
+void rota_exec_stage_in(rota_exec *x, bool stage_in)
+{
+    x->stage_in = stage_in;
+    x->program.prepare =
+        stage_in || rota_has_parcels(x) || x->gate ? prepare : NULL;
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -274,7 +281,7 @@ static int put_gate(rota_exec *x)
         if (step->phase)
             ROTA_TRY(rota_step_gate(x, step));
     *p->end++ = (rota_step){.kind = &rota_step_gate_end};
-    p->prepare = prepare;
+    rota_exec_stage_in(x, x->stage_in);
     return MPI_SUCCESS;
 }
 
@@ -297,7 +304,7 @@ int rota_program_make(rota_exec *x)
         if (step->kind->bind)
             ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
-    x->program.prepare = !x->fixed || x->stage_in ? prepare : NULL;
+    rota_exec_stage_in(x, x->stage_in);
     return x->gate ? put_gate(x) : MPI_SUCCESS;
 }
 
@@ -323,6 +330,6 @@ void rota_program_free(rota_exec *x)
 void rota_program_rebase(rota_exec *x)
 {
     for (rota_step *step = x->program.step; step < x->program.end; step++)
-        if (step->move)
+        if (step->copying == ROTA_COPIES_BOUND)
             write_moves(x, step);
 }

@@ -14,6 +14,17 @@ static inline void move_some(const rota_step *step, uint32_t first,
         rota_copy_short(m->to, m->from, m->bytes);
 }
 
+static inline void copy_plain(const rota_blocks *b, const rota_step *step,
+                              uint32_t first, uint32_t end)
+{
+    const rota_copy *const last = step->copy + end;
+
+    for (const rota_copy *k = step->copy + first; k < last; k++)
+        rota_copy_short(b->base[ROTA_DST] + b->offset[k->to],
+                        b->base[ROTA_SRC] + b->offset[k->from],
+                        b->bytes[k->from]);
+}
+
 static int copy_one(rota_exec *x, const rota_copy *k)
 {
     return rota_has_parcels(x) && rota_block_is_shared(x->blocks.s, k->from)
@@ -42,9 +53,12 @@ static int copy_some(rota_exec *x, const rota_step *step, uint32_t first,
 static inline int copies(rota_exec *x, const rota_step *step, uint32_t first,
                          uint32_t end)
 {
-    if (!step->move)
+    if (step->copying == ROTA_COPIES_BOUND)
+        move_some(step, first, end);
+    else if (step->copying == ROTA_COPIES_PLAIN)
+        copy_plain(&x->blocks, step, first, end);
+    else
         return copy_some(x, step, first, end);
-    move_some(step, first, end);
     return MPI_SUCCESS;
 }
 

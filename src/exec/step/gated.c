@@ -97,7 +97,7 @@ int rota_step_gate(rota_exec *x, rota_step *step)
     };
     step->kind = &a->kind;
     step->can_wait = false;
-    step->move = NULL; /* the gate may make the copies */
+    step->copying = ROTA_COPIES_ANY; /* the gate may make them */
     return MPI_SUCCESS;
 }
 

@@ -90,7 +90,7 @@ static void choose_types(rota_built *b, bool in_place)
 {
     rota_types *const types = b->exec.blocks.types;
 
-    b->exec.stage_in = in_place;
+    rota_exec_stage_in(&b->exec, in_place);
     types[ROTA_DST] = b->task->problem.recv.types;
     types[ROTA_SRC] = in_place ? rota_types_bytes : types[ROTA_DST];
 }
