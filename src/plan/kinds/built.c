@@ -104,21 +104,6 @@ int rota_built_run_sizes(const rota_built *b, int status,
     return status;
 }
 
-int rota_built_check_own(const rota_built *b)
-{
-    const rota_sched *const s = &b->sched;
-    const size_t *const bytes = b->exec.blocks.bytes;
-
-    for (int k = 0; k < rota_n_own(s); k++) {
-        const rota_own own = rota_own_block(s, k);
-        const size_t sent = bytes[rota_src(s, own.send)];
-        const size_t expected = bytes[rota_dst(s, own.recv)];
-        if (sent != expected)
-            return rota_fail_mismatch(s->me, s->me, sent, expected);
-    }
-    return MPI_SUCCESS;
-}
-
 size_t rota_built_lay_out_stage(rota_built *b, const size_t recv[])
 {
     const rota_blocks *const blocks = &b->exec.blocks;

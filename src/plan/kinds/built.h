@@ -69,7 +69,20 @@ int rota_built_run_sizes(const rota_built *b, int status,
 
 /* Does the rank send itself as much as it expects? A longer block would be
  * written beyond its place. */
-int rota_built_check_own(const rota_built *b);
+static inline int rota_built_check_own(const rota_built *b)
+{
+    const rota_sched *const s = &b->sched;
+    const size_t *const bytes = b->exec.blocks.bytes;
+
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        const size_t sent = bytes[rota_src(s, own.send)];
+        const size_t expected = bytes[rota_dst(s, own.recv)];
+        if (sent != expected)
+            return rota_fail_mismatch(s->me, s->me, sent, expected);
+    }
+    return MPI_SUCCESS;
+}
 
 /* Move what is sent in place out of the way: lay out send blocks end to end,
  * with the sizes of the receive blocks recv. The rank's own stays where it is,

@@ -126,17 +126,15 @@ static inline void rota_channel_touch(rota_exec *x, rota_channel *c)
     lines->touched[lines->n_touched++] = c;
 }
 
-/* Claim the next entry to the peer ahead for a message of so many bytes. A longer
- * one has only its first line claimed: a core can fetch only so many lines at a
- * time, and more delay its other work (4 KiB: 2 to 10 %). */
+/* Claim the next entry to the peer ahead for so many bytes in it. If these are more,
+ * only the first line is claimed: a core can fetch only so many lines at a time,
+ * and more delay its other work (4 KiB: 2 to 10 %). */
 static inline void rota_channel_claim(rota_channel *c, size_t bytes)
 {
     enum { MOST_CLAIMED = 1 << 11 };
-    const size_t room = rota_line_room(&c->line[ROTA_SEND]);
 
-    c->claimed = (uint16_t)(ROTA_ENTRY_HEAD + (bytes > MOST_CLAIMED ? 0
-                                               : bytes < room       ? bytes
-                                                                    : room));
+    c->claimed =
+        (uint16_t)(ROTA_ENTRY_HEAD + (bytes > MOST_CLAIMED ? 0 : bytes));
 }
 
 /* Nothing is sent to the peer in this run: if it may wait for a free entry, wake
@@ -218,11 +216,11 @@ int rota_lines_begin_lone_sends(rota_exec *x, rota_batch *b);
 int rota_lines_begin_recv(rota_exec *x, uint32_t m);
 int rota_lines_advance_recv(rota_exec *x, uint32_t m, bool *done);
 int rota_lines_begin_recvs(rota_exec *x, rota_batch *b);
-int rota_lines_begin_lone_recvs(rota_exec *x, rota_batch *b);
 
-/* Advance receives of plain bytes: look further only at those with a full
- * entry. */
+/* Advance receives of plain bytes, whose places are known when x is bound, or when
+ * a run starts: look further only at those with a full entry. */
 int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b);
+int rota_lines_advance_lone_recvs(rota_exec *x, rota_batch *b);
 
 /* Advance receives that find their places when they come. One that has come as a
  * whole stays in the queue until the place is known. */

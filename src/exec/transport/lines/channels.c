@@ -476,7 +476,8 @@ static void open_channel(rota_channel *c)
     if (c->messages[ROTA_SEND] > 0 && b->lines)
         rota_line_open(&c->line[ROTA_SEND], rota_peer_at(peer, b->lines),
                        (void *)rota_peer_at(peer, b->taken), b->stride);
-    rota_channel_claim(c, c->room[ROTA_SEND]);
+    rota_channel_claim(c, rota_smaller(c->room[ROTA_SEND],
+                                       rota_line_room(&c->line[ROTA_SEND])));
 }
 
 /* All segments of the peers are mapped then, and so is all that they have reserved

@@ -102,10 +102,10 @@ static bool choose_recvs(const rota_exec *x, rota_batch *b)
         return true;
     }
     const bool lies = lone && !b->payload->land;
-    b->begin = plain  ? NULL
-               : lies ? rota_lines_begin_lone_recvs
-                      : rota_lines_begin_recvs;
-    b->advance = plain || lies ? rota_lines_advance_plain_recvs : advance_each;
+    b->begin = plain || lies ? NULL : rota_lines_begin_recvs;
+    b->advance = plain  ? rota_lines_advance_plain_recvs
+                 : lies ? rota_lines_advance_lone_recvs
+                        : advance_each;
     return lies || (plain && come_at_once(x, b));
 }
 

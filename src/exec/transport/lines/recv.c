@@ -258,24 +258,34 @@ static int pull(rota_exec *x, uint32_t m, rota_line_op *op)
     return err;
 }
 
-/* The common case: the entry holds the whole message, as expected. */
-static inline bool receive_now(rota_exec *x, const rota_line_op *op,
-                               rota_channel *c, const rota_entry *e)
+/* The common case: the entry holds a whole message of so many bytes. */
+static inline bool holds(const rota_line *in, const rota_entry *e, size_t bytes)
 {
-    rota_line *const in = &c->line[ROTA_RECV];
-    const size_t bytes = op->data.bytes;
+    return rota_entry_kind_of(e) == ROTA_ENTRY_DATA && e->bytes == bytes &&
+           bytes <= rota_line_room(in);
+}
 
-    if (rota_entry_kind_of(e) != ROTA_ENTRY_DATA || e->bytes != bytes ||
-        bytes > rota_line_room(in) || !rota_line_op_is_turn(op, ROTA_RECV))
-        return false;
-    rota_copy_short(op->data.body, e->data, bytes);
-    rota_line_take(in);
-    rota_channel_end_turn(c, ROTA_RECV);
+static inline void take_now(rota_exec *x, rota_channel *c, const rota_entry *e,
+                            char *to, size_t bytes)
+{
+    rota_copy_short(to, e->data, bytes);
+    rota_line_take(&c->line[ROTA_RECV]);
     if (c->paired)
         end_pair(c);
     else
         rota_channel_touch(x, c);
     x->moved = true;
+}
+
+/* It must also be the message's turn. */
+static inline bool receive_now(rota_exec *x, const rota_line_op *op,
+                               rota_channel *c, const rota_entry *e)
+{
+    if (!holds(&c->line[ROTA_RECV], e, op->data.bytes) ||
+        !rota_line_op_is_turn(op, ROTA_RECV))
+        return false;
+    take_now(x, c, e, op->data.body, op->data.bytes);
+    rota_channel_end_turn(c, ROTA_RECV);
     return true;
 }
 
@@ -323,26 +333,6 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
     return MPI_SUCCESS;
 }
 
-/* Where nothing is expected, nothing is waited for. */
-int rota_lines_begin_lone_recvs(rota_exec *x, rota_batch *b)
-{
-    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
-    const rota_blocks *const blocks = &x->blocks;
-    const uint32_t *const message = b->message, n = b->n;
-
-    b->n_open = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        rota_line_op *const op = &ops[message[i]];
-        const size_t bytes = blocks->bytes[op->block];
-        if (bytes == 0)
-            continue;
-        op->data.bytes = bytes;
-        op->data.body = blocks->base[ROTA_DST] + blocks->offset[op->block];
-        b->open[b->n_open++] = message[i];
-    }
-    return MPI_SUCCESS;
-}
-
 /* Any other message with a full entry. Returns whether it is complete. */
 static bool receive(rota_exec *x, uint32_t m, int *err)
 {
@@ -372,6 +362,39 @@ int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b)
     return err;
 }
 
+/* Where nothing is expected, nothing is waited for. */
+int rota_lines_advance_lone_recvs(rota_exec *x, rota_batch *b)
+{
+    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
+    const rota_blocks *const blocks = &x->blocks;
+    const uint32_t *const open = rota_batch_open(b);
+    const uint32_t n = b->n_open;
+    uint32_t left = 0;
+    int err = MPI_SUCCESS;
+
+    for (uint32_t i = 0; i < n; i++) {
+        rota_line_op *const op = &ops[open[i]];
+        rota_channel *const c = op->with;
+        const size_t bytes = blocks->bytes[op->block];
+        if (bytes == 0)
+            continue;
+        const rota_entry *const e = rota_line_look(&c->line[ROTA_RECV]);
+        if (e && op->moved == 0) {
+            char *const to = blocks->base[ROTA_DST] + blocks->offset[op->block];
+            if (holds(&c->line[ROTA_RECV], e, bytes)) {
+                take_now(x, c, e, to, bytes);
+                continue;
+            }
+            op->data.bytes = bytes;
+            op->data.body = to;
+        }
+        if (!e || !receive(x, open[i], &err))
+            b->open[left++] = open[i];
+    }
+    b->n_open = left;
+    return err;
+}
+
 /* The common case: all of it is here and goes to its place. Returns whether it is
  * complete; *later: it stays in the queue for now. */
 static inline bool land_now(rota_exec *x, uint32_t m, rota_channel *c,
@@ -383,13 +406,7 @@ static inline bool land_now(rota_exec *x, uint32_t m, rota_channel *c,
     *later = !payload_of(x, m)->land(x, m, e->bytes, &to) && whole;
     if (!to || !whole || rota_entry_kind_of(e) != ROTA_ENTRY_DATA)
         return false;
-    rota_copy_short(to, e->data, e->bytes);
-    rota_line_take(&c->line[ROTA_RECV]);
-    if (c->paired)
-        end_pair(c);
-    else
-        rota_channel_touch(x, c);
-    x->moved = true;
+    take_now(x, c, e, to, e->bytes);
     return true;
 }
 

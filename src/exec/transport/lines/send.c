@@ -378,34 +378,47 @@ int rota_lines_advance_send(rota_exec *x, uint32_t m, bool *done)
 
 /* ---- batches ------------------------------------------------------------- */
 
-/* The common case: a single look at the queue. */
-static bool send_now(rota_exec *x, rota_line_op *op)
+/* The common case: a single look at the queue. Bytes that fit an entry go, unless
+ * none is free. */
+static inline bool put_now(rota_exec *x, rota_channel *c, const char *from,
+                           size_t bytes)
 {
-    rota_channel *const c = op->with;
     rota_line *const out = &c->line[ROTA_SEND];
-
-    if (!op->in_entry || !rota_line_op_is_turn(op, ROTA_SEND))
-        return false;
     rota_entry *const e = rota_line_begin(out);
+
     if (!e)
         return false;
-    const size_t bytes = op->data.bytes;
-    rota_copy_short(e->data, op->data.body, bytes);
+    rota_copy_short(e->data, from, bytes);
     rota_line_put(out, e, ROTA_ENTRY_DATA, bytes);
     rota_channel_touch(x, c);
-    rota_channel_end_turn(c, ROTA_SEND);
     return true;
+}
+
+static inline bool send_now(rota_exec *x, const rota_line_op *op)
+{
+    if (!op->in_entry || !rota_line_op_is_turn(op, ROTA_SEND) ||
+        !put_now(x, op->with, op->data.body, op->data.bytes))
+        return false;
+    rota_channel_end_turn(op->with, ROTA_SEND);
+    return true;
+}
+
+/* Any other message of a batch. */
+static int begin_one(rota_exec *x, rota_batch *b, uint32_t m)
+{
+    bool done = false;
+
+    ROTA_TRY(rota_lines_begin_send(x, m, &done));
+    if (!done)
+        b->open[b->n_open++] = m;
+    return MPI_SUCCESS;
 }
 
 int rota_lines_begin_sends(rota_exec *x, rota_batch *b)
 {
     b->n_open = 0;
-    for (uint32_t i = 0; i < b->n; i++) {
-        bool done = false;
-        ROTA_TRY(rota_lines_begin_send(x, b->message[i], &done));
-        if (!done)
-            b->open[b->n_open++] = b->message[i];
-    }
+    for (uint32_t i = 0; i < b->n; i++)
+        ROTA_TRY(begin_one(x, b, b->message[i]));
     return MPI_SUCCESS;
 }
 
@@ -431,31 +444,27 @@ int rota_lines_begin_plain_sends(rota_exec *x, rota_batch *b)
 
 int rota_lines_begin_lone_sends(rota_exec *x, rota_batch *b)
 {
-    rota_line_op *const ops = rota_lines_of(x)->op[ROTA_SEND];
+    const rota_line_op *const ops = rota_lines_of(x)->op[ROTA_SEND];
     const rota_blocks *const blocks = &x->blocks;
     const uint32_t *const message = b->message, n = b->n;
+    const size_t least = b->payload->tells ? 0 : 1; /* bytes of a message */
 
     b->n_open = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t m = message[i];
-        rota_line_op *const op = &ops[m];
+        const rota_line_op *const op = &ops[message[i]];
         rota_channel *const c = op->with;
         const size_t bytes = blocks->bytes[op->block];
-        bool done = true;
         rota_line_mark(&c->line[ROTA_SEND]);
-        if (bytes == 0 && !b->payload->tells) {
+        if (bytes < least) {
             rota_channel_send_nothing(x, c);
             continue;
         }
-        rota_channel_claim(c, bytes);
-        op->data.bytes = bytes;
-        op->data.body = blocks->base[ROTA_SRC] + blocks->offset[op->block];
-        op->in_entry = bytes <= c->quick;
-        if (send_now(x, op))
-            continue;
-        ROTA_TRY(rota_lines_begin_send(x, m, &done));
-        if (!done)
-            b->open[b->n_open++] = m;
+        const bool quick = bytes <= c->quick;
+        rota_channel_claim(c, quick ? bytes : 0);
+        if (!quick ||
+            !put_now(x, c, blocks->base[ROTA_SRC] + blocks->offset[op->block],
+                     bytes))
+            ROTA_TRY(begin_one(x, b, message[i]));
     }
     return MPI_SUCCESS;
 }
