@@ -440,7 +440,7 @@ int rota_startall(int n, rota_plan *const plans[])
 }
 
 static int start_with(const char *function, rota_plan *plan,
-                      const rota_kind_table *kind, const rota_args *args)
+                      const rota_kind_table *kind, const rota_start_args *args)
 {
     int err = check_start(plan, kind);
 
@@ -459,8 +459,9 @@ int rota_alltoallv_start(rota_plan *plan, const void *sendbuf,
 {
     return start_with(
         __func__, plan, &rota_kind_varying,
-        &(rota_args){.send = listed(ROTA_INTS, sendbuf, sendcounts, sdispls),
-                     .recv = listed(ROTA_INTS, recvbuf, recvcounts, rdispls)});
+        &(rota_start_args){.form = ROTA_INTS,
+                           .send = {sendbuf, sendcounts, sdispls},
+                           .recv = {recvbuf, recvcounts, rdispls}});
 }
 
 int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
@@ -471,9 +472,9 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
 {
     return start_with(
         __func__, plan, &rota_kind_varying,
-        &(rota_args){.send = listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
-                     .recv =
-                         listed(ROTA_COUNTS, recvbuf, recvcounts, rdispls)});
+        &(rota_start_args){.form = ROTA_COUNTS,
+                           .send = {sendbuf, sendcounts, sdispls},
+                           .recv = {recvbuf, recvcounts, rdispls}});
 }
 
 int rota_exchange_start(rota_plan *plan, const void *sendbuf,
@@ -481,27 +482,29 @@ int rota_exchange_start(rota_plan *plan, const void *sendbuf,
 {
     return start_with(
         __func__, plan, &rota_kind_exchange,
-        &(rota_args){.send = listed(ROTA_INTS, sendbuf, sendcounts, sdispls)});
+        &(rota_start_args){.form = ROTA_INTS,
+                           .send = {sendbuf, sendcounts, sdispls}});
 }
 
 int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
                           const MPI_Count sendcounts[],
                           const MPI_Aint sdispls[])
 {
-    return start_with(__func__, plan, &rota_kind_exchange,
-                      &(rota_args){.send = listed(ROTA_COUNTS, sendbuf,
-                                                  sendcounts, sdispls)});
+    return start_with(
+        __func__, plan, &rota_kind_exchange,
+        &(rota_start_args){.form = ROTA_COUNTS,
+                           .send = {sendbuf, sendcounts, sdispls}});
 }
 
 int rota_exchange_start_sparse(rota_plan *plan, const void *sendbuf, int n,
                                const int dests[], const int sendcounts[],
                                const int sdispls[])
 {
-    return start_with(
-        __func__, plan, &rota_kind_sparse,
-        &(rota_args){.send = listed(ROTA_INTS, sendbuf, sendcounts, sdispls),
-                     .n_dests = n,
-                     .dests = dests});
+    return start_with(__func__, plan, &rota_kind_sparse,
+                      &(rota_start_args){.form = ROTA_INTS,
+                                         .send = {sendbuf, sendcounts, sdispls},
+                                         .n_dests = n,
+                                         .dests = dests});
 }
 
 int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
@@ -509,11 +512,11 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
                                  const MPI_Count sendcounts[],
                                  const MPI_Aint sdispls[])
 {
-    return start_with(
-        __func__, plan, &rota_kind_sparse,
-        &(rota_args){.send = listed(ROTA_COUNTS, sendbuf, sendcounts, sdispls),
-                     .n_dests = n,
-                     .dests = dests});
+    return start_with(__func__, plan, &rota_kind_sparse,
+                      &(rota_start_args){.form = ROTA_COUNTS,
+                                         .send = {sendbuf, sendcounts, sdispls},
+                                         .n_dests = n,
+                                         .dests = dests});
 }
 
 /* ---- completing ---------------------------------------------------------- */

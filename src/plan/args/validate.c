@@ -2,7 +2,6 @@
 #include "plan/args/validate.h"
 #include "plan/args/overlap.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -187,11 +186,12 @@ static int make_side(rota_side *side, const rota_comm *c, rota_side_args a,
     return err;
 }
 
-int rota_check_in_place(const rota_args *args, bool neighbors)
+int rota_check_in_place(const void *sendbuf, const void *recvbuf,
+                        bool neighbors)
 {
-    if (args->recv.base == MPI_IN_PLACE)
+    if (recvbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
-    if (args->send.base == MPI_IN_PLACE && neighbors)
+    if (sendbuf == MPI_IN_PLACE && neighbors)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE, which is "
                                          "not for neighbours");
     return MPI_SUCCESS;
@@ -204,7 +204,8 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
     *problem = (rota_problem){.neighbors = neighbors,
                               .in_place = args->send.base == MPI_IN_PLACE,
                               .own_types = args->own_types};
-    ROTA_TRY(rota_check_in_place(args, neighbors != NULL));
+    ROTA_TRY(rota_check_in_place(args->send.base, args->recv.base,
+                                 neighbors != NULL));
     ROTA_TRY(make_side(&problem->recv, c, args->recv, "recv",
                        neighbors ? neighbors->n_recv : c->P, args->own_types));
     if (!problem->in_place)

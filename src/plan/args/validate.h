@@ -5,6 +5,8 @@
 #include "plan/args/types.h"
 #include "plan/ranks/comm.h"
 
+#include <limits.h>
+
 /* What arrays of counts and displacements are: int; int and MPI_Aint; MPI_Count
  * and MPI_Aint; or there are none. */
 typedef enum rota_form {
@@ -31,14 +33,25 @@ typedef struct rota_side_args {
 } rota_side_args;
 
 /* What a plan is asked for. A plan for varying counts is made with a max_block and
- * recv.type; the rest comes with each start. */
+ * recv.type. */
 typedef struct rota_args {
     size_t max_block; /* unless fixed */
     bool own_types;   /* a type per block */
     rota_side_args send, recv;
+} rota_args;
+
+/* What a start brings, if its plan is not fixed. */
+typedef struct rota_start_side {
+    const void *base;
+    const void *counts, *displs; /* [n] */
+} rota_start_side;
+
+typedef struct rota_start_args {
+    rota_form form; /* ROTA_INTS or ROTA_COUNTS */
+    rota_start_side send, recv;
     int n_dests;      /* of a sparse start, which has */
     const int *dests; /* [n_dests] the destinations of its blocks */
-} rota_args;
+} rota_start_args;
 
 /* Check arguments and turn them into a problem. Free it even after a failure.
  * check: look for overlapping receive blocks. Local. */
@@ -48,30 +61,37 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
 void rota_problem_free(rota_problem *problem);
 
 /* Fail if a buffer is MPI_IN_PLACE and must not be. Local. */
-int rota_check_in_place(const rota_args *args, bool neighbors);
+int rota_check_in_place(const void *sendbuf, const void *recvbuf,
+                        bool neighbors);
 
 /* Fill bytes and offset, [n]. Local. */
 int rota_side_fill(const rota_side_args *args, size_t bytes[],
                    ptrdiff_t offset[]);
 
-/* The same for int arrays of n entries, counted in one unit. Returns false if
- * something is amiss, or may be: then call rota_side_fill. */
-static inline bool rota_fill_ints(const rota_unit *unit, const void *base,
-                                  int n, const int counts[], const int displs[],
-                                  size_t bytes[], ptrdiff_t offset[])
+/* The same for int arrays of n entries, counted in one unit. *largest: bytes of
+ * the largest block, unless that was larger. Returns false if something is amiss,
+ * or may be: then call rota_side_fill. */
+static inline bool rota_fill_ints(const rota_unit *unit,
+                                  const rota_start_side *side, int n,
+                                  size_t bytes[], ptrdiff_t offset[],
+                                  size_t *largest)
 {
+    const int *const counts = side->counts, *const displs = side->displs;
     const size_t element = unit->element;
     const ptrdiff_t displ = unit->displ, lb = unit->true_lb;
-    int any = 0;
+    unsigned most = 0; /* a negative count is beyond INT_MAX */
 
     if (!counts || !displs || !unit->small)
         return false;
     for (int i = 0; i < n; i++) {
-        any |= counts[i];
+        most = (unsigned)counts[i] > most ? (unsigned)counts[i] : most;
         bytes[i] = (size_t)counts[i] * element;
         offset[i] = counts[i] ? displs[i] * displ + lb : 0;
     }
-    return any >= 0 && (base || any == 0);
+    if (most > INT_MAX || (!side->base && most > 0))
+        return false;
+    *largest = most * element > *largest ? most * element : *largest;
+    return true;
 }
 
 /* Fail for a pair of ranks whose counts differ. */

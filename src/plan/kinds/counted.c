@@ -50,48 +50,25 @@ void rota_counted_forget(rota_task *t)
 /* ---- starting ------------------------------------------------------------ */
 
 /* Anything but ints of a common type. */
-ROTA_RARE static int fill(rota_built *b, const rota_args *args, bool sent)
+int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
+                          rota_region side, size_t *largest)
 {
     const rota_sched *const s = &b->sched;
-    const size_t first = sent ? 0 : (size_t)s->n_send;
-    rota_side_args a = sent ? args->send : args->recv;
+    const bool sent = side == ROTA_SRC;
+    const rota_start_side *const from = sent ? &args->send : &args->recv;
+    const rota_block first = sent ? rota_src(s, 0) : rota_dst(s, 0);
+    size_t *const bytes = b->exec.blocks.bytes + first;
+    const rota_side_args a = {.form = args->form,
+                              .base = from->base,
+                              .counts = from->counts,
+                              .displs = from->displs,
+                              .name = sent ? "send" : "recv",
+                              .n = sent ? s->n_send : s->n_recv,
+                              .unit = &rota_counted_of(b)->unit};
 
-    a.name = sent ? "send" : "recv";
-    a.n = sent ? s->n_send : s->n_recv;
-    a.unit = &rota_counted_of(b)->unit;
-    return rota_side_fill(&a, b->exec.blocks.bytes + first,
-                          b->exec.blocks.offset + first);
-}
-
-static inline bool fill_ints(rota_built *b, const rota_side_args *a,
-                             size_t first, int n)
-{
-    return a->form == ROTA_INTS &&
-           rota_fill_ints(&rota_counted_of(b)->unit, a->base, n, a->counts,
-                          a->displs, b->exec.blocks.bytes + first,
-                          b->exec.blocks.offset + first);
-}
-
-int rota_counted_fill_sent(rota_built *b, const rota_args *args)
-{
-    const rota_sched *const s = &b->sched;
-
-    if (!fill_ints(b, &args->send, 0, s->n_send))
-        ROTA_TRY(fill(b, args, true));
-    if (s->neighbors)
-        rota_neighbors_drop(s->n_send, s->neighbors->to, b->exec.blocks.bytes);
-    return MPI_SUCCESS;
-}
-
-int rota_counted_fill_expected(rota_built *b, const rota_args *args)
-{
-    const rota_sched *const s = &b->sched;
-
-    if (!fill_ints(b, &args->recv, (size_t)s->n_send, s->n_recv))
-        ROTA_TRY(fill(b, args, false));
-    if (s->neighbors)
-        rota_neighbors_drop(s->n_recv, s->neighbors->from,
-                            b->exec.blocks.bytes + s->n_send);
+    ROTA_TRY(rota_side_fill(&a, bytes, b->exec.blocks.offset + first));
+    for (int i = 0; i < a.n; i++)
+        *largest = bytes[i] > *largest ? bytes[i] : *largest;
     return MPI_SUCCESS;
 }
 

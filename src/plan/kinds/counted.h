@@ -26,17 +26,40 @@ static inline rota_counted *rota_counted_of(const rota_built *b)
     return b->task->own;
 }
 
-/* Set the sizes and places of send blocks, or of receive blocks. Local. */
-int rota_counted_fill_sent(rota_built *b, const rota_args *args);
-int rota_counted_fill_expected(rota_built *b, const rota_args *args);
+/* Set the sizes and places of send blocks, or of receive blocks. *largest grows to
+ * the bytes of the largest, at least. Local. */
+int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
+                          rota_region side, size_t *largest);
+static inline int rota_counted_fill(const rota_built *b,
+                                    const rota_start_args *args,
+                                    rota_region side, size_t *largest)
+{
+    const rota_sched *const s = &b->sched;
+    const bool sent = side == ROTA_SRC;
+    const int n = sent ? s->n_send : s->n_recv;
+    const rota_block first = sent ? rota_src(s, 0) : rota_dst(s, 0);
+    size_t *const bytes = b->exec.blocks.bytes + first;
 
-/* Leave out blocks above the bound. If both ends know the counts, both take
- * such a block for empty; otherwise its size, marked, is sent in its place. */
+    if (args->form != ROTA_INTS ||
+        !rota_fill_ints(&rota_counted_of(b)->unit,
+                        sent ? &args->send : &args->recv, n, bytes,
+                        b->exec.blocks.offset + first, largest))
+        ROTA_TRY(rota_counted_fill_any(b, args, side, largest));
+    if (s->neighbors)
+        rota_neighbors_drop(n, sent ? s->neighbors->to : s->neighbors->from,
+                            bytes);
+    return MPI_SUCCESS;
+}
+
+/* Leave out blocks above the bound, of those before number `end`. If both ends
+ * know the counts, both take such a block for empty; otherwise its size, marked,
+ * is sent in its place. */
 void rota_counted_find_left_out(rota_built *b, rota_block end);
-static inline void rota_counted_leave_out(rota_built *b, rota_block end)
+static inline void rota_counted_leave_out(rota_built *b, size_t largest,
+                                          rota_block end)
 {
     b->exec.status.note = ROTA_NOTHING;
-    if (b->exec.max_block < SIZE_MAX)
+    if (largest > b->exec.max_block)
         rota_counted_find_left_out(b, end);
 }
 

@@ -38,15 +38,16 @@ static void expect_nothing(rota_built *b)
                       rota_types_are_bytes(&b->task->problem.recv.types);
 }
 
-static int start(rota_built *b, const rota_args *args)
+static int start(rota_built *b, const rota_start_args *args)
 {
     rota_exec *const x = &b->exec;
+    size_t largest = 0;
     char *const send = (char *)args->send.base; /* MPI's const: not written */
 
     if (args->send.base == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
-    ROTA_TRY(rota_counted_fill_sent(b, args));
-    rota_counted_leave_out(b, (rota_block)b->sched.n_send);
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, &largest));
+    rota_counted_leave_out(b, largest, (rota_block)b->sched.n_send);
     x->blocks.base[ROTA_SRC] = send;
     if (b->task->use.device) {
         x->blocks.types[ROTA_SRC] = b->task->problem.recv.types;

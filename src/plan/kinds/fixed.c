@@ -148,7 +148,7 @@ static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)
     return rota_built_rebase(b, sendbuf, recvbuf);
 }
 
-static int start(rota_built *b, const rota_args *args)
+static int start(rota_built *b, const rota_start_args *args)
 {
     (void)args;
     return rota_built_start(b);

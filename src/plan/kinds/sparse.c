@@ -216,16 +216,19 @@ static int check_place(const rota_built *b, const rota_sparse_block *block)
                : MPI_SUCCESS;
 }
 
-static int fill_blocks(rota_built *b, const rota_args *args,
+static int fill_blocks(rota_built *b, const rota_start_args *args,
                        rota_sparse_block block[])
 {
-    rota_side_args side = args->send;
     lists *const l = b->task->own;
     const size_t n = (size_t)args->n_dests;
+    const rota_side_args side = {.form = args->form,
+                                 .base = args->send.base,
+                                 .counts = args->send.counts,
+                                 .displs = args->send.displs,
+                                 .name = "send",
+                                 .n = args->n_dests,
+                                 .unit = &rota_counted_of(b)->unit};
 
-    side.name = "send";
-    side.n = args->n_dests;
-    side.unit = &rota_counted_of(b)->unit;
     ROTA_TRY(rota_grow(&l->sides, &l->sides_room,
                        n * (sizeof(ptrdiff_t) + sizeof(size_t) + sizeof(int)),
                        "counts and displacements"));
@@ -243,7 +246,7 @@ static int fill_blocks(rota_built *b, const rota_args *args,
     return MPI_SUCCESS;
 }
 
-static int start(rota_built *b, const rota_args *args)
+static int start(rota_built *b, const rota_start_args *args)
 {
     const lists *const own = b->task->own;
     rota_sparse_block *block;

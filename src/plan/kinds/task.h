@@ -62,7 +62,7 @@ typedef struct rota_kind_table {
      * alone. */
     int (*place)(rota_built *b);
 
-    int (*start)(rota_built *b, const rota_args *args);
+    int (*start)(rota_built *b, const rota_start_args *args);
     /* The run is complete: collect its blocks in the order of ranks. Fails if the
      * buffer is too small or a count does not fit, and may then be called
      * again. */

@@ -87,16 +87,23 @@ static int make_buffers(rota_trial *t)
     if (!t->memory)
         return rota_fail_mem("buffers to measure with");
     memset(t->memory, 0, bytes);
-    t->args = (rota_args){.send = {.form = ROTA_COUNTS,
-                                   .base = t->memory,
-                                   .counts = t->count,
-                                   .displs = t->displ,
-                                   .type = MPI_BYTE}};
-    t->args.recv = t->args.send;
-    t->args.recv.base = t->memory + apart;
-    t->args.recv.counts = t->count + t->n_send;
-    t->args.recv.displs = t->displ + t->n_send;
+    t->start =
+        (rota_start_args){.form = ROTA_COUNTS,
+                          .send = {t->memory, t->count, t->displ},
+                          .recv = {t->memory + apart, t->count + t->n_send,
+                                   t->displ + t->n_send}};
     return MPI_SUCCESS;
+}
+
+/* What a plan is asked for with one side of a start. */
+static rota_side_args asked(const rota_start_args *a,
+                            const rota_start_side *side)
+{
+    return (rota_side_args){.form = a->form,
+                            .base = side->base,
+                            .counts = side->counts,
+                            .displs = side->displs,
+                            .type = MPI_BYTE};
 }
 
 /* What the ranks have agreed on for the wanted plan holds for trials too, except
@@ -118,9 +125,11 @@ static int begin(void *arg)
     t->task.use.ipc = false;
     strcpy(t->task.use.ipc_why, "what is measured is in memory of the host");
     t->task.own = NULL;
-    ROTA_TRY(like->kind->prepare(&t->task, &t->args));
+    const rota_args args = {.send = asked(&t->start, &t->start.send),
+                            .recv = asked(&t->start, &t->start.recv)};
+    ROTA_TRY(like->kind->prepare(&t->task, &args));
     if (like->kind->collects)
-        rota_counted_set_buffer(&t->task, (char *)t->args.recv.base,
+        rota_counted_set_buffer(&t->task, (char *)t->start.recv.base,
                                 t->received);
     return MPI_SUCCESS;
 }
@@ -185,7 +194,7 @@ static int run(void *arg, int i, double *ns)
     const int64_t begin = rota_now_ns();
     rota_found found = {0};
 
-    ROTA_TRY(kind->start(b, &t->args));
+    ROTA_TRY(kind->start(b, &t->start));
     ROTA_TRY(rota_exec_wait(&b->exec));
     if (kind->collect)
         ROTA_TRY(kind->collect(b, &found));

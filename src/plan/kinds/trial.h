@@ -15,7 +15,7 @@ typedef struct rota_trial {
     int n_send, n_recv;    /* blocks */
     MPI_Count *count;      /* [n_send + n_recv] */
     MPI_Aint *displ;       /* [n_send + n_recv] */
-    rota_args args;
+    rota_start_args start; /* what a start brings */
     rota_task task;
     rota_built *built; /* [ROTA_MOST_TRIED] */
 } rota_trial;

@@ -68,16 +68,16 @@ ROTA_RARE static int check_one_buffer(const rota_built *b, char *buffer)
 
 /* In place, the send blocks are those of the receive buffer, to be staged end to
  * end: *room bytes. */
-static int fill(rota_built *b, const rota_args *args, bool in_place,
-                size_t *room)
+static int fill(rota_built *b, const rota_start_args *args, bool in_place,
+                size_t *largest, size_t *room)
 {
-    ROTA_TRY(rota_counted_fill_expected(b, args));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_DST, largest));
     if (in_place) {
         *room =
             rota_built_lay_out_stage(b, b->exec.blocks.bytes + b->sched.n_send);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(rota_counted_fill_sent(b, args));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, largest));
     ROTA_TRY(rota_built_check_own(b));
     return args->send.base == args->recv.base && b->task->checked
                ? check_one_buffer(b, (char *)args->recv.base)
@@ -95,17 +95,18 @@ static void choose_types(rota_built *b, bool in_place)
     types[ROTA_SRC] = in_place ? rota_types_bytes : types[ROTA_DST];
 }
 
-static int start(rota_built *b, const rota_args *args)
+static int start(rota_built *b, const rota_start_args *args)
 {
     const bool in_place = args->send.base == MPI_IN_PLACE;
     char *const send = (char *)args->send.base;
     char *const recv = (char *)args->recv.base;
     rota_exec *const x = &b->exec;
-    size_t room = 0;
+    size_t largest = 0, room = 0;
 
-    ROTA_TRY(rota_check_in_place(args, b->sched.neighbors != NULL));
-    ROTA_TRY(fill(b, args, in_place, &room));
-    rota_counted_leave_out(b, rota_first_tmp(&b->sched));
+    if (in_place || recv == MPI_IN_PLACE)
+        ROTA_TRY(rota_check_in_place(send, recv, b->sched.neighbors != NULL));
+    ROTA_TRY(fill(b, args, in_place, &largest, &room));
+    rota_counted_leave_out(b, largest, rota_first_tmp(&b->sched));
     if (in_place || x->stage_in || b->task->use.device)
         choose_types(b, in_place);
     x->blocks.base[ROTA_SRC] = send;
