@@ -47,7 +47,7 @@ static void add_powers(values *v, int from, int n)
 static values radices(const rota_hints *hints, const rota_algo *algo,
                       const rota_topo *topo)
 {
-    const int n = rota_largest_radix(algo, topo);
+    const int n = rota_params_largest_radix(algo, topo);
     values v = {0};
 
     if (!(algo->params & ROTA_P_RADIX) || hints->params.radix)
@@ -56,8 +56,8 @@ static values radices(const rota_hints *hints, const rota_algo *algo,
         add_value(&v, n); /* for blocks too large to forward */
     else {
         add_powers(&v, 2, n);
-        if (rota_usual_radix(n) < n || algo->nodes || hints->algo)
-            add_value(&v, rota_usual_radix(n));
+        if (rota_params_usual_radix(n) < n || algo->nodes || hints->algo)
+            add_value(&v, rota_params_usual_radix(n));
         if (algo->nodes || hints->algo)
             add_value(&v, n);
     }

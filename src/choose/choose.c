@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-int rota_usual_radix(int P)
+int rota_params_usual_radix(int P)
 {
     int r = 2;
 
@@ -80,7 +80,7 @@ static int check_kind(const rota_algo *algo, const rota_plan_kind *what)
     return MPI_SUCCESS;
 }
 
-int rota_largest_radix(const rota_algo *algo, const rota_topo *topo)
+int rota_params_largest_radix(const rota_algo *algo, const rota_topo *topo)
 {
     int n = algo->nodes ? rota_topo_largest_node(topo) : topo->P;
 
@@ -104,9 +104,9 @@ static rota_params choose_params(const rota_hints *hints)
 static int choose_radix(const rota_hints *hints, const rota_algo *algo,
                         const rota_topo *topo)
 {
-    const int n = rota_largest_radix(algo, topo);
+    const int n = rota_params_largest_radix(algo, topo);
     const int radix =
-        hints->params.radix ? hints->params.radix : rota_usual_radix(n);
+        hints->params.radix ? hints->params.radix : rota_params_usual_radix(n);
 
     return radix <= n ? radix : n;
 }

@@ -4,11 +4,11 @@
 
 #include "choose/hints.h"
 
-int rota_usual_radix(int P); /* about sqrt(P), for two phases */
+int rota_params_usual_radix(int P); /* about sqrt(P), for two phases */
 
 /* The largest radix that makes a difference: the number of ranks, of members of
  * a node, or of nodes. */
-int rota_largest_radix(const rota_algo *algo, const rota_topo *topo);
+int rota_params_largest_radix(const rota_algo *algo, const rota_topo *topo);
 
 /* What a plan is made for; the same on all ranks. */
 typedef struct rota_plan_kind {

@@ -13,7 +13,7 @@ enum { HIGHEST = 1 << 20 };
 
 /* ---- values -------------------------------------------------------------- */
 
-void rota_append_name(char *list, size_t size, const char *name)
+void rota_hints_append_name(char *list, size_t size, const char *name)
 {
     const size_t used = strlen(list);
 
@@ -27,7 +27,7 @@ void rota_hint_values(const rota_hint *hint, char *text, size_t size)
         snprintf(text, size, "%s", hint->what);
     else if (hint->words)
         for (int i = 0; i < hint->words->n; i++)
-            rota_append_name(text, size, hint->words->word[i]);
+            rota_hints_append_name(text, size, hint->words->word[i]);
     else
         snprintf(text, size, "%d to %d", hint->least, HIGHEST);
 }
@@ -80,9 +80,10 @@ static int read_algorithm(const char *name, const char *value,
     if (hints->algo)
         return MPI_SUCCESS;
     for (int i = 0; rota_algo_table[i]; i++)
-        rota_append_name(names, sizeof names, rota_algo_table[i]->name);
+        rota_hints_append_name(names, sizeof names, rota_algo_table[i]->name);
     for (int i = 0; rota_neighbor_table[i]; i++)
-        rota_append_name(names, sizeof names, rota_neighbor_table[i]->name);
+        rota_hints_append_name(names, sizeof names,
+                               rota_neighbor_table[i]->name);
     return rota_fail(MPI_ERR_ARG, "%s = %.30s; valid: %s", name, value, names);
 }
 
@@ -231,7 +232,7 @@ static bool is_known(const char *name)
 extern char **environ;
 
 /* No call could return a bad value as its error: it is printed instead. */
-int rota_stall_seconds(bool tell)
+int rota_hints_stall_seconds(bool tell)
 {
     enum { USUAL = 60 };
     static const char name[] = "ROTA_STALL_S";
@@ -253,7 +254,7 @@ void rota_variables_check(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank > 0 || atomic_exchange(&done, true))
         return;
-    rota_stall_seconds(true);
+    rota_hints_stall_seconds(true);
     for (char **entry = environ; entry && *entry; entry++) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(*entry, "="), *entry);
         if (strncmp(name, "ROTA_", 5) == 0 && !is_known(name))
@@ -279,7 +280,7 @@ static int unknown_key(const char *key)
     char names[ROTA_ERR_TEXT - 60] = "";
 
     for (const rota_hint *h = rota_hint_table; h->key; h++)
-        rota_append_name(names, sizeof names, h->key);
+        rota_hints_append_name(names, sizeof names, h->key);
     return rota_fail(MPI_ERR_ARG, "unknown hint %.30s; valid: %s", key, names);
 }
 

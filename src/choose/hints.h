@@ -67,12 +67,12 @@ extern const rota_variable rota_variable_table[]; /* the last name is NULL */
 void rota_variables_check(void);
 
 /* Read ROTA_STALL_S. tell: print an error if the value is invalid. */
-int rota_stall_seconds(bool tell);
+int rota_hints_stall_seconds(bool tell);
 
 int rota_hints_read(MPI_Info info, rota_hints *hints);
 
 /* Append a name to a list of `size` bytes, as far as there is room. */
-void rota_append_name(char *list, size_t size, const char *name);
+void rota_hints_append_name(char *list, size_t size, const char *name);
 
 /* Describe the values that a hint may have. */
 void rota_hint_values(const rota_hint *hint, char *text, size_t size);

@@ -86,7 +86,7 @@ static int read_name(const char *where, const cJSON *item,
         if (cJSON_IsString(item) &&
             strcmp(item->valuestring, name[*found]) == 0)
             return MPI_SUCCESS;
-        rota_append_name(names, sizeof names, name[*found]);
+        rota_hints_append_name(names, sizeof names, name[*found]);
     }
     return wrong(where, item, names);
 }
@@ -143,9 +143,10 @@ static int read_algorithm(const char *where, const cJSON *item, void *into)
         return MPI_SUCCESS;
     }
     for (int i = 0; rota_algo_table[i]; i++)
-        rota_append_name(names, sizeof names, rota_algo_table[i]->name);
+        rota_hints_append_name(names, sizeof names, rota_algo_table[i]->name);
     for (int i = 0; rota_neighbor_table[i]; i++)
-        rota_append_name(names, sizeof names, rota_neighbor_table[i]->name);
+        rota_hints_append_name(names, sizeof names,
+                               rota_neighbor_table[i]->name);
     return wrong(where, item, names);
 }
 
@@ -203,7 +204,7 @@ static int unknown_key(const char *where, const cJSON *item,
     char names[ROTA_ERR_TEXT - 100] = "";
 
     for (int i = 0; i < n; i++)
-        rota_append_name(names, sizeof names, key[i].name);
+        rota_hints_append_name(names, sizeof names, key[i].name);
     return rota_fail(MPI_ERR_ARG, "%s: unknown key %.30s; valid: %s", where,
                      item->string, names);
 }

@@ -273,7 +273,7 @@ static void compare(void)
     problem.send = send;
     problem.recv = recv;
     problem.send.n = problem.recv.n = P;
-    const int found = rota_check_overlap(&problem, true);
+    const int found = rota_overlap_check(&problem, true);
     if (!is_known(&recv) || !is_known(&send))
         CHECK(found == MPI_SUCCESS || received || sent);
     else if (received || sent)

@@ -16,7 +16,7 @@ static int leave(MPI_Comm comm, const char *function, int status)
 {
     return status == MPI_SUCCESS
                ? MPI_SUCCESS
-               : rota_raise(comm, rota_error_code(function, status));
+               : rota_error_report(comm, rota_error_code(function, status));
 }
 
 /* Turn a failure of this rank alone into an error code. */
@@ -34,8 +34,8 @@ ROTA_RARE static int leave_plan(const rota_plan *plan, const char *function,
 
     return status == MPI_SUCCESS || rota_comm_is_over()
                ? status
-               : rota_raise(alive ? plan->comm->user : MPI_COMM_NULL,
-                            code_of(plan, function, status));
+               : rota_error_report(alive ? plan->comm->user : MPI_COMM_NULL,
+                                   code_of(plan, function, status));
 }
 
 static int check_mpi(void)
@@ -76,7 +76,7 @@ int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
         return leave_early(comm, __func__);
     err = rota_comm_get(comm, &c);
     if (err == MPI_SUCCESS)
-        err = rota_memory_make(
+        err = rota_mem_make(
             c, bytes, info,
             ptr ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "ptr is NULL"), &memory);
     if (err == MPI_SUCCESS)
@@ -93,7 +93,7 @@ int rota_mem_free(void *ptr)
         return leave(MPI_COMM_NULL, __func__,
                      rota_fail(MPI_ERR_ARG, "ptr is NULL"));
     memcpy(&memory, ptr, sizeof memory);
-    const int err = rota_memory_free(memory);
+    const int err = rota_mem_destroy(memory);
     if (err != MPI_SUCCESS)
         return leave(MPI_COMM_NULL, __func__, err);
     memory = NULL;

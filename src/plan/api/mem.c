@@ -70,8 +70,8 @@ static int open_node(rota_comm *c, MPI_Info info, int status)
                                                  : rota_comm_open_node(c);
 }
 
-int rota_memory_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
-                     void **memory)
+int rota_mem_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
+                  void **memory)
 {
     *memory = NULL;
     ROTA_TRY(open_node(c, info, status));
@@ -85,11 +85,11 @@ int rota_memory_make(rota_comm *c, size_t bytes, MPI_Info info, int status,
     if (status == MPI_SUCCESS)
         rota_comm_update_node(c); /* ranks that cannot map it get copies */
     else if (*memory)
-        rota_memory_free(*memory);
+        rota_mem_destroy(*memory);
     return status;
 }
 
-int rota_memory_free(void *memory)
+int rota_mem_destroy(void *memory)
 {
     if (!memory || rota_arena_free(memory) || free_private(memory))
         return MPI_SUCCESS;

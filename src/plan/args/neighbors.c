@@ -237,8 +237,8 @@ static uint64_t size_in(const edges *e, const box *b, bool sent)
     return 1 + (uint64_t)(l.bytes ? l.bytes[block] : 0);
 }
 
-int rota_tell_mismatch(const rota_comm *c, const rota_problem *problem,
-                       bool checked)
+int rota_edges_tell_mismatch(const rota_comm *c, const rota_problem *problem,
+                             bool checked)
 {
     const edges e = {c, problem, checked};
     const int last = problem->neighbors ? INT_MAX : 0;

@@ -18,7 +18,7 @@ uint64_t rota_edges_unmatched(const rota_comm *c, const rota_problem *problem,
 
 /* Fail with the edge whose two ends do not agree; all ranks know that there is
  * one. Collective; fails on all ranks. */
-int rota_tell_mismatch(const rota_comm *c, const rota_problem *problem,
-                       bool checked);
+int rota_edges_tell_mismatch(const rota_comm *c, const rota_problem *problem,
+                             bool checked);
 
 #endif /* ROTA_PLAN_NEIGHBORS_H */

@@ -222,7 +222,7 @@ static bool compare(search *s, const rota_side *send, const rota_side *recv,
     return find_clash(s, clash);
 }
 
-int rota_check_overlap(const rota_problem *problem, bool received)
+int rota_overlap_check(const rota_problem *problem, bool received)
 {
     const rota_side *const recv = &problem->recv;
     const rota_side *const send =

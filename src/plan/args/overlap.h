@@ -7,6 +7,6 @@
 /* Fail if a byte of a receive block is also of a send block (MPI_ERR_BUFFER;
  * not in place) or, if received, of another receive block (MPI_ERR_ARG).
  * Local. */
-int rota_check_overlap(const rota_problem *problem, bool received);
+int rota_overlap_check(const rota_problem *problem, bool received);
 
 #endif /* ROTA_OVERLAP_H */

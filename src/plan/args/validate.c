@@ -186,8 +186,8 @@ static int make_side(rota_side *side, const rota_comm *c, rota_side_args a,
     return err;
 }
 
-int rota_check_in_place(const void *sendbuf, const void *recvbuf,
-                        bool neighbors)
+int rota_args_check_in_place(const void *sendbuf, const void *recvbuf,
+                             bool neighbors)
 {
     if (recvbuf == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE");
@@ -204,8 +204,8 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
     *problem = (rota_problem){.neighbors = neighbors,
                               .in_place = args->send.base == MPI_IN_PLACE,
                               .own_types = args->own_types};
-    ROTA_TRY(rota_check_in_place(args->send.base, args->recv.base,
-                                 neighbors != NULL));
+    ROTA_TRY(rota_args_check_in_place(args->send.base, args->recv.base,
+                                      neighbors != NULL));
     ROTA_TRY(make_side(&problem->recv, c, args->recv, "recv",
                        neighbors ? neighbors->n_recv : c->P, args->own_types));
     if (!problem->in_place)
@@ -218,7 +218,7 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
         rota_neighbors_drop(problem->recv.n, neighbors->from,
                             problem->recv.bytes);
     }
-    return check ? rota_check_overlap(problem, true) : MPI_SUCCESS;
+    return check ? rota_overlap_check(problem, true) : MPI_SUCCESS;
 }
 
 static void free_side(rota_side *side)

@@ -61,8 +61,8 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
 void rota_problem_free(rota_problem *problem);
 
 /* Fail if a buffer is MPI_IN_PLACE and must not be. Local. */
-int rota_check_in_place(const void *sendbuf, const void *recvbuf,
-                        bool neighbors);
+int rota_args_check_in_place(const void *sendbuf, const void *recvbuf,
+                             bool neighbors);
 
 /* Fill bytes and offset, [n]. Local. */
 int rota_side_fill(const rota_side_args *args, size_t bytes[],

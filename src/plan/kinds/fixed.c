@@ -139,7 +139,7 @@ static int check_buffers(const rota_built *b, const void *sendbuf,
         return MPI_SUCCESS;
     problem.send.base = (char *)sendbuf; /* only read */
     problem.recv.base = (char *)recvbuf;
-    return rota_check_overlap(&problem, false);
+    return rota_overlap_check(&problem, false);
 }
 
 static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)

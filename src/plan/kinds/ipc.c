@@ -107,8 +107,8 @@ static int open_each_other(rota_built *b, rota_ipc_address addresses[])
     rota_ipc_address mine = {0};
     int err = addresses ? make_own(b, &mine) : rota_fail_mem("addresses");
 
-    ROTA_TRY(rota_swap_addresses(c, c->topo.ranks, c->P, err, &mine, addresses,
-                                 sizeof mine));
+    ROTA_TRY(rota_gather_addresses(c, c->topo.ranks, c->P, err, &mine,
+                                   addresses, sizeof mine));
     err = rota_ipc_open(&b->exec, addresses);
     return rota_agree(c, err, NULL);
 }

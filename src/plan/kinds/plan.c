@@ -99,7 +99,7 @@ static int agree_on_plan(rota_task *t, const rota_hints *hints, int status,
         ROTA_TRY(check_uniform(hints, vote));
     t->largest = t->kind->fixed ? (size_t)vote->largest : t->max_block;
     return vote->unmatched
-               ? rota_tell_mismatch(t->comm, &t->problem, t->checked)
+               ? rota_edges_tell_mismatch(t->comm, &t->problem, t->checked)
                : MPI_SUCCESS;
 }
 
@@ -164,7 +164,7 @@ static int agree_and_build(rota_plan *p, const rota_hints *hints, int status)
     rota_task_set_ipc(t, why_no_ipc, vote.no_ipc);
     if (may_follow_nodes(t, hints) && !t->problem.crossing)
         ROTA_TRY(
-            rota_find_crossing(p->comm, t->topo, &t->problem, &t->crossing));
+            rota_crossing_find(p->comm, t->topo, &t->problem, &t->crossing));
     ROTA_TRY(choose(p, hints, &vote, claim.native < ROTA_MAX_NATIVE));
     return rota_built_make(&p->built, t, &p->decision.choice, claim);
 }

@@ -174,7 +174,7 @@ static int build_one(void *arg, int i, const rota_hints *wish)
     rota_vote vote = {0};
 
     if (wish->algo->nodes && what.neighbors && !task->problem.crossing)
-        ROTA_TRY(rota_find_crossing(task->comm, task->topo, &task->problem,
+        ROTA_TRY(rota_crossing_find(task->comm, task->topo, &task->problem,
                                     &task->crossing));
     ROTA_TRY(rota_choose(wish, &what, &choice)); /* the same on all ranks */
     ROTA_TRY(rota_agree_claim(task->comm, MPI_SUCCESS, &vote, &claim));

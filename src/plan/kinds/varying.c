@@ -63,7 +63,7 @@ ROTA_RARE static int check_one_buffer(const rota_built *b, char *buffer)
                  .offset = blocks->offset + s->n_send},
     };
 
-    return rota_check_overlap(&problem, false);
+    return rota_overlap_check(&problem, false);
 }
 
 /* In place, the send blocks are those of the receive buffer, to be staged end to
@@ -104,7 +104,8 @@ static int start(rota_built *b, const rota_start_args *args)
     size_t largest = 0, room = 0;
 
     if (in_place || recv == MPI_IN_PLACE)
-        ROTA_TRY(rota_check_in_place(send, recv, b->sched.neighbors != NULL));
+        ROTA_TRY(
+            rota_args_check_in_place(send, recv, b->sched.neighbors != NULL));
     ROTA_TRY(fill(b, args, in_place, &largest, &room));
     rota_counted_leave_out(b, largest, rota_first_tmp(&b->sched));
     if (in_place || x->stage_in || b->task->use.device)

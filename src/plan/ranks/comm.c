@@ -304,7 +304,7 @@ static int make_comm(MPI_Comm user, bool adopted, rota_comm **c)
 
     for (int i = 0; i < ROTA_MAX_NATIVE; i++)
         draft.native[i] = MPI_COMM_NULL;
-    rota_stall_set(rota_stall_seconds(false));
+    rota_stall_set(rota_hints_stall_seconds(false));
     look_for_crowd();
     watch_finalize();
     int err = open_dup(&draft);

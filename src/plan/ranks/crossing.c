@@ -40,8 +40,8 @@ static members members_of(const rota_comm *c, const rota_topo *t)
  * edge: this rank's list on entry; then all lists. */
 static int pass_on(const members *m, const int count[], rota_cross edge[])
 {
-    return rota_pass_on(m->c, "swap edges", m->rank, m->n, m->me, count,
-                        sizeof *edge, edge);
+    return rota_gather_lists(m->c, "swap edges", m->rank, m->n, m->me, count,
+                             sizeof *edge, edge);
 }
 
 /* The numbers of edges that a rank sends and receives. */
@@ -257,8 +257,8 @@ static int find_all(const members *m, int status, tally all[], int *count[],
 
     if (status == MPI_SUCCESS)
         status = find_own(m, problem, c, &mine, &repeats);
-    ROTA_TRY(rota_swap_addresses(m->c, m->rank, m->n, status, &mine, all,
-                                 sizeof mine));
+    ROTA_TRY(rota_gather_addresses(m->c, m->rank, m->n, status, &mine, all,
+                                   sizeof mine));
     rota_vote vote = {.largest = (uint64_t)repeats};
     ROTA_TRY(rota_agree(m->c, make_room(m, all, count, c), &vote));
     ROTA_TRY(pass_on(m, count[ROTA_SEND], c->out.edge));
@@ -271,7 +271,7 @@ static int find_all(const members *m, int status, tally all[], int *count[],
     return MPI_SUCCESS;
 }
 
-int rota_find_crossing(const rota_comm *c, const rota_topo *topo,
+int rota_crossing_find(const rota_comm *c, const rota_topo *topo,
                        rota_problem *problem, rota_crossing *crossing)
 {
     const members m = members_of(c, topo);

@@ -7,7 +7,7 @@
 
 /* Find the crossing, which is empty, for nodes of topo, and set
  * problem->crossing to it. Collective; the ranks agree on every failure. */
-int rota_find_crossing(const rota_comm *c, const rota_topo *topo,
+int rota_crossing_find(const rota_comm *c, const rota_topo *topo,
                        rota_problem *problem, rota_crossing *crossing);
 
 #endif /* ROTA_PLAN_CROSSING_H */

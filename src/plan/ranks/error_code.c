@@ -108,7 +108,7 @@ void rota_error_raise_by(int (*function)(MPI_Comm comm, int code))
     raise = function;
 }
 
-int rota_raise(MPI_Comm comm, int code)
+int rota_error_report(MPI_Comm comm, int code)
 {
 #if MPI_VERSION >= 4
     const MPI_Comm nobodys = MPI_COMM_SELF;
@@ -123,13 +123,13 @@ int rota_raise(MPI_Comm comm, int code)
 int rota_error_raise(MPI_Comm comm, int errorclass, const char *text)
 {
     rota_fail(errorclass, "%s", text);
-    return rota_raise(comm, rota_error_code("rota", errorclass));
+    return rota_error_report(comm, rota_error_code("rota", errorclass));
 }
 
 int rota_error_class(int code, int *errorclass)
 {
     if (!errorclass) /* MPI would make several errors of this */
-        return rota_raise(
+        return rota_error_report(
             MPI_COMM_NULL,
             rota_error_code(__func__,
                             rota_fail(MPI_ERR_ARG, "errorclass is NULL")));

@@ -9,6 +9,6 @@ int rota_error_code(const char *function, int status);
 
 /* Call the error handler of comm with a code, and return the code.
  * MPI_COMM_NULL: the handler for errors without a communicator. */
-int rota_raise(MPI_Comm comm, int code);
+int rota_error_report(MPI_Comm comm, int code);
 
 #endif /* ROTA_ERROR_CODE_H */

@@ -20,8 +20,9 @@ static size_t bytes_of(const int count[], int n, int first, int lists,
 /* In each round a rank sends all that it has to the rank d places below, which
  * lacks it, and receives as much from the rank d places above. Since all have
  * the same counts, no message is longer than its receiver expects. */
-int rota_pass_on(const rota_comm *c, const char *step, const int rank[], int n,
-                 int at, const int count[], size_t bytes, void *lists)
+int rota_gather_lists(const rota_comm *c, const char *step, const int rank[],
+                      int n, int at, const int count[], size_t bytes,
+                      void *lists)
 {
     for (int d = 1; d < n; d *= 2) {
         const int more = d < n - d ? d : n - d;
@@ -42,8 +43,9 @@ int rota_pass_on(const rota_comm *c, const char *step, const int rank[], int n,
 
 /* By doubling: if every rank talked to every other, MPI would connect them all
  * for this alone. */
-int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
-                        const void *mine, void *addresses, size_t bytes)
+int rota_gather_addresses(const rota_comm *c, const int rank[], int n,
+                          int status, const void *mine, void *addresses,
+                          size_t bytes)
 {
     char *const gathered = malloc((size_t)n * bytes + 1);
     int err = status, at = 0;
@@ -57,8 +59,8 @@ int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
     if (err == MPI_SUCCESS)
         memcpy(gathered, mine, bytes);
     if (err == MPI_SUCCESS)
-        err = rota_pass_on(c, "swap addresses", rank, n, at, NULL, bytes,
-                           gathered);
+        err = rota_gather_lists(c, "swap addresses", rank, n, at, NULL, bytes,
+                                gathered);
     for (int i = 0; err == MPI_SUCCESS && i < n; i++)
         memcpy((char *)addresses + (size_t)((at + i) % n) * bytes,
                gathered + (size_t)i * bytes, bytes);

@@ -8,14 +8,16 @@
  * to all, theirs come into addresses, in the order of rank. If status is an
  * error on one rank, all fail. Collective over c, whose ranks may do it in
  * groups. */
-int rota_swap_addresses(const rota_comm *c, const int rank[], int n, int status,
-                        const void *mine, void *addresses, size_t bytes);
+int rota_gather_addresses(const rota_comm *c, const int rank[], int n,
+                          int status, const void *mine, void *addresses,
+                          size_t bytes);
 
 /* Exchange lists of entries of so many bytes. count: [n] the entries of each
  * rank; NULL: one each. lists: this rank's, that of rank[at], on entry; then all,
  * in the order of ranks from this one on, at most INT_MAX bytes. Collective over
  * the n ranks, which must all have room. */
-int rota_pass_on(const rota_comm *c, const char *step, const int rank[], int n,
-                 int at, const int count[], size_t bytes, void *lists);
+int rota_gather_lists(const rota_comm *c, const char *step, const int rank[],
+                      int n, int at, const int count[], size_t bytes,
+                      void *lists);
 
 #endif /* ROTA_GATHER_H */

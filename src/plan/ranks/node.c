@@ -314,9 +314,9 @@ static int look_around(rota_comm *c, rota_node *node, address addresses[],
     int err = make_endpoints(node, &mine, area);
 
     addresses[node->me] = mine;
-    ROTA_TRY(rota_swap_addresses(c, ranks, node->n,
-                                 near[node->me].endpoints ? MPI_SUCCESS : err,
-                                 &mine, addresses, sizeof mine));
+    ROTA_TRY(rota_gather_addresses(c, ranks, node->n,
+                                   near[node->me].endpoints ? MPI_SUCCESS : err,
+                                   &mine, addresses, sizeof mine));
     if (err == MPI_SUCCESS)
         err = map_all(node, addresses);
     for (int i = 0; i < node->n; i++) {
@@ -336,7 +336,7 @@ static int compare_mapped(const rota_comm *c, rota_node *node,
     const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
     const size_t n = (size_t)node->n;
     bool *const all = calloc(n * n, sizeof *all);
-    const int err = rota_swap_addresses(
+    const int err = rota_gather_addresses(
         c, ranks, node->n, all ? MPI_SUCCESS : rota_fail_mem("a node"), mine,
         all, n * sizeof *all);
 

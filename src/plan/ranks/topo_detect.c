@@ -158,7 +158,8 @@ static int gather_processes(rota_comm *c, int status, rota_process all[])
 
     for (int q = 0; q < c->P && status == MPI_SUCCESS; q++)
         ranks[q] = q;
-    return rota_swap_addresses(c, ranks, c->P, status, &mine, all, sizeof mine);
+    return rota_gather_addresses(c, ranks, c->P, status, &mine, all,
+                                 sizeof mine);
 }
 
 typedef struct place {
