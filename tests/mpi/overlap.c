@@ -194,7 +194,7 @@ enum { PLACES = 1 << 12 };
 static size_t add_places(const rota_nest *nest, int d, ptrdiff_t at,
                          ptrdiff_t place[], size_t n)
 {
-    if (d == nest->depth) {
+    if (d == ROTA_NEST_DEPTH || d == nest->depth) {
         for (size_t i = 0; i < nest->width && n < PLACES; i++)
             place[n++] = at + (ptrdiff_t)i;
         return n;

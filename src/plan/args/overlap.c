@@ -82,7 +82,7 @@ static size_t count_rows(const rota_layout *l)
 static void add_nest(search *s, const rota_nest *nest, int d, ptrdiff_t at,
                      int block)
 {
-    if (d == nest->depth)
+    if (d == ROTA_NEST_DEPTH || d == nest->depth)
         s->row[s->n++] = (row){at, at + (ptrdiff_t)nest->width, block};
     else
         for (size_t i = 0; i < nest->dim[d].n; i++)
