@@ -3,9 +3,9 @@
  * usage: mpiexec -n P rota-node-memory PLANS BYTES [STARTS]
  *
  * Makes PLANS fixed plans of blocks of BYTES by spread_out, all ranks on one node,
- * and starts each STARTS times (1). Prints a line: the growth of the machine's
- * shared memory from the first half of the plans to all of them, by plan and
- * ordered pair of ranks; all shared memory and page tables; the addresses that Rota takes of a rank;
+ * and starts each STARTS times (1). Prints a line: the growth of the machine's shared
+ * memory from the first half of the plans to all of them, by plan and ordered pair of
+ * ranks; all shared memory and page tables; the addresses that Rota takes of a rank;
  * and the time of an init.
  */
 #include <rota.h>

@@ -3,11 +3,11 @@
  *     rota-run mpiexec -n P rota-taken KIND BYTES CALLS
  *     rota-run mpiexec -n P rota-taken datalog BYTES STEPS
  *
- * KIND: alltoall, alltoallv, alltoallw or neighbor, in one loop, in which all bytes are
- * written before and read after; BYTES is a block's. datalog: steps of a Datalog
+ * KIND: alltoall, alltoallv, alltoallw or neighbor, in one loop, in which all bytes
+ * are written before and read after; BYTES is a block's. datalog: steps of a Datalog
  * engine: MPI_Alltoall of counts, two MPI_Allreduce, and MPI_Alltoallv with other
- * counts, of BYTES on average, and other buffers each time. Prints, for either half of
- * the calls, how many there were and how many did not come to MPI on rank 0.
+ * counts, of BYTES on average, and other buffers each time. Prints, for either half
+ * of the calls, how many there were and how many did not come to MPI on rank 0.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

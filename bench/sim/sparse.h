@@ -3,11 +3,11 @@
  *
  * Such an exchange has no schedule: who receives from whom turns out in its course.
  * So what ranks do is written down here, message by message, as
- * exec/transport/mailbox/mailbox.c does it: messages between nodes that complete when they are
- * matched, each with an acknowledgement of no bytes; the count within each node; and
- * the rounds of the barrier among nodes. A message longer than ROTA_LONG is asked for
- * first. A rank takes what has arrived one after the other, at the price of posting
- * each. All ranks begin at the same time, and the slowest one counts.
+ * exec/transport/mailbox/mailbox.c does it: messages between nodes that complete when
+ * they are matched, each with an acknowledgement of no bytes; the count within each
+ * node; and the rounds of the barrier among nodes. A message longer than ROTA_LONG is
+ * asked for first. A rank takes what has arrived one after the other, at the price of
+ * posting each. All ranks begin at the same time, and the slowest one counts.
  */
 #ifndef BENCH_SIM_SPARSE_H
 #define BENCH_SIM_SPARSE_H

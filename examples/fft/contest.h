@@ -58,8 +58,8 @@ typedef struct {
     int on_device, types, overlap;
 } contest_kinds;
 
-/* Enter the ways that WHICH asks for, "all" those that this MPI library has. 0, or EXIT_USAGE after saying what is wrong; then there are
- * none. */
+/* Enter the ways that WHICH asks for, "all" those that this MPI library has. 0, or
+ * EXIT_USAGE after saying what is wrong; then there are none. */
 int contest_enter(const char *which, contest_kinds kinds, entrant **e, int *n);
 
 /* Steps of all entrants, rounds times; the first round is not timed. States

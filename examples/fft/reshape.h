@@ -71,10 +71,11 @@ typedef struct {
 /* Collective over spec->comm, which must outlive the reshape. */
 void reshape_open(reshape *r, const reshape_spec *spec);
 
-/* The steps of one batch: pack it from the array, start its exchange, wait for
- * it, unpack it. to: where it will be unpacked; where the way is typed it comes
- * there by itself, from the array, which stays as it is until then. Between start and wait of one batch another can be packed to
- * or unpacked from the other pair, and reshape_test lets the exchange move. */
+/* The steps of one batch: pack it from the array, start its exchange, wait for it,
+ * unpack it. to: where it will be unpacked. A typed way puts it there by itself,
+ * straight from the array, which must not change until then. Between start and wait
+ * of one batch, another can be packed to or unpacked from the other pair, and
+ * reshape_test advances the exchange. */
 void reshape_pack(reshape *r, int batch, int pair, const double complex *from);
 void reshape_start(reshape *r, int batch, int pair, double complex *to);
 void reshape_test(reshape *r);

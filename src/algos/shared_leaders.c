@@ -13,8 +13,8 @@
  *
  * Meanwhile, members of a node send each other their own blocks directly.
  *
- * Where sizes travel with blocks, each rank puts its blocks and their sizes into
- * the message wherever there is room (exec/payload/parcels.h). Where that would take too
+ * Where sizes travel with blocks, each rank puts its blocks and their sizes into the
+ * message wherever there is room (exec/payload/parcels.h). Where that would take too
  * much memory, as for blocks without a bound, this is nmpml.
  *
  * Cost, where all N nodes have Q ranks: a node sends N-1 messages of Q Q blocks

@@ -1,11 +1,10 @@
-/* gate.h - gates: what may hold up a plan's steps and messages, and is told of
- * those that are done. A plan has one gate at most, whose owner the executor
- * does not know (src/device). Without one, no step is wrapped and nothing is
- * asked.
+/* gate.h - gates: what may hold up a plan's steps and messages, and learns
+ * which are done. A plan has at most one gate. The executor does not know its
+ * owner (src/device). Steps of a plan without a gate are not wrapped.
  *
- * The executor calls under its lock. What other threads tell a gate they write
- * into its own memory; nothing needs to ring, as who waits for a plan with a gate
- * keeps polling.
+ * The executor calls a gate under its lock. Other threads tell a gate something by
+ * writing into its own memory. They need not ring, since a wait for a plan with a
+ * gate keeps polling.
  */
 #ifndef ROTA_GATE_H
 #define ROTA_GATE_H
@@ -27,9 +26,10 @@ typedef struct rota_fetching {
                  size_t bytes);
 } rota_fetching;
 
-/* The functions of a gate, the first member of what its owner keeps for a plan:
- * the owner sets x->gate, and calls rota_exec_gate if x is bound already. Each but release may be NULL: there is nothing to ask or to do. What may go once
- * may go for the rest of the run, and is asked about until then. */
+/* The functions of a gate, the first member of what its owner keeps for a plan. The
+ * owner sets x->gate, and calls rota_exec_gate if x is bound already. Any function
+ * but release may be NULL. The executor asks about a phase or a send until it may go;
+ * from then on it may go for the rest of the run. */
 typedef struct rota_gate {
     rota_fetching *
         fetching; /* the first member of what that needs; NULL: messages are data */

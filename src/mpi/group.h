@@ -11,9 +11,9 @@
  * thread at a time calls MPI, since any of them may wait for all ranks; under
  * MPI_THREAD_MULTIPLE every communicator is a group of its own.
  *
- * Processes with one topology after another have a group for each. Which of them a
- * communicator is of no rank can tell alone, so they agree on it in its first blocking
- * call, if there have been others.
+ * The same processes have a group for each process topology. No rank alone can tell
+ * which of these groups a communicator belongs to. So ranks agree on it in the
+ * communicator's first blocking call, if there is such a group already.
  */
 #ifndef ROTA_MPI_GROUP_H
 #define ROTA_MPI_GROUP_H

@@ -1,10 +1,10 @@
 /* mpifh.c - calls of Fortran with Open MPI.
  *
- * Open MPI's functions for Fortran call C functions by their PMPI_ names. So this file
- * replaces the blocking exchanges that have a single datatype, and the beginning and
- * the end: mpi_alltoall_ and its kin for mpif.h and the module mpi, ompi_alltoall_f
- * and its kin behind mpi_f08. What else exchanges is left to MPI, and so no request
- * of Fortran is ours.
+ * Open MPI's functions for Fortran call C functions by their PMPI_ names. So this
+ * file replaces the blocking exchanges that have a single datatype, and the beginning
+ * and the end: mpi_alltoall_ and its kin for mpif.h and the module mpi,
+ * ompi_alltoall_f and its kin behind mpi_f08. All other exchanges are left to MPI, so
+ * no request of a Fortran program is ours.
  */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <rota.h>

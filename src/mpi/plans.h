@@ -1,9 +1,9 @@
 /* plans.h - Rota's plans for exchanges.
  *
- * MPI lets a program block anywhere while a request is active. So a plan behind one
- * is of one phase and has a progress thread (AT_ONCE): that moves what goes within the
- * node, and all else are requests of MPI's, which moves them in whatever call the
- * program blocks. A blocking call waits in Rota and may use any algorithm.
+ * MPI lets a program block anywhere while a request is active. So a plan behind a
+ * request has one phase and a progress thread (AT_ONCE). The thread moves what goes
+ * within the node. All else are requests of MPI's, which advance in whatever call of
+ * MPI the program blocks. A blocking call waits in Rota and may use any algorithm.
  */
 #ifndef ROTA_MPI_PLANS_H
 #define ROTA_MPI_PLANS_H
@@ -12,9 +12,10 @@
 
 #include <rota.h>
 
-/* A plan of bytes on a communicator of ours, for blocking calls like this: of blocks
- * that vary or, if bytes is not 0, that are all of this size. A rank that has no place
- * for it gives NULL, which Rota refuses on all ranks. Collective, as below. */
+/* Make a plan of bytes for blocking calls like this, on a communicator of ours: a
+ * varying plan or, if bytes is not 0, a fixed one whose blocks all have this size. A
+ * rank without memory for the plan passes NULL, so that all ranks fail. Collective,
+ * as below. */
 int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
                         MPI_Count bytes, rota_plan **plan);
 

@@ -1,9 +1,9 @@
 /* request.h - requests of ours.
  *
- * The handle that the program holds is a stand-in: a generalized request. A table maps it to the plan, and MPI never sees it: in arrays it
- * is replaced by MPI_REQUEST_NULL for the time of the call (array.c). Who completes it
- * without passing here (a profiling library in between) gets an error rather than data
- * that never came.
+ * The handle that the program holds is a stand-in: a generalized request, which a
+ * table maps to the plan. MPI never sees it: in arrays it is replaced by
+ * MPI_REQUEST_NULL for the time of the call (array.c). A library in between that
+ * completes it through MPI gets an error, rather than data that never came.
  */
 #ifndef ROTA_MPI_REQUEST_H
 #define ROTA_MPI_REQUEST_H

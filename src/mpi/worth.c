@@ -22,9 +22,10 @@ static const double most_typical = 4;
  * plan. */
 enum { PATIENCE = 32 };
 
-/* SWITCH: calls of a trial that warm up the way that calls did not go before; they
- * are not counted. FEW: pairs before the first look, and each time twice as many. MOST:
- * pairs without a verdict after which there is no difference to speak of. */
+/* SWITCH: first calls of a trial, which go the way that calls did not go before, to
+ * warm it up; they are not counted. FEW: pairs before the first look; between looks
+ * their number doubles. MOST: pairs after which, without a verdict, there is no
+ * difference to speak of. */
 enum { SWITCH = 2, FEW = 2, MOST = 512 };
 
 /* A trial's verdict is for the slower one in so many cases at most. */

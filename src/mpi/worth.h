@@ -31,7 +31,8 @@ typedef enum rota_mpi_verdict {
     ROTA_MPI_LEFT   /* MPI */
 } rota_mpi_verdict;
 
-/* Sizes, by powers of 4 from 4 KiB on: below, they hardly matter. And pairs of a trial from one look at them to the next. */
+/* BINS: sizes, by powers of 4 from 4 KiB on, below which size hardly matters. PAIRS:
+ * the most pairs of a trial between two looks at them. */
 enum { ROTA_MPI_BINS = 14, ROTA_MPI_PAIRS = 16 };
 
 /* What a plan takes: the first of a process looks at the machine; the first of a

@@ -6,15 +6,14 @@
  * communicator's handle: fakempi_comm(group, rank). Nothing here blocks, so
  * one thread can drive all ranks.
  *
- * What MPI leaves open is drawn at random from the seed: whether a send is
- * buffered, when data are read and written between post and completion, which
- * of the matched messages is transferred first, when a rank notices or sees a
- * message that it probes for, and which
- * ranks stand still for a while. What MPI demands is checked: that messages
- * match in posting order with equal sizes (but see fakempi_let_fall_short), that a send buffer keeps its
- * contents until the send is complete, that nobody writes to the buffer of a
- * posted receive. Such a buffer is filled with junk when it is posted, as an
- * early reader deserves.
+ * What MPI leaves open is drawn at random from the seed: whether a send is buffered,
+ * when data are read and written between post and completion, which of the matched
+ * messages is transferred first, when a rank notices or sees a message that it probes
+ * for, and which ranks stand still for a while. What MPI demands is checked: that
+ * messages match in posting order with equal sizes (but see fakempi_let_fall_short),
+ * that a send buffer keeps its contents until the send is complete, that nobody
+ * writes to the buffer of a posted receive. Such a buffer is filled with junk when it
+ * is posted, as an early reader deserves.
  */
 #ifndef FAKEMPI_H
 #define FAKEMPI_H

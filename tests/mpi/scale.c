@@ -5,9 +5,9 @@
  * So many plans are open at once on a few communicators, then one on each of so many
  * communicators, then so many are made, started and freed, some with their
  * communicator. All data are checked. What the process has of descriptors, mappings
- * and memory of its own must not grow from a tenth of the makings to their end, but for
- * what MPI keeps of each. Small without arguments; 1000 200 10000 on 64 and 128 ranks
- * take hours on two cores:
+ * and memory of its own must not grow from a tenth of the makings to their end, but
+ * for what MPI keeps of each. Small without arguments; 1000 200 10000 on 64 and 128
+ * ranks take hours on two cores:
  *
  *   mpiexec -n 64 build/tests/mpi/mpi_scale 1000 200 10000
  */

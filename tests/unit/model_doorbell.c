@@ -1,5 +1,5 @@
-/* model_doorbell.c - no wake-up is lost (exec/memory/doorbell.h), in whatever order the
- * steps of the sleeper and of those that it waits for take effect.
+/* model_doorbell.c - no wake-up is lost (exec/memory/doorbell.h), in whatever order
+ * the steps of the sleeper and of those that it waits for take effect.
  *
  * The library's own lines and doorbell are used; what lines.c and active.c do
  * with them is repeated here in short. The sleeps have no limit. That each of the

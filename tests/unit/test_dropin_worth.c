@@ -1,6 +1,6 @@
-/* test_dropin_worth.c - when the drop-in makes a plan and who has the calls then, over
- * exchanges whose times are drawn by lot: src/mpi/worth.c, of two ranks, with seeds
- * that do not change. Prints what it found.
+/* test_dropin_worth.c - when the drop-in makes a plan and who has the calls then,
+ * over exchanges whose times are drawn by lot: src/mpi/worth.c, of two ranks, with
+ * seeds that do not change. Prints what it found.
  */
 #include "common/quick.h"
 #include "mpi/worth.h"

@@ -74,9 +74,9 @@ static void copies(placed *w, uint32_t phase, bool make)
     }
 }
 
-/* What is received may be there at once or at the end; what is sent must be
- * there all the time, or as soon as it is received where data flow through. But if all is packed first, what has been sent may be
- * overwritten when copies have been made. */
+/* What is received may arrive at once or at the end. What is sent must stay all the
+ * time; in a flow phase, from when it is received. But if all is packed first, what
+ * has been sent may be overwritten once copies have been made. */
 static void run_phase(placed *w, uint32_t phase)
 {
     const rota_phase *const p = &w->s.phase[phase];

@@ -10,8 +10,8 @@
  * look there.
  *
  * Each message has an area of scratch: a head, a slot for each block, and the
- * parcels. x->blocks.offset of a shared block is that of its slot. Blocks are bounded,
- * and an area has room for the largest.
+ * parcels. x->blocks.offset of a shared block is that of its slot. Blocks are
+ * bounded, and an area has room for the largest.
  */
 #ifndef ROTA_PARCELS_H
 #define ROTA_PARCELS_H
@@ -43,9 +43,9 @@ static inline bool rota_has_parcels(const rota_exec *x)
 /* Does message m? */
 bool rota_msg_is_parcels(const rota_exec *x, rota_dir dir, uint32_t m);
 
-/* Where slots lie in scratch: x->blocks.offset of shared blocks is written. *bytes: of
- * all areas. x has s, sizing, max_block and offset. Then, when there is memory
- * at x->blocks.base[ROTA_TMP], make the areas. */
+/* Find where slots lie in scratch, and write it to x->blocks.offset of shared blocks.
+ * *bytes: of all areas. x has s, sizing, max_block and offset. Then, when there is
+ * memory at x->blocks.base[ROTA_TMP], make the areas. */
 int rota_parcels_place(rota_exec *x, size_t *bytes);
 void rota_parcels_make(const rota_exec *x);
 
