@@ -44,12 +44,12 @@
  *   of the communicator's plans fail within seconds, with MPI_ERR_OTHER and the
  *   rank in the text. This includes plans whose messages MPI carries, provided
  *   that the two ranks share node memory through any plan on the communicator.
- *   Such a plan can only be freed. On the ranks of that node collective
- *   functions on the communicator then fail likewise; the first plan on a
- *   communicator, too, if another plan has been made by both ranks before or
- *   the rank dies after Rota has found out which ranks share a node. Before,
- *   ranks wait for it as MPI does. For ranks of other nodes Rota knows only
- *   what MPI reports.
+ *   Such a plan can only be freed. On the ranks of that node, collective
+ *   functions on the communicator then fail likewise. So does making the first
+ *   plan on a communicator, if both ranks have made a plan before, or if the
+ *   rank dies after Rota has found out which ranks share a node. Otherwise
+ *   ranks wait for the dead rank, as MPI does. For ranks of other nodes Rota
+ *   knows only what MPI reports.
  *
  *   Threads. Only one thread at a time may use a plan. Under
  *   MPI_THREAD_MULTIPLE different threads may use different plans; under lower
@@ -372,10 +372,10 @@ ROTA_API int rota_neighbor_alltoallv_varying_init(size_t max_block,
  * Exchanges: receive counts unknown
  * ---------------------------------------------------------------------- */
 
-/* Plan all-to-alls whose receivers know nothing beforehand. Each start says
- * what this rank sends; the wait says what it received, and from whom, packed
- * in rank order. An exchange replaces an MPI_Alltoall of the counts followed by
- * an MPI_Alltoallv: counts and data travel in the same messages.
+/* Plan all-to-alls whose receivers do not know what they will get. Each start
+ * says what this rank sends; the wait says what it received, and from whom,
+ * packed in rank order. An exchange replaces an MPI_Alltoall of the counts
+ * followed by an MPI_Alltoallv: counts and data travel in the same messages.
  *
  * max_block, type, comm, info, plan  as for rota_alltoallv_varying_init; the
  *       data of type must lie between 0 and its extent
@@ -430,10 +430,10 @@ ROTA_API int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
  * stays active until this call.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not an
- * exchange; MPI_ERR_ARG for NULL recvbuf; any error that MPI reported. These
- * are returned without raising the error handler: MPI_ERR_BUFFER if the blocks
- * do not fit the caller's buffer (the arrays are set and the text gives the
- * size needed), MPI_ERR_COUNT if a count does not fit an int, and
+ * exchange; MPI_ERR_ARG for NULL recvbuf; any error that MPI reported. Three
+ * more are returned without raising the error handler: MPI_ERR_BUFFER if the
+ * blocks do not fit the caller's buffer (the arrays are set and the text gives
+ * the size needed), MPI_ERR_COUNT if a count does not fit an int, and
  * MPI_ERR_NO_MEM. After these three the plan stays active and keeps its blocks:
  * give it another buffer, call rota_exchange_wait_c, or wait again when there
  * is memory; other ranks may have to wait meanwhile. MPI_ERR_COUNT is also
@@ -484,8 +484,8 @@ ROTA_API int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm,
  * n           number of ranks to send to. If it is 0, all that follows may be
  *             NULL
  * dests       [n] ranks, each once, in any order; this rank may be one of them
- * sendcounts  [n] elements for each. The receiver learns of a block with 0
- *             elements as of any other: leave out ranks that need not know
+ * sendcounts  [n] elements for each. A block of 0 elements is delivered like any
+ *             other: leave out ranks that need not know of it
  * sdispls     [n] displacements from sendbuf, in extents of the type
  *
  * Rota does not interpret a block. If you need a tag or a step number, put it
@@ -536,7 +536,7 @@ ROTA_API int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf,
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not a sparse
  * exchange; MPI_ERR_ARG for NULL recvbuf or n_sources; any error that MPI
- * reported. These are returned without raising the error handler:
+ * reported. Three more are returned without raising the error handler:
  * MPI_ERR_BUFFER if the blocks do not fit the caller's buffer (n_sources and
  * the arrays are set, and the text gives the size needed), MPI_ERR_COUNT if a
  * count does not fit an int, and MPI_ERR_NO_MEM. After these three the plan
@@ -623,8 +623,9 @@ ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
  *   completes the plan. These calls no longer wait for the receive buffer: when
  *   they return, the stream may read it, but not the host or other streams.
  *
- * Without a stream, data must be on the device before a start and are there
- * after the wait; Rota does not wait for kernels of the program.
+ * Without a stream, the send buffer must be complete before the start, since
+ * Rota does not wait for kernels of the program. The receive buffer is complete
+ * after the wait.
  *
  * stream  a cudaStream_t or CUstream; NULL is the default stream. It must live
  *         until it is replaced or the plan is freed. ROTA_NO_STREAM: no stream
@@ -889,8 +890,7 @@ ROTA_API int rota_version(void);
  *       How blocks in device memory travel.
  *       copy_to_cpu: by way of the host.
  *       cuda_aware: MPI takes them from the device. It is an error if MPI does
- *       not say that it can, or if something other than MPI would have to touch
- *       them.
+ *       not say that it can, or if Rota itself would have to copy them.
  *       cuda_ipc: the receiver's device copies them from the sender's. It is an
  *       error if it cannot. All ranks must have freed the plan before one of
  *       them frees memory that was its sendbuf.
@@ -915,10 +915,10 @@ ROTA_API int rota_version(void);
  *   rota_check  ROTA_CHECK
  *       on (default) or off: whether init checks that counts match across ranks
  *       and that no receive block overlaps another block. (Blocks of plain bytes
- *       are all compared, and blocks of datatypes as long as these have 2^16
- *       rows in all.) With off, counts that do not match have undefined
- *       results: an algorithm that forwards blocks may deliver wrong data even
- *       to ranks whose counts do match, and rota_wait may succeed.
+ *       are always compared; blocks of other datatypes only if they have at
+ *       most 2^16 rows in all.) With off, counts that do not match have
+ *       undefined results: an algorithm that forwards blocks may deliver wrong
+ *       data even to ranks whose counts do match, and rota_wait may succeed.
  * ---------------------------------------------------------------------- */
 
 #ifdef __cplusplus

@@ -110,8 +110,9 @@ static values leaders(const rota_hints *hints, const rota_algo *algo,
     return v;
 }
 
-/* Where sizes are known: what costs less as part of a message than as one, from
- * fast networks to slow ones (rota_cost_bundle). */
+/* Where sizes are known, the bounds worth a try: a block up to rota_cost_bundle
+ * bytes had better share a message, which is a few hundred bytes on fast
+ * networks and thousands on slow ones. */
 static values bundles(const rota_hints *hints, const rota_algo *algo,
                       const rota_plan_kind *what)
 {
@@ -132,9 +133,9 @@ static values bundles(const rota_hints *hints, const rota_algo *algo,
  * links wait for the last ones: of leaders that promise the same, more are better.
  * bench/figures/choice.sh finds the factors.
  *
- * Between neighbours few messages carry most bytes. What a rank gathers, sends and
- * scatters overlaps less than its price says, least if every rank sends for
- * itself: 3 to 19 %, and up to 40 % in simulation (docs/scaling.md). */
+ * Between neighbours few messages carry most bytes. Gathering, sending and scattering
+ * overlap less than the price says, least if every rank sends for itself: plans took
+ * 3 to 19 % longer, and up to 40 % in simulation (docs/scaling.md). */
 static double doubt_of(const rota_choice *choice, const rota_topo *topo)
 {
     const double forwards = 1.05, overlaps = 1.08, one_leader = 0.01,

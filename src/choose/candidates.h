@@ -8,7 +8,7 @@
 typedef struct rota_candidate {
     rota_choice choice;
     double predicted, measured; /* nanoseconds; negative: unknown */
-    double doubt; /* so many times as long it may take as predicted */
+    double doubt; /* predicted is multiplied by this, to be on the safe side */
 } rota_candidate;
 
 typedef struct rota_candidates {

@@ -335,7 +335,7 @@ static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
 /* MPI's own all-to-all keeps this many messages in flight. */
 enum { NATIVE_WINDOW = 32 };
 
-/* How often the phase waits with no message under way. */
+/* How often the phase waits for all messages that are under way. */
 static double batches(const counter *k, const rota_phase *p, double messages)
 {
     const int window = p->native ? NATIVE_WINDOW : p->window;
@@ -384,8 +384,8 @@ static double *step_of(const counter *k, uint32_t phase, int term)
 }
 
 /* Move a share of a phase's copies to a neighbouring step. The first message's
- * copies are made before anything is under way, the last one's when nothing is
- * any more: at most the phases before and after are going on then. Copies of a
+ * copies are made before any message is under way, the last one's when none is
+ * any more. At most the phases before and after overlap with them. Copies of a
  * flow phase go with messages within the node. */
 static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
                        double share, double n[])

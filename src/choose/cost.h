@@ -83,8 +83,8 @@ typedef struct rota_run_kind {
     rota_metadata metadata;
     bool known;  /* metadata is not once: only the sum of the blocks that a rank
                     keeps is told */
-    int leaders; /* if not 0: so many ranks of a node each send all that it has
-                    for some of the nodes; else all ranks do alike */
+    int leaders; /* ranks of a node that send for all others, each to some of
+                    the nodes; 0: all ranks send alike */
     bool shared; /* shared memory carries messages within nodes */
     double load; /* ranks per core of a node, at least 1 */
     double density; /* share of the blocks in transit that have bytes; 1 if each
@@ -137,13 +137,13 @@ static inline double rota_larger(double a, double b)
 /* Add a rank to the sum of others, which starts as zeros. */
 void rota_cost_add(rota_cost *all, const rota_cost *rank);
 
-/* The part, besides waiting and turns, that takes longest in a step of n ranks
- * added up. */
+/* The part that takes longest in a step, apart from waits and turns. ns: the
+ * sums over n ranks. */
 rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
 
-/* Bytes up to which a block is better off in a message with many others: it is
- * copied three times more, and neither posted, nor received, nor a message
- * between nodes by itself. */
+/* Bytes up to which a block had better share a message with many others. It is
+ * then copied three times more, but no message is posted, sent between nodes
+ * and received for it alone. */
 size_t rota_cost_bundle(const rota_machine *machine);
 
 /* Nanoseconds that a run of n ranks takes, whose costs were added up. */

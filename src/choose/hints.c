@@ -231,7 +231,8 @@ static bool is_known(const char *name)
 
 extern char **environ;
 
-/* No call could return a bad value as its error: it is printed instead. */
+/* An invalid value is printed, since there is no call whose error it could
+ * be. */
 int rota_hints_stall_seconds(bool tell)
 {
     enum { USUAL = 60 };

@@ -38,9 +38,9 @@ typedef struct rota_learnt {
 
 /* Make sure that a file's tuning is loaded. path: the same on all ranks; NULL:
  * rank 0's ROTA_TUNING_FILE or, without it, the user's file or the system's.
- * Does nothing if that file has been read, or if path is NULL and it has looked
- * before. An unusable file is an error if it was asked for; otherwise it is
- * ignored, with a note. Only rank 0 reads files. Collective. */
+ * Does nothing if that file has been read already or, for NULL, if a file has
+ * been looked for already. An unusable file is an error if it was asked for;
+ * otherwise it is ignored, with a note. Only rank 0 reads files. Collective. */
 int rota_tuning_load(rota_learnt *l, const rota_ranks *ranks, const char *path);
 
 /* Replace the tuning by that of a file or a text. path, as above, and text

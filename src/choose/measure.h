@@ -6,8 +6,8 @@
 
 enum { ROTA_MOST_TRIED = 9 }; /* MPI's own all-to-all included */
 
-/* How to make and run plans like the one wanted, for whoever can
- * (plan/kinds/trial.c). arg: the provider's. */
+/* Functions that make and run plans like the one wanted; plan/kinds/trial.c
+ * provides them. arg: its own data. */
 typedef struct rota_trials {
     void *arg;
 

@@ -1,7 +1,7 @@
 /* ranks.h - how ranks agree on what must be the same everywhere.
  *
- * Whoever asks for a choice provides these functions (plan/ranks/agree.c). All are
- * collective, and fail with the same error on all ranks. arg: the provider's.
+ * plan/ranks/agree.c provides these functions. All are collective, and fail with the
+ * same error on all ranks. arg: its own data.
  */
 #ifndef ROTA_RANKS_H
 #define ROTA_RANKS_H

@@ -4,16 +4,16 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Shares of pairs that the faster way may win: a difference of a twentieth with noise
- * of a third, up to one without noise. */
+/* Shares of pairs that the faster way may win: from times that differ by a twentieth,
+ * with noise of a third, to times without noise. */
 static const double share[] = {0.55, 0.6, 0.67, 0.75, 0.85, 0.97};
 
 enum { SHARES = sizeof share / sizeof *share };
 
-/* far_ratio: times that are so far apart are far. There are enough such pairs if they
- * are one in ENOUGH. If LEAN more of them say otherwise than all do, then nothing is
- * known yet. most_ratio: a single pair says no more than that one way takes so many
- * times as long. */
+/* far_ratio: times of a pair that differ by this factor are far apart. One such pair
+ * in ENOUGH is enough for these to decide. If LEAN more of them contradict the
+ * verdict of all pairs than support it, there is no verdict. most_ratio: limits the
+ * ratio of a single pair. */
 static const double far_ratio = 4, most_ratio = 8;
 enum { ENOUGH = 16, LEAN = 3 };
 
@@ -38,7 +38,7 @@ void rota_sequential_pair(rota_sequential *s, double first, double second)
     s->logs += log(fmin(fmax(ratio, 1 / most_ratio), most_ratio));
 }
 
-/* What bets on a way have won that won and lost so many pairs. */
+/* The worth of the bets on a way that has won and lost so many pairs. */
 static double worth_of(unsigned won, unsigned lost)
 {
     double sum = 0;
@@ -55,7 +55,7 @@ static int proved(const unsigned wins[2], double error)
                                                      : -1;
 }
 
-/* Either test errs with half the chance, and in either direction alone. */
+/* Each of the two tests may err with half the probability. */
 int rota_sequential_verdict(const rota_sequential *s, double error)
 {
     const int of_all = proved(s->wins, error / 2);
@@ -70,7 +70,8 @@ int rota_sequential_verdict(const rota_sequential *s, double error)
                                                                    : of_all;
 }
 
-/* Of few pairs it is drawn to 1, as by so many that were equal. */
+/* EQUAL pairs of equal times are added, so that few pairs give a ratio near
+ * 1. */
 double rota_sequential_ratio(const rota_sequential *s)
 {
     enum { EQUAL = 4 };

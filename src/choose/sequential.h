@@ -1,22 +1,21 @@
-/* sequential.h - which of two ways is faster, from times in pairs, as soon as they
- * say so. There is no clock here and no MPI.
+/* sequential.h - a sequential test of which of two ways is faster, from times in
+ * pairs. It has no clock and calls no MPI.
  *
- * A pair is a time of each way, taken one after the other in an order drawn by lot
- * (rota_sequential_second), so that whatever slows both hits either alike: drift,
- * other programs, sizes that change. If neither way is faster, each wins a pair with
- * a chance of one half, whatever the times are like; by how much it wins does not
- * count, since a rank that was interrupted says nothing about the way.
+ * A pair has a time of each way, taken one after the other in random order
+ * (rota_sequential_second). So drift, other programs and sizes that change slow both
+ * ways alike. If neither way is faster, each wins a pair with probability one half,
+ * whatever the distribution of times. It does not count by how much it wins, since a
+ * rank may have been interrupted.
  *
- * Unless a way is interrupted more than the other, by itself: then that takes more
- * time than what is won else. So pairs that are far apart are also counted alone, by
- * the same rule, and if there are enough of them, they have the last word.
+ * But one way may itself cause more interruptions, which cost more than it wins
+ * otherwise. So pairs whose times are far apart are also counted alone, by the same
+ * rule. If there are enough of them, they decide.
  *
- * The verdict is a bet against that. Somebody who bets that one way wins a share p of
- * pairs owns (2 p)^wins (2 - 2 p)^losses times the stake, and nobody can expect to
- * win against a fair coin, or one that falls the other way. So the mean over several
- * p ever reaches 1 / error with a chance of at most error (Ville's inequality),
- * however often one looks: the slower way is called the faster one in so many cases
- * at most.
+ * The test bets against a fair coin. A bet that one way wins a share p of pairs is
+ * worth (2 p)^wins (2 - 2 p)^losses times the stake. If that way is not faster, this
+ * has an expected value of at most 1. So the mean over several p ever reaches 1 /
+ * error with a probability of at most error (Ville's inequality), however often one
+ * looks. That is the probability of calling the slower way the faster one.
  */
 #ifndef ROTA_SEQUENTIAL_H
 #define ROTA_SEQUENTIAL_H

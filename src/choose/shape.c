@@ -9,7 +9,7 @@ const char *rota_shape_name(rota_shape shape)
     return name[shape];
 }
 
-/* The largest whose power is at most n and that divides it. */
+/* The largest divisor of n whose power is at most n. */
 static int divisor(int n, int power)
 {
     int best = 1;

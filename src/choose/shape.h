@@ -32,10 +32,10 @@ typedef struct rota_network {
                          its ports' */
     double hop;       /* latency of a link of the torus */
     double link_byte; /* its time of a byte */
-    double posted_receive; /* in the place of posting; below 0: the same */
-    double short_bytes;    /* a message between nodes may have, */
-    double past_short;     /* the more time that a longer one takes to post, */
-    double past_short_gap; /* and that it keeps a port busy */
+    double posted_receive; /* to post a receive; below 0: as long as a send */
+    double short_bytes;    /* longest message between nodes that is short */
+    double past_short;     /* what a longer one takes more to post */
+    double past_short_gap; /* how much longer it keeps a port busy */
 } rota_network;
 
 /* The group or leaf of a node. */

@@ -21,7 +21,7 @@ typedef enum rota_intranode {
 
 /* How blocks on a device travel. */
 typedef enum rota_device_path {
-    ROTA_DEVICE_AUTO,  /* the fastest way; in a choice: by way of the host */
+    ROTA_DEVICE_AUTO,  /* undecided; in a choice: by way of the host */
     ROTA_DEVICE_COPY,  /* by way of the host */
     ROTA_DEVICE_AWARE, /* MPI takes them from device memory */
     ROTA_DEVICE_IPC,   /* receivers copy them from the sender's device */
