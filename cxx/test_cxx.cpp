@@ -128,6 +128,48 @@ template <class Count> void test_neighbors()
     MPI_Comm_free(&ring);
 }
 
+/* A ring by lists; copies of a graph, and plans, outlive it. */
+template <class Count> void test_graphs()
+{
+    const int down = (me + P - 1) % P, up = (me + 1) % P;
+    const std::vector<Count> counts{1};
+    const auto displs = rota::packed(counts);
+    const std::vector<int> a{number(me, up, 7)}, wanted{number(down, me, 7)};
+    std::vector<int> b(1), c(1), d(1), e(1);
+    rota::graph made(comm, std::vector<int>{down}, std::vector<int>{up});
+    const rota::graph ring = made;
+    made = rota::graph();
+
+    auto plan = rota::neighbor_alltoallv_init(a, counts, displs, b, counts,
+                                              displs, ring);
+    auto same = rota::neighbor_alltoall_init(a, Count{1}, c, Count{1}, ring);
+    const std::vector<MPI_Aint> places{0};
+    const std::vector<MPI_Datatype> types(1, MPI_INT);
+    auto typed = rota::neighbor_alltoallw_init(
+        a.data(), counts, places, types, e.data(), counts, places, types, ring);
+    rota::startall(plan, same, typed);
+    rota::waitall(plan, same, typed);
+    check(b == wanted && c == wanted && e == wanted, "graph");
+    auto varying =
+        rota::neighbor_alltoallv_varying_init(sizeof(int), MPI_INT, ring);
+    varying.start(a, counts, displs, d, counts, displs);
+    varying.wait();
+    check(d == wanted, "graph, varying");
+    rota::neighbor_exchange<int> exchange(ring);
+    exchange.start(a, counts, displs);
+    const auto got = exchange.wait();
+    check(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end()),
+          "graph, exchange");
+    MPI_Comm cart = make_ring();
+    const rota::graph of(cart);
+    MPI_Comm_free(&cart);
+    check(of && of.n_sources() == 2, "graph of a topology");
+    expect(MPI_ERR_ARG, "no rank", [&](int *code) {
+        rota::graph(comm, std::vector<int>{P}, std::vector<int>{},
+                    MPI_INFO_NULL, code);
+    });
+}
+
 template <class Count> void test_fixed()
 {
     const auto counts = amounts<Count>();
@@ -427,6 +469,8 @@ int main(int argc, char **argv)
     test_fixed<MPI_Count>();
     test_neighbors<int>();
     test_neighbors<MPI_Count>();
+    test_graphs<int>();
+    test_graphs<MPI_Count>();
     test_own_types<int>();
     test_own_types<MPI_Count>();
     test_types();

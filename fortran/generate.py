@@ -4,8 +4,8 @@
 
 Writes to FOLDER
 
-    rota_c.f90       module rota_c: the type rota_plan, constants, and the C
-                     side as Fortran sees it
+    rota_c.f90       module rota_c: the types rota_plan and rota_graph,
+                     constants, and the C side as Fortran sees it
     rota.f90         module rota, with the handles of mpi_f08
     rota_f90.f90     module rota_f90, with those of mpi, which are integers
     rota_fortran.c   the C side: turns handles and buffers into those of C
@@ -160,9 +160,8 @@ def flag_argument(arg):
 POINTERS = {"stream": ("in", ", value", "void *"),
             "ptr": ("inout", ", intent(inout)", "void *"),
             "recvbuf": ("out", ", intent(out)", "void **")}
-PLANS = {"rota_plan *": "type(rota_plan), intent(in)",
-         "const rota_plan *": "type(rota_plan), intent(in)",
-         "rota_plan **": "type(rota_plan), intent(inout)"}
+# Types that hold a handle of Rota's, and none of it.
+OURS = {"rota_plan": "ROTA_PLAN_NULL", "rota_graph": "ROTA_GRAPH_NULL"}
 
 
 def argument(function, item):
@@ -178,10 +177,12 @@ def argument(function, item):
         type_array_argument(arg)
     elif item.array and ctype in COUNTS:
         count_array(arg, ctype, constant)
-    elif item.type in PLANS:
-        user = PLANS[item.type]
-        bind = user if item.type.endswith("**") else "type(rota_plan), value"
-        simple(arg, user, bind, f"{item.type}{item.name}")
+    elif ctype.rstrip(" *") in OURS:
+        kind = ctype.rstrip(" *")
+        made = ctype.endswith("**")
+        user = f"type({kind}), intent({'inout' if made else 'in'})"
+        simple(arg, user, user if made else f"type({kind}), value",
+               f"{item.type}{item.name}")
     elif (item.type == "void **" or item.name in ("stream", "ptr")):
         intent, bind, c = POINTERS[item.name]
         simple(arg, f"type(c_ptr), intent({intent})", "type(c_ptr)" + bind,
@@ -368,8 +369,8 @@ def module(name, mpi, routines):
              "  use rota_c",
              "  implicit none",
              "  private",
-             "  public :: rota_plan, ROTA_PLAN_NULL, ROTA_UNBOUNDED, "
-             "ROTA_NO_STREAM",
+             *(f"  public :: {kind}, {none}" for kind, none in OURS.items()),
+             "  public :: ROTA_UNBOUNDED, ROTA_NO_STREAM",
              "  public :: ROTA_DESCRIBE_TEXT, ROTA_DESCRIBE_JSON",
              "  public :: ROTA_VERSION_NUMBER"]
     lines += [f"  public :: {generic}" for generic in generics]
@@ -388,6 +389,19 @@ def module(name, mpi, routines):
     return lines + ["", f"end module {name}"]
 
 
+def c_types():
+    """Types of Fortran that hold a handle, or none."""
+    lines = []
+    for kind, none in OURS.items():
+        lines += [f"  type, bind(c) :: {kind}",
+                  "    type(c_ptr) :: handle = c_null_ptr",
+                  f"  end type {kind}",
+                  "",
+                  f"  type({kind}), parameter :: {none} = "
+                  f"{kind}(c_null_ptr)"]
+    return lines
+
+
 def c_module(routines, version):
     numbers = [int(part) for part in version.split(".")]
     number = numbers[0] << 16 | numbers[1] << 8 | numbers[2]
@@ -398,13 +412,7 @@ def c_module(routines, version):
              "  use, intrinsic :: iso_c_binding",
              "  implicit none",
              "",
-             "  ! A plan, or none.",
-             "  type, bind(c) :: rota_plan",
-             "    type(c_ptr) :: handle = c_null_ptr",
-             "  end type rota_plan",
-             "",
-             "  type(rota_plan), parameter :: ROTA_PLAN_NULL = "
-             "rota_plan(c_null_ptr)",
+             *c_types(),
              "  integer(c_size_t), parameter :: ROTA_UNBOUNDED = -1_c_size_t",
              "  integer, parameter :: ROTA_DESCRIBE_TEXT = 0",
              "  integer, parameter :: ROTA_DESCRIBE_JSON = 1",

@@ -33,6 +33,7 @@ program test_fortran
   call test_many()
   call test_varying()
   call test_neighbors()
+  call test_graphs()
   call test_exchange()
   call test_sparse()
   call test_memory()
@@ -392,6 +393,72 @@ contains
     call rota_plan_free(plan)
     call MPI_Comm_free(ring, ierror)
   end subroutine test_neighbors
+
+  ! A ring by lists: the graph and its copy make plans of all kinds.
+  subroutine test_graphs()
+    type(rota_plan) :: plan
+    type(rota_graph) :: graph, copy
+    TYPE_OF(MPI_Comm) :: ring
+    integer :: a(2), b(2), wanted(2), down, up, ierror
+    integer, dimension(2) :: counts, displs, ends
+    integer(MPI_COUNT_KIND) :: large(2)
+    integer(MPI_ADDRESS_KIND) :: far(2), places(2)
+    TYPE_OF(MPI_Datatype) :: types(2)
+    type(c_ptr) :: where
+    integer, pointer :: found(:)
+
+    down = modulo(me - 1, P)
+    up = modulo(me + 1, P)
+    counts = 1
+    displs = [0, 1]
+    large = counts
+    far = displs
+    places = [0, 4]
+    types = MPI_INTEGER
+    ends = [down, up]
+    a = [100 * me + 10 * down, 100 * me + 10 * up + 1]
+    wanted = [100 * down + 10 * me + 1, 100 * up + 10 * me]
+    if (P == 2) wanted = [100 * down + 10 * me, 100 * up + 10 * me + 1]
+    if (P == 1) wanted = a
+    call rota_graph_create_adjacent(comm, 2, ends, 2, ends, MPI_INFO_NULL, graph)
+    call rota_graph_dup(graph, copy)
+    call rota_graph_free(graph)
+    call rota_neighbor_alltoallv_init_graph(a, counts, displs, MPI_INTEGER, b, &
+        counts, displs, MPI_INTEGER, copy, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallv_init_graph(a, large, far, MPI_INTEGER, b, &
+        large, far, MPI_INTEGER, copy, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallw_init_graph(a, counts, places, types, b, &
+        counts, places, types, copy, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallw_init_graph(a, large, places, types, b, &
+        large, places, types, copy, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoall_init_graph(a, 1, MPI_INTEGER, b, 1, &
+        MPI_INTEGER, copy, MPI_INFO_NULL, plan)
+    call run(plan, b, wanted)
+    call rota_neighbor_alltoallv_varying_init_graph(ROTA_UNBOUNDED, &
+        MPI_INTEGER, copy, MPI_INFO_NULL, plan)
+    b = -1
+    call rota_alltoallv_start(plan, a, counts, displs, b, counts, displs)
+    call rota_wait(plan)
+    call check(all(b == wanted), 'graph, varying')
+    call rota_plan_free(plan)
+    call MPI_Cart_create(comm, 1, [P], [.true.], .false., ring, ierror)
+    call rota_graph_of(ring, graph)
+    call MPI_Comm_free(ring, ierror)
+    wanted = [100 * down + 10 * me + 1, 100 * up + 10 * me]
+    call rota_neighbor_exchange_init_graph(ROTA_UNBOUNDED, MPI_INTEGER, graph, &
+        MPI_INFO_NULL, plan)
+    call rota_exchange_start(plan, a, counts, displs)
+    call rota_exchange_wait(plan, where, counts, displs)
+    call c_f_pointer(where, found, [2])
+    call check(all(found == wanted), 'graph, exchange')
+    call rota_plan_free(plan)
+    call rota_graph_free(graph)
+    call rota_graph_free(copy)
+  end subroutine test_graphs
 
   subroutine test_exchange()
     integer :: counts(P), displs(P), total, step, ierror

@@ -554,6 +554,125 @@ ROTA_API int rota_exchange_wait_sparse_c(rota_plan *plan, void **recvbuf,
                                          const MPI_Aint **rdispls);
 
 /* -------------------------------------------------------------------------
+ * Graphs: partners by list, for any number of plans
+ *
+ * A graph says whom each rank sends to and whom it receives from. Plans made
+ * from it are those of "Making plans: neighbours", without a communicator of
+ * their own: a program that has many patterns of partners makes a graph of each,
+ * and as many plans from it as it needs.
+ * ---------------------------------------------------------------------- */
+
+/* A graph. Each handle is freed by rota_graph_free. */
+typedef struct rota_graph rota_graph;
+
+/* Make a graph from each rank's own lists, in the order of
+ * MPI_Dist_graph_create_adjacent: sources first.
+ *
+ * comm          intra-communicator of P ranks; may be freed after the call
+ * indegree      R, the length of sources; 0: sources may be NULL
+ * sources       [R] ranks of comm that this rank receives from
+ * outdegree     S, the length of destinations; 0: destinations may be NULL
+ * destinations  [S] ranks of comm that this rank sends to
+ * info          hints, or MPI_INFO_NULL; unknown ones are errors, others have
+ *               no effect
+ * graph         set to the new graph
+ *
+ * A rank may be listed several times, and may list itself: the first block for
+ * a rank in destinations is its first from this one in sources. MPI_PROC_NULL
+ * is nobody: a block with it is neither sent nor touched, whatever its count.
+ * You may reuse the arrays at once.
+ *
+ * Collective over comm; blocks. Ranks without partners call it, too. Cost:
+ * O(log P) small messages, whatever the lists, and O(R + S) time and memory. No
+ * communicator is made, but for the duplicate that comm's first plan or graph
+ * makes.
+ *
+ * Errors: MPI_ERR_COMM as for rota_alltoallv_init; MPI_ERR_COUNT for a negative
+ * degree; MPI_ERR_ARG for NULL lists or graph, for an entry that is neither a
+ * rank of comm nor MPI_PROC_NULL, for unknown hints, and if ranks disagree on
+ * hints or some of them make a plan; MPI_ERR_TOPOLOGY if a rank lists another
+ * as its destination more often, or less often, than that rank lists it as a
+ * source: the text names the two, on all ranks. MPI_ERR_NO_MEM. */
+ROTA_API int rota_graph_create_adjacent(MPI_Comm comm, int indegree,
+                                        const int sources[], int outdegree,
+                                        const int destinations[], MPI_Info info,
+                                        rota_graph **graph);
+
+/* Make the graph of comm's process topology: neighbours as in "Making plans:
+ * neighbours". Collective over comm; blocks. Cost and errors as for
+ * rota_graph_create_adjacent; also MPI_ERR_TOPOLOGY for a communicator without a
+ * process topology. */
+ROTA_API int rota_graph_of(MPI_Comm comm, rota_graph **graph);
+
+/* Set copy to another handle of the same graph. Local; does not block; copies no
+ * list. Errors: MPI_ERR_ARG for a NULL graph or copy. */
+ROTA_API int rota_graph_dup(rota_graph *graph, rota_graph **copy);
+
+/* Free a handle and set it to NULL. If it is NULL, do nothing. Plans made from
+ * the graph keep it as long as they need it. Local; does not block.
+ * Errors: MPI_ERR_ARG if graph is NULL; MPI_ERR_OTHER after MPI_Finalize. */
+ROTA_API int rota_graph_free(rota_graph **graph);
+
+/* Plan an exchange among the partners of a graph. Everything is as for the
+ * function without _graph, with the graph in place of the topology of comm: S
+ * destinations and R sources in the order of its lists, and collective over all
+ * ranks of the communicator that it was made on. All ranks pass a handle of the
+ * same graph. Errors: also MPI_ERR_ARG for a NULL graph, on which ranks cannot
+ * agree: that rank returns and the others wait. */
+ROTA_API int rota_neighbor_alltoallv_init_graph(
+    const void *sendbuf, const int sendcounts[], const int sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+    const int rdispls[], MPI_Datatype recvtype, rota_graph *graph,
+    MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallv_init_graph, for counts and displacements beyond
+ * 2^31. */
+ROTA_API int rota_neighbor_alltoallv_init_graph_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, rota_graph *graph,
+    MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallv_init_graph, with a datatype for each block. */
+ROTA_API int rota_neighbor_alltoallw_init_graph(
+    const void *sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], rota_graph *graph,
+    MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallw_init_graph, for counts beyond 2^31. */
+ROTA_API int rota_neighbor_alltoallw_init_graph_c(
+    const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], rota_graph *graph,
+    MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallv_init_graph, with the same count for all. */
+ROTA_API int rota_neighbor_alltoall_init_graph(
+    const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+    int recvcount, MPI_Datatype recvtype, rota_graph *graph, MPI_Info info,
+    rota_plan **plan);
+
+/* As rota_neighbor_alltoall_init_graph, for counts beyond 2^31. */
+ROTA_API int rota_neighbor_alltoall_init_graph_c(
+    const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+    void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    rota_graph *graph, MPI_Info info, rota_plan **plan);
+
+/* As rota_neighbor_alltoallv_varying_init, among the partners of a graph. */
+ROTA_API int rota_neighbor_alltoallv_varying_init_graph(size_t max_block,
+                                                        MPI_Datatype type,
+                                                        rota_graph *graph,
+                                                        MPI_Info info,
+                                                        rota_plan **plan);
+
+/* As rota_neighbor_exchange_init, among the partners of a graph. */
+ROTA_API int rota_neighbor_exchange_init_graph(size_t max_block,
+                                               MPI_Datatype type,
+                                               rota_graph *graph, MPI_Info info,
+                                               rota_plan **plan);
+
+/* -------------------------------------------------------------------------
  * Running plans
  * ---------------------------------------------------------------------- */
 

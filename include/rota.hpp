@@ -283,6 +283,104 @@ template <class T> class view
 };
 
 /* -------------------------------------------------------------------------
+ * Graphs of partners
+ * ---------------------------------------------------------------------- */
+
+namespace detail
+{
+
+/* How many sources a rank has in comm's process topology. */
+inline int count_sources(MPI_Comm comm)
+{
+    int kind = MPI_UNDEFINED, sources = 0, destinations = 0, weighted = 0;
+    MPI_Topo_test(comm, &kind);
+    if (kind == MPI_CART) {
+        MPI_Cartdim_get(comm, &sources);
+        sources *= 2;
+    } else if (kind == MPI_GRAPH) {
+        int me = 0;
+        MPI_Comm_rank(comm, &me);
+        MPI_Graph_neighbors_count(comm, me, &sources);
+    } else if (kind == MPI_DIST_GRAPH) {
+        MPI_Dist_graph_neighbors_count(comm, &sources, &destinations,
+                                       &weighted);
+    }
+    return sources;
+}
+
+} // namespace detail
+
+/* Whom each rank sends to and receives from. Copies are handles of the same
+ * graph. Functions for neighbours take a graph in place of a communicator. */
+class graph
+{
+  public:
+    graph() = default;
+
+    /* sources and destinations are ranges of int. Collective over comm. */
+    template <class Sources, class Destinations>
+    graph(MPI_Comm comm, const Sources &sources,
+          const Destinations &destinations, MPI_Info info = MPI_INFO_NULL,
+          int *code = nullptr)
+        : n_sources_(static_cast<int>(std::size(sources)))
+    {
+        detail::succeeded(rota_graph_create_adjacent(
+                              comm, n_sources_, std::data(sources),
+                              static_cast<int>(std::size(destinations)),
+                              std::data(destinations), info, &handle_),
+                          code);
+    }
+
+    /* Of comm's process topology. Collective over comm. */
+    explicit graph(MPI_Comm comm, int *code = nullptr)
+    {
+        if (detail::succeeded(rota_graph_of(comm, &handle_), code))
+            n_sources_ = detail::count_sources(comm);
+    }
+
+    graph(const graph &other) : n_sources_(other.n_sources_)
+    {
+        if (other.handle_)
+            rota_graph_dup(other.handle_, &handle_);
+    }
+    graph(graph &&other) noexcept
+        : handle_(std::exchange(other.handle_, nullptr)),
+          n_sources_(other.n_sources_)
+    {
+    }
+    graph &operator=(graph other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        std::swap(n_sources_, other.n_sources_);
+        return *this;
+    }
+    ~graph()
+    {
+        rota_graph_free(&handle_);
+    }
+
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
+
+    /* For functions of rota.h. The object keeps ownership. */
+    rota_graph *handle() const noexcept
+    {
+        return handle_;
+    }
+
+    int n_sources() const noexcept
+    {
+        return n_sources_;
+    }
+
+  private:
+    rota_graph *handle_ = nullptr;
+    int n_sources_ = 0;
+};
+
+/* -------------------------------------------------------------------------
  * Plans
  * ---------------------------------------------------------------------- */
 
@@ -495,6 +593,59 @@ plan neighbor_alltoallw_init(const void *send, const SendCounts &sendcounts,
                      std::data(rdispls), std::data(recvtypes), comm, info));
 }
 
+/* Among the partners of a graph. */
+template <class SendCounts, class SDispls, class RecvCounts, class RDispls>
+plan neighbor_alltoallv_init(const_buffer send, const SendCounts &sendcounts,
+                             const SDispls &sdispls, buffer recv,
+                             const RecvCounts &recvcounts,
+                             const RDispls &rdispls, const graph &among,
+                             MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+{
+    constexpr bool large =
+        detail::large<SendCounts, SDispls, RecvCounts, RDispls>();
+    return plan(
+        detail::make(code,
+                     detail::pick<large>(rota_neighbor_alltoallv_init_graph,
+                                         rota_neighbor_alltoallv_init_graph_c),
+                     send.data, std::data(sendcounts), std::data(sdispls),
+                     send.type, recv.data, std::data(recvcounts),
+                     std::data(rdispls), recv.type, among.handle(), info));
+}
+
+template <class Count>
+plan neighbor_alltoall_init(const_buffer send, Count sendcount, buffer recv,
+                            Count recvcount, const graph &among,
+                            MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+{
+    constexpr bool large = sizeof(Count) > sizeof(int);
+    return plan(
+        detail::make(code,
+                     detail::pick<large>(rota_neighbor_alltoall_init_graph,
+                                         rota_neighbor_alltoall_init_graph_c),
+                     send.data, sendcount, send.type, recv.data, recvcount,
+                     recv.type, among.handle(), info));
+}
+
+template <class SendCounts, class SDispls, class SendTypes, class RecvCounts,
+          class RDispls, class RecvTypes>
+plan neighbor_alltoallw_init(const void *send, const SendCounts &sendcounts,
+                             const SDispls &sdispls, const SendTypes &sendtypes,
+                             void *recv, const RecvCounts &recvcounts,
+                             const RDispls &rdispls, const RecvTypes &recvtypes,
+                             const graph &among, MPI_Info info = MPI_INFO_NULL,
+                             int *code = nullptr)
+{
+    constexpr bool large =
+        sizeof(detail::element<const SendCounts>) > sizeof(int);
+    return plan(detail::make(
+        code,
+        detail::pick<large>(rota_neighbor_alltoallw_init_graph,
+                            rota_neighbor_alltoallw_init_graph_c),
+        send, std::data(sendcounts), std::data(sdispls), std::data(sendtypes),
+        recv, std::data(recvcounts), std::data(rdispls), std::data(recvtypes),
+        among.handle(), info));
+}
+
 namespace detail
 {
 
@@ -600,29 +751,14 @@ neighbor_alltoallv_varying_init(std::size_t max_block, MPI_Datatype type,
                                      max_block, type, comm, info));
 }
 
-namespace detail
+inline varying_plan neighbor_alltoallv_varying_init(
+    std::size_t max_block, MPI_Datatype type, const graph &among,
+    MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
 {
-
-/* How many sources a rank has in comm's process topology. */
-inline int count_sources(MPI_Comm comm)
-{
-    int kind = MPI_UNDEFINED, sources = 0, destinations = 0, weighted = 0;
-    MPI_Topo_test(comm, &kind);
-    if (kind == MPI_CART) {
-        MPI_Cartdim_get(comm, &sources);
-        sources *= 2;
-    } else if (kind == MPI_GRAPH) {
-        int me = 0;
-        MPI_Comm_rank(comm, &me);
-        MPI_Graph_neighbors_count(comm, me, &sources);
-    } else if (kind == MPI_DIST_GRAPH) {
-        MPI_Dist_graph_neighbors_count(comm, &sources, &destinations,
-                                       &weighted);
-    }
-    return sources;
+    return varying_plan(detail::make(code,
+                                     rota_neighbor_alltoallv_varying_init_graph,
+                                     max_block, type, among.handle(), info));
 }
-
-} // namespace detail
 
 /* The blocks received in an exchange: all of them as one range, and the
  * block of each rank. Valid until the exchange is started again, moved from
@@ -810,8 +946,8 @@ class exchange : public detail::basic_exchange<T, detail::finish_exchange>
     std::vector<MPI_Aint> displs_;  /* likewise */
 };
 
-/* An exchange among the neighbours of comm's process topology. Blocks come from
- * its sources, in the order of the list. */
+/* An exchange among the neighbours of comm's process topology, or the partners
+ * of a graph. Blocks come from its sources, in the order of the list. */
 template <class T> class neighbor_exchange : public exchange<T>
 {
   public:
@@ -825,6 +961,17 @@ template <class T> class neighbor_exchange : public exchange<T>
     {
         if (*this)
             this->make_room(detail::count_sources(comm));
+    }
+    explicit neighbor_exchange(const graph &among,
+                               std::size_t max_block = ROTA_UNBOUNDED,
+                               MPI_Info info = MPI_INFO_NULL,
+                               int *code = nullptr)
+        : exchange<T>(detail::make(code, rota_neighbor_exchange_init_graph,
+                                   max_block, datatype<T>::get(),
+                                   among.handle(), info))
+    {
+        if (*this)
+            this->make_room(among.n_sources());
     }
 };
 

@@ -19,6 +19,7 @@ from rota._rota import (  # noqa: F401
     Blocks,
     Error,
     Exchange,
+    Graph,
     Memory,
     Plan,
     SparseBlocks,

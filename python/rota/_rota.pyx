@@ -1104,7 +1104,107 @@ cdef int set_up_exchange(Exchange made, datatype, int n_send, int n_recv) \
 
 # ---- neighbours -------------------------------------------------------------
 
-def neighbor_alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
+cdef as_ranks(ranks):
+    """An array of them, and of one number more, so that it has an address."""
+    listed = () if ranks is None else ranks
+    return numpy.array([operator_index(q) for q in listed] + [0], numpy.intc)
+
+
+cdef class Graph:
+    """Whom each rank sends to and receives from: partners by list.
+
+    Functions for neighbours take it in place of a communicator. Collective over
+    `comm`; blocks. See rota_graph_create_adjacent(3).
+
+    Parameters
+    ----------
+    comm : MPI.Comm
+        Intra-communicator.
+    sources, destinations : sequences of int, optional
+        Ranks that this one receives from, and that it sends to. Without both,
+        those of comm's process topology.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+
+    Attributes
+    ----------
+    n_sources, n_destinations : int
+    """
+    cdef rota_graph *handle
+    cdef readonly int n_sources, n_destinations
+
+    def __init__(self, MPI.Comm comm, sources=None, destinations=None,
+                 info=None):
+        cdef MPI.Info hints
+        cdef int[::1] a, b
+        cdef int code, R = 0, S = 0
+        if comm is None:
+            raise TypeError("comm is None")
+        if sources is None and destinations is None:
+            S, R = degrees_of(comm)
+            with nogil:
+                code = rota_graph_of(comm.ob_mpi, &self.handle)
+            check(code)
+            self.n_sources, self.n_destinations = R, S
+            return
+        hints = as_info(info)
+        came = as_ranks(sources)
+        goes = as_ranks(destinations)
+        R, S = len(came) - 1, len(goes) - 1
+        a, b = came, goes
+        with nogil:
+            code = rota_graph_create_adjacent(
+                comm.ob_mpi, R, &a[0], S, &b[0], hints.ob_mpi, &self.handle)
+        done_with(hints, info)
+        check(code)
+        self.n_sources, self.n_destinations = R, S
+
+    def copy(self):
+        """Another handle of the same graph. Local."""
+        cdef Graph made = Graph.__new__(Graph)
+        check(rota_graph_dup(self.handle, &made.handle))
+        made.n_sources = self.n_sources
+        made.n_destinations = self.n_destinations
+        return made
+
+    def free(self):
+        """Free the handle early. Plans keep the graph."""
+        check(rota_graph_free(&self.handle))
+
+    def __bool__(self):
+        return self.handle != NULL
+
+    def __dealloc__(self):
+        rota_graph_free(&self.handle)
+
+
+cdef class Whom:
+    """Neighbours: of a communicator, or of a graph."""
+    cdef MPI_Comm comm
+    cdef rota_graph *graph
+    cdef int n_to, n_from
+
+
+cdef Whom whom_of(ranks):
+    cdef Whom made = Whom()
+    cdef MPI.Comm comm
+    cdef Graph graph
+    if isinstance(ranks, Graph):
+        graph = ranks
+        if graph.handle == NULL:
+            raise ValueError("the graph is free")
+        made.graph = graph.handle
+        made.n_to, made.n_from = graph.n_destinations, graph.n_sources
+        return made
+    if not isinstance(ranks, MPI.Comm):
+        raise TypeError("comm is neither a communicator nor a Graph")
+    comm = ranks
+    made.comm = comm.ob_mpi
+    made.n_to, made.n_from = degrees_of(comm)
+    return made
+
+
+def neighbor_alltoallv_init(sendbuf, recvbuf, comm, info=None,
                             stream=None):
     """Plan an exchange among neighbours with fixed counts and buffers.
 
@@ -1117,8 +1217,8 @@ def neighbor_alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
         destination.
     recvbuf : buffer specification
         Likewise, of each source.
-    comm : MPI.Comm
-        Intra-communicator with a process topology.
+    comm : MPI.Comm or Graph
+        Intra-communicator with a process topology, or partners by list.
     info : MPI.Info or dict, optional
         Hints, see rota_hints(7).
     stream : optional
@@ -1137,13 +1237,13 @@ def neighbor_alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
     cdef Side out = Side(), into = Side()
     cdef Plan made = Plan()
     cdef MPI.Info hints = as_info(info)
-    cdef int S, R, code
+    cdef Whom among = whom_of(comm)
+    cdef int code
     cdef rota_plan **where = &made.handle
-    S, R = degrees_of(comm)
     failed = None
     try:
-        out.take(sendbuf, S, False, None)
-        into.take(recvbuf, R, True, None)
+        out.take(sendbuf, among.n_to, False, None)
+        into.take(recvbuf, among.n_from, True, None)
     except Exception as error:
         failed = error
         where = NULL  # an error on all ranks
@@ -1151,16 +1251,23 @@ def neighbor_alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
     cdef void *source = out.address()
     cdef void *target = into.address()
     with nogil:
-        code = rota_neighbor_alltoallv_init_c(
-            source, <const MPI_Count *>out.counts,
-            <const MPI_Aint *>out.displs, sent, target,
-            <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
-            received, comm.ob_mpi, hints.ob_mpi, where)
+        if among.graph != NULL:
+            code = rota_neighbor_alltoallv_init_graph_c(
+                source, <const MPI_Count *>out.counts,
+                <const MPI_Aint *>out.displs, sent, target,
+                <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
+                received, among.graph, hints.ob_mpi, where)
+        else:
+            code = rota_neighbor_alltoallv_init_c(
+                source, <const MPI_Count *>out.counts,
+                <const MPI_Aint *>out.displs, sent, target,
+                <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
+                received, among.comm, hints.ob_mpi, where)
     done_with(hints, info)
     return finish(made, code, failed, out, into, stream)
 
 
-def neighbor_alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
+def neighbor_alltoallw_init(sendbuf, recvbuf, comm, info=None,
                             stream=None):
     """Plan an exchange among neighbours in which each block has its own datatype.
 
@@ -1172,8 +1279,8 @@ def neighbor_alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
         As for `alltoallw_init`, of each destination.
     recvbuf : buffer specification
         Likewise, of each source.
-    comm : MPI.Comm
-        Intra-communicator with a process topology.
+    comm : MPI.Comm or Graph
+        Intra-communicator with a process topology, or partners by list.
     info : MPI.Info or dict, optional
         Hints, see rota_hints(7).
     stream : optional
@@ -1187,29 +1294,36 @@ def neighbor_alltoallw_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
     cdef TypesSide out = TypesSide(), into = TypesSide()
     cdef Plan made = Plan()
     cdef MPI.Info hints = as_info(info)
-    cdef int S, R, code
+    cdef Whom among = whom_of(comm)
+    cdef int code
     cdef rota_plan **where = &made.handle
-    S, R = degrees_of(comm)
     failed = None
     try:
-        out.take_types(sendbuf, S, False)
-        into.take_types(recvbuf, R, True)
+        out.take_types(sendbuf, among.n_to, False)
+        into.take_types(recvbuf, among.n_from, True)
     except Exception as error:
         failed = error
         where = NULL  # an error on all ranks
     cdef void *source = out.address()
     cdef void *target = into.address()
     with nogil:
-        code = rota_neighbor_alltoallw_init_c(
-            source, <const MPI_Count *>out.counts,
-            <const MPI_Aint *>out.displs, out.types, target,
-            <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
-            into.types, comm.ob_mpi, hints.ob_mpi, where)
+        if among.graph != NULL:
+            code = rota_neighbor_alltoallw_init_graph_c(
+                source, <const MPI_Count *>out.counts,
+                <const MPI_Aint *>out.displs, out.types, target,
+                <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
+                into.types, among.graph, hints.ob_mpi, where)
+        else:
+            code = rota_neighbor_alltoallw_init_c(
+                source, <const MPI_Count *>out.counts,
+                <const MPI_Aint *>out.displs, out.types, target,
+                <const MPI_Count *>into.counts, <const MPI_Aint *>into.displs,
+                into.types, among.comm, hints.ob_mpi, where)
     done_with(hints, info)
     return finish(made, code, failed, out, into, stream)
 
 
-def neighbor_alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
+def neighbor_alltoall_init(sendbuf, recvbuf, comm, info=None,
                            stream=None):
     """Plan an exchange among neighbours with one count for all.
 
@@ -1221,8 +1335,8 @@ def neighbor_alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
         As for `alltoall_init`, of each destination.
     recvbuf : buffer specification
         Likewise, of each source.
-    comm : MPI.Comm
-        Intra-communicator with a process topology.
+    comm : MPI.Comm or Graph
+        Intra-communicator with a process topology, or partners by list.
     info : MPI.Info or dict, optional
         Hints, see rota_hints(7).
     stream : optional
@@ -1236,14 +1350,14 @@ def neighbor_alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
     cdef Side out = Side(), into = Side()
     cdef Plan made = Plan()
     cdef MPI.Info hints = as_info(info)
-    cdef int S, R, code
+    cdef Whom among = whom_of(comm)
+    cdef int code
     cdef long long sent = 0, received = 0
     cdef rota_plan **where = &made.handle
-    S, R = degrees_of(comm)
     failed = None
     try:
-        sent = take_one_count(out, sendbuf, S, False)
-        received = take_one_count(into, recvbuf, R, True)
+        sent = take_one_count(out, sendbuf, among.n_to, False)
+        received = take_one_count(into, recvbuf, among.n_from, True)
     except Exception as error:
         failed = error
         where = NULL  # an error on all ranks
@@ -1251,14 +1365,19 @@ def neighbor_alltoall_init(sendbuf, recvbuf, MPI.Comm comm, info=None,
     cdef void *source = out.address()
     cdef void *target = into.address()
     with nogil:
-        code = rota_neighbor_alltoall_init_c(
-            source, sent, sendtype, target, received, recvtype, comm.ob_mpi,
-            hints.ob_mpi, where)
+        if among.graph != NULL:
+            code = rota_neighbor_alltoall_init_graph_c(
+                source, sent, sendtype, target, received, recvtype,
+                among.graph, hints.ob_mpi, where)
+        else:
+            code = rota_neighbor_alltoall_init_c(
+                source, sent, sendtype, target, received, recvtype, among.comm,
+                hints.ob_mpi, where)
     done_with(hints, info)
     return finish(made, code, failed, out, into, stream)
 
 
-def neighbor_alltoallv_varying_init(max_block, datatype, MPI.Comm comm,
+def neighbor_alltoallv_varying_init(max_block, datatype, comm,
                                     info=None, stream=None):
     """Plan exchanges among neighbours whose counts and buffers are given at
     each start.
@@ -1269,8 +1388,8 @@ def neighbor_alltoallv_varying_init(max_block, datatype, MPI.Comm comm,
     ----------
     max_block, datatype, info, stream : optional
         As for `alltoallv_varying_init`.
-    comm : MPI.Comm
-        Intra-communicator with a process topology.
+    comm : MPI.Comm or Graph
+        Intra-communicator with a process topology, or partners by list.
 
     Returns
     -------
@@ -1280,13 +1399,18 @@ def neighbor_alltoallv_varying_init(max_block, datatype, MPI.Comm comm,
     cdef VaryingPlan made = VaryingPlan()
     cdef MPI.Info hints = as_info(info)
     cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
-    cdef int S, R, code
-    S, R = degrees_of(comm)
-    set_up_varying(made, datatype, S, R)
+    cdef Whom among = whom_of(comm)
+    cdef int code
+    set_up_varying(made, datatype, among.n_to, among.n_from)
     with nogil:
-        code = rota_neighbor_alltoallv_varying_init(
-            bound, made.datatype.ob_mpi, comm.ob_mpi, hints.ob_mpi,
-            &made.handle)
+        if among.graph != NULL:
+            code = rota_neighbor_alltoallv_varying_init_graph(
+                bound, made.datatype.ob_mpi, among.graph, hints.ob_mpi,
+                &made.handle)
+        else:
+            code = rota_neighbor_alltoallv_varying_init(
+                bound, made.datatype.ob_mpi, among.comm, hints.ob_mpi,
+                &made.handle)
     done_with(hints, info)
     check(code)
     if stream is not None:
@@ -1294,7 +1418,7 @@ def neighbor_alltoallv_varying_init(max_block, datatype, MPI.Comm comm,
     return made
 
 
-def neighbor_exchange_init(max_block, datatype, MPI.Comm comm, info=None,
+def neighbor_exchange_init(max_block, datatype, comm, info=None,
                            stream=None):
     """Plan exchanges among neighbours whose receivers know nothing beforehand.
 
@@ -1304,8 +1428,8 @@ def neighbor_exchange_init(max_block, datatype, MPI.Comm comm, info=None,
     ----------
     max_block, datatype, info, stream : optional
         As for `exchange_init`.
-    comm : MPI.Comm
-        Intra-communicator with a process topology.
+    comm : MPI.Comm or Graph
+        Intra-communicator with a process topology, or partners by list.
 
     Returns
     -------
@@ -1315,13 +1439,18 @@ def neighbor_exchange_init(max_block, datatype, MPI.Comm comm, info=None,
     cdef Exchange made = Exchange()
     cdef MPI.Info hints = as_info(info)
     cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
-    cdef int S, R, code
-    S, R = degrees_of(comm)
-    set_up_exchange(made, datatype, S, R)
+    cdef Whom among = whom_of(comm)
+    cdef int code
+    set_up_exchange(made, datatype, among.n_to, among.n_from)
     with nogil:
-        code = rota_neighbor_exchange_init(bound, made.datatype.ob_mpi,
-                                           comm.ob_mpi, hints.ob_mpi,
-                                           &made.handle)
+        if among.graph != NULL:
+            code = rota_neighbor_exchange_init_graph(
+                bound, made.datatype.ob_mpi, among.graph, hints.ob_mpi,
+                &made.handle)
+        else:
+            code = rota_neighbor_exchange_init(
+                bound, made.datatype.ob_mpi, among.comm, hints.ob_mpi,
+                &made.handle)
     done_with(hints, info)
     check(code)
     if stream is not None:

@@ -4,6 +4,8 @@ from mpi4py.libmpi cimport MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info
 cdef extern from "rota.h" nogil:
     ctypedef struct rota_plan:
         pass
+    ctypedef struct rota_graph:
+        pass
 
     const size_t ROTA_UNBOUNDED
     void *ROTA_NO_STREAM
@@ -73,6 +75,35 @@ cdef extern from "rota.h" nogil:
         const MPI_Count **recvcounts, const MPI_Aint **rdispls)
     int rota_exchange_set_buffer(
         rota_plan *plan, void *buffer, size_t capacity)
+
+    int rota_graph_create_adjacent(
+        MPI_Comm comm, int indegree, const int *sources, int outdegree,
+        const int *destinations, MPI_Info info, rota_graph **graph)
+    int rota_graph_of(MPI_Comm comm, rota_graph **graph)
+    int rota_graph_dup(rota_graph *graph, rota_graph **copy)
+    int rota_graph_free(rota_graph **graph)
+    int rota_neighbor_alltoallv_init_graph_c(
+        const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, MPI_Datatype sendtype, void *recvbuf,
+        const MPI_Count *recvcounts, const MPI_Aint *rdispls,
+        MPI_Datatype recvtype, rota_graph *graph, MPI_Info info,
+        rota_plan **plan)
+    int rota_neighbor_alltoallw_init_graph_c(
+        const void *sendbuf, const MPI_Count *sendcounts,
+        const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf,
+        const MPI_Count *recvcounts, const MPI_Aint *rdispls,
+        const MPI_Datatype *recvtypes, rota_graph *graph, MPI_Info info,
+        rota_plan **plan)
+    int rota_neighbor_alltoall_init_graph_c(
+        const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+        void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+        rota_graph *graph, MPI_Info info, rota_plan **plan)
+    int rota_neighbor_alltoallv_varying_init_graph(
+        size_t max_block, MPI_Datatype type, rota_graph *graph, MPI_Info info,
+        rota_plan **plan)
+    int rota_neighbor_exchange_init_graph(
+        size_t max_block, MPI_Datatype type, rota_graph *graph, MPI_Info info,
+        rota_plan **plan)
 
     int rota_start(rota_plan *plan)
     int rota_startall(int n, rota_plan **plans)

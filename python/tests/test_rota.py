@@ -345,6 +345,42 @@ def test_neighbors():
     assert len(exchange.wait()) == 0
     empty.Free()
     ring.Free()
+
+
+def test_graphs():
+    """A ring by lists; plans outlive the graph."""
+    down, up = (me - 1) % P, (me + 1) % P
+    made = rota.Graph(comm, [down], [up])
+    ring = made.copy()
+    made.free()
+    assert ring and not made
+    assert (ring.n_sources, ring.n_destinations) == (1, 1)
+    a = np.array([number(me, up, 7)], "i4")
+    wanted = [number(down, me, 7)]
+    b, c, d, e = (np.zeros(1, "i4") for _ in range(4))
+    plans = [rota.neighbor_alltoallv_init([a, [1]], [b, [1]], ring),
+             rota.neighbor_alltoall_init(a, c, ring),
+             rota.neighbor_alltoallw_init([a, [1], [0], [MPI.INT]],
+                                          [e, [1], [0], [MPI.INT]], ring)]
+    varying = rota.neighbor_alltoallv_varying_init(None, "i4", ring)
+    exchange = rota.neighbor_exchange_init(None, "i4", ring)
+    ring.free()
+    rota.startall(plans)
+    rota.waitall(plans)
+    assert list(b) == list(c) == list(e) == wanted
+    varying.start([a, [1]], [d, [1]])
+    varying.wait()
+    assert list(d) == wanted
+    exchange.start([a, [1]])
+    assert list(np.array(exchange.wait())) == wanted
+    cart = comm.Create_cart([P], periods=[True])
+    of = rota.Graph(cart)
+    cart.Free()
+    assert of.n_sources == 2
+    raises(rota.Error, MPI.ERR_ARG, rota.Graph, comm, [P], [])
+    raises(rota.Error, MPI.ERR_TOPOLOGY, rota.Graph, comm)
+
+
 def test_exchange_sparse():
     """Each rank sends its number to the next one, and to itself but for one."""
     dests = [(me + 1) % P] + ([me] if P > 1 and me != 1 else [])

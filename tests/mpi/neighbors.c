@@ -26,11 +26,19 @@ enum { GUARD = 0xA5, MARGIN = 24, STARTS = 3, MOST = 64 };
 typedef struct topology {
     const char *name;
     MPI_Comm comm;
+    rota_graph *graph; /* if set, in place of comm */
     bool grid;
     int n_to, n_from;
     int to[MOST], from[MOST]; /* -1: nobody */
     int to_key[MOST], from_key[MOST];
 } topology;
+
+/* The function for a graph or a communicator. */
+#define AMONG(t, name, suffix, info, plan, ...)                                \
+    ((t)->graph                                                                \
+         ? rota_neighbor_##name##_graph##suffix(__VA_ARGS__, (t)->graph, info, \
+                                                plan)                          \
+         : rota_neighbor_##name##suffix(__VA_ARGS__, (t)->comm, info, plan))
 
 /* How many edges lead from p to q. */
 static int edges(int kind, int p, int q)
@@ -198,6 +206,18 @@ static void make_topology(topology *t, int which)
     MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
 }
 
+/* The same partners as a graph: of the lists, if which blocks meet follows from
+ * these, else of the topology. */
+static void make_graph_like(topology *t)
+{
+    if (t->grid)
+        MUST(rota_graph_of(t->comm, &t->graph));
+    else
+        MUST(rota_graph_create_adjacent(MPI_COMM_WORLD, t->n_from, t->from,
+                                        t->n_to, t->to, MPI_INFO_NULL,
+                                        &t->graph));
+}
+
 /* ---- buffers ------------------------------------------------------------- */
 
 typedef struct side {
@@ -316,10 +336,9 @@ static void make_fixed(exchange *e, MPI_Info info)
     lay_out(e, &e->send, true);
     lay_out(e, &e->recv, false);
     if (e->pattern % 2 == 0) {
-        MUST(rota_neighbor_alltoallv_init(
-            e->send.base, e->send.count, e->send.displ, MPI_BYTE, e->recv.base,
-            e->recv.count, e->recv.displ, MPI_BYTE, e->t->comm, info,
-            &e->plan));
+        MUST(AMONG(e->t, alltoallv_init, , info, &e->plan, e->send.base,
+                   e->send.count, e->send.displ, MPI_BYTE, e->recv.base,
+                   e->recv.count, e->recv.displ, MPI_BYTE));
         return;
     }
     for (int i = 0; i < 2; i++) {
@@ -329,9 +348,8 @@ static void make_fixed(exchange *e, MPI_Info info)
             displ[i][k] = s->displ[k];
         }
     }
-    MUST(rota_neighbor_alltoallv_init_c(
-        e->send.base, count[0], displ[0], MPI_BYTE, e->recv.base, count[1],
-        displ[1], MPI_BYTE, e->t->comm, info, &e->plan));
+    MUST(AMONG(e->t, alltoallv_init, _c, info, &e->plan, e->send.base, count[0],
+               displ[0], MPI_BYTE, e->recv.base, count[1], displ[1], MPI_BYTE));
 }
 
 /* The last start is on other buffers. */
@@ -376,12 +394,11 @@ static void run_uniform(const topology *t, MPI_Info info)
 
     memset(got, GUARD, sizeof got);
     if (t->n_to % 2)
-        MUST(rota_neighbor_alltoall_init(sent, N, MPI_INT, got, N, MPI_INT,
-                                         t->comm, info, &plan));
+        MUST(AMONG(t, alltoall_init, , info, &plan, sent, N, MPI_INT, got, N,
+                   MPI_INT));
     else
-        MUST(rota_neighbor_alltoall_init_c(sent, N, MPI_INT, got,
-                                           N * sizeof(int), MPI_BYTE, t->comm,
-                                           info, &plan));
+        MUST(AMONG(t, alltoall_init, _c, info, &plan, sent, N, MPI_INT, got,
+                   N * sizeof(int), MPI_BYTE));
     for (int k = 0; k < N * t->n_to; k++)
         sent[k] =
             (test_me * 50 + t->to[k / N]) * 50 + N * t->to_key[k / N] + k % N;
@@ -440,13 +457,11 @@ static void run_types(const topology *t, MPI_Info info)
             larges[side][k] = counts[side][k];
         }
     if (t->grid)
-        MUST(rota_neighbor_alltoallw_init(send, counts[0], displ, to, recv,
-                                          counts[1], displ, from, t->comm, once,
-                                          &plan));
+        MUST(AMONG(t, alltoallw_init, , once, &plan, send, counts[0], displ, to,
+                   recv, counts[1], displ, from));
     else
-        MUST(rota_neighbor_alltoallw_init_c(send, larges[0], displ, to, recv,
-                                            larges[1], displ, from, t->comm,
-                                            once, &plan));
+        MUST(AMONG(t, alltoallw_init, _c, once, &plan, send, larges[0], displ,
+                   to, recv, larges[1], displ, from));
     MPI_Type_free(&apart);
     for (int start = 0; plan && start < 2; start++) {
         MUST(rota_start(plan));
@@ -481,8 +496,8 @@ static void run_alike(const topology *t, MPI_Info info)
         to[k] = k < t->n_to ? t->to_key[k] % 2 * APART : 0;
         from[k] = N * k;
     }
-    MUST(rota_neighbor_alltoallv_init(send, count, to, MPI_BYTE, recv, count,
-                                      from, MPI_BYTE, t->comm, info, &plan));
+    MUST(AMONG(t, alltoallv_init, , info, &plan, send, count, to, MPI_BYTE,
+               recv, count, from, MPI_BYTE));
     if (plan) {
         MUST(rota_start(plan));
         MUST(rota_wait(plan));
@@ -502,8 +517,7 @@ static void run_varying(const topology *t, MPI_Info info, size_t bound)
 {
     rota_plan *plan = NULL;
 
-    MUST(rota_neighbor_alltoallv_varying_init(bound, MPI_BYTE, t->comm, info,
-                                              &plan));
+    MUST(AMONG(t, alltoallv_varying_init, , info, &plan, bound, MPI_BYTE));
     for (int p = 0; plan && p < N_PATTERNS; p += 2) {
         exchange e = {.t = t, .pattern = p, .seed = p, .largest = 500};
         lay_out(&e, &e.send, true);
@@ -539,7 +553,7 @@ static void run_exchange(const topology *t, MPI_Info info, size_t bound)
     int count[MOST], displ[MOST];
     rota_plan *plan = NULL;
 
-    MUST(rota_neighbor_exchange_init(bound, MPI_BYTE, t->comm, info, &plan));
+    MUST(AMONG(t, exchange_init, , info, &plan, bound, MPI_BYTE));
     for (int p = 1; plan && p < N_PATTERNS; p += 2) {
         exchange e = {.t = t, .pattern = p, .seed = p, .largest = 500};
         void *found = NULL;
@@ -599,25 +613,21 @@ static void run_errors(topology *t)
         d[k] = k;
     }
     name_case(t, "errors", "");
-    MUST_FAIL(rota_neighbor_alltoallv_init(MPI_IN_PLACE, many, d, MPI_BYTE,
-                                           recv, many, d, MPI_BYTE, t->comm,
-                                           MPI_INFO_NULL, &plan),
+    MUST_FAIL(AMONG(t, alltoallv_init, , MPI_INFO_NULL, &plan, MPI_IN_PLACE,
+                    many, d, MPI_BYTE, recv, many, d, MPI_BYTE),
               MPI_ERR_BUFFER, "MPI_IN_PLACE");
     if (test_max(test_me == 0 && t->n_to > 0))
-        MUST_FAIL(rota_neighbor_alltoallv_init(send, test_me ? n : NULL, d,
-                                               MPI_BYTE, recv, n, d, MPI_BYTE,
-                                               t->comm, MPI_INFO_NULL, &plan),
+        MUST_FAIL(AMONG(t, alltoallv_init, , MPI_INFO_NULL, &plan, send,
+                        test_me ? n : NULL, d, MPI_BYTE, recv, n, d, MPI_BYTE),
                   MPI_ERR_ARG, "sendcounts is NULL");
-    MUST_FAIL(rota_neighbor_alltoallv_init(send, n, d, MPI_BYTE, recv, n, d,
-                                           MPI_BYTE, t->comm, MPI_INFO_NULL,
-                                           NULL),
+    MUST_FAIL(AMONG(t, alltoallv_init, , MPI_INFO_NULL, NULL, send, n, d,
+                    MPI_BYTE, recv, n, d, MPI_BYTE),
               MPI_ERR_ARG, "plan is NULL");
     if (test_P > 1)
-        MUST_FAIL(rota_neighbor_exchange_init(8 + (size_t)test_me, MPI_BYTE,
-                                              t->comm, MPI_INFO_NULL, &plan),
+        MUST_FAIL(AMONG(t, exchange_init, , MPI_INFO_NULL, &plan,
+                        8 + (size_t)test_me, MPI_BYTE),
                   MPI_ERR_ARG, "max_block");
-    MUST(rota_neighbor_exchange_init(8, MPI_BYTE, t->comm, MPI_INFO_NULL,
-                                     &plan));
+    MUST(AMONG(t, exchange_init, , MPI_INFO_NULL, &plan, 8, MPI_BYTE));
     MUST_FAIL(rota_alltoallv_start(plan, send, n, d, recv, n, d),
               MPI_ERR_REQUEST, "exchange");
     MUST_FAIL(rota_exchange_start(plan, MPI_IN_PLACE, n, d), MPI_ERR_BUFFER,
@@ -643,16 +653,14 @@ static void run_mismatches(topology *t)
     if (test_me == test_P - 1 && last >= 0)
         more[last] = 3;
     if (test_max(test_me == test_P - 1 && last >= 0 && t->to[last] >= 0))
-        MUST_FAIL(rota_neighbor_alltoallv_init(send, more, d, MPI_BYTE, recv, n,
-                                               d, MPI_BYTE, t->comm,
-                                               MPI_INFO_NULL, &plan),
+        MUST_FAIL(AMONG(t, alltoallv_init, , MPI_INFO_NULL, &plan, send, more,
+                        d, MPI_BYTE, recv, n, d, MPI_BYTE),
                   MPI_ERR_COUNT, "sends 3 bytes to rank");
     name_case(t, "mismatch", "overlap");
     if (test_max(t->n_from > 1 && t->from[0] >= 0 && t->from[1] >= 0)) {
         d[1] = 1;
-        MUST_FAIL(rota_neighbor_alltoallv_init(send, n, d, MPI_BYTE, recv, n, d,
-                                               MPI_BYTE, t->comm, MPI_INFO_NULL,
-                                               &plan),
+        MUST_FAIL(AMONG(t, alltoallv_init, , MPI_INFO_NULL, &plan, send, n, d,
+                        MPI_BYTE, recv, n, d, MPI_BYTE),
                   MPI_ERR_ARG, "receive blocks 0 and 1 overlap");
     }
 }
@@ -762,6 +770,13 @@ int main(int argc, char **argv)
         run_errors(&t);
         run_mismatches(&t);
         run_hints(&t);
+        make_graph_like(&t);
+        MPI_Info named = test_info("rota_check", "on", NULL, NULL);
+        run_all(&t, named, "graph", true);
+        MPI_Info_free(&named);
+        run_errors(&t);
+        run_mismatches(&t);
+        MUST(rota_graph_free(&t.graph));
         MUST(MPI_Comm_free(&t.comm));
     }
     run_asymmetric();

@@ -34,6 +34,14 @@ static ints *as_ints(const random_plan *r, ints *n)
 
 /* ---- making -------------------------------------------------------------- */
 
+/* The function for partners of a graph, neighbours, or all ranks. */
+#define AMONG(r, name, suffix, ...)                                            \
+    ((r)->graph ? rota_neighbor_##name##_graph##suffix(                        \
+                      __VA_ARGS__, (r)->graph, (r)->args.info, (r)->args.plan) \
+                : ((r)->neighbors ? rota_neighbor_##name##suffix               \
+                                  : rota_##name##suffix)(                      \
+                      __VA_ARGS__, (r)->comm, (r)->args.info, (r)->args.plan))
+
 static int init_fixed(const random_plan *r)
 {
     const random_args *const a = &r->args;
@@ -41,13 +49,11 @@ static int init_fixed(const random_plan *r)
 
     as_ints(r, &n);
     if (r->large)
-        return (r->neighbors ? rota_neighbor_alltoallv_init_c
-                             : rota_alltoallv_init_c)(
-            a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf,
-            a->recvcounts, a->rdispls, a->recvtype, r->comm, a->info, a->plan);
-    return (r->neighbors ? rota_neighbor_alltoallv_init : rota_alltoallv_init)(
-        a->sendbuf, n.sendcounts, n.sdispls, a->sendtype, a->recvbuf,
-        n.recvcounts, n.rdispls, a->recvtype, r->comm, a->info, a->plan);
+        return AMONG(r, alltoallv_init, _c, a->sendbuf, a->sendcounts,
+                     a->sdispls, a->sendtype, a->recvbuf, a->recvcounts,
+                     a->rdispls, a->recvtype);
+    return AMONG(r, alltoallv_init, , a->sendbuf, n.sendcounts, n.sdispls,
+                 a->sendtype, a->recvbuf, n.recvcounts, n.rdispls, a->recvtype);
 }
 
 static int init_uniform(const random_plan *r)
@@ -55,13 +61,10 @@ static int init_uniform(const random_plan *r)
     const random_args *const a = &r->args;
 
     if (r->large)
-        return (r->neighbors ? rota_neighbor_alltoall_init_c
-                             : rota_alltoall_init_c)(
-            a->sendbuf, a->sendcounts[0], a->sendtype, a->recvbuf,
-            a->recvcounts[0], a->recvtype, r->comm, a->info, a->plan);
-    return (r->neighbors ? rota_neighbor_alltoall_init : rota_alltoall_init)(
-        a->sendbuf, (int)a->sendcounts[0], a->sendtype, a->recvbuf,
-        (int)a->recvcounts[0], a->recvtype, r->comm, a->info, a->plan);
+        return AMONG(r, alltoall_init, _c, a->sendbuf, a->sendcounts[0],
+                     a->sendtype, a->recvbuf, a->recvcounts[0], a->recvtype);
+    return AMONG(r, alltoall_init, , a->sendbuf, (int)a->sendcounts[0],
+                 a->sendtype, a->recvbuf, (int)a->recvcounts[0], a->recvtype);
 }
 
 static int init_types(const random_plan *r)
@@ -71,10 +74,13 @@ static int init_types(const random_plan *r)
 
     as_ints(r, &n);
     if (r->large)
-        return (r->neighbors ? rota_neighbor_alltoallw_init_c
-                             : rota_alltoallw_init_c)(
-            a->sendbuf, a->sendcounts, a->sdispls, a->sendtypes, a->recvbuf,
-            a->recvcounts, a->rdispls, a->recvtypes, r->comm, a->info, a->plan);
+        return AMONG(r, alltoallw_init, _c, a->sendbuf, a->sendcounts,
+                     a->sdispls, a->sendtypes, a->recvbuf, a->recvcounts,
+                     a->rdispls, a->recvtypes);
+    if (r->graph)
+        return rota_neighbor_alltoallw_init_graph(
+            a->sendbuf, n.sendcounts, a->sdispls, a->sendtypes, a->recvbuf,
+            n.recvcounts, a->rdispls, a->recvtypes, r->graph, a->info, a->plan);
     if (r->neighbors)
         return rota_neighbor_alltoallw_init(
             a->sendbuf, n.sendcounts, a->sdispls, a->sendtypes, a->recvbuf,
@@ -99,13 +105,9 @@ int random_plan_init(const random_plan *r)
         return rota_exchange_init_sparse(a->recvtype, r->comm, a->info,
                                          a->plan);
     case RANDOM_VARYING:
-        return (r->neighbors ? rota_neighbor_alltoallv_varying_init
-                             : rota_alltoallv_varying_init)(
-            a->max_block, a->recvtype, r->comm, a->info, a->plan);
+        return AMONG(r, alltoallv_varying_init, , a->max_block, a->recvtype);
     default:
-        return (r->neighbors ? rota_neighbor_exchange_init
-                             : rota_exchange_init)(a->max_block, a->recvtype,
-                                                   r->comm, a->info, a->plan);
+        return AMONG(r, exchange_init, , a->max_block, a->recvtype);
     }
 }
 

@@ -255,6 +255,7 @@ static void draw_kind(random_plan *r, MPI_Comm comm, const random_graph *graph)
     r->neighbors = graph && r->kind != RANDOM_SPARSE && draw(r, 28, 3) == 0;
     r->comm = r->neighbors ? graph->comm : comm;
     if (r->neighbors) {
+        r->graph = draw(r, 40, 2) ? graph->graph : NULL;
         r->to = graph->to;
         r->from = graph->from;
         return;
@@ -329,6 +330,8 @@ void random_graph_make(random_graph *g, uint64_t seed, MPI_Comm comm)
     MUST(MPI_Dist_graph_create_adjacent(
         comm, g->from.n, g->from.rank, MPI_UNWEIGHTED, g->to.n, g->to.rank,
         MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &g->comm));
+    MUST(rota_graph_create_adjacent(comm, g->from.n, g->from.rank, g->to.n,
+                                    g->to.rank, MPI_INFO_NULL, &g->graph));
 }
 
 /* ---- buffers ------------------------------------------------------------- */
@@ -632,12 +635,14 @@ void random_plan_free(random_plan *r)
 
 void random_plan_print(const random_plan *r, char *text, size_t size)
 {
-    int n =
-        snprintf(text, size, "%s%s%s%s%s, %s to %zu elements of %zu bytes",
-                 random_kind_name[r->kind], r->neighbors ? ", neighbours" : "",
-                 r->large ? ", _c" : "", r->in_place ? ", in place" : "",
-                 r->shared ? ", rota_mem_alloc" : "", pattern_name[r->pattern],
-                 r->largest, element(r));
+    int n = snprintf(text, size, "%s%s%s%s%s, %s to %zu elements of %zu bytes",
+                     random_kind_name[r->kind],
+                     r->graph       ? ", graph"
+                     : r->neighbors ? ", neighbours"
+                                    : "",
+                     r->large ? ", _c" : "", r->in_place ? ", in place" : "",
+                     r->shared ? ", rota_mem_alloc" : "",
+                     pattern_name[r->pattern], r->largest, element(r));
 
     for (int i = 0; i < r->n_hints && n >= 0 && (size_t)n < size; i++)
         n += snprintf(text + n, size - (size_t)n, ", %s = %s", r->key[i],

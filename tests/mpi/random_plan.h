@@ -28,9 +28,10 @@ typedef struct random_peers {
     int n, rank[RANDOM_RANKS];
 } random_peers;
 
-/* A distributed graph. */
+/* A distributed graph, as MPI's and as Rota's. */
 typedef struct random_graph {
     MPI_Comm comm;
+    rota_graph *graph;
     random_peers to, from;
 } random_graph;
 
@@ -70,7 +71,8 @@ typedef struct random_plan {
     uint64_t seed;
     random_kind kind;
     MPI_Comm comm;
-    bool neighbors; /* in place of all ranks */
+    bool neighbors;    /* in place of all ranks */
+    rota_graph *graph; /* by which they are named, or NULL */
     random_layout layout;
     random_layout kept[RANDOM_TYPES_KEPT]; /* of RANDOM_TYPES: 8 bytes each */
     random_peers to, from;

@@ -204,6 +204,7 @@ static void make_comm(int i)
 static void free_comm(int i)
 {
     MPI_Comm_free(&s.comm[i]);
+    MUST(rota_graph_free(&s.graph[i].graph));
     MPI_Comm_free(&s.graph[i].comm);
 }
 

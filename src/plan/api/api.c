@@ -1,5 +1,6 @@
 /* api.c - the public entry points: check the handle, call, map the error. */
 #include "plan/api/mem.h"
+#include "plan/args/graph.h"
 #include "plan/args/neighbors.h"
 #include "plan/kinds/counted.h"
 #include "plan/kinds/describe.h"
@@ -180,40 +181,80 @@ static int check_out(rota_plan *const *plan)
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
 }
 
-/* The ranks that blocks are for. */
-typedef enum whom { ALL, NEIGHBORS } whom;
+/* The ranks that blocks are for: all of a communicator, its neighbours there, or
+ * the partners of a graph. */
+typedef struct whom {
+    MPI_Comm comm;
+    bool neighbors;
+    rota_graph *graph; /* if of_graph, else NULL */
+    bool of_graph;
+} whom;
+
+static inline whom all_of(MPI_Comm comm)
+{
+    return (whom){.comm = comm};
+}
+
+static inline whom neighbors_of(MPI_Comm comm)
+{
+    return (whom){.comm = comm, .neighbors = true};
+}
+
+/* The error handler is that of the communicator that the graph was made on. */
+static whom partners_of(rota_graph *graph)
+{
+    const bool alive = graph && graph->comm->user_alive;
+
+    return (whom){.comm = alive ? graph->comm->user : MPI_COMM_NULL,
+                  .neighbors = true,
+                  .graph = graph,
+                  .of_graph = true};
+}
+
+static int find_comm(const whom *w, rota_comm **c)
+{
+    if (!w->of_graph)
+        return rota_comm_get(w->comm, c);
+    *c = w->graph ? w->graph->comm : NULL;
+    return *c ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "graph is NULL");
+}
 
 /* Check what gives the same result on all ranks: the communicator and each
  * argument that must be the same. */
-static int prepare(rota_comm *c, whom w, rota_plan *const *plan, MPI_Info info,
-                   rota_hints *hints)
+static int prepare(rota_comm *c, const whom *w, rota_plan *const *plan,
+                   MPI_Info info, rota_hints *hints)
 {
     ROTA_TRY(check_out(plan));
     ROTA_TRY(rota_hints_read(info, hints));
-    return w == NEIGHBORS ? rota_comm_find_neighbors(c) : MPI_SUCCESS;
+    return w->neighbors && !w->graph ? rota_comm_find_neighbors(c)
+                                     : MPI_SUCCESS;
 }
 
 static int make_plan(const char *function, whom w, const rota_kind_table *kind,
-                     const rota_args *args, MPI_Comm comm, MPI_Info info,
-                     rota_plan **plan)
+                     const rota_args *args, MPI_Info info, rota_plan **plan)
 {
     rota_comm *c = NULL;
     rota_hints hints = {0};
     int err = check_mpi();
 
     if (err != MPI_SUCCESS)
-        return leave_early(comm, function);
-    err = rota_comm_get(comm, &c);
+        return leave_early(w.comm, function);
+    err = find_comm(&w, &c);
     if (err == MPI_SUCCESS) {
-        const int status = prepare(c, w, plan, info, &hints);
-        err = rota_plan_make(c, w == NEIGHBORS ? &c->neighbors : NULL, kind,
-                             args, &hints, status, plan);
+        const int status = prepare(c, &w, plan, info, &hints);
+        const rota_neighbors *const among = w.graph       ? &w.graph->lists
+                                            : w.neighbors ? &c->neighbors
+                                                          : NULL;
+        err = rota_plan_make(c, among, kind, args, &hints, status, plan);
     }
     if (err == MPI_SUCCESS) {
+        (*plan)->graph = w.graph;
+        if (w.graph)
+            rota_graph_retain(w.graph);
         (*plan)->task.record = rota_record_open(c->dup, kind->kind);
         rota_explain(*plan);
     }
-    return leave(comm, function, err);
+    return leave(w.comm, function, err);
 }
 
 /* One side of the arguments: arrays of the form's types, or one count for all
@@ -233,27 +274,25 @@ static inline rota_side_args same(const void *base, MPI_Count count)
 /* Make a plan whose blocks have one type per side. */
 static int make_type(const char *function, whom w, rota_side_args send,
                      MPI_Datatype sendtype, rota_side_args recv,
-                     MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                     rota_plan **plan)
+                     MPI_Datatype recvtype, MPI_Info info, rota_plan **plan)
 {
     send.type = sendtype;
     recv.type = recvtype;
     return make_plan(function, w, &rota_kind_fixed,
-                     &(rota_args){.send = send, .recv = recv}, comm, info,
-                     plan);
+                     &(rota_args){.send = send, .recv = recv}, info, plan);
 }
 
 /* Make a plan whose blocks have a type each. */
 static int make_types(const char *function, whom w, rota_side_args send,
                       const MPI_Datatype sendtypes[], rota_side_args recv,
-                      const MPI_Datatype recvtypes[], MPI_Comm comm,
-                      MPI_Info info, rota_plan **plan)
+                      const MPI_Datatype recvtypes[], MPI_Info info,
+                      rota_plan **plan)
 {
     send.types = sendtypes;
     recv.types = recvtypes;
     return make_plan(
         function, w, &rota_kind_fixed,
-        &(rota_args){.own_types = true, .send = send, .recv = recv}, comm, info,
+        &(rota_args){.own_types = true, .send = send, .recv = recv}, info,
         plan);
 }
 
@@ -262,105 +301,175 @@ int rota_alltoall_init(const void *sendbuf, int sendcount,
                        MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                        rota_plan **plan)
 {
-    return make_type(__func__, ALL, same(sendbuf, sendcount), sendtype,
-                     same(recvbuf, recvcount), recvtype, comm, info, plan);
+    return make_type(__func__, all_of(comm), same(sendbuf, sendcount), sendtype,
+                     same(recvbuf, recvcount), recvtype, info, plan);
 }
 
-#define INIT_SAME(name, whom, count)                                           \
+/* Each function for all ranks of comm, or for its neighbours; or for those of a
+ * graph, which takes the place of comm: among is what the ranks are found by. */
+#define INIT_SAME(name, whom, among, count)                                    \
     int name(const void *sendbuf, count sendcount, MPI_Datatype sendtype,      \
              void *recvbuf, count recvcount, MPI_Datatype recvtype,            \
-             MPI_Comm comm, MPI_Info info, rota_plan **plan)                   \
+             among ranks, MPI_Info info, rota_plan **plan)                     \
     {                                                                          \
-        return make_type(__func__, whom, same(sendbuf, sendcount), sendtype,   \
-                         same(recvbuf, recvcount), recvtype, comm, info,       \
+        return make_type(__func__, whom(ranks), same(sendbuf, sendcount),      \
+                         sendtype, same(recvbuf, recvcount), recvtype, info,   \
                          plan);                                                \
     }
-INIT_SAME(rota_alltoall_init_c, ALL, MPI_Count)
-INIT_SAME(rota_neighbor_alltoall_init, NEIGHBORS, int)
-INIT_SAME(rota_neighbor_alltoall_init_c, NEIGHBORS, MPI_Count)
+INIT_SAME(rota_alltoall_init_c, all_of, MPI_Comm, MPI_Count)
+INIT_SAME(rota_neighbor_alltoall_init, neighbors_of, MPI_Comm, int)
+INIT_SAME(rota_neighbor_alltoall_init_c, neighbors_of, MPI_Comm, MPI_Count)
+INIT_SAME(rota_neighbor_alltoall_init_graph, partners_of, rota_graph *, int)
+INIT_SAME(rota_neighbor_alltoall_init_graph_c, partners_of, rota_graph *,
+          MPI_Count)
 
 /* Arrays of a form, whose counts and displacements have these C types; one type
  * for all blocks, or one for each. */
-#define INIT_LISTED(name, whom, form, count, displ)                            \
+#define INIT_LISTED(name, whom, among, form, count, displ)                     \
     int name(const void *sendbuf, const count sendcounts[],                    \
              const displ sdispls[], MPI_Datatype sendtype, void *recvbuf,      \
              const count recvcounts[], const displ rdispls[],                  \
-             MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,              \
+             MPI_Datatype recvtype, among ranks, MPI_Info info,                \
              rota_plan **plan)                                                 \
     {                                                                          \
-        return make_type(__func__, whom,                                       \
+        return make_type(__func__, whom(ranks),                                \
                          listed(form, sendbuf, sendcounts, sdispls), sendtype, \
                          listed(form, recvbuf, recvcounts, rdispls), recvtype, \
-                         comm, info, plan);                                    \
+                         info, plan);                                          \
     }
-INIT_LISTED(rota_alltoallv_init, ALL, ROTA_INTS, int, int)
-INIT_LISTED(rota_alltoallv_init_c, ALL, ROTA_COUNTS, MPI_Count, MPI_Aint)
-INIT_LISTED(rota_neighbor_alltoallv_init, NEIGHBORS, ROTA_INTS, int, int)
-INIT_LISTED(rota_neighbor_alltoallv_init_c, NEIGHBORS, ROTA_COUNTS, MPI_Count,
+INIT_LISTED(rota_alltoallv_init, all_of, MPI_Comm, ROTA_INTS, int, int)
+INIT_LISTED(rota_alltoallv_init_c, all_of, MPI_Comm, ROTA_COUNTS, MPI_Count,
             MPI_Aint)
+INIT_LISTED(rota_neighbor_alltoallv_init, neighbors_of, MPI_Comm, ROTA_INTS,
+            int, int)
+INIT_LISTED(rota_neighbor_alltoallv_init_c, neighbors_of, MPI_Comm, ROTA_COUNTS,
+            MPI_Count, MPI_Aint)
+INIT_LISTED(rota_neighbor_alltoallv_init_graph, partners_of, rota_graph *,
+            ROTA_INTS, int, int)
+INIT_LISTED(rota_neighbor_alltoallv_init_graph_c, partners_of, rota_graph *,
+            ROTA_COUNTS, MPI_Count, MPI_Aint)
 
-#define INIT_TYPES(name, whom, form, count, displ)                             \
+#define INIT_TYPES(name, whom, among, form, count, displ)                      \
     int name(const void *sendbuf, const count sendcounts[],                    \
              const displ sdispls[], const MPI_Datatype sendtypes[],            \
              void *recvbuf, const count recvcounts[], const displ rdispls[],   \
-             const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,     \
+             const MPI_Datatype recvtypes[], among ranks, MPI_Info info,       \
              rota_plan **plan)                                                 \
     {                                                                          \
         return make_types(                                                     \
-            __func__, whom, listed(form, sendbuf, sendcounts, sdispls),        \
+            __func__, whom(ranks), listed(form, sendbuf, sendcounts, sdispls), \
             sendtypes, listed(form, recvbuf, recvcounts, rdispls), recvtypes,  \
-            comm, info, plan);                                                 \
+            info, plan);                                                       \
     }
-INIT_TYPES(rota_alltoallw_init, ALL, ROTA_INTS, int, int)
-INIT_TYPES(rota_alltoallw_init_c, ALL, ROTA_COUNTS, MPI_Count, MPI_Aint)
-INIT_TYPES(rota_neighbor_alltoallw_init, NEIGHBORS, ROTA_MIXED, int, MPI_Aint)
-INIT_TYPES(rota_neighbor_alltoallw_init_c, NEIGHBORS, ROTA_COUNTS, MPI_Count,
+INIT_TYPES(rota_alltoallw_init, all_of, MPI_Comm, ROTA_INTS, int, int)
+INIT_TYPES(rota_alltoallw_init_c, all_of, MPI_Comm, ROTA_COUNTS, MPI_Count,
            MPI_Aint)
+INIT_TYPES(rota_neighbor_alltoallw_init, neighbors_of, MPI_Comm, ROTA_MIXED,
+           int, MPI_Aint)
+INIT_TYPES(rota_neighbor_alltoallw_init_c, neighbors_of, MPI_Comm, ROTA_COUNTS,
+           MPI_Count, MPI_Aint)
+INIT_TYPES(rota_neighbor_alltoallw_init_graph, partners_of, rota_graph *,
+           ROTA_MIXED, int, MPI_Aint)
+INIT_TYPES(rota_neighbor_alltoallw_init_graph_c, partners_of, rota_graph *,
+           ROTA_COUNTS, MPI_Count, MPI_Aint)
 
-static int make_varying(const char *function, whom w,
-                        const rota_kind_table *kind, size_t max_block,
-                        MPI_Datatype type, MPI_Comm comm, MPI_Info info,
-                        rota_plan **plan)
-{
-    const rota_args args = {.max_block = max_block, .recv.type = type};
-
-    return make_plan(function, w, kind, &args, comm, info, plan);
-}
-
-int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
-                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_varying(__func__, ALL, &rota_kind_varying, max_block, type,
-                        comm, info, plan);
-}
-
-int rota_exchange_init(size_t max_block, MPI_Datatype type, MPI_Comm comm,
-                       MPI_Info info, rota_plan **plan)
-{
-    return make_varying(__func__, ALL, &rota_kind_exchange, max_block, type,
-                        comm, info, plan);
-}
-
-int rota_neighbor_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
-                                         MPI_Comm comm, MPI_Info info,
-                                         rota_plan **plan)
-{
-    return make_varying(__func__, NEIGHBORS, &rota_kind_varying, max_block,
-                        type, comm, info, plan);
-}
-
-int rota_neighbor_exchange_init(size_t max_block, MPI_Datatype type,
-                                MPI_Comm comm, MPI_Info info, rota_plan **plan)
-{
-    return make_varying(__func__, NEIGHBORS, &rota_kind_exchange, max_block,
-                        type, comm, info, plan);
-}
+/* Counts come with each start. */
+#define INIT_BOUND(name, whom, among, kind)                                    \
+    int name(size_t max_block, MPI_Datatype type, among ranks, MPI_Info info,  \
+             rota_plan **plan)                                                 \
+    {                                                                          \
+        return make_plan(                                                      \
+            __func__, whom(ranks), &(kind),                                    \
+            &(rota_args){.max_block = max_block, .recv.type = type}, info,     \
+            plan);                                                             \
+    }
+INIT_BOUND(rota_alltoallv_varying_init, all_of, MPI_Comm, rota_kind_varying)
+INIT_BOUND(rota_exchange_init, all_of, MPI_Comm, rota_kind_exchange)
+INIT_BOUND(rota_neighbor_alltoallv_varying_init, neighbors_of, MPI_Comm,
+           rota_kind_varying)
+INIT_BOUND(rota_neighbor_exchange_init, neighbors_of, MPI_Comm,
+           rota_kind_exchange)
+INIT_BOUND(rota_neighbor_alltoallv_varying_init_graph, partners_of,
+           rota_graph *, rota_kind_varying)
+INIT_BOUND(rota_neighbor_exchange_init_graph, partners_of, rota_graph *,
+           rota_kind_exchange)
 
 int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm, MPI_Info info,
                               rota_plan **plan)
 {
-    return make_varying(__func__, ALL, &rota_kind_sparse, ROTA_UNBOUNDED, type,
-                        comm, info, plan);
+    return make_plan(
+        __func__, all_of(comm), &rota_kind_sparse,
+        &(rota_args){.max_block = ROTA_UNBOUNDED, .recv.type = type}, info,
+        plan);
+}
+
+/* ---- graphs -------------------------------------------------------------- */
+
+static int check_graph(const char *name, const void *graph)
+{
+    return graph ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "%s is NULL", name);
+}
+
+static int make_graph(const char *function, MPI_Comm comm,
+                      const rota_graph_args *args, MPI_Info info,
+                      rota_graph **graph)
+{
+    rota_comm *c = NULL;
+    rota_hints hints = {0};
+    int err = check_mpi();
+
+    if (err != MPI_SUCCESS)
+        return leave_early(comm, function);
+    err = rota_comm_get(comm, &c);
+    if (err == MPI_SUCCESS) {
+        int status = check_graph("graph", graph);
+        if (status == MPI_SUCCESS)
+            status = rota_hints_read(info, &hints);
+        err = rota_graph_make(c, args, &hints, status, graph);
+    }
+    return leave(comm, function, err);
+}
+
+int rota_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
+                               int outdegree, const int destinations[],
+                               MPI_Info info, rota_graph **graph)
+{
+    const rota_graph_args args = {.n_from = indegree,
+                                  .from = sources,
+                                  .n_to = outdegree,
+                                  .to = destinations};
+
+    return make_graph(__func__, comm, &args, info, graph);
+}
+
+int rota_graph_of(MPI_Comm comm, rota_graph **graph)
+{
+    return make_graph(__func__, comm, NULL, MPI_INFO_NULL, graph);
+}
+
+int rota_graph_dup(rota_graph *graph, rota_graph **copy)
+{
+    rota_fail_clear();
+    int err = check_graph("graph", graph);
+    if (err == MPI_SUCCESS)
+        err = check_graph("copy", copy);
+    if (err != MPI_SUCCESS)
+        return leave(partners_of(graph).comm, __func__, err);
+    rota_graph_retain(graph);
+    *copy = graph;
+    return MPI_SUCCESS;
+}
+
+int rota_graph_free(rota_graph **graph)
+{
+    rota_fail_clear();
+    if (!graph)
+        return leave(MPI_COMM_NULL, __func__, check_graph("graph", graph));
+    if (check_mpi() != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    rota_graph_release(*graph);
+    *graph = NULL;
+    return MPI_SUCCESS;
 }
 
 /* ---- running ------------------------------------------------------------- */

@@ -84,11 +84,27 @@ static int find_lists(const rota_comm *c, rota_neighbors *n)
     }
 }
 
+int rota_neighbors_of_topology(const rota_comm *c, rota_neighbors *n)
+{
+    ROTA_TRY(find_lists(c, n));
+    return rota_neighbors_close(n, c->me);
+}
+
+int rota_neighbors_of_lists(int me, bool grid, int n_to, const int to[],
+                            int n_from, const int from[], rota_neighbors *n)
+{
+    ROTA_TRY(rota_neighbors_alloc(n, n_to, n_from));
+    for (int i = 0; i < n_to; i++)
+        n->to[i] = rank_or_nobody(to[i]);
+    for (int i = 0; i < n_from; i++)
+        n->from[i] = rank_or_nobody(from[i]);
+    n->crossed = grid;
+    return rota_neighbors_close(n, me);
+}
+
 /* err: of finding n. */
 static int keep(rota_comm *c, rota_neighbors *n, int err)
 {
-    if (err == MPI_SUCCESS)
-        err = rota_neighbors_close(n, c->me);
     if (err == MPI_SUCCESS)
         c->neighbors = *n;
     else
@@ -101,7 +117,8 @@ int rota_comm_find_neighbors(rota_comm *c)
 {
     rota_neighbors n = {0};
 
-    return c->has_neighbors ? MPI_SUCCESS : keep(c, &n, find_lists(c, &n));
+    return c->has_neighbors ? MPI_SUCCESS
+                            : keep(c, &n, rota_neighbors_of_topology(c, &n));
 }
 
 int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
@@ -111,13 +128,9 @@ int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
     rota_comm *c;
 
     ROTA_TRY(rota_comm_find(comm, &c));
-    const int err = rota_neighbors_alloc(&n, n_to, n_from);
-    for (int i = 0; i < n_to && err == MPI_SUCCESS; i++)
-        n.to[i] = rank_or_nobody(to[i]);
-    for (int i = 0; i < n_from && err == MPI_SUCCESS; i++)
-        n.from[i] = rank_or_nobody(from[i]);
-    n.crossed = grid;
-    return keep(c, &n, err);
+    return keep(
+        c, &n,
+        rota_neighbors_of_lists(c->me, grid, n_to, to, n_from, from, &n));
 }
 
 /* ---- both ends ----------------------------------------------------------- */

@@ -6,6 +6,13 @@
 #include "base/problem.h"
 #include "plan/ranks/comm.h"
 
+/* The neighbours of the communicator's topology, or those that two lists name;
+ * MPI_PROC_NULL is nobody. After a failure call rota_neighbors_free, too.
+ * Local. */
+int rota_neighbors_of_topology(const rota_comm *c, rota_neighbors *n);
+int rota_neighbors_of_lists(int me, bool grid, int n_to, const int to[],
+                            int n_from, const int from[], rota_neighbors *n);
+
 /* Find the neighbours of the communicator's topology, unless they are known.
  * Fails on all ranks with MPI_ERR_TOPOLOGY if it has none. Local. */
 int rota_comm_find_neighbors(rota_comm *c);

@@ -7,6 +7,7 @@
  */
 #include "plan/kinds/plan.h"
 #include "choose/decide.h"
+#include "plan/args/graph.h"
 #include "plan/args/neighbors.h"
 #include "plan/kinds/ipc.h"
 #include "plan/kinds/trial.h"
@@ -250,6 +251,7 @@ void rota_plan_destroy(rota_plan *plan)
     rota_problem_free(&t->problem);
     rota_crossing_free(&t->crossing);
     rota_topo_free(&plan->pretended);
+    rota_graph_release(plan->graph);
     rota_comm_release(plan->comm);
     free(plan);
 }

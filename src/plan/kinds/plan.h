@@ -5,7 +5,9 @@
 #include "plan/kinds/built.h"
 
 struct rota_plan {
-    rota_comm *comm; /* held until the plan is destroyed */
+    rota_comm *comm;   /* held until the plan is destroyed; as is */
+    rota_graph *graph; /* that of its neighbours; NULL: the communicator's, or
+                          the plan has none */
     rota_task task;
     rota_topo pretended;    /* what rota_node_size asks for; else zero */
     rota_decision decision; /* what was chosen, among what, and why */
@@ -13,8 +15,8 @@ struct rota_plan {
     bool active;            /* started, and not yet completed */
 };
 
-/* Make a plan. neighbors: the communicator's; NULL: an all-to-all. Collective;
- * the ranks agree on every failure. */
+/* Make a plan. neighbors: the communicator's or a graph's; NULL: an all-to-all.
+ * Collective; the ranks agree on every failure. */
 int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
                    const rota_kind_table *kind, const rota_args *args,
                    const rota_hints *hints, int status, rota_plan **plan);
