@@ -70,6 +70,7 @@ typedef struct rota_payload {
     bool flat;  /* the data of a send lie at body when it has begun */
     bool bound; /* begin needs to be called only when x is bound or rebased */
     bool tells; /* the receiver learns the length when the message comes */
+    bool lands; /* it goes right to a place that collected.h finds then */
 
     /* Is this what the message holds? Does it have a place in the packing
      * area? */
@@ -94,11 +95,6 @@ typedef struct rota_payload {
      * cannot fail. */
     int (*put)(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
                size_t end, bool streams, char *to);
-
-    /* Receive m is here as a whole, of so many bytes: where it goes, if that is
-     * known and fits; NULL: expect finds out. Returns false if others must come
-     * first. NULL: as NULL. */
-    bool (*land)(rota_exec *x, uint32_t m, size_t bytes, char **to);
 
     /* The first part of receive m is here, d->bytes is its length: make room for
      * it. */

@@ -10,6 +10,7 @@ ROTA_PAYLOAD(packed, "payload/packed.c")
 ROTA_PAYLOAD(gathered, "payload/gathered.c")
 ROTA_PAYLOAD(layout, "payload/layout.c")
 ROTA_PAYLOAD(sized, "payload/sized.c")
+ROTA_PAYLOAD(collected_packed, "payload/collected.c")
 ROTA_PAYLOAD(collected, "payload/collected.c")
 ROTA_PAYLOAD(parcels, "payload/parcels.c")
 #undef ROTA_PAYLOAD

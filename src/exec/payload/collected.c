@@ -10,53 +10,97 @@
 
 /* ---- places -------------------------------------------------------------- */
 
-/* Find the offset of receive block i in the buffer, if the sizes of all blocks
- * before it are known. Offsets found are kept for later calls. */
-static inline bool find_offset(const rota_exec *x, int i, size_t *at)
+void rota_collected_forget_places(rota_exec *x)
+{
+    for (int q = 0; q < x->blocks.s->n_recv; q++)
+        x->blocks.place[rota_dst(x->blocks.s, q)] = NULL;
+    x->sizing->elsewhere = false;
+}
+
+/* From now on sizes say which blocks have come. */
+static void begin_noting(const rota_exec *x)
 {
     rota_sizing *const c = x->sizing;
-    const size_t *const bytes = x->blocks.bytes + x->blocks.s->n_send;
+    const rota_block next = c->next;
 
-    for (; c->known < i; c->known++) {
-        if (bytes[c->known] == ROTA_NOT_COME)
-            return false;
-        c->begin[c->known + 1] = c->begin[c->known] + bytes[c->known];
-    }
-    *at = c->begin[i];
-    return true;
+    for (; c->next < rota_first_tmp(x->blocks.s); c->next++)
+        if (!rota_collected_is_own(x))
+            x->blocks.bytes[c->next] = ROTA_NOT_COME;
+    c->next = next;
+    c->noting = true;
 }
 
-/* Bytes of the rank's own blocks that lie behind receive block i. */
-static size_t own_behind(const rota_exec *x, int i)
+/* Note the size of block b, and find offsets as far as sizes are known. Returns
+ * whether that of b is. */
+static bool note(const rota_exec *x, rota_block b, size_t bytes)
 {
-    size_t bytes = 0;
+    rota_sizing *const c = x->sizing;
 
-    for (int k = 0; k < rota_n_own(x->blocks.s); k++) {
-        const int own = rota_own_block(x->blocks.s, k).recv;
-        bytes += own > i ? x->blocks.bytes[rota_dst(x->blocks.s, own)] : 0;
+    while (c->next < b && !c->noting) {
+        if (rota_collected_is_own(x))
+            rota_collected_pass(x);
+        else
+            begin_noting(x);
     }
-    return bytes;
+    x->blocks.bytes[b] = bytes;
+    while (c->next <= b && x->blocks.bytes[c->next] != ROTA_NOT_COME)
+        rota_collected_pass(x);
+    return c->next > b;
 }
 
+char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes)
+{
+    rota_sizing *const c = x->sizing;
+
+    return c->early && bytes <= x->max_block && note(x, b, bytes) &&
+                   (size_t)x->blocks.offset[b] + bytes <= c->limit
+               ? c->out + x->blocks.offset[b]
+               : NULL;
+}
+
+/* Without memory the block will be collected later. */
 char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes)
 {
-    const int i = (int)rota_block_slot(x->blocks.s, b);
     rota_sizing *const c = x->sizing;
-    size_t at;
+    char *at = rota_collected_land_late(x, b, bytes);
 
-    if (!c->early || !find_offset(x, i, &at))
-        return NULL;
-    if (at + bytes > c->room && !c->used &&
-        rota_grow(&c->out, &c->room, at + bytes + own_behind(x, i),
-                  "what an exchange receives") != MPI_SUCCESS)
-        rota_fail_clear(); /* the block will be collected later */
-    if (at + bytes > c->room)
-        return NULL;
-    c->used = true;
-    return c->out + at;
+    if (!at && c->early && c->n_pinned == 0 && c->next > b) {
+        if (rota_grow(&c->out, &c->room, (size_t)x->blocks.offset[b] + bytes,
+                      "what an exchange receives") != MPI_SUCCESS)
+            rota_fail_clear();
+        c->limit = c->room;
+        at = rota_collected_land_late(x, b, bytes);
+    }
+    c->n_pinned += at != NULL;
+    return at;
 }
 
-/* ---- the payload --------------------------------------------------------- */
+bool rota_collected_waits(const rota_exec *x, rota_block b, size_t bytes)
+{
+    return x->sizing->early && bytes <= x->max_block && !note(x, b, bytes);
+}
+
+void rota_collected_lies(rota_exec *x, rota_block b, size_t bytes, char *data)
+{
+    rota_sizing *const c = x->sizing;
+
+    if (c->early && note(x, b, bytes) && data &&
+        data == c->out + x->blocks.offset[b]) {
+        c->n_pinned--;
+        return;
+    }
+    x->blocks.bytes[b] = bytes;
+    x->blocks.place[b] = data;
+    c->elsewhere = true;
+}
+
+/* ---- the payloads: of plain bytes, and of elements, which are packed ------ */
+
+static bool is_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return rota_type_is_bytes(
+        rota_block_type(&x->blocks, rota_payload_first(x, dir, m)));
+}
 
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
@@ -64,10 +108,9 @@ static bool takes(const rota_exec *x, const rota_makeup *k)
            rota_msg_is_direct(x->blocks.s, k->dir, k->m);
 }
 
-static bool is_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
+static bool takes_bytes(const rota_exec *x, const rota_makeup *k)
 {
-    return rota_type_is_bytes(
-        rota_block_type(&x->blocks, rota_payload_first(x, dir, m)));
+    return takes(x, k) && is_bytes(x, k->dir, k->m);
 }
 
 static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
@@ -82,55 +125,37 @@ static int make_room(rota_exec *x, rota_dir dir, uint32_t m, size_t bytes)
     return rota_grow(&op->memory, &op->room, bytes, "a block");
 }
 
-/* Elements of a datatype are packed. */
-static int room(rota_exec *x, uint32_t m)
-{
-    return is_bytes(x, ROTA_SEND, m)
-               ? MPI_SUCCESS
-               : make_room(x, ROTA_SEND, m,
-                           rota_message_bytes(&x->blocks, ROTA_SEND, m));
-}
-
-static int begin_send(rota_exec *x, uint32_t m, rota_data *d)
-{
-    const rota_block b = rota_payload_first(x, ROTA_SEND, m);
-    const size_t cell = x->blocks.bytes[b];
-
-    d->bytes = rota_cell_bytes(cell);
-    d->head_bytes = d->bytes > 0 ? 0 : cell & ~ROTA_LEFT_OUT;
-    d->body = rota_block_at(&x->blocks, b);
-    if (d->bytes == 0 || is_bytes(x, ROTA_SEND, m))
-        return MPI_SUCCESS;
-    ROTA_TRY(make_room(x, ROTA_SEND, m, d->bytes));
-    d->body = x->program.op[ROTA_SEND][m].memory;
-    return rota_block_pack(&x->blocks, b, d->body);
-}
-
 /* At least its length comes. */
 static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
 {
-    if (dir == ROTA_SEND)
-        return begin_send(x, m, d);
-    d->bytes = 1;
+    const rota_block b = rota_payload_first(x, dir, m);
+    const size_t cell = x->blocks.bytes[b];
+
+    if (dir == ROTA_RECV) {
+        d->bytes = 1;
+        return MPI_SUCCESS;
+    }
+    d->bytes = rota_cell_bytes(cell);
+    d->head_bytes = d->bytes > 0 ? 0 : cell & ~ROTA_LEFT_OUT;
+    d->body = rota_block_at(&x->blocks, b);
     return MPI_SUCCESS;
 }
 
-static bool land(rota_exec *x, uint32_t m, size_t bytes, char **to)
+static int room_to_pack(rota_exec *x, uint32_t m)
 {
-    const rota_block b = rota_payload_first(x, ROTA_RECV, m);
-    size_t at;
+    return make_room(x, ROTA_SEND, m,
+                     rota_message_bytes(&x->blocks, ROTA_SEND, m));
+}
 
-    if (bytes > x->max_block) {
-        *to = NULL;
-        return true;
-    }
-    if (x->blocks.bytes[b] == ROTA_NOT_COME) {
-        x->blocks.bytes[b] = bytes;
-        x->moved = true;
-    }
-    *to = x->blocks.place[b] = rota_collected_place(x, b, bytes);
-    return *to || !x->sizing->early ||
-           find_offset(x, (int)rota_block_slot(x->blocks.s, b), &at);
+static int begin_packed(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
+{
+    ROTA_TRY(begin(x, dir, m, d));
+    if (dir == ROTA_RECV || d->bytes == 0)
+        return MPI_SUCCESS;
+    ROTA_TRY(room_to_pack(x, m));
+    d->body = x->program.op[ROTA_SEND][m].memory;
+    return rota_block_pack(&x->blocks, rota_payload_first(x, ROTA_SEND, m),
+                           d->body);
 }
 
 static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
@@ -148,7 +173,6 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
         ROTA_TRY(make_room(x, ROTA_RECV, m, d->bytes));
         d->body = x->program.op[ROTA_RECV][m].memory;
     }
-    x->blocks.bytes[b] = d->bytes;
     return MPI_SUCCESS;
 }
 
@@ -178,19 +202,32 @@ static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
 
 static int finish(rota_exec *x, uint32_t m, rota_data *d)
 {
-    x->blocks.place[rota_payload_first(x, ROTA_RECV, m)] = d->body;
+    rota_collected_lies(x, rota_payload_first(x, ROTA_RECV, m), d->bytes,
+                        d->body);
     return MPI_SUCCESS;
 }
 
+const rota_payload rota_payload_collected_packed = {.flat = true,
+                                                    .tells = true,
+                                                    .takes = takes,
+                                                    .unbind = unbind,
+                                                    .room = room_to_pack,
+                                                    .begin = begin_packed,
+                                                    .put = rota_payload_put,
+                                                    .expect = expect,
+                                                    .take = take,
+                                                    .header = header,
+                                                    .rest = rest,
+                                                    .finish = finish};
+
 const rota_payload rota_payload_collected = {.flat = true,
                                              .tells = true,
-                                             .takes = takes,
+                                             .lands = true,
+                                             .takes = takes_bytes,
                                              .unbind = unbind,
-                                             .room = room,
                                              .begin = begin,
                                              .put = rota_payload_put,
                                              .expect = expect,
-                                             .land = land,
                                              .take = take,
                                              .header = header,
                                              .rest = rest,

@@ -1,20 +1,104 @@
 /* collected.h - where the blocks of an exchange are collected.
  *
  * They go into the plan's own buffer, in rank order, end to end, if they can: when
- * a block comes, the sizes of all blocks before it must be known. A block's size
- * is x->blocks.bytes, and ROTA_NOT_COME until it is known.
+ * a block comes, the sizes of all blocks before it must be known. Its offset in the
+ * buffer is x->blocks.offset, from when the sizes up to its own are known, and
+ * x->blocks.place is only for blocks that lie elsewhere.
+ *
+ * Mostly blocks come in that order, and only the first one with an unknown offset is
+ * remembered. Once one comes before its turn, x->blocks.bytes is ROTA_NOT_COME of all
+ * that have not come.
  */
 #ifndef ROTA_COLLECTED_H
 #define ROTA_COLLECTED_H
 
-#include "exec/exec.h"
+#include "exec/payload/sized.h"
 
 #include <stdint.h>
 
 #define ROTA_NOT_COME SIZE_MAX
 
-/* Where receive block b, of so many bytes, is collected; NULL: nowhere yet, or the
- * buffer is too small. Only while it is empty may the buffer grow. */
+/* Bytes of the buffer for each block to begin with. */
+enum { ROTA_FIRST_ROOM = 64 };
+
+/* The offset of the next block is known, as is its size. */
+static inline void rota_collected_pass(const rota_exec *x)
+{
+    rota_sizing *const c = x->sizing;
+
+    x->blocks.offset[c->next] = (ptrdiff_t)c->end;
+    c->end += x->blocks.bytes[c->next++];
+}
+
+/* Is the next block known without a message: the rank's own, or nobody's? */
+static inline bool rota_collected_is_own(const rota_exec *x)
+{
+    const rota_sched *const s = x->blocks.s;
+    const int from = rota_from(s, (int)(x->sizing->next - rota_dst(s, 0)));
+
+    return from == s->me || from == ROTA_NOBODY;
+}
+
+/* A run begins, in which blocks may be received right into the buffer, or not. The
+ * sizes of blocks that do not come as messages are set. */
+void rota_collected_forget_places(rota_exec *x) ROTA_RARE;
+static inline void rota_collected_begin(rota_exec *x, bool early)
+{
+    rota_sizing *const c = x->sizing;
+
+    if (c->elsewhere)
+        rota_collected_forget_places(x);
+    c->early = early;
+    c->noting = false;
+    c->n_pinned = 0;
+    c->next = rota_dst(x->blocks.s, 0);
+    c->end = 0;
+    c->limit = early ? c->room : 0;
+    if (x->blocks.s->n_recv > 0 && rota_collected_is_own(x))
+        rota_collected_pass(x);
+}
+
+/* The run is complete: find the offsets of all blocks that are left. */
+static inline void rota_collected_end(const rota_exec *x)
+{
+    const rota_block last = rota_first_tmp(x->blocks.s);
+    rota_sizing *const c = x->sizing;
+    size_t end = c->end;
+
+    for (rota_block b = c->next; b < last; b++) {
+        x->blocks.offset[b] = (ptrdiff_t)end;
+        end += x->blocks.bytes[b];
+    }
+    c->next = last;
+    c->end = end;
+}
+
+/* Receive block b has come, with so many bytes: its place in the buffer; NULL: it
+ * has none, or not yet. */
+char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes);
+static inline char *rota_collected_land(rota_exec *x, rota_block b,
+                                        size_t bytes)
+{
+    rota_sizing *const c = x->sizing;
+    const size_t at = c->end;
+
+    if (b != c->next || at + bytes > c->limit || bytes > x->max_block)
+        return rota_collected_land_late(x, b, bytes);
+    x->blocks.bytes[b] = bytes;
+    x->blocks.offset[b] = (ptrdiff_t)at;
+    c->next = b + 1;
+    c->end = at + bytes;
+    return c->out + at;
+}
+
+/* The same for a block that comes there in parts, until rota_collected_lies. The
+ * buffer may grow. */
 char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes);
+
+/* Will receive block b have a place when others have come? */
+bool rota_collected_waits(const rota_exec *x, rota_block b, size_t bytes);
+
+/* Receive block b has come with so many bytes, which lie at data. */
+void rota_collected_lies(rota_exec *x, rota_block b, size_t bytes, char *data);
 
 #endif /* ROTA_COLLECTED_H */

@@ -103,9 +103,13 @@ int rota_sized_begin(rota_exec *x)
     if (!a)
         return MPI_SUCCESS;
     x->blocks.place = calloc(x->blocks.s->n_blocks, sizeof *x->blocks.place);
-    a->begin = calloc((size_t)x->blocks.s->n_recv + 1, sizeof *a->begin);
-    return x->blocks.place && a->begin ? MPI_SUCCESS
-                                       : rota_fail_mem("places of blocks");
+    if (!x->blocks.place)
+        return rota_fail_mem("places of blocks");
+    return x->counts_unknown
+               ? rota_grow(&a->out, &a->room,
+                           (size_t)x->blocks.s->n_recv * ROTA_FIRST_ROOM,
+                           "what an exchange receives")
+               : MPI_SUCCESS;
 }
 
 void rota_sized_end(rota_exec *x)
@@ -117,9 +121,7 @@ void rota_sized_end(rota_exec *x)
     if (!a)
         return;
     free(a->out);
-    free(a->begin);
     a->out = NULL;
-    a->begin = NULL;
     a->room = 0;
 }
 
@@ -314,8 +316,7 @@ int rota_sized_arrive(rota_exec *x, rota_block b, size_t cell, char *data)
     }
     if (!x->counts_unknown)
         return cell > 0 ? rota_block_unpack(&x->blocks, data, b) : MPI_SUCCESS;
-    x->blocks.bytes[b] = cell;
-    x->blocks.place[b] = data;
+    rota_collected_lies(x, b, cell, data);
     return MPI_SUCCESS;
 }
 

@@ -97,6 +97,18 @@ static int begin_at_data(MPI_Datatype mpi, MPI_Aint true_lb, MPI_Aint extent,
     return err;
 }
 
+/* Newton's method; each step doubles the number of right bits, from 3. */
+static void find_inverse(rota_unit *u)
+{
+    size_t odd = u->element;
+
+    for (u->shift = 0; odd > 0 && odd % 2 == 0; u->shift++)
+        odd /= 2;
+    u->inverse = odd;
+    for (int bits = 3; bits < 64; bits *= 2)
+        u->inverse *= 2 - odd * u->inverse;
+}
+
 /* *unit: how blocks that are given in elements of the type become bytes. */
 static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                     rota_type *type, rota_unit *unit)
@@ -121,6 +133,7 @@ static int from_mpi(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                         .small = size <= INT_MAX && extent >= 0 &&
                                  extent <= INT_MAX && true_lb >= -INT_MAX &&
                                  true_lb <= INT_MAX};
+    find_inverse(unit);
     if (plain) {
         free_layout(layout);
         return MPI_SUCCESS;

@@ -7,6 +7,8 @@
 /* How to turn counts and displacements of a type into bytes. */
 typedef struct rota_unit {
     size_t element;    /* bytes of data in an element of the caller's type */
+    unsigned shift;    /* element is an odd number << shift; inverse: the odd */
+    size_t inverse;    /* number's modulo SIZE_MAX + 1. 0: it has no data */
     ptrdiff_t spacing; /* bytes from one element to the next */
     ptrdiff_t displ;   /* bytes of a displacement of 1 */
     ptrdiff_t true_lb; /* added to every offset; 0 if the layout is known */
@@ -14,6 +16,12 @@ typedef struct rota_unit {
     bool small;        /* counts and displacements that are ints stay within the
                           address space */
 } rota_unit;
+
+/* The elements that have so many bytes of data; there is no rest. */
+static inline size_t rota_unit_elements(const rota_unit *u, size_t bytes)
+{
+    return (bytes >> u->shift) * u->inverse;
+}
 
 /* The datatypes of blocks, as the rest of the library sees them and as the
  * caller counts in them. A type whose elements are plain bytes, end to end,

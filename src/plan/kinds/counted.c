@@ -93,8 +93,8 @@ void rota_counted_find_left_out(rota_built *b, rota_block end)
 
 /* ---- collecting ---------------------------------------------------------- */
 
-int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
-                        size_t *room, char **buffer)
+int rota_counted_find_buffer(const rota_built *b, size_t bytes, char **out,
+                             size_t *room, char **buffer)
 {
     const rota_counted *const own = rota_counted_of(b);
 

@@ -65,8 +65,16 @@ static inline void rota_counted_leave_out(rota_built *b, size_t largest,
 
 /* Where to collect `bytes` bytes: the caller's buffer, in which they have to
  * fit, or the plan's own, *out, which grows. */
-int rota_counted_buffer(const rota_built *b, size_t bytes, char **out,
-                        size_t *room, char **buffer);
+int rota_counted_find_buffer(const rota_built *b, size_t bytes, char **out,
+                             size_t *room, char **buffer) ROTA_RARE;
+static inline int rota_counted_buffer(const rota_built *b, size_t bytes,
+                                      char **out, size_t *room, char **buffer)
+{
+    *buffer = *out;
+    return !rota_counted_of(b)->buffer && bytes <= *room
+               ? MPI_SUCCESS
+               : rota_counted_find_buffer(b, bytes, out, room, buffer);
+}
 
 /* Put down block i: n elements that begin at element `at`. Returns false if they
  * do not fit the found arrays. */

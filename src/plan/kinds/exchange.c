@@ -9,9 +9,15 @@
 #include "plan/kinds/counted.h"
 #include "plan/kinds/device.h"
 
+#include <limits.h>
 #include <stdint.h>
 
 /* ---- starting ------------------------------------------------------------ */
+
+static bool is_plain(const rota_built *b)
+{
+    return rota_types_are_bytes(&b->task->problem.recv.types);
+}
 
 /* Nothing has come, but what the rank sends itself. Blocks may be received right
  * into the plan's own buffer, unless the caller has given one, which it may still
@@ -21,21 +27,14 @@ static void expect_nothing(rota_built *b)
     const rota_sched *const s = &b->sched;
     size_t *const bytes = b->exec.blocks.bytes;
 
-    for (int i = 0; i < s->n_recv; i++) {
-        bytes[rota_dst(s, i)] = ROTA_NOT_COME;
-        b->exec.blocks.place[rota_dst(s, i)] = NULL;
-    }
-    for (int i = 0; s->neighbors && i < s->n_recv; i++)
-        if (rota_from(s, i) == ROTA_NOBODY)
-            bytes[rota_dst(s, i)] = 0;
+    if (s->neighbors)
+        rota_neighbors_drop(s->n_recv, s->neighbors->from,
+                            bytes + rota_dst(s, 0));
     for (int k = 0; k < rota_n_own(s); k++) {
         const rota_own own = rota_own_block(s, k);
         bytes[rota_dst(s, own.recv)] = bytes[rota_src(s, own.send)];
     }
-    b->sizing.used = false;
-    b->sizing.known = 0;
-    b->sizing.early = !rota_counted_of(b)->buffer &&
-                      rota_types_are_bytes(&b->task->problem.recv.types);
+    rota_collected_begin(&b->exec, !rota_counted_of(b)->buffer && is_plain(b));
 }
 
 static int start(rota_built *b, const rota_start_args *args)
@@ -62,102 +61,125 @@ static int start(rota_built *b, const rota_start_args *args)
 
 /* ---- collecting ---------------------------------------------------------- */
 
-static size_t elements(const rota_built *b, rota_block i)
+/* Find the offsets of all blocks from the buffer; returns the elements of all. */
+ROTA_RARE static size_t lay_out(rota_built *b)
 {
-    const size_t element = rota_counted_of(b)->unit.element;
+    const rota_unit *const unit = &rota_counted_of(b)->unit;
+    const rota_blocks *const blocks = &b->exec.blocks;
+    size_t at = 0;
 
-    return element ? rota_cell_bytes(b->exec.blocks.bytes[i]) / element : 0;
+    for (int q = 0; q < b->sched.n_recv; q++) {
+        const rota_block i = rota_dst(&b->sched, q);
+        blocks->offset[i] = (ptrdiff_t)at * unit->spacing + unit->true_lb;
+        at += rota_unit_elements(unit, blocks->bytes[i]);
+    }
+    return at;
 }
 
-/* Fill in counts and displacements, in elements; *total: their sum. */
-static int tell_counts(const rota_built *b, const rota_found *found,
-                       size_t *total)
+/* The same for plain bytes: most are known. */
+static size_t complete_layout(rota_built *b)
 {
+    rota_collected_end(&b->exec);
+    return rota_unit_elements(&rota_counted_of(b)->unit, b->sizing.end);
+}
+
+/* Counts and displacements, in elements, some of which are large or not asked
+ * for. */
+ROTA_RARE static int note_counts(const rota_built *b, const rota_found *found)
+{
+    const size_t *const bytes = b->exec.blocks.bytes + b->sched.n_send;
     size_t at = 0;
     bool fit = true;
 
     for (int q = 0; q < b->sched.n_recv; q++) {
-        const size_t n = elements(b, rota_dst(&b->sched, q));
+        const size_t n =
+            rota_unit_elements(&rota_counted_of(b)->unit, bytes[q]);
         fit = rota_counted_note(found, q, n, at) && fit;
         at += n;
     }
-    *total = at;
     return fit ? MPI_SUCCESS
                : rota_fail(MPI_ERR_COUNT,
                            "counts or displacements do not fit an int; call "
                            "rota_exchange_wait_c");
 }
 
-static void find_offsets(rota_built *b)
+/* total: the sum of all counts. */
+static int tell_counts(const rota_built *b, const rota_found *found,
+                       size_t total)
 {
-    const rota_unit *const unit = &rota_counted_of(b)->unit;
+    const rota_unit unit = rota_counted_of(b)->unit;
+    const size_t *const bytes = b->exec.blocks.bytes + b->sched.n_send;
+    int *const counts = found->counts, *const displs = found->displs;
+    const int n = b->sched.n_recv;
     size_t at = 0;
 
-    for (int q = 0; q < b->sched.n_recv; q++) {
-        const rota_block i = rota_dst(&b->sched, q);
-        b->exec.blocks.offset[i] =
-            (ptrdiff_t)at * unit->spacing + unit->true_lb;
-        at += elements(b, i);
-    }
-}
-
-/* Blocks that are in the plan's own buffer move along when it grows; others lie
- * elsewhere. */
-static int choose_buffer(rota_built *b, size_t bytes, char **buffer)
-{
-    rota_sizing *const c = &b->sizing;
-    char **const place = b->exec.blocks.place;
-    const uintptr_t was = (uintptr_t)c->out;
-    const size_t had = c->room;
-
-    ROTA_TRY(rota_counted_buffer(b, bytes, &c->out, &c->room, buffer));
-    for (int q = 0; (uintptr_t)c->out != was && q < b->sched.n_recv; q++) {
-        const rota_block i = rota_dst(&b->sched, q);
-        const uintptr_t at = (uintptr_t)place[i] - was;
-        if (at < had)
-            place[i] = c->out + at;
+    if (found->large || !counts || !displs || total > INT_MAX)
+        return note_counts(b, found);
+    for (int q = 0; q < n; q++) {
+        const size_t count = rota_unit_elements(&unit, bytes[q]);
+        counts[q] = (int)count;
+        displs[q] = (int)at;
+        at += count;
     }
     return MPI_SUCCESS;
 }
 
-static int put_in_place(rota_built *b, rota_block i)
+/* Put what has come where it belongs. Blocks that lie nowhere else are in the plan's
+ * own buffer, end to end. */
+ROTA_RARE static int put_in_place(const rota_built *b)
 {
+    const rota_sched *const s = &b->sched;
     const rota_blocks *const blocks = &b->exec.blocks;
-    char *const to = blocks->base[ROTA_DST] + blocks->offset[i];
-    const char *const from = blocks->place[i];
+    const char *own = b->sizing.out;
 
-    if (elements(b, i) == 0 || !from || from == to)
-        return MPI_SUCCESS;
-    return rota_type_unpack(blocks->types[ROTA_DST].type, from,
-                            blocks->bytes[i], to, blocks->comm);
+    for (int q = 0; q < s->n_recv; q++) {
+        const rota_block i = rota_dst(s, q);
+        const char *const from = blocks->place[i] ? blocks->place[i] : own;
+        char *const to = blocks->base[ROTA_DST] + blocks->offset[i];
+        if (blocks->bytes[i] > 0 && from != to && rota_from(s, q) != s->me)
+            ROTA_TRY(rota_type_unpack(blocks->types[ROTA_DST].type, from,
+                                      blocks->bytes[i], to, blocks->comm));
+        own += blocks->bytes[i];
+    }
+    return MPI_SUCCESS;
 }
 
-static int copy_own(rota_built *b, rota_block from, rota_block to)
+/* What the rank sends itself. */
+static int copy_own(const rota_built *b, bool plain)
 {
-    return elements(b, to) == 0
-               ? MPI_SUCCESS
-               : rota_block_copy(&b->exec.blocks,
-                                 &(rota_copy){.from = from, .to = to});
+    const rota_sched *const s = &b->sched;
+    const rota_blocks *const blocks = &b->exec.blocks;
+
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        const rota_copy copy = {rota_src(s, own.send), rota_dst(s, own.recv)};
+        if (plain)
+            rota_copy_short(blocks->base[ROTA_DST] + blocks->offset[copy.to],
+                            blocks->base[ROTA_SRC] + blocks->offset[copy.from],
+                            blocks->bytes[copy.to]);
+        else
+            ROTA_TRY(rota_block_copy(blocks, &copy));
+    }
+    return MPI_SUCCESS;
 }
 
 static int collect(rota_built *b, rota_found *found)
 {
-    const rota_sched *const s = &b->sched;
-    size_t total;
+    const bool device = b->task->use.device, plain = is_plain(b) && !device;
+    const size_t total = plain ? complete_layout(b) : lay_out(b);
+    const size_t bytes = total * (size_t)rota_counted_of(b)->unit.spacing;
+    rota_sizing *const c = &b->sizing;
     char *buffer;
 
-    ROTA_TRY(tell_counts(b, found, &total));
-    find_offsets(b);
-    ROTA_TRY(choose_buffer(b, total * (size_t)rota_counted_of(b)->unit.spacing,
-                           &buffer));
-    ROTA_TRY(rota_built_stage_found(b, buffer));
-    for (int i = 0; i < s->n_recv; i++)
-        ROTA_TRY(put_in_place(b, rota_dst(s, i)));
-    for (int k = 0; k < rota_n_own(s); k++) {
-        const rota_own own = rota_own_block(s, k);
-        ROTA_TRY(copy_own(b, rota_src(s, own.send), rota_dst(s, own.recv)));
-    }
-    if (rota_staging_bounces(&b->exec, ROTA_DST))
+    ROTA_TRY(tell_counts(b, found, total));
+    ROTA_TRY(rota_counted_buffer(b, bytes, &c->out, &c->room, &buffer));
+    b->exec.blocks.base[ROTA_DST] = buffer;
+    if (device)
+        ROTA_TRY(rota_built_stage_found(b, buffer));
+    if (c->elsewhere || buffer != c->out || device)
+        ROTA_TRY(put_in_place(b));
+    ROTA_TRY(copy_own(b, plain));
+    if (device && rota_staging_bounces(&b->exec, ROTA_DST))
         ROTA_TRY(rota_staging_deliver(&b->exec));
     found->buffer = buffer;
     return MPI_SUCCESS;

@@ -95,13 +95,13 @@ static bool choose_recvs(const rota_exec *x, rota_batch *b)
     const bool plain = is_plain(x, b->payload), lone = are_lone(x, b);
 
     /* What others must come before may come in a later phase. */
-    if (lone && b->payload->land && x->blocks.s->n_phases == 1) {
+    if (lone && b->payload->lands && x->blocks.s->n_phases == 1) {
         sort_by_block(x, b);
         b->begin = NULL;
         b->advance = rota_lines_advance_landing;
         return true;
     }
-    const bool lies = lone && !b->payload->land;
+    const bool lies = lone && !b->payload->lands;
     b->begin = plain || lies ? NULL : rota_lines_begin_recvs;
     b->advance = plain  ? rota_lines_advance_plain_recvs
                  : lies ? rota_lines_advance_lone_recvs

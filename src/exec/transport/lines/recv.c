@@ -2,6 +2,7 @@
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
+#include "exec/payload/collected.h"
 #include "exec/transport/lines/channel.h"
 #include "exec/transport/lines/told.h"
 
@@ -395,19 +396,12 @@ int rota_lines_advance_lone_recvs(rota_exec *x, rota_batch *b)
     return err;
 }
 
-/* The common case: all of it is here and goes to its place. Returns whether it is
- * complete; *later: it stays in the queue for now. */
-static inline bool land_now(rota_exec *x, uint32_t m, rota_channel *c,
-                            const rota_entry *e, bool *later)
+/* Must others come first? Its sender need not wait, if all of it is here. */
+static bool stays(const rota_exec *x, const rota_line_op *op,
+                  const rota_entry *e)
 {
-    const bool whole = is_whole(&c->line[ROTA_RECV], e);
-    char *to = NULL;
-
-    *later = !payload_of(x, m)->land(x, m, e->bytes, &to) && whole;
-    if (!to || !whole || rota_entry_kind_of(e) != ROTA_ENTRY_DATA)
-        return false;
-    take_now(x, c, e, to, e->bytes);
-    return true;
+    return is_whole(&op->with->line[ROTA_RECV], e) &&
+           rota_collected_waits(x, op->block, e->bytes);
 }
 
 int rota_lines_advance_landing(rota_exec *x, rota_batch *b)
@@ -424,8 +418,15 @@ int rota_lines_advance_landing(rota_exec *x, rota_batch *b)
         const rota_entry *const e = rota_line_look(&c->line[ROTA_RECV]);
         bool later = !e;
         if (e && op->moved == 0) {
-            if (land_now(x, open[i], c, e, &later))
+            const size_t bytes = e->bytes;
+            char *const to = holds(&c->line[ROTA_RECV], e, bytes)
+                                 ? rota_collected_land(x, op->block, bytes)
+                                 : NULL;
+            if (to) {
+                take_now(x, c, e, to, bytes);
                 continue;
+            }
+            later = stays(x, op, e);
             op->data.bytes = 1; /* as payloads begin that tell their length */
         }
         if (later || !receive(x, open[i], &err))
