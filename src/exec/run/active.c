@@ -63,7 +63,7 @@ static void unlink_active(rota_exec *x)
 
 /* Advance x as far as possible without waiting. Returns whether anything
  * moved. */
-static bool advance(rota_exec *x)
+static inline bool advance(rota_exec *x)
 {
     x->moved = false;
     const bool over = rota_run_advance(x);
