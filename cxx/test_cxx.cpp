@@ -128,6 +128,30 @@ template <class Count> void test_neighbors()
     MPI_Comm_free(&ring);
 }
 
+/* One plan for one and for two components. */
+void test_unit()
+{
+    std::vector<double> a(2 * static_cast<std::size_t>(P)), b(a.size());
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "rota_largest_unit", "16");
+    auto plan = rota::alltoall_init(a, 1, b, 1, comm, info);
+    MPI_Info_free(&info);
+    for (int n = 1; n <= 2; n++) {
+        for (int i = 0; i < n * P; i++)
+            a[static_cast<std::size_t>(i)] = 100 * me + i;
+        plan.set_unit(MPI_DOUBLE, n);
+        plan.start();
+        plan.wait();
+        for (int i = 0; i < n * P; i++)
+            check(b[static_cast<std::size_t>(i)] ==
+                      100 * (i / n) + n * me + i % n,
+                  "set_unit");
+    }
+    expect(MPI_ERR_COUNT, "rota_largest_unit",
+           [&](int *code) { plan.set_unit(MPI_DOUBLE, 3, code); });
+}
+
 /* A ring by lists; copies of a graph, and plans, outlive it. */
 template <class Count> void test_graphs()
 {
@@ -469,6 +493,7 @@ int main(int argc, char **argv)
     test_fixed<MPI_Count>();
     test_neighbors<int>();
     test_neighbors<MPI_Count>();
+    test_unit();
     test_graphs<int>();
     test_graphs<MPI_Count>();
     test_own_types<int>();

@@ -33,6 +33,7 @@ program test_fortran
   call test_many()
   call test_varying()
   call test_neighbors()
+  call test_unit()
   call test_graphs()
   call test_exchange()
   call test_sparse()
@@ -393,6 +394,29 @@ contains
     call rota_plan_free(plan)
     call MPI_Comm_free(ring, ierror)
   end subroutine test_neighbors
+
+  ! One plan for one and for two components.
+  subroutine test_unit()
+    type(rota_plan) :: plan
+    TYPE_OF(MPI_Info) :: info
+    integer :: a(2 * P), b(2 * P), i, n, ierror
+
+    call MPI_Info_create(info, ierror)
+    call MPI_Info_set(info, 'rota_largest_unit', '8', ierror)
+    call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, info, &
+                            plan)
+    call MPI_Info_free(info, ierror)
+    do n = 1, 2
+      a = [(1000 * me + i, i = 0, 2 * P - 1)]
+      call rota_plan_set_unit(plan, MPI_INTEGER, n)
+      call rota_start(plan)
+      call rota_wait(plan)
+      call check(all(b(1:n * P) == &
+                     [(1000 * (i / n) + n * me + modulo(i, n), &
+                       i = 0, n * P - 1)]), 'set_unit')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_unit
 
   ! A ring by lists: the graph and its copy make plans of all kinds.
   subroutine test_graphs()

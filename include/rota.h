@@ -57,7 +57,8 @@
  *
  *   Order. Plans may be started in any order, the order may differ among ranks,
  *   and any number of plans may be in flight on one communicator. As in MPI,
- *   once one rank has started a plan all ranks must start it.
+ *   once one rank has started a plan all ranks must start it (see the hint
+ *   rota_starts for those without partners).
  *
  *   Memory. Either buffer may be in host memory or, in a process that uses CUDA
  *   when the plan is made, in device memory (see rota_plan_set_stream and the
@@ -729,6 +730,32 @@ ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
 ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
                                    void *recvbuf);
 
+/* From the next start on, let the counts and displacements of a fixed plan be in
+ * units of howmany elements of type, as if sendtype and recvtype were those: for
+ * other scalars, several components of each, or a batch. The plan's buffers must
+ * be as large as that needs; change them after the unit, if both change.
+ *
+ * type     datatype whose elements are bytes end to end, from 0 to its extent; it
+ *          may be freed after the call
+ * howmany  elements of a unit, at least 1
+ *
+ * The plan must have been made with the hint rota_largest_unit, which says how
+ * many bytes a unit may have, and with types as type is; its unit is one of them
+ * until this is called. All ranks must use the same unit in a start, but they
+ * need not call this at the same time. If units differ, the program is wrong:
+ * where Rota notices, rota_wait or rota_test fails on the receiver with
+ * MPI_ERR_COUNT and both sizes in the text, as for rota_alltoallv_start.
+ *
+ * Local; does not block. Cost: O(blocks of this rank), if the unit is another.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not a fixed one;
+ * MPI_ERR_ARG for a plan made without rota_largest_unit; MPI_ERR_TYPE for a type
+ * that is null, uncommitted, empty, or not bytes end to end; MPI_ERR_COUNT for
+ * howmany below 1 and for a unit above rota_largest_unit; MPI_ERR_NO_MEM if an
+ * in-place plan finds no staging memory. After an error the unit is as it
+ * was. */
+ROTA_API int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type,
+                                int howmany);
+
 /* Order a plan whose buffers are on a device within one of the program's
  * streams, so that the host need not wait for the device. From the next start
  * on:
@@ -1030,6 +1057,28 @@ ROTA_API int rota_version(void);
  *       A tuning file for the communicator (see rota_tuning_import), read by
  *       rank 0. Default: the user's file, $XDG_CONFIG_HOME/rota/tuning.json or
  *       ~/.config/rota/tuning.json, else the system's, if there is one.
+ *
+ *   rota_starts  ROTA_STARTS
+ *       Who starts a plan for neighbours. all (default): every rank. partners:
+ *       a rank whose lists name no other rank may leave out any starts, and in a
+ *       fixed plan so may one whose blocks to and from other ranks are all
+ *       empty: no rank forwards for others or waits for such a rank. All ranks
+ *       make the plan. It is an error to ask for an algorithm that forwards
+ *       (neighbor_node). Of other plans, sparse exchanges too, all ranks start
+ *       each.
+ *
+ *   rota_own_block  ROTA_OWN_BLOCK
+ *       copied (default), or left: the program itself moves what a rank has for
+ *       itself. The counts of that block then mean 0 on both sides, and an
+ *       exchange says that none came. It may overlap any other, in both buffers.
+ *       (Of a sparse exchange, leave the own rank out of the destinations.)
+ *
+ *   rota_largest_unit  ROTA_LARGEST_UNIT
+ *       Bytes of the largest unit that rota_plan_set_unit may give a fixed plan:
+ *       1..2^20. The type that the plan is made with is its first unit. Sizes
+ *       are then known to both ends of a message, but not to those that forward
+ *       it: algorithms that forward send them along, as in varying plans. Not
+ *       for plans with a type for each block.
  *
  *   rota_check  ROTA_CHECK
  *       on (default) or off: whether init checks that counts match across ranks

@@ -487,6 +487,12 @@ class plan : public basic_plan
         detail::succeeded(rota_plan_set_buffers(handle_, send.data, recv.data),
                           code);
     }
+
+    /* Counts and displacements are in units of howmany elements from now on. */
+    void set_unit(MPI_Datatype type, int howmany, int *code = nullptr)
+    {
+        detail::succeeded(rota_plan_set_unit(handle_, type, howmany), code);
+    }
 };
 
 template <class SendCounts, class SDispls, class RecvCounts, class RDispls>

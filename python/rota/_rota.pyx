@@ -291,6 +291,38 @@ cdef class Plan:
         check(rota_plan_set_buffers(self.handle, send.address, recv.address))
         self.send, self.recv = send, recv
 
+    def set_unit(self, datatype, howmany=1):
+        """Let counts and displacements be in units of other elements.
+
+        Local; from the next start on. The plan must have been made with the hint
+        rota_largest_unit. See rota_plan_set_unit(3).
+
+        Parameters
+        ----------
+        datatype : MPI.Datatype, dtype or str
+            Bytes end to end.
+        howmany : int, optional
+            Elements of a unit.
+
+        Raises
+        ------
+        ValueError
+            If the buffers are too short: set others first.
+        """
+        cdef MPI.Datatype element = as_datatype(datatype)
+        cdef int n = howmany
+        cdef Py_ssize_t was = self.describe().get("unit_bytes", 1)
+        cdef Py_ssize_t unit = element.Get_size() * n
+        cdef Py_ssize_t sent = self.needs_send // was * unit
+        cdef Py_ssize_t received = self.needs_recv // was * unit
+        if not self.send.in_place and self.send.nbytes < sent or \
+                self.recv.nbytes < received:
+            raise ValueError(
+                f"buffers of {self.send.nbytes} and {self.recv.nbytes} bytes, "
+                f"where {sent} and {received} are needed")
+        check(rota_plan_set_unit(self.handle, element.ob_mpi, n))
+        self.needs_send, self.needs_recv = sent, received
+
     def set_stream(self, stream):
         """Order a plan whose buffers are on a device within a stream.
 

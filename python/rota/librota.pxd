@@ -112,6 +112,7 @@ cdef extern from "rota.h" nogil:
     int rota_waitall(int n, rota_plan **plans)
     int rota_plan_set_buffers(
         rota_plan *plan, const void *sendbuf, void *recvbuf)
+    int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type, int howmany)
     int rota_plan_set_stream(rota_plan *plan, void *stream)
     int rota_plan_free(rota_plan **plan)
 

@@ -381,6 +381,24 @@ def test_graphs():
     raises(rota.Error, MPI.ERR_TOPOLOGY, rota.Graph, comm)
 
 
+def test_unit():
+    """One plan for one and for two components."""
+    a, b = np.arange(2 * P, dtype="f8") + 100 * me, np.zeros(2 * P)
+    plan = rota.alltoall_init([a, 1, MPI.DOUBLE], [b, 1, MPI.DOUBLE], comm,
+                              {"rota_largest_unit": "16"})
+    plan.start()
+    plan.wait()
+    assert list(b[:P]) == [100 * q + me for q in range(P)]
+    plan.set_unit("f8", 2)
+    plan.start()
+    plan.wait()
+    assert list(b) == [100 * (i // 2) + 2 * me + i % 2 for i in range(2 * P)]
+    raises(ValueError, None, plan.set_unit, "f8", 3)
+    raises(ValueError, None, plan.set_buffers, a, b[:P])
+    plan.set_unit("f4")
+    raises(rota.Error, MPI.ERR_COUNT, plan.set_unit, "f4", 0)
+
+
 def test_exchange_sparse():
     """Each rank sends its number to the next one, and to itself but for one."""
     dests = [(me + 1) % P] + ([me] if P > 1 and me != 1 else [])

@@ -165,6 +165,11 @@ int rota_choose(const rota_hints *hints, const rota_plan_kind *what,
         algo->by_datatype || (hints->by_datatype && what->kind == ROTA_FIXED &&
                               algo->params & ROTA_P_PACKING);
     ROTA_TRY(check_kind(algo, what));
+    if (hints->partners && what->neighbors && !rota_algo_is_direct(algo))
+        return rota_fail(MPI_ERR_ARG,
+                         "rota_starts = partners, but algorithm %s lets ranks "
+                         "forward for others",
+                         algo->name);
     ROTA_TRY(choose_metadata(hints, what->kind, what->max_block, choice));
     choice->params.sized = choice->metadata != ROTA_META_ONCE;
     choice->params.parcels = may_share_parcels(what, choice);

@@ -165,6 +165,7 @@ static rota_hints wish_of(const rota_tuning_row *row, const rota_hints *hints)
         .params = row->choice.params,
         .by_datatype = row->choice.params.by_datatype,
         .metadata = (int)row->choice.metadata,
+        .partners = hints->partners,
         .intranode = hints->intranode != ROTA_INTRANODE_AUTO
                          ? hints->intranode
                          : row->choice.intranode,

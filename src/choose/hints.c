@@ -138,6 +138,8 @@ const rota_words rota_device_words = {
     ROTA_N_DEVICE_PATHS, {"auto", "copy_to_cpu", "cuda_aware", "cuda_ipc"}};
 const rota_words rota_packing_words = {2, {"pack", "datatype"}};
 static const rota_words check_words = {2, {"off", "on"}};
+static const rota_words starts_words = {2, {"all", "partners"}};
+static const rota_words own_words = {2, {"copied", "left"}};
 static const rota_words choose_words = {2, {"model", "measure"}};
 
 #define HINT(name, NAME, member, usual, ...)                                   \
@@ -162,6 +164,10 @@ const rota_hint rota_hint_table[] = {
          "by tuning, else 1536", .least = 1),
     HINT(progress, PROGRESS, progress, "calls", .words = &rota_progress_words),
     HINT(device, DEVICE, device, "auto", .words = &rota_device_words),
+    HINT(starts, STARTS, partners, "all", .words = &starts_words),
+    HINT(own_block, OWN_BLOCK, leaves_own, "copied", .words = &own_words),
+    HINT(largest_unit, LARGEST_UNIT, largest_unit, "the unit does not change",
+         .least = 1),
     HINT(choose, CHOOSE, measure, "model", .words = &choose_words),
     HINT(measure_ms, MEASURE_MS, measure_ms, "100", .least = 1),
     HINT(tuning_file, TUNING_FILE, tuning_file, "the user's, the system's",

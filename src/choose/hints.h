@@ -37,6 +37,9 @@ typedef struct rota_hints {
     int copied_once_from; /* bytes; 0: not given */
     rota_progress progress;
     rota_device_path device;
+    int partners;                /* only ranks with partners start a plan */
+    int leaves_own;              /* the program moves a rank's own block */
+    int largest_unit;            /* bytes; 0: the unit does not change */
     int measure;                 /* run candidates, not only price them */
     int measure_ms;              /* for about so long */
     char tuning_file[ROTA_PATH]; /* "": the usual places */

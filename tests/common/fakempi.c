@@ -47,6 +47,7 @@ typedef struct request {
     unsigned char junk;  /* what a posted receive's buffer is filled with */
     unsigned collective; /* its number on the communicator */
     bool synchronous;
+    size_t got; /* bytes received */
 } request;
 
 typedef struct message {
@@ -450,6 +451,7 @@ static void transfer(message *m)
     unsigned char *const now = image_of(r, &bytes);
 
     read_send_buffer(m);
+    r->got = m->bytes;
     if (bytes != m->bytes && (m->bytes > bytes || !may_fall_short(r)))
         fault("rank %d sends %zu bytes, rank %d expects %zu", m->src, m->bytes,
               m->dst, bytes);
@@ -953,11 +955,17 @@ static bool test_one(MPI_Request *handle)
 
 int MPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
-    (void)status;
+    int at;
+
     *flag = 0;
     if (fails_now())
         return fail_code;
     progress();
+    if (status != MPI_STATUS_IGNORE && *handle != MPI_REQUEST_NULL) {
+        const request *const r = request_at(*handle, &at);
+        status->MPI_SOURCE = r ? r->peer : MPI_ANY_SOURCE;
+        status->MPI_ERROR = r ? (int)r->got : 0; /* for MPI_Get_elements_x */
+    }
     *flag = *handle == MPI_REQUEST_NULL || test_one(handle);
     return MPI_SUCCESS;
 }

@@ -179,6 +179,126 @@ static void run_lists(void)
     MUST(rota_graph_free(&graph));
 }
 
+/* ---- ranks that do not start --------------------------------------------- */
+
+/* Starts of a ring of the ranks below `ends`; the others go on at once. */
+static void run_apart(rota_graph *ring, int ends, MPI_Info info)
+{
+    const int before = (test_me + ends - 1) % ends, n = 1, at = 0;
+    rota_plan *fixed = NULL, *varying = NULL, *exchange = NULL;
+    int sent = 0, got[2] = {0, 0}, *found = NULL;
+    void *where = NULL;
+
+    MUST(rota_neighbor_alltoall_init_graph(&sent, 1, MPI_INT, &got[0], 1,
+                                           MPI_INT, ring, info, &fixed));
+    MUST(rota_neighbor_alltoallv_varying_init_graph(ROTA_UNBOUNDED, MPI_INT,
+                                                    ring, info, &varying));
+    MUST(rota_neighbor_exchange_init_graph(8, MPI_INT, ring, info, &exchange));
+    for (int start = 0; test_me < ends && start < 5; start++) {
+        sent = 100 * start + test_me;
+        MUST(rota_start(fixed));
+        MUST(rota_alltoallv_start(varying, &sent, &n, &at, &got[1], &n, &at));
+        MUST(rota_exchange_start(exchange, &sent, &n, &at));
+        MUST(rota_exchange_wait(exchange, &where, NULL, NULL));
+        found = where;
+        MUST(rota_wait(fixed));
+        MUST(rota_wait(varying));
+        CHECK(got[0] == 100 * start + before && got[1] == got[0]);
+        CHECK(*found == got[0]);
+    }
+    MUST(rota_plan_free(&fixed));
+    MUST(rota_plan_free(&varying));
+    MUST(rota_plan_free(&exchange));
+}
+
+/* Ranks whose blocks are all empty do not start a fixed plan either. */
+static void run_empty(MPI_Info info)
+{
+    const int up = (test_me + 1) % test_P;
+    const int down = (test_me + test_P - 1) % test_P, at = 0;
+    const int sends = test_me == 0, receives = test_me == 1;
+    int sent = 17, got = 0;
+    rota_graph *ring = NULL;
+    rota_plan *plan = NULL;
+
+    MUST(rota_graph_create_adjacent(MPI_COMM_WORLD, 1, &down, 1, &up,
+                                    MPI_INFO_NULL, &ring));
+    MUST(rota_neighbor_alltoallv_init_graph(&sent, &sends, &at, MPI_INT, &got,
+                                            &receives, &at, MPI_INT, ring, info,
+                                            &plan));
+    if (sends || receives) {
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+    }
+    CHECK(got == (receives ? 17 : 0));
+    MUST(rota_plan_free(&plan));
+    MUST(rota_graph_free(&ring));
+}
+
+/* Nodes of two ranks, so that some would forward. */
+static void run_partners(const char *way)
+{
+    MPI_Info info = test_info("rota_starts", "partners", "rota_node_size", "2");
+    rota_graph *ring = NULL;
+    rota_plan *plan = NULL;
+    int data[2] = {0, 0};
+
+    MPI_Info_set(info, "rota_intranode", way);
+    test_case = way;
+    for (int ends = 1; ends <= test_P; ends++) {
+        MUST(make_ring(ends, &ring));
+        run_apart(ring, ends, info);
+        MPI_Info_set(info, "rota_algorithm", "neighbor");
+        run_apart(ring, ends, info);
+        MPI_Info_set(info, "rota_algorithm", "neighbor_node");
+        MUST_FAIL(rota_neighbor_alltoall_init_graph(data, 1, MPI_INT, data + 1,
+                                                    1, MPI_INT, ring, info,
+                                                    &plan),
+                  MPI_ERR_ARG, "neighbor_node lets ranks forward");
+        MPI_Info_delete(info, "rota_algorithm");
+        MUST(rota_graph_free(&ring));
+    }
+    if (test_P > 1)
+        run_empty(info);
+    MPI_Info_free(&info);
+}
+
+/* ---- the own block ------------------------------------------------------- */
+
+/* The program moves its own block; here, it does not. */
+static void run_own(void)
+{
+    enum { MOST = 16 };
+    MPI_Info info = test_info("rota_own_block", "left", NULL, NULL);
+    rota_plan *varying = NULL, *exchange = NULL;
+    int sent[MOST], got[MOST], count[MOST], at[MOST], *found;
+    void *where = NULL;
+
+    test_case = "own block";
+    for (int q = 0; q < test_P; q++) {
+        sent[q] = 10 * test_me + q;
+        got[q] = -1;
+        count[q] = 1;
+        at[q] = q;
+    }
+    MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_INT, MPI_COMM_WORLD,
+                                     info, &varying));
+    MUST(rota_exchange_init(64, MPI_INT, MPI_COMM_WORLD, info, &exchange));
+    MUST(rota_alltoallv_start(varying, sent, count, at, got, count, at));
+    MUST(rota_exchange_start(exchange, sent, count, at));
+    MUST(rota_wait(varying));
+    MUST(rota_exchange_wait(exchange, &where, count, at));
+    found = where;
+    for (int q = 0; q < test_P; q++) {
+        CHECK(got[q] == (q == test_me ? -1 : 10 * q + test_me));
+        CHECK(count[q] == (q != test_me));
+        CHECK(q == test_me || found[at[q]] == 10 * q + test_me);
+    }
+    MUST(rota_plan_free(&varying));
+    MUST(rota_plan_free(&exchange));
+    MPI_Info_free(&info);
+}
+
 /* ---- errors -------------------------------------------------------------- */
 
 /* One rank alone is wrong: all fail with its class and its text. */
@@ -311,9 +431,12 @@ int main(int argc, char **argv)
     run_life();
     run_cost();
     run_lists();
-    for (int who = 0; who<test_P; who += test_P> 1 ? test_P - 1 : 1) {
-        run_wrong(who);
-        run_faults(who);
+    run_partners("auto");
+    run_partners("p2p");
+    run_own();
+    for (int i = 0; i < 2; i++) {
+        run_wrong(i * (test_P - 1));
+        run_faults(i * (test_P - 1));
     }
     if (test_P > 1)
         run_mismatch();

@@ -209,8 +209,24 @@ static int complete(rota_exec *x, rota_dir dir, uint32_t m)
     return payload->finish(x, m, &d);
 }
 
+/* Both ends know how long a message is, but perhaps not the same: MPI reports one
+ * that is too long. */
+static void check_length(rota_exec *x, uint32_t m, const MPI_Status *status)
+{
+    const size_t expected = rota_message_bytes(&x->blocks, ROTA_RECV, m);
+    MPI_Count bytes = 0;
+
+    MPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    if ((size_t)bytes != expected)
+        rota_status_note(&x->status, ROTA_MISMATCH, status->MPI_SOURCE,
+                         (size_t)bytes, expected);
+}
+
 static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
 {
+    MPI_Request *const r = request(x, dir, m);
+    const bool checks = dir == ROTA_RECV && !x->fixed && *r != MPI_REQUEST_NULL;
+    MPI_Status status;
     int flag;
 
     if (x->program.op[dir][m].payload->tells) {
@@ -221,9 +237,11 @@ static int test(rota_exec *x, rota_dir dir, uint32_t m, bool *done)
             rota_trace_message(x->trace, dir, m);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(MPI_Test(request(x, dir, m), &flag, MPI_STATUS_IGNORE));
+    ROTA_TRY(MPI_Test(r, &flag, checks ? &status : MPI_STATUS_IGNORE));
     *done = flag;
     x->moved = x->moved || flag;
+    if (flag && checks)
+        check_length(x, m, &status);
     return flag ? complete(x, dir, m) : MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 #include "plan/kinds/counted.h"
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
+#include "plan/kinds/scaled.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/comm.h"
 #include "plan/ranks/error_code.h"
@@ -251,7 +252,8 @@ static int make_plan(const char *function, whom w, const rota_kind_table *kind,
         (*plan)->graph = w.graph;
         if (w.graph)
             rota_graph_retain(w.graph);
-        (*plan)->task.record = rota_record_open(c->dup, kind->kind);
+        (*plan)->task.record =
+            rota_record_open(c->dup, (*plan)->task.kind->kind);
         rota_explain(*plan);
     }
     return leave(w.comm, function, err);
@@ -495,9 +497,8 @@ ROTA_RARE static int look_closely(void)
     return rota_comm_is_over() ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* May a function for plans of this kind start the plan? */
-static inline int check_start(const rota_plan *plan,
-                              const rota_kind_table *kind)
+/* May the plan be started, or changed? */
+static inline int check_idle(const rota_plan *plan)
 {
     if (atomic_load_explicit(&rota_fail_any, memory_order_relaxed))
         ROTA_TRY(look_closely());
@@ -505,14 +506,37 @@ static inline int check_start(const rota_plan *plan,
         return rota_fail(MPI_ERR_REQUEST, "plan is NULL");
     if (plan->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is active");
-    return check_kind(plan, kind);
+    return MPI_SUCCESS;
+}
+
+static int start_with(const char *function, rota_plan *plan,
+                      const rota_kind_table *kind, const rota_start_args *args)
+{
+    int err = check_idle(plan);
+
+    if (err == MPI_SUCCESS)
+        err = check_kind(plan, kind);
+    if (err == MPI_SUCCESS)
+        err = kind->start(&plan->built, args);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    plan->active = true;
+    return MPI_SUCCESS;
+}
+
+/* The counts of a plan are fixed, but not its unit. */
+ROTA_RARE static int start_scaled(const char *function, rota_plan *plan)
+{
+    return start_with(function, plan, &rota_kind_scaled, NULL);
 }
 
 /* The short way: no call by a table. */
 static inline int start_fixed(const char *function, rota_plan *plan)
 {
-    int err = check_start(plan, &rota_kind_fixed);
+    int err = check_idle(plan);
 
+    if (err == MPI_SUCCESS && plan->task.kind != &rota_kind_fixed)
+        return start_scaled(function, plan);
     if (err == MPI_SUCCESS)
         err = rota_built_start(&plan->built);
     if (err != MPI_SUCCESS)
@@ -545,19 +569,6 @@ int rota_startall(int n, rota_plan *const plans[])
         return leave(MPI_COMM_NULL, __func__, err);
     for (int i = 0; i < n; i++)
         ROTA_TRY(start_fixed(__func__, plans[i]));
-    return MPI_SUCCESS;
-}
-
-static int start_with(const char *function, rota_plan *plan,
-                      const rota_kind_table *kind, const rota_start_args *args)
-{
-    int err = check_start(plan, kind);
-
-    if (err == MPI_SUCCESS)
-        err = kind->start(&plan->built, args);
-    if (err != MPI_SUCCESS)
-        return leave_plan(plan, function, err);
-    plan->active = true;
     return MPI_SUCCESS;
 }
 
@@ -829,10 +840,26 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
 
 int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
 {
-    int err = check_start(plan, &rota_kind_fixed);
+    int err = check_idle(plan);
 
+    if (err == MPI_SUCCESS && !plan->task.kind->rebase)
+        err = check_kind(plan, &rota_kind_fixed);
     if (err == MPI_SUCCESS)
         err = plan->task.kind->rebase(&plan->built, sendbuf, recvbuf);
+    return leave_plan(plan, __func__, err);
+}
+
+int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type, int howmany)
+{
+    int err = check_idle(plan);
+
+    if (err == MPI_SUCCESS && !plan->task.kind->fixed)
+        err = check_kind(plan, &rota_kind_fixed);
+    if (err == MPI_SUCCESS && plan->task.kind != &rota_kind_scaled)
+        err = rota_fail(MPI_ERR_ARG,
+                        "the plan was made without rota_largest_unit");
+    if (err == MPI_SUCCESS)
+        err = rota_scaled_set_unit(&plan->built, type, howmany);
     return leave_plan(plan, __func__, err);
 }
 

@@ -72,6 +72,17 @@ int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
     return MPI_SUCCESS;
 }
 
+void rota_counted_leave_own(const rota_built *b, rota_region side)
+{
+    const rota_sched *const s = &b->sched;
+
+    for (int k = 0; k < rota_n_own(s); k++) {
+        const rota_own own = rota_own_block(s, k);
+        b->exec.blocks.bytes[side == ROTA_SRC ? rota_src(s, own.send)
+                                              : rota_dst(s, own.recv)] = 0;
+    }
+}
+
 void rota_counted_find_left_out(rota_built *b, rota_block end)
 {
     const rota_sched *const s = &b->sched;

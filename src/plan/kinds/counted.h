@@ -30,6 +30,8 @@ static inline rota_counted *rota_counted_of(const rota_built *b)
  * the bytes of the largest, at least. Local. */
 int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
                           rota_region side, size_t *largest);
+/* What a rank has for itself is empty, where the program moves it. */
+void rota_counted_leave_own(const rota_built *b, rota_region side) ROTA_RARE;
 static inline int rota_counted_fill(const rota_built *b,
                                     const rota_start_args *args,
                                     rota_region side, size_t *largest)
@@ -48,6 +50,8 @@ static inline int rota_counted_fill(const rota_built *b,
     if (s->neighbors)
         rota_neighbors_drop(n, sent ? s->neighbors->to : s->neighbors->from,
                             bytes);
+    if (b->task->leaves_own)
+        rota_counted_leave_own(b, side);
     return MPI_SUCCESS;
 }
 

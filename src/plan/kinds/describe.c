@@ -5,6 +5,7 @@
 #include "exec/payload/sized.h"
 #include "exec/run/typed.h"
 #include "plan/kinds/memory.h"
+#include "plan/kinds/scaled.h"
 #include "plan/ranks/topo_detect.h"
 
 #include <cjson/cJSON.h>
@@ -183,7 +184,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
         .topo = p->task.topo,
         .network = tuning->has_machine ? &tuning->machine.network : NULL,
         .metadata = p->built.choice.metadata,
-        .known = !p->task.kind->fixed && !p->task.kind->collects,
+        .known = p->task.kind->kind == ROTA_VARYING,
         .leaders = rota_choice_leaders(&p->built.choice, p->task.topo),
         .shared = !p->built.node_why,
         .load = rota_comm_load(p->comm),
@@ -326,7 +327,11 @@ static bool add_bound(cJSON *o, const rota_plan *p)
 {
     if (p->task.kind->fixed)
         return cJSON_AddBoolToObject(o, "in_place", p->task.problem.in_place) &&
-               cJSON_AddBoolToObject(o, "counts_checked", p->task.checked);
+               cJSON_AddBoolToObject(o, "counts_checked", p->task.checked) &&
+               (p->task.largest_unit == 0 ||
+                (add_number(o, "unit_bytes",
+                            (double)rota_scaled_unit(&p->task)) &&
+                 add_number(o, "largest_unit", (double)p->task.largest_unit)));
     if (p->task.max_block == ROTA_UNBOUNDED)
         return add_text(o, "max_block", "unbounded");
     return add_number(o, "max_block", (double)p->task.max_block);

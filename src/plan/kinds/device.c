@@ -122,8 +122,9 @@ static bool is_straight(const rota_built *b)
         rota_types_are_bytes(&b->task->problem.recv.types);
 
     return has_no_bounce_buffers(b) ||
-           (b->task->kind->fixed && !b->task->problem.in_place && plain &&
-            b->task->use.on[ROTA_SRC] && b->task->use.on[ROTA_DST]);
+           (b->task->kind->fixed && b->task->largest_unit == 0 &&
+            !b->task->problem.in_place && plain && b->task->use.on[ROTA_SRC] &&
+            b->task->use.on[ROTA_DST]);
 }
 
 int rota_built_make_staging(rota_built *b, const char *memory, bool straight,

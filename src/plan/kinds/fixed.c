@@ -1,4 +1,6 @@
 /* fixed.c - plans with fixed counts. */
+#include "plan/kinds/fixed.h"
+#include "exec/move/blocks.h"
 #include "plan/args/overlap.h"
 #include "plan/kinds/device.h"
 
@@ -7,10 +9,30 @@
 
 /* ---- what is asked for --------------------------------------------------- */
 
-static int prepare(rota_task *t, const rota_args *args)
+/* What a rank has for itself is empty then, on both sides. */
+static void leave_own(rota_task *t)
 {
-    return rota_problem_make(args, t->comm, t->problem.neighbors, t->checked,
-                             &t->problem);
+    rota_problem *const problem = &t->problem;
+    const rota_neighbors *const among = problem->neighbors;
+
+    for (int k = 0; among && k < among->n_own; k++) {
+        problem->send.bytes[among->own[k].send] = 0;
+        problem->recv.bytes[among->own[k].recv] = 0;
+    }
+    if (!among)
+        problem->recv.bytes[t->comm->me] = 0;
+    if (!among && !problem->in_place)
+        problem->send.bytes[t->comm->me] = 0;
+}
+
+int rota_fixed_prepare(rota_task *t, const rota_args *args)
+{
+    ROTA_TRY(rota_problem_make(args, t->comm, t->problem.neighbors,
+                               t->checked && !t->leaves_own, &t->problem));
+    if (!t->leaves_own)
+        return MPI_SUCCESS;
+    leave_own(t);
+    return t->checked ? rota_overlap_check(&t->problem, true) : MPI_SUCCESS;
 }
 
 static uint64_t add_up(const size_t bytes[], int n)
@@ -23,7 +45,7 @@ static uint64_t add_up(const size_t bytes[], int n)
 }
 
 /* Types may differ between ranks: only bytes must match. */
-static void vote(const rota_task *t, rota_alike *alike, rota_vote *v)
+void rota_fixed_vote(const rota_task *t, rota_alike *alike, rota_vote *v)
 {
     const rota_problem *const problem = &t->problem;
     const size_t *const bytes = rota_problem_sent(problem);
@@ -45,31 +67,30 @@ static void vote(const rota_task *t, rota_alike *alike, rota_vote *v)
 
 /* ---- building ------------------------------------------------------------ */
 
-/* In place, send blocks are moved out of the way first. */
-static int make_stage(rota_built *b)
+int rota_fixed_fill(rota_built *b)
 {
-    b->stage_bytes = rota_built_lay_out_stage(b, b->task->problem.recv.bytes);
-    b->stage = b->stage_bytes > 0 ? malloc(b->stage_bytes) : NULL;
-    b->exec.blocks.base[ROTA_SRC] = b->stage;
-    return b->stage || b->stage_bytes == 0
-               ? MPI_SUCCESS
-               : rota_fail_mem("staging what is sent in place");
+    const rota_problem *const problem = &b->task->problem;
+    const rota_blocks *const to = &b->exec.blocks;
+    const size_t S = (size_t)b->sched.n_send, R = (size_t)b->sched.n_recv;
+
+    memcpy(to->bytes + S, problem->recv.bytes, R * sizeof *to->bytes);
+    memcpy(to->offset + S, problem->recv.offset, R * sizeof *to->offset);
+    if (problem->in_place)
+        return rota_grow(&b->stage, &b->stage_bytes,
+                         rota_built_lay_out_stage(b, problem->recv.bytes),
+                         "staging what is sent in place");
+    memcpy(to->bytes, problem->send.bytes, S * sizeof *to->bytes);
+    memcpy(to->offset, problem->send.offset, S * sizeof *to->offset);
+    return rota_built_check_own(b);
 }
 
 static int build(rota_built *b)
 {
-    const rota_problem *const problem = &b->task->problem;
-    const rota_blocks *const to = &b->exec.blocks;
-
     ROTA_TRY(rota_built_schedule(b));
-    const size_t S = (size_t)b->sched.n_send, R = (size_t)b->sched.n_recv;
-    memcpy(to->bytes + S, problem->recv.bytes, R * sizeof *to->bytes);
-    memcpy(to->offset + S, problem->recv.offset, R * sizeof *to->offset);
-    if (problem->in_place)
-        return make_stage(b);
-    memcpy(to->bytes, problem->send.bytes, S * sizeof *to->bytes);
-    memcpy(to->offset, problem->send.offset, S * sizeof *to->offset);
-    return rota_built_check_own(b);
+    ROTA_TRY(rota_fixed_fill(b));
+    if (b->task->problem.in_place)
+        b->exec.blocks.base[ROTA_SRC] = b->stage;
+    return MPI_SUCCESS;
 }
 
 /* Learn the sizes of blocks in transit, unless they come with messages, by a run
@@ -111,9 +132,8 @@ static int place(rota_built *b)
     return MPI_SUCCESS;
 }
 
-/* Other buffers must be like those that the plan was made with. */
-static int check_buffers(const rota_built *b, const void *sendbuf,
-                         const void *recvbuf)
+int rota_fixed_check_buffers(const rota_built *b, const void *sendbuf,
+                             const void *recvbuf)
 {
     const rota_sched *const s = &b->sched;
     const size_t *const bytes = b->exec.blocks.bytes;
@@ -144,7 +164,7 @@ static int check_buffers(const rota_built *b, const void *sendbuf,
 
 static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)
 {
-    ROTA_TRY(check_buffers(b, sendbuf, recvbuf));
+    ROTA_TRY(rota_fixed_check_buffers(b, sendbuf, recvbuf));
     return rota_built_rebase(b, sendbuf, recvbuf);
 }
 
@@ -158,8 +178,8 @@ const rota_kind_table rota_kind_fixed = {.kind = ROTA_FIXED,
                                          .title = "a plan with fixed counts",
                                          .is = "a fixed one",
                                          .fixed = true,
-                                         .prepare = prepare,
-                                         .vote = vote,
+                                         .prepare = rota_fixed_prepare,
+                                         .vote = rota_fixed_vote,
                                          .build = build,
                                          .learn = learn,
                                          .place = place,

@@ -48,6 +48,8 @@ const char *rota_task_why_no_ipc(const rota_task *t, const rota_hints *hints)
         return "another way is asked for";
     if (!t->kind->fixed)
         return "the plan's counts vary";
+    if (t->largest_unit > 0)
+        return "the plan's unit changes";
     if (problem->neighbors)
         return "the plan is of neighbours";
     if (problem->in_place)

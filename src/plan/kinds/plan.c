@@ -98,7 +98,11 @@ static int agree_on_plan(rota_task *t, const rota_hints *hints, int status,
     vote->alike = NULL;
     if (t->kind->fixed)
         ROTA_TRY(check_uniform(hints, vote));
-    t->largest = t->kind->fixed ? (size_t)vote->largest : t->max_block;
+    if (t->kind->bound)
+        t->max_block = t->kind->bound(t, (size_t)vote->largest);
+    t->largest = t->max_block != ROTA_UNBOUNDED || !t->kind->fixed
+                     ? t->max_block
+                     : (size_t)vote->largest;
     return vote->unmatched
                ? rota_edges_tell_mismatch(t->comm, &t->problem, t->checked)
                : MPI_SUCCESS;
@@ -182,6 +186,8 @@ static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
         return NULL;
     p->comm = c;
     rota_comm_retain(c);
+    if (kind->fixed && hints->largest_unit > 0)
+        kind = &rota_kind_scaled;
     p->task = (rota_task){
         .comm = c,
         .kind = kind,
@@ -189,6 +195,8 @@ static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
         .topo = &c->topo,
         .max_block = kind->fixed ? ROTA_UNBOUNDED : args->max_block,
         .checked = hints->check,
+        .leaves_own = hints->leaves_own,
+        .largest_unit = kind->fixed ? (size_t)hints->largest_unit : 0,
         .progress = hints->progress,
         .copied_once_from = hints->copied_once_from,
         .use = {.device = rota_device_in_use(),

@@ -40,6 +40,10 @@ typedef struct rota_kind_table {
     bool collects;     /* blocks are collected after the run that brings them */
     size_t own_bytes;  /* of task->own, if it has any */
 
+    /* The bound of blocks, once all ranks know the largest one. Local; the same on
+     * all ranks. */
+    size_t (*bound)(const rota_task *task, size_t largest);
+
     /* Read the arguments, and make task->own. May fail on one rank alone. */
     int (*prepare)(rota_task *task, const rota_args *args);
     /* Add to what must be the same on all ranks, and to the vote; also after
@@ -72,7 +76,7 @@ typedef struct rota_kind_table {
 } rota_kind_table;
 
 extern const rota_kind_table rota_kind_fixed, rota_kind_varying,
-    rota_kind_exchange, rota_kind_sparse;
+    rota_kind_exchange, rota_kind_sparse, rota_kind_scaled;
 
 /* Buffers on a device. */
 typedef struct rota_device_use {
@@ -93,8 +97,10 @@ struct rota_task {
     rota_crossing crossing; /* edges between nodes, if looked for */
     const rota_topo *topo;  /* what builders see; borrowed */
     size_t max_block;       /* ROTA_UNBOUNDED: none, or the plan is fixed */
-    size_t largest; /* bytes of all ranks' largest block, or max_block */
-    bool checked;   /* counts across ranks and overlaps are checked */
+    size_t largest;      /* bytes of all ranks' largest block, or max_block */
+    bool checked;        /* counts across ranks and overlaps are checked */
+    bool leaves_own;     /* the program moves what a rank has for itself */
+    size_t largest_unit; /* bytes; 0: the unit does not change */
     rota_progress progress; /* as asked for */
     int copied_once_from;   /* bytes, from a hint; 0: none */
     rota_record *record;    /* of its starts (ROTA_RECORD), or NULL */
