@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* Blocks are copied down in pieces of at least this many bytes, each with a
- * mark behind it, and up once this many have arrived. Below that, starting a
- * copy takes some microseconds, as long as the data at the 10 GB/s or more of a
- * bus. Not measured yet. */
+ * mark behind it, and up once this many have arrived. A bus of 10 GB/s moves as
+ * many bytes in the time that it takes to start a copy, some microseconds. Not
+ * measured yet. */
 enum { PIECE = 1 << 16 };
 
 /* Most marks of a run: longer lines have larger pieces. */
@@ -286,8 +286,8 @@ static void cut_line(rota_exec *x)
 }
 
 /* Place the blocks in a bounce buffer. Send blocks lie in the order in which
- * they come, so that neighbours there that are neighbours on the device need
- * one copy. Blocks that no message or copy reads have no bytes, or stay on the
+ * they come, so that one copy moves blocks that lie side by side on the device
+ * as well. Blocks that no message or copy reads have no bytes, or stay on the
  * device. */
 static size_t place_blocks(rota_exec *x, rota_region region)
 {

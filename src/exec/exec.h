@@ -26,15 +26,15 @@ typedef struct rota_batch rota_batch;
 
 /* The data of a message in a run. */
 typedef struct rota_data {
-    char *body;   /* where it lies end to end, behind its header, or where it
-                     goes; NULL: it does not, and is put and taken by ranges */
+    char *body;   /* where it lies or goes, end to end, behind its header; NULL:
+                     it is put and taken by ranges */
     size_t bytes; /* in all */
-    size_t head_bytes; /* send: of the header; if there are no bytes at all, the
-                          length to tell */
+    size_t head_bytes; /* send: of the header; if bytes is 0, the length that
+                          the receiver is to learn */
 } rota_data;
 
-/* How a message comes: in one part; in several; or its header alone, and all
- * else apart from it. */
+/* How a message comes: in one part, in several, or with its header apart from
+ * the rest. */
 typedef enum rota_coming {
     ROTA_COMES_WHOLE,
     ROTA_COMES_IN_PARTS,
@@ -58,8 +58,8 @@ typedef struct rota_makeup {
     size_t bytes;
     bool handed; /* its path hands it over */
     bool shares; /* its memory is used by the other direction of the phase */
-    bool apart;  /* its blocks do not lie end to end, as MPI or bytes; or it
-                    shares */
+    bool apart;  /* its blocks cannot be sent as one: they do not lie end to
+                    end, or it shares */
 } rota_makeup;
 
 /* What a message holds: a table of functions, by which a path moves bytes
@@ -90,9 +90,9 @@ typedef struct rota_payload {
     /* Send m cannot leave as a whole now: have all of it at d->body. */
     int (*hold)(rota_exec *x, uint32_t m, rota_data *d);
 
-    /* Write bytes begin to end of send m. Not held, one that has a hold is
-     * written as a whole. streams: write past the caches. Without a hold, it
-     * cannot fail. */
+    /* Write bytes begin to end of send m. If the payload has a hold, and send m
+     * is not held, all of it is written at once. streams: write past the
+     * caches. If the payload has no hold, this cannot fail. */
     int (*put)(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
                size_t end, bool streams, char *to);
 
@@ -139,9 +139,10 @@ typedef struct rota_reach {
     const struct rota_node *node;
     /* Bytes from which a message in the sender's arena is copied from there. */
     size_t arena_threshold;
-    /* Messages may pass only a flag, as their blocks are fixed, or parcels. For
-     * this, scratch is in this process's arena: once others know its address,
-     * the path frees it when they have read, and clears the base. */
+    /* hands: messages may be handed over, by a flag if their blocks are fixed,
+     * or by parcels. lends: scratch is in this process's arena for this. Once
+     * others know its address, the path frees it when they have read it, and
+     * clears the base. */
     bool hands, lends;
 } rota_reach;
 
@@ -236,8 +237,8 @@ typedef struct rota_path {
     int (*count)(rota_exec *x);
     void (*mark)(rota_exec *x);
 
-    /* Call the progress threads of the ranks whose messages are awaited. Where
-     * others may have to move first, call those of all ranks of the node. */
+    /* Call the progress threads of the ranks whose messages are awaited. If
+     * these may be waiting for others, call those of all ranks of the node. */
     void (*call)(rota_exec *x);
 
     /* Wake the ranks for which something was written or taken. Called if the
@@ -364,8 +365,8 @@ struct rota_exec {
     rota_blocks blocks;
     const char *title, *algorithm; /* names for error texts; or NULL */
     MPI_Comm comm;                 /* Rota's own, which returns errors */
-    int tag; /* the first of ROTA_TAGS that are the plan's alone on comm: for
-                data, headers and consensus */
+    int tag; /* the first of ROTA_TAGS tags on comm that only this plan uses:
+                for data, headers and consensus */
     MPI_Comm native; /* this plan's communicator for native phases; else null */
     /* Ranks of the node with known processes, whatever carries messages; or
      * NULL. */
@@ -381,9 +382,9 @@ struct rota_exec {
     struct rota_sizing
         *sizing; /* payload/sized.h; NULL: messages tell nothing */
 
-    /* Binding makes the program. The others exist only where they are needed, and
-     * are made before binding (gates of varying plans: later). */
-    /* The node whose memory carries messages, of whatever kind; or NULL. */
+    /* Binding makes the program. The rest is made before, where it is needed; gates
+     * of varying plans later. */
+    /* The node whose memory carries messages, by whatever path; or NULL. */
     const struct rota_node *shared;
     rota_program program;
     rota_gate *gate;          /* what may hold up a run; or NULL */
@@ -441,8 +442,8 @@ void rota_exec_detach(rota_exec *x);
 /* What all paths have for x. */
 rota_path_facts rota_exec_facts(const rota_exec *x);
 
-/* The bytes that messages would need in the packing area. Binds nothing, makes
- * no MPI call. */
+/* Find the bytes that messages would need in the packing area, without binding
+ * and without a call of MPI. */
 int rota_exec_packing(rota_exec *x, size_t *room);
 
 /* Use other user buffers from the next start on. Messages bound to an address

@@ -17,13 +17,13 @@ void rota_error_raise_by(int (*function)(MPI_Comm comm, int code));
 /* Raise an error on comm, or on none for MPI_COMM_NULL, and return its code. */
 int rota_error_raise(MPI_Comm comm, int errorclass, const char *text);
 
-/* Only Rota uses comm, which returns errors: its plans need no duplicate. Until all
- * of them are freed, comm must not be. Collective. */
+/* Let plans use comm itself, not a duplicate. comm returns errors, nobody else uses
+ * it, and it must live until all its plans are freed. Collective. */
 int rota_comm_adopt(MPI_Comm comm);
 
-/* The neighbours of comm, which is adopted, in place of those of a process
- * topology: n_to ranks that it sends to and n_from that it receives from, or
- * MPI_PROC_NULL; in a grid as MPI_Cart_create has them. Local. */
+/* Set the neighbours of an adopted comm, which has no process topology: n_to
+ * ranks to send to and n_from to receive from, or MPI_PROC_NULL; of a grid in
+ * the order of MPI. Local. */
 int rota_comm_set_neighbors(MPI_Comm comm, bool grid, int n_to, const int to[],
                             int n_from, const int from[]);
 

@@ -19,9 +19,8 @@ static inline void rota_waking_carry_out(rota_waking *w)
     w->bits = 0;
 }
 
-/* Wake the rank at position i, now or together with others. If it has begun to
- * wait for ranks of other nodes since it was counted down, it sleeps until its
- * limit. */
+/* Wake the rank at position i, now or together with others. If it has meanwhile
+ * begun another sleep, for ranks of other nodes, it sleeps until its limit. */
 static inline void rota_waking_add(rota_waking *w, int i, rota_doorbell *bell)
 {
     if (rota_doorbell_shared(bell) == 0) {

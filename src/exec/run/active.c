@@ -40,7 +40,7 @@ static void link_active(rota_exec *x)
     on_thread += x->by_thread;
 }
 
-/* MPI may have to carry a message that was not for it. */
+/* MPI may have to carry a message that another path was to carry. */
 ROTA_RARE static void count_again(rota_exec *x)
 {
     x->run.by_mpi = x->program.by_mpi;
@@ -314,9 +314,8 @@ int rota_exec_test(rota_exec *x, bool *done)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* The node, if its ranks are all that is waited for and this is the only
- * thread. Its ranks may then wake this one together with others by a shared
- * wake word. */
+/* The node, if this process waits for nothing but its ranks, and in one thread
+ * only. They may then wake it together with others, by a shared wake word. */
 static const rota_node *find_node(void)
 {
     const rota_node *const node = active_list ? active_list->shared : NULL;
@@ -329,7 +328,8 @@ static const rota_node *find_node(void)
     return node;
 }
 
-/* How many processes must ring before x can move on, as far as known. */
+/* The least number of processes that must ring before x can move on, as far as
+ * paths know. */
 static int count_awaited(rota_exec *x)
 {
     int least = INT_MAX;

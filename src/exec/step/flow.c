@@ -269,8 +269,8 @@ static int make_room(rota_exec *x, uint32_t m)
     return has->room ? has->room(x, m) : MPI_SUCCESS;
 }
 
-/* Post send m, which waits for nothing any more. *next: the one behind it for
- * the same peer, if that does not either; else NO_MSG. */
+/* Post send m, which waits for nothing any more. *next: the next send to the
+ * same peer, if it too waits for nothing now; else NO_MSG. */
 static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
                      uint32_t *next)
 {
@@ -392,8 +392,9 @@ static int enter(rota_exec *x, rota_step *step)
             open_message(f, ROTA_RECV, m);
     }
     memcpy(f->left, f->wants[ROTA_SEND], f->n[ROTA_SEND] * sizeof *f->left);
-    /* In list order, in which builders have no two ranks send to one at once:
-     * a send that only waited for the one before it to its peer has its turn. */
+    /* Post in list order, in which builders spread the sends over the peers.
+     * The next send to the same peer, even if it waits for nothing now, is
+     * posted in its own turn. */
     for (uint32_t m = 0, next; m < f->n[ROTA_SEND]; m++) {
         add_groups(f, ROTA_SEND, m);
         if (f->left[m] > 0)

@@ -1,8 +1,8 @@
 /* neighbors.c - the neighbours of a communicator, and whether both ends of each
  * edge agree. In an all-to-all there is one edge between each two ranks.
  *
- * One sum over ranks, part of the vote on a plan, tells whether all do. Only if
- * some do not is it looked for which, by halving the range of edges. So nobody
+ * One sum over ranks, part of the vote on a plan, tells whether all do. If not,
+ * the ranks look for such an edge, by halving the range of edges. So nobody
  * waits for a message that another rank does not know of.
  */
 #include "plan/args/neighbors.h"

@@ -1,9 +1,9 @@
 /* overlap.c - finds blocks that share bytes and must not.
  *
- * First by the spans from the first to the last byte of each block. Only where
- * those of some overlap, or a type may overlap itself, are the rows of types
- * written out. Either are sorted by where they begin. So one that begins before
- * the end which reaches furthest shares bytes with an earlier one.
+ * It first compares spans, from the first to the last byte of each block. Only
+ * if some of these overlap, or a type may overlap itself, it lists the rows of
+ * types and compares those. Spans or rows are sorted by where they begin. One
+ * that begins before the furthest end so far shares bytes with an earlier one.
  */
 #include "plan/args/overlap.h"
 

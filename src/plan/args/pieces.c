@@ -12,8 +12,8 @@ enum { PROBE_LIMIT = 1 << 20 };
 /* ---- by packing ---------------------------------------------------------- */
 
 /* Find the place of every byte of an element's data, in packing order. For each
- * byte of a place, pack an element in which every byte holds that byte of its
- * own place. place: [size], from the true lower bound. */
+ * byte of the number of a place, pack an element whose bytes hold that byte of
+ * their own places. place: [size], from the true lower bound. */
 static int find_places(MPI_Datatype type, size_t size, MPI_Comm comm,
                        MPI_Aint true_lb, size_t true_extent, size_t place[])
 {

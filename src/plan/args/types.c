@@ -78,8 +78,8 @@ int rota_type_is_plain(MPI_Datatype type, bool *plain)
     return MPI_SUCCESS;
 }
 
-/* A type that MPI packs, so that it begins where its data do: MPI does not take
- * NULL, which MPI_BOTTOM may be, for a place where data are packed. */
+/* Make a type that begins where its data do, for MPI to pack: MPI refuses to
+ * pack at NULL, which MPI_BOTTOM may be. */
 static int begin_at_data(MPI_Datatype mpi, MPI_Aint true_lb, MPI_Aint extent,
                          MPI_Datatype *made)
 {

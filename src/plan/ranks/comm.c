@@ -203,9 +203,8 @@ static int open_dup(rota_comm *draft)
     return MPI_SUCCESS;
 }
 
-/* Make the rest. The ranks agree on everything that may fail on one of them: there
- * is a duplicate to agree on, and a rank without memory goes along as far as
- * that. */
+/* Make the rest. The ranks agree on everything that may fail on one of them, by the
+ * duplicate. A rank without memory takes part up to that agreement. */
 static int complete(rota_comm *draft, rota_comm **c)
 {
     rota_comm *const made = malloc(sizeof *made);
@@ -230,8 +229,8 @@ static int ranks_here(const rota_comm *c)
     return launched > here ? launched : here;
 }
 
-/* The attribute says whether a communicator's state exists, and a rank that lacks
- * it would make it anew while others do not: so all have it, or none. */
+/* All ranks get the attribute, or none: it says whether a communicator's state
+ * exists, and a rank without it would later make the state alone. */
 static int attach(rota_comm *c)
 {
     const int err = MPI_Comm_set_attr(c->user, keyval, c);

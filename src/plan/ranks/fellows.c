@@ -36,9 +36,9 @@ static uint64_t add_text(uint64_t hash, const char *text)
     return rota_scramble(hash);
 }
 
-/* Containers of one system have names of their own, and so have hosts; hosts that
- * are all called localhost differ in what they booted. If processes of one node
- * turn out to share no memory, MPI carries their messages. */
+/* The host name and the boot id. Containers of one system differ in the name; hosts
+ * that are all called localhost differ in the boot id. If processes of one node turn
+ * out to share no memory, MPI carries their messages. */
 static uint64_t find_host(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

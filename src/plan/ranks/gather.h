@@ -12,10 +12,10 @@ int rota_gather_addresses(const rota_comm *c, const int rank[], int n,
                           int status, const void *mine, void *addresses,
                           size_t bytes);
 
-/* Exchange lists of entries of so many bytes. count: [n] the entries of each
- * rank; NULL: one each. lists: this rank's, that of rank[at], on entry; then all,
- * in the order of ranks from this one on, at most INT_MAX bytes. Collective over
- * the n ranks, which must all have room. */
+/* Exchange lists of entries, each of `bytes` bytes. count: [n] the entries of each
+ * rank; NULL: one each. lists: on entry the list of this rank, which is rank[at]; on
+ * return those of all, from this rank's on, at most INT_MAX bytes together.
+ * Collective over the n ranks, which must all have room. */
 int rota_gather_lists(const rota_comm *c, const char *step, const int rank[],
                       int n, int at, const int count[], size_t bytes,
                       void *lists);

@@ -1,16 +1,17 @@
 /* network.c - see network.h.
  *
- * Nodes are tried in pairs, in this order: the first ranks exchange a short
- * message; the first ranks exchange the longest message; up to four ranks of
- * either node exchange a long message with one of the other, all at once; up to
- * four ranks exchange short messages with each of the other node's, all at once.
- * Several short messages go to different ranks, since those to one rank may
- * travel together. All ranks wait for each other in between.
+ * Nodes are tried in pairs. The first ranks of the two exchange a short
+ * message, then the longest one. Then up to four ranks of either node exchange
+ * a long message with one of the other, all at once. Then they exchange short
+ * messages with each of the other node's, all at once; these go to different
+ * ranks, since messages to one rank may travel together. All ranks wait for
+ * each other in between.
  *
- * The least of some rounds counts. Of all pairs it is the largest, since the
- * slowest holds up an exchange, except for one short message: there, what
- * differs is mostly what else the processors do. So all ranks have the same
- * prices. Ranks without a partner wait for the others.
+ * A pair's time is the least of some rounds. Of all pairs the largest time
+ * counts, since the slowest holds up an exchange. Of one short message it is
+ * the smallest, since times then differ mostly by what else the processors do.
+ * So all ranks have the same prices. Ranks without a partner wait for the
+ * others.
  */
 #include "plan/ranks/network.h"
 #include "exec/exec.h"
@@ -181,8 +182,8 @@ static int recall(const rota_comm *c, double found[N_FOUND], bool *known)
     return *known ? combine(c, found) : MPI_SUCCESS;
 }
 
-/* A byte takes a node what it takes where one rank sends alone or, if that is
- * less, where n ranks send at once. */
+/* The time of a byte on a node's port: that of a rank which sends alone or, if
+ * it is less, of n ranks which send at once. */
 static double per_byte(const double found[N_FOUND], int n)
 {
     const double alone = (found[LARGEST] - found[ONE]) / LONGEST;
@@ -191,14 +192,16 @@ static double per_byte(const double found[N_FOUND], int n)
     return rota_larger(alone < at_once ? alone : at_once, 1.0 / LONGEST);
 }
 
-/* Beyond its bytes, each long message takes so much of the node. */
+/* The time that each long message takes of the node's port beyond that of its
+ * bytes. */
 static double per_long_message(const double found[N_FOUND], int n, double byte)
 {
     return rota_larger(found[SEVERAL] - found[ONE] - n * byte * LONG, 0) / n;
 }
 
-/* Where ranks share cores one message may by chance take as long as many: posting
- * one is taken to be this part of its latency at least, as on fast networks. */
+/* To post a message takes at least this part of its latency, as on fast networks. The
+ * times alone may say less: where ranks share cores, one message may by chance take
+ * as long as many. */
 enum { LEAST_POSTED = 32 };
 
 /* Bytes that a message takes on the wire beside its own: headers, and those of

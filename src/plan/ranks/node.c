@@ -424,8 +424,8 @@ static bool has_neighbours(const rota_topo *t)
     return t->n_nodes < t->P;
 }
 
-/* node_tried is set on all ranks or on none, as hints, which are the same, decide
- * who opens; so is c->node afterwards. */
+/* All ranks or none set node_tried, since hints decide about it, which are the same
+ * on all. Nor do they differ about c->node afterwards. */
 int rota_comm_open_node(rota_comm *c)
 {
     if (c->node_tried)

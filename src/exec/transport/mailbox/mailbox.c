@@ -273,8 +273,9 @@ int rota_sparse_blocks(rota_exec *x, size_t n, rota_sparse_block **send)
     return MPI_SUCCESS;
 }
 
-/* Add to a counter that grows by `each` per start. The last one to do so tells
- * the others; that all have entered, if there are more groups, only the leader. */
+/* Add to a counter that grows by `each` per start. The rank that makes it full wakes
+ * the others. If there are several groups, only the leader waits for all to enter, so
+ * only the leader is woken. */
 static void count(rota_exec *x, int which, int each)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
@@ -311,8 +312,8 @@ static int enter(rota_exec *x, rota_step *step)
 
 /* ---- receiving ----------------------------------------------------------- */
 
-/* Mail is a block for this rank, a block that this rank is to send on, or word
- * of a message by MPI. */
+/* Mail is a block for this rank, a block that this rank is to send on, or the
+ * news that a message comes by MPI. */
 static void accept_mail(rota_exec *x, uint64_t at, mail *m)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
@@ -550,9 +551,10 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     return MPI_SUCCESS;
 }
 
-/* Mark ranks that have not matched what this rank sent them, for themselves or
- * for others of their node; those whose messages arrive; then members that have
- * not entered, then the leader or the leader that it hears from. */
+/* Mark ranks that have not matched what this rank sent them, and ranks whose
+ * messages are arriving. Also mark all members while some have not entered, or
+ * have mail to pass on. Once all have entered, mark the leader or, on the
+ * leader, the one that it hears from. */
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     const struct rota_sparse *const c = rota_sparse_of(x);
