@@ -86,15 +86,16 @@ static inline const rota_mpi_blocks *rota_mpi_sent(const rota_mpi_args *a)
     return rota_mpi_is_in_place(a) ? &a->recv : &a->send;
 }
 
-/* Cleared memory for what no rank may lack alone, since ranks could not agree any
- * more: without it the program ends. */
+/* Allocate cleared memory. The program ends if there is none: a rank that lacked it
+ * could not agree with the others any more. */
 void *rota_mpi_alloc(size_t n, size_t bytes);
 
-/* The same for Rota. MPI takes MPI_IN_PLACE to receive where nothing comes, and
- * among neighbours to send likewise. */
+/* The arguments for Rota. MPI_IN_PLACE becomes NULL where MPI lets it pass
+ * because nothing is moved: as recvbuf and, among neighbours, as sendbuf. */
 rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args);
 
-/* n * size, or what is beyond all memory, which Rota refuses. */
+/* n * size; if that overflows, a number beyond all memory, which Rota
+ * refuses. */
 MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size);
 
 /* Bytes of a block, of all that valid arguments send, and of one block where there
@@ -116,7 +117,7 @@ typedef struct rota_mpi_type {
     bool plain; /* elements are bytes end to end */
 } rota_mpi_type;
 
-/* Know this type instead, which may be the same. */
+/* Fill in *known for this type, unless it is known. */
 int rota_mpi_know(rota_mpi_type *known, MPI_Datatype type);
 
 #endif /* ROTA_MPI_ARGS_H */

@@ -113,8 +113,8 @@ static bool takes(rota_mpi_comm *c)
     return c->room > 0;
 }
 
-/* Set the numbers of blocks. False: there are no neighbours for them. Where
- * there are none, on no rank there are. */
+/* Set the numbers of blocks. False: the communicator has no neighbours, on any
+ * rank. */
 static bool set_blocks(rota_mpi_comm *c, rota_mpi_args *args)
 {
     if (!args->neighbors) {

@@ -5,8 +5,9 @@
 
 #include "mpi/group.h"
 
-/* Set the numbers of blocks of a call. May it be taken? If not, and the communicator
- * is not known either, there is none. Local. */
+/* Set the numbers of blocks of a call, and return whether Rota may take such
+ * calls on the communicator. *known: false if there is no such communicator, or
+ * MPI is not initialised. Local. */
 bool rota_mpi_comm_takes(rota_mpi_args *args, bool *known);
 
 /* The group of a blocking call that may be taken. Collective. */

@@ -25,8 +25,8 @@ typedef struct rota_mpi_turn {
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
 void rota_mpi_done(const rota_mpi_turn *turn);
 
-/* Fill in what is known of calls on a communicator that was not the last (recent.h).
- * False where that is nothing new. Local. */
+/* Look up what counts calls on a communicator, if it was not the last one used
+ * (recent.h). Returns whether anything new was found. Local. */
 bool rota_mpi_recall(MPI_Comm comm);
 
 /* MPI has failed in a call that was passed on at once: does it count? */

@@ -32,8 +32,8 @@ static int on_free(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Now a duplicate has no attributes of the program's, whose functions would be
- * called. */
+/* Duplicate MPI_COMM_WORLD before the program can give it attributes, whose
+ * functions would be called. */
 static void begin_world(void)
 {
     rota_mpi_group *const g = rota_mpi_group_of(MPI_COMM_WORLD);
@@ -206,7 +206,7 @@ rota_mpi_group *rota_mpi_group_get(MPI_Comm comm, int P)
 
 /* ---- neighbours ---------------------------------------------------------- */
 
-/* Those that are the same to this rank: a bit each. */
+/* The topologies that are the same on this rank: a bit each. */
 static unsigned same_here(const rota_mpi_group *g, const rota_mpi_topology *t)
 {
     unsigned same = 0;
@@ -217,8 +217,8 @@ static unsigned same_here(const rota_mpi_group *g, const rota_mpi_topology *t)
     return same;
 }
 
-/* One that is the same to all ranks, or -1. A rank sees only its own neighbours,
- * which may be the same where those of other ranks are not. */
+/* A topology that is the same on all ranks, or -1. A rank sees only its own
+ * neighbours, so ranks may differ about which are the same. */
 static int find_on_all(const rota_mpi_group *g, MPI_Comm comm,
                        const rota_mpi_topology *t)
 {
@@ -335,8 +335,9 @@ static int make_bare(MPI_Comm from, MPI_Comm *comm)
     return err;
 }
 
-/* Only what is made from the program's communicator keeps the processor from ranks
- * that are late; MPI_COMM_WORLD has one of ours from the start. */
+/* To make a communicator from the program's keeps the processor from ranks that are
+ * late. So that is done once for the same processes; those of MPI_COMM_WORLD have one
+ * of ours from the start. */
 static int make_comm(rota_mpi_group *g, MPI_Comm from)
 {
     rota_mpi_group *const whole = g->topology ? g->whole : g;

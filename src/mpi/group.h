@@ -2,10 +2,10 @@
  * plans for blocking ones.
  *
  * Programs make a communicator, exchange on it once and free it again. So all
- * communicators of the same processes in the same order share a group, and plans
- * are made on a communicator of ours. Nothing is forgotten before MPI_Finalize, as
- * ranks would have to forget alike; a group takes 600 bytes, and 260 for each size
- * that it exchanges, or 1,500 beside the plan if it has had one.
+ * communicators of the same processes in the same order share a group, and plans are
+ * made on a communicator of ours. No group is forgotten before MPI_Finalize, since
+ * ranks would have to forget alike. A group takes 600 bytes, and for each size that
+ * it exchanges 260 or, if there has been a plan, 1,500 beside the plan.
  *
  * Blocking calls must come in one order on all ranks of a group. They do where one
  * thread at a time calls MPI, since any of them may wait for all ranks; under
@@ -35,9 +35,9 @@ typedef struct rota_mpi_usage {
     rota_mpi_same *same; /* or by this, or NULL */
 } rota_mpi_usage;
 
-/* Sizes that a group is known for; then the one that was exchanged longest ago
- * is forgotten, with its plan. Topologies that are known of the same processes; then
- * the one that came first is forgotten. */
+/* SIZES: of a group; beyond, the one that was exchanged longest ago is forgotten,
+ * with its plan. TOPOLOGIES: of the same processes; beyond, the oldest is
+ * forgotten. */
 enum { ROTA_MPI_SIZES = 32, ROTA_MPI_TOPOLOGIES = 16 };
 
 /* Which processes, in which order: two hashes of their ranks in

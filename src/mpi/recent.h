@@ -33,7 +33,8 @@ typedef struct rota_mpi_recent {
 
 extern _Thread_local rota_mpi_recent rota_mpi_recently;
 
-/* Communicators freed so far: handles that were known may mean others since. */
+/* Communicators freed so far. A handle that was known may have come to mean
+ * another one. */
 extern atomic_uint rota_mpi_n_freed;
 
 static inline bool rota_mpi_is_recent(MPI_Comm comm)

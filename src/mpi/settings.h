@@ -16,7 +16,7 @@ typedef struct rota_mpi_settings {
 
 enum { ROTA_MPI_BY_COST = -1 };
 
-/* From the environment; a value that is none ends the program. */
+/* From the environment. An invalid value ends the program. */
 const rota_mpi_settings *rota_mpi_settings_read(void);
 
 extern _Atomic(const rota_mpi_settings *) rota_mpi_settings_known;

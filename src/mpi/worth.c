@@ -10,12 +10,13 @@
  * and touches pages: it is not timed. DENSE: all calls below this are timed. */
 enum { FIRST = 2, WARM_UP = 1, DENSE = 4 };
 
-/* Then one in so many that looking at the clock takes no more than a call in SPARSE
- * of these seconds; 0.3 us, as long as a small exchange. */
+/* Later calls are timed once in `look_takes` seconds of calls, but at least once in
+ * SPARSE calls: to look at the clock takes 0.3 us, as long as a small exchange. */
 enum { SPARSE = 256 };
 static const double look_takes = 64e-6;
 
-/* A call that took longer than so many typical ones stands for no others. */
+/* Beyond this many times the typical time, the time of a call stands for no
+ * other calls. */
 static const double most_typical = 4;
 
 /* The number of calls grows at most by this factor between decisions to make a
@@ -28,13 +29,13 @@ enum { PATIENCE = 32 };
  * difference to speak of. */
 enum { SWITCH = 2, FEW = 2, MOST = 512 };
 
-/* A trial's verdict is for the slower one in so many cases at most. */
+/* The highest probability that a trial's verdict is for the slower one. */
 static const double error = 1e-3;
 
-/* share: of all calls, what trials may lose, in calls. While they lose more and one
- * way has won CLEAR more pairs, it has the calls until there are up to REST times as
- * many: the loss is only guessed. A verdict is tested again after AGAIN times as
- * many. */
+/* share: the part of all calls that trials may lose. If they lose more and one way
+ * leads by CLEAR pairs, it has all calls until their number has grown by a factor of
+ * up to REST: not more, since the loss is an estimate. A verdict is tested again when
+ * their number has grown by AGAIN. */
 static const double share = 1.0 / 200;
 enum { CLEAR = 2, REST = 16, AGAIN = 4 };
 
@@ -47,10 +48,10 @@ static const double usual_gain = 1.0 / 3, large_gain = 0.05,
                     crowded_gain = 0.75;
 static const double least_gain = 0.02;
 
-/* A plan takes steps of all ranks, each as long as a barrier in which ranks give up
- * the processor, and seconds, once for each rank that shares a core. What is known of
- * these changes by at most a factor of 2 each time, since single times are far
- * off. */
+/* A plan takes so many steps of all ranks, each as long as a barrier in which ranks
+ * give up the processor. It also takes seconds (rota_mpi_purse.plan) for each rank
+ * that shares a core. A measured time changes these by at most a factor of 2, since
+ * single times are far off. */
 static const double steps[ROTA_MPI_COSTS] = {18, 16, 2};
 
 void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after)
@@ -66,7 +67,8 @@ void rota_mpi_worth_end(rota_mpi_worth *w)
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* In a trial: calls that warm up go the way that others did not. */
+/* In a trial. Calls before its first pair warm up the way that calls before the
+ * trial did not go. */
 static bool takes_turn(const rota_mpi_trial *t, long call)
 {
     const long at = call - t->first;
@@ -174,7 +176,8 @@ static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
 
 /* ---- to make a plan ------------------------------------------------------ */
 
-/* The first plan of a process counts what its calls of other sorts cost, too. */
+/* For the first plan of a process counts what plans would have saved in calls
+ * of all sorts. */
 enum { NO_ROOM, SAVED, COST };
 
 void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
@@ -197,7 +200,7 @@ void rota_mpi_worth_stop(rota_mpi_worth *w)
     w->next = LONG_MAX;
 }
 
-/* So many times as many calls, but at least one more. */
+/* The number of calls grown by a factor, and by at least one. */
 static long grown(long calls, double factor)
 {
     const double then = fmax(factor * (double)calls, (double)calls + 1);
@@ -256,7 +259,8 @@ void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
     }
 }
 
-/* Of all ranks. The last call without its like waits for the next. */
+/* seconds: of all ranks. A call is paired with the next one that goes the other
+ * way. */
 static void add_call(rota_mpi_bin *b, bool rota, double seconds)
 {
     if (b->waits > 0 && b->way != rota) {
@@ -289,7 +293,7 @@ static const rota_sequential *test_of(const rota_mpi_trial *t)
     return &most->test;
 }
 
-/* Until so many times as many calls. */
+/* Until the number of calls has grown by this factor. */
 static void give_to(rota_mpi_worth *w, bool rota, double factor)
 {
     w->verdict = rota ? ROTA_MPI_TAKEN : ROTA_MPI_LEFT;

@@ -1,16 +1,17 @@
 /* worth.h - decides when a plan pays, from what it costs to make and what it saves.
- * Times go in, verdicts come out: there is no clock here and no MPI.
+ * Times go in, verdicts come out: it has no clock and calls no MPI.
  *
  * It counts time, not calls. Calls go to MPI first, and as many are timed as cost
- * nothing to speak of. When a plan would have saved as much of MPI's time as it takes
- * to make, it is made: so at worst, as much is lost as could have been won.
+ * nothing to speak of. A plan is made when it would have saved as much of MPI's time
+ * as it takes to make. So at worst it costs as much as it could have saved until
+ * then.
  *
- * Then MPI and Rota have calls in turn, in pairs, each timed, until a sequential test
- * (choose/sequential.h) says who is faster in exchanges of the size that takes the
- * most time. What that costs stays a small share of all calls: where it would not,
- * whoever seems faster goes on alone, and the test goes on later. A verdict is tested
- * again after several times as many calls, since sizes and machines change. What a
- * plan saved is expected of later ones for calls of that size.
+ * Then there is a trial: MPI and Rota take calls in pairs, each timed, until a
+ * sequential test (choose/sequential.h) says which is faster in exchanges of the size
+ * that takes the most time. A trial costs a small share of all calls. Where it would
+ * cost more, the one that seems faster takes all calls, and the trial goes on later.
+ * A verdict is tested again after several times as many calls, since sizes and
+ * machines change. Later plans are expected to save as much in calls of that size.
  *
  * Times differ among ranks, so ranks decide together, at calls agreed on beforehand
  * (decide.c), by the sum of the times of all.
@@ -35,8 +36,8 @@ typedef enum rota_mpi_verdict {
  * the most pairs of a trial between two looks at them. */
 enum { ROTA_MPI_BINS = 14, ROTA_MPI_PAIRS = 16 };
 
-/* What a plan takes: the first of a process looks at the machine; the first of a
- * group maps memory. */
+/* Plans by what they take: the first of a process looks at the machine, too,
+ * and the first of a group maps memory. */
 enum { ROTA_MPI_OF_PROCESS, ROTA_MPI_OF_GROUP, ROTA_MPI_OTHER, ROTA_MPI_COSTS };
 
 /* What a process has learned. */
@@ -44,7 +45,7 @@ typedef struct rota_mpi_purse {
     _Atomic double step; /* how long the last one took; all times in seconds */
     _Atomic double plan[ROTA_MPI_COSTS]; /* without steps, alone on a core */
     atomic_bool any_plan;
-    _Atomic double saved; /* what plans would have, of all calls by MPI */
+    _Atomic double saved; /* what plans would have saved in all calls by MPI */
     _Atomic double
         gain[ROTA_MPI_BINS]; /* part of MPI's time that calls of a size
                                            saved; 0: not known */
@@ -64,8 +65,8 @@ typedef struct rota_mpi_bin {
     bool way;      /* of that one */
 } rota_mpi_bin;
 
-/* What ranks agree on by the sum of each: seconds and bytes of each call since they
- * last looked. */
+/* Numbers that ranks add up over all of them: seconds and bytes of each call since
+ * they last looked. */
 enum { ROTA_MPI_RESULTS = 4 * ROTA_MPI_PAIRS };
 
 typedef struct rota_mpi_trial {
@@ -96,7 +97,8 @@ typedef struct rota_mpi_worth {
     rota_mpi_trial *trial; /* from the first on */
 } rota_mpi_worth;
 
-/* From cleared memory. by_cost, or a plan after so many calls. */
+/* w is cleared. by_cost: a plan is made when it pays; else after so many
+ * calls. */
 void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after);
 void rota_mpi_worth_end(rota_mpi_worth *w);
 
@@ -127,9 +129,9 @@ enum { ROTA_MPI_TERMS = 3 };
 void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS]);
 
-/* What to do now, from what was agreed, or NULL. MEASURE: a step that all ranks
- * begin at the same time, and then agree again. MAKE: a plan, and then made, or
- * stop if it cannot be. */
+/* What to do now. agreed: the sums; NULL: ranks could not agree. MEASURE: time
+ * a step that all ranks begin at the same time, then agree again. MAKE: make a
+ * plan, then call made, or stop if it cannot be made. */
 typedef enum rota_mpi_answer {
     ROTA_MPI_WAIT,
     ROTA_MPI_MEASURE,
@@ -153,8 +155,9 @@ static inline bool rota_mpi_worth_is_over(const rota_mpi_worth *w)
 
 /* ---- who has the calls, once there is a plan ----------------------------- */
 
-/* In a trial, from the sum of the results of all ranks, or NULL. After one, the
- * next begins; all is not used. */
+/* In a trial: judge by the sums of the results of all ranks; NULL: ranks could
+ * not agree, and MPI has all calls from now on. After a trial: begin the next
+ * one; all is not used. */
 void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
                           const double all[ROTA_MPI_RESULTS]);
 

@@ -77,8 +77,9 @@
         BLOCKS_##shape_, .comm = comm,                                         \
     }
 
-/* A call that goes to MPI at once is MPI's and a count: all else is behind calls
- * with the same arguments, which are where they were. */
+/* A call that goes to MPI at once only calls MPI and counts. All else is in
+ * functions with the same parameters, so that the arguments stay in their
+ * registers. */
 #define PASS(mpi, shape)                                                       \
     const int err = P##mpi(ARGUMENTS_##shape);                                 \
     if (err != MPI_SUCCESS)                                                    \
