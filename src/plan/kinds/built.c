@@ -23,9 +23,9 @@ static int find_free_native(const rota_vote *vote)
     return i;
 }
 
-/* All ranks begin with the same proposal, as each takes every id that is agreed
- * on; a rank refuses one that a plan there has not freed. `clash` is merged, so
- * all go on to the next proposal, or none does. */
+/* All ranks propose the same id, since each has seen all ids agreed on so far.
+ * A rank refuses an id that a plan of it still holds. The ranks agree on
+ * `clash`, so all go on to the next id, or none does. */
 int rota_agree_claim(rota_comm *c, int status, rota_vote *vote,
                      rota_claim *claim)
 {
@@ -45,9 +45,9 @@ int rota_agree_claim(rota_comm *c, int status, rota_vote *vote,
     return MPI_SUCCESS;
 }
 
-/* May fail on one rank alone. Making a native communicator is collective, and all
- * ranks make it or none: a communicator keeps what it has made, so index
- * claim.native, on which they have agreed, is there on all or on none. */
+/* May fail on one rank alone. To make a native communicator is collective. All ranks
+ * make it, or none: rota_comm keeps those made, so that of index claim.native, on
+ * which the ranks have agreed, exists on all or on none. */
 static int take_claim(rota_built *b, rota_claim claim)
 {
     rota_comm *const c = b->task->comm;

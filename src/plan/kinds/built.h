@@ -85,8 +85,8 @@ static inline int rota_built_check_own(const rota_built *b)
 }
 
 /* Move what is sent in place out of the way: lay out send blocks end to end,
- * with the sizes of the receive blocks recv. The rank's own stays where it is,
- * unless MPI's own all-to-all needs it. Returns the bytes that takes. */
+ * with the sizes of the receive blocks recv. The rank's own block stays where
+ * it is, unless MPI's own all-to-all needs it. Returns the bytes needed. */
 size_t rota_built_lay_out_stage(rota_built *b, const size_t recv[]);
 
 /* Record a start that sends bytes[], for neighbours block by block. */

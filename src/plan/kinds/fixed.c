@@ -93,10 +93,10 @@ static int build(rota_built *b)
     return MPI_SUCCESS;
 }
 
-/* Learn the sizes of blocks in transit, unless they come with messages, by a run
- * of the schedule on sizes. The choice says on all ranks alike whether to. The run
- * begins once all can take part; one that fails on a rank alone, as by a peer that
- * has died, is agreed on, so that none goes on without sizes. */
+/* Learn the sizes of blocks in transit, unless they come with messages, by a run of
+ * the schedule on sizes. The choice, the same on all ranks, says whether to. The run
+ * begins when all can take part. It may fail on one rank alone, as when a peer has
+ * died; so the ranks agree on its result, and none goes on without sizes. */
 static int learn(rota_built *b, int *status)
 {
     const rota_task *const t = b->task;

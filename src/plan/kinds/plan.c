@@ -219,10 +219,10 @@ static int prepare(rota_plan *p, const rota_args *args, const rota_hints *hints)
     return MPI_SUCCESS;
 }
 
-/* A rank without memory for the plan takes part in one agreement, the others'
- * first, and they fail with it. If memory of another rank turns out not to be
- * there for all, on which the ranks agree (b->apart), all agree on everything anew
- * without it: each time fewer pairs share memory, so this ends. */
+/* A rank without memory for the plan takes part in the first agreement, in which all
+ * fail with it. If some rank cannot map memory of another, on which the ranks agree
+ * (b->apart), that pair shares none from then on and all begin again. Each time fewer
+ * pairs share memory, so this ends. */
 int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
                    const rota_kind_table *kind, const rota_args *args,
                    const rota_hints *hints, int status, rota_plan **plan)

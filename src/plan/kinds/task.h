@@ -27,9 +27,9 @@ typedef struct rota_found {
     const int *sources; /* ascending */
 } rota_found;
 
-/* What a kind of plan does: a table of functions. Except where the kind is data,
- * in choices and records, it is asked for by these. Functions may be NULL: there
- * is nothing to do. */
+/* What a kind of plan does: a table of functions, which may be NULL: there is
+ * nothing to do. Nobody asks for the kind itself, except where it is data, in
+ * choices and records. */
 typedef struct rota_kind_table {
     rota_kind kind;
     const char *title; /* "a plan with ..." */
@@ -58,9 +58,9 @@ typedef struct rota_kind_table {
      * rank's own, is an error there. Collective; the ranks agree on every
      * failure, if they have anything to learn. */
     int (*learn)(rota_built *b, int *status);
-    /* The ranks find out together who sends to whom: form groups of them, for
-     * whom memory of the node carries blocks unless b->node_why says why not.
-     * May fail on one rank alone. */
+    /* For kinds whose ranks find out together who sends to whom: form groups of
+     * ranks. Memory of the node carries blocks within a group, unless
+     * b->node_why says why not. May fail on one rank alone. */
     int (*group)(rota_built *b);
     /* Buffers are known: stage what lies on a device. May fail on one rank
      * alone. */

@@ -156,10 +156,10 @@ static void end(void *arg)
 
 /* ---- what is built ------------------------------------------------------- */
 
-/* All ranks are asked for the same, in the same order, since candidates and their
- * prices are agreed on; on each built they agree anew, also on b->apart: if memory
- * of another rank turns out not to be there for all, all build again without it.
- * A failure to build is one of all ranks. */
+/* All ranks build the same candidates in the same order, since they have agreed on
+ * candidates and prices. They agree on each, also on b->apart: if some rank cannot
+ * map memory of another, all build again without it. A failure to build is one of all
+ * ranks. */
 static int build_one(void *arg, int i, const rota_hints *wish)
 {
     rota_trial *const t = arg;

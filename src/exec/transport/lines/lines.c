@@ -41,7 +41,7 @@ static bool come_at_once(const rota_exec *x, const rota_batch *b)
     return true;
 }
 
-/* Are messages with this payload bytes in one place that are copied as they
+/* Do messages with this payload consist of bytes in one place, copied as they
  * are? */
 static bool is_plain(const rota_exec *x, const rota_payload *has)
 {
@@ -94,7 +94,8 @@ static bool choose_recvs(const rota_exec *x, rota_batch *b)
 {
     const bool plain = is_plain(x, b->payload), lone = are_lone(x, b);
 
-    /* What others must come before may come in a later phase. */
+    /* If there are several phases, a block may have to wait for one that comes
+     * in a later phase. */
     if (lone && b->payload->lands && x->blocks.s->n_phases == 1) {
         sort_by_block(x, b);
         b->begin = NULL;
