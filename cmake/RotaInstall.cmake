@@ -29,6 +29,9 @@ endforeach()
 
 # Two sets, as only who links the static library needs hwloc and cJSON.
 install(TARGETS rota EXPORT rota)
+if(TARGET rota_heap)
+    install(TARGETS rota_heap EXPORT rota)
+endif()
 install(TARGETS rota_static EXPORT rota_static)
 if(TARGET rota_mpi)
     install(TARGETS rota_mpi)
@@ -135,6 +138,11 @@ else()
 endif()
 configure_file(cmake/rota.pc.in ${PROJECT_BINARY_DIR}/rota.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rota.pc DESTINATION ${rota_pkgconfig_dir})
+if(TARGET rota_heap)
+    configure_file(cmake/rota-heap.pc.in ${PROJECT_BINARY_DIR}/rota-heap.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/rota-heap.pc
+            DESTINATION ${rota_pkgconfig_dir})
+endif()
 
 # The Fortran modules, in the same way.
 if(ROTA_HAVE_FORTRAN)

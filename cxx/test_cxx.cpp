@@ -413,6 +413,29 @@ template <class Count> void test_sparse()
     other = rota::sparse_exchange<int>(comm); // after waiting for the other
 }
 
+void test_allocator()
+{
+    struct alignas(128) wide {
+        int value;
+    };
+    const auto n = static_cast<std::size_t>(P);
+    std::vector<int, rota::allocator<int>> a(n), c(n);
+    std::vector<wide, rota::allocator<wide>> b(n);
+
+    for (int q = 0; q < P; q++)
+        a[static_cast<std::size_t>(q)] = me * P + q;
+    auto plan = rota::alltoall_init({a.data(), MPI_INT}, 1, {c.data(), MPI_INT},
+                                    1, comm);
+    plan.start();
+    plan.wait();
+    for (int q = 0; q < P; q++)
+        check(c[static_cast<std::size_t>(q)] == q * P + me, "allocator");
+    check(reinterpret_cast<std::uintptr_t>(b.data()) % 128 == 0, "aligned");
+    check(a.get_allocator() == rota::allocator<wide>(), "equal");
+    a.resize(1000000); /* moves */
+    check(a[0] == me * P, "resized");
+}
+
 void test_memory()
 {
     rota::memory<int> a(static_cast<std::size_t>(P), comm), b;
@@ -506,6 +529,7 @@ int main(int argc, char **argv)
     test_sparse<int>();
     test_sparse<MPI_Count>();
     test_memory();
+    test_allocator();
     test_tuning();
     test_errors();
 

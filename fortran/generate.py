@@ -311,6 +311,37 @@ class Routine:
         return line
 
 
+class Allocator:
+    """A function like C's malloc or free: both modules have it as module rota_c
+    binds it, with type(c_ptr) for memory."""
+
+    def __init__(self, function):
+        self.name = function.name
+        self.c_name = function.name.replace("rota_", "rota_fortran_", 1)
+        self.result = function.result
+        self.parameters = function.parameters
+
+    def c_side(self):
+        taken = ", ".join(f"{p.type} {p.name}" for p in self.parameters)
+        names = ", ".join(p.name for p in self.parameters)
+        gives = "return " if self.result == "void *" else ""
+        return (f"ROTA_API {self.result} {self.c_name}({taken})\n"
+                f"{{\n    {gives}{self.name}({names});\n}}\n")
+
+    def c_interface(self):
+        names = ", ".join(p.name for p in self.parameters)
+        kinds = {"void *": "type(c_ptr)", "size_t": "integer(c_size_t)"}
+        lines = [f"  {kinds[p.type]}, value :: {p.name}"
+                 for p in self.parameters]
+        kind, result = "subroutine", ""
+        if self.result == "void *":
+            kind, result = "function", " result(memory)"
+            lines += ["  type(c_ptr) :: memory"]
+        return [f"{kind} {self.name}({names}){result} &",
+                f'  bind(c, name="{self.c_name}")', "  import"] + lines + \
+            [f"end {kind} {self.name}"]
+
+
 def fold(line):
     """A line of Fortran as lines of at most 80 columns."""
     indent = len(line) - len(line.lstrip())
@@ -357,7 +388,8 @@ end subroutine rota_exchange_wait_only"""
 
 
 def module(name, mpi, routines):
-    generics = generic_names(routines)
+    allocators = [r for r in routines if isinstance(r, Allocator)]
+    generics = generic_names([r for r in routines if r not in allocators])
     generics["rota_exchange_wait"].append(("rota_exchange_wait_only", None))
     handles = ", ".join(HANDLES) + ", " if mpi == "mpi_f08" else ""
     lines = [f"! For programs that use {mpi}. Made from rota.h by "
@@ -373,6 +405,7 @@ def module(name, mpi, routines):
              "  public :: ROTA_UNBOUNDED, ROTA_NO_STREAM",
              "  public :: ROTA_DESCRIBE_TEXT, ROTA_DESCRIBE_JSON",
              "  public :: ROTA_VERSION_NUMBER"]
+    lines += [f"  public :: {item.name}" for item in allocators]
     lines += [f"  public :: {generic}" for generic in generics]
     for generic, specifics in generics.items():
         if len(specifics) > 1:
@@ -484,7 +517,8 @@ ROTA_API int rota_fortran_exchange_wait_only(rota_plan *plan, void **recvbuf)
 
 def main():
     header, folder = sys.argv[1:]
-    routines = [Routine(item) for item in interface.functions(header)]
+    routines = [Allocator(item) if item.result in ("void", "void *")
+                else Routine(item) for item in interface.functions(header)]
     write(folder, "rota_c.f90", c_module(routines, interface.version(header)))
     write(folder, "rota.f90", module("rota", "mpi_f08", routines))
     write(folder, "rota_f90.f90", module("rota_f90", "mpi", routines))

@@ -38,6 +38,7 @@ program test_fortran
   call test_exchange()
   call test_sparse()
   call test_memory()
+  call test_local_memory()
   call test_asking()
   call test_tuning()
   call test_errors()
@@ -587,6 +588,33 @@ contains
     call check(ierror == MPI_SUCCESS .and. .not. c_associated(memory), &
         'mem_free')
   end subroutine test_memory
+
+  subroutine test_local_memory()
+    type(c_ptr) :: memory
+    integer, pointer, asynchronous :: a(:)
+    integer :: b(P), q
+    type(rota_plan) :: plan
+
+    memory = rota_malloc(100_c_size_t)
+    call rota_free(memory)
+    memory = rota_calloc(int(P, c_size_t), c_sizeof(b(1)))
+    call c_f_pointer(memory, a, [P])
+    call check(all(a == 0), 'calloc')
+    a = [(number(me, q, 0), q = 0, P - 1)]
+    memory = rota_realloc(memory, 2 * P * c_sizeof(b(1)))
+    call c_f_pointer(memory, a, [P])
+    call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan)
+    call rota_start(plan)
+    call rota_wait(plan)
+    call check(all(b == [(number(q, me, 0), q = 0, P - 1)]), 'malloc, used')
+    call rota_plan_free(plan)
+    call rota_free(memory)
+    memory = rota_aligned_alloc(4096_c_size_t, 1_c_size_t)
+    call check(mod(transfer(memory, 0_c_intptr_t), 4096_c_intptr_t) == 0, &
+        'aligned_alloc')
+    call rota_free(memory)
+  end subroutine test_local_memory
 
   subroutine test_asking()
     integer :: a(P), b(P)

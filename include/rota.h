@@ -829,6 +829,50 @@ ROTA_API int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info,
  * not from rota_mem_alloc. */
 ROTA_API int rota_mem_free(void *ptr);
 
+/* Allocate memory as malloc does, on this rank alone. Plans of any communicator
+ * copy from it to another rank of the node in one step, as from memory of
+ * rota_mem_alloc: the ranks of the node map all of it, once, when the first plan
+ * is made after one of these functions has been called.
+ *
+ * The program must have librota_heap from its beginning: be linked with it
+ * (pkg-config --libs rota-heap; rota::rota_heap in CMake), or preload it, or be
+ * started by rota-run. Otherwise this is ordinary memory; and also where Rota was
+ * built without jemalloc, where the address space (ulimit -v) or files (ulimit -f)
+ * are limited, and when all of the range is used, which is as long as the host's
+ * memory. rota-info says why.
+ *
+ * bytes  any number; 0 gives memory as well
+ *
+ * Pages are allocated when they are touched, in the NUMA domain of the thread
+ * that does. A forked child has a copy, which fork takes the time to make; system,
+ * popen and posix_spawn do not. Memory of a send buffer may be freed once the plan
+ * is inactive.
+ *
+ * Local; does not block. Any thread may call it, before MPI_Init and after
+ * MPI_Finalize. Returns NULL and sets errno to ENOMEM if there is no memory. */
+ROTA_API void *rota_malloc(size_t bytes);
+
+/* The same for n elements of so many bytes each, all bytes zero; as calloc. */
+ROTA_API void *rota_calloc(size_t n, size_t bytes);
+
+/* The same at an address that is a multiple of alignment, a power of two, as
+ * aligned_alloc. Returns NULL and sets errno to EINVAL for any other alignment. */
+ROTA_API void *rota_aligned_alloc(size_t alignment, size_t bytes);
+
+/* Change the size of memory, as realloc does: it may move. If there is no memory,
+ * return NULL, and what ptr points to stays as it is.
+ *
+ * ptr    NULL, or memory of rota_malloc, rota_calloc, rota_aligned_alloc or
+ *        rota_realloc
+ * bytes  any number; 0 counts as 1
+ *
+ * Local; does not block. */
+ROTA_API void *rota_realloc(void *ptr, size_t bytes);
+
+/* Free memory of rota_malloc and its kin; NULL: do nothing. No active plan may use
+ * it. Any thread may free it, also after MPI_Finalize. Local; does not block. */
+ROTA_API void rota_free(void *ptr);
+
 /* -------------------------------------------------------------------------
  * Tuning: what measurements have taught
  *

@@ -33,6 +33,7 @@
 #include <complex>
 #include <cstddef>
 #include <iterator>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -1107,6 +1108,47 @@ template <class T> class memory : public view<T>
         rota_mem_free(&where);
     }
 };
+
+/* For containers: memory of rota_malloc, which plans copy from in one step.
+ *
+ *     std::vector<double, rota::allocator<double>> blocks(n);
+ */
+template <class T> struct allocator {
+    using value_type = T;
+
+    allocator() = default;
+    template <class U> allocator(const allocator<U> &) noexcept
+    {
+    }
+
+    T *allocate(std::size_t n)
+    {
+        if (n > static_cast<std::size_t>(-1) / sizeof(T))
+            throw std::bad_array_new_length();
+        void *const where = alignof(T) > alignof(std::max_align_t)
+                                ? rota_aligned_alloc(alignof(T), n * sizeof(T))
+                                : rota_malloc(n * sizeof(T));
+        if (!where)
+            throw std::bad_alloc();
+        return static_cast<T *>(where);
+    }
+    void deallocate(T *where, std::size_t) noexcept
+    {
+        rota_free(where);
+    }
+};
+
+template <class T, class U>
+bool operator==(const allocator<T> &, const allocator<U> &) noexcept
+{
+    return true;
+}
+
+template <class T, class U>
+bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
+{
+    return false;
+}
 
 /* -------------------------------------------------------------------------
  * Tuning, and the version

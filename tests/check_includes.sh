@@ -9,6 +9,7 @@
 #   src/choose       base, schedule, algos; sees cJSON
 #   src/exec         base, schedule
 #   src/device       base, schedule, exec; cuda.c alone sees CUDA, hip.c HIP
+#   src/heap         base; jemalloc
 #   src/plan         anything; the only folder to see hwloc and, but for src/mpi,
 #                    uthash
 #   src/mpi          rota.h, plan/inside.h; of itself what comes earlier in its
@@ -96,7 +97,7 @@ judge()
         case $inside,$folder,${2%%/*} in
         yes,schedule,base | yes,algos,base | yes,algos,schedule) ;;
         yes,choose,base | yes,choose,schedule | yes,choose,algos) ;;
-        yes,exec,base | yes,exec,schedule) ;;
+        yes,exec,base | yes,exec,schedule | yes,heap,base) ;;
         yes,device,base | yes,device,schedule | yes,device,exec) ;;
         yes,"$folder","$folder") ;;
         yes,*) echo "src/$folder may not see ${2%%/*}" ;;

@@ -92,6 +92,7 @@ rota_look()
     rota_want "mpich libmpich-dev" rota_mpich_ok
     rota_need "libhwloc-dev" pkg-config --exists hwloc
     rota_need "libcjson-dev" pkg-config --exists libcjson
+    rota_want "libjemalloc-dev" rota_compiles '#include <jemalloc/jemalloc.h>'
     rota_need "zlib1g-dev" pkg-config --exists zlib
     rota_need "uthash-dev" rota_compiles '#include <uthash.h>'
     if [ "${1:-}" = tests ]; then

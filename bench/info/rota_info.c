@@ -5,6 +5,7 @@
  */
 #include "common/memory.h"
 #include "common/util.h"
+#include "exec/memory/local.h"
 #include "plan/ranks/node.h"
 #include "plan/ranks/topo_detect.h"
 #include "rota.h"
@@ -116,6 +117,18 @@ static void print_node(const rota_topo *t, int node)
     printf("; in one domain each: %d of %d\n", bound, end - first);
 }
 
+/* Memory of rota_malloc. */
+static void print_heap(void)
+{
+    const char *why;
+    const rota_heap *const heap = rota_local_open(&why);
+
+    if (heap)
+        printf("  rota_malloc      shared, up to %zu GiB\n", heap->bytes >> 30);
+    else
+        printf("  rota_malloc      ordinary memory: %s\n", why);
+}
+
 static void print_places(rota_comm *c)
 {
     const rota_topo *const t = &c->topo;
@@ -128,6 +141,7 @@ static void print_places(rota_comm *c)
     for (int n = 0; n < t->n_nodes; n++)
         print_node(t, n);
     printf("  shared memory    %s\n", c->node ? "yes" : c->node_why);
+    print_heap();
 }
 
 /* ---- tuning -------------------------------------------------------------- */

@@ -39,6 +39,7 @@ from rota._rota import (  # noqa: F401
     neighbor_alltoallv_varying_init,
     neighbor_alltoallw_init,
     neighbor_exchange_init,
+    shared,
     startall,
     tuning_export,
     tuning_export_string,

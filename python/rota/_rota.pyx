@@ -7,7 +7,7 @@ cimport cython
 from cpython.buffer cimport (
     PyBUF_ANY_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_FillInfo,
     PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer)
-from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free, malloc
 from mpi4py cimport MPI
@@ -517,6 +517,72 @@ def empty(shape, dtype, MPI.Comm comm, info=None):
     # One byte at least: numpy makes no array of an empty buffer.
     memory = mem_alloc(max(1, count) * dtype.itemsize, comm, info)
     return numpy.frombuffer(memory, dtype, count).reshape(shape)
+
+
+# How numpy asks for memory (NEP 49).
+cdef extern from "numpy/arrayobject.h":
+    ctypedef struct PyDataMemAllocator:
+        void *ctx
+        void *(*malloc)(void *ctx, size_t size) noexcept nogil
+        void *(*calloc)(void *ctx, size_t nelem, size_t elsize) noexcept nogil
+        void *(*realloc)(void *ctx, void *ptr, size_t new_size) noexcept nogil
+        void (*free)(void *ctx, void *ptr, size_t size) noexcept nogil
+    ctypedef struct PyDataMem_Handler:
+        char name[127]
+        unsigned char version
+        PyDataMemAllocator allocator
+    object PyDataMem_SetHandler(object handler)
+    int _import_array() except -1
+
+
+cdef void *shared_malloc(void *ctx, size_t size) noexcept nogil:
+    return rota_malloc(size)
+
+
+cdef void *shared_calloc(void *ctx, size_t nelem, size_t elsize) noexcept nogil:
+    return rota_calloc(nelem, elsize)
+
+
+cdef void *shared_realloc(void *ctx, void *ptr, size_t size) noexcept nogil:
+    return rota_realloc(ptr, size)
+
+
+cdef void shared_free(void *ctx, void *ptr, size_t size) noexcept nogil:
+    rota_free(ptr)
+
+
+cdef PyDataMem_Handler shared_handler
+shared_handler.name[:5] = b"rota"
+shared_handler.version = 1
+shared_handler.allocator.malloc = shared_malloc
+shared_handler.allocator.calloc = shared_calloc
+shared_handler.allocator.realloc = shared_realloc
+shared_handler.allocator.free = shared_free
+_import_array()
+shared_capsule = PyCapsule_New(&shared_handler, "mem_handler", NULL)
+
+
+class shared:
+    """A context in which numpy takes the memory of new arrays from rota_malloc.
+
+    Plans copy from such arrays in one step. See rota_malloc(3): Python must have
+    librota_heap from its beginning, by ``LD_PRELOAD`` or ``rota-run``; else arrays
+    lie in ordinary memory. Local.
+
+    Examples
+    --------
+    >>> with rota.shared():
+    ...     a = numpy.empty(1000)
+    """
+
+    __slots__ = ("_before",)
+
+    def __enter__(self):
+        self._before = PyDataMem_SetHandler(shared_capsule)
+        return self
+
+    def __exit__(self, *error):
+        PyDataMem_SetHandler(self._before)
 
 
 # ---- exchanges --------------------------------------------------------------

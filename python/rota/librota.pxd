@@ -118,6 +118,10 @@ cdef extern from "rota.h" nogil:
 
     int rota_mem_alloc(size_t bytes, MPI_Comm comm, MPI_Info info, void *ptr)
     int rota_mem_free(void *ptr)
+    void *rota_malloc(size_t bytes) nogil
+    void *rota_calloc(size_t n, size_t bytes) nogil
+    void *rota_realloc(void *ptr, size_t bytes) nogil
+    void rota_free(void *ptr) nogil
 
     int rota_tuning_import(const char *path, MPI_Comm comm)
     int rota_tuning_import_string(const char *text, MPI_Comm comm)

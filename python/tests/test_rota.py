@@ -514,6 +514,22 @@ def test_memory():
     assert rota.empty(0, "f8", comm).size == 0
 
 
+def test_shared():
+    with rota.shared():
+        a = np.empty((P, 200), "f8")
+        zero = np.zeros(100000)
+    b = np.empty((P, 200))
+    handler = np.core.multiarray.get_handler_name
+    assert handler(a) == "rota" and handler(b) != "rota"
+    assert not zero.any()
+    a[:] = me * P + np.arange(P)[:, None]
+    with rota.alltoall_init(a, b, comm) as plan:
+        plan.start()
+    assert np.array_equal(b[:, 0], np.arange(P) * P + me)
+    zero.resize(200000, refcheck=False)
+    assert handler(zero) == "rota" and not zero.any()
+
+
 def test_tuning():
     rota.tuning_forget(comm)
     text = rota.tuning_export_string(comm)

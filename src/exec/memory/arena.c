@@ -1,6 +1,7 @@
 /* arena.c - see arena.h. */
 #define _GNU_SOURCE
 #include "exec/memory/arena.h"
+#include "exec/memory/local.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,8 @@ static struct {
     range *parts[ROTA_N_USES]; /* idle parts of pages in use */
     range *taken[ROTA_N_USES]; /* parts in use */
     void (*bind)(void *memory, size_t bytes);
-    rota_peer *peers; /* all processes met so far */
+    _Atomic(const rota_heap *) heap; /* offered to others; NULL: none */
+    rota_peer *peers;                /* all processes met so far */
     int n_peers;
 } arena = {.fd = -1};
 
@@ -207,6 +209,15 @@ static char *extend(size_t bytes)
     return base;
 }
 
+static void tell_mapped(const rota_peer *peer)
+{
+    const int heap = peer->segment[ROTA_HEAP] ? ROTA_HEAP_MAPPED : 0;
+
+    atomic_store_explicit(&arena.self.head->mapped[peer->slot],
+                          (uint8_t)(peer->n_segments | heap),
+                          memory_order_release);
+}
+
 /* Add a segment, all of it idle. */
 static bool add_segment(size_t bytes)
 {
@@ -235,7 +246,7 @@ static bool add_segment(size_t bytes)
     self->n_segments = i + 1;
     atomic_store_explicit(&self->head->n_segments, (uint32_t)i + 1,
                           memory_order_release);
-    atomic_store(&self->head->mapped[0], (uint8_t)(i + 1));
+    tell_mapped(self);
     if (arena.bind)
         arena.bind(base, bytes);
     return true;
@@ -301,7 +312,7 @@ static int make(void)
         return refuse("no room in shared memory");
     self->head->segment[0].bytes = arena.bytes;
     atomic_store(&self->head->n_segments, 1);
-    atomic_store(&self->head->mapped[0], 1);
+    tell_mapped(self);
     self->pid = getpid();
     self->fd = arena.fd;
     self->cookie = self->head->cookie = make_cookie();
@@ -345,6 +356,23 @@ rota_peer *rota_arena_self(void)
     return &arena.self;
 }
 
+void rota_arena_offer_heap(void)
+{
+    const rota_heap *const heap = rota_local_find();
+    rota_peer *const self = &arena.self;
+
+    pthread_mutex_lock(&arena_lock);
+    if (heap && rota_arena_own() && !self->segment[ROTA_HEAP]) {
+        self->head->heap.fd = heap->fd;
+        self->head->heap.inode = heap->inode;
+        atomic_store(&self->head->heap.bytes, heap->bytes);
+        self->segment[ROTA_HEAP] = heap->base;
+        tell_mapped(self);
+        atomic_store(&arena.heap, heap);
+    }
+    pthread_mutex_unlock(&arena_lock);
+}
+
 void rota_arena_bind(void (*bind)(void *memory, size_t bytes))
 {
     pthread_mutex_lock(&arena_lock);
@@ -370,9 +398,24 @@ void *rota_arena_alloc(size_t bytes)
     return r ? rota_peer_at(&arena.self, r->at) : NULL;
 }
 
+/* Does a heap that others may map hold these bytes? */
+static bool find_in_heap(const void *p, size_t bytes, rota_place *at)
+{
+    const rota_heap *const heap =
+        atomic_load_explicit(&arena.heap, memory_order_acquire);
+
+    if (!heap || !rota_heap_holds(heap, p))
+        return false;
+    const size_t from = (size_t)((const char *)p - heap->base);
+    *at = (rota_place)ROTA_HEAP << 48 | from;
+    return bytes <= heap->bytes - from;
+}
+
 /* Needs no lock: segments are added, never changed. */
 bool rota_arena_find(const void *p, size_t bytes, rota_place *at)
 {
+    if (find_in_heap(p, bytes, at))
+        return true;
     for (int i = 0; is_open() && i < arena.self.n_segments; i++) {
         const size_t room = (size_t)arena.self.head->segment[i].bytes;
         const uintptr_t from = (uintptr_t)p - (uintptr_t)arena.self.segment[i];
@@ -503,14 +546,18 @@ __attribute__((destructor)) static void note_end(void)
 
 /* ---- those of others ----------------------------------------------------- */
 
+static void name_file(int64_t pid, int64_t fd, char path[], size_t bytes)
+{
+    snprintf(path, bytes, "/proc/%lld/fd/%lld", (long long)pid, (long long)fd);
+}
+
 /* Open the peer's arena file, by its path in /proc. */
 static int open_file(const rota_peer *peer, size_t bytes)
 {
     char path[64];
     struct stat file;
 
-    snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)peer->pid,
-             (long long)peer->fd);
+    name_file(peer->pid, peer->fd, path, sizeof path);
     if (stat(path, &file) < 0) {
         rota_fail(MPI_ERR_NO_MEM, "%s: %s", path, strerror(errno));
         return -1;
@@ -540,14 +587,42 @@ static bool map_segment(rota_peer *peer, int fd, size_t at, size_t bytes)
     return true;
 }
 
-static void tell_mapped(const rota_peer *peer)
+/* Map the peer's heap, once it has one. If that fails, messages from there go
+ * another way. A program that has limited its address space needs it. */
+static void map_heap(rota_peer *peer)
 {
-    atomic_store_explicit(&arena.self.head->mapped[peer->slot],
-                          (uint8_t)peer->n_segments, memory_order_release);
+    const size_t bytes = (size_t)atomic_load(&peer->head->heap.bytes);
+    struct rlimit limit;
+    struct stat file;
+    char path[64];
+
+    if (peer->segment[ROTA_HEAP] || peer->heap_stuck || bytes == 0)
+        return;
+    peer->heap_stuck = true;
+    name_file(peer->pid, peer->head->heap.fd, path, sizeof path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &file) == 0 && file.st_ino == peer->head->heap.inode &&
+        (uint64_t)file.st_size == bytes && getrlimit(RLIMIT_AS, &limit) == 0 &&
+        limit.rlim_cur == RLIM_INFINITY) {
+        char *const base =
+            mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (base != MAP_FAILED) {
+            madvise(base, bytes, MADV_DONTDUMP);
+            peer->segment[ROTA_HEAP] = base;
+            peer->heap_stuck = false;
+        }
+    }
+    close(fd);
 }
 
 static void unmap_all(rota_peer *peer)
 {
+    if (peer->segment[ROTA_HEAP])
+        munmap(peer->segment[ROTA_HEAP],
+               (size_t)atomic_load(&peer->head->heap.bytes));
+    peer->segment[ROTA_HEAP] = NULL;
     while (peer->n_segments > 0) {
         const int i = --peer->n_segments;
         const size_t bytes = (size_t)peer->head->segment[i].bytes;
@@ -581,7 +656,7 @@ static int map_head(rota_peer *peer, const rota_arena_address *address)
                      (long long)address->pid, (long long)address->fd);
 }
 
-static bool update(rota_peer *peer)
+static bool map_segments(rota_peer *peer)
 {
     const int n = (int)atomic_load_explicit(&peer->head->n_segments,
                                             memory_order_acquire);
@@ -599,8 +674,16 @@ static bool update(rota_peer *peer)
     if (fd >= 0)
         close(fd);
     peer->stuck = peer->n_segments < n;
-    tell_mapped(peer);
     return !peer->stuck;
+}
+
+static bool update(rota_peer *peer)
+{
+    const bool good = map_segments(peer);
+
+    map_heap(peer);
+    tell_mapped(peer);
+    return good;
 }
 
 bool rota_arena_update(rota_peer *peer)
@@ -647,7 +730,6 @@ int rota_arena_map(const rota_arena_address *address, rota_peer **peer)
     if (err == MPI_SUCCESS) {
         (*peer)->uses++;
         update(*peer);
-        tell_mapped(*peer);
     } else {
         *peer = NULL;
     }
@@ -670,7 +752,7 @@ void rota_arena_drop(rota_peer *peer)
     if (--peer->uses == 0) {
         unmap_all(peer);
         tell_mapped(peer);
-        peer->stuck = false;
+        peer->stuck = peer->heap_stuck = false;
     }
     pthread_mutex_unlock(&arena_lock);
 }

@@ -12,6 +12,9 @@
  * an exchange runs. In its own head it records how many segments of each peer
  * it has mapped. A sender names only places in segments that the receiver has
  * mapped.
+ *
+ * The process's heap (local.h), if it has one, is the last segment: a file of its
+ * own, all of which others map at once, to read.
  */
 #ifndef ROTA_ARENA_H
 #define ROTA_ARENA_H
@@ -33,7 +36,9 @@ typedef struct rota_arena_address {
 } rota_arena_address;
 
 enum {
-    ROTA_SEGMENTS = 64,   /* most segments of an arena */
+    ROTA_SEGMENTS = 64,        /* most segments of an arena */
+    ROTA_HEAP = ROTA_SEGMENTS, /* the segment that is the heap */
+    ROTA_HEAP_MAPPED = 128,    /* the heap is mapped, too */
     ROTA_PEERS = 1024,    /* most processes of the node that a process knows */
     ROTA_WAKE_WORDS = 4,  /* for 128 ranks of a node, each with its own bit */
     ROTA_CACHE_LINE = 64, /* bytes */
@@ -55,20 +60,26 @@ typedef struct rota_arena_head {
     struct {
         uint64_t at, bytes; /* where each segment is in the file */
     } segment[ROTA_SEGMENTS];
+    struct {
+        int64_t fd;
+        uint64_t inode;
+        _Atomic uint64_t bytes; /* 0: there is none; stored last */
+    } heap;
     rota_doorbell bell;   /* the process's doorbell */
     rota_doorbell helper; /* its progress thread's doorbell */
     _Atomic int sleepers; /* threads that sleep in a wait, or are about to */
     _Atomic bool ended;   /* the process has ended normally */
     rota_wake_word word[ROTA_WAKE_WORDS]; /* for nodes whose first rank it is */
     rota_yields yields; /* of the host: all follow one process's */
-    _Atomic uint8_t mapped[ROTA_PEERS]; /* segments mapped of each peer */
+    _Atomic uint8_t mapped[ROTA_PEERS]; /* segments mapped of each peer, and
+                                           ROTA_HEAP_MAPPED */
     _Alignas(ROTA_CACHE_LINE) rota_interest interest[ROTA_PEERS];
 } rota_arena_head;
 
 /* A process of the node, possibly this one, as seen from here. */
 typedef struct rota_peer {
     rota_arena_head *head; /* NULL: not mapped now */
-    char *segment[ROTA_SEGMENTS];
+    char *segment[ROTA_SEGMENTS + 1];
     _Atomic int n_segments; /* mapped segments; stored after their addresses */
     int slot;               /* its slot in this process's tables */
     _Atomic int slot_there; /* this process's slot in its tables, the same for
@@ -78,6 +89,7 @@ typedef struct rota_peer {
     /* Only for arena.c. */
     int64_t fd;
     _Atomic bool stuck; /* a segment could not be mapped: map no more */
+    bool heap_stuck;    /* nor could the heap */
     int uses;
     struct rota_peer *next;
 } rota_peer;
@@ -104,6 +116,10 @@ typedef enum rota_use { ROTA_ENTRIES, ROTA_COUNTERS, ROTA_N_USES } rota_use;
 void *rota_arena_take(rota_use use, size_t bytes, rota_place *at);
 void rota_arena_put(rota_use use, void *memory);
 
+/* Let others map this process's heap, if it has been made: when they map
+ * segments next. */
+void rota_arena_offer_heap(void);
+
 /* Do these bytes lie in this process's arena? If so, at which place? */
 bool rota_arena_find(const void *p, size_t bytes, rota_place *at);
 
@@ -129,9 +145,12 @@ static inline char *rota_peer_at(const rota_peer *peer, rota_place at)
 /* Has the peer mapped the segment of this process's arena with this place? */
 static inline bool rota_peer_has(const rota_peer *peer, rota_place at)
 {
-    return rota_place_segment(at) <
-           atomic_load_explicit(&peer->head->mapped[peer->slot_there],
-                                memory_order_acquire);
+    const int segment = rota_place_segment(at);
+    const int mapped = atomic_load_explicit(
+        &peer->head->mapped[peer->slot_there], memory_order_acquire);
+
+    return segment == ROTA_HEAP ? mapped & ROTA_HEAP_MAPPED
+                                : segment < (mapped & ~ROTA_HEAP_MAPPED);
 }
 
 #endif /* ROTA_ARENA_H */

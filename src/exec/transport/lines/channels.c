@@ -449,6 +449,7 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     x->path[ROTA_BY_lines] = lines;
     x->shared = reach->node;
     lines->reach = *reach;
+    rota_arena_offer_heap();
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {
         endpoints[i].lines = endpoints[i].table = endpoints[i].told = 0;

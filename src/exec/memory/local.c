@@ -1,0 +1,69 @@
+/* local.c - see local.h.
+ *
+ * The process has one heap, whoever asks for it: librota, the drop-in, which
+ * contains another librota, or librota_malloc. So it is in a library of its own.
+ * Mostly that is there from the beginning. Its thread-local memory is more than
+ * glibc keeps for libraries that are loaded later, so loading it then may fail.
+ */
+#define _GNU_SOURCE
+#include "exec/memory/local.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    pthread_once_t once;
+    char why[400];
+    rota_heap_open_function *open;
+} loaded = {.once = PTHREAD_ONCE_INIT};
+
+static _Atomic(const rota_heap *) found;
+
+/* dlsym gives an object's address where a function's is wanted. */
+static void look_up(void *library, const char *name, void *function)
+{
+    void *const at = dlsym(library, name);
+
+    memcpy(function, &at, sizeof at);
+}
+
+static void load(void)
+{
+    void *const library = dlopen(ROTA_HEAP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+    if (library)
+        look_up(library, "rota_heap_open", &loaded.open);
+    else
+        snprintf(loaded.why, sizeof loaded.why,
+                 "%s; the program is neither linked with librota_heap, nor "
+                 "preloads it, nor runs by rota-run",
+                 dlerror());
+}
+
+const rota_heap *rota_local_open(const char **why)
+{
+    pthread_once(&loaded.once, load);
+    *why = loaded.why;
+    return loaded.open ? loaded.open(why) : NULL;
+}
+
+const rota_heap *rota_local_find(void)
+{
+    const rota_heap *heap = atomic_load_explicit(&found, memory_order_acquire);
+    rota_heap_find_function *find = NULL;
+
+    if (heap)
+        return heap;
+    void *const library =
+        dlopen(ROTA_HEAP_LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!library)
+        return NULL;
+    look_up(library, "rota_heap_find", &find);
+    heap = find ? find() : NULL;
+    dlclose(library);
+    atomic_store_explicit(&found, heap, memory_order_release);
+    return heap;
+}

@@ -1,0 +1,316 @@
+/* heap.c - makes the heap (base/heap.h): jemalloc, in one range of addresses.
+ *
+ * The range is as long as the host's memory. jemalloc has an arena of its own
+ * there: it takes from the front, keeps what it was once given, and gives back the
+ * pages of what is free.
+ */
+#define _GNU_SOURCE
+#include "base/heap.h"
+#include "heap/fork.h"
+
+#define mallctl rota_je_mallctl
+#define mallocx rota_je_mallocx
+#define rallocx rota_je_rallocx
+#define sallocx rota_je_sallocx
+#define dallocx rota_je_dallocx
+#define malloc_conf_2_conf_harder rota_je_malloc_conf_2_conf_harder
+#include <jemalloc/jemalloc.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What jemalloc reads last: no setting of the program's for a jemalloc of its own
+ * counts. Free pages go back after a second. */
+extern const char *malloc_conf_2_conf_harder;
+const char *malloc_conf_2_conf_harder =
+    "narenas:1,tcache:false,background_thread:false,retain:true,"
+    "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,"
+    "stats_print:false,abort_conf:false,confirm_conf:false";
+
+static struct {
+    pthread_once_t once;
+    char why[160]; /* why there is none */
+    int flags;     /* for mallocx */
+    size_t page;
+    _Atomic size_t used;  /* bytes given to jemalloc, from base on */
+    pthread_mutex_t lock; /* of used */
+    _Atomic size_t now, most, all;
+} state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static rota_heap heap = {.fd = -1};
+static _Atomic(const rota_heap *) made; /* NULL: not yet */
+
+/* ---- the range ----------------------------------------------------------- */
+
+static bool refuse(const char *what)
+{
+    snprintf(state.why, sizeof state.why, "%s: %s", what, strerror(errno));
+    return false;
+}
+
+static bool is_limited(int resource, size_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(resource, &limit) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes;
+}
+
+/* Bytes of the range: a power of two, as many as the host has memory. 128 ranks
+ * of a node can map as much of each other. */
+static size_t range_bytes(void)
+{
+    const size_t LEAST = (size_t)1 << 30, MOST = (size_t)1 << 38;
+    const size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * state.page;
+    size_t bytes = LEAST;
+
+    while (bytes < all && bytes < MOST)
+        bytes *= 2;
+    return bytes;
+}
+
+/* Do the program's arrays have huge pages without being asked? Then this memory
+ * should, where the system lets shared memory have them. */
+static bool has_huge_pages(void)
+{
+    FILE *const f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    char line[64] = "";
+
+    if (f && !fgets(line, sizeof line, f))
+        line[0] = '\0';
+    if (f)
+        fclose(f);
+    return strstr(line, "[always]");
+}
+
+/* Beyond a limit on file sizes, ftruncate would end the process. A limit on the
+ * address space the program needs for itself. */
+static bool make_range(void)
+{
+    struct stat file;
+
+    state.page = (size_t)sysconf(_SC_PAGESIZE);
+    heap.bytes = range_bytes();
+    errno = ENOMEM;
+    if (is_limited(RLIMIT_AS, SIZE_MAX))
+        return refuse("the address space is limited (ulimit -v)");
+    if (is_limited(RLIMIT_FSIZE, heap.bytes))
+        return refuse("file sizes are limited (ulimit -f)");
+    heap.fd = memfd_create("rota-heap", MFD_CLOEXEC);
+    if (heap.fd < 0 || ftruncate(heap.fd, (off_t)heap.bytes) < 0 ||
+        fstat(heap.fd, &file) < 0)
+        return refuse("memfd_create");
+    heap.inode = file.st_ino;
+    heap.base = mmap(NULL, heap.bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_NORESERVE, heap.fd, 0);
+    if (heap.base == MAP_FAILED)
+        return refuse("mmap");
+    madvise(heap.base, heap.bytes, MADV_DONTDUMP);
+    if (has_huge_pages())
+        madvise(heap.base, heap.bytes, MADV_HUGEPAGE);
+    return true;
+}
+
+/* ---- what jemalloc asks for ---------------------------------------------- */
+
+/* The next part of the range, which has never been written. What has been given
+ * is in core dumps. */
+static void *give(extent_hooks_t *hooks, void *at, size_t bytes,
+                  size_t alignment, bool *zero, bool *commit, unsigned arena)
+{
+    char *begin = NULL;
+
+    (void)hooks;
+    (void)arena;
+    pthread_mutex_lock(&state.lock);
+    const size_t used = atomic_load(&state.used);
+    const size_t from = (used + alignment - 1) / alignment * alignment;
+    if (from <= heap.bytes && bytes <= heap.bytes - from &&
+        (!at || at == heap.base + from)) {
+        begin = heap.base + from;
+        atomic_store(&state.used, from + bytes);
+        madvise(heap.base + used, from + bytes - used, MADV_DODUMP);
+        *zero = *commit = true;
+    }
+    pthread_mutex_unlock(&state.lock);
+    return begin;
+}
+
+/* jemalloc keeps addresses. */
+static bool keep(extent_hooks_t *hooks, void *at, size_t bytes, bool committed,
+                 unsigned arena)
+{
+    (void)hooks;
+    (void)at;
+    (void)bytes;
+    (void)committed;
+    (void)arena;
+    return true;
+}
+
+/* Give back pages. By the mapping, as the program may have closed the descriptor
+ * and have another file under its number. */
+static bool purge(extent_hooks_t *hooks, void *at, size_t bytes, size_t offset,
+                  size_t length, unsigned arena)
+{
+    (void)hooks;
+    (void)bytes;
+    (void)arena;
+    return madvise((char *)at + offset, length,
+                   heap.fd < 0 ? MADV_DONTNEED : MADV_REMOVE) < 0;
+}
+
+static bool split(extent_hooks_t *hooks, void *at, size_t bytes, size_t first,
+                  size_t second, bool committed, unsigned arena)
+{
+    (void)hooks;
+    (void)at;
+    (void)bytes;
+    (void)first;
+    (void)second;
+    (void)committed;
+    (void)arena;
+    return false;
+}
+
+static bool merge(extent_hooks_t *hooks, void *first, size_t first_bytes,
+                  void *second, size_t second_bytes, bool committed,
+                  unsigned arena)
+{
+    (void)hooks;
+    (void)first;
+    (void)first_bytes;
+    (void)second;
+    (void)second_bytes;
+    (void)committed;
+    (void)arena;
+    return false;
+}
+
+static extent_hooks_t hooks = {.alloc = give,
+                               .dalloc = keep,
+                               .purge_forced = purge,
+                               .split = split,
+                               .merge = merge};
+
+/* ---- allocating ---------------------------------------------------------- */
+
+static void note_more(size_t bytes)
+{
+    const size_t now = atomic_fetch_add(&state.now, bytes) + bytes;
+    size_t most = atomic_load(&state.most);
+
+    atomic_fetch_add(&state.all, bytes);
+    while (now > most && !atomic_compare_exchange_weak(&state.most, &most, now))
+        continue;
+}
+
+static size_t room(const void *memory)
+{
+    return sallocx(memory, 0);
+}
+
+static void *alloc(size_t bytes, size_t alignment, bool zeroed)
+{
+    if (bytes > heap.bytes || alignment > heap.bytes)
+        return NULL;
+    void *const memory =
+        mallocx(bytes > 0 ? bytes : 1, state.flags | MALLOCX_ALIGN(alignment) |
+                                           (zeroed ? MALLOCX_ZERO : 0));
+    if (memory)
+        note_more(room(memory));
+    return memory;
+}
+
+static void *resize(void *memory, size_t bytes)
+{
+    const size_t before = room(memory);
+
+    if (bytes > heap.bytes)
+        return NULL;
+    void *const now = rallocx(memory, bytes > 0 ? bytes : 1, state.flags);
+    if (now) {
+        atomic_fetch_sub(&state.now, before);
+        note_more(room(now));
+    }
+    return now;
+}
+
+static void release(void *memory)
+{
+    atomic_fetch_sub(&state.now, room(memory));
+    dallocx(memory, state.flags);
+}
+
+/* ---- making -------------------------------------------------------------- */
+
+static size_t used(void)
+{
+    return atomic_load(&state.used);
+}
+
+/* A forked child's heap is its own: others cannot map it. */
+static void leave(void)
+{
+    heap.fd = -1;
+}
+
+static bool make_arena(void)
+{
+    extent_hooks_t *const by = &hooks;
+    unsigned arena;
+    size_t bytes = sizeof arena;
+
+    errno = mallctl("arenas.create", &arena, &bytes, (void *)(uintptr_t)&by,
+                    sizeof by);
+    if (errno)
+        return refuse("jemalloc");
+    state.flags = (int)MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE;
+    return true;
+}
+
+/* Forks come to this file before they come to jemalloc, whose memory is in the
+ * range. */
+static void make(void)
+{
+    const int error = errno;
+
+    if (!make_range())
+        return;
+    if (!rota_heap_fork(heap.base, heap.bytes, used, leave)) {
+        refuse("pthread_atfork");
+        return;
+    }
+    heap.alloc = alloc;
+    heap.resize = resize;
+    heap.release = release;
+    heap.room = room;
+    if (make_arena())
+        atomic_store(&made, &heap);
+    errno = error;
+}
+
+const rota_heap *rota_heap_open(const char **why)
+{
+    pthread_once(&state.once, make);
+    *why = state.why;
+    return atomic_load(&made);
+}
+
+const rota_heap *rota_heap_find(void)
+{
+    return atomic_load_explicit(&made, memory_order_acquire);
+}
+
+void rota_heap_count(rota_heap_use *use)
+{
+    *use = (rota_heap_use){atomic_load(&state.now), atomic_load(&state.most),
+                           atomic_load(&state.all)};
+}
