@@ -381,6 +381,8 @@ struct rota_exec {
     bool counts_unknown;
     struct rota_sizing
         *sizing; /* payload/sized.h; NULL: messages tell nothing */
+    struct rota_collection *collection; /* payload/collected.h; NULL: receive
+                                           counts are known */
 
     /* Binding makes the program. The rest is made before, where it is needed; gates
      * of varying plans later. */

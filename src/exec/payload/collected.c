@@ -10,17 +10,36 @@
 
 /* ---- places -------------------------------------------------------------- */
 
+int rota_collected_make(rota_exec *x)
+{
+    enum { FIRST_ROOM = 64 }; /* bytes for each block */
+    rota_collection *const c = x->collection = calloc(1, sizeof *c);
+
+    return c ? rota_grow(&c->out, &c->room,
+                         (size_t)x->blocks.s->n_recv * FIRST_ROOM,
+                         "what an exchange receives")
+             : rota_fail_mem("what an exchange receives");
+}
+
+void rota_collected_free(rota_exec *x)
+{
+    if (x->collection)
+        free(x->collection->out);
+    free(x->collection);
+    x->collection = NULL;
+}
+
 void rota_collected_forget_places(rota_exec *x)
 {
     for (int q = 0; q < x->blocks.s->n_recv; q++)
         x->blocks.place[rota_dst(x->blocks.s, q)] = NULL;
-    x->sizing->elsewhere = false;
+    x->collection->elsewhere = false;
 }
 
 /* From now on sizes say which blocks have come. */
 static void begin_noting(const rota_exec *x)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
     const rota_block next = c->next;
 
     for (; c->next < rota_first_tmp(x->blocks.s); c->next++)
@@ -34,7 +53,7 @@ static void begin_noting(const rota_exec *x)
  * whether that of b is. */
 static bool note(const rota_exec *x, rota_block b, size_t bytes)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
 
     while (c->next < b && !c->noting) {
         if (rota_collected_is_own(x))
@@ -50,7 +69,7 @@ static bool note(const rota_exec *x, rota_block b, size_t bytes)
 
 char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
 
     return c->early && bytes <= x->max_block && note(x, b, bytes) &&
                    (size_t)x->blocks.offset[b] + bytes <= c->limit
@@ -61,9 +80,11 @@ char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes)
 /* Without memory the block will be collected later. */
 char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes)
 {
-    rota_sizing *const c = x->sizing;
-    char *at = rota_collected_land_late(x, b, bytes);
+    rota_collection *const c = x->collection;
 
+    if (!c)
+        return NULL;
+    char *at = rota_collected_land_late(x, b, bytes);
     if (!at && c->early && c->n_pinned == 0 && c->next > b) {
         if (rota_grow(&c->out, &c->room, (size_t)x->blocks.offset[b] + bytes,
                       "what an exchange receives") != MPI_SUCCESS)
@@ -77,12 +98,12 @@ char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes)
 
 bool rota_collected_waits(const rota_exec *x, rota_block b, size_t bytes)
 {
-    return x->sizing->early && bytes <= x->max_block && !note(x, b, bytes);
+    return x->collection->early && bytes <= x->max_block && !note(x, b, bytes);
 }
 
 void rota_collected_lies(rota_exec *x, rota_block b, size_t bytes, char *data)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
 
     if (c->early && note(x, b, bytes) && data &&
         data == c->out + x->blocks.offset[b]) {

@@ -12,19 +12,34 @@
 #ifndef ROTA_COLLECTED_H
 #define ROTA_COLLECTED_H
 
-#include "exec/payload/sized.h"
+#include "exec/exec.h"
 
 #include <stdint.h>
 
 #define ROTA_NOT_COME SIZE_MAX
 
-/* Bytes of the buffer for each block to begin with. */
-enum { ROTA_FIRST_ROOM = 64 };
+/* The buffer in which an exchange collects blocks. */
+typedef struct rota_collection {
+    char *out; /* receive blocks in order, end to end; grows */
+    size_t room;
+    bool early;      /* blocks may be received right into out in this run */
+    bool noting;     /* blocks.bytes says which blocks have come */
+    bool elsewhere;  /* a receive block lies elsewhere: blocks.place */
+    rota_block next; /* the first receive block with unknown offset in out, or
+                        the one behind the last */
+    size_t end;      /* bytes of those before it */
+    size_t limit;    /* bytes of out that may be received into in this run */
+    int n_pinned;    /* blocks that are being received there: it may not move */
+} rota_collection;
+
+/* Make and free x->collection. */
+int rota_collected_make(rota_exec *x);
+void rota_collected_free(rota_exec *x);
 
 /* The offset of the next block is known, as is its size. */
 static inline void rota_collected_pass(const rota_exec *x)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
 
     x->blocks.offset[c->next] = (ptrdiff_t)c->end;
     c->end += x->blocks.bytes[c->next++];
@@ -34,7 +49,7 @@ static inline void rota_collected_pass(const rota_exec *x)
 static inline bool rota_collected_is_own(const rota_exec *x)
 {
     const rota_sched *const s = x->blocks.s;
-    const int from = rota_from(s, (int)(x->sizing->next - rota_dst(s, 0)));
+    const int from = rota_from(s, (int)(x->collection->next - rota_dst(s, 0)));
 
     return from == s->me || from == ROTA_NOBODY;
 }
@@ -44,7 +59,7 @@ static inline bool rota_collected_is_own(const rota_exec *x)
 void rota_collected_forget_places(rota_exec *x) ROTA_RARE;
 static inline void rota_collected_begin(rota_exec *x, bool early)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
 
     if (c->elsewhere)
         rota_collected_forget_places(x);
@@ -62,7 +77,7 @@ static inline void rota_collected_begin(rota_exec *x, bool early)
 static inline void rota_collected_end(const rota_exec *x)
 {
     const rota_block last = rota_first_tmp(x->blocks.s);
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
     size_t end = c->end;
 
     for (rota_block b = c->next; b < last; b++) {
@@ -79,7 +94,7 @@ char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes);
 static inline char *rota_collected_land(rota_exec *x, rota_block b,
                                         size_t bytes)
 {
-    rota_sizing *const c = x->sizing;
+    rota_collection *const c = x->collection;
     const size_t at = c->end;
 
     if (b != c->next || at + bytes > c->limit || bytes > x->max_block)
@@ -92,7 +107,7 @@ static inline char *rota_collected_land(rota_exec *x, rota_block b,
 }
 
 /* The same for a block that comes there in parts, until rota_collected_lies. The
- * buffer may grow. */
+ * buffer may grow. NULL also where counts are known. */
 char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes);
 
 /* Will receive block b have a place when others have come? */

@@ -98,31 +98,19 @@ static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
 
 int rota_sized_begin(rota_exec *x)
 {
-    rota_sizing *const a = x->sizing;
-
-    if (!a)
+    if (!x->sizing)
         return MPI_SUCCESS;
     x->blocks.place = calloc(x->blocks.s->n_blocks, sizeof *x->blocks.place);
     if (!x->blocks.place)
         return rota_fail_mem("places of blocks");
-    return x->counts_unknown
-               ? rota_grow(&a->out, &a->room,
-                           (size_t)x->blocks.s->n_recv * ROTA_FIRST_ROOM,
-                           "what an exchange receives")
-               : MPI_SUCCESS;
+    return x->counts_unknown ? rota_collected_make(x) : MPI_SUCCESS;
 }
 
 void rota_sized_end(rota_exec *x)
 {
-    rota_sizing *const a = x->sizing;
-
     free(x->blocks.place);
     x->blocks.place = NULL;
-    if (!a)
-        return;
-    free(a->out);
-    a->out = NULL;
-    a->room = 0;
+    rota_collected_free(x);
 }
 
 /* ---- sending ------------------------------------------------------------- */

@@ -25,18 +25,6 @@ typedef struct rota_sizing {
     /* [n_items] the receive block whose size the item has, if its receiver
      * knows it; else 0 (rota_sizes_landing). NULL: all 0. */
     rota_block *landing[ROTA_N_DIRS];
-
-    /* The buffer in which an exchange collects blocks. */
-    char *out; /* receive blocks in order, end to end; grows */
-    size_t room;
-    bool early;      /* blocks may be received right into out in this run */
-    bool noting;     /* blocks.bytes says which blocks have come */
-    bool elsewhere;  /* a receive block lies elsewhere: blocks.place */
-    rota_block next; /* the first receive block with unknown offset in out, or
-                        the one behind the last */
-    size_t end;      /* bytes of those before it */
-    size_t limit;    /* bytes of out that may be received into in this run */
-    int n_pinned;    /* blocks that are being received there: it may not move */
 } rota_sizing;
 
 /* Make and free what x keeps of blocks that came so. Does nothing in plans

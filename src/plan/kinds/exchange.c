@@ -80,7 +80,8 @@ ROTA_RARE static size_t lay_out(rota_built *b)
 static size_t complete_layout(rota_built *b)
 {
     rota_collected_end(&b->exec);
-    return rota_unit_elements(&rota_counted_of(b)->unit, b->sizing.end);
+    return rota_unit_elements(&rota_counted_of(b)->unit,
+                              b->exec.collection->end);
 }
 
 /* Counts and displacements, in elements, some of which are large or not asked
@@ -130,7 +131,7 @@ ROTA_RARE static int put_in_place(const rota_built *b)
 {
     const rota_sched *const s = &b->sched;
     const rota_blocks *const blocks = &b->exec.blocks;
-    const char *own = b->sizing.out;
+    const char *own = b->exec.collection->out;
 
     for (int q = 0; q < s->n_recv; q++) {
         const rota_block i = rota_dst(s, q);
@@ -168,7 +169,7 @@ static int collect(rota_built *b, rota_found *found)
     const bool device = b->task->use.device, plain = is_plain(b) && !device;
     const size_t total = plain ? complete_layout(b) : lay_out(b);
     const size_t bytes = total * (size_t)rota_counted_of(b)->unit.spacing;
-    rota_sizing *const c = &b->sizing;
+    rota_collection *const c = b->exec.collection;
     char *buffer;
 
     ROTA_TRY(tell_counts(b, found, total));
