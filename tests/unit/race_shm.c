@@ -37,10 +37,14 @@ enum { RANKS = 4 };
 /* What threads have done, by no order in memory, which might hide a race. */
 static _Atomic uint64_t steps;
 
+/* Who sends: all ranks; only rank 0; or, for some runs, one rank of each pair, and
+ * then the other. Then who has nothing to send wakes who waits for room to. */
+typedef enum senders { ALL, FIRST, IN_TURN } senders;
+
 /* What all ranks do at the same time. */
 typedef struct job {
     size_t bytes; /* of a block */
-    bool one_way; /* only rank 0 sends */
+    senders who;
     bool in_arena;
     int runs;
     bool by_thread; /* rank 0's part */
@@ -48,14 +52,14 @@ typedef struct job {
 } job;
 
 static const job jobs[] = {
-    {8, false, false, 200, false, 3},     {8, true, false, 500, false, 3},
-    {8, false, false, 400, false, 1},     {700, false, false, 100, false, 1},
-    {700, false, false, 100, false, 3},   {5000, false, true, 50, false, 3},
-    {5000, true, true, 100, false, 3},    {200000, false, false, 3, false, 1},
-    {200000, false, true, 3, false, 3},   {1200000, true, false, 2, false, 3},
-    {1200000, false, false, 1, false, 3}, {300, true, false, 200, false, 3},
-    {8, false, false, 60, true, 3},       {200000, false, true, 12, true, 3},
-    {1200000, false, false, 6, true, 3},
+    {8, ALL, false, 200, false, 3},     {8, FIRST, false, 500, false, 3},
+    {8, ALL, false, 400, false, 1},     {700, ALL, false, 100, false, 1},
+    {700, ALL, false, 100, false, 3},   {5000, ALL, true, 50, false, 3},
+    {5000, FIRST, true, 100, false, 3}, {200000, ALL, false, 3, false, 1},
+    {200000, ALL, true, 3, false, 3},   {1200000, FIRST, false, 2, false, 3},
+    {1200000, ALL, false, 1, false, 3}, {300, FIRST, false, 200, false, 3},
+    {8, ALL, false, 60, true, 3},       {200000, ALL, true, 12, true, 3},
+    {1200000, ALL, false, 6, true, 3},  {8, IN_TURN, false, 400, false, 1},
 };
 
 /* Each rank's, as all know it, and as seen by each. */
@@ -86,9 +90,13 @@ static void must(bool good, const char *what)
     exit(EXIT_FAILURE);
 }
 
-static size_t bytes_between(const job *j, int src, int dst)
+static size_t bytes_between(const job *j, int src, int dst, int run)
 {
-    return src == dst || (j->one_way && src != 0) ? 0 : j->bytes;
+    const bool silent =
+        (j->who == FIRST && src != 0) ||
+        (j->who == IN_TURN && (run / 5 % 2 == 0) != (src < dst));
+
+    return src == dst || silent ? 0 : j->bytes;
 }
 
 /* Every pair's block goes so often, in one phase. */
@@ -106,22 +114,27 @@ static void build(rank *r, const job *j)
     must(rota_sched_end(&r->s) == MPI_SUCCESS, "a schedule");
 }
 
+static void set_sizes(rank *r, const job *j, int run)
+{
+    for (int q = 0; q < RANKS; q++) {
+        r->bytes[q] = bytes_between(j, r->me, q, run);
+        r->bytes[RANKS + q] = bytes_between(j, q, r->me, run);
+    }
+}
+
 static void set_sides(rank *r, const job *j)
 {
+    const size_t room = RANKS * j->bytes + 1;
+
     for (int side = 0; side < 2; side++) {
-        size_t at = 0;
-        for (int q = 0; q < RANKS; q++) {
-            const size_t n = side == 0 ? bytes_between(j, r->me, q)
-                                       : bytes_between(j, q, r->me);
-            r->bytes[side * RANKS + q] = n;
-            r->offset[side * RANKS + q] = (ptrdiff_t)at;
-            at += n;
-        }
-        r->buffer[side] =
-            j->in_arena ? rota_arena_alloc(at + 1) : malloc(at + 1);
+        for (int q = 0; q < RANKS; q++)
+            r->offset[side * RANKS + q] = (ptrdiff_t)((size_t)q * j->bytes);
+        r->buffer[side] = j->in_arena ? rota_arena_alloc(room) : malloc(room);
         must(r->buffer[side] != NULL, "a buffer");
     }
-    rota_sched_fold(&r->s, r->bytes);
+    set_sizes(r, j, 0);
+    if (j->who != IN_TURN)
+        rota_sched_fold(&r->s, r->bytes);
 }
 
 /* As many as the process has now, where it has them. */
@@ -158,13 +171,13 @@ static void open_job(rank *r, const job *j)
                    .base = {r->buffer[0], r->buffer[1], NULL},
                    .bytes = r->bytes,
                    .offset = r->offset},
-        .fixed = true,
+        .fixed = j->who != IN_TURN,
         .by_thread = j->by_thread,
     };
     const rota_reach reach = {.node = &r->node, .arena_threshold = 2048};
     const int err = rota_exec_reserve(&r->x, &reach, &refusal);
     must(err == MPI_SUCCESS, "lines");
-    must(refusal == ROTA_REFUSED_NOTHING || (j->one_way && r->me == 0),
+    must(refusal == ROTA_REFUSED_NOTHING || (j->who == FIRST && r->me == 0),
          "room for lines");
     pthread_barrier_wait(&reserved);
     see_segments(r);
@@ -294,21 +307,21 @@ static void run_alone(rank *r)
 
 static void fill(rank *r, const job *j, int iteration)
 {
+    set_sizes(r, j, iteration);
     for (int q = 0; q < RANKS; q++) {
         char *const out = r->buffer[0] + r->offset[q];
-        const size_t n = bytes_between(j, q, r->me);
         for (size_t i = 0; i < r->bytes[q]; i++)
             out[i] = (char)payload(r->me, q, i, iteration);
-        memset(r->buffer[1] + r->offset[RANKS + q], 0, n);
+        memset(r->buffer[1] + r->offset[RANKS + q], 0, r->bytes[RANKS + q]);
         count_step();
     }
 }
 
-static void check(const rank *r, const job *j, int iteration)
+static void check(const rank *r, int iteration)
 {
     for (int q = 0; q < RANKS; q++) {
         count_step();
-        for (size_t i = 0; i < bytes_between(j, q, r->me); i++)
+        for (size_t i = 0; i < r->bytes[RANKS + q]; i++)
             must(r->buffer[1][r->offset[RANKS + q] + (ptrdiff_t)i] ==
                      (char)payload(q, r->me, i, iteration),
                  "wrong data");
@@ -346,6 +359,7 @@ static void run_parts(rank *r)
 {
     r->x.step = r->x.program.step;
     r->x.entered = false;
+    rota_run_advance(&r->x); /* as a start does, before any wait */
     run_alone(r);
     if (r->x.by_thread)
         pthread_barrier_wait(&run_over);
@@ -365,7 +379,7 @@ static void *live(void *arg)
                 run_whole(r, run);
             else
                 run_parts(r);
-            check(r, &jobs[i], run);
+            check(r, run);
         }
         close_job(r, &jobs[i]);
     }
