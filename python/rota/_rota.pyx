@@ -1236,6 +1236,7 @@ cdef class Graph:
         cdef MPI.Info hints
         cdef int[::1] a, b
         cdef int code, R = 0, S = 0
+        cdef rota_graph **where = &self.handle
         if comm is None:
             raise TypeError("comm is None")
         if sources is None and destinations is None:
@@ -1246,14 +1247,21 @@ cdef class Graph:
             self.n_sources, self.n_destinations = R, S
             return
         hints = as_info(info)
-        came = as_ranks(sources)
-        goes = as_ranks(destinations)
+        came = goes = as_ranks(None)
+        failed = None
+        try:
+            came, goes = as_ranks(sources), as_ranks(destinations)
+        except Exception as error:
+            failed = error
+            where = NULL  # an error on all ranks
         R, S = len(came) - 1, len(goes) - 1
         a, b = came, goes
         with nogil:
             code = rota_graph_create_adjacent(
-                comm.ob_mpi, R, &a[0], S, &b[0], hints.ob_mpi, &self.handle)
+                comm.ob_mpi, R, &a[0], S, &b[0], hints.ob_mpi, where)
         done_with(hints, info)
+        if failed is not None:
+            raise failed
         check(code)
         self.n_sources, self.n_destinations = R, S
 

@@ -378,6 +378,8 @@ def test_graphs():
     cart.Free()
     assert of.n_sources == 2
     raises(rota.Error, MPI.ERR_ARG, rota.Graph, comm, [P], [])
+    raises(*(rota.Error, MPI.ERR_ARG) if me else (TypeError, None),
+           rota.Graph, comm, [] if me else ["none"], [])
     raises(rota.Error, MPI.ERR_TOPOLOGY, rota.Graph, comm)
 
 
