@@ -32,10 +32,46 @@ typedef struct side {
 typedef struct exchange {
     rota_graph *graph; /* NULL: among all ranks */
     bool in_place, leaves_own;
+    bool scales; /* its unit may change */
     int pattern;
     side send, recv;
     rota_plan *plan;
 } exchange;
+
+/* ---- memory that runs out ------------------------------------------------ */
+
+static int until = -1; /* allocations up to one that fails; -1: none does */
+static bool has_failed;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static bool fails(void)
+{
+    if (until < 0)
+        return false;
+    has_failed = has_failed || until == 0;
+    return until-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
 
 /* ---- blocks -------------------------------------------------------------- */
 
@@ -136,9 +172,9 @@ static void run(exchange *e, MPI_Info info)
     lay_out(e, &e->recv, false);
     MUST(init(e, info));
     for (int start = 0; e->plan && start < 2 * UNITS; start++) {
-        const int u = start % UNITS;
+        const int u = e->scales ? start % UNITS : 0;
         const size_t bytes = (size_t)(unit[u].bytes * unit[u].howmany);
-        if (start > 0)
+        if (start > 0 && e->scales)
             MUST(rota_plan_set_unit(e->plan, unit[u].type, unit[u].howmany));
         fill(&e->send, e->in_place ? e->recv.memory : e->send.memory, bytes,
              start);
@@ -179,6 +215,7 @@ static void run_hints(const char *algorithm, const char *way, rota_graph *graph,
             exchange e = {.graph = graph,
                           .in_place = form / 2,
                           .leaves_own = leaves,
+                          .scales = true,
                           .pattern = patterns[i]};
             if (algorithm)
                 MPI_Info_set(info, "rota_algorithm", algorithm);
@@ -191,6 +228,10 @@ static void run_hints(const char *algorithm, const char *way, rota_graph *graph,
                      leaves ? ", own left" : "");
             test_case = label;
             run(&e, info);
+            MPI_Info_delete(info, "rota_largest_unit");
+            e.scales = false;
+            if (leaves)
+                run(&e, info);
             MPI_Info_free(&info);
         }
 }
@@ -309,6 +350,64 @@ static void run_errors(void)
     MPI_Info_free(&other);
 }
 
+/* Memory runs out on one rank while a plan is made, at every allocation in turn:
+ * all ranks have a plan, or none has. */
+static void run_faults(int who)
+{
+    MPI_Info info = test_info("rota_largest_unit", "64", NULL, NULL);
+    int sent[MOST] = {0}, got[MOST];
+
+    test_case = "no memory on one rank";
+    for (int at = 0, all = 0; !all; at++) {
+        rota_plan *plan = NULL;
+        has_failed = false;
+        if (test_me == who)
+            until = at;
+        const int code = rota_alltoall_init(sent, 1, MPI_INT, got, 1, MPI_INT,
+                                            MPI_COMM_WORLD, info, &plan);
+        until = -1;
+        all = !test_max(has_failed);
+        if (test_max(code != MPI_SUCCESS))
+            MUST_FAIL(code, MPI_ERR_NO_MEM, "");
+        CHECK((code == MPI_SUCCESS) == (plan != NULL));
+        MUST(rota_plan_free(&plan));
+        CHECK(at < 1000);
+    }
+    MPI_Info_free(&info);
+}
+
+/* A rank that finds no memory for a longer unit keeps the one it has. */
+static void run_short(void)
+{
+    enum { N = 100 };
+    MPI_Info info = test_info("rota_largest_unit", "64", NULL, NULL);
+    static int data[16 * N * MOST];
+    rota_plan *plan = NULL;
+
+    test_case = "no memory for a unit";
+    MUST(rota_alltoall_init(MPI_IN_PLACE, N, MPI_INT, data, N, MPI_INT,
+                            MPI_COMM_WORLD, info, &plan));
+    MPI_Info_free(&info);
+    for (int i = 0; test_P > 1; i++) { /* MPI allocates, too */
+        until = i;
+        const int code = rota_plan_set_unit(plan, MPI_INT, 16);
+        const bool lacked = until < 0;
+        until = -1;
+        if (!test_max(lacked))
+            break;
+        if (code == MPI_SUCCESS)
+            MUST(rota_plan_set_unit(plan, MPI_INT, 1));
+        for (int k = 0; k < N * test_P; k++)
+            data[k] = 1000 * test_me + k / N;
+        MUST(rota_start(plan));
+        MUST(rota_wait(plan));
+        for (int k = 0; k < N * test_P; k++)
+            CHECK(data[k] == 1000 * (k / N) + test_me);
+        CHECK(i < 100);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
 /* The last rank has another unit than the others: those that have a block from it,
  * and it, see that; then the plan goes on with one unit. A longer block is an
  * error of MPI, after which the plan is only freed; a shorter one is not. */
@@ -367,6 +466,9 @@ int main(int argc, char **argv)
     MUST(rota_graph_free(&graph));
     run_cache();
     run_errors();
+    run_faults(0);
+    run_faults(test_P - 1);
+    run_short();
     if (test_P > 1) {
         run_mismatch("shm", 1);
         run_mismatch("shm", 3);
