@@ -1,4 +1,5 @@
-/* topo_detect.c - nodes from the names of hosts, cores and NUMA domains from hwloc.
+/* topo_detect.c - nodes from the names of hosts; cores and NUMA domains from hwloc,
+ * or from the system where there is one domain.
  *
  * MPI_Comm_split_type would tell the nodes as well. But it takes several
  * collectives, and waits in those keep the core from other ranks: 0.25 s for 8
@@ -13,6 +14,7 @@
 #include "plan/ranks/topo_detect.h"
 #include "base/err.h"
 #include "plan/ranks/agree.h"
+#include "plan/ranks/cores.h"
 #include "plan/ranks/fellows.h"
 #include "plan/ranks/gather.h"
 
@@ -98,8 +100,14 @@ static void ask_for_little(hwloc_topology_t topology)
 
 static void load(void)
 {
+    const int cores = rota_cores_count();
     hwloc_topology_t topology;
 
+    if (cores > 0) {
+        machine.cores = cores;
+        machine.domain = 0;
+        return;
+    }
     if (hwloc_topology_init(&topology) < 0)
         return;
     ask_for_little(topology);
