@@ -459,6 +459,11 @@ void rota_exec_stage_in(rota_exec *x, bool stage_in);
 /* Begin a run; x must be inactive. Does not block. */
 int rota_exec_start(rota_exec *x);
 
+/* Begin a run like the last one and wait for its end; the result is that of
+ * rota_exec_await. Blocks whose sizes come with a start have those of the last
+ * one. */
+int rota_exec_run(rota_exec *x, bool *done);
+
 /* Advance all active executors. done: x is inactive now, and the result is that
  * of its run. If the result is MPI_ERR_NO_MEM and done is false, the next call
  * tries again. */

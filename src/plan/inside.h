@@ -43,4 +43,12 @@ int rota_wait_request(MPI_Comm comm, MPI_Request *request);
 bool rota_record_wanted(void);
 void rota_record_call(MPI_Comm comm, const size_t bytes[]);
 
+/* May this plan, fixed or of varying counts, be run again as it was run last? Then
+ * do that, from start to end, for this function of the program; it is not recorded.
+ * Other buffers: as rota_plan_set_buffers, but for arguments that are trusted. Local,
+ * all of them. */
+bool rota_plan_repeats(const rota_plan *plan);
+int rota_plan_repeat(rota_plan *plan, const char *function);
+int rota_plan_move(rota_plan *plan, const void *sendbuf, void *recvbuf);
+
 #endif /* ROTA_INSIDE_H */

@@ -259,11 +259,16 @@ rota_help rota_active_help(bool *moved)
 
 /* ---- starting and testing ------------------------------------------------ */
 
+ROTA_RARE static int refuse_broken(void)
+{
+    return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; the "
+                                    "plan can only be freed");
+}
+
 int rota_exec_start(rota_exec *x)
 {
     if (x->status.broken)
-        return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
-                                        "the plan can only be freed");
+        return refuse_broken();
     if (x->program.prepare)
         ROTA_TRY(x->program.prepare(x));
     x->step = x->program.step; /* not entered, as at the end of a run */
@@ -445,6 +450,35 @@ int rota_exec_await(rota_exec *x, bool *done)
     *done = true;
     ROTA_TRY(rota_wait_for(poll, &(condition){has_ended, &e, x, NULL, 0}));
     return conclude(x, e.standing, done);
+}
+
+/* Does x run by itself, so that it is listed only if it has to wait? */
+static inline bool is_alone(const rota_exec *x)
+{
+    return !active_list && !rota_lock_is_threaded() && !needs_others(x);
+}
+
+int rota_exec_run(rota_exec *x, bool *done)
+{
+    *done = true;
+    if (x->status.broken)
+        return refuse_broken();
+    if (x->program.prepare)
+        ROTA_TRY(x->program.prepare(x));
+    x->step = x->program.step;
+    x->status.err = MPI_SUCCESS;
+    rota_lock();
+    if (is_alone(x) &&
+        (rota_run_advance(x) || (x->entered && rota_run_advance(x)))) {
+        note_progress();
+        return rota_status_result(&x->status);
+    }
+    link_active(x);
+    if (!x->entered)
+        advance(x);
+    const standing now = standing_of(x);
+    rota_unlock();
+    return now == UNDER_WAY ? rota_exec_await(x, done) : conclude(x, now, done);
 }
 
 int rota_exec_wait(rota_exec *x)

@@ -2,6 +2,7 @@
 #include "plan/api/mem.h"
 #include "plan/args/graph.h"
 #include "plan/args/neighbors.h"
+#include "plan/inside.h"
 #include "plan/kinds/counted.h"
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
@@ -717,6 +718,38 @@ int rota_wait(rota_plan *plan)
     return wait_for(__func__, plan);
 }
 
+bool rota_plan_repeats(const rota_plan *plan)
+{
+    const rota_kind_table *const kind = plan->task.kind;
+
+    return kind->repeats && kind->repeats(&plan->built);
+}
+
+ROTA_RARE static int refuse_active(const rota_plan *plan, const char *function)
+{
+    rota_error_name(function);
+    return leave_plan(plan, function,
+                      rota_fail(MPI_ERR_REQUEST, "the plan is active"));
+}
+
+int rota_plan_repeat(rota_plan *plan, const char *function)
+{
+    rota_exec *const x = &plan->built.exec;
+    bool done;
+
+    if (atomic_load_explicit(&rota_fail_any, memory_order_relaxed))
+        ROTA_TRY(look_closely());
+    if (plan->active)
+        return refuse_active(plan, function);
+    x->status.note = ROTA_NOTHING;
+    const int err = rota_exec_run(x, &done);
+    if (err == MPI_SUCCESS && x->status.note == ROTA_NOTHING)
+        return MPI_SUCCESS;
+    rota_error_name(function);
+    plan->active = !done;
+    return done ? conclude(function, plan, err) : code_of(plan, function, err);
+}
+
 int rota_waitall(int n, rota_plan *const plans[])
 {
     int first = check_array(n, plans);
@@ -861,6 +894,12 @@ int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type, int howmany)
     if (err == MPI_SUCCESS)
         err = rota_scaled_set_unit(&plan->built, type, howmany);
     return leave_plan(plan, __func__, err);
+}
+
+int rota_plan_move(rota_plan *plan, const void *sendbuf, void *recvbuf)
+{
+    return leave_plan(plan, __func__,
+                      plan->task.kind->rebase(&plan->built, sendbuf, recvbuf));
 }
 
 int rota_plan_set_stream(rota_plan *plan, void *stream)

@@ -168,6 +168,11 @@ static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)
     return rota_built_rebase(b, sendbuf, recvbuf);
 }
 
+static bool repeats(const rota_built *b)
+{
+    return !b->task->use.device;
+}
+
 static int start(rota_built *b, const rota_start_args *args)
 {
     (void)args;
@@ -184,4 +189,5 @@ const rota_kind_table rota_kind_fixed = {.kind = ROTA_FIXED,
                                          .learn = learn,
                                          .place = place,
                                          .start = start,
+                                         .repeats = repeats,
                                          .rebase = rebase};

@@ -71,7 +71,10 @@ typedef struct rota_kind_table {
      * buffer is too small or a count does not fit, and may then be called
      * again. */
     int (*collect)(rota_built *b, rota_found *found);
-    /* Use other buffers from the next start on. */
+    /* May a start be made again as it was, on these or other buffers? NULL: no. */
+    bool (*repeats)(const rota_built *b);
+    /* Use other buffers from the next start on, which is to be so made if counts
+     * come with it. */
     int (*rebase)(rota_built *b, const void *sendbuf, void *recvbuf);
 } rota_kind_table;
 

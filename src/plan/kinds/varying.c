@@ -122,6 +122,25 @@ static int start(rota_built *b, const rota_start_args *args)
     return MPI_SUCCESS;
 }
 
+/* What a start has set may be used again, unless a run may change it. */
+static bool repeats(const rota_built *b)
+{
+    return !b->exec.sizing && !b->task->use.device &&
+           b->exec.max_block == SIZE_MAX;
+}
+
+static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)
+{
+    char **const base = b->exec.blocks.base;
+
+    if ((sendbuf == MPI_IN_PLACE) != b->exec.stage_in)
+        return rota_fail(MPI_ERR_BUFFER, "one of two starts alike is in place");
+    if (!b->exec.stage_in)
+        base[ROTA_SRC] = (char *)sendbuf; /* only read */
+    base[ROTA_DST] = recvbuf;
+    return MPI_SUCCESS;
+}
+
 const rota_kind_table rota_kind_varying = {
     .kind = ROTA_VARYING,
     .title = "a plan with varying counts",
@@ -133,4 +152,6 @@ const rota_kind_table rota_kind_varying = {
     .build = rota_built_schedule,
     .learn = learn,
     .start = start,
+    .repeats = repeats,
+    .rebase = rebase,
 };
