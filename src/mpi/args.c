@@ -69,13 +69,15 @@ MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size)
     return n * size;
 }
 
-MPI_Count rota_mpi_block_bytes(const rota_mpi_args *a)
+MPI_Count rota_mpi_block_bytes(const rota_mpi_args *a, MPI_Datatype *type)
 {
     static _Thread_local rota_mpi_type known = {.type = MPI_DATATYPE_NULL};
     const rota_mpi_blocks *const b = rota_mpi_sent(a);
 
+    *type = MPI_DATATYPE_NULL;
     if (rota_mpi_know(&known, b->type) != MPI_SUCCESS)
         return 0;
+    *type = known.type;
     return rota_mpi_scaled(rota_mpi_count_at(a, b, 0), known.size);
 }
 
@@ -98,4 +100,21 @@ size_t rota_mpi_args_bytes(const rota_mpi_args *a)
     for (int i = 0; i < b->n; i++)
         bytes += rota_mpi_bytes_at(a, b, i);
     return bytes;
+}
+
+static bool is_plain(const rota_mpi_args *a, const rota_mpi_blocks *b)
+{
+    rota_mpi_type known = {.type = MPI_DATATYPE_NULL, .plain = true};
+
+    for (int i = 0; i < b->n && known.plain; i++)
+        if (rota_mpi_moved_at(a, b, i) > 0 &&
+            rota_mpi_know(&known, rota_mpi_type_at(b, i)) != MPI_SUCCESS)
+            known.plain = false;
+    return known.plain;
+}
+
+bool rota_mpi_args_plain(const rota_mpi_args *a)
+{
+    return is_plain(a, &a->recv) &&
+           (rota_mpi_is_in_place(a) || is_plain(a, &a->send));
 }

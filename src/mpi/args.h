@@ -98,12 +98,16 @@ rota_mpi_args rota_mpi_for_rota(const rota_mpi_args *args);
  * refuses. */
 MPI_Count rota_mpi_scaled(MPI_Count n, MPI_Count size);
 
-/* Bytes of a block, of all that valid arguments send, and of one block where there
- * is one count. */
+/* Bytes of a block, and of all that valid arguments send; and of one block where
+ * there is one count, whose type is set if it is predefined, else to
+ * MPI_DATATYPE_NULL. */
 size_t rota_mpi_bytes_at(const rota_mpi_args *a, const rota_mpi_blocks *b,
                          int i);
 size_t rota_mpi_args_bytes(const rota_mpi_args *args);
-MPI_Count rota_mpi_block_bytes(const rota_mpi_args *args);
+MPI_Count rota_mpi_block_bytes(const rota_mpi_args *args, MPI_Datatype *type);
+
+/* Are the elements of all blocks known to be just bytes, end to end? */
+bool rota_mpi_args_plain(const rota_mpi_args *args);
 
 /* Is this type predefined, so that it is never freed nor changed? valid: is it any
  * type? */

@@ -94,6 +94,8 @@ bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
         if (rota_mpi_worth_is_over(&u->worth))
             rota_mpi_usage_drop(u);
     }
-    u->tally.plain = rota_mpi_worth_look(&u->worth, u->tally.calls);
-    return rota_mpi_worth_takes(&u->worth, call);
+    const bool takes = rota_mpi_worth_takes(&u->worth, call);
+    u->tally.look = rota_mpi_worth_look(&u->worth, u->tally.calls);
+    u->tally.by = takes ? &u->repeat : NULL;
+    return takes;
 }

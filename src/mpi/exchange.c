@@ -70,8 +70,9 @@ bool rota_mpi_recall(MPI_Comm comm)
     const rota_mpi_recent *const r = &rota_mpi_recently;
     const unsigned n_freed = atomic_load(&rota_mpi_n_freed);
 
-    if ((r->comm == comm && r->n_freed == n_freed) ||
-        rota_mpi_settings_get()->counted)
+    if (r->comm == comm && r->n_freed == n_freed)
+        return true;
+    if (rota_mpi_settings_get()->counted)
         return false;
     const rota_mpi_group *const group = rota_mpi_group_of(comm);
     if (group)
@@ -94,7 +95,6 @@ static void remember(const rota_mpi_args *args, const rota_mpi_group *group,
         r->tally[args->call] = &r->passed;
     } else if (rota_mpi_has_size(args)) {
         r->size = &group->last;
-        rota_mpi_know(&r->known, rota_mpi_sent(args)->type);
     } else {
         r->tally[args->call] = &u->tally;
     }
@@ -144,7 +144,7 @@ static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
     const bool done =
         u->run || rota_mpi_same_exchange(u->same, &for_rota, ours, err);
     if (u->run)
-        *err = rota_mpi_run_exchange(u->run, &for_rota);
+        *err = rota_mpi_run_exchange(u->run, &for_rota, &u->repeat);
     if (done && *err != MPI_SUCCESS)
         rota_mpi_raise(args->comm, *err);
     rota_mpi_time_end(begin);

@@ -291,6 +291,8 @@ static rota_mpi_usage *of_size(rota_mpi_group *g, rota_mpi_tally tally)
         g->n_sizes++;
     rota_mpi_usage *const u = known ? g->size[i] : make_usage(tally);
     memmove(g->size + 1, g->size, (size_t)i * sizeof *g->size);
+    u->tally.key = tally.key;
+    u->tally.type = tally.type;
     g->size[0] = u;
     g->last = &u->tally;
     return u;
@@ -302,8 +304,11 @@ rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *g,
     rota_mpi_tally tally = {.call = args->call};
 
     if (rota_mpi_has_size(args)) {
-        tally.bytes = rota_mpi_block_bytes(args);
+        tally.bytes = rota_mpi_block_bytes(args, &tally.type);
         tally.in_place = rota_mpi_is_in_place(args);
+        tally.key = rota_mpi_count_at(args, rota_mpi_sent(args), 0);
+        if (tally.in_place)
+            tally.key = -1 - tally.key;
         return tally.bytes > 0 ? of_size(g, tally) : NULL;
     }
     if (!g->other[args->call])
@@ -371,13 +376,31 @@ static int adopt(rota_mpi_group *g, MPI_Comm from)
     return g->adopted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
+/* Mean bytes of a block from which it pays to agree on a plan that knows layouts in
+ * each call, rather than to pack. */
+enum { LONG_BLOCK = 1 << 12 };
+
+/* Is the exchange of long blocks, some of which are no plain bytes? Collective; the
+ * same on all ranks. */
+static bool has_layouts(const rota_mpi_group *g, const rota_mpi_args *args)
+{
+    const double in[2] = {!rota_mpi_args_plain(args),
+                          (double)rota_mpi_args_bytes(args)};
+    double out[2];
+
+    return args->shape == ROTA_MPI_W && !args->neighbors &&
+           rota_mpi_reduce(in, out, 2, MPI_DOUBLE, MPI_SUM, g->comm) ==
+               MPI_SUCCESS &&
+           out[0] > 0 && out[1] >= (double)LONG_BLOCK * g->P * g->P;
+}
+
 int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
                         const rota_mpi_args *args)
 {
     n_with_plans += !g->has_place;
     g->has_place = true;
     ROTA_MPI_TRY(adopt(g, args->comm));
-    if (args->shape == ROTA_MPI_W && !args->neighbors) {
+    if (has_layouts(g, args)) {
         u->same = rota_mpi_same_make(g->P);
         return MPI_SUCCESS;
     }
@@ -386,6 +409,7 @@ int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
 
 void rota_mpi_usage_drop(rota_mpi_usage *u)
 {
+    rota_mpi_repeat_drop(&u->repeat);
     rota_mpi_run_destroy(u->run);
     rota_mpi_same_destroy(u->same);
     u->run = NULL;

@@ -31,8 +31,9 @@
 typedef struct rota_mpi_usage {
     rota_mpi_tally tally;
     rota_mpi_worth worth;
-    rota_mpi_run *run;   /* by this, or NULL */
-    rota_mpi_same *same; /* or by this, or NULL */
+    rota_mpi_run *run;      /* by this, or NULL */
+    rota_mpi_same *same;    /* or by this, or NULL */
+    rota_mpi_repeat repeat; /* the last one by run */
 } rota_mpi_usage;
 
 /* SIZES: of a group; beyond, the one that was exchanged longest ago is forgotten,

@@ -24,7 +24,7 @@ int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
 int rota_mpi_make_fixed(const rota_mpi_args *args, bool at_once, MPI_Info user,
                         rota_plan **plan);
 
-/* A fixed plan, with the buffers that it has. */
+/* A plan, with the buffers that it has. */
 typedef struct rota_mpi_fixed {
     rota_plan *plan; /* or NULL */
     const void *send, *recv;

@@ -35,7 +35,7 @@ typedef struct side {
 struct rota_mpi_run {
     bool uniform;
     int together; /* blocks of one size that count as one: P if uniform, else 1 */
-    rota_mpi_fixed fixed; /* if not uniform, only its plan */
+    rota_mpi_fixed plan;
     side send, recv;
 };
 
@@ -70,14 +70,14 @@ int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
     make_side(&r->send, r->uniform ? 1 : args->send.n);
     make_side(&r->recv, r->uniform ? 1 : args->recv.n);
     *run = r;
-    return rota_mpi_make_bytes(ours, args, bytes, &r->fixed.plan);
+    return rota_mpi_make_bytes(ours, args, bytes, &r->plan.plan);
 }
 
 void rota_mpi_run_destroy(rota_mpi_run *run)
 {
     if (!run)
         return;
-    rota_plan_free(&run->fixed.plan);
+    rota_plan_free(&run->plan.plan);
     destroy_side(&run->send);
     destroy_side(&run->recv);
     free(run);
@@ -208,11 +208,24 @@ static int convert_all(const side *s, bool out)
 
 /* ---- running ------------------------------------------------------------- */
 
-int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a)
+/* Of blocks of various sizes. */
+static int start_varying(rota_mpi_fixed *f, const side *from, const void *send,
+                         const side *to, void *recv)
+{
+    f->send = send;
+    f->recv = recv;
+    return rota_alltoallv_start_c(
+        f->plan, send, from->given ? from->bytes : NULL, from->offset, recv,
+        to->given ? to->bytes : NULL, to->offset);
+}
+
+int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a,
+                          rota_mpi_repeat *r)
 {
     const bool in_place = rota_mpi_is_in_place(a);
     side *const to = &run->recv, *const from = in_place ? to : &run->send;
 
+    r->plan = NULL;
     ROTA_MPI_TRY(fill(to, run->together, a, &a->recv));
     if (!in_place)
         ROTA_MPI_TRY(fill(from, run->together, a, &a->send));
@@ -220,12 +233,12 @@ int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *a)
         ROTA_MPI_TRY(convert_all(from, true));
     const void *const buffer = in_place ? MPI_IN_PLACE : base(from);
     if (run->uniform)
-        ROTA_MPI_TRY(rota_mpi_start_on(&run->fixed, buffer, base(to)));
+        ROTA_MPI_TRY(rota_mpi_start_on(&run->plan, buffer, base(to)));
     else
-        ROTA_MPI_TRY(rota_alltoallv_start_c(
-            run->fixed.plan, buffer, from->given ? from->bytes : NULL,
-            from->offset, base(to), to->given ? to->bytes : NULL, to->offset));
+        ROTA_MPI_TRY(start_varying(&run->plan, from, buffer, to, base(to)));
     rota_mpi_count_start(from->total);
-    ROTA_MPI_TRY(rota_wait(run->fixed.plan));
+    ROTA_MPI_TRY(rota_wait(run->plan.plan));
+    if (!from->packed && !to->packed)
+        rota_mpi_repeat_keep(r, a, &run->plan);
     return to->packed ? convert_all(to, false) : MPI_SUCCESS;
 }

@@ -8,7 +8,7 @@
 #ifndef ROTA_MPI_RUN_H
 #define ROTA_MPI_RUN_H
 
-#include "mpi/args.h"
+#include "mpi/repeat.h"
 
 typedef struct rota_mpi_run rota_mpi_run;
 
@@ -18,7 +18,8 @@ int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
                       rota_mpi_run **run);
 void rota_mpi_run_destroy(rota_mpi_run *run); /* may be NULL */
 
-/* args: for Rota. */
-int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *args);
+/* args: for Rota. r keeps the call, unless elements are packed. */
+int rota_mpi_run_exchange(rota_mpi_run *run, const rota_mpi_args *args,
+                          rota_mpi_repeat *r);
 
 #endif /* ROTA_MPI_RUN_H */

@@ -1,10 +1,10 @@
-/* same.h - blocking exchanges whose blocks have a type each, by fixed plans: one
- * plan for each set of arguments that recurs.
+/* same.h - blocking exchanges of long blocks that have a type each, by fixed plans:
+ * one plan for each set of arguments that recurs.
  *
  * A rank compares its own arguments with those of its plans. At each call, ranks
  * find out by a reduction of two numbers whether all of them have the same plan.
- * Buffers may differ from call to call. Among neighbours that would cost more than
- * packing (run.h).
+ * Buffers may differ from call to call. For short blocks, for plain bytes and among
+ * neighbours that would cost more than packing (run.h).
  */
 #ifndef ROTA_MPI_SAME_H
 #define ROTA_MPI_SAME_H

@@ -95,9 +95,9 @@ static long next_timed(const rota_mpi_worth *w, long call)
 
 long rota_mpi_worth_look(const rota_mpi_worth *w, long call)
 {
-    if (w->verdict == ROTA_MPI_TRIAL || w->verdict == ROTA_MPI_TAKEN)
+    if (w->verdict == ROTA_MPI_TRIAL)
         return call;
-    if (w->verdict == ROTA_MPI_LEFT || !w->by_cost)
+    if (w->verdict != ROTA_MPI_OPEN || !w->by_cost)
         return w->next;
     return next_timed(w, call) < w->next ? next_timed(w, call) : w->next;
 }

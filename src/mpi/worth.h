@@ -105,8 +105,8 @@ void rota_mpi_worth_end(rota_mpi_worth *w);
 /* Does this call go by Rota? */
 bool rota_mpi_worth_takes(const rota_mpi_worth *w, long call);
 
-/* The next call, this one or a later one, at which to decide or to time, or which
- * goes by Rota. */
+/* The next call, this one or a later one, at which to decide or to time. In a trial
+ * each: the way changes. */
 long rota_mpi_worth_look(const rota_mpi_worth *w, long call);
 
 /* Is this call's time wanted? And the time. */

@@ -19,7 +19,8 @@
 /* ---- shapes of arguments ------------------------------------------------------
  *
  * For each shape of list.h: the parameters, these as arguments, these as
- * rota_mpi_blocks, and what counts a call that goes to MPI at once. */
+ * rota_mpi_blocks, what counts a call that is settled, and whether it is the one
+ * that is kept. */
 
 #define PARAMETERS_ONE(count, displ)                                           \
     const void *sendbuf, count sendcount, MPI_Datatype sendtype,               \
@@ -31,9 +32,16 @@
              .counts = &sendcount,                                             \
              .type = sendtype},                                                \
     .recv = {.buffer = recvbuf, .counts = &recvcount, .type = recvtype}
-#define PLAIN_ONE(call)                                                        \
-    rota_mpi_plain_one(call, sendbuf, sendcount, sendtype, recvcount,          \
-                       recvtype, comm)
+#define SETTLED_ONE(call) rota_mpi_settled_one(call, sendcount, sendtype, comm)
+#define SETTLED_ELSE_ONE(call)                                                 \
+    (sendbuf == MPI_IN_PLACE                                                   \
+         ? rota_mpi_settled_one(call, -1 - recvcount, recvtype, comm)          \
+         : SETTLED_ONE(call))
+#define RECENT_ONE rota_mpi_recent_one
+#define SAME_ONE(r)                                                            \
+    (SAME_TYPE(r) && (r)->send.count == sendcount &&                           \
+     (r)->recv.count == recvcount)
+#define SAME_TYPE(r) ((r)->send.type == sendtype && (r)->recv.type == recvtype)
 
 #define BLOCKS_WITH(type)                                                      \
     .send = {.buffer = (void *)sendbuf,                                        \
@@ -57,14 +65,24 @@
     PARAMETERS_WITH(count, displ, MPI_Datatype sendtype, MPI_Datatype recvtype)
 #define ARGUMENTS_V ARGUMENTS_WITH(type)
 #define BLOCKS_V BLOCKS_WITH(type)
-#define PLAIN_V(call) rota_mpi_plain(call, comm)
+#define SETTLED_V(call) rota_mpi_settled(call, comm)
+#define SETTLED_ELSE_V SETTLED_V
+#define RECENT_V(call) rota_mpi_recently.tally[call]
+#define SAME_V(r)                                                              \
+    (SAME_TYPE(r) &&                                                           \
+     rota_mpi_same_v(r, sendcounts, sdispls, recvcounts, rdispls))
 
 #define PARAMETERS_W(count, displ)                                             \
     PARAMETERS_WITH(count, displ, const MPI_Datatype sendtypes[],              \
                     const MPI_Datatype recvtypes[])
 #define ARGUMENTS_W ARGUMENTS_WITH(types)
 #define BLOCKS_W BLOCKS_WITH(types)
-#define PLAIN_W PLAIN_V
+#define SETTLED_W SETTLED_V
+#define SETTLED_ELSE_W SETTLED_W
+#define RECENT_W RECENT_V
+#define SAME_W(r)                                                              \
+    rota_mpi_same_w(r, sendcounts, sdispls, sendtypes, recvcounts, rdispls,    \
+                    recvtypes)
 
 /* ---- exchanges ----------------------------------------------------------- */
 
@@ -77,15 +95,25 @@
         BLOCKS_##shape_, .comm = comm,                                         \
     }
 
-/* A call that goes to MPI at once only calls MPI and counts. All else is in
- * functions with the same parameters, so that the arguments stay in their
- * registers. */
+/* A call whose way is known goes to MPI at once, or repeats one that went by Rota,
+ * and is counted. All else is in functions with the same parameters, so that the
+ * arguments stay in their registers. */
 #define PASS(mpi, shape)                                                       \
     const int err = P##mpi(ARGUMENTS_##shape);                                 \
     if (err != MPI_SUCCESS)                                                    \
         return failed_##mpi(ARGUMENTS_##shape, tally, err);                    \
     tally->calls++;                                                            \
     return MPI_SUCCESS;
+
+#define REPEAT(mpi, shape, large)                                              \
+    int err;                                                                   \
+    if (rota_mpi_may_repeat(tally->by, large) && SAME_##shape(tally->by) &&    \
+        rota_mpi_repeat_run(tally->by, #mpi, sendbuf, recvbuf, &err)) {        \
+        tally->calls++;                                                        \
+        if (err != MPI_SUCCESS)                                                \
+            rota_mpi_raise(comm, err);                                         \
+        return err;                                                            \
+    }
 
 #define FUNCTIONS(large, count, call, among, shape, displ, mpi, impi,          \
                   mpi_init, make)                                              \
@@ -98,11 +126,6 @@
     }                                                                          \
     static ROTA_APART int looked_at_##mpi(PARAMETERS_##shape(count, displ))    \
     {                                                                          \
-        rota_mpi_tally *const tally =                                          \
-            rota_mpi_recall(comm) ? PLAIN_##shape(call) : NULL;                \
-        if (tally) {                                                           \
-            PASS(mpi, shape)                                                   \
-        }                                                                      \
         rota_mpi_args args = ARGS(call, among, shape, large, displ);           \
         rota_mpi_turn turn;                                                    \
         if (rota_mpi_blocking(&args, &turn))                                   \
@@ -111,11 +134,30 @@
         rota_mpi_done(&turn);                                                  \
         return turn.err;                                                       \
     }                                                                          \
+    static ROTA_APART int repeated_##mpi(PARAMETERS_##shape(count, displ))     \
+    {                                                                          \
+        rota_mpi_tally *const tally = RECENT_##shape(call);                    \
+        REPEAT(mpi, shape, large)                                              \
+        return looked_at_##mpi(ARGUMENTS_##shape);                             \
+    }                                                                          \
+    static ROTA_APART int recalled_##mpi(PARAMETERS_##shape(count, displ))     \
+    {                                                                          \
+        rota_mpi_tally *const tally =                                          \
+            rota_mpi_recall(comm) ? SETTLED_ELSE_##shape(call) : NULL;         \
+        if (tally && tally->by)                                                \
+            return repeated_##mpi(ARGUMENTS_##shape);                          \
+        if (tally) {                                                           \
+            PASS(mpi, shape)                                                   \
+        }                                                                      \
+        return looked_at_##mpi(ARGUMENTS_##shape);                             \
+    }                                                                          \
     ROTA_API int mpi(PARAMETERS_##shape(count, displ))                         \
     {                                                                          \
-        rota_mpi_tally *const tally = PLAIN_##shape(call);                     \
+        rota_mpi_tally *const tally = SETTLED_##shape(call);                   \
         if (!tally)                                                            \
-            return looked_at_##mpi(ARGUMENTS_##shape);                         \
+            return recalled_##mpi(ARGUMENTS_##shape);                          \
+        if (tally->by)                                                         \
+            return repeated_##mpi(ARGUMENTS_##shape);                          \
         PASS(mpi, shape)                                                       \
     }                                                                          \
     ROTA_API int impi(PARAMETERS_##shape(count, displ), MPI_Request *request)  \
@@ -169,6 +211,7 @@ static int begin(void)
     rota_error_raise_by(rota_mpi_raise);
     rota_mpi_check_begin();
     rota_mpi_same_begin();
+    rota_mpi_repeat_begin();
     rota_mpi_comm_begin();
     rota_mpi_group_begin();
     return MPI_SUCCESS;
@@ -208,5 +251,6 @@ int rota_mpi_finalize(void)
     rota_mpi_group_end();
     rota_mpi_check_end();
     rota_mpi_same_end();
+    rota_mpi_repeat_end();
     return PMPI_Finalize();
 }

@@ -8,6 +8,7 @@
  *   dropin short      communicators that live for one call
  *   dropin reshape    likewise, with as much to send as makes a plan pay
  *   dropin passing    calls that go to MPI at once, and some that it refuses
+ *   dropin repeats    calls with the arguments of the last one, and others
  *   dropin sessions   a session, and no MPI_Init
  *   dropin threads    two threads, each on its communicator
  *   dropin fatal      a mistake that ends the program
@@ -674,7 +675,7 @@ static void change_types(typed x[2])
 static void typed_blocks(void)
 {
     test_case = "a type a block";
-    typed x[2] = {make_typed(5, 0), make_typed(5, 1)};
+    typed x[2] = {make_typed(600, 0), make_typed(600, 1)};
     for (int round = 0; round < 16; round++) {
         typed *const now = &x[round % 2];
         if (round >= 8 && (round < 12 || world_me == 0))
@@ -1641,6 +1642,147 @@ static void pass_equal(MPI_Comm comm, int P, int n)
     free(to);
 }
 
+/* ---- calls that repeat the last one -------------------------------------- */
+
+/* What differs from call to call. */
+typedef struct change {
+    int pair;       /* ints more between ranks 0 and 1 alone */
+    int shifted[2]; /* by so much, sent or received, on each rank in its turn */
+    int form;       /* 1: large counts; 2: a type for each block; 3: in place */
+    int ints; /* of an element; of a type that is freed, if there are several:
+                 then another often has its handle */
+} change;
+
+enum { PITCH = 16 };
+
+/* Each block has its own place. */
+static void set_apart(exchange *x, const change *c)
+{
+    const int pitch = c->ints > 1 ? PITCH / 4 : PITCH;
+
+    for (int q = 0; q < x->P; q++) {
+        const int more = x->me + q == 1 ? c->pair : 0;
+        x->sendcounts[q] = x->recvcounts[q] = x->me == q ? 0 : 2 + more;
+        x->sdispls[q] = q * pitch + c->shifted[c->form == 3];
+        x->rdispls[q] = q * pitch + c->shifted[1];
+        x->sendcounts_c[q] = x->recvcounts_c[q] = x->sendcounts[q];
+        x->sdispls_c[q] = x->sdispls[q];
+        x->rdispls_c[q] = x->rdispls[q];
+    }
+}
+
+static void fill_apart(exchange *x, int ints, int in_place, int round)
+{
+    for (int i = 0; i < (x->P + 2) * PITCH; i++)
+        x->recv[i] = GUARD;
+    for (int q = 0; q < x->P; q++)
+        for (int i = 0; i < ints * x->sendcounts[q]; i++)
+            (in_place ? x->recv : x->send)[x->sdispls[q] * ints + i] =
+                value(x->me, q, i, round);
+}
+
+static void check_apart(const exchange *x, int ints, int round)
+{
+    int wrong = 0;
+
+    for (int q = 0; q < x->P; q++) {
+        const int *const block = x->recv + x->rdispls[q] * ints;
+        const int n = ints * x->recvcounts[q];
+        for (int i = 0; i < n; i++)
+            wrong += block[i] != value(q, x->me, i, round);
+        wrong += block[n] != GUARD;
+    }
+    CHECK(wrong == 0);
+}
+
+static void call_typed(exchange *x, MPI_Datatype type, int size)
+{
+    MPI_Datatype types[64];
+    int from[64], to[64];
+
+    for (int q = 0; q < x->P; q++) {
+        types[q] = type;
+        from[q] = x->sdispls[q] * size;
+        to[q] = x->rdispls[q] * size;
+    }
+    MUST(MPI_Alltoallw(x->send, x->sendcounts, from, types, x->recv,
+                       x->recvcounts, to, types, x->comm));
+}
+
+static void repeat(exchange *x, const change *c, int round)
+{
+    const int ints = c->ints;
+    MPI_Datatype type;
+
+    set_apart(x, c);
+    fill_apart(x, ints, c->form == 3, round);
+    MPI_Type_contiguous(ints, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    const MPI_Datatype used = ints > 1 ? type : MPI_INT;
+    if (c->form == 1)
+        MUST(MPI_Alltoallv_c(x->send, x->sendcounts_c, x->sdispls_c, used,
+                             x->recv, x->recvcounts_c, x->rdispls_c, used,
+                             x->comm));
+    else if (c->form == 2)
+        call_typed(x, used, ints * (int)sizeof(int));
+    else
+        MUST(MPI_Alltoallv(c->form == 3 ? MPI_IN_PLACE : x->send, x->sendcounts,
+                           x->sdispls, used, x->recv, x->recvcounts, x->rdispls,
+                           used, x->comm));
+    MPI_Type_free(&type);
+    check_apart(x, ints, round);
+}
+
+static void swap_buffers(exchange *x)
+{
+    int *const send = x->send;
+
+    x->send = x->recv;
+    x->recv = send;
+}
+
+/* Blocks of one size: in place or not, on the same buffers or others. */
+static void repeat_equal(exchange *x, int in_place, int n, int round)
+{
+    for (int q = 0; q < x->P; q++)
+        for (int i = 0; i < n; i++) {
+            x->send[q * n + i] = value(x->me, q, i, round);
+            x->recv[q * n + i] = in_place ? x->send[q * n + i] : GUARD;
+        }
+    MUST(MPI_Alltoall(in_place ? MPI_IN_PLACE : x->send, n, MPI_INT, x->recv, n,
+                      MPI_INT, x->comm));
+    int wrong = 0;
+    for (int q = 0; q < x->P; q++)
+        for (int i = 0; i < n; i++)
+            wrong += x->recv[q * n + i] != value(q, x->me, i, round);
+    CHECK(wrong == 0);
+}
+
+/* Each change lasts for some calls. */
+static void repeats(void)
+{
+    enum { CALLS = 4, ROUNDS = 32 };
+    exchange x = make(MPI_COMM_WORLD, 0, 100);
+
+    test_case = "repeats";
+    for (int round = 0; round < ROUNDS; round++) {
+        const int phase = round + world_me, one = phase ^ phase >> 1;
+        for (int k = 0; k < CALLS; k++) {
+            const change c = {.pair = round % 9 == 1,
+                              .shifted = {one & 1, one >> 1 & 1},
+                              .form = round / 4 % 4,
+                              .ints = round % 5 == 2 ? 2 + k / 2 : 1};
+            if (k == 2)
+                swap_buffers(&x);
+            repeat(&x, &c, round * CALLS + k);
+            repeat_equal(&x, round % 3 == 2, 1 + round % 4, round * CALLS + k);
+            if (k == 1 && world_P > 1 && round % 2)
+                refused(&x, round);
+        }
+    }
+    destroy(&x);
+}
+
 /* On communicators whose handles come back for other processes. Ranks that do not
  * count alike wait for each other for ever. */
 static int call_last(MPI_Comm comm, int key, void *value, void *extra)
@@ -1842,6 +1984,8 @@ int main(int argc, char **argv)
         reshape();
     else if (strcmp(what, "passing") == 0)
         passing();
+    else if (strcmp(what, "repeats") == 0)
+        repeats();
     else
         fail(__LINE__,
              "common, inactive, errors, fatal, past; threads, if MPI can");

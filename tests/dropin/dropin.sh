@@ -32,6 +32,10 @@ with "passing" env -u ROTA_STATS ROTA_MPI_AFTER=50 ROTA_EXPLAIN=1 "$run" "$@" \
     "$ranks" "$program" passing || wrong "$what"
 [ "$ranks" -eq 1 ] || grep -q 'algorithm ' "$work/err" ||
     wrong "$what: no plans"
+with "repeats" env -u ROTA_STATS ROTA_MPI_AFTER=3 ROTA_EXPLAIN=1 "$run" "$@" \
+    "$ranks" "$program" repeats || wrong "$what"
+[ "$ranks" -eq 1 ] || grep -q 'algorithm ' "$work/err" ||
+    wrong "$what: no plans"
 [ "$ranks" -eq 2 ] || exit 0
 
 # Calls on communicators of their own are counted together, and one plan serves all.
