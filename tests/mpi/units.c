@@ -4,6 +4,7 @@
  * usage: units [short]
  */
 #include "algos/algo.h"
+#include "buffers.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -25,6 +26,7 @@ enum { UNITS = sizeof unit / sizeof unit[0] };
 
 typedef struct side {
     unsigned char *memory;
+    void *there; /* what the library is given for it */
     int n, peer[MOST], count[MOST], displ[MOST];
     size_t units;
 } side;
@@ -110,6 +112,19 @@ static void lay_out(const exchange *e, side *s, bool sends)
     s->units = (size_t)at + 1;
     s->memory = malloc(s->units * LARGEST);
     memset(s->memory, GUARD, s->units * LARGEST);
+    s->there =
+        test_buffer_make(s->memory, s->units * LARGEST, (unsigned)e->pattern);
+}
+
+static void put(const side *s)
+{
+    test_buffer_put(s->there, s->memory, s->units * LARGEST);
+}
+
+static void close_side(side *s)
+{
+    test_buffer_free(s->there, s->memory);
+    free(s->memory);
 }
 
 static void fill(const side *s, unsigned char *base, size_t bytes, int start)
@@ -157,10 +172,10 @@ static int init(exchange *e, MPI_Info info)
 
     if (e->graph)
         return rota_neighbor_alltoallv_init_graph(
-            s->memory, s->count, s->displ, MPI_INT, r->memory, r->count,
-            r->displ, MPI_INT, e->graph, info, &e->plan);
-    return rota_alltoallv_init(e->in_place ? MPI_IN_PLACE : s->memory, s->count,
-                               s->displ, MPI_INT, r->memory, r->count, r->displ,
+            s->there, s->count, s->displ, MPI_INT, r->there, r->count, r->displ,
+            MPI_INT, e->graph, info, &e->plan);
+    return rota_alltoallv_init(e->in_place ? MPI_IN_PLACE : s->there, s->count,
+                               s->displ, MPI_INT, r->there, r->count, r->displ,
                                MPI_INT, MPI_COMM_WORLD, info, &e->plan);
 }
 
@@ -178,13 +193,16 @@ static void run(exchange *e, MPI_Info info)
             MUST(rota_plan_set_unit(e->plan, unit[u].type, unit[u].howmany));
         fill(&e->send, e->in_place ? e->recv.memory : e->send.memory, bytes,
              start);
+        put(&e->send);
+        put(&e->recv);
         MUST(rota_start(e->plan));
         MUST(rota_wait(e->plan));
+        test_buffer_get(e->recv.memory, e->recv.there, e->recv.units * LARGEST);
         check(e, bytes, start);
     }
     MUST(rota_plan_free(&e->plan));
-    free(e->send.memory);
-    free(e->recv.memory);
+    close_side(&e->send);
+    close_side(&e->recv);
 }
 
 static rota_graph *make_graph(void)
@@ -447,6 +465,7 @@ int main(int argc, char **argv)
 {
     static const char *const ways[] = {"auto", "p2p"};
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    test_buffers_begin();
     const bool brief = argc > 1 && strcmp(argv[1], "short") == 0;
     MPI_Errhandler before;
 
@@ -476,5 +495,6 @@ int main(int argc, char **argv)
     }
     MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
     MPI_Errhandler_free(&before);
+    test_buffers_end();
     return test_end();
 }
