@@ -875,7 +875,7 @@ int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf, void *recvbuf)
 {
     int err = check_idle(plan);
 
-    if (err == MPI_SUCCESS && !plan->task.kind->rebase)
+    if (err == MPI_SUCCESS && !plan->task.kind->fixed)
         err = check_kind(plan, &rota_kind_fixed);
     if (err == MPI_SUCCESS)
         err = plan->task.kind->rebase(&plan->built, sendbuf, recvbuf);
