@@ -13,12 +13,14 @@
 int rota_collected_make(rota_exec *x)
 {
     enum { FIRST_ROOM = 64 }; /* bytes for each block */
+    const rota_sched *const s = x->blocks.s;
     rota_collection *const c = x->collection = calloc(1, sizeof *c);
 
-    return c ? rota_grow(&c->out, &c->room,
-                         (size_t)x->blocks.s->n_recv * FIRST_ROOM,
-                         "what an exchange receives")
-             : rota_fail_mem("what an exchange receives");
+    if (!c)
+        return rota_fail_mem("what an exchange receives");
+    c->own = s->neighbors ? UINT32_MAX : rota_dst(s, s->me);
+    return rota_grow(&c->out, &c->room, (size_t)s->n_recv * FIRST_ROOM,
+                     "what an exchange receives");
 }
 
 void rota_collected_free(rota_exec *x)
@@ -36,6 +38,15 @@ void rota_collected_forget_places(rota_exec *x)
     x->collection->elsewhere = false;
 }
 
+/* Is the next block known without a message: the rank's own, or nobody's? */
+static bool is_own(const rota_exec *x)
+{
+    const rota_sched *const s = x->blocks.s;
+    const int from = rota_from(s, (int)(x->collection->next - rota_dst(s, 0)));
+
+    return from == s->me || from == ROTA_NOBODY;
+}
+
 /* From now on sizes say which blocks have come. */
 static void begin_noting(const rota_exec *x)
 {
@@ -43,7 +54,7 @@ static void begin_noting(const rota_exec *x)
     const rota_block next = c->next;
 
     for (; c->next < rota_first_tmp(x->blocks.s); c->next++)
-        if (!rota_collected_is_own(x))
+        if (!is_own(x))
             x->blocks.bytes[c->next] = ROTA_NOT_COME;
     c->next = next;
     c->noting = true;
@@ -56,7 +67,7 @@ static bool note(const rota_exec *x, rota_block b, size_t bytes)
     rota_collection *const c = x->collection;
 
     while (c->next < b && !c->noting) {
-        if (rota_collected_is_own(x))
+        if (is_own(x))
             rota_collected_pass(x);
         else
             begin_noting(x);

@@ -28,6 +28,7 @@ typedef struct rota_collection {
     rota_block next; /* the first receive block with unknown offset in out, or
                         the one behind the last */
     size_t end;      /* bytes of those before it */
+    rota_block own;  /* among all ranks: what comes without a message */
     size_t limit;    /* bytes of out that may be received into in this run */
     int n_pinned;    /* blocks that are being received there: it may not move */
 } rota_collection;
@@ -45,15 +46,6 @@ static inline void rota_collected_pass(const rota_exec *x)
     c->end += x->blocks.bytes[c->next++];
 }
 
-/* Is the next block known without a message: the rank's own, or nobody's? */
-static inline bool rota_collected_is_own(const rota_exec *x)
-{
-    const rota_sched *const s = x->blocks.s;
-    const int from = rota_from(s, (int)(x->collection->next - rota_dst(s, 0)));
-
-    return from == s->me || from == ROTA_NOBODY;
-}
-
 /* A run begins, in which blocks may be received right into the buffer, or not. The
  * sizes of blocks that do not come as messages are set. */
 void rota_collected_forget_places(rota_exec *x) ROTA_RARE;
@@ -69,7 +61,7 @@ static inline void rota_collected_begin(rota_exec *x, bool early)
     c->next = rota_dst(x->blocks.s, 0);
     c->end = 0;
     c->limit = early ? c->room : 0;
-    if (x->blocks.s->n_recv > 0 && rota_collected_is_own(x))
+    if (c->next == c->own)
         rota_collected_pass(x);
 }
 
@@ -103,6 +95,8 @@ static inline char *rota_collected_land(rota_exec *x, rota_block b,
     x->blocks.offset[b] = (ptrdiff_t)at;
     c->next = b + 1;
     c->end = at + bytes;
+    if (c->next == c->own)
+        rota_collected_pass(x);
     return c->out + at;
 }
 
