@@ -324,12 +324,19 @@ template <class Count> void test_varying()
     const auto a = filled();
     auto plan = rota::alltoallv_varying_init(ROTA_UNBOUNDED, MPI_INT, comm);
 
+    int left = 0, all = 0;
+    plan.set_reduction(&left, &all, 1, MPI_INT, MPI_SUM);
     for (int step = 0; step < 2; step++) {
         std::vector<int> b(a.size());
+        left = me + step;
         plan.start(a, counts, displs, b, counts, displs);
         plan.wait();
         check(arrived(b), "varying");
+        check(all == P * (P - 1) / 2 + P * step, "set_reduction");
     }
+    expect(MPI_ERR_COUNT, "a long value", [&](int *code) {
+        plan.set_reduction(&left, &all, 17, MPI_INT, MPI_SUM, code);
+    });
 }
 
 template <class Count> void test_exchange()

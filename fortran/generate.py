@@ -26,7 +26,8 @@ OPTIONAL = {("rota_exchange_set_buffer", "buffer"),
             ("rota_exchange_set_buffer", "capacity"),
             ("rota_tuning_import", "path"), ("rota_tuning_export", "path")}
 
-HANDLES = {"MPI_Datatype": "Type", "MPI_Comm": "Comm", "MPI_Info": "Info"}
+HANDLES = {"MPI_Datatype": "Type", "MPI_Comm": "Comm", "MPI_Info": "Info",
+           "MPI_Op": "Op"}
 COUNTS = {"int": ("integer", "c_int"),
           "MPI_Count": ("integer(MPI_COUNT_KIND)", "c_int64_t"),
           "MPI_Aint": ("integer(MPI_ADDRESS_KIND)", "c_intptr_t")}

@@ -495,13 +495,18 @@ contains
     integer(MPI_ADDRESS_KIND) :: far(P)
     type(c_ptr) :: where
     type(rota_plan) :: plan
+    double precision, asynchronous :: left(1), all_left(1)
 
     call lay_out(counts, displs, total)
     allocate (a(total), mine(total))
     call fill(a, counts, displs)
     call rota_exchange_init(ROTA_UNBOUNDED, MPI_INTEGER, comm, MPI_INFO_NULL, &
         plan)
+    call rota_plan_set_reduction(plan, left, all_left, 1, &
+        MPI_DOUBLE_PRECISION, MPI_SUM, ierror)
+    call check(ierror == MPI_SUCCESS, 'plan_set_reduction')
     do step = 1, 4
+      left = me + step
       large = counts
       far = displs
       if (step == 2) then
@@ -523,6 +528,8 @@ contains
         call check(ierror == MPI_SUCCESS, 'exchange_wait')
       end if
       call c_f_pointer(where, got, [total])
+      call check(nint(all_left(1)) == P * (P - 1) / 2 + P * step, &
+          'plan_set_reduction, the sum')
       call check(all(came == counts) .and. all(places == displs), &
           'exchange, counts')
       call check(arrived(got, came, places), 'exchange, blocks')

@@ -782,6 +782,49 @@ ROTA_API int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type,
 #define ROTA_NO_STREAM ((void *)-1)
 ROTA_API int rota_plan_set_stream(rota_plan *plan, void *stream);
 
+/* Let a reduction travel with the messages of a plan: from the next start on, each
+ * start gives a value, and when the plan is complete all ranks have what
+ * MPI_Allreduce would give them. A loop that asks after every exchange whether
+ * anything is left to do so needs no other call (docs/guide.md). The messages are
+ * those of the plan alone; each rank combines the values itself, in the order of
+ * ranks, so that the result has the same bytes on all of them.
+ *
+ * plan    for varying counts, or an exchange or a sparse exchange; not for
+ *         neighbours, and not for fixed counts
+ * value   count elements that each start reads before it returns; or
+ *         MPI_IN_PLACE: result has them
+ * result  count elements, written when the run is complete: before rota_wait,
+ *         rota_exchange_wait or rota_exchange_wait_sparse returns, or the
+ *         rota_test that finds the plan complete; but another call that advances
+ *         plans may write it as well. Both are used until the plan is freed or
+ *         this function is called again
+ * count   at least 1; a value has at most 64 bytes
+ * type    a predefined type, or one whose elements are contiguous, which must not
+ *         be freed before the plan
+ * op      a predefined operator, with a predefined type that MPI has it for; or
+ *         one of the program's, commutative or not, which calls neither Rota nor
+ *         MPI and must not be freed before the plan. MPI_OP_NULL: no reduction any
+ *         more; the other arguments are then ignored
+ *
+ * The plan is made anew, with the choices of the old one, which takes about as long
+ * as making one. What an exchange has received is given up. Under MPI_THREAD_MULTIPLE
+ * with rota_progress = thread, the thread may call the program's operator.
+ *
+ * Collective over the plan's communicator; blocks; the plan must be inactive. count,
+ * the size of type and op must be the same on all ranks.
+ * Cost of a start: within a node each rank stores its value once and reads the
+ * others'; between nodes, and in messages that MPI carries, a message is longer by
+ * a value for each rank whose blocks it has. Also messages without blocks are sent.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, for fixed counts or for
+ * neighbours, or whose messages MPI takes from a device; MPI_ERR_BUFFER for a NULL
+ * value or result; MPI_ERR_COUNT for a count below 1 or a value of more than 64
+ * bytes; MPI_ERR_TYPE; MPI_ERR_OP for an operator that is not for the type;
+ * MPI_ERR_ARG if ranks differ; MPI_ERR_NO_MEM. After an error the plan is as it
+ * was. */
+ROTA_API int rota_plan_set_reduction(rota_plan *plan, const void *value,
+                                     void *result, int count, MPI_Datatype type,
+                                     MPI_Op op);
+
 /* Free an inactive plan and set *plan to NULL. If *plan is NULL, do nothing.
  * Using a copy of the handle afterwards is undefined. If MPI failed in a
  * message of the plan, its memory is not released, since MPI may still write to
@@ -941,7 +984,8 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * them MPI must pack (types_unknown) and, for fixed counts, how the bytes that
  * this rank receives get to their places: straight from one layout to the other
  * (bytes_straight), packed by Rota on the way (bytes_by_layout), or packed by
- * MPI (bytes_by_mpi).
+ * MPI (bytes_by_mpi). If a reduction travels with the messages, the description says
+ * how many bytes a value has (reduced_bytes).
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms

@@ -435,6 +435,16 @@ class basic_plan
         detail::succeeded(rota_plan_set_stream(handle_, stream), code);
     }
 
+    /* Of a plan for varying counts, or an exchange: the ranks' values, which each
+     * start reads, are combined by the messages of the plan. Collective. */
+    void set_reduction(const void *value, void *result, int count,
+                       MPI_Datatype type, MPI_Op op, int *code = nullptr)
+    {
+        detail::succeeded(
+            rota_plan_set_reduction(handle_, value, result, count, type, op),
+            code);
+    }
+
     std::string describe(int format = ROTA_DESCRIBE_TEXT,
                          int *code = nullptr) const
     {

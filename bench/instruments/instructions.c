@@ -3,11 +3,14 @@
  * usage: instructions STARTS [SLEEP_MS [KIND [BYTES]]]
  *
  * A plan of KIND (fixed, varying or exchange; default fixed) with blocks of BYTES
- * (default 8) by spread_out. Every rank sleeps between start and wait, so that the
- * messages of all others are there when it waits.
+ * (default 8) by spread_out. With "+sum" behind KIND, a sum of one int64_t travels
+ * with the messages (rota_plan_set_reduction). Every rank sleeps between start and
+ * wait, so that the messages of all others are there when it waits.
  */
 #include <rota.h>
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +24,20 @@ typedef struct work {
     char *send, *recv;
     int *counts, *displs;         /* [P] of both sides */
     int *got_counts, *got_displs; /* [P] of an exchange */
+    bool sums;
+    int64_t value, sum;
     rota_plan *plan;
 } work;
 
-static int find_kind(const char *name)
+static int find_kind(const char *name, bool *sums)
 {
+    const size_t n = strcspn(name, "+");
     int k = 0;
 
-    while (k < KINDS && strcmp(name, names[k]) != 0)
+    *sums = strcmp(name + n, "+sum") == 0;
+    while (k < KINDS && (strncmp(name, names[k], n) != 0 || names[k][n]))
         k++;
-    return k;
+    return name[n] && !*sums ? KINDS : k;
 }
 
 static int make(work *w, int bytes)
@@ -66,6 +73,9 @@ static int make(work *w, int bytes)
         err = rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD, info,
                                  &w->plan);
     MPI_Info_free(&info);
+    if (err == MPI_SUCCESS && w->sums)
+        err = rota_plan_set_reduction(w->plan, &w->value, &w->sum, 1,
+                                      MPI_INT64_T, MPI_SUM);
     return err;
 }
 
@@ -97,8 +107,10 @@ int main(int argc, char **argv)
     const int bytes = argc > 4 ? atoi(argv[4]) : 8;
     const struct timespec nap = {.tv_sec = ms / 1000,
                                  .tv_nsec = ms % 1000 * 1000000};
-    work w = {.kind = argc > 3 ? find_kind(argv[3]) : FIXED};
+    work w = {.kind = FIXED};
 
+    if (argc > 3)
+        w.kind = find_kind(argv[3], &w.sums);
     if (w.kind == KINDS || bytes < 0) {
         fprintf(stderr,
                 "usage: instructions STARTS [SLEEP_MS [KIND [BYTES]]]\n");

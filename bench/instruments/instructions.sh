@@ -5,7 +5,8 @@
 #
 # Counts by callgrind, on all ranks of one node, everything inside the calls that
 # start and wait in build/bench/rota-instructions, and prints a table: ranks, and for
-# each kind (fixed, varying, exchange: all by default) instructions a start and wait
+# each kind (fixed, varying, exchange: all by default; varying+sum, exchange+sum: a sum
+# travels with the messages) instructions a start and wait
 # (the rank's that has most), and those of each peer beyond the first. RANKS: 2 8 16
 # 32 64 by default. --bytes: of a block, 8 by default. MPIEXEC names another mpiexec.
 set -eu
@@ -33,7 +34,7 @@ count()
 {
     case $2 in
     fixed) start=rota_start wait=rota_wait ;;
-    varying) start=rota_alltoallv_start wait=rota_wait ;;
+    varying*) start=rota_alltoallv_start wait=rota_wait ;;
     *) start=rota_exchange_start wait=rota_exchange_wait ;;
     esac
     rm -f "$folder"/out.*

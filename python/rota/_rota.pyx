@@ -176,6 +176,7 @@ cdef class Plan:
     cdef rota_plan *handle
     cdef bint active
     cdef Buffer send, recv   # in use, or None
+    cdef object reduced      # keeps what set_reduction was given
     cdef Py_ssize_t needs_send, needs_recv  # bytes
     cdef object __weakref__
 
@@ -337,6 +338,56 @@ cdef class Plan:
         check(rota_plan_set_stream(
             self.handle,
             ROTA_NO_STREAM if stream is None else as_stream(stream)))
+
+    def set_reduction(self, value, result, op=MPI.SUM):
+        """Combine a value of each rank by the messages of the plan.
+
+        Collective. For plans with varying counts, exchanges and sparse exchanges.
+        See rota_plan_set_reduction(3).
+
+        Parameters
+        ----------
+        value : buffer or MPI.IN_PLACE
+            Elements that each `start` reads, at most 64 bytes;
+            ``MPI.IN_PLACE``: those of `result`.
+        result : buffer or None
+            As many elements, which `wait` writes. None: no reduction any more.
+        op : MPI.Op
+            Such as ``MPI.MAX``.
+
+        Raises
+        ------
+        rota.Error
+            ERR_COUNT for more than 64 bytes, ERR_REQUEST for another kind of plan,
+            ERR_ARG if ranks differ.
+        """
+        cdef Buffer taken = Buffer(), given = Buffer()
+        cdef MPI.Datatype datatype = MPI.DATATYPE_NULL
+        cdef MPI.Op operator = MPI.OP_NULL if result is None else op
+        cdef int count = 0, code
+        wrong = None
+        try:
+            if result is not None:
+                taken = as_buffer(value, False)
+                given = as_buffer(result, True)
+                datatype = given.datatype
+                if datatype is None:
+                    raise TypeError(
+                        "the elements of result have no MPI datatype")
+                if not taken.in_place and (taken.nbytes != given.nbytes or
+                                           taken.datatype != datatype):
+                    raise ValueError("value and result differ")
+                count = min(given.nbytes // datatype.Get_size(), 1 << 20)
+        except Exception as error:  # the other ranks are told as well
+            wrong, count, datatype = error, 0, MPI.DATATYPE_NULL
+        with nogil:
+            code = rota_plan_set_reduction(
+                self.handle, taken.address, given.address, count,
+                datatype.ob_mpi, operator.ob_mpi)
+        if wrong is not None:
+            raise wrong
+        check(code)
+        self.reduced = taken, given, operator
 
     def describe(self):
         """Return what was chosen and why, rounds, messages, bytes and memory.

@@ -1,5 +1,5 @@
 # librota.pxd - rota.h for Cython.
-from mpi4py.libmpi cimport MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info
+from mpi4py.libmpi cimport MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info, MPI_Op
 
 cdef extern from "rota.h" nogil:
     ctypedef struct rota_plan:
@@ -113,6 +113,9 @@ cdef extern from "rota.h" nogil:
     int rota_plan_set_buffers(
         rota_plan *plan, const void *sendbuf, void *recvbuf)
     int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type, int howmany)
+    int rota_plan_set_reduction(
+        rota_plan *plan, const void *value, void *result, int count,
+        MPI_Datatype type, MPI_Op op)
     int rota_plan_set_stream(rota_plan *plan, void *stream)
     int rota_plan_free(rota_plan **plan)
 

@@ -436,6 +436,29 @@ def test_exchange_sparse():
             assert array.tolist() == [source + 100 * step]
 
 
+def test_reduction():
+    """A value of each rank travels with the blocks."""
+    counts, _ = amounts()
+    left, total = np.zeros(1), np.zeros(1)
+    with rota.exchange_init(None, "i4", comm) as plan:
+        plan.set_reduction(left, total)
+        for step in range(3):
+            left[0] = me + step
+            plan.start([filled(), counts])
+            assert arrived(plan.wait().array)
+            assert total[0] == P * (P - 1) / 2 + P * step
+        most = np.zeros(2, "i8")
+        plan.set_reduction(MPI.IN_PLACE, most, MPI.MAX)
+        most[:] = me, -me
+        plan.start([filled(), counts])
+        plan.wait()
+        assert most.tolist() == [P - 1, 0]
+        plan.set_reduction(None, None)
+        raises(ValueError, None, plan.set_reduction, left, np.zeros(2))
+        raises(rota.Error, MPI.ERR_COUNT, plan.set_reduction, np.zeros(9),
+               np.zeros(9))
+
+
 def test_exchange_memory():
     """Memory is used again when nobody looks at it, and only then."""
     counts, _ = amounts()

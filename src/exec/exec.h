@@ -80,8 +80,10 @@ typedef struct rota_payload {
     int (*bind)(rota_exec *x, rota_dir dir, uint32_t m);
     void (*unbind)(rota_exec *x, rota_dir dir, uint32_t m);
 
-    /* Take memory that send m will need, before its step. */
+    /* Take memory that send m will need, before its step; or message m, before a run,
+     * in plans that carry values. */
     int (*room)(rota_exec *x, uint32_t m);
+    int (*stock)(rota_exec *x, rota_dir dir, uint32_t m);
 
     /* A run begins: set d, for a send as it is, for a receive as this rank
      * expects it. */
@@ -383,15 +385,17 @@ struct rota_exec {
         *sizing; /* payload/sized.h; NULL: messages tell nothing */
     struct rota_collection *collection; /* payload/collected.h; NULL: receive
                                            counts are known */
+    struct rota_carried
+        *carried; /* payload/carried.h; NULL: messages carry no values */
 
     /* Binding makes the program. The rest is made before, where it is needed; gates
      * of varying plans later. */
     /* The node whose memory carries messages, by whatever path; or NULL. */
     const struct rota_node *shared;
+    void *path[ROTA_N_PATHS]; /* what each path has for x; NULL: nothing */
     rota_program program;
     rota_gate *gate;          /* what may hold up a run; or NULL */
     struct rota_trace *trace; /* NULL: x is not traced */
-    void *path[ROTA_N_PATHS]; /* what each path has for x; NULL: nothing */
     bool by_thread; /* the progress thread may advance x (progress.h): messages
                        within the node need no MPI, or any thread may call it */
 

@@ -7,5 +7,6 @@
  */
 ROTA_PATH(p2p, "transport/p2p.c")
 ROTA_PATH(lines, "transport/lines/lines.c")
+ROTA_PATH(slots, "transport/slots.c")
 ROTA_PATH(mailbox, "transport/mailbox/mailbox.c")
 #undef ROTA_PATH

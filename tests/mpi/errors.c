@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* MAP_NORESERVE */
 #include "harness.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -872,6 +873,141 @@ static int late(void)
     return rota_plan_free(&plan) == MPI_ERR_OTHER && plan ? status : 1;
 }
 
+/* A value that no plan takes, on one rank only; then all fail. */
+static void wrong_reductions(rota_plan *plan)
+{
+    static MPI_Datatype gaps;
+    double value[9] = {0}, result[9];
+    const bool here = test_me == test_P - 1;
+
+    MPI_Type_vector(2, 1, 2, MPI_DOUBLE, &gaps);
+    MPI_Type_commit(&gaps);
+    MUST_FAIL(rota_plan_set_reduction(plan, here ? NULL : value, result, 1,
+                                      MPI_DOUBLE, MPI_SUM),
+              MPI_ERR_BUFFER, "value is NULL");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, here ? NULL : result, 1,
+                                      MPI_DOUBLE, MPI_SUM),
+              MPI_ERR_BUFFER, "result is NULL");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, MPI_IN_PLACE, 1, MPI_DOUBLE,
+                                      MPI_SUM),
+              MPI_ERR_BUFFER, "result is MPI_IN_PLACE");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 0, MPI_DOUBLE, MPI_SUM),
+        MPI_ERR_COUNT, "count = 0");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 9, MPI_DOUBLE, MPI_SUM),
+        MPI_ERR_COUNT, "more than 64 bytes");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, INT_MAX, MPI_DOUBLE,
+                                      MPI_SUM),
+              MPI_ERR_COUNT, "more than 64 bytes");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, 1, MPI_DATATYPE_NULL,
+                                      MPI_SUM),
+              MPI_ERR_TYPE, "MPI_DATATYPE_NULL");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, 1, gaps, MPI_SUM),
+              MPI_ERR_TYPE, "not contiguous");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 1, MPI_DOUBLE, MPI_BAND),
+        MPI_ERR_OP, "not for elements of double");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 1, MPI_INT, MPI_MINLOC),
+        MPI_ERR_OP, "not for elements of int");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 1, MPI_2INT, MPI_SUM),
+        MPI_ERR_OP, "not for elements of pairs");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 1, MPI_CHAR, MPI_SUM),
+        MPI_ERR_OP, "characters");
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, value, result, 1, MPI_INT, MPI_REPLACE),
+        MPI_ERR_OP, "combines no values");
+    MPI_Type_free(&gaps);
+}
+
+/* What ranks must have in common. */
+static void different_reductions(rota_plan *plan)
+{
+    double value[4] = {0}, result[4];
+    const bool here = test_me == test_P - 1;
+
+    if (test_P == 1)
+        return;
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, here ? 2 : 1,
+                                      MPI_DOUBLE, MPI_SUM),
+              MPI_ERR_ARG, "count of the reduction");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, 1,
+                                      here ? MPI_FLOAT : MPI_DOUBLE, MPI_SUM),
+              MPI_ERR_ARG, "size of a value");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, 1, MPI_DOUBLE,
+                                      here ? MPI_MAX : MPI_SUM),
+              MPI_ERR_ARG, "operator");
+    MUST_FAIL(rota_plan_set_reduction(plan, value, result, 1, MPI_DOUBLE,
+                                      here ? MPI_OP_NULL : MPI_SUM),
+              MPI_ERR_ARG, "count of the reduction");
+}
+
+/* Start an exchange of nothing, and wait. */
+static void exchange_nothing(rota_plan *plan)
+{
+    int none[ROOM] = {0};
+    void *found;
+
+    MUST(rota_exchange_start(plan, none, none, none));
+    MUST(rota_exchange_wait(plan, &found, NULL, NULL));
+}
+
+static bool has_reduction(rota_plan *plan)
+{
+    char text[8192];
+    size_t length = sizeof text;
+
+    MUST(rota_plan_describe(plan, ROTA_DESCRIBE_TEXT, text, &length));
+    return strstr(text, "reduced_bytes") != NULL;
+}
+
+static void reductions(void)
+{
+    rota_plan *plan = NULL, *fixed = NULL;
+    int from[ROOM], to[ROOM], none[ROOM] = {0};
+    double value = 1, result = 0;
+    void *found;
+
+    MUST_FAIL(
+        rota_plan_set_reduction(NULL, &value, &result, 1, MPI_DOUBLE, MPI_SUM),
+        MPI_ERR_REQUEST, "plan is NULL");
+    MUST(rota_alltoall_init(from, 1, MPI_INT, to, 1, MPI_INT, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &fixed));
+    MUST_FAIL(
+        rota_plan_set_reduction(fixed, &value, &result, 1, MPI_DOUBLE, MPI_SUM),
+        MPI_ERR_REQUEST, "fixed counts");
+    MUST(rota_plan_free(&fixed));
+    MUST(rota_exchange_init(ROTA_UNBOUNDED, MPI_INT, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &plan));
+    wrong_reductions(plan);
+    different_reductions(plan);
+    CHECK(!has_reduction(plan));
+    MUST(
+        rota_plan_set_reduction(plan, &value, &result, 1, MPI_DOUBLE, MPI_SUM));
+    exchange_nothing(plan);
+    CHECK(result == test_P && has_reduction(plan));
+    /* after an error all is as it was */
+    wrong_reductions(plan);
+    different_reductions(plan);
+    value = 2;
+    exchange_nothing(plan);
+    CHECK(result == 2 * test_P);
+    MUST(rota_exchange_start(plan, none, none, none));
+    MUST_FAIL(
+        rota_plan_set_reduction(plan, &value, &result, 1, MPI_DOUBLE, MPI_SUM),
+        MPI_ERR_REQUEST, "the plan is active");
+    MUST(rota_exchange_wait(plan, &found, NULL, NULL));
+    MUST(rota_plan_set_reduction(plan, NULL, NULL, 0, MPI_DATATYPE_NULL,
+                                 MPI_OP_NULL));
+    result = 0;
+    exchange_nothing(plan);
+    CHECK(result == 0 && !has_reduction(plan));
+    MUST(rota_plan_free(&plan));
+}
+
 int main(int argc, char **argv)
 {
     static void (*const parts[])(void) = {
@@ -897,6 +1033,7 @@ int main(int argc, char **argv)
         unfit_algorithms,
         bounds_beyond_memory,
         varying_mismatch,
+        reductions,
     };
     static const char *const names[] = {
         "wrong arguments",
@@ -921,6 +1058,7 @@ int main(int argc, char **argv)
         "unfit algorithms",
         "bounds beyond memory",
         "varying mismatch",
+        "reductions",
     };
     rota_plan *early = NULL;
 

@@ -6,13 +6,15 @@
 
 /* What a rank tells a peer, in its arena, about one plan. */
 typedef struct rota_endpoint {
-    rota_place lines; /* where the peer writes its entries; 0: nowhere */
-    rota_place taken; /* where this rank counts the entries it has taken */
-    rota_place told;  /* layout of its block for the peer; 0: not told */
-    uint32_t stride;  /* bytes of an entry */
-    int32_t slot;     /* the peer's slot in this process's tables */
-    rota_place table; /* a rota_loan_table for the peer; 0: none */
-    bool hands;       /* this rank can be handed messages */
+    rota_place lines;  /* where the peer writes its entries; 0: nowhere */
+    rota_place taken;  /* where this rank counts the entries it has taken */
+    rota_place told;   /* layout of its block for the peer; 0: not told */
+    uint32_t stride;   /* bytes of an entry */
+    int32_t slot;      /* the peer's slot in this process's tables */
+    rota_place table;  /* a rota_loan_table for the peer; 0: none */
+    rota_place values; /* its tables of values; 0: none */
+    rota_place freed;  /* a word that grows when it frees the plan */
+    bool hands;        /* this rank can be handed messages */
 } rota_endpoint;
 
 typedef struct rota_near {

@@ -1,5 +1,6 @@
 /* parcels.c - see parcels.h. */
 #include "exec/payload/parcels.h"
+#include "exec/payload/carried.h"
 #include "exec/payload/payload.h"
 
 #include <string.h>
@@ -33,11 +34,17 @@ static size_t parcels_room(size_t n, size_t max_block)
     return n * (head + round_up(max_block, sizeof(uint64_t)));
 }
 
-static size_t area_bytes(size_t n, size_t max_block)
+static size_t area_bytes(size_t n, size_t room)
 {
-    return round_up(sizeof(rota_area) + n * sizeof(rota_slot) +
-                        parcels_room(n, max_block),
+    return round_up(sizeof(rota_area) + n * sizeof(rota_slot) + room,
                     CACHE_LINE);
+}
+
+static size_t room_of(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return rota_carried_bytes(x, dir, m) +
+           parcels_room(rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]),
+                        x->max_block);
 }
 
 int rota_parcels_place(rota_exec *x, size_t *bytes)
@@ -50,7 +57,7 @@ int rota_parcels_place(rota_exec *x, size_t *bytes)
             const uint32_t n = rota_msg_blocks(&l->msg[m]);
             if (!rota_msg_is_parcels(x, (rota_dir)dir, m))
                 continue;
-            const size_t more = area_bytes(n, x->max_block);
+            const size_t more = area_bytes(n, room_of(x, (rota_dir)dir, m));
             if (more > SIZE_MAX / 2 - at)
                 return rota_fail_mem("messages that ranks of a node share");
             for (uint32_t i = 0; i < n; i++)
@@ -79,9 +86,9 @@ void rota_parcels_make(const rota_exec *x)
             if (!rota_msg_is_parcels(x, (rota_dir)dir, m))
                 continue;
             rota_area *const a = rota_parcels_area(x, (rota_dir)dir, m);
-            a->used = 0;
             a->n = n;
-            a->room = parcels_room(n, x->max_block);
+            a->room = room_of(x, (rota_dir)dir, m);
+            a->used = a->values = rota_carried_bytes(x, (rota_dir)dir, m);
             for (uint32_t i = 0; i < n; i++)
                 a->slot[i] = (rota_slot){.at = i};
         }
@@ -90,8 +97,10 @@ void rota_parcels_make(const rota_exec *x)
 void rota_parcels_empty(const rota_exec *x)
 {
     for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_SEND].n; m++)
-        if (rota_msg_is_parcels(x, ROTA_SEND, m))
-            rota_parcels_area(x, ROTA_SEND, m)->used = 0;
+        if (rota_msg_is_parcels(x, ROTA_SEND, m)) {
+            rota_area *const a = rota_parcels_area(x, ROTA_SEND, m);
+            a->used = a->values;
+        }
 }
 
 /* ---- putting ------------------------------------------------------------- */
@@ -219,8 +228,10 @@ static char *open_parcel(rota_exec *x, uint32_t m, rota_area *a, parcel *p)
 void rota_parcels_open(rota_exec *x, uint32_t m)
 {
     rota_area *const a = rota_parcels_area(x, ROTA_RECV, m);
-    char *at = rota_area_data(a);
+    char *at = rota_area_data(a) + a->values;
 
+    if (a->values > 0)
+        rota_carried_get(x, m, rota_area_data(a));
     for (uint64_t found = 0; found < a->n;) {
         parcel *const p = (parcel *)(void *)at;
         found += p->n;
@@ -248,8 +259,12 @@ static int bind(rota_exec *x, rota_dir dir, uint32_t m)
 
 static int pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
 {
+    const rota_area *const a = rota_parcels_area(x, ROTA_SEND, m);
+
     *data = x->program.op[ROTA_SEND][m].memory;
-    *bytes = (size_t)rota_parcels_area(x, ROTA_SEND, m)->used;
+    *bytes = (size_t)a->used;
+    if (a->values > 0)
+        rota_carried_put(x, m, *data);
     return MPI_SUCCESS;
 }
 

@@ -27,11 +27,12 @@ typedef struct rota_slot {
 } rota_slot;
 
 typedef struct rota_area {
-    _Atomic uint64_t used; /* bytes of parcels */
+    _Atomic uint64_t used; /* bytes of values and parcels */
     uint64_t n;            /* blocks */
-    uint64_t room;         /* for parcels, bytes */
-    uint64_t pad[5];
-    rota_slot slot[]; /* [n], and then the parcels */
+    uint64_t room;         /* for values and parcels, bytes */
+    uint64_t values;       /* bytes of values in front (carried.h) */
+    uint64_t pad[4];
+    rota_slot slot[]; /* [n], and then the values and the parcels */
 } rota_area;
 
 /* Do messages of shared blocks travel so? */

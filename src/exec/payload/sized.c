@@ -1,5 +1,6 @@
 /* sized.c - see sized.h. */
 #include "exec/payload/sized.h"
+#include "exec/payload/carried.h"
 #include "exec/payload/collected.h"
 #include "exec/payload/parcels.h"
 #include "exec/payload/payload.h"
@@ -7,6 +8,7 @@
 /* What is kept of a message; its header and blocks are in the op's memory. */
 typedef struct sized {
     uint32_t cells; /* number of cells in the header */
+    size_t head;    /* bytes of the header: cells, then values (carried.h) */
     char *body;     /* where a receive's blocks are, if not in memory */
 } sized;
 
@@ -16,10 +18,12 @@ static sized *sized_of(const rota_exec *x, rota_dir dir, uint32_t m)
 }
 
 /* Has message m a header? Messages that are not direct have one, and so have
- * direct ones if receivers do not know the counts. Both ends find the same. */
-static bool needs_header(const rota_exec *x, rota_dir dir, uint32_t m)
+ * direct ones if receivers do not know the counts, or if MPI brings values with
+ * them. Both ends find the same. */
+static bool needs_header(const rota_exec *x, const rota_makeup *k)
 {
-    return x->counts_unknown || !rota_msg_is_direct(x->blocks.s, dir, m);
+    return x->counts_unknown || (x->carried && k->via->needs_mpi) ||
+           !rota_msg_is_direct(x->blocks.s, k->dir, k->m);
 }
 
 static const rota_block *items(const rota_exec *x, rota_dir dir, uint32_t m)
@@ -53,7 +57,14 @@ static uint32_t n_cells(const rota_exec *x, rota_dir dir, uint32_t m)
 
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
-    return x->sizing && needs_header(x, k->dir, k->m);
+    return x->sizing && needs_header(x, k);
+}
+
+/* Bytes of values in message m: those within the node are in tables. */
+static size_t value_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->program.op[dir][m].via->needs_mpi ? rota_carried_bytes(x, dir, m)
+                                                : 0;
 }
 
 /* ---- memory -------------------------------------------------------------- */
@@ -84,10 +95,11 @@ static int bind(rota_exec *x, rota_dir dir, uint32_t m)
     if (!l)
         return rota_fail_mem("a message of blocks");
     l->cells = n_cells(x, dir, m);
+    l->head = l->cells * sizeof(size_t) + value_bytes(x, dir, m);
     if (!rota_message_is_handed(x, dir, m))
         ROTA_TRY(first_room(x, rota_msg_blocks(&x->blocks.s->msgs[dir].msg[m]),
                             &room));
-    return make_room(x, dir, m, room);
+    return make_room(x, dir, m, room + value_bytes(x, dir, m));
 }
 
 static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
@@ -118,7 +130,7 @@ void rota_sized_end(rota_exec *x)
 /* Bytes of the header and the blocks. */
 static size_t total_bytes(const rota_exec *x, uint32_t m)
 {
-    return sized_of(x, ROTA_SEND, m)->cells * sizeof(size_t) +
+    return sized_of(x, ROTA_SEND, m)->head +
            rota_message_bytes(&x->blocks, ROTA_SEND, m);
 }
 
@@ -162,6 +174,16 @@ static int room(rota_exec *x, uint32_t m)
                : make_room(x, ROTA_SEND, m, total_bytes(x, m));
 }
 
+/* Write the values of send m behind its cells. */
+static void put_values(const rota_exec *x, uint32_t m)
+{
+    const sized *const l = sized_of(x, ROTA_SEND, m);
+    const size_t cells = l->cells * sizeof(size_t);
+
+    if (l->head > cells)
+        rota_carried_put(x, m, x->program.op[ROTA_SEND][m].memory + cells);
+}
+
 /* Pack either the blocks of message m whose size the receiver knows (land) or
  * all others, end to end, at *to, and advance *to. Each of the others gets a
  * cell; the known ones share one, which holds their sum. */
@@ -195,7 +217,8 @@ static int pack(rota_exec *x, uint32_t m, char **data, size_t *bytes)
     ROTA_TRY(make_room(x, ROTA_SEND, m, total));
     size_t *cell = (size_t *)(void *)op->memory;
     const size_t *const end = cell + sized_of(x, ROTA_SEND, m)->cells;
-    char *to = (char *)end;
+    char *to = op->memory + sized_of(x, ROTA_SEND, m)->head;
+    put_values(x, m);
     ROTA_TRY(pack_some(x, m, false, &cell, &to));
     if (cell < end)
         ROTA_TRY(pack_some(x, m, true, &cell, &to));
@@ -211,13 +234,14 @@ static int begin_send(rota_exec *x, uint32_t m, rota_data *d)
     const rota_block first = rota_payload_first(x, ROTA_SEND, m);
     const size_t cell = x->blocks.bytes[first];
 
-    d->head_bytes = sized_of(x, ROTA_SEND, m)->cells * sizeof(size_t);
+    d->head_bytes = sized_of(x, ROTA_SEND, m)->head;
     if (!goes_as_it_is(x, m)) {
         ROTA_TRY(pack(x, m, &d->body, &d->bytes));
         d->body += d->head_bytes;
         return MPI_SUCCESS;
     }
     *(size_t *)(void *)x->program.op[ROTA_SEND][m].memory = cell;
+    put_values(x, m);
     d->body = rota_block_at(&x->blocks, first);
     d->bytes = d->head_bytes + rota_cell_bytes(cell);
     return MPI_SUCCESS;
@@ -251,7 +275,7 @@ static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
 
 static size_t header(const rota_exec *x, uint32_t m)
 {
-    return sized_of(x, ROTA_RECV, m)->cells * sizeof(size_t);
+    return sized_of(x, ROTA_RECV, m)->head;
 }
 
 static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
@@ -365,6 +389,8 @@ static int finish(rota_exec *x, uint32_t m, rota_data *d)
     const size_t *cell = (const size_t *)(const void *)data;
 
     (void)d;
+    if (l->head > l->cells * sizeof(size_t))
+        rota_carried_get(x, m, data + l->cells * sizeof(size_t));
     if (x->sizing->parcels && rota_block_is_shared(x->blocks.s, item[0])) {
         pass_on(x, m);
         return MPI_SUCCESS;

@@ -1,6 +1,7 @@
 /* program.c - see program.h. */
 #include "exec/run/program.h"
 #include "exec/move/blocks.h"
+#include "exec/payload/carried.h"
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
 
@@ -143,11 +144,19 @@ static int prepare(rota_exec *x)
     return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
 }
 
+/* The rank's value is read last: what failed before has not begun. */
+static int prepare_carrying(rota_exec *x)
+{
+    ROTA_TRY(prepare(x));
+    return rota_carried_begin(x);
+}
+
 void rota_exec_stage_in(rota_exec *x, bool stage_in)
 {
     x->stage_in = stage_in;
-    x->program.prepare =
-        stage_in || rota_has_parcels(x) || x->gate ? prepare : NULL;
+    x->program.prepare = x->carried ? prepare_carrying
+                         : stage_in || rota_has_parcels(x) || x->gate ? prepare
+                                                                      : NULL;
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -203,6 +212,18 @@ static bool fills_shared(const rota_exec *x, const rota_phase *phase)
     return false;
 }
 
+/* Do messages of the phase, which does not pass on values itself, bring values that
+ * go on? */
+static bool brings_values(const rota_exec *x, const rota_phase *phase)
+{
+    if (!x->carried || phase->flow)
+        return false;
+    for (uint32_t m = phase->msg[ROTA_RECV]; m < phase[1].msg[ROTA_RECV]; m++)
+        if (x->carried->from[m])
+            return true;
+    return false;
+}
+
 static void write_steps(rota_exec *x, writer *w)
 {
     rota_program *const p = &x->program;
@@ -216,22 +237,26 @@ static void write_steps(rota_exec *x, writer *w)
             reclaimed = true;
         }
         write_step(x, phase, w, p->end++);
+        if (brings_values(x, phase))
+            *p->end++ = (rota_step){.kind = &rota_step_take};
     }
     if (lending)
         *p->end++ = (rota_step){.kind = lending->finish};
+    if (x->carried)
+        *p->end++ = (rota_step){.kind = &rota_step_combine};
 }
 
-/* A program has at most three steps more than phases, and at most as many batches
- * as messages. */
+/* A program has at most two steps for each phase and four more, and at most as many
+ * batches as messages. */
 static int allocate(rota_exec *x)
 {
     const size_t n =
         (size_t)x->blocks.s->msgs[ROTA_RECV].n + x->blocks.s->msgs[ROTA_SEND].n;
     rota_program *const p = &x->program;
 
-    p->step =
-        aligned_alloc(alignof(rota_step),
-                      ((size_t)x->blocks.s->n_phases + 3) * sizeof *p->step);
+    p->step = aligned_alloc(alignof(rota_step),
+                            (2 * (size_t)x->blocks.s->n_phases + 4) *
+                                sizeof *p->step);
     p->end = p->step;
     p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);
     p->message = malloc((n + 1) * sizeof *p->message);
@@ -260,6 +285,14 @@ static void shrink(rota_program *p, uint32_t n_batches)
     free(before);
 }
 
+/* Is it the last one, or only followed by the end of a reduction, which no other
+ * rank waits for? */
+static bool is_last(const rota_exec *x, const rota_step *step)
+{
+    return step + 1 == x->program.end ||
+           (step + 2 == x->program.end && step[1].kind == &rota_step_combine);
+}
+
 /* Only the last step can wait: any other must move on for the next one to
  * begin. */
 static void resolve_all(rota_exec *x)
@@ -268,7 +301,7 @@ static void resolve_all(rota_exec *x)
         bool all = step->kind == &rota_step_bulk && step->n_batches > 0;
         for (uint32_t k = 0; k < step->n_batches; k++)
             all = step->batch[k].via->resolve(x, &step->batch[k]) && all;
-        step->can_wait = all && step + 1 == x->program.end;
+        step->can_wait = all && is_last(x, step);
     }
 }
 
@@ -305,6 +338,9 @@ int rota_program_make(rota_exec *x)
             ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
     rota_exec_stage_in(x, x->stage_in);
+    if (x->carried && x->by_thread &&
+        rota_reduction_needs_mpi(&x->carried->what))
+        x->program.by_mpi = true;
     return x->gate ? put_gate(x) : MPI_SUCCESS;
 }
 

@@ -16,6 +16,7 @@
  * Messages are numbered here from the first one of the phase and direction.
  */
 #include "exec/move/blocks.h"
+#include "exec/payload/carried.h"
 #include "exec/step/steps.h"
 
 #include <stdlib.h>
@@ -371,6 +372,8 @@ static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
     flow *const f = step->own;
     const uint32_t next = f->next[ROTA_RECV][m];
 
+    if (x->carried)
+        rota_carried_take(x, step->phase->msg[ROTA_RECV] + m);
     if (next != NO_MSG)
         open_message(f, ROTA_RECV, next);
     add_groups(f, ROTA_RECV, m);

@@ -1,9 +1,11 @@
 /* native.c - MPI_Ialltoallv or MPI_Ialltoallw on the plan's own communicator.
  *
  * Not the persistent form: an inactive MPI_Alltoallv_init request is not to be
- * trusted in MPICH 4.0 (its test says not done, its wait hangs).
+ * trusted in MPICH 4.0 (its test says not done, its wait hangs). Values that travel
+ * with the blocks (carried.h) take an MPI_Iallgather behind it.
  */
 #include "exec/move/blocks.h"
+#include "exec/payload/carried.h"
 #include "exec/step/steps.h"
 
 #include <limits.h>
@@ -26,7 +28,7 @@ typedef struct side {
 
 typedef struct native {
     side side[ROTA_N_DIRS];
-    MPI_Request request;
+    MPI_Request request, values;
     bool large;  /* something does not fit an int */
     bool filled; /* filled, in a fixed plan for good */
 } native;
@@ -98,7 +100,7 @@ static int bind(rota_exec *x, rota_step *step)
     if (!n)
         return rota_fail_mem("the arguments of MPI's all-to-all");
     step->own = n;
-    n->request = MPI_REQUEST_NULL;
+    n->request = n->values = MPI_REQUEST_NULL;
     for (int i = 0; i < ROTA_N_DIRS; i++) {
         side *const s = &n->side[i];
         s->region = i == ROTA_SEND ? ROTA_SRC : ROTA_DST;
@@ -119,7 +121,7 @@ static void unbind(rota_exec *x, rota_step *step)
     native *const n = step->own;
 
     (void)x;
-    if (n && n->request != MPI_REQUEST_NULL)
+    if (n && (n->request != MPI_REQUEST_NULL || n->values != MPI_REQUEST_NULL))
         return; /* after a failed run, MPI may still read the arrays */
     for (int i = 0; n && i < ROTA_N_DIRS; i++) {
         side *const s = &n->side[i];
@@ -188,9 +190,20 @@ static int post(rota_exec *x, const rota_step *step)
 #endif
 }
 
+static int post_values(rota_exec *x, native *n)
+{
+    const rota_carried *const c = x->carried;
+
+    return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL,
+                          c->table[c->starts & 1], (int)c->step, MPI_BYTE,
+                          x->native, &n->values);
+}
+
 static int enter(rota_exec *x, rota_step *step)
 {
     ROTA_TRY(post(x, step));
+    if (x->carried)
+        ROTA_TRY(post_values(x, step->own));
     return rota_step_copies(x, step);
 }
 
@@ -200,6 +213,8 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
     int flag = 0;
 
     ROTA_TRY(MPI_Test(&n->request, &flag, MPI_STATUS_IGNORE));
+    if (flag && x->carried)
+        ROTA_TRY(MPI_Test(&n->values, &flag, MPI_STATUS_IGNORE));
     x->moved = x->moved || flag;
     *done = flag;
     return MPI_SUCCESS;

@@ -3,6 +3,7 @@
  */
 #include "exec/exec.h"
 #include "exec/move/trace.h"
+#include "exec/payload/carried.h"
 #include "exec/payload/sized.h"
 #include "exec/transport/p2p_calls.h"
 #include "exec/transport/p2p_sized.h"
@@ -217,6 +218,7 @@ static void check_length(rota_exec *x, uint32_t m, const MPI_Status *status)
     MPI_Count bytes = 0;
 
     MPI_Get_elements_x(status, MPI_BYTE, &bytes);
+    bytes -= (MPI_Count)rota_carried_bytes(x, ROTA_RECV, m);
     if ((size_t)bytes != expected)
         rota_status_note(&x->status, ROTA_MISMATCH, status->MPI_SOURCE,
                          (size_t)bytes, expected);

@@ -6,6 +6,7 @@
 #include "plan/kinds/counted.h"
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
+#include "plan/kinds/reduction.h"
 #include "plan/kinds/scaled.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/comm.h"
@@ -910,6 +911,22 @@ int rota_plan_set_stream(rota_plan *plan, void *stream)
         err = rota_fail(MPI_ERR_REQUEST, "the plan is active");
     if (err == MPI_SUCCESS)
         rota_built_follow(&plan->built, stream != ROTA_NO_STREAM, stream);
+    return leave_plan(plan, __func__, err);
+}
+
+int rota_plan_set_reduction(rota_plan *plan, const void *value, void *result,
+                            int count, MPI_Datatype type, MPI_Op op)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && check_mpi() != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    if (err == MPI_SUCCESS)
+        err = rota_plan_reduce(plan, &(rota_reduction){.value = value,
+                                                       .result = result,
+                                                       .count = count,
+                                                       .type = type,
+                                                       .op = op});
     return leave_plan(plan, __func__, err);
 }
 

@@ -6,6 +6,7 @@
 #include "plan/kinds/built.h"
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
+#include "exec/payload/carried.h"
 #include "plan/kinds/device.h"
 #include "plan/kinds/ipc.h"
 #include "plan/kinds/memory.h"
@@ -167,14 +168,44 @@ static void begin(rota_built *b, rota_task *t, const rota_choice *choice,
         b->exec.sizing = &b->sizing;
 }
 
+/* Which values do messages carry? Where blocks are forwarded, the schedule is run on
+ * labels that name their sources. Collective; the ranks agree on every failure of
+ * the run. */
+static int list_carried(rota_built *b, int *status)
+{
+    const rota_comm *const c = b->task->comm;
+    const rota_algo *const algo = b->choice.algo;
+    const bool run = algo->sizes != ROTA_SIZES_STATED && !algo->native;
+    rota_sizes z = {0};
+
+    if (run) {
+        size_t *const label = malloc((size_t)c->P * sizeof *label);
+        if (*status == MPI_SUCCESS && !label)
+            *status = rota_fail_mem("which values messages carry");
+        if (label)
+            rota_sizes_label(c->P, c->me, label);
+        *status = rota_built_run_sizes(b, *status, label, &z);
+        free(label);
+    }
+    if (*status == MPI_SUCCESS)
+        *status = rota_carried_list(b->exec.carried, &b->sched, z.cell,
+                                    !algo->native);
+    if (z.cell)
+        rota_sizes_free(&z);
+    return run ? rota_agree(c, *status, NULL) : MPI_SUCCESS;
+}
+
 /* Leave out what has no bytes. Both ends know the same sizes, so both leave out
- * the same. */
+ * the same. A message that carries values has some. */
 static void fold(rota_built *b)
 {
+    const size_t least = b->exec.carried ? 1 : 0;
     size_t *const bytes = b->exec.blocks.bytes;
 
     if (b->choice.metadata == ROTA_META_ONCE)
-        rota_sched_pad(&b->sched, b->task->largest, bytes);
+        rota_sched_pad(&b->sched,
+                       b->task->largest > least ? b->task->largest : least,
+                       bytes);
     if (b->exec.fixed)
         rota_sched_fold(&b->sched, bytes);
 }
@@ -236,10 +267,15 @@ static int make_bound(rota_built *b, rota_claim claim)
     const rota_kind_table *const kind = b->task->kind;
     int status = take_claim(b, claim);
 
+    if (status == MPI_SUCCESS && b->task->reduction.count > 0)
+        status = rota_carried_make(&b->task->reduction, b->task->comm->P,
+                                   &b->exec.carried);
     if (status == MPI_SUCCESS)
         status = kind->build(b);
     if (kind->learn)
         ROTA_TRY(kind->learn(b, &status));
+    if (b->task->reduction.count > 0)
+        ROTA_TRY(list_carried(b, &status));
     return bind(b, status);
 }
 
@@ -263,6 +299,7 @@ bool rota_built_free(rota_built *b)
         return true;
     rota_trace_free(x->trace);
     rota_exec_unbind(x);
+    rota_carried_free(x->carried);
     rota_sched_free(&b->sched);
     rota_built_free_scratch(b);
     free(x->blocks.bytes);

@@ -284,6 +284,8 @@ static bool add_work(cJSON *o, const rota_plan *p)
                        add_number(o, "bytes_copied", (double)n.copied))) &&
            (!x->sizing ||
             add_number(o, "told_bytes", (double)rota_sized_told(x))) &&
+           (!x->carried ||
+            add_number(o, "reduced_bytes", (double)p->task.reduction.bytes)) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
            add_number(o, "scratch_slots", (double)b->room.slots) &&
            add_number(o, "packing_bytes", (double)packing) &&

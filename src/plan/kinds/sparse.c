@@ -55,10 +55,10 @@ static void forget(rota_task *t)
 /* ---- groups -------------------------------------------------------------- */
 
 /* A group has the ranks of one node of the plan's topology that are on one real
- * node. List the leaders, the first rank of each. last: [real nodes] zeros. mine:
- * the index of this rank's leader; size: the ranks of its group. Returns the
- * number of groups. */
-static int find_leaders(const rota_built *b, int last[], int *leader, int *mine,
+ * node. List the leaders, the first rank of each. last: [real nodes] zeros. of: [P]
+ * the group of each rank; size: the ranks of this rank's. Returns the number of
+ * groups. */
+static int find_leaders(const rota_built *b, int last[], int *leader, int of[],
                         int *size)
 {
     const rota_topo *const t = b->task->topo, *real = &b->task->comm->topo;
@@ -75,17 +75,15 @@ static int find_leaders(const rota_built *b, int last[], int *leader, int *mine,
             leader[n++] = q;
             *group = n;
         }
-        if (t->node[q] != t->node[me] || real->node[q] != real->node[me])
-            continue;
-        *mine = *group - 1;
-        ++*size;
+        of[q] = *group - 1;
+        *size += t->node[q] == t->node[me] && real->node[q] == real->node[me];
     }
     return n;
 }
 
 /* Find the leaders that this rank's leader tells, and those that it hears from,
  * in each round of a dissemination barrier. */
-static int find_partners(rota_groups *g, const int leader[], int mine)
+static int find_partners(rota_groups *g, const int leader[])
 {
     for (int d = 1; d < g->n; d *= 2)
         g->rounds++;
@@ -94,10 +92,26 @@ static int find_partners(rota_groups *g, const int leader[], int mine)
         return rota_fail_mem("groups of ranks");
     g->from = g->to + g->rounds;
     for (int i = 0, d = 1; d < g->n; i++, d *= 2) {
-        const int to = (mine + d) % g->n, from = (mine + g->n - d) % g->n;
+        const int to = (g->mine + d) % g->n, from = (g->mine + g->n - d) % g->n;
         g->to[i] = leader[to];
         g->from[i] = leader[from];
     }
+    return MPI_SUCCESS;
+}
+
+/* List the ranks group by group; of: [P] each one's group. */
+static int list_ranks(rota_groups *g, int P, const int of[])
+{
+    g->rank = calloc((size_t)P + (size_t)g->n + 2, sizeof *g->rank);
+    if (!g->rank)
+        return rota_fail_mem("groups of ranks");
+    g->first = g->rank + P;
+    for (int q = 0; q < P; q++)
+        g->first[of[q] + 2]++;
+    for (int i = 2; i <= g->n; i++)
+        g->first[i] += g->first[i - 1];
+    for (int q = 0; q < P; q++)
+        g->rank[g->first[of[q] + 1]++] = q;
     return MPI_SUCCESS;
 }
 
@@ -120,21 +134,26 @@ static void set_bundles(const rota_built *b, rota_groups *g)
 static int make_groups(const rota_built *b, rota_groups *g)
 {
     const int P = b->task->comm->P;
-    int *const leader = calloc(2 * (size_t)P, sizeof *leader);
-    int mine = b->task->comm->me;
+    int *const leader = calloc(3 * (size_t)P, sizeof *leader);
+    int *const of = leader + 2 * (size_t)P;
 
     *g = (rota_groups){.n = P, .size = 1};
     if (!leader)
         return rota_fail_mem("groups of ranks");
     for (int q = 0; b->node_why && q < P; q++)
-        leader[q] = q;
+        leader[q] = of[q] = q;
     if (!b->node_why) {
         g->of = b->task->topo->node;
-        g->n = find_leaders(b, leader + P, leader, &mine, &g->size);
+        g->n = find_leaders(b, leader + P, leader, of, &g->size);
         set_bundles(b, g);
     }
-    g->leader = leader[mine];
-    const int err = find_partners(g, leader, mine);
+    g->mine = of[b->task->comm->me];
+    g->leader = leader[g->mine];
+    int err = find_partners(g, leader);
+    if (err == MPI_SUCCESS && b->exec.carried)
+        err = list_ranks(g, P, of);
+    if (err != MPI_SUCCESS)
+        free(g->to);
     free(leader);
     return err;
 }

@@ -8,6 +8,7 @@
 
 #include "base/crossing.h"
 #include "device/device.h"
+#include "exec/move/reduction.h"
 #include "plan/args/validate.h"
 #include "plan/kinds/record.h"
 #include "plan/ranks/agree.h"
@@ -104,9 +105,10 @@ struct rota_task {
     bool checked;        /* counts across ranks and overlaps are checked */
     bool leaves_own;     /* the program moves what a rank has for itself */
     size_t largest_unit; /* bytes; 0: the unit does not change */
-    rota_progress progress; /* as asked for */
-    int copied_once_from;   /* bytes, from a hint; 0: none */
-    rota_record *record;    /* of its starts (ROTA_RECORD), or NULL */
+    rota_progress progress;   /* as asked for */
+    int copied_once_from;     /* bytes, from a hint; 0: none */
+    rota_record *record;      /* of its starts (ROTA_RECORD), or NULL */
+    rota_reduction reduction; /* that travels with its messages, if any */
     rota_device_use use;
     void *own; /* the kind's */
 };

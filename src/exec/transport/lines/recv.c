@@ -337,8 +337,11 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
 /* Any other message with a full entry. Returns whether it is complete. */
 static bool receive(rota_exec *x, uint32_t m, int *err)
 {
+    rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     bool complete = false;
 
+    if (op->moved == 0 && payload_of(x, m)->tells)
+        op->data.bytes = 1; /* as payloads begin that tell their length */
     if (*err == MPI_SUCCESS)
         *err = rota_lines_advance_recv(x, m, &complete);
     return complete;
@@ -363,13 +366,14 @@ int rota_lines_advance_plain_recvs(rota_exec *x, rota_batch *b)
     return err;
 }
 
-/* Where nothing is expected, nothing is waited for. */
+/* Where nothing is expected, nothing is waited for, unless word of that comes. */
 int rota_lines_advance_lone_recvs(rota_exec *x, rota_batch *b)
 {
     rota_line_op *const ops = rota_lines_of(x)->op[ROTA_RECV];
     const rota_blocks *const blocks = &x->blocks;
     const uint32_t *const open = rota_batch_open(b);
     const uint32_t n = b->n_open;
+    const size_t least = b->payload->tells ? 0 : 1; /* bytes of a message */
     uint32_t left = 0;
     int err = MPI_SUCCESS;
 
@@ -377,7 +381,7 @@ int rota_lines_advance_lone_recvs(rota_exec *x, rota_batch *b)
         rota_line_op *const op = &ops[open[i]];
         rota_channel *const c = op->with;
         const size_t bytes = blocks->bytes[op->block];
-        if (bytes == 0)
+        if (bytes < least)
             continue;
         const rota_entry *const e = rota_line_look(&c->line[ROTA_RECV]);
         if (e && op->moved == 0) {
@@ -427,7 +431,6 @@ int rota_lines_advance_landing(rota_exec *x, rota_batch *b)
                 continue;
             }
             later = stays(x, op, e);
-            op->data.bytes = 1; /* as payloads begin that tell their length */
         }
         if (later || !receive(x, open[i], &err))
             b->open[left++] = open[i];

@@ -16,6 +16,7 @@
 #include "exec/memory/waking.h"
 #include "exec/move/blocks.h"
 #include "exec/move/lock.h"
+#include "exec/payload/carried.h"
 #include "exec/step/steps.h"
 
 #include <stdlib.h>
@@ -33,6 +34,7 @@ int rota_sparse_make(rota_exec *x, const rota_groups *groups,
 
     if (!c) {
         free(groups->to);
+        free(groups->rank);
         return rota_fail_mem("a sparse exchange");
     }
     c->groups = *groups;
@@ -121,6 +123,38 @@ static bool attach(rota_exec *x)
     return all;
 }
 
+/* Find where the values are at the end: each in its rank's table, or all in the
+ * leader's. */
+static void find_values(const rota_exec *x)
+{
+    const struct rota_sparse *const c = rota_sparse_of(x);
+    rota_carried *const v = x->carried;
+
+    for (int q = 0; q < x->blocks.s->P; q++) {
+        const int owner = c->groups.n == 1 ? q : c->groups.leader;
+        if (owner == x->blocks.s->me)
+            continue;
+        v->at[0][q] = v->near[c->node->of[owner]] + rota_carried_place(v, q);
+        v->at[1][q] = v->at[0][q] + (v->table[1] - v->table[0]);
+    }
+}
+
+static int bind(rota_exec *x)
+{
+    struct rota_sparse *const c = rota_sparse_of(x);
+
+    if (!c || !x->carried)
+        return MPI_SUCCESS;
+    find_values(x);
+    if (c->groups.n == 1 || !is_leader(x))
+        return MPI_SUCCESS;
+    const size_t bytes = (size_t)x->blocks.s->P * x->carried->step;
+    c->values[0] = malloc(2 * bytes);
+    c->values[1] = c->values[0] ? c->values[0] + bytes : NULL;
+    return c->values[0] ? MPI_SUCCESS
+                        : rota_fail_mem("the values of a sparse exchange");
+}
+
 static void describe(const rota_exec *x, rota_path_facts *facts)
 {
     facts->bytes += rota_sparse_of(x)->taken_bytes;
@@ -190,6 +224,8 @@ static void release(rota_exec *x)
     free(c->sorted);
     free(c->memory);
     free(c->groups.to);
+    free(c->groups.rank);
+    free(c->values[0]);
     leave_memory(c);
 }
 
@@ -461,16 +497,78 @@ static bool is_through(const struct rota_sparse *c)
                             : has_come(c, THROUGH, 1);
 }
 
-static int post_round(rota_exec *x)
+/* Copy the values of group `last` and of the ones before it, as many as a leader
+ * knows of in the current round, between this rank's table and a message. Returns
+ * their bytes. */
+static size_t copy_values(const rota_exec *x, int last, char *message, bool out)
+{
+    const struct rota_sparse *const c = rota_sparse_of(x);
+    const rota_groups *const g = &c->groups;
+    const rota_carried *const v = x->carried;
+    char *at = message;
+
+    for (int k = 0; k < 1 << c->round && k < g->n; k++) {
+        const int group = (last - k + g->n) % g->n;
+        for (int i = g->first[group]; i < g->first[group + 1]; i++) {
+            char *const value =
+                v->table[v->starts & 1] + rota_carried_place(v, g->rank[i]);
+            memcpy(out ? at : value, out ? value : at, v->step);
+            at += v->step;
+        }
+    }
+    return (size_t)(at - message);
+}
+
+/* All of the group have entered: collect their values. */
+static void gather_values(const rota_exec *x)
+{
+    const struct rota_sparse *const c = rota_sparse_of(x);
+    const rota_carried *const v = x->carried;
+
+    for (int q = 0; q < x->blocks.s->P; q++)
+        if (q != x->blocks.s->me && is_member(x, q))
+            memcpy(
+                v->table[v->starts & 1] + rota_carried_place(v, q),
+                rota_carried_turn(v, x->blocks.s->P, v->near[c->node->of[q]]) +
+                    rota_carried_place(v, q),
+                v->step);
+}
+
+/* The group whose leader's message this one gets in the current round. */
+static int group_from(const struct rota_sparse *c)
+{
+    const int n = c->groups.n;
+
+    return (c->groups.mine - (1 << c->round) % n + n) % n;
+}
+
+static int post_token(rota_exec *x, void *in, size_t in_bytes, void *out,
+                      size_t out_bytes)
 {
     struct rota_sparse *const c = rota_sparse_of(x);
     const rota_groups *const g = &c->groups;
     const int tag = sparse_tag(x, N_MAIL_KINDS);
+    const rota_mpi_buffer from = {in, in_bytes, MPI_BYTE},
+                          to = {out, out_bytes, MPI_BYTE};
 
-    ROTA_TRY(MPI_Irecv(&c->token_byte[0], 1, MPI_BYTE, g->from[c->round], tag,
-                       x->comm, &c->token[0]));
-    return MPI_Isend(&c->token_byte[1], 1, MPI_BYTE, g->to[c->round], tag,
-                     x->comm, &c->token[1]);
+    ROTA_TRY(rota_p2p_post(&from, ROTA_RECV, g->from[c->round], tag, x->comm,
+                           &c->token[0]));
+    return rota_p2p_post(&to, ROTA_SEND, g->to[c->round], tag, x->comm,
+                         &c->token[1]);
+}
+
+static int post_round(rota_exec *x)
+{
+    struct rota_sparse *const c = rota_sparse_of(x);
+
+    if (!x->carried)
+        return post_token(x, &c->token_byte[0], 1, &c->token_byte[1], 1);
+    if (c->round == 0)
+        gather_values(x);
+    const size_t out = copy_values(x, c->groups.mine, c->values[1], true);
+    return post_token(x, c->values[0],
+                      (size_t)x->blocks.s->P * x->carried->step, c->values[1],
+                      out);
 }
 
 /* The leader goes through the rounds of the barrier, and then lets its group
@@ -485,6 +583,8 @@ static int go_round(rota_exec *x)
             ROTA_TRY(test_in_turn(x, &c->token[i], &done));
         if (!done)
             return MPI_SUCCESS;
+        if (x->carried && c->round >= 0)
+            copy_values(x, group_from(c), c->values[0], false);
         if (++c->round < c->groups.rounds)
             ROTA_TRY(post_round(x));
     }
@@ -638,6 +738,7 @@ void rota_sparse_finish(rota_exec *x)
 const rota_path rota_path_mailbox = {
     .reserve = reserve,
     .attach = attach,
+    .bind = bind,
     .describe = describe,
     .release = release,
     .sweep = sweep,

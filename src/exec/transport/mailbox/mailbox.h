@@ -26,6 +26,12 @@
  * barrier, a member counts itself once more when it has passed on all that it
  * received.
  *
+ * Values that are reduced (carried.h) go with the count. A rank writes its value
+ * before it enters. If there is one group, all read it when the count is full.
+ * Otherwise the leaders tell each other, with each message of their barrier, the
+ * values of all groups that they know of, and their group reads them when it is let
+ * through.
+ *
  * Time and memory of a start follow the number of blocks, and the logarithm of
  * the number of groups. A sleeping rank may cost the others of its node a look
  * at its doorbell.
@@ -50,6 +56,11 @@ typedef struct rota_groups {
     const rota_topo *nodes; /* its nodes are the groups, which send bundles;
                                borrowed. NULL: no bundles */
     size_t bundled;         /* bytes of the longest block in a bundle */
+    /* If messages carry values: the ranks group by group, rank[first[g]] and so on
+     * of group g; owned. Else NULL. */
+    int *rank;  /* [P] */
+    int *first; /* [n+1], behind rank */
+    int mine;   /* this rank's group */
 } rota_groups;
 
 typedef struct rota_sparse_block {

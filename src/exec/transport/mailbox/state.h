@@ -105,6 +105,7 @@ struct rota_sparse {
     int round;    /* current round of the leaders' barrier */
     MPI_Request token[2];
     char token_byte[2];
+    char *values[2]; /* values received and sent with tokens; or NULL */
 
     struct rota_sparse *next; /* in the list of freed ones that are read */
 };
