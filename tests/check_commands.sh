@@ -103,7 +103,7 @@ sh bench/figures/(choice|chosen|sensitivity|equations|neighbors|leaders)\.sh|sim
 END
 # The same for what only --long runs.
 cat >"$work/only_long" <<'END'
-sh bench/instruments/instructions\.sh|counts by valgrind
+sh bench/instruments/(instructions|calls)\.sh|counts by valgrind
 sh bench/figures/sim_error\.sh|bench_sim_error is a part of it
 sh bench/faces/faces\.sh|times the languages, for seconds
 (build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P )|tests with times of their own
