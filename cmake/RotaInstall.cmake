@@ -36,6 +36,9 @@ install(TARGETS rota_static EXPORT rota_static)
 if(TARGET rota_mpi)
     install(TARGETS rota_mpi)
     install(PROGRAMS ${PROJECT_BINARY_DIR}/src/mpi/rota-run TYPE BIN)
+    if(TARGET rota_malloc)
+        install(TARGETS rota_malloc DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    endif()
 endif()
 
 # rota_program_page(NAME COMMAND SUMMARY): a page of section 1, from what COMMAND

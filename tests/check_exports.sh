@@ -1,6 +1,7 @@
 #!/bin/sh
-# check_exports.sh ROOT LIBRARY - the shared library exports what rota.h
-# declares, all of it and nothing else, each with a version by src/librota.map.
+# check_exports.sh ROOT LIBRARY [HEAP] - the shared library exports what rota.h
+# declares, all of it and nothing else, each with a version by src/librota.map; HEAP,
+# librota_heap, what librota looks for, so that it replaces nobody's malloc.
 set -u
 export LC_ALL=C
 root=${1:?}
@@ -22,5 +23,13 @@ comm -23 "$work/declared" "$work/versioned" |
     sed 's/^/not in src\/librota.map: /'
 comm -13 "$work/declared" "$work/versioned" |
     sed 's/^/in src\/librota.map, not in rota.h: /'
+if [ -n "${3:-}" ]; then
+    nm -D --defined-only --without-symbol-versions "$3" |
+        awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ' >"$work/heap"
+    [ "$(cat "$work/heap")" = "rota_heap_find rota_heap_open " ] || {
+        echo "librota_heap exports: $(cat "$work/heap")"
+        exit 1
+    }
+fi
 cmp -s "$work/declared" "$work/exported" &&
     cmp -s "$work/declared" "$work/versioned"

@@ -12,6 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes in use now, and at most at any time. */
+typedef struct rota_heap_use {
+    size_t now, most;
+} rota_heap_use;
+
 typedef struct rota_heap {
     char *base;   /* a page */
     size_t bytes; /* of the range */
@@ -23,6 +28,7 @@ typedef struct rota_heap {
     void *(*resize)(void *memory, size_t bytes);
     void (*release)(void *memory);
     size_t (*room)(const void *memory); /* usable bytes */
+    void (*count)(rota_heap_use *use);
 } rota_heap;
 
 #define ROTA_HEAP_LIBRARY "librota_heap.so.1"
@@ -37,14 +43,6 @@ rota_heap_open_function rota_heap_open;
 /* The heap, if it has been made; else NULL. */
 typedef const rota_heap *rota_heap_find_function(void);
 rota_heap_find_function rota_heap_find;
-
-/* Bytes in use now, at most at any time, and allocated in all. */
-typedef struct rota_heap_use {
-    size_t now, most, all;
-} rota_heap_use;
-
-typedef void rota_heap_count_function(rota_heap_use *use);
-rota_heap_count_function rota_heap_count;
 
 static inline bool rota_heap_holds(const rota_heap *h, const void *p)
 {

@@ -209,6 +209,7 @@ const rota_variable rota_variable_table[] = {
     {"ROTA_MPI_NEIGHBOR_ALLTOALLW_INIT", "likewise"},
     {"ROTA_MPI_AFTER", "calls that go to MPI first (usually by cost)"},
     {"ROTA_TRACE", "a file for a time line of all runs (Perfetto, rota-draw)"},
+    {"ROTA_SHARE", "off: rota-run leaves malloc to the C library"},
     {"ROTA_STATS", "1, all: MPI_Finalize prints what was done"},
     {NULL, NULL},
 };

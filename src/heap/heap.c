@@ -31,17 +31,19 @@
 extern const char *malloc_conf_2_conf_harder;
 const char *malloc_conf_2_conf_harder =
     "narenas:1,tcache:false,background_thread:false,retain:true,"
-    "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,"
-    "stats_print:false,abort_conf:false,confirm_conf:false";
+    "dirty_decay_ms:1000,muzzy_decay_ms:0,stats_print:false,abort_conf:false,"
+    "confirm_conf:false";
 
 static struct {
     pthread_once_t once;
     char why[160]; /* why there is none */
-    int flags;     /* for mallocx */
+    unsigned arena;
+    int flags; /* for mallocx */
     size_t page;
     _Atomic size_t used;  /* bytes given to jemalloc, from base on */
     pthread_mutex_t lock; /* of used */
-    _Atomic size_t now, most, all;
+    _Atomic size_t now, most;
+    _Atomic size_t freed; /* bytes, since pages were last given back */
 } state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static rota_heap heap = {.fd = -1};
@@ -155,16 +157,20 @@ static bool keep(extent_hooks_t *hooks, void *at, size_t bytes, bool committed,
     return true;
 }
 
-/* Give back pages. By the mapping, as the program may have closed the descriptor
- * and have another file under its number. */
+/* How to give back pages. By the mapping, as the program may have closed the
+ * descriptor and have another file under its number. */
+static int remove_pages(void)
+{
+    return heap.fd < 0 ? MADV_DONTNEED : MADV_REMOVE;
+}
+
 static bool purge(extent_hooks_t *hooks, void *at, size_t bytes, size_t offset,
                   size_t length, unsigned arena)
 {
     (void)hooks;
     (void)bytes;
     (void)arena;
-    return madvise((char *)at + offset, length,
-                   heap.fd < 0 ? MADV_DONTNEED : MADV_REMOVE) < 0;
+    return madvise((char *)at + offset, length, remove_pages()) < 0;
 }
 
 static bool split(extent_hooks_t *hooks, void *at, size_t bytes, size_t first,
@@ -207,7 +213,6 @@ static void note_more(size_t bytes)
     const size_t now = atomic_fetch_add(&state.now, bytes) + bytes;
     size_t most = atomic_load(&state.most);
 
-    atomic_fetch_add(&state.all, bytes);
     while (now > most && !atomic_compare_exchange_weak(&state.most, &most, now))
         continue;
 }
@@ -217,6 +222,53 @@ static size_t room(const void *memory)
     return sallocx(memory, 0);
 }
 
+/* Read or set what a name says of the arena; both NULL: do it. */
+static int control(const char *format, size_t *get, size_t *set)
+{
+    size_t length = sizeof *get;
+    char name[40];
+
+    snprintf(name, sizeof name, format, state.arena);
+    return mallctl(name, get, get ? &length : NULL, set, set ? sizeof *set : 0);
+}
+
+static size_t free_bytes(void)
+{
+    uint64_t epoch = 1;
+    size_t pages = 0;
+
+    mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
+    control("stats.arenas.%u.pdirty", &pages, NULL);
+    return pages * state.page;
+}
+
+/* Keep no more free pages than an eighth of what is in use, so that no more memory
+ * is resident than with the C library, and yet an array that is allocated time and
+ * again finds its pages. */
+static void give_back(size_t bytes)
+{
+    const size_t LOOK = (size_t)1 << 22;
+    const size_t before = atomic_fetch_add(&state.freed, bytes);
+
+    if (before / LOOK != (before + bytes) / LOOK &&
+        free_bytes() > 2 * LOOK + atomic_load(&state.now) / 8)
+        control("arena.%u.purge", NULL, NULL);
+}
+
+/* jemalloc rounds sizes up, by as much as a fourth. Pages behind what was asked for
+ * may exist, from what was there before. */
+static void trim(char *memory, size_t bytes)
+{
+    const size_t LEAST = (size_t)1 << 18;
+    const size_t from =
+        ((uintptr_t)memory + bytes + state.page - 1) / state.page * state.page;
+    const size_t end =
+        ((uintptr_t)memory + room(memory)) / state.page * state.page;
+
+    if (bytes >= LEAST && from < end)
+        madvise((char *)from, end - from, remove_pages());
+}
+
 static void *alloc(size_t bytes, size_t alignment, bool zeroed)
 {
     if (bytes > heap.bytes || alignment > heap.bytes)
@@ -224,8 +276,10 @@ static void *alloc(size_t bytes, size_t alignment, bool zeroed)
     void *const memory =
         mallocx(bytes > 0 ? bytes : 1, state.flags | MALLOCX_ALIGN(alignment) |
                                            (zeroed ? MALLOCX_ZERO : 0));
-    if (memory)
+    if (memory) {
+        trim(memory, bytes);
         note_more(room(memory));
+    }
     return memory;
 }
 
@@ -245,8 +299,16 @@ static void *resize(void *memory, size_t bytes)
 
 static void release(void *memory)
 {
-    atomic_fetch_sub(&state.now, room(memory));
+    const size_t bytes = room(memory);
+
+    atomic_fetch_sub(&state.now, bytes);
     dallocx(memory, state.flags);
+    give_back(bytes);
+}
+
+static void count(rota_heap_use *use)
+{
+    *use = (rota_heap_use){atomic_load(&state.now), atomic_load(&state.most)};
 }
 
 /* ---- making -------------------------------------------------------------- */
@@ -262,17 +324,21 @@ static void leave(void)
     heap.fd = -1;
 }
 
+/* Even what is long is not given back at once: the next array takes its place. */
 static bool make_arena(void)
 {
+    size_t never = SIZE_MAX;
     extent_hooks_t *const by = &hooks;
-    unsigned arena;
-    size_t bytes = sizeof arena;
+    size_t bytes = sizeof state.arena;
 
-    errno = mallctl("arenas.create", &arena, &bytes, (void *)(uintptr_t)&by,
-                    sizeof by);
+    errno = mallctl("arenas.create", &state.arena, &bytes,
+                    (void *)(uintptr_t)&by, sizeof by);
     if (errno)
         return refuse("jemalloc");
-    state.flags = (int)MALLOCX_ARENA(arena) | MALLOCX_TCACHE_NONE;
+    errno = control("arena.%u.oversize_threshold", NULL, &never);
+    if (errno)
+        return refuse("jemalloc");
+    state.flags = (int)MALLOCX_ARENA(state.arena) | MALLOCX_TCACHE_NONE;
     return true;
 }
 
@@ -292,6 +358,7 @@ static void make(void)
     heap.resize = resize;
     heap.release = release;
     heap.room = room;
+    heap.count = count;
     if (make_arena())
         atomic_store(&made, &heap);
     errno = error;
@@ -307,10 +374,4 @@ const rota_heap *rota_heap_open(const char **why)
 const rota_heap *rota_heap_find(void)
 {
     return atomic_load_explicit(&made, memory_order_acquire);
-}
-
-void rota_heap_count(rota_heap_use *use)
-{
-    *use = (rota_heap_use){atomic_load(&state.now), atomic_load(&state.most),
-                           atomic_load(&state.all)};
 }

@@ -102,6 +102,9 @@ ROTA_WRAP(MPI_Init_thread, rota_mpi_init_thread,
           (argc, argv, required, provided))
 ROTA_WRAP(MPI_Error_class, rota_mpi_error_class, (int code, int *errorclass),
           (code, errorclass))
+ROTA_WRAP(MPI_Alloc_mem, rota_mpi_alloc_mem,
+          (MPI_Aint size, MPI_Info info, void *baseptr), (size, info, baseptr))
+ROTA_WRAP(MPI_Free_mem, rota_mpi_free_mem, (void *base), (base))
 ROTA_WRAP(MPI_Finalize, rota_mpi_finalize, (void), ())
 #if ROTA_MPI_HAS_SESSIONS
 ROTA_WRAP(MPI_Session_finalize, rota_mpi_session_finalize,

@@ -83,6 +83,7 @@ static void read_all(void)
                 kind != ROTA_MPI_NONBLOCKING &&
                 read_call((rota_mpi_call)call, (rota_mpi_kind)kind) && on;
     s->after = read_after();
+    s->share = read_switch("ROTA_SHARE");
     read_stats(s);
     s->counted = s->stats || rota_record_wanted();
 }

@@ -11,6 +11,7 @@ typedef struct rota_mpi_settings {
     long after; /* calls that go to MPI before the first that goes to Rota;
                    ROTA_MPI_BY_COST: as many as it takes to pay */
     bool stats, stats_of_all;
+    bool share;   /* memory, among the ranks of a node */
     bool counted; /* for statistics or ROTA_RECORD */
 } rota_mpi_settings;
 

@@ -6,6 +6,7 @@
  */
 #include "mpi/stats.h"
 #include "mpi/settings.h"
+#include "plan/inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,9 @@ static void print_rank(int rank)
     for (int i = 0; i < NAMES && algorithm[i].plans > 0; i++)
         fprintf(stderr, "rota_mpi: rank %d: algorithm %s plans=%ld\n", rank,
                 algorithm[i].name, algorithm[i].plans);
+    if (rota_malloc_most() > 0)
+        fprintf(stderr, "rota_mpi: rank %d: bytes_shared=%zu\n", rank,
+                rota_malloc_most());
     fprintf(stderr,
             "rota_mpi: rank %d: exchanges=%lld bytes_sent=%lld "
             "seconds=%.6f\n",

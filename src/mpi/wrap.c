@@ -16,6 +16,9 @@
 #include "mpi/check.h"
 #include "plan/inside.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* ---- shapes of arguments ------------------------------------------------------
  *
  * For each shape of list.h: the parameters, these as arguments, these as
@@ -206,8 +209,18 @@
 #define ROTA_WRAP(...) WRAP(true, __VA_ARGS__)
 #include "mpi/list.h"
 
+/* librota_malloc, if it is there, makes the heap when so much is first asked for:
+ * now, so that even the first plan has it mapped. */
+static void have_heap_made(void)
+{
+    void *volatile memory = malloc(1 << 20);
+
+    free(memory);
+}
+
 static int begin(void)
 {
+    have_heap_made();
     rota_error_raise_by(rota_mpi_raise);
     rota_mpi_check_begin();
     rota_mpi_same_begin();
@@ -227,6 +240,25 @@ int rota_mpi_init_thread(int *argc, char ***argv, int required, int *provided)
 {
     ROTA_MPI_TRY(PMPI_Init_thread(argc, argv, required, provided));
     return begin();
+}
+
+/* Other ranks of the node reach this memory, where they can. MPI has any other,
+ * and mistakes. */
+int rota_mpi_alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
+{
+    void *const memory = rota_mpi_settings_get()->share && size > 0 && baseptr
+                             ? rota_malloc_shared((size_t)size)
+                             : NULL;
+
+    if (!memory)
+        return PMPI_Alloc_mem(size, info, baseptr);
+    memcpy(baseptr, &memory, sizeof memory); /* to any pointer type */
+    return MPI_SUCCESS;
+}
+
+int rota_mpi_free_mem(void *base)
+{
+    return rota_malloc_release(base) ? MPI_SUCCESS : PMPI_Free_mem(base);
 }
 
 /* Rota's error codes may be of classes of its own. */

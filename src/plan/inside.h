@@ -5,6 +5,7 @@
 #include <rota.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* From now on texts of this thread's errors name this function, which the
  * program called, instead of Rota's. Borrowed; NULL: Rota's. */
@@ -37,6 +38,15 @@ double rota_ranks_per_core(void);
 /* Wait for a request of MPI, while active plans advance and without keeping the
  * processor from other ranks. */
 int rota_wait_request(MPI_Comm comm, MPI_Request *request);
+
+/* Memory of the heap that rota_malloc takes it from; NULL: there is none now. */
+void *rota_malloc_shared(size_t bytes);
+
+/* Free memory of that heap; false: it is not from there. */
+bool rota_malloc_release(void *memory);
+
+/* Bytes of the heap that were in use at most. */
+size_t rota_malloc_most(void);
 
 /* Is ROTA_RECORD set, and its file open? Record a call that goes to MPI: bytes
  * [P] that this rank sends to each. Local. */

@@ -406,16 +406,13 @@ static void steps(int n)
         rota_free(all[i].p);
 }
 
-/* There may be no librota_heap. */
-extern rota_heap_count_function rota_heap_count __attribute__((weak));
-
 /* Bytes of the heap that are in use. */
 static size_t in_use(void)
 {
     rota_heap_use use = {0};
 
     if (has_heap())
-        rota_heap_count(&use);
+        rota_local_find()->count(&use);
     return use.now;
 }
 

@@ -63,7 +63,7 @@ const rota_heap *rota_local_find(void)
         return NULL;
     look_up(library, "rota_heap_find", &find);
     heap = find ? find() : NULL;
-    dlclose(library);
+    dlclose(library); /* it is never unloaded */
     atomic_store_explicit(&found, heap, memory_order_release);
     return heap;
 }

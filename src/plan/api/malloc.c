@@ -3,6 +3,7 @@
  */
 #include "base/heap.h"
 #include "exec/memory/local.h"
+#include "plan/inside.h"
 
 #include <errno.h>
 #include <rota.h>
@@ -93,12 +94,34 @@ void *rota_realloc(void *ptr, size_t bytes)
     return memory ? memory : leave_heap(heap, ptr, bytes);
 }
 
-void rota_free(void *ptr)
+void *rota_malloc_shared(size_t bytes)
 {
-    const rota_heap *const heap = ptr ? heap_of(ptr) : NULL;
+    const rota_heap *const heap = rota_local_find();
+
+    return heap ? heap->alloc(bytes, USUAL, false) : NULL;
+}
+
+bool rota_malloc_release(void *memory)
+{
+    const rota_heap *const heap = memory ? heap_of(memory) : NULL;
 
     if (heap)
-        heap->release(ptr);
-    else
+        heap->release(memory);
+    return heap != NULL;
+}
+
+void rota_free(void *ptr)
+{
+    if (!rota_malloc_release(ptr))
         free(ptr);
+}
+
+size_t rota_malloc_most(void)
+{
+    const rota_heap *const heap = rota_local_find();
+    rota_heap_use use = {0};
+
+    if (heap)
+        heap->count(&use);
+    return use.most;
 }

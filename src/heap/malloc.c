@@ -1,0 +1,385 @@
+/* malloc.c - malloc and its kin for programs that are not changed: librota_malloc.so,
+ * which rota-run preloads.
+ *
+ * Memory of LEAST bytes and more is the heap's, so that plans copy from it in one
+ * step. All else is the next library's, mostly C's. Addresses tell which is which.
+ * The heap is made when it is first needed.
+ */
+#define _GNU_SOURCE
+#include "base/heap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROTA_API __attribute__((visibility("default")))
+
+/* Less is seldom sent by itself, and the C library is quicker with it. */
+enum { LEAST = 1 << 18 };
+
+/* ---- the next library ---------------------------------------------------- */
+
+/* Looking up its functions may allocate. That memory is never freed. */
+static struct {
+    _Alignas(max_align_t) char memory[1 << 14];
+    size_t used;
+} early;
+
+static void *early_malloc(size_t bytes)
+{
+    const size_t unit = _Alignof(max_align_t);
+    const size_t at = early.used;
+
+    if (bytes > sizeof early.memory - at)
+        return NULL;
+    early.used += (bytes + unit - 1) / unit * unit;
+    return early.memory + at;
+}
+
+static void *early_calloc(size_t n, size_t bytes)
+{
+    return early_malloc(n * bytes); /* it is zero */
+}
+
+static void *early_realloc(void *memory, size_t bytes)
+{
+    void *const now = early_malloc(bytes);
+
+    if (now && memory)
+        memmove(now, memory, bytes); /* what follows is early memory, too */
+    return now;
+}
+
+static void early_free(void *memory)
+{
+    (void)memory;
+}
+
+static void *first_malloc(size_t bytes);
+static void *first_calloc(size_t n, size_t bytes);
+static void *first_realloc(void *memory, size_t bytes);
+static void first_free(void *memory);
+
+static struct {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t n, size_t bytes);
+    void *(*realloc)(void *memory, size_t bytes);
+    void (*free)(void *memory);
+    void *(*memalign)(size_t alignment, size_t bytes);
+    size_t (*room)(void *memory);
+} next = {.malloc = first_malloc,
+          .calloc = first_calloc,
+          .realloc = first_realloc,
+          .free = first_free};
+
+static void find(const char *name, void *function)
+{
+    void *const at = dlsym(RTLD_NEXT, name);
+
+    memcpy(function, &at, sizeof at);
+}
+
+/* Before there is a second thread: the loader itself allocates. */
+static void find_next(void)
+{
+    next.malloc = early_malloc;
+    next.calloc = early_calloc;
+    next.realloc = early_realloc;
+    next.free = early_free;
+    find("memalign", &next.memalign);
+    find("malloc_usable_size", &next.room);
+    find("free", &next.free);
+    find("realloc", &next.realloc);
+    find("calloc", &next.calloc);
+    find("malloc", &next.malloc);
+}
+
+static void *first_malloc(size_t bytes)
+{
+    find_next();
+    return next.malloc(bytes);
+}
+
+static void *first_calloc(size_t n, size_t bytes)
+{
+    find_next();
+    return next.calloc(n, bytes);
+}
+
+static void *first_realloc(void *memory, size_t bytes)
+{
+    find_next();
+    return next.realloc(memory, bytes);
+}
+
+static void first_free(void *memory)
+{
+    find_next();
+    next.free(memory);
+}
+
+static bool is_early(const void *memory)
+{
+    return (uintptr_t)memory - (uintptr_t)early.memory < sizeof early.memory;
+}
+
+/* ---- whether to share ---------------------------------------------------- */
+
+static bool file_has(const char *path, const char *word)
+{
+    FILE *const f = fopen(path, "r");
+    char line[100] = "";
+    const bool has = f && fgets(line, sizeof line, f) && strstr(line, word);
+
+    if (f)
+        fclose(f);
+    return has;
+}
+
+/* A program's arrays have huge pages without asking, but shared memory has none:
+ * its own loops would lose what exchanges win. */
+static bool loses_huge_pages(void)
+{
+    const char *const folder = "/sys/kernel/mm/transparent_hugepage";
+    char enabled[80], shared[80];
+
+    snprintf(enabled, sizeof enabled, "%s/enabled", folder);
+    snprintf(shared, sizeof shared, "%s/shmem_enabled", folder);
+    return file_has(enabled, "[always]") &&
+           (file_has(shared, "[never]") || file_has(shared, "[deny]"));
+}
+
+/* These look at every access, or replace malloc themselves. */
+static bool is_watched(void)
+{
+    static const char *const sanitizer[] = {"__asan_init", "__tsan_init",
+                                            "__msan_init", "__hwasan_init"};
+    const char *const preloaded = getenv("LD_PRELOAD");
+
+    for (size_t i = 0; i < sizeof sanitizer / sizeof *sanitizer; i++)
+        if (dlsym(RTLD_DEFAULT, sanitizer[i]))
+            return true;
+    return preloaded && strstr(preloaded, "vgpreload");
+}
+
+/* Another allocator may do without what C's promises, such as calls of a library
+ * in front of it. */
+static bool is_c_library(void)
+{
+    Dl_info of;
+    void *at;
+
+    memcpy(&at, &next.malloc, sizeof at);
+    return dladdr(at, &of) && of.dli_fname && strstr(of.dli_fname, "libc.so");
+}
+
+static bool wants_to_share(void)
+{
+    const char *const asked = secure_getenv("ROTA_SHARE");
+
+    if (asked && strcmp(asked, "off") == 0)
+        return false;
+    return next.room && next.memalign && is_c_library() && !is_watched() &&
+           ((asked && strcmp(asked, "on") == 0) || !loses_huge_pages());
+}
+
+static const rota_heap *heap;
+static _Atomic uintptr_t
+    base; /* of the heap; its bytes are 0 until it is there */
+static _Atomic size_t room;
+
+static void decide(void)
+{
+    const char *why;
+    const int error = errno;
+
+    if (!heap && wants_to_share())
+        heap = rota_heap_open(&why);
+    if (heap) {
+        base = (uintptr_t)heap->base;
+        room = heap->bytes;
+    }
+    errno = error;
+}
+
+static const rota_heap *heap_for(size_t bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    if (bytes < LEAST)
+        return NULL;
+    pthread_once(&once, decide);
+    return heap;
+}
+
+static bool is_shared(const void *memory)
+{
+    return (uintptr_t)memory - base < room;
+}
+
+/* ---- malloc and its kin -------------------------------------------------- */
+
+/* NULL: let the next library do it. */
+static void *share(size_t bytes, size_t alignment, bool zeroed)
+{
+    const rota_heap *const from = heap_for(bytes);
+
+    return from ? from->alloc(bytes, alignment, zeroed) : NULL;
+}
+
+static bool is_too_much(size_t n, size_t bytes)
+{
+    if (bytes == 0 || n <= SIZE_MAX / bytes)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+static void release(void *memory)
+{
+    const int error = errno;
+
+    heap->release(memory);
+    errno = error;
+}
+
+ROTA_API void *malloc(size_t bytes)
+{
+    void *const memory =
+        bytes < LEAST ? NULL : share(bytes, _Alignof(max_align_t), false);
+
+    return memory ? memory : next.malloc(bytes);
+}
+
+ROTA_API void *calloc(size_t n, size_t bytes)
+{
+    if (is_too_much(n, bytes))
+        return NULL;
+    void *const memory = share(n * bytes, _Alignof(max_align_t), true);
+    return memory ? memory : next.calloc(n, bytes);
+}
+
+ROTA_API void free(void *memory)
+{
+    if (is_shared(memory))
+        release(memory);
+    else if (!is_early(memory))
+        next.free(memory);
+}
+
+/* To other memory, between the heap and the next library. */
+static void *move(void *memory, size_t before, void *now, size_t bytes)
+{
+    if (!now)
+        return NULL;
+    memcpy(now, memory, before < bytes ? before : bytes);
+    free(memory);
+    return now;
+}
+
+static void *resize_shared(void *memory, size_t bytes)
+{
+    void *const now = bytes < LEAST ? NULL : heap->resize(memory, bytes);
+
+    return now ? now
+               : move(memory, heap->room(memory), next.malloc(bytes), bytes);
+}
+
+static void *resize_early(void *memory, size_t bytes)
+{
+    const size_t most =
+        (size_t)(early.memory + sizeof early.memory - (char *)memory);
+
+    return move(memory, most, malloc(bytes), bytes);
+}
+
+ROTA_API void *realloc(void *memory, size_t bytes)
+{
+    if (!memory)
+        return malloc(bytes);
+    if (is_early(memory))
+        return resize_early(memory, bytes);
+    if (bytes == 0) {
+        free(memory);
+        return NULL;
+    }
+    if (is_shared(memory))
+        return resize_shared(memory, bytes);
+    void *const now =
+        bytes < LEAST ? NULL : share(bytes, _Alignof(max_align_t), false);
+    return now ? move(memory, next.room(memory), now, bytes)
+               : next.realloc(memory, bytes);
+}
+
+ROTA_API void *reallocarray(void *memory, size_t n, size_t bytes)
+{
+    return is_too_much(n, bytes) ? NULL : realloc(memory, n * bytes);
+}
+
+static bool is_power(size_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+ROTA_API void *memalign(size_t alignment, size_t bytes)
+{
+    const size_t least = _Alignof(max_align_t);
+    void *const memory =
+        is_power(alignment)
+            ? share(bytes, alignment < least ? least : alignment, false)
+            : NULL;
+
+    if (!next.memalign)
+        find_next();
+    return memory ? memory : next.memalign(alignment, bytes);
+}
+
+ROTA_API void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    if (is_power(alignment))
+        return memalign(alignment, bytes);
+    errno = EINVAL;
+    return NULL;
+}
+
+ROTA_API int posix_memalign(void **memory, size_t alignment, size_t bytes)
+{
+    const int error = errno;
+
+    if (!is_power(alignment) || alignment % sizeof(void *) != 0)
+        return EINVAL;
+    void *const now = memalign(alignment, bytes);
+    errno = error;
+    if (!now)
+        return ENOMEM;
+    *memory = now;
+    return 0;
+}
+
+static size_t page(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+ROTA_API void *valloc(size_t bytes)
+{
+    return memalign(page(), bytes);
+}
+
+ROTA_API void *pvalloc(size_t bytes)
+{
+    return memalign(page(), (bytes + page() - 1) / page() * page());
+}
+
+ROTA_API size_t malloc_usable_size(void *memory)
+{
+    if (is_shared(memory))
+        return heap->room(memory);
+    return memory && !is_early(memory) ? next.room(memory) : 0;
+}
