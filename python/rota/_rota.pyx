@@ -363,7 +363,7 @@ cdef class Plan:
         """
         cdef Buffer taken = Buffer(), given = Buffer()
         cdef MPI.Datatype datatype = MPI.DATATYPE_NULL
-        cdef MPI.Op operator = MPI.OP_NULL if result is None else op
+        cdef MPI.Op combined = MPI.OP_NULL if result is None else op
         cdef int count = 0, code
         wrong = None
         try:
@@ -383,11 +383,11 @@ cdef class Plan:
         with nogil:
             code = rota_plan_set_reduction(
                 self.handle, taken.address, given.address, count,
-                datatype.ob_mpi, operator.ob_mpi)
+                datatype.ob_mpi, combined.ob_mpi)
         if wrong is not None:
             raise wrong
         check(code)
-        self.reduced = taken, given, operator
+        self.reduced = taken, given, combined
 
     def describe(self):
         """Return what was chosen and why, rounds, messages, bytes and memory.
