@@ -57,12 +57,9 @@ static bool refuse(const char *what)
     return false;
 }
 
-static bool is_limited(int resource, size_t bytes)
+static bool is_below(const struct rlimit *limit, size_t bytes)
 {
-    struct rlimit limit;
-
-    return getrlimit(resource, &limit) == 0 &&
-           limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes;
+    return limit->rlim_cur != RLIM_INFINITY && limit->rlim_cur < bytes;
 }
 
 /* Bytes of the range: a power of two, as many as the host has memory. 128 ranks
@@ -96,14 +93,18 @@ static bool has_huge_pages(void)
  * address space the program needs for itself. */
 static bool make_range(void)
 {
+    struct rlimit addresses, files;
     struct stat file;
 
     state.page = (size_t)sysconf(_SC_PAGESIZE);
     heap.bytes = range_bytes();
+    if (getrlimit(RLIMIT_AS, &addresses) < 0 ||
+        getrlimit(RLIMIT_FSIZE, &files) < 0)
+        return refuse("getrlimit");
     errno = ENOMEM;
-    if (is_limited(RLIMIT_AS, SIZE_MAX))
+    if (is_below(&addresses, SIZE_MAX))
         return refuse("the address space is limited (ulimit -v)");
-    if (is_limited(RLIMIT_FSIZE, heap.bytes))
+    if (is_below(&files, heap.bytes))
         return refuse("file sizes are limited (ulimit -f)");
     heap.fd = memfd_create("rota-heap", MFD_CLOEXEC);
     if (heap.fd < 0 || ftruncate(heap.fd, (off_t)heap.bytes) < 0 ||

@@ -139,7 +139,7 @@ static void exchange(unsigned char *from, unsigned char *to, int each)
         const unsigned char *const at = to + (size_t)q * (size_t)each;
         for (int i = 0; i < each; i++)
             if (at[i] != what) {
-                CHECK(!"a wrong byte");
+                CHECK(at[i] == what);
                 return;
             }
     }
