@@ -26,7 +26,7 @@ bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
 void rota_mpi_done(const rota_mpi_turn *turn);
 
 /* Look up what counts calls on a communicator, if it was not the last one used
- * (recent.h). Returns whether anything new was found. Local. */
+ * (recent.h). Returns whether there is any. Local. */
 bool rota_mpi_recall(MPI_Comm comm);
 
 /* MPI has failed in a call that was passed on at once: does it count? */
