@@ -17,7 +17,8 @@ command -v abidiff >/dev/null || { echo "abidiff is not installed"; exit 77; }
     echo "#include <stddef.h>"
     grep '^typedef' "$root/tests/abi.txt" | sed 's/$/;/'
     # Arguments are not used.
-    sed -n '/^int .*)$/s/$/ { return 0; }/p' "$root/tests/abi.txt"
+    sed -n -e '/^\(int\|void \*\).*)$/s/$/ { return 0; }/p' \
+        -e '/^void [^*].*)$/s/$/ {}/p' "$root/tests/abi.txt"
 } >"$work/record.c"
 soname=$(sed -n 's/^soname //p' "$root/tests/abi.txt")
 ${CC:-cc} -w -g -shared -fPIC "$@" -o "$work/librota.so" "$work/record.c" \

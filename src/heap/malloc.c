@@ -185,6 +185,8 @@ static bool wants_to_share(void)
 
     if (asked && strcmp(asked, "off") == 0)
         return false;
+    if (!next.memalign) /* the program's first allocation is a large one */
+        find_next();
     return next.room && next.memalign && is_c_library() && !is_watched() &&
            ((asked && strcmp(asked, "on") == 0) || !loses_huge_pages());
 }
