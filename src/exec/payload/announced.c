@@ -11,36 +11,20 @@ static bool takes(const rota_exec *x, const rota_makeup *k)
            rota_msg_is_direct(x->blocks.s, k->dir, k->m);
 }
 
-static bool is_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
-{
-    return rota_type_is_bytes(
-        rota_block_type(&x->blocks, rota_payload_first(x, dir, m)));
-}
-
 static int bind(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    x->carried->stocks = x->carried->stocks || !is_bytes(x, dir, m);
+    x->carried->stocks =
+        x->carried->stocks || !rota_payload_is_bytes(x, dir, m);
     return MPI_SUCCESS;
-}
-
-static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    free(x->program.op[dir][m].memory);
-}
-
-static int make_room(rota_exec *x, rota_dir dir, uint32_t m, size_t bytes)
-{
-    rota_op *const op = &x->program.op[dir][m];
-
-    return rota_grow(&op->memory, &op->room, bytes, "a block");
 }
 
 /* Elements of a datatype are packed. */
 static int stock(rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return is_bytes(x, dir, m)
+    return rota_payload_is_bytes(x, dir, m)
                ? MPI_SUCCESS
-               : make_room(x, dir, m, rota_message_bytes(&x->blocks, dir, m));
+               : rota_payload_make_room(x, dir, m,
+                                        rota_message_bytes(&x->blocks, dir, m));
 }
 
 /* At least its length comes. */
@@ -51,7 +35,7 @@ static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
     d->bytes = dir == ROTA_SEND ? rota_cell_bytes(x->blocks.bytes[b]) : 1;
     d->head_bytes = 0;
     d->body = rota_block_at(&x->blocks, b);
-    if (dir == ROTA_RECV || d->bytes == 0 || is_bytes(x, dir, m))
+    if (dir == ROTA_RECV || d->bytes == 0 || rota_payload_is_bytes(x, dir, m))
         return MPI_SUCCESS;
     d->body = x->program.op[dir][m].memory;
     return rota_block_pack(&x->blocks, b, d->body);
@@ -65,38 +49,14 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
 
     (void)how;
     d->body = rota_block_at(&x->blocks, b);
-    if (d->bytes == expected && is_bytes(x, ROTA_RECV, m))
+    if (d->bytes == expected && rota_payload_is_bytes(x, ROTA_RECV, m))
         return MPI_SUCCESS;
     if (d->bytes != expected)
         rota_status_note(&x->status, ROTA_MISMATCH,
                          x->blocks.s->msgs[ROTA_RECV].msg[m].peer, d->bytes,
                          expected);
-    ROTA_TRY(make_room(x, ROTA_RECV, m, d->bytes));
+    ROTA_TRY(rota_payload_make_room(x, ROTA_RECV, m, d->bytes));
     d->body = x->program.op[ROTA_RECV][m].memory;
-    return MPI_SUCCESS;
-}
-
-static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-                size_t end, const char *from)
-{
-    (void)x;
-    (void)m;
-    rota_copy_fast(d->body + begin, from, end - begin);
-    return MPI_SUCCESS;
-}
-
-static size_t header(const rota_exec *x, uint32_t m)
-{
-    (void)x;
-    (void)m;
-    return 0;
-}
-
-static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
-{
-    (void)x;
-    (void)m;
-    *to = d->body;
     return MPI_SUCCESS;
 }
 
@@ -105,7 +65,7 @@ static int finish(rota_exec *x, uint32_t m, rota_data *d)
     const rota_block b = rota_payload_first(x, ROTA_RECV, m);
 
     return d->bytes == 0 || d->bytes != x->blocks.bytes[b] ||
-                   is_bytes(x, ROTA_RECV, m)
+                   rota_payload_is_bytes(x, ROTA_RECV, m)
                ? MPI_SUCCESS
                : rota_block_unpack(&x->blocks, d->body, b);
 }
@@ -114,12 +74,12 @@ const rota_payload rota_payload_announced = {.flat = true,
                                              .tells = true,
                                              .takes = takes,
                                              .bind = bind,
-                                             .unbind = unbind,
+                                             .unbind = rota_payload_unbind,
                                              .stock = stock,
                                              .begin = begin,
                                              .put = rota_payload_put,
                                              .expect = expect,
-                                             .take = take,
-                                             .header = header,
-                                             .rest = rest,
+                                             .take = rota_payload_take_body,
+                                             .header = rota_payload_no_header,
+                                             .rest = rota_payload_rest_body,
                                              .finish = finish};

@@ -250,11 +250,6 @@ static int bind(rota_exec *x, rota_dir dir, uint32_t m)
     return MPI_SUCCESS;
 }
 
-static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    free(x->program.op[dir][m].memory);
-}
-
 static size_t all_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     return rota_carried_bytes(x, dir, m) +
@@ -298,7 +293,7 @@ static rota_mpi_buffer as_mpi(const rota_exec *x, rota_dir dir, uint32_t m)
 
 const rota_payload rota_payload_carrying = {.takes = takes,
                                             .bind = bind,
-                                            .unbind = unbind,
+                                            .unbind = rota_payload_unbind,
                                             .stock = stock,
                                             .begin = begin,
                                             .hold = hold,

@@ -128,12 +128,6 @@ void rota_collected_lies(rota_exec *x, rota_block b, size_t bytes, char *data)
 
 /* ---- the payloads: of plain bytes, and of elements, which are packed ------ */
 
-static bool is_bytes(const rota_exec *x, rota_dir dir, uint32_t m)
-{
-    return rota_type_is_bytes(
-        rota_block_type(&x->blocks, rota_payload_first(x, dir, m)));
-}
-
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
     return x->sizing && x->counts_unknown && k->via->tells && !k->handed &&
@@ -142,19 +136,7 @@ static bool takes(const rota_exec *x, const rota_makeup *k)
 
 static bool takes_bytes(const rota_exec *x, const rota_makeup *k)
 {
-    return takes(x, k) && is_bytes(x, k->dir, k->m);
-}
-
-static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    free(x->program.op[dir][m].memory);
-}
-
-static int make_room(rota_exec *x, rota_dir dir, uint32_t m, size_t bytes)
-{
-    rota_op *const op = &x->program.op[dir][m];
-
-    return rota_grow(&op->memory, &op->room, bytes, "a block");
+    return takes(x, k) && rota_payload_is_bytes(x, k->dir, k->m);
 }
 
 /* At least its length comes. */
@@ -175,8 +157,8 @@ static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
 
 static int room_to_pack(rota_exec *x, uint32_t m)
 {
-    return make_room(x, ROTA_SEND, m,
-                     rota_message_bytes(&x->blocks, ROTA_SEND, m));
+    return rota_payload_make_room(x, ROTA_SEND, m,
+                                  rota_message_bytes(&x->blocks, ROTA_SEND, m));
 }
 
 static int begin_packed(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
@@ -202,33 +184,9 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
     }
     d->body = rota_collected_place(x, b, d->bytes);
     if (!d->body) {
-        ROTA_TRY(make_room(x, ROTA_RECV, m, d->bytes));
+        ROTA_TRY(rota_payload_make_room(x, ROTA_RECV, m, d->bytes));
         d->body = x->program.op[ROTA_RECV][m].memory;
     }
-    return MPI_SUCCESS;
-}
-
-static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-                size_t end, const char *from)
-{
-    (void)x;
-    (void)m;
-    rota_copy_fast(d->body + begin, from, end - begin);
-    return MPI_SUCCESS;
-}
-
-static size_t header(const rota_exec *x, uint32_t m)
-{
-    (void)x;
-    (void)m;
-    return 0;
-}
-
-static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
-{
-    (void)x;
-    (void)m;
-    *to = d->body;
     return MPI_SUCCESS;
 }
 
@@ -239,28 +197,29 @@ static int finish(rota_exec *x, uint32_t m, rota_data *d)
     return MPI_SUCCESS;
 }
 
-const rota_payload rota_payload_collected_packed = {.flat = true,
-                                                    .tells = true,
-                                                    .takes = takes,
-                                                    .unbind = unbind,
-                                                    .room = room_to_pack,
-                                                    .begin = begin_packed,
-                                                    .put = rota_payload_put,
-                                                    .expect = expect,
-                                                    .take = take,
-                                                    .header = header,
-                                                    .rest = rest,
-                                                    .finish = finish};
+const rota_payload rota_payload_collected_packed = {
+    .flat = true,
+    .tells = true,
+    .takes = takes,
+    .unbind = rota_payload_unbind,
+    .room = room_to_pack,
+    .begin = begin_packed,
+    .put = rota_payload_put,
+    .expect = expect,
+    .take = rota_payload_take_body,
+    .header = rota_payload_no_header,
+    .rest = rota_payload_rest_body,
+    .finish = finish};
 
 const rota_payload rota_payload_collected = {.flat = true,
                                              .tells = true,
                                              .lands = true,
                                              .takes = takes_bytes,
-                                             .unbind = unbind,
+                                             .unbind = rota_payload_unbind,
                                              .begin = begin,
                                              .put = rota_payload_put,
                                              .expect = expect,
-                                             .take = take,
-                                             .header = header,
-                                             .rest = rest,
+                                             .take = rota_payload_take_body,
+                                             .header = rota_payload_no_header,
+                                             .rest = rota_payload_rest_body,
                                              .finish = finish};

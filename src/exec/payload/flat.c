@@ -10,15 +10,6 @@ static int begin(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
     return MPI_SUCCESS;
 }
 
-static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-                size_t end, const char *from)
-{
-    (void)x;
-    (void)m;
-    rota_copy_fast(d->body + begin, from, end - begin);
-    return MPI_SUCCESS;
-}
-
 static rota_mpi_buffer as_mpi(const rota_exec *x, rota_dir dir, uint32_t m)
 {
     const rota_block first = rota_payload_first(x, dir, m);
@@ -41,7 +32,7 @@ const rota_payload rota_payload_flat = {.flat = true,
                                         .takes = takes_all,
                                         .begin = begin,
                                         .put = rota_payload_put,
-                                        .take = take,
+                                        .take = rota_payload_take_body,
                                         .as_mpi = as_mpi};
 
 /* ---- their number becomes known when a run starts ------------------------ */
@@ -56,5 +47,5 @@ const rota_payload rota_payload_varying = {.flat = true,
                                            .takes = takes_varying,
                                            .begin = begin,
                                            .put = rota_payload_put,
-                                           .take = take,
+                                           .take = rota_payload_take_body,
                                            .as_mpi = as_mpi};

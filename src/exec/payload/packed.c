@@ -21,11 +21,6 @@ static bool stages(const rota_makeup *k)
     return k->apart;
 }
 
-static void unbind(rota_exec *x, rota_dir dir, uint32_t m)
-{
-    free(x->program.op[dir][m].memory);
-}
-
 static int gather(rota_exec *x, rota_dir dir, uint32_t m, rota_data *d)
 {
     rota_op *const op = &x->program.op[dir][m];
@@ -94,7 +89,7 @@ static rota_mpi_buffer as_mpi(const rota_exec *x, rota_dir dir, uint32_t m)
 
 const rota_payload rota_payload_packed = {.takes = takes,
                                           .stages = stages,
-                                          .unbind = unbind,
+                                          .unbind = rota_payload_unbind,
                                           .begin = begin,
                                           .hold = hold,
                                           .put = put,

@@ -285,14 +285,7 @@ static int expect(rota_exec *x, uint32_t m, rota_data *d, rota_coming how)
     return MPI_SUCCESS;
 }
 
-/* It has no header: all of it lies in one place. */
-static size_t header(const rota_exec *x, uint32_t m)
-{
-    (void)x;
-    (void)m;
-    return 0;
-}
-
+/* All of it lies in one place. */
 static int rest(rota_exec *x, uint32_t m, const rota_data *d, char **to)
 {
     (void)d;
@@ -320,7 +313,7 @@ const rota_payload rota_payload_parcels = {.tells = true,
                                            .put = rota_payload_put,
                                            .expect = expect,
                                            .take = rota_payload_take,
-                                           .header = header,
+                                           .header = rota_payload_no_header,
                                            .rest = rest,
                                            .finish = finish,
                                            .pack = pack,

@@ -42,4 +42,53 @@ static inline int rota_payload_take(rota_exec *x, uint32_t m,
     return MPI_SUCCESS;
 }
 
+static inline void rota_payload_unbind(rota_exec *x, rota_dir dir, uint32_t m)
+{
+    free(x->program.op[dir][m].memory);
+}
+
+/* ---- one block without a header ------------------------------------------ */
+
+static inline bool rota_payload_is_bytes(const rota_exec *x, rota_dir dir,
+                                         uint32_t m)
+{
+    return rota_type_is_bytes(
+        rota_block_type(&x->blocks, rota_payload_first(x, dir, m)));
+}
+
+static inline int rota_payload_make_room(rota_exec *x, rota_dir dir, uint32_t m,
+                                         size_t bytes)
+{
+    rota_op *const op = &x->program.op[dir][m];
+
+    return rota_grow(&op->memory, &op->room, bytes, "a block");
+}
+
+/* The take of a receive that goes to body: */
+static inline int rota_payload_take_body(rota_exec *x, uint32_t m,
+                                         const rota_data *d, size_t begin,
+                                         size_t end, const char *from)
+{
+    (void)x;
+    (void)m;
+    rota_copy_fast(d->body + begin, from, end - begin);
+    return MPI_SUCCESS;
+}
+
+static inline size_t rota_payload_no_header(const rota_exec *x, uint32_t m)
+{
+    (void)x;
+    (void)m;
+    return 0;
+}
+
+static inline int rota_payload_rest_body(rota_exec *x, uint32_t m,
+                                         const rota_data *d, char **to)
+{
+    (void)x;
+    (void)m;
+    *to = d->body;
+    return MPI_SUCCESS;
+}
+
 #endif /* ROTA_PAYLOAD_H */
