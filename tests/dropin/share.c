@@ -5,6 +5,8 @@
  *   share N     N steps
  */
 #define _GNU_SOURCE
+#include "../common/held.h"
+
 #include <malloc.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -16,11 +18,6 @@
 #include <unistd.h>
 
 enum { HELD = 60 };
-
-typedef struct held {
-    unsigned char *p;
-    size_t bytes;
-} held;
 
 static int P, me, wrong;
 static unsigned state = 1;
@@ -43,21 +40,6 @@ static size_t draw_bytes(void)
     const unsigned kind = draw() % 10;
 
     return draw() % (kind < 6 ? 1000 : kind < 9 ? 600000 : 3000000);
-}
-
-static bool is_whole(const held *h)
-{
-    const unsigned char what = (unsigned char)h->bytes;
-
-    return h->bytes == 0 || (h->p[0] == what && h->p[h->bytes - 1] == what &&
-                             h->p[h->bytes / 2] == what);
-}
-
-static void touch(held *h)
-{
-    if (h->bytes > 0)
-        h->p[0] = h->p[h->bytes / 2] = h->p[h->bytes - 1] =
-            (unsigned char)h->bytes;
 }
 
 static void *aligned(size_t bytes)

@@ -8,6 +8,7 @@
 #include "exec/memory/local.h"
 #include "exec/memory/pool.h"
 #include "harness.h"
+#include "held.h"
 #include "quick.h"
 
 #include <errno.h>
@@ -292,11 +293,6 @@ static void threads(void)
 
 enum { HELD = 200 };
 
-typedef struct held {
-    unsigned char *p;
-    size_t bytes;
-} held;
-
 static unsigned draw(unsigned *state)
 {
     *state = *state * 1664525 + 1013904223;
@@ -309,21 +305,6 @@ static size_t draw_bytes(unsigned *state)
     const unsigned kind = draw(state) % 100;
 
     return draw(state) % (kind < 70 ? 300 : kind < 95 ? 30000 : 700000);
-}
-
-static bool is_whole(const held *h)
-{
-    const unsigned char what = (unsigned char)h->bytes;
-
-    return h->bytes == 0 || (h->p[0] == what && h->p[h->bytes - 1] == what &&
-                             h->p[h->bytes / 2] == what);
-}
-
-static void touch(held *h)
-{
-    if (h->bytes > 0)
-        h->p[0] = h->p[h->bytes / 2] = h->p[h->bytes - 1] =
-            (unsigned char)h->bytes;
 }
 
 static void change(held *h, unsigned *state)
