@@ -449,6 +449,11 @@ ROTA_API int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
 /* Receive blocks into the caller's buffer of capacity bytes, from the next
  * rota_exchange_wait or rota_exchange_wait_sparse on. NULL returns to the
  * plan's own buffer. Local.
+ *
+ * Call it before a start if you can: blocks then come right into the buffer, from
+ * each start until its wait, even if another one is set meanwhile. To a buffer that
+ * is set while the plan is active they are copied, in later starts, too.
+ *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL or not an exchange of either
  * kind. */
 ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,

@@ -305,16 +305,23 @@ static void check_found(const exchange *e, const unsigned char *found,
     check_guards(&e->send, e->send.base, "send buffer");
 }
 
+static size_t bytes_to_come(const exchange *e)
+{
+    size_t total = 0;
+
+    for (int q = 0; q < test_P; q++)
+        total += block_bytes(e, q, test_me);
+    return total;
+}
+
 /* Every other start gives the caller's buffer, first too small a one. */
 static void collect(rota_plan *plan, const exchange *e, int counts[],
                     int displs[], bool own)
 {
     static unsigned char host[1 << 20];
     void *found = NULL, *buffer = host;
-    size_t total = 0;
+    const size_t total = bytes_to_come(e);
 
-    for (int q = 0; q < test_P; q++)
-        total += block_bytes(e, q, test_me);
     if (own)
         buffer = test_buffer_make(host, total, (unsigned)e->seed);
     if (own && total > 0) {
@@ -334,6 +341,47 @@ static void collect(rota_plan *plan, const exchange *e, int counts[],
     test_buffer_get(host, buffer, total);
     check_found(e, host, counts, displs);
     test_buffer_free(buffer, host);
+    MUST(rota_exchange_set_buffer(plan, NULL, 0));
+}
+
+/* A buffer that a start finds, so that blocks come right into it. */
+typedef struct early {
+    unsigned char *buffer;
+    size_t room;
+} early;
+
+static early give_early(rota_plan *plan, const exchange *e, bool too_small)
+{
+    const size_t total = bytes_to_come(e);
+    early b = {.room = total - (too_small && total > 0)};
+
+    b.buffer = malloc(b.room + 1);
+    memset(b.buffer, 0xa5, b.room + 1);
+    MUST(rota_exchange_set_buffer(plan, b.buffer, b.room));
+    return b;
+}
+
+/* If they do not fit, the program may free it after the wait has said so. */
+static void collect_early(rota_plan *plan, const exchange *e, int counts[],
+                          int displs[], early b)
+{
+    void *found = NULL;
+
+    if (b.room == bytes_to_come(e)) {
+        MUST(rota_exchange_wait(plan, &found, counts, displs));
+        CHECK(found == b.buffer);
+        check_found(e, found, counts, displs);
+    } else {
+        MUST_FAIL(rota_exchange_wait(plan, &found, counts, displs),
+                  MPI_ERR_BUFFER, "do not fit");
+    }
+    CHECK(b.buffer[b.room] == 0xa5);
+    const bool again = !found;
+    memset(b.buffer, 0, b.room);
+    free(b.buffer);
+    MUST(rota_exchange_set_buffer(plan, NULL, 0));
+    if (again)
+        collect(plan, e, counts, displs, false);
 }
 
 static void run_exchange(MPI_Info info, size_t bound, size_t largest,
@@ -351,11 +399,17 @@ static void run_exchange(MPI_Info info, size_t bound, size_t largest,
         lay_out(&e, &e.send, true);
         fill_sends(&e, e.send.base, 0);
         put_side(&e.send);
+        const bool at_start = p % 4 >= 2;
+        const early b =
+            at_start ? give_early(plan, &e, p % 8 >= 6) : (early){0};
         MUST(rota_exchange_start(plan, there(&e.send, e.send.base),
                                  e.send.count, e.send.displ));
         while (p % 4 == 1 && !flag && MUST(rota_test(plan, &flag)) == 0)
             ;
-        collect(plan, &e, counts, displs, p % 2);
+        if (at_start)
+            collect_early(plan, &e, counts, displs, b);
+        else
+            collect(plan, &e, counts, displs, p % 2);
         close_exchange(&e);
     }
     MUST(rota_plan_free(&plan));

@@ -84,7 +84,7 @@ char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes)
 
     return c->early && bytes <= x->max_block && note(x, b, bytes) &&
                    (size_t)x->blocks.offset[b] + bytes <= c->limit
-               ? c->out + x->blocks.offset[b]
+               ? c->to + x->blocks.offset[b]
                : NULL;
 }
 
@@ -96,10 +96,11 @@ char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes)
     if (!c)
         return NULL;
     char *at = rota_collected_land_late(x, b, bytes);
-    if (!at && c->early && c->n_pinned == 0 && c->next > b) {
+    if (!at && c->early && c->to == c->out && c->n_pinned == 0 && c->next > b) {
         if (rota_grow(&c->out, &c->room, (size_t)x->blocks.offset[b] + bytes,
                       "what an exchange receives") != MPI_SUCCESS)
             rota_fail_clear();
+        c->to = c->out;
         c->limit = c->room;
         at = rota_collected_land_late(x, b, bytes);
     }
@@ -117,7 +118,7 @@ void rota_collected_lies(rota_exec *x, rota_block b, size_t bytes, char *data)
     rota_collection *const c = x->collection;
 
     if (c->early && note(x, b, bytes) && data &&
-        data == c->out + x->blocks.offset[b]) {
+        data == c->to + x->blocks.offset[b]) {
         c->n_pinned--;
         return;
     }

@@ -1,9 +1,9 @@
 /* collected.h - where the blocks of an exchange are collected.
  *
- * They go into the plan's own buffer, in rank order, end to end, if they can: when
- * a block comes, the sizes of all blocks before it must be known. Its offset in the
- * buffer is x->blocks.offset, from when the sizes up to its own are known, and
- * x->blocks.place is only for blocks that lie elsewhere.
+ * They go into the plan's own buffer or the caller's, in rank order, end to end, if
+ * they can: when a block comes, the sizes of all blocks before it must be known,
+ * and it must fit. Its offset in the buffer is x->blocks.offset, from when the sizes
+ * up to its own are known, and x->blocks.place is only for blocks that lie elsewhere.
  *
  * Mostly blocks come in that order, and only the first one with an unknown offset is
  * remembered. Once one comes before its turn, x->blocks.bytes is ROTA_NOT_COME of all
@@ -20,17 +20,18 @@
 
 /* The buffer in which an exchange collects blocks. */
 typedef struct rota_collection {
-    char *out; /* receive blocks in order, end to end; grows */
-    size_t room;
-    bool early;      /* blocks may be received right into out in this run */
+    char *to;        /* of this run: out, or the caller's */
+    size_t limit;    /* bytes of it that may be received into */
+    size_t end;      /* bytes of the blocks before next */
+    rota_block next; /* the first receive block with unknown offset in it, or
+                        the one behind the last */
+    rota_block own;  /* among all ranks: what comes without a message */
+    bool early;      /* blocks may be received right into it */
     bool noting;     /* blocks.bytes says which blocks have come */
     bool elsewhere;  /* a receive block lies elsewhere: blocks.place */
-    rota_block next; /* the first receive block with unknown offset in out, or
-                        the one behind the last */
-    size_t end;      /* bytes of those before it */
-    rota_block own;  /* among all ranks: what comes without a message */
-    size_t limit;    /* bytes of out that may be received into in this run */
     int n_pinned;    /* blocks that are being received there: it may not move */
+    char *out;       /* the plan's own; grows */
+    size_t room;
 } rota_collection;
 
 /* Make and free x->collection. */
@@ -46,12 +47,15 @@ static inline void rota_collected_pass(const rota_exec *x)
     c->end += x->blocks.bytes[c->next++];
 }
 
-/* A run begins, in which blocks may be received right into the buffer, or not. The
- * sizes of blocks that do not come as messages are set. */
+/* A run begins, in which blocks may be received right into the caller's buffer of
+ * so many bytes, if there is one, else into the plan's own; or, unless early, into
+ * neither. The sizes of blocks that do not come as messages are set. */
 void rota_collected_forget_places(rota_exec *x) ROTA_RARE;
-static inline void rota_collected_begin(rota_exec *x, bool early)
+static inline void rota_collected_begin(rota_exec *x, char *buffer, size_t room,
+                                        bool early)
 {
     rota_collection *const c = x->collection;
+    const bool given = buffer && early;
 
     if (c->elsewhere)
         rota_collected_forget_places(x);
@@ -60,7 +64,8 @@ static inline void rota_collected_begin(rota_exec *x, bool early)
     c->n_pinned = 0;
     c->next = rota_dst(x->blocks.s, 0);
     c->end = 0;
-    c->limit = early ? c->room : 0;
+    c->to = given ? buffer : c->out;
+    c->limit = given ? room : early ? c->room : 0;
     if (c->next == c->own)
         rota_collected_pass(x);
 }
@@ -97,11 +102,12 @@ static inline char *rota_collected_land(rota_exec *x, rota_block b,
     c->end = at + bytes;
     if (c->next == c->own)
         rota_collected_pass(x);
-    return c->out + at;
+    return c->to + at;
 }
 
-/* The same for a block that comes there in parts, until rota_collected_lies. The
- * buffer may grow. NULL also where counts are known. */
+/* As rota_collected_land, for a block that comes there in parts, until
+ * rota_collected_lies. The plan's own buffer may grow. NULL also where counts are
+ * known. */
 char *rota_collected_place(rota_exec *x, rota_block b, size_t bytes);
 
 /* Will receive block b have a place when others have come? */

@@ -478,7 +478,7 @@ int rota_graph_free(rota_graph **graph)
 
 /* ---- running ------------------------------------------------------------- */
 
-static int check_handle(const rota_plan *plan)
+static inline int check_handle(const rota_plan *plan)
 {
     rota_fail_clear();
     return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
@@ -511,8 +511,9 @@ static inline int check_idle(const rota_plan *plan)
     return MPI_SUCCESS;
 }
 
-static int start_with(const char *function, rota_plan *plan,
-                      const rota_kind_table *kind, const rota_start_args *args)
+static inline int start_with(const char *function, rota_plan *plan,
+                             const rota_kind_table *kind,
+                             const rota_start_args *args)
 {
     int err = check_idle(plan);
 
@@ -764,8 +765,9 @@ int rota_waitall(int n, rota_plan *const plans[])
     return first;
 }
 
-static int check_collect(const rota_plan *plan, const rota_kind_table *kind,
-                         void *const *recvbuf)
+static inline int check_collect(const rota_plan *plan,
+                                const rota_kind_table *kind,
+                                void *const *recvbuf)
 {
     ROTA_TRY(check_handle(plan));
     ROTA_TRY(check_kind(plan, kind));
@@ -775,8 +777,8 @@ static int check_collect(const rota_plan *plan, const rota_kind_table *kind,
 }
 
 /* err: what the arguments' check says. */
-static int wait_found(const char *function, rota_plan *plan, int err,
-                      void **recvbuf, rota_found *found)
+static inline int wait_found(const char *function, rota_plan *plan, int err,
+                             void **recvbuf, rota_found *found)
 {
     bool done;
 
@@ -793,8 +795,8 @@ static int wait_found(const char *function, rota_plan *plan, int err,
     return conclude(function, plan, MPI_SUCCESS);
 }
 
-static int wait_exchange(const char *function, rota_plan *plan, void **recvbuf,
-                         rota_found *found)
+static inline int wait_exchange(const char *function, rota_plan *plan,
+                                void **recvbuf, rota_found *found)
 {
     return wait_found(function, plan,
                       check_collect(plan, &rota_kind_exchange, recvbuf),
@@ -866,7 +868,7 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
         err = check_kind(plan, &rota_kind_exchange);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);
-    rota_counted_set_buffer(&plan->task, buffer, capacity);
+    rota_counted_set_buffer(&plan->task, buffer, capacity, plan->active);
     return MPI_SUCCESS;
 }
 

@@ -13,6 +13,7 @@ typedef struct rota_counted {
     /* Of kinds that collect: the caller's buffer, or NULL. */
     char *buffer;
     size_t room; /* bytes */
+    bool early;  /* a start may use it, too, not only a wait */
 } rota_counted;
 
 /* As in rota_kind_table. */
@@ -84,14 +85,15 @@ static inline int rota_counted_buffer(const rota_built *b, size_t bytes,
  * do not fit the found arrays. */
 bool rota_counted_note(const rota_found *found, int i, size_t n, size_t at);
 
-/* rota_exchange_set_buffer. */
+/* rota_exchange_set_buffer, while the plan is active or not. */
 static inline void rota_counted_set_buffer(rota_task *task, void *buffer,
-                                           size_t room)
+                                           size_t room, bool active)
 {
     rota_counted *const own = task->own;
 
     own->buffer = buffer;
     own->room = room;
+    own->early = !active;
 }
 
 #endif /* ROTA_COUNTED_H */

@@ -19,11 +19,10 @@ static bool is_plain(const rota_built *b)
     return rota_types_are_bytes(&b->task->problem.recv.types);
 }
 
-/* Nothing has come, but what the rank sends itself. Blocks may be received right
- * into the plan's own buffer, unless the caller has given one, which it may still
- * change. */
+/* Nothing has come, but what the rank sends itself. */
 static void expect_nothing(rota_built *b)
 {
+    const rota_counted *const own = rota_counted_of(b);
     const rota_sched *const s = &b->sched;
     size_t *const bytes = b->exec.blocks.bytes;
 
@@ -31,10 +30,12 @@ static void expect_nothing(rota_built *b)
         rota_neighbors_drop(s->n_recv, s->neighbors->from,
                             bytes + rota_dst(s, 0));
     for (int k = 0; k < rota_n_own(s); k++) {
-        const rota_own own = rota_own_block(s, k);
-        bytes[rota_dst(s, own.recv)] = bytes[rota_src(s, own.send)];
+        const rota_own block = rota_own_block(s, k);
+        bytes[rota_dst(s, block.recv)] = bytes[rota_src(s, block.send)];
     }
-    rota_collected_begin(&b->exec, !rota_counted_of(b)->buffer && is_plain(b));
+    rota_collected_begin(
+        &b->exec, own->buffer, own->room,
+        is_plain(b) && (!own->buffer || (own->early && !b->task->use.device)));
 }
 
 static int start(rota_built *b, const rota_start_args *args)
@@ -125,13 +126,37 @@ static int tell_counts(const rota_built *b, const rota_found *found,
     return MPI_SUCCESS;
 }
 
-/* Put what has come where it belongs. Blocks that lie nowhere else are in the plan's
- * own buffer, end to end. */
+/* Blocks have come into a buffer of the caller's that is not the one to collect in,
+ * or too small. The caller may free it from now on: move them to the plan's own. */
+ROTA_RARE static int rescue(rota_collection *c, size_t bytes)
+{
+    ROTA_TRY(rota_grow(&c->out, &c->room, bytes, "what an exchange receives"));
+    memcpy(c->out, c->to, rota_smaller(bytes, c->limit));
+    c->to = c->out;
+    return MPI_SUCCESS;
+}
+
+/* Where to collect so many bytes. */
+static int find_buffer(const rota_built *b, size_t bytes, char **buffer)
+{
+    rota_collection *const c = b->exec.collection;
+    const bool in_own = c->to == c->out;
+    const int err = rota_counted_buffer(b, bytes, &c->out, &c->room, buffer);
+
+    if (in_own)
+        c->to = c->out;
+    else if (err != MPI_SUCCESS || *buffer != c->to)
+        ROTA_TRY(rescue(c, bytes));
+    return err;
+}
+
+/* Put what has come where it belongs. Blocks that lie nowhere else are in the buffer
+ * of the run, end to end. */
 ROTA_RARE static int put_in_place(const rota_built *b)
 {
     const rota_sched *const s = &b->sched;
     const rota_blocks *const blocks = &b->exec.blocks;
-    const char *own = b->exec.collection->out;
+    const char *own = b->exec.collection->to;
 
     for (int q = 0; q < s->n_recv; q++) {
         const rota_block i = rota_dst(s, q);
@@ -169,15 +194,15 @@ static int collect(rota_built *b, rota_found *found)
     const bool device = b->task->use.device, plain = is_plain(b) && !device;
     const size_t total = plain ? complete_layout(b) : lay_out(b);
     const size_t bytes = total * (size_t)rota_counted_of(b)->unit.spacing;
-    rota_collection *const c = b->exec.collection;
+    const rota_collection *const c = b->exec.collection;
     char *buffer;
 
     ROTA_TRY(tell_counts(b, found, total));
-    ROTA_TRY(rota_counted_buffer(b, bytes, &c->out, &c->room, &buffer));
+    ROTA_TRY(find_buffer(b, bytes, &buffer));
     b->exec.blocks.base[ROTA_DST] = buffer;
     if (device)
         ROTA_TRY(rota_built_stage_found(b, buffer));
-    if (c->elsewhere || buffer != c->out || device)
+    if (c->elsewhere || buffer != c->to || device)
         ROTA_TRY(put_in_place(b));
     ROTA_TRY(copy_own(b, plain));
     if (device && rota_staging_bounces(&b->exec, ROTA_DST))

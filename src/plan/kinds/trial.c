@@ -130,7 +130,7 @@ static int begin(void *arg)
     ROTA_TRY(like->kind->prepare(&t->task, &args));
     if (like->kind->collects)
         rota_counted_set_buffer(&t->task, (char *)t->start.recv.base,
-                                t->received);
+                                t->received, false);
     return MPI_SUCCESS;
 }
 
