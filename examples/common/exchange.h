@@ -15,17 +15,17 @@ typedef struct exchange exchange;
 
 typedef struct {
     const char *name;
-    const char *calls;  /* what it consists of, for people */
-    int note_in_blocks; /* every block in send begins with the note */
+    const char *calls; /* what it consists of, for people */
+    int by_mpi;        /* not by Rota */
     void (*open)(exchange *x);
     /* Given send, sent, sent_at and note: set note_sum, and came, got, got_at
-     * for the values that came, without notes. Where note_sum is 0 nobody has
-     * anything to send, and that step can be left out. */
+     * for the values that came. Where note_sum is 0 nobody has anything to send,
+     * and that step can be left out. May set began anew. */
     void (*run)(exchange *x);
     void (*close)(exchange *x);
 } exchange_form;
 
-enum { EXCHANGE_FORMS = 3 };
+enum { EXCHANGE_FORMS = 5 };
 
 /* The forms that which names, one of those of EXCHANGE_HELP: how many, and
  * which; 0 for any other word. */
@@ -36,9 +36,15 @@ int exchange_choose(const char *which,
     "  --exchange WHICH  how facts travel:\n"                                  \
     "                      mpi       MPI_Alltoall of the counts, "             \
     "MPI_Alltoallv\n"                                                          \
+    "                      three     the same, and MPI_Allreduce for the "     \
+    "end\n"                                                                    \
     "                      exchange  one Rota exchange, which finds the "      \
     "counts\n"                                                                 \
+    "                                and the end of the loop\n"                \
     "                      rota      two Rota plans in place of MPI's calls\n" \
+    "                      copies    as exchange, but only a copy of what "    \
+    "came\n"                                                                   \
+    "                                is timed: no way can be faster\n"         \
     "                      both      mpi, then exchange\n"                     \
     "                      all       one after the other (default)\n"
 

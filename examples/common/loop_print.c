@@ -54,8 +54,10 @@ static void print_all(int n, const loop_result result[], const char *what)
            "bytes exchanged", "by");
     for (int i = 0; i < n; i++)
         print_result(&result[i]);
-    for (int i = 1; i < n; i++)
-        print_ratio(&result[0], &result[i]);
+    for (int i = 0; i < n; i++)
+        for (int k = i + 1; k < n; k++)
+            if (result[i].form->by_mpi && !result[k].form->by_mpi)
+                print_ratio(&result[i], &result[k]);
     fflush(stdout);
 }
 

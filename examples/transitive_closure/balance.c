@@ -117,13 +117,32 @@ static void move_pairs(const partition *p, pair_set *known, exchange *x,
             (void)pair_set_add(known, x->came[x->got_at[s] + i]);
 }
 
+/* How many pairs there are, and how many the fullest rank has. */
+static uint64_t count(const pair_set *known, exchange *x, u64_vec block[],
+                      uint64_t *most)
+{
+    uint64_t sum = 0;
+
+    clear(block, x->P);
+    for (int d = 0; d < x->P; d++)
+        u64_vec_push(&block[d], known->n);
+    send(x, block);
+    *most = 0;
+    for (int s = 0; s < x->P; s++) {
+        const uint64_t n = x->came[x->got_at[s]];
+
+        sum += n;
+        *most = n > *most ? n : *most;
+    }
+    return sum;
+}
+
 void balance(partition *p, pair_set *known, exchange *x, u64_vec block[])
 {
-    uint64_t sum = known->n, most = known->n;
+    uint64_t most;
+    const uint64_t sum = count(known, x, block, &most);
     u64_vec heavy = {0};
 
-    MUST(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, x->comm));
-    MUST(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, x->comm));
     if (!too_many(most, sum, p->P))
         return;
     if (too_many(known->n, sum, p->P))
