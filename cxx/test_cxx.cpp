@@ -214,6 +214,13 @@ template <class Count> void test_fixed()
     while (!moved.test())
         ;
     check(arrived(c), "set_buffers and test");
+    std::fill(c.begin(), c.end(), -1);
+    MPI_Request request = moved.start_request();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(arrived(c), "start_request");
+    moved.start();
+    request = moved.get_request();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     check(moved.describe().find("algorithm") != std::string::npos, "describe");
     const std::string json = moved.describe(ROTA_DESCRIBE_JSON);
     check(json.front() == '{' && json.back() == '}', "describe, JSON");

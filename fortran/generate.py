@@ -27,7 +27,7 @@ OPTIONAL = {("rota_exchange_set_buffer", "buffer"),
             ("rota_tuning_import", "path"), ("rota_tuning_export", "path")}
 
 HANDLES = {"MPI_Datatype": "Type", "MPI_Comm": "Comm", "MPI_Info": "Info",
-           "MPI_Op": "Op"}
+           "MPI_Op": "Op", "MPI_Request": "Request"}
 COUNTS = {"int": ("integer", "c_int"),
           "MPI_Count": ("integer(MPI_COUNT_KIND)", "c_int64_t"),
           "MPI_Aint": ("integer(MPI_ADDRESS_KIND)", "c_intptr_t")}
@@ -71,6 +71,19 @@ def handle_argument(arg, kind):
     arg.passed = [f"{arg.name}%MPI_VAL"]
     arg.c = [f"MPI_Fint {arg.name}"]
     arg.handed = f"MPI_{HANDLES[kind]}_f2c({arg.name})"
+
+
+def made_handle_argument(arg, kind):
+    """MPI_Request *request: set if the call succeeds."""
+    name = arg.name
+    arg.user = [f"type({kind}), intent(inout) :: {name}"]
+    arg.bind = [f"integer(c_int), intent(inout) :: {name}"]
+    arg.passed = [f"{name}%MPI_VAL"]
+    arg.c = [f"MPI_Fint *{name}"]
+    arg.handed = f"&c_{name}"
+    arg.prepare = f"{kind} c_{name} = {kind.upper()}_NULL;"
+    arg.release = f"if (err == MPI_SUCCESS)\n        *{name} = " \
+        f"{kind}_c2f(c_{name});"
 
 
 def type_array_argument(arg):
@@ -192,6 +205,8 @@ def argument(function, item):
         buffer_argument(arg, constant, optional)
     elif ctype in HANDLES:
         handle_argument(arg, ctype)
+    elif ctype.removesuffix(" *") in HANDLES:
+        made_handle_argument(arg, ctype.removesuffix(" *"))
     elif item.type == "const char *":
         string_argument(arg, optional)
     elif constant and ctype.endswith(" **") and ctype[:-3] in COUNTS:

@@ -118,6 +118,7 @@ contains
     integer(MPI_COUNT_KIND) :: large(P)
     integer(MPI_ADDRESS_KIND) :: far(P)
     type(rota_plan) :: plan
+    TYPE_OF(MPI_Request) :: request
     logical :: flag
 
     call lay_out(counts, displs, total)
@@ -138,6 +139,15 @@ contains
       call rota_test(plan, flag)
     end do
     call check(arrived(c, counts, displs), 'set_buffers and test')
+    c = -1
+    call rota_start_request(plan, request, ierror)
+    call check(ierror == MPI_SUCCESS, 'start_request')
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call check(arrived(c, counts, displs), 'start_request and MPI_Wait')
+    call rota_start(plan)
+    call rota_get_request(plan, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, ierror)
+    call check(ierror == MPI_SUCCESS, 'get_request and MPI_Wait')
     call rota_plan_free(plan)
     call check(.not. c_associated(plan%handle), 'plan_free')
 

@@ -26,9 +26,10 @@
  *
  *   Progress. Plans advance only inside Rota calls. rota_test and rota_wait, on
  *   any plan, and the functions that make plans advance every active plan of
- *   the process. MPI calls do not. If one rank waits in MPI for another that
- *   waits for it in Rota, both wait for ever. The hint rota_progress lifts this
- *   rule for some plans.
+ *   the process. MPI calls do not, but for those on a request of
+ *   rota_start_request. If one rank waits in MPI for another that waits for it in
+ *   Rota, both wait for ever. The hint rota_progress lifts this rule for some
+ *   plans.
  *
  *   Waiting. A waiting rank polls briefly and then gives up the processor, so
  *   that ranks do not starve each other when there are more ranks than cores.
@@ -721,6 +722,37 @@ ROTA_API int rota_wait(rota_plan *plan);
  * Errors: as rota_wait; MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for a NULL
  * array. */
 ROTA_API int rota_waitall(int n, rota_plan *const plans[]);
+
+/* Start a fixed plan and return a request of MPI for this run, as MPI_Ialltoallv
+ * does: for MPI_Wait, MPI_Test, MPI_Waitall, MPI_Waitany and their kin, beside
+ * requests of other kinds. The call that completes it sets it to MPI_REQUEST_NULL,
+ * and the plan is then inactive; until then rota_wait and rota_test refuse the plan.
+ * It must not be freed or cancelled, as requests of collectives must not.
+ *
+ * request  set on success
+ *
+ * Plans advance in the calls of MPI that are given the request and, with Open MPI
+ * from the first request of the process on, in every call that makes progress. An
+ * MPI that has neither (no MPIX_Grequest_start, as MPICH has, and no
+ * opal_progress_register) gives an error, and nothing is started.
+ *
+ * Local; does not block. Cost: that of rota_start, and a generalized request, whose
+ * memory is allocated here and freed when it completes.
+ * Errors: as rota_start; MPI_ERR_ARG for a NULL request; MPI_ERR_OTHER for an MPI
+ * that cannot do it; MPI_ERR_NO_MEM if there is no memory for a request: the plan is
+ * active then. Errors of the run are the result of the call that completes the
+ * request, or in its status, and are raised as MPI raises those of requests. */
+ROTA_API int rota_start_request(rota_plan *plan, MPI_Request *request);
+
+/* Return a request of MPI for the run of an active plan of any kind, such as one
+ * that rota_alltoallv_start or rota_exchange_start has started: see
+ * rota_start_request. An exchange is not inactive when the request is complete, but
+ * rota_exchange_wait then returns at once.
+ *
+ * Local; does not block. Cost: a generalized request.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL or inactive, or whose run has a
+ * request; the others as rota_start_request. */
+ROTA_API int rota_get_request(rota_plan *plan, MPI_Request *request);
 
 /* Use other buffers from the next start on. Counts, displacements and types
  * stay the same. If the plan was made with MPI_IN_PLACE, it must be given

@@ -430,6 +430,14 @@ class basic_plan
         return flag != 0;
     }
 
+    /* A request of MPI for the run of an active plan. */
+    MPI_Request get_request(int *code = nullptr)
+    {
+        MPI_Request request = MPI_REQUEST_NULL;
+        detail::succeeded(rota_get_request(handle_, &request), code);
+        return request;
+    }
+
     void set_stream(void *stream, int *code = nullptr)
     {
         detail::succeeded(rota_plan_set_stream(handle_, stream), code);
@@ -486,6 +494,13 @@ class plan : public basic_plan
     void start(int *code = nullptr)
     {
         detail::succeeded(rota_start(handle_), code);
+    }
+    /* For MPI_Wait and its kin, which complete the run. */
+    MPI_Request start_request(int *code = nullptr)
+    {
+        MPI_Request request = MPI_REQUEST_NULL;
+        detail::succeeded(rota_start_request(handle_, &request), code);
+        return request;
     }
     void wait(int *code = nullptr)
     {

@@ -252,6 +252,27 @@ cdef class Plan:
         self.end()
         check(code)
 
+    def get_request(self):
+        """Return a request of MPI for the run of a plan that is active.
+
+        For ``Wait``, ``Test``, ``Waitall`` and their kin, beside requests of other
+        kinds. They complete the run; until then the plan refuses `test` and `wait`.
+        An exchange then still has to be waited for, which returns at once.
+
+        Returns
+        -------
+        mpi4py.MPI.Request
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for a plan that is not active, or whose run has a request;
+            ERR_OTHER for an MPI that cannot advance plans while it waits.
+        """
+        cdef MPI.Request request = MPI.Request()
+        check(rota_get_request(self.handle, &request.ob_mpi))
+        return request
+
     cdef int end(self) except -1:
         """What is to be done when the plan is complete."""
         self.active = False

@@ -1,5 +1,5 @@
 # librota.pxd - rota.h for Cython.
-from mpi4py.libmpi cimport MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info, MPI_Op
+from mpi4py.libmpi cimport MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Info, MPI_Op, MPI_Request
 
 cdef extern from "rota.h" nogil:
     ctypedef struct rota_plan:
@@ -109,6 +109,7 @@ cdef extern from "rota.h" nogil:
     int rota_startall(int n, rota_plan **plans)
     int rota_test(rota_plan *plan, int *flag)
     int rota_wait(rota_plan *plan)
+    int rota_get_request(rota_plan *plan, MPI_Request *request)
     int rota_waitall(int n, rota_plan **plans)
     int rota_plan_set_buffers(
         rota_plan *plan, const void *sendbuf, void *recvbuf)

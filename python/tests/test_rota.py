@@ -109,6 +109,13 @@ def test_life():
         plan.set_buffers(a, c)
         raises(ValueError, None, plan.set_buffers, a, c[:0])
         plan.set_stream(None)
+        c[:] = -1
+        raises(rota.Error, MPI.ERR_REQUEST, plan.get_request)
+        plan.start()
+        request = plan.get_request()
+        raises(rota.Error, MPI.ERR_REQUEST, plan.get_request)
+        request.Wait()
+        assert arrived(c)
         plan.start()
     assert arrived(c)
     assert not plan

@@ -478,6 +478,10 @@ int rota_exec_await(rota_exec *x, bool *done);
  * runs out. */
 int rota_exec_wait(rota_exec *x);
 
+/* Advance all active executors if the lock is free, and return whether it was:
+ * this thread may be at it already. Only once there are threads (lock.h). */
+bool rota_exec_advance_all(void);
+
 /* Advance all active executors until done(arg) is true, and give up the
  * processor in between. done returns MPI_SUCCESS or a status that ends the
  * wait. */

@@ -317,6 +317,15 @@ int rota_exec_test(rota_exec *x, bool *done)
     return conclude(x, test(x), done);
 }
 
+bool rota_exec_advance_all(void)
+{
+    if (!rota_lock_try())
+        return false;
+    advance_all(NULL, NULL, false);
+    rota_unlock();
+    return true;
+}
+
 /* ---- waiting ------------------------------------------------------------- */
 
 /* The node, if this process waits for nothing but its ranks, and in one thread

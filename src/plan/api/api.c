@@ -1,5 +1,6 @@
 /* api.c - the public entry points: check the handle, call, map the error. */
 #include "plan/api/mem.h"
+#include "plan/api/request.h"
 #include "plan/args/graph.h"
 #include "plan/args/neighbors.h"
 #include "plan/inside.h"
@@ -523,7 +524,7 @@ static inline int start_with(const char *function, rota_plan *plan,
         err = kind->start(&plan->built, args);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    plan->active = true;
+    plan->active = ROTA_STARTED;
     return MPI_SUCCESS;
 }
 
@@ -544,7 +545,7 @@ static inline int start_fixed(const char *function, rota_plan *plan)
         err = rota_built_start(&plan->built);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    plan->active = true;
+    plan->active = ROTA_STARTED;
     if (plan->task.record)
         rota_built_record(&plan->built, rota_problem_sent(&plan->task.problem));
     return MPI_SUCCESS;
@@ -642,29 +643,59 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
                                          .dests = dests});
 }
 
+/* ---- requests ------------------------------------------------------------ */
+
+/* Before a start: can there be a request of its run? */
+static int check_request(const rota_plan *plan, const MPI_Request *request)
+{
+    ROTA_TRY(check_handle(plan));
+    if (!request)
+        return rota_fail(MPI_ERR_ARG, "request is NULL");
+    return rota_request_check();
+}
+
+int rota_start_request(rota_plan *plan, MPI_Request *request)
+{
+    int err = check_request(plan, request);
+
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    ROTA_TRY(start_fixed(__func__, plan));
+    return leave_plan(plan, __func__, rota_request_make(plan, request));
+}
+
+int rota_get_request(rota_plan *plan, MPI_Request *request)
+{
+    int err = check_request(plan, request);
+
+    if (err == MPI_SUCCESS && plan->active == ROTA_IDLE)
+        err = rota_fail(MPI_ERR_REQUEST, "the plan is not active");
+    if (err == MPI_SUCCESS && plan->active == ROTA_REQUESTED)
+        err = rota_fail(MPI_ERR_REQUEST, "the run has a request already");
+    if (err == MPI_SUCCESS)
+        err = rota_request_make(plan, request);
+    return leave_plan(plan, __func__, err);
+}
+
 /* ---- completing ---------------------------------------------------------- */
 
-/* End a run with the result err; the plan is inactive from here on. A block
- * above the bound is reported without the error handler: all other blocks have
- * arrived, and the plan may be started again. */
+ROTA_RARE static int report(const char *function, const rota_plan *plan,
+                            int err)
+{
+    bool quiet;
+
+    err = rota_plan_outcome(plan, err, &quiet);
+    return quiet ? code_of(plan, function, err)
+                 : leave_plan(plan, function, err);
+}
+
+/* End a run with the result err; the plan is inactive from here on. */
 static inline int conclude(const char *function, rota_plan *plan, int err)
 {
-    const rota_exec *const x = &plan->built.exec;
-
-    plan->active = false;
-    if (err != MPI_SUCCESS)
-        return leave_plan(plan, function, err);
-    if (x->status.note == ROTA_NOTHING)
-        return MPI_SUCCESS;
-    if (x->status.note == ROTA_MISMATCH)
-        return leave_plan(plan, function,
-                          rota_fail_mismatch(x->status.peer, plan->comm->me,
-                                             x->status.sent,
-                                             x->status.expected));
-    rota_fail(MPI_ERR_COUNT,
-              "a block with rank %d has %zu bytes, more than max_block = %zu",
-              x->status.peer, x->status.sent, x->max_block);
-    return code_of(plan, function, MPI_ERR_COUNT);
+    plan->active = ROTA_IDLE;
+    return err == MPI_SUCCESS && plan->built.exec.status.note == ROTA_NOTHING
+               ? MPI_SUCCESS
+               : report(function, plan, err);
 }
 
 /* Memory has run out and the plan stays active. A caller that waits for an
@@ -676,11 +707,24 @@ static int starve(const rota_plan *plan, const char *function, int err,
     return *flag ? MPI_SUCCESS : code_of(plan, function, err);
 }
 
+/* A plan that is not started as such has nothing to be waited for, unless a request
+ * of MPI stands for its run, which then completes it. */
+ROTA_RARE static int check_requested(const rota_plan *plan)
+{
+    return plan->active == ROTA_REQUESTED
+               ? rota_fail(MPI_ERR_REQUEST,
+                           "the plan is to be completed by the "
+                           "request of rota_get_request")
+               : MPI_SUCCESS;
+}
+
 int rota_test(rota_plan *plan, int *flag)
 {
     bool done = true;
     int err = check_handle(plan);
 
+    if (err == MPI_SUCCESS)
+        err = check_requested(plan);
     if (err == MPI_SUCCESS && !flag)
         err = rota_fail(MPI_ERR_ARG, "flag is NULL");
     if (err != MPI_SUCCESS)
@@ -704,13 +748,13 @@ static int wait_for(const char *function, rota_plan *plan)
     int err = check_handle(plan);
     bool done;
 
-    if (err == MPI_SUCCESS && plan->active && plan->built.exec.counts_unknown)
+    if (err == MPI_SUCCESS && plan->active != ROTA_STARTED)
+        return leave_plan(plan, function, check_requested(plan));
+    if (err == MPI_SUCCESS && plan->built.exec.counts_unknown)
         err = rota_fail(MPI_ERR_REQUEST, "the plan is %s, for %s",
                         plan->task.kind->is, plan->task.kind->wait);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
-    if (!plan->active)
-        return MPI_SUCCESS;
     err = rota_exec_await(&plan->built.exec, &done);
     return done ? conclude(function, plan, err) : code_of(plan, function, err);
 }
@@ -748,7 +792,7 @@ int rota_plan_repeat(rota_plan *plan, const char *function)
     if (err == MPI_SUCCESS && x->status.note == ROTA_NOTHING)
         return MPI_SUCCESS;
     rota_error_name(function);
-    plan->active = !done;
+    plan->active = done ? ROTA_IDLE : ROTA_STARTED;
     return done ? conclude(function, plan, err) : code_of(plan, function, err);
 }
 
@@ -773,6 +817,7 @@ static inline int check_collect(const rota_plan *plan,
     ROTA_TRY(check_kind(plan, kind));
     if (!plan->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is not active");
+    ROTA_TRY(check_requested(plan));
     return recvbuf ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
 }
 

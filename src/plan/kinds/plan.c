@@ -247,6 +247,22 @@ int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
     return status;
 }
 
+int rota_plan_outcome(const rota_plan *plan, int err, bool *quiet)
+{
+    const rota_status *const s = &plan->built.exec.status;
+
+    *quiet = err == MPI_SUCCESS && s->note == ROTA_ABOVE_BOUND;
+    if (err != MPI_SUCCESS || s->note == ROTA_NOTHING)
+        return err;
+    if (s->note == ROTA_MISMATCH)
+        return rota_fail_mismatch(s->peer, plan->comm->me, s->sent,
+                                  s->expected);
+    return rota_fail(MPI_ERR_COUNT,
+                     "a block with rank %d has %zu bytes, more than max_block "
+                     "= %zu",
+                     s->peer, s->sent, plan->built.exec.max_block);
+}
+
 void rota_plan_destroy(rota_plan *plan)
 {
     rota_task *const t = &plan->task;

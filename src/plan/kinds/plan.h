@@ -4,6 +4,13 @@
 
 #include "plan/kinds/built.h"
 
+/* REQUESTED: started, and a request of MPI stands for the run. */
+typedef enum rota_activity {
+    ROTA_IDLE,
+    ROTA_STARTED,
+    ROTA_REQUESTED
+} rota_activity;
+
 struct rota_plan {
     rota_comm *comm;   /* held until the plan is destroyed; as is */
     rota_graph *graph; /* that of its neighbours; NULL: the communicator's, or
@@ -12,7 +19,7 @@ struct rota_plan {
     rota_topo pretended;    /* what rota_node_size asks for; else zero */
     rota_decision decision; /* what was chosen, among what, and why */
     rota_built built;       /* of that choice */
-    bool active;            /* started, and not yet completed */
+    uint8_t active;         /* a rota_activity: one byte is one comparison */
 };
 
 /* Make a plan. neighbors: the communicator's or a graph's; NULL: an all-to-all.
@@ -21,5 +28,10 @@ int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
                    const rota_kind_table *kind, const rota_args *args,
                    const rota_hints *hints, int status, rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan);
+
+/* How a run ended whose executor gives err: the status, with its text. *quiet: a
+ * block was above the bound; all others have arrived and the plan may be started
+ * again, so no error handler is called. */
+int rota_plan_outcome(const rota_plan *plan, int err, bool *quiet);
 
 #endif /* ROTA_PLAN_H */

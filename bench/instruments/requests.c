@@ -1,0 +1,138 @@
+/* requests.c - what a run costs that is behind a request of MPI.
+ *
+ * usage: rota-requests [ROUNDS [BYTES]]
+ *
+ * Prints the medians, over ROUNDS (default 5001), of the slowest rank's time of
+ * rota_start and rota_wait, of rota_start_request and MPI_Wait, and of
+ * MPI_Ialltoallv and MPI_Wait, in turn, with blocks of BYTES (default 8), written
+ * before and read after each exchange.
+ */
+#include <rota.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN, REQUEST, MPI, FORMS };
+static const char *const names[FORMS] = {"rota_start, rota_wait",
+                                         "rota_start_request, MPI_Wait",
+                                         "MPI_Ialltoallv, MPI_Wait"};
+
+typedef struct work {
+    int P, bytes;
+    char *send, *recv;
+    int *counts, *displs;
+    rota_plan *plan;
+    volatile char seen;
+} work;
+
+static void must(int err, const char *what)
+{
+    if (err == MPI_SUCCESS)
+        return;
+    fprintf(stderr, "rota-requests: %s failed\n", what);
+    MPI_Abort(MPI_COMM_WORLD, err);
+}
+
+static void *room(size_t n, size_t bytes)
+{
+    void *const p = calloc(n, bytes);
+
+    if (!p)
+        must(MPI_ERR_NO_MEM, "calloc");
+    return p;
+}
+
+static void prepare(work *w)
+{
+    MPI_Comm_size(MPI_COMM_WORLD, &w->P);
+    const size_t n = (size_t)w->P;
+    w->send = room(n, (size_t)w->bytes);
+    w->recv = room(n, (size_t)w->bytes);
+    w->counts = room(n, sizeof(int));
+    w->displs = room(n, sizeof(int));
+    for (int i = 0; i < w->P; i++) {
+        w->counts[i] = w->bytes;
+        w->displs[i] = i * w->bytes;
+    }
+    must(rota_alltoallv_init(w->send, w->counts, w->displs, MPI_BYTE, w->recv,
+                             w->counts, w->displs, MPI_BYTE, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &w->plan),
+         "rota_alltoallv_init");
+}
+
+static void exchange(work *w, int form)
+{
+    MPI_Request request;
+
+    if (form == PLAIN) {
+        must(rota_start(w->plan), "rota_start");
+        must(rota_wait(w->plan), "rota_wait");
+        return;
+    }
+    if (form == REQUEST)
+        must(rota_start_request(w->plan, &request), "rota_start_request");
+    else
+        must(MPI_Ialltoallv(w->send, w->counts, w->displs, MPI_BYTE, w->recv,
+                            w->counts, w->displs, MPI_BYTE, MPI_COMM_WORLD,
+                            &request),
+             "MPI_Ialltoallv");
+    must(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+}
+
+/* Seconds that the slowest rank takes. */
+static double time_one(work *w, int form, int round)
+{
+    const size_t n = (size_t)w->P * (size_t)w->bytes;
+    double mine, most;
+
+    memset(w->send, round, n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    mine = MPI_Wtime();
+    exchange(w, form);
+    mine = MPI_Wtime() - mine;
+    for (size_t i = 0; i < n; i += 64)
+        w->seen = w->recv[i];
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+int main(int argc, char **argv)
+{
+    work w = {.bytes = argc > 2 ? atoi(argv[2]) : 8};
+    const int rounds = argc > 1 ? atoi(argv[1]) : 5001;
+    double *times[FORMS];
+    int me;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    if (rounds < 1 || w.bytes < 1)
+        must(MPI_ERR_ARG, "reading ROUNDS and BYTES, which are at least 1,");
+    prepare(&w);
+    for (int f = 0; f < FORMS; f++)
+        times[f] = room((size_t)rounds, sizeof(double));
+    for (int i = 0; i < rounds; i++)
+        for (int f = 0; f < FORMS; f++)
+            times[f][i] = time_one(&w, f, i);
+    for (int f = 0; f < FORMS; f++) {
+        qsort(times[f], (size_t)rounds, sizeof(double), compare);
+        if (me == 0)
+            printf("%-30s %8.3f us, quartiles %.3f to %.3f\n", names[f],
+                   1e6 * times[f][rounds / 2], 1e6 * times[f][rounds / 4],
+                   1e6 * times[f][3 * rounds / 4]);
+        free(times[f]);
+    }
+    must(rota_plan_free(&w.plan), "rota_plan_free");
+    free(w.send);
+    free(w.recv);
+    free(w.counts);
+    free(w.displs);
+    return MPI_Finalize();
+}
