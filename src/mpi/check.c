@@ -1,10 +1,18 @@
-/* check.c - refuses what MPI refuses: the arguments that MPICH 4.0 and 4.1 check
- * on each rank alone, before they do anything else.
+/* check.c - refuses what MPI refuses: the arguments that MPICH 4.0 and 4.1, or Open
+ * MPI 4.1 and 5.0, check on each rank alone, before they do anything else. What Open
+ * MPI lets pass may not be refused: the rank would be missing where others wait.
  */
 #include "mpi/check.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
+
+/* Does MPI look where buffers are? Open MPI only compares them with MPI_IN_PLACE. */
+#ifdef OPEN_MPI
+enum { LOOKS_AT_BUFFERS = false };
+#else
+enum { LOOKS_AT_BUFFERS = true };
+#endif
 
 /* Only an error tells whether a type is committed. */
 static MPI_Comm quiet = MPI_COMM_NULL;
@@ -62,17 +70,20 @@ static bool needs_buffer(MPI_Datatype type)
 static bool is_block_refused(const rota_mpi_blocks *b, MPI_Count n,
                              MPI_Datatype type)
 {
-    return n < 0 || (n > 0 && (b->buffer == MPI_IN_PLACE ||
-                               (!b->buffer && needs_buffer(type))));
+    return n < 0 ||
+           (n > 0 && (b->buffer == MPI_IN_PLACE ||
+                      (LOOKS_AT_BUFFERS && !b->buffer && needs_buffer(type))));
 }
 
-/* Among neighbours, MPICH checks a type if its count is not 0. */
+/* Among neighbours, MPICH checks a type if its count is not 0, and Open MPI if there
+ * are any. */
 static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b)
 {
     const bool one = a->shape == ROTA_MPI_ONE;
     const bool each = b->types || (one && a->neighbors);
     const int n = one ? 1 : b->n;
-    bool bad = !each && !is_good_type(b->type);
+    const bool asked = LOOKS_AT_BUFFERS || !a->neighbors || n > 0;
+    bool bad = !each && asked && !is_good_type(b->type);
 
     for (int i = 0; b->counts && i < n && !bad; i++) {
         const MPI_Count count = rota_mpi_count_at(a, b, i);
@@ -86,8 +97,8 @@ static bool is_refused(const rota_mpi_args *a, const rota_mpi_blocks *b)
 /* Do both sides have one buffer, and everything else that MPI compares? */
 static bool is_aliased(const rota_mpi_args *a)
 {
-    if (a->send.buffer != a->recv.buffer || a->send.type != a->recv.type ||
-        a->send.types != a->recv.types)
+    if (!LOOKS_AT_BUFFERS || a->send.buffer != a->recv.buffer ||
+        a->send.type != a->recv.type || a->send.types != a->recv.types)
         return false;
     if (a->shape != ROTA_MPI_ONE)
         return a->send.counts == a->recv.counts;

@@ -115,6 +115,7 @@ void rota_mpi_repeat_keep(rota_mpi_repeat *r, const rota_mpi_args *a,
         return;
     r->n_freed = rota_mpi_n_types_freed;
     r->large = a->large;
+    r->in_place = rota_mpi_is_in_place(a);
     keep_side(&r->send, a, &a->send);
     keep_side(&r->recv, a, &a->recv);
     measure(r, a);

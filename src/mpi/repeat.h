@@ -28,7 +28,7 @@ enum { ROTA_MPI_LISTS = 6 };
 typedef struct rota_mpi_repeat {
     rota_mpi_fixed *plan; /* that has run it; NULL: no call is kept */
     unsigned n_freed;
-    bool large;
+    bool large, in_place;
     rota_mpi_kept send, recv;
     char *memory; /* [room] copies of the arrays, end to end */
     size_t room;
@@ -58,10 +58,13 @@ bool rota_mpi_repeat_run(rota_mpi_repeat *r, const char *function,
 
 /* ---- is it the same? ------------------------------------------------------ */
 
-/* Is there a call of this form, whose types still exist? */
-static inline bool rota_mpi_may_repeat(const rota_mpi_repeat *r, bool large)
+/* Is there a call of this form, whose types still exist? In place nothing that says
+ * what is sent may be read. */
+static inline bool rota_mpi_may_repeat(const rota_mpi_repeat *r, bool large,
+                                       const void *sendbuf)
 {
     return r->plan && r->large == large &&
+           r->in_place == (sendbuf == MPI_IN_PLACE) &&
            r->n_freed == atomic_load_explicit(&rota_mpi_n_types_freed,
                                               memory_order_relaxed);
 }

@@ -35,11 +35,14 @@
              .counts = &sendcount,                                             \
              .type = sendtype},                                                \
     .recv = {.buffer = recvbuf, .counts = &recvcount, .type = recvtype}
-#define SETTLED_ONE(call) rota_mpi_settled_one(call, sendcount, sendtype, comm)
+#define SETTLED_ONE(call)                                                      \
+    (sendbuf == MPI_IN_PLACE                                                   \
+         ? NULL                                                                \
+         : rota_mpi_settled_one(call, sendcount, sendtype, comm))
 #define SETTLED_ELSE_ONE(call)                                                 \
     (sendbuf == MPI_IN_PLACE                                                   \
          ? rota_mpi_settled_one(call, -1 - recvcount, recvtype, comm)          \
-         : SETTLED_ONE(call))
+         : rota_mpi_settled_one(call, sendcount, sendtype, comm))
 #define RECENT_ONE rota_mpi_recent_one
 #define SAME_ONE(r)                                                            \
     (SAME_TYPE(r) && (r)->send.count == sendcount &&                           \
@@ -110,7 +113,8 @@
 
 #define REPEAT(mpi, shape, large)                                              \
     int err;                                                                   \
-    if (rota_mpi_may_repeat(tally->by, large) && SAME_##shape(tally->by) &&    \
+    if (rota_mpi_may_repeat(tally->by, large, sendbuf) &&                      \
+        SAME_##shape(tally->by) &&                                             \
         rota_mpi_repeat_run(tally->by, #mpi, sendbuf, recvbuf, &err)) {        \
         tally->calls++;                                                        \
         if (err != MPI_SUCCESS)                                                \
