@@ -20,9 +20,14 @@ for module in mpi mpi_f08 mpif; do
         >"$work/out" 2>"$work/err" || wrong "$module: not compiled"
     with "$module" "$run" "$@" "$ranks" "$work/$module" || wrong "$what"
     [ "$(grep -c 'wrong  *0$' "$work/out")" -eq "$ranks" ] || wrong "$what"
-    for calls in Alltoall:9 Alltoallv:18 Neighbor_alltoall:9 Neighbor_alltoallv:9; do
+    for calls in Alltoall:9 Alltoallv:18 Alltoallw:18 Neighbor_alltoall:9 \
+        Neighbor_alltoallv:9 Neighbor_alltoallw:9; do
         n=${calls#*:}
         grep -q "^rota_mpi: rank 0: MPI_${calls%:*} calls=$n by_rota=[1-9]" \
             "$work/err" || wrong "$what: MPI_${calls%:*} was not taken"
+    done
+    for call in Ialltoallw Ineighbor_alltoallw; do
+        grep -q "^rota_mpi: rank 0: MPI_$call calls=9 by_rota=0" "$work/err" ||
+            wrong "$what: MPI_$call was not counted"
     done
 done
