@@ -1,18 +1,23 @@
 /* taken.c - how many exchanges of a program the drop-in takes.
  *
- *     rota-run mpiexec -n P rota-taken KIND BYTES CALLS [NAP]
+ *     rota-run mpiexec -n P rota-taken [--untouched] KIND BYTES CALLS [NAP]
  *     rota-run mpiexec -n P rota-taken datalog BYTES STEPS
+ *     mpiexec -n P rota-taken [--untouched] --plan KIND BYTES CALLS
  *
  * KIND: alltoall, alltoallv, alltoallw, or neighbor_ and one of these, in one loop,
- * in which all bytes are written before and read after; BYTES is a block's. The last
- * rank calls NAP milliseconds after the others, for calls.sh. datalog: steps of a
- * Datalog engine: MPI_Alltoall of counts, two MPI_Allreduce, and MPI_Alltoallv with
- * other counts, of BYTES on average, and other buffers each time. Prints, for either
- * half of the calls, how many there were and how many did not come to MPI on rank 0.
+ * in which all bytes are written before and read after (unless --untouched); BYTES is
+ * a block's. With _init behind it, a persistent request is started and waited for
+ * instead; with --plan, a fixed plan of Rota's. The last rank calls NAP milliseconds
+ * after the others, for calls.sh. datalog: steps of a Datalog engine: MPI_Alltoall of
+ * counts, two MPI_Allreduce, and MPI_Alltoallv with other counts, of BYTES on
+ * average, and other buffers each time. Prints, for either half of the calls, how
+ * many there were and how many did not come to MPI on rank 0; and how long there
+ * steps of the last tenth took or, of a Datalog engine, all exchanges.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <rota.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,75 +47,100 @@ static long passed;
         return mpi arguments;                                                  \
     }
 
-#define ONE                                                                    \
+#define OF_ONE                                                                 \
     (const void *s, int sn, MPI_Datatype st, void *r, int rn, MPI_Datatype rt, \
      MPI_Comm comm)
-COUNTED(PMPI_Alltoall, ONE, (s, sn, st, r, rn, rt, comm))
-COUNTED(PMPI_Neighbor_alltoall, ONE, (s, sn, st, r, rn, rt, comm))
-#define V                                                                      \
+COUNTED(PMPI_Alltoall, OF_ONE, (s, sn, st, r, rn, rt, comm))
+COUNTED(PMPI_Neighbor_alltoall, OF_ONE, (s, sn, st, r, rn, rt, comm))
+#define OF_V                                                                   \
     (const void *s, const int sn[], const int sd[], MPI_Datatype st, void *r,  \
      const int rn[], const int rd[], MPI_Datatype rt, MPI_Comm comm)
 #define ARGUMENTS (s, sn, sd, st, r, rn, rd, rt, comm)
-COUNTED(PMPI_Alltoallv, V, ARGUMENTS)
-COUNTED(PMPI_Neighbor_alltoallv, V, ARGUMENTS)
-#define W(displ)                                                               \
+COUNTED(PMPI_Alltoallv, OF_V, ARGUMENTS)
+COUNTED(PMPI_Neighbor_alltoallv, OF_V, ARGUMENTS)
+#define OF_W(displ)                                                            \
     (const void *s, const int sn[], const displ sd[], const MPI_Datatype st[], \
      void *r, const int rn[], const displ rd[], const MPI_Datatype rt[],       \
      MPI_Comm comm)
-COUNTED(PMPI_Alltoallw, W(int), ARGUMENTS)
-COUNTED(PMPI_Neighbor_alltoallw, W(MPI_Aint), ARGUMENTS)
+COUNTED(PMPI_Alltoallw, OF_W(int), ARGUMENTS)
+COUNTED(PMPI_Neighbor_alltoallw, OF_W(MPI_Aint), ARGUMENTS)
 
 /* ---- loops --------------------------------------------------------------- */
 
-static void alltoall(const void *from, void *to)
+/* Arguments of each call. */
+#define ARGS_ONE(from, to, displs)                                             \
+    from, (int)block, MPI_BYTE, to, (int)block, MPI_BYTE
+#define ARGS_V(from, to, displs)                                               \
+    from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE
+#define ARGS_W(from, to, displs)                                               \
+    from, counts, displs, types, to, counts, displs, types
+
+static MPI_Request request;
+static rota_plan *plan;
+
+static void start(const void *from, void *to)
 {
-    MPI_Alltoall(from, (int)block, MPI_BYTE, to, (int)block, MPI_BYTE,
-                 MPI_COMM_WORLD);
+    (void)from;
+    (void)to;
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static void alltoallv(const void *from, void *to)
+static void start_plan(const void *from, void *to)
 {
-    MPI_Alltoallv(from, counts, displs, MPI_BYTE, to, counts, displs, MPI_BYTE,
-                  MPI_COMM_WORLD);
+    (void)from;
+    (void)to;
+    rota_start(plan);
+    rota_wait(plan);
 }
 
-static void alltoallw(const void *from, void *to)
-{
-    MPI_Alltoallw(from, counts, displs, types, to, counts, displs, types,
-                  MPI_COMM_WORLD);
-}
+#define KINDS(KIND)                                                            \
+    KIND(alltoall, MPI_Alltoall, ONE, displs, MPI_COMM_WORLD)                  \
+    KIND(alltoallv, MPI_Alltoallv, V, displs, MPI_COMM_WORLD)                  \
+    KIND(alltoallw, MPI_Alltoallw, W, displs, MPI_COMM_WORLD)                  \
+    KIND(neighbor_alltoall, MPI_Neighbor_alltoall, ONE, displs, graph)         \
+    KIND(neighbor_alltoallv, MPI_Neighbor_alltoallv, V, displs, graph)         \
+    KIND(neighbor_alltoallw, MPI_Neighbor_alltoallw, W, places, graph)
 
-static void neighbor_alltoall(const void *from, void *to)
-{
-    MPI_Neighbor_alltoall(from, (int)block, MPI_BYTE, to, (int)block, MPI_BYTE,
-                          graph);
-}
+#if HAS_PERSISTENT
+#define MAKE_REQUEST(mpi, shape, displs, comm)                                 \
+    mpi##_init(ARGS_##shape(sent, got, displs), comm, MPI_INFO_NULL, &request)
+#else
+#define MAKE_REQUEST(mpi, shape, displs, comm)                                 \
+    MPI_Abort(comm, EXIT_FAILURE) /* this MPI has none */
+#endif
 
-static void neighbor_alltoallw(const void *from, void *to)
-{
-    MPI_Neighbor_alltoallw(from, counts, places, types, to, counts, places,
-                           types, graph);
-}
-
-static void neighbor_alltoallv(const void *from, void *to)
-{
-    MPI_Neighbor_alltoallv(from, counts, displs, MPI_BYTE, to, counts, displs,
-                           MPI_BYTE, graph);
-}
+#define FUNCTIONS(name, mpi, shape, displs, comm)                              \
+    static void name(const void *from, void *to)                               \
+    {                                                                          \
+        mpi(ARGS_##shape(from, to, displs), comm);                             \
+    }                                                                          \
+    static void request_##name(void)                                           \
+    {                                                                          \
+        MAKE_REQUEST(mpi, shape, displs, comm);                                \
+    }                                                                          \
+    static void plan_##name(void)                                              \
+    {                                                                          \
+        rota_##name##_init(ARGS_##shape(sent, got, displs), comm,              \
+                           MPI_INFO_NULL, &plan);                              \
+    }
+KINDS(FUNCTIONS)
 
 static const struct kind {
     const char *name;
     void (*call)(const void *from, void *to);
-} kinds[] = {{"alltoall", alltoall},
-             {"alltoallv", alltoallv},
-             {"alltoallw", alltoallw},
-             {"neighbor_alltoall", neighbor_alltoall},
-             {"neighbor_alltoallv", neighbor_alltoallv},
-             {"neighbor_alltoallw", neighbor_alltoallw}};
+    void (*make)(void);      /* what it starts; or NULL */
+    void (*make_plan)(void); /* a plan that does the same */
+} kinds[] = {
+#define LINES(name, mpi, shape, displs, comm)                                  \
+    {#name, name, NULL, plan_##name},                                          \
+        {#name "_init", start, request_##name, plan_##name},
+    KINDS(LINES)};
 
 static long wrong;
-static bool late;
+static bool late, untouched;
 static struct timespec nap;
+static double tenth_began;
 
 /* A call of the second half, for calls.sh. */
 void repeated(const struct kind *k, const void *from, void *to);
@@ -123,7 +153,7 @@ __attribute__((noinline)) void repeated(const struct kind *k, const void *from,
 
 static void call(const struct kind *k, int half, long i)
 {
-    const size_t all = block * (size_t)P;
+    const size_t all = untouched ? 0 : block * (size_t)P;
     unsigned sum = 0;
 
     memset(sent, (int)(i & 127), all);
@@ -140,8 +170,19 @@ static void call(const struct kind *k, int half, long i)
 
 static void loop(const struct kind *k, int half, long from, long to)
 {
-    for (long i = from; i < to; i++)
+    const long tenth = to - (to - from) / 5; /* of all: a fifth of a half */
+
+    for (long i = from; i < to; i++) {
+        if (i == tenth)
+            tenth_began = MPI_Wtime();
         call(k, half, i);
+    }
+}
+
+static void print_tenth(long n)
+{
+    printf("last tenth: %.4f us a step\n",
+           1e6 * (MPI_Wtime() - tenth_began) / (double)(n / 2 / 5));
 }
 
 /* ---- a Datalog engine ---------------------------------------------------- */
@@ -158,6 +199,9 @@ static int line_up(const int n[], int at[])
     return sum;
 }
 
+/* Of each exchange, on this rank: when it was called, and when it returned. */
+static double *called, *returned;
+
 static void step(long i, int *n)
 {
     int *const out = n, *const in = n + P, *const from = n + 2 * P,
@@ -166,12 +210,16 @@ static void step(long i, int *n)
 
     for (int q = 0; q < P; q++)
         out[q] = (int)((size_t)(i * 7 + q * 5) % 16 * block / 8);
+    called[2 * i] = MPI_Wtime();
     MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD);
+    returned[2 * i] = MPI_Wtime();
     char *const sendbuf = calloc((size_t)line_up(out, from) + 1, 1);
     char *const recvbuf = malloc((size_t)line_up(in, to) + 1);
     MPI_Allreduce(&mine[0], &all[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    called[2 * i + 1] = MPI_Wtime();
     MPI_Alltoallv(sendbuf, out, from, MPI_BYTE, recvbuf, in, to, MPI_BYTE,
                   MPI_COMM_WORLD);
+    returned[2 * i + 1] = MPI_Wtime();
     MPI_Allreduce(&mine[1], &all[1], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     free(sendbuf);
     free(recvbuf);
@@ -184,6 +232,26 @@ static void steps(long from, long to)
     for (long i = from; n && i < to; i++)
         step(i, n);
     free(n);
+}
+
+/* Ranks of one node have one clock. What comes before an exchange may keep some of
+ * them: that is not the time of the exchange. */
+static void print_exchanges(int n, int rank)
+{
+    double within = 0, after = 0;
+
+    for (int i = 0; i < n; i++)
+        within += returned[i] - called[i];
+    MPI_Reduce(rank ? called : MPI_IN_PLACE, called, n, MPI_DOUBLE, MPI_MAX, 0,
+               MPI_COMM_WORLD);
+    MPI_Reduce(rank ? returned : MPI_IN_PLACE, returned, n, MPI_DOUBLE, MPI_MAX,
+               0, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++)
+        after += returned[i] - called[i];
+    if (rank == 0)
+        printf("exchanges: %.3f ms from the last call to the last return, "
+               "%.3f ms within them on rank 0\n",
+               1e3 * after, 1e3 * within);
 }
 
 /* ---- begin and end ------------------------------------------------------- */
@@ -222,37 +290,38 @@ static const struct kind *find(const char *name)
     return NULL;
 }
 
-int main(int argc, char **argv)
+/* Options come first. Returns whether --plan is one of them. */
+static bool read_options(int *argc, char ***argv)
 {
-    const struct kind *const k = argc > 1 ? find(argv[1]) : NULL;
-    const long n = argc > 3 ? atol(argv[3]) : 0;
-    const long each = k ? 1 : 2, ms = argc > 4 ? atol(argv[4]) : 0;
-    int rank;
+    bool by_plan = false;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &P);
-    block = argc > 2 ? (size_t)atol(argv[2]) : 0;
-    if (block == 0 || n <= 0 || (!k && strcmp(argv[1], "datalog") != 0)) {
-        fprintf(stderr, "usage: rota-taken KIND|datalog BYTES CALLS [NAP]\n");
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    for (; *argc > 1 && (*argv)[1][0] == '-'; --*argc, ++*argv) {
+        untouched = untouched || strcmp((*argv)[1], "--untouched") == 0;
+        by_plan = by_plan || strcmp((*argv)[1], "--plan") == 0;
     }
-    set_up();
-    late = ms > 0 && rank == P - 1;
-    nap = (struct timespec){ms / 1000, ms % 1000 * 1000000};
-    for (int half = 0; half < 2; half++) {
-        const long from = half * (n / 2), to = half ? n : n / 2;
-        passed = 0;
-        if (k)
-            loop(k, half, from, to);
-        else
-            steps(from, to);
-        const long calls = each * (to - from);
-        if (rank == 0)
-            printf("half %d: calls %ld taken %ld (%.1f %%)\n", half + 1, calls,
-                   calls - passed,
-                   100.0 * (double)(calls - passed) / (double)calls);
+    return by_plan;
+}
+
+/* What runs: of this kind, or a plan in its place. */
+static struct kind choose(const struct kind *k, bool by_plan)
+{
+    struct kind chosen = *k;
+
+    if (by_plan) {
+        chosen.call = start_plan;
+        chosen.make = k->make_plan;
     }
+    if (chosen.make)
+        chosen.make();
+    return chosen;
+}
+
+static void tear_down(void)
+{
+    if (plan)
+        rota_plan_free(&plan);
+    if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
     MPI_Comm_free(&graph);
     free(sent);
     free(got);
@@ -260,6 +329,59 @@ int main(int argc, char **argv)
     free(displs);
     free(places);
     free(types);
+    free(called);
+    free(returned);
+}
+
+/* Half of the calls, and how many were taken. */
+static void run(const struct kind *k, int half, long from, long to, int rank)
+{
+    const long calls = (k ? 1 : 2) * (to - from);
+
+    passed = 0;
+    if (k)
+        loop(k, half, from, to);
+    else
+        steps(from, to);
+    if (rank == 0)
+        printf("half %d: calls %ld taken %ld (%.1f %%)\n", half + 1, calls,
+               calls - passed,
+               100.0 * (double)(calls - passed) / (double)calls);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    const bool by_plan = read_options(&argc, &argv);
+    const struct kind *const k = argc > 1 ? find(argv[1]) : NULL;
+    const long n = argc > 3 ? atol(argv[3]) : 0;
+    const long ms = argc > 4 ? atol(argv[4]) : 0;
+    struct kind chosen = {0};
+    int rank;
+
+    request = MPI_REQUEST_NULL;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &P);
+    block = argc > 2 ? (size_t)atol(argv[2]) : 0;
+    if (block == 0 || n <= 0 || (!k && strcmp(argv[1], "datalog") != 0)) {
+        fprintf(stderr, "usage: rota-taken [--untouched] [--plan] KIND|datalog "
+                        "BYTES CALLS [NAP]\n");
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    set_up();
+    called = calloc(2 * (size_t)n, sizeof *called);
+    returned = calloc(2 * (size_t)n, sizeof *returned);
+    if (k)
+        chosen = choose(k, by_plan);
+    late = ms > 0 && rank == P - 1;
+    nap = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+    for (int half = 0; half < 2; half++)
+        run(k ? &chosen : NULL, half, half * (n / 2), half ? n : n / 2, rank);
+    if (rank == 0 && k && n >= 10)
+        print_tenth(n);
+    if (!k)
+        print_exchanges(2 * (int)n, rank);
+    tear_down();
     MPI_Finalize();
     return wrong > 0;
 }

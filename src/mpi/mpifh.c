@@ -1,9 +1,9 @@
 /* mpifh.c - calls of Fortran with Open MPI.
  *
- * Open MPI's functions for Fortran call C functions by their PMPI_ names. So this file
- * replaces those that exchange, those that see requests of ours, and the beginning and
- * the end: mpi_alltoall_ and its kin for mpif.h and the module mpi, ompi_alltoall_f and
- * its kin behind mpi_f08. They call what a C program would call.
+ * Open MPI's functions for Fortran call C functions by their PMPI_ names. So this
+ * file replaces those that exchange, those that see requests of ours, and the
+ * beginning and the end: mpi_alltoall_ and its kin for mpif.h and the module mpi,
+ * ompi_alltoall_f and its kin behind mpi_f08. They call what a C program would call.
  */
 #define _GNU_SOURCE /* RTLD_DEFAULT, RTLD_NEXT */
 #include "mpi/comm.h"
@@ -147,13 +147,17 @@ static types make_types(MPI_Comm comm, bool neighbors, const void *sendbuf,
          run_##name(ARGUMENTS_##shape))                                        \
     static int begin_##name(PARAMETERS_##shape(displ), MPI_Fint *request)      \
     {                                                                          \
+        static void *_Atomic found;                                            \
         union {                                                                \
             void *data; /* POSIX lets this be a function's */                  \
             void (*function)(PARAMETERS_##shape(displ), MPI_Fint *,            \
                              MPI_Fint *);                                      \
-        } const f = {.data = dlsym(RTLD_NEXT, "ompi_" #iname "_f")};           \
+        } f;                                                                   \
         MPI_Fint err = MPI_ERR_INTERN;                                         \
         rota_mpi_count_call(call, ROTA_MPI_NONBLOCKING, false);                \
+        if (!found)                                                            \
+            found = dlsym(RTLD_NEXT, "ompi_" #iname "_f");                     \
+        f.data = found;                                                        \
         if (f.data)                                                            \
             f.function(ARGUMENTS_##shape, request, &err);                      \
         return err;                                                            \
