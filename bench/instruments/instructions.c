@@ -1,11 +1,12 @@
 /* instructions.c - starts and waits for instructions.sh to count.
  *
- * usage: instructions STARTS [SLEEP_MS [KIND [BYTES]]]
+ * usage: instructions STARTS [SLEEP_MS [KIND [BYTES [cold]]]]
  *
  * A plan of KIND (fixed, varying or exchange; default fixed) with blocks of BYTES
  * (default 8) by spread_out. With "+sum" behind KIND, a sum of one int64_t travels
  * with the messages (rota_plan_set_reduction). Every rank sleeps between start and
- * wait, so that the messages of all others are there when it waits.
+ * wait, so that the messages of all others are there when it waits. cold: before each
+ * start it writes more memory than a core's caches hold in instructions.sh.
  */
 #include <rota.h>
 
@@ -28,6 +29,15 @@ typedef struct work {
     int64_t value, sum;
     rota_plan *plan;
 } work;
+
+static void empty_caches(void)
+{
+    enum { BYTES = 1 << 20, LINE = 64 };
+    static volatile char other[BYTES];
+
+    for (int i = 0; i < BYTES; i += LINE)
+        other[i]++;
+}
 
 static int find_kind(const char *name, bool *sums)
 {
@@ -105,6 +115,7 @@ int main(int argc, char **argv)
     const int starts = argc > 1 ? atoi(argv[1]) : 10;
     const long ms = argc > 2 ? atol(argv[2]) : 60;
     const int bytes = argc > 4 ? atoi(argv[4]) : 8;
+    const bool cold = argc > 5;
     const struct timespec nap = {.tv_sec = ms / 1000,
                                  .tv_nsec = ms % 1000 * 1000000};
     work w = {.kind = FIXED};
@@ -112,14 +123,17 @@ int main(int argc, char **argv)
     if (argc > 3)
         w.kind = find_kind(argv[3], &w.sums);
     if (w.kind == KINDS || bytes < 0) {
-        fprintf(stderr,
-                "usage: instructions STARTS [SLEEP_MS [KIND [BYTES]]]\n");
+        fprintf(
+            stderr,
+            "usage: instructions STARTS [SLEEP_MS [KIND [BYTES [cold]]]]\n");
         return EXIT_FAILURE;
     }
     MPI_Init(&argc, &argv);
     if (make(&w, bytes) != MPI_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (int i = 0; i < starts; i++) {
+        if (cold)
+            empty_caches();
         start(&w);
         nanosleep(&nap, NULL);
         wait(&w);

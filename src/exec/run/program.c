@@ -153,10 +153,13 @@ static int prepare_carrying(rota_exec *x)
 
 void rota_exec_stage_in(rota_exec *x, bool stage_in)
 {
+    const bool prepares = stage_in || rota_has_parcels(x) || x->gate;
+
     x->stage_in = stage_in;
-    x->program.prepare = x->carried ? prepare_carrying
-                         : stage_in || rota_has_parcels(x) || x->gate ? prepare
-                                                                      : NULL;
+    if (x->carried)
+        x->program.prepare = prepares ? prepare_carrying : rota_carried_begin;
+    else
+        x->program.prepare = prepares ? prepare : NULL;
 }
 
 /* ---- steps --------------------------------------------------------------- */

@@ -63,8 +63,9 @@ static inline int rota_run_steps(rota_exec *x)
 }
 
 /* Advance x as far as possible without waiting. Returns whether the run is
- * over; x->status then says how it ended. */
-static inline bool rota_run_advance(rota_exec *x)
+ * over; x->status then says how it ended. As a call of its own it would take 5 % of
+ * the instructions of a start and wait. */
+__attribute__((always_inline)) static inline bool rota_run_advance(rota_exec *x)
 {
     x->status.starved = false;
     return rota_run_conclude(x, x->trace ? rota_run_traced(x)

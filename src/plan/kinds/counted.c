@@ -29,6 +29,7 @@ int rota_counted_prepare(rota_task *t, const rota_args *args)
         return rota_fail_mem("a plan");
     ROTA_TRY(rota_types_make(args->recv.type, "type", t->comm->dup,
                              &t->problem.recv.types, &own->unit));
+    own->plain = rota_types_are_bytes(&t->problem.recv.types);
     return t->kind->collects ? check_extent(args->recv.type) : MPI_SUCCESS;
 }
 

@@ -9,6 +9,7 @@
 /* task->own begins with this. */
 typedef struct rota_counted {
     rota_unit unit; /* of the plan's type */
+    bool plain;     /* its elements are bytes, end to end */
 
     /* Of kinds that collect: the caller's buffer, or NULL. */
     char *buffer;

@@ -14,11 +14,6 @@
 
 /* ---- starting ------------------------------------------------------------ */
 
-static bool is_plain(const rota_built *b)
-{
-    return rota_types_are_bytes(&b->task->problem.recv.types);
-}
-
 /* Nothing has come, but what the rank sends itself. */
 static void expect_nothing(rota_built *b)
 {
@@ -35,7 +30,7 @@ static void expect_nothing(rota_built *b)
     }
     rota_collected_begin(
         &b->exec, own->buffer, own->room,
-        is_plain(b) && (!own->buffer || (own->early && !b->task->use.device)));
+        own->plain && (!own->buffer || (own->early && !b->task->use.device)));
 }
 
 static int start(rota_built *b, const rota_start_args *args)
@@ -191,9 +186,10 @@ static int copy_own(const rota_built *b, bool plain)
 
 static int collect(rota_built *b, rota_found *found)
 {
-    const bool device = b->task->use.device, plain = is_plain(b) && !device;
+    const rota_counted *const own = rota_counted_of(b);
+    const bool device = b->task->use.device, plain = own->plain && !device;
     const size_t total = plain ? complete_layout(b) : lay_out(b);
-    const size_t bytes = total * (size_t)rota_counted_of(b)->unit.spacing;
+    const size_t bytes = total * (size_t)own->unit.spacing;
     const rota_collection *const c = b->exec.collection;
     char *buffer;
 

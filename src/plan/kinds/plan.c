@@ -180,11 +180,13 @@ static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
                            const rota_kind_table *kind, const rota_args *args,
                            const rota_hints *hints)
 {
-    rota_plan *const p = calloc(1, sizeof *p);
+    rota_plan *const p =
+        aligned_alloc(ROTA_CACHE_LINE, (sizeof *p + ROTA_CACHE_LINE - 1) /
+                                           ROTA_CACHE_LINE * ROTA_CACHE_LINE);
 
     if (!p)
         return NULL;
-    p->comm = c;
+    *p = (rota_plan){.comm = c};
     rota_comm_retain(c);
     if (kind->fixed && hints->largest_unit > 0)
         kind = &rota_kind_scaled;

@@ -15,12 +15,15 @@ struct rota_plan {
     rota_comm *comm;   /* held until the plan is destroyed; as is */
     rota_graph *graph; /* that of its neighbours; NULL: the communicator's, or
                           the plan has none */
+    uint8_t active;    /* a rota_activity: one byte is one comparison */
     rota_task task;
+    rota_built built;       /* of decision's choice */
     rota_topo pretended;    /* what rota_node_size asks for; else zero */
     rota_decision decision; /* what was chosen, among what, and why */
-    rota_built built;       /* of that choice */
-    uint8_t active;         /* a rota_activity: one byte is one comparison */
 };
+
+_Static_assert(offsetof(rota_plan, task.use) + sizeof(void *) <= 64,
+               "what a start looks at is together");
 
 /* Make a plan. neighbors: the communicator's or a graph's; NULL: an all-to-all.
  * Collective; the ranks agree on every failure. */

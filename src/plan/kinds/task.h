@@ -95,22 +95,24 @@ typedef struct rota_device_use {
 } rota_device_use;
 
 struct rota_task {
-    rota_comm *comm; /* borrowed */
+    /* What a start looks at: up to use.device. */
     const rota_kind_table *kind;
+    void *own;           /* the kind's */
+    rota_record *record; /* of its starts (ROTA_RECORD), or NULL */
+    bool leaves_own;     /* the program moves what a rank has for itself */
+    bool checked;        /* counts across ranks and overlaps are checked */
+    rota_device_use use;
+
+    rota_comm *comm;        /* borrowed */
     rota_problem problem;   /* fixed plans: as given; others: only the types */
     rota_crossing crossing; /* edges between nodes, if looked for */
     const rota_topo *topo;  /* what builders see; borrowed */
     size_t max_block;       /* ROTA_UNBOUNDED: none, or the plan is fixed */
     size_t largest;      /* bytes of all ranks' largest block, or max_block */
-    bool checked;        /* counts across ranks and overlaps are checked */
-    bool leaves_own;     /* the program moves what a rank has for itself */
     size_t largest_unit; /* bytes; 0: the unit does not change */
     rota_progress progress;   /* as asked for */
     int copied_once_from;     /* bytes, from a hint; 0: none */
-    rota_record *record;      /* of its starts (ROTA_RECORD), or NULL */
     rota_reduction reduction; /* that travels with its messages, if any */
-    rota_device_use use;
-    void *own; /* the kind's */
 };
 
 #endif /* ROTA_TASK_H */
