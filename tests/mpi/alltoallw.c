@@ -13,6 +13,7 @@
 #include "pattern.h"
 
 #include <getopt.h>
+#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -560,6 +561,73 @@ static void check_descriptions(void)
     check_description("p2p", true, true, true, (long[]){own, 0, others});
 }
 
+/* ---- arrays for MPI ------------------------------------------------------- */
+
+static int least_types; /* that MPI may look at; 0: not looked at here */
+
+static void check_types(const MPI_Datatype types[])
+{
+    const size_t n = malloc_usable_size((void *)types) / sizeof *types;
+
+    CHECK(n >= (size_t)least_types);
+    for (int i = test_P; i < least_types && n >= (size_t)least_types; i++)
+        CHECK(types[i] == MPI_BYTE);
+}
+
+int MPI_Ialltoallw(const void *sendbuf, const int sendcounts[],
+                   const int sdispls[], const MPI_Datatype sendtypes[],
+                   void *recvbuf, const int recvcounts[], const int rdispls[],
+                   const MPI_Datatype recvtypes[], MPI_Comm comm,
+                   MPI_Request *request)
+{
+    if (least_types > 0) {
+        check_types(sendtypes);
+        check_types(recvtypes);
+    }
+    return PMPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                           recvcounts, rdispls, recvtypes, comm, request);
+}
+
+/* On a grid with more neighbours than ranks, Open MPI 4.1 looks at a type for each
+ * neighbour. */
+static void check_on_grid(void)
+{
+    enum { DIMS = 4, N = 6 };
+    int dims[DIMS] = {0}, periods[DIMS] = {1, 1, 1, 1};
+    int counts[ROOM], displs[ROOM], from[ROOM * N], to[ROOM * N];
+    MPI_Datatype types[ROOM];
+    MPI_Info info = test_info("rota_algorithm", "mpi", NULL, NULL);
+    MPI_Comm grid;
+    rota_plan *plan;
+
+    test_case = "on a grid";
+    MPI_Dims_create(test_P, DIMS, dims);
+    MUST(MPI_Cart_create(MPI_COMM_WORLD, DIMS, dims, periods, 0, &grid));
+    MPI_Type_vector(N / 2, 1, 2, MPI_INT, &types[0]);
+    MPI_Type_commit(&types[0]);
+    for (int i = 0; i < test_P; i++) {
+        counts[i] = 1;
+        displs[i] = i * N * (int)sizeof(int);
+        types[i] = types[0];
+    }
+    for (int i = 0; i < test_P * N; i++) {
+        from[i] = test_me * 1000 + i;
+        to[i] = -1;
+    }
+    MUST(rota_alltoallw_init(from, counts, displs, types, to, counts, displs,
+                             types, grid, info, &plan));
+    least_types = 2 * DIMS;
+    MUST(rota_start(plan));
+    MUST(rota_wait(plan));
+    least_types = 0;
+    for (int i = 0; i < test_P * N; i++)
+        CHECK(to[i] == (i % 2 ? -1 : i / N * 1000 + test_me * N + i % N));
+    MUST(rota_plan_free(&plan));
+    MPI_Type_free(&types[0]);
+    MPI_Comm_free(&grid);
+    MPI_Info_free(&info);
+}
+
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
@@ -586,5 +654,6 @@ int main(int argc, char **argv)
         run_case();
     }
     check_descriptions();
+    check_on_grid();
     return test_end();
 }

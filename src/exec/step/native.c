@@ -92,9 +92,41 @@ static void fill(native *n, const rota_exec *x, const rota_phase *phase)
         fill_side(n, x, (rota_dir)dir, phase);
 }
 
+/* How many types MPI looks at. Open MPI 4.1 takes hold of one for each neighbour, if
+ * the communicator has a topology: those may be more than the ranks. */
+static size_t count_types(MPI_Comm comm, int P)
+{
+    int topology, n = 0, more = 0, unused;
+
+    MPI_Topo_test(comm, &topology);
+    if (topology == MPI_CART) {
+        MPI_Cartdim_get(comm, &n);
+        n *= 2;
+    } else if (topology == MPI_GRAPH) {
+        MPI_Comm_rank(comm, &unused);
+        MPI_Graph_neighbors_count(comm, unused, &n);
+    } else if (topology == MPI_DIST_GRAPH) {
+        MPI_Dist_graph_neighbors_count(comm, &n, &more, &unused);
+    }
+    n = n > more ? n : more;
+    return (size_t)(n > P ? n : P);
+}
+
+/* Those beyond the blocks are MPI's own. */
+static MPI_Datatype *make_types(size_t n)
+{
+    MPI_Datatype *const types = malloc(n * sizeof *types);
+
+    for (size_t i = 0; types && i < n; i++)
+        types[i] = MPI_BYTE;
+    return types;
+}
+
 static int bind(rota_exec *x, rota_step *step)
 {
     const size_t P = (size_t)x->blocks.s->P;
+    const size_t n_types =
+        x->blocks.own_types ? count_types(x->native, x->blocks.s->P) : 0;
     native *const n = calloc(1, sizeof *n);
 
     if (!n)
@@ -108,9 +140,9 @@ static int bind(rota_exec *x, rota_step *step)
         s->displ = malloc(P * sizeof *s->displ);
         s->small_count = malloc(P * sizeof *s->small_count);
         s->small_displ = malloc(P * sizeof *s->small_displ);
-        s->type = x->blocks.own_types ? malloc(P * sizeof *s->type) : NULL;
+        s->type = n_types > 0 ? make_types(n_types) : NULL;
         if (!s->count || !s->displ || !s->small_count || !s->small_displ ||
-            (x->blocks.own_types && !s->type))
+            (n_types > 0 && !s->type))
             return rota_fail_mem("the arguments of MPI's all-to-all");
     }
     return MPI_SUCCESS;
