@@ -204,7 +204,7 @@ static bool fits(const rota_hints *hints, const rota_algo *algo,
         return false; /* the same as the coalesced form */
     if (algo->nodes)
         return t->n_nodes > 1 && t->n_nodes < t->P;
-    return !algo->native || what->native_free;
+    return !algo->native || (what->native_free && t->P > 1);
 }
 
 static int why_not(const rota_hints *hints, const rota_plan_kind *what)
