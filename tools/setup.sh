@@ -110,6 +110,8 @@ rota_look()
         rota_want "libopenmpi-dev openmpi-bin" rota_openmpi_ok
         rota_want "python3-dev python3-mpi4py python3-numpy cython3 meson" \
             rota_python_ok
+        rota_want "python3-mpi4py-fft" \
+            test -d /usr/lib/python3/dist-packages/mpi4py_fft
     fi
     if [ "${2:-}" = full ]; then
         rota_want "debhelper lintian mmdebstrap dh-python python3-dev" \
