@@ -50,9 +50,17 @@ source_of()
 
 while read -r object; do
     source_of "$object" >&2 || exit 1
-    nm -P "$object" | sed "s|^|$source |"
-done <"$objects" >"$work/symbols" || exit 1
+    echo "$object: $source"
+done <"$objects" >"$work/sources" || exit 1
+# One nm for all: it takes longer to begin than to read an object.
+xargs -d '\n' nm -A -P <"$objects" >"$work/symbols" || exit 1
 awk '
+{
+    colon = index($0, ": ")
+    object = substr($0, 1, colon - 1)
+}
+NR == FNR { source[object] = substr($0, colon + 2); next }
+{ $0 = source[object] " " substr($0, colon + 2) }
 $3 ~ /^[TDRBCVW]$/ { home[$2] = $1 }
 $3 ~ /^[Uw]$/ { needs[$1 " " $2] }
 END {
@@ -64,7 +72,7 @@ END {
         if (part[2] in home && home[part[2]] != part[1])
             print part[1], home[part[2]], part[2]
     }
-}' "$work/symbols" | sort >"$work/calls"
+}' "$work/sources" "$work/symbols" | sort >"$work/calls"
 [ -s "$work/calls" ] || { echo "no calls between files: wrong objects?"; exit 1; }
 
 # height FILE: sets height to the place of its folder from the bottom, or to 0.

@@ -38,23 +38,19 @@ rota_text_give
 END
 
 # The external names, with their files; then those of headers, and types.
-while read -r object; do
-    source=${object##*/CMakeFiles/rota_objects.dir/}
-    [ "$source" != "$object" ] || continue
-    nm -P -g "$object" | awk -v "file=${source%.o}" '
-        $2 ~ /^[TDRBV]$/ && $1 ~ /^rota_/ { print "name", $1, file }'
-done <"$objects" >"$work/names"
+xargs -d '\n' nm -A -P -g <"$objects" >"$work/symbols" || exit 1
+awk -v "wrong=$work/wrong" '
+{
+    end = index($0, ".o: ")
+    file = substr($0, 1, end - 1)
+    $0 = substr($0, end + 4)
+}
+$2 !~ /^[TDRBV]$/ || $1 !~ /^rota_/ { next }
+sub(/.*\/CMakeFiles\/rota_objects\.dir\//, "", file) { print "name", $1, file }
+sub(/.*\/CMakeFiles\/rota_mpi\.dir\//, "mpi/", file) && $1 !~ /^rota_mpi_/ {
+    print file ": " $1 " does not begin with rota_mpi_" >wrong
+}' "$work/symbols" >"$work/names"
 [ -s "$work/names" ] || { echo "no names: wrong objects?"; exit 1; }
-while read -r object; do
-    case $object in
-    */CMakeFiles/rota_mpi.dir/*)
-        nm -P -g "$object" | awk -v "file=mpi/${object##*/}" '
-            $2 ~ /^[TDRBV]$/ && $1 ~ /^rota_/ && $1 !~ /^rota_mpi_/ {
-                sub(/\.o$/, "", file)
-                print file ": " $1 " does not begin with rota_mpi_"
-            }' ;;
-    esac
-done <"$objects" >"$work/wrong"
 (cd src && find . -name '*.h' ! -path './mpi/*' -exec grep -noE '\<rota_[a-z0-9_]+' {} +) |
     sed 's|^\./||' | awk -F: '{ print "header", $3, $1 }' | sort -u >"$work/headers"
 find src -name '*.h' -exec sed -nE \
