@@ -346,6 +346,39 @@ template <class Count> void test_varying()
     });
 }
 
+void test_borrowing()
+{
+    rota::borrowing_exchange<int> exchange(comm);
+
+    for (int step = 0; step < 3; step++) {
+        std::vector<int> counts(P), displs(P);
+        int total = 0;
+        for (int q = 0; q < P; q++) {
+            counts[q] = 1000 * (me + q) + step;
+            displs[q] = total;
+            total += counts[q];
+        }
+        const auto send = exchange.sendbuf(total);
+        for (int q = 0; q < P; q++)
+            std::fill(send.begin() + displs[q],
+                      send.begin() + displs[q] + counts[q], 10 * me + q + step);
+        exchange.start(send.data(), counts, displs);
+        const auto &blocks = exchange.wait();
+        for (int q = 0; q < P; q++) {
+            const auto &block = blocks[q];
+            check(block.size() ==
+                      static_cast<std::size_t>(1000 * (me + q) + step),
+                  "borrowing_exchange, sizes");
+            check(std::all_of(block.begin(), block.end(),
+                              [&](int x) { return x == 10 * q + me + step; }),
+                  "borrowing_exchange, blocks");
+        }
+    }
+    const std::vector<int> none(P);
+    rota::borrowing_exchange<int> left(comm);
+    left.start(none, none, none); /* its destructor waits */
+}
+
 template <class Count> void test_exchange()
 {
     const auto counts = amounts<Count>();
@@ -540,6 +573,7 @@ int main(int argc, char **argv)
     test_varying<MPI_Count>();
     test_exchange<int>();
     test_exchange<MPI_Count>();
+    test_borrowing();
     test_sparse<int>();
     test_sparse<MPI_Count>();
     test_memory();

@@ -146,6 +146,12 @@ def count_array(arg, ctype, constant):
     arg.c = [f"{'const ' if constant else ''}{ctype} {arg.name}[]"]
 
 
+def address_array(arg):
+    """const void *blocks[]: addresses of the library's."""
+    arg.user = arg.bind = [f"type(c_ptr), intent(out) :: {arg.name}(*)"]
+    arg.c = [f"const void *{arg.name}[]"]
+
+
 def pointer_argument(arg, ctype):
     """const int **: an array of the library's, as long as the argument before
     it, n_sources, says."""
@@ -189,6 +195,8 @@ def argument(function, item):
         arg.user = arg.bind = [arg.user[0] + "(*)"]
     elif item.array and ctype == "MPI_Datatype":
         type_array_argument(arg)
+    elif item.array and item.type == "const void *":
+        address_array(arg)
     elif item.array and ctype in COUNTS:
         count_array(arg, ctype, constant)
     elif ctype.rstrip(" *") in OURS:

@@ -36,6 +36,7 @@ program test_fortran
   call test_unit()
   call test_graphs()
   call test_exchange()
+  call test_borrow()
   call test_sparse()
   call test_memory()
   call test_local_memory()
@@ -546,6 +547,46 @@ contains
     end do
     call rota_plan_free(plan)
   end subroutine test_exchange
+
+  subroutine test_borrow()
+    integer :: counts(P), displs(P), came(P), total, step, q, ierror
+    integer(MPI_COUNT_KIND) :: large(P)
+    integer, pointer, asynchronous :: a(:)
+    integer, pointer :: got(:)
+    integer, allocatable :: all_got(:), places(:)
+    type(c_ptr) :: where, blocks(P)
+    type(rota_plan) :: plan
+
+    call lay_out(counts, displs, total)
+    allocate (all_got(total), places(P))
+    call rota_exchange_init_borrow(ROTA_UNBOUNDED, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'exchange_init_borrow')
+    do step = 1, 3
+      call rota_exchange_get_sendbuf(plan, &
+          int(total, c_size_t) * storage_size(1) / 8, where, ierror)
+      call check(ierror == MPI_SUCCESS, 'exchange_get_sendbuf')
+      call c_f_pointer(where, a, [total])
+      call fill(a, counts, displs)
+      call rota_exchange_start(plan, a, counts, displs)
+      if (step == 2) then
+        call rota_exchange_wait_borrow(plan, blocks, large)
+        came = int(large)
+      else
+        call rota_exchange_wait_borrow(plan, blocks, came, ierror)
+        call check(ierror == MPI_SUCCESS, 'exchange_wait_borrow')
+      end if
+      call check(all(came == counts), 'borrow, counts')
+      places = displs
+      do q = 1, P
+        if (came(q) == 0) cycle
+        call c_f_pointer(blocks(q), got, [came(q)])
+        all_got(places(q) + 1:places(q) + came(q)) = got
+      end do
+      call check(arrived(all_got, came, places), 'borrow, blocks')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_borrow
 
   ! Each rank sends two numbers to the next one.
   subroutine test_sparse()

@@ -461,6 +461,73 @@ ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
                                       size_t capacity);
 
 /* -------------------------------------------------------------------------
+ * Exchanges with borrowed blocks: received without a copy
+ * ---------------------------------------------------------------------- */
+
+/* Plan exchanges whose receivers read blocks where they lie. The wait gives the
+ * address of each block: a long one from a rank of the node lies in its sender's
+ * buffer, which nobody has copied; others in the plan's own memory.
+ *
+ * max_block, comm, info, plan  as for rota_exchange_init; 16 bytes at least are
+ *       allowed
+ * type  as for rota_exchange_init, but without gaps: a block is its bytes
+ *
+ * A step is: rota_exchange_get_sendbuf, write what is to be sent there,
+ * rota_exchange_start, rota_exchange_wait_borrow, read. Nothing has to be given
+ * back. The memory of two send buffers stays with the plan. It pays for blocks that
+ * are read once or in part; what is read many times or written to is better copied
+ * (rota_exchange_init).
+ *
+ * Collective over comm; blocks. Errors: as rota_exchange_init; also MPI_ERR_TYPE for
+ * a type with gaps. */
+ROTA_API int rota_exchange_init_borrow(size_t max_block, MPI_Datatype type,
+                                       MPI_Comm comm, MPI_Info info,
+                                       rota_plan **plan);
+
+/* Get the buffer to send from in the next start of a plan of
+ * rota_exchange_init_borrow. Starts use two buffers in turn, since the blocks of the
+ * last one may still be read. Ranks of the node read it; so a forked child must not
+ * touch it.
+ *
+ * bytes    what the buffer must hold, at least. It grows when needed; what was in it
+ *          is then lost
+ * ptr      address of a pointer of any type, set to the buffer. Valid until the
+ *          start after the next one, or until the plan is freed
+ *
+ * Local; does not block. Allocates memory when the buffer grows, and then blocks of
+ * the next start may be copied: until a rank has mapped the memory, which it does
+ * in its next wait.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not of
+ * rota_exchange_init_borrow; MPI_ERR_ARG if ptr is NULL; MPI_ERR_NO_MEM. */
+ROTA_API int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes,
+                                       void *ptr);
+
+/* Wait for an exchange with borrowed blocks, which rota_exchange_start has started.
+ * What that sends from memory other than the plan's send buffer is copied. To pass
+ * the send buffer of the last start again is an error, MPI_ERR_BUFFER.
+ *
+ * blocks      [P] receives the address of each rank's block, this rank's own in
+ *             its send buffer; or NULL if it is empty. Blocks must not be written
+ *             to. They are valid until this rank starts the plan again or frees it,
+ *             whatever other ranks do meanwhile. blocks itself may be NULL
+ * recvcounts  [P] receives the number of elements from each rank; may be NULL
+ *
+ * Local, except that it waits. rota_test tells whether it would block; the plan
+ * stays active until this call.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not of
+ * rota_exchange_init_borrow; any error that MPI reported. MPI_ERR_COUNT is
+ * returned, without raising the error handler, for a block above the bound, with
+ * everything else there; and if a count does not fit an int: then the plan stays
+ * active, for rota_exchange_wait_borrow_c. */
+ROTA_API int rota_exchange_wait_borrow(rota_plan *plan, const void *blocks[],
+                                       int recvcounts[]);
+
+/* As rota_exchange_wait_borrow, for counts beyond 2^31. */
+ROTA_API int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
+                                         MPI_Count recvcounts[]);
+
+/* -------------------------------------------------------------------------
  * Sparse exchanges: few partners, which change and do not know each other
  * ---------------------------------------------------------------------- */
 
@@ -1022,7 +1089,8 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * this rank receives get to their places: straight from one layout to the other
  * (bytes_straight), packed by Rota on the way (bytes_by_layout), or packed by
  * MPI (bytes_by_mpi). If a reduction travels with the messages, the description says
- * how many bytes a value has (reduced_bytes).
+ * how many bytes a value has (reduced_bytes); if blocks are borrowed, how many bytes
+ * the last start lent to ranks of the node, uncopied (lent_bytes).
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms

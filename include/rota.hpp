@@ -891,12 +891,10 @@ class basic_exchange : public basic_plan
   private:
     void settle() noexcept
     {
-        int finalized = 0, code;
+        int finalized = 0;
         MPI_Finalized(&finalized);
-        if (handle_ && active_ && !finalized) {
-            set_buffer(nullptr, 0, &code);
+        if (handle_ && active_ && !finalized)
             Finish(handle_);
-        }
         active_ = false;
     }
 
@@ -906,6 +904,7 @@ class basic_exchange : public basic_plan
 inline int finish_exchange(rota_plan *plan)
 {
     void *where = nullptr;
+    rota_exchange_set_buffer(plan, nullptr, 0);
     return rota_exchange_wait_c(plan, &where, nullptr, nullptr);
 }
 
@@ -913,11 +912,88 @@ inline int finish_sparse(rota_plan *plan)
 {
     void *where = nullptr;
     int n = 0;
+    rota_exchange_set_buffer(plan, nullptr, 0);
     return rota_exchange_wait_sparse_c(plan, &where, &n, nullptr, nullptr,
                                        nullptr);
 }
 
+inline int finish_borrowing(rota_plan *plan)
+{
+    return rota_exchange_wait_borrow_c(plan, nullptr, nullptr);
+}
+
 } // namespace detail
+
+/* An exchange whose blocks are read where they lie. Collective over comm. */
+template <class T>
+class borrowing_exchange
+    : public detail::basic_exchange<T, detail::finish_borrowing>
+{
+    using base = detail::basic_exchange<T, detail::finish_borrowing>;
+
+  public:
+    borrowing_exchange() = default;
+    explicit borrowing_exchange(MPI_Comm comm,
+                                std::size_t max_block = ROTA_UNBOUNDED,
+                                MPI_Info info = MPI_INFO_NULL,
+                                int *code = nullptr)
+        : base(detail::make(code, rota_exchange_init_borrow, max_block,
+                            datatype<T>::get(), comm, info))
+    {
+        int P = 0;
+        if (*this) {
+            MPI_Comm_size(comm, &P);
+            where_.resize(static_cast<std::size_t>(P));
+            counts_.resize(where_.size());
+            blocks_.resize(where_.size());
+        }
+    }
+
+    /* There is none of the program's. */
+    void set_buffer(T *, std::size_t, int * = nullptr) = delete;
+
+    /* The buffer of the next start, for so many elements. */
+    view<T> sendbuf(std::size_t elements, int *code = nullptr)
+    {
+        T *buffer = nullptr;
+        if (!detail::succeeded(rota_exchange_get_sendbuf(this->handle_,
+                                                         elements * sizeof(T),
+                                                         &buffer),
+                               code))
+            return {};
+        return {buffer, elements};
+    }
+
+    template <class Counts, class Displs>
+    void start(const_buffer send, const Counts &counts, const Displs &displs,
+               int *code = nullptr)
+    {
+        constexpr bool large = detail::large<Counts, Displs>();
+        this->started(
+            detail::pick<large>(rota_exchange_start, rota_exchange_start_c)(
+                this->handle_, send.data, std::data(counts), std::data(displs)),
+            code);
+    }
+
+    /* The block of each rank, to be read until the next start. */
+    const std::vector<view<const T>> &wait(int *code = nullptr)
+    {
+        const int result = rota_exchange_wait_borrow_c(
+            this->handle_, where_.data(), counts_.data());
+        const bool here = this->waited(result, code);
+        for (std::size_t q = 0; q < blocks_.size(); q++)
+            blocks_[q] =
+                here ? view<const T>(static_cast<const T *>(where_[q]),
+                                     static_cast<std::size_t>(counts_[q]))
+                     : view<const T>();
+        return blocks_;
+    }
+
+  private:
+    std::vector<const void *> where_; /* [P] */
+    std::vector<MPI_Count> counts_;   /* [P] */
+    std::vector<view<const T>> blocks_;
+};
 
 /* An exchange, whose receivers know nothing beforehand. Collective over
  * comm. */

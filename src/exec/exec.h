@@ -387,6 +387,8 @@ struct rota_exec {
                                            counts are known */
     struct rota_carried
         *carried; /* payload/carried.h; NULL: messages carry no values */
+    struct rota_lending
+        *lending; /* memory/lending.h; NULL: blocks are sent, not lent */
 
     /* Binding makes the program. The rest is made before, where it is needed; gates
      * of varying plans later. */

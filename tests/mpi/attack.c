@@ -210,6 +210,9 @@ LOCAL(x_wait_null, rota_exchange_wait(NULL, &found, NULL, NULL))
 LOCAL(x_wait_inactive, rota_exchange_wait(f->exchange, &found, NULL, NULL))
 LOCAL(x_wait_fixed, rota_exchange_wait(f->fixed, &found, NULL, NULL))
 LOCAL(x_wait_to_null, rota_exchange_wait(f->exchange, NULL, NULL, NULL))
+LOCAL(x_borrow_wait, rota_exchange_wait_borrow(f->exchange, NULL, NULL))
+LOCAL(x_borrow_wait_c, rota_exchange_wait_borrow_c(NULL, NULL, NULL))
+LOCAL(x_borrow_sendbuf, rota_exchange_get_sendbuf(f->exchange, 1, &found))
 LOCAL(x_wait_c_null, rota_exchange_wait_c(f->exchange, NULL, NULL, NULL))
 LOCAL(v_c_arrays, rota_alltoallv_start_c(f->varying, f->send, NULL, f->displ_c,
                                          f->recv, f->count_c, f->displ_c))
@@ -398,6 +401,12 @@ static const attack attacks[] = {
      no_room},
     {"rota_exchange_wait_c", "NULL recvbuf", MPI_ERR_ARG, ACTIVE,
      x_wait_c_null},
+    {"rota_exchange_get_sendbuf", "exchange", MPI_ERR_REQUEST, 0,
+     x_borrow_sendbuf},
+    {"rota_exchange_wait_borrow", "exchange", MPI_ERR_REQUEST, ACTIVE,
+     x_borrow_wait},
+    {"rota_exchange_wait_borrow_c", "NULL", MPI_ERR_REQUEST, 0,
+     x_borrow_wait_c},
     {"rota_exchange_set_buffer", "NULL", MPI_ERR_REQUEST, 0, x_set_null},
     {"rota_exchange_set_buffer", "fixed", MPI_ERR_REQUEST, 0, x_set_fixed},
     {"rota_test", "NULL", MPI_ERR_REQUEST, 0, test_null},

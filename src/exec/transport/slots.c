@@ -1,21 +1,24 @@
-/* slots.c - memory of the node for values that travel with messages (carried.h):
- * a rank's tables, which the others read.
+/* slots.c - memory of a plan that the other ranks of the node read in its runs:
+ * tables of values that travel with messages (carried.h), what is lent (lending.h).
  *
- * When a rank frees the plan, its tables stay until all others have freed it too. A
+ * When a rank frees the plan, its memory stays until all others have freed it too. A
  * word of each says so.
  */
-#include "exec/memory/node.h"
+#include "exec/memory/lending.h"
 #include "exec/move/lock.h"
 #include "exec/payload/carried.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const rota_path rota_path_slots;
 
 typedef struct slots {
     const rota_node *node;
-    void *taken[ROTA_N_USES]; /* in the arena */
+    void *taken
+        [ROTA_N_USES]; /* in the arena: values, then descriptors; the word */
     size_t bytes;
+    char *lent[2];            /* buffers of a freed plan; or NULL */
     char **near;              /* [node n] tables of the ranks; or NULL */
     _Atomic uint64_t **freed; /* [node n] their words, which grow, */
     uint64_t *before;         /* [node n] what was there before, */
@@ -37,7 +40,7 @@ static int make(rota_exec *x, const rota_node *node)
     const size_t n = (size_t)node->n;
 
     if (!s)
-        return rota_fail_mem("a reduction within the node");
+        return rota_fail_mem("memory that a node reads");
     s->node = node;
     s->n = node->n;
     s->near = calloc(n, sizeof *s->near);
@@ -46,7 +49,30 @@ static int make(rota_exec *x, const rota_node *node)
     s->peer = calloc(n, sizeof *s->peer);
     return s->near && s->freed && s->before && s->peer
                ? MPI_SUCCESS
-               : rota_fail_mem("a reduction within the node");
+               : rota_fail_mem("memory that a node reads");
+}
+
+static size_t value_bytes(const rota_exec *x)
+{
+    const size_t line = ROTA_CACHE_LINE;
+    const size_t bytes =
+        x->carried ? 2 * (size_t)x->blocks.s->P * x->carried->step : 0;
+
+    return (bytes + line - 1) / line * line;
+}
+
+/* Descriptors of lent blocks, for even and odd starts. */
+static void take_descriptors(rota_lending *l, const rota_reach *reach,
+                             char *memory, rota_place at)
+{
+    const size_t bytes = (size_t)reach->node->n * sizeof(rota_lent);
+
+    l->node = reach->node;
+    l->from = reach->arena_threshold;
+    for (size_t turn = 0; turn < 2; turn++) {
+        l->lent[turn] = (void *)(memory + turn * bytes);
+        l->lent_at[turn] = at + turn * bytes;
+    }
 }
 
 static int reserve(rota_exec *x, const rota_reach *reach, rota_refusal *refusal)
@@ -54,13 +80,15 @@ static int reserve(rota_exec *x, const rota_reach *reach, rota_refusal *refusal)
     rota_carried *const c = x->carried;
     const rota_node *const node = reach->node;
     rota_endpoint *const endpoints = node->near[node->me].endpoints;
+    const size_t values = value_bytes(x);
     rota_place at[ROTA_N_USES] = {0};
 
-    if (!c)
+    if (!c && !x->lending)
         return MPI_SUCCESS;
     ROTA_TRY(make(x, node));
     slots *const s = slots_of(x);
-    s->bytes = 2 * (size_t)x->blocks.s->P * c->step;
+    s->bytes =
+        values + (x->lending ? 2 * (size_t)node->n * sizeof(rota_lent) : 0);
     s->taken[ROTA_ENTRIES] =
         rota_arena_take(ROTA_ENTRIES, s->bytes, &at[ROTA_ENTRIES]);
     s->taken[ROTA_COUNTERS] =
@@ -69,8 +97,14 @@ static int reserve(rota_exec *x, const rota_reach *reach, rota_refusal *refusal)
         *refusal = ROTA_REFUSED_PLAN;
         return MPI_SUCCESS;
     }
-    c->table[0] = s->taken[ROTA_ENTRIES];
-    c->near = s->near;
+    if (c) {
+        c->table[0] = s->taken[ROTA_ENTRIES];
+        c->near = s->near;
+    }
+    if (x->lending)
+        take_descriptors(x->lending, reach,
+                         (char *)s->taken[ROTA_ENTRIES] + values,
+                         at[ROTA_ENTRIES] + values);
     for (int i = 0; i < node->n; i++) {
         endpoints[i].values = at[ROTA_ENTRIES];
         endpoints[i].freed = at[ROTA_COUNTERS];
@@ -127,6 +161,8 @@ static bool is_read(const slots *s)
 static void destroy(slots *s)
 {
     rota_arena_put(ROTA_ENTRIES, s->taken[ROTA_ENTRIES]);
+    rota_lending_free_buffer(s->lent[0]);
+    rota_lending_free_buffer(s->lent[1]);
     free(s->near);
     free(s->freed);
     free(s->before);
@@ -157,10 +193,25 @@ static void sweep(void)
     rota_unlock();
 }
 
+/* The owners use this memory no more. */
+static void take_away(rota_exec *x, slots *s)
+{
+    rota_carried *const c = x->carried;
+    rota_lending *const l = x->lending;
+
+    if (c) {
+        c->table[0] = NULL;
+        c->near = NULL;
+    }
+    if (l) {
+        memcpy(s->lent, l->buffer, sizeof s->lent);
+        *l = (rota_lending){0};
+    }
+}
+
 /* Others may read this rank's word for ever: it never falls. */
 static void release(rota_exec *x)
 {
-    rota_carried *const c = x->carried;
     slots *const s = slots_of(x);
     _Atomic uint64_t *const freed = s->taken[ROTA_COUNTERS];
 
@@ -168,8 +219,7 @@ static void release(rota_exec *x)
     if (freed)
         atomic_fetch_add(freed, 1);
     rota_arena_put(ROTA_COUNTERS, freed);
-    c->table[0] = NULL;
-    c->near = NULL;
+    take_away(x, s);
     if (!s->peer || !s->before || !s->freed || is_read(s)) {
         destroy(s);
         return;

@@ -7,6 +7,7 @@
 #include "plan/kinds/counted.h"
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
+#include "plan/kinds/exchange.h"
 #include "plan/kinds/reduction.h"
 #include "plan/kinds/scaled.h"
 #include "plan/ranks/agree.h"
@@ -390,6 +391,7 @@ INIT_TYPES(rota_neighbor_alltoallw_init_graph_c, partners_of, rota_graph *,
     }
 INIT_BOUND(rota_alltoallv_varying_init, all_of, MPI_Comm, rota_kind_varying)
 INIT_BOUND(rota_exchange_init, all_of, MPI_Comm, rota_kind_exchange)
+INIT_BOUND(rota_exchange_init_borrow, all_of, MPI_Comm, rota_kind_borrowing)
 INIT_BOUND(rota_neighbor_alltoallv_varying_init, neighbors_of, MPI_Comm,
            rota_kind_varying)
 INIT_BOUND(rota_neighbor_exchange_init, neighbors_of, MPI_Comm,
@@ -512,6 +514,19 @@ static inline int check_idle(const rota_plan *plan)
     return MPI_SUCCESS;
 }
 
+/* err: what the check of the plan says. */
+static inline int start_as(const char *function, rota_plan *plan, int err,
+                           const rota_kind_table *kind,
+                           const rota_start_args *args)
+{
+    if (err == MPI_SUCCESS)
+        err = kind->start(&plan->built, args);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, function, err);
+    plan->active = ROTA_STARTED;
+    return MPI_SUCCESS;
+}
+
 static inline int start_with(const char *function, rota_plan *plan,
                              const rota_kind_table *kind,
                              const rota_start_args *args)
@@ -520,12 +535,7 @@ static inline int start_with(const char *function, rota_plan *plan,
 
     if (err == MPI_SUCCESS)
         err = check_kind(plan, kind);
-    if (err == MPI_SUCCESS)
-        err = kind->start(&plan->built, args);
-    if (err != MPI_SUCCESS)
-        return leave_plan(plan, function, err);
-    plan->active = ROTA_STARTED;
-    return MPI_SUCCESS;
+    return start_as(function, plan, err, kind, args);
 }
 
 /* The counts of a plan are fixed, but not its unit. */
@@ -601,11 +611,27 @@ int rota_alltoallv_start_c(rota_plan *plan, const void *sendbuf,
                            .recv = {recvbuf, recvcounts, rdispls}});
 }
 
+ROTA_RARE static int start_borrowing(const char *function, rota_plan *plan,
+                                     const rota_start_args *args)
+{
+    return start_with(function, plan, &rota_kind_borrowing, args);
+}
+
+static inline int start_exchange(const char *function, rota_plan *plan,
+                                 const rota_start_args *args)
+{
+    const int err = check_idle(plan);
+
+    if (err == MPI_SUCCESS && plan->task.kind != &rota_kind_exchange)
+        return start_borrowing(function, plan, args);
+    return start_as(function, plan, err, &rota_kind_exchange, args);
+}
+
 int rota_exchange_start(rota_plan *plan, const void *sendbuf,
                         const int sendcounts[], const int sdispls[])
 {
-    return start_with(
-        __func__, plan, &rota_kind_exchange,
+    return start_exchange(
+        __func__, plan,
         &(rota_start_args){.form = ROTA_INTS,
                            .send = {sendbuf, sendcounts, sdispls}});
 }
@@ -614,8 +640,8 @@ int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
                           const MPI_Count sendcounts[],
                           const MPI_Aint sdispls[])
 {
-    return start_with(
-        __func__, plan, &rota_kind_exchange,
+    return start_exchange(
+        __func__, plan,
         &(rota_start_args){.form = ROTA_COUNTS,
                            .send = {sendbuf, sendcounts, sdispls}});
 }
@@ -864,6 +890,47 @@ int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
     return wait_exchange(__func__, plan, recvbuf, &found);
 }
 
+static int wait_borrow(const char *function, rota_plan *plan, rota_found *found)
+{
+    void *none;
+
+    return wait_found(function, plan,
+                      check_collect(plan, &rota_kind_borrowing, &none), &none,
+                      found);
+}
+
+int rota_exchange_wait_borrow(rota_plan *plan, const void *blocks[],
+                              int recvcounts[])
+{
+    rota_found found = {.blocks = blocks, .counts = recvcounts};
+
+    return wait_borrow(__func__, plan, &found);
+}
+
+int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
+                                MPI_Count recvcounts[])
+{
+    rota_found found = {.large = true, .blocks = blocks, .counts = recvcounts};
+
+    return wait_borrow(__func__, plan, &found);
+}
+
+int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes, void *ptr)
+{
+    int err = check_idle(plan);
+    void *buffer = NULL;
+
+    if (err == MPI_SUCCESS)
+        err = check_kind(plan, &rota_kind_borrowing);
+    if (err == MPI_SUCCESS && !ptr)
+        err = rota_fail(MPI_ERR_ARG, "ptr is NULL");
+    if (err == MPI_SUCCESS)
+        err = rota_borrowing_sendbuf(&plan->built, bytes, &buffer);
+    if (err == MPI_SUCCESS)
+        memcpy(ptr, &buffer, sizeof buffer); /* to any pointer type */
+    return leave_plan(plan, __func__, err);
+}
+
 /* recvcounts, rdispls: addresses of pointers, or NULL. Returns the sources even
  * if their blocks do not fit the caller's buffer. */
 static int wait_sparse(const char *function, rota_plan *plan, void **recvbuf,
@@ -909,7 +976,8 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
 {
     int err = check_handle(plan);
 
-    if (err == MPI_SUCCESS && !plan->task.kind->collects)
+    if (err == MPI_SUCCESS &&
+        (!plan->task.kind->collects || plan->task.kind->borrows))
         err = check_kind(plan, &rota_kind_exchange);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);

@@ -4,6 +4,7 @@
  * anyone waits for a peer.
  */
 #include "plan/kinds/built.h"
+#include "exec/memory/lending.h"
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
 #include "exec/payload/carried.h"
@@ -300,6 +301,7 @@ bool rota_built_free(rota_built *b)
     rota_trace_free(x->trace);
     rota_exec_unbind(x);
     rota_carried_free(x->carried);
+    rota_lending_free(x->lending);
     rota_sched_free(&b->sched);
     rota_built_free_scratch(b);
     free(x->blocks.bytes);

@@ -2,6 +2,7 @@
 #include "plan/kinds/describe.h"
 #include "choose/device_cost.h"
 #include "device/staging.h"
+#include "exec/memory/lending.h"
 #include "exec/payload/sized.h"
 #include "exec/run/typed.h"
 #include "plan/kinds/memory.h"
@@ -286,6 +287,8 @@ static bool add_work(cJSON *o, const rota_plan *p)
             add_number(o, "told_bytes", (double)rota_sized_told(x))) &&
            (!x->carried ||
             add_number(o, "reduced_bytes", (double)p->task.reduction.bytes)) &&
+           (!x->lending ||
+            add_number(o, "lent_bytes", (double)x->lending->bytes)) &&
            add_number(o, "scratch_bytes", (double)scratch) &&
            add_number(o, "scratch_slots", (double)b->room.slots) &&
            add_number(o, "packing_bytes", (double)packing) &&

@@ -4,6 +4,7 @@
  * collecting are local: a rank that has no room for what it received fails alone,
  * keeps its blocks, and may collect again; nobody waits for it.
  */
+#include "plan/kinds/exchange.h"
 #include "device/staging.h"
 #include "exec/payload/collected.h"
 #include "plan/kinds/counted.h"
@@ -14,8 +15,7 @@
 
 /* ---- starting ------------------------------------------------------------ */
 
-/* Nothing has come, but what the rank sends itself. */
-static void expect_nothing(rota_built *b)
+void rota_exchange_expect(rota_built *b)
 {
     const rota_counted *const own = rota_counted_of(b);
     const rota_sched *const s = &b->sched;
@@ -48,7 +48,7 @@ static int start(rota_built *b, const rota_start_args *args)
         x->blocks.types[ROTA_SRC] = b->task->problem.recv.types;
         ROTA_TRY(rota_built_stage(b, send, NULL, false));
     }
-    expect_nothing(b);
+    rota_exchange_expect(b);
     ROTA_TRY(rota_exec_start(x));
     if (b->task->record)
         rota_built_record(b, x->blocks.bytes);
@@ -80,9 +80,7 @@ static size_t complete_layout(rota_built *b)
                               b->exec.collection->end);
 }
 
-/* Counts and displacements, in elements, some of which are large or not asked
- * for. */
-ROTA_RARE static int note_counts(const rota_built *b, const rota_found *found)
+ROTA_RARE int rota_exchange_note(const rota_built *b, const rota_found *found)
 {
     const size_t *const bytes = b->exec.blocks.bytes + b->sched.n_send;
     size_t at = 0;
@@ -97,7 +95,8 @@ ROTA_RARE static int note_counts(const rota_built *b, const rota_found *found)
     return fit ? MPI_SUCCESS
                : rota_fail(MPI_ERR_COUNT,
                            "counts or displacements do not fit an int; call "
-                           "rota_exchange_wait_c");
+                           "%s_c",
+                           b->task->kind->wait);
 }
 
 /* total: the sum of all counts. */
@@ -111,7 +110,7 @@ static int tell_counts(const rota_built *b, const rota_found *found,
     size_t at = 0;
 
     if (found->large || !counts || !displs || total > INT_MAX)
-        return note_counts(b, found);
+        return rota_exchange_note(b, found);
     for (int q = 0; q < n; q++) {
         const size_t count = rota_unit_elements(&unit, bytes[q]);
         counts[q] = (int)count;

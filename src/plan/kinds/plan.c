@@ -31,7 +31,8 @@ static rota_vote make_vote(const rota_task *t, const rota_hints *hints,
         .unmatched = rota_edges_unmatched(t->comm, &t->problem, t->checked)};
 
     rota_alike_add(a, "kind of plan",
-                   t->kind->kind + (among ? 2 * ROTA_N_KINDS : 0));
+                   t->kind->kind + (among ? 2 * ROTA_N_KINDS : 0) +
+                       (t->kind->borrows ? 4 * ROTA_N_KINDS : 0));
     rota_alike_add(a, "use of MPI_IN_PLACE", t->problem.in_place);
     rota_alike_add(a, "use of a type for each rank", t->problem.own_types);
     t->kind->vote(t, a, &vote);

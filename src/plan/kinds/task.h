@@ -24,8 +24,9 @@ typedef struct rota_found {
     void *buffer;
     bool large;
     void *counts, *displs;
-    int n_sources;      /* of a sparse exchange, as is */
-    const int *sources; /* ascending */
+    const void **blocks; /* of a borrowing exchange, the caller's, [n_recv] */
+    int n_sources;       /* of a sparse exchange, as is */
+    const int *sources;  /* ascending */
 } rota_found;
 
 /* What a kind of plan does: a table of functions, which may be NULL: there is
@@ -39,6 +40,7 @@ typedef struct rota_kind_table {
     bool fixed;        /* counts and buffers are those that the plan is made
                           with, and rota_plan_set_buffers changes */
     bool collects;     /* blocks are collected after the run that brings them */
+    bool borrows;      /* or read where they lie, by ranks of the node */
     size_t own_bytes;  /* of task->own, if it has any */
 
     /* The bound of blocks, once all ranks know the largest one. Local; the same on
@@ -80,7 +82,7 @@ typedef struct rota_kind_table {
 } rota_kind_table;
 
 extern const rota_kind_table rota_kind_fixed, rota_kind_varying,
-    rota_kind_exchange, rota_kind_sparse, rota_kind_scaled;
+    rota_kind_exchange, rota_kind_borrowing, rota_kind_sparse, rota_kind_scaled;
 
 /* Buffers on a device. */
 typedef struct rota_device_use {
