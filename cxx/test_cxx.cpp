@@ -379,6 +379,33 @@ void test_borrowing()
     left.start(none, none, none); /* its destructor waits */
 }
 
+/* Two arrays: as many ints as usual, and one double for each rank. */
+template <class Count> void test_arrays()
+{
+    std::vector<Count> counts = amounts<Count>();
+    auto displs = rota::packed(counts);
+    const auto a = filled();
+    const std::vector<double> halves(static_cast<std::size_t>(P), me + 0.5);
+    rota::arrays_exchange<int, double> exchange;
+
+    counts.resize(2 * static_cast<std::size_t>(P), 1);
+    for (int q = 0; q < P; q++)
+        displs.push_back(q);
+    exchange = rota::arrays_exchange<int, double>(comm);
+    for (int step = 0; step < 3; step++) {
+        exchange.start(counts, displs, a.data(), halves.data());
+        const auto [ints, doubles] = exchange.wait();
+        check(arrived(ints), "arrays_exchange, ints");
+        check(doubles.size() == static_cast<std::size_t>(P),
+              "arrays_exchange, sizes");
+        for (int q = 0; q < P; q++)
+            check(doubles.from(q).size() == 1 && doubles.from(q)[0] == q + 0.5,
+                  "arrays_exchange, doubles");
+    }
+    exchange.start(counts, displs, a.data(), halves.data());
+    /* its destructor waits */
+}
+
 template <class Count> void test_exchange()
 {
     const auto counts = amounts<Count>();
@@ -574,6 +601,8 @@ int main(int argc, char **argv)
     test_exchange<int>();
     test_exchange<MPI_Count>();
     test_borrowing();
+    test_arrays<int>();
+    test_arrays<MPI_Count>();
     test_sparse<int>();
     test_sparse<MPI_Count>();
     test_memory();

@@ -95,7 +95,7 @@ def type_array_argument(arg):
     arg.passed = [f"{name}%MPI_VAL", f"size({name})"]
     arg.c = [f"const MPI_Fint {name}[]", f"int n_{name}"]
     arg.handed = f"c_{name}"
-    arg.prepare = f"MPI_Datatype *const c_{name} = types(n_{name}, {name});"
+    arg.prepare = f"MPI_Datatype *const c_{name} = types_of(n_{name}, {name});"
     arg.release = f"free(c_{name});"
 
 
@@ -146,10 +146,11 @@ def count_array(arg, ctype, constant):
     arg.c = [f"{'const ' if constant else ''}{ctype} {arg.name}[]"]
 
 
-def address_array(arg):
-    """const void *blocks[]: addresses of the library's."""
-    arg.user = arg.bind = [f"type(c_ptr), intent(out) :: {arg.name}(*)"]
-    arg.c = [f"const void *{arg.name}[]"]
+def address_array(arg, element):
+    """void *blocks[]: addresses, of the library's or, if const, the program's."""
+    intent = "in" if element.endswith("const") else "out"
+    arg.user = arg.bind = [f"type(c_ptr), intent({intent}) :: {arg.name}(*)"]
+    arg.c = [f"{element} {arg.name}[]"]
 
 
 def pointer_argument(arg, ctype):
@@ -195,8 +196,8 @@ def argument(function, item):
         arg.user = arg.bind = [arg.user[0] + "(*)"]
     elif item.array and ctype == "MPI_Datatype":
         type_array_argument(arg)
-    elif item.array and item.type == "const void *":
-        address_array(arg)
+    elif item.array and "void *" in item.type:
+        address_array(arg, item.type)
     elif item.array and ctype in COUNTS:
         count_array(arg, ctype, constant)
     elif ctype.rstrip(" *") in OURS:
@@ -523,7 +524,7 @@ static inline void *address(const CFI_cdesc_t *buffer, const void *in_place,
 }
 
 /* NULL where there is no memory, which the library then reports. */
-static inline MPI_Datatype *types(int n, const MPI_Fint given[])
+static inline MPI_Datatype *types_of(int n, const MPI_Fint given[])
 {
     MPI_Datatype *const made = malloc((size_t)(n + 1) * sizeof *made);
 

@@ -37,6 +37,7 @@ program test_fortran
   call test_graphs()
   call test_exchange()
   call test_borrow()
+  call test_arrays()
   call test_sparse()
   call test_memory()
   call test_local_memory()
@@ -587,6 +588,52 @@ contains
     end do
     call rota_plan_free(plan)
   end subroutine test_borrow
+
+  ! Integers in the usual counts, and a number for each rank.
+  subroutine test_arrays()
+    integer, dimension(2 * P) :: counts, displs, came, places
+    integer :: total, step, q, ierror
+    integer(MPI_COUNT_KIND) :: large(2 * P)
+    integer(MPI_ADDRESS_KIND) :: far(2 * P)
+    integer, allocatable, target :: a(:)
+    double precision, target :: halves(P)
+    integer, pointer :: got(:)
+    double precision, pointer :: numbers(:)
+    type(c_ptr) :: sends(2), recvs(2)
+    type(rota_plan) :: plan
+
+    call lay_out(counts(:P), displs(:P), total)
+    counts(P + 1:) = 1
+    displs(P + 1:) = [(q, q = 0, P - 1)]
+    allocate (a(total))
+    call fill(a, counts(:P), displs(:P))
+    halves = me + 0.5d0
+    sends = [c_loc(a), c_loc(halves)]
+    call rota_exchange_init_arrays(ROTA_UNBOUNDED, 2, &
+        [MPI_INTEGER, MPI_DOUBLE_PRECISION], comm, MPI_INFO_NULL, plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'exchange_init_arrays')
+    do step = 1, 2
+      if (step == 1) then
+        call rota_exchange_start_arrays(plan, sends, counts, displs, ierror)
+        call check(ierror == MPI_SUCCESS, 'exchange_start_arrays')
+        call rota_exchange_wait_arrays(plan, recvs, came, places, ierror)
+        call check(ierror == MPI_SUCCESS, 'exchange_wait_arrays')
+      else
+        large = counts
+        far = displs
+        call rota_exchange_start_arrays(plan, sends, large, far)
+        call rota_exchange_wait_arrays(plan, recvs, large, far)
+        came = int(large)
+        places = int(far)
+      end if
+      call check(all(came == counts), 'arrays, counts')
+      call c_f_pointer(recvs(1), got, [sum(came(:P))])
+      call check(arrived(got, came(:P), places(:P)), 'arrays, integers')
+      call c_f_pointer(recvs(2), numbers, [P])
+      call check(all(numbers == [(q + 0.5d0, q = 0, P - 1)]), 'arrays, numbers')
+    end do
+    call rota_plan_free(plan)
+  end subroutine test_arrays
 
   ! Each rank sends two numbers to the next one.
   subroutine test_sparse()

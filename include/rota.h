@@ -528,6 +528,82 @@ ROTA_API int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
                                          MPI_Count recvcounts[]);
 
 /* -------------------------------------------------------------------------
+ * Exchanges of several arrays
+ * ---------------------------------------------------------------------- */
+
+/* Plan exchanges of several arrays at once, each with counts and a type of its own:
+ * the columns of a table, the values and the indices of a sparse matrix, or the
+ * outputs of several rules. A rank gets one message from another, where an exchange
+ * for each array would take as many as there are arrays.
+ *
+ * max_block   bound in bytes on what one rank sends another in a start, all arrays
+ *             together, and 8 bytes for each of them; or ROTA_UNBOUNDED. The same on
+ *             all ranks
+ * n           number of arrays, at least 1; the same on all ranks
+ * types       [n] datatypes of their elements, which are bytes without gaps. Their
+ *             sizes must be the same on all ranks; they may be freed after the call
+ * comm, info, plan  as for rota_exchange_init
+ *
+ * Buffers are in host memory. rota_exchange_set_buffer does not apply: arrays arrive
+ * in the plan's memory, of which there is as much as the largest start and wait have
+ * needed.
+ *
+ * Collective over comm; blocks. Errors: as rota_exchange_init; also MPI_ERR_COUNT for
+ * n below 1, MPI_ERR_ARG for NULL types, and MPI_ERR_TYPE for a type that is empty or
+ * has gaps. */
+ROTA_API int rota_exchange_init_arrays(size_t max_block, int n,
+                                       const MPI_Datatype types[],
+                                       MPI_Comm comm, MPI_Info info,
+                                       rota_plan **plan);
+
+/* Start an exchange of arrays.
+ *
+ * sendbufs    [n] start of each array. MPI_IN_PLACE is not allowed
+ * sendcounts  [n * P] elements of array i for rank d at i * P + d. Arrays that have
+ *             the same counts repeat them
+ * sdispls     [n * P] displacements from the array's start, in elements, likewise
+ *
+ * The arrays are copied to memory of the plan, so that you may write to them, and
+ * reuse the arguments, at once. Local; does not block. Allocates memory where a start
+ * sends more than any before. A block above max_block is left out, as in
+ * rota_exchange_start.
+ *
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not an exchange of
+ * arrays; MPI_ERR_ARG for NULL arguments; MPI_ERR_COUNT for a negative count or one
+ * beyond the address space; MPI_ERR_BUFFER for a NULL array with data in it or
+ * MPI_IN_PLACE; MPI_ERR_NO_MEM. After an error nothing is started. */
+ROTA_API int rota_exchange_start_arrays(rota_plan *plan,
+                                        const void *const sendbufs[],
+                                        const int sendcounts[],
+                                        const int sdispls[]);
+
+/* As rota_exchange_start_arrays, for counts and displacements beyond 2^31. */
+ROTA_API int rota_exchange_start_arrays_c(rota_plan *plan,
+                                          const void *const sendbufs[],
+                                          const MPI_Count sendcounts[],
+                                          const MPI_Aint sdispls[]);
+
+/* Wait for an exchange of arrays and collect them.
+ *
+ * recvbufs    [n] receives the address of each array: what has come of it, packed in
+ *             rank order, in memory of the plan, which is valid until the plan is
+ *             started again or freed. NULL is possible for an empty array
+ * recvcounts  [n * P] receives the elements of array i from rank q at i * P + q
+ * rdispls     [n * P] receives their positions in array i, in elements
+ *
+ * Each may be NULL: not asked for. Local, except that it waits. rota_test tells
+ * whether it would block; the plan stays active until this call.
+ *
+ * Errors: as rota_exchange_wait, but for MPI_ERR_ARG and MPI_ERR_BUFFER. */
+ROTA_API int rota_exchange_wait_arrays(rota_plan *plan, void *recvbufs[],
+                                       int recvcounts[], int rdispls[]);
+
+/* As rota_exchange_wait_arrays, for counts and displacements beyond 2^31. */
+ROTA_API int rota_exchange_wait_arrays_c(rota_plan *plan, void *recvbufs[],
+                                         MPI_Count recvcounts[],
+                                         MPI_Aint rdispls[]);
+
+/* -------------------------------------------------------------------------
  * Sparse exchanges: few partners, which change and do not know each other
  * ---------------------------------------------------------------------- */
 

@@ -36,6 +36,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -799,13 +800,12 @@ template <class T> class received : public view<T>
 {
   public:
     received() = default;
-    received(T *data, const std::vector<MPI_Count> &counts,
-             const std::vector<MPI_Aint> &displs)
-        : view<T>(data, counts.empty() ? 0
-                                       : static_cast<std::size_t>(
-                                             displs.back() + counts.back())),
-          counts_(counts.data(), counts.size()),
-          displs_(displs.data(), displs.size())
+    received(T *data, const MPI_Count *counts, const MPI_Aint *displs,
+             std::size_t n)
+        : view<T>(data, n == 0 ? 0
+                               : static_cast<std::size_t>(displs[n - 1] +
+                                                          counts[n - 1])),
+          counts_(counts, n), displs_(displs, n)
     {
     }
 
@@ -922,7 +922,82 @@ inline int finish_borrowing(rota_plan *plan)
     return rota_exchange_wait_borrow_c(plan, nullptr, nullptr);
 }
 
+inline int finish_arrays(rota_plan *plan)
+{
+    return rota_exchange_wait_arrays_c(plan, nullptr, nullptr, nullptr);
+}
+
 } // namespace detail
+
+/* An exchange of several arrays, with elements of types Ts. Collective over
+ * comm. */
+template <class... Ts>
+class arrays_exchange
+    : public detail::basic_exchange<char, detail::finish_arrays>
+{
+    using base = detail::basic_exchange<char, detail::finish_arrays>;
+    static constexpr std::size_t n = sizeof...(Ts);
+
+  public:
+    arrays_exchange() = default;
+    explicit arrays_exchange(MPI_Comm comm,
+                             std::size_t max_block = ROTA_UNBOUNDED,
+                             MPI_Info info = MPI_INFO_NULL, int *code = nullptr)
+        : base(detail::make(
+              code, rota_exchange_init_arrays, max_block, int{n},
+              std::array<MPI_Datatype, n>{datatype<Ts>::get()...}.data(), comm,
+              info))
+    {
+        int P = 0;
+        if (*this) {
+            MPI_Comm_size(comm, &P);
+            counts_.resize(n * static_cast<std::size_t>(P));
+            displs_.resize(counts_.size());
+        }
+    }
+
+    /* Arrays arrive in the plan's memory. */
+    void set_buffer(char *, std::size_t, int * = nullptr) = delete;
+
+    /* counts, displs: of array i for rank d at i * P + d. */
+    template <class Counts, class Displs>
+    void start(const Counts &counts, const Displs &displs, const Ts *...arrays,
+               int *code = nullptr)
+    {
+        constexpr bool large = detail::large<Counts, Displs>();
+        const void *const all[] = {arrays...};
+        this->started(
+            detail::pick<large>(rota_exchange_start_arrays,
+                                rota_exchange_start_arrays_c)(
+                this->handle_, all, std::data(counts), std::data(displs)),
+            code);
+    }
+
+    /* What has come of each array. */
+    std::tuple<received<Ts>...> wait(int *code = nullptr)
+    {
+        std::array<void *, n> where{};
+        const int result = rota_exchange_wait_arrays_c(
+            this->handle_, where.data(), counts_.data(), displs_.data());
+        if (!this->waited(result, code))
+            return {};
+        return found(where, std::index_sequence_for<Ts...>());
+    }
+
+  private:
+    template <std::size_t... I>
+    std::tuple<received<Ts>...> found(const std::array<void *, n> &where,
+                                      std::index_sequence<I...>) const
+    {
+        const std::size_t P = counts_.size() / n;
+        return {received<Ts>(static_cast<Ts *>(where[I]),
+                             counts_.data() + I * P, displs_.data() + I * P,
+                             P)...};
+    }
+
+    std::vector<MPI_Count> counts_; /* [n * P] */
+    std::vector<MPI_Aint> displs_;  /* [n * P] */
+};
 
 /* An exchange whose blocks are read where they lie. Collective over comm. */
 template <class T>
@@ -1034,7 +1109,8 @@ class exchange : public detail::basic_exchange<T, detail::finish_exchange>
                                                 counts_.data(), displs_.data());
         if (!this->waited(result, code))
             return {};
-        return {static_cast<T *>(where), counts_, displs_};
+        return {static_cast<T *>(where), counts_.data(), displs_.data(),
+                counts_.size()};
     }
 
   protected:

@@ -16,6 +16,7 @@ raised as `Error`, an ``MPI.Exception``.
 
 from rota._rota import (  # noqa: F401
     UNBOUNDED,
+    ArraysExchange,
     Blocks,
     Error,
     Exchange,
@@ -32,6 +33,7 @@ from rota._rota import (  # noqa: F401
     empty,
     error_class,
     exchange_init,
+    exchange_init_arrays,
     exchange_init_sparse,
     mem_alloc,
     neighbor_alltoall_init,

@@ -1,5 +1,6 @@
 from os import PathLike
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple, Type, Union
+from typing import (Any, Dict, Iterator, List, Optional, Sequence, Tuple, Type,
+                    Union)
 
 import numpy as np
 from mpi4py import MPI
@@ -54,6 +55,11 @@ class Exchange(Plan):
     def start(self, sendbuf: BufferSpec) -> None: ...  # type: ignore[override]
     def wait(self) -> Blocks: ...  # type: ignore[override]
     def set_buffer(self, array: Optional[Buffer]) -> None: ...
+
+class ArraysExchange(Exchange):
+    def start(self,  # type: ignore[override]
+              sendbufs: Sequence[BufferSpec]) -> None: ...
+    def wait(self) -> List[Blocks]: ...  # type: ignore[override]
 
 class SparseBlocks:
     array: NDArray[Any]
@@ -117,6 +123,9 @@ def neighbor_alltoallv_varying_init(max_block: Optional[int],
 def neighbor_exchange_init(max_block: Optional[int], datatype: DatatypeLike,
                            comm: Union[MPI.Comm, Graph], info: Hints = ...,
                            stream: Any = ...) -> Exchange: ...
+def exchange_init_arrays(max_block: Optional[int],
+                         datatypes: Sequence[DatatypeLike], comm: MPI.Comm,
+                         info: Hints = ...) -> ArraysExchange: ...
 def exchange_init_sparse(datatype: DatatypeLike, comm: MPI.Comm,
                          info: Hints = ...) -> SparseExchange: ...
 def startall(plans: Sequence[Plan]) -> None: ...

@@ -986,6 +986,102 @@ cdef class SparseExchange(Exchange):
         return SparseBlocks(array, sources, counts, displs)
 
 
+cdef class ArraysExchange(Exchange):
+    """An exchange of several arrays, each with counts and a datatype of its own.
+
+    Made by `exchange_init_arrays`.
+    """
+    cdef list datatypes, dtypes  # of each array
+
+    def start(self, sendbufs):
+        """Start the exchange.
+
+        Local; does not block. The arrays may be written to at once.
+
+        Parameters
+        ----------
+        sendbufs : sequence of buffer specifications
+            For each array ``[buf, counts]`` or ``[buf, (counts, displs)]``, with
+            its datatype.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for an active plan, ERR_COUNT for a negative count,
+            ERR_BUFFER for ``MPI.IN_PLACE``.
+        """
+        cdef int code, i, q, P = self.n_send, n = len(self.datatypes)
+        cdef Side out = Side()
+        if len(sendbufs) != n:
+            raise ValueError(f"{len(sendbufs)} arrays for {n} datatypes")
+        addresses = numpy.zeros(n, numpy.uintp)
+        numbers = numpy.zeros((2, n * P), numpy.int64)
+        cdef size_t[::1] where = addresses
+        cdef long[:, ::1] to = numbers
+        buffers = []  # alive until the library has copied them
+        for i in range(n):
+            out.take(sendbufs[i], P, False, self.datatypes[i])
+            buffers.append(out.buffer)
+            where[i] = <size_t>out.buffer.address
+            for q in range(P):
+                to[0, i * P + q] = out.counts[q]
+                to[1, i * P + q] = out.displs[q]
+        with nogil:
+            code = rota_exchange_start_arrays_c(
+                self.handle, <const void *const *>&where[0],
+                <const MPI_Count *>&to[0, 0], <const MPI_Aint *>&to[1, 0])
+        check(code)
+        self.active = True
+
+    def wait(self):
+        """Wait for the exchange and collect the arrays.
+
+        Other Python threads run meanwhile.
+
+        Returns
+        -------
+        list of Blocks
+            What came of each array, in memory of its own.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for a plan that is not active; ERR_COUNT for a block above
+            the bound (`Error.blocks` has the others).
+        """
+        cdef int code, i, P = self.n_recv, n = len(self.datatypes)
+        addresses = numpy.zeros(n, numpy.uintp)
+        numbers = numpy.zeros((2, n * P), numpy.int64)
+        cdef size_t[::1] where = addresses
+        cdef long[:, ::1] came = numbers
+        with nogil:
+            code = rota_exchange_wait_arrays_c(
+                self.handle, <void **>&where[0], <MPI_Count *>&came[0, 0],
+                <MPI_Aint *>&came[1, 0])
+        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_COUNT:
+            if error_class(code) != MPI_ERR_NO_MEM:
+                self.end()
+            check(code)
+        self.end()
+        found = []
+        for i in range(n):
+            counts, displs = numbers[:, i * P:(i + 1) * P]
+            array = numpy.empty(counts.sum(), self.dtypes[i])
+            if array.nbytes > 0:
+                array.view("u1")[:] = <const unsigned char[:array.nbytes]> \
+                    <const unsigned char *>where[i]
+            found.append(Blocks(array, counts, displs))
+        if code != MPI_SUCCESS:
+            error = Error(code)
+            error.blocks = found
+            raise error
+        return found
+
+    def set_buffer(self, array):
+        """Not for this kind of plan: arrays come in memory of their own."""
+        check(rota_exchange_set_buffer(self.handle, NULL, 0))
+
+
 # ---- making plans -----------------------------------------------------------
 
 def alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
@@ -1633,6 +1729,54 @@ def neighbor_exchange_init(max_block, datatype, comm, info=None,
     check(code)
     if stream is not None:
         made.set_stream(stream)
+    return made
+
+
+def exchange_init_arrays(max_block, datatypes, MPI.Comm comm, info=None):
+    """Plan exchanges of several arrays, each with counts and a datatype of its own.
+
+    Collective over `comm`; blocks. See rota_exchange_init_arrays(3).
+
+    Parameters
+    ----------
+    max_block : int or None
+        No rank sends another more bytes than this, all arrays together and 8 for
+        each of them. None: no bound.
+    datatypes : sequence of MPI.Datatype, dtype or str
+        Of the elements of each array.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+
+    Returns
+    -------
+    ArraysExchange
+        Inactive.
+    """
+    cdef ArraysExchange made = ArraysExchange()
+    cdef MPI.Info hints = as_info(info)
+    cdef MPI.Datatype datatype
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef int code, i, n = len(datatypes)
+    cdef MPI_Datatype *types = <MPI_Datatype *>malloc(
+        (n + 1) * sizeof(MPI_Datatype))
+    if types == NULL:
+        raise MemoryError()
+    try:
+        made.datatypes = [as_datatype(given) for given in datatypes]
+        made.dtypes = [dtype_of(datatype) for datatype in made.datatypes]
+        for i in range(n):
+            datatype = made.datatypes[i]
+            types[i] = datatype.ob_mpi
+        made.n_send = made.n_recv = size_of(comm)
+        with nogil:
+            code = rota_exchange_init_arrays(bound, n, types, comm.ob_mpi,
+                                             hints.ob_mpi, &made.handle)
+    finally:
+        free(types)
+    done_with(hints, info)
+    check(code)
     return made
 
 

@@ -65,6 +65,15 @@ cdef extern from "rota.h" nogil:
     int rota_exchange_wait_c(
         rota_plan *plan, void **recvbuf, MPI_Count *recvcounts,
         MPI_Aint *rdispls)
+    int rota_exchange_init_arrays(
+        size_t max_block, int n, const MPI_Datatype *types, MPI_Comm comm,
+        MPI_Info info, rota_plan **plan)
+    int rota_exchange_start_arrays_c(
+        rota_plan *plan, const void *const *sendbufs,
+        const MPI_Count *sendcounts, const MPI_Aint *sdispls)
+    int rota_exchange_wait_arrays_c(
+        rota_plan *plan, void **recvbufs, MPI_Count *recvcounts,
+        MPI_Aint *rdispls)
     int rota_exchange_init_sparse(
         MPI_Datatype type, MPI_Comm comm, MPI_Info info, rota_plan **plan)
     int rota_exchange_start_sparse_c(

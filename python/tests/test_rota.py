@@ -443,6 +443,38 @@ def test_exchange_sparse():
             assert array.tolist() == [source + 100 * step]
 
 
+def test_exchange_arrays():
+    """Integers in the usual counts, and a number for each rank."""
+    counts, _ = amounts()
+    halves = np.full(P, me + 0.5)
+    with rota.exchange_init_arrays(None, ["i4", MPI.DOUBLE], comm) as plan:
+        kept = []
+        for step in range(3):
+            a = filled()
+            plan.start([[a, counts], [halves, np.ones(P, int)]])
+            a[:] = -1
+            while step == 2 and not plan.test():
+                pass
+            kept.append(plan.wait())
+        for ints, numbers in kept:
+            assert arrived(ints.array)
+            assert numbers.array.tolist() == [q + 0.5 for q in range(P)]
+            assert list(numbers[P - 1]) == [P - 0.5]
+        none = [0] * P
+        plan.start([[a, none], [halves, none]])
+        ints, numbers = plan.wait()
+        assert ints.array.dtype == "i4" and len(ints.array) == 0
+        raises(ValueError, None, plan.start, [[a, counts]])
+        raises(rota.Error, MPI.ERR_REQUEST, plan.wait)
+        raises(rota.Error, MPI.ERR_REQUEST, plan.set_buffer, a)
+    with rota.exchange_init_arrays(24, ["u1", "u1"], comm) as plan:
+        plan.start([[np.full(P, me, "u1"), [1] * P],
+                    [np.full(9 * P, me, "u1"), [9 if me == 0 else 7] * P]])
+        error = raises(rota.Error, MPI.ERR_COUNT, plan.wait)
+        assert error.blocks[0].array.tolist() == list(range(1, P))
+    raises(rota.Error, MPI.ERR_COUNT, rota.exchange_init_arrays, None, [], comm)
+
+
 def test_reduction():
     """A value of each rank travels with the blocks."""
     counts, _ = amounts()

@@ -410,6 +410,16 @@ int rota_exchange_init_sparse(MPI_Datatype type, MPI_Comm comm, MPI_Info info,
         plan);
 }
 
+int rota_exchange_init_arrays(size_t max_block, int n,
+                              const MPI_Datatype types[], MPI_Comm comm,
+                              MPI_Info info, rota_plan **plan)
+{
+    return make_plan(
+        __func__, all_of(comm), &rota_kind_arrays,
+        &(rota_args){.max_block = max_block, .recv = {.types = types, .n = n}},
+        info, plan);
+}
+
 /* ---- graphs -------------------------------------------------------------- */
 
 static int check_graph(const char *name, const void *graph)
@@ -669,6 +679,25 @@ int rota_exchange_start_sparse_c(rota_plan *plan, const void *sendbuf, int n,
                                          .dests = dests});
 }
 
+int rota_exchange_start_arrays(rota_plan *plan, const void *const sendbufs[],
+                               const int sendcounts[], const int sdispls[])
+{
+    return start_with(
+        __func__, plan, &rota_kind_arrays,
+        &(rota_start_args){.form = ROTA_INTS,
+                           .send = {sendbufs, sendcounts, sdispls}});
+}
+
+int rota_exchange_start_arrays_c(rota_plan *plan, const void *const sendbufs[],
+                                 const MPI_Count sendcounts[],
+                                 const MPI_Aint sdispls[])
+{
+    return start_with(
+        __func__, plan, &rota_kind_arrays,
+        &(rota_start_args){.form = ROTA_COUNTS,
+                           .send = {sendbufs, sendcounts, sdispls}});
+}
+
 /* ---- requests ------------------------------------------------------------ */
 
 /* Before a start: can there be a request of its run? */
@@ -890,12 +919,13 @@ int rota_exchange_wait_c(rota_plan *plan, void **recvbuf,
     return wait_exchange(__func__, plan, recvbuf, &found);
 }
 
-static int wait_borrow(const char *function, rota_plan *plan, rota_found *found)
+/* For kinds that have no one buffer to return. */
+static int wait_blocks(const char *function, rota_plan *plan,
+                       const rota_kind_table *kind, rota_found *found)
 {
     void *none;
 
-    return wait_found(function, plan,
-                      check_collect(plan, &rota_kind_borrowing, &none), &none,
+    return wait_found(function, plan, check_collect(plan, kind, &none), &none,
                       found);
 }
 
@@ -904,7 +934,7 @@ int rota_exchange_wait_borrow(rota_plan *plan, const void *blocks[],
 {
     rota_found found = {.blocks = blocks, .counts = recvcounts};
 
-    return wait_borrow(__func__, plan, &found);
+    return wait_blocks(__func__, plan, &rota_kind_borrowing, &found);
 }
 
 int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
@@ -912,7 +942,27 @@ int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
 {
     rota_found found = {.large = true, .blocks = blocks, .counts = recvcounts};
 
-    return wait_borrow(__func__, plan, &found);
+    return wait_blocks(__func__, plan, &rota_kind_borrowing, &found);
+}
+
+int rota_exchange_wait_arrays(rota_plan *plan, void *recvbufs[],
+                              int recvcounts[], int rdispls[])
+{
+    rota_found found = {
+        .arrays = recvbufs, .counts = recvcounts, .displs = rdispls};
+
+    return wait_blocks(__func__, plan, &rota_kind_arrays, &found);
+}
+
+int rota_exchange_wait_arrays_c(rota_plan *plan, void *recvbufs[],
+                                MPI_Count recvcounts[], MPI_Aint rdispls[])
+{
+    rota_found found = {.large = true,
+                        .arrays = recvbufs,
+                        .counts = recvcounts,
+                        .displs = rdispls};
+
+    return wait_blocks(__func__, plan, &rota_kind_arrays, &found);
 }
 
 int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes, void *ptr)

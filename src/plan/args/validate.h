@@ -33,7 +33,7 @@ typedef struct rota_side_args {
 } rota_side_args;
 
 /* What a plan is asked for. A plan for varying counts is made with a max_block and
- * recv.type. */
+ * recv.type; an exchange of arrays with recv.types, [recv.n]. */
 typedef struct rota_args {
     size_t max_block; /* unless fixed */
     bool own_types;   /* a type per block */
@@ -42,7 +42,7 @@ typedef struct rota_args {
 
 /* What a start brings, if its plan is not fixed. */
 typedef struct rota_start_side {
-    const void *base;
+    const void *base;            /* of arrays: that of their addresses */
     const void *counts, *displs; /* [n] */
 } rota_start_side;
 

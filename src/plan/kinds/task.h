@@ -25,6 +25,7 @@ typedef struct rota_found {
     bool large;
     void *counts, *displs;
     const void **blocks; /* of a borrowing exchange, the caller's, [n_recv] */
+    void **arrays;       /* of an exchange of arrays, the caller's */
     int n_sources;       /* of a sparse exchange, as is */
     const int *sources;  /* ascending */
 } rota_found;
@@ -82,7 +83,8 @@ typedef struct rota_kind_table {
 } rota_kind_table;
 
 extern const rota_kind_table rota_kind_fixed, rota_kind_varying,
-    rota_kind_exchange, rota_kind_borrowing, rota_kind_sparse, rota_kind_scaled;
+    rota_kind_exchange, rota_kind_borrowing, rota_kind_arrays, rota_kind_sparse,
+    rota_kind_scaled;
 
 /* Buffers on a device. */
 typedef struct rota_device_use {
