@@ -346,6 +346,36 @@ template <class Count> void test_varying()
     });
 }
 
+void test_parts()
+{
+    const std::vector<int> counts(P, 1);
+    std::vector<int> displs(P), a(P), b(P), rest;
+    std::iota(displs.begin(), displs.end(), 0);
+    auto plan =
+        rota::alltoallv_init(a, counts, displs, b, counts, displs, comm);
+    int seen = 0;
+
+    plan.set_partitioned();
+    plan.start();
+    a[0] = me;
+    plan.pready(0);
+    for (int q = 1; q < P; q++) {
+        a[q] = me + q;
+        rest.push_back(q);
+    }
+    if (P > 2)
+        plan.pready_range(1, 1);
+    plan.pready_list(P > 2 ? std::vector<int>(rest.begin() + 1, rest.end())
+                           : rest);
+    for (int q = plan.wait_arrival(); q != MPI_UNDEFINED;
+         q = plan.wait_arrival()) {
+        check(b[q] == q + me && plan.parrived(q), "parts");
+        seen++;
+    }
+    plan.wait();
+    check(seen == P, "all parts");
+}
+
 void test_borrowing()
 {
     rota::borrowing_exchange<int> exchange(comm);
@@ -603,6 +633,7 @@ int main(int argc, char **argv)
     test_borrowing();
     test_arrays<int>();
     test_arrays<MPI_Count>();
+    test_parts();
     test_sparse<int>();
     test_sparse<MPI_Count>();
     test_memory();

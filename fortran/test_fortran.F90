@@ -38,6 +38,7 @@ program test_fortran
   call test_exchange()
   call test_borrow()
   call test_arrays()
+  call test_parts()
   call test_sparse()
   call test_memory()
   call test_local_memory()
@@ -548,6 +549,37 @@ contains
     end do
     call rota_plan_free(plan)
   end subroutine test_exchange
+
+  subroutine test_parts()
+    integer :: counts(P), displs(P), total, source, seen, ierror
+    integer, allocatable, asynchronous :: a(:), b(:)
+    logical :: flag
+    type(rota_plan) :: plan
+
+    call lay_out(counts, displs, total)
+    allocate (a(total), b(total))
+    call rota_alltoallv_init(a, counts, displs, MPI_INTEGER, b, counts, displs, &
+        MPI_INTEGER, comm, MPI_INFO_NULL, plan)
+    call rota_plan_set_partitioned(plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'plan_set_partitioned')
+    call rota_start(plan)
+    call fill(a, counts, displs)
+    call rota_pready(plan, 0)
+    if (P > 1) call rota_pready_list(plan, 1, [1])
+    if (P > 2) call rota_pready_range(plan, 2, P - 1)
+    seen = 0
+    do
+      call rota_wait_arrival(plan, source, ierror)
+      if (source == MPI_UNDEFINED) exit
+      call rota_parrived(plan, source, flag)
+      call check(flag, 'parrived')
+      seen = seen + 1
+    end do
+    call rota_wait(plan)
+    call check(seen == count(counts > 0), 'wait_arrival')
+    call check(arrived(b, counts, displs), 'parts')
+    call rota_plan_free(plan)
+  end subroutine test_parts
 
   subroutine test_borrow()
     integer :: counts(P), displs(P), came(P), total, step, q, ierror

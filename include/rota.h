@@ -897,6 +897,69 @@ ROTA_API int rota_start_request(rota_plan *plan, MPI_Request *request);
  * request; the others as rota_start_request. */
 ROTA_API int rota_get_request(rota_plan *plan, MPI_Request *request);
 
+/* -------------------------------------------------------------------------
+ * Parts: blocks that leave and arrive one by one
+ * ---------------------------------------------------------------------- */
+
+/* Make the blocks of a plan its partitions, as those of MPI's partitioned
+ * communication: from the next start on, for good, a block leaves when the program
+ * says that it is ready, and may be used when it has arrived. The send buffer may be
+ * written between rota_start and the rota_pready of a block. The schedule stays as it
+ * was: a message waits for the blocks that it holds, so direct algorithms, such as
+ * multi_pair and spread_out, let each block go by itself, and MPI's own all-to-all
+ * (mpi) only all together. Other ranks' plans need not be partitioned.
+ *
+ * plan  with fixed or varying counts, among all ranks or neighbours; not an exchange
+ *
+ * Local; the plan must be inactive. Plans that are not partitioned cost what they
+ * did. While a partitioned plan is waited for, a rank polls and does not sleep.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, an exchange, in place, or
+ * whose buffers may be on a device (a start of a partitioned plan in place:
+ * MPI_ERR_BUFFER); MPI_ERR_NO_MEM, after which it can only be freed. */
+ROTA_API int rota_plan_set_partitioned(rota_plan *plan);
+
+/* The block for rank dest, or for the neighbour with this place in the list of
+ * destinations, is ready: it may leave, and must not be written until the plan is
+ * complete. Blocks without bytes may be left out; the plan is complete only when all
+ * others were ready.
+ *
+ * Local; does not block; allocates nothing. Any thread may call it for other blocks
+ * of a plan at the same time, after rota_start has returned and before the wait
+ * returns. The run gets on in calls of the thread that started it and, under
+ * MPI_THREAD_MULTIPLE, of all threads.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not partitioned;
+ * MPI_ERR_ARG for a block that does not exist or was ready before. */
+ROTA_API int rota_pready(rota_plan *plan, int dest);
+
+/* The same for the blocks low to high, both included, and for the n blocks of a
+ * list. */
+ROTA_API int rota_pready_range(rota_plan *plan, int low, int high);
+ROTA_API int rota_pready_list(rota_plan *plan, int n, const int dests[]);
+
+/* Has the block of rank source, or of the neighbour with this place in the list of
+ * sources, arrived? If so, it may be read.
+ *
+ * flag  set to 1 or 0; 1 for a plan that is complete
+ *
+ * Local; does not block. Any thread may call it. Errors: as rota_pready, but an
+ * inactive plan is none; MPI_ERR_ARG for a NULL flag. */
+ROTA_API int rota_parrived(rota_plan *plan, int source, int *flag);
+
+/* Wait for a block that has arrived and that this function has not returned since the
+ * start.
+ *
+ * source  set to the rank it is from, or its place in the list of sources; or to
+ *         MPI_UNDEFINED if all blocks with bytes have been returned, or the plan is
+ *         complete. rota_wait is still needed
+ *
+ * Local, except that it waits. One thread at a time may call it.
+ * Errors: as rota_parrived; any error that MPI reported. */
+ROTA_API int rota_wait_arrival(rota_plan *plan, int *source);
+
+/* -------------------------------------------------------------------------
+ * Changing, freeing
+ * ---------------------------------------------------------------------- */
+
 /* Use other buffers from the next start on. Counts, displacements and types
  * stay the same. If the plan was made with MPI_IN_PLACE, it must be given
  * again; otherwise it must not be given. A plan made for host memory cannot

@@ -431,6 +431,43 @@ class basic_plan
         return flag != 0;
     }
 
+    /* From the next start on, blocks leave when they are ready; not of
+     * exchanges. */
+    void set_partitioned(int *code = nullptr)
+    {
+        detail::succeeded(rota_plan_set_partitioned(handle_), code);
+    }
+    void pready(int dest, int *code = nullptr)
+    {
+        detail::succeeded(rota_pready(handle_, dest), code);
+    }
+    /* Both included. */
+    void pready_range(int low, int high, int *code = nullptr)
+    {
+        detail::succeeded(rota_pready_range(handle_, low, high), code);
+    }
+    template <class List>
+    void pready_list(const List &dests, int *code = nullptr)
+    {
+        detail::succeeded(rota_pready_list(handle_,
+                                           static_cast<int>(std::size(dests)),
+                                           std::data(dests)),
+                          code);
+    }
+    bool parrived(int source, int *code = nullptr)
+    {
+        int flag = 0;
+        detail::succeeded(rota_parrived(handle_, source, &flag), code);
+        return flag != 0;
+    }
+    /* Waits for a block that has arrived; MPI_UNDEFINED: none is left. */
+    int wait_arrival(int *code = nullptr)
+    {
+        int source = MPI_UNDEFINED;
+        detail::succeeded(rota_wait_arrival(handle_, &source), code);
+        return source;
+    }
+
     /* A request of MPI for the run of an active plan. */
     MPI_Request get_request(int *code = nullptr)
     {

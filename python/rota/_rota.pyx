@@ -252,6 +252,65 @@ cdef class Plan:
         self.end()
         check(code)
 
+    def set_partitioned(self):
+        """Let blocks leave when they are ready, and be used when they have arrived.
+
+        Local, from the next start on, for good. Not of exchanges or plans in place.
+        See rota_plan_set_partitioned(3).
+        """
+        check(rota_plan_set_partitioned(self.handle))
+
+    def pready(self, dests):
+        """Say that blocks are ready to leave.
+
+        Parameters
+        ----------
+        dests : int, range or sequence of int
+            Destinations, or their places in the list of neighbours. A range of step
+            1 is one call of the library.
+        """
+        cdef int[::1] list_of
+        if isinstance(dests, int):
+            check(rota_pready(self.handle, dests))
+        elif isinstance(dests, range) and dests.step == 1 and len(dests) > 0:
+            check(rota_pready_range(self.handle, dests.start, dests.stop - 1))
+        else:
+            list_of = numpy.ascontiguousarray(dests, numpy.intc)
+            if len(list_of) > 0:
+                check(rota_pready_list(self.handle, <int>len(list_of),
+                                       &list_of[0]))
+
+    def parrived(self, source):
+        """Whether the block of a source has arrived; True for an inactive plan.
+
+        Parameters
+        ----------
+        source : int
+            A rank, or its place in the list of neighbours.
+        """
+        cdef int flag = 0
+        check(rota_parrived(self.handle, source, &flag))
+        return flag != 0
+
+    def arrivals(self):
+        """The sources of blocks, as they arrive. Wait for the plan afterwards.
+
+        Other Python threads run meanwhile.
+
+        Yields
+        ------
+        int
+            A rank, or its place in the list of neighbours.
+        """
+        cdef int source = 0, code
+        while True:
+            with nogil:
+                code = rota_wait_arrival(self.handle, &source)
+            check(code)
+            if source == MPI.UNDEFINED:
+                return
+            yield source
+
     def get_request(self):
         """Return a request of MPI for the run of a plan that is active.
 

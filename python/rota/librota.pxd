@@ -119,6 +119,12 @@ cdef extern from "rota.h" nogil:
     int rota_test(rota_plan *plan, int *flag)
     int rota_wait(rota_plan *plan)
     int rota_get_request(rota_plan *plan, MPI_Request *request)
+    int rota_plan_set_partitioned(rota_plan *plan)
+    int rota_pready(rota_plan *plan, int dest)
+    int rota_pready_range(rota_plan *plan, int low, int high)
+    int rota_pready_list(rota_plan *plan, int n, const int *dests)
+    int rota_parrived(rota_plan *plan, int source, int *flag)
+    int rota_wait_arrival(rota_plan *plan, int *source) nogil
     int rota_waitall(int n, rota_plan **plans)
     int rota_plan_set_buffers(
         rota_plan *plan, const void *sendbuf, void *recvbuf)

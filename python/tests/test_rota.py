@@ -117,6 +117,21 @@ def test_life():
         request.Wait()
         assert arrived(c)
         plan.start()
+        plan.wait()
+        raises(rota.Error, MPI.ERR_REQUEST, plan.pready, 0)
+        plan.set_partitioned()
+        c[:] = -1
+        plan.start()
+        plan.pready(0)
+        plan.pready(range(1, comm.size))
+        raises(rota.Error, MPI.ERR_ARG, plan.pready, [0])
+        came = list(plan.arrivals())
+        assert sorted(came) == [q for q in range(comm.size) if counts[q] > 0]
+        assert all(plan.parrived(q) for q in came)
+        plan.wait()
+        plan.start()
+        plan.pready(list(range(comm.size)))
+        plan.pready([])
     assert arrived(c)
     assert not plan
     raises(rota.Error, MPI.ERR_REQUEST, plan.start)

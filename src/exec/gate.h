@@ -34,6 +34,9 @@ typedef struct rota_gate {
     rota_fetching *
         fetching; /* the first member of what that needs; NULL: messages are data */
 
+    bool any_order; /* sends that may go need not wait for others of the phase,
+                       unless these are for the same rank */
+
     /* A run is about to begin. */
     int (*begin)(struct rota_exec *x);
 
@@ -41,7 +44,8 @@ typedef struct rota_gate {
      * go of all its sends first. */
     int (*may_enter)(struct rota_exec *x, const rota_phase *phase, bool *may);
 
-    /* May send m be posted? Those behind it in its batch wait for it. */
+    /* May send m be posted? Those behind it in its batch wait for it, unless they go
+     * in any order. */
     int (*may_send)(struct rota_exec *x, uint32_t m, bool *may);
 
     /* Does the gate make this copy, now or later? */
@@ -53,6 +57,9 @@ typedef struct rota_gate {
 
     /* All phases are complete: is the run? */
     int (*end)(struct rota_exec *x, bool *done);
+
+    /* A send block that the run waits for, or -1: for stalls to tell. */
+    int (*held)(const struct rota_exec *x);
 
     void (*release)(struct rota_exec *x); /* the plan is freed */
 } rota_gate;

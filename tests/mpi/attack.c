@@ -210,6 +210,12 @@ LOCAL(x_wait_null, rota_exchange_wait(NULL, &found, NULL, NULL))
 LOCAL(x_wait_inactive, rota_exchange_wait(f->exchange, &found, NULL, NULL))
 LOCAL(x_wait_fixed, rota_exchange_wait(f->fixed, &found, NULL, NULL))
 LOCAL(x_wait_to_null, rota_exchange_wait(f->exchange, NULL, NULL, NULL))
+LOCAL(x_pready, rota_pready(f->fixed, 0))
+LOCAL(x_pready_range, rota_pready_range(NULL, 0, 0))
+LOCAL(x_pready_list, rota_pready_list(f->fixed, 1, NULL))
+LOCAL(x_parrived, rota_parrived(f->fixed, 0, &flag))
+LOCAL(x_wait_arrival, rota_wait_arrival(NULL, NULL))
+LOCAL(x_partitioned, rota_plan_set_partitioned(f->exchange))
 LOCAL(x_borrow_wait, rota_exchange_wait_borrow(f->exchange, NULL, NULL))
 LOCAL(x_borrow_wait_c, rota_exchange_wait_borrow_c(NULL, NULL, NULL))
 LOCAL(x_borrow_sendbuf, rota_exchange_get_sendbuf(f->exchange, 1, &found))
@@ -401,6 +407,13 @@ static const attack attacks[] = {
      no_room},
     {"rota_exchange_wait_c", "NULL recvbuf", MPI_ERR_ARG, ACTIVE,
      x_wait_c_null},
+    {"rota_plan_set_partitioned", "exchange", MPI_ERR_REQUEST, 0,
+     x_partitioned},
+    {"rota_pready", "not partitioned", MPI_ERR_REQUEST, ACTIVE, x_pready},
+    {"rota_pready_range", "NULL", MPI_ERR_REQUEST, 0, x_pready_range},
+    {"rota_pready_list", "NULL list", MPI_ERR_ARG, 0, x_pready_list},
+    {"rota_parrived", "not partitioned", MPI_ERR_REQUEST, 0, x_parrived},
+    {"rota_wait_arrival", "NULL", MPI_ERR_REQUEST, 0, x_wait_arrival},
     {"rota_exchange_get_sendbuf", "exchange", MPI_ERR_REQUEST, 0,
      x_borrow_sendbuf},
     {"rota_exchange_wait_borrow", "exchange", MPI_ERR_REQUEST, ACTIVE,

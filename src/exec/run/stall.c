@@ -161,6 +161,8 @@ static void describe(const rota_exec *x, int seconds, char *text)
              (int)(x->step - x->program.step) + 1,
              (int)(x->program.end - x->program.step));
     name_ranks(x, text);
+    if (x->gate && x->gate->held && x->gate->held(x) >= 0)
+        append(text, ", for block %d to be ready%s", x->gate->held(x), "");
 }
 
 void rota_stall_tell(const rota_exec *x, const rota_meeting *m, int64_t now_ns,

@@ -84,6 +84,8 @@ int rota_step_gate(rota_exec *x, rota_step *step)
         step->kind = &rota_step_window;
         ROTA_TRY(step->kind->bind(x, step));
     }
+    if (x->gate->any_order && step->kind == &rota_step_window)
+        ROTA_TRY(rota_window_any_order(x, step));
     around *const a = malloc(sizeof *a);
     if (!a)
         return rota_fail_mem("a gate");

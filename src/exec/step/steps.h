@@ -27,6 +27,10 @@ int rota_step_help(rota_exec *x, rota_step *step);
 /* Mark the ranks with which a step's batches have open messages. */
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[]);
 
+/* Of a step whose kind is rota_step_window: its sends to different ranks may go in
+ * any order, as the gate lets them. */
+int rota_window_any_order(const rota_exec *x, const rota_step *step);
+
 /* Put the gate around a step, and the step that comes last: gated.c. */
 int rota_step_gate(rota_exec *x, rota_step *step);
 extern const rota_step_kind rota_step_gate_end;

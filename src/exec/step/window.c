@@ -3,6 +3,7 @@
 #include "exec/step/steps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* a lane without a message */
 #define NO_MSG UINT32_MAX
@@ -16,6 +17,8 @@ typedef struct lanes {
     int n, recvs, in_flight;
     uint32_t next[ROTA_N_DIRS]; /* first message not posted */
     bool by_mpi;                /* each message is one MPI request */
+    uint32_t sends;
+    bool *ahead; /* [sends] posted before their turn; NULL: none may be */
 } lanes;
 
 /* ---- messages one by one ------------------------------------------------- */
@@ -62,22 +65,64 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
            *op->via->request(x, dir, m) == MPI_REQUEST_NULL;
 }
 
+/* The next send that may go, whatever is before it; it is not the next one's turn.
+ * NO_MSG: none. */
+static int find_ahead(rota_exec *x, const rota_step *step, uint32_t *m)
+{
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own;
+    bool *const ahead = k->ahead;
+    const uint32_t first = phase->msg[ROTA_SEND];
+
+    for (*m = k->next[ROTA_SEND] + 1; *m < phase[1].msg[ROTA_SEND]; ++*m) {
+        bool may = false;
+        if (!ahead[*m - first])
+            ROTA_TRY(rota_message_may_go(x, ROTA_SEND, *m, &may));
+        if (may) {
+            ahead[*m - first] = true;
+            return MPI_SUCCESS;
+        }
+    }
+    *m = NO_MSG;
+    return MPI_SUCCESS;
+}
+
+/* The next message of a direction to be posted, or NO_MSG: none may go now. */
+static int find_next(rota_exec *x, const rota_step *step, rota_dir dir,
+                     uint32_t *m)
+{
+    lanes *const k = step->own;
+    const uint32_t first = step->phase[0].msg[dir];
+    const uint32_t last = step->phase[1].msg[dir];
+    bool may;
+
+    while (dir == ROTA_SEND && k->ahead && k->next[dir] < last &&
+           k->ahead[k->next[dir] - first])
+        k->next[dir]++;
+    *m = NO_MSG;
+    if (k->next[dir] == last)
+        return MPI_SUCCESS;
+    ROTA_TRY(rota_message_may_go(x, dir, k->next[dir], &may));
+    if (may)
+        *m = k->next[dir]++;
+    return !may && dir == ROTA_SEND && k->ahead ? find_ahead(x, step, m)
+                                                : MPI_SUCCESS;
+}
+
 /* Post the next message of the lane's direction that has bytes, provided that
  * it may go. */
 static int refill(rota_exec *x, const rota_step *step, int lane)
 {
-    const rota_phase *const phase = step->phase;
     lanes *const k = step->own;
     const rota_dir dir = lane_dir(k, lane);
 
     k->request[lane] = MPI_REQUEST_NULL;
     k->msg[lane] = NO_MSG;
-    while (k->next[dir] < phase[1].msg[dir]) {
-        bool may;
-        ROTA_TRY(rota_message_may_go(x, dir, k->next[dir], &may));
-        if (!may)
+    for (;;) {
+        uint32_t m;
+        ROTA_TRY(find_next(x, step, dir, &m));
+        if (m == NO_MSG)
             break;
-        const uint32_t m = k->next[dir]++;
         ROTA_TRY(rota_message_post(x, dir, m));
         if (is_nothing(x, dir, m))
             continue;
@@ -127,6 +172,8 @@ static int enter(rota_exec *x, rota_step *step)
     }
     k->in_flight = 0;
     k->by_mpi = is_by_mpi(x, step);
+    if (k->ahead)
+        memset(k->ahead, 0, k->sends * sizeof *k->ahead);
     ROTA_TRY(fill(x, step));
     return rota_step_copies(x, step);
 }
@@ -239,6 +286,7 @@ static int make(rota_exec *x, rota_step *step)
         const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
         lanes_of[dir] = (int)(messages < most ? messages : most);
     }
+    k->sends = phase[1].msg[ROTA_SEND] - phase->msg[ROTA_SEND];
     k->recvs = lanes_of[ROTA_RECV];
     k->n = lanes_of[ROTA_RECV] + lanes_of[ROTA_SEND];
     const size_t n = (size_t)k->n + 1;
@@ -251,6 +299,33 @@ static int make(rota_exec *x, rota_step *step)
                : rota_fail_mem("messages in flight");
 }
 
+/* Messages to one rank keep their order. */
+static bool are_to_different(const rota_sched *s, const rota_phase *phase,
+                             bool seen[])
+{
+    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++) {
+        bool *const to = &seen[s->msgs[ROTA_SEND].msg[m].peer];
+        if (*to)
+            return false;
+        *to = true;
+    }
+    return true;
+}
+
+int rota_window_any_order(const rota_exec *x, const rota_step *step)
+{
+    lanes *const k = step->own;
+    bool *const seen = calloc((size_t)x->blocks.s->P, sizeof *seen);
+    bool *const ahead = calloc((size_t)k->sends + 1, sizeof *ahead);
+
+    if (seen && ahead && are_to_different(x->blocks.s, step->phase, seen))
+        k->ahead = ahead;
+    else
+        free(ahead);
+    free(seen);
+    return seen && ahead ? MPI_SUCCESS : rota_fail_mem("messages in any order");
+}
+
 static void release(rota_exec *x, rota_step *step)
 {
     lanes *const k = step->own;
@@ -259,6 +334,7 @@ static void release(rota_exec *x, rota_step *step)
     if (!k)
         return;
     free(k->request);
+    free(k->ahead);
     free(k->msg);
     free(k->done);
     free(k->status);

@@ -8,6 +8,7 @@
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
 #include "plan/kinds/exchange.h"
+#include "plan/kinds/parts.h"
 #include "plan/kinds/reduction.h"
 #include "plan/kinds/scaled.h"
 #include "plan/ranks/agree.h"
@@ -1033,6 +1034,142 @@ int rota_exchange_set_buffer(rota_plan *plan, void *buffer, size_t capacity)
         return leave_plan(plan, __func__, err);
     rota_counted_set_buffer(&plan->task, buffer, capacity, plan->active);
     return MPI_SUCCESS;
+}
+
+/* ---- parts --------------------------------------------------------------- */
+
+/* What cannot be told apart, or is not there when a run begins. */
+static int check_parts(const rota_plan *plan)
+{
+    const rota_task *const t = &plan->task;
+
+    if (t->kind->collects)
+        return rota_fail(MPI_ERR_REQUEST,
+                         "the plan is %s: it tells where blocks are at its end",
+                         t->kind->is);
+    if (t->problem.in_place)
+        return rota_fail(MPI_ERR_REQUEST,
+                         "the plan is in place: a start moves all its blocks");
+    if (t->use.device || plan->built.exec.gate)
+        return rota_fail(MPI_ERR_REQUEST,
+                         "buffers of the plan may be on a device");
+    return plan->built.exec.status.broken
+               ? rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
+                                          "the plan can only be freed")
+               : MPI_SUCCESS;
+}
+
+int rota_plan_set_partitioned(rota_plan *plan)
+{
+    int err = check_idle(plan);
+
+    if (err == MPI_SUCCESS && !plan->task.partitioned) {
+        err = check_parts(plan);
+        if (err == MPI_SUCCESS)
+            err = rota_parts_make(&plan->built);
+        plan->task.partitioned = err == MPI_SUCCESS;
+    }
+    return leave_plan(plan, __func__, err);
+}
+
+/* Are blocks first to last of n, on a side of a partitioned plan? */
+static int check_part(const rota_plan *plan, const char *name, int n, int first,
+                      int last)
+{
+    ROTA_TRY(check_handle(plan));
+    if (!plan->task.partitioned)
+        return rota_fail(MPI_ERR_REQUEST, "the plan is not partitioned "
+                                          "(rota_plan_set_partitioned)");
+    if (first < 0 || last >= n || first > last)
+        return rota_fail(MPI_ERR_ARG, "%s %d is not one of 0 to %d", name,
+                         first < 0 || first > last ? first : last, n - 1);
+    return MPI_SUCCESS;
+}
+
+static int check_ready(const rota_plan *plan, int first, int last)
+{
+    ROTA_TRY(check_handle(plan));
+    ROTA_TRY(
+        check_part(plan, "destination", plan->built.sched.n_send, first, last));
+    return plan->active ? MPI_SUCCESS
+                        : rota_fail(MPI_ERR_REQUEST, "the plan is not active");
+}
+
+int rota_pready_range(rota_plan *plan, int low, int high)
+{
+    int err = check_ready(plan, low, high);
+
+    if (err == MPI_SUCCESS)
+        err = rota_parts_ready(&plan->built.exec, low, high);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    rota_parts_get_on(&plan->built.exec);
+    return MPI_SUCCESS;
+}
+
+int rota_pready(rota_plan *plan, int dest)
+{
+    int err = check_ready(plan, dest, dest);
+
+    if (err == MPI_SUCCESS)
+        err = rota_parts_ready(&plan->built.exec, dest, dest);
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    rota_parts_get_on(&plan->built.exec);
+    return MPI_SUCCESS;
+}
+
+int rota_pready_list(rota_plan *plan, int n, const int dests[])
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && n < 0)
+        err = rota_fail(MPI_ERR_COUNT, "n = %d is negative", n);
+    if (err == MPI_SUCCESS && n > 0 && !dests)
+        err = rota_fail(MPI_ERR_ARG, "dests is NULL");
+    for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
+        err = check_ready(plan, dests[i], dests[i]);
+        if (err == MPI_SUCCESS)
+            err = rota_parts_ready(&plan->built.exec, dests[i], dests[i]);
+    }
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    if (n > 0)
+        rota_parts_get_on(&plan->built.exec);
+    return MPI_SUCCESS;
+}
+
+/* A run that was waited for has brought everything. */
+int rota_parrived(rota_plan *plan, int source, int *flag)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS)
+        err = check_part(plan, "source", plan->built.sched.n_recv, source,
+                         source);
+    if (err == MPI_SUCCESS && !flag)
+        err = rota_fail(MPI_ERR_ARG, "flag is NULL");
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    if (plan->active && !rota_parts_arrived(&plan->built.exec, source))
+        rota_parts_get_on(&plan->built.exec);
+    *flag = !plan->active || rota_parts_arrived(&plan->built.exec, source);
+    return MPI_SUCCESS;
+}
+
+int rota_wait_arrival(rota_plan *plan, int *source)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS)
+        err = check_part(plan, "source", 1, 0, 0);
+    if (err == MPI_SUCCESS && !source)
+        err = rota_fail(MPI_ERR_ARG, "source is NULL");
+    if (err == MPI_SUCCESS && !plan->active)
+        *source = MPI_UNDEFINED;
+    else if (err == MPI_SUCCESS)
+        err = rota_parts_wait(&plan->built.exec, source);
+    return leave_plan(plan, __func__, err);
 }
 
 /* ---- changing, freeing, asking ------------------------------------------- */

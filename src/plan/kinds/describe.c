@@ -46,6 +46,8 @@ static bool add_choice(cJSON *o, const rota_plan *p)
            add_text(o, "summary", p->built.choice.algo->summary) &&
            add_text(o, "source", p->built.choice.algo->source) &&
            add_text(o, "chosen", p->decision.why) &&
+           (!p->task.partitioned ||
+            cJSON_AddBoolToObject(o, "partitioned", true)) &&
            add_params(o, &p->built.choice) &&
            add_text(o, "metadata",
                     rota_metadata_words.word[p->built.choice.metadata]);

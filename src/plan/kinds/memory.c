@@ -5,6 +5,7 @@
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
+#include "plan/kinds/parts.h"
 
 #include <stdlib.h>
 
@@ -184,6 +185,8 @@ int rota_built_bind(rota_built *b)
         !x->blocks.base[ROTA_TMP])
         ROTA_TRY(make_scratch(b, &lends));
     ROTA_TRY(rota_trace_make(&x->blocks, b->id, &x->trace));
+    if (b->task->partitioned)
+        ROTA_TRY(rota_parts_make(b));
     return rota_exec_bind(x);
 }
 

@@ -104,6 +104,7 @@ struct rota_task {
     void *own;           /* the kind's */
     rota_record *record; /* of its starts (ROTA_RECORD), or NULL */
     bool leaves_own;     /* the program moves what a rank has for itself */
+    bool partitioned;    /* blocks leave as they are said to be ready */
     bool checked;        /* counts across ranks and overlaps are checked */
     rota_device_use use;
 

@@ -106,6 +106,10 @@ static int start(rota_built *b, const rota_start_args *args)
     if (in_place || recv == MPI_IN_PLACE)
         ROTA_TRY(
             rota_args_check_in_place(send, recv, b->sched.neighbors != NULL));
+    if (in_place && b->task->partitioned)
+        return rota_fail(MPI_ERR_BUFFER,
+                         "sendbuf is MPI_IN_PLACE, and the plan "
+                         "is partitioned");
     ROTA_TRY(fill(b, args, in_place, &largest, &room));
     rota_counted_leave_out(b, largest, rota_first_tmp(&b->sched));
     if (in_place || x->stage_in || b->task->use.device)
