@@ -537,7 +537,7 @@ ROTA_API int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
  * for each array would take as many as there are arrays.
  *
  * max_block   bound in bytes on what one rank sends another in a start, all arrays
- *             together, and 8 bytes for each of them; or ROTA_UNBOUNDED. The same on
+ *             together and 8 bytes for each of them; or ROTA_UNBOUNDED. The same on
  *             all ranks
  * n           number of arrays, at least 1; the same on all ranks
  * types       [n] datatypes of their elements, which are bytes without gaps. Their
@@ -563,10 +563,11 @@ ROTA_API int rota_exchange_init_arrays(size_t max_block, int n,
  *             the same counts repeat them
  * sdispls     [n * P] displacements from the array's start, in elements, likewise
  *
- * The arrays are copied to memory of the plan, so that you may write to them, and
- * reuse the arguments, at once. Local; does not block. Allocates memory where a start
- * sends more than any before. A block above max_block is left out, as in
- * rota_exchange_start.
+ * The arrays stay in use until rota_exchange_wait_arrays; you may reuse the arguments
+ * at once. Local; does not block. What goes to other ranks is copied to memory of the
+ * plan, which grows where a start sends more than any before. Beyond some 2 MiB
+ * for a rank, an exchange for each array is faster (docs/measurements.md). A block
+ * above max_block is left out, as in rota_exchange_start.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not an exchange of
  * arrays; MPI_ERR_ARG for NULL arguments; MPI_ERR_COUNT for a negative count or one

@@ -1,16 +1,18 @@
 #!/bin/sh
-# check_guide.sh ROOT - docs/guide.md quotes the examples as they are.
+# check_guide.sh ROOT - docs/guide.md quotes the examples as they are, and
+# docs/adopting.md a test.
 #
-# Every block of C in it follows a line "<!-- from FILE -->", and its lines
+# Every block of C in them follows a line "<!-- from FILE -->", and its lines
 # stand in FILE one after the other, all indented by as much more. Every example
 # of one file is quoted, and has fewer than 80 lines.
 set -u
 export LC_ALL=C
 cd "${1:?}" || exit 1
-page=docs/guide.md
+guide=docs/guide.md
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
+for page in "$guide" docs/adopting.md; do
 awk -v page="$page" -v work="$work" '
     function wrong(text) {
         print page ":" begin ": " text
@@ -33,7 +35,7 @@ awk -v page="$page" -v work="$work" '
         close(source)
         for (i = 1; i + n - 1 <= lines && !found; i++) found = stands(i)
         if (!found) wrong("does not stand in " source)
-        print source > (work "/quoted")
+        print source >> (work "/quoted")
     }
 
     fence && /^```/ {
@@ -48,10 +50,11 @@ awk -v page="$page" -v work="$work" '
     /^```/ { begin = NR; wrong("not a block of C") }
     /^<!-- from [a-z_.\/]* -->$/ { source = $3; next }
     { source = "" }' "$page" || exit 1
+done
 
 for example in examples/*.c; do
     if ! grep -qxF "$example" "$work/quoted"; then
-        echo "$page: $example is not quoted"
+        echo "$guide: $example is not quoted"
         : >"$work/failed"
     fi
     if [ "$(wc -l <"$example")" -ge 80 ]; then

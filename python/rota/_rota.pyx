@@ -1051,11 +1051,12 @@ cdef class ArraysExchange(Exchange):
     Made by `exchange_init_arrays`.
     """
     cdef list datatypes, dtypes  # of each array
+    cdef list sent               # what the run uses, or None
 
     def start(self, sendbufs):
         """Start the exchange.
 
-        Local; does not block. The arrays may be written to at once.
+        Local; does not block. The arrays stay in use until `wait`.
 
         Parameters
         ----------
@@ -1077,7 +1078,7 @@ cdef class ArraysExchange(Exchange):
         numbers = numpy.zeros((2, n * P), numpy.int64)
         cdef size_t[::1] where = addresses
         cdef long[:, ::1] to = numbers
-        buffers = []  # alive until the library has copied them
+        buffers = []
         for i in range(n):
             out.take(sendbufs[i], P, False, self.datatypes[i])
             buffers.append(out.buffer)
@@ -1090,6 +1091,7 @@ cdef class ArraysExchange(Exchange):
                 self.handle, <const void *const *>&where[0],
                 <const MPI_Count *>&to[0, 0], <const MPI_Aint *>&to[1, 0])
         check(code)
+        self.sent = buffers
         self.active = True
 
     def wait(self):
@@ -1135,6 +1137,11 @@ cdef class ArraysExchange(Exchange):
             error.blocks = found
             raise error
         return found
+
+    cdef int end(self) except -1:
+        self.active = False
+        self.sent = None
+        return 0
 
     def set_buffer(self, array):
         """Not for this kind of plan: arrays come in memory of their own."""

@@ -467,7 +467,7 @@ def test_exchange_arrays():
         for step in range(3):
             a = filled()
             plan.start([[a, counts], [halves, np.ones(P, int)]])
-            a[:] = -1
+            del a  # the plan keeps it
             while step == 2 and not plan.test():
                 pass
             kept.append(plan.wait())
@@ -475,7 +475,7 @@ def test_exchange_arrays():
             assert arrived(ints.array)
             assert numbers.array.tolist() == [q + 0.5 for q in range(P)]
             assert list(numbers[P - 1]) == [P - 0.5]
-        none = [0] * P
+        a, none = filled(), [0] * P
         plan.start([[a, none], [halves, none]])
         ints, numbers = plan.wait()
         assert ints.array.dtype == "i4" and len(ints.array) == 0

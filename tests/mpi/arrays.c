@@ -23,8 +23,8 @@ static bool brief;
 
 /* ---- what is sent -------------------------------------------------------- */
 
-/* Elements of array i: none of some arrays, of some pairs nothing at all. The last
- * two arrays have the same counts. */
+/* Elements of array i: none of some arrays, of some pairs nothing at all. The
+ * last two arrays have the same counts. */
 static int count_of(int src, int dst, int i, int start)
 {
     static const int most[] = {0, 1, 2, 60, 0, 300, 3, MOST};
@@ -101,7 +101,7 @@ static void fill(run *r, int start)
     }
 }
 
-/* By large counts in every other start. What was sent may be overwritten at once. */
+/* By large counts in every other start. */
 static void start(run *r, int k)
 {
     const int entries = r->n * test_P;
@@ -117,8 +117,6 @@ static void start(run *r, int k)
     else
         MUST(rota_exchange_start_arrays(r->plan, (const void *const *)r->send,
                                         r->ints, r->ints + entries));
-    for (int i = 0; i < r->n; i++)
-        memset(r->send[i], 0xee, (size_t)(test_P * (MOST + 1) * widths[i]));
 }
 
 static void check(const run *r, void *const recv[], int k)
@@ -210,7 +208,8 @@ static void run_algo(const rota_algo *algo)
         }
 }
 
-/* ---- a reduction, a bound, an own block, errors --------------------------- */
+/* ---- a reduction, a bound, an own block, errors ---------------------------
+ */
 
 static void with_reduction(void)
 {
@@ -248,16 +247,16 @@ static void above_bound(void)
                                    MPI_INFO_NULL, &plan));
     for (int q = 0; q < P; q++) {
         counts[q] = 2500;
-        counts[P + q] = test_me == 0 && q == P - 1 ? 2501 : 2500;
+        counts[P + q] = test_me == 0 && q == P - 1 && P > 1 ? 2501 : 2500;
     }
     MUST(rota_exchange_start_arrays(plan, (const void *const[]){send, send},
                                     counts, counts + 2 * P));
     const int err = rota_exchange_wait_arrays(plan, recv, came, NULL);
-    CHECK((err == MPI_SUCCESS) == (test_me > 0 && test_me < P - 1));
+    CHECK((err == MPI_SUCCESS) == (P == 1 || (test_me > 0 && test_me < P - 1)));
     const char *at[2] = {recv[0], recv[1]};
     for (int q = 0; q < P; q++)
         for (int i = 0; i < 2; i++) {
-            const bool left_out = q == 0 && test_me == P - 1;
+            const bool left_out = q == 0 && test_me == P - 1 && P > 1;
             CHECK(came[i * P + q] == (left_out ? 0 : 2500));
             CHECK(left_out || (at[i][0] == q + 1 && at[i][2499] == q + 1));
             at[i] += came[i * P + q];

@@ -1,9 +1,11 @@
-/* arrays.c - exchanges of several arrays, each with counts and a type of its own.
+/* arrays.c - exchanges of several arrays, each with counts and a type of its
+ * own.
  *
- * What a rank sends another is one block of an exchange with borrowed blocks: the
- * count of each array, and their parts end to end. A start copies them to the plan's
- * send buffer, and ranks of the node read them there; so an array is copied twice, as
- * in an exchange of its own.
+ * What a rank sends another is one block of an exchange with borrowed blocks:
+ * the count of each array, and their parts end to end. A start copies them to
+ * the plan's send buffer, and ranks of the node read them there; so a part is
+ * copied twice, as in an exchange of its own. What a rank has for itself is
+ * copied once, at the end.
  */
 #include "exec/move/blocks.h"
 #include "plan/kinds/counted.h"
@@ -13,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An array, as the plan knows it: where it collects what has come. */
+/* An array: what is sent of it, and where the plan collects what has come. */
 typedef struct array {
     rota_unit unit;
+    const char *base; /* the program's, until the wait */
     char *out;
     size_t room; /* bytes */
 } array;
@@ -170,12 +173,13 @@ static int read_arguments(const rota_built *b, const rota_start_args *args)
             return rota_fail(MPI_ERR_BUFFER, "sendbufs[%d] is MPI_IN_PLACE", i);
         ROTA_TRY(
             rota_side_fill(&side, own->bytes + i * P, own->offset + i * P));
+        own->array[i].base = base[i];
     }
     return MPI_SUCCESS;
 }
 
-/* Lay the blocks out end to end. A rank that is sent nothing gets an empty one.
- * *all: their bytes. */
+/* Lay the blocks out end to end. A rank that is sent nothing, and this one, get
+ * an empty one. *all: their bytes. */
 static int lay_out(const rota_built *b, size_t *all)
 {
     arrays *const own = arrays_of(b->task);
@@ -186,23 +190,20 @@ static int lay_out(const rota_built *b, size_t *all)
         size_t bytes = 0;
         for (int i = 0; i < own->n && bytes <= PTRDIFF_MAX; i++)
             bytes += own->bytes[i * P + q];
-        if (b->task->leaves_own && q == b->sched.me)
-            bytes = 0;
         bytes += bytes > 0 ? head_bytes(own) : 0;
         if (bytes > PTRDIFF_MAX - *all)
             return rota_fail(MPI_ERR_COUNT,
                              "what is sent to rank %d is beyond the address "
                              "space",
                              q);
-        own->total[q] = (MPI_Count)bytes;
+        own->total[q] = q == b->sched.me ? 0 : (MPI_Count)bytes;
         own->at[q] = (MPI_Aint)*all;
-        *all += bytes;
+        *all += (size_t)own->total[q];
     }
     return MPI_SUCCESS;
 }
 
-static void gather(const rota_built *b, const void *const base[], int q,
-                   char *to)
+static void gather(const rota_built *b, int q, char *to)
 {
     const arrays *const own = arrays_of(b->task);
     char *part = to + head_bytes(own);
@@ -213,7 +214,7 @@ static void gather(const rota_built *b, const void *const base[], int q,
             rota_unit_elements(&own->array[i].unit, own->bytes[k]);
         memcpy(to + (size_t)i * sizeof count, &count, sizeof count);
         if (count > 0)
-            rota_copy_fast(part, (const char *)base[i] + own->offset[k],
+            rota_copy_fast(part, own->array[i].base + own->offset[k],
                            own->bytes[k]);
         part += own->bytes[k];
     }
@@ -230,7 +231,7 @@ static int start(rota_built *b, const rota_start_args *args)
     ROTA_TRY(rota_borrowing_sendbuf(b, all, &buffer));
     for (int q = 0; q < b->sched.P; q++)
         if (own->total[q] > 0)
-            gather(b, args->send.base, q, (char *)buffer + own->at[q]);
+            gather(b, q, (char *)buffer + own->at[q]);
     return rota_kind_borrowing.start(
         b, &(rota_start_args){.form = ROTA_COUNTS,
                               .send = {buffer, own->total, own->at}});
@@ -238,14 +239,33 @@ static int start(rota_built *b, const rota_start_args *args)
 
 /* ---- collecting ---------------------------------------------------------- */
 
-static size_t count_in(const arrays *own, int i, int q)
+/* The elements of array i from rank q. */
+static size_t count_from(const rota_built *b, int i, int q)
 {
+    const arrays *const own = arrays_of(b->task);
     uint64_t count = 0;
 
-    if (own->block[q])
+    if (q == b->sched.me && !b->task->leaves_own)
+        count = rota_unit_elements(&own->array[i].unit,
+                                   own->bytes[i * b->sched.P + q]);
+    else if (own->block[q])
         memcpy(&count, (const char *)own->block[q] + (size_t)i * sizeof count,
                sizeof count);
     return (size_t)count;
+}
+
+/* Where they are. A part lies behind those of the arrays before it. */
+static const char *part_from(const rota_built *b, int i, int q)
+{
+    const arrays *const own = arrays_of(b->task);
+    const char *part = own->block[q];
+
+    if (q == b->sched.me)
+        return own->array[i].base + own->offset[i * b->sched.P + q];
+    part += head_bytes(own);
+    for (int k = 0; k < i; k++)
+        part += count_from(b, k, q) * own->array[k].unit.element;
+    return part;
 }
 
 /* Tell the counts of array i, and make room for it. */
@@ -258,7 +278,7 @@ static int note(const rota_built *b, const rota_found *found, int i)
     bool fit = true;
 
     for (int q = 0; q < P; q++) {
-        const size_t count = count_in(own, i, q);
+        const size_t count = count_from(b, i, q);
         fit = rota_counted_note(found, i * P + q, count, at) && fit;
         at += count;
     }
@@ -271,25 +291,18 @@ static int note(const rota_built *b, const rota_found *found, int i)
                      "what an exchange receives");
 }
 
-/* Put the parts of each array end to end. A part lies behind those of the arrays
- * before it; walking there again for each costs little as long as arrays are few. */
+/* Put the parts of each array end to end. */
 static void scatter(const rota_built *b)
 {
     const arrays *const own = arrays_of(b->task);
-    const int P = b->sched.P;
 
     for (int i = 0; i < own->n; i++) {
         char *to = own->array[i].out;
-        for (int q = 0; q < P; q++) {
+        for (int q = 0; q < b->sched.P; q++) {
             const size_t bytes =
-                count_in(own, i, q) * own->array[i].unit.element;
-            const char *part = own->block[q];
-            if (bytes == 0)
-                continue;
-            part += head_bytes(own);
-            for (int k = 0; k < i; k++)
-                part += count_in(own, k, q) * own->array[k].unit.element;
-            rota_copy_fast(to, part, bytes);
+                count_from(b, i, q) * own->array[i].unit.element;
+            if (bytes > 0)
+                rota_copy_fast(to, part_from(b, i, q), bytes);
             to += bytes;
         }
     }

@@ -1,0 +1,211 @@
+/* adopting.c - the patterns of docs/adopting.md, which quotes them, in use. */
+#include "harness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 16 }; /* ranks */
+
+/* ---- a reshape whose plan serves any scalar and batch ---------------------- */
+
+typedef struct reshape {
+    const int *sendcounts, *sdispls, *recvcounts, *rdispls; /* of one field */
+    MPI_Comm comm;
+    rota_plan *plan; /* NULL until the first call */
+} reshape;
+
+static void reshape_run(reshape *r, const void *in, void *out,
+                        MPI_Datatype scalar, int batch)
+{
+    if (!r->plan) {
+        MPI_Info info = test_info("rota_largest_unit", "1024", NULL, NULL);
+        MUST(rota_alltoallv_init(in, r->sendcounts, r->sdispls, scalar, out,
+                                 r->recvcounts, r->rdispls, scalar, r->comm,
+                                 info, &r->plan));
+        MPI_Info_free(&info);
+    }
+    MUST(rota_plan_set_unit(r->plan, scalar, batch));
+    MUST(rota_plan_set_buffers(r->plan, in, out));
+    MUST(rota_start(r->plan));
+    MUST(rota_wait(r->plan));
+}
+
+static void test_reshape(void)
+{
+    int counts[MOST], displs[MOST];
+    double a[3 * MOST], b[3 * MOST];
+    float c[MOST], d[MOST];
+    reshape r = {counts, displs, counts, displs, MPI_COMM_WORLD, NULL};
+
+    for (int q = 0; q < test_P; q++) {
+        counts[q] = 1;
+        displs[q] = q;
+        c[q] = (float)(10 * test_me + q);
+        for (int i = 0; i < 3; i++)
+            a[3 * q + i] = 100 * test_me + 10 * q + i;
+    }
+    reshape_run(&r, a, b, MPI_DOUBLE, 3);
+    reshape_run(&r, c, d, MPI_FLOAT, 1);
+    for (int q = 0; q < test_P; q++) {
+        CHECK(d[q] == (float)(10 * q + test_me));
+        for (int i = 0; i < 3; i++)
+            CHECK(b[3 * q + i] == 100 * q + 10 * test_me + i);
+    }
+    MUST(rota_plan_free(&r.plan));
+}
+
+/* ---- counts, then data ----------------------------------------------------- */
+
+static void test_counts(void)
+{
+    int counts[2 * MOST], displs[2 * MOST], came[2 * MOST], places[2 * MOST];
+    const MPI_Datatype types[2] = {MPI_INT, MPI_DOUBLE};
+    const int P = test_P;
+    int index[MOST];
+    double value[MOST];
+    void *found[2];
+    rota_plan *plan;
+
+    for (int q = 0; q < P; q++) {
+        counts[q] = counts[P + q] = (test_me + q) % 2;
+        displs[q] = displs[P + q] = q;
+        index[q] = 10 * test_me + q;
+        value[q] = index[q] + 0.5;
+    }
+    MUST(rota_exchange_init_arrays(ROTA_UNBOUNDED, 2, types, MPI_COMM_WORLD,
+                                   MPI_INFO_NULL, &plan));
+    /* In place of MPI_Alltoall of counts and two MPI_Alltoallv: */
+    const void *const send[] = {index, value};
+    MUST(rota_exchange_start_arrays(plan, send, counts, displs));
+    MUST(rota_exchange_wait_arrays(plan, found, came, places));
+    const int *const indices = found[0];
+    const double *const values = found[1];
+    for (int q = 0; q < P; q++) {
+        CHECK(came[q] == (test_me + q) % 2 && came[P + q] == came[q]);
+        CHECK(!came[q] || indices[places[q]] == 10 * q + test_me);
+        CHECK(!came[q] || values[places[P + q]] == 10 * q + test_me + 0.5);
+    }
+    MUST(rota_plan_free(&plan));
+}
+
+/* ---- partners by list, among requests of the program ----------------------- */
+
+typedef struct link {
+    int n_from, *from, n_to, *to; /* partners */
+    int *recvcounts, *rdispls, *sendcounts, *sdispls;
+    rota_graph *graph;
+    rota_plan *plan;
+} link;
+
+static void link_make(link *l, MPI_Comm comm, const double *send, double *recv)
+{
+    MUST(rota_graph_create_adjacent(comm, l->n_from, l->from, l->n_to, l->to,
+                                    MPI_INFO_NULL, &l->graph));
+    MUST(rota_neighbor_alltoallv_init_graph(
+        send, l->sendcounts, l->sdispls, MPI_DOUBLE, recv, l->recvcounts,
+        l->rdispls, MPI_DOUBLE, l->graph, MPI_INFO_NULL, &l->plan));
+}
+
+static void link_exchange(link *l, MPI_Request *other)
+{
+    MPI_Request both[2] = {*other, MPI_REQUEST_NULL};
+    MPI_Status status[2];
+    MUST(rota_start_request(l->plan, &both[1]));
+    MUST(MPI_Waitall(2, both, status));
+    *other = MPI_REQUEST_NULL;
+}
+
+/* Each rank sends one number to the next one. */
+static link ring(int *ints)
+{
+    link l = {.n_from = 1, .n_to = 1};
+
+    l.from = ints;
+    l.to = ints + 1;
+    l.recvcounts = l.sendcounts = ints + 2;
+    l.rdispls = l.sdispls = ints + 3;
+    ints[0] = (test_me + test_P - 1) % test_P;
+    ints[1] = (test_me + 1) % test_P;
+    ints[2] = 1;
+    ints[3] = 0;
+    return l;
+}
+
+static void test_link(void)
+{
+    const double mine = test_me;
+    double theirs = -1;
+    MPI_Request other;
+    int ints[4];
+    link l = ring(ints);
+
+    link_make(&l, MPI_COMM_WORLD, &mine, &theirs);
+    MPI_Ibarrier(MPI_COMM_WORLD, &other);
+    link_exchange(&l, &other);
+    CHECK(theirs == l.from[0]);
+    MUST(rota_plan_free(&l.plan));
+    MUST(rota_graph_free(&l.graph));
+}
+
+/* ---- a halo with components, and its sum ----------------------------------- */
+
+/* The same routes backwards: lists and counts change sides, blocks come end to end
+ * in `in`, and are added to what they are copies of. */
+static void link_sum(link *l, const double *leaves, double *roots, double *in,
+                     int components)
+{
+    MUST(rota_plan_set_unit(l->plan, MPI_DOUBLE, components));
+    MUST(rota_plan_set_buffers(l->plan, leaves, in));
+    MUST(rota_start(l->plan));
+    MUST(rota_wait(l->plan));
+    for (int i = 0, at = 0; i < l->n_from; at += l->recvcounts[i++])
+        MUST(MPI_Reduce_local(
+            in + at * components, roots + l->rdispls[i] * components,
+            l->recvcounts[i] * components, MPI_DOUBLE, MPI_SUM));
+}
+
+/* All ranks have a copy of root 1 of rank 0, and add to it. */
+static void test_sum(void)
+{
+    enum { COMPONENTS = 3 };
+    int all[MOST], ones[MOST], firsts[MOST], places[MOST];
+    double leaves[COMPONENTS], roots[2 * COMPONENTS] = {0};
+    double in[MOST * COMPONENTS];
+    MPI_Info info = test_info("rota_largest_unit", "64", NULL, NULL);
+    const int zero = 0;
+    link l = {.n_from = test_me == 0 ? test_P : 0,
+              .from = all,
+              .n_to = 1,
+              .to = (int[]){0},
+              .recvcounts = ones,
+              .rdispls = firsts};
+
+    for (int q = 0; q < test_P; q++) {
+        all[q] = places[q] = q;
+        ones[q] = firsts[q] = 1;
+    }
+    for (int i = 0; i < COMPONENTS; i++)
+        leaves[i] = test_me + i;
+    MUST(rota_graph_create_adjacent(MPI_COMM_WORLD, l.n_from, l.from, l.n_to,
+                                    l.to, MPI_INFO_NULL, &l.graph));
+    MUST(rota_neighbor_alltoallv_init_graph(leaves, ones, &zero, MPI_DOUBLE, in,
+                                            ones, places, MPI_DOUBLE, l.graph,
+                                            info, &l.plan));
+    link_sum(&l, leaves, roots, in, COMPONENTS);
+    for (int i = 0; i < COMPONENTS && test_me == 0; i++)
+        CHECK(roots[i] == 0 &&
+              roots[COMPONENTS + i] == test_P * (test_P - 1) / 2 + i * test_P);
+    MUST(rota_plan_free(&l.plan));
+    MUST(rota_graph_free(&l.graph));
+    MPI_Info_free(&info);
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv, MPI_THREAD_SINGLE);
+    test_reshape();
+    test_counts();
+    test_link();
+    test_sum();
+    return test_end();
+}
