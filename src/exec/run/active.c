@@ -421,6 +421,7 @@ static int poll(void *arg, rota_outlook *o)
         err = check_meeting(c);
     o->silent = on_others > 0;
     o->alert = on_thread > 0;
+    o->meets = c->meeting != NULL;
     o->counted = !o->moved && o->arm && !o->done && err == MPI_SUCCESS;
     count_asleep(o->counted);
     rota_unlock();

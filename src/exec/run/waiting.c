@@ -117,14 +117,17 @@ static bool yield(void)
     return true;
 }
 
-/* Give way to other processes after a poll in vain. */
+/* Give way to other processes after a poll in vain. Where ranks that share cores make
+ * a plan, they compute between their messages. Ranks that yielded meanwhile would
+ * still take their share of the core, which is most of it. */
 static void give_way(patience *p)
 {
     const int polls = atomic_load_explicit(&spins, memory_order_relaxed);
+    const bool yields_help = !p->o.meets || polls > SPINS_CROWDED;
 
     if (p->n < polls) {
         p->n++;
-    } else if (p->n < polls + YIELDS && yield()) {
+    } else if (p->n < polls + YIELDS && yields_help && yield()) {
         p->n++;
         p->o.arm = false;
     } else {

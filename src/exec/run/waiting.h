@@ -24,6 +24,7 @@ typedef struct rota_outlook {
     bool moved;  /* something has moved */
     bool silent; /* something waited for rings no doorbell */
     bool alert;  /* sleep briefly only: somebody may have to be called */
+    bool meets;  /* ranks make a plan: each computes between its messages */
     rota_doorbell *bell; /* NULL: none */
     uint32_t armed_at;
     rota_wake_word *word; /* what the waiter sleeps on; NULL: bell */
