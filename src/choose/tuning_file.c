@@ -188,15 +188,20 @@ static int spread_text(const rota_ranks *r, size_t size, char **text)
  * failure. */
 static int spread_found(const rota_ranks *r, found *f, int status)
 {
-    uint64_t size[2] = {0};
+    struct {
+        uint64_t failed, path, text; /* bytes */
+        char note[sizeof f->note];
+    } head = {.failed = status != MPI_SUCCESS,
+              .path = f->path ? strlen(f->path) + 1 : 0,
+              .text = f->text ? strlen(f->text) + 1 : 0};
 
-    ROTA_TRY(r->agree(r->arg, status));
-    size[0] = f->path ? strlen(f->path) + 1 : 0;
-    size[1] = f->text ? strlen(f->text) + 1 : 0;
-    ROTA_TRY(r->spread(r->arg, size, sizeof size));
-    ROTA_TRY(r->spread(r->arg, f->note, sizeof f->note));
-    ROTA_TRY(spread_text(r, size[0], &f->path));
-    return spread_text(r, size[1], &f->text);
+    memcpy(head.note, f->note, sizeof head.note);
+    ROTA_TRY(r->spread(r->arg, &head, sizeof head));
+    if (head.failed)
+        return r->agree(r->arg, status);
+    memcpy(f->note, head.note, sizeof head.note);
+    ROTA_TRY(spread_text(r, head.path, &f->path));
+    return spread_text(r, head.text, &f->text);
 }
 
 /* Replace the tuning on all ranks, or on none. Collective. */
@@ -205,9 +210,8 @@ static int take(rota_learnt *l, const rota_ranks *r, found *f, int status)
     rota_tuning t = {0};
     int err = spread_found(r, f, status);
 
-    if (err == MPI_SUCCESS)
-        err = r->agree(r->arg,
-                       f->text ? rota_tuning_parse(f->text, &t) : MPI_SUCCESS);
+    if (err == MPI_SUCCESS && f->text)
+        err = r->agree(r->arg, rota_tuning_parse(f->text, &t));
     if (err == MPI_SUCCESS) {
         rota_learnt_forget(l);
         l->tuning = t;

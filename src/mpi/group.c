@@ -369,10 +369,10 @@ static int adopt(rota_mpi_group *g, MPI_Comm from)
         return MPI_SUCCESS;
     ROTA_MPI_TRY(make_comm(g, from));
     ROTA_MPI_TRY(rota_comm_adopt(g->comm));
-    const int err = t ? rota_comm_set_neighbors(g->comm, t->grid, t->n_to,
-                                                t->to, t->n_from, t->from)
-                      : MPI_SUCCESS;
-    g->adopted = rota_mpi_all(g->comm, err == MPI_SUCCESS);
+    g->adopted =
+        !t || rota_mpi_all(g->comm, rota_comm_set_neighbors(
+                                        g->comm, t->grid, t->n_to, t->to,
+                                        t->n_from, t->from) == MPI_SUCCESS);
     return g->adopted ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 

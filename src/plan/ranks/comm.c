@@ -153,12 +153,15 @@ static int ranks_launched(void)
     return most;
 }
 
-/* Before hwloc has been loaded, which takes milliseconds. */
+/* Before hwloc has been loaded, which takes milliseconds. The number of processors
+ * is read from a file, once. */
 double rota_ranks_per_core(void)
 {
-    const double load =
-        ranks_launched() / (double)sysconf(_SC_NPROCESSORS_ONLN);
+    static _Atomic long processors;
 
+    if (processors == 0)
+        processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const double load = ranks_launched() / (double)processors;
     return load > 1 ? load : 1;
 }
 
@@ -203,23 +206,6 @@ static int open_dup(rota_comm *draft)
     return MPI_SUCCESS;
 }
 
-/* Make the rest. The ranks agree on everything that may fail on one of them, by the
- * duplicate. A rank without memory takes part up to that agreement. */
-static int complete(rota_comm *draft, rota_comm **c)
-{
-    rota_comm *const made = malloc(sizeof *made);
-    int err = made ? MPI_SUCCESS : rota_fail_mem("a communicator's state");
-
-    err = rota_topo_detect(draft, err);
-    if (err != MPI_SUCCESS) {
-        free(made);
-        return err;
-    }
-    *made = *draft;
-    *c = made;
-    return MPI_SUCCESS;
-}
-
 /* Ranks on this node: of the program or, if the launcher does not tell, of c. */
 static int ranks_here(const rota_comm *c)
 {
@@ -229,20 +215,46 @@ static int ranks_here(const rota_comm *c)
     return launched > here ? launched : here;
 }
 
-/* All ranks get the attribute, or none: it says whether a communicator's state
- * exists, and a rank without it would later make the state alone. */
-static int attach(rota_comm *c)
+/* Once the topology is known. Local. */
+static void look_around(rota_comm *c)
 {
-    const int err = MPI_Comm_set_attr(c->user, keyval, c);
-    const int agreed = rota_agree(c, err, NULL);
+    int rank = 0;
 
-    if (agreed == MPI_SUCCESS)
-        return MPI_SUCCESS;
-    if (err == MPI_SUCCESS)
-        MPI_Comm_delete_attr(c->user, keyval); /* releases it, too */
-    else
-        rota_comm_release(c);
-    return agreed;
+    c->crowded = ranks_here(c) > rota_topo_cores();
+    if (c->crowded)
+        rota_wait_set_crowded();
+    rota_variables_check();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rota_trace_open(rank, c->topo.node[c->me]);
+}
+
+/* Make the rest. By the duplicate, the ranks agree on everything that may fail on
+ * one of them; a rank that has failed takes part up to the last agreement. All
+ * ranks get the attribute, or none: it says whether a communicator's state exists,
+ * and a rank without it would later make the state alone. draft is used up. */
+static int complete(rota_comm *draft, rota_comm **c)
+{
+    rota_comm *const made = malloc(sizeof *made);
+    bool attached = false;
+
+    int err = rota_topo_detect(
+        draft, made ? MPI_SUCCESS : rota_fail_mem("a communicator's state"));
+    if (err == MPI_SUCCESS) {
+        *made = *draft;
+        look_around(made);
+        err = MPI_Comm_set_attr(made->user, keyval, made);
+        attached = err == MPI_SUCCESS;
+    }
+    err = rota_agree(draft, err, NULL);
+    if (err == MPI_SUCCESS) {
+        *c = made;
+    } else if (attached) {
+        MPI_Comm_delete_attr(draft->user, keyval); /* releases it, too */
+    } else {
+        destroy(draft);
+        free(made);
+    }
+    return err;
 }
 
 /* ---- the end of MPI ------------------------------------------------------ */
@@ -306,21 +318,11 @@ static int make_comm(MPI_Comm user, bool adopted, rota_comm **c)
     rota_stall_set(rota_hints_stall_seconds(false));
     look_for_crowd();
     watch_finalize();
-    int err = open_dup(&draft);
+    const int err = open_dup(&draft);
     if (err == MPI_SUCCESS)
-        err = complete(&draft, c);
-    if (err != MPI_SUCCESS) {
-        destroy(&draft);
-        return err;
-    }
-    (*c)->crowded = ranks_here(*c) > rota_topo_cores();
-    if ((*c)->crowded)
-        rota_wait_set_crowded();
-    rota_variables_check();
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    rota_trace_open(rank, (*c)->topo.node[(*c)->me]);
-    return attach(*c);
+        return complete(&draft, c);
+    destroy(&draft);
+    return err;
 }
 
 int rota_comm_find(MPI_Comm user, rota_comm **c)

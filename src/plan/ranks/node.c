@@ -133,7 +133,7 @@ static int map_all(rota_node *node, const address addresses[])
  * other copies from there. They do both side by side, and several rounds, so
  * that data are in the caches where they would be in an exchange. */
 enum { CACHED, STREAMED, N_STORES };
-enum { BYTES = 1 << 17, ROUNDS = 3 };
+enum { BYTES = 1 << 17, ROUNDS = 2 };
 
 typedef struct trial_area {
     _Alignas(64) _Atomic int rounds; /* rounds written */
@@ -302,27 +302,36 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
     return near->endpoints ? err : rota_fail_mem("a node");
 }
 
-/* Find out about the other ranks: whose memory is mapped here. area: receives
- * memory that others read until all have agreed. To lack memory to share is no
- * failure: addresses are swapped all the same, and the agreement before that is
- * on whether all have endpoints. */
-static int look_around(rota_comm *c, rota_node *node, address addresses[],
-                       char *here, char **area, bool mapped[])
+/* Make this rank's endpoints, and tell the others of the node where they are. area:
+ * receives memory that others read until all have agreed on pairs. To lack memory to
+ * share is no failure: then *status, of this rank so far, becomes the reason.
+ * Collective; the ranks agree on every failure. */
+static int swap_addresses(rota_comm *c, rota_node *node, int *status,
+                          char **area, address addresses[])
 {
-    const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
-    rota_near *const near = node->near;
-    address mine = {0};
+    const int mine = c->topo.node[c->me];
+    address self = {0};
+    int err = *status;
 
     if (!better_store && c->crowded)
         better_store = 1 + CACHED;
-    int err = make_endpoints(node, &mine, area);
+    if (err == MPI_SUCCESS) {
+        *status = make_endpoints(node, &self, area);
+        err = node->near[node->me].endpoints ? MPI_SUCCESS : *status;
+    }
+    return rota_gather_addresses(c, c->topo.ranks + c->topo.first[mine],
+                                 rota_topo_node_size(&c->topo, mine), err,
+                                 &self, addresses, sizeof self);
+}
 
-    addresses[node->me] = mine;
-    ROTA_TRY(rota_gather_addresses(c, ranks, node->n,
-                                   near[node->me].endpoints ? MPI_SUCCESS : err,
-                                   &mine, addresses, sizeof mine));
-    if (err == MPI_SUCCESS)
-        err = map_all(node, addresses);
+/* Find out about the other ranks: whose memory is mapped here. status: why this rank
+ * has no memory to share. */
+static int look_around(rota_node *node, const address addresses[], char *here,
+                       int status, bool mapped[])
+{
+    rota_near *const near = node->near;
+    const int err = status == MPI_SUCCESS ? map_all(node, addresses) : status;
+
     for (int i = 0; i < node->n; i++) {
         mapped[i] = near[i].peer != NULL;
         if (near[i].peer)
@@ -445,13 +454,13 @@ int rota_comm_open_node(rota_comm *c)
     address *const addresses = calloc(n, sizeof *addresses);
     bool *const mapped = calloc(n, sizeof *mapped);
     char *const here = malloc(BYTES), *area = NULL;
-    int err = node && addresses && mapped && here ? MPI_SUCCESS
-                                                  : rota_fail_mem("a node");
-    err = rota_agree(c, err, NULL);
+    int status = node && addresses && mapped && here ? MPI_SUCCESS
+                                                     : rota_fail_mem("a node");
+    int err = swap_addresses(c, node, &status, &area, addresses);
     if (err == MPI_SUCCESS)
-        err = agree_on_pairs(
-            c, node, look_around(c, node, addresses, here, &area, mapped),
-            mapped);
+        err = agree_on_pairs(c, node,
+                             look_around(node, addresses, here, status, mapped),
+                             mapped);
     else
         rota_node_free(node);
     if (c->node)
