@@ -19,10 +19,10 @@ static rota_mpi_moment look(const rota_mpi_group *g)
     };
 }
 
-/* Seconds of a step that all ranks begin at the same time. */
+/* Seconds of a step that all ranks begin at the same time, since they have just
+ * agreed to. */
 static double time_step(MPI_Comm comm)
 {
-    rota_mpi_barrier(comm);
     const double begin = rota_mpi_clock();
     rota_mpi_barrier(comm);
     return rota_mpi_clock() - begin;

@@ -52,7 +52,7 @@ static const double least_gain = 0.02;
  * give up the processor. It also takes seconds (rota_mpi_purse.plan) for each rank
  * that shares a core. A measured time changes these by at most a factor of 2, since
  * single times are far off. */
-static const double steps[ROTA_MPI_COSTS] = {18, 16, 2};
+static const double steps[ROTA_MPI_COSTS] = {11, 12, 3};
 
 void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after)
 {

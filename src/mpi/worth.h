@@ -54,7 +54,7 @@ typedef struct rota_mpi_purse {
 /* Before anything is known: the seconds of 2 cores. */
 #define ROTA_MPI_PURSE                                                         \
     {                                                                          \
-        .plan = {4.5e-3, 1e-3, 1e-4},                                          \
+        .plan = {2e-3, 1e-3, 1e-4},                                            \
     }
 
 /* Calls of about one size on trial: the way is false by MPI, true by Rota. */
