@@ -865,16 +865,27 @@ int rota_waitall(int n, rota_plan *const plans[])
     return first;
 }
 
-static inline int check_collect(const rota_plan *plan,
-                                const rota_kind_table *kind,
-                                void *const *recvbuf)
+/* Say what is amiss, if it is. */
+ROTA_RARE static int refuse_collect(const rota_plan *plan,
+                                    const rota_kind_table *kind)
 {
     ROTA_TRY(check_handle(plan));
     ROTA_TRY(check_kind(plan, kind));
     if (!plan->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is not active");
     ROTA_TRY(check_requested(plan));
-    return recvbuf ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
+    return rota_fail(MPI_ERR_ARG, "recvbuf is NULL");
+}
+
+static inline int check_collect(const rota_plan *plan,
+                                const rota_kind_table *kind,
+                                void *const *recvbuf)
+{
+    rota_fail_clear();
+    return plan && plan->task.kind == kind && plan->active == ROTA_STARTED &&
+                   recvbuf
+               ? MPI_SUCCESS
+               : refuse_collect(plan, kind);
 }
 
 /* err: what the arguments' check says. */

@@ -119,7 +119,7 @@ static int start(rota_built *b, const rota_start_args *args)
     if (send == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
     ROTA_TRY(check_buffer(l, send));
-    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, &largest));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, &largest, false));
     rota_counted_leave_out(b, largest, (rota_block)b->sched.n_send);
     x->blocks.base[ROTA_SRC] = send;
     if (b->task->record)
@@ -128,7 +128,7 @@ static int start(rota_built *b, const rota_start_args *args)
     for (int q = 0; l->node && q < b->sched.P; q++)
         if (rota_lending_reaches(l, q))
             lend(b, q);
-    rota_exchange_expect(b);
+    rota_exchange_expect(b, false);
     ROTA_TRY(rota_exec_start(x));
     l->turn = 1 - l->turn;
     l->read = false;

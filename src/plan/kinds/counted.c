@@ -21,6 +21,13 @@ static int check_extent(MPI_Datatype type)
     return MPI_SUCCESS;
 }
 
+/* Elements of no more bytes than they are apart, from the buffer's first on. */
+static bool is_usual(const rota_unit *unit)
+{
+    return unit->small && unit->true_lb == 0 &&
+           unit->displ == (ptrdiff_t)unit->element;
+}
+
 int rota_counted_prepare(rota_task *t, const rota_args *args)
 {
     rota_counted *const own = t->own = calloc(1, t->kind->own_bytes);
@@ -30,6 +37,8 @@ int rota_counted_prepare(rota_task *t, const rota_args *args)
     ROTA_TRY(rota_types_make(args->recv.type, "type", t->comm->dup,
                              &t->problem.recv.types, &own->unit));
     own->plain = rota_types_are_bytes(&t->problem.recv.types);
+    own->usual = own->plain && is_usual(&own->unit) && !t->problem.neighbors &&
+                 !t->leaves_own && !t->use.device;
     return t->kind->collects ? check_extent(args->recv.type) : MPI_SUCCESS;
 }
 

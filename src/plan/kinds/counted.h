@@ -6,10 +6,16 @@
 
 #include <stdint.h>
 
+/* For functions that are compiled anew wherever they are called, with those of
+ * their arguments that are constants there. */
+#define ROTA_ANEW inline __attribute__((always_inline))
+
 /* task->own begins with this. */
 typedef struct rota_counted {
     rota_unit unit; /* of the plan's type */
     bool plain;     /* its elements are bytes, end to end */
+    bool usual;     /* and all blocks of an all-to-all are in memory of the
+                       host; a displacement is as long as an element */
 
     /* Of kinds that collect: the caller's buffer, or NULL. */
     char *buffer;
@@ -28,31 +34,56 @@ static inline rota_counted *rota_counted_of(const rota_built *b)
     return b->task->own;
 }
 
+/* Does the plan need nothing but what most plans need? This is tested once, when it
+ * is made. Below, usual is the answer where that is a constant, or false. */
+static inline bool rota_counted_is_usual(const rota_built *b)
+{
+    return rota_counted_of(b)->usual;
+}
+
+/* The blocks that the rank sends to itself: their number, and the k-th of them. */
+static ROTA_ANEW int rota_counted_n_own(const rota_sched *s, bool usual)
+{
+    return usual ? 1 : rota_n_own(s);
+}
+
+static ROTA_ANEW rota_own rota_counted_own(const rota_sched *s, int k,
+                                           bool usual)
+{
+    return usual ? (rota_own){s->me, s->me} : rota_own_block(s, k);
+}
+
 /* Set the sizes and places of send blocks, or of receive blocks. *largest grows to
  * the bytes of the largest, at least. Local. */
 int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
                           rota_region side, size_t *largest);
 /* What a rank has for itself is empty, where the program moves it. */
 void rota_counted_leave_own(const rota_built *b, rota_region side) ROTA_RARE;
-static inline int rota_counted_fill(const rota_built *b,
-                                    const rota_start_args *args,
-                                    rota_region side, size_t *largest)
+static ROTA_ANEW int rota_counted_fill(const rota_built *b,
+                                       const rota_start_args *args,
+                                       rota_region side, size_t *largest,
+                                       bool usual)
 {
     const rota_sched *const s = &b->sched;
     const bool sent = side == ROTA_SRC;
     const int n = sent ? s->n_send : s->n_recv;
     const rota_block first = sent ? rota_src(s, 0) : rota_dst(s, 0);
     size_t *const bytes = b->exec.blocks.bytes + first;
+    rota_unit unit = rota_counted_of(b)->unit;
 
+    if (usual) {
+        unit.displ = (ptrdiff_t)unit.element;
+        unit.true_lb = 0;
+        unit.small = true;
+    }
     if (args->form != ROTA_INTS ||
-        !rota_fill_ints(&rota_counted_of(b)->unit,
-                        sent ? &args->send : &args->recv, n, bytes,
+        !rota_fill_ints(&unit, sent ? &args->send : &args->recv, n, bytes,
                         b->exec.blocks.offset + first, largest))
         ROTA_TRY(rota_counted_fill_any(b, args, side, largest));
-    if (s->neighbors)
+    if (!usual && s->neighbors)
         rota_neighbors_drop(n, sent ? s->neighbors->to : s->neighbors->from,
                             bytes);
-    if (b->task->leaves_own)
+    if (!usual && b->task->leaves_own)
         rota_counted_leave_own(b, side);
     return MPI_SUCCESS;
 }

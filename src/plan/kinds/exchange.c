@@ -6,8 +6,6 @@
  */
 #include "plan/kinds/exchange.h"
 #include "device/staging.h"
-#include "exec/payload/collected.h"
-#include "plan/kinds/counted.h"
 #include "plan/kinds/device.h"
 
 #include <limits.h>
@@ -15,25 +13,8 @@
 
 /* ---- starting ------------------------------------------------------------ */
 
-void rota_exchange_expect(rota_built *b)
-{
-    const rota_counted *const own = rota_counted_of(b);
-    const rota_sched *const s = &b->sched;
-    size_t *const bytes = b->exec.blocks.bytes;
-
-    if (s->neighbors)
-        rota_neighbors_drop(s->n_recv, s->neighbors->from,
-                            bytes + rota_dst(s, 0));
-    for (int k = 0; k < rota_n_own(s); k++) {
-        const rota_own block = rota_own_block(s, k);
-        bytes[rota_dst(s, block.recv)] = bytes[rota_src(s, block.send)];
-    }
-    rota_collected_begin(
-        &b->exec, own->buffer, own->room,
-        own->plain && (!own->buffer || (own->early && !b->task->use.device)));
-}
-
-static int start(rota_built *b, const rota_start_args *args)
+static ROTA_ANEW int start_as(rota_built *b, const rota_start_args *args,
+                              bool usual)
 {
     rota_exec *const x = &b->exec;
     size_t largest = 0;
@@ -41,23 +22,34 @@ static int start(rota_built *b, const rota_start_args *args)
 
     if (args->send.base == MPI_IN_PLACE)
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE");
-    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, &largest));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, &largest, usual));
     rota_counted_leave_out(b, largest, (rota_block)b->sched.n_send);
     x->blocks.base[ROTA_SRC] = send;
-    if (b->task->use.device) {
+    if (!usual && b->task->use.device) {
         x->blocks.types[ROTA_SRC] = b->task->problem.recv.types;
         ROTA_TRY(rota_built_stage(b, send, NULL, false));
     }
-    rota_exchange_expect(b);
-    ROTA_TRY(rota_exec_start(x));
+    rota_exchange_expect(b, usual);
     if (b->task->record)
         rota_built_record(b, x->blocks.bytes);
-    return MPI_SUCCESS;
+    return rota_exec_start(x);
+}
+
+ROTA_RARE static int start_unusual(rota_built *b, const rota_start_args *args)
+{
+    return start_as(b, args, false);
+}
+
+static int start(rota_built *b, const rota_start_args *args)
+{
+    return rota_counted_is_usual(b) ? start_as(b, args, true)
+                                    : start_unusual(b, args);
 }
 
 /* ---- collecting ---------------------------------------------------------- */
 
-/* Find the offsets of all blocks from the buffer; returns the elements of all. */
+/* Find the offsets of all blocks from the buffer; returns the bytes of it that all
+ * take. */
 ROTA_RARE static size_t lay_out(rota_built *b)
 {
     const rota_unit *const unit = &rota_counted_of(b)->unit;
@@ -69,15 +61,14 @@ ROTA_RARE static size_t lay_out(rota_built *b)
         blocks->offset[i] = (ptrdiff_t)at * unit->spacing + unit->true_lb;
         at += rota_unit_elements(unit, blocks->bytes[i]);
     }
-    return at;
+    return at * (size_t)unit->spacing;
 }
 
 /* The same for plain bytes: most are known. */
-static size_t complete_layout(rota_built *b)
+static inline size_t complete_layout(const rota_built *b)
 {
     rota_collected_end(&b->exec);
-    return rota_unit_elements(&rota_counted_of(b)->unit,
-                              b->exec.collection->end);
+    return b->exec.collection->end;
 }
 
 ROTA_RARE int rota_exchange_note(const rota_built *b, const rota_found *found)
@@ -99,9 +90,7 @@ ROTA_RARE int rota_exchange_note(const rota_built *b, const rota_found *found)
                            b->task->kind->wait);
 }
 
-/* total: the sum of all counts. */
-static int tell_counts(const rota_built *b, const rota_found *found,
-                       size_t total)
+static ROTA_ANEW int tell_counts(const rota_built *b, const rota_found *found)
 {
     const rota_unit unit = rota_counted_of(b)->unit;
     const size_t *const bytes = b->exec.blocks.bytes + b->sched.n_send;
@@ -109,7 +98,7 @@ static int tell_counts(const rota_built *b, const rota_found *found,
     const int n = b->sched.n_recv;
     size_t at = 0;
 
-    if (found->large || !counts || !displs || total > INT_MAX)
+    if (found->large || !counts || !displs)
         return rota_exchange_note(b, found);
     for (int q = 0; q < n; q++) {
         const size_t count = rota_unit_elements(&unit, bytes[q]);
@@ -117,7 +106,7 @@ static int tell_counts(const rota_built *b, const rota_found *found,
         displs[q] = (int)at;
         at += count;
     }
-    return MPI_SUCCESS;
+    return at > INT_MAX ? rota_exchange_note(b, found) : MPI_SUCCESS;
 }
 
 /* Blocks have come into a buffer of the caller's that is not the one to collect in,
@@ -131,7 +120,8 @@ ROTA_RARE static int rescue(rota_collection *c, size_t bytes)
 }
 
 /* Where to collect so many bytes. */
-static int find_buffer(const rota_built *b, size_t bytes, char **buffer)
+static ROTA_ANEW int find_buffer(const rota_built *b, size_t bytes,
+                                 char **buffer)
 {
     rota_collection *const c = b->exec.collection;
     const bool in_own = c->to == c->out;
@@ -165,13 +155,13 @@ ROTA_RARE static int put_in_place(const rota_built *b)
 }
 
 /* What the rank sends itself. */
-static int copy_own(const rota_built *b, bool plain)
+static ROTA_ANEW int copy_own(const rota_built *b, bool plain, bool usual)
 {
     const rota_sched *const s = &b->sched;
     const rota_blocks *const blocks = &b->exec.blocks;
 
-    for (int k = 0; k < rota_n_own(s); k++) {
-        const rota_own own = rota_own_block(s, k);
+    for (int k = 0; k < rota_counted_n_own(s, usual); k++) {
+        const rota_own own = rota_counted_own(s, k, usual);
         const rota_copy copy = {rota_src(s, own.send), rota_dst(s, own.recv)};
         if (plain)
             rota_copy_short(blocks->base[ROTA_DST] + blocks->offset[copy.to],
@@ -183,27 +173,38 @@ static int copy_own(const rota_built *b, bool plain)
     return MPI_SUCCESS;
 }
 
-static int collect(rota_built *b, rota_found *found)
+static ROTA_ANEW int collect_as(rota_built *b, rota_found *found, bool usual)
 {
     const rota_counted *const own = rota_counted_of(b);
-    const bool device = b->task->use.device, plain = own->plain && !device;
-    const size_t total = plain ? complete_layout(b) : lay_out(b);
-    const size_t bytes = total * (size_t)own->unit.spacing;
+    const bool device = !usual && b->task->use.device;
+    const bool plain = usual || (own->plain && !device);
+    const size_t bytes = plain ? complete_layout(b) : lay_out(b);
     const rota_collection *const c = b->exec.collection;
     char *buffer;
 
-    ROTA_TRY(tell_counts(b, found, total));
+    ROTA_TRY(tell_counts(b, found));
     ROTA_TRY(find_buffer(b, bytes, &buffer));
     b->exec.blocks.base[ROTA_DST] = buffer;
     if (device)
         ROTA_TRY(rota_built_stage_found(b, buffer));
     if (c->elsewhere || buffer != c->to || device)
         ROTA_TRY(put_in_place(b));
-    ROTA_TRY(copy_own(b, plain));
+    ROTA_TRY(copy_own(b, plain, usual));
     if (device && rota_staging_bounces(&b->exec, ROTA_DST))
         ROTA_TRY(rota_staging_deliver(&b->exec));
     found->buffer = buffer;
     return MPI_SUCCESS;
+}
+
+ROTA_RARE static int collect_unusual(rota_built *b, rota_found *found)
+{
+    return collect_as(b, found, false);
+}
+
+static int collect(rota_built *b, rota_found *found)
+{
+    return rota_counted_is_usual(b) ? collect_as(b, found, true)
+                                    : collect_unusual(b, found);
 }
 
 const rota_kind_table rota_kind_exchange = {

@@ -3,10 +3,28 @@
 #ifndef ROTA_EXCHANGE_H
 #define ROTA_EXCHANGE_H
 
-#include "plan/kinds/built.h"
+#include "exec/payload/collected.h"
+#include "plan/kinds/counted.h"
 
 /* A run begins: nothing has come, but what the rank sends itself. */
-void rota_exchange_expect(rota_built *b);
+static ROTA_ANEW void rota_exchange_expect(rota_built *b, bool usual)
+{
+    const rota_counted *const own = rota_counted_of(b);
+    const rota_sched *const s = &b->sched;
+    size_t *const bytes = b->exec.blocks.bytes;
+    const bool on_device = !usual && b->task->use.device;
+
+    if (!usual && s->neighbors)
+        rota_neighbors_drop(s->n_recv, s->neighbors->from,
+                            bytes + rota_dst(s, 0));
+    for (int k = 0; k < rota_counted_n_own(s, usual); k++) {
+        const rota_own block = rota_counted_own(s, k, usual);
+        bytes[rota_dst(s, block.recv)] = bytes[rota_src(s, block.send)];
+    }
+    rota_collected_begin(&b->exec, own->buffer, own->room,
+                         (usual || own->plain) &&
+                             (!own->buffer || (own->early && !on_device)));
+}
 
 /* Tell counts and displacements, in elements; any may be large or not asked for. */
 int rota_exchange_note(const rota_built *b, const rota_found *found);

@@ -35,7 +35,7 @@ static int learn(rota_built *b, int *status)
 /* ---- starting ------------------------------------------------------------ */
 
 /* Only for data that are not staged from a device. */
-static int grow_stage(rota_built *b, size_t room)
+ROTA_RARE static int grow_stage(rota_built *b, size_t room)
 {
     ROTA_TRY(rota_grow(&b->stage, &b->stage_bytes, room,
                        "staging what is sent in place"));
@@ -66,19 +66,31 @@ ROTA_RARE static int check_one_buffer(const rota_built *b, char *buffer)
     return rota_overlap_check(&problem, false);
 }
 
+/* A longer block for itself would be written beyond its place. */
+static ROTA_ANEW int check_own(const rota_built *b, bool usual)
+{
+    const rota_sched *const s = &b->sched;
+    const size_t *const bytes = b->exec.blocks.bytes;
+
+    return usual && bytes[rota_src(s, s->me)] == bytes[rota_dst(s, s->me)]
+               ? MPI_SUCCESS
+               : rota_built_check_own(b);
+}
+
 /* In place, the send blocks are those of the receive buffer, to be staged end to
  * end: *room bytes. */
-static int fill(rota_built *b, const rota_start_args *args, bool in_place,
-                size_t *largest, size_t *room)
+static ROTA_ANEW int fill(rota_built *b, const rota_start_args *args,
+                          bool in_place, size_t *largest, size_t *room,
+                          bool usual)
 {
-    ROTA_TRY(rota_counted_fill(b, args, ROTA_DST, largest));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_DST, largest, usual));
     if (in_place) {
         *room =
             rota_built_lay_out_stage(b, b->exec.blocks.bytes + b->sched.n_send);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, largest));
-    ROTA_TRY(rota_built_check_own(b));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, largest, usual));
+    ROTA_TRY(check_own(b, usual));
     return args->send.base == args->recv.base && b->task->checked
                ? check_one_buffer(b, (char *)args->recv.base)
                : MPI_SUCCESS;
@@ -86,7 +98,7 @@ static int fill(rota_built *b, const rota_start_args *args, bool in_place,
 
 /* Only the start that stages, and the next one, need other types than the plan's,
  * unless a device has bounce buffers. */
-static void choose_types(rota_built *b, bool in_place)
+ROTA_RARE static void choose_types(rota_built *b, bool in_place)
 {
     rota_types *const types = b->exec.blocks.types;
 
@@ -95,35 +107,47 @@ static void choose_types(rota_built *b, bool in_place)
     types[ROTA_SRC] = in_place ? rota_types_bytes : types[ROTA_DST];
 }
 
-static int start(rota_built *b, const rota_start_args *args)
+static ROTA_ANEW int start_as(rota_built *b, const rota_start_args *args,
+                              bool usual)
 {
     const bool in_place = args->send.base == MPI_IN_PLACE;
     char *const send = (char *)args->send.base;
     char *const recv = (char *)args->recv.base;
+    const bool device = !usual && b->task->use.device;
     rota_exec *const x = &b->exec;
     size_t largest = 0, room = 0;
 
     if (in_place || recv == MPI_IN_PLACE)
         ROTA_TRY(
-            rota_args_check_in_place(send, recv, b->sched.neighbors != NULL));
+            rota_args_check_in_place(send, recv, !usual && b->sched.neighbors));
     if (in_place && b->task->partitioned)
         return rota_fail(MPI_ERR_BUFFER,
                          "sendbuf is MPI_IN_PLACE, and the plan "
                          "is partitioned");
-    ROTA_TRY(fill(b, args, in_place, &largest, &room));
+    ROTA_TRY(fill(b, args, in_place, &largest, &room, usual));
     rota_counted_leave_out(b, largest, rota_first_tmp(&b->sched));
-    if (in_place || x->stage_in || b->task->use.device)
+    if (in_place || x->stage_in || device)
         choose_types(b, in_place);
     x->blocks.base[ROTA_SRC] = send;
     x->blocks.base[ROTA_DST] = recv;
-    if (b->task->use.device)
+    if (device)
         ROTA_TRY(rota_built_stage(b, send, recv, in_place));
     if (x->stage_in)
         ROTA_TRY(grow_stage(b, room));
-    ROTA_TRY(rota_exec_start(x));
     if (b->task->record)
         rota_built_record(b, x->blocks.bytes);
-    return MPI_SUCCESS;
+    return rota_exec_start(x);
+}
+
+ROTA_RARE static int start_unusual(rota_built *b, const rota_start_args *args)
+{
+    return start_as(b, args, false);
+}
+
+static int start(rota_built *b, const rota_start_args *args)
+{
+    return rota_counted_is_usual(b) ? start_as(b, args, true)
+                                    : start_unusual(b, args);
 }
 
 /* What a start has set may be used again, unless a run may change it. */
