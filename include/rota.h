@@ -52,7 +52,7 @@
  *   ranks wait for the dead rank, as MPI does. For ranks of other nodes Rota
  *   knows only what MPI reports.
  *
- *   Threads. Only one thread at a time may use a plan. Under
+ *   Threads. Only one thread at a time may use a plan, but for its parts. Under
  *   MPI_THREAD_MULTIPLE different threads may use different plans; under lower
  *   levels Rota calls count as MPI calls.
  *
@@ -474,9 +474,9 @@ ROTA_API int rota_exchange_set_buffer(rota_plan *plan, void *buffer,
  *
  * A step is: rota_exchange_get_sendbuf, write what is to be sent there,
  * rota_exchange_start, rota_exchange_wait_borrow, read. Nothing has to be given
- * back. The memory of two send buffers stays with the plan. It pays for blocks that
- * are read once or in part; what is read many times or written to is better copied
- * (rota_exchange_init).
+ * back. The memory of two send buffers, which is the host's, stays with the plan.
+ * It pays for blocks that are read once or in part; what is read many times or
+ * written to is better copied (rota_exchange_init).
  *
  * Collective over comm; blocks. Errors: as rota_exchange_init; also MPI_ERR_TYPE for
  * a type with gaps. */
@@ -492,7 +492,8 @@ ROTA_API int rota_exchange_init_borrow(size_t max_block, MPI_Datatype type,
  * bytes    what the buffer must hold, at least. It grows when needed; what was in it
  *          is then lost
  * ptr      address of a pointer of any type, set to the buffer. Valid until the
- *          start after the next one, or until the plan is freed
+ *          start after the next one, or until the plan is freed or is given a
+ *          reduction
  *
  * Local; does not block. Allocates memory when the buffer grows, and then blocks of
  * the next start may be copied: until a rank has mapped the memory, which it does
@@ -913,7 +914,7 @@ ROTA_API int rota_get_request(rota_plan *plan, MPI_Request *request);
  * plan  with fixed or varying counts, among all ranks or neighbours; not an exchange
  *
  * Local; the plan must be inactive. Plans that are not partitioned cost what they
- * did. While a partitioned plan is waited for, a rank polls and does not sleep.
+ * did. While a partitioned plan is waited for, a rank polls, and naps in between.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, an exchange, in place, or
  * whose buffers may be on a device (a start of a partitioned plan in place:
  * MPI_ERR_BUFFER); MPI_ERR_NO_MEM, after which it can only be freed. */
@@ -927,13 +928,14 @@ ROTA_API int rota_plan_set_partitioned(rota_plan *plan);
  * Local; does not block; allocates nothing. Any thread may call it for other blocks
  * of a plan at the same time, after rota_start has returned and before the wait
  * returns. The run gets on in calls of the thread that started it and, under
- * MPI_THREAD_MULTIPLE, of all threads.
+ * MPI_THREAD_MULTIPLE, of all threads. All these calls must have returned before the
+ * plan is waited for to its end.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not partitioned;
  * MPI_ERR_ARG for a block that does not exist or was ready before. */
 ROTA_API int rota_pready(rota_plan *plan, int dest);
 
 /* The same for the blocks low to high, both included, and for the n blocks of a
- * list. */
+ * list. After an error those before the bad one are ready. */
 ROTA_API int rota_pready_range(rota_plan *plan, int low, int high);
 ROTA_API int rota_pready_list(rota_plan *plan, int n, const int dests[]);
 
@@ -953,7 +955,8 @@ ROTA_API int rota_parrived(rota_plan *plan, int source, int *flag);
  *         MPI_UNDEFINED if all blocks with bytes have been returned, or the plan is
  *         complete. rota_wait is still needed
  *
- * Local, except that it waits. One thread at a time may call it.
+ * Local, except that it waits. One thread at a time may call it: the one that started
+ * the plan or, under MPI_THREAD_MULTIPLE, any; for others MPI_ERR_REQUEST.
  * Errors: as rota_parrived; any error that MPI reported. */
 ROTA_API int rota_wait_arrival(rota_plan *plan, int *source);
 
@@ -1051,7 +1054,8 @@ ROTA_API int rota_plan_set_stream(rota_plan *plan, void *stream);
  *         more; the other arguments are then ignored
  *
  * The plan is made anew, with the choices of the old one, which takes about as long
- * as making one. What an exchange has received is given up. Under MPI_THREAD_MULTIPLE
+ * as making one. What an exchange has received is given up, as is a send buffer of
+ * rota_exchange_get_sendbuf. Under MPI_THREAD_MULTIPLE
  * with rota_progress = thread, the thread may call the program's operator.
  *
  * Collective over the plan's communicator; blocks; the plan must be inactive. count,

@@ -341,6 +341,8 @@ static void errors(void)
               "not active");
     MUST_FAIL(rota_exchange_start(plan, MPI_IN_PLACE, counts, counts),
               MPI_ERR_BUFFER, "MPI_IN_PLACE");
+    MUST_FAIL(rota_exchange_get_sendbuf(plan, SIZE_MAX, &buffer),
+              MPI_ERR_NO_MEM, "send buffer");
     MUST(rota_exchange_get_sendbuf(plan, 8, &buffer));
     MUST(rota_exchange_start(plan, buffer, counts, counts));
     MUST_FAIL(rota_exchange_get_sendbuf(plan, 8, &second), MPI_ERR_REQUEST,

@@ -145,14 +145,15 @@ static void begin(run *r, int start)
         MUST(rota_start(r->plan));
 }
 
-/* A rank may have nothing ready for a while. */
+/* Blocks without bytes may be left out. A rank may have nothing ready for a while. */
 static void produce(const run *r, int from, int step)
 {
     for (int i = from; i < test_P; i += step) {
         if (draw(8) == 0)
             test_stand_still(100);
         write_block(r, r->order[i]);
-        MUST(rota_pready(r->plan, r->order[i]));
+        if (r->sendcounts[r->order[i]] > 0 || draw(2) == 0)
+            MUST(rota_pready(r->plan, r->order[i]));
     }
 }
 
@@ -323,6 +324,111 @@ static void nothing_waits(const char *algo)
     free(b);
 }
 
+/* Whoever has sent is found, while others have not. */
+static void all_are_found(const char *algo, const char *path)
+{
+    MPI_Info info = test_info("rota_algorithm", algo, "rota_intranode", path);
+    int *const a = calloc((size_t)test_P, sizeof *a);
+    int *const b = calloc((size_t)test_P, sizeof *b);
+    rota_plan *plan;
+
+    test_case = "all are found";
+    MUST(rota_alltoall_init(a, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD, info,
+                            &plan));
+    MUST(rota_plan_set_partitioned(plan));
+    for (int first = 0; first < test_P; first++) {
+        int flag = 0, source = -1;
+        MUST(rota_start(plan));
+        for (int q = 0; q < test_P; q++)
+            a[q] = 10 * first + test_me;
+        if (test_me == first)
+            MUST(rota_pready_range(plan, 0, test_P - 1));
+        while (!flag)
+            if (MUST(rota_parrived(plan, first, &flag)) != MPI_SUCCESS)
+                break;
+        MUST(rota_wait_arrival(plan, &source));
+        CHECK(source == first && b[first] == 11 * first);
+        test_barrier();
+        if (test_me != first)
+            MUST(rota_pready_range(plan, 0, test_P - 1));
+        MUST(rota_wait(plan));
+    }
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free(a);
+    free(b);
+}
+
+/* The last in the list first, of an algorithm with few messages in flight. */
+static void backwards(const char *path)
+{
+    enum { LONG = 1 << 18 };
+    MPI_Info info =
+        test_info("rota_algorithm", "multi_pair", "rota_batch", "1");
+    const size_t all = (size_t)test_P * LONG;
+    int *const a = malloc(all * sizeof *a), *const b = malloc(all * sizeof *b);
+    rota_plan *plan;
+
+    test_case = "backwards";
+    MPI_Info_set(info, "rota_intranode", path);
+    MUST(rota_alltoall_init(a, LONG, MPI_INT, b, LONG, MPI_INT, MPI_COMM_WORLD,
+                            info, &plan));
+    MUST(rota_plan_set_partitioned(plan));
+    MUST(rota_start(plan));
+    for (int i = test_P - 1; i >= 0; i--) {
+        const int q = (test_me + i) % test_P;
+        for (int k = 0; k < LONG; k++)
+            a[q * LONG + k] = test_me + k;
+        MUST(rota_pready(plan, q));
+    }
+    MUST(rota_wait(plan));
+    for (int q = 0; q < test_P; q++)
+        CHECK(b[q * LONG] == q && b[q * LONG + LONG - 1] == q + LONG - 1);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+    free(a);
+    free(b);
+}
+
+/* Two edges to the next rank, and one to the rank behind it, which alone is ready. */
+static void two_edges(const char *path)
+{
+    const int P = test_P, far = (test_me + 2) % P, near = (test_me + 1) % P;
+    const int to[] = {near, near, far};
+    const int from[] = {(test_me + P - 1) % P, (test_me + P - 1) % P,
+                        (test_me + P - 2) % P};
+    int a[3] = {test_me, test_me, test_me}, b[3] = {-1, -1, -1}, flag = 0;
+    MPI_Info info;
+    MPI_Comm comm;
+    rota_plan *plan;
+
+    if (P < 3)
+        return;
+    info = test_info("rota_intranode", path, NULL, NULL);
+    test_case = "two edges";
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 3, from, MPI_UNWEIGHTED, 3,
+                                   to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    MUST(rota_neighbor_alltoall_init(a, 1, MPI_INT, b, 1, MPI_INT, comm, info,
+                                     &plan));
+    MUST(rota_plan_set_partitioned(plan));
+    MUST(rota_start(plan));
+    MUST(rota_pready(plan, 2));
+    while (!flag)
+        if (MUST(rota_parrived(plan, 2, &flag)) != MPI_SUCCESS)
+            break;
+    CHECK(b[2] == from[2]);
+    test_barrier();
+    a[0] = 100 + test_me;
+    a[1] = 200 + test_me;
+    MUST(rota_pready(plan, 1));
+    MUST(rota_pready(plan, 0));
+    MUST(rota_wait(plan));
+    CHECK(b[0] == 100 + from[0] && b[1] == 200 + from[0]);
+    MUST(rota_plan_free(&plan));
+    MPI_Comm_free(&comm);
+    MPI_Info_free(&info);
+}
+
 /* A ring with two edges each way. */
 static void neighbors(void)
 {
@@ -441,6 +547,13 @@ int main(int argc, char **argv)
     if (!threads) {
         nothing_waits("multi_pair");
         nothing_waits("spread_out");
+        all_are_found("spread_out", "auto");
+        all_are_found("spread_out", "p2p");
+        all_are_found("multi_pair", "p2p");
+        backwards("auto");
+        backwards("p2p");
+        two_edges("auto");
+        two_edges("p2p");
         neighbors();
         errors();
     }

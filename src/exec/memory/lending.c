@@ -1,6 +1,7 @@
 /* lending.c - see lending.h. */
 #include "exec/memory/lending.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 void rota_lending_free_buffer(char *buffer)
@@ -17,6 +18,8 @@ bool rota_lending_grow(rota_lending *l, size_t bytes)
     const size_t room = bytes > more ? bytes : more;
     char **const buffer = &l->buffer[turn];
 
+    if (bytes > PTRDIFF_MAX)
+        return false;
     rota_lending_free_buffer(*buffer);
     *buffer = l->node ? rota_arena_alloc(room) : NULL;
     if (!*buffer)

@@ -34,8 +34,11 @@ typedef struct rota_lent {
 
 typedef struct rota_lending {
     const rota_node *node; /* whose ranks read in place; NULL: none does */
-    size_t from;           /* bytes of a block from which it is lent */
-    rota_lent *lent[2];    /* [node n] in the arena, for even and odd starts */
+    rota_peer *
+        *peer;   /* [node n] their processes, for as long as the plan lives;
+                         NULL: it shares no memory with this one */
+    size_t from; /* bytes of a block from which it is lent */
+    rota_lent *lent[2]; /* [node n] in the arena, for even and odd starts */
     rota_place lent_at[2];
     char *buffer[2];  /* to send from; NULL: none yet */
     size_t room[2];   /* bytes */
@@ -51,7 +54,7 @@ static inline bool rota_lending_reaches(const rota_lending *l, int rank)
 {
     const int i = l->node ? l->node->of[rank] : -1;
 
-    return i >= 0 && i != l->node->me && l->node->near[i].peer;
+    return i >= 0 && i != l->node->me && l->peer[i];
 }
 
 /* Is there a buffer for the next start of at least so many bytes? */

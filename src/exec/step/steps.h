@@ -28,7 +28,7 @@ int rota_step_help(rota_exec *x, rota_step *step);
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[]);
 
 /* Of a step whose kind is rota_step_window: its sends to different ranks may go in
- * any order, as the gate lets them. */
+ * any order, as the gate lets them, and any number at once. */
 int rota_window_any_order(const rota_exec *x, const rota_step *step);
 
 /* Put the gate around a step, and the step that comes last: gated.c. */

@@ -18,7 +18,9 @@ typedef struct lanes {
     uint32_t next[ROTA_N_DIRS]; /* first message not posted */
     bool by_mpi;                /* each message is one MPI request */
     uint32_t sends;
-    bool *ahead; /* [sends] posted before their turn; NULL: none may be */
+    bool *ahead;      /* [sends] posted before their turn; NULL: none may be */
+    uint32_t *before; /* [sends] if any may be: the one before it to the same
+                         rank, counted from the phase's first; or NO_MSG */
 } lanes;
 
 /* ---- messages one by one ------------------------------------------------- */
@@ -65,6 +67,15 @@ static bool is_nothing(const rota_exec *x, rota_dir dir, uint32_t m)
            *op->via->request(x, dir, m) == MPI_REQUEST_NULL;
 }
 
+/* Has the send before it to the same rank been posted? */
+static bool is_turn(const lanes *k, uint32_t first, uint32_t m)
+{
+    const uint32_t before = k->before[m - first];
+
+    return before == NO_MSG || k->ahead[before] ||
+           before + first < k->next[ROTA_SEND];
+}
+
 /* The next send that may go, whatever is before it; it is not the next one's turn.
  * NO_MSG: none. */
 static int find_ahead(rota_exec *x, const rota_step *step, uint32_t *m)
@@ -76,7 +87,7 @@ static int find_ahead(rota_exec *x, const rota_step *step, uint32_t *m)
 
     for (*m = k->next[ROTA_SEND] + 1; *m < phase[1].msg[ROTA_SEND]; ++*m) {
         bool may = false;
-        if (!ahead[*m - first])
+        if (!ahead[*m - first] && is_turn(k, first, *m))
             ROTA_TRY(rota_message_may_go(x, ROTA_SEND, *m, &may));
         if (may) {
             ahead[*m - first] = true;
@@ -199,7 +210,7 @@ static void forget_requests(rota_exec *x, const lanes *k, int n)
 /* Test messages one by one. Those that carry sizes take several requests, one
  * after the other; those within the node take none; lanes may wait for the gate.
  * If all are in flight, one test in vain is enough for all messages of MPI of a
- * direction. */
+ * direction, unless it matters which ones have come. */
 static int poll_each(rota_exec *x, const rota_step *step, bool *done)
 {
     const rota_phase *const phase = step->phase;
@@ -216,7 +227,8 @@ static int poll_each(rota_exec *x, const rota_step *step, bool *done)
             if (!by_mpi || !in_vain[dir])
                 ROTA_TRY(rota_message_test(x, dir, m, &complete));
             if (!complete) {
-                in_vain[dir] = in_vain[dir] || (by_mpi && phase->window == 0);
+                in_vain[dir] =
+                    in_vain[dir] || (by_mpi && phase->window == 0 && !k->ahead);
                 break;
             }
             k->in_flight--;
@@ -271,22 +283,23 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
 
 /* ---- making -------------------------------------------------------------- */
 
-static int make(rota_exec *x, rota_step *step)
+static void free_lanes(lanes *k)
 {
-    const rota_phase *const phase = step->phase;
-    const uint32_t most =
-        phase->window > 0 ? (uint32_t)phase->window : UINT32_MAX;
-    lanes *const k = step->own = calloc(1, sizeof *k);
+    free(k->request);
+    free(k->msg);
+    free(k->done);
+    free(k->status);
+}
+
+/* At most so many of each direction. */
+static int make_lanes(lanes *k, const rota_phase *phase, uint32_t most)
+{
     int lanes_of[ROTA_N_DIRS];
 
-    (void)x;
-    if (!k)
-        return rota_fail_mem("messages in flight");
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         const uint32_t messages = phase[1].msg[dir] - phase->msg[dir];
         lanes_of[dir] = (int)(messages < most ? messages : most);
     }
-    k->sends = phase[1].msg[ROTA_SEND] - phase->msg[ROTA_SEND];
     k->recvs = lanes_of[ROTA_RECV];
     k->n = lanes_of[ROTA_RECV] + lanes_of[ROTA_SEND];
     const size_t n = (size_t)k->n + 1;
@@ -299,31 +312,41 @@ static int make(rota_exec *x, rota_step *step)
                : rota_fail_mem("messages in flight");
 }
 
-/* Messages to one rank keep their order. */
-static bool are_to_different(const rota_sched *s, const rota_phase *phase,
-                             bool seen[])
+static int make(rota_exec *x, rota_step *step)
 {
-    for (uint32_t m = phase->msg[ROTA_SEND]; m < phase[1].msg[ROTA_SEND]; m++) {
-        bool *const to = &seen[s->msgs[ROTA_SEND].msg[m].peer];
-        if (*to)
-            return false;
-        *to = true;
-    }
-    return true;
+    const rota_phase *const phase = step->phase;
+    lanes *const k = step->own = calloc(1, sizeof *k);
+
+    (void)x;
+    if (!k)
+        return rota_fail_mem("messages in flight");
+    k->sends = phase[1].msg[ROTA_SEND] - phase->msg[ROTA_SEND];
+    return make_lanes(k, phase,
+                      phase->window > 0 ? (uint32_t)phase->window : UINT32_MAX);
 }
 
+/* All receives are posted, and no send waits for a lane: that what is in flight is
+ * limited works only where both ends of a message keep the order of the list. */
 int rota_window_any_order(const rota_exec *x, const rota_step *step)
 {
+    const rota_phase *const phase = step->phase;
+    const rota_msgs *const l = &x->blocks.s->msgs[ROTA_SEND];
     lanes *const k = step->own;
-    bool *const seen = calloc((size_t)x->blocks.s->P, sizeof *seen);
-    bool *const ahead = calloc((size_t)k->sends + 1, sizeof *ahead);
+    uint32_t *const last = calloc((size_t)x->blocks.s->P, sizeof *last);
 
-    if (seen && ahead && are_to_different(x->blocks.s, step->phase, seen))
-        k->ahead = ahead;
-    else
-        free(ahead);
-    free(seen);
-    return seen && ahead ? MPI_SUCCESS : rota_fail_mem("messages in any order");
+    free_lanes(k);
+    ROTA_TRY(make_lanes(k, phase, UINT32_MAX));
+    k->ahead = calloc((size_t)k->sends + 1, sizeof *k->ahead);
+    k->before = calloc((size_t)k->sends + 1, sizeof *k->before);
+    for (uint32_t m = 0; last && k->ahead && k->before && m < k->sends; m++) {
+        uint32_t *const to = &last[l->msg[phase->msg[ROTA_SEND] + m].peer];
+        k->before[m] = *to > 0 ? *to - 1 : NO_MSG;
+        *to = m + 1;
+    }
+    free(last);
+    return last && k->ahead && k->before
+               ? MPI_SUCCESS
+               : rota_fail_mem("messages in any order");
 }
 
 static void release(rota_exec *x, rota_step *step)
@@ -333,11 +356,9 @@ static void release(rota_exec *x, rota_step *step)
     (void)x;
     if (!k)
         return;
-    free(k->request);
+    free_lanes(k);
     free(k->ahead);
-    free(k->msg);
-    free(k->done);
-    free(k->status);
+    free(k->before);
     free(k);
 }
 

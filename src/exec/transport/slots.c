@@ -63,11 +63,12 @@ static size_t value_bytes(const rota_exec *x)
 
 /* Descriptors of lent blocks, for even and odd starts. */
 static void take_descriptors(rota_lending *l, const rota_reach *reach,
-                             char *memory, rota_place at)
+                             char *memory, rota_place at, rota_peer **peer)
 {
     const size_t bytes = (size_t)reach->node->n * sizeof(rota_lent);
 
     l->node = reach->node;
+    l->peer = peer;
     l->from = reach->arena_threshold;
     for (size_t turn = 0; turn < 2; turn++) {
         l->lent[turn] = (void *)(memory + turn * bytes);
@@ -104,7 +105,7 @@ static int reserve(rota_exec *x, const rota_reach *reach, rota_refusal *refusal)
     if (x->lending)
         take_descriptors(x->lending, reach,
                          (char *)s->taken[ROTA_ENTRIES] + values,
-                         at[ROTA_ENTRIES] + values);
+                         at[ROTA_ENTRIES] + values, s->peer);
     for (int i = 0; i < node->n; i++) {
         endpoints[i].values = at[ROTA_ENTRIES];
         endpoints[i].freed = at[ROTA_COUNTERS];

@@ -48,6 +48,10 @@ int rota_borrowing_sendbuf(rota_built *b, size_t bytes, void **sendbuf)
 {
     rota_lending *const l = b->exec.lending;
 
+    if (b->exec.status.broken)
+        return rota_fail(MPI_ERR_OTHER,
+                         "a message of an earlier run failed; the "
+                         "plan can only be freed");
     if (!rota_lending_has_room(l, bytes) && !rota_lending_grow(l, bytes))
         return rota_fail_mem("a send buffer");
     *sendbuf = l->buffer[l->turn];
@@ -99,7 +103,7 @@ static void lend(rota_built *b, int q)
              (rota_place)((char *)lent->copy - (char *)l->lent[l->turn]);
     } else if (bytes < l->from || (bytes & ROTA_LEFT_OUT) ||
                !lies_in_buffer(l, block, bytes, &at) ||
-               !rota_peer_has(l->node->near[position].peer, at)) {
+               !rota_peer_has(l->peer[position], at)) {
         return;
     }
     lent->descriptor = (rota_descriptor){.at = at, .bytes = bytes};
@@ -142,7 +146,7 @@ static int start(rota_built *b, const rota_start_args *args)
 static char *read_descriptor(rota_built *b, int q, char *block, size_t *bytes)
 {
     const rota_lending *const l = b->exec.lending;
-    rota_peer *const peer = l->node->near[l->node->of[q]].peer;
+    rota_peer *const peer = l->peer[l->node->of[q]];
     rota_descriptor found;
 
     if (*bytes != sizeof found) {

@@ -26,9 +26,11 @@ static parts *parts_of(const rota_exec *x)
 
 /* ---- ready --------------------------------------------------------------- */
 
+/* A block without bytes is, whatever the program says of it. */
 static bool is_ready(const rota_exec *x, rota_block b)
 {
     return rota_block_region(x->blocks.s, b) != ROTA_SRC ||
+           rota_cell_bytes(x->blocks.bytes[b]) == 0 ||
            atomic_load_explicit(
                &parts_of(x)->ready[rota_block_slot(x->blocks.s, b)],
                memory_order_acquire);
@@ -65,16 +67,6 @@ static int may_enter(rota_exec *x, const rota_phase *phase, bool *may)
     return MPI_SUCCESS;
 }
 
-static int copy(rota_exec *x, const rota_copy *k, bool *taken)
-{
-    parts *const p = parts_of(x);
-
-    *taken = is_own(x, k) && !is_ready(x, k->from);
-    if (*taken)
-        p->later[p->n_later++] = k;
-    return MPI_SUCCESS;
-}
-
 /* ---- arrived ------------------------------------------------------------- */
 
 static void note_arrival(const rota_exec *x, rota_block b)
@@ -94,18 +86,30 @@ static int arrived(rota_exec *x, uint32_t m)
     return MPI_SUCCESS;
 }
 
-static bool is_later(const parts *p, const rota_copy *k)
+static int copy_own(rota_exec *x, const rota_copy *k)
 {
-    for (uint32_t i = 0; i < p->n_later; i++)
-        if (p->later[i]->to == k->to)
-            return true;
-    return false;
+    ROTA_TRY(rota_block_copy(&x->blocks, k));
+    note_arrival(x, k->to);
+    return MPI_SUCCESS;
+}
+
+/* The gate makes all copies of own blocks, now or when they are ready. */
+static int copy(rota_exec *x, const rota_copy *k, bool *taken)
+{
+    parts *const p = parts_of(x);
+
+    *taken = is_own(x, k);
+    if (*taken && is_ready(x, k->from))
+        return copy_own(x, k);
+    if (*taken)
+        p->later[p->n_later++] = k;
+    return MPI_SUCCESS;
 }
 
 static int leave(rota_exec *x, const rota_phase *phase)
 {
     for (uint32_t c = phase->copy; c < phase[1].copy; c++)
-        if (!is_later(parts_of(x), &x->blocks.s->copy[c]))
+        if (!is_own(x, &x->blocks.s->copy[c]))
             note_arrival(x, x->blocks.s->copy[c].to);
     return MPI_SUCCESS;
 }
@@ -121,8 +125,7 @@ static int copy_later(rota_exec *x)
             i++;
             continue;
         }
-        ROTA_TRY(rota_block_copy(&x->blocks, k));
-        note_arrival(x, k->to);
+        ROTA_TRY(copy_own(x, k));
         p->later[i] = p->later[--p->n_later];
     }
     return MPI_SUCCESS;
@@ -158,8 +161,7 @@ static int begin(rota_exec *x)
 static int held(const rota_exec *x)
 {
     for (int i = 0; i < x->blocks.s->n_send; i++)
-        if (rota_cell_bytes(x->blocks.bytes[rota_src(x->blocks.s, i)]) > 0 &&
-            !is_ready(x, rota_src(x->blocks.s, i)))
+        if (!is_ready(x, rota_src(x->blocks.s, i)))
             return i;
     return -1;
 }
@@ -235,20 +237,26 @@ int rota_parts_ready(rota_exec *x, int first, int last)
     return MPI_SUCCESS;
 }
 
+/* May this thread call MPI for the run? */
+static bool may_get_on(const rota_exec *x)
+{
+    return rota_lock_is_multiple() ||
+           pthread_equal(parts_of(x)->starter, pthread_self());
+}
+
 /* A block of this rank's own is copied now, while it is in the caches. An error is
  * found again where the run ends. */
 void rota_parts_get_on(rota_exec *x)
 {
-    const bool multiple = rota_lock_is_multiple();
     bool done;
 
-    if (!multiple && !pthread_equal(parts_of(x)->starter, pthread_self()))
+    if (!may_get_on(x))
         return;
     rota_lock();
     if (copy_later(x) != MPI_SUCCESS)
         rota_fail_clear();
     rota_unlock();
-    if (multiple)
+    if (rota_lock_is_multiple())
         rota_exec_advance_all();
     else if (rota_exec_test(x, &done) != MPI_SUCCESS)
         rota_fail_clear();
@@ -264,7 +272,7 @@ typedef struct search {
     int found;
 } search;
 
-/* A run that has failed brings no more. */
+/* A run that has failed brings no more, nor does one without memory for now. */
 static int find(void *arg, bool *flag)
 {
     search *const f = arg;
@@ -280,6 +288,8 @@ static int find(void *arg, bool *flag)
     if (f->found < 0 && all)
         f->found = MPI_UNDEFINED;
     *flag = f->found >= 0 || f->found == MPI_UNDEFINED;
+    if (!*flag && f->x->run.active && f->x->status.starved)
+        return rota_fail(MPI_ERR_NO_MEM, "%s", f->x->status.text);
     return *flag || f->x->run.active ? MPI_SUCCESS
                                      : rota_status_result(&f->x->status);
 }
@@ -289,6 +299,10 @@ int rota_parts_wait(rota_exec *x, int *i)
     search f = {.x = x, .found = -1};
     _Static_assert(MPI_UNDEFINED < -1, "it is no block, and not -1");
 
+    if (!may_get_on(x))
+        return rota_fail(MPI_ERR_REQUEST,
+                         "another thread has started the plan, and threads may "
+                         "not call MPI (MPI_THREAD_MULTIPLE)");
     ROTA_TRY(rota_wait_until(find, &f));
     if (f.found >= 0)
         parts_of(x)->told[f.found] = true;

@@ -119,8 +119,11 @@ static int choose(rota_plan *p, const rota_hints *hints, const rota_vote *vote,
 {
     rota_comm *const c = p->comm;
     const rota_task *const t = &p->task;
+    rota_hints wish =
+        *hints; /* trials would send from memory that nobody reads */
+    wish.measure = hints->measure && !t->kind->borrows;
     const rota_wanted wanted = {
-        .hints = hints,
+        .hints = &wish,
         .what = {.topo = t->topo,
                  .neighbors = t->problem.neighbors != NULL,
                  .kind = t->kind->kind,
