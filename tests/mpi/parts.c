@@ -25,6 +25,25 @@ static unsigned draw(unsigned n)
     return (seed >> 16) % n;
 }
 
+static bool looks_are_slow;
+
+/* Between a look in vain and the next one, many messages may come. */
+int __real_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
+int __wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
+
+int __wrap_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    const int err = __real_MPI_Test(request, flag, status);
+    int other;
+
+    if (!looks_are_slow || err != MPI_SUCCESS || *flag)
+        return err;
+    test_stand_still(200);
+    for (int i = 0; i < 64; i++)
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &other, MPI_STATUS_IGNORE);
+    return err;
+}
+
 /* ---- blocks -------------------------------------------------------------- */
 
 static int block_bytes(int src, int dst, int start)
@@ -276,6 +295,21 @@ static void run_algo(const rota_algo *algo)
             run_plan(info, true);
             MPI_Info_free(&info);
         }
+}
+
+/* Several messages of one rank in a phase, each with its length before it. */
+static void lengths_come_between_looks(void)
+{
+    MPI_Info info = test_info("rota_algorithm", "parlinna_staggered_published",
+                              "rota_intranode", "p2p");
+
+    MPI_Info_set(info, "rota_node_size", "2");
+    test_case = "lengths come between looks";
+    looks_are_slow = true;
+    for (int i = 0; i < 10; i++)
+        run_plan(info, true);
+    looks_are_slow = false;
+    MPI_Info_free(&info);
 }
 
 /* ---- order, neighbours ---------------------------------------------------- */
@@ -554,6 +588,7 @@ int main(int argc, char **argv)
         backwards("p2p");
         two_edges("auto");
         two_edges("p2p");
+        lengths_come_between_looks();
         neighbors();
         errors();
     }

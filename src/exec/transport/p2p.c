@@ -83,7 +83,8 @@ static int bind(rota_exec *x)
         const uint32_t n = x->blocks.s->msgs[dir].n;
         p->op[dir] = calloc((size_t)n + 1, sizeof *p->op[dir]);
         if (x->sizing)
-            p->sized[dir] = rota_p2p_sized_make(n);
+            p->sized[dir] =
+                rota_p2p_sized_make(&x->blocks.s->msgs[dir], x->blocks.s->P);
         if (!p->op[dir] || (x->sizing && !p->sized[dir]))
             return rota_fail_mem("messages by MPI");
         for (uint32_t m = 0; m < n; m++)

@@ -8,14 +8,24 @@
 /* What a receive waits for. */
 enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_ROOM, AWAIT_DATA };
 
-rota_p2p_sized *rota_p2p_sized_make(size_t n)
+rota_p2p_sized *rota_p2p_sized_make(const rota_msgs *l, int P)
 {
-    rota_p2p_sized *const t = calloc(n + 1, sizeof *t);
+    rota_p2p_sized *t = calloc((size_t)l->n + 1, sizeof *t);
+    uint32_t *const seen = calloc((size_t)P, sizeof *seen); /* its index + 1 */
 
-    for (size_t m = 0; t && m < n; m++) {
+    for (uint32_t m = 0; t && seen && m < l->n; m++) {
+        uint32_t *const last = &seen[l->msg[m].peer];
         t[m].head = t[m].data = MPI_REQUEST_NULL;
         t[m].message = MPI_MESSAGE_NULL;
+        t[m].await = AWAIT_DATA;
+        t[m].back = *last > 0 ? m + 1 - *last : 0;
+        *last = m + 1;
     }
+    if (!seen) {
+        free(t);
+        t = NULL;
+    }
+    free(seen);
     return t;
 }
 
@@ -192,10 +202,19 @@ static int after_head(rota_exec *x, rota_p2p_sized *t, uint32_t m)
                           : post_bytes(x, t, ROTA_RECV, m, to, following);
 }
 
+/* MPI matches in order: the data of several messages from one rank are asked for in
+ * the order of the messages, though a later one's length may be seen first. */
+static bool is_turn(const rota_p2p_sized *t)
+{
+    return t->back == 0 || t[-(ptrdiff_t)t->back].await == AWAIT_DATA;
+}
+
 static int test_recv(rota_exec *x, rota_p2p_sized *t, uint32_t m, bool *done)
 {
     bool here = false;
 
+    if (!is_turn(t))
+        return MPI_SUCCESS;
     if (t->await == AWAIT_PROBE)
         ROTA_TRY(probe(x, t, m));
     if (t->await == AWAIT_HEAD) {

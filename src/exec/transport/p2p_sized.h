@@ -14,10 +14,13 @@ typedef struct rota_p2p_sized {
     MPI_Message message; /* found by a probe, waits for memory */
     MPI_Status status;   /* status of that message */
     int await;
+    uint32_t
+        back; /* so many before it is the last one to or from the same rank;
+                      0: there is none */
 } rota_p2p_sized;
 
-/* For the n messages of a direction; NULL: no memory. t may be NULL. */
-rota_p2p_sized *rota_p2p_sized_make(size_t n);
+/* For the messages of a direction among P ranks; NULL: no memory. t may be NULL. */
+rota_p2p_sized *rota_p2p_sized_make(const rota_msgs *l, int P);
 void rota_p2p_sized_free(rota_p2p_sized *t, rota_dir dir, size_t n);
 
 /* Post and test message m. done: it is complete and, if received, in its
