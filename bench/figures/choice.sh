@@ -301,7 +301,7 @@ awk -v large="$([ "$cases" != large ] || echo yes)" '
         print "| --- | ---: | ---: | --- | --- | ---: | ---: | --- | ---: |" \
             " --- | ---: | ---: | ---: |"
         for (k = 1; k <= cases; k++) {
-            i = choose(k, 1.05, 1.08)
+            i = choose(k, 1.05, 1.2)
             split(order[k], c, " ")
             printf "| %s | %s | %s | %s | %s | %.2f | %s | `%s` | %.1f | `%s` |" \
                 " %.1f | %.2f%s | %s |\n", c[1], c[2], c[3], c[4], c[5],
@@ -311,7 +311,7 @@ awk -v large="$([ "$cases" != large ] || echo yes)" '
         }
         if (large) {
             for (k = 1; k <= cases; k++) {
-                over = seen[k, choose(k, 1.05, 1.08)] / least[k]
+                over = seen[k, choose(k, 1.05, 1.2)] / least[k]
                 near += over <= 1.1
                 worst = over > worst ? over : worst
             }

@@ -282,7 +282,7 @@ static void expect_sizes(const rota_sched *s, options *o, double mean,
 
 static rota_choice count_rank(const rota_hints *hints, options *o,
                               const rota_topo *topo,
-                              const rota_network *network, const likeness *like,
+                              const rota_machine *machine, const likeness *like,
                               int me, rota_terms step[])
 {
     rota_sched s;
@@ -292,7 +292,8 @@ static rota_choice count_rank(const rota_hints *hints, options *o,
     double *const bytes = inside_must(malloc(s.n_blocks * sizeof *bytes));
     expect_sizes(&s, o, like->mean, bytes);
     const rota_run_kind how = {.topo = topo,
-                               .network = network,
+                               .network = &machine->network,
+                               .native = machine->native,
                                .density = like->density,
                                .load = 1,
                                .metadata = choice.metadata,
@@ -317,6 +318,22 @@ static void add_beside(rota_cost *all, double ns)
     all->ns[most][ROTA_PART_BUSY] += ns;
 }
 
+static int common_divisor(int a, int b)
+{
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* From one rank of a sample to the next: of the first ranks of nodes, which often
+ * lead them, there are as many as of the others. */
+static int stride_among(int P, int node)
+{
+    int stride = bench_stride(P);
+
+    while (node > 0 && common_divisor(stride, node) > 1)
+        stride++;
+    return stride;
+}
+
 /* Microseconds, of a sample of the ranks if there are many; beside: nanoseconds
  * that a rank is busy while it sends between nodes, which are not in its schedule.
  */
@@ -326,18 +343,18 @@ static double expected_with(const rota_hints *hints, options *o,
 {
     rota_topo topo = inside_topo(P, o->node);
     const likeness like = find_likeness(o, P);
+    const int stride = stride_among(P, o->node);
     rota_cost all = {{{0}}};
     int n = 0, me = 0;
 
     rota_topo_spread(&topo, o->domains);
     do {
         rota_terms step[ROTA_STEPS];
-        *choice =
-            count_rank(hints, o, &topo, &machine->network, &like, me, step);
+        *choice = count_rank(hints, o, &topo, machine, &like, me, step);
         const rota_cost cost = rota_cost_of(machine, 1, step);
         rota_cost_add(&all, &cost);
         n++;
-        me += bench_stride(P);
+        me += stride;
     } while (me < P);
     rota_topo_free(&topo);
     add_beside(&all, beside);

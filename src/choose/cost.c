@@ -25,7 +25,7 @@ static rota_link link_to(const counter *k, int peer, bool native)
     const int me = k->s->me;
     const bool near = t->node[peer] == t->node[me];
 
-    if (native)
+    if (native && k->how->native)
         return near ? ROTA_LINK_NATIVE_NODE : ROTA_LINK_NATIVE_NET;
     if (!near)
         return ROTA_LINK_NET;
@@ -45,7 +45,8 @@ static bool sizes_go_before(const counter *k)
 
 static bool is_of_processor(int term)
 {
-    return term >= ROTA_TERM_POSTED && term <= ROTA_TERM_COPIED_BYTE;
+    return (term >= ROTA_TERM_POSTED && term <= ROTA_TERM_COPIED_BYTE) ||
+           term == ROTA_TERM_NETWORK_BUSY;
 }
 
 /* Combine what is sent and what is received. The processor does both, one after
@@ -62,23 +63,84 @@ static double both_ways(int term, double sent, double received)
                                     : rota_larger(sent, received);
 }
 
-static bool is_within_node(int term)
+/* Memory that shared messages go through is busy with the bytes of all copies,
+ * those for other nodes among them. */
+static bool is_within_node(const counter *k, int term)
 {
     const int link = term / ROTA_N_PER_LINK;
 
+    if (k->how->shared &&
+        (term == rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE) ||
+         term == rota_term(ROTA_LINK_P2P, ROTA_PER_LONG_BYTE)))
+        return false;
     return link < ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NODE;
 }
 
-static void count_message(double n[], rota_link link, double how_often,
-                          double bytes)
+static void count_on(double n[], rota_link link, double how_often, double bytes,
+                     bool is_long)
 {
-    const bool is_long = bytes > ROTA_LONG * how_often;
-
-    if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
-        n[ROTA_TERM_POSTED] += how_often;
     n[rota_term(link, is_long ? ROTA_PER_LONG_MESSAGE : ROTA_PER_MESSAGE)] +=
         how_often;
     n[rota_term(link, is_long ? ROTA_PER_LONG_BYTE : ROTA_PER_BYTE)] += bytes;
+}
+
+/* The network's description, or NULL. */
+static const rota_network *described(const counter *k)
+{
+    const rota_network *const net = k->how->network;
+
+    return net && net->given ? net : NULL;
+}
+
+/* Post a message by MPI. Receives in a window or a flow are posted while the rank
+ * waits. */
+static void count_posted(const counter *k, const rota_phase *p, rota_dir dir,
+                         double how_often, double n[])
+{
+    const rota_network *const net = described(k);
+
+    if (dir == ROTA_SEND || !net || net->posted_receive < 0)
+        n[ROTA_TERM_POSTED] += how_often;
+    else if (!p->flow && p->window == 0)
+        n[ROTA_TERM_NETWORK_BUSY] += how_often * net->posted_receive;
+}
+
+/* Between nodes, messages that are not short take more. */
+static void count_past_short(const counter *k, rota_dir dir, double how_often,
+                             double bytes, double n[])
+{
+    const rota_network *const net = described(k);
+
+    if (!net || bytes <= net->short_bytes * how_often)
+        return;
+    if (dir == ROTA_SEND)
+        n[ROTA_TERM_NETWORK_BUSY] += how_often * net->past_short;
+    n[ROTA_TERM_NETWORK_PORT] += how_often * net->past_short_gap;
+}
+
+/* Through shared memory both ends copy, and so does who hands over or takes; all
+ * of it goes through the memory of the node, where the machine says what that
+ * takes. */
+static void count_memory(const counter *k, rota_dir dir, double how_often,
+                         double bytes, double n[])
+{
+    if (described(k))
+        count_on(n, ROTA_LINK_P2P,
+                 dir == ROTA_SEND ? ROTA_N_DIRS * how_often : 0,
+                 ROTA_N_DIRS * bytes, bytes > ROTA_LONG * how_often);
+}
+
+static void count_message(const counter *k, const rota_phase *p, rota_dir dir,
+                          rota_link link, double how_often, double bytes,
+                          double n[])
+{
+    if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
+        count_posted(k, p, dir, how_often, n);
+    if (link == ROTA_LINK_NET)
+        count_past_short(k, dir, how_often, bytes, n);
+    if (link <= ROTA_LINK_NODE)
+        count_memory(k, dir, how_often, bytes, n);
+    count_on(n, link, how_often, bytes, bytes > ROTA_LONG * how_often);
 }
 
 /* Of a phase's bytes, which paths have how many so far: none. */
@@ -105,10 +167,10 @@ static double count_flat(const counter *k, int to, double bytes)
 /* All that leaves a group shares its way out. In a Dragonfly, each other group
  * has an equal share of that way, and takes as long as if all had as much. The
  * leaders of a node send to all groups together. */
-static double count_group(const counter *k, int to, double bytes)
+static double count_group(const counter *k, int to, double bytes, double n[])
 {
     const rota_network *const net = k->how->network;
-    const int n = rota_network_groups(net, k->how->topo->n_nodes);
+    const int groups = rota_network_groups(net, k->how->topo->n_nodes);
     const int here = rota_network_group(net, k->how->topo->node[k->s->me]);
     const int there = rota_network_group(net, to);
     const bool apart =
@@ -116,25 +178,29 @@ static double count_group(const counter *k, int to, double bytes)
 
     if (here == there)
         return 0;
+    n[ROTA_TERM_NETWORK_WAIT] = net->far;
     if (apart)
-        bytes *= n - 1;
+        bytes *= groups - 1;
     k->toward[apart ? there : 0] += bytes;
     return k->toward[apart ? there : 0];
 }
 
 /* If all nodes do alike, a link has as many bytes as one node sends, once for
  * each hop in its direction. */
-static double count_hops(const counter *k, int from, int to, double bytes)
+static double count_hops(const counter *k, int from, int to, double bytes,
+                         double n[])
 {
     int hops[2 * ROTA_MOST_DIMS];
-    double most = 0, all = 0;
+    double most = 0, all = 0, latency = 0;
 
     rota_torus_hops(&k->torus, from, to, hops);
     for (int i = 0; i < 2 * k->torus.dims; i++) {
         k->toward[i] += hops[i] * bytes;
+        latency += hops[i] * k->how->network->hop;
         most = rota_larger(most, k->toward[i]);
         all += k->toward[i];
     }
+    n[ROTA_TERM_NETWORK_WAIT] = rota_larger(n[ROTA_TERM_NETWORK_WAIT], latency);
     return k->how->leaders > 0 ? all * k->busiest : most;
 }
 
@@ -148,12 +214,12 @@ static void count_path(const counter *k, rota_dir dir, int peer, double bytes,
     switch (k->how->network ? k->how->network->shape : ROTA_SHAPE_FLAT) {
     case ROTA_SHAPE_DRAGONFLY:
     case ROTA_SHAPE_FATTREE:
-        *most = rota_larger(*most, count_group(k, to, bytes));
+        *most = rota_larger(*most, count_group(k, to, bytes, n));
         break;
     case ROTA_SHAPE_TORUS:
-        *most =
-            rota_larger(*most, count_hops(k, dir == ROTA_SEND ? here : to,
-                                          dir == ROTA_SEND ? to : here, bytes));
+        *most = rota_larger(*most,
+                            count_hops(k, dir == ROTA_SEND ? here : to,
+                                       dir == ROTA_SEND ? to : here, bytes, n));
         break;
     default:
         *most = rota_larger(*most, count_flat(k, to, bytes));
@@ -163,15 +229,16 @@ static void count_path(const counter *k, rota_dir dir, int peer, double bytes,
 /* The rank without the shared blocks copies every block. To or from another
  * domain, that takes as long as one of the two copies of an ordinary message
  * there. */
-static void count_handed(const counter *k, rota_dir dir, uint32_t m,
-                         rota_link link, double how_often, double bytes,
-                         double n[])
+static void count_handed(const counter *k, const rota_phase *p, rota_dir dir,
+                         uint32_t m, rota_link link, double how_often,
+                         double bytes, double n[])
 {
     const rota_msg *const msg = &k->s->msgs[dir].msg[m];
 
-    count_message(n, link, how_often, 0);
+    count_message(k, p, dir, link, how_often, 0, n);
     if (rota_msg_lends(k->s, dir, m))
         return;
+    count_memory(k, ROTA_RECV, how_often, bytes, n);
     n[ROTA_TERM_COPIED_BLOCK] += rota_msg_blocks(msg) * k->how->density;
     if (link == ROTA_LINK_NODE)
         n[rota_term(link, ROTA_PER_BYTE)] += bytes / 2;
@@ -241,21 +308,29 @@ static double cells_per_block(const counter *k, uint32_t phase)
     return n > 0 ? cells / n : 1;
 }
 
+/* Where nobody knows what comes, it stays where it arrives until the end. */
+static bool is_exchange(const counter *k)
+{
+    return k->how->metadata != ROTA_META_ONCE && !k->how->known;
+}
+
 /* What it takes to pack message m, or to unpack it. Parcels are neither: their
  * receiver notes where each block lies. */
 static void count_packing(const counter *k, rota_dir dir, uint32_t m,
-                          bool tells, double bytes, double n[])
+                          bool tells, double cells, double bytes, double n[])
 {
     const rota_msgs *const l = &k->s->msgs[dir];
     const uint32_t blocks = rota_msg_blocks(&l->msg[m]);
     const bool parcels =
         tells && !l->msg[m].handed && rota_msg_lends(k->s, dir, m);
+    const bool beside =
+        tells && cells > 0 && k->how->metadata == ROTA_META_FUSED;
+    const bool packed =
+        beside || is_packed(k, l->item + l->msg[m].first, blocks);
 
-    if (dir == ROTA_SEND &&
-        (parcels || !is_packed(k, l->item + l->msg[m].first, blocks)))
-        return;
-    if (dir == ROTA_RECV && !tells &&
-        !is_packed(k, l->item + l->msg[m].first, blocks))
+    if (dir == ROTA_SEND ? parcels || !packed
+        : tells          ? !parcels && is_exchange(k)
+                         : !packed)
         return;
     n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
     if (!parcels)
@@ -270,16 +345,16 @@ static bool tells_sizes(const counter *k, const rota_phase *p)
 
 /* Count message m, which is not handed over. Its sizes, cells of them, go in a
  * message before it or together with its data. */
-static void count_ordinary(const counter *k, rota_dir dir, uint32_t m,
-                           rota_link link, bool tells, double cells,
+static void count_ordinary(const counter *k, const rota_phase *p, rota_dir dir,
+                           uint32_t m, rota_link link, bool tells, double cells,
                            double often, double bytes, double n[])
 {
-    count_packing(k, dir, m, tells, bytes, n);
+    count_packing(k, dir, m, tells, cells, bytes, n);
     if (cells > 0 && sizes_go_before(k))
-        count_message(n, link, 1, CELL * cells);
+        count_message(k, p, dir, link, 1, CELL * cells, n);
     else
         bytes += CELL * cells;
-    count_message(n, link, often, bytes);
+    count_message(k, p, dir, link, often, bytes, n);
     if (link == ROTA_LINK_NET)
         count_path(k, dir, k->s->msgs[dir].msg[m].peer, bytes, n);
 }
@@ -298,7 +373,8 @@ static double count_one(const counter *k, const rota_phase *p, rota_dir dir,
     double often;
     const double bytes = expect_message(k, msg, l->item, &often);
 
-    often = tells || p->native ? 1 : often;
+    if (tells || p->flow || (p->native && k->how->native))
+        often = 1;
     if (often <= 0)
         return 0;
     if (msg->peer == k->s->me) { /* its own block, in a native phase */
@@ -306,29 +382,43 @@ static double count_one(const counter *k, const rota_phase *p, rota_dir dir,
         return 0;
     }
     if (msg->handed && link <= ROTA_LINK_NODE) {
-        count_handed(k, dir, m, link, often, bytes, n);
+        count_handed(k, p, dir, m, link, often, bytes, n);
         if (dir == ROTA_SEND) /* the giving end does not wait */
             return 0;
     } else {
-        count_ordinary(k, dir, m, link, tells,
+        count_ordinary(k, p, dir, m, link, tells,
                        cells_each * rota_msg_blocks(msg), often, bytes, n);
     }
     *slowest = link > *slowest ? link : *slowest;
     return often;
 }
 
+/* What packing and unpacking count. */
+static const int copies[] = {ROTA_TERM_COPIED_BYTE, ROTA_TERM_COPIED_BLOCK};
+
 /* Count the messages of one direction of a phase. Returns the number that the
  * rank waits for; *slowest: the slowest link. */
 static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
-                              double n[], rota_link *slowest)
+                              double n[], rota_link *slowest, double ends[2])
 {
     const rota_phase *const p = &k->s->phase[phase];
     const double cells_each = tells_sizes(k, p) ? cells_per_block(k, phase) : 0;
-    double awaited = 0;
+    double awaited = 0, far = 0, near[2] = {0};
 
     clear_path(k);
-    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++)
-        awaited += count_one(k, p, dir, m, cells_each, n, slowest);
+    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
+        const bool is_near = link_to(k, k->s->msgs[dir].msg[m].peer,
+                                     p->native != 0) != ROTA_LINK_NET;
+        const double before[] = {n[copies[0]], n[copies[1]]};
+        const double often = count_one(k, p, dir, m, cells_each, n, slowest);
+        awaited += often;
+        far += is_near ? 0 : often;
+        for (int i = 0; is_near && i < 2; i++)
+            near[i] += n[copies[i]] - before[i];
+    }
+    for (int i = 0; i < 2; i++)
+        ends[i] = far > 0 ? (n[copies[i]] - near[i]) / rota_larger(far, 1)
+                          : near[i] / rota_larger(awaited, 1);
     return awaited;
 }
 
@@ -339,9 +429,12 @@ enum { NATIVE_WINDOW = 32 };
 static double batches(const counter *k, const rota_phase *p, double messages)
 {
     const int window = p->native ? NATIVE_WINDOW : p->window;
+    const double listed = p[1].msg[ROTA_RECV] - p->msg[ROTA_RECV];
     double n = messages < 1 ? messages : 1;
 
-    if (window > 0 && messages > window)
+    if (p->native && !k->how->native) /* where empty ones count, too */
+        n = fmin(messages, ceil(listed / window));
+    else if (window > 0 && messages > window)
         n = ceil(messages / window);
 
     return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
@@ -352,10 +445,15 @@ static double batches(const counter *k, const rota_phase *p, double messages)
 static double weight(const counter *k, int term)
 {
     const rota_topo *const t = k->how->topo;
+    const rota_network *const net = described(k);
+    const rota_part part = rota_part_of(term);
+    const double Q = rota_topo_node_size(t, t->node[k->s->me]);
 
-    return rota_part_of(term) >= ROTA_PART_MEMORY
-               ? rota_topo_node_size(t, t->node[k->s->me])
-               : 1;
+    if (part < ROTA_PART_MEMORY)
+        return 1;
+    if (net && part < ROTA_PART_PATH)
+        return Q / (part == ROTA_PART_MEMORY ? net->domains : net->ports);
+    return Q;
 }
 
 /* Each time a rank waits, it pays a latency and lets the others of its core
@@ -370,17 +468,22 @@ static void count_waits(const counter *k, const rota_phase *p, double waits,
         (k->how->load - 1) * waits;
 }
 
-/* The step that a term of a phase belongs to. A step is a phase or, if there
- * are too many, several in a row. In a flow phase, messages within the node
- * make a step of their own, after the rest; so there is one step more than
- * phases. */
-static double *step_of(const counter *k, uint32_t phase, int term)
+/* A step is a phase or, if there are too many, several in a row. There is one
+ * more before the phases, for what is done before any message is under way, and
+ * one after them. */
+static double *step_at(const counter *k, uint32_t i)
 {
-    const uint32_t n = k->s->n_phases + 1;
-    const uint32_t i =
-        phase + (k->s->phase[phase].flow && is_within_node(term));
+    const uint32_t n = k->s->n_phases + 2;
 
     return k->step[n <= ROTA_STEPS ? i : (uint64_t)i * ROTA_STEPS / n].n;
+}
+
+/* The step that a term of a phase belongs to. In a flow phase, messages within
+ * the node make a step of their own, after the rest. */
+static double *step_of(const counter *k, uint32_t phase, int term)
+{
+    return step_at(k, phase + 1 +
+                          (k->s->phase[phase].flow && is_within_node(k, term)));
 }
 
 /* Move a share of a phase's copies to a neighbouring step. The first message's
@@ -388,23 +491,15 @@ static double *step_of(const counter *k, uint32_t phase, int term)
  * any more. At most the phases before and after overlap with them. Copies of a
  * flow phase go with messages within the node. */
 static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
-                       double share, double n[])
+                       const double moved[2], double n[])
 {
-    static const int copies[] = {ROTA_TERM_COPIED_BYTE, ROTA_TERM_COPIED_BLOCK};
     const bool before = dir == ROTA_SEND && !k->s->phase[phase].flow;
 
-    if (before && phase == 0)
-        return;
     for (int i = 0; i < 2; i++) {
         const int t = copies[i];
-        const uint32_t beside = before ? phase - 1 : phase + 1;
-        const uint32_t steps = k->s->n_phases + 1;
-        double *const there =
-            k->step[steps <= ROTA_STEPS ? beside
-                                        : (uint64_t)beside * ROTA_STEPS / steps]
-                .n;
-        there[t] += weight(k, t) * share * n[t];
-        n[t] -= share * n[t];
+        double *const there = step_at(k, before ? phase : phase + 2);
+        there[t] += weight(k, t) * moved[i];
+        n[t] -= moved[i];
     }
 }
 
@@ -441,26 +536,30 @@ static void count_flow_copies(const counter *k, uint32_t phase, rota_dir dir,
 static void count_messages(const counter *k, uint32_t phase)
 {
     const rota_phase *const p = &k->s->phase[phase];
-    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}}, pieces[ROTA_N_DIRS] = {0};
+    double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}}, ends[ROTA_N_DIRS][2];
     rota_link slowest = ROTA_LINK_DOMAIN;
     double most = 0;
 
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        most = rota_larger(
-            most, count_direction(k, phase, (rota_dir)dir, n[dir], &slowest));
-        if (p->flow)
+        most = rota_larger(most, count_direction(k, phase, (rota_dir)dir,
+                                                 n[dir], &slowest, ends[dir]));
+        if (p->flow) {
             count_flow_copies(k, phase, (rota_dir)dir, n[dir]);
-        pieces[dir] = p->flow ? pieces_of(k, p, (rota_dir)dir) : 0;
+            for (int i = 0; i < 2; i++)
+                ends[dir][i] = n[dir][copies[i]] /
+                               rota_larger(pieces_of(k, p, (rota_dir)dir), 1);
+        }
     }
+    const double waits = most > 0 ? batches(k, p, most) : 0;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        n[dir][ROTA_TERM_NETWORK_WAIT] *= waits;
     for (int dir = 0; most > 0 && dir < ROTA_N_DIRS; dir++)
-        count_ends(k, phase, (rota_dir)dir,
-                   1 / rota_larger(p->flow ? pieces[dir] : most, 1), n[dir]);
+        count_ends(k, phase, (rota_dir)dir, ends[dir], n[dir]);
     for (int t = 0; t < ROTA_N_TERMS; t++)
         step_of(k, phase, t)[t] +=
             weight(k, t) * both_ways(t, n[ROTA_SEND][t], n[ROTA_RECV][t]);
     if (most > 0)
-        count_waits(k, p, batches(k, p, most), slowest,
-                    step_of(k, phase, ROTA_TERM_START));
+        count_waits(k, p, waits, slowest, step_of(k, phase, ROTA_TERM_START));
 }
 
 static void count_copies(const counter *k, uint32_t phase)
@@ -474,6 +573,15 @@ static void count_copies(const counter *k, uint32_t phase)
         n[ROTA_TERM_COPIED_BLOCK]++;
         n[ROTA_TERM_COPIED_BYTE] += k->bytes[padded ? copy->to : copy->from];
     }
+}
+
+/* Put the blocks of an exchange where the caller finds them. */
+static void count_collecting(const counter *k)
+{
+    double *const n = k->step[ROTA_STEPS - 1].n;
+
+    for (int i = 0; i < k->s->n_recv; i++)
+        n[ROTA_TERM_COPIED_BYTE] += k->bytes[rota_dst(k->s, i)];
 }
 
 /* From node 0 to each other. */
@@ -515,6 +623,8 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
         count_messages(&k, p);
         count_copies(&k, p);
     }
+    if (is_exchange(&k))
+        count_collecting(&k);
     free(k.toward);
     return MPI_SUCCESS;
 }

@@ -51,6 +51,11 @@ enum {
     ROTA_TERM_DEVICE_BYTE,   /* a byte of these */
     ROTA_TERM_STAGED_SIDE,   /* a side's blocks down to the host, or up */
     ROTA_TERM_STAGED_BYTE,   /* a byte of these */
+    ROTA_N_PRICES,
+    /* Nanoseconds that a network's description says, whose price is 1: */
+    ROTA_TERM_NETWORK_WAIT = ROTA_N_PRICES, /* latency */
+    ROTA_TERM_NETWORK_BUSY,                 /* of the processor */
+    ROTA_TERM_NETWORK_PORT,                 /* of the node's port */
     ROTA_N_TERMS
 };
 
@@ -64,6 +69,7 @@ const char *rota_term_name(int term);
 
 typedef struct rota_machine {
     double ns[ROTA_N_TERMS]; /* nanoseconds of each term, never < 0 */
+    bool native;             /* are there prices of MPI's own all-to-all? */
     rota_network network;
 } rota_machine;
 
@@ -80,6 +86,9 @@ typedef struct rota_terms {
 typedef struct rota_run_kind {
     const rota_topo *topo;
     const rota_network *network; /* NULL: flat */
+    bool
+        native; /* MPI's own all-to-all has prices; else it counts as the messages
+                    that it sends */
     rota_metadata metadata;
     bool known;  /* metadata is not once: only the sum of the blocks that a rank
                     keeps is told */

@@ -96,6 +96,7 @@ static rota_cost price(const rota_wanted *w, const rota_machine *machine,
 {
     const rota_run_kind how = {.topo = w->what.topo,
                                .network = &machine->network,
+                               .native = machine->native,
                                .metadata = choice->metadata,
                                .known = w->what.kind == ROTA_VARYING,
                                .leaders =

@@ -25,6 +25,9 @@ static const char *const names[ROTA_N_TERMS] = {
     "device_byte",
     "staged_side",
     "staged_byte",
+    "network_wait",
+    "network_busy",
+    "network_port",
 };
 
 const char *rota_term_name(int term)
@@ -37,6 +40,7 @@ const char *rota_term_name(int term)
  * GB/s to and from the host. */
 #define AT(link, what) [ROTA_LINK_##link * ROTA_N_PER_LINK + ROTA_PER_##what]
 const rota_machine rota_machine_usual = {
+    .native = true,
     .network = {.group = 1 << 20,
                 .dims = 3,
                 .ports = 1,
@@ -86,6 +90,9 @@ const rota_machine rota_machine_usual = {
         [ROTA_TERM_DEVICE_BYTE] = 0.005,
         [ROTA_TERM_STAGED_SIDE] = 10000,
         [ROTA_TERM_STAGED_BYTE] = 0.04,
+        [ROTA_TERM_NETWORK_WAIT] = 1,
+        [ROTA_TERM_NETWORK_BUSY] = 1,
+        [ROTA_TERM_NETWORK_PORT] = 1,
     }};
 #undef AT
 
@@ -102,7 +109,10 @@ rota_part rota_part_of(int term)
     case ROTA_TERM_DEVICE_BYTE:
     case ROTA_TERM_STAGED_SIDE:
     case ROTA_TERM_STAGED_BYTE:
+    case ROTA_TERM_NETWORK_WAIT:
         return ROTA_PART_WAIT;
+    case ROTA_TERM_NETWORK_PORT:
+        return ROTA_PART_PORT;
     case ROTA_TERM_PATH_BYTE:
         return ROTA_PART_PATH;
     default:

@@ -18,8 +18,8 @@ const char *rota_shape_name(rota_shape shape);
 
 enum { ROTA_MOST_DIMS = 6 };
 
-/* Times in nanoseconds. Choosing uses shape, group and dims; the rest is for
- * simulations. */
+/* Times in nanoseconds. Choosing takes taper and link_byte by path_byte, a price
+ * (cost.h). */
 typedef struct rota_network {
     bool given; /* is this more than defaults? */
     rota_shape shape;

@@ -195,7 +195,7 @@ typedef struct object_key {
 } object_key;
 
 enum { MOST_KEYS = 64 };
-_Static_assert((int)ROTA_N_TERMS <= (int)MOST_KEYS,
+_Static_assert((int)ROTA_N_PRICES <= (int)MOST_KEYS,
                "prices are keys of an object");
 
 static int unknown_key(const char *where, const cJSON *item,
@@ -377,16 +377,25 @@ static int read_rows(const char *where, const cJSON *array, void *into)
 
 /* ---- the machine --------------------------------------------------------- */
 
+/* With what prices of MPI's own all-to-all begin. */
+#define NATIVE "native_"
+
 static int read_prices(const char *where, const cJSON *item, void *into)
 {
     rota_machine *const machine = into;
-    object_key terms[ROTA_N_TERMS];
+    object_key terms[ROTA_N_PRICES];
+    const cJSON *price;
 
     (void)where;
-    for (int i = 0; i < ROTA_N_TERMS; i++)
+    for (int i = 0; i < ROTA_N_PRICES; i++)
         terms[i] = (object_key){rota_term_name(i), read_amount,
                                 (size_t)i * sizeof machine->ns[0], false};
-    return read_object("machine, ns", item, terms, ROTA_N_TERMS, machine->ns);
+    ROTA_TRY(
+        read_object("machine, ns", item, terms, ROTA_N_PRICES, machine->ns));
+    machine->native = false;
+    cJSON_ArrayForEach(price, item) machine->native |=
+        strncmp(price->string, NATIVE, sizeof NATIVE - 1) == 0;
+    return MPI_SUCCESS;
 }
 
 static int read_shape(const char *where, const cJSON *item, void *into)
@@ -635,8 +644,10 @@ static bool add_machine(cJSON *o, const rota_tuning *t)
     cJSON *const machine = cJSON_AddObjectToObject(o, "machine");
     cJSON *const ns = machine ? cJSON_AddObjectToObject(machine, "ns") : NULL;
     bool ok = ns != NULL;
-    for (int i = 0; i < ROTA_N_TERMS; i++)
-        ok = ok && add_number(ns, rota_term_name(i), t->machine.ns[i]);
+    for (int i = 0; i < ROTA_N_PRICES; i++)
+        if (t->machine.native ||
+            strncmp(rota_term_name(i), NATIVE, sizeof NATIVE - 1) != 0)
+            ok = ok && add_number(ns, rota_term_name(i), t->machine.ns[i]);
     if (t->copied_once_from > 0)
         ok = ok && add_number(machine, "copied_once_from", t->copied_once_from);
     if (t->machine.network.given)

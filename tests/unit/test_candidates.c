@@ -125,6 +125,34 @@ static void forwarding_has_to_pay(void **state)
     assert_ptr_equal(rota_candidates_best(&list), &list.item[1]);
 }
 
+/* Where sizes go first, a window must be much slower not to be taken. */
+static bool takes_window(double window, double all)
+{
+    const rota_hints open = {.metadata = -1};
+    rota_candidates list, pair = {.n = 2};
+    rota_topo t;
+
+    assert_int_equal(rota_topo_make(&t, 64, 8, 1), MPI_SUCCESS);
+    const rota_plan_kind what = {
+        .topo = &t, .kind = ROTA_EXCHANGE, .max_block = 10000};
+    assert_int_equal(rota_candidates_find(&open, &what, &list), MPI_SUCCESS);
+    rota_topo_free(&t);
+    for (int i = 0; i < list.n; i++)
+        if (list.item[i].choice.algo == &rota_algo_multi_pair)
+            pair.item[list.item[i].choice.params.batch == 63] = list.item[i];
+    assert_int_equal(pair.item[1].choice.metadata, ROTA_META_TWO_PHASE);
+    pair.item[0].predicted = window;
+    pair.item[1].predicted = all;
+    return rota_candidates_best(&pair) == &pair.item[0];
+}
+
+static void a_window_is_preferred(void **state)
+{
+    (void)state;
+    assert_true(takes_window(124, 100));
+    assert_false(takes_window(126, 100));
+}
+
 static void bundling_has_to_pay(void **state)
 {
     (void)state;
@@ -140,6 +168,7 @@ int main(void)
         cmocka_unit_test(all_find_room),
         cmocka_unit_test(neighbors_find_room),
         cmocka_unit_test(forwarding_has_to_pay),
+        cmocka_unit_test(a_window_is_preferred),
         cmocka_unit_test(bundling_has_to_pay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ typedef struct task {
     int leaders, me;
     bool silent; /* it sends nothing */
     const rota_network *network;
+    bool native; /* MPI's own all-to-all has prices */
 } task;
 
 /* One rank's part, all blocks of one size but its own, which has none. */
@@ -48,6 +49,7 @@ static void count_steps(const task *t, rota_terms step[ROTA_STEPS])
     const double load = (double)t->node_size / t->cores;
     const rota_run_kind how = {.topo = &topo,
                                .network = t->network,
+                               .native = t->native,
                                .density = t->density > 0 ? t->density : 1,
                                .load = load > 1 ? load : 1,
                                .metadata = t->metadata,
@@ -247,7 +249,8 @@ static void torus(void **state)
     assert_memory_equal(hops, back, sizeof back);
 }
 
-/* Phases are steps of their own as long as there are no more than steps. */
+/* Phases are steps of their own, after one, as long as there are no more than
+ * steps. */
 static void steps(void **state)
 {
     task t = {.algo = &rota_algo_parlogna,
@@ -261,7 +264,8 @@ static void steps(void **state)
     (void)state;
     count_steps(&t, step);
     for (int i = 0; i < ROTA_STEPS; i++)
-        expect(&step[i], ROTA_LINK_NET, i < 3, i < 3, i < 3 ? 4 * BLOCK : 0);
+        expect(&step[i], ROTA_LINK_NET,
+               i > 0 && i<4, i> 0 && i<4, i> 0 && i < 4 ? 4 * BLOCK : 0);
     assert_float_equal(step[0].n[ROTA_TERM_START], 1, 1e-9);
     t.algo = &rota_algo_pairwise; /* 99 phases of one message */
     t.P = 100;
@@ -286,10 +290,85 @@ static void flow(void **state)
 
     (void)state;
     count_steps(&t, step);
-    assert_true(of(&step[0], ROTA_LINK_NET, ROTA_PER_BYTE) > 0);
-    assert_float_equal(of(&step[0], ROTA_LINK_P2P, ROTA_PER_BYTE), 0, 1e-9);
-    assert_true(of(&step[1], ROTA_LINK_P2P, ROTA_PER_BYTE) > 0);
-    assert_float_equal(of(&step[1], ROTA_LINK_NET, ROTA_PER_BYTE), 0, 1e-9);
+    assert_true(of(&step[1], ROTA_LINK_NET, ROTA_PER_BYTE) > 0);
+    assert_float_equal(of(&step[1], ROTA_LINK_P2P, ROTA_PER_BYTE), 0, 1e-9);
+    assert_true(of(&step[2], ROTA_LINK_P2P, ROTA_PER_BYTE) > 0);
+    assert_float_equal(of(&step[2], ROTA_LINK_NET, ROTA_PER_BYTE), 0, 1e-9);
+}
+
+/* What a network's description says is counted in nanoseconds: 2 nodes of 3. */
+static void described(void **state)
+{
+    const rota_network net = {.given = true,
+                              .shape = ROTA_SHAPE_FATTREE,
+                              .group = 1,
+                              .far = 70,
+                              .ports = 1,
+                              .domains = 3,
+                              .posted_receive = 5,
+                              .short_bytes = BLOCK - 1,
+                              .past_short = 11,
+                              .past_short_gap = 13};
+    task t = {.algo = &rota_algo_spread_out,
+              .P = 6,
+              .node_size = 3,
+              .cores = 6,
+              .shared = true,
+              .network = &net,
+              .block = BLOCK};
+    rota_terms n = count(&t);
+
+    (void)state;
+    assert_float_equal(n.n[ROTA_TERM_POSTED], 3, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_NETWORK_BUSY], 3 * 5 + 3 * 11, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_NETWORK_PORT], 3 * 3 * 13, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_NETWORK_WAIT], 70, 1e-9);
+    /* Two messages through the memory of the domain, in and out of it. */
+    expect(&n, ROTA_LINK_P2P, 0, 2, 2 * 2 * BLOCK);
+    t.algo = &rota_algo_multi_pair; /* all in one window: no other receives */
+    t.params.batch = 4;
+    n = count(&t);
+    assert_float_equal(n.n[ROTA_TERM_NETWORK_BUSY], 3 * 11, 1e-9);
+    assert_float_equal(n.n[ROTA_TERM_NETWORK_WAIT], 2 * 70, 1e-9);
+}
+
+/* MPI's own all-to-all without prices: the messages that it sends. */
+static void native_by_messages(void **state)
+{
+    const task t = {.algo = &rota_algo_mpi,
+                    .P = 66,
+                    .node_size = 2,
+                    .cores = 2,
+                    .shared = true,
+                    .block = BLOCK};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    expect(&n, ROTA_LINK_DOMAIN, 0, 1, BLOCK);
+    expect(&n, ROTA_LINK_NET, 3, 2 * 64, 2 * 64 * BLOCK);
+    expect(&n, ROTA_LINK_NATIVE_NET, 0, 0, 0);
+    assert_float_equal(n.n[ROTA_TERM_POSTED], 2 * 64, 1e-9);
+}
+
+/* Of an exchange what comes is copied once, at last; what is sent with its size is
+ * packed. */
+static void exchanged(void **state)
+{
+    const task t = {.algo = &rota_algo_spread_out,
+                    .P = 3,
+                    .node_size = 1,
+                    .cores = 1,
+                    .metadata = ROTA_META_FUSED,
+                    .block = BLOCK};
+    rota_terms step[ROTA_STEPS];
+
+    (void)state;
+    count_steps(&t, step);
+    assert_float_equal(step[ROTA_STEPS - 1].n[ROTA_TERM_COPIED_BYTE], 2 * BLOCK,
+                       1e-9);
+    /* The first is packed before any is under way. */
+    assert_float_equal(step[0].n[ROTA_TERM_COPIED_BYTE], BLOCK, 1e-9);
+    assert_float_equal(step[1].n[ROTA_TERM_COPIED_BYTE], BLOCK, 1e-9);
 }
 
 /* A rank copies what it hands to a leader of another domain there, and takes what
@@ -407,6 +486,7 @@ static void crowded(void **state)
     assert_float_equal(n.n[ROTA_TERM_SWITCH], 0, 1e-9);
     assert_float_equal(n.n[ROTA_TERM_SWITCH_MPI], 3, 1e-9);
     t.algo = &rota_algo_mpi;
+    t.native = true;
     n = count(&t);
     assert_float_equal(n.n[ROTA_TERM_SWITCH_NATIVE], 3, 1e-9);
     expect(&n, ROTA_LINK_NATIVE_NODE, 1, 8 * 7, 8 * 7 * BLOCK);
@@ -547,7 +627,8 @@ int main(void)
         cmocka_unit_test(rings),         cmocka_unit_test(torus),
         cmocka_unit_test(led),           cmocka_unit_test(steps),
         cmocka_unit_test(flow),          cmocka_unit_test(crosses_domains),
-        cmocka_unit_test(bundles),
+        cmocka_unit_test(bundles),       cmocka_unit_test(described),
+        cmocka_unit_test(exchanged),     cmocka_unit_test(native_by_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

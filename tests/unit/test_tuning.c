@@ -61,6 +61,7 @@ static void reads_all_keys(void **state)
                 rota_machine_usual.ns[ROTA_TERM_COPIED_BYTE]);
     assert_int_equal(t.copied_once_from, 2048);
     assert_int_equal(t.machine.network.shape, ROTA_SHAPE_TORUS);
+    assert_false(t.machine.native);
     assert_int_equal(t.machine.network.dims, 6);
     assert_true(t.machine.network.hop == 80);
     assert_true(t.machine.network.taper == 0.5);
@@ -100,6 +101,27 @@ static void round_trip(const char *text)
     rota_tuning_free(&t);
     free(printed);
     free(again);
+}
+
+/* Of MPI's own all-to-all, prices are those given or, if it has any, the usual. */
+static void prices_of_mpi(void **state)
+{
+    rota_tuning t = parse("{\"rota_tuning\": 1, \"machine\": {\"ns\": "
+                          "{\"native_net_per_byte\": 0.5}}}");
+    const int phase = rota_term(ROTA_LINK_NATIVE_NET, ROTA_PER_PHASE);
+
+    (void)state;
+    assert_true(t.machine.native);
+    assert_true(t.machine.ns[phase] == rota_machine_usual.ns[phase]);
+    rota_tuning_free(&t);
+    t = parse("{\"rota_tuning\": 1, \"machine\": {\"ns\": "
+              "{\"switch_native\": 0.5}}}");
+    assert_false(t.machine.native);
+    char *const text = rota_tuning_print(&t);
+    assert_non_null(text);
+    assert_null(strstr(text, "\"native_"));
+    free(text);
+    rota_tuning_free(&t);
 }
 
 static void prints_what_it_reads(void **state)
@@ -439,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_all_keys),
+        cmocka_unit_test(prices_of_mpi),
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(prints_every_algorithm),
         cmocka_unit_test(says_what_is_wrong_where),

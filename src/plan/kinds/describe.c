@@ -186,6 +186,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
     const rota_run_kind how = {
         .topo = p->task.topo,
         .network = tuning->has_machine ? &tuning->machine.network : NULL,
+        .native = !tuning->has_machine || tuning->machine.native,
         .metadata = p->built.choice.metadata,
         .known = p->task.kind->kind == ROTA_VARYING,
         .leaders = rota_choice_leaders(&p->built.choice, p->task.topo),
