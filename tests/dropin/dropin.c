@@ -1599,7 +1599,7 @@ static void short_lived(void)
 
 static void reshape(void)
 {
-    enum { ROUNDS = 400, SCALE = 400000 };
+    enum { ROUNDS = 400, SCALE = 100000 };
     MPI_Comm comm;
 
     test_case = "reshape";

@@ -9,7 +9,7 @@ plain=${2:?}
 program=${3:?}
 ranks=${4:?}
 shift 4
-limit=60
+limit=$([ -n "${ROTA_TEST_SLOW:-}" ] && echo 180 || echo 60)
 . "$(dirname "$0")/common.sh"
 export ROTA_MPI_AFTER=0
 
