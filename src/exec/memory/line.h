@@ -87,7 +87,11 @@ static inline size_t rota_line_room(const rota_line *l)
 
 static inline rota_entry *rota_line_entry(const rota_line *l, uint64_t number)
 {
-    return (rota_entry *)(void *)(l->entries + (number & 1) * l->stride);
+    char *const entry = l->entries + (number & 1) * l->stride;
+
+    if (!entry)
+        __builtin_unreachable(); /* so callers need not look */
+    return (rota_entry *)(void *)entry;
 }
 
 /* Open one end. Numbers continue from the count found there. */

@@ -12,16 +12,16 @@
 
 typedef int combine_fn(const rota_reduction *r, const char *const at[], int P);
 
-/* Combine with what `a` and `b` make, which are of type T; U is T without a
- * sign, in which sums wrap. Mostly there is one element. */
-#define COMBINE(name, T, U, what)                                              \
+/* Combine with what `a` and `b` make, which are of type T. Mostly there is one
+ * element. */
+#define COMBINE(name, T, what)                                                 \
     static inline void name##_at(void *result, const char *const at[], int P,  \
                                  size_t i)                                     \
     {                                                                          \
-        T a = *(const T *)(const void *)(at[0] + i);                           \
+        T a = *(const T *)(const void *)(*at + i);                             \
                                                                                \
-        for (int q = 1; q < P; q++) {                                          \
-            const T b = *(const T *)(const void *)(at[q] + i);                 \
+        for (const char *const *q = at + 1; q < at + P; q++) {                 \
+            const T b = *(const T *)(const void *)(*q + i);                    \
             a = (T)(what);                                                     \
         }                                                                      \
         memcpy((char *)result + i, &a, sizeof a);                              \
@@ -34,38 +34,41 @@ typedef int combine_fn(const rota_reduction *r, const char *const at[], int P);
         return MPI_SUCCESS;                                                    \
     }
 
-#define COMBINE_NUMBERS(of, T, U)                                              \
-    COMBINE(max_##of, T, U, a > b ? a : b)                                     \
-    COMBINE(min_##of, T, U, a < b ? a : b)                                     \
-    COMBINE(sum_##of, T, U, (U)a + (U)b)                                       \
-    COMBINE(prod_##of, T, U, (U)((U)a * (U)b))
+#define COMBINE_ORDERED(of, T)                                                 \
+    COMBINE(max_##of, T, a > b ? a : b)                                        \
+    COMBINE(min_##of, T, a < b ? a : b)
+
+#define COMBINE_FLOATING(of, T)                                                \
+    COMBINE_ORDERED(of, T)                                                     \
+    COMBINE(sum_##of, T, a + b)                                                \
+    COMBINE(prod_##of, T, a *b)
 
 #define COMBINE_LOGICAL(of, T)                                                 \
-    COMBINE(land_##of, T, T, a &&b)                                            \
-    COMBINE(lor_##of, T, T, a || b)                                            \
-    COMBINE(lxor_##of, T, T, !a != !b)
+    COMBINE(land_##of, T, a &&b)                                               \
+    COMBINE(lor_##of, T, a || b)                                               \
+    COMBINE(lxor_##of, T, !a != !b)
 
-#define COMBINE_BITS(of, T)                                                    \
-    COMBINE(band_##of, T, T, a &b)                                             \
-    COMBINE(bor_##of, T, T, a | b)                                             \
-    COMBINE(bxor_##of, T, T, a ^ b)
-
-/* Small numbers are multiplied as unsigned ones: as int they could overflow. */
-#define COMBINE_INTEGERS(of, T, U)                                             \
-    COMBINE_NUMBERS(of, T, U)                                                  \
+/* For numbers with a sign as well, since sums and products wrap. Small ones must not
+ * be multiplied as int, which could overflow. */
+#define COMBINE_INTEGERS(of, T)                                                \
+    COMBINE_ORDERED(of, T)                                                     \
+    COMBINE(sum_##of, T, a + b)                                                \
+    COMBINE(prod_##of, T, 1u * a * b)                                          \
     COMBINE_LOGICAL(of, T)                                                     \
-    COMBINE_BITS(of, T)
+    COMBINE(band_##of, T, a &b)                                                \
+    COMBINE(bor_##of, T, a | b)                                                \
+    COMBINE(bxor_##of, T, a ^ b)
 
-COMBINE_INTEGERS(i8, int8_t, unsigned)
-COMBINE_INTEGERS(i16, int16_t, unsigned)
-COMBINE_INTEGERS(i32, int32_t, uint32_t)
-COMBINE_INTEGERS(i64, int64_t, uint64_t)
-COMBINE_INTEGERS(u8, uint8_t, unsigned)
-COMBINE_INTEGERS(u16, uint16_t, unsigned)
-COMBINE_INTEGERS(u32, uint32_t, uint32_t)
-COMBINE_INTEGERS(u64, uint64_t, uint64_t)
-COMBINE_NUMBERS(f32, float, float)
-COMBINE_NUMBERS(f64, double, double)
+COMBINE_ORDERED(i8, int8_t)
+COMBINE_ORDERED(i16, int16_t)
+COMBINE_ORDERED(i32, int32_t)
+COMBINE_ORDERED(i64, int64_t)
+COMBINE_INTEGERS(u8, uint8_t)
+COMBINE_INTEGERS(u16, uint16_t)
+COMBINE_INTEGERS(u32, uint32_t)
+COMBINE_INTEGERS(u64, uint64_t)
+COMBINE_FLOATING(f32, float)
+COMBINE_FLOATING(f64, double)
 COMBINE_LOGICAL(boolean, bool)
 
 /* By MPI: result = value 0 op value 1, and so on. Values are copied, since MPI
@@ -95,23 +98,24 @@ static const struct {
     const char *name;
     combine_fn *by[N_LOOPS];
 } loops[] = {
-#define NUMBERS(of) max_##of, min_##of, sum_##of, prod_##of
+#define ORDERED(of) max_##of, min_##of
+#define SUMS(of) sum_##of, prod_##of
 #define LOGICAL(of) land_##of, lor_##of, lxor_##of
 #define BITS(of) band_##of, bor_##of, bxor_##of
-#define INTEGERS(of)                                                           \
+#define INTEGERS(of, size)                                                     \
     {                                                                          \
-        NUMBERS(of), LOGICAL(of), BITS(of)                                     \
+        ORDERED(of##size), SUMS(u##size), LOGICAL(u##size), BITS(u##size)      \
     }
-    {"int8_t", INTEGERS(i8)},
-    {"int16_t", INTEGERS(i16)},
-    {"int32_t", INTEGERS(i32)},
-    {"int64_t", INTEGERS(i64)},
-    {"uint8_t", INTEGERS(u8)},
-    {"uint16_t", INTEGERS(u16)},
-    {"uint32_t", INTEGERS(u32)},
-    {"uint64_t", INTEGERS(u64)},
-    {"float", {NUMBERS(f32)}},
-    {"double", {NUMBERS(f64)}},
+    {"int8_t", INTEGERS(i, 8)},
+    {"int16_t", INTEGERS(i, 16)},
+    {"int32_t", INTEGERS(i, 32)},
+    {"int64_t", INTEGERS(i, 64)},
+    {"uint8_t", INTEGERS(u, 8)},
+    {"uint16_t", INTEGERS(u, 16)},
+    {"uint32_t", INTEGERS(u, 32)},
+    {"uint64_t", INTEGERS(u, 64)},
+    {"float", {ORDERED(f32), SUMS(f32)}},
+    {"double", {ORDERED(f64), SUMS(f64)}},
     {"bool", {[LAND] = LOGICAL(boolean)}},
     {"bytes", {[BAND] = BITS(u8)}},
     {"characters", {0}},

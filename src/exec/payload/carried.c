@@ -235,6 +235,13 @@ int rota_carried_begin(rota_exec *x)
     return MPI_SUCCESS;
 }
 
+int rota_carried_end(const rota_exec *x)
+{
+    const rota_carried *const c = x->carried;
+
+    return c->what.combine(&c->what, c->at[c->starts & 1], x->blocks.s->P);
+}
+
 /* ---- the payload --------------------------------------------------------- */
 
 static bool takes(const rota_exec *x, const rota_makeup *k)

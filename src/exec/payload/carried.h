@@ -93,11 +93,6 @@ void rota_carried_take(const rota_exec *x, uint32_t m);
 int rota_carried_begin(rota_exec *x);
 
 /* A run ends: combine. */
-static inline int rota_carried_end(const rota_exec *x)
-{
-    const rota_carried *const c = x->carried;
-
-    return c->what.combine(&c->what, c->at[c->starts & 1], x->blocks.s->P);
-}
+int rota_carried_end(const rota_exec *x);
 
 #endif /* ROTA_CARRIED_H */

@@ -19,6 +19,8 @@ int rota_collected_make(rota_exec *x)
     if (!c)
         return rota_fail_mem("what an exchange receives");
     c->own = s->neighbors ? UINT32_MAX : rota_dst(s, s->me);
+    c->first = rota_dst(s, 0);
+    c->behind = rota_first_tmp(s);
     return rota_grow(&c->out, &c->room, (size_t)s->n_recv * FIRST_ROOM,
                      "what an exchange receives");
 }
@@ -42,7 +44,8 @@ void rota_collected_forget_places(rota_exec *x)
 static bool is_own(const rota_exec *x)
 {
     const rota_sched *const s = x->blocks.s;
-    const int from = rota_from(s, (int)(x->collection->next - rota_dst(s, 0)));
+    const rota_collection *const c = x->collection;
+    const int from = rota_from(s, (int)(c->next - c->first));
 
     return from == s->me || from == ROTA_NOBODY;
 }
@@ -53,7 +56,7 @@ static void begin_noting(const rota_exec *x)
     rota_collection *const c = x->collection;
     const rota_block next = c->next;
 
-    for (; c->next < rota_first_tmp(x->blocks.s); c->next++)
+    for (; c->next < c->behind; c->next++)
         if (!is_own(x))
             x->blocks.bytes[c->next] = ROTA_NOT_COME;
     c->next = next;

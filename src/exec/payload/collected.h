@@ -26,11 +26,13 @@ typedef struct rota_collection {
     rota_block next; /* the first receive block with unknown offset in it, or
                         the one behind the last */
     rota_block own;  /* among all ranks: what comes without a message */
-    bool early;      /* blocks may be received right into it */
-    bool noting;     /* blocks.bytes says which blocks have come */
-    bool elsewhere;  /* a receive block lies elsewhere: blocks.place */
-    int n_pinned;    /* blocks that are being received there: it may not move */
-    char *out;       /* the plan's own; grows */
+    rota_block first, behind; /* the first receive block, and the one behind the
+                                 last */
+    bool early;               /* blocks may be received right into it */
+    bool noting;              /* blocks.bytes says which blocks have come */
+    bool elsewhere;           /* a receive block lies elsewhere: blocks.place */
+    int n_pinned; /* blocks that are being received there: it may not move */
+    char *out;    /* the plan's own; grows */
     size_t room;
 } rota_collection;
 
@@ -47,62 +49,60 @@ static inline void rota_collected_pass(const rota_exec *x)
     c->end += x->blocks.bytes[c->next++];
 }
 
-/* A run begins, in which blocks may be received right into the caller's buffer of
- * so many bytes, if there is one, else into the plan's own; or, unless early, into
- * neither. The sizes of blocks that do not come as messages are set. */
+/* A run begins, in which blocks may be received right into a buffer of so many
+ * bytes or, unless early, nowhere yet. The sizes of blocks that do not come as
+ * messages are set; own: that of c->own. */
 void rota_collected_forget_places(rota_exec *x) ROTA_RARE;
 static inline void rota_collected_begin(rota_exec *x, char *buffer, size_t room,
-                                        bool early)
+                                        bool early, size_t own)
 {
     rota_collection *const c = x->collection;
-    const bool given = buffer && early;
+    rota_block next = c->first;
+    size_t end = 0;
 
     if (c->elsewhere)
         rota_collected_forget_places(x);
+    if (next == c->own) {
+        x->blocks.offset[next++] = 0;
+        end = own;
+    }
     c->early = early;
     c->noting = false;
     c->n_pinned = 0;
-    c->next = rota_dst(x->blocks.s, 0);
-    c->end = 0;
-    c->to = given ? buffer : c->out;
-    c->limit = given ? room : early ? c->room : 0;
-    if (c->next == c->own)
-        rota_collected_pass(x);
+    c->next = next;
+    c->end = end;
+    c->to = buffer;
+    c->limit = room;
 }
 
 /* The run is complete: find the offsets of all blocks that are left. */
 static inline void rota_collected_end(const rota_exec *x)
 {
-    const rota_block last = rota_first_tmp(x->blocks.s);
-    rota_collection *const c = x->collection;
-    size_t end = c->end;
-
-    for (rota_block b = c->next; b < last; b++) {
-        x->blocks.offset[b] = (ptrdiff_t)end;
-        end += x->blocks.bytes[b];
-    }
-    c->next = last;
-    c->end = end;
+    while (x->collection->next < x->collection->behind)
+        rota_collected_pass(x);
 }
 
-/* Receive block b has come, with so many bytes: its place in the buffer; NULL: it
- * has none, or not yet. */
+/* Receive block b has come, with so many bytes: its place in the buffer; NULL, or
+ * false: it has none, or not yet. */
 char *rota_collected_land_late(rota_exec *x, rota_block b, size_t bytes);
-static inline char *rota_collected_land(rota_exec *x, rota_block b,
-                                        size_t bytes)
+static inline bool rota_collected_land(rota_exec *x, rota_block b, size_t bytes,
+                                       char **to)
 {
     rota_collection *const c = x->collection;
     const size_t at = c->end;
 
-    if (b != c->next || at + bytes > c->limit || bytes > x->max_block)
-        return rota_collected_land_late(x, b, bytes);
+    if (b != c->next || at + bytes > c->limit || bytes > x->max_block) {
+        *to = rota_collected_land_late(x, b, bytes);
+        return *to != NULL;
+    }
     x->blocks.bytes[b] = bytes;
     x->blocks.offset[b] = (ptrdiff_t)at;
     c->next = b + 1;
     c->end = at + bytes;
     if (c->next == c->own)
         rota_collected_pass(x);
-    return c->to + at;
+    *to = c->to + at;
+    return true;
 }
 
 /* As rota_collected_land, for a block that comes there in parts, until

@@ -62,8 +62,8 @@ static void unlink_active(rota_exec *x)
 }
 
 /* Advance x as far as possible without waiting. Returns whether anything
- * moved. */
-static inline bool advance(rota_exec *x)
+ * moved. As a call of its own it would take 20 instructions more. */
+__attribute__((always_inline)) static inline bool advance(rota_exec *x)
 {
     x->moved = false;
     const bool over = rota_run_advance(x);

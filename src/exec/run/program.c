@@ -245,11 +245,9 @@ static void write_steps(rota_exec *x, writer *w)
     }
     if (lending)
         *p->end++ = (rota_step){.kind = lending->finish};
-    if (x->carried)
-        *p->end++ = (rota_step){.kind = &rota_step_combine};
 }
 
-/* A program has at most two steps for each phase and four more, and at most as many
+/* A program has at most two steps for each phase and three more, and at most as many
  * batches as messages. */
 static int allocate(rota_exec *x)
 {
@@ -258,7 +256,7 @@ static int allocate(rota_exec *x)
     rota_program *const p = &x->program;
 
     p->step = aligned_alloc(alignof(rota_step),
-                            (2 * (size_t)x->blocks.s->n_phases + 4) *
+                            (2 * (size_t)x->blocks.s->n_phases + 3) *
                                 sizeof *p->step);
     p->end = p->step;
     p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);
@@ -288,14 +286,6 @@ static void shrink(rota_program *p, uint32_t n_batches)
     free(before);
 }
 
-/* Is it the last one, or only followed by the end of a reduction, which no other
- * rank waits for? */
-static bool is_last(const rota_exec *x, const rota_step *step)
-{
-    return step + 1 == x->program.end ||
-           (step + 2 == x->program.end && step[1].kind == &rota_step_combine);
-}
-
 /* Only the last step can wait: any other must move on for the next one to
  * begin. */
 static void resolve_all(rota_exec *x)
@@ -304,7 +294,7 @@ static void resolve_all(rota_exec *x)
         bool all = step->kind == &rota_step_bulk && step->n_batches > 0;
         for (uint32_t k = 0; k < step->n_batches; k++)
             all = step->batch[k].via->resolve(x, &step->batch[k]) && all;
-        step->can_wait = all && is_last(x, step);
+        step->can_wait = all && step + 1 == x->program.end;
     }
 }
 

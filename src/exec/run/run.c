@@ -42,7 +42,7 @@ int rota_run_traced(rota_exec *x)
     }
     rota_trace_note(trace, ROTA_TRACE_RUN, trace->run, -1, 0);
     trace->runs++;
-    return MPI_SUCCESS;
+    return x->carried ? rota_carried_end(x) : MPI_SUCCESS;
 }
 
 bool rota_run_help(rota_exec *x)

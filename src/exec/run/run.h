@@ -6,7 +6,7 @@
 #ifndef ROTA_RUN_H
 #define ROTA_RUN_H
 
-#include "exec/exec.h"
+#include "exec/payload/carried.h"
 
 /* Take memory that the step's sends will need. Without it x is starved. */
 int rota_run_make_room(rota_exec *x, const rota_step *step) ROTA_RARE;
@@ -59,7 +59,7 @@ static inline int rota_run_steps(rota_exec *x)
         x->entered = false;
         x->step = ++step;
     }
-    return MPI_SUCCESS;
+    return x->carried ? rota_carried_end(x) : MPI_SUCCESS;
 }
 
 /* Advance x as far as possible without waiting. Returns whether the run is

@@ -1,5 +1,5 @@
 /* carry.c - the program's own steps of plans whose messages carry values
- * (carried.h): copies from tables of others, and the end.
+ * (carried.h): copies from tables of others.
  */
 #include "exec/payload/carried.h"
 #include "exec/step/steps.h"
@@ -22,11 +22,4 @@ static int take(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
-static int combine(rota_exec *x, rota_step *step)
-{
-    (void)step;
-    return rota_carried_end(x);
-}
-
 const rota_step_kind rota_step_take = {.enter = take, .poll = poll};
-const rota_step_kind rota_step_combine = {.enter = combine, .poll = poll};

@@ -897,10 +897,10 @@ static inline int wait_found(const char *function, rota_plan *plan, int err,
     if (err != MPI_SUCCESS)
         return leave_plan(plan, function, err);
     err = rota_exec_await(&plan->built.exec, &done);
-    if (done && err != MPI_SUCCESS)
-        return conclude(function, plan, err);
     if (err == MPI_SUCCESS)
         err = plan->task.kind->collect(&plan->built, found);
+    else if (done)
+        return conclude(function, plan, err);
     if (err != MPI_SUCCESS) /* the plan stays active and keeps its blocks */
         return code_of(plan, function, err);
     *recvbuf = found->buffer;

@@ -48,9 +48,12 @@ typedef struct rota_start_side {
 
 typedef struct rota_start_args {
     rota_form form; /* ROTA_INTS or ROTA_COUNTS */
-    rota_start_side send, recv;
-    int n_dests;      /* of a sparse start, which has */
-    const int *dests; /* [n_dests] the destinations of its blocks */
+    int n_dests;    /* of a sparse start */
+    rota_start_side send;
+    union {
+        rota_start_side recv;
+        const int *dests; /* [n_dests] of a sparse start: where its blocks go */
+    };
 } rota_start_args;
 
 /* Check arguments and turn them into a problem. Free it even after a failure.
@@ -69,8 +72,8 @@ int rota_side_fill(const rota_side_args *args, size_t bytes[],
                    ptrdiff_t offset[]);
 
 /* The same for int arrays of n entries, counted in one unit. *largest: bytes of
- * the largest block, unless that was larger. Returns false if something is amiss,
- * or may be: then call rota_side_fill. */
+ * the largest block. Returns false if something is amiss, or may be: then call
+ * rota_side_fill. */
 static inline bool rota_fill_ints(const rota_unit *unit,
                                   const rota_start_side *side, int n,
                                   size_t bytes[], ptrdiff_t offset[],
@@ -84,13 +87,14 @@ static inline bool rota_fill_ints(const rota_unit *unit,
     if (!counts || !displs || !unit->small)
         return false;
     for (int i = 0; i < n; i++) {
-        most = (unsigned)counts[i] > most ? (unsigned)counts[i] : most;
-        bytes[i] = (size_t)counts[i] * element;
-        offset[i] = counts[i] ? displs[i] * displ + lb : 0;
+        const unsigned count = (unsigned)counts[i];
+        most = count > most ? count : most;
+        offset[i] = count ? displs[i] * displ + lb : 0;
+        bytes[i] = count * element;
     }
     if (most > INT_MAX || (!side->base && most > 0))
         return false;
-    *largest = most * element > *largest ? most * element : *largest;
+    *largest = most * element;
     return true;
 }
 

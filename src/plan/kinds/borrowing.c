@@ -117,7 +117,7 @@ static int start(rota_built *b, const rota_start_args *args)
 {
     rota_exec *const x = &b->exec;
     rota_lending *const l = x->lending;
-    size_t largest = 0;
+    size_t largest;
     char *const send = (char *)args->send.base; /* MPI's const: not written */
 
     if (send == MPI_IN_PLACE)

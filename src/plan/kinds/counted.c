@@ -77,6 +77,7 @@ int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
                               .unit = &rota_counted_of(b)->unit};
 
     ROTA_TRY(rota_side_fill(&a, bytes, b->exec.blocks.offset + first));
+    *largest = 0;
     for (int i = 0; i < a.n; i++)
         *largest = bytes[i] > *largest ? bytes[i] : *largest;
     return MPI_SUCCESS;

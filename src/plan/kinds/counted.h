@@ -53,12 +53,13 @@ static ROTA_ANEW rota_own rota_counted_own(const rota_sched *s, int k,
     return usual ? (rota_own){s->me, s->me} : rota_own_block(s, k);
 }
 
-/* Set the sizes and places of send blocks, or of receive blocks. *largest grows to
- * the bytes of the largest, at least. Local. */
+/* Set the sizes and places of send blocks, or of receive blocks. *largest: the bytes
+ * of the largest. Local. */
 int rota_counted_fill_any(const rota_built *b, const rota_start_args *args,
                           rota_region side, size_t *largest);
 /* What a rank has for itself is empty, where the program moves it. */
 void rota_counted_leave_own(const rota_built *b, rota_region side) ROTA_RARE;
+/* Only a copy of *largest has an address, so that it can be in a register. */
 static ROTA_ANEW int rota_counted_fill(const rota_built *b,
                                        const rota_start_args *args,
                                        rota_region side, size_t *largest,
@@ -75,11 +76,16 @@ static ROTA_ANEW int rota_counted_fill(const rota_built *b,
         unit.displ = (ptrdiff_t)unit.element;
         unit.true_lb = 0;
         unit.small = true;
+        if (n < 1)
+            __builtin_unreachable(); /* there is at least one rank */
     }
     if (args->form != ROTA_INTS ||
         !rota_fill_ints(&unit, sent ? &args->send : &args->recv, n, bytes,
-                        b->exec.blocks.offset + first, largest))
-        ROTA_TRY(rota_counted_fill_any(b, args, side, largest));
+                        b->exec.blocks.offset + first, largest)) {
+        size_t found;
+        ROTA_TRY(rota_counted_fill_any(b, args, side, &found));
+        *largest = found;
+    }
     if (!usual && s->neighbors)
         rota_neighbors_drop(n, sent ? s->neighbors->to : s->neighbors->from,
                             bytes);

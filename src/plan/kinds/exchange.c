@@ -17,7 +17,7 @@ static ROTA_ANEW int start_as(rota_built *b, const rota_start_args *args,
                               bool usual)
 {
     rota_exec *const x = &b->exec;
-    size_t largest = 0;
+    size_t largest;
     char *const send = (char *)args->send.base; /* MPI's const: not written */
 
     if (args->send.base == MPI_IN_PLACE)
@@ -119,9 +119,9 @@ ROTA_RARE static int rescue(rota_collection *c, size_t bytes)
     return MPI_SUCCESS;
 }
 
-/* Where to collect so many bytes. */
-static ROTA_ANEW int find_buffer(const rota_built *b, size_t bytes,
-                                 char **buffer)
+/* Where to collect so many bytes, if that is not where they have come. */
+ROTA_RARE static int find_another(const rota_built *b, size_t bytes,
+                                  char **buffer)
 {
     rota_collection *const c = b->exec.collection;
     const bool in_own = c->to == c->out;
@@ -132,6 +132,16 @@ static ROTA_ANEW int find_buffer(const rota_built *b, size_t bytes,
     else if (err != MPI_SUCCESS || *buffer != c->to)
         ROTA_TRY(rescue(c, bytes));
     return err;
+}
+
+/* Are so many bytes collected at `to`, where blocks have come? */
+static ROTA_ANEW bool stay(const rota_built *b, const char *to, size_t bytes)
+{
+    const rota_counted *const own = rota_counted_of(b);
+    const rota_collection *const c = b->exec.collection;
+
+    return own->buffer ? to == own->buffer && bytes <= own->room
+                       : to == c->out && bytes <= c->room;
 }
 
 /* Put what has come where it belongs. Blocks that lie nowhere else are in the buffer
@@ -180,14 +190,20 @@ static ROTA_ANEW int collect_as(rota_built *b, rota_found *found, bool usual)
     const bool plain = usual || (own->plain && !device);
     const size_t bytes = plain ? complete_layout(b) : lay_out(b);
     const rota_collection *const c = b->exec.collection;
-    char *buffer;
 
     ROTA_TRY(tell_counts(b, found));
-    ROTA_TRY(find_buffer(b, bytes, &buffer));
+    char *buffer = c->to;
+    bool moves = device;
+    if (!stay(b, buffer, bytes)) {
+        char *other; /* has an address, so that buffer has none */
+        ROTA_TRY(find_another(b, bytes, &other));
+        moves = device || other != c->to;
+        buffer = other;
+    }
     b->exec.blocks.base[ROTA_DST] = buffer;
     if (device)
         ROTA_TRY(rota_built_stage_found(b, buffer));
-    if (c->elsewhere || buffer != c->to || device)
+    if (moves || c->elsewhere)
         ROTA_TRY(put_in_place(b));
     ROTA_TRY(copy_own(b, plain, usual));
     if (device && rota_staging_bounces(&b->exec, ROTA_DST))

@@ -120,8 +120,7 @@ const char *rota_built_needs_calls(const rota_built *b)
                               "calls";
     if (x->shared)
         return "not all messages go by MPI";
-    const ptrdiff_t steps = /* but for the end of a reduction, which is local */
-        x->program.end - x->program.step - (x->carried != NULL);
+    const ptrdiff_t steps = x->program.end - x->program.step;
     if (steps > 1 || (steps == 1 && !rota_step_is_at_once(x->program.step)))
         return "the algorithm has more than one round";
     return x->counts_unknown && (x->max_block == ROTA_UNBOUNDED ||

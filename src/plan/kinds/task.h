@@ -23,11 +23,14 @@ typedef struct rota_task rota_task;
 typedef struct rota_found {
     void *buffer;
     bool large;
+    int n_sources; /* of a sparse exchange */
     void *counts, *displs;
-    const void **blocks; /* of a borrowing exchange, the caller's, [n_recv] */
-    void **arrays;       /* of an exchange of arrays, the caller's */
-    int n_sources;       /* of a sparse exchange, as is */
-    const int *sources;  /* ascending */
+    union {
+        const void *
+            *blocks;   /* of a borrowing exchange, the caller's, [n_recv] */
+        void **arrays; /* of an exchange of arrays, the caller's */
+        const int *sources; /* of a sparse exchange, ascending */
+    };
 } rota_found;
 
 /* What a kind of plan does: a table of functions, which may be NULL: there is

@@ -83,13 +83,16 @@ static ROTA_ANEW int fill(rota_built *b, const rota_start_args *args,
                           bool in_place, size_t *largest, size_t *room,
                           bool usual)
 {
+    size_t largest_sent;
+
     ROTA_TRY(rota_counted_fill(b, args, ROTA_DST, largest, usual));
     if (in_place) {
         *room =
             rota_built_lay_out_stage(b, b->exec.blocks.bytes + b->sched.n_send);
         return MPI_SUCCESS;
     }
-    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, largest, usual));
+    ROTA_TRY(rota_counted_fill(b, args, ROTA_SRC, &largest_sent, usual));
+    *largest = largest_sent > *largest ? largest_sent : *largest;
     ROTA_TRY(check_own(b, usual));
     return args->send.base == args->recv.base && b->task->checked
                ? check_one_buffer(b, (char *)args->recv.base)
@@ -115,7 +118,7 @@ static ROTA_ANEW int start_as(rota_built *b, const rota_start_args *args,
     char *const recv = (char *)args->recv.base;
     const bool device = !usual && b->task->use.device;
     rota_exec *const x = &b->exec;
-    size_t largest = 0, room = 0;
+    size_t largest, room = 0;
 
     if (in_place || recv == MPI_IN_PLACE)
         ROTA_TRY(

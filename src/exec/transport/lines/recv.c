@@ -334,8 +334,10 @@ int rota_lines_begin_recvs(rota_exec *x, rota_batch *b)
     return MPI_SUCCESS;
 }
 
-/* Any other message with a full entry. Returns whether it is complete. */
-static bool receive(rota_exec *x, uint32_t m, int *err)
+/* Any other message with a full entry. Returns whether it is complete. Inline it
+ * would slow down the others: what has an address is in memory. */
+__attribute__((noinline)) static bool receive(rota_exec *x, uint32_t m,
+                                              int *err)
 {
     rota_line_op *const op = &rota_lines_of(x)->op[ROTA_RECV][m];
     bool complete = false;
@@ -423,10 +425,9 @@ int rota_lines_advance_landing(rota_exec *x, rota_batch *b)
         bool later = !e;
         if (e && op->moved == 0) {
             const size_t bytes = e->bytes;
-            char *const to = holds(&c->line[ROTA_RECV], e, bytes)
-                                 ? rota_collected_land(x, op->block, bytes)
-                                 : NULL;
-            if (to) {
+            char *to;
+            if (holds(&c->line[ROTA_RECV], e, bytes) &&
+                rota_collected_land(x, op->block, bytes, &to)) {
                 take_now(x, c, e, to, bytes);
                 continue;
             }

@@ -403,8 +403,9 @@ static inline bool send_now(rota_exec *x, const rota_line_op *op)
     return true;
 }
 
-/* Any other message of a batch. */
-static int begin_one(rota_exec *x, rota_batch *b, uint32_t m)
+/* Any other message of a batch: not inline, as is receive of recv.c. */
+__attribute__((noinline)) static int begin_one(rota_exec *x, rota_batch *b,
+                                               uint32_t m)
 {
     bool done = false;
 
