@@ -62,7 +62,9 @@ typedef struct {
     "in exchanges, from then until the last rank has what it gets (fast: a\n"  \
     "tenth of the rounds took less; first: in the first round, where memory "  \
     "is\n"                                                                     \
-    "new to the program). Where ranks have no common clock, on several "       \
+    "new to the program). A ratio of exchanges is followed by the lowest "     \
+    "and\n"                                                                    \
+    "the highest of a round. Where ranks have no common clock, on several "    \
     "nodes,\n"                                                                 \
     "waiting counts as exchange. Set-up is done once; the first one with "     \
     "Rota\n"                                                                   \
@@ -104,7 +106,9 @@ typedef struct {
     double s[LOOP_TIMES];
     double fast_s, first_s; /* of rounds: s[LOOP_EXCHANGE] in the fastest tenth
                                and in the first one */
-    loop_step *steps;       /* [iterations] the caller frees */
+    loop_step *steps;       /* [iterations] the caller frees, as */
+    double *round_s; /* [rounds] s[LOOP_EXCHANGE] of each round, in order */
+    size_t rounds;
 } loop_result;
 
 /* One form that takes its turns. */

@@ -32,15 +32,24 @@ static void print_result(const loop_result *r)
            r->form->calls);
 }
 
+/* With the lowest and the highest ratio of a round, in which both had a turn. */
 static void print_ratio(const loop_result *a, const loop_result *b)
 {
+    double least = 0, most = 0;
     char name[32];
 
+    for (size_t k = 0; k < a->rounds && k < b->rounds; k++) {
+        const double of_round = ratio(a->round_s[k], b->round_s[k]);
+
+        least = k == 0 || of_round < least ? of_round : least;
+        most = of_round > most ? of_round : most;
+    }
     snprintf(name, sizeof name, "%s/%s", a->form->name, b->form->name);
-    printf("%-22s %9.2f %10s %10.2f %10.2f %10.2f\n", name,
+    printf("%-22s %9.2f %10s %10.2f %10.2f %10.2f  %.2f to %.2f\n", name,
            ratio(a->s[LOOP_ALL], b->s[LOOP_ALL]), "",
            ratio(a->s[LOOP_EXCHANGE], b->s[LOOP_EXCHANGE]),
-           ratio(a->fast_s, b->fast_s), ratio(a->first_s, b->first_s));
+           ratio(a->fast_s, b->fast_s), ratio(a->first_s, b->first_s), least,
+           most);
 }
 
 /* The figures of all results as a table, first what the loops have in common. */
@@ -124,7 +133,9 @@ int loop_end(const loop_options *o, loop_result result[], int err,
 {
     loop_print_memory(comm);
     MUST(MPI_Bcast(&err, 1, MPI_INT, 0, comm));
-    for (int i = 0; i < o->n_forms; i++)
+    for (int i = 0; i < o->n_forms; i++) {
         free(result[i].steps);
+        free(result[i].round_s);
+    }
     return err;
 }

@@ -80,6 +80,10 @@ static void conclude(loop_result each[], size_t n, loop_result *r)
     double *at = must_realloc(NULL, n, sizeof at[0]);
 
     *r = each[0];
+    r->rounds = n;
+    r->round_s = must_realloc(NULL, n, sizeof r->round_s[0]);
+    for (size_t k = 0; k < n; k++)
+        r->round_s[k] = each[k].s[LOOP_EXCHANGE];
     r->first_s = r->s[LOOP_EXCHANGE];
     r->fast_s = over_rounds(each, n, LOOP_EXCHANGE, 0.1, at);
     for (int what = 0; what < LOOP_TIMES; what++) {
