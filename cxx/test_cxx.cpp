@@ -152,6 +152,33 @@ void test_unit()
            [&](int *code) { plan.set_unit(MPI_DOUBLE, 3, code); });
 }
 
+/* What has come goes back, and is added; or it overwrites. */
+void test_reverse()
+{
+    std::vector<double> roots(static_cast<std::size_t>(P)),
+        leaves(roots.size());
+    auto plan = rota::alltoall_init(roots, 1, leaves, 1, comm);
+    auto sum = plan.init_reverse(leaves, roots, MPI_DOUBLE, MPI_SUM);
+    auto back = plan.init_reverse(leaves, roots);
+    plan.free();
+    for (int q = 0; q < P; q++) {
+        roots[static_cast<std::size_t>(q)] = 0.5;
+        leaves[static_cast<std::size_t>(q)] = 10 * me + q;
+    }
+    for (const double there : {0.5, 0.0}) {
+        auto &run = there > 0 ? sum : back;
+        run.start();
+        run.wait();
+        for (int q = 0; q < P; q++)
+            check(roots[static_cast<std::size_t>(q)] == 10 * q + me + there,
+                  "init_reverse");
+    }
+    expect(MPI_ERR_TYPE, "type is MPI_DATATYPE_NULL", [&](int *code) {
+        back.init_reverse(roots, leaves, MPI_DATATYPE_NULL, MPI_SUM,
+                          MPI_INFO_NULL, code);
+    });
+}
+
 /* A ring by lists; copies of a graph, and plans, outlive it. */
 template <class Count> void test_graphs()
 {
@@ -621,6 +648,7 @@ int main(int argc, char **argv)
     test_neighbors<int>();
     test_neighbors<MPI_Count>();
     test_unit();
+    test_reverse();
     test_graphs<int>();
     test_graphs<MPI_Count>();
     test_own_types<int>();

@@ -34,6 +34,7 @@ program test_fortran
   call test_varying()
   call test_neighbors()
   call test_unit()
+  call test_reverse()
   call test_graphs()
   call test_exchange()
   call test_borrow()
@@ -431,6 +432,24 @@ contains
     end do
     call rota_plan_free(plan)
   end subroutine test_unit
+
+  ! What has come goes back, and is added.
+  subroutine test_reverse()
+    type(rota_plan) :: plan, back
+    integer :: roots(P), leaves(P), i
+
+    call rota_alltoall_init(roots, 1, MPI_INTEGER, leaves, 1, MPI_INTEGER, &
+                            comm, MPI_INFO_NULL, plan)
+    call rota_plan_init_reverse(plan, leaves, roots, MPI_INTEGER, MPI_SUM, &
+                                MPI_INFO_NULL, back)
+    call rota_plan_free(plan)
+    roots = 5
+    leaves = [(10 * me + i, i = 0, P - 1)]
+    call rota_start(back)
+    call rota_wait(back)
+    call check(all(roots == [(10 * i + me + 5, i = 0, P - 1)]), 'init_reverse')
+    call rota_plan_free(back)
+  end subroutine test_reverse
 
   ! A ring by lists: the graph and its copy make plans of all kinds.
   subroutine test_graphs()

@@ -303,6 +303,57 @@ ROTA_API int rota_neighbor_alltoall_init_c(const void *sendbuf,
                                            MPI_Info info, rota_plan **plan);
 
 /* -------------------------------------------------------------------------
+ * Making plans: the same routes backwards
+ * ---------------------------------------------------------------------- */
+
+/* Plan the exchange of another plan backwards: what that receives is sent to where
+ * it came from, and arrives where that sends from. Counts, displacements and types
+ * change sides, and so do the lists of neighbours. What arrives overwrites what is
+ * there or, with an operator, is combined with it: values of a halo are added to
+ * those that they are copies of, contributions of leaves to their roots.
+ *
+ * plan     a plan with fixed counts, for all ranks or for neighbours, not in
+ *          place. It may be active, and may be freed before reverse
+ * sendbuf  buffer with the blocks of plan's receive side. May be NULL if nothing
+ *          is sent
+ * recvbuf  buffer with the blocks of plan's send side. rota_plan_set_buffers
+ *          changes both
+ * type     of the elements that op combines, whatever the types of blocks: a
+ *          predefined one, or one whose elements are contiguous, which must not be
+ *          freed before reverse. Blocks have a whole number of elements. Ignored
+ *          if blocks overwrite
+ * op       MPI_OP_NULL or MPI_REPLACE: blocks overwrite what is there, and no byte
+ *          may belong to two of plan's send blocks. Or a predefined operator, with
+ *          a predefined type that MPI has it for; or one of the program's,
+ *          commutative or not, which calls neither Rota nor MPI and must not be
+ *          freed before reverse. type and op may differ between ranks
+ * info     hints, or MPI_INFO_NULL. plan's have no effect on reverse, but for
+ *          rota_largest_unit, which is always plan's
+ * reverse  set to the new plan, which is inactive
+ *
+ * With an operator, blocks arrive in memory of reverse, which has as many bytes as
+ * they, and are combined when all have come, in the order of ranks or of the list
+ * of neighbours: so results have the same bytes in every run, whatever the
+ * algorithm, and plan's send blocks may overlap one another; if a type has the same
+ * bytes twice, they are combined twice, in its order. A block is combined as by
+ * MPI_Reduce_local, with what has come as inbuf and what is there as inoutbuf.
+ * It happens in the rota_wait or rota_test that completes the plan, or in another
+ * call that advances plans; under rota_progress = thread also in the thread, but not
+ * with an operator that MPI must apply unless the level is MPI_THREAD_MULTIPLE.
+ * recvbuf is in memory of the host then, and rota_plan_set_partitioned fails.
+ * rota_plan_set_unit also sets type.
+ *
+ * Collective over plan's communicator, each rank with its part of the same plan;
+ * blocks. Cost: as making plan. Errors: MPI_ERR_REQUEST for a plan that is NULL, in
+ * place or not a fixed one; as rota_alltoallv_init, MPI_ERR_ARG also for a NULL
+ * reverse, and MPI_ERR_BUFFER for MPI_IN_PLACE; MPI_ERR_OP for an operator that is
+ * not for the type; MPI_ERR_TYPE for a type that is null or not contiguous, and for
+ * blocks that are no whole number of its elements. */
+ROTA_API int rota_plan_init_reverse(rota_plan *plan, const void *sendbuf,
+                                    void *recvbuf, MPI_Datatype type, MPI_Op op,
+                                    MPI_Info info, rota_plan **reverse);
+
+/* -------------------------------------------------------------------------
  * Making plans: varying counts
  * ---------------------------------------------------------------------- */
 
@@ -998,8 +1049,9 @@ ROTA_API int rota_plan_set_buffers(rota_plan *plan, const void *sendbuf,
  * MPI_ERR_ARG for a plan made without rota_largest_unit; MPI_ERR_TYPE for a type
  * that is null, uncommitted, empty, or not bytes end to end; MPI_ERR_COUNT for
  * howmany below 1 and for a unit above rota_largest_unit; MPI_ERR_NO_MEM if an
- * in-place plan finds no staging memory. After an error the unit is as it
- * was. */
+ * in-place plan, or one that combines what arrives (rota_plan_init_reverse), finds
+ * no memory for it; of the latter also MPI_ERR_OP for an operator that is not for
+ * type. After an error the unit is as it was. */
 ROTA_API int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type,
                                 int howmany);
 
@@ -1234,7 +1286,8 @@ ROTA_API int rota_tuning_forget(MPI_Comm comm);
  * (bytes_straight), packed by Rota on the way (bytes_by_layout), or packed by
  * MPI (bytes_by_mpi). If a reduction travels with the messages, the description says
  * how many bytes a value has (reduced_bytes); if blocks are borrowed, how many bytes
- * the last start lent to ranks of the node, uncopied (lent_bytes).
+ * the last start lent to ranks of the node, uncopied (lent_bytes); if they are
+ * combined with what is there, how many bytes this rank combines (combined_bytes).
  *
  * format  ROTA_DESCRIBE_TEXT (lines for people) or ROTA_DESCRIBE_JSON (one
  *         object with the keys of the text; candidates are a list, and terms

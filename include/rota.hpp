@@ -557,6 +557,18 @@ class plan : public basic_plan
     {
         detail::succeeded(rota_plan_set_unit(handle_, type, howmany), code);
     }
+
+    /* Plans the same routes backwards: send has the blocks that this plan
+     * receives, recv those that it sends, which are overwritten, or combined by
+     * op. type: of the elements that op combines. Collective. */
+    plan init_reverse(const_buffer send, buffer recv,
+                      MPI_Datatype type = MPI_DATATYPE_NULL,
+                      MPI_Op op = MPI_OP_NULL, MPI_Info info = MPI_INFO_NULL,
+                      int *code = nullptr)
+    {
+        return plan(detail::make(code, rota_plan_init_reverse, handle_,
+                                 send.data, recv.data, type, op, info));
+    }
 };
 
 template <class SendCounts, class SDispls, class RecvCounts, class RDispls>

@@ -54,6 +54,7 @@ s/zmodel [0-9]+/zmodel 1/
 s/rota-halo [0-9]+ [0-9]+/rota-halo 8 2/
 s/rota-dropin-cost [0-9]+/rota-dropin-cost 10/
 s/rota-arrays [0-9 ]+$/rota-arrays 2 4 64/
+s/(rota-taken [a-z]+ [0-9]+) [0-9]+/\1 1000/
 s/rota-borrow$/rota-borrow 2 8 65536/
 s/rota-parts( [0-9]+)?$/rota-parts 2 16/
 s/(rota-bench .*--sizes) [0-9,]+/\1 8,512/

@@ -404,6 +404,64 @@ cdef class Plan:
         check(rota_plan_set_unit(self.handle, element.ob_mpi, n))
         self.needs_send, self.needs_recv = sent, received
 
+    def init_reverse(self, sendbuf, recvbuf, datatype=None, op=None, info=None):
+        """Plan the same routes backwards.
+
+        What this plan receives is sent to where it came from. It overwrites what
+        is there or, with `op`, is combined with it. Collective; blocks. See
+        rota_plan_init_reverse(3).
+
+        Parameters
+        ----------
+        sendbuf : buffer
+            With the blocks that this plan receives.
+        recvbuf : buffer
+            With the blocks that this plan sends.
+        datatype : MPI.Datatype, dtype or str, optional
+            Of the elements that `op` combines. Default: those of `recvbuf`.
+        op : MPI.Op, optional
+            Such as ``MPI.SUM``. Default: what comes overwrites what is there.
+        info : MPI.Info or dict, optional
+            Hints, see rota_hints(7).
+
+        Returns
+        -------
+        Plan
+            Inactive.
+        """
+        cdef Buffer send = Buffer(), recv = Buffer()
+        cdef Plan made = Plan()
+        cdef MPI.Info hints = as_info(info)
+        cdef MPI.Datatype element = MPI.DATATYPE_NULL
+        cdef MPI.Op combined = MPI.OP_NULL if op is None else op
+        cdef int code
+        wrong = None
+        try:
+            send = as_buffer(sendbuf, False)
+            recv = as_buffer(recvbuf, True)
+            if send.nbytes < self.needs_recv or recv.nbytes < self.needs_send:
+                raise ValueError(
+                    f"buffers of {send.nbytes} and {recv.nbytes} bytes, where "
+                    f"{self.needs_recv} and {self.needs_send} are needed")
+            if datatype is not None:
+                element = as_datatype(datatype)
+            elif op is not None and recv.datatype is not None:
+                element = recv.datatype
+        except Exception as error:  # the other ranks are told as well
+            wrong, element, combined = error, MPI.DATATYPE_NULL, MPI.SUM
+        with nogil:
+            code = rota_plan_init_reverse(
+                self.handle, send.address, recv.address, element.ob_mpi,
+                combined.ob_mpi, hints.ob_mpi, &made.handle)
+        done_with(hints, info)
+        if wrong is not None:
+            raise wrong
+        check(code)
+        made.send, made.recv = send, recv
+        made.needs_send, made.needs_recv = self.needs_recv, self.needs_send
+        made.reduced = element, combined
+        return made
+
     def set_stream(self, stream):
         """Order a plan whose buffers are on a device within a stream.
 

@@ -129,6 +129,9 @@ cdef extern from "rota.h" nogil:
     int rota_plan_set_buffers(
         rota_plan *plan, const void *sendbuf, void *recvbuf)
     int rota_plan_set_unit(rota_plan *plan, MPI_Datatype type, int howmany)
+    int rota_plan_init_reverse(
+        rota_plan *plan, const void *sendbuf, void *recvbuf, MPI_Datatype type,
+        MPI_Op op, MPI_Info info, rota_plan **reverse)
     int rota_plan_set_reduction(
         rota_plan *plan, const void *value, void *result, int count,
         MPI_Datatype type, MPI_Op op)

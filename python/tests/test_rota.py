@@ -423,6 +423,24 @@ def test_unit():
     raises(rota.Error, MPI.ERR_COUNT, plan.set_unit, "f4", 0)
 
 
+def test_reverse():
+    """What has come goes back, and is added; or it overwrites."""
+    roots, leaves = np.full(P, 0.5), 10.0 * me + np.arange(P)
+    plan = rota.alltoall_init([roots, 1, MPI.DOUBLE], [leaves, 1, MPI.DOUBLE],
+                              comm)
+    add = plan.init_reverse(leaves, roots, op=MPI.SUM)
+    back = plan.init_reverse(leaves, roots)
+    plan.free()
+    for run, there in (add, 0.5), (back, 0):
+        run.start()
+        run.wait()
+        assert list(roots) == [10 * q + me + there for q in range(P)]
+    raises(*(rota.Error, MPI.ERR_TYPE) if me else (ValueError, None),
+           back.init_reverse, roots, leaves if me else leaves[:0], op=MPI.SUM)
+    raises(rota.Error, MPI.ERR_OP, back.init_reverse, roots, leaves,
+           op=MPI.BAND)
+
+
 def test_exchange_sparse():
     """Each rank sends its number to the next one, and to itself but for one."""
     dests = [(me + 1) % P] + ([me] if P > 1 and me != 1 else [])

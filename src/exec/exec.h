@@ -387,6 +387,9 @@ struct rota_exec {
                                            counts are known */
     struct rota_carried
         *carried; /* payload/carried.h; NULL: messages carry no values */
+    struct rota_accumulation
+        *accumulation; /* move/accumulate.h; NULL: blocks overwrite what is
+                          there */
     struct rota_lending
         *lending; /* memory/lending.h; NULL: blocks are sent, not lent */
 

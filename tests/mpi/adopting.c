@@ -149,54 +149,51 @@ static void test_link(void)
 
 /* ---- a halo with components, and its sum ----------------------------------- */
 
-/* The same routes backwards: lists and counts change sides, blocks come end to end
- * in `in`, and are added to what they are copies of. */
-static void link_sum(link *l, const double *leaves, double *roots, double *in,
-                     int components)
+/* Adds to roots what was added to leaves, of so many components. */
+static void sum_up(rota_plan *sum, const double *leaves, double *roots,
+                   int components)
 {
-    MUST(rota_plan_set_unit(l->plan, MPI_DOUBLE, components));
-    MUST(rota_plan_set_buffers(l->plan, leaves, in));
-    MUST(rota_start(l->plan));
-    MUST(rota_wait(l->plan));
-    for (int i = 0, at = 0; i < l->n_from; at += l->recvcounts[i++])
-        MUST(MPI_Reduce_local(
-            in + at * components, roots + l->rdispls[i] * components,
-            l->recvcounts[i] * components, MPI_DOUBLE, MPI_SUM));
+    MUST(rota_plan_set_unit(sum, MPI_DOUBLE, components));
+    MUST(rota_plan_set_buffers(sum, leaves, roots));
+    MUST(rota_start(sum));
+    MUST(rota_wait(sum));
 }
 
 /* All ranks have a copy of root 1 of rank 0, and add to it. */
 static void test_sum(void)
 {
     enum { COMPONENTS = 3 };
-    int all[MOST], ones[MOST], firsts[MOST], places[MOST];
+    int all[MOST], ones[MOST];
     double leaves[COMPONENTS], roots[2 * COMPONENTS] = {0};
-    double in[MOST * COMPONENTS];
     MPI_Info info = test_info("rota_largest_unit", "64", NULL, NULL);
     const int zero = 0;
-    link l = {.n_from = test_me == 0 ? test_P : 0,
-              .from = all,
-              .n_to = 1,
-              .to = (int[]){0},
-              .recvcounts = ones,
-              .rdispls = firsts};
+    link halo = {.n_from = 1,
+                 .from = (int[]){0},
+                 .n_to = test_me == 0 ? test_P : 0,
+                 .to = all},
+         *const l = &halo;
+    rota_plan *sum;
 
     for (int q = 0; q < test_P; q++) {
-        all[q] = places[q] = q;
-        ones[q] = firsts[q] = 1;
+        all[q] = q;
+        ones[q] = 1;
     }
     for (int i = 0; i < COMPONENTS; i++)
         leaves[i] = test_me + i;
-    MUST(rota_graph_create_adjacent(MPI_COMM_WORLD, l.n_from, l.from, l.n_to,
-                                    l.to, MPI_INFO_NULL, &l.graph));
-    MUST(rota_neighbor_alltoallv_init_graph(leaves, ones, &zero, MPI_DOUBLE, in,
-                                            ones, places, MPI_DOUBLE, l.graph,
-                                            info, &l.plan));
-    link_sum(&l, leaves, roots, in, COMPONENTS);
+    MUST(rota_graph_create_adjacent(MPI_COMM_WORLD, l->n_from, l->from, l->n_to,
+                                    l->to, MPI_INFO_NULL, &l->graph));
+    MUST(rota_neighbor_alltoallv_init_graph(roots, ones, ones, MPI_DOUBLE,
+                                            leaves, ones, &zero, MPI_DOUBLE,
+                                            l->graph, info, &l->plan));
+    MUST(rota_plan_init_reverse(l->plan, leaves, roots, MPI_DOUBLE, MPI_SUM,
+                                info, &sum));
+    sum_up(sum, leaves, roots, COMPONENTS);
     for (int i = 0; i < COMPONENTS && test_me == 0; i++)
         CHECK(roots[i] == 0 &&
               roots[COMPONENTS + i] == test_P * (test_P - 1) / 2 + i * test_P);
-    MUST(rota_plan_free(&l.plan));
-    MUST(rota_graph_free(&l.graph));
+    MUST(rota_plan_free(&sum));
+    MUST(rota_plan_free(&l->plan));
+    MUST(rota_graph_free(&l->graph));
     MPI_Info_free(&info);
 }
 

@@ -551,6 +551,7 @@ static void open_fixture(fixture *f, bool checked)
     MUST(
         rota_exchange_init(64, MPI_INT, MPI_COMM_WORLD, f->info, &f->exchange));
     attack_open_more(f);
+    attack_open_arrays(f);
     MPI_Info_free(&f->info);
 }
 
@@ -564,6 +565,7 @@ static void start_all(fixture *f, bool varying)
         MUST(
             start_v(f, f->varying, f->count, f->displ, f->send, f->to_varying));
     attack_start_more(f);
+    attack_start_arrays(f);
 }
 
 static void check(const int *got)
@@ -578,6 +580,7 @@ static void finish_all(fixture *f, bool varying)
     void *blocks = NULL;
 
     attack_finish_more(f);
+    attack_finish_arrays(f);
     MUST(rota_exchange_wait(f->exchange, &blocks, NULL, NULL));
     if (blocks)
         check(blocks);
@@ -595,6 +598,7 @@ static void close_fixture(fixture *f)
     MUST(rota_plan_free(&f->varying));
     MUST(rota_plan_free(&f->exchange));
     attack_close_more(f);
+    attack_close_arrays(f);
     MPI_Type_free(&f->raw);
     MPI_Comm_free(&f->good_ring);
 }
@@ -671,6 +675,7 @@ int main(int argc, char **argv)
         open_fixture(&f[k], k);
     int n = attack_each(attacks, ATTACKS, f, table);
     n += attack_each(attacks_on_more, n_attacks_on_more, f, table);
+    n += attack_each(attacks_on_arrays, n_attacks_on_arrays, f, table);
     for (int k = 0; k < 2; k++)
         close_fixture(&f[k]);
     if (test_me == 0)

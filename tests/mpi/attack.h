@@ -1,5 +1,5 @@
-/* attack.h - what attack.c and attack_more.c share: arguments that are good, and
- * calls that spoil one of them.
+/* attack.h - what attack.c, attack_more.c and attack_arrays.c share: arguments that
+ * are good, and calls that spoil one of them.
  */
 #ifndef ROTA_TEST_ATTACK_H
 #define ROTA_TEST_ATTACK_H
@@ -34,6 +34,8 @@ typedef struct fixture {
     int to_fixed[MOST_RANKS * N], to_varying[MOST_RANKS * N];
     int to_typed[MOST_RANKS * N];
     int to_near[RING * N], to_near_varying[RING * N];
+    rota_plan *arrays, *back;
+    int to_back[MOST_RANKS * N];
     rota_plan *made; /* by the attack */
     MPI_Datatype raw;
     MPI_Comm good_ring;
@@ -116,5 +118,15 @@ void attack_open_more(fixture *f);
 void attack_start_more(fixture *f);
 void attack_finish_more(fixture *f);
 void attack_close_more(fixture *f);
+
+/* attack_arrays.c: exchanges of several arrays, plans that run backwards. */
+extern const attack attacks_on_arrays[];
+extern const int n_attacks_on_arrays;
+
+/* Plans of these kinds, likewise. */
+void attack_open_arrays(fixture *f);
+void attack_start_arrays(fixture *f);
+void attack_finish_arrays(fixture *f);
+void attack_close_arrays(fixture *f);
 
 #endif /* ROTA_TEST_ATTACK_H */

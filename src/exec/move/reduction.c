@@ -5,15 +5,19 @@
  */
 #include "exec/move/reduction.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
 /* ---- loops --------------------------------------------------------------- */
 
 typedef int combine_fn(const rota_reduction *r, const char *const at[], int P);
+typedef int into_fn(const rota_operator *o, const char *from, char *into,
+                    size_t width, size_t n, ptrdiff_t step);
 
-/* Combine with what `a` and `b` make, which are of type T. Mostly there is one
- * element. */
+/* Combine with what `a` and `b` make, which are of type T. Of a value there is mostly
+ * one element; of a block that is combined into another, which may lie anywhere, there
+ * are many. */
 #define COMBINE(name, T, what)                                                 \
     static inline void name##_at(void *result, const char *const at[], int P,  \
                                  size_t i)                                     \
@@ -31,6 +35,24 @@ typedef int combine_fn(const rota_reduction *r, const char *const at[], int P);
         name##_at(r->result, at, P, 0);                                        \
         for (size_t i = sizeof(T); i < r->bytes; i += sizeof(T))               \
             name##_at(r->result, at, P, i);                                    \
+        return MPI_SUCCESS;                                                    \
+    }                                                                          \
+    static int name##_into(const rota_operator *o, const char *from,           \
+                           char *into, size_t width, size_t n, ptrdiff_t step) \
+    {                                                                          \
+        const char *restrict in = from;                                        \
+                                                                               \
+        (void)o;                                                               \
+        for (; n > 0; n--, into += step, in += width) {                        \
+            char *restrict const out = into;                                   \
+            for (size_t i = 0; i < width; i += sizeof(T)) {                    \
+                T a, b;                                                        \
+                memcpy(&a, in + i, sizeof a);                                  \
+                memcpy(&b, out + i, sizeof b);                                 \
+                a = (T)(what);                                                 \
+                memcpy(out + i, &a, sizeof a);                                 \
+            }                                                                  \
+        }                                                                      \
         return MPI_SUCCESS;                                                    \
     }
 
@@ -88,20 +110,51 @@ static int combine_by_mpi(const rota_reduction *r, const char *const at[],
     return MPI_SUCCESS;
 }
 
+static int combine_row_by_mpi(const rota_operator *o, const char *from,
+                              char *into, size_t bytes)
+{
+    for (size_t n = bytes / o->size; n > 0;) {
+        const int some = n < INT_MAX ? (int)n : INT_MAX;
+        ROTA_TRY(MPI_Reduce_local(from, into, some, o->type, o->op));
+        from += (size_t)some * o->size;
+        into += (size_t)some * o->size;
+        n -= (size_t)some;
+    }
+    return MPI_SUCCESS;
+}
+
+static int combine_into_by_mpi(const rota_operator *o, const char *from,
+                               char *into, size_t width, size_t n,
+                               ptrdiff_t step)
+{
+    for (; n > 0; n--, into += step, from += width)
+        ROTA_TRY(combine_row_by_mpi(o, from, into, width));
+    return MPI_SUCCESS;
+}
+
 /* ---- which one ----------------------------------------------------------- */
 
 /* Predefined operators, in the order of the loops of a type. */
 enum { MAX, MIN, SUM, PROD, LAND, LOR, LXOR, BAND, BOR, BXOR, N_LOOPS };
 enum { MINLOC = N_LOOPS, MAXLOC, OTHERS };
 
+typedef struct loop {
+    combine_fn *values;
+    into_fn *into;
+} loop;
+
 static const struct {
     const char *name;
-    combine_fn *by[N_LOOPS];
+    loop by[N_LOOPS];
 } loops[] = {
-#define ORDERED(of) max_##of, min_##of
-#define SUMS(of) sum_##of, prod_##of
-#define LOGICAL(of) land_##of, lor_##of, lxor_##of
-#define BITS(of) band_##of, bor_##of, bxor_##of
+#define LOOP(name)                                                             \
+    {                                                                          \
+        name, name##_into                                                      \
+    }
+#define ORDERED(of) LOOP(max_##of), LOOP(min_##of)
+#define SUMS(of) LOOP(sum_##of), LOOP(prod_##of)
+#define LOGICAL(of) LOOP(land_##of), LOOP(lor_##of), LOOP(lxor_##of)
+#define BITS(of) LOOP(band_##of), LOOP(bor_##of), LOOP(bxor_##of)
 #define INTEGERS(of, size)                                                     \
     {                                                                          \
         ORDERED(of##size), SUMS(u##size), LOGICAL(u##size), BITS(u##size)      \
@@ -118,7 +171,7 @@ static const struct {
     {"double", {ORDERED(f64), SUMS(f64)}},
     {"bool", {[LAND] = LOGICAL(boolean)}},
     {"bytes", {[BAND] = BITS(u8)}},
-    {"characters", {0}},
+    {"characters", {{NULL, NULL}}},
 };
 enum { I8, U8 = 4, F32 = 8, F64, BOOLEAN, BYTES, CHARACTERS, UNKNOWN };
 
@@ -197,26 +250,29 @@ static bool is_pair(MPI_Datatype type)
     return IS_ONE_OF(type, pairs);
 }
 
-/* MPI would end the program for an operator that is not for the type. */
-static int choose(rota_reduction *r, bool named, size_t size)
+/* *found: the loop for op on elements of type; NULL: MPI combines them. MPI would
+ * end the program for an operator that is not for the type. */
+static int find_loop(MPI_Datatype type, MPI_Op mpi_op, bool named, size_t size,
+                     const loop **found)
 {
-    const int op = find_op(r->op);
-    const int of = named ? find_loops(r->type, size) : UNKNOWN;
+    const int op = find_op(mpi_op);
+    const int of = named ? find_loops(type, size) : UNKNOWN;
 
-    r->combine = combine_by_mpi;
+    *found = NULL;
     if (op == OTHERS)
         return MPI_SUCCESS;
     if (op < 0)
         return rota_fail(MPI_ERR_OP, "op combines no values");
     if (!named)
         return rota_fail(MPI_ERR_OP, "op is predefined, but type is not");
-    if (of != UNKNOWN)
-        r->combine = op < N_LOOPS ? loops[of].by[op] : NULL;
-    else if (is_pair(r->type) && op < N_LOOPS)
-        r->combine = NULL;
-    return r->combine ? MPI_SUCCESS
-                      : rota_fail(MPI_ERR_OP, "op is not for elements of %s",
-                                  of != UNKNOWN ? loops[of].name : "pairs");
+    if (of == UNKNOWN && !(is_pair(type) && op < N_LOOPS))
+        return MPI_SUCCESS;
+    if (of != UNKNOWN && op < N_LOOPS)
+        *found = &loops[of].by[op];
+    return *found && (*found)->values
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_OP, "op is not for elements of %s",
+                           of != UNKNOWN ? loops[of].name : "pairs");
 }
 
 /* Gaps are no data, which the result must leave alone; but those of a pair belong
@@ -239,15 +295,52 @@ static int find_bytes(rota_reduction *r, bool named, size_t size)
     return MPI_SUCCESS;
 }
 
+static int is_named(MPI_Datatype type, bool *named)
+{
+    int n_ints, n_addresses, n_types, combiner;
+
+    ROTA_TRY(MPI_Type_get_envelope(type, &n_ints, &n_addresses, &n_types,
+                                   &combiner));
+    *named = combiner == MPI_COMBINER_NAMED;
+    return MPI_SUCCESS;
+}
+
 int rota_reduction_resolve(rota_reduction *r)
 {
-    int n_ints, n_addresses, n_types, combiner, size;
+    const loop *found;
+    bool named;
+    int size;
 
-    ROTA_TRY(MPI_Type_get_envelope(r->type, &n_ints, &n_addresses, &n_types,
-                                   &combiner));
+    ROTA_TRY(is_named(r->type, &named));
     ROTA_TRY(MPI_Type_size(r->type, &size));
-    ROTA_TRY(find_bytes(r, combiner == MPI_COMBINER_NAMED, (size_t)size));
-    return choose(r, combiner == MPI_COMBINER_NAMED, (size_t)size);
+    ROTA_TRY(find_bytes(r, named, (size_t)size));
+    ROTA_TRY(find_loop(r->type, r->op, named, (size_t)size, &found));
+    r->combine = found ? found->values : combine_by_mpi;
+    return MPI_SUCCESS;
+}
+
+int rota_operator_resolve(rota_operator *o)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+    const loop *found;
+    bool named;
+    int size;
+
+    ROTA_TRY(is_named(o->type, &named));
+    ROTA_TRY(MPI_Type_size(o->type, &size));
+    ROTA_TRY(MPI_Type_get_extent(o->type, &lb, &extent));
+    ROTA_TRY(MPI_Type_get_true_extent(o->type, &true_lb, &true_extent));
+    if (size == 0 || lb != 0 || true_lb != 0 || extent != size)
+        return rota_fail(MPI_ERR_TYPE, "type is not contiguous");
+    ROTA_TRY(find_loop(o->type, o->op, named, (size_t)size, &found));
+    o->size = (size_t)size;
+    o->combine = found ? found->into : combine_into_by_mpi;
+    return MPI_SUCCESS;
+}
+
+bool rota_operator_needs_mpi(const rota_operator *o)
+{
+    return o->combine == combine_into_by_mpi;
 }
 
 bool rota_reduction_needs_mpi(const rota_reduction *r)
@@ -255,9 +348,20 @@ bool rota_reduction_needs_mpi(const rota_reduction *r)
     return r->combine == combine_by_mpi;
 }
 
-int rota_reduction_op(const rota_reduction *r)
+/* 0: the user's. */
+static int number_of(MPI_Op mpi_op)
 {
-    const int op = find_op(r->op);
+    const int op = find_op(mpi_op);
 
     return op == OTHERS ? 0 : op + 1;
+}
+
+int rota_reduction_op(const rota_reduction *r)
+{
+    return number_of(r->op);
+}
+
+int rota_operator_number(const rota_operator *o)
+{
+    return number_of(o->op);
 }

@@ -1,5 +1,6 @@
 /* program.c - see program.h. */
 #include "exec/run/program.h"
+#include "exec/move/accumulate.h"
 #include "exec/move/blocks.h"
 #include "exec/payload/carried.h"
 #include "exec/payload/parcels.h"
@@ -245,9 +246,11 @@ static void write_steps(rota_exec *x, writer *w)
     }
     if (lending)
         *p->end++ = (rota_step){.kind = lending->finish};
+    if (x->accumulation)
+        *p->end++ = (rota_step){.kind = &rota_step_accumulate};
 }
 
-/* A program has at most two steps for each phase and three more, and at most as many
+/* A program has at most two steps for each phase and four more, and at most as many
  * batches as messages. */
 static int allocate(rota_exec *x)
 {
@@ -256,7 +259,7 @@ static int allocate(rota_exec *x)
     rota_program *const p = &x->program;
 
     p->step = aligned_alloc(alignof(rota_step),
-                            (2 * (size_t)x->blocks.s->n_phases + 3) *
+                            (2 * (size_t)x->blocks.s->n_phases + 4) *
                                 sizeof *p->step);
     p->end = p->step;
     p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);
@@ -286,6 +289,14 @@ static void shrink(rota_program *p, uint32_t n_batches)
     free(before);
 }
 
+/* Is it the last one, or only followed by one that combines, which no other rank
+ * waits for? */
+static bool is_last(const rota_exec *x, const rota_step *step)
+{
+    return step + 1 == x->program.end ||
+           (step + 2 == x->program.end && x->accumulation);
+}
+
 /* Only the last step can wait: any other must move on for the next one to
  * begin. */
 static void resolve_all(rota_exec *x)
@@ -294,7 +305,7 @@ static void resolve_all(rota_exec *x)
         bool all = step->kind == &rota_step_bulk && step->n_batches > 0;
         for (uint32_t k = 0; k < step->n_batches; k++)
             all = step->batch[k].via->resolve(x, &step->batch[k]) && all;
-        step->can_wait = all && step + 1 == x->program.end;
+        step->can_wait = all && is_last(x, step);
     }
 }
 
@@ -319,6 +330,12 @@ int rota_exec_gate(rota_exec *x)
     return err;
 }
 
+static bool combines_by_mpi(const rota_exec *x)
+{
+    return (x->carried && rota_reduction_needs_mpi(&x->carried->what)) ||
+           (x->accumulation && rota_operator_needs_mpi(&x->accumulation->what));
+}
+
 int rota_program_make(rota_exec *x)
 {
     writer w = {.p = &x->program};
@@ -331,8 +348,7 @@ int rota_program_make(rota_exec *x)
             ROTA_TRY(step->kind->bind(x, step));
     resolve_all(x);
     rota_exec_stage_in(x, x->stage_in);
-    if (x->carried && x->by_thread &&
-        rota_reduction_needs_mpi(&x->carried->what))
+    if (x->by_thread && combines_by_mpi(x))
         x->program.by_mpi = true;
     return x->gate ? put_gate(x) : MPI_SUCCESS;
 }

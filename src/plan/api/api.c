@@ -182,18 +182,25 @@ int rota_tuning_export_string(MPI_Comm comm, char *buf, size_t *len)
 
 /* ---- making -------------------------------------------------------------- */
 
-static int check_out(rota_plan *const *plan)
+static inline int check_handle(const rota_plan *plan)
 {
-    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "plan is NULL");
+    rota_fail_clear();
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
 }
 
-/* The ranks that blocks are for: all of a communicator, its neighbours there, or
- * the partners of a graph. */
+static int check_out(const char *name, rota_plan *const *plan)
+{
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "%s is NULL", name);
+}
+
+/* The ranks that blocks are for: all of a communicator, its neighbours there, the
+ * partners of a graph, or those of a plan that is to run backwards. */
 typedef struct whom {
     MPI_Comm comm;
     bool neighbors;
     rota_graph *graph; /* if of_graph, else NULL */
     bool of_graph;
+    const rota_plan *forward; /* or NULL */
 } whom;
 
 static inline whom all_of(MPI_Comm comm)
@@ -217,21 +224,48 @@ static whom partners_of(rota_graph *graph)
                   .of_graph = true};
 }
 
+static whom those_of(const rota_plan *plan)
+{
+    return (whom){.comm =
+                      plan->comm->user_alive ? plan->comm->user : MPI_COMM_NULL,
+                  .neighbors = plan->task.problem.neighbors != NULL,
+                  .forward = plan};
+}
+
 static int find_comm(const whom *w, rota_comm **c)
 {
+    if (w->forward) {
+        *c = w->forward->comm;
+        return MPI_SUCCESS;
+    }
     if (!w->of_graph)
         return rota_comm_get(w->comm, c);
     *c = w->graph ? w->graph->comm : NULL;
     return *c ? MPI_SUCCESS : rota_fail(MPI_ERR_ARG, "graph is NULL");
 }
 
+/* The unit of a plan that runs backwards changes as that of the other. Finding its
+ * partners may fail on one rank alone. */
+static int turn_round(rota_comm *c, whom *w, rota_hints *hints)
+{
+    const rota_task *const t = &w->forward->task;
+
+    if (!t->kind->fixed)
+        return rota_fail(MPI_ERR_REQUEST, "the plan is %s", t->kind->is);
+    hints->largest_unit = (int)t->largest_unit;
+    return w->neighbors ? rota_graph_reverse(c, t->problem.neighbors, &w->graph)
+                        : MPI_SUCCESS;
+}
+
 /* Check what gives the same result on all ranks: the communicator and each
  * argument that must be the same. */
-static int prepare(rota_comm *c, const whom *w, rota_plan *const *plan,
-                   MPI_Info info, rota_hints *hints)
+static int prepare(rota_comm *c, whom *w, rota_plan *const *plan, MPI_Info info,
+                   rota_hints *hints)
 {
-    ROTA_TRY(check_out(plan));
+    ROTA_TRY(check_out(w->forward ? "reverse" : "plan", plan));
     ROTA_TRY(rota_hints_read(info, hints));
+    if (w->forward)
+        return turn_round(c, w, hints);
     return w->neighbors && !w->graph ? rota_comm_find_neighbors(c)
                                      : MPI_SUCCESS;
 }
@@ -261,6 +295,8 @@ static int make_plan(const char *function, whom w, const rota_kind_table *kind,
             rota_record_open(c->dup, (*plan)->task.kind->kind);
         rota_explain(*plan);
     }
+    if (w.forward)
+        rota_graph_release(w.graph);
     return leave(w.comm, function, err);
 }
 
@@ -421,6 +457,24 @@ int rota_exchange_init_arrays(size_t max_block, int n,
         info, plan);
 }
 
+int rota_plan_init_reverse(rota_plan *plan, const void *sendbuf, void *recvbuf,
+                           MPI_Datatype type, MPI_Op op, MPI_Info info,
+                           rota_plan **reverse)
+{
+    rota_backwards back = {.type = type, .op = op};
+    const rota_args args = {
+        .send.base = sendbuf, .recv.base = recvbuf, .back = &back};
+    const int err = check_handle(plan);
+
+    if (err != MPI_SUCCESS)
+        return leave_plan(plan, __func__, err);
+    back.forward = &plan->task.problem;
+    if (plan->task.kind == &rota_kind_scaled)
+        back.unit = rota_scaled_unit(&plan->task);
+    return make_plan(__func__, those_of(plan), &rota_kind_fixed, &args, info,
+                     reverse);
+}
+
 /* ---- graphs -------------------------------------------------------------- */
 
 static int check_graph(const char *name, const void *graph)
@@ -491,12 +545,6 @@ int rota_graph_free(rota_graph **graph)
 }
 
 /* ---- running ------------------------------------------------------------- */
-
-static inline int check_handle(const rota_plan *plan)
-{
-    rota_fail_clear();
-    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
-}
 
 static int check_kind(const rota_plan *plan, const rota_kind_table *kind)
 {
@@ -1061,6 +1109,10 @@ static int check_parts(const rota_plan *plan)
     if (t->problem.in_place)
         return rota_fail(MPI_ERR_REQUEST,
                          "the plan is in place: a start moves all its blocks");
+    if (t->accumulate.combine)
+        return rota_fail(MPI_ERR_REQUEST,
+                         "the plan combines blocks: it does so when all have "
+                         "come");
     if (t->use.device || plan->built.exec.gate)
         return rota_fail(MPI_ERR_REQUEST,
                          "buffers of the plan may be on a device");
@@ -1247,7 +1299,7 @@ int rota_plan_free(rota_plan **plan)
 {
     rota_fail_clear();
     if (!plan)
-        return leave(MPI_COMM_NULL, __func__, check_out(plan));
+        return leave(MPI_COMM_NULL, __func__, check_out("plan", plan));
     if (!*plan)
         return MPI_SUCCESS;
     if (check_mpi() != MPI_SUCCESS)

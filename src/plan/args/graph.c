@@ -53,16 +53,39 @@ static int agree_on_edges(rota_comm *c, const rota_graph *g,
                           : MPI_SUCCESS;
 }
 
-int rota_graph_make(rota_comm *c, const rota_graph_args *args,
-                    const rota_hints *hints, int status, rota_graph **graph)
+static rota_graph *new_graph(rota_comm *c)
 {
     rota_graph *const g = calloc(1, sizeof *g);
 
-    if (g) {
-        g->comm = c;
-        g->refs = 1;
-        rota_comm_retain(c);
-    }
+    if (!g)
+        return NULL;
+    g->comm = c;
+    g->refs = 1;
+    rota_comm_retain(c);
+    return g;
+}
+
+int rota_graph_reverse(rota_comm *c, const rota_neighbors *lists,
+                       rota_graph **graph)
+{
+    rota_graph *const g = new_graph(c);
+    const int err = g ? rota_neighbors_of_lists(
+                            c->me, lists->crossed, lists->n_recv, lists->from,
+                            lists->n_send, lists->to, &g->lists)
+                      : rota_fail_mem("a graph");
+
+    if (err == MPI_SUCCESS)
+        *graph = g;
+    else
+        rota_graph_release(g);
+    return err;
+}
+
+int rota_graph_make(rota_comm *c, const rota_graph_args *args,
+                    const rota_hints *hints, int status, rota_graph **graph)
+{
+    rota_graph *const g = new_graph(c);
+
     if (status == MPI_SUCCESS)
         status = g ? fill(g, args) : rota_fail_mem("a graph");
     status = agree_on_edges(c, g, hints, status);

@@ -25,6 +25,11 @@ typedef struct rota_graph_args {
 int rota_graph_make(rota_comm *c, const rota_graph_args *args,
                     const rota_hints *hints, int status, rota_graph **graph);
 
+/* Make the graph whose partners send to each other what those of lists receive.
+ * May fail on one rank alone. */
+int rota_graph_reverse(rota_comm *c, const rota_neighbors *lists,
+                       rota_graph **graph);
+
 void rota_graph_retain(rota_graph *graph);
 void rota_graph_release(rota_graph *graph); /* may be NULL */
 

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Otherwise uthash would end the program if memory runs out. */
 #define HASH_NONFATAL_OOM 1
@@ -291,6 +292,54 @@ int rota_types_make(MPI_Datatype mpi, const char *name, MPI_Comm comm,
     else
         free(type);
     return err;
+}
+
+static int copy_layout(const rota_layout *layout, const rota_layout **copy)
+{
+    rota_layout *const l = calloc(1, sizeof *l);
+
+    if (l)
+        l->nest = malloc((layout->n + 1) * sizeof *l->nest);
+    if (!l || !l->nest) {
+        free(l);
+        return rota_fail_mem("the layout of a datatype");
+    }
+    l->n = l->room = layout->n;
+    memcpy(l->nest, layout->nest, layout->n * sizeof *l->nest);
+    *copy = l;
+    return MPI_SUCCESS;
+}
+
+/* After a failure there is nothing to free. */
+static int copy_type(const rota_type *type, rota_type *copy)
+{
+    const rota_layout *layout = NULL;
+
+    if (type->layout)
+        ROTA_TRY(copy_layout(type->layout, &layout));
+    *copy = *type;
+    copy->layout = layout;
+    const int err = rota_type_is_bytes(type)
+                        ? MPI_SUCCESS
+                        : MPI_Type_dup(type->mpi, &copy->mpi);
+    if (err != MPI_SUCCESS)
+        free_layout(layout);
+    return err;
+}
+
+int rota_types_copy(const rota_types *types, size_t n, rota_types *copy)
+{
+    rota_type *const type = malloc((types->n + 1) * sizeof *type);
+    uint32_t *const of = types->of ? malloc((n + 1) * sizeof *of) : NULL;
+
+    *copy = (rota_types){.type = type, .of = of};
+    if (!type || (types->of && !of))
+        return rota_fail_mem("datatypes of blocks");
+    if (of)
+        memcpy(of, types->of, n * sizeof *of);
+    for (; copy->n < types->n; copy->n++)
+        ROTA_TRY(copy_type(&types->type[copy->n], &type[copy->n]));
+    return MPI_SUCCESS;
 }
 
 void rota_types_free(rota_types *types)

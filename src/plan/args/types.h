@@ -51,4 +51,7 @@ int rota_types_make(MPI_Datatype mpi, const char *name, MPI_Comm comm,
                     rota_types *types, rota_unit *unit);
 void rota_types_free(rota_types *types);
 
+/* Copy the types of n blocks. After a failure call rota_types_free, too. */
+int rota_types_copy(const rota_types *types, size_t n, rota_types *copy);
+
 #endif /* ROTA_TYPES_H */

@@ -1,6 +1,5 @@
 /* validate.c - turns an MPI argument list into a problem in bytes. */
 #include "plan/args/validate.h"
-#include "plan/args/overlap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,8 +197,7 @@ int rota_args_check_in_place(const void *sendbuf, const void *recvbuf,
 }
 
 int rota_problem_make(const rota_args *args, const rota_comm *c,
-                      const rota_neighbors *neighbors, bool check,
-                      rota_problem *problem)
+                      const rota_neighbors *neighbors, rota_problem *problem)
 {
     *problem = (rota_problem){.neighbors = neighbors,
                               .in_place = args->send.base == MPI_IN_PLACE,
@@ -218,7 +216,7 @@ int rota_problem_make(const rota_args *args, const rota_comm *c,
         rota_neighbors_drop(problem->recv.n, neighbors->from,
                             problem->recv.bytes);
     }
-    return check ? rota_overlap_check(problem, true) : MPI_SUCCESS;
+    return MPI_SUCCESS;
 }
 
 static void free_side(rota_side *side)

@@ -32,12 +32,21 @@ typedef struct rota_side_args {
     const uint32_t *of; /* [n] index of each block's unit; NULL: unit[0] */
 } rota_side_args;
 
+/* What a plan is to run backwards. */
+typedef struct rota_backwards {
+    const rota_problem *forward;
+    size_t unit;       /* bytes that forward's counts are in, if that changes */
+    MPI_Datatype type; /* of elements that op combines */
+    MPI_Op op;
+} rota_backwards;
+
 /* What a plan is asked for. A plan for varying counts is made with a max_block and
  * recv.type; an exchange of arrays with recv.types, [recv.n]. */
 typedef struct rota_args {
     size_t max_block; /* unless fixed */
     bool own_types;   /* a type per block */
     rota_side_args send, recv;
+    const rota_backwards *back; /* then the sides have but a base; else NULL */
 } rota_args;
 
 /* What a start brings, if its plan is not fixed. */
@@ -57,10 +66,9 @@ typedef struct rota_start_args {
 } rota_start_args;
 
 /* Check arguments and turn them into a problem. Free it even after a failure.
- * check: look for overlapping receive blocks. Local. */
+ * Local. */
 int rota_problem_make(const rota_args *args, const rota_comm *c,
-                      const rota_neighbors *neighbors, bool check,
-                      rota_problem *problem);
+                      const rota_neighbors *neighbors, rota_problem *problem);
 void rota_problem_free(rota_problem *problem);
 
 /* Fail if a buffer is MPI_IN_PLACE and must not be. Local. */

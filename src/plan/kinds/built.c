@@ -5,9 +5,11 @@
  */
 #include "plan/kinds/built.h"
 #include "exec/memory/lending.h"
+#include "exec/move/accumulate.h"
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
 #include "exec/payload/carried.h"
+#include "plan/kinds/accumulate.h"
 #include "plan/kinds/device.h"
 #include "plan/kinds/ipc.h"
 #include "plan/kinds/memory.h"
@@ -271,6 +273,8 @@ static int make_bound(rota_built *b, rota_claim claim)
     if (status == MPI_SUCCESS && b->task->reduction.count > 0)
         status = rota_carried_make(&b->task->reduction, b->task->comm->P,
                                    &b->exec.carried);
+    if (status == MPI_SUCCESS && b->task->accumulate.combine)
+        status = rota_accumulate_make(b);
     if (status == MPI_SUCCESS)
         status = kind->build(b);
     if (kind->learn)
@@ -301,6 +305,7 @@ bool rota_built_free(rota_built *b)
     rota_trace_free(x->trace);
     rota_exec_unbind(x);
     rota_carried_free(x->carried);
+    rota_accumulation_free(x->accumulation);
     rota_lending_free(x->lending);
     rota_sched_free(&b->sched);
     rota_built_free_scratch(b);

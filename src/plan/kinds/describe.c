@@ -3,6 +3,7 @@
 #include "choose/device_cost.h"
 #include "device/staging.h"
 #include "exec/memory/lending.h"
+#include "exec/move/accumulate.h"
 #include "exec/payload/sized.h"
 #include "exec/run/typed.h"
 #include "plan/kinds/memory.h"
@@ -271,6 +272,15 @@ static bool add_device(cJSON *o, const rota_plan *p)
            (!rota_staging_is_on(&p->built.exec) || add_staging(o, p));
 }
 
+static size_t add_up(const rota_side *side)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < side->n; i++)
+        bytes += side->bytes[i];
+    return bytes;
+}
+
 /* Sizes of a varying plan are those of its last start. */
 static bool add_work(cJSON *o, const rota_plan *p)
 {
@@ -278,7 +288,8 @@ static bool add_work(cJSON *o, const rota_plan *p)
     const rota_exec *const x = &b->exec;
     const bool fixed = p->task.kind->fixed;
     const size_t packing = x->program.area_bytes;
-    const size_t scratch = b->room.bytes + b->stage_bytes + packing;
+    const size_t landing = x->accumulation ? x->accumulation->landing_bytes : 0;
+    const size_t scratch = b->room.bytes + b->stage_bytes + landing + packing;
     rota_counts n;
 
     rota_sched_count(&b->sched, fixed ? x->blocks.bytes : NULL, &n);
@@ -290,6 +301,9 @@ static bool add_work(cJSON *o, const rota_plan *p)
             add_number(o, "told_bytes", (double)rota_sized_told(x))) &&
            (!x->carried ||
             add_number(o, "reduced_bytes", (double)p->task.reduction.bytes)) &&
+           (!x->accumulation ||
+            add_number(o, "combined_bytes",
+                       (double)add_up(&p->task.problem.recv))) &&
            (!x->lending ||
             add_number(o, "lent_bytes", (double)x->lending->bytes)) &&
            add_number(o, "scratch_bytes", (double)scratch) &&

@@ -1,7 +1,9 @@
 /* fixed.c - plans with fixed counts. */
 #include "plan/kinds/fixed.h"
-#include "exec/move/blocks.h"
+#include "exec/move/accumulate.h"
 #include "plan/args/overlap.h"
+#include "plan/args/reverse.h"
+#include "plan/kinds/accumulate.h"
 #include "plan/kinds/device.h"
 
 #include <stdlib.h>
@@ -25,14 +27,21 @@ static void leave_own(rota_task *t)
         problem->send.bytes[t->comm->me] = 0;
 }
 
+static int make_reverse(rota_task *t, const rota_args *args)
+{
+    ROTA_TRY(rota_problem_reverse(args, t->problem.neighbors, &t->problem));
+    return rota_accumulate_prepare(t, args->back->type, args->back->op);
+}
+
 int rota_fixed_prepare(rota_task *t, const rota_args *args)
 {
-    ROTA_TRY(rota_problem_make(args, t->comm, t->problem.neighbors,
-                               t->checked && !t->leaves_own, &t->problem));
-    if (!t->leaves_own)
-        return MPI_SUCCESS;
-    leave_own(t);
-    return t->checked ? rota_overlap_check(&t->problem, true) : MPI_SUCCESS;
+    ROTA_TRY(args->back ? make_reverse(t, args)
+                        : rota_problem_make(args, t->comm, t->problem.neighbors,
+                                            &t->problem));
+    if (t->leaves_own)
+        leave_own(t);
+    return t->checked ? rota_overlap_check(&t->problem, !t->accumulate.combine)
+                      : MPI_SUCCESS;
 }
 
 static uint64_t add_up(const size_t bytes[], int n)
@@ -74,7 +83,10 @@ int rota_fixed_fill(rota_built *b)
     const size_t S = (size_t)b->sched.n_send, R = (size_t)b->sched.n_recv;
 
     memcpy(to->bytes + S, problem->recv.bytes, R * sizeof *to->bytes);
-    memcpy(to->offset + S, problem->recv.offset, R * sizeof *to->offset);
+    if (b->exec.accumulation)
+        ROTA_TRY(rota_accumulate_fill(b));
+    else
+        memcpy(to->offset + S, problem->recv.offset, R * sizeof *to->offset);
     if (problem->in_place)
         return rota_grow(&b->stage, &b->stage_bytes,
                          rota_built_lay_out_stage(b, problem->recv.bytes),
@@ -122,7 +134,8 @@ static int place(rota_built *b)
 {
     const rota_problem *const problem = &b->task->problem;
 
-    ROTA_TRY(rota_built_stage(b, problem->send.base, problem->recv.base,
+    ROTA_TRY(rota_built_stage(b, problem->send.base,
+                              b->exec.blocks.base[ROTA_DST],
                               problem->in_place));
     if (problem->in_place && !b->exec.stage_in) {
         free(b->stage); /* a device stages it */
@@ -155,6 +168,8 @@ int rota_fixed_check_buffers(const rota_built *b, const void *sendbuf,
         return rota_fail(MPI_ERR_BUFFER, "sendbuf is NULL");
     if (!recvbuf && received > 0 && !problem.recv.null_ok)
         return rota_fail(MPI_ERR_BUFFER, "recvbuf is NULL");
+    if (b->exec.accumulation)
+        ROTA_TRY(rota_accumulate_check_buffer(b->task, recvbuf));
     if (!b->task->checked || problem.in_place)
         return MPI_SUCCESS;
     problem.send.base = (char *)sendbuf; /* only read */
@@ -164,8 +179,13 @@ int rota_fixed_check_buffers(const rota_built *b, const void *sendbuf,
 
 static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)
 {
+    rota_accumulation *const a = b->exec.accumulation;
+
     ROTA_TRY(rota_fixed_check_buffers(b, sendbuf, recvbuf));
-    return rota_built_rebase(b, sendbuf, recvbuf);
+    ROTA_TRY(rota_built_rebase(b, sendbuf, a ? a->landing : recvbuf));
+    if (a)
+        a->into = recvbuf;
+    return MPI_SUCCESS;
 }
 
 static bool repeats(const rota_built *b)

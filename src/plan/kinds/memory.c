@@ -81,6 +81,7 @@ typedef enum obstacle {
     NO_OBSTACLE,
     NO_ROOM,
     THREAD_TYPE,
+    THREAD_OP,
     THREAD_DEVICE,
     NO_THREAD
 } obstacle;
@@ -88,6 +89,7 @@ typedef enum obstacle {
 static const char *const obstacle_text[] = {
     [NO_ROOM] = "no room in shared memory",
     [THREAD_TYPE] = "rota_progress = thread, and MPI packs elements of a type",
+    [THREAD_OP] = "rota_progress = thread, and MPI combines blocks",
     [THREAD_DEVICE] = "rota_progress = thread, and a device may be in use",
     [NO_THREAD] = "rota_progress = thread, and the system gives no thread",
 };
@@ -102,6 +104,9 @@ static obstacle find_obstacle(const rota_built *b)
         (!rota_types_are_bytes(&t->problem.recv.types) ||
          !rota_types_are_bytes(&b->exec.blocks.types[ROTA_SRC])))
         return THREAD_TYPE;
+    if (!rota_lock_is_multiple() && t->accumulate.combine &&
+        rota_operator_needs_mpi(&t->accumulate))
+        return THREAD_OP;
     if (t->use.device)
         return THREAD_DEVICE;
     return rota_comm_hold_thread(t->comm) ? NO_OBSTACLE : NO_THREAD;
@@ -120,7 +125,8 @@ const char *rota_built_needs_calls(const rota_built *b)
                               "calls";
     if (x->shared)
         return "not all messages go by MPI";
-    const ptrdiff_t steps = x->program.end - x->program.step;
+    const ptrdiff_t steps = /* but for the one that combines, which is local */
+        x->program.end - x->program.step - (x->accumulation ? 1 : 0);
     if (steps > 1 || (steps == 1 && !rota_step_is_at_once(x->program.step)))
         return "the algorithm has more than one round";
     return x->counts_unknown && (x->max_block == ROTA_UNBOUNDED ||

@@ -8,6 +8,7 @@
  * have the same unit; where they do not, the receiver sees another size.
  */
 #include "plan/kinds/scaled.h"
+#include "exec/move/accumulate.h"
 #include "plan/kinds/device.h"
 #include "plan/kinds/fixed.h"
 
@@ -101,14 +102,20 @@ int rota_scaled_set_unit(rota_built *b, MPI_Datatype type, int howmany)
     const size_t was = scaled_of(t)->unit;
     size_t element;
 
+    rota_operator what = {.type = type};
+
     ROTA_TRY(find_element(type, "type", t->comm->dup, &element));
     ROTA_TRY(check_unit(t, element, howmany));
+    if (b->exec.accumulation) {
+        what.op = b->exec.accumulation->what.op;
+        ROTA_TRY(rota_operator_resolve(&what));
+    }
     const size_t now = element * (size_t)howmany;
-    if (now == was)
-        return MPI_SUCCESS;
-    const int err = scale(b, now);
+    const int err = now == was ? MPI_SUCCESS : scale(b, now);
     if (err != MPI_SUCCESS)
         scale(b, was); /* for which there is memory */
+    else if (b->exec.accumulation)
+        b->exec.accumulation->what = what;
     return err;
 }
 
@@ -124,6 +131,10 @@ static int find_unit(rota_task *t, const rota_args *args, size_t *unit)
 {
     size_t other;
 
+    if (args->back) {
+        *unit = args->back->unit;
+        return MPI_SUCCESS;
+    }
     if (args->own_types)
         return rota_fail(MPI_ERR_ARG, "rota_largest_unit is not for plans with "
                                       "a type for each block");
@@ -194,11 +205,12 @@ static int start(rota_built *b, const rota_start_args *args)
     x->status.note = ROTA_NOTHING;
     rota_exec_stage_in(x, problem->in_place);
     x->blocks.base[ROTA_SRC] = problem->send.base;
-    x->blocks.base[ROTA_DST] = problem->recv.base;
+    x->blocks.base[ROTA_DST] =
+        x->accumulation ? x->accumulation->landing : problem->recv.base;
     x->blocks.types[ROTA_SRC] = x->blocks.types[ROTA_DST] = rota_types_bytes;
     if (b->task->use.device)
-        ROTA_TRY(rota_built_stage(b, problem->send.base, problem->recv.base,
-                                  problem->in_place));
+        ROTA_TRY(rota_built_stage(b, problem->send.base,
+                                  x->blocks.base[ROTA_DST], problem->in_place));
     if (x->stage_in)
         x->blocks.base[ROTA_SRC] = b->stage;
     ROTA_TRY(rota_exec_start(x));
@@ -212,6 +224,8 @@ static int rebase(rota_built *b, const void *sendbuf, void *recvbuf)
     ROTA_TRY(rota_fixed_check_buffers(b, sendbuf, recvbuf));
     b->task->problem.send.base = (char *)sendbuf; /* it is not written */
     b->task->problem.recv.base = recvbuf;
+    if (b->exec.accumulation)
+        b->exec.accumulation->into = recvbuf;
     return MPI_SUCCESS;
 }
 

@@ -121,6 +121,9 @@ struct rota_task {
     rota_progress progress;   /* as asked for */
     int copied_once_from;     /* bytes, from a hint; 0: none */
     rota_reduction reduction; /* that travels with its messages, if any */
+    rota_operator
+        accumulate; /* combines arriving blocks with what is there; its
+                                 combine NULL: they overwrite it */
 };
 
 #endif /* ROTA_TASK_H */

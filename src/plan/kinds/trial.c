@@ -125,6 +125,7 @@ static int begin(void *arg)
     t->task.use.ipc = false;
     strcpy(t->task.use.ipc_why, "what is measured is in memory of the host");
     t->task.own = NULL;
+    t->task.accumulate = (rota_operator){0};
     const rota_args args = {.send = asked(&t->start, &t->start.send),
                             .recv = asked(&t->start, &t->start.recv)};
     ROTA_TRY(like->kind->prepare(&t->task, &args));

@@ -1,0 +1,33 @@
+/* rota_sf.h - PETSc's star forests (PetscSF) by plans of Rota.
+ *
+ * Functions are called as PetscSF's own, with the same data: by all ranks of the
+ * star forest, in the same order. A plan is made at the first call with a unit, or
+ * with a unit and an operator, and kept. Units must live as long as the RotaSF.
+ */
+#ifndef ROTA_SF_H
+#define ROTA_SF_H
+
+#include <petscsf.h>
+
+typedef struct RotaSF_ *RotaSF;
+
+/* Of a star forest that is set up and whose type knows its ranks, as PETSc's default,
+ * PETSCSFBASIC, does. The star forest may be destroyed before. Collective. */
+PetscErrorCode RotaSFCreate(PetscSF sf, RotaSF *made);
+PetscErrorCode RotaSFDestroy(RotaSF *rsf);
+
+/* Leaves become copies of their roots (MPI_REPLACE). */
+PetscErrorCode RotaSFBcastBegin(RotaSF rsf, MPI_Datatype unit,
+                                const void *rootdata, void *leafdata);
+PetscErrorCode RotaSFBcastEnd(RotaSF rsf, MPI_Datatype unit,
+                              const void *rootdata, void *leafdata);
+
+/* Roots are combined with their leaves, in the order of ranks' lists: with the same
+ * bytes in every run. unit: elements that op is for, or contiguous ones of them. */
+PetscErrorCode RotaSFReduceBegin(RotaSF rsf, MPI_Datatype unit,
+                                 const void *leafdata, void *rootdata,
+                                 MPI_Op op);
+PetscErrorCode RotaSFReduceEnd(RotaSF rsf, MPI_Datatype unit,
+                               const void *leafdata, void *rootdata, MPI_Op op);
+
+#endif /* ROTA_SF_H */
