@@ -1,8 +1,9 @@
 /* taken.c - how many exchanges of a program the drop-in takes.
  *
  *     rota-run mpiexec -n P rota-taken [--untouched] KIND BYTES CALLS [NAP]
- *     rota-run mpiexec -n P rota-taken datalog BYTES STEPS
+ *     rota-run mpiexec -n P rota-taken [--yielding] datalog BYTES STEPS
  *     mpiexec -n P rota-taken [--untouched] --plan KIND BYTES CALLS
+ *     mpiexec -n P rota-taken --pairs KIND BYTES PAIRS
  *
  * KIND: alltoall, alltoallv, alltoallw, or neighbor_ and one of these, in one loop,
  * in which all bytes are written before and read after (unless --untouched); BYTES is
@@ -12,12 +13,16 @@
  * counts, two MPI_Allreduce, and MPI_Alltoallv with other counts, of BYTES on
  * average, and other buffers each time. Prints, for either half of the calls, how
  * many there were and how many did not come to MPI on rank 0; and how long there
- * steps of the last tenth took or, of a Datalog engine, all exchanges.
+ * steps of the last tenth took or, of a Datalog engine, all exchanges. --yielding:
+ * there MPI_Allreduce is MPI_Iallreduce, and yields the core while it waits. --pairs:
+ * MPI and a plan in pairs, in random order; prints, a line each, the microseconds of
+ * both, summed over all ranks.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <rota.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +190,42 @@ static void print_tenth(long n)
            1e6 * (MPI_Wtime() - tenth_began) / (double)(n / 2 / 5));
 }
 
+/* ---- pairs ---------------------------------------------------------------- */
+
+/* Seconds of a call by MPI, or by a plan. */
+static double timed(const struct kind *k, bool by_plan)
+{
+    const double begin = MPI_Wtime();
+
+    if (by_plan)
+        start_plan(sent, got);
+    else
+        k->call(sent, got);
+    return MPI_Wtime() - begin;
+}
+
+static void print_pairs(const struct kind *k, long n, int rank)
+{
+    double *const seconds = calloc(2 * (size_t)n, sizeof *seconds);
+    unsigned lot = 1;
+
+    k->make_plan();
+    for (long i = -n / 10; seconds && i < n; i++) { /* warm at first */
+        lot = lot * 1664525u + 1013904223u;
+        for (int half = 0; half < 2; half++) {
+            const bool by_plan = (lot >> 31) == (unsigned)half;
+            const double now = timed(k, by_plan);
+            if (i >= 0)
+                seconds[2 * i + by_plan] = now;
+        }
+    }
+    MPI_Reduce(rank ? seconds : MPI_IN_PLACE, seconds, 2 * (int)n, MPI_DOUBLE,
+               MPI_SUM, 0, MPI_COMM_WORLD);
+    for (long i = 0; seconds && rank == 0 && i < n; i++)
+        printf("%.4g %.4g\n", 1e6 * seconds[2 * i], 1e6 * seconds[2 * i + 1]);
+    free(seconds);
+}
+
 /* ---- a Datalog engine ---------------------------------------------------- */
 
 /* Blocks end to end; returns the bytes of all. */
@@ -202,6 +243,26 @@ static int line_up(const int n[], int at[])
 /* Of each exchange, on this rank: when it was called, and when it returned. */
 static double *called, *returned;
 
+static bool yielding;
+
+static void reduce(const int *mine, int *all, MPI_Op op)
+{
+    MPI_Request r;
+    int done = 0;
+
+    if (!yielding) {
+        MPI_Allreduce(mine, all, 1, MPI_INT, op, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Iallreduce(mine, all, 1, MPI_INT, op, MPI_COMM_WORLD, &r);
+    for (;;) {
+        MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+        if (done)
+            return;
+        sched_yield();
+    }
+}
+
 static void step(long i, int *n)
 {
     int *const out = n, *const in = n + P, *const from = n + 2 * P,
@@ -215,12 +276,12 @@ static void step(long i, int *n)
     returned[2 * i] = MPI_Wtime();
     char *const sendbuf = calloc((size_t)line_up(out, from) + 1, 1);
     char *const recvbuf = malloc((size_t)line_up(in, to) + 1);
-    MPI_Allreduce(&mine[0], &all[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    reduce(&mine[0], &all[0], MPI_SUM);
     called[2 * i + 1] = MPI_Wtime();
     MPI_Alltoallv(sendbuf, out, from, MPI_BYTE, recvbuf, in, to, MPI_BYTE,
                   MPI_COMM_WORLD);
     returned[2 * i + 1] = MPI_Wtime();
-    MPI_Allreduce(&mine[1], &all[1], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    reduce(&mine[1], &all[1], MPI_MAX);
     free(sendbuf);
     free(recvbuf);
 }
@@ -290,20 +351,21 @@ static const struct kind *find(const char *name)
     return NULL;
 }
 
-/* Options come first. Returns whether --plan is one of them. */
-static bool read_options(int *argc, char ***argv)
-{
-    bool by_plan = false;
+/* Options come first. */
+static bool by_plan, in_pairs;
 
+static void read_options(int *argc, char ***argv)
+{
     for (; *argc > 1 && (*argv)[1][0] == '-'; --*argc, ++*argv) {
         untouched = untouched || strcmp((*argv)[1], "--untouched") == 0;
         by_plan = by_plan || strcmp((*argv)[1], "--plan") == 0;
+        yielding = yielding || strcmp((*argv)[1], "--yielding") == 0;
+        in_pairs = in_pairs || strcmp((*argv)[1], "--pairs") == 0;
     }
-    return by_plan;
 }
 
 /* What runs: of this kind, or a plan in its place. */
-static struct kind choose(const struct kind *k, bool by_plan)
+static struct kind choose(const struct kind *k)
 {
     struct kind chosen = *k;
 
@@ -349,38 +411,50 @@ static void run(const struct kind *k, int half, long from, long to, int rank)
                100.0 * (double)(calls - passed) / (double)calls);
 }
 
-int main(int argc, char **argv)
+/* Both halves, of this kind or of a Datalog engine. */
+static void run_all(const struct kind *k, long n, int rank)
 {
-    MPI_Init(&argc, &argv);
-    const bool by_plan = read_options(&argc, &argv);
-    const struct kind *const k = argc > 1 ? find(argv[1]) : NULL;
-    const long n = argc > 3 ? atol(argv[3]) : 0;
-    const long ms = argc > 4 ? atol(argv[4]) : 0;
     struct kind chosen = {0};
-    int rank;
 
-    request = MPI_REQUEST_NULL;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &P);
-    block = argc > 2 ? (size_t)atol(argv[2]) : 0;
-    if (block == 0 || n <= 0 || (!k && strcmp(argv[1], "datalog") != 0)) {
-        fprintf(stderr, "usage: rota-taken [--untouched] [--plan] KIND|datalog "
-                        "BYTES CALLS [NAP]\n");
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-    }
-    set_up();
-    called = calloc(2 * (size_t)n, sizeof *called);
-    returned = calloc(2 * (size_t)n, sizeof *returned);
     if (k)
-        chosen = choose(k, by_plan);
-    late = ms > 0 && rank == P - 1;
-    nap = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+        chosen = choose(k);
     for (int half = 0; half < 2; half++)
         run(k ? &chosen : NULL, half, half * (n / 2), half ? n : n / 2, rank);
     if (rank == 0 && k && n >= 10)
         print_tenth(n);
     if (!k)
         print_exchanges(2 * (int)n, rank);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    read_options(&argc, &argv);
+    const struct kind *const k = argc > 1 ? find(argv[1]) : NULL;
+    const long n = argc > 3 ? atol(argv[3]) : 0;
+    const long ms = argc > 4 ? atol(argv[4]) : 0;
+    int rank;
+
+    request = MPI_REQUEST_NULL;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &P);
+    block = argc > 2 ? (size_t)atol(argv[2]) : 0;
+    if (block == 0 || n <= 0 ||
+        (!k && (in_pairs || strcmp(argv[1], "datalog") != 0))) {
+        fprintf(stderr,
+                "usage: rota-taken [--untouched] [--yielding] [--plan|--pairs] "
+                "KIND|datalog BYTES CALLS [NAP]\n");
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    set_up();
+    called = calloc(2 * (size_t)n, sizeof *called);
+    returned = calloc(2 * (size_t)n, sizeof *returned);
+    late = ms > 0 && rank == P - 1;
+    nap = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+    if (in_pairs)
+        print_pairs(k, n, rank);
+    else
+        run_all(k, n, rank);
     tear_down();
     MPI_Finalize();
     return wrong > 0;

@@ -1,6 +1,12 @@
 /* test_dropin_worth.c - when the drop-in makes a plan and who has the calls then,
- * over exchanges whose times are drawn by lot: src/mpi/worth.c, of two ranks, with
- * seeds that do not change. Prints what it found.
+ * over exchanges whose times are drawn by lot, or were recorded: src/mpi/worth.c, of
+ * two ranks, with seeds that do not change. Prints what it found.
+ *
+ *     unit_dropin_worth_times dropin_times.txt
+ *
+ * The file has series of pairs of times of a real machine, one of MPI and one of a
+ * plan, and says what they are. Calls take the times of a series in their order,
+ * from a pair drawn by lot on, so as many calls in a row are interrupted as there.
  */
 #include "common/quick.h"
 #include "mpi/worth.h"
@@ -49,6 +55,20 @@ typedef struct machine {
     double most;   /* that may be lost of 1 s; 0: 1 % */
 } machine;
 
+/* Times of calls that were recorded: n pairs, by MPI and by Rota, in parts of the
+ * median of each. */
+enum { MOST_SERIES = 8, MOST_PAIRS = 2000 };
+typedef struct series {
+    char name[64];
+    int n;
+    double pair[MOST_PAIRS][2];
+    double median[2]; /* seconds */
+} series;
+
+static series recorded[MOST_SERIES];
+static int n_recorded;
+static const machine silent = {"silent", .sigma = 0};
+
 static const machine machines[] = {
     {"quiet", .sigma = 0.05},
     {"noisy", .sigma = 0.3},
@@ -70,7 +90,10 @@ static const double interruption = 4e-3, plan_takes = 2e-3, step_takes = 2e-6,
 
 typedef struct program {
     const machine *on;
-    double mpi, gain; /* seconds of a call by MPI; over those by Rota */
+    const series *like; /* NULL: times are drawn */
+    int shift;          /* it begins with this pair */
+    bool of_rota;       /* like Rota's times; else like MPI's */
+    double mpi, gain;   /* seconds of a call by MPI; over those by Rota */
     size_t bytes;
 
     rota_mpi_worth worth[RANKS];
@@ -156,11 +179,27 @@ static double usual_time(const program *p, bool rota)
            (1 + p->on->drift * p->now);
 }
 
+/* Seconds of a call that usually takes so many. Of a recorded one that took more than
+ * FAR times as long as others, the rest is an interruption, which is as long whoever
+ * has the call. */
+static double time_of(const program *p, double usual)
+{
+    enum { FAR = 4 };
+    const series *const s = p->like;
+
+    if (s) {
+        const double part = s->pair[(p->shift + p->call) % s->n][p->of_rota];
+        const double kept = fmin(part, FAR);
+        return usual * kept + (part - kept) * s->median[p->of_rota];
+    }
+    return usual * exp(p->on->sigma * normal()) +
+           (uniform() < p->on->spikes ? interruption : 0);
+}
+
 static void exchange(program *p, bool rota)
 {
     const double usual = usual_time(p, rota), other = usual_time(p, !rota);
-    const double takes = usual * exp(p->on->sigma * normal()) +
-                         (uniform() < p->on->spikes ? interruption : 0);
+    const double takes = time_of(p, usual);
     const double late = -p->on->skew * p->mpi * log(uniform());
     const int last = uniform() < 0.5;
 
@@ -199,17 +238,22 @@ static void call(program *p)
 
 /* The first verdict that is proved, if there is one within 100,000 calls: is it
  * wrong? */
+static bool errs(program *p)
+{
+    while (!p->worth->sure && p->call < 100000)
+        call(p);
+    const bool sure = p->worth->sure;
+    const bool rota = p->worth->verdict == ROTA_MPI_TAKEN;
+    end(p);
+    return sure && rota != (p->gain > 1);
+}
+
 static bool is_wrong(const machine *on, double gain)
 {
     program p;
 
     begin(&p, on, 10e-6, gain);
-    while (!p.worth->sure && p.call < 100000)
-        call(&p);
-    const bool sure = p.worth->sure;
-    const bool rota = p.worth->verdict == ROTA_MPI_TAKEN;
-    end(&p);
-    return sure && rota != (gain > 1);
+    return errs(&p);
 }
 
 static void test_verdicts_are_right(void **state)
@@ -235,7 +279,15 @@ static void test_verdicts_are_right(void **state)
 
 /* ---- what deciding costs ------------------------------------------------- */
 
-/* The part lost of so many seconds of exchanges with a plan, on average. */
+/* The part lost of so many seconds of exchanges with a plan. */
+static double lost_of(program *p, double seconds)
+{
+    while (p->made == 0 || p->now < p->made + seconds)
+        call(p);
+    end(p);
+    return p->lost / seconds;
+}
+
 static double part_lost(const machine *on, double mpi, double gain,
                         double seconds, int times)
 {
@@ -244,10 +296,7 @@ static double part_lost(const machine *on, double mpi, double gain,
     for (int i = 0; i < times; i++) {
         program p;
         begin(&p, on, mpi, gain);
-        while (p.made == 0 || p.now < p.made + seconds)
-            call(&p);
-        sum += p.lost / seconds / times;
-        end(&p);
+        sum += lost_of(&p, seconds) / times;
     }
     return sum;
 }
@@ -279,6 +328,129 @@ static void test_deciding_costs_little(void **state)
             assert_true(most_of_short <= 0.03);
         }
 }
+
+/* ---- recorded times ------------------------------------------------------ */
+
+static void begin_like(program *p, const series *s, bool of_rota, double gain)
+{
+    begin(p, &silent, s->median[of_rota], gain);
+    p->like = s;
+    p->of_rota = of_rota;
+    p->shift = (int)(uniform() * s->n);
+}
+
+/* A line "# NAME" begins a series; a line of two numbers, microseconds, is a pair. */
+static void read_series(const char *path)
+{
+    FILE *const file = fopen(path, "r");
+    char line[128];
+    double mpi, rota;
+
+    while (file && fgets(line, sizeof line, file)) {
+        if (n_recorded < MOST_SERIES &&
+            sscanf(line, "# %63[^\n]", recorded[n_recorded].name) == 1)
+            n_recorded++;
+        if (n_recorded == 0 || sscanf(line, "%lf %lf", &mpi, &rota) != 2)
+            continue;
+        series *const s = &recorded[n_recorded - 1];
+        if (s->n < MOST_PAIRS) {
+            s->pair[s->n][0] = 1e-6 * mpi;
+            s->pair[s->n++][1] = 1e-6 * rota;
+        }
+    }
+    if (file)
+        fclose(file);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void relate(series *s)
+{
+    static double sorted[MOST_PAIRS];
+
+    for (int way = 0; way < 2; way++) {
+        for (int i = 0; i < s->n; i++)
+            sorted[i] = s->pair[i][way];
+        qsort(sorted, (size_t)s->n, sizeof *sorted, by_value);
+        s->median[way] = sorted[s->n / 2];
+        for (int i = 0; i < s->n; i++)
+            s->pair[i][way] /= s->median[way];
+    }
+}
+
+static void test_recorded_verdicts_are_right(void **state)
+{
+    const int times = test_is_quick() ? 250 : 1000;
+    int n = 0, all_wrong = 0;
+
+    (void)state;
+    assert_true(n_recorded > 0);
+    for (int k = 0; k < 4 * n_recorded; k++) {
+        const series *const s = &recorded[k / 4];
+        const bool of_rota = k / 2 % 2;
+        const double gain = k % 2 ? 1.2 : 1 / 1.2;
+        int wrong = 0;
+        for (int i = 0; i < times; i++) {
+            program p;
+            begin_like(&p, s, of_rota, gain);
+            wrong += errs(&p);
+        }
+        print_message("%s, %s, gain %.2f: %d of %d verdicts are wrong\n",
+                      s->name, of_rota ? "Rota" : "MPI", gain, wrong, times);
+        n += times;
+        all_wrong += wrong;
+        assert_true(wrong <= 1);
+    }
+    assert_true(all_wrong < n / 1000);
+}
+
+/* The most of several gains. */
+static double most_lost(const series *s, bool of_rota, double seconds,
+                        int times)
+{
+    const double gain[] = {1, 1.2, 1 / 1.2, 2, 0.5};
+    double most = 0;
+
+    for (int g = 0; g < 5; g++) {
+        double sum = 0;
+        for (int i = 0; i < times; i++) {
+            program p;
+            begin_like(&p, s, of_rota, gain[g]);
+            sum += lost_of(&p, seconds) / times;
+        }
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+/* Of few long calls a trial takes more, whatever it does. */
+static void test_recorded_decisions_cost_little(void **state)
+{
+    enum { SHORT = 100 }; /* us */
+
+    (void)state;
+    for (int k = 0; k < 2 * n_recorded; k++) {
+        const series *const s = &recorded[k / 2];
+        const bool of_rota = k % 2;
+        if (1e6 * s->median[of_rota] > SHORT)
+            continue;
+        const double one = most_lost(s, of_rota, 1, 12);
+        const double tenth = most_lost(s, of_rota, 0.1, 40);
+        print_message("%s, %s, %.3g us: lost at most %.2f %% of 1 s, %.2f %% "
+                      "of 0.1 s\n",
+                      s->name, of_rota ? "Rota" : "MPI",
+                      1e6 * s->median[of_rota], 100 * one, 100 * tenth);
+        assert_true(one <= 0.01);
+        assert_true(tenth <= 0.03);
+    }
+}
+
+/* ---- changes, and long calls --------------------------------------------- */
 
 /* A machine that changes: the verdict follows when there are four times as many
  * calls, at the latest. After 0.2 s there are 40,000, and then each takes 20 us. */
@@ -337,15 +509,21 @@ static void test_sizes_are_told_apart(void **state)
     (void)state;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdicts_are_right),
         cmocka_unit_test(test_deciding_costs_little),
+        cmocka_unit_test(test_recorded_verdicts_are_right),
+        cmocka_unit_test(test_recorded_decisions_cost_little),
         cmocka_unit_test(test_verdicts_are_taken_back),
         cmocka_unit_test(test_long_calls_are_taken),
         cmocka_unit_test(test_sizes_are_told_apart),
     };
 
+    if (argc > 1)
+        read_series(argv[1]);
+    for (int k = 0; k < n_recorded; k++)
+        relate(&recorded[k]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
