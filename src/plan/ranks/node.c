@@ -133,7 +133,7 @@ static int map_all(rota_node *node, const address addresses[])
  * other copies from there. They do both side by side, and several rounds, so
  * that data are in the caches where they would be in an exchange. */
 enum { CACHED, STREAMED, N_STORES };
-enum { BYTES = 1 << 17, ROUNDS = 2 };
+enum { BYTES = 1 << 15, ROUNDS = 2 };
 
 typedef struct trial_area {
     _Alignas(64) _Atomic int rounds; /* rounds written */
@@ -199,9 +199,9 @@ static int run_trial(trial *t)
     return t->least[STREAMED] < t->least[CACHED] / 5 * 8 ? STREAMED : CACHED;
 }
 
-/* Find out how to write pieces, unless this process or its partner has: it
- * takes a millisecond, and programs make hundreds of communicators. Where ranks share
- * cores two are hardly ever side by side, and nobody tries. */
+/* Find out how to write pieces, unless this process or its partner has: it takes a
+ * quarter of a millisecond, and programs make hundreds of communicators. Where ranks
+ * share cores two are hardly ever side by side, and nobody tries. */
 static void try_stores(rota_node *node, const address addresses[], char *here)
 {
     const int next = node->me ^ 1, other = next < node->n ? next : 0;
