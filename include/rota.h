@@ -1391,9 +1391,9 @@ ROTA_API int rota_version(void);
  *   rota_copied_once_from  ROTA_COPIED_ONCE_FROM
  *       Size in bytes, 1..2^20. A message of at least this size that lies end
  *       to end in the sender's memory of rota_mem_alloc is copied once, from
- *       there; a smaller one is copied twice, through shared memory of the
- *       plan. Default: what the tuning says, else 1536, or 8192 if the node has
- *       fewer cores than ranks.
+ *       there; a smaller one twice, through shared memory of the plan. Default:
+ *       what the tuning says, else 8192; but 1536 for elements of a datatype and
+ *       for borrowed blocks, if the node has a core for each rank.
  *
  *   rota_progress  ROTA_PROGRESS
  *       What advances a plan once it is started. docs/guide.md has a table of

@@ -139,8 +139,10 @@ extern const rota_payload *const rota_payloads[ROTA_N_PAYLOADS];
 /* Which ranks share memory, and what they do with it beside queues. */
 typedef struct rota_reach {
     const struct rota_node *node;
-    /* Bytes from which a message in the sender's arena is copied from there. */
-    size_t arena_threshold;
+    /* Bytes from which a message in the sender's arena is copied from there;
+     * and from which it is where that saves more than a copy: packing, if the
+     * layout is told, or all copies, if the block is lent. */
+    size_t arena_threshold, saving_threshold;
     /* hands: messages may be handed over, by a flag if their blocks are fixed,
      * or by parcels. lends: scratch is in this process's arena for this. Once
      * others know its address, the path frees it when they have read it, and

@@ -448,17 +448,14 @@ static void plans_by_measurement(void)
     MPI_Comm_free(&comm);
 }
 
-/* A hint, else the tuning, else what is usual on a node with cores for all its
- * ranks, or without. */
+/* A hint, else the tuning, else what is usual. */
 static void copied_once(void)
 {
     static const char tuning[] = "{\"rota_tuning\": 1, \"machine\": "
                                  "{\"ns\": {}, \"copied_once_from\": 3000}}";
     MPI_Comm comm = new_comm(), crowded = new_comm();
     const char *const key = "rota_copied_once_from";
-    const char *const usual = test_P > rota_topo_cores()
-                                  ? "\"copied_once_from\":8192"
-                                  : "\"copied_once_from\":1536";
+    const char *const usual = "\"copied_once_from\":8192";
 
     test_case = "copied once";
     clear_environment();
@@ -475,7 +472,7 @@ static void copied_once(void)
     describes(comm, NULL, NULL, usual);
 
     setenv("MPI_LOCALNRANKS", "100000", 1); /* a large program's */
-    describes(crowded, NULL, NULL, "\"copied_once_from\":8192");
+    describes(crowded, NULL, NULL, usual);
     MUST(rota_tuning_import_string(tuning, crowded));
     describes(crowded, NULL, NULL, "\"copied_once_from\":3000");
     MPI_Comm_free(&comm);

@@ -639,8 +639,10 @@ static void join_node(sim_plan *plan, int rank)
         r->node.me = q == rank ? r->node.n : r->node.me;
         r->node.of[q] = node_of(plan, q) == mine ? r->node.n++ : -1;
     }
+    const size_t threshold = chance % 2 ? 2048 : 24;
     r->reach = (rota_reach){.node = &r->node,
-                            .arena_threshold = chance % 2 ? 2048 : 24};
+                            .arena_threshold = threshold,
+                            .saving_threshold = threshold};
 }
 
 /* By datatype nothing is packed, provided that data are plain bytes. */

@@ -69,7 +69,7 @@ static void take_descriptors(rota_lending *l, const rota_reach *reach,
 
     l->node = reach->node;
     l->peer = peer;
-    l->from = reach->arena_threshold;
+    l->from = reach->saving_threshold;
     for (size_t turn = 0; turn < 2; turn++) {
         l->lent[turn] = (void *)(memory + turn * bytes);
         l->lent_at[turn] = at + turn * bytes;

@@ -56,22 +56,27 @@ static int lend_scratch(rota_built *b, rota_reach *reach)
 /* ---- the node's memory ------------------------------------------------- */
 
 /* Messages from this length on are copied from the sender's arena, unless a
- * hint or a measurement (rota-tune) says otherwise. If the sender has just
- * written them, that takes as long as the way through an entry from the first
- * value to 4 KiB, and less above; if not, it is 1.3 to 1.7 times as fast. It
- * takes one synchronisation more, which is a process switch where ranks share
- * cores: there it pays from 8 to 16 KiB on (docs/measurements.md). */
-enum { USUAL_ARENA_FROM = 1536, CROWDED_ARENA_FROM = 8192 };
+ * hint or a measurement (rota-tune) says otherwise. One copy is saved, but the
+ * sender must wait until its block has been read, and fetch it back before it
+ * writes there again. If it does, and the receiver reads what came, that costs
+ * more than the copy up to 2 KiB, as much at 4 KiB, and less from 8 KiB on; where
+ * ranks share cores it pays from 8 to 16 KiB on (docs/measurements.md). */
+enum { USUAL_ARENA_FROM = 8192 };
 
-static size_t find_arena_threshold(const rota_task *t)
+/* The same where more is saved: the ranks have a core each, and elements need no
+ * packing, or blocks that are lent no copy at all. */
+enum { USUAL_SAVING_FROM = 1536 };
+
+static void find_thresholds(const rota_task *t, rota_reach *reach)
 {
     const int wish = t->copied_once_from > 0
                          ? t->copied_once_from
                          : t->comm->learnt.tuning.copied_once_from;
 
-    if (wish > 0)
-        return (size_t)wish;
-    return t->comm->crowded ? CROWDED_ARENA_FROM : USUAL_ARENA_FROM;
+    reach->arena_threshold = (size_t)(wish > 0 ? wish : USUAL_ARENA_FROM);
+    reach->saving_threshold = wish > 0 || t->comm->crowded
+                                  ? reach->arena_threshold
+                                  : USUAL_SAVING_FROM;
 }
 
 /* What keeps shared memory from carrying messages, on any rank. If plans are to
@@ -151,12 +156,12 @@ const char *rota_built_refuses_node(const rota_built *b)
 int rota_built_share(rota_built *b, int status)
 {
     const rota_comm *const c = b->task->comm;
-    rota_reach reach = {.node = c->node,
-                        .arena_threshold = find_arena_threshold(b->task)};
+    rota_reach reach = {.node = c->node};
     rota_exec *const x = &b->exec;
     rota_vote vote = {0};
     rota_refusal refusal = ROTA_REFUSED_NOTHING;
 
+    find_thresholds(b->task, &reach);
     if (status == MPI_SUCCESS)
         status = lend_scratch(b, &reach);
     if (status == MPI_SUCCESS)

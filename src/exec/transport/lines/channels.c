@@ -353,7 +353,7 @@ static size_t told_bytes(const rota_exec *x, uint32_t m)
 
     return lines->op[ROTA_SEND][m].with && is_direct(x, ROTA_SEND, m) &&
                    rota_message_bytes(&x->blocks, ROTA_SEND, m) >=
-                       lines->reach.arena_threshold
+                       lines->reach.saving_threshold
                ? rota_told_bytes(rota_lines_type(x, ROTA_SEND, m))
                : 0;
 }
