@@ -105,7 +105,7 @@ sh bench/figures/scale\.sh|builds for SimGrid: bench_scale
 sh tests/(events|check_abi)\.sh|needs two builds, or writes
 sh tests/check_docs\.sh|writes; project_docs is the same without --write
 sh bench/guards\.sh|needs two builds, and times
-sh bench/figures/(choice|chosen|sensitivity|equations|neighbors|leaders)\.sh|simulates or measures for minutes
+sh bench/figures/(choice|chosen|sensitivity|equations|neighbors|leaders|steps)\.sh|simulates or measures for minutes
 END
 # The same for what only --long runs.
 cat >"$work/only_long" <<'END'
