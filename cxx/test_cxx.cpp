@@ -373,6 +373,31 @@ template <class Count> void test_varying()
     });
 }
 
+void test_pack()
+{
+    const std::vector<int> counts(P, 1);
+    std::vector<int> displs(P), a(P), b(P), got(P);
+    std::iota(displs.begin(), displs.end(), 0);
+    auto plan =
+        rota::alltoallv_init(a, counts, displs, b, counts, displs, comm);
+
+    plan.set_pack(
+        [](void *, int dest, MPI_Count, MPI_Count, void *to) {
+            *static_cast<int *>(to) = 100 * me + dest;
+            return 0;
+        },
+        [](void *context, int source, MPI_Count, MPI_Count, const void *from) {
+            static_cast<int *>(context)[source] =
+                *static_cast<const int *>(from);
+            return 0;
+        },
+        got.data());
+    plan.start();
+    plan.wait();
+    for (int q = 0; q < P; q++)
+        check(got[q] == 100 * q + me, "set_pack");
+}
+
 void test_parts()
 {
     const std::vector<int> counts(P, 1);
@@ -661,6 +686,7 @@ int main(int argc, char **argv)
     test_borrowing();
     test_arrays<int>();
     test_arrays<MPI_Count>();
+    test_pack();
     test_parts();
     test_sparse<int>();
     test_sparse<MPI_Count>();

@@ -179,8 +179,11 @@ def flag_argument(arg):
 
 
 POINTERS = {"stream": ("in", ", value", "void *"),
-            "ptr": ("inout", ", intent(inout)", "void *"),
+            "context": ("in", ", value", "void *"),
+           "ptr": ("inout", ", intent(inout)", "void *"),
             "recvbuf": ("out", ", intent(out)", "void **")}
+# Those of the program, with bind(c).
+FUNCTIONS = ("rota_pack_function *", "rota_unpack_function *")
 # Types that hold a handle of Rota's, and none of it.
 OURS = {"rota_plan": "ROTA_PLAN_NULL", "rota_graph": "ROTA_GRAPH_NULL"}
 
@@ -206,7 +209,7 @@ def argument(function, item):
         user = f"type({kind}), intent({'inout' if made else 'in'})"
         simple(arg, user, user if made else f"type({kind}), value",
                f"{item.type}{item.name}")
-    elif (item.type == "void **" or item.name in ("stream", "ptr")):
+    elif (item.type == "void **" or item.name in ("stream", "context", "ptr")):
         intent, bind, c = POINTERS[item.name]
         simple(arg, f"type(c_ptr), intent({intent})", "type(c_ptr)" + bind,
                c + item.name)
@@ -220,6 +223,9 @@ def argument(function, item):
         string_argument(arg, optional)
     elif constant and ctype.endswith(" **") and ctype[:-3] in COUNTS:
         pointer_argument(arg, ctype[:-3])
+    elif item.type in FUNCTIONS:
+        simple(arg, "type(c_funptr), intent(in)", "type(c_funptr), value",
+               f"{item.type}{item.name}")
     elif item.type == "int *" and item.name == "flag":
         flag_argument(arg)
     elif item.type == "int *":

@@ -8,10 +8,49 @@
 #define TYPE_OF(handle) integer
 #endif
 
+! Functions for rota_plan_set_pack. The context has P values to send, and then those
+! that come.
+module pack_functions
+  use, intrinsic :: iso_c_binding
+  use MPI_MODULE, only: MPI_COUNT_KIND
+  implicit none
+
+  integer :: ranks
+
+contains
+
+  integer(c_int) function pack_block(context, dest, first, last, to) bind(c)
+    type(c_ptr), value :: context, to
+    integer(c_int), value :: dest
+    integer(MPI_COUNT_KIND), value :: first, last
+    integer, pointer :: values(:), block
+
+    call c_f_pointer(context, values, [2 * ranks])
+    call c_f_pointer(to, block)
+    block = values(dest + 1)
+    pack_block = merge(0, 1, last - first == storage_size(1) / 8)
+  end function pack_block
+
+  integer(c_int) function unpack_block(context, source, first, last, from) &
+      bind(c)
+    type(c_ptr), value :: context, from
+    integer(c_int), value :: source
+    integer(MPI_COUNT_KIND), value :: first, last
+    integer, pointer :: values(:), block
+
+    call c_f_pointer(context, values, [2 * ranks])
+    call c_f_pointer(from, block)
+    values(ranks + source + 1) = block
+    unpack_block = merge(0, 1, last - first == storage_size(1) / 8)
+  end function unpack_block
+
+end module pack_functions
+
 program test_fortran
   use, intrinsic :: iso_c_binding
   use MPI_MODULE
   use FACE
+  use pack_functions
   implicit none
 
   integer :: P, me, wrong, err
@@ -39,6 +78,7 @@ program test_fortran
   call test_exchange()
   call test_borrow()
   call test_arrays()
+  call test_pack()
   call test_parts()
   call test_sparse()
   call test_memory()
@@ -599,6 +639,27 @@ contains
     call check(arrived(b, counts, displs), 'parts')
     call rota_plan_free(plan)
   end subroutine test_parts
+
+  subroutine test_pack()
+    integer, target :: values(2 * P)
+    integer, asynchronous :: a(P), b(P)
+    integer :: q, ierror
+    type(rota_plan) :: plan
+
+    call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, &
+        MPI_INFO_NULL, plan)
+    call rota_plan_set_pack(plan, c_funloc(pack_block), &
+        c_funloc(unpack_block), c_loc(values), ierror)
+    call check(ierror == MPI_SUCCESS, 'plan_set_pack')
+    ranks = P
+    values(1:P) = [(100 * me + q, q = 0, P - 1)]
+    call rota_start(plan)
+    call rota_wait(plan, ierror)
+    call check(ierror == MPI_SUCCESS, 'plan_set_pack, the wait')
+    call check(all(values(P + 1:) == [(100 * q + me, q = 0, P - 1)]), &
+        'plan_set_pack, the values')
+    call rota_plan_free(plan)
+  end subroutine test_pack
 
   subroutine test_borrow()
     integer :: counts(P), displs(P), came(P), total, step, q, ierror

@@ -1125,6 +1125,58 @@ ROTA_API int rota_plan_set_reduction(rota_plan *plan, const void *value,
                                      void *result, int count, MPI_Datatype type,
                                      MPI_Op op);
 
+/* Functions of the program for rota_plan_set_pack, which says what they do. */
+typedef int rota_pack_function(void *context, int dest, MPI_Count begin,
+                               MPI_Count end, void *to);
+typedef int rota_unpack_function(void *context, int source, MPI_Count begin,
+                                 MPI_Count end, const void *from);
+
+/* Have functions of the program pack and unpack the blocks of a plan, where no
+ * datatype says where their data lie: they write right into the memory of a message,
+ * and read from there. With any algorithm; MPI's own all-to-all (mpi) sends from
+ * memory of the plan.
+ *
+ * plan     with fixed or varying counts, among all ranks or neighbours, and one type
+ *          for all blocks. Counts are those of packed elements
+ * pack     NULL: blocks are sent from the send buffer, as before
+ * unpack   NULL: they are received in the receive buffer. Where there is a function,
+ *          buffer and displacements are checked as before, and neither read nor
+ *          written: any memory will do. rota_check = off leaves out the check that
+ *          blocks do not overlap
+ * context  passed on to them; may be NULL
+ *
+ * A function writes or reads a part of the block of packed elements for dest, or from
+ * source: a rank, or a place in the list of destinations or sources.
+ *
+ * begin     bytes begin to end of the block, without end, are wanted: not none, and
+ * end       whole elements of the plan's type. A block comes in one call or in
+ *           several; when it is unpacked, in order
+ * to        where byte begin is to go;
+ * from      where it is, until the function returns. Aligned to 8 bytes where the
+ *           length of each block is a multiple of 8
+ *
+ * It returns 0, or anything else for an error: the block then counts as written or
+ * read, so that no rank waits for it, and the wait of this rank returns MPI_ERR_OTHER,
+ * with the number in its text. The plan may be started again. Functions are called
+ * between a start and the end of its wait, in calls of Rota for this plan or others,
+ * and must call neither Rota nor MPI. Under MPI_THREAD_MULTIPLE, they may be called by
+ * any thread that calls Rota and, with rota_progress = thread, by that thread; never by
+ * two at once.
+ *
+ * Other ranks may give other functions, or none; NULL for both ends it here. The plan
+ * is made anew, with the choices of the old one, which takes about as long as making
+ * one.
+ *
+ * Collective over the plan's communicator; blocks; the plan must be inactive.
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, an exchange, in place,
+ * with a type for each block, with rota_largest_unit or with buffers that may be on a
+ * device, or whose algorithm keeps blocks of others in the receive buffer
+ * (bruck_zero_copy); MPI_ERR_ARG if some rank calls another function;
+ * MPI_ERR_NO_MEM. After an error the plan is as it was. A start in place:
+ * MPI_ERR_BUFFER. */
+ROTA_API int rota_plan_set_pack(rota_plan *plan, rota_pack_function *pack,
+                                rota_unpack_function *unpack, void *context);
+
 /* Free an inactive plan and set *plan to NULL. If *plan is NULL, do nothing.
  * Using a copy of the handle afterwards is undefined. If MPI failed in a
  * message of the plan, its memory is not released, since MPI may still write to

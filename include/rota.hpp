@@ -491,6 +491,15 @@ class basic_plan
             code);
     }
 
+    /* Functions of the program that pack and unpack blocks, with context; nullptr:
+     * the buffers have them. A lambda without captures will do. Collective. */
+    void set_pack(rota_pack_function *pack, rota_unpack_function *unpack,
+                  void *context, int *code = nullptr)
+    {
+        detail::succeeded(rota_plan_set_pack(handle_, pack, unpack, context),
+                          code);
+    }
+
     std::string describe(int format = ROTA_DESCRIBE_TEXT,
                          int *code = nullptr) const
     {

@@ -13,7 +13,7 @@ wrong()
     failed=yes
 }
 
-for name in $(sed -n 's/^.*[ *]\(rota_[a-z0-9_]*\)(.*) *$/\1/p' \
+for name in $(sed -n '/^typedef/d; s/^.*[ *]\(rota_[a-z0-9_]*\)(.*) *$/\1/p' \
     "$root/tests/abi.txt"); do
     page=$folder/$name.3
     [ -s "$page" ] || { wrong "no page: $name"; continue; }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rota_packer;
+
 /* How the data of a block lie in memory. A contiguous datatype becomes plain
  * bytes: mpi is MPI_BYTE, size and extent are 1. */
 typedef struct rota_type {
@@ -23,9 +25,12 @@ typedef struct rota_type {
                          the end of the last */
     /* Of one element; NULL: plain bytes, or unknown: then MPI packs. */
     const rota_layout *layout;
+    /* Functions of the program's (exec/move/packer.h) that alone know where the
+     * data lie; or NULL. With them, mpi is MPI_DATATYPE_NULL. */
+    const struct rota_packer *packer;
 } rota_type;
 
-static const rota_type rota_type_bytes = {MPI_BYTE, 1, 1, 0, 1, NULL};
+static const rota_type rota_type_bytes = {MPI_BYTE, 1, 1, 0, 1, NULL, NULL};
 
 static inline bool rota_type_is_bytes(const rota_type *t)
 {
@@ -61,6 +66,8 @@ typedef struct rota_side {
     int n;             /* number of blocks: P, or of neighbours */
     ptrdiff_t *offset; /* [n] bytes from base to each block */
     size_t *bytes;     /* [n] bytes of data in each block */
+    size_t element;    /* bytes of data in an element of the caller's type; 0:
+                          it has none, or blocks have types of their own */
     bool null_ok;      /* base may be MPI_BOTTOM, which may be NULL: addresses
                           are in types or offsets */
 } rota_side;

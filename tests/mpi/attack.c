@@ -216,6 +216,18 @@ LOCAL(x_pready_list, rota_pready_list(f->fixed, 1, NULL))
 LOCAL(x_parrived, rota_parrived(f->fixed, 0, &flag))
 LOCAL(x_wait_arrival, rota_wait_arrival(NULL, NULL))
 LOCAL(x_partitioned, rota_plan_set_partitioned(f->exchange))
+static int pack_nothing(void *context, int dest, MPI_Count begin, MPI_Count end,
+                        void *to)
+{
+    (void)context;
+    (void)dest;
+    (void)begin;
+    (void)end;
+    (void)to;
+    return 0;
+}
+LOCAL(x_pack, rota_plan_set_pack(f->exchange, pack_nothing, NULL, NULL))
+LOCAL(x_pack_null, rota_plan_set_pack(NULL, pack_nothing, NULL, NULL))
 LOCAL(x_borrow_wait, rota_exchange_wait_borrow(f->exchange, NULL, NULL))
 LOCAL(x_borrow_wait_c, rota_exchange_wait_borrow_c(NULL, NULL, NULL))
 LOCAL(x_borrow_sendbuf, rota_exchange_get_sendbuf(f->exchange, 1, &found))
@@ -409,6 +421,8 @@ static const attack attacks[] = {
      x_wait_c_null},
     {"rota_plan_set_partitioned", "exchange", MPI_ERR_REQUEST, 0,
      x_partitioned},
+    {"rota_plan_set_pack", "exchange", MPI_ERR_REQUEST, 0, x_pack},
+    {"rota_plan_set_pack", "NULL", MPI_ERR_REQUEST, 0, x_pack_null},
     {"rota_pready", "not partitioned", MPI_ERR_REQUEST, ACTIVE, x_pready},
     {"rota_pready_range", "NULL", MPI_ERR_REQUEST, 0, x_pready_range},
     {"rota_pready_list", "NULL list", MPI_ERR_ARG, 0, x_pready_list},

@@ -110,15 +110,15 @@ static size_t max_block(const sim_plan *plan)
 /* Both sides have 6 bytes in an element, differently strewn. */
 static void choose_layouts(sim_plan *plan)
 {
-    static const layout bytes = {{MPI_BYTE, 1, 1, 0, 1, NULL}, 1, 1, 1};
+    static const layout bytes = {{MPI_BYTE, 1, 1, 0, 1, NULL, NULL}, 1, 1, 1};
 
     plan->side[0] = plan->side[1] = bytes;
     if (!plan->spec.typed)
         return;
     plan->side[0] =
-        (layout){{fakempi_vector(2, 3, 5, 9), 6, 9, 0, 8, NULL}, 2, 3, 5};
-    plan->side[1] =
-        (layout){{fakempi_vector(3, 2, 4, 12), 6, 12, 0, 10, NULL}, 3, 2, 4};
+        (layout){{fakempi_vector(2, 3, 5, 9), 6, 9, 0, 8, NULL, NULL}, 2, 3, 5};
+    plan->side[1] = (layout){
+        {fakempi_vector(3, 2, 4, 12), 6, 12, 0, 10, NULL, NULL}, 3, 2, 4};
 }
 
 /* ---- data ---------------------------------------------------------------- */

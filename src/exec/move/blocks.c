@@ -1,5 +1,6 @@
 /* blocks.c - see blocks.h. */
 #include "exec/move/blocks.h"
+#include "exec/move/packer.h"
 #include "exec/move/strided.h"
 
 #include <limits.h>
@@ -64,16 +65,43 @@ int rota_type_unpack(const rota_type *t, const char *packed, size_t bytes,
     return copy_type(t, true, data, bytes, (char *)packed, comm);
 }
 
+/* By the program's functions. */
+static void call_packer(const rota_blocks *b, rota_block i, bool unpacks,
+                        size_t begin, size_t end, char *packed)
+{
+    const rota_packer *const p = rota_block_type(b, i)->packer;
+    const int n = (int)rota_block_slot(b->s, i);
+
+    if (unpacks)
+        rota_packer_unpack(p, n, begin, end, packed);
+    else
+        rota_packer_pack(p, n, begin, end, packed);
+}
+
+/* Copy bytes begin to end of what packing a block gives: whole elements. */
+static int copy_elements(const rota_blocks *b, rota_block i, bool unpacks,
+                         size_t begin, size_t end, char *packed)
+{
+    const rota_type *const t = rota_block_type(b, i);
+
+    if (t->packer) {
+        call_packer(b, i, unpacks, begin, end, packed);
+        return MPI_SUCCESS;
+    }
+    return copy_type(t, unpacks,
+                     rota_block_at(b, i) +
+                         (ptrdiff_t)(begin / t->size) * t->extent,
+                     end - begin, packed, b->comm);
+}
+
 int rota_block_pack(const rota_blocks *b, rota_block i, char *packed)
 {
-    return rota_type_pack(rota_block_type(b, i), rota_block_at(b, i),
-                          b->bytes[i], packed, b->comm);
+    return copy_elements(b, i, false, 0, b->bytes[i], packed);
 }
 
 int rota_block_unpack(const rota_blocks *b, const char *packed, rota_block i)
 {
-    return rota_type_unpack(rota_block_type(b, i), packed, b->bytes[i],
-                            rota_block_at(b, i), b->comm);
+    return copy_elements(b, i, true, 0, b->bytes[i], (char *)packed);
 }
 
 size_t rota_message_bytes(const rota_blocks *b, rota_dir dir, uint32_t m)
@@ -95,9 +123,8 @@ static int copy_message(const rota_blocks *b, rota_dir dir, uint32_t m,
         const rota_block block = l->item[i];
         const size_t bytes = rota_cell_bytes(b->bytes[block]);
         if (bytes > 0)
-            ROTA_TRY(copy_type(rota_block_type(b, block), dir == ROTA_RECV,
-                               rota_block_at(b, block), bytes, packed,
-                               b->comm));
+            ROTA_TRY(
+                copy_elements(b, block, dir == ROTA_RECV, 0, bytes, packed));
         packed += bytes;
     }
     return MPI_SUCCESS;
@@ -183,21 +210,17 @@ static int copy_typed(const rota_blocks *b, rota_block from, rota_block to,
 {
     const rota_type *const here = rota_block_type(b, from);
     const rota_type *const there = rota_block_type(b, to);
-    const char *source = rota_block_at(b, from);
-    char *target = rota_block_at(b, to);
     rota_strided straight;
 
     if (rota_strided_match(there, here, bytes, &straight)) {
-        rota_strided_copy(&straight, target, source);
+        rota_strided_copy(&straight, rota_block_at(b, to),
+                          rota_block_at(b, from));
         return MPI_SUCCESS;
     }
-    for (size_t left = bytes; left > 0;) {
-        const size_t n = rota_smaller(left, b->step);
-        ROTA_TRY(rota_type_pack(here, source, n, b->stage, b->comm));
-        ROTA_TRY(rota_type_unpack(there, b->stage, n, target, b->comm));
-        source += (ptrdiff_t)(n / here->size) * here->extent;
-        target += (ptrdiff_t)(n / there->size) * there->extent;
-        left -= n;
+    for (size_t at = 0, end; at < bytes; at = end) {
+        end = rota_smaller(bytes, at + b->step);
+        ROTA_TRY(copy_elements(b, from, false, at, end, b->stage));
+        ROTA_TRY(copy_elements(b, to, true, at, end, b->stage));
     }
     return MPI_SUCCESS;
 }
@@ -209,12 +232,10 @@ int rota_block_copy(const rota_blocks *b, const rota_copy *k)
     if (bytes == 0)
         return MPI_SUCCESS;
     if (rota_type_is_bytes(rota_block_type(b, k->to)))
-        return rota_type_pack(rota_block_type(b, k->from),
-                              rota_block_at(b, k->from), bytes,
-                              rota_block_at(b, k->to), b->comm);
+        return copy_elements(b, k->from, false, 0, bytes,
+                             rota_block_at(b, k->to));
     if (rota_type_is_bytes(rota_block_type(b, k->from)))
-        return rota_type_unpack(rota_block_type(b, k->to),
-                                rota_block_at(b, k->from), bytes,
-                                rota_block_at(b, k->to), b->comm);
+        return copy_elements(b, k->to, true, 0, bytes,
+                             rota_block_at(b, k->from));
     return copy_typed(b, k->from, k->to, bytes);
 }

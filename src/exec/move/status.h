@@ -11,6 +11,8 @@ typedef enum rota_note {
     ROTA_NOTHING,
     ROTA_ABOVE_BOUND, /* peer left out a block above the bound */
     ROTA_MISMATCH,    /* peer sent another size than expected */
+    ROTA_PACK_FAILED, /* the program's function returned `sent` for block `peer` */
+    ROTA_UNPACK_FAILED,
 } rota_note;
 
 typedef struct rota_status {

@@ -7,13 +7,19 @@
  */
 #include "exec/payload/payload.h"
 
-/* Also what is handed over, which is packed only if a loan's copy does it; and
- * elements whose number varies. */
+/* Elements whose number varies, unless MPI takes them from where they lie. */
+static bool varies(const rota_exec *x, const rota_makeup *k)
+{
+    const rota_type *const t = rota_block_type(&x->blocks, k->item[0]);
+
+    return !x->fixed && !rota_type_is_bytes(t) &&
+           (t->packer || !k->via->needs_mpi);
+}
+
+/* Also what is handed over, which is packed only if a loan's copy does it. */
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
-    return k->apart || k->handed ||
-           (!x->fixed && !k->via->needs_mpi &&
-            !rota_type_is_bytes(rota_block_type(&x->blocks, k->item[0])));
+    return k->apart || k->handed || varies(x, k);
 }
 
 static bool stages(const rota_makeup *k)
@@ -83,8 +89,11 @@ static int finish(rota_exec *x, uint32_t m, rota_data *d)
 
 static rota_mpi_buffer as_mpi(const rota_exec *x, rota_dir dir, uint32_t m)
 {
-    return (rota_mpi_buffer){x->program.area + x->program.op[dir][m].stage,
-                             rota_message_bytes(&x->blocks, dir, m), MPI_BYTE};
+    const rota_op *const op = &x->program.op[dir][m];
+
+    return (rota_mpi_buffer){
+        op->stage == ROTA_NO_STAGE ? op->memory : x->program.area + op->stage,
+        rota_message_bytes(&x->blocks, dir, m), MPI_BYTE};
 }
 
 const rota_payload rota_payload_packed = {.takes = takes,

@@ -126,11 +126,14 @@ static bool end_to_end(const rota_exec *x, const rota_block item[], uint32_t n)
 }
 
 /* Is the block of a datatype that must be packed? MPI sends elements from where
- * they lie; other paths pack them if their number is known. */
+ * they lie, unless the program alone can pack them; other paths pack them if their
+ * number is known. */
 static bool is_typed(const rota_exec *x, const rota_op *op, rota_block b)
 {
-    return !op->via->needs_mpi && x->fixed &&
-           !rota_type_is_bytes(rota_block_type(&x->blocks, b));
+    const rota_type *const t = rota_block_type(&x->blocks, b);
+
+    return x->fixed && !rota_type_is_bytes(t) &&
+           (t->packer || !op->via->needs_mpi);
 }
 
 /* The last payload that takes the message. */

@@ -24,6 +24,9 @@ typedef struct side {
     ptrdiff_t first;    /* bytes from the region's base to what displacements
                            count from: the lowest block */
     rota_region region;
+    char *
+        packed; /* [room] all blocks end to end, where the program packs them */
+    size_t room;
 } side;
 
 typedef struct native {
@@ -48,28 +51,63 @@ static ptrdiff_t find_first(const rota_exec *x, rota_dir dir,
     return first;
 }
 
-static char *base_of(const rota_exec *x, const side *s)
+/* Do the program's functions pack and unpack the blocks? */
+static bool is_called(const rota_exec *x, const side *s)
 {
-    return x->blocks.base[s->region] + s->first;
+    return x->blocks.types[s->region].type->packer;
 }
 
-static void fill_side(native *n, const rota_exec *x, rota_dir dir,
+static char *base_of(const rota_exec *x, const side *s)
+{
+    return is_called(x, s) ? s->packed : x->blocks.base[s->region] + s->first;
+}
+
+static MPI_Datatype type_of(const rota_exec *x, const side *s)
+{
+    return is_called(x, s) ? MPI_BYTE : x->blocks.types[s->region].type->mpi;
+}
+
+/* Blocks that the program packs are end to end. */
+static int place_called(side *s, const rota_exec *x, rota_dir dir,
+                        const rota_phase *phase)
+{
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
+    size_t at = 0;
+
+    for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
+        const size_t bytes = rota_message_bytes(&x->blocks, dir, m);
+        s->count[l->msg[m].peer] = (MPI_Count)bytes;
+        s->displ[l->msg[m].peer] = (MPI_Aint)at;
+        at += bytes;
+    }
+    return rota_grow(&s->packed, &s->room, at, "blocks that are packed");
+}
+
+/* Pack all that is sent, or unpack all that has come. */
+static int copy_called(const rota_exec *x, const side *s, rota_dir dir,
+                       const rota_phase *phase)
+{
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
+
+    for (uint32_t m = phase->msg[dir]; is_called(x, s) && m < phase[1].msg[dir];
+         m++) {
+        char *const at = s->packed + s->displ[l->msg[m].peer];
+        ROTA_TRY(dir == ROTA_SEND ? rota_message_pack(&x->blocks, m, at)
+                                  : rota_message_unpack(&x->blocks, m, at));
+    }
+    return MPI_SUCCESS;
+}
+
+static void place_all(side *to, const rota_exec *x, rota_dir dir,
                       const rota_phase *phase)
 {
     const rota_msgs *const l = &x->blocks.s->msgs[dir];
-    const size_t P = (size_t)x->blocks.s->P;
-    side *const to = &n->side[dir];
 
     to->first = find_first(x, dir, phase);
-    memset(to->count, 0, P * sizeof *to->count);
-    memset(to->displ, 0, P * sizeof *to->displ);
-    for (size_t q = 0; to->type && q < P; q++)
-        to->type[q] = MPI_BYTE;
     for (uint32_t m = phase->msg[dir]; m < phase[1].msg[dir]; m++) {
         const rota_block b = l->item[l->msg[m].first];
         const rota_type *const t = rota_block_type(&x->blocks, b);
         const int q = l->msg[m].peer;
-        to->region = rota_block_region(x->blocks.s, b);
         to->count[q] = (MPI_Count)(x->blocks.bytes[b] / t->size);
         to->displ[q] = x->blocks.offset[b] - to->first;
         if (to->type)
@@ -77,19 +115,41 @@ static void fill_side(native *n, const rota_exec *x, rota_dir dir,
         else
             to->displ[q] = t->extent ? to->displ[q] / t->extent : 0;
     }
+}
+
+static int fill_side(native *n, const rota_exec *x, rota_dir dir,
+                     const rota_phase *phase)
+{
+    const rota_msgs *const l = &x->blocks.s->msgs[dir];
+    const size_t P = (size_t)x->blocks.s->P;
+    side *const to = &n->side[dir];
+
+    memset(to->count, 0, P * sizeof *to->count);
+    memset(to->displ, 0, P * sizeof *to->displ);
+    for (size_t q = 0; to->type && q < P; q++)
+        to->type[q] = MPI_BYTE;
+    if (phase->msg[dir] < phase[1].msg[dir])
+        to->region = rota_block_region(x->blocks.s,
+                                       l->item[l->msg[phase->msg[dir]].first]);
+    if (is_called(x, to))
+        ROTA_TRY(place_called(to, x, dir, phase));
+    else
+        place_all(to, x, dir, phase);
     for (size_t q = 0; q < P; q++) {
         to->small_count[q] = (int)to->count[q];
         to->small_displ[q] = (int)to->displ[q];
         n->large = n->large || to->small_count[q] != to->count[q] ||
                    to->small_displ[q] != to->displ[q];
     }
+    return MPI_SUCCESS;
 }
 
-static void fill(native *n, const rota_exec *x, const rota_phase *phase)
+static int fill(native *n, const rota_exec *x, const rota_phase *phase)
 {
     n->large = false;
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        fill_side(n, x, (rota_dir)dir, phase);
+        ROTA_TRY(fill_side(n, x, (rota_dir)dir, phase));
+    return MPI_SUCCESS;
 }
 
 /* How many types MPI looks at. Open MPI 4.1 takes hold of one for each neighbour, if
@@ -162,6 +222,7 @@ static void unbind(rota_exec *x, rota_step *step)
         free(s->small_count);
         free(s->small_displ);
         free(s->type);
+        free(s->packed);
     }
     free(n);
 }
@@ -199,10 +260,10 @@ static int post(rota_exec *x, const rota_step *step)
     const side *const s = &n->side[ROTA_SEND], *const d = &n->side[ROTA_RECV];
 
     if (!x->fixed || !n->filled)
-        fill(n, x, phase);
+        ROTA_TRY(fill(n, x, phase));
     n->filled = true;
-    const MPI_Datatype st = x->blocks.types[s->region].type->mpi;
-    const MPI_Datatype dt = x->blocks.types[d->region].type->mpi;
+    ROTA_TRY(copy_called(x, s, ROTA_SEND, phase));
+    const MPI_Datatype st = type_of(x, s), dt = type_of(x, d);
     char *const from = base_of(x, s), *const to = base_of(x, d);
     if (!n->large && phase->native == ROTA_NATIVE_ALLTOALL)
         return MPI_Ialltoall(from + s->displ[0], s->small_count[0], st,
@@ -249,7 +310,8 @@ static int poll(rota_exec *x, rota_step *step, bool *done)
         ROTA_TRY(MPI_Test(&n->values, &flag, MPI_STATUS_IGNORE));
     x->moved = x->moved || flag;
     *done = flag;
-    return MPI_SUCCESS;
+    return flag ? copy_called(x, &n->side[ROTA_RECV], ROTA_RECV, step->phase)
+                : MPI_SUCCESS;
 }
 
 static void whom(const rota_exec *x, const rota_step *step, bool awaited[])

@@ -190,6 +190,12 @@ static int post(rota_exec *x, rota_dir dir, uint32_t m)
         ROTA_TRY(payload->begin(x, dir, m, &d));
         ROTA_TRY(payload->hold(x, m, &d));
     }
+    if (dir == ROTA_RECV && payload->expect &&
+        x->program.op[dir][m].stage == ROTA_NO_STAGE) {
+        rota_data d = {0};
+        ROTA_TRY(payload->begin(x, dir, m, &d));
+        ROTA_TRY(payload->expect(x, m, &d, ROTA_COMES_IN_PARTS));
+    }
     if (p2p_of(x)->op[dir][m].persistent)
         return MPI_Start(request(x, dir, m));
     const rota_mpi_buffer b = buffer_of(x, dir, m);

@@ -8,6 +8,7 @@
 #include "plan/kinds/describe.h"
 #include "plan/kinds/device.h"
 #include "plan/kinds/exchange.h"
+#include "plan/kinds/packing.h"
 #include "plan/kinds/parts.h"
 #include "plan/kinds/reduction.h"
 #include "plan/kinds/scaled.h"
@@ -1292,6 +1293,20 @@ int rota_plan_set_reduction(rota_plan *plan, const void *value, void *result,
                                                        .count = count,
                                                        .type = type,
                                                        .op = op});
+    return leave_plan(plan, __func__, err);
+}
+
+int rota_plan_set_pack(rota_plan *plan, rota_pack_function *pack,
+                       rota_unpack_function *unpack, void *context)
+{
+    int err = check_handle(plan);
+
+    if (err == MPI_SUCCESS && check_mpi() != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    if (err == MPI_SUCCESS)
+        err = rota_plan_pack(
+            plan,
+            &(rota_packer){.pack = pack, .unpack = unpack, .context = context});
     return leave_plan(plan, __func__, err);
 }
 

@@ -162,6 +162,7 @@ static int make_from(rota_side *side, const rota_comm *c, rota_side_args *a,
     ROTA_TRY(of ? collect_types(c, a, set, of) : find_type(c, a, set));
     a->unit = set->n > 0 ? set->unit : &unused;
     a->of = of;
+    side->element = of ? 0 : a->unit->element;
     ROTA_TRY(fill(side, a));
     side->null_ok = true;
     for (int i = 0; i < a->n; i++)

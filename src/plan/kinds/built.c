@@ -135,6 +135,18 @@ void rota_built_record(const rota_built *b, const size_t bytes[])
 
 /* ---- making -------------------------------------------------------------- */
 
+/* Blocks that the program's functions pack or unpack are of a type of their own. */
+static void use_packer(rota_built *b, rota_task *t)
+{
+    rota_types *const types = b->exec.blocks.types;
+
+    t->packer.status = &b->exec.status;
+    if (t->packer.pack)
+        types[ROTA_SRC] = (rota_types){&t->packed[ROTA_SRC], NULL, 1};
+    if (t->packer.unpack)
+        types[ROTA_DST] = (rota_types){&t->packed[ROTA_DST], NULL, 1};
+}
+
 /* What is known before there is a schedule. */
 static void begin(rota_built *b, rota_task *t, const rota_choice *choice,
                   rota_claim claim)
@@ -169,6 +181,7 @@ static void begin(rota_built *b, rota_task *t, const rota_choice *choice,
                               .parcels = choice->params.parcels};
     if (choice->metadata != ROTA_META_ONCE)
         b->exec.sizing = &b->sizing;
+    use_packer(b, t);
 }
 
 /* Which values do messages carry? Where blocks are forwarded, the schedule is run on

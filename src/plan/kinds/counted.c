@@ -36,6 +36,7 @@ int rota_counted_prepare(rota_task *t, const rota_args *args)
         return rota_fail_mem("a plan");
     ROTA_TRY(rota_types_make(args->recv.type, "type", t->comm->dup,
                              &t->problem.recv.types, &own->unit));
+    t->problem.recv.element = own->unit.element;
     own->plain = rota_types_are_bytes(&t->problem.recv.types);
     own->usual = own->plain && is_usual(&own->unit) && !t->problem.neighbors &&
                  !t->leaves_own && !t->use.device;

@@ -49,6 +49,10 @@ static bool add_choice(cJSON *o, const rota_plan *p)
            add_text(o, "chosen", p->decision.why) &&
            (!p->task.partitioned ||
             cJSON_AddBoolToObject(o, "partitioned", true)) &&
+           (!p->task.packer.pack ||
+            cJSON_AddBoolToObject(o, "packed_by_function", true)) &&
+           (!p->task.packer.unpack ||
+            cJSON_AddBoolToObject(o, "unpacked_by_function", true)) &&
            add_params(o, &p->built.choice) &&
            add_text(o, "metadata",
                     rota_metadata_words.word[p->built.choice.metadata]);
@@ -337,7 +341,8 @@ static bool add_types(cJSON *o, const rota_plan *p)
         !add_number(o, "types_unknown",
                     count_types(sent, true) + count_types(received, true)))
         return false;
-    if (!p->task.kind->fixed || rota_staging_is_on(&p->built.exec))
+    if (!p->task.kind->fixed || rota_staging_is_on(&p->built.exec) ||
+        p->task.packer.pack || p->task.packer.unpack)
         return true;
     const rota_typed_bytes by = rota_typed_count(&p->built.exec);
     return add_number(o, "bytes_straight", (double)by.straight) &&

@@ -93,7 +93,8 @@ typedef enum obstacle {
 
 static const char *const obstacle_text[] = {
     [NO_ROOM] = "no room in shared memory",
-    [THREAD_TYPE] = "rota_progress = thread, and MPI packs elements of a type",
+    [THREAD_TYPE] = "rota_progress = thread, and MPI packs elements of a type, "
+                    "or functions do",
     [THREAD_OP] = "rota_progress = thread, and MPI combines blocks",
     [THREAD_DEVICE] = "rota_progress = thread, and a device may be in use",
     [NO_THREAD] = "rota_progress = thread, and the system gives no thread",
@@ -106,7 +107,7 @@ static obstacle find_obstacle(const rota_built *b)
     if (t->progress != ROTA_PROGRESS_THREAD)
         return NO_OBSTACLE;
     if (!rota_lock_is_multiple() &&
-        (!rota_types_are_bytes(&t->problem.recv.types) ||
+        (!rota_types_are_bytes(&b->exec.blocks.types[ROTA_DST]) ||
          !rota_types_are_bytes(&b->exec.blocks.types[ROTA_SRC])))
         return THREAD_TYPE;
     if (!rota_lock_is_multiple() && t->accumulate.combine &&

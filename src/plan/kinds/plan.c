@@ -253,6 +253,44 @@ int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
     return status;
 }
 
+/* ---- making anew --------------------------------------------------------- */
+
+/* In place of the plan's own. If ranks of a node turn out to share no memory, all
+ * begin anew without it. */
+static int build_anew(rota_plan *p, rota_claim claim)
+{
+    rota_built *const b = &p->built;
+    const rota_choice choice = b->choice;
+
+    for (;;) {
+        rota_vote vote = {0};
+        ROTA_TRY(rota_built_make(b, &p->task, &choice, claim));
+        if (!b->apart)
+            return MPI_SUCCESS;
+        rota_built_free(b);
+        ROTA_TRY(rota_agree_claim(p->comm, rota_comm_part_node(p->comm), &vote,
+                                  &claim));
+    }
+}
+
+/* What was built knows its own address. So the old one is put aside while another
+ * is made in its place, and put back there to be freed, or used. */
+int rota_plan_rebuild(rota_plan *p, rota_claim claim)
+{
+    const rota_built old = p->built;
+    const int err = build_anew(p, claim);
+    const rota_built made = p->built;
+
+    p->built = old;
+    if (err != MPI_SUCCESS)
+        return err;
+    rota_built_free(&p->built);
+    p->built = made;
+    return MPI_SUCCESS;
+}
+
+/* ---- its end ------------------------------------------------------------- */
+
 int rota_plan_outcome(const rota_plan *plan, int err, bool *quiet)
 {
     const rota_status *const s = &plan->built.exec.status;
@@ -263,6 +301,11 @@ int rota_plan_outcome(const rota_plan *plan, int err, bool *quiet)
     if (s->note == ROTA_MISMATCH)
         return rota_fail_mismatch(s->peer, plan->comm->me, s->sent,
                                   s->expected);
+    if (s->note == ROTA_PACK_FAILED || s->note == ROTA_UNPACK_FAILED)
+        return rota_fail(MPI_ERR_OTHER,
+                         "the program's %s function returned %d for block %d",
+                         s->note == ROTA_PACK_FAILED ? "pack" : "unpack",
+                         (int)s->sent, s->peer);
     return rota_fail(MPI_ERR_COUNT,
                      "a block with rank %d has %zu bytes, more than max_block "
                      "= %zu",

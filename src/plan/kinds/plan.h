@@ -32,6 +32,10 @@ int rota_plan_make(rota_comm *c, const rota_neighbors *neighbors,
                    const rota_hints *hints, int status, rota_plan **plan);
 void rota_plan_destroy(rota_plan *plan);
 
+/* Build the plan anew, by the same choice, because its task has changed. Collective;
+ * the ranks agree on every failure, after which what was built is as it was. */
+int rota_plan_rebuild(rota_plan *plan, rota_claim claim);
+
 /* How a run ended whose executor gives err: the status, with its text. *quiet: a
  * block was above the bound; all others have arrived and the plan may be started
  * again, so no error handler is called. */

@@ -1,6 +1,5 @@
 /* reduction.c - see reduction.h. */
 #include "plan/kinds/reduction.h"
-#include "plan/ranks/node.h"
 
 /* ---- arguments ----------------------------------------------------------- */
 
@@ -53,40 +52,6 @@ static int prepare(const rota_plan *p, rota_reduction *r)
 
 /* ---- building ------------------------------------------------------------ */
 
-/* In place of the plan's own. If ranks of a node turn out to share no memory, all
- * begin anew without it. */
-static int build(rota_plan *p, rota_claim claim)
-{
-    rota_built *const b = &p->built;
-    const rota_choice choice = b->choice;
-
-    for (;;) {
-        rota_vote vote = {0};
-        ROTA_TRY(rota_built_make(b, &p->task, &choice, claim));
-        if (!b->apart)
-            return MPI_SUCCESS;
-        rota_built_free(b);
-        ROTA_TRY(rota_agree_claim(p->comm, rota_comm_part_node(p->comm), &vote,
-                                  &claim));
-    }
-}
-
-/* What was built knows its own address. So the old one is put aside while another
- * is made in its place, and put back there to be freed, or used. */
-static int replace(rota_plan *p, rota_claim claim)
-{
-    const rota_built old = p->built;
-    const int err = build(p, claim);
-    const rota_built made = p->built;
-
-    p->built = old;
-    if (err != MPI_SUCCESS)
-        return err;
-    rota_built_free(&p->built);
-    p->built = made;
-    return MPI_SUCCESS;
-}
-
 /* While ranks agree, a plan that is active by mistake goes on. */
 int rota_plan_reduce(rota_plan *p, const rota_reduction *wanted)
 {
@@ -106,7 +71,7 @@ int rota_plan_reduce(rota_plan *p, const rota_reduction *wanted)
                    r.count > 0 ? (uint64_t)rota_reduction_op(&r) : 0);
     ROTA_TRY(rota_agree_claim(p->comm, status, &vote, &claim));
     p->task.reduction = r;
-    const int err = replace(p, claim);
+    const int err = rota_plan_rebuild(p, claim);
     if (err != MPI_SUCCESS)
         p->task.reduction = before;
     return err;

@@ -8,6 +8,7 @@
 
 #include "base/crossing.h"
 #include "device/device.h"
+#include "exec/move/packer.h"
 #include "exec/move/reduction.h"
 #include "plan/args/validate.h"
 #include "plan/kinds/record.h"
@@ -122,8 +123,10 @@ struct rota_task {
     int copied_once_from;     /* bytes, from a hint; 0: none */
     rota_reduction reduction; /* that travels with its messages, if any */
     rota_operator
-        accumulate; /* combines arriving blocks with what is there; its
+        accumulate;      /* combines arriving blocks with what is there; its
                                  combine NULL: they overwrite it */
+    rota_packer packer;  /* the program's functions, if any, and what they */
+    rota_type packed[2]; /* make of send and receive blocks */
 };
 
 #endif /* ROTA_TASK_H */
