@@ -645,11 +645,13 @@ contains
     integer, asynchronous :: a(P), b(P)
     integer :: q, ierror
     type(rota_plan) :: plan
+    type(c_funptr) :: pack, unpack
 
     call rota_alltoall_init(a, 1, MPI_INTEGER, b, 1, MPI_INTEGER, comm, &
         MPI_INFO_NULL, plan)
-    call rota_plan_set_pack(plan, c_funloc(pack_block), &
-        c_funloc(unpack_block), c_loc(values), ierror)
+    pack = c_funloc(pack_block)
+    unpack = c_funloc(unpack_block)
+    call rota_plan_set_pack(plan, pack, unpack, c_loc(values), ierror)
     call check(ierror == MPI_SUCCESS, 'plan_set_pack')
     ranks = P
     values(1:P) = [(100 * me + q, q = 0, P - 1)]

@@ -1156,12 +1156,12 @@ typedef int rota_unpack_function(void *context, int source, MPI_Count begin,
  *           length of each block is a multiple of 8
  *
  * It returns 0, or anything else for an error: the block then counts as written or
- * read, so that no rank waits for it, and the wait of this rank returns MPI_ERR_OTHER,
- * with the number in its text. The plan may be started again. Functions are called
- * between a start and the end of its wait, in calls of Rota for this plan or others,
- * and must call neither Rota nor MPI. Under MPI_THREAD_MULTIPLE, they may be called by
- * any thread that calls Rota and, with rota_progress = thread, by that thread; never by
- * two at once.
+ * read, so that no rank waits for it, and the wait of this rank returns
+ * MPI_ERR_OTHER, with the number in its text. The plan may be started again.
+ * Functions are called between a start and the end of its wait, in calls of Rota for
+ * this plan or others, and must call neither Rota nor MPI. Under
+ * MPI_THREAD_MULTIPLE, they may be called by any thread that calls Rota and, with
+ * rota_progress = thread, by that thread; never by two at once.
  *
  * Other ranks may give other functions, or none; NULL for both ends it here. The plan
  * is made anew, with the choices of the old one, which takes about as long as making
@@ -1169,11 +1169,11 @@ typedef int rota_unpack_function(void *context, int source, MPI_Count begin,
  *
  * Collective over the plan's communicator; blocks; the plan must be inactive.
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, an exchange, in place,
- * with a type for each block, with rota_largest_unit or with buffers that may be on a
- * device, or whose algorithm keeps blocks of others in the receive buffer
- * (bruck_zero_copy); MPI_ERR_ARG if some rank calls another function;
- * MPI_ERR_NO_MEM. After an error the plan is as it was. A start in place:
- * MPI_ERR_BUFFER. */
+ * with a type for each block, with rota_largest_unit, with an operator
+ * (rota_plan_init_reverse) or with buffers that may be on a device, or whose
+ * algorithm keeps blocks of others in the receive buffer (bruck_zero_copy);
+ * MPI_ERR_ARG if some rank calls another function; MPI_ERR_NO_MEM. After an error the
+ * plan is as it was. A start in place: MPI_ERR_BUFFER. */
 ROTA_API int rota_plan_set_pack(rota_plan *plan, rota_pack_function *pack,
                                 rota_unpack_function *unpack, void *context);
 

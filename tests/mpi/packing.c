@@ -397,6 +397,9 @@ static void errors(void)
                              r.recvcounts, r.rdispls, MPI_BYTE, MPI_COMM_WORLD,
                              info, &other));
     refused(other, "rota_largest_unit");
+    MUST(rota_plan_init_reverse(r.plan, r.recv, r.send, MPI_INT, MPI_SUM,
+                                MPI_INFO_NULL, &other));
+    refused(other, "combines");
     /* On one rank only. */
     if (test_me == test_P - 1)
         MUST(rota_start(r.plan));

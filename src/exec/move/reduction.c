@@ -15,9 +15,9 @@ typedef int combine_fn(const rota_reduction *r, const char *const at[], int P);
 typedef int into_fn(const rota_operator *o, const char *from, char *into,
                     size_t width, size_t n, ptrdiff_t step);
 
-/* Combine with what `a` and `b` make, which are of type T. Of a value there is mostly
- * one element; of a block that is combined into another, which may lie anywhere, there
- * are many. */
+/* Combine with what `a` and `b` make, which are of type T. Of a value there is
+ * mostly one element; of a block that is combined into another, which may lie
+ * anywhere, there are many. */
 #define COMBINE(name, T, what)                                                 \
     static inline void name##_at(void *result, const char *const at[], int P,  \
                                  size_t i)                                     \

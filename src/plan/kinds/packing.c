@@ -18,6 +18,9 @@ static int check_plan(const rota_plan *p)
         return rota_fail(MPI_ERR_REQUEST,
                          "the unit of the plan's counts may change "
                          "(rota_largest_unit)");
+    if (t->accumulate.combine)
+        return rota_fail(MPI_ERR_REQUEST,
+                         "the plan combines blocks with what is there");
     if (t->problem.own_types)
         return rota_fail(MPI_ERR_REQUEST, "the plan has a type for each block");
     return t->problem.in_place
