@@ -11,9 +11,14 @@
  * its own and where not. */
 enum { SPINS = 10000, SPINS_CROWDED = 0 };
 
-/* Yields before a waiter sleeps, and how long it sleeps where nobody rings: in
- * fact at least 60 us. */
-enum { YIELDS = 2000, NAP_NS = 20000 };
+/* Yields before a waiter sleeps. Where every rank has a core of its own they take
+ * longer than the turn of a busy process on another rank's core, some 4 ms: that rank
+ * would find everyone asleep when its own turn comes, wait for them to wake, and give
+ * way again. */
+enum { YIELDS = 30000, YIELDS_CROWDED = 2000 };
+
+/* How long it sleeps where nobody rings: in fact at least 60 us. */
+enum { NAP_NS = 20000 };
 
 /* Longest sleep by a doorbell: MPI needs attention meanwhile. With limits below
  * the kernel's tick of about 4 ms, a process switch takes twice as long, since
@@ -123,11 +128,12 @@ static bool yield(void)
 static void give_way(patience *p)
 {
     const int polls = atomic_load_explicit(&spins, memory_order_relaxed);
-    const bool yields_help = !p->o.meets || polls > SPINS_CROWDED;
+    const bool crowded = polls == SPINS_CROWDED;
+    const int most = crowded ? YIELDS_CROWDED : YIELDS;
 
     if (p->n < polls) {
         p->n++;
-    } else if (p->n < polls + YIELDS && yields_help && yield()) {
+    } else if (p->n < polls + most && !(crowded && p->o.meets) && yield()) {
         p->n++;
         p->o.arm = false;
     } else {
