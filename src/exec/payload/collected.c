@@ -120,7 +120,9 @@ void rota_collected_lies(rota_exec *x, rota_block b, size_t bytes, char *data)
 {
     rota_collection *const c = x->collection;
 
+    /* Beyond the buffer another allocation may be at its very place. */
     if (c->early && note(x, b, bytes) && data &&
+        (size_t)x->blocks.offset[b] + bytes <= c->limit &&
         data == c->to + x->blocks.offset[b]) {
         c->n_pinned--;
         return;
