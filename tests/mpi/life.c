@@ -260,7 +260,9 @@ static void steady_varying(const rota_algo *algo, const char *intranode)
 }
 
 /* Starts of the same sizes allocate nothing after the first two (an exchange
- * may grow in the first, and its even and odd starts are alike). */
+ * may grow in the first, and its even and odd starts are alike), but for a block
+ * that comes before its turn: the first time its message needs memory of its own,
+ * and of such messages there is one a peer. */
 static void steady_exchange(const rota_algo *algo, size_t bound,
                             const char *intranode)
 {
@@ -283,7 +285,7 @@ static void steady_exchange(const rota_algo *algo, size_t bound,
         MUST(rota_exchange_wait(plan, &found, got, at));
         CHECK(got[0] == test_me % 3);
     }
-    CHECK(n.heap == 0);
+    CHECK(n.heap <= (rota_algo_is_direct(algo) ? 0 : test_P - 1));
     CHECK(n.objects == 0);
     CHECK(n.started == 0);
     MUST(rota_plan_free(&plan));
