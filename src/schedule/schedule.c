@@ -291,6 +291,17 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m)
     return rota_block_arrives(s, b) && rota_from(s, i) == msg->peer;
 }
 
+void rota_msgs_before(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
+                      uint32_t before[])
+{
+    for (int q = 0; q < P; q++)
+        last[q] = ROTA_NO_MSG;
+    for (uint32_t m = 0; m < n; m++) {
+        before[m] = last[msg[m].peer];
+        last[msg[m].peer] = m;
+    }
+}
+
 /* A copy belongs to at most one message. */
 static rota_group group_of(const rota_copy *k,
                            uint32_t *const message[ROTA_N_DIRS])

@@ -342,6 +342,13 @@ void rota_sched_pad(const rota_sched *s, size_t largest, size_t bytes[]);
  * size. */
 bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
 
+#define ROTA_NO_MSG UINT32_MAX
+
+/* before[m]: of n messages from msg on, the last one before m with its peer, or
+ * ROTA_NO_MSG. last: [P] working memory. */
+void rota_msgs_before(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
+                      uint32_t before[]);
+
 /* Consecutive copies of a flow phase that belong to the same message. */
 typedef struct rota_group {
     uint32_t first, end;
@@ -349,8 +356,6 @@ typedef struct rota_group {
                    * them */
     uint32_t m;   /* the message; ROTA_NO_MSG: none */
 } rota_group;
-
-#define ROTA_NO_MSG UINT32_MAX
 
 /* Group n copies; returns the number of groups. message[dir]: [n_blocks] for
  * each block, 1 + the message of the phase that has it, or 0. */

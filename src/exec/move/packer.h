@@ -19,6 +19,12 @@ typedef struct rota_packer {
     rota_status *status; /* of the run; as is */
 } rota_packer;
 
+/* Are there functions of the program at all? */
+static inline bool rota_packer_is_on(const rota_packer *p)
+{
+    return p->pack || p->unpack;
+}
+
 /* Have bytes begin to end of a block written or read. n: its number in the list of
  * destinations or sources. */
 static inline void rota_packer_pack(const rota_packer *p, int n, size_t begin,

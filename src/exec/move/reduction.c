@@ -348,20 +348,9 @@ bool rota_reduction_needs_mpi(const rota_reduction *r)
     return r->combine == combine_by_mpi;
 }
 
-/* 0: the user's. */
-static int number_of(MPI_Op mpi_op)
-{
-    const int op = find_op(mpi_op);
-
-    return op == OTHERS ? 0 : op + 1;
-}
-
 int rota_reduction_op(const rota_reduction *r)
 {
-    return number_of(r->op);
-}
+    const int op = find_op(r->op);
 
-int rota_operator_number(const rota_operator *o)
-{
-    return number_of(o->op);
+    return op == OTHERS ? 0 : op + 1;
 }

@@ -55,6 +55,5 @@ struct rota_operator {
  * cannot be taken. Local. */
 int rota_operator_resolve(rota_operator *o);
 bool rota_operator_needs_mpi(const rota_operator *o);
-int rota_operator_number(const rota_operator *o); /* as rota_reduction_op */
 
 #endif /* ROTA_REDUCTION_H */

@@ -60,7 +60,7 @@ typedef struct finder {
     /* [n_blocks] 1 + the message with the block, or 0. */
     uint32_t *in[ROTA_N_DIRS];
     uint32_t *seen; /* [n receives] 1 + the last send found to wait for it */
-    uint32_t *last; /* [P] 1 + the last message with each peer */
+    uint32_t *last; /* [P] */
 } finder;
 
 /* Message m of the phase, in the schedule. */
@@ -71,15 +71,18 @@ static const rota_msg *msg_of(const finder *k, rota_dir dir, uint32_t m)
 
 static void chain_peers(flow *f, const finder *k, rota_dir dir)
 {
-    memset(k->last, 0, (size_t)k->s->P * sizeof *k->last);
+    uint32_t *const next = f->next[dir];
+
+    /* From the one before each to the one after it, in place: what is before m has
+     * been read by then, and comes before it. */
+    rota_msgs_before(msg_of(k, dir, 0), f->n[dir], k->s->P, k->last, next);
     for (uint32_t m = 0; m < f->n[dir]; m++) {
-        uint32_t *const before = &k->last[msg_of(k, dir, m)->peer];
-        f->next[dir][m] = NO_MSG;
-        if (*before > 0) {
-            f->next[dir][*before - 1] = m;
-            f->wants[dir][m]++;
-        }
-        *before = m + 1;
+        const uint32_t before = next[m];
+        next[m] = NO_MSG;
+        if (before == NO_MSG)
+            continue;
+        next[before] = m;
+        f->wants[dir][m]++;
     }
 }
 

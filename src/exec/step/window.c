@@ -332,21 +332,19 @@ int rota_window_any_order(const rota_exec *x, const rota_step *step)
     const rota_phase *const phase = step->phase;
     const rota_msgs *const l = &x->blocks.s->msgs[ROTA_SEND];
     lanes *const k = step->own;
-    uint32_t *const last = calloc((size_t)x->blocks.s->P, sizeof *last);
+    const int P = x->blocks.s->P;
 
     free_lanes(k);
     ROTA_TRY(make_lanes(k, phase, UINT32_MAX));
     k->ahead = calloc((size_t)k->sends + 1, sizeof *k->ahead);
-    k->before = calloc((size_t)k->sends + 1, sizeof *k->before);
-    for (uint32_t m = 0; last && k->ahead && k->before && m < k->sends; m++) {
-        uint32_t *const to = &last[l->msg[phase->msg[ROTA_SEND] + m].peer];
-        k->before[m] = *to > 0 ? *to - 1 : NO_MSG;
-        *to = m + 1;
-    }
+    k->before = malloc(((size_t)k->sends + 1) * sizeof *k->before);
+    uint32_t *const last = malloc((size_t)P * sizeof *last);
+    const bool made = last && k->ahead && k->before;
+    if (made)
+        rota_msgs_before(&l->msg[phase->msg[ROTA_SEND]], k->sends, P, last,
+                         k->before);
     free(last);
-    return last && k->ahead && k->before
-               ? MPI_SUCCESS
-               : rota_fail_mem("messages in any order");
+    return made ? MPI_SUCCESS : rota_fail_mem("messages in any order");
 }
 
 static void release(rota_exec *x, rota_step *step)

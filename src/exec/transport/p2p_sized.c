@@ -11,21 +11,22 @@ enum { AWAIT_PROBE, AWAIT_HEAD, AWAIT_ROOM, AWAIT_DATA };
 rota_p2p_sized *rota_p2p_sized_make(const rota_msgs *l, int P)
 {
     rota_p2p_sized *t = calloc((size_t)l->n + 1, sizeof *t);
-    uint32_t *const seen = calloc((size_t)P, sizeof *seen); /* its index + 1 */
+    uint32_t *const numbers = malloc(((size_t)P + l->n) * sizeof *numbers);
 
-    for (uint32_t m = 0; t && seen && m < l->n; m++) {
-        uint32_t *const last = &seen[l->msg[m].peer];
+    if (!t || !numbers) {
+        free(numbers);
+        free(t);
+        return NULL;
+    }
+    uint32_t *const before = numbers + P;
+    rota_msgs_before(l->msg, l->n, P, numbers, before);
+    for (uint32_t m = 0; m < l->n; m++) {
         t[m].head = t[m].data = MPI_REQUEST_NULL;
         t[m].message = MPI_MESSAGE_NULL;
         t[m].await = AWAIT_DATA;
-        t[m].back = *last > 0 ? m + 1 - *last : 0;
-        *last = m + 1;
+        t[m].back = before[m] == ROTA_NO_MSG ? 0 : m - before[m];
     }
-    if (!seen) {
-        free(t);
-        t = NULL;
-    }
-    free(seen);
+    free(numbers);
     return t;
 }
 

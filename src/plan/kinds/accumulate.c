@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-bool rota_op_overwrites(MPI_Op op)
+/* Does op combine nothing, so that blocks overwrite what is there? */
+static bool overwrites(MPI_Op op)
 {
     return op == MPI_OP_NULL || op == MPI_REPLACE;
 }
@@ -41,7 +42,7 @@ int rota_accumulate_prepare(rota_task *t, MPI_Datatype type, MPI_Op op)
 {
     rota_operator what = {.type = type, .op = op};
 
-    if (rota_op_overwrites(op))
+    if (overwrites(op))
         return MPI_SUCCESS;
     if (type == MPI_DATATYPE_NULL)
         return rota_fail(MPI_ERR_TYPE, "type is MPI_DATATYPE_NULL");

@@ -5,9 +5,6 @@
 
 #include "plan/kinds/built.h"
 
-/* Does op combine nothing, so that blocks overwrite what is there? */
-bool rota_op_overwrites(MPI_Op op);
-
 /* Set the task's operator, unless it overwrites. Its problem is known. May fail on
  * one rank alone. */
 int rota_accumulate_prepare(rota_task *t, MPI_Datatype type, MPI_Op op);

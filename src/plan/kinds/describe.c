@@ -342,7 +342,7 @@ static bool add_types(cJSON *o, const rota_plan *p)
                     count_types(sent, true) + count_types(received, true)))
         return false;
     if (!p->task.kind->fixed || rota_staging_is_on(&p->built.exec) ||
-        p->task.packer.pack || p->task.packer.unpack)
+        rota_packer_is_on(&p->task.packer))
         return true;
     const rota_typed_bytes by = rota_typed_count(&p->built.exec);
     return add_number(o, "bytes_straight", (double)by.straight) &&

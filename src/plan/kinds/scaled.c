@@ -100,9 +100,8 @@ int rota_scaled_set_unit(rota_built *b, MPI_Datatype type, int howmany)
 {
     const rota_task *const t = b->task;
     const size_t was = scaled_of(t)->unit;
-    size_t element;
-
     rota_operator what = {.type = type};
+    size_t element;
 
     ROTA_TRY(find_element(type, "type", t->comm->dup, &element));
     ROTA_TRY(check_unit(t, element, howmany));

@@ -110,12 +110,6 @@ ROTA_RARE static void choose_types(rota_built *b, bool in_place)
     types[ROTA_SRC] = in_place ? rota_types_bytes : types[ROTA_DST];
 }
 
-/* Do functions of the program's pack or unpack? */
-static bool packs(const rota_task *t)
-{
-    return t->packer.pack || t->packer.unpack;
-}
-
 static ROTA_ANEW int start_as(rota_built *b, const rota_start_args *args,
                               bool usual)
 {
@@ -129,12 +123,14 @@ static ROTA_ANEW int start_as(rota_built *b, const rota_start_args *args,
     if (in_place || recv == MPI_IN_PLACE)
         ROTA_TRY(
             rota_args_check_in_place(send, recv, !usual && b->sched.neighbors));
-    if (in_place && (b->task->partitioned || packs(b->task)))
+    if (in_place &&
+        (b->task->partitioned || rota_packer_is_on(&b->task->packer)))
         return rota_fail(MPI_ERR_BUFFER,
                          "sendbuf is MPI_IN_PLACE, and the plan "
                          "%s",
-                         packs(b->task) ? "has functions that pack"
-                                        : "is partitioned");
+                         rota_packer_is_on(&b->task->packer)
+                             ? "has functions that pack"
+                             : "is partitioned");
     ROTA_TRY(fill(b, args, in_place, &largest, &room, usual));
     rota_counted_leave_out(b, largest, rota_first_tmp(&b->sched));
     if (in_place || x->stage_in || device)
