@@ -25,14 +25,15 @@ typedef struct cell_run {
     exchange x;
     runner *runners; /* [n], as many set up as n_ready says */
     int n, n_ready;
-    double *init_us;  /* [n] */
-    double *times;    /* [n][opt->iters] */
-    double *steps;    /* [n][opt->iters]; NULL: nothing is touched */
-    uint64_t stamp;   /* of what was written last */
-    double *parts;    /* [n][N_PARTS][opt->iters]; NULL: not on a device */
-    double *switches; /* [n][N_SWITCHES], of this rank; NULL: not counted */
-    double bytes;     /* sent by this rank in timed iterations */
-    int done, rows;   /* timed iterations, and the rows they were in */
+    double *init_us;      /* [n] */
+    double *times;        /* [n][opt->iters] */
+    double *steps;        /* [n][opt->iters]; NULL: nothing is touched */
+    uint64_t stamp;       /* of what was written last */
+    unsigned char *other; /* [opt->between] */
+    double *parts;        /* [n][N_PARTS][opt->iters]; NULL: not on a device */
+    double *switches;     /* [n][N_SWITCHES], of this rank; NULL: not counted */
+    double bytes;         /* sent by this rank in timed iterations */
+    int done, rows;       /* timed iterations, and the rows they were in */
     double began_us, shown_us;
 } cell_run;
 
@@ -269,10 +270,21 @@ static void read_received(const cell_run *run)
         sink = touch_read(&received);
 }
 
-/* Both as they stand between two exchanges. */
+/* Other work on other memory, which takes the place of this in the caches. */
+static void work_between(cell_run *run)
+{
+    const int bytes = (int)run->opt->between, none = 0;
+    const touch_blocks other = {run->other, &bytes, &none, 1};
+
+    if (bytes > 0)
+        touch_write(&other, run->stamp);
+}
+
+/* All as it stands between two exchanges. */
 static void touch(cell_run *run, int a)
 {
     read_received(run);
+    work_between(run);
     write_sent(run, a);
 }
 
@@ -561,6 +573,7 @@ static void tear_down(cell_run *run)
     free(run->init_us);
     free(run->times);
     free(run->steps);
+    free(run->other);
     free(run->parts);
     free(run->switches);
 }
@@ -575,6 +588,8 @@ static void make_room(cell_run *run)
     run->times = bench_calloc(n * iters, sizeof *run->times);
     if (opt->touch != TOUCH_NONE)
         run->steps = bench_calloc(n * iters, sizeof *run->steps);
+    if (opt->between > 0)
+        run->other = bench_calloc(opt->between, 1);
     if (opt->mem->copy != NULL)
         run->parts = bench_calloc(n * N_PARTS * iters, sizeof *run->parts);
     if (opt->switches)

@@ -31,6 +31,7 @@ static const struct {
     {"block", NUMBER},
     {"starts", NUMBER},
     {"touch", TEXT},
+    {"between", NUMBER},
     {"median_us", NUMBER},
     {"p10_us", NUMBER},
     {"p90_us", NUMBER},
@@ -97,6 +98,7 @@ static cJSON *result_json(const bench_env *env, const bench_cell *cell,
     add_number(object, "block", env->block);
     add_number(object, "starts", env->opt->starts);
     add_text(object, "touch", env->opt->touch_name);
+    add_number(object, "between", (double)env->opt->between);
     add_number(object, "median_us", result->median_us);
     add_number(object, "p10_us", result->p10_us);
     add_number(object, "p90_us", result->p90_us);
@@ -269,6 +271,10 @@ static void print_touch(const options *opt)
     if (opt->touch != TOUCH_NONE)
         printf("#          step: exchange and touching, less the touching by "
                "itself\n");
+    if (opt->between > 0)
+        printf("#          between two exchanges %zu bytes of other memory are "
+               "written\n",
+               opt->between);
 }
 
 void report_heading(const bench_env *env)

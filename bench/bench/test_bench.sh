@@ -117,6 +117,9 @@ measures 2 --sizes 300 --touch recv --starts 3 --block 2 --algos auto,mpi
 touched 2 recv '[-0-9]'
 measures 4 --sizes 0,5000 --kind exchange --dist sparse:0.3 --algos auto,mpi
 touched 4 both '[-0-9]'
+measures 2 --sizes 300 --between 5000 --starts 3 --algos auto,mpi
+[ "$(grep -c '"between":5000' "$folder/json")" -eq 2 ] ||
+    fail "not said how much is written between exchanges"
 measures 2 --sizes 300 --touch none --algos auto,mpi
 touched 2 none null
 measures 2 --sizes 300,70000 --mem heap --iters 20 --algos auto
@@ -131,6 +134,8 @@ grep -q '"voluntary_switches":null' "$folder/json" || fail "switches counted"
 refuses "unknown argument '--bogus'" --bogus
 refuses "not an integer from 1" --inits 0
 refuses "none of both, send, recv, none" --touch all
+refuses "not a number of bytes" --between -1
+refuses "not with --touch none" --between 8 --touch none
 refuses "rota_mpi.: rota_exchange_init" --kind exchange --algos rota_mpi
 refuses "is for memory of a device" --algos mpi_naive
 if [ "${ROTA_TEST_DEVICE:-0}" = 0 ] &&

@@ -130,6 +130,17 @@ static int set_touch(options *o, const char *text, const problem *why)
     return fail(why, "'%s' is none of both, send, recv, none", text);
 }
 
+static int set_between(options *o, const char *text, const problem *why)
+{
+    uint64_t bytes;
+
+    if (parse_u64(text, 0, INT_MAX, &bytes) != 0)
+        return fail(why, "'%s' is not a number of bytes up to %d", text,
+                    INT_MAX);
+    o->between = (size_t)bytes;
+    return 0;
+}
+
 static int add_size(options *o, char *text, const problem *why)
 {
     uint64_t size;
@@ -376,6 +387,12 @@ static const struct option_row {
      "one\n"
      "                         of them; none. With --mem cuda always none",
      set_touch},
+    {"--between", "BYTES",
+     "other memory that a rank writes after each exchange, as\n"
+     "                         programs do between exchanges (default 0); not "
+     "with\n"
+     "                         --touch none",
+     set_between},
     {"--iters", "N", "timed iterations (default 200)", set_iters},
     {"--warmup", "N", "untimed iterations before them (default 10)",
      set_warmup},
@@ -448,6 +465,8 @@ static int complete(options *o, const problem *why)
         return fail(why, "--bound: not for --kind fixed");
     if (o->mem->copy != NULL && set_touch(o, "none", why) != 0)
         return -1;
+    if (o->between > 0 && o->touch == TOUCH_NONE)
+        return fail(why, "--between: not with --touch none");
     if (o->bound_name == NULL)
         o->bound_name = o->kind != KIND_FIXED ? "known" : "";
     if (o->n_dists == 0 && set_dists(o, "uniform", why) != 0)

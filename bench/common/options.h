@@ -36,6 +36,7 @@ typedef struct options {
     int starts; /* exchanges of an iteration, without a barrier between them */
     bench_touch touch; /* of memory that the host may touch, else none */
     const char *touch_name;
+    size_t between; /* bytes of other memory written between exchanges */
     uint64_t seed;
     double time_limit; /* seconds of a cell, 0 if there is none */
     const char *json, *csv, *check_json; /* paths or NULL */

@@ -3,6 +3,7 @@
 
 #include "must.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void nothing(halo *h)
@@ -16,6 +17,30 @@ static void blocking_start(halo *h)
 
     MUST(MPI_Alltoallv(a->send, a->sendcounts, a->sdispls, MPI_DOUBLE, a->recv,
                        a->recvcounts, a->rdispls, MPI_DOUBLE, h->comm));
+}
+
+/* As if nobody knew what comes. */
+static void counts_open(halo *h)
+{
+    int P;
+
+    MUST(MPI_Comm_size(h->comm, &P));
+    h->counts = must_realloc(NULL, (size_t)P, sizeof h->counts[0]);
+}
+
+static void counts_start(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(MPI_Alltoall(a->sendcounts, 1, MPI_INT, h->counts, 1, MPI_INT,
+                      h->comm));
+    MUST(MPI_Alltoallv(a->send, a->sendcounts, a->sdispls, MPI_DOUBLE, a->recv,
+                       h->counts, a->rdispls, MPI_DOUBLE, h->comm));
+}
+
+static void counts_close(halo *h)
+{
+    free(h->counts);
 }
 
 static void nonblocking_start(halo *h)
@@ -91,9 +116,73 @@ static void rota_close(halo *h)
     MUST(rota_plan_free(&h->plan));
 }
 
+/* Bytes of the largest block of all. */
+static size_t find_bound(const halo *h, int P)
+{
+    int most = 0;
+
+    for (int q = 0; q < P; q++)
+        most = h->at.sendcounts[q] > most ? h->at.sendcounts[q] : most;
+    MUST(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, h->comm));
+    return (size_t)most * sizeof(double);
+}
+
+static void varying_open(halo *h)
+{
+    int P;
+
+    MUST(MPI_Comm_size(h->comm, &P));
+    MUST(rota_alltoallv_varying_init(find_bound(h, P), MPI_DOUBLE, h->comm,
+                                     MPI_INFO_NULL, &h->plan));
+}
+
+static void varying_start(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(rota_alltoallv_start(h->plan, a->send, a->sendcounts, a->sdispls,
+                              a->recv, a->recvcounts, a->rdispls));
+}
+
+static void exchange_open(halo *h)
+{
+    const halo_layout *a = &h->at;
+    int P;
+
+    counts_open(h);
+    MUST(MPI_Comm_size(h->comm, &P));
+    MUST(rota_exchange_init(find_bound(h, P), MPI_DOUBLE, h->comm,
+                            MPI_INFO_NULL, &h->plan));
+    MUST(rota_exchange_set_buffer(
+        h->plan, a->recv,
+        (size_t)(a->rdispls[P - 1] + a->recvcounts[P - 1]) * sizeof(double)));
+}
+
+static void exchange_start(halo *h)
+{
+    const halo_layout *a = &h->at;
+
+    MUST(rota_exchange_start(h->plan, a->send, a->sendcounts, a->sdispls));
+}
+
+static void exchange_wait(halo *h)
+{
+    void *recv;
+
+    MUST(rota_exchange_wait(h->plan, &recv, h->counts, NULL));
+}
+
+static void exchange_close(halo *h)
+{
+    rota_close(h);
+    counts_close(h);
+}
+
 static const halo_form forms[HALO_FORMS] = {
     {"mpi", "MPI_Alltoallv, no overlap", nothing, blocking_start, nothing,
      nothing, nothing},
+    {"counts", "MPI_Alltoall of counts, MPI_Alltoallv", counts_open,
+     counts_start, nothing, nothing, counts_close},
     {"nonblocking", "MPI_Ialltoallv, MPI_Test", nothing, nonblocking_start,
      request_test, request_wait, nothing},
 #if MPI_VERSION >= 4
@@ -102,6 +191,10 @@ static const halo_form forms[HALO_FORMS] = {
 #endif
     {"rota", "rota_alltoallv_init, rota_start, rota_test", rota_open,
      plan_start, plan_test, plan_wait, rota_close},
+    {"varying", "rota_alltoallv_start, rota_test", varying_open, varying_start,
+     plan_test, plan_wait, rota_close},
+    {"exchange", "rota_exchange_start, rota_test", exchange_open,
+     exchange_start, plan_test, exchange_wait, exchange_close},
 };
 
 int halo_choose(const char *which, const halo_form *form[HALO_FORMS])
@@ -149,6 +242,23 @@ void halo_test(halo *h)
 void halo_wait(halo *h)
 {
     timed(h, h->form->wait);
+}
+
+double halo_copy(const halo_layout *at, int P)
+{
+    enum { COPIES = 1000 };
+    const double began = MPI_Wtime();
+
+    for (int k = 0; k < COPIES; k++)
+        for (int q = 0; q < P; q++) {
+            const int n = at->recvcounts[q] < at->sendcounts[q]
+                              ? at->recvcounts[q]
+                              : at->sendcounts[q];
+            if (n > 0)
+                memcpy(at->recv + at->rdispls[q], at->send + at->sdispls[q],
+                       (size_t)n * sizeof(double));
+        }
+    return (MPI_Wtime() - began) / COPIES;
 }
 
 void halo_close(halo *h)

@@ -22,7 +22,7 @@ typedef struct {
 } halo_form;
 
 /* MPI before version 4 has no persistent collectives. */
-enum { HALO_FORMS = MPI_VERSION >= 4 ? 4 : 3 };
+enum { HALO_FORMS = MPI_VERSION >= 4 ? 7 : 6 };
 
 /* The forms that which names, one of those of HALO_HELP: how many, and which; 0
  * for any other word. */
@@ -31,11 +31,20 @@ int halo_choose(const char *which, const halo_form *form[HALO_FORMS]);
 #define HALO_HELP                                                              \
     "  --exchange WHICH  how numbers travel:\n"                                \
     "                      mpi          MPI_Alltoallv, before the product\n"   \
+    "                      counts       MPI_Alltoall of the counts first, as " \
+    "if\n"                                                                     \
+    "                                   nobody knew them\n"                    \
     "                      nonblocking  MPI_Ialltoallv, during its local "     \
     "part\n"                                                                   \
     "                      persistent   MPI_Alltoallv_init, the same (MPI "    \
     "4)\n"                                                                     \
     "                      rota         a Rota plan, the same\n"               \
+    "                      varying      a Rota plan that is told the counts "  \
+    "each\n"                                                                   \
+    "                                   time, the same\n"                      \
+    "                      exchange     a Rota exchange, which finds the "     \
+    "counts,\n"                                                                \
+    "                                   the same\n"                            \
     "                      all          one after the other (default)\n"
 
 /* What goes where: fixed, and the caller's. */
@@ -51,6 +60,7 @@ struct halo {
     MPI_Comm comm;
     MPI_Request request;
     rota_plan *plan;
+    int *counts;     /* [P] that came; of forms that ask */
     double setup_s;  /* making plans or requests */
     double seconds;  /* in start, test and wait since halo_open */
     uint64_t starts; /* since then */
@@ -63,5 +73,9 @@ void halo_start(halo *h);
 void halo_test(halo *h);
 void halo_wait(halo *h);
 void halo_close(halo *h);
+
+/* Seconds that a rank takes to copy what comes within its own memory; what came
+ * last is written over. Local. */
+double halo_copy(const halo_layout *at, int P);
 
 #endif
