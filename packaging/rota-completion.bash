@@ -7,8 +7,8 @@ _rota_options()
     case $1 in
     rota-bench)
         echo --kind --sizes --dist --algos --bound --mem --iters --warmup \
-            --inits --block --starts --touch --switches --seed --time-limit --json \
-            --csv --check-json --replay --help ;;
+            --inits --block --starts --touch --between --switches --seed \
+            --time-limit --json --csv --check-json --replay --help ;;
     rota-draw)
         echo --algo --ranks --radix --batch --leaders --pieces \
             --node-size --rank \
