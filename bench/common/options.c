@@ -130,26 +130,25 @@ static int set_touch(options *o, const char *text, const problem *why)
     return fail(why, "'%s' is none of both, send, recv, none", text);
 }
 
-static int set_between(options *o, const char *text, const problem *why)
+static int parse_bytes(const char *text, size_t *bytes, const problem *why)
 {
-    uint64_t bytes;
+    uint64_t number;
 
-    if (parse_u64(text, 0, INT_MAX, &bytes) != 0)
+    if (parse_u64(text, 0, INT_MAX, &number) != 0)
         return fail(why, "'%s' is not a number of bytes up to %d", text,
                     INT_MAX);
-    o->between = (size_t)bytes;
+    *bytes = (size_t)number;
     return 0;
+}
+
+static int set_between(options *o, const char *text, const problem *why)
+{
+    return parse_bytes(text, &o->between, why);
 }
 
 static int add_size(options *o, char *text, const problem *why)
 {
-    uint64_t size;
-
-    if (parse_u64(text, 0, INT_MAX, &size) != 0)
-        return fail(why, "'%s' is not a number of bytes up to %d", text,
-                    INT_MAX);
-    o->sizes[o->n_sizes++] = (size_t)size;
-    return 0;
+    return parse_bytes(text, &o->sizes[o->n_sizes++], why);
 }
 
 static int add_dist(options *o, char *text, const problem *why)

@@ -71,7 +71,8 @@ typedef struct waits {
     uint32_t *send;
     uint32_t *wants;    /* [n sends] */
     uint32_t *next;     /* [n sends] the next of the phase to the same rank,
-                           which waits for this one to be posted, or NONE */
+                           which waits for this one to be posted, counted from
+                           the phase's first; or ROTA_NO_MSG */
     rota_group *group;  /* copies of the schedule */
     uint32_t *of_phase; /* [n phases + 1] its first group */
 } waits;
@@ -1026,11 +1027,12 @@ static void put_in_order(const sim *x, int r)
 static void let_next_go(sim *x, int r, uint32_t m)
 {
     flow *const q = &x->rank[r].flow;
-    const uint32_t next = x->waits[r % x->t.period].next[m], n = q->end;
+    const uint32_t after = x->waits[r % x->t.period].next[m], n = q->end;
+    const uint32_t next = phase_of(x, r)->msg[ROTA_SEND] + after;
     const bool enters = q->entering > 0;
 
     q->entering -= enters;
-    if (next == NONE)
+    if (after == ROTA_NO_MSG)
         return;
     let_go(x, r, next);
     if (q->end == n || is_given(x, r, next))
@@ -1130,21 +1132,13 @@ static void find_groups(const rota_sched *s, waits *w)
 /* Sends of a phase to one rank are posted one after the other. */
 static void chain_sends(const rota_sched *s, waits *w)
 {
-    const rota_msg *const send = s->msgs[ROTA_SEND].msg;
     uint32_t *const last = inside_must(malloc((size_t)s->P * sizeof *last));
 
     for (uint32_t p = 0; p < s->n_phases; p++) {
-        memset(last, 0xff, (size_t)s->P * sizeof *last);
-        for (uint32_t m = s->phase[p].msg[ROTA_SEND];
-             m < s->phase[p + 1].msg[ROTA_SEND]; m++) {
-            uint32_t *const before = &last[send[m].peer];
-            w->next[m] = NONE;
-            if (*before != NONE) {
-                w->next[*before] = m;
-                w->wants[m]++;
-            }
-            *before = m;
-        }
+        const uint32_t m = s->phase[p].msg[ROTA_SEND];
+        rota_msgs_chain(&s->msgs[ROTA_SEND].msg[m],
+                        s->phase[p + 1].msg[ROTA_SEND] - m, s->P, last,
+                        &w->next[m], &w->wants[m]);
     }
     free(last);
 }

@@ -47,7 +47,8 @@ int halo_choose(const char *which, const halo_form *form[HALO_FORMS]);
     "                                   the same\n"                            \
     "                      all          one after the other (default)\n"
 
-/* What goes where: fixed, and the caller's. */
+/* What goes where: fixed, and the caller's. What comes lies end to end, in the
+ * order of ranks. */
 typedef struct {
     int *sendcounts, *sdispls; /* [P] in doubles */
     int *recvcounts, *rdispls;
@@ -74,8 +75,8 @@ void halo_test(halo *h);
 void halo_wait(halo *h);
 void halo_close(halo *h);
 
-/* Seconds that a rank takes to copy what comes within its own memory; what came
- * last is written over. Local. */
+/* Seconds that a rank takes to copy as much as comes within its own memory; what
+ * came last is written over. Local. */
 double halo_copy(const halo_layout *at, int P);
 
 #endif

@@ -302,6 +302,22 @@ void rota_msgs_before(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
     }
 }
 
+void rota_msgs_chain(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
+                     uint32_t next[], uint32_t wants[])
+{
+    /* From the one before each to the one after it, in place: what is before m has
+     * been read by then, and comes before it. */
+    rota_msgs_before(msg, n, P, last, next);
+    for (uint32_t m = 0; m < n; m++) {
+        const uint32_t before = next[m];
+        next[m] = ROTA_NO_MSG;
+        if (before == ROTA_NO_MSG)
+            continue;
+        next[before] = m;
+        wants[m]++;
+    }
+}
+
 /* A copy belongs to at most one message. */
 static rota_group group_of(const rota_copy *k,
                            uint32_t *const message[ROTA_N_DIRS])

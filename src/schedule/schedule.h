@@ -349,6 +349,11 @@ bool rota_msg_is_direct(const rota_sched *s, rota_dir dir, uint32_t m);
 void rota_msgs_before(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
                       uint32_t before[]);
 
+/* next[m]: the first one after m with its peer, or ROTA_NO_MSG; wants[m] is one
+ * more where one comes before m. */
+void rota_msgs_chain(const rota_msg *msg, uint32_t n, int P, uint32_t last[],
+                     uint32_t next[], uint32_t wants[]);
+
 /* Consecutive copies of a flow phase that belong to the same message. */
 typedef struct rota_group {
     uint32_t first, end;

@@ -22,8 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_MSG ROTA_NO_MSG
-
 typedef struct open_msg {
     rota_dir dir;
     uint32_t m;
@@ -32,8 +30,9 @@ typedef struct open_msg {
 typedef struct flow {
     uint32_t n[ROTA_N_DIRS];      /* number of messages */
     uint32_t *wants[ROTA_N_DIRS]; /* [n] how many others each waits for */
-    uint32_t *next[ROTA_N_DIRS];  /* [n] the next with its peer, or NO_MSG */
-    uint32_t *left;   /* [n sends] how many of these are still to come */
+    uint32_t
+        *next[ROTA_N_DIRS]; /* [n] the next with its peer, or ROTA_NO_MSG */
+    uint32_t *left;         /* [n sends] how many of these are still to come */
     uint32_t *end;    /* [n receives] end of each receive's part of waiter */
     uint32_t *waiter; /* sends that wait for receives, by receive */
     open_msg *open;   /* [n receives + n sends] messages to be tested */
@@ -42,8 +41,9 @@ typedef struct flow {
     uint32_t n_held;
     rota_group *group; /* [n_groups] groups of copies */
     uint32_t n_groups;
-    uint32_t *behind;            /* [n_groups] next group of the same message */
-    uint32_t *head[ROTA_N_DIRS]; /* [n] each one's first group, or NO_MSG */
+    uint32_t *behind; /* [n_groups] next group of the same message */
+    uint32_t
+        *head[ROTA_N_DIRS]; /* [n] each one's first group, or ROTA_NO_MSG */
     /* [n sends + n_groups] queue: m for a send handed over by a copy, n sends +
      * g for group g; job[done] is the next. */
     uint32_t *job;
@@ -60,30 +60,13 @@ typedef struct finder {
     /* [n_blocks] 1 + the message with the block, or 0. */
     uint32_t *in[ROTA_N_DIRS];
     uint32_t *seen; /* [n receives] 1 + the last send found to wait for it */
-    uint32_t *last; /* [P] */
+    uint32_t *last; /* [P] working memory of rota_msgs_chain */
 } finder;
 
 /* Message m of the phase, in the schedule. */
 static const rota_msg *msg_of(const finder *k, rota_dir dir, uint32_t m)
 {
     return &k->s->msgs[dir].msg[k->phase->msg[dir] + m];
-}
-
-static void chain_peers(flow *f, const finder *k, rota_dir dir)
-{
-    uint32_t *const next = f->next[dir];
-
-    /* From the one before each to the one after it, in place: what is before m has
-     * been read by then, and comes before it. */
-    rota_msgs_before(msg_of(k, dir, 0), f->n[dir], k->s->P, k->last, next);
-    for (uint32_t m = 0; m < f->n[dir]; m++) {
-        const uint32_t before = next[m];
-        next[m] = NO_MSG;
-        if (before == NO_MSG)
-            continue;
-        next[before] = m;
-        f->wants[dir][m]++;
-    }
 }
 
 static void find_messages(const flow *f, const finder *k, rota_dir dir)
@@ -103,10 +86,10 @@ static void find_groups(flow *f, const finder *k, const rota_step *step)
     f->n_groups = rota_flow_groups(step->copy, step->n_copies, k->in, f->group);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         for (uint32_t m = 0; m < f->n[dir]; m++)
-            f->head[dir][m] = NO_MSG;
+            f->head[dir][m] = ROTA_NO_MSG;
     for (uint32_t g = f->n_groups; g-- > 0;) {
         const rota_group *const group = &f->group[g];
-        if (group->m == NO_MSG)
+        if (group->m == ROTA_NO_MSG)
             continue;
         f->behind[g] = f->head[group->dir][group->m];
         f->head[group->dir][group->m] = g;
@@ -152,7 +135,8 @@ static uint32_t place_waiters(flow *f)
 static int find_waits(flow *f, const finder *k, const rota_step *step)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        chain_peers(f, k, (rota_dir)dir);
+        rota_msgs_chain(msg_of(k, dir, 0), f->n[dir], k->s->P, k->last,
+                        f->next[dir], f->wants[dir]);
         find_messages(f, k, (rota_dir)dir);
     }
     find_groups(f, k, step);
@@ -274,7 +258,7 @@ static int make_room(rota_exec *x, uint32_t m)
 }
 
 /* Post send m, which waits for nothing any more. *next: the next send to the
- * same peer, if it too waits for nothing now; else NO_MSG. */
+ * same peer, if it too waits for nothing now; else ROTA_NO_MSG. */
 static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
                      uint32_t *next)
 {
@@ -282,7 +266,7 @@ static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
     const uint32_t behind = f->next[ROTA_SEND][m];
     int err = make_room(x, step->phase->msg[ROTA_SEND] + m);
 
-    *next = NO_MSG;
+    *next = ROTA_NO_MSG;
     if (rota_status_postpone(&x->status, &err)) {
         f->held[f->n_held++] = m;
         return MPI_SUCCESS;
@@ -290,7 +274,7 @@ static int post_send(rota_exec *x, const rota_step *step, uint32_t m,
     ROTA_TRY(err);
     open_message(f, ROTA_SEND, m);
     ROTA_TRY(rota_message_post(x, ROTA_SEND, step->phase->msg[ROTA_SEND] + m));
-    if (behind != NO_MSG && --f->left[behind] == 0)
+    if (behind != ROTA_NO_MSG && --f->left[behind] == 0)
         *next = behind;
     return MPI_SUCCESS;
 }
@@ -300,8 +284,8 @@ static int post_sends(rota_exec *x, const rota_step *step, uint32_t m)
 {
     do
         ROTA_TRY(post_send(x, step, m, &m));
-    while (m != NO_MSG && !is_given(x, step, m));
-    if (m != NO_MSG)
+    while (m != ROTA_NO_MSG && !is_given(x, step, m));
+    if (m != ROTA_NO_MSG)
         add_job(step->own, m);
     return MPI_SUCCESS;
 }
@@ -319,7 +303,7 @@ static int release_send(rota_exec *x, const rota_step *step, uint32_t m)
 /* Queue the groups of message m. */
 static void add_groups(flow *f, rota_dir dir, uint32_t m)
 {
-    for (uint32_t g = f->head[dir][m]; g != NO_MSG; g = f->behind[g])
+    for (uint32_t g = f->head[dir][m]; g != ROTA_NO_MSG; g = f->behind[g])
         add_job(f, f->n[ROTA_SEND] + g);
 }
 
@@ -332,7 +316,7 @@ static int copy_group(rota_exec *x, const rota_step *step, uint32_t g,
     for (uint32_t i = group->first; i < group->end; i++)
         *bytes += rota_copy_bytes(x->blocks.s, &step->copy[i], x->blocks.bytes);
     ROTA_TRY(rota_step_copy(x, step, group->first, group->end));
-    return group->dir == ROTA_SEND && group->m != NO_MSG &&
+    return group->dir == ROTA_SEND && group->m != ROTA_NO_MSG &&
                    --f->left[group->m] == 0
                ? release_send(x, step, group->m)
                : MPI_SUCCESS;
@@ -377,7 +361,7 @@ static int go_on(rota_exec *x, const rota_step *step, uint32_t m)
 
     if (x->carried)
         rota_carried_take(x, step->phase->msg[ROTA_RECV] + m);
-    if (next != NO_MSG)
+    if (next != ROTA_NO_MSG)
         open_message(f, ROTA_RECV, next);
     add_groups(f, ROTA_RECV, m);
     for (uint32_t i = m > 0 ? f->end[m - 1] : 0; i < f->end[m]; i++)
@@ -411,7 +395,7 @@ static int enter(rota_exec *x, rota_step *step)
             ROTA_TRY(post_send(x, step, m, &next));
     }
     for (uint32_t g = 0; g < f->n_groups; g++)
-        if (f->group[g].m == NO_MSG)
+        if (f->group[g].m == ROTA_NO_MSG)
             add_job(f, f->n[ROTA_SEND] + g);
     return MPI_SUCCESS;
 }

@@ -5,13 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* a lane without a message */
-#define NO_MSG UINT32_MAX
-
 /* The messages in flight: lanes for receives first, then for sends. */
 typedef struct lanes {
     MPI_Request *request; /* [n] */
-    uint32_t *msg;        /* [n] the lane's message */
+    uint32_t *msg;        /* [n] the lane's message, or ROTA_NO_MSG */
     int *done;            /* [n] */
     MPI_Status *status;
     int n, recvs, in_flight;
@@ -20,7 +17,7 @@ typedef struct lanes {
     uint32_t sends;
     bool *ahead;      /* [sends] posted before their turn; NULL: none may be */
     uint32_t *before; /* [sends] if any may be: the one before it to the same
-                         rank, counted from the phase's first; or NO_MSG */
+                         rank, counted from the phase's first; or ROTA_NO_MSG */
 } lanes;
 
 /* ---- messages one by one ------------------------------------------------- */
@@ -72,12 +69,12 @@ static bool is_turn(const lanes *k, uint32_t first, uint32_t m)
 {
     const uint32_t before = k->before[m - first];
 
-    return before == NO_MSG || k->ahead[before] ||
+    return before == ROTA_NO_MSG || k->ahead[before] ||
            before + first < k->next[ROTA_SEND];
 }
 
 /* The next send that may go, whatever is before it; it is not the next one's turn.
- * NO_MSG: none. */
+ * ROTA_NO_MSG: none. */
 static int find_ahead(rota_exec *x, const rota_step *step, uint32_t *m)
 {
     const rota_phase *const phase = step->phase;
@@ -94,11 +91,11 @@ static int find_ahead(rota_exec *x, const rota_step *step, uint32_t *m)
             return MPI_SUCCESS;
         }
     }
-    *m = NO_MSG;
+    *m = ROTA_NO_MSG;
     return MPI_SUCCESS;
 }
 
-/* The next message of a direction to be posted, or NO_MSG: none may go now. */
+/* The next message of a direction to be posted, or ROTA_NO_MSG: none may go now. */
 static int find_next(rota_exec *x, const rota_step *step, rota_dir dir,
                      uint32_t *m)
 {
@@ -110,7 +107,7 @@ static int find_next(rota_exec *x, const rota_step *step, rota_dir dir,
     while (dir == ROTA_SEND && k->ahead && k->next[dir] < last &&
            k->ahead[k->next[dir] - first])
         k->next[dir]++;
-    *m = NO_MSG;
+    *m = ROTA_NO_MSG;
     if (k->next[dir] == last)
         return MPI_SUCCESS;
     ROTA_TRY(rota_message_may_go(x, dir, k->next[dir], &may));
@@ -128,11 +125,11 @@ static int refill(rota_exec *x, const rota_step *step, int lane)
     const rota_dir dir = lane_dir(k, lane);
 
     k->request[lane] = MPI_REQUEST_NULL;
-    k->msg[lane] = NO_MSG;
+    k->msg[lane] = ROTA_NO_MSG;
     for (;;) {
         uint32_t m;
         ROTA_TRY(find_next(x, step, dir, &m));
-        if (m == NO_MSG)
+        if (m == ROTA_NO_MSG)
             break;
         ROTA_TRY(rota_message_post(x, dir, m));
         if (is_nothing(x, dir, m))
@@ -163,10 +160,10 @@ static int fill(rota_exec *x, const rota_step *step)
 
     for (int lane = 0; lane < k->n; lane++) {
         const rota_dir dir = lane_dir(k, lane);
-        if (k->msg[lane] != NO_MSG || held[dir])
+        if (k->msg[lane] != ROTA_NO_MSG || held[dir])
             continue;
         ROTA_TRY(refill(x, step, lane));
-        held[dir] = k->msg[lane] == NO_MSG;
+        held[dir] = k->msg[lane] == ROTA_NO_MSG;
     }
     return MPI_SUCCESS;
 }
@@ -179,7 +176,7 @@ static int enter(rota_exec *x, rota_step *step)
         k->next[dir] = step->phase->msg[dir];
     for (int lane = 0; lane < k->n; lane++) {
         k->request[lane] = MPI_REQUEST_NULL;
-        k->msg[lane] = NO_MSG;
+        k->msg[lane] = ROTA_NO_MSG;
     }
     k->in_flight = 0;
     k->by_mpi = is_by_mpi(x, step);
@@ -220,7 +217,7 @@ static int poll_each(rota_exec *x, const rota_step *step, bool *done)
     ROTA_TRY(fill(x, step));
     for (int lane = 0; lane < k->n; lane++) {
         const rota_dir dir = lane_dir(k, lane);
-        while (k->msg[lane] != NO_MSG) {
+        while (k->msg[lane] != ROTA_NO_MSG) {
             const uint32_t m = k->msg[lane];
             const bool by_mpi = x->program.op[dir][m].via->needs_mpi;
             bool complete = false;
@@ -275,7 +272,7 @@ static void whom(const rota_exec *x, const rota_step *step, bool awaited[])
     const lanes *const k = step->own;
 
     for (int lane = 0; lane < k->n; lane++)
-        if (k->msg[lane] != NO_MSG)
+        if (k->msg[lane] != ROTA_NO_MSG)
             awaited
                 [x->blocks.s->msgs[lane_dir(k, lane)].msg[k->msg[lane]].peer] =
                     true;
