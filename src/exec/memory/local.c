@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #include "exec/memory/local.h"
 
+#include "base/loaded.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -50,20 +52,34 @@ const rota_heap *rota_local_open(const char **why)
     return loaded.open ? loaded.open(why) : NULL;
 }
 
+/* Where that library is loaded, which it is for good. */
+static rota_heap_find_function *look_for(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned long long looked_at;
+    static rota_heap_find_function *find;
+
+    pthread_mutex_lock(&lock);
+    if (!find && rota_loaded_since(ROTA_HEAP_LIBRARY, &looked_at)) {
+        void *const library =
+            dlopen(ROTA_HEAP_LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+        if (library) {
+            look_up(library, "rota_heap_find", &find);
+            dlclose(library); /* it is never unloaded */
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return find;
+}
+
 const rota_heap *rota_local_find(void)
 {
     const rota_heap *heap = atomic_load_explicit(&found, memory_order_acquire);
-    rota_heap_find_function *find = NULL;
 
     if (heap)
         return heap;
-    void *const library =
-        dlopen(ROTA_HEAP_LIBRARY, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-    if (!library)
-        return NULL;
-    look_up(library, "rota_heap_find", &find);
+    rota_heap_find_function *const find = look_for();
     heap = find ? find() : NULL;
-    dlclose(library); /* it is never unloaded */
     atomic_store_explicit(&found, heap, memory_order_release);
     return heap;
 }
