@@ -30,27 +30,37 @@ done
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# Drawn by numbers of our own: awk's rand differs from one awk to another.
-awk -F, -v seed="$seed" -v most="$most" '
+# Up to 64 rows that differ by the algorithm alone are simulated at once. Drawn by numbers of
+# our own: awk's rand differs from one awk to another.
+awk -F, -v most="$most" 'NR > 1 && $2 <= most' "$csv" >"$work/rows"
+awk -F, -v seed="$seed" '
     BEGIN { state = seed % 4294967296 }
-    NR > 1 && $2 <= most {
-        for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
-        print state "\t" $0
-    }' "$csv" | sort -n | cut -f 2 >"$work/rows"
-[ -s "$work/rows" ] || { echo "remake.sh: $csv has no such rows" >&2; exit 1; }
+    {
+        key = $1 "," $2 "," $3 "," $4 "," $5 "," $6 ","
+        if (n[key]++ % 64 == 0) {
+            for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
+            line[key] = ++lines
+            text[lines] = state "\t" key
+        }
+        text[line[key]] = text[line[key]] $7 ","
+    }
+    END { for (i = 1; i <= lines; i++) print text[i] }' "$work/rows" |
+    sort -n | cut -f 2 >"$work/lines"
+[ -s "$work/lines" ] || { echo "remake.sh: $csv has no such rows" >&2; exit 1; }
 end=$(($(date +%s) + seconds))
-while IFS=, read -r machine ranks node kind dist size name had; do
+while IFS=, read -r machine ranks node kind dist size names; do
     [ "$seconds" -eq 0 ] || [ "$(date +%s)" -lt "$end" ] || break
     rm -f "$work/csv"
     sh bench/figures/simulate.sh --machine "$machine" --ranks "$ranks" --node "$node" \
-        --kind "$kind" --dist "$dist" --sizes "$size" --algos "$name" \
+        --kind "$kind" --dist "$dist" --sizes "$size" --algos "$names" \
         --csv "$work/csv" --price "${ROTA_PRICE:-build/bench/rota-price}" || exit 1
-    key=$machine,$ranks,$node,$kind,$dist,$size,$name
-    now=$(sed -n 2p "$work/csv")
-    [ "$now" = "$key,$had" ] ||
-        printf 'row  %s\nnow  %s\n' "$key,$had" "$now" >>"$work/differ"
-    echo . >>"$work/made"
-done <"$work/rows" || exit 1
+    key=$machine,$ranks,$node,$kind,$dist,$size,
+    awk -F, -v key="$key" -v names=",$names," '
+        index($0, key) == 1 && index(names, "," $7 ",")' "$work/rows" | sort >"$work/had"
+    sed 1d "$work/csv" | sort | diff "$work/had" - |
+        sed -n 's/^< /row  /p; s/^> /now  /p' >>"$work/differ"
+    cat "$work/had" >>"$work/made"
+done <"$work/lines" || exit 1
 [ ! -s "$work/differ" ] || cat "$work/differ"
 [ -s "$work/made" ] || { echo "remake.sh: no row was remade" >&2; exit 1; }
 echo "seed $seed: $(($(wc -l <"$work/made"))) of $(($(wc -l <"$work/rows"))) rows remade"
