@@ -213,13 +213,17 @@ wrong()
 # left_out TABLE COMMAND: the reason, if it is in that table.
 left_out()
 {
-    while IFS= read -r line; do
-        if echo "$2" | grep -qE "^([A-Z_]+=[^ ]+ )*(${line%|*})"; then
-            echo "${line##*|}"
-            return 0
-        fi
-    done <"$work/$1"
-    return 1
+    COMMAND=$2 awk '{
+        name = why = $0
+        sub(/\|[^|]*$/, "", name)
+        sub(/.*\|/, "", why)
+        if (ENVIRON["COMMAND"] ~ "^([A-Z_]+=[^ ]+ )*(" name ")") {
+            print why
+            found = 1
+            exit
+        }
+    }
+    END { exit !found }' "$work/$1"
 }
 
 # there COMMAND: are the files and options of a command that is not run?
