@@ -3,13 +3,16 @@
  * MPICH 4 polls without end while it waits, so that with more ranks than cores a
  * rank hands over when the scheduler's tick comes, some 4 ms later. By UCX each
  * look at the network is a call of ucp_worker_progress; this one, found before
- * UCX's own where it is preloaded, yields after a call in vain. ROTA_TEST_SPIN in
- * the environment leaves MPICH as it is.
+ * UCX's own where it is preloaded, yields after a call in vain. Who waits longer, for
+ * a rank that has stopped, sleeps, so that other tests have the processors.
+ * ROTA_TEST_SPIN in the environment leaves MPICH as it is.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 unsigned ucp_worker_progress(void *worker);
 
@@ -27,12 +30,25 @@ static void find(void)
     spins = getenv("ROTA_TEST_SPIN") != NULL;
 }
 
+static void give_way(bool in_vain)
+{
+    enum { YIELDS = 1000 };
+    static const struct timespec nap = {.tv_nsec = 50000};
+    static _Thread_local int times;
+
+    times = in_vain ? times + (times <= YIELDS) : 0;
+    if (times > YIELDS)
+        nanosleep(&nap, NULL);
+    else if (in_vain)
+        sched_yield();
+}
+
 unsigned ucp_worker_progress(void *worker)
 {
     if (!progress)
         find();
     const unsigned n = progress(worker);
-    if (n == 0 && !spins)
-        sched_yield();
+    if (!spins)
+        give_way(n == 0);
     return n;
 }

@@ -54,10 +54,18 @@ ROTA_STALL_S=long timeout -k 5 60 "$mpiexec" "$@" 2 "$stall" value >"$work/outpu
 once 'rota: ROTA_STALL_S = long; valid: 0 to'
 
 if [ "$flavour" = mpich ]; then
-    # Under a shell that lives on, or the launcher would end the others. The
-    # second one leaves a zombie.
-    for run in '"$0" first; sleep 20' '"$0" making; sleep 20' '"$0" died & sleep 20' '"$0" died; sleep 20'; do
-        timeout -k 5 60 "$mpiexec" "$@" 3 sh -c "$run" "$stall" >"$work/output" 2>&1
+    # Under a shell that lives on until the others have seen it, or the launcher would
+    # end them. The third one leaves a zombie.
+    cat >"$work/live_on" <<'END'
+n=0
+while [ "$n" -lt 200 ] && [ "$(grep -c 'has seen it' "$1/output")" -lt 2 ]; do
+    n=$((n + 1))
+    sleep 0.1
+done
+END
+    for run in '"$0" first; ' '"$0" making; ' '"$0" died & ' '"$0" died; '; do
+        timeout -k 5 60 "$mpiexec" "$@" 3 sh -c "$run"'. "$1/live_on"' "$stall" \
+            "$work" >"$work/output" 2>&1
         [ "$(lines 'has seen it')" -eq 2 ] || wrong "a wait for a rank that has died"
         case $quick$run in yes*making*) break ;; esac
     done
