@@ -1,7 +1,8 @@
 /* exchange.h - send facts to the ranks that own them, in one of several ways.
- * A fact is one or several values of 64 bits; here only values are counted.
+ * A fact is one or several values of 64 bits; here only values are counted. They
+ * are written right where they are sent from.
  *
- * To add a way: write its three functions in exchange.c and add a line to
+ * To add a way: write its four functions in exchange.c and add a line to
  * forms there. What a form must do is said at struct exchange_form. */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
@@ -13,22 +14,26 @@
 
 typedef struct exchange exchange;
 
-typedef struct {
+typedef struct exchange_form {
     const char *name;
-    const char *calls; /* what it consists of, for people */
-    int by_mpi;        /* not by Rota */
+    const char *calls;                   /* what it consists of, for people */
+    int by_mpi;                          /* not by Rota */
+    const struct exchange_form *instead; /* of which one, if not of MPI's */
     void (*open)(exchange *x);
-    /* Given send, sent, sent_at and note: set note_sum, and came, got, got_at
-     * for the values that came. Where note_sum is 0 nobody has anything to send,
-     * and that step can be left out. May set began anew. */
+    /* Memory for so many values to send in the next exchange. What is in that of
+     * another call since the last exchange may be lost. */
+    uint64_t *(*room)(exchange *x, size_t values);
+    /* Given send, sent, sent_at and note: set note_sum, and came and got for the
+     * values that came. Where note_sum is 0 nobody has anything to send, and that
+     * step can be left out. May set began anew. */
     void (*run)(exchange *x);
     void (*close)(exchange *x);
 } exchange_form;
 
-enum { EXCHANGE_FORMS = 5 };
+enum { EXCHANGE_FORMS = 6 };
 
-/* The forms that which names, one of those of EXCHANGE_HELP: how many, and
- * which; 0 for any other word. */
+/* The forms that which names, words of EXCHANGE_HELP: how many, and which; 0 if
+ * it has others. */
 int exchange_choose(const char *which,
                     const exchange_form *form[EXCHANGE_FORMS]);
 
@@ -41,43 +46,65 @@ int exchange_choose(const char *which,
     "                      exchange  one Rota exchange, which finds the "      \
     "counts\n"                                                                 \
     "                                and the end of the loop\n"                \
+    "                      borrowed  the same, but what came is read where "   \
+    "its\n"                                                                    \
+    "                                senders on the node have it\n"            \
     "                      rota      two Rota plans in place of MPI's calls\n" \
     "                      copies    as exchange, but only a copy of what "    \
     "came\n"                                                                   \
     "                                is timed: no way can be faster\n"         \
     "                      both      mpi, then exchange\n"                     \
-    "                      all       one after the other (default)\n"
+    "                      all       one after the other (default)\n"          \
+    "                    or several of these, with commas between them\n"
 
 struct exchange {
     const exchange_form *form;
     MPI_Comm comm;
     int P, me;
     /* One exchange. */
-    u64_vec send;        /* blocks for the ranks, in their order */
-    int *sent, *sent_at; /* [P] values in each block; where it begins */
+    u64_vec *block;      /* [P] what is to be sent to each rank */
+    uint64_t *send;      /* where all blocks lie: the form's memory */
+    int *sent, *sent_at; /* [P] values in each block; where it begins in send */
     uint64_t note, note_sum;
-    const uint64_t *came; /* valid until the next exchange */
-    int *got, *got_at;    /* [P] as sent, of the blocks that came */
-    /* For forms that send counts first: [2P] values and note for each rank, and
-     * the memory of came. */
+    const void **came; /* [P] values of each rank, until the next exchange */
+    int *got;          /* [P] how many */
+    /* For forms that have memory of their own: that of send and came, and where
+     * each block begins there. */
+    u64_vec own, received;
+    int *got_at; /* [P] */
+    /* For forms that send counts first: [2P] values and note for each rank. */
     uint64_t *tell, *told;
-    u64_vec received;
     rota_plan *tell_plan, *data_plan;
     double setup_s; /* in open */
     uint64_t bytes; /* sent to other ranks: values, a count and a note each */
     /* Of the last exchange. */
     uint64_t largest; /* bytes of the largest block to another rank, likewise */
-    double began, ended; /* by node_clock; packing the blocks was before */
+    double began, ended; /* by node_clock */
 };
 
 /* Collective over comm, which must outlive the exchange. */
 void exchange_open(exchange *x, const exchange_form *form, MPI_Comm comm);
 
-/* Send block[d] to rank d. Afterwards came, got and got_at tell what came,
- * until the next call. Returns the sum of note over all ranks; where that is 0
- * the blocks are expected to be empty everywhere and nothing comes.
+/* Make room for n more values in the block for rank d; what is there stays. */
+void exchange_grow(exchange *x, int d, size_t n);
+
+/* Where to write n more values for rank d, before the next call of exchange_add
+ * or exchange_run. */
+static inline uint64_t *exchange_add(exchange *x, int d, size_t n)
+{
+    u64_vec *block = &x->block[d];
+
+    if (block->capacity - block->n < n)
+        exchange_grow(x, d, n);
+    block->n += n;
+    return block->at + block->n - n;
+}
+
+/* Send what was added for each rank. Afterwards came and got tell what came,
+ * until the next call, and nothing is added. Returns the sum of note over all
+ * ranks; where that is 0 nothing may have been added anywhere, and nothing comes.
  * Collective. */
-uint64_t exchange_run(exchange *x, const u64_vec block[], uint64_t note);
+uint64_t exchange_run(exchange *x, uint64_t note);
 
 void exchange_close(exchange *x);
 

@@ -43,22 +43,22 @@ int loop_step_begin(loop *l)
     return 1;
 }
 
-int loop_exchange(loop *l, const u64_vec block[], uint64_t delta)
+int loop_exchange(loop *l, uint64_t delta)
 {
     const exchange *x = l->x;
-    double zero;
 
-    l->now.delta = exchange_run(l->x, block, delta);
-    zero = l->entrant->common_clock ? 0 : x->began;
+    l->now.delta = exchange_run(l->x, delta);
+    l->zero = l->entrant->common_clock ? 0 : x->began;
     l->now.largest = x->largest;
-    l->now.began = x->began - zero;
-    l->now.ended = x->ended - zero;
+    l->now.began = x->began - l->zero;
+    l->now.ended = x->ended - l->zero;
     l->facts += l->now.delta;
     return l->now.delta > 0;
 }
 
 void loop_step_end(loop *l)
 {
+    l->now.taken = node_clock() - l->zero;
     l->now.bytes = l->x->bytes - l->now.bytes;
     l->now.all_s = MPI_Wtime() - l->step_began;
     if (l->n_steps == l->capacity) {
@@ -70,8 +70,8 @@ void loop_step_end(loop *l)
 }
 
 /* Figures of all ranks together, on rank 0: of the iterations' times, n each,
- * the greatest of all_s, began, -began and ended; of their bytes the sum, and
- * then the largest. One reduction for all iterations, as each may cost more
+ * the greatest of all_s, began, -began, ended and taken; of their bytes the sum,
+ * and then the largest. One reduction for all iterations, as each may cost more
  * than an iteration did. */
 static void reduce_steps(const loop *l, double *times, uint64_t *bytes)
 {
@@ -85,10 +85,11 @@ static void reduce_steps(const loop *l, double *times, uint64_t *bytes)
         times[n + i] = own->began;
         times[2 * n + i] = -own->began;
         times[3 * n + i] = own->ended;
+        times[4 * n + i] = own->taken;
         bytes[i] = own->bytes;
         bytes[n + i] = own->largest;
     }
-    MUST(MPI_Reduce(root ? MPI_IN_PLACE : times, times, (int)(4 * n),
+    MUST(MPI_Reduce(root ? MPI_IN_PLACE : times, times, (int)(5 * n),
                     MPI_DOUBLE, MPI_MAX, 0, l->x->comm));
     MUST(MPI_Reduce(root ? MPI_IN_PLACE : bytes, bytes, (int)n, MPI_UINT64_T,
                     MPI_SUM, 0, l->x->comm));
@@ -101,9 +102,9 @@ static void reduce_steps(const loop *l, double *times, uint64_t *bytes)
 static void gather_steps(const loop *l, loop_result *r)
 {
     const size_t n = l->n_steps;
-    double *times = must_realloc(NULL, 4 * n, sizeof times[0]);
+    double *times = must_realloc(NULL, 5 * n, sizeof times[0]);
     const double *last = times + n, *not_first = times + 2 * n;
-    const double *left = times + 3 * n;
+    const double *left = times + 3 * n, *taken = times + 4 * n;
     uint64_t *bytes = must_realloc(NULL, 2 * n, sizeof bytes[0]);
 
     reduce_steps(l, times, bytes);
@@ -116,8 +117,10 @@ static void gather_steps(const loop *l, loop_result *r)
         s->s[LOOP_ALL] = times[i];
         s->s[LOOP_WAITING] = fmax(0, last[i] - fmax(-not_first[i], before));
         s->s[LOOP_EXCHANGE] = left[i] - last[i];
+        s->s[LOOP_TAKEN] = taken[i] - last[i];
         r->s[LOOP_WAITING] += s->s[LOOP_WAITING];
         r->s[LOOP_EXCHANGE] += s->s[LOOP_EXCHANGE];
+        r->s[LOOP_TAKEN] += s->s[LOOP_TAKEN];
     }
     free(times);
     free(bytes);

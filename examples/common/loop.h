@@ -62,15 +62,12 @@ typedef struct {
     "in exchanges, from then until the last rank has what it gets (fast: a\n"  \
     "tenth of the rounds took less; first: in the first round, where memory "  \
     "is\n"                                                                     \
-    "new to the program). A ratio of exchanges is followed by the lowest "     \
-    "and\n"                                                                    \
-    "the highest of a round. Where ranks have no common clock, on several "    \
-    "nodes,\n"                                                                 \
-    "waiting counts as exchange. Set-up is done once; the first one with "     \
-    "Rota\n"                                                                   \
-    "duplicates the communicator, for both of its forms. Bytes are those "     \
-    "sent\n"                                                                   \
-    "to other ranks.\n"
+    "new to the program); and from the same moment until the last rank has\n"  \
+    "dealt with what it got (taken). Ratios are followed by the lowest and\n"  \
+    "the highest of a round, of exchanges. Where ranks have no common\n"       \
+    "clock, on several nodes, waiting counts as exchange. Set-up is done\n"    \
+    "once; the first one with Rota duplicates the communicator, for all of\n"  \
+    "its forms. Bytes are those sent to other ranks.\n"
 
 loop_options loop_options_default(void);
 
@@ -85,6 +82,7 @@ enum {
     LOOP_WAITING,  /* from when the first rank begins the exchange, and all have
                       left the one before, until the last one begins */
     LOOP_EXCHANGE, /* from then until the last rank ends it */
+    LOOP_TAKEN,    /* from then until the last rank has dealt with what came */
     LOOP_TIMES
 };
 
@@ -122,8 +120,10 @@ typedef struct {
 /* An iteration on one rank. */
 typedef struct {
     uint64_t delta, bytes, largest; /* as in loop_step */
-    double all_s, began, ended;     /* of the exchange, by the common clock; if
-                                       there is none, began is 0 */
+    double all_s;
+    double began, ended; /* of the exchange, by the common clock; if there is
+                            none, began is 0 */
+    double taken;        /* likewise: what came is dealt with */
 } loop_own_step;
 
 typedef struct {
@@ -131,9 +131,9 @@ typedef struct {
     uint64_t facts;      /* on all ranks, up to the current delta */
     loop_own_step *step; /* [n_steps] */
     size_t n_steps, capacity;
-    loop_own_step now; /* the iteration under way */
-    double began, step_began, reported;
-    uint64_t bytes_before; /* x->bytes as the loop began */
+    loop_own_step now;                        /* the iteration under way */
+    double began, step_began, reported, zero; /* of the clock for now */
+    uint64_t bytes_before;                    /* x->bytes as the loop began */
     const loop_entrant *entrant;
 } loop;
 
@@ -149,13 +149,13 @@ int loop_rounds(const loop_options *o, MPI_Comm comm,
  * then. Collective; blocks. */
 void loop_open(loop *l, loop_entrant *e);
 
-/* An iteration: call the first before the facts are made, the second to send
- * them, with the number of facts in this rank's delta, and the third when those
- * that came are dealt with. The first returns 0 if no more iterations are asked
+/* An iteration: call the first before the facts are added to l->x, the second to
+ * send them, with the number of facts in this rank's delta, and the third when
+ * those that came are dealt with. The first returns 0 if no more iterations are asked
  * for, the second if the delta was empty on all ranks; then the loop is over.
  * What came is in l->x. */
 int loop_step_begin(loop *l);
-int loop_exchange(loop *l, const u64_vec block[], uint64_t delta);
+int loop_exchange(loop *l, uint64_t delta);
 void loop_step_end(loop *l);
 
 /* End it: facts and fingerprint are this rank's own. Collective; blocks. */

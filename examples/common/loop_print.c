@@ -26,10 +26,10 @@ const char *grouped(uint64_t n)
 
 static void print_result(const loop_result *r)
 {
-    printf("%-12s %9.4f %9.4f %10.5f %10.5f %10.5f %10.5f %16s  %s\n",
+    printf("%-12s %9.4f %9.4f %10.5f %10.5f %10.5f %10.5f %10.5f %16s  %s\n",
            r->form->name, r->setup_s, r->s[LOOP_ALL], r->s[LOOP_WAITING],
-           r->s[LOOP_EXCHANGE], r->fast_s, r->first_s, grouped(r->bytes),
-           r->form->calls);
+           r->s[LOOP_EXCHANGE], r->fast_s, r->first_s, r->s[LOOP_TAKEN],
+           grouped(r->bytes), r->form->calls);
 }
 
 /* With the lowest and the highest ratio of a round, in which both had a turn. */
@@ -45,11 +45,16 @@ static void print_ratio(const loop_result *a, const loop_result *b)
         most = of_round > most ? of_round : most;
     }
     snprintf(name, sizeof name, "%s/%s", a->form->name, b->form->name);
-    printf("%-22s %9.2f %10s %10.2f %10.2f %10.2f  %.2f to %.2f\n", name,
+    printf("%-22s %9.2f %10s %10.2f %10.2f %10.2f %10.2f  %.2f to %.2f\n", name,
            ratio(a->s[LOOP_ALL], b->s[LOOP_ALL]), "",
            ratio(a->s[LOOP_EXCHANGE], b->s[LOOP_EXCHANGE]),
-           ratio(a->fast_s, b->fast_s), ratio(a->first_s, b->first_s), least,
-           most);
+           ratio(a->fast_s, b->fast_s), ratio(a->first_s, b->first_s),
+           ratio(a->s[LOOP_TAKEN], b->s[LOOP_TAKEN]), least, most);
+}
+
+static int are_compared(const exchange_form *a, const exchange_form *b)
+{
+    return (a->by_mpi && !b->by_mpi) || b->instead == a;
 }
 
 /* The figures of all results as a table, first what the loops have in common. */
@@ -58,14 +63,14 @@ static void print_all(int n, const loop_result result[], const char *what)
     printf("iterations   %s\n", grouped(result[0].iterations));
     printf("%-12s %s\n", what, grouped(result[0].facts));
     printf("fingerprint  %016" PRIx64 "\n\n", result[0].fingerprint);
-    printf("%-12s %9s %9s %10s %10s %10s %10s %16s  %s\n", "exchange",
+    printf("%-12s %9s %9s %10s %10s %10s %10s %10s %16s  %s\n", "exchange",
            "set-up s", "loop s", "waiting s", "exchange s", "fast s", "first s",
-           "bytes exchanged", "by");
+           "taken s", "bytes exchanged", "by");
     for (int i = 0; i < n; i++)
         print_result(&result[i]);
     for (int i = 0; i < n; i++)
         for (int k = i + 1; k < n; k++)
-            if (result[i].form->by_mpi && !result[k].form->by_mpi)
+            if (are_compared(result[i].form, result[k].form))
                 print_ratio(&result[i], &result[k]);
     fflush(stdout);
 }
@@ -77,7 +82,7 @@ static int write_csv(FILE *file, const char *path, int n,
 {
     fprintf(file,
             "exchange,iteration,delta_%s,bytes,largest_block,exchange_s,"
-            "waiting_s,total_s\n",
+            "waiting_s,total_s,taken_s\n",
             what);
     for (int i = 0; i < n; i++) {
         for (uint64_t k = 0; k < result[i].iterations; k++) {
@@ -85,9 +90,10 @@ static int write_csv(FILE *file, const char *path, int n,
 
             fprintf(file,
                     "%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                    ",%.9f,%.9f,%.9f\n",
+                    ",%.9f,%.9f,%.9f,%.9f\n",
                     result[i].form->name, k + 1, s->delta, s->bytes, s->largest,
-                    s->s[LOOP_EXCHANGE], s->s[LOOP_WAITING], s->s[LOOP_ALL]);
+                    s->s[LOOP_EXCHANGE], s->s[LOOP_WAITING], s->s[LOOP_ALL],
+                    s->s[LOOP_TAKEN]);
         }
     }
     if (ferror(file) != 0 || fclose(file) != 0) {

@@ -26,6 +26,28 @@ int application_end(int err)
     return err == OPTIONS_HELP ? 0 : err;
 }
 
+int option_lists(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, length) == 0 &&
+            (at[length] == ',' || at[length] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+int option_words(const char *list)
+{
+    int n = 1;
+
+    for (; *list != '\0'; list++)
+        n += *list == ',';
+    return n;
+}
+
 int usage_error(const char *format, ...)
 {
     char text[512];

@@ -46,6 +46,11 @@ enum { OPTIONS_HELP = -1 };
 int options_parse(int argc, char **argv, const option table[], const char *help,
                   const char **rest);
 
+/* Whether a word is in a list with commas between its words, and how many those
+ * are. */
+int option_lists(const char *list, const char *word);
+int option_words(const char *list);
+
 /* Say "NAME: text; try --help" on rank 0; returns EXIT_USAGE. */
 int usage_error(const char *format, ...);
 

@@ -3,7 +3,6 @@
 
 #include "must.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -11,19 +10,17 @@ typedef struct {
     loop l;
     fact_set facts; /* this rank's; from first_new on they are the delta */
     size_t first_new;
-    u64_vec *block; /* [P] facts found, by owner */
 } analysis;
 
-/* Put what was found into the block of its owner. */
+/* What was found is sent to its owner. */
 static void emit(void *to, const uint64_t *fact)
 {
     analysis *a = to;
     const uint64_t hash = address_hash(fact) >> 32;
-    u64_vec *block = &a->block[hash % (uint64_t)a->l.x->P];
+    const int owner = (int)(hash % (uint64_t)a->l.x->P);
 
-    u64_vec_reserve(block, block->n + a->j.width);
-    memcpy(block->at + block->n, fact, a->j.width * sizeof fact[0]);
-    block->n += a->j.width;
+    memcpy(exchange_add(a->l.x, owner, a->j.width), fact,
+           a->j.width * sizeof fact[0]);
 }
 
 /* One iteration; 0 if there is none left. */
@@ -34,16 +31,17 @@ static int iterate(analysis *a)
 
     if (!loop_step_begin(&a->l))
         return 0;
-    for (int d = 0; d < x->P; d++)
-        a->block[d].n = 0;
     for (size_t i = a->first_new; i < a->facts.n; i++)
         join_new(&a->j, i);
-    if (!loop_exchange(&a->l, a->block, n_new))
+    if (!loop_exchange(&a->l, n_new))
         return 0;
     a->first_new = a->facts.n;
-    for (int s = 0; s < x->P; s++)
+    for (int s = 0; s < x->P; s++) {
+        const uint64_t *fact = x->came[s];
+
         for (size_t i = 0; i < (size_t)x->got[s]; i += a->j.width)
-            (void)fact_set_add(&a->facts, x->came + x->got_at[s] + i);
+            (void)fact_set_add(&a->facts, fact + i);
+    }
     loop_step_end(&a->l);
     return 1;
 }
@@ -84,19 +82,13 @@ void analysis_run(const program *p, loop_entrant *e, loop_result *result,
     loop_open(&a.l, e);
     fact_set_make(&a.facts, analysis_width(p));
     joins_make(&a.j, p, &a.facts, emit, &a);
-    a.block = must_realloc(NULL, (size_t)a.l.x->P, sizeof a.block[0]);
-    for (int d = 0; d < a.l.x->P; d++)
-        a.block[d] = (u64_vec){0};
     add_first_state(&a);
     while (iterate(&a))
         ;
     *counts = analysis_count(p, &a.facts);
-    for (int d = 0; d < a.l.x->P; d++)
-        u64_vec_free(&a.block[d]);
     loop_close(&a.l, a.facts.n, counts->fingerprint, result);
     MUST(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_UINT64_T, MPI_SUM,
                        a.l.x->comm));
-    free(a.block);
     joins_free(&a.j);
     fact_set_free(&a.facts);
 }

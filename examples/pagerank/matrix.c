@@ -115,7 +115,11 @@ static void lay_out_send(maker *k)
 
     (void)exchange_choose("mpi", form);
     exchange_open(&x, form[0], m->comm);
-    (void)exchange_run(&x, k->need, 1);
+    for (int q = 0; q < m->P; q++)
+        if (k->need[q].n > 0)
+            memcpy(exchange_add(&x, q, k->need[q].n), k->need[q].at,
+                   k->need[q].n * sizeof k->need[q].at[0]);
+    (void)exchange_run(&x, 1);
     m->at.send =
         must_realloc(NULL, lay_out(m, x.got, m->at.sendcounts, m->at.sdispls),
                      sizeof(double));
@@ -123,9 +127,12 @@ static void lay_out_send(maker *k)
         m->n_give += (size_t)x.got[q];
     m->give = must_realloc(NULL, m->n_give, sizeof m->give[0]);
     m->n_give = 0;
-    for (int q = 0; q < m->P; q++)
+    for (int q = 0; q < m->P; q++) {
+        const uint64_t *needed = x.came[q];
+
         for (int i = 0; i < x.got[q]; i++)
-            m->give[m->n_give++] = (uint32_t)x.came[x.got_at[q] + i];
+            m->give[m->n_give++] = (uint32_t)needed[i];
+    }
     exchange_close(&x);
 }
 

@@ -42,32 +42,26 @@ static u64_vec find_heavy(const partition *p, const pair_set *known,
     return heavy;
 }
 
-static void clear(u64_vec block[], int P)
-{
-    for (int d = 0; d < P; d++)
-        block[d].n = 0;
-}
-
 /* With a note that is not 0, or nobody would be taken to send anything. */
-static void send(exchange *x, const u64_vec block[])
+static void send(exchange *x)
 {
-    (void)exchange_run(x, block, 1);
+    (void)exchange_run(x, 1);
 }
 
 /* Tell all ranks of the vertices and mark them; returns how many there are. */
-static uint64_t mark(partition *p, const u64_vec *heavy, exchange *x,
-                     u64_vec block[])
+static uint64_t mark(partition *p, const u64_vec *heavy, exchange *x)
 {
     uint64_t n = 0;
 
-    clear(block, p->P);
     for (int d = 0; d < p->P; d++)
         for (size_t i = 0; i < heavy->n; i++)
-            u64_vec_push(&block[d], heavy->at[i]);
-    send(x, block);
+            *exchange_add(x, d, 1) = heavy->at[i];
+    send(x);
     for (int s = 0; s < p->P; s++) {
+        const uint64_t *vertex = x->came[s];
+
         for (int i = 0; i < x->got[s]; i++) {
-            const uint64_t y = x->came[x->got_at[s] + i];
+            const uint64_t y = vertex[i];
 
             n += !p->split[y];
             p->split[y] = 2; /* to be moved */
@@ -78,78 +72,79 @@ static uint64_t mark(partition *p, const u64_vec *heavy, exchange *x,
 }
 
 /* Give all ranks the edges of the vertices marked. */
-static void share_edges(partition *p, exchange *x, u64_vec block[])
+static void share_edges(partition *p, exchange *x)
 {
-    clear(block, p->P);
     for (size_t e = 0; e < p->edges.n; e++)
         for (int d = 0; d < p->P; d++)
             if (d != p->me && p->split[pair_first(p->edges.at[e])] == 2)
-                u64_vec_push(&block[d], p->edges.at[e]);
-    send(x, block);
-    for (int s = 0; s < p->P; s++)
+                *exchange_add(x, d, 1) = p->edges.at[e];
+    send(x);
+    for (int s = 0; s < p->P; s++) {
+        const uint64_t *edge = x->came[s];
+
         for (int i = 0; i < x->got[s]; i++)
-            u64_vec_push(&p->edges, x->came[x->got_at[s] + i]);
+            u64_vec_push(&p->edges, edge[i]);
+    }
     partition_index(p);
 }
 
 /* Those that lie with another rank now go there. They are no part of the delta
  * in their new place: this rank still joins them, as it still has the edges. */
-static void move_pairs(const partition *p, pair_set *known, exchange *x,
-                       u64_vec block[])
+static void move_pairs(const partition *p, pair_set *known, exchange *x)
 {
     pair_set kept = {0};
 
-    clear(block, p->P);
     for (size_t i = 0; i < known->n_slots; i++) {
         const uint64_t pair = known->slot[i];
         const int owner = pair == NO_PAIR ? p->me : pair_owner(p, pair);
 
         if (owner != p->me)
-            u64_vec_push(&block[owner], pair);
+            *exchange_add(x, owner, 1) = pair;
         else if (pair != NO_PAIR)
             (void)pair_set_add(&kept, pair);
     }
     pair_set_free(known);
     *known = kept;
-    send(x, block);
-    for (int s = 0; s < p->P; s++)
+    send(x);
+    for (int s = 0; s < p->P; s++) {
+        const uint64_t *pair = x->came[s];
+
         for (int i = 0; i < x->got[s]; i++)
-            (void)pair_set_add(known, x->came[x->got_at[s] + i]);
+            (void)pair_set_add(known, pair[i]);
+    }
 }
 
 /* How many pairs there are, and how many the fullest rank has. */
-static uint64_t count(const pair_set *known, exchange *x, u64_vec block[],
-                      uint64_t *most)
+static uint64_t count(const pair_set *known, exchange *x, uint64_t *most)
 {
     uint64_t sum = 0;
 
-    clear(block, x->P);
     for (int d = 0; d < x->P; d++)
-        u64_vec_push(&block[d], known->n);
-    send(x, block);
+        *exchange_add(x, d, 1) = known->n;
+    send(x);
     *most = 0;
     for (int s = 0; s < x->P; s++) {
-        const uint64_t n = x->came[x->got_at[s]];
+        const uint64_t *n = x->came[s];
 
-        sum += n;
-        *most = n > *most ? n : *most;
+        sum += *n;
+        *most = *n > *most ? *n : *most;
     }
     return sum;
 }
 
-void balance(partition *p, pair_set *known, exchange *x, u64_vec block[])
+void balance(partition *p, pair_set *known, exchange *x)
 {
     uint64_t most;
-    const uint64_t sum = count(known, x, block, &most);
+    const uint64_t sum = count(known, x, &most);
     u64_vec heavy = {0};
 
     if (!too_many(most, sum, p->P))
         return;
     if (too_many(known->n, sum, p->P))
         heavy = find_heavy(p, known, sum);
-    if (mark(p, &heavy, x, block) > 0) {
-        share_edges(p, x, block);
-        move_pairs(p, known, x, block);
+    if (mark(p, &heavy, x) > 0) {
+        share_edges(p, x);
+        move_pairs(p, known, x);
         for (size_t y = 0; y < p->n_vertices; y++)
             p->split[y] = p->split[y] != 0;
     }

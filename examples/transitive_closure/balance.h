@@ -7,8 +7,8 @@
 
 /* If a rank has far more pairs than the mean, split the vertices that make them
  * many, and move their pairs and edges: known and p are changed on all ranks.
- * block [P] is scratch. Collective;
- * one reduction if there is nothing to do. */
-void balance(partition *p, pair_set *known, exchange *x, u64_vec block[]);
+ * Call it when x has nothing to send. Collective; one exchange if there is
+ * nothing to do. */
+void balance(partition *p, pair_set *known, exchange *x);
 
 #endif

@@ -2,9 +2,6 @@
 #include "closure.h"
 
 #include "balance.h"
-#include "must.h"
-
-#include <stdlib.h>
 
 /* Pairs that a rank remembers having sent, so as not to send them again: 512
  * KiB, about a second-level cache. On graphs of 2 to 80 million pairs and 4
@@ -23,7 +20,6 @@ typedef struct {
     pair_set known; /* this rank's part of T */
     u64_vec delta;  /* and of dT */
     pair_filter sent;
-    u64_vec *block;      /* [P] pairs found, by owner */
     uint64_t balance_at; /* pairs on all ranks; never if UINT64_MAX */
 } closure;
 
@@ -35,13 +31,12 @@ static void learn(closure *c, const uint64_t *pairs, size_t n)
             u64_vec_push(&c->delta, pairs[i]);
 }
 
-/* block := { (x,z) : dT(x,y), E(y,z) }, without some that were sent before. */
+/* Add { (x,z) : dT(x,y), E(y,z) } to what is sent, without some that were sent
+ * before. */
 static void join(closure *c)
 {
     const partition *g = c->graph;
 
-    for (int d = 0; d < g->P; d++)
-        c->block[d].n = 0;
     for (size_t i = 0; i < c->delta.n; i++) {
         const uint32_t x = pair_first(c->delta.at[i]);
         const uint32_t y = pair_second(c->delta.at[i]);
@@ -51,10 +46,10 @@ static void join(closure *c)
             const int owner = g->owner[e];
 
             if (!pair_filter_seen(&c->sent, found))
-                u64_vec_push(
-                    &c->block[owner != OWNER_SPLIT ? owner
-                                                   : split_owner(found, g->P)],
-                    found);
+                *exchange_add(c->l.x,
+                              owner != OWNER_SPLIT ? owner
+                                                   : split_owner(found, g->P),
+                              1) = found;
         }
     }
 }
@@ -66,16 +61,16 @@ static int iterate(closure *c)
 
     if (!loop_step_begin(&c->l))
         return 0;
+    if (c->l.facts >= c->balance_at) {
+        balance(c->graph, &c->known, c->l.x);
+        c->balance_at = 2 * c->l.facts;
+    }
     join(c);
-    if (!loop_exchange(&c->l, c->block, c->delta.n))
+    if (!loop_exchange(&c->l, c->delta.n))
         return 0;
     c->delta.n = 0;
     for (int s = 0; s < x->P; s++)
-        learn(c, x->came + x->got_at[s], (size_t)x->got[s]);
-    if (c->l.facts >= c->balance_at) {
-        balance(c->graph, &c->known, c->l.x, c->block);
-        c->balance_at = 2 * c->l.facts;
-    }
+        learn(c, x->came[s], (size_t)x->got[s]);
     loop_step_end(&c->l);
     return 1;
 }
@@ -86,9 +81,6 @@ static void closure_open(closure *c, int no_split, loop_entrant *e)
 
     loop_open(&c->l, e);
     pair_filter_make(&c->sent, FILTER_SLOTS);
-    c->block = must_realloc(NULL, P, sizeof c->block[0]);
-    for (size_t d = 0; d < P; d++)
-        c->block[d] = (u64_vec){0};
     c->balance_at = no_split || P == 1 ? UINT64_MAX : BALANCE_PAIRS * P;
 }
 
@@ -102,9 +94,6 @@ void closure_run(partition *p, int no_split, loop_entrant *e,
     while (iterate(&c))
         ;
     loop_close(&c.l, c.known.n, pair_set_fingerprint(&c.known), result);
-    for (int d = 0; d < p->P; d++)
-        u64_vec_free(&c.block[d]);
-    free(c.block);
     pair_filter_free(&c.sent);
     pair_set_free(&c.known);
     u64_vec_free(&c.delta);

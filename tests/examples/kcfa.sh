@@ -40,10 +40,31 @@ case_counts()
     has 'states       5, 1 of them' || complain "$ran: states"
 }
 
+# Facts that are read where other ranks have them.
+case_borrowed()
+{
+    expected=
+    for ranks in 1 2 3 4 5 6 7 8; do
+        succeeds "$ranks" --k 1 --program worst:5:4 --exchange borrowed
+        has ', 1,024 of them of the innermost function' || complain "$ran: states"
+        found=$(grep -E '^(states|values|iterations|facts|fingerprint)' \
+            "$work/out")
+        [ "$found" = "${expected:=$found}" ] || complain "$ran: differs from 1 rank"
+    done
+    succeeds 3 --k 2 --program worst:3:3 --verify --exchange borrowed
+    has 'verified by a textbook' || complain "$ran: not verified"
+}
+
 case_options()
 {
     fails '--k wants a whole number from 0 to 64, not "two"' 2 --k two
-    fails 'unknown exchange: tcp' 2 --exchange tcp
+    for which in tcp mpi,tcp mpi, ,mpi mpi,mpi both,mpi ''; do
+        fails "unknown exchange: $which" 2 --exchange "$which"
+    done
+    succeeds 2 --exchange borrowed,mpi --program worst:3:2
+    has 'mpi/borrowed' || complain "$ran: no ratio"
+    ! grep -qE '^(exchange|rota) +[0-9]' "$work/out" ||
+        complain "$ran: more than asked for"
     fails 'unknown option: --fast' 2 --fast
     fails 'unknown option: worst:2:2' 1 worst:2:2
     fails 'cannot generate "worst:2"' 2 --program worst:2
@@ -63,6 +84,7 @@ case_options()
     has '--exchange WHICH' || complain "$ran: text"
     succeeds 2 --rounds 3 --csv "$work/csv" --k 1 --program worst:3:2
     has 'mpi/exchange' || complain "$ran: no ratio"
+    has 'exchange/borrowed' || complain "$ran: no ratio of exchanges"
     iterations=$(sed -n 's/^iterations *//p' "$work/out")
     [ "$(grep -c '^rota,[0-9]' "$work/csv")" = "$iterations" ] ||
         complain "$ran: lines of rota in the CSV file"

@@ -86,6 +86,26 @@ case_formats()
     finds 9 "$work/sym.mtx.gz"
 }
 
+# Pairs that are read where other ranks have them: blocks of a few pairs and of
+# thousands, that grow, and what is sent when vertices are split.
+case_borrowed()
+{
+    i=0
+    while [ "$i" -lt 3000 ]; do
+        echo "$i 5000" >>"$work/star"
+        i=$((i + 1))
+    done
+    echo 5000 5001 >>"$work/star"
+    for ranks in 1 2 3 4 5 6 7 8; do
+        succeeds "$ranks" --exchange borrowed --expect 43900 \
+            --generate grid:5x60
+        succeeds "$ranks" --exchange borrowed --expect 128143 --rounds 2 \
+            --generate rmat:9:8
+        succeeds "$ranks" --exchange borrowed --expect 6001 "$work/star"
+    done
+    has '2 vertices are split' || complain "$ran: vertices split"
+}
+
 # Names may be any 64-bit numbers: what is found is the same.
 case_names()
 {
@@ -209,8 +229,9 @@ case_options()
     succeeds 2 --progress --csv "$work/csv" --generate grid:3x9
     has 'rota: iteration' || complain "$ran: no progress"
     has 'mpi/exchange' || complain "$ran: no ratio"
+    has 'exchange/borrowed' || complain "$ran: no ratio of exchanges"
     iterations=$(sed -n 's/^iterations *//p' "$work/out")
-    for form in mpi exchange rota; do
+    for form in mpi exchange borrowed rota; do
         [ "$(grep -c "^$form,[0-9]" "$work/csv")" = "$iterations" ] ||
             complain "$ran: lines of $form in the CSV file"
     done
@@ -240,15 +261,15 @@ case_rounds()
 {
     succeeds 2 --csv "$work/csv" --generate grid:3x40
     found=$(grep -E '^(iterations|pairs|fingerprint)' "$work/out")
-    for form in mpi exchange rota; do
+    for form in mpi exchange borrowed rota; do
         # shellcheck disable=SC2046
-        set -- $(row "$form" 2 3 4 5 6) $(awk -F, "\$1 == \"$form\" {
-            exchange += \$6; waiting += \$7
-        } END { print exchange, waiting }" "$work/csv")
+        set -- $(row "$form" 2 3 4 5 6 7) $(awk -F, "\$1 == \"$form\" {
+            exchange += \$6; waiting += \$7; taken += \$9
+        } END { print exchange, waiting, taken }" "$work/csv")
         echo "$form: $*" >>"$work/out"
         awk "BEGIN { e = 2e-4; exit !($3 == $4 && $3 == $5 && $2 >= 0 &&
-            $3 > 0 && ($3 - $6)^2 < e^2 && ($2 - $7)^2 < e^2 &&
-            $2 + $3 < $1 + e) }" ||
+            $3 > 0 && $6 >= $3 && ($3 - $7)^2 < e^2 && ($2 - $8)^2 < e^2 &&
+            ($6 - $9)^2 < e^2 && $2 + $3 < $1 + e && $6 < $1 + e) }" ||
             complain "$ran: times of $form"
     done
     succeeds 2 --rounds 4 --csv "$work/csv" --generate grid:3x40
