@@ -962,13 +962,21 @@ ROTA_API int rota_get_request(rota_plan *plan, MPI_Request *request);
  * multi_pair and spread_out, let each block go by itself, and MPI's own all-to-all
  * (mpi) only all together. Other ranks' plans need not be partitioned.
  *
- * plan  with fixed or varying counts, among all ranks or neighbours; not an exchange
+ * Blocks of an exchange leave one by one, too (rota_exchange_start has their counts),
+ * but are found together, by rota_exchange_wait. A block of several partitions is as
+ * many blocks: a plan of a graph (rota_graph_create_adjacent) that lists its rank so
+ * often. They leave and arrive in the order of the list, each when those before it
+ * are ready, too.
+ *
+ * plan  with fixed or varying counts or an exchange, among all ranks or neighbours;
+ *       not one that borrows or that has arrays
  *
  * Local; the plan must be inactive. Plans that are not partitioned cost what they
  * did. While a partitioned plan is waited for, a rank polls, and naps in between.
- * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, an exchange, in place, or
- * whose buffers may be on a device (a start of a partitioned plan in place:
- * MPI_ERR_BUFFER); MPI_ERR_NO_MEM, after which it can only be freed. */
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, active, of another kind, in place,
+ * that combines blocks, or whose buffers may be on a device (a start of a partitioned
+ * plan in place: MPI_ERR_BUFFER); MPI_ERR_NO_MEM, after which it can only be freed.
+ */
 ROTA_API int rota_plan_set_partitioned(rota_plan *plan);
 
 /* The block for rank dest, or for the neighbour with this place in the list of
@@ -996,7 +1004,8 @@ ROTA_API int rota_pready_list(rota_plan *plan, int n, const int dests[]);
  * flag  set to 1 or 0; 1 for a plan that is complete
  *
  * Local; does not block. Any thread may call it. Errors: as rota_pready, but an
- * inactive plan is none; MPI_ERR_ARG for a NULL flag. */
+ * inactive plan is none; MPI_ERR_REQUEST for an exchange; MPI_ERR_ARG for a NULL
+ * flag. */
 ROTA_API int rota_parrived(rota_plan *plan, int source, int *flag);
 
 /* Wait for a block that has arrived and that this function has not returned since the

@@ -419,7 +419,7 @@ static const attack attacks[] = {
      no_room},
     {"rota_exchange_wait_c", "NULL recvbuf", MPI_ERR_ARG, ACTIVE,
      x_wait_c_null},
-    {"rota_plan_set_partitioned", "exchange", MPI_ERR_REQUEST, 0,
+    {"rota_plan_set_partitioned", "active", MPI_ERR_REQUEST, ACTIVE,
      x_partitioned},
     {"rota_plan_set_pack", "exchange", MPI_ERR_REQUEST, 0, x_pack},
     {"rota_plan_set_pack", "NULL", MPI_ERR_REQUEST, 0, x_pack_null},

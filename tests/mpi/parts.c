@@ -62,9 +62,11 @@ static unsigned char block_byte(int src, int dst, int start, int i)
                            STALE);
 }
 
+enum { FIXED, VARYING, EXCHANGE, KINDS };
+
 typedef struct run {
     rota_plan *plan;
-    bool varying;
+    int kind;
     int start;
     unsigned char *send, *recv;
     int *sendcounts, *sdispls, *recvcounts, *rdispls, *order;
@@ -76,7 +78,7 @@ static void lay_out(run *r, int start)
 {
     int at[2] = {0, 0};
 
-    r->start = r->varying ? start : 0;
+    r->start = r->kind == FIXED ? 0 : start;
     for (int q = 0; q < test_P; q++) {
         r->sendcounts[q] = block_bytes(test_me, q, r->start);
         r->recvcounts[q] = block_bytes(q, test_me, r->start);
@@ -99,16 +101,22 @@ static void open_run(run *r, MPI_Info info)
     r->send = malloc(P * MOST_BLOCK);
     r->recv = malloc(P * MOST_BLOCK);
     lay_out(r, 0);
-    if (r->varying)
+    if (r->kind == VARYING)
         MUST(rota_alltoallv_varying_init(MOST_BLOCK, MPI_BYTE, MPI_COMM_WORLD,
                                          info, &r->plan));
+    else if (r->kind == EXCHANGE)
+        MUST(rota_exchange_init(MOST_BLOCK, MPI_BYTE, MPI_COMM_WORLD, info,
+                                &r->plan));
     else
         MUST(rota_alltoallv_init(r->send, r->sendcounts, r->sdispls, MPI_BYTE,
                                  r->recv, r->recvcounts, r->rdispls, MPI_BYTE,
                                  MPI_COMM_WORLD, info, &r->plan));
+    if (r->plan && r->kind == EXCHANGE)
+        MUST(rota_exchange_set_buffer(r->plan, r->recv,
+                                      (size_t)test_P * MOST_BLOCK));
     if (r->plan)
         MUST(rota_plan_set_partitioned(r->plan));
-    if (r->plan && r->varying) /* which makes it anew */
+    if (r->plan && r->kind != FIXED) /* which makes it anew */
         MUST(rota_plan_set_reduction(r->plan, &r->value, &r->sum, 1, MPI_INT,
                                      MPI_SUM));
 }
@@ -157,9 +165,11 @@ static void begin(run *r, int start)
     r->value = test_me + 1;
     memset(r->send, STALE, (size_t)test_P * MOST_BLOCK);
     memset(r->recv, STALE, (size_t)test_P * MOST_BLOCK);
-    if (r->varying)
+    if (r->kind == VARYING)
         MUST(rota_alltoallv_start(r->plan, r->send, r->sendcounts, r->sdispls,
                                   r->recv, r->recvcounts, r->rdispls));
+    else if (r->kind == EXCHANGE)
+        MUST(rota_exchange_start(r->plan, r->send, r->sendcounts, r->sdispls));
     else
         MUST(rota_start(r->plan));
 }
@@ -218,7 +228,7 @@ static void produce_range(const run *r)
 /* Look at what has come while some of this rank's blocks are not ready. */
 static void look(const run *r)
 {
-    for (int q = 0; q < test_P; q++) {
+    for (int q = 0; r->kind != EXCHANGE && q < test_P; q++) {
         int flag = -1;
         MUST(rota_parrived(r->plan, q, &flag));
         if (flag == 1)
@@ -228,10 +238,30 @@ static void look(const run *r)
     }
 }
 
+/* What an exchange has found is what others sent. */
+static void find(const run *r)
+{
+    int *const found = calloc(2 * (size_t)test_P, sizeof *found);
+    void *recv = NULL;
+
+    MUST(rota_exchange_wait(r->plan, &recv, found, found + test_P));
+    CHECK(recv == r->recv && r->sum == test_P * (test_P + 1) / 2);
+    for (int q = 0; q < test_P; q++) {
+        CHECK(found[q] == r->recvcounts[q] &&
+              found[test_P + q] == r->rdispls[q]);
+        check_block(r, q, "when it was found");
+    }
+    free(found);
+}
+
 static void finish(const run *r, bool by_arrival)
 {
     int source = 0, n = 0, flag = 0, full = 0;
 
+    if (r->kind == EXCHANGE) {
+        find(r);
+        return;
+    }
     for (int q = 0; q < test_P; q++)
         full += r->recvcounts[q] > 0;
     while (by_arrival && source != MPI_UNDEFINED) {
@@ -244,7 +274,7 @@ static void finish(const run *r, bool by_arrival)
     }
     CHECK(!by_arrival || n == full);
     MUST(rota_wait(r->plan));
-    CHECK(!r->varying || r->sum == test_P * (test_P + 1) / 2);
+    CHECK(r->kind == FIXED || r->sum == test_P * (test_P + 1) / 2);
     for (int q = 0; q < test_P; q++)
         check_block(r, q, "at the end");
     MUST(rota_parrived(r->plan, 0, &flag));
@@ -253,9 +283,9 @@ static void finish(const run *r, bool by_arrival)
     CHECK(source == MPI_UNDEFINED);
 }
 
-static void run_plan(MPI_Info info, bool varying)
+static void run_plan(MPI_Info info, int kind)
 {
-    run r = {.varying = varying};
+    run r = {.kind = kind};
 
     open_run(&r, info);
     for (int k = 0; k < STARTS && r.plan; k++) {
@@ -270,6 +300,34 @@ static void run_plan(MPI_Info info, bool varying)
             produce(&r, 1, 2);
         }
         finish(&r, k % 2 == 0);
+    }
+    close_run(&r);
+}
+
+/* A run is not complete while the rank's own block is not ready. */
+static void own_is_late(int kind)
+{
+    run r = {.kind = kind};
+    int flag;
+
+    test_case = "own is late";
+    open_run(&r, MPI_INFO_NULL);
+    for (int k = 0; k < STARTS && r.plan; k++) {
+        begin(&r, k);
+        for (int q = 0; q < test_P; q++)
+            if (q != test_me) {
+                write_block(&r, q);
+                MUST(rota_pready(r.plan, q));
+            }
+        for (int i = 0; i < 200; i++) {
+            MUST(rota_test(r.plan, &flag));
+            CHECK(!flag || r.sendcounts[test_me] == 0);
+        }
+        test_barrier();
+        write_block(&r, test_me);
+        if (r.sendcounts[test_me] > 0)
+            MUST(rota_pready(r.plan, test_me));
+        finish(&r, false);
     }
     close_run(&r);
 }
@@ -291,8 +349,9 @@ static void run_algo(const rota_algo *algo)
             snprintf(text, sizeof text, "%s, %s, node size %s", algo->name,
                      paths[p], sizes[s] ? sizes[s] : "-");
             test_case = text;
-            run_plan(info, false);
-            run_plan(info, true);
+            for (int kind = 0; kind < KINDS; kind++)
+                if (kind != EXCHANGE || !algo->native)
+                    run_plan(info, kind);
             MPI_Info_free(&info);
         }
 }
@@ -307,7 +366,7 @@ static void lengths_come_between_looks(void)
     test_case = "lengths come between looks";
     looks_are_slow = true;
     for (int i = 0; i < 10; i++)
-        run_plan(info, true);
+        run_plan(info, VARYING);
     looks_are_slow = false;
     MPI_Info_free(&info);
 }
@@ -544,7 +603,13 @@ static void errors(void)
     MUST(rota_plan_free(&plan));
     MUST(
         rota_exchange_init(8, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &other));
-    MUST_FAIL(rota_plan_set_partitioned(other), MPI_ERR_REQUEST, "an exchange");
+    MUST(rota_plan_set_partitioned(other));
+    MUST_FAIL(rota_parrived(other, 0, &flag), MPI_ERR_REQUEST, "an exchange");
+    MUST_FAIL(rota_wait_arrival(other, &source), MPI_ERR_REQUEST, "an exch");
+    MUST(rota_plan_free(&other));
+    MUST(rota_exchange_init_borrow(8, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &other));
+    MUST_FAIL(rota_plan_set_partitioned(other), MPI_ERR_REQUEST, "borrowed");
     MUST(rota_plan_free(&other));
     MUST(rota_alltoallv_init(MPI_IN_PLACE, NULL, NULL, MPI_BYTE, a, counts,
                              displs, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
@@ -584,6 +649,8 @@ int main(int argc, char **argv)
         all_are_found("spread_out", "auto");
         all_are_found("spread_out", "p2p");
         all_are_found("multi_pair", "p2p");
+        for (int kind = 0; kind < KINDS; kind++)
+            own_is_late(kind);
         backwards("auto");
         backwards("p2p");
         two_edges("auto");

@@ -1103,9 +1103,9 @@ static int check_parts(const rota_plan *plan)
 {
     const rota_task *const t = &plan->task;
 
-    if (t->kind->collects)
+    if (!t->kind->parts)
         return rota_fail(MPI_ERR_REQUEST,
-                         "the plan is %s: it tells where blocks are at its end",
+                         "the plan is %s: all its blocks leave at once",
                          t->kind->is);
     if (t->problem.in_place)
         return rota_fail(MPI_ERR_REQUEST,
@@ -1203,14 +1203,24 @@ int rota_pready_list(rota_plan *plan, int n, const int dests[])
     return MPI_SUCCESS;
 }
 
+/* Blocks of an exchange have a place when all have come. */
+static int check_arrival(const rota_plan *plan, int n, int source)
+{
+    ROTA_TRY(check_part(plan, "source", n, source, source));
+    return plan->task.kind->collects
+               ? rota_fail(MPI_ERR_REQUEST,
+                           "the plan is %s: %s tells where its blocks are",
+                           plan->task.kind->is, plan->task.kind->wait)
+               : MPI_SUCCESS;
+}
+
 /* A run that was waited for has brought everything. */
 int rota_parrived(rota_plan *plan, int source, int *flag)
 {
     int err = check_handle(plan);
 
     if (err == MPI_SUCCESS)
-        err = check_part(plan, "source", plan->built.sched.n_recv, source,
-                         source);
+        err = check_arrival(plan, plan->built.sched.n_recv, source);
     if (err == MPI_SUCCESS && !flag)
         err = rota_fail(MPI_ERR_ARG, "flag is NULL");
     if (err != MPI_SUCCESS)
@@ -1226,7 +1236,7 @@ int rota_wait_arrival(rota_plan *plan, int *source)
     int err = check_handle(plan);
 
     if (err == MPI_SUCCESS)
-        err = check_part(plan, "source", 1, 0, 0);
+        err = check_arrival(plan, 1, 0);
     if (err == MPI_SUCCESS && !source)
         err = rota_fail(MPI_ERR_ARG, "source is NULL");
     if (err == MPI_SUCCESS && !plan->active)

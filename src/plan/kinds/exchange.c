@@ -229,6 +229,7 @@ const rota_kind_table rota_kind_exchange = {
     .is = "an exchange",
     .wait = "rota_exchange_wait",
     .collects = true,
+    .parts = true,
     .own_bytes = sizeof(rota_counted),
     .prepare = rota_counted_prepare,
     .vote = rota_counted_vote,

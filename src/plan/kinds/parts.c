@@ -131,10 +131,21 @@ static int copy_later(rota_exec *x)
     return MPI_SUCCESS;
 }
 
+/* An exchange copies own blocks when it is complete. */
+static bool own_is_ready(const rota_exec *x)
+{
+    const rota_sched *const s = x->blocks.s;
+
+    for (int k = 0; k < rota_n_own(s); k++)
+        if (!is_ready(x, rota_src(s, rota_own_block(s, k).send)))
+            return false;
+    return true;
+}
+
 static int end(rota_exec *x, bool *done)
 {
     ROTA_TRY(copy_later(x));
-    *done = parts_of(x)->n_later == 0;
+    *done = parts_of(x)->n_later == 0 && own_is_ready(x);
     return MPI_SUCCESS;
 }
 

@@ -233,6 +233,7 @@ const rota_kind_table rota_kind_scaled = {
     .title = "a plan with fixed counts of a unit",
     .is = "a fixed one",
     .fixed = true,
+    .parts = true,
     .own_bytes = sizeof(scaled),
     .bound = bound,
     .prepare = prepare,

@@ -46,6 +46,7 @@ typedef struct rota_kind_table {
                           with, and rota_plan_set_buffers changes */
     bool collects;     /* blocks are collected after the run that brings them */
     bool borrows;      /* or read where they lie, by ranks of the node */
+    bool parts;        /* a block may leave later than the start */
     size_t own_bytes;  /* of task->own, if it has any */
 
     /* The bound of blocks, once all ranks know the largest one. Local; the same on

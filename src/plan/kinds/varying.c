@@ -180,6 +180,7 @@ const rota_kind_table rota_kind_varying = {
     .kind = ROTA_VARYING,
     .title = "a plan with varying counts",
     .is = "a varying one",
+    .parts = true,
     .own_bytes = sizeof(rota_counted),
     .prepare = rota_counted_prepare,
     .vote = rota_counted_vote,
