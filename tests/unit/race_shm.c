@@ -3,11 +3,12 @@
  *
  * Every thread is a rank: an executor of its own, bound to a schedule of one or
  * several messages a pair, which it steps through as a run does, standing still
- * now and then. Each has a head with a doorbell and flags of its own; all share
- * the process's arena and pool. In some jobs rank 0 runs as a process would,
- * beside a progress thread. Before that, threads of a process whose first plans
- * are made at once do so: what begins once begins there, while others wait, and
- * nothing but the library orders them. MPI is not called.
+ * now and then. In some jobs two more threads of a rank make blocks ready and
+ * read what has arrived meanwhile. Each rank has a head with a doorbell and flags
+ * of its own; all share the process's arena and pool. In some jobs rank 0 runs as
+ * a process would, beside a progress thread. Before that, threads of a process
+ * whose first plans are made at once do so: what begins once begins there, while
+ * others wait, and nothing but the library orders them. MPI is not called.
  */
 #include "exec/memory/pool.h"
 #include "exec/move/blocks.h"
@@ -18,6 +19,7 @@
 #include "exec/run/waiting.h"
 #include "exec/transport/lines/lines.h"
 #include "pattern.h"
+#include "plan/kinds/parts.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -49,17 +51,30 @@ typedef struct job {
     int runs;
     bool by_thread; /* rank 0's part */
     int repeats;    /* messages a pair and run */
+    bool parts;     /* others write blocks, and read those that arrive */
 } job;
 
 static const job jobs[] = {
-    {8, ALL, false, 200, false, 3},     {8, FIRST, false, 500, false, 3},
-    {8, ALL, false, 400, false, 1},     {700, ALL, false, 100, false, 1},
-    {700, ALL, false, 100, false, 3},   {5000, ALL, true, 50, false, 3},
-    {5000, FIRST, true, 100, false, 3}, {200000, ALL, false, 3, false, 1},
-    {200000, ALL, true, 3, false, 3},   {1200000, FIRST, false, 2, false, 3},
-    {1200000, ALL, false, 1, false, 3}, {300, FIRST, false, 200, false, 3},
-    {8, ALL, false, 60, true, 3},       {200000, ALL, true, 12, true, 3},
-    {1200000, ALL, false, 6, true, 3},  {8, IN_TURN, false, 400, false, 1},
+    {8, ALL, false, 200, false, 3, false},
+    {8, FIRST, false, 500, false, 3, false},
+    {8, ALL, false, 400, false, 1, false},
+    {700, ALL, false, 100, false, 1, false},
+    {700, ALL, false, 100, false, 3, false},
+    {5000, ALL, true, 50, false, 3, false},
+    {5000, FIRST, true, 100, false, 3, false},
+    {200000, ALL, false, 3, false, 1, false},
+    {200000, ALL, true, 3, false, 3, false},
+    {1200000, FIRST, false, 2, false, 3, false},
+    {1200000, ALL, false, 1, false, 3, false},
+    {300, FIRST, false, 200, false, 3, false},
+    {8, ALL, false, 60, true, 3, false},
+    {200000, ALL, true, 12, true, 3, false},
+    {1200000, ALL, false, 6, true, 3, false},
+    {8, IN_TURN, false, 400, false, 1, false},
+    {8, ALL, false, 60, false, 1, true},
+    {700, ALL, false, 30, false, 1, true},
+    {5000, ALL, true, 20, false, 1, true},
+    {200000, ALL, false, 3, false, 1, true},
 };
 
 /* Each rank's, as all know it, and as seen by each. */
@@ -80,6 +95,10 @@ typedef struct rank {
     size_t bytes[2 * RANKS];
     ptrdiff_t offset[2 * RANKS];
     char *buffer[2]; /* sent, received */
+    pthread_barrier_t
+        turn; /* a run by parts begins, ends: this thread, a producer,
+                               a consumer */
+    int run;
 } rank;
 
 static void must(bool good, const char *what)
@@ -184,6 +203,7 @@ static void open_job(rank *r, const job *j)
     see_segments(r);
     must(rota_exec_attach(&r->x), "attaching");
     pthread_barrier_wait(&reserved); /* before endpoints are written again */
+    must(!j->parts || rota_parts_make(&r->x) == MPI_SUCCESS, "parts");
     must(rota_exec_bind(&r->x) == MPI_SUCCESS, "binding");
 }
 
@@ -306,27 +326,38 @@ static void run_alone(rank *r)
     must(r->x.status.err == MPI_SUCCESS, "a run");
 }
 
+static void write_block(const rank *r, int q, int iteration)
+{
+    char *const out = r->buffer[0] + r->offset[q];
+
+    for (size_t i = 0; i < r->bytes[q]; i++)
+        out[i] = (char)payload(r->me, q, i, iteration);
+    count_step();
+}
+
 static void fill(rank *r, const job *j, int iteration)
 {
     set_sizes(r, j, iteration);
     for (int q = 0; q < RANKS; q++) {
-        char *const out = r->buffer[0] + r->offset[q];
-        for (size_t i = 0; i < r->bytes[q]; i++)
-            out[i] = (char)payload(r->me, q, i, iteration);
+        if (!j->parts)
+            write_block(r, q, iteration);
         memset(r->buffer[1] + r->offset[RANKS + q], 0, r->bytes[RANKS + q]);
-        count_step();
     }
+}
+
+static void check_block(const rank *r, int q, int iteration)
+{
+    count_step();
+    for (size_t i = 0; i < r->bytes[RANKS + q]; i++)
+        must(r->buffer[1][r->offset[RANKS + q] + (ptrdiff_t)i] ==
+                 (char)payload(q, r->me, i, iteration),
+             "wrong data");
 }
 
 static void check(const rank *r, int iteration)
 {
-    for (int q = 0; q < RANKS; q++) {
-        count_step();
-        for (size_t i = 0; i < r->bytes[RANKS + q]; i++)
-            must(r->buffer[1][r->offset[RANKS + q] + (ptrdiff_t)i] ==
-                     (char)payload(q, r->me, i, iteration),
-                 "wrong data");
-    }
+    for (int q = 0; q < RANKS; q++)
+        check_block(r, q, iteration);
 }
 
 /* What the library looks for where no message goes by MPI. */
@@ -366,6 +397,55 @@ static void run_parts(rank *r)
         pthread_barrier_wait(&run_over);
 }
 
+/* ---- by parts ------------------------------------------------------------ */
+
+static void *produce(void *arg)
+{
+    rank *const r = arg;
+
+    for (;;) {
+        pthread_barrier_wait(&r->turn);
+        for (int i = 1; i <= RANKS; i++) {
+            const int q = (r->me + i * (r->run % 2 ? 1 : 3)) % RANKS;
+            write_block(r, q, r->run);
+            must(rota_parts_ready(&r->x, q, q) == MPI_SUCCESS, "ready");
+            sched_yield();
+        }
+        pthread_barrier_wait(&r->turn);
+    }
+    return NULL;
+}
+
+static void *consume(void *arg)
+{
+    rank *const r = arg;
+
+    for (;;) {
+        pthread_barrier_wait(&r->turn);
+        for (int q = 0; q < RANKS; q++) {
+            while (!rota_parts_arrived(&r->x, q))
+                sched_yield();
+            check_block(r, q, r->run);
+        }
+        pthread_barrier_wait(&r->turn);
+    }
+    return NULL;
+}
+
+/* A run with a gate is advanced again and again: nobody rings for what is ready. */
+static void run_by_parts(rank *r, int run)
+{
+    r->run = run;
+    must(r->x.gate->begin(&r->x) == MPI_SUCCESS, "start");
+    pthread_barrier_wait(&r->turn);
+    r->x.step = r->x.program.step;
+    r->x.entered = false;
+    while (!rota_run_advance(&r->x))
+        dawdle(r);
+    must(r->x.status.err == MPI_SUCCESS, "a run");
+    pthread_barrier_wait(&r->turn);
+}
+
 static void *live(void *arg)
 {
     rank *const r = arg;
@@ -376,7 +456,9 @@ static void *live(void *arg)
         open_job(r, &jobs[i]);
         for (int run = 0; run < jobs[i].runs; run++) {
             fill(r, &jobs[i], run);
-            if (r->x.by_thread && r->me == 0)
+            if (jobs[i].parts)
+                run_by_parts(r, run);
+            else if (r->x.by_thread && r->me == 0)
                 run_whole(r, run);
             else
                 run_parts(r);
@@ -482,8 +564,14 @@ int main(void)
         for (int i = 0; i < RANKS; i++)
             make_peer(q, i);
     }
-    for (int q = 0; q < RANKS; q++)
-        must(pthread_create(&thread[q], NULL, live, &ranks[q]) == 0, "thread");
+    for (int q = 0; q < RANKS; q++) {
+        pthread_t other;
+        pthread_barrier_init(&ranks[q].turn, NULL, 3);
+        must(pthread_create(&thread[q], NULL, live, &ranks[q]) == 0 &&
+                 pthread_create(&other, NULL, produce, &ranks[q]) == 0 &&
+                 pthread_create(&other, NULL, consume, &ranks[q]) == 0,
+             "thread");
+    }
     pthread_barrier_wait(&finished);
     return EXIT_SUCCESS;
 }

@@ -1130,7 +1130,7 @@ int rota_plan_set_partitioned(rota_plan *plan)
     if (err == MPI_SUCCESS && !plan->task.partitioned) {
         err = check_parts(plan);
         if (err == MPI_SUCCESS)
-            err = rota_parts_make(&plan->built);
+            err = rota_parts_make(&plan->built.exec);
         plan->task.partitioned = err == MPI_SUCCESS;
     }
     return leave_plan(plan, __func__, err);

@@ -197,7 +197,7 @@ int rota_built_bind(rota_built *b)
         ROTA_TRY(make_scratch(b, &lends));
     ROTA_TRY(rota_trace_make(&x->blocks, b->id, &x->trace));
     if (b->task->partitioned)
-        ROTA_TRY(rota_parts_make(b));
+        ROTA_TRY(rota_parts_make(x));
     return rota_exec_bind(x);
 }
 

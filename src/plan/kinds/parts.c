@@ -203,10 +203,9 @@ static bool sends_own(const rota_sched *s, const rota_phase *phase)
     return true;
 }
 
-int rota_parts_make(rota_built *b)
+int rota_parts_make(rota_exec *x)
 {
-    rota_exec *const x = &b->exec;
-    const rota_sched *const s = &b->sched;
+    const rota_sched *const s = x->blocks.s;
     parts *const p = calloc(1, sizeof *p);
 
     if (!p)

@@ -7,11 +7,11 @@
 #ifndef ROTA_PARTS_H
 #define ROTA_PARTS_H
 
-#include "plan/kinds/built.h"
+#include "exec/exec.h"
 
-/* From the next start on, the blocks of b, which may be bound already, are parts.
+/* From the next start on, the blocks of x, which may be bound already, are parts.
  * Local. */
-int rota_parts_make(rota_built *b);
+int rota_parts_make(rota_exec *x);
 
 /* While a run is under way. Send blocks first to last are ready. Fails if one is so
  * already. */
