@@ -17,7 +17,7 @@ static int takes(const char *which, contest_kinds kinds, const traffic_way *way)
 {
     return (way->memory == MEMORY_DEVICE) == kinds.on_device &&
            (!way->typed || kinds.types) &&
-           (strcmp(which, "all") == 0 || strcmp(which, way->name) == 0);
+           (strcmp(which, "all") == 0 || option_lists(which, way->name));
 }
 
 static void enter(const traffic_way *way, int overlap, entrant **e, int *n)
@@ -39,13 +39,13 @@ int contest_enter(const char *which, contest_kinds kinds, entrant **e, int *n)
 
         if (!takes(which, kinds, way))
             continue;
-        known = 1;
+        known++;
         if (way->available)
             enter(way, kinds.overlap, e, n);
         else
             complain("no %s: this MPI library is older than MPI 4", way->name);
     }
-    if (!known)
+    if (strcmp(which, "all") != 0 && known != option_words(which))
         return usage_error("unknown exchange: %s", which);
     return *n > 0 ? 0 : EXIT_USAGE;
 }

@@ -28,7 +28,12 @@ typedef struct {
     "on\n"                                                                     \
     "                       rota            Rota plans\n"                      \
     "                       rota_mem        on buffers of rota_mem_alloc\n"    \
+    "                       rota_parts      each block leaves when it is "     \
+    "packed,\n"                                                                \
+    "                                       and is unpacked when it has "      \
+    "come\n"                                                                   \
     "                       all             side by side (default)\n"          \
+    "                     or several of these, with commas between them\n"     \
     "  --rounds N         timed rounds; one more goes before (5)\n"
 #define CONTEST_HELP_TABLE                                                     \
     "Times are per step, of the slowest rank, median over rounds: of all, "    \

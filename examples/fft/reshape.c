@@ -246,6 +246,8 @@ void reshape_open(reshape *r, const reshape_spec *spec)
         .way = spec->way, .n_pairs = spec->n_pairs, .cost = spec->cost};
     MUST(MPI_Comm_size(spec->comm, &r->P));
     MUST(MPI_Comm_rank(spec->comm, &me));
+    r->me = me;
+    r->taken = must_realloc(NULL, (size_t)r->P, 1);
     planes = most(most_planes(spec, r->P), 1);
     n = block_size(planes, spec->n_batches);
     r->n_batches = (int)((planes + n - 1) / n);
@@ -274,48 +276,102 @@ void reshape_open(reshape *r, const reshape_spec *spec)
     }
 }
 
+/* ---- Blocks -------------------------------------------------------------- */
+
+static void pack_block(const reshape *r, const reshape_batch *b, int pair,
+                       int q, const double complex *from)
+{
+    const box block = b->lot->out[q];
+    size_t packed[3];
+
+    box_strides(block, r->order, packed);
+    copy_box(block, r->order, r->send[pair] + b->lot->moves.out.displs[q],
+             packed, from + b->shift_from + corner(block, r->from_stride),
+             r->from_stride);
+}
+
+static void unpack_block(const reshape *r, const reshape_batch *b, int pair,
+                         int q, double complex *to)
+{
+    const box block = b->lot->in[q];
+    size_t packed[3];
+
+    box_strides(block, r->order, packed);
+    copy_box(block, r->order, to + b->shift_to + corner(block, r->to_stride),
+             r->to_stride, r->recv[pair] + b->lot->moves.in.displs[q], packed);
+}
+
+/* The next rank's block first and this rank's own last, so that not all send to
+ * the same rank first. */
+static void send_blocks(reshape *r, const reshape_batch *b, int pair)
+{
+    for (int i = 1; i <= r->P; i++) {
+        const int q = (r->me + i) % r->P;
+        const double began = MPI_Wtime();
+
+        if (b->lot->moves.out.counts[q] == 0)
+            continue;
+        pack_block(r, b, pair, q, r->from);
+        r->cost->pack_s += MPI_Wtime() - began;
+        traffic_ready(r->active, q);
+    }
+}
+
+static void take_block(reshape *r, const reshape_batch *b, int q)
+{
+    const double began = MPI_Wtime();
+
+    unpack_block(r, b, r->pair_active, q, r->to);
+    r->taken[q] = 1;
+    r->cost->pack_s += MPI_Wtime() - began;
+}
+
+/* In the order in which they come; if a test has found that all have, there is
+ * none to wait for. */
+static void take_blocks(reshape *r)
+{
+    const reshape_batch *b = &r->batch[r->batch_active];
+
+    memset(r->taken, 0, (size_t)r->P);
+    for (int q; (q = traffic_arrived(r->active)) >= 0;)
+        take_block(r, b, q);
+    for (int q = 0; q < r->P; q++)
+        if (!r->taken[q] && b->lot->moves.in.counts[q] > 0)
+            take_block(r, b, q);
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+/* Whether all is packed before the start and unpacked after the wait. */
+static int packs(const traffic_way *way)
+{
+    return !way->typed && way->ready == NULL;
+}
+
 void reshape_pack(reshape *r, int batch, int pair, const double complex *from)
 {
     const reshape_batch *b = &r->batch[batch];
-    const traffic_side *out = &b->lot->moves.out;
     const double began = MPI_Wtime();
 
     r->from = from;
-    if (r->way->typed)
+    if (!packs(r->way))
         return;
-    for (int q = 0; q < r->P; q++) {
-        const box block = b->lot->out[q];
-        size_t packed[3];
-
-        if (out->counts[q] == 0)
-            continue;
-        box_strides(block, r->order, packed);
-        copy_box(block, r->order, r->send[pair] + out->displs[q], packed,
-                 from + b->shift_from + corner(block, r->from_stride),
-                 r->from_stride);
-    }
+    for (int q = 0; q < r->P; q++)
+        if (b->lot->moves.out.counts[q] > 0)
+            pack_block(r, b, pair, q, from);
     r->cost->pack_s += MPI_Wtime() - began;
 }
 
 void reshape_unpack(reshape *r, int batch, int pair, double complex *to)
 {
     const reshape_batch *b = &r->batch[batch];
-    const traffic_side *in = &b->lot->moves.in;
     const double began = MPI_Wtime();
 
-    if (r->way->typed)
+    if (!packs(r->way))
         return;
-    for (int q = 0; q < r->P; q++) {
-        const box block = b->lot->in[q];
-        size_t packed[3];
-
-        if (in->counts[q] == 0)
-            continue;
-        box_strides(block, r->order, packed);
-        copy_box(block, r->order,
-                 to + b->shift_to + corner(block, r->to_stride), r->to_stride,
-                 r->recv[pair] + in->displs[q], packed);
-    }
+    for (int q = 0; q < r->P; q++)
+        if (b->lot->moves.in.counts[q] > 0)
+            unpack_block(r, b, pair, q, to);
     r->cost->pack_s += MPI_Wtime() - began;
 }
 
@@ -324,11 +380,16 @@ void reshape_start(reshape *r, int batch, int pair, double complex *to)
     const reshape_batch *b = &r->batch[batch];
 
     r->active = &b->lot->moves;
+    r->to = to;
+    r->batch_active = batch;
+    r->pair_active = pair;
     if (r->way->typed) {
         r->active->send[pair] = (double complex *)r->from + b->shift_from;
         r->active->recv[pair] = to + b->shift_to;
     }
     traffic_start(r->active, pair);
+    if (r->way->ready != NULL)
+        send_blocks(r, b, pair);
 }
 
 void reshape_test(reshape *r)
@@ -339,6 +400,8 @@ void reshape_test(reshape *r)
 
 void reshape_wait(reshape *r)
 {
+    if (r->way->ready != NULL)
+        take_blocks(r);
     traffic_wait(r->active);
     r->active = NULL;
 }
@@ -361,6 +424,7 @@ void reshape_close(reshape *r)
         traffic_buffer_free(r->way, r->send[i]);
         traffic_buffer_free(r->way, r->recv[i]);
     }
+    free(r->taken);
     free(r->batch);
     free(r->lots);
 }

@@ -6,7 +6,8 @@
  * axis. What goes from one rank to another is where the box that the first has
  * and the box that the second is to have meet; it is packed, exchanged, and
  * unpacked in the order that is asked for. Where the way is typed datatypes say
- * all that, and nothing is packed. */
+ * all that, and nothing is packed. Where blocks leave by themselves, each is packed
+ * when the exchange has started and unpacked when it has arrived. */
 #ifndef RESHAPE_H
 #define RESHAPE_H
 
@@ -57,7 +58,7 @@ typedef struct {
     int n_batches;
     reshape_batch *batch; /* [n_batches] */
     /* The rest is reshape.c's. */
-    int P, n_lots, n_pairs;
+    int P, me, n_lots, n_pairs;
     int order[3]; /* of packed blocks, that of the result */
     size_t from_stride[3], to_stride[3];
     const traffic_way *way;
@@ -65,7 +66,11 @@ typedef struct {
     traffic *active;
     traffic_cost *cost;
     double complex *send[TRAFFIC_PAIRS], *recv[TRAFFIC_PAIRS];
-    const double complex *from; /* typed: array of the batch to be started */
+    /* Of a way that does not pack before the start, or unpack after the wait. */
+    const double complex *from; /* array of the batch to be started */
+    double complex *to;         /* of the one that is under way */
+    int batch_active, pair_active;
+    char *taken; /* [P] the rank's block is unpacked */
 } reshape;
 
 /* Collective over spec->comm, which must outlive the reshape. */
@@ -73,8 +78,9 @@ void reshape_open(reshape *r, const reshape_spec *spec);
 
 /* The steps of one batch: pack it from the array, start its exchange, wait for it,
  * unpack it. to: where it will be unpacked. A typed way puts it there by itself,
- * straight from the array, which must not change until then. Between start and wait
- * of one batch, another can be packed to or unpacked from the other pair, and
+ * straight from the array, which must not change until then; one of blocks that
+ * leave by themselves packs in the start and unpacks in the wait. Between start and
+ * wait of one batch, another can be packed to or unpacked from the other pair, and
  * reshape_test advances the exchange. */
 void reshape_pack(reshape *r, int batch, int pair, const double complex *from);
 void reshape_start(reshape *r, int batch, int pair, double complex *to);

@@ -151,6 +151,27 @@ static void rota_close(traffic *t)
     MUST(rota_plan_free(&t->plan));
 }
 
+/* ---- Rota: each block by itself ------------------------------------------ */
+
+static void parts_open(traffic *t)
+{
+    rota_open(t);
+    MUST(rota_plan_set_partitioned(t->plan));
+}
+
+static void parts_ready(traffic *t, int dest)
+{
+    MUST(rota_pready(t->plan, dest));
+}
+
+static int parts_arrived(traffic *t)
+{
+    int source;
+
+    MUST(rota_wait_arrival(t->plan, &source));
+    return source != MPI_UNDEFINED ? source : -1;
+}
+
 /* ---- Blocks that lie in arrays: nothing is packed ------------------------ */
 
 static void mpi_types_start(traffic *t, int pair)
@@ -208,6 +229,18 @@ static const traffic_way rota_mem_way = {
     .test = rota_way_test,
     .wait = rota_way_wait,
     .close = rota_close};
+static const traffic_way rota_parts_way = {
+    .name = "rota_parts",
+    .calls = "rota_alltoallv_init, rota_pready, rota_wait_arrival",
+    .available = 1,
+    .overlaps = 1,
+    .open = parts_open,
+    .start = rota_way_start,
+    .test = rota_way_test,
+    .wait = rota_way_wait,
+    .close = rota_close,
+    .ready = parts_ready,
+    .arrived = parts_arrived};
 static const traffic_way mpi_types_way = {.name = "mpi_types",
                                           .calls = "MPI_Alltoallw",
                                           .typed = 1,
@@ -270,17 +303,10 @@ static const traffic_way rota_device_way = {
     .wait = rota_way_wait,
     .close = rota_close};
 
-const traffic_way *const traffic_ways[] = {&mpi_way,
-                                           &persistent_way,
-                                           &rota_way,
-                                           &rota_mem_way,
-                                           &mpi_types_way,
-                                           &rota_types_way,
-                                           &rota_types_mem_way,
-                                           &naive_way,
-                                           &kept_way,
-                                           &rota_device_way,
-                                           NULL};
+const traffic_way *const traffic_ways[] = {
+    &mpi_way,        &persistent_way, &rota_way,        &rota_mem_way,
+    &rota_parts_way, &mpi_types_way,  &rota_types_way,  &rota_types_mem_way,
+    &naive_way,      &kept_way,       &rota_device_way, NULL};
 
 /* ---- All ways ------------------------------------------------------------ */
 
@@ -356,6 +382,23 @@ void traffic_test(traffic *t)
     began = MPI_Wtime();
     t->way->test(t);
     t->cost->exchange_s += MPI_Wtime() - began;
+}
+
+void traffic_ready(traffic *t, int dest)
+{
+    const double began = MPI_Wtime();
+
+    t->way->ready(t, dest);
+    t->cost->exchange_s += MPI_Wtime() - began;
+}
+
+int traffic_arrived(traffic *t)
+{
+    const double began = MPI_Wtime();
+    const int source = t->way->arrived(t);
+
+    t->cost->exchange_s += MPI_Wtime() - began;
+    return source;
 }
 
 void traffic_wait(traffic *t)

@@ -1,7 +1,7 @@
 /* traffic.h - the same MPI_Alltoallv of complex numbers over and over, in one
  * of several ways.
  *
- * To add a way: write its five functions in traffic.c and add a line to
+ * To add a way: write its functions in traffic.c and add a line to
  * traffic_ways. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
@@ -36,6 +36,11 @@ typedef struct {
     void (*test)(traffic *t);
     void (*wait)(traffic *t);
     void (*close)(traffic *t);
+    /* Where each block leaves when it is written, after the start, and can be read
+     * when it has arrived, before the wait; else NULL. */
+    void (*ready)(traffic *t, int dest);
+    int (*arrived)(traffic *t); /* waits for a block: its source; -1 if all have
+                                   been named, or a test has found all there */
 } traffic_way;
 
 extern const traffic_way *const traffic_ways[]; /* NULL ends it */
@@ -43,7 +48,7 @@ extern const traffic_way *const traffic_ways[]; /* NULL ends it */
 /* What a run cost so far, on this rank: several traffics add to it. */
 typedef struct {
     double plan_s;     /* in traffic_open */
-    double exchange_s; /* in traffic_start, _test and _wait */
+    double exchange_s; /* in traffic_start, ..., traffic_wait */
     double pack_s;     /* in copies to and from the buffers */
     long starts;
 } traffic_cost;
@@ -95,6 +100,12 @@ void traffic_test(traffic *t);
 /* Until recv[pair] is complete and send[pair] may be written: on a device, for
  * what is put in the stream from now on. */
 void traffic_wait(traffic *t);
+
+/* Of a way that has them: the block for dest is in the buffer; wait for a block,
+ * whose source is returned, or -1 if all have been or a test has found all
+ * there. */
+void traffic_ready(traffic *t, int dest);
+int traffic_arrived(traffic *t);
 
 void traffic_close(traffic *t);
 

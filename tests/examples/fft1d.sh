@@ -13,7 +13,7 @@ right()
     head=$2
     shift 2
     succeeds "$@" --steps 1 --rounds 1 --verify --exchange "$ways"
-    [ "$ways" != all ] || ways='mpi rota rota_mem'
+    [ "$ways" != all ] || ways='mpi rota rota_mem rota_parts'
     case $(grep -v '^fft1d: no persistent: ' "$work/out") in
     "$head"*) ;;
     *) complain "$ran: first line" ;;

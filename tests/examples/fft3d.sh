@@ -14,7 +14,7 @@ right()
     shift
     # shellcheck disable=SC2086
     succeeds "$@" $short --overlap --exchange "$ways"
-    [ "$ways" != all ] || ways='mpi rota rota_mem'
+    [ "$ways" != all ] || ways='mpi rota rota_mem rota_parts'
     for what in forward 'there and back'; do
         for way in $ways; do
             has "$what, $way: greatest error" || complain "$ran: $what, $way"
@@ -36,15 +36,21 @@ case_slab()
     right rota 3 --grid 2x3x11 --batches 16
     right rota 3 --grid 7x5x6 --batches 3
     right rota 4 --grid 9x1x2
+    right rota_parts 3 --grid 2x3x11 --batches 16
+    right rota_parts 4 --grid 9x1x2
+    right rota_parts 5 --grid 40x36x44 --batches 2
 }
 
 case_pencil()
 {
     for ranks in 1 2 3 4; do
         right rota "$ranks" --decompose pencil --grid 7x5x6 --batches 3
+        right rota_parts "$ranks" --decompose pencil --grid 7x5x6 --batches 3
     done
     right all 2 --decompose pencil --grid 6x5x7 --ranks 1x2
     right rota 4 --decompose pencil --grid 1x2x3
+    right rota_parts 4 --decompose pencil --grid 1x2x3
+    right rota_parts 6 --decompose pencil --grid 42x40x36 --ranks 2x3
     right rota_mem 3 --decompose pencil --grid 7x5x6 --batches 3
 }
 
@@ -118,6 +124,7 @@ case_options()
     fails '--ranks is for --decompose pencil' 2 --ranks 2x1
     fails '--ranks 2x2 is not 2 ranks' 2 --decompose pencil --ranks 2x2
     fails 'unknown exchange: tcp' 2 --exchange tcp
+    fails 'unknown exchange: rota,tcp' 2 --exchange rota,tcp
     fails '--overlap is not for --device' 2 --device cuda --overlap
     fails '--types is not for --device' 2 --device cuda --types
     fails 'unknown exchange: rota_types' 2 --exchange rota_types
@@ -127,6 +134,9 @@ case_options()
     has '--overlap' || complain "$ran: text"
     succeeds 2 --exchange rota --grid 4x4x4 --steps 1 --rounds 1
     has 'rota_alltoallv_init' || complain "$ran: no table"
+    ! grep -q '^mpi' "$work/out" || complain "$ran: more than asked for"
+    succeeds 2 --exchange rota_parts,rota --grid 4x4x4 --steps 1 --rounds 1
+    has 'rota/rota_parts' || complain "$ran: no ratio"
     ! grep -q '^mpi' "$work/out" || complain "$ran: more than asked for"
 }
 
