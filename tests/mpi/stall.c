@@ -1,6 +1,6 @@
 /* stall.c - waits in which nothing gets on; stall.sh reads what is printed.
  *
- * usage: stall told | never | value | bundles | died | making | first
+ * usage: stall told | never | value | bundles | parts | died | making | first
  *
  *   told, never  rank 0 comes seconds late, and that late to make a plan
  *   value        the same, without being late
@@ -10,6 +10,7 @@
  *   first        the same, as they make the first plan of all
  *   bundles      the last of four ranks, on two nodes, is late to take what another
  *                sends it for a third
+ *   parts        rank 1 is late to say that its block for rank 2 is ready
  */
 #include "harness.h"
 #include "plan/ranks/node.h"
@@ -154,6 +155,29 @@ static void bundle_late(void)
     MUST(rota_plan_free(&plan));
 }
 
+/* The others look away, so that rank 1 is the one to tell. */
+static void ready_late(void)
+{
+    const int late = 2;
+    job j = open_job(FIXED, BYTES, "spread_out", "auto");
+    int flag = 0;
+
+    MUST(rota_plan_set_partitioned(j.plan));
+    start(&j);
+    for (int q = 0; q < test_P; q++)
+        if (test_me != 1 || q != late)
+            MUST(rota_pready(j.plan, q));
+    if (test_me != 1)
+        sleep(4);
+    for (const double end = MPI_Wtime() + 3; test_me == 1 && MPI_Wtime() < end;)
+        MUST(rota_test(j.plan, &flag));
+    CHECK(!flag);
+    if (test_me == 1)
+        MUST(rota_pready(j.plan, late));
+    MUST(finish(&j, false));
+    close_job(&j);
+}
+
 /* ---- a rank that dies ---------------------------------------------------- */
 
 /* What all ranks must take part in. */
@@ -281,6 +305,10 @@ int main(int argc, char **argv)
         kill_at_first();
     if (strcmp(what, "bundles") == 0) {
         bundle_late();
+        return test_end();
+    }
+    if (strcmp(what, "parts") == 0) {
+        ready_late();
         return test_end();
     }
     come_late(strcmp(what, "value") == 0 ? 0 : 3);

@@ -41,6 +41,11 @@ ROTA_STALL_S=2 timeout -k 5 60 "$mpiexec" "$@" 4 "$stall" bundles >"$work/output
     wrong "bundles: fails"
 once 'rota: rank 1 of 4 has waited 2 s in .*, algorithm consensus_node, .* for rank 3 (which waits for nothing in Rota) '
 
+ROTA_STALL_S=2 timeout -k 5 60 "$mpiexec" "$@" 3 "$stall" parts >"$work/output" 2>&1 ||
+    wrong "parts: fails"
+once 'rota: rank 1 of 3 has waited 2 s in .*, algorithm spread_out, .* for block 2 to be ready (ROTA_STALL_S)'
+[ "$(lines ROTA_STALL_S)" -eq 1 ] || wrong "parts: not one line"
+
 # A short form of the test: not all of what takes as long again.
 quick=${ROTA_TEST_QUICK+yes}
 limits="0 20"
