@@ -135,8 +135,8 @@ static uint32_t place_waiters(flow *f)
 static int find_waits(flow *f, const finder *k, const rota_step *step)
 {
     for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
-        rota_msgs_chain(msg_of(k, dir, 0), f->n[dir], k->s->P, k->last,
-                        f->next[dir], f->wants[dir]);
+        rota_msgs_chain(msg_of(k, (rota_dir)dir, 0), f->n[dir], k->s->P,
+                        k->last, f->next[dir], f->wants[dir]);
         find_messages(f, k, (rota_dir)dir);
     }
     find_groups(f, k, step);
