@@ -46,6 +46,9 @@ function(rota_test_properties name seconds ranks)
     endif()
     if(ROTA_MPI_FLAVOUR STREQUAL "openmpi")
         list(APPEND labels openmpi)
+        # mpiexec ends the other ranks when one fails: by TERM, two seconds later by
+        # KILL. That long it would wait for those that have ended already.
+        list(APPEND environment OMPI_MCA_odls_base_sigkill_timeout=0)
     endif()
     cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
     if(folder STREQUAL "dropin")
