@@ -52,6 +52,7 @@ static spec draw_spec(fuzz_bytes *b)
     c.bound = (bound)fuzz_draw(b, N_BOUNDS);
     c.lies = fuzz_draw(b, 2);
     c.typed = fuzz_draw(b, 4) == 0;
+    c.parts = fuzz_draw(b, 4) == 0;
     c.nodes = (int)fuzz_draw(b, 4);
     c.scale = draw_scale(b, c.P);
     c.seed = fuzz_draw(b, UINT64_C(1) << 48);

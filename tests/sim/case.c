@@ -18,6 +18,7 @@ void sim_draw_form(spec *c)
     c->lies = draw / 16 % 2 == 0;
     c->params.by_datatype = draw / 32 % 2 == 0;
     c->shape = (shape)(draw / 64 % N_SHAPES);
+    c->parts = mix(c->seed, 5) % 4 == 0;
 }
 
 /* The second plan of a case. */
@@ -51,13 +52,13 @@ static bool blame(int i, const spec *c, char *text)
     memcpy(what, text, sizeof what);
     snprintf(text, TEXT,
              "plan %d (%s, %s, %s, batch %d, radix %d, leaders %d, pieces %d, "
-             "%s, %s, bound %s%s%s%s): %.100s",
+             "%s, %s, bound %s%s%s%s%s): %.100s",
              i, c->algo->name, pattern_name[c->pattern], shape_name[c->shape],
              c->params.batch, c->params.radix, c->params.leaders,
              c->params.pieces, mode_name[c->mode], metadata_name[c->metadata],
              bound_name[c->bound], c->lies ? ", lies" : "",
              c->params.by_datatype ? ", by datatype" : "",
-             c->typed ? ", typed" : "", what);
+             c->typed ? ", typed" : "", c->parts ? ", parts" : "", what);
     return false;
 }
 
@@ -74,7 +75,7 @@ static bool tend(sim_plan *plan, int rank, uint64_t chance, int *left,
     }
     if (!r->running && r->runs < RUNS && chance % 4 == 0)
         return sim_plan_start(plan, rank, text);
-    return true;
+    return !r->running || sim_plan_go_on(plan, rank, chance, text);
 }
 
 static bool run_plans(sim_plan plan[], uint64_t seed, char *text)
@@ -148,16 +149,18 @@ static bool check_traffic(const sim_plan plan[], const fakempi_counts before[],
 
 static void print_case(const spec *c, const char *text)
 {
-    printf("FAILED: --algo %s --ranks %d --shape %s --pattern %s --mode %s "
-           "--typed %d --batch %d --radix %d --leaders %d --pieces %d "
-           "--metadata %s --bound %s --lies %d --datatype %d --nodes %d "
-           "--scale %d "
-           "--seed %llu\n    %s\n",
-           c->algo->name, c->P, shape_name[c->shape], pattern_name[c->pattern],
-           mode_name[c->mode], c->typed, c->params.batch, c->params.radix,
-           c->params.leaders, c->params.pieces, metadata_name[c->metadata],
-           bound_name[c->bound], c->lies, c->params.by_datatype, c->nodes,
-           c->scale, (unsigned long long)c->seed, text);
+    printf(
+        "FAILED: --algo %s --ranks %d --shape %s --pattern %s --mode %s "
+        "--typed %d --parts %d --batch %d --radix %d --leaders %d --pieces %d "
+        "--metadata %s --bound %s --lies %d --datatype %d --nodes %d "
+        "--scale %d "
+        "--seed %llu\n    %s\n",
+        c->algo->name, c->P, shape_name[c->shape], pattern_name[c->pattern],
+        mode_name[c->mode], c->typed, c->parts, c->params.batch,
+        c->params.radix, c->params.leaders, c->params.pieces,
+        metadata_name[c->metadata], bound_name[c->bound], c->lies,
+        c->params.by_datatype, c->nodes, c->scale, (unsigned long long)c->seed,
+        text);
 }
 
 bool sim_case_run(const spec *first)

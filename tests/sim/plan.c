@@ -5,6 +5,7 @@
 #include "exec/payload/parcels.h"
 #include "exec/payload/sized.h"
 #include "exec/transport/mailbox/mailbox.h"
+#include "plan/kinds/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +325,10 @@ static void fill(sim_plan *plan, int rank)
                       in->wanted + r->offset[P + q]);
     }
     memcpy(out->wanted, out->data, out->size);
+    if (plan->spec.parts) { /* sim_plan_go_on will write it */
+        memset(out->data, GAP_BYTE, out->size);
+        memset(r->made, 0, (size_t)P * sizeof *r->made);
+    }
 }
 
 static const char *differs(const memory *m, const char *what)
@@ -713,6 +718,11 @@ static bool bind(sim_plan *plan, int rank, char *text)
 
     if (!rota_exec_attach(&r->x))
         return tell(text, rank, "memory that cannot be mapped");
+    if (plan->spec.parts) {
+        r->made = must(calloc((size_t)plan->spec.P, sizeof *r->made));
+        if (!ok(rota_parts_make(&r->x), text, rank, "rota_parts_make"))
+            return false;
+    }
     return ok(rota_exec_bind(&r->x), text, rank, "rota_exec_bind") &&
            (!packs_in_vain(plan, rank) ||
             tell(text, rank, "packs what MPI could gather"));
@@ -763,6 +773,7 @@ static void adapt(spec *c)
         c->metadata == ROTA_META_FUSED && c->bound != BOUND_NONE;
     c->lies =
         c->lies && learnt && c->mode == MODE_VARYING && c->bound != BOUND_SOME;
+    c->parts = c->parts && c->mode != MODE_IN_PLACE && !is_sparse(c);
     c->params.by_datatype =
         algo->by_datatype || (c->params.by_datatype && !varies(c) &&
                               (algo->params & ROTA_P_PACKING));
@@ -819,6 +830,7 @@ void sim_plan_free(sim_plan *plan)
         }
         free(r->told);
         free(r->sum);
+        free(r->made);
         free(r->landing[ROTA_RECV]);
         free(r->landing[ROTA_SEND]);
         free(r->stage);
@@ -872,6 +884,51 @@ bool sim_plan_start(sim_plan *plan, int rank, char *text)
         return false;
     r->running = true;
     return ok(rota_exec_start(&r->x), text, rank, "rota_exec_start");
+}
+
+/* Write the first block from q on that is not ready, and say that it is. */
+static bool make_ready(sim_plan *plan, int rank, int q, char *text)
+{
+    rank_plan *const r = &plan->rank[rank];
+    const int P = plan->spec.P;
+
+    for (int i = 0; i < P; i++, q = (q + 1) % P) {
+        if (r->made[q])
+            continue;
+        r->made[q] = true;
+        put_block(plan, r->runs, rank, q, &plan->side[0],
+                  r->send[sim_plan_buffer(plan, rank)].data + r->offset[q]);
+        return ok(rota_parts_ready(&r->x, q, q), text, rank,
+                  "rota_parts_ready");
+    }
+    return true;
+}
+
+/* Is all of a block there that is said to have arrived? */
+static bool arrived_rightly(const sim_plan *plan, int rank, int src)
+{
+    const rank_plan *const r = &plan->rank[rank];
+    const memory *const in = &r->recv[sim_plan_buffer(plan, rank)];
+    const rota_block b = rota_dst(&r->s, src);
+    const layout *const l = &plan->side[1];
+    const size_t n = rota_cell_bytes(r->bytes[b]) / l->type.size;
+    const size_t all = n * (size_t)l->type.extent;
+
+    return plan->spec.mode == MODE_EXCHANGE || plan->spec.lies || n == 0 ||
+           !rota_parts_arrived(&r->x, src) ||
+           memcmp(in->data + r->offset[b], in->wanted + r->offset[b],
+                  all - (size_t)(l->type.extent - l->type.ub)) == 0;
+}
+
+bool sim_plan_go_on(sim_plan *plan, int rank, uint64_t chance, char *text)
+{
+    const int P = plan->spec.P;
+
+    if (!plan->spec.parts || chance % 2)
+        return true;
+    return (arrived_rightly(plan, rank, (int)(chance / 2 % (uint64_t)P)) ||
+            tell(text, rank, "a block is not what arrived")) &&
+           make_ready(plan, rank, (int)(chance / 1024 % (uint64_t)P), text);
 }
 
 /* The blocks that a sparse exchange has found: those with bytes, by rank. */
@@ -1016,10 +1073,28 @@ fakempi_counts sim_plan_counts(const sim_plan *plan)
     return sum;
 }
 
+/* A run by parts may end before blocks that are left out are ready. */
+static bool others_were_ready(sim_plan *plan, int rank)
+{
+    rank_plan *const r = &plan->rank[rank];
+
+    for (int q = 0; plan->spec.parts && q < plan->spec.P; q++) {
+        if (r->made[q])
+            continue;
+        if (rota_cell_bytes(r->bytes[rota_src(&r->s, q)]) > 0)
+            return false;
+        put_block(plan, r->runs, rank, q, &plan->side[0],
+                  r->send[sim_plan_buffer(plan, rank)].data + r->offset[q]);
+    }
+    return true;
+}
+
 bool sim_plan_finish(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
     const int k = sim_plan_buffer(plan, rank);
+    if (!others_were_ready(plan, rank))
+        return tell(text, rank, "complete before all blocks were ready");
     const char *wrong = differs(&r->recv[k], "receive buffer differs");
 
     if (!wrong && plan->spec.mode == MODE_EXCHANGE)

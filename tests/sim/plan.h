@@ -52,6 +52,7 @@ typedef struct spec {
     bound bound;
     bool lies;  /* some receivers state other sizes than their senders */
     bool typed; /* data have gaps, different ones on the two sides */
+    bool parts; /* blocks are written and made ready one by one during a run */
     int nodes;  /* 0: MPI carries all messages; else those within one of so
                    many nodes go through shared memory */
     int scale;  /* of the sizes of blocks; 0 is 1 */
@@ -90,6 +91,7 @@ typedef struct rank_plan {
     bool *told;    /* [P] the receive block comes with a header */
     uint32_t *sum; /* [P] and then 1 + the message in which several land, of
                       which only the sum is told; else 0 */
+    bool *made;    /* [P] by parts: the send block is ready */
     int runs;      /* complete ones */
     bool running;
 } rank_plan;
@@ -109,6 +111,9 @@ typedef struct sim_plan {
  * Each returns false after telling why in text [300]. */
 bool sim_plan_make(sim_plan *plan, const spec *spec, int index, char *text);
 bool sim_plan_start(sim_plan *plan, int rank, char *text);
+/* By parts, during a run: perhaps make a block ready, and look at one that may have
+ * arrived. */
+bool sim_plan_go_on(sim_plan *plan, int rank, uint64_t chance, char *text);
 bool sim_plan_finish(sim_plan *plan, int rank, char *text);
 void sim_plan_free(sim_plan *plan);
 

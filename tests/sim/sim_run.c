@@ -241,6 +241,9 @@ static void set_option(spec *c, int option, const char *value)
     case 't':
         c->typed = atoi(value) != 0;
         break;
+    case 'o':
+        c->parts = atoi(value) != 0;
+        break;
     case 'b':
         c->params.batch = atoi(value);
         break;
@@ -289,6 +292,7 @@ int main(int argc, char *argv[])
         {"pattern", required_argument, NULL, 'p'},
         {"mode", required_argument, NULL, 'm'},
         {"typed", required_argument, NULL, 't'},
+        {"parts", required_argument, NULL, 'o'},
         {"batch", required_argument, NULL, 'b'},
         {"radix", required_argument, NULL, 'r'},
         {"metadata", required_argument, NULL, 'M'},
