@@ -159,7 +159,7 @@ sanitized()
 {
     [ -n "$test_full" ] || test_without='^(long|again)$'
     stage sanitize build-sanitize '^(unit|sim|fuzz|mpi)$' "$@" \
-        -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g -O1' \
+        -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG='-g1 -O1' \
         -DROTA_SANITIZE=address,undefined -DROTA_BUILD_EXAMPLES=OFF \
         -DROTA_BUILD_BENCH=OFF
 }
