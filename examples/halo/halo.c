@@ -368,7 +368,7 @@ static double contest(int N, int steps, int points, size_t rounds,
         for (int turn = 0; turn < WAYS; turn++) {
             const int way = round_turn(k, turn, WAYS);
             double most[2];
-            most[1] = run(N, steps, points, way, grid, &most[0]);
+            most[1] = run(N, steps, points, (enum way)way, grid, &most[0]);
             MUST(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX,
                                grid));
             times[(size_t)way * rounds + k] = most[0];
