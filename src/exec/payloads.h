@@ -7,6 +7,7 @@
 ROTA_PAYLOAD(flat, "payload/flat.c")
 ROTA_PAYLOAD(varying, "payload/flat.c")
 ROTA_PAYLOAD(packed, "payload/packed.c")
+ROTA_PAYLOAD(called, "payload/called.c")
 ROTA_PAYLOAD(gathered, "payload/gathered.c")
 ROTA_PAYLOAD(layout, "payload/layout.c")
 ROTA_PAYLOAD(carrying, "payload/carried.c")

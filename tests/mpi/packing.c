@@ -244,15 +244,23 @@ static void run_algo(const rota_algo *algo)
 
 /* ---- long blocks, other calls, neighbours --------------------------------- */
 
-/* Longer than what a message is cut into. */
+/* Longer than what a message is cut into, which may be within an element. */
 static void long_blocks(const char *path)
 {
+    static const run blocks[] = {{.element = 24, .longest = 200000},
+                                 {.element = 40, .longest = 20000},
+                                 {.element = 12, .longest = 20000},
+                                 {.element = 4, .longest = 60000},
+                                 {.element = 104, .longest = 4000}};
     MPI_Info info = test_info("rota_intranode", path, NULL, NULL);
 
     test_case = "long blocks";
-    for (int varying = 0; varying < 2; varying++)
-        run_plan(&(run){.element = 24, .longest = 200000, .varying = varying},
-                 info);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        for (int varying = 0; varying < 2; varying++) {
+            run r = blocks[i];
+            r.varying = varying;
+            run_plan(&r, info);
+        }
     MPI_Info_free(&info);
 }
 
