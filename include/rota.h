@@ -1012,8 +1012,9 @@ ROTA_API int rota_parrived(rota_plan *plan, int source, int *flag);
  * start.
  *
  * source  set to the rank it is from, or its place in the list of sources; or to
- *         MPI_UNDEFINED if all blocks with bytes have been returned, or the plan is
- *         complete. rota_wait is still needed
+ *         MPI_UNDEFINED if all blocks with bytes have been returned. rota_wait is
+ *         still needed. When the plan is complete, as a rota_test may find, those
+ *         that are left are returned at once
  *
  * Local, except that it waits. One thread at a time may call it: the one that started
  * the plan or, under MPI_THREAD_MULTIPLE, any; for others MPI_ERR_REQUEST.

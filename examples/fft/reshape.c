@@ -247,7 +247,6 @@ void reshape_open(reshape *r, const reshape_spec *spec)
     MUST(MPI_Comm_size(spec->comm, &r->P));
     MUST(MPI_Comm_rank(spec->comm, &me));
     r->me = me;
-    r->taken = must_realloc(NULL, (size_t)r->P, 1);
     planes = most(most_planes(spec, r->P), 1);
     n = block_size(planes, spec->n_batches);
     r->n_batches = (int)((planes + n - 1) / n);
@@ -322,22 +321,16 @@ static void take_block(reshape *r, const reshape_batch *b, int q)
     const double began = MPI_Wtime();
 
     unpack_block(r, b, r->pair_active, q, r->to);
-    r->taken[q] = 1;
     r->cost->pack_s += MPI_Wtime() - began;
 }
 
-/* In the order in which they come; if a test has found that all have, there is
- * none to wait for. */
+/* In the order in which they come. */
 static void take_blocks(reshape *r)
 {
     const reshape_batch *b = &r->batch[r->batch_active];
 
-    memset(r->taken, 0, (size_t)r->P);
     for (int q; (q = traffic_arrived(r->active)) >= 0;)
         take_block(r, b, q);
-    for (int q = 0; q < r->P; q++)
-        if (!r->taken[q] && b->lot->moves.in.counts[q] > 0)
-            take_block(r, b, q);
 }
 
 /* ---- Steps --------------------------------------------------------------- */
@@ -424,7 +417,6 @@ void reshape_close(reshape *r)
         traffic_buffer_free(r->way, r->send[i]);
         traffic_buffer_free(r->way, r->recv[i]);
     }
-    free(r->taken);
     free(r->batch);
     free(r->lots);
 }

@@ -70,7 +70,6 @@ typedef struct {
     const double complex *from; /* array of the batch to be started */
     double complex *to;         /* of the one that is under way */
     int batch_active, pair_active;
-    char *taken; /* [P] the rank's block is unpacked */
 } reshape;
 
 /* Collective over spec->comm, which must outlive the reshape. */

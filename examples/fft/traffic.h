@@ -40,7 +40,7 @@ typedef struct {
      * when it has arrived, before the wait; else NULL. */
     void (*ready)(traffic *t, int dest);
     int (*arrived)(traffic *t); /* waits for a block: its source; -1 if all have
-                                   been named, or a test has found all there */
+                                   been named */
 } traffic_way;
 
 extern const traffic_way *const traffic_ways[]; /* NULL ends it */
@@ -102,8 +102,7 @@ void traffic_test(traffic *t);
 void traffic_wait(traffic *t);
 
 /* Of a way that has them: the block for dest is in the buffer; wait for a block,
- * whose source is returned, or -1 if all have been or a test has found all
- * there. */
+ * whose source is returned, or -1 if all have been. */
 void traffic_ready(traffic *t, int dest);
 int traffic_arrived(traffic *t);
 

@@ -1240,7 +1240,7 @@ int rota_wait_arrival(rota_plan *plan, int *source)
     if (err == MPI_SUCCESS && !source)
         err = rota_fail(MPI_ERR_ARG, "source is NULL");
     if (err == MPI_SUCCESS && !plan->active)
-        *source = MPI_UNDEFINED;
+        rota_parts_rest(&plan->built.exec, source);
     else if (err == MPI_SUCCESS)
         err = rota_parts_wait(&plan->built.exec, source);
     return leave_plan(plan, __func__, err);

@@ -11,7 +11,7 @@ typedef struct parts {
     rota_gate gate;        /* first: the executor has its address */
     _Atomic bool *ready;   /* [n_send] */
     _Atomic bool *arrived; /* [n_recv] */
-    bool *told;            /* [n_recv] by rota_parts_wait, or empty */
+    bool *told; /* [n_recv] by rota_parts_wait, or empty, or not of a run */
     bool *by_message; /* [n_phases] each send waits for its own blocks, and not
                          the phase for all */
     const rota_copy **later; /* copies of own blocks that are not ready */
@@ -230,6 +230,8 @@ int rota_parts_make(rota_exec *x)
         release(x);
         return rota_fail_mem("the parts of a plan");
     }
+    for (int i = 0; i < s->n_recv; i++)
+        p->told[i] = true;
     for (uint32_t i = 0; i < s->n_phases; i++)
         p->by_message[i] = sends_own(s, &s->phase[i]);
     return x->program.step ? rota_exec_gate(x) : MPI_SUCCESS;
@@ -282,26 +284,46 @@ typedef struct search {
     int found;
 } search;
 
+/* A block that has arrived and was not told of; -1 if there are only others that were
+ * not, or MPI_UNDEFINED. */
+static int look(const rota_exec *x)
+{
+    const parts *const p = parts_of(x);
+    bool all = true;
+
+    for (int i = 0; i < x->blocks.s->n_recv; i++) {
+        if (!p->told[i] && rota_parts_arrived(x, i))
+            return i;
+        all = all && p->told[i];
+    }
+    return all ? MPI_UNDEFINED : -1;
+}
+
 /* A run that has failed brings no more, nor does one without memory for now. */
 static int find(void *arg, bool *flag)
 {
     search *const f = arg;
-    parts *const p = parts_of(f->x);
-    const int n = f->x->blocks.s->n_recv;
-    bool all = true;
 
-    for (int i = 0; i < n && f->found < 0; i++) {
-        if (!p->told[i] && rota_parts_arrived(f->x, i))
-            f->found = i;
-        all = all && p->told[i];
-    }
-    if (f->found < 0 && all)
-        f->found = MPI_UNDEFINED;
+    f->found = look(f->x);
     *flag = f->found >= 0 || f->found == MPI_UNDEFINED;
     if (!*flag && f->x->run.active && f->x->status.starved)
         return rota_fail(MPI_ERR_NO_MEM, "%s", f->x->status.text);
     return *flag || f->x->run.active ? MPI_SUCCESS
                                      : rota_status_result(&f->x->status);
+}
+
+static void tell(rota_exec *x, int found, int *i)
+{
+    if (found >= 0)
+        parts_of(x)->told[found] = true;
+    *i = found;
+}
+
+void rota_parts_rest(rota_exec *x, int *i)
+{
+    const int found = look(x);
+
+    tell(x, found < 0 ? MPI_UNDEFINED : found, i);
 }
 
 int rota_parts_wait(rota_exec *x, int *i)
@@ -314,8 +336,6 @@ int rota_parts_wait(rota_exec *x, int *i)
                          "another thread has started the plan, and threads may "
                          "not call MPI (MPI_THREAD_MULTIPLE)");
     ROTA_TRY(rota_wait_until(find, &f));
-    if (f.found >= 0)
-        parts_of(x)->told[f.found] = true;
-    *i = f.found;
+    tell(x, f.found, i);
     return MPI_SUCCESS;
 }

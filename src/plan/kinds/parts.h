@@ -27,4 +27,7 @@ bool rota_parts_arrived(const rota_exec *x, int i);
  * block, or MPI_UNDEFINED if there is none left. By one thread at a time. */
 int rota_parts_wait(rota_exec *x, int *i);
 
+/* The same when no run is under way, of the last one: it waits for nothing. */
+void rota_parts_rest(rota_exec *x, int *i);
+
 #endif /* ROTA_PARTS_H */
