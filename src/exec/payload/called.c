@@ -5,6 +5,7 @@
  * parts share is made or put together in memory of its own.
  */
 #include "exec/move/packer.h"
+#include "exec/move/trace.h"
 #include "exec/payload/payload.h"
 
 /* Parts begin at multiples of 16 bytes (line.h), and must be aligned to 8 behind an
@@ -53,11 +54,18 @@ static call call_of(const rota_exec *x, rota_dir dir, uint32_t m)
                   .shared = x->program.op[dir][m].memory};
 }
 
+static int peer_of(const rota_exec *x, rota_dir dir, uint32_t m)
+{
+    return x->blocks.s->msgs[dir].msg[m].peer;
+}
+
 static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
                size_t end, bool streams, char *to)
 {
     const call c = call_of(x, ROTA_SEND, m);
     const size_t before = begin % c.size, behind = end % c.size;
+    const size_t bytes = end - begin;
+    const int64_t began = rota_trace_now(x->trace);
 
     (void)d;
     (void)streams;
@@ -72,6 +80,8 @@ static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
         rota_packer_pack(c.packer, c.n, first, first + c.size, c.shared);
         memcpy(to + (first - begin), c.shared, behind);
     }
+    rota_trace_note(x->trace, ROTA_TRACE_PACK, began, peer_of(x, ROTA_SEND, m),
+                    bytes);
     return MPI_SUCCESS;
 }
 
@@ -80,6 +90,8 @@ static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
 {
     const call c = call_of(x, ROTA_RECV, m);
     const size_t before = begin % c.size, behind = end % c.size;
+    const size_t bytes = end - begin;
+    const int64_t began = rota_trace_now(x->trace);
 
     (void)d;
     if (before > 0) {
@@ -90,6 +102,8 @@ static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
     }
     rota_packer_unpack(c.packer, c.n, begin, end - behind, from);
     memcpy(c.shared, from + (end - behind - begin), behind);
+    rota_trace_note(x->trace, ROTA_TRACE_UNPACK, began,
+                    peer_of(x, ROTA_RECV, m), bytes);
     return MPI_SUCCESS;
 }
 
