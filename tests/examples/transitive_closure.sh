@@ -86,9 +86,8 @@ case_formats()
     finds 9 "$work/sym.mtx.gz"
 }
 
-# Pairs that are read where other ranks have them: blocks of a few pairs and of
-# thousands, that grow, and what is sent when vertices are split.
-case_borrowed()
+# 3000 vertices that lead to one, and it to another: all pairs end in two.
+make_star()
 {
     i=0
     while [ "$i" -lt 3000 ]; do
@@ -96,6 +95,13 @@ case_borrowed()
         i=$((i + 1))
     done
     echo 5000 5001 >>"$work/star"
+}
+
+# Pairs that are read where other ranks have them: blocks of a few pairs and of
+# thousands, that grow, and what is sent when vertices are split.
+case_borrowed()
+{
+    make_star
     for ranks in 1 2 3 4 5 6 7 8; do
         succeeds "$ranks" --exchange borrowed --expect 43900 \
             --generate grid:5x60
@@ -286,15 +292,9 @@ case_rounds()
     done
 }
 
-# 3000 vertices that lead to one, and it to another: all pairs end in two.
 case_skewed()
 {
-    i=0
-    while [ "$i" -lt 3000 ]; do
-        echo "$i 5000" >>"$work/star"
-        i=$((i + 1))
-    done
-    echo 5000 5001 >>"$work/star"
+    make_star
     succeeds 2 --verify --expect 6001 "$work/star"
     has 'the fullest rank has 1.0' || complain "$ran: not balanced"
     succeeds 3 --verify --expect 6001 "$work/star"
