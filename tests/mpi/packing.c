@@ -264,6 +264,14 @@ static void long_blocks(const char *path)
     MPI_Info_free(&info);
 }
 
+/* Elements without bytes: no function is called. */
+static void no_bytes(void)
+{
+    test_case = "no bytes";
+    for (int varying = 0; varying < 2; varying++)
+        run_plan(&(run){.longest = 5, .varying = varying}, MPI_INFO_NULL);
+}
+
 /* Functions, parts and a reduction of one plan, set in any order. */
 static void with_others(bool parts_first)
 {
@@ -466,6 +474,7 @@ int main(int argc, char **argv)
         long_blocks("auto");
         long_blocks("p2p");
     }
+    no_bytes();
     with_others(true);
     with_others(false);
     neighbors("neighbor");

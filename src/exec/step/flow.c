@@ -30,9 +30,8 @@ typedef struct open_msg {
 typedef struct flow {
     uint32_t n[ROTA_N_DIRS];      /* number of messages */
     uint32_t *wants[ROTA_N_DIRS]; /* [n] how many others each waits for */
-    uint32_t
-        *next[ROTA_N_DIRS]; /* [n] the next with its peer, or ROTA_NO_MSG */
-    uint32_t *left;         /* [n sends] how many of these are still to come */
+    uint32_t *next[ROTA_N_DIRS];  /* [n] next with its peer, or ROTA_NO_MSG */
+    uint32_t *left;   /* [n sends] how many of these are still to come */
     uint32_t *end;    /* [n receives] end of each receive's part of waiter */
     uint32_t *waiter; /* sends that wait for receives, by receive */
     open_msg *open;   /* [n receives + n sends] messages to be tested */
@@ -41,9 +40,8 @@ typedef struct flow {
     uint32_t n_held;
     rota_group *group; /* [n_groups] groups of copies */
     uint32_t n_groups;
-    uint32_t *behind; /* [n_groups] next group of the same message */
-    uint32_t
-        *head[ROTA_N_DIRS]; /* [n] each one's first group, or ROTA_NO_MSG */
+    uint32_t *behind;            /* [n_groups] next group of the same message */
+    uint32_t *head[ROTA_N_DIRS]; /* [n] its first group, or ROTA_NO_MSG */
     /* [n sends + n_groups] queue: m for a send handed over by a copy, n sends +
      * g for group g; job[done] is the next. */
     uint32_t *job;
