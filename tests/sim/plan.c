@@ -886,6 +886,16 @@ bool sim_plan_start(sim_plan *plan, int rank, char *text)
     return ok(rota_exec_start(&r->x), text, rank, "rota_exec_start");
 }
 
+/* Write a send block of the run under way. */
+static void write_block(sim_plan *plan, int rank, int q)
+{
+    rank_plan *const r = &plan->rank[rank];
+
+    r->made[q] = true;
+    put_block(plan, r->runs, rank, q, &plan->side[0],
+              r->send[sim_plan_buffer(plan, rank)].data + r->offset[q]);
+}
+
 /* Write the first block from q on that is not ready, and say that it is. */
 static bool make_ready(sim_plan *plan, int rank, int q, char *text)
 {
@@ -895,9 +905,7 @@ static bool make_ready(sim_plan *plan, int rank, int q, char *text)
     for (int i = 0; i < P; i++, q = (q + 1) % P) {
         if (r->made[q])
             continue;
-        r->made[q] = true;
-        put_block(plan, r->runs, rank, q, &plan->side[0],
-                  r->send[sim_plan_buffer(plan, rank)].data + r->offset[q]);
+        write_block(plan, rank, q);
         return ok(rota_parts_ready(&r->x, q, q), text, rank,
                   "rota_parts_ready");
     }
@@ -1073,18 +1081,18 @@ fakempi_counts sim_plan_counts(const sim_plan *plan)
     return sum;
 }
 
-/* A run by parts may end before blocks that are left out are ready. */
-static bool others_were_ready(sim_plan *plan, int rank)
+/* A run by parts may end before blocks that are left out are ready: write those.
+ * Returns whether all others were. */
+static bool write_rest(sim_plan *plan, int rank)
 {
-    rank_plan *const r = &plan->rank[rank];
+    const rank_plan *const r = &plan->rank[rank];
 
     for (int q = 0; plan->spec.parts && q < plan->spec.P; q++) {
         if (r->made[q])
             continue;
         if (rota_cell_bytes(r->bytes[rota_src(&r->s, q)]) > 0)
             return false;
-        put_block(plan, r->runs, rank, q, &plan->side[0],
-                  r->send[sim_plan_buffer(plan, rank)].data + r->offset[q]);
+        write_block(plan, rank, q);
     }
     return true;
 }
@@ -1093,7 +1101,7 @@ bool sim_plan_finish(sim_plan *plan, int rank, char *text)
 {
     rank_plan *const r = &plan->rank[rank];
     const int k = sim_plan_buffer(plan, rank);
-    if (!others_were_ready(plan, rank))
+    if (!write_rest(plan, rank))
         return tell(text, rank, "complete before all blocks were ready");
     const char *wrong = differs(&r->recv[k], "receive buffer differs");
 

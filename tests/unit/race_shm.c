@@ -94,10 +94,8 @@ typedef struct rank {
     rota_exec x;
     size_t bytes[2 * RANKS];
     ptrdiff_t offset[2 * RANKS];
-    char *buffer[2]; /* sent, received */
-    pthread_barrier_t
-        turn; /* a run by parts begins, ends: this thread, a producer,
-                               a consumer */
+    char *buffer[2];        /* sent, received */
+    pthread_barrier_t turn; /* of this thread, a producer and a consumer */
     int run;
 } rank;
 
