@@ -48,7 +48,6 @@ typedef struct work {
     int P, me;
     int n;                    /* parts of a block */
     size_t edge, slab, block; /* elements */
-    size_t planes;            /* of a part */
     double complex *field, *turned;
     double complex *send, *recv;     /* of the form under way */
     double complex *memory, *shared; /* send and then recv */
@@ -145,10 +144,70 @@ static void make_types(work *w)
     free(types);
 }
 
+/* Elements of a block, for the plan and for steps that pack by themselves. The field
+ * is [slab][edge][edge]: of rank q are the rows q * slab and on. */
 static int pack_part(void *context, int q, MPI_Count begin, MPI_Count end,
-                     void *to);
+                     void *to)
+{
+    const work *const w = context;
+    const size_t size = sizeof *w->field, rows = w->slab * w->edge;
+    size_t e = (size_t)begin / size;
+    char *at = to;
+
+    for (size_t n; e < (size_t)end / size; e += n, at += n * size) {
+        const size_t i = e / rows, k = e % rows, left = (size_t)end / size - e;
+        n = rows - k < left ? rows - k : left;
+        memcpy(at, w->field + i * w->edge * w->edge + (size_t)q * rows + k,
+               n * size);
+    }
+    return 0;
+}
+
+/* It becomes [slab][edge][edge] again: rank q has the middle rows q * slab. */
 static int unpack_part(void *context, int q, MPI_Count begin, MPI_Count end,
-                       const void *from);
+                       const void *from)
+{
+    const work *const w = context;
+    const size_t size = sizeof *w->field, rows = w->slab * w->edge;
+    size_t e = (size_t)begin / size;
+    const char *at = from;
+
+    for (size_t n; e < (size_t)end / size; e += n, at += n * size) {
+        const size_t i = e / rows, j = e % rows / w->edge, k = e % w->edge;
+        const size_t left = (size_t)end / size - e;
+        n = w->edge - k < left ? w->edge - k : left;
+        memcpy(w->turned + j * w->edge * w->edge + (size_t)q * rows +
+                   i * w->edge + k,
+               at, n * size);
+    }
+    return 0;
+}
+
+/* Part k of all has the planes k * planes and on. */
+static void move(work *w, int part, bool packs)
+{
+    const int q = part / w->n;
+    const size_t bytes = w->block / (size_t)w->n * sizeof *w->field;
+    const MPI_Count begin = (MPI_Count)((size_t)(part % w->n) * bytes);
+    const MPI_Count end = begin + (MPI_Count)bytes;
+    char *const block =
+        (char *)((packs ? w->send : w->recv) + (size_t)q * w->block);
+
+    if (packs)
+        pack_part(w, q, begin, end, block + begin);
+    else
+        unpack_part(w, q, begin, end, block + begin);
+}
+
+static void pack(work *w, int part)
+{
+    move(w, part, true);
+}
+
+static void unpack(work *w, int part)
+{
+    move(w, part, false);
+}
 
 static void prepare(work *w)
 {
@@ -174,82 +233,13 @@ static void prepare(work *w)
     make_types(w);
 }
 
-/* The field is [slab][edge][edge]: of rank q are the rows q * slab and on. Part k of
- * all has the planes k * planes and on. */
-static void pack(const work *w, int part)
-{
-    const size_t rows = w->slab * w->edge, q = (size_t)(part / w->n);
-    const size_t first = (size_t)(part % w->n) * w->planes;
-    double complex *to = w->send + q * w->block + first * rows;
-
-    for (size_t i = first; i < first + w->planes; i++) {
-        const double complex *const from =
-            w->field + i * w->edge * w->edge + q * rows;
-        for (size_t k = 0; k < rows; k++)
-            *to++ = from[k];
-    }
-}
-
-/* It becomes [slab][edge][edge] again: rank q has the middle rows q * slab. */
-static void unpack(const work *w, int part)
-{
-    const size_t rows = w->slab * w->edge, q = (size_t)(part / w->n);
-    const size_t first = (size_t)(part % w->n) * w->planes;
-    const double complex *from = w->recv + q * w->block + first * rows;
-
-    for (size_t i = first; i < first + w->planes; i++)
-        for (size_t j = 0; j < w->slab; j++) {
-            double complex *const to =
-                w->turned + j * w->edge * w->edge + q * rows + i * w->edge;
-            for (size_t k = 0; k < w->edge; k++)
-                to[k] = *from++;
-        }
-}
-
-/* The same of the elements begin to end of a block, to or from other memory. */
-static int pack_part(void *context, int q, MPI_Count begin, MPI_Count end,
-                     void *to)
-{
-    const work *const w = context;
-    const size_t size = sizeof *w->field, rows = w->slab * w->edge;
-    size_t e = (size_t)begin / size;
-    char *at = to;
-
-    for (size_t n; e < (size_t)end / size; e += n, at += n * size) {
-        const size_t i = e / rows, k = e % rows, left = (size_t)end / size - e;
-        n = rows - k < left ? rows - k : left;
-        memcpy(at, w->field + i * w->edge * w->edge + (size_t)q * rows + k,
-               n * size);
-    }
-    return 0;
-}
-
-static int unpack_part(void *context, int q, MPI_Count begin, MPI_Count end,
-                       const void *from)
-{
-    const work *const w = context;
-    const size_t size = sizeof *w->field, rows = w->slab * w->edge;
-    size_t e = (size_t)begin / size;
-    const char *at = from;
-
-    for (size_t n; e < (size_t)end / size; e += n, at += n * size) {
-        const size_t i = e / rows, j = e % rows / w->edge, k = e % w->edge;
-        const size_t left = (size_t)end / size - e;
-        n = w->edge - k < left ? w->edge - k : left;
-        memcpy(w->turned + j * w->edge * w->edge + (size_t)q * rows +
-                   i * w->edge + k,
-               at, n * size);
-    }
-    return 0;
-}
-
 /* The part that is i-th in turn: those of the next rank first. */
 static int in_turn(const work *w, int i)
 {
     return ((w->me + 1) * w->n + i) % (w->P * w->n);
 }
 
-static void each(const work *w, void (*act)(const work *w, int part))
+static void each(work *w, void (*act)(work *w, int part))
 {
     for (int i = 0; i < w->P * w->n; i++)
         act(w, in_turn(w, i));
@@ -261,7 +251,7 @@ static void exchange(const work *w, int form)
     must(rota_wait(w->plan[form]), "rota_wait");
 }
 
-static void by_parts(const work *w)
+static void by_parts(work *w)
 {
     rota_plan *const plan = w->plan[PARTS];
     int source;
@@ -343,7 +333,6 @@ int main(int argc, char **argv)
     w.slab = w.edge / (size_t)w.P;
     if (w.n < 1 || w.slab % (size_t)w.n != 0)
         must(MPI_ERR_ARG, "reading PARTS, of which EDGE / P is a multiple,");
-    w.planes = w.slab / (size_t)w.n;
     prepare(&w);
     double *const times = calloc(FORMS * (size_t)steps, sizeof *times);
     if (!times)
