@@ -2,8 +2,12 @@
  * as the message goes: see payload.h.
  *
  * Parts end anywhere, and functions want whole elements. So an element that two
- * parts share is made or put together in memory of its own.
+ * parts share is made or put together in memory of its own. Functions write through
+ * the caches. What must not is written to memory that stays in them first: where
+ * cores are far apart, lines that the peer has read are twice as dear to write as a
+ * copy more.
  */
+#include "exec/move/copy.h"
 #include "exec/move/packer.h"
 #include "exec/move/trace.h"
 #include "exec/payload/payload.h"
@@ -11,6 +15,9 @@
 /* Parts begin at multiples of 16 bytes (line.h), and must be aligned to 8 behind an
  * element that is shared; each holds more than one. */
 enum { STEP = 16, ALIGNED = 8, LONGEST = 48 };
+
+/* What is written at once to memory that stays in the caches. */
+enum { STAGED = 1 << 13 };
 
 static bool takes(const rota_exec *x, const rota_makeup *k)
 {
@@ -59,16 +66,12 @@ static int peer_of(const rota_exec *x, rota_dir dir, uint32_t m)
     return x->blocks.s->msgs[dir].msg[m].peer;
 }
 
-static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
-               size_t end, bool streams, char *to)
+static void write_part(rota_exec *x, uint32_t m, size_t begin, size_t end,
+                       char *to)
 {
     const call c = call_of(x, ROTA_SEND, m);
     const size_t before = begin % c.size, behind = end % c.size;
-    const size_t bytes = end - begin;
-    const int64_t began = rota_trace_now(x->trace);
 
-    (void)d;
-    (void)streams;
     if (before > 0) {
         memcpy(to, c.shared + before, c.size - before);
         to += c.size - before;
@@ -79,6 +82,23 @@ static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
         const size_t first = end - behind;
         rota_packer_pack(c.packer, c.n, first, first + c.size, c.shared);
         memcpy(to + (first - begin), c.shared, behind);
+    }
+}
+
+static int put(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
+               size_t end, bool streams, char *to)
+{
+    char *const stage = x->blocks.stage;
+    const size_t bytes = end - begin;
+    const int64_t began = rota_trace_now(x->trace);
+
+    (void)d;
+    if (!streams)
+        write_part(x, m, begin, end, to);
+    for (size_t at = begin, n; streams && at < end; at += n) {
+        n = rota_smaller(STAGED, end - at);
+        write_part(x, m, at, at + n, stage);
+        rota_copy_stream(to + (at - begin), stage, n);
     }
     rota_trace_note(x->trace, ROTA_TRACE_PACK, began, peer_of(x, ROTA_SEND, m),
                     bytes);
@@ -107,7 +127,8 @@ static int take(rota_exec *x, uint32_t m, const rota_data *d, size_t begin,
     return MPI_SUCCESS;
 }
 
-const rota_payload rota_payload_called = {.takes = takes,
+const rota_payload rota_payload_called = {.stage = STAGED,
+                                          .takes = takes,
                                           .bind = bind,
                                           .unbind = rota_payload_unbind,
                                           .begin = begin,

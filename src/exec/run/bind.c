@@ -208,6 +208,18 @@ static size_t copy_room(const rota_exec *x)
     return room;
 }
 
+/* Staging memory that putting messages needs. */
+static size_t put_room(const rota_exec *x)
+{
+    size_t room = 0;
+
+    for (uint32_t m = 0; m < x->blocks.s->msgs[ROTA_SEND].n; m++) {
+        const size_t need = x->program.op[ROTA_SEND][m].payload->stage;
+        room = need > room ? need : room;
+    }
+    return room;
+}
+
 static int lay_out(rota_exec *x)
 {
     place_use use;
@@ -229,9 +241,9 @@ static int make_area(rota_exec *x)
     rota_program *const p = &x->program;
 
     ROTA_TRY(lay_out(x));
-    const size_t packed = p->area_bytes;
+    const size_t packed = p->area_bytes, put = put_room(x);
     x->blocks.step = copy_room(x);
-    p->area_bytes += x->blocks.step;
+    p->area_bytes += x->blocks.step > put ? x->blocks.step : put;
     if (p->area_bytes == 0)
         return MPI_SUCCESS;
     p->area = aligned_alloc(CACHE_LINE, (p->area_bytes + CACHE_LINE - 1) /
