@@ -6,6 +6,7 @@
 #include "plan/inside.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +14,7 @@ atomic_int rota_mpi_n_requests;
 
 static rota_mpi_request *table;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint n_changes; /* of the table */
 
 /* ---- stand-ins ----------------------------------------------------------- */
 
@@ -65,6 +67,7 @@ rota_mpi_request *rota_mpi_request_make(void)
     pthread_mutex_unlock(&table_lock);
     if (!r->hh.tbl)
         PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    n_changes++;
     rota_mpi_n_requests++;
     return r;
 }
@@ -74,21 +77,50 @@ void rota_mpi_request_destroy(rota_mpi_request *r)
     pthread_mutex_lock(&table_lock);
     HASH_DEL(table, r);
     pthread_mutex_unlock(&table_lock);
+    n_changes++;
     rota_mpi_n_requests--;
     PMPI_Request_free(&r->handle);
     free(r);
 }
 
-rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
+static __attribute__((noinline)) rota_mpi_request *look_up(MPI_Request handle)
 {
     rota_mpi_request *r;
 
-    if (handle == MPI_REQUEST_NULL)
-        return NULL;
     pthread_mutex_lock(&table_lock);
     HASH_FIND(hh, table, &handle, sizeof handle, r);
     pthread_mutex_unlock(&table_lock);
     return r;
+}
+
+/* What a thread has looked up, as long as the table does not change: programs start
+ * and wait for the same few requests. */
+typedef struct known {
+    MPI_Request handle;
+    unsigned n_changes; /* before it was looked up */
+    rota_mpi_request *r;
+} known;
+
+enum { PLACES = 16 };
+
+static known *place_of(MPI_Request handle)
+{
+    static _Thread_local known places[PLACES];
+    const uintptr_t number = (uintptr_t)handle; /* or an address */
+
+    return &places[(number ^ number >> 7) % PLACES];
+}
+
+rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
+{
+    const unsigned now = atomic_load(&n_changes);
+    known *const k = place_of(handle);
+
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    if (k->handle != handle || k->n_changes != now)
+        *k = (known){handle, now, look_up(handle)};
+    return k->r;
 }
 
 static MPI_Request none = MPI_REQUEST_NULL; /* whose status is empty */
@@ -127,7 +159,8 @@ int rota_mpi_request_conclude(rota_mpi_request *r, MPI_Status *status)
     const int err = r->state == ROTA_MPI_DONE ? r->err : MPI_SUCCESS;
 
     r->state = ROTA_MPI_INACTIVE;
-    PMPI_Wait(&none, status);
+    if (status != MPI_STATUS_IGNORE)
+        PMPI_Wait(&none, status);
     return err;
 }
 

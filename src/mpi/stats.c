@@ -47,6 +47,8 @@ void rota_mpi_count_overlap(bool overlap)
 
 void rota_mpi_count_start(size_t bytes)
 {
+    if (!wanted())
+        return;
     atomic_fetch_add_explicit(&starts, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&bytes_sent, (long long)bytes,
                               memory_order_relaxed);

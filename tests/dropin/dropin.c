@@ -754,6 +754,32 @@ static void persistent(void)
     destroy(&y);
 }
 
+/* MPI gives handles that were ours to requests of its own, and back. */
+static void handles_again(void)
+{
+    exchange x = make(MPI_COMM_WORLD, 1, 10);
+    MPI_Request stays;
+    int from = 7, to = 0;
+
+    test_case = "handles again";
+    stays = init(&x);
+    for (int round = 0; round < 50; round++) {
+        MPI_Request passing = init(&x), r[2];
+        start(&x, &passing, round);
+        MUST(MPI_Wait(&passing, MPI_STATUS_IGNORE));
+        CHECK_DATA(&x, round);
+        release(&passing);
+        MUST(MPI_Irecv(&to, 1, MPI_INT, 0, round, MPI_COMM_SELF, &r[0]));
+        MUST(MPI_Isend(&from, 1, MPI_INT, 0, round, MPI_COMM_SELF, &r[1]));
+        for (int i = 0; i < 2; i++) {
+            MUST(MPI_Wait(&r[i], MPI_STATUS_IGNORE));
+            CHECK(r[i] == MPI_REQUEST_NULL);
+        }
+    }
+    release(&stays);
+    destroy(&x);
+}
+
 static void get_status(void)
 {
     exchange x = make(MPI_COMM_WORLD, 1, 10);
@@ -1905,6 +1931,7 @@ static void common(void)
     typed_blocks();
     typed_requests();
     persistent();
+    handles_again();
     get_status();
     arrays();
     ours_alone();
