@@ -300,7 +300,7 @@ run_combblas()
         { echo "combblas: left out, it takes 1, 4, 9 ... ranks"; return; }
     made searches build_combblas || return
     compare "CombBLAS $(version libcombblas-dev), \`tests/dropin/combblas.cpp 100\`, a search" \
-        '/searches/ {print $5 * 1e-6}' '/searches/ {print $1, $3}' \
+        '/searches/ {print $5 * 1e-6}' '/searches/ {print $1, $3, $NF}' \
         env OMP_NUM_THREADS=1 "$built/searches" 100
 }
 

@@ -117,6 +117,8 @@ rota_look()
         rota_want "debhelper lintian mmdebstrap dh-python python3-dev" \
             rota_packages_ok
         rota_want "mkdocs" command -v mkdocs
+        rota_want "libcombblas-dev" test -d /usr/include/CombBLAS
+        rota_want "libpetsc-real-dev" pkg-config --exists PETSc
     fi
 }
 

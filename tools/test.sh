@@ -10,8 +10,9 @@
 #                             ranks, with the address and undefined-behaviour
 #                             sanitizers and assertions
 #   openmpi   build-openmpi/  everything again, with Open MPI, and its tests
-#                             under mpiexec, of bench and of the examples; left
-#                             out where mpicc.openmpi is not installed.
+#                             under mpiexec, of bench, of the examples and of
+#                             integrations; left out where mpicc.openmpi is not
+#                             installed.
 #                             Without --full in build-openmpi-debug/: not
 #                             optimized and, where there is clang, by clang,
 #                             with the tests of one process
@@ -170,7 +171,7 @@ with_openmpi()
         -DROTA_BUILD_BENCH=ON
     if [ -n "$test_full" ]; then
         test_without='^alike$'
-        stage openmpi build-openmpi '^(mpi|bench|examples)$' "$@"
+        stage openmpi build-openmpi '^(mpi|bench|examples|integrations)$' "$@"
         return
     fi
     if has clang; then
