@@ -27,6 +27,25 @@ for what in gather scatter; do
 done
 "$draw" --timeline "$work/trace.json" --format svg | tail -1 |
     grep -q '^</svg>' || wrong "no SVG"
+# One rank sends from 10 to 50, from 40 to 60 and from 80 on.
+event()
+{
+    echo "{\"name\":\"$1\",\"ph\":\"$2\",\"ts\":$3,\"dur\":100,\"id\":\"1\"," \
+        '"pid":0,"tid":0,"args":{"plan":1,"run":1}},'
+}
+{
+    echo '['
+    for send in '10 50' '40 60' '80 90'; do
+        event send b "${send% *}"
+        event send e "${send#* }"
+    done
+    event run X 0
+} >"$work/three"
+# The list is not ended in a file that is still written.
+sed -i '$ s/,$//' "$work/three"
+"$draw" --timeline "$work/three" >"$work/text" || wrong "it is not drawn"
+grep -q '^   0 .* 0\.62$' "$work/text" ||
+    wrong "of 80 us an earlier send was under way in 50"
 if "$draw" --timeline "$work/trace.json" --run 1000000 2>/dev/null; then
     wrong "a run that was not traced is drawn"
 fi

@@ -208,6 +208,34 @@ static double busy(const timeline *t, int rank, bool copies)
     return sum;
 }
 
+/* Of the time from a rank's start until its last message left, the part in which an
+ * earlier one was under way: what blocks that leave one by one hide. -1: none left
+ * before. */
+static double hidden(const timeline *t, int rank)
+{
+    double start = -1, last = -1, until = -INFINITY, sum = 0;
+
+    for (size_t i = 0; i < t->s.n; i++) {
+        const span *const s = &t->s.at[i];
+        if (s->rank != rank)
+            continue;
+        if (s->kind == RUN)
+            start = s->begin;
+        else if (kinds[s->kind].lane == SENDS)
+            last = s->begin;
+    }
+    for (size_t i = 0; i < t->s.n; i++) {
+        const span *const s = &t->s.at[i];
+        const double from = fmax(s->begin, until), to = fmin(s->end, last);
+        if (s->rank != rank || s->kind == RUN || kinds[s->kind].lane != SENDS ||
+            to <= from)
+            continue;
+        sum += to - from;
+        until = to;
+    }
+    return sum > 0 && last > start ? sum / (last - start) : -1;
+}
+
 static double run_of(const timeline *t, int rank)
 {
     for (size_t i = 0; i < t->s.n; i++)
@@ -262,21 +290,25 @@ static void print_text(const timeline *t)
            t->plan, t->run, t->end - t->begin);
     puts("c copies of own blocks, g gathers, s scatters, p packs, u unpacks, = "
          "sends,\n- receives: messages by MPI until they are seen to be "
-         "complete");
+         "complete. hidden: of\nthe time until the last send left, the part "
+         "with an "
+         "earlier one under way");
     for (int q = 0; q < t->P; q++)
         for (int l = 0; l < N_LANES; l++)
             if (fill_lane(t, q, (lane)l, row))
                 printf("rank %-4d %-9s|%s|\n", q, lane_name[l], row);
-    puts("rank  node     run us  copies us    wire us  run / longer");
+    puts("rank  node     run us  copies us    wire us  run / longer  hidden");
     for (int q = 0; q < t->P; q++) {
         const double run = run_of(t, q), copies = busy(t, q, true);
-        const double wire = busy(t, q, false);
+        const double wire = busy(t, q, false), share = hidden(t, q);
         if (run < 0)
             continue;
         printf("%4d %5d %10.1f %10.1f %10.1f", q, node_of(t, q), run, copies,
                wire);
         if (wire > 0)
             printf(" %13.2f", run / fmax(copies, wire));
+        if (share >= 0)
+            printf(" %7.2f", share);
         putchar('\n');
     }
 }
