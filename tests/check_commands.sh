@@ -41,6 +41,7 @@ s/--time-limit [0-9]+/--time-limit 1/
 s/--seconds [0-9.]+/--seconds 0.1/
 s/(mpi_soak|fuzz_plans)(.*)--seconds 0.1/\1\2--seconds 1/
 s/--cases [0-9]+/--cases 20/
+s/--runs [0-9]+/--runs 1/
 s/mpi_scale [0-9 ]+/mpi_scale 10 5 10/
 s/mpi_attack --table/mpi_attack/
 s/ --grid [0-9x]+//
@@ -90,6 +91,10 @@ s/rota-tune --/rota-tune --quick --sizes 8 --dist uniform --budget 1 --/
 s/multi_pair:device=cuda_aware,//
 s/--algos? NAME/--algo linear/
 s/(rota-price --algo) /\1s /
+END
+# With ranks of this host instead of those of tools/cluster.sh.
+[ -n "$hosts" ] || cat >>"$work/small" <<'END'
+s/sh tools\/cluster.sh (--rate [0-9a-z]+ )?[0-9] [0-9]/mpiexec -n 4/
 END
 
 # NAME|WHY: commands that are left out; a NAME is a regular expression, at the
@@ -213,20 +218,22 @@ wrong()
     : >"$work/failed"
 }
 
-# left_out TABLE COMMAND: the reason, if it is in that table.
-left_out()
+# reasons TABLE...: for each command of the input the reason of the first line of these
+# that has it, or a dash.
+reasons()
 {
-    COMMAND=$2 awk '{
-        name = why = $0
-        sub(/\|[^|]*$/, "", name)
-        sub(/.*\|/, "", why)
-        if (ENVIRON["COMMAND"] ~ "^([A-Z_]+=[^ ]+ )*(" name ")") {
-            print why
-            found = 1
-            exit
+    awk '
+        FILENAME != "-" {
+            name[++n] = why[n] = $0
+            sub(/\|[^|]*$/, "", name[n])
+            sub(/.*\|/, "", why[n])
+            next
         }
-    }
-    END { exit !found }' "$work/$1"
+        {
+            for (i = 1; i <= n; i++)
+                if ($0 ~ "^([A-Z_]+=[^ ]+ )*(" name[i] ")") break
+            print i <= n ? why[i] : "-"
+        }' "$@" -
 }
 
 # there COMMAND: are the files and options of a command that is not run?
@@ -245,22 +252,11 @@ there()
 named()
 {
     program=${1%% *}
+    "$program" --help </dev/null >"$work/help" 2>&1
     for option in $(echo "$1" | grep -oE -- ' --[a-z][a-z_-]*'); do
-        [ "$option" != --help ] || continue
-        "$program" --help 2>&1 </dev/null |
-            grep -qE -- "$option([^a-z_-]|\$)" ||
+        grep -qE -- "$option([^a-z_-]|\$)" "$work/help" || [ "$option" = --help ] ||
             wrong "$program has no option $option"
     done
-}
-
-# on_hosts COMMAND: with ranks of this host instead of those of tools/cluster.sh.
-on_hosts()
-{
-    if [ -n "$hosts" ]; then
-        echo "$1"
-    else
-        echo "$1" | sed -E 's/sh tools\/cluster.sh (--rate [0-9a-z]+ )?[0-9] [0-9]/mpiexec -n 4/'
-    fi
 }
 
 run()
@@ -295,9 +291,15 @@ run()
 # ---- each of them -----------------------------------------------------------
 
 (cd "$root" && commands) >"$work/commands"
+cut -f 3 "$work/commands" >"$work/as_written"
+sed -E -f "$work/small" "$work/as_written" >"$work/in_small"
+[ -z "$long" ] || : >"$work/only_long"
+reasons "$work/left_out" "$work/only_long" <"$work/as_written" >"$work/why"
+cut -f 1,2 "$work/commands" |
+    paste - "$work/why" "$work/as_written" "$work/in_small" >"$work/all"
 tab=$(printf '\t')
 count=0
-while IFS=$tab read -r where kind command; do
+while IFS=$tab read -r where kind why command small; do
     count=$((count + 1))
     case $kind,$command in
     text,rota-*)
@@ -306,14 +308,13 @@ while IFS=$tab read -r where kind command; do
     esac
     if echo "$command" | grep -qE "$not_commands"; then
         continue
-    elif why=$(left_out left_out "$command") ||
-        { [ -z "$long" ] && why=$(left_out only_long "$command"); }; then
+    elif [ "$why" != - ]; then
         there "$command"
         echo "$where: left out, $why: $command"
         continue
     fi
-    run "$(on_hosts "$(echo "$command" | sed -E -f "$work/small")")"
-done <"$work/commands"
+    run "$small"
+done <"$work/all"
 
 echo "$count commands, $(wc -l <"$work/done") of them different ones in small"
 [ ! -e "$work/failed" ]
