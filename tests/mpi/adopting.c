@@ -147,6 +147,102 @@ static void test_link(void)
     MUST(rota_graph_free(&l.graph));
 }
 
+/* ---- columns of a table, with the same counts ------------------------------ */
+
+typedef struct row {
+    double value;
+    long index;
+} row;
+
+typedef struct table { /* by column */
+    double value[2 * MOST];
+    long index[2 * MOST];
+    const int *displs; /* [P] rows for each rank, or from it */
+} table;
+
+typedef struct sides {
+    table *send, *recv;
+} sides;
+
+static int to_rows(void *context, int dest, MPI_Count begin, MPI_Count end,
+                   void *to)
+{
+    const MPI_Count n = (end - begin) / (MPI_Count)sizeof(row);
+    const table *const t = ((const sides *)context)->send;
+    const MPI_Count at = t->displs[dest] + begin / (MPI_Count)sizeof(row);
+
+    for (MPI_Count i = 0; i < n; i++)
+        ((row *)to)[i] = (row){t->value[at + i], t->index[at + i]};
+    return 0;
+}
+
+static int to_columns(void *context, int source, MPI_Count begin, MPI_Count end,
+                      const void *from)
+{
+    const MPI_Count n = (end - begin) / (MPI_Count)sizeof(row);
+    table *const t = ((const sides *)context)->recv;
+    const MPI_Count at = t->displs[source] + begin / (MPI_Count)sizeof(row);
+
+    for (MPI_Count i = 0; i < n; i++) {
+        t->value[at + i] = ((const row *)from)[i].value;
+        t->index[at + i] = ((const row *)from)[i].index;
+    }
+    return 0;
+}
+
+static void check_columns(table *recv, const int *counts)
+{
+    for (int q = 0; q < test_P; q++)
+        for (int i = 0; i < counts[q]; i++) {
+            const int at = recv->displs[q] + i;
+            CHECK(recv->index[at] == 100 * q + 10 * test_me + i);
+            CHECK(recv->value[at] == (double)recv->index[at] + 0.5);
+        }
+    memset(recv->index, 0, sizeof recv->index);
+    memset(recv->value, 0, sizeof recv->value);
+}
+
+/* A plan for each column, and one for rows that functions make. */
+static void test_columns(void)
+{
+    int counts[MOST], displs[MOST];
+    table send = {.displs = displs}, recv = {.displs = displs};
+    sides both = {&send, &recv};
+    rota_plan *plans[2], *rows;
+    MPI_Datatype type;
+
+    for (int q = 0; q < test_P; q++) {
+        counts[q] = 1 + (test_me + q) % 2;
+        displs[q] = 2 * q;
+        for (int i = 0; i < 2; i++) {
+            send.index[2 * q + i] = 100 * test_me + 10 * q + i;
+            send.value[2 * q + i] = (double)send.index[2 * q + i] + 0.5;
+        }
+    }
+    MUST(rota_alltoallv_init(send.value, counts, displs, MPI_DOUBLE, recv.value,
+                             counts, displs, MPI_DOUBLE, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &plans[0]));
+    MUST(rota_alltoallv_init(send.index, counts, displs, MPI_LONG, recv.index,
+                             counts, displs, MPI_LONG, MPI_COMM_WORLD,
+                             MPI_INFO_NULL, &plans[1]));
+    MUST(rota_startall(2, plans));
+    MUST(rota_waitall(2, plans));
+    check_columns(&recv, counts);
+    MPI_Type_contiguous((int)sizeof(row), MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    row sent[2 * MOST], came[2 * MOST]; /* neither read nor written */
+    MUST(rota_alltoallv_init(sent, counts, displs, type, came, counts, displs,
+                             type, MPI_COMM_WORLD, MPI_INFO_NULL, &rows));
+    MUST(rota_plan_set_pack(rows, to_rows, to_columns, &both));
+    MUST(rota_start(rows));
+    MUST(rota_wait(rows));
+    check_columns(&recv, counts);
+    MPI_Type_free(&type);
+    MUST(rota_plan_free(&rows));
+    MUST(rota_plan_free(&plans[0]));
+    MUST(rota_plan_free(&plans[1]));
+}
+
 /* ---- a halo with components, and its sum ----------------------------------- */
 
 /* Adds to roots what was added to leaves, of so many components. */
@@ -203,6 +299,7 @@ int main(int argc, char **argv)
     test_reshape();
     test_counts();
     test_link();
+    test_columns();
     test_sum();
     return test_end();
 }
