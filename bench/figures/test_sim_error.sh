@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 awk -F, 'NR == 1 || ($2 == 64 && $6 < 1000)' docs/scaling.csv >"$work/csv"
 sh bench/figures/sim_error.sh --csv "$work/csv" --price "${1:?}" >"$work/rows" || exit 1
-awk '{ off = $9 < 0 ? -$9 : $9; n++; half += off <= 4; most += off <= 12 }
+awk '{ off = $10 < 0 ? -$10 : $10; n++; half += off <= 4; most += off <= 12 }
     END {
         printf "%d rows, %d within 4 %%, %d within 12 %%\n", n, half, most
         exit !(n > 100 && 2 * half >= n && 10 * most >= 9 * n)

@@ -14,7 +14,6 @@ int shim_hwloc_topology_load(struct hwloc_topology *topology);
 
 /* What SMPI charges for MPI_Isend is set by scale.sh: smpi/ois. */
 #define START_S 2e-7
-#define POLL_S 1e-7
 /* One core that copies from and to its cache. */
 #define COPY_BYTES_PER_S 10e9
 
@@ -264,15 +263,18 @@ static answer choose(const void *tested)
     return before ? TEST : NOT_YET;
 }
 
-/* Several are polled in turn, for which time must pass. */
+/* Several are polled in turn, for which time must pass: what a test in vain takes. */
 static void note_poll(int flag, MPI_Request request)
 {
+    static double poll_s;
     const known *const k = find(request);
 
+    if (poll_s <= 0)
+        poll_s = 1e-9 * atof(getenv("SCALE_POLL_NS"));
     if (flag)
         in_vain = NULL;
     else
-        owe(k ? k->wait : BETWEEN, POLL_S);
+        owe(k ? k->wait : BETWEEN, poll_s);
 }
 
 /* The wait that ended now was for the request. */
