@@ -81,6 +81,7 @@ s/(applications.sh .*)/\1 --out applications/
 s/(sim_cost.sh)$/\1 --ranks 64 --out sim_cost/
 s/(instructions.sh build) .*/\1 2/
 s/(papers.sh|scaling_tables.sh)$/\1 --check/
+s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
 s/(judge.sh).*/\1 --cases 2 --most 64/
 s/(remake.sh)$/\1 --seconds 2/
 s/(mutants.sh)$/\1 --list/

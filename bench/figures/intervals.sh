@@ -1,0 +1,174 @@
+#!/bin/sh
+# intervals.sh - what is gained by plans, over the ranges of what is not known.
+#
+#   sh bench/figures/intervals.sh [--samples N] [--machines M,...] [--sizes S,...]
+#       [--csv FILE] [--price PROGRAM] [--table]
+#
+# With 1,024 ranks, 32 a node, at N (default 30) machines for each file: their prices
+# are a Latin hypercube of ranges.csv, which has each range with its source. A range
+# "of ns" is in nanoseconds and drawn evenly; one "of file" is in times the price of
+# the machine's file and drawn evenly in its logarithm. Prices of long messages change
+# with those of short ones, and those of the farther half of a node with the nearer.
+# For each, what a plan chooses that knows these prices, the best of the published
+# forms that are the best anywhere in sensitivity.sh or near to it, and MPICH's own
+# algorithm: one line of the CSV (default docs/intervals.csv), unless it is there.
+# Then a table: the median, and from where to where 5 to 95 % of the gains are.
+# --table simulates nothing.
+set -u
+export LC_ALL=C
+cd "$(dirname "$0")/../.." || exit 1
+
+samples=30 machines=dragonfly,torus,fattree sizes=16,64,512
+csv=docs/intervals.csv price=build/bench/rota-price table=''
+while [ $# -gt 0 ]; do
+    case $1,${2:-} in
+    --table,*)
+        table=yes
+        shift
+        continue ;;
+    *, | --samples,*[!0-9]*) set -- --wrong x ;;
+    esac
+    case $1 in
+    --samples) samples=$2 ;;
+    --machines) machines=$2 ;;
+    --sizes) sizes=$2 ;;
+    --csv) csv=$2 ;;
+    --price) price=$2 ;;
+    *)
+        sed -n '/^#   sh/,/^#$/s/^# *//p' "$0" >&2
+        exit 2 ;;
+    esac
+    shift 2
+done
+published=parlogna_published:radix=32,nmpml_published:leaders=32
+for radix in 8 32; do
+    published=$published,parlinna_coalesced_published:radix=$radix:batch=32
+done
+for leaders in 4 8 16 32; do
+    published=$published,onmpml_published:leaders=$leaders
+done
+
+# prices MACHINE: for each sample a line, NAME=NS,... Numbers are drawn by a generator of
+# our own: awk's rand differs from one awk to another.
+prices()
+{
+    awk -v n="$samples" '
+        function draw(below) {
+            state = (state * 69069 + 12345) % 4294967296
+            return int(state / 4294967296 * below)
+        }
+        function add(i, name, ns) {
+            line[i] = line[i] (line[i] ? "," : "") name "=" sprintf("%.5g", ns)
+        }
+        FNR == 1 { file++ }
+        file == 1 && match($0, /"[a-z0-9_]+": *[0-9.e+-]+/) {
+            split(substr($0, RSTART + 1, RLENGTH - 1), word, /": */)
+            ns[word[1]] = word[2]
+        }
+        file == 1 { next }
+        FNR == 1 { FS = ","; state = 34; next }
+        {
+            split($0, range, ",")
+            for (i = 1; i <= n; i++) place[i] = i
+            for (i = n; i > 1; i--) {
+                j = 1 + draw(i)
+                other = place[i]
+                place[i] = place[j]
+                place[j] = other
+            }
+            for (i = 1; i <= n; i++) {
+                u = (place[i] - 1 + draw(1000) / 1000) / n
+                if (range[4] == "ns") {
+                    add(i, range[1], range[2] + u * (range[3] - range[2]))
+                    continue
+                }
+                times = range[2] * (range[3] / range[2]) ^ u
+                for (k = 0; k < 4; k++) {
+                    name = range[1]
+                    if (k % 2 && !sub(/_per_/, "_per_long_", name)) continue
+                    if (k > 1 && !sub(/^domain_/, "node_", name)) continue
+                    if (name in ns) add(i, name, times * ns[name])
+                }
+            }
+        }
+        END { for (i = 1; i <= n; i++) print line[i] }' \
+        "bench/machines/$1.json" bench/figures/ranges.csv
+}
+
+# simulate SHARED ALGOS: on $machine at $changes
+simulate()
+{
+    "$price" --simulate --shared "$1" --node 32 --ranks 1024 --size "$size" \
+        --dist uniform --prices "bench/machines/$machine.json" \
+        --price "$changes" --algos "$2" </dev/null
+}
+
+# one: a line of the CSV
+one()
+{
+    {
+        simulate yes chosen
+        simulate no "$published,mpich_scattered"
+    } | awk -v key="$machine,1024,$size,$sample" -v changes="$changes" '
+        /^#/ || $1 == "algorithm" { chosen = 0; next }
+        $1 == "candidate" { chosen = 1; next }
+        chosen { sub(/:pieces=1$/, "", $1); plan = $1 "," $5; next }
+        $1 == "mpich_scattered" { mpich = $4; next }
+        us == "" || $4 + 0 < us { us = $4 + 0; best = $1 }
+        END {
+            gsub(/,/, " ", changes)
+            if (mpich == "" || plan == "") exit 1
+            print key "," plan "," best "," us "," mpich "," changes
+        }' >>"$csv"
+}
+
+if [ -z "$table" ]; then
+    columns=machine,P,max_bytes,sample,chosen,chosen_us,published,published_us
+    [ -s "$csv" ] || echo "$columns,mpich_us,prices" >"$csv" || exit 1
+    for machine in $(echo "$machines" | tr , ' '); do
+        sample=0
+        prices "$machine" | while read -r changes; do
+            sample=$((sample + 1))
+            for size in $(echo "$sizes" | tr , ' '); do
+                grep -q "^$machine,1024,$size,$sample," "$csv" || one || exit 1
+            done
+        done || exit 1
+    done
+fi
+
+sed 1d "$csv" | awk -F, '
+    # Of the sorted numbers, what so much of them is below.
+    function quantile(key, what, part, n, at, low) {
+        n = count[key]
+        at = 1 + part * (n - 1)
+        low = int(at)
+        if (low == n) return sorted[key, what, n]
+        at -= low
+        return (1 - at) * sorted[key, what, low] + at * sorted[key, what, low + 1]
+    }
+    function insert(key, what, x, i) {
+        for (i = count[key]; i > 1 && sorted[key, what, i - 1] > x; i--)
+            sorted[key, what, i] = sorted[key, what, i - 1]
+        sorted[key, what, i] = x
+    }
+    function say(key, what, low, high) {
+        low = quantile(key, what, 0.05)
+        high = quantile(key, what, 0.95)
+        return sprintf("%.2f | %.2f to %.2f | %s", quantile(key, what, 0.5), low, high,
+                       low > 1 ? "faster" : high < 1 ? "slower" : "open")
+    }
+    {
+        key = $1 " | " $3
+        if (!(key in count)) order[++keys] = key
+        count[key]++
+        insert(key, "published", $8 / $6)
+        insert(key, "mpich", $9 / $6)
+    }
+    END {
+        print "| machine | S | best published over chosen | 5 to 95 % | plan is |" \
+            " MPICH over chosen | 5 to 95 % | plan is |"
+        print "| --- | ---: | ---: | --- | --- | ---: | --- | --- |"
+        for (k = 1; k <= keys; k++)
+            printf "| %s | %s | %s |\n", order[k], say(order[k], "published"),
+                say(order[k], "mpich")
+    }'
