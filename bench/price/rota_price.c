@@ -265,14 +265,16 @@ static likeness find_likeness(options *o, int P)
     return (likeness){sum / n, filled / n, senders > 0 ? share / senders : 0};
 }
 
-/* Sizes of a rank's blocks; of those in transit the mean, unless it knows them. */
+/* Sizes of a rank's blocks that a plan knows; of all others the mean. */
 static void expect_sizes(const rota_sched *s, options *o, double mean,
                          double bytes[])
 {
+    const bool known = o->kind == ROTA_FIXED;
+
     for (int i = 0; i < s->n_send; i++)
-        bytes[rota_src(s, i)] = (double)user_size(o, s, 0, i);
+        bytes[rota_src(s, i)] = known ? (double)user_size(o, s, 0, i) : mean;
     for (int i = 0; i < s->n_recv; i++)
-        bytes[rota_dst(s, i)] = (double)user_size(o, s, 1, i);
+        bytes[rota_dst(s, i)] = known ? (double)user_size(o, s, 1, i) : mean;
     for (rota_block b = rota_first_tmp(s); b < s->n_blocks; b++)
         bytes[b] = s->crossing ? (double)rota_crossing_bytes(
                                      s->crossing, rota_block_slot(s, b))
@@ -298,6 +300,7 @@ static rota_choice count_rank(const rota_hints *hints, options *o,
                                .load = 1,
                                .metadata = choice.metadata,
                                .known = o->known && o->kind == ROTA_VARYING,
+                               .exact = o->kind == ROTA_FIXED,
                                .leaders = rota_choice_leaders(&choice, topo),
                                .shared = o->shared};
     if (rota_cost_count(&s, bytes, &how, step) != MPI_SUCCESS)

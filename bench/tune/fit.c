@@ -51,7 +51,7 @@ static void add_part(rota_terms *all, const rota_terms *terms, rota_part part,
 {
     for (int t = 0; t < ROTA_N_TERMS; t++)
         if (rota_part_of(t) == part)
-            all->n[t] += factor * terms->n[t];
+            all->n[rota_term_priced_as(t)] += factor * terms->n[t];
 }
 
 /* Add the terms of a part that ranks share. Cores do what makes ranks busy. */
@@ -60,28 +60,32 @@ static void add_shared(rota_terms *all, const rota_terms *terms, rota_part part,
 {
     if (part == ROTA_PART_CORES)
         add_part(all, terms, ROTA_PART_BUSY, load / P);
+    else if (part == ROTA_PART_CORES_MEANWHILE)
+        add_part(all, terms, ROTA_PART_MEANWHILE, load / P);
     else
         add_part(all, terms, part, 1.0 / P);
 }
 
-/* Add what counts of one step: waits, turns and one part more. */
+/* Add what counts of one step: waits, turns and the parts that take longest. */
 static void combine_step(const rota_terms rank[], const rota_cost cost[], int P,
-                         double load, int step, rota_part longest,
+                         double load, int step, unsigned longest,
                          rota_terms *terms)
 {
-    const rota_part parts[] = {ROTA_PART_WAIT, ROTA_PART_TURNS, longest};
+    const unsigned parts =
+        1u << ROTA_PART_WAIT | 1u << ROTA_PART_TURNS | longest;
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ROTA_N_PARTS; i++) {
+        const rota_part part = (rota_part)i;
         int most = 0;
-        for (int p = 0; p < P; p++) {
+        for (int p = 0; p < P && parts & 1u << i; p++) {
             const rota_terms *const its = &rank[p * ROTA_STEPS + step];
-            if (!rota_part_is_own(parts[i]))
-                add_shared(terms, its, parts[i], P, load);
-            if (cost[p].ns[step][parts[i]] > cost[most].ns[step][parts[i]])
+            if (!rota_part_is_own(part))
+                add_shared(terms, its, part, P, load);
+            if (cost[p].ns[step][i] > cost[most].ns[step][i])
                 most = p;
         }
-        if (rota_part_is_own(parts[i]))
-            add_part(terms, &rank[most * ROTA_STEPS + step], parts[i], 1);
+        if (parts & 1u << i && rota_part_is_own(part))
+            add_part(terms, &rank[most * ROTA_STEPS + step], part, 1);
     }
 }
 

@@ -13,6 +13,9 @@ typedef struct counter {
     double *toward;   /* [n_nodes + 1] bytes of a phase to each node, and to the
                          nodes of the other half; or to each group; or, of a
                          torus, [2 * dims] by hops of each direction */
+    bool meanwhile;   /* messages within the node come after those to others */
+    double first;     /* nanoseconds of the direction's receives that are posted
+                     before anything is sent */
     rota_torus torus;
     double
         busiest; /* leaders take turns: the share of all hops in the direction
@@ -63,19 +66,7 @@ static double both_ways(int term, double sent, double received)
                                     : rota_larger(sent, received);
 }
 
-/* Memory that shared messages go through is busy with the bytes of all copies,
- * those for other nodes among them. */
-static bool is_within_node(const counter *k, int term)
-{
-    const int link = term / ROTA_N_PER_LINK;
-
-    if (k->how->shared &&
-        (term == rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE) ||
-         term == rota_term(ROTA_LINK_P2P, ROTA_PER_LONG_BYTE)))
-        return false;
-    return link < ROTA_LINK_NET || link == ROTA_LINK_NATIVE_NODE;
-}
-
+/* n: all terms, or those of MEANWHILE. */
 static void count_on(double n[], rota_link link, double how_often, double bytes,
                      bool is_long)
 {
@@ -93,8 +84,8 @@ static const rota_network *described(const counter *k)
 }
 
 /* Post a message by MPI. Receives in a window or a flow are posted while the rank
- * waits. */
-static void count_posted(const counter *k, const rota_phase *p, rota_dir dir,
+ * waits, others before it sends. */
+static void count_posted(counter *k, const rota_phase *p, rota_dir dir,
                          double how_often, double n[])
 {
     const rota_network *const net = described(k);
@@ -102,7 +93,7 @@ static void count_posted(const counter *k, const rota_phase *p, rota_dir dir,
     if (dir == ROTA_SEND || !net || net->posted_receive < 0)
         n[ROTA_TERM_POSTED] += how_often;
     else if (!p->flow && p->window == 0)
-        n[ROTA_TERM_NETWORK_BUSY] += how_often * net->posted_receive;
+        k->first += how_often * net->posted_receive;
 }
 
 /* Between nodes, messages that are not short take more. */
@@ -130,17 +121,20 @@ static void count_memory(const counter *k, rota_dir dir, double how_often,
                  ROTA_N_DIRS * bytes, bytes > ROTA_LONG * how_often);
 }
 
-static void count_message(const counter *k, const rota_phase *p, rota_dir dir,
+static void count_message(counter *k, const rota_phase *p, rota_dir dir,
                           rota_link link, double how_often, double bytes,
                           double n[])
 {
+    const bool meanwhile = link <= ROTA_LINK_NODE && k->meanwhile;
+
     if (link == ROTA_LINK_P2P || link == ROTA_LINK_NET)
         count_posted(k, p, dir, how_often, n);
     if (link == ROTA_LINK_NET)
         count_past_short(k, dir, how_often, bytes, n);
     if (link <= ROTA_LINK_NODE)
         count_memory(k, dir, how_often, bytes, n);
-    count_on(n, link, how_often, bytes, bytes > ROTA_LONG * how_often);
+    count_on(n + (meanwhile ? ROTA_TERM_MEANWHILE : 0), link, how_often, bytes,
+             bytes > ROTA_LONG * how_often);
 }
 
 /* Of a phase's bytes, which paths have how many so far: none. */
@@ -228,15 +222,18 @@ static void count_path(const counter *k, rota_dir dir, int peer, double bytes,
 
 /* The rank without the shared blocks copies every block. To or from another
  * domain, that takes as long as one of the two copies of an ordinary message
- * there. */
-static void count_handed(const counter *k, const rota_phase *p, rota_dir dir,
+ * there. The other end only says or sees that they lie ready: one rank after the
+ * other, before they copy or after. */
+static void count_handed(counter *k, const rota_phase *p, rota_dir dir,
                          uint32_t m, rota_link link, double how_often,
                          double bytes, double n[])
 {
     const rota_msg *const msg = &k->s->msgs[dir].msg[m];
+    const bool lends = rota_msg_lends(k->s, dir, m);
 
+    k->meanwhile = lends;
     count_message(k, p, dir, link, how_often, 0, n);
-    if (rota_msg_lends(k->s, dir, m))
+    if (lends)
         return;
     count_memory(k, ROTA_RECV, how_often, bytes, n);
     n[ROTA_TERM_COPIED_BLOCK] += rota_msg_blocks(msg) * k->how->density;
@@ -258,20 +255,27 @@ static bool is_packed(const counter *k, const rota_block item[], uint32_t n)
     return n > 1 && !in_a_row;
 }
 
+/* The probability that a block has bytes. */
+static double filled(const counter *k, rota_block b)
+{
+    if (k->bytes[b] <= 0)
+        return 0;
+    return rota_block_is_padded(k->s, b) ||
+                   (k->how->exact && b < rota_first_tmp(k->s))
+               ? 1
+               : k->how->density;
+}
+
 /* The expected bytes of a message; *how_often: the probability that it has
  * any. */
 static double expect_message(const counter *k, const rota_msg *m,
                              const rota_block item[], double *how_often)
 {
-    const rota_block first_tmp = rota_first_tmp(k->s);
     double bytes = 0, none = 1;
 
     for (uint32_t i = m[0].first; i < m[1].first; i++) {
         bytes += k->bytes[item[i]];
-        if (k->bytes[item[i]] > 0)
-            none *= item[i] < first_tmp || rota_block_is_padded(k->s, item[i])
-                        ? 0
-                        : 1 - k->how->density;
+        none *= 1 - filled(k, item[i]);
     }
     *how_often = 1 - none;
     return bytes;
@@ -343,17 +347,25 @@ static bool tells_sizes(const counter *k, const rota_phase *p)
     return k->how->metadata != ROTA_META_ONCE && !p->native;
 }
 
+/* Is a message sent even if it has no bytes? */
+static bool is_always_sent(const counter *k, const rota_phase *p)
+{
+    return tells_sizes(k, p) || p->flow || (p->native && k->how->native);
+}
+
 /* Count message m, which is not handed over. Its sizes, cells of them, go in a
  * message before it or together with its data. */
-static void count_ordinary(const counter *k, const rota_phase *p, rota_dir dir,
+static void count_ordinary(counter *k, const rota_phase *p, rota_dir dir,
                            uint32_t m, rota_link link, bool tells, double cells,
                            double often, double bytes, double n[])
 {
     count_packing(k, dir, m, tells, cells, bytes, n);
-    if (cells > 0 && sizes_go_before(k))
+    if (cells > 0 && sizes_go_before(k)) {
         count_message(k, p, dir, link, 1, CELL * cells, n);
-    else
+    } else {
         bytes += CELL * cells;
+        often = is_always_sent(k, p) ? 1 : often;
+    }
     count_message(k, p, dir, link, often, bytes, n);
     if (link == ROTA_LINK_NET)
         count_path(k, dir, k->s->msgs[dir].msg[m].peer, bytes, n);
@@ -362,7 +374,7 @@ static void count_ordinary(const counter *k, const rota_phase *p, rota_dir dir,
 /* Count message m of a phase. It is not sent if it has no bytes, unless it
  * carries sizes. Returns how often the rank waits for it; *slowest: the slowest
  * link so far. */
-static double count_one(const counter *k, const rota_phase *p, rota_dir dir,
+static double count_one(counter *k, const rota_phase *p, rota_dir dir,
                         uint32_t m, double cells_each, double n[],
                         rota_link *slowest)
 {
@@ -373,9 +385,7 @@ static double count_one(const counter *k, const rota_phase *p, rota_dir dir,
     double often;
     const double bytes = expect_message(k, msg, l->item, &often);
 
-    if (tells || p->flow || (p->native && k->how->native))
-        often = 1;
-    if (often <= 0)
+    if (often <= 0 && !is_always_sent(k, p))
         return 0;
     if (msg->peer == k->s->me) { /* its own block, in a native phase */
         n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
@@ -390,35 +400,45 @@ static double count_one(const counter *k, const rota_phase *p, rota_dir dir,
                        cells_each * rota_msg_blocks(msg), often, bytes, n);
     }
     *slowest = link > *slowest ? link : *slowest;
-    return often;
+    return is_always_sent(k, p) ? 1 : often;
 }
 
 /* What packing and unpacking count. */
 static const int copies[] = {ROTA_TERM_COPIED_BYTE, ROTA_TERM_COPIED_BLOCK};
 
+static bool is_far(const counter *k, const rota_phase *p, rota_dir dir,
+                   uint32_t m)
+{
+    return link_to(k, k->s->msgs[dir].msg[m].peer, p->native != 0) ==
+           ROTA_LINK_NET;
+}
+
 /* Count the messages of one direction of a phase. Returns the number that the
- * rank waits for; *slowest: the slowest link. */
-static double count_direction(const counter *k, uint32_t phase, rota_dir dir,
+ * rank waits for; *slowest: the slowest link. ends: what is copied for one message to
+ * another node. */
+static double count_direction(counter *k, uint32_t phase, rota_dir dir,
                               double n[], rota_link *slowest, double ends[2])
 {
     const rota_phase *const p = &k->s->phase[phase];
     const double cells_each = tells_sizes(k, p) ? cells_per_block(k, phase) : 0;
-    double awaited = 0, far = 0, near[2] = {0};
+    double awaited = 0, far = 0, of_far[2] = {0};
+    uint32_t last = p[1].msg[dir];
 
     clear_path(k);
+    while (last > p->msg[dir] && !is_far(k, p, dir, last - 1))
+        last--;
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
-        const bool is_near = link_to(k, k->s->msgs[dir].msg[m].peer,
-                                     p->native != 0) != ROTA_LINK_NET;
+        const bool near = m >= last || !is_far(k, p, dir, m);
         const double before[] = {n[copies[0]], n[copies[1]]};
+        k->meanwhile = k->how->leaders > 0 && m >= last;
         const double often = count_one(k, p, dir, m, cells_each, n, slowest);
         awaited += often;
-        far += is_near ? 0 : often;
-        for (int i = 0; is_near && i < 2; i++)
-            near[i] += n[copies[i]] - before[i];
+        far += near ? 0 : often;
+        for (int i = 0; !near && i < 2; i++)
+            of_far[i] += n[copies[i]] - before[i];
     }
     for (int i = 0; i < 2; i++)
-        ends[i] = far > 0 ? (n[copies[i]] - near[i]) / rota_larger(far, 1)
-                          : near[i] / rota_larger(awaited, 1);
+        ends[i] = of_far[i] / rota_larger(far, 1);
     return awaited;
 }
 
@@ -437,7 +457,7 @@ static double batches(const counter *k, const rota_phase *p, double messages)
     else if (window > 0 && messages > window)
         n = ceil(messages / window);
 
-    return n * (p->flow ? 2 : 1) * (sizes_go_before(k) ? 2 : 1);
+    return n * (sizes_go_before(k) ? 2 : 1);
 }
 
 /* The weight of this rank's count of a term. What goes through a node's memory
@@ -461,11 +481,13 @@ static double weight(const counter *k, int term)
 static void count_waits(const counter *k, const rota_phase *p, double waits,
                         rota_link slowest, double n[])
 {
-    n[rota_term(slowest, ROTA_PER_PHASE)] += waits;
-    n[p->native                  ? ROTA_TERM_SWITCH_NATIVE
-      : slowest >= ROTA_LINK_P2P ? ROTA_TERM_SWITCH_MPI
-                                 : ROTA_TERM_SWITCH] +=
-        (k->how->load - 1) * waits;
+    const bool near = slowest <= ROTA_LINK_NODE;
+
+    n[(near ? ROTA_TERM_MEANWHILE : 0) + rota_term(slowest, ROTA_PER_PHASE)] +=
+        waits;
+    n[p->native ? ROTA_TERM_SWITCH_NATIVE
+      : near    ? ROTA_TERM_SWITCH
+                : ROTA_TERM_SWITCH_MPI] += (k->how->load - 1) * waits;
 }
 
 /* A step is a phase or, if there are too many, several in a row. There is one
@@ -478,101 +500,151 @@ static double *step_at(const counter *k, uint32_t i)
     return k->step[n <= ROTA_STEPS ? i : (uint64_t)i * ROTA_STEPS / n].n;
 }
 
-/* The step that a term of a phase belongs to. In a flow phase, messages within
- * the node make a step of their own, after the rest. */
-static double *step_of(const counter *k, uint32_t phase, int term)
+/* Add a share of what is sent and received to a step. */
+static void add_to_step(const counter *k, uint32_t i, const double sent[],
+                        const double received[], double share)
 {
-    return step_at(k, phase + 1 +
-                          (k->s->phase[phase].flow && is_within_node(k, term)));
+    double *const n = step_at(k, i);
+
+    for (int t = 0; t < ROTA_N_TERMS; t++)
+        n[t] += weight(k, t) * share * both_ways(t, sent[t], received[t]);
 }
 
 /* Move a share of a phase's copies to a neighbouring step. The first message's
  * copies are made before any message is under way, the last one's when none is
- * any more. At most the phases before and after overlap with them. Copies of a
- * flow phase go with messages within the node. */
+ * any more. At most the phases before and after overlap with them. */
 static void count_ends(const counter *k, uint32_t phase, rota_dir dir,
                        const double moved[2], double n[])
 {
-    const bool before = dir == ROTA_SEND && !k->s->phase[phase].flow;
-
     for (int i = 0; i < 2; i++) {
         const int t = copies[i];
-        double *const there = step_at(k, before ? phase : phase + 2);
+        double *const there = step_at(k, dir == ROTA_SEND ? phase : phase + 2);
         there[t] += weight(k, t) * moved[i];
         n[t] -= moved[i];
     }
 }
 
-/* The pieces in which data flow between nodes: a message that is handed over is
- * part of one, and so is a copy. */
-static double pieces_of(const counter *k, const rota_phase *p, rota_dir dir)
-{
-    const rota_msgs *const l = &k->s->msgs[dir];
-    double n = 0;
-
-    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++)
-        n += l->msg[m].handed
-                 ? !rota_msg_lends(k->s, dir, m)
-                 : link_to(k, l->msg[m].peer, false) == ROTA_LINK_NET;
-    return n;
-}
-
-/* Count copies of a flow phase, which are made for sends, or after receives. */
-static void count_flow_copies(const counter *k, uint32_t phase, rota_dir dir,
-                              double n[])
-{
-    const rota_phase *const p = &k->s->phase[phase];
-
-    for (uint32_t i = p->copy; i < p[1].copy; i++) {
-        const rota_copy *const copy = &k->s->copy[i];
-        const bool taken = copy->to >= rota_first_tmp(k->s);
-        if (taken != (dir == ROTA_SEND))
-            continue;
-        n[ROTA_TERM_COPIED_BLOCK]++;
-        n[ROTA_TERM_COPIED_BYTE] += k->bytes[copy->from];
-    }
-}
-
-static void count_messages(const counter *k, uint32_t phase)
+static void count_bulk(counter *k, uint32_t phase)
 {
     const rota_phase *const p = &k->s->phase[phase];
     double n[ROTA_N_DIRS][ROTA_N_TERMS] = {{0}}, ends[ROTA_N_DIRS][2];
     rota_link slowest = ROTA_LINK_DOMAIN;
     double most = 0;
 
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
+    k->first = 0;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
         most = rota_larger(most, count_direction(k, phase, (rota_dir)dir,
                                                  n[dir], &slowest, ends[dir]));
-        if (p->flow) {
-            count_flow_copies(k, phase, (rota_dir)dir, n[dir]);
-            for (int i = 0; i < 2; i++)
-                ends[dir][i] = n[dir][copies[i]] /
-                               rota_larger(pieces_of(k, p, (rota_dir)dir), 1);
-        }
-    }
     const double waits = most > 0 ? batches(k, p, most) : 0;
-    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++) {
         n[dir][ROTA_TERM_NETWORK_WAIT] *= waits;
-    for (int dir = 0; most > 0 && dir < ROTA_N_DIRS; dir++)
         count_ends(k, phase, (rota_dir)dir, ends[dir], n[dir]);
-    for (int t = 0; t < ROTA_N_TERMS; t++)
-        step_of(k, phase, t)[t] +=
-            weight(k, t) * both_ways(t, n[ROTA_SEND][t], n[ROTA_RECV][t]);
+    }
+    n[ROTA_RECV][ROTA_TERM_NETWORK_FIRST] = k->first;
+    add_to_step(k, phase + 1, n[ROTA_SEND], n[ROTA_RECV], 1);
     if (most > 0)
-        count_waits(k, p, waits, slowest, step_of(k, phase, ROTA_TERM_START));
+        count_waits(k, p, waits, slowest, step_at(k, phase + 1));
+}
+
+static void count_block_copied(const counter *k, const rota_copy *copy,
+                               double n[])
+{
+    const bool padded = rota_block_is_padded(k->s, copy->from);
+
+    n[ROTA_TERM_COPIED_BLOCK] += filled(k, copy->from);
+    n[ROTA_TERM_COPIED_BYTE] += k->bytes[padded ? copy->to : copy->from];
 }
 
 static void count_copies(const counter *k, uint32_t phase)
 {
     const rota_phase *const p = &k->s->phase[phase];
-    double *const n = step_of(k, phase, ROTA_TERM_COPIED_BYTE);
+    double *const n = step_at(k, phase + 1);
 
-    for (uint32_t i = p->copy; !p->flow && i < p[1].copy; i++) {
-        const rota_copy *const copy = &k->s->copy[i];
-        const bool padded = rota_block_is_padded(k->s, copy->from);
-        n[ROTA_TERM_COPIED_BLOCK]++;
-        n[ROTA_TERM_COPIED_BYTE] += k->bytes[padded ? copy->to : copy->from];
+    for (uint32_t i = p->copy; i < p[1].copy; i++)
+        count_block_copied(k, &k->s->copy[i], n);
+}
+
+/* ---- phases through which data flow -------------------------------------- */
+
+/* What messages of a flow are for: to members of the node for themselves; between
+ * nodes; parts of those, copied by this rank; the same, copied by others. */
+typedef enum flow_class {
+    DIRECT,
+    BETWEEN,
+    PARTS,
+    OTHERS,
+    N_CLASSES
+} flow_class;
+
+typedef struct flow_terms {
+    double n[N_CLASSES][ROTA_N_TERMS];
+    double messages[N_CLASSES];
+} flow_terms;
+
+static flow_class class_of(const counter *k, const rota_phase *p, rota_dir dir,
+                           uint32_t m)
+{
+    if (is_far(k, p, dir, m))
+        return BETWEEN;
+    if (!k->s->msgs[dir].msg[m].handed)
+        return rota_msg_is_direct(k->s, dir, m) ? DIRECT : PARTS;
+    return rota_msg_lends(k->s, dir, m) ? OTHERS : PARTS;
+}
+
+/* Copies of a flow phase are made for sends, or after receives. */
+static void count_flow_direction(counter *k, uint32_t phase, rota_dir dir,
+                                 flow_terms *f, rota_link *slowest)
+{
+    const rota_phase *const p = &k->s->phase[phase];
+    const double cells_each = tells_sizes(k, p) ? cells_per_block(k, phase) : 0;
+
+    clear_path(k);
+    for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
+        const flow_class c = class_of(k, p, dir, m);
+        k->meanwhile = c == DIRECT;
+        f->messages[c]++;
+        count_one(k, p, dir, m, cells_each, f->n[c], slowest);
     }
+    for (uint32_t i = p->copy; i < p[1].copy; i++) {
+        const bool taken = k->s->copy[i].to >= rota_first_tmp(k->s);
+        if (taken == (dir == ROTA_SEND))
+            count_block_copied(k, &k->s->copy[i], f->n[PARTS]);
+    }
+}
+
+/* The first message to another node leaves when its parts are there, the last that
+ * comes from one is taken apart at last. In between, all goes on at the same time. */
+static void count_flow(counter *k, uint32_t phase)
+{
+    static const double none[ROTA_N_TERMS];
+    const rota_phase *const p = &k->s->phase[phase];
+    flow_terms f[ROTA_N_DIRS];
+    const flow_terms *const sent = &f[ROTA_SEND], *const received =
+                                                      &f[ROTA_RECV];
+    rota_link slowest = ROTA_LINK_DOMAIN;
+
+    memset(f, 0, sizeof f);
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        count_flow_direction(k, phase, (rota_dir)dir, &f[dir], &slowest);
+    const double there[ROTA_N_DIRS] = {
+        1 / rota_larger(sent->messages[BETWEEN], 1),
+        1 / rota_larger(received->messages[BETWEEN], 1)};
+    const double part[ROTA_N_DIRS] = {
+        1 / rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
+        1 / rota_larger(received->messages[BETWEEN] + received->messages[PARTS],
+                        1)};
+    add_to_step(k, phase, sent->n[DIRECT], received->n[DIRECT], 1);
+    add_to_step(k, phase, sent->n[PARTS], none, part[ROTA_SEND]);
+    add_to_step(k, phase, none, received->n[OTHERS], there[ROTA_SEND]);
+    add_to_step(k, phase + 1, sent->n[PARTS], none, 1 - part[ROTA_SEND]);
+    add_to_step(k, phase + 1, none, received->n[OTHERS], 1 - there[ROTA_SEND]);
+    add_to_step(k, phase + 1, sent->n[BETWEEN], received->n[BETWEEN], 1);
+    add_to_step(k, phase + 1, none, received->n[PARTS], 1 - part[ROTA_RECV]);
+    add_to_step(k, phase + 1, sent->n[OTHERS], none, 1 - there[ROTA_RECV]);
+    add_to_step(k, phase + 2, none, received->n[PARTS], part[ROTA_RECV]);
+    add_to_step(k, phase + 2, sent->n[OTHERS], none, there[ROTA_RECV]);
+    count_waits(k, p, sizes_go_before(k) ? 2 : 1, slowest,
+                step_at(k, phase + 1));
 }
 
 /* Put the blocks of an exchange where the caller finds them. */
@@ -620,7 +692,11 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
     memset(step, 0, ROTA_STEPS * sizeof *step);
     step[0].n[ROTA_TERM_START] = 1;
     for (uint32_t p = 0; p < s->n_phases; p++) {
-        count_messages(&k, p);
+        if (s->phase[p].flow) {
+            count_flow(&k, p);
+            continue;
+        }
+        count_bulk(&k, p);
         count_copies(&k, p);
     }
     if (is_exchange(&k))

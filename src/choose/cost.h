@@ -56,7 +56,12 @@ enum {
     ROTA_TERM_NETWORK_WAIT = ROTA_N_PRICES, /* latency */
     ROTA_TERM_NETWORK_BUSY,                 /* of the processor */
     ROTA_TERM_NETWORK_PORT,                 /* of the node's port */
-    ROTA_N_TERMS
+    ROTA_TERM_NETWORK_FIRST, /* of the processor, before it sends anything */
+    /* Those of ROTA_LINK_DOMAIN and ROTA_LINK_NODE again, with the same prices:
+       of messages that are sent after those to other nodes, or that only say
+       that blocks lie ready. */
+    ROTA_TERM_MEANWHILE,
+    ROTA_N_TERMS = ROTA_TERM_MEANWHILE + 2 * ROTA_N_PER_LINK
 };
 
 static inline int rota_term(rota_link link, rota_per_link what)
@@ -64,12 +69,21 @@ static inline int rota_term(rota_link link, rota_per_link what)
     return (int)link * ROTA_N_PER_LINK + (int)what;
 }
 
-/* The name of a term: "net_per_byte", "copied_byte", ... */
+/* The term whose price a term has: mostly itself. */
+static inline int rota_term_priced_as(int term)
+{
+    return term >= ROTA_TERM_MEANWHILE ? term - ROTA_TERM_MEANWHILE : term;
+}
+
+/* The name of a term that has a price of its own: "net_per_byte", "copied_byte",
+ * ... */
 const char *rota_term_name(int term);
 
 typedef struct rota_machine {
-    double ns[ROTA_N_TERMS]; /* nanoseconds of each term, never < 0 */
-    bool native;             /* are there prices of MPI's own all-to-all? */
+    double
+        ns[ROTA_N_TERMS]; /* nanoseconds of each term with a price of its own,
+                                never < 0 */
+    bool native;          /* are there prices of MPI's own all-to-all? */
     rota_network network;
 } rota_machine;
 
@@ -82,6 +96,15 @@ enum { ROTA_STEPS = 8 };
 typedef struct rota_terms {
     double n[ROTA_N_TERMS];
 } rota_terms;
+
+/* How often anything occurs that has the price of a term. */
+static inline double rota_terms_priced(const rota_terms *terms, int term)
+{
+    const int meanwhile = ROTA_TERM_MEANWHILE + term;
+
+    return terms->n[term] +
+           (meanwhile < ROTA_N_TERMS ? terms->n[meanwhile] : 0);
+}
 
 typedef struct rota_run_kind {
     const rota_topo *topo;
@@ -96,8 +119,11 @@ typedef struct rota_run_kind {
                     the nodes; 0: all ranks send alike */
     bool shared; /* shared memory carries messages within nodes */
     double load; /* ranks per core of a node, at least 1 */
-    double density; /* share of the blocks in transit that have bytes; 1 if each
-                       one's size is known */
+    bool
+        exact; /* bytes of the user's blocks are those of this run, not expected */
+    double
+        density; /* share of the blocks that have bytes, of those whose size is
+                       only expected */
 } rota_run_kind;
 
 /* Count the terms of a run. bytes: [n_blocks], expected ones if unknown. Fails
@@ -109,24 +135,28 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
  * ranks of a node share. For the last, a rank counts as much time as all ranks
  * of its node would take together if each had as much to do. */
 typedef enum rota_part {
-    ROTA_PART_WAIT, /* nothing: latencies */
-    ROTA_PART_BUSY, /* the processor: copies and messages */
+    ROTA_PART_WAIT,      /* nothing: latencies */
+    ROTA_PART_FAR,       /* nothing: latencies between nodes */
+    ROTA_PART_BUSY,      /* the processor: copies and messages */
+    ROTA_PART_MEANWHILE, /* the processor, once all for other nodes is sent */
     ROTA_PART_TURNS, /* nothing, until other ranks of the core let this one run */
     ROTA_PART_CORES, /* the node's processors: what BUSY counts, of all ranks */
+    ROTA_PART_CORES_MEANWHILE, /* the same of MEANWHILE */
     ROTA_PART_MEMORY, /* memory through which MPI moves bytes within the node */
     ROTA_PART_PORT,   /* the node's port to others */
     ROTA_PART_PATH,   /* the path from node to node */
     ROTA_N_PARTS
 } rota_part;
 
-/* The part that a term belongs to. What is BUSY also keeps CORES busy. */
+/* The part that a term belongs to. What is BUSY also keeps CORES busy, and what is
+ * MEANWHILE keeps CORES_MEANWHILE busy. */
 rota_part rota_part_of(int term);
 
 /* Does each rank have one of its own? Then the largest of several ranks' times
  * counts; of what ranks share, the mean. */
 static inline bool rota_part_is_own(rota_part part)
 {
-    return part <= ROTA_PART_BUSY;
+    return part <= ROTA_PART_MEANWHILE;
 }
 
 /* Nanoseconds. */
@@ -146,9 +176,11 @@ static inline double rota_larger(double a, double b)
 /* Add a rank to the sum of others, which starts as zeros. */
 void rota_cost_add(rota_cost *all, const rota_cost *rank);
 
-/* The part that takes longest in a step, apart from waits and turns. ns: the
- * sums over n ranks. */
-rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
+/* The parts of a step that one after another take longest, apart from waits and
+ * turns: bits 1 << part. ns: the sums over n ranks. Latency between nodes comes after
+ * what the processor, the port or the path does, but not after what goes on within
+ * the node meanwhile. */
+unsigned rota_cost_longest(const double ns[ROTA_N_PARTS], int n);
 
 /* Bytes up to which a block had better share a message with many others. It is
  * then copied three times more, but no message is posted, sent between nodes

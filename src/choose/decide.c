@@ -99,6 +99,7 @@ static rota_cost price(const rota_wanted *w, const rota_machine *machine,
                                .native = machine->native,
                                .metadata = choice->metadata,
                                .known = w->what.kind == ROTA_VARYING,
+                               .exact = w->what.kind == ROTA_FIXED,
                                .leaders =
                                    rota_choice_leaders(choice, w->what.topo),
                                .shared = may_share(w, choice),

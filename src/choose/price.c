@@ -2,7 +2,7 @@
 #include "choose/cost.h"
 
 /* In the order of rota_link and rota_per_link, then the other terms. */
-static const char *const names[ROTA_N_TERMS] = {
+static const char *const names[ROTA_TERM_MEANWHILE] = {
 #define LINK(link)                                                             \
     link "_per_phase", link "_per_message", link "_per_byte",                  \
         link "_per_long_message", link "_per_long_byte"
@@ -28,11 +28,12 @@ static const char *const names[ROTA_N_TERMS] = {
     "network_wait",
     "network_busy",
     "network_port",
+    "network_first",
 };
 
 const char *rota_term_name(int term)
 {
-    return names[term];
+    return names[rota_term_priced_as(term)];
 }
 
 /* Estimates. Within a node: about what plans took on a machine with 2 cores.
@@ -93,13 +94,32 @@ const rota_machine rota_machine_usual = {
         [ROTA_TERM_NETWORK_WAIT] = 1,
         [ROTA_TERM_NETWORK_BUSY] = 1,
         [ROTA_TERM_NETWORK_PORT] = 1,
+        [ROTA_TERM_NETWORK_FIRST] = 1,
     }};
 #undef AT
 
 /* ---- prices -------------------------------------------------------------- */
 
+static rota_part part_of_link(int term)
+{
+    const bool latency = term % ROTA_N_PER_LINK == ROTA_PER_PHASE;
+
+    switch (term / ROTA_N_PER_LINK) {
+    case ROTA_LINK_NET:
+    case ROTA_LINK_NATIVE_NET:
+        return latency ? ROTA_PART_FAR : ROTA_PART_PORT;
+    case ROTA_LINK_P2P:
+    case ROTA_LINK_NATIVE_NODE:
+        return latency ? ROTA_PART_WAIT : ROTA_PART_MEMORY;
+    default:
+        return latency ? ROTA_PART_WAIT : ROTA_PART_BUSY;
+    }
+}
+
 rota_part rota_part_of(int term)
 {
+    if (term >= ROTA_TERM_MEANWHILE)
+        return ROTA_PART_MEANWHILE;
     switch (term) {
     case ROTA_TERM_SWITCH:
     case ROTA_TERM_SWITCH_MPI:
@@ -109,27 +129,16 @@ rota_part rota_part_of(int term)
     case ROTA_TERM_DEVICE_BYTE:
     case ROTA_TERM_STAGED_SIDE:
     case ROTA_TERM_STAGED_BYTE:
-    case ROTA_TERM_NETWORK_WAIT:
+    case ROTA_TERM_NETWORK_FIRST:
         return ROTA_PART_WAIT;
+    case ROTA_TERM_NETWORK_WAIT:
+        return ROTA_PART_FAR;
     case ROTA_TERM_NETWORK_PORT:
         return ROTA_PART_PORT;
     case ROTA_TERM_PATH_BYTE:
         return ROTA_PART_PATH;
     default:
-        if (term >= ROTA_TERM_START)
-            return ROTA_PART_BUSY;
-    }
-    if (term % ROTA_N_PER_LINK == ROTA_PER_PHASE)
-        return ROTA_PART_WAIT;
-    switch (term / ROTA_N_PER_LINK) {
-    case ROTA_LINK_P2P:
-    case ROTA_LINK_NATIVE_NODE:
-        return ROTA_PART_MEMORY;
-    case ROTA_LINK_NET:
-    case ROTA_LINK_NATIVE_NET:
-        return ROTA_PART_PORT;
-    default:
-        return ROTA_PART_BUSY;
+        return term >= ROTA_TERM_START ? ROTA_PART_BUSY : part_of_link(term);
     }
 }
 
@@ -141,8 +150,10 @@ rota_cost rota_cost_of(const rota_machine *machine, double load,
     for (int i = 0; i < ROTA_STEPS; i++) {
         double *const ns = cost.ns[i];
         for (int t = 0; t < ROTA_N_TERMS; t++)
-            ns[rota_part_of(t)] += machine->ns[t] * step[i].n[t];
+            ns[rota_part_of(t)] +=
+                machine->ns[rota_term_priced_as(t)] * step[i].n[t];
         ns[ROTA_PART_CORES] = load * ns[ROTA_PART_BUSY];
+        ns[ROTA_PART_CORES_MEANWHILE] = load * ns[ROTA_PART_MEANWHILE];
     }
     return cost;
 }
@@ -158,16 +169,34 @@ void rota_cost_add(rota_cost *all, const rota_cost *rank)
         }
 }
 
-rota_part rota_cost_longest(const double ns[ROTA_N_PARTS], int n)
-{
-    rota_part longest = ROTA_PART_BUSY;
-    double most = ns[longest];
+#define BIT(part) (1u << ROTA_PART_##part)
 
-    for (int part = ROTA_PART_CORES; part < ROTA_N_PARTS; part++)
-        if (ns[part] / n > most) {
-            most = ns[part] / n;
-            longest = (rota_part)part;
-        }
+static double sum_of(const double ns[ROTA_N_PARTS], int n, unsigned parts)
+{
+    double sum = 0;
+
+    for (int part = 0; part < ROTA_N_PARTS; part++)
+        if (parts & 1u << part)
+            sum += ns[part] / (rota_part_is_own((rota_part)part) ? 1 : n);
+    return sum;
+}
+
+unsigned rota_cost_longest(const double ns[ROTA_N_PARTS], int n)
+{
+    static const unsigned chain[] = {
+        BIT(BUSY) | BIT(FAR),
+        BIT(CORES) | BIT(FAR),
+        BIT(PORT) | BIT(FAR),
+        BIT(PATH) | BIT(FAR),
+        BIT(MEMORY),
+        BIT(BUSY) | BIT(MEANWHILE),
+        BIT(CORES) | BIT(CORES_MEANWHILE),
+    };
+    unsigned longest = chain[0];
+
+    for (size_t i = 1; i < sizeof chain / sizeof chain[0]; i++)
+        if (sum_of(ns, n, chain[i]) > sum_of(ns, n, longest))
+            longest = chain[i];
     return longest;
 }
 
@@ -175,12 +204,10 @@ double rota_cost_ns(const rota_cost *all, int n)
 {
     double sum = 0;
 
-    for (int i = 0; i < ROTA_STEPS; i++) {
-        const double *const ns = all->ns[i];
-        const rota_part longest = rota_cost_longest(ns, n);
-        sum += ns[ROTA_PART_WAIT] + ns[ROTA_PART_TURNS] / n +
-               ns[longest] / (rota_part_is_own(longest) ? 1 : n);
-    }
+    for (int i = 0; i < ROTA_STEPS; i++)
+        sum +=
+            sum_of(all->ns[i], n,
+                   BIT(WAIT) | BIT(TURNS) | rota_cost_longest(all->ns[i], n));
     return sum;
 }
 

@@ -194,6 +194,7 @@ void rota_plan_terms(const rota_plan *p, rota_terms step[ROTA_STEPS])
         .native = !tuning->has_machine || tuning->machine.native,
         .metadata = p->built.choice.metadata,
         .known = p->task.kind->kind == ROTA_VARYING,
+        .exact = true,
         .leaders = rota_choice_leaders(&p->built.choice, p->task.topo),
         .shared = !p->built.node_why,
         .load = rota_comm_load(p->comm),
@@ -217,10 +218,10 @@ static bool add_terms(cJSON *o, const rota_plan *p)
     rota_terms step[ROTA_STEPS];
 
     rota_plan_terms(p, step);
-    for (int t = 0; list && t < ROTA_N_TERMS; t++) {
+    for (int t = 0; list && t < ROTA_TERM_MEANWHILE; t++) {
         double n = 0;
         for (int i = 0; i < ROTA_STEPS; i++)
-            n += step[i].n[t];
+            n += rota_terms_priced(&step[i], t);
         if (n > 0 && !add_number(list, rota_term_name(t), n))
             return false;
     }
