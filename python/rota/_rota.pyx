@@ -597,25 +597,35 @@ cdef class VaryingPlan(Plan):
 # ---- memory -----------------------------------------------------------------
 
 @cython.no_gc_clear
-cdef class Memory:
-    """Memory with the buffer protocol, kept as long as it is used.
-
-    Made by `mem_alloc`; ``numpy.frombuffer`` makes arrays of it.
-    """
+cdef class Lender:
+    """Memory with the buffer protocol, which counts what views it."""
     cdef void *address
     cdef readonly Py_ssize_t nbytes
     """Size in bytes."""
-    cdef bint shared  # made by rota_mem_alloc, not by malloc
     cdef int exports
+    cdef bint constant  # not to be written to
 
     def __getbuffer__(self, Py_buffer *view, int flags):
         if self.address == NULL:
             raise BufferError("the memory is freed")
-        PyBuffer_FillInfo(view, self, self.address, self.nbytes, False, flags)
-        self.exports += 1
+        PyBuffer_FillInfo(view, self, self.address, self.nbytes, self.constant,
+                          flags)
+        self.count(1)
 
     def __releasebuffer__(self, Py_buffer *view):
-        self.exports -= 1
+        self.count(-1)
+
+    cdef int count(self, int views) except -1:
+        self.exports += views
+        return 0
+
+
+cdef class Memory(Lender):
+    """Memory with the buffer protocol, kept as long as it is used.
+
+    Made by `mem_alloc`; ``numpy.frombuffer`` makes arrays of it.
+    """
+    cdef bint shared  # made by rota_mem_alloc, not by malloc
 
     def __dealloc__(self):
         if self.shared:
@@ -1206,6 +1216,219 @@ cdef class ArraysExchange(Exchange):
         check(rota_exchange_set_buffer(self.handle, NULL, 0))
 
 
+cdef class Loan:
+    """How many arrays view what a plan lends for a while."""
+    cdef int arrays
+    cdef bint over  # it is lent no more
+
+    cdef int claim(self, what) except -1:
+        """Arrays of it must not outlive it."""
+        if self.arrays > 0:
+            raise BufferError(f"arrays of {what} still exist: delete them, or "
+                              "copy what is needed later")
+        self.over = True
+        return 0
+
+
+cdef class Lent(Lender):
+    """A piece of the memory that a loan is of."""
+    cdef Loan loan
+    cdef Plan plan  # keeps the memory
+
+    cdef int count(self, int views) except -1:
+        self.loan.arrays += views
+        return 0
+
+
+cdef lend(Plan plan, Loan loan, dtype, size_t address, Py_ssize_t nbytes,
+          bint constant):
+    """An array of memory of the plan, counted in the loan."""
+    cdef Lent made = Lent()
+    if nbytes == 0:
+        return numpy.empty(0, dtype)
+    made.address, made.nbytes = <void *>address, nbytes
+    made.constant = constant
+    made.loan, made.plan = loan, plan
+    return numpy.frombuffer(made, dtype)
+
+
+cdef class BorrowedBlocks:
+    """The blocks of an exchange where their senders have them: a sequence of one
+    array per rank, which cannot be written to.
+
+    An array is made when it is asked for. None may exist when the exchange is
+    started again or freed.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of int64
+        [P] How many elements each rank sent.
+    """
+    cdef readonly object counts
+    cdef object addresses
+    cdef Exchange plan
+    cdef Loan loan
+
+    def __len__(self):
+        return len(self.counts)
+
+    def __getitem__(self, rank):
+        """The array that a rank sent."""
+        if self.loan.over:
+            raise BufferError("the exchange was started again or freed")
+        return lend(self.plan, self.loan, self.plan.dtype, self.addresses[rank],
+                    self.counts[rank] * self.plan.extent, True)
+
+
+cdef class BorrowingExchange(Exchange):
+    """An exchange whose receivers read blocks where they lie.
+
+    Made by `exchange_init_borrow`.
+    """
+    cdef Loan blocks           # those of the last wait
+    cdef list sends            # loans of the send buffers
+    cdef Py_ssize_t rooms[2]   # what they hold, in bytes
+    cdef int turn              # which of them is the next start's
+
+    def __cinit__(self):
+        self.blocks, self.sends = Loan(), [Loan(), Loan()]
+
+    def get_sendbuf(self, n):
+        """Get the array to send from in the next start.
+
+        Local. Two are used in turn, since blocks of the last start may still be
+        read.
+
+        Parameters
+        ----------
+        n : int
+            How many elements it has at least room for.
+
+        Returns
+        -------
+        numpy.ndarray
+            [n] Valid until the start after the next one. What was in it is lost
+            if it has to grow.
+
+        Raises
+        ------
+        BufferError
+            If it has to grow, and an array of it still exists.
+        """
+        cdef Py_ssize_t nbytes = operator_index(n) * self.extent
+        cdef void *where = NULL
+        if nbytes > self.rooms[self.turn]:
+            (<Loan>self.sends[self.turn]).claim("the send buffer")
+        check(rota_exchange_get_sendbuf(self.handle, max(nbytes, 1), &where))
+        self.rooms[self.turn] = max(nbytes, self.rooms[self.turn])
+        return lend(self, self.sends[self.turn], self.dtype, <size_t>where,
+                    nbytes, False)
+
+    def start(self, sendbuf):
+        """Start the exchange.
+
+        Local; does not block.
+
+        Parameters
+        ----------
+        sendbuf : buffer specification
+            ``[buf, counts]`` or ``[buf, (counts, displs)]``, with the plan's
+            datatype. `buf` is the array of `get_sendbuf`; what lies elsewhere is
+            copied.
+
+        Raises
+        ------
+        BufferError
+            If an array of the last blocks still exists.
+        rota.Error
+            ERR_REQUEST for an active plan, ERR_COUNT for a negative count,
+            ERR_BUFFER for ``MPI.IN_PLACE`` and for the send buffer of the last
+            start.
+        """
+        if not self.active:
+            self.blocks.claim("the last blocks")
+        try:
+            Exchange.start(self, sendbuf)
+        finally:
+            if not self.active:
+                self.out.buffer = None
+        self.blocks = Loan()
+        self.turn = 1 - self.turn
+
+    def wait(self):
+        """Wait for the exchange.
+
+        Other Python threads run meanwhile.
+
+        Returns
+        -------
+        BorrowedBlocks
+            What came, until the next start.
+
+        Raises
+        ------
+        rota.Error
+            ERR_REQUEST for a plan that is not active; ERR_COUNT for a block above
+            the bound (`Error.blocks` has the others).
+        """
+        cdef int code
+        addresses = numpy.zeros(self.n_recv, numpy.uintp)
+        counts = numpy.zeros(self.n_recv, numpy.int64)
+        cdef size_t[::1] where = addresses
+        cdef long[::1] came = counts
+        with nogil:
+            code = rota_exchange_wait_borrow_c(
+                self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
+        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_COUNT:
+            if error_class(code) != MPI_ERR_NO_MEM:
+                self.end()
+            check(code)
+        self.end()
+        cdef BorrowedBlocks found = BorrowedBlocks()
+        found.addresses, found.counts = addresses, counts
+        found.plan, found.loan = self, self.blocks
+        if code != MPI_SUCCESS:
+            error = Error(code)
+            error.blocks = found
+            raise error
+        return found
+
+    def set_buffer(self, array):
+        """Not for this kind of plan: blocks stay where they are."""
+        check(rota_exchange_set_buffer(self.handle, NULL, 0))
+
+    cdef int end(self) except -1:
+        # The array of the send buffer is looked at no more.
+        self.out.buffer = None
+        return Exchange.end(self)
+
+    cdef int claim_all(self) except -1:
+        """Memory of the plan is freed."""
+        cdef Loan loan
+        self.blocks.claim("the last blocks")
+        for loan in self.sends:
+            loan.claim("a send buffer")
+        self.rooms[0] = self.rooms[1] = 0
+        return 0
+
+    def set_reduction(self, value, result, op=MPI.SUM):
+        """As `Plan.set_reduction`; no array of the plan's memory may exist."""
+        if not self.active:
+            self.claim_all()
+        Exchange.set_reduction(self, value, result, op)
+
+    def free(self):
+        """As `Plan.free`.
+
+        Raises
+        ------
+        BufferError
+            If an array of the plan's memory still exists.
+        """
+        self.claim_all()
+        Exchange.free(self)
+
+
 # ---- making plans -----------------------------------------------------------
 
 def alltoallv_init(sendbuf, recvbuf, MPI.Comm comm, info=None, stream=None):
@@ -1466,6 +1689,41 @@ def exchange_init(max_block, datatype, MPI.Comm comm, info=None, stream=None):
     check(code)
     if stream is not None:
         made.set_stream(stream)
+    return made
+
+
+def exchange_init_borrow(max_block, datatype, MPI.Comm comm, info=None):
+    """Plan all-to-alls whose receivers read blocks where their senders have them.
+
+    Collective over `comm`; blocks. See rota_exchange_init_borrow(3).
+
+    Parameters
+    ----------
+    max_block : int or None
+        No block has more than this many bytes. None: no bound.
+    datatype : MPI.Datatype, dtype or str
+        The datatype of all blocks, without gaps.
+    comm : MPI.Comm
+        Intra-communicator of P ranks.
+    info : MPI.Info or dict, optional
+        Hints, see rota_hints(7).
+
+    Returns
+    -------
+    BorrowingExchange
+        Inactive.
+    """
+    cdef BorrowingExchange made = BorrowingExchange()
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef int code
+    set_up_exchange(made, datatype, size_of(comm), size_of(comm))
+    with nogil:
+        code = rota_exchange_init_borrow(bound, made.datatype.ob_mpi,
+                                         comm.ob_mpi, hints.ob_mpi,
+                                         &made.handle)
+    done_with(hints, info)
+    check(code)
     return made
 
 

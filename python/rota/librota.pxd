@@ -65,6 +65,12 @@ cdef extern from "rota.h" nogil:
     int rota_exchange_wait_c(
         rota_plan *plan, void **recvbuf, MPI_Count *recvcounts,
         MPI_Aint *rdispls)
+    int rota_exchange_init_borrow(
+        size_t max_block, MPI_Datatype type, MPI_Comm comm, MPI_Info info,
+        rota_plan **plan)
+    int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes, void *ptr)
+    int rota_exchange_wait_borrow_c(
+        rota_plan *plan, const void **blocks, MPI_Count *recvcounts)
     int rota_exchange_init_arrays(
         size_t max_block, int n, const MPI_Datatype *types, MPI_Comm comm,
         MPI_Info info, rota_plan **plan)

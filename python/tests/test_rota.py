@@ -511,6 +511,61 @@ def test_exchange_arrays():
     raises(rota.Error, MPI.ERR_COUNT, rota.exchange_init_arrays, None, [], comm)
 
 
+def test_exchange_borrow():
+    """Blocks, short and long, are read where their senders have them."""
+    def lent(plan, step, n):
+        """Send n numbers to each rank, from the plan's buffer."""
+        array = plan.get_sendbuf(n * P)
+        array[:] = np.repeat(np.arange(P) + 100 * me + 10000 * step, n)
+        plan.start([array, [n] * P])
+
+    with rota.exchange_init_borrow(None, "i8", comm) as plan:
+        for step, n in enumerate((0, 1, 9, 5000, 60000, 5, 60000, 60000)):
+            lent(plan, step, n)
+            while step == 2 and not plan.test():
+                pass
+            blocks = plan.wait()
+            assert blocks.counts.tolist() == [n] * P and len(blocks) == P
+            for q in range(P):
+                assert (blocks[q] == me + 100 * q + 10000 * step).all()
+                assert len(blocks[q]) == n
+        last = blocks[P - 1]
+        raises(ValueError, None, last.__setitem__, 0, 1)
+        raises(BufferError, None, lent, plan, 9, 1)
+        raises(BufferError, None, plan.free)
+        del last
+        lent(plan, 9, 1)
+        raises(BufferError, None, blocks.__getitem__, 0)
+        raises(rota.Error, MPI.ERR_REQUEST, plan.get_sendbuf, 1)
+        plan.wait()
+        array = plan.get_sendbuf(10)
+        again = plan.get_sendbuf(5)
+        assert again.ctypes.data == array.ctypes.data
+        raises(BufferError, None, plan.get_sendbuf, 10**7)
+        left, total = np.full(1, me), np.zeros(1, int)
+        raises(BufferError, None, plan.set_reduction, left, total)
+        del array, again
+        gc.collect()  # what errors keep
+        plan.set_reduction(left, total)
+        lent(plan, 10, 3)
+        assert plan.wait()[0].tolist() == [me + 100000] * 3
+        assert total[0] == P * (P - 1) / 2
+        elsewhere = np.full(P, me)
+        plan.start([elsewhere, [1] * P])
+        assert [block[0] for block in plan.wait()] == list(range(P))
+        raises(rota.Error, MPI.ERR_REQUEST, plan.set_buffer, elsewhere)
+    # Arrays keep the memory of a plan that nobody has.
+    plan = rota.exchange_init_borrow(None, "i8", comm)
+    lent(plan, 0, 5000)
+    kept = plan.wait()[P - 1]
+    last = weakref.ref(plan)
+    del plan
+    assert last() is not None and (kept == me + 100 * (P - 1)).all()
+    del kept
+    gc.collect()
+    assert last() is None
+
+
 def test_reduction():
     """A value of each rank travels with the blocks."""
     counts, _ = amounts()
