@@ -507,7 +507,8 @@ static void add_to_step(const counter *k, uint32_t i, const double sent[],
     double *const n = step_at(k, i);
 
     for (int t = 0; t < ROTA_N_TERMS; t++)
-        n[t] += weight(k, t) * share * both_ways(t, sent[t], received[t]);
+        if (sent[t] > 0 || received[t] > 0) /* few are */
+            n[t] += weight(k, t) * share * both_ways(t, sent[t], received[t]);
 }
 
 /* Move a share of a phase's copies to a neighbouring step. The first message's
