@@ -8,9 +8,12 @@
 #
 # Runs each program by MPI alone and by rota-run in turn, and prints a row of a Markdown
 # table for each: of the times that the program says it took the median, the least and
-# the most; of the ratios of two runs that follow each other the same; calls made and
-# taken by Rota; and whether the answers are the same. BUILD (default: build) is where
-# Rota is built, and decides the MPI.
+# the most; of the ratios of two runs that follow each other the same; how many seconds
+# of those from MPI_Init to MPI_Finalize are in blocking and persistent exchanges on rank
+# 0 with and without; by what the program would be faster if exchanges took no time;
+# calls made and taken by Rota; and whether the answers are the same. What is in
+# exchanges is counted in one more run each. BUILD (default: build) is where Rota is built,
+# and decides the MPI.
 #
 # Most programs are as Debian's packages have them, which is for Open MPI. Sources of
 # the others are downloaded with apt-get, and built in FOLDER. What is not installed is
@@ -22,10 +25,11 @@ set -u
 
 # Name, MPI, Debian packages, what it does. The function run_NAME makes its rows.
 programs='fftw any libfftw3-dev transposes of FFTW, from its source
-hpcc any libblas-dev HPC Challenge, its distributed FFT, from its source
+hpcc any libblas-dev,hpcc HPC Challenge, its distributed FFT, for MPICH from its source
 petsc openmpi libpetsc-real-dev scatters of PETSc
 lammps openmpi lammps molecules, with long-range forces by FFTs
 mpi4py openmpi python3-mpi4py-fft,python3-mpi4py FFTs in Python, by MPI_Alltoallw
+neuron openmpi neuron nerve cells with gap junctions
 combblas openmpi libcombblas-dev breadth-first searches by CombBLAS (1, 4, 9 ... ranks)'
 
 usage()
@@ -106,6 +110,19 @@ calls()
         "$1" | paste -sd, - | sed 's/,/, /g'
 }
 
+# in_exchanges FILE: seconds in exchanges, and in all.
+in_exchanges()
+{
+    sed -n 's/^rota_mpi: rank 0: exchanges=.* seconds=\([0-9.]*\) seconds_passed_on=\([0-9.]*\) seconds_in_all=\([0-9.]*\)/\1 \2 \3/p' \
+        "$1" | awk '{printf "%.3g of %.3g", $1 + $2, $3}'
+}
+
+# bound FILE: MPI / drop-in, if exchanges took no time.
+bound()
+{
+    in_exchanges "$1" | awk '$3 > $1 {printf "%.2f", $3 / ($3 - $1)}'
+}
+
 # once WAY COMMAND...: run it, its output into $work/WAY, and what it wrote into the
 # file $report.
 report=
@@ -118,7 +135,11 @@ once()
     (
         cd "$work/files" || exit 1
         set -- "$mpiexec" -n "$ranks" "$@"
-        [ "$way" = mpi ] || set -- env ROTA_STATS=1 "$run" "$@"
+        case $way in
+        rota) set -- "$run" "$@" ;;
+        counted-mpi) set -- env ROTA_STATS=1 ROTA_MPI=off "$run" "$@" ;;
+        counted-rota) set -- env ROTA_STATS=1 "$run" "$@" ;;
+        esac
         exec timeout -k 5 "$limit" "$@"
     ) >"$work/$way" 2>&1
     code=$?
@@ -149,12 +170,16 @@ compare()
         [ -s "$work/mpi.answer" ] || same="no answer"
         cmp -s "$work/mpi.answer" "$work/rota.answer" || same=no
     done
+    for way in mpi rota; do
+        once counted-$way "$@" || same="failed (exit $?)"
+    done
     [ "$same" = yes ] || failed=1
     paste "$work/mpi.times" "$work/rota.times" |
         awk '$2 > 0 {print $1 / $2}' >"$work/ratios"
     echo "| $title | $ranks | $(spread %.3g "$work/mpi.times") |" \
         "$(spread %.3g "$work/rota.times") | $(spread %.2f "$work/ratios") |" \
-        "$(calls "$work/rota") | $same |"
+        "$(in_exchanges "$work/counted-mpi") | $(in_exchanges "$work/counted-rota") |" \
+        "$(bound "$work/counted-mpi") | $(calls "$work/counted-rota") | $same |"
 }
 
 # version PACKAGE
@@ -202,8 +227,13 @@ run_fftw()
         "$built/transforms" "$transforms"
 }
 
+# Debian's own is for Open MPI.
 build_hpcc()
 {
+    if [ "$mpi" = openmpi ]; then
+        ln -s /usr/bin/hpcc .
+        return
+    fi
     source_of hpcc . && tar xf hpcc_*.orig.tar.gz && cd hpcc-*/ || return
     # shellcheck disable=SC2046 # several words
     "$cc" -O2 -w -DAdd_ -DF77_INTEGER=int -DStringSunStyle -Iinclude -Ihpl/include \
@@ -217,8 +247,8 @@ build_hpcc()
 run_hpcc()
 {
     made hpcc build_hpcc || return
-    sed -e "s/^2  *Ps/1 Ps/" -e "s/^2  *Qs/$ranks Qs/" "$built"/hpcc-*/_hpccinf.txt \
-        >"$work/files/hpccinf.txt"
+    sed -e "s/^2  *Ps/1 Ps/" -e "s/^2  *Qs/$ranks Qs/" \
+        /usr/share/doc/hpcc/examples/_hpccinf.txt >"$work/files/hpccinf.txt"
     report=hpccoutf.txt
     compare "HPCC 1.5.0, \`MPIFFT\`" \
         '/^MPIFFT_N=/ {n = substr($0, 10)} /^MPIFFT_Gflops=/ {
@@ -250,7 +280,9 @@ run_petsc()
 # 1,728 ions of a crystal that melts.
 run_lammps()
 {
-    cat >"$work/files/in.salt" <<'END'
+    steps=300
+    [ "$ranks" -le "$(nproc)" ] || steps=100
+    cat >"$work/files/in.salt" <<END
 units metal
 atom_style charge
 lattice custom 5.64 a1 1 0 0 a2 0 1 0 a3 0 0 1 basis 0 0 0 basis 0.5 0.5 0 &
@@ -272,9 +304,9 @@ kspace_modify collective yes
 velocity all create 1000 4711
 fix 1 all nve
 thermo 100
-run 300
+run $steps
 END
-    compare "LAMMPS $(version lammps), 1,728 ions, \`kspace_modify collective yes\`, 300 steps" \
+    compare "LAMMPS $(version lammps), 1,728 ions, \`kspace_modify collective yes\`, $steps steps" \
         '/^Loop time/ {print $4}' 'NF == 6 && $1 % 100 == 0 && $5 < 0 {print $1, $5}' \
         lmp -in in.salt -log none
 }
@@ -292,6 +324,15 @@ build_combblas()
 {
     "$cxx" -std=c++17 -O2 -w -fopenmp "$root/tests/dropin/combblas.cpp" -lCombBLAS \
         -o searches
+}
+
+run_neuron()
+{
+    duration=5000
+    [ "$ranks" -le "$(nproc)" ] || duration=500
+    compare "NEURON $(version neuron), \`tests/dropin/neuron.hoc\`, $duration ms" \
+        '/^simulated/ {print $7}' '/^simulated/ {print $2, $5}' \
+        nrniv -mpi -nobanner -c "duration=$duration" "$root/tests/dropin/neuron.hoc"
 }
 
 run_combblas()
@@ -325,8 +366,8 @@ there()
 }
 
 echo "| program | ranks | MPI, s | drop-in, s | MPI / drop-in |" \
-    "calls made → taken | same answers |"
-echo "| --- | --- | --- | --- | --- | --- | --- |"
+    "in exchanges, s: MPI | drop-in | bound | calls made → taken | same answers |"
+echo "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 for name; do
     if there "$name"; then
         "run_$name"

@@ -147,15 +147,21 @@ static bool run(rota_mpi_usage *u, const rota_mpi_args *args, MPI_Comm ours,
         *err = rota_mpi_run_exchange(u->run, &for_rota, &u->repeat);
     if (done && *err != MPI_SUCCESS)
         rota_mpi_raise(args->comm, *err);
-    rota_mpi_time_end(begin);
+    rota_mpi_time_end(begin, true);
     return done;
 }
 
-void rota_mpi_done(const rota_mpi_turn *turn)
+static void end_turn(const rota_mpi_turn *turn)
 {
     if (turn->timed)
         rota_mpi_worth_time(&turn->timed->worth, turn->timed->tally.calls - 1,
                             turn->bytes, rota_mpi_clock() - turn->begin);
+}
+
+void rota_mpi_passed(const rota_mpi_turn *turn)
+{
+    end_turn(turn);
+    rota_mpi_time_end(turn->passed_on, false);
 }
 
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
@@ -176,7 +182,9 @@ bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
         record(args);
     rota_mpi_count_call(args->call, ROTA_MPI_BLOCKING, rota);
     if (rota)
-        rota_mpi_done(turn);
+        end_turn(turn);
+    else
+        turn->passed_on = rota_mpi_time_begin();
     return rota;
 }
 

@@ -19,11 +19,12 @@ typedef struct rota_mpi_turn {
     rota_mpi_usage *timed; /* if MPI's time is wanted */
     size_t bytes;
     double begin;
+    double passed_on; /* when, for statistics */
 } rota_mpi_turn;
 
-/* True: done, with turn->err. False: MPI is to do it, and done is to be told. */
+/* True: done, with turn->err. False: MPI is to do it, and then passed is called. */
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
-void rota_mpi_done(const rota_mpi_turn *turn);
+void rota_mpi_passed(const rota_mpi_turn *turn);
 
 /* Look up what counts calls on a communicator, if it was not the last one used
  * (recent.h). Returns whether there is any. Local. */

@@ -140,7 +140,7 @@ void rota_mpi_request_wait(rota_mpi_request *r)
         return;
     const double begin = rota_mpi_time_begin();
     settle(r, rota_wait(r->plan));
-    rota_mpi_time_end(begin);
+    rota_mpi_time_end(begin, true);
 }
 
 void rota_mpi_request_poll(rota_mpi_request *r)
@@ -188,7 +188,7 @@ int rota_mpi_start(MPI_Request *request)
     ROTA_MPI_TRY(rota_start(r->plan));
     r->state = ROTA_MPI_ACTIVE;
     rota_mpi_count_start(r->bytes);
-    rota_mpi_time_end(begin);
+    rota_mpi_time_end(begin, true);
     return MPI_SUCCESS;
 }
 

@@ -17,8 +17,9 @@ enum { NAMES = 32, NAME_ROOM = 32 };
 typedef atomic_llong counts[ROTA_MPI_CALLS][ROTA_MPI_KINDS];
 
 static counts calls, by_rota;
-static atomic_llong starts, bytes_sent, time_ns, overlaps;
+static atomic_llong starts, bytes_sent, time_ns[2], overlaps; /* of MPI, Rota */
 static atomic_bool printed;
+static double begun = -1; /* MPI_Init; -1: a session */
 
 /* Plans by algorithm. Names are added without a lock, so if two threads make plans
  * at once, one may not be counted. */
@@ -30,6 +31,11 @@ static struct {
 static bool wanted(void)
 {
     return rota_mpi_settings_get()->stats;
+}
+
+void rota_mpi_stats_begin(void)
+{
+    begun = PMPI_Wtime();
 }
 
 void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool rota)
@@ -59,10 +65,10 @@ double rota_mpi_time_begin(void)
     return wanted() ? PMPI_Wtime() : 0;
 }
 
-void rota_mpi_time_end(double begin)
+void rota_mpi_time_end(double begin, bool by_rota)
 {
     if (wanted())
-        atomic_fetch_add_explicit(&time_ns,
+        atomic_fetch_add_explicit(&time_ns[by_rota],
                                   (long long)((PMPI_Wtime() - begin) * 1e9),
                                   memory_order_relaxed);
 }
@@ -123,8 +129,10 @@ static void print_rank(int rank)
                 rota_malloc_most());
     fprintf(stderr,
             "rota_mpi: rank %d: exchanges=%lld bytes_sent=%lld "
-            "seconds=%.6f\n",
-            rank, starts, bytes_sent, (double)time_ns * 1e-9);
+            "seconds=%.6f seconds_passed_on=%.6f seconds_in_all=%.6f\n",
+            rank, starts, bytes_sent, (double)time_ns[true] * 1e-9,
+            (double)time_ns[false] * 1e-9,
+            begun >= 0 ? PMPI_Wtime() - begun : 0);
 }
 
 /* Without MPI_COMM_WORLD, use the number that the launcher gave the process. */

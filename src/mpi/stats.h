@@ -8,14 +8,17 @@
 
 #include <stddef.h>
 
+void rota_mpi_stats_begin(void); /* in MPI_Init */
+
 void rota_mpi_count_call(rota_mpi_call call, rota_mpi_kind kind, bool by_rota);
 void rota_mpi_count_overlap(bool overlap); /* that is therefore passed on */
 void rota_mpi_count_plan(const rota_plan *plan);
 void rota_mpi_count_start(size_t bytes);
 
-/* Time in exchanges: begin gives what end is to be told. */
+/* Time in exchanges by Rota, or by MPI in calls that are passed on: begin gives what
+ * end is to be told. */
 double rota_mpi_time_begin(void);
-void rota_mpi_time_end(double begin);
+void rota_mpi_time_end(double begin, bool by_rota);
 
 /* Once, at the end: of MPI_Init, or of a session where that was not called. */
 void rota_mpi_stats_print(bool session);

@@ -138,7 +138,7 @@
         if (rota_mpi_blocking(&args, &turn))                                   \
             return turn.err;                                                   \
         turn.err = P##mpi(ARGUMENTS_##shape);                                  \
-        rota_mpi_done(&turn);                                                  \
+        rota_mpi_passed(&turn);                                                \
         return turn.err;                                                       \
     }                                                                          \
     static ROTA_APART int repeated_##mpi(PARAMETERS_##shape(count, displ))     \
@@ -225,6 +225,7 @@ static void have_heap_made(void)
 static int begin(void)
 {
     have_heap_made();
+    rota_mpi_stats_begin();
     rota_error_raise_by(rota_mpi_raise);
     rota_mpi_check_begin();
     rota_mpi_same_begin();
