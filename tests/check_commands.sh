@@ -193,6 +193,7 @@ shift
     echo 'while [ "$1" != -n ]; do'
     echo '    case $1 in'
     echo '    --oversubscribe) shift ;;'
+    echo '    --bind-to) shift 2 ;;'
     echo '    -genv) export "$2=$3"; shift 3 ;;'
     echo '    *) echo "mpiexec: $1 instead of -n" >&2; exit 2 ;;'
     echo '    esac'
