@@ -220,7 +220,7 @@ simulate()
         TMPDIR=$copies timeout -k 5 "$limit" \
         smpirun -np "$ranks" -hostfile "$work/hosts" \
         $network --log=root.thres:warning --cfg=network/model:CM02 \
-        --cfg=contexts/stack-size:256 --cfg=smpi/simulate-computation:no \
+        --cfg=contexts/stack-size:1024 --cfg=smpi/simulate-computation:no \
         --cfg=smpi/host-speed:1Gf --cfg=smpi/cpu-threshold:0 \
         --cfg=smpi/send-is-detached-thresh:0 --cfg=smpi/os:0:2e-7:0 \
         --cfg=smpi/ois:0:2e-7:0 --cfg=smpi/or:0:1e-7:0 --cfg=smpi/test:0 \
