@@ -74,6 +74,7 @@ run()
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 if [ -n "$few" ]; then
     algos=spread_out,parlogna:radix=4,parlogna_published:radix=4
     run 'dragonfly torus fattree cluster' 32 2 64 \

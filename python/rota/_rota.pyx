@@ -1219,14 +1219,14 @@ cdef class ArraysExchange(Exchange):
 cdef class Loan:
     """How many arrays view what a plan lends for a while."""
     cdef int arrays
-    cdef bint over  # it is lent no more
+    cdef bint over    # it is lent no more
+    cdef object kept  # a buffer of the program's, which one of them may view
 
-    cdef int claim(self, what) except -1:
+    cdef int ask(self, what) except -1:
         """Arrays of it must not outlive it."""
         if self.arrays > 0:
             raise BufferError(f"arrays of {what} still exist: delete them, or "
                               "copy what is needed later")
-        self.over = True
         return 0
 
 
@@ -1287,6 +1287,7 @@ cdef class BorrowingExchange(Exchange):
     """
     cdef Loan blocks           # those of the last wait
     cdef list sends            # loans of the send buffers
+    cdef size_t places[2]      # where they are
     cdef Py_ssize_t rooms[2]   # what they hold, in bytes
     cdef int turn              # which of them is the next start's
 
@@ -1318,9 +1319,11 @@ cdef class BorrowingExchange(Exchange):
         cdef Py_ssize_t nbytes = operator_index(n) * self.extent
         cdef void *where = NULL
         if nbytes > self.rooms[self.turn]:
-            (<Loan>self.sends[self.turn]).claim("the send buffer")
+            (<Loan>self.sends[self.turn]).ask("the send buffer")
+            self.rooms[self.turn] = 0  # until it has grown
         check(rota_exchange_get_sendbuf(self.handle, max(nbytes, 1), &where))
         self.rooms[self.turn] = max(nbytes, self.rooms[self.turn])
+        self.places[self.turn] = <size_t>where
         return lend(self, self.sends[self.turn], self.dtype, <size_t>where,
                     nbytes, False)
 
@@ -1334,7 +1337,7 @@ cdef class BorrowingExchange(Exchange):
         sendbuf : buffer specification
             ``[buf, counts]`` or ``[buf, (counts, displs)]``, with the plan's
             datatype. `buf` is the array of `get_sendbuf`; what lies elsewhere is
-            copied.
+            copied, but for this rank's own block.
 
         Raises
         ------
@@ -1345,14 +1348,20 @@ cdef class BorrowingExchange(Exchange):
             ERR_BUFFER for ``MPI.IN_PLACE`` and for the send buffer of the last
             start.
         """
+        cdef size_t begin
         if not self.active:
-            self.blocks.claim("the last blocks")
+            self.blocks.ask("the last blocks")
         try:
             Exchange.start(self, sendbuf)
         finally:
             if not self.active:
                 self.out.buffer = None
+        self.blocks.over = True
         self.blocks = Loan()
+        begin = <size_t>self.out.buffer.address
+        if not (self.places[self.turn] <= begin
+                < self.places[self.turn] + self.rooms[self.turn]):
+            self.blocks.kept = self.out.buffer
         self.turn = 1 - self.turn
 
     def wait(self):
@@ -1384,6 +1393,7 @@ cdef class BorrowingExchange(Exchange):
                 self.end()
             check(code)
         self.end()
+        counts.flags.writeable = False
         cdef BorrowedBlocks found = BorrowedBlocks()
         found.addresses, found.counts = addresses, counts
         found.plan, found.loan = self, self.blocks
@@ -1402,20 +1412,48 @@ cdef class BorrowingExchange(Exchange):
         self.out.buffer = None
         return Exchange.end(self)
 
-    cdef int claim_all(self) except -1:
-        """Memory of the plan is freed."""
+    cdef int ask_all(self) except -1:
+        """May the plan's memory be freed?"""
         cdef Loan loan
-        self.blocks.claim("the last blocks")
+        self.blocks.ask("the last blocks")
         for loan in self.sends:
-            loan.claim("a send buffer")
+            loan.ask("a send buffer")
+        return 0
+
+    cdef int give_up(self) except -1:
+        """It is freed."""
+        self.blocks.over = True
         self.rooms[0] = self.rooms[1] = 0
         return 0
 
     def set_reduction(self, value, result, op=MPI.SUM):
-        """As `Plan.set_reduction`; no array of the plan's memory may exist."""
+        """As `Plan.set_reduction`.
+
+        Raises
+        ------
+        BufferError
+            If an array of the plan's memory still exists; the other ranks raise
+            `Error`.
+        """
         if not self.active:
-            self.claim_all()
+            try:
+                self.ask_all()
+            except BufferError:
+                # The other ranks are told as well.
+                rota_plan_set_reduction(self.handle, NULL, NULL, 0,
+                                        MPI_DATATYPE_NULL,
+                                        (<MPI.Op>MPI.SUM).ob_mpi)
+                raise
         Exchange.set_reduction(self, value, result, op)
+        self.give_up()
+
+    def __exit__(self, kind, value, trace):
+        try:
+            Exchange.__exit__(self, kind, value, trace)
+        except BufferError:
+            # Arrays in the frame of an error: the last of them frees the plan.
+            if kind is None:
+                raise
 
     def free(self):
         """As `Plan.free`.
@@ -1425,8 +1463,10 @@ cdef class BorrowingExchange(Exchange):
         BufferError
             If an array of the plan's memory still exists.
         """
-        self.claim_all()
+        if not self.active:
+            self.ask_all()
         Exchange.free(self)
+        self.give_up()
 
 
 # ---- making plans -----------------------------------------------------------

@@ -550,10 +550,23 @@ def test_exchange_borrow():
         lent(plan, 10, 3)
         assert plan.wait()[0].tolist() == [me + 100000] * 3
         assert total[0] == P * (P - 1) / 2
-        elsewhere = np.full(P, me)
+        plan.start([np.full(1000 * P, me), [1000] * P])
+        blocks = plan.wait()
+        elsewhere = np.full(1000 * P, -1)  # not where the last array was
+        assert [block[0] for block in blocks] == list(range(P))
+        raises(ValueError, None, blocks.counts.__setitem__, 0, 10**6)
+        raises(rota.Error, MPI.ERR_COUNT, plan.start, [elsewhere, [-1] * P])
+        assert blocks[me][999] == me
         plan.start([elsewhere, [1] * P])
-        assert [block[0] for block in plan.wait()] == list(range(P))
+        raises(rota.Error, MPI.ERR_REQUEST, plan.free)
+        assert plan.wait()[0][0] == -1
         raises(rota.Error, MPI.ERR_REQUEST, plan.set_buffer, elsewhere)
+        # One rank's array: all are told.
+        array = plan.get_sendbuf(1) if me == 0 else None
+        raises(BufferError if me == 0 else rota.Error, None,
+               plan.set_reduction, left, total)
+        del array
+        gc.collect()
     # Arrays keep the memory of a plan that nobody has.
     plan = rota.exchange_init_borrow(None, "i8", comm)
     lent(plan, 0, 5000)

@@ -359,13 +359,16 @@ static void count_ordinary(counter *k, const rota_phase *p, rota_dir dir,
                            uint32_t m, rota_link link, bool tells, double cells,
                            double often, double bytes, double n[])
 {
+    const bool before = cells > 0 && sizes_go_before(k);
+
     count_packing(k, dir, m, tells, cells, bytes, n);
-    if (cells > 0 && sizes_go_before(k)) {
+    if (before)
         count_message(k, p, dir, link, 1, CELL * cells, n);
-    } else {
+    else
         bytes += CELL * cells;
+    /* Whoever has told all sizes sends no message without data. */
+    if (!before || k->how->metadata != ROTA_META_TWO_PHASE)
         often = is_always_sent(k, p) ? 1 : often;
-    }
     count_message(k, p, dir, link, often, bytes, n);
     if (link == ROTA_LINK_NET)
         count_path(k, dir, k->s->msgs[dir].msg[m].peer, bytes, n);
@@ -592,25 +595,28 @@ static flow_class class_of(const counter *k, const rota_phase *p, rota_dir dir,
     return rota_msg_lends(k->s, dir, m) ? OTHERS : PARTS;
 }
 
-/* Copies of a flow phase are made for sends, or after receives. */
-static void count_flow_direction(counter *k, uint32_t phase, rota_dir dir,
-                                 flow_terms *f, rota_link *slowest)
+/* Copies of a flow phase are made for sends, or after receives. Returns the number of
+ * messages that the rank waits for. */
+static double count_flow_direction(counter *k, uint32_t phase, rota_dir dir,
+                                   flow_terms *f, rota_link *slowest)
 {
     const rota_phase *const p = &k->s->phase[phase];
     const double cells_each = tells_sizes(k, p) ? cells_per_block(k, phase) : 0;
+    double awaited = 0;
 
     clear_path(k);
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
         const flow_class c = class_of(k, p, dir, m);
         k->meanwhile = c == DIRECT;
         f->messages[c]++;
-        count_one(k, p, dir, m, cells_each, f->n[c], slowest);
+        awaited += count_one(k, p, dir, m, cells_each, f->n[c], slowest);
     }
     for (uint32_t i = p->copy; i < p[1].copy; i++) {
         const bool taken = k->s->copy[i].to >= rota_first_tmp(k->s);
         if (taken == (dir == ROTA_SEND))
             count_block_copied(k, &k->s->copy[i], f->n[PARTS]);
     }
+    return awaited;
 }
 
 /* The first message to another node leaves when its parts are there, the last that
@@ -623,17 +629,24 @@ static void count_flow(counter *k, uint32_t phase)
     const flow_terms *const sent = &f[ROTA_SEND], *const received =
                                                       &f[ROTA_RECV];
     rota_link slowest = ROTA_LINK_DOMAIN;
+    double most = 0;
 
     memset(f, 0, sizeof f);
     for (int dir = 0; dir < ROTA_N_DIRS; dir++)
-        count_flow_direction(k, phase, (rota_dir)dir, &f[dir], &slowest);
+        most = rota_larger(most, count_flow_direction(k, phase, (rota_dir)dir,
+                                                      &f[dir], &slowest));
+    const double waits = most <= 0 ? 0 : sizes_go_before(k) ? 2 : 1;
+    for (int dir = 0; dir < ROTA_N_DIRS; dir++)
+        f[dir].n[BETWEEN][ROTA_TERM_NETWORK_WAIT] *= waits;
     const double there[ROTA_N_DIRS] = {
-        1 / rota_larger(sent->messages[BETWEEN], 1),
-        1 / rota_larger(received->messages[BETWEEN], 1)};
+        [ROTA_SEND] = 1 / rota_larger(sent->messages[BETWEEN], 1),
+        [ROTA_RECV] = 1 / rota_larger(received->messages[BETWEEN], 1)};
     const double part[ROTA_N_DIRS] = {
-        1 / rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
-        1 / rota_larger(received->messages[BETWEEN] + received->messages[PARTS],
-                        1)};
+        [ROTA_SEND] =
+            1 / rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
+        [ROTA_RECV] = 1 / rota_larger(received->messages[BETWEEN] +
+                                          received->messages[PARTS],
+                                      1)};
     add_to_step(k, phase, sent->n[DIRECT], received->n[DIRECT], 1);
     add_to_step(k, phase, sent->n[PARTS], none, part[ROTA_SEND]);
     add_to_step(k, phase, none, received->n[OTHERS], there[ROTA_SEND]);
@@ -644,8 +657,8 @@ static void count_flow(counter *k, uint32_t phase)
     add_to_step(k, phase + 1, sent->n[OTHERS], none, 1 - there[ROTA_RECV]);
     add_to_step(k, phase + 2, none, received->n[PARTS], part[ROTA_RECV]);
     add_to_step(k, phase + 2, sent->n[OTHERS], none, there[ROTA_RECV]);
-    count_waits(k, p, sizes_go_before(k) ? 2 : 1, slowest,
-                step_at(k, phase + 1));
+    if (most > 0)
+        count_waits(k, p, waits, slowest, step_at(k, phase + 1));
 }
 
 /* Put the blocks of an exchange where the caller finds them. */
