@@ -555,11 +555,11 @@ ROTA_API int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes,
                                        void *ptr);
 
 /* Wait for an exchange with borrowed blocks, which rota_exchange_start has started.
- * What that sends from memory other than the plan's send buffer is copied. To pass
- * the send buffer of the last start again is an error, MPI_ERR_BUFFER.
+ * What that sends to others from memory other than the plan's send buffer is copied.
+ * To pass the send buffer of the last start again is an error, MPI_ERR_BUFFER.
  *
  * blocks      [P] receives the address of each rank's block, this rank's own in
- *             its send buffer; or NULL if it is empty. Blocks must not be written
+ *             what it sent from; or NULL if it is empty. Blocks must not be written
  *             to. They are valid until this rank starts the plan again or frees it,
  *             whatever other ranks do meanwhile. blocks itself may be NULL
  * recvcounts  [P] receives the number of elements from each rank; may be NULL

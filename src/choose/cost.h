@@ -59,7 +59,7 @@ enum {
     ROTA_TERM_NETWORK_FIRST, /* of the processor, before it sends anything */
     /* Those of ROTA_LINK_DOMAIN and ROTA_LINK_NODE again, with the same prices:
        of messages that are sent after those to other nodes, or that only say
-       that blocks lie ready. */
+       that blocks lie ready, and of all latencies. */
     ROTA_TERM_MEANWHILE,
     ROTA_N_TERMS = ROTA_TERM_MEANWHILE + 2 * ROTA_N_PER_LINK
 };

@@ -301,7 +301,7 @@ static void flow(void **state)
     assert_float_equal(step[1].n[ROTA_TERM_COPIED_BLOCK],
                        (given + taken) * 2 / 3, 1e-9);
     assert_float_equal(step[2].n[ROTA_TERM_COPIED_BLOCK], taken / 3, 1e-9);
-    t.me = 0; /* which leads; its direct message has no bytes */
+    t.me = 0; /* which leads, and has no bytes for itself */
     count_steps(&t, step);
     assert_float_equal(of(&step[1], ROTA_LINK_NET, ROTA_PER_BYTE),
                        2 * 3 * 4 * BLOCK, 1e-9);
