@@ -13,6 +13,8 @@
  * plans     an exchange of Rota for each array, started together
  * arrays    one exchange of arrays
  */
+#include "common/util.h"
+
 #include <rota.h>
 
 #include <stdio.h>
@@ -37,27 +39,10 @@ typedef struct work {
     unsigned seed;
 } work;
 
-static void must(int err, const char *what)
-{
-    if (err == MPI_SUCCESS)
-        return;
-    fprintf(stderr, "rota-arrays: %s failed\n", what);
-    MPI_Abort(MPI_COMM_WORLD, err);
-}
-
-static void *room(size_t n, size_t bytes)
-{
-    void *const p = calloc(n, bytes);
-
-    if (!p)
-        must(MPI_ERR_NO_MEM, "calloc");
-    return p;
-}
-
 static void prepare(work *w)
 {
     const size_t P = (size_t)w->P, all = P * (size_t)w->most;
-    int *const ints = room((6 * ARRAYS + 4) * P, sizeof(int));
+    int *const ints = bench_calloc((6 * ARRAYS + 4) * P, sizeof(int));
     int **const list[] = {&w->counts, &w->displs,  &w->came,
                           &w->places, &w->by_rank, &w->there};
     int **const of_rank[] = {&w->bytes, &w->at, &w->in_bytes, &w->in_at};
@@ -68,31 +53,34 @@ static void prepare(work *w)
     for (size_t i = 0; i < 4; i++)
         *of_rank[i] = ints + (6 * ARRAYS + i) * P;
     for (int a = 0; a < ARRAYS; a++) {
-        w->send[a] = room(all, (size_t)width[a]);
-        w->recv[a] = room(all, (size_t)width[a]);
+        w->send[a] = bench_calloc(all, (size_t)width[a]);
+        w->recv[a] = bench_calloc(all, (size_t)width[a]);
         tuple_bytes += (size_t)width[a];
-        must(MPI_Type_contiguous(width[a], MPI_BYTE, &w->tuple[a]), "a type");
-        must(MPI_Type_commit(&w->tuple[a]), "a type");
-        must(rota_exchange_init(ROTA_UNBOUNDED, w->tuple[a], MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &w->plan[a]),
-             "rota_exchange_init");
+        bench_must(MPI_Type_contiguous(width[a], MPI_BYTE, &w->tuple[a]),
+                   "a type");
+        bench_must(MPI_Type_commit(&w->tuple[a]), "a type");
+        bench_must(rota_exchange_init(ROTA_UNBOUNDED, w->tuple[a],
+                                      MPI_COMM_WORLD, MPI_INFO_NULL,
+                                      &w->plan[a]),
+                   "rota_exchange_init");
     }
-    w->out = room(all, tuple_bytes);
-    w->in = room(all, tuple_bytes);
-    must(rota_exchange_init_arrays(ROTA_UNBOUNDED, ARRAYS, w->tuple,
-                                   MPI_COMM_WORLD, MPI_INFO_NULL, &w->arrays),
-         "rota_exchange_init_arrays");
+    w->out = bench_calloc(all, tuple_bytes);
+    w->in = bench_calloc(all, tuple_bytes);
+    bench_must(rota_exchange_init_arrays(ROTA_UNBOUNDED, ARRAYS, w->tuple,
+                                         MPI_COMM_WORLD, MPI_INFO_NULL,
+                                         &w->arrays),
+               "rota_exchange_init_arrays");
 }
 
 static void clean(work *w)
 {
     for (int a = 0; a < ARRAYS; a++) {
-        must(rota_plan_free(&w->plan[a]), "rota_plan_free");
-        must(MPI_Type_free(&w->tuple[a]), "freeing a type");
+        bench_must(rota_plan_free(&w->plan[a]), "rota_plan_free");
+        bench_must(MPI_Type_free(&w->tuple[a]), "freeing a type");
         free(w->send[a]);
         free(w->recv[a]);
     }
-    must(rota_plan_free(&w->arrays), "rota_plan_free");
+    bench_must(rota_plan_free(&w->arrays), "rota_plan_free");
     free(w->out);
     free(w->in);
     free(w->counts);
@@ -128,14 +116,14 @@ static void in_turn(work *w)
 {
     for (int a = 0; a < ARRAYS; a++) {
         const int row = a * w->P;
-        must(MPI_Alltoall(w->counts + row, 1, MPI_INT, w->came + row, 1,
-                          MPI_INT, MPI_COMM_WORLD),
-             "MPI_Alltoall");
+        bench_must(MPI_Alltoall(w->counts + row, 1, MPI_INT, w->came + row, 1,
+                                MPI_INT, MPI_COMM_WORLD),
+                   "MPI_Alltoall");
         lay_out(w->came + row, w->places + row, w->P);
-        must(MPI_Alltoallv(w->send[a], w->counts + row, w->displs + row,
-                           w->tuple[a], w->recv[a], w->came + row,
-                           w->places + row, w->tuple[a], MPI_COMM_WORLD),
-             "MPI_Alltoallv");
+        bench_must(MPI_Alltoallv(w->send[a], w->counts + row, w->displs + row,
+                                 w->tuple[a], w->recv[a], w->came + row,
+                                 w->places + row, w->tuple[a], MPI_COMM_WORLD),
+                   "MPI_Alltoallv");
         w->found[a] = w->recv[a];
     }
 }
@@ -178,40 +166,43 @@ static void scatter(work *w)
 static void at_once(work *w)
 {
     gather(w);
-    must(MPI_Alltoall(w->by_rank, ARRAYS, MPI_INT, w->there, ARRAYS, MPI_INT,
-                      MPI_COMM_WORLD),
-         "MPI_Alltoall");
+    bench_must(MPI_Alltoall(w->by_rank, ARRAYS, MPI_INT, w->there, ARRAYS,
+                            MPI_INT, MPI_COMM_WORLD),
+               "MPI_Alltoall");
     for (int q = 0; q < w->P; q++) {
         w->in_bytes[q] = 0;
         for (int a = 0; a < ARRAYS; a++)
             w->in_bytes[q] += w->there[q * ARRAYS + a] * width[a];
     }
     lay_out(w->in_bytes, w->in_at, w->P);
-    must(MPI_Alltoallv(w->out, w->bytes, w->at, MPI_BYTE, w->in, w->in_bytes,
-                       w->in_at, MPI_BYTE, MPI_COMM_WORLD),
-         "MPI_Alltoallv");
+    bench_must(MPI_Alltoallv(w->out, w->bytes, w->at, MPI_BYTE, w->in,
+                             w->in_bytes, w->in_at, MPI_BYTE, MPI_COMM_WORLD),
+               "MPI_Alltoallv");
     scatter(w);
 }
 
 static void by_plans(work *w)
 {
     for (int a = 0; a < ARRAYS; a++)
-        must(rota_exchange_start(w->plan[a], w->send[a], w->counts + a * w->P,
-                                 w->displs + a * w->P),
-             "rota_exchange_start");
+        bench_must(rota_exchange_start(w->plan[a], w->send[a],
+                                       w->counts + a * w->P,
+                                       w->displs + a * w->P),
+                   "rota_exchange_start");
     for (int a = 0; a < ARRAYS; a++)
-        must(rota_exchange_wait(w->plan[a], &w->found[a], w->came + a * w->P,
-                                w->places + a * w->P),
-             "rota_exchange_wait");
+        bench_must(rota_exchange_wait(w->plan[a], &w->found[a],
+                                      w->came + a * w->P, w->places + a * w->P),
+                   "rota_exchange_wait");
 }
 
 static void together(work *w)
 {
-    must(rota_exchange_start_arrays(w->arrays, (const void *const *)w->send,
-                                    w->counts, w->displs),
-         "rota_exchange_start_arrays");
-    must(rota_exchange_wait_arrays(w->arrays, w->found, w->came, w->places),
-         "rota_exchange_wait_arrays");
+    bench_must(rota_exchange_start_arrays(w->arrays,
+                                          (const void *const *)w->send,
+                                          w->counts, w->displs),
+               "rota_exchange_start_arrays");
+    bench_must(
+        rota_exchange_wait_arrays(w->arrays, w->found, w->came, w->places),
+        "rota_exchange_wait_arrays");
 }
 
 /* The first and the last byte from each rank. */
@@ -223,7 +214,7 @@ static void check(const work *w)
             const int bytes = w->came[a * w->P + q] * width[a];
             const char is = (char)(q * 16 + a * 4 + w->me);
             if (bytes > 0 && (from[0] != is || from[bytes - 1] != is))
-                must(MPI_ERR_OTHER, "comparing what has come");
+                bench_die("what has come is wrong");
             from += bytes;
         }
     }
@@ -244,16 +235,9 @@ static double run(work *w, int form)
     return most;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void compare_forms(work *w, int steps)
 {
-    double *const times = room(FORMS * (size_t)steps, sizeof *times);
+    double *const times = bench_calloc(FORMS * (size_t)steps, sizeof *times);
 
     prepare(w);
     for (int i = 0; i < steps; i++) {
@@ -264,9 +248,9 @@ static void compare_forms(work *w, int steps)
     if (w->me == 0)
         printf("%8d", w->most);
     for (int f = 0; f < FORMS; f++) {
-        qsort(times + f * steps, (size_t)steps, sizeof *times, compare);
+        const double median = bench_median(times + f * steps, steps);
         if (w->me == 0)
-            printf("  %s %.1f", names[f], 1e6 * times[f * steps + steps / 2]);
+            printf("  %s %.1f", names[f], 1e6 * median);
     }
     if (w->me == 0)
         printf("\n");
@@ -281,17 +265,18 @@ int main(int argc, char **argv)
     const int n = argc > 2 ? argc - 2 : (int)(sizeof usual / sizeof *usual);
     int me, P;
 
+    bench_program = "rota-arrays";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &P);
     if (steps < 1)
-        must(MPI_ERR_ARG, "reading STEPS, which is at least 1,");
+        bench_die("STEPS is not at least 1");
     if (me == 0)
         printf("tuples at most, and us of each form\n");
     for (int i = 0; i < n; i++) {
         const int most = argc > 2 ? atoi(argv[2 + i]) : usual[i];
         if (most < 1 || most > (1 << 24) / P)
-            must(MPI_ERR_ARG, "reading TUPLES, which are not too many,");
+            bench_die("TUPLES are none or too many");
         compare_forms(
             &(work){.P = P, .me = me, .most = most, .seed = (unsigned)me + 1},
             steps);

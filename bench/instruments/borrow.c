@@ -10,6 +10,8 @@
  * MPI_Alltoall of counts and MPI_Alltoallv; an exchange from malloc's memory; one
  * from memory of rota_mem_alloc; and one with borrowed blocks.
  */
+#include "common/util.h"
+
 #include <rota.h>
 
 #include <stdint.h>
@@ -33,53 +35,37 @@ typedef struct work {
     double whole, alone; /* seconds of a step, and of its exchange */
 } work;
 
-static void must(int err, const char *what)
-{
-    if (err == MPI_SUCCESS)
-        return;
-    fprintf(stderr, "rota-borrow: %s failed\n", what);
-    MPI_Abort(MPI_COMM_WORLD, err);
-}
-
-static void *room(size_t n, size_t bytes)
-{
-    void *const p = calloc(n, bytes);
-
-    if (!p)
-        must(MPI_ERR_NO_MEM, "calloc");
-    return p;
-}
-
 static void prepare(work *w)
 {
     const size_t n = (size_t)w->P, all = n * w->bytes;
 
-    w->send = room(all, 1);
-    w->recv = room(all, 1);
-    w->counts = room(4 * n, sizeof(int));
+    w->send = bench_calloc(all, 1);
+    w->recv = bench_calloc(all, 1);
+    w->counts = bench_calloc(4 * n, sizeof(int));
     w->displs = w->counts + n;
     w->came = w->displs + n;
     w->places = w->came + n;
-    w->block = room(n, sizeof *w->block);
-    must(rota_mem_alloc(all, MPI_COMM_WORLD, MPI_INFO_NULL, &w->shared),
-         "rota_mem_alloc");
+    w->block = bench_calloc(n, sizeof *w->block);
+    bench_must(rota_mem_alloc(all, MPI_COMM_WORLD, MPI_INFO_NULL, &w->shared),
+               "rota_mem_alloc");
     for (int i = 0; i < w->P; i++) {
         w->counts[i] = (int)w->bytes;
         w->displs[i] = i * (int)w->bytes;
     }
-    must(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
-                            MPI_INFO_NULL, &w->exchange),
-         "rota_exchange_init");
-    must(rota_exchange_init_borrow(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
-                                   MPI_INFO_NULL, &w->borrowing),
-         "rota_exchange_init_borrow");
+    bench_must(rota_exchange_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
+                                  MPI_INFO_NULL, &w->exchange),
+               "rota_exchange_init");
+    bench_must(rota_exchange_init_borrow(ROTA_UNBOUNDED, MPI_BYTE,
+                                         MPI_COMM_WORLD, MPI_INFO_NULL,
+                                         &w->borrowing),
+               "rota_exchange_init_borrow");
 }
 
 static void clean(work *w)
 {
-    must(rota_plan_free(&w->exchange), "rota_plan_free");
-    must(rota_plan_free(&w->borrowing), "rota_plan_free");
-    must(rota_mem_free(&w->shared), "rota_mem_free");
+    bench_must(rota_plan_free(&w->exchange), "rota_plan_free");
+    bench_must(rota_plan_free(&w->borrowing), "rota_plan_free");
+    bench_must(rota_mem_free(&w->shared), "rota_mem_free");
     free(w->send);
     free(w->recv);
     free(w->counts);
@@ -90,16 +76,16 @@ static void by_mpi(work *w, const char *send)
 {
     int at = 0;
 
-    must(MPI_Alltoall(w->counts, 1, MPI_INT, w->came, 1, MPI_INT,
-                      MPI_COMM_WORLD),
-         "MPI_Alltoall");
+    bench_must(MPI_Alltoall(w->counts, 1, MPI_INT, w->came, 1, MPI_INT,
+                            MPI_COMM_WORLD),
+               "MPI_Alltoall");
     for (int q = 0; q < w->P; q++) {
         w->places[q] = at;
         at += w->came[q];
     }
-    must(MPI_Alltoallv(send, w->counts, w->displs, MPI_BYTE, w->recv, w->came,
-                       w->places, MPI_BYTE, MPI_COMM_WORLD),
-         "MPI_Alltoallv");
+    bench_must(MPI_Alltoallv(send, w->counts, w->displs, MPI_BYTE, w->recv,
+                             w->came, w->places, MPI_BYTE, MPI_COMM_WORLD),
+               "MPI_Alltoallv");
     for (int q = 0; q < w->P; q++)
         w->block[q] = w->recv + w->places[q];
 }
@@ -108,20 +94,20 @@ static void by_exchange(work *w, const char *send)
 {
     void *found;
 
-    must(rota_exchange_start(w->exchange, send, w->counts, w->displs),
-         "rota_exchange_start");
-    must(rota_exchange_wait(w->exchange, &found, w->came, w->places),
-         "rota_exchange_wait");
+    bench_must(rota_exchange_start(w->exchange, send, w->counts, w->displs),
+               "rota_exchange_start");
+    bench_must(rota_exchange_wait(w->exchange, &found, w->came, w->places),
+               "rota_exchange_wait");
     for (int q = 0; q < w->P; q++)
         w->block[q] = (char *)found + w->places[q];
 }
 
 static void by_borrowing(work *w, const char *send)
 {
-    must(rota_exchange_start(w->borrowing, send, w->counts, w->displs),
-         "rota_exchange_start");
-    must(rota_exchange_wait_borrow(w->borrowing, w->block, w->came),
-         "rota_exchange_wait_borrow");
+    bench_must(rota_exchange_start(w->borrowing, send, w->counts, w->displs),
+               "rota_exchange_start");
+    bench_must(rota_exchange_wait_borrow(w->borrowing, w->block, w->came),
+               "rota_exchange_wait_borrow");
 }
 
 /* Eight bytes at a time, as a program that adds up what has come. */
@@ -141,9 +127,9 @@ static char *buffer_of(work *w, int form)
     char *send = form == SHARED ? w->shared : w->send;
 
     if (form == BORROWED)
-        must(rota_exchange_get_sendbuf(w->borrowing, (size_t)w->P * w->bytes,
-                                       &send),
-             "rota_exchange_get_sendbuf");
+        bench_must(rota_exchange_get_sendbuf(w->borrowing,
+                                             (size_t)w->P * w->bytes, &send),
+                   "rota_exchange_get_sendbuf");
     return send;
 }
 
@@ -175,23 +161,10 @@ static void step(work *w, int form, int round)
     w->alone = most[1];
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *times, int n)
-{
-    qsort(times, (size_t)n, sizeof *times, compare);
-    return 1e6 * times[n / 2];
-}
-
 static void compare_forms(work *w, int steps, int me)
 {
-    double *const whole = room(FORMS * (size_t)steps, sizeof(double));
-    double *const alone = room(FORMS * (size_t)steps, sizeof(double));
+    double *const whole = bench_calloc(FORMS * (size_t)steps, sizeof(double));
+    double *const alone = bench_calloc(FORMS * (size_t)steps, sizeof(double));
 
     prepare(w);
     for (int i = 0; i < steps; i++)
@@ -202,8 +175,8 @@ static void compare_forms(work *w, int steps, int me)
         }
     for (int f = 0; f < FORMS && me == 0; f++)
         printf("%9zu B  %-24s %10.2f %10.2f\n", w->bytes, names[f],
-               median(whole + f * steps, steps),
-               median(alone + f * steps, steps));
+               1e6 * bench_median(whole + f * steps, steps),
+               1e6 * bench_median(alone + f * steps, steps));
     clean(w);
     free(whole);
     free(alone);
@@ -216,18 +189,19 @@ int main(int argc, char **argv)
     const int n = argc > 2 ? argc - 2 : (int)(sizeof usual / sizeof *usual);
     int me, P;
 
+    bench_program = "rota-borrow";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &P);
     if (steps < 1)
-        must(MPI_ERR_ARG, "reading STEPS, which is at least 1,");
+        bench_die("STEPS is not at least 1");
     if (me == 0)
         printf("%9s    %-24s %10s %10s\n", "a block", "us", "step", "exchange");
     for (int i = 0; i < n; i++) {
         const size_t bytes =
             argc > 2 ? strtoul(argv[2 + i], NULL, 10) : usual[i];
         if (bytes < 1 || bytes > (1 << 30) / (size_t)P)
-            must(MPI_ERR_ARG, "reading BYTES, of which all ranks' fit 1 GiB,");
+            bench_die("BYTES are none, or all ranks' beyond 1 GiB");
         compare_forms(&(work){.P = P, .bytes = bytes}, steps, me);
     }
     return MPI_Finalize();

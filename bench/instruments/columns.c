@@ -14,6 +14,8 @@
  * functions  one plan, whose blocks are rows: functions make them of columns
  * exchange   an exchange of arrays, whose receivers need not know the counts
  */
+#include "common/util.h"
+
 #include <rota.h>
 
 #include <stdio.h>
@@ -33,23 +35,6 @@ typedef struct work {
     MPI_Datatype item[COLUMNS];
     rota_plan *each[COLUMNS], *types, *functions, *exchange;
 } work;
-
-static void must(int err, const char *what)
-{
-    if (err == MPI_SUCCESS)
-        return;
-    fprintf(stderr, "rota-columns: %s failed\n", what);
-    MPI_Abort(MPI_COMM_WORLD, err);
-}
-
-static void *room(size_t n, size_t bytes)
-{
-    void *const p = calloc(n, bytes);
-
-    if (!p)
-        must(MPI_ERR_NO_MEM, "calloc");
-    return p;
-}
 
 /* ---- plans ---------------------------------------------------------------- */
 
@@ -88,18 +73,19 @@ static int to_columns(void *context, int source, MPI_Count begin, MPI_Count end,
 static void plan_functions(work *w)
 {
     const size_t all = (size_t)w->P * (size_t)w->rows;
-    char *const any = room(2 * all, ROW); /* neither read nor written */
+    char *const any = bench_calloc(2 * all, ROW); /* neither read nor written */
     MPI_Datatype row;
 
-    must(MPI_Type_contiguous(ROW, MPI_BYTE, &row), "a type");
-    must(MPI_Type_commit(&row), "a type");
-    must(rota_alltoallv_init(any, w->counts, w->displs, row, any + all * ROW,
-                             w->counts, w->displs, row, MPI_COMM_WORLD,
-                             MPI_INFO_NULL, &w->functions),
-         "rota_alltoallv_init");
-    must(rota_plan_set_pack(w->functions, to_rows, to_columns, w),
-         "rota_plan_set_pack");
-    must(MPI_Type_free(&row), "freeing a type");
+    bench_must(MPI_Type_contiguous(ROW, MPI_BYTE, &row), "a type");
+    bench_must(MPI_Type_commit(&row), "a type");
+    bench_must(rota_alltoallv_init(any, w->counts, w->displs, row,
+                                   any + all * ROW, w->counts, w->displs, row,
+                                   MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &w->functions),
+               "rota_alltoallv_init");
+    bench_must(rota_plan_set_pack(w->functions, to_rows, to_columns, w),
+               "rota_plan_set_pack");
+    bench_must(MPI_Type_free(&row), "freeing a type");
     free(any);
 }
 
@@ -112,33 +98,36 @@ static MPI_Datatype block(const work *w, char *const column[], int q)
 
     for (int c = 0; c < COLUMNS; c++) {
         n[c] = w->rows;
-        must(MPI_Get_address(
-                 column[c] + (size_t)w->displs[q] * (size_t)width[c], &at[c]),
-             "MPI_Get_address");
+        bench_must(
+            MPI_Get_address(column[c] + (size_t)w->displs[q] * (size_t)width[c],
+                            &at[c]),
+            "MPI_Get_address");
     }
-    must(MPI_Type_create_struct(COLUMNS, n, at, w->item, &type), "a type");
-    must(MPI_Type_commit(&type), "a type");
+    bench_must(MPI_Type_create_struct(COLUMNS, n, at, w->item, &type),
+               "a type");
+    bench_must(MPI_Type_commit(&type), "a type");
     return type;
 }
 
 static void plan_types(work *w)
 {
     const size_t P = (size_t)w->P;
-    int *const ones = room(2 * P, sizeof *ones), *const zeros = ones + P;
-    MPI_Datatype *const send = room(2 * P, sizeof *send), *const recv =
-                                                              send + P;
+    int *const ones = bench_calloc(2 * P, sizeof *ones), *const zeros =
+                                                             ones + P;
+    MPI_Datatype *const send = bench_calloc(2 * P, sizeof *send), *const recv =
+                                                                      send + P;
 
     for (int q = 0; q < w->P; q++) {
         ones[q] = 1;
         send[q] = block(w, w->send, q);
         recv[q] = block(w, w->recv, q);
     }
-    must(rota_alltoallw_init(MPI_BOTTOM, ones, zeros, send, MPI_BOTTOM, ones,
-                             zeros, recv, MPI_COMM_WORLD, MPI_INFO_NULL,
-                             &w->types),
-         "rota_alltoallw_init");
+    bench_must(rota_alltoallw_init(MPI_BOTTOM, ones, zeros, send, MPI_BOTTOM,
+                                   ones, zeros, recv, MPI_COMM_WORLD,
+                                   MPI_INFO_NULL, &w->types),
+               "rota_alltoallw_init");
     for (size_t i = 0; i < 2 * P; i++)
-        must(MPI_Type_free(&send[i]), "freeing a type");
+        bench_must(MPI_Type_free(&send[i]), "freeing a type");
     free(send);
     free(ones);
 }
@@ -147,26 +136,29 @@ static void prepare(work *w)
 {
     const size_t P = (size_t)w->P, all = P * (size_t)w->rows;
 
-    w->counts = room(2 * COLUMNS * P, sizeof *w->counts);
+    w->counts = bench_calloc(2 * COLUMNS * P, sizeof *w->counts);
     w->displs = w->counts + COLUMNS * P;
     for (int k = 0; k < COLUMNS * w->P; k++) {
         w->counts[k] = w->rows;
         w->displs[k] = k % w->P * w->rows;
     }
     for (int c = 0; c < COLUMNS; c++) {
-        w->send[c] = room(all, (size_t)width[c]);
-        w->recv[c] = room(all, (size_t)width[c]);
+        w->send[c] = bench_calloc(all, (size_t)width[c]);
+        w->recv[c] = bench_calloc(all, (size_t)width[c]);
         memset(w->send[c], w->me * COLUMNS + c, all * (size_t)width[c]);
-        must(MPI_Type_contiguous(width[c], MPI_BYTE, &w->item[c]), "a type");
-        must(MPI_Type_commit(&w->item[c]), "a type");
-        must(rota_alltoallv_init(w->send[c], w->counts, w->displs, w->item[c],
-                                 w->recv[c], w->counts, w->displs, w->item[c],
-                                 MPI_COMM_WORLD, MPI_INFO_NULL, &w->each[c]),
-             "rota_alltoallv_init");
+        bench_must(MPI_Type_contiguous(width[c], MPI_BYTE, &w->item[c]),
+                   "a type");
+        bench_must(MPI_Type_commit(&w->item[c]), "a type");
+        bench_must(rota_alltoallv_init(w->send[c], w->counts, w->displs,
+                                       w->item[c], w->recv[c], w->counts,
+                                       w->displs, w->item[c], MPI_COMM_WORLD,
+                                       MPI_INFO_NULL, &w->each[c]),
+                   "rota_alltoallv_init");
     }
-    must(rota_exchange_init_arrays(ROTA_UNBOUNDED, COLUMNS, w->item,
-                                   MPI_COMM_WORLD, MPI_INFO_NULL, &w->exchange),
-         "rota_exchange_init_arrays");
+    bench_must(rota_exchange_init_arrays(ROTA_UNBOUNDED, COLUMNS, w->item,
+                                         MPI_COMM_WORLD, MPI_INFO_NULL,
+                                         &w->exchange),
+               "rota_exchange_init_arrays");
     plan_types(w);
     plan_functions(w);
 }
@@ -176,10 +168,10 @@ static void clean(work *w)
     rota_plan **const others[] = {&w->types, &w->functions, &w->exchange};
 
     for (int i = 0; i < 3; i++)
-        must(rota_plan_free(others[i]), "rota_plan_free");
+        bench_must(rota_plan_free(others[i]), "rota_plan_free");
     for (int c = 0; c < COLUMNS; c++) {
-        must(rota_plan_free(&w->each[c]), "rota_plan_free");
-        must(MPI_Type_free(&w->item[c]), "freeing a type");
+        bench_must(rota_plan_free(&w->each[c]), "rota_plan_free");
+        bench_must(MPI_Type_free(&w->item[c]), "freeing a type");
         free(w->send[c]);
         free(w->recv[c]);
     }
@@ -191,26 +183,27 @@ static void clean(work *w)
 static void by_mpi(work *w)
 {
     for (int c = 0; c < COLUMNS; c++)
-        must(MPI_Alltoallv(w->send[c], w->counts, w->displs, w->item[c],
-                           w->recv[c], w->counts, w->displs, w->item[c],
-                           MPI_COMM_WORLD),
-             "MPI_Alltoallv");
+        bench_must(MPI_Alltoallv(w->send[c], w->counts, w->displs, w->item[c],
+                                 w->recv[c], w->counts, w->displs, w->item[c],
+                                 MPI_COMM_WORLD),
+                   "MPI_Alltoallv");
 }
 
 static void together(work *w, int n, rota_plan *plans[])
 {
     (void)w;
-    must(rota_startall(n, plans), "rota_startall");
-    must(rota_waitall(n, plans), "rota_waitall");
+    bench_must(rota_startall(n, plans), "rota_startall");
+    bench_must(rota_waitall(n, plans), "rota_waitall");
 }
 
 static void exchange(work *w)
 {
-    must(rota_exchange_start_arrays(w->exchange, (const void *const *)w->send,
-                                    w->counts, w->displs),
-         "rota_exchange_start_arrays");
-    must(rota_exchange_wait_arrays(w->exchange, w->found, NULL, NULL),
-         "rota_exchange_wait_arrays");
+    bench_must(rota_exchange_start_arrays(w->exchange,
+                                          (const void *const *)w->send,
+                                          w->counts, w->displs),
+               "rota_exchange_start_arrays");
+    bench_must(rota_exchange_wait_arrays(w->exchange, w->found, NULL, NULL),
+               "rota_exchange_wait_arrays");
 }
 
 static void once(work *w, int form)
@@ -245,7 +238,7 @@ static void check(work *w)
         const char *const came = w->found[c];
         for (int q = 0; q < w->P; q++)
             if (came[(size_t)(q + 1) * bytes - 1] != (char)(q * COLUMNS + c))
-                must(MPI_ERR_OTHER, "comparing what has come");
+                bench_die("what has come is wrong");
         memset(w->recv[c], -1, (size_t)w->P * bytes);
     }
 }
@@ -268,16 +261,9 @@ static double run(work *w, int form)
     return most;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void compare_forms(work *w, int steps)
 {
-    double *const times = room(FORMS * (size_t)steps, sizeof *times);
+    double *const times = bench_calloc(FORMS * (size_t)steps, sizeof *times);
 
     prepare(w);
     for (int i = 0; i < steps; i++)
@@ -286,9 +272,9 @@ static void compare_forms(work *w, int steps)
     if (w->me == 0)
         printf("%8d", w->rows);
     for (int f = 0; f < FORMS; f++) {
-        qsort(times + f * steps, (size_t)steps, sizeof *times, compare);
+        const double median = bench_median(times + f * steps, steps);
         if (w->me == 0)
-            printf("  %s %.2f", names[f], 1e6 * times[f * steps + steps / 2]);
+            printf("  %s %.2f", names[f], 1e6 * median);
     }
     if (w->me == 0)
         printf("\n");
@@ -303,17 +289,18 @@ int main(int argc, char **argv)
     const int n = argc > 2 ? argc - 2 : (int)(sizeof usual / sizeof *usual);
     int me, P;
 
+    bench_program = "rota-columns";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &P);
     if (steps < 1)
-        must(MPI_ERR_ARG, "reading STEPS, which is at least 1,");
+        bench_die("STEPS is not at least 1");
     if (me == 0)
         printf("rows for each rank, and us of each form\n");
     for (int i = 0; i < n; i++) {
         const int rows = argc > 2 ? atoi(argv[2 + i]) : usual[i];
         if (rows < 1 || rows > (1 << 24) / P)
-            must(MPI_ERR_ARG, "reading ROWS, which are not too many,");
+            bench_die("ROWS are none or too many");
         compare_forms(&(work){.P = P, .me = me, .rows = rows}, steps);
     }
     return MPI_Finalize();

@@ -13,6 +13,8 @@
  * (rota_plan_set_pack), and one that has types for blocks; and of packing, the
  * exchange and unpacking alone. The forms take turns; what they write is checked.
  */
+#include "common/util.h"
+
 #include <rota.h>
 
 #include <complex.h>
@@ -55,42 +57,23 @@ typedef struct work {
     MPI_Datatype slices[2]; /* a block in field, in turned */
 } work;
 
-static void must(int err, const char *what)
-{
-    if (err == MPI_SUCCESS)
-        return;
-    fprintf(stderr, "rota-parts: %s failed\n", what);
-    MPI_Abort(MPI_COMM_WORLD, err);
-}
-
-static double complex *room(size_t n)
-{
-    double complex *const p = calloc(n, sizeof *p);
-
-    if (!p)
-        must(MPI_ERR_NO_MEM, "calloc");
-    return p;
-}
-
 /* A rank that is listed several times gets as many blocks: the parts. */
 static void make_parts(work *w)
 {
     const int n = (int)(w->block / (size_t)w->n), all = w->P * w->n;
-    int *const ranks = calloc((size_t)all, sizeof *ranks);
+    int *const ranks = bench_calloc((size_t)all, sizeof *ranks);
     rota_graph *graph;
 
-    if (!ranks)
-        must(MPI_ERR_NO_MEM, "calloc");
     for (int i = 0; i < all; i++)
         ranks[i] = i / w->n;
-    must(rota_graph_create_adjacent(MPI_COMM_WORLD, all, ranks, all, ranks,
-                                    MPI_INFO_NULL, &graph),
-         "rota_graph_create_adjacent");
-    must(rota_neighbor_alltoall_init_graph(
-             w->send, n, MPI_C_DOUBLE_COMPLEX, w->recv, n, MPI_C_DOUBLE_COMPLEX,
-             graph, MPI_INFO_NULL, &w->plan[PARTS]),
-         "rota_neighbor_alltoall_init_graph");
-    must(rota_graph_free(&graph), "rota_graph_free");
+    bench_must(rota_graph_create_adjacent(MPI_COMM_WORLD, all, ranks, all,
+                                          ranks, MPI_INFO_NULL, &graph),
+               "rota_graph_create_adjacent");
+    bench_must(rota_neighbor_alltoall_init_graph(
+                   w->send, n, MPI_C_DOUBLE_COMPLEX, w->recv, n,
+                   MPI_C_DOUBLE_COMPLEX, graph, MPI_INFO_NULL, &w->plan[PARTS]),
+               "rota_neighbor_alltoall_init_graph");
+    bench_must(rota_graph_free(&graph), "rota_graph_free");
     free(ranks);
 }
 
@@ -106,10 +89,10 @@ static void make_whole(work *w, int form)
     const int n = (int)w->block;
 
     use(w, form);
-    must(rota_alltoall_init(w->send, n, MPI_C_DOUBLE_COMPLEX, w->recv, n,
-                            MPI_C_DOUBLE_COMPLEX, MPI_COMM_WORLD, MPI_INFO_NULL,
-                            &w->plan[form]),
-         "rota_alltoall_init");
+    bench_must(rota_alltoall_init(w->send, n, MPI_C_DOUBLE_COMPLEX, w->recv, n,
+                                  MPI_C_DOUBLE_COMPLEX, MPI_COMM_WORLD,
+                                  MPI_INFO_NULL, &w->plan[form]),
+               "rota_alltoall_init");
 }
 
 /* Block q begins q * rows behind block 0 in both arrays. */
@@ -117,11 +100,11 @@ static void make_types(work *w)
 {
     const MPI_Aint edge = (MPI_Aint)(w->edge * sizeof *w->field);
     const int P = w->P, run = (int)w->edge, slab = (int)w->slab;
-    int *const ones = calloc(2 * (size_t)P, sizeof *ones), *const at = ones + P;
-    MPI_Datatype *const types = calloc(2 * (size_t)P, sizeof *types), row, rows;
+    int *const ones = bench_calloc(2 * (size_t)P, sizeof *ones), *const at =
+                                                                     ones + P;
+    MPI_Datatype *const types = bench_calloc(2 * (size_t)P, sizeof *types), row,
+                        rows;
 
-    if (!ones || !types)
-        must(MPI_ERR_NO_MEM, "calloc");
     MPI_Type_contiguous(run, MPI_C_DOUBLE_COMPLEX, &row);
     MPI_Type_create_hvector(slab, slab, edge * run, row, &w->slices[0]);
     MPI_Type_create_hvector(slab, 1, edge * run, row, &rows);
@@ -134,10 +117,10 @@ static void make_types(work *w)
         types[q] = w->slices[0];
         types[P + q] = w->slices[1];
     }
-    must(rota_alltoallw_init(w->field, ones, at, types, w->turned, ones, at,
-                             types + P, MPI_COMM_WORLD, MPI_INFO_NULL,
-                             &w->plan[TYPES]),
-         "rota_alltoallw_init");
+    bench_must(rota_alltoallw_init(w->field, ones, at, types, w->turned, ones,
+                                   at, types + P, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                   &w->plan[TYPES]),
+               "rota_alltoallw_init");
     MPI_Type_free(&row);
     MPI_Type_free(&rows);
     free(ones);
@@ -213,12 +196,12 @@ static void prepare(work *w)
 {
     const size_t all = (size_t)w->P * (w->block = w->slab * w->slab * w->edge);
 
-    w->field = room(all);
-    w->turned = room(all);
-    w->memory = room(2 * all);
-    must(rota_mem_alloc(2 * all * sizeof *w->shared, MPI_COMM_WORLD,
-                        MPI_INFO_NULL, &w->shared),
-         "rota_mem_alloc");
+    w->field = bench_calloc(all, sizeof *w->field);
+    w->turned = bench_calloc(all, sizeof *w->field);
+    w->memory = bench_calloc(2 * all, sizeof *w->field);
+    bench_must(rota_mem_alloc(2 * all * sizeof *w->shared, MPI_COMM_WORLD,
+                              MPI_INFO_NULL, &w->shared),
+               "rota_mem_alloc");
     for (size_t i = 0; i < all; i++)
         w->field[i] = (double)((size_t)w->me * all + i);
     for (int form = 0; form < TYPES; form++)
@@ -226,10 +209,11 @@ static void prepare(work *w)
             make_whole(w, form);
     if (w->n > 1)
         make_parts(w);
-    must(rota_plan_set_partitioned(w->plan[PARTS]),
-         "rota_plan_set_partitioned");
-    must(rota_plan_set_pack(w->plan[FUNCTIONS], pack_part, unpack_part, w),
-         "rota_plan_set_pack");
+    bench_must(rota_plan_set_partitioned(w->plan[PARTS]),
+               "rota_plan_set_partitioned");
+    bench_must(
+        rota_plan_set_pack(w->plan[FUNCTIONS], pack_part, unpack_part, w),
+        "rota_plan_set_pack");
     make_types(w);
 }
 
@@ -247,8 +231,8 @@ static void each(work *w, void (*act)(work *w, int part))
 
 static void exchange(const work *w, int form)
 {
-    must(rota_start(w->plan[form]), "rota_start");
-    must(rota_wait(w->plan[form]), "rota_wait");
+    bench_must(rota_start(w->plan[form]), "rota_start");
+    bench_must(rota_wait(w->plan[form]), "rota_wait");
 }
 
 static void by_parts(work *w)
@@ -256,18 +240,18 @@ static void by_parts(work *w)
     rota_plan *const plan = w->plan[PARTS];
     int source;
 
-    must(rota_start(plan), "rota_start");
+    bench_must(rota_start(plan), "rota_start");
     for (int i = 0; i < w->P * w->n; i++) {
         const int part = in_turn(w, i);
         pack(w, part);
-        must(rota_pready(plan, part), "rota_pready");
+        bench_must(rota_pready(plan, part), "rota_pready");
     }
-    must(rota_wait_arrival(plan, &source), "rota_wait_arrival");
+    bench_must(rota_wait_arrival(plan, &source), "rota_wait_arrival");
     while (source != MPI_UNDEFINED) {
         unpack(w, source);
-        must(rota_wait_arrival(plan, &source), "rota_wait_arrival");
+        bench_must(rota_wait_arrival(plan, &source), "rota_wait_arrival");
     }
-    must(rota_wait(plan), "rota_wait");
+    bench_must(rota_wait(plan), "rota_wait");
 }
 
 static double step(work *w, int form)
@@ -307,15 +291,8 @@ static void check(work *w, int form)
         const size_t q = row / w->slab, place = (size_t)w->me * w->slab + j;
         const size_t from = (i * w->edge + place) * w->edge + k;
         if (w->turned[at] != (double)(q * all + from))
-            must(MPI_ERR_OTHER, names[form]);
+            bench_die("%s: what has come is wrong", names[form]);
     }
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 int main(int argc, char **argv)
@@ -324,19 +301,18 @@ int main(int argc, char **argv)
               .n = argc > 3 ? atoi(argv[3]) : 1};
     const int steps = argc > 1 ? atoi(argv[1]) : 51;
 
+    bench_program = "rota-parts";
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &w.P);
     MPI_Comm_rank(MPI_COMM_WORLD, &w.me);
     if (steps < 1 || w.edge < 1 || w.edge > 1024 || w.edge % (size_t)w.P != 0)
-        must(MPI_ERR_ARG,
-             "reading STEPS and EDGE, a multiple of P up to 1024,");
+        bench_die(
+            "STEPS is not at least 1, or EDGE no multiple of P up to 1024");
     w.slab = w.edge / (size_t)w.P;
     if (w.n < 1 || w.slab % (size_t)w.n != 0)
-        must(MPI_ERR_ARG, "reading PARTS, of which EDGE / P is a multiple,");
+        bench_die("EDGE / P is no multiple of PARTS");
     prepare(&w);
-    double *const times = calloc(FORMS * (size_t)steps, sizeof *times);
-    if (!times)
-        must(MPI_ERR_NO_MEM, "calloc");
+    double *const times = bench_calloc(FORMS * (size_t)steps, sizeof *times);
     for (int f = 0; f < STEPS; f++)
         check(&w, f);
     for (int i = 0; i < steps; i++)
@@ -344,17 +320,16 @@ int main(int argc, char **argv)
             times[f * steps + i] = step(&w, f);
     for (int f = 0; f < FORMS; f++) {
         double *const t = times + f * steps;
-        qsort(t, (size_t)steps, sizeof *t, compare);
+        const double median = bench_median(t, steps); /* sorts them */
         if (w.me == 0)
             printf("%-24s %10.1f us, quartiles %.1f to %.1f\n", names[f],
-                   1e6 * t[steps / 2], 1e6 * t[steps / 4],
-                   1e6 * t[3 * steps / 4]);
+                   1e6 * median, 1e6 * t[steps / 4], 1e6 * t[3 * steps / 4]);
     }
     for (int f = 0; f < STEPS; f++)
-        must(rota_plan_free(&w.plan[f]), "rota_plan_free");
+        bench_must(rota_plan_free(&w.plan[f]), "rota_plan_free");
     for (int side = 0; side < 2; side++)
         MPI_Type_free(&w.slices[side]);
-    must(rota_mem_free(&w.shared), "rota_mem_free");
+    bench_must(rota_mem_free(&w.shared), "rota_mem_free");
     free(times);
     free(w.field);
     free(w.memory);

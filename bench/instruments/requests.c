@@ -7,6 +7,8 @@
  * MPI_Ialltoallv and MPI_Wait, in turn, with blocks of BYTES (default 8), written
  * before and read after each exchange.
  */
+#include "common/util.h"
+
 #include <rota.h>
 
 #include <stdio.h>
@@ -26,39 +28,22 @@ typedef struct work {
     volatile char seen;
 } work;
 
-static void must(int err, const char *what)
-{
-    if (err == MPI_SUCCESS)
-        return;
-    fprintf(stderr, "rota-requests: %s failed\n", what);
-    MPI_Abort(MPI_COMM_WORLD, err);
-}
-
-static void *room(size_t n, size_t bytes)
-{
-    void *const p = calloc(n, bytes);
-
-    if (!p)
-        must(MPI_ERR_NO_MEM, "calloc");
-    return p;
-}
-
 static void prepare(work *w)
 {
     MPI_Comm_size(MPI_COMM_WORLD, &w->P);
     const size_t n = (size_t)w->P;
-    w->send = room(n, (size_t)w->bytes);
-    w->recv = room(n, (size_t)w->bytes);
-    w->counts = room(n, sizeof(int));
-    w->displs = room(n, sizeof(int));
+    w->send = bench_calloc(n, (size_t)w->bytes);
+    w->recv = bench_calloc(n, (size_t)w->bytes);
+    w->counts = bench_calloc(n, sizeof(int));
+    w->displs = bench_calloc(n, sizeof(int));
     for (int i = 0; i < w->P; i++) {
         w->counts[i] = w->bytes;
         w->displs[i] = i * w->bytes;
     }
-    must(rota_alltoallv_init(w->send, w->counts, w->displs, MPI_BYTE, w->recv,
-                             w->counts, w->displs, MPI_BYTE, MPI_COMM_WORLD,
-                             MPI_INFO_NULL, &w->plan),
-         "rota_alltoallv_init");
+    bench_must(rota_alltoallv_init(w->send, w->counts, w->displs, MPI_BYTE,
+                                   w->recv, w->counts, w->displs, MPI_BYTE,
+                                   MPI_COMM_WORLD, MPI_INFO_NULL, &w->plan),
+               "rota_alltoallv_init");
 }
 
 static void exchange(work *w, int form)
@@ -66,18 +51,18 @@ static void exchange(work *w, int form)
     MPI_Request request;
 
     if (form == PLAIN) {
-        must(rota_start(w->plan), "rota_start");
-        must(rota_wait(w->plan), "rota_wait");
+        bench_must(rota_start(w->plan), "rota_start");
+        bench_must(rota_wait(w->plan), "rota_wait");
         return;
     }
     if (form == REQUEST)
-        must(rota_start_request(w->plan, &request), "rota_start_request");
+        bench_must(rota_start_request(w->plan, &request), "rota_start_request");
     else
-        must(MPI_Ialltoallv(w->send, w->counts, w->displs, MPI_BYTE, w->recv,
-                            w->counts, w->displs, MPI_BYTE, MPI_COMM_WORLD,
-                            &request),
-             "MPI_Ialltoallv");
-    must(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+        bench_must(MPI_Ialltoallv(w->send, w->counts, w->displs, MPI_BYTE,
+                                  w->recv, w->counts, w->displs, MPI_BYTE,
+                                  MPI_COMM_WORLD, &request),
+                   "MPI_Ialltoallv");
+    bench_must(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
 }
 
 /* Seconds that the slowest rank takes. */
@@ -97,13 +82,6 @@ static double time_one(work *w, int form, int round)
     return most;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv)
 {
     work w = {.bytes = argc > 2 ? atoi(argv[2]) : 8};
@@ -111,25 +89,26 @@ int main(int argc, char **argv)
     double *times[FORMS];
     int me;
 
+    bench_program = "rota-requests";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     if (rounds < 1 || w.bytes < 1)
-        must(MPI_ERR_ARG, "reading ROUNDS and BYTES, which are at least 1,");
+        bench_die("ROUNDS and BYTES are not at least 1");
     prepare(&w);
     for (int f = 0; f < FORMS; f++)
-        times[f] = room((size_t)rounds, sizeof(double));
+        times[f] = bench_calloc((size_t)rounds, sizeof(double));
     for (int i = 0; i < rounds; i++)
         for (int f = 0; f < FORMS; f++)
             times[f][i] = time_one(&w, f, i);
     for (int f = 0; f < FORMS; f++) {
-        qsort(times[f], (size_t)rounds, sizeof(double), compare);
+        const double median = bench_median(times[f], rounds); /* sorts them */
         if (me == 0)
             printf("%-30s %8.3f us, quartiles %.3f to %.3f\n", names[f],
-                   1e6 * times[f][rounds / 2], 1e6 * times[f][rounds / 4],
+                   1e6 * median, 1e6 * times[f][rounds / 4],
                    1e6 * times[f][3 * rounds / 4]);
         free(times[f]);
     }
-    must(rota_plan_free(&w.plan), "rota_plan_free");
+    bench_must(rota_plan_free(&w.plan), "rota_plan_free");
     free(w.send);
     free(w.recv);
     free(w.counts);
