@@ -1718,15 +1718,7 @@ def exchange_init(max_block, datatype, MPI.Comm comm, info=None, stream=None):
         Inactive.
     """
     cdef Exchange made = Exchange()
-    cdef MPI.Info hints = as_info(info)
-    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
-    cdef int code
-    set_up_exchange(made, datatype, size_of(comm), size_of(comm))
-    with nogil:
-        code = rota_exchange_init(bound, made.datatype.ob_mpi, comm.ob_mpi,
-                                  hints.ob_mpi, &made.handle)
-    done_with(hints, info)
-    check(code)
+    make_exchange(made, rota_exchange_init, max_block, datatype, comm, info)
     if stream is not None:
         made.set_stream(stream)
     return made
@@ -1754,16 +1746,8 @@ def exchange_init_borrow(max_block, datatype, MPI.Comm comm, info=None):
         Inactive.
     """
     cdef BorrowingExchange made = BorrowingExchange()
-    cdef MPI.Info hints = as_info(info)
-    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
-    cdef int code
-    set_up_exchange(made, datatype, size_of(comm), size_of(comm))
-    with nogil:
-        code = rota_exchange_init_borrow(bound, made.datatype.ob_mpi,
-                                         comm.ob_mpi, hints.ob_mpi,
-                                         &made.handle)
-    done_with(hints, info)
-    check(code)
+    make_exchange(made, rota_exchange_init_borrow, max_block, datatype, comm,
+                  info)
     return made
 
 
@@ -1787,6 +1771,24 @@ cdef int set_up_exchange(Exchange made, datatype, int n_send, int n_recv) \
     made.memories = []
     made.out = Side()
     made.out.reserve(n_send)
+    return 0
+
+
+ctypedef int (*exchange_init_c)(size_t, MPI_Datatype, MPI_Comm, MPI_Info,
+                                rota_plan **) nogil
+
+
+cdef int make_exchange(Exchange made, exchange_init_c init, max_block, datatype,
+                       MPI.Comm comm, info) except -1:
+    cdef MPI.Info hints = as_info(info)
+    cdef size_t bound = ROTA_UNBOUNDED if max_block is None else max_block
+    cdef int code
+    set_up_exchange(made, datatype, size_of(comm), size_of(comm))
+    with nogil:
+        code = init(bound, made.datatype.ob_mpi, comm.ob_mpi, hints.ob_mpi,
+                    &made.handle)
+    done_with(hints, info)
+    check(code)
     return 0
 
 
