@@ -9,8 +9,8 @@
 # Runs each program by MPI alone and by rota-run in turn, and prints a row of a Markdown
 # table for each: of the times that the program says it took the median, the least and
 # the most; of the ratios of two runs that follow each other the same; how many seconds
-# of those from MPI_Init to MPI_Finalize are in blocking and persistent exchanges on rank
-# 0 with and without; by what the program would be faster if exchanges took no time;
+# of those from MPI_Init to MPI_Finalize are in blocking exchanges on rank 0, and in
+# persistent ones by Rota but for tests, with and without; by what the program would be faster if exchanges took no time;
 # calls made and taken by Rota; and whether the answers are the same. What is in
 # exchanges is counted in one more run each. BUILD (default: build) is where Rota is built,
 # and decides the MPI.

@@ -8,7 +8,8 @@
 # algorithms with 64 and 128 ranks on SimGrid's Dragonfly, torus, fat tree and cluster
 # (scale.sh, machines stock_...), and prints for each case what sim_error.sh --order
 # says of it. With --few 32 ranks, one size and five algorithms, anew,
-# into another file (default BUILD/few.csv). Exit status: as of scale.sh.
+# into another file (default BUILD/few.csv). Exit status: as of scale.sh; then that of
+# sim_error.sh.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1

@@ -14,8 +14,7 @@ typedef struct counter {
                          nodes of the other half; or to each group; or, of a
                          torus, [2 * dims] by hops of each direction */
     bool meanwhile;   /* messages within the node come after those to others */
-    double first;     /* nanoseconds of the direction's receives that are posted
-                     before anything is sent */
+    double first;     /* nanoseconds of receives posted before any send */
     rota_torus torus;
     double
         busiest; /* leaders take turns: the share of all hops in the direction
@@ -388,7 +387,8 @@ static double count_one(counter *k, const rota_phase *p, rota_dir dir,
     double often;
     const double bytes = expect_message(k, msg, l->item, &often);
 
-    if (often <= 0 && !is_always_sent(k, p))
+    const bool always = is_always_sent(k, p);
+    if (often <= 0 && !always)
         return 0;
     if (msg->peer == k->s->me) { /* its own block, in a native phase */
         n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
@@ -403,7 +403,7 @@ static double count_one(counter *k, const rota_phase *p, rota_dir dir,
                        cells_each * rota_msg_blocks(msg), often, bytes, n);
     }
     *slowest = link > *slowest ? link : *slowest;
-    return is_always_sent(k, p) ? 1 : often;
+    return always ? 1 : often;
 }
 
 /* What packing and unpacking count. */
@@ -431,7 +431,7 @@ static double count_direction(counter *k, uint32_t phase, rota_dir dir,
     while (last > p->msg[dir] && !is_far(k, p, dir, last - 1))
         last--;
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
-        const bool near = m >= last || !is_far(k, p, dir, m);
+        const bool near = !is_far(k, p, dir, m);
         const double before[] = {n[copies[0]], n[copies[1]]};
         k->meanwhile = k->how->leaders > 0 && m >= last;
         const double often = count_one(k, p, dir, m, cells_each, n, slowest);

@@ -80,10 +80,8 @@ static inline int rota_term_priced_as(int term)
 const char *rota_term_name(int term);
 
 typedef struct rota_machine {
-    double
-        ns[ROTA_N_TERMS]; /* nanoseconds of each term with a price of its own,
-                                never < 0 */
-    bool native;          /* are there prices of MPI's own all-to-all? */
+    double ns[ROTA_N_TERMS]; /* nanoseconds of a term that has a price */
+    bool native;             /* are there prices of MPI's own all-to-all? */
     rota_network network;
 } rota_machine;
 
@@ -119,11 +117,8 @@ typedef struct rota_run_kind {
                     the nodes; 0: all ranks send alike */
     bool shared; /* shared memory carries messages within nodes */
     double load; /* ranks per core of a node, at least 1 */
-    bool
-        exact; /* bytes of the user's blocks are those of this run, not expected */
-    double
-        density; /* share of the blocks that have bytes, of those whose size is
-                       only expected */
+    bool exact;  /* bytes of user blocks are this run's, not expected */
+    double density; /* share of the blocks of expected size that have bytes */
 } rota_run_kind;
 
 /* Count the terms of a run. bytes: [n_blocks], expected ones if unknown. Fails
