@@ -8,13 +8,15 @@
 #ifndef ROTA_BASE_HEAP_H
 #define ROTA_BASE_HEAP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes in use now, and at most at any time. */
+/* Bytes in use now, and at most at any time; and those of pages that were given back
+ * to the system and may have to be made again. */
 typedef struct rota_heap_use {
-    size_t now, most;
+    size_t now, most, given_back;
 } rota_heap_use;
 
 typedef struct rota_heap {
@@ -29,6 +31,8 @@ typedef struct rota_heap {
     void (*release)(void *memory);
     size_t (*room)(const void *memory); /* usable bytes */
     void (*count)(rota_heap_use *use);
+
+    atomic_bool *lent; /* another rank has been told to read there */
 } rota_heap;
 
 #define ROTA_HEAP_LIBRARY "librota_heap.so.1"

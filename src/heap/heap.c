@@ -43,10 +43,12 @@ static struct {
     _Atomic size_t used;  /* bytes given to jemalloc, from base on */
     pthread_mutex_t lock; /* of used */
     _Atomic size_t now, most;
-    _Atomic size_t freed; /* bytes, since pages were last given back */
+    _Atomic size_t freed;      /* bytes, since pages were last given back */
+    _Atomic size_t given_back; /* bytes of pages, in all */
 } state = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static rota_heap heap = {.fd = -1};
+static atomic_bool lent;
+static rota_heap heap = {.fd = -1, .lent = &lent};
 static _Atomic(const rota_heap *) made; /* NULL: not yet */
 
 /* ---- the range ----------------------------------------------------------- */
@@ -165,13 +167,36 @@ static int remove_pages(void)
     return heap.fd < 0 ? MADV_DONTNEED : MADV_REMOVE;
 }
 
+/* Bytes of all pages that exist; 0: not known, the descriptor is closed. */
+static size_t resident(void)
+{
+    struct stat file;
+
+    return heap.fd >= 0 && fstat(heap.fd, &file) == 0 &&
+                   file.st_ino == heap.inode
+               ? (size_t)file.st_blocks * 512
+               : 0;
+}
+
+/* Only pages that exist count: there may be none. */
+static bool remove_range(char *from, size_t bytes)
+{
+    const size_t before = resident();
+    const bool removed = madvise(from, bytes, remove_pages()) == 0;
+    const size_t after = resident();
+
+    if (after < before)
+        atomic_fetch_add(&state.given_back, before - after);
+    return removed;
+}
+
 static bool purge(extent_hooks_t *hooks, void *at, size_t bytes, size_t offset,
                   size_t length, unsigned arena)
 {
     (void)hooks;
     (void)bytes;
     (void)arena;
-    return madvise((char *)at + offset, length, remove_pages()) < 0;
+    return !remove_range((char *)at + offset, length);
 }
 
 static bool split(extent_hooks_t *hooks, void *at, size_t bytes, size_t first,
@@ -267,7 +292,7 @@ static void trim(char *memory, size_t bytes)
         ((uintptr_t)memory + room(memory)) / state.page * state.page;
 
     if (bytes >= LEAST && from < end)
-        madvise((char *)from, end - from, remove_pages());
+        remove_range((char *)from, end - from);
 }
 
 static void *alloc(size_t bytes, size_t alignment, bool zeroed)
@@ -309,7 +334,8 @@ static void release(void *memory)
 
 static void count(rota_heap_use *use)
 {
-    *use = (rota_heap_use){atomic_load(&state.now), atomic_load(&state.most)};
+    *use = (rota_heap_use){atomic_load(&state.now), atomic_load(&state.most),
+                           atomic_load(&state.given_back)};
 }
 
 /* ---- making -------------------------------------------------------------- */

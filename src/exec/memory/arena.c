@@ -406,6 +406,8 @@ static bool find_in_heap(const void *p, size_t bytes, rota_place *at)
 
     if (!heap || !rota_heap_holds(heap, p))
         return false;
+    if (!atomic_load_explicit(heap->lent, memory_order_relaxed))
+        atomic_store_explicit(heap->lent, true, memory_order_relaxed);
     const size_t from = (size_t)((const char *)p - heap->base);
     *at = (rota_place)ROTA_HEAP << 48 | from;
     return bytes <= heap->bytes - from;
