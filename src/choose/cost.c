@@ -588,11 +588,13 @@ typedef struct flow_terms {
 static flow_class class_of(const counter *k, const rota_phase *p, rota_dir dir,
                            uint32_t m)
 {
+    const rota_msgs *const l = &k->s->msgs[dir];
+
     if (is_far(k, p, dir, m))
         return BETWEEN;
-    if (!k->s->msgs[dir].msg[m].handed)
-        return rota_msg_is_direct(k->s, dir, m) ? DIRECT : PARTS;
-    return rota_msg_lends(k->s, dir, m) ? OTHERS : PARTS;
+    if (rota_msg_is_direct(k->s, dir, m))
+        return DIRECT;
+    return l->item[l->msg[m].first] < rota_first_tmp(k->s) ? PARTS : OTHERS;
 }
 
 /* Copies of a flow phase are made for sends, or after receives. Returns the number of

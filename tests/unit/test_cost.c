@@ -309,6 +309,26 @@ static void flow(void **state)
     assert_float_equal(of(&step[2], ROTA_LINK_NET, ROTA_PER_BYTE), 0, 1e-9);
 }
 
+/* Of 4 nodes of 2 ranks, the first leads, and nothing is shared. It has its member's
+ * part of the first of three messages before it sends any, and gives on what the last
+ * one brought when all have come. */
+static void gathered(void **state)
+{
+    const task t = {.algo = &rota_algo_onmpml,
+                    .params = {.leaders = 1},
+                    .P = 8,
+                    .node_size = 2,
+                    .cores = 2,
+                    .block = BLOCK};
+    rota_terms step[ROTA_STEPS];
+
+    (void)state;
+    count_steps(&t, step);
+    /* What the two send each other directly comes first, too. */
+    assert_float_equal(step[0].n[ROTA_TERM_POSTED], 1 + 2, 1e-9);
+    assert_float_equal(step[2].n[ROTA_TERM_POSTED], 1, 1e-9);
+}
+
 /* Ranks 0 and 1 share a node. What a leader sends to its member comes after its
  * message to the other node, and so does what only says that blocks lie ready; what a
  * rank sends directly to a node's mate comes before its messages to others. */
@@ -703,6 +723,7 @@ int main(void)
         cmocka_unit_test(bundles),       cmocka_unit_test(described),
         cmocka_unit_test(exchanged),     cmocka_unit_test(native_by_messages),
         cmocka_unit_test(meanwhile),     cmocka_unit_test(hidden),
+        cmocka_unit_test(gathered),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
