@@ -219,27 +219,76 @@ static void count_path(const counter *k, rota_dir dir, int peer, double bytes,
     }
 }
 
+/* The probability that a block has bytes. */
+static double filled(const counter *k, rota_block b)
+{
+    if (k->bytes[b] <= 0)
+        return 0;
+    return rota_block_is_padded(k->s, b) ||
+                   (k->how->exact && b < rota_first_tmp(k->s))
+               ? 1
+               : k->how->density;
+}
+
+/* Do the messages of a phase carry sizes? */
+static bool tells_sizes(const counter *k, const rota_phase *p)
+{
+    return k->how->metadata != ROTA_META_ONCE && !p->native;
+}
+
+/* Is a message sent even if it has no bytes? A fixed plan's flow is taken to do so
+ * though it does not, which makes up for the time that messages wait for each other
+ * there. */
+static bool is_always_sent(const counter *k, const rota_phase *p)
+{
+    return tells_sizes(k, p) || p->flow || (p->native && k->how->native);
+}
+
+/* What a message is expected to have. */
+typedef struct content {
+    double bytes;
+    double blocks; /* that have bytes */
+    double filled; /* the probability that any has */
+    double sent;   /* the probability that the message is sent */
+} content;
+
+static content expect_content(const counter *k, const rota_phase *p,
+                              rota_dir dir, uint32_t m)
+{
+    const rota_msgs *const l = &k->s->msgs[dir];
+    content c = {0};
+    double none = 1;
+
+    for (uint32_t i = l->msg[m].first; i < l->msg[m + 1].first; i++) {
+        const double share = filled(k, l->item[i]);
+        c.bytes += k->bytes[l->item[i]];
+        c.blocks += share;
+        none *= 1 - share;
+    }
+    c.filled = 1 - none;
+    c.sent = is_always_sent(k, p) ? 1 : c.filled;
+    return c;
+}
+
 /* The rank without the shared blocks copies every block. To or from another
  * domain, that takes as long as one of the two copies of an ordinary message
  * there. The other end only says or sees that they lie ready: one rank after the
  * other, before they copy or after. */
 static void count_handed(counter *k, const rota_phase *p, rota_dir dir,
-                         uint32_t m, rota_link link, double how_often,
-                         double bytes, double n[])
+                         uint32_t m, rota_link link, content what, double n[])
 {
-    const rota_msg *const msg = &k->s->msgs[dir].msg[m];
     const bool lends = rota_msg_lends(k->s, dir, m);
 
     k->meanwhile = lends;
-    count_message(k, p, dir, link, how_often, 0, n);
+    count_message(k, p, dir, link, what.sent, 0, n);
     if (lends)
         return;
-    count_memory(k, ROTA_RECV, how_often, bytes, n);
-    n[ROTA_TERM_COPIED_BLOCK] += rota_msg_blocks(msg) * k->how->density;
+    count_memory(k, ROTA_RECV, what.sent, what.bytes, n);
+    n[ROTA_TERM_COPIED_BLOCK] += what.blocks;
     if (link == ROTA_LINK_NODE)
-        n[rota_term(link, ROTA_PER_BYTE)] += bytes / 2;
+        n[rota_term(link, ROTA_PER_BYTE)] += what.bytes / 2;
     else
-        n[ROTA_TERM_COPIED_BYTE] += bytes;
+        n[ROTA_TERM_COPIED_BYTE] += what.bytes;
 }
 
 /* Is the message packed? Blocks with consecutive numbers are taken to lie end
@@ -252,32 +301,6 @@ static bool is_packed(const counter *k, const rota_block item[], uint32_t n)
     for (uint32_t i = 1; i < n && in_a_row; i++)
         in_a_row = item[i] == item[i - 1] + 1;
     return n > 1 && !in_a_row;
-}
-
-/* The probability that a block has bytes. */
-static double filled(const counter *k, rota_block b)
-{
-    if (k->bytes[b] <= 0)
-        return 0;
-    return rota_block_is_padded(k->s, b) ||
-                   (k->how->exact && b < rota_first_tmp(k->s))
-               ? 1
-               : k->how->density;
-}
-
-/* The expected bytes of a message; *how_often: the probability that it has
- * any. */
-static double expect_message(const counter *k, const rota_msg *m,
-                             const rota_block item[], double *how_often)
-{
-    double bytes = 0, none = 1;
-
-    for (uint32_t i = m[0].first; i < m[1].first; i++) {
-        bytes += k->bytes[item[i]];
-        none *= 1 - filled(k, item[i]);
-    }
-    *how_often = 1 - none;
-    return bytes;
 }
 
 /* The number of sizes that receive m carries. A direct message of known size
@@ -320,55 +343,43 @@ static bool is_exchange(const counter *k)
 /* What it takes to pack message m, or to unpack it. Parcels are neither: their
  * receiver notes where each block lies. */
 static void count_packing(const counter *k, rota_dir dir, uint32_t m,
-                          bool tells, double cells, double bytes, double n[])
+                          bool tells, double cells, content what, double n[])
 {
     const rota_msgs *const l = &k->s->msgs[dir];
-    const uint32_t blocks = rota_msg_blocks(&l->msg[m]);
     const bool parcels =
         tells && !l->msg[m].handed && rota_msg_lends(k->s, dir, m);
     const bool beside =
         tells && cells > 0 && k->how->metadata == ROTA_META_FUSED;
-    const bool packed =
-        beside || is_packed(k, l->item + l->msg[m].first, blocks);
+    const bool packed = beside || is_packed(k, l->item + l->msg[m].first,
+                                            rota_msg_blocks(&l->msg[m]));
 
     if (dir == ROTA_SEND ? parcels || !packed
         : tells          ? !parcels && is_exchange(k)
                          : !packed)
         return;
-    n[ROTA_TERM_COPIED_BLOCK] += blocks * k->how->density;
+    n[ROTA_TERM_COPIED_BLOCK] += what.blocks;
     if (!parcels)
-        n[ROTA_TERM_COPIED_BYTE] += bytes;
-}
-
-/* Do the messages of a phase carry sizes? */
-static bool tells_sizes(const counter *k, const rota_phase *p)
-{
-    return k->how->metadata != ROTA_META_ONCE && !p->native;
-}
-
-/* Is a message sent even if it has no bytes? */
-static bool is_always_sent(const counter *k, const rota_phase *p)
-{
-    return tells_sizes(k, p) || p->flow || (p->native && k->how->native);
+        n[ROTA_TERM_COPIED_BYTE] += what.bytes;
 }
 
 /* Count message m, which is not handed over. Its sizes, cells of them, go in a
  * message before it or together with its data. */
 static void count_ordinary(counter *k, const rota_phase *p, rota_dir dir,
-                           uint32_t m, rota_link link, bool tells, double cells,
-                           double often, double bytes, double n[])
+                           uint32_t m, rota_link link, double cells,
+                           content what, double n[])
 {
     const bool before = cells > 0 && sizes_go_before(k);
+    const double bytes = what.bytes + (before ? 0 : CELL * cells);
 
-    count_packing(k, dir, m, tells, cells, bytes, n);
+    count_packing(k, dir, m, tells_sizes(k, p), cells, what, n);
     if (before)
         count_message(k, p, dir, link, 1, CELL * cells, n);
-    else
-        bytes += CELL * cells;
     /* Whoever has told all sizes sends no message without data. */
-    if (!before || k->how->metadata != ROTA_META_TWO_PHASE)
-        often = is_always_sent(k, p) ? 1 : often;
-    count_message(k, p, dir, link, often, bytes, n);
+    count_message(k, p, dir, link,
+                  before && k->how->metadata == ROTA_META_TWO_PHASE
+                      ? what.filled
+                      : what.sent,
+                  bytes, n);
     if (link == ROTA_LINK_NET)
         count_path(k, dir, k->s->msgs[dir].msg[m].peer, bytes, n);
 }
@@ -380,30 +391,26 @@ static double count_one(counter *k, const rota_phase *p, rota_dir dir,
                         uint32_t m, double cells_each, double n[],
                         rota_link *slowest)
 {
-    const rota_msgs *const l = &k->s->msgs[dir];
-    const rota_msg *const msg = &l->msg[m];
+    const rota_msg *const msg = &k->s->msgs[dir].msg[m];
     const rota_link link = link_to(k, msg->peer, p->native != 0);
-    const bool tells = tells_sizes(k, p);
-    double often;
-    const double bytes = expect_message(k, msg, l->item, &often);
+    const content what = expect_content(k, p, dir, m);
 
-    const bool always = is_always_sent(k, p);
-    if (often <= 0 && !always)
+    if (what.sent <= 0)
         return 0;
     if (msg->peer == k->s->me) { /* its own block, in a native phase */
-        n[ROTA_TERM_COPIED_BYTE] += bytes / ROTA_N_DIRS;
+        n[ROTA_TERM_COPIED_BYTE] += what.bytes / ROTA_N_DIRS;
         return 0;
     }
     if (msg->handed && link <= ROTA_LINK_NODE) {
-        count_handed(k, p, dir, m, link, often, bytes, n);
+        count_handed(k, p, dir, m, link, what, n);
         if (dir == ROTA_SEND) /* the giving end does not wait */
             return 0;
     } else {
-        count_ordinary(k, p, dir, m, link, tells,
-                       cells_each * rota_msg_blocks(msg), often, bytes, n);
+        count_ordinary(k, p, dir, m, link, cells_each * rota_msg_blocks(msg),
+                       what, n);
     }
     *slowest = link > *slowest ? link : *slowest;
-    return always ? 1 : often;
+    return what.sent;
 }
 
 /* What packing and unpacking count. */

@@ -88,8 +88,9 @@ typedef struct rota_machine {
 /* Estimates for a machine that nobody has calibrated. */
 extern const rota_machine rota_machine_usual;
 
-/* How often each term occurs in a step of a rank's schedule. A step is a phase
- * or, from ROTA_STEPS phases on, several in a row. */
+/* How often each term occurs in a step of a rank's schedule. A step is a phase or,
+ * beyond ROTA_STEPS - 2 phases, several in a row. More steps are no nearer to what a
+ * simulation takes, in which ranks that are early begin the next phase. */
 enum { ROTA_STEPS = 8 };
 typedef struct rota_terms {
     double n[ROTA_N_TERMS];

@@ -329,6 +329,29 @@ static void gathered(void **state)
     assert_float_equal(step[2].n[ROTA_TERM_POSTED], 1, 1e-9);
 }
 
+/* Where sizes travel with blocks, a member tells a leader also that it has none. */
+static void told_of_nothing(void **state)
+{
+    const int message = rota_term(ROTA_LINK_DOMAIN, ROTA_PER_MESSAGE);
+    const task t = {.algo = &rota_algo_shared_leaders,
+                    .params = {.leaders = 1, .sized = true, .parcels = true},
+                    .leaders = 1,
+                    .metadata = ROTA_META_FUSED,
+                    .P = 4,
+                    .me = 1,
+                    .node_size = 2,
+                    .cores = 2,
+                    .shared = true,
+                    .expected = true,
+                    .density = 0.01,
+                    .block = BLOCK};
+    const rota_terms n = count(&t);
+
+    (void)state;
+    /* What it hands over and takes, and one to and from the leader itself. */
+    assert_float_equal(rota_terms_priced(&n, message), 3, 1e-9);
+}
+
 /* Ranks 0 and 1 share a node. What a leader sends to its member comes after its
  * message to the other node, and so does what only says that blocks lie ready; what a
  * rank sends directly to a node's mate comes before its messages to others. */
@@ -572,8 +595,9 @@ static void sparse(void **state)
 
     (void)state;
     expect(&n, ROTA_LINK_NET, 3, 3, 12 * BLOCK); /* own blocks are in each */
-    /* Half of those that are packed; the rank's own block has no bytes. */
-    assert_float_equal(n.n[ROTA_TERM_COPIED_BLOCK], 20 * 0.5, 1e-9);
+    /* Half of those that are packed, but all whose sizes the rank knows: 4, 1, 2 and
+     * 2, 1. The rank's own block has no bytes. */
+    assert_float_equal(n.n[ROTA_TERM_COPIED_BLOCK], 10 + 10 * 0.5, 1e-9);
     t.expected = true; /* all four of a message may be empty */
     n = count(&t);
     expect(&n, ROTA_LINK_NET, 3 * 15 / 16., 3 * 15 / 16., 12 * BLOCK);
@@ -723,7 +747,7 @@ int main(void)
         cmocka_unit_test(bundles),       cmocka_unit_test(described),
         cmocka_unit_test(exchanged),     cmocka_unit_test(native_by_messages),
         cmocka_unit_test(meanwhile),     cmocka_unit_test(hidden),
-        cmocka_unit_test(gathered),
+        cmocka_unit_test(gathered),      cmocka_unit_test(told_of_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
