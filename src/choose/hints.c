@@ -162,6 +162,7 @@ const rota_hint rota_hint_table[] = {
          .words = &rota_intranode_words),
     HINT(copied_once_from, COPIED_ONCE_FROM, copied_once_from,
          "by tuning, else 1536", .least = 1),
+    HINT(attached_from, ATTACHED_FROM, attached_from, "by a trial", .least = 1),
     HINT(progress, PROGRESS, progress, "calls", .words = &rota_progress_words),
     HINT(device, DEVICE, device, "auto", .words = &rota_device_words),
     HINT(starts, STARTS, partners, "all", .words = &starts_words),

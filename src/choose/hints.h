@@ -35,6 +35,7 @@ typedef struct rota_hints {
     int check;
     rota_intranode intranode;
     int copied_once_from; /* bytes; 0: not given */
+    int attached_from;    /* likewise */
     rota_progress progress;
     rota_device_path device;
     int partners;                /* only ranks with partners start a plan */

@@ -1,6 +1,7 @@
 /* staging.c - see staging.h. */
 #include "device/staging.h"
 #include "device/ipc.h"
+#include "exec/memory/arena.h"
 #include "exec/payload/sized.h"
 #include "exec/run/waiting.h"
 
@@ -195,7 +196,8 @@ static void free_memory(struct rota_staging *g, bounce *m)
 {
     if (m->pinned)
         g->device->unpin(g->queue, m->memory);
-    free(m->memory);
+    if (!rota_arena_free(m->memory))
+        free(m->memory);
     m->memory = NULL;
     m->pinned = false;
     m->room = 0;
@@ -238,7 +240,10 @@ static int make_room(struct rota_staging *g, bounce *m, size_t bytes)
         return MPI_SUCCESS;
     ROTA_TRY(g->device->queue_drain(g->queue));
     free_memory(g, m);
-    m->memory = aligned_alloc(PAGE, more);
+    if (m == &g->side[ROTA_SRC])
+        m->memory = rota_arena_alloc(more); /* others copy it from there */
+    if (!m->memory)
+        m->memory = aligned_alloc(PAGE, more);
     if (!m->memory)
         return rota_fail_mem("staging blocks of a device");
     m->room = more;

@@ -144,6 +144,9 @@ typedef struct rota_reach {
      * and from which it is where that saves more than a copy: packing, if the
      * layout is told, or all copies, if the block is lent. */
     size_t arena_threshold, saving_threshold;
+    /* Bytes from which a message in the sender's private memory is copied from
+     * there by the kernel; SIZE_MAX: none is. */
+    size_t attach_threshold;
     /* hands: messages may be handed over, by a flag if their blocks are fixed,
      * or by parcels. lends: scratch is in this process's arena for this. Once
      * others know its address, the path frees it when they have read it, and
@@ -160,9 +163,10 @@ typedef enum rota_refusal {
 
 /* What a path has for a plan, for descriptions. */
 typedef struct rota_path_facts {
-    size_t bytes;     /* of shared memory */
-    size_t read_from; /* bytes from which messages are read where they lie; 0:
+    size_t bytes;       /* of shared memory */
+    size_t read_from;   /* bytes from which messages are read where they lie; 0:
                          none are */
+    size_t attach_from; /* the same, in private memory; SIZE_MAX: none are */
 } rota_path_facts;
 
 /* A path by which messages travel: a table of functions. It has a life, and

@@ -647,7 +647,8 @@ static void join_node(sim_plan *plan, int rank)
     const size_t threshold = chance % 2 ? 2048 : 24;
     r->reach = (rota_reach){.node = &r->node,
                             .arena_threshold = threshold,
-                            .saving_threshold = threshold};
+                            .saving_threshold = threshold,
+                            .attach_threshold = SIZE_MAX};
 }
 
 /* By datatype nothing is packed, provided that data are plain bytes. */

@@ -191,8 +191,10 @@ static void open_job(rank *r, const job *j)
         .fixed = j->who != IN_TURN,
         .by_thread = j->by_thread,
     };
-    const rota_reach reach = {
-        .node = &r->node, .arena_threshold = 2048, .saving_threshold = 2048};
+    const rota_reach reach = {.node = &r->node,
+                              .arena_threshold = 2048,
+                              .saving_threshold = 2048,
+                              .attach_threshold = SIZE_MAX};
     const int err = rota_exec_reserve(&r->x, &reach, &refusal);
     must(err == MPI_SUCCESS, "lines");
     must(refusal == ROTA_REFUSED_NOTHING || (j->who == FIRST && r->me == 0),

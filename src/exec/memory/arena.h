@@ -86,6 +86,11 @@ typedef struct rota_peer {
                                every communicator; -1: not known yet */
     int64_t pid;
     uint64_t cookie;
+    enum {
+        ROTA_ATTACH_UNKNOWN,
+        ROTA_ATTACH_ALLOWED,
+        ROTA_ATTACH_REFUSED
+    } attaching; /* its private memory, by this process */
     /* Only for arena.c. */
     int64_t fd;
     _Atomic bool stuck; /* a segment could not be mapped: map no more */

@@ -38,6 +38,7 @@ typedef enum rota_entry_kind {
     ROTA_ENTRY_DATA,    /* part of the message, as much as fits */
     ROTA_ENTRY_PIECE,   /* rota_part: part of it, in a piece of the pool */
     ROTA_ENTRY_ARENA,   /* rota_place of the whole, then any header */
+    ROTA_ENTRY_PRIVATE, /* the same, by a rota_foreign of the sender's process */
     ROTA_ENTRY_FETCHED, /* a descriptor from rota_fetching */
     ROTA_ENTRY_LENT,    /* nothing: all data are in shared blocks */
     ROTA_ENTRY_TYPED,   /* rota_place of the first byte; the layout that the

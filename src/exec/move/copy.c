@@ -1,8 +1,6 @@
 /* copy.c - see copy.h. */
 #include "exec/move/copy.h"
 
-#include <stdbool.h>
-
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -11,14 +9,10 @@
  * KiB. */
 enum { SHORT_PIECE = 1 << 10 };
 
-static bool is_slow(const void *to, const void *from)
-{
-    return ((uintptr_t)to - (uintptr_t)from - 1) % ROTA_COPY_PAGE < 31;
-}
-
 void rota_copy_fast(void *to, const void *from, size_t bytes)
 {
-    const size_t step = is_slow(to, from) ? SHORT_PIECE : bytes;
+    const size_t step =
+        rota_copy_is_slow(to, (uintptr_t)from) ? SHORT_PIECE : bytes;
 
     for (size_t at = 0; at < bytes; at += step)
         memcpy((char *)to + at, (const char *)from + at,

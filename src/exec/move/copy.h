@@ -19,6 +19,11 @@ static inline size_t rota_smaller(size_t a, size_t b)
  * this way. */
 enum { ROTA_COPY_PAGE = 1 << 12 };
 
+static inline bool rota_copy_is_slow(const void *to, uintptr_t from)
+{
+    return ((uintptr_t)to - from - 1) % ROTA_COPY_PAGE < 31;
+}
+
 /* memcpy that avoids the slow case. */
 void rota_copy_fast(void *to, const void *from, size_t bytes);
 

@@ -13,6 +13,7 @@
 #include "plan/kinds/device.h"
 #include "plan/kinds/ipc.h"
 #include "plan/kinds/memory.h"
+#include "plan/ranks/node.h"
 
 #include <stdlib.h>
 
@@ -273,6 +274,8 @@ static int bind(rota_built *b, int status)
     rota_vote vote = {.clash = b->apart};
     ROTA_TRY(rota_agree(t->comm, status, &vote));
     b->apart = vote.clash; /* on any rank */
+    if (t->use.device && t->comm->node)
+        rota_comm_update_node(t->comm); /* bounce buffers were made meanwhile */
     return MPI_SUCCESS;
 }
 

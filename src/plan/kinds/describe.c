@@ -118,6 +118,22 @@ static const char *why_apart(const rota_plan *p)
                                 : "a rank of the node cannot share memory";
 }
 
+/* What the kernel copies from private memory. */
+static bool add_attached(cJSON *o, const rota_plan *p,
+                         const rota_path_facts *facts)
+{
+    const rota_node *const node = p->comm->node;
+    const char *const why = facts->attach_from < SIZE_MAX ? "used"
+                            : !p->comm->attaching_tried
+                                ? "not used: blocks are short"
+                            : !node->attaches ? "not used: it is not allowed"
+                                              : "not used: it is not faster";
+
+    return add_text(o, "cross_memory", why) &&
+           (facts->attach_from == SIZE_MAX ||
+            add_number(o, "attached_from", (double)facts->attach_from));
+}
+
 /* How messages travel within the node, and why. */
 static bool add_transport(cJSON *o, const rota_plan *p)
 {
@@ -135,7 +151,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
             add_number(o, "shared_bytes", (double)facts.bytes) &&
             (facts.read_from == 0 ||
              (add_number(o, "copied_once_from", (double)facts.read_from) &&
-              add_text(o, "cross_memory", "not used")))); /* a key that stays */
+              add_attached(o, p, &facts))));
 }
 
 /* What advances the plan while the program is not in a call of Rota's. */

@@ -11,6 +11,7 @@
 #include "plan/args/neighbors.h"
 #include "plan/kinds/ipc.h"
 #include "plan/kinds/trial.h"
+#include "plan/ranks/attaching.h"
 #include "plan/ranks/crossing.h"
 #include "plan/ranks/network.h"
 #include "plan/ranks/node.h"
@@ -152,6 +153,12 @@ static bool may_follow_nodes(const rota_task *t, const rota_hints *hints)
                        : t->topo->n_nodes > 1 && t->topo->n_nodes < t->topo->P;
 }
 
+static int open_node(rota_comm *c, const rota_task *t, const rota_hints *hints)
+{
+    ROTA_TRY(rota_comm_open_node(c));
+    return rota_comm_try_attaching(c, t->largest, hints->attached_from > 0);
+}
+
 /* Agree, map the node's memory, choose, and build. status: of this rank so far.
  * Collective; the ranks agree on every failure.
  *
@@ -169,7 +176,7 @@ static int agree_and_build(rota_plan *p, const rota_hints *hints, int status)
     ROTA_TRY(
         agree_on_plan(t, hints, status, why_no_ipc != NULL, &vote, &claim));
     if (hints->intranode != ROTA_INTRANODE_P2P)
-        ROTA_TRY(rota_comm_open_node(p->comm));
+        ROTA_TRY(open_node(p->comm, t, hints));
     rota_task_set_ipc(t, why_no_ipc, vote.no_ipc);
     if (may_follow_nodes(t, hints) && !t->problem.crossing)
         ROTA_TRY(
@@ -205,6 +212,7 @@ static rota_plan *new_plan(rota_comm *c, const rota_neighbors *neighbors,
         .largest_unit = kind->fixed ? (size_t)hints->largest_unit : 0,
         .progress = hints->progress,
         .copied_once_from = hints->copied_once_from,
+        .attached_from = hints->attached_from,
         .use = {.device = rota_device_in_use(),
                 .asked = hints->device != ROTA_DEVICE_AUTO},
     };

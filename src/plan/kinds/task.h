@@ -122,6 +122,7 @@ struct rota_task {
     size_t largest_unit; /* bytes; 0: the unit does not change */
     rota_progress progress;   /* as asked for */
     int copied_once_from;     /* bytes, from a hint; 0: none */
+    int attached_from;        /* likewise */
     rota_reduction reduction; /* that travels with its messages, if any */
     rota_operator
         accumulate;      /* combines arriving blocks with what is there; its

@@ -27,7 +27,7 @@ typedef struct rota_comm {
     rota_topo topo;      /* the real topology, even if plans pretend another */
     rota_node *node;     /* NULL: no shared memory, and node_why says why */
     rota_roster *roster; /* its processes, or NULL */
-    bool node_tried;
+    bool node_tried, attaching_tried;
     char node_why[ROTA_ERR_TEXT];
     bool has_thread; /* plans hold the progress thread */
     int next_id;     /* for the next plan */

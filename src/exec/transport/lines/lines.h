@@ -11,6 +11,8 @@
  *   from the arena   an entry names its place in the sender's arena, from where
  *                    the receiver copies it: one copy, two synchronisations.
  *                    For data that lie end to end in the arena.
+ *   by attaching     the same, but the kernel copies it for the receiver from
+ *                    the sender's private memory (attach.h)
  *   by fetching      an entry describes memory that the host does not touch;
  *                    the receiver has it copied (gate.h).
  *

@@ -1,4 +1,5 @@
 /* recv.c - receives messages within the node: see channel.h. */
+#include "exec/memory/attach.h"
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
@@ -6,7 +7,11 @@
 #include "exec/transport/lines/channel.h"
 #include "exec/transport/lines/told.h"
 
+#include <errno.h>
 #include <string.h>
+
+/* Bytes of a message that does not go to one place that are copied at once. */
+enum { AT_ONCE = 1 << 15 };
 
 static const rota_payload *payload_of(const rota_exec *x, uint32_t m)
 {
@@ -51,9 +56,12 @@ static bool is_whole(const rota_line *in, const rota_entry *e)
 static rota_coming coming_of(const rota_line *in, const rota_entry *e,
                              bool tells)
 {
-    if (rota_entry_kind_of(e) == ROTA_ENTRY_ARENA)
-        return tells ? ROTA_COMES_APART : ROTA_COMES_WHOLE;
-    return is_whole(in, e) ? ROTA_COMES_WHOLE : ROTA_COMES_IN_PARTS;
+    const rota_entry_kind kind = rota_entry_kind_of(e);
+
+    if (tells && (kind == ROTA_ENTRY_ARENA || kind == ROTA_ENTRY_PRIVATE))
+        return ROTA_COMES_APART;
+    return kind == ROTA_ENTRY_ARENA || is_whole(in, e) ? ROTA_COMES_WHOLE
+                                                       : ROTA_COMES_IN_PARTS;
 }
 
 /* The first entry is here: make room for the parts. */
@@ -144,11 +152,52 @@ static int take_place(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
     return finish(x, m, op);
 }
 
+/* Have the kernel copy bytes of the sender's private memory. That this is allowed
+ * was found out when the two met. */
+static int attach(const rota_line_op *op, rota_foreign from, char *to,
+                  size_t bytes)
+{
+    return rota_attach_read(op->with->peer->pid, from, to, bytes)
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_OTHER,
+                           "the memory of rank %d, which was readable before, "
+                           "cannot be read: %s",
+                           op->with->rank, strerror(errno));
+}
+
+/* A message that neither tells its length nor goes to one place is taken by
+ * parts. */
+static int take_private(rota_exec *x, uint32_t m, rota_line_op *op,
+                        rota_entry *e)
+{
+    const rota_payload *const has = payload_of(x, m);
+    const size_t head = has->tells ? has->header(x, m) : 0;
+    const size_t bytes = op->data.bytes;
+    char *to = op->data.body;
+    char way[AT_ONCE];
+    rota_foreign from;
+
+    memcpy(&from, e->data, sizeof from);
+    if (has->tells) {
+        ROTA_TRY(has->take(x, m, &op->data, 0, head, e->data + sizeof from));
+        ROTA_TRY(has->rest(x, m, &op->data, &to));
+    }
+    if (has->tells || has->flat) {
+        ROTA_TRY(attach(op, from, to, bytes - head));
+        return finish(x, m, op);
+    }
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = rota_smaller(AT_ONCE, bytes - at);
+        ROTA_TRY(attach(op, from + at, way, n));
+        ROTA_TRY(has->take(x, m, &op->data, at, at + n, way));
+    }
+    return finish(x, m, op);
+}
+
 /* Copy from the layout that the sender told, whose first byte the entry names,
  * to this rank's. */
 static int take_told(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 {
-    enum { AT_ONCE = 1 << 15 };
     const rota_block b = rota_lines_block(x, ROTA_RECV, m);
     const size_t bytes = op->data.bytes;
     rota_strided straight;
@@ -189,9 +238,10 @@ static int take_fetched(rota_exec *x, uint32_t m, rota_line_op *op,
 static int (*const take_by[ROTA_ENTRY_KINDS])(rota_exec *x, uint32_t m,
                                               rota_line_op *op,
                                               rota_entry *e) = {
-    [ROTA_ENTRY_DATA] = take_data,       [ROTA_ENTRY_PIECE] = take_piece,
-    [ROTA_ENTRY_ARENA] = take_place,     [ROTA_ENTRY_TYPED] = take_told,
-    [ROTA_ENTRY_FETCHED] = take_fetched, [ROTA_ENTRY_LENT] = take_lent,
+    [ROTA_ENTRY_DATA] = take_data,   [ROTA_ENTRY_PIECE] = take_piece,
+    [ROTA_ENTRY_ARENA] = take_place, [ROTA_ENTRY_PRIVATE] = take_private,
+    [ROTA_ENTRY_TYPED] = take_told,  [ROTA_ENTRY_FETCHED] = take_fetched,
+    [ROTA_ENTRY_LENT] = take_lent,
 };
 
 /* ---- messages ------------------------------------------------------------ */

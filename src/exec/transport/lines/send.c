@@ -1,4 +1,5 @@
 /* send.c - sends messages within the node: see channel.h. */
+#include "exec/memory/attach.h"
 #include "exec/move/blocks.h"
 #include "exec/move/strided.h"
 #include "exec/move/trace.h"
@@ -121,26 +122,35 @@ static bool find_told(const rota_exec *x, const rota_line_op *op,
                       at);
 }
 
-/* How the receiver may read the message where it lies, and where that is;
- * ROTA_ENTRY_DATA: it may not. */
+_Static_assert(sizeof(rota_place) == sizeof(rota_foreign),
+               "as long in entries");
+
+/* How the receiver may read the message where it lies, and where that is, a
+ * rota_place or rota_foreign; ROTA_ENTRY_DATA: it may not. */
 static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
-                                     rota_place *at)
+                                     uint64_t *at)
 {
+    const rota_reach *const reach = &rota_lines_of(x)->reach;
     const size_t body = op->data.bytes - op->data.head_bytes;
 
     if (op->told)
         return find_told(x, op, at) ? ROTA_ENTRY_TYPED : ROTA_ENTRY_DATA;
-    return op->data.body && body >= rota_lines_of(x)->reach.arena_threshold &&
-                   sizeof *at + op->data.head_bytes <=
-                       rota_line_room(&op->with->line[ROTA_SEND]) &&
-                   peer_finds(op, op->data.body, body, at)
-               ? ROTA_ENTRY_ARENA
+    if (!op->data.body || sizeof *at + op->data.head_bytes >
+                              rota_line_room(&op->with->line[ROTA_SEND]))
+        return ROTA_ENTRY_DATA;
+    if (body >= reach->arena_threshold &&
+        peer_finds(op, op->data.body, body, at))
+        return ROTA_ENTRY_ARENA;
+    *at = (uintptr_t)op->data.body;
+    return body >= reach->attach_threshold &&
+                   rota_attach_is_readable(op->data.body, body)
+               ? ROTA_ENTRY_PRIVATE
                : ROTA_ENTRY_DATA;
 }
 
 /* Write an entry that says where the message lies, with the header. */
 static void put_place(rota_exec *x, rota_line_op *op, rota_entry *e,
-                      rota_place at, rota_entry_kind kind)
+                      uint64_t at, rota_entry_kind kind)
 {
     memcpy(e->data, &at, sizeof at);
     if (op->data.head_bytes > 0)
@@ -156,7 +166,7 @@ static bool push_entry(rota_exec *x, rota_line_op *op)
     rota_line *const out = &op->with->line[ROTA_SEND];
     rota_entry *const e = rota_line_begin(out);
     const size_t left = op->data.bytes - op->moved, room = rota_line_room(out);
-    rota_place at;
+    uint64_t at;
 
     if (!e)
         return false;
