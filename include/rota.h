@@ -1457,6 +1457,14 @@ ROTA_API int rota_version(void);
  *       what the tuning says, else 8192; but 1536 for elements of a datatype and
  *       for borrowed blocks, if the node has a core for each rank.
  *
+ *   rota_attached_from  ROTA_ATTACHED_FROM
+ *       Size in bytes, 1..2^20; 2^20: never. A message of at least this size that
+ *       lies end to end in private memory of its sender, such as malloc's, is copied
+ *       once, by the kernel (process_vm_readv); a smaller one twice, through shared
+ *       memory of the plan. Default: found by a trial of some milliseconds with the
+ *       process's first plan of blocks from 32 KiB on, provided that all ranks may
+ *       read each other's memory; at least 32 KiB.
+ *
  *   rota_progress  ROTA_PROGRESS
  *       What advances a plan once it is started. docs/guide.md has a table of
  *       all this.

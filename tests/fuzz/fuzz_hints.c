@@ -34,6 +34,9 @@ static const hint hints[] = {
     {"rota_copied_once_from",
      "ROTA_COPIED_ONCE_FROM",
      {"1", "1536", "1048576", "8192"}},
+    {"rota_attached_from",
+     "ROTA_ATTACHED_FROM",
+     {"1", "32768", "1048576", "65536"}},
     {"rota_progress", "ROTA_PROGRESS", {"calls", "thread", "calls", "thread"}},
     {"rota_check", "ROTA_CHECK", {"on", "off", "on", "off"}},
 };
@@ -127,7 +130,8 @@ static void check_range(const rota_hints *h, const given g[], int n)
             wrong("read out of range", g, n);
     }
     if (h->node_size < 0 || h->node_size > MOST || h->copied_once_from < 0 ||
-        h->copied_once_from > MOST || h->metadata < -1 ||
+        h->copied_once_from > MOST || h->attached_from < 0 ||
+        h->attached_from > MOST || h->metadata < -1 ||
         h->metadata >= ROTA_N_METADATA || h->intranode >= ROTA_N_INTRANODE)
         wrong("read out of range", g, n);
 }

@@ -75,10 +75,7 @@ static void find_thresholds(const rota_task *t, rota_reach *reach)
                          : t->comm->learnt.tuning.copied_once_from;
 
     reach->arena_threshold = (size_t)(wish > 0 ? wish : USUAL_ARENA_FROM);
-    reach->attach_threshold =
-        t->attached_from > 0 && t->comm->node && t->comm->node->attaches
-            ? (size_t)t->attached_from
-            : rota_comm_attach_from(t->comm);
+    reach->attach_threshold = rota_comm_attach_from(t->comm, t->attached_from);
     reach->saving_threshold = wish > 0 || t->comm->crowded
                                   ? reach->arena_threshold
                                   : USUAL_SAVING_FROM;

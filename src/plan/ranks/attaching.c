@@ -301,12 +301,17 @@ int rota_comm_try_attaching(rota_comm *c, size_t largest, bool asked)
     return err;
 }
 
-size_t rota_comm_attach_from(const rota_comm *c)
+size_t rota_comm_attach_from(const rota_comm *c, int wish)
 {
+    enum { NEVER = 1 << 20 }; /* the highest that the hint may be */
     const uint64_t total = verdict > 0 ? verdict : UINT64_MAX;
 
-    if (!c->node || !c->node->attaches || c->node->n < 2 || total == UINT64_MAX)
+    if (!c->node || !c->node->attaches || c->node->n < 2)
         return SIZE_MAX;
-    const size_t share = (size_t)total / (size_t)(c->node->n - 1);
-    return share > SHORTEST ? share : SHORTEST;
+    if (wish > 0)
+        return wish < NEVER ? (size_t)wish : SIZE_MAX;
+    const uint64_t share = total / (uint64_t)(c->node->n - 1);
+    if (total == UINT64_MAX)
+        return SIZE_MAX;
+    return share > SHORTEST ? (size_t)share : SHORTEST;
 }

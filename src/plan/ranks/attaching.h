@@ -12,7 +12,8 @@
  * Collective, after rota_comm_open_node; the ranks agree on every failure. */
 int rota_comm_try_attaching(rota_comm *c, size_t largest, bool asked);
 
-/* The bytes from which a message is to be copied so; SIZE_MAX: none is. Local. */
-size_t rota_comm_attach_from(const rota_comm *c);
+/* The bytes from which a message is to be copied so; SIZE_MAX: none is. wish: the
+ * hint's value; 0: there is none. Local. */
+size_t rota_comm_attach_from(const rota_comm *c, int wish);
 
 #endif /* ROTA_ATTACHING_H */

@@ -257,11 +257,14 @@ void rota_lines_call(rota_exec *x)
  * better, and can be, read where it lies. */
 static bool fits_entry(const rota_exec *x, const rota_line_op *op)
 {
+    const rota_reach *const reach = &rota_lines_of(x)->reach;
+    const size_t bytes = op->data.bytes;
     rota_place at;
 
-    return op->data.bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
-           (op->data.bytes < rota_lines_of(x)->reach.arena_threshold ||
-            !rota_arena_find(op->data.body, op->data.bytes, &at));
+    return bytes <= rota_line_room(&op->with->line[ROTA_SEND]) &&
+           bytes < reach->attach_threshold &&
+           (bytes < reach->arena_threshold ||
+            !rota_arena_find(op->data.body, bytes, &at));
 }
 
 /* Find the data of all messages that are known when x is bound. */
@@ -295,14 +298,17 @@ static int rebase(rota_exec *x, const bool moved[])
  * one has no bytes, and is not sent, rota_channel_send_nothing takes its place. */
 static void find_pairs(rota_exec *x)
 {
+    const rota_reach *const reach = &rota_lines_of(x)->reach;
+    const size_t readable =
+        rota_smaller(reach->arena_threshold, reach->attach_threshold);
+
     for (int i = 0; i < rota_lines_of(x)->n; i++) {
         rota_channel *const c = &rota_lines_of(x)->channel[i];
         c->paired = c->messages[ROTA_RECV] == 1 &&
                     c->messages[ROTA_SEND] == 1 && c->line[ROTA_RECV].entries &&
                     c->line[ROTA_SEND].entries;
-        c->quick =
-            (uint16_t)rota_smaller(rota_line_room(&c->line[ROTA_SEND]),
-                                   rota_lines_of(x)->reach.arena_threshold - 1);
+        c->quick = (uint16_t)rota_smaller(rota_line_room(&c->line[ROTA_SEND]),
+                                          readable - 1);
     }
 }
 
