@@ -40,19 +40,33 @@ static bool is_told(void)
     return false;
 }
 
-/* Processors, if they are 0 to n - 1 and this thread may use them all; else 0. */
+/* How many processors this process may have. Launchers bind ranks to some of them, as
+ * mpiexec of Open MPI does with up to two: so this thread is bound to all for a
+ * moment, of which the system leaves it those of its control group. 0: unknown. */
+static int count_allowed(void)
+{
+    cpu_set_t bound, all;
+
+    memset(&all, 0xff, sizeof all);
+    if (sched_getaffinity(0, sizeof bound, &bound) != 0 ||
+        sched_setaffinity(0, sizeof all, &all) != 0)
+        return 0;
+    const bool known = sched_getaffinity(0, sizeof all, &all) == 0;
+    (void)sched_setaffinity(0, sizeof bound, &bound);
+    return known ? CPU_COUNT(&all) : 0;
+}
+
+/* Processors, if they are 0 to n - 1 and this process may use them all; else 0. */
 static int count_processors(void)
 {
     char line[ROOM], end;
-    cpu_set_t mine;
     int last = 0;
 
     if (!read_line(SYSTEM "cpu/online", line) ||
         (strcmp(line, "0\n") != 0 &&
-         (sscanf(line, "0-%d%c", &last, &end) != 2 || end != '\n')) ||
-        sched_getaffinity(0, sizeof mine, &mine) != 0)
+         (sscanf(line, "0-%d%c", &last, &end) != 2 || end != '\n')))
         return 0;
-    return CPU_COUNT(&mine) == last + 1 ? last + 1 : 0;
+    return count_allowed() == last + 1 ? last + 1 : 0;
 }
 
 /* The first of the processors that share a core with this one; -1: unknown. */
