@@ -35,15 +35,19 @@ told()
 
 mkdir "$folder/bin"
 printf '#!/bin/sh\necho "GPU 0: stands in"\n' >"$folder/bin/nvidia-smi"
-chmod +x "$folder/bin/nvidia-smi"
+printf '#!/bin/sh\n[ "${1:-}" = -d ] || cat >"$0.told"\n' \
+    >"$folder/bin/nvidia-cuda-mps-control"
+chmod +x "$folder"/bin/*
 on_device gpu strategies goals || fail "status $?"
 told 4 'done' gpu-fft3d
 told 1 'done' gpu-prices-p2
+told 1 'done' gpu-mps-p2
+grep -q quit "$folder/bin/nvidia-cuda-mps-control.told" || fail "MPS is left running"
 told 1 'done' strategies-p2
 told 0 failed .
 told 0 'no time' .
 grep -q '"device_copy"' "$folder/gpu-prices-p2.json" || fail "no prices"
-grep -q '^| staging over .* | [01] of 1 | ' "$folder/goals.md" || fail "no aims"
+grep -q '^| staging over memory .* | [0-2] of 2 | ' "$folder/goals.md" || fail "no aims"
 grep -q '^| 2048 | [0-9.]* | .* 1.01 |$' "$folder/goals.md" || fail "no strategies"
 
 # Aims by known times: of three cases, one slower than MPI in another setting.

@@ -404,6 +404,28 @@ part_sanitizer()
         --error-exitcode 1 "$build/tests/mpi/mpi_grid_cuda" quick
 }
 
+# Several processes share a GPU at once only by MPS; else they have it in turn. It runs as
+# a daemon with a folder of its own, and changes no setting of the GPU.
+start_mps()
+{
+    has nvidia-cuda-mps-control && [ -z "${CUDA_MPS_PIPE_DIRECTORY:-}" ] ||
+        { left_out "$1" 'no MPS, or one that runs'; return 1; }
+    mps=$(mktemp -d /tmp/mps.XXXXXX) || return 1
+    export CUDA_MPS_PIPE_DIRECTORY="$mps" CUDA_MPS_LOG_DIRECTORY="$mps"
+    setsid nvidia-cuda-mps-control -d && return
+    stop_mps
+    left_out "$1" 'nvidia-cuda-mps-control does not start'
+    return 1
+}
+
+stop_mps()
+{
+    echo quit | nvidia-cuda-mps-control >/dev/null 2>&1
+    rm -rf "$mps"
+    unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
+device_ways=auto,multi_pair:device=cuda_ipc,multi_pair:device=copy_to_cpu,mpi_naive,mpi,stage_bound,device_bound
 device_sizes=2048,4096,8192,32768,131072,524288,2097152,8388608
 grid=256x256x256 verified_grid=96x80x72
 [ -z "$quick" ] || device_sizes=2048,131072 grid=32x32x32 verified_grid=24x20x18
@@ -424,10 +446,16 @@ part_gpu()
             ${quick:+--quick} --output "$out/gpu-prices-p$P.json"
         [ ! -s "$out/gpu-prices-p$P.json" ] ||
             export ROTA_TUNING_FILE="$out/gpu-prices-p$P.json"
-        table "gpu-p$P" $P --mem cuda --sizes $device_sizes --algos \
-            auto,multi_pair:device=cuda_ipc,multi_pair:device=copy_to_cpu,mpi_naive,mpi,stage_bound,device_bound
+        table "gpu-p$P" $P --mem cuda --sizes $device_sizes --algos $device_ways
     done
     unset ROTA_TUNING_FILE
+    if start_mps gpu-mps; then
+        for P in $all_ranks; do
+            table "gpu-mps-p$P" $P --mem cuda --sizes $device_sizes \
+                --algos $device_ways
+        done
+        stop_mps
+    fi
     table gpu-small $P --mem cuda --sizes 64,512,2048 \
         --algos multi_pair:device=copy_to_cpu,stage_bound
 }
