@@ -171,6 +171,20 @@ static void add_one(const rota_hints *wish, const rota_plan_kind *what,
     }
 }
 
+/* Where blocks can go from device to device, they may as well go by way of the
+ * host. */
+static void add_ways(const rota_hints *wish, const rota_plan_kind *what,
+                     rota_candidates *list)
+{
+    rota_hints by_host = *wish;
+
+    add_one(wish, what, list);
+    by_host.device = ROTA_DEVICE_COPY;
+    if (what->ipc && wish->device == ROTA_DEVICE_AUTO &&
+        rota_algo_is_direct(wish->algo))
+        add_one(&by_host, what, list);
+}
+
 /* No piece but one a node is tried unless asked for: more are not the fastest
  * anywhere (docs/measurements.md). */
 static void add(const rota_hints *hints, const rota_plan_kind *what,
@@ -191,7 +205,7 @@ static void add(const rota_hints *hints, const rota_plan_kind *what,
                     wish.params.batch = batch.value[b];
                     wish.params.leaders = leader.value[l];
                     wish.params.bundle = bundle.value[k];
-                    add_one(&wish, what, list);
+                    add_ways(&wish, what, list);
                 }
 }
 

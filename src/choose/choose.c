@@ -147,6 +147,9 @@ void rota_choice_name(const rota_choice *choice, char *text, size_t size)
             n += (size_t)snprintf(
                 text + n, size - n, ":%s=%d", rota_param_table[i].name,
                 rota_param_value(&choice->params, &rota_param_table[i]));
+    if (choice->device != ROTA_DEVICE_AUTO && n < size)
+        snprintf(text + n, size - n, ":device=%s",
+                 rota_device_words.word[choice->device]);
 }
 
 int rota_choose(const rota_hints *hints, const rota_plan_kind *what,

@@ -20,7 +20,8 @@ typedef struct rota_plan_kind {
     bool ipc;         /* blocks can go from device to device */
 } rota_plan_kind;
 
-/* Write a name such as "multi_pair:batch=32", cut to size bytes. */
+/* Write a name such as "multi_pair:batch=32", with the way of blocks on a device if
+ * it was decided, cut to size bytes. */
 void rota_choice_name(const rota_choice *choice, char *text, size_t size);
 
 /* Complete a choice: what hints say about hints->algo, and defaults for the

@@ -14,6 +14,7 @@ typedef struct rota_wanted {
     bool uniform;                /* all blocks of all ranks have one size */
     bool shares;                 /* ranks of a node share memory */
     double load;                 /* as in rota_run_kind */
+    int device_sharers;          /* most ranks that share a device by time */
     const rota_problem *problem; /* has this rank's blocks, if fixed */
 } rota_wanted;
 

@@ -5,12 +5,14 @@
  * functions are those of the headers that this file is compiled with. Pointers
  * belong to contexts.
  */
+#include "base/alike.h"
 #include "device/device.h"
 #include "device/driver.h"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ---- the library --------------------------------------------------------- */
 
@@ -21,6 +23,9 @@
     F(context_push, cuCtxPushCurrent, 4000)                                    \
     F(copy, cuMemcpyAsync, 4000)                                               \
     F(copy_rows, cuMemcpy2DAsync, 3020)                                        \
+    F(device_attribute, cuDeviceGetAttribute, 2000)                            \
+    F(device_get, cuDeviceGet, 2000)                                           \
+    F(device_uuid, cuDeviceGetUuid, 9020)                                      \
     F(error_name, cuGetErrorName, 6000)                                        \
     F(event_create, cuEventCreate, 2000)                                       \
     F(event_destroy, cuEventDestroy, 4000)                                     \
@@ -117,6 +122,38 @@ static bool holds(const void *p)
     const place at = p ? place_of(p) : (place){0};
 
     return at.type == CU_MEMORYTYPE_DEVICE || at.managed;
+}
+
+/* Does a daemon of CUDA's, MPS, run the work of all processes side by side? A driver
+ * that does not know the attribute leaves 0. */
+static bool has_mps(CUdevice device)
+{
+    enum { MPS_ENABLED = 133 }; /* CU_DEVICE_ATTRIBUTE_..., since CUDA 12 */
+    int enabled = 0;
+
+    (void)gpu.device_attribute(&enabled, (CUdevice_attribute)MPS_ENABLED,
+                               device);
+    return enabled != 0;
+}
+
+static bool identify(const void *p, rota_identity *identity)
+{
+    int ordinal = -1;
+    uint64_t half[2];
+    CUdevice device;
+    CUuuid uuid;
+    CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *found[] = {&ordinal};
+
+    if (gpu.pointer_attributes(1, wanted, found, pointer(p)) != CUDA_SUCCESS ||
+        gpu.device_get(&device, ordinal) != CUDA_SUCCESS ||
+        gpu.device_uuid(&uuid, device) != CUDA_SUCCESS)
+        return false;
+    _Static_assert(sizeof uuid == sizeof half, "an identity of 16 bytes");
+    memcpy(half, &uuid, sizeof half);
+    *identity = (rota_identity){.device = rota_mix(half[0], half[1]) | 1,
+                                .by_time = !has_mps(device)};
+    return true;
 }
 
 /* ---- contexts ------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Copies that are made in order, without the host (a CUDA stream). Queues are
  * independent of each other. */
@@ -39,6 +40,12 @@ typedef struct rota_allocation {
     rota_handle handle;
 } rota_allocation;
 
+/* Which device it is, and how processes share it. */
+typedef struct rota_identity {
+    uint64_t device; /* the same in all processes of the node; not 0 */
+    bool by_time;    /* its processes take turns: a copy on it waits for one */
+} rota_identity;
+
 /* Functions that return int fail as err.h says. All are local. Only queue_drain
  * blocks. */
 typedef struct rota_device {
@@ -47,6 +54,9 @@ typedef struct rota_device {
     /* Must the host leave this memory alone, so that only copies reach it?
      * False for host memory, page-locked or not, and for invalid addresses. */
     bool (*holds)(const void *p);
+
+    /* Which device holds p? False: it is not known. */
+    bool (*identify)(const void *p, rota_identity *identity);
 
     /* Make a queue for copies to and from the device that holds near. */
     int (*queue_make)(const void *near, rota_queue **q);

@@ -5,6 +5,7 @@
  * versions. Streams and events belong to the device that was the thread's when
  * they were made.
  */
+#include "base/alike.h"
 #include "device/device.h"
 #include "device/driver.h"
 
@@ -20,6 +21,7 @@
     F(address_range, hipMemGetAddressRange)                                    \
     F(copy, hipMemcpyAsync)                                                    \
     F(copy_rows, hipMemcpy2DAsync)                                             \
+    F(device_bus, hipDeviceGetPCIBusId)                                        \
     F(device_get, hipGetDevice)                                                \
     F(device_set, hipSetDevice)                                                \
     F(error_name, hipGetErrorName)                                             \
@@ -106,6 +108,20 @@ static bool holds(const void *p)
     const place at = p ? place_of(p) : (place){0};
 
     return at.on_device || at.managed;
+}
+
+/* By its place on the bus. That processes take turns is assumed, not measured. */
+static bool identify(const void *p, rota_identity *identity)
+{
+    char bus[32] = "";
+    uint64_t hash = 0;
+
+    if (gpu.device_bus(bus, sizeof bus, place_of(p).device) != hipSuccess)
+        return false;
+    for (int i = 0; i < (int)sizeof bus && bus[i]; i++)
+        hash = rota_mix(hash, (unsigned char)bus[i]);
+    *identity = (rota_identity){.device = hash | 1, .by_time = true};
+    return true;
 }
 
 /* ---- devices ------------------------------------------------------------- */

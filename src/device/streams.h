@@ -293,6 +293,7 @@ static int mark_await(rota_queue *q, rota_mark *mark)
 static const rota_device device = {
     .name = device_name,
     .holds = holds,
+    .identify = identify,
     .queue_make = queue_make,
     .queue_free = queue_free,
     .queue_drain = queue_drain,

@@ -7,7 +7,8 @@
  * there before. What is asked for that is not allowed ends the program.
  *
  * Other processes open memory and marks by their files in /proc; with
- * STANDIN_REFUSES in the environment this one opens no memory.
+ * STANDIN_REFUSES in the environment this one opens no memory. STANDIN_BY_TIME says
+ * that processes share the device by time, STANDIN_DEVICE the number of this one's.
  */
 #define _GNU_SOURCE
 #include "standin.h"
@@ -108,6 +109,19 @@ static const area *area_of(const void *p)
 static bool holds(const void *p)
 {
     return area_of(p) != NULL;
+}
+
+/* One device for all, unless the environment says another. */
+static bool identify(const void *p, rota_identity *identity)
+{
+    const char *const device = getenv("STANDIN_DEVICE");
+
+    if (!holds(p))
+        return false;
+    *identity =
+        (rota_identity){.device = 1 + (device ? strtoull(device, NULL, 10) : 0),
+                        .by_time = getenv("STANDIN_BY_TIME") != NULL};
+    return true;
 }
 
 /* Where n bytes at p really are. */
@@ -625,6 +639,7 @@ static int mark_passed(rota_queue *q, rota_mark *mark, bool *passed)
 const rota_device standin_device = {
     .name = "stand-in",
     .holds = holds,
+    .identify = identify,
     .pin = pin,
     .unpin = unpin,
     .queue_make = queue_make,
@@ -657,6 +672,12 @@ const rota_device *__wrap_rota_device_in_use(void)
 bool testdev_open(const char **why)
 {
     *why = "";
+    return true;
+}
+
+bool testdev_pretend(int device, bool by_time)
+{
+    testdev_tell_standin(device, by_time);
     return true;
 }
 

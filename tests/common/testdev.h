@@ -6,9 +6,28 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* Begin to use the device; false, and why, if there is none. */
 bool testdev_open(const char **why);
+
+/* From now on, this process has that device, and processes share it by time, or do
+ * not. False: the device is real. */
+bool testdev_pretend(int device, bool by_time);
+
+/* The stand-in finds both in its environment. */
+static inline void testdev_tell_standin(int device, bool by_time)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", device);
+    setenv("STANDIN_DEVICE", number, 1);
+    if (by_time)
+        setenv("STANDIN_BY_TIME", "1", 1);
+    else
+        unsetenv("STANDIN_BY_TIME");
+}
 
 /* Ends the program if there is no memory. Shared: other processes can open it;
  * private: they cannot; else as it comes. */

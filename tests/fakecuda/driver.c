@@ -107,6 +107,37 @@ CUresult cuDeviceGet(CUdevice *device, int i)
     return i == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+/* What the stand-in says of memory that is there only for this. */
+static rota_identity identity_of(void)
+{
+    rota_identity found = {0};
+    void *const memory = testdev_alloc(1);
+
+    standin_device.identify(memory, &found);
+    testdev_free(memory);
+    return found;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+    const rota_identity found = identity_of();
+
+    memset(uuid, 0, sizeof *uuid);
+    memcpy(uuid, &found.device, sizeof found.device);
+    return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                              CUdevice device)
+{
+    enum { MPS_ENABLED = 133 };
+
+    if ((int)attribute != MPS_ENABLED)
+        die("an unknown attribute of a device");
+    *value = !identity_of().by_time;
+    return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *result, CUdevice device)
 {
     *result = &context;
@@ -235,6 +266,8 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *wanted,
             *(CUcontext *)found[i] = held ? &context : NULL;
         else if (wanted[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
             *(unsigned *)found[i] = held ? CU_MEMORYTYPE_DEVICE : 0;
+        else if (wanted[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+            *(int *)found[i] = held ? 0 : -2;
         else if (wanted[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED)
             *(unsigned *)found[i] = 0;
         else if (wanted[i] == CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE)

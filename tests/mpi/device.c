@@ -480,9 +480,8 @@ static void check_path(const job *j, const char *path)
     MUST(rota_plan_free(&plan));
 }
 
-/* Blocks of this size do not go by way of the host, unless copies between
- * devices are dear and there is somebody to send to; rows, which are for memory
- * of the host, say nothing. */
+/* Blocks of this size do not go by way of the host, unless copies between devices
+ * are dear; rows, which are for memory of the host, say nothing. */
 static void by_price(void)
 {
     job j = make_job();
@@ -497,8 +496,49 @@ static void by_price(void)
     MUST(rota_tuning_import_string(
         "{\"rota_tuning\": 1, \"machine\": {\"ns\": {\"device_copy\": 1e9}}}",
         MPI_COMM_WORLD));
-    check_path(&j, test_P > 1 ? "\"staged_byte\":" : "\"device_byte\":");
+    check_path(&j, "\"staged_byte\":");
     MUST(rota_tuning_import_string("{\"rota_tuning\": 1}", MPI_COMM_WORLD));
+    free_job(&j);
+}
+
+/* Of a plan on comm. */
+static void check_way(const job *j, MPI_Comm comm, int sharers, bool by_host)
+{
+    MPI_Info info = test_info("rota_algorithm", "multi_pair", NULL, NULL);
+    rota_plan *plan = NULL;
+    char words[64];
+
+    MUST(rota_alltoallv_init(j->there[0], j->counts[0], j->displs[0], MPI_BYTE,
+                             j->there[1], j->counts[1], j->displs[1], MPI_BYTE,
+                             comm, info, &plan));
+    snprintf(words, sizeof words, "\"device_sharers\":%d,", sharers);
+    CHECK(describes(plan, words));
+    CHECK(describes(plan, by_host ? "\"device_path\":\"copy_to_cpu\""
+                                  : "\"device_path\":\"cuda_ipc\""));
+    CHECK(describes(plan, "share a device by time") == by_host);
+    MUST(rota_plan_free(&plan));
+    MPI_Info_free(&info);
+}
+
+/* On a device that ranks share by time, nothing is copied from device to device,
+ * unless such copies were measured. Each communicator finds out anew. */
+static void shared_by_time(int device, bool by_time, int sharers)
+{
+    job j = make_job();
+    MPI_Comm comm;
+
+    test_case = "a device shared by time";
+    if (testdev_pretend(device, by_time)) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        check_way(&j, comm, sharers, sharers > 1);
+        MUST(rota_tuning_import_string(
+            "{\"rota_tuning\": 1, \"machine\": {\"ns\": {\"device_copy\": "
+            "5000}}}",
+            comm));
+        check_way(&j, comm, sharers, false);
+        MPI_Comm_free(&comm);
+        testdev_pretend(0, false);
+    }
     free_job(&j);
 }
 
@@ -546,6 +586,9 @@ static void from_device_to_device(void)
     ipc_refuses();
     by_itself();
     by_price();
+    shared_by_time(0, false, 1);
+    shared_by_time(0, true, test_P);
+    shared_by_time(test_me % 2, true, (test_P + 1) / 2);
     allocate = testdev_alloc;
 }
 

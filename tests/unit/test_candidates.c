@@ -73,6 +73,39 @@ static void neighbors_find_room(void **state)
     }
 }
 
+/* Where blocks can go from device to device, direct algorithms are there twice, once
+ * by way of the host, unless a hint says how; others are there once. */
+static void both_ways_of_a_device(void **state)
+{
+    const rota_algo *const algos[] = {&rota_algo_multi_pair,
+                                      &rota_algo_parlogna};
+    rota_topo t;
+
+    (void)state;
+    assert_int_equal(rota_topo_make(&t, 8, 8, 1), MPI_SUCCESS);
+    const rota_plan_kind what = {.topo = &t, .kind = ROTA_FIXED, .ipc = true};
+    for (int a = 0; a < 2; a++)
+        for (int asked = 0; asked < 2; asked++) {
+            const rota_hints hints = {.metadata = -1,
+                                      .algo = algos[a],
+                                      .params.radix = 2,
+                                      .device = asked ? ROTA_DEVICE_COPY
+                                                      : ROTA_DEVICE_AUTO};
+            rota_candidates list;
+            int by_ipc = 0, by_host = 0;
+
+            assert_int_equal(rota_candidates_find(&hints, &what, &list),
+                             MPI_SUCCESS);
+            for (int i = 0; i < list.n; i++) {
+                by_ipc += list.item[i].choice.device == ROTA_DEVICE_IPC;
+                by_host += list.item[i].choice.device == ROTA_DEVICE_COPY;
+            }
+            assert_int_equal(by_ipc, a == 0 && !asked);
+            assert_int_equal(by_host, a == 0 || asked);
+        }
+    rota_topo_free(&t);
+}
+
 static rota_candidate one_of(const rota_candidates *list, const rota_algo *algo,
                              int leaders, double predicted)
 {
@@ -167,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_find_room),
         cmocka_unit_test(neighbors_find_room),
+        cmocka_unit_test(both_ways_of_a_device),
         cmocka_unit_test(forwarding_has_to_pay),
         cmocka_unit_test(a_window_is_preferred),
         cmocka_unit_test(bundling_has_to_pay),

@@ -266,9 +266,13 @@ static const char *why_this_path(const rota_plan *p)
         return "ranks can open each other's memory";
     if (p->task.use.ipc_why[0])
         return p->task.use.ipc_why;
-    return p->task.use.ipc
-               ? "the algorithm moves blocks through memory of the host"
-               : "another rank's blocks cannot go from device to device";
+    if (!p->task.use.ipc)
+        return "another rank's blocks cannot go from device to device";
+    if (!rota_algo_is_direct(p->built.choice.algo))
+        return "the algorithm moves blocks through memory of the host";
+    return p->comm->device_sharers > 1
+               ? "ranks share a device by time: copies within it wait for turns"
+               : "copies from device to device are expected to take longer";
 }
 
 /* Which sides are on a device (of a varying plan: in its last start), and how
@@ -290,6 +294,8 @@ static bool add_device(cJSON *o, const rota_plan *p)
            add_text(o, "device_buffers", sides[on]) &&
            add_text(o, "device_path", rota_device_words.word[path]) &&
            add_text(o, "device_why", why_this_path(p)) &&
+           (p->comm->device_sharers == 0 ||
+            add_number(o, "device_sharers", p->comm->device_sharers)) &&
            (!rota_staging_is_on(&p->built.exec) || add_staging(o, p));
 }
 

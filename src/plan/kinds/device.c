@@ -34,6 +34,31 @@ static bool is_on_device(const rota_built *b, const char *base,
     return false;
 }
 
+/* The first block with bytes of a side, if it is on a device; else NULL. */
+static const char *side_on_device(const rota_task *t, const rota_side *side)
+{
+    int q = 0;
+
+    while (q < side->n && side->bytes[q] == 0)
+        q++;
+    if (q == side->n)
+        return NULL;
+    const char *const block = side->base + side->offset[q] +
+                              rota_types_at(&side->types, (size_t)q)->lb;
+    return t->use.device->holds(block) ? block : NULL;
+}
+
+const char *rota_task_memory_on_device(const rota_task *t)
+{
+    const char *sent = NULL;
+
+    if (!t->use.device || !t->kind->fixed)
+        return NULL;
+    if (!t->problem.in_place)
+        sent = side_on_device(t, &t->problem.send);
+    return sent ? sent : side_on_device(t, &t->problem.recv);
+}
+
 static int no_staging(const char *name)
 {
     return rota_fail(MPI_ERR_BUFFER,
@@ -113,6 +138,26 @@ static bool has_no_bounce_buffers(const rota_built *b)
            b->choice.device == ROTA_DEVICE_IPC;
 }
 
+/* Should the device copy the rank's own blocks by themselves? On a device that ranks
+ * share by time, each copy within it waits for a turn. Meanwhile so many bytes come
+ * down and go up again, for which copies do not wait. An estimate, from turns of
+ * 0.14 ms for each rank (one H200, 2 and 4 ranks: rota-bench --mem cuda). */
+static bool own_should_stay(const rota_built *b)
+{
+    enum { BYTES_OF_A_TURN = 1 << 21 };
+    const size_t sharers = (size_t)b->task->comm->device_sharers;
+    size_t bytes = 0, n = 0;
+
+    for (int k = 0; k < rota_n_own(&b->sched); k++) {
+        const rota_own own = rota_own_block(&b->sched, k);
+        const size_t here = rota_cell_bytes(
+            b->exec.blocks.bytes[rota_src(&b->sched, own.send)]);
+        bytes += here;
+        n += here > 0;
+    }
+    return sharers <= 1 || bytes > n * sharers * BYTES_OF_A_TURN;
+}
+
 /* May the device copy the rank's own block directly? Without bounce buffers it
  * must; otherwise both its places must be known to be on the device. */
 static bool is_straight(const rota_built *b)
@@ -124,7 +169,7 @@ static bool is_straight(const rota_built *b)
     return has_no_bounce_buffers(b) ||
            (b->task->kind->fixed && b->task->largest_unit == 0 &&
             !b->task->problem.in_place && plain && b->task->use.on[ROTA_SRC] &&
-            b->task->use.on[ROTA_DST]);
+            b->task->use.on[ROTA_DST] && own_should_stay(b));
 }
 
 int rota_built_make_staging(rota_built *b, const char *memory, bool straight,

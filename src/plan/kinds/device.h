@@ -4,6 +4,10 @@
 
 #include "plan/kinds/built.h"
 
+/* A block that lies on a device, of the buffers that a fixed plan is made with; NULL:
+ * none does, or they come later. Local. */
+const char *rota_task_memory_on_device(const rota_task *task);
+
 /* Can the algorithm, with these types, do what rota_device asks for? Local. */
 int rota_built_check_device(const rota_built *b);
 

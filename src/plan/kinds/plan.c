@@ -9,12 +9,14 @@
 #include "choose/decide.h"
 #include "plan/args/graph.h"
 #include "plan/args/neighbors.h"
+#include "plan/kinds/device.h"
 #include "plan/kinds/ipc.h"
 #include "plan/kinds/trial.h"
 #include "plan/ranks/attaching.h"
 #include "plan/ranks/crossing.h"
 #include "plan/ranks/network.h"
 #include "plan/ranks/node.h"
+#include "plan/ranks/sharers.h"
 
 #include <stdlib.h>
 
@@ -96,6 +98,7 @@ static int agree_on_plan(rota_task *t, const rota_hints *hints, int status,
 
     *vote = make_vote(t, hints, &alike);
     vote->no_ipc = no_ipc;
+    vote->on_device = t->use.memory != NULL;
     ROTA_TRY(rota_agree_claim(t->comm, status, vote, claim));
     vote->alike = NULL;
     if (t->kind->fixed)
@@ -135,6 +138,7 @@ static int choose(rota_plan *p, const rota_hints *hints, const rota_vote *vote,
         .uniform = t->kind->fixed && vote->smallest == vote->largest,
         .shares = c->node != NULL,
         .load = rota_comm_load(c),
+        .device_sharers = c->device_sharers,
         .problem = &t->problem};
     rota_ranks ranks = rota_comm_ranks(c);
     rota_trial trial;
@@ -178,6 +182,8 @@ static int agree_and_build(rota_plan *p, const rota_hints *hints, int status)
     if (hints->intranode != ROTA_INTRANODE_P2P)
         ROTA_TRY(open_node(p->comm, t, hints));
     rota_task_set_ipc(t, why_no_ipc, vote.no_ipc);
+    if (vote.on_device)
+        ROTA_TRY(rota_comm_find_sharers(p->comm, t->use.device, t->use.memory));
     if (may_follow_nodes(t, hints) && !t->problem.crossing)
         ROTA_TRY(
             rota_crossing_find(p->comm, t->topo, &t->problem, &t->crossing));
@@ -225,6 +231,7 @@ static int prepare(rota_plan *p, const rota_args *args, const rota_hints *hints)
     rota_task *const t = &p->task;
 
     ROTA_TRY(t->kind->prepare(t, args));
+    t->use.memory = rota_task_memory_on_device(t);
     if (hints->node_size == 0)
         return MPI_SUCCESS;
     ROTA_TRY(rota_topo_make(&p->pretended, p->comm->P, hints->node_size,

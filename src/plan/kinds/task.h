@@ -97,8 +97,9 @@ typedef struct rota_device_use {
     bool asked;                /* a hint says how blocks on it travel */
     bool follow;               /* stream is the user's */
     void *stream;
-    bool on[2]; /* the last start's ROTA_SRC, ROTA_DST are on it */
-    bool ipc;   /* blocks can go from device to device, if the algorithm allows
+    const char *memory; /* on it, of a fixed plan when it is made; or NULL */
+    bool on[2];         /* the last start's ROTA_SRC, ROTA_DST are on it */
+    bool ipc; /* blocks can go from device to device, if the algorithm allows
                  it; the same on all ranks */
     char ipc_why[ROTA_ERR_TEXT]; /* why not; "": another rank knows */
 } rota_device_use;

@@ -36,6 +36,7 @@ static void merge_votes(rota_vote *into, const rota_vote *from)
 {
     into->clash |= from->clash;
     into->no_ipc |= from->no_ipc;
+    into->on_device |= from->on_device;
     into->used |= from->used;
     into->smallest = larger(into->smallest, from->smallest);
     into->largest = larger(into->largest, from->largest);

@@ -20,6 +20,7 @@ typedef struct rota_vote {
     uint64_t unmatched; /* in: digests of the counts it sends minus those it
                            expects; out: 0 if all match */
     uint64_t no_ipc;    /* in, out: some rank's blocks cannot go by IPC */
+    uint64_t on_device; /* in, out: some rank's blocks are on a device */
 } rota_vote;
 
 /* All ranks return MPI_SUCCESS if all pass it; otherwise all return the error

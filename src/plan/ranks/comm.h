@@ -29,8 +29,10 @@ typedef struct rota_comm {
     rota_roster *roster; /* its processes, or NULL */
     bool node_tried, attaching_tried;
     char node_why[ROTA_ERR_TEXT];
-    bool has_thread; /* plans hold the progress thread */
-    int next_id;     /* for the next plan */
+    int device_sharers; /* most ranks that share a device by time; 1: none do; 0:
+                           no plan has had blocks on a device */
+    bool has_thread;    /* plans hold the progress thread */
+    int next_id;        /* for the next plan */
     int max_id;
     int *ids; /* [n_ids] of plans that this rank has, in any order */
     int n_ids;
