@@ -5,13 +5,23 @@
 
 #include "plan/inside.h"
 
+/* Open MPI's waits yield the core where ranks share it. */
+#ifdef OPEN_MPI
+enum { WAITS_YIELD = true };
+#else
+enum { WAITS_YIELD = false };
+#endif
+
 static rota_mpi_purse purse = ROTA_MPI_PURSE;
+static _Atomic double first; /* when the first exchange was; 0: none yet */
 
 static rota_mpi_moment look(const rota_mpi_group *g)
 {
     return (rota_mpi_moment){
         .step = purse.step,
+        .age = rota_mpi_clock() - first,
         .ranks_per_core = rota_ranks_per_core(),
+        .spins = !WAITS_YIELD && rota_ranks_per_core() > 1,
         .room = rota_mpi_group_has_room(g),
         .kind = !purse.any_plan ? ROTA_MPI_OF_PROCESS
                 : !g->adopted   ? ROTA_MPI_OF_GROUP
@@ -86,6 +96,8 @@ bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
 {
     const long call = u->tally.calls++;
 
+    if (first == 0)
+        first = rota_mpi_clock();
     if (call == u->worth.next) {
         if (u->worth.verdict == ROTA_MPI_OPEN)
             consider(u, group, args);

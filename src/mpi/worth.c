@@ -39,6 +39,12 @@ static const double error = 1e-3;
 static const double share = 1.0 / 200;
 enum { CLEAR = 2, REST = 16, AGAIN = 4 };
 
+/* Plans may take this part of a process's time until they have been proved to gain:
+ * a process ends some time, and what they took must not be noticed then. Or this part
+ * of the time in exchanges, if that is more and ranks have cores of their own; else
+ * most of that is the time in which others compute. */
+static const double share_of_time = 1.0 / 64, share_of_exchanges = 1.0 / 16;
+
 /* The part of MPI's time that Rota is assumed to save: a third (rota-dropin-cost
  * on 2 cores), less in exchanges so large that memory limits both, and most of it
  * where ranks share cores, which MPI's waits keep from each other. After the first
@@ -152,10 +158,10 @@ static double gain_of(const rota_mpi_worth *w, const rota_mpi_purse *p,
 {
     const double known = p->gain[bin_of((double)w->bytes)];
 
-    return known > 0               ? known
-           : m->ranks_per_core > 1 ? crowded_gain
-           : w->bytes < large      ? usual_gain
-                                   : large_gain;
+    return known > 0          ? known
+           : m->spins         ? crowded_gain
+           : w->bytes < large ? usual_gain
+                              : large_gain;
 }
 
 static double expected_cost(const rota_mpi_purse *p, const rota_mpi_moment *m)
@@ -171,6 +177,7 @@ static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
         (seconds - steps[m->kind] * m->step) / m->ranks_per_core;
 
     p->any_plan = true;
+    p->spent = p->spent + seconds;
     p->plan[m->kind] = fmin(fmax(mine, known / 2), 2 * known);
 }
 
@@ -178,18 +185,31 @@ static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
 
 /* For the first plan of a process counts what plans would have saved in calls
  * of all sorts. */
-enum { NO_ROOM, SAVED, COST };
+enum { NO_ROOM, SAVED, COST, TIME };
+
+/* How long this plan may take. saved: by gain. */
+static double time_for_plan(const rota_mpi_worth *w, const rota_mpi_purse *p,
+                            const rota_mpi_moment *m, double saved, double gain)
+{
+    const bool proved = p->gain[bin_of((double)w->bytes)] > least_gain;
+    const double exchanges = m->ranks_per_core > 1 ? 0 : saved / gain;
+    const double most =
+        fmax(share_of_time * m->age, share_of_exchanges * exchanges);
+
+    return proved || m->spins ? INFINITY : fmax(most - p->spent, 0);
+}
 
 void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS])
 {
-    const double saved = w->total * gain_of(w, p, m);
+    const double gain = gain_of(w, p, m), saved = w->total * gain;
 
     p->saved = p->saved + saved - w->saved;
     w->saved = saved;
     out[NO_ROOM] = !m->room;
     out[SAVED] = m->kind == ROTA_MPI_OF_PROCESS ? p->saved : saved;
     out[COST] = expected_cost(p, m);
+    out[TIME] = time_for_plan(w, p, m, out[SAVED], gain);
 }
 
 void rota_mpi_worth_stop(rota_mpi_worth *w)
@@ -215,7 +235,8 @@ rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
         rota_mpi_worth_stop(w);
         return ROTA_MPI_WAIT;
     }
-    const double lacks = agreed[COST] / fmax(agreed[SAVED], 1e-12);
+    const double lacks =
+        agreed[COST] / fmax(fmin(agreed[SAVED], agreed[TIME]), 1e-12);
 
     if (!w->by_cost || (lacks <= 1 && measured))
         return ROTA_MPI_MAKE;

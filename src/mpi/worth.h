@@ -4,7 +4,9 @@
  * It counts time, not calls. Calls go to MPI first, and as many are timed as cost
  * nothing to speak of. A plan is made when it would have saved as much of MPI's time
  * as it takes to make. So at worst it costs as much as it could have saved until
- * then.
+ * then. That may be a part of a short program's time that is noticed. So until plans
+ * have been proved to gain, they may take a small part of it, unless MPI's waits keep
+ * ranks from the cores that they share: there plans gain.
  *
  * Then there is a trial: MPI and Rota take calls in pairs, each timed, until a
  * sequential test (choose/sequential.h) says which is faster in exchanges of the size
@@ -45,6 +47,7 @@ typedef struct rota_mpi_purse {
     _Atomic double step; /* how long the last one took; all times in seconds */
     _Atomic double plan[ROTA_MPI_COSTS]; /* without steps, alone on a core */
     atomic_bool any_plan;
+    _Atomic double spent; /* to make plans */
     _Atomic double saved; /* what plans would have saved in all calls by MPI */
     _Atomic double
         gain[ROTA_MPI_BINS]; /* part of MPI's time that calls of a size
@@ -54,7 +57,7 @@ typedef struct rota_mpi_purse {
 /* Before anything is known: the seconds of 2 cores. */
 #define ROTA_MPI_PURSE                                                         \
     {                                                                          \
-        .plan = {2e-3, 1e-3, 1e-4},                                            \
+        .plan = {1e-3, 5e-4, 1e-4},                                            \
     }
 
 /* Calls of about one size on trial: the way is false by MPI, true by Rota. */
@@ -119,13 +122,16 @@ void rota_mpi_worth_time(rota_mpi_worth *w, long call, size_t bytes,
 /* What a rank knows when ranks decide. */
 typedef struct rota_mpi_moment {
     double step;
+    double age; /* of the process, from its first exchange on */
     double ranks_per_core;
+    bool
+        spins; /* while ranks of a core wait in MPI, they keep it from each other */
     bool room; /* for a plan */
     int kind;  /* ROTA_MPI_OF_PROCESS, and so on */
 } rota_mpi_moment;
 
 /* What ranks agree on, by the sum of each. */
-enum { ROTA_MPI_TERMS = 3 };
+enum { ROTA_MPI_TERMS = 4 };
 void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS]);
 

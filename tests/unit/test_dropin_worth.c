@@ -143,6 +143,7 @@ static rota_mpi_answer ask(program *p, const rota_mpi_moment *m, bool measured)
 static void consider(program *p)
 {
     const rota_mpi_moment m = {.step = step_takes,
+                               .age = p->now,
                                .ranks_per_core = 1,
                                .room = true,
                                .kind = ROTA_MPI_OF_PROCESS};
