@@ -6,12 +6,15 @@
  */
 #define _GNU_SOURCE
 #include "base/heap.h"
+#include "base/huge.h"
+#include "heap/ahead.h"
 #include "heap/fork.h"
 
 #define mallctl rota_je_mallctl
 #define mallocx rota_je_mallocx
 #define rallocx rota_je_rallocx
 #define sallocx rota_je_sallocx
+#define xallocx rota_je_xallocx
 #define dallocx rota_je_dallocx
 #define malloc_conf_2_conf_harder rota_je_malloc_conf_2_conf_harder
 #include <jemalloc/jemalloc.h>
@@ -113,8 +116,7 @@ static bool make_range(void)
         fstat(heap.fd, &file) < 0)
         return refuse("memfd_create");
     heap.inode = file.st_ino;
-    heap.base = mmap(NULL, heap.bytes, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_NORESERVE, heap.fd, 0);
+    heap.base = rota_huge_map(heap.fd, 0, heap.bytes, PROT_READ | PROT_WRITE);
     if (heap.base == MAP_FAILED)
         return refuse("mmap");
     madvise(heap.base, heap.bytes, MADV_DONTDUMP);
@@ -268,24 +270,34 @@ static size_t free_bytes(void)
     return pages * state.page;
 }
 
-/* Keep no more free pages than an eighth of what is in use, so that no more memory
- * is resident than with the C library, and yet an array that is allocated time and
- * again finds its pages. */
+/* Bytes of free pages to keep for the next blocks, so that no more memory is resident
+ * than with the C library. That one returns blocks longer than LONG at once. Of the
+ * others it keeps TOP, and what lies between those in use. */
+static size_t worth_keeping(size_t freed)
+{
+    const size_t LONG = (size_t)1 << 25, TOP = (size_t)1 << 26;
+    const size_t now = atomic_load(&state.now);
+    const size_t third = now / 3 < TOP ? now / 3 : TOP;
+
+    return freed > LONG || now / 20 > third ? now / 20 : third;
+}
+
 static void give_back(size_t bytes)
 {
     const size_t LOOK = (size_t)1 << 22;
     const size_t before = atomic_fetch_add(&state.freed, bytes);
 
     if (before / LOOK != (before + bytes) / LOOK &&
-        free_bytes() > 2 * LOOK + atomic_load(&state.now) / 8)
+        free_bytes() > 2 * LOOK + worth_keeping(bytes))
         control("arena.%u.purge", NULL, NULL);
 }
 
 /* jemalloc rounds sizes up, by as much as a fourth. Pages behind what was asked for
- * may exist, from what was there before. */
+ * may exist, from what was there before. Among shorter blocks the C library has more
+ * that is of no use. */
 static void trim(char *memory, size_t bytes)
 {
-    const size_t LEAST = (size_t)1 << 18;
+    const size_t LEAST = (size_t)1 << 25;
     const size_t from =
         ((uintptr_t)memory + bytes + state.page - 1) / state.page * state.page;
     const size_t end =
@@ -293,6 +305,16 @@ static void trim(char *memory, size_t bytes)
 
     if (bytes >= LEAST && from < end)
         remove_range((char *)from, end - from);
+}
+
+static void release(void *memory)
+{
+    const size_t bytes = room(memory);
+
+    rota_ahead_forget(memory, bytes);
+    atomic_fetch_sub(&state.now, bytes);
+    dallocx(memory, state.flags);
+    give_back(bytes);
 }
 
 static void *alloc(size_t bytes, size_t alignment, bool zeroed)
@@ -304,9 +326,22 @@ static void *alloc(size_t bytes, size_t alignment, bool zeroed)
                                            (zeroed ? MALLOCX_ZERO : 0));
     if (memory) {
         trim(memory, bytes);
+        rota_ahead_back(memory, bytes);
         note_more(room(memory));
     }
     return memory;
+}
+
+/* To memory with huge pages; jemalloc would write it before it had any. */
+static void *move(void *memory, size_t before, size_t bytes)
+{
+    void *const now = alloc(bytes, 1, false);
+
+    if (!now)
+        return NULL;
+    memcpy(now, memory, before);
+    release(memory);
+    return now;
 }
 
 static void *resize(void *memory, size_t bytes)
@@ -315,21 +350,18 @@ static void *resize(void *memory, size_t bytes)
 
     if (bytes > heap.bytes)
         return NULL;
+    if (bytes >= 2 * ROTA_HUGE && before < bytes &&
+        xallocx(memory, bytes, 0, state.flags) < bytes)
+        return move(memory, before, bytes);
     void *const now = rallocx(memory, bytes > 0 ? bytes : 1, state.flags);
+    if (now && bytes < before)
+        rota_ahead_forget((char *)now + bytes, before - bytes);
     if (now) {
+        rota_ahead_back(now, bytes);
         atomic_fetch_sub(&state.now, before);
         note_more(room(now));
     }
     return now;
-}
-
-static void release(void *memory)
-{
-    const size_t bytes = room(memory);
-
-    atomic_fetch_sub(&state.now, bytes);
-    dallocx(memory, state.flags);
-    give_back(bytes);
 }
 
 static void count(rota_heap_use *use)
@@ -349,6 +381,7 @@ static size_t used(void)
 static void leave(void)
 {
     heap.fd = -1;
+    rota_ahead_end();
 }
 
 /* Even what is long is not given back at once: the next array takes its place. */
@@ -386,6 +419,7 @@ static void make(void)
     heap.release = release;
     heap.room = room;
     heap.count = count;
+    rota_ahead_begin();
     if (make_arena())
         atomic_store(&made, &heap);
     errno = error;

@@ -5,6 +5,7 @@
  *
  *   local 1     with a heap; 0: without one, all of it is ordinary memory
  */
+#define _GNU_SOURCE
 #include "exec/memory/local.h"
 #include "exec/memory/pool.h"
 #include "harness.h"
@@ -16,6 +17,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +80,27 @@ static void alone(void)
     }
     rota_free(NULL);
     rota_free(rota_realloc(NULL, 8));
+}
+
+/* Memory that nobody touches may exist, but not much. */
+static void untouched(void)
+{
+    enum { BLOCKS = 40, BYTES = 8 << 20, PAGES = BYTES / 4096 };
+    static unsigned char there[PAGES];
+    void *block[BLOCKS];
+    size_t n = 0;
+
+    test_case = "untouched";
+    for (int i = 0; i < BLOCKS; i++)
+        block[i] = rota_aligned_alloc(4096, BYTES);
+    for (int i = 0; i < BLOCKS && has_heap(); i++) {
+        CHECK(mincore(block[i], BYTES, there) == 0);
+        for (int k = 0; k < PAGES; k++)
+            n += there[k] & 1;
+    }
+    CHECK(n * 4096 <= 72 << 20);
+    for (int i = 0; i < BLOCKS; i++)
+        rota_free(block[i]);
 }
 
 static void mistakes(void)
@@ -406,6 +430,7 @@ int main(int argc, char *argv[])
     CHECK(argc == 2 && has_heap() == (argv[1][0] == '1'));
     const size_t before = in_use();
     alone();
+    untouched();
     mistakes();
     fixed();
     varying();

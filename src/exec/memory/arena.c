@@ -1,6 +1,7 @@
 /* arena.c - see arena.h. */
 #define _GNU_SOURCE
 #include "exec/memory/arena.h"
+#include "base/huge.h"
 #include "exec/memory/local.h"
 
 #include <errno.h>
@@ -175,6 +176,17 @@ static size_t file_offset(rota_place at)
            (at & (((rota_place)1 << 48) - 1));
 }
 
+/* What is whole huge pages, if there are such. All of it is backed soon, anyway. */
+static void back_huge(const range *r)
+{
+    char *first;
+    const size_t n =
+        rota_huge_pages(rota_peer_at(&arena.self, r->at), r->bytes, &first);
+
+    if (n > 0 && rota_huge_allowed() && is_left(r->bytes))
+        rota_huge_back(first, n);
+}
+
 static void discard(const range *r)
 {
     fallocate(arena.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -201,8 +213,7 @@ static char *extend(size_t bytes)
         ftruncate(arena.fd, (off_t)(arena.bytes + bytes)) < 0)
         return NULL;
     char *const base =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-             arena.fd, (off_t)arena.bytes);
+        rota_huge_map(arena.fd, arena.bytes, bytes, PROT_READ | PROT_WRITE);
     if (base == MAP_FAILED)
         return NULL;
     madvise(base, bytes, MADV_DONTDUMP);
@@ -272,6 +283,7 @@ static range *take_pages(size_t bytes)
     if (!r)
         return NULL;
     arena.backed += r->bytes;
+    back_huge(r);
     if (back(file_offset(r->at), r->bytes))
         return r;
     discard(r); /* give back the part that was backed */
@@ -576,8 +588,7 @@ static int open_file(const rota_peer *peer, size_t bytes)
 
 static bool map_segment(rota_peer *peer, int fd, size_t at, size_t bytes)
 {
-    char *const base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_NORESERVE, fd, (off_t)at);
+    char *const base = rota_huge_map(fd, at, bytes, PROT_READ | PROT_WRITE);
 
     if (base == MAP_FAILED) {
         rota_fail(MPI_ERR_NO_MEM, "mmap: %s", strerror(errno));
@@ -608,8 +619,7 @@ static void map_heap(rota_peer *peer)
     if (fstat(fd, &file) == 0 && file.st_ino == peer->head->heap.inode &&
         (uint64_t)file.st_size == bytes && getrlimit(RLIMIT_AS, &limit) == 0 &&
         limit.rlim_cur == RLIM_INFINITY) {
-        char *const base =
-            mmap(NULL, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+        char *const base = rota_huge_map(fd, 0, bytes, PROT_READ);
         if (base != MAP_FAILED) {
             madvise(base, bytes, MADV_DONTDUMP);
             peer->segment[ROTA_HEAP] = base;
