@@ -7,14 +7,17 @@
  */
 #define _GNU_SOURCE
 #include "exec/memory/local.h"
+#include "exec/memory/arena.h"
 #include "exec/memory/pool.h"
 #include "harness.h"
 #include "held.h"
 #include "quick.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -331,28 +334,42 @@ static size_t draw_bytes(unsigned *state)
     return draw(state) % (kind < 70 ? 300 : kind < 95 ? 30000 : 700000);
 }
 
+/* Of all bytes, where held.h looks at three. */
+static void write_all(held *h)
+{
+    if (h->bytes > 0)
+        memset(h->p, (int)(h->bytes % 251), h->bytes);
+}
+
+static bool is_as_written(const held *h, size_t bytes)
+{
+    const int what = (int)(h->bytes % 251);
+
+    return bytes == 0 ||
+           (h->p[0] == what && memcmp(h->p, h->p + 1, bytes - 1) == 0);
+}
+
 static void change(held *h, unsigned *state)
 {
     const size_t bytes = draw_bytes(state);
 
-    CHECK(is_whole(h));
+    CHECK(is_as_written(h, h->bytes));
     switch (draw(state) % 4) {
     case 0:
         h->p = rota_realloc(h->p, bytes);
-        CHECK(h->bytes == 0 || bytes == 0 ||
-              h->p[0] == (unsigned char)h->bytes);
+        CHECK(is_as_written(h, h->bytes < bytes ? h->bytes : bytes));
         break;
     case 1:
         rota_free(h->p);
         h->p = rota_calloc(bytes, 1);
-        CHECK(bytes == 0 || (h->p[0] == 0 && h->p[bytes - 1] == 0));
+        CHECK(holds(h->p, bytes, 0));
         break;
     default:
         rota_free(h->p);
         h->p = rota_malloc(bytes);
     }
     h->bytes = bytes;
-    touch(h);
+    write_all(h);
 }
 
 /* All ranks exchange, each from where its memory has just come to lie. */
@@ -382,7 +399,7 @@ static void fork_once(const held all[])
     if (child == 0) {
         bool good = true;
         for (int i = 0; i < HELD; i++) {
-            good = good && is_whole(&all[i]);
+            good = good && is_as_written(&all[i], all[i].bytes);
             rota_free(all[i].p);
         }
         _exit(!good);
@@ -390,20 +407,25 @@ static void fork_once(const held all[])
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* Each rank forks when it likes; all exchange in the same steps. */
 static void steps(int n)
 {
+    enum {
+        EXCHANGE = 700,
+        FORK = 9000
+    }; /* steps from one to the next, on average */
     held all[HELD] = {{NULL, 0}};
-    unsigned state = (unsigned)test_me + 1;
+    unsigned state = (unsigned)test_me + 1, of_all = 1;
     rota_plan *plan = NULL;
 
     test_case = "steps";
     MUST(rota_alltoallv_varying_init(ROTA_UNBOUNDED, MPI_BYTE, MPI_COMM_WORLD,
                                      MPI_INFO_NULL, &plan));
-    for (int i = 0; i < n && test_failures() == 0; i++) {
+    for (int i = 0; i < n; i++) {
         change(&all[draw(&state) % HELD], &state);
-        if (i % 1000 == 999)
+        if (draw(&of_all) % EXCHANGE == 0)
             exchange(plan, (unsigned)i);
-        if (i % 20000 == 19999)
+        if (draw(&state) % FORK == 0)
             fork_once(all);
     }
     MUST(rota_plan_free(&plan));
@@ -421,6 +443,56 @@ static size_t in_use(void)
     return use.now;
 }
 
+/* What steps must leave as they found it. */
+typedef struct sample {
+    long descriptors, mappings, kib; /* of memory that is shared */
+} sample;
+
+static long count_entries(const char *path)
+{
+    DIR *const folder = opendir(path);
+    long n = 0;
+
+    while (folder && readdir(folder))
+        n++;
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
+/* The arena is made if there is none: its descriptor is in both samples. */
+static sample take_sample(void)
+{
+    rota_arena_address address;
+    const bool has_arena = rota_arena_open(&address) == MPI_SUCCESS;
+    sample now = {.descriptors = count_entries("/proc/self/fd")};
+    FILE *const f = fopen("/proc/self/maps", "r");
+    struct stat file;
+    char line[400];
+
+    while (f && fgets(line, sizeof line, f))
+        now.mappings += strstr(line, "memfd:rota") != NULL;
+    if (f)
+        fclose(f);
+    if (has_heap() && fstat(rota_local_find()->fd, &file) == 0)
+        now.kib += (long)file.st_blocks / 2;
+    if (has_arena && fstat((int)address.fd, &file) == 0)
+        now.kib += (long)file.st_blocks / 2;
+    return now;
+}
+
+/* Free pages are kept, 8 MiB at most where nothing is in use, and huge pages of
+ * which a part is. An arena's segments are few, and stay. */
+static void check_left(const sample *before)
+{
+    enum { KEPT_KIB = 24 << 10, SEGMENTS = 12 };
+    const sample now = take_sample();
+
+    CHECK(now.descriptors == before->descriptors);
+    CHECK(now.mappings <= before->mappings + SEGMENTS * test_P);
+    CHECK(now.kib <= before->kib + KEPT_KIB);
+}
+
 int main(int argc, char *argv[])
 {
     unsigned char *const early = rota_malloc(LONG);
@@ -436,7 +508,10 @@ int main(int argc, char *argv[])
     varying();
     forked();
     threads();
+    steps(1000); /* MPI and the library take what they keep */
+    const sample first = take_sample();
     steps(test_is_quick() || test_is_slow() ? 40000 : 1000000);
+    check_left(&first);
     CHECK(in_use() == before);
     CHECK(holds(early, LONG, 1));
     const int status = test_end();
