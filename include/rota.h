@@ -1460,10 +1460,11 @@ ROTA_API int rota_version(void);
  *   rota_attached_from  ROTA_ATTACHED_FROM
  *       Size in bytes, 1..2^20; 2^20: never. A message of at least this size that
  *       lies end to end in private memory of its sender, such as malloc's, is copied
- *       once, by the kernel (process_vm_readv); a smaller one twice, through shared
- *       memory of the plan. Default: found by a trial of some milliseconds with the
- *       process's first plan of blocks from 32 KiB on, provided that all ranks may
- *       read each other's memory; at least 32 KiB.
+ *       once, by the kernel (process_vm_readv), if all ranks may read each other's
+ *       memory; a smaller one twice, through shared memory of the plan. Default: 32
+ *       KiB in plans that send enough in all, if a trial found this to be faster. The
+ *       first plan of a process with blocks of max(32 KiB, 512 KiB / ranks of a node)
+ *       or more makes it, which takes some milliseconds.
  *
  *   rota_progress  ROTA_PROGRESS
  *       What advances a plan once it is started. docs/guide.md has a table of

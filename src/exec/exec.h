@@ -163,10 +163,9 @@ typedef enum rota_refusal {
 
 /* What a path has for a plan, for descriptions. */
 typedef struct rota_path_facts {
-    size_t bytes;       /* of shared memory */
-    size_t read_from;   /* bytes from which messages are read where they lie; 0:
+    size_t bytes;     /* of shared memory */
+    size_t read_from; /* bytes from which messages are read where they lie; 0:
                          none are */
-    size_t attach_from; /* the same, in private memory; SIZE_MAX: none are */
 } rota_path_facts;
 
 /* A path by which messages travel: a table of functions. It has a life, and

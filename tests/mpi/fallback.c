@@ -1,6 +1,6 @@
 /* fallback.c - what the system refuses, plans do without.
  *
- * usage: fallback [memfd | arena | pool | unbounded]
+ * usage: fallback [memfd | arena | pool | unbounded | attached | private]
  *
  * The program stands between the library and the system (by the linker's
  * --wrap) and refuses what it is told to on one rank. Every plan must work all
@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- refusing ------------------------------------------------------------ */
@@ -35,6 +36,7 @@ typedef enum refusal {
     FALLOCATE,
     OPEN,
     HEAP,
+    READING,
 } refusal;
 
 /* What is refused, to this rank, after how many that are not; and how often
@@ -56,6 +58,12 @@ int __real_memfd_create(const char *name, unsigned flags);
 int __wrap_memfd_create(const char *name, unsigned flags);
 int __real_fallocate(int fd, int mode, off_t at, off_t bytes);
 int __wrap_fallocate(int fd, int mode, off_t at, off_t bytes);
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *here,
+                                unsigned long n, const struct iovec *there,
+                                unsigned long m, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
+                                unsigned long n, const struct iovec *there,
+                                unsigned long m, unsigned long flags);
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 void *__real_malloc(size_t size);
@@ -89,6 +97,19 @@ int __wrap_fallocate(int fd, int mode, off_t at, off_t bytes)
     if (gives_back || (!refuses(FALLOCATE) && backed < (size_t)1 << 30))
         return __real_fallocate(fd, mode, at, bytes);
     errno = ENOSPC;
+    return -1;
+}
+
+static int readings; /* of another's private memory */
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
+                                unsigned long n, const struct iovec *there,
+                                unsigned long m, unsigned long flags)
+{
+    readings++;
+    if (!refuses(READING))
+        return __real_process_vm_readv(pid, here, n, there, m, flags);
+    errno = EPERM;
     return -1;
 }
 
@@ -792,6 +813,62 @@ static void need_pool(bool unbounded)
     MPI_Info_free(&info);
 }
 
+/* Nobody reads private memory if one rank cannot. */
+static void keep_private(void)
+{
+    MPI_Info info = test_info("rota_attached_from", "1", NULL, NULL);
+    job j;
+
+    test_case = "private memory";
+    refuse(READING, 0, 0);
+    CHECK(open_job(&j, MPI_COMM_WORLD, info));
+    permit(0);
+    STATES(&j, "cross_memory", "not used: it is not allowed");
+    readings = 0;
+    run(&j);
+    CHECK(readings == 0);
+    close_job(&j);
+    MPI_Info_free(&info);
+}
+
+/* The kernel copies; and what it refuses later is an error of the rank that would
+ * have read, for which nobody waits. */
+static void attach(kind of)
+{
+    MPI_Info info =
+        test_info("rota_attached_from", "1", "rota_algorithm", "linear");
+    MPI_Info never = test_info("rota_attached_from", "1048576", NULL, NULL);
+    job j, other;
+
+    test_case = "copied by the kernel";
+    MUST(open_kind(&j, of, MPI_COMM_WORLD, info));
+    CHECK(open_job(&other, MPI_COMM_WORLD, never));
+    STATES(&j, "cross_memory", "used");
+    STATES(&other, "cross_memory", "not used: a hint forbids it");
+    readings = 0;
+    run(&j);
+    CHECK(readings > 0);
+    readings = 0;
+    run(&other);
+    CHECK(readings == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (of == FIXED) {
+        refuse(READING, 0, test_P - 1); /* after it has looked at its own */
+        MUST(rota_start(j.plan));
+        if (test_me == 0)
+            MUST_FAIL(rota_wait(j.plan), MPI_ERR_OTHER,
+                      "cannot be read any more");
+        else
+            MUST(rota_wait(j.plan));
+        permit(0);
+        run(&j);
+    }
+    close_job(&j);
+    close_job(&other);
+    MPI_Info_free(&info);
+    MPI_Info_free(&never);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv, MPI_THREAD_SINGLE);
@@ -805,6 +882,12 @@ int main(int argc, char **argv)
         need_pool(false);
     } else if (strcmp(first, "unbounded") == 0) {
         need_pool(true);
+    } else if (strcmp(first, "private") == 0) {
+        keep_private();
+    } else if (strcmp(first, "attached") == 0) {
+        attach(FIXED);
+        attach(VARYING);
+        attach(EXCHANGE);
     } else {
         take_stock(); /* segments as they come */
         before = take_stock();

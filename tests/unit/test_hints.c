@@ -66,6 +66,7 @@ static void usual_values_are_what_nobody_asks_for(void **state)
 static void sizes_of_messages_are_read(void **state)
 {
     const char *const variable = "ROTA_COPIED_ONCE_FROM";
+    const char *const other = "ROTA_ATTACHED_FROM";
     rota_hints nothing, hints;
 
     (void)state;
@@ -76,6 +77,11 @@ static void sizes_of_messages_are_read(void **state)
     assert_int_equal(hints.copied_once_from, 1 << 20);
     assert_true(rota_hints_hash(&hints) != rota_hints_hash(&nothing));
     unsetenv(variable);
+    setenv(other, "65536", 1);
+    assert_int_equal(rota_hints_read(MPI_INFO_NULL, &hints), MPI_SUCCESS);
+    assert_int_equal(hints.attached_from, 1 << 16);
+    assert_true(rota_hints_hash(&hints) != rota_hints_hash(&nothing));
+    unsetenv(other);
     for (const rota_hint *h = rota_hint_table; h->key; h++) {
         if (strcmp(h->variable, variable) != 0)
             continue;

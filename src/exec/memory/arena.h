@@ -76,6 +76,13 @@ typedef struct rota_arena_head {
     _Alignas(ROTA_CACHE_LINE) rota_interest interest[ROTA_PEERS];
 } rota_arena_head;
 
+/* May this process read another's private memory? */
+typedef enum rota_attaching {
+    ROTA_ATTACH_UNKNOWN,
+    ROTA_ATTACH_ALLOWED,
+    ROTA_ATTACH_REFUSED
+} rota_attaching;
+
 /* A process of the node, possibly this one, as seen from here. */
 typedef struct rota_peer {
     rota_arena_head *head; /* NULL: not mapped now */
@@ -86,11 +93,7 @@ typedef struct rota_peer {
                                every communicator; -1: not known yet */
     int64_t pid;
     uint64_t cookie;
-    enum {
-        ROTA_ATTACH_UNKNOWN,
-        ROTA_ATTACH_ALLOWED,
-        ROTA_ATTACH_REFUSED
-    } attaching; /* its private memory, by this process */
+    _Atomic int attaching; /* a rota_attaching */
     /* Only for arena.c. */
     int64_t fd;
     _Atomic bool stuck; /* a segment could not be mapped: map no more */

@@ -36,24 +36,29 @@ static bool has_slow_case(void)
 #endif
 }
 
-/* Where the kernel's copy would be slow (copy.h), by way of memory half a page away
- * from where it is read. */
-bool rota_attach_read(int64_t pid, rota_foreign from, char *to, size_t bytes)
+/* By way of memory half a page away from where it is read. */
+__attribute__((noinline)) static bool read_by_way(pid_t pid, rota_foreign from,
+                                                  char *to, size_t bytes)
 {
-    enum { ROOM = 8 * ROTA_COPY_PAGE };
+    enum { ROOM = 2 * ROTA_COPY_PAGE };
     char memory[ROOM + ROTA_COPY_PAGE];
     char *const way = memory + (from + ROTA_COPY_PAGE / 2 - (uintptr_t)memory) %
                                    ROTA_COPY_PAGE;
 
-    if (!rota_copy_is_slow(to, (uintptr_t)from) || !has_slow_case())
-        return read_directly((pid_t)pid, from, to, bytes);
     for (size_t done = 0; done < bytes; done += ROOM) {
         const size_t n = rota_smaller(bytes - done, ROOM);
-        if (!read_directly((pid_t)pid, from + done, way, n))
+        if (!read_directly(pid, from + done, way, n))
             return false;
         memcpy(to + done, way, n);
     }
     return true;
+}
+
+bool rota_attach_read(int64_t pid, rota_foreign from, char *to, size_t bytes)
+{
+    return rota_copy_is_slow(to, (uintptr_t)from) && has_slow_case()
+               ? read_by_way((pid_t)pid, from, to, bytes)
+               : read_directly((pid_t)pid, from, to, bytes);
 }
 
 bool rota_attach_is_readable(const char *begin, size_t bytes)

@@ -13,6 +13,7 @@ typedef enum rota_note {
     ROTA_MISMATCH,    /* peer sent another size than expected */
     ROTA_PACK_FAILED, /* the program's function returned `sent` for block `peer` */
     ROTA_UNPACK_FAILED,
+    ROTA_UNREADABLE, /* the system refused to read peer's memory; sent: errno */
 } rota_note;
 
 typedef struct rota_status {

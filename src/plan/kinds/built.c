@@ -274,8 +274,9 @@ static int bind(rota_built *b, int status)
     rota_vote vote = {.clash = b->apart};
     ROTA_TRY(rota_agree(t->comm, status, &vote));
     b->apart = vote.clash; /* on any rank */
-    if (t->use.device && t->comm->node)
-        rota_comm_update_node(t->comm); /* bounce buffers were made meanwhile */
+    /* All have bounce buffers now: those that are mapped are read where they lie. */
+    if ((t->use.device || t->comm->device_sharers > 0) && t->comm->node)
+        rota_comm_update_node(t->comm);
     return MPI_SUCCESS;
 }
 

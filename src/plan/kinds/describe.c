@@ -119,19 +119,15 @@ static const char *why_apart(const rota_plan *p)
 }
 
 /* What the kernel copies from private memory. */
-static bool add_attached(cJSON *o, const rota_plan *p,
-                         const rota_path_facts *facts)
+static bool add_attached(cJSON *o, const rota_plan *p)
 {
-    const rota_node *const node = p->comm->node;
-    const char *const why = facts->attach_from < SIZE_MAX ? "used"
-                            : !p->comm->attaching_tried
-                                ? "not used: blocks are short"
-                            : !node->attaches ? "not used: it is not allowed"
-                                              : "not used: it is not faster";
+    const char *why;
+    const size_t from = rota_task_attach_from(&p->task, &why);
+    const bool is_short = from < SIZE_MAX && p->task.largest < from;
 
-    return add_text(o, "cross_memory", why) &&
-           (facts->attach_from == SIZE_MAX ||
-            add_number(o, "attached_from", (double)facts->attach_from));
+    return add_text(o, "cross_memory",
+                    is_short ? "not used: blocks are short" : why) &&
+           (from == SIZE_MAX || add_number(o, "attached_from", (double)from));
 }
 
 /* How messages travel within the node, and why. */
@@ -151,7 +147,7 @@ static bool add_transport(cJSON *o, const rota_plan *p)
             add_number(o, "shared_bytes", (double)facts.bytes) &&
             (facts.read_from == 0 ||
              (add_number(o, "copied_once_from", (double)facts.read_from) &&
-              add_attached(o, p, &facts))));
+              add_attached(o, p))));
 }
 
 /* What advances the plan while the program is not in a call of Rota's. */

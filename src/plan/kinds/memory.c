@@ -68,6 +68,31 @@ enum { USUAL_ARENA_FROM = 8192 };
  * packing, or blocks that are lent no copy at all. */
 enum { USUAL_SAVING_FROM = 1536 };
 
+/* What this rank sends to others of its node in a start, each block by itself. */
+static size_t sent_within(const rota_task *t)
+{
+    const rota_problem *const p = &t->problem;
+    const size_t *const bytes = rota_problem_sent(p);
+    const rota_topo *const topo = &t->comm->topo;
+    const int me = t->comm->me, n = p->in_place ? p->recv.n : p->send.n;
+    size_t sum = 0;
+
+    if (!t->kind->fixed || t->largest_unit > 0)
+        return SIZE_MAX;
+    for (int d = 0; d < n; d++) {
+        const int to = p->neighbors ? p->neighbors->to[d] : d;
+        if (to >= 0 && to != me && topo->node[to] == topo->node[me])
+            sum += rota_cell_bytes(bytes[d]);
+    }
+    return sum;
+}
+
+size_t rota_task_attach_from(const rota_task *t, const char **why)
+{
+    return rota_comm_attach_from(t->comm, t->attached_from, sent_within(t),
+                                 why);
+}
+
 static void find_thresholds(const rota_task *t, rota_reach *reach)
 {
     const int wish = t->copied_once_from > 0
@@ -75,7 +100,7 @@ static void find_thresholds(const rota_task *t, rota_reach *reach)
                          : t->comm->learnt.tuning.copied_once_from;
 
     reach->arena_threshold = (size_t)(wish > 0 ? wish : USUAL_ARENA_FROM);
-    reach->attach_threshold = rota_comm_attach_from(t->comm, t->attached_from);
+    reach->attach_threshold = rota_task_attach_from(t, NULL);
     reach->saving_threshold = wish > 0 || t->comm->crowded
                                   ? reach->arena_threshold
                                   : USUAL_SAVING_FROM;

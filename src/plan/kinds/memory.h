@@ -14,6 +14,10 @@ const char *rota_built_refuses_node(const rota_built *b);
  * Collective; the ranks agree on every failure. */
 int rota_built_share(rota_built *b, int status);
 
+/* The bytes from which messages are copied by the kernel, and why, as
+ * rota_comm_attach_from says. Local. */
+size_t rota_task_attach_from(const rota_task *t, const char **why);
+
 /* Bind to memory: stage what is on a device, make scratch unless it is lent,
  * make messages. May fail on one rank alone. */
 int rota_built_bind(rota_built *b);

@@ -19,6 +19,7 @@
 #include "plan/ranks/sharers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what must be the same on all ranks ---------------------------------- */
 
@@ -160,7 +161,7 @@ static bool may_follow_nodes(const rota_task *t, const rota_hints *hints)
 static int open_node(rota_comm *c, const rota_task *t, const rota_hints *hints)
 {
     ROTA_TRY(rota_comm_open_node(c));
-    return rota_comm_try_attaching(c, t->largest, hints->attached_from > 0);
+    return rota_comm_try_attaching(c, t->largest, hints->attached_from);
 }
 
 /* Agree, map the node's memory, choose, and build. status: of this rank so far.
@@ -316,6 +317,13 @@ int rota_plan_outcome(const rota_plan *plan, int err, bool *quiet)
     if (s->note == ROTA_MISMATCH)
         return rota_fail_mismatch(s->peer, plan->comm->me, s->sent,
                                   s->expected);
+    if (s->note == ROTA_UNREADABLE)
+        return rota_fail(MPI_ERR_OTHER,
+                         "the memory of rank %d, which was readable when the "
+                         "communicator's first long plan was made, cannot be "
+                         "read any more: %s (rota_attached_from = %d does "
+                         "without)",
+                         s->peer, strerror((int)s->sent), 1 << 20);
     if (s->note == ROTA_PACK_FAILED || s->note == ROTA_UNPACK_FAILED)
         return rota_fail(MPI_ERR_OTHER,
                          "the program's %s function returned %d for block %d",

@@ -39,15 +39,15 @@ typedef struct outside {
 
 /* What a rank tells the others of its node. */
 typedef struct address {
-    rota_place counts; /* 0: no trial */
-    rota_foreign outside;
+    rota_place counts;    /* 0: no trial */
+    rota_foreign outside; /* 0: nobody can read there */
     uint64_t cookie;
     int64_t pid;
     uint64_t verdict;
 } address;
 
 /* What this process has found out in its first trial: from how many bytes in all on
- * the kernel is faster; UINT64_MAX: from none; 0: it has not tried. */
+ * the kernel is faster; UINT64_MAX: from none; 0: not tried, or disturbed. */
 static _Atomic uint64_t verdict;
 
 /* ---- may they ------------------------------------------------------------ */
@@ -65,8 +65,9 @@ static bool may_attach(const rota_node *node, const address addresses[])
             continue;
         if (peer->attaching == ROTA_ATTACH_UNKNOWN)
             peer->attaching =
-                rota_attach_read(addresses[i].pid, addresses[i].outside,
-                                 (char *)&cookie, sizeof cookie) &&
+                addresses[i].outside != 0 &&
+                        rota_attach_read(addresses[i].pid, addresses[i].outside,
+                                         (char *)&cookie, sizeof cookie) &&
                         cookie == addresses[i].cookie
                     ? ROTA_ATTACH_ALLOWED
                     : ROTA_ATTACH_REFUSED;
@@ -200,7 +201,7 @@ static uint64_t run(trial *t)
         else if (from == UINT64_MAX)
             from = totals[i];
     }
-    return from;
+    return is_late(t) ? 0 : from;
 }
 
 /* All pairs of ranks of the node at once, as they would send. Where one of a pair
@@ -208,22 +209,21 @@ static uint64_t run(trial *t)
 static void try_it(const rota_node *node, const address addresses[],
                    counts *mine, outside *here)
 {
-    const int next = node->me ^ 1, other = next < node->n ? next : 0;
-    const rota_peer *const peer = node->near[other].peer;
+    const int other = node->me ^ 1;
 
-    if (addresses[node->me].verdict != 0 || other == node->me)
+    if (addresses[node->me].verdict != 0 || other >= node->n)
         return;
     if (addresses[other].verdict != 0) {
         verdict = addresses[other].verdict;
         return;
     }
-    if (next >= node->n || !peer || peer->attaching != ROTA_ATTACH_ALLOWED ||
-        !addresses[other].counts || !mine)
+    if (!node->near[other].peer || !addresses[other].counts || !mine)
         return;
     trial t = {.mine = mine,
-               .theirs = (void *)rota_peer_at(peer, addresses[other].counts),
+               .theirs = (void *)rota_peer_at(node->near[other].peer,
+                                              addresses[other].counts),
                .here = here,
-               .peer = peer,
+               .peer = node->near[other].peer,
                .there = addresses[other].outside,
                .streams = node->streams};
     verdict = run(&t);
@@ -231,87 +231,128 @@ static void try_it(const rota_node *node, const address addresses[],
 
 /* ---- a communicator ------------------------------------------------------ */
 
+enum { NEVER = 1 << 20 }; /* the highest that the hint may be */
+
 static bool is_long_enough(const rota_comm *c, size_t largest)
 {
-    return largest >= SHORTEST && largest >= totals[0] / (size_t)c->P;
+    const int n = rota_topo_largest_node(&c->topo);
+
+    return largest >= SHORTEST && largest >= totals[0] / (size_t)n;
 }
 
-/* Memory for a trial; counts only if there may be one. Ranks that share cores are
- * hardly ever side by side, so that none is made. */
-static int make_memory(const rota_comm *c, address *mine, counts **counts,
-                       outside **here)
+/* Memory for others to read, and for a trial. Ranks that share cores are hardly ever
+ * side by side, so that none is made there. */
+static void make_memory(const rota_comm *c, bool times, address *mine,
+                        counts **counts, outside **here)
 {
     *here = malloc(sizeof **here);
     if (!*here)
-        return rota_fail_mem("a trial of the node's memory");
+        return;
     (*here)->cookie = rota_arena_self()->cookie;
     *mine = (address){.outside = (uintptr_t)*here,
                       .cookie = (*here)->cookie,
                       .pid = rota_arena_self()->pid,
                       .verdict = verdict};
-    if (verdict == 0 && !c->crowded)
+    if (times && verdict == 0 && !c->crowded)
         *counts = rota_arena_alloc(sizeof **counts);
     if (*counts)
         rota_arena_find(*counts, 1, &mine->counts);
+}
+
+/* Bits of rota_vote.used. */
+enum { REFUSED = 1, UNMAPPED = 2 };
+
+/* Map what was made for a trial, before anyone begins it: all try or none does. */
+static bool map(const rota_node *node, const address addresses[])
+{
+    bool all = true;
+
+    for (int i = 0; i < node->n; i++) {
+        rota_peer *const peer = node->near[i].peer;
+        if (!peer || addresses[i].counts == 0)
+            continue;
+        rota_arena_update(peer);
+        all = all && rota_place_segment(addresses[i].counts) < peer->n_segments;
+    }
+    return all;
+}
+
+/* Ask, try if all may, and take the highest that a process has found: what pays must
+ * pay for all. Collective; the ranks agree on every failure. */
+static int ask_and_try(rota_comm *c, const address addresses[], counts *counts,
+                       outside *here)
+{
+    rota_node *const node = c->node;
+    rota_vote vote = {.used = (may_attach(node, addresses) ? 0 : REFUSED) |
+                              (map(node, addresses) ? 0 : UNMAPPED)};
+
+    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
+    node->attaches = !(vote.used & REFUSED);
+    if (vote.used == 0)
+        try_it(node, addresses, counts, here);
+    vote.largest = verdict;
+    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
+    c->attach_total = vote.largest > 0 ? vote.largest : UINT64_MAX;
     return MPI_SUCCESS;
 }
 
-/* Memory that was made for the trial is mapped by all before one of them begins. */
-static int map(const rota_comm *c, int err)
+/* Memory that others read is freed after the last agreement. */
+static int find_out(rota_comm *c, bool times)
 {
-    rota_vote vote = {0};
-
-    if (err == MPI_SUCCESS)
-        for (int i = 0; i < c->node->n; i++)
-            if (c->node->near[i].peer)
-                rota_arena_update(c->node->near[i].peer);
-    return rota_agree(c, err, &vote);
-}
-
-int rota_comm_try_attaching(rota_comm *c, size_t largest, bool asked)
-{
-    rota_node *const node = c->node;
-
-    if (!node || c->attaching_tried || !(asked || is_long_enough(c, largest)))
-        return MPI_SUCCESS;
-    c->attaching_tried = true;
-    const int place = c->topo.node[c->me];
-    address *const addresses = calloc((size_t)node->n, sizeof *addresses);
+    const int place = c->topo.node[c->me], n = c->node->n;
+    address *const addresses = calloc((size_t)n, sizeof *addresses);
     address mine = {0};
     counts *counts = NULL;
     outside *here = NULL;
-    rota_vote vote = {0};
 
-    int err = addresses ? make_memory(c, &mine, &counts, &here)
-                        : rota_fail_mem("a trial of the node's memory");
-    err = rota_gather_addresses(c, c->topo.ranks + c->topo.first[place],
-                                node->n, err, &mine, addresses, sizeof mine);
-    if (err == MPI_SUCCESS) {
-        vote.used = may_attach(node, addresses) ? 0 : 1;
-        err = map(c, err);
-    }
-    if (err == MPI_SUCCESS) {
-        try_it(node, addresses, counts, here);
-        err = rota_agree(c, MPI_SUCCESS, &vote);
-        node->attaches = err == MPI_SUCCESS && !vote.used;
-    }
+    make_memory(c, times, &mine, &counts, &here);
+    int err = rota_gather_addresses(c, c->topo.ranks + c->topo.first[place], n,
+                                    addresses ? MPI_SUCCESS
+                                              : rota_fail_mem("addresses"),
+                                    &mine, addresses, sizeof mine);
+    if (err == MPI_SUCCESS)
+        err = ask_and_try(c, addresses, counts, here);
     rota_arena_free(counts);
     free(here);
     free(addresses);
     return err;
 }
 
-size_t rota_comm_attach_from(const rota_comm *c, int wish)
+int rota_comm_try_attaching(rota_comm *c, size_t largest, int wish)
 {
-    enum { NEVER = 1 << 20 }; /* the highest that the hint may be */
-    const uint64_t total = verdict > 0 ? verdict : UINT64_MAX;
+    const bool times = wish == 0;
 
-    if (!c->node || !c->node->attaches || c->node->n < 2)
+    if (!c->node || wish == NEVER || (times && !is_long_enough(c, largest)) ||
+        c->attaching_tried || (c->attaching_asked && !times))
+        return MPI_SUCCESS;
+    c->attaching_asked = true;
+    c->attaching_tried = times;
+    return find_out(c, times);
+}
+
+size_t rota_comm_attach_from(const rota_comm *c, int wish, size_t sent,
+                             const char **why)
+{
+    const char *unused = NULL;
+    const char **const to = why ? why : &unused;
+    const uint64_t total = c->attach_total;
+
+    *to = wish == NEVER         ? "not used: a hint forbids it"
+          : !c->attaching_asked ? "not used: blocks are short"
+          : !c->node->attaches  ? "not used: it is not allowed"
+          : wish > 0            ? NULL
+          : !c->attaching_tried ? "not used: blocks are short"
+          : c->crowded          ? "not used: ranks share cores"
+          : total == UINT64_MAX ? "not used: it is not faster"
+          : sent < total        ? "not used: too little is sent in all"
+                                : NULL;
+    if (*to)
         return SIZE_MAX;
+    *to = "used";
     if (wish > 0)
-        return wish < NEVER ? (size_t)wish : SIZE_MAX;
+        return (size_t)wish;
+    if (sent < SIZE_MAX || c->node->n < 2)
+        return SHORTEST;
     const uint64_t share = total / (uint64_t)(c->node->n - 1);
-    if (total == UINT64_MAX)
-        return SIZE_MAX;
     return share > SHORTEST ? (size_t)share : SHORTEST;
 }

@@ -27,7 +27,11 @@ typedef struct rota_comm {
     rota_topo topo;      /* the real topology, even if plans pretend another */
     rota_node *node;     /* NULL: no shared memory, and node_why says why */
     rota_roster *roster; /* its processes, or NULL */
-    bool node_tried, attaching_tried;
+    bool node_tried;
+    bool attaching_asked, attaching_tried; /* see attaching.h */
+    uint64_t
+        attach_total; /* bytes in all from which the kernel is faster; UINT64_MAX:
+                              it is not */
     char node_why[ROTA_ERR_TEXT];
     int device_sharers; /* most ranks that share a device by time; 1: none do; 0:
                            no plan has had blocks on a device */

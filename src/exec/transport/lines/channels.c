@@ -558,7 +558,6 @@ void rota_lines_describe(const rota_exec *x, rota_path_facts *facts)
 
     facts->bytes += l->bytes[ROTA_ENTRIES] + l->bytes[ROTA_COUNTERS];
     facts->read_from = l->reach.arena_threshold;
-    facts->attach_from = l->reach.attach_threshold;
 }
 
 const rota_type *rota_lines_source(const rota_exec *x, uint32_t m)

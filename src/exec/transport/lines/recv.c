@@ -10,9 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Bytes of a message that does not go to one place that are copied at once. */
-enum { AT_ONCE = 1 << 15 };
-
 static const rota_payload *payload_of(const rota_exec *x, uint32_t m)
 {
     return x->program.op[ROTA_RECV][m].payload;
@@ -153,44 +150,51 @@ static int take_place(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 }
 
 /* Have the kernel copy bytes of the sender's private memory. That this is allowed
- * was found out when the two met. */
-static int attach(const rota_line_op *op, rota_foreign from, char *to,
-                  size_t bytes)
+ * was found out before (attaching.h). If it is no longer, the run reports it when it
+ * is over, as nobody should wait for it. */
+static void attach(rota_exec *x, const rota_line_op *op, rota_foreign from,
+                   char *to, size_t bytes)
 {
-    return rota_attach_read(op->with->peer->pid, from, to, bytes)
-               ? MPI_SUCCESS
-               : rota_fail(MPI_ERR_OTHER,
-                           "the memory of rank %d, which was readable before, "
-                           "cannot be read: %s",
-                           op->with->rank, strerror(errno));
+    if (rota_attach_read(op->with->peer->pid, from, to, bytes))
+        return;
+    rota_status_note(&x->status, ROTA_UNREADABLE, op->with->rank, (size_t)errno,
+                     0);
+    memset(to, 0, bytes);
 }
 
-/* A message that neither tells its length nor goes to one place is taken by
- * parts. */
+/* The same, of a message that is taken by parts. Not inline: its memory is large. */
+__attribute__((noinline)) static int
+attach_parts(rota_exec *x, uint32_t m, rota_line_op *op, rota_foreign from)
+{
+    const size_t bytes = op->data.bytes;
+    _Alignas(ROTA_CACHE_LINE) char way[1 << 13];
+
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = rota_smaller(sizeof way, bytes - at);
+        attach(x, op, from + at, way, n);
+        ROTA_TRY(payload_of(x, m)->take(x, m, &op->data, at, at + n, way));
+    }
+    return MPI_SUCCESS;
+}
+
 static int take_private(rota_exec *x, uint32_t m, rota_line_op *op,
                         rota_entry *e)
 {
     const rota_payload *const has = payload_of(x, m);
-    const size_t head = has->tells ? has->header(x, m) : 0;
-    const size_t bytes = op->data.bytes;
+    size_t head = 0;
     char *to = op->data.body;
-    char way[AT_ONCE];
     rota_foreign from;
 
     memcpy(&from, e->data, sizeof from);
     if (has->tells) {
+        head = has->header(x, m);
         ROTA_TRY(has->take(x, m, &op->data, 0, head, e->data + sizeof from));
         ROTA_TRY(has->rest(x, m, &op->data, &to));
     }
-    if (has->tells || has->flat) {
-        ROTA_TRY(attach(op, from, to, bytes - head));
-        return finish(x, m, op);
-    }
-    for (size_t at = 0, n; at < bytes; at += n) {
-        n = rota_smaller(AT_ONCE, bytes - at);
-        ROTA_TRY(attach(op, from + at, way, n));
-        ROTA_TRY(has->take(x, m, &op->data, at, at + n, way));
-    }
+    if (has->tells || to)
+        attach(x, op, from, to, op->data.bytes - head);
+    else
+        ROTA_TRY(attach_parts(x, m, op, from));
     return finish(x, m, op);
 }
 
@@ -198,6 +202,7 @@ static int take_private(rota_exec *x, uint32_t m, rota_line_op *op,
  * to this rank's. */
 static int take_told(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
 {
+    enum { AT_ONCE = 1 << 15 };
     const rota_block b = rota_lines_block(x, ROTA_RECV, m);
     const size_t bytes = op->data.bytes;
     rota_strided straight;
