@@ -13,7 +13,8 @@
 # forms that are the best anywhere in sensitivity.sh or near to it, and MPICH's own
 # algorithm: one line of the CSV (default docs/intervals.csv), unless it is there.
 # Then a table: the median, and from where to where 5 to 95 % of the gains are.
-# --table simulates nothing.
+# --table simulates nothing. Exit status: 0, 2 for a wrong command line, which also is one
+# with a machine or, with --table, a CSV that is not there, else 1.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -40,6 +41,19 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+
+wrong()
+{
+    echo "intervals.sh: $*" >&2
+    exit 2
+}
+
+for machine in $(echo "$machines" | tr , ' '); do
+    [ -r "bench/machines/$machine.json" ] ||
+        wrong "--machines: there is no bench/machines/$machine.json"
+done
+[ -z "$table" ] || [ -r "$csv" ] || wrong "--table: there is no $csv"
+
 published=parlogna_published:radix=32,nmpml_published:leaders=32
 for radix in 8 32; do
     published=$published,parlinna_coalesced_published:radix=$radix:batch=32
@@ -124,13 +138,17 @@ one()
 
 if [ -z "$table" ]; then
     columns=machine,P,max_bytes,sample,chosen,chosen_us,published,published_us
-    [ -s "$csv" ] || echo "$columns,mpich_us,prices" >"$csv" || exit 1
+    [ -s "$csv" ] || (echo "$columns,mpich_us,prices" >"$csv") 2>/dev/null ||
+        wrong "--csv: cannot write $csv"
     for machine in $(echo "$machines" | tr , ' '); do
         sample=0
         prices "$machine" | while read -r changes; do
             sample=$((sample + 1))
             for size in $(echo "$sizes" | tr , ' '); do
-                grep -q "^$machine,1024,$size,$sample," "$csv" || one || exit 1
+                grep -q "^$machine,1024,$size,$sample," "$csv" || one || {
+                    echo "intervals.sh: not simulated: $machine, $size bytes" >&2
+                    exit 1
+                }
             done
         done || exit 1
     done
