@@ -158,6 +158,31 @@ static void forwarding_has_to_pay(void **state)
     assert_ptr_equal(rota_candidates_best(&list), &list.item[1]);
 }
 
+/* With 5 nodes: 4 messages of one leader, one of each of 4. */
+static bool overlaps(int leaders, double overlapping, double direct)
+{
+    const rota_candidates all = find(20, 4, false);
+    const rota_candidates list = {
+        .item = {one_of(&all, &rota_algo_shared_leaders_overlapped, leaders,
+                        overlapping),
+                 one_of(&all, &rota_algo_multi_pair, 0, direct)},
+        .n = 2};
+
+    return rota_candidates_best(&list) == &list.item[0];
+}
+
+/* And L leaders must promise 10 / L % more. */
+static void overlapping_has_to_pay(void **state)
+{
+    (void)state;
+    assert_false(overlaps(1, 100, 120));
+    assert_true(overlaps(1, 100, 122));
+    assert_false(overlaps(4, 100, 128));
+    assert_true(overlaps(4, 100, 129));
+    assert_false(overlaps(2, 100, 131)); /* two of each */
+    assert_true(overlaps(2, 100, 132));
+}
+
 /* Where sizes go first, a window must be much slower not to be taken. */
 static bool takes_window(double window, double all)
 {
@@ -202,6 +227,7 @@ int main(void)
         cmocka_unit_test(neighbors_find_room),
         cmocka_unit_test(both_ways_of_a_device),
         cmocka_unit_test(forwarding_has_to_pay),
+        cmocka_unit_test(overlapping_has_to_pay),
         cmocka_unit_test(a_window_is_preferred),
         cmocka_unit_test(bundling_has_to_pay),
     };
