@@ -40,7 +40,7 @@ static bool has_slow_case(void)
 __attribute__((noinline)) static bool read_by_way(pid_t pid, rota_foreign from,
                                                   char *to, size_t bytes)
 {
-    enum { ROOM = 2 * ROTA_COPY_PAGE };
+    enum { ROOM = 8 * ROTA_COPY_PAGE };
     char memory[ROOM + ROTA_COPY_PAGE];
     char *const way = memory + (from + ROTA_COPY_PAGE / 2 - (uintptr_t)memory) %
                                    ROTA_COPY_PAGE;
