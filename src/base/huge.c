@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/huge.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +49,12 @@ char *rota_huge_map(int fd, size_t at, size_t bytes, int protection)
     const size_t before = (at - (uintptr_t)room) % ROTA_HUGE;
     char *const base = mmap(room + before, bytes, protection, flags | MAP_FIXED,
                             fd, (off_t)at);
+    if (base == MAP_FAILED) {
+        const int error = errno;
+        munmap(room, bytes + ROTA_HUGE);
+        errno = error;
+        return base;
+    }
     if (before > 0)
         munmap(room, before);
     munmap(room + before + bytes, ROTA_HUGE - before);

@@ -17,8 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST = 32 };       /* huge pages that have not been touched */
-enum { LEAST = 1 << 18 }; /* bytes of a block */
+enum { MOST = 32 }; /* huge pages that have not been touched */
 
 static struct {
     bool on;
@@ -104,15 +103,16 @@ static char *back_some(char *from, const char *end)
 
 void rota_ahead_back(void *memory, size_t bytes)
 {
-    const uintptr_t begin = (uintptr_t)memory / ROTA_HUGE * ROTA_HUGE;
-    const char *const end = (char *)memory + bytes;
+    char *from;
+    const size_t n = rota_huge_pages(memory, bytes, &from);
+    const char *const end = from + n * ROTA_HUGE;
 
-    if (!ahead.on || bytes < LEAST)
+    if (!ahead.on || n == 0)
         return;
     pthread_mutex_lock(&ahead.lock);
     if (ahead.n > 0)
         look();
-    for (char *from = (char *)begin; from < end && ahead.n < MOST;)
+    while (from < end && ahead.n < MOST)
         from = back_some(from, end);
     pthread_mutex_unlock(&ahead.lock);
 }
@@ -122,7 +122,7 @@ void rota_ahead_forget(void *memory, size_t bytes)
     const char *const end = (char *)memory + bytes;
     int left = 0;
 
-    if (!ahead.on || bytes < LEAST)
+    if (!ahead.on || bytes < ROTA_HUGE)
         return;
     pthread_mutex_lock(&ahead.lock);
     for (int i = 0; i < ahead.n; i++)

@@ -13,9 +13,8 @@
 void rota_ahead_begin(void);
 void rota_ahead_end(void); /* in a forked child: no more */
 
-/* Back the huge pages that a long block lies in, if none of their pages exists. The
- * heap begins and ends with a huge page, and what lies beside the block in one is the
- * next blocks'. */
+/* Back the huge pages that lie wholly in a block, if none of their pages exists. What
+ * lies beside a block in one may never be used, and would not be given back. */
 void rota_ahead_back(void *memory, size_t bytes);
 
 /* The block is free: what it lay in counts no more as untouched. */

@@ -354,7 +354,9 @@ static void *resize(void *memory, size_t bytes)
         xallocx(memory, bytes, 0, state.flags) < bytes)
         return move(memory, before, bytes);
     void *const now = rallocx(memory, bytes > 0 ? bytes : 1, state.flags);
-    if (now && bytes < before)
+    if (now && now != memory)
+        rota_ahead_forget(memory, before);
+    else if (now && bytes < before)
         rota_ahead_forget((char *)now + bytes, before - bytes);
     if (now) {
         rota_ahead_back(now, bytes);

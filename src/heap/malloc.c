@@ -349,10 +349,12 @@ static void *move(void *memory, size_t before, void *now, size_t bytes)
 
 static void *resize_shared(void *memory, size_t bytes)
 {
-    void *const now = bytes < LEAST ? NULL : heap->resize(memory, bytes);
+    const size_t before = heap->room(memory);
+    const bool stays =
+        bytes >= LEAST && (bytes <= before || may_pay(bytes - before));
+    void *const now = stays ? heap->resize(memory, bytes) : NULL;
 
-    return now ? now
-               : move(memory, heap->room(memory), next.malloc(bytes), bytes);
+    return now ? now : move(memory, before, next.malloc(bytes), bytes);
 }
 
 static void *resize_early(void *memory, size_t bytes)

@@ -235,14 +235,17 @@ rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
         rota_mpi_worth_stop(w);
         return ROTA_MPI_WAIT;
     }
-    const double lacks =
-        agreed[COST] / fmax(fmin(agreed[SAVED], agreed[TIME]), 1e-12);
+    enum { TWICE = 2 }; /* time grows with calls, and what was spent is in it */
+    const double by_gain = agreed[COST] / fmax(agreed[SAVED], 1e-12);
+    const double by_time = agreed[COST] / fmax(agreed[TIME], 1e-12);
+    const double lacks = fmax(by_gain, by_time);
 
     if (!w->by_cost || (lacks <= 1 && measured))
         return ROTA_MPI_MAKE;
     if (lacks <= 1)
         return ROTA_MPI_MEASURE;
-    w->next = grown(w->next, fmin(fmax(lacks, 1.25), PATIENCE));
+    const double more = fmax(by_gain, fmin(by_time, TWICE));
+    w->next = grown(w->next, fmin(fmax(more, 1.25), PATIENCE));
     return ROTA_MPI_WAIT;
 }
 

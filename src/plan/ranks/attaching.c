@@ -145,11 +145,13 @@ static void by_pieces(trial *t)
     wait_for(t, &t->theirs->taken, all);
 }
 
-/* Let each other's kernel copy all; it counts as one piece. */
+/* Let each other's kernel copy all; it counts as one piece. If it refuses, it is as
+ * if it were late. */
 static void by_kernel(trial *t)
 {
-    (void)rota_attach_read(t->peer->pid, t->there + offsetof(outside, sent),
-                           t->here->received, t->bytes);
+    if (!rota_attach_read(t->peer->pid, t->there + offsetof(outside, sent),
+                          t->here->received, t->bytes))
+        t->until = 0;
     t->put++;
     count(&t->mine->put, t->put);
     count(&t->mine->taken, ++t->taken);
@@ -327,6 +329,7 @@ int rota_comm_try_attaching(rota_comm *c, size_t largest, int wish)
         return MPI_SUCCESS;
     c->attaching_asked = true;
     c->attaching_tried = times;
+    c->attach_total = UINT64_MAX;
     return find_out(c, times);
 }
 
@@ -343,7 +346,7 @@ size_t rota_comm_attach_from(const rota_comm *c, int wish, size_t sent,
           : wish > 0            ? NULL
           : !c->attaching_tried ? "not used: blocks are short"
           : c->crowded          ? "not used: ranks share cores"
-          : total == UINT64_MAX ? "not used: it is not faster"
+          : total == UINT64_MAX ? "not used: no trial found it to be faster"
           : sent < total        ? "not used: too little is sent in all"
                                 : NULL;
     if (*to)

@@ -29,9 +29,8 @@ typedef struct rota_comm {
     rota_roster *roster; /* its processes, or NULL */
     bool node_tried;
     bool attaching_asked, attaching_tried; /* see attaching.h */
-    uint64_t
-        attach_total; /* bytes in all from which the kernel is faster; UINT64_MAX:
-                              it is not */
+    /* Bytes in all from which the kernel copies faster; UINT64_MAX: it does not. */
+    uint64_t attach_total;
     char node_why[ROTA_ERR_TEXT];
     int device_sharers; /* most ranks that share a device by time; 1: none do; 0:
                            no plan has had blocks on a device */
