@@ -25,7 +25,7 @@ static void read_line(const char *path, char line[], size_t bytes)
 
 #define FOLDER "/sys/kernel/mm/transparent_hugepage/"
 
-bool rota_huge_allowed(void)
+static bool ask(void)
 {
     char enabled[64], bytes[64];
 
@@ -33,6 +33,17 @@ bool rota_huge_allowed(void)
     read_line(FOLDER "hpage_pmd_size", bytes, sizeof bytes);
     return (strstr(enabled, "[always]") || strstr(enabled, "[madvise]")) &&
            strcmp(bytes, "2097152\n") == 0;
+}
+
+/* The system is asked once: memory is allocated more often. */
+bool rota_huge_allowed(void)
+{
+    enum { UNKNOWN, NO, YES };
+    static _Atomic int found;
+
+    if (found == UNKNOWN)
+        found = ask() ? YES : NO;
+    return found == YES;
 }
 
 /* Address and place in the file are the same, modulo a huge page. */

@@ -133,19 +133,29 @@ static char *find_place(const rota_line_op *op, const rota_entry *e)
     return rota_peer_at(op->with->peer, at);
 }
 
-/* A message that tells its length has its header in the entry. */
-static int take_place(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
+/* A message that tells its length has its header in the entry, behind the place of
+ * the rest: take it. *to: where the rest goes, *bytes: its length. */
+static int take_header(rota_exec *x, uint32_t m, const rota_line_op *op,
+                       const rota_entry *e, char **to, size_t *bytes)
 {
     const rota_payload *const has = payload_of(x, m);
+    const size_t head = has->header(x, m);
+
+    *bytes = op->data.bytes - head;
+    ROTA_TRY(has->take(x, m, &op->data, 0, head, e->data + sizeof(uint64_t)));
+    return has->rest(x, m, &op->data, to);
+}
+
+static int take_place(rota_exec *x, uint32_t m, rota_line_op *op, rota_entry *e)
+{
     const char *const from = find_place(op, e);
+    size_t bytes;
     char *to;
 
-    if (!has->tells)
+    if (!payload_of(x, m)->tells)
         return take_whole(x, m, op, from);
-    const size_t head = has->header(x, m);
-    ROTA_TRY(has->take(x, m, &op->data, 0, head, e->data + sizeof(rota_place)));
-    ROTA_TRY(has->rest(x, m, &op->data, &to));
-    rota_copy_fast(to, from, op->data.bytes - head);
+    ROTA_TRY(take_header(x, m, op, e, &to, &bytes));
+    rota_copy_fast(to, from, bytes);
     return finish(x, m, op);
 }
 
@@ -180,19 +190,15 @@ attach_parts(rota_exec *x, uint32_t m, rota_line_op *op, rota_foreign from)
 static int take_private(rota_exec *x, uint32_t m, rota_line_op *op,
                         rota_entry *e)
 {
-    const rota_payload *const has = payload_of(x, m);
-    size_t head = 0;
     char *to = op->data.body;
+    size_t bytes = op->data.bytes;
     rota_foreign from;
 
     memcpy(&from, e->data, sizeof from);
-    if (has->tells) {
-        head = has->header(x, m);
-        ROTA_TRY(has->take(x, m, &op->data, 0, head, e->data + sizeof from));
-        ROTA_TRY(has->rest(x, m, &op->data, &to));
-    }
-    if (has->tells || to)
-        attach(x, op, from, to, op->data.bytes - head);
+    if (payload_of(x, m)->tells)
+        ROTA_TRY(take_header(x, m, op, e, &to, &bytes));
+    if (payload_of(x, m)->tells || to)
+        attach(x, op, from, to, bytes);
     else
         ROTA_TRY(attach_parts(x, m, op, from));
     return finish(x, m, op);
