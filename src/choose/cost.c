@@ -12,7 +12,13 @@ typedef struct counter {
     rota_terms *step; /* [ROTA_STEPS] */
     double *toward;   /* [n_nodes + 1] bytes of a phase to each node, and to the
                          nodes of the other half; or to each group; or, of a
-                         torus, [2 * dims] by hops of each direction */
+                         torus, [2 * dims] by hops of each direction. In a window
+                         also those for which a path waited. */
+    double *slot;     /* [P] of a window: bytes that had passed when the message
+                         that was there last had arrived */
+    int window;       /* messages between nodes under way at a time; 0: all */
+    uint32_t posted;  /* messages between nodes so far */
+    double now;       /* bytes that had passed when this one is posted */
     bool meanwhile;   /* messages within the node come after those to others */
     double first;     /* nanoseconds of receives posted before any send */
     rota_torus torus;
@@ -136,31 +142,64 @@ static void count_message(counter *k, const rota_phase *p, rota_dir dir,
              bytes > ROTA_LONG * how_often);
 }
 
-/* Of a phase's bytes, which paths have how many so far: none. */
-static void clear_path(const counter *k)
+/* Do the messages of a phase carry sizes? */
+static bool tells_sizes(const counter *k, const rota_phase *p)
 {
+    return k->how->metadata != ROTA_META_ONCE && !p->native;
+}
+
+/* MPI's own all-to-all keeps this many messages in flight. */
+enum { NATIVE_WINDOW = 32 };
+
+/* How many of a phase's messages are under way at a time; 0: all. Where sizes go
+ * first and there is no window, blocks come one after another. */
+static int window_of(const counter *k, const rota_phase *p)
+{
+    const bool in_turn = tells_sizes(k, p) && sizes_go_before(k);
+
+    return p->native ? NATIVE_WINDOW : p->window ? p->window : in_turn ? 1 : 0;
+}
+
+/* Of a phase's bytes, which paths have how many so far: none. */
+static void clear_path(counter *k, const rota_phase *p)
+{
+    const int window = window_of(k, p);
+
+    k->window = window < k->s->P ? window : k->s->P;
+    k->now = 0;
+    k->posted = 0;
+    for (int i = 0; i < k->window; i++)
+        k->slot[i] = 0;
     for (int i = 0; i <= k->how->topo->n_nodes || i < 2 * ROTA_MOST_DIMS; i++)
         k->toward[i] = 0;
 }
 
+/* A path is idle while none of the messages under way takes it: a torus's links back,
+ * while all of them go ahead. */
+static double add_to_path(counter *k, int path, double bytes)
+{
+    k->toward[path] = rota_larger(k->toward[path], k->now) + bytes;
+    return k->toward[path];
+}
+
 /* Messages to one node share a path. All that go to the other half of the nodes
  * share the links between the halves. */
-static double count_flat(const counter *k, int to, double bytes)
+static double count_flat(counter *k, int to, double bytes)
 {
     const rota_topo *const t = k->how->topo;
     const int half = (t->n_nodes + 1) / 2;
-    double *const across = &k->toward[t->n_nodes];
+    const double there = add_to_path(
+        k, to, k->how->leaders > 0 ? bytes / k->how->leaders : bytes);
 
-    k->toward[to] += k->how->leaders > 0 ? bytes / k->how->leaders : bytes;
-    if ((to < half) != (t->node[k->s->me] < half))
-        *across += bytes;
-    return rota_larger(k->toward[to], *across);
+    return (to < half) == (t->node[k->s->me] < half)
+               ? there
+               : rota_larger(there, add_to_path(k, t->n_nodes, bytes));
 }
 
 /* All that leaves a group shares its way out. In a Dragonfly, each other group
  * has an equal share of that way, and takes as long as if all had as much. The
  * leaders of a node send to all groups together. */
-static double count_group(const counter *k, int to, double bytes, double n[])
+static double count_group(counter *k, int to, double bytes, double n[])
 {
     const rota_network *const net = k->how->network;
     const int groups = rota_network_groups(net, k->how->topo->n_nodes);
@@ -174,49 +213,52 @@ static double count_group(const counter *k, int to, double bytes, double n[])
     n[ROTA_TERM_NETWORK_WAIT] = net->far;
     if (apart)
         bytes *= groups - 1;
-    k->toward[apart ? there : 0] += bytes;
-    return k->toward[apart ? there : 0];
+    return add_to_path(k, apart ? there : 0, bytes);
 }
 
 /* If all nodes do alike, a link has as many bytes as one node sends, once for
  * each hop in its direction. */
-static double count_hops(const counter *k, int from, int to, double bytes,
-                         double n[])
+static double count_hops(counter *k, int from, int to, double bytes, double n[])
 {
     int hops[2 * ROTA_MOST_DIMS];
     double most = 0, all = 0, latency = 0;
 
     rota_torus_hops(&k->torus, from, to, hops);
     for (int i = 0; i < 2 * k->torus.dims; i++) {
-        k->toward[i] += hops[i] * bytes;
+        if (hops[i] > 0)
+            most = rota_larger(most, add_to_path(k, i, hops[i] * bytes));
         latency += hops[i] * k->how->network->hop;
-        most = rota_larger(most, k->toward[i]);
         all += k->toward[i];
     }
     n[ROTA_TERM_NETWORK_WAIT] = rota_larger(n[ROTA_TERM_NETWORK_WAIT], latency);
     return k->how->leaders > 0 ? all * k->busiest : most;
 }
 
-static void count_path(const counter *k, rota_dir dir, int peer, double bytes,
+/* A message of a window is posted when the one before it in its slot has arrived. */
+static void count_path(counter *k, rota_dir dir, int peer, double bytes,
                        double n[])
 {
     const int *const node = k->how->topo->node;
     const int to = node[peer], here = node[k->s->me];
-    double *const most = &n[ROTA_TERM_PATH_BYTE];
+    double *const slot =
+        &k->slot[k->window > 0 ? k->posted++ % (uint32_t)k->window : 0];
+    double passed;
 
+    k->now = k->window > 0 ? *slot : 0;
     switch (k->how->network ? k->how->network->shape : ROTA_SHAPE_FLAT) {
     case ROTA_SHAPE_DRAGONFLY:
     case ROTA_SHAPE_FATTREE:
-        *most = rota_larger(*most, count_group(k, to, bytes, n));
+        passed = count_group(k, to, bytes, n);
         break;
     case ROTA_SHAPE_TORUS:
-        *most = rota_larger(*most,
-                            count_hops(k, dir == ROTA_SEND ? here : to,
-                                       dir == ROTA_SEND ? to : here, bytes, n));
+        passed = count_hops(k, dir == ROTA_SEND ? here : to,
+                            dir == ROTA_SEND ? to : here, bytes, n);
         break;
     default:
-        *most = rota_larger(*most, count_flat(k, to, bytes));
+        passed = count_flat(k, to, bytes);
     }
+    *slot = rota_larger(k->now, passed); /* none within a group */
+    n[ROTA_TERM_PATH_BYTE] = rota_larger(n[ROTA_TERM_PATH_BYTE], passed);
 }
 
 /* The probability that a block has bytes. */
@@ -228,12 +270,6 @@ static double filled(const counter *k, rota_block b)
                    (k->how->exact && b < rota_first_tmp(k->s))
                ? 1
                : k->how->density;
-}
-
-/* Do the messages of a phase carry sizes? */
-static bool tells_sizes(const counter *k, const rota_phase *p)
-{
-    return k->how->metadata != ROTA_META_ONCE && !p->native;
 }
 
 /* Is a message sent even if it has no bytes? A fixed plan's flow is taken to do so
@@ -434,7 +470,7 @@ static double count_direction(counter *k, uint32_t phase, rota_dir dir,
     double awaited = 0, far = 0, of_far[2] = {0};
     uint32_t last = p[1].msg[dir];
 
-    clear_path(k);
+    clear_path(k, p);
     while (last > p->msg[dir] && !is_far(k, p, dir, last - 1))
         last--;
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
@@ -451,9 +487,6 @@ static double count_direction(counter *k, uint32_t phase, rota_dir dir,
         ends[i] = of_far[i] / rota_larger(far, 1);
     return awaited;
 }
-
-/* MPI's own all-to-all keeps this many messages in flight. */
-enum { NATIVE_WINDOW = 32 };
 
 /* How often the phase waits for all messages that are under way. */
 static double batches(const counter *k, const rota_phase *p, double messages)
@@ -613,7 +646,7 @@ static double count_flow_direction(counter *k, uint32_t phase, rota_dir dir,
     const double cells_each = tells_sizes(k, p) ? cells_per_block(k, phase) : 0;
     double awaited = 0;
 
-    clear_path(k);
+    clear_path(k, p);
     for (uint32_t m = p->msg[dir]; m < p[1].msg[dir]; m++) {
         const flow_class c = class_of(k, p, dir, m);
         k->meanwhile = c == DIRECT;
@@ -704,7 +737,7 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
                  .bytes = bytes,
                  .how = how,
                  .step = step,
-                 .toward = malloc(paths * sizeof *k.toward)};
+                 .toward = malloc((paths + (size_t)s->P) * sizeof *k.toward)};
 
     if (!k.toward)
         return rota_fail_mem("what a schedule costs");
@@ -712,6 +745,7 @@ int rota_cost_count(const rota_sched *s, const double bytes[],
         k.torus = rota_torus_of(how->network, how->topo->n_nodes);
         k.busiest = busiest_share(&k.torus, how->topo->n_nodes);
     }
+    k.slot = k.toward + paths;
     memset(step, 0, ROTA_STEPS * sizeof *step);
     step[0].n[ROTA_TERM_START] = 1;
     for (uint32_t p = 0; p < s->n_phases; p++) {

@@ -232,6 +232,29 @@ static void rings(void **state)
     assert_float_equal(path_of(&t, &net), 2 * 3 * 4 / 2. * BLOCK, 1e-9);
 }
 
+/* On a ring of 5 nodes of 1 rank, node 1 is one hop ahead, 2 are two, 3 and 4 are the
+ * other way. One message at a time uses one way at a time; of two, the first one back
+ * sets out when the first one ahead has arrived, and waits for nobody. */
+static void windows(void **state)
+{
+    const rota_network net = {.shape = ROTA_SHAPE_TORUS, .dims = 1, .group = 1};
+    task t = {.algo = &rota_algo_multi_pair,
+              .params = {.batch = 1},
+              .P = 5,
+              .node_size = 1,
+              .cores = 1,
+              .block = BLOCK};
+
+    (void)state;
+    assert_float_equal(path_of(&t, &net), (1 + 2 + 2 + 1) * BLOCK, 1e-9);
+    t.params.batch = 2;
+    assert_float_equal(path_of(&t, &net), (1 + 2 + 1) * BLOCK, 1e-9);
+    t.params.batch = 4;
+    assert_float_equal(path_of(&t, &net), (1 + 2) * BLOCK, 1e-9);
+    t.metadata = ROTA_META_TWO_PHASE; /* blocks come one after another */
+    assert_float_equal(path_of(&t, &net), (1 + 2 + 2 + 1) * BLOCK, 1e-9);
+}
+
 /* 24 nodes as 2 by 3 by 4: from 0 to 1 + 2 (2 + 3 * 3). */
 static void torus(void **state)
 {
@@ -735,19 +758,33 @@ static void bundles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(direct),        cmocka_unit_test(one_way),
-        cmocka_unit_test(batches),       cmocka_unit_test(logarithmic),
-        cmocka_unit_test(long_messages), cmocka_unit_test(crowded),
-        cmocka_unit_test(nothing),       cmocka_unit_test(sparse),
-        cmocka_unit_test(prices),        cmocka_unit_test(shared_cores),
-        cmocka_unit_test(paths),         cmocka_unit_test(groups),
-        cmocka_unit_test(rings),         cmocka_unit_test(torus),
-        cmocka_unit_test(led),           cmocka_unit_test(steps),
-        cmocka_unit_test(flow),          cmocka_unit_test(crosses_domains),
-        cmocka_unit_test(bundles),       cmocka_unit_test(described),
-        cmocka_unit_test(exchanged),     cmocka_unit_test(native_by_messages),
-        cmocka_unit_test(meanwhile),     cmocka_unit_test(hidden),
-        cmocka_unit_test(gathered),      cmocka_unit_test(told_of_nothing),
+        cmocka_unit_test(direct),
+        cmocka_unit_test(one_way),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(logarithmic),
+        cmocka_unit_test(long_messages),
+        cmocka_unit_test(crowded),
+        cmocka_unit_test(nothing),
+        cmocka_unit_test(sparse),
+        cmocka_unit_test(prices),
+        cmocka_unit_test(shared_cores),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(rings),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(torus),
+        cmocka_unit_test(led),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(flow),
+        cmocka_unit_test(crosses_domains),
+        cmocka_unit_test(bundles),
+        cmocka_unit_test(described),
+        cmocka_unit_test(exchanged),
+        cmocka_unit_test(native_by_messages),
+        cmocka_unit_test(meanwhile),
+        cmocka_unit_test(hidden),
+        cmocka_unit_test(gathered),
+        cmocka_unit_test(told_of_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
