@@ -86,16 +86,29 @@ function(rota_on_fakecuda name)
         LD_LIBRARY_PATH=path_list_prepend:${PROJECT_BINARY_DIR}/tests/fakecuda)
 endfunction()
 
-# An executable that may see the inside of the library.
-function(rota_test_program target)
-    rota_program(${target} ${ARGN})
-    target_link_libraries(${target} PRIVATE
-        rota_check rota_static PkgConfig::CMOCKA)
+# Code that may see the inside of the library.
+function(rota_test_code target)
     target_include_directories(${target} PRIVATE
         ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
         ${PROJECT_SOURCE_DIR}/tests/common)
     # Checks of invariants stay on in tests whatever the type of build.
     target_compile_options(${target} PRIVATE -UNDEBUG)
+endfunction()
+
+# What most programs below use is compiled once.
+add_library(rota_test_common STATIC
+    tests/common/formulas.c tests/common/pattern.c tests/common/shapes.c
+    tests/common/standin.c tests/mpi/harness.c)
+rota_options(rota_test_common)
+rota_test_code(rota_test_common)
+target_link_libraries(rota_test_common PUBLIC rota_static)
+
+# An executable of such code.
+function(rota_test_program target)
+    rota_program(${target} ${ARGN})
+    rota_test_code(${target})
+    target_link_libraries(${target} PRIVATE
+        rota_test_common rota_check rota_static PkgConfig::CMOCKA)
 endfunction()
 
 # rota_unit_test(NAME SOURCE... [TIMEOUT seconds] [ARGS argument...])
