@@ -273,9 +273,13 @@ static void free_memory(uint64_t which, char *memory)
 
 static void scramble(char *memory, size_t bytes, int salt)
 {
-    for (size_t i = 0; i < bytes; i++)
-        memory[i] =
-            (char)(test_hash(seed + i / 8 * 31 + (uint64_t)salt) >> i % 8 * 8);
+    uint64_t drawn = 0;
+
+    for (size_t i = 0; i < bytes; i++, drawn >>= 8) {
+        if (i % 8 == 0)
+            drawn = test_hash(seed + i / 8 * 31 + (uint64_t)salt);
+        memory[i] = (char)drawn;
+    }
 }
 
 /* ---- a case -------------------------------------------------------------- */
