@@ -1,14 +1,15 @@
 /* allocator.c - what memory that ranks share costs a program that has no exchanges.
  *
- *   mpiexec -n P rota-allocator [--no-huge] [ROUNDS]
- *   rota-run mpiexec -n P rota-allocator [--no-huge] [ROUNDS]
+ *   mpiexec -n P rota-allocator [--no-huge] [--small] [ROUNDS]
+ *   rota-run mpiexec -n P rota-allocator [--no-huge] [--small] [ROUNDS]
  *
  * The same work with the C library's malloc, with malloc as the program gets it,
  * which rota-run replaces, and with rota_malloc, in turn. Prints a row of a Markdown
  * table for each kind of work: the C library's median, and the medians of the ratios
  * of the rounds, of the slowest rank. Without rota-run the first ratio is the noise.
  * "resident" are the bytes at most in a round, and the mean of them. --no-huge: no
- * huge pages for anybody (PR_SET_THP_DISABLE).
+ * huge pages for anybody (PR_SET_THP_DISABLE). --small, to see that it runs: 64 MiB and
+ * numbers of steps are a sixteenth.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,6 +33,7 @@ typedef struct allocator {
 } allocator;
 
 static allocator by[ALLOCATORS];
+static int share = 1; /* work is divided by this */
 
 static void must(bool good, const char *what)
 {
@@ -194,17 +196,17 @@ static double churn(int which, int steps, int held, size_t least, size_t most)
 
 static double small(int which, size_t most)
 {
-    return churn(which, 400000, HELD, 1, most);
+    return churn(which, 400000 / share, HELD, 1, most);
 }
 
 static double middle(int which, size_t most)
 {
-    return churn(which, 4000, HELD / 4, 16384, most);
+    return churn(which, 4000 / share, HELD / 4, 16384, most);
 }
 
 static double large(int which, size_t most)
 {
-    return churn(which, 1000, 16, 1 << 18, most);
+    return churn(which, 1000 / share, 16, 1 << 18, most);
 }
 
 static double grow(int which, size_t most)
@@ -257,7 +259,7 @@ static double at_random(int which, size_t bytes)
     must(a, "no memory");
     memset(a, 0, bytes);
     const double begin = MPI_Wtime();
-    for (int i = 0; i < 1000000; i++) {
+    for (int i = 0; i < 1000000 / share; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         a[(x >> 24) & (n - 1)] ^= x;
     }
@@ -338,24 +340,28 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--no-huge") == 0)
             must(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
+        else if (strcmp(argv[i], "--small") == 0)
+            share = 16;
         else
             rounds = atoi(argv[i]);
+    const size_t long_block = (size_t)(64 * MIB / share);
     must(rounds >= 1 && rounds <= MOST, "rounds from 1 to 201");
     find_allocators();
     begin_resident();
     if (me == 0)
         printf("| work | C library | malloc | rota_malloc |\n"
                "| --- | ---: | ---: | ---: |\n");
-    compare("first touch, 64 MiB", first_touch, 64 * MIB, rounds);
+    compare("first touch, 64 MiB", first_touch, long_block, rounds);
     compare("first touch, 4 MiB", first_touch, 4 * MIB, rounds);
-    compare("the same of rota_mem_alloc", first_touch_of_all, 64 * MIB, rounds);
-    compare("come and go, 64 MiB", come_and_go, 64 * MIB, rounds);
+    compare("the same of rota_mem_alloc", first_touch_of_all, long_block,
+            rounds);
+    compare("come and go, 64 MiB", come_and_go, long_block, rounds);
     compare("random sizes to 1 KiB", small, 1024, rounds);
     compare("16 to 256 KiB", middle, 1 << 18, rounds);
     compare("256 KiB to 8 MiB", large, 8 * MIB, rounds);
-    compare("grown to 64 MiB", grow, 64 * MIB, rounds);
-    compare("triad, 64 MiB", triad, 64 * MIB, rounds);
-    compare("at random, 64 MiB", at_random, 64 * MIB, rounds);
+    compare("grown to 64 MiB", grow, long_block, rounds);
+    compare("triad, 64 MiB", triad, long_block, rounds);
+    compare("at random, 64 MiB", at_random, long_block, rounds);
     MPI_Finalize();
     return EXIT_SUCCESS;
 }
