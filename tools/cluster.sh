@@ -26,7 +26,8 @@
 # now and then waits for ever between hosts. With the tests built, COMMAND can
 # be
 #   env LD_PRELOAD=build/tests/mpi/libcluster_finalize.so PROGRAM...
-# (an absolute path), which does not.
+# (an absolute path), which does not, and in which ranks that wait give way, as
+# those of MPICH itself do not; ROTA_TEST_SPIN=1 leaves that as it is.
 #
 # The exit code is mpiexec's; 124 after the time limit, 2 for wrong usage, 77
 # and a line that says why where the machine does not permit it.
