@@ -1,15 +1,15 @@
 #!/bin/sh
 # check_commands.sh [--long] ROOT BUILD MPIEXEC...
 #
-# Every command of README.md, CONTRIBUTING.md and docs/*.md is run in small, with
-# what BUILD has built, in a folder of its own: those in indented blocks, and those
-# in backquotes that begin with sh, mpiexec, build/ or ctest. MPIEXEC... is a command
-# line up to the number of ranks, which is 4 at most. The tables below say how a
-# command is made small, and which are left out and why; of these the script and its
-# options have to be there, as have options of a program that is named in backquotes
-# with some. With --long what runs on hosts of tools/cluster.sh does so, if this
-# machine permits that, and what takes more than a few seconds is not left out.
-# Prints what is left out, and what fails. Drawings are tests/check_docs.sh's.
+# Every command of README.md, CONTRIBUTING.md, docs/*.md and integrations/*/README.md is
+# run in small, with what BUILD has built, in a folder of its own: those in indented
+# blocks, and those in backquotes that begin with sh, mpiexec, build/ or ctest.
+# MPIEXEC... is a command line up to the number of ranks, which is 4 at most. The
+# tables below say how a command is made small, and which are left out and why; of
+# these the script and its options have to be there, as have options of a program that
+# is named in backquotes with some. With --long what runs on hosts of tools/cluster.sh
+# does so, if this machine permits that, and what takes more than a few seconds is not
+# left out. Prints what is left out, and what fails. Drawings are tests/check_docs.sh's.
 set -u
 export LC_ALL=C
 
@@ -104,7 +104,12 @@ END
 # NAME|WHY: commands that are left out; a NAME is a regular expression, at the
 # beginning of what is left of a command.
 cat >"$work/left_out" <<'END'
+(cmake -S heffte|mpicxx\.mpich .*/transforms|.*\./transforms)|HeFFTe by hand; integrations_heffte tries the adapter
 cmake |project_install configures, builds and installs
+apt-get install |installs
+.*mpi4py-fft/transforms\.py|times; integration_mpi4py_fft tries the adapter
+sh integrations/combblas/compare\.sh|integrations_combblas, with Open MPI
+.*/petsc_forests|integrations_petsc_sf, with the MPI that PETSc is for
 pip install|project_install installs the package of Python
 pkg-config |needs an installation: project_install asks it
 sh tools/(test|demo|chroot)\.sh|builds all; this test is one of those it runs
@@ -128,14 +133,14 @@ sh bench/faces/faces\.sh|times the languages, for seconds
 (build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P )|tests with times of their own
 END
 # Lines of indented blocks that are no commands.
-not_commands='^(find_package|target_link_libraries)\(|^ *\{?"|^numpy\.'
+not_commands='^(find_package|target_link_libraries)\(|^ *\{?"|^numpy\.|^(import )?rota_pencil'
 
 # ---- commands ---------------------------------------------------------------
 
 # FILE:LINE, a tab, block or text, a tab, the command.
 commands()
 {
-    for file in README.md CONTRIBUTING.md docs/*.md; do
+    for file in README.md CONTRIBUTING.md docs/*.md integrations/*/README.md; do
         awk -v file="$file" '
             function give(kind, at, text) {
                 printf "%s:%d\t%s\t%s\n", file, at, kind, text
@@ -176,7 +181,7 @@ commands()
 # ---- the folder in which they run --------------------------------------------
 
 mkdir "$work/run" "$work/bin"
-for name in bench examples include python src tests tools; do
+for name in bench examples include integrations python src tests tools; do
     ln -s "$root/$name" "$work/run/$name"
 done
 cp -R "$root/docs" "$work/run/docs"
