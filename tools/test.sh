@@ -168,8 +168,6 @@ with_openmpi()
 {
     set -- -DMPI_C_COMPILER=mpicc.openmpi -DROTA_BUILD_EXAMPLES=ON \
         -DROTA_BUILD_BENCH=ON
-    # Its mpiexec sleeps for most of the 0.2 s that it takes to start and to end ranks.
-    test_at_once=$((2 * test_jobs + 1))
     if [ -n "$test_full" ]; then
         test_without='^alike$'
         stage openmpi build-openmpi '^(mpi|bench|examples|integrations)$' "$@"
@@ -237,8 +235,9 @@ fi
 for test_stage in "$@"; do
     test_without='^long$'
     [ -z "$test_full" ] || test_without='^$' # none
-    # One more than there are cores: some sleep, some start processes.
-    test_at_once=$((test_jobs + 1))
+    # More than there are cores: what takes longest is begun first, and sleeps, and
+    # mpiexec sleeps for most of what it takes to start and to end ranks.
+    test_at_once=$((2 * test_jobs + 1))
     set -- -DROTA_BUILD_EXAMPLES=ON -DROTA_BUILD_BENCH=ON
     [ -z "${MPICC:-}" ] || set -- "$@" "-DMPI_C_COMPILER=$MPICC"
     case $test_stage in
