@@ -1,15 +1,16 @@
 #!/bin/sh
 # check_commands.sh [--long] ROOT BUILD MPIEXEC...
 #
-# Every command of README.md, CONTRIBUTING.md, docs/*.md and integrations/*/README.md is
-# run in small, with what BUILD has built, in a folder of its own: those in indented
+# Every command of README.md, CONTRIBUTING.md, docs/*.md and integrations/*/README.md
+# is run in small, with what BUILD has built, in a folder of its own: those in indented
 # blocks, and those in backquotes that begin with sh, mpiexec, build/ or ctest.
 # MPIEXEC... is a command line up to the number of ranks, which is 4 at most. The
 # tables below say how a command is made small, and which are left out and why; of
 # these the script and its options have to be there, as have options of a program that
 # is named in backquotes with some. With --long what runs on hosts of tools/cluster.sh
-# does so, if this machine permits that, and what takes more than a few seconds is not
-# left out. Prints what is left out, and what fails. Drawings are tests/check_docs.sh's.
+# does so, if this machine permits that, and what takes more than a few seconds is
+# not left out. Prints what is left out, and what fails. Drawings are
+# tests/check_docs.sh's.
 set -u
 export LC_ALL=C
 
@@ -82,6 +83,9 @@ s/(applications.sh .*)/\1 --out applications/
 s/(sim_cost.sh)$/\1 --ranks 64 --out sim_cost/
 s/(instructions.sh build) .*/\1 2/
 s/(papers.sh|scaling_tables.sh)$/\1 --check/
+s/(steps.sh) .*/\1 --rounds 1 --sizes 64,512 --out steps/
+s/(leaders.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
+s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
 s/(judge.sh).*/\1 --cases 2 --most 64/
 s/(remake.sh)$/\1 --seconds 2/
@@ -123,12 +127,13 @@ sh bench/figures/(scale|stock)\.sh|builds for SimGrid: bench_scale, bench_stock
 sh tests/(events|check_abi)\.sh|needs two builds, or writes
 sh tests/check_docs\.sh|writes; project_docs is the same without --write
 sh bench/guards\.sh|needs two builds, and times
-sh bench/figures/(choice|chosen|sensitivity|equations|neighbors|leaders|steps)\.sh|simulates or measures for minutes
+sh bench/figures/(choice|sensitivity|equations|neighbors)\.sh|simulates for minutes
 END
 # The same for what only --long runs.
 cat >"$work/only_long" <<'END'
 sh bench/instruments/(instructions|calls)\.sh|counts by valgrind
 sh bench/figures/sim_error\.sh|bench_sim_error is a part of it
+.*sh bench/figures/leaders\.sh|on hosts of tools/cluster.sh
 sh bench/faces/faces\.sh|times the languages, for seconds
 (build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P )|tests with times of their own
 END

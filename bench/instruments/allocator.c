@@ -8,8 +8,8 @@
  * table for each kind of work: the C library's median, and the medians of the ratios
  * of the rounds, of the slowest rank. Without rota-run the first ratio is the noise.
  * "resident" are the bytes at most in a round, and the mean of them. --no-huge: no
- * huge pages for anybody (PR_SET_THP_DISABLE). --small, to see that it runs: instead of
- * 64 MiB 4, and a sixteenth of the steps.
+ * huge pages for anybody (PR_SET_THP_DISABLE). --small, to see that it runs: 4 MiB
+ * instead of 64, and a sixteenth of the steps.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
