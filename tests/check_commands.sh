@@ -133,7 +133,7 @@ END
 cat >"$work/only_long" <<'END'
 sh bench/instruments/(instructions|calls)\.sh|counts by valgrind
 sh bench/figures/sim_error\.sh|bench_sim_error is a part of it
-.*sh bench/figures/leaders\.sh|on hosts of tools/cluster.sh
+sh bench/figures/leaders\.sh|on hosts of tools/cluster.sh
 sh bench/faces/faces\.sh|times the languages, for seconds
 (build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P )|tests with times of their own
 END
