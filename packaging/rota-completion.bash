@@ -16,7 +16,8 @@ _rota_options()
     rota-info) echo --help ;;
     rota-price)
         echo --algos --among --ranks --size --dist --seed --prices --price --node \
-            --shared --simulate --kind --known --gaps --equations \
+            --shared --simulate --kind --known --gaps --cores --late --asking \
+            --equations \
             --replay --help ;;
     rota-tune)
         echo --output --sizes --dist --kinds --quick --calibrate-only --device --runs \

@@ -44,6 +44,8 @@ typedef struct options {
     const char *price;  /* changes to them, or NULL */
     int node;           /* ranks of one; 0: all */
     int domains;        /* of a node, as the machine has them */
+    int cores;          /* that all ranks share; 0: each has its own */
+    int late, asking;   /* as in sim/machine.h */
     bool shared;        /* memory within nodes */
     bool simulate, known, gaps, equations;
     rota_kind kind;
@@ -55,6 +57,9 @@ static sim_machine machine_of(const options *o)
 
     if (o->price)
         sim_machine_change(&m, o->price);
+    m.cores = o->cores;
+    m.late = o->late;
+    m.asking = o->asking;
     return m;
 }
 
@@ -725,6 +730,7 @@ static void print_usage(void)
         "                  [--prices FILE|usual] [--price NAME=NS,...]\n"
         "                  [--simulate] [--kind KIND]\n"
         "                  [--known no] [--gaps yes] [--equations yes]\n"
+        "                  [--cores N] [--late NS] [--asking BYTES]\n"
         "\n"
         "Says what rank 0 has to do, send and hold in a plan for fixed\n"
         "counts, at any number of ranks, without MPI. --size is the size of\n"
@@ -767,7 +773,11 @@ static void print_usage(void)
         "messages through memory, by MPI, and empty ones.\n"
         "--known no: send the size of a block even if its receiver knows\n"
         "the count, which plans do not do. --gaps yes: the user's blocks do\n"
-        "not lie end to end. --equations yes: also print the time expected\n"
+        "not lie end to end. --cores N: the ranks of all nodes share N cores;\n"
+        "without it each has its own. --late NS: ranks begin up to so many\n"
+        "nanoseconds late. --asking BYTES: a longer message between nodes\n"
+        "goes when its sender has asked and its receiver has answered.\n"
+        "--equations yes: also print the time expected\n"
         "of the schedule, and what the equations of its authors say: (1) to\n"
         "(3) of [Fan22], (6) to (10) of [Peng21].\n"
         "\n"
@@ -890,6 +900,12 @@ static void parse_option(options *o, const char *name, char *value)
         o->price = value;
     else if (strcmp(name, "--node") == 0)
         o->node = inside_int(name, value, 1);
+    else if (strcmp(name, "--cores") == 0)
+        o->cores = inside_int(name, value, 1);
+    else if (strcmp(name, "--late") == 0)
+        o->late = inside_int(name, value, 0);
+    else if (strcmp(name, "--asking") == 0)
+        o->asking = inside_int(name, value, 1);
     else if (strcmp(name, "--shared") == 0)
         o->shared = strcmp(value, "no") != 0;
     else if (strcmp(name, "--known") == 0)
@@ -937,6 +953,8 @@ int main(int argc, char *argv[])
     if (o.kind == ROTA_SPARSE && (!o.simulate || !o.among || o.bound))
         inside_die("--kind sparse needs --simulate and --among, and has no "
                    "bound");
+    if (o.kind == ROTA_SPARSE && (o.cores || o.late || o.asking))
+        inside_die("--kind sparse has no --cores, --late or --asking");
     if (o.kind == ROTA_SPARSE)
         print_sparse(&o);
     else if (o.simulate)

@@ -15,7 +15,7 @@
 
 #define NONE UINT32_MAX
 
-enum { ENTER, POST, AWAIT, SENT, CAME };
+enum { ENTER, POST, AWAIT, SENT, CAME, ASKED, ANSWERED };
 
 /* What goes in a message. */
 typedef enum part { ALL, HEAD, BLOCKS, CELL } part;
@@ -92,6 +92,8 @@ typedef struct sim {
     uint32_t n_pool, pool_room, spare;
     int *node_here;      /* [n_nodes] ranks in its barrier */
     double *node_latest; /* [n_nodes] */
+    double *carried; /* [P * P] of both ranks, when the last data were there;
+                            NULL: no message asks */
     sim_result result;
 } sim;
 
@@ -395,9 +397,9 @@ static uint32_t bucket_of(int to, uint32_t rm, part part)
     return (uint32_t)(key >> 44) % BUCKETS;
 }
 
-static void suspend(sim *x, const transfer *f)
+/* Its number in the pool. */
+static uint32_t keep(sim *x, const transfer *f, uint32_t next)
 {
-    uint32_t *const head = &x->bucket[bucket_of(f->to, f->rm, f->part)];
     uint32_t i = x->spare;
 
     if (i != NONE) {
@@ -410,8 +412,21 @@ static void suspend(sim *x, const transfer *f)
         }
         i = x->n_pool++;
     }
-    x->pool[i] = (pending){*f, *head};
-    *head = i;
+    x->pool[i] = (pending){*f, next};
+    return i;
+}
+
+static void drop(sim *x, uint32_t i)
+{
+    x->pool[i].next = x->spare;
+    x->spare = i;
+}
+
+static void suspend(sim *x, const transfer *f)
+{
+    uint32_t *const head = &x->bucket[bucket_of(f->to, f->rm, f->part)];
+
+    *head = keep(x, f, *head);
     x->rank[f->to].n_pending++;
 }
 
@@ -429,8 +444,7 @@ static bool resume(sim *x, int to, uint32_t rm, part part, transfer *f)
         const uint32_t i = *at;
         *f = p->t;
         *at = p->next;
-        p->next = x->spare;
-        x->spare = i;
+        drop(x, i);
         x->rank[to].n_pending--;
         return true;
     }
@@ -523,7 +537,7 @@ static void tell_receive(const sim *x, int r, uint32_t rm, double now)
     tell(x, r, ROTA_RECV, sim_peer(&x->t, r, peer), now);
 }
 
-static void deliver(sim *x, const transfer *f, double now)
+static void carry(sim *x, const transfer *f, double now)
 {
     const double bytes = wire_bytes(x, f);
     const double when = is_shared(x, f)
@@ -531,12 +545,57 @@ static void deliver(sim *x, const transfer *f, double now)
                             : sim_wires_send(&x->wires, place_of(x, f->from),
                                              place_of(x, f->to), now, bytes);
 
+    if (x->carried)
+        x->carried[(size_t)f->from * (size_t)x->t.P + (size_t)f->to] = when;
     x->result.messages += !is_handed(x, f);
     x->result.bytes += is_handed(x, f) ? 0 : bytes;
     if (x->c->watch)
         x->c->watch->passed(x->c->watch->of, f->from, f->to, when);
     note_sent(x, f->from, when);
     note_came(x, f, when);
+}
+
+/* When a question or an answer that goes now is there: it takes no port's time, but
+ * comes after the data that went before it from the one rank to the other, as in a
+ * stream. */
+static double ask(const sim *x, int from, int to, double now)
+{
+    return rota_larger(now,
+                       x->carried[(size_t)from * (size_t)x->t.P + (size_t)to]) +
+           price(x, rota_term(ROTA_LINK_NET, ROTA_PER_PHASE));
+}
+
+static bool asks(const sim *x, const transfer *f)
+{
+    return x->m->asking > 0 && node_of(x, f->from) != node_of(x, f->to) &&
+           wire_bytes(x, f) > x->m->asking;
+}
+
+/* Both ends have posted it. */
+static void deliver(sim *x, const transfer *f, double now)
+{
+    if (!asks(x, f)) {
+        carry(x, f, now);
+        return;
+    }
+    const uint32_t i = keep(x, f, NONE);
+    sim_events_add(&x->events, ask(x, f->from, f->to, now), f->to, ASKED, i);
+}
+
+static void answer(sim *x, uint32_t i, double now)
+{
+    const transfer *const f = &x->pool[i].t;
+
+    sim_events_add(&x->events, ask(x, f->to, f->from, now), f->from, ANSWERED,
+                   i);
+}
+
+static void carry_answered(sim *x, uint32_t i, double now)
+{
+    const transfer f = x->pool[i].t;
+
+    drop(x, i);
+    carry(x, &f, now);
 }
 
 static void start(sim *x, const transfer *f, double now)
@@ -625,7 +684,7 @@ static void enter_whole(sim *x, int r, double now)
         if (comes)
             tell_receive(x, r, m, now);
     }
-    k->t = now + by_mpi * x->m->net.posted_receive;
+    k->t = do_work(x, r, now, alone(by_mpi * x->m->net.posted_receive));
     for (uint32_t m = first; pending && m < end; m++)
         if (isnan(k->came[m - first]))
             release(x, r, m, part_of(x, r, m), now);
@@ -699,7 +758,7 @@ static void post_next(sim *x, int r)
         return;
     }
     if (step_of(x, r)->kind != SIM_HEADS)
-        k->t += phase_copies_ns(x, r);
+        k->t = do_work(x, r, k->t, alone(phase_copies_ns(x, r)));
     k->posted = true;
     try_finish(x, r);
 }
@@ -716,8 +775,9 @@ static void post(sim *x, int r, part part, double now)
         transfer blocks = f;
         blocks.part = BLOCKS;
         k->left++;
-        k->t = is_shared(x, &f) ? k->t + price(x, ROTA_TERM_POSTED)
-                                : do_work(x, r, k->t, posting(x, &blocks));
+        k->t = do_work(x, r, k->t,
+                       is_shared(x, &f) ? alone(price(x, ROTA_TERM_POSTED))
+                                        : posting(x, &blocks));
         sim_events_add(&x->events, k->t, r, POST, BLOCKS);
         start(x, &f, now);
         return;
@@ -874,7 +934,7 @@ static void enter_window(sim *x, int r, double now)
     open_window(x, r, (uint32_t)p->window, now);
     for (int i = 0; i < p->window && k->next != NONE; i++)
         post_in_window(x, r, now);
-    k->t += phase_copies_ns(x, r);
+    k->t = do_work(x, r, k->t, alone(phase_copies_ns(x, r)));
     finish_window(x, r);
 }
 
@@ -936,7 +996,7 @@ static void post_ready(sim *x, int r)
     if (m >= n_sends(x, r)) {
         const rota_group *const g =
             &x->waits[r % x->t.period].group[m - n_sends(x, r)];
-        k->t += copies_ns(x, r, g->first, g->end);
+        k->t = do_work(x, r, k->t, alone(copies_ns(x, r, g->first, g->end)));
     } else {
         f = send_of(x, r, m);
         f.size = sim_message(&x->t, f.to, f.rm);
@@ -1195,9 +1255,9 @@ static void enter_reduce(sim *x, int r, double now)
 
     k->left = 2;
     k->posted = true;
-    k->t = now + x->m->net.posted_receive;
+    k->t = do_work(x, r, now, alone(x->m->net.posted_receive));
     release(x, r, (uint32_t)k->step, CELL, now);
-    k->t += price(x, ROTA_TERM_POSTED);
+    k->t = do_work(x, r, k->t, alone(price(x, ROTA_TERM_POSTED)));
     sim_events_add(&x->events, k->t, r, POST, 0);
 }
 
@@ -1347,6 +1407,12 @@ static void handle(sim *x, const sim_event *e)
     case SENT:
         go_on_in_window(x, e->rank, true, e->at);
         break;
+    case ASKED:
+        answer(x, e->m, e->at);
+        break;
+    case ANSWERED:
+        carry_answered(x, e->m, e->at);
+        break;
     default:
         if (step_of(x, e->rank)->kind == SIM_FLOW)
             come_in_flow(x, e->rank, e->m, e->at);
@@ -1380,6 +1446,8 @@ static void open_sim(sim *x, const rota_topo *topo)
     x->spare = NONE;
     x->node_here = inside_must(calloc(N, sizeof *x->node_here));
     x->node_latest = inside_must(calloc(N, sizeof *x->node_latest));
+    if (x->m->asking > 0)
+        x->carried = inside_must(calloc(P * P, sizeof *x->carried));
     sim_wires_init(&x->wires, x->m, topo->n_nodes);
 }
 
@@ -1407,6 +1475,7 @@ static void close_sim(sim *x)
     free(x->pool);
     free(x->node_here);
     free(x->node_latest);
+    free(x->carried);
     sim_wires_free(&x->wires);
     sim_events_free(&x->events);
     sim_traffic_free(&x->t);
@@ -1420,6 +1489,17 @@ static void check_all_through(const sim *x)
                        (int)x->rank[r].step);
 }
 
+/* By how much a rank begins late: drawn by its number. */
+static double late(const sim *x, int r)
+{
+    uint64_t state = (uint64_t)r + 1;
+
+    state *= UINT64_C(0x9E3779B97F4A7C15);
+    state ^= state >> 32;
+    state *= UINT64_C(0xD6E8FEB86659FD93);
+    return x->m->late * (double)(state >> 11) * 0x1p-53;
+}
+
 sim_result sim_run(const sim_case *c, const sim_machine *m)
 {
     rota_topo topo = inside_topo(c->P, c->node);
@@ -1429,7 +1509,8 @@ sim_result sim_run(const sim_case *c, const sim_machine *m)
     open_sim(&x, &topo);
     for (int r = 0; r < c->P; r++) {
         x.rank[r].step = -1;
-        sim_events_add(&x.events, price(&x, ROTA_TERM_START), r, ENTER, 0);
+        sim_events_add(&x.events, price(&x, ROTA_TERM_START) + late(&x, r), r,
+                       ENTER, 0);
     }
     while (x.events.n > 0) {
         const sim_event e = sim_events_take(&x.events);

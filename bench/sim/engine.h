@@ -2,8 +2,9 @@
  * all ranks message by message: no rank is a process, and no data move.
  *
  * A rank goes through its schedule as the executor does. A message leaves when it
- * is posted on both ends; its ends find it complete when it has arrived. All ranks
- * begin at the same time, and the slowest one counts. Deterministic.
+ * is posted on both ends, and its receiver has answered if it asks; its ends find it
+ * complete when it has arrived. All ranks begin at the same time, unless some are
+ * late, and the slowest one counts. Deterministic.
  */
 #ifndef BENCH_SIM_ENGINE_H
 #define BENCH_SIM_ENGINE_H

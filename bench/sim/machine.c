@@ -83,7 +83,7 @@ void sim_wires_init(sim_wires *w, const sim_machine *m, int n_nodes)
     const size_t ports = n * (size_t)net->ports;
     w->out = inside_must(calloc(ports, sizeof *w->out));
     w->in = inside_must(calloc(ports, sizeof *w->in));
-    w->n_memories = n * (size_t)net->domains;
+    w->n_memories = n * (size_t)net->domains + 1;
     w->memory = inside_must(calloc(w->n_memories, sizeof *w->memory));
     w->link = inside_must(calloc(links + 1, sizeof *w->link));
 }
@@ -241,8 +241,20 @@ static double serve(sim_memory *k, double clock, double now, double work)
     return all.until;
 }
 
+/* When so much of a rank's own time has passed. */
+static double compute(sim_wires *w, double now, double ns)
+{
+    sim_memory *const cores = &w->memory[w->n_memories - 1];
+    const int n = w->m->cores;
+
+    if (n == 0 || ns <= 0)
+        return now + ns;
+    return rota_larger(now + ns, serve(cores, w->clock, now, ns / n));
+}
+
 double sim_wires_work(sim_wires *w, sim_place at, double now, sim_work work)
 {
+    const double done = compute(w, now, work.ns);
     sim_memory *const memory =
         &w->memory[at.node * w->m->net.domains + at.domain];
     const double ns =
@@ -250,8 +262,8 @@ double sim_wires_work(sim_wires *w, sim_place at, double now, sim_work work)
                      : work.bytes * per_byte(w->m, ROTA_LINK_P2P, work.bytes);
 
     if (ns <= 0)
-        return now + work.ns;
-    return rota_larger(now + work.ns, serve(memory, w->clock, now, ns));
+        return done;
+    return rota_larger(done, serve(memory, w->clock, now, ns));
 }
 
 /* ---- messages ------------------------------------------------------------ */

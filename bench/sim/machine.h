@@ -47,6 +47,9 @@
 typedef struct sim_machine {
     rota_machine prices; /* nanoseconds */
     rota_network net;    /* of them; posted_receive is never below 0 */
+    int cores;     /* that the ranks of all nodes share; 0: each has its own */
+    double late;   /* ranks begin up to so many nanoseconds late */
+    double asking; /* between nodes longer messages ask first; 0: none does */
 } sim_machine;
 
 /* From a tuning file, or "usual" for the prices that a plan has without one.
@@ -56,7 +59,8 @@ sim_machine sim_machine_read(const char *path);
 /* Other prices: "NAME=NS,...", names as in the file. Dies if there is no such. */
 void sim_machine_change(sim_machine *m, const char *changes);
 
-/* When a memory is busy, in stretches in order; before them all the time. */
+/* When a memory, or the cores that all ranks share, are busy: in stretches in order;
+ * before them all the time. */
 typedef struct sim_stretch {
     double from, until;
 } sim_stretch;
@@ -74,7 +78,7 @@ typedef struct sim_wires {
     rota_torus torus;
     double *out, *in;   /* [n_nodes * ports] until when each is busy */
     double *link;       /* between groups, of leaves or of the torus */
-    sim_memory *memory; /* [n_memories], n_nodes * domains */
+    sim_memory *memory; /* [n_memories], n_nodes * domains; last: cores */
     size_t n_memories;
     double clock; /* nothing is asked for before; the simulation moves it on */
 } sim_wires;

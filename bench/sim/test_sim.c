@@ -121,6 +121,42 @@ static void memory_is_a_queue(void **state)
     sim_wires_free(&w);
 }
 
+/* Three ranks of two nodes on two cores: the third is done when 300 ns of work are. */
+static void cores_are_for_all(void **state)
+{
+    sim_machine m = small_machine();
+    const sim_work work = {.ns = 100};
+    sim_wires w;
+
+    (void)state;
+    m.cores = 2;
+    sim_wires_init(&w, &m, 2);
+    near(sim_wires_work(&w, (sim_place){0, 0, 0}, 0, work), 100);
+    near(sim_wires_work(&w, (sim_place){1, 0, 0}, 0, work), 100);
+    near(sim_wires_work(&w, (sim_place){0, 0, 0}, 0, work), 150);
+    sim_wires_free(&w);
+}
+
+/* Of two ranks with a message for each other, latency 1 us and 1 ns a byte. A long one
+ * is asked for: three times the latency. If one begins late, so do both. */
+static void questions_and_late_ranks(void **state)
+{
+    sim_machine m = {.net = rota_machine_usual.network};
+    const sim_case c = {.P = 2, .node = 1, .largest = 1000};
+
+    (void)state;
+    m.net.posted_receive = 0;
+    m.prices.ns[rota_term(ROTA_LINK_NET, ROTA_PER_PHASE)] = 1000;
+    m.prices.ns[rota_term(ROTA_LINK_NET, ROTA_PER_BYTE)] = 1;
+    m.asking = 1000;
+    near(run("spread_out", c, &m).us, 2);
+    m.asking = 999;
+    near(run("spread_out", c, &m).us, 4);
+    m.late = 5000;
+    const double us = run("spread_out", c, &m).us;
+    assert_true(us > 4 && us < 9);
+}
+
 /* Whoever copies from rank to rank, 4 ranks and blocks of 100 bytes: MPI, once; a
  * plan through shared memory, in and out; leaders between two nodes, what they gather
  * and scatter. Nothing else takes time. */
@@ -620,6 +656,8 @@ int main(void)
         cmocka_unit_test(two_ranks),
         cmocka_unit_test(ports_are_queues),
         cmocka_unit_test(memory_is_a_queue),
+        cmocka_unit_test(cores_are_for_all),
+        cmocka_unit_test(questions_and_late_ranks),
         cmocka_unit_test(memory_is_for_all),
         cmocka_unit_test(sizes_take_time),
         cmocka_unit_test(as_published),
