@@ -85,6 +85,7 @@ s/(instructions.sh build) .*/\1 2/
 s/(papers.sh|scaling_tables.sh)$/\1 --check/
 s/(steps.sh) .*/\1 --rounds 1 --sizes 64,512 --out steps/
 s/(leaders.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
+s/(hosts.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
 s/(judge.sh).*/\1 --cases 2 --most 64/
@@ -133,7 +134,7 @@ END
 cat >"$work/only_long" <<'END'
 sh bench/instruments/(instructions|calls)\.sh|counts by valgrind
 sh bench/figures/sim_error\.sh|bench_sim_error is a part of it
-sh bench/figures/leaders\.sh|on hosts of tools/cluster.sh
+sh bench/figures/(leaders|hosts)\.sh|on hosts of tools/cluster.sh
 sh bench/faces/faces\.sh|times the languages, for seconds
 (build/tests/fuzz/fuzz_plans|mpiexec .*(mpi_attack|mpi_soak|mpi_arguments|mpi_scale)|for P )|tests with times of their own
 END

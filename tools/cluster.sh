@@ -10,6 +10,7 @@
 #   --round-robin   deal the ranks out in turn instead of host by host
 #   --rate RATE     limit what each host sends and what it receives to RATE, a
 #                   number and kbit, mbit or gbit (100mbit)
+#   --burst SIZE    that much may pass at once at first, a number and kb (256kb)
 #   --limit SECONDS stop after that long (default 300)
 #   --check         only say whether this machine permits it
 #
@@ -56,7 +57,7 @@ complain()
 misused()
 {
     complain "$*"
-    echo "usage: sh tools/cluster.sh [--round-robin] [--rate RATE]" \
+    echo "usage: sh tools/cluster.sh [--round-robin] [--rate RATE] [--burst SIZE]" \
         "[--limit SECONDS] {HOSTS RANKS | --ranks R0,R1,...} COMMAND..." >&2
     exit 2
 }
@@ -82,23 +83,33 @@ is_rate()
     esac
 }
 
+is_burst()
+{
+    case $1 in
+    *kb) is_number "${1%kb}" ;;
+    *) return 1 ;;
+    esac
+}
+
 # ---- what is asked for -------------------------------------------------------
 
 # ask [--check] | OPTION... HOSTS RANKS COMMAND...: sets check, ranks (one
-# number a host), limit, rate, deal and n_used, the words before COMMAND.
+# number a host), limit, rate, burst, deal and n_used, the words before COMMAND.
 ask()
 {
-    check=no ranks='' limit=300 rate='' deal=no n_used=$#
+    check=no ranks='' limit=300 rate='' burst=256kb deal=no n_used=$#
     while [ "$#" -gt 0 ]; do
         case $1 in
         --check) check=yes ;;
         --round-robin) deal=yes ;;
-        --ranks | --rate | --limit)
+        --ranks | --rate | --burst | --limit)
             [ "$#" -gt 1 ] || misused "no value for $1"
             case $1 in
             --ranks) list_ranks "$2" ;;
             --rate) is_rate "$2" || misused "not a rate such as 100mbit: $2"
                 rate=$2 ;;
+            --burst) is_burst "$2" || misused "not a size such as 16kb: $2"
+                burst=$2 ;;
             --limit) is_number "$2" || misused "not a number of seconds: $2"
                 limit=$2 ;;
             esac
@@ -195,9 +206,9 @@ try_namespaces()
         ip link add name bridge type bridge
         ip link add name port type veth peer name eth0 netns host
         [ -z "$1" ] || tc qdisc add dev port root tbf rate "$1" \
-            burst 256kb latency 100ms
+            burst "$2" latency 100ms
         ip netns exec host unshare --uts --ipc --pid --fork --mount-proc \
-            mount -t tmpfs tmpfs /dev/shm' sh "$rate" 2>&1) ||
+            mount -t tmpfs tmpfs /dev/shm' sh "$rate" "$burst" 2>&1) ||
         impossible "${why:-namespaces cannot be made}"
 }
 
@@ -257,9 +268,9 @@ add_host()
         ip -n "host$1" link set lo up &&
         ip -n "host$1" link set eth0 up || return 1
     [ -z "$rate" ] && return 0
-    tc qdisc add dev "port$1" root tbf rate "$rate" burst 256kb \
+    tc qdisc add dev "port$1" root tbf rate "$rate" burst "$burst" \
         latency 100ms &&
-        tc -n "host$1" qdisc add dev eth0 root tbf rate "$rate" burst 256kb \
+        tc -n "host$1" qdisc add dev eth0 root tbf rate "$rate" burst "$burst" \
             latency 100ms
 }
 

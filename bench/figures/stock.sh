@@ -5,7 +5,7 @@
 #   sh bench/figures/stock.sh [--few] [--csv FILE] [--build BUILD] [--price PROGRAM]
 #
 # Runs what docs/stock.csv does not have of plans, published forms and MPI libraries'
-# algorithms with 64 and 128 ranks on SimGrid's Dragonfly, torus, fat tree and cluster
+# algorithms with 64 to 512 ranks on SimGrid's Dragonfly, torus, fat tree and cluster
 # (scale.sh, machines stock_...), and prints for each case what sim_error.sh --order
 # says of it. With --few 32 ranks, one size and five algorithms, anew,
 # into another file (default BUILD/few.csv). Exit status: as of scale.sh; then that of
@@ -46,6 +46,15 @@ some()
     echo shared_leaders_overlapped:leaders="$1"
 }
 
+# near NODE: of those, with more ranks, for which one takes minutes.
+near()
+{
+    printf '%s,' shared_leaders:leaders="$1" shared_leaders_overlapped:leaders="$1" \
+        nmpml:leaders="$1" parlinna_coalesced:radix="$1" \
+        parlinna_coalesced_published:radix="$1":metadata=once
+    echo parlogna:radix=8
+}
+
 # all NODE: the forms of ParLinNa as rota-bench runs them, too, which tell sizes between
 # nodes.
 all()
@@ -65,7 +74,7 @@ run()
     for machine in $1; do
         sh bench/figures/scale.sh --machine "stock_$machine" --ranks "$2" \
             --node "$3" --sizes "$4" --algos "$5" --csv "$csv" --reuse \
-            --build "$build" --limit 600 >"$work/log" 2>&1 || {
+            --build "$build" --limit 1800 >"$work/log" 2>&1 || {
             status=$?
             cat "$work/log"
             exit "$status"
@@ -83,7 +92,10 @@ if [ -n "$few" ]; then
 else
     run 'dragonfly fattree' 64 4 16,256,2048 "$(all 4)"
     run 'torus cluster' 64 4 16,256,2048 "$(some 4)"
+    run 'dragonfly fattree torus' 64 4 16384 "$(some 4)"
     run 'dragonfly fattree' 128 8 16 "$(all 8)"
     run torus 128 8 16 "$(some 8)"
+    run 'dragonfly fattree torus' 256 8 16 "$(near 8),spread_out,parlogna_published:radix=2"
+    run 'dragonfly fattree' 512 16 16 "$(near 16)"
 fi
 sh bench/figures/sim_error.sh --order --csv "$csv" --price "$price"

@@ -121,7 +121,7 @@ static void memory_is_a_queue(void **state)
     sim_wires_free(&w);
 }
 
-/* Three ranks of two nodes on two cores: the third is done when 300 ns of work are. */
+/* Three ranks of two nodes on two cores: the third is through with all 300 ns. */
 static void cores_are_for_all(void **state)
 {
     sim_machine m = small_machine();
@@ -137,8 +137,8 @@ static void cores_are_for_all(void **state)
     sim_wires_free(&w);
 }
 
-/* Of two ranks with a message for each other, latency 1 us and 1 ns a byte. A long one
- * is asked for: three times the latency. If one begins late, so do both. */
+/* Of two ranks with a message for each other, latency 1 us and 1 ns a byte. A long
+ * one is asked for: three times the latency. If one begins late, so do both. */
 static void questions_and_late_ranks(void **state)
 {
     sim_machine m = {.net = rota_machine_usual.network};
