@@ -34,6 +34,7 @@ typedef struct cell_run {
     double *switches;     /* [n][N_SWITCHES], of this rank; NULL: not counted */
     double bytes;         /* sent by this rank in timed iterations */
     int done, rows;       /* timed iterations, and the rows they were in */
+    bool timed;           /* is this one of them? */
     double began_us, shown_us;
 } cell_run;
 
@@ -222,12 +223,13 @@ typedef struct turn {
     int n, skip;
 } turn;
 
-/* Add what this process has had so far, times sign. */
+/* Add what this process has had so far, times sign, in an iteration that is timed. */
 static void count_switches(const cell_run *run, int a, double sign)
 {
     struct rusage usage;
 
-    if (run->switches == NULL || getrusage(RUSAGE_SELF, &usage) != 0)
+    if (!run->timed || run->switches == NULL ||
+        getrusage(RUSAGE_SELF, &usage) != 0)
         return;
     switches_of(run, a)[SWITCH_VOLUNTARY] += sign * (double)usage.ru_nvcsw;
     switches_of(run, a)[SWITCH_INVOLUNTARY] += sign * (double)usage.ru_nivcsw;
@@ -299,11 +301,14 @@ typedef struct taken {
 static taken run_untouched(cell_run *run, int a)
 {
     const int starts = run->opt->starts;
-    const double began = sync_now_us();
 
+    count_switches(run, a, -1);
+    const double began = sync_now_us();
     for (int k = 0; k < starts; k++)
         run_once(run, a);
-    return (taken){(sync_now_us() - began) / starts, NAN};
+    const double took = (sync_now_us() - began) / starts;
+    count_switches(run, a, 1);
+    return (taken){took, NAN};
 }
 
 /* The last touching finds everything as the one before has left it. An exchange
@@ -312,9 +317,10 @@ static taken run_untouched(cell_run *run, int a)
 static taken run_touched(cell_run *run, int a)
 {
     const int starts = run->opt->starts;
+
+    count_switches(run, a, -1);
     const double began = sync_now_us();
     double exchanges = 0, now = began;
-
     for (int k = 0; k < starts; k++) {
         const double before = now;
 
@@ -323,9 +329,49 @@ static taken run_touched(cell_run *run, int a)
         touch(run, a);
         now = sync_now_us();
     }
+    count_switches(run, a, 1);
     touch(run, a);
     const double alone = sync_now_us() - now;
     return (taken){exchanges / starts, (now - began) / starts - alone};
+}
+
+/* Touch n times, each time after an exchange or not. Returns how long that takes until
+ * the last rank is done, from when the last was before. */
+static double time_all(cell_run *run, int a, bool exchanging, int n)
+{
+    bench_sync *const sync = &run->env->sync;
+    const double began = sync_last_us(sync);
+
+    for (int k = 0; k < n; k++) {
+        if (exchanging)
+            run_once(run, a);
+        touch(run, a);
+    }
+    sync_barrier(sync, false);
+    return sync_last_us(sync) - began;
+}
+
+/* Where ranks share cores, a rank that is done goes on while others of its core still
+ * exchange, so that one rank's time has another's work in it, and how long ranks take to
+ * wake after a barrier. So it is the time of all ranks together, as far as the next
+ * barrier, less the same without an exchange. */
+static taken run_sharing(cell_run *run, int a)
+{
+    const int starts = run->opt->starts;
+
+    count_switches(run, a, -1);
+    const double with = time_all(run, a, true, starts);
+    count_switches(run, a, 2);
+    const double step = (with - time_all(run, a, false, starts)) / starts;
+    count_switches(run, a, -1);
+    return (taken){step, step};
+}
+
+static taken run_iteration(cell_run *run, int a)
+{
+    return sync_sleeps(&run->env->sync) ? run_sharing(run, a)
+           : run->steps == NULL         ? run_untouched(run, a)
+                                        : run_touched(run, a);
 }
 
 /* Times go to the columns after those that are done. Returns, the same on all
@@ -338,12 +384,10 @@ static bool run_turn(cell_run *run, const turn *t, int a, bool over)
         exchange_set_step(&run->x, t->step + (uint64_t)i);
         write_sent(run, a);
         over = sync_barrier(&run->env->sync, over);
-        if (i >= t->skip)
-            count_switches(run, a, -1);
-        took = run->steps != NULL ? run_touched(run, a) : run_untouched(run, a);
-        if (i < t->skip)
+        run->timed = i >= t->skip;
+        took = run_iteration(run, a);
+        if (!run->timed)
             continue;
-        count_switches(run, a, 1);
         times_of(run, a)[run->done + i - t->skip] = took.exchange_us;
         if (run->steps != NULL)
             steps_of(run, a)[run->done + i - t->skip] = took.step_us;

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +19,9 @@
 
 struct bench_meeting {
     pthread_barrier_t barrier;
-    _Atomic bool flag[3]; /* of this round, the next and the one before */
+    /* Of this round, the next and the one before. */
+    _Atomic bool flag[3];
+    _Atomic int64_t last_ns[3]; /* when the last rank came */
 };
 
 /* Not so where they are threads that simulate processes. */
@@ -48,8 +51,10 @@ static void share_meeting(bench_sync *sync)
         MPI_Win_shared_query(sync->window, 0, &all, &unit, &sync->meeting),
         "MPI_Win_shared_query");
     if (sync->me == 0) {
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             atomic_init(&sync->meeting->flag[i], false);
+            atomic_init(&sync->meeting->last_ns[i], 0);
+        }
         if (pthread_barrierattr_init(&shared) != 0 ||
             pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED) ||
             pthread_barrier_init(&sync->meeting->barrier, &shared,
@@ -121,7 +126,23 @@ static unsigned char pass(const bench_sync *sync, unsigned char flag)
     return flag;
 }
 
-/* Who comes to a round knows that all have seen the flag of the one before the
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void raise_to(_Atomic int64_t *to, int64_t value)
+{
+    int64_t was = atomic_load(to);
+
+    while (was < value && !atomic_compare_exchange_weak(to, &was, value))
+        ;
+}
+
+/* Who comes to a round knows that all have seen what there is of the one before the
  * last, which is that of the next. */
 static bool meet(bench_sync *sync, bool flag)
 {
@@ -129,10 +150,18 @@ static bool meet(bench_sync *sync, bool flag)
     const unsigned round = sync->round++;
 
     atomic_store(&m->flag[(round + 1) % 3], false);
+    atomic_store(&m->last_ns[(round + 1) % 3], 0);
     if (flag)
         atomic_store(&m->flag[round % 3], true);
+    raise_to(&m->last_ns[round % 3], now_ns());
     pthread_barrier_wait(&m->barrier);
     return atomic_load(&m->flag[round % 3]);
+}
+
+double sync_last_us(const bench_sync *sync)
+{
+    return (double)atomic_load(&sync->meeting->last_ns[(sync->round - 1) % 3]) *
+           1e-3;
 }
 
 /* Polling: the first pass waits for the slowest rank. Where ranks share cores
@@ -147,8 +176,5 @@ bool sync_barrier(bench_sync *sync, bool flag)
 
 double sync_now_us(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+    return (double)now_ns() * 1e-3;
 }

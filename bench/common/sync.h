@@ -33,6 +33,10 @@ bool sync_sleeps(const bench_sync *sync);
 /* Wait for all ranks. Returns true, on all of them, if any rank passed true. */
 bool sync_barrier(bench_sync *sync, bool flag);
 
+/* When the last rank came to the last barrier, the same on all of them; only if
+ * sync_sleeps(). */
+double sync_last_us(const bench_sync *sync);
+
 /* Monotonic time in microseconds, from an arbitrary start. */
 double sync_now_us(void);
 
