@@ -17,8 +17,16 @@
  * back from a yield late would count as time of the next one. */
 #define SPINS_OWN_CORE 2000
 
+/* Where ranks share cores: how long one yields before it sleeps. A core that sleeps
+ * takes some 20 us to wake on a virtual machine, which would be in every figure. Beside
+ * a busy process the first yield may take longer than all of this. */
+#define YIELDING_US 200
+
 struct bench_meeting {
-    pthread_barrier_t barrier;
+    pthread_mutex_t lock;
+    pthread_cond_t met;
+    _Atomic int here;       /* ranks that have come to this round */
+    _Atomic unsigned round; /* that is over */
     /* Of this round, the next and the one before. */
     _Atomic bool flag[3];
     _Atomic int64_t last_ns[3]; /* when the last rank came */
@@ -37,12 +45,30 @@ static bool are_processes(const bench_sync *sync)
     return least < most;
 }
 
+static bool open_meeting(bench_meeting *m)
+{
+    pthread_mutexattr_t lock;
+    pthread_condattr_t met;
+
+    atomic_init(&m->here, 0);
+    atomic_init(&m->round, 0);
+    for (int i = 0; i < 3; i++) {
+        atomic_init(&m->flag[i], false);
+        atomic_init(&m->last_ns[i], 0);
+    }
+    return pthread_mutexattr_init(&lock) == 0 &&
+           pthread_mutexattr_setpshared(&lock, PTHREAD_PROCESS_SHARED) == 0 &&
+           pthread_mutex_init(&m->lock, &lock) == 0 &&
+           pthread_condattr_init(&met) == 0 &&
+           pthread_condattr_setpshared(&met, PTHREAD_PROCESS_SHARED) == 0 &&
+           pthread_cond_init(&m->met, &met) == 0;
+}
+
 static void share_meeting(bench_sync *sync)
 {
     const MPI_Aint bytes = sync->me == 0 ? sizeof *sync->meeting : 0;
     MPI_Aint all;
     int unit;
-    pthread_barrierattr_t shared;
 
     bench_must(MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, sync->comm,
                                        &sync->meeting, &sync->window),
@@ -50,17 +76,8 @@ static void share_meeting(bench_sync *sync)
     bench_must(
         MPI_Win_shared_query(sync->window, 0, &all, &unit, &sync->meeting),
         "MPI_Win_shared_query");
-    if (sync->me == 0) {
-        for (int i = 0; i < 3; i++) {
-            atomic_init(&sync->meeting->flag[i], false);
-            atomic_init(&sync->meeting->last_ns[i], 0);
-        }
-        if (pthread_barrierattr_init(&shared) != 0 ||
-            pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED) ||
-            pthread_barrier_init(&sync->meeting->barrier, &shared,
-                                 (unsigned)sync->P) != 0)
-            bench_die("no barrier in shared memory");
-    }
+    if (sync->me == 0 && !open_meeting(sync->meeting))
+        bench_die("no barrier in shared memory");
     bench_must(MPI_Barrier(sync->comm), "MPI_Barrier");
 }
 
@@ -142,6 +159,29 @@ static void raise_to(_Atomic int64_t *to, int64_t value)
         ;
 }
 
+static void end_round(bench_meeting *m)
+{
+    atomic_store(&m->here, 0);
+    pthread_mutex_lock(&m->lock);
+    atomic_fetch_add(&m->round, 1);
+    pthread_cond_broadcast(&m->met);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void wait_for_end(bench_meeting *m, unsigned round)
+{
+    const int64_t until = now_ns() + YIELDING_US * 1000;
+
+    while (atomic_load(&m->round) == round && now_ns() < until)
+        sched_yield();
+    if (atomic_load(&m->round) != round)
+        return;
+    pthread_mutex_lock(&m->lock);
+    while (atomic_load(&m->round) == round)
+        pthread_cond_wait(&m->met, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* Who comes to a round knows that all have seen what there is of the one before the
  * last, which is that of the next. */
 static bool meet(bench_sync *sync, bool flag)
@@ -154,7 +194,10 @@ static bool meet(bench_sync *sync, bool flag)
     if (flag)
         atomic_store(&m->flag[round % 3], true);
     raise_to(&m->last_ns[round % 3], now_ns());
-    pthread_barrier_wait(&m->barrier);
+    if (atomic_fetch_add(&m->here, 1) + 1 == sync->P)
+        end_round(m);
+    else
+        wait_for_end(m, round);
     return atomic_load(&m->flag[round % 3]);
 }
 
@@ -168,7 +211,7 @@ double sync_last_us(const bench_sync *sync)
  * it lets them go as they are scheduled; the second begins with all of them
  * awake and lets them go closer together. Beside other busy processes a yield
  * costs a rank its share of the processor, and what follows is late by
- * milliseconds; so ranks that can sleep do. */
+ * milliseconds; so ranks that can sleep do, unless the wait is short. */
 bool sync_barrier(bench_sync *sync, bool flag)
 {
     return sync->meeting ? meet(sync, flag) : pass(sync, pass(sync, flag)) != 0;

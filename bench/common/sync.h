@@ -4,7 +4,8 @@
  * cores an MPI library that spins needs a scheduler tick (milliseconds) to
  * hand the core on, and then every iteration would measure that. This one
  * gives the core up, the same way for all algorithms that are compared: where
- * all ranks are processes of one node it sleeps, else it polls and yields.
+ * all ranks are processes of one node it yields for a while and sleeps, else it
+ * polls and yields.
  */
 #ifndef BENCH_SYNC_H
 #define BENCH_SYNC_H
