@@ -26,12 +26,17 @@ static bool read_directly(pid_t pid, rota_foreign from, char *to, size_t bytes)
     return true;
 }
 
-/* The kernel copies by "rep movsb" everywhere, but only AMD's has a slow case. */
-static bool has_slow_case(void)
+/* The kernel copies by "rep movsb" everywhere, but only AMD's has a slow case (copy.h);
+ * those of its processors that have AVX-512 (Zen 4 and later) only to 15 bytes. */
+static bool is_slow(const char *to, rota_foreign from)
 {
 #ifdef __x86_64__
-    return __builtin_cpu_is("amd");
+    return rota_copy_is_slow(to, (uintptr_t)from) && __builtin_cpu_is("amd") &&
+           (!__builtin_cpu_supports("avx512f") ||
+            ((uintptr_t)to - from) % ROTA_COPY_PAGE < 16);
 #else
+    (void)to;
+    (void)from;
     return false;
 #endif
 }
@@ -40,7 +45,7 @@ static bool has_slow_case(void)
 __attribute__((noinline)) static bool read_by_way(pid_t pid, rota_foreign from,
                                                   char *to, size_t bytes)
 {
-    enum { ROOM = 8 * ROTA_COPY_PAGE };
+    enum { ROOM = 16 * ROTA_COPY_PAGE };
     char memory[ROOM + ROTA_COPY_PAGE];
     char *const way = memory + (from + ROTA_COPY_PAGE / 2 - (uintptr_t)memory) %
                                    ROTA_COPY_PAGE;
@@ -56,9 +61,8 @@ __attribute__((noinline)) static bool read_by_way(pid_t pid, rota_foreign from,
 
 bool rota_attach_read(int64_t pid, rota_foreign from, char *to, size_t bytes)
 {
-    return rota_copy_is_slow(to, (uintptr_t)from) && has_slow_case()
-               ? read_by_way((pid_t)pid, from, to, bytes)
-               : read_directly((pid_t)pid, from, to, bytes);
+    return is_slow(to, from) ? read_by_way((pid_t)pid, from, to, bytes)
+                             : read_directly((pid_t)pid, from, to, bytes);
 }
 
 bool rota_attach_is_readable(const char *begin, size_t bytes)

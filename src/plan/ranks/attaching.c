@@ -30,7 +30,7 @@ typedef struct counts {
 } counts;
 
 /* Its memory that is not shared. What is received lies 16 bytes further in its page
- * than what is sent, as arrays from malloc do: where that is slow (copy.h), it is to
+ * than what is sent, as arrays from malloc do: where that is slow (attach.c), it is to
  * count. */
 typedef struct outside {
     uint64_t cookie; /* of the process's arena */
@@ -158,19 +158,19 @@ static void by_kernel(trial *t)
     wait_for(t, &t->theirs->taken, t->taken);
 }
 
-/* Write what is sent and read what was received, as programs do, then send. Returns
- * nanoseconds. */
+/* Send, then read what was received and write what is sent next, as programs do: memory
+ * that the kernel has read for another core is slower to write. Returns nanoseconds. */
 static int64_t time_one(trial *t, void (*send)(trial *t), int round)
 {
     const volatile char *const received = t->here->received;
 
-    for (size_t i = 0; i < t->bytes; i += ROTA_CACHE_LINE)
-        (void)received[i];
-    memset(t->here->sent, round, t->bytes);
     count(&t->mine->ready, ++t->begun);
     wait_for(t, &t->theirs->ready, t->begun);
     const int64_t begin = rota_now_ns();
     send(t);
+    for (size_t i = 0; i < t->bytes; i += ROTA_CACHE_LINE)
+        (void)received[i];
+    memset(t->here->sent, round, t->bytes);
     return rota_now_ns() - begin;
 }
 
