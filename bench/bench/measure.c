@@ -335,8 +335,8 @@ static taken run_touched(cell_run *run, int a)
     return (taken){exchanges / starts, (now - began) / starts - alone};
 }
 
-/* Touch n times, each time after an exchange or not. Returns how long that takes until
- * the last rank is done, from when the last was before. */
+/* Touch n times, each time after an exchange or not. Returns how long that takes
+ * until the last rank is done, from when the last was before. */
 static double time_all(cell_run *run, int a, bool exchanging, int n)
 {
     bench_sync *const sync = &run->env->sync;
@@ -351,10 +351,10 @@ static double time_all(cell_run *run, int a, bool exchanging, int n)
     return sync_last_us(sync) - began;
 }
 
-/* Where ranks share cores, a rank that is done goes on while others of its core still
- * exchange, so that one rank's time has another's work in it, and how long ranks take to
- * wake after a barrier. So it is the time of all ranks together, as far as the next
- * barrier, less the same without an exchange. */
+/* Where ranks share cores, a rank that is done goes on while others of its core
+ * still exchange, so that one rank's time has another's work in it, and how long
+ * ranks take to wake after a barrier. So it is the time of all ranks together, as
+ * far as the next barrier, less the same without an exchange. */
 static taken run_sharing(cell_run *run, int a)
 {
     const int starts = run->opt->starts;

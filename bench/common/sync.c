@@ -18,8 +18,8 @@
 #define SPINS_OWN_CORE 2000
 
 /* Where ranks share cores: how long one yields before it sleeps. A core that sleeps
- * takes some 20 us to wake on a virtual machine, which would be in every figure. Beside
- * a busy process the first yield may take longer than all of this. */
+ * takes some 20 us to wake on a virtual machine, which would be in every figure.
+ * Beside a busy process the first yield may take longer than all of this. */
 #define YIELDING_US 200
 
 struct bench_meeting {

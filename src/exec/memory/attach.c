@@ -26,8 +26,8 @@ static bool read_directly(pid_t pid, rota_foreign from, char *to, size_t bytes)
     return true;
 }
 
-/* The kernel copies by "rep movsb" everywhere, but only AMD's has a slow case (copy.h);
- * those of its processors that have AVX-512 (Zen 4 and later) only to 15 bytes. */
+/* The kernel copies by "rep movsb" everywhere, but only AMD's has a slow case
+ * (copy.h); those processors that have AVX-512 (from Zen 4 on) only to 15 bytes. */
 static bool is_slow(const char *to, rota_foreign from)
 {
 #ifdef __x86_64__

@@ -30,8 +30,8 @@ typedef struct counts {
 } counts;
 
 /* Its memory that is not shared. What is received lies 16 bytes further in its page
- * than what is sent, as arrays from malloc do: where that is slow (attach.c), it is to
- * count. */
+ * than what is sent, as arrays from malloc do: where that is slow (attach.c), it is
+ * to count. */
 typedef struct outside {
     uint64_t cookie; /* of the process's arena */
     char sent[BYTES], apart[16], received[BYTES];
@@ -158,8 +158,9 @@ static void by_kernel(trial *t)
     wait_for(t, &t->theirs->taken, t->taken);
 }
 
-/* Send, then read what was received and write what is sent next, as programs do: memory
- * that the kernel has read for another core is slower to write. Returns nanoseconds. */
+/* Send, then read what was received and write what is sent next, as programs do:
+ * memory that the kernel has read for another core is slower to write. Returns
+ * nanoseconds. */
 static int64_t time_one(trial *t, void (*send)(trial *t), int round)
 {
     const volatile char *const received = t->here->received;
