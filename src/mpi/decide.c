@@ -38,16 +38,47 @@ static double time_step(MPI_Comm comm)
     return rota_mpi_clock() - begin;
 }
 
-static rota_mpi_answer ask(rota_mpi_usage *u, const rota_mpi_moment *m,
-                           MPI_Comm comm, bool measured)
-{
-    double mine[ROTA_MPI_TERMS], all[ROTA_MPI_TERMS];
+/* ---- questions ----------------------------------------------------------- */
 
-    rota_mpi_worth_terms(&u->worth, &purse, m, mine);
-    const bool agreed = rota_mpi_reduce(mine, all, ROTA_MPI_TERMS, MPI_DOUBLE,
-                                        MPI_SUM, comm) == MPI_SUCCESS;
-    return rota_mpi_worth_consider(&u->worth, agreed ? all : NULL, measured);
+static void begin_question(rota_mpi_question *q, const double *mine, int n)
+{
+    q->n = n;
+    q->err = PMPI_Iallreduce(mine, q->all, n, MPI_DOUBLE, MPI_SUM,
+                             q->args->comm, &q->request);
 }
+
+/* The means over all ranks; NULL: ranks could not agree. */
+static const double *end_question(rota_mpi_question *q)
+{
+    if (q->err == MPI_SUCCESS)
+        q->err = rota_wait_request(q->args->comm, &q->request);
+    for (int i = 0; i < q->n && q->err == MPI_SUCCESS; i++)
+        q->all[i] /= q->group->P;
+    return q->err == MPI_SUCCESS ? q->all : NULL;
+}
+
+static void ask_for_plan(rota_mpi_question *q)
+{
+    q->moment = look(q->group);
+    rota_mpi_worth_terms(&q->usage->worth, &purse, &q->moment, q->mine);
+    begin_question(q, q->mine, ROTA_MPI_TERMS);
+}
+
+static void ask(rota_mpi_question *q, rota_mpi_usage *u, rota_mpi_group *group,
+                const rota_mpi_args *args)
+{
+    const rota_mpi_trial *const t = u->worth.trial;
+
+    q->usage = u;
+    q->group = group;
+    q->args = args;
+    if (u->worth.verdict == ROTA_MPI_OPEN)
+        ask_for_plan(q);
+    else
+        begin_question(q, t->result, 4 * t->pairs);
+}
+
+/* ---- answers ------------------------------------------------------------- */
 
 static void make(rota_mpi_usage *u, rota_mpi_group *group,
                  const rota_mpi_args *args, const rota_mpi_moment *m)
@@ -64,50 +95,64 @@ static void make(rota_mpi_usage *u, rota_mpi_group *group,
     rota_mpi_worth_stop(&u->worth);
 }
 
-static void consider(rota_mpi_usage *u, rota_mpi_group *group,
-                     const rota_mpi_args *args)
+static void consider(rota_mpi_question *q)
 {
-    rota_mpi_moment m = look(group);
-    rota_mpi_answer answer = ask(u, &m, args->comm, false);
+    rota_mpi_worth *const w = &q->usage->worth;
+    rota_mpi_answer answer = rota_mpi_worth_consider(w, end_question(q), false);
 
     if (answer == ROTA_MPI_MEASURE) {
-        purse.step = time_step(args->comm);
-        m = look(group);
-        answer = ask(u, &m, args->comm, true);
+        purse.step = time_step(q->args->comm);
+        ask_for_plan(q);
+        answer = rota_mpi_worth_consider(w, end_question(q), true);
     }
     if (answer == ROTA_MPI_MAKE)
-        make(u, group, args, &m);
+        make(q->usage, q->group, q->args, &q->moment);
+    else
+        purse.step = purse.step / 2; /* a rank may have been interrupted */
 }
 
-static void judge(rota_mpi_usage *u, MPI_Comm comm)
+/* How calls go from the next one on. */
+static void settle(rota_mpi_usage *u)
 {
-    const rota_mpi_trial *const t = u->worth.trial;
-    double all[ROTA_MPI_RESULTS];
-    const bool agreed =
-        u->worth.verdict == ROTA_MPI_TRIAL &&
-        rota_mpi_reduce(t->result, all, 4 * t->pairs, MPI_DOUBLE, MPI_SUM,
-                        comm) == MPI_SUCCESS;
-
-    rota_mpi_worth_judge(&u->worth, &purse, agreed ? all : NULL);
+    u->tally.look = rota_mpi_worth_look(&u->worth, u->tally.calls);
+    u->tally.by =
+        rota_mpi_worth_takes(&u->worth, u->tally.calls) ? &u->repeat : NULL;
 }
+
+void rota_mpi_decided(rota_mpi_question *q)
+{
+    rota_mpi_usage *const u = q->usage;
+
+    if (!u)
+        return;
+    if (u->worth.verdict == ROTA_MPI_OPEN)
+        consider(q);
+    else
+        rota_mpi_worth_judge(&u->worth, &purse, end_question(q));
+    if (rota_mpi_worth_is_over(&u->worth))
+        rota_mpi_usage_drop(u);
+    q->usage = NULL;
+    settle(u);
+}
+
+/* ---- calls --------------------------------------------------------------- */
 
 bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
-                     const rota_mpi_args *args)
+                     const rota_mpi_args *args, rota_mpi_question *q)
 {
+    rota_mpi_worth *const w = &u->worth;
     const long call = u->tally.calls++;
 
     if (first == 0)
         first = rota_mpi_clock();
-    if (call == u->worth.next) {
-        if (u->worth.verdict == ROTA_MPI_OPEN)
-            consider(u, group, args);
-        else
-            judge(u, args->comm);
-        if (rota_mpi_worth_is_over(&u->worth))
-            rota_mpi_usage_drop(u);
-    }
-    const bool takes = rota_mpi_worth_takes(&u->worth, call);
-    u->tally.look = rota_mpi_worth_look(&u->worth, u->tally.calls);
-    u->tally.by = takes ? &u->repeat : NULL;
-    return takes;
+    q->usage = NULL;
+    if (call == w->next &&
+        (w->verdict == ROTA_MPI_OPEN || w->verdict == ROTA_MPI_TRIAL))
+        ask(q, u, group, args);
+    else if (call == w->next)
+        rota_mpi_worth_try(w);
+    if (!w->by_cost)
+        rota_mpi_decided(q);
+    settle(u);
+    return rota_mpi_worth_takes(w, call);
 }

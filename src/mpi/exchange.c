@@ -2,7 +2,6 @@
 #include "mpi/exchange.h"
 #include "mpi/check.h"
 #include "mpi/comm.h"
-#include "mpi/decide.h"
 #include "mpi/plans.h"
 #include "mpi/request.h"
 #include "mpi/settings.h"
@@ -158,19 +157,21 @@ static void end_turn(const rota_mpi_turn *turn)
                             turn->bytes, rota_mpi_clock() - turn->begin);
 }
 
-void rota_mpi_passed(const rota_mpi_turn *turn)
+void rota_mpi_passed(rota_mpi_turn *turn)
 {
     end_turn(turn);
     rota_mpi_time_end(turn->passed_on, false);
+    rota_mpi_decided(&turn->question);
 }
 
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
 {
     rota_mpi_group *group;
     rota_mpi_usage *const u = find_usage(args, &group);
-    bool rota = u && rota_mpi_decide(u, group, args);
 
     turn->timed = NULL;
+    turn->question.usage = NULL;
+    bool rota = u && rota_mpi_decide(u, group, args, &turn->question);
     if (u && rota_mpi_worth_is_timed(&u->worth, u->tally.calls - 1)) {
         turn->timed = u;
         turn->bytes = rota_mpi_args_bytes(args);

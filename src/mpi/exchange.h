@@ -11,7 +11,7 @@
 #ifndef ROTA_MPI_EXCHANGE_H
 #define ROTA_MPI_EXCHANGE_H
 
-#include "mpi/group.h"
+#include "mpi/decide.h"
 
 /* What became of a blocking call. */
 typedef struct rota_mpi_turn {
@@ -20,11 +20,13 @@ typedef struct rota_mpi_turn {
     size_t bytes;
     double begin;
     double passed_on; /* when, for statistics */
+    rota_mpi_question question;
 } rota_mpi_turn;
 
-/* True: done, with turn->err. False: MPI is to do it, and then passed is called. */
+/* True: done, with turn->err. False: MPI is to do it, and then passed is called, with
+ * args and turn where they are. */
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn);
-void rota_mpi_passed(const rota_mpi_turn *turn);
+void rota_mpi_passed(rota_mpi_turn *turn);
 
 /* Look up what counts calls on a communicator, if it was not the last one used
  * (recent.h). Returns whether there is any. Local. */

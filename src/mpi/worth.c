@@ -19,9 +19,9 @@ static const double look_takes = 64e-6;
  * other calls. */
 static const double most_typical = 4;
 
-/* The number of calls grows at most by this factor between decisions to make a
- * plan. */
-enum { PATIENCE = 32 };
+/* The number of calls grows at most by this factor between decisions to make a plan:
+ * what a rank knows may be far off, if it was interrupted. */
+enum { PATIENCE = 4 };
 
 /* SWITCH: first calls of a trial, which go the way that calls did not go before, to
  * warm it up; they are not counted. FEW: pairs before the first look; between looks
@@ -40,10 +40,8 @@ static const double share = 1.0 / 200;
 enum { CLEAR = 2, REST = 16, AGAIN = 4 };
 
 /* Plans may take this part of a process's time until they have been proved to gain:
- * a process ends some time, and what they took must not be noticed then. Or this part
- * of the time in exchanges, if that is more and ranks have cores of their own; else
- * most of that is the time in which others compute. */
-static const double share_of_time = 1.0 / 64, share_of_exchanges = 1.0 / 16;
+ * a process ends some time, and what they took must not be noticed then. */
+static const double share_of_time = 1.0 / 64;
 
 /* The part of MPI's time that Rota is assumed to save: a third (rota-dropin-cost
  * on 2 cores), less in exchanges so large that memory limits both, and most of it
@@ -55,9 +53,10 @@ static const double usual_gain = 1.0 / 3, large_gain = 0.05,
 static const double least_gain = 0.02;
 
 /* A plan takes so many steps of all ranks, each as long as a barrier in which ranks
- * give up the processor. It also takes seconds (rota_mpi_purse.plan) for each rank
- * that shares a core. A measured time changes these by at most a factor of 2, since
- * single times are far off. */
+ * give up the processor. Before one was measured, ranks that share cores take a step
+ * for as long as a call: to measure it takes four steps. A plan also takes seconds
+ * (rota_mpi_purse.plan) for each rank that shares a core. A measured time changes
+ * these by at most a factor of 2, since single times are far off. */
 static const double steps[ROTA_MPI_COSTS] = {11, 12, 3};
 
 void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after)
@@ -86,8 +85,9 @@ static bool takes_turn(const rota_mpi_trial *t, long call)
 
 bool rota_mpi_worth_takes(const rota_mpi_worth *w, long call)
 {
-    return w->verdict == ROTA_MPI_TRIAL ? takes_turn(w->trial, call)
-                                        : w->verdict == ROTA_MPI_TAKEN;
+    return w->verdict == ROTA_MPI_TRIAL
+               ? call != w->next && takes_turn(w->trial, call)
+               : w->verdict == ROTA_MPI_TAKEN;
 }
 
 /* While OPEN: the next call to time, from here on. */
@@ -111,7 +111,7 @@ long rota_mpi_worth_look(const rota_mpi_worth *w, long call)
 bool rota_mpi_worth_is_timed(const rota_mpi_worth *w, long call)
 {
     if (w->verdict == ROTA_MPI_TRIAL)
-        return call >= w->trial->first;
+        return call >= w->trial->first && call < w->next;
     return w->verdict == ROTA_MPI_OPEN && w->by_cost && call >= WARM_UP &&
            call == next_timed(w, call);
 }
@@ -164,9 +164,13 @@ static double gain_of(const rota_mpi_worth *w, const rota_mpi_purse *p,
                               : large_gain;
 }
 
-static double expected_cost(const rota_mpi_purse *p, const rota_mpi_moment *m)
+static double expected_cost(const rota_mpi_worth *w, const rota_mpi_purse *p,
+                            const rota_mpi_moment *m, int kind)
 {
-    return p->plan[m->kind] * m->ranks_per_core + steps[m->kind] * m->step;
+    const bool unknown = m->step == 0 && m->ranks_per_core > 1 && !m->spins;
+
+    return p->plan[kind] * m->ranks_per_core +
+           steps[kind] * (unknown ? w->typical : m->step);
 }
 
 static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
@@ -183,33 +187,35 @@ static void learn_cost(rota_mpi_purse *p, const rota_mpi_moment *m,
 
 /* ---- to make a plan ------------------------------------------------------ */
 
-/* For the first plan of a process counts what plans would have saved in calls
- * of all sorts. */
-enum { NO_ROOM, SAVED, COST, TIME };
+/* For what only the first plan of a process takes counts what plans would have saved
+ * in calls of all sorts; for the rest, in calls of this sort: else the first plan may
+ * be that of a sort with few calls. */
+enum { NO_ROOM, SAVED, COST, OWN_SAVED, OWN_COST, TIME };
 
-/* How long this plan may take. saved: by gain. */
+/* How long this plan may take. */
 static double time_for_plan(const rota_mpi_worth *w, const rota_mpi_purse *p,
-                            const rota_mpi_moment *m, double saved, double gain)
+                            const rota_mpi_moment *m)
 {
     const bool proved = p->gain[bin_of((double)w->bytes)] > least_gain;
-    const double exchanges = m->ranks_per_core > 1 ? 0 : saved / gain;
-    const double most =
-        fmax(share_of_time * m->age, share_of_exchanges * exchanges);
 
-    return proved || m->spins ? INFINITY : fmax(most - p->spent, 0);
+    return proved || m->spins ? INFINITY
+                              : fmax(share_of_time * m->age - p->spent, 0);
 }
 
 void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS])
 {
-    const double gain = gain_of(w, p, m), saved = w->total * gain;
+    const double saved = w->total * gain_of(w, p, m);
 
     p->saved = p->saved + saved - w->saved;
     w->saved = saved;
     out[NO_ROOM] = !m->room;
-    out[SAVED] = m->kind == ROTA_MPI_OF_PROCESS ? p->saved : saved;
-    out[COST] = expected_cost(p, m);
-    out[TIME] = time_for_plan(w, p, m, out[SAVED], gain);
+    out[SAVED] = p->saved;
+    out[COST] = expected_cost(w, p, m, m->kind);
+    out[OWN_SAVED] = saved;
+    out[OWN_COST] = expected_cost(
+        w, p, m, m->kind == ROTA_MPI_OF_PROCESS ? ROTA_MPI_OTHER : m->kind);
+    out[TIME] = time_for_plan(w, p, m);
 }
 
 void rota_mpi_worth_stop(rota_mpi_worth *w)
@@ -236,7 +242,9 @@ rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
         return ROTA_MPI_WAIT;
     }
     enum { TWICE = 2 }; /* time grows with calls, and what was spent is in it */
-    const double by_gain = agreed[COST] / fmax(agreed[SAVED], 1e-12);
+    const double by_gain =
+        fmax(agreed[COST] / fmax(agreed[SAVED], 1e-12),
+             agreed[OWN_COST] / fmax(agreed[OWN_SAVED], 1e-12));
     const double by_time = agreed[COST] / fmax(agreed[TIME], 1e-12);
     const double lacks = fmax(by_gain, by_time);
 
@@ -251,7 +259,7 @@ rota_mpi_answer rota_mpi_worth_consider(rota_mpi_worth *w,
 
 /* ---- trials -------------------------------------------------------------- */
 
-/* The next pairs. */
+/* The next pairs begin with this call. */
 static void look_after(rota_mpi_worth *w, long first, int pairs)
 {
     w->trial->first = first;
@@ -260,13 +268,14 @@ static void look_after(rota_mpi_worth *w, long first, int pairs)
     memset(w->trial->result, 0, sizeof w->trial->result);
 }
 
-static void begin_trial(rota_mpi_worth *w)
+/* With this call. */
+static void begin_trial(rota_mpi_worth *w, long call)
 {
     w->trial->off = w->verdict != ROTA_MPI_TAKEN;
     w->verdict = ROTA_MPI_TRIAL;
     for (int i = 0; i < ROTA_MPI_BINS; i++)
         w->trial->bin[i].waits = 0;
-    look_after(w, w->next + SWITCH, FEW);
+    look_after(w, call + SWITCH, FEW);
 }
 
 void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
@@ -276,15 +285,15 @@ void rota_mpi_worth_made(rota_mpi_worth *w, rota_mpi_purse *p,
     w->trial = trial;
     if (w->by_cost) {
         learn_cost(p, m, seconds);
-        begin_trial(w);
+        begin_trial(w, w->next + 1);
     } else {
         w->verdict = ROTA_MPI_TAKEN;
         w->next = LONG_MAX;
     }
 }
 
-/* seconds: of all ranks. A call is paired with the next one that goes the other
- * way. */
+/* seconds: a rank's, on average. A call is paired with the next one that goes the
+ * other way. */
 static void add_call(rota_mpi_bin *b, bool rota, double seconds)
 {
     if (b->waits > 0 && b->way != rota) {
@@ -306,15 +315,15 @@ static void add_calls(rota_mpi_trial *t, const double all[ROTA_MPI_RESULTS])
     t->tested += t->pairs;
 }
 
-/* Of the size that takes the most time. */
-static const rota_sequential *test_of(const rota_mpi_trial *t)
+/* The size that takes the most time. */
+static int most_weight(const rota_mpi_trial *t)
 {
-    const rota_mpi_bin *most = &t->bin[0];
+    int most = 0;
 
     for (int i = 1; i < ROTA_MPI_BINS; i++)
-        if (t->bin[i].weight > most->weight)
-            most = &t->bin[i];
-    return &most->test;
+        if (t->bin[i].weight > t->bin[most].weight)
+            most = i;
+    return most;
 }
 
 /* Until the number of calls has grown by this factor. */
@@ -325,11 +334,17 @@ static void give_to(rota_mpi_worth *w, bool rota, double factor)
 }
 
 /* The trial is over: the next one is new. */
-static void end_trial(rota_mpi_worth *w, rota_mpi_purse *p, double ratio)
+static void end_trial(rota_mpi_worth *w, rota_mpi_purse *p, int bin,
+                      double ratio)
 {
-    p->gain[bin_of((double)w->bytes)] = fmax(1 - 1 / ratio, least_gain);
+    p->gain[bin] = fmax(1 - 1 / ratio, least_gain);
     memset(w->trial->bin, 0, sizeof w->trial->bin);
     w->trial->tested = 0;
+}
+
+void rota_mpi_worth_try(rota_mpi_worth *w)
+{
+    begin_trial(w, w->next);
 }
 
 /* A verdict stands until another is proved. */
@@ -338,16 +353,13 @@ void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
 {
     rota_mpi_trial *const t = w->trial;
 
-    if (w->verdict != ROTA_MPI_TRIAL) {
-        begin_trial(w);
-        return;
-    }
     if (!all) {
         rota_mpi_worth_stop(w);
         return;
     }
     add_calls(t, all);
-    const rota_sequential *const test = test_of(t);
+    const int bin = most_weight(t);
+    const rota_sequential *const test = &t->bin[bin].test;
     const int proved = rota_sequential_verdict(test, error);
     const int lead = (int)test->wins[1] - (int)test->wins[0];
     const bool seems = w->sure ? !t->off : lead >= 0;
@@ -358,11 +370,11 @@ void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
     if (proved >= 0 || t->tested >= MOST) {
         w->sure = w->sure || proved >= 0;
         give_to(w, proved >= 0 ? proved : seems, fmax(over, AGAIN));
-        end_trial(w, p, ratio);
+        end_trial(w, p, bin, ratio);
     } else if (over > 1 && (w->sure || abs(lead) >= CLEAR)) {
         give_to(w, seems, fmin(2 * over, REST));
     } else {
-        look_after(w, w->next,
+        look_after(w, w->next + 1,
                    t->pairs < ROTA_MPI_PAIRS ? 2 * t->pairs : ROTA_MPI_PAIRS);
     }
 }

@@ -15,8 +15,9 @@
  * A verdict is tested again after several times as many calls, since sizes and
  * machines change. Later plans are expected to save as much in calls of that size.
  *
- * Times differ among ranks, so ranks decide together, at calls agreed on beforehand
- * (decide.c), by the sum of the times of all.
+ * Times differ among ranks, so ranks decide together, by the times of all, at calls
+ * agreed on beforehand. These go to MPI: its waits carry what ranks say to each other
+ * (decide.c). They decide after the call.
  */
 #ifndef ROTA_MPI_WORTH_H
 #define ROTA_MPI_WORTH_H
@@ -44,7 +45,8 @@ enum { ROTA_MPI_OF_PROCESS, ROTA_MPI_OF_GROUP, ROTA_MPI_OTHER, ROTA_MPI_COSTS };
 
 /* What a process has learned. */
 typedef struct rota_mpi_purse {
-    _Atomic double step; /* how long the last one took; all times in seconds */
+    /* All times in seconds. */
+    _Atomic double step; /* how long one took, forgotten little by little */
     _Atomic double plan[ROTA_MPI_COSTS]; /* without steps, alone on a core */
     atomic_bool any_plan;
     _Atomic double spent; /* to make plans */
@@ -68,8 +70,8 @@ typedef struct rota_mpi_bin {
     bool way;      /* of that one */
 } rota_mpi_bin;
 
-/* Numbers that ranks add up over all of them: seconds and bytes of each call since
- * they last looked. */
+/* Numbers of which ranks make the mean over all of them: seconds and bytes of each
+ * call since they last looked. */
 enum { ROTA_MPI_RESULTS = 4 * ROTA_MPI_PAIRS };
 
 typedef struct rota_mpi_trial {
@@ -77,7 +79,7 @@ typedef struct rota_mpi_trial {
     int pairs;  /* how many these are */
     bool off;   /* the way that calls did not go before */
     double result[ROTA_MPI_RESULTS];
-    rota_mpi_bin bin[ROTA_MPI_BINS]; /* by the bytes that all ranks send */
+    rota_mpi_bin bin[ROTA_MPI_BINS]; /* by the bytes that a rank sends */
     int tested;                      /* pairs in all */
 } rota_mpi_trial;
 
@@ -87,7 +89,7 @@ typedef struct rota_mpi_worth {
     bool by_cost; /* else after so many calls */
     rota_mpi_verdict verdict;
     bool sure;   /* of the last verdict: another must be proved */
-    long next;   /* at this call, ranks decide */
+    long next;   /* at this call, ranks ask each other, or begin a trial */
     double lost; /* by trials: calls of the faster way */
 
     /* While OPEN, of this rank. */
@@ -121,8 +123,8 @@ void rota_mpi_worth_time(rota_mpi_worth *w, long call, size_t bytes,
 
 /* What a rank knows when ranks decide. */
 typedef struct rota_mpi_moment {
-    double step;
-    double age; /* of the process, from its first exchange on */
+    double step; /* 0: not known */
+    double age;  /* of the process, from its first exchange on */
     double ranks_per_core;
     bool
         spins; /* while ranks of a core wait in MPI, they keep it from each other */
@@ -130,12 +132,12 @@ typedef struct rota_mpi_moment {
     int kind;  /* ROTA_MPI_OF_PROCESS, and so on */
 } rota_mpi_moment;
 
-/* What ranks agree on, by the sum of each. */
-enum { ROTA_MPI_TERMS = 4 };
+/* What ranks agree on, by the mean of each. */
+enum { ROTA_MPI_TERMS = 6 };
 void rota_mpi_worth_terms(rota_mpi_worth *w, rota_mpi_purse *p,
                           const rota_mpi_moment *m, double out[ROTA_MPI_TERMS]);
 
-/* What to do now. agreed: the sums; NULL: ranks could not agree. MEASURE: time
+/* What to do now. agreed: the means; NULL: ranks could not agree. MEASURE: time
  * a step that all ranks begin at the same time, then agree again. MAKE: make a
  * plan, then call made, or stop if it cannot be made. */
 typedef enum rota_mpi_answer {
@@ -161,9 +163,11 @@ static inline bool rota_mpi_worth_is_over(const rota_mpi_worth *w)
 
 /* ---- who has the calls, once there is a plan ----------------------------- */
 
-/* In a trial: judge by the sums of the results of all ranks; NULL: ranks could
- * not agree, and MPI has all calls from now on. After a trial: begin the next
- * one; all is not used. */
+/* After a trial, before the call next: begin another. */
+void rota_mpi_worth_try(rota_mpi_worth *w);
+
+/* In a trial: judge by the means of the results over all ranks; NULL: ranks could
+ * not agree, and MPI has all calls from now on. */
 void rota_mpi_worth_judge(rota_mpi_worth *w, rota_mpi_purse *p,
                           const double all[ROTA_MPI_RESULTS]);
 

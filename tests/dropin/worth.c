@@ -25,7 +25,7 @@ static int failures;
 enum { BY_COST = -1 };
 
 static int after_calls = BY_COST;
-static rota_mpi_group group;
+static rota_mpi_group group = {.P = 1};
 static bool room = true, plans_before;
 static int make_err, made, destroyed, explained;
 /* plan_takes: the first of the process; others a fifth. */
@@ -36,10 +36,10 @@ double rota_mpi_clock(void)
     return now;
 }
 
-int rota_mpi_reduce(const void *in, void *out, int n, MPI_Datatype type,
-                    MPI_Op op, MPI_Comm comm)
+int rota_wait_request(MPI_Comm comm, MPI_Request *request)
 {
-    return MPI_Allreduce(in, out, n, type, op, comm);
+    (void)comm;
+    return MPI_Wait(request, MPI_STATUS_IGNORE);
 }
 
 void *rota_mpi_alloc(size_t n, size_t bytes)
@@ -121,7 +121,8 @@ typedef struct program {
 
 static void call(program *p, rota_mpi_usage *u)
 {
-    const bool rota = rota_mpi_decide(u, &group, &args);
+    rota_mpi_question question;
+    const bool rota = rota_mpi_decide(u, &group, &args, &question);
     const double pause = !p->quiet && u->tally.calls % 10 == 0 ? 1 : 0;
     const double takes = (rota ? p->rota : p->mpi) + pause;
 
@@ -130,6 +131,7 @@ static void call(program *p, rota_mpi_usage *u)
     now += p->between + takes;
     if (rota_mpi_worth_is_timed(&u->worth, u->tally.calls - 1))
         rota_mpi_worth_time(&u->worth, u->tally.calls - 1, p->bytes, takes);
+    rota_mpi_decided(&question);
 }
 
 static rota_mpi_usage *run(program *p, long calls)
