@@ -9,7 +9,10 @@
 # on memory of malloc, in turn, and prints a row of a Markdown table for each kind of
 # call and size: medians of the microseconds of a step of the last tenth; MPI / drop-in,
 # median and least, and drop-in / plan, median and most, each of runs that follow each
-# other; and of the second half of the calls the least part that Rota had.
+# other; of the second half of the calls the least part that Rota had; and the goals that
+# some run missed, or "held": MPI / drop-in at least 2, among neighbours 3, up to 80 B and 1
+# beyond (with Open MPI 1.3, beside another process 0.95), drop-in / plan at most 2 up to 80
+# B and 1.1 beyond (not beside), 99 % taken.
 # Kinds: as rota-taken has them. --calls: of 80 B or less, a third as many of more.
 # --beside: while another process keeps a core busy. --datalog: the time of the 262
 # exchanges of a Datalog engine of 131 steps instead, each from the last rank's call to
@@ -40,6 +43,7 @@ cached()
     sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
 }
 mpiexec=${MPIEXEC:-$(cached MPIEXEC_EXECUTABLE)}
+openmpi=$(cached ROTA_MPI_IS_OPENMPI)
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 \
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-dropin.XXXXXX")
@@ -73,6 +77,27 @@ column()
             printf f, best == "least" ? t[1] : best == "most" ? t[NR] : m }'
 }
 
+# goals KIND BYTES: those that a run of $folder/row missed.
+goals()
+{
+    gain=1 plan=1.1
+    [ "$2" -gt 80 ] || { gain=2 plan=2; }
+    case $1-$2 in
+    neighbor_*-?|neighbor_*-??) gain=3 ;;
+    esac
+    [ -z "$openmpi" ] || gain=1.3
+    [ -z "$beside" ] || { gain=0.95 plan=1e9; }
+    awk -v gain="$gain" -v plan="$plan" '
+        $1 / $2 < gain { few++ }
+        $2 / $3 > plan { far++ }
+        $4 / $5 < 0.99 { left++ }
+        END {
+            if (few) out = ", MPI / drop-in " few " of " NR
+            if (far) out = out ", drop-in / plan " far " of " NR
+            if (left) out = out ", taken " left " of " NR
+            print out ? substr(out, 3) : "held" }' "$folder/row"
+}
+
 # One line a run: microseconds by MPI, by Rota and by a plan, and the part taken.
 loop()
 {
@@ -92,7 +117,7 @@ loop()
         "$(column '$3' %.3g median) |" \
         "$(column '$1 / $2' %.2f median) ($(column '$1 / $2' %.2f least)) |" \
         "$(column '$2 / $3' %.2f median) ($(column '$2 / $3' %.2f most)) |" \
-        "$(column '100 * $4 / $5' %.2f least) |"
+        "$(column '100 * $4 / $5' %.2f least) | $(goals "$1" "$2") |"
 }
 
 # One line a run: milliseconds by MPI, after the last call and in all, and by Rota; and
@@ -126,8 +151,8 @@ if [ -n "$datalog" ]; then
     exit
 fi
 echo '| call | bytes | MPI, us | drop-in, us | plan, us | MPI / drop-in (least) |' \
-    'drop-in / plan (most) | least taken, % |'
-echo '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
+    'drop-in / plan (most) | least taken, % | goals missed |'
+echo '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |'
 for kind in $(echo "$kinds" | tr , ' '); do
     for bytes in $(echo "$sizes" | tr , ' '); do
         loop "$kind" "$bytes" $((bytes > 80 ? calls / 3 : calls))
