@@ -8,8 +8,10 @@
 #include <stddef.h>
 
 /* Polls before a waiter gives up the processor, where every rank has a core of
- * its own and where not. */
-enum { SPINS = 10000, SPINS_CROWDED = 0 };
+ * its own and where not. Beside other processes two such ranks may be on one core
+ * all the same, and then each would wait in vain until the other's polls are over;
+ * so there are fewer, at least FEWEST, after yields that have helped. */
+enum { SPINS = 10000, FEWEST = 20, SPINS_CROWDED = 0 };
 
 /* Yields before a waiter sleeps. Where every rank has a core of its own they take
  * longer than the turn of a busy process on another rank's core, some 4 ms: that rank
@@ -37,7 +39,8 @@ static pthread_mutex_t yields_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The state of one wait. */
 typedef struct patience {
-    int n; /* polls in vain */
+    int n;        /* polls in vain */
+    bool yielded; /* for the first time, just now */
     rota_outlook o;
 } patience;
 
@@ -107,19 +110,44 @@ static bool may_yield(int64_t now)
     return pays;
 }
 
-/* Yield, if yields pay at present. */
-static bool yield(void)
+/* Yield, if yields pay at present. Returns how long it took, -1 if it did not. */
+static int64_t yield(void)
 {
     const int64_t from = rota_now_ns();
 
     if (!may_yield(from))
-        return false;
+        return -1;
     sched_yield();
     const int64_t to = rota_now_ns();
     pthread_mutex_lock(&yields_lock);
     rota_yields_note(yields, from, to, &yielded_ns);
     pthread_mutex_unlock(&yields_lock);
-    return true;
+    return to - from;
+}
+
+/* The first yield of a wait was short. If it has helped, whom this rank waits for
+ * had no other core; if not, the next waits poll for longer again. */
+static void adapt_spins(bool helped)
+{
+    enum { TIMES = 4 };
+    int polls = atomic_load_explicit(&spins, memory_order_relaxed);
+
+    if (polls == SPINS_CROWDED)
+        return;
+    const int next = helped ? polls / TIMES : polls * TIMES;
+    atomic_compare_exchange_strong(&spins, &polls,
+                                   next < FEWEST  ? FEWEST
+                                   : next > SPINS ? SPINS
+                                                  : next);
+}
+
+static bool give_core(patience *p, bool is_first)
+{
+    enum { SHORT_NS = 500000 };
+    const int64_t took = yield();
+
+    p->yielded = is_first && took >= 0 && took < SHORT_NS;
+    return took >= 0;
 }
 
 /* Give way to other processes after a poll in vain. Where ranks that share cores make
@@ -133,7 +161,8 @@ static void give_way(patience *p)
 
     if (p->n < polls) {
         p->n++;
-    } else if (p->n < polls + most && !(crowded && p->o.meets) && yield()) {
+    } else if (p->n < polls + most && !(crowded && p->o.meets) &&
+               give_core(p, p->n == polls)) {
         p->n++;
         p->o.arm = false;
     } else {
@@ -148,6 +177,10 @@ int rota_wait_for(int (*poll)(void *arg, rota_outlook *o), void *arg)
     for (;;) {
         p.o.idle = p.n >= atomic_load_explicit(&spins, memory_order_relaxed);
         const int err = poll(arg, &p.o);
+        if (p.yielded) {
+            adapt_spins(p.o.done || p.o.moved);
+            p.yielded = false;
+        }
         if (p.o.done || err != MPI_SUCCESS)
             return err;
         if (p.o.moved)
