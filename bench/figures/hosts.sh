@@ -7,10 +7,10 @@
 #                             [--price PROGRAM] [--few | --table] [BUILD]
 #
 # H hosts of Q ranks (tools/cluster.sh; default 4x4,8x2) exchange blocks of uniform
-# sizes in [0, S] (default 16 to 16,384 bytes) at each rate (default 1mbit,10mbit,100mbit),
-# N times over (default 3); left out is where what one host sends takes more than a tenth
-# of a second. Each time is a run of its own, in which all algorithms take turns. Results go to FOLDER (default BUILD/hosts); what is
-# there is not run again. Writes to FILE (default docs/hosts.csv) for each case and
+# sizes in [0, S] (default 16 to 16,384 bytes) at each rate (default 1 to 100mbit), N
+# times over (default 3); left out is where what one host sends takes more than a tenth
+# of a second. Each time is a run of its own, in which all algorithms take turns.
+# Results go to FOLDER (default BUILD/hosts); what is there is not run again. Writes to FILE (default docs/hosts.csv) for each case and
 # algorithm the median of its runs and the fastest and the slowest of them, and prints
 # for each case what sim_error.sh --order --real says of it. --table runs and writes
 # nothing. With --few one small case of four ranks, anew, into another file. Exit
