@@ -661,8 +661,22 @@ static double count_flow_direction(counter *k, uint32_t phase, rota_dir dir,
     return awaited;
 }
 
-/* The first message to another node leaves when its parts are there, the last that
- * comes from one is taken apart at last. In between, all goes on at the same time. */
+/* Of what a leader notes of messages from other nodes, that of the last one comes
+ * when nothing is under way any more. */
+static void count_last_noted(const counter *k, uint32_t phase, double share,
+                             double n[])
+{
+    double last[2];
+
+    for (int i = 0; i < 2; i++)
+        last[i] = share * n[copies[i]];
+    count_ends(k, phase, ROTA_RECV, last, n);
+}
+
+/* The first message to another node leaves when its parts are there. Each rank
+ * begins with those for another leader, so that is when it has given to each of
+ * them once. The last message that comes is taken apart at last. In between, all
+ * goes on at the same time. */
 static void count_flow(counter *k, uint32_t phase)
 {
     static const double none[ROTA_N_TERMS];
@@ -683,12 +697,16 @@ static void count_flow(counter *k, uint32_t phase)
     const double there[ROTA_N_DIRS] = {
         [ROTA_SEND] = 1 / rota_larger(sent->messages[BETWEEN], 1),
         [ROTA_RECV] = 1 / rota_larger(received->messages[BETWEEN], 1)};
+    const double parts[ROTA_N_DIRS] = {
+        [ROTA_SEND] =
+            rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
+        [ROTA_RECV] = rota_larger(
+            received->messages[BETWEEN] + received->messages[PARTS], 1)};
     const double part[ROTA_N_DIRS] = {
         [ROTA_SEND] =
-            1 / rota_larger(sent->messages[BETWEEN] + sent->messages[PARTS], 1),
-        [ROTA_RECV] = 1 / rota_larger(received->messages[BETWEEN] +
-                                          received->messages[PARTS],
-                                      1)};
+            fmin(rota_larger(k->how->leaders, 1) / parts[ROTA_SEND], 1),
+        [ROTA_RECV] = 1 / parts[ROTA_RECV]};
+    count_last_noted(k, phase, there[ROTA_RECV], f[ROTA_RECV].n[BETWEEN]);
     add_to_step(k, phase, sent->n[DIRECT], received->n[DIRECT], 1);
     add_to_step(k, phase, sent->n[PARTS], none, part[ROTA_SEND]);
     add_to_step(k, phase, none, received->n[OTHERS], there[ROTA_SEND]);

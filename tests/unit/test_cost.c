@@ -324,6 +324,11 @@ static void flow(void **state)
     assert_float_equal(step[1].n[ROTA_TERM_COPIED_BLOCK],
                        (given + taken) * 2 / 3, 1e-9);
     assert_float_equal(step[2].n[ROTA_TERM_COPIED_BLOCK], taken / 3, 1e-9);
+    t.params.leaders = t.leaders =
+        2; /* each has been given to before any sends */
+    count_steps(&t, step);
+    assert_float_equal(step[0].n[ROTA_TERM_COPIED_BLOCK], given * 2 / 3, 1e-9);
+    t.params.leaders = t.leaders = 1;
     t.me = 0; /* which leads, and has no bytes for itself */
     count_steps(&t, step);
     assert_float_equal(of(&step[1], ROTA_LINK_NET, ROTA_PER_BYTE),
@@ -350,6 +355,32 @@ static void gathered(void **state)
     /* What the two send each other directly comes first, too. */
     assert_float_equal(step[0].n[ROTA_TERM_POSTED], 1 + 2, 1e-9);
     assert_float_equal(step[2].n[ROTA_TERM_POSTED], 1, 1e-9);
+}
+
+/* Where sizes travel with blocks, a leader notes those of the three messages that
+ * come, of which the last one's 4 when all have come, and then takes its own. */
+static void noted(void **state)
+{
+    const task t = {.algo = &rota_algo_shared_leaders_overlapped,
+                    .params = {.leaders = 1, .sized = true, .parcels = true},
+                    .leaders = 1,
+                    .metadata = ROTA_META_FUSED,
+                    .P = 8,
+                    .node_size = 2,
+                    .cores = 2,
+                    .shared = true,
+                    .expected = true,
+                    .block = BLOCK};
+    rota_terms step[ROTA_STEPS], known[ROTA_STEPS];
+    task fixed = t;
+
+    (void)state;
+    fixed.metadata = ROTA_META_ONCE;
+    count_steps(&t, step);
+    count_steps(&fixed, known);
+    const double more =
+        step[2].n[ROTA_TERM_COPIED_BLOCK] - known[2].n[ROTA_TERM_COPIED_BLOCK];
+    assert_float_equal(more, 4, 1e-9);
 }
 
 /* Where sizes travel with blocks, a member tells a leader also that it has none. */
@@ -785,6 +816,7 @@ int main(void)
         cmocka_unit_test(hidden),
         cmocka_unit_test(gathered),
         cmocka_unit_test(told_of_nothing),
+        cmocka_unit_test(noted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
