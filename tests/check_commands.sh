@@ -84,11 +84,12 @@ s/(sim_cost.sh)$/\1 --ranks 64 --out sim_cost/
 s/(instructions.sh build) .*/\1 2/
 s/(papers.sh|scaling_tables.sh)$/\1 --check/
 s/(steps.sh) .*/\1 --rounds 1 --sizes 64,512 --out steps/
-s/(leaders.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
-s/(hosts.sh).*/\1 --few/
+s/(leaders\.sh).*/\1 --rounds 1 --rates 0 --sizes 16 --out leaders/
+s/(hosts\.sh).*/\1 --few/
 s/(chosen.sh)$/\1 --list/
 s/(intervals.sh).*/\1 --samples 1 --machines dragonfly --sizes 16 --csv intervals.csv/
-s/(judge.sh).*/\1 --cases 2 --most 64/
+s/(judge\.sh).*/\1 --cases 2 --most 64/
+s/(instruments\/dropin\.sh)$/\1 --kinds alltoall --bytes 80 --runs 1 --calls 3000/
 s/(remake.sh)$/\1 --seconds 2/
 s/(mutants.sh)$/\1 --list/
 s/^ctest -([LR])/ctest --test-dir build -\1/
