@@ -125,8 +125,8 @@ static int64_t yield(void)
     return to - from;
 }
 
-/* The first yield of a wait was short. If it has helped, whom this rank waits for
- * had no other core; if not, the next waits poll for longer again. */
+/* If the first yield of a wait has helped, and was short, whom this rank waits for
+ * had no other core; else the next waits poll for longer again. */
 static void adapt_spins(bool helped)
 {
     enum { TIMES = 4 };
@@ -147,6 +147,8 @@ static bool give_core(patience *p, bool is_first)
     const int64_t took = yield();
 
     p->yielded = is_first && took >= 0 && took < SHORT_NS;
+    if (is_first && took < 0)
+        adapt_spins(false); /* to sleep takes longer than to poll */
     return took >= 0;
 }
 
