@@ -160,10 +160,11 @@ static int window_of(const counter *k, const rota_phase *p)
     return p->native ? NATIVE_WINDOW : p->window ? p->window : in_turn ? 1 : 0;
 }
 
-/* Of a phase's bytes, which paths have how many so far: none. */
+/* Of a phase's bytes, which paths have how many so far: none. Of leaders the bytes of
+ * all paths are taken together, without their waiting. */
 static void clear_path(counter *k, const rota_phase *p)
 {
-    const int window = window_of(k, p);
+    const int window = k->how->leaders > 0 ? 0 : window_of(k, p);
 
     k->window = window < k->s->P ? window : k->s->P;
     k->now = 0;
