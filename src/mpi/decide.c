@@ -29,10 +29,10 @@ static rota_mpi_moment look(const rota_mpi_group *g)
     };
 }
 
-/* Seconds of a step that all ranks begin at the same time, since they have just
- * agreed to. */
+/* Seconds of a step that all ranks begin at the same time. */
 static double time_step(MPI_Comm comm)
 {
+    rota_mpi_barrier(comm);
     const double begin = rota_mpi_clock();
     rota_mpi_barrier(comm);
     return rota_mpi_clock() - begin;
@@ -117,6 +117,13 @@ static void settle(rota_mpi_usage *u)
     u->tally.look = rota_mpi_worth_look(&u->worth, u->tally.calls);
     u->tally.by =
         rota_mpi_worth_takes(&u->worth, u->tally.calls) ? &u->repeat : NULL;
+}
+
+void rota_mpi_abandon(rota_mpi_question *q)
+{
+    if (q->usage && q->err == MPI_SUCCESS)
+        PMPI_Wait(&q->request, MPI_STATUS_IGNORE);
+    q->usage = NULL;
 }
 
 void rota_mpi_decided(rota_mpi_question *q)

@@ -3,8 +3,7 @@
  *
  * Ranks ask each other by a nonblocking MPI_Allreduce that begins before a call by
  * MPI and is complete soon after it: in that call ranks wait for each other anyway.
- * To wait for an MPI_Allreduce alone takes 5 to 40 times as long (8 to 2 ranks on 2
- * cores, Open MPI 4.1.4).
+ * To wait for an MPI_Allreduce alone takes several times as long (docs/dropin.md).
  */
 #ifndef ROTA_MPI_DECIDE_H
 #define ROTA_MPI_DECIDE_H
@@ -28,5 +27,8 @@ typedef struct rota_mpi_question {
 bool rota_mpi_decide(rota_mpi_usage *u, rota_mpi_group *group,
                      const rota_mpi_args *args, rota_mpi_question *q);
 void rota_mpi_decided(rota_mpi_question *q);
+
+/* Instead of decided, if the communicator is no more: forget the question. */
+void rota_mpi_abandon(rota_mpi_question *q);
 
 #endif /* ROTA_MPI_DECIDE_H */

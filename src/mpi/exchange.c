@@ -159,9 +159,17 @@ static void end_turn(const rota_mpi_turn *turn)
 
 void rota_mpi_passed(rota_mpi_turn *turn)
 {
-    end_turn(turn);
+    /* An error handler may have freed the communicator, and what is known of it. */
+    const bool lost = turn->err != MPI_SUCCESS &&
+                      atomic_load(&rota_mpi_n_freed) != turn->n_freed;
+
     rota_mpi_time_end(turn->passed_on, false);
-    rota_mpi_decided(&turn->question);
+    if (lost) {
+        rota_mpi_abandon(&turn->question);
+    } else {
+        end_turn(turn);
+        rota_mpi_decided(&turn->question);
+    }
 }
 
 bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
@@ -182,6 +190,7 @@ bool rota_mpi_blocking(rota_mpi_args *args, rota_mpi_turn *turn)
     if (!rota)
         record(args);
     rota_mpi_count_call(args->call, ROTA_MPI_BLOCKING, rota);
+    turn->n_freed = atomic_load(&rota_mpi_n_freed);
     if (rota)
         end_turn(turn);
     else

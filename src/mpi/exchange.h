@@ -20,6 +20,7 @@ typedef struct rota_mpi_turn {
     size_t bytes;
     double begin;
     double passed_on; /* when, for statistics */
+    unsigned n_freed; /* rota_mpi_n_freed then */
     rota_mpi_question question;
 } rota_mpi_turn;
 
