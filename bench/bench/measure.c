@@ -533,6 +533,7 @@ static double copies_us(const bench_result *result)
  * is. */
 static void compare(bench_cell *cell, int n)
 {
+    /* A median may be below 0 where steps are subtracted (run_sharing). */
     const double mpi = median_named(cell, n, "mpi");
     const double persistent = median_named(cell, n, "mpi_persistent");
     const bench_result *bound = find_named(cell, n, "stage_bound");
@@ -540,10 +541,11 @@ static void compare(bench_cell *cell, int n)
 
     for (int a = 0; a < n; a++) {
         bench_result *result = &cell->results[a];
-        const double gain = mpi - result->median_us;
+        const double us = result->median_us > 0 ? result->median_us : NAN;
+        const double gain = mpi - us;
 
-        result->ratio_to_mpi = mpi / result->median_us;
-        result->ratio_to_mpi_persistent = persistent / result->median_us;
+        result->ratio_to_mpi = mpi / us;
+        result->ratio_to_mpi_persistent = persistent / us;
         result->ratio_to_bound = bound_us / copies_us(result);
         result->break_even_starts =
             gain > 0 ? ceil(result->init_us / gain) : NAN;

@@ -243,7 +243,7 @@ static void print_cadence(const bench_env *env)
            "barrier (%s) before\n"
            "#          each; ",
            env->opt->iters, env->opt->warmup,
-           sync_sleeps(&env->sync) ? "sleeping" : "yielding");
+           sync_sleeps(&env->sync) ? "yielding, then sleeping" : "yielding");
     if (env->opt->starts > 1)
         printf("%d exchanges an iteration, figures of one of them;\n"
                "#          ",

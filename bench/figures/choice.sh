@@ -243,7 +243,7 @@ echo "$shapes" | while read -r ranks node kind dist sizes; do
                 }
                 {
                     name = $1 == "mpi" ? "mpich_scattered" : $1
-                    if (name in us) print key, $1, $2, us[name], mean
+                    if (us[name] > 0) print key, $1, $2, us[name], mean
                 }
                 END {
                     if ("mpich_scattered" in us) known = us["mpich_scattered"]
