@@ -1,8 +1,11 @@
-/* test_yields.c - when ranks of a node sleep instead of yielding. */
+/* test_yields.c - when ranks of a node sleep instead of yielding, and for how long
+ * they poll before. */
 #include "exec/memory/yields.h"
+#include "exec/run/waiting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <cmocka.h>
@@ -93,6 +96,59 @@ static void test_one_trial_counts_once(void **state)
     assert_int_equal(try_in_vain(&y, &now, 0), TIMES * FIRST);
 }
 
+/* What a wait waits for comes with the poll after its first yield, or with the one
+ * after that. */
+typedef struct wait {
+    bool helped;
+    int polls; /* before the first yield */
+    int later; /* after it */
+} wait;
+
+static int poll_wait(void *arg, rota_outlook *o)
+{
+    wait *const w = arg;
+
+    if (w->later > 0 || o->idle)
+        w->later++;
+    else
+        w->polls++;
+    o->done = w->later > (w->helped ? 1 : 2);
+    return 0;
+}
+
+/* How many polls a wait makes before it yields, which is not paused. */
+static int polls_of_wait(bool helped)
+{
+    rota_yields y = {0};
+    wait w = {.helped = helped};
+
+    rota_wait_share(&y);
+    assert_int_equal(rota_wait_for(poll_wait, &w), 0);
+    rota_wait_share(NULL);
+    return w.polls;
+}
+
+/* Beside other processes most yields take too long to count. */
+static void try_until(int polls, bool helped)
+{
+    enum { TRIES = 3000 };
+    int i = 0;
+
+    while (i < TRIES && polls_of_wait(helped) != polls)
+        i++;
+    assert_true(i < TRIES);
+}
+
+static void test_waits_poll_less_where_yields_help(void **state)
+{
+    enum { ALL = 10000, FEWEST = 20 };
+
+    (void)state;
+    assert_int_equal(polls_of_wait(false), ALL);
+    try_until(FEWEST, true);
+    try_until(ALL, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +156,7 @@ int main(void)
         cmocka_unit_test(test_pauses_grow_up_to_a_second),
         cmocka_unit_test(test_pauses_are_short_after_yields_have_paid),
         cmocka_unit_test(test_one_trial_counts_once),
+        cmocka_unit_test(test_waits_poll_less_where_yields_help),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
