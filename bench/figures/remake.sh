@@ -2,16 +2,20 @@
 # remake.sh - are the rows of docs/simulated.csv what the simulator says today?
 #
 #   sh bench/figures/remake.sh [--seed N] [--seconds N] [--most P] [--csv FILE]
+#                              [--smpi BUILD]
 #
 # Simulates rows with up to P ranks (default 256) again, in an order drawn from the
 # seed (default today's date, as YYYYMMDD), until N seconds have passed (default 40;
-# 0: all rows), and prints those that differ in any digit. Exit status: 0 if none
-# differs, 2 for a wrong command line, else 1.
+# 0: all rows), and prints those that differ in any digit. With --smpi the rows are
+# those of docs/stock.csv, or with --csv of docs/scaling.csv, which scale.sh makes by
+# SimGrid's SMPI, built in BUILD; they differ if a time does by more than one per mille,
+# since its last digits depend on when in simulated time an exchange begins. Exit status:
+# 0 if none differs, 2 for a wrong command line, 77 if SimGrid is not there, else 1.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-seed=$(date -u +%Y%m%d) seconds=40 most=256 csv=docs/simulated.csv
+seed=$(date -u +%Y%m%d) seconds=40 most=256 csv='' smpi=''
 while [ $# -gt 0 ]; do
     case $1,${2:-} in
     --seed,*[!0-9]* | --seconds,*[!0-9]* | --most,*[!0-9]* | *,) set -- --wrong x ;;
@@ -21,23 +25,61 @@ while [ $# -gt 0 ]; do
     --seconds) seconds=$2 ;;
     --most) most=$2 ;;
     --csv) csv=$2 ;;
+    --smpi) smpi=$2 ;;
     *)
         sed -n '/^#   sh/,/^#$/s/^# *//p' "$0" >&2
         exit 2 ;;
     esac
     shift 2
 done
+together=64
+if [ -n "$smpi" ]; then
+    : "${csv:=docs/stock.csv}"
+    together=1
+fi
+: "${csv:=docs/simulated.csv}"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# Up to 64 rows that differ by the algorithm alone are simulated at once. Drawn by numbers of
-# our own: awk's rand differs from one awk to another.
-awk -F, -v most="$most" 'NR > 1 && $2 <= most' "$csv" >"$work/rows"
-awk -F, -v seed="$seed" '
+# make OPTION...: rows, into $work/csv.
+make()
+{
+    if [ -z "$smpi" ]; then
+        sh bench/figures/simulate.sh "$@" --csv "$work/csv" \
+            --price "${ROTA_PRICE:-build/bench/rota-price}"
+    else
+        sh bench/figures/scale.sh "$@" --csv "$work/csv" --build "$smpi" >/dev/null \
+            </dev/null
+    fi
+}
+
+# differing: of had and now, rows of the same names, those that are not the same.
+differing()
+{
+    if [ -z "$smpi" ]; then
+        diff "$work/had" "$work/now" | sed -n 's/^< /row  /p; s/^> /now  /p'
+        return
+    fi
+    awk -F, '
+        { name = $1 "," $2 "," $3 "," $4 "," $5 "," $6 "," $7 }
+        FNR == NR { had[name] = $0; us[name] = $8; next }
+        { seen[name] = 1 }
+        !(name in us) || $8 > us[name] * 1.001 || $8 < us[name] / 1.001 {
+            print "row  " had[name]
+            print "now  " $0
+        }
+        END { for (name in had) if (!(name in seen)) print "row  " had[name] }' \
+        "$work/had" "$work/now"
+}
+
+# Rows that differ by the algorithm alone are simulated at once, up to 64 of them. Drawn
+# by numbers of our own: awk's rand differs from one awk to another.
+awk -F, -v most="$most" 'NR > 1 && $2 <= most && $NF != "late"' "$csv" >"$work/rows"
+awk -F, -v seed="$seed" -v together="$together" '
     BEGIN { state = seed % 4294967296 }
     {
         key = $1 "," $2 "," $3 "," $4 "," $5 "," $6 ","
-        if (n[key]++ % 64 == 0) {
+        if (n[key]++ % together == 0) {
             for (i = 0; i < 3; i++) state = (state * 69069 + NR) % 4294967296
             line[key] = ++lines
             text[lines] = state "\t" key
@@ -51,16 +93,15 @@ end=$(($(date +%s) + seconds))
 while IFS=, read -r machine ranks node kind dist size names; do
     [ "$seconds" -eq 0 ] || [ "$(date +%s)" -lt "$end" ] || break
     rm -f "$work/csv"
-    sh bench/figures/simulate.sh --machine "$machine" --ranks "$ranks" --node "$node" \
-        --kind "$kind" --dist "$dist" --sizes "$size" --algos "$names" \
-        --csv "$work/csv" --price "${ROTA_PRICE:-build/bench/rota-price}" || exit 1
+    make --machine "$machine" --ranks "$ranks" --node "$node" --kind "$kind" \
+        --dist "$dist" --sizes "$size" --algos "${names%,}" || exit
     key=$machine,$ranks,$node,$kind,$dist,$size,
     awk -F, -v key="$key" -v names=",$names," '
         index($0, key) == 1 && index(names, "," $7 ",")' "$work/rows" | sort >"$work/had"
-    sed 1d "$work/csv" | sort | diff "$work/had" - |
-        sed -n 's/^< /row  /p; s/^> /now  /p' >>"$work/differ"
+    sed 1d "$work/csv" | sort >"$work/now"
+    differing >>"$work/differ"
     cat "$work/had" >>"$work/made"
-done <"$work/lines" || exit 1
+done <"$work/lines" || exit
 [ ! -s "$work/differ" ] || cat "$work/differ"
 [ -s "$work/made" ] || { echo "remake.sh: no row was remade" >&2; exit 1; }
 echo "seed $seed: $(($(wc -l <"$work/made"))) of $(($(wc -l <"$work/rows"))) rows remade"
