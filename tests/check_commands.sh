@@ -62,7 +62,7 @@ s/rota-columns [0-9 ]+$/rota-columns 2 1 256/
 s/(rota-taken [a-z]+ [0-9]+) [0-9]+/\1 1000/
 s/rota-borrow$/rota-borrow 2 8 65536/
 s/rota-parts( [0-9]+)?$/rota-parts 2 16/
-s/rota-parts [0-9]+ 128 4$/rota-parts 2 16 4/
+s/rota-parts [0-9]+ 128 4$/rota-parts 2 32 4/
 s/rota-parts [0-9]+ 256$/rota-parts 2 16/
 s/(rota-bench .*--sizes) [0-9,]+/\1 8,512/
 s/--between [0-9]+/--between 4096/
