@@ -239,7 +239,8 @@ for test_stage in "$@"; do
     # mpiexec sleeps for most of what it takes to start and to end ranks.
     test_at_once=$((2 * test_jobs + 1))
     # With --full MPICH does not give way, and they would be in each other's time.
-    [ -z "$test_full" ] || test_at_once=$((test_jobs + 1))
+    [ -z "$test_full" ] || [ "$test_stage" = openmpi ] ||
+        test_at_once=$((test_jobs + 1))
     set -- -DROTA_BUILD_EXAMPLES=ON -DROTA_BUILD_BENCH=ON
     [ -z "${MPICC:-}" ] || set -- "$@" "-DMPI_C_COMPILER=$MPICC"
     case $test_stage in

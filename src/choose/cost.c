@@ -167,7 +167,6 @@ static void clear_path(counter *k, const rota_phase *p)
     const int window = k->how->leaders > 0 ? 0 : window_of(k, p);
 
     k->window = window < k->s->P ? window : k->s->P;
-    k->now = 0;
     k->posted = 0;
     for (int i = 0; i < k->window; i++)
         k->slot[i] = 0;
