@@ -533,7 +533,6 @@ static double copies_us(const bench_result *result)
  * is. */
 static void compare(bench_cell *cell, int n)
 {
-    /* A median may be below 0 where steps are subtracted (run_sharing). */
     const double mpi = median_named(cell, n, "mpi");
     const double persistent = median_named(cell, n, "mpi_persistent");
     const bench_result *bound = find_named(cell, n, "stage_bound");
@@ -541,6 +540,7 @@ static void compare(bench_cell *cell, int n)
 
     for (int a = 0; a < n; a++) {
         bench_result *result = &cell->results[a];
+        /* It may be below 0, as a difference (run_sharing). */
         const double us = result->median_us > 0 ? result->median_us : NAN;
         const double gain = mpi - us;
 

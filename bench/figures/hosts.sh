@@ -10,12 +10,12 @@
 # sizes in [0, S] (default 16 to 16,384 bytes) at each rate (default 1 to 100mbit), N
 # times over (default 3); left out is where what one host sends takes more than a tenth
 # of a second. Each time is a run of its own, in which all algorithms take turns.
-# Results go to FOLDER (default BUILD/hosts); what is there is not run again. Writes to FILE (default docs/hosts.csv) for each case and
-# algorithm the median of its runs and the fastest and the slowest of them, and prints
-# for each case what sim_error.sh --order --real says of it. --table runs and writes
-# nothing. With --few one small case of four ranks, anew, into another file. Exit
-# status: 0 with --few, else that of sim_error.sh; 1 if a run fails, 77 where this
-# machine permits no hosts.
+# Results go to FOLDER (default BUILD/hosts); what is there is not run again. Writes to
+# FILE (default docs/hosts.csv) for each case and algorithm the median of its runs and
+# the fastest and the slowest of them, and prints for each case what sim_error.sh
+# --order --real says of it. --table runs and writes nothing. With --few one small case
+# of four ranks, anew, into another file. Exit status: 0 with --few, else that of
+# sim_error.sh; 1 if a run fails, 77 where this machine permits no hosts.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1

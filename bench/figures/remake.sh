@@ -32,6 +32,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
+# Rows simulated at once: by SMPI each is a run of its own, and time is short.
 together=64
 if [ -n "$smpi" ]; then
     : "${csv:=docs/stock.csv}"
@@ -72,8 +73,8 @@ differing()
         "$work/had" "$work/now"
 }
 
-# Rows that differ by the algorithm alone are simulated at once, up to 64 of them. Drawn
-# by numbers of our own: awk's rand differs from one awk to another.
+# Rows that differ by the algorithm alone are simulated together. Drawn by numbers of our
+# own: awk's rand differs from one awk to another.
 awk -F, -v most="$most" 'NR > 1 && $2 <= most && $NF != "late"' "$csv" >"$work/rows"
 awk -F, -v seed="$seed" -v together="$together" '
     BEGIN { state = seed % 4294967296 }
