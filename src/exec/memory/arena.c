@@ -45,8 +45,10 @@ static struct {
 
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Least length of a segment: enough for a few plans of a process. */
-enum { LEAST_SEGMENT = 1 << 16 };
+/* Least length of a segment, where the system allows it: enough for a few plans of a
+ * process. It is not backed before it is used, but each takes system calls of every
+ * other process of the node. */
+enum { LEAST_SEGMENT = 1 << 20 };
 
 static size_t round_up(size_t bytes, size_t unit)
 {
@@ -317,9 +319,10 @@ static int make(void)
     arena.fd = memfd_create("rota", MFD_CLOEXEC);
     if (arena.fd < 0)
         return refuse("memfd_create");
-    if (!add_segment(round_up(LEAST_SEGMENT, arena.page)))
+    const size_t head = round_up(sizeof *self->head, arena.page);
+    if (!add_segment(round_up(LEAST_SEGMENT, arena.page)) && !add_segment(head))
         return refuse("no room in shared memory");
-    arena.head = take_pages(round_up(sizeof *self->head, arena.page));
+    arena.head = take_pages(head);
     if (!arena.head)
         return refuse("no room in shared memory");
     self->head->segment[0].bytes = arena.bytes;

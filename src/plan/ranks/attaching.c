@@ -236,11 +236,14 @@ static void try_it(const rota_node *node, const address addresses[],
 
 enum { NEVER = 1 << 20 }; /* the highest that the hint may be */
 
-static bool is_long_enough(const rota_comm *c, size_t largest)
+/* Not where ranks of this communicator share cores, on which all of them agree:
+ * nobody would try there, and to ask takes as long as a third of the first plan. */
+static bool pays_to_try(const rota_comm *c, size_t largest)
 {
     const int n = rota_topo_largest_node(&c->topo);
 
-    return largest >= SHORTEST && largest >= totals[0] / (size_t)n;
+    return rota_comm_load(c) <= 1 && largest >= SHORTEST &&
+           largest >= totals[0] / (size_t)n;
 }
 
 /* Memory for others to read, and for a trial. Ranks that share cores are hardly ever
@@ -325,7 +328,7 @@ int rota_comm_try_attaching(rota_comm *c, size_t largest, int wish)
 {
     const bool times = wish == 0;
 
-    if (!c->node || wish == NEVER || (times && !is_long_enough(c, largest)) ||
+    if (!c->node || wish == NEVER || (times && !pays_to_try(c, largest)) ||
         c->attaching_tried || (c->attaching_asked && !times))
         return MPI_SUCCESS;
     c->attaching_asked = true;
@@ -341,12 +344,13 @@ size_t rota_comm_attach_from(const rota_comm *c, int wish, size_t sent,
     const char **const to = why ? why : &unused;
     const uint64_t total = c->attach_total;
 
-    *to = wish == NEVER         ? "not used: a hint forbids it"
-          : !c->attaching_asked ? "not used: blocks are short"
-          : !c->node->attaches  ? "not used: it is not allowed"
-          : wish > 0            ? NULL
-          : !c->attaching_tried ? "not used: blocks are short"
-          : c->crowded          ? "not used: ranks share cores"
+    *to = wish == NEVER                        ? "not used: a hint forbids it"
+          : wish <= 0 && rota_comm_load(c) > 1 ? "not used: ranks share cores"
+          : !c->attaching_asked                ? "not used: blocks are short"
+          : !c->node->attaches                 ? "not used: it is not allowed"
+          : wish > 0                           ? NULL
+          : !c->attaching_tried                ? "not used: blocks are short"
+          : c->crowded                         ? "not used: ranks share cores"
           : total == UINT64_MAX ? "not used: no trial found it to be faster"
           : sent < total        ? "not used: too little is sent in all"
                                 : NULL;
