@@ -61,7 +61,9 @@ static void ask_for_plan(rota_mpi_question *q)
 {
     q->moment = look(q->group);
     rota_mpi_worth_terms(&q->usage->worth, &purse, &q->moment, q->mine);
-    begin_question(q, q->mine, ROTA_MPI_TERMS);
+    q->mine[ROTA_MPI_NOT_PLAIN] = !rota_mpi_args_plain(q->args);
+    q->mine[ROTA_MPI_BYTES_SENT] = (double)rota_mpi_args_bytes(q->args);
+    begin_question(q, q->mine, ROTA_MPI_ASKED);
 }
 
 static void ask(rota_mpi_question *q, rota_mpi_usage *u, rota_mpi_group *group,
@@ -80,19 +82,21 @@ static void ask(rota_mpi_question *q, rota_mpi_usage *u, rota_mpi_group *group,
 
 /* ---- answers ------------------------------------------------------------- */
 
-static void make(rota_mpi_usage *u, rota_mpi_group *group,
-                 const rota_mpi_args *args, const rota_mpi_moment *m)
+static void make(const rota_mpi_question *q)
 {
+    const rota_mpi_sample sample = {.plain = q->all[ROTA_MPI_NOT_PLAIN] == 0,
+                                    .bytes = q->all[ROTA_MPI_BYTES_SENT]};
+    rota_mpi_worth *const w = &q->usage->worth;
     const double begin = rota_mpi_clock();
-    const int err = rota_mpi_group_make(group, u, args);
+    const int err = rota_mpi_group_make(q->group, q->usage, q->args, &sample);
 
     if (err == MPI_SUCCESS) {
-        rota_mpi_worth_made(&u->worth, &purse, m, rota_mpi_clock() - begin,
+        rota_mpi_worth_made(w, &purse, &q->moment, rota_mpi_clock() - begin,
                             rota_mpi_alloc(1, sizeof(rota_mpi_trial)));
         return;
     }
-    rota_mpi_explain(args->comm, err);
-    rota_mpi_worth_stop(&u->worth);
+    rota_mpi_explain(q->args->comm, err);
+    rota_mpi_worth_stop(w);
 }
 
 static void consider(rota_mpi_question *q)
@@ -106,7 +110,7 @@ static void consider(rota_mpi_question *q)
         answer = rota_mpi_worth_consider(w, end_question(q), true);
     }
     if (answer == ROTA_MPI_MAKE)
-        make(q->usage, q->group, q->args, &q->moment);
+        make(q);
     else
         purse.step = purse.step / 2; /* a rank may have been interrupted */
 }

@@ -10,6 +10,13 @@
 
 #include "mpi/group.h"
 
+/* Numbers that they agree on before they make a plan. */
+enum {
+    ROTA_MPI_NOT_PLAIN = ROTA_MPI_TERMS,
+    ROTA_MPI_BYTES_SENT,
+    ROTA_MPI_ASKED
+};
+
 /* What ranks ask each other beside a call. */
 typedef struct rota_mpi_question {
     rota_mpi_usage *usage; /* NULL: nothing */
@@ -19,7 +26,7 @@ typedef struct rota_mpi_question {
     int err;
     MPI_Request request;
     int n; /* numbers in all */
-    double mine[ROTA_MPI_TERMS], all[ROTA_MPI_RESULTS];
+    double mine[ROTA_MPI_ASKED], all[ROTA_MPI_RESULTS];
 } rota_mpi_question;
 
 /* Count a call. Does it go by Rota? Collective at times. If not, and q->usage is set,

@@ -98,10 +98,17 @@ rota_mpi_usage *rota_mpi_group_usage(rota_mpi_group *group,
 /* Is there room here for plans of this group? Local. */
 bool rota_mpi_group_has_room(const rota_mpi_group *group);
 
-/* Make the plan for these calls, on a communicator of the group's own.
+/* What a call exchanges, as ranks have agreed. */
+typedef struct rota_mpi_sample {
+    bool plain;   /* elements are bytes, end to end */
+    double bytes; /* that a rank sends, on average */
+} rota_mpi_sample;
+
+/* Make the plan for calls like this one, on a communicator of the group's own.
  * Collective; fails on all ranks or none. And free it. Local. */
 int rota_mpi_group_make(rota_mpi_group *group, rota_mpi_usage *u,
-                        const rota_mpi_args *args);
+                        const rota_mpi_args *args,
+                        const rota_mpi_sample *sample);
 void rota_mpi_usage_drop(rota_mpi_usage *u);
 
 #endif /* ROTA_MPI_GROUP_H */

@@ -8,19 +8,31 @@
 
 /* ---- hints --------------------------------------------------------------- */
 
+static bool set(MPI_Info info, const char *key, const char *value)
+{
+    return PMPI_Info_set(info, key, value) == MPI_SUCCESS;
+}
+
+/* Hints of blocking calls. False without memory. */
+static bool hint_blocking(bool little, MPI_Info *info)
+{
+    *info = MPI_INFO_NULL;
+    return PMPI_Info_create(info) == MPI_SUCCESS &&
+           set(*info, "rota_check", "off") &&
+           (!little || getenv("ROTA_ATTACHED_FROM") ||
+            set(*info, "rota_attached_from", "1048576"));
+}
+
 /* Rota's hints beside the user's. False without memory. */
 static bool hint(MPI_Info user, bool at_once, bool neighbors, MPI_Info *info)
 {
+    if (!at_once)
+        return hint_blocking(false, info);
     *info = MPI_INFO_NULL;
     const int made = user == MPI_INFO_NULL ? PMPI_Info_create(info)
                                            : PMPI_Info_dup(user, info);
-    if (made != MPI_SUCCESS)
-        return false;
-    if (!at_once)
-        return PMPI_Info_set(*info, "rota_check", "off") == MPI_SUCCESS;
-    return PMPI_Info_set(*info, "rota_progress", "thread") == MPI_SUCCESS &&
-           PMPI_Info_set(*info, "rota_algorithm",
-                         neighbors ? "neighbor" : "spread_out") == MPI_SUCCESS;
+    return made == MPI_SUCCESS && set(*info, "rota_progress", "thread") &&
+           set(*info, "rota_algorithm", neighbors ? "neighbor" : "spread_out");
 }
 
 /* What a function returned that makes plans with these hints. */
@@ -80,14 +92,13 @@ void rota_mpi_explain(MPI_Comm comm, int code)
 /* A plan of one size gets its buffers when it is started: these may be the program's
  * and need to be some. */
 int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
-                        MPI_Count bytes, rota_plan **plan)
+                        MPI_Count bytes, bool little, rota_plan **plan)
 {
     static char some[1];
     void *const from = args->send.buffer ? args->send.buffer : some;
     void *const to = args->recv.buffer ? args->recv.buffer : some;
     MPI_Info info;
-    rota_plan **const place =
-        hint(MPI_INFO_NULL, false, args->neighbors, &info) ? plan : NULL;
+    rota_plan **const place = hint_blocking(little, &info) ? plan : NULL;
 
     return made(bytes > 0
                     ? rota_alltoall_init_c(from, bytes, MPI_BYTE, to, bytes,

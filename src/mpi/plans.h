@@ -14,10 +14,10 @@
 
 /* Make a plan of bytes for blocking calls like this, on a communicator of ours: a
  * varying plan or, if bytes is not 0, a fixed one whose blocks all have this size. A
- * rank without memory for the plan passes NULL, so that all ranks fail. Collective,
- * as below. */
+ * rank without memory for the plan passes NULL, so that all ranks fail. little: do
+ * not find out whether the kernel copies long blocks faster. Collective, as below. */
 int rota_mpi_make_bytes(MPI_Comm ours, const rota_mpi_args *args,
-                        MPI_Count bytes, rota_plan **plan);
+                        MPI_Count bytes, bool little, rota_plan **plan);
 
 /* A fixed plan for these arguments, likewise. at_once: for a request of the program,
  * with its hints; else for a blocking call, which takes what overlaps as MPI does. */

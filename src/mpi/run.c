@@ -60,8 +60,8 @@ static void destroy_side(side *s)
     free(s->stage);
 }
 
-int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
-                      rota_mpi_run **run)
+int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, bool little,
+                      MPI_Comm ours, rota_mpi_run **run)
 {
     rota_mpi_run *const r = rota_mpi_alloc(1, sizeof *r);
 
@@ -70,7 +70,7 @@ int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
     make_side(&r->send, r->uniform ? 1 : args->send.n);
     make_side(&r->recv, r->uniform ? 1 : args->recv.n);
     *run = r;
-    return rota_mpi_make_bytes(ours, args, bytes, &r->plan.plan);
+    return rota_mpi_make_bytes(ours, args, bytes, little, &r->plan.plan);
 }
 
 void rota_mpi_run_destroy(rota_mpi_run *run)

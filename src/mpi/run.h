@@ -13,9 +13,10 @@
 typedef struct rota_mpi_run rota_mpi_run;
 
 /* For blocking calls like this, with a plan on a communicator of ours; bytes: of a
- * block, if all are of one size, else 0. Collective; fails on all ranks or none. */
-int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, MPI_Comm ours,
-                      rota_mpi_run **run);
+ * block, if all are of one size, else 0; little: as plans.h has it. Collective; fails
+ * on all ranks or none. */
+int rota_mpi_run_make(const rota_mpi_args *args, MPI_Count bytes, bool little,
+                      MPI_Comm ours, rota_mpi_run **run);
 void rota_mpi_run_destroy(rota_mpi_run *run); /* may be NULL */
 
 /* args: for Rota. r keeps the call, unless elements are packed. */

@@ -64,11 +64,25 @@ bool rota_mpi_group_has_room(const rota_mpi_group *g)
     return room;
 }
 
+bool rota_mpi_args_plain(const rota_mpi_args *a)
+{
+    (void)a;
+    return true;
+}
+
+size_t rota_mpi_args_bytes(const rota_mpi_args *a)
+{
+    (void)a;
+    return 80;
+}
+
 int rota_mpi_group_make(rota_mpi_group *g, rota_mpi_usage *u,
-                        const rota_mpi_args *args)
+                        const rota_mpi_args *args,
+                        const rota_mpi_sample *sample)
 {
     (void)g;
     (void)args;
+    (void)sample;
     made++;
     now += plans_before ? plan_takes / 5 : plan_takes;
     plans_before = true;
