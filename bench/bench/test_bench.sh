@@ -122,6 +122,8 @@ measures 2 --sizes 300 --between 5000 --starts 3 --algos auto,mpi
     fail "not said how much is written between exchanges"
 measures 2 --sizes 300 --touch none --algos auto,mpi
 touched 2 none null
+measures 24 --sizes 0,300 --dist uniform,sparse:0.3 --mem window \
+    --algos auto,l_a2a_published,mpml_published:leaders=1..2,nmpml_published,onmpml_published:leaders=3
 measures 2 --sizes 300,70000 --mem heap --iters 20 --algos auto
 measures 2 --sizes 64 --time-limit 0.001 --inits 2 --algos auto,mpi
 

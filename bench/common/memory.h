@@ -11,12 +11,16 @@ typedef struct bench_mem {
     const char *(*unavailable)(void);
     /* Collective over comm. Alignment is at least 64 bytes. */
     int (*alloc)(size_t bytes, MPI_Comm comm, void **memory);
-    int (*free)(void **memory);
+    int (*free)(void **memory); /* collective likewise */
     /* Where the host must not touch this memory itself, else NULL: copies to
      * or from it, which are made on return, and memory of the host for them. */
     int (*copy)(void *to, const void *from, size_t bytes);
     int (*alloc_host)(size_t bytes, void **memory);
     int (*free_host)(void **memory);
+    /* Where the ranks of a node reach each other's memory, else NULL: this rank's
+     * address of what the rank of that number in the node got when this rank got
+     * memory. */
+    unsigned char *(*reach)(const void *memory, int local);
 } bench_mem;
 
 /* All kinds, ended by a row without a name; the first is the default. */

@@ -105,7 +105,7 @@ static int set_mem(options *o, const char *text, const problem *why)
         o->mem = mem;
         return 0;
     }
-    return fail(why, "'%s' is none of malloc, heap, cuda", text);
+    return fail(why, "'%s' is none of malloc, heap, window, cuda", text);
 }
 
 static int set_touch(options *o, const char *text, const problem *why)
@@ -378,7 +378,9 @@ static const struct option_row {
      "known (default): varying plans and exchanges know the largest\n"
      "                         block; none: they do not",
      set_bound},
-    {"--mem", "MEM", "malloc (default), heap or cuda: the user's buffers",
+    {"--mem", "MEM",
+     "malloc (default), heap, window (shared by a node) or cuda: the\n"
+     "                         user's buffers",
      set_mem},
     {"--touch", "TOUCH",
      "both (default): after each exchange a rank reads what it\n"

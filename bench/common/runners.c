@@ -1,5 +1,6 @@
 #include "common/runners.h"
 
+#include "common/leaders.h"
 #include "common/sparse.h"
 #include "common/sync.h"
 #include "common/util.h"
@@ -338,6 +339,14 @@ static int plan_free(runner *r)
 
 /* ---- the table ----------------------------------------------------------- */
 
+/* A row of leaders.c; what follows the name are keys. */
+#define PUBLISHED(name_, ...)                                                  \
+    {                                                                          \
+        .name = (name_), .kinds = KIND_FIXED, .window = true,                  \
+        .keys = {__VA_ARGS__}, .has_init = true, .init = leaders_init,         \
+        .run = leaders_run, .free = leaders_free                               \
+    }
+
 /* First match wins. */
 static const runner_ops runner_table[] = {
     {.name = "mpi", .kinds = KIND_FIXED | KIND_VARYING, .run = mpi_run},
@@ -396,6 +405,10 @@ static const runner_ops runner_table[] = {
      .run = device_run,
      .free = device_free,
      .refresh = device_refresh},
+    PUBLISHED("l_a2a_published", "node_size"),
+    PUBLISHED("mpml_published", "node_size", "leaders"),
+    PUBLISHED("nmpml_published", "node_size", "leaders"),
+    PUBLISHED("onmpml_published", "node_size", "leaders"),
     {.kinds = KIND_FIXED,
      .has_init = true,
      .init = fixed_init,
@@ -433,6 +446,27 @@ static const runner_ops *find_row(const char *name, bench_kind kind)
     return named;
 }
 
+static bool has_key(const runner_ops *row, const char *key)
+{
+    for (int i = 0; i < RUNNER_KEYS && row->keys[i] != NULL; i++)
+        if (strcmp(row->keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Whole numbers from 1, of what the row has keys for. */
+static bool takes_params(const runner_ops *row, const algo_spec *spec)
+{
+    char copy[sizeof spec->params], *rest = copy, *key, *value;
+
+    strcpy(copy, spec->params);
+    while (spec_next_param(&rest, &key, &value))
+        if (!has_key(row, key) || value == NULL ||
+            strspn(value, "0123456789") != strlen(value) || atoi(value) < 1)
+            return false;
+    return true;
+}
+
 const runner_ops *runners_find(const algo_spec *spec, bench_kind kind,
                                const bench_mem *mem, char *error, size_t errlen)
 {
@@ -448,15 +482,20 @@ const runner_ops *runners_find(const algo_spec *spec, bench_kind kind,
                  spec->name);
         return NULL;
     }
+    if (row->window && mem->reach == NULL) {
+        snprintf(error, errlen, "algorithm '%s' is for --mem window",
+                 spec->name);
+        return NULL;
+    }
     if (row->unavailable != NULL) {
         snprintf(error, errlen,
                  "algorithm '%s' is not available in this build: %s",
                  spec->name, row->unavailable);
         return NULL;
     }
-    if (row->name != NULL && spec->params[0] != '\0') {
-        snprintf(error, errlen, "algorithm '%s' takes no parameters",
-                 spec->name);
+    if (row->name != NULL && !takes_params(row, spec)) {
+        snprintf(error, errlen, "algorithm '%s' does not take '%s'", spec->name,
+                 spec->params);
         return NULL;
     }
     return row;
@@ -487,6 +526,12 @@ void runners_help(FILE *out)
         "and\n"
         "                  MPI_Ibarrier (--kind exchange)\n"
         "  sparse          Rota: a sparse exchange (--kind exchange)\n"
+        "  l_a2a_published, mpml_published, nmpml_published, "
+        "onmpml_published\n"
+        "                  [Peng21] as published, whose leaders read and "
+        "write\n"
+        "                  the memory of their nodes (--kind fixed, --mem\n"
+        "                  window); leaders=L (default 4), node_size=Q\n"
         "  copy_bound      no exchange, but a lower bound of one: after the\n"
         "                  barrier every rank copies as many bytes as it "
         "would\n"

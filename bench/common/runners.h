@@ -15,11 +15,16 @@
 
 typedef struct runner runner;
 
+enum { RUNNER_KEYS = 2 };
+
 /* Functions return MPI_SUCCESS or an error code. */
 typedef struct runner_ops {
     const char *name; /* NULL: any name, as the value of rota_algorithm */
     int kinds;        /* bits of bench_kind */
     bool device;      /* only for memory that the host must not touch */
+    bool window;      /* only for memory that a node shares */
+    /* Of parameters that are no hints, then NULL. */
+    const char *keys[RUNNER_KEYS];
     const char *unavailable; /* NULL, or why this build does not have it */
     bool has_init;           /* setting up is worth a time of its own */
     int (*init)(runner *r, const exchange *x); /* collective; may be NULL */
@@ -45,6 +50,7 @@ struct runner {
     MPI_Win window;                  /* of one-sided messages */
     int *there;                /* [P] owned: where this rank's blocks go */
     struct partners *partners; /* owned: of sparse exchanges */
+    struct leaders *leaders;   /* owned: of [Peng21] as published */
 };
 
 /* Facts of a plan, the largest over all ranks; negative if not known. */

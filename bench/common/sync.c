@@ -81,15 +81,30 @@ static void share_meeting(bench_sync *sync)
     bench_must(MPI_Barrier(sync->comm), "MPI_Barrier");
 }
 
+static bench_sync make_sync(MPI_Comm comm, int spins)
+{
+    bench_sync sync = {.spins = spins};
+
+    bench_must(MPI_Comm_dup(comm, &sync.comm), "MPI_Comm_dup");
+    bench_must(MPI_Comm_size(comm, &sync.P), "MPI_Comm_size");
+    bench_must(MPI_Comm_rank(comm, &sync.me), "MPI_Comm_rank");
+    return sync;
+}
+
 void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed,
                  bool one_node)
 {
-    *sync = (bench_sync){.spins = oversubscribed ? 0 : SPINS_OWN_CORE};
-    bench_must(MPI_Comm_dup(comm, &sync->comm), "MPI_Comm_dup");
-    bench_must(MPI_Comm_size(comm, &sync->P), "MPI_Comm_size");
-    bench_must(MPI_Comm_rank(comm, &sync->me), "MPI_Comm_rank");
-    if (oversubscribed && one_node && are_processes(sync))
+    *sync = make_sync(comm, oversubscribed ? 0 : SPINS_OWN_CORE);
+    sync->sleeps = oversubscribed && one_node && are_processes(sync);
+    if (sync->sleeps)
         share_meeting(sync);
+}
+
+void sync_create_shared(bench_sync *sync, MPI_Comm comm)
+{
+    *sync = make_sync(comm, 0);
+    sync->sleeps = are_processes(sync);
+    share_meeting(sync);
 }
 
 void sync_destroy(bench_sync *sync)
@@ -101,7 +116,7 @@ void sync_destroy(bench_sync *sync)
 
 bool sync_sleeps(const bench_sync *sync)
 {
-    return sync->meeting != NULL;
+    return sync->sleeps;
 }
 
 static void wait_both(const bench_sync *sync, MPI_Request requests[2])
@@ -168,11 +183,12 @@ static void end_round(bench_meeting *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-static void wait_for_end(bench_meeting *m, unsigned round)
+/* Threads that simulate processes take turns where they look at the clock. */
+static void wait_for_end(bench_meeting *m, unsigned round, bool sleeps)
 {
     const int64_t until = now_ns() + YIELDING_US * 1000;
 
-    while (atomic_load(&m->round) == round && now_ns() < until)
+    while (atomic_load(&m->round) == round && (now_ns() < until || !sleeps))
         sched_yield();
     if (atomic_load(&m->round) != round)
         return;
@@ -197,7 +213,7 @@ static bool meet(bench_sync *sync, bool flag)
     if (atomic_fetch_add(&m->here, 1) + 1 == sync->P)
         end_round(m);
     else
-        wait_for_end(m, round);
+        wait_for_end(m, round, sync->sleeps);
     return atomic_load(&m->flag[round % 3]);
 }
 

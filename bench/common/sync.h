@@ -21,12 +21,15 @@ typedef struct bench_sync {
     bench_meeting *meeting; /* in it, shared by all; or NULL: poll and yield */
     unsigned round;         /* of meetings, so far */
     int P, me;
-    int spins; /* polls before the core is given up */
+    int spins;   /* polls before the core is given up */
+    bool sleeps; /* who waits for the others of a meeting, in the end */
 } bench_sync;
 
 /* Collective over comm. oversubscribed: more ranks than cores somewhere. */
 void sync_create(bench_sync *sync, MPI_Comm comm, bool oversubscribed,
                  bool one_node);
+/* Likewise of ranks of one node, wherever they run: by memory that they share. */
+void sync_create_shared(bench_sync *sync, MPI_Comm comm);
 void sync_destroy(bench_sync *sync);
 
 bool sync_sleeps(const bench_sync *sync);

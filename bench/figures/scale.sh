@@ -241,9 +241,14 @@ run()
     smpi:*) name=mpi ;;
     *) name=$1 ;;
     esac
+    # Of [Peng21] as published, whose leaders reach the memory of their nodes.
+    case $1 in
+    l_a2a_published* | *mpml_published*) memory=window ;;
+    *) memory=malloc ;;
+    esac
     simulate "$(how "$1")" "$build/bench/rota-bench" --kind "$kind" \
         --dist "$dist" --sizes "$2" --algos "$name" --iters "$iters" \
-        --warmup 0 --inits 1 --block 1 --touch none --csv one.csv
+        --warmup 0 --inits 1 --block 1 --touch none --mem "$memory" --csv one.csv
 }
 
 # What tells the rows of the CSV apart, and what they say.

@@ -6,7 +6,8 @@
 #
 # Every row of docs/scaling.csv, which scale.sh made, is simulated again by
 # rota-price on the same machine (bench/machines), except that there a block that is
-# copied costs no more than its bytes. Prints each row with both times and
+# copied costs no more than its bytes, and a barrier in the memory of a node nothing.
+# Prints each row with both times and
 # the difference, or with --table for each machine, number of ranks and
 # kind how many rows there are, the median and the largest difference, and of
 # which algorithm. SMPI's own algorithms are left out.
@@ -54,7 +55,7 @@ if [ -n "$real" ]; then
     how='--shared yes --cores 2 --late 400000 --asking 16384'
 else
     : "${csv:=docs/scaling.csv}"
-    how='--shared no --price copied_block=0'
+    how='--shared no --price copied_block=0,domain_per_phase=0'
 fi
 
 # One run of rota-price for all algorithms of a case.

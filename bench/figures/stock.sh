@@ -46,6 +46,21 @@ some()
     echo shared_leaders_overlapped:leaders="$1"
 }
 
+# led NODE: plans with leaders and the forms of [Peng21] as published, with one leader
+# to all ranks of a node.
+led()
+{
+    leaders=1
+    while [ "$leaders" -le "$1" ]; do
+        printf '%s,' shared_leaders:leaders="$leaders" \
+            shared_leaders_overlapped:leaders="$leaders" nmpml:leaders="$leaders" \
+            onmpml:leaders="$leaders" nmpml_published:leaders="$leaders" \
+            onmpml_published:leaders="$leaders"
+        leaders=$((2 * leaders))
+    done
+    echo l_a2a_published
+}
+
 # near NODE: of those, with more ranks, for which one takes minutes.
 near()
 {
@@ -86,16 +101,20 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 if [ -n "$few" ]; then
-    algos=spread_out,parlogna:radix=4,parlogna_published:radix=4
+    algos=spread_out,parlogna:radix=4,parlogna_published:radix=4,onmpml_published:leaders=2
     run 'dragonfly torus fattree cluster' 32 2 64 \
         "$algos,shared_leaders:leaders=2,onmpml:leaders=2"
 else
     run 'dragonfly fattree' 64 4 16,256,2048 "$(all 4)"
     run 'torus cluster' 64 4 16,256,2048 "$(some 4)"
     run 'dragonfly fattree torus' 64 4 16384 "$(some 4)"
+    run 'dragonfly fattree torus' 64 4 16,256,2048,16384 "$(led 4)"
+    run 'dragonfly fattree torus' 64 4 65536 "$(some 4),$(led 4)"
     run 'dragonfly fattree' 128 8 16 "$(all 8)"
     run torus 128 8 16 "$(some 8)"
+    run 'dragonfly fattree torus' 128 8 16 "$(led 8)"
     run 'dragonfly fattree torus' 256 8 16 "$(near 8),spread_out,parlogna_published:radix=2"
-    run 'dragonfly fattree' 512 16 16 "$(near 16)"
+    run 'dragonfly fattree torus' 256 8 16 "$(led 8)"
+    run 'dragonfly fattree' 512 16 16 "$(near 16),nmpml_published:leaders=16,onmpml_published:leaders=16"
 fi
 sh bench/figures/sim_error.sh --order --csv "$csv" --price "$price"
