@@ -4,24 +4,24 @@
 #
 #   sh bench/figures/hosts.sh [--rounds N] [--rates R,...] [--hosts HxQ,...]
 #                             [--sizes S,...] [--out FOLDER] [--csv FILE]
-#                             [--price PROGRAM] [--few | --table] [BUILD]
+#                             [--price PROGRAM] [--measure | --table | --few] [BUILD]
 #
 # H hosts of Q ranks (tools/cluster.sh; default 4x4,8x2) exchange blocks of uniform
 # sizes in [0, S] (default 16 to 16,384 bytes) at each rate (default 1 to 100mbit), N
-# times over (default 3); left out is where what one host sends takes more than a tenth
+# times over (default 6); left out is where what one host sends takes more than a tenth
 # of a second. Each time is a run of its own, in which all algorithms take turns.
 # Results go to FOLDER (default BUILD/hosts); what is there is not run again. Writes to
 # FILE (default docs/hosts.csv) for each case and algorithm the median of its runs and
-# the fastest and the slowest of them, and prints for each case what sim_error.sh
-# --order --real says of it. --table runs and writes nothing. With --few one small case
-# of four ranks, anew, into another file. Exit status: 0 with --few, else that of
-# sim_error.sh; 1 if a run fails, 77 where this machine permits no hosts.
+# each of them, and prints for each case what sim_error.sh --order --real says of it.
+# --measure only runs, --table does not. With --few one small case of four ranks, anew,
+# into another file. Exit status: 0 with --few and --measure, else that of sim_error.sh;
+# 1 if a run fails, 77 where this machine permits no hosts.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 
-rounds=3 rates=1mbit,10mbit,100mbit hosts=4x4,8x2 sizes=16,256,1024,4096,16384
-out='' csv=docs/hosts.csv price='' few='' table=''
+rounds=6 rates=1mbit,10mbit,100mbit hosts=4x4,8x2 sizes=16,256,1024,4096,16384
+out='' csv=docs/hosts.csv price='' only=''
 while [ $# -gt 0 ]; do
     case $1 in
     --rounds) rounds=${2:?}; shift ;;
@@ -31,8 +31,7 @@ while [ $# -gt 0 ]; do
     --out) out=${2:?}; shift ;;
     --csv) csv=${2:?}; shift ;;
     --price) price=${2:?}; shift ;;
-    --few) few=yes ;;
-    --table) table=yes ;;
+    --measure | --table | --few) only=${1#--} ;;
     -*)
         sed -n '/^#   sh/,/^#$/s/^# *//p' "$0" >&2
         exit 2 ;;
@@ -46,7 +45,7 @@ case $build in
 *) build=$PWD/$build ;;
 esac
 : "${out:=$build/hosts}" "${price:=$build/bench/rota-price}"
-if [ -n "$few" ]; then
+if [ "$only" = few ]; then
     rounds=1 rates=10mbit hosts=2x2 sizes=1024 out=$build/hosts_few
     rm -rf "$out"
     [ "$csv" != docs/hosts.csv ] || csv=$out/few.csv
@@ -104,7 +103,7 @@ measure()
 # Of all that is there, in order of rate, hosts and size.
 collect()
 {
-    echo machine,P,ranks_per_node,kind,dist,max_bytes,name,median_us,least_us,most_us,runs,verified
+    echo machine,P,ranks_per_node,kind,dist,max_bytes,name,median_us,each_us,verified
     find "$out" -name '*-*-*-*.csv' | sort -t - -k 1,2 -k 3n -k 4n |
         while read -r file; do
             sed "s/^/$(basename "$file" .csv),/" "$file"
@@ -121,6 +120,7 @@ collect()
             key = "hosts_" at[1] "," shape[1] * shape[2] "," shape[2] \
                 ",fixed,uniform," at[3] "," name
             if (!(key in n)) order[++keys] = key
+            each[key] = each[key] sprintf(n[key] ? " %.1f" : "%.1f", $column["median_us"])
             for (i = ++n[key]; i > 1 && v[key, i - 1] > $column["median_us"] + 0; i--)
                 v[key, i] = v[key, i - 1]
             v[key, i] = $column["median_us"] + 0
@@ -131,17 +131,18 @@ collect()
                 key = order[k]
                 m = n[key]
                 middle = (v[key, int((m + 1) / 2)] + v[key, int(m / 2) + 1]) / 2
-                printf "%s,%.1f,%.1f,%.1f,%d,%s\n", key, middle, v[key, 1], v[key, m], m,
+                printf "%s,%.1f,%s,%s\n", key, middle, each[key],
                     key in wrong ? "false" : "true"
             }
         }'
 }
 
-if [ -z "$table" ]; then
+if [ "$only" != table ]; then
     measure
+    [ "$only" != measure ] || exit 0
     collect >"$out/new" && mv "$out/new" "$csv" || exit 1
 fi
 sh bench/figures/sim_error.sh --order --real --csv "$csv" --price "$price"
 status=$?
-[ -n "$few" ] || exit "$status"
+[ "$only" = few ] || exit "$status"
 grep -c ',true$' "$csv" | grep -qx 18

@@ -22,9 +22,11 @@
 # With --real the CSV is docs/hosts.csv, which hosts.sh measured: plans use shared
 # memory, all ranks share two cores, begin up to 0.4 ms late, and ask before they send
 # more than 16 KiB, as MPICH does over TCP. Tau is of pairs that are measured at least
-# 5 % apart, and must be 0.7; one case of four may be more than 10 % longer. Two more
-# columns are the best form whose members send to leaders over the best one with shared
-# leaders, measured and simulated.
+# 5 % apart. Of many algorithms the one that was measured fastest was lucky, too. So in
+# each round the one that the simulator finds the fastest is compared with the one that
+# is fastest by all other rounds; the median of the rounds counts. Two more columns are
+# the best form whose members send to leaders over the best one with shared leaders,
+# measured and simulated.
 set -u
 export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
@@ -61,11 +63,12 @@ fi
 # One run of rota-price for all algorithms of a case.
 rows()
 {
-    awk -F, 'NR > 1 && $7 !~ /^smpi/ && $NF == "true" {
+    awk -F, -v real="$real" 'NR > 1 && $7 !~ /^smpi/ && $NF == "true" {
         key = $1 " " $2 " " $3 " " $4 " " $5 " " $6
         if (!(key in algos)) order[++n] = key
         algos[key] = algos[key] (algos[key] ? "," : "") $7
-        times[key] = times[key] " " $8
+        gsub(/ /, ";", $9)
+        times[key] = times[key] " " $8 (real ? ";" $9 : "")
     }
     END { for (i = 1; i <= n; i++) print order[i], algos[order[i]] times[order[i]] }' \
         "$csv" |
@@ -79,8 +82,9 @@ rows()
                     -v times="$times" 'BEGIN { split(times, smpi, " ") }
                     !/^#/ && $1 != "algorithm" {
                         t = smpi[++n]
-                        printf "%s %s %.3f %.3f %+.1f\n", key, $1, t, $4,
-                            100 * ($4 / t - 1)
+                        rounds = sub(/^[^;]*;/, "", smpi[n]) ? " " smpi[n] : ""
+                        printf "%s %s %.3f %.3f %+.1f%s\n", key, $1, t, $4,
+                            100 * ($4 / t - 1), rounds
                     }'
         done
 }
@@ -96,6 +100,36 @@ order()
         name[key, i] = $7
         smpi[key, i] = $8
         sim[key, i] = $9
+        rounds = split($11, round, ";")
+        for (r = 1; r <= rounds; r++) us[key, i, r] = round[r]
+    }
+    # Of list[1] to list[m], which are put in order.
+    function median(m, i, j, v) {
+        for (i = 2; i <= m; i++) {
+            v = list[i]
+            for (j = i; j > 1 && list[j - 1] > v; j--) list[j] = list[j - 1]
+            list[j] = v
+        }
+        return (list[int((m + 1) / 2)] + list[int(m / 2) + 1]) / 2
+    }
+    # What is the fastest by all rounds but r?
+    function fastest_without(r, i, q, m, us_of, least, found) {
+        for (i = 1; i <= n[key]; i++) {
+            for (q = m = 0; q < rounds; )
+                if (++q != r) list[++m] = us[key, i, q]
+            us_of = median(m)
+            if (!found || us_of < least) {
+                found = i
+                least = us_of
+            }
+        }
+        return found
+    }
+    function regret_of_rounds(r) {
+        for (r = 1; r <= rounds; r++)
+            ratio[r] = us[key, picked, r] / us[key, fastest_without(r), r]
+        for (r = 1; r <= rounds; r++) list[r] = ratio[r]
+        return median(rounds)
     }
     function least(v, forms, i, found) {
         for (i = 1; i <= n[key]; i++)
@@ -105,7 +139,7 @@ order()
     function share(v) {
         return least(v, "^o?nmpml") / least(v, "^shared_leaders")
     }
-    function judge(key, i, j, same, other, smpi_less, sim_less) {
+    function judge(i, j, same, other, smpi_less, sim_less) {
         fastest = picked = 1
         for (i = 2; i <= n[key]; i++) {
             if (smpi[key, i] < smpi[key, fastest]) fastest = i
@@ -120,7 +154,9 @@ order()
             }
         }
         tau = same + other ? (same - other) / (same + other) : 1
-        regret = 100 * (smpi[key, picked] / smpi[key, fastest] - 1)
+        regret = 100 * ((rounds > 1 ? regret_of_rounds() \
+            : smpi[key, picked] / smpi[key, fastest]) - 1)
+        if (regret < 0 && regret > -0.05) regret = 0 # not -0.0
     }
     END {
         by = real ? "measured" : "by SMPI"
@@ -131,7 +167,7 @@ order()
             (real ? " ---: | ---: |" : "")
         for (k = 1; k <= keys; k++) {
             key = order[k]
-            judge(key)
+            judge()
             printf "| %s | %d | %.2f | `%s` | %.1f | `%s` | %.1f | %.1f %% |", key, n[key],
                 tau, name[key, fastest], smpi[key, fastest], name[key, picked],
                 smpi[key, picked], regret
@@ -145,7 +181,7 @@ order()
         printf "%d cases: tau %.2f in the mean; at most 10 %% more in %d (%.0f %%)," \
             " %.1f %% in the mean, %.1f %% at most\n", keys, taus / keys, within,
             100 * within / keys, regrets / keys, most
-        exit within < (real ? 0.75 : 0.9) * keys || taus < (real ? 0.7 : 0.75) * keys
+        exit within < 0.9 * keys || taus < 0.75 * keys
     }'
 }
 
