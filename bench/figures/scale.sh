@@ -33,6 +33,7 @@ usage: sh bench/figures/scale.sh [OPTION...]
   --kind KIND        fixed (default), varying or exchange
   --dist DIST        as of rota-bench (default uniform)
   --iters N          timed exchanges (default 1)
+  --inits N          timed set-ups (default 1: that of the first plan)
   --limit SECONDS    for each simulation (default 300)
   --build FOLDER     (default build-smpi)
   --csv FILE         (default FOLDER/results/MACHINE-RANKS-KIND.csv)
@@ -61,7 +62,7 @@ absolute()
 # ---- options ------------------------------------------------------------------
 
 machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
-kind=fixed dist=uniform iters=1 limit=300 build='' csv='' reuse=''
+kind=fixed dist=uniform iters=1 inits=1 limit=300 build='' csv='' reuse=''
 tuning='' calibrate=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -83,6 +84,7 @@ while [ $# -gt 0 ]; do
     --kind) kind=$2 ;;
     --dist) dist=$2 ;;
     --iters) iters=$2 ;;
+    --inits) inits=$2 ;;
     --limit) limit=$2 ;;
     --build) build=$(absolute "$2") ;;
     --csv) csv=$(absolute "$2") ;;
@@ -248,7 +250,7 @@ run()
     esac
     simulate "$(how "$1")" "$build/bench/rota-bench" --kind "$kind" \
         --dist "$dist" --sizes "$2" --algos "$name" --iters "$iters" \
-        --warmup 0 --inits 1 --block 1 --touch none --mem "$memory" --csv one.csv
+        --warmup 0 --inits "$inits" --block 1 --touch none --mem "$memory" --csv one.csv
 }
 
 # What tells the rows of the CSV apart, and what they say.
