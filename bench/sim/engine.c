@@ -338,7 +338,8 @@ static double cells_ns(const sim *x, const transfer *f)
     return cells_of(x, f->to, f->rm) * price(x, ROTA_TERM_COPIED_BLOCK);
 }
 
-/* What a message through shared memory takes of either end: both copy. */
+/* What a message through shared memory takes of either end: both copy. A flag waits
+ * for no copy of others. */
 static sim_work share(const sim *x, const transfer *f, rota_dir dir)
 {
     const double bytes = is_handed(x, f) ? 0 : wire_bytes(x, f);
@@ -350,7 +351,7 @@ static sim_work share(const sim *x, const transfer *f, rota_dir dir)
     return (sim_work){.ns = price(x, rota_term(link_of(x, f), message)) +
                             bytes * price(x, rota_term(link_of(x, f), byte)),
                       .bytes = bytes,
-                      .message = dir == ROTA_SEND};
+                      .message = dir == ROTA_SEND && !is_handed(x, f)};
 }
 
 /* What the sender does; within the node MPI copies when the message goes. */

@@ -12,8 +12,8 @@
  *     net_per_phase      latency between nodes
  *     net_per_message    gap of a port for each message, and per_byte
  *     p2p_per_phase      latency of a message by MPI within the node
- *     p2p_per_message    gap of the node's memory for each message of any kind, and
- *                        per_byte for each byte copied
+ *     p2p_per_message    gap of the node's memory for each message of any kind but
+ *                        flags, and per_byte for each byte copied
  *     domain_per_...     messages through shared memory: latency, and time of
  *                        the sender and of the receiver
  *     posted             a message posted, of its rank's time

@@ -177,6 +177,21 @@ static void memory_is_for_all(void **state)
     near(run("onmpml_published:leaders=1", two, &m).us, 2 * 8 * 0.1);
 }
 
+/* A leader and a member on each of two nodes: the blocks that the two have for each
+ * other are messages, and take the memory 1 us each. Flags take none of it. */
+static void flags_do_not_queue(void **state)
+{
+    sim_machine m = {.net = rota_machine_usual.network};
+    const sim_case c = {.P = 4, .node = 2, .largest = 100, .shared = true};
+
+    (void)state;
+    m.net.posted_receive = 0;
+    m.prices.ns[rota_term(ROTA_LINK_P2P, ROTA_PER_BYTE)] = 1;
+    const double us = run("shared_leaders_overlapped:leaders=1", c, &m).us;
+    m.prices.ns[rota_term(ROTA_LINK_P2P, ROTA_PER_MESSAGE)] = 1000;
+    near(run("shared_leaders_overlapped:leaders=1", c, &m).us, us + 2);
+}
+
 /* Sizes go before blocks, and are 8 bytes each in plans, 4 as published; there an
  * Allreduce of a cell goes before. */
 static void sizes_take_time(void **state)
@@ -659,6 +674,7 @@ int main(void)
         cmocka_unit_test(cores_are_for_all),
         cmocka_unit_test(questions_and_late_ranks),
         cmocka_unit_test(memory_is_for_all),
+        cmocka_unit_test(flags_do_not_queue),
         cmocka_unit_test(sizes_take_time),
         cmocka_unit_test(as_published),
         cmocka_unit_test(few_stand_for_all),
