@@ -209,6 +209,8 @@ static void print_pairs(const struct kind *k, long n, int rank)
     double *const seconds = calloc(2 * (size_t)n, sizeof *seconds);
     unsigned lot = 1;
 
+    if (k->make)
+        k->make();
     k->make_plan();
     for (long i = -n / 10; seconds && i < n; i++) { /* warm at first */
         lot = lot * 1664525u + 1013904223u;
