@@ -558,17 +558,23 @@ ROTA_API int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes,
  * What that sends to others from memory other than the plan's send buffer is copied.
  * To pass the send buffer of the last start again is an error, MPI_ERR_BUFFER.
  *
+ * It also ends an exchange of n arrays (rota_exchange_init_arrays), in place of
+ * rota_exchange_wait_arrays, and then what comes is copied once less. Blocks lie at
+ * multiples of 8 bytes.
+ *
  * blocks      [P] receives the address of each rank's block, this rank's own in
  *             what it sent from; or NULL if it is empty. Blocks must not be written
  *             to. They are valid until this rank starts the plan again or frees it,
- *             whatever other ranks do meanwhile. blocks itself may be NULL
- * recvcounts  [P] receives the number of elements from each rank; may be NULL
+ *             whatever other ranks do meanwhile. blocks itself may be NULL. Of n
+ *             arrays [n * P]: the part of array i from rank q at i * P + q
+ * recvcounts  [P], of n arrays [n * P], receives the number of elements from each
+ *             rank; may be NULL
  *
  * Local, except that it waits. rota_test tells whether it would block; the plan
  * stays active until this call.
  *
- * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or not of
- * rota_exchange_init_borrow; any error that MPI reported. MPI_ERR_COUNT is
+ * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or of neither kind;
+ * any error that MPI reported. MPI_ERR_COUNT is
  * returned, without raising the error handler, for a block above the bound, with
  * everything else there; and if a count does not fit an int: then the plan stays
  * active, for rota_exchange_wait_borrow_c. */
@@ -589,7 +595,7 @@ ROTA_API int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
  * for each array would take as many as there are arrays.
  *
  * max_block   bound in bytes on what one rank sends another in a start, all arrays
- *             together and 8 bytes for each of them; or ROTA_UNBOUNDED. The same on
+ *             together and 15 bytes for each of them; or ROTA_UNBOUNDED. The same on
  *             all ranks
  * n           number of arrays, at least 1; the same on all ranks
  * types       [n] datatypes of their elements, which are bytes without gaps. Their
@@ -598,7 +604,8 @@ ROTA_API int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
  *
  * Buffers are in host memory. rota_exchange_set_buffer does not apply: arrays arrive
  * in the plan's memory, of which there is as much as the largest start and wait have
- * needed.
+ * needed. A program that reads them once may borrow them
+ * (rota_exchange_wait_borrow).
  *
  * Collective over comm; blocks. Errors: as rota_exchange_init; also MPI_ERR_COUNT for
  * n below 1, MPI_ERR_ARG for NULL types, and MPI_ERR_TYPE for a type that is empty or

@@ -3,8 +3,8 @@
 #include "base/huge.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,15 +12,15 @@
 /* Older headers lack these. */
 enum { POPULATE_WRITE = 23, COLLAPSE = 25 };
 
+/* Without stdio, whose buffer is from malloc: that may have much to tidy up. */
 static void read_line(const char *path, char line[], size_t bytes)
 {
-    FILE *const f = fopen(path, "r");
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? 0 : read(fd, line, bytes - 1);
 
-    line[0] = '\0';
-    if (f && !fgets(line, (int)bytes, f))
-        line[0] = '\0';
-    if (f)
-        fclose(f);
+    line[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
 }
 
 #define FOLDER "/sys/kernel/mm/transparent_hugepage/"

@@ -265,11 +265,14 @@ static bool add_segment(size_t bytes)
     return true;
 }
 
-/* Add more than is asked for, if the system allows it. */
+/* Add more than is asked for, if the system allows it: a buffer that grows again is
+ * then where others have mapped it. */
 static bool grow(size_t bytes)
 {
+    enum { TIMES = 4 };
     const size_t half = round_up(arena.bytes / 2, arena.page);
-    const size_t more = half > LEAST_SEGMENT ? half : LEAST_SEGMENT;
+    const size_t least = half > LEAST_SEGMENT ? half : LEAST_SEGMENT;
+    const size_t more = TIMES * bytes > least ? TIMES * bytes : least;
 
     return is_left(bytes) &&
            ((bytes < more && add_segment(more)) || add_segment(bytes));

@@ -990,12 +990,19 @@ static int wait_blocks(const char *function, rota_plan *plan,
                       found);
 }
 
+/* The kind of plan that rota_exchange_wait_borrow takes, if it takes this one. */
+static const rota_kind_table *borrowed_kind(const rota_plan *plan)
+{
+    return plan && plan->task.kind->borrows ? plan->task.kind
+                                            : &rota_kind_borrowing;
+}
+
 int rota_exchange_wait_borrow(rota_plan *plan, const void *blocks[],
                               int recvcounts[])
 {
     rota_found found = {.blocks = blocks, .counts = recvcounts};
 
-    return wait_blocks(__func__, plan, &rota_kind_borrowing, &found);
+    return wait_blocks(__func__, plan, borrowed_kind(plan), &found);
 }
 
 int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
@@ -1003,7 +1010,7 @@ int rota_exchange_wait_borrow_c(rota_plan *plan, const void *blocks[],
 {
     rota_found found = {.large = true, .blocks = blocks, .counts = recvcounts};
 
-    return wait_blocks(__func__, plan, &rota_kind_borrowing, &found);
+    return wait_blocks(__func__, plan, borrowed_kind(plan), &found);
 }
 
 int rota_exchange_wait_arrays(rota_plan *plan, void *recvbufs[],

@@ -2,10 +2,10 @@
  * own.
  *
  * What a rank sends another is one block of an exchange with borrowed blocks:
- * the count of each array, and their parts end to end. A start copies them to
- * the plan's send buffer, and ranks of the node read them there; so a part is
- * copied twice, as in an exchange of its own. What a rank has for itself is
- * copied once, at the end.
+ * the count of each array, and their parts, each from a multiple of ALIGNED bytes.
+ * A start copies them to the plan's send buffer, and ranks of the node read them
+ * there. So a part is copied twice, as in an exchange of its own, or once if the
+ * program borrows it. What a rank has for itself is copied once, or never.
  */
 #include "exec/move/blocks.h"
 #include "plan/kinds/counted.h"
@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of counts and, where they are borrowed, of parts. */
+enum { ALIGNED = 8 };
 
 /* An array: what is sent of it, and where the plan collects what has come. */
 typedef struct array {
@@ -32,6 +35,7 @@ typedef struct arrays {
     MPI_Count *total;   /* [P] bytes of each block, to send or received */
     MPI_Aint *at;       /* [P] of each block in the send buffer */
     const void **block; /* [P] where each block has come */
+    const void **part;  /* [n * P] and each part, array by array */
 } arrays;
 
 static arrays *arrays_of(const rota_task *t)
@@ -43,6 +47,12 @@ static arrays *arrays_of(const rota_task *t)
 static size_t head_bytes(const arrays *own)
 {
     return (size_t)own->n * sizeof(uint64_t);
+}
+
+/* From a part to the next one. */
+static size_t padded(size_t bytes)
+{
+    return (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
 /* ---- making -------------------------------------------------------------- */
@@ -74,8 +84,9 @@ static int make_room(arrays *own, size_t P)
     own->total = calloc(P, sizeof *own->total);
     own->at = calloc(P, sizeof *own->at);
     own->block = calloc(P, sizeof *own->block);
+    own->part = calloc(n * P, sizeof *own->part);
     return own->array && own->bytes && own->offset && own->total && own->at &&
-                   own->block
+                   own->block && own->part
                ? MPI_SUCCESS
                : rota_fail_mem("an exchange of arrays");
 }
@@ -125,6 +136,7 @@ static void forget(rota_task *t)
     free(own->total);
     free(own->at);
     free((void *)own->block);
+    free((void *)own->part);
     rota_counted_forget(t);
 }
 
@@ -189,7 +201,7 @@ static int lay_out(const rota_built *b, size_t *all)
     for (int q = 0; q < P; q++) {
         size_t bytes = 0;
         for (int i = 0; i < own->n && bytes <= PTRDIFF_MAX; i++)
-            bytes += own->bytes[i * P + q];
+            bytes += padded(own->bytes[i * P + q]);
         bytes += bytes > 0 ? head_bytes(own) : 0;
         if (bytes > PTRDIFF_MAX - *all)
             return rota_fail(MPI_ERR_COUNT,
@@ -216,7 +228,7 @@ static void gather(const rota_built *b, int q, char *to)
         if (count > 0)
             rota_copy_fast(part, own->array[i].base + own->offset[k],
                            own->bytes[k]);
-        part += own->bytes[k];
+        part += padded(own->bytes[k]);
     }
 }
 
@@ -254,25 +266,36 @@ static size_t count_from(const rota_built *b, int i, int q)
     return (size_t)count;
 }
 
-/* Where they are. A part lies behind those of the arrays before it. */
-static const char *part_from(const rota_built *b, int i, int q)
+static size_t bytes_from(const rota_built *b, int i, int q)
 {
     const arrays *const own = arrays_of(b->task);
-    const char *part = own->block[q];
 
-    if (q == b->sched.me)
-        return own->array[i].base + own->offset[i * b->sched.P + q];
-    part += head_bytes(own);
-    for (int k = 0; k < i; k++)
-        part += count_from(b, k, q) * own->array[k].unit.element;
-    return part;
+    return count_from(b, i, q) * own->array[i].unit.element;
 }
 
-/* Tell the counts of array i, and make room for it. */
-static int note(const rota_built *b, const rota_found *found, int i)
+/* Find where the parts from rank q lie. An empty one lies nowhere. */
+static void find_parts(const rota_built *b, int q, const void *parts[])
 {
-    arrays *const own = arrays_of(b->task);
-    array *const a = &own->array[i];
+    const arrays *const own = arrays_of(b->task);
+    const char *next = own->block[q];
+
+    if (next)
+        next += head_bytes(own);
+    for (int i = 0; i < own->n; i++) {
+        const int k = i * b->sched.P + q;
+        const size_t bytes = bytes_from(b, i, q);
+        parts[k] = bytes == 0         ? NULL
+                   : q == b->sched.me ? own->array[i].base + own->offset[k]
+                                      : next;
+        if (q != b->sched.me && bytes > 0)
+            next += padded(bytes);
+    }
+}
+
+/* Tell the counts of array i, and which bytes it has. */
+static int note(const rota_built *b, const rota_found *found, int i,
+                size_t *bytes)
+{
     const int P = b->sched.P;
     size_t at = 0;
     bool fit = true;
@@ -282,29 +305,26 @@ static int note(const rota_built *b, const rota_found *found, int i)
         fit = rota_counted_note(found, i * P + q, count, at) && fit;
         at += count;
     }
-    if (!fit)
-        return rota_fail(MPI_ERR_COUNT,
-                         "counts or displacements do not fit an int; call "
-                         "%s_c",
-                         b->task->kind->wait);
-    return rota_grow(&a->out, &a->room, at * a->unit.element,
-                     "what an exchange receives");
+    *bytes = at * arrays_of(b->task)->array[i].unit.element;
+    return fit ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_COUNT,
+                           "counts or displacements do not fit an int; call "
+                           "%s_c",
+                           found->arrays ? b->task->kind->wait
+                                         : rota_kind_borrowing.wait);
 }
 
-/* Put the parts of each array end to end. */
-static void scatter(const rota_built *b)
+/* Put the parts of array i end to end, in memory with room for them. */
+static void scatter(const rota_built *b, int i)
 {
     const arrays *const own = arrays_of(b->task);
+    char *to = own->array[i].out;
 
-    for (int i = 0; i < own->n; i++) {
-        char *to = own->array[i].out;
-        for (int q = 0; q < b->sched.P; q++) {
-            const size_t bytes =
-                count_from(b, i, q) * own->array[i].unit.element;
-            if (bytes > 0)
-                rota_copy_fast(to, part_from(b, i, q), bytes);
-            to += bytes;
-        }
+    for (int q = 0; q < b->sched.P; q++) {
+        const size_t bytes = bytes_from(b, i, q);
+        if (bytes > 0)
+            rota_copy_fast(to, own->part[i * b->sched.P + q], bytes);
+        to += bytes;
     }
 }
 
@@ -313,13 +333,23 @@ static int collect(rota_built *b, rota_found *found)
     const arrays *const own = arrays_of(b->task);
     rota_found blocks = {
         .large = true, .counts = own->total, .blocks = own->block};
+    const void **const parts = found->blocks ? found->blocks : own->part;
 
     ROTA_TRY(rota_kind_borrowing.collect(b, &blocks));
-    for (int i = 0; i < own->n; i++)
-        ROTA_TRY(note(b, found, i));
-    scatter(b);
-    for (int i = 0; found->arrays && i < own->n; i++)
+    for (int i = 0; i < own->n; i++) {
+        array *const a = &own->array[i];
+        size_t bytes;
+        ROTA_TRY(note(b, found, i, &bytes));
+        if (found->arrays)
+            ROTA_TRY(rota_grow(&a->out, &a->room, bytes,
+                               "what an exchange receives"));
+    }
+    for (int q = 0; q < b->sched.P; q++)
+        find_parts(b, q, parts);
+    for (int i = 0; found->arrays && i < own->n; i++) {
+        scatter(b, i);
         found->arrays[i] = own->array[i].out;
+    }
     return MPI_SUCCESS;
 }
 
