@@ -110,6 +110,7 @@ END
 # NAME|WHY: commands that are left out; a NAME is a regular expression, at the
 # beginning of what is left of a command.
 cat >"$work/left_out" <<'END'
+cmake -S slog|slog by hand; integrations_slog tries the adapter
 (cmake -S heffte|mpicxx\.mpich .*/transforms|.*\./transforms)|HeFFTe by hand; integrations_heffte tries the adapter
 cmake |project_install configures, builds and installs
 apt-get install |installs

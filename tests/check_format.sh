@@ -3,8 +3,8 @@
 # comments, which that leaves alone, of at most 86 columns? Prints what is not. To lay
 # all of it out:
 #
-#   clang-format -i $(find include src cxx tests examples bench -name '*.[ch]' \
-#       -o -name '*.[ch]pp')
+#   clang-format -i $(find include src cxx tests examples bench integrations \
+#       -name '*.[ch]' -o -name '*.[ch]pp')
 #
 # Versions of clang-format differ in what they make of one .clang-format, so
 # only the one that the project uses is asked.
@@ -14,7 +14,7 @@ cd "${1:?}" || exit 1
 
 files()
 {
-    find include src cxx tests examples bench \( -name '*.[ch]' \
+    find include src cxx tests examples bench integrations \( -name '*.[ch]' \
         -o -name '*.[ch]pp' \) -exec "$@" {} +
 }
 

@@ -1,6 +1,6 @@
 /* clock.c - what a program spends in its exchanges, those by MPI and those by Rota:
- * linked with --wrap for the functions below. MPI_Finalize has rank 0 print the time of
- * the slowest rank. */
+ * linked with --wrap for the functions below. MPI_Finalize has rank 0 print the time
+ * of the slowest rank. */
 #include <mpi.h>
 #include <rota.h>
 #include <stdio.h>
