@@ -559,8 +559,8 @@ ROTA_API int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes,
  * To pass the send buffer of the last start again is an error, MPI_ERR_BUFFER.
  *
  * It also ends an exchange of n arrays (rota_exchange_init_arrays), in place of
- * rota_exchange_wait_arrays, and then what comes is copied once less. Blocks lie at
- * multiples of 8 bytes.
+ * rota_exchange_wait_arrays, and then what comes is copied once less. Blocks of
+ * other ranks lie at multiples of 8 bytes.
  *
  * blocks      [P] receives the address of each rank's block, this rank's own in
  *             what it sent from; or NULL if it is empty. Blocks must not be written
@@ -622,10 +622,11 @@ ROTA_API int rota_exchange_init_arrays(size_t max_block, int n,
  *             the same counts repeat them
  * sdispls     [n * P] displacements from the array's start, in elements, likewise
  *
- * The arrays stay in use until rota_exchange_wait_arrays; you may reuse the arguments
- * at once. Local; does not block. What goes to other ranks is copied to memory of the
- * plan, which grows where a start sends more than any before. Beyond some 2 MiB
- * for a rank, an exchange for each array is faster (docs/measurements.md). A block
+ * The arrays stay in use until the wait; with rota_exchange_wait_borrow, what a rank
+ * has for itself until it is read. You may reuse the arguments at once. Local; does
+ * not block. What goes to other ranks is copied to memory of the plan, which grows
+ * where a start sends more than any before. Beyond some 2 MiB for a rank, an exchange
+ * for each array is faster (docs/measurements.md), unless parts are borrowed. A block
  * above max_block is left out, as in rota_exchange_start.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, active or not an exchange of

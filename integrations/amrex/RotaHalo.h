@@ -35,32 +35,29 @@ class RotaHalo
     RotaHalo(MPI_Comm comm, const Partners &from, const Partners &to)
         : recv_(from), send_(to)
     {
-        const rota::graph graph(comm, from.ranks, to.ranks);
-        MPI_Info info;
-
-        MPI_Info_create(&info);
-        MPI_Info_set(info, "rota_largest_unit", std::to_string(most).c_str());
-        MPI_Info_set(info, "rota_starts", "partners");
         make_room(sizeof(double));
+        const rota::graph graph(comm, from.ranks, to.ranks);
+        const Hints hints;
+
         plan_ = rota::neighbor_alltoallv_init(
             {send_.bytes(), MPI_BYTE}, to.points, send_.displs,
-            {recv_.bytes(), MPI_BYTE}, from.points, recv_.displs, graph, info);
-        MPI_Info_free(&info);
+            {recv_.bytes(), MPI_BYTE}, from.points, recv_.displs, graph,
+            hints.info);
     }
 
     /* Prepare an exchange of so many bytes of each point, the same on all ranks.
-     * Returns false, as on all other ranks with partners, if that is more than `most`
-     * or if another exchange of this halo is not finished. Local. */
+     * Returns false, as on all other ranks with partners, if that is none or more
+     * than `most`, or if another exchange of this halo is not finished. Local. */
     bool begin(std::size_t bytes)
     {
-        if (busy_ || bytes > most)
+        if (busy_ || bytes == 0 || bytes > most)
             return false;
-        busy_ = true;
-        unit_ = bytes;
         if (bytes > room_)
             make_room(bytes);
         plan_.set_unit(MPI_BYTE, static_cast<int>(bytes));
         plan_.set_buffers({send_.bytes(), MPI_BYTE}, {recv_.bytes(), MPI_BYTE});
+        unit_ = bytes;
+        busy_ = true;
         return true;
     }
 
@@ -114,6 +111,24 @@ class RotaHalo
         int points = 0;
         std::vector<int> displs;
         std::vector<char, rota::allocator<char>> data;
+    };
+
+    struct Hints {
+        Hints()
+        {
+            MPI_Info_create(&info);
+            MPI_Info_set(info, "rota_largest_unit",
+                         std::to_string(most).c_str());
+            MPI_Info_set(info, "rota_starts", "partners");
+        }
+        ~Hints()
+        {
+            MPI_Info_free(&info);
+        }
+        Hints(const Hints &) = delete;
+        Hints &operator=(const Hints &) = delete;
+
+        MPI_Info info;
     };
 
     void make_room(std::size_t bytes)

@@ -47,16 +47,24 @@ int main(int argc, char **argv)
 
         for (int rule = 0; rule < n; rule++)
             for (int to = 0; to < size; to++) {
-                std::vector<std::uint64_t> block(
+                const std::size_t words =
                     static_cast<std::size_t>(tuples(step, rule, rank, to)) *
-                    widths[rule]);
-                for (std::size_t i = 0; i < block.size(); i++)
+                    widths[rule];
+                const std::size_t bytes = words * sizeof(std::uint64_t);
+                std::uint64_t *block;
+                if (to == rank) { /* what it has for itself is read later */
+                    block = static_cast<std::uint64_t *>(std::malloc(bytes));
+                    facts.give(block);
+                } else {
+                    blocks.emplace_back(words);
+                    block = blocks.back().data();
+                }
+                for (std::size_t i = 0; i < words; i++)
                     block[i] = word(step, rule, rank, to, i);
-                blocks.push_back(std::move(block));
-                facts.send(rule, to, blocks.back().data(),
-                           blocks.back().size() * sizeof(std::uint64_t));
+                facts.send(rule, to, block, bytes);
             }
         facts.exchange();
+        blocks.clear();
 
         for (int from = 0; from < size; from++)
             for (int rule = 0; rule < n; rule++) {

@@ -2164,7 +2164,7 @@ def exchange_init_arrays(max_block, datatypes, MPI.Comm comm, info=None):
     Parameters
     ----------
     max_block : int or None
-        No rank sends another more bytes than this, all arrays together and 8 for
+        No rank sends another more bytes than this, all arrays together and 15 for
         each of them. None: no bound.
     datatypes : sequence of MPI.Datatype, dtype or str
         Of the elements of each array.

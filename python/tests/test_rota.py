@@ -500,7 +500,7 @@ def test_exchange_arrays():
         raises(ValueError, None, plan.start, [[a, counts]])
         raises(rota.Error, MPI.ERR_REQUEST, plan.wait)
         raises(rota.Error, MPI.ERR_REQUEST, plan.set_buffer, a)
-    with rota.exchange_init_arrays(24, ["u1", "u1"], comm) as plan:
+    with rota.exchange_init_arrays(32, ["u1", "u1"], comm) as plan:
         plan.start([[np.full(P, me, "u1"), [1] * P],
                     [np.full(9 * P, me, "u1"), [9 if me == 0 else 7] * P]])
         if P == 1:  # there is no bound on what a rank has for itself

@@ -242,7 +242,7 @@ static void run_algo(const rota_algo *algo)
             snprintf(text, sizeof text, "%s, %s, node size %s", algo->name,
                      paths[p], sizes[s] ? sizes[s] : "-");
             test_case = text;
-            run_pair(info, 45 * MOST + 8 * ARRAYS);
+            run_pair(info, 45 * MOST + 15 * ARRAYS);
             run_pair(info, ROTA_UNBOUNDED);
             MPI_Info_free(&info);
         }
@@ -306,11 +306,35 @@ static void above_bound(void)
     free(send);
 }
 
+/* Parts that need the most room between them, at the bound. */
+static void at_bound(void)
+{
+    const int P = test_P;
+    const MPI_Datatype types[2] = {MPI_CHAR, MPI_CHAR};
+    int *const counts = calloc(6 * (size_t)P, sizeof *counts);
+    const char send[9] = {(char)test_me};
+    rota_plan *plan;
+
+    test_case = "at the bound";
+    MUST(rota_exchange_init_arrays(2 * 9 + 2 * 15, 2, types, MPI_COMM_WORLD,
+                                   MPI_INFO_NULL, &plan));
+    for (int k = 0; k < 2 * P; k++)
+        counts[k] = 9;
+    MUST(rota_exchange_start_arrays(plan, (const void *const[]){send, send},
+                                    counts, counts + 2 * P));
+    MUST(rota_exchange_wait_borrow(plan, NULL, counts + 4 * P));
+    for (int k = 0; k < 2 * P; k++)
+        CHECK(counts[4 * P + k] == 9);
+    MUST(rota_plan_free(&plan));
+    free(counts);
+}
+
 static void own_left(void)
 {
     const int P = test_P;
     MPI_Info info = test_info("rota_own_block", "left", NULL, NULL);
     int *const counts = calloc(3 * (size_t)P, sizeof *counts);
+    const void **const part = calloc((size_t)P, sizeof *part);
     const int sent = test_me;
     rota_plan *plan;
     void *recv;
@@ -328,8 +352,17 @@ static void own_left(void)
         CHECK(counts[2 * P + q] == (q != test_me));
         CHECK(q == test_me || ((int *)recv)[at++] == q);
     }
+    MUST(rota_exchange_start_arrays(plan, (const void *const[]){&sent}, counts,
+                                    counts + P));
+    MUST(rota_exchange_wait_borrow(plan, part, counts + 2 * P));
+    for (int q = 0; q < P; q++) {
+        CHECK(counts[2 * P + q] == (q != test_me) &&
+              !part[q] == (q == test_me));
+        CHECK(q == test_me || *(const int *)part[q] == q);
+    }
     MUST(rota_plan_free(&plan));
     MPI_Info_free(&info);
+    free((void *)part);
     free(counts);
 }
 
@@ -454,6 +487,7 @@ int main(int argc, char **argv)
             run_algo(rota_algo_table[i]);
     with_reduction();
     above_bound();
+    at_bound();
     own_left();
     errors();
     return test_end();

@@ -265,14 +265,16 @@ static bool add_segment(size_t bytes)
     return true;
 }
 
-/* Add more than is asked for, if the system allows it: a buffer that grows again is
- * then where others have mapped it. */
+/* Add more than is asked for, if the system allows it. A buffer that grows by half,
+ * up to three times, is then where others have mapped it. What is not used takes
+ * addresses, not memory; so not too many. */
 static bool grow(size_t bytes)
 {
-    enum { TIMES = 4 };
+    enum { MUCH = 1 << 28, TIMES = 4 };
     const size_t half = round_up(arena.bytes / 2, arena.page);
     const size_t least = half > LEAST_SEGMENT ? half : LEAST_SEGMENT;
-    const size_t more = TIMES * bytes > least ? TIMES * bytes : least;
+    const size_t wish = bytes < MUCH ? TIMES * bytes : bytes;
+    const size_t more = wish > least ? wish : least;
 
     return is_left(bytes) &&
            ((bytes < more && add_segment(more)) || add_segment(bytes));

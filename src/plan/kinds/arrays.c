@@ -309,9 +309,8 @@ static int note(const rota_built *b, const rota_found *found, int i,
     return fit ? MPI_SUCCESS
                : rota_fail(MPI_ERR_COUNT,
                            "counts or displacements do not fit an int; call "
-                           "%s_c",
-                           found->arrays ? b->task->kind->wait
-                                         : rota_kind_borrowing.wait);
+                           "%s_c or %s_c",
+                           b->task->kind->wait, rota_kind_borrowing.wait);
 }
 
 /* Put the parts of array i end to end, in memory with room for them. */
@@ -360,6 +359,7 @@ const rota_kind_table rota_kind_arrays = {
     .wait = "rota_exchange_wait_arrays",
     .collects = true,
     .borrows = true,
+    .gathers = true,
     .own_bytes = sizeof(arrays),
     .bound = bound,
     .prepare = prepare,

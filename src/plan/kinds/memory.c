@@ -89,6 +89,11 @@ static size_t sent_within(const rota_task *t)
 
 size_t rota_task_attach_from(const rota_task *t, const char **why)
 {
+    if (t->kind->gathers) {
+        if (why)
+            *why = "not used: blocks lie in memory that is shared";
+        return SIZE_MAX;
+    }
     return rota_comm_attach_from(t->comm, t->attached_from, sent_within(t),
                                  why);
 }

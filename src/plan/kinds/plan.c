@@ -161,9 +161,9 @@ static bool may_follow_nodes(const rota_task *t, const rota_hints *hints)
 static int open_node(rota_comm *c, const rota_task *t, const rota_hints *hints)
 {
     ROTA_TRY(rota_comm_open_node(c));
-    /* Blocks that are lent lie in memory that is shared. */
-    const size_t private = t->kind->borrows ? 0 : t->largest;
-    return rota_comm_try_attaching(c, private, hints->attached_from);
+    return t->kind->gathers
+               ? MPI_SUCCESS
+               : rota_comm_try_attaching(c, t->largest, hints->attached_from);
 }
 
 /* Agree, map the node's memory, choose, and build. status: of this rank so far.

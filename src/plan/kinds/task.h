@@ -45,6 +45,7 @@ typedef struct rota_kind_table {
                           with, and rota_plan_set_buffers changes */
     bool collects;     /* blocks are collected after the run that brings them */
     bool borrows;      /* or read where they lie, by ranks of the node */
+    bool gathers;      /* all that others get lies in the plan's memory */
     bool parts;        /* a block may leave later than the start */
     size_t own_bytes;  /* of task->own, if it has any */
 
