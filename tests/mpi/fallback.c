@@ -492,7 +492,8 @@ static void refuse_growth(void)
         job j[2];
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         CHECK(open_job(&j[0], comm, MPI_INFO_NULL));
-        memory = rota_arena_alloc(BYTES + (size_t)rank * BYTES);
+        /* More than what the first one left idle. */
+        memory = rota_arena_alloc(rank == 0 ? BYTES : (size_t)8 * BYTES);
         refuse(OPEN, rank, 0);
         CHECK(open_job(&j[1], comm, MPI_INFO_NULL));
         permit(rank);

@@ -273,7 +273,8 @@ static bool grow(size_t bytes)
     enum { MUCH = 1 << 28, TIMES = 4 };
     const size_t half = round_up(arena.bytes / 2, arena.page);
     const size_t least = half > LEAST_SEGMENT ? half : LEAST_SEGMENT;
-    const size_t wish = bytes < MUCH ? TIMES * bytes : bytes;
+    const size_t wish =
+        bytes >= LEAST_SEGMENT && bytes < MUCH ? TIMES * bytes : bytes;
     const size_t more = wish > least ? wish : least;
 
     return is_left(bytes) &&

@@ -251,7 +251,7 @@ static bool pays_to_try(const rota_comm *c, size_t largest)
 static void make_memory(const rota_comm *c, bool times, address *mine,
                         counts **counts, outside **here)
 {
-    *here = malloc(sizeof **here);
+    *here = calloc(1, sizeof **here); /* memcheck follows what is copied */
     if (!*here)
         return;
     (*here)->cookie = rota_arena_self()->cookie;
