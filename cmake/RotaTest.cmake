@@ -66,6 +66,16 @@ function(rota_test_properties name seconds ranks)
     endif()
 endfunction()
 
+# rota_test_on_ranks(NAME TARGET MOST LABEL): a program, on 1 to MOST ranks.
+function(rota_test_on_ranks name target most label)
+    foreach(np RANGE 1 ${most})
+        add_test(NAME ${name}_p${np}
+                 COMMAND ${ROTA_TIMEOUT} -k 10 60 ${ROTA_MPIEXEC} ${np}
+                         $<TARGET_FILE:${target}>)
+        rota_test_properties(${name}_p${np} 90 ${np} ${label})
+    endforeach()
+endfunction()
+
 # rota_long(TEST...): not without tools/test.sh --full. What is as distinct as
 # another algorithm, way, pattern or parity of P stays in a test that is not.
 function(rota_long)

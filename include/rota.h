@@ -574,10 +574,10 @@ ROTA_API int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes,
  * stays active until this call.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or of neither kind;
- * any error that MPI reported. MPI_ERR_COUNT is
- * returned, without raising the error handler, for a block above the bound, with
- * everything else there; and if a count does not fit an int: then the plan stays
- * active, for rota_exchange_wait_borrow_c. */
+ * any error that MPI reported. MPI_ERR_COUNT is returned, without raising the error
+ * handler, for a block above the bound, with everything else there; and if a count
+ * does not fit an int: then the plan stays active, for
+ * rota_exchange_wait_borrow_c. */
 ROTA_API int rota_exchange_wait_borrow(rota_plan *plan, const void *blocks[],
                                        int recvcounts[]);
 

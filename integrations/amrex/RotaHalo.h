@@ -8,8 +8,8 @@
  *       ... read halo.received(k), for each rank that sends something
  *   }
  *
- * One plan serves all numbers of components. Its buffers are kept, so that a call
- * allocates nothing, and ranks without partners need not make it.
+ * One plan serves all numbers of components. Its buffers are kept, so that an
+ * exchange allocates nothing, and ranks without partners may leave it out.
  */
 #ifndef AMREX_ROTA_HALO_H
 #define AMREX_ROTA_HALO_H
@@ -18,7 +18,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 class RotaHalo

@@ -1,4 +1,4 @@
-// test_halo.cpp - RotaHalo.h against messages of MPI, without AMReX.
+// test_halo.cpp - RotaHalo.h against what ranks sent, without AMReX.
 #include "RotaHalo.h"
 
 #include <cstdio>

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of counts and, where they are borrowed, of parts. */
+/* Where counts and parts lie in a block: a program may borrow them. */
 enum { ALIGNED = 8 };
 
 /* An array: what is sent of it, and where the plan collects what has come. */

@@ -26,11 +26,10 @@ typedef struct rota_found {
     bool large;
     int n_sources; /* of a sparse exchange */
     void *counts, *displs;
-    const void *
-        *blocks;   /* of a borrowing exchange, the caller's, [n_recv]; or of
-                            one of n arrays, [n * n_recv] */
-    void **arrays; /* of an exchange of arrays, the caller's, [n] */
-    const int *sources; /* of a sparse exchange, ascending */
+    /* Of a borrowing exchange [n_recv], or of one of n arrays [n * n_recv]: */
+    const void **blocks; /* the caller's */
+    void **arrays;       /* [n] the caller's, of an exchange of arrays */
+    const int *sources;  /* of a sparse exchange, ascending */
 } rota_found;
 
 /* What a kind of plan does: a table of functions, which may be NULL: there is
