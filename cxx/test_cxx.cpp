@@ -484,6 +484,25 @@ template <class Count> void test_arrays()
             check(doubles.from(q).size() == 1 && doubles.from(q)[0] == q + 0.5,
                   "arrays_exchange, doubles");
     }
+    for (int step = 0; step < 2; step++) {
+        std::vector<int> all;
+        exchange.start(counts, displs, a.data(), halves.data());
+        const auto &[ints, doubles] = exchange.wait_borrow();
+        check(ints.size() == static_cast<std::size_t>(P) &&
+                  doubles.size() == ints.size(),
+              "borrowed arrays, sizes");
+        for (int q = 0; q < P; q++) {
+            all.insert(all.end(), ints[q].begin(), ints[q].end());
+            check(doubles[q].size() == 1 && doubles[q][0] == q + 0.5,
+                  "borrowed arrays, doubles");
+        }
+        check(arrived(all), "borrowed arrays, ints");
+    }
+    int code = MPI_SUCCESS;
+    check(std::get<0>(exchange.wait_borrow(&code)).size() ==
+                  static_cast<std::size_t>(P) &&
+              rota::error_class(code) == MPI_ERR_REQUEST,
+          "borrowed arrays, not started");
     exchange.start(counts, displs, a.data(), halves.data());
     /* its destructor waits */
 }

@@ -1011,6 +1011,7 @@ class arrays_exchange
             MPI_Comm_size(comm, &P);
             counts_.resize(n * static_cast<std::size_t>(P));
             displs_.resize(counts_.size());
+            where_.resize(counts_.size());
         }
     }
 
@@ -1042,6 +1043,18 @@ class arrays_exchange
         return found(where, std::index_sequence_for<Ts...>());
     }
 
+    /* In place of wait, without a copy of what comes: of each array the part of
+     * each rank, to be read until the next start. What this rank has for itself
+     * lies in what it sent from. */
+    const std::tuple<std::vector<view<const Ts>>...> &
+    wait_borrow(int *code = nullptr)
+    {
+        const int result = rota_exchange_wait_borrow_c(
+            this->handle_, where_.data(), counts_.data());
+        lend(this->waited(result, code), std::index_sequence_for<Ts...>());
+        return parts_;
+    }
+
   private:
     template <std::size_t... I>
     std::tuple<received<Ts>...> found(const std::array<void *, n> &where,
@@ -1053,8 +1066,25 @@ class arrays_exchange
                              P)...};
     }
 
-    std::vector<MPI_Count> counts_; /* [n * P] */
-    std::vector<MPI_Aint> displs_;  /* [n * P] */
+    template <std::size_t... I> void lend(bool here, std::index_sequence<I...>)
+    {
+        (lend(here, I * (counts_.size() / n), std::get<I>(parts_)), ...);
+    }
+
+    /* begin: of the array, in where_ and counts_. */
+    template <class T>
+    void lend(bool here, std::size_t begin, std::vector<view<const T>> &parts)
+    {
+        parts.assign(counts_.size() / n, {});
+        for (std::size_t q = 0; here && q < parts.size(); q++)
+            parts[q] = {static_cast<const T *>(where_[begin + q]),
+                        static_cast<std::size_t>(counts_[begin + q])};
+    }
+
+    std::vector<MPI_Count> counts_;   /* [n * P] */
+    std::vector<MPI_Aint> displs_;    /* [n * P] */
+    std::vector<const void *> where_; /* [n * P] */
+    std::tuple<std::vector<view<const Ts>>...> parts_;
 };
 
 /* An exchange whose blocks are read where they lie. Collective over comm. */

@@ -1113,7 +1113,147 @@ cdef class SparseExchange(Exchange):
         return SparseBlocks(array, sources, counts, displs)
 
 
-cdef class ArraysExchange(Exchange):
+cdef class Loan:
+    """How many arrays view what a plan lends for a while."""
+    cdef int arrays
+    cdef bint over    # it is lent no more
+    cdef object kept  # a buffer of the program's, which one of them may view
+
+    cdef int ask(self, what) except -1:
+        """Arrays of it must not outlive it."""
+        if self.arrays > 0:
+            raise BufferError(f"arrays of {what} still exist: delete them, or "
+                              "copy what is needed later")
+        return 0
+
+
+cdef class Lent(Lender):
+    """A piece of the memory that a loan is of."""
+    cdef Loan loan
+    cdef Plan plan  # keeps the memory
+
+    cdef int count(self, int views) except -1:
+        self.loan.arrays += views
+        return 0
+
+
+cdef lend(Plan plan, Loan loan, dtype, size_t address, Py_ssize_t nbytes,
+          bint constant):
+    """An array of memory of the plan, counted in the loan."""
+    cdef Lent made = Lent()
+    if nbytes == 0:
+        return numpy.empty(0, dtype)
+    made.address, made.nbytes = <void *>address, nbytes
+    made.constant = constant
+    made.loan, made.plan = loan, plan
+    return numpy.frombuffer(made, dtype)
+
+
+cdef class BorrowedBlocks:
+    """The blocks of an exchange where their senders have them, or of one of its
+    arrays: a sequence of one array per rank, which cannot be written to.
+
+    An array is made when it is asked for. None may exist when the exchange is
+    started again or freed.
+
+    Attributes
+    ----------
+    counts : numpy.ndarray of int64
+        [P] How many elements each rank sent.
+    """
+    cdef readonly object counts
+    cdef object addresses, dtype
+    cdef Exchange plan
+    cdef Loan loan
+
+    def __len__(self):
+        return len(self.counts)
+
+    def __getitem__(self, rank):
+        """The array that a rank sent."""
+        if self.loan.over:
+            raise BufferError("the exchange was started again or freed")
+        return lend(self.plan, self.loan, self.dtype, self.addresses[rank],
+                    self.counts[rank] * self.dtype.itemsize, True)
+
+
+cdef class LendingExchange(Exchange):
+    """An exchange whose blocks may be read in the plan's memory."""
+    cdef Loan blocks  # those of the last wait
+
+    def __cinit__(self):
+        self.blocks = Loan()
+
+    cdef BorrowedBlocks borrowed(self, dtype, addresses, counts):
+        cdef BorrowedBlocks found = BorrowedBlocks()
+        counts.flags.writeable = False
+        found.dtype, found.addresses, found.counts = dtype, addresses, counts
+        found.plan, found.loan = self, self.blocks
+        return found
+
+    cdef int lend_next(self) except -1:
+        """An exchange is started: what the last one lent is over."""
+        self.blocks.over = True
+        self.blocks = Loan()
+        return 0
+
+    cdef int ask_all(self) except -1:
+        """May the plan's memory be freed?"""
+        return self.blocks.ask("the last blocks")
+
+    cdef int give_up(self) except -1:
+        """It is freed."""
+        self.blocks.over = True
+        return 0
+
+    def set_buffer(self, array):
+        """Not for this kind of plan: blocks come in memory of the plan."""
+        check(rota_exchange_set_buffer(self.handle, NULL, 0))
+
+    def set_reduction(self, value, result, op=MPI.SUM):
+        """As `Plan.set_reduction`.
+
+        Raises
+        ------
+        BufferError
+            If an array of the plan's memory still exists; the other ranks raise
+            `Error`.
+        """
+        if not self.active:
+            try:
+                self.ask_all()
+            except BufferError:
+                # The other ranks are told as well.
+                rota_plan_set_reduction(self.handle, NULL, NULL, 0,
+                                        MPI_DATATYPE_NULL,
+                                        (<MPI.Op>MPI.SUM).ob_mpi)
+                raise
+        Exchange.set_reduction(self, value, result, op)
+        self.give_up()
+
+    def __exit__(self, kind, value, trace):
+        try:
+            Exchange.__exit__(self, kind, value, trace)
+        except BufferError:
+            # Arrays in the frame of an error: the last of them frees the plan.
+            if kind is None:
+                raise
+
+    def free(self):
+        """As `Plan.free`.
+
+        Raises
+        ------
+        BufferError
+            If an array of the plan's memory still exists.
+        """
+        if not self.active:
+            self.ask_all()
+        Exchange.free(self)
+        self.give_up()
+
+
+cdef class ArraysExchange(LendingExchange):
     """An exchange of several arrays, each with counts and a datatype of its own.
 
     Made by `exchange_init_arrays`.
@@ -1134,6 +1274,8 @@ cdef class ArraysExchange(Exchange):
 
         Raises
         ------
+        BufferError
+            If an array of the last borrowed blocks still exists.
         rota.Error
             ERR_REQUEST for an active plan, ERR_COUNT for a negative count,
             ERR_BUFFER for ``MPI.IN_PLACE``.
@@ -1142,6 +1284,8 @@ cdef class ArraysExchange(Exchange):
         cdef Side out = Side()
         if len(sendbufs) != n:
             raise ValueError(f"{len(sendbufs)} arrays for {n} datatypes")
+        if not self.active:
+            self.blocks.ask("the last blocks")
         addresses = numpy.zeros(n, numpy.uintp)
         numbers = numpy.zeros((2, n * P), numpy.int64)
         cdef size_t[::1] where = addresses
@@ -1161,6 +1305,7 @@ cdef class ArraysExchange(Exchange):
         check(code)
         self.sent = buffers
         self.active = True
+        self.lend_next()
 
     def wait(self):
         """Wait for the exchange and collect the arrays.
@@ -1206,93 +1351,63 @@ cdef class ArraysExchange(Exchange):
             raise error
         return found
 
+    def wait_borrow(self):
+        """Wait for the exchange and read its arrays where they lie, in place of
+        `wait`.
+
+        Other Python threads run meanwhile.
+
+        Returns
+        -------
+        list of BorrowedBlocks
+            What came of each array, until the next start. What this rank has for
+            itself lies in what it sent from.
+
+        Raises
+        ------
+        rota.Error
+            As `wait`.
+        """
+        cdef int code, i, P = self.n_recv, n = len(self.datatypes)
+        addresses = numpy.zeros(n * P, numpy.uintp)
+        counts = numpy.zeros(n * P, numpy.int64)
+        cdef size_t[::1] where = addresses
+        cdef long[::1] came = counts
+        with nogil:
+            code = rota_exchange_wait_borrow_c(
+                self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
+        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_COUNT:
+            if error_class(code) != MPI_ERR_NO_MEM:
+                self.end()
+            check(code)
+        self.blocks.kept = self.sent
+        self.end()
+        found = [self.borrowed(self.dtypes[i], addresses[i * P:(i + 1) * P],
+                               counts[i * P:(i + 1) * P]) for i in range(n)]
+        if code != MPI_SUCCESS:
+            error = Error(code)
+            error.blocks = found
+            raise error
+        return found
+
     cdef int end(self) except -1:
         self.active = False
         self.sent = None
         return 0
 
-    def set_buffer(self, array):
-        """Not for this kind of plan: arrays come in memory of their own."""
-        check(rota_exchange_set_buffer(self.handle, NULL, 0))
 
-
-cdef class Loan:
-    """How many arrays view what a plan lends for a while."""
-    cdef int arrays
-    cdef bint over    # it is lent no more
-    cdef object kept  # a buffer of the program's, which one of them may view
-
-    cdef int ask(self, what) except -1:
-        """Arrays of it must not outlive it."""
-        if self.arrays > 0:
-            raise BufferError(f"arrays of {what} still exist: delete them, or "
-                              "copy what is needed later")
-        return 0
-
-
-cdef class Lent(Lender):
-    """A piece of the memory that a loan is of."""
-    cdef Loan loan
-    cdef Plan plan  # keeps the memory
-
-    cdef int count(self, int views) except -1:
-        self.loan.arrays += views
-        return 0
-
-
-cdef lend(Plan plan, Loan loan, dtype, size_t address, Py_ssize_t nbytes,
-          bint constant):
-    """An array of memory of the plan, counted in the loan."""
-    cdef Lent made = Lent()
-    if nbytes == 0:
-        return numpy.empty(0, dtype)
-    made.address, made.nbytes = <void *>address, nbytes
-    made.constant = constant
-    made.loan, made.plan = loan, plan
-    return numpy.frombuffer(made, dtype)
-
-
-cdef class BorrowedBlocks:
-    """The blocks of an exchange where their senders have them: a sequence of one
-    array per rank, which cannot be written to.
-
-    An array is made when it is asked for. None may exist when the exchange is
-    started again or freed.
-
-    Attributes
-    ----------
-    counts : numpy.ndarray of int64
-        [P] How many elements each rank sent.
-    """
-    cdef readonly object counts
-    cdef object addresses
-    cdef Exchange plan
-    cdef Loan loan
-
-    def __len__(self):
-        return len(self.counts)
-
-    def __getitem__(self, rank):
-        """The array that a rank sent."""
-        if self.loan.over:
-            raise BufferError("the exchange was started again or freed")
-        return lend(self.plan, self.loan, self.plan.dtype, self.addresses[rank],
-                    self.counts[rank] * self.plan.extent, True)
-
-
-cdef class BorrowingExchange(Exchange):
+cdef class BorrowingExchange(LendingExchange):
     """An exchange whose receivers read blocks where they lie.
 
     Made by `exchange_init_borrow`.
     """
-    cdef Loan blocks           # those of the last wait
     cdef list sends            # loans of the send buffers
     cdef size_t places[2]      # where they are
     cdef Py_ssize_t rooms[2]   # what they hold, in bytes
     cdef int turn              # which of them is the next start's
 
     def __cinit__(self):
-        self.blocks, self.sends = Loan(), [Loan(), Loan()]
+        self.sends = [Loan(), Loan()]
 
     def get_sendbuf(self, n):
         """Get the array to send from in the next start.
@@ -1356,8 +1471,7 @@ cdef class BorrowingExchange(Exchange):
         finally:
             if not self.active:
                 self.out.buffer = None
-        self.blocks.over = True
-        self.blocks = Loan()
+        self.lend_next()
         begin = <size_t>self.out.buffer.address
         if not (self.places[self.turn] <= begin
                 < self.places[self.turn] + self.rooms[self.turn]):
@@ -1393,19 +1507,12 @@ cdef class BorrowingExchange(Exchange):
                 self.end()
             check(code)
         self.end()
-        counts.flags.writeable = False
-        cdef BorrowedBlocks found = BorrowedBlocks()
-        found.addresses, found.counts = addresses, counts
-        found.plan, found.loan = self, self.blocks
+        found = self.borrowed(self.dtype, addresses, counts)
         if code != MPI_SUCCESS:
             error = Error(code)
             error.blocks = found
             raise error
         return found
-
-    def set_buffer(self, array):
-        """Not for this kind of plan: blocks stay where they are."""
-        check(rota_exchange_set_buffer(self.handle, NULL, 0))
 
     cdef int end(self) except -1:
         # The array of the send buffer is looked at no more.
@@ -1413,60 +1520,15 @@ cdef class BorrowingExchange(Exchange):
         return Exchange.end(self)
 
     cdef int ask_all(self) except -1:
-        """May the plan's memory be freed?"""
         cdef Loan loan
-        self.blocks.ask("the last blocks")
+        LendingExchange.ask_all(self)
         for loan in self.sends:
             loan.ask("a send buffer")
         return 0
 
     cdef int give_up(self) except -1:
-        """It is freed."""
-        self.blocks.over = True
         self.rooms[0] = self.rooms[1] = 0
-        return 0
-
-    def set_reduction(self, value, result, op=MPI.SUM):
-        """As `Plan.set_reduction`.
-
-        Raises
-        ------
-        BufferError
-            If an array of the plan's memory still exists; the other ranks raise
-            `Error`.
-        """
-        if not self.active:
-            try:
-                self.ask_all()
-            except BufferError:
-                # The other ranks are told as well.
-                rota_plan_set_reduction(self.handle, NULL, NULL, 0,
-                                        MPI_DATATYPE_NULL,
-                                        (<MPI.Op>MPI.SUM).ob_mpi)
-                raise
-        Exchange.set_reduction(self, value, result, op)
-        self.give_up()
-
-    def __exit__(self, kind, value, trace):
-        try:
-            Exchange.__exit__(self, kind, value, trace)
-        except BufferError:
-            # Arrays in the frame of an error: the last of them frees the plan.
-            if kind is None:
-                raise
-
-    def free(self):
-        """As `Plan.free`.
-
-        Raises
-        ------
-        BufferError
-            If an array of the plan's memory still exists.
-        """
-        if not self.active:
-            self.ask_all()
-        Exchange.free(self)
-        self.give_up()
+        return LendingExchange.give_up(self)
 
 
 # ---- making plans -----------------------------------------------------------

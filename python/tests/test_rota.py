@@ -500,6 +500,27 @@ def test_exchange_arrays():
         raises(ValueError, None, plan.start, [[a, counts]])
         raises(rota.Error, MPI.ERR_REQUEST, plan.wait)
         raises(rota.Error, MPI.ERR_REQUEST, plan.set_buffer, a)
+        raises(rota.Error, MPI.ERR_REQUEST, plan.wait_borrow)
+        # Read where they lie, until the next start.
+        own = halves.copy()
+        sent = weakref.ref(own)
+        plan.start([[filled(), counts], [own, np.ones(P, int)]])
+        del own
+        ints, numbers = plan.wait_borrow()
+        assert sent() is not None  # this rank's own part lies in it
+        assert arrived(np.concatenate(list(ints)))
+        assert [part.tolist() for part in numbers] == \
+            [[q + 0.5] for q in range(P)]
+        last = numbers[P - 1]
+        raises(ValueError, None, last.__setitem__, 0, 1)
+        raises(BufferError, None, plan.start, [[a, none], [halves, none]])
+        raises(BufferError, None, plan.free)
+        del last
+        gc.collect()
+        plan.start([[a, none], [halves, none]])
+        raises(BufferError, None, numbers.__getitem__, 0)
+        assert [part.counts.tolist() for part in plan.wait_borrow()] == \
+            [none, none]
     with rota.exchange_init_arrays(32, ["u1", "u1"], comm) as plan:
         plan.start([[np.full(P, me, "u1"), [1] * P],
                     [np.full(9 * P, me, "u1"), [9 if me == 0 else 7] * P]])
