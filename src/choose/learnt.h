@@ -36,6 +36,10 @@ typedef struct rota_learnt {
 
 /* ---- tuning_file.c ------------------------------------------------------- */
 
+/* Is there a file that rank 0 would read if no hint names one, or may there be? On
+ * rank 0. */
+bool rota_tuning_is_there(void);
+
 /* Make sure that a file's tuning is loaded. path: the same on all ranks; NULL:
  * rank 0's ROTA_TUNING_FILE or, without it, the user's file or the system's.
  * Does nothing if that file has been read already or, for NULL, if a file has

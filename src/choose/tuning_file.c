@@ -16,6 +16,8 @@
  * times as much memory, on every rank. */
 enum { MOST_BYTES = 4 << 20 };
 
+#define SYSTEM_PATH ROTA_SYSCONFDIR "/rota/tuning.json"
+
 /* What rank 0 has found. Owns its texts; zero: nothing. */
 typedef struct found {
     char *text, *path;
@@ -150,7 +152,7 @@ static int read_defaults(found *f)
     const int err = user ? try_default(user, f) : MPI_SUCCESS;
     free(user);
     ROTA_TRY(err);
-    return try_default(ROTA_SYSCONFDIR "/rota/tuning.json", f);
+    return try_default(SYSTEM_PATH, f);
 }
 
 static const char *given_path(void)
@@ -158,6 +160,18 @@ static const char *given_path(void)
     const char *const path = secure_getenv("ROTA_TUNING_FILE");
 
     return path && *path ? path : NULL;
+}
+
+bool rota_tuning_is_there(void)
+{
+    char *user;
+
+    if (given_path() || user_path(&user) != MPI_SUCCESS ||
+        access(SYSTEM_PATH, F_OK) == 0)
+        return true;
+    const bool there = user && access(user, F_OK) == 0;
+    free(user);
+    return there;
 }
 
 /* Find the file. On rank 0. */

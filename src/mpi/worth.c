@@ -59,7 +59,7 @@ static const double least_gain = 0.02;
  * for as long as a call: to measure it takes four steps. A plan also takes seconds
  * (rota_mpi_purse.plan) for each rank that shares a core. A measured time changes
  * these by at most a factor of 2, since single times are far off. */
-static const double steps[ROTA_MPI_COSTS] = {11, 12, 3};
+static const double steps[ROTA_MPI_COSTS] = {7, 8, 3};
 
 void rota_mpi_worth_begin(rota_mpi_worth *w, bool by_cost, long after)
 {

@@ -529,7 +529,7 @@ static void test_sizes_are_told_apart(void **state)
  * first calls of a sort are cold. */
 enum { COLD = 2 };
 static const double crowded_step = 200e-6, question_takes = 5e-6,
-                    crowded_plan = 5e-3, cold = 2,
+                    crowded_plan = 3.5e-3, cold = 2,
                     starting = 0.02; /* a process, and MPI */
 
 typedef struct crowded {

@@ -101,16 +101,17 @@ static int make_own(rota_built *b, rota_ipc_address *address)
     return rota_ipc_make(&b->exec, b->task->use.device, queue, address);
 }
 
-/* Swapping addresses, the ranks agree that all have made theirs; then, that all
- * could be opened. Collective; the ranks agree on every failure. */
+/* The ranks agree that all have made their addresses; then, that all could be
+ * opened. Collective; the ranks agree on every failure. */
 static int open_each_other(rota_built *b, rota_ipc_address addresses[])
 {
     const rota_comm *const c = b->task->comm;
     rota_ipc_address mine = {0};
     int err = addresses ? make_own(b, &mine) : rota_fail_mem("addresses");
 
-    ROTA_TRY(rota_gather_addresses(c, c->topo.ranks, c->P, err, &mine,
-                                   addresses, sizeof mine));
+    err = rota_gather_addresses(c, NULL, c->P, err, &mine, addresses,
+                                sizeof mine);
+    ROTA_TRY(rota_agree(c, err, NULL));
     err = rota_ipc_open(&b->exec, addresses);
     return rota_agree(c, err, NULL);
 }

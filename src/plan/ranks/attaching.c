@@ -284,15 +284,18 @@ static bool map(const rota_node *node, const address addresses[])
 }
 
 /* Ask, try if all may, and take the highest that a process has found: what pays must
- * pay for all. Collective; the ranks agree on every failure. */
-static int ask_and_try(rota_comm *c, const address addresses[], counts *counts,
-                       outside *here)
+ * pay for all. status: of this rank so far. Collective; the ranks agree on every
+ * failure. */
+static int ask_and_try(rota_comm *c, int status, const address addresses[],
+                       counts *counts, outside *here)
 {
     rota_node *const node = c->node;
-    rota_vote vote = {.used = (may_attach(node, addresses) ? 0 : REFUSED) |
-                              (map(node, addresses) ? 0 : UNMAPPED)};
+    rota_vote vote = {0};
 
-    ROTA_TRY(rota_agree(c, MPI_SUCCESS, &vote));
+    if (status == MPI_SUCCESS)
+        vote.used = (may_attach(node, addresses) ? 0 : REFUSED) |
+                    (map(node, addresses) ? 0 : UNMAPPED);
+    ROTA_TRY(rota_agree(c, status, &vote));
     node->attaches = !(vote.used & REFUSED);
     if (vote.used == 0)
         try_it(node, addresses, counts, here);
@@ -316,8 +319,7 @@ static int find_out(rota_comm *c, bool times)
                                     addresses ? MPI_SUCCESS
                                               : rota_fail_mem("addresses"),
                                     &mine, addresses, sizeof mine);
-    if (err == MPI_SUCCESS)
-        err = ask_and_try(c, addresses, counts, here);
+    err = ask_and_try(c, err, addresses, counts, here);
     rota_arena_free(counts);
     free(here);
     free(addresses);

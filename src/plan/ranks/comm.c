@@ -228,25 +228,22 @@ static void look_around(rota_comm *c)
     rota_trace_open(rank, c->topo.node[c->me]);
 }
 
-/* Make the rest. By the duplicate, the ranks agree on everything that may fail on
- * one of them; a rank that has failed takes part up to the last agreement. All
- * ranks get the attribute, or none: it says whether a communicator's state exists,
- * and a rank without it would later make the state alone. draft is used up. */
+/* Make the rest. All that may fail on one rank is done before ranks tell each other
+ * of their processes, and whether they have failed. All ranks get the attribute, or
+ * none: it says whether a communicator's state exists, and a rank without it would
+ * later make the state alone. draft is used up. */
 static int complete(rota_comm *draft, rota_comm **c)
 {
     rota_comm *const made = malloc(sizeof *made);
-    bool attached = false;
+    int err = made ? MPI_Comm_set_attr(draft->user, keyval, made)
+                   : rota_fail_mem("a communicator's state");
+    const bool attached = err == MPI_SUCCESS;
 
-    int err = rota_topo_detect(
-        draft, made ? MPI_SUCCESS : rota_fail_mem("a communicator's state"));
-    if (err == MPI_SUCCESS) {
+    err = rota_topo_detect(draft, err);
+    if (made)
         *made = *draft;
-        look_around(made);
-        err = MPI_Comm_set_attr(made->user, keyval, made);
-        attached = err == MPI_SUCCESS;
-    }
-    err = rota_agree(draft, err, NULL);
     if (err == MPI_SUCCESS) {
+        look_around(made);
         *c = made;
     } else if (attached) {
         MPI_Comm_delete_attr(draft->user, keyval); /* releases it, too */

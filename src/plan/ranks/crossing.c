@@ -257,10 +257,12 @@ static int find_all(const members *m, int status, tally all[], int *count[],
 
     if (status == MPI_SUCCESS)
         status = find_own(m, problem, c, &mine, &repeats);
-    ROTA_TRY(rota_gather_addresses(m->c, m->rank, m->n, status, &mine, all,
-                                   sizeof mine));
+    status = rota_gather_addresses(m->c, m->rank, m->n, status, &mine, all,
+                                   sizeof mine);
+    if (status == MPI_SUCCESS)
+        status = make_room(m, all, count, c);
     rota_vote vote = {.largest = (uint64_t)repeats};
-    ROTA_TRY(rota_agree(m->c, make_room(m, all, count, c), &vote));
+    ROTA_TRY(rota_agree(m->c, status, &vote));
     ROTA_TRY(pass_on(m, count[ROTA_SEND], c->out.edge));
     ROTA_TRY(pass_on(m, count[ROTA_RECV], c->in.edge));
     ROTA_TRY(rota_agree(m->c, put_in_order(c, m), NULL));

@@ -59,7 +59,7 @@ rota_process rota_process_self(void)
                           .pid = (int32_t)getpid()};
 }
 
-static rota_roster *new_roster(int most)
+rota_roster *rota_fellows_make(int most)
 {
     rota_roster *const r =
         calloc(1, sizeof *r + (size_t)most * sizeof *r->fellow);
@@ -67,20 +67,18 @@ static rota_roster *new_roster(int most)
     return r;
 }
 
-rota_roster *rota_fellows_make(const rota_topo *t, int me,
-                               const rota_process all[])
+void rota_fellows_enter(rota_roster *r, const rota_topo *t, int me,
+                        const rota_process all[])
 {
     const int node = t->node[me], n = rota_topo_node_size(t, node);
-    rota_roster *const r = new_roster(n);
 
-    for (int i = 0; r && i < n; i++) {
+    for (int i = 0; i < n; i++) {
         const int rank = rota_node_rank(t, node, i);
         if (rank != me && all[rank].space != 0 &&
             all[rank].space == all[me].space)
             r->fellow[r->n++] =
                 (rota_fellow){.rank = rank, .pid = all[rank].pid};
     }
-    return r;
 }
 
 /* ---- those of earlier communicators -------------------------------------- */
@@ -119,7 +117,7 @@ bool rota_fellows_translate(MPI_Comm a, int n, const int from[], MPI_Comm b,
 /* With the lock. */
 static rota_roster *recall(MPI_Comm comm)
 {
-    rota_roster *const r = new_roster(known.n);
+    rota_roster *const r = rota_fellows_make(known.n);
     int *const rank = malloc(2 * (size_t)known.n * sizeof *rank);
     int *const there = rank ? rank + known.n : NULL;
 

@@ -16,15 +16,19 @@ typedef struct rota_process {
     int32_t n_domains; /* likewise */
     int32_t domain;    /* that it is bound to, or -1 */
     int32_t elsewhere; /* hwloc is told of another machine */
-    int32_t unused;
+    int16_t ready;     /* 0: the rank has failed, or what it told was lost */
+    int16_t tuned;     /* there may be a file of tuning; of rank 0 */
 } rota_process;
 
 /* Fills in host, space and pid. */
 rota_process rota_process_self(void);
 
-/* The other ranks on this node whose pids count here; NULL without memory. Local. */
-rota_roster *rota_fellows_make(const rota_topo *topo, int me,
-                               const rota_process all[]);
+/* An empty roster with room for this many; NULL without memory. Local. */
+rota_roster *rota_fellows_make(int most);
+
+/* Enter the other ranks on this node whose pids count here. Local. */
+void rota_fellows_enter(rota_roster *roster, const rota_topo *topo, int me,
+                        const rota_process all[]);
 
 /* Those ranks of comm that were on a roster before; NULL: none, or no memory.
  * Local. */

@@ -10,11 +10,25 @@
 static size_t bytes_of(const int count[], int n, int first, int lists,
                        size_t bytes)
 {
-    size_t sum = count ? 0 : (size_t)lists;
+    size_t sum = 0;
 
-    for (int i = 0; count && i < lists; i++)
+    for (int i = 0; i < lists; i++)
         sum += (size_t)count[(first + i) % n];
     return sum * bytes;
+}
+
+/* Send to one rank and receive from another. */
+static int swap(const rota_comm *c, const char *step, int to, const char out[],
+                size_t n_out, int from, char in[], size_t n_in)
+{
+    const rota_meeting m = rota_comm_meeting(c, step, from);
+    MPI_Request request[2];
+
+    ROTA_TRY(MPI_Irecv(in, (int)n_in, MPI_BYTE, from, ROTA_TAG_ADDRESS, c->dup,
+                       &request[0]));
+    ROTA_TRY(MPI_Isend(out, (int)n_out, MPI_BYTE, to, ROTA_TAG_ADDRESS, c->dup,
+                       &request[1]));
+    return rota_wait_requests(&m, 1, 2, request);
 }
 
 /* In each round a rank sends all that it has to the rank d places below, which
@@ -29,14 +43,38 @@ int rota_gather_lists(const rota_comm *c, const char *step, const int rank[],
         const size_t have = bytes_of(count, n, at, d, bytes);
         const size_t out = bytes_of(count, n, at, more, bytes);
         const size_t in = bytes_of(count, n, at + d, more, bytes);
-        const int from = rank[(at + d) % n], to = rank[(at + n - d) % n];
-        const rota_meeting m = rota_comm_meeting(c, step, from);
-        MPI_Request request[2];
-        ROTA_TRY(MPI_Irecv((char *)lists + have, (int)in, MPI_BYTE, from,
-                           ROTA_TAG_ADDRESS, c->dup, &request[0]));
-        ROTA_TRY(MPI_Isend(lists, (int)out, MPI_BYTE, to, ROTA_TAG_ADDRESS,
-                           c->dup, &request[1]));
-        ROTA_TRY(rota_wait_requests(&m, 1, 2, request));
+        ROTA_TRY(swap(c, step, rank[(at + n - d) % n], lists, out,
+                      rank[(at + d) % n], (char *)lists + have, in));
+    }
+    return MPI_SUCCESS;
+}
+
+/* Bytes of a message at most, so that a rank without memory for all has room. */
+enum { PIECE = 1 << 14 };
+
+static int rank_at(const int rank[], int i)
+{
+    return rank ? rank[i] : i;
+}
+
+/* The same for lists of equal length, in pieces. list NULL: this rank has none, and
+ * passes zeros on. */
+static int gather(const rota_comm *c, const int rank[], int n, int at,
+                  size_t bytes, char *list)
+{
+    static const char zeros[PIECE];
+    char unused[PIECE];
+
+    for (int d = 1; d < n; d *= 2) {
+        const int to = rank_at(rank, (at + n - d) % n);
+        const int from = rank_at(rank, (at + d) % n);
+        const size_t all = (size_t)(d < n - d ? d : n - d) * bytes;
+        for (size_t done = 0; done < all; done += PIECE) {
+            const size_t now = all - done < PIECE ? all - done : PIECE;
+            ROTA_TRY(swap(
+                c, "swap addresses", to, list ? list + done : zeros, now, from,
+                list ? list + (size_t)d * bytes + done : unused, now));
+        }
     }
     return MPI_SUCCESS;
 }
@@ -47,23 +85,20 @@ int rota_gather_addresses(const rota_comm *c, const int rank[], int n,
                           int status, const void *mine, void *addresses,
                           size_t bytes)
 {
-    char *const gathered = malloc((size_t)n * bytes + 1);
-    int err = status, at = 0;
+    char *const list =
+        status == MPI_SUCCESS ? malloc((size_t)n * bytes + 1) : NULL;
+    int at = 0;
 
-    if (err == MPI_SUCCESS && !gathered)
-        err = rota_fail_mem("addresses");
-    /* A rank that cannot take part would leave the others waiting. */
-    err = rota_agree(c, err, NULL);
-    while (err == MPI_SUCCESS && rank[at] != c->me)
+    if (status == MPI_SUCCESS && !list)
+        status = rota_fail_mem("addresses");
+    while (rank_at(rank, at) != c->me)
         at++;
-    if (err == MPI_SUCCESS)
-        memcpy(gathered, mine, bytes);
-    if (err == MPI_SUCCESS)
-        err = rota_gather_lists(c, "swap addresses", rank, n, at, NULL, bytes,
-                                gathered);
-    for (int i = 0; err == MPI_SUCCESS && i < n; i++)
+    if (list)
+        memcpy(list, mine, bytes);
+    const int err = gather(c, rank, n, at, bytes, list);
+    for (int i = 0; list && err == MPI_SUCCESS && i < n; i++)
         memcpy((char *)addresses + (size_t)((at + i) % n) * bytes,
-               gathered + (size_t)i * bytes, bytes);
-    free(gathered);
-    return err;
+               list + (size_t)i * bytes, bytes);
+    free(list);
+    return status == MPI_SUCCESS ? err : status;
 }

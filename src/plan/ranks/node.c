@@ -305,7 +305,7 @@ static int make_endpoints(rota_node *node, address *mine, char **area)
 /* Make this rank's endpoints, and tell the others of the node where they are. area:
  * receives memory that others read until all have agreed on pairs. To lack memory to
  * share is no failure: then *status, of this rank so far, becomes the reason.
- * Collective; the ranks agree on every failure. */
+ * Collective; may fail on one rank alone. */
 static int swap_addresses(rota_comm *c, rota_node *node, int *status,
                           char **area, address addresses[])
 {
@@ -342,17 +342,19 @@ static int look_around(rota_node *node, const address addresses[], char *here,
 }
 
 /* Two ranks share memory if each has mapped the other's: both compare the same two
- * entries, so both share or neither does. */
+ * entries, so both share or neither does. mine: NULL without memory. Collective; the
+ * ranks agree on every failure. */
 static int compare_mapped(const rota_comm *c, rota_node *node,
                           const bool mine[])
 {
     const int *const ranks = c->topo.ranks + c->topo.first[c->topo.node[c->me]];
     const size_t n = (size_t)node->n;
     bool *const all = calloc(n * n, sizeof *all);
-    const int err = rota_gather_addresses(
-        c, ranks, node->n, all ? MPI_SUCCESS : rota_fail_mem("a node"), mine,
-        all, n * sizeof *all);
+    int err = mine && all ? MPI_SUCCESS : rota_fail_mem("a node");
 
+    err = rota_gather_addresses(c, ranks, node->n, err, mine, all,
+                                n * sizeof *all);
+    err = rota_agree(c, err, NULL);
     for (int i = 0; err == MPI_SUCCESS && i < node->n; i++) {
         if (i == node->me || all[(size_t)i * n + (size_t)node->me])
             continue;
@@ -385,15 +387,19 @@ static void keep_why(rota_comm *c)
 
 /* Agree on which pairs share memory. That some could not be mapped is known only to
  * some ranks; the vote tells all, so all compare or none does, and all keep the
- * node or none does. Collective. */
-static int agree_on_pairs(rota_comm *c, rota_node *node, int status,
+ * node or none does. err: of this rank so far; then the rest may be missing. status:
+ * whether it has mapped all. Collective; the ranks agree on every failure. */
+static int agree_on_pairs(rota_comm *c, rota_node *node, int err, int status,
                           const bool mapped[])
 {
-    rota_vote vote = {.used = (status != MPI_SUCCESS ? SOME_APART : 0) |
-                              (shares(node) ? SOME_TOGETHER : 0)};
+    rota_vote vote = {0};
 
-    keep_why(c);
-    int err = rota_agree(c, MPI_SUCCESS, &vote);
+    if (err == MPI_SUCCESS) {
+        vote.used = (status != MPI_SUCCESS ? SOME_APART : 0) |
+                    (shares(node) ? SOME_TOGETHER : 0);
+        keep_why(c);
+    }
+    err = rota_agree(c, err, &vote);
     if (err == MPI_SUCCESS && vote.used & SOME_APART)
         err = compare_mapped(c, node, mapped);
     if (err != MPI_SUCCESS) {
@@ -458,11 +464,8 @@ int rota_comm_open_node(rota_comm *c)
                                                      : rota_fail_mem("a node");
     int err = swap_addresses(c, node, &status, &area, addresses);
     if (err == MPI_SUCCESS)
-        err = agree_on_pairs(c, node,
-                             look_around(node, addresses, here, status, mapped),
-                             mapped);
-    else
-        rota_node_free(node);
+        status = look_around(node, addresses, here, status, mapped);
+    err = agree_on_pairs(c, node, err, status, mapped);
     if (c->node)
         join(c->node, addresses);
     rota_arena_free(area);
@@ -481,10 +484,7 @@ int rota_comm_part_node(rota_comm *c)
         const rota_near *const near = &node->near[i];
         mapped[i] = near->peer && !near->peer->stuck;
     }
-    int err =
-        rota_agree(c, mapped ? MPI_SUCCESS : rota_fail_mem("a node"), NULL);
-    if (err == MPI_SUCCESS)
-        err = compare_mapped(c, node, mapped);
+    const int err = compare_mapped(c, node, mapped);
     for (int i = 0; err == MPI_SUCCESS && i < node->n; i++)
         if (i != node->me && !mapped[i])
             forget_peer(&node->near[i]);

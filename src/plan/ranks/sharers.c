@@ -40,10 +40,9 @@ int rota_comm_find_sharers(rota_comm *c, const rota_device *device,
                                     all ? MPI_SUCCESS
                                         : rota_fail_mem("who shares a device"),
                                     &mine, all, sizeof mine);
-    if (err == MPI_SUCCESS) {
+    if (err == MPI_SUCCESS)
         vote.largest = count_sharers(mine, all, n);
-        err = rota_agree(c, err, &vote);
-    }
+    err = rota_agree(c, err, &vote);
     if (err == MPI_SUCCESS)
         c->device_sharers = (int)vote.largest;
     free(all);

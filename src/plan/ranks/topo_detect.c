@@ -13,6 +13,7 @@
  */
 #include "plan/ranks/topo_detect.h"
 #include "base/err.h"
+#include "choose/learnt.h"
 #include "plan/ranks/agree.h"
 #include "plan/ranks/cores.h"
 #include "plan/ranks/fellows.h"
@@ -146,7 +147,7 @@ void rota_topo_bind_memory(void *memory, size_t bytes)
 
 /* ---- of all ranks -------------------------------------------------------- */
 
-static rota_process describe_self(void)
+static rota_process describe_self(const rota_comm *c)
 {
     const struct machine *const m = this_machine();
     rota_process self = rota_process_self();
@@ -155,19 +156,9 @@ static rota_process describe_self(void)
     self.n_domains = m->n_domains;
     self.domain = m->domain;
     self.elsewhere = m->elsewhere;
+    self.ready = true;
+    self.tuned = c->me == 0 && rota_tuning_is_there();
     return self;
-}
-
-/* all [P]: of rank q. Collective. */
-static int gather_processes(rota_comm *c, int status, rota_process all[])
-{
-    const rota_process mine = describe_self();
-    int *const ranks = c->topo.ranks; /* free until the ranks are sorted */
-
-    for (int q = 0; q < c->P && status == MPI_SUCCESS; q++)
-        ranks[q] = q;
-    return rota_gather_addresses(c, ranks, c->P, status, &mine, all,
-                                 sizeof mine);
 }
 
 typedef struct place {
@@ -184,13 +175,10 @@ static int by_host(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* lowest [P]: of the ranks on the host of rank q. */
-static int find_lowest(const rota_process all[], int P, int lowest[])
+/* lowest [P]: of the ranks on the host of rank q. places: room for P. */
+static void find_lowest(const rota_process all[], int P, place places[],
+                        int lowest[])
 {
-    place *const places = malloc((size_t)P * sizeof *places);
-
-    if (!places)
-        return rota_fail_mem("the topology");
     for (int q = 0; q < P; q++)
         places[q] = (place){all[q].host, q};
     qsort(places, (size_t)P, sizeof *places, by_host);
@@ -199,8 +187,6 @@ static int find_lowest(const rota_process all[], int P, int lowest[])
             first = i;
         lowest[places[i].rank] = places[first].rank;
     }
-    free(places);
-    return MPI_SUCCESS;
 }
 
 /* If hwloc describes another machine on any rank, ranks are spread over its
@@ -221,36 +207,63 @@ static void set_domains(rota_topo *t, const rota_process all[])
         t->domain[q] = all[q].domain;
 }
 
-/* From what each rank has told. Local. */
-static int evaluate(rota_comm *c, const rota_process all[])
-{
-    int *const lowest = c->topo.ranks; /* as above */
+/* What it takes memory for: room for P each. */
+typedef struct room {
+    rota_process *all; /* of rank q */
+    place *places;
+    rota_roster *roster;
+} room;
 
-    ROTA_TRY(find_lowest(all, c->P, lowest));
+/* From what each rank has told. Local. */
+static void evaluate(rota_comm *c, const room *r)
+{
+    int *const lowest = c->topo.ranks; /* free until the ranks are sorted */
+
+    find_lowest(r->all, c->P, r->places, lowest);
     rota_topo_arrange(&c->topo, lowest);
-    set_domains(&c->topo, all);
+    set_domains(&c->topo, r->all);
+    c->learnt.tried = !r->all[0].tuned;
     c->cores = INT_MAX;
     for (int q = 0; q < c->P; q++)
-        c->cores = all[q].cores < c->cores ? all[q].cores : c->cores;
+        c->cores = r->all[q].cores < c->cores ? r->all[q].cores : c->cores;
     free(c->roster);
-    c->roster = rota_fellows_make(&c->topo, c->me, all);
-    if (!c->roster)
-        return rota_fail_mem("a communicator's state");
+    c->roster = r->roster;
+    rota_fellows_enter(c->roster, &c->topo, c->me, r->all);
     rota_fellows_remember(c->user, c->roster);
-    return MPI_SUCCESS;
+}
+
+/* Tell each other. A rank that has failed tells nothing; so all know that one has,
+ * and then all agree on why. Collective. */
+static int gather_processes(rota_comm *c, int status, rota_process all[])
+{
+    const rota_process mine = describe_self(c);
+    bool ready = true;
+
+    int err =
+        rota_gather_addresses(c, NULL, c->P, status, &mine, all, sizeof mine);
+    for (int q = 0; q < c->P && err == MPI_SUCCESS; q++)
+        ready = ready && all[q].ready;
+    return err == MPI_SUCCESS && ready ? MPI_SUCCESS : rota_agree(c, err, NULL);
 }
 
 int rota_topo_detect(rota_comm *c, int status)
 {
-    rota_process *const all = malloc((size_t)c->P * sizeof *all);
+    const size_t P = (size_t)c->P;
+    const room r = {.all = malloc(P * sizeof *r.all),
+                    .places = malloc(P * sizeof *r.places),
+                    .roster = rota_fellows_make(c->P)};
     int err = status;
 
     if (err == MPI_SUCCESS)
-        err = all ? rota_topo_alloc(&c->topo, c->P)
+        err = r.all && r.places && r.roster
+                  ? rota_topo_alloc(&c->topo, c->P)
                   : rota_fail_mem("a communicator's state");
-    err = gather_processes(c, err, all);
+    err = gather_processes(c, err, r.all);
     if (err == MPI_SUCCESS)
-        err = evaluate(c, all);
-    free(all);
+        evaluate(c, &r);
+    else
+        free(r.roster);
+    free(r.all);
+    free(r.places);
     return err;
 }

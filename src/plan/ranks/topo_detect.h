@@ -10,8 +10,8 @@
  * describe. */
 int rota_topo_cores(void);
 /* Find the topology of c, the roster of its node, and the cores of the node that
- * has the fewest. If status is an error on one rank, all fail. Collective; a rank
- * without memory may also fail alone. */
+ * has the fewest. If status is an error on one rank, all fail. Collective; the ranks
+ * agree on every failure. */
 int rota_topo_detect(rota_comm *c, int status);
 /* From now on, place its pages in the domain that this rank is bound to. */
 void rota_topo_bind_memory(void *memory, size_t bytes);
