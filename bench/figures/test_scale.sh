@@ -45,6 +45,12 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
         if (sum <= 1.01 * time && sum >= 0.5 * time - 0.01) right++
     }
     END { exit right != 4 }' "$csv" || fail "parts that do not add up"
+# Every rank has a core of its own, however many cores this machine has: none sleeps
+# while a plan is made.
+scale 0 --ranks 64 --node 64 --sizes 8 --algos spread_out --csv "$folder/crowd.csv"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+    NR == 2 { exit !($column["init_us"] < 300) }' "$folder/crowd.csv" ||
+    fail "ranks sleep: $(cat "$folder/crowd.csv")"
 # What is there is not simulated again, what is not is added.
 sed 's/^\(torus,6,2,fixed,uniform,100,smpi:mpich\),[^,]*,/\1,777,/' "$csv" >"$csv.new"
 mv "$csv.new" "$csv"

@@ -398,6 +398,15 @@ int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
 
 /* ---- setting up ------------------------------------------------------------ */
 
+int shim_sched_getaffinity(pid_t process, size_t bytes, void *processors)
+{
+    (void)process;
+    (void)bytes;
+    (void)processors;
+    errno = ENOSYS;
+    return -1;
+}
+
 int shim_gethostname(char *name, size_t room)
 {
     char host[MPI_MAX_PROCESSOR_NAME];

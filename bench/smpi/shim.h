@@ -9,8 +9,9 @@
  * - A test in vain that is repeated with nothing else tested in between can
  *   only be part of a wait, and waits. Polling would pass time in steps, and
  *   every poll is an event to simulate.
- * - The machine on which this runs is not the one that is simulated: hwloc is
- *   told not to look.
+ * - The machine on which this runs is not the one that is simulated: nobody may look
+ *   at its cores, by hwloc or without. Ranks that saw fewer than there are of them
+ *   would sleep while they make a plan.
  * - Memory that ranks share takes no simulated time: there is none, so that
  *   plans find it missing as on any machine that lacks it.
  * - The host's name is that of the simulated host, by which ranks find their node.
@@ -27,6 +28,7 @@
 #define BENCH_SMPI_SHIM_H
 
 #include <mpi.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
@@ -57,6 +59,7 @@ int shim_imrecv(void *data, int count, MPI_Datatype type, MPI_Message *message,
                 MPI_Request *request);
 int shim_get_elements_x(const MPI_Status *status, MPI_Datatype type,
                         MPI_Count *elements);
+int shim_sched_getaffinity(pid_t process, size_t bytes, void *processors);
 int shim_gethostname(char *name, size_t room);
 int shim_comm_idup(MPI_Comm comm, MPI_Comm *dup, MPI_Request *request);
 int shim_comm_call_errhandler(MPI_Comm comm, int code);
@@ -75,6 +78,7 @@ int shim_finalize(void);
 #define hwloc_topology_load shim_hwloc_topology_load
 #define memfd_create shim_memfd_create
 #define gethostname shim_gethostname
+#define sched_getaffinity shim_sched_getaffinity
 
 #define MPI_Send_init shim_send_init
 #define MPI_Recv_init shim_recv_init
