@@ -27,7 +27,8 @@ usage: sh bench/figures/scale.sh [OPTION...]
   --algos ALGO,...   as of rota-bench; smpi:HOW is MPI_Alltoallv as SMPI does it
                      by one of its selectors (mpich, ompi, mvapich2) or
                      algorithms (pair, ring, bruck), which are not those of
-                     the libraries that they are named after
+                     the libraries that they are named after; with intranode=shm
+                     ranks of a node share memory, else they send each other messages
                      (default: parlogna in many radices, with and without a
                      message of sizes in every round, and what it competes with)
   --kind KIND        fixed (default), varying or exchange
@@ -63,7 +64,7 @@ absolute()
 
 machine=dragonfly ranks=64 node=32 sizes=16,64,512,2048,8192 algos=
 kind=fixed dist=uniform iters=1 inits=1 limit=300 build='' csv='' reuse=''
-tuning='' calibrate=''
+tuning='' calibrate='' shared=no
 while [ $# -gt 0 ]; do
     case $1 in
     --help)
@@ -221,7 +222,7 @@ simulate()
     shift
     [ -z "$tuning" ] || export ROTA_TUNING_FILE="$tuning"
     # shellcheck disable=SC2086 # several words
-    SCALE_MACHINE=$machine SCALE_NODES=$nodes SCALE_RANKS_PER_NODE=$node SCALE_POLL_NS=$poll \
+    SCALE_SHARED=$shared SCALE_MACHINE=$machine SCALE_NODES=$nodes SCALE_RANKS_PER_NODE=$node SCALE_POLL_NS=$poll \
         TMPDIR=$copies timeout -k 5 "$limit" \
         smpirun -np "$ranks" -hostfile "$work/hosts" \
         $network --log=root.thres:warning --cfg=network/model:CM02 \
@@ -247,6 +248,10 @@ run()
     case $1 in
     l_a2a_published* | *mpml_published*) memory=window ;;
     *) memory=malloc ;;
+    esac
+    case $1 in
+    *:intranode=shm) shared=yes ;;
+    *) shared=no ;;
     esac
     simulate "$(how "$1")" "$build/bench/rota-bench" --kind "$kind" \
         --dist "$dist" --sizes "$2" --algos "$name" --iters "$iters" \

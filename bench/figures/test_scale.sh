@@ -51,6 +51,13 @@ scale 0 --ranks 64 --node 64 --sizes 8 --algos spread_out --csv "$folder/crowd.c
 awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
     NR == 2 { exit !($column["init_us"] < 300) }' "$folder/crowd.csv" ||
     fail "ranks sleep: $(cat "$folder/crowd.csv")"
+# Ranks that share memory post no messages within their node.
+scale 0 --ranks 12 --node 4 --sizes 8 --csv "$folder/shared.csv" \
+    --algos shared_leaders:leaders=4,shared_leaders:leaders=4:intranode=shm
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+    NR == 2 { calls = $column["calls_us"] }
+    NR == 3 { exit !($column["calls_us"] < calls / 2) }' "$folder/shared.csv" ||
+    fail "no shared memory: $(cat "$folder/shared.csv")"
 # What is there is not simulated again, what is not is added.
 sed 's/^\(torus,6,2,fixed,uniform,100,smpi:mpich\),[^,]*,/\1,777,/' "$csv" >"$csv.new"
 mv "$csv.new" "$csv"

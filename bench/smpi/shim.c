@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct hwloc_topology;
 int shim_hwloc_topology_load(struct hwloc_topology *topology);
@@ -94,8 +96,30 @@ void *shim_memcpy(void *to, const void *from, size_t bytes)
     return (memcpy)(to, from, bytes);
 }
 
+/* May ranks of a node share memory? */
+static bool shares(void)
+{
+    static int answer = -1;
+
+    if (answer < 0)
+        answer = strcmp(getenv("SCALE_SHARED"), "yes") == 0;
+    return answer;
+}
+
+/* What a look at something in vain takes. */
+static double poll_s(void)
+{
+    static double seconds;
+
+    if (seconds <= 0)
+        seconds = 1e-9 * atof(getenv("SCALE_POLL_NS"));
+    return seconds;
+}
+
 int shim_clock_gettime(clockid_t clock, struct timespec *now)
 {
+    if (shares()) /* a wait for a flag in memory looks at nothing else */
+        owe(INSIDE, poll_s());
     pay();
     return smpi_clock_gettime(clock, now);
 }
@@ -109,8 +133,8 @@ int shim_clock_gettime_divides(clockid_t clock, struct timespec *now)
 
 int shim_memfd_create(const char *name, unsigned flags)
 {
-    (void)name;
-    (void)flags;
+    if (shares())
+        return (int)syscall(SYS_memfd_create, name, flags);
     errno = ENOSYS;
     return -1;
 }
@@ -263,6 +287,8 @@ static answer choose(const void *tested)
     const void *const before = in_vain;
 
     pay();
+    if (shares()) /* what it waits for besides may be in memory */
+        return TEST;
     in_vain = tested != before ? tested : NULL;
     if (tested == before)
         return WAIT;
@@ -272,15 +298,12 @@ static answer choose(const void *tested)
 /* Several are polled in turn, for which time must pass: what a test in vain takes. */
 static void note_poll(int flag, MPI_Request request)
 {
-    static double poll_s;
     const known *const k = find(request);
 
-    if (poll_s <= 0)
-        poll_s = 1e-9 * atof(getenv("SCALE_POLL_NS"));
     if (flag)
         in_vain = NULL;
     else
-        owe(k ? k->wait : BETWEEN, poll_s);
+        owe(k ? k->wait : BETWEEN, poll_s());
 }
 
 /* The wait that ended now was for the request. */

@@ -12,8 +12,10 @@
  * - The machine on which this runs is not the one that is simulated: nobody may look
  *   at its cores, by hwloc or without. Ranks that saw fewer than there are of them
  *   would sleep while they make a plan.
- * - Memory that ranks share takes no simulated time: there is none, so that
- *   plans find it missing as on any machine that lacks it.
+ * - Memory that ranks share is there only if scale.sh says so (SCALE_SHARED=yes); else
+ *   plans find it missing. Flags in it take no time, but each look at the clock, of
+ *   which a wait for one is made, takes that of a test in vain. Then a test waits for
+ *   nothing, since what a rank waits for besides may come by memory.
  * - The host's name is that of the simulated host, by which ranks find their node.
  * - SMPI duplicates communicators only in a call that waits.
  * - SMPI has no matched probe: ordinary probes do, since no other thread can
@@ -69,7 +71,9 @@ int shim_error_string(int code, char *text, int *length);
 int shim_finalize(void);
 
 #define memcpy(to, from, bytes) shim_memcpy(to, from, bytes)
-#undef clock_gettime /* SMPI's own */
+#undef __SSE2__      /* copies past the caches are charged as others */
+#undef getpid        /* SMPI's own */
+#undef clock_gettime /* likewise */
 #ifdef SHIM_DIVIDES_TIME
 #define clock_gettime(clock, now) shim_clock_gettime_divides(clock, now)
 #else
