@@ -129,9 +129,10 @@ static values bundles(const rota_hints *hints, const rota_algo *algo,
 
 /* Prices are some percent off. Forwarded blocks take up memory on the way, so
  * forwarding must promise to pay for it. The price of overlapping all steps
- * promises more than it keeps, most where a leader has few messages to overlap. A
- * leader posts one message after another, and links wait for the last ones: of
- * leaders that promise the same, more are better.
+ * promises more than it keeps, most where a leader has few messages to overlap, and
+ * on small nodes: steps do not hide each other where ranks have unlike much to do,
+ * which evens out among many. A leader posts one message after another, and links
+ * wait for the last ones: of leaders that promise the same, more are better.
  * Where sizes go first, blocks come one after another unless there is a window, as
  * the usual batch is.
  * bench/figures/choice.sh found the first factor, judge.sh the next four (those of
@@ -143,9 +144,11 @@ static values bundles(const rota_hints *hints, const rota_algo *algo,
 static double doubt_of(const rota_choice *choice, const rota_topo *topo)
 {
     enum { FEW = 4 }; /* messages to other nodes, of a leader */
-    const double forwards = 1.05, overlaps = 1.1, overlaps_few = 1.25,
-                 one_leader = 0.1, in_turn = 1.25, bundles = 1.12, alone = 1.2;
+    const double forwards = 1.05, overlaps = 1.03, overlaps_one = 0.4,
+                 overlaps_few = 1.25, one_leader = 0.1, in_turn = 1.25,
+                 bundles = 1.12, alone = 1.2;
     const int leaders = choice->params.leaders;
+    const int node = rota_topo_largest_node(topo);
 
     if (choice->algo->sizes == ROTA_SIZES_STATED)
         return choice->metadata == ROTA_META_TWO_PHASE && topo->n_nodes > 1 &&
@@ -154,12 +157,12 @@ static double doubt_of(const rota_choice *choice, const rota_topo *topo)
                    ? in_turn
                    : 1;
     if (choice->algo->neighbors)
-        return leaders < rota_topo_largest_node(topo) ? bundles : alone;
+        return leaders < node ? bundles : alone;
     const bool few =
         topo->n_nodes - 1 <= (FEW - 1) * rota_choice_leaders(choice, topo);
     return (choice->algo != &rota_algo_shared_leaders_overlapped ? forwards
             : few                                                ? overlaps_few
-                                                                 : overlaps) *
+                  : overlaps + overlaps_one / node) *
            (choice->algo->params & ROTA_P_LEADERS ? 1 + one_leader / leaders
                                                   : 1);
 }
