@@ -222,7 +222,8 @@ simulate()
     shift
     [ -z "$tuning" ] || export ROTA_TUNING_FILE="$tuning"
     # shellcheck disable=SC2086 # several words
-    SCALE_SHARED=$shared SCALE_MACHINE=$machine SCALE_NODES=$nodes SCALE_RANKS_PER_NODE=$node SCALE_POLL_NS=$poll \
+    SCALE_SHARED=$shared SCALE_MACHINE=$machine SCALE_NODES=$nodes \
+        SCALE_RANKS_PER_NODE=$node SCALE_POLL_NS=$poll \
         TMPDIR=$copies timeout -k 5 "$limit" \
         smpirun -np "$ranks" -hostfile "$work/hosts" \
         $network --log=root.thres:warning --cfg=network/model:CM02 \

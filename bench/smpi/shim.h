@@ -9,13 +9,13 @@
  * - A test in vain that is repeated with nothing else tested in between can
  *   only be part of a wait, and waits. Polling would pass time in steps, and
  *   every poll is an event to simulate.
- * - The machine on which this runs is not the one that is simulated: nobody may look
- *   at its cores, by hwloc or without. Ranks that saw fewer than there are of them
- *   would sleep while they make a plan.
- * - Memory that ranks share is there only if scale.sh says so (SCALE_SHARED=yes); else
- *   plans find it missing. Flags in it take no time, but each look at the clock, of
- *   which a wait for one is made, takes that of a test in vain. Then a test waits for
- *   nothing, since what a rank waits for besides may come by memory.
+ * - The machine on which this runs is not the one that is simulated: nobody may
+ *   look at its cores, by hwloc or without. Ranks that saw fewer than there are of
+ *   them would sleep while they make a plan.
+ * - Memory that ranks share is there only if scale.sh says so (SCALE_SHARED=yes);
+ *   else plans find it missing. Flags in it take no time, but each look at the clock,
+ *   of which a wait for one is made, takes that of a test in vain. Then a test waits
+ *   for nothing, since what a rank waits for besides may come by memory.
  * - The host's name is that of the simulated host, by which ranks find their node.
  * - SMPI duplicates communicators only in a call that waits.
  * - SMPI has no matched probe: ordinary probes do, since no other thread can
