@@ -6,7 +6,8 @@
 #
 # Every row of docs/scaling.csv, which scale.sh made, is simulated again by
 # rota-price on the same machine (bench/machines), except that there a block that is
-# copied costs no more than its bytes, and a barrier in the memory of a node nothing.
+# copied costs no more than its bytes, and a barrier or a flag in the memory of a node
+# nothing.
 # Prints each row with both times and
 # the difference, or with --table for each machine, number of ranks and
 # kind how many rows there are, the median and the largest difference, and of
@@ -15,8 +16,8 @@
 # With --order (docs/stock.csv is for that) what matters to who chooses by the
 # simulator, for each case: Kendall's tau of the algorithms in both orders, and
 # how much longer than the fastest one takes that which the simulator finds the
-# fastest, both by SMPI; and the best form as published over the best plan, in both; at
-# last over all cases the means and shares. Exit status: 1
+# fastest, both by SMPI; and the best form as published over the best plan, in both, of
+# those without shared memory and of those with it (intranode=shm); at last over all cases the means and shares. Exit status: 1
 # if that is more than 10 % longer in more than one case of ten, or tau is below 0.75;
 # or, with --page, if a row is no line of that file.
 #
@@ -58,7 +59,7 @@ if [ -n "$real" ]; then
     how='--shared yes --cores 2 --late 400000 --asking 16384'
 else
     : "${csv:=docs/scaling.csv}"
-    how='--shared no --price copied_block=0,domain_per_phase=0'
+    how='--shared no --price copied_block=0,domain_per_phase=0,domain_per_message=0'
 fi
 
 # One run of rota-price for all algorithms of a case.
@@ -138,10 +139,16 @@ order()
                 (!found || v[key, i] < found)) found = v[key, i]
         return found
     }
-    function share(v) {
+    function share(v, shared) {
         if (real)
             return over(least(v, "^o?nmpml:", "^$"), least(v, "^shared_leaders", "^$"))
-        return over(least(v, "_published", "^$"), least(v, "", "_published|^mpich_"))
+        if (shared) return over(least(v, "_published", "^$"), least(v, "=shm$", "^$"))
+        return over(least(v, "_published", "^$"),
+                    least(v, "", "_published|^mpich_|=shm$"))
+    }
+    function shares() {
+        return share(smpi) " | " share(sim) \
+            (real ? "" : " | " share(smpi, 1) " | " share(sim, 1))
     }
     function over(a, b) {
         return a && b ? sprintf("%.2f", a / b) : "-"
@@ -170,15 +177,16 @@ order()
         printf "| machine | ranks, of a node | S | algorithms | tau | fastest %s | us |" \
             " fastest by the simulator | us %s | more |%s\n", by, by,
             real ? " send / shared, measured | simulated |" : \
-                " published / plan, by SMPI | simulated |"
+                " published / plan, by SMPI | simulated |" \
+                " with shared memory, by SMPI | simulated |"
         print "| --- | ---: | ---: | ---: | ---: | --- | ---: | --- | ---: | ---: |" \
-            " ---: | ---: |"
+            " ---: | ---: |" (real ? "" : " ---: | ---: |")
         for (k = 1; k <= keys; k++) {
             key = order[k]
             judge()
-            printf "| %s | %d | %.2f | `%s` | %.1f | `%s` | %.1f | %.1f %% | %s | %s |\n",
+            printf "| %s | %d | %.2f | `%s` | %.1f | `%s` | %.1f | %.1f %% | %s |\n",
                 key, n[key], tau, name[key, fastest], smpi[key, fastest],
-                name[key, picked], smpi[key, picked], regret, share(smpi), share(sim)
+                name[key, picked], smpi[key, picked], regret, shares()
             taus += tau
             regrets += regret
             within += regret <= 10

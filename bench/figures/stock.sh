@@ -61,6 +61,16 @@ led()
     echo l_a2a_published
 }
 
+# shared NODE: plans whose ranks share the memory of a node, as they do by default.
+shared()
+{
+    for leaders in $(($1 / 2)) "$1"; do
+        printf '%s,' shared_leaders:leaders="$leaders":intranode=shm \
+            shared_leaders_overlapped:leaders="$leaders":intranode=shm
+    done
+    echo spread_out:intranode=shm
+}
+
 # whole NODE: with all ranks of a node as leaders, and without any, for long blocks.
 # Left out is onmpml_published, whose ranks poll at their last barrier for each other:
 # that takes SimGrid too long.
@@ -115,15 +125,18 @@ if [ -n "$few" ]; then
     algos=spread_out,parlogna:radix=4,parlogna_published:radix=4,onmpml_published:leaders=2
     run 'dragonfly torus fattree cluster' 32 2 64 \
         "$algos,shared_leaders:leaders=2,onmpml:leaders=2"
+    run dragonfly 32 2 64 "$(shared 2)"
 else
     run 'dragonfly fattree' 64 4 16,256,2048 "$(all 4)"
     run 'torus cluster' 64 4 16,256,2048 "$(some 4)"
     run 'dragonfly fattree torus' 64 4 16384 "$(some 4)"
     run 'dragonfly fattree torus' 64 4 16,256,2048 "$(led 4)"
+    run 'dragonfly fattree torus' 64 4 16,256,2048 "$(shared 4)"
     run dragonfly 64 4 65536 "$(whole 4)"
     run 'dragonfly fattree' 128 8 16 "$(all 8)"
     run torus 128 8 16 "$(some 8)"
     run 'dragonfly fattree torus' 128 8 16 "$(led 8)"
+    run 'dragonfly fattree torus' 128 8 16 "$(shared 8)"
     run 'dragonfly fattree torus' 256 8 16 "$(near 8),spread_out,parlogna_published:radix=2"
     run 'dragonfly fattree torus' 256 8 16 "$(led 8)"
     run 'dragonfly fattree' 512 16 16 "$(near 16),nmpml_published:leaders=16,onmpml_published:leaders=16"
