@@ -7,19 +7,18 @@
 # Every row of docs/scaling.csv, which scale.sh made, is simulated again by
 # rota-price on the same machine (bench/machines), except that there a block that is
 # copied costs no more than its bytes, and a barrier or a flag in the memory of a node
-# nothing.
-# Prints each row with both times and
-# the difference, or with --table for each machine, number of ranks and
-# kind how many rows there are, the median and the largest difference, and of
-# which algorithm. SMPI's own algorithms are left out.
+# nothing. Prints each row with both times and the difference, or with --table for
+# each machine, number of ranks and kind how many rows there are, the median and the
+# largest difference, and of which algorithm. SMPI's own algorithms are left out.
 #
 # With --order (docs/stock.csv is for that) what matters to who chooses by the
 # simulator, for each case: Kendall's tau of the algorithms in both orders, and
 # how much longer than the fastest one takes that which the simulator finds the
 # fastest, both by SMPI; and the best form as published over the best plan, in both, of
-# those without shared memory and of those with it (intranode=shm); at last over all cases the means and shares. Exit status: 1
-# if that is more than 10 % longer in more than one case of ten, or tau is below 0.75;
-# or, with --page, if a row is no line of that file.
+# those without shared memory and of those with it (intranode=shm); at last over all
+# cases the means and shares. Exit status: 1 if that is more than 10 % longer in more
+# than one case of ten, or tau is below 0.75; or, with --page, if a row is no line of
+# that file.
 #
 # With --real the CSV is docs/hosts.csv, which hosts.sh measured: plans use shared
 # memory, all ranks share two cores, begin up to 0.4 ms late, and ask before they send
