@@ -1469,10 +1469,10 @@ ROTA_API int rota_version(void);
  *       Size in bytes, 1..2^20; 2^20: never. A message of at least this size that
  *       lies end to end in private memory of its sender, such as malloc's, is copied
  *       once, by the kernel (process_vm_readv), if all ranks may read each other's
- *       memory; a smaller one twice, through shared memory of the plan. Default: 32
- *       KiB in plans that send enough in all, if a trial found this to be faster. The
- *       first plan of a process with blocks of max(32 KiB, 512 KiB / ranks of a node)
- *       or more makes it, which takes some milliseconds.
+ *       memory; a smaller one twice, through shared memory of the plan.
+ *       Default: where a rank sends 512 KiB or more to others of its node in a start,
+ *       messages of 32 KiB or more go either way, whichever the plan finds to be
+ *       faster: 16 of every 1,024 starts, from the fourth on, go both ways in turn.
  *
  *   rota_progress  ROTA_PROGRESS
  *       What advances a plan once it is started. docs/guide.md has a table of

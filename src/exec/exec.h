@@ -147,6 +147,7 @@ typedef struct rota_reach {
     /* Bytes from which a message in the sender's private memory is copied from
      * there by the kernel; SIZE_MAX: none is. */
     size_t attach_threshold;
+    bool contests; /* if runs find that to be faster than the pool: contest.h */
     /* hands: messages may be handed over, by a flag if their blocks are fixed,
      * or by parcels. lends: scratch is in this process's arena for this. Once
      * others know its address, the path frees it when they have read it, and
@@ -343,6 +344,9 @@ typedef struct rota_program {
     rota_op *op[ROTA_N_DIRS]; /* [n messages] */
     char *area;               /* the packing area */
     size_t area_bytes;
+    int (*open_contest)(
+        rota_exec *x); /* to prepare with, if x->contest is to be
+                                          open from the next run on */
 
     /* What every start touches, as what follows it in rota_exec. */
     rota_step *step; /* as an array, up to end */
@@ -398,6 +402,8 @@ struct rota_exec {
                           there */
     struct rota_lending
         *lending; /* memory/lending.h; NULL: blocks are sent, not lent */
+    struct rota_contest
+        *contest; /* move/contest.h, of whether the kernel copies; or NULL */
 
     /* Binding makes the program. The rest is made before, where it is needed; gates
      * of varying plans later. */

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "exec/memory/arena.h"
 #include "exec/memory/pool.h"
+#include "exec/move/contest.h"
 #include "harness.h"
 #include "pattern.h"
 
@@ -113,6 +114,17 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here,
     return -1;
 }
 
+/* What runs seem to take longer that go the first, the second way. */
+static int64_t added_ns[2];
+
+void __real_rota_contest_end(rota_contest *c, int64_t now_ns);
+void __wrap_rota_contest_end(rota_contest *c, int64_t now_ns);
+
+void __wrap_rota_contest_end(rota_contest *c, int64_t now_ns)
+{
+    __real_rota_contest_end(c, now_ns + added_ns[c->second]);
+}
+
 int __wrap_open(const char *path, int flags, ...)
 {
     if (!refuses(OPEN))
@@ -200,6 +212,8 @@ static void permit(int rank)
  * ways. */
 enum { SHORT = 300, LONG = 200000, MOST_RANKS = 8 };
 
+static size_t longest = LONG;
+
 typedef enum kind { FIXED, VARYING, EXCHANGE } kind;
 
 typedef struct job {
@@ -212,7 +226,7 @@ typedef struct job {
 
 static int bytes_between(int src, int dst)
 {
-    return dst == (src + 1) % test_P ? LONG : SHORT + src;
+    return dst == (src + 1) % test_P ? (int)longest : SHORT + src;
 }
 
 static int make_plan(job *j, MPI_Comm comm, MPI_Info info)
@@ -223,10 +237,10 @@ static int make_plan(job *j, MPI_Comm comm, MPI_Info info)
                                    j->recv, j->recv_count, j->recv_at, MPI_BYTE,
                                    comm, info, &j->plan);
     case VARYING:
-        return rota_alltoallv_varying_init(LONG, MPI_BYTE, comm, info,
+        return rota_alltoallv_varying_init(longest, MPI_BYTE, comm, info,
                                            &j->plan);
     default:
-        return rota_exchange_init(LONG, MPI_BYTE, comm, info, &j->plan);
+        return rota_exchange_init(longest, MPI_BYTE, comm, info, &j->plan);
     }
 }
 
@@ -814,6 +828,9 @@ static void need_pool(bool unbounded)
     MPI_Info_free(&info);
 }
 
+/* So long that copies by the kernel may pay, however many ranks there are. */
+enum { CONTESTED = 600000 };
+
 /* Nobody reads private memory if one rank cannot. */
 static void keep_private(void)
 {
@@ -830,6 +847,40 @@ static void keep_private(void)
     CHECK(readings == 0);
     close_job(&j);
     MPI_Info_free(&info);
+    longest = CONTESTED;
+    CHECK(open_job(&j, MPI_COMM_WORLD, MPI_INFO_NULL));
+    STATES(&j, "cross_memory", "not used: it is not allowed");
+    run(&j);
+    CHECK(readings == 0);
+    close_job(&j);
+    longest = LONG;
+}
+
+/* Runs find out whether the kernel is faster. Then all go that way. */
+static void contest(kind of, bool kernel_is_faster)
+{
+    job j;
+
+    test_case =
+        kernel_is_faster ? "the kernel is faster" : "the pool is faster";
+    longest = CONTESTED;
+    added_ns[0] = kernel_is_faster ? 1000000000 : 0;
+    added_ns[1] = kernel_is_faster ? 0 : 1000000000;
+    MUST(open_kind(&j, of, MPI_COMM_WORLD, MPI_INFO_NULL));
+    STATES(&j, "cross_memory", "not used: the plan has run too seldom");
+    readings = 0;
+    for (int n = 0; n < ROTA_CONTEST_BEFORE + 2 * ROTA_CONTEST_TIMES + 2;
+         n += 3)
+        run(&j);
+    CHECK(readings > 0); /* both ways were tried */
+    STATES(&j, "cross_memory",
+           kernel_is_faster ? "used: it was faster when last tried"
+                            : "not used: it was not faster when last tried");
+    readings = 0;
+    run(&j);
+    CHECK((readings > 0) == kernel_is_faster);
+    close_job(&j);
+    longest = LONG;
 }
 
 /* The kernel copies; and what it refuses later is an error of the rank that would
@@ -894,6 +945,10 @@ int main(int argc, char **argv)
         attach(FIXED);
         attach(VARYING);
         attach(EXCHANGE);
+        for (int of = FIXED; of <= EXCHANGE; of++) {
+            contest((kind)of, true);
+            contest((kind)of, false);
+        }
     } else {
         take_stock(); /* segments as they come */
         before = take_stock();

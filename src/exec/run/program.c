@@ -2,6 +2,8 @@
 #include "exec/run/program.h"
 #include "exec/move/accumulate.h"
 #include "exec/move/blocks.h"
+#include "exec/move/clock.h"
+#include "exec/move/contest.h"
 #include "exec/payload/carried.h"
 #include "exec/payload/parcels.h"
 #include "exec/step/steps.h"
@@ -136,12 +138,19 @@ static const rota_path *find_lending(const rota_exec *x)
     return NULL;
 }
 
+static bool is_contested(const rota_exec *x)
+{
+    return x->contest && x->contest->open;
+}
+
 static int prepare(rota_exec *x)
 {
     if (x->stage_in)
         ROTA_TRY(move_out(x));
     if (rota_has_parcels(x) && !find_lending(x))
         rota_parcels_empty(x);
+    if (is_contested(x))
+        rota_contest_begin(x->contest, rota_now_ns());
     return x->gate && x->gate->begin ? x->gate->begin(x) : MPI_SUCCESS;
 }
 
@@ -154,13 +163,23 @@ static int prepare_carrying(rota_exec *x)
 
 void rota_exec_stage_in(rota_exec *x, bool stage_in)
 {
-    const bool prepares = stage_in || rota_has_parcels(x) || x->gate;
+    const bool prepares =
+        stage_in || rota_has_parcels(x) || is_contested(x) || x->gate;
 
     x->stage_in = stage_in;
     if (x->carried)
         x->program.prepare = prepares ? prepare_carrying : rota_carried_begin;
     else
         x->program.prepare = prepares ? prepare : NULL;
+}
+
+/* Before the first run of a contest: others are spared its step. */
+static int open_contest(rota_exec *x)
+{
+    x->contest->open = true;
+    *x->program.end++ = (rota_step){.kind = &rota_step_contest};
+    rota_exec_stage_in(x, x->stage_in);
+    return x->program.prepare(x);
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -250,7 +269,7 @@ static void write_steps(rota_exec *x, writer *w)
         *p->end++ = (rota_step){.kind = &rota_step_accumulate};
 }
 
-/* A program has at most two steps for each phase and four more, and at most as many
+/* A program has at most two steps for each phase and five more, and at most as many
  * batches as messages. */
 static int allocate(rota_exec *x)
 {
@@ -259,7 +278,7 @@ static int allocate(rota_exec *x)
     rota_program *const p = &x->program;
 
     p->step = aligned_alloc(alignof(rota_step),
-                            (2 * (size_t)x->blocks.s->n_phases + 4) *
+                            (2 * (size_t)x->blocks.s->n_phases + 5) *
                                 sizeof *p->step);
     p->end = p->step;
     p->batch = aligned_alloc(alignof(rota_batch), (n + 1) * sizeof *p->batch);
@@ -341,6 +360,7 @@ int rota_program_make(rota_exec *x)
     writer w = {.p = &x->program};
 
     ROTA_TRY(allocate(x));
+    x->program.open_contest = open_contest;
     write_steps(x, &w);
     shrink(&x->program, w.batch);
     for (rota_step *step = x->program.step; step < x->program.end; step++)

@@ -4,6 +4,7 @@
 #include "device/staging.h"
 #include "exec/memory/lending.h"
 #include "exec/move/accumulate.h"
+#include "exec/move/contest.h"
 #include "exec/payload/sized.h"
 #include "exec/run/typed.h"
 #include "plan/kinds/memory.h"
@@ -118,6 +119,15 @@ static const char *why_apart(const rota_plan *p)
                                 : "a rank of the node cannot share memory";
 }
 
+/* Does the kernel copy? By a hint, or by what runs have found out. */
+static const char *copies_now(const rota_contest *c)
+{
+    return !c          ? "used"
+           : c->won    ? "used: it was faster when last tried"
+           : c->judged ? "not used: it was not faster when last tried"
+                       : "not used: the plan has run too seldom to try it";
+}
+
 /* What the kernel copies from private memory. */
 static bool add_attached(cJSON *o, const rota_plan *p)
 {
@@ -126,7 +136,9 @@ static bool add_attached(cJSON *o, const rota_plan *p)
     const bool is_short = from < SIZE_MAX && p->task.largest < from;
 
     return add_text(o, "cross_memory",
-                    is_short ? "not used: blocks are short" : why) &&
+                    is_short ? "not used: blocks are short"
+                    : why    ? why
+                             : copies_now(p->built.exec.contest)) &&
            (from == SIZE_MAX || add_number(o, "attached_from", (double)from));
 }
 

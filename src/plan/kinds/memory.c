@@ -90,8 +90,7 @@ static size_t sent_within(const rota_task *t)
 size_t rota_task_attach_from(const rota_task *t, const char **why)
 {
     if (t->kind->gathers) {
-        if (why)
-            *why = "not used: blocks lie in memory that is shared";
+        *why = "not used: blocks lie in memory that is shared";
         return SIZE_MAX;
     }
     return rota_comm_attach_from(t->comm, t->attached_from, sent_within(t),
@@ -103,9 +102,12 @@ static void find_thresholds(const rota_task *t, rota_reach *reach)
     const int wish = t->copied_once_from > 0
                          ? t->copied_once_from
                          : t->comm->learnt.tuning.copied_once_from;
+    const char *unused;
 
     reach->arena_threshold = (size_t)(wish > 0 ? wish : USUAL_ARENA_FROM);
-    reach->attach_threshold = rota_task_attach_from(t, NULL);
+    reach->attach_threshold = rota_task_attach_from(t, &unused);
+    reach->contests =
+        t->attached_from == 0 && t->largest >= reach->attach_threshold;
     reach->saving_threshold = wish > 0 || t->comm->crowded
                                   ? reach->arena_threshold
                                   : USUAL_SAVING_FROM;

@@ -14,7 +14,7 @@ const char *rota_built_refuses_node(const rota_built *b);
  * Collective; the ranks agree on every failure. */
 int rota_built_share(rota_built *b, int status);
 
-/* The bytes from which messages are copied by the kernel, and why, as
+/* The bytes from which messages may be copied by the kernel, or why none is, as
  * rota_comm_attach_from says. Local. */
 size_t rota_task_attach_from(const rota_task *t, const char **why);
 

@@ -163,7 +163,7 @@ static int open_node(rota_comm *c, const rota_task *t, const rota_hints *hints)
     ROTA_TRY(rota_comm_open_node(c));
     return t->kind->gathers
                ? MPI_SUCCESS
-               : rota_comm_try_attaching(c, t->largest, hints->attached_from);
+               : rota_comm_ask_attaching(c, t->largest, hints->attached_from);
 }
 
 /* Agree, map the node's memory, choose, and build. status: of this rank so far.

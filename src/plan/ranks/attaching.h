@@ -1,4 +1,4 @@
-/* attaching.h - whether the kernel copies long messages of a node from private
+/* attaching.h - whether the kernel may copy long messages of a node from private
  * memory (exec/memory/attach.h). */
 #ifndef ROTA_ATTACHING_H
 #define ROTA_ATTACHING_H
@@ -6,17 +6,16 @@
 #include "plan/ranks/comm.h"
 
 /* Find out what is not known of a communicator, for a plan with blocks of at most
- * `largest` bytes: whether all ranks may read the private memory of those that they
- * share memory with; and from how many bytes in all copies by the kernel are
- * faster, unless a hint says from which size on (wish; 0: none does). Plans with
- * short blocks, and those whose hint forbids it, need neither. Lack of memory is no
- * failure. The arguments are the same on all ranks. Collective, after
- * rota_comm_open_node; the ranks agree on every failure. */
-int rota_comm_try_attaching(rota_comm *c, size_t largest, int wish);
+ * `largest` bytes (SIZE_MAX: without a bound): whether all ranks may read the
+ * private memory of those that they share memory with. Plans with short blocks need
+ * not know, nor those whose hint (wish) forbids it; wish 0: none says from which
+ * size on. Lack of memory is no failure. The arguments are the same on all ranks.
+ * Collective, after rota_comm_open_node; the ranks agree on every failure. */
+int rota_comm_ask_attaching(rota_comm *c, size_t largest, int wish);
 
-/* The bytes from which a message is to be copied so; SIZE_MAX: none is. sent: what
- * this rank sends to others of its node in a start; SIZE_MAX: not known. *why, if
- * not NULL: why it is so. Local. */
+/* The bytes from which a message may be copied so, or with a hint is; SIZE_MAX: none
+ * is, and *why says why; else that is NULL. sent: what this rank sends to others of
+ * its node in a start; SIZE_MAX: not known. Local. */
 size_t rota_comm_attach_from(const rota_comm *c, int wish, size_t sent,
                              const char **why);
 

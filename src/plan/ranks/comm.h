@@ -28,9 +28,7 @@ typedef struct rota_comm {
     rota_node *node;     /* NULL: no shared memory, and node_why says why */
     rota_roster *roster; /* its processes, or NULL */
     bool node_tried;
-    bool attaching_asked, attaching_tried; /* see attaching.h */
-    /* Bytes in all from which the kernel copies faster; UINT64_MAX: it does not. */
-    uint64_t attach_total;
+    bool attaching_asked; /* see attaching.h */
     char node_why[ROTA_ERR_TEXT];
     int device_sharers; /* most ranks that share a device by time; 1: none do; 0:
                            no plan has had blocks on a device */

@@ -9,6 +9,7 @@
 
 #include "exec/memory/line.h"
 #include "exec/memory/pool.h"
+#include "exec/move/contest.h"
 #include "exec/transport/lines/lines.h"
 #include "exec/transport/lines/loan.h"
 
@@ -85,9 +86,10 @@ struct rota_lines {
     rota_line_op *op[ROTA_N_DIRS]; /* [n messages] */
     rota_channel **touched;        /* [n_touched] touched channels */
     int n_touched;
-    bool hurry;   /* about to sleep: do not wait for pieces */
-    size_t piece; /* bytes of the longest piece to use */
-    void *told;   /* layouts of blocks for others, in the arena; or NULL */
+    rota_contest contest; /* if reach.contests */
+    bool hurry;           /* about to sleep: do not wait for pieces */
+    size_t piece;         /* bytes of the longest piece to use */
+    void *told; /* layouts of blocks for others, in the arena; or NULL */
     void *memory[ROTA_N_USES];             /* of all queues, in the arena */
     size_t bytes[ROTA_N_USES], long_bytes; /* bytes of that */
     char *tables;               /* tables for others, if scratch is lent */

@@ -100,6 +100,7 @@ void rota_lines_release(rota_exec *x)
         free(lines->op[dir]);
     }
     free(lines->touched);
+    x->contest = NULL;
     put_memory(lines);
     if (lines->lent)
         x->blocks.base[ROTA_TMP] = NULL;
@@ -449,6 +450,7 @@ int rota_lines_reserve(rota_exec *x, const rota_reach *reach,
     x->path[ROTA_BY_lines] = lines;
     x->shared = reach->node;
     lines->reach = *reach;
+    x->contest = reach->contests ? &lines->contest : NULL;
     rota_arena_offer_heap();
     ROTA_TRY(make_channels(x));
     for (int i = 0; i < reach->node->n; i++) {

@@ -61,6 +61,16 @@ static rota_coming coming_of(const rota_line *in, const rota_entry *e,
                                                        : ROTA_COMES_IN_PARTS;
 }
 
+/* For plans that find out which way is faster: which one has the message come? */
+static void note_way(const rota_exec *x, const rota_entry *e)
+{
+    const rota_entry_kind kind = rota_entry_kind_of(e);
+
+    if (e->bytes >= rota_lines_of(x)->reach.attach_threshold &&
+        (kind == ROTA_ENTRY_PIECE || kind == ROTA_ENTRY_PRIVATE))
+        rota_contest_note(x->contest, kind == ROTA_ENTRY_PRIVATE);
+}
+
 /* The first entry is here: make room for the parts. */
 static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
 {
@@ -73,6 +83,8 @@ static int prepare_recv(rota_exec *x, uint32_t m, const rota_entry *e)
                          x->blocks.s->msgs[ROTA_RECV].msg[m].peer, e->bytes,
                          op->data.bytes);
     op->data.bytes = e->bytes;
+    if (x->contest)
+        note_way(x, e);
     if (op->foreign || !has->expect || rota_entry_kind_of(e) == ROTA_ENTRY_LENT)
         return MPI_SUCCESS;
     return has->expect(x, m, &op->data,

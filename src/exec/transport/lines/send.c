@@ -125,9 +125,18 @@ static bool find_told(const rota_exec *x, const rota_line_op *op,
 _Static_assert(sizeof(rota_place) == sizeof(rota_foreign),
                "as long in entries");
 
+/* Is a long message for the kernel in this run? A plan that has one begins to find
+ * out which way is faster in its next run. */
+static bool goes_by_kernel(rota_exec *x)
+{
+    if (x->contest && !x->contest->open)
+        x->program.prepare = x->program.open_contest;
+    return !x->contest || x->contest->second;
+}
+
 /* How the receiver may read the message where it lies, and where that is, a
  * rota_place or rota_foreign; ROTA_ENTRY_DATA: it may not. */
-static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
+static rota_entry_kind find_readable(rota_exec *x, const rota_line_op *op,
                                      uint64_t *at)
 {
     const rota_reach *const reach = &rota_lines_of(x)->reach;
@@ -142,7 +151,7 @@ static rota_entry_kind find_readable(const rota_exec *x, const rota_line_op *op,
         peer_finds(op, op->data.body, body, at))
         return ROTA_ENTRY_ARENA;
     *at = (uintptr_t)op->data.body;
-    return body >= reach->attach_threshold &&
+    return body >= reach->attach_threshold && goes_by_kernel(x) &&
                    rota_attach_is_readable(op->data.body, body)
                ? ROTA_ENTRY_PRIVATE
                : ROTA_ENTRY_DATA;

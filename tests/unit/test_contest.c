@@ -1,0 +1,175 @@
+/* test_contest.c - which of two ways plans take as they run. */
+#include "exec/move/contest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 3, CONTEST = ROTA_CONTEST_BEFORE + 2 * ROTA_CONTEST_TIMES };
+
+typedef struct world {
+    rota_contest rank[RANKS];
+    int64_t now_ns;
+    int64_t ns[RANKS]
+              [2]; /* what runs take each rank, the first and second way */
+} world;
+
+/* One run of all ranks, each of which sends to all others. Returns how many went the
+ * second way. */
+static int run(world *w)
+{
+    int n = 0;
+
+    for (int r = 0; r < RANKS; r++) {
+        rota_contest_begin(&w->rank[r], w->now_ns);
+        n += w->rank[r].second;
+    }
+    for (int r = 0; r < RANKS; r++)
+        for (int q = 0; q < RANKS; q++)
+            if (q != r)
+                rota_contest_note(&w->rank[r], w->rank[q].second);
+    for (int r = 0; r < RANKS; r++)
+        rota_contest_end(&w->rank[r], w->now_ns + w->ns[r][w->rank[r].second]);
+    w->now_ns += 1000000;
+    return n;
+}
+
+static world make(int64_t first_ns, int64_t second_ns)
+{
+    world w = {.now_ns = 1};
+
+    for (int r = 0; r < RANKS; r++) {
+        w.ns[r][0] = first_ns;
+        w.ns[r][1] = second_ns;
+    }
+    return w;
+}
+
+/* A whole contest, with the run in which all vote. */
+static void contest(world *w)
+{
+    for (int i = 0; i <= CONTEST; i++)
+        run(w);
+}
+
+static void test_faster_way_wins(void **state)
+{
+    world w = make(1000, 800);
+
+    (void)state;
+    assert_int_equal(run(&w), 0);
+    assert_false(w.rank[0].judged);
+    w = make(1000, 800);
+    contest(&w);
+    assert_true(w.rank[0].judged);
+    assert_int_equal(run(&w), RANKS);
+    w = make(1000, 1200);
+    contest(&w);
+    assert_true(w.rank[0].judged);
+    assert_int_equal(run(&w), 0);
+}
+
+static void test_small_difference_does_not_count(void **state)
+{
+    world w = make(1000, 920);
+
+    (void)state;
+    contest(&w);
+    assert_int_equal(run(&w), 0);
+}
+
+/* Each way as often, by all in the same run, and not every second time. */
+static void test_ways_take_turns(void **state)
+{
+    world w = make(1000, 800);
+    int second = 0, repeats = 0, last = -1;
+
+    (void)state;
+    for (int i = 0; i < ROTA_CONTEST_BEFORE; i++)
+        assert_int_equal(run(&w), 0);
+    for (int i = 0; i < 2 * ROTA_CONTEST_TIMES; i++) {
+        const int n = run(&w);
+        assert_true(n == 0 || n == RANKS);
+        second += n / RANKS;
+        repeats += n == last;
+        last = n;
+    }
+    assert_int_equal(second, ROTA_CONTEST_TIMES);
+    assert_true(repeats > 2);
+}
+
+/* A few runs that were disturbed do not decide. */
+static void test_disturbed_runs_do_not_decide(void **state)
+{
+    world w = make(1000, 800);
+
+    (void)state;
+    for (int i = 0; i <= CONTEST; i++) {
+        w.ns[0][1] = w.ns[1][1] = w.ns[2][1] = i % 6 == 3 ? 90000 : 800;
+        run(&w);
+    }
+    assert_int_equal(run(&w), RANKS);
+}
+
+/* In the run of the vote each goes its own way, then all that of most. */
+static void test_majority_decides(void **state)
+{
+    world w = make(1000, 800);
+
+    (void)state;
+    w.ns[1][1] = 2000;
+    for (int i = 0; i < CONTEST; i++)
+        run(&w);
+    assert_int_equal(run(&w), 2);
+    assert_int_equal(run(&w), RANKS);
+    w = make(1000, 2000);
+    w.ns[1][1] = 800;
+    for (int i = 0; i < CONTEST; i++)
+        run(&w);
+    assert_int_equal(run(&w), 1);
+    assert_int_equal(run(&w), 0);
+}
+
+static void test_contests_come_again(void **state)
+{
+    world w = make(1000, 800);
+
+    (void)state;
+    contest(&w);
+    for (int i = CONTEST + 1; i < ROTA_CONTEST_EVERY; i++)
+        assert_int_equal(run(&w), RANKS);
+    for (int r = 0; r < RANKS; r++)
+        w.ns[r][1] = 5000;
+    contest(&w);
+    assert_int_equal(run(&w), 0);
+}
+
+/* A run that has failed is begun again. */
+static void test_failed_runs_do_not_count(void **state)
+{
+    rota_contest c = {0};
+
+    (void)state;
+    for (int i = 0; i < 3 * ROTA_CONTEST_EVERY; i++) {
+        rota_contest_begin(&c, i);
+        assert_false(c.second);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faster_way_wins),
+        cmocka_unit_test(test_small_difference_does_not_count),
+        cmocka_unit_test(test_ways_take_turns),
+        cmocka_unit_test(test_disturbed_runs_do_not_decide),
+        cmocka_unit_test(test_majority_decides),
+        cmocka_unit_test(test_contests_come_again),
+        cmocka_unit_test(test_failed_runs_do_not_count),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
