@@ -125,7 +125,7 @@ if [ -n "$few" ]; then
     algos=spread_out,parlogna:radix=4,parlogna_published:radix=4,onmpml_published:leaders=2
     run 'dragonfly torus fattree cluster' 32 2 64 \
         "$algos,shared_leaders:leaders=2,onmpml:leaders=2"
-    run dragonfly 32 2 64 "$(shared 2)"
+    run dragonfly 32 2 64 shared_leaders:leaders=2:intranode=shm
 else
     run 'dragonfly fattree' 64 4 16,256,2048 "$(all 4)"
     run 'torus cluster' 64 4 16,256,2048 "$(some 4)"
