@@ -319,6 +319,9 @@ typedef struct rota_step_kind {
     int (*poll)(rota_exec *x, rota_step *step, bool *done);
     /* Mark the ranks that an entered step waits for; may be NULL. */
     void (*whom)(const rota_exec *x, const rota_step *step, bool awaited[]);
+    /* An entered step waits, on this core: might it go on sooner if other ranks had
+     * the core? NULL: it might. */
+    bool (*wants_core)(const rota_exec *x, const rota_step *step, int core);
 } rota_step_kind;
 
 struct rota_step {

@@ -1,8 +1,11 @@
 /* test_yields.c - when ranks of a node sleep instead of yielding, and for how long
  * they poll before. */
+#include "exec/memory/node.h"
 #include "exec/memory/yields.h"
 #include "exec/run/waiting.h"
+#include "exec/step/steps.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -149,6 +152,101 @@ static void test_waits_poll_less_where_yields_help(void **state)
     try_until(ALL, false);
 }
 
+/* ---- more ranks than cores ------------------------------------------------ */
+
+static int yields_made;
+
+/* In place of the C library's. */
+int sched_yield(void)
+{
+    yields_made++;
+    return 0;
+}
+
+/* What a wait waits for comes with the first poll after a yield. */
+static int poll_until_yield(void *arg, rota_outlook *o)
+{
+    wait *const w = arg;
+
+    w->polls++;
+    o->elsewhere = w->helped;
+    o->done = yields_made > 0;
+    return 0;
+}
+
+static int polls_of_crowded_wait(bool elsewhere)
+{
+    rota_yields y = {0};
+    wait w = {.helped = elsewhere};
+
+    yields_made = 0;
+    rota_wait_share(&y);
+    assert_int_equal(rota_wait_for(poll_until_yield, &w), 0);
+    rota_wait_share(NULL);
+    return w.polls - 1;
+}
+
+static void test_waits_for_other_cores_poll_before_they_yield(void **state)
+{
+    enum { FEW = 20 };
+
+    (void)state;
+    rota_wait_set_crowded();
+    assert_int_equal(polls_of_crowded_wait(false), 1);
+    assert_int_equal(polls_of_crowded_wait(true), 1 + FEW);
+}
+
+/* Rank 0 of four, of which 2 is on its core: receives from those named by bits, of
+ * which others are open. */
+static bool wants_core(unsigned named, unsigned open)
+{
+    enum { P = 4, MINE = 1, OTHER = 2 };
+    static rota_arena_head head[P];
+    static rota_peer peer[P];
+    static const rota_path path;
+    rota_near near[P] = {0};
+    int of[P];
+    rota_node node = {.n = P, .me = 0, .of = of, .near = near};
+    rota_msg msg[P] = {0};
+    rota_sched s = {.P = P, .msgs[ROTA_RECV] = {.msg = msg}};
+    const rota_payload payload = {.tells = true};
+    uint32_t message[P], left[P];
+    rota_batch batch = {.via = &path,
+                        .payload = &payload,
+                        .dir = ROTA_RECV,
+                        .message = message,
+                        .open = left};
+    const rota_step step = {.batch = &batch, .n_batches = 1};
+    const rota_exec x = {.shared = &node, .blocks = {.s = &s}};
+
+    for (int q = 0; q < P; q++) {
+        of[q] = q;
+        peer[q].head = &head[q];
+        atomic_store(&head[q].core, q == 0 || q == 2 ? MINE : OTHER);
+        near[q].peer = &peer[q];
+        if (!(named >> q & 1))
+            continue;
+        msg[batch.n].peer = q;
+        message[batch.n] = batch.n;
+        if (open >> q & 1)
+            left[batch.n_open++] = batch.n;
+        batch.n++;
+    }
+    return rota_step_bulk.wants_core(&x, &step, MINE);
+}
+
+static void test_who_waits_for_other_cores(void **state)
+{
+    enum { ALL = 0xe, MATE = 0x4, OTHERS = 0xa };
+
+    (void)state;
+    assert_true(wants_core(ALL, ALL));
+    assert_true(wants_core(ALL, MATE));
+    assert_false(wants_core(ALL, OTHERS));
+    /* The mate sends nothing, so it may not have had its turn. */
+    assert_true(wants_core(OTHERS, OTHERS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +255,9 @@ int main(void)
         cmocka_unit_test(test_pauses_are_short_after_yields_have_paid),
         cmocka_unit_test(test_one_trial_counts_once),
         cmocka_unit_test(test_waits_poll_less_where_yields_help),
+        cmocka_unit_test(test_who_waits_for_other_cores),
+        /* The last one: no other rank has a core of its own any more. */
+        cmocka_unit_test(test_waits_for_other_cores_poll_before_they_yield),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

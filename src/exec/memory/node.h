@@ -51,4 +51,14 @@ static inline int rota_node_bit(int i)
     return i % ROTA_WAITER_BITS;
 }
 
+/* The core that the rank at a position last waited on, from 1; 0: it is not known. */
+static inline int rota_node_core(const rota_node *node, int i)
+{
+    const rota_peer *const peer = node->near[i].peer;
+
+    return peer && peer->head
+               ? atomic_load_explicit(&peer->head->core, memory_order_relaxed)
+               : 0;
+}
+
 #endif /* ROTA_NODE_H */

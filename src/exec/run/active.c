@@ -1,4 +1,5 @@
 /* active.c - see active.h. */
+#define _GNU_SOURCE /* for sched_getcpu */
 #include "exec/run/active.h"
 #include "exec/move/lock.h"
 #include "exec/move/trace.h"
@@ -7,6 +8,7 @@
 #include "exec/run/waiting.h"
 
 #include <limits.h>
+#include <sched.h>
 
 /* The following are guarded by the lock. */
 static rota_exec *active_list;
@@ -404,6 +406,20 @@ static int check_meeting(condition *c)
     return rota_stall_check_meeting(c->meeting);
 }
 
+/* Might x, which waits, go on sooner if other ranks had this core? Tells them which
+ * one this is. */
+static bool wants_core(const rota_exec *x)
+{
+    rota_arena_head *const own = rota_arena_own();
+
+    if (!x || !x->shared || !own || !x->entered || !x->step->kind->wants_core)
+        return true;
+    const int core = 1 + sched_getcpu();
+    if (atomic_load_explicit(&own->core, memory_order_relaxed) != core)
+        atomic_store_explicit(&own->core, core, memory_order_relaxed);
+    return x->step->kind->wants_core(x, x->step, core);
+}
+
 static int poll(void *arg, rota_outlook *o)
 {
     condition *const c = arg;
@@ -419,6 +435,7 @@ static int poll(void *arg, rota_outlook *o)
         vain_since_ns = 0;
     else if (err == MPI_SUCCESS)
         err = check_meeting(c);
+    o->elsewhere = o->idle && !o->moved && !o->done && !wants_core(c->x);
     o->silent = on_others > 0;
     o->alert = on_thread > 0;
     o->meets = c->meeting != NULL;

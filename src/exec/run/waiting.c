@@ -13,6 +13,10 @@
  * so there are fewer, at least FEWEST, after yields that have helped. */
 enum { SPINS = 10000, FEWEST = 20, SPINS_CROWDED = 0 };
 
+/* Polls before a waiter gives up a core that only ranks of other cores can help: for
+ * about as long as a switch to another process and back takes. */
+enum { SPINS_ELSEWHERE = 20 };
+
 /* Yields before a waiter sleeps. Where every rank has a core of its own they take
  * longer than the turn of a busy process on another rank's core, some 4 ms: that rank
  * would find everyone asleep when its own turn comes, wait for them to wake, and give
@@ -39,8 +43,9 @@ static pthread_mutex_t yields_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The state of one wait. */
 typedef struct patience {
-    int n;        /* polls in vain */
-    bool yielded; /* for the first time, just now */
+    int n;         /* polls in vain */
+    int elsewhere; /* and those made for ranks of other cores */
+    bool yielded;  /* for the first time, just now */
     rota_outlook o;
 } patience;
 
@@ -163,6 +168,8 @@ static void give_way(patience *p)
 
     if (p->n < polls) {
         p->n++;
+    } else if (p->o.elsewhere && p->elsewhere < SPINS_ELSEWHERE) {
+        p->elsewhere++;
     } else if (p->n < polls + most && !(crowded && p->o.meets) &&
                give_core(p, p->n == polls)) {
         p->n++;

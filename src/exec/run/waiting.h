@@ -20,11 +20,12 @@ typedef struct rota_outlook {
     bool idle; /* the waiter gives up the processor between polls */
 
     /* The poll sets these. */
-    bool done;   /* the wait is over */
-    bool moved;  /* something has moved */
-    bool silent; /* something waited for rings no doorbell */
-    bool alert;  /* sleep briefly only: somebody may have to be called */
-    bool meets;  /* ranks make a plan: each computes between its messages */
+    bool done;      /* the wait is over */
+    bool moved;     /* something has moved */
+    bool elsewhere; /* only ranks on other cores can let it go on */
+    bool silent;    /* something waited for rings no doorbell */
+    bool alert;     /* sleep briefly only: somebody may have to be called */
+    bool meets;     /* ranks make a plan: each computes between its messages */
     rota_doorbell *bell; /* NULL: none */
     uint32_t armed_at;
     rota_wake_word *word; /* what the waiter sleeps on; NULL: bell */

@@ -1,4 +1,5 @@
 /* bulk.c - steps that post all their messages at once. */
+#include "exec/memory/node.h"
 #include "exec/move/blocks.h"
 #include "exec/move/trace.h"
 #include "exec/payload/parcels.h"
@@ -134,18 +135,77 @@ int rota_step_help(rota_exec *x, rota_step *step)
     return MPI_SUCCESS;
 }
 
-/* MPI's messages complete in list order (p2p.c), so the open ones are known. */
+/* The messages that are open: [n_open]. MPI's complete in list order (p2p.c). */
+static const uint32_t *open_of(const rota_batch *b)
+{
+    return b->via->needs_mpi || b->n_open == b->n
+               ? b->message + (b->n - b->n_open)
+               : b->open;
+}
+
 void rota_step_whom(const rota_exec *x, const rota_step *step, bool awaited[])
 {
     for (uint32_t i = 0; i < step->n_batches; i++) {
         const rota_batch *const b = &step->batch[i];
-        const uint32_t *const open = b->via->needs_mpi || b->n_open == b->n
-                                         ? b->message + (b->n - b->n_open)
-                                         : b->open;
         for (uint32_t k = 0; k < b->n_open; k++)
-            awaited[x->blocks.s->msgs[b->dir].msg[open[k]].peer] = true;
+            awaited[x->blocks.s->msgs[b->dir].msg[open_of(b)[k]].peer] = true;
     }
 }
 
-const rota_step_kind rota_step_bulk = {
-    .enter = enter, .poll = poll, .whom = rota_step_whom};
+/* Is the rank on this core, as far as is known? */
+static bool is_on(const rota_node *node, int rank, int core)
+{
+    const int i = node->of[rank];
+    const int there = i >= 0 ? rota_node_core(node, i) : -1;
+
+    return there == core || there == 0;
+}
+
+static bool has_open_on(const rota_exec *x, const rota_batch *b, int core)
+{
+    const rota_msg *const msg = x->blocks.s->msgs[b->dir].msg;
+
+    for (uint32_t i = 0; i < b->n_open; i++)
+        if (is_on(x->shared, msg[open_of(b)[i]].peer, core))
+            return true;
+    return false;
+}
+
+/* The messages with data of ranks on this core. */
+static int count_on(const rota_exec *x, const rota_batch *b, int core)
+{
+    const rota_msg *const msg = x->blocks.s->msgs[b->dir].msg;
+    int n = 0;
+
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint32_t m = b->message[i];
+        n += is_on(x->shared, msg[m].peer, core) &&
+             (b->payload->tells ||
+              rota_message_bytes(&x->blocks, b->dir, m) > 0);
+    }
+    return n;
+}
+
+/* Ranks of this core from which all has come have had their turn, and wait for other
+ * cores, too. Who sends nothing may not have had it. */
+static bool wants_core(const rota_exec *x, const rota_step *step, int core)
+{
+    const rota_node *const node = x->shared;
+    int mates = 0, heard = 0;
+
+    for (uint32_t i = 0; i < step->n_batches; i++) {
+        const rota_batch *const b = &step->batch[i];
+        if (b->n_open > 0 && (b->via->needs_mpi || has_open_on(x, b, core)))
+            return true;
+        if (b->dir == ROTA_RECV)
+            heard += count_on(x, b, core);
+    }
+    for (int i = 0; i < node->n; i++)
+        mates += i != node->me && rota_node_core(node, i) == core;
+    return heard < mates;
+}
+
+const rota_step_kind rota_step_bulk = {.enter = enter,
+                                       .poll = poll,
+                                       .whom = rota_step_whom,
+                                       .wants_core = wants_core};
