@@ -83,7 +83,7 @@ void rota_mpi_request_destroy(rota_mpi_request *r)
     free(r);
 }
 
-static __attribute__((noinline)) rota_mpi_request *look_up(MPI_Request handle)
+static rota_mpi_request *look_up(MPI_Request handle)
 {
     rota_mpi_request *r;
 
@@ -111,16 +111,25 @@ static known *place_of(MPI_Request handle)
     return &places[(number ^ number >> 7) % PLACES];
 }
 
+static __attribute__((noinline)) rota_mpi_request *
+find_anew(known *k, MPI_Request handle, unsigned now)
+{
+    if (handle == MPI_REQUEST_NULL)
+        return NULL;
+    *k = (known){handle, now, look_up(handle)};
+    return k->r;
+}
+
+/* No place has a handle that is null, unless MPI says so by 0: then no request has
+ * it. */
 rota_mpi_request *rota_mpi_request_find(MPI_Request handle)
 {
     const unsigned now = atomic_load(&n_changes);
     known *const k = place_of(handle);
 
-    if (handle == MPI_REQUEST_NULL)
-        return NULL;
-    if (k->handle != handle || k->n_changes != now)
-        *k = (known){handle, now, look_up(handle)};
-    return k->r;
+    return k->handle == handle && k->n_changes == now
+               ? k->r
+               : find_anew(k, handle, now);
 }
 
 static MPI_Request none = MPI_REQUEST_NULL; /* whose status is empty */

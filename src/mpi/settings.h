@@ -18,7 +18,8 @@ typedef struct rota_mpi_settings {
 enum { ROTA_MPI_BY_COST = -1 };
 
 /* From the environment. An invalid value ends the program. */
-const rota_mpi_settings *rota_mpi_settings_read(void);
+const rota_mpi_settings *rota_mpi_settings_read(void)
+    __attribute__((cold, noinline));
 
 extern _Atomic(const rota_mpi_settings *) rota_mpi_settings_known;
 

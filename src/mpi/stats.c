@@ -60,17 +60,11 @@ void rota_mpi_count_start(size_t bytes)
                               memory_order_relaxed);
 }
 
-double rota_mpi_time_begin(void)
+void rota_mpi_time_add(double begin, bool by_rota)
 {
-    return wanted() ? PMPI_Wtime() : 0;
-}
-
-void rota_mpi_time_end(double begin, bool by_rota)
-{
-    if (wanted())
-        atomic_fetch_add_explicit(&time_ns[by_rota],
-                                  (long long)((PMPI_Wtime() - begin) * 1e9),
-                                  memory_order_relaxed);
+    atomic_fetch_add_explicit(&time_ns[by_rota],
+                              (long long)((PMPI_Wtime() - begin) * 1e9),
+                              memory_order_relaxed);
 }
 
 /* The line "algorithm NAME" of a plan's description. */

@@ -3,6 +3,7 @@
 #define ROTA_MPI_STATS_H
 
 #include "mpi/calls.h"
+#include "mpi/settings.h"
 
 #include <rota.h>
 
@@ -17,8 +18,16 @@ void rota_mpi_count_start(size_t bytes);
 
 /* Time in exchanges by Rota, or by MPI in calls that are passed on: begin gives what
  * end is to be told. */
-double rota_mpi_time_begin(void);
-void rota_mpi_time_end(double begin, bool by_rota);
+static inline double rota_mpi_time_begin(void)
+{
+    return rota_mpi_settings_get()->stats ? PMPI_Wtime() : 0;
+}
+void rota_mpi_time_add(double begin, bool by_rota); /* up to now */
+static inline void rota_mpi_time_end(double begin, bool by_rota)
+{
+    if (rota_mpi_settings_get()->stats)
+        rota_mpi_time_add(begin, by_rota);
+}
 
 /* Once, at the end: of MPI_Init, or of a session where that was not called. */
 void rota_mpi_stats_print(bool session);
