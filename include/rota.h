@@ -15,8 +15,9 @@
  *   value and the rank; the rank is left out for NULL handles and for errors
  *   that all ranks find alike. The text lasts until eight more errors of the
  *   same class have occurred. rota_error_class returns the class. Output
- *   arguments are set only on success. After MPI has failed in a message of a
- *   plan, the plan can only be freed.
+ *   arguments are set only on success, and after those errors whose description
+ *   says so. After MPI has failed in a message of a plan, the plan can only be
+ *   freed.
  *
  *   Agreement. All ranks of the communicator must call a collective function,
  *   in the same order. If one rank finds an error in its arguments, the ranks
@@ -36,10 +37,10 @@
  *   It yields as long as all ranks of the node yield and yielding is fast;
  *   otherwise it sleeps until it is woken. If nothing has advanced for
  *   ROTA_STALL_S seconds (an environment variable; default 60, 0 means never),
- *   one of the waiting ranks of each host reports it once on standard error:
- *   the plan, algorithm and phase, or the step of a collective function, the
- *   ranks it waits for, and whether those of its own node are asleep in a Rota
- *   wait, are elsewhere, or have died.
+ *   and again after as many, one of the waiting ranks of each host reports it on
+ *   standard error: the plan, algorithm and phase, or the step of a collective
+ *   function, the ranks it waits for, and whether those of its own node are asleep
+ *   in a Rota wait, are elsewhere, or have died.
  *
  *   Failures. If the process of a rank of the node is killed, waits and tests
  *   of the communicator's plans fail within seconds, with MPI_ERR_OTHER and the
@@ -381,9 +382,10 @@ ROTA_API int rota_alltoallv_varying_init(size_t max_block, MPI_Datatype type,
  *
  * A block above max_block is left out by its sender and its receiver, and all
  * other blocks are exchanged. On the two ranks of that pair, the rota_wait or
- * rota_test that completes the plan returns a code of class MPI_ERR_COUNT,
+ * rota_test that completes the plan returns a code of class MPI_ERR_TRUNCATE,
  * whose text gives the size needed. That code is returned without raising the
- * error handler, and the plan can be started again.
+ * error handler, and the plan can be started again. (An error of MPI's of that
+ * class is raised, as all are.)
  *
  * If the counts of two ranks do not match, the program is wrong, as in MPI.
  * Where Rota notices, wait or test fails on the receiver with MPI_ERR_COUNT.
@@ -486,11 +488,12 @@ ROTA_API int rota_exchange_start_c(rota_plan *plan, const void *sendbuf,
  * exchange; MPI_ERR_ARG for NULL recvbuf; any error that MPI reported. Three
  * more are returned without raising the error handler: MPI_ERR_BUFFER if the
  * blocks do not fit the caller's buffer (the arrays are set and the text gives
- * the size needed), MPI_ERR_COUNT if a count does not fit an int, and
- * MPI_ERR_NO_MEM. After these three the plan stays active and keeps its blocks:
- * give it another buffer, call rota_exchange_wait_c, or wait again when there
- * is memory; other ranks may have to wait meanwhile. MPI_ERR_COUNT is also
- * returned for a block above the bound, with everything else delivered. */
+ * the size needed), MPI_ERR_COUNT if a count or position does not fit an int (the
+ * arrays are then undefined), and MPI_ERR_NO_MEM. After these three the plan stays
+ * active and keeps its blocks: give it another buffer, call rota_exchange_wait_c,
+ * or wait again when there is memory; other ranks may have to wait meanwhile.
+ * MPI_ERR_TRUNCATE is returned likewise for a block above the bound, which was left
+ * out: the plan is inactive, and all arguments are set, for all other blocks. */
 ROTA_API int rota_exchange_wait(rota_plan *plan, void **recvbuf,
                                 int recvcounts[], int rdispls[]);
 
@@ -574,10 +577,11 @@ ROTA_API int rota_exchange_get_sendbuf(rota_plan *plan, size_t bytes,
  * stays active until this call.
  *
  * Errors: MPI_ERR_REQUEST for a plan that is NULL, not active or of neither kind;
- * any error that MPI reported. MPI_ERR_COUNT is returned, without raising the error
- * handler, for a block above the bound, with everything else there; and if a count
- * does not fit an int: then the plan stays active, for
- * rota_exchange_wait_borrow_c. */
+ * any error that MPI reported. Two are returned without raising the error handler:
+ * MPI_ERR_TRUNCATE for a block above the bound, which was left out: the plan is
+ * inactive, and all arguments are set, for all other blocks; and MPI_ERR_COUNT if a
+ * count does not fit an int: the arguments are then undefined, and the plan stays
+ * active, for rota_exchange_wait_borrow_c. */
 ROTA_API int rota_exchange_wait_borrow(rota_plan *plan, const void *blocks[],
                                        int recvcounts[]);
 
@@ -894,8 +898,10 @@ ROTA_API int rota_neighbor_exchange_init_graph(size_t max_block,
  * rota_alltoallv_start); MPI_ERR_OTHER after MPI_Finalize. */
 ROTA_API int rota_start(rota_plan *plan);
 
-/* Start n fixed plans, plans[0] first. Local; does not block. Stops at the
- * first error; plans started before it stay active.
+/* Start n fixed plans, plans[0] first. Local; does not block. All are checked
+ * first, so that none is started if one is NULL, active or varying; the text says
+ * which. If a start fails later, as where a plan is listed twice or can only be
+ * freed, those before it are active.
  * Errors: as rota_start; MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for a NULL
  * array. */
 ROTA_API int rota_startall(int n, rota_plan *const plans[]);
@@ -905,7 +911,8 @@ ROTA_API int rota_startall(int n, rota_plan *const plans[]);
  * inactive plan flag is 1. Local; does not block.
  * Errors: MPI_ERR_REQUEST for a NULL plan; MPI_ERR_ARG for a NULL flag; any
  * error that MPI reported for a message of this plan, which is then inactive;
- * MPI_ERR_COUNT for a block above the bound (see rota_alltoallv_start);
+ * MPI_ERR_TRUNCATE for a block above the bound (see rota_alltoallv_start);
+ * MPI_ERR_OTHER after MPI_Finalize;
  * MPI_ERR_NO_MEM, returned without raising the error handler, if a varying plan
  * needs more memory than there is: the plan stays active, and goes on in the
  * next call that finds memory. */
@@ -919,8 +926,9 @@ ROTA_API int rota_test(rota_plan *plan, int *flag);
  * above. */
 ROTA_API int rota_wait(rota_plan *plan);
 
-/* Wait for n plans, whatever the order in which they complete. After all are
- * complete, returns the first error in array order. Do not pass active
+/* Wait for n plans, whatever the order in which they complete. After all have been
+ * waited for, returns the first error in array order. They are then inactive, but
+ * for those with MPI_ERR_NO_MEM (see rota_test): wait again. Do not pass active
  * exchanges: wait for them one by one, in any order, since each wait advances
  * all active plans.
  * Errors: as rota_wait; MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for a NULL
@@ -1002,7 +1010,9 @@ ROTA_API int rota_plan_set_partitioned(rota_plan *plan);
 ROTA_API int rota_pready(rota_plan *plan, int dest);
 
 /* The same for the blocks low to high, both included, and for the n blocks of a
- * list. After an error those before the bad one are ready. */
+ * list. If one of them does not exist, none is ready; if one was ready before, those
+ * before it are. Errors: also MPI_ERR_COUNT for a negative n; MPI_ERR_ARG for low
+ * above high and for NULL dests. */
 ROTA_API int rota_pready_range(rota_plan *plan, int low, int high);
 ROTA_API int rota_pready_list(rota_plan *plan, int n, const int dests[]);
 

@@ -943,7 +943,7 @@ class basic_exchange : public basic_plan
         /* These two leave the plan active; wait again. */
         active_ = found == MPI_ERR_BUFFER || found == MPI_ERR_NO_MEM;
         /* Only a block above the bound is missing. */
-        return succeeded(result, code) || found == MPI_ERR_COUNT;
+        return succeeded(result, code) || found == MPI_ERR_TRUNCATE;
     }
 
   private:

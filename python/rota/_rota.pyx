@@ -12,7 +12,7 @@ from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free, malloc
 from mpi4py cimport MPI
 from mpi4py.libmpi cimport (
-    MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_ERR_BUFFER, MPI_ERR_COUNT,
+    MPI_COMM_NULL, MPI_DATATYPE_NULL, MPI_ERR_BUFFER, MPI_ERR_TRUNCATE,
     MPI_ERR_NO_MEM, MPI_IN_PLACE, MPI_INFO_NULL, MPI_SUCCESS, MPI_Comm_size,
     MPI_Finalized, MPI_Type_get_extent, MPI_Type_get_true_extent)
 from rota.librota cimport *
@@ -887,7 +887,7 @@ cdef class Exchange(Plan):
         Raises
         ------
         rota.Error
-            ERR_REQUEST for a plan that is not active; ERR_COUNT for a block
+            ERR_REQUEST for a plan that is not active; ERR_TRUNCATE for a block
             above the bound (`Error.blocks` has the others); ERR_BUFFER if the
             array of `set_buffer` is too short (the exchange stays active; set
             another).
@@ -918,7 +918,7 @@ cdef class Exchange(Plan):
                 break
             # Longer than ever; counts say how long.
             memory = self.more_memory((d[last] + c[last]) * self.extent)
-        if code != MPI_SUCCESS and found != MPI_ERR_COUNT:
+        if code != MPI_SUCCESS and found != MPI_ERR_TRUNCATE:
             # After these two its blocks still wait for room.
             if found != MPI_ERR_NO_MEM and found != MPI_ERR_BUFFER:
                 self.end()
@@ -1320,8 +1320,8 @@ cdef class ArraysExchange(LendingExchange):
         Raises
         ------
         rota.Error
-            ERR_REQUEST for a plan that is not active; ERR_COUNT for a block above
-            the bound (`Error.blocks` has the others).
+            ERR_REQUEST for a plan that is not active; ERR_TRUNCATE for a block
+            above the bound (`Error.blocks` has the others).
         """
         cdef int code, i, P = self.n_recv, n = len(self.datatypes)
         addresses = numpy.zeros(n, numpy.uintp)
@@ -1332,7 +1332,7 @@ cdef class ArraysExchange(LendingExchange):
             code = rota_exchange_wait_arrays_c(
                 self.handle, <void **>&where[0], <MPI_Count *>&came[0, 0],
                 <MPI_Aint *>&came[1, 0])
-        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_COUNT:
+        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_TRUNCATE:
             if error_class(code) != MPI_ERR_NO_MEM:
                 self.end()
             check(code)
@@ -1376,7 +1376,7 @@ cdef class ArraysExchange(LendingExchange):
         with nogil:
             code = rota_exchange_wait_borrow_c(
                 self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
-        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_COUNT:
+        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_TRUNCATE:
             if error_class(code) != MPI_ERR_NO_MEM:
                 self.end()
             check(code)
@@ -1491,8 +1491,8 @@ cdef class BorrowingExchange(LendingExchange):
         Raises
         ------
         rota.Error
-            ERR_REQUEST for a plan that is not active; ERR_COUNT for a block above
-            the bound (`Error.blocks` has the others).
+            ERR_REQUEST for a plan that is not active; ERR_TRUNCATE for a block
+            above the bound (`Error.blocks` has the others).
         """
         cdef int code
         addresses = numpy.zeros(self.n_recv, numpy.uintp)
@@ -1502,7 +1502,7 @@ cdef class BorrowingExchange(LendingExchange):
         with nogil:
             code = rota_exchange_wait_borrow_c(
                 self.handle, <const void **>&where[0], <MPI_Count *>&came[0])
-        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_COUNT:
+        if code != MPI_SUCCESS and error_class(code) != MPI_ERR_TRUNCATE:
             if error_class(code) != MPI_ERR_NO_MEM:
                 self.end()
             check(code)

@@ -2,8 +2,8 @@
  *
  * The executor binds a schedule to memory, datatypes and requests once. The
  * result is a program, which it runs again and again. It is the only code that
- * moves blocks. Only rota_exec_wait, rota_exec_await, rota_wait_until and
- * rota_wait_requests block.
+ * moves blocks. Only rota_exec_run, rota_exec_wait, rota_exec_await,
+ * rota_wait_until and rota_wait_requests block.
  *
  * A program is a list of steps, mostly one for each phase. A step's kind,
  * chosen when it is bound, is a table of functions. Its messages are in
@@ -368,8 +368,8 @@ typedef struct rota_run {
     rota_exec *prev, *next;
 } rota_run;
 
-/* Tags 0 to 3 on a communicator belong to no plan. Nothing is sent with the
- * last two, so a probe for them finds nothing. */
+/* These tags on a communicator belong to no plan. Nothing is sent with the last,
+ * so a probe for it finds nothing. */
 enum { ROTA_TAG_AGREE, ROTA_TAG_ADDRESS, ROTA_TAG_NOTHING };
 
 /* Tags of a plan. */

@@ -568,6 +568,15 @@ static void states(void)
     MUST_FAIL(rota_wait(NULL), MPI_ERR_REQUEST, "plan is NULL");
     MUST_FAIL(rota_plan_free(NULL), MPI_ERR_ARG, "plan is NULL");
     MUST_FAIL(rota_startall(-1, &plan), MPI_ERR_COUNT, "n = -1");
+    MUST_FAIL(rota_startall(2, (rota_plan *[]){plan, NULL}), MPI_ERR_REQUEST,
+              "plans[1] is NULL");
+    MUST_FAIL(rota_startall(2, (rota_plan *[]){plan, varying}), MPI_ERR_REQUEST,
+              "plans[1] is a varying one");
+    MUST_FAIL(rota_waitall(2, (rota_plan *[]){plan, NULL}), MPI_ERR_REQUEST,
+              "plans[1] is NULL");
+    MUST(rota_start(plan)); /* none was started */
+    MUST_FAIL(rota_startall(1, &plan), MPI_ERR_REQUEST, "plans[0] is active");
+    MUST(rota_wait(plan));
     MUST_FAIL(rota_waitall(1, NULL), MPI_ERR_ARG, "plans is NULL");
     MUST(rota_startall(0, NULL));
     MUST(rota_plan_free(&none));
@@ -609,7 +618,7 @@ static void above_the_bound(MPI_Datatype type, const char *algorithm,
             err = rota_test(plan, &flag);
         err = i ? err : rota_wait(plan);
         if (party)
-            MUST_FAIL(err, MPI_ERR_COUNT, words);
+            MUST_FAIL(err, MPI_ERR_TRUNCATE, words);
         else
             CHECK(err == MPI_SUCCESS);
         for (int q = 0; q < test_P; q++)
@@ -665,7 +674,7 @@ static void exchange_above_the_bound(const char *algorithm)
         MUST(rota_exchange_start(plan, from, sends, at));
         const int err = rota_exchange_wait(plan, &found, got, found_at);
         if (party)
-            MUST_FAIL(err, MPI_ERR_COUNT,
+            MUST_FAIL(err, MPI_ERR_TRUNCATE,
                       "has 8 bytes, more than max_block = 5");
         else
             CHECK(err == MPI_SUCCESS);
@@ -857,7 +866,9 @@ static void handlers(void)
 
 static int late(void)
 {
-    static rota_plan *plan, *fixed; /* last as long as the process */
+    static rota_plan *plan, *fixed, *open; /* last as long as the process */
+    void *found;
+    int flag;
 
     MUST(rota_alltoall_init(from, 1, MPI_BYTE, to, 1, MPI_BYTE, MPI_COMM_WORLD,
                             MPI_INFO_NULL, &fixed));
@@ -865,7 +876,14 @@ static int late(void)
     MUST(rota_wait(fixed));
     MUST(rota_alltoallv_varying_init(1, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
                                      &plan));
+    MUST(rota_exchange_init(1, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &open));
+    MUST(rota_exchange_start(open, from, counts, displs));
+    MUST(rota_start(fixed));
     const int status = test_end();
+    if (rota_test(fixed, &flag) != MPI_ERR_OTHER ||
+        rota_wait(fixed) != MPI_ERR_OTHER ||
+        rota_exchange_wait(open, &found, NULL, NULL) != MPI_ERR_OTHER)
+        return 1;
     if (rota_start(fixed) != MPI_ERR_OTHER ||
         rota_alltoallv_start(plan, from, counts, displs, to, counts, displs) !=
             MPI_ERR_OTHER)

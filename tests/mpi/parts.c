@@ -593,13 +593,17 @@ static void errors(void)
     MUST_FAIL(rota_pready(plan, -1), MPI_ERR_ARG, "destination -1");
     MUST_FAIL(rota_pready(plan, test_P), MPI_ERR_ARG, "destination");
     MUST_FAIL(rota_pready_range(plan, 0, test_P), MPI_ERR_ARG, "destination");
+    /* none of these is ready */
+    MUST_FAIL(rota_pready_list(plan, 2, (int[]){0, test_P}), MPI_ERR_ARG,
+              "destination");
     MUST_FAIL(rota_pready_list(plan, -1, counts), MPI_ERR_COUNT, "negative");
     MUST_FAIL(rota_pready_list(plan, 1, NULL), MPI_ERR_ARG, "dests is NULL");
     MUST_FAIL(rota_parrived(plan, test_P, &flag), MPI_ERR_ARG, "source");
     MUST_FAIL(rota_parrived(plan, 0, NULL), MPI_ERR_ARG, "flag is NULL");
     MUST_FAIL(rota_wait_arrival(plan, NULL), MPI_ERR_ARG, "source is NULL");
     MUST(rota_pready(plan, 0));
-    MUST_FAIL(rota_pready(plan, 0), MPI_ERR_ARG, "ready already");
+    MUST_FAIL(rota_pready(plan, 0), MPI_ERR_ARG,
+              "destination 0 is ready already");
     if (test_P > 1)
         MUST(rota_pready_range(plan, 1, test_P - 1));
     MUST(rota_wait(plan));

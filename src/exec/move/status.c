@@ -31,6 +31,12 @@ void rota_status_fail(rota_status *s, int err)
     s->broken = true;
 }
 
+int rota_status_refuse(void)
+{
+    return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; the "
+                                    "plan can only be freed");
+}
+
 bool rota_status_postpone(rota_status *s, int *err)
 {
     if (*err != MPI_ERR_NO_MEM || !rota_fail_text())

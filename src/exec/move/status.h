@@ -39,6 +39,9 @@ void rota_status_fail(rota_status *status, int err) ROTA_RARE;
  * again. */
 bool rota_status_postpone(rota_status *status, int *err) ROTA_RARE;
 
+/* Fail: the status is broken, so there are no more runs. */
+int rota_status_refuse(void) ROTA_RARE;
+
 /* Return the run's error, with its text. */
 int rota_status_error(const rota_status *status) ROTA_RARE;
 

@@ -95,12 +95,15 @@ static void write_all(FILE *out)
 /* Write text in one call, so that the ranks' output does not mix. */
 static void append(const char *text, size_t bytes)
 {
+    static bool told;
     const int fd = open(all.path, O_WRONLY | O_APPEND);
     const ssize_t put = fd >= 0 ? write(fd, text, bytes) : -1;
 
-    if (put < 0 || (size_t)put < bytes)
+    if (!told && (put < 0 || (size_t)put < bytes)) {
+        told = true;
         fprintf(stderr, "rota: ROTA_TRACE: %s could not be written\n",
                 all.path);
+    }
     if (fd >= 0)
         close(fd);
 }

@@ -261,16 +261,10 @@ rota_help rota_active_help(bool *moved)
 
 /* ---- starting and testing ------------------------------------------------ */
 
-ROTA_RARE static int refuse_broken(void)
-{
-    return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; the "
-                                    "plan can only be freed");
-}
-
 int rota_exec_start(rota_exec *x)
 {
     if (x->status.broken)
-        return refuse_broken();
+        return rota_status_refuse();
     if (x->program.prepare)
         ROTA_TRY(x->program.prepare(x));
     x->step = x->program.step; /* not entered, as at the end of a run */
@@ -489,7 +483,7 @@ int rota_exec_run(rota_exec *x, bool *done)
 {
     *done = true;
     if (x->status.broken)
-        return refuse_broken();
+        return rota_status_refuse();
     if (x->program.prepare)
         ROTA_TRY(x->program.prepare(x));
     x->step = x->program.step;
@@ -498,7 +492,8 @@ int rota_exec_run(rota_exec *x, bool *done)
     if (is_alone(x) &&
         (rota_run_advance(x) || (x->entered && rota_run_advance(x)))) {
         note_progress();
-        return rota_status_result(&x->status);
+        return rota_status_result(
+            &x->status); /* no threads: nothing is locked */
     }
     link_active(x);
     if (!x->entered)

@@ -340,15 +340,6 @@ static int make_types(const char *function, whom w, rota_side_args send,
         plan);
 }
 
-int rota_alltoall_init(const void *sendbuf, int sendcount,
-                       MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                       MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                       rota_plan **plan)
-{
-    return make_type(__func__, all_of(comm), same(sendbuf, sendcount), sendtype,
-                     same(recvbuf, recvcount), recvtype, info, plan);
-}
-
 /* Each function for all ranks of comm, or for its neighbours; or for those of a
  * graph, which takes the place of comm: among is what the ranks are found by. */
 #define INIT_SAME(name, whom, among, count)                                    \
@@ -360,6 +351,7 @@ int rota_alltoall_init(const void *sendbuf, int sendcount,
                          sendtype, same(recvbuf, recvcount), recvtype, info,   \
                          plan);                                                \
     }
+INIT_SAME(rota_alltoall_init, all_of, MPI_Comm, int)
 INIT_SAME(rota_alltoall_init_c, all_of, MPI_Comm, MPI_Count)
 INIT_SAME(rota_neighbor_alltoall_init, neighbors_of, MPI_Comm, int)
 INIT_SAME(rota_neighbor_alltoall_init_c, neighbors_of, MPI_Comm, MPI_Count)
@@ -562,13 +554,18 @@ ROTA_RARE static int look_closely(void)
     return rota_comm_is_over() ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
-/* May the plan be started, or changed? */
-static inline int check_idle(const rota_plan *plan)
+/* Is there a plan, and MPI? */
+static inline int check_alive(const rota_plan *plan)
 {
     if (atomic_load_explicit(&rota_fail_any, memory_order_relaxed))
         ROTA_TRY(look_closely());
-    if (!plan)
-        return rota_fail(MPI_ERR_REQUEST, "plan is NULL");
+    return plan ? MPI_SUCCESS : rota_fail(MPI_ERR_REQUEST, "plan is NULL");
+}
+
+/* May the plan be started, or changed? */
+static inline int check_idle(const rota_plan *plan)
+{
+    ROTA_TRY(check_alive(plan));
     if (plan->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is active");
     return MPI_SUCCESS;
@@ -635,12 +632,35 @@ static int check_array(int n, rota_plan *const plans[])
                            : rota_fail(MPI_ERR_ARG, "plans is NULL");
 }
 
+static int refuse_missing(int i)
+{
+    return rota_fail(MPI_ERR_REQUEST, "plans[%d] is NULL", i);
+}
+
+/* May this plan, the i-th of a list, be started? */
+static int check_listed(const rota_plan *plan, int i)
+{
+    if (!plan)
+        return refuse_missing(i);
+    if (plan->active)
+        return rota_fail(MPI_ERR_REQUEST, "plans[%d] is active", i);
+    return plan->task.kind->fixed
+               ? MPI_SUCCESS
+               : rota_fail(MPI_ERR_REQUEST, "plans[%d] is %s", i,
+                           plan->task.kind->is);
+}
+
 int rota_startall(int n, rota_plan *const plans[])
 {
-    const int err = check_array(n, plans);
+    int err = check_array(n, plans);
 
     if (err != MPI_SUCCESS)
         return leave(MPI_COMM_NULL, __func__, err);
+    for (int i = 0; i < n; i++) {
+        err = check_listed(plans[i], i);
+        if (err != MPI_SUCCESS)
+            return leave_plan(plans[i], __func__, err);
+    }
     for (int i = 0; i < n; i++)
         ROTA_TRY(start_fixed(__func__, plans[i]));
     return MPI_SUCCESS;
@@ -766,7 +786,8 @@ int rota_start_request(rota_plan *plan, MPI_Request *request)
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);
     ROTA_TRY(start_fixed(__func__, plan));
-    return leave_plan(plan, __func__, rota_request_make(plan, request));
+    return leave_plan(plan, __func__,
+                      rota_request_make(plan, __func__, request));
 }
 
 int rota_get_request(rota_plan *plan, MPI_Request *request)
@@ -778,7 +799,7 @@ int rota_get_request(rota_plan *plan, MPI_Request *request)
     if (err == MPI_SUCCESS && plan->active == ROTA_REQUESTED)
         err = rota_fail(MPI_ERR_REQUEST, "the run has a request already");
     if (err == MPI_SUCCESS)
-        err = rota_request_make(plan, request);
+        err = rota_request_make(plan, __func__, request);
     return leave_plan(plan, __func__, err);
 }
 
@@ -819,14 +840,14 @@ ROTA_RARE static int check_requested(const rota_plan *plan)
     return plan->active == ROTA_REQUESTED
                ? rota_fail(MPI_ERR_REQUEST,
                            "the plan is to be completed by the "
-                           "request of rota_get_request")
+                           "request of its run")
                : MPI_SUCCESS;
 }
 
 int rota_test(rota_plan *plan, int *flag)
 {
     bool done = true;
-    int err = check_handle(plan);
+    int err = check_alive(plan);
 
     if (err == MPI_SUCCESS)
         err = check_requested(plan);
@@ -850,7 +871,7 @@ int rota_test(rota_plan *plan, int *flag)
 
 static int wait_for(const char *function, rota_plan *plan)
 {
-    int err = check_handle(plan);
+    int err = check_alive(plan);
     bool done;
 
     if (err == MPI_SUCCESS && plan->active != ROTA_STARTED)
@@ -908,7 +929,9 @@ int rota_waitall(int n, rota_plan *const plans[])
     if (first != MPI_SUCCESS)
         return leave(MPI_COMM_NULL, __func__, first);
     for (int i = 0; i < n; i++) {
-        const int err = wait_for(__func__, plans[i]);
+        const int err = plans[i]
+                            ? wait_for(__func__, plans[i])
+                            : leave(MPI_COMM_NULL, __func__, refuse_missing(i));
         first = first == MPI_SUCCESS ? err : first;
     }
     return first;
@@ -930,7 +953,8 @@ static inline int check_collect(const rota_plan *plan,
                                 const rota_kind_table *kind,
                                 void *const *recvbuf)
 {
-    rota_fail_clear();
+    if (atomic_load_explicit(&rota_fail_any, memory_order_relaxed))
+        ROTA_TRY(look_closely());
     return plan && plan->task.kind == kind && plan->active == ROTA_STARTED &&
                    recvbuf
                ? MPI_SUCCESS
@@ -1124,10 +1148,7 @@ static int check_parts(const rota_plan *plan)
     if (t->use.device || plan->built.exec.gate)
         return rota_fail(MPI_ERR_REQUEST,
                          "buffers of the plan may be on a device");
-    return plan->built.exec.status.broken
-               ? rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
-                                          "the plan can only be freed")
-               : MPI_SUCCESS;
+    return plan->built.exec.status.broken ? rota_status_refuse() : MPI_SUCCESS;
 }
 
 int rota_plan_set_partitioned(rota_plan *plan)
@@ -1147,7 +1168,6 @@ int rota_plan_set_partitioned(rota_plan *plan)
 static int check_part(const rota_plan *plan, const char *name, int n, int first,
                       int last)
 {
-    ROTA_TRY(check_handle(plan));
     if (!plan->task.partitioned)
         return rota_fail(MPI_ERR_REQUEST, "the plan is not partitioned "
                                           "(rota_plan_set_partitioned)");
@@ -1166,28 +1186,26 @@ static int check_ready(const rota_plan *plan, int first, int last)
                         : rota_fail(MPI_ERR_REQUEST, "the plan is not active");
 }
 
-int rota_pready_range(rota_plan *plan, int low, int high)
+static int let_leave(const char *function, rota_plan *plan, int first, int last)
 {
-    int err = check_ready(plan, low, high);
+    int err = check_ready(plan, first, last);
 
     if (err == MPI_SUCCESS)
-        err = rota_parts_ready(&plan->built.exec, low, high);
+        err = rota_parts_ready(&plan->built.exec, first, last);
     if (err != MPI_SUCCESS)
-        return leave_plan(plan, __func__, err);
+        return leave_plan(plan, function, err);
     rota_parts_get_on(&plan->built.exec);
     return MPI_SUCCESS;
 }
 
+int rota_pready_range(rota_plan *plan, int low, int high)
+{
+    return let_leave(__func__, plan, low, high);
+}
+
 int rota_pready(rota_plan *plan, int dest)
 {
-    int err = check_ready(plan, dest, dest);
-
-    if (err == MPI_SUCCESS)
-        err = rota_parts_ready(&plan->built.exec, dest, dest);
-    if (err != MPI_SUCCESS)
-        return leave_plan(plan, __func__, err);
-    rota_parts_get_on(&plan->built.exec);
-    return MPI_SUCCESS;
+    return let_leave(__func__, plan, dest, dest);
 }
 
 int rota_pready_list(rota_plan *plan, int n, const int dests[])
@@ -1198,11 +1216,10 @@ int rota_pready_list(rota_plan *plan, int n, const int dests[])
         err = rota_fail(MPI_ERR_COUNT, "n = %d is negative", n);
     if (err == MPI_SUCCESS && n > 0 && !dests)
         err = rota_fail(MPI_ERR_ARG, "dests is NULL");
-    for (int i = 0; i < n && err == MPI_SUCCESS; i++) {
+    for (int i = 0; i < n && err == MPI_SUCCESS; i++)
         err = check_ready(plan, dests[i], dests[i]);
-        if (err == MPI_SUCCESS)
-            err = rota_parts_ready(&plan->built.exec, dests[i], dests[i]);
-    }
+    for (int i = 0; i < n && err == MPI_SUCCESS; i++)
+        err = rota_parts_ready(&plan->built.exec, dests[i], dests[i]);
     if (err != MPI_SUCCESS)
         return leave_plan(plan, __func__, err);
     if (n > 0)

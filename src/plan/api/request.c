@@ -10,6 +10,7 @@
 
 typedef struct request {
     rota_plan *plan;
+    const char *function; /* that made it */
     MPI_Request handle;
     int code; /* of the run, once it is over */
     bool over;
@@ -34,7 +35,7 @@ static void end(request *r, int err)
     if (err == MPI_SUCCESS)
         return;
     rota_fail_at(plan->comm->me);
-    r->code = rota_error_code("rota_start_request", err);
+    r->code = rota_error_code(r->function, err);
 }
 
 /* ---- what MPI calls ------------------------------------------------------ */
@@ -224,13 +225,15 @@ static int start(request *r)
 
 /* ---- making -------------------------------------------------------------- */
 
-int rota_request_make(rota_plan *plan, MPI_Request *handle)
+int rota_request_make(rota_plan *plan, const char *function,
+                      MPI_Request *handle)
 {
     request *const r = calloc(1, sizeof *r);
 
     if (!r)
         return rota_fail_mem("a request");
     r->plan = plan;
+    r->function = function;
     plan->active = ROTA_REQUESTED;
     const int err = start(r);
     if (err != MPI_SUCCESS) {

@@ -13,7 +13,8 @@
 int rota_request_check(void);
 
 /* Make a request for the run of a plan that is started. If that fails, the plan
- * stays as it is. */
-int rota_request_make(rota_plan *plan, MPI_Request *request);
+ * stays as it is. function: the API's, which errors of the run name. */
+int rota_request_make(rota_plan *plan, const char *function,
+                      MPI_Request *request);
 
 #endif /* ROTA_REQUEST_H */

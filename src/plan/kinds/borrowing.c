@@ -49,9 +49,7 @@ int rota_borrowing_sendbuf(rota_built *b, size_t bytes, void **sendbuf)
     rota_lending *const l = b->exec.lending;
 
     if (b->exec.status.broken)
-        return rota_fail(MPI_ERR_OTHER,
-                         "a message of an earlier run failed; the "
-                         "plan can only be freed");
+        return rota_status_refuse();
     if (!rota_lending_has_room(l, bytes) && !rota_lending_grow(l, bytes))
         return rota_fail_mem("a send buffer");
     *sendbuf = l->buffer[l->turn];

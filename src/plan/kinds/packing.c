@@ -43,8 +43,7 @@ static int check(const rota_plan *p, const rota_packer *wanted)
     if (p->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is active");
     if (p->built.exec.status.broken)
-        return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
-                                        "the plan can only be freed");
+        return rota_status_refuse();
     if (p->task.use.device)
         return rota_fail(MPI_ERR_REQUEST,
                          "buffers of the plan may be on a device");

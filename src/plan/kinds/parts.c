@@ -245,7 +245,7 @@ int rota_parts_ready(rota_exec *x, int first, int last)
 
     for (int i = first; i <= last; i++)
         if (atomic_exchange_explicit(&p->ready[i], true, memory_order_release))
-            return rota_fail(MPI_ERR_ARG, "block %d is ready already", i);
+            return rota_fail(MPI_ERR_ARG, "destination %d is ready already", i);
     return MPI_SUCCESS;
 }
 

@@ -331,7 +331,7 @@ int rota_plan_outcome(const rota_plan *plan, int err, bool *quiet)
                          "the program's %s function returned %d for block %d",
                          s->note == ROTA_PACK_FAILED ? "pack" : "unpack",
                          (int)s->sent, s->peer);
-    return rota_fail(MPI_ERR_COUNT,
+    return rota_fail(MPI_ERR_TRUNCATE,
                      "a block with rank %d has %zu bytes, more than max_block "
                      "= %zu",
                      s->peer, s->sent, plan->built.exec.max_block);

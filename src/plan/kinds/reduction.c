@@ -42,8 +42,7 @@ static int prepare(const rota_plan *p, rota_reduction *r)
     if (p->active)
         return rota_fail(MPI_ERR_REQUEST, "the plan is active");
     if (p->built.exec.status.broken)
-        return rota_fail(MPI_ERR_OTHER, "a message of an earlier run failed; "
-                                        "the plan can only be freed");
+        return rota_status_refuse();
     if (r->op == MPI_OP_NULL)
         return MPI_SUCCESS;
     ROTA_TRY(check_arguments(r));

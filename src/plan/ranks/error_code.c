@@ -31,7 +31,7 @@ static class_codes table[] = {
     {.errorclass = MPI_ERR_COMM},    {.errorclass = MPI_ERR_NO_MEM},
     {.errorclass = MPI_ERR_REQUEST}, {.errorclass = MPI_ERR_OTHER},
     {.errorclass = MPI_ERR_INTERN},  {.errorclass = MPI_ERR_TOPOLOGY},
-    {.errorclass = MPI_ERR_OP},
+    {.errorclass = MPI_ERR_OP},      {.errorclass = MPI_ERR_TRUNCATE},
 };
 enum { N_CLASSES = sizeof table / sizeof table[0] };
 
